@@ -29,7 +29,13 @@ enum class Pattern : std::uint8_t {
 std::string_view name_of(Pattern pattern);
 
 // What a case is for. One case may serve several.
-enum Purpose : std::uint32_t { kCorrectness = 1, kEfficiency = 2, kSpeedup = 4 };
+enum Purpose : std::uint32_t {
+  kCorrectness = 1,
+  kEfficiency = 2,
+  kSpeedup = 4,
+  kChecks =
+      8,  // on the simulator also run with every checker on: a finding makes it wrong, whatever the output
+};
 
 struct Case {
   std::string name;  // "sum_i32_n1025_random": unique in its task, readable, usable in a test filter

@@ -3,7 +3,8 @@
 // The runner (untrusted) is the fixed runner_main.cpp plus a student's object. Between the two: one SOCK_SEQPACKET channel with
 // fixed-size messages (protocol.hpp) and one sealed memfd. A runner's stdout, exit code and claims never carry a verdict: outputs
 // are copied out of the shared memory first and checked here.
-// Invariant: whatever the runner does, run() returns within its time limit (plus a second) with an Outcome.
+// Invariant: whatever the runner does, run() returns within its time limit (plus a second) with an Outcome. A case that
+// fails on the simulator is run once more, all checkers on, to find out why: twice the limit then.
 #pragma once
 
 #include <cstdint>
@@ -41,6 +42,8 @@ struct SessionOptions {
   std::string toolkit_lib_dir;        // the toolkit's, for gpu
   std::vector<std::string> launcher;  // argv put before the runner's: the sandbox; empty for none
   double seconds_per_case = 10;
+  double seconds_to_start = 30;  // until the runner says hello: a GPU's context may take its time
+  std::string rerun_flags;       // for the rerun command of messages: "--solutions"
 };
 
 // What to do with a case besides judging its output.
@@ -58,8 +61,10 @@ struct Outcome {
   std::vector<double> times_us;  // of the timed runs: CUDA events on a GPU, modelled on the simulator
   std::string sim_report;        // JSON of sim_control.h's simReport, "" on a GPU
   std::string device;            // "Simulated H200", "NVIDIA H200"
+  std::string printed;           // the runner's stdout and stderr: the first 4 KiB, harmless characters only
 };
 
+// Not thread-safe; one Session per thread. A runner dies with the thread that started it.
 class Session {
  public:
   explicit Session(SessionOptions options);

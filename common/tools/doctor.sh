@@ -70,15 +70,22 @@ else
 fi
 
 # ---- Libraries
-if command -v pkg-config >/dev/null; then
-  for library in "${LIBRARIES[@]}"; do
+# libraries STATE ROW…; STATE is that of a missing one.
+libraries() {
+  local state=$1 library name package purpose
+  shift
+  for library in "$@"; do
     read -r name package purpose <<<"$library"
     if has_library "$name"; then
       row ok "$name" "$(pkg-config --modversion "$name")" "$purpose"
     else
-      row missing "$name" 'none' "$purpose" "$(by_apt "$package")"
+      row "$state" "$name" 'none' "$purpose" "$(by_apt "$package")"
     fi
   done
+}
+if command -v pkg-config >/dev/null; then
+  libraries missing "${LIBRARIES[@]}"
+  libraries note "${TEST_LIBRARIES[@]}"
 else
   row missing 'pkg-config' 'none' 'finds libraries' "$(by_apt pkg-config)"
 fi

@@ -314,10 +314,19 @@ class ReductionProblem : public lab::Problem {
   void baseline(const Task&, const Case& c, std::span<const HostBuffer> inputs, std::span<HostBuffer> outputs,
                 lab::Baseline which) const override {
     with_types(c, [&]<typename T, typename Op>(T, Op op) {
+      using Value = typename Op::Value;
       const auto items = view<T>(std::span<const std::byte>(inputs[0].bytes));
-      const auto total =
-          which == lab::Baseline::one_thread ? fold_one_thread(items, op) : fold_all_cores(items, op);
-      view<typename Op::Value>(std::span(outputs[0].bytes))[0] = op.finish(total);
+      const auto fold = [&](auto with) {
+        return which == lab::Baseline::one_thread ? fold_one_thread(items, with)
+                                                  : fold_all_cores(items, with);
+      };
+      Value& out = view<Value>(std::span(outputs[0].bytes))[0];
+      // A long float sum is kept in double, as on any CPU where that costs nothing.
+      if constexpr (std::is_same_v<Op, Sum<float>> || std::is_same_v<Op, Mean<float>>) {
+        out = op.finish(static_cast<float>(fold(Sum<double>{})));
+      } else {
+        out = op.finish(fold(op));
+      }
     });
   }
 

@@ -117,14 +117,16 @@ void Parser::resolve(const Reference& reference, const Label& label) {
                      fmt::format("'{}' is no label of an instruction", names_.text(label.name)));
     }
     BranchTargets& table = function_->branch_targets[static_cast<std::size_t>(reference.instruction)];
-    table.targets[static_cast<std::size_t>(reference.operand)] = label.index;
+    table.targets[static_cast<std::size_t>(reference.operand)] =
+        function_->labels[static_cast<std::size_t>(label.index)].at;
     return;
   }
   Instruction& instruction = function_->instructions[static_cast<std::size_t>(reference.instruction)];
   Operand& operand = instruction.operands[static_cast<std::size_t>(reference.operand)];
   if (label.table == Operand::Table::none) {
     operand.kind = Operand::Kind::label;
-    operand.index = label.index;
+    operand.index = function_->labels[static_cast<std::size_t>(label.index)].at;
+    operand.symbol = label.index;
     return;
   }
   operand.kind = Operand::Kind::symbol;
@@ -136,7 +138,8 @@ void Parser::resolve(const Reference& reference, const Label& label) {
 void Parser::label(NameId name, Place place) {
   const auto at = static_cast<std::int32_t>(function_->instructions.size());
   const std::string_view unique = scopes_.unique(name, scopes_.depth());
-  labels_.push_back({name, Operand::Table::none, at, place, unique});
+  const auto index = static_cast<std::int32_t>(function_->labels.size());
+  labels_.push_back({name, Operand::Table::none, index, place, unique});
   function_->labels.push_back({std::string(unique), at});
 }
 

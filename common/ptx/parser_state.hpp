@@ -29,7 +29,7 @@ class Parser {
   // What a label-like name stands for.
   struct Label {
     NameId name;
-    Operand::Table table;  // none: an instruction's label
+    Operand::Table table;  // none: Function::labels
     std::int32_t index;
     Place place;
     std::string_view unique;  // its name in the flattened function

@@ -47,6 +47,8 @@ void Parser::body() {
       scopes_.close();
     } else if (c == ';') {
       lexer_.advance();
+    } else if (c == '#') {
+      preprocessor_line();
     } else if (c == '\0') {
       lexer_.fail_at(
           lexer_.place(),
@@ -391,6 +393,7 @@ Operand Parser::primary() {
       return constant_operand();
     }
     case '+':
+    case '.':
     case '~': return constant_operand();
     default: lexer_.fail_expected("an operand");
   }
@@ -458,7 +461,11 @@ Operand Parser::special_operand(std::string_view name, Place place) {
   }
   Operand operand;
   operand.kind = Operand::Kind::special;
-  operand.name = names_.text(names_.intern(name));
+  std::string canonical(name);
+  // "%tid.r" is "%tid.x".
+  const std::size_t color = std::string_view("rgba").find(name.back());
+  if (name[name.size() - 2] == '.' && color != std::string_view::npos) canonical.back() = "xyzw"[color];
+  operand.name = names_.text(names_.intern(canonical));
   return operand;
 }
 

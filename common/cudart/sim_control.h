@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ * The simulator's own controls, exported by its libcudart beside the CUDA API. A program that may run on either library
+ * finds them with dlsym(RTLD_DEFAULT, "simSetMode"); on a real GPU they are absent. Plain C. Thread-safe.
+ *
+ * The JSON of simReport, all keys always present:
+ * { "device": "Simulated H200", "mode": 3, "modelled_us": 12.5,
+ *   "launches": [ {"kernel": "…demangled…", "grid": [x,y,z], "block": [x,y,z], "modelled_us": 6.1, "counters": {…}} ],
+ *   "totals": { every field of sim::Counters by its name },
+ *   "findings": [ {"checker": "racecheck", "kind": "shared-race", "kernel": "…", "file": "…", "line": 31, "other_file": "…", "other_line": 33,
+ *                  "object": "s_data[17]", "message": "one sentence", "block": [x,y,z], "thread": [x,y,z],
+ *                  "other_block": […], "other_thread": […], "times": 3} ] }
+ * Launches past the first 4096 are summed in the totals only. Findings come most telling first. */
+#ifndef COURSE_SIM_CONTROL_H
+#define COURSE_SIM_CONTROL_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum SimMode { SIM_FAST = 0, SIM_COUNTERS = 1, SIM_DATAFLOW = 2, SIM_RACECHECK = 4, SIM_INITCHECK = 8, SIM_SYNCCHECK = 16 };
+
+/* Sets what is looked at from the next launch on: bits of SimMode. Returns 0. */
+int simSetMode(unsigned mode);
+/* Forgets counters, launches and findings. Returns 0. */
+int simResetReport(void);
+/* Writes the report as NUL-terminated JSON; returns the bytes it needs (with NUL), writing nothing when capacity is less. */
+size_t simReport(char* buffer, size_t capacity);
+/* Names a device buffer for messages. is_data != 0: its contents are the data whose work and steps are counted.
+ * Returns 0, or 1 when the range is not device memory. */
+int simNameBuffer(const void* device_pointer, size_t n_bytes, size_t element_bytes, const char* name, int is_data);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

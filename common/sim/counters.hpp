@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// What a launch did, in numbers. All counters are exact and the same on every host.
+// "Requests" are warp-wide memory instructions; a sector is 32 aligned bytes; a wavefront is one pass of the 32
+// shared-memory banks.
+#pragma once
+
+#include <cstdint>
+
+namespace course::sim {
+
+struct Counters {
+  std::uint64_t launches = 0;
+  std::uint64_t warp_instructions = 0;
+  std::uint64_t lane_instructions = 0;  // ÷ (32 · warp_instructions) = share of active lanes
+  std::uint64_t branches = 0;           // warp-wide conditional branches executed
+  std::uint64_t divergent_branches = 0;
+  std::uint64_t global_load_requests = 0;
+  std::uint64_t global_load_sectors = 0;
+  std::uint64_t global_load_bytes = 0;  // asked for by lanes
+  std::uint64_t global_store_requests = 0;
+  std::uint64_t global_store_sectors = 0;
+  std::uint64_t global_store_bytes = 0;
+  std::uint64_t shared_requests = 0;
+  std::uint64_t shared_wavefronts = 0;  // ÷ requests = 1.0 without bank conflicts
+  std::uint64_t local_requests = 0;
+  std::uint64_t atomic_requests = 0;  // warp-wide atom and red, global and shared
+  std::uint64_t atomic_lanes = 0;
+  std::uint64_t atomic_serialised = 0;  // sum over requests of the most lanes on one address
+  std::uint64_t barriers = 0;           // block-wide barriers completed
+  // Only in dataflow mode (work and step complexity of the watched data):
+  std::uint64_t work = 0;   // operations that combine two values derived from watched data
+  std::uint64_t steps = 0;  // longest chain of such operations
+
+  Counters& operator+=(const Counters& other);
+};
+
+}  // namespace course::sim

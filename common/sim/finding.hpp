@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// One fault that a checker proved, in words and in parts.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace course::sim {
+
+enum class Checker : std::uint8_t { memcheck, racecheck, initcheck, synccheck, leakcheck, execution };
+const char* name_of(Checker checker);
+
+// A place in the source, innermost first when stacked.
+struct SourcePlace {
+  std::string file;  // path as the compiler recorded it; "" when built without -lineinfo
+  std::uint32_t line = 0;
+  std::string function;
+};
+
+struct ThreadId {
+  std::uint32_t block[3] = {0, 0, 0};
+  std::uint32_t thread[3] = {0, 0, 0};
+};
+
+struct Finding {
+  Checker checker = Checker::memcheck;
+  std::string kind;     // stable, for machines: "out-of-bounds-read", "shared-race", "barrier-divergence" …
+  std::string kernel;   // demangled
+  std::vector<SourcePlace> where;        // of the instruction that tripped it
+  std::vector<SourcePlace> other_where;  // the other side of a race, where the memory was freed …
+  ThreadId thread, other_thread;
+  std::string object;   // "s_data[17]", "d_in, element 1000 of 1000"
+  std::string message;  // one sentence for a student
+  std::uint64_t times = 1;  // how often this same finding came up
+};
+
+}  // namespace course::sim

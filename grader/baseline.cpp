@@ -7,6 +7,8 @@
 #include <chrono>
 #include <cstring>
 
+#include "base/rng.hpp"
+
 namespace course::grader {
 namespace {
 
@@ -39,7 +41,7 @@ std::uint64_t digest_of(const std::vector<lab::HostBuffer>& buffers) {
 std::string key_of(const lab::Problem& problem, const lab::Case& c, const lab::Shape& shape,
                    std::uint64_t seed) {
   std::string key =
-      fmt::format("{}/{}/{}/{}/{}/{}/{}/{}", problem.manifest().id, c.op, static_cast<int>(c.dtype), c.n,
+      fmt::format("{}/{}/{}/{}/{}/{}/{}/{}/{}", problem.manifest().id, c.name, c.op, static_cast<int>(c.dtype), c.n,
                   static_cast<int>(c.pattern), c.misalign, fmt::join(c.params, ","), seed);
   for (const auto* side : {&shape.inputs, &shape.outputs}) {
     for (const lab::BufferSpec& spec : *side)
@@ -61,7 +63,7 @@ BaselineTimes BaselineTimer::time(const lab::Problem& problem, const lab::Task& 
                                   std::uint64_t seed, int runs) {
   const lab::Shape shape = problem.shape(task, c);
   std::vector<lab::HostBuffer> inputs = buffers_for(shape.inputs);
-  problem.fill(task, c, seed, inputs);
+  problem.fill(task, c, seed_for(seed, c.name), inputs);  // as lab::Session does
   std::vector<lab::HostBuffer> outputs = buffers_for(shape.outputs);
 
   const auto run_once = [&](lab::Baseline which) {

@@ -59,13 +59,13 @@ CheckReport check_lab(const lab::Problem& problem, CaseRunner& runner, const Run
     if (only_task && *only_task != task.id) continue;
     CheckedTask checked;
     checked.id = task.id;
-    const Plan plan = make_plan(task, problem.cases(task), {});
+    const Plan plan = checks_plan(problem.cases(task));
     for (const Step& step : plan.steps) {
       if (step.stage != Stage::checks) continue;
       const lab::Case& c = plan.cases[step.case_index];
       if (progress) progress(fmt::format("{} {} {}", report.lab, task.id, c.name));
       const lab::Outcome outcome =
-          runner.run(problem, task, c, context.seed_of(c, Stage::checks), step.measure);
+          runner.run(problem, task, c, context.seed_of(Stage::checks), step.measure);
       ++checked.cases_run;
       if (Result<SimReport> seen = parse_sim_report(outcome.sim_report)) {
         for (const ReportedFinding& finding : seen->findings) {

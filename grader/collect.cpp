@@ -63,7 +63,7 @@ class Collector {
   bool run(const Step& step) {
     const lab::Case& c = plan_.cases[step.case_index];
     if (hooks_.progress) hooks_.progress(std::string(task_.id) + " " + c.name);
-    const std::uint64_t seed = context_.seed_of(c, step.stage);
+    const std::uint64_t seed = context_.seed_of(step.stage);
     const auto begin = std::chrono::steady_clock::now();
     const lab::Outcome outcome = hooks_.runner(step.device).run(problem_, task_, c, seed, step.measure);
     std::optional<Result<SimReport>> report;

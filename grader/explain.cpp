@@ -27,8 +27,8 @@ std::string RunContext::rerun_flags() const {
   return fmt::format("--device {}{}", name_of(device), solutions ? " --solutions" : "");
 }
 
-std::uint64_t RunContext::seed_of(const lab::Case& c, Stage stage) const {
-  return seed_is_of_case ? seed : case_seed(seed, lab, c.name, stage);
+std::uint64_t RunContext::seed_of(Stage stage) const {
+  return seed_is_of_stage ? seed : stage_seed(seed, lab, stage);
 }
 
 std::string place_of(const ReportedFinding& finding) {

@@ -19,11 +19,11 @@ struct RunContext {
   std::uint64_t seed = 0;
   bool solutions = false;
   lab::DeviceKind device = lab::DeviceKind::sim;
-  // With --case the seed is that case's own: the one that failure messages print.
-  bool seed_is_of_case = false;
+  // With --case the seed is what a failure message prints: that of the stage.
+  bool seed_is_of_stage = false;
 
   std::string rerun_flags() const;  // "--device sim --solutions"
-  std::uint64_t seed_of(const lab::Case& c, Stage stage) const;
+  std::uint64_t seed_of(Stage stage) const;
 };
 
 // "reduction.cu:31", or "reduction.cu:31 and reduction.cu:33" for the two sides of a race; "" without line

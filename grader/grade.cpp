@@ -183,7 +183,7 @@ class Grading {
                                   [&](const lab::Case& one) { return one.name == timing.case_name; });
       if (c == unit.plan.cases.end()) continue;
       progress_.step(fmt::format("{} {}: CPU baselines", unit.context.lab, c->name));
-      const std::uint64_t seed = unit.context.seed_of(*c, Stage::speedup);
+      const std::uint64_t seed = unit.context.seed_of(Stage::speedup);
       fill(timing, baselines_.time(*unit.problem, *unit.task, *c, seed));
       if (near_a_tier(*unit.task, timing)) measure_again(unit, *c, seed, runners, timing);
     }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/rng.hpp"
+
 namespace course::grader {
 namespace {
 
@@ -32,6 +34,13 @@ std::vector<std::size_t> to_check(const std::vector<lab::Case>& cases) {
   return chosen;
 }
 
+lab::Measure all_checks() {
+  lab::Measure measure;
+  measure.counters = true;
+  measure.checks = true;
+  return measure;
+}
+
 }  // namespace
 
 int Plan::correctness_steps() const {
@@ -55,10 +64,10 @@ Plan make_plan(const lab::Task& task, std::vector<lab::Case> cases, const PlanOp
 
   for (std::size_t i : by_size(plan.cases, lab::kCorrectness)) add(i, Stage::correctness, options.device, {});
 
-  lab::Measure checks;
-  checks.counters = true;
-  checks.checks = true;
-  for (std::size_t i : to_check(plan.cases)) add(i, Stage::checks, lab::DeviceKind::sim, checks);
+  // On the simulator a case marked with kChecks has had its checks (lab::Session sees to it).
+  if (gpu || by_size(plan.cases, lab::kChecks).empty()) {
+    for (std::size_t i : to_check(plan.cases)) add(i, Stage::checks, lab::DeviceKind::sim, all_checks());
+  }
 
   if (!task.efficiency.empty()) {
     lab::Measure counters;
@@ -81,25 +90,17 @@ Plan make_plan(const lab::Task& task, std::vector<lab::Case> cases, const PlanOp
   return plan;
 }
 
-std::uint64_t case_seed(std::uint64_t run_seed, std::string_view lab, std::string_view case_name,
-                        Stage stage) {
-  // FNV-1a over the names, then splitmix64's finaliser over the sum with the seed.
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  const auto mix = [&hash](std::string_view text) {
-    for (const char c : text) {
-      hash ^= static_cast<unsigned char>(c);
-      hash *= 0x100000001b3U;
-    }
-    hash ^= 0xff;  // "ab","c" is not "a","bc"
-    hash *= 0x100000001b3U;
-  };
-  mix(lab);
-  mix(case_name);
-  mix(name_of(stage));
-  std::uint64_t z = run_seed + hash;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-  return z ^ (z >> 31);
+Plan checks_plan(std::vector<lab::Case> cases) {
+  Plan plan;
+  plan.cases = std::move(cases);
+  for (std::size_t i : to_check(plan.cases)) {
+    plan.steps.push_back({i, Stage::checks, lab::DeviceKind::sim, all_checks(), false});
+  }
+  return plan;
+}
+
+std::uint64_t stage_seed(std::uint64_t run_seed, std::string_view lab, Stage stage) {
+  return seed_for(seed_for(run_seed, lab), name_of(stage));
 }
 
 }  // namespace course::grader

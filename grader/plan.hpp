@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lab/problem.hpp"
@@ -46,10 +47,11 @@ constexpr int kTimedRunsOnGpu = 20;
 
 Plan make_plan(const lab::Task& task, std::vector<lab::Case> cases, const PlanOptions& options);
 
-// The seed of one case: a mix of the run's secret seed, the lab, the case and the stage. The task is left
-// out, so that tasks that share a case share its input and its CPU baseline; the stage is not, so that an
-// answer kept from the correctness run is wrong when measured.
-std::uint64_t case_seed(std::uint64_t run_seed, std::string_view lab, std::string_view case_name,
-                        Stage stage);
+// Only the cases that are worth all checkers, on the simulator.
+Plan checks_plan(std::vector<lab::Case> cases);
+
+// The seed that a stage's cases are run with (lab::Session mixes in the case's name): an answer kept from the correctness
+// run is wrong when measured. The task is left out, so that tasks that share a case share its input and its baseline.
+std::uint64_t stage_seed(std::uint64_t run_seed, std::string_view lab, Stage stage);
 
 }  // namespace course::grader

@@ -4,6 +4,7 @@
 // Invariant: the tasks that are no bonus add up to 100 points (static_assert(adds_up(kManifest)) in every lab.hpp).
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -11,16 +12,18 @@ namespace course::lab {
 
 // What an efficiency goal looks at. Ratios are measured ÷ ideal, where the ideal comes from Problem::ideal.
 enum class Metric {
-  work_ratio,        // operations ÷ the closed form's
-  step_ratio,        // longest dependent chain ÷ the closed form's
-  bytes_ratio,       // global bytes moved (32 · sectors) ÷ bytes that must move
-  active_lanes,      // share of active lanes in issued warp instructions, 0 … 1 (at least)
-  bank_conflicts,    // shared wavefronts per shared request
-  launches,          // kernel launches
+  work_ratio,      // operations ÷ the closed form's
+  step_ratio,      // longest dependent chain ÷ the closed form's
+  bytes_ratio,     // global bytes moved (32 · sectors) ÷ bytes that must move
+  active_lanes,    // share of active lanes in issued warp instructions, 0 … 1 (at least)
+  bank_conflicts,  // shared wavefronts per shared request
+  launches,        // kernel launches
 };
 std::string_view name_of(Metric metric);
 // True where larger is better (active_lanes); all the others must not exceed their limit.
-constexpr bool at_least(Metric metric) { return metric == Metric::active_lanes; }
+constexpr bool at_least(Metric metric) {
+  return metric == Metric::active_lanes;
+}
 
 struct EfficiencyGoal {
   Metric metric;
@@ -59,7 +62,32 @@ struct Manifest {
   std::string_view title;  // "Reduction"
   std::string_view paper;  // the source a reader should know: author, year, title
   std::span<const Task> tasks;
+  // Further rungs of the ladder that the solutions have: run, tested and measured like tasks (their index goes on
+  // where the tasks' ends), asked of nobody and worth nothing.
+  std::span<const Task> further_rungs = {};
 };
+
+// Where `task` stands among the manifest's tasks and further rungs: Request::task.
+constexpr std::uint32_t index_of(const Manifest& manifest, const Task& task) {
+  std::uint32_t index = 0;
+  for (const auto* list : {&manifest.tasks, &manifest.further_rungs}) {
+    for (const auto& candidate : *list) {
+      if (candidate.id == task.id) return index;
+      ++index;
+    }
+  }
+  return index;
+}
+
+// The task or further rung with this id, or nullptr.
+constexpr const Task* find_task(const Manifest& manifest, std::string_view id) {
+  for (const auto* list : {&manifest.tasks, &manifest.further_rungs}) {
+    for (const auto& candidate : *list) {
+      if (candidate.id == id) return &candidate;
+    }
+  }
+  return nullptr;
+}
 
 constexpr bool adds_up(const Manifest& manifest) {
   int required = 0, bonus = 0;

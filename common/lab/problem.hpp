@@ -16,21 +16,37 @@
 
 namespace course::lab {
 
-enum class Pattern : std::uint8_t { random, all_equal, ascending, descending, skewed, high_bits, alternating, extremes };
+enum class Pattern : std::uint8_t {
+  random,
+  all_equal,
+  ascending,
+  descending,
+  skewed,
+  high_bits,
+  alternating,
+  extremes
+};
 std::string_view name_of(Pattern pattern);
 
 // What a case is for. One case may serve several.
-enum Purpose : std::uint32_t { kCorrectness = 1, kEfficiency = 2, kSpeedup = 4 };
+enum Purpose : std::uint32_t {
+  kCorrectness = 1,
+  kEfficiency = 2,
+  kSpeedup = 4,
+  kChecks =
+      8,  // on the simulator also run with every checker on: a finding makes it wrong, whatever the output
+};
 
 struct Case {
-  std::string name;             // "sum_i32_n1025_random": unique in its task, readable, usable in a test filter
+  std::string name;  // "sum_i32_n1025_random": unique in its task, readable, usable in a test filter
   std::uint32_t op = 0;
   DType dtype = DType::i32;
   std::uint64_t n = 0;
   Pattern pattern = Pattern::random;
   std::array<std::int64_t, 8> params{};
   std::uint32_t purpose = kCorrectness;
-  std::uint32_t misalign = 0;   // bytes by which input pointers are off a 256-byte boundary (a multiple of the element)
+  std::uint32_t misalign =
+      0;  // bytes by which input pointers are off a 256-byte boundary (a multiple of the element)
 };
 
 struct BufferSpec {
@@ -59,12 +75,12 @@ struct Ideal {
 
 // What a check found. Empty first_mismatch: right.
 struct Mismatch {
-  std::string buffer;        // "d_out"
-  std::uint64_t index = 0;   // element
-  std::string expected, got; // printed with enough digits to tell them apart
+  std::string buffer;         // "d_out"
+  std::uint64_t index = 0;    // element
+  std::string expected, got;  // printed with enough digits to tell them apart
   std::uint64_t n_wrong = 0, n_total = 0;
-  std::string pattern;       // "every element from 1024 on", "one in 32" …, or ""
-  std::string hint;          // what a wrong value like this usually means, or ""
+  std::string pattern;  // "every element from 1024 on", "one in 32" …, or ""
+  std::string hint;     // what a wrong value like this usually means, or ""
 };
 
 class Problem {
@@ -74,12 +90,13 @@ class Problem {
   virtual std::vector<Case> cases(const Task& task) const = 0;
   virtual Shape shape(const Task& task, const Case& c) const = 0;
   // Fills the inputs from `seed`; the same seed gives the same bytes on every machine.
-  virtual void fill(const Task& task, const Case& c, std::uint64_t seed, std::span<HostBuffer> inputs) const = 0;
+  virtual void fill(const Task& task, const Case& c, std::uint64_t seed,
+                    std::span<HostBuffer> inputs) const = 0;
   virtual std::optional<Mismatch> check(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
                                         std::span<const HostBuffer> outputs) const = 0;
   // Computes the outputs on the CPU, to be timed. Same result as `check` expects.
-  virtual void baseline(const Task& task, const Case& c, std::span<const HostBuffer> inputs, std::span<HostBuffer> outputs,
-                        Baseline which) const = 0;
+  virtual void baseline(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
+                        std::span<HostBuffer> outputs, Baseline which) const = 0;
   virtual Ideal ideal(const Task& task, const Case& c) const = 0;
 };
 

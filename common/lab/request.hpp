@@ -37,16 +37,17 @@ struct DeviceBuffer {
 };
 
 struct Request {
-  std::uint32_t task = 0;   // index into the manifest's tasks
-  std::uint32_t op = 0;     // the lab's own operator enumeration
+  std::uint32_t task = 0;  // index into the manifest's tasks
+  std::uint32_t op = 0;    // the lab's own operator enumeration
   DType dtype = DType::i32;
-  std::uint64_t n = 0;      // items
-  std::array<std::int64_t, 8> params{};  // the lab's own meaning (bins, width, height …)
-  std::span<const DeviceBuffer> inputs;  // must stay untouched
-  std::span<const DeviceBuffer> outputs; // poisoned with 0xA5 before the call
-  void* d_workspace = nullptr;           // scratch, 256-byte aligned, contents undefined (poisoned)
+  std::uint64_t n = 0;                    // items
+  std::array<std::int64_t, 8> params{};   // the lab's own meaning (bins, width, height …)
+  std::span<const DeviceBuffer> inputs;   // must stay untouched
+  std::span<const DeviceBuffer> outputs;  // poisoned with 0xA5 before the call
+  void* d_workspace = nullptr;            // scratch, 256-byte aligned, contents undefined (poisoned)
   std::uint64_t workspace_bytes = 0;
-  CUstream_st* stream = nullptr;         // launch here; the harness synchronises
+  CUstream_st* stream = nullptr;     // launch here; the harness synchronises
+  std::int32_t multiprocessors = 1;  // of this device: what a persistent grid is sized by
 };
 
 }  // namespace course::lab

@@ -20,6 +20,7 @@ inline constexpr std::uint32_t kAllLanes = ~0u;
 
 struct Block;
 struct Worker;
+struct Warp;
 
 // Thrown by handlers: ends the launch. `lanes` are those at fault; `address` where that says something.
 struct DeviceFault : std::runtime_error {
@@ -155,6 +156,7 @@ struct Worker {
   std::vector<std::uint64_t> guarded_off;       // by op: lanes that a guard switched off
   std::vector<OpCounters> op_counters;          // by op
   std::uint64_t barriers_completed = 0;
+  const Warp* launch_warp = nullptr;            // the warp that runs, for diagnostics
   std::string output;                           // of printf, in order
 
   // The allocations hit last, hashed by op: most accesses fall where the last one of the same op did.

@@ -173,6 +173,7 @@ template <bool Observed>
 RunEnd run(Warp& w, s64 budget) {
   const Program& program = *w.program;
   Worker& worker = *w.worker;
+  worker.launch_warp = &w;
   const s64 whole_budget = budget;
   const auto finish = [&](RunEnd end) {
     worker.instructions += static_cast<u64>(whole_budget - budget);

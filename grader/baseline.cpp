@@ -40,9 +40,9 @@ std::uint64_t digest_of(const std::vector<lab::HostBuffer>& buffers) {
 // Everything that decides the input and the form of the output, but not the task.
 std::string key_of(const lab::Problem& problem, const lab::Case& c, const lab::Shape& shape,
                    std::uint64_t seed) {
-  std::string key =
-      fmt::format("{}/{}/{}/{}/{}/{}/{}/{}/{}", problem.manifest().id, c.name, c.op, static_cast<int>(c.dtype), c.n,
-                  static_cast<int>(c.pattern), c.misalign, fmt::join(c.params, ","), seed);
+  std::string key = fmt::format("{}/{}/{}/{}/{}/{}/{}/{}/{}", problem.manifest().id, c.name, c.op,
+                                static_cast<int>(c.dtype), c.n, static_cast<int>(c.pattern), c.misalign,
+                                fmt::join(c.params, ","), seed);
   for (const auto* side : {&shape.inputs, &shape.outputs}) {
     for (const lab::BufferSpec& spec : *side)
       key += fmt::format("/{}:{}", static_cast<int>(spec.dtype), spec.count);

@@ -13,10 +13,10 @@ namespace course::grader {
 namespace {
 
 using lab::Verdict;
-using ::testing::HasSubstr;
-using ::testing::Not;
 using testing::Asked;
 using testing::failing;
+using ::testing::HasSubstr;
+using ::testing::Not;
 using testing::Script;
 
 const testing::FakeProblem kProblem;
@@ -27,7 +27,8 @@ struct Collected {
   std::vector<Asked> asked;
 };
 
-Collected run_first_task(Script::Answer answer, lab::DeviceKind device = lab::DeviceKind::sim, std::uint64_t seed = 5) {
+Collected run_first_task(Script::Answer answer, lab::DeviceKind device = lab::DeviceKind::sim,
+                         std::uint64_t seed = 5) {
   Script script(std::move(answer));
   const lab::Task& task = testing::kTasks[0];
   const Plan plan = make_plan(task, kProblem.cases(task), {device, {}});
@@ -48,14 +49,15 @@ Collected run_first_task(Script::Answer answer, lab::DeviceKind device = lab::De
 }
 
 Script::Answer report_with(std::string find, std::string replace, Stage only) {
-  return [=](const lab::Task&, const lab::Case& c, const lab::Measure& measure) -> std::optional<lab::Outcome> {
-    const bool efficiency = measure.dataflow;
-    if ((only == Stage::efficiency) != efficiency) return std::nullopt;
-    lab::Outcome outcome = testing::good_outcome(c, measure);
-    const std::size_t at = outcome.sim_report.find(find);
-    if (at != std::string::npos) outcome.sim_report.replace(at, find.size(), replace);
-    return outcome;
-  };
+  return
+      [=](const lab::Task&, const lab::Case& c, const lab::Measure& measure) -> std::optional<lab::Outcome> {
+        const bool efficiency = measure.dataflow;
+        if ((only == Stage::efficiency) != efficiency) return std::nullopt;
+        lab::Outcome outcome = testing::good_outcome(c, measure);
+        const std::size_t at = outcome.sim_report.find(find);
+        if (at != std::string::npos) outcome.sim_report.replace(at, find.size(), replace);
+        return outcome;
+      };
 }
 
 TEST(Collect, RunsEveryStepOfAGoodTask) {
@@ -76,7 +78,8 @@ TEST(Collect, StopsAfterAFewWrongAnswers) {
 }
 
 TEST(Collect, StopsAtOnceWhereRepeatingTellsNothingNew) {
-  for (const Verdict verdict : {Verdict::not_implemented, Verdict::time_limit, Verdict::infra, Verdict::policy}) {
+  for (const Verdict verdict :
+       {Verdict::not_implemented, Verdict::time_limit, Verdict::infra, Verdict::policy}) {
     const Collected one = run_first_task([=](auto&, auto&, auto&) { return failing(verdict); });
     EXPECT_EQ(one.asked.size(), 1U) << lab::name_of(verdict);
     EXPECT_EQ(one.result.verdict, verdict);
@@ -105,8 +108,8 @@ TEST(Collect, ARightAnswerWithARaceIsWrong) {
 }
 
 TEST(Collect, ALeakIsNoFault) {
-  const Collected leaky = run_first_task(
-      report_with("\"findings\":[]", R"("findings":[{"checker":"leakcheck","message":"8 bytes"}])", Stage::checks));
+  const Collected leaky = run_first_task(report_with(
+      "\"findings\":[]", R"("findings":[{"checker":"leakcheck","message":"8 bytes"}])", Stage::checks));
   EXPECT_EQ(leaky.result.verdict, Verdict::ok);
 }
 
@@ -117,7 +120,8 @@ TEST(Collect, ARightAnswerWithoutAKernelIsWrong) {
 }
 
 TEST(Collect, WorkThatKernelsDidNotDoIsAgainstTheRules) {
-  const Collected host = run_first_task(report_with("\"global_load_sectors\":513", "\"global_load_sectors\":3", Stage::efficiency));
+  const Collected host = run_first_task(
+      report_with("\"global_load_sectors\":513", "\"global_load_sectors\":3", Stage::efficiency));
   EXPECT_EQ(host.result.verdict, Verdict::policy);
   EXPECT_EQ(host.result.points, 0);
   EXPECT_THAT(host.result.message, HasSubstr("must move at least 16384"));
@@ -132,11 +136,13 @@ TEST(Collect, AReportThatCantBeReadIsNoEvidence) {
 TEST(Collect, LooksForTheCauseOfAGpusFailureOnTheSimulator) {
   const Collected gpu = run_first_task(
       [](auto&, const lab::Case& c, const lab::Measure& measure) -> std::optional<lab::Outcome> {
-        if (!measure.checks) return c.n == 33 ? std::optional(failing(Verdict::wrong_answer, "is wrong\n")) : std::nullopt;
+        if (!measure.checks)
+          return c.n == 33 ? std::optional(failing(Verdict::wrong_answer, "is wrong\n")) : std::nullopt;
         lab::Outcome outcome = testing::good_outcome(c, measure);
         const std::string none = "\"findings\":[]";
-        outcome.sim_report.replace(outcome.sim_report.find(none), none.size(),
-                                   R"("findings":[{"checker":"racecheck","file":"fake.cu","line":9,"message":"Race."}])");
+        outcome.sim_report.replace(
+            outcome.sim_report.find(none), none.size(),
+            R"("findings":[{"checker":"racecheck","file":"fake.cu","line":9,"message":"Race."}])");
         return outcome;
       },
       lab::DeviceKind::gpu);
@@ -153,22 +159,27 @@ TEST(Collect, TimesAloneOnAGpuAndNotAfterAFailure) {
   EXPECT_TRUE(good.evidence.complete);
   EXPECT_EQ(good.asked.back().measure.timed_runs, kTimedRunsOnGpu);
   EXPECT_FALSE(good.evidence.timings.at(0).modelled);
-  const Collected bad = run_first_task([](auto&, const lab::Case& c, auto&) -> std::optional<lab::Outcome> {
-    return c.n == 4096 ? std::optional(failing(Verdict::crash)) : std::nullopt;
-  }, lab::DeviceKind::gpu);
-  EXPECT_TRUE(std::none_of(bad.asked.begin(), bad.asked.end(), [](const Asked& one) { return one.measure.timed_runs > 0; }));
+  const Collected bad = run_first_task(
+      [](auto&, const lab::Case& c, auto&) -> std::optional<lab::Outcome> {
+        return c.n == 4096 ? std::optional(failing(Verdict::crash)) : std::nullopt;
+      },
+      lab::DeviceKind::gpu);
+  EXPECT_TRUE(std::none_of(bad.asked.begin(), bad.asked.end(),
+                           [](const Asked& one) { return one.measure.timed_runs > 0; }));
 }
 
 TEST(Collect, StagesDoNotShareSeeds) {
   std::map<std::uint64_t, std::set<bool>> timed_by_seed;
-  for (const Asked& one : run_first_task(nullptr).asked) timed_by_seed[one.seed].insert(one.measure.timed_runs > 0);
+  for (const Asked& one : run_first_task(nullptr).asked)
+    timed_by_seed[one.seed].insert(one.measure.timed_runs > 0);
   for (const auto& [seed, timed] : timed_by_seed) EXPECT_EQ(timed.size(), 1U);
 }
 
 TEST(Collect, TheSameSeedAsksForTheSameInputs) {
   const auto seeds = [](std::uint64_t seed) {
     std::vector<std::uint64_t> out;
-    for (const Asked& one : run_first_task(nullptr, lab::DeviceKind::sim, seed).asked) out.push_back(one.seed);
+    for (const Asked& one : run_first_task(nullptr, lab::DeviceKind::sim, seed).asked)
+      out.push_back(one.seed);
     return out;
   };
   EXPECT_EQ(seeds(5), seeds(5));

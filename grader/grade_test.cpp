@@ -13,8 +13,8 @@ namespace course::grader {
 namespace {
 
 using lab::Verdict;
-using ::testing::HasSubstr;
 using testing::FakeProblem;
+using ::testing::HasSubstr;
 using testing::Script;
 
 RunResult grade_fake(Script& script, GradeOptions options = {}, const FakeProblem& problem = FakeProblem()) {
@@ -57,8 +57,9 @@ TEST(Grade, ALabThatDoesNotCompileLeavesOthersAlone) {
   const FakeProblem broken, fine;
   Script script;
   Progress silent(false);
-  const RunResult result = grade({{&broken, Verdict::compile_error, "fake.cu(3): error: no"}, {&fine, Verdict::ok, ""}},
-                                 {}, script.factory(), silent);
+  const RunResult result =
+      grade({{&broken, Verdict::compile_error, "fake.cu(3): error: no"}, {&fine, Verdict::ok, ""}}, {},
+            script.factory(), silent);
   ASSERT_EQ(result.labs.size(), 2U);
   EXPECT_EQ(result.labs[0].points, 0);
   EXPECT_EQ(result.labs[0].max_points, 100);

@@ -90,12 +90,28 @@ TEST(SimReport, ReadsTotalsAndFindings) {
 
 // A counter that the parser forgot would count as 0 for ever.
 TEST(SimReport, ReadsEveryCounter) {
-  const char* names[] = {"launches", "warp_instructions", "lane_instructions", "branches", "divergent_branches",
-                         "global_load_requests", "global_load_sectors", "global_load_bytes", "global_store_requests",
-                         "global_store_sectors", "global_store_bytes", "shared_requests", "shared_wavefronts",
-                         "local_requests", "atomic_requests", "atomic_lanes", "atomic_serialised", "barriers", "work",
+  const char* names[] = {"launches",
+                         "warp_instructions",
+                         "lane_instructions",
+                         "branches",
+                         "divergent_branches",
+                         "global_load_requests",
+                         "global_load_sectors",
+                         "global_load_bytes",
+                         "global_store_requests",
+                         "global_store_sectors",
+                         "global_store_bytes",
+                         "shared_requests",
+                         "shared_wavefronts",
+                         "local_requests",
+                         "atomic_requests",
+                         "atomic_lanes",
+                         "atomic_serialised",
+                         "barriers",
+                         "work",
                          "steps"};
-  static_assert(sizeof(sim::Counters) == std::size(names) * sizeof(std::uint64_t), "name the new counter here");
+  static_assert(sizeof(sim::Counters) == std::size(names) * sizeof(std::uint64_t),
+                "name the new counter here");
   nlohmann::json totals;
   std::uint64_t value = 1;
   for (const char* name : names) totals[name] = value++;
@@ -106,13 +122,15 @@ TEST(SimReport, ReadsEveryCounter) {
 }
 
 TEST(SimReport, IsAnErrorWhenItIsNotOne) {
-  for (const char* text : {"", "{", "null", "[]", "7", "{}", "{\"totals\":[]}", "{\"totals\":null}", "\xff\xfe"}) {
+  for (const char* text :
+       {"", "{", "null", "[]", "7", "{}", "{\"totals\":[]}", "{\"totals\":null}", "\xff\xfe"}) {
     EXPECT_FALSE(parse_sim_report(text)) << text;
   }
 }
 
 TEST(SimReport, TakesAbsurdMembersForAbsent) {
-  auto parsed = parse_sim_report(R"({"device":[1],"modelled_us":"fast","totals":{"work":-5,"steps":1e300,"launches":"2",
+  auto parsed =
+      parse_sim_report(R"({"device":[1],"modelled_us":"fast","totals":{"work":-5,"steps":1e300,"launches":"2",
     "branches":18446744073709551615,"barriers":2.0},"findings":[1,null,[],{"line":99999999999,"block":"x","thread":[-1,{}],
     "checker":7,"times":-3}]})");
   ASSERT_TRUE(parsed);

@@ -12,7 +12,9 @@ namespace course::grader {
 namespace {
 
 const testing::FakeProblem kProblem;
-const lab::Task& first_task() { return testing::kTasks[0]; }
+const lab::Task& first_task() {
+  return testing::kTasks[0];
+}
 
 std::vector<Step> steps_of(const Plan& plan, Stage stage) {
   std::vector<Step> out;

@@ -39,7 +39,8 @@ TaskResult task_of(const std::string& id, Verdict verdict, int points, int max_p
 
 RunResult example() {
   TaskResult good = task_of("good", Verdict::ok, 45, 50);
-  good.goals = {{lab::Metric::bank_conflicts, 1.05, 3.2, 0, 5, ""}, {lab::Metric::work_ratio, 1.0, 1.0, 5, 5, ""}};
+  good.goals = {{lab::Metric::bank_conflicts, 1.05, 3.2, 0, 5, ""},
+                {lab::Metric::work_ratio, 1.0, 1.0, 5, 5, ""}};
   good.tiers = {{2, 5, 5}};
   good.speedup = 85.2;
   good.metrics = {{"bank_conflicts", 3.2}, {"work_ratio", 1.0}};
@@ -58,7 +59,9 @@ RunResult example() {
   good.cases = {record};
 
   TaskResult wrong = task_of("wrong", Verdict::wrong_answer, 0, 50);
-  wrong.message = "d_out[0]: expected 7, got 8\nagain: ./lab grade reduction --device sim --task wrong --case n33 --seed 0x1";
+  wrong.message =
+      "d_out[0]: expected 7, got 8\nagain: ./lab grade reduction --device sim --task wrong --case n33 --seed "
+      "0x1";
   TaskResult bonus = task_of("bonus", Verdict::not_implemented, 0, 10);
   bonus.bonus = true;
 
@@ -120,7 +123,8 @@ TEST(ResultJson, HasTheKeysOfTheContract) {
   EXPECT_EQ(lab.at("points"), 45);
   EXPECT_EQ(lab.at("max_points"), 100);
   const json& task = lab.at("tasks").at(0);
-  for (const char* key : {"id", "title", "points", "max_points", "verdict", "message", "speedup", "metrics"}) {
+  for (const char* key :
+       {"id", "title", "points", "max_points", "verdict", "message", "speedup", "metrics"}) {
     EXPECT_TRUE(task.contains(key)) << key;
   }
   EXPECT_EQ(task.at("verdict"), "OK");
@@ -186,20 +190,24 @@ TEST(Table, StaysWithinEightyColumns) {
     EXPECT_LE(widest(to_table(example(), style)), kTableColumns);
     for (int round = 0; round < 300; ++round) {
       std::string text;
-      for (unsigned i = random() % 300; i > 0; --i) text += static_cast<char>(random() & 0xff);
+      for (std::uint64_t i = random() % 300; i > 0; --i) text += static_cast<char>(random() & 0xff);
       RunResult result = hostile(text);
       result.labs[0].tasks[1].message = "again: ./lab " + text;
       const std::string table = to_table(result, style);
       ASSERT_LE(widest(table), kTableColumns) << table;
     }
     EXPECT_LE(widest(to_table(hostile(std::string(500, 'x')), style)), kTableColumns);
-    EXPECT_LE(widest(to_table(hostile("归约归约归约归约归约归约归约归约归约归约归约归约归约归约归约归约归约归约归约归约归约"), style)),
-              kTableColumns);
+    EXPECT_LE(
+        widest(to_table(
+            hostile("归约归约归约归约归约归约归约归约归约归约归约归约归约归约归约归约归约归约归约归约归约"),
+            style)),
+        kTableColumns);
   }
 }
 
 TEST(Table, LetsNothingControlTheTerminal) {
-  EXPECT_THAT(to_table(hostile("\x1b]0;owned\x07\x1b[2J\r\x08\xc2\x9b"), {}), Not(::testing::ContainsRegex("[\x01-\x08\x0b-\x1f]")));
+  EXPECT_THAT(to_table(hostile("\x1b]0;owned\x07\x1b[2J\r\x08\xc2\x9b"), {}),
+              Not(::testing::ContainsRegex("[\x01-\x08\x0b-\x1f]")));
 }
 
 TEST(Table, ShowsOneScreenOfMessages) {
@@ -254,13 +262,23 @@ TEST(Html, IsWellFormedSelfContainedAndComplete) {
 }
 
 TEST(Markup, EscapesWhatEndsTextOrAttributes) {
-  EXPECT_EQ(escape_markup("<a href=\"x\" id='y'>&\x1b"), "&lt;a href=&quot;x&quot; id=&#39;y&#39;&gt;&amp;\\x1b");
+  EXPECT_EQ(escape_markup("<a href=\"x\" id='y'>&\x1b"),
+            "&lt;a href=&quot;x&quot; id=&#39;y&#39;&gt;&amp;\\x1b");
 }
 
 TEST(Markup, NoInputBreaksOutOfAReport) {
-  const std::string attacks[] = {"<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "' onmouseover='alert(1)",
-                                 "]]>", "<!--", "-->", "</pre></main></body>", "&lt;script&gt;", "&#60;script&#62;", "</testcase>",
-                                 "\x01\x02\x0b\xff", "<![CDATA["};
+  const std::string attacks[] = {"<script>alert(1)</script>",
+                                 "\"><img src=x onerror=alert(1)>",
+                                 "' onmouseover='alert(1)",
+                                 "]]>",
+                                 "<!--",
+                                 "-->",
+                                 "</pre></main></body>",
+                                 "&lt;script&gt;",
+                                 "&#60;script&#62;",
+                                 "</testcase>",
+                                 "\x01\x02\x0b\xff",
+                                 "<![CDATA["};
   for (const std::string& attack : attacks) {
     const std::string page = to_html(hostile(attack));
     EXPECT_EQ(why_malformed(page, kVoidElements), "") << attack;
@@ -271,7 +289,7 @@ TEST(Markup, NoInputBreaksOutOfAReport) {
   std::mt19937 random(13);
   for (int round = 0; round < 300; ++round) {
     std::string text;
-    for (unsigned i = random() % 60; i > 0; --i) text += "<>&\"'/=- a\x01\xff!]"[random() % 14];
+    for (std::uint64_t i = random() % 60; i > 0; --i) text += "<>&\"'/=- a\x01\xff!]"[random() % 14];
     ASSERT_EQ(why_malformed(to_html(hostile(text)), kVoidElements), "") << text;
     ASSERT_EQ(why_malformed(to_junit(hostile(text))), "") << text;
   }
@@ -280,8 +298,8 @@ TEST(Markup, NoInputBreaksOutOfAReport) {
 // The tests above lean on this checker.
 TEST(WellFormed, SeesWhatIsNot) {
   EXPECT_EQ(why_malformed("<a b=\"c\"><d/>x &amp; y</a>"), "");
-  for (const char* bad : {"<a>", "</a>", "<a></b>", "<a>&</a>", "<a>&nbsp;</a>", "<a b=c></a>", "<a b></a>", "<a>\x01</a>",
-                          "<a></a><b></b>", "text", "<a>></a>", "<a b=\"<\"></a>"}) {
+  for (const char* bad : {"<a>", "</a>", "<a></b>", "<a>&</a>", "<a>&nbsp;</a>", "<a b=c></a>", "<a b></a>",
+                          "<a>\x01</a>", "<a></a><b></b>", "text", "<a>></a>", "<a b=\"<\"></a>"}) {
     EXPECT_NE(why_malformed(bad), "") << bad;
   }
 }

@@ -15,7 +15,9 @@ namespace {
 using lab::Verdict;
 using ::testing::HasSubstr;
 
-const lab::Task& first_task() { return testing::kTasks[0]; }
+const lab::Task& first_task() {
+  return testing::kTasks[0];
+}
 
 CaseRecord record(Verdict verdict, Stage stage = Stage::correctness, std::string message = "") {
   CaseRecord out;
@@ -65,7 +67,8 @@ TEST(Score, GivesEverythingForEverything) {
 
 TEST(Score, OneWrongCaseOfAnyStageTakesAllPoints) {
   for (std::size_t i = 0; i < full_evidence().cases.size(); ++i) {
-    for (const Verdict verdict : {Verdict::wrong_answer, Verdict::crash, Verdict::time_limit, Verdict::infra}) {
+    for (const Verdict verdict :
+         {Verdict::wrong_answer, Verdict::crash, Verdict::time_limit, Verdict::infra}) {
       Evidence evidence = full_evidence();
       evidence.cases[i].verdict = verdict;
       const TaskResult result = score_task(first_task(), evidence);
@@ -155,8 +158,8 @@ TEST(Score, TheSlowestSpeedupCaseCounts) {
 }
 
 TEST(Score, AnImpossibleTimeEarnsNoSpeedup) {
-  for (const double kernel_us : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(),
-                                 std::numeric_limits<double>::infinity()}) {
+  for (const double kernel_us :
+       {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
     Evidence evidence = full_evidence();
     evidence.timings[0].kernel_us = kernel_us;
     const TaskResult result = score_task(first_task(), evidence);
@@ -192,8 +195,18 @@ TEST(Score, BonusTasksDoNotCountIntoTheLabsPoints) {
 TEST(Score, StaysWithinBoundsForAnyEvidence) {
   std::mt19937_64 random(20240611);
   const auto below = [&](std::uint64_t n) { return random() % n; };
-  const double odd[] = {0, -1, 1e308, -1e308, 1.5, 0.9, 2, 10, std::numeric_limits<double>::quiet_NaN(),
-                        std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(), 5e-324};
+  const double odd[] = {0,
+                        -1,
+                        1e308,
+                        -1e308,
+                        1.5,
+                        0.9,
+                        2,
+                        10,
+                        std::numeric_limits<double>::quiet_NaN(),
+                        std::numeric_limits<double>::infinity(),
+                        -std::numeric_limits<double>::infinity(),
+                        5e-324};
   for (int round = 0; round < 20000; ++round) {
     Evidence evidence;
     evidence.cases_planned = static_cast<int>(below(5));

@@ -50,7 +50,8 @@ class Writer {
 
  private:
   static std::string fit(std::string_view text) {
-    return display_width(text) <= kTableColumns ? std::string(text) : fit_left(text, kTableColumns);
+    const std::string line = tame_line(text);
+    return display_width(line) <= kTableColumns ? line : fit_left(line, kTableColumns);
   }
   const TableStyle& style_;
   std::string out_;
@@ -70,7 +71,7 @@ std::string speedup_text(double speedup) {
 }
 
 void write_row(Writer& out, const TaskResult& task) {
-  const std::string title = tame(task.title) + (task.bonus ? " (bonus)" : "");
+  const std::string title = tame_line(task.title) + (task.bonus ? " (bonus)" : "");
   out.put("  " + fit_left(title, kTitle) + " ");
   out.put(fit_left(lab::name_of(task.verdict), kVerdict), colour_of(task));
   out.put(" ");
@@ -106,6 +107,18 @@ void write_losses(Writer& out, const TaskResult& task) {
   }
 }
 
+// Broken with backslashes, so that it can be copied into a shell.
+std::string wrap_command(const std::string& line) {
+  std::string out;
+  for (const char c : wrap(line, kTableColumns - 4, 2)) {
+    if (c == '\n')
+      out += " \\\n  ";
+    else
+      out += c;
+  }
+  return out;
+}
+
 void write_messages(Writer& out, const LabResult& lab, std::size_t max_messages) {
   std::size_t n_shown = 0, n_left = 0;
   std::string previous;
@@ -122,21 +135,13 @@ void write_messages(Writer& out, const LabResult& lab, std::size_t max_messages)
     previous = task.message;
     ++n_shown;
     out.line();
-    out.line(fmt::format("{}: {}", tame(task.title), lab::name_of(task.verdict)), Colour::bold);
+    out.line(fmt::format("{}: {}", task.title, lab::name_of(task.verdict)), Colour::bold);
     std::string_view rest = task.message;
-    // Commands stay on one line of their own, to be copied whole.
     while (!rest.empty()) {
       const std::size_t end = std::min(rest.find('\n'), rest.size());
       const std::string line = tame(rest.substr(0, end));
       rest.remove_prefix(std::min(end + 1, rest.size()));
-      if (line.starts_with("again: ")) {
-        std::string command = wrap(line, kTableColumns - 2, 2);
-        std::string broken;
-        for (const char c : command) broken += c == '\n' ? std::string(" \\\n  ") : std::string(1, c);
-        out.put(broken);
-      } else {
-        out.put(wrap(line, kTableColumns, 2));
-      }
+      out.put(line.find("./lab ") != std::string::npos ? wrap_command(line) : wrap(line, kTableColumns, 2));
       out.end_line();
     }
   }
@@ -150,7 +155,7 @@ void write_messages(Writer& out, const LabResult& lab, std::size_t max_messages)
 
 void write_lab(Writer& out, const LabResult& lab, const TableStyle& style) {
   out.line();
-  out.put("  " + fit_left(tame(lab.title), kTitle + 1 + kVerdict + 1), Colour::bold);
+  out.put("  " + fit_left(tame_line(lab.title), kTitle + 1 + kVerdict + 1), Colour::bold);
   out.put(fit_right("points", kPoints) + "  " + fit_right("1 thread", kSpeedup) + " " +
               fit_right("all", kSpeedup),
           Colour::dim);
@@ -160,7 +165,7 @@ void write_lab(Writer& out, const LabResult& lab, const TableStyle& style) {
     write_losses(out, task);
   }
   const bool full = lab.points == lab.max_points && lab.max_points > 0;
-  out.put("  " + fit_left(tame(lab.source), kTitle + 1 + kVerdict + 1), Colour::dim);
+  out.put("  " + fit_left(tame_line(lab.source), kTitle + 1 + kVerdict + 1), Colour::dim);
   out.put(fit_right(fmt::format("{}/{}", lab.points, lab.max_points), kPoints),
           full ? Colour::good : Colour::bold);
   if (lab.max_bonus_points > 0) out.put(fmt::format("  bonus {}/{}", lab.bonus_points, lab.max_bonus_points));
@@ -195,7 +200,7 @@ TableStyle style_for_stdout() {
 
 std::string to_table(const RunResult& result, const TableStyle& style) {
   Writer out(style);
-  out.line(fmt::format("Device: {}{}   seed: {:#x}   {:.1f} s", tame(result.device),
+  out.line(fmt::format("Device: {}{}   seed: {:#x}   {:.1f} s", result.device,
                        result.modelled ? " (times are modelled)" : "", result.seed, result.seconds));
   for (const LabResult& lab : result.labs) write_lab(out, lab, style);
   if (any_timed(result)) {

@@ -206,6 +206,13 @@ std::string tame(std::string_view text) {
   return out;
 }
 
+std::string tame_line(std::string_view text) {
+  std::string out = tame(text);
+  std::replace_if(
+      out.begin(), out.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+  return out;
+}
+
 std::string first_lines(std::string_view text, std::size_t max_lines) {
   std::size_t at = 0;
   for (std::size_t line = 0; line < max_lines; ++line) {

@@ -26,6 +26,9 @@ std::string wrap(std::string_view text, std::size_t width, std::size_t indent = 
 // student's program or file name contains can move the cursor, ring, or recolour the terminal.
 std::string tame(std::string_view text);
 
+// The same on one line: newlines and tabs become spaces.
+std::string tame_line(std::string_view text);
+
 // The first `max_lines` lines, then "… N more lines".
 std::string first_lines(std::string_view text, std::size_t max_lines);
 

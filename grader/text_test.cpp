@@ -34,7 +34,7 @@ TEST(Fit, IsExactForAnyBytes) {
   std::mt19937 random(3);
   for (int round = 0; round < 3000; ++round) {
     std::string text;
-    for (unsigned i = random() % 30; i > 0; --i) text += static_cast<char>(random() & 0xff);
+    for (std::uint64_t i = random() % 30; i > 0; --i) text += static_cast<char>(random() & 0xff);
     text = tame(text);
     for (const std::size_t width : {1U, 2U, 7U, 40U}) {
       ASSERT_EQ(display_width(fit_left(text, width)), width);
@@ -53,7 +53,7 @@ TEST(Wrap, NeverExceedsTheWidth) {
   std::mt19937 random(5);
   for (int round = 0; round < 2000; ++round) {
     std::string text;
-    for (unsigned i = random() % 200; i > 0; --i) text += " abc归\n"[random() % 8];
+    for (std::uint64_t i = random() % 200; i > 0; --i) text += " abc归\n"[random() % 8];
     const std::string wrapped = wrap(tame(text), 20, 2);
     std::size_t at = 0;
     while (at <= wrapped.size()) {
@@ -82,7 +82,8 @@ TEST(FirstLines, SaysHowManyAreLeftOut) {
 }
 
 TEST(CloseMatches, FindTypingErrorsAndParts) {
-  const std::string labs[] = {"reduction", "scan", "compaction", "radix_sort", "histogram", "sat", "hierarchical_scan"};
+  const std::string labs[] = {"reduction", "scan", "compaction",       "radix_sort",
+                              "histogram", "sat",  "hierarchical_scan"};
   EXPECT_THAT(close_matches("redcution", labs), ElementsAre("reduction"));
   EXPECT_THAT(close_matches("scna", labs), ElementsAre("scan"));
   EXPECT_THAT(close_matches("Scan", labs), ElementsAre("scan", "hierarchical_scan"));

@@ -38,8 +38,12 @@ SlotKind slot_kind_of(Type type) {
   return ptx::bits_of(type) > 32 ? SlotKind::wide : SlotKind::narrow;
 }
 
-bool is_signed(Type t) { return t == Type::s8 || t == Type::s16 || t == Type::s32 || t == Type::s64; }
-bool is_float(Type t) { return t == Type::f16 || t == Type::bf16 || t == Type::f32 || t == Type::f64; }
+bool is_signed(Type t) {
+  return t == Type::s8 || t == Type::s16 || t == Type::s32 || t == Type::s64;
+}
+bool is_float(Type t) {
+  return t == Type::f16 || t == Type::bf16 || t == Type::f32 || t == Type::f64;
+}
 
 // The spelling that memory rows use for a type: its size, and sign where loading extends it.
 const char* memory_suffix(Type type, bool load) {
@@ -57,7 +61,8 @@ constexpr std::uint32_t kNarrowBytes = 32 * 4, kWideBytes = 32 * 8;
 
 class Decoder {
  public:
-  Decoder(const ModuleImage& image, const OpTable& table) : image_(image), module_(*image.module), table_(table) {}
+  Decoder(const ModuleImage& image, const OpTable& table)
+      : image_(image), module_(*image.module), table_(table) {}
 
   Program run(const ptx::Function& kernel);
 
@@ -71,9 +76,11 @@ class Decoder {
   // --- slots
   std::uint32_t new_slot(SlotKind kind);
   std::uint32_t constant(SlotKind kind, std::uint64_t value);
-  std::uint32_t special(const std::string& name, SlotKind kind);
+  std::uint32_t special(std::string_view name, SlotKind kind);
   std::uint32_t register_slot(std::int32_t index);
-  SlotKind register_kind(std::int32_t index) const { return slot_kind_of(source_->registers[static_cast<std::size_t>(index)].type); }
+  SlotKind register_kind(std::int32_t index) const {
+    return slot_kind_of(source_->registers[static_cast<std::size_t>(index)].type);
+  }
   std::uint32_t temporary(SlotKind kind) { return new_slot(kind); }
 
   // --- operands
@@ -87,10 +94,10 @@ class Decoder {
   Result result(const Operand& operand, SlotKind kind, bool sign_extends);
   void finish(const Result& r);
   void address(const Operand& operand, Space space, MicroOp& op);
-  std::uint64_t symbol_value(const std::string& name);
-  const ptx::Variable* local_variable(const std::string& name) const;
-  bool is_kernel_parameter(const std::string& name) const;
-  std::uint32_t frame_offset(const std::string& name);
+  std::uint64_t symbol_value(std::string_view name);
+  const ptx::Variable* local_variable(std::string_view name) const;
+  bool is_kernel_parameter(std::string_view name) const;
+  std::uint32_t frame_offset(std::string_view name);
   void lay_out_shared(const std::vector<const ptx::Function*>& functions);
 
   // --- ops
@@ -144,7 +151,7 @@ class Decoder {
   std::map<std::pair<SlotKind, std::uint64_t>, std::uint32_t> constants_;
   std::uint32_t predicate_chunk_ = 0, predicates_left_ = 0;
   std::vector<const ptx::Function*> sources_;  // by function number
-  std::unordered_map<std::string, std::uint32_t> shared_offsets_;
+  std::map<std::string, std::uint32_t, std::less<>> shared_offsets_;
   std::set<std::string> address_taken_;
 
   // of the function at hand
@@ -152,7 +159,7 @@ class Decoder {
   const ptx::Function* source_ = nullptr;
   const Instruction* current_ = nullptr;
   std::vector<std::uint32_t> register_slots_;
-  std::unordered_map<std::string, std::uint32_t> frame_offsets_;
+  std::map<std::string, std::uint32_t, std::less<>> frame_offsets_;
   std::vector<std::uint32_t> block_of_instruction_;
   std::vector<Fixup> fixups_;
   std::vector<std::pair<std::uint32_t, const ptx::BranchTargets*>> table_fixups_;
@@ -167,14 +174,15 @@ std::string Decoder::where() const {
   std::string place;
   if (current_->location >= 0) {
     const auto& location = module_.locations[static_cast<std::size_t>(current_->location)];
-    if (const std::string* file = module_.find_file(location.file)) place = fmt::format(" ({}:{})", *file, location.line);
+    if (const std::string* file = module_.find_file(location.file))
+      place = fmt::format(" ({}:{})", *file, location.line);
   }
   return fmt::format("in {}{}, PTX line {}", demangled(source_->name), place, current_->text_line);
 }
 
 void Decoder::unsupported(const std::string& why) const {
-  throw DecodeError(fmt::format("the simulator does not know the instruction '{}'{}{} {}", current_->full_opcode(),
-                                why.empty() ? "" : ": ", why, where()));
+  throw DecodeError(fmt::format("the simulator does not know the instruction '{}'{}{} {}",
+                                current_->full_opcode(), why.empty() ? "" : ": ", why, where()));
 }
 
 // --- slots --------------------------------------------------------------------------------------------------------
@@ -201,20 +209,61 @@ std::uint32_t Decoder::constant(SlotKind kind, std::uint64_t value) {
   return it->second;
 }
 
-std::uint32_t Decoder::special(const std::string& name, SlotKind kind) {
+std::uint32_t Decoder::special(std::string_view name, SlotKind kind) {
   for (const SpecialSlot& s : program_.specials)
     if (s.name == name) return s.slot;
-  static const std::set<std::string, std::less<>> kKnown = {
-      "%tid.x", "%tid.y", "%tid.z", "%ntid.x", "%ntid.y", "%ntid.z", "%ctaid.x", "%ctaid.y", "%ctaid.z", "%nctaid.x", "%nctaid.y",
-      "%nctaid.z", "%laneid", "%warpid", "%nwarpid", "%smid", "%nsmid", "%gridid", "%lanemask_eq", "%lanemask_le", "%lanemask_lt",
-      "%lanemask_ge", "%lanemask_gt", "%dynamic_smem_size", "%total_smem_size", "%aggr_smem_size", "%reserved_smem_offset_begin",
-      "%reserved_smem_offset_end", "%reserved_smem_offset_cap", "%reserved_smem_offset_0", "%reserved_smem_offset_1", "%envreg0", "%envreg1",
-      "%envreg2", "%clusterid.x", "%clusterid.y", "%clusterid.z", "%nclusterid.x", "%nclusterid.y", "%nclusterid.z",
-      "%cluster_ctaid.x", "%cluster_ctaid.y", "%cluster_ctaid.z", "%cluster_nctaid.x", "%cluster_nctaid.y", "%cluster_nctaid.z",
-      "%cluster_ctarank", "%cluster_nctarank", "%is_explicit_cluster"};
+  static const std::set<std::string, std::less<>> kKnown = {"%tid.x",
+                                                            "%tid.y",
+                                                            "%tid.z",
+                                                            "%ntid.x",
+                                                            "%ntid.y",
+                                                            "%ntid.z",
+                                                            "%ctaid.x",
+                                                            "%ctaid.y",
+                                                            "%ctaid.z",
+                                                            "%nctaid.x",
+                                                            "%nctaid.y",
+                                                            "%nctaid.z",
+                                                            "%laneid",
+                                                            "%warpid",
+                                                            "%nwarpid",
+                                                            "%smid",
+                                                            "%nsmid",
+                                                            "%gridid",
+                                                            "%lanemask_eq",
+                                                            "%lanemask_le",
+                                                            "%lanemask_lt",
+                                                            "%lanemask_ge",
+                                                            "%lanemask_gt",
+                                                            "%dynamic_smem_size",
+                                                            "%total_smem_size",
+                                                            "%aggr_smem_size",
+                                                            "%reserved_smem_offset_begin",
+                                                            "%reserved_smem_offset_end",
+                                                            "%reserved_smem_offset_cap",
+                                                            "%reserved_smem_offset_0",
+                                                            "%reserved_smem_offset_1",
+                                                            "%envreg0",
+                                                            "%envreg1",
+                                                            "%envreg2",
+                                                            "%clusterid.x",
+                                                            "%clusterid.y",
+                                                            "%clusterid.z",
+                                                            "%nclusterid.x",
+                                                            "%nclusterid.y",
+                                                            "%nclusterid.z",
+                                                            "%cluster_ctaid.x",
+                                                            "%cluster_ctaid.y",
+                                                            "%cluster_ctaid.z",
+                                                            "%cluster_nctaid.x",
+                                                            "%cluster_nctaid.y",
+                                                            "%cluster_nctaid.z",
+                                                            "%cluster_ctarank",
+                                                            "%cluster_nctarank",
+                                                            "%is_explicit_cluster"};
   if (!kKnown.contains(name)) unsupported(fmt::format("special register {}", name));
   const std::uint32_t slot = new_slot(kind);
-  program_.specials.push_back({name, slot});
+  program_.specials.push_back({std::string(name), slot});
   return slot;
 }
 
@@ -222,17 +271,21 @@ std::uint32_t Decoder::register_slot(std::int32_t index) {
   std::uint32_t& slot = register_slots_[static_cast<std::size_t>(index)];
   if (slot == MicroOp::kNoSlot) {
     const SlotKind kind = register_kind(index);
-    if (ptx::bits_of(source_->registers[static_cast<std::size_t>(index)].type) > 64) unsupported("128-bit register");
+    if (ptx::bits_of(source_->registers[static_cast<std::size_t>(index)].type) > 64)
+      unsupported("128-bit register");
     slot = new_slot(kind);
     ProgramFunction& f = program_.functions[number_];
-    (kind == SlotKind::predicate ? f.predicate_slots : kind == SlotKind::wide ? f.wide_slots : f.narrow_slots).push_back(slot);
+    (kind == SlotKind::predicate ? f.predicate_slots
+     : kind == SlotKind::wide    ? f.wide_slots
+                                 : f.narrow_slots)
+        .push_back(slot);
   }
   return slot;
 }
 
 // --- symbols and frames -------------------------------------------------------------------------------------------
 
-const ptx::Variable* Decoder::local_variable(const std::string& name) const {
+const ptx::Variable* Decoder::local_variable(std::string_view name) const {
   for (const auto& v : source_->variables)
     if (v.name == name) return &v;
   for (const auto& v : source_->parameters)
@@ -242,26 +295,28 @@ const ptx::Variable* Decoder::local_variable(const std::string& name) const {
   return nullptr;
 }
 
-bool Decoder::is_kernel_parameter(const std::string& name) const {
+bool Decoder::is_kernel_parameter(std::string_view name) const {
   if (!source_->is_entry) return false;
-  return std::any_of(source_->parameters.begin(), source_->parameters.end(), [&](const auto& p) { return p.name == name; });
+  return std::any_of(source_->parameters.begin(), source_->parameters.end(),
+                     [&](const auto& p) { return p.name == name; });
 }
 
 // Byte offset of a .local or .param variable in the function's frame.
-std::uint32_t Decoder::frame_offset(const std::string& name) {
+std::uint32_t Decoder::frame_offset(std::string_view name) {
   const auto it = frame_offsets_.find(name);
   if (it == frame_offsets_.end()) throw DecodeError(fmt::format("unknown variable '{}' {}", name, where()));
   return it->second;
 }
 
 // Value of a symbol that is the same for all threads: shared offset, global or parameter address, function address.
-std::uint64_t Decoder::symbol_value(const std::string& name) {
+std::uint64_t Decoder::symbol_value(std::string_view name) {
   if (is_kernel_parameter(name)) {
     for (const auto& p : source_->parameters)
       if (p.name == name) return image_.parameter_area + p.offset;
   }
   if (const auto it = shared_offsets_.find(name); it != shared_offsets_.end()) return it->second;
-  if (const auto it = image_.variables.find(name); it != image_.variables.end()) return it->second;
+  if (const auto it = image_.variables.find(std::string(name)); it != image_.variables.end())
+    return it->second;
   if (const ptx::Function* f = module_.find_function(name)) {
     const std::uint32_t number = function_number(f);
     // Any address will do that no data has: the function's place in the module.
@@ -279,7 +334,7 @@ std::uint32_t Decoder::function_number(const ptx::Function* f) {
 }
 
 void collect_names(const Operand& operand, std::set<std::string>& names) {
-  if (!operand.name.empty()) names.insert(operand.name);
+  if (!operand.name.empty()) names.emplace(operand.name);
   for (const Operand& part : operand.parts) collect_names(part, names);
 }
 
@@ -314,7 +369,8 @@ void Decoder::lay_out_shared(const std::vector<const ptx::Function*>& functions)
   if (!dynamic.empty()) program_.static_shared = dynamic_start;
   for (const ptx::Variable* v : dynamic) {
     shared_offsets_.emplace(v->name, dynamic_start);
-    program_.shared.push_back({v->name, dynamic_start, 0, static_cast<std::uint32_t>(std::max(ptx::bits_of(v->type) / 8, 1))});
+    program_.shared.push_back(
+        {v->name, dynamic_start, 0, static_cast<std::uint32_t>(std::max(ptx::bits_of(v->type) / 8, 1))});
   }
 }
 
@@ -370,13 +426,16 @@ std::uint32_t Decoder::source(const Operand& operand, SlotKind kind, Type type) 
       if (have == SlotKind::predicate) unsupported("a predicate where a value is expected");
       helper_ = true;
       const std::uint32_t converted = temporary(kind);
-      simple(kind == SlotKind::wide ? (is_signed(type) ? "cvt.s64.s32" : "cvt.u64.u32") : "cvt.u32.u64", converted, {slot});
+      simple(kind == SlotKind::wide ? (is_signed(type) ? "cvt.s64.s32" : "cvt.u64.u32") : "cvt.u32.u64",
+             converted, {slot});
       helper_ = false;
       return converted;
     }
     case Operand::Kind::integer: {
-      if (type == Type::f32) return constant(kind, std::bit_cast<std::uint32_t>(static_cast<float>(operand.integer)));
-      if (type == Type::f64) return constant(kind, std::bit_cast<std::uint64_t>(static_cast<double>(operand.integer)));
+      if (type == Type::f32)
+        return constant(kind, std::bit_cast<std::uint32_t>(static_cast<float>(operand.integer)));
+      if (type == Type::f64)
+        return constant(kind, std::bit_cast<std::uint64_t>(static_cast<double>(operand.integer)));
       return constant(kind, static_cast<std::uint64_t>(operand.integer));
     }
     case Operand::Kind::real32: {
@@ -387,15 +446,17 @@ std::uint32_t Decoder::source(const Operand& operand, SlotKind kind, Type type) 
     }
     case Operand::Kind::real64: {
       const auto bits = static_cast<std::uint64_t>(operand.integer);
-      if (kind == SlotKind::narrow) return constant(kind, std::bit_cast<std::uint32_t>(static_cast<float>(std::bit_cast<double>(bits))));
+      if (kind == SlotKind::narrow)
+        return constant(kind, std::bit_cast<std::uint32_t>(static_cast<float>(std::bit_cast<double>(bits))));
       return constant(kind, bits);
     }
     case Operand::Kind::special: {
       helper_ = true;
       std::uint32_t slot;
       SlotKind have = SlotKind::narrow;
-      if (operand.name == "%clock64" || operand.name == "%globaltimer" || operand.name == "%clock" || operand.name == "%clock_hi" ||
-          operand.name == "%globaltimer_lo" || operand.name == "%globaltimer_hi") {
+      if (operand.name == "%clock64" || operand.name == "%globaltimer" || operand.name == "%clock" ||
+          operand.name == "%clock_hi" || operand.name == "%globaltimer_lo" ||
+          operand.name == "%globaltimer_hi") {
         const bool wide = operand.name == "%clock64" || operand.name == "%globaltimer";
         have = wide ? SlotKind::wide : SlotKind::narrow;
         slot = temporary(have);
@@ -415,7 +476,8 @@ std::uint32_t Decoder::source(const Operand& operand, SlotKind kind, Type type) 
     }
     case Operand::Kind::symbol: {
       const ptx::Variable* variable = local_variable(operand.name);
-      const bool in_frame = variable != nullptr && (variable->space == Space::local || variable->space == Space::param) &&
+      const bool in_frame = variable != nullptr &&
+                            (variable->space == Space::local || variable->space == Space::param) &&
                             !is_kernel_parameter(operand.name);
       if (!in_frame)
         return constant(kind, symbol_value(operand.name) + static_cast<std::uint64_t>(operand.integer));
@@ -433,8 +495,10 @@ std::uint32_t Decoder::source(const Operand& operand, SlotKind kind, Type type) 
 }
 
 std::uint32_t Decoder::predicate_source(const Operand& operand) {
-  if (operand.kind == Operand::Kind::integer) return constant(SlotKind::predicate, static_cast<std::uint64_t>(operand.integer) ^ operand.negated);
-  if (operand.kind != Operand::Kind::reg || register_kind(operand.index) != SlotKind::predicate) unsupported("a predicate is expected");
+  if (operand.kind == Operand::Kind::integer)
+    return constant(SlotKind::predicate, static_cast<std::uint64_t>(operand.integer) ^ operand.negated);
+  if (operand.kind != Operand::Kind::reg || register_kind(operand.index) != SlotKind::predicate)
+    unsupported("a predicate is expected");
   const std::uint32_t slot = register_slot(operand.index);
   if (!operand.negated) return slot;
   helper_ = true;
@@ -445,7 +509,8 @@ std::uint32_t Decoder::predicate_source(const Operand& operand) {
 }
 
 Decoder::Result Decoder::result(const Operand& operand, SlotKind kind, bool sign_extends) {
-  if (operand.kind == Operand::Kind::sink || operand.kind == Operand::Kind::none) return {temporary(kind), MicroOp::kNoSlot, nullptr};
+  if (operand.kind == Operand::Kind::sink || operand.kind == Operand::Kind::none)
+    return {temporary(kind), MicroOp::kNoSlot, nullptr};
   if (operand.kind != Operand::Kind::reg) unsupported("destination form");
   const SlotKind have = register_kind(operand.index);
   const std::uint32_t slot = register_slot(operand.index);
@@ -474,7 +539,8 @@ void Decoder::address(const Operand& operand, Space space, MicroOp& op) {
   }
   if (operand.name.empty()) return;  // absolute
   const ptx::Variable* variable = local_variable(operand.name);
-  const bool in_frame = variable != nullptr && (variable->space == Space::local || variable->space == Space::param) &&
+  const bool in_frame = variable != nullptr &&
+                        (variable->space == Space::local || variable->space == Space::param) &&
                         !is_kernel_parameter(operand.name);
   if (in_frame) {
     op.src[0] = program_.frame_slot;
@@ -497,7 +563,9 @@ std::uint32_t Decoder::open_block() {
 }
 
 // Ends the current block; the next instruction opens a new one.
-void Decoder::close_block(Exit exit) { block().exit = exit; }
+void Decoder::close_block(Exit exit) {
+  block().exit = exit;
+}
 
 // A sync op must be the first of its block. Where its operands needed ops of their own, it opens another block after them.
 void Decoder::open_sync_block() {
@@ -568,7 +636,8 @@ void Decoder::function(std::uint32_t number) {
     const Instruction& i = source_->instructions[static_cast<std::size_t>(k)];
     if (is_sync(i)) leader[static_cast<std::size_t>(k)] = true;
     if (is_control(i) || (is_sync(i) && i.guard >= 0)) leader[static_cast<std::size_t>(k) + 1] = true;
-    if (i.guard >= 0 && ((is_control(i) && i.opcode != "bra") || is_sync(i))) leader[static_cast<std::size_t>(k)] = true;
+    if (i.guard >= 0 && ((is_control(i) && i.opcode != "bra") || is_sync(i)))
+      leader[static_cast<std::size_t>(k)] = true;
   }
 
   block_of_instruction_.assign(static_cast<std::size_t>(n) + 1, 0);
@@ -637,7 +706,9 @@ Program Decoder::run(const ptx::Function& kernel) {
       for (const Operand& operand : i.operands) collect_names(operand, names);
     bool indirect = !reachable[k]->prototypes.empty();
     const auto add = [&](const ptx::Function& f) {
-      if (!f.is_declaration && !f.is_entry && std::find(reachable.begin(), reachable.end(), &f) == reachable.end()) reachable.push_back(&f);
+      if (!f.is_declaration && !f.is_entry &&
+          std::find(reachable.begin(), reachable.end(), &f) == reachable.end())
+        reachable.push_back(&f);
     };
     for (const auto& name : names)
       if (const ptx::Function* f = module_.find_function(name)) add(*f);
@@ -676,7 +747,8 @@ Program Decoder::run(const ptx::Function& kernel) {
 
 // Modifiers that change nothing here: rounding to nearest even is what the host does, .uni is a promise.
 std::optional<std::string> Decoder::table_key(const Instruction& i) const {
-  static const std::set<std::string, std::less<>> kRounds = {"add", "sub", "mul", "fma", "mad", "div", "rcp", "sqrt"};
+  static const std::set<std::string, std::less<>> kRounds = {"add", "sub", "mul", "fma",
+                                                             "mad", "div", "rcp", "sqrt"};
   std::string key(i.opcode);
   for (const auto& m : i.modifiers) {
     if (m == "rn" && kRounds.contains(i.opcode)) continue;
@@ -702,11 +774,16 @@ void Decoder::table_instruction(const OpRow& r, const Instruction& i) {
 void Decoder::instruction(const Instruction& i, std::int32_t index) {
   using Method = void (Decoder::*)(const Instruction&);
   static const std::unordered_map<std::string_view, Method> kFamilies = {
-      {"mov", &Decoder::move}, {"setp", &Decoder::compare}, {"set", &Decoder::set}, {"cvta", &Decoder::convert_address},
-      {"isspacep", &Decoder::is_space}, {"ld", &Decoder::load}, {"ldu", &Decoder::load}, {"st", &Decoder::store},
-      {"atom", &Decoder::atomic}, {"red", &Decoder::atomic}, {"bar", &Decoder::barrier}, {"barrier", &Decoder::barrier},
-      {"shfl", &Decoder::shuffle}, {"vote", &Decoder::vote}, {"match", &Decoder::match}, {"redux", &Decoder::warp_reduce},
-      {"elect", &Decoder::elect}, {"fence", &Decoder::fence}, {"membar", &Decoder::fence}, {"brx", &Decoder::indexed_branch}};
+      {"mov", &Decoder::move},          {"setp", &Decoder::compare},
+      {"set", &Decoder::set},           {"cvta", &Decoder::convert_address},
+      {"isspacep", &Decoder::is_space}, {"ld", &Decoder::load},
+      {"ldu", &Decoder::load},          {"st", &Decoder::store},
+      {"atom", &Decoder::atomic},       {"red", &Decoder::atomic},
+      {"bar", &Decoder::barrier},       {"barrier", &Decoder::barrier},
+      {"shfl", &Decoder::shuffle},      {"vote", &Decoder::vote},
+      {"match", &Decoder::match},       {"redux", &Decoder::warp_reduce},
+      {"elect", &Decoder::elect},       {"fence", &Decoder::fence},
+      {"membar", &Decoder::fence},      {"brx", &Decoder::indexed_branch}};
   const std::string_view opcode = i.opcode;
   if (const auto it = kFamilies.find(opcode); it != kFamilies.end()) return (this->*it->second)(i);
   if (opcode == "bra") return branch(i, index);
@@ -720,8 +797,8 @@ void Decoder::instruction(const Instruction& i, std::int32_t index) {
     return finish(out);
   }
   // Hints: they change speed, not results.
-  if (opcode == "prefetch" || opcode == "prefetchu" || opcode == "nanosleep" || opcode == "applypriority" || opcode == "discard" ||
-      opcode == "pmevent" || opcode == "brkpt")
+  if (opcode == "prefetch" || opcode == "prefetchu" || opcode == "nanosleep" || opcode == "applypriority" ||
+      opcode == "discard" || opcode == "pmevent" || opcode == "brkpt")
     return static_cast<void>(emit("fence"));
   const auto key = table_key(i);
   const OpRow* found = key ? table_.find(*key) : nullptr;
@@ -738,7 +815,10 @@ void Decoder::move(const Instruction& i) {
   const SlotKind kind = slot_kind_of(type);
   const std::uint32_t in = source(from, kind, type);
   const Result out = result(to, kind, is_signed(type));
-  simple(kind == SlotKind::predicate ? "mov.pred" : kind == SlotKind::wide ? "mov.wide" : "mov.narrow", out.slot, {in});
+  simple(kind == SlotKind::predicate ? "mov.pred"
+         : kind == SlotKind::wide    ? "mov.wide"
+                                     : "mov.narrow",
+         out.slot, {in});
   finish(out);
 }
 
@@ -748,7 +828,8 @@ void Decoder::pack(const Operand& to, const std::vector<Operand>& parts, Type ty
   const Result out = result(to, kind, false);
   const int part_bits = ptx::bits_of(type) / static_cast<int>(parts.size());
   if (kind == SlotKind::wide && parts.size() == 2) {
-    simple("pack.b64", out.slot, {source(parts[0], SlotKind::narrow, Type::b32), source(parts[1], SlotKind::narrow, Type::b32)});
+    simple("pack.b64", out.slot,
+           {source(parts[0], SlotKind::narrow, Type::b32), source(parts[1], SlotKind::narrow, Type::b32)});
     return finish(out);
   }
   const bool wide = kind == SlotKind::wide;
@@ -760,7 +841,8 @@ void Decoder::pack(const Operand& to, const std::vector<Operand>& parts, Type ty
     const std::string narrow_type = part_bits == 8 ? "u8" : "u16";
     simple((wide ? "cvt.u64." : "cvt.u32.") + narrow_type, piece, {raw});
     if (k > 0) {
-      const std::uint32_t shifted = temporary(kind), merged = k + 1 < parts.size() ? temporary(kind) : out.slot;
+      const std::uint32_t shifted = temporary(kind),
+                          merged = k + 1 < parts.size() ? temporary(kind) : out.slot;
       simple(wide ? "shl.b64" : "shl.b32", shifted,
              {piece, constant(SlotKind::narrow, static_cast<std::uint64_t>(part_bits) * k)});
       simple(wide ? "or.b64" : "or.b32", merged, {gathered, shifted});
@@ -817,7 +899,8 @@ void Decoder::compare(const Instruction& i) {
   }
   const OpRow& r = row(key);
   const Type type = i.types.back();
-  const std::uint32_t a = source(i.operands[1], r.sources[0], type), b = source(i.operands[2], r.sources[1], type);
+  const std::uint32_t a = source(i.operands[1], r.sources[0], type),
+                      b = source(i.operands[2], r.sources[1], type);
   const bool pair = i.operands[0].kind == Operand::Kind::pair;
   const Operand& first = pair ? i.operands[0].parts[0] : i.operands[0];
   const Result p = result(first, SlotKind::predicate, false);
@@ -863,7 +946,8 @@ void Decoder::set(const Instruction& i) {
     }
   }
   const OpRow& r = row(key);
-  const std::uint32_t a = source(i.operands[1], r.sources[0], from), b = source(i.operands[2], r.sources[1], from);
+  const std::uint32_t a = source(i.operands[1], r.sources[0], from),
+                      b = source(i.operands[2], r.sources[1], from);
   std::uint32_t holds = temporary(SlotKind::predicate);
   simple(key, holds, {a, b});
   helper_ = true;
@@ -929,36 +1013,62 @@ Access access_of(const Instruction& i) {
   a.type = i.types.empty() ? Type::none : i.types.back();
   std::uint8_t scope = kScopeDevice;
   for (const auto& m : i.modifiers) {
-    if (m == "global") a.space = Space::global;
-    else if (m == "const") a.space = Space::constant;
-    else if (m == "local") a.space = Space::local;
-    else if (m.starts_with("shared")) a.space = Space::shared;
-    else if (m.starts_with("param")) a.space = Space::param;
-    else if (m == "v2") a.count = 2;
-    else if (m == "v4") a.count = 4;
-    else if (m == "volatile") a.order = kVolatile;
-    else if (m == "relaxed" || m == "mmio") a.order = kRelaxed;
-    else if (m == "acquire") a.order = kAcquire;
-    else if (m == "release") a.order = kRelease;
-    else if (m == "acq_rel") a.order = kAcquireRelease;
-    else if (m == "cta") scope = kScopeBlock;
-    else if (m == "cluster") scope = kScopeCluster;
-    else if (m == "sys") scope = kScopeSystem;
+    if (m == "global")
+      a.space = Space::global;
+    else if (m == "const")
+      a.space = Space::constant;
+    else if (m == "local")
+      a.space = Space::local;
+    else if (m.starts_with("shared"))
+      a.space = Space::shared;
+    else if (m.starts_with("param"))
+      a.space = Space::param;
+    else if (m == "v2")
+      a.count = 2;
+    else if (m == "v4")
+      a.count = 4;
+    else if (m == "volatile")
+      a.order = kVolatile;
+    else if (m == "relaxed" || m == "mmio")
+      a.order = kRelaxed;
+    else if (m == "acquire")
+      a.order = kAcquire;
+    else if (m == "release")
+      a.order = kRelease;
+    else if (m == "acq_rel")
+      a.order = kAcquireRelease;
+    else if (m == "cta")
+      scope = kScopeBlock;
+    else if (m == "cluster")
+      scope = kScopeCluster;
+    else if (m == "sys")
+      scope = kScopeSystem;
   }
   a.order |= scope;
   switch (a.space) {
     case Space::global:
-    case Space::constant: a.kind = a.space == Space::constant ? MemorySpace::constant : MemorySpace::global; a.place = "global"; break;
-    case Space::shared: a.kind = MemorySpace::shared; a.place = "shared"; break;
+    case Space::constant:
+      a.kind = a.space == Space::constant ? MemorySpace::constant : MemorySpace::global;
+      a.place = "global";
+      break;
+    case Space::shared:
+      a.kind = MemorySpace::shared;
+      a.place = "shared";
+      break;
     case Space::local:
-    case Space::param: a.kind = MemorySpace::local; a.place = "local"; break;
+    case Space::param:
+      a.kind = MemorySpace::local;
+      a.place = "local";
+      break;
     default: break;
   }
   return a;
 }
 
 // Is the result of this load meant to be seen changing by other threads' doing?
-bool is_strong(std::uint8_t order) { return (order & kOrderMask) != kWeak; }
+bool is_strong(std::uint8_t order) {
+  return (order & kOrderMask) != kWeak;
+}
 
 void Decoder::load(const Instruction& i) {
   Access a = access_of(i);
@@ -966,12 +1076,14 @@ void Decoder::load(const Instruction& i) {
   if (suffix == nullptr) unsupported("element type");
   const SlotKind kind = slot_kind_of(a.type);
   const std::vector<Operand> single{i.operands[0]};
-  const std::vector<Operand>& targets = i.operands[0].kind == Operand::Kind::vector ? i.operands[0].parts : single;
+  const std::vector<Operand>& targets =
+      i.operands[0].kind == Operand::Kind::vector ? i.operands[0].parts : single;
   if (static_cast<int>(targets.size()) != a.count) unsupported("vector width");
 
   // A kernel parameter at a fixed place is a constant of the launch.
   const Operand& from = i.operands[1];
-  if (a.space == Space::param && from.kind == Operand::Kind::address && from.index < 0 && is_kernel_parameter(from.name)) {
+  if (a.space == Space::param && from.kind == Operand::Kind::address && from.index < 0 &&
+      is_kernel_parameter(from.name)) {
     std::uint64_t offset = 0;
     for (const auto& p : source_->parameters)
       if (p.name == from.name) offset = p.offset;
@@ -981,7 +1093,8 @@ void Decoder::load(const Instruction& i) {
       helper_ = k > 0;
       const Result out = result(targets[k], kind, is_signed(a.type));
       const std::uint32_t slot = new_slot(kind);
-      program_.parameters.push_back({static_cast<std::uint32_t>(offset + k * bytes), bytes, slot, kind == SlotKind::wide, is_signed(a.type)});
+      program_.parameters.push_back({static_cast<std::uint32_t>(offset + k * bytes), bytes, slot,
+                                     kind == SlotKind::wide, is_signed(a.type)});
       simple(kind == SlotKind::wide ? "mov.wide" : "mov.narrow", out.slot, {slot});
       finish(out);
     }
@@ -1009,7 +1122,8 @@ void Decoder::load(const Instruction& i) {
     op.dst[k] = out[k].slot;
     if (kind == SlotKind::wide) op.wide_dst |= static_cast<std::uint8_t>(1u << k);
   }
-  if (is_strong(a.order) && a.kind != MemorySpace::shared && a.kind != MemorySpace::local) program_.order_sensitive = true;
+  if (is_strong(a.order) && a.kind != MemorySpace::shared && a.kind != MemorySpace::local)
+    program_.order_sensitive = true;
   for (std::size_t k = 0; k < targets.size(); ++k) finish(out[k]);
 }
 
@@ -1019,7 +1133,8 @@ void Decoder::store(const Instruction& i) {
   if (suffix == nullptr) unsupported("element type");
   const SlotKind kind = slot_kind_of(a.type);
   const std::vector<Operand> single{i.operands[1]};
-  const std::vector<Operand>& values = i.operands[1].kind == Operand::Kind::vector ? i.operands[1].parts : single;
+  const std::vector<Operand>& values =
+      i.operands[1].kind == Operand::Kind::vector ? i.operands[1].parts : single;
   if (static_cast<int>(values.size()) != a.count) unsupported("vector width");
   std::uint32_t slots[4];
   for (std::size_t k = 0; k < values.size(); ++k) slots[k] = source(values[k], kind, a.type);
@@ -1044,7 +1159,8 @@ void Decoder::store(const Instruction& i) {
 void Decoder::atomic(const Instruction& i) {
   const Access a = access_of(i);
   const bool returns = i.opcode == "atom";
-  static const std::set<std::string, std::less<>> kOps = {"add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec"};
+  static const std::set<std::string, std::less<>> kOps = {"add", "min",  "max", "and", "or",
+                                                          "xor", "exch", "cas", "inc", "dec"};
   std::string name;
   for (const auto& m : i.modifiers)
     if (kOps.contains(m)) name = m;
@@ -1056,7 +1172,8 @@ void Decoder::atomic(const Instruction& i) {
   const std::size_t first = returns ? 1 : 0;  // operand index of the address
   const std::size_t n_values = i.operands.size() - first - 1;
   std::uint32_t slots[2] = {MicroOp::kNoSlot, MicroOp::kNoSlot};
-  for (std::size_t k = 0; k < n_values && k < 2; ++k) slots[k] = source(i.operands[first + 1 + k], kind, a.type);
+  for (std::size_t k = 0; k < n_values && k < 2; ++k)
+    slots[k] = source(i.operands[first + 1 + k], kind, a.type);
   Result out;
   const bool used = returns && i.operands[0].kind == Operand::Kind::reg;
   if (used) out = result(i.operands[0], kind, is_signed(a.type));
@@ -1075,7 +1192,8 @@ void Decoder::atomic(const Instruction& i) {
     op.wide_dst |= 1;
   }
   // The order of blocks shows where the old value is used, and in the rounding of float sums.
-  const bool shows = used || is_float(a.type) || name == "exch" || name == "cas" || name == "inc" || name == "dec";
+  const bool shows =
+      used || is_float(a.type) || name == "exch" || name == "cas" || name == "inc" || name == "dec";
   if (shows && a.kind != MemorySpace::shared) program_.order_sensitive = true;
   finish(out);
 }
@@ -1120,7 +1238,10 @@ void Decoder::barrier(const Instruction& i) {
 // shfl.sync.mode.b32 d[|p], a, b, c, members
 void Decoder::shuffle(const Instruction& i) {
   if (!i.has("sync")) unsupported("the form without .sync was removed from sm_70 on");
-  const char* mode = i.has("up") ? "shfl.up" : i.has("down") ? "shfl.down" : i.has("bfly") ? "shfl.bfly" : "shfl.idx";
+  const char* mode = i.has("up")     ? "shfl.up"
+                     : i.has("down") ? "shfl.down"
+                     : i.has("bfly") ? "shfl.bfly"
+                                     : "shfl.idx";
   const bool pair = i.operands[0].kind == Operand::Kind::pair;
   const Operand& value = pair ? i.operands[0].parts[0] : i.operands[0];
   std::uint32_t slots[4];
@@ -1142,7 +1263,10 @@ void Decoder::shuffle(const Instruction& i) {
 void Decoder::vote(const Instruction& i) {
   if (!i.has("sync")) unsupported("the form without .sync was removed from sm_70 on");
   const bool ballot = i.has("ballot");
-  const char* key = ballot ? "vote.ballot" : i.has("all") ? "vote.all" : i.has("any") ? "vote.any" : "vote.uni";
+  const char* key = ballot         ? "vote.ballot"
+                    : i.has("all") ? "vote.all"
+                    : i.has("any") ? "vote.any"
+                                   : "vote.uni";
   const std::uint32_t a = predicate_source(i.operands[1]);
   const std::uint32_t members = source(i.operands[2], SlotKind::narrow, Type::b32);
   open_sync_block();
@@ -1215,7 +1339,8 @@ void Decoder::elect(const Instruction& i) {
 void Decoder::fence(const Instruction& i) {
   MicroOp& op = emit("fence");
   const Access a = access_of(i);
-  op.order = static_cast<std::uint8_t>((i.has("sc") || i.opcode == "membar" ? kSequential : kAcquireRelease) | (a.order & kScopeMask));
+  op.order = static_cast<std::uint8_t>((i.has("sc") || i.opcode == "membar" ? kSequential : kAcquireRelease) |
+                                       (a.order & kScopeMask));
   if (i.opcode == "membar") {
     const std::uint8_t scope = i.has("cta") ? kScopeBlock : i.has("sys") ? kScopeSystem : kScopeDevice;
     op.order = static_cast<std::uint8_t>(kSequential | scope);
@@ -1289,8 +1414,9 @@ void Decoder::call(const Instruction& i, std::int32_t index) {
       site.builtin = callee->name;
       if (callee->name == "malloc") program_.order_sensitive = true;
     } else {
-      throw DecodeError(fmt::format("the function '{}' has no body in this module (the simulator does not link device code) {}",
-                                    callee->name, where()));
+      throw DecodeError(fmt::format(
+          "the function '{}' has no body in this module (the simulator does not link device code) {}",
+          callee->name, where()));
     }
   }
   const auto number = static_cast<std::uint32_t>(program_.blocks.size() - 1);
@@ -1306,10 +1432,11 @@ std::uint64_t function_address(const ptx::Module& module, const ptx::Function& f
   return kFunctionWindow + 16 * static_cast<std::uint64_t>(&f - module.functions.data());
 }
 
-std::string demangled(const std::string& mangled) {
+std::string demangled(std::string_view mangled) {
   int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), &std::free);
-  return status == 0 && text ? std::string(text.get()) : mangled;
+  const std::unique_ptr<char, decltype(&std::free)> text(
+      abi::__cxa_demangle(std::string(mangled).c_str(), nullptr, nullptr, &status), &std::free);
+  return status == 0 && text ? std::string(text.get()) : std::string(mangled);
 }
 
 Result<Program> decode(const ModuleImage& image, const ptx::Function& kernel, const OpTable& table) {

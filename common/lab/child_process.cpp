@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+#include "lab/child_process.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "lab/protocol.hpp"
+
+namespace course::lab {
+namespace {
+
+void close_if_open(int& fd) {
+  if (fd >= 0) close(fd);
+  fd = -1;
+}
+
+// Descriptors of ours that must be closed on every way out.
+struct Descriptors {
+  std::array<int, 7> fd{-1, -1, -1, -1, -1, -1, -1};
+  ~Descriptors() {
+    for (int& f : fd) close_if_open(f);
+  }
+};
+enum : std::size_t { kOurs, kTheirs, kOutputRead, kOutputWrite, kErrorRead, kErrorWrite, kNull };
+
+// In the child, between fork and exec: async-signal-safe calls only. Does not return.
+[[noreturn]] void become(const Descriptors& d, char* const* argv, char* const* environment, pid_t parent) {
+  const auto give_up = [&](int error) {
+    const ssize_t written = write(d.fd[kErrorWrite], &error, sizeof error);
+    _exit(written == sizeof error ? 127 : 126);
+  };
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent) give_up(errno);
+  setpgid(0, 0);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  for (const int number : {SIGPIPE, SIGINT, SIGTERM, SIGCHLD}) signal(number, SIG_DFL);
+  const rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+
+  // Every source was opened at 10 or above, so no dup2 overwrites one that is still needed.
+  constexpr int kErrorFd = protocol::kChannelFd + 1;
+  if (dup2(d.fd[kNull], 0) < 0 || dup2(d.fd[kOutputWrite], 1) < 0 || dup2(d.fd[kOutputWrite], 2) < 0 ||
+      dup2(d.fd[kTheirs], protocol::kChannelFd) < 0 || dup3(d.fd[kErrorWrite], kErrorFd, O_CLOEXEC) < 0) {
+    give_up(errno);
+  }
+  if (syscall(SYS_close_range, kErrorFd + 1, ~0u, 0) != 0) {
+    const long most = sysconf(_SC_OPEN_MAX);
+    for (long fd = kErrorFd + 1; fd < most; ++fd) close(static_cast<int>(fd));
+  }
+  execvpe(argv[0], argv, environment);
+  const int error = errno;
+  const ssize_t written = write(kErrorFd, &error, sizeof error);
+  _exit(written == sizeof error ? 127 : 126);
+}
+
+// Moves a descriptor to 10 or above, so that it is in nobody's way.
+bool lift(int& fd) {
+  const int lifted = fcntl(fd, F_DUPFD_CLOEXEC, 10);
+  if (lifted < 0) return false;
+  close(fd);
+  fd = lifted;
+  return true;
+}
+
+}  // namespace
+
+Result<ChildProcess> ChildProcess::start(const Options& options) {
+  Descriptors d;
+  const auto failed = [&](const char* what) {
+    return Error{std::string("starting ") + options.argv.front() + ": " + what + ": " + std::strerror(errno)};
+  };
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, &d.fd[kOurs]) != 0) return failed("socketpair");
+  if (pipe2(&d.fd[kOutputRead], O_CLOEXEC) != 0) return failed("pipe");
+  if (pipe2(&d.fd[kErrorRead], O_CLOEXEC) != 0) return failed("pipe");
+  d.fd[kNull] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (d.fd[kNull] < 0) return failed("/dev/null");
+  for (int& fd : d.fd) {
+    if (!lift(fd)) return failed("descriptors");
+  }
+  fcntl(d.fd[kOutputRead], F_SETFL, O_NONBLOCK);
+
+  std::vector<char*> argv, environment;
+  for (const auto& text : options.argv) argv.push_back(const_cast<char*>(text.c_str()));
+  for (const auto& text : options.environment) environment.push_back(const_cast<char*>(text.c_str()));
+  argv.push_back(nullptr);
+  environment.push_back(nullptr);
+
+  const pid_t parent = getpid();
+  const pid_t pid = fork();
+  if (pid < 0) return failed("fork");
+  if (pid == 0) become(d, argv.data(), environment.data(), parent);
+  setpgid(pid, pid);  // whichever of the two comes first
+
+  ChildProcess child;
+  child.pid_ = pid;
+  child.pid_fd_ = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+  child.channel_ = std::exchange(d.fd[kOurs], -1);
+  child.output_ = std::exchange(d.fd[kOutputRead], -1);
+  if (child.pid_fd_ < 0) return failed("pidfd_open");
+
+  // The error pipe closes without a word when exec succeeds.
+  close_if_open(d.fd[kErrorWrite]);
+  int error = 0;
+  ssize_t n_bytes = 0;
+  do {
+    n_bytes = read(d.fd[kErrorRead], &error, sizeof error);
+  } while (n_bytes < 0 && errno == EINTR);
+  if (n_bytes == sizeof error) {
+    errno = error;
+    return failed("exec");
+  }
+  return child;
+}
+
+ChildProcess::ChildProcess(ChildProcess&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)),
+      pid_fd_(std::exchange(other.pid_fd_, -1)),
+      channel_(std::exchange(other.channel_, -1)),
+      output_(std::exchange(other.output_, -1)),
+      end_(std::exchange(other.end_, std::nullopt)) {}
+
+ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
+  std::swap(pid_, other.pid_);
+  std::swap(pid_fd_, other.pid_fd_);
+  std::swap(channel_, other.channel_);
+  std::swap(output_, other.output_);
+  std::swap(end_, other.end_);
+  return *this;
+}
+
+ChildProcess::~ChildProcess() {
+  if (pid_ > 0) kill_group();
+  close_if_open(pid_fd_);
+  close_if_open(channel_);
+  close_if_open(output_);
+}
+
+std::optional<ChildProcess::End> ChildProcess::ended() {
+  if (end_ || pid_ <= 0) return end_;
+  siginfo_t info{};
+  // WNOWAIT: the process id stays ours, so that killing the group can't hit a stranger's.
+  if (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+      info.si_pid != pid_) {
+    return std::nullopt;
+  }
+  End end;
+  (info.si_code == CLD_EXITED ? end.exit_code : end.signal) = info.si_status;
+  end_ = end;
+  return end_;
+}
+
+void ChildProcess::kill_group() {
+  if (pid_ <= 0) return;
+  kill(-pid_, SIGKILL);
+  kill(pid_, SIGKILL);  // should it not have reached its setpgid yet
+  pollfd gone{pid_fd_, POLLIN, 0};
+  if (pid_fd_ >= 0) poll(&gone, 1, 1000);
+  static_cast<void>(ended());
+  waitpid(pid_, nullptr, WNOHANG);
+  pid_ = -1;
+}
+
+std::string ChildProcess::End::text() const {
+  if (signal == 0) return "exit code " + std::to_string(exit_code);
+  const char* name = sigabbrev_np(signal);
+  return (name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(signal)) + " (" +
+         strsignal(signal) + ")";
+}
+
+}  // namespace course::lab

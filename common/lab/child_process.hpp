@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// A child process with one channel to it, and nothing else of ours: no descriptor, no environment but what is given.
+// Invariant: after the destructor neither the child nor anything else in its process group is alive.
+#pragma once
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace course::lab {
+
+class ChildProcess {
+ public:
+  struct Options {
+    std::vector<std::string> argv;         // argv[0] is looked up in PATH when it has no slash
+    std::vector<std::string> environment;  // "NAME=value"
+  };
+  // Starts it in a process group of its own, stdin from /dev/null, stdout and stderr into output_fd(), its end of the
+  // channel as descriptor 3. The child dies with the thread that called this.
+  static Result<ChildProcess> start(const Options& options);
+
+  ChildProcess(ChildProcess&& other) noexcept;
+  ChildProcess& operator=(ChildProcess&& other) noexcept;
+  ChildProcess(const ChildProcess&) = delete;
+  ChildProcess& operator=(const ChildProcess&) = delete;
+  ~ChildProcess();
+
+  int channel() const { return channel_; }
+  int output_fd() const { return output_; }  // non-blocking
+  int pid_fd() const { return pid_fd_; }     // readable once the child has ended
+  pid_t pid() const { return pid_; }
+
+  // Whether it has ended, and how: "exit code 3", "SIGSEGV (Segmentation fault)". Reaps it.
+  struct End {
+    int exit_code = -1;  // or
+    int signal = 0;
+    std::string text() const;
+  };
+  std::optional<End> ended();
+  // SIGKILL to the whole group, then waits at most a second for the child to be gone.
+  void kill_group();
+
+ private:
+  ChildProcess() = default;
+  pid_t pid_ = -1;
+  int pid_fd_ = -1;
+  int channel_ = -1;
+  int output_ = -1;
+  std::optional<End> end_;
+};
+
+}  // namespace course::lab

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+#include "lab/live_runner.hpp"
+
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "base/clock.hpp"
+
+extern char** environ;
+
+namespace course::lab {
+namespace {
+
+constexpr std::size_t kKeptOutput = 4096;       // bytes of what a runner prints
+constexpr std::size_t kOutputLimit = 4u << 20;  // more than this ends it
+constexpr int kMillisecondsToEnd = 500;         // between closing the channel and being gone
+
+// What a runner may know of our environment: nothing about the grader; what the CUDA libraries and the loader need.
+std::vector<std::string> environment_for(const SessionOptions& options) {
+  std::vector<std::string> variables;
+  std::string library_path =
+      options.device == DeviceKind::sim ? options.simulator_dir : options.toolkit_lib_dir;
+  constexpr std::string_view kLibraryPath = "LD_LIBRARY_PATH=";
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view variable(*entry);
+    if (variable.starts_with(kLibraryPath) && variable.size() > kLibraryPath.size()) {
+      if (!library_path.empty()) library_path += ':';
+      library_path += variable.substr(kLibraryPath.size());
+    }
+    for (const char* kept :
+         {"PATH=", "HOME=", "TMPDIR=", "LANG=", "LC_ALL=", "TZ=", "CUDA_", "NVIDIA_", "SIM_"}) {
+      if (variable.starts_with(kept)) variables.emplace_back(variable);
+    }
+  }
+  if (!library_path.empty()) variables.push_back(std::string(kLibraryPath) + library_path);
+  return variables;
+}
+
+}  // namespace
+
+Result<LiveRunner> LiveRunner::start(const SessionOptions& options) {
+  ChildProcess::Options child;
+  child.argv = options.launcher;
+  child.argv.push_back(options.runner);
+  child.environment = environment_for(options);
+  auto process = ChildProcess::start(child);
+  if (!process) return process.error();
+  return LiveRunner(std::move(*process));
+}
+
+bool LiveRunner::ready() {
+  pollfd channel{process_.channel(), POLLIN, 0};
+  return !process_.ended() && poll(&channel, 1, 0) == 0;
+}
+
+void LiveRunner::drain_output() {
+  std::array<char, 65536> chunk;
+  while (n_printed_ <= kOutputLimit) {
+    const ssize_t n_bytes = read(process_.output_fd(), chunk.data(), chunk.size());
+    if (n_bytes <= 0) return;
+    for (ssize_t i = 0; i < n_bytes && printed_.size() < kKeptOutput; ++i) {
+      const char c = chunk[static_cast<std::size_t>(i)];
+      printed_ += (c >= ' ' && c <= '~') || c == '\n' || c == '\t' ? c : '?';
+    }
+    n_printed_ += static_cast<std::size_t>(n_bytes);
+  }
+}
+
+LiveRunner::Waited LiveRunner::account_of_end(int milliseconds) {
+  pollfd gone{process_.pid_fd(), POLLIN, 0};
+  poll(&gone, 1, milliseconds);
+  if (output_open_) drain_output();
+  Waited waited;
+  if (const auto end = process_.ended()) {
+    waited.event = Event::ended;
+    waited.text = end->text();
+    waited.killed = end->signal == SIGKILL;
+  } else {
+    waited.event = Event::garbage;
+    waited.text = "closed its channel";
+  }
+  return waited;
+}
+
+LiveRunner::Waited LiveRunner::wait(double seconds) {
+  const Deadline deadline(seconds);
+  Waited waited;
+  for (;;) {
+    std::array<pollfd, 3> watched{
+        {{process_.channel(), POLLIN, 0}, {process_.pid_fd(), POLLIN, 0}, {process_.output_fd(), POLLIN, 0}}};
+    // Once every writer is gone, the output is always "ready": don't spin on it.
+    if (poll(watched.data(), output_open_ ? 3 : 2, deadline.milliseconds_left()) < 0 && errno != EINTR) {
+      waited.event = Event::garbage;
+      waited.text = std::string("poll: ") + std::strerror(errno);
+      return waited;
+    }
+    if (output_open_ && watched[2].revents != 0) {
+      drain_output();
+      if (n_printed_ > kOutputLimit) {
+        waited.event = Event::flooded;
+        return waited;
+      }
+      output_open_ = (watched[2].revents & POLLIN) != 0;
+    }
+    if (watched[0].revents != 0) {
+      auto received = protocol::receive_message(process_.channel(), false);
+      if (received && received->eof) return account_of_end(kMillisecondsToEnd);
+      waited.event = received ? Event::message : Event::garbage;
+      if (received) {
+        waited.message = received->message;
+      } else {
+        waited.text = received.error().text;
+      }
+      if (output_open_) drain_output();
+      return waited;
+    }
+    if (watched[1].revents != 0) return account_of_end(0);
+    if (deadline.passed()) return waited;
+  }
+}
+
+}  // namespace course::lab

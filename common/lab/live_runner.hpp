@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// One runner process that is up, from the verifier's side: starting it, waiting for its messages, and all the ways in which it
+// can fail to send one.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.hpp"
+#include "lab/child_process.hpp"
+#include "lab/protocol.hpp"
+#include "lab/session.hpp"
+
+namespace course::lab {
+
+class LiveRunner {
+ public:
+  // What ended a wait.
+  enum class Event {
+    message,   // a whole message; not yet looked at
+    ended,     // the process is gone
+    deadline,  // nothing came in time
+    flooded,   // it printed more than it may
+    garbage,   // a packet of the wrong size, or a closed channel
+  };
+  struct Waited {
+    Event event = Event::deadline;
+    protocol::Message message;
+    std::string text;     // of `ended` and `garbage`
+    bool killed = false;  // `ended`, by a SIGKILL that was not ours
+  };
+
+  // Starts the process; it has not said anything yet. An error means that it could not even be started.
+  static Result<LiveRunner> start(const SessionOptions& options);
+
+  // Waits for one message.
+  Waited wait(double seconds);
+  Result<void> send(const protocol::Message& message, int fd) {
+    return protocol::send_message(process_.channel(), message, fd);
+  }
+
+  // Whether it can take another case: alive, and has said nothing that nobody asked for.
+  bool ready();
+  // The next case's number.
+  std::uint64_t next_sequence() { return ++sequence_; }
+  const std::string& printed() const { return printed_; }
+
+  protocol::Hello hello;  // once it has been received and parsed
+
+ private:
+  explicit LiveRunner(ChildProcess process) : process_(std::move(process)) {}
+  void drain_output();
+  Waited account_of_end(int milliseconds);
+
+  ChildProcess process_;
+  std::uint64_t sequence_ = 0;
+  std::string printed_;        // what is kept of its output
+  std::size_t n_printed_ = 0;  // bytes, kept or not
+  bool output_open_ = true;
+};
+
+}  // namespace course::lab

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+// The trusted, host-only side of a lab: which cases there are, what goes in, what must come out.
+// Each lab derives one Problem in labs/<lab>/problem.cpp; the verifier and the public tests use it, the runner never links it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lab/manifest.hpp"
+#include "lab/request.hpp"
+
+namespace course::lab {
+
+enum class Pattern : std::uint8_t {
+  random,
+  all_equal,
+  ascending,
+  descending,
+  skewed,
+  high_bits,
+  alternating,
+  extremes
+};
+std::string_view name_of(Pattern pattern);
+
+// What a case is for. One case may serve several.
+enum Purpose : std::uint32_t {
+  kCorrectness = 1,
+  kEfficiency = 2,
+  kSpeedup = 4,
+  kChecks =
+      8,  // on the simulator also run with every checker on: a finding makes it wrong, whatever the output
+};
+
+struct Case {
+  std::string name;  // "sum_i32_n1025_random": unique in its task, readable, usable in a test filter
+  std::uint32_t op = 0;
+  DType dtype = DType::i32;
+  std::uint64_t n = 0;
+  Pattern pattern = Pattern::random;
+  std::array<std::int64_t, 8> params{};
+  std::uint32_t purpose = kCorrectness;
+  std::uint32_t misalign =
+      0;  // bytes by which input pointers are off a 256-byte boundary (a multiple of the element)
+};
+
+struct BufferSpec {
+  std::string name;  // "d_in": as in the lab's API, for messages
+  DType dtype = DType::i32;
+  std::uint64_t count = 0;  // elements
+};
+
+struct Shape {
+  std::vector<BufferSpec> inputs, outputs;
+  std::uint64_t workspace_bytes = 0;
+};
+
+// One buffer's contents on the host: `bytes` has count · bytes_of(dtype) bytes.
+struct HostBuffer {
+  BufferSpec spec;
+  std::vector<std::byte> bytes;
+};
+
+// The closed form that efficiency is measured against.
+struct Ideal {
+  double work = 0;   // operations of the task's operator
+  double steps = 0;  // longest dependent chain
+  double bytes = 0;  // that must cross global memory: input once, output once
+};
+
+// What a check found. Empty first_mismatch: right.
+struct Mismatch {
+  std::string buffer;         // "d_out"
+  std::uint64_t index = 0;    // element
+  std::string expected, got;  // printed with enough digits to tell them apart
+  std::uint64_t n_wrong = 0, n_total = 0;
+  std::string pattern;  // "every element from 1024 on", "one in 32" …, or ""
+  std::string hint;     // what a wrong value like this usually means, or ""
+};
+
+class Problem {
+ public:
+  virtual ~Problem() = default;
+  virtual const Manifest& manifest() const = 0;
+  virtual std::vector<Case> cases(const Task& task) const = 0;
+  virtual Shape shape(const Task& task, const Case& c) const = 0;
+  // Fills the inputs from `seed`; the same seed gives the same bytes on every machine.
+  virtual void fill(const Task& task, const Case& c, std::uint64_t seed,
+                    std::span<HostBuffer> inputs) const = 0;
+  virtual std::optional<Mismatch> check(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
+                                        std::span<const HostBuffer> outputs) const = 0;
+  // Computes the outputs on the CPU, to be timed. Same result as `check` expects.
+  virtual void baseline(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
+                        std::span<HostBuffer> outputs, Baseline which) const = 0;
+  virtual Ideal ideal(const Task& task, const Case& c) const = 0;
+};
+
+}  // namespace course::lab

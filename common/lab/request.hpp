@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// What crosses from the harness into a student's code: one Request, answered with a Status.
+// Each lab's .cu defines `Status run(const Request&)` in its namespace (the last lines of the file, given); the runner calls it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+struct CUstream_st;  // cudaStream_t points to it
+
+namespace course::lab {
+
+enum class DType : std::uint8_t { u8, i32, u32, i64, u64, f32, f64 };
+constexpr std::size_t bytes_of(DType dtype) {
+  switch (dtype) {
+    case DType::u8: return 1;
+    case DType::i32:
+    case DType::u32:
+    case DType::f32: return 4;
+    default: return 8;
+  }
+}
+
+enum class Status : std::int32_t {
+  ok = 0,
+  not_implemented = 1,  // what every untouched task returns
+  unsupported = 2,      // this (op, dtype) is not offered by the task
+};
+
+// Device memory owned by the harness, surrounded by guard bands. `data` may be unaligned to more than the element size.
+struct DeviceBuffer {
+  void* data = nullptr;
+  std::uint64_t count = 0;  // elements
+  DType dtype = DType::i32;
+};
+
+struct Request {
+  std::uint32_t task = 0;  // index into the manifest's tasks
+  std::uint32_t op = 0;    // the lab's own operator enumeration
+  DType dtype = DType::i32;
+  std::uint64_t n = 0;                    // items
+  std::array<std::int64_t, 8> params{};   // the lab's own meaning (bins, width, height …)
+  std::span<const DeviceBuffer> inputs;   // must stay untouched
+  std::span<const DeviceBuffer> outputs;  // poisoned with 0xA5 before the call
+  void* d_workspace = nullptr;            // scratch, 256-byte aligned, contents undefined (poisoned)
+  std::uint64_t workspace_bytes = 0;
+  CUstream_st* stream = nullptr;     // launch here; the harness synchronises
+  std::int32_t multiprocessors = 1;  // of this device: what a persistent grid is sized by
+};
+
+}  // namespace course::lab

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: MIT
+// Reading order: Session::run at the end, Impl::attempt (one case, start to end), Impl::ensure_runner.
+#include "lab/session.hpp"
+
+#include <fmt/format.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
+#include "base/rng.hpp"
+#include "lab/case_layout.hpp"
+#include "lab/failure_message.hpp"
+#include "lab/judge.hpp"
+#include "lab/live_runner.hpp"
+#include "lab/shared_memory.hpp"
+#include "lab/sim_report.hpp"
+
+namespace course::lab {
+namespace {
+
+using protocol::Stage;
+using Event = LiveRunner::Event;
+
+std::uint64_t fresh_nonce() {
+  std::uint64_t nonce = 0;
+  while (getrandom(&nonce, sizeof nonce, 0) != sizeof nonce) {
+  }
+  return nonce;
+}
+
+Judgement judged(Verdict verdict, std::string headline, std::string note = "") {
+  Judgement judgement;
+  judgement.verdict = verdict;
+  judgement.failure.headline = std::move(headline);
+  if (!note.empty()) judgement.failure.notes.push_back(std::move(note));
+  return judgement;
+}
+
+// Of a runner that did not answer.
+Judgement judge_silence(const LiveRunner::Waited& waited, double seconds) {
+  switch (waited.event) {
+    case Event::deadline: {
+      Judgement judgement = judged(Verdict::time_limit, fmt::format("took longer than {:g} s", seconds));
+      judgement.failure.cause = "a loop that does not end, or a thread that waits for one that never comes";
+      return judgement;
+    }
+    case Event::flooded: return judged(Verdict::output_limit, "printed too much");
+    case Event::ended:
+      // A SIGKILL that is not ours is the system's answer to too much memory.
+      if (waited.killed)
+        return judged(Verdict::memory_limit, "was killed by the system, most likely for lack of memory");
+      return judged(Verdict::crash, fmt::format("ended the program before it answered ({})", waited.text));
+    case Event::garbage:
+    case Event::message: break;
+  }
+  return judged(Verdict::wrong_answer, "broke the protocol between grader and runner", waited.text);
+}
+
+}  // namespace
+
+std::string_view name_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::ok: return "OK";
+    case Verdict::wrong_answer: return "WRONG_ANSWER";
+    case Verdict::compile_error: return "COMPILE_ERROR";
+    case Verdict::policy: return "POLICY";
+    case Verdict::time_limit: return "TIME_LIMIT";
+    case Verdict::memory_limit: return "MEMORY_LIMIT";
+    case Verdict::output_limit: return "OUTPUT_LIMIT";
+    case Verdict::crash: return "CRASH";
+    case Verdict::not_implemented: return "NOT_IMPLEMENTED";
+    case Verdict::suspect: return "SUSPECT";
+    case Verdict::infra: return "INFRA";
+  }
+  return "INFRA";
+}
+
+struct Session::Impl {
+  SessionOptions options;
+  std::optional<LiveRunner> runner;
+
+  struct Attempt {
+    Judgement judgement;
+    Outcome outcome;  // all but verdict, message and mismatch, which come from the judgement
+    bool reused_runner = false;
+  };
+
+  // Nothing when a runner is up and has said hello; else why there is none.
+  std::optional<Judgement> ensure_runner();
+  Attempt attempt(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
+                  const Measure& measure);
+  Outcome conclude(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
+                   Attempt attempt) const;
+};
+
+std::optional<Judgement> Session::Impl::ensure_runner() {
+  if (runner && !runner->ready()) runner.reset();
+  if (runner) return std::nullopt;
+  if (options.device == DeviceKind::sim && !options.simulator_dir.empty() &&
+      !std::filesystem::exists(std::filesystem::path(options.simulator_dir) / "libcudart.so.13")) {
+    return judged(
+        Verdict::infra, "could not be run",
+        fmt::format("there is no libcudart.so.13 in {}: build the project first", options.simulator_dir));
+  }
+  auto started = LiveRunner::start(options);
+  if (!started) return judged(Verdict::infra, "could not be run", started.error().text);
+  runner.emplace(std::move(*started));
+
+  const auto waited = runner->wait(options.seconds_to_start);
+  if (waited.event != Event::message) {
+    Judgement judgement = judge_silence(waited, options.seconds_to_start);
+    judgement.failure.notes.push_back("this happened before the program took the case");
+    return judgement;
+  }
+  const auto hello = protocol::parse_hello(waited.message);
+  if (!hello)
+    return judged(Verdict::wrong_answer, "broke the protocol between grader and runner", hello.error().text);
+  if (hello->multiprocessors == 0)
+    return judged(Verdict::infra, "could not be run", "no device: " + hello->device.str());
+  if ((hello->simulated != 0) != (options.device == DeviceKind::sim)) {
+    return judged(Verdict::infra, "could not be run",
+                  fmt::format("the runner found the {} where the {} was asked for",
+                              hello->simulated != 0 ? "simulator" : "toolkit's CUDA library",
+                              options.device == DeviceKind::sim ? "simulator" : "GPU"));
+  }
+  runner->hello = *hello;
+  return std::nullopt;
+}
+
+Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task& task, const Case& c,
+                                              std::uint64_t seed, const Measure& measure) {
+  Attempt result;
+  Judgement& judgement = result.judgement;
+  const Shape shape = problem.shape(task, c);
+  std::vector<HostBuffer> inputs;
+  for (const auto& spec : shape.inputs) {
+    inputs.push_back({spec, std::vector<std::byte>(spec.count * bytes_of(spec.dtype))});
+  }
+  problem.fill(task, c, seed_for(seed, c.name), inputs);
+
+  result.reused_runner = runner.has_value();
+  if (auto no_runner = ensure_runner()) {
+    judgement = std::move(*no_runner);
+    if (runner) result.outcome.printed = runner->printed();
+    runner.reset();
+    return result;
+  }
+  result.outcome.device = runner->hello.device.str();
+
+  const auto request = lay_out(problem, task, c, shape, options.device, measure);
+  auto memory = SharedMemory::create(request.shared_bytes);
+  if (!memory) {
+    judgement = judged(Verdict::infra, "could not be run", memory.error().text);
+    return result;
+  }
+  const auto shared = memory->bytes();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    std::copy(inputs[i].bytes.begin(), inputs[i].bytes.end(),
+              shared.begin() + static_cast<std::ptrdiff_t>(request.buffers[i].data_offset));
+  }
+
+  const std::uint64_t nonce = fresh_nonce();
+  const std::uint64_t sequence = runner->next_sequence();
+  // Should sending fail, the runner is gone, and waiting says how.
+  static_cast<void>(
+      runner->send(protocol::make_message(protocol::Kind::request, sequence, nonce, request), memory->fd()));
+  const auto waited = runner->wait(options.seconds_per_case);
+  result.outcome.printed = runner->printed();
+  if (waited.event != Event::message) {
+    judgement = judge_silence(waited, options.seconds_per_case);
+    runner.reset();
+    return result;
+  }
+  const auto reply = protocol::parse_reply(waited.message, sequence, nonce, request);
+  if (!reply) {
+    judgement =
+        judged(Verdict::wrong_answer, "broke the protocol between grader and runner", reply.error().text);
+    runner.reset();
+    return result;
+  }
+
+  const auto report_bytes = shared.subspan(request.report_offset, reply->report_bytes);
+  result.outcome.sim_report.assign(reinterpret_cast<const char*>(report_bytes.data()), report_bytes.size());
+  bool intact = true;  // the runner can take another case
+  switch (reply->stage) {
+    case Stage::done:
+      judgement = judge_results(problem, task, c, request, shared, inputs, shape.outputs);
+      break;
+    case Stage::not_implemented:
+      judgement = judged(Verdict::not_implemented, "is not implemented yet");
+      break;
+    case Stage::unsupported:
+      judgement = judged(Verdict::wrong_answer,
+                         "was refused: the task answers \"unsupported\" to an operator and item type "
+                         "that it must offer");
+      break;
+    case Stage::out_of_memory:
+      judgement = judged(Verdict::infra, "does not fit this device's memory", reply->text.str());
+      intact = false;
+      break;
+    case Stage::cuda_error:
+      judgement = judge_cuda_error(reply->cuda_code, reply->text.str());
+      intact = false;
+      break;
+    case Stage::harness_error:
+      judgement = judged(Verdict::infra, "could not be run", reply->text.str());
+      intact = false;
+      break;
+  }
+  result.outcome.times_us.assign(reply->times_us.begin(), reply->times_us.begin() + reply->n_times);
+
+  if (options.device == DeviceKind::sim && judgement.verdict != Verdict::not_implemented) {
+    const SimReport report = read_sim_report(result.outcome.sim_report);
+    add_findings(report, judgement);
+    if (judgement.verdict == Verdict::ok && !report.readable) {
+      judgement = judged(Verdict::wrong_answer, "left no report of the simulator that can be read");
+    } else if (reply->stage == Stage::done && report.launches == 0) {
+      if (judgement.verdict == Verdict::ok)
+        judgement.failure.headline = "gives the right answer without the GPU";
+      judgement.verdict = Verdict::wrong_answer;
+      judgement.failure.cause = "no kernel was launched";
+      judgement.failure.proved = true;
+    }
+    if (measure.timed_runs > 0) result.outcome.times_us.assign(1, report.modelled_us);
+  }
+  if (!intact) runner.reset();
+  return result;
+}
+
+Outcome Session::Impl::conclude(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
+                                Attempt attempt) const {
+  Outcome outcome = std::move(attempt.outcome);
+  Failure& failure = attempt.judgement.failure;
+  outcome.verdict = attempt.judgement.verdict;
+  if (outcome.verdict == Verdict::ok) return outcome;
+  outcome.times_us.clear();
+  outcome.mismatch = failure.mismatch;
+  const Manifest& manifest = problem.manifest();
+  if (outcome.verdict == Verdict::not_implemented) {
+    outcome.message =
+        fmt::format("{0} / {1} is not implemented yet\n  write it in labs/{0}/{0}.cu\n  read:  {2}\n",
+                    manifest.id, task.id, task.section);
+    return outcome;
+  }
+  if (options.device == DeviceKind::gpu && !failure.proved && outcome.verdict != Verdict::infra) {
+    failure.notes.push_back("the simulator may name the line: run it again with --device sim");
+  }
+  outcome.message = failure_message(manifest, task, c, seed, options.rerun_flags, failure);
+  return outcome;
+}
+
+Session::Session(SessionOptions options) : impl_(std::make_unique<Impl>()) {
+  impl_->options = std::move(options);
+}
+Session::~Session() = default;
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+
+Outcome Session::run(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
+                     const Measure& measure) {
+  const bool simulated = impl_->options.device == DeviceKind::sim;
+  Measure first = measure;
+  if (simulated && (c.purpose & kChecks) != 0) first.checks = true;
+  Impl::Attempt attempt = impl_->attempt(problem, task, c, seed, first);
+
+  // Why did it fail? Once more, in a fresh process, with every checker on.
+  const Verdict verdict = attempt.judgement.verdict;
+  Failure& failure = attempt.judgement.failure;
+  if (simulated && !failure.proved && (verdict == Verdict::wrong_answer || verdict == Verdict::crash)) {
+    impl_->runner.reset();
+    Measure checks;
+    checks.checks = true;
+    const Impl::Attempt again = impl_->attempt(problem, task, c, seed, checks);
+    if (again.judgement.failure.proved) {
+      failure.cause = again.judgement.failure.cause;
+      failure.proved = true;
+    } else if (again.judgement.verdict == Verdict::ok && attempt.reused_runner) {
+      failure.notes.push_back(
+          "alone in a fresh process the case is right: something stays behind from an earlier one");
+    }
+  }
+  return impl_->conclude(problem, task, c, seed, std::move(attempt));
+}
+
+}  // namespace course::lab

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// The verifier's end of one runner process: start it, hand it cases, get judged outcomes.
+// The runner (untrusted) is the fixed runner_main.cpp plus a student's object. Between the two: one SOCK_SEQPACKET channel with
+// fixed-size messages (protocol.hpp) and one sealed memfd. A runner's stdout, exit code and claims never carry a verdict: outputs
+// are copied out of the shared memory first and checked here.
+// Invariant: whatever the runner does, run() returns within its time limit (plus a second) with an Outcome. A case that
+// fails on the simulator is run once more, all checkers on, to find out why: twice the limit then.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "lab/problem.hpp"
+
+namespace course::lab {
+
+enum class Verdict : std::uint8_t {
+  ok,
+  wrong_answer,
+  compile_error,
+  policy,
+  time_limit,
+  memory_limit,
+  output_limit,
+  crash,
+  not_implemented,
+  suspect,
+  infra,
+};
+std::string_view name_of(Verdict verdict);  // "WRONG_ANSWER"
+
+enum class DeviceKind : std::uint8_t { sim, gpu };
+
+struct SessionOptions {
+  std::string runner;  // path of the runner executable
+  DeviceKind device = DeviceKind::sim;
+  std::string simulator_dir;          // folder of our libcudart.so.13, put on LD_LIBRARY_PATH for sim
+  std::string toolkit_lib_dir;        // the toolkit's, for gpu
+  std::vector<std::string> launcher;  // argv put before the runner's: the sandbox; empty for none
+  double seconds_per_case = 10;
+  double seconds_to_start = 30;  // until the runner says hello: a GPU's context may take its time
+  std::string rerun_flags;       // for the rerun command of messages: "--solutions"
+};
+
+// What to do with a case besides judging its output.
+struct Measure {
+  bool counters = false;  // simulator only: divergence, sectors, wavefronts, launches
+  bool dataflow = false;  // simulator only: work and steps
+  bool checks = false;    // simulator only: race, initialisation and barrier checkers
+  int timed_runs = 0;     // > 0: warm up once, then this many timed runs on fresh buffers' contents
+};
+
+struct Outcome {
+  Verdict verdict = Verdict::infra;  // of this case
+  std::string message;               // for a student, several lines, as in style.md; "" when ok
+  std::optional<Mismatch> mismatch;
+  std::vector<double> times_us;  // of the timed runs: CUDA events on a GPU, modelled on the simulator
+  std::string sim_report;        // JSON of sim_control.h's simReport, "" on a GPU
+  std::string device;            // "Simulated H200", "NVIDIA H200"
+  std::string printed;           // the runner's stdout and stderr: the first 4 KiB, harmless characters only
+};
+
+// Not thread-safe; one Session per thread. A runner dies with the thread that started it.
+class Session {
+ public:
+  explicit Session(SessionOptions options);
+  ~Session();
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+
+  // Runs one case (starting a fresh runner first when there is none alive) and judges it.
+  Outcome run(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
+              const Measure& measure);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace course::lab

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+#include "lab/sim_report.hpp"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace course::lab {
+namespace {
+
+using Json = nlohmann::json;
+
+const Json* member(const Json& object, const char* key) {
+  if (!object.is_object()) return nullptr;
+  const auto found = object.find(key);
+  return found == object.end() ? nullptr : &*found;
+}
+
+// Text in print: no control characters, no terminal escapes, not too long.
+std::string text(const Json& object, const char* key) {
+  const Json* value = member(object, key);
+  if (value == nullptr || !value->is_string()) return "";
+  std::string out;
+  for (const char c : value->get_ref<const std::string&>()) {
+    if (out.size() == 400) break;
+    const auto byte = static_cast<unsigned char>(c);
+    out += byte < 0x20 || byte == 0x7f ? '?' : c;
+  }
+  return out;
+}
+
+template <typename T>
+T number(const Json& object, const char* key, T otherwise) {
+  const Json* value = member(object, key);
+  if (value == nullptr || !value->is_number()) return otherwise;
+  if constexpr (std::is_integral_v<T>) {
+    return value->is_number_unsigned() && value->get<std::uint64_t>() <= std::numeric_limits<T>::max()
+               ? value->get<T>()
+               : otherwise;
+  } else {
+    const T x = value->get<T>();
+    return std::isfinite(x) ? x : otherwise;
+  }
+}
+
+std::string base_name(const std::string& path) {
+  return path.substr(path.find_last_of('/') + 1);
+}
+
+}  // namespace
+
+SimReport read_sim_report(std::string_view json) {
+  SimReport report;
+  const Json root = Json::parse(json, nullptr, /*allow_exceptions=*/false);
+  const Json* totals = root.is_discarded() ? nullptr : member(root, "totals");
+  if (totals == nullptr || !totals->is_object()) return report;
+  report.readable = true;
+  report.device = text(root, "device");
+  report.modelled_us = number(root, "modelled_us", 0.0);
+  report.launches = number<std::uint64_t>(*totals, "launches", 0);
+  if (const Json* findings = member(root, "findings"); findings != nullptr && findings->is_array()) {
+    for (const Json& entry : *findings) {
+      if (report.findings.size() == 100) break;
+      SimFinding finding;
+      finding.checker = text(entry, "checker");
+      finding.kind = text(entry, "kind");
+      finding.kernel = text(entry, "kernel");
+      finding.file = text(entry, "file");
+      finding.line = number<std::uint32_t>(entry, "line", 0);
+      finding.other_file = text(entry, "other_file");
+      finding.other_line = number<std::uint32_t>(entry, "other_line", 0);
+      finding.object = text(entry, "object");
+      finding.message = text(entry, "message");
+      finding.times = number<std::uint64_t>(entry, "times", 1);
+      report.findings.push_back(std::move(finding));
+    }
+  }
+  return report;
+}
+
+std::string one_line(const SimFinding& finding) {
+  std::string place = base_name(finding.file);
+  if (finding.line != 0) place += ":" + std::to_string(finding.line);
+  std::string line = finding.message.empty() ? finding.kind : finding.message;
+  if (!place.empty() && line.find(place) == std::string::npos) line = place + ": " + line;
+  if (!finding.object.empty() && line.find(finding.object) == std::string::npos)
+    line += " [" + finding.object + "]";
+  if (finding.times > 1) line += " (" + std::to_string(finding.times) + " times)";
+  return line;
+}
+
+}  // namespace course::lab

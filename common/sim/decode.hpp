@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// PTX function to Program, once per kernel: operands become slots, instructions become micro-ops found in the op table.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+
+#include "base/result.hpp"
+#include "ptx/ir.hpp"
+#include "sim/ops/table.hpp"
+#include "sim/program.hpp"
+
+namespace course::sim {
+
+// Where a loaded module's symbols live.
+struct ModuleImage {
+  const ptx::Module* module = nullptr;
+  std::unordered_map<std::string, std::uint64_t> variables;  // global and constant: address in the arena
+  std::uint64_t parameter_area = 0;                          // where a launch puts the kernel's parameters
+};
+
+// Errors name the instruction, the function and file:line.
+Result<Program> decode(const ModuleImage& image, const ptx::Function& kernel, const OpTable& table);
+
+// Gives every block its scheduling rank: a reverse post-order in which loop bodies come before what follows the loop.
+void rank_blocks(Program& program);
+
+// What a pointer to a function holds: its place in the module, at addresses that no data has.
+std::uint64_t function_address(const ptx::Module& module, const ptx::Function& f);
+
+std::string demangled(const std::string& mangled);
+
+}  // namespace course::sim

@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: MIT
+// Blocks start in ascending order. Each host thread keeps a few of them resident and runs one until it ends, or until it has
+// had a long turn without ending: then it may be waiting for another block, and the next one gets a turn.
+// A program whose result may show the order of blocks runs on one host thread, so that results never depend on their number.
+#include "sim/grid.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <chrono>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <thread>
+
+#include "base/rng.hpp"
+#include "sim/machine.hpp"
+
+namespace course::sim {
+namespace {
+
+constexpr std::int64_t kWarpSlice = 4000;       // warp instructions a warp runs before the next one gets a turn
+constexpr std::int64_t kBlockTurn = 1'000'000;  // warp instructions a block runs before another resident block gets a turn
+
+std::uint32_t special_value(const std::string& name, const Block& block, const Worker& worker, const Program& program, int lane,
+                            std::uint32_t warp) {
+  const Dim3& grid = worker.launch->grid;
+  const Dim3& size = worker.launch->block;
+  const std::uint32_t thread = warp * kLanes + static_cast<std::uint32_t>(lane);
+  const auto bit = 1u << lane;
+  const std::string_view n = name;
+  if (n == "%tid.x") return thread % size.x;
+  if (n == "%tid.y") return thread / size.x % size.y;
+  if (n == "%tid.z") return thread / size.x / size.y;
+  if (n == "%ntid.x") return size.x;
+  if (n == "%ntid.y") return size.y;
+  if (n == "%ntid.z") return size.z;
+  if (n == "%ctaid.x" || n == "%clusterid.x") return block.index[0];
+  if (n == "%ctaid.y" || n == "%clusterid.y") return block.index[1];
+  if (n == "%ctaid.z" || n == "%clusterid.z") return block.index[2];
+  if (n == "%nctaid.x" || n == "%nclusterid.x") return grid.x;
+  if (n == "%nctaid.y" || n == "%nclusterid.y") return grid.y;
+  if (n == "%nctaid.z" || n == "%nclusterid.z") return grid.z;
+  if (n.starts_with("%cluster_nctaid") || n == "%cluster_nctarank") return 1;
+  if (n == "%laneid") return static_cast<std::uint32_t>(lane);
+  if (n == "%warpid") return warp;
+  if (n == "%nwarpid") return static_cast<std::uint32_t>((size.count() + kLanes - 1) / kLanes);
+  if (n == "%smid") return static_cast<std::uint32_t>(block.linear % static_cast<std::uint64_t>(worker.preset->multiprocessors));
+  if (n == "%nsmid") return static_cast<std::uint32_t>(worker.preset->multiprocessors);
+  if (n == "%lanemask_eq") return bit;
+  if (n == "%lanemask_lt") return bit - 1;
+  if (n == "%lanemask_le") return bit | (bit - 1);
+  if (n == "%lanemask_gt") return ~(bit | (bit - 1));
+  if (n == "%lanemask_ge") return ~(bit - 1);
+  if (n == "%dynamic_smem_size") return static_cast<std::uint32_t>(worker.launch->dynamic_shared);
+  if (n == "%total_smem_size" || n == "%aggr_smem_size")
+    return program.static_shared + static_cast<std::uint32_t>(worker.launch->dynamic_shared);
+  return 0;
+}
+
+bool per_block(const std::string& name) {
+  return name.starts_with("%ctaid") || name.starts_with("%clusterid") || name == "%smid";
+}
+
+void fill_specials(Warp& w, const Worker& worker, bool fresh) {
+  const Program& program = *w.program;
+  for (const SpecialSlot& s : program.specials) {
+    if (!fresh && !per_block(s.name)) continue;
+    auto* out = w.slot<std::uint32_t>(s.slot);
+    for (int lane = 0; lane < kLanes; ++lane) out[lane] = special_value(s.name, *w.block, worker, program, lane, w.number);
+  }
+}
+
+void fill_parameters(Warp& w, const LaunchRequest& launch) {
+  for (const ParameterSlot& p : w.program->parameters) {
+    std::uint64_t value = 0;
+    if (p.offset + p.bytes <= launch.parameters.size()) std::memcpy(&value, launch.parameters.data() + p.offset, p.bytes);
+    if (p.is_signed && p.bytes < 8) {
+      const int unused = 64 - 8 * static_cast<int>(p.bytes);
+      value = static_cast<std::uint64_t>(static_cast<std::int64_t>(value << unused) >> unused);
+    }
+    for (int lane = 0; lane < kLanes; ++lane) {
+      if (p.wide)
+        w.slot<std::uint64_t>(p.slot)[lane] = value;
+      else
+        w.slot<std::uint32_t>(p.slot)[lane] = static_cast<std::uint32_t>(value);
+    }
+  }
+}
+
+// Storage for one resident block, used again for the next one.
+std::unique_ptr<Block> make_block(Worker& worker) {
+  const Program& program = *worker.program;
+  auto block = std::make_unique<Block>();
+  block->launch = worker.launch;
+  block->n_threads = static_cast<std::uint32_t>(worker.launch->block.count());
+  block->shared_bytes = program.static_shared + static_cast<std::uint32_t>(worker.launch->dynamic_shared);
+  block->shared_store.resize(block->shared_bytes + 128);
+  block->shared = reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(block->shared_store.data()) + 127) / 128 * 128);
+  block->warps = std::vector<Warp>((block->n_threads + kLanes - 1) / kLanes);
+  for (std::uint32_t k = 0; k < block->warps.size(); ++k) {
+    Warp& w = block->warps[k];
+    w.program = &program;
+    w.worker = &worker;
+    w.block = block.get();
+    w.number = k;
+    w.register_store.resize(program.register_bytes + 64);
+    w.registers = reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(w.register_store.data()) + 63) / 64 * 64);
+    std::memcpy(w.registers, program.register_image.data(), program.register_image.size());
+    fill_specials(w, worker, true);
+    fill_parameters(w, *worker.launch);
+  }
+  return block;
+}
+
+void begin_block(Block& block, std::uint64_t linear, Worker& worker) {
+  const Dim3& grid = worker.launch->grid;
+  block.linear = linear;
+  block.index[0] = static_cast<std::uint32_t>(linear % grid.x);
+  block.index[1] = static_cast<std::uint32_t>(linear / grid.x % grid.y);
+  block.index[2] = static_cast<std::uint32_t>(linear / grid.x / grid.y);
+  block.live_threads = block.n_threads;
+  block.had_early_exit = false;
+  for (Barrier& b : block.barriers) b = Barrier{};
+  // What real shared memory holds at first is left over from others; a fixed pattern makes its use reproducible.
+  std::memset(block.shared, 0xA5, block.shared_bytes);
+  for (std::uint32_t k = 0; k < block.warps.size(); ++k) {
+    begin_warp(block.warps[k], block, k, block.n_threads);
+    fill_specials(block.warps[k], worker, false);
+  }
+  if (worker.observer != nullptr) worker.observer->block_begins(block);
+}
+
+enum class BlockEnd { finished, turn_over };
+
+// Lets the warps take turns until all have exited or the block's turn is over. Throws on a fault or a deadlock.
+BlockEnd run_block(Block& block, Worker& worker, const Engine& engine, const std::vector<std::uint32_t>& order) {
+  const auto run = worker.observer != nullptr ? engine.run_observed : engine.run;
+  const std::uint64_t turn_end = worker.instructions + kBlockTurn;
+  while (block.live_threads != 0) {
+    bool ran = false;
+    for (const std::uint32_t k : order) {
+      Warp& w = block.warps[k];
+      if (std::none_of(w.groups.begin(), w.groups.end(), [](const Group& g) { return g.wait == Wait::none; })) continue;
+      ran = true;
+      run(w, kWarpSlice);
+    }
+    if (!ran && block.live_threads != 0) {
+      worker.launch_warp = nullptr;
+      throw DeviceFault(Fault::launch_timeout, "deadlock: " + describe_deadlock(block));
+    }
+    if (worker.instructions >= turn_end) return block.live_threads == 0 ? BlockEnd::finished : BlockEnd::turn_over;
+  }
+  return BlockEnd::finished;
+}
+
+// State shared by the host threads of one launch.
+struct Shared {
+  std::atomic<std::uint64_t> next_block{0};
+  std::atomic<bool> stop{false};
+  std::mutex mutex;
+  GridOutcome outcome;
+  std::uint64_t fault_block = ~std::uint64_t{0};
+};
+
+void record_fault(Shared& shared, const DeviceFault& fault, const Block& block, const Worker& worker) {
+  const std::lock_guard lock(shared.mutex);
+  shared.stop = true;
+  if (block.linear > shared.fault_block) return;  // the lowest block's fault is told, whatever the number of threads
+  shared.fault_block = block.linear;
+  GridOutcome& o = shared.outcome;
+  o.fault = fault.fault;
+  o.text = fault.what();
+  o.address = fault.address;
+  o.lanes = fault.lanes;
+  o.where.clear();
+  std::copy_n(block.index, 3, o.thread.block);
+  for (const Warp& w : block.warps) {
+    if (&w != worker.launch_warp || w.current == nullptr) continue;
+    o.where = places_of(*w.program, *w.current);
+    const std::uint32_t lane = fault.lanes == 0 ? 0 : static_cast<std::uint32_t>(std::countr_zero(fault.lanes));
+    const std::uint32_t thread = w.number * kLanes + lane;
+    const Dim3& size = worker.launch->block;
+    o.thread.thread[0] = thread % size.x;
+    o.thread.thread[1] = thread / size.x % size.y;
+    o.thread.thread[2] = thread / size.x / size.y;
+  }
+}
+
+class HostThread {
+ public:
+  HostThread(Worker& worker, const Engine& engine, const GridOptions& options, Shared& shared, const std::vector<std::uint64_t>& blocks)
+      : worker_(worker), engine_(engine), options_(options), shared_(shared), blocks_(blocks) {
+    warp_order_.resize((worker.launch->block.count() + kLanes - 1) / kLanes);
+    std::iota(warp_order_.begin(), warp_order_.end(), 0u);
+    if (options.schedule_seed != 0) shuffle(warp_order_, options.schedule_seed ^ 0x5eed);
+  }
+
+  template <typename T>
+  static void shuffle(std::vector<T>& order, std::uint64_t seed) {
+    Rng rng(seed);
+    for (std::size_t k = order.size(); k > 1; --k) std::swap(order[k - 1], order[rng.below(k)]);
+  }
+
+  void run() {
+    const auto start = std::chrono::steady_clock::now();
+    while (!shared_.stop.load(std::memory_order_relaxed)) {
+      if (resident_.empty() || (crowded_ && resident_.size() < static_cast<std::size_t>(options_.resident_blocks))) {
+        crowded_ = false;
+        if (!admit() && resident_.empty()) return;
+      }
+      Block& block = *resident_.front();
+      try {
+        worker_.launch_warp = nullptr;
+        if (run_block(block, worker_, engine_, warp_order_) == BlockEnd::finished) {
+          if (worker_.observer != nullptr) worker_.observer->block_ends(block);
+          spare_.push_back(std::move(resident_.front()));
+          resident_.pop_front();
+        } else {
+          // A long turn: the block may be waiting for one that has not started or is not its turn.
+          crowded_ = true;
+          std::rotate(resident_.begin(), resident_.begin() + 1, resident_.end());
+          const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+          if (options_.watchdog_seconds > 0 && passed.count() > options_.watchdog_seconds)
+            throw DeviceFault(Fault::launch_timeout,
+                              fmt::format("the kernel has not ended after {:.0f} s (the watchdog's limit)", passed.count()));
+        }
+      } catch (const DeviceFault& fault) {
+        record_fault(shared_, fault, block, worker_);
+      }
+    }
+  }
+
+ private:
+  bool admit() {
+    const std::uint64_t k = shared_.next_block.fetch_add(1);
+    if (k >= blocks_.size()) return false;
+    std::unique_ptr<Block> block;
+    if (spare_.empty()) {
+      block = make_block(worker_);
+    } else {
+      block = std::move(spare_.back());
+      spare_.pop_back();
+    }
+    begin_block(*block, blocks_[k], worker_);
+    resident_.push_front(std::move(block));
+    return true;
+  }
+
+  Worker& worker_;
+  const Engine& engine_;
+  const GridOptions& options_;
+  Shared& shared_;
+  const std::vector<std::uint64_t>& blocks_;
+  std::vector<std::uint32_t> warp_order_;
+  std::deque<std::unique_ptr<Block>> resident_;
+  std::vector<std::unique_ptr<Block>> spare_;
+  bool crowded_ = false;
+};
+
+void add(std::vector<std::uint64_t>& to, const std::vector<std::uint64_t>& from) {
+  for (std::size_t k = 0; k < to.size(); ++k) to[k] += from[k];
+}
+
+// Folds the workers' per-block and per-op counts into the launch's counters.
+void sum_up(const Program& program, const std::vector<std::unique_ptr<Worker>>& workers, GridOutcome& o) {
+  o.block_runs.assign(program.blocks.size(), 0);
+  o.block_lanes.assign(program.blocks.size(), 0);
+  o.diverged.assign(program.blocks.size(), 0);
+  o.op_counters.assign(program.ops.size(), OpCounters{});
+  std::vector<std::uint64_t> off(program.ops.size(), 0);
+  for (const auto& w : workers) {
+    add(o.block_runs, w->block_runs);
+    add(o.block_lanes, w->block_lanes);
+    add(o.diverged, w->diverged);
+    add(off, w->guarded_off);
+    for (std::size_t k = 0; k < o.op_counters.size(); ++k) {
+      OpCounters& sum = o.op_counters[k];
+      const OpCounters& part = w->op_counters[k];
+      sum.requests += part.requests;
+      sum.lanes += part.lanes;
+      sum.sectors += part.sectors;
+      sum.wavefronts += part.wavefronts;
+      sum.serialised += part.serialised;
+    }
+    o.counters.barriers += w->barriers_completed;
+    o.output += w->output;
+  }
+  Counters& c = o.counters;
+  c.launches = 1;
+  for (std::size_t b = 0; b < program.blocks.size(); ++b) {
+    c.warp_instructions += o.block_runs[b] * program.blocks[b].counted;
+    c.lane_instructions += o.block_lanes[b] * program.blocks[b].counted;
+    if (program.blocks[b].exit == Exit::branch) c.branches += o.block_runs[b];
+    c.divergent_branches += o.diverged[b];
+  }
+  for (std::size_t k = 0; k < program.ops.size(); ++k) {
+    const MicroOp& op = program.ops[k];
+    const OpCounters& n = o.op_counters[k];
+    c.lane_instructions -= off[k];
+    const bool global = op.space == MemorySpace::global || op.space == MemorySpace::constant || (op.space == MemorySpace::generic && n.sectors > 0);
+    const std::uint64_t bytes = n.lanes * op.width * op.count;
+    if (op.kind == OpKind::load && global) {
+      c.global_load_requests += n.requests;
+      c.global_load_sectors += n.sectors;
+      c.global_load_bytes += bytes;
+    } else if (op.kind == OpKind::store && global) {
+      c.global_store_requests += n.requests;
+      c.global_store_sectors += n.sectors;
+      c.global_store_bytes += bytes;
+    } else if (op.space == MemorySpace::local) {
+      c.local_requests += n.requests;
+    } else if (op.kind == OpKind::load || op.kind == OpKind::store) {
+      c.shared_requests += n.requests;
+      c.shared_wavefronts += n.wavefronts;
+    }
+    if (op.kind == OpKind::atomic) {
+      c.atomic_requests += n.requests;
+      c.atomic_lanes += n.lanes;
+      c.atomic_serialised += n.serialised;
+      if (global) {  // read and written back at the L2
+        c.global_load_sectors += n.sectors;
+        c.global_store_sectors += n.sectors;
+        c.global_load_bytes += bytes;
+        c.global_store_bytes += bytes;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+GridOutcome run_grid(const Program& program, const LaunchRequest& launch, Arena& arena, const DevicePreset& preset,
+                     const Engine& engine, const GridOptions& options) {
+  std::vector<std::uint64_t> blocks(launch.grid.count());
+  std::iota(blocks.begin(), blocks.end(), std::uint64_t{0});
+  if (options.schedule_seed != 0) HostThread::shuffle(blocks, options.schedule_seed);
+
+  int n_threads = std::max(options.host_threads, 1);
+  if (program.order_sensitive || launch.cooperative || options.observer != nullptr) n_threads = 1;
+  n_threads = static_cast<int>(std::min<std::uint64_t>(static_cast<std::uint64_t>(n_threads), blocks.size()));
+  GridOptions used = options;
+  if (launch.cooperative) used.resident_blocks = static_cast<int>(blocks.size());
+
+  Shared shared;
+  std::vector<std::unique_ptr<Worker>> workers;
+  for (int k = 0; k < n_threads; ++k) {
+    auto worker = std::make_unique<Worker>();
+    worker->program = &program;
+    worker->arena = &arena;
+    worker->launch = &launch;
+    worker->preset = &preset;
+    worker->observer = options.observer;
+    worker->counting = options.counting;
+    worker->block_runs.assign(program.blocks.size(), 0);
+    worker->block_lanes.assign(program.blocks.size(), 0);
+    worker->diverged.assign(program.blocks.size(), 0);
+    worker->guarded_off.assign(program.ops.size(), 0);
+    worker->op_counters.assign(program.ops.size(), OpCounters{});
+    workers.push_back(std::move(worker));
+  }
+  if (options.observer != nullptr) options.observer->launch_begins(program, launch);
+  std::vector<std::thread> threads;
+  for (int k = 1; k < n_threads; ++k)
+    threads.emplace_back([&, k] { HostThread(*workers[static_cast<std::size_t>(k)], engine, used, shared, blocks).run(); });
+  HostThread(*workers[0], engine, used, shared, blocks).run();
+  for (std::thread& t : threads) t.join();
+  if (options.observer != nullptr) options.observer->launch_ends();
+  sum_up(program, workers, shared.outcome);
+  return std::move(shared.outcome);
+}
+
+}  // namespace course::sim

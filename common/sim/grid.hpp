@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// Runs a launch: hands blocks to host threads, lets the warps of a block take turns, sums up what they counted.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/memory.hpp"
+#include "sim/ops/table.hpp"
+#include "sim/warp.hpp"
+
+namespace course::sim {
+
+struct GridOptions {
+  int host_threads = 1;
+  int resident_blocks = 1;       // per host thread, so that blocks which wait for later ones make progress
+  bool counting = true;
+  std::uint64_t schedule_seed = 0;
+  double watchdog_seconds = 0;   // 0: none
+  Observer* observer = nullptr;  // forces one host thread
+};
+
+struct GridOutcome {
+  Fault fault = Fault::none;
+  std::string text;                // what happened, without kernel and place
+  std::vector<SourcePlace> where;
+  ThreadId thread;
+  std::uint64_t address = 0;
+  std::uint32_t lanes = 0;
+  Counters counters;
+  std::vector<OpCounters> op_counters;     // by op
+  std::vector<std::uint64_t> block_runs, block_lanes, diverged;  // by basic block
+  std::string output;              // of printf
+};
+
+// Runs every block of the grid. `launch.parameters` have been copied to the parameter area by the caller.
+GridOutcome run_grid(const Program& program, const LaunchRequest& launch, Arena& arena, const DevicePreset& preset,
+                     const Engine& engine, const GridOptions& options);
+
+}  // namespace course::sim

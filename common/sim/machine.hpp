@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// What happens where threads leave straight-line code: barriers, calls, returns, exits, jump tables. Called by the run loop,
+// the same for every instruction set of the host.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "sim/warp.hpp"
+
+namespace course::sim {
+
+// Group `k` of the warp stands at a block-wide barrier op. Returns true when it may go on at once (it was the last to come, or
+// only announces itself); otherwise the group waits until the barrier releases it.
+bool arrive_at_barrier(Warp& w, std::size_t k, const MicroOp& op);
+
+// Moves group `k` on from block `number` whose exit is a call, return, exit, jump table or trap.
+void leave_by_machine(Warp& w, std::size_t k, std::uint32_t number, const BasicBlock& b);
+
+// Prepares a warp's state for the first `n_threads` lanes of a fresh block.
+void begin_warp(Warp& w, Block& block, std::uint32_t number, std::uint32_t n_threads);
+
+// The source position of an op: "reduction.cu:31" with the call stack innermost first.
+std::vector<SourcePlace> places_of(const Program& program, const MicroOp& op);
+std::vector<SourcePlace> places_of(const Program& program, std::uint32_t function, std::uint32_t ptx_index);
+std::string one_line(const std::vector<SourcePlace>& places);
+
+// For a block in which nothing can run: who waits where for whom.
+std::string describe_deadlock(const Block& block);
+
+}  // namespace course::sim

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+#include "sim/memory.hpp"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+namespace course::sim {
+namespace {
+
+constexpr std::uint64_t kAlignment = 256;
+constexpr std::uint64_t kGap = 256;  // between allocations: nobody's
+
+std::uint64_t footprint(std::uint64_t n_bytes) {
+  return (n_bytes + kAlignment - 1) / kAlignment * kAlignment + kGap;
+}
+
+// The entry of an ordered-by-base table that contains `address`, or nullptr.
+const Allocation* containing(const std::map<std::uint64_t, Allocation>& table, std::uint64_t address) {
+  auto after = table.upper_bound(address);
+  if (after == table.begin()) return nullptr;
+  const Allocation& candidate = std::prev(after)->second;
+  return address - candidate.base < candidate.size ? &candidate : nullptr;
+}
+
+}  // namespace
+
+Arena::Arena(std::uint64_t n_bytes) : size_(n_bytes) {
+  void* place = mmap(nullptr, n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (place == MAP_FAILED)
+    throw std::runtime_error(fmt::format("the simulator cannot reserve {} MiB of address space: {}", n_bytes >> 20,
+                                         std::strerror(errno)));
+  base_ = reinterpret_cast<std::uint64_t>(place);
+  fresh_ = base_ + kGap;
+}
+
+Arena::~Arena() { munmap(reinterpret_cast<void*>(base_), size_); }
+
+std::optional<std::uint64_t> Arena::place(std::uint64_t n_bytes) {
+  const std::uint64_t need = footprint(n_bytes);
+  if (need > size_ - used_) return std::nullopt;
+  if (fresh_ + need <= base_ + size_) {
+    const std::uint64_t address = fresh_;
+    fresh_ += need;
+    return address;
+  }
+  // Fresh addresses have run out: first hole between live allocations that is large enough.
+  std::uint64_t hole = base_ + kGap;
+  for (const auto& [start, allocation] : live_) {
+    if (start - hole >= need) break;
+    hole = start + footprint(allocation.size);
+  }
+  if (hole + need > base_ + size_) return std::nullopt;
+  const auto overlaps = [&](const Allocation& a) { return a.base < hole + need && hole < a.base + footprint(a.size); };
+  std::erase_if(freed_, [&](const auto& entry) { return overlaps(entry.second); });
+  return hole;
+}
+
+Result<std::uint64_t> Arena::allocate(std::uint64_t n_bytes, MemoryKind kind) {
+  if (n_bytes > size_) return Error{"out of memory"};
+  const auto address = place(n_bytes);
+  if (!address)
+    return Error{fmt::format("out of memory: {} bytes asked for, {} of {} free", n_bytes, free_bytes(), size_)};
+  used_ += footprint(n_bytes);
+  Allocation allocation;
+  allocation.base = *address;
+  allocation.size = n_bytes;
+  allocation.kind = kind;
+  live_.emplace(*address, std::move(allocation));
+  return *address;
+}
+
+Result<void> Arena::release(std::uint64_t address) {
+  const auto it = live_.find(address);
+  if (it == live_.end()) {
+    if (freed_.contains(address)) return Error{"this memory was freed before"};
+    return Error{"not the start of an allocation"};
+  }
+  Allocation gone = std::move(it->second);
+  live_.erase(it);
+  used_ -= footprint(gone.size);
+  std::erase_if(named_, [&](const auto& e) { return e.first - gone.base < std::max<std::uint64_t>(gone.size, 1); });
+  // Give whole pages back to the host; what is left of the edges is harmless.
+  constexpr std::uint64_t kPage = 4096;
+  const std::uint64_t first = (gone.base + kPage - 1) / kPage * kPage;
+  const std::uint64_t last = (gone.base + gone.size) / kPage * kPage;
+  if (last > first) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+  freed_.insert_or_assign(gone.base, std::move(gone));
+  return {};
+}
+
+const Allocation* Arena::find(std::uint64_t address) const { return containing(live_, address); }
+const Allocation* Arena::find_freed(std::uint64_t address) const { return containing(freed_, address); }
+
+const Allocation* Arena::nearest(std::uint64_t address) const {
+  const auto after = live_.upper_bound(address);
+  const Allocation* above = after == live_.end() ? nullptr : &after->second;
+  const Allocation* below = after == live_.begin() ? nullptr : &std::prev(after)->second;
+  if (above == nullptr || below == nullptr) return above != nullptr ? above : below;
+  return address - (below->base + below->size) <= above->base - address ? below : above;
+}
+
+void Arena::name(std::uint64_t address, std::uint64_t n_bytes, std::uint32_t element_bytes, std::string name, bool is_data) {
+  const Allocation* owner = find(address);
+  if (owner == nullptr) return;
+  Allocation part = *owner;
+  part.base = address;
+  part.size = n_bytes;
+  part.element_bytes = std::max(element_bytes, 1u);
+  part.name = std::move(name);
+  part.is_data = is_data;
+  named_.insert_or_assign(address, std::move(part));
+}
+
+const Allocation* Arena::describe(std::uint64_t address) const {
+  if (const Allocation* part = containing(named_, address)) return part;
+  return find(address);
+}
+
+std::vector<Allocation> Arena::data_ranges() const {
+  std::vector<Allocation> ranges;
+  for (const auto& [base, part] : named_)
+    if (part.is_data) ranges.push_back(part);
+  return ranges;
+}
+
+}  // namespace course::sim

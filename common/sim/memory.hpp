@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// The simulated chip's memory: one reserved address range (the arena) and the table of what lives in it.
+// Invariant: live allocations never overlap, are 256-byte aligned and lie at least 256 bytes apart, so that an access one
+// element past an end always falls between allocations. Freed addresses are reused only when the arena runs out of fresh
+// ones, so that a use after free is named as one.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.hpp"
+#include "sim/device.hpp"
+
+namespace course::sim {
+
+// Generic addresses of the windows onto shared and local memory. Real addresses in this process stay far below.
+inline constexpr std::uint64_t kSharedWindow = std::uint64_t{1} << 56;
+inline constexpr std::uint64_t kLocalWindow = std::uint64_t{2} << 56;
+inline constexpr std::uint64_t kFunctionWindow = std::uint64_t{3} << 56;  // of pointers to functions
+inline constexpr std::uint64_t kWindowSize = std::uint64_t{1} << 32;
+
+class Arena {
+ public:
+  // Reserves `n_bytes` of address space; pages are backed on first touch.
+  explicit Arena(std::uint64_t n_bytes);
+  ~Arena();
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  Result<std::uint64_t> allocate(std::uint64_t n_bytes, MemoryKind kind);
+  Result<void> release(std::uint64_t address);
+  const Allocation* find(std::uint64_t address) const;
+  // The freed allocation that held `address` last, or nullptr.
+  const Allocation* find_freed(std::uint64_t address) const;
+  // The live allocation that ends closest below or starts closest above `address`, or nullptr.
+  const Allocation* nearest(std::uint64_t address) const;
+  void name(std::uint64_t address, std::uint64_t n_bytes, std::uint32_t element_bytes, std::string name, bool is_data);
+  // The most specific name for an address: a named part, else its allocation. nullptr outside of all.
+  const Allocation* describe(std::uint64_t address) const;
+
+  std::uint64_t base() const { return base_; }
+  std::uint64_t size() const { return size_; }
+  std::uint64_t free_bytes() const { return size_ - used_; }
+  const std::map<std::uint64_t, Allocation>& live() const { return live_; }
+  // Named ranges marked as data, for the dataflow counters.
+  std::vector<Allocation> data_ranges() const;
+
+ private:
+  std::optional<std::uint64_t> place(std::uint64_t n_bytes);
+
+  std::uint64_t base_ = 0, size_ = 0, used_ = 0, fresh_ = 0;
+  std::map<std::uint64_t, Allocation> live_;       // by base
+  std::map<std::uint64_t, Allocation> freed_;      // by base; dropped when reused
+  std::map<std::uint64_t, Allocation> named_;      // by base of the part
+};
+
+}  // namespace course::sim

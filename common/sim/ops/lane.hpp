@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// Lanes: reading and writing one value a lane in register slots, and the one place that knows the host's vector unit.
+// Included once per instruction set (SIM_ISA), inside its own namespace, so that no inline code is shared between them.
+// Invariant: a slot of 4-byte lanes holds 8-, 16- and 32-bit values in its low bits; readers truncate.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "sim/warp.hpp"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace course::sim::SIM_ISA {
+
+using u8 = std::uint8_t;
+using u16 = std::uint16_t;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+using s8 = std::int8_t;
+using s16 = std::int16_t;
+using s32 = std::int32_t;
+using s64 = std::int64_t;
+using f32 = float;
+using f64 = double;
+
+// Iterations of a lane loop are independent: lane i reads and writes lane i only.
+#define SIM_FOR_LANES(i) _Pragma("GCC ivdep") for (int i = 0; i < kLanes; ++i)
+
+// Gathers the top bits of 32 words into one mask.
+inline u32 mask_of(const u32* words) {
+#if defined(__AVX512F__) && defined(__AVX512DQ__)
+  const u32 low = _mm512_movepi32_mask(_mm512_load_si512(words));
+  const u32 high = _mm512_movepi32_mask(_mm512_load_si512(words + 16));
+  return low | high << 16;
+#elif defined(__AVX2__)
+  u32 mask = 0;
+  for (int k = 0; k < 4; ++k) {
+    const __m256 part = _mm256_load_ps(reinterpret_cast<const float*>(words + 8 * k));
+    mask |= static_cast<u32>(_mm256_movemask_ps(part)) << (8 * k);
+  }
+  return mask;
+#else
+  u32 mask = 0;
+  for (int i = 0; i < kLanes; ++i) mask |= (words[i] >> 31) << i;
+  return mask;
+#endif
+}
+
+template <typename T>
+using Stored = std::conditional_t<sizeof(T) == 8, u64, u32>;
+
+template <typename T>
+inline T from_stored(Stored<T> raw) {
+  if constexpr (std::is_floating_point_v<T>)
+    return std::bit_cast<T>(raw);
+  else
+    return static_cast<T>(raw);
+}
+
+template <typename T>
+inline Stored<T> to_stored(T value) {
+  if constexpr (std::is_floating_point_v<T>)
+    return std::bit_cast<Stored<T>>(value);
+  else
+    return static_cast<Stored<T>>(static_cast<std::make_unsigned_t<T>>(value));
+}
+
+// One input of a lane loop: a slot of values, or a predicate mask.
+template <typename T>
+struct Source {
+  const Stored<T>* lanes;
+  explicit Source(Warp& w, u32 slot) : lanes(w.slot<const Stored<T>>(slot)) {}
+  T operator[](int i) const { return from_stored<T>(lanes[i]); }
+};
+template <>
+struct Source<bool> {
+  u32 mask;
+  explicit Source(Warp& w, u32 slot) : mask(w.predicate(slot)) {}
+  bool operator[](int i) const { return (mask >> i & 1u) != 0; }
+};
+
+// Runs `value(i)` for each lane and stores it where the warp's mask allows.
+template <typename T, typename Value>
+inline void write_lanes(Warp& w, u32 slot, const Value& value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    alignas(64) u32 words[kLanes];
+    SIM_FOR_LANES(i) words[i] = value(i) ? ~0u : 0u;
+    u32& out = w.predicate(slot);
+    out = (out & ~w.mask) | (mask_of(words) & w.mask);
+  } else if (w.mask == kAllLanes) {
+    auto* out = w.slot<Stored<T>>(slot);
+    SIM_FOR_LANES(i) out[i] = to_stored<T>(value(i));
+  } else {
+    auto* out = w.slot<Stored<T>>(slot);
+    const u32* keep = w.lane_mask;
+    SIM_FOR_LANES(i) {
+      const auto m = static_cast<Stored<T>>(static_cast<s64>(static_cast<s32>(keep[i])));
+      out[i] = (to_stored<T>(value(i)) & m) | (out[i] & ~m);
+    }
+  }
+}
+
+}  // namespace course::sim::SIM_ISA

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+// The run loop: picks a group of a warp, runs basic blocks, splits and merges groups, and hands control to the machine where
+// threads meet. Built once per instruction set, so that handlers inline what they can.
+// Scheduling: of the groups that can run, deepest call first, then the block with the least rank (cfg.cpp); a group that spins
+// while others wait is set aside after 64 back edges, so that locks inside a warp make progress.
+// Source: for the min-rank rule, Collange, "Stack-less SIMT reconvergence at low cost", 2011 (hal-00622654).
+#include <algorithm>
+
+#include "sim/machine.hpp"
+#include "sim/ops/rows.hpp"
+
+namespace course::sim::SIM_ISA {
+
+void add_memory_rows(OpTable& table);
+void add_warp_rows(OpTable& table);
+const Engine& engine();
+
+namespace {
+
+constexpr u32 kPatience = 64;  // back edges that a diverged group may take before another one gets a turn
+
+// Unites groups that stand at the same block. A waiting one that gains lanes looks at its barrier again.
+void merge(Warp& w) {
+  for (std::size_t i = 0; i < w.groups.size(); ++i) {
+    for (std::size_t k = i + 1; k < w.groups.size();) {
+      Group& a = w.groups[i];
+      Group& b = w.groups[k];
+      if (a.block == b.block && a.passed == b.passed && a.wait != Wait::barrier && b.wait != Wait::barrier) {
+        if (((a.mask | b.mask) & w.favoured) != 0) w.favoured = 0;
+        a.mask |= b.mask;
+        a.wait = Wait::none;
+        w.groups.erase(w.groups.begin() + static_cast<std::ptrdiff_t>(k));
+      } else {
+        ++k;
+      }
+    }
+  }
+}
+
+std::size_t depth(const Warp& w, const Group& g) { return w.calls[std::countr_zero(g.mask)].size(); }
+
+// The index of the group to run next, or -1 when all wait.
+int pick(Warp& w) {
+  if (w.groups.size() > 1) merge(w);
+  const auto& blocks = w.program->blocks;
+  if (w.back_edges >= kPatience) {
+    w.back_edges = 0;
+    int oldest = -1;
+    for (std::size_t k = 0; k < w.groups.size(); ++k)
+      if (w.groups[k].wait == Wait::none && (oldest < 0 || w.groups[k].stamp < w.groups[static_cast<std::size_t>(oldest)].stamp))
+        oldest = static_cast<int>(k);
+    w.favoured = oldest < 0 ? 0 : w.groups[static_cast<std::size_t>(oldest)].mask;
+  }
+  int best = -1;
+  for (std::size_t k = 0; k < w.groups.size(); ++k) {
+    const Group& g = w.groups[k];
+    if (g.wait != Wait::none) continue;
+    if ((g.mask & w.favoured) != 0) {
+      best = static_cast<int>(k);
+      break;
+    }
+    if (best < 0) {
+      best = static_cast<int>(k);
+      continue;
+    }
+    const Group& champion = w.groups[static_cast<std::size_t>(best)];
+    const std::size_t d = w.has_calls ? depth(w, g) : 0, e = w.has_calls ? depth(w, champion) : 0;
+    if (d > e || (d == e && blocks[g.block].order < blocks[champion.block].order)) best = static_cast<int>(k);
+  }
+  if (best >= 0) w.groups[static_cast<std::size_t>(best)].stamp = ++w.clock;
+  return best;
+}
+
+// At a warp-wide op: may group g run it now? Otherwise it waits. Lanes of a member mask that have exited are not waited for.
+// bar.warp.sync may be met at different places of the code (PTX ISA 9.7.13.2); the others must be the same instruction.
+bool warp_sync_holds(Warp& w, Group& g, const MicroOp& op) {
+  const u32* members = w.slot<u32>(op.src[3]);
+  u32 wanted = 0;
+  for (u32 m = g.mask; m != 0; m &= m - 1) wanted |= members[std::countr_zero(m)];
+  wanted &= w.live;
+  if ((wanted & ~g.mask) == 0) {
+    if (op.kind == OpKind::sync && w.worker->observer != nullptr) w.worker->observer->warp_synced(w, g.mask);
+    return true;
+  }
+  g.wait = Wait::warp_sync;
+  if (op.kind != OpKind::sync) return false;
+  u32 arrived = 0;
+  const auto& program = *w.program;
+  const auto waits_too = [&](const Group& other) {
+    if (other.wait != Wait::warp_sync) return false;
+    const MicroOp& there = program.ops[program.blocks[other.block].first];
+    return there.kind == OpKind::sync && w.slot<u32>(there.src[3])[std::countr_zero(other.mask)] ==
+                                             w.slot<u32>(op.src[3])[std::countr_zero(g.mask)];
+  };
+  for (const Group& other : w.groups)
+    if (waits_too(other)) arrived |= other.mask;
+  if ((wanted & ~arrived) != 0) return false;
+  const u32 released = arrived;
+  for (Group& other : w.groups) {
+    if ((other.mask & released) == 0) continue;
+    other.wait = Wait::none;
+    other.passed = true;
+  }
+  if (w.worker->observer != nullptr) w.worker->observer->warp_synced(w, released);
+  return true;
+}
+
+inline void run_op(Warp& w, const MicroOp& op) {
+  if (op.guard == MicroOp::kNoSlot) [[likely]] {
+    op.fn(w, op);
+    return;
+  }
+  const u32 p = w.predicate(op.guard);
+  const u32 whole = w.mask, part = whole & (op.guard_negated ? ~p : p);
+  if (op.counted) w.worker->guarded_off[op.index] += static_cast<u64>(std::popcount(whole & ~part));
+  if (part == 0) return;
+  w.set_mask(part);
+  op.fn(w, op);
+  w.set_mask(whole);
+}
+
+inline void observe_op(Warp& w, const MicroOp& op) {
+  Observer& observer = *w.worker->observer;
+  const u32 whole = w.mask;
+  if (op.guard != MicroOp::kNoSlot) {
+    const u32 p = w.predicate(op.guard);
+    const u32 part = whole & (op.guard_negated ? ~p : p);
+    if (op.counted) w.worker->guarded_off[op.index] += static_cast<u64>(std::popcount(whole & ~part));
+    if (part == 0) return;
+    w.set_mask(part);
+  }
+  observer.before(w, op);
+  op.fn(w, op);
+  observer.after(w, op);
+  w.set_mask(whole);
+}
+
+// Leaves the block that group `k` has just run. May split the group, or end it.
+void leave_block(Warp& w, std::size_t k, u32 number, const BasicBlock& b) {
+  Group& g = w.groups[k];
+  const auto go = [&](Group& group, u32 to) {
+    if (w.groups.size() > 1 && w.program->blocks[to].order <= b.order) ++w.back_edges;
+    group.block = to;
+    group.passed = false;
+  };
+  switch (b.exit) {
+    case Exit::fall: go(g, b.next); break;
+    case Exit::jump: go(g, b.target); break;
+    case Exit::branch: {
+      const u32 p = w.predicate(b.predicate);
+      const u32 taken = g.mask & (b.predicate_negated ? ~p : p), fell = g.mask & ~taken;
+      if (fell == 0) {
+        go(g, b.target);
+      } else if (taken == 0) {
+        go(g, b.next);
+      } else {
+        ++w.worker->diverged[number];
+        Group other = g;
+        other.mask = taken;
+        g.mask = fell;
+        if ((w.favoured & (taken | fell)) != 0) w.favoured = 0;
+        w.groups.push_back(other);
+        go(w.groups[k], b.next);
+        go(w.groups.back(), b.target);
+      }
+      break;
+    }
+    default: leave_by_machine(w, k, number); break;  // calls, returns, exits, jump tables: machine.cpp
+  }
+}
+
+template <bool Observed>
+RunEnd run(Warp& w, s64 budget) {
+  const Program& program = *w.program;
+  Worker& worker = *w.worker;
+  worker.launch_warp = &w;
+  const s64 whole_budget = budget;
+  const auto finish = [&](RunEnd end) {
+    worker.instructions += static_cast<u64>(whole_budget - budget);
+    return end;
+  };
+  while (true) {
+    const int chosen = pick(w);
+    if (chosen < 0) return finish(w.groups.empty() ? RunEnd::exited : RunEnd::waiting);
+    const auto k = static_cast<std::size_t>(chosen);
+    do {
+      Group& g = w.groups[k];
+      const u32 number = g.block;
+      const BasicBlock& b = program.blocks[number];
+      if (b.entry != Entry::none && !g.passed) {
+        const MicroOp& op = program.ops[b.first];
+        w.current = &op;
+        w.set_mask(g.mask);
+        if (b.entry == Entry::warp_sync) {
+          if (!warp_sync_holds(w, g, op)) break;
+        } else if (!arrive_at_barrier(w, k, op)) {
+          break;
+        }
+        w.groups[k].passed = true;
+      }
+      w.set_mask(w.groups[k].mask);
+      worker.block_runs[number] += 1;
+      worker.block_lanes[number] += static_cast<u64>(std::popcount(w.mask));
+      const MicroOp* const last = program.ops.data() + b.last;
+      for (const MicroOp* op = program.ops.data() + b.first; op != last; ++op) {
+        w.current = op;
+        if constexpr (Observed)
+          observe_op(w, *op);
+        else
+          run_op(w, *op);
+      }
+      budget -= b.counted;
+      leave_block(w, k, number, b);
+      if (budget <= 0) return finish(w.groups.empty() ? RunEnd::exited : RunEnd::slice_over);
+    } while (w.groups.size() == 1);
+  }
+}
+
+OpTable make_table() {
+  OpTable table;
+  add_alu_rows(table);
+  add_convert_rows(table);
+  add_memory_rows(table);
+  add_warp_rows(table);
+  return table;
+}
+
+#define SIM_STRINGIFY_(x) #x
+#define SIM_STRINGIFY(x) SIM_STRINGIFY_(x)
+
+}  // namespace
+
+const Engine& engine() {
+  static const OpTable table = make_table();
+  static const Engine made{SIM_STRINGIFY(SIM_ISA), &table, &run<false>, &run<true>};
+  return made;
+}
+
+}  // namespace course::sim::SIM_ISA

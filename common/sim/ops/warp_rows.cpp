@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: MIT
+// Instructions in which the lanes of a warp see each other: shuffle, vote, match, reduce; and the carry chain.
+// The run loop has made sure that every live lane of the member mask stands here.
+// Source: NVIDIA, "PTX ISA", version 9.0, sections 9.7.9.6 (shfl), 9.7.13 (vote, match, redux, elect), 9.7.2 (carry).
+#include "sim/ops/rows.hpp"
+
+namespace course::sim::SIM_ISA {
+
+void add_warp_rows(OpTable& table);
+
+namespace {
+
+constexpr int kMembers = 3;  // the source that holds the member mask
+
+enum class Shuffle : u8 { up, down, butterfly, index };
+
+// dst[0]: value, dst[1]: whether the source lane is in range (may be absent). src: a, b, c, members.
+template <Shuffle S>
+void shuffle(Warp& w, const MicroOp& op) {
+  const u32* a = w.slot<u32>(op.src[0]);
+  const u32* b = w.slot<u32>(op.src[1]);
+  const u32* c = w.slot<u32>(op.src[2]);
+  alignas(64) u32 value[kLanes], in_range[kLanes];
+  SIM_FOR_LANES(i) {
+    const s32 lane = i;
+    const s32 by = static_cast<s32>(b[i] & 0x1f);
+    const s32 clamp = static_cast<s32>(c[i] & 0x1f), segment = static_cast<s32>(c[i] >> 8 & 0x1f);
+    const s32 last = (lane & segment) | (clamp & ~segment), first = lane & segment;
+    s32 from = 0;
+    bool valid = false;
+    if constexpr (S == Shuffle::up) { from = lane - by; valid = from >= last; }
+    if constexpr (S == Shuffle::down) { from = lane + by; valid = from <= last; }
+    if constexpr (S == Shuffle::butterfly) { from = lane ^ by; valid = from <= last; }
+    if constexpr (S == Shuffle::index) { from = first | (by & ~segment); valid = from <= last; }
+    from = valid ? from : lane;
+    value[i] = a[from & 31];
+    in_range[i] = valid ? ~0u : 0u;
+  }
+  if (op.dst[0] != MicroOp::kNoSlot) write_lanes<u32>(w, op.dst[0], [&](int i) { return value[i]; });
+  if (op.dst[1] != MicroOp::kNoSlot) {
+    u32& out = w.predicate(op.dst[1]);
+    out = (out & ~w.mask) | (mask_of(in_range) & w.mask);
+  }
+}
+
+// Calls `each(lane, peers)` for the active lanes, `peers` being the active lanes of its member mask.
+template <typename Each>
+inline void for_members(Warp& w, const MicroOp& op, const Each& each) {
+  const u32* members = w.slot<u32>(op.src[kMembers]);
+  for (u32 m = w.mask; m != 0; m &= m - 1) {
+    const int i = std::countr_zero(m);
+    each(i, members[i] & w.mask);
+  }
+}
+
+inline void set_predicate(Warp& w, u32 slot, u32 value) {
+  if (slot == MicroOp::kNoSlot) return;
+  u32& out = w.predicate(slot);
+  out = (out & ~w.mask) | (value & w.mask);
+}
+
+enum class Vote : u8 { all, any, uniform };
+
+template <Vote V>
+void vote(Warp& w, const MicroOp& op) {
+  const u32 p = w.predicate(op.src[0]);
+  u32 result = 0;
+  for_members(w, op, [&](int i, u32 peers) {
+    const bool holds = V == Vote::all ? (p & peers) == peers
+                     : V == Vote::any ? (p & peers) != 0
+                                      : (p & peers) == peers || (p & peers) == 0;
+    result |= static_cast<u32>(holds) << i;
+  });
+  set_predicate(w, op.dst[0], result);
+}
+
+void ballot(Warp& w, const MicroOp& op) {
+  const u32 p = w.predicate(op.src[0]);
+  u32* out = w.slot<u32>(op.dst[0]);
+  for_members(w, op, [&](int i, u32 peers) { out[i] = p & peers; });
+}
+
+void active_mask(Warp& w, const MicroOp& op) {
+  write_lanes<u32>(w, op.dst[0], [mask = w.mask](int) { return mask; });
+}
+
+template <typename T>
+void match_any(Warp& w, const MicroOp& op) {
+  const auto* a = w.slot<Stored<T>>(op.src[0]);
+  alignas(64) u32 result[kLanes] = {};
+  for_members(w, op, [&](int i, u32 peers) {
+    for (u32 m = peers; m != 0; m &= m - 1)
+      if (a[std::countr_zero(m)] == a[i]) result[i] |= m & -m;
+  });
+  write_lanes<u32>(w, op.dst[0], [&](int i) { return result[i]; });
+}
+
+template <typename T>
+void match_all(Warp& w, const MicroOp& op) {
+  const auto* a = w.slot<Stored<T>>(op.src[0]);
+  alignas(64) u32 result[kLanes] = {};
+  u32 equal = 0;
+  for_members(w, op, [&](int i, u32 peers) {
+    bool same = true;
+    for (u32 m = peers; m != 0; m &= m - 1) same = same && a[std::countr_zero(m)] == a[i];
+    if (!same) return;
+    result[i] = peers;
+    equal |= 1u << i;
+  });
+  write_lanes<u32>(w, op.dst[0], [&](int i) { return result[i]; });
+  set_predicate(w, op.dst[1], equal);
+}
+
+template <typename Op, typename T>
+void reduce(Warp& w, const MicroOp& op) {
+  const u32* a = w.slot<u32>(op.src[0]);
+  alignas(64) u32 result[kLanes] = {};
+  u32 peers_of_last = 0, value_of_last = 0;
+  for_members(w, op, [&](int i, u32 peers) {
+    if (peers != peers_of_last) {
+      T value = from_stored<T>(a[std::countr_zero(peers)]);
+      for (u32 m = peers & (peers - 1); m != 0; m &= m - 1) value = Op::of(value, from_stored<T>(a[std::countr_zero(m)]));
+      peers_of_last = peers;
+      value_of_last = to_stored<T>(value);
+    }
+    result[i] = value_of_last;
+  });
+  write_lanes<u32>(w, op.dst[0], [&](int i) { return result[i]; });
+}
+
+void elect(Warp& w, const MicroOp& op) {
+  alignas(64) u32 leader[kLanes] = {};
+  u32 elected = 0;
+  for_members(w, op, [&](int i, u32 peers) {
+    leader[i] = static_cast<u32>(std::countr_zero(peers));
+    if (leader[i] == static_cast<u32>(i)) elected |= 1u << i;
+  });
+  if (op.dst[0] != MicroOp::kNoSlot) write_lanes<u32>(w, op.dst[0], [&](int i) { return leader[i]; });
+  set_predicate(w, op.dst[1], elected);
+}
+
+// Barriers have done their work by the time they run.
+void nothing(Warp&, const MicroOp&) {}
+
+enum class BarrierResult : u8 { all, any, count };
+
+// src[1]: the barrier's number (uniform).
+template <BarrierResult R>
+void barrier_result(Warp& w, const MicroOp& op) {
+  const u32 number = w.slot<u32>(op.src[1])[std::countr_zero(w.mask)] & 15;
+  const Barrier& barrier = w.block->barriers[number];
+  if constexpr (R == BarrierResult::count)
+    write_lanes<u32>(w, op.dst[0], [n = barrier.result_count](int) { return n; });
+  else
+    set_predicate(w, op.dst[0], (R == BarrierResult::all ? barrier.result_and : barrier.result_or) ? ~0u : 0u);
+}
+
+// a ± b (± carry); Out: writes the carry.
+template <typename T, bool Subtract, bool In, bool Out>
+void carry_chain(Warp& w, const MicroOp& op) {
+  const auto* a = w.slot<T>(op.src[0]);
+  const auto* b = w.slot<T>(op.src[1]);
+  u32& carry = w.predicate(w.program->carry_slot);
+  const u32 in = carry;
+  alignas(64) T value[kLanes];
+  u32 out = 0;
+  for (int i = 0; i < kLanes; ++i) {
+    // Subtraction: the flag is the borrow.
+    const auto c = static_cast<unsigned __int128>(In ? in >> i & 1 : 0);
+    const unsigned __int128 wide = Subtract ? static_cast<unsigned __int128>(a[i]) - b[i] - c
+                                            : static_cast<unsigned __int128>(a[i]) + b[i] + c;
+    value[i] = static_cast<T>(wide);
+    out |= static_cast<u32>(wide >> (8 * sizeof(T)) & 1) << i;
+  }
+  write_lanes<T>(w, op.dst[0], [&](int i) { return value[i]; });
+  if constexpr (Out) carry = (carry & ~w.mask) | (out & w.mask);
+}
+
+// a · b (low or high half) + c (+ carry).
+template <typename T, bool High, bool In, bool Out>
+void carry_mad(Warp& w, const MicroOp& op) {
+  using U = std::make_unsigned_t<T>;
+  const auto* a = w.slot<U>(op.src[0]);
+  const auto* b = w.slot<U>(op.src[1]);
+  const auto* c = w.slot<U>(op.src[2]);
+  u32& carry = w.predicate(w.program->carry_slot);
+  const u32 in = carry;
+  alignas(64) U value[kLanes];
+  u32 out = 0;
+  for (int i = 0; i < kLanes; ++i) {
+    const U product = High ? static_cast<U>(alu::MulHi::of<T>(static_cast<T>(a[i]), static_cast<T>(b[i])))
+                           : static_cast<U>(alu::MulLo::of<T>(static_cast<T>(a[i]), static_cast<T>(b[i])));
+    const unsigned __int128 wide = static_cast<unsigned __int128>(product) + c[i] + (In ? in >> i & 1 : 0);
+    value[i] = static_cast<U>(wide);
+    out |= static_cast<u32>(wide >> (8 * sizeof(T)) & 1) << i;
+  }
+  write_lanes<U>(w, op.dst[0], [&](int i) { return value[i]; });
+  if constexpr (Out) carry = (carry & ~w.mask) | (out & w.mask);
+}
+
+struct WarpRows {
+  OpTable& table;
+
+  void row(std::string key, Handler fn, OpKind kind, std::vector<SlotKind> sources = {}, std::vector<SlotKind> results = {}) {
+    table.add(OpRow{std::move(key), fn, kind, std::move(sources), std::move(results)});
+  }
+
+  template <typename T>
+  void carries(const char* unsigned_name, const char* signed_name) {
+    constexpr SlotKind k = slot_kind<T>();
+    for (const char* type : {unsigned_name, signed_name}) {
+      const std::string t = std::string(".") + type;
+      row("add.cc" + t, &carry_chain<T, false, false, true>, OpKind::combine, {k, k}, {k});
+      row("addc" + t, &carry_chain<T, false, true, false>, OpKind::combine, {k, k}, {k});
+      row("addc.cc" + t, &carry_chain<T, false, true, true>, OpKind::combine, {k, k}, {k});
+      row("sub.cc" + t, &carry_chain<T, true, false, true>, OpKind::combine, {k, k}, {k});
+      row("subc" + t, &carry_chain<T, true, true, false>, OpKind::combine, {k, k}, {k});
+      row("subc.cc" + t, &carry_chain<T, true, true, true>, OpKind::combine, {k, k}, {k});
+    }
+    mads<T>(unsigned_name);
+    mads<std::make_signed_t<T>>(signed_name);
+  }
+  template <typename T>
+  void mads(const char* type) {
+    constexpr SlotKind k = slot_kind<T>();
+    const std::string t = std::string(".") + type;
+    row("mad.lo.cc" + t, &carry_mad<T, false, false, true>, OpKind::combine, {k, k, k}, {k});
+    row("mad.hi.cc" + t, &carry_mad<T, true, false, true>, OpKind::combine, {k, k, k}, {k});
+    row("madc.lo" + t, &carry_mad<T, false, true, false>, OpKind::combine, {k, k, k}, {k});
+    row("madc.hi" + t, &carry_mad<T, true, true, false>, OpKind::combine, {k, k, k}, {k});
+    row("madc.lo.cc" + t, &carry_mad<T, false, true, true>, OpKind::combine, {k, k, k}, {k});
+    row("madc.hi.cc" + t, &carry_mad<T, true, true, true>, OpKind::combine, {k, k, k}, {k});
+  }
+};
+
+}  // namespace
+
+void add_warp_rows(OpTable& table) {
+  WarpRows r{table};
+  r.row("shfl.up", &shuffle<Shuffle::up>, OpKind::shuffle);
+  r.row("shfl.down", &shuffle<Shuffle::down>, OpKind::shuffle);
+  r.row("shfl.bfly", &shuffle<Shuffle::butterfly>, OpKind::shuffle);
+  r.row("shfl.idx", &shuffle<Shuffle::index>, OpKind::shuffle);
+  r.row("vote.all", &vote<Vote::all>, OpKind::vote);
+  r.row("vote.any", &vote<Vote::any>, OpKind::vote);
+  r.row("vote.uni", &vote<Vote::uniform>, OpKind::vote);
+  r.row("vote.ballot", &ballot, OpKind::vote);
+  r.row("activemask", &active_mask, OpKind::vote);
+  r.row("match.any.b32", &match_any<u32>, OpKind::vote);
+  r.row("match.any.b64", &match_any<u64>, OpKind::vote);
+  r.row("match.all.b32", &match_all<u32>, OpKind::vote);
+  r.row("match.all.b64", &match_all<u64>, OpKind::vote);
+  r.row("redux.add.u32", &reduce<alu::Add, u32>, OpKind::reduce);
+  r.row("redux.add.s32", &reduce<alu::Add, s32>, OpKind::reduce);
+  r.row("redux.min.u32", &reduce<alu::Min, u32>, OpKind::reduce);
+  r.row("redux.min.s32", &reduce<alu::Min, s32>, OpKind::reduce);
+  r.row("redux.max.u32", &reduce<alu::Max, u32>, OpKind::reduce);
+  r.row("redux.max.s32", &reduce<alu::Max, s32>, OpKind::reduce);
+  r.row("redux.and.b32", &reduce<alu::And, u32>, OpKind::reduce);
+  r.row("redux.or.b32", &reduce<alu::Or, u32>, OpKind::reduce);
+  r.row("redux.xor.b32", &reduce<alu::Xor, u32>, OpKind::reduce);
+  r.row("elect", &elect, OpKind::vote);
+  r.row("barrier", &nothing, OpKind::sync);
+  r.row("warp_barrier", &nothing, OpKind::sync);
+  r.row("fence", &nothing, OpKind::fence);
+  r.row("barrier.red.and", &barrier_result<BarrierResult::all>, OpKind::sync);
+  r.row("barrier.red.or", &barrier_result<BarrierResult::any>, OpKind::sync);
+  r.row("barrier.red.popc", &barrier_result<BarrierResult::count>, OpKind::sync);
+  r.carries<u32>("u32", "s32");
+  r.carries<u64>("u64", "s64");
+}
+
+}  // namespace course::sim::SIM_ISA

@@ -1,0 +1,147 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# ./lab doctor: a table of what the course needs, what is here, and the command that mends what is missing.
+# Needs nothing but bash; changes nothing. Exit status 1 when something that "needed" names is missing.
+set -uo pipefail
+tools=$LAB_ROOT/common/tools
+source "$tools/probe.sh"
+
+n_missing=0
+mends=()
+
+# row STATE ITEM FOUND NEEDED [MEND]; STATE: ok, note (works without), missing.
+row() {
+  local mark
+  case $1 in
+    ok) mark='ok' ;;
+    note) mark='-' ;;
+    missing) mark='MISSING' && n_missing=$((n_missing + 1)) ;;
+  esac
+  printf '%-8s %-14s %-44s %s\n' "$mark" "$2" "$3" "$4"
+  [[ -z ${5-} ]] || mends+=("$2: $5")
+}
+
+by_apt() { # how to install Debian packages here
+  if command -v apt-get >/dev/null; then
+    printf 'sudo apt-get install -y %s' "$*"
+  else
+    printf 'install what Debian calls %s' "$*"
+  fi
+}
+
+printf '%-8s %-14s %-44s %s\n' '' 'ITEM' 'FOUND' 'NEEDED'
+
+# ---- Compilers and build tools
+if cxx=$(find_cxx); then
+  row ok 'C++ compiler' "$cxx $("$cxx" -dumpfullversion)" "g++ $MIN_GCC to $MAX_GCC"
+else
+  row missing 'C++ compiler' "$(g++ -dumpfullversion 2>/dev/null || echo none)" "g++ $MIN_GCC to $MAX_GCC" "$(by_apt g++-$MIN_GCC)"
+fi
+if nvcc=$(find_nvcc); then
+  row ok 'CUDA toolkit' "$nvcc $(nvcc_version "$nvcc")" "nvcc $MIN_CUDA or later"
+else
+  old=$(command -v nvcc || true)
+  row missing 'CUDA toolkit' "${old:+$old $(nvcc_version "$old")}" "nvcc $MIN_CUDA or later" \
+    '"./lab setup" fetches it into .venv, no root needed; or CUDA_HOME=/path/to/cuda ./lab setup'
+fi
+if meson=$(find_meson); then
+  version=$("$meson" --version)
+  if at_least "$version" 1.4; then
+    row ok 'Meson' "$meson $version" "$MIN_MESON or later"
+  else
+    row note 'Meson' "$meson $version" "$MIN_MESON or later; 1.4 or later serves .cu files better" '"./lab setup" fetches the pinned one into .venv'
+  fi
+else
+  row missing 'Meson' 'none' "$MIN_MESON or later" '"./lab setup" fetches it into .venv'
+fi
+if ninja=$(find_ninja); then
+  row ok 'Ninja' "$ninja $("$ninja" --version)" 'any'
+else
+  row missing 'Ninja' 'none' 'any' '"./lab setup" fetches it into .venv'
+fi
+if command -v python3 >/dev/null; then
+  if has_venv || [[ -x $LAB_VENV/bin/python ]]; then
+    row ok 'Python' "$(python3 -V 2>&1), venv" 'python3 with venv'
+  else
+    row missing 'Python' "$(python3 -V 2>&1), no venv" 'python3 with venv' "$(by_apt python3-venv)"
+  fi
+else
+  row missing 'Python' 'none' 'python3 with venv' "$(by_apt python3 python3-venv)"
+fi
+
+# ---- Libraries
+# libraries STATE ROW…; STATE is that of a missing one.
+libraries() {
+  local state=$1 library name package purpose
+  shift
+  for library in "$@"; do
+    read -r name package purpose <<<"$library"
+    if has_library "$name"; then
+      row ok "$name" "$(pkg-config --modversion "$name")" "$purpose"
+    else
+      row "$state" "$name" 'none' "$purpose" "$(by_apt "$package")"
+    fi
+  done
+}
+if command -v pkg-config >/dev/null; then
+  libraries missing "${LIBRARIES[@]}"
+  libraries note "${TEST_LIBRARIES[@]}"
+else
+  row missing 'pkg-config' 'none' 'finds libraries' "$(by_apt pkg-config)"
+fi
+
+# ---- The machine
+if found=$(gpus) && [[ -n $found ]]; then
+  while IFS=, read -r name capability driver; do
+    row ok 'GPU' "$name, compute capability$capability, driver$driver" 'none: labs run on the simulator too'
+  done <<<"$found"
+elif command -v nvidia-smi >/dev/null; then
+  row note 'GPU' 'nvidia-smi is here but reaches no GPU' 'none: labs run on the simulator' 'check the driver: nvidia-smi'
+else
+  row note 'GPU' 'none; labs run on the simulator' 'none'
+fi
+
+# How far a student's program can be shut in: the grader uses the strongest that works.
+if command -v bwrap >/dev/null && bwrap --unshare-all --ro-bind / / true 2>/dev/null; then
+  row ok 'Sandbox' "bubblewrap $(bwrap --version | cut -d' ' -f2), namespaces" 'none for practice'
+elif unshare -Ur true 2>/dev/null; then
+  row note 'Sandbox' 'user namespaces, no bubblewrap' 'none for practice' "$(by_apt bubblewrap)"
+else
+  row note 'Sandbox' 'processes and limits only (no user namespaces)' 'none for practice'
+fi
+row ok 'Processor' "$(nproc) cores, $(uname -m)" 'any'
+folder=$LAB_BUILD
+while [[ ! -e $folder ]]; do folder=$(dirname "$folder"); done
+free=$(df -Pm "$folder" | awk 'NR == 2 {print $4}')
+if ((free >= 2048)); then
+  row ok 'Disk' "$((free / 1024)) GiB free" '2 GiB'
+else
+  row missing 'Disk' "$free MiB free" '2 GiB' 'free some, or build elsewhere: LAB_BUILD=/some/folder LAB_VENV=/some/other ./lab …'
+fi
+if [[ -w $folder ]]; then
+  row ok 'Build folder' "$LAB_BUILD" 'writable'
+else
+  row missing 'Build folder' "$LAB_BUILD, read-only" 'writable' 'LAB_BUILD=~/lab-build LAB_VENV=~/lab-venv ./lab …'
+fi
+if [[ -x $LAB_BUILD/grader/labcli ]]; then
+  row ok 'Built' 'yes' 'the first command builds it'
+else
+  row note 'Built' 'not yet' 'the first command builds it'
+fi
+for tool in clang-format clang-tidy; do
+  if command -v $tool >/dev/null; then
+    row ok $tool "$($tool --version | grep -o 'version [0-9.]*' | cut -d' ' -f2)" 'for developers only'
+  else
+    row note $tool 'none' 'for developers only' "$(by_apt $tool)"
+  fi
+done
+
+if ((${#mends[@]} > 0)); then
+  printf '\nTo mend:\n'
+  printf '  %s\n' "${mends[@]}"
+fi
+if ((n_missing > 0)); then
+  printf '\n%d missing.\n' "$n_missing"
+  exit 1
+fi
+printf '\nEverything that is needed is here.\n'

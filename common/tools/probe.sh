@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: MIT
+# What is on this machine. Sourced by setup.sh, which then mends what it may, and by doctor.sh, which only tells.
+# Every find_* prints what it found and returns 0, or returns 1. Nothing here writes anything.
+# shellcheck shell=bash
+
+MIN_GCC=12
+MAX_GCC=15
+MIN_CUDA=12
+MIN_MESON=1.0.1
+
+# pkg-config name, Debian package, what for.
+LIBRARIES=(
+  'fmt libfmt-dev text formatting'
+  'CLI11 libcli11-dev command line'
+  'nlohmann_json nlohmann-json3-dev reports'
+  'libzstd libzstd-dev compressed fat binaries'
+  'liblz4 liblz4-dev compressed fat binaries'
+)
+# Without these the labs can be graded all the same.
+TEST_LIBRARIES=(
+  'gtest libgtest-dev "./lab test" only'
+  'gmock libgmock-dev "./lab test" only'
+)
+
+at_least() { [[ $(printf '%s\n' "$1" "$2" | sort -V | head -n 1) = "$2" ]]; }
+
+# $CXX, g++, or the newest g++-N that this project and nvcc take.
+find_cxx() {
+  local cxx major
+  for cxx in "${CXX-}" g++ g++-13 g++-14 g++-12; do
+    [[ -n $cxx ]] && command -v "$cxx" >/dev/null || continue
+    major=$("$cxx" -dumpfullversion -dumpversion 2>/dev/null | cut -d. -f1) || continue
+    if [[ $major =~ ^[0-9]+$ ]] && ((major >= MIN_GCC && major <= MAX_GCC)) && "$cxx" --version | grep -q 'Free Software'; then
+      command -v "$cxx"
+      return 0
+    fi
+  done
+  return 1
+}
+
+# Major and minor version: "13.0".
+nvcc_version() { "$1" --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\),.*/\1/p'; }
+
+usable_nvcc() {
+  local version
+  [[ -x $1 ]] && version=$(nvcc_version "$1") && [[ -n $version ]] && at_least "$version" "$MIN_CUDA"
+}
+
+# The toolkit inside the project's environment, as setup.sh lays it out.
+wheel_nvcc() { printf '%s\n' "$LAB_VENV/cuda/bin/nvcc"; }
+
+find_nvcc() {
+  local nvcc
+  for nvcc in ${CUDA_HOME:+"$CUDA_HOME/bin/nvcc"} ${CUDA_PATH:+"$CUDA_PATH/bin/nvcc"} "$(command -v nvcc || true)" \
+    /usr/local/cuda/bin/nvcc "$(wheel_nvcc)"; do
+    if [[ -n $nvcc ]] && usable_nvcc "$nvcc"; then
+      printf '%s\n' "$nvcc"
+      return 0
+    fi
+  done
+  return 1
+}
+
+find_meson() {
+  local meson
+  for meson in "$LAB_VENV/bin/meson" "$(command -v meson || true)"; do
+    if [[ -n $meson && -x $meson ]] && at_least "$("$meson" --version 2>/dev/null || echo 0)" "$MIN_MESON"; then
+      printf '%s\n' "$meson"
+      return 0
+    fi
+  done
+  return 1
+}
+
+find_ninja() {
+  local ninja
+  for ninja in "$LAB_VENV/bin/ninja" "$(command -v ninja || command -v ninja-build || true)"; do
+    if [[ -n $ninja ]] && "$ninja" --version >/dev/null 2>&1; then
+      printf '%s\n' "$ninja"
+      return 0
+    fi
+  done
+  return 1
+}
+
+# Folder with packages unpacked without root (setup.sh), in pkg-config's search path.
+DEPS=$LAB_ROOT/.deps
+export PKG_CONFIG_PATH=$DEPS/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
+
+has_library() { command -v pkg-config >/dev/null && pkg-config --exists "$1"; }
+
+# missing_libraries "${LIBRARIES[@]}": the Debian packages of those that are missing.
+missing_libraries() {
+  local row name package
+  for row in "$@"; do
+    read -r name package _ <<<"$row"
+    has_library "$name" || printf '%s\n' "$package"
+  done
+}
+
+has_venv() { python3 -c 'import ensurepip, venv' 2>/dev/null; }
+
+# Debian packages of the programs that are missing.
+missing_programs() {
+  find_cxx >/dev/null || printf 'g++\n'
+  command -v pkg-config >/dev/null || printf 'pkg-config\n'
+  command -v python3 >/dev/null || printf 'python3\n'
+  if [[ ! -x $LAB_VENV/bin/meson ]]; then
+    has_venv || printf 'python3-venv\n'
+  fi
+}
+
+# Prints the prefix with which packages can be installed without asking anybody: "" as root, "sudo -n".
+install_prefix() {
+  if ((EUID == 0)); then
+    printf ''
+  else
+    command -v sudo >/dev/null && sudo -n true 2>/dev/null && printf 'sudo -n'
+  fi
+}
+
+# GPUs: one line each, "NVIDIA H200, 9.0, 580.159.03".
+gpus() { nvidia-smi --query-gpu=name,compute_cap,driver_version --format=csv,noheader 2>/dev/null; }

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""./lab test: runs the suite with `meson test` and counts what really ran.
+
+usage: run_tests.py [--device sim|gpu] [arguments for `meson test`, such as test names or --suite]
+
+The last line is "N passed, N failed[, N skipped]", counted in test cases, from Meson's JUnit report (which holds every
+GoogleTest case). Exit status 1 when a case failed, when a program failed without naming a case, or when no case passed.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+
+
+def googletest_names(build: pathlib.Path) -> set[str]:
+    """Names of the tests that are GoogleTest programs, from Meson's own list."""
+    tests = json.loads((build / "meson-info" / "intro-tests.json").read_text())
+    return {test["name"] for test in tests if test["protocol"] == "gtest"}
+
+
+def count(report: str, googletests: set[str]) -> dict[str, int]:
+    """Cases in Meson's JUnit report by what became of them. GoogleTest and Meson mark a skipped case in different ways.
+
+    A GoogleTest program that ended well but left no report of its own (it called exit, say) is one failed case: Meson
+    takes its exit status for a pass.
+    """
+    counts = {"passed": 0, "failed": 0, "skipped": 0}
+    for case in ElementTree.fromstring(report).iter("testcase"):
+        by_meson = case.get("status") is None
+        if case.find("failure") is not None or case.find("error") is not None:
+            counts["failed"] += 1
+        elif case.find("skipped") is not None or case.get("result") in ("skipped", "suppressed"):
+            counts["skipped"] += 1
+        elif case.get("status") == "notrun":
+            pass  # disabled: GoogleTest lists it, but nothing ran
+        elif by_meson and case.get("name", "").rsplit(" / ", 1)[-1] in googletests:
+            print(f"{case.get('name')}: ended without its GoogleTest report: counted as one failure.")
+            counts["failed"] += 1
+        else:
+            counts["passed"] += 1
+    return counts
+
+
+def main(arguments: list[str]) -> int:
+    build = pathlib.Path(os.environ["LAB_BUILD"])
+    setup = "sim"
+    if arguments[:1] == ["--device"] and len(arguments) > 1:
+        setup, arguments = arguments[1], arguments[2:]
+    report = build / "meson-logs" / f"testlog-{setup}.junit.xml"
+    # GoogleTest's own reports lie in the build folder; one left from before must not stand in for a program that died.
+    for stale in [report, *build.glob("*.xml")]:
+        stale.unlink(missing_ok=True)
+
+    command = ["meson", "test", "-C", str(build), "--no-rebuild", "--setup", setup, "--print-errorlogs", *arguments]
+    status = subprocess.run(command, check=False, stdin=subprocess.DEVNULL).returncode
+    counts = {"passed": 0, "failed": 0, "skipped": 0}
+    if report.is_file():
+        counts = count(report.read_text(), googletest_names(build))
+    if status != 0 and counts["failed"] == 0:
+        print(f"meson test ended with status {status} although no case is marked as failed: counted as one failure.")
+        counts["failed"] = 1
+    if counts["passed"] + counts["failed"] == 0:
+        print("No test ran: counted as one failure.")
+        counts["failed"] = 1
+    line = f"{counts['passed']} passed, {counts['failed']} failed"
+    if counts["skipped"]:
+        line += f", {counts['skipped']} skipped"
+    print(line)
+    return 0 if counts["failed"] == 0 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Tests of the scripts in this folder. Python's unittest, one test per behaviour."""
+
+import pathlib
+import tempfile
+import unittest
+
+import check_includes
+import run_tests
+
+
+class IncludeRules(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.root = pathlib.Path(self.folder.name)
+        for name in [
+            "common/base/a.hpp", "common/lab/a.hpp", "common/ptx/a.hpp", "common/sim/a.hpp", "common/cudart/a.hpp",
+            "common/cudart/sim_control.h", "labs/registry.hpp", "labs/reduction/lab.hpp", "labs/scan/lab.hpp",
+            "solutions/reduction/a.hpp", "grader/a.hpp",
+        ]:  # fmt: skip
+            self.write(name, "")
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def write(self, name: str, text: str) -> pathlib.Path:
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def complaints(self, name: str, included: str) -> list[str]:
+        return check_includes.wrong_includes(self.root, self.write(name, f'// top\n#include "{included}"\n'))
+
+    def test_takes_what_the_architecture_allows(self):
+        for name, included in [
+            ("common/lab/b.cpp", "base/a.hpp"),
+            ("common/sim/b.cpp", "ptx/a.hpp"),
+            ("common/cudart/b.cpp", "sim/a.hpp"),
+            ("common/lab/b.cpp", "cudart/sim_control.h"),
+            ("labs/reduction/reduction.cu", "reduction/lab.hpp"),
+            ("labs/reduction/problem.cpp", "lab/a.hpp"),
+            ("solutions/reduction/reduction.cu", "reduction/lab.hpp"),
+            ("grader/mutants/reduction/m.cu", "reduction/lab.hpp"),
+            ("grader/main.cpp", "registry.hpp"),
+            ("grader/main.cpp", "sim/a.hpp"),
+            ("grader/main.cpp", "fmt/format.h"),
+        ]:
+            with self.subTest(name=name, included=included):
+                self.assertEqual(self.complaints(name, included), [])
+
+    def test_names_what_it_forbids(self):
+        for name, included, target in [
+            ("common/base/b.hpp", "lab/a.hpp", "common/lab/a.hpp"),
+            ("common/lab/b.cpp", "ptx/a.hpp", "common/ptx/a.hpp"),
+            ("common/ptx/b.cpp", "sim/a.hpp", "common/sim/a.hpp"),
+            ("common/sim/b.cpp", "cudart/a.hpp", "common/cudart/a.hpp"),
+            ("common/sim/b.cpp", "../../grader/a.hpp", "grader/a.hpp"),
+            ("labs/reduction/reduction.cu", "sim/a.hpp", "common/sim/a.hpp"),
+            ("labs/reduction/reduction.cu", "scan/lab.hpp", "labs/scan/lab.hpp"),
+            ("labs/reduction/reduction.cu", "../../solutions/reduction/a.hpp", "solutions/reduction/a.hpp"),
+            ("solutions/reduction/reduction.cu", "scan/lab.hpp", "labs/scan/lab.hpp"),
+            ("grader/mutants/reduction/m.cu", "grader/a.hpp", "grader/a.hpp"),
+            ("grader/main.cpp", "solutions/reduction/a.hpp", "solutions/reduction/a.hpp"),
+        ]:
+            with self.subTest(name=name, included=included):
+                complaints = self.complaints(name, included)
+                self.assertEqual(len(complaints), 1)
+                self.assertTrue(complaints[0].startswith(f"{name}:2: includes {target};"), complaints[0])
+
+    def test_angle_brackets_and_macros_are_no_way_round(self):
+        path = self.write("common/base/b.hpp", "#include <lab/a.hpp>\n# include HEADER\n")
+        self.assertEqual(len(check_includes.wrong_includes(self.root, path)), 2)
+
+    def test_an_unknown_folder_needs_a_rule(self):
+        path = self.write("common/new/b.hpp", "")
+        self.assertIn("no rule", check_includes.wrong_includes(self.root, path)[0])
+
+
+class TestCount(unittest.TestCase):
+    def count(self, cases: str, googletests=()) -> tuple[int, int, int]:
+        counts = run_tests.count(f"<testsuites><testsuite>{cases}</testsuite></testsuites>", set(googletests))
+        return counts["passed"], counts["failed"], counts["skipped"]
+
+    def test_counts_googletest_cases(self):
+        cases = (
+            '<testcase name="a" status="run"/>'
+            '<testcase name="b" status="run"><failure message="no"/></testcase>'
+            '<testcase name="c" status="run"><skipped message="no GPU"/></testcase>'
+            '<testcase name="DISABLED_d" status="notrun"/>'
+        )
+        self.assertEqual(self.count(cases), (1, 1, 1))
+
+    def test_counts_programs_that_are_no_googletest(self):
+        cases = '<testcase name="p / a"/><testcase name="p / b"><failure/></testcase><testcase name="p / c"><skipped/></testcase>'
+        self.assertEqual(self.count(cases), (1, 1, 1))
+
+    def test_a_googletest_program_without_report_failed(self):
+        self.assertEqual(self.count('<testcase name="p:s / a"/><testcase name="p / b"/>', {"a"}), (1, 1, 0))
+
+
+if __name__ == "__main__":
+    unittest.main()

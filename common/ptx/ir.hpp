@@ -81,7 +81,7 @@ struct Operand {
               // Both at once, array[%r + integer]: symbol + (register + integer) × the variable's element
               // size. `parts`: what follows after a comma, tensor or texture coordinates: [base, {x, y}]
     vector,   // {a, b, …}: `parts`
-    label,    // `index` of the instruction that the label stands before
+    label,    // `index` of the instruction that the label stands before; `symbol`: into Function::labels
     pair,     // d|p: `parts`, two of them
     sink,     // _
     list,     // (a, b): the arguments or results of a call: `parts`

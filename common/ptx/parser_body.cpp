@@ -47,6 +47,8 @@ void Parser::body() {
       scopes_.close();
     } else if (c == ';') {
       lexer_.advance();
+    } else if (c == '#') {
+      preprocessor_line();
     } else if (c == '\0') {
       lexer_.fail_at(
           lexer_.place(),
@@ -117,14 +119,16 @@ void Parser::resolve(const Reference& reference, const Label& label) {
                      fmt::format("'{}' is no label of an instruction", names_.text(label.name)));
     }
     BranchTargets& table = function_->branch_targets[static_cast<std::size_t>(reference.instruction)];
-    table.targets[static_cast<std::size_t>(reference.operand)] = label.index;
+    table.targets[static_cast<std::size_t>(reference.operand)] =
+        function_->labels[static_cast<std::size_t>(label.index)].at;
     return;
   }
   Instruction& instruction = function_->instructions[static_cast<std::size_t>(reference.instruction)];
   Operand& operand = instruction.operands[static_cast<std::size_t>(reference.operand)];
   if (label.table == Operand::Table::none) {
     operand.kind = Operand::Kind::label;
-    operand.index = label.index;
+    operand.index = function_->labels[static_cast<std::size_t>(label.index)].at;
+    operand.symbol = label.index;
     return;
   }
   operand.kind = Operand::Kind::symbol;
@@ -136,7 +140,8 @@ void Parser::resolve(const Reference& reference, const Label& label) {
 void Parser::label(NameId name, Place place) {
   const auto at = static_cast<std::int32_t>(function_->instructions.size());
   const std::string_view unique = scopes_.unique(name, scopes_.depth());
-  labels_.push_back({name, Operand::Table::none, at, place, unique});
+  const auto index = static_cast<std::int32_t>(function_->labels.size());
+  labels_.push_back({name, Operand::Table::none, index, place, unique});
   function_->labels.push_back({std::string(unique), at});
 }
 
@@ -388,6 +393,7 @@ Operand Parser::primary() {
       return constant_operand();
     }
     case '+':
+    case '.':
     case '~': return constant_operand();
     default: lexer_.fail_expected("an operand");
   }
@@ -455,7 +461,11 @@ Operand Parser::special_operand(std::string_view name, Place place) {
   }
   Operand operand;
   operand.kind = Operand::Kind::special;
-  operand.name = names_.text(names_.intern(name));
+  std::string canonical(name);
+  // "%tid.r" is "%tid.x".
+  const std::size_t color = std::string_view("rgba").find(name.back());
+  if (name[name.size() - 2] == '.' && color != std::string_view::npos) canonical.back() = "xyzw"[color];
+  operand.name = names_.text(names_.intern(canonical));
   return operand;
 }
 

@@ -89,7 +89,12 @@ void print_operand(std::string& text, const Function& function, const Operand& o
       print_parts(text, function, operand.parts);
       text += '}';
       break;
-    case Operand::Kind::label: text += label_at(function, operand.index); break;
+    case Operand::Kind::label:
+      // By its own name where several labels stand at one place.
+      text += operand.symbol >= 0
+                  ? std::string_view(function.labels[static_cast<std::size_t>(operand.symbol)].name)
+                  : label_at(function, operand.index);
+      break;
     case Operand::Kind::pair:
       print_operand(text, function, operand.parts[0]);
       text += '|';

@@ -222,7 +222,7 @@ std::string hint_for(const Case& c, std::span<const T> items, Op op, typename Op
   using Value = typename Op::Value;
   const auto id = static_cast<OpId>(c.op);
   if (c.n > 0 && got == op.identity()) return fmt::format("{} is the identity: no item was folded in", got);
-  if ((id == OpId::min || id == OpId::max) && got == Value{0}) {
+  if (got == Value{0} && op.identity() != Value{0} && expected.value != 0) {
     return fmt::format("0 is not the identity of {0}: fill the places that have no item with op.identity()",
                        name_of(id));
   }

@@ -552,7 +552,8 @@ std::uint64_t Parser::element_bytes_of(const Operand& symbol) const {
     case Operand::Table::variable: variable = &module_.variables[index]; break;
     default: return 0;
   }
-  return static_cast<std::uint64_t>(bits_of(variable->type) / 8 * variable->vector);
+  const int bytes = bits_of(variable->type) / 8 * variable->vector;
+  return static_cast<std::uint64_t>(bytes);
 }
 
 // array[4], array[%r1], array[%r1 + 4]: indices count elements.

@@ -262,7 +262,8 @@ std::vector<bool> parameter_registers(const Function& function) {
   for (const auto* list : {&function.results, &function.parameters}) {
     for (const Variable& variable : *list) {
       for (std::int32_t i = 0; variable.register_index >= 0 && i < variable.vector; ++i) {
-        marks[static_cast<std::size_t>(variable.register_index + i)] = true;
+        const std::int32_t index = variable.register_index + i;
+        marks[static_cast<std::size_t>(index)] = true;
       }
     }
   }

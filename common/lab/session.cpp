@@ -273,6 +273,7 @@ Outcome Session::run(const Problem& problem, const Task& task, const Case& c, st
     Measure checks;
     checks.checks = true;
     const Impl::Attempt again = impl_->attempt(problem, task, c, seed, checks);
+    impl_->runner.reset();  // the next case shall not suffer from this one
     if (again.judgement.failure.proved) {
       failure.cause = again.judgement.failure.cause;
       failure.proved = true;

@@ -19,22 +19,28 @@ std::byte* frame(Warp& w, int lane) {
 template <typename T>
 T argument(Warp& w, int lane, const CallSite& site, std::size_t k) {
   T value{};
-  if (k < site.arguments.size()) std::memcpy(&value, frame(w, lane) + site.arguments[k].offset, std::min<std::size_t>(sizeof(T), site.arguments[k].bytes));
+  if (k < site.arguments.size())
+    std::memcpy(&value, frame(w, lane) + site.arguments[k].offset,
+                std::min<std::size_t>(sizeof(T), site.arguments[k].bytes));
   return value;
 }
 
 template <typename T>
 void give(Warp& w, int lane, const CallSite& site, T value) {
-  if (!site.results.empty()) std::memcpy(frame(w, lane) + site.results[0].offset, &value, std::min<std::size_t>(sizeof(T), site.results[0].bytes));
+  if (!site.results.empty())
+    std::memcpy(frame(w, lane) + site.results[0].offset, &value,
+                std::min<std::size_t>(sizeof(T), site.results[0].bytes));
 }
 
 // A generic address as one of this process; checks that `n_bytes` may be read there.
 const std::byte* readable(Warp& w, int lane, std::uint64_t address, std::uint64_t n_bytes) {
   if (address >= kLocalWindow && address - kLocalWindow + n_bytes <= w.local_stride)
     return w.local.data() + static_cast<std::size_t>(lane) * w.local_stride + (address - kLocalWindow);
-  if (address >= kSharedWindow && address - kSharedWindow + n_bytes <= w.block->shared_bytes) return w.block->shared + (address - kSharedWindow);
+  if (address >= kSharedWindow && address - kSharedWindow + n_bytes <= w.block->shared_bytes)
+    return w.block->shared + (address - kSharedWindow);
   const Allocation* allocation = w.worker->arena->find(address);
-  if (allocation != nullptr && address + n_bytes <= allocation->base + allocation->size) return reinterpret_cast<const std::byte*>(address);
+  if (allocation != nullptr && address + n_bytes <= allocation->base + allocation->size)
+    return reinterpret_cast<const std::byte*>(address);
   throw DeviceFault(Fault::illegal_address, "printf or assert was handed a bad pointer", 1u << lane, address);
 }
 
@@ -125,9 +131,14 @@ int print(Warp& w, int lane, const CallSite& site) {
       case 'c': append(out, specification + kind, take(std::int32_t{})); break;
       case 's': append(out, specification + kind, text_at(w, lane, take(std::uint64_t{})).c_str()); break;
       case 'p': append(out, specification + kind, reinterpret_cast<void*>(take(std::uint64_t{}))); break;
-      case 'e': case 'E': case 'f': case 'F': case 'g': case 'G': case 'a': case 'A':
-        append(out, specification + kind, take(double{}));
-        break;
+      case 'e':
+      case 'E':
+      case 'f':
+      case 'F':
+      case 'g':
+      case 'G':
+      case 'a':
+      case 'A': append(out, specification + kind, take(double{})); break;
       default: out.append(format, k, end + 1 - k); break;
     }
     k = end + 1;
@@ -141,7 +152,9 @@ int print(Warp& w, int lane, const CallSite& site) {
   const std::string file = text_at(w, lane, argument<std::uint64_t>(w, lane, site, 1));
   const auto line = argument<std::uint32_t>(w, lane, site, 2);
   const std::string function = text_at(w, lane, argument<std::uint64_t>(w, lane, site, 3));
-  throw DeviceFault(Fault::device_assert, fmt::format("assertion `{}' failed at {}:{} in {}", message, file, line, function), 1u << lane);
+  throw DeviceFault(Fault::device_assert,
+                    fmt::format("assertion `{}' failed at {}:{} in {}", message, file, line, function),
+                    1u << lane);
 }
 
 }  // namespace
@@ -154,13 +167,16 @@ void run_builtin(Warp& w, const CallSite& site) {
     } else if (site.builtin == "__assertfail") {
       fail_assertion(w, lane, site);
     } else if (site.builtin == "malloc") {
-      const auto place = w.worker->arena->allocate(argument<std::uint64_t>(w, lane, site, 0), MemoryKind::device);
+      const auto place =
+          w.worker->arena->allocate(argument<std::uint64_t>(w, lane, site, 0), MemoryKind::device);
       give(w, lane, site, place ? *place : std::uint64_t{0});
     } else {
       const auto address = argument<std::uint64_t>(w, lane, site, 0);
       if (address == 0) continue;
       const auto freed = w.worker->arena->release(address);
-      if (!freed) throw DeviceFault(Fault::illegal_address, "free in a kernel: " + freed.error().text, 1u << lane, address);
+      if (!freed)
+        throw DeviceFault(Fault::illegal_address, "free in a kernel: " + freed.error().text, 1u << lane,
+                          address);
       for (auto& window : w.worker->windows) window = {};
     }
   }

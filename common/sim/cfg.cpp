@@ -43,12 +43,18 @@ class Ranker {
     find_loops();
     // Exits first: a successor in fewer loops than the others is visited before them.
     for (auto& list : next_)
-      std::stable_sort(list.begin(), list.end(), [&](std::uint32_t a, std::uint32_t b) { return depth_[a] < depth_[b]; });
+      std::stable_sort(list.begin(), list.end(),
+                       [&](std::uint32_t a, std::uint32_t b) { return depth_[a] < depth_[b]; });
     Blocks post;
     std::vector<char> seen(n_, 0);
-    for (const auto& f : program_.functions) search(f.entry_block, seen, [](std::uint32_t, std::uint32_t) {}, post);
-    for (std::uint32_t b = 0; b < n_; ++b) search(b, seen, [](std::uint32_t, std::uint32_t) {}, post);  // unreachable ones
-    for (std::size_t k = 0; k < post.size(); ++k) program_.blocks[post[k]].order = static_cast<std::uint32_t>(post.size() - 1 - k);
+    for (const auto& f : program_.functions)
+      search(
+          f.entry_block, seen, [](std::uint32_t, std::uint32_t) {}, post);
+    for (std::uint32_t b = 0; b < n_; ++b)
+      search(
+          b, seen, [](std::uint32_t, std::uint32_t) {}, post);  // unreachable ones
+    for (std::size_t k = 0; k < post.size(); ++k)
+      program_.blocks[post[k]].order = static_cast<std::uint32_t>(post.size() - 1 - k);
   }
 
  private:
@@ -82,7 +88,9 @@ class Ranker {
     std::vector<char> seen(n_, 0);
     Blocks post;
     for (const auto& f : program_.functions)
-      search(f.entry_block, seen, [&](std::uint32_t from, std::uint32_t to) { edges.emplace_back(to, from); }, post);
+      search(
+          f.entry_block, seen, [&](std::uint32_t from, std::uint32_t to) { edges.emplace_back(to, from); },
+          post);
     std::sort(edges.begin(), edges.end());
     for (std::size_t k = 0; k < edges.size();) {
       const std::uint32_t header = edges[k].first;
@@ -116,6 +124,8 @@ class Ranker {
 
 }  // namespace
 
-void rank_blocks(Program& program) { Ranker(program).run(); }
+void rank_blocks(Program& program) {
+  Ranker(program).run();
+}
 
 }  // namespace course::sim

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 
 #include "base/result.hpp"
@@ -29,6 +30,6 @@ void rank_blocks(Program& program);
 // What a pointer to a function holds: its place in the module, at addresses that no data has.
 std::uint64_t function_address(const ptx::Module& module, const ptx::Function& f);
 
-std::string demangled(const std::string& mangled);
+std::string demangled(std::string_view mangled);
 
 }  // namespace course::sim

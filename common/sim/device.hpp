@@ -31,16 +31,16 @@ struct Allocation {
   std::uint64_t base = 0;
   std::uint64_t size = 0;  // bytes
   MemoryKind kind = MemoryKind::device;
-  std::string name;                  // "d_in" once somebody named it, else ""
-  std::uint32_t element_bytes = 1;   // for messages
-  bool is_data = false;              // watched by the dataflow counters
+  std::string name;                 // "d_in" once somebody named it, else ""
+  std::uint32_t element_bytes = 1;  // for messages
+  bool is_data = false;             // watched by the dataflow counters
 };
 
 // What is looked at while a kernel runs. Bits; `fast` is none of them. Bounds are always checked.
 enum Mode : std::uint32_t {
   kFast = 0,
-  kCounters = 1,   // sectors, wavefronts, divergence per kernel
-  kDataflow = 2,   // work and steps (slow: keep inputs below 2^20 elements)
+  kCounters = 1,  // sectors, wavefronts, divergence per kernel
+  kDataflow = 2,  // work and steps (slow: keep inputs below 2^20 elements)
   kRacecheck = 4,
   kInitcheck = 8,
   kSynccheck = 16,
@@ -56,7 +56,7 @@ struct DevicePreset {
   int max_blocks_per_multiprocessor = 32;
   int registers_per_multiprocessor = 65536;
   int max_threads_per_block = 1024;
-  std::uint64_t shared_per_multiprocessor = 233472;    // bytes
+  std::uint64_t shared_per_multiprocessor = 233472;  // bytes
   std::uint64_t shared_per_block = 49152;
   std::uint64_t shared_per_block_optin = 232448;
   std::uint64_t reserved_shared_per_block = 1024;
@@ -64,7 +64,7 @@ struct DevicePreset {
   std::uint64_t constant_memory = 65536;
   int l2_bytes = 50 * 1024 * 1024;
   double clock_ghz = 1.98;
-  double memory_gb_per_s = 4250;      // achievable, measured by a device-to-device copy
+  double memory_gb_per_s = 4250;  // achievable, measured by a device-to-device copy
   double l2_gb_per_s = 9000;
   double launch_us = 2.2;
 };
@@ -80,8 +80,8 @@ enum class Fault : std::uint8_t {
   none,
   illegal_address,
   misaligned_address,
-  illegal_instruction,   // unknown or not implemented: the text names it
-  launch_timeout,        // no progress, or a deadlock
+  illegal_instruction,  // unknown or not implemented: the text names it
+  launch_timeout,       // no progress, or a deadlock
   device_assert,
   trap,
   invalid_configuration,  // grid, block or shared memory outside the limits
@@ -93,32 +93,34 @@ using ModuleId = std::uint32_t;
 using KernelId = std::uint32_t;
 
 struct KernelFacts {
-  std::string name;       // mangled
+  std::string name;  // mangled
   std::string demangled;
   std::uint64_t parameter_bytes = 0;
-  struct Parameter { std::uint64_t offset, size; };
+  struct Parameter {
+    std::uint64_t offset, size;
+  };
   std::vector<Parameter> parameters;
   std::uint64_t static_shared = 0;  // bytes
   std::uint64_t local_bytes = 0;    // per thread
   std::uint64_t constant_bytes = 0;
-  int registers = 0;                // per thread, estimated
-  int max_threads = 1024;           // from .maxntid / .reqntid
-  int ptx_version = 90;             // target of the module × 10: 90 for sm_90
+  int registers = 0;       // per thread, estimated
+  int max_threads = 1024;  // from .maxntid / .reqntid
+  int ptx_version = 90;    // target of the module × 10: 90 for sm_90
 };
 
 struct LaunchRequest {
   KernelId kernel = 0;
   Dim3 grid, block, cluster;
-  std::uint64_t dynamic_shared = 0;         // bytes
-  std::span<const std::byte> parameters;    // laid out by KernelFacts::parameters
+  std::uint64_t dynamic_shared = 0;       // bytes
+  std::span<const std::byte> parameters;  // laid out by KernelFacts::parameters
   bool cooperative = false;
 };
 
 struct LaunchResult {
   Fault fault = Fault::none;
-  std::string text;          // empty when fault is none; else names kernel, file:line, threads
+  std::string text;  // empty when fault is none; else names kernel, file:line, threads
   Counters counters;
-  double modelled_us = 0;    // by the timing model, launch overhead included
+  double modelled_us = 0;  // by the timing model, launch overhead included
 };
 
 class Device {
@@ -132,12 +134,13 @@ class Device {
 
   // --- memory. Addresses are 256-byte aligned and valid in this process.
   Result<std::uint64_t> allocate(std::uint64_t n_bytes, MemoryKind kind);
-  Result<void> release(std::uint64_t address);      // must be a base; double free is an error
+  Result<void> release(std::uint64_t address);  // must be a base; double free is an error
   // The allocation that contains `address`, or nullptr.
   const Allocation* find(std::uint64_t address) const;
   std::uint64_t free_bytes() const;
   // Names a buffer (or a part of one) for messages; `is_data` marks it as watched by the dataflow counters.
-  void name_buffer(std::uint64_t address, std::uint64_t n_bytes, std::uint32_t element_bytes, std::string name, bool is_data);
+  void name_buffer(std::uint64_t address, std::uint64_t n_bytes, std::uint32_t element_bytes,
+                   std::string name, bool is_data);
   // Tell the checkers that host code wrote these bytes (memcpy, memset): they count as initialised.
   void host_wrote(std::uint64_t address, std::uint64_t n_bytes);
 
@@ -147,7 +150,9 @@ class Device {
   Result<KernelId> find_kernel(ModuleId module, std::string_view mangled_name);
   const KernelFacts& facts(KernelId kernel) const;
   // Address and size of a __device__ / __constant__ variable.
-  struct Symbol { std::uint64_t address, size; };
+  struct Symbol {
+    std::uint64_t address, size;
+  };
   Result<Symbol> find_symbol(ModuleId module, std::string_view mangled_name);
 
   // --- execution. Synchronous: the kernel has ended when launch returns.

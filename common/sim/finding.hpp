@@ -25,13 +25,13 @@ struct ThreadId {
 
 struct Finding {
   Checker checker = Checker::memcheck;
-  std::string kind;     // stable, for machines: "out-of-bounds-read", "shared-race", "barrier-divergence" …
-  std::string kernel;   // demangled
+  std::string kind;    // stable, for machines: "out-of-bounds-read", "shared-race", "barrier-divergence" …
+  std::string kernel;  // demangled
   std::vector<SourcePlace> where;        // of the instruction that tripped it
   std::vector<SourcePlace> other_where;  // the other side of a race, where the memory was freed …
   ThreadId thread, other_thread;
-  std::string object;   // "s_data[17]", "d_in, element 1000 of 1000"
-  std::string message;  // one sentence for a student
+  std::string object;       // "s_data[17]", "d_in, element 1000 of 1000"
+  std::string message;      // one sentence for a student
   std::uint64_t times = 1;  // how often this same finding came up
 };
 

@@ -23,11 +23,12 @@
 namespace course::sim {
 namespace {
 
-constexpr std::int64_t kWarpSlice = 4000;       // warp instructions a warp runs before the next one gets a turn
-constexpr std::int64_t kBlockTurn = 1'000'000;  // warp instructions a block runs before another resident block gets a turn
+constexpr std::int64_t kWarpSlice = 4000;  // warp instructions a warp runs before the next one gets a turn
+constexpr std::int64_t kBlockTurn =
+    1'000'000;  // warp instructions a block runs before another resident block gets a turn
 
-std::uint32_t special_value(const std::string& name, const Block& block, const Worker& worker, const Program& program, int lane,
-                            std::uint32_t warp) {
+std::uint32_t special_value(const std::string& name, const Block& block, const Worker& worker,
+                            const Program& program, int lane, std::uint32_t warp) {
   const Dim3& grid = worker.launch->grid;
   const Dim3& size = worker.launch->block;
   const std::uint32_t thread = warp * kLanes + static_cast<std::uint32_t>(lane);
@@ -49,7 +50,9 @@ std::uint32_t special_value(const std::string& name, const Block& block, const W
   if (n == "%laneid") return static_cast<std::uint32_t>(lane);
   if (n == "%warpid") return warp;
   if (n == "%nwarpid") return static_cast<std::uint32_t>((size.count() + kLanes - 1) / kLanes);
-  if (n == "%smid") return static_cast<std::uint32_t>(block.linear % static_cast<std::uint64_t>(worker.preset->multiprocessors));
+  if (n == "%smid")
+    return static_cast<std::uint32_t>(block.linear %
+                                      static_cast<std::uint64_t>(worker.preset->multiprocessors));
   if (n == "%nsmid") return static_cast<std::uint32_t>(worker.preset->multiprocessors);
   if (n == "%lanemask_eq") return bit;
   if (n == "%lanemask_lt") return bit - 1;
@@ -71,14 +74,16 @@ void fill_specials(Warp& w, const Worker& worker, bool fresh) {
   for (const SpecialSlot& s : program.specials) {
     if (!fresh && !per_block(s.name)) continue;
     auto* out = w.slot<std::uint32_t>(s.slot);
-    for (int lane = 0; lane < kLanes; ++lane) out[lane] = special_value(s.name, *w.block, worker, program, lane, w.number);
+    for (int lane = 0; lane < kLanes; ++lane)
+      out[lane] = special_value(s.name, *w.block, worker, program, lane, w.number);
   }
 }
 
 void fill_parameters(Warp& w, const LaunchRequest& launch) {
   for (const ParameterSlot& p : w.program->parameters) {
     std::uint64_t value = 0;
-    if (p.offset + p.bytes <= launch.parameters.size()) std::memcpy(&value, launch.parameters.data() + p.offset, p.bytes);
+    if (p.offset + p.bytes <= launch.parameters.size())
+      std::memcpy(&value, launch.parameters.data() + p.offset, p.bytes);
     if (p.is_signed && p.bytes < 8) {
       const int unused = 64 - 8 * static_cast<int>(p.bytes);
       value = static_cast<std::uint64_t>(static_cast<std::int64_t>(value << unused) >> unused);
@@ -100,7 +105,8 @@ std::unique_ptr<Block> make_block(Worker& worker) {
   block->n_threads = static_cast<std::uint32_t>(worker.launch->block.count());
   block->shared_bytes = program.static_shared + static_cast<std::uint32_t>(worker.launch->dynamic_shared);
   block->shared_store.resize(block->shared_bytes + 128);
-  block->shared = reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(block->shared_store.data()) + 127) / 128 * 128);
+  block->shared = reinterpret_cast<std::byte*>(
+      (reinterpret_cast<std::uintptr_t>(block->shared_store.data()) + 127) / 128 * 128);
   block->warps = std::vector<Warp>((block->n_threads + kLanes - 1) / kLanes);
   for (std::uint32_t k = 0; k < block->warps.size(); ++k) {
     Warp& w = block->warps[k];
@@ -109,7 +115,8 @@ std::unique_ptr<Block> make_block(Worker& worker) {
     w.block = block.get();
     w.number = k;
     w.register_store.resize(program.register_bytes + 64);
-    w.registers = reinterpret_cast<std::byte*>((reinterpret_cast<std::uintptr_t>(w.register_store.data()) + 63) / 64 * 64);
+    w.registers = reinterpret_cast<std::byte*>(
+        (reinterpret_cast<std::uintptr_t>(w.register_store.data()) + 63) / 64 * 64);
     std::memcpy(w.registers, program.register_image.data(), program.register_image.size());
     fill_specials(w, worker, true);
     fill_parameters(w, *worker.launch);
@@ -138,14 +145,16 @@ void begin_block(Block& block, std::uint64_t linear, Worker& worker) {
 enum class BlockEnd { finished, turn_over };
 
 // Lets the warps take turns until all have exited or the block's turn is over. Throws on a fault or a deadlock.
-BlockEnd run_block(Block& block, Worker& worker, const Engine& engine, const std::vector<std::uint32_t>& order) {
+BlockEnd run_block(Block& block, Worker& worker, const Engine& engine,
+                   const std::vector<std::uint32_t>& order) {
   const auto run = worker.observer != nullptr ? engine.run_observed : engine.run;
   const std::uint64_t turn_end = worker.instructions + kBlockTurn;
   while (block.live_threads != 0) {
     bool ran = false;
     for (const std::uint32_t k : order) {
       Warp& w = block.warps[k];
-      if (std::none_of(w.groups.begin(), w.groups.end(), [](const Group& g) { return g.wait == Wait::none; })) continue;
+      if (std::none_of(w.groups.begin(), w.groups.end(), [](const Group& g) { return g.wait == Wait::none; }))
+        continue;
       ran = true;
       run(w, kWarpSlice);
     }
@@ -153,7 +162,8 @@ BlockEnd run_block(Block& block, Worker& worker, const Engine& engine, const std
       worker.launch_warp = nullptr;
       throw DeviceFault(Fault::launch_timeout, "deadlock: " + describe_deadlock(block));
     }
-    if (worker.instructions >= turn_end) return block.live_threads == 0 ? BlockEnd::finished : BlockEnd::turn_over;
+    if (worker.instructions >= turn_end)
+      return block.live_threads == 0 ? BlockEnd::finished : BlockEnd::turn_over;
   }
   return BlockEnd::finished;
 }
@@ -170,7 +180,8 @@ struct Shared {
 void record_fault(Shared& shared, const DeviceFault& fault, const Block& block, const Worker& worker) {
   const std::lock_guard lock(shared.mutex);
   shared.stop = true;
-  if (block.linear > shared.fault_block) return;  // the lowest block's fault is told, whatever the number of threads
+  if (block.linear > shared.fault_block)
+    return;  // the lowest block's fault is told, whatever the number of threads
   shared.fault_block = block.linear;
   GridOutcome& o = shared.outcome;
   o.fault = fault.fault;
@@ -182,7 +193,8 @@ void record_fault(Shared& shared, const DeviceFault& fault, const Block& block, 
   for (const Warp& w : block.warps) {
     if (&w != worker.launch_warp || w.current == nullptr) continue;
     o.where = places_of(*w.program, *w.current);
-    const std::uint32_t lane = fault.lanes == 0 ? 0 : static_cast<std::uint32_t>(std::countr_zero(fault.lanes));
+    const std::uint32_t lane =
+        fault.lanes == 0 ? 0 : static_cast<std::uint32_t>(std::countr_zero(fault.lanes));
     const std::uint32_t thread = w.number * kLanes + lane;
     const Dim3& size = worker.launch->block;
     o.thread.thread[0] = thread % size.x;
@@ -193,7 +205,8 @@ void record_fault(Shared& shared, const DeviceFault& fault, const Block& block, 
 
 class HostThread {
  public:
-  HostThread(Worker& worker, const Engine& engine, const GridOptions& options, Shared& shared, const std::vector<std::uint64_t>& blocks)
+  HostThread(Worker& worker, const Engine& engine, const GridOptions& options, Shared& shared,
+             const std::vector<std::uint64_t>& blocks)
       : worker_(worker), engine_(engine), options_(options), shared_(shared), blocks_(blocks) {
     warp_order_.resize((worker.launch->block.count() + kLanes - 1) / kLanes);
     std::iota(warp_order_.begin(), warp_order_.end(), 0u);
@@ -209,7 +222,8 @@ class HostThread {
   void run() {
     const auto start = std::chrono::steady_clock::now();
     while (!shared_.stop.load(std::memory_order_relaxed)) {
-      if (resident_.empty() || (crowded_ && resident_.size() < static_cast<std::size_t>(options_.resident_blocks))) {
+      if (resident_.empty() ||
+          (crowded_ && resident_.size() < static_cast<std::size_t>(options_.resident_blocks))) {
         crowded_ = false;
         if (!admit() && resident_.empty()) return;
       }
@@ -227,7 +241,8 @@ class HostThread {
           const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
           if (options_.watchdog_seconds > 0 && passed.count() > options_.watchdog_seconds)
             throw DeviceFault(Fault::launch_timeout,
-                              fmt::format("the kernel has not ended after {:.0f} s (the watchdog's limit)", passed.count()));
+                              fmt::format("the kernel has not ended after {:.0f} s (the watchdog's limit)",
+                                          passed.count()));
         }
       } catch (const DeviceFault& fault) {
         record_fault(shared_, fault, block, worker_);
@@ -302,7 +317,8 @@ void sum_up(const Program& program, const std::vector<std::unique_ptr<Worker>>& 
     const MicroOp& op = program.ops[k];
     const OpCounters& n = o.op_counters[k];
     c.lane_instructions -= off[k];
-    const bool global = op.space == MemorySpace::global || op.space == MemorySpace::constant || (op.space == MemorySpace::generic && n.sectors > 0);
+    const bool global = op.space == MemorySpace::global || op.space == MemorySpace::constant ||
+                        (op.space == MemorySpace::generic && n.sectors > 0);
     const std::uint64_t bytes = n.lanes * op.width * op.count;
     if (op.kind == OpKind::load && global) {
       c.global_load_requests += n.requests;
@@ -334,8 +350,8 @@ void sum_up(const Program& program, const std::vector<std::unique_ptr<Worker>>& 
 
 }  // namespace
 
-GridOutcome run_grid(const Program& program, const LaunchRequest& launch, Arena& arena, const DevicePreset& preset,
-                     const Engine& engine, const GridOptions& options) {
+GridOutcome run_grid(const Program& program, const LaunchRequest& launch, Arena& arena,
+                     const DevicePreset& preset, const Engine& engine, const GridOptions& options) {
   std::vector<std::uint64_t> blocks(launch.grid.count());
   std::iota(blocks.begin(), blocks.end(), std::uint64_t{0});
   if (options.schedule_seed != 0) HostThread::shuffle(blocks, options.schedule_seed);
@@ -366,7 +382,8 @@ GridOutcome run_grid(const Program& program, const LaunchRequest& launch, Arena&
   if (options.observer != nullptr) options.observer->launch_begins(program, launch);
   std::vector<std::thread> threads;
   for (int k = 1; k < n_threads; ++k)
-    threads.emplace_back([&, k] { HostThread(*workers[static_cast<std::size_t>(k)], engine, used, shared, blocks).run(); });
+    threads.emplace_back(
+        [&, k] { HostThread(*workers[static_cast<std::size_t>(k)], engine, used, shared, blocks).run(); });
   HostThread(*workers[0], engine, used, shared, blocks).run();
   for (std::thread& t : threads) t.join();
   if (options.observer != nullptr) options.observer->launch_ends();

@@ -13,7 +13,7 @@ namespace course::sim {
 
 struct GridOptions {
   int host_threads = 1;
-  int resident_blocks = 1;       // per host thread, so that blocks which wait for later ones make progress
+  int resident_blocks = 1;  // per host thread, so that blocks which wait for later ones make progress
   bool counting = true;
   std::uint64_t schedule_seed = 0;
   double watchdog_seconds = 0;   // 0: none
@@ -22,19 +22,19 @@ struct GridOptions {
 
 struct GridOutcome {
   Fault fault = Fault::none;
-  std::string text;                // what happened, without kernel and place
+  std::string text;  // what happened, without kernel and place
   std::vector<SourcePlace> where;
   ThreadId thread;
   std::uint64_t address = 0;
   std::uint32_t lanes = 0;
   Counters counters;
-  std::vector<OpCounters> op_counters;     // by op
+  std::vector<OpCounters> op_counters;                           // by op
   std::vector<std::uint64_t> block_runs, block_lanes, diverged;  // by basic block
-  std::string output;              // of printf
+  std::string output;                                            // of printf
 };
 
 // Runs every block of the grid. `launch.parameters` have been copied to the parameter area by the caller.
-GridOutcome run_grid(const Program& program, const LaunchRequest& launch, Arena& arena, const DevicePreset& preset,
-                     const Engine& engine, const GridOptions& options);
+GridOutcome run_grid(const Program& program, const LaunchRequest& launch, Arena& arena,
+                     const DevicePreset& preset, const Engine& engine, const GridOptions& options);
 
 }  // namespace course::sim

@@ -78,13 +78,17 @@ void scatter(Warp& w, std::size_t k, const To& to) {
   }
 }
 
-std::byte* local_of(Warp& w, int lane) { return w.local.data() + static_cast<std::size_t>(lane) * w.local_stride; }
+std::byte* local_of(Warp& w, int lane) {
+  return w.local.data() + static_cast<std::size_t>(lane) * w.local_stride;
+}
 
 // Grows every lane's local memory to hold `bytes`.
 void reserve_local(Warp& w, std::uint32_t bytes) {
   constexpr std::uint32_t kMost = 512 * 1024;  // per thread, as on current chips
   if (bytes <= w.local_stride) return;
-  if (bytes > kMost) throw DeviceFault(Fault::illegal_address, "the call stack is deeper than a thread's 512 KiB of local memory", w.mask);
+  if (bytes > kMost)
+    throw DeviceFault(Fault::illegal_address,
+                      "the call stack is deeper than a thread's 512 KiB of local memory", w.mask);
   const std::uint32_t stride = std::min(std::max(bytes, 2 * w.local_stride), kMost);
   std::vector<std::byte> grown(static_cast<std::size_t>(stride) * kLanes);
   for (int lane = 0; lane < kLanes && w.local_stride > 0; ++lane)
@@ -117,16 +121,19 @@ void restore(Warp& w, int lane, const ProgramFunction& f) {
     p = (p & ~(1u << lane)) | static_cast<std::uint32_t>(pop()) << lane;
   }
   for (auto s = f.wide_slots.rbegin(); s != f.wide_slots.rend(); ++s) w.slot<std::uint64_t>(*s)[lane] = pop();
-  for (auto s = f.narrow_slots.rbegin(); s != f.narrow_slots.rend(); ++s) w.slot<std::uint32_t>(*s)[lane] = static_cast<std::uint32_t>(pop());
+  for (auto s = f.narrow_slots.rbegin(); s != f.narrow_slots.rend(); ++s)
+    w.slot<std::uint32_t>(*s)[lane] = static_cast<std::uint32_t>(pop());
 }
 
 // The functions active in a lane, the current one included.
 bool is_active(const Warp& w, int lane, std::uint32_t function, std::uint32_t current) {
   if (function == current || function == 0) return true;
-  return std::any_of(w.calls[lane].begin(), w.calls[lane].end(), [&](const CallFrame& f) { return f.function == function; });
+  return std::any_of(w.calls[lane].begin(), w.calls[lane].end(),
+                     [&](const CallFrame& f) { return f.function == function; });
 }
 
-void enter(Warp& w, int lane, std::uint32_t call, const CallSite& site, std::uint32_t callee, const BasicBlock& b) {
+void enter(Warp& w, int lane, std::uint32_t call, const CallSite& site, std::uint32_t callee,
+           const BasicBlock& b) {
   const Program& program = *w.program;
   const ProgramFunction& f = program.functions[callee];
   const std::uint32_t caller_base = w.frame_base[lane];
@@ -162,7 +169,8 @@ std::uint32_t callee_of(const Warp& w, std::uint64_t address) {
   const auto& known = w.program->function_addresses;
   for (std::size_t k = 1; k < known.size(); ++k)
     if (known[k] != 0 && known[k] == address) return static_cast<std::uint32_t>(k);
-  throw DeviceFault(Fault::illegal_address, "call through a pointer that is no function's address", w.mask, address);
+  throw DeviceFault(Fault::illegal_address, "call through a pointer that is no function's address", w.mask,
+                    address);
 }
 
 void make_call(Warp& w, std::size_t k, const BasicBlock& b) {
@@ -178,7 +186,9 @@ void make_call(Warp& w, std::size_t k, const BasicBlock& b) {
   std::uint32_t deepest = 0;
   for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
-    callee[lane] = site.callee != CallSite::kIndirect ? site.callee : callee_of(w, w.slot<std::uint64_t>(site.selector)[lane]);
+    callee[lane] = site.callee != CallSite::kIndirect
+                       ? site.callee
+                       : callee_of(w, w.slot<std::uint64_t>(site.selector)[lane]);
     deepest = std::max(deepest, w.frame_base[lane] + program.functions[b.function].frame_bytes +
                                     program.functions[callee[lane]].frame_bytes);
   }
@@ -214,7 +224,7 @@ bool arrive_at_barrier(Warp& w, std::size_t k, const MicroOp& op) {
   return true;
 }
 
-void leave_by_machine(Warp& w, std::size_t k, std::uint32_t /*number*/, const BasicBlock& b) {
+void leave_by_machine(Warp& w, std::size_t k, const BasicBlock& b) {
   const Program& program = *w.program;
   switch (b.exit) {
     case Exit::call:
@@ -320,13 +330,15 @@ std::string describe_deadlock(const Block& block) {
       if (g.wait == Wait::barrier) {
         const Barrier& barrier = block.barriers[g.barrier];
         const std::uint32_t expected = barrier.expected != 0 ? barrier.expected : block.live_threads;
-        text += fmt::format("{} thread(s) of warp {} wait at barrier {}, {}, where {} of {} threads have arrived", lanes, w.number,
-                            g.barrier, place, barrier.arrived, expected);
+        text +=
+            fmt::format("{} thread(s) of warp {} wait at barrier {}, {}, where {} of {} threads have arrived",
+                        lanes, w.number, g.barrier, place, barrier.arrived, expected);
       } else {
         Warp& writable = const_cast<Warp&>(w);
         const std::uint32_t members = writable.slot<std::uint32_t>(op.src[3])[std::countr_zero(g.mask)];
-        text += fmt::format("lanes {:#010x} of warp {} wait at {} for lanes {:#010x} of their member mask {:#010x}", g.mask, w.number, place,
-                            members & w.live & ~g.mask, members);
+        text += fmt::format(
+            "lanes {:#010x} of warp {} wait at {} for lanes {:#010x} of their member mask {:#010x}", g.mask,
+            w.number, place, members & w.live & ~g.mask, members);
       }
     }
   }

@@ -15,8 +15,8 @@ namespace course::sim {
 // only announces itself); otherwise the group waits until the barrier releases it.
 bool arrive_at_barrier(Warp& w, std::size_t k, const MicroOp& op);
 
-// Moves group `k` on from block `number` whose exit is a call, return, exit, jump table or trap.
-void leave_by_machine(Warp& w, std::size_t k, std::uint32_t number, const BasicBlock& b);
+// Moves group `k` on from a block whose exit is a call, return, exit, jump table or trap.
+void leave_by_machine(Warp& w, std::size_t k, const BasicBlock& b);
 
 // Prepares a warp's state for the first `n_threads` lanes of a fresh block.
 void begin_warp(Warp& w, Block& block, std::uint32_t number, std::uint32_t n_threads);

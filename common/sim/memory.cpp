@@ -30,15 +30,18 @@ const Allocation* containing(const std::map<std::uint64_t, Allocation>& table, s
 }  // namespace
 
 Arena::Arena(std::uint64_t n_bytes) : size_(n_bytes) {
-  void* place = mmap(nullptr, n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  void* place =
+      mmap(nullptr, n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (place == MAP_FAILED)
-    throw std::runtime_error(fmt::format("the simulator cannot reserve {} MiB of address space: {}", n_bytes >> 20,
-                                         std::strerror(errno)));
+    throw std::runtime_error(fmt::format("the simulator cannot reserve {} MiB of address space: {}",
+                                         n_bytes >> 20, std::strerror(errno)));
   base_ = reinterpret_cast<std::uint64_t>(place);
   fresh_ = base_ + kGap;
 }
 
-Arena::~Arena() { munmap(reinterpret_cast<void*>(base_), size_); }
+Arena::~Arena() {
+  munmap(reinterpret_cast<void*>(base_), size_);
+}
 
 std::optional<std::uint64_t> Arena::place(std::uint64_t n_bytes) {
   const std::uint64_t need = footprint(n_bytes);
@@ -55,7 +58,9 @@ std::optional<std::uint64_t> Arena::place(std::uint64_t n_bytes) {
     hole = start + footprint(allocation.size);
   }
   if (hole + need > base_ + size_) return std::nullopt;
-  const auto overlaps = [&](const Allocation& a) { return a.base < hole + need && hole < a.base + footprint(a.size); };
+  const auto overlaps = [&](const Allocation& a) {
+    return a.base < hole + need && hole < a.base + footprint(a.size);
+  };
   std::erase_if(freed_, [&](const auto& entry) { return overlaps(entry.second); });
   return hole;
 }
@@ -64,7 +69,8 @@ Result<std::uint64_t> Arena::allocate(std::uint64_t n_bytes, MemoryKind kind) {
   if (n_bytes > size_) return Error{"out of memory"};
   const auto address = place(n_bytes);
   if (!address)
-    return Error{fmt::format("out of memory: {} bytes asked for, {} of {} free", n_bytes, free_bytes(), size_)};
+    return Error{
+        fmt::format("out of memory: {} bytes asked for, {} of {} free", n_bytes, free_bytes(), size_)};
   used_ += footprint(n_bytes);
   Allocation allocation;
   allocation.base = *address;
@@ -83,7 +89,8 @@ Result<void> Arena::release(std::uint64_t address) {
   Allocation gone = std::move(it->second);
   live_.erase(it);
   used_ -= footprint(gone.size);
-  std::erase_if(named_, [&](const auto& e) { return e.first - gone.base < std::max<std::uint64_t>(gone.size, 1); });
+  std::erase_if(named_,
+                [&](const auto& e) { return e.first - gone.base < std::max<std::uint64_t>(gone.size, 1); });
   // Give whole pages back to the host; what is left of the edges is harmless.
   constexpr std::uint64_t kPage = 4096;
   const std::uint64_t first = (gone.base + kPage - 1) / kPage * kPage;
@@ -93,8 +100,12 @@ Result<void> Arena::release(std::uint64_t address) {
   return {};
 }
 
-const Allocation* Arena::find(std::uint64_t address) const { return containing(live_, address); }
-const Allocation* Arena::find_freed(std::uint64_t address) const { return containing(freed_, address); }
+const Allocation* Arena::find(std::uint64_t address) const {
+  return containing(live_, address);
+}
+const Allocation* Arena::find_freed(std::uint64_t address) const {
+  return containing(freed_, address);
+}
 
 const Allocation* Arena::nearest(std::uint64_t address) const {
   const auto after = live_.upper_bound(address);
@@ -104,7 +115,8 @@ const Allocation* Arena::nearest(std::uint64_t address) const {
   return address - (below->base + below->size) <= above->base - address ? below : above;
 }
 
-void Arena::name(std::uint64_t address, std::uint64_t n_bytes, std::uint32_t element_bytes, std::string name, bool is_data) {
+void Arena::name(std::uint64_t address, std::uint64_t n_bytes, std::uint32_t element_bytes, std::string name,
+                 bool is_data) {
   const Allocation* owner = find(address);
   if (owner == nullptr) return;
   Allocation part = *owner;

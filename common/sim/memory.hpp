@@ -37,7 +37,8 @@ class Arena {
   const Allocation* find_freed(std::uint64_t address) const;
   // The live allocation that ends closest below or starts closest above `address`, or nullptr.
   const Allocation* nearest(std::uint64_t address) const;
-  void name(std::uint64_t address, std::uint64_t n_bytes, std::uint32_t element_bytes, std::string name, bool is_data);
+  void name(std::uint64_t address, std::uint64_t n_bytes, std::uint32_t element_bytes, std::string name,
+            bool is_data);
   // The most specific name for an address: a named part, else its allocation. nullptr outside of all.
   const Allocation* describe(std::uint64_t address) const;
 
@@ -52,9 +53,9 @@ class Arena {
   std::optional<std::uint64_t> place(std::uint64_t n_bytes);
 
   std::uint64_t base_ = 0, size_ = 0, used_ = 0, fresh_ = 0;
-  std::map<std::uint64_t, Allocation> live_;       // by base
-  std::map<std::uint64_t, Allocation> freed_;      // by base; dropped when reused
-  std::map<std::uint64_t, Allocation> named_;      // by base of the part
+  std::map<std::uint64_t, Allocation> live_;   // by base
+  std::map<std::uint64_t, Allocation> freed_;  // by base; dropped when reused
+  std::map<std::uint64_t, Allocation> named_;  // by base of the part
 };
 
 }  // namespace course::sim

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A kernel ready to run: PTX decoded once into micro-ops that name register slots, cut into basic blocks.
-// Made by decode.cpp, run by warp.cpp. Immutable while a launch runs.
+// Made by decode/, run by ops/run.cpp. Immutable while a launch runs.
 // Register file: one byte array a warp. A 32-bit slot is 32 lanes of 4 bytes, a 64-bit slot 32 lanes of 8 bytes, a predicate one
 // 32-bit mask. Constants, special registers and kernel parameters are slots like any other, filled once a launch or a block.
 #pragma once
@@ -21,7 +21,20 @@ struct MicroOp;
 using Handler = void (*)(Warp&, const MicroOp&);
 
 // What kind of thing an op is, for the observers (counters, dataflow, checkers). The handler alone knows the semantics.
-enum class OpKind : std::uint8_t { move, combine, load, store, atomic, shuffle, vote, reduce, sync, fence, control, other };
+enum class OpKind : std::uint8_t {
+  move,
+  combine,
+  load,
+  store,
+  atomic,
+  shuffle,
+  vote,
+  reduce,
+  sync,
+  fence,
+  control,
+  other
+};
 
 enum class MemorySpace : std::uint8_t { none, global, shared, local, generic, constant };
 
@@ -31,22 +44,22 @@ struct MicroOp {
   Handler fn = nullptr;
   std::uint32_t dst[4] = {kNoSlot, kNoSlot, kNoSlot, kNoSlot};  // byte offsets into the register file
   std::uint32_t src[4] = {kNoSlot, kNoSlot, kNoSlot, kNoSlot};
-  std::int64_t imm = 0;            // address offset, bit pattern, small enumerations: the handler's own
-  std::uint32_t guard = kNoSlot;   // predicate slot
-  std::uint32_t index = 0;         // into Program::ops
-  std::uint32_t ptx_index = 0;     // into the function's instructions, for diagnostics
-  std::uint16_t function = 0;      // into Program::functions
+  std::int64_t imm = 0;           // address offset, bit pattern, small enumerations: the handler's own
+  std::uint32_t guard = kNoSlot;  // predicate slot
+  std::uint32_t index = 0;        // into Program::ops
+  std::uint32_t ptx_index = 0;    // into the function's instructions, for diagnostics
+  std::uint16_t function = 0;     // into Program::functions
   OpKind kind = OpKind::other;
   MemorySpace space = MemorySpace::none;
   bool guard_negated = false;
-  std::uint8_t width = 0;          // bytes of one element accessed
-  std::uint8_t count = 1;          // elements of a vector access
+  std::uint8_t width = 0;  // bytes of one element accessed
+  std::uint8_t count = 1;  // elements of a vector access
   std::uint8_t n_src = 0, n_dst = 0;
-  std::uint8_t wide_src = 0;       // bit i: src[i] is a 64-bit slot; observers need it
+  std::uint8_t wide_src = 0;  // bit i: src[i] is a 64-bit slot; observers need it
   std::uint8_t wide_dst = 0;
   std::uint8_t pred_src = 0, pred_dst = 0;  // bit i: a predicate slot
-  bool counted = true;             // false for the decoder's own helper ops (widening, staging)
-  std::uint8_t order = 0;          // memory order and scope, see MemoryOrder in warp.hpp
+  bool counted = true;                      // false for the decoder's own helper ops (widening, staging)
+  std::uint8_t order = 0;                   // memory order and scope, see MemoryOrder in warp.hpp
 };
 
 // How control leaves a basic block.
@@ -56,25 +69,27 @@ enum class Exit : std::uint8_t { fall, jump, branch, indexed, call, call_indirec
 enum class Entry : std::uint8_t { none, warp_sync, barrier };
 
 struct BasicBlock {
-  std::uint32_t first = 0, last = 0;   // ops [first, last), terminator excluded
-  std::uint32_t order = 0;             // scheduling rank: the group with the least runs first
-  std::uint32_t next = 0;              // fall-through / return point
-  std::uint32_t target = 0;            // taken branch, callee entry
+  std::uint32_t first = 0, last = 0;           // ops [first, last), terminator excluded
+  std::uint32_t order = 0;                     // scheduling rank: the group with the least runs first
+  std::uint32_t next = 0;                      // fall-through / return point
+  std::uint32_t target = 0;                    // taken branch, callee entry
   std::uint32_t predicate = MicroOp::kNoSlot;  // branch condition
-  std::uint32_t ptx_index = 0;         // the last instruction: the terminator where there is one, for locations
-  std::uint32_t counted = 0;           // PTX instructions in the block, terminator included
+  std::uint32_t ptx_index = 0;  // the last instruction: the terminator where there is one, for locations
+  std::uint32_t counted = 0;    // PTX instructions in the block, terminator included
   std::uint16_t function = 0;
   Exit exit = Exit::fall;
   Entry entry = Entry::none;
   bool predicate_negated = false;
-  bool back_edge = false;              // the taken edge or the fall edge closes a loop
+  bool back_edge = false;  // the taken edge or the fall edge closes a loop
 };
 
 struct CallSite {
   static constexpr std::uint32_t kIndirect = ~0u;
   std::uint32_t callee = kIndirect;           // index into Program::functions
   std::uint32_t selector = MicroOp::kNoSlot;  // wide slot with the function's address when indirect
-  struct Piece { std::uint32_t offset, bytes; };  // in the caller's frame
+  struct Piece {
+    std::uint32_t offset, bytes;
+  };  // in the caller's frame
   std::vector<Piece> arguments, results;
   std::string builtin;  // "vprintf", "__assertfail", "malloc", "free": run by the machine, no callee
 };
@@ -82,7 +97,7 @@ struct CallSite {
 struct ProgramFunction {
   const ptx::Function* source = nullptr;
   std::uint32_t entry_block = 0;
-  std::uint32_t frame_bytes = 0;     // per thread: .local depot, parameters, call arguments
+  std::uint32_t frame_bytes = 0;  // per thread: .local depot, parameters, call arguments
   // Its registers in the register file, saved lane by lane when it is entered again (recursion).
   std::vector<std::uint32_t> narrow_slots, wide_slots, predicate_slots;
   std::vector<std::uint32_t> parameter_offsets, result_offsets;  // in its frame
@@ -106,20 +121,24 @@ struct Program {
   std::string name, demangled;
   std::vector<MicroOp> ops;
   std::vector<BasicBlock> blocks;
-  std::vector<ProgramFunction> functions;  // [0] is the kernel
-  std::vector<CallSite> calls;             // BasicBlock::target indexes it for calls
+  std::vector<ProgramFunction> functions;               // [0] is the kernel
+  std::vector<CallSite> calls;                          // BasicBlock::target indexes it for calls
   std::vector<std::vector<std::uint32_t>> jump_tables;  // of indexed branches: block numbers
-  std::vector<std::uint64_t> function_addresses;        // address of functions[i] as seen by indirect calls, 0 if never taken
-  std::vector<std::byte> register_image;   // constants in place; the rest zero
+  std::vector<std::uint64_t>
+      function_addresses;  // address of functions[i] as seen by indirect calls, 0 if never taken
+  std::vector<std::byte> register_image;  // constants in place; the rest zero
   std::vector<SpecialSlot> specials;
   std::vector<ParameterSlot> parameters;
-  std::uint32_t register_bytes = 0;        // of one warp
-  std::uint32_t carry_slot = 0;            // predicate mask: the condition code of add.cc
-  std::uint32_t frame_slot = 0;            // narrow: base of the current function's frame in local memory
-  struct SharedVariable { std::string name; std::uint32_t offset, size, element_bytes; };
+  std::uint32_t register_bytes = 0;  // of one warp
+  std::uint32_t carry_slot = 0;      // predicate mask: the condition code of add.cc
+  std::uint32_t frame_slot = 0;      // narrow: base of the current function's frame in local memory
+  struct SharedVariable {
+    std::string name;
+    std::uint32_t offset, size, element_bytes;
+  };
   std::vector<SharedVariable> shared;
-  std::uint32_t static_shared = 0;         // bytes
-  bool order_sensitive = false;            // results may depend on the order of blocks: run on one host thread
+  std::uint32_t static_shared = 0;  // bytes
+  bool order_sensitive = false;     // results may depend on the order of blocks: run on one host thread
   bool uses_barriers = false;
 };
 

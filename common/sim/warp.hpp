@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The state of a running warp and block, shared by the op handlers (ops/), the run loop (run.inc) and the observers.
+// The state of a running warp and block, shared by the op handlers (ops/), the run loop (ops/run.cpp) and the observers.
 // Threads of a warp that stand at the same place form a group; a warp that has not diverged has one group.
 // Invariant: groups of a warp have disjoint masks and different blocks; their union is the set of live lanes.
 #pragma once
@@ -33,16 +33,26 @@ struct DeviceFault : std::runtime_error {
 
 // Memory order and scope of an access, packed into MicroOp::order.
 enum MemoryOrder : std::uint8_t {
-  kWeak = 0, kVolatile = 1, kRelaxed = 2, kAcquire = 3, kRelease = 4, kAcquireRelease = 5, kSequential = 6,
+  kWeak = 0,
+  kVolatile = 1,
+  kRelaxed = 2,
+  kAcquire = 3,
+  kRelease = 4,
+  kAcquireRelease = 5,
+  kSequential = 6,
   kOrderMask = 7,
-  kScopeBlock = 0 << 3, kScopeCluster = 1 << 3, kScopeDevice = 2 << 3, kScopeSystem = 3 << 3, kScopeMask = 3 << 3,
+  kScopeBlock = 0 << 3,
+  kScopeCluster = 1 << 3,
+  kScopeDevice = 2 << 3,
+  kScopeSystem = 3 << 3,
+  kScopeMask = 3 << 3,
 };
 
 enum class Wait : std::uint8_t { none, warp_sync, barrier };
 
 // Threads of one warp at one place.
 struct Group {
-  std::uint32_t block = 0;    // basic block about to run
+  std::uint32_t block = 0;  // basic block about to run
   std::uint32_t mask = 0;
   Wait wait = Wait::none;
   std::uint32_t barrier = 0;  // when waiting at one
@@ -53,24 +63,25 @@ struct Group {
 // Saved when a function is called: per lane, since lanes of a group may have come from different call sites.
 struct CallFrame {
   std::uint32_t return_block;
-  std::uint32_t call;           // index into Program::calls
-  std::uint32_t caller_base;    // caller's frame base in local memory
-  std::uint32_t function;       // the callee
-  bool spilled;                 // the callee's registers were saved, since it was already active in this lane
+  std::uint32_t call;         // index into Program::calls
+  std::uint32_t caller_base;  // caller's frame base in local memory
+  std::uint32_t function;     // the callee
+  bool spilled;               // the callee's registers were saved, since it was already active in this lane
 };
 
 struct alignas(64) Warp {
   std::uint32_t lane_mask[kLanes] = {};  // `mask`, one word a lane, all ones or zero
   std::byte* registers = nullptr;
-  std::uint32_t mask = 0;                // lanes that the current op acts on
-  std::uint32_t live = 0;                // lanes that have not exited
+  std::uint32_t mask = 0;  // lanes that the current op acts on
+  std::uint32_t live = 0;  // lanes that have not exited
   Block* block = nullptr;
   Worker* worker = nullptr;
   const Program* program = nullptr;
-  const MicroOp* current = nullptr;      // for diagnostics and memory caches
-  std::uint32_t number = 0;              // in its block
-  std::uint32_t back_edges = 0;          // taken while diverged, since the last rotation
-  std::uint32_t favoured = 0;            // lanes of the group that runs out of order, so that spinning lanes cannot starve it
+  const MicroOp* current = nullptr;  // for diagnostics and memory caches
+  std::uint32_t number = 0;          // in its block
+  std::uint32_t back_edges = 0;      // taken while diverged, since the last rotation
+  std::uint32_t favoured =
+      0;  // lanes of the group that runs out of order, so that spinning lanes cannot starve it
   std::uint64_t clock = 0;
   std::vector<Group> groups;
   std::vector<std::byte> register_store;
@@ -84,7 +95,9 @@ struct alignas(64) Warp {
   bool has_calls = false;
 
   template <typename T>
-  T* slot(std::uint32_t offset) { return reinterpret_cast<T*>(registers + offset); }
+  T* slot(std::uint32_t offset) {
+    return reinterpret_cast<T*>(registers + offset);
+  }
   std::uint32_t& predicate(std::uint32_t offset) { return *slot<std::uint32_t>(offset); }
 
   void set_mask(std::uint32_t m) {
@@ -95,8 +108,8 @@ struct alignas(64) Warp {
 };
 
 struct Barrier {
-  std::uint32_t arrived = 0;    // threads waiting or having arrived without waiting
-  std::uint32_t expected = 0;   // threads, 0 = all that live
+  std::uint32_t arrived = 0;       // threads waiting or having arrived without waiting
+  std::uint32_t expected = 0;      // threads, 0 = all that live
   std::uint32_t true_threads = 0;  // of bar.red: threads whose predicate holds
   std::uint32_t voters = 0;
   bool result_and = false, result_or = false;  // of the last completed bar.red
@@ -108,13 +121,13 @@ struct Block {
   std::uint64_t linear = 0;
   const LaunchRequest* launch = nullptr;
   std::vector<std::byte> shared_store;
-  std::byte* shared = nullptr;         // static, then dynamic; 128-byte aligned
+  std::byte* shared = nullptr;  // static, then dynamic; 128-byte aligned
   std::uint32_t shared_bytes = 0;
   std::vector<Warp> warps;
   Barrier barriers[16];
   std::uint32_t live_threads = 0;
   std::uint32_t n_threads = 0;
-  bool had_early_exit = false;         // some threads have exited
+  bool had_early_exit = false;  // some threads have exited
 };
 
 // What memory instructions did, per op: summed into Counters and, line by line, into profiles.
@@ -149,18 +162,20 @@ struct Worker {
   const DevicePreset* preset = nullptr;
   Observer* observer = nullptr;
   bool counting = false;
-  std::uint64_t instructions = 0;               // warp instructions since the launch began
-  std::vector<std::uint64_t> block_runs;        // by basic block: warp-wide executions
-  std::vector<std::uint64_t> block_lanes;       // … and lanes
-  std::vector<std::uint64_t> diverged;          // by basic block: conditional branches that split a group
-  std::vector<std::uint64_t> guarded_off;       // by op: lanes that a guard switched off
-  std::vector<OpCounters> op_counters;          // by op
+  std::uint64_t instructions = 0;          // warp instructions since the launch began
+  std::vector<std::uint64_t> block_runs;   // by basic block: warp-wide executions
+  std::vector<std::uint64_t> block_lanes;  // … and lanes
+  std::vector<std::uint64_t> diverged;     // by basic block: conditional branches that split a group
+  std::vector<std::uint64_t> guarded_off;  // by op: lanes that a guard switched off
+  std::vector<OpCounters> op_counters;     // by op
   std::uint64_t barriers_completed = 0;
-  const Warp* launch_warp = nullptr;            // the warp that runs, for diagnostics
-  std::string output;                           // of printf, in order
+  const Warp* launch_warp = nullptr;  // the warp that runs, for diagnostics
+  std::string output;                 // of printf, in order
 
   // The allocations hit last, hashed by op: most accesses fall where the last one of the same op did.
-  struct Window { std::uint64_t low = 1, high = 0; };
+  struct Window {
+    std::uint64_t low = 1, high = 0;
+  };
   static constexpr std::uint32_t kWindows = 64;
   Window windows[kWindows];
 };

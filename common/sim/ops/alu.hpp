@@ -15,62 +15,133 @@ template <typename T>
 using Unsigned = std::make_unsigned_t<T>;
 
 // Twice as wide, same signedness.
-template <typename T> struct WiderOf;
-template <> struct WiderOf<u16> { using type = u32; };
-template <> struct WiderOf<s16> { using type = s32; };
-template <> struct WiderOf<u32> { using type = u64; };
-template <> struct WiderOf<s32> { using type = s64; };
-template <> struct WiderOf<u64> { using type = unsigned __int128; };
-template <> struct WiderOf<s64> { using type = __int128; };
-template <typename T> using Wider = typename WiderOf<T>::type;
+template <typename T>
+struct WiderOf;
+template <>
+struct WiderOf<u16> {
+  using type = u32;
+};
+template <>
+struct WiderOf<s16> {
+  using type = s32;
+};
+template <>
+struct WiderOf<u32> {
+  using type = u64;
+};
+template <>
+struct WiderOf<s32> {
+  using type = s64;
+};
+template <>
+struct WiderOf<u64> {
+  using type = u128;
+};
+template <>
+struct WiderOf<s64> {
+  using type = s128;
+};
+template <typename T>
+using Wider = typename WiderOf<T>::type;
 
-template <typename T> inline constexpr int kBits = static_cast<int>(sizeof(T) * 8);
+template <typename T>
+inline constexpr int kBits = static_cast<int>(sizeof(T) * 8);
 
 // Wrapping integer arithmetic: through an unsigned type at least as wide as int, so that nothing overflows.
-template <typename T> using Wrap = std::conditional_t<sizeof(T) == 8, u64, u32>;
+template <typename T>
+using Wrap = std::conditional_t<sizeof(T) == 8, u64, u32>;
 
 struct Add {
-  template <typename T> static T of(T a, T b) {
-    if constexpr (std::is_floating_point_v<T>) return a + b;
-    else return static_cast<T>(static_cast<Wrap<T>>(a) + static_cast<Wrap<T>>(b));
+  template <typename T>
+  static T of(T a, T b) {
+    if constexpr (std::is_floating_point_v<T>)
+      return a + b;
+    else
+      return static_cast<T>(static_cast<Wrap<T>>(a) + static_cast<Wrap<T>>(b));
   }
 };
 struct Sub {
-  template <typename T> static T of(T a, T b) {
-    if constexpr (std::is_floating_point_v<T>) return a - b;
-    else return static_cast<T>(static_cast<Wrap<T>>(a) - static_cast<Wrap<T>>(b));
+  template <typename T>
+  static T of(T a, T b) {
+    if constexpr (std::is_floating_point_v<T>)
+      return a - b;
+    else
+      return static_cast<T>(static_cast<Wrap<T>>(a) - static_cast<Wrap<T>>(b));
   }
 };
-struct Mul { template <typename T> static T of(T a, T b) { return a * b; } };
+struct Mul {
+  template <typename T>
+  static T of(T a, T b) {
+    return a * b;
+  }
+};
 struct MulLo {
-  template <typename T> static T of(T a, T b) { return static_cast<T>(static_cast<Wrap<T>>(a) * static_cast<Wrap<T>>(b)); }
+  template <typename T>
+  static T of(T a, T b) {
+    return static_cast<T>(static_cast<Wrap<T>>(a) * static_cast<Wrap<T>>(b));
+  }
 };
 struct MulHi {
-  template <typename T> static T of(T a, T b) {
+  template <typename T>
+  static T of(T a, T b) {
     return static_cast<T>(static_cast<Wider<T>>(a) * static_cast<Wider<T>>(b) >> kBits<T>);
   }
 };
 struct MulWide {
-  template <typename T> static Wider<T> of(T a, T b) { return static_cast<Wider<T>>(a) * static_cast<Wider<T>>(b); }
+  template <typename T>
+  static Wider<T> of(T a, T b) {
+    return static_cast<Wider<T>>(a) * static_cast<Wider<T>>(b);
+  }
 };
-struct MadLo { template <typename T> static T of(T a, T b, T c) { return Add::of<T>(MulLo::of<T>(a, b), c); } };
-struct MadHi { template <typename T> static T of(T a, T b, T c) { return Add::of<T>(MulHi::of<T>(a, b), c); } };
+struct MadLo {
+  template <typename T>
+  static T of(T a, T b, T c) {
+    return Add::of<T>(MulLo::of<T>(a, b), c);
+  }
+};
+struct MadHi {
+  template <typename T>
+  static T of(T a, T b, T c) {
+    return Add::of<T>(MulHi::of<T>(a, b), c);
+  }
+};
 struct MadWide {
-  template <typename T> static Wider<T> of(T a, T b, Wider<T> c) { return Add::of<Wider<T>>(MulWide::of<T>(a, b), c); }
+  template <typename T>
+  static Wider<T> of(T a, T b, Wider<T> c) {
+    return Add::of<Wider<T>>(MulWide::of<T>(a, b), c);
+  }
 };
-template <typename T> inline T low24(T a) {
+template <typename T>
+inline T low24(T a) {
   return static_cast<T>(static_cast<T>(static_cast<u32>(a) << 8) >> 8);
 }
-struct Mul24Lo { template <typename T> static T of(T a, T b) { return MulLo::of<T>(low24(a), low24(b)); } };
+struct Mul24Lo {
+  template <typename T>
+  static T of(T a, T b) {
+    return MulLo::of<T>(low24(a), low24(b));
+  }
+};
 struct Mul24Hi {
-  template <typename T> static T of(T a, T b) {
+  template <typename T>
+  static T of(T a, T b) {
     return static_cast<T>(static_cast<Wider<T>>(low24(a)) * static_cast<Wider<T>>(low24(b)) >> 16);
   }
 };
-struct Mad24Lo { template <typename T> static T of(T a, T b, T c) { return Add::of<T>(Mul24Lo::of<T>(a, b), c); } };
-struct Mad24Hi { template <typename T> static T of(T a, T b, T c) { return Add::of<T>(Mul24Hi::of<T>(a, b), c); } };
+struct Mad24Lo {
+  template <typename T>
+  static T of(T a, T b, T c) {
+    return Add::of<T>(Mul24Lo::of<T>(a, b), c);
+  }
+};
+struct Mad24Hi {
+  template <typename T>
+  static T of(T a, T b, T c) {
+    return Add::of<T>(Mul24Hi::of<T>(a, b), c);
+  }
+};
 struct Sad {
-  template <typename T> static T of(T a, T b, T c) {
+  template <typename T>
+  static T of(T a, T b, T c) {
     const auto difference = a < b ? static_cast<Wrap<T>>(b) - static_cast<Wrap<T>>(a)
                                   : static_cast<Wrap<T>>(a) - static_cast<Wrap<T>>(b);
     return static_cast<T>(static_cast<Wrap<T>>(c) + difference);
@@ -78,35 +149,48 @@ struct Sad {
 };
 // Division by zero gives all ones (quotient) and the dividend (remainder), as the hardware's sequence does.
 struct Div {
-  template <typename T> static T of(T a, T b) {
-    if constexpr (std::is_floating_point_v<T>) return a / b;
-    else if (b == 0) return static_cast<T>(~T{0});
-    else if (std::is_signed_v<T> && b == static_cast<T>(-1)) return Sub::of<T>(T{0}, a);
-    else return static_cast<T>(a / b);
+  template <typename T>
+  static T of(T a, T b) {
+    if constexpr (std::is_floating_point_v<T>)
+      return a / b;
+    else if (b == 0)
+      return static_cast<T>(~T{0});
+    else if (std::is_signed_v<T> && b == static_cast<T>(-1))
+      return Sub::of<T>(T{0}, a);
+    else
+      return static_cast<T>(a / b);
   }
 };
 struct Rem {
-  template <typename T> static T of(T a, T b) {
+  template <typename T>
+  static T of(T a, T b) {
     if (b == 0) return a;
     if (std::is_signed_v<T> && b == static_cast<T>(-1)) return T{0};
     return static_cast<T>(a % b);
   }
 };
 struct Neg {
-  template <typename T> static T of(T a) {
-    if constexpr (std::is_floating_point_v<T>) return -a;
-    else return Sub::of<T>(T{0}, a);
+  template <typename T>
+  static T of(T a) {
+    if constexpr (std::is_floating_point_v<T>)
+      return -a;
+    else
+      return Sub::of<T>(T{0}, a);
   }
 };
 struct Abs {
-  template <typename T> static T of(T a) {
-    if constexpr (std::is_floating_point_v<T>) return std::fabs(a);
-    else return a < 0 ? Neg::of<T>(a) : a;
+  template <typename T>
+  static T of(T a) {
+    if constexpr (std::is_floating_point_v<T>)
+      return std::fabs(a);
+    else
+      return a < 0 ? Neg::of<T>(a) : a;
   }
 };
 // Float min and max: a NaN loses against a number; −0 is less than +0.
 struct Min {
-  template <typename T> static T of(T a, T b) {
+  template <typename T>
+  static T of(T a, T b) {
     if constexpr (std::is_floating_point_v<T>) {
       if (a != a) return b != b ? std::numeric_limits<T>::quiet_NaN() : b;
       if (b != b) return a;
@@ -116,7 +200,8 @@ struct Min {
   }
 };
 struct Max {
-  template <typename T> static T of(T a, T b) {
+  template <typename T>
+  static T of(T a, T b) {
     if constexpr (std::is_floating_point_v<T>) {
       if (a != a) return b != b ? std::numeric_limits<T>::quiet_NaN() : b;
       if (b != b) return a;
@@ -125,32 +210,96 @@ struct Max {
     return a < b ? b : a;
   }
 };
-struct Fma { template <typename T> static T of(T a, T b, T c) { return std::fma(a, b, c); } };
-struct Sqrt { template <typename T> static T of(T a) { return std::sqrt(a); } };
-struct Rcp { template <typename T> static T of(T a) { return T{1} / a; } };
-struct Rsqrt { template <typename T> static T of(T a) { return static_cast<T>(1.0 / std::sqrt(static_cast<double>(a))); } };
-struct Ex2 { static f32 of(f32 a) { return static_cast<f32>(std::exp2(static_cast<double>(a))); } };
-struct Lg2 { static f32 of(f32 a) { return static_cast<f32>(std::log2(static_cast<double>(a))); } };
-struct Sin { static f32 of(f32 a) { return static_cast<f32>(std::sin(static_cast<double>(a))); } };
-struct Cos { static f32 of(f32 a) { return static_cast<f32>(std::cos(static_cast<double>(a))); } };
-struct Tanh { static f32 of(f32 a) { return static_cast<f32>(std::tanh(static_cast<double>(a))); } };
-struct CopySign { template <typename T> static T of(T a, T b) { return std::copysign(b, a); } };
-
-// Logic; b16, b32, b64 and predicates.
-struct And { template <typename T> static T of(T a, T b) { return static_cast<T>(a & b); } };
-struct Or { template <typename T> static T of(T a, T b) { return static_cast<T>(a | b); } };
-struct Xor { template <typename T> static T of(T a, T b) { return static_cast<T>(a ^ b); } };
-struct Not {
-  template <typename T> static T of(T a) {
-    if constexpr (std::is_same_v<T, bool>) return !a;
-    else return static_cast<T>(~a);
+struct Fma {
+  template <typename T>
+  static T of(T a, T b, T c) {
+    return std::fma(a, b, c);
   }
 };
-struct CNot { template <typename T> static T of(T a) { return a == 0 ? T{1} : T{0}; } };
+struct Sqrt {
+  template <typename T>
+  static T of(T a) {
+    return std::sqrt(a);
+  }
+};
+struct Rcp {
+  template <typename T>
+  static T of(T a) {
+    return T{1} / a;
+  }
+};
+struct Rsqrt {
+  template <typename T>
+  static T of(T a) {
+    return static_cast<T>(1.0 / std::sqrt(static_cast<double>(a)));
+  }
+};
+struct Ex2 {
+  static f32 of(f32 a) { return static_cast<f32>(std::exp2(static_cast<double>(a))); }
+};
+struct Lg2 {
+  static f32 of(f32 a) { return static_cast<f32>(std::log2(static_cast<double>(a))); }
+};
+struct Sin {
+  static f32 of(f32 a) { return static_cast<f32>(std::sin(static_cast<double>(a))); }
+};
+struct Cos {
+  static f32 of(f32 a) { return static_cast<f32>(std::cos(static_cast<double>(a))); }
+};
+struct Tanh {
+  static f32 of(f32 a) { return static_cast<f32>(std::tanh(static_cast<double>(a))); }
+};
+struct CopySign {
+  template <typename T>
+  static T of(T a, T b) {
+    return std::copysign(b, a);
+  }
+};
+
+// Logic; b16, b32, b64 and predicates.
+struct And {
+  template <typename T>
+  static T of(T a, T b) {
+    return static_cast<T>(a & b);
+  }
+};
+struct Or {
+  template <typename T>
+  static T of(T a, T b) {
+    return static_cast<T>(a | b);
+  }
+};
+struct Xor {
+  template <typename T>
+  static T of(T a, T b) {
+    return static_cast<T>(a ^ b);
+  }
+};
+struct Not {
+  template <typename T>
+  static T of(T a) {
+    if constexpr (std::is_same_v<T, bool>)
+      return !a;
+    else
+      return static_cast<T>(~a);
+  }
+};
+struct CNot {
+  template <typename T>
+  static T of(T a) {
+    return a == 0 ? T{1} : T{0};
+  }
+};
 // Shifts clamp: an amount of the width or more gives 0 (or the sign).
-struct Shl { template <typename T> static T of(T a, u32 by) { return by >= kBits<T> ? T{0} : static_cast<T>(a << by); } };
+struct Shl {
+  template <typename T>
+  static T of(T a, u32 by) {
+    return by >= kBits<T> ? T{0} : static_cast<T>(a << by);
+  }
+};
 struct Shr {
-  template <typename T> static T of(T a, u32 by) {
+  template <typename T>
+  static T of(T a, u32 by) {
     if (by >= kBits<T>) return std::is_signed_v<T> && a < 0 ? static_cast<T>(-1) : T{0};
     return static_cast<T>(a >> by);
   }
@@ -159,37 +308,61 @@ struct Shr {
 inline u32 funnel_left(u32 low, u32 high, u32 by) {
   return static_cast<u32>(((static_cast<u64>(high) << 32 | low) << by) >> 32);
 }
-inline u32 funnel_right(u32 low, u32 high, u32 by) { return static_cast<u32>((static_cast<u64>(high) << 32 | low) >> by); }
-struct ShfLeftWrap { static u32 of(u32 a, u32 b, u32 by) { return funnel_left(a, b, by & 31); } };
-struct ShfLeftClamp { static u32 of(u32 a, u32 b, u32 by) { return funnel_left(a, b, std::min(by, 32u)); } };
-struct ShfRightWrap { static u32 of(u32 a, u32 b, u32 by) { return funnel_right(a, b, by & 31); } };
-struct ShfRightClamp { static u32 of(u32 a, u32 b, u32 by) { return funnel_right(a, b, std::min(by, 32u)); } };
+inline u32 funnel_right(u32 low, u32 high, u32 by) {
+  return static_cast<u32>((static_cast<u64>(high) << 32 | low) >> by);
+}
+struct ShfLeftWrap {
+  static u32 of(u32 a, u32 b, u32 by) { return funnel_left(a, b, by & 31); }
+};
+struct ShfLeftClamp {
+  static u32 of(u32 a, u32 b, u32 by) { return funnel_left(a, b, std::min(by, 32u)); }
+};
+struct ShfRightWrap {
+  static u32 of(u32 a, u32 b, u32 by) { return funnel_right(a, b, by & 31); }
+};
+struct ShfRightClamp {
+  static u32 of(u32 a, u32 b, u32 by) { return funnel_right(a, b, std::min(by, 32u)); }
+};
 
-struct PopCount { template <typename T> static u32 of(T a) { return static_cast<u32>(std::popcount(a)); } };
-struct LeadingZeros { template <typename T> static u32 of(T a) { return static_cast<u32>(std::countl_zero(a)); } };
+struct PopCount {
+  template <typename T>
+  static u32 of(T a) {
+    return static_cast<u32>(std::popcount(a));
+  }
+};
+struct LeadingZeros {
+  template <typename T>
+  static u32 of(T a) {
+    return static_cast<u32>(std::countl_zero(a));
+  }
+};
 // The position of the most significant bit that differs from the sign; ~0 when there is none.
 struct FindMsb {
-  template <typename T> static u32 of(T a) {
+  template <typename T>
+  static u32 of(T a) {
     auto bits = static_cast<Unsigned<T>>(a);
     if (std::is_signed_v<T> && a < 0) bits = static_cast<Unsigned<T>>(~bits);
     return bits == 0 ? ~0u : static_cast<u32>(kBits<T> - 1 - std::countl_zero(bits));
   }
 };
 struct FindMsbShift {
-  template <typename T> static u32 of(T a) {
+  template <typename T>
+  static u32 of(T a) {
     const u32 position = FindMsb::of<T>(a);
     return position == ~0u ? ~0u : static_cast<u32>(kBits<T> - 1) - position;
   }
 };
 struct BitReverse {
-  template <typename T> static T of(T a) {
+  template <typename T>
+  static T of(T a) {
     T result = 0;
     for (int i = 0; i < kBits<T>; ++i) result = static_cast<T>(result | ((a >> i & 1) << (kBits<T> - 1 - i)));
     return result;
   }
 };
 struct BitExtract {
-  template <typename T> static T of(T a, u32 position, u32 length) {
+  template <typename T>
+  static T of(T a, u32 position, u32 length) {
     const u32 pos = position & 0xff, len = length & 0xff;
     constexpr u32 msb = kBits<T> - 1;
     const auto bits = static_cast<Unsigned<T>>(a);
@@ -204,13 +377,15 @@ struct BitExtract {
     // Bits past the top of `a` read as the sign.
     if (sign != 0 && pos != 0) {
       const u32 have = pos > msb ? 0 : msb + 1 - pos;
-      if (have <= msb) field = static_cast<Unsigned<T>>(field | static_cast<Unsigned<T>>(~((Unsigned<T>{1} << have) - 1)));
+      if (have <= msb)
+        field = static_cast<Unsigned<T>>(field | static_cast<Unsigned<T>>(~((Unsigned<T>{1} << have) - 1)));
     }
     return static_cast<T>(field);
   }
 };
 struct BitInsert {
-  template <typename T> static T of(T field, T into, u32 position, u32 length) {
+  template <typename T>
+  static T of(T field, T into, u32 position, u32 length) {
     const u32 pos = position & 0xff, len = length & 0xff;
     if (pos >= kBits<T> || len == 0) return into;
     const T ones = len >= kBits<T> ? static_cast<T>(~T{0}) : static_cast<T>((T{1} << len) - 1);
@@ -223,8 +398,12 @@ inline u32 bit_mask(u32 pos, u32 len) {
   const u32 ones = len >= 32 ? ~0u : (1u << len) - 1;
   return ones << pos;
 }
-struct BitMaskClamp { static u32 of(u32 pos, u32 len) { return bit_mask(pos, len); } };
-struct BitMaskWrap { static u32 of(u32 pos, u32 len) { return bit_mask(pos & 31, len & 31); } };
+struct BitMaskClamp {
+  static u32 of(u32 pos, u32 len) { return bit_mask(pos, len); }
+};
+struct BitMaskWrap {
+  static u32 of(u32 pos, u32 len) { return bit_mask(pos & 31, len & 31); }
+};
 struct Lop3 {
   static u32 of(u32 a, u32 b, u32 c, u32 table) {
     u32 result = 0;
@@ -252,7 +431,8 @@ struct Permute {
     return result;
   }
 };
-template <int Mode> struct PermuteMode {  // f4e b4e rc8 ecl ecr rc16, in this order
+template <int Mode>
+struct PermuteMode {  // f4e b4e rc8 ecl ecr rc16, in this order
   static u32 of(u32 a, u32 b, u32 c) {
     constexpr u32 kSelect[6][4] = {{0x3210, 0x4321, 0x5432, 0x6543}, {0x5670, 0x6701, 0x7012, 0x0123},
                                    {0x0000, 0x1111, 0x2222, 0x3333}, {0x3210, 0x3211, 0x3222, 0x3333},
@@ -262,104 +442,269 @@ template <int Mode> struct PermuteMode {  // f4e b4e rc8 ecl ecr rc16, in this o
 };
 
 // Dot products of packed bytes and halves.
-template <typename A, typename B> struct Dp4a {
-  template <typename R> static R of(u32 a, u32 b, R c) {
+template <typename A, typename B>
+struct Dp4a {
+  template <typename R>
+  static R of(u32 a, u32 b, R c) {
     u32 sum = static_cast<u32>(c);
     for (int k = 0; k < 4; ++k)
-      sum += static_cast<u32>(static_cast<s32>(static_cast<A>(a >> 8 * k)) * static_cast<s32>(static_cast<B>(b >> 8 * k)));
+      sum += static_cast<u32>(static_cast<s32>(static_cast<A>(a >> 8 * k)) *
+                              static_cast<s32>(static_cast<B>(b >> 8 * k)));
     return static_cast<R>(sum);
   }
 };
 
 // Comparisons. The unordered ones are true when either side is NaN.
-struct Eq { template <typename T> static bool of(T a, T b) { return a == b; } };
-struct Ne { template <typename T> static bool of(T a, T b) {
-  if constexpr (std::is_floating_point_v<T>) return a < b || a > b;
-  else return a != b; } };
-struct Lt { template <typename T> static bool of(T a, T b) { return a < b; } };
-struct Le { template <typename T> static bool of(T a, T b) { return a <= b; } };
-struct Gt { template <typename T> static bool of(T a, T b) { return a > b; } };
-struct Ge { template <typename T> static bool of(T a, T b) { return a >= b; } };
-struct Equ { template <typename T> static bool of(T a, T b) { return !(a < b || a > b); } };
-struct Neu { template <typename T> static bool of(T a, T b) { return a != b; } };
-struct Ltu { template <typename T> static bool of(T a, T b) { return !(a >= b); } };
-struct Leu { template <typename T> static bool of(T a, T b) { return !(a > b); } };
-struct Gtu { template <typename T> static bool of(T a, T b) { return !(a <= b); } };
-struct Geu { template <typename T> static bool of(T a, T b) { return !(a < b); } };
-struct Num { template <typename T> static bool of(T a, T b) { return a == a && b == b; } };
-struct Nan { template <typename T> static bool of(T a, T b) { return a != a || b != b; } };
+struct Eq {
+  template <typename T>
+  static bool of(T a, T b) {
+    return a == b;
+  }
+};
+struct Ne {
+  template <typename T>
+  static bool of(T a, T b) {
+    if constexpr (std::is_floating_point_v<T>)
+      return a < b || a > b;
+    else
+      return a != b;
+  }
+};
+struct Lt {
+  template <typename T>
+  static bool of(T a, T b) {
+    return a < b;
+  }
+};
+struct Le {
+  template <typename T>
+  static bool of(T a, T b) {
+    return a <= b;
+  }
+};
+struct Gt {
+  template <typename T>
+  static bool of(T a, T b) {
+    return a > b;
+  }
+};
+struct Ge {
+  template <typename T>
+  static bool of(T a, T b) {
+    return a >= b;
+  }
+};
+struct Equ {
+  template <typename T>
+  static bool of(T a, T b) {
+    return !(a < b || a > b);
+  }
+};
+struct Neu {
+  template <typename T>
+  static bool of(T a, T b) {
+    return a != b;
+  }
+};
+struct Ltu {
+  template <typename T>
+  static bool of(T a, T b) {
+    return !(a >= b);
+  }
+};
+struct Leu {
+  template <typename T>
+  static bool of(T a, T b) {
+    return !(a > b);
+  }
+};
+struct Gtu {
+  template <typename T>
+  static bool of(T a, T b) {
+    return !(a <= b);
+  }
+};
+struct Geu {
+  template <typename T>
+  static bool of(T a, T b) {
+    return !(a < b);
+  }
+};
+struct Num {
+  template <typename T>
+  static bool of(T a, T b) {
+    return a == a && b == b;
+  }
+};
+struct Nan {
+  template <typename T>
+  static bool of(T a, T b) {
+    return a != a || b != b;
+  }
+};
 
-struct Select { template <typename T> static T of(T a, T b, bool p) { return p ? a : b; } };
-template <typename C> struct SelectBySign { template <typename T> static T of(T a, T b, C c) { return c >= C{0} ? a : b; } };
-struct Pack { static u64 of(u32 low, u32 high) { return static_cast<u64>(high) << 32 | low; } };
-struct HighWord { static u32 of(u64 a) { return static_cast<u32>(a >> 32); } };
-struct Copy { template <typename T> static T of(T a) { return a; } };
+struct Select {
+  template <typename T>
+  static T of(T a, T b, bool p) {
+    return p ? a : b;
+  }
+};
+template <typename C>
+struct SelectBySign {
+  template <typename T>
+  static T of(T a, T b, C c) {
+    return c >= C{0} ? a : b;
+  }
+};
+struct Pack {
+  static u64 of(u32 low, u32 high) { return static_cast<u64>(high) << 32 | low; }
+};
+struct HighWord {
+  static u32 of(u64 a) { return static_cast<u32>(a >> 32); }
+};
+struct Copy {
+  template <typename T>
+  static T of(T a) {
+    return a;
+  }
+};
 
-struct TestFinite { template <typename T> static bool of(T a) { return std::isfinite(a); } };
-struct TestInfinite { template <typename T> static bool of(T a) { return std::isinf(a); } };
-struct TestNumber { template <typename T> static bool of(T a) { return a == a; } };
-struct TestNotANumber { template <typename T> static bool of(T a) { return a != a; } };
-struct TestNormal { template <typename T> static bool of(T a) { return std::isnormal(a); } };
-struct TestSubnormal { template <typename T> static bool of(T a) { return a == a && std::fpclassify(a) == FP_SUBNORMAL; } };
+struct TestFinite {
+  template <typename T>
+  static bool of(T a) {
+    return std::isfinite(a);
+  }
+};
+struct TestInfinite {
+  template <typename T>
+  static bool of(T a) {
+    return std::isinf(a);
+  }
+};
+struct TestNumber {
+  template <typename T>
+  static bool of(T a) {
+    return a == a;
+  }
+};
+struct TestNotANumber {
+  template <typename T>
+  static bool of(T a) {
+    return a != a;
+  }
+};
+struct TestNormal {
+  template <typename T>
+  static bool of(T a) {
+    return std::isnormal(a);
+  }
+};
+struct TestSubnormal {
+  template <typename T>
+  static bool of(T a) {
+    return a == a && std::fpclassify(a) == FP_SUBNORMAL;
+  }
+};
 
 // Flush of subnormals to zero, sign kept, around another op: the .ftz modifier.
-template <typename T> inline T flushed(T a) {
-  if constexpr (std::is_same_v<T, f32>) return std::fabs(a) < std::numeric_limits<f32>::min() ? std::copysign(0.0f, a) : a;
-  else return a;
+template <typename T>
+inline T flushed(T a) {
+  if constexpr (std::is_same_v<T, f32>)
+    return std::fabs(a) < std::numeric_limits<f32>::min() ? std::copysign(0.0f, a) : a;
+  else
+    return a;
 }
-template <typename Op> struct Ftz {
-  template <typename T> static auto of(T a) { return flushed(Op::of(flushed(a))); }
-  template <typename T> static auto of(T a, T b) {
-    if constexpr (std::is_same_v<decltype(Op::of(a, b)), bool>) return Op::of(flushed(a), flushed(b));
-    else return flushed(Op::of(flushed(a), flushed(b)));
+template <typename Op>
+struct Ftz {
+  template <typename T>
+  static auto of(T a) {
+    return flushed(Op::of(flushed(a)));
   }
-  template <typename T> static auto of(T a, T b, T c) { return flushed(Op::of(flushed(a), flushed(b), flushed(c))); }
+  template <typename T>
+  static auto of(T a, T b) {
+    if constexpr (std::is_same_v<decltype(Op::of(a, b)), bool>)
+      return Op::of(flushed(a), flushed(b));
+    else
+      return flushed(Op::of(flushed(a), flushed(b)));
+  }
+  template <typename T>
+  static auto of(T a, T b, T c) {
+    return flushed(Op::of(flushed(a), flushed(b), flushed(c)));
+  }
 };
 // Clamp of a float result to [0, 1], NaN to +0: the .sat modifier.
-template <typename Op> struct Saturate {
-  template <typename... T> static auto of(T... a) {
+template <typename Op>
+struct Saturate {
+  template <typename... T>
+  static auto of(T... a) {
     const auto r = Op::of(a...);
     return r != r ? decltype(r){0} : std::min(std::max(r, decltype(r){0}), decltype(r){1});
   }
 };
 // Signed 32-bit addition and subtraction that stop at the ends of the range: add.sat.s32.
-struct AddSat { static s32 of(s32 a, s32 b) { return static_cast<s32>(std::clamp<s64>(s64{a} + b, INT32_MIN, INT32_MAX)); } };
-struct SubSat { static s32 of(s32 a, s32 b) { return static_cast<s32>(std::clamp<s64>(s64{a} - b, INT32_MIN, INT32_MAX)); } };
+struct AddSat {
+  static s32 of(s32 a, s32 b) { return static_cast<s32>(std::clamp<s64>(s64{a} + b, INT32_MIN, INT32_MAX)); }
+};
+struct SubSat {
+  static s32 of(s32 a, s32 b) { return static_cast<s32>(std::clamp<s64>(s64{a} - b, INT32_MIN, INT32_MAX)); }
+};
 
 // Conversions. Integer to integer truncates or extends; with .sat it clamps.
-template <typename To> struct Convert {
-  template <typename From> static To of(From a) { return static_cast<To>(a); }
+template <typename To>
+struct Convert {
+  template <typename From>
+  static To of(From a) {
+    return static_cast<To>(a);
+  }
 };
-template <typename To> struct ConvertSat {
-  template <typename From> static To of(From a) {
-    const auto wide = static_cast<__int128>(a);
-    const auto low = static_cast<__int128>(std::numeric_limits<To>::min());
-    const auto high = static_cast<__int128>(std::numeric_limits<To>::max());
+template <typename To>
+struct ConvertSat {
+  template <typename From>
+  static To of(From a) {
+    const auto wide = static_cast<s128>(a);
+    const auto low = static_cast<s128>(std::numeric_limits<To>::min());
+    const auto high = static_cast<s128>(std::numeric_limits<To>::max());
     return static_cast<To>(wide < low ? low : wide > high ? high : wide);
   }
 };
 enum class Round { nearest_even, zero, down, up };
-template <Round R, typename T> inline T rounded(T a) {
-  if constexpr (R == Round::nearest_even) return std::nearbyint(a);
-  else if constexpr (R == Round::zero) return std::trunc(a);
-  else if constexpr (R == Round::down) return std::floor(a);
-  else return std::ceil(a);
+template <Round R, typename T>
+inline T rounded(T a) {
+  if constexpr (R == Round::nearest_even)
+    return std::nearbyint(a);
+  else if constexpr (R == Round::zero)
+    return std::trunc(a);
+  else if constexpr (R == Round::down)
+    return std::floor(a);
+  else
+    return std::ceil(a);
 }
 // Float to integer: rounds, then clamps to the range; NaN gives 0 (the top bit alone for 64-bit results).
-template <Round R, typename To> struct FloatToInt {
-  template <typename From> static To of(From a) {
+template <Round R, typename To>
+struct FloatToInt {
+  template <typename From>
+  static To of(From a) {
     if (a != a) {
-      if constexpr (sizeof(To) == 8) return static_cast<To>(u64{1} << 63);
-      else return To{0};
+      if constexpr (sizeof(To) == 8)
+        return static_cast<To>(u64{1} << 63);
+      else
+        return To{0};
     }
     const From r = rounded<R>(a);
     // 2^bits is exact in every float type, so compare against it rather than against max().
     constexpr int digits = std::numeric_limits<To>::digits;
     if (r >= std::ldexp(From{1}, digits)) return std::numeric_limits<To>::max();
-    if (std::is_signed_v<To> ? r < -std::ldexp(From{1}, digits) : r < From{0}) return std::numeric_limits<To>::min();
+    if (std::is_signed_v<To> ? r < -std::ldexp(From{1}, digits) : r < From{0})
+      return std::numeric_limits<To>::min();
     return static_cast<To>(r);
   }
 };
-template <Round R> struct RoundToIntegral { template <typename T> static T of(T a) { return rounded<R>(a); } };
+template <Round R>
+struct RoundToIntegral {
+  template <typename T>
+  static T of(T a) {
+    return rounded<R>(a);
+  }
+};
 
 }  // namespace course::sim::SIM_ISA::alu

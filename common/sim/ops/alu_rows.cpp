@@ -174,7 +174,8 @@ void add_comparisons(Rows r) {
 
 // Selections and copies carry data along without combining it.
 void add_moves(Rows r) {
-  for (const char* type : {"b16", "u16", "s16"}) r.row<Select, u16, u16, u16, bool>(std::string("selp.") + type, OpKind::move);
+  for (const char* type : {"b16", "u16", "s16"})
+    r.row<Select, u16, u16, u16, bool>(std::string("selp.") + type, OpKind::move);
   for (const char* type : {"b32", "u32", "s32", "f32"})
     r.row<Select, u32, u32, u32, bool>(std::string("selp.") + type, OpKind::move);
   for (const char* type : {"b64", "u64", "s64", "f64"})

@@ -59,7 +59,7 @@ void to_integral(Rows r) {
 }  // namespace
 
 void add_convert_rows(OpTable& table) {
-  const Rows r{table};
+  Rows r{table};
   integers<u8, s8, u16, s16, u32, s32, u64, s64>(r);
   float_to_integers<f32, u8, s8, u16, s16, u32, s32, u64, s64>(r);
   float_to_integers<f64, u8, s8, u16, s16, u32, s32, u64, s64>(r);

@@ -25,6 +25,8 @@ using s8 = std::int8_t;
 using s16 = std::int16_t;
 using s32 = std::int32_t;
 using s64 = std::int64_t;
+__extension__ using u128 = unsigned __int128;
+__extension__ using s128 = __int128;
 using f32 = float;
 using f64 = double;
 

@@ -42,13 +42,16 @@ inline bool contiguous(const Lanes& a, u64 bytes) {
 }
 
 [[noreturn]] void misaligned(u32 lanes, u64 address, u64 bytes) {
-  throw DeviceFault(Fault::misaligned_address, fmt::format("{}-byte access at an address that is not a multiple of {}", bytes, bytes),
+  throw DeviceFault(Fault::misaligned_address,
+                    fmt::format("{}-byte access at an address that is not a multiple of {}", bytes, bytes),
                     lanes, address);
 }
 
 // --- global -------------------------------------------------------------------------------------------------------
 
-inline bool in_window(const Worker::Window& window, u64 low, u64 high) { return low >= window.low && high <= window.high; }
+inline bool in_window(const Worker::Window& window, u64 low, u64 high) {
+  return low >= window.low && high <= window.high;
+}
 
 // Slow half of the bounds check: looks the allocation up and remembers it.
 [[gnu::noinline]] bool find_window(Worker& worker, u32 op_index, u64 low, u64 high) {
@@ -59,11 +62,13 @@ inline bool in_window(const Worker::Window& window, u64 low, u64 high) { return 
 }
 
 inline bool within(Worker& worker, const MicroOp& op, u64 low, u64 high) {
-  return in_window(worker.windows[op.index % Worker::kWindows], low, high) || find_window(worker, op.index, low, high);
+  return in_window(worker.windows[op.index % Worker::kWindows], low, high) ||
+         find_window(worker, op.index, low, high);
 }
 
 [[noreturn, gnu::noinline]] void out_of_bounds(u32 lanes, u64 address, u64 bytes) {
-  throw DeviceFault(Fault::illegal_address, fmt::format("{}-byte access outside of any allocation", bytes), lanes, address);
+  throw DeviceFault(Fault::illegal_address, fmt::format("{}-byte access outside of any allocation", bytes),
+                    lanes, address);
 }
 
 // Checks every active lane of a scattered access.
@@ -115,7 +120,8 @@ inline void count_global(Warp& w, const MicroOp& op, const Lanes& a, u64 bytes, 
   OpCounters& counters = w.worker->op_counters[op.index];
   counters.requests += 1;
   counters.lanes += static_cast<u64>(std::popcount(w.mask));
-  counters.sectors += is_contiguous ? (a.at[0] + 32 * bytes - 1) / 32 - a.at[0] / 32 + 1 : count_sectors(w, a, bytes);
+  counters.sectors +=
+      is_contiguous ? (a.at[0] + 32 * bytes - 1) / 32 - a.at[0] / 32 + 1 : count_sectors(w, a, bytes);
 }
 
 // Prepares a global access: bounds, alignment, counters. Returns whether all lanes are active and contiguous.
@@ -178,9 +184,10 @@ inline bool prepare_shared(Warp& w, const MicroOp& op, const Lanes& a, u64 bytes
       u32 bad = 0;
       for (u32 m = w.mask; m != 0; m &= m - 1)
         if (a.at[std::countr_zero(m)] + bytes > size) bad |= m & -m;
-      throw DeviceFault(Fault::illegal_address,
-                        fmt::format("{}-byte access past the end of the block's {} bytes of shared memory", bytes, size), bad,
-                        kSharedWindow + a.at[std::countr_zero(bad)]);
+      throw DeviceFault(
+          Fault::illegal_address,
+          fmt::format("{}-byte access past the end of the block's {} bytes of shared memory", bytes, size),
+          bad, kSharedWindow + a.at[std::countr_zero(bad)]);
     }
   }
   if (w.worker->counting) {
@@ -206,7 +213,8 @@ void localise(Warp& w, Lanes& a, u64 bytes) {
     if (a.at[i] + bytes > size) bad |= m & -m;
   }
   if (bad != 0)
-    throw DeviceFault(Fault::illegal_address, fmt::format("{}-byte access outside of the thread's local memory", bytes), bad,
+    throw DeviceFault(Fault::illegal_address,
+                      fmt::format("{}-byte access outside of the thread's local memory", bytes), bad,
                       kLocalWindow + a.at[std::countr_zero(bad)]);
   const u64 base = reinterpret_cast<u64>(w.local.data());
   for (int i = 0; i < kLanes; ++i) a.at[i] += base + static_cast<u64>(i) * size;
@@ -237,7 +245,8 @@ inline void with_memory(Warp& w, const MicroOp& op, Lanes& a, u64 bytes, const A
     // Generic: split the lanes by the window they point into.
     const u32 mask = w.mask;
     u32 by_place[3] = {0, 0, 0};
-    for (u32 m = mask; m != 0; m &= m - 1) by_place[static_cast<int>(place_of(a.at[std::countr_zero(m)]))] |= m & -m;
+    for (u32 m = mask; m != 0; m &= m - 1)
+      by_place[static_cast<int>(place_of(a.at[std::countr_zero(m)]))] |= m & -m;
     const auto part = [&]<Place Q>(u32 lanes, u64 window) {
       if (lanes == 0) return;
       w.set_mask(lanes);
@@ -253,7 +262,9 @@ inline void with_memory(Warp& w, const MicroOp& op, Lanes& a, u64 bytes, const A
 }
 
 template <typename T>
-inline T* at(u64 address) { return reinterpret_cast<T*>(address); }
+inline T* at(u64 address) {
+  return reinterpret_cast<T*>(address);
+}
 
 // T: the element in memory, its sign extended to the slot. Count: elements of a vector access, 1, 2 or 4.
 template <Place P, typename T, int Count>
@@ -287,7 +298,8 @@ void store(Warp& w, const MicroOp& op) {
   addresses(w, op, a);
   with_memory<P>(w, op, a, sizeof(T) * Count, [&](const Lanes& to, bool run) {
     for (int k = 0; k < Count; ++k) {
-      const u32 slot = k < 3 ? op.src[1 + k] : op.dst[3];  // the fourth value travels in dst[3], a store has no results
+      const u32 slot =
+          k < 3 ? op.src[1 + k] : op.dst[3];  // the fourth value travels in dst[3], a store has no results
       const auto* in = w.slot<Stored<T>>(slot);
       if (run) {
         T* target = at<T>(to.at[0]) + k;
@@ -302,17 +314,65 @@ void store(Warp& w, const MicroOp& op) {
   });
 }
 
-struct FetchAdd { template <typename T> static T of(T old, T b, T) { return alu::Add::of(old, b); } };
-struct FetchMin { template <typename T> static T of(T old, T b, T) { return b < old ? b : old; } };
-struct FetchMax { template <typename T> static T of(T old, T b, T) { return old < b ? b : old; } };
-struct FetchAnd { template <typename T> static T of(T old, T b, T) { return static_cast<T>(old & b); } };
-struct FetchOr { template <typename T> static T of(T old, T b, T) { return static_cast<T>(old | b); } };
-struct FetchXor { template <typename T> static T of(T old, T b, T) { return static_cast<T>(old ^ b); } };
-struct FetchExchange { template <typename T> static T of(T, T b, T) { return b; } };
-struct FetchCompareSwap { template <typename T> static T of(T old, T compare, T value) { return old == compare ? value : old; } };
-struct FetchIncrement { template <typename T> static T of(T old, T bound, T) { return old >= bound ? T{0} : static_cast<T>(old + 1); } };
+struct FetchAdd {
+  template <typename T>
+  static T of(T old, T b, T) {
+    return alu::Add::of(old, b);
+  }
+};
+struct FetchMin {
+  template <typename T>
+  static T of(T old, T b, T) {
+    return b < old ? b : old;
+  }
+};
+struct FetchMax {
+  template <typename T>
+  static T of(T old, T b, T) {
+    return old < b ? b : old;
+  }
+};
+struct FetchAnd {
+  template <typename T>
+  static T of(T old, T b, T) {
+    return static_cast<T>(old & b);
+  }
+};
+struct FetchOr {
+  template <typename T>
+  static T of(T old, T b, T) {
+    return static_cast<T>(old | b);
+  }
+};
+struct FetchXor {
+  template <typename T>
+  static T of(T old, T b, T) {
+    return static_cast<T>(old ^ b);
+  }
+};
+struct FetchExchange {
+  template <typename T>
+  static T of(T, T b, T) {
+    return b;
+  }
+};
+struct FetchCompareSwap {
+  template <typename T>
+  static T of(T old, T compare, T value) {
+    return old == compare ? value : old;
+  }
+};
+struct FetchIncrement {
+  template <typename T>
+  static T of(T old, T bound, T) {
+    return old >= bound ? T{0} : static_cast<T>(old + 1);
+  }
+};
 struct FetchDecrement {
-  template <typename T> static T of(T old, T bound, T) { return old == 0 || old > bound ? bound : static_cast<T>(old - 1); }
+  template <typename T>
+  static T of(T old, T bound, T) {
+    return old == 0 || old > bound ? bound : static_cast<T>(old - 1);
+  }
 };
 
 // One lane's read-modify-write, indivisible against other host threads.
@@ -324,7 +384,8 @@ inline T fetch(u64 address, T b, T c) {
   while (true) {
     const T old = std::bit_cast<T>(seen);
     const Raw wanted = std::bit_cast<Raw>(Op::of(old, b, c));
-    if (__atomic_compare_exchange_n(cell, &seen, wanted, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) return old;
+    if (__atomic_compare_exchange_n(cell, &seen, wanted, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+      return old;
   }
 }
 
@@ -392,7 +453,8 @@ struct MemoryRows {
 
   template <Place P, typename Op, typename... T>
   void atomics_of(const char* place, const char* name) {
-    (row(std::string("atom.") + place + "." + name + "." + suffix<T>(), &atomic<P, Op, T>, OpKind::atomic), ...);
+    (row(std::string("atom.") + place + "." + name + "." + suffix<T>(), &atomic<P, Op, T>, OpKind::atomic),
+     ...);
   }
 
   template <Place P>

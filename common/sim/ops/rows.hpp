@@ -11,23 +11,38 @@
 
 namespace course::sim::SIM_ISA {
 
-template <typename T> constexpr const char* suffix() {
-  if constexpr (std::is_same_v<T, u8>) return "u8";
-  else if constexpr (std::is_same_v<T, u16>) return "u16";
-  else if constexpr (std::is_same_v<T, u32>) return "u32";
-  else if constexpr (std::is_same_v<T, u64>) return "u64";
-  else if constexpr (std::is_same_v<T, s8>) return "s8";
-  else if constexpr (std::is_same_v<T, s16>) return "s16";
-  else if constexpr (std::is_same_v<T, s32>) return "s32";
-  else if constexpr (std::is_same_v<T, s64>) return "s64";
-  else if constexpr (std::is_same_v<T, f32>) return "f32";
-  else if constexpr (std::is_same_v<T, f64>) return "f64";
-  else return "pred";
+template <typename T>
+constexpr const char* suffix() {
+  if constexpr (std::is_same_v<T, u8>)
+    return "u8";
+  else if constexpr (std::is_same_v<T, u16>)
+    return "u16";
+  else if constexpr (std::is_same_v<T, u32>)
+    return "u32";
+  else if constexpr (std::is_same_v<T, u64>)
+    return "u64";
+  else if constexpr (std::is_same_v<T, s8>)
+    return "s8";
+  else if constexpr (std::is_same_v<T, s16>)
+    return "s16";
+  else if constexpr (std::is_same_v<T, s32>)
+    return "s32";
+  else if constexpr (std::is_same_v<T, s64>)
+    return "s64";
+  else if constexpr (std::is_same_v<T, f32>)
+    return "f32";
+  else if constexpr (std::is_same_v<T, f64>)
+    return "f64";
+  else
+    return "pred";
 }
 
-template <typename T> constexpr SlotKind slot_kind() {
-  if constexpr (std::is_same_v<T, bool>) return SlotKind::predicate;
-  else return sizeof(T) == 8 ? SlotKind::wide : SlotKind::narrow;
+template <typename T>
+constexpr SlotKind slot_kind() {
+  if constexpr (std::is_same_v<T, bool>)
+    return SlotKind::predicate;
+  else
+    return sizeof(T) == 8 ? SlotKind::wide : SlotKind::narrow;
 }
 
 template <typename Op, typename Result, typename... Args>
@@ -35,7 +50,8 @@ void run_alu(Warp& w, const MicroOp& op) {
   [&]<std::size_t... K>(std::index_sequence<K...>) {
     const std::tuple<Source<Args>...> in{Source<Args>(w, op.src[K])...};
     write_lanes<Result>(w, op.dst[0], [&](int i) { return Op::of(std::get<K>(in)[i]...); });
-  }(std::index_sequence_for<Args...>{});
+  }
+  (std::index_sequence_for<Args...>{});
 }
 
 // Adds rows to a table. `unary<Op, T…>("neg")` makes one row a type; float types get an .ftz row as well.
@@ -44,26 +60,32 @@ struct Rows {
 
   template <typename Op, typename Result, typename... Args>
   void row(std::string key, OpKind kind = OpKind::combine) {
-    table.add(OpRow{std::move(key), &run_alu<Op, Result, Args...>, kind, {slot_kind<Args>()...}, {slot_kind<Result>()}});
+    table.add(OpRow{
+        std::move(key), &run_alu<Op, Result, Args...>, kind, {slot_kind<Args>()...}, {slot_kind<Result>()}});
   }
 
-  template <typename Op, typename... T> void unary(const std::string& name, OpKind kind = OpKind::combine) {
+  template <typename Op, typename... T>
+  void unary(const std::string& name, OpKind kind = OpKind::combine) {
     (typed<Op, T, T, T>(name, kind), ...);
   }
-  template <typename Op, typename... T> void binary(const std::string& name) {
+  template <typename Op, typename... T>
+  void binary(const std::string& name) {
     (typed<Op, T, T, T, T>(name, OpKind::combine), ...);
   }
-  template <typename Op, typename... T> void ternary(const std::string& name) {
+  template <typename Op, typename... T>
+  void ternary(const std::string& name) {
     (typed<Op, T, T, T, T, T>(name, OpKind::combine), ...);
   }
   // Named by width: b16, b32, b64.
-  template <typename Op> void bitwise2(const std::string& name) {
+  template <typename Op>
+  void bitwise2(const std::string& name) {
     row<Op, u16, u16, u16>(name + ".b16");
     row<Op, u32, u32, u32>(name + ".b32");
     row<Op, u64, u64, u64>(name + ".b64");
     row<Op, bool, bool, bool>(name + ".pred");
   }
-  template <typename Op, typename... T> void compare(const std::string& name) {
+  template <typename Op, typename... T>
+  void compare(const std::string& name) {
     (typed<Op, T, bool, T, T>("setp." + name, OpKind::combine), ...);
   }
 

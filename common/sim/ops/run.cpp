@@ -37,7 +37,9 @@ void merge(Warp& w) {
   }
 }
 
-std::size_t depth(const Warp& w, const Group& g) { return w.calls[std::countr_zero(g.mask)].size(); }
+std::size_t depth(const Warp& w, const Group& g) {
+  return w.calls[std::countr_zero(g.mask)].size();
+}
 
 // The index of the group to run next, or -1 when all wait.
 int pick(Warp& w) {
@@ -47,7 +49,8 @@ int pick(Warp& w) {
     w.back_edges = 0;
     int oldest = -1;
     for (std::size_t k = 0; k < w.groups.size(); ++k)
-      if (w.groups[k].wait == Wait::none && (oldest < 0 || w.groups[k].stamp < w.groups[static_cast<std::size_t>(oldest)].stamp))
+      if (w.groups[k].wait == Wait::none &&
+          (oldest < 0 || w.groups[k].stamp < w.groups[static_cast<std::size_t>(oldest)].stamp))
         oldest = static_cast<int>(k);
     w.favoured = oldest < 0 ? 0 : w.groups[static_cast<std::size_t>(oldest)].mask;
   }
@@ -165,7 +168,7 @@ void leave_block(Warp& w, std::size_t k, u32 number, const BasicBlock& b) {
       }
       break;
     }
-    default: leave_by_machine(w, k, number); break;  // calls, returns, exits, jump tables: machine.cpp
+    default: leave_by_machine(w, k, b); break;  // calls, returns, exits, jump tables: machine.cpp
   }
 }
 

@@ -28,10 +28,22 @@ void shuffle(Warp& w, const MicroOp& op) {
     const s32 last = (lane & segment) | (clamp & ~segment), first = lane & segment;
     s32 from = 0;
     bool valid = false;
-    if constexpr (S == Shuffle::up) { from = lane - by; valid = from >= last; }
-    if constexpr (S == Shuffle::down) { from = lane + by; valid = from <= last; }
-    if constexpr (S == Shuffle::butterfly) { from = lane ^ by; valid = from <= last; }
-    if constexpr (S == Shuffle::index) { from = first | (by & ~segment); valid = from <= last; }
+    if constexpr (S == Shuffle::up) {
+      from = lane - by;
+      valid = from >= last;
+    }
+    if constexpr (S == Shuffle::down) {
+      from = lane + by;
+      valid = from <= last;
+    }
+    if constexpr (S == Shuffle::butterfly) {
+      from = lane ^ by;
+      valid = from <= last;
+    }
+    if constexpr (S == Shuffle::index) {
+      from = first | (by & ~segment);
+      valid = from <= last;
+    }
     from = valid ? from : lane;
     value[i] = a[from & 31];
     in_range[i] = valid ? ~0u : 0u;
@@ -66,9 +78,9 @@ void vote(Warp& w, const MicroOp& op) {
   const u32 p = w.predicate(op.src[0]);
   u32 result = 0;
   for_members(w, op, [&](int i, u32 peers) {
-    const bool holds = V == Vote::all ? (p & peers) == peers
-                     : V == Vote::any ? (p & peers) != 0
-                                      : (p & peers) == peers || (p & peers) == 0;
+    const bool holds = V == Vote::all   ? (p & peers) == peers
+                       : V == Vote::any ? (p & peers) != 0
+                                        : (p & peers) == peers || (p & peers) == 0;
     result |= static_cast<u32>(holds) << i;
   });
   set_predicate(w, op.dst[0], result);
@@ -119,7 +131,8 @@ void reduce(Warp& w, const MicroOp& op) {
   for_members(w, op, [&](int i, u32 peers) {
     if (peers != peers_of_last) {
       T value = from_stored<T>(a[std::countr_zero(peers)]);
-      for (u32 m = peers & (peers - 1); m != 0; m &= m - 1) value = Op::of(value, from_stored<T>(a[std::countr_zero(m)]));
+      for (u32 m = peers & (peers - 1); m != 0; m &= m - 1)
+        value = Op::of(value, from_stored<T>(a[std::countr_zero(m)]));
       peers_of_last = peers;
       value_of_last = to_stored<T>(value);
     }
@@ -152,7 +165,8 @@ void barrier_result(Warp& w, const MicroOp& op) {
   if constexpr (R == BarrierResult::count)
     write_lanes<u32>(w, op.dst[0], [n = barrier.result_count](int) { return n; });
   else
-    set_predicate(w, op.dst[0], (R == BarrierResult::all ? barrier.result_and : barrier.result_or) ? ~0u : 0u);
+    set_predicate(w, op.dst[0],
+                  (R == BarrierResult::all ? barrier.result_and : barrier.result_or) ? ~0u : 0u);
 }
 
 // a ± b (± carry); Out: writes the carry.
@@ -166,9 +180,8 @@ void carry_chain(Warp& w, const MicroOp& op) {
   u32 out = 0;
   for (int i = 0; i < kLanes; ++i) {
     // Subtraction: the flag is the borrow.
-    const auto c = static_cast<unsigned __int128>(In ? in >> i & 1 : 0);
-    const unsigned __int128 wide = Subtract ? static_cast<unsigned __int128>(a[i]) - b[i] - c
-                                            : static_cast<unsigned __int128>(a[i]) + b[i] + c;
+    const auto c = static_cast<u128>(In ? in >> i & 1 : 0);
+    const u128 wide = Subtract ? static_cast<u128>(a[i]) - b[i] - c : static_cast<u128>(a[i]) + b[i] + c;
     value[i] = static_cast<T>(wide);
     out |= static_cast<u32>(wide >> (8 * sizeof(T)) & 1) << i;
   }
@@ -190,7 +203,7 @@ void carry_mad(Warp& w, const MicroOp& op) {
   for (int i = 0; i < kLanes; ++i) {
     const U product = High ? static_cast<U>(alu::MulHi::of<T>(static_cast<T>(a[i]), static_cast<T>(b[i])))
                            : static_cast<U>(alu::MulLo::of<T>(static_cast<T>(a[i]), static_cast<T>(b[i])));
-    const unsigned __int128 wide = static_cast<unsigned __int128>(product) + c[i] + (In ? in >> i & 1 : 0);
+    const u128 wide = static_cast<u128>(product) + c[i] + (In ? in >> i & 1 : 0);
     value[i] = static_cast<U>(wide);
     out |= static_cast<u32>(wide >> (8 * sizeof(T)) & 1) << i;
   }
@@ -201,7 +214,8 @@ void carry_mad(Warp& w, const MicroOp& op) {
 struct WarpRows {
   OpTable& table;
 
-  void row(std::string key, Handler fn, OpKind kind, std::vector<SlotKind> sources = {}, std::vector<SlotKind> results = {}) {
+  void row(std::string key, Handler fn, OpKind kind, std::vector<SlotKind> sources = {},
+           std::vector<SlotKind> results = {}) {
     table.add(OpRow{std::move(key), fn, kind, std::move(sources), std::move(results)});
   }
 

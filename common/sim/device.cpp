@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: MIT
+#include "sim/device.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <unordered_map>
+
+#include "ptx/parser.hpp"
+#include "sim/decode.hpp"
+#include "sim/diagnose.hpp"
+#include "sim/grid.hpp"
+#include "sim/memory.hpp"
+#include "sim/model.hpp"
+#include "sim/observers.hpp"
+#include "sim/report.hpp"
+
+namespace course::sim {
+namespace {
+
+constexpr std::uint64_t kParameterArea = 32768;  // bytes
+
+struct LoadedModule {
+  ptx::Module module;
+  ModuleImage image;
+  std::vector<std::uint64_t> owned;  // allocations of its variables
+  bool live = true;
+};
+
+struct Kernel {
+  ModuleId module = 0;
+  const ptx::Function* function = nullptr;
+  KernelFacts facts;
+  std::unique_ptr<Program> program;  // decoded at the first launch
+  std::string decode_error;
+};
+
+int sm_of(const std::string& target) {
+  int number = 0;
+  for (const char c : target)
+    if (c >= '0' && c <= '9') number = number * 10 + (c - '0');
+  return number;
+}
+
+}  // namespace
+
+struct Device::Impl {
+  explicit Impl(DeviceOptions o) : options(std::move(o)), arena(options.preset.global_memory) {
+    const auto area = arena.allocate(kParameterArea, MemoryKind::module_variable);
+    parameter_area = *area;
+    arena.name(parameter_area, kParameterArea, 1, "kernel parameters", false);
+  }
+
+  DeviceOptions options;
+  Arena arena;
+  std::uint64_t parameter_area = 0;
+  std::deque<LoadedModule> modules;
+  std::deque<Kernel> kernels;
+  std::map<std::pair<ModuleId, std::string>, KernelId> kernel_ids;
+  std::uint32_t mode = kCounters;
+  Report report;
+  Observers observers;
+
+  LaunchResult launch(const LaunchRequest& request);
+  std::string check_configuration(const Kernel& kernel, const LaunchRequest& request, Fault& fault) const;
+};
+
+Device::Device(DeviceOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {
+  impl_->report.device = impl_->options.preset.name;
+}
+Device::~Device() = default;
+
+const DeviceOptions& Device::options() const {
+  return impl_->options;
+}
+
+Result<std::uint64_t> Device::allocate(std::uint64_t n_bytes, MemoryKind kind) {
+  auto place = impl_->arena.allocate(n_bytes, kind);
+  if (place) impl_->observers.allocated(*place, n_bytes);
+  return place;
+}
+Result<void> Device::release(std::uint64_t address) {
+  return impl_->arena.release(address);
+}
+const Allocation* Device::find(std::uint64_t address) const {
+  return impl_->arena.find(address);
+}
+std::uint64_t Device::free_bytes() const {
+  return impl_->arena.free_bytes();
+}
+void Device::name_buffer(std::uint64_t address, std::uint64_t n_bytes, std::uint32_t element_bytes,
+                         std::string name, bool is_data) {
+  impl_->arena.name(address, n_bytes, element_bytes, std::move(name), is_data);
+}
+void Device::host_wrote(std::uint64_t address, std::uint64_t n_bytes) {
+  impl_->observers.host_wrote(address, n_bytes);
+}
+
+// --- code ---------------------------------------------------------------------------------------------------------
+
+Result<ModuleId> Device::load_module(std::string_view ptx_text) {
+  auto parsed = ptx::parse(ptx_text);
+  if (!parsed) return parsed.error();
+  LoadedModule& loaded = impl_->modules.emplace_back();
+  loaded.module = std::move(*parsed);
+  loaded.image.module = &loaded.module;
+  loaded.image.parameter_area = impl_->parameter_area;
+  for (const auto& v : loaded.module.variables) {
+    if ((v.space != ptx::Space::global && v.space != ptx::Space::constant) || v.is_extern) continue;
+    auto place = impl_->arena.allocate(std::max<std::uint64_t>(v.size, 1),
+                                       v.managed ? MemoryKind::managed : MemoryKind::module_variable);
+    if (!place) return place.error();
+    loaded.owned.push_back(*place);
+    impl_->arena.name(*place, v.size, static_cast<std::uint32_t>(std::max(ptx::bits_of(v.type) / 8, 1)),
+                      v.name, false);
+    std::memcpy(reinterpret_cast<void*>(*place), v.initial.data(),
+                std::min<std::uint64_t>(v.initial.size(), v.size));
+    impl_->observers.host_wrote(*place, v.size);
+    loaded.image.variables.emplace(v.name, *place);
+  }
+  for (const auto& v : loaded.module.variables) {
+    for (const auto& r : v.relocations) {
+      std::uint64_t value = 0;
+      if (const auto it = loaded.image.variables.find(r.symbol); it != loaded.image.variables.end())
+        value = it->second;
+      else if (const ptx::Function* f = loaded.module.find_function(r.symbol))
+        value = function_address(loaded.module, *f);
+      else
+        return Error{fmt::format("the initial value of '{}' names '{}', which this module does not define",
+                                 v.name, r.symbol)};
+      value = (value + static_cast<std::uint64_t>(r.addend)) >> r.shift;
+      std::memcpy(reinterpret_cast<char*>(loaded.image.variables.at(v.name)) + r.offset, &value,
+                  static_cast<std::size_t>(r.bytes));
+    }
+  }
+  return static_cast<ModuleId>(impl_->modules.size() - 1);
+}
+
+void Device::unload_module(ModuleId id) {
+  LoadedModule& loaded = impl_->modules[id];
+  if (!loaded.live) return;
+  loaded.live = false;
+  for (const std::uint64_t address : loaded.owned) static_cast<void>(impl_->arena.release(address));
+}
+
+Result<KernelId> Device::find_kernel(ModuleId id, std::string_view mangled_name) {
+  const auto key = std::pair(id, std::string(mangled_name));
+  if (const auto it = impl_->kernel_ids.find(key); it != impl_->kernel_ids.end()) return it->second;
+  const LoadedModule& loaded = impl_->modules[id];
+  const ptx::Function* f = loaded.module.find_function(mangled_name);
+  if (f == nullptr || !f->is_entry)
+    return Error{fmt::format("no kernel '{}' in this module", demangled(key.second))};
+  Kernel& kernel = impl_->kernels.emplace_back();
+  kernel.module = id;
+  kernel.function = f;
+  KernelFacts& facts = kernel.facts;
+  facts.name = f->name;
+  facts.demangled = demangled(f->name);
+  facts.parameter_bytes = f->parameter_bytes();
+  for (const auto& p : f->parameters) facts.parameters.push_back({p.offset, p.size});
+  for (const auto& v : f->variables) {
+    if (v.space == ptx::Space::shared && !v.is_extern) facts.static_shared += v.size;
+    if (v.space == ptx::Space::local) facts.local_bytes += v.size;
+  }
+  facts.ptx_version = sm_of(loaded.module.target);
+  const auto product = [](const std::vector<std::uint32_t>& dims) {
+    int n = 1;
+    for (const auto d : dims) n *= static_cast<int>(d);
+    return n;
+  };
+  if (!f->required_threads.empty())
+    facts.max_threads = product(f->required_threads);
+  else if (!f->max_threads.empty())
+    facts.max_threads = product(f->max_threads);
+  int registers = 0;
+  for (const auto& r : f->registers) registers += (ptx::bits_of(r.type) + 31) / 32;
+  facts.registers =
+      std::clamp(registers / 3, 16, 255);  // PTX registers are virtual; a third survives allocation, roughly
+  const auto number = static_cast<KernelId>(impl_->kernels.size() - 1);
+  impl_->kernel_ids.emplace(key, number);
+  return number;
+}
+
+const KernelFacts& Device::facts(KernelId kernel) const {
+  return impl_->kernels[kernel].facts;
+}
+
+Result<Device::Symbol> Device::find_symbol(ModuleId id, std::string_view mangled_name) {
+  const LoadedModule& loaded = impl_->modules[id];
+  const auto it = loaded.image.variables.find(std::string(mangled_name));
+  const ptx::Variable* v = loaded.module.find_variable(mangled_name);
+  if (it == loaded.image.variables.end() || v == nullptr)
+    return Error{fmt::format("no variable '{}' in this module", mangled_name)};
+  return Symbol{it->second, v->size};
+}
+
+// --- execution ----------------------------------------------------------------------------------------------------
+
+std::string Device::Impl::check_configuration(const Kernel& kernel, const LaunchRequest& r,
+                                              Fault& fault) const {
+  const DevicePreset& p = options.preset;
+  fault = Fault::invalid_configuration;
+  const std::uint64_t threads = r.block.count();
+  if (r.grid.count() == 0 || threads == 0)
+    return fmt::format("the grid ({}, {}, {}) or the block ({}, {}, {}) is empty", r.grid.x, r.grid.y,
+                       r.grid.z, r.block.x, r.block.y, r.block.z);
+  if (threads > static_cast<std::uint64_t>(p.max_threads_per_block))
+    return fmt::format("{} threads in a block; the device takes {}", threads, p.max_threads_per_block);
+  if (r.block.x > 1024 || r.block.y > 1024 || r.block.z > 64)
+    return fmt::format("block ({}, {}, {}) exceeds (1024, 1024, 64)", r.block.x, r.block.y, r.block.z);
+  if (r.grid.y > 65535 || r.grid.z > 65535 || r.grid.x > 0x7fffffffu)
+    return fmt::format("grid ({}, {}, {}) exceeds (2147483647, 65535, 65535)", r.grid.x, r.grid.y, r.grid.z);
+  const std::uint64_t shared = kernel.facts.static_shared + r.dynamic_shared;
+  if (shared > p.shared_per_block_optin)
+    return fmt::format("{} bytes of shared memory a block; the device has {}", shared,
+                       p.shared_per_block_optin);
+  fault = Fault::out_of_resources;
+  if (threads > static_cast<std::uint64_t>(kernel.facts.max_threads))
+    return fmt::format("{} threads in a block; the kernel was compiled for at most {}", threads,
+                       kernel.facts.max_threads);
+  if (r.cooperative) {
+    const int per_sm =
+        blocks_per_multiprocessor(p, static_cast<int>(threads), kernel.facts.registers, shared);
+    if (r.grid.count() > static_cast<std::uint64_t>(per_sm) * static_cast<std::uint64_t>(p.multiprocessors))
+      return fmt::format("a cooperative launch of {} blocks; {} can be resident", r.grid.count(),
+                         per_sm * p.multiprocessors);
+  }
+  fault = Fault::none;
+  return {};
+}
+
+LaunchResult Device::Impl::launch(const LaunchRequest& request) {
+  LaunchResult result;
+  Kernel& kernel = kernels[request.kernel];
+  if (const std::string why = check_configuration(kernel, request, result.fault); !why.empty()) {
+    result.text = fmt::format("{}: {}", kernel.facts.demangled, why);
+    return result;
+  }
+  if (!kernel.program && kernel.decode_error.empty()) {
+    auto program = decode(modules[kernel.module].image, *kernel.function, *engine().table);
+    if (program)
+      kernel.program = std::make_unique<Program>(std::move(*program));
+    else
+      kernel.decode_error = program.error().text;
+  }
+  if (!kernel.program) {
+    result.fault = Fault::illegal_instruction;
+    result.text = kernel.decode_error;
+    return result;
+  }
+  std::memcpy(reinterpret_cast<void*>(parameter_area), request.parameters.data(),
+              std::min<std::size_t>(request.parameters.size(), kParameterArea));
+  observers.host_wrote(parameter_area, request.parameters.size());
+
+  GridOptions grid;
+  grid.host_threads = options.host_threads > 0
+                          ? options.host_threads
+                          : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const std::uint64_t shared = kernel.facts.static_shared + request.dynamic_shared;
+  grid.resident_blocks =
+      std::max(1, options.preset.multiprocessors *
+                      blocks_per_multiprocessor(options.preset, static_cast<int>(request.block.count()),
+                                                kernel.facts.registers, shared));
+  grid.counting = (mode & kCounters) != 0;
+  grid.schedule_seed = options.schedule_seed;
+  grid.watchdog_seconds = options.watchdog_seconds;
+  grid.observer = observers.begin(mode, *kernel.program, arena, report.findings);
+  GridOutcome outcome = run_grid(*kernel.program, request, arena, options.preset, engine(), grid);
+  std::fputs(outcome.output.c_str(), stdout);
+  if (!outcome.output.empty()) std::fflush(stdout);
+  observers.end(outcome.counters);
+  result.counters = outcome.counters;
+  result.modelled_us = model_time(options.preset, request, outcome.counters).us;
+  result.fault = outcome.fault;
+  if (outcome.fault != Fault::none) {
+    Finding finding = diagnose(*kernel.program, request, outcome, arena);
+    result.text = finding.message;
+    add_finding(report.findings, std::move(finding));
+  }
+  report.add(kernel.facts.demangled, request, result);
+  return result;
+}
+
+LaunchResult Device::launch(const LaunchRequest& request) {
+  return impl_->launch(request);
+}
+
+int Device::occupancy(KernelId kernel, int threads_per_block, std::uint64_t dynamic_shared) const {
+  const KernelFacts& facts = impl_->kernels[kernel].facts;
+  if (threads_per_block > facts.max_threads) return 0;
+  return blocks_per_multiprocessor(impl_->options.preset, threads_per_block, facts.registers,
+                                   facts.static_shared + dynamic_shared);
+}
+
+// --- observation --------------------------------------------------------------------------------------------------
+
+void Device::set_mode(std::uint32_t mode) {
+  impl_->mode = mode;
+}
+std::uint32_t Device::mode() const {
+  return impl_->mode;
+}
+const std::vector<Finding>& Device::findings() const {
+  return impl_->report.findings;
+}
+std::string Device::report_json() const {
+  return to_json(impl_->report, impl_->mode);
+}
+void Device::reset_report() {
+  const std::string name = impl_->report.device;
+  impl_->report = Report{};
+  impl_->report.device = name;
+  impl_->observers.reset();
+}
+
+}  // namespace course::sim

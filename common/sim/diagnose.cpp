@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+#include "sim/diagnose.hpp"
+
+#include <fmt/format.h>
+
+#include "sim/decode.hpp"
+#include "sim/machine.hpp"
+
+namespace course::sim {
+namespace {
+
+std::string title(const Allocation& a) {
+  if (!a.name.empty()) return a.name;
+  return fmt::format("an allocation of {} bytes", a.size);
+}
+
+std::string element_of(const Allocation& a, std::uint64_t address) {
+  const std::uint64_t n = a.size / a.element_bytes;
+  const std::uint64_t index = (address - a.base) / a.element_bytes;
+  return fmt::format("{}, element {} of {}", title(a), index, n);
+}
+
+// PTX names a function's shared array by its mangled scope: keep the last identifier.
+std::string plain_name(const std::string& mangled) {
+  std::string name = demangled(mangled);
+  if (const auto scope = name.rfind("::"); scope != std::string::npos) name = name.substr(scope + 2);
+  return name;
+}
+
+std::string shared_object(const Program& program, std::uint64_t offset) {
+  const Program::SharedVariable* best = nullptr;
+  for (const auto& v : program.shared) {
+    if (offset < v.offset || (v.size != 0 && offset >= v.offset + v.size)) continue;
+    if (best == nullptr || v.size != 0) best = &v;
+  }
+  if (best == nullptr) return fmt::format("shared memory at byte {}", offset);
+  const std::uint64_t within = offset - best->offset;
+  if (best->element_bytes == 1) return fmt::format("{} at byte {}", plain_name(best->name), within);
+  return fmt::format("{}[{}]", plain_name(best->name), within / best->element_bytes);
+}
+
+const char* kind_of(const GridOutcome& o, const Program& program, const Arena& arena) {
+  switch (o.fault) {
+    case Fault::illegal_address: {
+      if (o.address >= kSharedWindow && o.address < kSharedWindow + kWindowSize)
+        return "out-of-bounds-shared";
+      if (o.address >= kLocalWindow) return "out-of-bounds-local";
+      if (arena.find_freed(o.address) != nullptr && arena.find(o.address) == nullptr) return "use-after-free";
+      static_cast<void>(program);
+      return "out-of-bounds";
+    }
+    case Fault::misaligned_address: return "misaligned";
+    case Fault::launch_timeout: return "no-progress";
+    case Fault::device_assert: return "assert";
+    case Fault::trap: return "trap";
+    default: return "fault";
+  }
+}
+
+}  // namespace
+
+std::string describe_thread(const ThreadId& id) {
+  const auto triple = [](const std::uint32_t* v) {
+    if (v[1] == 0 && v[2] == 0) return fmt::format("{}", v[0]);
+    return fmt::format("({}, {}, {})", v[0], v[1], v[2]);
+  };
+  return fmt::format("thread {} of block {}", triple(id.thread), triple(id.block));
+}
+
+std::string describe_address(const Program& program, const Arena& arena, std::uint64_t address) {
+  if (address >= kSharedWindow && address < kSharedWindow + kWindowSize)
+    return shared_object(program, address - kSharedWindow);
+  if (address >= kLocalWindow && address < kLocalWindow + kWindowSize)
+    return fmt::format("local memory at byte {}", address - kLocalWindow);
+  if (address < 4096) return "a null pointer";
+  if (const Allocation* a = arena.describe(address); a != nullptr && address - a->base < a->size)
+    return element_of(*a, address);
+  if (const Allocation* a = arena.find_freed(address)) return "freed memory: " + element_of(*a, address);
+  if (address < arena.base() || address >= arena.base() + arena.size())
+    return "a host address, which kernels cannot reach";
+  const Allocation* near = arena.nearest(address);
+  if (near == nullptr) return "an address that nothing was allocated at";
+  // Speak of the named part of an allocation where its owner named one.
+  const Allocation* named = arena.describe(address >= near->base ? near->base + near->size - 1 : near->base);
+  const Allocation& a = named != nullptr ? *named : *near;
+  const std::uint64_t n = a.size / a.element_bytes;
+  if (address >= a.base + a.size)
+    return fmt::format("{}, element {} of {} (past its end)", title(a), (address - a.base) / a.element_bytes,
+                       n);
+  return fmt::format("{}, {} element(s) before its start", title(a),
+                     (a.base - address + a.element_bytes - 1) / a.element_bytes);
+}
+
+Finding diagnose(const Program& program, const LaunchRequest& /*launch*/, const GridOutcome& o,
+                 const Arena& arena) {
+  Finding f;
+  const bool memory = o.fault == Fault::illegal_address || o.fault == Fault::misaligned_address;
+  f.checker = memory ? Checker::memcheck : Checker::execution;
+  f.kind = kind_of(o, program, arena);
+  f.kernel = program.demangled;
+  f.where = o.where;
+  f.thread = o.thread;
+  if (o.fault == Fault::launch_timeout) {
+    f.message = fmt::format("{}: {}", program.demangled, o.text);
+    return f;
+  }
+  if (memory && o.address != 0) f.object = describe_address(program, arena, o.address);
+  if (memory && o.address == 0) f.object = "a null pointer";
+  f.message = fmt::format("{} at {}: {}{}{}", describe_thread(o.thread), one_line(o.where), o.text,
+                          f.object.empty() ? "" : ": ", f.object);
+  return f;
+}
+
+}  // namespace course::sim

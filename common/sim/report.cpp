@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+#include "sim/report.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+namespace course::sim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMostFindings = 64;
+
+// The one list of counters, by name. Dataflow's `steps` is a maximum, the rest are sums.
+template <typename Visit>
+void for_each_counter(const Visit& visit) {
+  visit("launches", &Counters::launches);
+  visit("warp_instructions", &Counters::warp_instructions);
+  visit("lane_instructions", &Counters::lane_instructions);
+  visit("branches", &Counters::branches);
+  visit("divergent_branches", &Counters::divergent_branches);
+  visit("global_load_requests", &Counters::global_load_requests);
+  visit("global_load_sectors", &Counters::global_load_sectors);
+  visit("global_load_bytes", &Counters::global_load_bytes);
+  visit("global_store_requests", &Counters::global_store_requests);
+  visit("global_store_sectors", &Counters::global_store_sectors);
+  visit("global_store_bytes", &Counters::global_store_bytes);
+  visit("shared_requests", &Counters::shared_requests);
+  visit("shared_wavefronts", &Counters::shared_wavefronts);
+  visit("local_requests", &Counters::local_requests);
+  visit("atomic_requests", &Counters::atomic_requests);
+  visit("atomic_lanes", &Counters::atomic_lanes);
+  visit("atomic_serialised", &Counters::atomic_serialised);
+  visit("barriers", &Counters::barriers);
+  visit("work", &Counters::work);
+}
+
+Json json_of(const Counters& c) {
+  Json j;
+  for_each_counter([&](const char* name, std::uint64_t Counters::*field) { j[name] = c.*field; });
+  j["steps"] = c.steps;
+  return j;
+}
+
+Json json_of(const Dim3& d) {
+  return Json::array({d.x, d.y, d.z});
+}
+
+Json json_of(const Finding& f) {
+  // The outermost place is the line of the kernel's own file; what was inlined there is for the message.
+  const auto place = [](const std::vector<SourcePlace>& places) {
+    return places.empty() ? SourcePlace{} : places.back();
+  };
+  const SourcePlace here = place(f.where), there = place(f.other_where);
+  Json j;
+  j["checker"] = name_of(f.checker);
+  j["kind"] = f.kind;
+  j["kernel"] = f.kernel;
+  j["file"] = here.file;
+  j["line"] = here.line;
+  j["other_file"] = there.file;
+  j["other_line"] = there.line;
+  j["object"] = f.object;
+  j["message"] = f.message;
+  j["block"] = f.thread.block;
+  j["thread"] = f.thread.thread;
+  j["other_block"] = f.other_thread.block;
+  j["other_thread"] = f.other_thread.thread;
+  j["times"] = f.times;
+  return j;
+}
+
+bool same(const std::vector<SourcePlace>& a, const std::vector<SourcePlace>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const SourcePlace& x, const SourcePlace& y) {
+    return x.line == y.line && x.file == y.file;
+  });
+}
+
+// Told first: what corrupts or ends the run, then what makes it a matter of luck.
+int rank(const Finding& f) {
+  switch (f.checker) {
+    case Checker::memcheck: return 0;
+    case Checker::execution: return 1;
+    case Checker::synccheck: return 2;
+    case Checker::racecheck: return 3;
+    case Checker::initcheck: return 4;
+    default: return 5;
+  }
+}
+
+}  // namespace
+
+const char* name_of(Checker checker) {
+  switch (checker) {
+    case Checker::memcheck: return "memcheck";
+    case Checker::racecheck: return "racecheck";
+    case Checker::initcheck: return "initcheck";
+    case Checker::synccheck: return "synccheck";
+    case Checker::leakcheck: return "leakcheck";
+    default: return "execution";
+  }
+}
+
+Counters& Counters::operator+=(const Counters& other) {
+  for_each_counter([&](const char*, std::uint64_t Counters::*field) { this->*field += other.*field; });
+  steps = std::max(steps, other.steps);
+  return *this;
+}
+
+void Report::add(const std::string& kernel, const LaunchRequest& request, const LaunchResult& result) {
+  totals += result.counters;
+  modelled_us += result.modelled_us;
+  if (launches.size() < kMostLaunches)
+    launches.push_back({kernel, request.grid, request.block, result.modelled_us, result.counters});
+}
+
+void add_finding(std::vector<Finding>& findings, Finding finding) {
+  for (Finding& known : findings) {
+    if (known.checker != finding.checker || known.kind != finding.kind || known.kernel != finding.kernel)
+      continue;
+    if (!same(known.where, finding.where) || !same(known.other_where, finding.other_where)) continue;
+    known.times += finding.times;
+    return;
+  }
+  if (findings.size() < kMostFindings) findings.push_back(std::move(finding));
+}
+
+std::string to_json(const Report& report, std::uint32_t mode) {
+  Json j;
+  j["device"] = report.device;
+  j["mode"] = mode;
+  j["modelled_us"] = report.modelled_us;
+  j["launches"] = Json::array();
+  for (const Report::Launch& l : report.launches)
+    j["launches"].push_back({{"kernel", l.kernel},
+                             {"grid", json_of(l.grid)},
+                             {"block", json_of(l.block)},
+                             {"modelled_us", l.modelled_us},
+                             {"counters", json_of(l.counters)}});
+  j["totals"] = json_of(report.totals);
+  std::vector<const Finding*> order;
+  for (const Finding& f : report.findings) order.push_back(&f);
+  std::stable_sort(order.begin(), order.end(),
+                   [](const Finding* a, const Finding* b) { return rank(*a) < rank(*b); });
+  j["findings"] = Json::array();
+  for (const Finding* f : order) j["findings"].push_back(json_of(*f));
+  return j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace course::sim

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// What the device has seen since the last reset, and its JSON (schema in common/cudart/sim_control.h).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/counters.hpp"
+#include "sim/device.hpp"
+#include "sim/finding.hpp"
+
+namespace course::sim {
+
+struct Report {
+  static constexpr std::size_t kMostLaunches = 4096;  // later ones are summed only
+
+  struct Launch {
+    std::string kernel;  // demangled
+    Dim3 grid, block;
+    double modelled_us = 0;
+    Counters counters;
+  };
+
+  std::string device;
+  std::vector<Launch> launches;
+  Counters totals;
+  double modelled_us = 0;
+  std::vector<Finding> findings;
+
+  void add(const std::string& kernel, const LaunchRequest& request, const LaunchResult& result);
+};
+
+// Adds a finding, or counts it once more when an equal one (checker, kind, kernel, places) is there.
+void add_finding(std::vector<Finding>& findings, Finding finding);
+
+std::string to_json(const Report& report, std::uint32_t mode);
+
+}  // namespace course::sim

@@ -34,8 +34,6 @@ Status allocate_pitched(Context& context, const char* call, void** out, size_t* 
   return allocate_as(context, call, out, n_bytes, MemoryKind::device, Origin::pitched, 0);
 }
 
-std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }  // NOLINT
-
 // The pinned allocation that holds `pointer`.
 Status find_pinned(const void* pointer, Place& place, Owned& owned) {
   const auto found = locate(pointer);

@@ -102,6 +102,7 @@ std::unique_ptr<Block> make_block(Worker& worker) {
   const Program& program = *worker.program;
   auto block = std::make_unique<Block>();
   block->launch = worker.launch;
+  block->storage = worker.storages++;
   block->n_threads = static_cast<std::uint32_t>(worker.launch->block.count());
   block->shared_bytes = program.static_shared + static_cast<std::uint32_t>(worker.launch->dynamic_shared);
   block->shared_store.resize(block->shared_bytes + 128);
@@ -139,7 +140,9 @@ void begin_block(Block& block, std::uint64_t linear, Worker& worker) {
     begin_warp(block.warps[k], block, k, block.n_threads);
     fill_specials(block.warps[k], worker, false);
   }
-  if (worker.observer != nullptr) worker.observer->block_begins(block);
+  if (worker.observer == nullptr) return;
+  for (Warp& w : block.warps) w.observed = ~0u;
+  worker.observer->block_begins(block);
 }
 
 enum class BlockEnd { finished, turn_over };
@@ -160,6 +163,7 @@ BlockEnd run_block(Block& block, Worker& worker, const Engine& engine,
     }
     if (!ran && block.live_threads != 0) {
       worker.launch_warp = nullptr;
+      if (worker.observer != nullptr) worker.observer->stuck(block);
       throw DeviceFault(Fault::launch_timeout, "deadlock: " + describe_deadlock(block));
     }
     if (worker.instructions >= turn_end)

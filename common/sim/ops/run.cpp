@@ -215,7 +215,8 @@ RunEnd run(Warp& w, s64 budget) {
       budget -= b.counted;
       leave_block(w, k, number, b);
       if (budget <= 0) return finish(w.groups.empty() ? RunEnd::exited : RunEnd::slice_over);
-    } while (w.groups.size() == 1);
+      // A warp that has not diverged goes straight on, unless the group that ran ended and left one that waits.
+    } while (k == 0 && w.groups.size() == 1 && w.groups[0].wait == Wait::none);
   }
 }
 

@@ -520,6 +520,7 @@ TEST(Machine, TheWatchdogEndsWhatNeverEnds) {
   const auto r = t.try_launch("never_ends", 1, 32, flag);
   EXPECT_EQ(r.fault, Fault::launch_timeout);
   EXPECT_NE(r.text.find("watchdog"), std::string::npos) << r.text;
+  EXPECT_NE(r.text.find("32 thread(s) of warp 0 run at"), std::string::npos) << r.text;
 }
 
 }  // namespace

@@ -212,7 +212,7 @@ RunEnd run(Warp& w, s64 budget) {
         else
           run_op(w, *op);
       }
-      budget -= b.counted;
+      budget -= b.cost;
       leave_block(w, k, number, b);
       if (budget <= 0) return finish(w.groups.empty() ? RunEnd::exited : RunEnd::slice_over);
       // A warp that has not diverged goes straight on, unless the group that ran ended and left one that waits.

@@ -216,10 +216,11 @@ RunEnd run(Warp& w, s64 budget) {
         else
           run_op(w, *op);
       }
-      budget -= b.counted;
+      budget -= b.cost;
       leave_block<Observed>(w, k, number, b);
       if (budget <= 0) return finish(w.groups.empty() ? RunEnd::exited : RunEnd::slice_over);
-    } while (w.groups.size() == 1);
+      // A warp that has not diverged goes straight on, unless the group that ran ended and left one that waits.
+    } while (k == 0 && w.groups.size() == 1 && w.groups[0].wait == Wait::none);
   }
 }
 

@@ -19,7 +19,8 @@ class SessionRunner : public CaseRunner {
 }  // namespace
 
 std::unique_ptr<CaseRunner> session_runner(const Layout& layout, std::string executable,
-                                           lab::DeviceKind device, const RunContext& context) {
+                                           lab::DeviceKind device, const RunContext& context,
+                                           double seconds_per_case) {
   lab::SessionOptions options;
   options.runner = std::move(executable);
   options.device = device;

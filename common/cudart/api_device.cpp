@@ -139,7 +139,6 @@ CUDART_EXPORT cudaError_t cudaDeviceSynchronize(void) {
 CUDART_EXPORT cudaError_t cudaDeviceReset(void) {
   return api("cudaDeviceReset", []() -> Status {
     reset(current_context());
-    thread_state().last_error = cudaSuccess;
     return cudaSuccess;
   });
 }

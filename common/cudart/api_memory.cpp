@@ -57,7 +57,6 @@ CUDART_EXPORT cudaError_t cudaMalloc(void** out, size_t n_bytes) {
 CUDART_EXPORT cudaError_t cudaMallocManaged(void** out, size_t n_bytes, unsigned flags) {
   return device_api("cudaMallocManaged", [&](Context& context) -> Status {
     if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost) return fail(cudaErrorInvalidValue, "unknown flags {:#x}", flags);
-    if (n_bytes == 0) return fail(cudaErrorInvalidValue, "0 bytes");
     return allocate_as(context, "cudaMallocManaged", out, n_bytes, MemoryKind::managed, Origin::managed, flags);
   });
 }
@@ -153,7 +152,7 @@ CUDART_EXPORT cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
 
 CUDART_EXPORT cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* out, const void* pointer) {
   return device_api("cudaPointerGetAttributes", [&](Context&) -> Status {
-    if (out == nullptr || pointer == nullptr) return cudaErrorInvalidValue;
+    if (out == nullptr) return cudaErrorInvalidValue;
     // Field by field: CUDA 12's structure ends after these four.
     constexpr int kNoDevice = -2;
     const auto place = locate(pointer);

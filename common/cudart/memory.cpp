@@ -39,19 +39,16 @@ Status check_inside(const Place& place, std::uint64_t address, std::uint64_t n_b
               n_bytes - room);
 }
 
-// One end of a copy. `device_side`: the kind says that this end is on the device (1), on the host (0), or nothing (-1).
-Status check_end(const void* pointer, std::uint64_t n_bytes, int device_side, const char* what) {
+// One end of a copy. With unified addresses only "device" is a promise: an end that the direction calls host may be any.
+Status check_end(const void* pointer, std::uint64_t n_bytes, bool must_be_device, const char* what) {
   if (n_bytes == 0) return cudaSuccess;
   if (pointer == nullptr) return fail(cudaErrorInvalidValue, "the {} is a null pointer", what);
   const std::optional<Place> place = locate(pointer);
   if (!place) {
-    if (device_side != 1) return cudaSuccess;
+    if (!must_be_device) return cudaSuccess;
     return fail(cudaErrorInvalidValue,
                 "the {} {} is not device memory, but the direction says so: a host pointer, freed, or never allocated", what,
                 pointer);
-  }
-  if (device_side == 0 && place->on_device_only()) {
-    return fail(cudaErrorInvalidValue, "the {} {} is device memory, but the direction says host", what, pointer);
   }
   return check_inside(*place, address_of(pointer), n_bytes, what);
 }
@@ -153,13 +150,12 @@ Status check_copy(const CopyOp& copy) {
     return fail(cudaErrorInvalidPitchValue, "rows of {} bytes do not fit the pitches {} (destination) and {} (source)",
                 copy.width, copy.dst_pitch, copy.src_pitch);
   }
-  const bool any = copy.kind == cudaMemcpyDefault;
-  const int dst_side = any ? -1 : static_cast<int>(copy.kind == cudaMemcpyHostToDevice || copy.kind == cudaMemcpyDeviceToDevice);
-  const int src_side = any ? -1 : static_cast<int>(copy.kind == cudaMemcpyDeviceToHost || copy.kind == cudaMemcpyDeviceToDevice);
-  Status status = check_end(copy.dst, span_of(copy.width, copy.height, copy.depth, copy.dst_pitch, copy.dst_slice), dst_side,
+  const bool to_device = copy.kind == cudaMemcpyHostToDevice || copy.kind == cudaMemcpyDeviceToDevice;
+  const bool from_device = copy.kind == cudaMemcpyDeviceToHost || copy.kind == cudaMemcpyDeviceToDevice;
+  Status status = check_end(copy.dst, span_of(copy.width, copy.height, copy.depth, copy.dst_pitch, copy.dst_slice), to_device,
                             "destination");
   if (!status.ok()) return status;
-  return check_end(copy.src, span_of(copy.width, copy.height, copy.depth, copy.src_pitch, copy.src_slice), src_side, "source");
+  return check_end(copy.src, span_of(copy.width, copy.height, copy.depth, copy.src_pitch, copy.src_slice), from_device, "source");
 }
 
 Status check_fill(const FillOp& fill) {
@@ -170,7 +166,7 @@ Status check_fill(const FillOp& fill) {
   if (fill.height > 1 && fill.pitch < width) {
     return fail(cudaErrorInvalidPitchValue, "rows of {} bytes do not fit the pitch {}", width, fill.pitch);
   }
-  return check_end(fill.dst, span_of(width, fill.height, fill.depth, fill.pitch, fill.slice), 1, "destination");
+  return check_end(fill.dst, span_of(width, fill.height, fill.depth, fill.pitch, fill.slice), true, "destination");
 }
 
 void run_copy(Context& context, const CopyOp& copy) {

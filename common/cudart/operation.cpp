@@ -54,7 +54,7 @@ Status check_cluster(const KernelOp& kernel, const FunctionSettings& settings) {
     return fail(cudaErrorInvalidClusterSize, "a cluster of {} blocks: at most {}", size, most);
   }
   if (kernel.grid.x % kernel.cluster.x != 0 || kernel.grid.y % kernel.cluster.y != 0 || kernel.grid.z % kernel.cluster.z != 0) {
-    return fail(cudaErrorInvalidConfiguration, "the grid {} is no multiple of the cluster {}", text_of(kernel.grid),
+    return fail(cudaErrorInvalidClusterSize, "the grid {} is no multiple of the cluster {}", text_of(kernel.grid),
                 text_of(kernel.cluster));
   }
   return cudaSuccess;
@@ -105,7 +105,7 @@ Status check_kernel(Context& context, const KernelOp& kernel) {
                 kMaxGridX, kMaxGridYZ, kMaxGridYZ);
   }
   if (threads > static_cast<std::uint64_t>(facts.max_threads)) {
-    return fail(cudaErrorLaunchOutOfResources, "{}: a block of {} threads, its __launch_bounds__ allow {}", facts.demangled,
+    return fail(cudaErrorInvalidValue, "{}: a block of {} threads, its __launch_bounds__ allow {}", facts.demangled,
                 threads, facts.max_threads);
   }
   const auto warps = static_cast<int>((threads + kWarpSize - 1) / kWarpSize);
@@ -268,7 +268,8 @@ Status make_kernel(Context& context, const void* function, dim3 grid, dim3 block
                    KernelOp& out) {
   out.function = runtime().registry().find_function(function);
   if (out.function == nullptr) {
-    return fail(cudaErrorInvalidDeviceFunction, "{} is no kernel: pass a __global__ function of this program", function);
+    // CUDA 13 takes an unknown address for a kernel handle.
+    return fail(function == nullptr ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidResourceHandle, "{} is no kernel: pass a __global__ function of this program", function);
   }
   out.grid = to_sim(grid);
   out.block = to_sim(block);

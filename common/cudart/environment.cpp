@@ -102,6 +102,7 @@ Environment parse_environment(const std::function<const char*(const char*)>& get
     }
   }
   std::string_view words = value_of("SIM_MODE");
+  if (!words.empty()) env.mode = sim::kFast;
   while (!words.empty()) {
     const std::string_view word = words.substr(0, words.find(','));
     words.remove_prefix(std::min(words.size(), word.size() + 1));

@@ -21,7 +21,8 @@ TEST(Environment, DefaultsWithoutVariables) {
   const Environment env = parse({});
   EXPECT_EQ(env.n_devices, 1);
   EXPECT_EQ(env.device.host_threads, 0);
-  EXPECT_EQ(env.mode, sim::kFast);
+  EXPECT_EQ(env.mode, sim::kCounters) << "modelled times need them";
+  EXPECT_EQ(parse({{"SIM_MODE", "fast"}}).mode, sim::kFast);
   EXPECT_EQ(env.device.preset.name, "Simulated H200");
   EXPECT_FALSE(env.quiet || env.verbose);
   EXPECT_TRUE(env.report_file.empty() && env.complaints.empty());

@@ -9,8 +9,8 @@ namespace course::cudart {
 namespace {
 
 Handles<CUmemPoolHandle_st>& pools() {
-  static auto* const table = new Handles<CUmemPoolHandle_st>;
-  return *table;
+  static auto& table = *new Handles<CUmemPoolHandle_st>;
+  return table;
 }
 
 std::unique_ptr<CUmemPoolHandle_st> make_pool(Context& context) {

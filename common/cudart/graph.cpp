@@ -14,8 +14,8 @@ struct LiveGraphs {
   std::unordered_set<const void*> nodes, graphs;
 };
 LiveGraphs& live() {
-  static auto* const table = new LiveGraphs;
-  return *table;
+  static auto& table = *new LiveGraphs;
+  return table;
 }
 
 bool belongs(const CUgraph_st& graph, const CUgraphNode_st* node) {
@@ -40,18 +40,18 @@ void collect_graph_memory(const CUgraph_st& graph, std::vector<GraphMemory*>& ou
 }  // namespace
 
 Handles<CUgraph_st>& graphs() {
-  static auto* const table = new Handles<CUgraph_st>;
-  return *table;
+  static auto& table = *new Handles<CUgraph_st>;
+  return table;
 }
 
 Handles<CUgraphExec_st>& executable_graphs() {
-  static auto* const table = new Handles<CUgraphExec_st>;
-  return *table;
+  static auto& table = *new Handles<CUgraphExec_st>;
+  return table;
 }
 
 Handles<CUuserObject_st>& user_objects() {
-  static auto* const table = new Handles<CUuserObject_st>;
-  return *table;
+  static auto& table = *new Handles<CUuserObject_st>;
+  return table;
 }
 
 bool is_graph(cudaGraph_t graph) {

@@ -210,8 +210,8 @@ struct GraphMemoryTable {
   std::map<const void*, std::weak_ptr<GraphMemory>> by_address;
 };
 GraphMemoryTable& graph_memory_table() {
-  static auto* const table = new GraphMemoryTable;
-  return *table;
+  static auto& table = *new GraphMemoryTable;
+  return table;
 }
 
 }  // namespace

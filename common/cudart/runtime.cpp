@@ -65,8 +65,8 @@ void Runtime::write_report() {
 }
 
 Runtime& runtime() {
-  static Runtime* const instance = new Runtime;  // never destroyed, see the invariants
-  return *instance;
+  static auto& instance = *new Runtime;  // never destroyed, see the invariants
+  return instance;
 }
 
 ThreadState& thread_state() {
@@ -80,10 +80,10 @@ Context& current_context() {
 
 void say_once(const std::string& key, const std::string& text) {
   static std::mutex lock;
-  static auto* const said = new std::set<std::string>;
+  static auto& said = *new std::set<std::string>;
   {
     const std::lock_guard guard(lock);
-    if (!said->insert(key).second) return;
+    if (!said.insert(key).second) return;
   }
   say(text);
 }

@@ -19,8 +19,8 @@ struct ActiveCaptures {
   std::vector<std::shared_ptr<Capture>> all;
 };
 ActiveCaptures& active_captures() {
-  static auto* const captures = new ActiveCaptures;
-  return *captures;
+  static auto& captures = *new ActiveCaptures;
+  return captures;
 }
 
 void join(CUstream_st& stream, const std::shared_ptr<Capture>& capture,
@@ -105,13 +105,13 @@ Capture::Capture() = default;
 Capture::~Capture() = default;
 
 Handles<CUstream_st>& streams() {
-  static auto* const table = new Handles<CUstream_st>;
-  return *table;
+  static auto& table = *new Handles<CUstream_st>;
+  return table;
 }
 
 Handles<CUevent_st>& events() {
-  static auto* const table = new Handles<CUevent_st>;
-  return *table;
+  static auto& table = *new Handles<CUevent_st>;
+  return table;
 }
 
 std::unique_ptr<CUstream_st> make_stream(Context& context, unsigned flags, int priority) {
@@ -220,7 +220,7 @@ Status wait_event(cudaStream_t stream_handle, cudaEvent_t handle, bool external)
 }
 
 Status begin_capture(cudaStream_t handle, cudaStreamCaptureMode mode, cudaGraph_t into,
-                     std::vector<cudaGraphNode_t> after) {
+                     const std::vector<cudaGraphNode_t>& after) {
   CUstream_st* stream = nullptr;
   if (Status status = resolve(handle, stream); !status.ok()) return status;
   if (mode > cudaStreamCaptureModeRelaxed) return cudaErrorInvalidValue;

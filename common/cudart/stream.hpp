@@ -73,7 +73,7 @@ Status record_event(cudaEvent_t handle, cudaStream_t stream, bool external);
 Status wait_event(cudaStream_t stream, cudaEvent_t handle, bool external);
 
 Status begin_capture(cudaStream_t stream, cudaStreamCaptureMode mode, cudaGraph_t into,
-                     std::vector<cudaGraphNode_t> after);
+                     const std::vector<cudaGraphNode_t>& after);
 Status end_capture(cudaStream_t stream, cudaGraph_t* graph);
 // For calls that a capture forbids (cudaMalloc, cudaDeviceSynchronize ...): an error, and the captures are spoilt.
 Status forbid_while_capturing(const char* what);

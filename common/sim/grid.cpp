@@ -60,6 +60,8 @@ std::uint32_t special_value(const std::string& name, const Block& block, const W
   if (n == "%lanemask_le") return bit | (bit - 1);
   if (n == "%lanemask_gt") return ~(bit | (bit - 1));
   if (n == "%lanemask_ge") return ~(bit - 1);
+  if (n == "%envreg1") return static_cast<std::uint32_t>(worker.grid_workspace >> 32);
+  if (n == "%envreg2") return static_cast<std::uint32_t>(worker.grid_workspace);
   if (n == "%dynamic_smem_size") return static_cast<std::uint32_t>(worker.launch->dynamic_shared);
   if (n == "%total_smem_size" || n == "%aggr_smem_size")
     return program.static_shared + static_cast<std::uint32_t>(worker.launch->dynamic_shared);
@@ -393,6 +395,7 @@ GridOutcome run_grid(const Program& program, const LaunchRequest& launch, Arena&
     worker->arena = &arena;
     worker->launch = &launch;
     worker->preset = &preset;
+    worker->grid_workspace = options.grid_workspace;
     worker->observer = options.observer;
     worker->counting = options.counting;
     worker->block_runs.assign(program.blocks.size(), 0);

@@ -176,6 +176,7 @@ struct Worker {
   Arena* arena = nullptr;
   const LaunchRequest* launch = nullptr;
   const DevicePreset* preset = nullptr;
+  std::uint64_t grid_workspace = 0;  // what %envreg1 and 2 hold, high half first
   Observer* observer = nullptr;
   bool counting = false;
   std::uint64_t instructions = 0;          // warp instructions since the launch began

@@ -190,6 +190,7 @@ RunEnd run(Warp& w, s64 budget) {
     const int chosen = pick(w);
     if (chosen < 0) return finish(w.groups.empty() ? RunEnd::exited : RunEnd::waiting);
     const auto k = static_cast<std::size_t>(chosen);
+    const bool alone = w.groups.size() == 1;
     do {
       Group& g = w.groups[k];
       const u32 number = g.block;
@@ -219,7 +220,7 @@ RunEnd run(Warp& w, s64 budget) {
       budget -= b.counted;
       leave_block<Observed>(w, k, number, b);
       if (budget <= 0) return finish(w.groups.empty() ? RunEnd::exited : RunEnd::slice_over);
-    } while (w.groups.size() == 1);
+    } while (alone && w.groups.size() == 1);
   }
 }
 

@@ -190,6 +190,7 @@ RunEnd run(Warp& w, s64 budget) {
     const int chosen = pick(w);
     if (chosen < 0) return finish(w.groups.empty() ? RunEnd::exited : RunEnd::waiting);
     const auto k = static_cast<std::size_t>(chosen);
+    const bool alone = w.groups.size() == 1;
     do {
       Group& g = w.groups[k];
       const u32 number = g.block;
@@ -219,8 +220,8 @@ RunEnd run(Warp& w, s64 budget) {
       budget -= b.cost;
       leave_block<Observed>(w, k, number, b);
       if (budget <= 0) return finish(w.groups.empty() ? RunEnd::exited : RunEnd::slice_over);
-      // A warp that has not diverged goes straight on, unless the group that ran ended and left one that waits.
-    } while (k == 0 && w.groups.size() == 1 && w.groups[0].wait == Wait::none);
+      // A warp that has not diverged goes straight on; one of whose two groups has ended is looked at afresh.
+    } while (alone && w.groups.size() == 1);
   }
 }
 

@@ -25,7 +25,7 @@ std::unique_ptr<CaseRunner> session_runner(const Layout& layout, std::string exe
   options.device = device;
   options.simulator_dir = layout.simulator_dir();
   options.toolkit_lib_dir = layout.toolkit_lib_dir;
-  options.seconds_per_case = kSecondsPerCase;
+  options.seconds_per_case = seconds_per_case;
   options.rerun_flags = context.rerun_flags();
   return std::make_unique<SessionRunner>(std::move(options));
 }

@@ -31,6 +31,15 @@ TEST(SimReport, RepeatsNothingThatTheMessageSays) {
   EXPECT_EQ(one_line(finding), "race on s[1] at lab.cu:7");
 }
 
+TEST(SimReport, ShortensPathsToTheFilesName) {
+  SimFinding finding;
+  finding.file = "/a/lab.cu";
+  finding.other_file = "/b/lab.hpp";
+  finding.line = 7;
+  finding.message = "/a/lab.cu:7 against /b/lab.hpp:3, called from /a/lab.cu:9";
+  EXPECT_EQ(one_line(finding), "lab.cu:7 against lab.hpp:3, called from lab.cu:9");
+}
+
 TEST(SimReport, FindsLessInRubbishAndNeverFails) {
   for (const char* text :
        {"", "null", "{", "[]", "{\"totals\": 3}", "{\"totals\": {\"launches\": -1}, \"findings\": {}}",

@@ -64,9 +64,10 @@ __global__ void run(int* ints, float* floats, int n) {
   for (unsigned x = unsigned(t) + 1; x != 1; ++collatz) x = x % 2 == 0 ? x / 2 : 3 * x + 1;
   mine[5] = collatz;
 
-  const Square square(float(t));
-  const Circle circle(2.0f);
-  const Shape* shape = t % 2 == 0 ? static_cast<const Shape*>(&square) : &circle;
+  const Square square{float(t)};
+  const Circle circle{2.0f};
+  const Shape* shape = &circle;
+  if (t % 2 == 0) shape = &square;
   const float4 m = mix(make_float4(t, t, t, t), 0.5);
   floats[t] = shape->area() + m.x + m.y + m.z + m.w;
   (void)n;

@@ -84,7 +84,7 @@ std::vector<Finding> run(const KernelCase& c, std::uint32_t mode, std::uint64_t 
   options.preset.global_memory = std::uint64_t{1} << 28;
   options.host_threads = 1;
   options.schedule_seed = schedule_seed;
-  options.watchdog_seconds = 20;
+  options.watchdog_seconds = 120;
   Device device(options);
   device.set_mode(mode);
   const auto module = device.load_module(text_of(std::string(SIM_KERNEL_PTX) + "/" + c.file + ".ptx"));

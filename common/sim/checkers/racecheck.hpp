@@ -128,7 +128,7 @@ class Racecheck {
   struct Arrival {
     std::uint32_t warp, lanes;
     RecordId before;
-    bool waits;
+    bool waits, counted;
   };
   struct BlockState {
     std::uint32_t number = 0;  // in the grid

@@ -81,6 +81,13 @@ std::string one_line(const SimFinding& finding) {
   std::string place = base_name(finding.file);
   if (finding.line != 0) place += ":" + std::to_string(finding.line);
   std::string line = finding.message.empty() ? finding.kind : finding.message;
+  for (const std::string& path : {finding.file, finding.other_file}) {
+    const std::string name = base_name(path);
+    if (name.size() == path.size()) continue;
+    for (auto at = line.find(path); at != std::string::npos; at = line.find(path, at + name.size())) {
+      line.replace(at, path.size(), name);
+    }
+  }
   if (!place.empty() && line.find(place) == std::string::npos) line = place + ": " + line;
   if (!finding.object.empty() && line.find(finding.object) == std::string::npos)
     line += " [" + finding.object + "]";

@@ -122,7 +122,7 @@ class Expression {
   Constant unary_unguarded() {
     const char c = lexer_.peek();
     const Place place = lexer_.place();
-    if (is_class(c, kDigit)) {
+    if (is_class(c, kDigit) || (c == '.' && is_class(lexer_.ahead(1), kDigit))) {
       const Lexer::Number number = lexer_.take_number();
       return {static_cast<Kind>(number.kind), number.bits};
     }

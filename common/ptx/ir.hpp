@@ -81,7 +81,7 @@ struct Operand {
               // Both at once, array[%r + integer]: symbol + (register + integer) × the variable's element
               // size. `parts`: what follows after a comma, tensor or texture coordinates: [base, {x, y}]
     vector,   // {a, b, …}: `parts`
-    label,    // `index` of the instruction that the label stands before
+    label,    // `index` of the instruction that the label stands before; `symbol`: into Function::labels
     pair,     // d|p: `parts`, two of them
     sink,     // _
     list,     // (a, b): the arguments or results of a call: `parts`
@@ -169,7 +169,6 @@ struct Prototype {
   std::vector<Variable> results;
   std::vector<Variable> parameters;
   bool noreturn = false;
-  std::int32_t at = 0;  // stands before this instruction
 };
 
 // `.branchtargets`, the jump table of brx.idx.
@@ -183,7 +182,6 @@ struct BranchTargets {
 struct CallTargets {
   std::string name;
   std::vector<std::int32_t> functions;  // into Module::functions
-  std::int32_t at = 0;                  // stands before this instruction
 };
 
 struct Pragma {

@@ -92,7 +92,7 @@ class Lexer {
     enum class Kind : std::uint8_t { s64, u64, f64, f32 } kind = Kind::s64;
     std::uint64_t bits = 0;
   };
-  // A literal; the cursor stands on a digit.
+  // A literal; the cursor stands on a digit, or on a dot before one.
   Number take_number();
 
   void skip_line();

@@ -55,9 +55,27 @@ std::int32_t LocationTable::call_site(const Key& position) {
   return index;
 }
 
+// The same function inlined at the same place, somewhere up the chain: that is the location meant, seen again
+// after a call site that stands at its own position (recursion that was inlined). Else `key` is new.
+LocationTable::Key LocationTable::without_repetition(const Key& key, const Key& site) const {
+  for (std::int32_t i = key.inlined_at; i >= 0;) {
+    const Key& outer = keys_[static_cast<std::size_t>(i)];
+    i = outer.inlined_at;
+    const bool same = outer.file == key.file && outer.line == key.line && outer.column == key.column &&
+                      outer.name == key.name && outer.offset == key.offset;
+    if (!same || i < 0) continue;
+    const Key& outer_site = keys_[static_cast<std::size_t>(i)];
+    if (outer_site.file == site.file && outer_site.line == site.line && outer_site.column == site.column) {
+      return outer;
+    }
+  }
+  return key;
+}
+
 std::int32_t LocationTable::parse_loc(Lexer& lexer) {
   const Key position = parse_position(lexer);
   Key key = position;
+  Key site{};
   while (lexer.accept(',')) {
     if (lexer.accept_word("function_name")) {
       key.name = names_.intern(lexer.expect_name("the label of the function's name"));
@@ -65,12 +83,13 @@ std::int32_t LocationTable::parse_loc(Lexer& lexer) {
         key.offset = lexer.expect_decimal("an offset", std::numeric_limits<std::uint64_t>::max());
       }
     } else if (lexer.accept_word("inlined_at")) {
-      key.inlined_at = call_site(parse_position(lexer));
+      site = parse_position(lexer);
+      key.inlined_at = call_site(site);
     } else {
       lexer.fail_expected("'function_name' or 'inlined_at'");
     }
   }
-  const std::int32_t index = add(key);
+  const std::int32_t index = add(without_repetition(key, site));
   latest_[position] = {function_serial_, index};
   return index;
 }

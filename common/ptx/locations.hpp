@@ -47,6 +47,7 @@ class LocationTable {
   Key parse_position(Lexer& lexer);
   std::int32_t add(const Key& key);
   std::int32_t call_site(const Key& position);
+  Key without_repetition(const Key& key, const Key& site) const;
 
   NameTable& names_;
   std::vector<Key> keys_;              // by index

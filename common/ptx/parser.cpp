@@ -86,6 +86,7 @@ void Parser::module_statement() {
   const char c = lexer_.peek();
   if (c == '@' && lexer_.ahead(1) == '@') return lexer_.skip_line();  // @@DWARF of PTX 1.x
   if (c == ';') return lexer_.advance();
+  if (c == '#') return preprocessor_line();
   const std::string_view word = take_directive("a directive");
   if (common_directive(word)) return;
   if (const auto linkage = linkage_from(word)) return linked_declaration(*linkage);
@@ -121,6 +122,16 @@ bool Parser::common_directive(std::string_view word) {
     return false;
   }
   return true;
+}
+
+// `#line 3 "x"` and `# 3 "x"` say where the text came from; the others would need a preprocessor.
+void Parser::preprocessor_line() {
+  const Place place = lexer_.place();
+  lexer_.advance();
+  if (!is_class(lexer_.peek(), kDigit) && !lexer_.accept_word("line") && !lexer_.accept_word("file")) {
+    lexer_.fail_at(place, "a preprocessor directive: run the text through a C preprocessor first");
+  }
+  lexer_.skip_line();
 }
 
 void Parser::version() {
@@ -318,11 +329,11 @@ void Parser::bind_parameters(Function& function) {
       }
       if (!scopes_.bind(id, binding)) {
         lexer_.fail_at(lexer_.place(), fmt::format("the parameter '{}' of '{}' is declared twice",
-                                                   variable.name, function.name));
+                                                   names_.text(id), function.name));
       }
       if (variable.space == Space::reg) {
         variable.register_index = register_index(id, *scopes_.find(id));
-        variable.name = function.registers[static_cast<std::size_t>(variable.register_index)].name;
+        variable.name = scopes_.find(id)->name;
       }
     }
   };

@@ -19,8 +19,6 @@ constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 48;
 constexpr std::uint64_t kMaxAlignment = std::uint64_t{1} << 30;
 // `.b32 x<100>` makes a hundred variables: as many as this in a module.
 constexpr std::uint64_t kMaxNumbered = std::uint64_t{1} << 16;
-// Zero bytes between the rows of initialised arrays, in a module.
-constexpr std::uint64_t kMaxPadding = std::uint64_t{1} << 26;
 constexpr std::uint64_t kMaxRange = std::numeric_limits<std::int32_t>::max();
 
 bool is_opaque(Type type) {
@@ -34,7 +32,6 @@ std::uint64_t element_bytes(const Variable& variable) {
 int vector_width(std::string_view word) {
   if (word == "v2") return 2;
   if (word == "v4") return 4;
-  if (word == "v8") return 8;
   return 0;
 }
 
@@ -246,7 +243,7 @@ void Parser::set_size(Variable& variable, const std::vector<std::uint64_t>& exte
 
 void Parser::initial_value(Variable& variable, std::vector<std::uint64_t>& extent, bool unsized) {
   if (variable.space != Space::global && variable.space != Space::constant) {
-    lexer_.fail_at(lexer_.place(),
+    lexer_.fail_at(lexer_.place_of_next(),
                    fmt::format("a variable in '.{}' cannot have an initial value", spelling(variable.space)));
   }
   // A vector's components are one more dimension.
@@ -254,51 +251,50 @@ void Parser::initial_value(Variable& variable, std::vector<std::uint64_t>& exten
   if (variable.vector > 1) all.push_back(static_cast<std::uint64_t>(variable.vector));
   if (lexer_.peek() != '{') {
     if (!all.empty()) lexer_.fail_expected("'{' that opens the initial values");
-    return initial_element(variable, 0);
+    return initial_element(variable);
   }
-  lexer_.advance();
   if (all.empty()) all.push_back(1);
-  const std::uint64_t elements = initial_list(variable, all, 0, 0, unsized);
-  if (!unsized) return;
-  std::uint64_t row = 1;
-  for (std::size_t i = 1; i < all.size(); ++i) row *= all[i];
-  extent[0] = row == 0 ? 0 : (elements + row - 1) / row;
+  const std::uint64_t rows = initial_list(variable, all, 0, unsized);
+  if (unsized) extent[0] = rows;
 }
 
+// Nested lists only group: a short inner list is not filled up, the next one goes on where it ends. So ptxas
+// does, C would not. Returns how many rows of the outermost dimension the list has.
 std::uint64_t Parser::initial_list(Variable& variable, const std::vector<std::uint64_t>& extent,
-                                   std::size_t level, std::uint64_t first, bool unsized) {
+                                   std::size_t level, bool unsized) {
   std::uint64_t row = 1;
   for (std::size_t i = level + 1; i < extent.size(); ++i) {
     if (extent[i] != 0 && row > kMaxBytes / extent[i])
       lexer_.fail_at(lexer_.place(), "this array is too large");
     row *= extent[i];
   }
-  const bool open_ended = unsized && level == 0;
-  const std::uint64_t limit = open_ended ? kMaxBytes : first + extent[level] * row;
-  std::uint64_t next = first;
+  if (extent[level] > kMaxBytes / std::max<std::uint64_t>(row, 1)) {
+    lexer_.fail_at(lexer_.place(), "this array is too large");
+  }
+  const std::uint64_t limit = unsized ? kMaxBytes : extent[level] * row;
+  lexer_.expect('{', "that opens initial values");
+  std::uint64_t elements = 0;
   while (lexer_.peek() != '}') {
-    const bool nested = lexer_.peek() == '{';
-    if (nested && row != 0) next = first + (next - first + row - 1) / row * row;
-    if (next >= limit)
-      lexer_.fail_at(lexer_.place(),
-                     fmt::format("more initial values than '{}' has elements", variable.name));
-    if (nested) {
+    const Place place = lexer_.place();
+    if (lexer_.peek() == '{') {
       if (level + 1 == extent.size())
-        lexer_.fail_at(lexer_.place(), "more nested braces than the array has dimensions");
-      lexer_.advance();
-      initial_list(variable, extent, level + 1, next, unsized);
-      next += row;
+        lexer_.fail_at(place, "more nested braces than the array has dimensions");
+      initial_list(variable, extent, level + 1, false);
+      elements += row;
     } else {
-      initial_element(variable, next);
-      ++next;
+      initial_element(variable);
+      ++elements;
+    }
+    if (elements > limit) {
+      lexer_.fail_at(place, fmt::format("more initial values than '{}' has elements", variable.name));
     }
     if (!lexer_.accept(',')) break;
   }
   lexer_.expect('}', "or ',' after an initial value");
-  return next;
+  return row == 0 ? 0 : (elements + row - 1) / row;
 }
 
-void Parser::initial_element(Variable& variable, std::uint64_t element) {
+void Parser::initial_element(Variable& variable) {
   const char c = lexer_.peek();
   const Place place = lexer_.place();
   if (is_class(c, kNameStart) && !lexer_.accept_word("WARP_SZ")) {
@@ -307,7 +303,7 @@ void Parser::initial_element(Variable& variable, std::uint64_t element) {
     if (relocation.bytes < 4) {
       lexer_.fail_at(place, "an address needs an element of 4 or 8 bytes, or a mask like 0xff(name)");
     }
-    return initial_address(variable, element, std::move(relocation));
+    return initial_address(variable, std::move(relocation));
   }
   lexer_.rewind(place);
   const Constant value = parse_constant(lexer_, "an initial value");
@@ -321,7 +317,7 @@ void Parser::initial_element(Variable& variable, std::uint64_t element) {
     lexer_.advance();
     // One byte of the address, whatever the element's width.
     relocation.bytes = 1;
-    initial_address(variable, element, std::move(relocation));
+    initial_address(variable, std::move(relocation));
     lexer_.expect(')', "after the masked address");
     return;
   }
@@ -330,10 +326,10 @@ void Parser::initial_element(Variable& variable, std::uint64_t element) {
     lexer_.fail_at(place, fmt::format("a floating-point number cannot initialise '.{}': give its bits",
                                       spelling(variable.type)));
   }
-  write_initial(variable, element, *bits);
+  write_initial(variable, *bits);
 }
 
-void Parser::initial_address(Variable& variable, std::uint64_t element, Variable::Relocation relocation) {
+void Parser::initial_address(Variable& variable, Variable::Relocation relocation) {
   const auto offset = [&] {
     const char sign = lexer_.peek();
     if (sign == '+') lexer_.advance();
@@ -343,11 +339,12 @@ void Parser::initial_address(Variable& variable, std::uint64_t element, Variable
                                     static_cast<std::uint64_t>(parse_offset(lexer_, "an offset")));
     }
   };
+  Place place = lexer_.place_of_next();
   if (lexer_.accept_word("generic")) {
-    lexer_.expect('(', "after 'generic'");
-    relocation.generic = true;
+    relocation.generic = lexer_.accept('(');
+    if (!relocation.generic) lexer_.rewind(place);  // a variable of this name
+    place = lexer_.place_of_next();
   }
-  const Place place = lexer_.place_of_next();
   const NameId name = names_.intern(lexer_.expect_name("the name of a variable or function"));
   const Binding* binding = scopes_.find(name);
   if (binding == nullptr || binding->kind == Binding::Kind::reg) {
@@ -360,25 +357,16 @@ void Parser::initial_address(Variable& variable, std::uint64_t element, Variable
     lexer_.expect(')', "after the name");
     offset();
   }
-  relocation.offset = element * element_bytes(variable);
-  write_initial(variable, element, 0);
+  relocation.offset = variable.initial.size();
+  write_initial(variable, 0);
   variable.relocations.push_back(std::move(relocation));
 }
 
-void Parser::write_initial(Variable& variable, std::uint64_t element, std::uint64_t bits) {
-  const std::uint64_t bytes = element_bytes(variable);
-  const std::uint64_t offset = element * bytes;
-  if (offset > variable.initial.size()) {
-    padding_bytes_ += offset - variable.initial.size();
-    if (padding_bytes_ > kMaxPadding) {
-      lexer_.fail_at(lexer_.place(),
-                     fmt::format("more than {} zero bytes between initial values", kMaxPadding));
-    }
-  }
-  if (variable.initial.size() < offset + bytes) variable.initial.resize(offset + bytes);
+void Parser::write_initial(Variable& variable, std::uint64_t bits) {
   // Little-endian; a 128-bit element gets the constant in its low half.
-  for (std::uint64_t i = 0; i < std::min<std::uint64_t>(bytes, 8); ++i) {
-    variable.initial[offset + i] = static_cast<std::uint8_t>(bits >> (8 * i));
+  const std::uint64_t bytes = element_bytes(variable);
+  for (std::uint64_t i = 0; i < bytes; ++i) {
+    variable.initial.push_back(i < 8 ? static_cast<std::uint8_t>(bits >> (8 * i)) : std::uint8_t{0});
   }
 }
 

@@ -29,7 +29,7 @@ class Parser {
   // What a label-like name stands for.
   struct Label {
     NameId name;
-    Operand::Table table;  // none: an instruction's label
+    Operand::Table table;  // none: Function::labels
     std::int32_t index;
     Place place;
     std::string_view unique;  // its name in the flattened function
@@ -69,6 +69,7 @@ class Parser {
   // Directives with one meaning everywhere; false when `word` is none of them.
   bool common_directive(std::string_view word);
   void attribute(bool* managed);
+  void preprocessor_line();
   // The cursor stands on '.': takes the directive's word without the dot; its place is in `directive_`.
   std::string_view take_directive(const char* what);
   [[noreturn]] void fail_unknown_directive(std::string_view word, const char* where);
@@ -87,10 +88,10 @@ class Parser {
   void set_size(Variable& variable, const std::vector<std::uint64_t>& extent, Place place);
   void initial_value(Variable& variable, std::vector<std::uint64_t>& extent, bool unsized);
   std::uint64_t initial_list(Variable& variable, const std::vector<std::uint64_t>& extent, std::size_t level,
-                             std::uint64_t first, bool unsized);
-  void initial_element(Variable& variable, std::uint64_t element);
-  void initial_address(Variable& variable, std::uint64_t element, Variable::Relocation relocation);
-  void write_initial(Variable& variable, std::uint64_t element, std::uint64_t bits);
+                             bool unsized);
+  void initial_element(Variable& variable);
+  void initial_address(Variable& variable, Variable::Relocation relocation);
+  void write_initial(Variable& variable, std::uint64_t bits);
   // (.param .b32 a, .reg .u32 b)
   std::vector<Variable> parameter_list();
   Variable one_parameter();
@@ -134,7 +135,6 @@ class Parser {
   Module module_;
   Place directive_;
   std::uint64_t expanded_variables_ = 0;
-  std::uint64_t padding_bytes_ = 0;
 
   // The body at hand.
   Function* function_ = nullptr;

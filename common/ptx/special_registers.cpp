@@ -12,7 +12,7 @@ constexpr std::array<std::string_view, 8> kVectors = {
     "%tid", "%ntid", "%ctaid", "%nctaid", "%clusterid", "%nclusterid", "%cluster_ctaid", "%cluster_nctaid",
 };
 
-constexpr std::array<std::string_view, 33> kScalars = {
+constexpr std::array<std::string_view, 29> kScalars = {
     "%laneid",
     "%warpid",
     "%nwarpid",
@@ -42,10 +42,6 @@ constexpr std::array<std::string_view, 33> kScalars = {
     "%aggr_smem_size",
     "%dynamic_smem_size",
     "%current_graph_exec",
-    "%pm_enabled",
-    "%hardware_warpid",
-    "%virtual_smid",
-    "%nvirtual_smid",
 };
 
 // "%envreg17": a family's prefix, then a number below `count`, then `suffix`.
@@ -80,7 +76,7 @@ bool is_special_register(std::string_view name) {
   if (std::find(kScalars.begin(), kScalars.end(), name) != kScalars.end()) return true;
   std::string_view base = name;
   if (base.size() > 2 && base[base.size() - 2] == '.') {
-    if (std::string_view("xyzw").find(base.back()) == std::string_view::npos) return false;
+    if (std::string_view("xyzwrgba").find(base.back()) == std::string_view::npos) return false;
     base.remove_suffix(2);
   }
   if (std::find(kVectors.begin(), kVectors.end(), base) != kVectors.end()) return true;

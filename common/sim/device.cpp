@@ -25,6 +25,7 @@ namespace course::sim {
 namespace {
 
 constexpr std::uint64_t kParameterArea = 32768;  // bytes
+constexpr std::uint64_t kGridWorkspace = 256;    // bytes: its size, then the word that counts arrivals
 
 struct LoadedModule {
   ptx::Module module;
@@ -56,11 +57,15 @@ struct Device::Impl {
     const auto area = arena.allocate(kParameterArea, MemoryKind::module_variable);
     parameter_area = *area;
     arena.name(parameter_area, kParameterArea, 1, "kernel parameters", false);
+    const auto workspace = arena.allocate(kGridWorkspace, MemoryKind::module_variable);
+    grid_workspace = *workspace;
+    arena.name(grid_workspace, kGridWorkspace, 4, "grid barrier", false);
   }
 
   DeviceOptions options;
   Arena arena;
   std::uint64_t parameter_area = 0;
+  std::uint64_t grid_workspace = 0;  // of cooperative launches: where grid.sync() counts arrivals
   std::deque<LoadedModule> modules;
   std::deque<Kernel> kernels;
   std::map<std::pair<ModuleId, std::string>, KernelId> kernel_ids;
@@ -271,6 +276,11 @@ LaunchResult Device::Impl::launch(const LaunchRequest& request) {
   grid.counting = (mode & kCounters) != 0;
   grid.schedule_seed = options.schedule_seed;
   grid.watchdog_seconds = options.watchdog_seconds;
+  if (request.cooperative) {
+    std::memset(reinterpret_cast<void*>(grid_workspace), 0, kGridWorkspace);
+    observers.host_wrote(grid_workspace, kGridWorkspace);
+    grid.grid_workspace = grid_workspace;
+  }
   grid.observer = observers.begin(mode);
   GridOutcome outcome = run_grid(*kernel.program, request, arena, options.preset, engine(), grid);
   std::fputs(outcome.output.c_str(), stdout);

@@ -325,7 +325,7 @@ std::string one_line(const std::vector<SourcePlace>& places) {
   return text;
 }
 
-std::string describe_deadlock(const Block& block) {
+std::string describe_waits(const Block& block) {
   std::string text;
   int told = 0;
   for (const Warp& w : block.warps) {
@@ -343,6 +343,9 @@ std::string describe_deadlock(const Block& block) {
         text +=
             fmt::format("{} thread(s) of warp {} wait at barrier {}, {}, where {} of {} threads have arrived",
                         lanes, w.number, g.barrier, place, barrier.arrived, expected);
+      } else if (g.wait == Wait::none) {
+        text += fmt::format("{} thread(s) of warp {} run at {}", lanes, w.number,
+                            one_line(places_of(program, b.function, b.ptx_index)));
       } else {
         Warp& writable = const_cast<Warp&>(w);
         const std::uint32_t members = writable.slot<std::uint32_t>(op.src[3])[std::countr_zero(g.mask)];

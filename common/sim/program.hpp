@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // A kernel ready to run: PTX decoded once into micro-ops that name register slots, cut into basic blocks.
-// Made by decode.cpp, run by warp.cpp. Immutable while a launch runs.
+// Made by decode/, run by ops/run.cpp. Immutable while a launch runs.
 // Register file: one byte array a warp. A 32-bit slot is 32 lanes of 4 bytes, a 64-bit slot 32 lanes of 8 bytes, a predicate one
 // 32-bit mask. Constants, special registers and kernel parameters are slots like any other, filled once a launch or a block.
 #pragma once
@@ -79,6 +79,7 @@ struct BasicBlock {
   std::uint32_t predicate = MicroOp::kNoSlot;  // branch condition
   std::uint32_t ptx_index = 0;  // the last instruction: the terminator where there is one, for locations
   std::uint32_t counted = 0;    // PTX instructions in the block, terminator included
+  std::uint32_t cost = 0;  // what a run of it takes off a warp's turn: more than `counted` where it polls
   std::uint16_t function = 0;
   Exit exit = Exit::fall;
   Entry entry = Entry::none;

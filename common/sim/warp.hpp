@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The state of a running warp and block, shared by the op handlers (ops/), the run loop (run.inc) and the observers.
+// The state of a running warp and block, shared by the op handlers (ops/), the run loop (ops/run.cpp) and the observers.
 // Threads of a warp that stand at the same place form a group; a warp that has not diverged has one group.
 // Invariant: groups of a warp have disjoint masks and different blocks; their union is the set of live lanes.
 #pragma once
@@ -176,6 +176,7 @@ struct Worker {
   Arena* arena = nullptr;
   const LaunchRequest* launch = nullptr;
   const DevicePreset* preset = nullptr;
+  std::uint64_t grid_workspace = 0;  // what %envreg1 and 2 hold, high half first
   Observer* observer = nullptr;
   bool counting = false;
   std::uint64_t instructions = 0;          // warp instructions since the launch began

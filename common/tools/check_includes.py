@@ -15,6 +15,7 @@ import sys
 # part: the parts it may include besides itself. {lab} is the lab of the including file.
 ALLOWED = {
     "base": [],
+    "tools": [],  # one header, for editors
     "lab": ["base"],
     "ptx": ["base"],
     "sim": ["ptx", "base"],

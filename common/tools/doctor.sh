@@ -41,7 +41,7 @@ if nvcc=$(find_nvcc); then
   row ok 'CUDA toolkit' "$nvcc $(nvcc_version "$nvcc")" "nvcc $MIN_CUDA or later"
 else
   old=$(command -v nvcc || true)
-  row missing 'CUDA toolkit' "${old:+$old $(nvcc_version "$old")}" "nvcc $MIN_CUDA or later" \
+  row missing 'CUDA toolkit' "${old:-none}${old:+ $(nvcc_version "$old")}" "nvcc $MIN_CUDA or later" \
     '"./lab setup" fetches it into .venv, no root needed; or CUDA_HOME=/path/to/cuda ./lab setup'
 fi
 if meson=$(find_meson); then

@@ -16,11 +16,10 @@
 #include "reduction/lab.hpp"
 
 namespace course::reduction {
-namespace {
 
-constexpr unsigned kBlock = 256;     // threads in a block: a power of two
-constexpr unsigned kWarp = 32;       // threads in a warp
-constexpr unsigned kFullMask = ~0u;  // every lane of a warp takes part
+inline constexpr unsigned kBlock = 256;     // threads in a block: a power of two
+inline constexpr unsigned kWarp = 32;       // threads in a warp
+inline constexpr unsigned kFullMask = ~0u;  // every lane of a warp takes part
 
 // Blocks that are needed to cover n items; at least one, so that n = 0 is answered too.
 constexpr std::uint64_t blocks_for(std::uint64_t n, std::uint64_t items_per_block) {
@@ -333,8 +332,8 @@ __device__ typename Op::Value strided_fold(const T* d_in, std::uint64_t n, Op op
 // near the memory's speed at large n. Wastes: a second launch (about 2 µs) that matters below 2^22 items, and
 // one load in flight per thread at a time.
 //@end
-constexpr unsigned kPacksPerThread = 4;      // below this many 16-byte loads a thread isn't worth starting
-constexpr unsigned kBlocksPerProcessor = 8;  // fills a multiprocessor with 256-thread blocks
+inline constexpr unsigned kPacksPerThread = 4;  // below this many 16-byte loads a thread isn't worth starting
+inline constexpr unsigned kBlocksPerProcessor = 8;  // fills a multiprocessor with 256-thread blocks
 
 template <typename T, typename Op>
 __global__ void k06_coarsened(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
@@ -436,9 +435,9 @@ Status single_launch(const Job<T, Op>& job) {
 // each hold 32 KB only while all of them wait, four loads each keep it filled. Expect the read ceiling (99 %)
 // at 2^28 and the launch's own time below 2^20. Wastes: nothing that a reduction could save; below 2^18 items
 // the launch itself dominates.
-constexpr unsigned kInFlight = 4;
-constexpr unsigned kResidentBlocks = 4;  // of kWideBlock threads on a multiprocessor: 2,048 threads
-constexpr unsigned kWideBlock = 512;
+inline constexpr unsigned kInFlight = 4;
+inline constexpr unsigned kResidentBlocks = 4;  // of kWideBlock threads on a multiprocessor: 2,048 threads
+inline constexpr unsigned kWideBlock = 512;
 
 template <typename T, typename Op>
 __global__ void __launch_bounds__(kWideBlock, kResidentBlocks)
@@ -509,8 +508,6 @@ Status solve(Rung rung, const Job<T, Op>& job) {
     default: return Status::unsupported;
   }
 }
-
-}  // namespace
 
 Status run(const lab::Request& request) {
   return dispatch(request, [&](const auto& job) { return solve(static_cast<Rung>(request.task), job); });

@@ -217,9 +217,10 @@ RunEnd run(Warp& w, s64 budget) {
         else
           run_op(w, *op);
       }
-      budget -= b.counted;
+      budget -= b.cost;
       leave_block<Observed>(w, k, number, b);
       if (budget <= 0) return finish(w.groups.empty() ? RunEnd::exited : RunEnd::slice_over);
+      // A warp that has not diverged goes straight on; one of whose two groups has ended is looked at afresh.
     } while (alone && w.groups.size() == 1);
   }
 }

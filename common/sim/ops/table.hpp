@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The op table: which pure function computes which PTX spelling. One row registers an op; decode.cpp looks rows up, the
+// The op table: which pure function computes which PTX spelling. One row registers an op; the decoder looks rows up, the
 // coverage test lists them. Built once per instruction set of the host.
 #pragma once
 

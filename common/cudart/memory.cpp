@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+#include "cudart/memory.hpp"
+
+#include <cstring>
+
+#include "cudart/pool.hpp"
+
+namespace course::cudart {
+namespace {
+
+// Bytes per microsecond between host and device: PCIe 5.0 ×16 as measured with pinned memory, and with pageable memory,
+// which the driver stages.
+constexpr double kPinnedBytesPerUs = 55e3;
+constexpr double kPageableBytesPerUs = 20e3;
+constexpr double kBytesPerUsPerGbPerS = 1e3;
+
+std::uint64_t address_of(const void* pointer) {
+  return reinterpret_cast<std::uint64_t>(pointer);
+}  // NOLINT
+
+// From the first to the last byte that rows and slices touch; saturates, so that a later bounds check fails.
+std::uint64_t span_of(std::uint64_t width, std::uint64_t height, std::uint64_t depth, std::uint64_t pitch,
+                      std::uint64_t slice) {
+  if (width == 0 || height == 0 || depth == 0) return 0;
+  std::uint64_t rows = 0, slices = 0, total = 0;
+  if (__builtin_mul_overflow(height - 1, pitch, &rows) || __builtin_mul_overflow(depth - 1, slice, &slices) ||
+      __builtin_add_overflow(rows, slices, &total) || __builtin_add_overflow(total, width, &total)) {
+    return UINT64_MAX;
+  }
+  return total;
+}
+
+std::string describe(const Place& place, std::uint64_t address) {
+  const std::string name = place.name.empty() ? "" : fmt::format(" \"{}\"", place.name);
+  return fmt::format("the allocation{} of {} bytes at {:#x}, {} bytes in", name, place.size, place.base,
+                     address - place.base);
+}
+
+Status check_inside(const Place& place, std::uint64_t address, std::uint64_t n_bytes, const char* what) {
+  const std::uint64_t room = place.base + place.size - address;
+  if (n_bytes <= room) return cudaSuccess;
+  return fail(cudaErrorInvalidValue, "{} of {} bytes leaves {}: {} bytes too many", what, n_bytes,
+              describe(place, address), n_bytes - room);
+}
+
+// One end of a copy. With unified addresses only "device" is a promise: an end that the direction calls host may be any.
+Status check_end(const void* pointer, std::uint64_t n_bytes, bool must_be_device, const char* what) {
+  if (n_bytes == 0) return cudaSuccess;
+  if (pointer == nullptr) return fail(cudaErrorInvalidValue, "the {} is a null pointer", what);
+  const std::optional<Place> place = locate(pointer);
+  if (!place) {
+    if (!must_be_device) return cudaSuccess;
+    return fail(cudaErrorInvalidValue,
+                "the {} {} is not device memory, but the direction says so: a host pointer, freed, or never "
+                "allocated",
+                what, pointer);
+  }
+  return check_inside(*place, address_of(pointer), n_bytes, what);
+}
+
+void tell_written(const void* pointer, std::uint64_t n_bytes) {
+  if (const auto place = locate(pointer)) {
+    const std::lock_guard guard(place->context->lock);
+    place->context->device().host_wrote(address_of(pointer), n_bytes);
+  }
+}
+
+template <typename Row>
+void for_each_row(std::uint64_t height, std::uint64_t depth, Row row) {
+  for (std::uint64_t z = 0; z < depth; ++z) {
+    for (std::uint64_t y = 0; y < height; ++y) row(y, z);
+  }
+}
+
+Status release_if(void* pointer, bool host) {
+  const char* const call = host ? "cudaFreeHost" : "cudaFree";
+  const std::optional<Place> place = locate(pointer);
+  if (!place) {
+    return fail(cudaErrorInvalidValue, "{} is no live allocation: freed already, or not from {}", pointer,
+                host ? "cudaMallocHost" : "cudaMalloc");
+  }
+  const std::lock_guard guard(place->context->lock);
+  const auto found = place->context->owned.find(address_of(pointer));
+  if (found == place->context->owned.end()) {
+    if (place->kind == sim::MemoryKind::module_variable) {
+      return fail(cudaErrorInvalidValue, "{} is a __device__ variable: nobody may free it", pointer);
+    }
+    return fail(cudaErrorInvalidValue, "{} lies inside {}: free the start of it", pointer,
+                describe(*place, address_of(pointer)));
+  }
+  const bool is_host = found->second.origin == Origin::host;
+  if (is_host != host) {
+    return fail(cudaErrorInvalidValue, "{} is {} memory: {} is not for it", pointer,
+                is_host ? "pinned host" : "device", call);
+  }
+  return release(*place->context, address_of(pointer));
+}
+
+}  // namespace
+
+std::optional<Place> locate(const void* pointer) {
+  if (pointer == nullptr) return {};
+  Runtime& all = runtime();
+  for (int i = 0; i < all.n_devices(); ++i) {
+    Context& context = all.context(i);
+    if (!context.created.load(std::memory_order_acquire)) continue;
+    const std::lock_guard guard(context.lock);
+    if (const sim::Allocation* found = context.device().find(address_of(pointer))) {
+      return Place{&context, found->base, found->size, found->kind, found->name};
+    }
+  }
+  return {};
+}
+
+Status allocate(Context& context, std::uint64_t n_bytes, sim::MemoryKind kind, Owned owned, void** out) {
+  *out = nullptr;
+  if (n_bytes == 0) return cudaSuccess;
+  const std::lock_guard guard(context.lock);
+  const auto address = context.device().allocate(n_bytes, kind);
+  if (!address) return {cudaErrorMemoryAllocation, address.error().text};
+  owned.bytes = n_bytes;
+  context.owned[*address] = owned;
+  // The host writes such memory behind our back: it never counts as uninitialised.
+  if (kind != sim::MemoryKind::device) context.device().host_wrote(*address, n_bytes);
+  *out = reinterpret_cast<void*>(*address);  // NOLINT: an address of our arena
+  return cudaSuccess;
+}
+
+Status release(Context& context, std::uint64_t base) {
+  const std::lock_guard guard(context.lock);
+  const auto found = context.owned.find(base);
+  if (found == context.owned.end()) return fail(cudaErrorInvalidValue, "{:#x} is no live allocation", base);
+  const Owned owned = found->second;
+  context.owned.erase(found);
+  if (owned.pool != nullptr) owned.pool->used -= owned.bytes;
+  const auto released = context.device().release(base);
+  return released ? Status() : Status(cudaErrorInvalidValue, released.error().text);
+}
+
+Status release_device(void* pointer) {
+  return pointer == nullptr ? Status() : release_if(pointer, false);
+}
+Status release_host(void* pointer) {
+  return pointer == nullptr ? Status() : release_if(pointer, true);
+}
+
+CopyOp linear_copy(void* dst, const void* src, std::uint64_t n_bytes, cudaMemcpyKind kind) {
+  CopyOp copy;
+  copy.dst = static_cast<std::byte*>(dst);
+  copy.src = static_cast<const std::byte*>(src);
+  copy.width = n_bytes;
+  copy.kind = kind;
+  return copy;
+}
+
+Status check_copy(const CopyOp& copy) {
+  if (copy.kind > cudaMemcpyDefault) {
+    return fail(cudaErrorInvalidMemcpyDirection, "{} is no copy direction", static_cast<unsigned>(copy.kind));
+  }
+  if (copy.height > 1 && (copy.dst_pitch < copy.width || copy.src_pitch < copy.width)) {
+    return fail(cudaErrorInvalidPitchValue,
+                "rows of {} bytes do not fit the pitches {} (destination) and {} (source)", copy.width,
+                copy.dst_pitch, copy.src_pitch);
+  }
+  const bool to_device = copy.kind == cudaMemcpyHostToDevice || copy.kind == cudaMemcpyDeviceToDevice;
+  const bool from_device = copy.kind == cudaMemcpyDeviceToHost || copy.kind == cudaMemcpyDeviceToDevice;
+  Status status =
+      check_end(copy.dst, span_of(copy.width, copy.height, copy.depth, copy.dst_pitch, copy.dst_slice),
+                to_device, "destination");
+  if (!status.ok()) return status;
+  return check_end(copy.src, span_of(copy.width, copy.height, copy.depth, copy.src_pitch, copy.src_slice),
+                   from_device, "source");
+}
+
+Status check_fill(const FillOp& fill) {
+  const std::uint64_t width = fill.width * fill.element_bytes;
+  if (fill.element_bytes != 1 && fill.element_bytes != 2 && fill.element_bytes != 4) {
+    return fail(cudaErrorInvalidValue, "elements of {} bytes: only 1, 2 and 4 can be set",
+                fill.element_bytes);
+  }
+  if (fill.height > 1 && fill.pitch < width) {
+    return fail(cudaErrorInvalidPitchValue, "rows of {} bytes do not fit the pitch {}", width, fill.pitch);
+  }
+  return check_end(fill.dst, span_of(width, fill.height, fill.depth, fill.pitch, fill.slice), true,
+                   "destination");
+}
+
+void run_copy(Context& context, const CopyOp& copy) {
+  const std::uint64_t n_bytes = copy.width * copy.height * copy.depth;
+  if (n_bytes == 0) return;
+  // memmove: overlapping copies are undefined in CUDA, but must not be here.
+  if (copy.height == 1 && copy.depth == 1) {
+    std::memmove(copy.dst, copy.src, copy.width);
+    tell_written(copy.dst, copy.width);
+  } else {
+    for_each_row(copy.height, copy.depth, [&](std::uint64_t y, std::uint64_t z) {
+      std::byte* row = copy.dst + y * copy.dst_pitch + z * copy.dst_slice;
+      std::memmove(row, copy.src + y * copy.src_pitch + z * copy.src_slice, copy.width);
+      tell_written(row, copy.width);
+    });
+  }
+
+  const auto on_device = [](const std::optional<Place>& place) { return place && place->on_device_only(); };
+  const std::optional<Place> dst = locate(copy.dst), src = locate(copy.src);
+  const std::lock_guard guard(context.lock);
+  const sim::DevicePreset& chip = context.device().options().preset;
+  double bytes_per_us = dst && src ? kPinnedBytesPerUs : kPageableBytesPerUs;
+  if (on_device(dst) && on_device(src))
+    bytes_per_us = chip.memory_gb_per_s * kBytesPerUsPerGbPerS / 2;  // read and written
+  context.now_us += chip.launch_us + static_cast<double>(n_bytes) / bytes_per_us;
+}
+
+void run_fill(Context& context, const FillOp& fill) {
+  const std::uint64_t width = fill.width * fill.element_bytes;
+  if (width == 0 || fill.height == 0 || fill.depth == 0) return;
+  for_each_row(fill.height, fill.depth, [&](std::uint64_t y, std::uint64_t z) {
+    std::byte* row = fill.dst + y * fill.pitch + z * fill.slice;
+    if (fill.element_bytes == 1) {
+      std::memset(row, static_cast<int>(fill.value & 0xff), width);
+    } else {
+      for (std::uint64_t i = 0; i < fill.width; ++i) {
+        std::memcpy(row + i * fill.element_bytes, &fill.value,
+                    fill.element_bytes);  // little-endian: the low bytes
+      }
+    }
+    tell_written(row, width);
+  });
+  const std::lock_guard guard(context.lock);
+  const sim::DevicePreset& chip = context.device().options().preset;
+  const auto n_bytes = static_cast<double>(width * fill.height * fill.depth);
+  context.now_us += chip.launch_us + n_bytes / (chip.memory_gb_per_s * kBytesPerUsPerGbPerS);
+}
+
+Status check_range(const void* pointer, std::uint64_t n_bytes, const char* what) {
+  const std::optional<Place> place = locate(pointer);
+  if (!place) return fail(cudaErrorInvalidValue, "the {} {} is not device-accessible memory", what, pointer);
+  return check_inside(*place, address_of(pointer), n_bytes, what);
+}
+
+}  // namespace course::cudart

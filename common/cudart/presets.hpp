@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// The chips that SIM_DEVICE can name. Data only; sources: the vendors' white papers and data sheets, achievable
+// bandwidths from device-to-device copies where we measured one, else 90 % of the data sheet's.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sim/device.hpp"
+
+namespace course::cudart {
+
+struct NamedPreset {
+  std::string key;  // what SIM_DEVICE says, lower case
+  sim::DevicePreset preset;
+};
+
+const std::vector<NamedPreset>& presets();
+// nullptr when nobody has that name. Case, spaces, '-' and '_' do not matter: "RTX 4060" finds rtx4060.
+const sim::DevicePreset* find_preset(std::string_view name);
+
+}  // namespace course::cudart

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// Streams, events, and stream capture. Streams need no queue, as every operation is executed when it is submitted.
+// Events carry modelled time: that of their context when they were recorded.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "cudart/handles.hpp"
+#include "cudart/operation.hpp"
+#include "cudart/runtime.hpp"
+
+namespace course::cudart {
+
+// One capture, shared by the streams that take part in it.
+struct Capture {
+  std::uint64_t id = 0;
+  cudaStream_t origin = nullptr;
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
+  std::thread::id thread;
+  bool invalidated = false;
+  cudaGraph_t graph = nullptr;
+  std::unique_ptr<CUgraph_st> owned_graph;  // empty when capturing into the user's graph
+  std::vector<cudaStream_t> streams;        // origin and those that joined it by waiting for an event
+
+  Capture();
+  ~Capture();
+};
+
+}  // namespace course::cudart
+
+struct CUstream_st {
+  course::cudart::Context* context = nullptr;
+  unsigned flags = 0;
+  int priority = 0;
+  std::uint64_t id = 0;
+  std::shared_ptr<course::cudart::Capture> capture;  // while captured
+  std::vector<cudaGraphNode_t> tips;                 // what the next captured operation depends on
+  std::map<unsigned, cudaLaunchAttributeValue> attributes;
+};
+
+struct CUevent_st {
+  course::cudart::Context* context = nullptr;
+  unsigned flags = 0;
+  bool recorded = false;
+  double time_us = 0;
+  std::weak_ptr<course::cudart::Capture> capture;  // when last recorded in a captured stream
+  std::vector<cudaGraphNode_t> tips;
+};
+
+namespace course::cudart {
+
+Handles<CUstream_st>& streams();
+Handles<CUevent_st>& events();
+
+std::unique_ptr<CUstream_st> make_stream(Context& context, unsigned flags, int priority);
+
+// Takes the stream out of any capture, too.
+void destroy_stream(CUstream_st* stream);
+
+// Accepts live handles and the three special ones: 0 and cudaStreamLegacy, cudaStreamPerThread.
+Status resolve(cudaStream_t handle, CUstream_st*& stream);
+Status resolve(cudaEvent_t handle, CUevent_st*& event);
+
+// Executes now or, in a captured stream, adds a node.
+Status submit(cudaStream_t handle, Operation operation);
+Status submit_to(CUstream_st& stream, Operation operation);
+
+Status record_event(cudaEvent_t handle, cudaStream_t stream, bool external);
+Status wait_event(cudaStream_t stream, cudaEvent_t handle, bool external);
+
+Status begin_capture(cudaStream_t stream, cudaStreamCaptureMode mode, cudaGraph_t into,
+                     const std::vector<cudaGraphNode_t>& after);
+Status end_capture(cudaStream_t stream, cudaGraph_t* graph);
+// For calls that a capture forbids (cudaMalloc, cudaDeviceSynchronize ...): an error, and the captures are spoilt.
+Status forbid_while_capturing(const char* what);
+// The same for a call about one stream.
+Status forbid_if_captured(CUstream_st& stream, const char* what);
+
+}  // namespace course::cudart

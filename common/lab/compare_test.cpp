@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+#include "lab/compare.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+
+#include "base/rng.hpp"
+#include "lab/protocol.hpp"
+
+namespace course::lab {
+namespace {
+
+template <typename T>
+std::vector<std::byte> bytes_of_values(std::vector<T> values) {
+  const auto bytes = std::as_bytes(std::span(values));
+  return {bytes.begin(), bytes.end()};
+}
+
+std::optional<Mismatch> compare_one(DType dtype, Expected expected, double got) {
+  const BufferSpec spec{"d_out", dtype, 1};
+  const std::vector<Expected> all{expected};
+  return dtype == DType::f32 ? compare_floats(spec, all, bytes_of_values<float>({static_cast<float>(got)}))
+                             : compare_floats(spec, all, bytes_of_values<double>({got}));
+}
+
+TEST(CompareIntegers, AcceptsTheSameBytesAndNothingElse) {
+  const BufferSpec spec{"d_out", DType::i32, 4};
+  const auto expected = bytes_of_values<std::int32_t>({1, 2, 3, 4});
+  EXPECT_FALSE(compare_integers(spec, expected, expected));
+  const auto mismatch = compare_integers(spec, expected, bytes_of_values<std::int32_t>({1, 2, -3, 5}));
+  ASSERT_TRUE(mismatch);
+  EXPECT_EQ(mismatch->index, 2u);
+  EXPECT_EQ(mismatch->expected, "3");
+  EXPECT_EQ(mismatch->got, "-3");
+  EXPECT_EQ(mismatch->n_wrong, 2u);
+  EXPECT_EQ(mismatch->pattern, "every element from 2 on");
+}
+
+TEST(CompareIntegers, SeesWhatWasNeverWritten) {
+  const BufferSpec spec{"d_out", DType::i32, 3};
+  auto got = bytes_of_values<std::int32_t>({1, 2, 3});
+  const auto expected = got;
+  std::fill(got.begin() + 4, got.begin() + 8, protocol::kPoison);
+  EXPECT_EQ(compare_integers(spec, expected, got)->hint,
+            "the element was never written (it holds the harness's filling, the byte 0xA5)");
+}
+
+TEST(CompareFloats, AllowsTheBoundAndNotMore) {
+  EXPECT_FALSE(compare_one(DType::f64, {1.0L, 0.25}, 1.25));
+  EXPECT_FALSE(compare_one(DType::f64, {1.0L, 0.25}, 0.75));
+  EXPECT_TRUE(compare_one(DType::f64, {1.0L, 0.25}, 1.26));
+  EXPECT_TRUE(compare_one(DType::f32, {1.0L, 0}, std::nextafter(1.0f, 2.0f)));
+}
+
+TEST(CompareFloats, TakesTheNearestNumberWhenNoErrorIsAllowed) {
+  EXPECT_FALSE(compare_one(DType::f32, {0.1L, 0}, 0.1f));  // 0.1 is no float: its nearest is right
+  EXPECT_FALSE(compare_one(DType::f32, {0.0L, 0}, -0.0));
+}
+
+TEST(CompareFloats, KnowsNanAndInfinity) {
+  const double nan = std::nan(""), inf = std::numeric_limits<double>::infinity();
+  EXPECT_FALSE(compare_one(DType::f64, {nan, 0}, nan));
+  EXPECT_TRUE(compare_one(DType::f64, {nan, 1e300}, 0));
+  EXPECT_TRUE(compare_one(DType::f64, {0.0L, 1e300}, nan));
+  EXPECT_FALSE(compare_one(DType::f64, {inf, 0}, inf));
+  EXPECT_TRUE(compare_one(DType::f64, {inf, 0}, -inf));
+  EXPECT_TRUE(compare_one(DType::f64, {1.0L, inf}, inf)) << "an infinity is never near a number";
+  EXPECT_FALSE(compare_one(DType::f32, {1e39L, 0}, inf)) << "beyond the type's range";
+}
+
+TEST(ErrorModel, GrowsWithDepthAndCondition) {
+  EXPECT_DOUBLE_EQ(sum_error_bound(DType::f32, 10, 100, false), 100 * 10 * 0x1p-24 / (1 - 10 * 0x1p-24));
+  EXPECT_EQ(sum_error_bound(DType::f32, 10, 1 << 24, true), 0) << "every partial sum is an exact integer";
+  EXPECT_GT(sum_error_bound(DType::f32, 10, (1 << 24) + 1, true), 0);
+  EXPECT_EQ(sum_error_bound(DType::i32, 10, 1e9, false), 0);
+  EXPECT_EQ(sum_error_bound(DType::f32, 0x1p24, 1, false), std::numeric_limits<double>::infinity());
+  EXPECT_EQ(product_error_bound(DType::f64, 1, 3), 0);
+  EXPECT_DOUBLE_EQ(product_error_bound(DType::f64, 3, -2), 2 * 2 * 0x1p-53 / (1 - 2 * 0x1p-53));
+}
+
+// The claim behind the bound, tried out: trees stay within gamma(log2 n) of the exact sum, and a serial loop over equal
+// items leaves it.
+TEST(ErrorModel, TellsATreeFromASerialLoop) {
+  constexpr std::size_t kN = 1 << 20;
+  std::vector<float> items(kN, 0.7f);
+  ExactSum exact;
+  double magnitudes = 0;
+  for (const float x : items) {
+    exact.add(static_cast<long double>(x));
+    magnitudes += static_cast<double>(x);
+  }
+  const double bound = sum_error_bound(DType::f32, 20, magnitudes, false);
+  const float serial = std::accumulate(items.begin(), items.end(), 0.0f);
+  for (std::size_t stride = kN / 2; stride > 0; stride /= 2) {
+    for (std::size_t i = 0; i < stride; ++i) items[i] += items[i + stride];
+  }
+  const Expected expected{exact.value(), bound};
+  EXPECT_FALSE(compare_one(DType::f32, expected, static_cast<double>(items[0])));
+  EXPECT_TRUE(compare_one(DType::f32, expected, static_cast<double>(serial)));
+}
+
+TEST(ExactSum, SurvivesCancellation) {
+  ExactSum sum;
+  for (const long double x : {1.0L, 1e30L, 1.0L, -1e30L}) sum.add(x);
+  EXPECT_EQ(sum.value(), 2.0L);
+}
+
+TEST(DescribePattern, NamesWhatStandsOut) {
+  const auto describe = [](std::vector<std::uint64_t> wrong, std::uint64_t n) {
+    return describe_pattern(wrong, n);
+  };
+  EXPECT_EQ(describe({0}, 1), "");
+  EXPECT_EQ(describe({0, 1, 2}, 3), "every element");
+  EXPECT_EQ(describe({9}, 10), "the last element alone");
+  EXPECT_EQ(describe({0}, 10), "the first element alone");
+  EXPECT_EQ(describe({4}, 10), "");
+  EXPECT_EQ(describe({0, 1}, 10), "every element up to 1");
+  EXPECT_EQ(describe({3, 4, 5}, 10), "every element from 3 to 5");
+  EXPECT_EQ(describe({31, 63, 95}, 100), "one element in 32, from 31 on");
+  EXPECT_EQ(describe({31, 63, 95}, 1000), "");
+  EXPECT_EQ(describe({1, 2, 7}, 10), "");
+}
+
+TEST(PrintElement, ShowsEnoughDigits) {
+  const auto print = [](auto value, DType dtype) {
+    return print_element(dtype, reinterpret_cast<const std::byte*>(&value));
+  };
+  EXPECT_EQ(print(0.1f, DType::f32), "0.1");
+  EXPECT_EQ(print(std::nextafter(0.1f, 1.0f), DType::f32), "0.10000001");
+  EXPECT_EQ(print(std::int64_t{-5}, DType::i64), "-5");
+  EXPECT_EQ(print(std::uint8_t{200}, DType::u8), "200");
+  EXPECT_EQ(print(std::nanf("1"), DType::f32), "nan");
+}
+
+}  // namespace
+}  // namespace course::lab

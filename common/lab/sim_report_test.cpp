@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#include "lab/sim_report.hpp"
+
+#include <gtest/gtest.h>
+
+namespace course::lab {
+namespace {
+
+TEST(SimReport, ReadsWhatTheSimulatorWrites) {
+  const SimReport report =
+      read_sim_report(R"({"device": "Simulated H200", "mode": 4, "modelled_us": 12.5, "launches": [{}],
+    "totals": {"launches": 3}, "findings": [{"checker": "memcheck", "kind": "out-of-bounds-read", "kernel": "k", "file":
+    "/a/b/lab.cu", "line": 12, "other_file": "", "other_line": 0, "object": "d_in, element 1000 of 1000",
+    "message": "reads past the end", "times": 4}]})");
+  EXPECT_TRUE(report.readable);
+  EXPECT_EQ(report.device, "Simulated H200");
+  EXPECT_EQ(report.modelled_us, 12.5);
+  EXPECT_EQ(report.launches, 3u);
+  ASSERT_EQ(report.findings.size(), 1u);
+  EXPECT_EQ(report.findings[0].line, 12u);
+  EXPECT_EQ(one_line(report.findings[0]),
+            "lab.cu:12: reads past the end [d_in, element 1000 of 1000] (4 times)");
+}
+
+TEST(SimReport, RepeatsNothingThatTheMessageSays) {
+  SimFinding finding;
+  finding.file = "/a/lab.cu";
+  finding.line = 7;
+  finding.object = "s[1]";
+  finding.message = "race on s[1] at lab.cu:7";
+  EXPECT_EQ(one_line(finding), "race on s[1] at lab.cu:7");
+}
+
+TEST(SimReport, ShortensPathsToTheFilesName) {
+  SimFinding finding;
+  finding.file = "/a/lab.cu";
+  finding.other_file = "/b/lab.hpp";
+  finding.line = 7;
+  finding.message = "/a/lab.cu:7 against /b/lab.hpp:3, called from /a/lab.cu:9";
+  EXPECT_EQ(one_line(finding), "lab.cu:7 against lab.hpp:3, called from lab.cu:9");
+}
+
+TEST(SimReport, FindsLessInRubbishAndNeverFails) {
+  for (const char* text :
+       {"", "null", "{", "[]", "{\"totals\": 3}", "{\"totals\": {\"launches\": -1}, \"findings\": {}}",
+        "{\"totals\": {\"launches\": 1e999}}",
+        "{\"totals\": {}, \"findings\": [1, null, \"x\", {\"line\": -4}]}"}) {
+    const SimReport report = read_sim_report(text);
+    EXPECT_EQ(report.launches, 0u) << text;
+    for (const auto& finding : report.findings) EXPECT_EQ(finding.line, 0u) << text;
+  }
+  EXPECT_FALSE(read_sim_report(std::string(100000, '[')).readable);
+  EXPECT_TRUE(read_sim_report("{\"totals\": {}, \"modelled_us\": \"x\"}").readable);
+}
+
+TEST(SimReport, TakesTerminalEscapesOutOfTexts) {
+  const SimReport report = read_sim_report("{\"totals\": {}, \"device\": \"a\\u001b[2Jb\\n\"}");
+  EXPECT_EQ(report.device, "a?[2Jb?");
+}
+
+}  // namespace
+}  // namespace course::lab

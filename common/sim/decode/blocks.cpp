@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+// Functions cut into basic blocks: frames, leaders, guards, and the numbers of blocks that branches name.
+#include <algorithm>
+
+#include "sim/decode/decoder.hpp"
+
+namespace course::sim {
+
+std::uint32_t Decoder::open_block() {
+  BasicBlock b;
+  b.first = b.last = static_cast<std::uint32_t>(program_.ops.size());
+  b.function = static_cast<std::uint16_t>(number_);
+  program_.blocks.push_back(b);
+  return static_cast<std::uint32_t>(program_.blocks.size() - 1);
+}
+
+// Ends the current block; the next instruction opens a new one.
+void Decoder::close_block(Exit exit) {
+  block().exit = exit;
+}
+
+// A sync op must be the first of its block. Where its operands needed ops of their own, it opens another block after them.
+void Decoder::open_sync_block() {
+  if (block().last != block().first) {
+    const std::uint32_t fresh = open_block();
+    BasicBlock& before = program_.blocks[fresh - 1];
+    before.next = fresh;
+    before.counted -= 1;
+    block().counted = 1;
+  }
+  block().entry = Entry::warp_sync;
+}
+
+bool is_sync(const Instruction& i) {
+  const std::string_view o = i.opcode;
+  if (o == "bar" || o == "barrier") return !i.has("arrive") || !i.has("cluster");
+  return o == "shfl" || o == "vote" || o == "match" || o == "redux" || o == "elect";
+}
+bool is_control(const Instruction& i) {
+  const std::string_view o = i.opcode;
+  return o == "bra" || o == "brx" || o == "ret" || o == "exit" || o == "call" || o == "trap";
+}
+
+// --- functions ----------------------------------------------------------------------------------------------------
+
+void Decoder::function(std::uint32_t number) {
+  number_ = number;
+  source_ = sources_[number];
+  if (program_.functions.size() <= number) program_.functions.resize(number + 1);
+  program_.functions[number].source = source_;
+  register_slots_.assign(source_->registers.size(), MicroOp::kNoSlot);
+  frame_offsets_.clear();
+  fixups_.clear();
+  table_fixups_.clear();
+
+  {  // the frame: results, parameters (of functions), .local and .param variables
+    ProgramFunction& f = program_.functions[number];
+    std::uint32_t end = 0;
+    const auto place = [&](const ptx::Variable& v) {
+      const std::uint32_t alignment = std::max(v.alignment, 1u);
+      end = (end + alignment - 1) / alignment * alignment;
+      const std::uint32_t at = end;
+      frame_offsets_.emplace(v.name, at);
+      end += static_cast<std::uint32_t>(v.size);
+      return at;
+    };
+    if (!source_->is_entry) {
+      for (const auto& v : source_->results) {
+        if (v.space == Space::reg) unsupported("register results");
+        f.result_offsets.push_back(place(v));
+        f.result_sizes.push_back(static_cast<std::uint32_t>(v.size));
+      }
+      for (const auto& v : source_->parameters) {
+        f.parameter_offsets.push_back(place(v));
+        f.parameter_sizes.push_back(static_cast<std::uint32_t>(v.size));
+      }
+    }
+    for (const auto& v : source_->variables)
+      if (v.space == Space::local || v.space == Space::param) place(v);
+    f.frame_bytes = (end + 15) / 16 * 16;
+  }
+
+  const auto n = static_cast<std::int32_t>(source_->instructions.size());
+  std::vector<bool> leader(static_cast<std::size_t>(n) + 1, false);
+  leader[0] = true;
+  for (const auto& label : source_->labels) leader[static_cast<std::size_t>(label.at)] = true;
+  for (std::int32_t k = 0; k < n; ++k) {
+    const Instruction& i = source_->instructions[static_cast<std::size_t>(k)];
+    if (is_sync(i)) leader[static_cast<std::size_t>(k)] = true;
+    if (is_control(i) || (is_sync(i) && i.guard >= 0)) leader[static_cast<std::size_t>(k) + 1] = true;
+    if (i.guard >= 0 && ((is_control(i) && i.opcode != "bra") || is_sync(i)))
+      leader[static_cast<std::size_t>(k)] = true;
+  }
+
+  block_of_instruction_.assign(static_cast<std::size_t>(n) + 1, 0);
+  program_.functions[number].entry_block = static_cast<std::uint32_t>(program_.blocks.size());
+  for (std::int32_t k = 0; k < n; ++k) {
+    const Instruction& i = source_->instructions[static_cast<std::size_t>(k)];
+    current_ = &i;
+    if (leader[static_cast<std::size_t>(k)]) {
+      const std::uint32_t fresh = open_block();
+      if (k > 0 && program_.blocks[fresh - 1].exit == Exit::fall) program_.blocks[fresh - 1].next = fresh;
+      block_of_instruction_[static_cast<std::size_t>(k)] = fresh;
+    }
+    guard_ = MicroOp::kNoSlot;
+    guard_negated_ = false;
+    if (i.guard >= 0) {
+      if ((is_control(i) && i.opcode != "bra") || is_sync(i)) {
+        // A test of its own in front, so that sync and control ops are never guarded.
+        BasicBlock& test = block();
+        test.predicate = register_slot(i.guard);
+        test.predicate_negated = i.guard_negated;
+        test.exit = Exit::branch;
+        const auto test_number = static_cast<std::uint32_t>(program_.blocks.size() - 1);
+        fixups_.push_back({test_number, true, k + 1});
+        const std::uint32_t body = open_block();
+        program_.blocks[test_number].target = body;
+      } else if (i.opcode != "bra") {
+        guard_ = register_slot(i.guard);
+        guard_negated_ = i.guard_negated;
+      }
+    }
+    block().counted += 1;
+    block().ptx_index = static_cast<std::uint32_t>(k);
+    instruction(i, k);
+    block().ptx_index = static_cast<std::uint32_t>(k);
+  }
+  // Falling off the end returns.
+  const std::uint32_t end = open_block();
+  if (end > 0 && program_.blocks[end - 1].function == number && program_.blocks[end - 1].exit == Exit::fall)
+    program_.blocks[end - 1].next = end;
+  block_of_instruction_[static_cast<std::size_t>(n)] = end;
+  if (n > 0) current_ = &source_->instructions.back();
+  close_block(Exit::ret);
+
+  for (const Fixup& fix : fixups_) {
+    const std::uint32_t to = block_of_instruction_[static_cast<std::size_t>(fix.instruction)];
+    (fix.is_next ? program_.blocks[fix.block].next : program_.blocks[fix.block].target) = to;
+  }
+  for (const auto& [table, targets] : table_fixups_) {
+    for (const std::int32_t at : targets->targets)
+      program_.jump_tables[table].push_back(block_of_instruction_[static_cast<std::size_t>(at)]);
+  }
+}
+
+}  // namespace course::sim

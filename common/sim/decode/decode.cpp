@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+// A kernel and all it can reach, instruction by instruction; errors.
+#include <cxxabi.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <unordered_map>
+
+#include "sim/decode/decoder.hpp"
+#include "sim/memory.hpp"
+
+namespace course::sim {
+
+std::string Decoder::where() const {
+  std::string place;
+  if (current_->location >= 0) {
+    const auto& location = module_.locations[static_cast<std::size_t>(current_->location)];
+    if (const std::string* file = module_.find_file(location.file))
+      place = fmt::format(" ({}:{})", *file, location.line);
+  }
+  return fmt::format("in {}{}, PTX line {}", demangled(source_->name), place, current_->text_line);
+}
+
+void Decoder::unsupported(const std::string& why) const {
+  throw DecodeError(fmt::format("the simulator does not know the instruction '{}'{}{} {}",
+                                current_->full_opcode(), why.empty() ? "" : ": ", why, where()));
+}
+
+Program Decoder::run(const ptx::Function& kernel) {
+  program_.module = &module_;
+  program_.name = kernel.name;
+  program_.demangled = demangled(kernel.name);
+  program_.carry_slot = new_slot(SlotKind::predicate);
+  program_.frame_slot = new_slot(SlotKind::narrow);
+
+  // Everything reachable, for the layout of shared memory. A function named as a value may be called indirectly.
+  std::vector<const ptx::Function*> reachable{&kernel};
+  for (std::size_t k = 0; k < reachable.size(); ++k) {
+    std::set<std::string> names;
+    for (const Instruction& i : reachable[k]->instructions)
+      for (const Operand& operand : i.operands) collect_names(operand, names);
+    bool indirect = !reachable[k]->prototypes.empty();
+    const auto add = [&](const ptx::Function& f) {
+      if (!f.is_declaration && !f.is_entry &&
+          std::find(reachable.begin(), reachable.end(), &f) == reachable.end())
+        reachable.push_back(&f);
+    };
+    for (const auto& name : names)
+      if (const ptx::Function* f = module_.find_function(name)) add(*f);
+    // An indirect call may reach any function whose address some initialised variable holds.
+    if (indirect)
+      for (const auto& v : module_.variables)
+        for (const auto& relocation : v.relocations)
+          if (const ptx::Function* f = module_.find_function(relocation.symbol)) add(*f);
+  }
+  sources_ = reachable;
+  lay_out_shared(reachable);
+  program_.function_addresses.assign(reachable.size(), 0);
+  for (std::size_t k = 0; k < sources_.size(); ++k) {
+    if (k > 0) program_.function_addresses[k] = function_address(module_, *sources_[k]);
+    function(static_cast<std::uint32_t>(k));
+  }
+
+  program_.register_image.assign(program_.register_bytes, std::byte{0});
+  for (const auto& [key, slot] : constants_) {
+    std::byte* at = program_.register_image.data() + slot;
+    if (key.first == SlotKind::predicate) {
+      const auto value = static_cast<std::uint32_t>(key.second);
+      std::memcpy(at, &value, 4);
+    } else if (key.first == SlotKind::narrow) {
+      const auto value = static_cast<std::uint32_t>(key.second);
+      for (int lane = 0; lane < 32; ++lane) std::memcpy(at + 4 * lane, &value, 4);
+    } else {
+      for (int lane = 0; lane < 32; ++lane) std::memcpy(at + 8 * lane, &key.second, 8);
+    }
+  }
+  rank_blocks(program_);
+  return std::move(program_);
+}
+
+// --- instructions -------------------------------------------------------------------------------------------------
+
+// Modifiers that change nothing here: rounding to nearest even is what the host does, .uni is a promise.
+std::optional<std::string> Decoder::table_key(const Instruction& i) const {
+  static const std::set<std::string, std::less<>> kRounds = {"add", "sub", "mul", "fma",
+                                                             "mad", "div", "rcp", "sqrt"};
+  std::string key(i.opcode);
+  for (const auto& m : i.modifiers) {
+    if (m == "rn" && kRounds.contains(i.opcode)) continue;
+    key += '.';
+    key += m;
+  }
+  return key;
+}
+
+void Decoder::table_instruction(const OpRow& r, const Instruction& i) {
+  if (i.operands.size() != r.sources.size() + 1) unsupported("number of operands");
+  const Type type = i.types.empty() ? Type::none : i.types.back();
+  std::uint32_t slots[4] = {};
+  for (std::size_t k = 0; k < r.sources.size(); ++k) slots[k] = source(i.operands[k + 1], r.sources[k], type);
+  const Type result_type = i.types.empty() ? Type::none : i.types.front();
+  const Result out = result(i.operands[0], r.results[0], is_signed(result_type));
+  MicroOp& op = emit(r);
+  op.dst[0] = out.slot;
+  std::copy_n(slots, r.sources.size(), op.src);
+  finish(out);
+}
+
+void Decoder::instruction(const Instruction& i, std::int32_t index) {
+  using Method = void (Decoder::*)(const Instruction&);
+  static const std::unordered_map<std::string_view, Method> kFamilies = {
+      {"mov", &Decoder::move},          {"setp", &Decoder::compare},
+      {"set", &Decoder::set},           {"cvta", &Decoder::convert_address},
+      {"isspacep", &Decoder::is_space}, {"ld", &Decoder::load},
+      {"ldu", &Decoder::load},          {"st", &Decoder::store},
+      {"atom", &Decoder::atomic},       {"red", &Decoder::atomic},
+      {"bar", &Decoder::barrier},       {"barrier", &Decoder::barrier},
+      {"shfl", &Decoder::shuffle},      {"vote", &Decoder::vote},
+      {"match", &Decoder::match},       {"redux", &Decoder::warp_reduce},
+      {"elect", &Decoder::elect},       {"fence", &Decoder::fence},
+      {"membar", &Decoder::fence},      {"brx", &Decoder::indexed_branch}};
+  const std::string_view opcode = i.opcode;
+  if (const auto it = kFamilies.find(opcode); it != kFamilies.end()) return (this->*it->second)(i);
+  if (opcode == "bra") return branch(i, index);
+  if (opcode == "call") return call(i, index);
+  if (opcode == "ret") return close_block(source_->is_entry ? Exit::exit : Exit::ret);
+  if (opcode == "exit") return close_block(Exit::exit);
+  if (opcode == "trap") return close_block(Exit::trap);
+  if (opcode == "activemask") {
+    const Result out = result(i.operands[0], SlotKind::narrow, false);
+    emit("activemask").dst[0] = out.slot;
+    return finish(out);
+  }
+  // Hints: they change speed, not results.
+  if (opcode == "prefetch" || opcode == "prefetchu" || opcode == "nanosleep" || opcode == "applypriority" ||
+      opcode == "discard" || opcode == "pmevent" || opcode == "brkpt")
+    return static_cast<void>(emit("fence"));
+  const auto key = table_key(i);
+  const OpRow* found = key ? table_.find(*key) : nullptr;
+  if (found == nullptr || found->results.empty()) unsupported();
+  table_instruction(*found, i);
+}
+
+std::uint64_t function_address(const ptx::Module& module, const ptx::Function& f) {
+  return kFunctionWindow + 16 * static_cast<std::uint64_t>(&f - module.functions.data());
+}
+
+std::string demangled(std::string_view mangled) {
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(
+      abi::__cxa_demangle(std::string(mangled).c_str(), nullptr, nullptr, &status), &std::free);
+  return status == 0 && text ? std::string(text.get()) : std::string(mangled);
+}
+
+Result<Program> decode(const ModuleImage& image, const ptx::Function& kernel, const OpTable& table) {
+  try {
+    return Decoder(image, table).run(kernel);
+  } catch (const DecodeError& e) {
+    return Error{e.what()};
+  }
+}
+
+}  // namespace course::sim

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: MIT
+// The decoder's state and its parts, each in a file of its own. Private to this folder; ../decode.hpp is what others include.
+// Reading order: decode.cpp (a kernel, its functions, instructions), blocks.cpp, slots.cpp, operands.cpp, emit.cpp, then the
+// families alu.cpp, memory.cpp, warp_sync.cpp, control.cpp.
+// Most instructions are one row of the op table, found by their own spelling; the decoder only treats those whose operands or
+// control flow need more. Invariant: a block's ops are contiguous; sync ops open a block; control ends one.
+// Source: NVIDIA, "PTX ISA", version 9.0, chapters 5 to 9.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "ptx/ir.hpp"
+#include "sim/decode.hpp"
+#include "sim/warp.hpp"
+
+namespace course::sim {
+
+using ptx::Instruction;
+using ptx::Operand;
+using ptx::Space;
+using ptx::Type;
+
+struct DecodeError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+SlotKind slot_kind_of(Type type);
+bool is_signed(Type t);
+bool is_float(Type t);
+// Does the instruction need other lanes to come (and so opens a block)? Does it end a block?
+bool is_sync(const Instruction& i);
+bool is_control(const Instruction& i);
+// Adds the names of all symbols in an operand.
+void collect_names(const Operand& operand, std::set<std::string>& names);
+
+struct Access {
+  Space space = Space::generic;
+  MemorySpace kind = MemorySpace::generic;
+  const char* place = "generic";
+  Type type = Type::none;
+  int count = 1;
+  std::uint8_t order = kWeak;
+};
+
+// Reads space, vector, type, order and scope off a memory instruction's modifiers.
+Access access_of(const Instruction& i);
+
+class Decoder {
+ public:
+  Decoder(const ModuleImage& image, const OpTable& table)
+      : image_(image), module_(*image.module), table_(table) {}
+
+  Program run(const ptx::Function& kernel);
+
+ private:
+  struct Fixup {  // a block number to be filled in once the function's blocks are known
+    std::uint32_t block;
+    bool is_next;
+    std::int32_t instruction;
+  };
+
+  // --- slots
+  std::uint32_t new_slot(SlotKind kind);
+  std::uint32_t constant(SlotKind kind, std::uint64_t value);
+  std::uint32_t special(std::string_view name, SlotKind kind);
+  std::uint32_t register_slot(std::int32_t index);
+  SlotKind register_kind(std::int32_t index) const {
+    return slot_kind_of(source_->registers[static_cast<std::size_t>(index)].type);
+  }
+  std::uint32_t temporary(SlotKind kind) { return new_slot(kind); }
+
+  // --- operands
+  std::uint32_t source(const Operand& operand, SlotKind kind, Type type);
+  std::uint32_t predicate_source(const Operand& operand);
+  struct Result {  // where an op writes, and what must follow to bring the value into the register
+    std::uint32_t slot = MicroOp::kNoSlot;
+    std::uint32_t target = MicroOp::kNoSlot;
+    const char* convert = nullptr;
+  };
+  Result result(const Operand& operand, SlotKind kind, bool sign_extends);
+  void finish(const Result& r);
+  void address(const Operand& operand, Space space, MicroOp& op);
+  std::uint64_t symbol_value(std::string_view name);
+  const ptx::Variable* local_variable(std::string_view name) const;
+  bool is_kernel_parameter(std::string_view name) const;
+  std::uint32_t frame_offset(std::string_view name);
+  void lay_out_shared(const std::vector<const ptx::Function*>& functions);
+
+  // --- ops
+  MicroOp& emit(const OpRow& row);
+  MicroOp& emit(std::string_view key) { return emit(row(key)); }
+  const OpRow& row(std::string_view key) const;
+  // Emits row `key` on ready slots.
+  void simple(std::string_view key, std::uint32_t dst, std::initializer_list<std::uint32_t> sources);
+  void table_instruction(const OpRow& r, const Instruction& i);
+
+  // --- blocks
+  std::uint32_t open_block();
+  void close_block(Exit exit);
+  void open_sync_block();
+  BasicBlock& block() { return program_.blocks.back(); }
+
+  // --- instructions
+  void function(std::uint32_t number);
+  void instruction(const Instruction& i, std::int32_t index);
+  void move(const Instruction& i);
+  void pack(const Operand& target, const std::vector<Operand>& parts, Type type);
+  void unpack(const std::vector<Operand>& parts, const Operand& from, Type type);
+  void compare(const Instruction& i);
+  void set(const Instruction& i);
+  void convert_address(const Instruction& i);
+  void is_space(const Instruction& i);
+  void load(const Instruction& i);
+  void store(const Instruction& i);
+  void atomic(const Instruction& i);
+  void barrier(const Instruction& i);
+  void shuffle(const Instruction& i);
+  void vote(const Instruction& i);
+  void match(const Instruction& i);
+  void warp_reduce(const Instruction& i);
+  void elect(const Instruction& i);
+  void fence(const Instruction& i);
+  void branch(const Instruction& i, std::int32_t index);
+  void indexed_branch(const Instruction& i);
+  void call(const Instruction& i, std::int32_t index);
+  std::optional<std::string> table_key(const Instruction& i) const;
+
+  std::uint32_t function_number(const ptx::Function* f);
+  [[noreturn]] void unsupported(const std::string& why = "") const;
+  std::string where() const;
+
+  const ModuleImage& image_;
+  const ptx::Module& module_;
+  const OpTable& table_;
+  Program program_;
+
+  std::map<std::pair<SlotKind, std::uint64_t>, std::uint32_t> constants_;
+  std::uint32_t predicate_chunk_ = 0, predicates_left_ = 0;
+  std::vector<const ptx::Function*> sources_;  // by function number
+  std::map<std::string, std::uint32_t, std::less<>> shared_offsets_;
+  std::set<std::string> address_taken_;
+
+  // of the function at hand
+  std::uint32_t number_ = 0;
+  const ptx::Function* source_ = nullptr;
+  const Instruction* current_ = nullptr;
+  std::vector<std::uint32_t> register_slots_;
+  std::map<std::string, std::uint32_t, std::less<>> frame_offsets_;
+  std::vector<std::uint32_t> block_of_instruction_;
+  std::vector<Fixup> fixups_;
+  std::vector<std::pair<std::uint32_t, const ptx::BranchTargets*>> table_fixups_;
+  std::uint32_t guard_ = MicroOp::kNoSlot;
+  bool guard_negated_ = false;
+  bool helper_ = false;  // ops emitted now are the decoder's own, not counted
+};
+
+}  // namespace course::sim

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: MIT
+// Addresses and spaces, loads, stores, atomics, fences.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/decode/decoder.hpp"
+#include "sim/memory.hpp"
+
+namespace course::sim {
+
+namespace {
+
+// The spelling that memory rows use for a type: its size, and sign where loading extends it.
+const char* memory_suffix(Type type, bool load) {
+  const bool s = load && is_signed(type);
+  switch (ptx::bits_of(type)) {
+    case 8: return s ? "s8" : "u8";
+    case 16: return s ? "s16" : "u16";
+    case 32: return "u32";
+    case 64: return "u64";
+    default: return nullptr;
+  }
+}
+
+std::uint64_t window_of(const Instruction& i) {
+  if (i.has("shared") || i.has("shared::cta") || i.has("shared::cluster")) return kSharedWindow;
+  return i.has("local") ? kLocalWindow : 0;
+}
+
+// Is the result of this load meant to be seen changing by other threads' doing?
+bool is_strong(std::uint8_t order) {
+  return (order & kOrderMask) != kWeak;
+}
+
+}  // namespace
+
+void Decoder::convert_address(const Instruction& i) {
+  const std::uint64_t window = window_of(i);
+  const std::uint32_t in = source(i.operands[1], SlotKind::wide, Type::u64);
+  const Result out = result(i.operands[0], SlotKind::wide, false);
+  if (window == 0)
+    simple("mov.wide", out.slot, {in});
+  else
+    simple(i.has("to") ? "sub.u64" : "add.u64", out.slot, {in, constant(SlotKind::wide, window)});
+  finish(out);
+}
+
+void Decoder::is_space(const Instruction& i) {
+  const std::uint64_t window = window_of(i);
+  const std::uint32_t in = source(i.operands[1], SlotKind::wide, Type::u64);
+  const Result out = result(i.operands[0], SlotKind::predicate, false);
+  if (i.has("const") || i.has("param") || i.has("param::entry")) {
+    simple("mov.pred", out.slot, {constant(SlotKind::predicate, 0)});
+  } else if (window == 0) {  // global: below every window
+    simple("setp.lt.u64", out.slot, {in, constant(SlotKind::wide, kSharedWindow)});
+  } else {
+    const std::uint32_t offset = temporary(SlotKind::wide);
+    simple("sub.u64", offset, {in, constant(SlotKind::wide, window)});
+    helper_ = true;
+    simple("setp.lt.u64", out.slot, {offset, constant(SlotKind::wide, kWindowSize)});
+    helper_ = false;
+  }
+}
+
+Access access_of(const Instruction& i) {
+  Access a;
+  a.type = i.types.empty() ? Type::none : i.types.back();
+  std::uint8_t scope = kScopeDevice;
+  for (const auto& m : i.modifiers) {
+    if (m == "global")
+      a.space = Space::global;
+    else if (m == "const")
+      a.space = Space::constant;
+    else if (m == "local")
+      a.space = Space::local;
+    else if (m.starts_with("shared"))
+      a.space = Space::shared;
+    else if (m.starts_with("param"))
+      a.space = Space::param;
+    else if (m == "v2")
+      a.count = 2;
+    else if (m == "v4")
+      a.count = 4;
+    else if (m == "volatile")
+      a.order = kVolatile;
+    else if (m == "relaxed" || m == "mmio")
+      a.order = kRelaxed;
+    else if (m == "acquire")
+      a.order = kAcquire;
+    else if (m == "release")
+      a.order = kRelease;
+    else if (m == "acq_rel")
+      a.order = kAcquireRelease;
+    else if (m == "cta")
+      scope = kScopeBlock;
+    else if (m == "cluster")
+      scope = kScopeCluster;
+    else if (m == "sys")
+      scope = kScopeSystem;
+  }
+  a.order |= scope;
+  switch (a.space) {
+    case Space::global:
+    case Space::constant:
+      a.kind = a.space == Space::constant ? MemorySpace::constant : MemorySpace::global;
+      a.place = "global";
+      break;
+    case Space::shared:
+      a.kind = MemorySpace::shared;
+      a.place = "shared";
+      break;
+    case Space::local:
+    case Space::param:
+      a.kind = MemorySpace::local;
+      a.place = "local";
+      break;
+    default: break;
+  }
+  return a;
+}
+
+void Decoder::load(const Instruction& i) {
+  Access a = access_of(i);
+  const char* suffix = memory_suffix(a.type, true);
+  if (suffix == nullptr) unsupported("element type");
+  const SlotKind kind = slot_kind_of(a.type);
+  const std::vector<Operand> single{i.operands[0]};
+  const std::vector<Operand>& targets =
+      i.operands[0].kind == Operand::Kind::vector ? i.operands[0].parts : single;
+  if (static_cast<int>(targets.size()) != a.count) unsupported("vector width");
+
+  // A kernel parameter at a fixed place is a constant of the launch.
+  const Operand& from = i.operands[1];
+  if (a.space == Space::param && from.kind == Operand::Kind::address && from.index < 0 &&
+      is_kernel_parameter(from.name)) {
+    std::uint64_t offset = 0;
+    for (const auto& p : source_->parameters)
+      if (p.name == from.name) offset = p.offset;
+    offset += static_cast<std::uint64_t>(from.integer);
+    const auto bytes = static_cast<std::uint32_t>(ptx::bits_of(a.type) / 8);
+    for (std::size_t k = 0; k < targets.size(); ++k) {
+      helper_ = k > 0;
+      const Result out = result(targets[k], kind, is_signed(a.type));
+      const std::uint32_t slot = new_slot(kind);
+      program_.parameters.push_back({static_cast<std::uint32_t>(offset + k * bytes), bytes, slot,
+                                     kind == SlotKind::wide, is_signed(a.type)});
+      simple(kind == SlotKind::wide ? "mov.wide" : "mov.narrow", out.slot, {slot});
+      finish(out);
+    }
+    helper_ = false;
+    return;
+  }
+  // One at a place held in a register lies in the launch's parameter area, in the arena.
+  if (a.space == Space::param && source_->is_entry && (from.index >= 0 || is_kernel_parameter(from.name))) {
+    a.kind = MemorySpace::constant;
+    a.place = "global";
+  }
+  std::string key = a.count == 1 ? "ld" : fmt::format("ld.v{}", a.count);
+  key += fmt::format(".{}.{}", a.place, suffix);
+  Result out[4];
+  for (std::size_t k = 0; k < targets.size(); ++k) out[k] = result(targets[k], kind, is_signed(a.type));
+  MicroOp& op = emit(key);
+  address(from, a.space, op);
+  op.space = a.kind;
+  op.width = static_cast<std::uint8_t>(ptx::bits_of(a.type) / 8);
+  op.count = static_cast<std::uint8_t>(a.count);
+  op.order = a.order;
+  op.n_dst = static_cast<std::uint8_t>(a.count);
+  op.n_src = 1;
+  for (std::size_t k = 0; k < targets.size(); ++k) {
+    op.dst[k] = out[k].slot;
+    if (kind == SlotKind::wide) op.wide_dst |= static_cast<std::uint8_t>(1u << k);
+  }
+  if (is_strong(a.order) && a.kind != MemorySpace::shared && a.kind != MemorySpace::local)
+    program_.order_sensitive = true;
+  for (std::size_t k = 0; k < targets.size(); ++k) finish(out[k]);
+}
+
+void Decoder::store(const Instruction& i) {
+  const Access a = access_of(i);
+  const char* suffix = memory_suffix(a.type, false);
+  if (suffix == nullptr) unsupported("element type");
+  const SlotKind kind = slot_kind_of(a.type);
+  const std::vector<Operand> single{i.operands[1]};
+  const std::vector<Operand>& values =
+      i.operands[1].kind == Operand::Kind::vector ? i.operands[1].parts : single;
+  if (static_cast<int>(values.size()) != a.count) unsupported("vector width");
+  std::uint32_t slots[4];
+  for (std::size_t k = 0; k < values.size(); ++k) slots[k] = source(values[k], kind, a.type);
+  std::string key = a.count == 1 ? "st" : fmt::format("st.v{}", a.count);
+  key += fmt::format(".{}.{}", a.place, suffix);
+  MicroOp& op = emit(key);
+  address(i.operands[0], a.space, op);
+  op.space = a.kind;
+  op.width = static_cast<std::uint8_t>(ptx::bits_of(a.type) / 8);
+  op.count = static_cast<std::uint8_t>(a.count);
+  op.order = a.order;
+  op.n_src = static_cast<std::uint8_t>(1 + a.count);
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    if (k < 3)
+      op.src[1 + k] = slots[k];
+    else
+      op.dst[3] = slots[k];
+    if (kind == SlotKind::wide) op.wide_src |= static_cast<std::uint8_t>(2u << k);
+  }
+}
+
+void Decoder::atomic(const Instruction& i) {
+  const Access a = access_of(i);
+  const bool returns = i.opcode == "atom";
+  static const std::set<std::string, std::less<>> kOps = {"add", "min",  "max", "and", "or",
+                                                          "xor", "exch", "cas", "inc", "dec"};
+  std::string name;
+  for (const auto& m : i.modifiers)
+    if (kOps.contains(m)) name = m;
+  std::string type = ptx::spelling(a.type);
+  if (type == "b32" || type == "b64" || type == "b16") type[0] = 'u';
+  if (a.count != 1) unsupported("vector atomics");
+  const std::string key = fmt::format("atom.{}.{}.{}", a.place, name, type);
+  const SlotKind kind = slot_kind_of(a.type);
+  const std::size_t first = returns ? 1 : 0;  // operand index of the address
+  const std::size_t n_values = i.operands.size() - first - 1;
+  std::uint32_t slots[2] = {MicroOp::kNoSlot, MicroOp::kNoSlot};
+  for (std::size_t k = 0; k < n_values && k < 2; ++k)
+    slots[k] = source(i.operands[first + 1 + k], kind, a.type);
+  Result out;
+  const bool used = returns && i.operands[0].kind == Operand::Kind::reg;
+  if (used) out = result(i.operands[0], kind, is_signed(a.type));
+  MicroOp& op = emit(key);
+  address(i.operands[first], a.space, op);
+  op.space = a.kind;
+  op.width = static_cast<std::uint8_t>(ptx::bits_of(a.type) / 8);
+  op.order = a.order;
+  op.src[1] = slots[0];
+  op.src[2] = slots[1];
+  op.n_src = static_cast<std::uint8_t>(1 + n_values);
+  op.dst[0] = out.slot;
+  op.n_dst = used ? 1 : 0;
+  if (kind == SlotKind::wide) {
+    op.wide_src |= 6;
+    op.wide_dst |= 1;
+  }
+  // The order of blocks shows where the old value is used, and in the rounding of float sums.
+  const bool shows =
+      used || is_float(a.type) || name == "exch" || name == "cas" || name == "inc" || name == "dec";
+  if (shows && a.kind != MemorySpace::shared) program_.order_sensitive = true;
+  finish(out);
+}
+
+void Decoder::fence(const Instruction& i) {
+  MicroOp& op = emit("fence");
+  const Access a = access_of(i);
+  op.order = static_cast<std::uint8_t>((i.has("sc") || i.opcode == "membar" ? kSequential : kAcquireRelease) |
+                                       (a.order & kScopeMask));
+  if (i.opcode == "membar") {
+    const std::uint8_t scope = i.has("cta") ? kScopeBlock : i.has("sys") ? kScopeSystem : kScopeDevice;
+    op.order = static_cast<std::uint8_t>(kSequential | scope);
+  }
+}
+
+}  // namespace course::sim

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+// Operands as slots: registers, immediates, special registers, symbols, addresses; conversions where widths differ.
+#include <bit>
+
+#include "sim/decode/decoder.hpp"
+#include "sim/memory.hpp"
+
+namespace course::sim {
+
+// The slot of an operand read as `kind`; `type` says how an immediate is to be understood.
+std::uint32_t Decoder::source(const Operand& operand, SlotKind kind, Type type) {
+  switch (operand.kind) {
+    case Operand::Kind::reg: {
+      if (kind == SlotKind::predicate) return predicate_source(operand);
+      const SlotKind have = register_kind(operand.index);
+      const std::uint32_t slot = register_slot(operand.index);
+      if (have == kind) return slot;
+      if (have == SlotKind::predicate) unsupported("a predicate where a value is expected");
+      helper_ = true;
+      const std::uint32_t converted = temporary(kind);
+      simple(kind == SlotKind::wide ? (is_signed(type) ? "cvt.s64.s32" : "cvt.u64.u32") : "cvt.u32.u64",
+             converted, {slot});
+      helper_ = false;
+      return converted;
+    }
+    case Operand::Kind::integer: {
+      if (type == Type::f32)
+        return constant(kind, std::bit_cast<std::uint32_t>(static_cast<float>(operand.integer)));
+      if (type == Type::f64)
+        return constant(kind, std::bit_cast<std::uint64_t>(static_cast<double>(operand.integer)));
+      return constant(kind, static_cast<std::uint64_t>(operand.integer));
+    }
+    case Operand::Kind::real32: {
+      const auto bits = static_cast<std::uint32_t>(operand.integer);
+      if (kind == SlotKind::wide && type == Type::f64)
+        return constant(kind, std::bit_cast<std::uint64_t>(static_cast<double>(std::bit_cast<float>(bits))));
+      return constant(kind, bits);
+    }
+    case Operand::Kind::real64: {
+      const auto bits = static_cast<std::uint64_t>(operand.integer);
+      if (kind == SlotKind::narrow)
+        return constant(kind, std::bit_cast<std::uint32_t>(static_cast<float>(std::bit_cast<double>(bits))));
+      return constant(kind, bits);
+    }
+    case Operand::Kind::special: {
+      helper_ = true;
+      std::uint32_t slot;
+      SlotKind have = SlotKind::narrow;
+      if (operand.name == "%clock64" || operand.name == "%globaltimer" || operand.name == "%clock" ||
+          operand.name == "%clock_hi" || operand.name == "%globaltimer_lo" ||
+          operand.name == "%globaltimer_hi") {
+        const bool wide = operand.name == "%clock64" || operand.name == "%globaltimer";
+        have = wide ? SlotKind::wide : SlotKind::narrow;
+        slot = temporary(have);
+        simple(operand.name.substr(1), slot, {});
+      } else if (operand.name == "WARP_SZ") {
+        slot = constant(SlotKind::narrow, 32);
+      } else {
+        slot = special(operand.name, SlotKind::narrow);
+      }
+      if (kind != have) {
+        const std::uint32_t converted = temporary(kind);
+        simple(kind == SlotKind::wide ? "cvt.u64.u32" : "cvt.u32.u64", converted, {slot});
+        slot = converted;
+      }
+      helper_ = false;
+      return slot;
+    }
+    case Operand::Kind::symbol: {
+      const ptx::Variable* variable = local_variable(operand.name);
+      const bool in_frame = variable != nullptr &&
+                            (variable->space == Space::local || variable->space == Space::param) &&
+                            !is_kernel_parameter(operand.name);
+      if (!in_frame)
+        return constant(kind, symbol_value(operand.name) + static_cast<std::uint64_t>(operand.integer));
+      helper_ = true;
+      const std::uint64_t offset = frame_offset(operand.name) + static_cast<std::uint64_t>(operand.integer);
+      const std::uint32_t narrow = temporary(SlotKind::narrow);
+      simple("add.u32", narrow, {program_.frame_slot, constant(SlotKind::narrow, offset)});
+      std::uint32_t slot = narrow;
+      if (kind == SlotKind::wide) simple("cvt.u64.u32", slot = temporary(SlotKind::wide), {narrow});
+      helper_ = false;
+      return slot;
+    }
+    default: unsupported("operand form");
+  }
+}
+
+std::uint32_t Decoder::predicate_source(const Operand& operand) {
+  if (operand.kind == Operand::Kind::integer)
+    return constant(SlotKind::predicate, static_cast<std::uint64_t>(operand.integer) ^ operand.negated);
+  if (operand.kind != Operand::Kind::reg || register_kind(operand.index) != SlotKind::predicate)
+    unsupported("a predicate is expected");
+  const std::uint32_t slot = register_slot(operand.index);
+  if (!operand.negated) return slot;
+  helper_ = true;
+  const std::uint32_t negated = temporary(SlotKind::predicate);
+  simple("not.pred", negated, {slot});
+  helper_ = false;
+  return negated;
+}
+
+Decoder::Result Decoder::result(const Operand& operand, SlotKind kind, bool sign_extends) {
+  if (operand.kind == Operand::Kind::sink || operand.kind == Operand::Kind::none)
+    return {temporary(kind), MicroOp::kNoSlot, nullptr};
+  if (operand.kind != Operand::Kind::reg) unsupported("destination form");
+  const SlotKind have = register_kind(operand.index);
+  const std::uint32_t slot = register_slot(operand.index);
+  if (have == kind) return {slot, MicroOp::kNoSlot, nullptr};
+  if (have == SlotKind::predicate || kind == SlotKind::predicate) unsupported("destination type");
+  const char* convert = kind == SlotKind::wide ? "cvt.u32.u64" : sign_extends ? "cvt.s64.s32" : "cvt.u64.u32";
+  return {temporary(kind), slot, convert};
+}
+
+void Decoder::finish(const Result& r) {
+  if (r.convert == nullptr) return;
+  helper_ = true;
+  simple(r.convert, r.target, {r.slot});
+  helper_ = false;
+}
+
+// Fills src[0] and imm from an address operand.
+void Decoder::address(const Operand& operand, Space space, MicroOp& op) {
+  op.imm = operand.integer;
+  if (operand.kind == Operand::Kind::integer) return;
+  if (operand.kind == Operand::Kind::reg || (operand.kind == Operand::Kind::address && operand.index >= 0)) {
+    const bool wide = register_kind(operand.index) == SlotKind::wide;
+    op.src[0] = register_slot(operand.index);
+    if (wide) op.wide_src |= 1;
+    return;
+  }
+  if (operand.name.empty()) return;  // absolute
+  const ptx::Variable* variable = local_variable(operand.name);
+  const bool in_frame = variable != nullptr &&
+                        (variable->space == Space::local || variable->space == Space::param) &&
+                        !is_kernel_parameter(operand.name);
+  if (in_frame) {
+    op.src[0] = program_.frame_slot;
+    op.imm += frame_offset(operand.name);
+    return;
+  }
+  std::uint64_t base = symbol_value(operand.name);
+  if (space == Space::generic && shared_offsets_.contains(operand.name)) base += kSharedWindow;
+  op.imm += static_cast<std::int64_t>(base);
+}
+
+}  // namespace course::sim

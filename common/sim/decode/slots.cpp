@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+// Register slots, constants, special registers; where symbols lie; the layout of shared memory.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/decode/decoder.hpp"
+
+namespace course::sim {
+
+SlotKind slot_kind_of(Type type) {
+  if (type == Type::pred) return SlotKind::predicate;
+  return ptx::bits_of(type) > 32 ? SlotKind::wide : SlotKind::narrow;
+}
+
+bool is_signed(Type t) {
+  return t == Type::s8 || t == Type::s16 || t == Type::s32 || t == Type::s64;
+}
+bool is_float(Type t) {
+  return t == Type::f16 || t == Type::bf16 || t == Type::f32 || t == Type::f64;
+}
+
+namespace {
+constexpr std::uint32_t kNarrowBytes = 32 * 4, kWideBytes = 32 * 8;
+}
+
+std::uint32_t Decoder::new_slot(SlotKind kind) {
+  if (kind == SlotKind::predicate) {
+    if (predicates_left_ == 0) {  // predicates come in chunks of 16, so that wider slots stay 64-byte aligned
+      predicate_chunk_ = program_.register_bytes;
+      program_.register_bytes += 64;
+      predicates_left_ = 16;
+    }
+    return predicate_chunk_ + 4 * (16 - predicates_left_--);
+  }
+  const std::uint32_t at = program_.register_bytes;
+  program_.register_bytes += kind == SlotKind::wide ? kWideBytes : kNarrowBytes;
+  return at;
+}
+
+std::uint32_t Decoder::constant(SlotKind kind, std::uint64_t value) {
+  if (kind == SlotKind::narrow) value = static_cast<std::uint32_t>(value);
+  if (kind == SlotKind::predicate) value = value != 0 ? ~0u : 0u;
+  const auto [it, fresh] = constants_.try_emplace({kind, value}, 0);
+  if (fresh) it->second = new_slot(kind);
+  return it->second;
+}
+
+std::uint32_t Decoder::special(std::string_view name, SlotKind kind) {
+  for (const SpecialSlot& s : program_.specials)
+    if (s.name == name) return s.slot;
+  static const std::set<std::string, std::less<>> kKnown = {"%tid.x",
+                                                            "%tid.y",
+                                                            "%tid.z",
+                                                            "%ntid.x",
+                                                            "%ntid.y",
+                                                            "%ntid.z",
+                                                            "%ctaid.x",
+                                                            "%ctaid.y",
+                                                            "%ctaid.z",
+                                                            "%nctaid.x",
+                                                            "%nctaid.y",
+                                                            "%nctaid.z",
+                                                            "%laneid",
+                                                            "%warpid",
+                                                            "%nwarpid",
+                                                            "%smid",
+                                                            "%nsmid",
+                                                            "%gridid",
+                                                            "%lanemask_eq",
+                                                            "%lanemask_le",
+                                                            "%lanemask_lt",
+                                                            "%lanemask_ge",
+                                                            "%lanemask_gt",
+                                                            "%dynamic_smem_size",
+                                                            "%total_smem_size",
+                                                            "%aggr_smem_size",
+                                                            "%reserved_smem_offset_begin",
+                                                            "%reserved_smem_offset_end",
+                                                            "%reserved_smem_offset_cap",
+                                                            "%reserved_smem_offset_0",
+                                                            "%reserved_smem_offset_1",
+                                                            "%envreg0",
+                                                            "%envreg1",
+                                                            "%envreg2",
+                                                            "%clusterid.x",
+                                                            "%clusterid.y",
+                                                            "%clusterid.z",
+                                                            "%nclusterid.x",
+                                                            "%nclusterid.y",
+                                                            "%nclusterid.z",
+                                                            "%cluster_ctaid.x",
+                                                            "%cluster_ctaid.y",
+                                                            "%cluster_ctaid.z",
+                                                            "%cluster_nctaid.x",
+                                                            "%cluster_nctaid.y",
+                                                            "%cluster_nctaid.z",
+                                                            "%cluster_ctarank",
+                                                            "%cluster_nctarank",
+                                                            "%is_explicit_cluster"};
+  if (!kKnown.contains(name)) unsupported(fmt::format("special register {}", name));
+  const std::uint32_t slot = new_slot(kind);
+  program_.specials.push_back({std::string(name), slot});
+  return slot;
+}
+
+std::uint32_t Decoder::register_slot(std::int32_t index) {
+  std::uint32_t& slot = register_slots_[static_cast<std::size_t>(index)];
+  if (slot == MicroOp::kNoSlot) {
+    const SlotKind kind = register_kind(index);
+    if (ptx::bits_of(source_->registers[static_cast<std::size_t>(index)].type) > 64)
+      unsupported("128-bit register");
+    slot = new_slot(kind);
+    ProgramFunction& f = program_.functions[number_];
+    (kind == SlotKind::predicate ? f.predicate_slots
+     : kind == SlotKind::wide    ? f.wide_slots
+                                 : f.narrow_slots)
+        .push_back(slot);
+  }
+  return slot;
+}
+
+// --- symbols and frames -------------------------------------------------------------------------------------------
+
+const ptx::Variable* Decoder::local_variable(std::string_view name) const {
+  for (const auto& v : source_->variables)
+    if (v.name == name) return &v;
+  for (const auto& v : source_->parameters)
+    if (v.name == name) return &v;
+  for (const auto& v : source_->results)
+    if (v.name == name) return &v;
+  return nullptr;
+}
+
+bool Decoder::is_kernel_parameter(std::string_view name) const {
+  if (!source_->is_entry) return false;
+  return std::any_of(source_->parameters.begin(), source_->parameters.end(),
+                     [&](const auto& p) { return p.name == name; });
+}
+
+// Byte offset of a .local or .param variable in the function's frame.
+std::uint32_t Decoder::frame_offset(std::string_view name) {
+  const auto it = frame_offsets_.find(name);
+  if (it == frame_offsets_.end()) throw DecodeError(fmt::format("unknown variable '{}' {}", name, where()));
+  return it->second;
+}
+
+// Value of a symbol that is the same for all threads: shared offset, global or parameter address, function address.
+std::uint64_t Decoder::symbol_value(std::string_view name) {
+  if (is_kernel_parameter(name)) {
+    for (const auto& p : source_->parameters)
+      if (p.name == name) return image_.parameter_area + p.offset;
+  }
+  if (const auto it = shared_offsets_.find(name); it != shared_offsets_.end()) return it->second;
+  if (const auto it = image_.variables.find(std::string(name)); it != image_.variables.end())
+    return it->second;
+  if (const ptx::Function* f = module_.find_function(name)) {
+    const std::uint32_t number = function_number(f);
+    // Any address will do that no data has: the function's place in the module.
+    program_.function_addresses.resize(std::max<std::size_t>(program_.function_addresses.size(), number + 1));
+    return program_.function_addresses[number] = function_address(module_, *f);
+  }
+  throw DecodeError(fmt::format("unknown symbol '{}' {}", name, where()));
+}
+
+std::uint32_t Decoder::function_number(const ptx::Function* f) {
+  for (std::size_t k = 0; k < sources_.size(); ++k)
+    if (sources_[k] == f) return static_cast<std::uint32_t>(k);
+  sources_.push_back(f);
+  return static_cast<std::uint32_t>(sources_.size() - 1);
+}
+
+void collect_names(const Operand& operand, std::set<std::string>& names) {
+  if (!operand.name.empty()) names.emplace(operand.name);
+  for (const Operand& part : operand.parts) collect_names(part, names);
+}
+
+void Decoder::lay_out_shared(const std::vector<const ptx::Function*>& functions) {
+  std::uint32_t end = 0;
+  std::vector<const ptx::Variable*> dynamic;
+  const auto place = [&](const ptx::Variable& v) {
+    if (v.space != Space::shared || shared_offsets_.contains(v.name)) return;
+    if (v.is_extern || v.size == 0) {
+      dynamic.push_back(&v);
+      return;
+    }
+    const std::uint32_t alignment = std::max(v.alignment, 1u);
+    end = (end + alignment - 1) / alignment * alignment;
+    shared_offsets_.emplace(v.name, end);
+    const auto element = static_cast<std::uint32_t>(std::max(ptx::bits_of(v.type) / 8, 1));
+    program_.shared.push_back({v.name, end, static_cast<std::uint32_t>(v.size), element});
+    end += static_cast<std::uint32_t>(v.size);
+  };
+  std::set<std::string> used;
+  for (const ptx::Function* f : functions) {
+    for (const auto& v : f->variables) place(v);
+    for (const Instruction& i : f->instructions)
+      for (const Operand& operand : i.operands) collect_names(operand, used);
+  }
+  for (const auto& v : module_.variables)
+    if (used.contains(v.name)) place(v);
+  program_.static_shared = end;
+  std::uint32_t alignment = 16;
+  for (const ptx::Variable* v : dynamic) alignment = std::max(alignment, v->alignment);
+  const std::uint32_t dynamic_start = dynamic.empty() ? end : (end + alignment - 1) / alignment * alignment;
+  if (!dynamic.empty()) program_.static_shared = dynamic_start;
+  for (const ptx::Variable* v : dynamic) {
+    shared_offsets_.emplace(v->name, dynamic_start);
+    program_.shared.push_back(
+        {v->name, dynamic_start, 0, static_cast<std::uint32_t>(std::max(ptx::bits_of(v->type) / 8, 1))});
+  }
+}
+
+}  // namespace course::sim

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+// Instructions that threads run together: barriers, shuffles, votes, matches, reductions.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/decode/decoder.hpp"
+
+namespace course::sim {
+
+// bar.sync a[, b] · bar.arrive a, b · bar.red.op d, a[, b], [!]c · bar.warp.sync mask
+void Decoder::barrier(const Instruction& i) {
+  if (i.has("warp")) {
+    const std::uint32_t members = source(i.operands[0], SlotKind::narrow, Type::b32);
+    open_sync_block();
+    emit("warp_barrier").src[3] = members;
+    return;
+  }
+  if (i.has("cluster")) unsupported("clusters of blocks");
+  program_.uses_barriers = true;
+  const bool reduces = i.has("red"), arrives = i.has("arrive");
+  const std::size_t first = reduces ? 1 : 0;
+  const std::uint32_t number = source(i.operands[first], SlotKind::narrow, Type::u32);
+  std::uint32_t count = MicroOp::kNoSlot;
+  std::size_t next = first + 1;
+  const bool has_count = i.operands.size() > next + (reduces ? 1 : 0);
+  if (has_count) count = source(i.operands[next++], SlotKind::narrow, Type::u32);
+  std::uint32_t p = MicroOp::kNoSlot;
+  Result out;
+  std::string key = "barrier";
+  if (reduces) {
+    p = predicate_source(i.operands[next]);
+    key = i.has("popc") ? "barrier.red.popc" : i.has("and") ? "barrier.red.and" : "barrier.red.or";
+    out = result(i.operands[0], i.has("popc") ? SlotKind::narrow : SlotKind::predicate, false);
+  }
+  open_sync_block();
+  block().entry = Entry::barrier;
+  MicroOp& op = emit(key);
+  op.src[0] = p;
+  op.src[1] = number;
+  op.src[2] = count;
+  op.dst[0] = out.slot;
+  op.imm = reduces ? 2 : arrives ? 1 : 0;
+  if (p != MicroOp::kNoSlot) op.pred_src |= 1;
+  finish(out);
+}
+
+// shfl.sync.mode.b32 d[|p], a, b, c, members
+void Decoder::shuffle(const Instruction& i) {
+  if (!i.has("sync")) unsupported("the form without .sync was removed from sm_70 on");
+  const ShuffleMode mode = i.has("up")     ? ShuffleMode::up
+                           : i.has("down") ? ShuffleMode::down
+                           : i.has("bfly") ? ShuffleMode::butterfly
+                                           : ShuffleMode::index;
+  static constexpr const char* kKeys[] = {"shfl.up", "shfl.down", "shfl.bfly", "shfl.idx"};
+  const bool pair = i.operands[0].kind == Operand::Kind::pair;
+  const Operand& value = pair ? i.operands[0].parts[0] : i.operands[0];
+  std::uint32_t slots[4];
+  for (std::size_t k = 0; k < 4; ++k) slots[k] = source(i.operands[1 + k], SlotKind::narrow, Type::b32);
+  open_sync_block();
+  const Result out = result(value, SlotKind::narrow, false);
+  const Result valid = pair ? result(i.operands[0].parts[1], SlotKind::predicate, false) : Result{};
+  MicroOp& op = emit(kKeys[static_cast<int>(mode)]);
+  op.imm = static_cast<std::int64_t>(mode);
+  op.dst[0] = out.slot;
+  op.dst[1] = valid.slot;
+  std::copy_n(slots, 4, op.src);
+  op.n_src = 3;
+  op.n_dst = 1;
+  if (pair) op.pred_dst |= 2;
+  finish(out);
+}
+
+// vote.sync.{all,any,uni}.pred p, [!]a, members · vote.sync.ballot.b32 d, [!]a, members
+void Decoder::vote(const Instruction& i) {
+  if (!i.has("sync")) unsupported("the form without .sync was removed from sm_70 on");
+  const bool ballot = i.has("ballot");
+  const char* key = ballot         ? "vote.ballot"
+                    : i.has("all") ? "vote.all"
+                    : i.has("any") ? "vote.any"
+                                   : "vote.uni";
+  const std::uint32_t a = predicate_source(i.operands[1]);
+  const std::uint32_t members = source(i.operands[2], SlotKind::narrow, Type::b32);
+  open_sync_block();
+  const Result out = result(i.operands[0], ballot ? SlotKind::narrow : SlotKind::predicate, false);
+  MicroOp& op = emit(key);
+  op.dst[0] = out.slot;
+  op.src[0] = a;
+  op.src[3] = members;
+  op.pred_src |= 1;
+  op.n_src = 1;
+  op.n_dst = 1;
+  if (!ballot) op.pred_dst |= 1;
+  finish(out);
+}
+
+void Decoder::match(const Instruction& i) {
+  const Type type = i.types.back();
+  const SlotKind kind = slot_kind_of(type);
+  const bool pair = i.operands[0].kind == Operand::Kind::pair;
+  const std::uint32_t a = source(i.operands[1], kind, type);
+  const std::uint32_t members = source(i.operands[2], SlotKind::narrow, Type::b32);
+  open_sync_block();
+  const Result out = result(pair ? i.operands[0].parts[0] : i.operands[0], SlotKind::narrow, false);
+  const Result equal = pair ? result(i.operands[0].parts[1], SlotKind::predicate, false) : Result{};
+  MicroOp& op = emit(fmt::format("match.{}.b{}", i.has("any") ? "any" : "all", ptx::bits_of(type)));
+  op.dst[0] = out.slot;
+  op.dst[1] = equal.slot;
+  op.src[0] = a;
+  op.src[3] = members;
+  op.n_src = 1;
+  op.n_dst = 1;
+  if (kind == SlotKind::wide) op.wide_src |= 1;
+  if (pair) op.pred_dst |= 2;
+  finish(out);
+}
+
+void Decoder::warp_reduce(const Instruction& i) {
+  std::string key = "redux";
+  for (const auto& m : i.modifiers)
+    if (m != "sync") key += "." + std::string(m);
+  const std::uint32_t a = source(i.operands[1], SlotKind::narrow, i.types.back());
+  const std::uint32_t members = source(i.operands[2], SlotKind::narrow, Type::b32);
+  open_sync_block();
+  const Result out = result(i.operands[0], SlotKind::narrow, is_signed(i.types.back()));
+  MicroOp& op = emit(key);
+  op.dst[0] = out.slot;
+  op.src[0] = a;
+  op.src[3] = members;
+  op.n_src = 1;
+  op.n_dst = 1;
+  finish(out);
+}
+
+void Decoder::elect(const Instruction& i) {
+  const Operand& to = i.operands[0];
+  const std::uint32_t members = source(i.operands[1], SlotKind::narrow, Type::b32);
+  open_sync_block();
+  const bool pair = to.kind == Operand::Kind::pair;
+  const Result leader = pair ? result(to.parts[0], SlotKind::narrow, false) : Result{};
+  const Result elected = result(pair ? to.parts[1] : to, SlotKind::predicate, false);
+  MicroOp& op = emit("elect");
+  op.dst[0] = leader.slot;
+  op.dst[1] = elected.slot;
+  op.src[3] = members;
+  op.n_dst = 1;
+  op.pred_dst |= 2;
+  finish(leader);
+}
+
+}  // namespace course::sim

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// CPU baselines, timed in this process on the very input of the speedup case: one thread and all cores.
+// Nothing else of ours may run while they are timed. Tasks that share a case, its shape and its result share
+// the times.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lab/problem.hpp"
+
+namespace course::grader {
+
+// 0 when empty.
+double median(std::vector<double> values);
+
+struct BaselineTimes {
+  std::vector<double> one_thread_us, all_cores_us;
+};
+
+constexpr int kBaselineRuns = 7;
+
+class BaselineTimer {
+ public:
+  // Times both baselines, after one run each that is not timed.
+  BaselineTimes time(const lab::Problem& problem, const lab::Task& task, const lab::Case& c,
+                     std::uint64_t seed, int runs = kBaselineRuns);
+
+ private:
+  struct Known {
+    std::uint64_t digest;  // of the one-thread baseline's outputs
+    BaselineTimes times;
+  };
+  std::map<std::string, std::vector<Known>> known_;
+};
+
+}  // namespace course::grader

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// Builds labs' runners with ninja and tells whose fault a failure is. All labs are built in one go, and one
+// that does not compile hurts no other.
+#pragma once
+
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lab/session.hpp"
+#include "layout.hpp"
+
+namespace course::grader {
+
+struct BuildOutcome {
+  lab::Verdict verdict = lab::Verdict::infra;  // ok, compile_error, time_limit or infra
+  std::string message;                         // the first compiler errors, paths shortened; "" when ok
+};
+
+struct BuildOptions {
+  bool solutions = false;
+  unsigned jobs = 2;
+  double seconds = 600;  // for all labs together
+};
+
+std::map<std::string, BuildOutcome> build_runners(const Layout& layout, std::span<const std::string> labs,
+                                                  const BuildOptions& options);
+
+// --- The parts that read ninja's and the compilers' words; pure.
+
+struct FailedEdge {
+  std::string target;  // "labs/reduction/runner_reduction.p/reduction.cu.o"
+  std::string output;  // what its command printed
+};
+std::vector<FailedEdge> failed_edges(std::string_view ninja_output);
+
+// What each lab's outcome is, given ninja's exit code and output.
+std::map<std::string, BuildOutcome> judge_build(std::span<const std::string> labs, bool solutions,
+                                                int exit_code, std::string_view ninja_output,
+                                                const Layout& layout);
+
+// The first `limit` errors with the lines that explain them, or the first lines when none is recognised.
+std::string first_errors(std::string_view compiler_output, std::size_t limit);
+
+// Paths below the checkout and the build folder without their beginning.
+std::string shorten_paths(std::string text, const Layout& layout);
+
+}  // namespace course::grader

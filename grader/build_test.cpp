@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: MIT
+// Reading ninja's and the compilers' words. (That runners are really built is seen by the grading tests.)
+#include "build.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <random>
+
+#include "build_config.hpp"
+
+namespace course::grader {
+namespace {
+
+using lab::Verdict;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+const Layout kLayout{"/home/x/course", "/home/x/course/build", ""};
+
+constexpr const char* kTwoFailures = R"(ninja: Entering directory `/home/x/course/build'
+[1/4] Compiling Cuda object labs/reduction/runner_reduction.p/reduction.cu.o
+FAILED: labs/reduction/runner_reduction.p/reduction.cu.o 
+/usr/local/cuda/bin/nvcc -Ilabs -c ../labs/reduction/reduction.cu
+../labs/reduction/reduction.cu(41): warning #177-D: variable "x" was declared but never referenced
+      int x;
+          ^
+
+../labs/reduction/reduction.cu(52): error: identifier "blockIndx" is undefined
+      const int gid = blockIndx.x * blockDim.x;
+                      ^
+
+../labs/reduction/reduction.cu(60): error: expected a ";"
+2 errors detected in the compilation of "../labs/reduction/reduction.cu".
+[2/4] Compiling Cuda object labs/scan/runner_scan.p/scan.cu.o
+[3/4] Linking target labs/scan/runner_scan
+FAILED: [code=1] labs/sat/runner_sat 
+c++ -o labs/sat/runner_sat
+/usr/bin/ld: sat.cu.o: undefined reference to `helper(int)'
+collect2: error: ld returned 1 exit status
+ninja: build stopped: cannot make progress due to previous errors.
+)";
+
+TEST(FailedEdges, AreCutOutOfNinjasOutput) {
+  const auto edges = failed_edges(kTwoFailures);
+  ASSERT_EQ(edges.size(), 2U);
+  EXPECT_EQ(edges[0].target, "labs/reduction/runner_reduction.p/reduction.cu.o");
+  EXPECT_THAT(edges[0].output, HasSubstr("blockIndx"));
+  EXPECT_THAT(edges[0].output, Not(HasSubstr("nvcc -I")));
+  EXPECT_THAT(edges[0].output, Not(HasSubstr("runner_scan")));
+  EXPECT_EQ(edges[1].target, "labs/sat/runner_sat");
+  EXPECT_THAT(edges[1].output, HasSubstr("helper(int)"));
+  EXPECT_THAT(edges[1].output, Not(HasSubstr("ninja:")));
+}
+
+TEST(JudgeBuild, BlamesEachLabForItsOwnErrorsOnly) {
+  const std::string labs[] = {"reduction", "scan", "sat"};
+  const auto outcomes = judge_build(labs, false, 1, kTwoFailures, kLayout);
+  EXPECT_EQ(outcomes.at("reduction").verdict, Verdict::compile_error);
+  EXPECT_THAT(outcomes.at("reduction").message,
+              HasSubstr("labs/reduction/reduction.cu(52): error: identifier \"blockIndx\" is undefined"));
+  EXPECT_THAT(outcomes.at("reduction").message, Not(HasSubstr("../")));
+  EXPECT_THAT(outcomes.at("reduction").message, Not(HasSubstr("never referenced")));
+  EXPECT_EQ(outcomes.at("scan").verdict, Verdict::ok);
+  EXPECT_EQ(outcomes.at("sat").verdict, Verdict::compile_error);
+  EXPECT_THAT(outcomes.at("sat").message, HasSubstr("helper(int)"));
+}
+
+TEST(JudgeBuild, DoesNotBlameALabForTheSolutionsOrForTheCourse) {
+  const std::string labs[] = {"reduction"};
+  EXPECT_EQ(judge_build(labs, true, 1, kTwoFailures, kLayout).at("reduction").verdict, Verdict::infra);
+  const auto outcomes = judge_build(labs, false, 1,
+                                    "[1/2] Compiling\nFAILED: common/lab/lab.a.p/session.o\ng++ x\n"
+                                    "session.cpp:3:1: error: no\nninja: build stopped\n",
+                                    kLayout);
+  EXPECT_EQ(outcomes.at("reduction").verdict, Verdict::infra);
+  EXPECT_THAT(outcomes.at("reduction").message, HasSubstr("session.cpp:3:1: error: no"));
+}
+
+TEST(JudgeBuild, TakesNinjasOwnTroubleForTheCourses) {
+  const std::string labs[] = {"reduction"};
+  const auto outcome = judge_build(
+      labs, false, 1, "ninja: error: unknown target 'labs/reduction/runner_reduction'\n", kLayout);
+  EXPECT_EQ(outcome.at("reduction").verdict, Verdict::infra);
+  EXPECT_THAT(outcome.at("reduction").message, HasSubstr("unknown target"));
+}
+
+TEST(JudgeBuild, IsOkWhenNinjaIs) {
+  const std::string labs[] = {"reduction", "scan"};
+  for (const auto& [lab, outcome] : judge_build(labs, false, 0, "[1/1] Linking", kLayout)) {
+    EXPECT_EQ(outcome.verdict, Verdict::ok) << lab;
+  }
+}
+
+TEST(JudgeBuild, LetsNoCompilerOutputControlTheTerminal) {
+  const std::string labs[] = {"reduction"};
+  const std::string output = "FAILED: labs/reduction/x.o\nnvcc\nx.cu(1): error: \x1b[2J\x07 bad\n";
+  EXPECT_THAT(judge_build(labs, false, 1, output, kLayout).at("reduction").message, Not(HasSubstr("\x1b")));
+}
+
+// With a real ninja, on a build folder of three labs: one fine, one with an error in it, one that takes too long.
+class BuildRunners : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = (std::filesystem::temp_directory_path() / "build-runners-XXXXXX").string();
+    ASSERT_NE(mkdtemp(folder_.data()), nullptr);
+    std::ofstream(folder_ + "/build.ninja") << R"(
+rule run
+  command = $what
+build labs/fine/runner_fine: run
+  what = mkdir -p labs/fine && touch labs/fine/runner_fine
+build labs/wrong/runner_wrong: run
+  what = echo "wrong.cu(7): error: identifier \"x\" is undefined" && false
+build labs/slow/runner_slow: run
+  what = sleep 30
+)";
+    if (*kSimulatorTarget != '\0') {
+      std::ofstream(folder_ + "/build.ninja", std::ios::app) << "build " << kSimulatorTarget << ": phony\n";
+    }
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::string folder_;
+};
+
+TEST_F(BuildRunners, OneLabsErrorLeavesTheOthersBuilt) {
+  const std::string labs[] = {"wrong", "fine"};
+  const auto outcomes = build_runners({folder_, folder_, ""}, labs, {});
+  EXPECT_EQ(outcomes.at("fine").verdict, Verdict::ok) << outcomes.at("fine").message;
+  EXPECT_TRUE(std::filesystem::exists(folder_ + "/labs/fine/runner_fine"));
+  EXPECT_EQ(outcomes.at("wrong").verdict, Verdict::compile_error);
+  EXPECT_EQ(outcomes.at("wrong").message, "wrong.cu(7): error: identifier \"x\" is undefined");
+}
+
+TEST_F(BuildRunners, EndlessCompilingIsStopped) {
+  const std::string labs[] = {"slow"};
+  BuildOptions options;
+  options.seconds = 1;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto outcomes = build_runners({folder_, folder_, ""}, labs, options);
+  EXPECT_EQ(outcomes.at("slow").verdict, Verdict::compile_error);
+  EXPECT_THAT(outcomes.at("slow").message, HasSubstr("longer than 1 s"));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+}
+
+TEST(FirstErrors, AreLimited) {
+  std::string many;
+  for (int i = 0; i < 100; ++i) many += "x.cu(" + std::to_string(i) + "): error: no\n   detail\n";
+  const std::string shown = first_errors(many, 3);
+  EXPECT_THAT(shown, HasSubstr("x.cu(2)"));
+  EXPECT_THAT(shown, Not(HasSubstr("x.cu(3)")));
+  EXPECT_EQ(first_errors("Killed\n", 3), "Killed");
+}
+
+TEST(FailedEdges, SurviveAnyOutput) {
+  std::mt19937 random(17);
+  const std::string text = kTwoFailures;
+  const std::string labs[] = {"reduction", "sat"};
+  for (int round = 0; round < 3000; ++round) {
+    std::string damaged = text;
+    for (int i = 0; i < 5; ++i) damaged[random() % damaged.size()] = static_cast<char>(random() & 0xff);
+    damaged.resize(random() % damaged.size());
+    const auto outcomes = judge_build(labs, false, 1, damaged, kLayout);
+    ASSERT_EQ(outcomes.size(), 2U);
+  }
+}
+
+}  // namespace
+}  // namespace course::grader

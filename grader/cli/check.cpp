@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+// labcli check: every checker over small cases, findings by source line.
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "build.hpp"
+#include "check.hpp"
+#include "cli/commands.hpp"
+#include "layout.hpp"
+#include "progress.hpp"
+#include "registry.hpp"
+#include "seed.hpp"
+#include "select.hpp"
+#include "session_runner.hpp"
+
+namespace course::grader::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> labs;
+  bool solutions = false;
+  std::string task, seed;
+};
+
+constexpr const char* kFooter = R"(
+Runs on the simulator, GPU or not: it sees shared and global races, reads of
+memory that was never written, stray accesses, barriers that can hang.
+
+Examples:
+  ./lab check reduction
+  ./lab check reduction --task sequential
+  ./lab check --solutions)";
+
+int run_check(const Options& options) {
+  const auto labs = select_labs(lab::all_problems(), options.labs);
+  if (!labs) return fail(labs.error().text);
+  if (!options.task.empty()) {
+    if (const auto known = check_task(*labs, options.task, options.solutions); !known)
+      return fail(known.error().text);
+  }
+  const Result<Layout> layout = find_layout();
+  if (!layout) return fail(layout.error().text);
+  const Result<std::uint64_t> seed = options.seed.empty() ? fresh_seed() : parse_seed(options.seed);
+  if (!seed) return fail(seed.error().text);
+
+  std::vector<std::string> ids;
+  for (const lab::Problem* problem : *labs) ids.emplace_back(problem->manifest().id);
+  std::vector<std::string> texts;
+  bool failed = false;
+  {
+    Progress progress(stderr_is_terminal());
+    progress.begin("Building", 0);
+    BuildOptions how;
+    how.solutions = options.solutions;
+    const auto built = build_runners(*layout, ids, how);
+    progress.begin("Checking", 0);
+    for (const lab::Problem* problem : *labs) {
+      const std::string id(problem->manifest().id);
+      if (const BuildOutcome& outcome = built.at(id); outcome.verdict != lab::Verdict::ok) {
+        texts.push_back(fmt::format("{}: {}\n{}\n", id, lab::name_of(outcome.verdict), outcome.message));
+        failed = failed || outcome.verdict == lab::Verdict::infra;
+        continue;
+      }
+      const RunContext context{id, *seed, options.solutions, lab::DeviceKind::sim, false};
+      const auto runner =
+          session_runner(*layout, layout->runner(id, options.solutions), lab::DeviceKind::sim, context);
+      const std::optional<std::string> task =
+          options.task.empty() ? std::nullopt : std::optional<std::string>(options.task);
+      const CheckReport report =
+          check_lab(*problem, *runner, context, task, [&](const std::string& what) { progress.step(what); });
+      for (const CheckedTask& checked : report.tasks)
+        failed = failed || checked.verdict == lab::Verdict::infra;
+      texts.push_back(to_text(report, source_lines_below(layout->root)));
+    }
+  }
+  std::fputs(fmt::format("{}", fmt::join(texts, "\n")).c_str(), stdout);
+  return failed ? kFailed : kRan;
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, Run& run) {
+  CLI::App* command = app.add_subcommand("check", "Look for races and stray accesses, by source line");
+  auto options = std::make_shared<Options>();
+  command->add_option("LAB", options->labs, "Labs to check; all when none is named");
+  command->add_flag("--solutions", options->solutions, "Check the reference solutions");
+  command->add_option("--task", options->task, "Only this task");
+  command->add_option("--seed", options->seed, "Repeat a run; fresh when not given");
+  command->footer(kFooter);
+  command->callback([&run, options] { run = [options] { return run_check(*options); }; });
+}
+
+}  // namespace course::grader::cli

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// The subcommands of labcli: each adds itself to the parser and, when it is the one asked for, leaves what to
+// do in `run`.
+#pragma once
+
+#include <functional>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace course::grader::cli {
+
+// The exit code: 0 = ran (a low score is no error), 1 = wrong usage or the course's own machinery failed.
+using Run = std::function<int()>;
+constexpr int kRan = 0;
+constexpr int kFailed = 1;
+
+void add_grade(CLI::App& app, Run& run);
+void add_check(CLI::App& app, Run& run);
+void add_list(CLI::App& app, Run& run);
+void add_points(CLI::App& app, Run& run);
+void add_probe_gpu(CLI::App& app, Run& run);  // hidden
+
+// Prints "lab: …" on stderr and returns kFailed.
+int fail(const std::string& text);
+
+}  // namespace course::grader::cli

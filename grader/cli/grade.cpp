@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+// labcli grade: builds the labs, grades them, prints the score table and writes the reports asked for.
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "build.hpp"
+#include "cli/commands.hpp"
+#include "device.hpp"
+#include "grade.hpp"
+#include "html.hpp"
+#include "junit.hpp"
+#include "layout.hpp"
+#include "progress.hpp"
+#include "registry.hpp"
+#include "report_file.hpp"
+#include "seed.hpp"
+#include "select.hpp"
+#include "session_runner.hpp"
+#include "table.hpp"
+#include "text.hpp"
+
+namespace course::grader::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> labs;
+  bool solutions = false;
+  std::string device = "auto";
+  std::string task, only_case, seed;
+  std::string json, junit, html;
+  unsigned jobs = 2;
+};
+
+constexpr const char* kFooter = R"(
+Points: a task's correctness points are all or nothing, and nothing else counts
+until every case is right. Then come efficiency (exact counters of the
+simulator) and speedup over the CPU (measured on a GPU, modelled on the
+simulator, and labelled so).
+
+Examples:
+  ./lab grade reduction
+  ./lab grade reduction --task sequential --case CASE --seed SEED   (from a message)
+  ./lab grade --solutions --device sim --json out.json)";
+
+Result<GradeOptions> grade_options(const Options& options, Problems labs, lab::DeviceKind device) {
+  GradeOptions out;
+  out.device = device;
+  out.solutions = options.solutions;
+  out.jobs = options.jobs;
+  if (!options.task.empty()) {
+    if (const auto known = check_task(labs, options.task); !known) return known.error();
+    out.only_task = options.task;
+  }
+  if (!options.only_case.empty()) {
+    const std::string* task = options.task.empty() ? nullptr : &options.task;
+    if (const auto known = check_case(labs, task, options.only_case); !known) return known.error();
+    out.only_case = options.only_case;
+  }
+  const Result<std::uint64_t> seed = options.seed.empty() ? fresh_seed() : parse_seed(options.seed);
+  if (!seed) return seed.error();
+  out.seed = *seed;
+  return out;
+}
+
+std::vector<LabToGrade> build(const Layout& layout, Problems labs, const Options& options,
+                              Progress& progress) {
+  std::vector<std::string> ids;
+  for (const lab::Problem* problem : labs) ids.emplace_back(problem->manifest().id);
+  progress.begin("Building", 0);
+  progress.step(fmt::format("{}", fmt::join(ids, ", ")));
+  const auto outcomes = build_runners(layout, ids, {options.solutions, options.jobs});
+  std::vector<LabToGrade> out;
+  for (std::size_t i = 0; i < labs.size(); ++i) {
+    const BuildOutcome& outcome = outcomes.at(ids[i]);
+    out.push_back({labs[i], outcome.verdict, outcome.message});
+  }
+  return out;
+}
+
+Result<void> write_reports(const Options& options, const RunResult& result) {
+  if (!options.json.empty()) {
+    if (const auto done = write_report(options.json, json_text(result)); !done) return done;
+  }
+  if (!options.junit.empty()) {
+    if (const auto done = write_report(options.junit, to_junit(result)); !done) return done;
+  }
+  if (!options.html.empty()) {
+    if (const auto done = write_report(options.html, to_html(result)); !done) return done;
+  }
+  return {};
+}
+
+bool any_infra(const RunResult& result) {
+  for (const LabResult& lab : result.labs) {
+    for (const TaskResult& task : lab.tasks) {
+      if (task.verdict == lab::Verdict::infra) return true;
+    }
+  }
+  return false;
+}
+
+std::string utc_now() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  const std::size_t n = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return std::string(text, n);
+}
+
+int run_grade(const Options& options) {
+  const auto labs = select_labs(lab::all_problems(), options.labs);
+  if (!labs) return fail(labs.error().text);
+  const Result<Layout> layout = find_layout();
+  if (!layout) return fail(layout.error().text);
+  const Result<ChosenDevice> device = choose_device(options.device, *layout);
+  if (!device) return fail(device.error().text);
+  const Result<GradeOptions> how = grade_options(options, *labs, device->kind);
+  if (!how) return fail(how.error().text);
+  for (const std::string* path : {&options.json, &options.junit, &options.html}) {
+    if (const auto able = check_writable(*path); !able) return fail(able.error().text);
+  }
+
+  RunResult result;
+  {
+    Progress progress(stderr_is_terminal());
+    const std::string started = utc_now();
+    const std::vector<LabToGrade> built = build(*layout, *labs, options, progress);
+    const RunContext context{"", how->seed, how->solutions, how->device, how->only_case.has_value()};
+    result = grade(built, *how, session_runners(*layout, context), progress);
+    result.started = started;
+  }
+  result.isolation = "process";
+  result.commit = commit_of(layout->root);
+  if (!device->name.empty()) result.device = device->name;
+
+  // A report on stdout is to be read by a program: nothing else goes there.
+  const bool piped = options.json == "-" || options.junit == "-" || options.html == "-";
+  std::fputs(to_table(result, piped ? TableStyle{} : style_for_stdout()).c_str(), piped ? stderr : stdout);
+  if (const auto done = write_reports(options, result); !done) return fail(done.error().text);
+  return any_infra(result) ? kFailed : kRan;
+}
+
+}  // namespace
+
+void add_grade(CLI::App& app, Run& run) {
+  CLI::App* command = app.add_subcommand("grade", "Grade labs and print a score table");
+  auto options = std::make_shared<Options>();
+  command->add_option("LAB", options->labs, "Labs to grade; all when none is named");
+  command->add_flag("--solutions", options->solutions, "Grade the reference solutions");
+  command->add_option("--device", options->device, "Where kernels run: auto, sim or gpu")
+      ->check(CLI::IsMember({"auto", "sim", "gpu"}))
+      ->capture_default_str();
+  command->add_option("--task", options->task, "Only this task");
+  command->add_option("--case", options->only_case, "Only this case; --seed is then the case's own");
+  command->add_option("--seed", options->seed, "Repeat a run; fresh and secret when not given");
+  command->add_option("--json", options->json, "Write the result as JSON");
+  command->add_option("--junit", options->junit, "Write the result as JUnit XML");
+  command->add_option("--html", options->html, "Write the result as an HTML page");
+  command->add_option("--jobs", options->jobs, "Tasks graded at a time")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  command->footer(kFooter);
+  command->callback([&run, options] { run = [options] { return run_grade(*options); }; });
+}
+
+}  // namespace course::grader::cli

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// labcli list: the labs of this build, their tasks and points.
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <memory>
+
+#include "catalogue.hpp"
+#include "cli/commands.hpp"
+#include "registry.hpp"
+
+namespace course::grader::cli {
+
+void add_list(CLI::App& app, Run& run) {
+  CLI::App* command = app.add_subcommand("list", "Labs, tasks and points of this checkout");
+  auto json = std::make_shared<bool>(false);
+  command->add_flag("--json", *json, "Machine-readable, on stdout");
+  command->footer("\nExamples:\n  ./lab list\n  ./lab list --json | jq '.labs[].id'");
+  command->callback([&run, json] {
+    run = [json] {
+      const std::string text =
+          *json ? catalogue_json(lab::all_problems()) : catalogue_text(lab::all_problems());
+      std::fputs(text.c_str(), stdout);
+      return kRan;
+    };
+  });
+}
+
+}  // namespace course::grader::cli

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// labcli points: what a lab's tasks are worth and for what; as Markdown for the generated blocks of handouts.
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <memory>
+
+#include "catalogue.hpp"
+#include "cli/commands.hpp"
+#include "registry.hpp"
+#include "select.hpp"
+
+namespace course::grader::cli {
+namespace {
+
+struct Options {
+  std::string lab;
+  bool markdown = false;
+};
+
+}  // namespace
+
+void add_points(CLI::App& app, Run& run) {
+  CLI::App* command = app.add_subcommand("points", "What each task of a lab is worth, and for what");
+  auto options = std::make_shared<Options>();
+  command->add_option("LAB", options->lab, "The lab")->required();
+  command->add_flag("--markdown", options->markdown, "As a Markdown table");
+  command->footer("\nExample:\n  ./lab points reduction --markdown");
+  command->callback([&run, options] {
+    run = [options] {
+      const auto labs = select_labs(lab::all_problems(), {options->lab});
+      if (!labs) return fail(labs.error().text);
+      const lab::Manifest& manifest = (*labs).front()->manifest();
+      const std::string text = options->markdown ? points_markdown(manifest) : points_text(manifest);
+      std::fputs(text.c_str(), stdout);
+      return kRan;
+    };
+  });
+}
+
+}  // namespace course::grader::cli

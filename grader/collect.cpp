@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: MIT
+#include "collect.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "baseline.hpp"
+#include "lab/failure_message.hpp"
+#include "metrics.hpp"
+
+namespace course::grader {
+namespace {
+
+using lab::Verdict;
+
+// A case that failed on a GPU and has at most this many items is run once more on the simulator, to find its
+// cause. (What fails on the simulator, lab::Session explains itself.)
+constexpr std::uint64_t kExplainedItems = std::uint64_t{1} << 20;
+
+// What the report says of an output that is right: the verdict may get worse, never better.
+struct Objection {
+  Verdict verdict = Verdict::ok;
+  lab::Failure failure;
+};
+
+Objection object_to(const Result<SimReport>& report, const Step& step, const lab::Case& c,
+                    const lab::Ideal& ideal) {
+  Objection objection;
+  if (!report) {
+    objection.verdict = Verdict::infra;
+    objection.failure.headline = "could not be measured";
+    objection.failure.notes.push_back(report.error().text);
+    return objection;
+  }
+  const std::string faults = describe_causes(report->findings);
+  const std::string too_little = step.stage == Stage::efficiency ? implausible(report->totals, ideal) : "";
+  if (!faults.empty()) {
+    objection.verdict = Verdict::wrong_answer;
+    objection.failure.headline = "came out right this time, but by luck: a checker found a fault";
+    objection.failure.cause = faults;
+    objection.failure.proved = true;
+  } else if (c.n > 0 && report->totals.launches == 0) {
+    objection.verdict = Verdict::wrong_answer;
+    objection.failure.headline = "launched no kernel";
+  } else if (!too_little.empty()) {
+    objection.verdict = Verdict::policy;
+    objection.failure.headline = "was not done by kernels";
+    objection.failure.notes.push_back(too_little);
+  }
+  return objection;
+}
+
+class Collector {
+ public:
+  Collector(const lab::Problem& problem, const lab::Task& task, const Plan& plan, const RunContext& context,
+            const CollectHooks& hooks, Evidence& evidence)
+      : problem_(problem), task_(task), plan_(plan), context_(context), hooks_(hooks), evidence_(evidence) {}
+
+  // False when the task is decided and nothing more need be run.
+  bool run(const Step& step) {
+    const lab::Case& c = plan_.cases[step.case_index];
+    if (hooks_.progress) hooks_.progress(std::string(task_.id) + " " + c.name);
+    const std::uint64_t seed = context_.seed_of(step.stage);
+    const auto begin = std::chrono::steady_clock::now();
+    const lab::Outcome outcome = hooks_.runner(step.device).run(problem_, task_, c, seed, step.measure);
+    std::optional<Result<SimReport>> report;
+    if (step.device == lab::DeviceKind::sim && (step.measure.counters || step.measure.checks)) {
+      report = parse_sim_report(outcome.sim_report);
+    }
+    const lab::Ideal ideal = problem_.ideal(task_, c);
+
+    CaseRecord record;
+    record.name = c.name;
+    record.stage = step.stage;
+    record.device = step.device;
+    record.verdict = outcome.verdict;
+    record.message = outcome.message;
+    if (outcome.verdict == Verdict::ok && report) {
+      const Objection objection = object_to(*report, step, c, ideal);
+      record.verdict = objection.verdict;
+      if (objection.verdict != Verdict::ok) {
+        record.message = lab::failure_message(problem_.manifest(), task_, c, seed, context_.rerun_flags(),
+                                              objection.failure);
+      }
+    } else if (outcome.verdict != Verdict::ok) {
+      record.message += cause_on_simulator(step, c, seed, outcome.verdict);
+    }
+    while (!record.message.empty() && record.message.back() == '\n') record.message.pop_back();
+    record.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    evidence_.cases.push_back(record);
+
+    if (record.verdict == Verdict::ok || record.verdict == Verdict::suspect) {
+      if (step.stage == Stage::efficiency && report && *report) keep_worst((**report).totals, ideal);
+      if (step.stage == Stage::speedup) keep_times(step, c, outcome);
+      return true;
+    }
+    return may_go_on(step, record.verdict);
+  }
+
+ private:
+  // What a GPU hides: the same case on the simulator, all checkers on. Only the task's first failure is worth
+  // it.
+  std::string cause_on_simulator(const Step& step, const lab::Case& c, std::uint64_t seed, Verdict verdict) {
+    const bool first = std::none_of(evidence_.cases.begin(), evidence_.cases.end(),
+                                    [](const CaseRecord& record) { return record.verdict != Verdict::ok; });
+    const bool explicable =
+        verdict == Verdict::wrong_answer || verdict == Verdict::crash || verdict == Verdict::time_limit;
+    if (step.device != lab::DeviceKind::gpu || !first || !explicable || c.n > kExplainedItems) return "";
+    lab::Measure checks;
+    checks.counters = true;
+    checks.checks = true;
+    const lab::Outcome again = hooks_.runner(lab::DeviceKind::sim).run(problem_, task_, c, seed, checks);
+    const Result<SimReport> report = parse_sim_report(again.sim_report);
+    if (!report) return "";
+    std::string cause = describe_causes(report->findings);
+    if (cause.empty() && c.n > 0 && report->totals.launches == 0) cause = "no kernel was launched";
+    return cause.empty() ? "" : "  cause, found on the simulator: " + cause + "\n";
+  }
+
+  // After a failure: correctness goes on to kMaxFailures, so that a student sees whether one case or all are
+  // wrong.
+  bool may_go_on(const Step& step, Verdict verdict) const {
+    if (step.stage != Stage::correctness) return false;
+    if (verdict != Verdict::wrong_answer && verdict != Verdict::crash) return false;
+    const auto failed = std::count_if(evidence_.cases.begin(), evidence_.cases.end(),
+                                      [](const CaseRecord& record) { return record.verdict != Verdict::ok; });
+    return failed < kMaxFailures;
+  }
+
+  void keep_worst(const sim::Counters& totals, const lab::Ideal& ideal) {
+    for (const lab::Metric metric : kAllMetrics) {
+      const std::optional<double> value = measure(metric, totals, ideal);
+      if (!value) continue;
+      const auto [entry, is_new] = evidence_.metrics.try_emplace(metric, *value);
+      if (is_new) continue;
+      entry->second =
+          lab::at_least(metric) ? std::min(entry->second, *value) : std::max(entry->second, *value);
+    }
+  }
+
+  void keep_times(const Step& step, const lab::Case& c, const lab::Outcome& outcome) {
+    Timing timing;
+    timing.case_name = c.name;
+    timing.modelled = step.device == lab::DeviceKind::sim;
+    timing.kernel_us = median(outcome.times_us);
+    timing.kernel_runs = static_cast<int>(outcome.times_us.size());
+    timing.judged = task_.baseline;
+    evidence_.timings.push_back(timing);
+  }
+
+  const lab::Problem& problem_;
+  const lab::Task& task_;
+  const Plan& plan_;
+  const RunContext& context_;
+  const CollectHooks& hooks_;
+  Evidence& evidence_;
+};
+
+}  // namespace
+
+void collect(const lab::Problem& problem, const lab::Task& task, const Plan& plan, Share share,
+             const RunContext& context, const CollectHooks& hooks, Evidence& evidence) {
+  Collector collector(problem, task, plan, context, hooks, evidence);
+  evidence.cases_planned = plan.correctness_steps();
+  for (const Step& step : plan.steps) {
+    if (step.alone != (share == Share::alone)) continue;
+    // Later stages mean something only when everything before them was right.
+    const CaseRecord* wrong = deciding_record(evidence.cases);
+    const bool failed = wrong != nullptr && wrong->verdict != Verdict::suspect;
+    if (failed && step.stage != Stage::correctness) break;
+    if (!collector.run(step)) break;
+  }
+  const CaseRecord* wrong = deciding_record(evidence.cases);
+  evidence.complete =
+      (wrong == nullptr || wrong->verdict == Verdict::suspect) && evidence.cases.size() == plan.steps.size();
+}
+
+}  // namespace course::grader

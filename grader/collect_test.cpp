@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+#include "collect.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "testing/scripted.hpp"
+
+namespace course::grader {
+namespace {
+
+using lab::Verdict;
+using testing::Asked;
+using testing::failing;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::Script;
+
+const testing::FakeProblem kProblem;
+
+struct Collected {
+  Evidence evidence;
+  TaskResult result;
+  std::vector<Asked> asked;
+};
+
+Collected run_first_task(Script::Answer answer, lab::DeviceKind device = lab::DeviceKind::sim,
+                         std::uint64_t seed = 5) {
+  Script script(std::move(answer));
+  const lab::Task& task = testing::kTasks[0];
+  const Plan plan = make_plan(task, kProblem.cases(task), {device, {}});
+  const RunContext context{"fake", seed, false, device, false};
+  std::map<lab::DeviceKind, std::unique_ptr<CaseRunner>> runners;
+  CollectHooks hooks;
+  hooks.runner = [&](lab::DeviceKind kind) -> CaseRunner& {
+    auto& runner = runners[kind];
+    if (!runner) runner = script.runner(kind);
+    return *runner;
+  };
+  Collected out;
+  collect(kProblem, task, plan, Share::shared, context, hooks, out.evidence);
+  collect(kProblem, task, plan, Share::alone, context, hooks, out.evidence);
+  out.result = score_task(task, out.evidence);
+  out.asked = script.asked();
+  return out;
+}
+
+Script::Answer report_with(std::string find, std::string replace, Stage only) {
+  return
+      [=](const lab::Task&, const lab::Case& c, const lab::Measure& measure) -> std::optional<lab::Outcome> {
+        const bool efficiency = measure.dataflow;
+        if ((only == Stage::efficiency) != efficiency) return std::nullopt;
+        lab::Outcome outcome = testing::good_outcome(c, measure);
+        const std::size_t at = outcome.sim_report.find(find);
+        if (at != std::string::npos) outcome.sim_report.replace(at, find.size(), replace);
+        return outcome;
+      };
+}
+
+TEST(Collect, RunsEveryStepOfAGoodTask) {
+  const Collected all = run_first_task(nullptr);
+  EXPECT_TRUE(all.evidence.complete);
+  EXPECT_EQ(all.result.verdict, Verdict::ok);
+  EXPECT_EQ(all.evidence.cases.size(), 9U);  // 5 correctness, 2 checks, 1 efficiency, 1 speedup
+  EXPECT_EQ(all.evidence.timings.size(), 1U);
+  EXPECT_DOUBLE_EQ(all.evidence.metrics.at(lab::Metric::work_ratio), 1.0);
+}
+
+TEST(Collect, StopsAfterAFewWrongAnswers) {
+  const Collected some = run_first_task([](auto&, auto&, auto&) { return failing(Verdict::wrong_answer); });
+  EXPECT_EQ(some.asked.size(), static_cast<std::size_t>(kMaxFailures));
+  EXPECT_EQ(some.result.cases_run, kMaxFailures);
+  EXPECT_EQ(some.result.cases_planned, 5);
+  EXPECT_EQ(some.result.verdict, Verdict::wrong_answer);
+}
+
+TEST(Collect, StopsAtOnceWhereRepeatingTellsNothingNew) {
+  for (const Verdict verdict :
+       {Verdict::not_implemented, Verdict::time_limit, Verdict::infra, Verdict::policy}) {
+    const Collected one = run_first_task([=](auto&, auto&, auto&) { return failing(verdict); });
+    EXPECT_EQ(one.asked.size(), 1U) << lab::name_of(verdict);
+    EXPECT_EQ(one.result.verdict, verdict);
+  }
+}
+
+TEST(Collect, MeasuresNothingOfAWrongTask) {
+  const Collected wrong = run_first_task([](auto&, const lab::Case& c, auto&) -> std::optional<lab::Outcome> {
+    return c.n == 200000 ? std::optional(failing(Verdict::wrong_answer)) : std::nullopt;
+  });
+  EXPECT_EQ(wrong.asked.size(), 5U);  // all of correctness, nothing after it
+  EXPECT_TRUE(wrong.evidence.metrics.empty());
+  EXPECT_TRUE(wrong.evidence.timings.empty());
+  EXPECT_EQ(wrong.result.points, 0);
+}
+
+TEST(Collect, ARightAnswerWithARaceIsWrong) {
+  const Collected racy = run_first_task(report_with(
+      "\"findings\":[]",
+      R"("findings":[{"checker":"racecheck","kind":"shared-race","file":"/x/fake.cu","line":31,"message":"Two threads race."}])",
+      Stage::checks));
+  EXPECT_EQ(racy.result.verdict, Verdict::wrong_answer);
+  EXPECT_EQ(racy.result.points, 0);
+  EXPECT_THAT(racy.result.message, HasSubstr("fake.cu:31: Two threads race."));
+  EXPECT_THAT(racy.result.message, HasSubstr("./lab grade fake --task first --case"));
+}
+
+TEST(Collect, ALeakIsNoFault) {
+  const Collected leaky = run_first_task(report_with(
+      "\"findings\":[]", R"("findings":[{"checker":"leakcheck","message":"8 bytes"}])", Stage::checks));
+  EXPECT_EQ(leaky.result.verdict, Verdict::ok);
+}
+
+TEST(Collect, ARightAnswerWithoutAKernelIsWrong) {
+  const Collected lazy = run_first_task(report_with("\"launches\":2", "\"launches\":0", Stage::checks));
+  EXPECT_EQ(lazy.result.verdict, Verdict::wrong_answer);
+  EXPECT_THAT(lazy.result.message, HasSubstr("launched no kernel"));
+}
+
+TEST(Collect, WorkThatKernelsDidNotDoIsAgainstTheRules) {
+  const Collected host = run_first_task(
+      report_with("\"global_load_sectors\":513", "\"global_load_sectors\":3", Stage::efficiency));
+  EXPECT_EQ(host.result.verdict, Verdict::policy);
+  EXPECT_EQ(host.result.points, 0);
+  EXPECT_THAT(host.result.message, HasSubstr("must move at least 16384"));
+}
+
+TEST(Collect, AReportThatCantBeReadIsNoEvidence) {
+  const Collected blind = run_first_task(report_with("{", "", Stage::checks));
+  EXPECT_EQ(blind.result.verdict, Verdict::infra);
+  EXPECT_EQ(blind.result.points, 0);
+}
+
+TEST(Collect, LooksForTheCauseOfAGpusFailureOnTheSimulator) {
+  const Collected gpu = run_first_task(
+      [](auto&, const lab::Case& c, const lab::Measure& measure) -> std::optional<lab::Outcome> {
+        if (!measure.checks)
+          return c.n == 33 ? std::optional(failing(Verdict::wrong_answer, "is wrong\n")) : std::nullopt;
+        lab::Outcome outcome = testing::good_outcome(c, measure);
+        const std::string none = "\"findings\":[]";
+        outcome.sim_report.replace(
+            outcome.sim_report.find(none), none.size(),
+            R"("findings":[{"checker":"racecheck","file":"fake.cu","line":9,"message":"Race."}])");
+        return outcome;
+      },
+      lab::DeviceKind::gpu);
+  EXPECT_EQ(gpu.result.verdict, Verdict::wrong_answer);
+  EXPECT_THAT(gpu.result.message, HasSubstr("cause, found on the simulator: fake.cu:9: Race."));
+  const auto on_sim = std::find_if(gpu.asked.begin(), gpu.asked.end(),
+                                   [](const Asked& one) { return one.device == lab::DeviceKind::sim; });
+  ASSERT_NE(on_sim, gpu.asked.end());
+  EXPECT_EQ(on_sim->case_name, "n33");
+}
+
+TEST(Collect, TimesAloneOnAGpuAndNotAfterAFailure) {
+  const Collected good = run_first_task(nullptr, lab::DeviceKind::gpu);
+  EXPECT_TRUE(good.evidence.complete);
+  EXPECT_EQ(good.asked.back().measure.timed_runs, kTimedRunsOnGpu);
+  EXPECT_FALSE(good.evidence.timings.at(0).modelled);
+  const Collected bad = run_first_task(
+      [](auto&, const lab::Case& c, auto&) -> std::optional<lab::Outcome> {
+        return c.n == 4096 ? std::optional(failing(Verdict::crash)) : std::nullopt;
+      },
+      lab::DeviceKind::gpu);
+  EXPECT_TRUE(std::none_of(bad.asked.begin(), bad.asked.end(),
+                           [](const Asked& one) { return one.measure.timed_runs > 0; }));
+}
+
+TEST(Collect, StagesDoNotShareSeeds) {
+  std::map<std::uint64_t, std::set<bool>> timed_by_seed;
+  for (const Asked& one : run_first_task(nullptr).asked)
+    timed_by_seed[one.seed].insert(one.measure.timed_runs > 0);
+  for (const auto& [seed, timed] : timed_by_seed) EXPECT_EQ(timed.size(), 1U);
+}
+
+TEST(Collect, TheSameSeedAsksForTheSameInputs) {
+  const auto seeds = [](std::uint64_t seed) {
+    std::vector<std::uint64_t> out;
+    for (const Asked& one : run_first_task(nullptr, lab::DeviceKind::sim, seed).asked)
+      out.push_back(one.seed);
+    return out;
+  };
+  EXPECT_EQ(seeds(5), seeds(5));
+  EXPECT_NE(seeds(5), seeds(6));
+}
+
+}  // namespace
+}  // namespace course::grader

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+#include "device.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <array>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "process.hpp"
+
+namespace course::grader {
+namespace {
+
+constexpr double kProbeSeconds = 30;  // the first call on a machine with many GPUs takes several seconds
+
+void* open_first(const std::string& folder, std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    const std::string path = folder.empty() ? name : folder + "/" + name;
+    if (void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
+  }
+  return nullptr;
+}
+
+template <typename Function>
+Function symbol(void* library, const char* name) {
+  return reinterpret_cast<Function>(dlsym(library, name));
+}
+
+// The driver knows the name without a structure whose layout differs between toolkits.
+std::string device_name() {
+  void* driver = open_first("", {"libcuda.so.1"});
+  if (driver == nullptr) return "GPU";
+  const auto init = symbol<int (*)(unsigned)>(driver, "cuInit");
+  const auto get_name = symbol<int (*)(char*, int, int)>(driver, "cuDeviceGetName");
+  std::array<char, 256> name{};
+  if (init == nullptr || get_name == nullptr || init(0) != 0 || get_name(name.data(), 255, 0) != 0)
+    return "GPU";
+  return name.data();
+}
+
+}  // namespace
+
+GpuProbe probe_gpu_here(const std::string& toolkit_lib_dir) {
+  void* runtime = open_first(toolkit_lib_dir, {"libcudart.so", "libcudart.so.13", "libcudart.so.12"});
+  if (runtime == nullptr) return {false, "", "the toolkit's libcudart.so was not found"};
+  const auto count_devices = symbol<int (*)(int*)>(runtime, "cudaGetDeviceCount");
+  const auto error_string = symbol<const char* (*)(int)>(runtime, "cudaGetErrorString");
+  const auto free_memory = symbol<int (*)(void*)>(runtime, "cudaFree");
+  if (count_devices == nullptr || error_string == nullptr || free_memory == nullptr) {
+    return {false, "", "libcudart.so lacks cudaGetDeviceCount"};
+  }
+  int n_devices = 0;
+  if (const int error = count_devices(&n_devices); error != 0) return {false, "", error_string(error)};
+  if (n_devices == 0) return {false, "", "there is no CUDA device"};
+  // Makes a context: a device that is listed but lost fails here.
+  if (const int error = free_memory(nullptr); error != 0) return {false, "", error_string(error)};
+  return {true, device_name(), ""};
+}
+
+GpuProbe probe_gpu(const Layout& layout) {
+  std::error_code ignored;
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe", ignored).string();
+  ProcessOptions options;
+  options.seconds = kProbeSeconds;
+  // Our own simulator on the path would answer in the GPU's place.
+  options.environment = {"LD_LIBRARY_PATH=" + layout.toolkit_lib_dir};
+  const Result<ProcessResult> done = run_process({self, "probe-gpu"}, options);
+  if (!done) return {false, "", done.error().text};
+  if (done->timed_out)
+    return {false, "", fmt::format("the driver did not answer within {:.0f} s", kProbeSeconds)};
+  const std::size_t begin = done->output.find('{');
+  const nlohmann::json answer =
+      nlohmann::json::parse(begin == std::string::npos ? "" : done->output.substr(begin), nullptr, false);
+  if (done->exit_code != 0 || !answer.is_object()) {
+    return {false, "", fmt::format("trying the CUDA runtime ended with exit code {}", done->exit_code)};
+  }
+  return {answer.value("works", false), answer.value("name", ""), answer.value("why", "")};
+}
+
+Result<ChosenDevice> choose_device(const std::string& wanted, const Layout& layout) {
+  if (wanted == "sim") return ChosenDevice{};
+  if (wanted == "auto") {
+    // Where there is no driver there is no need to ask.
+    std::error_code ignored;
+    const bool driver =
+        std::filesystem::exists("/dev/nvidiactl", ignored) || std::filesystem::exists("/dev/dxg", ignored);
+    if (!driver) return ChosenDevice{};
+  }
+  const GpuProbe probe = probe_gpu(layout);
+  if (probe.works) return ChosenDevice{lab::DeviceKind::gpu, probe.name};
+  if (wanted == "auto") return ChosenDevice{};
+  return Error{fmt::format("No GPU can be used: {}. \"--device sim\" grades on the simulator.", probe.why)};
+}
+
+}  // namespace course::grader

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+#include "grade.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "baseline.hpp"
+#include "testing/scripted.hpp"
+
+namespace course::grader {
+namespace {
+
+using lab::Verdict;
+using testing::FakeProblem;
+using ::testing::HasSubstr;
+using testing::Script;
+
+RunResult grade_fake(Script& script, GradeOptions options = {}, const FakeProblem& problem = FakeProblem()) {
+  Progress silent(false);
+  return grade({{&problem, Verdict::ok, ""}}, options, script.factory(), silent);
+}
+
+TEST(Grade, GivesAGoodLabAllPoints) {
+  Script script;
+  const RunResult result = grade_fake(script);
+  ASSERT_EQ(result.labs.size(), 1U);
+  const LabResult& lab = result.labs[0];
+  EXPECT_EQ(lab.points, 100);
+  EXPECT_EQ(lab.max_points, 100);
+  EXPECT_EQ(lab.bonus_points, 10);
+  EXPECT_EQ(result.device, "Simulated H200");
+  EXPECT_TRUE(result.modelled);
+  EXPECT_FALSE(result.partial);
+  const TaskResult& first = lab.tasks[0];
+  ASSERT_TRUE(first.timing.has_value());
+  EXPECT_TRUE(first.timing->modelled);
+  EXPECT_GE(first.timing->baseline_runs, 5);
+  EXPECT_GT(first.timing->one_thread_us, 0);
+  EXPECT_GT(first.timing->all_cores_us, 0);
+}
+
+TEST(Grade, OneTasksTroubleStaysItsOwn) {
+  Script script([](const lab::Task& task, auto&, auto&) -> std::optional<lab::Outcome> {
+    if (task.id == "first") throw std::runtime_error("no memory");
+    return std::nullopt;
+  });
+  const RunResult result = grade_fake(script);
+  EXPECT_EQ(result.labs[0].tasks[0].verdict, Verdict::infra);
+  EXPECT_THAT(result.labs[0].tasks[0].message, HasSubstr("no memory"));
+  EXPECT_EQ(result.labs[0].tasks[1].verdict, Verdict::ok);
+  EXPECT_EQ(result.labs[0].points, 50);
+}
+
+TEST(Grade, ALabThatDoesNotCompileLeavesOthersAlone) {
+  const FakeProblem broken, fine;
+  Script script;
+  Progress silent(false);
+  const RunResult result =
+      grade({{&broken, Verdict::compile_error, "fake.cu(3): error: no"}, {&fine, Verdict::ok, ""}}, {},
+            script.factory(), silent);
+  ASSERT_EQ(result.labs.size(), 2U);
+  EXPECT_EQ(result.labs[0].points, 0);
+  EXPECT_EQ(result.labs[0].max_points, 100);
+  for (const TaskResult& task : result.labs[0].tasks) {
+    EXPECT_EQ(task.verdict, Verdict::compile_error);
+    EXPECT_EQ(task.message, "fake.cu(3): error: no");
+  }
+}
+
+TEST(Grade, AnUntouchedLabScoresZero) {
+  Script script([](auto&, auto&, auto&) { return testing::failing(Verdict::not_implemented); });
+  const RunResult result = grade_fake(script);
+  EXPECT_EQ(result.labs[0].points, 0);
+  EXPECT_EQ(script.asked().size(), 3U);  // one case a task
+  for (const TaskResult& task : result.labs[0].tasks) EXPECT_EQ(task.verdict, Verdict::not_implemented);
+}
+
+TEST(Grade, CanBeNarrowedToATaskAndACase) {
+  GradeOptions options;
+  options.only_task = "second";
+  options.only_case = "n33";
+  options.seed = 99;
+  Script script;
+  const RunResult result = grade_fake(script, options);
+  ASSERT_EQ(result.labs[0].tasks.size(), 1U);
+  EXPECT_TRUE(result.partial);
+  for (const testing::Asked& one : script.asked()) {
+    EXPECT_EQ(one.case_name, "n33");
+    EXPECT_EQ(one.seed, 99U);  // with a case, the seed is used as it is: messages print it so
+  }
+}
+
+TEST(Grade, GivesTheSameResultForAnyNumberOfJobs) {
+  const auto verdicts = [](unsigned jobs) {
+    Script script([](const lab::Task& task, const lab::Case& c, auto&) -> std::optional<lab::Outcome> {
+      if (task.id == "second" && c.n == 33) return testing::failing(Verdict::crash);
+      return std::nullopt;
+    });
+    GradeOptions options;
+    options.jobs = jobs;
+    std::string out;
+    for (const TaskResult& task : grade_fake(script, options).labs[0].tasks) {
+      out += std::string(lab::name_of(task.verdict)) + std::to_string(task.points) + " ";
+    }
+    return out;
+  };
+  EXPECT_EQ(verdicts(1), "OK50 CRASH0 OK10 ");
+  EXPECT_EQ(verdicts(2), verdicts(1));
+  EXPECT_EQ(verdicts(8), verdicts(1));
+}
+
+TEST(BaselineTimer, TimesTheSameComputationOnce) {
+  const FakeProblem problem;
+  BaselineTimer timer;
+  const lab::Case c = problem.cases(testing::kTasks[0]).back();
+  const BaselineTimes first = timer.time(problem, testing::kTasks[0], c, 1);
+  EXPECT_EQ(first.one_thread_us.size(), static_cast<std::size_t>(kBaselineRuns));
+  EXPECT_EQ(first.all_cores_us.size(), static_cast<std::size_t>(kBaselineRuns));
+  const int after_first = problem.baselines;
+  const BaselineTimes shared = timer.time(problem, testing::kTasks[2], c, 1);
+  EXPECT_EQ(problem.baselines, after_first + 1);
+  EXPECT_EQ(shared.one_thread_us, first.one_thread_us);
+  timer.time(problem, testing::kTasks[1], c, 1);  // computes something else
+  EXPECT_EQ(problem.baselines, 2 * after_first + 1);
+  timer.time(problem, testing::kTasks[0], c, 2);  // another input
+  EXPECT_EQ(problem.baselines, 3 * after_first + 1);
+}
+
+TEST(Median, IsTheMiddle) {
+  EXPECT_EQ(median({}), 0);
+  EXPECT_EQ(median({3}), 3);
+  EXPECT_EQ(median({5, 1, 3}), 3);
+  EXPECT_EQ(median({4, 1, 3, 2}), 2.5);
+}
+
+}  // namespace
+}  // namespace course::grader

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// Where things are: the checkout, the build folder, a lab's files and runner, the two libcudarts. The `lab`
+// script sets LAB_ROOT and LAB_BUILD; without them both are found from where this program stands
+// (build/grader/labcli).
+#pragma once
+
+#include <string>
+
+#include "base/result.hpp"
+
+namespace course::grader {
+
+struct Layout {
+  std::string root;             // the checkout
+  std::string build;            // its build folder
+  std::string toolkit_lib_dir;  // with the toolkit's libcudart.so; "" when the loader finds it by itself
+
+  std::string simulator_dir() const { return build + "/common/cudart"; }
+  // "labs/reduction/runner_reduction" or "solutions/…": also the ninja target.
+  static std::string runner_target(const std::string& lab, bool solutions);
+  std::string runner(const std::string& lab, bool solutions) const {
+    return build + "/" + runner_target(lab, solutions);
+  }
+};
+
+Result<Layout> find_layout();
+
+// The checkout's commit, with "+" when there are local changes; "" when it is no git checkout.
+std::string commit_of(const std::string& root);
+
+}  // namespace course::grader

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: MIT
+#include "metrics.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+namespace course::grader {
+namespace {
+
+using nlohmann::json;
+
+// The member `key` when it is there and has the right type; else the default. A report is foreign text.
+const json& member(const json& object, const char* key) {
+  static const json kNothing;
+  if (!object.is_object()) return kNothing;
+  const auto found = object.find(key);
+  return found == object.end() ? kNothing : *found;
+}
+
+std::string text(const json& object, const char* key) {
+  const json& value = member(object, key);
+  return value.is_string() ? value.get<std::string>() : std::string();
+}
+
+std::uint64_t count(const json& object, const char* key) {
+  const json& value = member(object, key);
+  if (value.is_number_unsigned()) return value.get<std::uint64_t>();
+  if (value.is_number_float()) {
+    const double number = value.get<double>();
+    if (number >= 0 && number < 1.8e19) return static_cast<std::uint64_t>(number);
+  }
+  return 0;
+}
+
+std::uint32_t small_count(const json& object, const char* key) {
+  return static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(count(object, key), std::numeric_limits<std::uint32_t>::max()));
+}
+
+std::array<std::uint32_t, 3> triple(const json& object, const char* key) {
+  std::array<std::uint32_t, 3> out{};
+  const json& value = member(object, key);
+  if (!value.is_array()) return out;
+  for (std::size_t i = 0; i < out.size() && i < value.size(); ++i) {
+    if (value[i].is_number_unsigned()) {
+      out[i] = static_cast<std::uint32_t>(
+          std::min<std::uint64_t>(value[i].get<std::uint64_t>(), std::numeric_limits<std::uint32_t>::max()));
+    }
+  }
+  return out;
+}
+
+sim::Counters counters(const json& totals) {
+  sim::Counters out;
+  out.launches = count(totals, "launches");
+  out.warp_instructions = count(totals, "warp_instructions");
+  out.lane_instructions = count(totals, "lane_instructions");
+  out.branches = count(totals, "branches");
+  out.divergent_branches = count(totals, "divergent_branches");
+  out.global_load_requests = count(totals, "global_load_requests");
+  out.global_load_sectors = count(totals, "global_load_sectors");
+  out.global_load_bytes = count(totals, "global_load_bytes");
+  out.global_store_requests = count(totals, "global_store_requests");
+  out.global_store_sectors = count(totals, "global_store_sectors");
+  out.global_store_bytes = count(totals, "global_store_bytes");
+  out.shared_requests = count(totals, "shared_requests");
+  out.shared_wavefronts = count(totals, "shared_wavefronts");
+  out.local_requests = count(totals, "local_requests");
+  out.atomic_requests = count(totals, "atomic_requests");
+  out.atomic_lanes = count(totals, "atomic_lanes");
+  out.atomic_serialised = count(totals, "atomic_serialised");
+  out.barriers = count(totals, "barriers");
+  out.work = count(totals, "work");
+  out.steps = count(totals, "steps");
+  return out;
+}
+
+ReportedFinding finding(const json& entry) {
+  ReportedFinding out;
+  out.checker = text(entry, "checker");
+  out.kind = text(entry, "kind");
+  out.kernel = text(entry, "kernel");
+  out.file = text(entry, "file");
+  out.other_file = text(entry, "other_file");
+  out.object = text(entry, "object");
+  out.message = text(entry, "message");
+  out.line = small_count(entry, "line");
+  out.other_line = small_count(entry, "other_line");
+  out.block = triple(entry, "block");
+  out.thread = triple(entry, "thread");
+  out.other_block = triple(entry, "other_block");
+  out.other_thread = triple(entry, "other_thread");
+  out.times = std::max<std::uint64_t>(1, count(entry, "times"));
+  return out;
+}
+
+constexpr double kSectorBytes = 32;
+constexpr std::size_t kMaxFindings = 1000;  // of a report worth reading
+
+double bytes_moved(const sim::Counters& totals) {
+  return kSectorBytes *
+         (static_cast<double>(totals.global_load_sectors) + static_cast<double>(totals.global_store_sectors));
+}
+
+}  // namespace
+
+Result<SimReport> parse_sim_report(std::string_view text_of_report) {
+  const json document = json::parse(text_of_report, nullptr, /*allow_exceptions=*/false);
+  if (document.is_discarded() || !document.is_object()) {
+    return Error{"The simulator's report is not JSON."};
+  }
+  if (!member(document, "totals").is_object()) {
+    return Error{"The simulator's report has no totals."};
+  }
+  SimReport report;
+  report.device = text(document, "device");
+  const json& modelled = member(document, "modelled_us");
+  if (modelled.is_number()) report.modelled_us = modelled.get<double>();
+  report.totals = counters(member(document, "totals"));
+  const json& findings = member(document, "findings");
+  if (findings.is_array()) {
+    for (const json& entry : findings) {
+      if (report.findings.size() == kMaxFindings) break;
+      if (entry.is_object()) report.findings.push_back(finding(entry));
+    }
+  }
+  return report;
+}
+
+std::optional<double> measure(lab::Metric metric, const sim::Counters& totals, const lab::Ideal& ideal) {
+  const auto ratio = [](double measured, double divisor) -> std::optional<double> {
+    if (!(divisor > 0) || !(measured > 0)) return std::nullopt;
+    return measured / divisor;
+  };
+  switch (metric) {
+    case lab::Metric::work_ratio: return ratio(static_cast<double>(totals.work), ideal.work);
+    case lab::Metric::step_ratio: return ratio(static_cast<double>(totals.steps), ideal.steps);
+    case lab::Metric::bytes_ratio: return ratio(bytes_moved(totals), ideal.bytes);
+    case lab::Metric::active_lanes:
+      return ratio(static_cast<double>(totals.lane_instructions),
+                   32 * static_cast<double>(totals.warp_instructions));
+    case lab::Metric::bank_conflicts:
+      // A kernel that uses no shared memory has no conflicts.
+      if (totals.launches > 0 && totals.shared_requests == 0) return 1.0;
+      return ratio(static_cast<double>(totals.shared_wavefronts),
+                   static_cast<double>(totals.shared_requests));
+    case lab::Metric::launches: return ratio(static_cast<double>(totals.launches), 1);
+  }
+  return std::nullopt;
+}
+
+bool meets(lab::Metric metric, double measured, double limit) {
+  if (!std::isfinite(measured)) return false;
+  // Room for rounding alone: a limit of 1.0 is met by a ratio of two equal counts.
+  constexpr double kRounding = 1e-9;
+  return lab::at_least(metric) ? measured >= limit - kRounding : measured <= limit + kRounding;
+}
+
+std::string implausible(const sim::Counters& totals, const lab::Ideal& ideal) {
+  constexpr double kLeast = 0.5;
+  const double bytes = bytes_moved(totals);
+  if (ideal.bytes > 0 && bytes < kLeast * ideal.bytes) {
+    return fmt::format(
+        "The kernels moved {:.0f} bytes of global memory; this task must move at least {:.0f}. The work has "
+        "to be done "
+        "by kernels, on the device.",
+        bytes, ideal.bytes);
+  }
+  return "";
+}
+
+}  // namespace course::grader

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// From the simulator's report of one case to the figures that efficiency goals look at.
+// The report comes out of the runner's process, so any text may arrive here: what does not parse is an Error,
+// and what parses but cannot be (fewer bytes than must move) is said to be so rather than rewarded.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "lab/problem.hpp"
+#include "sim/counters.hpp"
+
+namespace course::grader {
+
+// A checker's finding as it stands in the report.
+struct ReportedFinding {
+  std::string checker;  // "racecheck"
+  std::string kind;     // "shared-race"
+  std::string kernel, file, other_file, object, message;
+  std::uint32_t line = 0, other_line = 0;
+  std::array<std::uint32_t, 3> block{}, thread{}, other_block{}, other_thread{};
+  std::uint64_t times = 1;
+};
+
+struct SimReport {
+  std::string device;
+  double modelled_us = 0;
+  sim::Counters totals;
+  std::vector<ReportedFinding> findings;
+};
+
+Result<SimReport> parse_sim_report(std::string_view json);
+
+inline constexpr std::array kAllMetrics{lab::Metric::work_ratio,     lab::Metric::step_ratio,
+                                        lab::Metric::bytes_ratio,    lab::Metric::active_lanes,
+                                        lab::Metric::bank_conflicts, lab::Metric::launches};
+
+// What was measured for `metric`, or nothing when the counters don't tell (no ideal, nothing counted).
+std::optional<double> measure(lab::Metric metric, const sim::Counters& totals, const lab::Ideal& ideal);
+
+// True when a measured value meets the goal.
+bool meets(lab::Metric metric, double measured, double limit);
+
+// Below half of what any kernel has to do, the work was not done by kernels: "" when plausible, else one
+// sentence.
+std::string implausible(const sim::Counters& totals, const lab::Ideal& ideal);
+
+}  // namespace course::grader

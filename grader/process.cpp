@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+#include "process.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+
+extern char** environ;
+
+namespace course::grader {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::vector<char*> pointers(std::vector<std::string>& strings) {
+  std::vector<char*> out;
+  for (std::string& one : strings) out.push_back(one.data());
+  out.push_back(nullptr);
+  return out;
+}
+
+// Own environment with the additions put in place of variables of the same name.
+std::vector<std::string> environment_with(const std::vector<std::string>& additions) {
+  std::vector<std::string> out;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view text(*variable);
+    const std::string_view name = text.substr(0, text.find('=') + 1);
+    const bool replaced = std::any_of(additions.begin(), additions.end(), [&](const std::string& added) {
+      return added.compare(0, name.size(), name) == 0;
+    });
+    if (!replaced) out.emplace_back(text);
+  }
+  out.insert(out.end(), additions.begin(), additions.end());
+  return out;
+}
+
+// Reads until end of file or the deadline; true when the deadline came first.
+bool read_until(int fd, Clock::time_point deadline, std::size_t max_output, std::string& output) {
+  std::array<char, 65536> chunk;
+  while (true) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    if (left <= 0) return true;
+    pollfd wait{fd, POLLIN, 0};
+    const int ready = poll(&wait, 1, static_cast<int>(std::min<long long>(left, 1000)));
+    if (ready < 0 && errno != EINTR) return false;
+    if (ready <= 0) continue;
+    const ssize_t n = read(fd, chunk.data(), chunk.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    const std::size_t room = max_output - std::min(max_output, output.size());
+    output.append(chunk.data(), std::min(static_cast<std::size_t>(n), room));
+  }
+}
+
+}  // namespace
+
+Result<ProcessResult> run_process(const std::vector<std::string>& arguments, const ProcessOptions& options) {
+  if (arguments.empty()) return Error{"There is no program to run."};
+  std::vector<std::string> argument_copy = arguments;
+  std::vector<std::string> environment = environment_with(options.environment);
+  const std::vector<char*> argv = pointers(argument_copy);
+  std::vector<char*> envp = pointers(environment);
+
+  std::array<int, 2> out{};
+  std::array<int, 2> started{};  // the child writes errno here when exec fails; exec closes it
+  if (pipe2(out.data(), O_CLOEXEC) != 0)
+    return Error{fmt::format("No pipe for {}: {}.", arguments[0], std::strerror(errno))};
+  if (pipe2(started.data(), O_CLOEXEC) != 0) {
+    close(out[0]), close(out[1]);
+    return Error{fmt::format("No pipe for {}: {}.", arguments[0], std::strerror(errno))};
+  }
+  const int null_in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const pid_t child = fork();
+  if (child == 0) {
+    setpgid(0, 0);
+    dup2(null_in, STDIN_FILENO);
+    dup2(out[1], STDOUT_FILENO);
+    dup2(out[1], STDERR_FILENO);
+    if (options.directory.empty() || chdir(options.directory.c_str()) == 0) {
+      execvpe(argv[0], argv.data(), envp.data());
+    }
+    const int reason = errno;
+    const ssize_t ignored = write(started[1], &reason, sizeof reason);
+    _exit(ignored == 0 ? 126 : 127);
+  }
+  const int fork_error = errno;
+  close(out[1]), close(started[1]);
+  if (null_in >= 0) close(null_in);
+  if (child < 0) {
+    close(out[0]), close(started[0]);
+    return Error{fmt::format("{} could not be started: {}.", arguments[0], std::strerror(fork_error))};
+  }
+
+  int reason = 0;
+  ssize_t n_reason = 0;
+  do {
+    n_reason = read(started[0], &reason, sizeof reason);
+  } while (n_reason < 0 && errno == EINTR);
+  close(started[0]);
+
+  ProcessResult result;
+  if (n_reason <= 0) {
+    const auto limit =
+        std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.seconds));
+    result.timed_out = read_until(out[0], Clock::now() + limit, options.max_output, result.output);
+    if (result.timed_out) kill(-child, SIGKILL);
+  }
+  close(out[0]);
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (n_reason > 0)
+    return Error{fmt::format("{} could not be started: {}.", arguments[0], std::strerror(reason))};
+  result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return result;
+}
+
+}  // namespace course::grader

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// Programs run to their end, and files written whole.
+#include "process.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "report_file.hpp"
+
+namespace course::grader {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Process, GivesExitCodeAndBothStreams) {
+  auto done = run_process({"sh", "-c", "echo out; echo err >&2; exit 3"});
+  ASSERT_TRUE(done);
+  EXPECT_EQ(done->exit_code, 3);
+  EXPECT_THAT(done->output, HasSubstr("out\n"));
+  EXPECT_THAT(done->output, HasSubstr("err\n"));
+  EXPECT_FALSE(done->timed_out);
+}
+
+TEST(Process, SaysWhenAProgramIsMissing) {
+  const auto done = run_process({"no-such-program-here"});
+  ASSERT_FALSE(done);
+  EXPECT_THAT(done.error().text, HasSubstr("no-such-program-here could not be started: No such file"));
+}
+
+TEST(Process, EndsTheWholeGroupAtTheTimeLimit) {
+  ProcessOptions options;
+  options.seconds = 0.3;
+  const auto begin = std::chrono::steady_clock::now();
+  auto done = run_process({"sh", "-c", "sleep 30 & sleep 30"}, options);
+  ASSERT_TRUE(done);
+  EXPECT_TRUE(done->timed_out);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+}
+
+TEST(Process, DropsWhatIsTooMuch) {
+  ProcessOptions options;
+  options.max_output = 1000;
+  auto done = run_process({"sh", "-c", "head -c 1000000 /dev/zero | tr '\\0' x; exit 5"}, options);
+  ASSERT_TRUE(done);
+  EXPECT_EQ(done->output.size(), 1000U);
+  EXPECT_EQ(done->exit_code, 5);  // it was not stopped by a full pipe
+}
+
+TEST(Process, SetsVariablesOverOurs) {
+  ProcessOptions options;
+  options.environment = {"HOME=/nowhere", "GRADER_TEST=yes"};
+  auto done = run_process({"sh", "-c", "echo $HOME $GRADER_TEST $PATH"}, options);
+  ASSERT_TRUE(done);
+  EXPECT_THAT(done->output, HasSubstr("/nowhere yes /"));
+}
+
+class ReportFile : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = (std::filesystem::temp_directory_path() / "report-file-XXXXXX").string();
+    ASSERT_NE(mkdtemp(folder_.data()), nullptr);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  static std::string contents(const std::string& path) {
+    std::ostringstream out;
+    out << std::ifstream(path).rdbuf();
+    return out.str();
+  }
+  std::string folder_;
+};
+
+TEST_F(ReportFile, ReplacesAFileWhole) {
+  const std::string path = folder_ + "/out.json";
+  ASSERT_TRUE(write_report(path, "a long first version"));
+  ASSERT_TRUE(write_report(path, "second"));
+  EXPECT_EQ(contents(path), "second");
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);  // nothing left beside it
+}
+
+TEST_F(ReportFile, SaysEarlyWhenItCantBeWritten) {
+  EXPECT_TRUE(check_writable(""));
+  EXPECT_TRUE(check_writable("-"));
+  EXPECT_TRUE(check_writable(folder_ + "/new.json"));
+  EXPECT_THAT(check_writable(folder_).error().text, HasSubstr("is a folder"));
+  EXPECT_THAT(check_writable(folder_ + "/no/out.json").error().text, HasSubstr("there is no folder"));
+  EXPECT_FALSE(write_report(folder_ + "/no/out.json", "x"));
+}
+
+}  // namespace
+}  // namespace course::grader

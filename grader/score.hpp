@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// Points from evidence. Pure: nothing is run, read or timed here.
+// Rules: every score starts at 0. Correctness is all or nothing for a task. Efficiency and speedup count only
+// when every case that was run for the task, of whatever stage, was right. A SUSPECT time keeps correctness
+// and efficiency and withholds the speedup until a person has looked.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plan.hpp"
+#include "result.hpp"
+
+namespace course::grader {
+
+// What is known about one task after its cases were run.
+struct Evidence {
+  int cases_planned = 0;                  // correctness steps of the plan
+  bool complete = false;                  // every step of the plan was run
+  std::vector<CaseRecord> cases;          // in the order run
+  std::map<lab::Metric, double> metrics;  // the worst over the efficiency cases
+  std::vector<Timing> timings;            // of the speedup cases
+};
+
+// Verdict, points and their parts; `message` is what the records and the lost goals give. An empty evidence
+// scores 0, INFRA.
+TaskResult score_task(const lab::Task& task, const Evidence& evidence);
+
+// A task whose lab could not be built, or could not be run at all.
+TaskResult unscored_task(const lab::Task& task, lab::Verdict verdict, std::string message);
+
+// The record that decides the verdict: INFRA before any other failure, then the first that is not OK; null
+// when all are.
+const CaseRecord* deciding_record(const std::vector<CaseRecord>& cases);
+
+}  // namespace course::grader

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+#include "text.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace course::grader {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+TEST(DisplayWidth, CountsColumnsNotBytes) {
+  EXPECT_EQ(display_width("abc"), 3U);
+  EXPECT_EQ(display_width("Größe"), 5U);
+  EXPECT_EQ(display_width("归约"), 4U);
+  EXPECT_EQ(display_width("e\xCC\x81"), 1U);  // e and a combining accent
+  EXPECT_EQ(display_width("\xff\xfe"), 2U);   // no UTF-8: one column a byte
+  EXPECT_EQ(display_width(""), 0U);
+}
+
+TEST(Fit, PadsAndCutsToTheColumn) {
+  EXPECT_EQ(fit_left("ab", 4), "ab  ");
+  EXPECT_EQ(fit_right("ab", 4), "  ab");
+  EXPECT_EQ(fit_left("abcdef", 4), "abc…");
+  EXPECT_EQ(fit_left("归约归约", 4), "归… ");  // a wide character does not fit half
+  EXPECT_EQ(fit_left("abc", 0), "");
+}
+
+TEST(Fit, IsExactForAnyBytes) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 3000; ++round) {
+    std::string text;
+    for (std::uint64_t i = random() % 30; i > 0; --i) text += static_cast<char>(random() & 0xff);
+    text = tame(text);
+    for (const std::size_t width : {1U, 2U, 7U, 40U}) {
+      ASSERT_EQ(display_width(fit_left(text, width)), width);
+      ASSERT_EQ(display_width(fit_right(text, width)), width);
+    }
+  }
+}
+
+TEST(Wrap, BreaksAtSpacesAndKeepsLines) {
+  EXPECT_EQ(wrap("one two three", 7), "one two\nthree");
+  EXPECT_EQ(wrap("a\n\nb", 10, 2), "  a\n\n  b");
+  EXPECT_EQ(wrap("  listed", 20), "  listed");
+  EXPECT_EQ(wrap("  one two", 7), "  one\n  two");
+}
+
+TEST(Wrap, NeverExceedsTheWidth) {
+  std::mt19937 random(5);
+  for (int round = 0; round < 2000; ++round) {
+    std::string text;
+    for (std::uint64_t i = random() % 200; i > 0; --i) text += " abc归\n"[random() % 8];
+    const std::string wrapped = wrap(tame(text), 20, 2);
+    std::size_t at = 0;
+    while (at <= wrapped.size()) {
+      const std::size_t end = std::min(wrapped.find('\n', at), wrapped.size());
+      ASSERT_LE(display_width(std::string_view(wrapped).substr(at, end - at)), 20U) << wrapped;
+      at = end + 1;
+    }
+  }
+}
+
+TEST(Tame, MakesControlCharactersVisible) {
+  EXPECT_EQ(tame("a\x1b[31mred\x07"), "a\\x1b[31mred\\x07");
+  EXPECT_EQ(tame("line\n\ttab"), "line\n\ttab");
+  EXPECT_EQ(tame("\xc2\x9b"), "\\x9b");  // the one-character form of ESC [
+  EXPECT_EQ(tame("\xff"), "\\xff");
+  EXPECT_EQ(tame("abc\xe2\x80\xae"), "abc\\u202e");  // right-to-left override
+  EXPECT_EQ(tame(std::string("\0", 1)), "\\x00");
+  EXPECT_EQ(tame("归约 ×"), "归约 ×");
+}
+
+TEST(FirstLines, SaysHowManyAreLeftOut) {
+  EXPECT_EQ(first_lines("a\nb\nc\n", 2), "a\nb\n… 1 more line");
+  EXPECT_EQ(first_lines("a\nb\nc\nd", 1), "a\n… 3 more lines");
+  EXPECT_EQ(first_lines("a\nb", 2), "a\nb");
+  EXPECT_EQ(first_lines("a\nb\n", 2), "a\nb\n");
+}
+
+TEST(CloseMatches, FindTypingErrorsAndParts) {
+  const std::string labs[] = {"reduction", "scan", "compaction",       "radix_sort",
+                              "histogram", "sat",  "hierarchical_scan"};
+  EXPECT_THAT(close_matches("redcution", labs), ElementsAre("reduction"));
+  EXPECT_THAT(close_matches("scna", labs), ElementsAre("scan"));
+  EXPECT_THAT(close_matches("Scan", labs), ElementsAre("scan", "hierarchical_scan"));
+  EXPECT_THAT(close_matches("radix", labs), ElementsAre("radix_sort"));
+  EXPECT_THAT(close_matches("matmul", labs), IsEmpty());
+  EXPECT_THAT(close_matches("", labs), IsEmpty());
+}
+
+TEST(DidYouMean, OffersTheNearestOrTheShortList) {
+  const std::string labs[] = {"reduction", "scan"};
+  EXPECT_EQ(did_you_mean("reducton", labs), "; did you mean reduction?");
+  EXPECT_EQ(did_you_mean("matmul", labs), "; there is: reduction, scan");
+  EXPECT_EQ(did_you_mean("x", std::span<const std::string>{}), "");
+}
+
+}  // namespace
+}  // namespace course::grader

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: MIT
+// Reduction on the CPU: the two baselines that a speedup is counted against, and a divide-and-conquer one for the handout.
+// Plain loops, compiled with -O3: what a careful C++ programmer writes without looking at the machine.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <thread>
+#include <vector>
+
+namespace course::reduction {
+
+// n - 1 operations, n - 1 steps.
+template <typename T, typename Op>
+typename Op::Value fold_one_thread(std::span<const T> items, Op op) {
+  typename Op::Value total = op.identity();
+  for (const T& item : items) total = op(total, static_cast<typename Op::Value>(item));
+  return total;
+}
+
+// A contiguous share for each core, then the partial results in order. n / cores + cores steps.
+template <typename T, typename Op>
+typename Op::Value fold_all_cores(std::span<const T> items, Op op) {
+  constexpr std::size_t kWorthAThread =
+      1 << 16;  // items; starting a thread costs about as much as folding them
+  const std::size_t n_cores = std::max(1u, std::thread::hardware_concurrency());
+  const std::size_t n_shares = std::clamp<std::size_t>(items.size() / kWorthAThread, 1, n_cores);
+  std::vector<typename Op::Value> partials(n_shares, op.identity());
+  const auto fold_share = [&](std::size_t share) {
+    const std::size_t first = items.size() * share / n_shares, last = items.size() * (share + 1) / n_shares;
+    partials[share] = fold_one_thread(items.subspan(first, last - first), op);
+  };
+  std::vector<std::thread> threads;
+  for (std::size_t share = 1; share < n_shares; ++share) threads.emplace_back(fold_share, share);
+  fold_share(0);
+  for (auto& thread : threads) thread.join();
+  typename Op::Value total = op.identity();
+  for (const auto& partial : partials) total = op(total, partial);
+  return total;
+}
+
+// The recursive halving of the lectures, in place: fold the upper half onto the lower one until one value is left; an odd
+// last value is folded onto the first. n - 1 operations like the loop, but only ⌈log2 n⌉ rounds depend on each other: this
+// is the shape that the kernels give to a block. Destroys `values`; an empty span gives the identity.
+template <typename Op>
+typename Op::Value fold_by_halving(std::span<typename Op::Value> values, Op op) {
+  if (values.empty()) return op.identity();
+  if (values.size() == 1) return values[0];
+  const std::size_t half = values.size() / 2;
+  if (values.size() % 2 == 1) values[0] = op(values[0], values.back());
+  for (std::size_t i = 0; i < half; ++i) values[i] = op(values[i], values[i + half]);
+  return fold_by_halving(values.first(half), op);
+}
+
+}  // namespace course::reduction

@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: MIT
+// The trusted side of the reduction lab: its cases, their inputs, and what is right. Never linked into a runner.
+// Reading order: cases() says what is tried and why, fill() what the items look like, check() what is accepted.
+// Sums of floats are compared with the exact sum under the error bound of a tree or, where the task folds serially first, of
+// a chunk and a tree; everything else must be exact.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "base/rng.hpp"
+#include "lab/compare.hpp"
+#include "lab/problem.hpp"
+#include "reduction/baseline.hpp"
+#include "reduction/lab.hpp"
+
+namespace course::reduction {
+namespace {
+
+using lab::BufferSpec;
+using lab::Case;
+using lab::DType;
+using lab::HostBuffer;
+using lab::Mismatch;
+using lab::Pattern;
+using lab::Task;
+using lab::view;
+
+std::string_view short_name(DType dtype) {
+  switch (dtype) {
+    case DType::i32: return "i32";
+    case DType::i64: return "i64";
+    case DType::f32: return "f32";
+    default: return "f64";
+  }
+}
+
+// The type in which results are given: lab.hpp's Op::Value.
+DType value_type(OpId op, DType dtype) {
+  const bool integer = dtype == DType::i32 || dtype == DType::i64;
+  return op == OpId::mean && integer ? DType::f64 : dtype;
+}
+
+bool folds_serially(const Task& task) {
+  return task.id == "coarsened" || task.id == "single_launch" || task.id == "state_of_the_art";
+}
+
+// Calls f(T{}, op) with the item type and the operator of the case.
+template <typename F>
+decltype(auto) with_types(const Case& c, F f) {
+  const auto with_op = [&]<typename T>(T) -> decltype(auto) {
+    switch (static_cast<OpId>(c.op)) {
+      case OpId::product: return f(T{}, Product<T>{});
+      case OpId::min: return f(T{}, Min<T>{});
+      case OpId::max: return f(T{}, Max<T>{});
+      case OpId::mean: return f(T{}, Mean<T>{c.n});
+      default: return f(T{}, Sum<T>{});
+    }
+  };
+  switch (c.dtype) {
+    case DType::i64: return with_op(std::int64_t{});
+    case DType::f32: return with_op(float{});
+    case DType::f64: return with_op(double{});
+    default: return with_op(std::int32_t{});
+  }
+}
+
+// --- Items.
+
+template <typename T>
+T integer_item(OpId op, Pattern pattern, std::uint64_t i, std::uint64_t n, Rng& rng) {
+  using U = std::make_unsigned_t<T>;
+  constexpr T kMax = std::numeric_limits<T>::max(), kMin = std::numeric_limits<T>::min();
+  const bool last = i + 1 == n;
+  switch (pattern) {
+    case Pattern::random: {
+      const U bits = static_cast<U>(rng());
+      return static_cast<T>(op == OpId::product ? bits | 1u
+                                                : bits);  // odd factors: the product never gets stuck at 0
+    }
+    case Pattern::all_equal: return static_cast<T>(op == OpId::max ? -3 : 3);
+    case Pattern::ascending:
+      return static_cast<T>(static_cast<T>(i) - static_cast<T>(n));  // -n … -1: nothing positive
+    case Pattern::descending: return static_cast<T>(n - i);          // n … 1: nothing negative
+    case Pattern::skewed:
+      // The last item decides.
+      if (last) return op == OpId::min ? kMin : kMax;
+      return static_cast<T>(rng.below(100)) - 50;
+    case Pattern::high_bits:
+      return static_cast<T>(kMax - static_cast<T>(rng.below(1000)));  // few of them overflow
+    case Pattern::alternating: {
+      const T small = static_cast<T>(i % 17);
+      return i % 2 == 0 ? small : static_cast<T>(-small);
+    }
+    case Pattern::extremes: {
+      const T values[] = {kMin, kMax, T{0}, T{-1}, T{1}};
+      return values[rng.below(5)];
+    }
+  }
+  return 0;
+}
+
+template <typename T>
+T float_item(OpId op, Pattern pattern, std::uint64_t i, std::uint64_t n, Rng& rng) {
+  constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  if (op == OpId::product) {
+    // Powers of two multiply exactly in any order: at most 80 that are not ±1, so that no partial product leaves the range.
+    if (pattern == Pattern::random) {
+      const std::uint64_t every = n / 80 + 1;
+      const T sign = rng() % 2 == 0 ? T{1} : T{-1};
+      if (i + 1 == n) return T{2};
+      return i % every == 0 ? sign * (i / every % 2 == 0 ? T{2} : T{0.5}) : sign;
+    }
+    return static_cast<T>(1 + (rng.unit() - 0.5) / 64);
+  }
+  switch (pattern) {
+    case Pattern::random: return static_cast<T>(2 * rng.unit() - 1);
+    case Pattern::all_equal: return static_cast<T>(op == OpId::max ? -0.7 : 0.7);
+    case Pattern::ascending: return static_cast<T>(static_cast<double>(i) - static_cast<double>(n));
+    case Pattern::descending: return static_cast<T>(n - i);
+    case Pattern::skewed:
+      if (i + 1 == n) return static_cast<T>(op == OpId::min ? -1e6 : 1e6);
+      return static_cast<T>(rng.unit());
+    case Pattern::high_bits: return static_cast<T>(1048576.0 + static_cast<double>(rng.below(1000)));
+    case Pattern::alternating:  // small whole numbers: every partial sum is exact
+      return static_cast<T>(i % 2 == 0 ? static_cast<double>(i % 9) : -static_cast<double>(i % 5));
+    case Pattern::extremes: {
+      const T values[] = {T{0},
+                          -T{0},
+                          std::numeric_limits<T>::quiet_NaN(),
+                          std::numeric_limits<T>::denorm_min(),
+                          std::numeric_limits<T>::lowest(),
+                          op == OpId::min ? -kInfinity : kInfinity};
+      return values[rng.below(i % 7 == 0 ? 6 : 5)];
+    }
+  }
+  return 0;
+}
+
+// --- What is right.
+
+// The most additions that one item may go through in a sound kernel of this task: trees of blocks of at least 32 threads, level
+// by level, after a serial chunk where the task is about one (then at least 4,096 threads must share a long array).
+double depth(const Task& task, std::uint64_t n) {
+  const double tree = 2 * std::log2(static_cast<double>(n) + 2) + 10;
+  const double serial = folds_serially(task) ? std::max(64.0, static_cast<double>(n) / 4096) : 8.0;
+  return tree + serial;
+}
+
+struct Magnitudes {
+  double sum = 0;             // Σ|x|
+  bool whole = true;          // every item is an integer
+  bool powers_of_two = true;  // every |item| is one
+};
+
+template <typename T>
+Magnitudes magnitudes_of(std::span<const T> items) {
+  Magnitudes m;
+  for (const T item : items) {
+    const double x = std::abs(static_cast<double>(item));
+    m.sum += x;
+    m.whole = m.whole && x == std::floor(x);
+    int exponent = 0;
+    m.powers_of_two = m.powers_of_two && std::frexp(x, &exponent) == 0.5;
+  }
+  return m;
+}
+
+template <typename T>
+long double exact_sum(std::span<const T> items) {
+  lab::ExactSum sum;
+  for (const T item : items) sum.add(static_cast<long double>(item));
+  return sum.value();
+}
+
+// The exact answer of a case whose Value is a float type, and the error that is allowed.
+template <typename T, typename Op>
+lab::Expected expected_float(const Task& task, const Case& c, std::span<const T> items, Op op) {
+  const auto id = static_cast<OpId>(c.op);
+  const DType type = value_type(id, c.dtype);
+  const double u = lab::unit_roundoff(type);
+  const Magnitudes m = magnitudes_of(items);
+  switch (id) {
+    case OpId::min:
+    case OpId::max: return {static_cast<long double>(fold_one_thread(items, op)), 0};
+    case OpId::product: {
+      long double product = 1;
+      for (const T item : items) product *= static_cast<long double>(item);
+      const double bound =
+          m.powers_of_two ? 0 : lab::product_error_bound(type, c.n, static_cast<double>(product));
+      return {product, bound};
+    }
+    case OpId::sum: return {exact_sum(items), lab::sum_error_bound(type, depth(task, c.n), m.sum, m.whole)};
+    case OpId::mean: {
+      if (c.n == 0) return {std::numeric_limits<long double>::quiet_NaN(), 0};
+      const long double mean = exact_sum(items) / static_cast<long double>(c.n);
+      const double bound =
+          lab::sum_error_bound(type, depth(task, c.n), m.sum, m.whole) / static_cast<double>(c.n);
+      return {mean, bound + 2 * u * std::abs(static_cast<double>(mean))};  // the division rounds, too
+    }
+  }
+  return {};
+}
+
+// --- Why it may be wrong.
+
+// Whether `got` is the fold of a shorter prefix of the items: how long it is.
+template <typename T, typename Op>
+std::optional<std::uint64_t> matching_prefix(std::span<const T> items, Op op, typename Op::Value got) {
+  typename Op::Value total = op.identity();
+  for (std::size_t i = 0; i + 1 < items.size(); ++i) {
+    total = op(total, static_cast<typename Op::Value>(items[i]));
+    if (total == got) return i + 1;
+  }
+  return std::nullopt;
+}
+
+template <typename T, typename Op>
+std::string hint_for(const Case& c, std::span<const T> items, Op op, typename Op::Value got,
+                     const lab::Expected& expected) {
+  using Value = typename Op::Value;
+  const auto id = static_cast<OpId>(c.op);
+  if (c.n > 0 && got == op.identity()) return fmt::format("{} is the identity: no item was folded in", got);
+  if (got == Value{0} && op.identity() != Value{0} && expected.value != 0) {
+    return fmt::format("0 is not the identity of {0}: fill the places that have no item with op.identity()",
+                       name_of(id));
+  }
+  if (id == OpId::mean && c.n > 1) {
+    const long double total = expected.value * static_cast<long double>(c.n);
+    if (std::abs(static_cast<long double>(got) - total) <= 1e-6L * std::abs(total)) {
+      return "this is the total: op.finish was not applied to it";
+    }
+    if (std::abs(static_cast<long double>(got) * static_cast<long double>(c.n) - expected.value) <=
+        1e-6L * std::abs(expected.value)) {
+      return "op.finish was applied twice: only the last launch's result gets it";
+    }
+    if constexpr (std::is_same_v<T, std::int32_t>) {
+      const auto wrapped = static_cast<double>(fold_one_thread(items, Sum<T>{})) / static_cast<double>(c.n);
+      if (static_cast<double>(got) == wrapped) return "the sum overflowed 32 bits: keep it in Op::Value";
+    }
+  }
+  // Telling only where a coincidence is next to impossible.
+  if (std::is_integral_v<Value> && id == OpId::sum && c.pattern == Pattern::random) {
+    if (const auto k = matching_prefix(items, op, got)) {
+      return fmt::format("this is the {} of the first {} of the {} items: the rest was left out", name_of(id),
+                         *k, c.n);
+    }
+  }
+  if constexpr (std::is_floating_point_v<Value>) {
+    if (id == OpId::sum && c.n > 4096) {
+      const Value serial = fold_one_thread(items, op);
+      const auto error = std::abs(static_cast<long double>(got) - expected.value);
+      const auto serial_error = std::abs(static_cast<long double>(serial) - expected.value);
+      if (error <= 4 * serial_error && serial_error > static_cast<long double>(expected.bound)) {
+        return "this is as far off as adding the items one by one in this type is: the sum got too long for "
+               "its digits. A "
+               "tree, or many short sums, loses far less";
+      }
+      if (error <= 1e-3L * std::abs(expected.value))
+        return "close, but off by more than rounding can explain";
+    }
+  }
+  return "";
+}
+
+class ReductionProblem : public lab::Problem {
+ public:
+  const lab::Manifest& manifest() const override { return kManifest; }
+
+  std::vector<Case> cases(const Task& task) const override;
+
+  lab::Shape shape(const Task&, const Case& c) const override {
+    const DType type = value_type(static_cast<OpId>(c.op), c.dtype);
+    return {{{"d_in", c.dtype, c.n}}, {{"d_out", type, 1}}, 2 * scratch_count(c.n) * lab::bytes_of(type)};
+  }
+
+  void fill(const Task&, const Case& c, std::uint64_t seed, std::span<HostBuffer> inputs) const override {
+    with_types(c, [&]<typename T, typename Op>(T, Op) {
+      Rng rng(seed);
+      std::uint64_t i = 0;
+      for (T& item : view<T>(std::span(inputs[0].bytes))) {
+        if constexpr (std::is_integral_v<T>) {
+          item = integer_item<T>(static_cast<OpId>(c.op), c.pattern, i++, c.n, rng);
+        } else {
+          item = float_item<T>(static_cast<OpId>(c.op), c.pattern, i++, c.n, rng);
+        }
+      }
+    });
+  }
+
+  std::optional<Mismatch> check(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
+                                std::span<const HostBuffer> outputs) const override {
+    return with_types(c, [&]<typename T, typename Op>(T, Op op) -> std::optional<Mismatch> {
+      using Value = typename Op::Value;
+      const auto items = view<T>(std::span<const std::byte>(inputs[0].bytes));
+      const auto& out = outputs[0];
+      const Value got = view<Value>(std::span<const std::byte>(out.bytes))[0];
+      std::optional<Mismatch> mismatch;
+      lab::Expected expected;
+      if constexpr (std::is_integral_v<Value>) {
+        const Value right = fold_one_thread(items, op);
+        expected.value = static_cast<long double>(right);
+        mismatch = lab::compare_integers(out.spec, std::as_bytes(std::span(&right, 1)), out.bytes);
+      } else {
+        expected = expected_float(task, c, items, op);
+        mismatch = lab::compare_floats(out.spec, std::span(&expected, 1), out.bytes);
+      }
+      if (mismatch && mismatch->hint.empty()) mismatch->hint = hint_for(c, items, op, got, expected);
+      return mismatch;
+    });
+  }
+
+  void baseline(const Task&, const Case& c, std::span<const HostBuffer> inputs, std::span<HostBuffer> outputs,
+                lab::Baseline which) const override {
+    with_types(c, [&]<typename T, typename Op>(T, Op op) {
+      using Value = typename Op::Value;
+      const auto items = view<T>(std::span<const std::byte>(inputs[0].bytes));
+      const auto fold = [&](auto with) {
+        return which == lab::Baseline::one_thread ? fold_one_thread(items, with)
+                                                  : fold_all_cores(items, with);
+      };
+      Value& out = view<Value>(std::span(outputs[0].bytes))[0];
+      // A long float sum is kept in double, as on any CPU where that costs nothing.
+      if constexpr (std::is_same_v<Op, Sum<float>> || std::is_same_v<Op, Mean<float>>) {
+        out = op.finish(static_cast<float>(fold(Sum<double>{})));
+      } else {
+        out = op.finish(fold(op));
+      }
+    });
+  }
+
+  // n - 1 operations, a tree of ⌈log2 n⌉ steps; every item is read once, one value is written.
+  lab::Ideal ideal(const Task&, const Case& c) const override {
+    const auto n = static_cast<double>(c.n);
+    const DType type = value_type(static_cast<OpId>(c.op), c.dtype);
+    const double bytes =
+        n * static_cast<double>(lab::bytes_of(c.dtype)) + static_cast<double>(lab::bytes_of(type));
+    return {std::max(n - 1, 0.0), n > 1 ? std::ceil(std::log2(n)) : 0, bytes};
+  }
+};
+
+std::vector<Case> ReductionProblem::cases(const Task&) const {
+  std::vector<Case> all;
+  const auto add = [&all](OpId op, DType dtype, std::uint64_t n, Pattern pattern,
+                          std::uint32_t purpose = lab::kCorrectness, std::uint32_t misalign = 0) {
+    Case c;
+    c.name = fmt::format("{}_{}_n{}_{}", name_of(op), short_name(dtype), n, lab::name_of(pattern));
+    if (misalign != 0) c.name += fmt::format("_off{}", misalign);
+    c.op = static_cast<std::uint32_t>(op);
+    c.dtype = dtype;
+    c.n = n;
+    c.pattern = pattern;
+    c.purpose = purpose;
+    c.misalign = misalign;
+    all.push_back(std::move(c));
+  };
+  constexpr auto kBoth = lab::kCorrectness | lab::kChecks;
+
+  // Sizes: none, one, around a warp, a block, two blocks, and 1,024 threads.
+  for (const std::uint64_t n :
+       {0u, 1u, 2u, 31u, 32u, 33u, 255u, 256u, 511u, 512u, 513u, 1023u, 1024u, 1025u}) {
+    add(OpId::sum, DType::i32, n, Pattern::random);
+  }
+  // Two blocks, the second with one item; a last block that is half full; three levels of blocks of 256. All checkers on.
+  add(OpId::sum, DType::i32, 257, Pattern::random, kBoth);
+  add(OpId::sum, DType::i32, 3000, Pattern::random, kBoth);
+  add(OpId::sum, DType::i32, 65537, Pattern::random, kBoth);
+  // More partial results than 1,024 threads, or 512 · 512 items, can hold; 2^k ± 1.
+  for (const std::uint64_t n : {65535u, 65536u, 262145u, 524289u, 1048575u, 1048577u, 16777219u}) {
+    add(OpId::sum, DType::i32, n, Pattern::random);
+  }
+  // Addresses that allow no 16-byte load at the start; too short for one at all.
+  add(OpId::sum, DType::i32, 100003, Pattern::random, lab::kCorrectness, 4);
+  add(OpId::sum, DType::i32, 4099, Pattern::random, kBoth, 12);
+  add(OpId::sum, DType::i32, 3, Pattern::random, lab::kCorrectness, 4);
+  add(OpId::sum, DType::i64, 100003, Pattern::random, lab::kCorrectness, 8);
+  add(OpId::sum, DType::f64, 1001, Pattern::random, lab::kCorrectness, 8);
+  // Sums of other types and items. Whole-number floats must come out exact; 2^20 equal items show a sum that grew too long.
+  add(OpId::sum, DType::i32, 5000, Pattern::skewed);
+  add(OpId::sum, DType::i32, 4096, Pattern::all_equal);
+  add(OpId::sum, DType::i64, 70001, Pattern::high_bits);
+  add(OpId::sum, DType::i64, 0, Pattern::random);
+  add(OpId::sum, DType::f32, 0, Pattern::random);
+  add(OpId::sum, DType::f32, 100003, Pattern::random);
+  add(OpId::sum, DType::f32, 65537, Pattern::alternating);
+  add(OpId::sum, DType::f32, 1048576, Pattern::all_equal);
+  add(OpId::sum, DType::f32, 5000, Pattern::skewed);
+  add(OpId::sum, DType::f64, 100003, Pattern::random);
+  add(OpId::sum, DType::f64, 2000, Pattern::skewed);
+  // The other operators: what decides stands at the very end, everything lies on one side of zero, nothing is there at all.
+  for (const DType dtype : {DType::i32, DType::f32}) {
+    add(OpId::product, dtype, 0, Pattern::random);
+    add(OpId::product, dtype, 1025, Pattern::random);
+    add(OpId::product, dtype, 70001, Pattern::random);
+    add(OpId::max, dtype, 0, Pattern::random);
+    add(OpId::max, dtype, 1000, Pattern::ascending);
+    add(OpId::max, dtype, 70001, Pattern::ascending);
+    add(OpId::max, dtype, 1025, Pattern::skewed);
+    add(OpId::max, dtype, 5000, Pattern::extremes);
+    add(OpId::min, dtype, 0, Pattern::random);
+    add(OpId::min, dtype, 1000, Pattern::descending);
+    add(OpId::min, dtype, 70001, Pattern::descending);
+    add(OpId::min, dtype, 1025, Pattern::skewed);
+    add(OpId::min, dtype, 5000, Pattern::extremes);
+    add(OpId::mean, dtype, 0, Pattern::random);
+    add(OpId::mean, dtype, 1, Pattern::random);
+    add(OpId::mean, dtype, 1000, Pattern::skewed);
+    add(OpId::mean, dtype, 100003, Pattern::high_bits);
+  }
+  add(OpId::product, DType::f32, 300, Pattern::skewed);
+  add(OpId::product, DType::i32, 1, Pattern::random);
+
+  // What is measured. 2^18 items keep the counting of work and steps quick; 2^24 are past the device's cache.
+  add(OpId::sum, DType::i32, 262144, Pattern::random, lab::kEfficiency);
+  add(OpId::sum, DType::i32, 16777216, Pattern::random, lab::kSpeedup);
+  return all;
+}
+
+}  // namespace
+
+const lab::Problem& problem() {
+  static const ReductionProblem kProblem;
+  return kProblem;
+}
+
+}  // namespace course::reduction

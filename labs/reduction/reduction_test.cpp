@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: MIT
+// The reduction lab's public tests. Run them on your kernels with
+//   build/labs/reduction/reduction_test --gtest_filter='sequential.*'
+// Each task is a suite, each case a test (public_tests.hpp says what the environment can change). The tests below need no
+// kernel: they try out the lab's own checks and baselines.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "lab/compare.hpp"
+#include "lab/testing/public_tests.hpp"
+#include "reduction/baseline.hpp"
+#include "reduction/lab.hpp"
+
+namespace course::reduction {
+
+const lab::Problem& problem();
+
+namespace {
+
+using lab::Case;
+using lab::HostBuffer;
+using lab::Mismatch;
+using lab::view;
+
+struct Tried {
+  Case c;
+  std::vector<HostBuffer> inputs, outputs;
+};
+
+const lab::Task& task(std::string_view id) {
+  return *lab::find_task(kManifest, id);
+}
+
+// A case with its inputs and the one-thread baseline's answer.
+Tried tried(std::string_view name, std::uint64_t seed = 1) {
+  for (const Case& c : problem().cases(task("sequential"))) {
+    if (c.name != name) continue;
+    Tried t{c, {}, {}};
+    const lab::Shape shape = problem().shape(task("sequential"), c);
+    for (const auto& spec : shape.inputs)
+      t.inputs.push_back({spec, std::vector<std::byte>(spec.count * lab::bytes_of(spec.dtype))});
+    for (const auto& spec : shape.outputs)
+      t.outputs.push_back({spec, std::vector<std::byte>(spec.count * lab::bytes_of(spec.dtype))});
+    problem().fill(task("sequential"), c, seed, t.inputs);
+    problem().baseline(task("sequential"), c, t.inputs, t.outputs, lab::Baseline::one_thread);
+    return t;
+  }
+  ADD_FAILURE() << "no case " << name;
+  return {};
+}
+
+std::optional<Mismatch> check(const Tried& t, std::string_view task_id = "sequential") {
+  return problem().check(task(task_id), t.c, t.inputs, t.outputs);
+}
+
+template <typename T>
+T& output(Tried& t) {
+  return view<T>(std::span(t.outputs[0].bytes))[0];
+}
+template <typename T>
+std::span<const T> items(const Tried& t) {
+  return view<T>(std::span<const std::byte>(t.inputs[0].bytes));
+}
+
+TEST(Cases, HaveNamesOfTheirOwnAndOffersForThem) {
+  for (const auto& t : kManifest.tasks) {
+    std::set<std::string> names;
+    for (const Case& c : problem().cases(t)) {
+      EXPECT_TRUE(names.insert(c.name).second) << c.name << " twice";
+      EXPECT_TRUE(offers(static_cast<OpId>(c.op), c.dtype)) << c.name;
+      EXPECT_EQ(c.misalign % lab::bytes_of(c.dtype), 0u) << c.name;
+    }
+    EXPECT_GT(names.size(), 50u);
+  }
+}
+
+TEST(Cases, CoverEveryOperatorAndTypeThatIsOffered) {
+  std::set<std::pair<std::uint32_t, lab::DType>> seen;
+  for (const Case& c : problem().cases(kTasks[0])) seen.emplace(c.op, c.dtype);
+  for (std::uint32_t op = 0; op < kOpCount; ++op) {
+    for (const auto dtype : {lab::DType::i32, lab::DType::i64, lab::DType::f32, lab::DType::f64}) {
+      EXPECT_EQ(seen.count({op, dtype}) == 1, offers(static_cast<OpId>(op), dtype)) << op;
+    }
+  }
+}
+
+TEST(Cases, GiveTheSameInputsForTheSameSeedOnly) {
+  EXPECT_EQ(tried("sum_f32_n100003_random", 5).inputs[0].bytes,
+            tried("sum_f32_n100003_random", 5).inputs[0].bytes);
+  EXPECT_NE(tried("sum_f32_n100003_random", 5).inputs[0].bytes,
+            tried("sum_f32_n100003_random", 6).inputs[0].bytes);
+}
+
+TEST(Baselines, AreAcceptedByTheCheckInEveryCase) {
+  for (const Case& c : problem().cases(kTasks[0])) {
+    if (c.n > 1 << 20) continue;
+    Tried t = tried(c.name);
+    EXPECT_FALSE(check(t)) << c.name;
+    problem().baseline(kTasks[0], c, t.inputs, t.outputs, lab::Baseline::all_cores);
+    EXPECT_FALSE(check(t)) << c.name;
+  }
+}
+
+TEST(Baselines, HalvingFoldsEveryItemOnceForAnyLength) {
+  for (std::size_t n = 0; n < 70; ++n) {
+    std::vector<std::int32_t> values(n);
+    std::iota(values.begin(), values.end(), 1);
+    const auto expected = static_cast<std::int32_t>(n * (n + 1) / 2);
+    EXPECT_EQ(fold_by_halving(std::span(values), Sum<std::int32_t>{}), expected) << n;
+  }
+}
+
+TEST(Operators, LeaveAValueAloneThatMeetsTheirIdentity) {
+  for (const std::int32_t x : {0, 1, -1, INT32_MAX, INT32_MIN}) {
+    EXPECT_EQ(Sum<std::int32_t>{}(x, Sum<std::int32_t>{}.identity()), x);
+    EXPECT_EQ(Product<std::int32_t>{}(x, Product<std::int32_t>{}.identity()), x);
+    EXPECT_EQ(Min<std::int32_t>{}(x, Min<std::int32_t>{}.identity()), x);
+    EXPECT_EQ(Max<std::int32_t>{}(x, Max<std::int32_t>{}.identity()), x);
+  }
+  const float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(Max<float>{}(-infinity, Max<float>{}.identity()), -infinity);
+  EXPECT_EQ(Max<float>{}(std::nanf(""), 2.0f), 2.0f);
+  EXPECT_EQ(Sum<std::int32_t>{}(INT32_MAX, 1), INT32_MIN) << "integers wrap";
+}
+
+TEST(Check, NamesTheLikelyReason) {
+  Tried t = tried("sum_i32_n1025_random");
+  const auto all = items<std::int32_t>(t);
+  output<std::int32_t>(t) = fold_one_thread(all.first(1024), Sum<std::int32_t>{});
+  EXPECT_EQ(check(t)->hint, "this is the sum of the first 1024 of the 1025 items: the rest was left out");
+  output<std::int32_t>(t) = 0;
+  EXPECT_EQ(check(t)->hint, "0 is the identity: no item was folded in");
+
+  t = tried("max_i32_n1000_ascending");
+  output<std::int32_t>(t) = 0;
+  EXPECT_NE(check(t)->hint.find("0 is not the identity of max"), std::string::npos) << check(t)->hint;
+
+  t = tried("mean_i32_n1000_skewed");
+  output<double>(t) *= 1000;
+  EXPECT_NE(check(t)->hint.find("op.finish was not applied"), std::string::npos) << check(t)->hint;
+
+  t = tried("mean_i32_n100003_high_bits");
+  output<double>(t) = fold_one_thread(items<std::int32_t>(t), Sum<std::int32_t>{}) / 100003.0;
+  EXPECT_NE(check(t)->hint.find("overflowed 32 bits"), std::string::npos) << check(t)->hint;
+}
+
+TEST(Check, RefusesAFloatSumThatGotTooLong) {
+  Tried t = tried("sum_f32_n1048576_all_equal");
+  output<float>(t) = fold_one_thread(items<float>(t), Sum<float>{});
+  for (const char* id : {"neighboured", "coarsened"}) {
+    ASSERT_TRUE(check(t, id)) << id;
+    EXPECT_NE(check(t, id)->hint.find("adding the items one by one"), std::string::npos)
+        << check(t, id)->hint;
+  }
+}
+
+TEST(Check, WantsWholeNumberFloatsExactly) {
+  Tried t = tried("sum_f32_n65537_alternating");
+  EXPECT_FALSE(check(t));
+  output<float>(t) = std::nextafter(output<float>(t), 1e9f);
+  EXPECT_TRUE(check(t));
+}
+
+TEST(Check, WantsNanForTheMeanOfNothing) {
+  Tried t = tried("mean_f32_n0_random");
+  EXPECT_TRUE(std::isnan(output<float>(t)));
+  output<float>(t) = 0;
+  EXPECT_TRUE(check(t));
+}
+
+}  // namespace
+}  // namespace course::reduction
+
+int main(int argc, char** argv) {
+  return course::lab::run_public_tests(argc, argv, course::reduction::problem());
+}

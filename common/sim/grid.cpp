@@ -391,6 +391,7 @@ GridOutcome run_grid(const Program& program, const LaunchRequest& launch, Arena&
     worker->preset = &preset;
     worker->observer = options.observer;
     worker->counting = options.counting;
+    worker->alone = n_threads == 1;
     worker->block_runs.assign(program.blocks.size(), 0);
     worker->block_lanes.assign(program.blocks.size(), 0);
     worker->diverged.assign(program.blocks.size(), 0);

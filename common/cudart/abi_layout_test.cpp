@@ -29,9 +29,10 @@ namespace ours {
 }
 #pragma GCC diagnostic pop
 
-#define SAME_SIZE(type) static_assert(sizeof(ours::type) == sizeof(::type) && alignof(ours::type) == alignof(::type))
-#define SAME_FIELD(type, field)                                             \
-  static_assert(offsetof(ours::type, field) == offsetof(::type, field) &&   \
+#define SAME_SIZE(type) \
+  static_assert(sizeof(ours::type) == sizeof(::type) && alignof(ours::type) == alignof(::type))
+#define SAME_FIELD(type, field)                                           \
+  static_assert(offsetof(ours::type, field) == offsetof(::type, field) && \
                 sizeof(ours::type::field) == sizeof(::type::field))
 #define SAME_VALUE(name) static_assert(static_cast<long>(ours::name) == static_cast<long>(::name))
 

@@ -21,6 +21,12 @@ using course::cudart::error_string;
 CUDART_EXPORT cudaError_t cudaGetLastError(void) {
   return std::exchange(course::cudart::thread_state().last_error, cudaSuccess);
 }
-CUDART_EXPORT cudaError_t cudaPeekAtLastError(void) { return course::cudart::thread_state().last_error; }
-CUDART_EXPORT const char* cudaGetErrorName(cudaError_t error) { return error_name(error); }
-CUDART_EXPORT const char* cudaGetErrorString(cudaError_t error) { return error_string(error); }
+CUDART_EXPORT cudaError_t cudaPeekAtLastError(void) {
+  return course::cudart::thread_state().last_error;
+}
+CUDART_EXPORT const char* cudaGetErrorName(cudaError_t error) {
+  return error_name(error);
+}
+CUDART_EXPORT const char* cudaGetErrorString(cudaError_t error) {
+  return error_string(error);
+}

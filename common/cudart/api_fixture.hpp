@@ -16,14 +16,18 @@ extern "C" {
 void** __cudaRegisterFatBinary(void* wrapper);
 void __cudaRegisterFatBinaryEnd(void** handle);
 void __cudaUnregisterFatBinary(void** handle);
-void __cudaRegisterFunction(void** handle, const char* host, char* device, const char* name, int limit, void*, void*, void*, void*, int*);
-void __cudaRegisterVar(void** handle, char* host, char* device, const char* name, int ext, size_t size, int constant, int global);
-void __cudaRegisterManagedVar(void** handle, void** host, char* device, const char* name, int ext, size_t size, int constant, int global);
+void __cudaRegisterFunction(void** handle, const char* host, char* device, const char* name, int limit, void*,
+                            void*, void*, void*, int*);
+void __cudaRegisterVar(void** handle, char* host, char* device, const char* name, int ext, size_t size,
+                       int constant, int global);
+void __cudaRegisterManagedVar(void** handle, void** host, char* device, const char* name, int ext,
+                              size_t size, int constant, int global);
 char __cudaInitModule(void** handle);
 unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, CUstream_st* stream);
 cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared, void* stream);
 cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* host);
-cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments, size_t shared, cudaStream_t stream);
+cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments, size_t shared,
+                               cudaStream_t stream);
 }
 
 namespace course::cudart {
@@ -57,8 +61,10 @@ class Api : public testing::Test {
     wrapper_.version = 1;
     wrapper_.container = container().data();
     handle_ = __cudaRegisterFatBinary(&wrapper_);
-    __cudaRegisterFunction(handle_, &sample_stub_, &sample_stub_, "sample", -1, nullptr, nullptr, nullptr, nullptr, nullptr);
-    __cudaRegisterFunction(handle_, &other_stub_, &other_stub_, "other", -1, nullptr, nullptr, nullptr, nullptr, nullptr);
+    __cudaRegisterFunction(handle_, &sample_stub_, &sample_stub_, "sample", -1, nullptr, nullptr, nullptr,
+                           nullptr, nullptr);
+    __cudaRegisterFunction(handle_, &other_stub_, &other_stub_, "other", -1, nullptr, nullptr, nullptr,
+                           nullptr, nullptr);
     __cudaRegisterVar(handle_, table_shadow_, table_shadow_, "table", 0, sizeof table_shadow_, 0, 0);
     __cudaRegisterFatBinaryEnd(handle_);
   }
@@ -72,7 +78,9 @@ class Api : public testing::Test {
     static const std::string bytes = [] {
       const std::string ptx = ".version 8.0\n.target sm_80\n.address_size 64\n";
       std::string out(16 + 64, '\0');
-      const auto put = [&](std::size_t at, auto value) { std::memcpy(out.data() + at, &value, sizeof value); };
+      const auto put = [&](std::size_t at, auto value) {
+        std::memcpy(out.data() + at, &value, sizeof value);
+      };
       put(0, std::uint32_t{0xBA55ED50});
       put(4, std::uint16_t{1});
       put(6, std::uint16_t{16});

@@ -18,7 +18,8 @@ Status check_peer(const void* pointer, int device, const char* what) {
   return cudaSuccess;
 }
 
-Status copy_peer(void* dst, int dst_device, const void* src, int src_device, size_t n_bytes, cudaStream_t stream) {
+Status copy_peer(void* dst, int dst_device, const void* src, int src_device, size_t n_bytes,
+                 cudaStream_t stream) {
   if (n_bytes == 0) return cudaSuccess;
   if (Status status = check_peer(dst, dst_device, "destination"); !status.ok()) return status;
   if (Status status = check_peer(src, src_device, "source"); !status.ok()) return status;
@@ -27,15 +28,16 @@ Status copy_peer(void* dst, int dst_device, const void* src, int src_device, siz
 
 }  // namespace
 
-CUDART_EXPORT cudaError_t cudaMemcpyPeer(void* dst, int dst_device, const void* src, int src_device, size_t n_bytes) {
+CUDART_EXPORT cudaError_t cudaMemcpyPeer(void* dst, int dst_device, const void* src, int src_device,
+                                         size_t n_bytes) {
   return device_api("cudaMemcpyPeer", [&](Context&) -> Status {
     if (Status status = forbid_while_capturing("cudaMemcpyPeer"); !status.ok()) return status;
     return copy_peer(dst, dst_device, src, src_device, n_bytes, nullptr);
   });
 }
 
-CUDART_EXPORT cudaError_t cudaMemcpyPeerAsync(void* dst, int dst_device, const void* src, int src_device, size_t n_bytes,
-                                              cudaStream_t stream) {
+CUDART_EXPORT cudaError_t cudaMemcpyPeerAsync(void* dst, int dst_device, const void* src, int src_device,
+                                              size_t n_bytes, cudaStream_t stream) {
   return device_api("cudaMemcpyPeerAsync",
                     [&](Context&) { return copy_peer(dst, dst_device, src, src_device, n_bytes, stream); });
 }

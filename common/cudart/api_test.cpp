@@ -53,9 +53,12 @@ TEST_F(Api, KernelFaultSurfacesAtTheNextCallAndStays) {
 
 TEST_F(Api, FaultsMapToCudasErrors) {
   const std::pair<sim::Fault, cudaError_t> sticky[] = {
-      {sim::Fault::illegal_address, cudaErrorIllegalAddress},         {sim::Fault::misaligned_address, cudaErrorMisalignedAddress},
-      {sim::Fault::illegal_instruction, cudaErrorIllegalInstruction}, {sim::Fault::launch_timeout, cudaErrorLaunchTimeout},
-      {sim::Fault::device_assert, cudaErrorAssert},                   {sim::Fault::trap, cudaErrorLaunchFailure},
+      {sim::Fault::illegal_address, cudaErrorIllegalAddress},
+      {sim::Fault::misaligned_address, cudaErrorMisalignedAddress},
+      {sim::Fault::illegal_instruction, cudaErrorIllegalInstruction},
+      {sim::Fault::launch_timeout, cudaErrorLaunchTimeout},
+      {sim::Fault::device_assert, cudaErrorAssert},
+      {sim::Fault::trap, cudaErrorLaunchFailure},
   };
   for (const auto& [kind, error] : sticky) {
     fault(kind, "");
@@ -142,7 +145,8 @@ TEST_F(Api, RefusesPointersOnTheWrongSide) {
   EXPECT_EQ(cudaMemcpy(d, nullptr, 16, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
   EXPECT_EQ(cudaMemcpy(d, host, 16, static_cast<cudaMemcpyKind>(7)), cudaErrorInvalidMemcpyDirection);
   EXPECT_EQ(cudaMemcpy(d, host, 0, cudaMemcpyHostToDevice), cudaSuccess);
-  EXPECT_EQ(cudaMemcpy(d, d + 8, 8, cudaMemcpyHostToDevice), cudaSuccess) << "a host end may be any memory, as on a GPU";
+  EXPECT_EQ(cudaMemcpy(d, d + 8, 8, cudaMemcpyHostToDevice), cudaSuccess)
+      << "a host end may be any memory, as on a GPU";
   EXPECT_EQ(cudaMemcpy(d, d + 8, 8, cudaMemcpyDeviceToHost), cudaSuccess);
 }
 
@@ -206,7 +210,8 @@ TEST_F(Api, PitchedCopiesMoveRows) {
   EXPECT_EQ(out[3][9], 4);
   EXPECT_EQ(out[3][10], 99);
   EXPECT_EQ(cudaMemcpy2D(out, 8, d, pitch, 10, 4, cudaMemcpyDeviceToHost), cudaErrorInvalidPitchValue);
-  EXPECT_EQ(cudaMemcpy2D(out, 16, d, pitch, 10, 5, cudaMemcpyDeviceToHost), cudaErrorInvalidValue) << "a row too many";
+  EXPECT_EQ(cudaMemcpy2D(out, 16, d, pitch, 10, 5, cudaMemcpyDeviceToHost), cudaErrorInvalidValue)
+      << "a row too many";
 }
 
 TEST_F(Api, CopiesBoxes) {
@@ -371,7 +376,8 @@ TEST_F(Api, ModuleThatDoesNotLoadIsExplainedOnce) {
 
 TEST_F(Api, UnknownKernelsAreInvalidDeviceFunctions) {
   const int nothing = 0;
-  EXPECT_EQ(cudaLaunchKernel(&nothing, dim3(1), dim3(1), nullptr, 0, nullptr), cudaErrorInvalidResourceHandle);
+  EXPECT_EQ(cudaLaunchKernel(&nothing, dim3(1), dim3(1), nullptr, 0, nullptr),
+            cudaErrorInvalidResourceHandle);
   fake().kernels.erase("sample");
   EXPECT_EQ(launch(1, 1), cudaErrorInvalidDeviceFunction);
 }
@@ -396,10 +402,12 @@ TEST_F(Api, RegistersLimitTheBlock) {
 TEST_F(Api, LargeSharedMemoryNeedsOptingIn) {
   EXPECT_EQ(launch(1, 32, 48 * 1024 - 1024), cudaSuccess);
   EXPECT_EQ(launch(1, 32, 48 * 1024), cudaErrorInvalidValue) << "static and dynamic together";
-  EXPECT_EQ(cudaFuncSetAttribute(&sample_stub_, cudaFuncAttributeMaxDynamicSharedMemorySize, 100 * 1024), cudaSuccess);
+  EXPECT_EQ(cudaFuncSetAttribute(&sample_stub_, cudaFuncAttributeMaxDynamicSharedMemorySize, 100 * 1024),
+            cudaSuccess);
   EXPECT_EQ(launch(1, 32, 100 * 1024), cudaSuccess);
   EXPECT_EQ(launch(1, 32, 100 * 1024 + 1), cudaErrorInvalidValue);
-  EXPECT_EQ(cudaFuncSetAttribute(&sample_stub_, cudaFuncAttributeMaxDynamicSharedMemorySize, 232448), cudaErrorInvalidValue)
+  EXPECT_EQ(cudaFuncSetAttribute(&sample_stub_, cudaFuncAttributeMaxDynamicSharedMemorySize, 232448),
+            cudaErrorInvalidValue)
       << "1024 bytes are static";
 }
 
@@ -409,9 +417,11 @@ TEST_F(Api, CooperativeGridsMustFit) {
   double factor = 0;
   void* arguments[] = {&out, &flag, &factor};
   fake().occupancy = 2;
-  EXPECT_EQ(cudaLaunchCooperativeKernel(&sample_stub_, dim3(264), dim3(32), arguments, 0, nullptr), cudaSuccess);
+  EXPECT_EQ(cudaLaunchCooperativeKernel(&sample_stub_, dim3(264), dim3(32), arguments, 0, nullptr),
+            cudaSuccess);
   EXPECT_TRUE(fake().launches[0].cooperative);
-  EXPECT_EQ(cudaLaunchCooperativeKernel(&sample_stub_, dim3(265), dim3(32), arguments, 0, nullptr), cudaErrorCooperativeLaunchTooLarge);
+  EXPECT_EQ(cudaLaunchCooperativeKernel(&sample_stub_, dim3(265), dim3(32), arguments, 0, nullptr),
+            cudaErrorCooperativeLaunchTooLarge);
 }
 
 TEST_F(Api, LaunchAttributesReachTheLaunch) {
@@ -436,11 +446,13 @@ TEST_F(Api, LaunchAttributesReachTheLaunch) {
   EXPECT_EQ(fake().launches[0].cluster.x, 2u);
   EXPECT_TRUE(fake().launches[0].cooperative);
   config.gridDim = dim3(5);
-  EXPECT_EQ(cudaLaunchKernelExC(&config, &sample_stub_, arguments), cudaErrorInvalidClusterSize) << "5 is no multiple of 2";
+  EXPECT_EQ(cudaLaunchKernelExC(&config, &sample_stub_, arguments), cudaErrorInvalidClusterSize)
+      << "5 is no multiple of 2";
   attributes[0].val.clusterDim.x = 16;
   config.gridDim = dim3(16);
   EXPECT_EQ(cudaLaunchKernelExC(&config, &sample_stub_, arguments), cudaErrorInvalidClusterSize);
-  EXPECT_EQ(cudaFuncSetAttribute(&sample_stub_, cudaFuncAttributeNonPortableClusterSizeAllowed, 1), cudaSuccess);
+  EXPECT_EQ(cudaFuncSetAttribute(&sample_stub_, cudaFuncAttributeNonPortableClusterSizeAllowed, 1),
+            cudaSuccess);
   EXPECT_EQ(cudaLaunchKernelExC(&config, &sample_stub_, arguments), cudaSuccess);
 }
 
@@ -460,7 +472,8 @@ TEST_F(Api, OccupancyAsksTheDevice) {
   fake().occupancy = 6;
   EXPECT_EQ(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, &sample_stub_, 256, 0), cudaSuccess);
   EXPECT_EQ(blocks, 6);
-  EXPECT_EQ(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, &sample_stub_, 0, 0), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, &sample_stub_, 0, 0),
+            cudaErrorInvalidValue);
 }
 
 // --- streams and events
@@ -523,16 +536,20 @@ TEST_F(Api, HostFunctionsRunInOrder) {
     return sim::LaunchResult{};
   };
   EXPECT_EQ(launch(1, 1, 0, stream), cudaSuccess);
-  EXPECT_EQ(cudaLaunchHostFunc(stream, [](void* data) { *static_cast<std::string*>(data) += 'h'; }, &order), cudaSuccess);
+  EXPECT_EQ(cudaLaunchHostFunc(
+                stream, [](void* data) { *static_cast<std::string*>(data) += 'h'; }, &order),
+            cudaSuccess);
   EXPECT_EQ(launch(1, 1, 0, stream), cudaSuccess);
   EXPECT_EQ(order, "khk");
   EXPECT_EQ(cudaLaunchHostFunc(stream, nullptr, nullptr), cudaErrorInvalidValue);
 }
 
 TEST_F(Api, HostFunctionsMayWaitForAnotherThreadThatUsesTheDevice) {
-  EXPECT_EQ(cudaLaunchHostFunc(
-                nullptr, [](void*) { std::thread([] { EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess); }).join(); }, nullptr),
-            cudaSuccess);
+  EXPECT_EQ(
+      cudaLaunchHostFunc(
+          nullptr, [](void*) { std::thread([] { EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess); }).join(); },
+          nullptr),
+      cudaSuccess);
 }
 
 // --- devices
@@ -599,7 +616,8 @@ TEST_F(Api, PropertiesAndAttributesAgree) {
   EXPECT_EQ(attribute(cudaDevAttrComputeCapabilityMajor), p.major);
   EXPECT_EQ(attribute(cudaDevAttrMultiProcessorCount), p.multiProcessorCount);
   EXPECT_EQ(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin), static_cast<int>(p.sharedMemPerBlockOptin));
-  EXPECT_EQ(attribute(cudaDevAttrReservedSharedMemoryPerBlock), static_cast<int>(p.reservedSharedMemPerBlock));
+  EXPECT_EQ(attribute(cudaDevAttrReservedSharedMemoryPerBlock),
+            static_cast<int>(p.reservedSharedMemPerBlock));
   EXPECT_EQ(attribute(cudaDevAttrMaxThreadsPerMultiProcessor), p.maxThreadsPerMultiProcessor);
   EXPECT_EQ(attribute(cudaDevAttrWarpSize), 32);
   EXPECT_EQ(p.warpSize, 32);

@@ -29,13 +29,17 @@ struct Device::Impl {
   std::vector<Finding> findings;
 };
 
-Device::Device(DeviceOptions options) : impl_(std::make_unique<Impl>()) { impl_->options = std::move(options); }
+Device::Device(DeviceOptions options) : impl_(std::make_unique<Impl>()) {
+  impl_->options = std::move(options);
+}
 
 Device::~Device() {
   for (const auto& [base, allocation] : impl_->allocations) std::free(reinterpret_cast<void*>(base));
 }
 
-const DeviceOptions& Device::options() const { return impl_->options; }
+const DeviceOptions& Device::options() const {
+  return impl_->options;
+}
 
 Result<std::uint64_t> Device::allocate(std::uint64_t n_bytes, MemoryKind kind) {
   if (n_bytes > free_bytes()) return Error{"the fake device is full"};
@@ -72,7 +76,9 @@ void Device::name_buffer(std::uint64_t address, std::uint64_t, std::uint32_t, st
   impl_->allocations.at(address).name = std::move(name);
 }
 
-void Device::host_wrote(std::uint64_t address, std::uint64_t n_bytes) { fake().writes.emplace_back(address, n_bytes); }
+void Device::host_wrote(std::uint64_t address, std::uint64_t n_bytes) {
+  fake().writes.emplace_back(address, n_bytes);
+}
 
 Result<ModuleId> Device::load_module(std::string_view ptx_text) {
   if (!fake().load_failure.empty()) return Error{fake().load_failure};
@@ -81,7 +87,9 @@ Result<ModuleId> Device::load_module(std::string_view ptx_text) {
   return impl_->next_module++;
 }
 
-void Device::unload_module(ModuleId module) { impl_->modules.erase(module); }
+void Device::unload_module(ModuleId module) {
+  impl_->modules.erase(module);
+}
 
 Result<KernelId> Device::find_kernel(ModuleId, std::string_view mangled_name) {
   const auto known = fake().kernels.find(std::string(mangled_name));
@@ -92,7 +100,9 @@ Result<KernelId> Device::find_kernel(ModuleId, std::string_view mangled_name) {
   return id;
 }
 
-const KernelFacts& Device::facts(KernelId kernel) const { return impl_->facts.at(kernel); }
+const KernelFacts& Device::facts(KernelId kernel) const {
+  return impl_->facts.at(kernel);
+}
 
 Result<Device::Symbol> Device::find_symbol(ModuleId module, std::string_view mangled_name) {
   const std::string name(mangled_name);
@@ -123,11 +133,21 @@ LaunchResult Device::launch(const LaunchRequest& request) {
   return result;
 }
 
-int Device::occupancy(KernelId, int, std::uint64_t) const { return fake().occupancy; }
-void Device::set_mode(std::uint32_t mode) { fake().mode = mode; }
-std::uint32_t Device::mode() const { return fake().mode; }
-const std::vector<Finding>& Device::findings() const { return impl_->findings; }
-std::string Device::report_json() const { return R"({"device": "fake"})"; }
+int Device::occupancy(KernelId, int, std::uint64_t) const {
+  return fake().occupancy;
+}
+void Device::set_mode(std::uint32_t mode) {
+  fake().mode = mode;
+}
+std::uint32_t Device::mode() const {
+  return fake().mode;
+}
+const std::vector<Finding>& Device::findings() const {
+  return impl_->findings;
+}
+std::string Device::report_json() const {
+  return R"({"device": "fake"})";
+}
 void Device::reset_report() {}
 
 }  // namespace course::sim

@@ -23,13 +23,13 @@ struct FakeLaunch {
 
 // What all fake devices share. Reset it at the start of a test.
 struct Fake {
-  std::map<std::string, KernelFacts> kernels;           // what find_kernel knows
-  std::map<std::string, std::uint64_t> symbols;         // variables and their sizes
-  std::function<LaunchResult(const FakeLaunch&)> run;   // null: success, 10 µs
+  std::map<std::string, KernelFacts> kernels;          // what find_kernel knows
+  std::map<std::string, std::uint64_t> symbols;        // variables and their sizes
+  std::function<LaunchResult(const FakeLaunch&)> run;  // null: success, 10 µs
   std::vector<FakeLaunch> launches;
-  std::vector<std::string> modules;                     // PTX texts loaded
+  std::vector<std::string> modules;                             // PTX texts loaded
   std::vector<std::pair<std::uint64_t, std::uint64_t>> writes;  // host_wrote
-  std::string load_failure;                             // not empty: load_module fails with it
+  std::string load_failure;                                     // not empty: load_module fails with it
   int occupancy = 4;
   std::uint32_t mode = 0;
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Compiled to fat binaries for fatbin_test.cpp: two kernels that differ in how many registers they need.
-extern "C" __global__ void sample_kernel(int* out) { out[threadIdx.x] = static_cast<int>(threadIdx.x); }
+extern "C" __global__ void sample_kernel(int* out) {
+  out[threadIdx.x] = static_cast<int>(threadIdx.x);
+}
 
 extern "C" __global__ void sample_hungry_kernel(float* data) {
   float held[48];

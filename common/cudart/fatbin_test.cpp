@@ -22,7 +22,8 @@ class ContainerWriter {
     std::uint64_t flags = 0x11;
     if (packing == Packing::lz4) {
       packed.resize(static_cast<std::size_t>(LZ4_compressBound(static_cast<int>(contents.size()))));
-      packed.resize(static_cast<std::size_t>(LZ4_compress_default(contents.data(), packed.data(), static_cast<int>(contents.size()),
+      packed.resize(static_cast<std::size_t>(LZ4_compress_default(contents.data(), packed.data(),
+                                                                  static_cast<int>(contents.size()),
                                                                   static_cast<int>(packed.size()))));
       flags |= 0x2000;
     } else if (packing == Packing::zstd) {
@@ -66,7 +67,9 @@ std::vector<std::byte> exact(const std::string& text, std::size_t n) {
   const auto* begin = reinterpret_cast<const std::byte*>(text.data());
   return {begin, begin + n};
 }
-std::vector<std::byte> exact(const std::string& text) { return exact(text, text.size()); }
+std::vector<std::byte> exact(const std::string& text) {
+  return exact(text, text.size());
+}
 
 const std::string kPtx = ".version 9.0\n.target sm_90\n.address_size 64\n// " + std::string(500, 'x') + "\n";
 
@@ -170,7 +173,9 @@ TEST(Fatbin, KnowsImagesByTheirFirstBytes) {
   EXPECT_EQ(kind_of_image(container.data()), CodeImage::container);
   EXPECT_EQ(kind_of_image("//\n.version 8.0\n"), CodeImage::ptx_text);
   EXPECT_EQ(kind_of_image("\n\n.version 8.0\n"), CodeImage::ptx_text);
-  EXPECT_EQ(kind_of_image("\x7f" "ELF"), CodeImage::unknown);
+  EXPECT_EQ(kind_of_image("\x7f"
+                          "ELF"),
+            CodeImage::unknown);
 }
 
 // What nvcc itself made of fatbin_sample.cu, in every mode that it knows. FATBIN_SAMPLES lists the files.
@@ -225,7 +230,8 @@ TEST(FatbinFromNvcc, TellsTheRegistersOfEachKernel) {
       EXPECT_GT(registers.at("sample_kernel"), 0);
       EXPECT_GT(registers.at("sample_hungry_kernel"), registers.at("sample_kernel"));
       // A cut-off image must not crash.
-      for (std::size_t n = 0; n < elf->size(); n += 61) (void)registers_of_cubin(std::string_view(*elf).substr(0, n));
+      for (std::size_t n = 0; n < elf->size(); n += 61)
+        (void)registers_of_cubin(std::string_view(*elf).substr(0, n));
     }
     EXPECT_EQ(cubins, 1);
   }

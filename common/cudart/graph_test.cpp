@@ -208,7 +208,8 @@ TEST_F(Graph, EveryKindOfNodeRuns) {
   EXPECT_EQ(cudaGraphAddMemsetNode(&set, graph_, nullptr, 0, &fill), cudaSuccess);
   cudaKernelNodeParams p = kernel_params(1);
   EXPECT_EQ(cudaGraphAddKernelNode(&kernel, graph_, &set, 1, &p), cudaSuccess);
-  EXPECT_EQ(cudaGraphAddMemcpyNode1D(&copy, graph_, &kernel, 1, back, d, 16, cudaMemcpyDeviceToHost), cudaSuccess);
+  EXPECT_EQ(cudaGraphAddMemcpyNode1D(&copy, graph_, &kernel, 1, back, d, 16, cudaMemcpyDeviceToHost),
+            cudaSuccess);
   int calls = 0;
   const cudaHostNodeParams call{[](void* data) { ++*static_cast<int*>(data); }, &calls};
   EXPECT_EQ(cudaGraphAddHostNode(&host, graph_, &copy, 1, &call), cudaSuccess);
@@ -296,7 +297,8 @@ TEST_F(Graph, OwnMemoryHasOneAddressForAllLaunches) {
 
 TEST_F(Graph, MemoryThatAGraphDoesNotFreeMustBeFreedBeforeTheNextLaunch) {
   void* pointer = nullptr;
-  cudaGraphExec_t executable = captured([&] { EXPECT_EQ(cudaMallocAsync(&pointer, 256, stream_), cudaSuccess); });
+  cudaGraphExec_t executable =
+      captured([&] { EXPECT_EQ(cudaMallocAsync(&pointer, 256, stream_), cudaSuccess); });
   EXPECT_EQ(cudaGraphLaunch(executable, stream_), cudaSuccess);
   EXPECT_EQ(cudaGraphLaunch(executable, stream_), cudaErrorInvalidValue);
   EXPECT_EQ(cudaFree(pointer), cudaSuccess);
@@ -317,7 +319,9 @@ TEST_F(Graph, FaultEndsTheLaunch) {
 TEST_F(Graph, UserObjectsDieWithTheLastGraph) {
   int destroyed = 0;
   cudaUserObject_t object = nullptr;
-  EXPECT_EQ(cudaUserObjectCreate(&object, &destroyed, [](void* data) { ++*static_cast<int*>(data); }, 1, cudaUserObjectNoDestructorSync),
+  EXPECT_EQ(cudaUserObjectCreate(
+                &object, &destroyed, [](void* data) { ++*static_cast<int*>(data); }, 1,
+                cudaUserObjectNoDestructorSync),
             cudaSuccess);
   EXPECT_EQ(cudaGraphCreate(&graph_, 0), cudaSuccess);
   EXPECT_EQ(cudaGraphRetainUserObject(graph_, object, 1, cudaGraphUserObjectMove), cudaSuccess);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "sim/decode.hpp"
+#include "sim/warp.hpp"
 
 namespace course::sim {
 namespace {
@@ -40,6 +41,7 @@ class Ranker {
 
   void run() {
     depth_.assign(n_, 0);
+    for (BasicBlock& b : program_.blocks) b.cost = b.counted;
     find_loops();
     // Exits first: a successor in fewer loops than the others is visited before them.
     for (auto& list : next_)
@@ -94,6 +96,7 @@ class Ranker {
     std::sort(edges.begin(), edges.end());
     for (std::size_t k = 0; k < edges.size();) {
       const std::uint32_t header = edges[k].first;
+      const std::size_t first = k;
       std::vector<char> inside(n_, 0);
       inside[header] = 1;
       Blocks work;
@@ -113,8 +116,30 @@ class Ranker {
         }
       }
       for (std::uint32_t b = 0; b < n_; ++b) depth_[b] += static_cast<std::uint32_t>(inside[b]);
+      if (polls(inside))
+        for (std::size_t j = first; j < k; ++j) program_.blocks[edges[j].second].cost += kPollCost;
     }
   }
+
+  // A short loop around a strong load or an atomic whose old value is used: it may be waiting for another thread.
+  bool polls(const std::vector<char>& inside) const {
+    std::uint32_t length = 0;
+    bool looks = false;
+    for (std::uint32_t k = 0; k < n_; ++k) {
+      if (inside[k] == 0) continue;
+      const BasicBlock& b = program_.blocks[k];
+      length += b.counted;
+      for (std::uint32_t i = b.first; i < b.last; ++i) {
+        const MicroOp& op = program_.ops[i];
+        if (op.space == MemorySpace::local || op.dst[0] == MicroOp::kNoSlot) continue;
+        looks = looks || op.kind == OpKind::atomic ||
+                (op.kind == OpKind::load && (op.order & kOrderMask) != kWeak);
+      }
+    }
+    return looks && length <= kPollLength;
+  }
+
+  static constexpr std::uint32_t kPollCost = 256, kPollLength = 64;  // warp instructions
 
   Program& program_;
   std::size_t n_;

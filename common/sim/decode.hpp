@@ -24,7 +24,8 @@ struct ModuleImage {
 // Errors name the instruction, the function and file:line.
 Result<Program> decode(const ModuleImage& image, const ptx::Function& kernel, const OpTable& table);
 
-// Gives every block its scheduling rank: a reverse post-order in which loop bodies come before what follows the loop.
+// Gives every block its scheduling rank: a reverse post-order in which loop bodies come before what follows the loop. Also
+// its cost: short loops that wait for what other threads write use up a turn fast, so that those threads get theirs.
 void rank_blocks(Program& program);
 
 // What a pointer to a function holds: its place in the module, at addresses that no data has.

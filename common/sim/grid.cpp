@@ -24,8 +24,9 @@ namespace course::sim {
 namespace {
 
 constexpr std::int64_t kWarpSlice = 4000;  // warp instructions a warp runs before the next one gets a turn
-constexpr std::int64_t kBlockTurn =
-    1'000'000;  // warp instructions a block runs before another resident block gets a turn
+// Warp instructions a block runs before another resident block gets a turn; the lesser number where blocks may wait for each
+// other. (Loops that poll count for more than they are, see cfg.cpp.)
+constexpr std::int64_t kBlockTurn = 1'000'000, kSensitiveTurn = 50'000;
 
 std::uint32_t special_value(const std::string& name, const Block& block, const Worker& worker,
                             const Program& program, int lane, std::uint32_t warp) {
@@ -59,6 +60,8 @@ std::uint32_t special_value(const std::string& name, const Block& block, const W
   if (n == "%lanemask_le") return bit | (bit - 1);
   if (n == "%lanemask_gt") return ~(bit | (bit - 1));
   if (n == "%lanemask_ge") return ~(bit - 1);
+  if (n == "%envreg1") return static_cast<std::uint32_t>(worker.grid_workspace >> 32);
+  if (n == "%envreg2") return static_cast<std::uint32_t>(worker.grid_workspace);
   if (n == "%dynamic_smem_size") return static_cast<std::uint32_t>(worker.launch->dynamic_shared);
   if (n == "%total_smem_size" || n == "%aggr_smem_size")
     return program.static_shared + static_cast<std::uint32_t>(worker.launch->dynamic_shared);
@@ -102,6 +105,7 @@ std::unique_ptr<Block> make_block(Worker& worker) {
   const Program& program = *worker.program;
   auto block = std::make_unique<Block>();
   block->launch = worker.launch;
+  block->storage = worker.storages++;
   block->n_threads = static_cast<std::uint32_t>(worker.launch->block.count());
   block->shared_bytes = program.static_shared + static_cast<std::uint32_t>(worker.launch->dynamic_shared);
   block->shared_store.resize(block->shared_bytes + 128);
@@ -139,7 +143,9 @@ void begin_block(Block& block, std::uint64_t linear, Worker& worker) {
     begin_warp(block.warps[k], block, k, block.n_threads);
     fill_specials(block.warps[k], worker, false);
   }
-  if (worker.observer != nullptr) worker.observer->block_begins(block);
+  if (worker.observer == nullptr) return;
+  for (Warp& w : block.warps) w.observed = ~0u;
+  worker.observer->block_begins(block);
 }
 
 enum class BlockEnd { finished, turn_over };
@@ -148,7 +154,9 @@ enum class BlockEnd { finished, turn_over };
 BlockEnd run_block(Block& block, Worker& worker, const Engine& engine,
                    const std::vector<std::uint32_t>& order) {
   const auto run = worker.observer != nullptr ? engine.run_observed : engine.run;
-  const std::uint64_t turn_end = worker.instructions + kBlockTurn;
+  const std::uint64_t turn_end =
+      worker.instructions +
+      static_cast<std::uint64_t>(worker.program->order_sensitive ? kSensitiveTurn : kBlockTurn);
   while (block.live_threads != 0) {
     bool ran = false;
     for (const std::uint32_t k : order) {
@@ -160,7 +168,8 @@ BlockEnd run_block(Block& block, Worker& worker, const Engine& engine,
     }
     if (!ran && block.live_threads != 0) {
       worker.launch_warp = nullptr;
-      throw DeviceFault(Fault::launch_timeout, "deadlock: " + describe_deadlock(block));
+      if (worker.observer != nullptr) worker.observer->stuck(block);
+      throw DeviceFault(Fault::launch_timeout, "deadlock: " + describe_waits(block));
     }
     if (worker.instructions >= turn_end)
       return block.live_threads == 0 ? BlockEnd::finished : BlockEnd::turn_over;
@@ -171,17 +180,16 @@ BlockEnd run_block(Block& block, Worker& worker, const Engine& engine,
 // State shared by the host threads of one launch.
 struct Shared {
   std::atomic<std::uint64_t> next_block{0};
-  std::atomic<bool> stop{false};
+  // After a fault no block starts, and only those before it run on: the lowest block's fault is told, whatever the number of
+  // threads.
+  std::atomic<std::uint64_t> fault_block{~std::uint64_t{0}};
   std::mutex mutex;
   GridOutcome outcome;
-  std::uint64_t fault_block = ~std::uint64_t{0};
 };
 
 void record_fault(Shared& shared, const DeviceFault& fault, const Block& block, const Worker& worker) {
   const std::lock_guard lock(shared.mutex);
-  shared.stop = true;
-  if (block.linear > shared.fault_block)
-    return;  // the lowest block's fault is told, whatever the number of threads
+  if (block.linear > shared.fault_block) return;
   shared.fault_block = block.linear;
   GridOutcome& o = shared.outcome;
   o.fault = fault.fault;
@@ -221,9 +229,13 @@ class HostThread {
 
   void run() {
     const auto start = std::chrono::steady_clock::now();
-    while (!shared_.stop.load(std::memory_order_relaxed)) {
-      if (resident_.empty() ||
-          (crowded_ && resident_.size() < static_cast<std::size_t>(options_.resident_blocks))) {
+    while (true) {
+      const std::uint64_t faulted = shared_.fault_block.load(std::memory_order_relaxed);
+      if (faulted != ~std::uint64_t{0}) {
+        std::erase_if(resident_, [&](const auto& b) { return b->linear >= faulted; });
+        if (resident_.empty()) return;
+      } else if (resident_.empty() ||
+                 (crowded_ && resident_.size() < static_cast<std::size_t>(options_.resident_blocks))) {
         crowded_ = false;
         if (!admit() && resident_.empty()) return;
       }
@@ -240,9 +252,7 @@ class HostThread {
           std::rotate(resident_.begin(), resident_.begin() + 1, resident_.end());
           const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
           if (options_.watchdog_seconds > 0 && passed.count() > options_.watchdog_seconds)
-            throw DeviceFault(Fault::launch_timeout,
-                              fmt::format("the kernel has not ended after {:.0f} s (the watchdog's limit)",
-                                          passed.count()));
+            throw DeviceFault(Fault::launch_timeout, tell_hang(passed.count()));
         }
       } catch (const DeviceFault& fault) {
         record_fault(shared_, fault, block, worker_);
@@ -251,6 +261,21 @@ class HostThread {
   }
 
  private:
+  // Where the threads are that run for ever.
+  std::string tell_hang(double seconds) {
+    worker_.launch_warp = nullptr;
+    std::string text = fmt::format("the kernel has not ended after {:.1f} s (the watchdog's limit)", seconds);
+    std::size_t told = 0;
+    for (const auto& block : resident_) {
+      if (told++ == 3) {
+        text += fmt::format("; … ({} blocks in all)", resident_.size());
+        break;
+      }
+      text += fmt::format("; block {}: {}", block->linear, describe_waits(*block));
+    }
+    return text;
+  }
+
   bool admit() {
     const std::uint64_t k = shared_.next_block.fetch_add(1);
     if (k >= blocks_.size()) return false;
@@ -370,8 +395,10 @@ GridOutcome run_grid(const Program& program, const LaunchRequest& launch, Arena&
     worker->arena = &arena;
     worker->launch = &launch;
     worker->preset = &preset;
+    worker->grid_workspace = options.grid_workspace;
     worker->observer = options.observer;
     worker->counting = options.counting;
+    worker->alone = n_threads == 1;
     worker->block_runs.assign(program.blocks.size(), 0);
     worker->block_lanes.assign(program.blocks.size(), 0);
     worker->diverged.assign(program.blocks.size(), 0);

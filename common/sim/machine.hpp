@@ -26,7 +26,7 @@ std::vector<SourcePlace> places_of(const Program& program, const MicroOp& op);
 std::vector<SourcePlace> places_of(const Program& program, std::uint32_t function, std::uint32_t ptx_index);
 std::string one_line(const std::vector<SourcePlace>& places);
 
-// For a block in which nothing can run: who waits where for whom.
-std::string describe_deadlock(const Block& block);
+// Which threads of a block that does not end wait where for whom, or run where.
+std::string describe_waits(const Block& block);
 
 }  // namespace course::sim

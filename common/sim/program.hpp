@@ -36,6 +36,9 @@ enum class OpKind : std::uint8_t {
   other
 };
 
+// MicroOp::imm of a shuffle.
+enum class ShuffleMode : std::uint8_t { up, down, butterfly, index };
+
 enum class MemorySpace : std::uint8_t { none, global, shared, local, generic, constant };
 
 struct MicroOp {
@@ -76,6 +79,7 @@ struct BasicBlock {
   std::uint32_t predicate = MicroOp::kNoSlot;  // branch condition
   std::uint32_t ptx_index = 0;  // the last instruction: the terminator where there is one, for locations
   std::uint32_t counted = 0;    // PTX instructions in the block, terminator included
+  std::uint32_t cost = 0;  // what a run of it takes off a warp's turn: more than `counted` where it polls
   std::uint16_t function = 0;
   Exit exit = Exit::fall;
   Entry entry = Entry::none;

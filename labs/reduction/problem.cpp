@@ -248,8 +248,8 @@ std::string hint_for(const Case& c, std::span<const T> items, Op op, typename Op
     }
   }
   if constexpr (std::is_floating_point_v<Value>) {
-    if (id == OpId::sum && c.n > 4096) {
-      const Value serial = fold_one_thread(items, op);
+    if ((id == OpId::sum || id == OpId::mean) && c.n > 4096) {
+      const Value serial = op.finish(fold_one_thread(items, op));
       const auto error = std::abs(static_cast<long double>(got) - expected.value);
       const auto serial_error = std::abs(static_cast<long double>(serial) - expected.value);
       if (error <= 4 * serial_error && serial_error > static_cast<long double>(expected.bound)) {

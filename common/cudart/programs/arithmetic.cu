@@ -19,7 +19,8 @@ __global__ void integers(const long long* a, const long long* b, long long* out,
   r[5] = (x << (y & 31)) ^ (x >> (y & 63));
   r[6] = __popcll(x) * 1000 + __clzll(x) * 10 + __ffsll(y);
   r[7] = (long long)(int)x / (int)(y | 1);
-  r[8] = (long long)__brevll((unsigned long long)x) ^ (long long)__byte_perm((unsigned)x, (unsigned)y, 0x5410);
+  r[8] =
+      (long long)__brevll((unsigned long long)x) ^ (long long)__byte_perm((unsigned)x, (unsigned)y, 0x5410);
   r[9] = (unsigned char)x + (short)y + (long long)__funnelshift_l((unsigned)x, (unsigned)y, 7);
 }
 
@@ -74,7 +75,8 @@ int main() {
     EXPECT(r[3] == (long long)((unsigned long long)x / (unsigned long long)y));
     EXPECT(r[4] == (long long)((__int128)x * y >> 64));
     EXPECT(r[5] == ((long long)((unsigned long long)x << (y & 31)) ^ (x >> (y & 63))));
-    EXPECT(r[6] == __builtin_popcountll(x) * 1000 + (x == 0 ? 64 : __builtin_clzll(x)) * 10 + __builtin_ffsll(y));
+    EXPECT(r[6] ==
+           __builtin_popcountll(x) * 1000 + (x == 0 ? 64 : __builtin_clzll(x)) * 10 + __builtin_ffsll(y));
     if ((int)x != INT32_MIN) EXPECT(r[7] == (int)x / (int)(y | 1));
     unsigned long long reversed = 0;
     for (int k = 0; k < 64; ++k) reversed |= ((unsigned long long)x >> k & 1) << (63 - k);
@@ -82,7 +84,9 @@ int main() {
     EXPECT(r[9] == (unsigned char)x + (short)y + (long long)(((unsigned)y << 7) | ((unsigned)x >> 25)));
 
     const double z = d[i], *s = &results[i * 10];
-    const auto near = [](double got, double expected) { return std::abs(got - expected) <= 1e-13 * (1 + std::abs(expected)); };
+    const auto near = [](double got, double expected) {
+      return std::abs(got - expected) <= 1e-13 * (1 + std::abs(expected));
+    };
     EXPECT(near(s[0], std::sqrt(std::abs(z)) + z / 3.0));
     EXPECT(near(s[1], std::sin(z) + std::cos(z)));
     EXPECT(near(s[2], std::exp(z * 0.1)));

@@ -80,7 +80,8 @@ __global__ void shared_histogram(const int* in, int n, int* bins) {
   __shared__ int mine[64];
   for (int b = threadIdx.x; b < 64; b += blockDim.x) mine[b] = 0;
   __syncthreads();
-  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) atomicAdd(&mine[in[i]], 1);
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+    atomicAdd(&mine[in[i]], 1);
   __syncthreads();
   for (int b = threadIdx.x; b < 64; b += blockDim.x) atomicAdd(&bins[b], mine[b]);
 }
@@ -118,7 +119,8 @@ int main() {
   EXPECT(h.or_ == (1 << 20) - 1 && h.and_ == ~127 && h.xor_ == exclusive && h.exchanged == 7);
   EXPECT(h.inc == inc && h.dec == dec);
   EXPECT(h.add64 == (1ull << 33) * n && h.max64 == (unsigned long long)(n - 1) << 40);
-  EXPECT(h.float_sum == 0.5f * n && h.double_sum == 0.25 * n && h.float_max == float_max && h.product == 1024);
+  EXPECT(h.float_sum == 0.5f * n && h.double_sum == 0.25 * n && h.float_max == float_max &&
+         h.product == 1024);
   EXPECT(h.locked == n);
   EXPECT(last == h.add);
 

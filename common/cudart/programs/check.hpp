@@ -7,19 +7,19 @@
 #include <cstdio>
 #include <cstdlib>
 
-#define CHECK(call)                                                                                    \
-  do {                                                                                                 \
-    const cudaError_t error_ = (call);                                                                 \
-    if (error_ != cudaSuccess) {                                                                       \
-      std::printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(error_));           \
-      std::exit(2);                                                                                    \
-    }                                                                                                  \
+#define CHECK(call)                                                                          \
+  do {                                                                                       \
+    const cudaError_t error_ = (call);                                                       \
+    if (error_ != cudaSuccess) {                                                             \
+      std::printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(error_)); \
+      std::exit(2);                                                                          \
+    }                                                                                        \
   } while (0)
 
-#define EXPECT(condition)                                                   \
-  do {                                                                      \
-    if (!(condition)) {                                                     \
-      std::printf("%s:%d: not so: %s\n", __FILE__, __LINE__, #condition);   \
-      std::exit(1);                                                         \
-    }                                                                       \
+#define EXPECT(condition)                                                 \
+  do {                                                                    \
+    if (!(condition)) {                                                   \
+      std::printf("%s:%d: not so: %s\n", __FILE__, __LINE__, #condition); \
+      std::exit(1);                                                       \
+    }                                                                     \
   } while (0)

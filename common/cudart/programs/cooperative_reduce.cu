@@ -76,8 +76,8 @@ int main() {
   int result = 0;
   CHECK(cudaMemcpy(&result, total, sizeof(int), cudaMemcpyDeviceToHost));
   EXPECT(result == expected);
-  EXPECT(cudaLaunchCooperativeKernel(reduce_twice, dim3(unsigned(per_sm * n_sm + 1)), dim3(256), arguments, 0, nullptr) ==
-         cudaErrorCooperativeLaunchTooLarge);
+  EXPECT(cudaLaunchCooperativeKernel(reduce_twice, dim3(unsigned(per_sm * n_sm + 1)), dim3(256), arguments, 0,
+                                     nullptr) == cudaErrorCooperativeLaunchTooLarge);
   EXPECT(cudaGetLastError() == cudaErrorCooperativeLaunchTooLarge);
 
   count_odd<<<(n + 127) / 128, 128>>>(in, n, count);

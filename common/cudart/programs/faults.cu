@@ -6,15 +6,27 @@
 
 #include "check.hpp"
 
-__global__ void past_the_end(int* p, int n) { p[n + threadIdx.x] = 1; }
-__global__ void misaligned(char* p) { *reinterpret_cast<int*>(p + 1) = 1; }
-__global__ void failing_assert(int x) { assert(x == 3); }
+__global__ void past_the_end(int* p, int n) {
+  p[n + threadIdx.x] = 1;
+}
+__global__ void misaligned(char* p) {
+  *reinterpret_cast<int*>(p + 1) = 1;
+}
+__global__ void failing_assert(int x) {
+  assert(x == 3);
+}
 __global__ void trapping(int x) {
   if (x != 3) __trap();
 }
-__global__ void null_pointer(int* p) { *p = 1; }
-__global__ void fine(int* p) { *p = 42; }
-__global__ void __launch_bounds__(64) bounded(int* p) { *p = 1; }
+__global__ void null_pointer(int* p) {
+  *p = 1;
+}
+__global__ void fine(int* p) {
+  *p = 42;
+}
+__global__ void __launch_bounds__(64) bounded(int* p) {
+  *p = 1;
+}
 
 int fault(const std::string& which) {
   int* p = nullptr;
@@ -37,7 +49,8 @@ int fault(const std::string& which) {
 int main(int, char** argv) {
   if (const char* which = std::getenv("FAULTS_CHILD")) return fault(which);
   const auto child = [&](const char* which) {
-    const std::string command = std::string("FAULTS_CHILD=") + which + " '" + argv[0] + "' 2>/dev/null >/dev/null";
+    const std::string command =
+        std::string("FAULTS_CHILD=") + which + " '" + argv[0] + "' 2>/dev/null >/dev/null";
     const int status = std::system(command.c_str());
     return status / 256;
   };

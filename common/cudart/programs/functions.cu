@@ -2,18 +2,28 @@
 // Calls: noinline and recursive functions, tables of function pointers, a large switch, virtual functions, local arrays.
 #include "check.hpp"
 
-__device__ __noinline__ int square_plus(int x, int y) { return x * x + y; }
+__device__ __noinline__ int square_plus(int x, int y) {
+  return x * x + y;
+}
 
-__device__ __noinline__ int fibonacci(int n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }
+__device__ __noinline__ int fibonacci(int n) {
+  return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
+}
 
 __device__ __noinline__ float4 mix(float4 a, double t) {
   return make_float4(float(a.x * t), float(a.y + t), a.z, float(t));
 }
 
 using Operation = int (*)(int, int);
-__device__ int add(int a, int b) { return a + b; }
-__device__ int subtract(int a, int b) { return a - b; }
-__device__ int multiply(int a, int b) { return a * b; }
+__device__ int add(int a, int b) {
+  return a + b;
+}
+__device__ int subtract(int a, int b) {
+  return a - b;
+}
+__device__ int multiply(int a, int b) {
+  return a * b;
+}
 __device__ Operation operations[] = {add, subtract, multiply};
 
 __device__ int classify(int x) {

@@ -33,7 +33,8 @@ int main() {
   CHECK(cudaMemset(d_total, 0, sizeof total));
   estimate<<<blocks, threads>>>(samples, d_total);
   CHECK(cudaMemcpy(&total, d_total, sizeof total, cudaMemcpyDeviceToHost));
-  for (unsigned t = 0; t < unsigned(blocks * threads); ++t) expected += (unsigned long long)hits_of(t, samples);
+  for (unsigned t = 0; t < unsigned(blocks * threads); ++t)
+    expected += (unsigned long long)hits_of(t, samples);
   EXPECT(total == expected);
   EXPECT(std::abs(4.0 * double(total) / (double(blocks) * threads * samples) - 3.14159) < 0.02);
   std::puts("ok");

@@ -7,7 +7,8 @@
 
 __global__ void hello(double x, const char* word) {
   if (threadIdx.x % 2 == 0) {
-    printf("block %d thread %u: %s %5.2f %c %lld %x%%\n", int(blockIdx.x), threadIdx.x, word, x, 'z', -5000000000ll, 255u);
+    printf("block %d thread %u: %s %5.2f %c %lld %x%%\n", int(blockIdx.x), threadIdx.x, word, x, 'z',
+           -5000000000ll, 255u);
   }
   if (threadIdx.x == 1) printf("no arguments\n");
 }
@@ -35,6 +36,7 @@ int main(int, char** argv) {
   EXPECT(output.find("block 0 thread 2: word  3.14 z -5000000000 ff%\n") != std::string::npos);
   EXPECT(output.find("thread 1:") == std::string::npos && output.find("thread 3:") == std::string::npos);
   EXPECT(output.find("no arguments\n") != std::string::npos);
-  EXPECT(output.size() > 5 && output.compare(output.size() - 5, 5, "host\n") == 0);  // flushed by the synchronisation
+  EXPECT(output.size() > 5 &&
+         output.compare(output.size() - 5, 5, "host\n") == 0);  // flushed by the synchronisation
   std::puts("ok");
 }

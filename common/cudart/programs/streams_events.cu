@@ -9,7 +9,9 @@ __global__ void work(float* data, int n, float add) {
   if (i < n) data[i] = data[i] * 2 + add;
 }
 
-void count_call(void* counter) { ++*static_cast<int*>(counter); }
+void count_call(void* counter) {
+  ++*static_cast<int*>(counter);
+}
 
 int main() {
   const int n_streams = 4, chunk = 1 << 12, n = n_streams * chunk;

@@ -44,7 +44,8 @@ int main() {
   for (int which = 0; which < 3; ++which) {
     CHECK(cudaMemset(d_out, 0xff, in.size() * sizeof(float)));
     const dim3 grid((width + kTile - 1) / kTile, (height + kTile - 1) / kTile);
-    if (which == 0) naive<<<dim3((width + 15) / 16, (height + 15) / 16), dim3(16, 16)>>>(d_in, d_out, width, height);
+    if (which == 0)
+      naive<<<dim3((width + 15) / 16, (height + 15) / 16), dim3(16, 16)>>>(d_in, d_out, width, height);
     if (which == 1) tiled<0><<<grid, dim3(kTile, kRows)>>>(d_in, d_out, width, height);
     if (which == 2) tiled<1><<<grid, dim3(kTile, kRows)>>>(d_in, d_out, width, height);
     CHECK(cudaMemcpy(out.data(), d_out, out.size() * sizeof(float), cudaMemcpyDeviceToHost));
@@ -61,7 +62,8 @@ int main() {
   size_t pitch = 0;
   CHECK(cudaMallocPitch(&d_square, &pitch, n * sizeof(double), n));
   CHECK(cudaMalloc(&d_turned, shared));
-  CHECK(cudaMemcpy2D(d_square, pitch, square.data(), n * sizeof(double), n * sizeof(double), n, cudaMemcpyHostToDevice));
+  CHECK(cudaMemcpy2D(d_square, pitch, square.data(), n * sizeof(double), n * sizeof(double), n,
+                     cudaMemcpyHostToDevice));
   one_block<<<1, 256, shared>>>(d_square, d_turned, n, pitch);
   EXPECT(cudaGetLastError() == cudaErrorInvalidValue);
   CHECK(cudaFuncSetAttribute(one_block, cudaFuncAttributeMaxDynamicSharedMemorySize, int(shared)));

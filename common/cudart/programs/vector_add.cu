@@ -17,7 +17,8 @@ int main() {
       b[i] = 1.0f - i;
     }
 #if CUDART_VERSION >= 13000
-    CHECK(cudaMemPrefetchAsync(a, n * sizeof(float), cudaMemLocation{cudaMemLocationTypeDevice, 0}, 0, nullptr));
+    CHECK(cudaMemPrefetchAsync(a, n * sizeof(float), cudaMemLocation{cudaMemLocationTypeDevice, 0}, 0,
+                               nullptr));
 #else
     CHECK(cudaMemPrefetchAsync(a, n * sizeof(float), 0, nullptr));
 #endif

@@ -48,7 +48,8 @@ __global__ void step(Particle* p, double dt, int n) {
 
 __global__ void swizzle(uchar4* pixels, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < n) pixels[i] = make_uchar4(pixels[i].w, pixels[i].z, pixels[i].y, (unsigned char)(255 - pixels[i].x));
+  if (i < n)
+    pixels[i] = make_uchar4(pixels[i].w, pixels[i].z, pixels[i].y, (unsigned char)(255 - pixels[i].x));
 }
 
 template <typename T>
@@ -84,13 +85,15 @@ int main() {
   }
 
   std::vector<Particle> particles(77);
-  for (int i = 0; i < 77; ++i) particles[i] = Particle{make_float3(i, 2 * i, 3), 1.5f, make_double2(4, -i), short(i)};
+  for (int i = 0; i < 77; ++i)
+    particles[i] = Particle{make_float3(i, 2 * i, 3), 1.5f, make_double2(4, -i), short(i)};
   Particle* d_particles = upload(particles);
   step<<<3, 32>>>(d_particles, 0.5, 77);
   download(particles, d_particles);
   for (int i = 0; i < 77; ++i) {
     const Particle& p = particles[i];
-    EXPECT(p.position.x == i + 2 && p.position.y == 1.5f * i && p.position.z == 3 && p.mass == 1.5f && p.tag == 2 * i + 1);
+    EXPECT(p.position.x == i + 2 && p.position.y == 1.5f * i && p.position.z == 3 && p.mass == 1.5f &&
+           p.tag == 2 * i + 1);
   }
 
   std::vector<uchar4> pixels(100, make_uchar4(1, 2, 3, 4));

@@ -11,8 +11,6 @@
 
 namespace course::sim::SIM_ISA {
 
-void add_memory_rows(OpTable& table);
-void add_warp_rows(OpTable& table);
 const Engine& engine();
 
 namespace {
@@ -82,7 +80,8 @@ bool warp_sync_holds(Warp& w, Group& g, const MicroOp& op) {
   for (u32 m = g.mask; m != 0; m &= m - 1) wanted |= members[std::countr_zero(m)];
   wanted &= w.live;
   if ((wanted & ~g.mask) == 0) {
-    if (op.kind == OpKind::sync && w.worker->observer != nullptr) w.worker->observer->warp_synced(w, g.mask);
+    if (op.kind == OpKind::sync && w.worker->observer != nullptr)
+      w.worker->observer->warp_synced(w, g.mask, op);
     return true;
   }
   g.wait = Wait::warp_sync;
@@ -104,7 +103,7 @@ bool warp_sync_holds(Warp& w, Group& g, const MicroOp& op) {
     other.wait = Wait::none;
     other.passed = true;
   }
-  if (w.worker->observer != nullptr) w.worker->observer->warp_synced(w, released);
+  if (w.worker->observer != nullptr) w.worker->observer->warp_synced(w, released, op);
   return true;
 }
 
@@ -123,6 +122,7 @@ inline void run_op(Warp& w, const MicroOp& op) {
 }
 
 inline void observe_op(Warp& w, const MicroOp& op) {
+  if ((w.observed >> static_cast<u32>(op.kind) & 1) == 0) return run_op(w, op);
   Observer& observer = *w.worker->observer;
   const u32 whole = w.mask;
   if (op.guard != MicroOp::kNoSlot) {
@@ -139,9 +139,11 @@ inline void observe_op(Warp& w, const MicroOp& op) {
 }
 
 // Leaves the block that group `k` has just run. May split the group, or end it.
+template <bool Observed>
 void leave_block(Warp& w, std::size_t k, u32 number, const BasicBlock& b) {
   Group& g = w.groups[k];
   const auto go = [&](Group& group, u32 to) {
+    if constexpr (Observed) group.from = number;
     if (w.groups.size() > 1 && w.program->blocks[to].order <= b.order) ++w.back_edges;
     group.block = to;
     group.passed = false;
@@ -186,6 +188,7 @@ RunEnd run(Warp& w, s64 budget) {
     const int chosen = pick(w);
     if (chosen < 0) return finish(w.groups.empty() ? RunEnd::exited : RunEnd::waiting);
     const auto k = static_cast<std::size_t>(chosen);
+    const bool alone = w.groups.size() == 1;
     do {
       Group& g = w.groups[k];
       const u32 number = g.block;
@@ -212,19 +215,29 @@ RunEnd run(Warp& w, s64 budget) {
         else
           run_op(w, *op);
       }
-      budget -= b.counted;
-      leave_block(w, k, number, b);
+      budget -= b.cost;
+      leave_block<Observed>(w, k, number, b);
       if (budget <= 0) return finish(w.groups.empty() ? RunEnd::exited : RunEnd::slice_over);
-    } while (w.groups.size() == 1);
+      // A warp that has not diverged goes straight on; one of whose two groups has ended is looked at afresh.
+    } while (alone && w.groups.size() == 1);
   }
 }
 
 OpTable make_table() {
   OpTable table;
-  add_alu_rows(table);
-  add_convert_rows(table);
-  add_memory_rows(table);
+  add_integer_rows(table);
+  add_bit_rows(table);
+  add_float_rows(table);
+  add_half_rows(table);
+  add_rounding_rows(table);
+  add_compare_rows(table);
+  add_move_rows(table);
+  add_convert_rows(table);  // before the general ones: the first row of a key stays
+  add_any_convert_rows(table);
+  add_load_store_rows(table);
+  add_atomic_rows(table);
   add_warp_rows(table);
+  add_carry_rows(table);
   return table;
 }
 

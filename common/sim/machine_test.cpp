@@ -1,0 +1,527 @@
+// SPDX-License-Identifier: MIT
+// The machine runs nvcc's PTX of machine_test.cu as a GPU would: each kernel's results are computed again here, on the host.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <functional>
+#include <numeric>
+
+#include "sim/testing/test_device.hpp"
+
+namespace course::sim {
+namespace {
+
+using Shape = TestDevice::Shape;
+
+const std::string& ptx() {
+  static const std::string text = TestDevice::read(SIM_PTX_DIR "/machine_test.ptx");
+  return text;
+}
+
+// What a kernel does, thread by thread.
+void expect_each(const DeviceArray<int>& got, std::size_t first, std::size_t n,
+                 const std::function<int(int)>& want) {
+  for (std::size_t i = 0; i < n; ++i)
+    EXPECT_EQ(got[first + i], want(static_cast<int>(i))) << "thread " << i << " at offset " << first;
+}
+
+// --- control flow -------------------------------------------------------------------------------------------------
+
+TEST(Machine, NestedIfsMeetAgain) {
+  TestDevice t(ptx());
+  auto out = t.array<int>(3 * 64, 0);
+  t.launch("nested_ifs", 1, 64, out);
+  const auto want = [](int i) {
+    if (i % 2 == 0) return 1 + (i % 3 == 0 ? 10 + (i % 5 == 0 ? 100 : 200) : 20);
+    return i % 7 == 0 ? -1 : 0;
+  };
+  expect_each(out, 0, 64, want);
+  for (int i = 0; i < 64; ++i) {
+    if (i % 2 == 0 && i % 3 != 0) {
+      unsigned mask = 0;
+      for (int k = i / 32 * 32; k < i / 32 * 32 + 32; ++k)
+        if (k % 2 == 0 && k % 3 != 0) mask |= 1u << k % 32;
+      EXPECT_EQ(static_cast<unsigned>(out[static_cast<std::size_t>(64 + i)]), mask) << i;
+    }
+    EXPECT_EQ(out[static_cast<std::size_t>(128 + i)], -1) << "lanes did not meet again, thread " << i;
+  }
+}
+
+TEST(Machine, BreakAndContinueLeaveTheRightLoop) {
+  TestDevice t(ptx());
+  std::vector<int> in(50);
+  for (int k = 0; k < 50; ++k) in[static_cast<std::size_t>(k)] = k * 7 % 61;
+  auto d_in = t.array(in);
+  auto out = t.array<int>(2 * 96, 0);
+  t.launch("break_and_continue", 1, 96, d_in, 50, out);
+  expect_each(out, 0, 96, [&](int i) {
+    int sum = 0;
+    for (const int base : in) {
+      const int v = base + i;
+      if (v % 3 == 0) continue;
+      if (v % 17 == 16) break;
+      for (int j = 0; j < v % 4 && j != i % 5; ++j) sum += v * j + 1;
+      sum += v;
+    }
+    return sum;
+  });
+  expect_each(out, 96, 96, [](int) { return -1; });
+}
+
+TEST(Machine, SwitchGoesToEveryCase) {
+  TestDevice t(ptx());
+  auto out = t.array<int>(2 * 64, 0);
+  t.launch("dense_switch", 1, 64, out);
+  expect_each(out, 0, 64, [](int i) {
+    switch (i % 11) {
+      case 0: return i * 3;
+      case 1: return (i + 7) ^ 0x55;
+      case 2: return i ^ 0x55;
+      case 3: return -i;
+      case 4: return i << 3;
+      case 5: return i * i;
+      case 6: return i % 5;
+      case 7: return i | 0x100;
+      case 8: return i & 6;
+      case 9: return i - 1000;
+      default: return 42;
+    }
+  });
+  expect_each(out, 64, 64, [](int) { return -1; });
+}
+
+TEST(Machine, LoopWithTwoEntriesEnds) {
+  TestDevice t(ptx());
+  auto out = t.array<int>(2 * 64, 0);
+  t.launch("two_entries", 1, 64, out);
+  expect_each(out, 0, 64, [](int i) {
+    int v = i, steps = 0;
+    bool skip = i % 2 == 0;
+    do {
+      if (!skip) {
+        v = v * 3 + 1;
+        ++steps;
+      }
+      skip = false;
+      v /= 2;
+      ++steps;
+    } while (v > 3 && steps < 40);
+    return v * 1000 + steps;
+  });
+  expect_each(out, 64, 64, [](int) { return -1; });
+}
+
+// --- locks and waiting --------------------------------------------------------------------------------------------
+
+TEST(Machine, LocksInsideAWarpMakeProgress) {
+  for (const char* kernel : {"lane_lock_polite", "lane_lock_rude"}) {
+    TestDevice t(ptx());
+    auto lock = t.array<int>(1), counter = t.array<int>(1);
+    t.launch(kernel, 3, 100, lock, counter);
+    EXPECT_EQ(counter[0], 300) << kernel;
+  }
+}
+
+TEST(Machine, TicketsAreServedInTurn) {
+  TestDevice t(ptx());
+  auto next = t.array<unsigned>(1), serving = t.array<unsigned>(1);
+  auto log = t.array<int>(200, -1);
+  t.launch("ticket_lock", 200, 64, next, serving, log);
+  auto blocks = log.values();
+  std::sort(blocks.begin(), blocks.end());
+  for (int b = 0; b < 200; ++b) EXPECT_EQ(blocks[static_cast<std::size_t>(b)], b);
+}
+
+TEST(Machine, ABlockMayWaitForALaterOne) {
+  TestDevice t(ptx());
+  auto flags = t.array<int>(100), out = t.array<int>(100 * 32);
+  t.launch("wait_for_later_block", 100, 32, flags, out);
+  expect_each(out, 0, 3200, [](int i) { return 100 - i / 32; });
+}
+
+// --- barriers -----------------------------------------------------------------------------------------------------
+
+TEST(Machine, BarriersSeparateRounds) {
+  TestDevice t(ptx());
+  auto out = t.array<int>(200);
+  const auto result = t.launch("ping_pong", 1, 200, out, 37);
+  expect_each(out, 0, 200, [](int i) { return (i + 37) % 200 + 37; });
+  EXPECT_EQ(result.counters.barriers, 38u);
+}
+
+TEST(Machine, BarriersCountAndVote) {
+  TestDevice t(ptx());
+  std::vector<int> in(100);
+  for (int k = 0; k < 100; ++k) in[static_cast<std::size_t>(k)] = k % 4;
+  auto d_in = t.array(in);
+  auto out = t.array<int>(500);
+  t.launch("barrier_votes", 1, 100, d_in, out);
+  expect_each(out, 0, 100, [](int) { return 75; });
+  expect_each(out, 100, 100, [](int) { return 1; });
+  expect_each(out, 200, 100, [](int) { return 0; });
+  expect_each(out, 300, 100, [](int) { return 1; });
+  expect_each(out, 400, 100, [](int) { return 0; });
+}
+
+TEST(Machine, ThreadsThatHaveExitedAreNotWaitedFor) {
+  TestDevice t(ptx());
+  auto out = t.array<int>(128, -1);
+  t.launch("early_exit", 1, 256, out);
+  expect_each(out, 0, 128, [](int i) { return 127 - i; });
+}
+
+TEST(Machine, ABarrierMayBeMetAtDifferentPlaces) {
+  TestDevice t(ptx());
+  auto out = t.array<int>(64);
+  t.launch("barrier_in_both_arms", 1, 64, out);
+  expect_each(out, 0, 64, [](int i) { return (i % 2 == 0 ? 1 : -1) * (63 - i) * (63 - i); });
+}
+
+TEST(Machine, NamedBarriersPassTilesAlong) {
+  TestDevice t(ptx());
+  std::vector<int> in(32 * 20);
+  std::iota(in.begin(), in.end(), 1000);
+  auto d_in = t.array(in);
+  auto out = t.array<int>(in.size());
+  t.launch("producer_consumer", 1, 64, d_in, out, 20);
+  expect_each(out, 0, in.size(), [](int i) { return 1000 + i / 32 * 32 + 31 - i % 32; });
+}
+
+// --- warps --------------------------------------------------------------------------------------------------------
+
+TEST(Machine, MasksNameTheLanesOfTheirArm) {
+  TestDevice t(ptx());
+  auto out = t.array<int>(32);
+  t.launch("masks_in_arms", 1, 32, out);
+  expect_each(out, 0, 32, [](int i) {
+    if (i < 10) return (i + 1) % 10 * 5;
+    if (i < 20) return (10 + 19) * 10 / 2;
+    unsigned odd = 0, same = 0;
+    for (int k = 20; k < 32; ++k) {
+      if (k % 2 == 1) odd |= 1u << k;
+      if (k / 4 == i / 4) same |= 1u << k;
+    }
+    return static_cast<int>((odd ^ 1u << 4) ^ same);
+  });
+}
+
+TEST(Machine, LanesWaitForLateOnes) {
+  TestDevice t(ptx());
+  auto out = t.array<int>(64);
+  t.launch("shuffle_after_uneven_loops", 1, 32, out);
+  const auto value = [](int i) {
+    int v = i;
+    for (int k = 0; k < i; ++k) v = v * 5 % 97;
+    return v;
+  };
+  expect_each(out, 0, 32, [&](int i) { return value(i ^ 1); });
+  expect_each(out, 32, 32, value);
+}
+
+TEST(Machine, SixtyFourBitValuesShuffleInHalves) {
+  TestDevice t(ptx());
+  auto out = t.array<double>(32);
+  auto out2 = t.array<long long>(32);
+  t.launch("wide_shuffles", 1, 32, out, out2);
+  for (int i = 0; i < 32; ++i) {
+    EXPECT_EQ(out[static_cast<std::size_t>(i)], (i + 3 < 32 ? i + 3 : i) * 1.5);
+    EXPECT_EQ(out2[static_cast<std::size_t>(i)], (1ll << 40) * (i % 16 < 2 ? i : i - 2));
+  }
+}
+
+// --- calls --------------------------------------------------------------------------------------------------------
+
+int fibonacci(int n) {
+  return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
+}
+int ackermann(int m, int n) {
+  if (m == 0) return n + 1;
+  return n == 0 ? ackermann(m - 1, 1) : ackermann(m - 1, ackermann(m, n - 1));
+}
+
+TEST(Machine, FunctionsCallThemselves) {
+  TestDevice t(ptx());
+  auto out = t.array<int>(64);
+  t.launch("recursion", 1, 64, out);
+  expect_each(out, 0, 64, [](int i) { return fibonacci(i % 13); });
+  t.launch("deep_recursion", 1, 64, out);
+  expect_each(out, 0, 64, [](int i) { return (i * 3 % 2 == 0) * 1000 + ackermann(i % 3, i % 7); });
+}
+
+struct Triple {
+  double a;
+  int b[5];
+  char c;
+};
+
+TEST(Machine, StructsTravelByValue) {
+  TestDevice t(ptx());
+  auto out = t.array<Triple>(32);
+  const Triple in{2.5, {1, 20, 300, 4000, 50000}, 'a'};
+  t.launch("structs_by_value", 1, 32, in, out);
+  for (int i = 0; i < 32; ++i) {
+    const Triple& r = out[static_cast<std::size_t>(i)];
+    EXPECT_EQ(r.a, 2.5 * (i % 7));
+    for (int k = 0; k < 5; ++k) EXPECT_EQ(r.b[k], in.b[(k + i % 7) % 5]);
+    EXPECT_EQ(r.c, static_cast<char>('a' + i % 7));
+  }
+}
+
+TEST(Machine, FunctionPointersInTablesAreCalledLaneByLane) {
+  TestDevice t(ptx());
+  std::vector<int> choice(64);
+  for (int i = 0; i < 64; ++i) choice[static_cast<std::size_t>(i)] = i * 5 % 3;
+  auto d_choice = t.array(choice);
+  auto out = t.array<int>(64);
+  t.launch("function_tables", 1, 64, d_choice, out);
+  expect_each(out, 0, 64, [](int i) {
+    const int c = i * 5 % 3;
+    const int a = c == 0 ? i + 3 : c == 1 ? i - 3 : i * 3;
+    const int b = c == 0 ? i * 2 : c == 1 ? i + 2 : i - 2;
+    return a * 1000 + b;
+  });
+}
+
+TEST(Machine, VirtualFunctionsAreFound) {
+  TestDevice t(ptx());
+  auto out = t.array<int>(64);
+  t.launch("virtual_functions", 1, 64, out);
+  expect_each(out, 0, 64, [](int i) { return i % 3 == 0 ? i * i : 2 * i; });
+}
+
+// --- memory -------------------------------------------------------------------------------------------------------
+
+TEST(Machine, ParametersAreReadThroughRegisters) {
+  TestDevice t(ptx());
+  struct Big {
+    int v[600];
+  } big;
+  for (int k = 0; k < 600; ++k) big.v[k] = k * 3 + 1;
+  auto out = t.array<int>(128);
+  t.launch("large_parameter", 1, 128, big, 11, out);
+  expect_each(out, 0, 128, [&](int i) { return big.v[(11 + i * 7) % 600]; });
+}
+
+TEST(Machine, LocalArraysAreEachThreadsOwn) {
+  TestDevice t(ptx());
+  std::vector<int> index(40);
+  for (int k = 0; k < 40; ++k) index[static_cast<std::size_t>(k)] = k * 13 % 40;
+  auto d_index = t.array(index);
+  auto out = t.array<int>(70);
+  t.launch("local_array", 1, 70, d_index, out);
+  expect_each(out, 0, 70, [&](int i) {
+    std::array<int, 40> a{};
+    for (int k = 0; k < 40; ++k) a[static_cast<std::size_t>(k)] = k * k + i;
+    for (std::size_t k = 0; k < 40; ++k) a[static_cast<std::size_t>(index[k])] += a[39 - k];
+    return a[static_cast<std::size_t>(index[static_cast<std::size_t>(i % 40)])];
+  });
+}
+
+TEST(Machine, StaticAndDynamicSharedMemoryLieApart) {
+  TestDevice t(ptx());
+  auto out = t.array<int>(64);
+  t.launch("shared_kinds", Shape{{1, 1, 1}, {64, 1, 1}, 64 * sizeof(int)}, out);
+  expect_each(out, 0, 64, [](int i) { return -(63 - i) + i % 16 + i % 33 * 11 + (63 - i) * 3; });
+}
+
+TEST(Machine, VectorsOfTwoAndFour) {
+  TestDevice t(ptx());
+  struct alignas(16) Int4 {
+    int x, y, z, w;
+  };
+  struct alignas(8) Float2 {
+    float x, y;
+  };
+  struct alignas(4) Uchar4 {
+    unsigned char x, y, z, w;
+  };
+  struct alignas(16) Double2 {
+    double x, y;
+  };
+  auto a = t.array<Int4>(48);
+  auto b = t.array<Float2>(48);
+  auto c = t.array<Uchar4>(48);
+  auto d = t.array<Double2>(48);
+  for (int i = 0; i < 48; ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    a[k] = {i, -i, i * i, 7 * i};
+    b[k] = {static_cast<float>(i) + 0.5f, static_cast<float>(-2 * i)};
+    c[k] = {static_cast<unsigned char>(200 + i), static_cast<unsigned char>(i), 3, 255};
+    d[k] = {i / 4.0, i * 1e10};
+  }
+  auto out = t.array<Int4>(48);
+  auto out2 = t.array<Double2>(48);
+  t.launch("vectors", 1, 48, a, b, c, d, out, out2);
+  for (std::size_t k = 0; k < 48; ++k) {
+    EXPECT_EQ(out[k].x, a[k].w + c[k].x);
+    EXPECT_EQ(out[k].y, a[k].z + c[k].y);
+    EXPECT_EQ(out[k].z, a[k].y + static_cast<int>(b[k].x));
+    EXPECT_EQ(out[k].w, a[k].x + static_cast<int>(b[k].y) - c[k].w);
+    EXPECT_EQ(out2[k].x, d[k].y * 2);
+    EXPECT_EQ(out2[k].y, d[k].x + 3);
+  }
+}
+
+TEST(Machine, GridsAndBlocksHaveThreeDimensions) {
+  TestDevice t(ptx());
+  const Dim3 grid{3, 4, 2}, block{5, 3, 3};  // 45 threads: the second warp is partial
+  auto out = t.array<int>(24 * 45, -1);
+  t.launch("three_dimensions", Shape{grid, block}, out);
+  expect_each(out, 0, 24 * 45, [](int i) {
+    const int b = i / 45, k = i % 45;
+    return b % 3 + 10 * (b / 3 % 4) + 100 * (b / 12) + 1000 * (k % 5) + 10000 * (k / 5 % 3) +
+           100000 * (k / 15);
+  });
+}
+
+TEST(Machine, KernelsAllocateAndFree) {
+  TestDevice t(ptx());
+  const auto before = t.device.free_bytes();
+  auto out = t.array<int>(40);
+  const auto with_out = t.device.free_bytes();
+  t.launch("heap_list", 1, 40, out, 9);
+  expect_each(out, 0, 40, [](int i) {
+    int sum = 0;
+    for (int k = 8, weight = 1; k >= 0; --k) sum += k * i * weight++;
+    return sum;
+  });
+  EXPECT_EQ(t.device.free_bytes(), with_out);
+  EXPECT_LT(with_out, before);
+}
+
+// --- determinism --------------------------------------------------------------------------------------------------
+
+TEST(Machine, TheNumberOfHostThreadsChangesNothing) {
+  std::string reference;
+  std::vector<int> bins_of_one;
+  for (const int threads : {1, 2, 5}) {
+    DeviceOptions options = TestDevice::one_thread();
+    options.host_threads = threads;
+    TestDevice t(ptx(), options);
+    std::vector<int> in(20000);
+    for (std::size_t k = 0; k < in.size(); ++k) in[k] = static_cast<int>(k * 2654435761u >> 8) & 0x7fffffff;
+    auto d_in = t.array(in);
+    auto bins = t.array<int>(37);
+    const auto r = t.launch("histogram", 40, 128, d_in, 20000, bins);
+    const auto& c = r.counters;
+    const std::string counters =
+        fmt::format("{} {} {} {} {} {} {} {} {} {}", c.warp_instructions, c.lane_instructions, c.branches,
+                    c.divergent_branches, c.global_load_sectors, c.global_store_sectors, c.global_load_bytes,
+                    c.atomic_requests, c.atomic_serialised, r.modelled_us);
+    if (threads == 1) {
+      reference = counters;
+      bins_of_one = bins.values();
+      EXPECT_EQ(std::accumulate(bins_of_one.begin(), bins_of_one.end(), 0), 20000);
+    }
+    EXPECT_EQ(counters, reference) << threads << " host threads";
+    EXPECT_EQ(bins.values(), bins_of_one);
+  }
+}
+
+TEST(Machine, BlocksStartInOrderUnlessASeedIsGiven) {
+  const auto order = [](std::uint64_t seed, int threads) {
+    DeviceOptions options = TestDevice::one_thread();
+    options.schedule_seed = seed;
+    options.host_threads = threads;
+    TestDevice t(ptx(), options);
+    auto next = t.array<int>(1), log = t.array<int>(100, -1);
+    t.launch("order_of_blocks", 100, 32, next, log);
+    return log.values();
+  };
+  std::vector<int> natural(100);
+  std::iota(natural.begin(), natural.end(), 0);
+  EXPECT_EQ(order(0, 1), natural);
+  EXPECT_EQ(order(0, 4), natural);
+  const auto shaken = order(7, 1);
+  EXPECT_NE(shaken, natural);
+  EXPECT_NE(shaken, order(8, 1));
+  EXPECT_EQ(shaken, order(7, 3));
+  auto sorted = shaken;
+  std::sort(sorted.begin(), sorted.end());
+  EXPECT_EQ(sorted, natural);
+}
+
+// --- output and failure -------------------------------------------------------------------------------------------
+
+TEST(Machine, PrintfKnowsTheFormats) {
+  TestDevice t(ptx());
+  testing::internal::CaptureStdout();
+  t.launch("formats", 2, 2);
+  const std::string text = testing::internal::GetCapturedStdout();
+  const std::string lines =
+      "plain % text\n"
+      "[-7|   42|42   |00042|+42]\n"
+      "[4000000000|beef|BEEF|010]\n"
+      "[-1099511627776|9223372036854775808|123456789abcdef]\n"
+      "[1.500000|2.35| 1.235e+04|0.0001]\n"
+      "[x|text|     right|left  |cu]\n"
+      "[     7|3.142]\n"
+      "[-3|-4|5|4]\n";
+  EXPECT_EQ(text, lines + "0:0 0:1 " + lines + "1:0 1:1 ");
+}
+
+TEST(Machine, AFailedAssertionIsToldWithItsText) {
+  TestDevice t(ptx());
+  std::vector<int> in(64, 0);
+  auto d_in = t.array(in);
+  t.launch("checked", 1, 64, d_in);
+  d_in[40] = 5;
+  const auto r = t.try_launch("checked", 1, 64, d_in);
+  EXPECT_EQ(r.fault, Fault::device_assert);
+  EXPECT_NE(r.text.find("in[threadIdx.x] != 5"), std::string::npos) << r.text;
+  EXPECT_NE(r.text.find("thread 40 of block 0"), std::string::npos) << r.text;
+}
+
+TEST(Machine, FaultsNameLineThreadAndObject) {
+  TestDevice t(ptx());
+  auto out = t.array<int>(32);
+  t.device.name_buffer(out.address, 128, 4, "d_out", false);
+  auto r = t.try_launch("trapped", 1, 32);
+  EXPECT_EQ(r.fault, Fault::trap);
+  r = t.try_launch("writes_past_end", 1, 32, out, 1);
+  EXPECT_EQ(r.fault, Fault::illegal_address);
+  EXPECT_NE(r.text.find("thread 31 of block 0"), std::string::npos) << r.text;
+  EXPECT_NE(r.text.find("d_out, element 32 of 32"), std::string::npos) << r.text;
+  EXPECT_NE(r.text.find("machine_test.cu:"), std::string::npos) << r.text;
+  r = t.try_launch("reads_misaligned", 1, 4, out, out);
+  EXPECT_EQ(r.fault, Fault::misaligned_address) << r.text;
+  r = t.try_launch("shared_past_end", 1, 32, out, 4);
+  EXPECT_EQ(r.fault, Fault::illegal_address);
+  EXPECT_NE(r.text.find("thread 28"), std::string::npos) << r.text;
+}
+
+TEST(Machine, DeadlocksAreDiagnosed) {
+  {
+    TestDevice t(ptx());
+    auto out = t.array<int>(64);
+    const auto r = t.try_launch("wrong_mask", 1, 32, out);
+    EXPECT_EQ(r.fault, Fault::launch_timeout);
+    EXPECT_NE(r.text.find("deadlock"), std::string::npos) << r.text;
+    EXPECT_NE(r.text.find("lanes 0x0000ffff"), std::string::npos) << r.text;
+    EXPECT_NE(r.text.find("barrier 0"), std::string::npos) << r.text;
+  }
+  {
+    TestDevice t(ptx());
+    auto out = t.array<int>(64);
+    const auto r = t.try_launch("missing_arrivals", 1, 64, out);
+    EXPECT_EQ(r.fault, Fault::launch_timeout);
+    EXPECT_NE(r.text.find("32 of 96 threads"), std::string::npos) << r.text;
+  }
+}
+
+TEST(Machine, TheWatchdogEndsWhatNeverEnds) {
+  DeviceOptions options = TestDevice::one_thread();
+  options.watchdog_seconds = 0.3;
+  TestDevice t(ptx(), options);
+  auto flag = t.array<int>(1);
+  const auto r = t.try_launch("never_ends", 1, 32, flag);
+  EXPECT_EQ(r.fault, Fault::launch_timeout);
+  EXPECT_NE(r.text.find("watchdog"), std::string::npos) << r.text;
+  EXPECT_NE(r.text.find("32 thread(s) of warp 0 run at"), std::string::npos) << r.text;
+}
+
+}  // namespace
+}  // namespace course::sim

@@ -101,7 +101,8 @@ TEST(Grade, GivesTheSameResultForAnyNumberOfJobs) {
     GradeOptions options;
     options.jobs = jobs;
     std::string out;
-    for (const TaskResult& task : grade_fake(script, options).labs[0].tasks) {
+    const RunResult result = grade_fake(script, options);
+    for (const TaskResult& task : result.labs[0].tasks) {
       out += std::string(lab::name_of(task.verdict)) + std::to_string(task.points) + " ";
     }
     return out;

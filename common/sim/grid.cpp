@@ -398,6 +398,7 @@ GridOutcome run_grid(const Program& program, const LaunchRequest& launch, Arena&
     worker->grid_workspace = options.grid_workspace;
     worker->observer = options.observer;
     worker->counting = options.counting;
+    worker->alone = n_threads == 1;
     worker->block_runs.assign(program.blocks.size(), 0);
     worker->block_lanes.assign(program.blocks.size(), 0);
     worker->diverged.assign(program.blocks.size(), 0);

@@ -179,6 +179,7 @@ struct Worker {
   std::uint64_t grid_workspace = 0;  // what %envreg1 and 2 hold, high half first
   Observer* observer = nullptr;
   bool counting = false;
+  bool alone = true;                       // no other host thread runs this launch
   std::uint64_t instructions = 0;          // warp instructions since the launch began
   std::vector<std::uint64_t> block_runs;   // by basic block: warp-wide executions
   std::vector<std::uint64_t> block_lanes;  // … and lanes

@@ -28,8 +28,8 @@ void Checks::launch_begins(const Program& program, const LaunchRequest& launch) 
 
 void Checks::launch_ends() {
   if (sync_ != nullptr) sync_->launch_ends();
+  if (init_ != nullptr) init_->launch_ends(race_ != nullptr ? race_->racing() : std::set<std::uint32_t>{});
   if (race_ != nullptr) race_->launch_ends();
-  if (init_ != nullptr) init_->launch_ends();
 }
 
 void Checks::block_begins(Block& block) {

@@ -79,8 +79,9 @@ void Initcheck::launch_begins(const Program& program, const LaunchRequest& launc
   told_.clear();
 }
 
-void Initcheck::launch_ends() {
-  for (auto& [op, finding] : told_) add_finding(findings_, std::move(finding));
+void Initcheck::launch_ends(const std::set<std::uint32_t>& racing) {
+  for (auto& [op, finding] : told_)
+    if (!racing.contains(op)) add_finding(findings_, std::move(finding));
   told_.clear();
 }
 
@@ -150,8 +151,9 @@ void Initcheck::lane(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, 
   if (first >= size || first + a.bytes > size) return;  // about to fault
   if (place == Place::local) bits = local_bits(w, lane, first + a.bytes).data();
   if (op.kind != OpKind::store && !any_set(bits, first, a.bytes)) {
-    if (place != Place::global || arena_.find(a.at[lane]) != nullptr) report(w, op, a, lane, place);
-    return;
+    if (place == Place::global && arena_.find(a.at[lane]) == nullptr) return;  // about to fault
+    report(w, op, a, lane, place);
+    set(bits, first, a.bytes);  // told once
   }
   if (op.kind != OpKind::load) set(bits, first, a.bytes);
 }

@@ -6,8 +6,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
-#include <unordered_map>
+#include <set>
 #include <vector>
 
 #include "sim/checkers/lane_access.hpp"
@@ -29,7 +30,8 @@ class Initcheck {
   void trust_all();
 
   void launch_begins(const Program& program, const LaunchRequest& launch);
-  void launch_ends();
+  // `racing`: ops in races; what they read may come later, and is no finding of its own.
+  void launch_ends(const std::set<std::uint32_t>& racing);
   void block_begins(Block& block);
   void access(Warp& w, const MicroOp& op, const LaneAccess& a);
   void frame_opened(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes);
@@ -52,7 +54,7 @@ class Initcheck {
   const LaunchRequest* launch_ = nullptr;
   Reserved<std::uint64_t> global_;
   std::vector<std::unique_ptr<BlockState>> blocks_;  // by storage
-  std::unordered_map<std::uint32_t, Finding> told_;  // by op
+  std::map<std::uint32_t, Finding> told_;            // by op
 };
 
 }  // namespace course::sim

@@ -244,10 +244,11 @@ void Racecheck::by_lane(Here& h, std::uint32_t lanes) {
 void Racecheck::cell(Here& h, int lane, std::uint64_t offset, Cell& written, Cell& read) {
   const Cell limit = h.shadow.bound << kLaneBits;
   const Cell mine = h.id << kLaneBits | static_cast<Cell>(lane);
-  if (written >= limit && written != mine) check_written(h, lane, offset, written);
+  if (written >= limit && written != mine) check(h, lane, offset, written, true);
   if (h.writes) {
-    if (read >= limit) check_read(h, lane, offset, read);
-    written = mine;
+    if (read >= limit) check(h, lane, offset, read, false);
+    // A strong write may meet others unordered: it must not hide a weak one.
+    written = h.strong && written >= limit && has_weak(written) ? with_reader(h, written, lane, 0) : mine;
   } else if (read != mine) {
     read = read < limit || all_ordered(h, read, lane) ? mine : with_reader(h, read, lane, 0);
   }
@@ -264,7 +265,7 @@ void Racecheck::broadcast(Here& h, std::uint32_t lanes, std::uint64_t offset) {
   const Cell limit = h.shadow.bound << kLaneBits;
   bool fresh = read < limit;
   if (written >= limit)
-    for (std::uint32_t m = lanes; m != 0; m &= m - 1) check_written(h, std::countr_zero(m), offset, written);
+    for (std::uint32_t m = lanes; m != 0; m &= m - 1) check(h, std::countr_zero(m), offset, written, true);
   if (!fresh) {
     fresh = true;
     for (std::uint32_t m = lanes; m != 0 && fresh; m &= m - 1)
@@ -357,18 +358,17 @@ bool Racecheck::may_meet(const Here& h, const Record& r, int lane) const {
   return !(h.shadow.shared && both_volatile && r.warp == h.w.number && (r.lanes >> lane & 1) != 0);
 }
 
-void Racecheck::check_written(Here& h, int lane, std::uint64_t offset, Cell written) {
-  const RecordId id = written >> kLaneBits;
-  const std::uint32_t his = written & kLaneMask;
-  if (ordered(h, id, his, lane) || may_meet(h, record(id), lane)) return;
-  report(h, lane, offset, id, his, true);
+bool Racecheck::has_weak(Cell written) const {
+  return any_of_cell(written,
+                     [&](RecordId id, std::uint32_t) { return !is_strong(program_->ops[record(id).what]); });
 }
 
-void Racecheck::check_read(Here& h, int lane, std::uint64_t offset, Cell read) {
-  if (read >> kLaneBits < h.shadow.floor) return;
-  any_of_cell(read, [&](RecordId id, std::uint32_t his) {
+// Reports the first access that a cell names and nothing orders before this one.
+void Racecheck::check(Here& h, int lane, std::uint64_t offset, Cell cell, bool old_writes) {
+  if (cell >> kLaneBits < h.shadow.floor) return;
+  any_of_cell(cell, [&](RecordId id, std::uint32_t his) {
     if (ordered(h, id, his, lane) || may_meet(h, record(id), lane)) return false;
-    report(h, lane, offset, id, his, false);
+    report(h, lane, offset, id, his, old_writes);
     return true;
   });
 }

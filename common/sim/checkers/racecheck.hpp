@@ -26,6 +26,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <unordered_map>
 #include <vector>
 
@@ -44,6 +45,8 @@ class Racecheck {
 
   void launch_begins(const Program& program, const LaunchRequest& launch);
   void launch_ends();
+  // Ops that took part in a race of this launch; asked before launch_ends().
+  std::set<std::uint32_t> racing() const;
   void block_begins(Block& block);
   void access(Warp& w, const MicroOp& op, const LaneAccess& a);
   void fence(Warp& w, const MicroOp& op);
@@ -64,7 +67,7 @@ class Racecheck {
     Kind kind;
   };
 
-  // Reads of a cell that nothing orders among each other.
+  // Accesses of a cell that nothing orders among each other: reads, or a weak write and strong ones that met it.
   struct Reader {
     RecordId record;
     std::uint32_t lanes;   // 0: one lane, the cell's lane + `offset`
@@ -125,7 +128,7 @@ class Racecheck {
   struct Arrival {
     std::uint32_t warp, lanes;
     RecordId before;
-    bool waits;
+    bool waits, counted;
   };
   struct BlockState {
     std::uint32_t number = 0;  // in the grid
@@ -180,8 +183,8 @@ class Racecheck {
   bool is_bytes(const Here& h, Cell written) const;
   Cell* byte_cells(Here& h, std::uint64_t word);
   void bytes(Here& h, int lane, std::uint64_t offset, std::uint32_t n);
-  void check_written(Here& h, int lane, std::uint64_t offset, Cell written);
-  void check_read(Here& h, int lane, std::uint64_t offset, Cell read);
+  void check(Here& h, int lane, std::uint64_t offset, Cell cell, bool old_writes);
+  bool has_weak(Cell written) const;
   Cell with_reader(Here& h, Cell cell, int lane, std::uint32_t lanes);
   bool ordered(const Here& h, RecordId id, std::uint32_t his_lane, int lane) const;
   bool all_ordered(const Here& h, Cell cell, int lane) const;

@@ -83,7 +83,7 @@ void Racecheck::barrier_arrived(Warp& w, std::uint32_t mask, const MicroOp& op) 
   BlockState& b = state(*w.block);
   WarpState& ws = b.warps[w.number];
   const std::uint32_t number = w.slot<std::uint32_t>(op.src[1])[std::countr_zero(mask)] & 15;
-  b.arrivals[number].push_back({w.number, mask, next(), op.imm != 1});
+  b.arrivals[number].push_back({w.number, mask, next(), op.imm != 1, op.src[2] != MicroOp::kNoSlot});
   ws.fresh = next();
 }
 
@@ -91,10 +91,14 @@ void Racecheck::barrier_released(Block& block, std::uint32_t barrier) {
   BlockState& b = state(block);
   std::vector<Arrival>& arrivals = b.arrivals[barrier];
   std::uint32_t waiting = 0;
-  for (const Arrival& a : arrivals)
-    if (a.waits) waiting += static_cast<std::uint32_t>(std::popcount(a.lanes));
-  if (waiting >= block.live_threads) {
-    // Everybody: one number says it all.
+  bool all_wait = true, counted = false;
+  for (const Arrival& a : arrivals) {
+    waiting += static_cast<std::uint32_t>(std::popcount(a.lanes));
+    all_wait = all_wait && a.waits;
+    counted = counted || a.counted;
+  }
+  // Everybody? Then one number says it all. Threads that have exited count as having arrived at a __syncthreads().
+  if (all_wait && waiting >= (counted ? block.n_threads : block.live_threads)) {
     if (!b.trivial) {
       Knowledge news;
       for (const Arrival& a : arrivals) pour(news, b, a.warp, a.lanes);

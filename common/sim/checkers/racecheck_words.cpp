@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <set>
 #include <utility>
 
 #include "sim/checkers/racecheck.hpp"
@@ -121,13 +120,18 @@ Finding Racecheck::describe(const Here& h, int lane, std::uint64_t offset, Recor
   return f;
 }
 
-void Racecheck::launch_ends() {
-  std::set<std::pair<std::uint32_t, std::uint32_t>> errors;
+std::set<std::uint32_t> Racecheck::racing() const {
+  std::set<std::uint32_t> ops;
   for (const Known& k : known_)
-    if (k.finding.severity == Severity::error) errors.emplace(k.op, k.other_op);
+    if (k.finding.severity == Severity::error) ops.insert({k.op, k.other_op});
+  return ops;
+}
+
+void Racecheck::launch_ends() {
   // What is sometimes harmless and sometimes not is told once, as a fault.
+  const std::set<std::uint32_t> faulty = racing();
   for (Known& k : known_)
-    if (k.finding.severity == Severity::error || !errors.contains({k.op, k.other_op}))
+    if (k.finding.severity == Severity::error || (!faulty.contains(k.op) && !faulty.contains(k.other_op)))
       add_finding(findings_, std::move(k.finding));
   known_.clear();
   told_.clear();

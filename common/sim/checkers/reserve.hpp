@@ -17,7 +17,6 @@ class Reserved {
     void* const place =
         mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (place == MAP_FAILED) throw std::bad_alloc();
-    madvise(place, bytes_, MADV_HUGEPAGE);
     data_ = static_cast<T*>(place);
   }
   ~Reserved() { munmap(data_, bytes_); }

@@ -59,7 +59,7 @@ void Synccheck::block_begins(Block& block) {
   auto& slot = blocks_[block.storage];
   if (slot == nullptr) slot = std::make_unique<BlockState>();
   for (auto& arrivals : slot->arrivals) arrivals.clear();
-  slot->exited = false;
+  slot->exited = slot->misused = false;
   slot->undefined.resize(block.warps.size());
   for (auto& warp : slot->undefined) warp.clear();
 }
@@ -99,7 +99,8 @@ void Synccheck::barrier_arrived(Warp& w, u32 mask, const MicroOp& op) {
                                one_line(f->where), number);
     }
   const u32 most = (block.n_threads + kLanes - 1) / kLanes * kLanes;
-  if (counted && (count == 0 || count % kLanes != 0 || count > most))
+  if (counted && (count == 0 || count % kLanes != 0 || count > most)) {
+    state(block).misused = true;
     if (Finding* f = tell("invalid-barrier-count", op)) {
       f->thread = me;
       f->message = fmt::format(
@@ -107,9 +108,11 @@ void Synccheck::barrier_arrived(Warp& w, u32 mask, const MicroOp& op) {
           "the block's {} threads",
           describe_thread(me), one_line(f->where), count, kLanes, block.n_threads);
     }
+  }
   auto& arrivals = state(block).arrivals[number & 15];
   for (const Arrival& other : arrivals) {
     if (other.count == count) continue;
+    state(block).misused = true;
     if (Finding* f = tell("barrier-count-mismatch", op, other.op)) {
       const auto text = [](u32 n) { return n == 0 ? std::string("all") : fmt::format("{}", n); };
       f->thread = me;
@@ -134,6 +137,7 @@ void Synccheck::barrier_released(Block& block, u32 barrier) {
     if (a.op == first.op || a.count != 0 || first.count != 0) continue;
     const Arrival *here = &first, *there = &a;
     if (here->op->index > there->op->index) std::swap(here, there);
+    b.misused = true;
     if (Finding* f = tell("barrier-divergence", *here->op, there->op)) {
       f->thread = thread(block, here->warp, here->lanes);
       f->other_thread = thread(block, there->warp, there->lanes);
@@ -144,7 +148,7 @@ void Synccheck::barrier_released(Block& block, u32 barrier) {
           one_line(f->other_where));
     }
   }
-  if (first.count == 0 && n < block.n_threads && b.exited)
+  if (first.count == 0 && n < block.n_threads && b.exited && !b.misused)
     if (Finding* f = tell("exit-before-barrier", *first.op)) {
       f->thread = thread(block, first.warp, first.lanes);
       f->other_thread = thread_of(*launch_, block.linear, b.exit_thread);
@@ -217,7 +221,7 @@ void Synccheck::stuck(Block& block) {
               name_lanes(g.mask), w.number, name_of_op(op), one_line(f->where),
               wanted != 0 ? name_lanes(wanted) : "others", one_line(f->other_where));
         }
-      } else if (g.wait == Wait::barrier) {
+      } else if (g.wait == Wait::barrier && !state(block).misused) {
         const Barrier& barrier = block.barriers[g.barrier];
         const u32 expected = barrier.expected != 0 ? barrier.expected : block.live_threads;
         if (Finding* f = tell("barrier-never-complete", op)) {

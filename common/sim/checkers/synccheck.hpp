@@ -55,6 +55,7 @@ class Synccheck {
   };
   struct BlockState {
     std::vector<Arrival> arrivals[16];
+    bool misused = false;  // a barrier fault has been told; what follows from it is not
     bool exited = false;
     std::uint32_t exit_thread = 0;                  // of the first to exit
     std::uint32_t exit_block = 0, exit_from = 0;    // basic blocks

@@ -16,6 +16,7 @@ MicroOp& Decoder::emit(const OpRow& r) {
   MicroOp op;
   op.fn = r.fn;
   op.kind = r.kind;
+  op.imm = r.imm;
   op.guard = guard_;
   op.guard_negated = guard_negated_;
   op.index = static_cast<std::uint32_t>(program_.ops.size());

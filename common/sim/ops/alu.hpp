@@ -105,6 +105,11 @@ struct MadHi {
     return Add::of<T>(MulHi::of<T>(a, b), c);
   }
 };
+struct MadHiSat {
+  static s32 of(s32 a, s32 b, s32 c) {
+    return static_cast<s32>(std::clamp<s64>((s64{a} * b >> 32) + c, INT32_MIN, INT32_MAX));
+  }
+};
 struct MadWide {
   template <typename T>
   static Wider<T> of(T a, T b, Wider<T> c) {
@@ -139,6 +144,11 @@ struct Mad24Hi {
     return Add::of<T>(Mul24Hi::of<T>(a, b), c);
   }
 };
+struct Mad24HiSat {
+  static s32 of(s32 a, s32 b, s32 c) {
+    return static_cast<s32>(std::clamp<s64>(s64{Mad24Hi::of<s32>(a, b, 0)} + c, INT32_MIN, INT32_MAX));
+  }
+};
 struct Sad {
   template <typename T>
   static T of(T a, T b, T c) {
@@ -169,6 +179,35 @@ struct Rem {
     return static_cast<T>(a % b);
   }
 };
+struct Min {
+  template <typename T>
+  static T of(T a, T b) {
+    return a < b ? a : b;
+  }
+};
+struct Max {
+  template <typename T>
+  static T of(T a, T b) {
+    return a < b ? b : a;
+  }
+};
+// The greater of 0 and what the op gives: .relu.
+template <typename Op>
+struct Relu {
+  template <typename T>
+  static T of(T a, T b) {
+    return std::max(Op::of(a, b), T{0});
+  }
+};
+// An op on the two halves of a word: .u16x2, .s16x2.
+template <typename Op, typename T>
+struct OnHalves {
+  static u32 of(u32 a, u32 b) {
+    const auto low = static_cast<u16>(Op::of(static_cast<T>(a), static_cast<T>(b)));
+    const auto high = static_cast<u16>(Op::of(static_cast<T>(a >> 16), static_cast<T>(b >> 16)));
+    return static_cast<u32>(high) << 16 | low;
+  }
+};
 struct Neg {
   template <typename T>
   static T of(T a) {
@@ -187,75 +226,6 @@ struct Abs {
       return a < 0 ? Neg::of<T>(a) : a;
   }
 };
-// Float min and max: a NaN loses against a number; −0 is less than +0.
-struct Min {
-  template <typename T>
-  static T of(T a, T b) {
-    if constexpr (std::is_floating_point_v<T>) {
-      if (a != a) return b != b ? std::numeric_limits<T>::quiet_NaN() : b;
-      if (b != b) return a;
-      if (a == b) return std::signbit(a) ? a : b;
-    }
-    return a < b ? a : b;
-  }
-};
-struct Max {
-  template <typename T>
-  static T of(T a, T b) {
-    if constexpr (std::is_floating_point_v<T>) {
-      if (a != a) return b != b ? std::numeric_limits<T>::quiet_NaN() : b;
-      if (b != b) return a;
-      if (a == b) return std::signbit(a) ? b : a;
-    }
-    return a < b ? b : a;
-  }
-};
-struct Fma {
-  template <typename T>
-  static T of(T a, T b, T c) {
-    return std::fma(a, b, c);
-  }
-};
-struct Sqrt {
-  template <typename T>
-  static T of(T a) {
-    return std::sqrt(a);
-  }
-};
-struct Rcp {
-  template <typename T>
-  static T of(T a) {
-    return T{1} / a;
-  }
-};
-struct Rsqrt {
-  template <typename T>
-  static T of(T a) {
-    return static_cast<T>(1.0 / std::sqrt(static_cast<double>(a)));
-  }
-};
-struct Ex2 {
-  static f32 of(f32 a) { return static_cast<f32>(std::exp2(static_cast<double>(a))); }
-};
-struct Lg2 {
-  static f32 of(f32 a) { return static_cast<f32>(std::log2(static_cast<double>(a))); }
-};
-struct Sin {
-  static f32 of(f32 a) { return static_cast<f32>(std::sin(static_cast<double>(a))); }
-};
-struct Cos {
-  static f32 of(f32 a) { return static_cast<f32>(std::cos(static_cast<double>(a))); }
-};
-struct Tanh {
-  static f32 of(f32 a) { return static_cast<f32>(std::tanh(static_cast<double>(a))); }
-};
-struct CopySign {
-  template <typename T>
-  static T of(T a, T b) {
-    return std::copysign(b, a);
-  }
-};
-
 // Logic; b16, b32, b64 and predicates.
 struct And {
   template <typename T>
@@ -454,6 +424,42 @@ struct Dp4a {
   }
 };
 
+// Dot product of the halves of `a` and two bytes of `b`: its low (0) or high (1) ones.
+template <typename A, typename B, int kHigh>
+struct Dp2a {
+  template <typename R>
+  static R of(u32 a, u32 b, R c) {
+    u32 sum = static_cast<u32>(c);
+    for (int k = 0; k < 2; ++k)
+      sum += static_cast<u32>(static_cast<s32>(static_cast<A>(a >> 16 * k)) *
+                              static_cast<s32>(static_cast<B>(b >> 8 * (k + 2 * kHigh))));
+    return static_cast<R>(sum);
+  }
+};
+// Keeps the low `width` bits and extends them by their sign.
+template <bool kWrap>
+struct Extend {
+  template <typename T>
+  static T of(T a, u32 by) {
+    const u32 width = kWrap ? by & 31 : std::min(by, 32u);
+    if (width == 32) return a;
+    if (width == 0) return T{0};
+    return static_cast<T>(static_cast<T>(static_cast<u32>(a) << (32 - width)) >> (32 - width));
+  }
+};
+// The n-th set bit of `mask`, counted from `base` upwards (n > 0) or downwards; n = 0 asks whether bit `base` itself is set.
+struct FindNthSet {
+  static u32 of(u32 mask, u32 base, s32 n) {
+    if (base > 31) return ~0u;
+    if (n == 0) return (mask >> base & 1) != 0 ? base : ~0u;
+    const s32 step = n > 0 ? 1 : -1;
+    s32 left = n > 0 ? n : -n;
+    for (s32 at = static_cast<s32>(base); at >= 0 && at < 32; at += step)
+      if ((mask >> at & 1) != 0 && --left == 0) return static_cast<u32>(at);
+    return ~0u;
+  }
+};
+
 // Comparisons. The unordered ones are true when either side is NaN.
 struct Eq {
   template <typename T>
@@ -549,10 +555,12 @@ struct Select {
     return p ? a : b;
   }
 };
-template <typename C>
+// Subnormals count as zeros with Ftz, so that negative ones select `a`.
+template <typename C, bool kFtz = false>
 struct SelectBySign {
   template <typename T>
   static T of(T a, T b, C c) {
+    if constexpr (kFtz) return c > -std::numeric_limits<C>::min() ? a : b;
     return c >= C{0} ? a : b;
   }
 };
@@ -569,78 +577,6 @@ struct Copy {
   }
 };
 
-struct TestFinite {
-  template <typename T>
-  static bool of(T a) {
-    return std::isfinite(a);
-  }
-};
-struct TestInfinite {
-  template <typename T>
-  static bool of(T a) {
-    return std::isinf(a);
-  }
-};
-struct TestNumber {
-  template <typename T>
-  static bool of(T a) {
-    return a == a;
-  }
-};
-struct TestNotANumber {
-  template <typename T>
-  static bool of(T a) {
-    return a != a;
-  }
-};
-struct TestNormal {
-  template <typename T>
-  static bool of(T a) {
-    return std::isnormal(a);
-  }
-};
-struct TestSubnormal {
-  template <typename T>
-  static bool of(T a) {
-    return a == a && std::fpclassify(a) == FP_SUBNORMAL;
-  }
-};
-
-// Flush of subnormals to zero, sign kept, around another op: the .ftz modifier.
-template <typename T>
-inline T flushed(T a) {
-  if constexpr (std::is_same_v<T, f32>)
-    return std::fabs(a) < std::numeric_limits<f32>::min() ? std::copysign(0.0f, a) : a;
-  else
-    return a;
-}
-template <typename Op>
-struct Ftz {
-  template <typename T>
-  static auto of(T a) {
-    return flushed(Op::of(flushed(a)));
-  }
-  template <typename T>
-  static auto of(T a, T b) {
-    if constexpr (std::is_same_v<decltype(Op::of(a, b)), bool>)
-      return Op::of(flushed(a), flushed(b));
-    else
-      return flushed(Op::of(flushed(a), flushed(b)));
-  }
-  template <typename T>
-  static auto of(T a, T b, T c) {
-    return flushed(Op::of(flushed(a), flushed(b), flushed(c)));
-  }
-};
-// Clamp of a float result to [0, 1], NaN to +0: the .sat modifier.
-template <typename Op>
-struct Saturate {
-  template <typename... T>
-  static auto of(T... a) {
-    const auto r = Op::of(a...);
-    return r != r ? decltype(r){0} : std::min(std::max(r, decltype(r){0}), decltype(r){1});
-  }
-};
 // Signed 32-bit addition and subtraction that stop at the ends of the range: add.sat.s32.
 struct AddSat {
   static s32 of(s32 a, s32 b) { return static_cast<s32>(std::clamp<s64>(s64{a} + b, INT32_MIN, INT32_MAX)); }
@@ -667,44 +603,4 @@ struct ConvertSat {
     return static_cast<To>(wide < low ? low : wide > high ? high : wide);
   }
 };
-enum class Round { nearest_even, zero, down, up };
-template <Round R, typename T>
-inline T rounded(T a) {
-  if constexpr (R == Round::nearest_even)
-    return std::nearbyint(a);
-  else if constexpr (R == Round::zero)
-    return std::trunc(a);
-  else if constexpr (R == Round::down)
-    return std::floor(a);
-  else
-    return std::ceil(a);
-}
-// Float to integer: rounds, then clamps to the range; NaN gives 0 (the top bit alone for 64-bit results).
-template <Round R, typename To>
-struct FloatToInt {
-  template <typename From>
-  static To of(From a) {
-    if (a != a) {
-      if constexpr (sizeof(To) == 8)
-        return static_cast<To>(u64{1} << 63);
-      else
-        return To{0};
-    }
-    const From r = rounded<R>(a);
-    // 2^bits is exact in every float type, so compare against it rather than against max().
-    constexpr int digits = std::numeric_limits<To>::digits;
-    if (r >= std::ldexp(From{1}, digits)) return std::numeric_limits<To>::max();
-    if (std::is_signed_v<To> ? r < -std::ldexp(From{1}, digits) : r < From{0})
-      return std::numeric_limits<To>::min();
-    return static_cast<To>(r);
-  }
-};
-template <Round R>
-struct RoundToIntegral {
-  template <typename T>
-  static T of(T a) {
-    return rounded<R>(a);
-  }
-};
-
 }  // namespace course::sim::SIM_ISA::alu

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The rows of cvt: between integers, between floats, and across, in every rounding. Built once per instruction set.
+// The rows of cvt that programs use most: integers, f32, f64 to nearest, f16 and bf16 as f32. Their lane loops vectorise; all
+// other conversions are rows of any_convert_rows.cpp. Built once per instruction set.
+#include "sim/ops/narrow.hpp"
 #include "sim/ops/rows.hpp"
 
 namespace course::sim::SIM_ISA {
@@ -9,13 +11,17 @@ using namespace alu;
 namespace {
 
 template <typename To, typename From>
-std::string spelt(const char* modifiers) {
-  return std::string("cvt") + modifiers + "." + suffix<To>() + "." + suffix<From>();
+std::string spelt(const std::string& modifiers) {
+  return "cvt" + modifiers + "." + suffix<To>() + "." + suffix<From>();
 }
+
+// Truncation does not see the source's sign: one handler for both.
+template <typename To, typename From>
+using Seen = std::conditional_t<sizeof(To) <= sizeof(From), std::make_unsigned_t<From>, From>;
 
 template <typename To, typename... From>
 void integers_from(Rows r) {
-  (r.row<Convert<To>, To, From>(spelt<To, From>(""), OpKind::move), ...);
+  (r.row<Convert<To>, To, Seen<To, From>>(spelt<To, From>(""), OpKind::move), ...);
   (r.row<ConvertSat<To>, To, From>(spelt<To, From>(".sat"), OpKind::move), ...);
 }
 
@@ -24,15 +30,15 @@ void integers(Rows r) {
   (integers_from<To, u8, s8, u16, s16, u32, s32, u64, s64>(r), ...);
 }
 
+// The clamp to the range is there with and without .sat.
 template <typename From, typename... To>
 void float_to_integers(Rows r) {
-  const auto all = [&]<Round R>(const char* rounding) {
-    const std::string plain = rounding, ftz = std::string(rounding) + ".ftz";
-    (r.row<FloatToInt<R, To>, To, From>(spelt<To, From>(plain.c_str()), OpKind::move), ...);
-    (r.row<FloatToInt<R, To>, To, From>(spelt<To, From>((plain + ".sat").c_str()), OpKind::move), ...);
+  const auto all = [&]<Round R>(const std::string& rounding) {
+    (r.row<FloatToInt<R, To>, To, From>(spelt<To, From>(rounding), OpKind::move), ...);
+    (r.row<FloatToInt<R, To>, To, From>(spelt<To, From>(rounding + ".sat"), OpKind::move), ...);
     if constexpr (std::is_same_v<From, f32>) {
-      (r.row<Ftz<FloatToInt<R, To>>, To, From>(spelt<To, From>(ftz.c_str()), OpKind::move), ...);
-      (r.row<Ftz<FloatToInt<R, To>>, To, From>(spelt<To, From>((ftz + ".sat").c_str()), OpKind::move), ...);
+      (r.row<Ftz<FloatToInt<R, To>>, To, From>(spelt<To, From>(rounding + ".ftz"), OpKind::move), ...);
+      (r.row<Ftz<FloatToInt<R, To>>, To, From>(spelt<To, From>(rounding + ".ftz.sat"), OpKind::move), ...);
     }
   };
   all.template operator()<Round::nearest_even>(".rni");
@@ -48,13 +54,20 @@ void integers_to_float(Rows r) {
 
 template <typename T>
 void to_integral(Rows r) {
-  r.row<RoundToIntegral<Round::nearest_even>, T, T>(spelt<T, T>(".rni"), OpKind::move);
-  r.row<RoundToIntegral<Round::zero>, T, T>(spelt<T, T>(".rzi"), OpKind::move);
-  r.row<RoundToIntegral<Round::down>, T, T>(spelt<T, T>(".rmi"), OpKind::move);
-  r.row<RoundToIntegral<Round::up>, T, T>(spelt<T, T>(".rpi"), OpKind::move);
-  r.row<Saturate<Copy>, T, T>(spelt<T, T>(".sat"), OpKind::move);
-  r.row<Copy, T, T>(spelt<T, T>(""), OpKind::move);
+  r.row<Plain<RoundToIntegral<Round::nearest_even>>, T, T>(spelt<T, T>(".rni"), OpKind::move);
+  r.row<Plain<RoundToIntegral<Round::zero>>, T, T>(spelt<T, T>(".rzi"), OpKind::move);
+  r.row<Plain<RoundToIntegral<Round::down>>, T, T>(spelt<T, T>(".rmi"), OpKind::move);
+  r.row<Plain<RoundToIntegral<Round::up>>, T, T>(spelt<T, T>(".rpi"), OpKind::move);
 }
+
+template <typename Format>
+struct Widen {
+  static f32 of(u16 a) { return canonical(Format::widen(a)); }
+};
+template <typename Format>
+struct Narrow {
+  static u16 of(f32 a) { return narrow<Format>(a); }
+};
 
 }  // namespace
 
@@ -67,9 +80,12 @@ void add_convert_rows(OpTable& table) {
   integers_to_float<f64, u8, s8, u16, s16, u32, s32, u64, s64>(r);
   to_integral<f32>(r);
   to_integral<f64>(r);
-  r.row<Ftz<Copy>, f32, f32>("cvt.ftz.f32.f32", OpKind::move);
   r.row<Convert<f64>, f64, f32>("cvt.f64.f32", OpKind::move);
-  r.row<Convert<f32>, f32, f64>("cvt.rn.f32.f64", OpKind::move);
+  r.row<Plain<Convert<f32>>, f32, f64>("cvt.rn.f32.f64", OpKind::move);
+  r.row<Widen<F16>, f32, u16>("cvt.f32.f16", OpKind::move);
+  r.row<Widen<BF16>, f32, u16>("cvt.f32.bf16", OpKind::move);
+  r.row<Narrow<F16>, u16, f32>("cvt.rn.f16.f32", OpKind::move);
+  r.row<Narrow<BF16>, u16, f32>("cvt.rn.bf16.f32", OpKind::move);
 }
 
 }  // namespace course::sim::SIM_ISA

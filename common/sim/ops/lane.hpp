@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Lanes: reading and writing one value a lane in register slots, and the one place that knows the host's vector unit.
 // Included once per instruction set (SIM_ISA), inside its own namespace, so that no inline code is shared between them.
-// Invariant: a slot of 4-byte lanes holds 8-, 16- and 32-bit values in its low bits; readers truncate.
+// Invariant: a slot of 4-byte lanes holds 8-, 16- and 32-bit values in its low bits; readers truncate, writers extend by sign or
+// zero, as PTX asks for destinations wider than the type.
 #pragma once
 
 #include <bit>
@@ -68,8 +69,10 @@ template <typename T>
 inline Stored<T> to_stored(T value) {
   if constexpr (std::is_floating_point_v<T>)
     return std::bit_cast<Stored<T>>(value);
+  else if constexpr (std::is_signed_v<T>)
+    return static_cast<Stored<T>>(static_cast<std::make_signed_t<Stored<T>>>(value));
   else
-    return static_cast<Stored<T>>(static_cast<std::make_unsigned_t<T>>(value));
+    return static_cast<Stored<T>>(value);
 }
 
 // One input of a lane loop: a slot of values, or a predicate mask.

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "sim/ops/alu.hpp"
+#include "sim/ops/float.hpp"
 #include "sim/ops/table.hpp"
 
 namespace course::sim::SIM_ISA {
@@ -54,9 +54,30 @@ void run_alu(Warp& w, const MicroOp& op) {
   (std::index_sequence_for<Args...>{});
 }
 
+// As run_alu, for ops whose modifiers are flags that all lanes share: OpRow::imm is their first argument.
+template <typename Op, typename Result, typename... Args>
+void run_flagged(Warp& w, const MicroOp& op) {
+  [&]<std::size_t... K>(std::index_sequence<K...>) {
+    const std::tuple<Source<Args>...> in{Source<Args>(w, op.src[K])...};
+    const s64 flags = op.imm;
+    write_lanes<Result>(w, op.dst[0], [&](int i) { return Op::of(flags, std::get<K>(in)[i]...); });
+  }
+  (std::index_sequence_for<Args...>{});
+}
+
 // Adds rows to a table. `unary<Op, T…>("neg")` makes one row a type; float types get an .ftz row as well.
 struct Rows {
   OpTable& table;
+
+  template <typename Op, typename Result, typename... Args>
+  void flagged(std::string key, s64 flags, OpKind kind = OpKind::combine) {
+    table.add(OpRow{std::move(key),
+                    &run_flagged<Op, Result, Args...>,
+                    kind,
+                    {slot_kind<Args>()...},
+                    {slot_kind<Result>()},
+                    flags});
+  }
 
   template <typename Op, typename Result, typename... Args>
   void row(std::string key, OpKind kind = OpKind::combine) {
@@ -92,12 +113,28 @@ struct Rows {
   // One row for type T, spelt name.T; a second one with .ftz where T is f32.
   template <typename Op, typename T, typename Result, typename... Args>
   void typed(const std::string& name, OpKind kind) {
-    row<Op, Result, Args...>(name + "." + suffix<T>(), kind);
-    if constexpr (std::is_same_v<T, f32>) row<alu::Ftz<Op>, Result, Args...>(name + ".ftz.f32", kind);
+    if constexpr (std::is_same_v<T, f32>) {
+      row<alu::Plain<Op>, Result, Args...>(name + ".f32", kind);
+      row<alu::Ftz<Op>, Result, Args...>(name + ".ftz.f32", kind);
+    } else {
+      row<Op, Result, Args...>(name + "." + suffix<T>(), kind);
+    }
   }
 };
 
-void add_alu_rows(OpTable& table);
+void add_integer_rows(OpTable& table);
+void add_bit_rows(OpTable& table);
+void add_float_rows(OpTable& table);
+void add_half_rows(OpTable& table);
+void add_rounding_rows(OpTable& table);
+void add_compare_rows(OpTable& table);
+void add_move_rows(OpTable& table);
 void add_convert_rows(OpTable& table);
+void add_any_convert_rows(OpTable& table);
+void add_load_store_rows(OpTable& table);
+void add_atomic_rows(OpTable& table);
+void add_warp_rows(OpTable& table);
+void add_carry_rows(OpTable& table);
+void add_async_rows(OpTable& table);
 
 }  // namespace course::sim::SIM_ISA

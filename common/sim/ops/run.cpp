@@ -11,8 +11,6 @@
 
 namespace course::sim::SIM_ISA {
 
-void add_memory_rows(OpTable& table);
-void add_warp_rows(OpTable& table);
 const Engine& engine();
 
 namespace {
@@ -227,10 +225,19 @@ RunEnd run(Warp& w, s64 budget) {
 
 OpTable make_table() {
   OpTable table;
-  add_alu_rows(table);
-  add_convert_rows(table);
-  add_memory_rows(table);
+  add_integer_rows(table);
+  add_bit_rows(table);
+  add_float_rows(table);
+  add_half_rows(table);
+  add_rounding_rows(table);
+  add_compare_rows(table);
+  add_move_rows(table);
+  add_convert_rows(table);  // before the general ones: the first row of a key stays
+  add_any_convert_rows(table);
+  add_load_store_rows(table);
+  add_atomic_rows(table);
   add_warp_rows(table);
+  add_carry_rows(table);
   return table;
 }
 

@@ -22,6 +22,7 @@ struct OpRow {
   OpKind kind = OpKind::combine;
   std::vector<SlotKind> sources;
   std::vector<SlotKind> results;
+  std::int64_t imm = 0;  // goes into MicroOp::imm: what tells rows of one handler apart
 };
 
 class OpTable {

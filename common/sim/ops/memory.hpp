@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Loads, stores and atomics: addresses, bounds, the values themselves and what they cost.
+// Memory instructions' common part: addresses, bounds, and what an access costs.
 // Every access is checked against the exact bounds of the allocation (global) or of the block's shared memory.
 // Source: NVIDIA, "PTX ISA", version 9.0, section 9.7.9; CUDA C++ Programming Guide for sectors and banks.
+#pragma once
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,10 +11,6 @@
 #include "sim/ops/rows.hpp"
 
 namespace course::sim::SIM_ISA {
-
-void add_memory_rows(OpTable& table);
-
-namespace {
 
 struct Lanes {
   alignas(64) u64 at[kLanes];
@@ -41,7 +39,7 @@ inline bool contiguous(const Lanes& a, u64 bytes) {
   return off == 0;
 }
 
-[[noreturn]] void misaligned(u32 lanes, u64 address, u64 bytes) {
+[[noreturn]] inline void misaligned(u32 lanes, u64 address, u64 bytes) {
   throw DeviceFault(Fault::misaligned_address,
                     fmt::format("{}-byte access at an address that is not a multiple of {}", bytes, bytes),
                     lanes, address);
@@ -54,7 +52,7 @@ inline bool in_window(const Worker::Window& window, u64 low, u64 high) {
 }
 
 // Slow half of the bounds check: looks the allocation up and remembers it.
-[[gnu::noinline]] bool find_window(Worker& worker, u32 op_index, u64 low, u64 high) {
+[[gnu::noinline]] inline bool find_window(Worker& worker, u32 op_index, u64 low, u64 high) {
   const Allocation* allocation = worker.arena->find(low);
   if (allocation == nullptr || high > allocation->base + allocation->size) return false;
   worker.windows[op_index % Worker::kWindows] = {allocation->base, allocation->base + allocation->size};
@@ -66,7 +64,7 @@ inline bool within(Worker& worker, const MicroOp& op, u64 low, u64 high) {
          find_window(worker, op.index, low, high);
 }
 
-[[noreturn, gnu::noinline]] void out_of_bounds(u32 lanes, u64 address, u64 bytes) {
+[[noreturn, gnu::noinline]] inline void out_of_bounds(u32 lanes, u64 address, u64 bytes) {
   throw DeviceFault(Fault::illegal_address, fmt::format("{}-byte access outside of any allocation", bytes),
                     lanes, address);
 }
@@ -104,7 +102,7 @@ inline void check_scattered(Warp& w, const MicroOp& op, const Lanes& a, u64 byte
 }
 
 // Distinct 32-byte sectors touched.
-[[gnu::noinline]] u64 count_sectors(const Warp& w, const Lanes& a, u64 bytes) {
+[[gnu::noinline]] inline u64 count_sectors(const Warp& w, const Lanes& a, u64 bytes) {
   u64 sectors[kLanes];
   int n = 0;
   for (u32 m = w.mask; m != 0; m &= m - 1) {
@@ -141,7 +139,7 @@ inline bool prepare_global(Warp& w, const MicroOp& op, const Lanes& a, u64 bytes
 // --- shared -------------------------------------------------------------------------------------------------------
 
 // Passes of the 32 banks that an access takes: 8-byte accesses go by half warps, 16-byte ones by quarters.
-[[gnu::noinline]] u64 count_wavefronts(const Warp& w, const Lanes& a, u64 bytes) {
+[[gnu::noinline]] inline u64 count_wavefronts(const Warp& w, const Lanes& a, u64 bytes) {
   const u64 words_per_lane = std::max<u64>(bytes / 4, 1);
   const int lanes_per_pass = static_cast<int>(kLanes / words_per_lane);
   u64 wavefronts = 0;
@@ -202,9 +200,11 @@ inline bool prepare_shared(Warp& w, const MicroOp& op, const Lanes& a, u64 bytes
 // --- the accesses -------------------------------------------------------------------------------------------------
 
 enum class Place : u8 { global, shared, local, generic };
+template <Place P>
+using At = std::integral_constant<Place, P>;
 
 // Turns the addresses of a local access into host addresses; lane i's memory is its own.
-void localise(Warp& w, Lanes& a, u64 bytes) {
+inline void localise(Warp& w, Lanes& a, u64 bytes) {
   const u64 size = w.local_stride;
   u32 bad = 0;
   for (u32 m = w.mask; m != 0; m &= m - 1) {
@@ -227,20 +227,21 @@ inline Place place_of(u64 address) {
   return Place::global;
 }
 
-// Calls `access(host addresses, contiguous)` once the addresses of the active lanes are known to be good.
+// Calls `access(host addresses, contiguous, place)` once the addresses of the active lanes are known to be good; `place` is a
+// type whose value is never generic.
 template <Place P, typename Access>
 inline void with_memory(Warp& w, const MicroOp& op, Lanes& a, u64 bytes, const Access& access) {
   if constexpr (P == Place::global) {
-    access(a, prepare_global(w, op, a, bytes));
+    access(a, prepare_global(w, op, a, bytes), At<P>{});
   } else if constexpr (P == Place::shared) {
     const bool run = prepare_shared(w, op, a, bytes);
     const u64 base = reinterpret_cast<u64>(w.block->shared);
     SIM_FOR_LANES(i) a.at[i] += base;
-    access(a, run);
+    access(a, run, At<P>{});
   } else if constexpr (P == Place::local) {
     localise(w, a, bytes);
     if (w.worker->counting) w.worker->op_counters[op.index].requests += 1;
-    access(a, false);
+    access(a, false, At<P>{});
   } else {
     // Generic: split the lanes by the window they point into.
     const u32 mask = w.mask;
@@ -264,225 +265,6 @@ inline void with_memory(Warp& w, const MicroOp& op, Lanes& a, u64 bytes, const A
 template <typename T>
 inline T* at(u64 address) {
   return reinterpret_cast<T*>(address);
-}
-
-// T: the element in memory, its sign extended to the slot. Count: elements of a vector access, 1, 2 or 4.
-template <Place P, typename T, int Count>
-void load(Warp& w, const MicroOp& op) {
-  Lanes a;
-  addresses(w, op, a);
-  with_memory<P>(w, op, a, sizeof(T) * Count, [&](const Lanes& from, bool run) {
-    for (int k = 0; k < Count; ++k) {
-      if (op.dst[k] == MicroOp::kNoSlot) continue;
-      auto* out = w.slot<Stored<T>>(op.dst[k]);
-      using Wide = std::conditional_t<std::is_signed_v<T>, std::make_signed_t<Stored<T>>, Stored<T>>;
-      if (run) {
-        const T* source = at<const T>(from.at[0]) + k;
-        SIM_FOR_LANES(i) out[i] = static_cast<Stored<T>>(static_cast<Wide>(source[i * Count]));
-      } else if (w.mask == kAllLanes) {
-        SIM_FOR_LANES(i) out[i] = static_cast<Stored<T>>(static_cast<Wide>(at<const T>(from.at[i])[k]));
-      } else {
-        for (u32 m = w.mask; m != 0; m &= m - 1) {
-          const int i = std::countr_zero(m);
-          out[i] = static_cast<Stored<T>>(static_cast<Wide>(at<const T>(from.at[i])[k]));
-        }
-      }
-    }
-  });
-}
-
-// src[0] is the address, src[1 …] the values.
-template <Place P, typename T, int Count>
-void store(Warp& w, const MicroOp& op) {
-  Lanes a;
-  addresses(w, op, a);
-  with_memory<P>(w, op, a, sizeof(T) * Count, [&](const Lanes& to, bool run) {
-    for (int k = 0; k < Count; ++k) {
-      const u32 slot =
-          k < 3 ? op.src[1 + k] : op.dst[3];  // the fourth value travels in dst[3], a store has no results
-      const auto* in = w.slot<Stored<T>>(slot);
-      if (run) {
-        T* target = at<T>(to.at[0]) + k;
-        SIM_FOR_LANES(i) target[i * Count] = static_cast<T>(in[i]);
-      } else {
-        for (u32 m = w.mask; m != 0; m &= m - 1) {
-          const int i = std::countr_zero(m);
-          at<T>(to.at[i])[k] = static_cast<T>(in[i]);
-        }
-      }
-    }
-  });
-}
-
-struct FetchAdd {
-  template <typename T>
-  static T of(T old, T b, T) {
-    return alu::Add::of(old, b);
-  }
-};
-struct FetchMin {
-  template <typename T>
-  static T of(T old, T b, T) {
-    return b < old ? b : old;
-  }
-};
-struct FetchMax {
-  template <typename T>
-  static T of(T old, T b, T) {
-    return old < b ? b : old;
-  }
-};
-struct FetchAnd {
-  template <typename T>
-  static T of(T old, T b, T) {
-    return static_cast<T>(old & b);
-  }
-};
-struct FetchOr {
-  template <typename T>
-  static T of(T old, T b, T) {
-    return static_cast<T>(old | b);
-  }
-};
-struct FetchXor {
-  template <typename T>
-  static T of(T old, T b, T) {
-    return static_cast<T>(old ^ b);
-  }
-};
-struct FetchExchange {
-  template <typename T>
-  static T of(T, T b, T) {
-    return b;
-  }
-};
-struct FetchCompareSwap {
-  template <typename T>
-  static T of(T old, T compare, T value) {
-    return old == compare ? value : old;
-  }
-};
-struct FetchIncrement {
-  template <typename T>
-  static T of(T old, T bound, T) {
-    return old >= bound ? T{0} : static_cast<T>(old + 1);
-  }
-};
-struct FetchDecrement {
-  template <typename T>
-  static T of(T old, T bound, T) {
-    return old == 0 || old > bound ? bound : static_cast<T>(old - 1);
-  }
-};
-
-// One lane's read-modify-write, indivisible against other host threads.
-template <typename Op, typename T>
-inline T fetch(u64 address, T b, T c) {
-  using Raw = std::conditional_t<sizeof(T) == 2, u16, Stored<T>>;
-  auto* cell = at<Raw>(address);
-  Raw seen = __atomic_load_n(cell, __ATOMIC_RELAXED);
-  while (true) {
-    const T old = std::bit_cast<T>(seen);
-    const Raw wanted = std::bit_cast<Raw>(Op::of(old, b, c));
-    if (__atomic_compare_exchange_n(cell, &seen, wanted, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
-      return old;
-  }
-}
-
-// Same-address lanes of an atomic are done one after the other: the most on one address.
-[[gnu::noinline]] u64 most_on_one_address(const Warp& w, const Lanes& a) {
-  u64 sorted[kLanes];
-  int n = 0;
-  for (u32 m = w.mask; m != 0; m &= m - 1) sorted[n++] = a.at[std::countr_zero(m)];
-  std::sort(sorted, sorted + n);
-  u64 most = 0, run = 0;
-  for (int k = 0; k < n; ++k) {
-    run = k > 0 && sorted[k] == sorted[k - 1] ? run + 1 : 1;
-    most = std::max(most, run);
-  }
-  return most;
-}
-
-// src: address, b, c (c for cas only); dst[0]: the old value, kNoSlot for red.
-template <Place P, typename Op, typename T>
-void atomic(Warp& w, const MicroOp& op) {
-  Lanes a;
-  addresses(w, op, a);
-  with_memory<P>(w, op, a, sizeof(T), [&](const Lanes& to, bool) {
-    if (w.worker->counting) w.worker->op_counters[op.index].serialised += most_on_one_address(w, to);
-    const auto* b = w.slot<Stored<T>>(op.src[1]);
-    const auto* c = op.src[2] == MicroOp::kNoSlot ? b : w.slot<Stored<T>>(op.src[2]);
-    auto* out = op.dst[0] == MicroOp::kNoSlot ? nullptr : w.slot<Stored<T>>(op.dst[0]);
-    for (u32 m = w.mask; m != 0; m &= m - 1) {
-      const int i = std::countr_zero(m);
-      const T old = fetch<Op, T>(to.at[i], from_stored<T>(b[i]), from_stored<T>(c[i]));
-      if (out != nullptr) out[i] = to_stored<T>(old);
-    }
-  });
-}
-
-// --- rows ---------------------------------------------------------------------------------------------------------
-
-struct MemoryRows {
-  OpTable& table;
-
-  void row(std::string key, Handler fn, OpKind kind) { table.add(OpRow{std::move(key), fn, kind, {}, {}}); }
-
-  template <Place P, typename T>
-  void access(const char* place) {
-    const std::string end = std::string(".") + place + "." + suffix<T>();
-    row("ld" + end, &load<P, T, 1>, OpKind::load);
-    row("ld.v2" + end, &load<P, T, 2>, OpKind::load);
-    if constexpr (sizeof(T) <= 4) row("ld.v4" + end, &load<P, T, 4>, OpKind::load);
-    if constexpr (std::is_unsigned_v<T>) {
-      row("st" + end, &store<P, T, 1>, OpKind::store);
-      row("st.v2" + end, &store<P, T, 2>, OpKind::store);
-      if constexpr (sizeof(T) <= 4) row("st.v4" + end, &store<P, T, 4>, OpKind::store);
-    }
-  }
-
-  template <Place P>
-  void accesses(const char* place) {
-    access<P, u8>(place);
-    access<P, s8>(place);
-    access<P, u16>(place);
-    access<P, s16>(place);
-    access<P, u32>(place);
-    access<P, u64>(place);
-  }
-
-  template <Place P, typename Op, typename... T>
-  void atomics_of(const char* place, const char* name) {
-    (row(std::string("atom.") + place + "." + name + "." + suffix<T>(), &atomic<P, Op, T>, OpKind::atomic),
-     ...);
-  }
-
-  template <Place P>
-  void atomics(const char* place) {
-    atomics_of<P, FetchAdd, u32, s32, u64, s64, f32, f64>(place, "add");
-    atomics_of<P, FetchMin, u32, s32, u64, s64>(place, "min");
-    atomics_of<P, FetchMax, u32, s32, u64, s64>(place, "max");
-    atomics_of<P, FetchAnd, u32, u64>(place, "and");
-    atomics_of<P, FetchOr, u32, u64>(place, "or");
-    atomics_of<P, FetchXor, u32, u64>(place, "xor");
-    atomics_of<P, FetchExchange, u32, u64>(place, "exch");
-    atomics_of<P, FetchCompareSwap, u16, u32, u64>(place, "cas");
-    atomics_of<P, FetchIncrement, u32>(place, "inc");
-    atomics_of<P, FetchDecrement, u32>(place, "dec");
-  }
-};
-
-}  // namespace
-
-void add_memory_rows(OpTable& table) {
-  MemoryRows rows{table};
-  rows.accesses<Place::global>("global");
-  rows.accesses<Place::shared>("shared");
-  rows.accesses<Place::local>("local");
-  rows.accesses<Place::generic>("generic");
-  rows.atomics<Place::global>("global");
-  rows.atomics<Place::shared>("shared");
-  rows.atomics<Place::generic>("generic");
 }
 
 }  // namespace course::sim::SIM_ISA

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: MIT
+// The rows of atom and red. A lane's read-modify-write is indivisible against other host threads where there are any; blocks
+// have their shared memory to themselves. Lanes of a warp go in ascending order. Built once per instruction set of the host.
+// Source: NVIDIA, "PTX ISA", version 9.0, sections 9.7.13.5 (atom) and 9.7.13.7 (red).
+#include "sim/ops/memory.hpp"
+#include "sim/ops/narrow.hpp"
+
+namespace course::sim::SIM_ISA {
+
+namespace {
+
+// What becomes of a cell: of(old, b, c).
+struct FetchAdd {
+  template <typename T>
+  static T of(T old, T b, T) {
+    return alu::canonical(alu::Add::of(old, b));
+  }
+};
+struct FetchMin {
+  template <typename T>
+  static T of(T old, T b, T) {
+    return b < old ? b : old;
+  }
+};
+struct FetchMax {
+  template <typename T>
+  static T of(T old, T b, T) {
+    return old < b ? b : old;
+  }
+};
+struct FetchAnd {
+  template <typename T>
+  static T of(T old, T b, T) {
+    return static_cast<T>(old & b);
+  }
+};
+struct FetchOr {
+  template <typename T>
+  static T of(T old, T b, T) {
+    return static_cast<T>(old | b);
+  }
+};
+struct FetchXor {
+  template <typename T>
+  static T of(T old, T b, T) {
+    return static_cast<T>(old ^ b);
+  }
+};
+struct FetchExchange {
+  template <typename T>
+  static T of(T, T b, T) {
+    return b;
+  }
+};
+struct FetchCompareSwap {
+  template <typename T>
+  static T of(T old, T compare, T value) {
+    return old == compare ? value : old;
+  }
+};
+struct FetchIncrement {
+  template <typename T>
+  static T of(T old, T bound, T) {
+    return old >= bound ? T{0} : static_cast<T>(old + 1);
+  }
+};
+struct FetchDecrement {
+  template <typename T>
+  static T of(T old, T bound, T) {
+    return old == 0 || old > bound ? bound : static_cast<T>(old - 1);
+  }
+};
+// 16-bit floats, alone (T is u16) or two in a word (u32).
+template <typename Op>
+struct FetchHalf {
+  static u16 of(u16 old, u16 b, u16) { return Op::of(0, old, b); }
+  static u32 of(u32 old, u32 b, u32) {
+    const u16 low = Op::of(0, static_cast<u16>(old), static_cast<u16>(b));
+    return static_cast<u32>(Op::of(0, static_cast<u16>(old >> 16), static_cast<u16>(b >> 16))) << 16 | low;
+  }
+};
+
+// One lane's read-modify-write.
+template <typename Op, typename T>
+inline T fetch(u64 address, T b, T c, bool alone) {
+  using Raw = std::conditional_t<sizeof(T) == 2, u16, Stored<T>>;
+  auto* cell = at<Raw>(address);
+  if (alone) {
+    const T old = std::bit_cast<T>(*cell);
+    *cell = std::bit_cast<Raw>(Op::of(old, b, c));
+    return old;
+  }
+  Raw seen = __atomic_load_n(cell, __ATOMIC_RELAXED);
+  while (true) {
+    const T old = std::bit_cast<T>(seen);
+    const Raw wanted = std::bit_cast<Raw>(Op::of(old, b, c));
+    if (__atomic_compare_exchange_n(cell, &seen, wanted, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) return old;
+  }
+}
+
+// Same-address lanes of an atomic are done one after the other: the most on one address.
+[[gnu::noinline]] u64 most_on_one_address(const Warp& w, const Lanes& a) {
+  u64 sorted[kLanes];
+  int n = 0;
+  for (u32 m = w.mask; m != 0; m &= m - 1) sorted[n++] = a.at[std::countr_zero(m)];
+  std::sort(sorted, sorted + n);
+  u64 most = 0, run = 0;
+  for (int k = 0; k < n; ++k) {
+    run = k > 0 && sorted[k] == sorted[k - 1] ? run + 1 : 1;
+    most = std::max(most, run);
+  }
+  return most;
+}
+
+// src: address, b, c (c for cas only); dst[0]: the old value, kNoSlot for red.
+template <Place P, typename Op, typename T>
+void atomic(Warp& w, const MicroOp& op) {
+  Lanes a;
+  addresses(w, op, a);
+  with_memory<P>(w, op, a, sizeof(T), [&](const Lanes& to, bool, auto place) {
+    if (w.worker->counting) w.worker->op_counters[op.index].serialised += most_on_one_address(w, to);
+    const bool alone = place != Place::global || w.worker->alone;
+    const auto* b = w.slot<Stored<T>>(op.src[1]);
+    const auto* c = op.src[2] == MicroOp::kNoSlot ? b : w.slot<Stored<T>>(op.src[2]);
+    auto* out = op.dst[0] == MicroOp::kNoSlot ? nullptr : w.slot<Stored<T>>(op.dst[0]);
+    for (u32 m = w.mask; m != 0; m &= m - 1) {
+      const int i = std::countr_zero(m);
+      const T old = fetch<Op, T>(to.at[i], from_stored<T>(b[i]), from_stored<T>(c[i]), alone);
+      if (out != nullptr) out[i] = to_stored<T>(old);
+    }
+  });
+}
+
+// Of 16 bytes: halves in two slots each, b in src[1] and src[2], c in src[3] and dst[3] (as the fourth value of a store), the
+// old value in dst[0] and dst[1]. Programs with these run on one host thread.
+template <Place P, bool kCompare>
+void atomic_wide(Warp& w, const MicroOp& op) {
+  Lanes a;
+  addresses(w, op, a);
+  with_memory<P>(w, op, a, 16, [&](const Lanes& to, bool, auto) {
+    if (w.worker->counting) w.worker->op_counters[op.index].serialised += most_on_one_address(w, to);
+    const u64 *b0 = w.slot<u64>(op.src[1]), *b1 = w.slot<u64>(op.src[2]);
+    const u64 *c0 = kCompare ? w.slot<u64>(op.src[3]) : b0, *c1 = kCompare ? w.slot<u64>(op.dst[3]) : b1;
+    for (u32 m = w.mask; m != 0; m &= m - 1) {
+      const int i = std::countr_zero(m);
+      u64* cell = at<u64>(to.at[i]);
+      const u64 old0 = cell[0], old1 = cell[1];
+      if (!kCompare || (old0 == b0[i] && old1 == b1[i])) {
+        cell[0] = c0[i];
+        cell[1] = c1[i];
+      }
+      if (op.dst[0] == MicroOp::kNoSlot) continue;
+      w.slot<u64>(op.dst[0])[i] = old0;
+      w.slot<u64>(op.dst[1])[i] = old1;
+    }
+  });
+}
+
+struct AtomicRows {
+  OpTable& table;
+
+  void row(std::string key, Handler fn) { table.add(OpRow{std::move(key), fn, OpKind::atomic, {}, {}}); }
+
+  template <Place P, typename Op, typename... T>
+  void of(const std::string& place, const char* name) {
+    (row("atom." + place + "." + name + "." + suffix<T>(), &atomic<P, Op, T>), ...);
+  }
+  template <Place P, typename Op>
+  void halves(const std::string& place, const std::string& name, const char* type) {
+    row("atom." + place + "." + name + "." + type, &atomic<P, FetchHalf<Op>, u16>);
+    row("atom." + place + "." + name + "." + type + "x2", &atomic<P, FetchHalf<Op>, u32>);
+  }
+
+  template <Place P>
+  void all(const std::string& place) {
+    of<P, FetchAdd, u32, s32, u64, s64, f32, f64>(place, "add");
+    of<P, FetchMin, u32, s32, u64, s64>(place, "min");
+    of<P, FetchMax, u32, s32, u64, s64>(place, "max");
+    of<P, FetchAnd, u32, u64>(place, "and");
+    of<P, FetchOr, u32, u64>(place, "or");
+    of<P, FetchXor, u32, u64>(place, "xor");
+    of<P, FetchExchange, u32, u64>(place, "exch");
+    of<P, FetchCompareSwap, u16, u32, u64>(place, "cas");
+    of<P, FetchIncrement, u32>(place, "inc");
+    of<P, FetchDecrement, u32>(place, "dec");
+    using namespace alu;
+    halves<P, Half<F16, HalfArithmetic<Add>>>(place, "add", "f16");
+    halves<P, Half<BF16, HalfArithmetic<Add>>>(place, "add", "bf16");
+    halves<P, Half<F16, HalfExtreme<false>>>(place, "min", "f16");
+    halves<P, Half<F16, HalfExtreme<true>>>(place, "max", "f16");
+    halves<P, Half<BF16, HalfExtreme<false>>>(place, "min", "bf16");
+    halves<P, Half<BF16, HalfExtreme<true>>>(place, "max", "bf16");
+    row("atom." + place + ".exch.b128", &atomic_wide<P, false>);
+    row("atom." + place + ".cas.b128", &atomic_wide<P, true>);
+  }
+};
+
+}  // namespace
+
+void add_atomic_rows(OpTable& table) {
+  AtomicRows rows{table};
+  rows.all<Place::global>("global");
+  rows.all<Place::shared>("shared");
+  rows.all<Place::generic>("generic");
+}
+
+}  // namespace course::sim::SIM_ISA

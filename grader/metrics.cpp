@@ -149,6 +149,10 @@ std::optional<double> measure(lab::Metric metric, const sim::Counters& totals, c
       return ratio(static_cast<double>(totals.shared_wavefronts),
                    static_cast<double>(totals.shared_requests));
     case lab::Metric::launches: return ratio(static_cast<double>(totals.launches), 1);
+    case lab::Metric::barriers:
+      // None at all is a good answer.
+      if (totals.launches == 0 || !(ideal.work > 0)) return std::nullopt;
+      return 1000 * static_cast<double>(totals.barriers) / ideal.work;
   }
   return std::nullopt;
 }

@@ -11,6 +11,7 @@ std::string_view name_of(Metric metric) {
     case Metric::active_lanes: return "active_lanes";
     case Metric::bank_conflicts: return "bank_conflicts";
     case Metric::launches: return "launches";
+    case Metric::barriers: return "barriers";
   }
   return "?";
 }

@@ -18,6 +18,7 @@ enum class Metric {
   active_lanes,    // share of active lanes in issued warp instructions, 0 … 1 (at least)
   bank_conflicts,  // shared wavefronts per shared request
   launches,        // kernel launches
+  barriers,        // block-wide barriers per 1,000 operations of the closed form
 };
 std::string_view name_of(Metric metric);
 // True where larger is better (active_lanes); all the others must not exceed their limit.

@@ -94,10 +94,16 @@ TEST(Ladder, BarriersPerBlockAreThoseOfTheHandout) {
   EXPECT_EQ(counted("shuffle", kN)["barriers"], blocks(2 * kBlock) * (std::log2(kBlock) - 4));
 }
 
+TEST(Ladder, ShufflesSpareMoreThanHalfOfTheBarriers) {
+  EXPECT_LE(counted("shuffle", kN)["barriers"] / static_cast<double>(kN - 1) * 1000, 8);
+  EXPECT_LT(counted("shuffle", kN)["barriers"], 0.5 * counted("first_add", kN)["barriers"]);
+}
+
 TEST(Ladder, BytesAreThoseOfTheHandout) {
   // Two levels and the last one: 1,024 blocks, 4, 1.
   const double partials = 1024 + 4 + 1;
   EXPECT_NEAR(counted("sequential", kN).bytes(), 4.0 * kN + partials * 36, 128);
+  EXPECT_GT(counted("shuffle", kN).bytes(), 1.015 * 4 * kN);
   EXPECT_LT(counted("coarsened", kN).bytes(), 1.01 * 4 * kN);
 }
 

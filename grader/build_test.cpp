@@ -5,7 +5,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <random>
+
+#include "build_config.hpp"
 
 namespace course::grader {
 namespace {
@@ -94,6 +100,50 @@ TEST(JudgeBuild, LetsNoCompilerOutputControlTheTerminal) {
   const std::string labs[] = {"reduction"};
   const std::string output = "FAILED: labs/reduction/x.o\nnvcc\nx.cu(1): error: \x1b[2J\x07 bad\n";
   EXPECT_THAT(judge_build(labs, false, 1, output, kLayout).at("reduction").message, Not(HasSubstr("\x1b")));
+}
+
+// With a real ninja, on a build folder of three labs: one fine, one with an error in it, one that takes too long.
+class BuildRunners : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = (std::filesystem::temp_directory_path() / "build-runners-XXXXXX").string();
+    ASSERT_NE(mkdtemp(folder_.data()), nullptr);
+    std::ofstream(folder_ + "/build.ninja") << R"(
+rule run
+  command = $what
+build labs/fine/runner_fine: run
+  what = mkdir -p labs/fine && touch labs/fine/runner_fine
+build labs/wrong/runner_wrong: run
+  what = echo "wrong.cu(7): error: identifier \"x\" is undefined" && false
+build labs/slow/runner_slow: run
+  what = sleep 30
+)";
+    if (*kSimulatorTarget != '\0') {
+      std::ofstream(folder_ + "/build.ninja", std::ios::app) << "build " << kSimulatorTarget << ": phony\n";
+    }
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+  std::string folder_;
+};
+
+TEST_F(BuildRunners, OneLabsErrorLeavesTheOthersBuilt) {
+  const std::string labs[] = {"wrong", "fine"};
+  const auto outcomes = build_runners({folder_, folder_, ""}, labs, {});
+  EXPECT_EQ(outcomes.at("fine").verdict, Verdict::ok) << outcomes.at("fine").message;
+  EXPECT_TRUE(std::filesystem::exists(folder_ + "/labs/fine/runner_fine"));
+  EXPECT_EQ(outcomes.at("wrong").verdict, Verdict::compile_error);
+  EXPECT_EQ(outcomes.at("wrong").message, "wrong.cu(7): error: identifier \"x\" is undefined");
+}
+
+TEST_F(BuildRunners, EndlessCompilingIsStopped) {
+  const std::string labs[] = {"slow"};
+  BuildOptions options;
+  options.seconds = 1;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto outcomes = build_runners({folder_, folder_, ""}, labs, options);
+  EXPECT_EQ(outcomes.at("slow").verdict, Verdict::compile_error);
+  EXPECT_THAT(outcomes.at("slow").message, HasSubstr("longer than 1 s"));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
 }
 
 TEST(FirstErrors, AreLimited) {

@@ -55,7 +55,11 @@ CheckReport check_lab(const lab::Problem& problem, CaseRunner& runner, const Run
                       const std::function<void(const std::string&)>& progress) {
   CheckReport report;
   report.lab = problem.manifest().id;
-  for (const lab::Task& task : problem.manifest().tasks) {
+  std::vector<lab::Task> tasks(problem.manifest().tasks.begin(), problem.manifest().tasks.end());
+  // Only solutions have these.
+  const auto& further = problem.manifest().further_rungs;
+  if (context.solutions) tasks.insert(tasks.end(), further.begin(), further.end());
+  for (const lab::Task& task : tasks) {
     if (only_task && *only_task != task.id) continue;
     CheckedTask checked;
     checked.id = task.id;

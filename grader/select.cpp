@@ -40,12 +40,15 @@ Result<std::vector<const lab::Problem*>> select_labs(Problems all, const std::ve
   return selected;
 }
 
-Result<void> check_task(Problems labs, const std::string& task) {
+Result<void> check_task(Problems labs, const std::string& task, bool further) {
   std::vector<std::string> known;
   for (const lab::Problem* problem : labs) {
-    for (const lab::Task& one : problem->manifest().tasks) {
-      if (one.id == task) return {};
-      known.emplace_back(one.id);
+    for (const auto* list : {&problem->manifest().tasks, &problem->manifest().further_rungs}) {
+      if (list == &problem->manifest().further_rungs && !further) continue;
+      for (const lab::Task& one : *list) {
+        if (one.id == task) return {};
+        known.emplace_back(one.id);
+      }
     }
   }
   const std::string where = labs.size() == 1 ? fmt::format(" in {}", labs[0]->manifest().id) : "";

@@ -18,7 +18,8 @@ using Problems = std::span<const lab::Problem* const>;
 Result<std::vector<const lab::Problem*>> select_labs(Problems all, const std::vector<std::string>& names);
 
 // An Error unless one of the labs has the task, and one of its tasks (of that name, if given) the case.
-Result<void> check_task(Problems labs, const std::string& task);
+// (`further`: a further rung, which only solutions have, will do as well.)
+Result<void> check_task(Problems labs, const std::string& task, bool further = false);
 Result<void> check_case(Problems labs, const std::string* task, const std::string& case_name);
 
 }  // namespace course::grader

@@ -19,13 +19,14 @@ class SessionRunner : public CaseRunner {
 }  // namespace
 
 std::unique_ptr<CaseRunner> session_runner(const Layout& layout, std::string executable,
-                                           lab::DeviceKind device, const RunContext& context) {
+                                           lab::DeviceKind device, const RunContext& context,
+                                           double seconds_per_case) {
   lab::SessionOptions options;
   options.runner = std::move(executable);
   options.device = device;
   options.simulator_dir = layout.simulator_dir();
   options.toolkit_lib_dir = layout.toolkit_lib_dir;
-  options.seconds_per_case = kSecondsPerCase;
+  options.seconds_per_case = seconds_per_case;
   options.rerun_flags = context.rerun_flags();
   return std::make_unique<SessionRunner>(std::move(options));
 }

@@ -14,7 +14,8 @@ constexpr double kSecondsPerCase = 20;
 
 // A runner of `executable`; tests use it on runners of their own making.
 std::unique_ptr<CaseRunner> session_runner(const Layout& layout, std::string executable,
-                                           lab::DeviceKind device, const RunContext& context);
+                                           lab::DeviceKind device, const RunContext& context,
+                                           double seconds_per_case = kSecondsPerCase);
 
 // For grading labs: the runner of each lab in the build folder.
 RunnerFactory session_runners(const Layout& layout, const RunContext& context);

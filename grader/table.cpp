@@ -85,11 +85,11 @@ void write_row(Writer& out, const TaskResult& task) {
   out.end_line();
 }
 
-// What an OK task lost points for.
-void write_losses(Writer& out, const TaskResult& task) {
+// What an OK task lost points for; in a partial run, only of what was measured.
+void write_losses(Writer& out, const TaskResult& task, bool partial) {
   if (task.verdict != Verdict::ok) return;
   for (const GoalScore& goal : task.goals) {
-    if (goal.points >= goal.max_points) continue;
+    if (goal.points >= goal.max_points || (partial && !goal.measured)) continue;
     const std::string measured = goal.measured ? fmt::format("{:.4g}", *goal.measured) : goal.note;
     out.line(
         fmt::format("    - {}: {}, limit {} {:.4g}: {} of {} points", lab::name_of(goal.metric), measured,
@@ -97,7 +97,7 @@ void write_losses(Writer& out, const TaskResult& task) {
         Colour::fair);
   }
   for (const TierScore& tier : task.tiers) {
-    if (tier.points >= tier.max_points) continue;
+    if (tier.points >= tier.max_points || (partial && !task.speedup)) continue;
     const std::string over =
         !task.timing || task.timing->judged == lab::Baseline::one_thread ? "one CPU thread" : "all CPU cores";
     out.line(fmt::format("    - speedup over {}: {}, asked for {}: 0 of {} points", over,
@@ -153,7 +153,7 @@ void write_messages(Writer& out, const LabResult& lab, std::size_t max_messages)
   }
 }
 
-void write_lab(Writer& out, const LabResult& lab, const TableStyle& style) {
+void write_lab(Writer& out, const LabResult& lab, bool partial, const TableStyle& style) {
   out.line();
   out.put("  " + fit_left(tame_line(lab.title), kTitle + 1 + kVerdict + 1), Colour::bold);
   out.put(fit_right("points", kPoints) + "  " + fit_right("1 thread", kSpeedup) + " " +
@@ -162,7 +162,7 @@ void write_lab(Writer& out, const LabResult& lab, const TableStyle& style) {
   out.end_line();
   for (const TaskResult& task : lab.tasks) {
     write_row(out, task);
-    write_losses(out, task);
+    write_losses(out, task, partial);
   }
   const bool full = lab.points == lab.max_points && lab.max_points > 0;
   out.put("  " + fit_left(tame_line(lab.source), kTitle + 1 + kVerdict + 1), Colour::dim);
@@ -202,12 +202,11 @@ std::string to_table(const RunResult& result, const TableStyle& style) {
   Writer out(style);
   out.line(fmt::format("Device: {}{}   seed: {:#x}   {:.1f} s", result.device,
                        result.modelled ? " (times are modelled)" : "", result.seed, result.seconds));
-  for (const LabResult& lab : result.labs) write_lab(out, lab, style);
+  for (const LabResult& lab : result.labs) write_lab(out, lab, result.partial, style);
   if (any_timed(result)) {
     out.line();
-    out.line(result.modelled
-                 ? "Speedup: modelled kernel time against the CPU measured here, 1 thread and all cores."
-                 : "Speedup: kernel time against the CPU measured here, 1 thread and all cores.",
+    out.line(result.modelled ? "Speedup: modelled kernel time, against this CPU's 1 thread and all cores."
+                             : "Speedup: kernel time, against this CPU's 1 thread and all cores.",
              Colour::dim);
   }
   if (any_not_implemented(result)) {

@@ -95,21 +95,21 @@ std::string cut(std::string_view text, std::size_t width) {
   return std::string(prefix_of_width(text, width - 1)) + "…";
 }
 
-void wrap_line(std::string_view line, std::size_t width, const std::string& indent, std::string& out) {
-  std::size_t used = 0;
-  const std::size_t room = width > indent.size() ? width - indent.size() : 1;
-  // What a line begins with is kept: it may be a listing.
-  const std::size_t lead = std::min(line.find_first_not_of(' '), line.size());
-  out += indent + std::string(line.substr(0, lead));
-  used = lead;
+// What a line begins with is kept, on the lines that it is broken into as well: it may be a listing.
+void wrap_line(std::string_view line, std::size_t width, std::size_t indent, std::string& out) {
+  const std::size_t lead = std::min({line.find_first_not_of(' '), line.size(), width / 2});
+  const std::string spaces(std::min(indent + lead, width - 1), ' ');
+  const std::size_t room = width - spaces.size();
   line.remove_prefix(lead);
+  out += spaces;
+  std::size_t used = 0;
   bool first = true;
   while (!line.empty()) {
     const std::size_t space = std::min(line.find(' '), line.size());
-    std::string_view word = line.substr(0, space);
+    const std::string_view word = line.substr(0, space);
     line.remove_prefix(std::min(space + 1, line.size()));
     if (!first && used + 1 + display_width(word) > room) {
-      out += "\n" + indent;
+      out += "\n" + spaces;
       used = 0;
     } else if (!first) {
       out += " ";
@@ -170,14 +170,13 @@ std::string fit_right(std::string_view text, std::size_t width) {
 
 std::string wrap(std::string_view text, std::size_t width, std::size_t indent) {
   std::string out;
-  const std::string spaces(indent, ' ');
   bool first = true;
   while (true) {
     const std::size_t end = text.find('\n');
     if (!first) out += "\n";
     first = false;
     const std::string_view line = text.substr(0, end);
-    if (!line.empty()) wrap_line(line, width, spaces, out);
+    if (!line.empty()) wrap_line(line, std::max<std::size_t>(width, 2), indent, out);
     if (end == std::string_view::npos) return out;
     text.remove_prefix(end + 1);
   }

@@ -47,6 +47,7 @@ TEST(Wrap, BreaksAtSpacesAndKeepsLines) {
   EXPECT_EQ(wrap("one two three", 7), "one two\nthree");
   EXPECT_EQ(wrap("a\n\nb", 10, 2), "  a\n\n  b");
   EXPECT_EQ(wrap("  listed", 20), "  listed");
+  EXPECT_EQ(wrap("  one two", 7), "  one\n  two");
 }
 
 TEST(Wrap, NeverExceedsTheWidth) {

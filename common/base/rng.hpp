@@ -31,7 +31,7 @@ constexpr std::uint64_t seed_for(std::uint64_t seed, std::string_view part) {
 // libraries, so use the members here.
 class Rng {
  public:
-  using result_type = std::uint64_t;
+  using result_type = std::uint64_t;  // NOLINT(readability-identifier-naming): the standard's name
   explicit constexpr Rng(std::uint64_t seed) : state_(seed) {}
   static constexpr result_type min() { return 0; }
   static constexpr result_type max() { return ~result_type{0}; }

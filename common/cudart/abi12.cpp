@@ -25,7 +25,8 @@ cudaDeviceProp12 properties_of(int device) {
   p.clockRate = clock_khz(chip);
   p.memoryClockRate = memory_clock_khz(chip);
   p.deviceOverlap = 1;
-  p.singleToDoublePrecisionPerfRatio = attribute_of(chip, device, cudaDevAttrSingleToDoublePrecisionPerfRatio);
+  p.singleToDoublePrecisionPerfRatio =
+      attribute_of(chip, device, cudaDevAttrSingleToDoublePrecisionPerfRatio);
   return p;
 }
 
@@ -50,12 +51,24 @@ cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config);
 cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t end);
 }
 
-CUDART_EXPORT cudaError_t cudaThreadSynchronize(void) { return cudaDeviceSynchronize(); }
-CUDART_EXPORT cudaError_t cudaThreadExit(void) { return cudaDeviceReset(); }
-CUDART_EXPORT cudaError_t cudaThreadSetLimit(cudaLimit limit, size_t value) { return cudaDeviceSetLimit(limit, value); }
-CUDART_EXPORT cudaError_t cudaThreadGetLimit(size_t* value, cudaLimit limit) { return cudaDeviceGetLimit(value, limit); }
-CUDART_EXPORT cudaError_t cudaThreadSetCacheConfig(cudaFuncCache config) { return cudaDeviceSetCacheConfig(config); }
-CUDART_EXPORT cudaError_t cudaThreadGetCacheConfig(cudaFuncCache* config) { return cudaDeviceGetCacheConfig(config); }
+CUDART_EXPORT cudaError_t cudaThreadSynchronize(void) {
+  return cudaDeviceSynchronize();
+}
+CUDART_EXPORT cudaError_t cudaThreadExit(void) {
+  return cudaDeviceReset();
+}
+CUDART_EXPORT cudaError_t cudaThreadSetLimit(cudaLimit limit, size_t value) {
+  return cudaDeviceSetLimit(limit, value);
+}
+CUDART_EXPORT cudaError_t cudaThreadGetLimit(size_t* value, cudaLimit limit) {
+  return cudaDeviceGetLimit(value, limit);
+}
+CUDART_EXPORT cudaError_t cudaThreadSetCacheConfig(cudaFuncCache config) {
+  return cudaDeviceSetCacheConfig(config);
+}
+CUDART_EXPORT cudaError_t cudaThreadGetCacheConfig(cudaFuncCache* config) {
+  return cudaDeviceGetCacheConfig(config);
+}
 CUDART_EXPORT cudaError_t cudaEventElapsedTime_v2(float* ms, cudaEvent_t start, cudaEvent_t end) {
   return cudaEventElapsedTime(ms, start, end);
 }
@@ -78,27 +91,34 @@ CUDART_EXPORT cudaError_t cudaDriverGetVersion(int* version) {
 
 // CUDA 11's structure is the beginning of CUDA 12's.
 CUDART_EXPORT cudaError_t cudaGetDeviceProperties(void* properties, int device) {
-  return api("cudaGetDeviceProperties",
-             [&] { return get_properties(properties, offsetof(cudaDeviceProp12, hostRegisterSupported), device); });
+  return api("cudaGetDeviceProperties", [&] {
+    return get_properties(properties, offsetof(cudaDeviceProp12, hostRegisterSupported), device);
+  });
 }
 
 CUDART_EXPORT cudaError_t cudaGetDeviceProperties_v2(cudaDeviceProp12* properties, int device) {
-  return api("cudaGetDeviceProperties", [&] { return get_properties(properties, sizeof(cudaDeviceProp12), device); });
+  return api("cudaGetDeviceProperties",
+             [&] { return get_properties(properties, sizeof(cudaDeviceProp12), device); });
 }
 
-CUDART_EXPORT cudaError_t cudaMemAdvise(const void* pointer, size_t n_bytes, cudaMemoryAdvise advice, int device) {
-  return device_api("cudaMemAdvise", [&](Context&) { return advise(pointer, n_bytes, advice, location_of_ordinal(device)); });
+CUDART_EXPORT cudaError_t cudaMemAdvise(const void* pointer, size_t n_bytes, cudaMemoryAdvise advice,
+                                        int device) {
+  return device_api("cudaMemAdvise",
+                    [&](Context&) { return advise(pointer, n_bytes, advice, location_of_ordinal(device)); });
 }
 
-CUDART_EXPORT cudaError_t cudaMemAdvise_v2(const void* pointer, size_t n_bytes, cudaMemoryAdvise advice, cudaMemLocation location) {
+CUDART_EXPORT cudaError_t cudaMemAdvise_v2(const void* pointer, size_t n_bytes, cudaMemoryAdvise advice,
+                                           cudaMemLocation location) {
   return device_api("cudaMemAdvise", [&](Context&) { return advise(pointer, n_bytes, advice, location); });
 }
 
 CUDART_EXPORT cudaError_t cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t src, cudaGraphNode_t dst) {
-  return device_api("cudaGraphKernelNodeCopyAttributes", [&](Context&) { return copy_kernel_attributes(dst, src); });
+  return device_api("cudaGraphKernelNodeCopyAttributes",
+                    [&](Context&) { return copy_kernel_attributes(dst, src); });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t* from, cudaGraphNode_t* to, size_t* n) {
+CUDART_EXPORT cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t* from, cudaGraphNode_t* to,
+                                            size_t* n) {
   return device_api("cudaGraphGetEdges", [&](Context&) { return graph_edges(graph, from, to, nullptr, n); });
 }
 
@@ -107,54 +127,70 @@ CUDART_EXPORT cudaError_t cudaGraphGetEdges_v2(cudaGraph_t graph, cudaGraphNode_
   return device_api("cudaGraphGetEdges", [&](Context&) { return graph_edges(graph, from, to, data, n); });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t* out, size_t* n) {
-  return device_api("cudaGraphNodeGetDependencies", [&](Context&) { return node_dependencies(node, out, nullptr, n); });
+CUDART_EXPORT cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t* out,
+                                                       size_t* n) {
+  return device_api("cudaGraphNodeGetDependencies",
+                    [&](Context&) { return node_dependencies(node, out, nullptr, n); });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphNodeGetDependencies_v2(cudaGraphNode_t node, cudaGraphNode_t* out, cudaGraphEdgeData* data,
-                                                          size_t* n) {
-  return device_api("cudaGraphNodeGetDependencies", [&](Context&) { return node_dependencies(node, out, data, n); });
+CUDART_EXPORT cudaError_t cudaGraphNodeGetDependencies_v2(cudaGraphNode_t node, cudaGraphNode_t* out,
+                                                          cudaGraphEdgeData* data, size_t* n) {
+  return device_api("cudaGraphNodeGetDependencies",
+                    [&](Context&) { return node_dependencies(node, out, data, n); });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t* out, size_t* n) {
-  return device_api("cudaGraphNodeGetDependentNodes", [&](Context&) { return node_dependents(node, out, nullptr, n); });
+CUDART_EXPORT cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t* out,
+                                                         size_t* n) {
+  return device_api("cudaGraphNodeGetDependentNodes",
+                    [&](Context&) { return node_dependents(node, out, nullptr, n); });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphNodeGetDependentNodes_v2(cudaGraphNode_t node, cudaGraphNode_t* out, cudaGraphEdgeData* data,
-                                                            size_t* n) {
-  return device_api("cudaGraphNodeGetDependentNodes", [&](Context&) { return node_dependents(node, out, data, n); });
+CUDART_EXPORT cudaError_t cudaGraphNodeGetDependentNodes_v2(cudaGraphNode_t node, cudaGraphNode_t* out,
+                                                            cudaGraphEdgeData* data, size_t* n) {
+  return device_api("cudaGraphNodeGetDependentNodes",
+                    [&](Context&) { return node_dependents(node, out, data, n); });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
-                                                   size_t n) {
-  return device_api("cudaGraphAddDependencies", [&](Context&) { return graph_add_dependencies(graph, from, to, n); });
+CUDART_EXPORT cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from,
+                                                   const cudaGraphNode_t* to, size_t n) {
+  return device_api("cudaGraphAddDependencies",
+                    [&](Context&) { return graph_add_dependencies(graph, from, to, n); });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphAddDependencies_v2(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
-                                                      const cudaGraphEdgeData*, size_t n) {
-  return device_api("cudaGraphAddDependencies", [&](Context&) { return graph_add_dependencies(graph, from, to, n); });
-}
-
-CUDART_EXPORT cudaError_t cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
+CUDART_EXPORT cudaError_t cudaGraphAddDependencies_v2(cudaGraph_t graph, const cudaGraphNode_t* from,
+                                                      const cudaGraphNode_t* to, const cudaGraphEdgeData*,
                                                       size_t n) {
-  return device_api("cudaGraphRemoveDependencies", [&](Context&) { return graph_remove_dependencies(graph, from, to, n); });
+  return device_api("cudaGraphAddDependencies",
+                    [&](Context&) { return graph_add_dependencies(graph, from, to, n); });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphRemoveDependencies_v2(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
-                                                         const cudaGraphEdgeData*, size_t n) {
-  return device_api("cudaGraphRemoveDependencies", [&](Context&) { return graph_remove_dependencies(graph, from, to, n); });
+CUDART_EXPORT cudaError_t cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t* from,
+                                                      const cudaGraphNode_t* to, size_t n) {
+  return device_api("cudaGraphRemoveDependencies",
+                    [&](Context&) { return graph_remove_dependencies(graph, from, to, n); });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphAddNode(cudaGraphNode_t* out, cudaGraph_t graph, const cudaGraphNode_t* dependencies, size_t n,
+CUDART_EXPORT cudaError_t cudaGraphRemoveDependencies_v2(cudaGraph_t graph, const cudaGraphNode_t* from,
+                                                         const cudaGraphNode_t* to, const cudaGraphEdgeData*,
+                                                         size_t n) {
+  return device_api("cudaGraphRemoveDependencies",
+                    [&](Context&) { return graph_remove_dependencies(graph, from, to, n); });
+}
+
+CUDART_EXPORT cudaError_t cudaGraphAddNode(cudaGraphNode_t* out, cudaGraph_t graph,
+                                           const cudaGraphNode_t* dependencies, size_t n,
                                            cudaGraphNodeParams* parameters) {
-  return device_api("cudaGraphAddNode",
-                    [&](Context& context) { return graph_add_any_node(context, out, graph, dependencies, n, parameters); });
+  return device_api("cudaGraphAddNode", [&](Context& context) {
+    return graph_add_any_node(context, out, graph, dependencies, n, parameters);
+  });
 }
 
-CUDART_EXPORT cudaError_t cudaGraphAddNode_v2(cudaGraphNode_t* out, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
-                                              const cudaGraphEdgeData*, size_t n, cudaGraphNodeParams* parameters) {
-  return device_api("cudaGraphAddNode",
-                    [&](Context& context) { return graph_add_any_node(context, out, graph, dependencies, n, parameters); });
+CUDART_EXPORT cudaError_t cudaGraphAddNode_v2(cudaGraphNode_t* out, cudaGraph_t graph,
+                                              const cudaGraphNode_t* dependencies, const cudaGraphEdgeData*,
+                                              size_t n, cudaGraphNodeParams* parameters) {
+  return device_api("cudaGraphAddNode", [&](Context& context) {
+    return graph_add_any_node(context, out, graph, dependencies, n, parameters);
+  });
 }
 
 #define TWIN_V2(name) name##_v2
@@ -164,19 +200,23 @@ CUDART_EXPORT cudaError_t cudaGraphAddNode_v2(cudaGraphNode_t* out, cudaGraph_t 
 #define TWIN_V3(name) name##_v3_ptsz
 #endif  // CUDART_PER_THREAD
 
-CUDART_EXPORT cudaError_t TWIN(cudaMemPrefetchAsync)(const void* pointer, size_t n_bytes, int device, cudaStream_t) {
-  return device_api("cudaMemPrefetchAsync", [&](Context&) { return prefetch(pointer, n_bytes, location_of_ordinal(device)); });
+CUDART_EXPORT cudaError_t TWIN(cudaMemPrefetchAsync)(const void* pointer, size_t n_bytes, int device,
+                                                     cudaStream_t) {
+  return device_api("cudaMemPrefetchAsync",
+                    [&](Context&) { return prefetch(pointer, n_bytes, location_of_ordinal(device)); });
 }
 
-CUDART_EXPORT cudaError_t TWIN_V2(cudaMemPrefetchAsync)(const void* pointer, size_t n_bytes, cudaMemLocation location, unsigned,
-                                                        cudaStream_t) {
+CUDART_EXPORT cudaError_t TWIN_V2(cudaMemPrefetchAsync)(const void* pointer, size_t n_bytes,
+                                                        cudaMemLocation location, unsigned, cudaStream_t) {
   return device_api("cudaMemPrefetchAsync", [&](Context&) { return prefetch(pointer, n_bytes, location); });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaMemcpyBatchAsync)(void** dsts, void** srcs, size_t* sizes, size_t count, cudaMemcpyAttributes*,
-                                                     size_t*, size_t, size_t* failed, cudaStream_t stream) {
-  return device_api("cudaMemcpyBatchAsync",
-                    [&](Context&) { return copy_batch(dsts, srcs, sizes, count, stream_or_default(stream), failed); });
+CUDART_EXPORT cudaError_t TWIN(cudaMemcpyBatchAsync)(void** dsts, void** srcs, size_t* sizes, size_t count,
+                                                     cudaMemcpyAttributes*, size_t*, size_t, size_t* failed,
+                                                     cudaStream_t stream) {
+  return device_api("cudaMemcpyBatchAsync", [&](Context&) {
+    return copy_batch(dsts, srcs, sizes, count, stream_or_default(stream), failed);
+  });
 }
 
 CUDART_EXPORT cudaError_t TWIN(cudaStreamGetCaptureInfo)(cudaStream_t stream, cudaStreamCaptureStatus* status,
@@ -186,7 +226,8 @@ CUDART_EXPORT cudaError_t TWIN(cudaStreamGetCaptureInfo)(cudaStream_t stream, cu
   });
 }
 
-CUDART_EXPORT cudaError_t TWIN_V2(cudaStreamGetCaptureInfo)(cudaStream_t stream, cudaStreamCaptureStatus* status,
+CUDART_EXPORT cudaError_t TWIN_V2(cudaStreamGetCaptureInfo)(cudaStream_t stream,
+                                                            cudaStreamCaptureStatus* status,
                                                             unsigned long long* id, cudaGraph_t* graph,
                                                             const cudaGraphNode_t** dependencies, size_t* n) {
   return device_api("cudaStreamGetCaptureInfo", [&](Context&) {
@@ -194,23 +235,29 @@ CUDART_EXPORT cudaError_t TWIN_V2(cudaStreamGetCaptureInfo)(cudaStream_t stream,
   });
 }
 
-CUDART_EXPORT cudaError_t TWIN_V3(cudaStreamGetCaptureInfo)(cudaStream_t stream, cudaStreamCaptureStatus* status,
+CUDART_EXPORT cudaError_t TWIN_V3(cudaStreamGetCaptureInfo)(cudaStream_t stream,
+                                                            cudaStreamCaptureStatus* status,
                                                             unsigned long long* id, cudaGraph_t* graph,
-                                                            const cudaGraphNode_t** dependencies, const cudaGraphEdgeData** data,
-                                                            size_t* n) {
+                                                            const cudaGraphNode_t** dependencies,
+                                                            const cudaGraphEdgeData** data, size_t* n) {
   return device_api("cudaStreamGetCaptureInfo", [&](Context&) {
     return capture_info(stream_or_default(stream), {status, id, graph, dependencies, data, n});
   });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaStreamUpdateCaptureDependencies)(cudaStream_t stream, cudaGraphNode_t* dependencies, size_t n,
+CUDART_EXPORT cudaError_t TWIN(cudaStreamUpdateCaptureDependencies)(cudaStream_t stream,
+                                                                    cudaGraphNode_t* dependencies, size_t n,
                                                                     unsigned flags) {
-  return device_api("cudaStreamUpdateCaptureDependencies",
-                    [&](Context&) { return update_capture_dependencies(stream_or_default(stream), dependencies, n, flags); });
+  return device_api("cudaStreamUpdateCaptureDependencies", [&](Context&) {
+    return update_capture_dependencies(stream_or_default(stream), dependencies, n, flags);
+  });
 }
 
-CUDART_EXPORT cudaError_t TWIN_V2(cudaStreamUpdateCaptureDependencies)(cudaStream_t stream, cudaGraphNode_t* dependencies,
-                                                                       const cudaGraphEdgeData*, size_t n, unsigned flags) {
-  return device_api("cudaStreamUpdateCaptureDependencies",
-                    [&](Context&) { return update_capture_dependencies(stream_or_default(stream), dependencies, n, flags); });
+CUDART_EXPORT cudaError_t TWIN_V2(cudaStreamUpdateCaptureDependencies)(cudaStream_t stream,
+                                                                       cudaGraphNode_t* dependencies,
+                                                                       const cudaGraphEdgeData*, size_t n,
+                                                                       unsigned flags) {
+  return device_api("cudaStreamUpdateCaptureDependencies", [&](Context&) {
+    return update_capture_dependencies(stream_or_default(stream), dependencies, n, flags);
+  });
 }

@@ -18,7 +18,9 @@ int not_implemented(const char* call) {
 namespace {
 
 // After the program's own exit handlers and destructors.
-__attribute__((destructor)) void report_at_exit() { runtime().write_report(); }
+__attribute__((destructor)) void report_at_exit() {
+  runtime().write_report();
+}
 
 }  // namespace
 }  // namespace course::cudart
@@ -48,11 +50,13 @@ CUDART_EXPORT size_t simReport(char* buffer, size_t capacity) {
   return needed;
 }
 
-CUDART_EXPORT int simNameBuffer(const void* pointer, size_t n_bytes, size_t element_bytes, const char* name, int is_data) {
+CUDART_EXPORT int simNameBuffer(const void* pointer, size_t n_bytes, size_t element_bytes, const char* name,
+                                int is_data) {
   const auto place = locate(pointer);
   if (!place || !check_range(pointer, n_bytes, "buffer").ok()) return 1;
   const std::lock_guard guard(place->context->lock);
-  place->context->device().name_buffer(reinterpret_cast<std::uint64_t>(pointer), n_bytes,  // NOLINT: an address of our arena
-                                       static_cast<std::uint32_t>(element_bytes), name != nullptr ? name : "", is_data != 0);
+  place->context->device().name_buffer(
+      reinterpret_cast<std::uint64_t>(pointer), n_bytes,  // NOLINT: an address of our arena
+      static_cast<std::uint32_t>(element_bytes), name != nullptr ? name : "", is_data != 0);
   return 0;
 }

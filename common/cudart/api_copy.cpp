@@ -20,7 +20,8 @@ cudaError_t submit_async(const char* call, cudaStream_t stream, Operation operat
   return device_api(call, [&](Context&) { return submit(stream_or_default(stream), std::move(operation)); });
 }
 
-CopyOp copy_2d(void* dst, size_t dst_pitch, const void* src, size_t src_pitch, size_t width, size_t height, cudaMemcpyKind kind) {
+CopyOp copy_2d(void* dst, size_t dst_pitch, const void* src, size_t src_pitch, size_t width, size_t height,
+               cudaMemcpyKind kind) {
   CopyOp copy = linear_copy(dst, src, width, kind);
   copy.dst_pitch = dst_pitch;
   copy.src_pitch = src_pitch;
@@ -31,8 +32,9 @@ CopyOp copy_2d(void* dst, size_t dst_pitch, const void* src, size_t src_pitch, s
 // cudaMemcpy2D wants pitches that hold the width even for a single row.
 Status check_pitches(size_t dst_pitch, size_t src_pitch, size_t width) {
   if (width <= dst_pitch && width <= src_pitch) return cudaSuccess;
-  return fail(cudaErrorInvalidPitchValue, "rows of {} bytes do not fit the pitches {} (destination) and {} (source)", width,
-              dst_pitch, src_pitch);
+  return fail(cudaErrorInvalidPitchValue,
+              "rows of {} bytes do not fit the pitches {} (destination) and {} (source)", width, dst_pitch,
+              src_pitch);
 }
 
 FillOp fill_1d(void* dst, int value, size_t n_bytes) {
@@ -60,18 +62,20 @@ FillOp fill_3d(const cudaPitchedPtr& dst, int value, const cudaExtent& extent) {
 // The part of a variable that a symbol copy names.
 Status symbol_range(Context& context, const void* symbol, size_t n_bytes, size_t offset, void*& address) {
   const Variable* variable = runtime().registry().find_variable(symbol);
-  if (variable == nullptr) return fail(cudaErrorInvalidSymbol, "{} is no __device__ or __constant__ variable", symbol);
+  if (variable == nullptr)
+    return fail(cudaErrorInvalidSymbol, "{} is no __device__ or __constant__ variable", symbol);
   course::sim::Device::Symbol found{};
   if (Status status = find_variable_address(context, *variable, found); !status.ok()) return status;
   if (offset > found.size || n_bytes > found.size - offset) {
-    return fail(cudaErrorInvalidValue, "{} bytes at offset {} of {}, which has {} bytes", n_bytes, offset, variable->name, found.size);
+    return fail(cudaErrorInvalidValue, "{} bytes at offset {} of {}, which has {} bytes", n_bytes, offset,
+                variable->name, found.size);
   }
   address = reinterpret_cast<void*>(found.address + offset);  // NOLINT: an address of our arena
   return cudaSuccess;
 }
 
-Status copy_to_symbol(Context& context, const void* symbol, const void* src, size_t n_bytes, size_t offset, cudaMemcpyKind kind,
-                      cudaStream_t stream) {
+Status copy_to_symbol(Context& context, const void* symbol, const void* src, size_t n_bytes, size_t offset,
+                      cudaMemcpyKind kind, cudaStream_t stream) {
   if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault) {
     return fail(cudaErrorInvalidMemcpyDirection, "a symbol is on the device");
   }
@@ -80,8 +84,8 @@ Status copy_to_symbol(Context& context, const void* symbol, const void* src, siz
   return submit(stream, linear_copy(dst, src, n_bytes, kind));
 }
 
-Status copy_from_symbol(Context& context, void* dst, const void* symbol, size_t n_bytes, size_t offset, cudaMemcpyKind kind,
-                        cudaStream_t stream) {
+Status copy_from_symbol(Context& context, void* dst, const void* symbol, size_t n_bytes, size_t offset,
+                        cudaMemcpyKind kind, cudaStream_t stream) {
   if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault) {
     return fail(cudaErrorInvalidMemcpyDirection, "a symbol is on the device");
   }
@@ -95,23 +99,6 @@ Status copy_3d(const cudaMemcpy3DParms* parameters, cudaStream_t stream) {
   CopyOp copy;
   if (Status status = make_copy(*parameters, copy); !status.ok()) return status;
   return submit(stream, copy);
-}
-
-// Between devices: both ends must be on the devices that the call names.
-Status check_peer(const void* pointer, int device, const char* what) {
-  if (!runtime().is_device(device)) return fail(cudaErrorInvalidDevice, "there is no device {}", device);
-  const auto place = locate(pointer);
-  if (!place || place->context->ordinal != device) {
-    return fail(cudaErrorInvalidValue, "the {} {} is no memory of device {}", what, pointer, device);
-  }
-  return cudaSuccess;
-}
-
-Status copy_peer(void* dst, int dst_device, const void* src, int src_device, size_t n_bytes, cudaStream_t stream) {
-  if (n_bytes == 0) return cudaSuccess;
-  if (Status status = check_peer(dst, dst_device, "destination"); !status.ok()) return status;
-  if (Status status = check_peer(src, src_device, "source"); !status.ok()) return status;
-  return submit(stream, linear_copy(dst, src, n_bytes, cudaMemcpyDeviceToDevice));
 }
 
 Status copy_3d_peer(const cudaMemcpy3DPeerParms* p, cudaStream_t stream) {
@@ -130,17 +117,19 @@ Status copy_3d_peer(const cudaMemcpy3DPeerParms* p, cudaStream_t stream) {
 
 }  // namespace
 
-CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpy)(void* dst, const void* src, size_t n_bytes, cudaMemcpyKind kind) {
+CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpy)(void* dst, const void* src, size_t n_bytes,
+                                                cudaMemcpyKind kind) {
   return submit_and_wait("cudaMemcpy", linear_copy(dst, src, n_bytes, kind));
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaMemcpyAsync)(void* dst, const void* src, size_t n_bytes, cudaMemcpyKind kind,
-                                                cudaStream_t stream) {
+CUDART_EXPORT cudaError_t TWIN(cudaMemcpyAsync)(void* dst, const void* src, size_t n_bytes,
+                                                cudaMemcpyKind kind, cudaStream_t stream) {
   return submit_async("cudaMemcpyAsync", stream, linear_copy(dst, src, n_bytes, kind));
 }
 
-CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpy2D)(void* dst, size_t dst_pitch, const void* src, size_t src_pitch, size_t width,
-                                                  size_t height, cudaMemcpyKind kind) {
+CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpy2D)(void* dst, size_t dst_pitch, const void* src,
+                                                  size_t src_pitch, size_t width, size_t height,
+                                                  cudaMemcpyKind kind) {
   return device_api("cudaMemcpy2D", [&](Context&) -> Status {
     if (Status status = forbid_while_capturing("cudaMemcpy2D"); !status.ok()) return status;
     if (Status status = check_pitches(dst_pitch, src_pitch, width); !status.ok()) return status;
@@ -148,8 +137,9 @@ CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpy2D)(void* dst, size_t dst_pitch, c
   });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaMemcpy2DAsync)(void* dst, size_t dst_pitch, const void* src, size_t src_pitch, size_t width,
-                                                  size_t height, cudaMemcpyKind kind, cudaStream_t stream) {
+CUDART_EXPORT cudaError_t TWIN(cudaMemcpy2DAsync)(void* dst, size_t dst_pitch, const void* src,
+                                                  size_t src_pitch, size_t width, size_t height,
+                                                  cudaMemcpyKind kind, cudaStream_t stream) {
   return device_api("cudaMemcpy2DAsync", [&](Context&) -> Status {
     if (Status status = check_pitches(dst_pitch, src_pitch, width); !status.ok()) return status;
     return submit(stream_or_default(stream), copy_2d(dst, dst_pitch, src, src_pitch, width, height, kind));
@@ -164,7 +154,8 @@ CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpy3D)(const cudaMemcpy3DParms* param
 }
 
 CUDART_EXPORT cudaError_t TWIN(cudaMemcpy3DAsync)(const cudaMemcpy3DParms* parameters, cudaStream_t stream) {
-  return device_api("cudaMemcpy3DAsync", [&](Context&) { return copy_3d(parameters, stream_or_default(stream)); });
+  return device_api("cudaMemcpy3DAsync",
+                    [&](Context&) { return copy_3d(parameters, stream_or_default(stream)); });
 }
 
 CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpy3DPeer)(const cudaMemcpy3DPeerParms* parameters) {
@@ -174,50 +165,39 @@ CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpy3DPeer)(const cudaMemcpy3DPeerParm
   });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaMemcpy3DPeerAsync)(const cudaMemcpy3DPeerParms* parameters, cudaStream_t stream) {
-  return device_api("cudaMemcpy3DPeerAsync", [&](Context&) { return copy_3d_peer(parameters, stream_or_default(stream)); });
+CUDART_EXPORT cudaError_t TWIN(cudaMemcpy3DPeerAsync)(const cudaMemcpy3DPeerParms* parameters,
+                                                      cudaStream_t stream) {
+  return device_api("cudaMemcpy3DPeerAsync",
+                    [&](Context&) { return copy_3d_peer(parameters, stream_or_default(stream)); });
 }
 
-#ifndef CUDART_PER_THREAD  // these two have no twin
-CUDART_EXPORT cudaError_t cudaMemcpyPeer(void* dst, int dst_device, const void* src, int src_device, size_t n_bytes) {
-  return device_api("cudaMemcpyPeer", [&](Context&) -> Status {
-    if (Status status = forbid_while_capturing("cudaMemcpyPeer"); !status.ok()) return status;
-    return copy_peer(dst, dst_device, src, src_device, n_bytes, nullptr);
-  });
-}
-
-CUDART_EXPORT cudaError_t cudaMemcpyPeerAsync(void* dst, int dst_device, const void* src, int src_device, size_t n_bytes,
-                                              cudaStream_t stream) {
-  return device_api("cudaMemcpyPeerAsync",
-                    [&](Context&) { return copy_peer(dst, dst_device, src, src_device, n_bytes, stream); });
-}
-#endif
-
-CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpyToSymbol)(const void* symbol, const void* src, size_t n_bytes, size_t offset,
-                                                        cudaMemcpyKind kind) {
+CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpyToSymbol)(const void* symbol, const void* src, size_t n_bytes,
+                                                        size_t offset, cudaMemcpyKind kind) {
   return device_api("cudaMemcpyToSymbol", [&](Context& context) -> Status {
     if (Status status = forbid_while_capturing("cudaMemcpyToSymbol"); !status.ok()) return status;
     return copy_to_symbol(context, symbol, src, n_bytes, offset, kind, stream_or_default(nullptr));
   });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaMemcpyToSymbolAsync)(const void* symbol, const void* src, size_t n_bytes, size_t offset,
-                                                        cudaMemcpyKind kind, cudaStream_t stream) {
+CUDART_EXPORT cudaError_t TWIN(cudaMemcpyToSymbolAsync)(const void* symbol, const void* src, size_t n_bytes,
+                                                        size_t offset, cudaMemcpyKind kind,
+                                                        cudaStream_t stream) {
   return device_api("cudaMemcpyToSymbolAsync", [&](Context& context) {
     return copy_to_symbol(context, symbol, src, n_bytes, offset, kind, stream_or_default(stream));
   });
 }
 
-CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpyFromSymbol)(void* dst, const void* symbol, size_t n_bytes, size_t offset,
-                                                          cudaMemcpyKind kind) {
+CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpyFromSymbol)(void* dst, const void* symbol, size_t n_bytes,
+                                                          size_t offset, cudaMemcpyKind kind) {
   return device_api("cudaMemcpyFromSymbol", [&](Context& context) -> Status {
     if (Status status = forbid_while_capturing("cudaMemcpyFromSymbol"); !status.ok()) return status;
     return copy_from_symbol(context, dst, symbol, n_bytes, offset, kind, stream_or_default(nullptr));
   });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaMemcpyFromSymbolAsync)(void* dst, const void* symbol, size_t n_bytes, size_t offset,
-                                                          cudaMemcpyKind kind, cudaStream_t stream) {
+CUDART_EXPORT cudaError_t TWIN(cudaMemcpyFromSymbolAsync)(void* dst, const void* symbol, size_t n_bytes,
+                                                          size_t offset, cudaMemcpyKind kind,
+                                                          cudaStream_t stream) {
   return device_api("cudaMemcpyFromSymbolAsync", [&](Context& context) {
     return copy_from_symbol(context, dst, symbol, n_bytes, offset, kind, stream_or_default(stream));
   });
@@ -231,12 +211,13 @@ CUDART_EXPORT cudaError_t TWIN(cudaMemsetAsync)(void* dst, int value, size_t n_b
   return submit_async("cudaMemsetAsync", stream, fill_1d(dst, value, n_bytes));
 }
 
-CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemset2D)(void* dst, size_t pitch, int value, size_t width, size_t height) {
+CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemset2D)(void* dst, size_t pitch, int value, size_t width,
+                                                  size_t height) {
   return submit_and_wait("cudaMemset2D", fill_2d(dst, pitch, value, width, height));
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaMemset2DAsync)(void* dst, size_t pitch, int value, size_t width, size_t height,
-                                                  cudaStream_t stream) {
+CUDART_EXPORT cudaError_t TWIN(cudaMemset2DAsync)(void* dst, size_t pitch, int value, size_t width,
+                                                  size_t height, cudaStream_t stream) {
   return submit_async("cudaMemset2DAsync", stream, fill_2d(dst, pitch, value, width, height));
 }
 
@@ -244,6 +225,7 @@ CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemset3D)(cudaPitchedPtr dst, int value,
   return submit_and_wait("cudaMemset3D", fill_3d(dst, value, extent));
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaMemset3DAsync)(cudaPitchedPtr dst, int value, cudaExtent extent, cudaStream_t stream) {
+CUDART_EXPORT cudaError_t TWIN(cudaMemset3DAsync)(cudaPitchedPtr dst, int value, cudaExtent extent,
+                                                  cudaStream_t stream) {
   return submit_async("cudaMemset3DAsync", stream, fill_3d(dst, value, extent));
 }

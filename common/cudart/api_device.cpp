@@ -12,11 +12,14 @@ using namespace course::cudart;  // NOLINT: this file is only their exported fac
 namespace {
 
 // Facts about the chip need no Device, so queries stay cheap.
-const course::sim::DevicePreset& chip() { return runtime().environment().device.preset; }
+const course::sim::DevicePreset& chip() {
+  return runtime().environment().device.preset;
+}
 
 Status check_device(int device) {
   if (runtime().is_device(device)) return cudaSuccess;
-  return fail(cudaErrorInvalidDevice, "there is no device {}: {} simulated, set SIM_DEVICES for more", device, runtime().n_devices());
+  return fail(cudaErrorInvalidDevice, "there is no device {}: {} simulated, set SIM_DEVICES for more", device,
+              runtime().n_devices());
 }
 
 // Everything that belongs to the device goes; the report stays.
@@ -41,8 +44,12 @@ struct LimitDefault {
   std::uint64_t value;
 };
 constexpr LimitDefault kLimits[] = {
-    {cudaLimitStackSize, 1024},           {cudaLimitPrintfFifoSize, 1 << 20},          {cudaLimitMallocHeapSize, 8 << 20},
-    {cudaLimitDevRuntimeSyncDepth, 2},    {cudaLimitDevRuntimePendingLaunchCount, 2048}, {cudaLimitMaxL2FetchGranularity, 64},
+    {cudaLimitStackSize, 1024},
+    {cudaLimitPrintfFifoSize, 1 << 20},
+    {cudaLimitMallocHeapSize, 8 << 20},
+    {cudaLimitDevRuntimeSyncDepth, 2},
+    {cudaLimitDevRuntimePendingLaunchCount, 2048},
+    {cudaLimitMaxL2FetchGranularity, 64},
     {cudaLimitPersistingL2CacheSize, 0},
 };
 
@@ -105,7 +112,8 @@ CUDART_EXPORT cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attr
     if (value == nullptr) return cudaErrorInvalidValue;
     if (Status status = check_device(device); !status.ok()) return status;
     const int found = attribute_of(chip(), device, attribute);
-    if (found < 0) return fail(cudaErrorInvalidValue, "there is no attribute {}", static_cast<unsigned>(attribute));
+    if (found < 0)
+      return fail(cudaErrorInvalidValue, "there is no attribute {}", static_cast<unsigned>(attribute));
     *value = found;
     return cudaSuccess;
   });
@@ -115,7 +123,8 @@ CUDART_EXPORT cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int devi
   return api("cudaDeviceGetPCIBusId", [&]() -> Status {
     if (text == nullptr || length <= 0) return cudaErrorInvalidValue;
     if (Status status = check_device(device); !status.ok()) return status;
-    std::snprintf(text, static_cast<size_t>(length), "0000:%02x:00.0", static_cast<unsigned>(kPciBusOfDevice0 + device));
+    std::snprintf(text, static_cast<size_t>(length), "0000:%02x:00.0",
+                  static_cast<unsigned>(kPciBusOfDevice0 + device));
     return cudaSuccess;
   });
 }
@@ -126,27 +135,29 @@ CUDART_EXPORT cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* text)
     if (device == nullptr || text == nullptr) return cudaErrorInvalidValue;
     const bool parsed = std::sscanf(text, "%x:%x", &domain, &bus) == 2;
     const int found = static_cast<int>(bus) - kPciBusOfDevice0;
-    if (!parsed || domain != 0 || !runtime().is_device(found)) return fail(cudaErrorInvalidDevice, "no device has the id {}", text);
+    if (!parsed || domain != 0 || !runtime().is_device(found))
+      return fail(cudaErrorInvalidDevice, "no device has the id {}", text);
     *device = found;
     return cudaSuccess;
   });
 }
 
 CUDART_EXPORT cudaError_t cudaDeviceSynchronize(void) {
-  return device_api("cudaDeviceSynchronize", [](Context&) { return forbid_while_capturing("cudaDeviceSynchronize"); });
+  return device_api("cudaDeviceSynchronize",
+                    [](Context&) { return forbid_while_capturing("cudaDeviceSynchronize"); });
 }
 
 CUDART_EXPORT cudaError_t cudaDeviceReset(void) {
   return api("cudaDeviceReset", []() -> Status {
     reset(current_context());
-    thread_state().last_error = cudaSuccess;
     return cudaSuccess;
   });
 }
 
 CUDART_EXPORT cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
   return device_api("cudaDeviceSetLimit", [&](Context& context) -> Status {
-    if (find_limit(limit) == nullptr) return fail(cudaErrorUnsupportedLimit, "there is no limit {}", static_cast<unsigned>(limit));
+    if (find_limit(limit) == nullptr)
+      return fail(cudaErrorUnsupportedLimit, "there is no limit {}", static_cast<unsigned>(limit));
     const std::lock_guard guard(context.lock);
     context.limits[limit] = value;
     return cudaSuccess;
@@ -157,7 +168,8 @@ CUDART_EXPORT cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
   return device_api("cudaDeviceGetLimit", [&](Context& context) -> Status {
     const LimitDefault* known = find_limit(limit);
     if (value == nullptr) return cudaErrorInvalidValue;
-    if (known == nullptr) return fail(cudaErrorUnsupportedLimit, "there is no limit {}", static_cast<unsigned>(limit));
+    if (known == nullptr)
+      return fail(cudaErrorUnsupportedLimit, "there is no limit {}", static_cast<unsigned>(limit));
     const std::lock_guard guard(context.lock);
     const auto set = context.limits.find(limit);
     *value = set != context.limits.end() ? set->second : known->value;
@@ -244,7 +256,8 @@ CUDART_EXPORT cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer
 CUDART_EXPORT cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned) {
   return device_api("cudaDeviceEnablePeerAccess", [&](Context&) -> Status {
     if (Status status = check_device(peer); !status.ok()) return status;
-    return fail(cudaErrorPeerAccessUnsupported, "simulated devices have no access to each other's memory; use cudaMemcpyPeer");
+    return fail(cudaErrorPeerAccessUnsupported,
+                "simulated devices have no access to each other's memory; use cudaMemcpyPeer");
   });
 }
 
@@ -255,7 +268,8 @@ CUDART_EXPORT cudaError_t cudaDeviceDisablePeerAccess(int peer) {
   });
 }
 
-CUDART_EXPORT cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attribute, int source, int destination) {
+CUDART_EXPORT cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attribute, int source,
+                                                    int destination) {
   return api("cudaDeviceGetP2PAttribute", [&]() -> Status {
     if (value == nullptr || source == destination) return cudaErrorInvalidValue;
     if (Status status = check_device(source); !status.ok()) return status;

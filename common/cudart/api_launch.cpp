@@ -8,7 +8,8 @@ using namespace course::cudart;  // NOLINT: this file is only their exported fac
 namespace {
 
 Status launch(Context& context, const void* function, dim3 grid, dim3 block, void** arguments, size_t shared,
-              cudaStream_t stream, const cudaLaunchAttribute* attributes, unsigned n_attributes, bool cooperative) {
+              cudaStream_t stream, const cudaLaunchAttribute* attributes, unsigned n_attributes,
+              bool cooperative) {
   CUstream_st* where = nullptr;
   if (Status status = resolve(stream_or_default(stream), where); !status.ok()) return status;
   if (where->context != &context) {
@@ -16,14 +17,15 @@ Status launch(Context& context, const void* function, dim3 grid, dim3 block, voi
                 where->context->ordinal, context.ordinal);
   }
   KernelOp kernel;
-  if (Status status = make_kernel(context, function, grid, block, arguments, shared, kernel); !status.ok()) return status;
+  if (Status status = make_kernel(context, function, grid, block, arguments, shared, kernel); !status.ok())
+    return status;
   kernel.cooperative = cooperative;
   if (Status status = apply_attributes(attributes, n_attributes, kernel); !status.ok()) return status;
   return submit_to(*where, std::move(kernel));
 }
 
-cudaError_t plain_launch(const char* call, const void* function, dim3 grid, dim3 block, void** arguments, size_t shared,
-                         cudaStream_t stream, bool cooperative) {
+cudaError_t plain_launch(const char* call, const void* function, dim3 grid, dim3 block, void** arguments,
+                         size_t shared, cudaStream_t stream, bool cooperative) {
   return device_api(call, [&](Context& context) {
     return launch(context, function, grid, block, arguments, shared, stream, nullptr, 0, cooperative);
   });
@@ -31,22 +33,24 @@ cudaError_t plain_launch(const char* call, const void* function, dim3 grid, dim3
 
 }  // namespace
 
-CUDART_EXPORT cudaError_t TWIN(__cudaLaunchKernel)(cudaKernel_t kernel, dim3 grid, dim3 block, void** arguments, size_t shared,
-                                                   cudaStream_t stream) {
+CUDART_EXPORT cudaError_t TWIN(__cudaLaunchKernel)(cudaKernel_t kernel, dim3 grid, dim3 block,
+                                                   void** arguments, size_t shared, cudaStream_t stream) {
   return plain_launch("<<<>>>", kernel, grid, block, arguments, shared, stream, false);
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaLaunchKernel)(const void* function, dim3 grid, dim3 block, void** arguments, size_t shared,
-                                                 cudaStream_t stream) {
+CUDART_EXPORT cudaError_t TWIN(cudaLaunchKernel)(const void* function, dim3 grid, dim3 block,
+                                                 void** arguments, size_t shared, cudaStream_t stream) {
   return plain_launch("cudaLaunchKernel", function, grid, block, arguments, shared, stream, false);
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaLaunchCooperativeKernel)(const void* function, dim3 grid, dim3 block, void** arguments,
-                                                            size_t shared, cudaStream_t stream) {
+CUDART_EXPORT cudaError_t TWIN(cudaLaunchCooperativeKernel)(const void* function, dim3 grid, dim3 block,
+                                                            void** arguments, size_t shared,
+                                                            cudaStream_t stream) {
   return plain_launch("cudaLaunchCooperativeKernel", function, grid, block, arguments, shared, stream, true);
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaLaunchKernelExC)(const cudaLaunchConfig_t* config, const void* function, void** arguments) {
+CUDART_EXPORT cudaError_t TWIN(cudaLaunchKernelExC)(const cudaLaunchConfig_t* config, const void* function,
+                                                    void** arguments) {
   return device_api("cudaLaunchKernelExC", [&](Context& context) -> Status {
     if (config == nullptr) return fail(cudaErrorInvalidConfiguration, "the configuration is a null pointer");
     return launch(context, function, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes,

@@ -13,14 +13,17 @@ using namespace course::cudart;  // NOLINT: this file is only their exported fac
 
 namespace {
 
-FatBinary* image_of(cudaLibrary_t library) { return reinterpret_cast<FatBinary*>(library); }  // NOLINT: the ABI's opaque handle
+FatBinary* image_of(cudaLibrary_t library) {
+  return reinterpret_cast<FatBinary*>(library);
+}  // NOLINT: the ABI's opaque handle
 
 // Hands the body a live library and its module on the current device.
 template <typename Body>
 cudaError_t with_library(const char* call, cudaLibrary_t library, Body&& body) {
   return device_api(call, [&](Context& context) -> Status {
     FatBinary* image = image_of(library);
-    if (!runtime().registry().is_library(image)) return fail(cudaErrorInvalidResourceHandle, "that is no library");
+    if (!runtime().registry().is_library(image))
+      return fail(cudaErrorInvalidResourceHandle, "that is no library");
     return body(context, *image);
   });
 }
@@ -58,16 +61,19 @@ Status find_global(Context& context, FatBinary& image, const char* name, void** 
   const std::lock_guard guard(context.lock);
   const auto found = context.device().find_symbol(module, name);
   if (!found) return {cudaErrorSymbolNotFound, found.error().text};
-  if (address != nullptr) *address = reinterpret_cast<void*>(found->address);  // NOLINT: an address of our arena
+  if (address != nullptr)
+    *address = reinterpret_cast<void*>(found->address);  // NOLINT: an address of our arena
   if (n_bytes != nullptr) *n_bytes = found->size;
   return cudaSuccess;
 }
 
-cudaError_t no_driver(const char* call, const char* symbol, void** function, cudaDriverEntryPointQueryResult* result) {
+cudaError_t no_driver(const char* call, const char* symbol, void** function,
+                      cudaDriverEntryPointQueryResult* result) {
   return api(call, [&]() -> Status {
     if (symbol == nullptr || function == nullptr) return cudaErrorInvalidValue;
     *function = nullptr;
-    say_once(std::string("driver:") + symbol, fmt::format("{}: {}: the driver API does not exist on the simulator", call, symbol));
+    say_once(std::string("driver:") + symbol,
+             fmt::format("{}: {}: the driver API does not exist on the simulator", call, symbol));
     if (result == nullptr) return cudaErrorSymbolNotFound;
     *result = cudaDriverEntryPointSymbolNotFound;
     return cudaSuccess;
@@ -76,8 +82,8 @@ cudaError_t no_driver(const char* call, const char* symbol, void** function, cud
 
 }  // namespace
 
-CUDART_EXPORT cudaError_t cudaLibraryLoadData(cudaLibrary_t* out, const void* code, cudaJitOption*, void**, unsigned,
-                                              cudaLibraryOption*, void**, unsigned) {
+CUDART_EXPORT cudaError_t cudaLibraryLoadData(cudaLibrary_t* out, const void* code, cudaJitOption*, void**,
+                                              unsigned, cudaLibraryOption*, void**, unsigned) {
   return device_api("cudaLibraryLoadData", [&](Context&) -> Status {
     if (code == nullptr) return cudaErrorInvalidValue;
     // The caller may free its copy after this call.
@@ -86,16 +92,18 @@ CUDART_EXPORT cudaError_t cudaLibraryLoadData(cudaLibrary_t* out, const void* co
       case CodeImage::ptx_text: return open_library(code, static_cast<const char*>(code), out);
       case CodeImage::container: {
         const auto bytes = span_of_container(code);
-        return open_library(code, std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()), out);
+        return open_library(code, std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
+                            out);
       }
       case CodeImage::unknown: break;
     }
-    return fail(cudaErrorInvalidKernelImage, "the code is neither a fat binary nor PTX; machine code alone cannot be simulated");
+    return fail(cudaErrorInvalidKernelImage,
+                "the code is neither a fat binary nor PTX; machine code alone cannot be simulated");
   });
 }
 
-CUDART_EXPORT cudaError_t cudaLibraryLoadFromFile(cudaLibrary_t* out, const char* path, cudaJitOption*, void**, unsigned,
-                                                  cudaLibraryOption*, void**, unsigned) {
+CUDART_EXPORT cudaError_t cudaLibraryLoadFromFile(cudaLibrary_t* out, const char* path, cudaJitOption*,
+                                                  void**, unsigned, cudaLibraryOption*, void**, unsigned) {
   return device_api("cudaLibraryLoadFromFile", [&](Context&) -> Status {
     std::string contents;
     if (path == nullptr) return cudaErrorInvalidValue;
@@ -105,7 +113,8 @@ CUDART_EXPORT cudaError_t cudaLibraryLoadFromFile(cudaLibrary_t* out, const char
     if (contents.size() < kSmallestImage) return fail(cudaErrorInvalidKernelImage, "{} is too short", path);
     const CodeImage kind = kind_of_image(contents.data());
     if (kind == CodeImage::container) {
-      if (const auto entries = parse_fatbin(bytes); !entries) return {cudaErrorInvalidKernelImage, entries.error().text};
+      if (const auto entries = parse_fatbin(bytes); !entries)
+        return {cudaErrorInvalidKernelImage, entries.error().text};
     } else if (kind != CodeImage::ptx_text) {
       return fail(cudaErrorInvalidKernelImage, "{} is neither a fat binary nor PTX", path);
     }
@@ -121,26 +130,30 @@ CUDART_EXPORT cudaError_t cudaLibraryUnload(cudaLibrary_t library) {
   });
 }
 
-CUDART_EXPORT cudaError_t cudaLibraryGetKernel(cudaKernel_t* kernel, cudaLibrary_t library, const char* name) {
+CUDART_EXPORT cudaError_t cudaLibraryGetKernel(cudaKernel_t* kernel, cudaLibrary_t library,
+                                               const char* name) {
   return with_library("cudaLibraryGetKernel", library, [&](Context& context, FatBinary& image) -> Status {
     if (kernel == nullptr || name == nullptr) return cudaErrorInvalidValue;
     Function* function = function_of(image, name);
     course::sim::KernelId id = 0;
     if (Status status = find_kernel(context, *function, id); !status.ok()) {
-      return status.code() == cudaErrorInvalidDeviceFunction ? Status(cudaErrorSymbolNotFound, status.text()) : status;
+      return status.code() == cudaErrorInvalidDeviceFunction ? Status(cudaErrorSymbolNotFound, status.text())
+                                                             : status;
     }
     *kernel = reinterpret_cast<cudaKernel_t>(function);  // NOLINT: the ABI's opaque handle
     return cudaSuccess;
   });
 }
 
-CUDART_EXPORT cudaError_t cudaLibraryGetGlobal(void** address, size_t* n_bytes, cudaLibrary_t library, const char* name) {
+CUDART_EXPORT cudaError_t cudaLibraryGetGlobal(void** address, size_t* n_bytes, cudaLibrary_t library,
+                                               const char* name) {
   return with_library("cudaLibraryGetGlobal", library, [&](Context& context, FatBinary& image) {
     return find_global(context, image, name, address, n_bytes);
   });
 }
 
-CUDART_EXPORT cudaError_t cudaLibraryGetManaged(void** address, size_t* n_bytes, cudaLibrary_t library, const char* name) {
+CUDART_EXPORT cudaError_t cudaLibraryGetManaged(void** address, size_t* n_bytes, cudaLibrary_t library,
+                                                const char* name) {
   return with_library("cudaLibraryGetManaged", library, [&](Context& context, FatBinary& image) {
     return find_global(context, image, name, address, n_bytes);
   });
@@ -151,21 +164,25 @@ CUDART_EXPORT cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** fun
   return no_driver("cudaGetDriverEntryPoint", symbol, function, result);
 }
 
-CUDART_EXPORT cudaError_t cudaGetDriverEntryPoint_ptsz(const char* symbol, void** function, unsigned long long,
+CUDART_EXPORT cudaError_t cudaGetDriverEntryPoint_ptsz(const char* symbol, void** function,
+                                                       unsigned long long,
                                                        cudaDriverEntryPointQueryResult* result) {
   return no_driver("cudaGetDriverEntryPoint", symbol, function, result);
 }
 
-CUDART_EXPORT cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned, unsigned long long,
+CUDART_EXPORT cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned,
+                                                           unsigned long long,
                                                            cudaDriverEntryPointQueryResult* result) {
   return no_driver("cudaGetDriverEntryPointByVersion", symbol, function, result);
 }
 
-CUDART_EXPORT cudaError_t cudaGetDriverEntryPointByVersion_ptsz(const char* symbol, void** function, unsigned, unsigned long long,
+CUDART_EXPORT cudaError_t cudaGetDriverEntryPointByVersion_ptsz(const char* symbol, void** function, unsigned,
+                                                                unsigned long long,
                                                                 cudaDriverEntryPointQueryResult* result) {
   return no_driver("cudaGetDriverEntryPointByVersion", symbol, function, result);
 }
 
-CUDART_EXPORT cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w, cudaChannelFormatKind kind) {
+CUDART_EXPORT cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
+                                                          cudaChannelFormatKind kind) {
   return {x, y, z, w, kind};
 }

@@ -12,10 +12,12 @@ namespace {
 
 constexpr std::uint64_t kPitchAlignment = 512;  // bytes, as on current chips
 
-std::uint64_t pitch_of(std::uint64_t width) { return (width + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment; }
+std::uint64_t pitch_of(std::uint64_t width) {
+  return (width + kPitchAlignment - 1) / kPitchAlignment * kPitchAlignment;
+}
 
-Status allocate_as(Context& context, const char* call, void** out, std::uint64_t n_bytes, MemoryKind kind, Origin origin,
-                   unsigned flags) {
+Status allocate_as(Context& context, const char* call, void** out, std::uint64_t n_bytes, MemoryKind kind,
+                   Origin origin, unsigned flags) {
   if (out == nullptr) return fail(cudaErrorInvalidValue, "the address of the pointer is null");
   if (Status status = forbid_while_capturing(call); !status.ok()) return status;
   Owned owned;
@@ -24,7 +26,8 @@ Status allocate_as(Context& context, const char* call, void** out, std::uint64_t
   return allocate(context, n_bytes, kind, owned, out);
 }
 
-Status allocate_pitched(Context& context, const char* call, void** out, size_t* pitch, size_t width, size_t height, size_t depth) {
+Status allocate_pitched(Context& context, const char* call, void** out, size_t* pitch, size_t width,
+                        size_t height, size_t depth) {
   if (pitch == nullptr) return fail(cudaErrorInvalidValue, "the address of the pitch is null");
   *pitch = pitch_of(width);
   std::uint64_t n_bytes = 0;
@@ -33,8 +36,6 @@ Status allocate_pitched(Context& context, const char* call, void** out, size_t* 
   }
   return allocate_as(context, call, out, n_bytes, MemoryKind::device, Origin::pitched, 0);
 }
-
-std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }  // NOLINT
 
 // The pinned allocation that holds `pointer`.
 Status find_pinned(const void* pointer, Place& place, Owned& owned) {
@@ -58,9 +59,10 @@ CUDART_EXPORT cudaError_t cudaMalloc(void** out, size_t n_bytes) {
 
 CUDART_EXPORT cudaError_t cudaMallocManaged(void** out, size_t n_bytes, unsigned flags) {
   return device_api("cudaMallocManaged", [&](Context& context) -> Status {
-    if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost) return fail(cudaErrorInvalidValue, "unknown flags {:#x}", flags);
-    if (n_bytes == 0) return fail(cudaErrorInvalidValue, "0 bytes");
-    return allocate_as(context, "cudaMallocManaged", out, n_bytes, MemoryKind::managed, Origin::managed, flags);
+    if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost)
+      return fail(cudaErrorInvalidValue, "unknown flags {:#x}", flags);
+    return allocate_as(context, "cudaMallocManaged", out, n_bytes, MemoryKind::managed, Origin::managed,
+                       flags);
   });
 }
 
@@ -89,7 +91,8 @@ CUDART_EXPORT cudaError_t cudaMalloc3D(cudaPitchedPtr* out, cudaExtent extent) {
     if (out == nullptr) return cudaErrorInvalidValue;
     out->xsize = extent.width;
     out->ysize = extent.height;
-    return allocate_pitched(context, "cudaMalloc3D", &out->ptr, &out->pitch, extent.width, extent.height, extent.depth);
+    return allocate_pitched(context, "cudaMalloc3D", &out->ptr, &out->pitch, extent.width, extent.height,
+                            extent.depth);
   });
 }
 
@@ -97,7 +100,8 @@ CUDART_EXPORT cudaError_t cudaFree(void* pointer) {
   return device_api("cudaFree", [&](Context& context) -> Status {
     if (Status status = forbid_while_capturing("cudaFree"); !status.ok()) return status;
     (void)context.device();  // cudaFree(0) is how programs initialise the device
-    if (const auto place = locate(pointer); place && free_graph_memory(*place->context, pointer)) return cudaSuccess;
+    if (const auto place = locate(pointer); place && free_graph_memory(*place->context, pointer))
+      return cudaSuccess;
     return release_device(pointer);
   });
 }
@@ -134,14 +138,16 @@ CUDART_EXPORT cudaError_t cudaHostGetFlags(unsigned* flags, void* host) {
 
 CUDART_EXPORT cudaError_t cudaHostRegister(void*, size_t, unsigned) {
   return device_api("cudaHostRegister", [](Context&) {
-    return fail(cudaErrorNotSupported, "memory that the program allocated itself cannot be pinned afterwards; use cudaMallocHost "
-                                       "(cudaDevAttrHostRegisterSupported is 0)");
+    return fail(cudaErrorNotSupported,
+                "memory that the program allocated itself cannot be pinned afterwards; use cudaMallocHost "
+                "(cudaDevAttrHostRegisterSupported is 0)");
   });
 }
 
 CUDART_EXPORT cudaError_t cudaHostUnregister(void* pointer) {
-  return device_api("cudaHostUnregister",
-                    [&](Context&) { return fail(cudaErrorHostMemoryNotRegistered, "{} is not registered", pointer); });
+  return device_api("cudaHostUnregister", [&](Context&) {
+    return fail(cudaErrorHostMemoryNotRegistered, "{} is not registered", pointer);
+  });
 }
 
 CUDART_EXPORT cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
@@ -155,7 +161,7 @@ CUDART_EXPORT cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
 
 CUDART_EXPORT cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* out, const void* pointer) {
   return device_api("cudaPointerGetAttributes", [&](Context&) -> Status {
-    if (out == nullptr || pointer == nullptr) return cudaErrorInvalidValue;
+    if (out == nullptr) return cudaErrorInvalidValue;
     // Field by field: CUDA 12's structure ends after these four.
     constexpr int kNoDevice = -2;
     const auto place = locate(pointer);
@@ -175,7 +181,8 @@ CUDART_EXPORT cudaError_t cudaGetSymbolAddress(void** out, const void* symbol) {
   return device_api("cudaGetSymbolAddress", [&](Context& context) -> Status {
     const Variable* variable = runtime().registry().find_variable(symbol);
     if (out == nullptr) return cudaErrorInvalidValue;
-    if (variable == nullptr) return fail(cudaErrorInvalidSymbol, "{} is no __device__ or __constant__ variable", symbol);
+    if (variable == nullptr)
+      return fail(cudaErrorInvalidSymbol, "{} is no __device__ or __constant__ variable", symbol);
     course::sim::Device::Symbol found{};
     if (Status status = find_variable_address(context, *variable, found); !status.ok()) return status;
     *out = reinterpret_cast<void*>(found.address);  // NOLINT: an address of our arena
@@ -187,11 +194,11 @@ CUDART_EXPORT cudaError_t cudaGetSymbolSize(size_t* size, const void* symbol) {
   return device_api("cudaGetSymbolSize", [&](Context& context) -> Status {
     const Variable* variable = runtime().registry().find_variable(symbol);
     if (size == nullptr) return cudaErrorInvalidValue;
-    if (variable == nullptr) return fail(cudaErrorInvalidSymbol, "{} is no __device__ or __constant__ variable", symbol);
+    if (variable == nullptr)
+      return fail(cudaErrorInvalidSymbol, "{} is no __device__ or __constant__ variable", symbol);
     course::sim::Device::Symbol found{};
     if (Status status = find_variable_address(context, *variable, found); !status.ok()) return status;
     *size = found.size;
     return cudaSuccess;
   });
 }
-

@@ -9,8 +9,8 @@ namespace course::cudart {
 namespace {
 
 Handles<CUmemPoolHandle_st>& pools() {
-  static auto* const table = new Handles<CUmemPoolHandle_st>;
-  return *table;
+  static auto& table = *new Handles<CUmemPoolHandle_st>;
+  return table;
 }
 
 std::unique_ptr<CUmemPoolHandle_st> make_pool(Context& context) {
@@ -34,7 +34,8 @@ std::uint64_t* counter(CUmemPoolHandle_st& pool, cudaMemPoolAttr attribute) {
 }
 
 bool is_reuse_flag(cudaMemPoolAttr attribute) {
-  return attribute >= cudaMemPoolReuseFollowEventDependencies && attribute <= cudaMemPoolReuseAllowInternalDependencies;
+  return attribute >= cudaMemPoolReuseFollowEventDependencies &&
+         attribute <= cudaMemPoolReuseAllowInternalDependencies;
 }
 
 int& reuse_flag(CUmemPoolHandle_st& pool, cudaMemPoolAttr attribute) {
@@ -98,7 +99,8 @@ CUDART_EXPORT cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) 
 CUDART_EXPORT cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool) {
   return api("cudaDeviceSetMemPool", [&]() -> Status {
     if (!runtime().is_device(device)) return fail(cudaErrorInvalidDevice, "there is no device {}", device);
-    if (!is_pool(pool) || pool->context->ordinal != device) return fail(cudaErrorInvalidValue, "that is no pool of device {}", device);
+    if (!is_pool(pool) || pool->context->ordinal != device)
+      return fail(cudaErrorInvalidValue, "that is no pool of device {}", device);
     const std::lock_guard guard(pool->context->lock);
     pool->context->current_pool = pool;
     return cudaSuccess;
@@ -107,8 +109,10 @@ CUDART_EXPORT cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool) {
 
 CUDART_EXPORT cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties) {
   return device_api("cudaMemPoolCreate", [&](Context&) -> Status {
-    if (pool == nullptr || properties == nullptr || properties->allocType != cudaMemAllocationTypePinned) return cudaErrorInvalidValue;
-    if (properties->location.type != cudaMemLocationTypeDevice || !runtime().is_device(properties->location.id)) {
+    if (pool == nullptr || properties == nullptr || properties->allocType != cudaMemAllocationTypePinned)
+      return cudaErrorInvalidValue;
+    if (properties->location.type != cudaMemLocationTypeDevice ||
+        !runtime().is_device(properties->location.id)) {
       return fail(cudaErrorInvalidDevice, "a pool must be on a device");
     }
     auto made = make_pool(runtime().context(properties->location.id));
@@ -133,10 +137,12 @@ CUDART_EXPORT cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
 }
 
 CUDART_EXPORT cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t) {
-  return with_pool("cudaMemPoolTrimTo", pool, [](CUmemPoolHandle_st&) { return Status(); });  // nothing is held back
+  return with_pool("cudaMemPoolTrimTo", pool,
+                   [](CUmemPoolHandle_st&) { return Status(); });  // nothing is held back
 }
 
-CUDART_EXPORT cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
+CUDART_EXPORT cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute,
+                                                  void* value) {
   return with_pool("cudaMemPoolSetAttribute", pool, [&](CUmemPoolHandle_st& p) -> Status {
     if (value == nullptr) return cudaErrorInvalidValue;
     if (is_reuse_flag(attribute)) {
@@ -144,7 +150,8 @@ CUDART_EXPORT cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoo
     } else if (attribute == cudaMemPoolAttrReleaseThreshold) {
       p.release_threshold = *static_cast<std::uint64_t*>(value);
     } else if (attribute == cudaMemPoolAttrUsedMemHigh || attribute == cudaMemPoolAttrReservedMemHigh) {
-      if (*static_cast<std::uint64_t*>(value) != 0) return fail(cudaErrorInvalidValue, "a high-water mark can only be reset to 0");
+      if (*static_cast<std::uint64_t*>(value) != 0)
+        return fail(cudaErrorInvalidValue, "a high-water mark can only be reset to 0");
       p.used_high = p.used;
     } else {
       return fail(cudaErrorInvalidValue, "attribute {} cannot be set", static_cast<unsigned>(attribute));
@@ -153,7 +160,8 @@ CUDART_EXPORT cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoo
   });
 }
 
-CUDART_EXPORT cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value) {
+CUDART_EXPORT cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute,
+                                                  void* value) {
   return with_pool("cudaMemPoolGetAttribute", pool, [&](CUmemPoolHandle_st& p) -> Status {
     if (value == nullptr) return cudaErrorInvalidValue;
     if (is_reuse_flag(attribute)) {
@@ -161,13 +169,15 @@ CUDART_EXPORT cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoo
       return cudaSuccess;
     }
     const std::uint64_t* found = counter(p, attribute);
-    if (found == nullptr) return fail(cudaErrorInvalidValue, "there is no attribute {}", static_cast<unsigned>(attribute));
+    if (found == nullptr)
+      return fail(cudaErrorInvalidValue, "there is no attribute {}", static_cast<unsigned>(attribute));
     *static_cast<std::uint64_t*>(value) = *found;
     return cudaSuccess;
   });
 }
 
-CUDART_EXPORT cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* descriptions, size_t n) {
+CUDART_EXPORT cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* descriptions,
+                                               size_t n) {
   return with_pool("cudaMemPoolSetAccess", pool, [&](CUmemPoolHandle_st& p) -> Status {
     for (size_t i = 0; i < n; ++i) {
       const cudaMemLocation& where = descriptions[i].location;
@@ -178,7 +188,8 @@ CUDART_EXPORT cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMem
   });
 }
 
-CUDART_EXPORT cudaError_t cudaMemPoolGetAccess(cudaMemAccessFlags* flags, cudaMemPool_t pool, cudaMemLocation* location) {
+CUDART_EXPORT cudaError_t cudaMemPoolGetAccess(cudaMemAccessFlags* flags, cudaMemPool_t pool,
+                                               cudaMemLocation* location) {
   return with_pool("cudaMemPoolGetAccess", pool, [&](CUmemPoolHandle_st& p) -> Status {
     if (flags == nullptr || location == nullptr) return cudaErrorInvalidValue;
     const bool mine = location->type == cudaMemLocationTypeDevice && location->id == p.context->ordinal;

@@ -8,29 +8,35 @@ using namespace course::cudart;  // NOLINT: this file is only their exported fac
 
 namespace {
 
-FatBinary* image_of(void** handle) { return reinterpret_cast<FatBinary*>(handle); }  // NOLINT: the ABI's opaque handle
+FatBinary* image_of(void** handle) {
+  return reinterpret_cast<FatBinary*>(handle);
+}  // NOLINT: the ABI's opaque handle
 
 }  // namespace
 
 CUDART_EXPORT void** __cudaRegisterFatBinary(void* wrapper) {
-  return reinterpret_cast<void**>(runtime().registry().add_image(wrapper));  // NOLINT: the ABI's opaque handle
+  return reinterpret_cast<void**>(
+      runtime().registry().add_image(wrapper));  // NOLINT: the ABI's opaque handle
 }
 
 CUDART_EXPORT void __cudaRegisterFatBinaryEnd(void**) {}
 
-CUDART_EXPORT void __cudaUnregisterFatBinary(void** handle) { runtime().registry().remove_image(image_of(handle)); }
+CUDART_EXPORT void __cudaUnregisterFatBinary(void** handle) {
+  runtime().registry().remove_image(image_of(handle));
+}
 
-CUDART_EXPORT void __cudaRegisterFunction(void** handle, const char* host, char*, const char* name, int, uint3*, uint3*, dim3*,
-                                          dim3*, int*) {
+CUDART_EXPORT void __cudaRegisterFunction(void** handle, const char* host, char*, const char* name, int,
+                                          uint3*, uint3*, dim3*, dim3*, int*) {
   runtime().registry().add_function(image_of(handle), host, name);
 }
 
-CUDART_EXPORT void __cudaRegisterVar(void** handle, char* host, char*, const char* name, int, size_t size, int, int) {
+CUDART_EXPORT void __cudaRegisterVar(void** handle, char* host, char*, const char* name, int, size_t size,
+                                     int, int) {
   runtime().registry().add_variable(image_of(handle), host, name, size, nullptr);
 }
 
-CUDART_EXPORT void __cudaRegisterManagedVar(void** handle, void** host_pointer, char*, const char* name, int, size_t size, int,
-                                            int) {
+CUDART_EXPORT void __cudaRegisterManagedVar(void** handle, void** host_pointer, char*, const char* name, int,
+                                            size_t size, int, int) {
   runtime().registry().add_variable(image_of(handle), host_pointer, name, size, host_pointer);
 }
 
@@ -43,7 +49,8 @@ CUDART_EXPORT char __cudaInitModule(void** handle) {
   return error == cudaSuccess ? '\1' : '\0';
 }
 
-CUDART_EXPORT unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, CUstream_st* stream) {
+CUDART_EXPORT unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared,
+                                                   CUstream_st* stream) {
   thread_state().launches.push_back({grid, block, shared, stream});
   return 0;
 }
@@ -51,7 +58,8 @@ CUDART_EXPORT unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t
 CUDART_EXPORT cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, size_t* shared, void* stream) {
   return api("<<<>>>", [&]() -> Status {
     auto& launches = thread_state().launches;
-    if (launches.empty()) return fail(cudaErrorMissingConfiguration, "a kernel's stub was called without <<<>>>");
+    if (launches.empty())
+      return fail(cudaErrorMissingConfiguration, "a kernel's stub was called without <<<>>>");
     const LaunchConfiguration configuration = launches.back();
     launches.pop_back();
     *grid = configuration.grid;

@@ -34,7 +34,9 @@ Status allocate_in(CUstream_st& stream, void** out, size_t n_bytes, CUmemPoolHan
   Owned owned;
   owned.origin = Origin::pool;
   owned.pool = pool;
-  if (Status status = allocate(*pool->context, n_bytes, course::sim::MemoryKind::device, owned, out); !status.ok()) return status;
+  if (Status status = allocate(*pool->context, n_bytes, course::sim::MemoryKind::device, owned, out);
+      !status.ok())
+    return status;
   const std::lock_guard guard(pool->context->lock);
   pool->used += n_bytes;
   pool->used_high = std::max(pool->used_high, pool->used);
@@ -46,28 +48,35 @@ constexpr unsigned kExternal = 1;  // cudaEventRecordExternal, cudaEventWaitExte
 }  // namespace
 
 CUDART_EXPORT cudaError_t TWIN(cudaStreamSynchronize)(cudaStream_t stream) {
-  return with_stream("cudaStreamSynchronize", stream, [](CUstream_st& s) { return forbid_if_captured(s, "cudaStreamSynchronize"); });
+  return with_stream("cudaStreamSynchronize", stream,
+                     [](CUstream_st& s) { return forbid_if_captured(s, "cudaStreamSynchronize"); });
 }
 
 CUDART_EXPORT cudaError_t TWIN(cudaStreamQuery)(cudaStream_t stream) {
-  return with_stream("cudaStreamQuery", stream, [](CUstream_st& s) { return forbid_if_captured(s, "cudaStreamQuery"); });
+  return with_stream("cudaStreamQuery", stream,
+                     [](CUstream_st& s) { return forbid_if_captured(s, "cudaStreamQuery"); });
 }
 
 CUDART_EXPORT cudaError_t TWIN(cudaStreamWaitEvent)(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
-  return device_api("cudaStreamWaitEvent",
-                    [&](Context&) { return wait_event(stream_or_default(stream), event, flags == kExternal); });
+  return device_api("cudaStreamWaitEvent", [&](Context&) {
+    return wait_event(stream_or_default(stream), event, flags == kExternal);
+  });
 }
 
 CUDART_EXPORT cudaError_t TWIN(cudaEventRecord)(cudaEvent_t event, cudaStream_t stream) {
-  return device_api("cudaEventRecord", [&](Context&) { return record_event(event, stream_or_default(stream), false); });
+  return device_api("cudaEventRecord",
+                    [&](Context&) { return record_event(event, stream_or_default(stream), false); });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaEventRecordWithFlags)(cudaEvent_t event, cudaStream_t stream, unsigned flags) {
-  return device_api("cudaEventRecordWithFlags",
-                    [&](Context&) { return record_event(event, stream_or_default(stream), flags == kExternal); });
+CUDART_EXPORT cudaError_t TWIN(cudaEventRecordWithFlags)(cudaEvent_t event, cudaStream_t stream,
+                                                         unsigned flags) {
+  return device_api("cudaEventRecordWithFlags", [&](Context&) {
+    return record_event(event, stream_or_default(stream), flags == kExternal);
+  });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaStreamAddCallback)(cudaStream_t stream, cudaStreamCallback_t callback, void* data, unsigned flags) {
+CUDART_EXPORT cudaError_t TWIN(cudaStreamAddCallback)(cudaStream_t stream, cudaStreamCallback_t callback,
+                                                      void* data, unsigned flags) {
   return device_api("cudaStreamAddCallback", [&](Context&) -> Status {
     if (flags != 0) return fail(cudaErrorInvalidValue, "flags must be 0");
     HostOp host;
@@ -78,9 +87,11 @@ CUDART_EXPORT cudaError_t TWIN(cudaStreamAddCallback)(cudaStream_t stream, cudaS
   });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaStreamAttachMemAsync)(cudaStream_t stream, void* pointer, size_t length, unsigned flags) {
+CUDART_EXPORT cudaError_t TWIN(cudaStreamAttachMemAsync)(cudaStream_t stream, void* pointer, size_t length,
+                                                         unsigned flags) {
   return with_stream("cudaStreamAttachMemAsync", stream, [&](CUstream_st&) -> Status {
-    if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost && flags != cudaMemAttachSingle) return cudaErrorInvalidValue;
+    if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost && flags != cudaMemAttachSingle)
+      return cudaErrorInvalidValue;
     return check_range(pointer, length, "range");
   });
 }
@@ -127,7 +138,8 @@ CUDART_EXPORT cudaError_t TWIN(cudaStreamSetAttribute)(cudaStream_t stream, cuda
   });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaStreamGetAttribute)(cudaStream_t stream, cudaLaunchAttributeID id, cudaLaunchAttributeValue* value) {
+CUDART_EXPORT cudaError_t TWIN(cudaStreamGetAttribute)(cudaStream_t stream, cudaLaunchAttributeID id,
+                                                       cudaLaunchAttributeValue* value) {
   return with_stream("cudaStreamGetAttribute", stream, [&](CUstream_st& s) -> Status {
     if (value == nullptr) return cudaErrorInvalidValue;
     const auto found = s.attributes.find(id);
@@ -147,33 +159,40 @@ CUDART_EXPORT cudaError_t TWIN(cudaStreamCopyAttributes)(cudaStream_t dst, cudaS
 }
 
 CUDART_EXPORT cudaError_t TWIN(cudaStreamBeginCapture)(cudaStream_t stream, cudaStreamCaptureMode mode) {
-  return device_api("cudaStreamBeginCapture", [&](Context&) { return begin_capture(stream_or_default(stream), mode, nullptr, {}); });
+  return device_api("cudaStreamBeginCapture",
+                    [&](Context&) { return begin_capture(stream_or_default(stream), mode, nullptr, {}); });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaStreamBeginCaptureToGraph)(cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t* nodes,
-                                                              const cudaGraphEdgeData*, size_t n_nodes, cudaStreamCaptureMode mode) {
+CUDART_EXPORT cudaError_t TWIN(cudaStreamBeginCaptureToGraph)(cudaStream_t stream, cudaGraph_t graph,
+                                                              const cudaGraphNode_t* nodes,
+                                                              const cudaGraphEdgeData*, size_t n_nodes,
+                                                              cudaStreamCaptureMode mode) {
   return device_api("cudaStreamBeginCaptureToGraph", [&](Context&) -> Status {
     if (!is_graph(graph)) return cudaErrorInvalidValue;
-    return begin_capture(stream_or_default(stream), mode, graph, std::vector<cudaGraphNode_t>(nodes, nodes + n_nodes));
+    return begin_capture(stream_or_default(stream), mode, graph,
+                         std::vector<cudaGraphNode_t>(nodes, nodes + n_nodes));
   });
 }
 
 CUDART_EXPORT cudaError_t TWIN(cudaStreamEndCapture)(cudaStream_t stream, cudaGraph_t* graph) {
-  return device_api("cudaStreamEndCapture", [&](Context&) { return end_capture(stream_or_default(stream), graph); });
+  return device_api("cudaStreamEndCapture",
+                    [&](Context&) { return end_capture(stream_or_default(stream), graph); });
 }
 
 CUDART_EXPORT cudaError_t TWIN(cudaStreamIsCapturing)(cudaStream_t stream, cudaStreamCaptureStatus* out) {
   return with_stream("cudaStreamIsCapturing", stream, [&](CUstream_st& s) -> Status {
     if (out == nullptr) return cudaErrorInvalidValue;
     *out = cudaStreamCaptureStatusNone;
-    if (s.capture != nullptr) *out = s.capture->invalidated ? cudaStreamCaptureStatusInvalidated : cudaStreamCaptureStatusActive;
+    if (s.capture != nullptr)
+      *out = s.capture->invalidated ? cudaStreamCaptureStatusInvalidated : cudaStreamCaptureStatusActive;
     return cudaSuccess;
   });
 }
 
 CUDART_EXPORT cudaError_t TWIN(cudaGraphLaunch)(cudaGraphExec_t executable, cudaStream_t stream) {
   return with_stream("cudaGraphLaunch", stream, [&](CUstream_st& s) -> Status {
-    if (!executable_graphs().contains(executable)) return fail(cudaErrorInvalidValue, "that is no executable graph");
+    if (!executable_graphs().contains(executable))
+      return fail(cudaErrorInvalidValue, "that is no executable graph");
     if (s.capture != nullptr) {
       std::shared_ptr<CUgraph_st> child = clone(*executable->graph);
       child->is_child = true;
@@ -185,7 +204,9 @@ CUDART_EXPORT cudaError_t TWIN(cudaGraphLaunch)(cudaGraphExec_t executable, cuda
 
 CUDART_EXPORT cudaError_t TWIN(cudaGraphUpload)(cudaGraphExec_t executable, cudaStream_t stream) {
   return with_stream("cudaGraphUpload", stream, [&](CUstream_st&) -> Status {
-    return executable_graphs().contains(executable) ? Status() : fail(cudaErrorInvalidValue, "that is no executable graph");
+    return executable_graphs().contains(executable)
+               ? Status()
+               : fail(cudaErrorInvalidValue, "that is no executable graph");
   });
 }
 
@@ -205,7 +226,8 @@ CUDART_EXPORT cudaError_t TWIN(cudaMallocAsync)(void** out, size_t n_bytes, cuda
                      [&](CUstream_st& s) { return allocate_in(s, out, n_bytes, current_pool(*s.context)); });
 }
 
-CUDART_EXPORT cudaError_t TWIN(cudaMallocFromPoolAsync)(void** out, size_t n_bytes, cudaMemPool_t pool, cudaStream_t stream) {
+CUDART_EXPORT cudaError_t TWIN(cudaMallocFromPoolAsync)(void** out, size_t n_bytes, cudaMemPool_t pool,
+                                                        cudaStream_t stream) {
   return with_stream("cudaMallocFromPoolAsync", stream, [&](CUstream_st& s) -> Status {
     if (!is_pool(pool)) return fail(cudaErrorInvalidValue, "that is no memory pool");
     return allocate_in(s, out, n_bytes, pool);

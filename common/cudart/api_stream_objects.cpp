@@ -12,9 +12,11 @@ namespace {
 
 Status create_stream(Context& context, cudaStream_t* out, unsigned flags, int priority) {
   if (out == nullptr) return fail(cudaErrorInvalidValue, "the address of the stream is null");
-  if ((flags & ~static_cast<unsigned>(cudaStreamNonBlocking)) != 0) return fail(cudaErrorInvalidValue, "unknown flags {:#x}", flags);
+  if ((flags & ~static_cast<unsigned>(cudaStreamNonBlocking)) != 0)
+    return fail(cudaErrorInvalidValue, "unknown flags {:#x}", flags);
   (void)context.device();  // as on a GPU, the first stream initialises the device
-  *out = streams().add(make_stream(context, flags, std::clamp(priority, kStreamPriorityHigh, kStreamPriorityLow)));
+  *out = streams().add(
+      make_stream(context, flags, std::clamp(priority, kStreamPriorityHigh, kStreamPriorityLow)));
   return cudaSuccess;
 }
 
@@ -42,20 +44,24 @@ Status wait_for(cudaEvent_t handle, const char* what) {
 }  // namespace
 
 CUDART_EXPORT cudaError_t cudaStreamCreate(cudaStream_t* out) {
-  return device_api("cudaStreamCreate", [&](Context& context) { return create_stream(context, out, cudaStreamDefault, 0); });
+  return device_api("cudaStreamCreate",
+                    [&](Context& context) { return create_stream(context, out, cudaStreamDefault, 0); });
 }
 
 CUDART_EXPORT cudaError_t cudaStreamCreateWithFlags(cudaStream_t* out, unsigned flags) {
-  return device_api("cudaStreamCreateWithFlags", [&](Context& context) { return create_stream(context, out, flags, 0); });
+  return device_api("cudaStreamCreateWithFlags",
+                    [&](Context& context) { return create_stream(context, out, flags, 0); });
 }
 
 CUDART_EXPORT cudaError_t cudaStreamCreateWithPriority(cudaStream_t* out, unsigned flags, int priority) {
-  return device_api("cudaStreamCreateWithPriority", [&](Context& context) { return create_stream(context, out, flags, priority); });
+  return device_api("cudaStreamCreateWithPriority",
+                    [&](Context& context) { return create_stream(context, out, flags, priority); });
 }
 
 CUDART_EXPORT cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   return device_api("cudaStreamDestroy", [&](Context&) -> Status {
-    if (!streams().contains(stream)) return fail(cudaErrorInvalidResourceHandle, "that is no stream: destroyed, or never created");
+    if (!streams().contains(stream))
+      return fail(cudaErrorInvalidResourceHandle, "that is no stream: destroyed, or never created");
     destroy_stream(stream);
     return cudaSuccess;
   });
@@ -70,16 +76,19 @@ CUDART_EXPORT cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureM
 }
 
 CUDART_EXPORT cudaError_t cudaEventCreate(cudaEvent_t* out) {
-  return device_api("cudaEventCreate", [&](Context& context) { return create_event(context, out, cudaEventDefault); });
+  return device_api("cudaEventCreate",
+                    [&](Context& context) { return create_event(context, out, cudaEventDefault); });
 }
 
 CUDART_EXPORT cudaError_t cudaEventCreateWithFlags(cudaEvent_t* out, unsigned flags) {
-  return device_api("cudaEventCreateWithFlags", [&](Context& context) { return create_event(context, out, flags); });
+  return device_api("cudaEventCreateWithFlags",
+                    [&](Context& context) { return create_event(context, out, flags); });
 }
 
 CUDART_EXPORT cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return device_api("cudaEventDestroy", [&](Context&) -> Status {
-    if (events().take(event) == nullptr) return fail(cudaErrorInvalidResourceHandle, "that is no event: destroyed, or never created");
+    if (events().take(event) == nullptr)
+      return fail(cudaErrorInvalidResourceHandle, "that is no event: destroyed, or never created");
     return cudaSuccess;
   });
 }
@@ -89,7 +98,8 @@ CUDART_EXPORT cudaError_t cudaEventQuery(cudaEvent_t event) {
 }
 
 CUDART_EXPORT cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-  return device_api("cudaEventSynchronize", [&](Context&) { return wait_for(event, "cudaEventSynchronize"); });
+  return device_api("cudaEventSynchronize",
+                    [&](Context&) { return wait_for(event, "cudaEventSynchronize"); });
 }
 
 CUDART_EXPORT cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t end) {
@@ -99,7 +109,8 @@ CUDART_EXPORT cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cud
     if (Status status = resolve(start, first); !status.ok()) return status;
     if (Status status = resolve(end, last); !status.ok()) return status;
     if (!first->recorded || !last->recorded) {
-      return fail(cudaErrorInvalidResourceHandle, "the {} event was never recorded", first->recorded ? "end" : "start");
+      return fail(cudaErrorInvalidResourceHandle, "the {} event was never recorded",
+                  first->recorded ? "end" : "start");
     }
     if (((first->flags | last->flags) & cudaEventDisableTiming) != 0) {
       return fail(cudaErrorInvalidResourceHandle, "an event made with cudaEventDisableTiming holds no time");

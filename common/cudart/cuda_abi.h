@@ -14,28 +14,28 @@
 using size_t = decltype(sizeof(0));
 
 enum cudaError : int {
-#define X(code, name, text) name = code,
+#define X(code, name, text) name = (code),
 #include "error_table.inc"
 #undef X
 };
-typedef enum cudaError cudaError_t;
+using cudaError_t = cudaError;
 
 struct uint3 { unsigned int x, y, z; };
 struct dim3 { unsigned int x, y, z; };
 
-typedef struct CUstream_st* cudaStream_t;
-typedef struct CUevent_st* cudaEvent_t;
-typedef struct CUgraph_st* cudaGraph_t;
-typedef struct CUgraphNode_st* cudaGraphNode_t;
-typedef struct CUgraphExec_st* cudaGraphExec_t;
-typedef struct CUuserObject_st* cudaUserObject_t;
-typedef struct CUfunc_st* cudaFunction_t;
-typedef struct CUkern_st* cudaKernel_t;
-typedef struct CUlib_st* cudaLibrary_t;
-typedef struct CUmemPoolHandle_st* cudaMemPool_t;
-typedef struct cudaArray* cudaArray_t;
-typedef void (*cudaHostFn_t)(void* userData);
-typedef void (*cudaStreamCallback_t)(cudaStream_t stream, cudaError_t status, void* userData);
+using cudaStream_t = struct CUstream_st*;
+using cudaEvent_t = struct CUevent_st*;
+using cudaGraph_t = struct CUgraph_st*;
+using cudaGraphNode_t = struct CUgraphNode_st*;
+using cudaGraphExec_t = struct CUgraphExec_st*;
+using cudaUserObject_t = struct CUuserObject_st*;
+using cudaFunction_t = struct CUfunc_st*;
+using cudaKernel_t = struct CUkern_st*;
+using cudaLibrary_t = struct CUlib_st*;
+using cudaMemPool_t = struct CUmemPoolHandle_st*;
+using cudaArray_t = struct cudaArray*;
+using cudaHostFn_t = void (*)(void* data);
+using cudaStreamCallback_t = void (*)(cudaStream_t stream, cudaError_t status, void* data);
 
 // --- memory
 enum cudaMemoryType : unsigned { cudaMemoryTypeUnregistered = 0, cudaMemoryTypeHost = 1, cudaMemoryTypeDevice = 2, cudaMemoryTypeManaged = 3 };

@@ -40,7 +40,8 @@ int attribute_of(const sim::DevicePreset& chip, int ordinal, cudaDeviceAttr attr
     case cudaDevAttrMaxSharedMemoryPerMultiprocessor: return static_cast<int>(chip.shared_per_multiprocessor);
     case cudaDevAttrMaxRegistersPerMultiprocessor: return chip.registers_per_multiprocessor;
     case cudaDevAttrManagedMemory: return 1;
-    case cudaDevAttrSingleToDoublePrecisionPerfRatio: return chip.compute_minor == 0 ? 2 : 32;  // x.0 are the data-centre chips
+    case cudaDevAttrSingleToDoublePrecisionPerfRatio:
+      return chip.compute_minor == 0 ? 2 : 32;  // x.0 are the data-centre chips
     case cudaDevAttrConcurrentManagedAccess: return 1;
     case cudaDevAttrComputePreemptionSupported: return 1;
     case cudaDevAttrCooperativeLaunch: return 1;

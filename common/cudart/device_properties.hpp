@@ -24,7 +24,9 @@ constexpr int kAsyncEngines = 3;
 constexpr int kStreamPriorityLow = 0, kStreamPriorityHigh = -5;
 constexpr int kPciBusOfDevice0 = 1;
 
-inline int clock_khz(const sim::DevicePreset& chip) { return static_cast<int>(std::lround(chip.clock_ghz * 1e6)); }
+inline int clock_khz(const sim::DevicePreset& chip) {
+  return static_cast<int>(std::lround(chip.clock_ghz * 1e6));
+}
 
 // Bits of a memory bus, and the clock that gives the data sheet's bandwidth with two transfers a cycle. The preset holds
 // what a copy achieves, about 90 % of it.

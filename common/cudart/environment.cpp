@@ -30,8 +30,9 @@ std::optional<std::uint32_t> mode_bit(std::string_view word) {
     std::uint32_t bits;
   };
   constexpr Word kWords[] = {
-      {"fast", sim::kFast},           {"counters", sim::kCounters},   {"dataflow", sim::kDataflow},
-      {"racecheck", sim::kRacecheck}, {"initcheck", sim::kInitcheck}, {"synccheck", sim::kSynccheck},
+      {"fast", sim::kFast},           {"counters", sim::kCounters},
+      {"dataflow", sim::kDataflow},   {"racecheck", sim::kRacecheck},
+      {"initcheck", sim::kInitcheck}, {"synccheck", sim::kSynccheck},
       {"checks", sim::kAllChecks},    {"all", sim::kAllChecks | sim::kCounters | sim::kDataflow},
   };
   for (const Word& known : kWords) {
@@ -102,6 +103,7 @@ Environment parse_environment(const std::function<const char*(const char*)>& get
     }
   }
   std::string_view words = value_of("SIM_MODE");
+  if (!words.empty()) env.mode = sim::kFast;
   while (!words.empty()) {
     const std::string_view word = words.substr(0, words.find(','));
     words.remove_prefix(std::min(words.size(), word.size() + 1));
@@ -109,7 +111,8 @@ Environment parse_environment(const std::function<const char*(const char*)>& get
     if (const auto bits = mode_bit(word)) {
       env.mode |= *bits;
     } else {
-      complain("SIM_MODE", word, "a list of counters, dataflow, racecheck, initcheck, synccheck, checks, all");
+      complain("SIM_MODE", word,
+               "a list of counters, dataflow, racecheck, initcheck, synccheck, checks, all");
     }
   }
   return env;

@@ -25,7 +25,7 @@ constexpr std::uint64_t kContainerHeaderBytes = 16;
 constexpr std::uint64_t kEntryHeaderBytes = 64;  // as far as we read
 constexpr std::uint64_t kFlagLz4 = 0x2000;
 constexpr std::uint64_t kFlagZstd = 0x8000;
-constexpr std::uint64_t kFlagPacked = 0x1000;  // older schemes
+constexpr std::uint64_t kFlagPacked = 0x1000;                        // older schemes
 constexpr std::uint64_t kMaxUnpackedBytes = std::uint64_t{1} << 30;  // a guard against hostile headers
 
 // A read at any offset and alignment; nothing when it would leave the span.
@@ -47,7 +47,8 @@ Packing packing_of(std::uint64_t flags) {
   return (flags & kFlagPacked) != 0 ? Packing::unknown : Packing::plain;
 }
 
-Result<FatbinEntry> parse_entry(std::span<const std::byte> bytes, std::uint64_t header_bytes, std::uint64_t payload_bytes) {
+Result<FatbinEntry> parse_entry(std::span<const std::byte> bytes, std::uint64_t header_bytes,
+                                std::uint64_t payload_bytes) {
   FatbinEntry entry;
   entry.kind = static_cast<FatbinKind>(*read_at<std::uint16_t>(bytes, 0));
   entry.sm = static_cast<int>(std::min<std::uint32_t>(*read_at<std::uint32_t>(bytes, 28), 100000));
@@ -81,11 +82,13 @@ Result<std::vector<FatbinEntry>> parse_fatbin(std::span<const std::byte> bytes) 
   while (rest.size() >= kEntryHeaderBytes) {
     const std::uint64_t header_bytes = *read_at<std::uint32_t>(rest, 4);
     const std::uint64_t payload_bytes = *read_at<std::uint64_t>(rest, 8);
-    if (header_bytes < kEntryHeaderBytes || header_bytes > rest.size() || payload_bytes > rest.size() - header_bytes) {
+    if (header_bytes < kEntryHeaderBytes || header_bytes > rest.size() ||
+        payload_bytes > rest.size() - header_bytes) {
       return Error{"fat binary: an entry is cut off"};
     }
     const auto kind = *read_at<std::uint16_t>(rest, 0);
-    if (kind == static_cast<std::uint16_t>(FatbinKind::ptx) || kind == static_cast<std::uint16_t>(FatbinKind::cubin)) {
+    if (kind == static_cast<std::uint16_t>(FatbinKind::ptx) ||
+        kind == static_cast<std::uint16_t>(FatbinKind::cubin)) {
       Result<FatbinEntry> entry = parse_entry(rest, header_bytes, payload_bytes);
       if (!entry) return entry.error();
       entries.push_back(*entry);
@@ -139,12 +142,13 @@ Result<FatbinEntry> choose_ptx(std::span<const FatbinEntry> entries, int compute
   if (ptx_targets.empty()) {
     return Error{fmt::format(
         "this program holds no PTX{}; build it with -gencode arch=compute_{},code=[sm_{},compute_{}]",
-        cubin_targets.empty() ? "" : " (only machine code for " + list(cubin_targets) + ")", compute_capability,
-        compute_capability, compute_capability)};
+        cubin_targets.empty() ? "" : " (only machine code for " + list(cubin_targets) + ")",
+        compute_capability, compute_capability, compute_capability)};
   }
-  return Error{fmt::format("this program's PTX is for {}, the simulated device is sm_{}; build for compute_{} or choose "
-                           "a newer chip with SIM_DEVICE",
-                           list(ptx_targets), compute_capability, compute_capability)};
+  return Error{fmt::format(
+      "this program's PTX is for {}, the simulated device is sm_{}; build for compute_{} or choose "
+      "a newer chip with SIM_DEVICE",
+      list(ptx_targets), compute_capability, compute_capability)};
 }
 
 // .nv.info is a list of attributes: u8 format, u8 attribute, u16 value or size; format 4 is followed by that many bytes.
@@ -154,7 +158,9 @@ std::map<std::string, int> registers_of_cubin(std::string_view elf) {
   constexpr std::uint8_t kRegisterCount = 0x2f;
   const std::span<const std::byte> bytes = bytes_of(elf);
   const auto header = read_at<Elf64_Ehdr>(bytes, 0);
-  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64) return {};
+  if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+      header->e_ident[EI_CLASS] != ELFCLASS64)
+    return {};
 
   const auto section = [&](std::uint64_t index) {
     return read_at<Elf64_Shdr>(bytes, header->e_shoff + index * sizeof(Elf64_Shdr));
@@ -195,7 +201,8 @@ std::map<std::string, int> registers_of_cubin(std::string_view elf) {
       const auto count = read_at<std::uint32_t>(info, at + 4);
       if (!index || !count) break;
       const auto symbol = read_at<Elf64_Sym>(symbols, std::uint64_t{*index} * sizeof(Elf64_Sym));
-      if (symbol && *count <= 255) registers[text_at(symbol_names, symbol->st_name)] = static_cast<int>(*count);
+      if (symbol && *count <= 255)
+        registers[text_at(symbol_names, symbol->st_name)] = static_cast<int>(*count);
     }
     at += size;
   }
@@ -209,7 +216,8 @@ CodeImage kind_of_image(const void* image) {
   if (magic == kContainerMagic) return CodeImage::container;
   const char first = static_cast<const char*>(image)[0];
   // PTX starts with a comment, white space or a directive.
-  return std::strchr("/.\n\r\t ", first) != nullptr && first != '\0' ? CodeImage::ptx_text : CodeImage::unknown;
+  return std::strchr("/.\n\r\t ", first) != nullptr && first != '\0' ? CodeImage::ptx_text
+                                                                     : CodeImage::unknown;
 }
 
 std::span<const std::byte> span_of_container(const void* container) {

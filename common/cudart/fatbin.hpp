@@ -24,8 +24,8 @@ struct FatbinEntry {
   FatbinKind kind = FatbinKind::ptx;
   int sm = 0;  // compute capability × 10: 90 for sm_90
   Packing packing = Packing::plain;
-  std::uint64_t unpacked_bytes = 0;        // 0 when plain
-  std::span<const std::byte> payload;      // packed, points into the parsed bytes
+  std::uint64_t unpacked_bytes = 0;    // 0 when plain
+  std::span<const std::byte> payload;  // packed, points into the parsed bytes
 };
 
 // The entries of one container, kinds other than PTX and cubin left out. The bytes must outlive the result.

@@ -14,11 +14,13 @@ struct LiveGraphs {
   std::unordered_set<const void*> nodes, graphs;
 };
 LiveGraphs& live() {
-  static auto* const table = new LiveGraphs;
-  return *table;
+  static auto& table = *new LiveGraphs;
+  return table;
 }
 
-bool belongs(const CUgraph_st& graph, const CUgraphNode_st* node) { return is_node(const_cast<cudaGraphNode_t>(node)) && node->graph == &graph; }
+bool belongs(const CUgraph_st& graph, const CUgraphNode_st* node) {
+  return is_node(const_cast<cudaGraphNode_t>(node)) && node->graph == &graph;
+}
 
 Operation deep_copy(const Operation& operation) {
   const auto* child = std::get_if<ChildOp>(&operation);
@@ -38,18 +40,18 @@ void collect_graph_memory(const CUgraph_st& graph, std::vector<GraphMemory*>& ou
 }  // namespace
 
 Handles<CUgraph_st>& graphs() {
-  static auto* const table = new Handles<CUgraph_st>;
-  return *table;
+  static auto& table = *new Handles<CUgraph_st>;
+  return table;
 }
 
 Handles<CUgraphExec_st>& executable_graphs() {
-  static auto* const table = new Handles<CUgraphExec_st>;
-  return *table;
+  static auto& table = *new Handles<CUgraphExec_st>;
+  return table;
 }
 
 Handles<CUuserObject_st>& user_objects() {
-  static auto* const table = new Handles<CUuserObject_st>;
-  return *table;
+  static auto& table = *new Handles<CUuserObject_st>;
+  return table;
 }
 
 bool is_graph(cudaGraph_t graph) {
@@ -64,12 +66,14 @@ bool is_node(cudaGraphNode_t node) {
   return all.nodes.contains(node);
 }
 
-Status add_node(CUgraph_st& graph, Context& context, const cudaGraphNode_t* dependencies, std::size_t n_dependencies,
-                Operation operation, cudaGraphNode_t* out) {
+Status add_node(CUgraph_st& graph, Context& context, const cudaGraphNode_t* dependencies,
+                std::size_t n_dependencies, Operation operation, cudaGraphNode_t* out) {
   auto node = std::make_unique<CUgraphNode_st>();
   for (std::size_t i = 0; i < n_dependencies; ++i) {
-    if (!belongs(graph, dependencies[i])) return fail(cudaErrorInvalidValue, "dependency {} is no node of this graph", i);
-    if (std::find(node->dependencies.begin(), node->dependencies.end(), dependencies[i]) != node->dependencies.end()) {
+    if (!belongs(graph, dependencies[i]))
+      return fail(cudaErrorInvalidValue, "dependency {} is no node of this graph", i);
+    if (std::find(node->dependencies.begin(), node->dependencies.end(), dependencies[i]) !=
+        node->dependencies.end()) {
       return fail(cudaErrorInvalidValue, "dependency {} is given twice", i);
     }
     node->dependencies.push_back(dependencies[i]);
@@ -101,7 +105,8 @@ Status add_edges(CUgraph_st& graph, const cudaGraphNode_t* from, const cudaGraph
   return cudaSuccess;
 }
 
-Status remove_edges(CUgraph_st& graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to, std::size_t n) {
+Status remove_edges(CUgraph_st& graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
+                    std::size_t n) {
   for (std::size_t i = 0; i < n; ++i) {
     if (!belongs(graph, from[i]) || !belongs(graph, to[i]) || std::erase(to[i]->dependencies, from[i]) == 0) {
       return fail(cudaErrorInvalidValue, "edge {} does not exist", i);
@@ -134,7 +139,8 @@ std::unique_ptr<CUgraph_st> clone(const CUgraph_st& graph) {
     copy_of[node.get()] = added;
   }
   for (const auto& node : graph.nodes) {
-    for (const CUgraphNode_st* dependency : node->dependencies) copy_of[node.get()]->dependencies.push_back(copy_of[dependency]);
+    for (const CUgraphNode_st* dependency : node->dependencies)
+      copy_of[node.get()]->dependencies.push_back(copy_of[dependency]);
   }
   copy->user_objects = graph.user_objects;
   for (const auto& [object, count] : copy->user_objects) {
@@ -151,8 +157,9 @@ std::vector<CUgraphNode_st*> topological_order(const CUgraph_st& graph) {
     const std::size_t before = order.size();
     for (const auto& node : graph.nodes) {
       if (done.contains(node.get())) continue;
-      const bool ready = std::all_of(node->dependencies.begin(), node->dependencies.end(),
-                                     [&](const CUgraphNode_st* dependency) { return done.contains(dependency); });
+      const bool ready =
+          std::all_of(node->dependencies.begin(), node->dependencies.end(),
+                      [&](const CUgraphNode_st* dependency) { return done.contains(dependency); });
       if (!ready) continue;
       done.insert(node.get());
       order.push_back(node.get());
@@ -196,7 +203,8 @@ Status update(CUgraphExec_st& executable, const CUgraph_st& graph, cudaGraphExec
       return refuse(cudaGraphExecUpdateErrorNodeTypeChanged, order[i]);
     }
     std::vector<CUgraphNode_st*> expected;
-    for (const CUgraphNode_st* dependency : order[i]->dependencies) expected.push_back(counterpart[dependency]);
+    for (const CUgraphNode_st* dependency : order[i]->dependencies)
+      expected.push_back(counterpart[dependency]);
     std::vector<CUgraphNode_st*> actual = mine[i]->dependencies;
     std::sort(expected.begin(), expected.end());
     std::sort(actual.begin(), actual.end());

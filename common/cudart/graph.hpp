@@ -40,7 +40,8 @@ struct CUgraph_st {
 
 struct CUgraphExec_st {
   std::unique_ptr<CUgraph_st> graph;  // nodes in the order of execution
-  std::unordered_map<const CUgraphNode_st*, CUgraphNode_st*> node_of;  // by the node of the graph it was made from
+  std::unordered_map<const CUgraphNode_st*, CUgraphNode_st*>
+      node_of;  // by the node of the graph it was made from
   unsigned long long flags = 0;
 };
 
@@ -50,12 +51,12 @@ Handles<CUgraph_st>& graphs();
 Handles<CUgraphExec_st>& executable_graphs();
 Handles<CUuserObject_st>& user_objects();
 
-bool is_graph(cudaGraph_t graph);     // live, a child or being captured
+bool is_graph(cudaGraph_t graph);  // live, a child or being captured
 bool is_node(cudaGraphNode_t node);
 
 // Adds a node after its dependencies; all must be of this graph.
-Status add_node(CUgraph_st& graph, Context& context, const cudaGraphNode_t* dependencies, std::size_t n_dependencies,
-                Operation operation, cudaGraphNode_t* out);
+Status add_node(CUgraph_st& graph, Context& context, const cudaGraphNode_t* dependencies,
+                std::size_t n_dependencies, Operation operation, cudaGraphNode_t* out);
 Status add_edges(CUgraph_st& graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to, std::size_t n);
 Status remove_edges(CUgraph_st& graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to, std::size_t n);
 Status destroy_node(cudaGraphNode_t node);

@@ -10,17 +10,20 @@ namespace course::cudart {
 namespace {
 
 Status need_graph(cudaGraph_t graph) {
-  return is_graph(graph) ? Status() : fail(cudaErrorInvalidValue, "that is no graph: destroyed, or never created");
+  return is_graph(graph) ? Status()
+                         : fail(cudaErrorInvalidValue, "that is no graph: destroyed, or never created");
 }
 Status need_node(cudaGraphNode_t node) {
-  return is_node(node) ? Status() : fail(cudaErrorInvalidValue, "that is no graph node: destroyed, or never created");
+  return is_node(node) ? Status()
+                       : fail(cudaErrorInvalidValue, "that is no graph node: destroyed, or never created");
 }
 
 void clear(cudaGraphEdgeData* data, std::size_t n) {
   if (data != nullptr) std::fill_n(data, n, cudaGraphEdgeData{});
 }
 
-Status give_list(const std::vector<CUgraphNode_st*>& nodes, cudaGraphNode_t* out, cudaGraphEdgeData* data, std::size_t* n) {
+Status give_list(const std::vector<CUgraphNode_st*>& nodes, cudaGraphNode_t* out, cudaGraphEdgeData* data,
+                 std::size_t* n) {
   if (n == nullptr) return cudaErrorInvalidValue;
   if (out == nullptr) {
     *n = nodes.size();
@@ -41,7 +44,8 @@ Status make_operation(Context& context, cudaGraphNodeParams& p, Operation& out) 
     case cudaGraphNodeTypeKernel: {
       KernelOp kernel;
       const auto& k = p.kernel;
-      if (Status status = make_kernel(context, k.func, k.gridDim, k.blockDim, k.kernelParams, k.sharedMemBytes, kernel);
+      if (Status status =
+              make_kernel(context, k.func, k.gridDim, k.blockDim, k.kernelParams, k.sharedMemBytes, kernel);
           !status.ok()) {
         return status;
       }
@@ -57,7 +61,9 @@ Status make_operation(Context& context, cudaGraphNodeParams& p, Operation& out) 
     case cudaGraphNodeTypeMemset: {
       FillOp fill;
       const auto& m = p.memset;
-      if (Status status = make_fill({m.dst, m.pitch, m.value, m.elementSize, m.width, m.height}, fill); !status.ok()) return status;
+      if (Status status = make_fill({m.dst, m.pitch, m.value, m.elementSize, m.width, m.height}, fill);
+          !status.ok())
+        return status;
       out = fill;
       return cudaSuccess;
     }
@@ -82,16 +88,20 @@ Status make_operation(Context& context, cudaGraphNodeParams& p, Operation& out) 
       AllocOp alloc;
       if (Status status = make_graph_memory(context, p.alloc.bytesize, alloc); !status.ok()) return status;
       p.alloc.dptr = alloc.memory->address;
-      alloc.parameters = {p.alloc.poolProps, p.alloc.accessDescs, p.alloc.accessDescCount, p.alloc.bytesize, p.alloc.dptr};
+      alloc.parameters = {p.alloc.poolProps, p.alloc.accessDescs, p.alloc.accessDescCount, p.alloc.bytesize,
+                          p.alloc.dptr};
       out = std::move(alloc);
       return cudaSuccess;
     }
     case cudaGraphNodeTypeMemFree: out = FreeOp{p.free.dptr}; return cudaSuccess;
-    default: return fail(cudaErrorNotSupported, "graph nodes of type {} are not implemented", static_cast<unsigned>(p.type));
+    default:
+      return fail(cudaErrorNotSupported, "graph nodes of type {} are not implemented",
+                  static_cast<unsigned>(p.type));
   }
 }
 
-Status graph_edges(cudaGraph_t graph, cudaGraphNode_t* from, cudaGraphNode_t* to, cudaGraphEdgeData* data, std::size_t* n) {
+Status graph_edges(cudaGraph_t graph, cudaGraphNode_t* from, cudaGraphNode_t* to, cudaGraphEdgeData* data,
+                   std::size_t* n) {
   if (Status status = need_graph(graph); !status.ok()) return status;
   if (n == nullptr || (from == nullptr) != (to == nullptr)) return cudaErrorInvalidValue;
   std::size_t count = 0;
@@ -112,7 +122,8 @@ Status graph_edges(cudaGraph_t graph, cudaGraphNode_t* from, cudaGraphNode_t* to
   return cudaSuccess;
 }
 
-Status node_dependencies(cudaGraphNode_t node, cudaGraphNode_t* out, cudaGraphEdgeData* data, std::size_t* n) {
+Status node_dependencies(cudaGraphNode_t node, cudaGraphNode_t* out, cudaGraphEdgeData* data,
+                         std::size_t* n) {
   if (Status status = need_node(node); !status.ok()) return status;
   return give_list(node->dependencies, out, data, n);
 }
@@ -122,23 +133,27 @@ Status node_dependents(cudaGraphNode_t node, cudaGraphNode_t* out, cudaGraphEdge
   std::vector<CUgraphNode_st*> dependents;
   for (const auto& other : node->graph->nodes) {
     const auto& dependencies = other->dependencies;
-    if (std::find(dependencies.begin(), dependencies.end(), node) != dependencies.end()) dependents.push_back(other.get());
+    if (std::find(dependencies.begin(), dependencies.end(), node) != dependencies.end())
+      dependents.push_back(other.get());
   }
   return give_list(dependents, out, data, n);
 }
 
-Status graph_add_dependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to, std::size_t n) {
+Status graph_add_dependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
+                              std::size_t n) {
   if (Status status = need_graph(graph); !status.ok()) return status;
   return add_edges(*graph, from, to, n);
 }
 
-Status graph_remove_dependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to, std::size_t n) {
+Status graph_remove_dependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
+                                 std::size_t n) {
   if (Status status = need_graph(graph); !status.ok()) return status;
   return remove_edges(*graph, from, to, n);
 }
 
-Status graph_add_any_node(Context& context, cudaGraphNode_t* out, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
-                          std::size_t n_dependencies, cudaGraphNodeParams* parameters) {
+Status graph_add_any_node(Context& context, cudaGraphNode_t* out, cudaGraph_t graph,
+                          const cudaGraphNode_t* dependencies, std::size_t n_dependencies,
+                          cudaGraphNodeParams* parameters) {
   if (Status status = need_graph(graph); !status.ok()) return status;
   if (out == nullptr || parameters == nullptr) return cudaErrorInvalidValue;
   Operation operation;
@@ -176,7 +191,8 @@ Status capture_info(cudaStream_t handle, const CaptureInfo& out) {
   return cudaSuccess;
 }
 
-Status update_capture_dependencies(cudaStream_t handle, cudaGraphNode_t* dependencies, std::size_t n, unsigned flags) {
+Status update_capture_dependencies(cudaStream_t handle, cudaGraphNode_t* dependencies, std::size_t n,
+                                   unsigned flags) {
   CUstream_st* stream = nullptr;
   if (Status status = resolve(handle, stream); !status.ok()) return status;
   if (stream->capture == nullptr) return fail(cudaErrorIllegalState, "the stream is not being captured");

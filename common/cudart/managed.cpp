@@ -12,7 +12,8 @@ Status check_managed(const void* pointer, std::size_t n_bytes, const char* what)
   if (Status status = check_range(pointer, n_bytes, what); !status.ok()) return status;
   const auto place = locate(pointer);
   // Managed __device__ variables are the module's.
-  if (place && (place->kind == sim::MemoryKind::managed || place->kind == sim::MemoryKind::module_variable)) return cudaSuccess;
+  if (place && (place->kind == sim::MemoryKind::managed || place->kind == sim::MemoryKind::module_variable))
+    return cudaSuccess;
   return fail(cudaErrorInvalidValue, "{} of {}, which is not managed memory", what, pointer);
 }
 
@@ -25,8 +26,10 @@ Status check_location(const cudaMemLocation& location) {
 
 }  // namespace
 
-Status advise(const void* pointer, std::size_t n_bytes, cudaMemoryAdvise advice, const cudaMemLocation& location) {
-  if (advice < cudaMemAdviseSetReadMostly || advice > cudaMemAdviseUnsetAccessedBy) return cudaErrorInvalidValue;
+Status advise(const void* pointer, std::size_t n_bytes, cudaMemoryAdvise advice,
+              const cudaMemLocation& location) {
+  if (advice < cudaMemAdviseSetReadMostly || advice > cudaMemAdviseUnsetAccessedBy)
+    return cudaErrorInvalidValue;
   const bool about_reads = advice == cudaMemAdviseSetReadMostly || advice == cudaMemAdviseUnsetReadMostly;
   if (!about_reads) {
     if (Status status = check_location(location); !status.ok()) return status;
@@ -41,11 +44,12 @@ Status prefetch(const void* pointer, std::size_t n_bytes, const cudaMemLocation&
 
 cudaMemLocation location_of_ordinal(int device) {
   constexpr int kHost = -1;
-  return device == kHost ? cudaMemLocation{cudaMemLocationTypeHost, 0} : cudaMemLocation{cudaMemLocationTypeDevice, device};
+  return device == kHost ? cudaMemLocation{cudaMemLocationTypeHost, 0}
+                         : cudaMemLocation{cudaMemLocationTypeDevice, device};
 }
 
-Status copy_batch(void* const* dsts, const void* const* srcs, const std::size_t* sizes, std::size_t count, cudaStream_t stream,
-                  std::size_t* failed) {
+Status copy_batch(void* const* dsts, const void* const* srcs, const std::size_t* sizes, std::size_t count,
+                  cudaStream_t stream, std::size_t* failed) {
   if (dsts == nullptr || srcs == nullptr || sizes == nullptr || count == 0) return cudaErrorInvalidValue;
   for (std::size_t i = 0; i < count; ++i) {
     Status status = submit(stream, linear_copy(dsts[i], srcs[i], sizes[i], cudaMemcpyDefault));

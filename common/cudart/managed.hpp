@@ -7,13 +7,14 @@
 
 namespace course::cudart {
 
-Status advise(const void* pointer, std::size_t n_bytes, cudaMemoryAdvise advice, const cudaMemLocation& location);
+Status advise(const void* pointer, std::size_t n_bytes, cudaMemoryAdvise advice,
+              const cudaMemLocation& location);
 Status prefetch(const void* pointer, std::size_t n_bytes, const cudaMemLocation& location);
 // CUDA 12's way to name a place: an ordinal, or -1 for the host.
 cudaMemLocation location_of_ordinal(int device);
 
 // `failed` (may be null) gets the index of the copy that was refused.
-Status copy_batch(void* const* dsts, const void* const* srcs, const std::size_t* sizes, std::size_t count, cudaStream_t stream,
-                  std::size_t* failed);
+Status copy_batch(void* const* dsts, const void* const* srcs, const std::size_t* sizes, std::size_t count,
+                  cudaStream_t stream, std::size_t* failed);
 
 }  // namespace course::cudart

@@ -14,10 +14,13 @@ constexpr double kPinnedBytesPerUs = 55e3;
 constexpr double kPageableBytesPerUs = 20e3;
 constexpr double kBytesPerUsPerGbPerS = 1e3;
 
-std::uint64_t address_of(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }  // NOLINT
+std::uint64_t address_of(const void* pointer) {
+  return reinterpret_cast<std::uint64_t>(pointer);
+}  // NOLINT
 
 // From the first to the last byte that rows and slices touch; saturates, so that a later bounds check fails.
-std::uint64_t span_of(std::uint64_t width, std::uint64_t height, std::uint64_t depth, std::uint64_t pitch, std::uint64_t slice) {
+std::uint64_t span_of(std::uint64_t width, std::uint64_t height, std::uint64_t depth, std::uint64_t pitch,
+                      std::uint64_t slice) {
   if (width == 0 || height == 0 || depth == 0) return 0;
   std::uint64_t rows = 0, slices = 0, total = 0;
   if (__builtin_mul_overflow(height - 1, pitch, &rows) || __builtin_mul_overflow(depth - 1, slice, &slices) ||
@@ -29,29 +32,28 @@ std::uint64_t span_of(std::uint64_t width, std::uint64_t height, std::uint64_t d
 
 std::string describe(const Place& place, std::uint64_t address) {
   const std::string name = place.name.empty() ? "" : fmt::format(" \"{}\"", place.name);
-  return fmt::format("the allocation{} of {} bytes at {:#x}, {} bytes in", name, place.size, place.base, address - place.base);
+  return fmt::format("the allocation{} of {} bytes at {:#x}, {} bytes in", name, place.size, place.base,
+                     address - place.base);
 }
 
 Status check_inside(const Place& place, std::uint64_t address, std::uint64_t n_bytes, const char* what) {
   const std::uint64_t room = place.base + place.size - address;
   if (n_bytes <= room) return cudaSuccess;
-  return fail(cudaErrorInvalidValue, "{} of {} bytes leaves {}: {} bytes too many", what, n_bytes, describe(place, address),
-              n_bytes - room);
+  return fail(cudaErrorInvalidValue, "{} of {} bytes leaves {}: {} bytes too many", what, n_bytes,
+              describe(place, address), n_bytes - room);
 }
 
-// One end of a copy. `device_side`: the kind says that this end is on the device (1), on the host (0), or nothing (-1).
-Status check_end(const void* pointer, std::uint64_t n_bytes, int device_side, const char* what) {
+// One end of a copy. With unified addresses only "device" is a promise: an end that the direction calls host may be any.
+Status check_end(const void* pointer, std::uint64_t n_bytes, bool must_be_device, const char* what) {
   if (n_bytes == 0) return cudaSuccess;
   if (pointer == nullptr) return fail(cudaErrorInvalidValue, "the {} is a null pointer", what);
   const std::optional<Place> place = locate(pointer);
   if (!place) {
-    if (device_side != 1) return cudaSuccess;
+    if (!must_be_device) return cudaSuccess;
     return fail(cudaErrorInvalidValue,
-                "the {} {} is not device memory, but the direction says so: a host pointer, freed, or never allocated", what,
-                pointer);
-  }
-  if (device_side == 0 && place->on_device_only()) {
-    return fail(cudaErrorInvalidValue, "the {} {} is device memory, but the direction says host", what, pointer);
+                "the {} {} is not device memory, but the direction says so: a host pointer, freed, or never "
+                "allocated",
+                what, pointer);
   }
   return check_inside(*place, address_of(pointer), n_bytes, what);
 }
@@ -83,11 +85,13 @@ Status release_if(void* pointer, bool host) {
     if (place->kind == sim::MemoryKind::module_variable) {
       return fail(cudaErrorInvalidValue, "{} is a __device__ variable: nobody may free it", pointer);
     }
-    return fail(cudaErrorInvalidValue, "{} lies inside {}: free the start of it", pointer, describe(*place, address_of(pointer)));
+    return fail(cudaErrorInvalidValue, "{} lies inside {}: free the start of it", pointer,
+                describe(*place, address_of(pointer)));
   }
   const bool is_host = found->second.origin == Origin::host;
   if (is_host != host) {
-    return fail(cudaErrorInvalidValue, "{} is {} memory: {} is not for it", pointer, is_host ? "pinned host" : "device", call);
+    return fail(cudaErrorInvalidValue, "{} is {} memory: {} is not for it", pointer,
+                is_host ? "pinned host" : "device", call);
   }
   return release(*place->context, address_of(pointer));
 }
@@ -133,8 +137,12 @@ Status release(Context& context, std::uint64_t base) {
   return released ? Status() : Status(cudaErrorInvalidValue, released.error().text);
 }
 
-Status release_device(void* pointer) { return pointer == nullptr ? Status() : release_if(pointer, false); }
-Status release_host(void* pointer) { return pointer == nullptr ? Status() : release_if(pointer, true); }
+Status release_device(void* pointer) {
+  return pointer == nullptr ? Status() : release_if(pointer, false);
+}
+Status release_host(void* pointer) {
+  return pointer == nullptr ? Status() : release_if(pointer, true);
+}
 
 CopyOp linear_copy(void* dst, const void* src, std::uint64_t n_bytes, cudaMemcpyKind kind) {
   CopyOp copy;
@@ -150,27 +158,31 @@ Status check_copy(const CopyOp& copy) {
     return fail(cudaErrorInvalidMemcpyDirection, "{} is no copy direction", static_cast<unsigned>(copy.kind));
   }
   if (copy.height > 1 && (copy.dst_pitch < copy.width || copy.src_pitch < copy.width)) {
-    return fail(cudaErrorInvalidPitchValue, "rows of {} bytes do not fit the pitches {} (destination) and {} (source)",
-                copy.width, copy.dst_pitch, copy.src_pitch);
+    return fail(cudaErrorInvalidPitchValue,
+                "rows of {} bytes do not fit the pitches {} (destination) and {} (source)", copy.width,
+                copy.dst_pitch, copy.src_pitch);
   }
-  const bool any = copy.kind == cudaMemcpyDefault;
-  const int dst_side = any ? -1 : static_cast<int>(copy.kind == cudaMemcpyHostToDevice || copy.kind == cudaMemcpyDeviceToDevice);
-  const int src_side = any ? -1 : static_cast<int>(copy.kind == cudaMemcpyDeviceToHost || copy.kind == cudaMemcpyDeviceToDevice);
-  Status status = check_end(copy.dst, span_of(copy.width, copy.height, copy.depth, copy.dst_pitch, copy.dst_slice), dst_side,
-                            "destination");
+  const bool to_device = copy.kind == cudaMemcpyHostToDevice || copy.kind == cudaMemcpyDeviceToDevice;
+  const bool from_device = copy.kind == cudaMemcpyDeviceToHost || copy.kind == cudaMemcpyDeviceToDevice;
+  Status status =
+      check_end(copy.dst, span_of(copy.width, copy.height, copy.depth, copy.dst_pitch, copy.dst_slice),
+                to_device, "destination");
   if (!status.ok()) return status;
-  return check_end(copy.src, span_of(copy.width, copy.height, copy.depth, copy.src_pitch, copy.src_slice), src_side, "source");
+  return check_end(copy.src, span_of(copy.width, copy.height, copy.depth, copy.src_pitch, copy.src_slice),
+                   from_device, "source");
 }
 
 Status check_fill(const FillOp& fill) {
   const std::uint64_t width = fill.width * fill.element_bytes;
   if (fill.element_bytes != 1 && fill.element_bytes != 2 && fill.element_bytes != 4) {
-    return fail(cudaErrorInvalidValue, "elements of {} bytes: only 1, 2 and 4 can be set", fill.element_bytes);
+    return fail(cudaErrorInvalidValue, "elements of {} bytes: only 1, 2 and 4 can be set",
+                fill.element_bytes);
   }
   if (fill.height > 1 && fill.pitch < width) {
     return fail(cudaErrorInvalidPitchValue, "rows of {} bytes do not fit the pitch {}", width, fill.pitch);
   }
-  return check_end(fill.dst, span_of(width, fill.height, fill.depth, fill.pitch, fill.slice), 1, "destination");
+  return check_end(fill.dst, span_of(width, fill.height, fill.depth, fill.pitch, fill.slice), true,
+                   "destination");
 }
 
 void run_copy(Context& context, const CopyOp& copy) {
@@ -193,7 +205,8 @@ void run_copy(Context& context, const CopyOp& copy) {
   const std::lock_guard guard(context.lock);
   const sim::DevicePreset& chip = context.device().options().preset;
   double bytes_per_us = dst && src ? kPinnedBytesPerUs : kPageableBytesPerUs;
-  if (on_device(dst) && on_device(src)) bytes_per_us = chip.memory_gb_per_s * kBytesPerUsPerGbPerS / 2;  // read and written
+  if (on_device(dst) && on_device(src))
+    bytes_per_us = chip.memory_gb_per_s * kBytesPerUsPerGbPerS / 2;  // read and written
   context.now_us += chip.launch_us + static_cast<double>(n_bytes) / bytes_per_us;
 }
 
@@ -206,7 +219,8 @@ void run_fill(Context& context, const FillOp& fill) {
       std::memset(row, static_cast<int>(fill.value & 0xff), width);
     } else {
       for (std::uint64_t i = 0; i < fill.width; ++i) {
-        std::memcpy(row + i * fill.element_bytes, &fill.value, fill.element_bytes);  // little-endian: the low bytes
+        std::memcpy(row + i * fill.element_bytes, &fill.value,
+                    fill.element_bytes);  // little-endian: the low bytes
       }
     }
     tell_written(row, width);

@@ -21,7 +21,9 @@ struct Place {
   sim::MemoryKind kind = sim::MemoryKind::device;
   std::string name;
 
-  bool on_device_only() const { return kind == sim::MemoryKind::device || kind == sim::MemoryKind::module_variable; }
+  bool on_device_only() const {
+    return kind == sim::MemoryKind::device || kind == sim::MemoryKind::module_variable;
+  }
 };
 
 // Where `pointer` points into device-accessible memory; nothing for ordinary host memory.

@@ -21,9 +21,13 @@ constexpr std::uint64_t kPortableClusterSize = 8;
 constexpr std::uint64_t kMaxClusterSize = 16;
 constexpr int kWarpSize = 32;
 
-sim::Dim3 to_sim(dim3 d) { return {d.x, d.y, d.z}; }
+sim::Dim3 to_sim(dim3 d) {
+  return {d.x, d.y, d.z};
+}
 
-std::string text_of(const sim::Dim3& d) { return fmt::format("({}, {}, {})", d.x, d.y, d.z); }
+std::string text_of(const sim::Dim3& d) {
+  return fmt::format("({}, {}, {})", d.x, d.y, d.z);
+}
 
 struct FaultMeaning {
   cudaError_t code;
@@ -53,9 +57,10 @@ Status check_cluster(const KernelOp& kernel, const FunctionSettings& settings) {
   if (size > most) {
     return fail(cudaErrorInvalidClusterSize, "a cluster of {} blocks: at most {}", size, most);
   }
-  if (kernel.grid.x % kernel.cluster.x != 0 || kernel.grid.y % kernel.cluster.y != 0 || kernel.grid.z % kernel.cluster.z != 0) {
-    return fail(cudaErrorInvalidConfiguration, "the grid {} is no multiple of the cluster {}", text_of(kernel.grid),
-                text_of(kernel.cluster));
+  if (kernel.grid.x % kernel.cluster.x != 0 || kernel.grid.y % kernel.cluster.y != 0 ||
+      kernel.grid.z % kernel.cluster.z != 0) {
+    return fail(cudaErrorInvalidClusterSize, "the grid {} is no multiple of the cluster {}",
+                text_of(kernel.grid), text_of(kernel.cluster));
   }
   return cudaSuccess;
 }
@@ -64,11 +69,13 @@ Status check_shared(const KernelOp& kernel, const sim::KernelFacts& facts, const
                     const sim::DevicePreset& chip) {
   const std::uint64_t total = facts.static_shared + kernel.shared;
   if (settings.max_dynamic_shared >= 0) {
-    const auto allowed = std::max(static_cast<std::uint64_t>(settings.max_dynamic_shared),
-                                  chip.shared_per_block - std::min(chip.shared_per_block, facts.static_shared));
+    const auto allowed =
+        std::max(static_cast<std::uint64_t>(settings.max_dynamic_shared),
+                 chip.shared_per_block - std::min(chip.shared_per_block, facts.static_shared));
     if (kernel.shared > allowed) {
       return fail(cudaErrorInvalidValue,
-                  "{} bytes of dynamic shared memory for {}, allowed are {} (cudaFuncAttributeMaxDynamicSharedMemorySize)",
+                  "{} bytes of dynamic shared memory for {}, allowed are {} "
+                  "(cudaFuncAttributeMaxDynamicSharedMemorySize)",
                   kernel.shared, facts.demangled, allowed);
     }
     return cudaSuccess;
@@ -92,27 +99,29 @@ Status check_kernel(Context& context, const KernelOp& kernel) {
 
   const std::uint64_t threads = kernel.block.count();
   if (kernel.grid.count() == 0 || threads == 0) {
-    return fail(cudaErrorInvalidConfiguration, "{}: grid {} of blocks {} holds no thread", facts.demangled, text_of(kernel.grid),
-                text_of(kernel.block));
+    return fail(cudaErrorInvalidConfiguration, "{}: grid {} of blocks {} holds no thread", facts.demangled,
+                text_of(kernel.grid), text_of(kernel.block));
   }
   const auto max_threads = static_cast<std::uint64_t>(chip.max_threads_per_block);
-  if (threads > max_threads || kernel.block.x > max_threads || kernel.block.y > max_threads || kernel.block.z > kMaxBlockZ) {
-    return fail(cudaErrorInvalidConfiguration, "{}: a block of {} = {} threads; at most {}, and {} along z", facts.demangled,
-                text_of(kernel.block), threads, max_threads, kMaxBlockZ);
+  if (threads > max_threads || kernel.block.x > max_threads || kernel.block.y > max_threads ||
+      kernel.block.z > kMaxBlockZ) {
+    return fail(cudaErrorInvalidConfiguration, "{}: a block of {} = {} threads; at most {}, and {} along z",
+                facts.demangled, text_of(kernel.block), threads, max_threads, kMaxBlockZ);
   }
   if (kernel.grid.x > kMaxGridX || kernel.grid.y > kMaxGridYZ || kernel.grid.z > kMaxGridYZ) {
-    return fail(cudaErrorInvalidConfiguration, "{}: a grid of {}; at most ({}, {}, {})", facts.demangled, text_of(kernel.grid),
-                kMaxGridX, kMaxGridYZ, kMaxGridYZ);
+    return fail(cudaErrorInvalidConfiguration, "{}: a grid of {}; at most ({}, {}, {})", facts.demangled,
+                text_of(kernel.grid), kMaxGridX, kMaxGridYZ, kMaxGridYZ);
   }
   if (threads > static_cast<std::uint64_t>(facts.max_threads)) {
-    return fail(cudaErrorLaunchOutOfResources, "{}: a block of {} threads, its __launch_bounds__ allow {}", facts.demangled,
-                threads, facts.max_threads);
+    return fail(cudaErrorInvalidValue, "{}: a block of {} threads, its __launch_bounds__ allow {}",
+                facts.demangled, threads, facts.max_threads);
   }
   const auto warps = static_cast<int>((threads + kWarpSize - 1) / kWarpSize);
   const int registers = registers_of(context, *kernel.function, facts);
   if (registers * warps * kWarpSize > chip.registers_per_multiprocessor) {
-    return fail(cudaErrorLaunchOutOfResources, "{}: {} threads with {} registers each; a multiprocessor has {}", facts.demangled,
-                threads, registers, chip.registers_per_multiprocessor);
+    return fail(cudaErrorLaunchOutOfResources,
+                "{}: {} threads with {} registers each; a multiprocessor has {}", facts.demangled, threads,
+                registers, chip.registers_per_multiprocessor);
   }
   if (Status status = check_shared(kernel, facts, settings, chip); !status.ok()) return status;
   if (Status status = check_cluster(kernel, settings); !status.ok()) return status;
@@ -123,8 +132,9 @@ Status check_kernel(Context& context, const KernelOp& kernel) {
     const int resident = context.device().occupancy(id, static_cast<int>(threads), kernel.shared);
     const auto most = static_cast<std::uint64_t>(resident) * static_cast<std::uint64_t>(chip.multiprocessors);
     if (kernel.grid.count() > most) {
-      return fail(cudaErrorCooperativeLaunchTooLarge, "{}: {} blocks, but only {} fit the device at once ({} on each of {})",
-                  facts.demangled, kernel.grid.count(), most, resident, chip.multiprocessors);
+      return fail(cudaErrorCooperativeLaunchTooLarge,
+                  "{}: {} blocks, but only {} fit the device at once ({} on each of {})", facts.demangled,
+                  kernel.grid.count(), most, resident, chip.multiprocessors);
     }
   }
   return cudaSuccess;
@@ -154,7 +164,8 @@ Status execute_kernel(Context& context, const KernelOp& kernel) {
   for (const cudaLaunchAttribute& attribute : kernel.attributes) {
     cudaEvent_t event = nullptr;
     if (attribute.id == cudaLaunchAttributeProgrammaticEvent) event = attribute.val.programmaticEvent.event;
-    if (attribute.id == cudaLaunchAttributeLaunchCompletionEvent) event = attribute.val.launchCompletionEvent.event;
+    if (attribute.id == cudaLaunchAttributeLaunchCompletionEvent)
+      event = attribute.val.launchCompletionEvent.event;
     if (event != nullptr && events().contains(event)) {
       event->recorded = true;
       event->time_us = context.now_us;
@@ -171,7 +182,8 @@ Status execute_host(const HostOp& host) {
 }
 
 Status execute_record(Context& context, const RecordOp& record) {
-  if (!events().contains(record.event)) return fail(cudaErrorInvalidResourceHandle, "the event is destroyed or was none");
+  if (!events().contains(record.event))
+    return fail(cudaErrorInvalidResourceHandle, "the event is destroyed or was none");
   const std::lock_guard guard(context.lock);
   record.event->recorded = true;
   record.event->time_us = context.now_us;
@@ -182,7 +194,8 @@ Status execute_alloc(const AllocOp& alloc) {
   GraphMemory& memory = *alloc.memory;
   const std::lock_guard guard(memory.context.lock);
   if (memory.live) {
-    return fail(cudaErrorInvalidValue, "the graph is launched again, but the memory it allocated at {} is not freed",
+    return fail(cudaErrorInvalidValue,
+                "the graph is launched again, but the memory it allocated at {} is not freed",
                 memory.address);
   }
   memory.live = true;
@@ -197,8 +210,8 @@ struct GraphMemoryTable {
   std::map<const void*, std::weak_ptr<GraphMemory>> by_address;
 };
 GraphMemoryTable& graph_memory_table() {
-  static auto* const table = new GraphMemoryTable;
-  return *table;
+  static auto& table = *new GraphMemoryTable;
+  return table;
 }
 
 }  // namespace
@@ -210,8 +223,9 @@ GraphMemory::~GraphMemory() {
     const std::lock_guard table_guard(table.lock);
     table.by_address.erase(address);
   }
-  const auto owned = context.owned.find(reinterpret_cast<std::uint64_t>(address));  // NOLINT: an address of our arena
-  if (owned == context.owned.end()) return;                                         // the device was reset
+  const auto owned =
+      context.owned.find(reinterpret_cast<std::uint64_t>(address));  // NOLINT: an address of our arena
+  if (owned == context.owned.end()) return;                          // the device was reset
   if (live) {
     owned->second.origin = Origin::pool;  // outlives its graph, until the user frees it
   } else {
@@ -223,7 +237,8 @@ Status make_graph_memory(Context& context, std::uint64_t n_bytes, AllocOp& out) 
   void* address = nullptr;
   Owned owned;
   owned.origin = Origin::graph;
-  if (Status status = allocate(context, n_bytes, sim::MemoryKind::device, owned, &address); !status.ok()) return status;
+  if (Status status = allocate(context, n_bytes, sim::MemoryKind::device, owned, &address); !status.ok())
+    return status;
   if (address == nullptr) return fail(cudaErrorInvalidValue, "an allocation of 0 bytes");
   out.memory = std::make_shared<GraphMemory>(context, address, n_bytes);
   GraphMemoryTable& table = graph_memory_table();
@@ -264,11 +279,13 @@ cudaGraphNodeType node_type(const Operation& operation) {
                     operation);
 }
 
-Status make_kernel(Context& context, const void* function, dim3 grid, dim3 block, void** arguments, std::uint64_t shared,
-                   KernelOp& out) {
+Status make_kernel(Context& context, const void* function, dim3 grid, dim3 block, void** arguments,
+                   std::uint64_t shared, KernelOp& out) {
   out.function = runtime().registry().find_function(function);
   if (out.function == nullptr) {
-    return fail(cudaErrorInvalidDeviceFunction, "{} is no kernel: pass a __global__ function of this program", function);
+    // CUDA 13 takes an unknown address for a kernel handle.
+    return fail(function == nullptr ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidResourceHandle,
+                "{} is no kernel: pass a __global__ function of this program", function);
   }
   out.grid = to_sim(grid);
   out.block = to_sim(block);
@@ -281,20 +298,24 @@ Status make_kernel(Context& context, const void* function, dim3 grid, dim3 block
   out.arguments.assign(facts.parameter_bytes, std::byte{0});
   for (std::size_t i = 0; i < facts.parameters.size(); ++i) {
     if (arguments == nullptr || arguments[i] == nullptr) {
-      return fail(cudaErrorInvalidValue, "{}: argument {} of {} is missing", facts.demangled, i, facts.parameters.size());
+      return fail(cudaErrorInvalidValue, "{}: argument {} of {} is missing", facts.demangled, i,
+                  facts.parameters.size());
     }
     std::memcpy(out.arguments.data() + facts.parameters[i].offset, arguments[i], facts.parameters[i].size);
   }
   const FunctionSettings& settings = out.function->on_device[context.ordinal].settings;
   if (settings.cluster[0] > 0) {
-    const auto size = [&](int axis) { return static_cast<std::uint32_t>(std::max(settings.cluster[axis], 1)); };
+    const auto size = [&](int axis) {
+      return static_cast<std::uint32_t>(std::max(settings.cluster[axis], 1));
+    };
     out.cluster = {size(0), size(1), size(2)};
   }
   return cudaSuccess;
 }
 
 Status apply_attributes(const cudaLaunchAttribute* attributes, unsigned n, KernelOp& kernel) {
-  if (n > 0 && attributes == nullptr) return fail(cudaErrorInvalidValue, "{} launch attributes at a null pointer", n);
+  if (n > 0 && attributes == nullptr)
+    return fail(cudaErrorInvalidValue, "{} launch attributes at a null pointer", n);
   for (unsigned i = 0; i < n; ++i) {
     const cudaLaunchAttributeValue& value = attributes[i].val;
     if (attributes[i].id == cudaLaunchAttributeCooperative) kernel.cooperative = value.cooperative != 0;
@@ -339,23 +360,24 @@ Status make_fill(const cudaMemsetParams& p, FillOp& out) {
 }
 
 Status check(Context& context, const Operation& operation) {
-  return std::visit(Overloaded{
-                        [&](const KernelOp& kernel) { return check_kernel(context, kernel); },
-                        [](const CopyOp& copy) { return check_copy(copy); },
-                        [](const FillOp& fill) { return check_fill(fill); },
-                        [](const HostOp& host) {
-                          const bool callable = host.function != nullptr || host.callback != nullptr;
-                          return callable ? Status() : fail(cudaErrorInvalidValue, "the host function is a null pointer");
-                        },
-                        [](const RecordOp& record) {
-                          return events().contains(record.event) ? Status() : Status(cudaErrorInvalidResourceHandle);
-                        },
-                        [](const WaitOp& wait) {
-                          return events().contains(wait.event) ? Status() : Status(cudaErrorInvalidResourceHandle);
-                        },
-                        [](const auto&) { return Status(); },
-                    },
-                    operation);
+  return std::visit(
+      Overloaded{
+          [&](const KernelOp& kernel) { return check_kernel(context, kernel); },
+          [](const CopyOp& copy) { return check_copy(copy); },
+          [](const FillOp& fill) { return check_fill(fill); },
+          [](const HostOp& host) {
+            const bool callable = host.function != nullptr || host.callback != nullptr;
+            return callable ? Status() : fail(cudaErrorInvalidValue, "the host function is a null pointer");
+          },
+          [](const RecordOp& record) {
+            return events().contains(record.event) ? Status() : Status(cudaErrorInvalidResourceHandle);
+          },
+          [](const WaitOp& wait) {
+            return events().contains(wait.event) ? Status() : Status(cudaErrorInvalidResourceHandle);
+          },
+          [](const auto&) { return Status(); },
+      },
+      operation);
 }
 
 Status execute(Context& context, const Operation& operation) {

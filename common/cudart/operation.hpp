@@ -46,7 +46,8 @@ struct WaitOp {
 
 // Memory that graph nodes allocate: reserved while any node refers to it, at one address for all launches.
 struct GraphMemory {
-  GraphMemory(Context& where, void* pointer, std::uint64_t bytes) : context(where), address(pointer), n_bytes(bytes) {}
+  GraphMemory(Context& where, void* pointer, std::uint64_t bytes)
+      : context(where), address(pointer), n_bytes(bytes) {}
   ~GraphMemory();
   GraphMemory(const GraphMemory&) = delete;
   GraphMemory& operator=(const GraphMemory&) = delete;
@@ -70,8 +71,8 @@ using Operation =
 cudaGraphNodeType node_type(const Operation& operation);
 
 // Packs the arguments and reads the attributes; the operation is complete afterwards.
-Status make_kernel(Context& context, const void* function, dim3 grid, dim3 block, void** arguments, std::uint64_t shared,
-                   KernelOp& out);
+Status make_kernel(Context& context, const void* function, dim3 grid, dim3 block, void** arguments,
+                   std::uint64_t shared, KernelOp& out);
 Status apply_attributes(const cudaLaunchAttribute* attributes, unsigned n, KernelOp& kernel);
 // The names of cudaMemcpy3D in plain rows and slices.
 Status make_copy(const cudaMemcpy3DParms& parameters, CopyOp& out);

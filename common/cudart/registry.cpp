@@ -44,8 +44,8 @@ Function* Registry::add_function(FatBinary* owner, const void* host, std::string
   return function;
 }
 
-Variable* Registry::add_variable(FatBinary* owner, const void* host, std::string_view name, std::uint64_t bytes,
-                                 void** managed_pointer) {
+Variable* Registry::add_variable(FatBinary* owner, const void* host, std::string_view name,
+                                 std::uint64_t bytes, void** managed_pointer) {
   const std::lock_guard guard(lock_);
   variables_.push_back(std::make_unique<Variable>());
   Variable* variable = variables_.back().get();
@@ -91,7 +91,8 @@ void Registry::forget_device(Context& context) {
 namespace {
 
 // The PTX text of an image for this chip, and the registers that its machine code for it declares.
-Status read_image(const FatBinary& image, int compute_capability, std::string& ptx, std::map<std::string, int>& registers) {
+Status read_image(const FatBinary& image, int compute_capability, std::string& ptx,
+                  std::map<std::string, int>& registers) {
   std::span<const std::byte> container;
   switch (kind_of_image(image.image)) {
     case CodeImage::ptx_text: ptx = static_cast<const char*>(image.image); return cudaSuccess;
@@ -102,7 +103,8 @@ Status read_image(const FatBinary& image, int compute_capability, std::string& p
       container = *found;
       break;
     }
-    case CodeImage::unknown: return {cudaErrorInvalidKernelImage, "the code image is neither a fat binary nor PTX"};
+    case CodeImage::unknown:
+      return {cudaErrorInvalidKernelImage, "the code image is neither a fat binary nor PTX"};
   }
   const auto entries = parse_fatbin(container);
   if (!entries) return {cudaErrorInvalidKernelImage, entries.error().text};
@@ -124,7 +126,8 @@ void publish_managed_variables(sim::Device& device, const FatBinary& image, sim:
   for (const Variable* variable : image.variables) {
     if (variable->managed_pointer == nullptr) continue;
     if (const auto symbol = device.find_symbol(module, variable->name)) {
-      *variable->managed_pointer = reinterpret_cast<void*>(symbol->address);  // NOLINT: an address of our arena
+      *variable->managed_pointer =
+          reinterpret_cast<void*>(symbol->address);  // NOLINT: an address of our arena
       device.host_wrote(symbol->address, symbol->size);
     }
   }

@@ -72,7 +72,8 @@ class Registry {
   FatBinary* add_image(const void* image);
   void remove_image(FatBinary* image);
   Function* add_function(FatBinary* owner, const void* host, std::string_view name);
-  Variable* add_variable(FatBinary* owner, const void* host, std::string_view name, std::uint64_t bytes, void** managed_pointer);
+  Variable* add_variable(FatBinary* owner, const void* host, std::string_view name, std::uint64_t bytes,
+                         void** managed_pointer);
 
   // By stub address or by handle; nullptr for anything else.
   Function* find_function(const void* key);

@@ -22,7 +22,9 @@ sim::Device& Context::device() {
     created.store(true, std::memory_order_release);
     if (env.verbose) {
       const sim::DevicePreset& chip = env.device.preset;
-      say(fmt::format("no GPU is used: device {} is a {} (sm_{}{}, {} multiprocessors) on {} host threads; times are modelled",
+      say(
+          fmt::format("no GPU is used: device {} is a {} (sm_{}{}, {} multiprocessors) on {} host threads; "
+                      "times are modelled",
                       ordinal, chip.name, chip.compute_major, chip.compute_minor, chip.multiprocessors,
                       env.device.host_threads > 0 ? static_cast<unsigned>(env.device.host_threads)
                                                   : std::thread::hardware_concurrency()));
@@ -58,12 +60,13 @@ void Runtime::write_report() {
   std::FILE* file = std::fopen(environment_.report_file.c_str(), "w");
   const bool written = file != nullptr && std::fwrite(out.data(), 1, out.size(), file) == out.size();
   const bool closed = file != nullptr && std::fclose(file) == 0;
-  if (!written || !closed) say(fmt::format("SIM_REPORT={}: cannot write that file", environment_.report_file));
+  if (!written || !closed)
+    say(fmt::format("SIM_REPORT={}: cannot write that file", environment_.report_file));
 }
 
 Runtime& runtime() {
-  static Runtime* const instance = new Runtime;  // never destroyed, see the invariants
-  return *instance;
+  static auto& instance = *new Runtime;  // never destroyed, see the invariants
+  return instance;
 }
 
 ThreadState& thread_state() {
@@ -71,14 +74,16 @@ ThreadState& thread_state() {
   return state;
 }
 
-Context& current_context() { return runtime().context(thread_state().device); }
+Context& current_context() {
+  return runtime().context(thread_state().device);
+}
 
 void say_once(const std::string& key, const std::string& text) {
   static std::mutex lock;
-  static auto* const said = new std::set<std::string>;
+  static auto& said = *new std::set<std::string>;
   {
     const std::lock_guard guard(lock);
-    if (!said->insert(key).second) return;
+    if (!said.insert(key).second) return;
   }
   say(text);
 }

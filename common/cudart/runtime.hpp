@@ -46,10 +46,10 @@ struct Context {
   sim::Device& device();
 
   // --- under the lock
-  std::map<std::uint64_t, Owned> owned;        // by base address
-  double now_us = 0;                           // modelled time so far
-  cudaError_t sticky = cudaSuccess;            // of a kernel that faulted: only cudaDeviceReset mends it
-  std::map<unsigned, std::uint64_t> limits;    // cudaDeviceSetLimit
+  std::map<std::uint64_t, Owned> owned;      // by base address
+  double now_us = 0;                         // modelled time so far
+  cudaError_t sticky = cudaSuccess;          // of a kernel that faulted: only cudaDeviceReset mends it
+  std::map<unsigned, std::uint64_t> limits;  // cudaDeviceSetLimit
   unsigned flags = 0;
   cudaFuncCache cache_config = cudaFuncCachePreferNone;
   cudaSharedMemConfig shared_config = cudaSharedMemBankSizeFourByte;

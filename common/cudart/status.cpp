@@ -43,7 +43,9 @@ const char* error_string(int code) {
   return entry != nullptr ? entry->text : kUnrecognized;
 }
 
-void silence(bool quiet) { silenced.store(quiet, std::memory_order_relaxed); }
+void silence(bool quiet) {
+  silenced.store(quiet, std::memory_order_relaxed);
+}
 
 void say(std::string_view text) {
   if (silenced.load(std::memory_order_relaxed)) return;

@@ -19,18 +19,20 @@ struct ActiveCaptures {
   std::vector<std::shared_ptr<Capture>> all;
 };
 ActiveCaptures& active_captures() {
-  static auto* const captures = new ActiveCaptures;
-  return *captures;
+  static auto& captures = *new ActiveCaptures;
+  return captures;
 }
 
-void join(CUstream_st& stream, const std::shared_ptr<Capture>& capture, const std::vector<cudaGraphNode_t>& after) {
+void join(CUstream_st& stream, const std::shared_ptr<Capture>& capture,
+          const std::vector<cudaGraphNode_t>& after) {
   if (stream.capture == nullptr) {
     stream.capture = capture;
     stream.tips.clear();
     capture->streams.push_back(&stream);
   }
   for (const cudaGraphNode_t node : after) {
-    if (std::find(stream.tips.begin(), stream.tips.end(), node) == stream.tips.end()) stream.tips.push_back(node);
+    if (std::find(stream.tips.begin(), stream.tips.end(), node) == stream.tips.end())
+      stream.tips.push_back(node);
   }
 }
 
@@ -39,7 +41,8 @@ Status add_captured(CUstream_st& stream, Operation operation) {
   cudaGraphNode_t node = nullptr;
   Status status = check(*stream.context, operation);
   if (status.ok()) {
-    status = add_node(*stream.capture->graph, *stream.context, stream.tips.data(), stream.tips.size(), std::move(operation), &node);
+    status = add_node(*stream.capture->graph, *stream.context, stream.tips.data(), stream.tips.size(),
+                      std::move(operation), &node);
   }
   if (!status.ok()) {
     stream.capture->invalidated = true;
@@ -67,11 +70,15 @@ Status check_legacy_stream(const CUstream_st& stream) {
   const std::lock_guard guard(active.lock);
   for (const auto& capture : active.all) {
     const bool blocking = (capture->origin->flags & cudaStreamNonBlocking) == 0;
-    if (capture->origin->context != stream.context || !blocking || capture->mode == cudaStreamCaptureModeRelaxed) continue;
-    if (capture->mode == cudaStreamCaptureModeThreadLocal && capture->thread != std::this_thread::get_id()) continue;
+    if (capture->origin->context != stream.context || !blocking ||
+        capture->mode == cudaStreamCaptureModeRelaxed)
+      continue;
+    if (capture->mode == cudaStreamCaptureModeThreadLocal && capture->thread != std::this_thread::get_id())
+      continue;
     capture->invalidated = true;
-    return fail(cudaErrorStreamCaptureImplicit, "work for the default stream while another stream is captured: use that stream "
-                                                "or one made with cudaStreamNonBlocking");
+    return fail(cudaErrorStreamCaptureImplicit,
+                "work for the default stream while another stream is captured: use that stream "
+                "or one made with cudaStreamNonBlocking");
   }
   return cudaSuccess;
 }
@@ -87,7 +94,8 @@ bool all_joined(const Capture& capture) {
     open.insert(open.end(), node->dependencies.begin(), node->dependencies.end());
   }
   return std::all_of(capture.streams.begin(), capture.streams.end(), [&](cudaStream_t stream) {
-    return std::all_of(stream->tips.begin(), stream->tips.end(), [&](cudaGraphNode_t tip) { return reached.contains(tip); });
+    return std::all_of(stream->tips.begin(), stream->tips.end(),
+                       [&](cudaGraphNode_t tip) { return reached.contains(tip); });
   });
 }
 
@@ -97,13 +105,13 @@ Capture::Capture() = default;
 Capture::~Capture() = default;
 
 Handles<CUstream_st>& streams() {
-  static auto* const table = new Handles<CUstream_st>;
-  return *table;
+  static auto& table = *new Handles<CUstream_st>;
+  return table;
 }
 
 Handles<CUevent_st>& events() {
-  static auto* const table = new Handles<CUevent_st>;
-  return *table;
+  static auto& table = *new Handles<CUevent_st>;
+  return table;
 }
 
 std::unique_ptr<CUstream_st> make_stream(Context& context, unsigned flags, int priority) {
@@ -141,7 +149,8 @@ Status resolve(cudaStream_t handle, CUstream_st*& stream) {
     return cudaSuccess;
   }
   if (!streams().contains(handle)) {
-    return fail(cudaErrorInvalidResourceHandle, "{} is no stream: destroyed, or never created", static_cast<void*>(handle));
+    return fail(cudaErrorInvalidResourceHandle, "{} is no stream: destroyed, or never created",
+                static_cast<void*>(handle));
   }
   stream = handle;
   return cudaSuccess;
@@ -149,7 +158,8 @@ Status resolve(cudaStream_t handle, CUstream_st*& stream) {
 
 Status resolve(cudaEvent_t handle, CUevent_st*& event) {
   if (!events().contains(handle)) {
-    return fail(cudaErrorInvalidResourceHandle, "{} is no event: destroyed, or never created", static_cast<void*>(handle));
+    return fail(cudaErrorInvalidResourceHandle, "{} is no event: destroyed, or never created",
+                static_cast<void*>(handle));
   }
   event = handle;
   return cudaSuccess;
@@ -174,8 +184,8 @@ Status record_event(cudaEvent_t handle, cudaStream_t stream_handle, bool externa
   if (Status status = resolve(handle, event); !status.ok()) return status;
   if (Status status = resolve(stream_handle, stream); !status.ok()) return status;
   if (event->context != stream->context) {
-    return fail(cudaErrorInvalidResourceHandle, "the event belongs to device {}, the stream to device {}", event->context->ordinal,
-                stream->context->ordinal);
+    return fail(cudaErrorInvalidResourceHandle, "the event belongs to device {}, the stream to device {}",
+                event->context->ordinal, stream->context->ordinal);
   }
   if (stream->capture != nullptr && !external) {
     if (stream->capture->invalidated) return cudaErrorStreamCaptureInvalidated;
@@ -203,12 +213,14 @@ Status wait_event(cudaStream_t stream_handle, cudaEvent_t handle, bool external)
   }
   if (stream->capture != nullptr) {
     stream->capture->invalidated = true;
-    return fail(cudaErrorStreamCaptureIsolation, "a captured stream waits for an event that was recorded outside of the capture");
+    return fail(cudaErrorStreamCaptureIsolation,
+                "a captured stream waits for an event that was recorded outside of the capture");
   }
   return cudaSuccess;
 }
 
-Status begin_capture(cudaStream_t handle, cudaStreamCaptureMode mode, cudaGraph_t into, std::vector<cudaGraphNode_t> after) {
+Status begin_capture(cudaStream_t handle, cudaStreamCaptureMode mode, cudaGraph_t into,
+                     const std::vector<cudaGraphNode_t>& after) {
   CUstream_st* stream = nullptr;
   if (Status status = resolve(handle, stream); !status.ok()) return status;
   if (mode > cudaStreamCaptureModeRelaxed) return cudaErrorInvalidValue;
@@ -250,10 +262,12 @@ Status end_capture(cudaStream_t handle, cudaGraph_t* graph) {
 
   Status status;
   if (capture->invalidated) {
-    status = fail(cudaErrorStreamCaptureInvalidated, "a call during the capture failed or was not allowed; there is no graph");
+    status = fail(cudaErrorStreamCaptureInvalidated,
+                  "a call during the capture failed or was not allowed; there is no graph");
   } else if (!all_joined(*capture)) {
-    status = fail(cudaErrorStreamCaptureUnjoined, "another captured stream holds work that the first one does not wait for: "
-                                                  "record an event there and cudaStreamWaitEvent for it");
+    status = fail(cudaErrorStreamCaptureUnjoined,
+                  "another captured stream holds work that the first one does not wait for: "
+                  "record an event there and cudaStreamWaitEvent for it");
   }
   end_for_all(capture);
   if (!status.ok()) return status;
@@ -272,7 +286,8 @@ Status forbid_while_capturing(const char* what) {
   for (const auto& capture : active.all) {
     if (capture->mode == cudaStreamCaptureModeRelaxed) continue;
     const bool same_thread = capture->thread == std::this_thread::get_id();
-    const bool everywhere = capture->mode == cudaStreamCaptureModeGlobal && mine == cudaStreamCaptureModeGlobal;
+    const bool everywhere =
+        capture->mode == cudaStreamCaptureModeGlobal && mine == cudaStreamCaptureModeGlobal;
     if (!same_thread && !everywhere) continue;
     capture->invalidated = true;
     return fail(cudaErrorStreamCaptureUnsupported, "{} is not allowed while a stream is captured", what);

@@ -72,7 +72,8 @@ Status submit_to(CUstream_st& stream, Operation operation);
 Status record_event(cudaEvent_t handle, cudaStream_t stream, bool external);
 Status wait_event(cudaStream_t stream, cudaEvent_t handle, bool external);
 
-Status begin_capture(cudaStream_t stream, cudaStreamCaptureMode mode, cudaGraph_t into, std::vector<cudaGraphNode_t> after);
+Status begin_capture(cudaStream_t stream, cudaStreamCaptureMode mode, cudaGraph_t into,
+                     const std::vector<cudaGraphNode_t>& after);
 Status end_capture(cudaStream_t stream, cudaGraph_t* graph);
 // For calls that a capture forbids (cudaMalloc, cudaDeviceSynchronize ...): an error, and the captures are spoilt.
 Status forbid_while_capturing(const char* what);

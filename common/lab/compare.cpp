@@ -127,11 +127,11 @@ std::string print_element(DType dtype, const std::byte* at) {
     case DType::i64: return fmt::format("{}", element<std::int64_t>(at));
     case DType::u64: return fmt::format("{}", element<std::uint64_t>(at));
     case DType::f32: {
-      const float value = element<float>(at);
+      const auto value = element<float>(at);
       return std::isnan(value) ? "nan" : fmt::format("{}", value);
     }
     case DType::f64: {
-      const double value = element<double>(at);
+      const auto value = element<double>(at);
       return std::isnan(value) ? "nan" : fmt::format("{}", value);
     }
   }

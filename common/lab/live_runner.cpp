@@ -13,8 +13,6 @@
 
 #include "base/clock.hpp"
 
-extern char** environ;
-
 namespace course::lab {
 namespace {
 

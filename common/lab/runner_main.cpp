@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -159,11 +160,13 @@ class Case {
     if (const auto& sim = device_.simulator) {
       for (std::size_t i = 0; i < on_device_.size(); ++i) {
         const auto& buffer = buffers()[i];
-        sim->name_buffer(on_device_[i].data(), on_device_[i].data_bytes(),
+        // An empty buffer still has a byte of its own to be called by its name.
+        sim->name_buffer(on_device_[i].data(), std::max<std::uint64_t>(on_device_[i].data_bytes(), 1),
                          bytes_of(static_cast<DType>(buffer.dtype)), buffer.name.str().c_str(),
                          is_input(i) ? 1 : 0);
       }
-      sim->name_buffer(workspace_->data(), workspace_->data_bytes(), 1, "d_workspace", 0);
+      sim->name_buffer(workspace_->data(), std::max<std::uint64_t>(workspace_->data_bytes(), 1), 1,
+                       "d_workspace", 0);
       sim->reset_report();
       sim->set_mode(request_.sim_mode);
     }

@@ -111,7 +111,7 @@ std::optional<Judgement> Session::Impl::ensure_runner() {
   const auto waited = runner->wait(options.seconds_to_start);
   if (waited.event != Event::message) {
     Judgement judgement = judge_silence(waited, options.seconds_to_start);
-    judgement.failure.notes.push_back("this happened before the program took the case");
+    judgement.failure.notes.emplace_back("this happened before the program took the case");
     return judgement;
   }
   const auto hello = protocol::parse_hello(waited.message);
@@ -245,7 +245,7 @@ Outcome Session::Impl::conclude(const Problem& problem, const Task& task, const 
     return outcome;
   }
   if (options.device == DeviceKind::gpu && !failure.proved && outcome.verdict != Verdict::infra) {
-    failure.notes.push_back("the simulator may name the line: run it again with --device sim");
+    failure.notes.emplace_back("the simulator may name the line: run it again with --device sim");
   }
   outcome.message = failure_message(manifest, task, c, seed, options.rerun_flags, failure);
   return outcome;
@@ -278,7 +278,7 @@ Outcome Session::run(const Problem& problem, const Task& task, const Case& c, st
       failure.cause = again.judgement.failure.cause;
       failure.proved = true;
     } else if (again.judgement.verdict == Verdict::ok && attempt.reused_runner) {
-      failure.notes.push_back(
+      failure.notes.emplace_back(
           "alone in a fresh process the case is right: something stays behind from an earlier one");
     }
   }

@@ -147,31 +147,33 @@ TEST_P(EvilRunner, GetsNoPointsAndHurtsNobody) {
 
 INSTANTIATE_TEST_SUITE_P(
     Catalogue, EvilRunner,
-    testing::Values(
-        Evil{"exit_before_hello", Verdict::crash, "exit code 0"},
-        Evil{"never_says_hello", Verdict::time_limit, "longer than 1 s"},
-        Evil{"garbage_hello", Verdict::wrong_answer, "5 bytes"},
-        Evil{"exit_in_case", Verdict::crash, "ended the program before it answered (exit code 0)"},
-        Evil{"prints_passed", Verdict::crash, "exit code 0"},
-        Evil{"never_answers", Verdict::time_limit, "longer than 1 s"},
-        Evil{"spins", Verdict::time_limit, "longer than 1 s"}, Evil{"crashes", Verdict::crash, "SIGSEGV"},
-        Evil{"killed", Verdict::memory_limit, "lack of memory"},
-        Evil{"floods", Verdict::output_limit, "printed too much"},
-        Evil{"floods_channel", Verdict::wrong_answer, "broke the protocol"},
-        Evil{"short_packet", Verdict::wrong_answer, "a message of 1 bytes"},
-        Evil{"long_packet", Verdict::wrong_answer, "broke the protocol"},
-        Evil{"closes_channel", Verdict::wrong_answer, "closed its channel"},
-        Evil{"leaves_a_child", Verdict::crash, "exit code 0"},
-        Evil{"claims_done", Verdict::wrong_answer, "d_out[0]: expected"},
-        Evil{"truncates", Verdict::wrong_answer, "d_out[0]: expected"},
-        Evil{"changes_input", Verdict::wrong_answer, "d_in[2] is not what it was"},
-        Evil{"no_kernel", Verdict::wrong_answer, "no kernel was launched"},
-        Evil{"bad_report", Verdict::wrong_answer, "can be read"},
-        Evil{"race", Verdict::wrong_answer, "lab.cu:31: threads 3 and 35 race ?[31m [s_data[17]] (2 times)"},
-        Evil{"huge_report", Verdict::wrong_answer, "impossible report size"},
-        Evil{"many_times", Verdict::wrong_answer, "too many times"},
-        Evil{"unknown_stage", Verdict::wrong_answer, "unknown stage"},
-        Evil{"wrong_nonce", Verdict::wrong_answer, "nonce"}),
+    testing::Values(Evil{"exit_before_hello", Verdict::crash, "exit code 0"},
+                    Evil{"never_says_hello", Verdict::time_limit, "longer than 1 s"},
+                    Evil{"garbage_hello", Verdict::wrong_answer, "5 bytes"},
+                    Evil{"exit_in_case", Verdict::crash,
+                         "ended the program before it answered (exit code 0)"},
+                    Evil{"prints_passed", Verdict::crash, "exit code 0"},
+                    Evil{"never_answers", Verdict::time_limit, "longer than 1 s"},
+                    Evil{"spins", Verdict::time_limit, "longer than 1 s"},
+                    Evil{"crashes", Verdict::crash, "SIGSEGV"},
+                    Evil{"killed", Verdict::memory_limit, "lack of memory"},
+                    Evil{"floods", Verdict::output_limit, "printed too much"},
+                    Evil{"floods_channel", Verdict::wrong_answer, "broke the protocol"},
+                    Evil{"short_packet", Verdict::wrong_answer, "a message of 1 bytes"},
+                    Evil{"long_packet", Verdict::wrong_answer, "broke the protocol"},
+                    Evil{"closes_channel", Verdict::wrong_answer, "closed its channel"},
+                    Evil{"leaves_a_child", Verdict::crash, "exit code 0"},
+                    Evil{"claims_done", Verdict::wrong_answer, "d_out[0]: expected"},
+                    Evil{"truncates", Verdict::wrong_answer, "d_out[0]: expected"},
+                    Evil{"changes_input", Verdict::wrong_answer, "d_in[2] is not what it was"},
+                    Evil{"no_kernel", Verdict::wrong_answer, "no kernel was launched"},
+                    Evil{"bad_report", Verdict::wrong_answer, "can be read"},
+                    Evil{"race", Verdict::wrong_answer,
+                         "race: lab.cu:31: threads 3 and 35 race ?[31m [s_data[17]] (2 times)"},
+                    Evil{"huge_report", Verdict::wrong_answer, "impossible report size"},
+                    Evil{"many_times", Verdict::wrong_answer, "too many times"},
+                    Evil{"unknown_stage", Verdict::wrong_answer, "unknown stage"},
+                    Evil{"wrong_nonce", Verdict::wrong_answer, "nonce"}),
     [](const auto& instance) { return std::string(instance.param.mode); });
 
 TEST(Session, BlamesACrashOnItsCaseAlone) {
@@ -212,7 +214,7 @@ TEST(Session, ExplainsAWrongAnswerByWhatTheCheckersFind) {
   const Outcome outcome = run_alone("wrong_with_race");
   EXPECT_EQ(outcome.verdict, Verdict::wrong_answer);
   EXPECT_NE(outcome.message.find("d_out[5]"), std::string::npos) << outcome.message;
-  EXPECT_NE(outcome.message.find("cause: lab.cu:31: threads 3 and 35 race"), std::string::npos)
+  EXPECT_NE(outcome.message.find("cause: race: lab.cu:31: threads 3 and 35 race"), std::string::npos)
       << outcome.message;
 }
 

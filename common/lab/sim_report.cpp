@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <regex>
 
 namespace course::lab {
 namespace {
@@ -40,6 +41,15 @@ T number(const Json& object, const char* key, T otherwise) {
     const T x = value->get<T>();
     return std::isfinite(x) ? x : otherwise;
   }
+}
+
+// The field's word for what a checker finds.
+std::string label_of(const std::string& checker) {
+  if (checker == "racecheck") return "race";
+  if (checker == "initcheck") return "uninitialised read";
+  if (checker == "synccheck") return "synchronisation";
+  if (checker == "memcheck") return "memory access";
+  return "";
 }
 
 std::string base_name(const std::string& path) {
@@ -80,10 +90,15 @@ SimReport read_sim_report(std::string_view json) {
 std::string one_line(const SimFinding& finding) {
   std::string place = base_name(finding.file);
   if (finding.line != 0) place += ":" + std::to_string(finding.line);
-  std::string line = finding.message.empty() ? finding.kind : finding.message;
+  // "/a/b/lab.cu:7" in the message becomes "lab.cu:7".
+  static const std::regex kPlace(R"([^\s()]*/([^\s()/]+:[0-9]+))");
+  std::string line =
+      std::regex_replace(finding.message.empty() ? finding.kind : finding.message, kPlace, "$1");
   if (!place.empty() && line.find(place) == std::string::npos) line = place + ": " + line;
-  if (!finding.object.empty() && line.find(finding.object) == std::string::npos)
+  if (!finding.object.empty() && line.find(finding.object) == std::string::npos) {
     line += " [" + finding.object + "]";
+  }
+  if (const std::string label = label_of(finding.checker); !label.empty()) line = label + ": " + line;
   if (finding.times > 1) line += " (" + std::to_string(finding.times) + " times)";
   return line;
 }

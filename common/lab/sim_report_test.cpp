@@ -19,7 +19,7 @@ TEST(SimReport, ReadsWhatTheSimulatorWrites) {
   ASSERT_EQ(report.findings.size(), 1u);
   EXPECT_EQ(report.findings[0].line, 12u);
   EXPECT_EQ(one_line(report.findings[0]),
-            "lab.cu:12: reads past the end [d_in, element 1000 of 1000] (4 times)");
+            "memory access: lab.cu:12: reads past the end [d_in, element 1000 of 1000] (4 times)");
 }
 
 TEST(SimReport, RepeatsNothingThatTheMessageSays) {
@@ -29,6 +29,15 @@ TEST(SimReport, RepeatsNothingThatTheMessageSays) {
   finding.object = "s[1]";
   finding.message = "race on s[1] at lab.cu:7";
   EXPECT_EQ(one_line(finding), "race on s[1] at lab.cu:7");
+}
+
+TEST(SimReport, ShortensPathsToTheFilesName) {
+  SimFinding finding;
+  finding.file = "/a/lab.cu";
+  finding.other_file = "/b/lab.hpp";
+  finding.line = 7;
+  finding.message = "/a/lab.cu:7 against ../b/lab.hpp:3 (in /c/bin/../x.hpp:9), a/b of 1/2";
+  EXPECT_EQ(one_line(finding), "lab.cu:7 against lab.hpp:3 (in x.hpp:9), a/b of 1/2");
 }
 
 TEST(SimReport, FindsLessInRubbishAndNeverFails) {

@@ -169,7 +169,6 @@ struct Prototype {
   std::vector<Variable> results;
   std::vector<Variable> parameters;
   bool noreturn = false;
-  std::int32_t at = 0;  // stands before this instruction
 };
 
 // `.branchtargets`, the jump table of brx.idx.
@@ -183,7 +182,6 @@ struct BranchTargets {
 struct CallTargets {
   std::string name;
   std::vector<std::int32_t> functions;  // into Module::functions
-  std::int32_t at = 0;                  // stands before this instruction
 };
 
 struct Pragma {

@@ -14,10 +14,11 @@ namespace {
 
 // The value of a digit in bases up to 16, or 16 and more for what is none.
 std::uint64_t digit_value(char c) {
-  if (c >= '0' && c <= '9') return static_cast<std::uint64_t>(c - '0');
-  if (c >= 'a' && c <= 'f') return static_cast<std::uint64_t>(c - 'a' + 10);
-  if (c >= 'A' && c <= 'F') return static_cast<std::uint64_t>(c - 'A' + 10);
-  return 99;
+  int value = 99;
+  if (c >= '0' && c <= '9') value = c - '0';
+  if (c >= 'a' && c <= 'f') value = c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') value = c - 'A' + 10;
+  return static_cast<std::uint64_t>(value);
 }
 
 constexpr std::size_t kShownCharacters = 40;

@@ -329,11 +329,11 @@ void Parser::bind_parameters(Function& function) {
       }
       if (!scopes_.bind(id, binding)) {
         lexer_.fail_at(lexer_.place(), fmt::format("the parameter '{}' of '{}' is declared twice",
-                                                   variable.name, function.name));
+                                                   names_.text(id), function.name));
       }
       if (variable.space == Space::reg) {
         variable.register_index = register_index(id, *scopes_.find(id));
-        variable.name = function.registers[static_cast<std::size_t>(variable.register_index)].name;
+        variable.name = scopes_.find(id)->name;
       }
     }
   };

@@ -154,9 +154,8 @@ void Parser::call_prototype(NameId name, Place place) {
   const auto index = static_cast<std::int32_t>(function_->prototypes.size());
   const std::string_view unique = scopes_.unique(name, scopes_.depth());
   labels_.push_back({name, Operand::Table::prototype, index, place, unique});
-  function_->prototypes.push_back({std::string(unique), std::move(header.results),
-                                   std::move(header.parameters), header.noreturn,
-                                   static_cast<std::int32_t>(function_->instructions.size())});
+  function_->prototypes.push_back(
+      {std::string(unique), std::move(header.results), std::move(header.parameters), header.noreturn});
 }
 
 void Parser::branch_targets(NameId name, Place place) {
@@ -180,7 +179,7 @@ void Parser::call_targets(NameId name, Place place) {
   const auto index = static_cast<std::int32_t>(function_->call_targets.size());
   const std::string_view unique = scopes_.unique(name, scopes_.depth());
   labels_.push_back({name, Operand::Table::call_targets, index, place, unique});
-  CallTargets table{std::string(unique), {}, static_cast<std::int32_t>(function_->instructions.size())};
+  CallTargets table{std::string(unique), {}};
   do {
     const Place entry = lexer_.place_of_next();
     const NameId target = names_.intern(lexer_.expect_name("a function's name"));
@@ -395,7 +394,9 @@ Operand Parser::primary() {
     case '+':
     case '.':
     case '~': return constant_operand();
-    default: lexer_.fail_expected("an operand");
+    default:
+      if (operand_ != 0 || nesting_ != 0) lexer_.fail_expected("an operand");
+      lexer_.fail_expected(fmt::format("an operand or ';' after '{}'", opcode_));
   }
 }
 
@@ -482,7 +483,7 @@ std::int32_t Parser::register_index(NameId name, Binding& binding) {
   if (width == 1) {
     registers.push_back({std::string(unique), type});
   } else {
-    constexpr std::string_view kComponents = "xyzwabcd";
+    constexpr std::string_view kComponents = "xyzw";
     for (std::size_t i = 0; i < width; ++i)
       registers.push_back({fmt::format("{}.{}", unique, kComponents[i]), type});
   }
@@ -551,7 +552,8 @@ std::uint64_t Parser::element_bytes_of(const Operand& symbol) const {
     case Operand::Table::variable: variable = &module_.variables[index]; break;
     default: return 0;
   }
-  return static_cast<std::uint64_t>(bits_of(variable->type) / 8 * variable->vector);
+  const int bytes = bits_of(variable->type) / 8 * variable->vector;
+  return static_cast<std::uint64_t>(bytes);
 }
 
 // array[4], array[%r1], array[%r1 + 4]: indices count elements.
@@ -588,7 +590,7 @@ Operand Parser::address() {
   if (is_class(lexer_.peek(), kNameStart)) {
     const Place place = lexer_.place();
     operand = named_operand();
-    if (operand.kind == Operand::Kind::reg) {
+    if (operand.kind == Operand::Kind::reg && operand.name.empty()) {
       const char sign = lexer_.peek();
       if (sign == '+') lexer_.advance();
       if (sign == '+' || sign == '-') operand.integer = parse_offset(lexer_, "an offset");

@@ -32,7 +32,6 @@ std::uint64_t element_bytes(const Variable& variable) {
 int vector_width(std::string_view word) {
   if (word == "v2") return 2;
   if (word == "v4") return 4;
-  if (word == "v8") return 8;
   return 0;
 }
 
@@ -244,7 +243,7 @@ void Parser::set_size(Variable& variable, const std::vector<std::uint64_t>& exte
 
 void Parser::initial_value(Variable& variable, std::vector<std::uint64_t>& extent, bool unsized) {
   if (variable.space != Space::global && variable.space != Space::constant) {
-    lexer_.fail_at(lexer_.place(),
+    lexer_.fail_at(lexer_.place_of_next(),
                    fmt::format("a variable in '.{}' cannot have an initial value", spelling(variable.space)));
   }
   // A vector's components are one more dimension.
@@ -340,11 +339,12 @@ void Parser::initial_address(Variable& variable, Variable::Relocation relocation
                                     static_cast<std::uint64_t>(parse_offset(lexer_, "an offset")));
     }
   };
+  Place place = lexer_.place_of_next();
   if (lexer_.accept_word("generic")) {
-    lexer_.expect('(', "after 'generic'");
-    relocation.generic = true;
+    relocation.generic = lexer_.accept('(');
+    if (!relocation.generic) lexer_.rewind(place);  // a variable of this name
+    place = lexer_.place_of_next();
   }
-  const Place place = lexer_.place_of_next();
   const NameId name = names_.intern(lexer_.expect_name("the name of a variable or function"));
   const Binding* binding = scopes_.find(name);
   if (binding == nullptr || binding->kind == Binding::Kind::reg) {

@@ -262,7 +262,8 @@ std::vector<bool> parameter_registers(const Function& function) {
   for (const auto* list : {&function.results, &function.parameters}) {
     for (const Variable& variable : *list) {
       for (std::int32_t i = 0; variable.register_index >= 0 && i < variable.vector; ++i) {
-        marks[static_cast<std::size_t>(variable.register_index + i)] = true;
+        const std::int32_t index = variable.register_index + i;
+        marks[static_cast<std::size_t>(index)] = true;
       }
     }
   }
@@ -391,6 +392,7 @@ class BodyPrinter {
   void print() {
     text_ += "\n{\n";
     print_registers(text_, function_);
+    print_call_tables();
     locations_.begin_function();
     const auto count = static_cast<std::int32_t>(function_.instructions.size());
     for (std::int32_t i = 0; i <= count; ++i) {
@@ -399,7 +401,8 @@ class BodyPrinter {
         fmt::format_to(Out(text_), "{}:\n", function_.labels[label_].name);
       }
       print_variables(i);
-      print_tables(i);
+      print_branch_targets(i, {i, i});
+      print_pragmas(i);
       if (i == count) break;
       const Instruction& instruction = function_.instructions[static_cast<std::size_t>(i)];
       locations_.print(text_, instruction.location);
@@ -432,6 +435,7 @@ class BodyPrinter {
       if (!open_.empty() && !(open_.back() == block)) close_blocks(at);
       if (outermost ? !open_.empty() : (open_.empty() || !(open_.back() == block))) {
         if (outermost || block.begin != at) break;
+        print_branch_targets(at, block);
         text_ += "  {\n";
         open_.push_back(block);
       }
@@ -444,28 +448,16 @@ class BodyPrinter {
     close_blocks(at);
   }
 
-  void print_tables(std::int32_t at) {
-    for (; prototype_ < function_.prototypes.size() && function_.prototypes[prototype_].at == at;
-         ++prototype_) {
-      const Prototype& prototype = function_.prototypes[prototype_];
+  // Names are unique in the function, so prototypes and lists of callees can all stand at its beginning.
+  void print_call_tables() {
+    for (const Prototype& prototype : function_.prototypes) {
       fmt::format_to(Out(text_), "  {}: .callprototype ", prototype.name);
       print_parameters(text_, prototype.results);
       text_ += " _ ";
       print_parameters(text_, prototype.parameters);
       text_ += prototype.noreturn ? " .noreturn;\n" : ";\n";
     }
-    for (; branch_ < function_.branch_targets.size() && function_.branch_targets[branch_].at == at;
-         ++branch_) {
-      const BranchTargets& table = function_.branch_targets[branch_];
-      fmt::format_to(Out(text_), "  {}: .branchtargets ", table.name);
-      for (std::size_t i = 0; i < table.targets.size(); ++i) {
-        if (i != 0) text_ += ", ";
-        text_ += label_at(function_, table.targets[i]);
-      }
-      text_ += ";\n";
-    }
-    for (; call_ < function_.call_targets.size() && function_.call_targets[call_].at == at; ++call_) {
-      const CallTargets& table = function_.call_targets[call_];
+    for (const CallTargets& table : function_.call_targets) {
       fmt::format_to(Out(text_), "  {}: .calltargets ", table.name);
       for (std::size_t i = 0; i < table.functions.size(); ++i) {
         if (i != 0) text_ += ", ";
@@ -473,6 +465,28 @@ class BodyPrinter {
       }
       text_ += ";\n";
     }
+  }
+
+  // Jump tables of this place. One that stood before the block that opens here must be seen behind it, too: it
+  // goes outside unless it names a label in the block.
+  void print_branch_targets(std::int32_t at, Block opening) {
+    for (; branch_ < function_.branch_targets.size() && function_.branch_targets[branch_].at == at;
+         ++branch_) {
+      const BranchTargets& table = function_.branch_targets[branch_];
+      const bool needs_block =
+          std::any_of(table.targets.begin(), table.targets.end(),
+                      [&](std::int32_t target) { return opening.begin < target && target < opening.end; });
+      if (needs_block) return;
+      fmt::format_to(Out(text_), "  {}: .branchtargets ", table.name);
+      for (std::size_t i = 0; i < table.targets.size(); ++i) {
+        if (i != 0) text_ += ", ";
+        text_ += label_at(function_, table.targets[i]);
+      }
+      text_ += ";\n";
+    }
+  }
+
+  void print_pragmas(std::int32_t at) {
     for (; pragma_ < function_.pragmas.size() && function_.pragmas[pragma_].at <= at; ++pragma_) {
       if (function_.pragmas[pragma_].at == at) {
         fmt::format_to(Out(text_), "  .pragma \"{}\";\n", function_.pragmas[pragma_].text);
@@ -486,7 +500,7 @@ class BodyPrinter {
   LocationPrinter& locations_;
   std::vector<Block> open_;
   // How far each of the function's lists has been printed.
-  std::size_t label_ = 0, variable_ = 0, prototype_ = 0, branch_ = 0, call_ = 0, pragma_ = 0;
+  std::size_t label_ = 0, variable_ = 0, branch_ = 0, pragma_ = 0;
 };
 
 void print_item(std::string& text, const Module& module, const Module::Item& item,

@@ -32,12 +32,9 @@ void Scopes::open() {
 
 void Scopes::close() {
   Scope& scope = log_[depth_];
-  for (auto undo = scope.bindings.rbegin(); undo != scope.bindings.rend(); ++undo) {
-    bindings_[undo->id] = undo->previous;
-  }
-  for (auto undo = scope.ranges.rbegin(); undo != scope.ranges.rend(); ++undo) {
-    ranges_[undo->id] = undo->previous;
-  }
+  // In any order: a scope logs a name once.
+  for (const auto& undo : scope.bindings) bindings_[undo.id] = undo.previous;
+  for (const auto& undo : scope.ranges) ranges_[undo.id] = undo.previous;
   scope.bindings.clear();
   scope.ranges.clear();
   deepest_range_ = scope.deepest_range;

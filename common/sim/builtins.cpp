@@ -27,9 +27,12 @@ T argument(Warp& w, int lane, const CallSite& site, std::size_t k) {
 
 template <typename T>
 void give(Warp& w, int lane, const CallSite& site, T value) {
-  if (!site.results.empty())
-    std::memcpy(frame(w, lane) + site.results[0].offset, &value,
-                std::min<std::size_t>(sizeof(T), site.results[0].bytes));
+  if (site.results.empty()) return;
+  std::memcpy(frame(w, lane) + site.results[0].offset, &value,
+              std::min<std::size_t>(sizeof(T), site.results[0].bytes));
+  if (w.worker->observer != nullptr)
+    w.worker->observer->local_moved(w, lane, w.frame_base[lane] + site.results[0].offset,
+                                    site.results[0].bytes);
 }
 
 // A generic address as one of this process; checks that `n_bytes` may be read there.

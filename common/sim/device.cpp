@@ -25,6 +25,7 @@ namespace course::sim {
 namespace {
 
 constexpr std::uint64_t kParameterArea = 32768;  // bytes
+constexpr std::uint64_t kGridWorkspace = 256;    // bytes: its size, then the word that counts arrivals
 
 struct LoadedModule {
   ptx::Module module;
@@ -51,15 +52,20 @@ int sm_of(const std::string& target) {
 }  // namespace
 
 struct Device::Impl {
-  explicit Impl(DeviceOptions o) : options(std::move(o)), arena(options.preset.global_memory) {
+  explicit Impl(DeviceOptions o)
+      : options(std::move(o)), arena(options.preset.global_memory), observers(arena, report.findings) {
     const auto area = arena.allocate(kParameterArea, MemoryKind::module_variable);
     parameter_area = *area;
     arena.name(parameter_area, kParameterArea, 1, "kernel parameters", false);
+    const auto workspace = arena.allocate(kGridWorkspace, MemoryKind::module_variable);
+    grid_workspace = *workspace;
+    arena.name(grid_workspace, kGridWorkspace, 4, "grid barrier", false);
   }
 
   DeviceOptions options;
   Arena arena;
   std::uint64_t parameter_area = 0;
+  std::uint64_t grid_workspace = 0;  // of cooperative launches: where grid.sync() counts arrivals
   std::deque<LoadedModule> modules;
   std::deque<Kernel> kernels;
   std::map<std::pair<ModuleId, std::string>, KernelId> kernel_ids;
@@ -82,7 +88,7 @@ const DeviceOptions& Device::options() const {
 
 Result<std::uint64_t> Device::allocate(std::uint64_t n_bytes, MemoryKind kind) {
   auto place = impl_->arena.allocate(n_bytes, kind);
-  if (place) impl_->observers.allocated(*place, n_bytes);
+  if (place) impl_->observers.allocated(*place, n_bytes, kind);
   return place;
 }
 Result<void> Device::release(std::uint64_t address) {
@@ -270,7 +276,12 @@ LaunchResult Device::Impl::launch(const LaunchRequest& request) {
   grid.counting = (mode & kCounters) != 0;
   grid.schedule_seed = options.schedule_seed;
   grid.watchdog_seconds = options.watchdog_seconds;
-  grid.observer = observers.begin(mode, *kernel.program, arena, report.findings);
+  if (request.cooperative) {
+    std::memset(reinterpret_cast<void*>(grid_workspace), 0, kGridWorkspace);
+    observers.host_wrote(grid_workspace, kGridWorkspace);
+    grid.grid_workspace = grid_workspace;
+  }
+  grid.observer = observers.begin(mode);
   GridOutcome outcome = run_grid(*kernel.program, request, arena, options.preset, engine(), grid);
   std::fputs(outcome.output.c_str(), stdout);
   if (!outcome.output.empty()) std::fflush(stdout);
@@ -302,6 +313,7 @@ int Device::occupancy(KernelId kernel, int threads_per_block, std::uint64_t dyna
 
 void Device::set_mode(std::uint32_t mode) {
   impl_->mode = mode;
+  impl_->observers.prepare(mode);
 }
 std::uint32_t Device::mode() const {
   return impl_->mode;

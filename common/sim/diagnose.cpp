@@ -9,25 +9,28 @@
 namespace course::sim {
 namespace {
 
-std::string title(const Allocation& a) {
-  if (!a.name.empty()) return a.name;
-  return fmt::format("an allocation of {} bytes", a.size);
-}
-
-std::string element_of(const Allocation& a, std::uint64_t address) {
-  const std::uint64_t n = a.size / a.element_bytes;
-  const std::uint64_t index = (address - a.base) / a.element_bytes;
-  return fmt::format("{}, element {} of {}", title(a), index, n);
-}
-
-// PTX names a function's shared array by its mangled scope: keep the last identifier.
+// PTX names variables by their mangled scope: keep the last identifier.
 std::string plain_name(const std::string& mangled) {
   std::string name = demangled(mangled);
   if (const auto scope = name.rfind("::"); scope != std::string::npos) name = name.substr(scope + 2);
   return name;
 }
 
-std::string shared_object(const Program& program, std::uint64_t offset) {
+std::string title(const Allocation& a) {
+  if (!a.name.empty()) return plain_name(a.name);
+  return fmt::format("an allocation of {} bytes", a.size);
+}
+
+std::string element_of(const Allocation& a, std::uint64_t address, std::uint32_t element_bytes = 0) {
+  const std::uint64_t bytes = a.element_bytes == 1 && element_bytes != 0 ? element_bytes : a.element_bytes;
+  const std::uint64_t n = a.size / bytes;
+  const std::uint64_t index = (address - a.base) / bytes;
+  if (n == 1 && !a.name.empty()) return title(a);
+  return fmt::format("{}, element {} of {}", title(a), index, n);
+}
+
+// The compiler declares shared arrays as bytes: `element_bytes` says what the access takes them for.
+std::string shared_object(const Program& program, std::uint64_t offset, std::uint32_t element_bytes) {
   const Program::SharedVariable* best = nullptr;
   for (const auto& v : program.shared) {
     if (offset < v.offset || (v.size != 0 && offset >= v.offset + v.size)) continue;
@@ -35,8 +38,11 @@ std::string shared_object(const Program& program, std::uint64_t offset) {
   }
   if (best == nullptr) return fmt::format("shared memory at byte {}", offset);
   const std::uint64_t within = offset - best->offset;
-  if (best->element_bytes == 1) return fmt::format("{} at byte {}", plain_name(best->name), within);
-  return fmt::format("{}[{}]", plain_name(best->name), within / best->element_bytes);
+  const std::uint32_t bytes =
+      best->element_bytes == 1 && element_bytes != 0 ? element_bytes : best->element_bytes;
+  if (best->size == bytes) return plain_name(best->name);
+  if (bytes == 1 && element_bytes == 0) return fmt::format("{} at byte {}", plain_name(best->name), within);
+  return fmt::format("{}[{}]", plain_name(best->name), within / bytes);
 }
 
 const char* kind_of(const GridOutcome& o, const Program& program, const Arena& arena) {
@@ -67,14 +73,27 @@ std::string describe_thread(const ThreadId& id) {
   return fmt::format("thread {} of block {}", triple(id.thread), triple(id.block));
 }
 
-std::string describe_address(const Program& program, const Arena& arena, std::uint64_t address) {
+ThreadId thread_of(const LaunchRequest& launch, std::uint64_t block, std::uint64_t thread) {
+  const auto split = [](const Dim3& size, std::uint64_t n, std::uint32_t* out) {
+    out[0] = static_cast<std::uint32_t>(n % size.x);
+    out[1] = static_cast<std::uint32_t>(n / size.x % size.y);
+    out[2] = static_cast<std::uint32_t>(n / size.x / size.y);
+  };
+  ThreadId id;
+  split(launch.grid, block, id.block);
+  split(launch.block, thread, id.thread);
+  return id;
+}
+
+std::string describe_address(const Program& program, const Arena& arena, std::uint64_t address,
+                             std::uint32_t element_bytes) {
   if (address >= kSharedWindow && address < kSharedWindow + kWindowSize)
-    return shared_object(program, address - kSharedWindow);
+    return shared_object(program, address - kSharedWindow, element_bytes);
   if (address >= kLocalWindow && address < kLocalWindow + kWindowSize)
     return fmt::format("local memory at byte {}", address - kLocalWindow);
   if (address < 4096) return "a null pointer";
   if (const Allocation* a = arena.describe(address); a != nullptr && address - a->base < a->size)
-    return element_of(*a, address);
+    return element_of(*a, address, element_bytes);
   if (const Allocation* a = arena.find_freed(address)) return "freed memory: " + element_of(*a, address);
   if (address < arena.base() || address >= arena.base() + arena.size())
     return "a host address, which kernels cannot reach";

@@ -11,8 +11,13 @@ Finding diagnose(const Program& program, const LaunchRequest& launch, const Grid
                  const Arena& arena);
 
 // "s_data[17]", "d_in, element 1000 of 1000 (one past the end)", "freed memory": the object at a generic address.
-std::string describe_address(const Program& program, const Arena& arena, std::uint64_t address);
+// Elements are of the type its owner named; else of `element_bytes`, where that is not 0.
+std::string describe_address(const Program& program, const Arena& arena, std::uint64_t address,
+                             std::uint32_t element_bytes = 0);
 
 std::string describe_thread(const ThreadId& id);
+
+// Thread `thread` of block `block`, both counted along x, then y, then z.
+ThreadId thread_of(const LaunchRequest& launch, std::uint64_t block, std::uint64_t thread);
 
 }  // namespace course::sim

@@ -11,6 +11,9 @@ namespace course::sim {
 enum class Checker : std::uint8_t { memcheck, racecheck, initcheck, synccheck, leakcheck, execution };
 const char* name_of(Checker checker);
 
+// A hint is worth a look but is no fault: it never makes a result depend on luck.
+enum class Severity : std::uint8_t { error, hint };
+
 // A place in the source, innermost first when stacked.
 struct SourcePlace {
   std::string file;  // path as the compiler recorded it; "" when built without -lineinfo
@@ -25,6 +28,7 @@ struct ThreadId {
 
 struct Finding {
   Checker checker = Checker::memcheck;
+  Severity severity = Severity::error;
   std::string kind;    // stable, for machines: "out-of-bounds-read", "shared-race", "barrier-divergence" …
   std::string kernel;  // demangled
   std::vector<SourcePlace> where;        // of the instruction that tripped it

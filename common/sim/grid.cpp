@@ -60,6 +60,8 @@ std::uint32_t special_value(const std::string& name, const Block& block, const W
   if (n == "%lanemask_le") return bit | (bit - 1);
   if (n == "%lanemask_gt") return ~(bit | (bit - 1));
   if (n == "%lanemask_ge") return ~(bit - 1);
+  if (n == "%envreg1") return static_cast<std::uint32_t>(worker.grid_workspace >> 32);
+  if (n == "%envreg2") return static_cast<std::uint32_t>(worker.grid_workspace);
   if (n == "%dynamic_smem_size") return static_cast<std::uint32_t>(worker.launch->dynamic_shared);
   if (n == "%total_smem_size" || n == "%aggr_smem_size")
     return program.static_shared + static_cast<std::uint32_t>(worker.launch->dynamic_shared);
@@ -103,6 +105,7 @@ std::unique_ptr<Block> make_block(Worker& worker) {
   const Program& program = *worker.program;
   auto block = std::make_unique<Block>();
   block->launch = worker.launch;
+  block->storage = worker.storages++;
   block->n_threads = static_cast<std::uint32_t>(worker.launch->block.count());
   block->shared_bytes = program.static_shared + static_cast<std::uint32_t>(worker.launch->dynamic_shared);
   block->shared_store.resize(block->shared_bytes + 128);
@@ -140,7 +143,9 @@ void begin_block(Block& block, std::uint64_t linear, Worker& worker) {
     begin_warp(block.warps[k], block, k, block.n_threads);
     fill_specials(block.warps[k], worker, false);
   }
-  if (worker.observer != nullptr) worker.observer->block_begins(block);
+  if (worker.observer == nullptr) return;
+  for (Warp& w : block.warps) w.observed = ~0u;
+  worker.observer->block_begins(block);
 }
 
 enum class BlockEnd { finished, turn_over };
@@ -163,6 +168,7 @@ BlockEnd run_block(Block& block, Worker& worker, const Engine& engine,
     }
     if (!ran && block.live_threads != 0) {
       worker.launch_warp = nullptr;
+      if (worker.observer != nullptr) worker.observer->stuck(block);
       throw DeviceFault(Fault::launch_timeout, "deadlock: " + describe_waits(block));
     }
     if (worker.instructions >= turn_end)
@@ -389,6 +395,7 @@ GridOutcome run_grid(const Program& program, const LaunchRequest& launch, Arena&
     worker->arena = &arena;
     worker->launch = &launch;
     worker->preset = &preset;
+    worker->grid_workspace = options.grid_workspace;
     worker->observer = options.observer;
     worker->counting = options.counting;
     worker->alone = n_threads == 1;

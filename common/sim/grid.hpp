@@ -17,7 +17,8 @@ struct GridOptions {
   bool counting = true;
   std::uint64_t schedule_seed = 0;
   double watchdog_seconds = 0;   // 0: none
-  Observer* observer = nullptr;  // forces one host thread
+  std::uint64_t grid_workspace = 0;  // address of the words behind grid.sync(); 0: not a cooperative launch
+  Observer* observer = nullptr;      // forces one host thread
 };
 
 struct GridOutcome {

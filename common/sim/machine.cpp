@@ -147,6 +147,11 @@ void enter(Warp& w, int lane, std::uint32_t call, const CallSite& site, std::uin
                  std::min(site.arguments[k].bytes, f.parameter_sizes[k]));
   w.calls[lane].push_back({b.next, call, caller_base, callee, again});
   set_frame(w, lane, base);
+  Observer* const observer = w.worker->observer;
+  if (observer == nullptr) return;
+  observer->frame_opened(w, lane, base, f.frame_bytes);
+  for (std::size_t k = 0; k < n; ++k)
+    observer->local_moved(w, lane, base + f.parameter_offsets[k], f.parameter_sizes[k]);
 }
 
 void leave(Warp& w, int lane) {
@@ -161,6 +166,10 @@ void leave(Warp& w, int lane) {
   for (std::size_t k = 0; k < n; ++k)
     std::memmove(memory + frame.caller_base + site.results[k].offset, memory + base + f.result_offsets[k],
                  std::min(site.results[k].bytes, f.result_sizes[k]));
+  if (w.worker->observer != nullptr)
+    for (std::size_t k = 0; k < n; ++k)
+      w.worker->observer->local_moved(w, lane, frame.caller_base + site.results[k].offset,
+                                      site.results[k].bytes);
   set_frame(w, lane, frame.caller_base);
   if (frame.spilled) restore(w, lane, f);
 }
@@ -256,6 +265,7 @@ void leave_by_machine(Warp& w, std::size_t k, const BasicBlock& b) {
     default: break;
   }
   const std::uint32_t lanes = w.groups[k].mask;
+  if (w.worker->observer != nullptr) w.worker->observer->threads_exit(w, w.groups[k], b);
   w.groups.erase(w.groups.begin() + static_cast<std::ptrdiff_t>(k));
   end_lanes(w, lanes);
 }

@@ -1,25 +1,109 @@
 // SPDX-License-Identifier: MIT
 #include "sim/observers.hpp"
 
+#include <array>
+
+#include "sim/checkers/checks.hpp"
 #include "sim/dataflow.hpp"
 
 namespace course::sim {
+namespace {
 
-Observers::Observers() = default;
+// Tells two observers everything. The first one's findings and counts do not depend on the second, nor the other way round.
+class Both final : public Observer {
+ public:
+  Both(Observer& first, Observer& second) : all_{&first, &second} {}
+
+  void launch_begins(const Program& p, const LaunchRequest& l) override {
+    for (Observer* o : all_) o->launch_begins(p, l);
+  }
+  void block_begins(Block& b) override {
+    for (Observer* o : all_) o->block_begins(b);
+    for (Warp& w : b.warps) w.observed = ~0u;
+  }
+  void block_ends(Block& b) override {
+    for (Observer* o : all_) o->block_ends(b);
+  }
+  void before(Warp& w, const MicroOp& op) override {
+    for (Observer* o : all_) o->before(w, op);
+    w.observed = ~0u;
+  }
+  void after(Warp& w, const MicroOp& op) override {
+    for (Observer* o : all_) o->after(w, op);
+  }
+  void barrier_arrived(Warp& w, std::uint32_t mask, const MicroOp& op) override {
+    for (Observer* o : all_) o->barrier_arrived(w, mask, op);
+  }
+  void barrier_released(Block& b, std::uint32_t barrier) override {
+    for (Observer* o : all_) o->barrier_released(b, barrier);
+  }
+  void warp_synced(Warp& w, std::uint32_t mask, const MicroOp& op) override {
+    for (Observer* o : all_) o->warp_synced(w, mask, op);
+  }
+  void threads_exit(Warp& w, const Group& g, const BasicBlock& b) override {
+    for (Observer* o : all_) o->threads_exit(w, g, b);
+  }
+  void local_moved(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) override {
+    for (Observer* o : all_) o->local_moved(w, lane, offset, bytes);
+  }
+  void frame_opened(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) override {
+    for (Observer* o : all_) o->frame_opened(w, lane, offset, bytes);
+  }
+  void stuck(Block& b) override {
+    for (Observer* o : all_) o->stuck(b);
+  }
+  void launch_ends() override {
+    for (Observer* o : all_) o->launch_ends();
+  }
+
+ private:
+  std::array<Observer*, 2> all_;
+};
+
+}  // namespace
+
+Observers::Observers(const Arena& arena, std::vector<Finding>& findings)
+    : arena_(arena), findings_(findings) {}
 Observers::~Observers() = default;
 
-void Observers::allocated(std::uint64_t, std::uint64_t) {}
-void Observers::host_wrote(std::uint64_t, std::uint64_t) {}
+void Observers::allocated(std::uint64_t address, std::uint64_t n_bytes, MemoryKind kind) {
+  if (initcheck_) initcheck_->allocated(address, n_bytes, kind);
+}
 
-Observer* Observers::begin(std::uint32_t mode, const Program&, Arena& arena, std::vector<Finding>&) {
-  active_ = (mode & kDataflow) != 0;
-  if (!active_) return nullptr;
-  if (!dataflow_) dataflow_ = std::make_unique<Dataflow>(arena);
-  return dataflow_.get();
+void Observers::host_wrote(std::uint64_t address, std::uint64_t n_bytes) {
+  if (initcheck_) initcheck_->host_wrote(address, n_bytes);
+}
+
+void Observers::prepare(std::uint32_t mode) {
+  if ((mode & kInitcheck) != 0 && !initcheck_) initcheck_ = std::make_unique<Initcheck>(arena_, findings_);
+  if ((mode & kRacecheck) != 0 && !racecheck_) racecheck_ = std::make_unique<Racecheck>(arena_, findings_);
+  if ((mode & kSynccheck) != 0 && !synccheck_) synccheck_ = std::make_unique<Synccheck>(findings_);
+  if ((mode & kDataflow) != 0 && !dataflow_) dataflow_ = std::make_unique<Dataflow>(arena_);
+}
+
+Observer* Observers::begin(std::uint32_t mode) {
+  prepare(mode);
+  if ((mode & kInitcheck) == 0) {
+    ran_unwatched_ = true;
+  } else if (ran_unwatched_) {
+    initcheck_->trust_all();
+    ran_unwatched_ = false;
+  }
+  counts_dataflow_ = (mode & kDataflow) != 0;
+  checks_.reset();
+  both_.reset();
+  if ((mode & kAllChecks) != 0)
+    checks_ = std::make_unique<Checks>((mode & kRacecheck) != 0 ? racecheck_.get() : nullptr,
+                                       (mode & kInitcheck) != 0 ? initcheck_.get() : nullptr,
+                                       (mode & kSynccheck) != 0 ? synccheck_.get() : nullptr);
+  if (checks_ && counts_dataflow_) both_ = std::make_unique<Both>(*dataflow_, *checks_);
+  if (both_) return both_.get();
+  if (checks_) return checks_.get();
+  return counts_dataflow_ ? dataflow_.get() : nullptr;
 }
 
 void Observers::end(Counters& counters) {
-  if (!active_) return;
+  if (!counts_dataflow_) return;
   counters.work = dataflow_->take_work();
   counters.steps = dataflow_->steps();
 }

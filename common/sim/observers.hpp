@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The set of observers that a mode asks for, behind the single Observer that the run loop calls.
+// The set of observers that a mode asks for, behind the single Observer that the run loop calls. Keeps them from launch to
+// launch, since they follow memory.
 #pragma once
 
 #include <cstdint>
@@ -8,31 +9,47 @@
 
 #include "sim/device.hpp"
 #include "sim/finding.hpp"
+#include "sim/memory.hpp"
 #include "sim/warp.hpp"
 
 namespace course::sim {
 
+class Checks;
 class Dataflow;
+class Initcheck;
+class Racecheck;
+class Synccheck;
 
 class Observers {
  public:
-  Observers();
+  // Findings go to `findings`.
+  Observers(const Arena& arena, std::vector<Finding>& findings);
   ~Observers();
 
   // What host code did to memory.
-  void allocated(std::uint64_t address, std::uint64_t n_bytes);
+  void allocated(std::uint64_t address, std::uint64_t n_bytes, MemoryKind kind);
   void host_wrote(std::uint64_t address, std::uint64_t n_bytes);
 
-  // The observer for a launch in `mode`, or nullptr when the mode needs none. Findings go to `findings`.
-  Observer* begin(std::uint32_t mode, const Program& program, Arena& arena, std::vector<Finding>& findings);
+  // A mode for the launches to come. The earlier, the more is seen: memory that was filled before initcheck was first asked
+  // for counts as initialised.
+  void prepare(std::uint32_t mode);
+  // The observer for a launch in `mode`, or nullptr when the mode needs none.
+  Observer* begin(std::uint32_t mode);
   // After the launch: adds what the observers counted.
   void end(Counters& counters);
   // Forgets what was followed so far: data ranges start afresh.
   void reset();
 
  private:
+  const Arena& arena_;
+  std::vector<Finding>& findings_;
   std::unique_ptr<Dataflow> dataflow_;
-  bool active_ = false;
+  std::unique_ptr<Racecheck> racecheck_;
+  std::unique_ptr<Initcheck> initcheck_;
+  std::unique_ptr<Synccheck> synccheck_;
+  std::unique_ptr<Observer> checks_, both_;  // of the launch at hand
+  bool counts_dataflow_ = false;
+  bool ran_unwatched_ = false;  // initcheck missed a launch
 };
 
 }  // namespace course::sim

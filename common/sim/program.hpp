@@ -36,6 +36,9 @@ enum class OpKind : std::uint8_t {
   other
 };
 
+// MicroOp::imm of a shuffle.
+enum class ShuffleMode : std::uint8_t { up, down, butterfly, index };
+
 enum class MemorySpace : std::uint8_t { none, global, shared, local, generic, constant };
 
 struct MicroOp {

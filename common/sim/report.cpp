@@ -54,6 +54,7 @@ Json json_of(const Finding& f) {
   const SourcePlace here = place(f.where), there = place(f.other_where);
   Json j;
   j["checker"] = name_of(f.checker);
+  j["severity"] = f.severity == Severity::hint ? "hint" : "error";
   j["kind"] = f.kind;
   j["kernel"] = f.kernel;
   j["file"] = here.file;
@@ -78,6 +79,7 @@ bool same(const std::vector<SourcePlace>& a, const std::vector<SourcePlace>& b) 
 
 // Told first: what corrupts or ends the run, then what makes it a matter of luck.
 int rank(const Finding& f) {
+  if (f.severity == Severity::hint) return 9;
   switch (f.checker) {
     case Checker::memcheck: return 0;
     case Checker::execution: return 1;

@@ -55,9 +55,12 @@ struct Group {
   std::uint32_t block = 0;  // basic block about to run
   std::uint32_t mask = 0;
   Wait wait = Wait::none;
-  std::uint32_t barrier = 0;  // when waiting at one
-  bool passed = false;        // the sync op at the head of `block` may run now
-  std::uint64_t stamp = 0;    // when it was last favoured, see Warp::favoured
+  std::uint32_t barrier = 0;      // when waiting at one
+  bool passed = false;            // the sync op at the head of `block` may run now
+  std::uint64_t stamp = 0;        // when it was last favoured, see Warp::favoured
+  std::uint32_t from = kNoBlock;  // observed launches only: the basic block it ran last
+
+  static constexpr std::uint32_t kNoBlock = ~0u;
 };
 
 // Saved when a function is called: per lane, since lanes of a group may have come from different call sites.
@@ -79,6 +82,7 @@ struct alignas(64) Warp {
   const Program* program = nullptr;
   const MicroOp* current = nullptr;  // for diagnostics and memory caches
   std::uint32_t number = 0;          // in its block
+  std::uint32_t observed = ~0u;      // kinds of op that the observer is called for: bits 1 << OpKind
   std::uint32_t back_edges = 0;      // taken while diverged, since the last rotation
   std::uint32_t favoured =
       0;  // lanes of the group that runs out of order, so that spinning lanes cannot starve it
@@ -119,6 +123,7 @@ struct Barrier {
 struct Block {
   std::uint32_t index[3] = {0, 0, 0};
   std::uint64_t linear = 0;
+  std::uint32_t storage = 0;  // number of this piece of storage, which one block after another uses
   const LaunchRequest* launch = nullptr;
   std::vector<std::byte> shared_store;
   std::byte* shared = nullptr;  // static, then dynamic; 128-byte aligned
@@ -139,18 +144,29 @@ struct OpCounters {
   std::uint64_t serialised = 0;  // atomics
 };
 
-// Sees every instruction of an observed launch, before and after it runs. Any of the calls may throw DeviceFault.
+// Sees the instructions of an observed launch, before and after they run, and what the machine does between them. Any of the
+// calls may throw DeviceFault.
 class Observer {
  public:
   virtual ~Observer() = default;
   virtual void launch_begins(const Program&, const LaunchRequest&) {}
   virtual void block_begins(Block&) {}
   virtual void block_ends(Block&) {}
+  // Only for the kinds of op in Warp::observed, which block_begins may narrow.
   virtual void before(Warp&, const MicroOp&) {}
   virtual void after(Warp&, const MicroOp&) {}
-  virtual void barrier_released(Block&, std::uint32_t /*barrier*/) {}
-  virtual void warp_synced(Warp&, std::uint32_t /*mask*/) {}
+  // Threads `mask` reach a barrier; `barrier_released` follows once enough have.
   virtual void barrier_arrived(Warp&, std::uint32_t /*mask*/, const MicroOp&) {}
+  virtual void barrier_released(Block&, std::uint32_t /*barrier*/) {}
+  // Lanes `mask` have met at bar.warp.sync `op` (or several of the same member mask) and go on.
+  virtual void warp_synced(Warp&, std::uint32_t /*mask*/, const MicroOp& /*op*/) {}
+  // A group of threads leaves the kernel at the end of a basic block. Called while it still counts as live.
+  virtual void threads_exit(Warp&, const Group&, const BasicBlock&) {}
+  // A call or a return moved values in a lane's local memory, or a call opened a fresh frame there.
+  virtual void local_moved(Warp&, int /*lane*/, std::uint32_t /*offset*/, std::uint32_t /*bytes*/) {}
+  virtual void frame_opened(Warp&, int /*lane*/, std::uint32_t /*offset*/, std::uint32_t /*bytes*/) {}
+  // Nothing in the block can run any more: the launch is about to be ended as a deadlock.
+  virtual void stuck(Block&) {}
   virtual void launch_ends() {}
 };
 
@@ -160,6 +176,7 @@ struct Worker {
   Arena* arena = nullptr;
   const LaunchRequest* launch = nullptr;
   const DevicePreset* preset = nullptr;
+  std::uint64_t grid_workspace = 0;  // what %envreg1 and 2 hold, high half first
   Observer* observer = nullptr;
   bool counting = false;
   bool alone = true;                       // no other host thread runs this launch
@@ -170,6 +187,7 @@ struct Worker {
   std::vector<std::uint64_t> guarded_off;  // by op: lanes that a guard switched off
   std::vector<OpCounters> op_counters;     // by op
   std::uint64_t barriers_completed = 0;
+  std::uint32_t storages = 0;         // blocks' storage made so far
   const Warp* launch_warp = nullptr;  // the warp that runs, for diagnostics
   std::string output;                 // of printf, in order
 

@@ -114,9 +114,10 @@ gpu_arch() { gpus | cut -d, -f2 | tr -d ' .' | sort -un | paste -sd, || true; }
 
 # Tells Meson which programs to use. Old Mesons don't ask nvcc for the headers that a .cu includes; a small wrapper does.
 native_file() {
-  local cuda="'$nvcc'"
+  local cuda="'$nvcc'" ccache=''
+  ! command -v ccache >/dev/null || ccache="'$(command -v ccache)', "
   at_least "$("$meson" --version)" 1.4 || cuda="'$tools/nvcc_with_depfile', $cuda"
-  printf "[binaries]\ncpp = '%s'\ncuda = [%s, '-ccbin', '%s']\n" "$cxx" "$cuda" "$cxx"
+  printf "[binaries]\ncpp = [%s'%s']\ncuda = [%s, '-ccbin', '%s']\n" "$ccache" "$cxx" "$cuda" "$cxx"
 }
 
 # Anew whenever a program, the GPU's generation or the checkout's place has changed; otherwise Meson's own check is enough.

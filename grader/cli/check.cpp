@@ -40,7 +40,8 @@ int run_check(const Options& options) {
   const auto labs = select_labs(lab::all_problems(), options.labs);
   if (!labs) return fail(labs.error().text);
   if (!options.task.empty()) {
-    if (const auto known = check_task(*labs, options.task); !known) return fail(known.error().text);
+    if (const auto known = check_task(*labs, options.task, options.solutions); !known)
+      return fail(known.error().text);
   }
   const Result<Layout> layout = find_layout();
   if (!layout) return fail(layout.error().text);

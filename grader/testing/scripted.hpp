@@ -17,7 +17,8 @@ inline constexpr lab::EfficiencyGoal kGoals[] = {{lab::Metric::work_ratio, 1.5, 
                                                  {lab::Metric::active_lanes, 0.9, 5}};
 inline constexpr lab::SpeedupTier kTiers[] = {{2.0, 6}, {10.0, 4}};
 inline constexpr lab::Task kTasks[] = {
-    {"first", "First task", "handouts/99-fake.md#first", 30, kGoals, kTiers, lab::Baseline::one_thread, false},
+    {"first", "First task", "handouts/99-fake.md#first", 30, kGoals, kTiers, lab::Baseline::one_thread,
+     false},
     {"second", "Second task", "handouts/99-fake.md#second", 50, {}, {}, lab::Baseline::all_cores, false},
     {"extra", "Extra task", "handouts/99-fake.md#extra", 10, {}, {}, lab::Baseline::all_cores, true},
 };
@@ -38,7 +39,8 @@ class FakeProblem : public lab::Problem {
   lab::Shape shape(const lab::Task&, const lab::Case& c) const override {
     return {{{"d_in", lab::DType::i32, c.n}}, {{"d_out", lab::DType::i32, 1}}, 0};
   }
-  void fill(const lab::Task&, const lab::Case&, std::uint64_t seed, std::span<lab::HostBuffer> inputs) const override {
+  void fill(const lab::Task&, const lab::Case&, std::uint64_t seed,
+            std::span<lab::HostBuffer> inputs) const override {
     ++fills;
     for (lab::HostBuffer& buffer : inputs) {
       for (std::byte& b : buffer.bytes) b = static_cast<std::byte>(seed = seed * 25214903917U + 11);
@@ -66,7 +68,10 @@ class FakeProblem : public lab::Problem {
  private:
   static lab::Case make(std::uint64_t n, std::uint32_t purpose) {
     lab::Case c;
-    c.name = (purpose == lab::kCorrectness ? "n" : purpose == lab::kEfficiency ? "work_n" : "time_n") + std::to_string(n);
+    c.name = (purpose == lab::kCorrectness  ? "n"
+              : purpose == lab::kEfficiency ? "work_n"
+                                            : "time_n") +
+             std::to_string(n);
     c.n = n;
     c.purpose = purpose;
     return c;
@@ -102,10 +107,13 @@ struct Asked {
 // Answers with `script`, or well where the script has nothing to say; remembers what was asked of it.
 class Script {
  public:
-  using Answer = std::function<std::optional<lab::Outcome>(const lab::Task&, const lab::Case&, const lab::Measure&)>;
+  using Answer =
+      std::function<std::optional<lab::Outcome>(const lab::Task&, const lab::Case&, const lab::Measure&)>;
   explicit Script(Answer answer = nullptr) : answer_(std::move(answer)) {}
 
-  std::unique_ptr<CaseRunner> runner(lab::DeviceKind device) { return std::make_unique<Runner>(*this, device); }
+  std::unique_ptr<CaseRunner> runner(lab::DeviceKind device) {
+    return std::make_unique<Runner>(*this, device);
+  }
   RunnerFactory factory() {
     return [this](const lab::Problem&, lab::DeviceKind device) { return runner(device); };
   }

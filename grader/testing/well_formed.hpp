@@ -39,7 +39,8 @@ inline std::string why_malformed(std::string_view text, const std::set<std::stri
     const bool closing = text.substr(at, 2) == "</";
     std::size_t i = at + (closing ? 2 : 1);
     std::string name;
-    while (i < text.size() && (std::isalnum(static_cast<unsigned char>(text[i])) != 0 || text[i] == '-')) name += text[i++];
+    while (i < text.size() && (std::isalnum(static_cast<unsigned char>(text[i])) != 0 || text[i] == '-'))
+      name += text[i++];
     if (name.empty()) return "bare <" + around();
     bool self_closed = false;
     while (i < text.size() && text[i] != '>') {
@@ -55,7 +56,8 @@ inline std::string why_malformed(std::string_view text, const std::set<std::stri
         }
         const std::size_t end = text.find('"', equals + 2);
         if (end == std::string_view::npos) return "attribute that does not end" + around();
-        if (text.substr(equals, end - equals).find('<') != std::string_view::npos) return "< in attribute" + around();
+        if (text.substr(equals, end - equals).find('<') != std::string_view::npos)
+          return "< in attribute" + around();
         i = end + 1;
       }
     }

@@ -219,20 +219,23 @@ Status dispatch(const lab::Request& request, Solve solve) {
 Status run(const lab::Request& request);  // the last lines of reduction.cu
 
 // --- What it is worth. The tasks' order is Rung's.
+// Each goal tells the rung from those below it: at 2^18 items rung 1 has 75 % of its lanes active, rung 3 95 %, rung 5
+// 99 %; rung 2 has 3.3 passes per shared-memory request; rungs 1 to 5 move 1.02 to 1.04 times the items' bytes.
 inline constexpr lab::EfficiencyGoal kNeighbouredGoals[] = {{lab::Metric::work_ratio, 1.05, 3},
                                                             {lab::Metric::step_ratio, 1.5, 3}};
-inline constexpr lab::EfficiencyGoal kSequentialGoals[] = {{lab::Metric::active_lanes, 0.85, 4},
+inline constexpr lab::EfficiencyGoal kSequentialGoals[] = {{lab::Metric::active_lanes, 0.9, 4},
                                                            {lab::Metric::bank_conflicts, 1.05, 4}};
-inline constexpr lab::EfficiencyGoal kShuffleGoals[] = {{lab::Metric::active_lanes, 0.9, 4},
+inline constexpr lab::EfficiencyGoal kShuffleGoals[] = {{lab::Metric::active_lanes, 0.97, 4},
                                                         {lab::Metric::step_ratio, 1.5, 4}};
-inline constexpr lab::EfficiencyGoal kCoarsenedGoals[] = {{lab::Metric::bytes_ratio, 1.05, 5},
+inline constexpr lab::EfficiencyGoal kCoarsenedGoals[] = {{lab::Metric::bytes_ratio, 1.01, 5},
                                                           {lab::Metric::launches, 2, 3}};
 inline constexpr lab::EfficiencyGoal kSingleLaunchGoals[] = {{lab::Metric::launches, 1, 5},
-                                                             {lab::Metric::bytes_ratio, 1.05, 3}};
-inline constexpr lab::SpeedupTier kSequentialTiers[] = {{4, 2}, {8, 2}};
-inline constexpr lab::SpeedupTier kShuffleTiers[] = {{8, 2}, {16, 2}};
-inline constexpr lab::SpeedupTier kCoarsenedTiers[] = {{20, 3}, {40, 4}, {60, 3}};
-inline constexpr lab::SpeedupTier kSingleLaunchTiers[] = {{40, 2}, {60, 2}};
+                                                             {lab::Metric::bytes_ratio, 1.01, 3}};
+// Against one core, on a device of the H200's class.
+inline constexpr lab::SpeedupTier kSequentialTiers[] = {{8, 2}, {16, 2}};
+inline constexpr lab::SpeedupTier kShuffleTiers[] = {{15, 2}, {30, 2}};
+inline constexpr lab::SpeedupTier kCoarsenedTiers[] = {{20, 3}, {35, 4}, {50, 3}};
+inline constexpr lab::SpeedupTier kSingleLaunchTiers[] = {{35, 2}, {50, 2}};
 
 inline constexpr lab::Task kTasks[] = {
     {"neighboured", "Neighboured pairs", "handouts/01-reduction.md#neighboured", 14, kNeighbouredGoals, {}},

@@ -222,7 +222,7 @@ std::string hint_for(const Case& c, std::span<const T> items, Op op, typename Op
   using Value = typename Op::Value;
   const auto id = static_cast<OpId>(c.op);
   if (c.n > 0 && got == op.identity()) return fmt::format("{} is the identity: no item was folded in", got);
-  if ((id == OpId::min || id == OpId::max) && got == Value{0}) {
+  if (got == Value{0} && op.identity() != Value{0} && expected.value != 0) {
     return fmt::format("0 is not the identity of {0}: fill the places that have no item with op.identity()",
                        name_of(id));
   }
@@ -248,8 +248,8 @@ std::string hint_for(const Case& c, std::span<const T> items, Op op, typename Op
     }
   }
   if constexpr (std::is_floating_point_v<Value>) {
-    if (id == OpId::sum && c.n > 4096) {
-      const Value serial = fold_one_thread(items, op);
+    if ((id == OpId::sum || id == OpId::mean) && c.n > 4096) {
+      const Value serial = op.finish(fold_one_thread(items, op));
       const auto error = std::abs(static_cast<long double>(got) - expected.value);
       const auto serial_error = std::abs(static_cast<long double>(serial) - expected.value);
       if (error <= 4 * serial_error && serial_error > static_cast<long double>(expected.bound)) {
@@ -413,7 +413,7 @@ std::vector<Case> ReductionProblem::cases(const Task&) const {
 
   // What is measured. 2^18 items keep the counting of work and steps quick; 2^24 are past the device's cache.
   add(OpId::sum, DType::i32, 262144, Pattern::random, lab::kEfficiency);
-  add(OpId::sum, DType::i32, 16777216, Pattern::random, lab::kSpeedup | lab::kCorrectness);
+  add(OpId::sum, DType::i32, 16777216, Pattern::random, lab::kSpeedup);
   return all;
 }
 

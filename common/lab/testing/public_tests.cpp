@@ -21,21 +21,6 @@ std::string environment_or(const char* name, const std::string& otherwise) {
   return value == nullptr || *value == '\0' ? otherwise : value;
 }
 
-SessionOptions options_for(const Manifest& manifest) {
-  const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
-  SessionOptions options;
-  options.runner = environment_or("RUNNER", here / ("runner_" + std::string(manifest.id)));
-  if (environment_or("LAB_DEVICE", "sim") == "gpu") {
-    options.device = DeviceKind::gpu;
-  } else {
-    // build/labs/<lab>/ and build/common/cudart/, wherever the build folder is.
-    options.simulator_dir = (here / "../../common/cudart").lexically_normal();
-  }
-  options.rerun_flags = environment_or("LAB_DEVICE", "") == "gpu" ? "--device gpu" : "--device sim";
-  options.seconds_per_case = 60;
-  return options;
-}
-
 // One runner serves all the tests; a case that breaks it gets the next one a fresh one.
 struct Shared {
   const Problem& problem;
@@ -62,11 +47,27 @@ class CaseTest : public testing::Test {
 
 }  // namespace
 
+DeviceKind device_for_tests() {
+  return environment_or("LAB_DEVICE", "sim") == "gpu" ? DeviceKind::gpu : DeviceKind::sim;
+}
+
+SessionOptions session_options_for_tests(const Manifest& manifest, DeviceKind device) {
+  const fs::path here = fs::read_symlink("/proc/self/exe").parent_path();
+  SessionOptions options;
+  options.runner = environment_or("RUNNER", here / ("runner_" + std::string(manifest.id)));
+  options.device = device;
+  options.rerun_flags = device == DeviceKind::gpu ? "--device gpu" : "--device sim";
+  // build/labs/<lab>/ and build/common/cudart/, wherever the build folder is.
+  if (device == DeviceKind::sim) options.simulator_dir = (here / "../../common/cudart").lexically_normal();
+  options.seconds_per_case = 60;
+  return options;
+}
+
 int run_public_tests(int argc, char** argv, const Problem& problem) {
   testing::InitGoogleTest(&argc, argv);
   const Manifest& manifest = problem.manifest();
   const auto shared =
-      std::make_shared<Shared>(problem, Session(options_for(manifest)),
+      std::make_shared<Shared>(problem, Session(session_options_for_tests(manifest, device_for_tests())),
                                std::strtoull(environment_or("LAB_SEED", "1").c_str(), nullptr, 10));
   const auto add_all = [&](std::span<const Task> tasks) {
     for (const Task& task : tasks) {

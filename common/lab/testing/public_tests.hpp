@@ -9,10 +9,15 @@
 #pragma once
 
 #include "lab/problem.hpp"
+#include "lab/session.hpp"
 
 namespace course::lab {
 
 // Registers the tests, runs all of the program's, and returns what main returns: not 0 when no test ran.
 int run_public_tests(int argc, char** argv, const Problem& problem);
+
+// How these tests start their runner, on which device, for a lab's further tests.
+DeviceKind device_for_tests();
+SessionOptions session_options_for_tests(const Manifest& manifest, DeviceKind device);
 
 }  // namespace course::lab

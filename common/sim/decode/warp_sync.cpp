@@ -48,10 +48,11 @@ void Decoder::barrier(const Instruction& i) {
 // shfl.sync.mode.b32 d[|p], a, b, c, members
 void Decoder::shuffle(const Instruction& i) {
   if (!i.has("sync")) unsupported("the form without .sync was removed from sm_70 on");
-  const char* mode = i.has("up")     ? "shfl.up"
-                     : i.has("down") ? "shfl.down"
-                     : i.has("bfly") ? "shfl.bfly"
-                                     : "shfl.idx";
+  const ShuffleMode mode = i.has("up")     ? ShuffleMode::up
+                           : i.has("down") ? ShuffleMode::down
+                           : i.has("bfly") ? ShuffleMode::butterfly
+                                           : ShuffleMode::index;
+  static constexpr const char* kKeys[] = {"shfl.up", "shfl.down", "shfl.bfly", "shfl.idx"};
   const bool pair = i.operands[0].kind == Operand::Kind::pair;
   const Operand& value = pair ? i.operands[0].parts[0] : i.operands[0];
   std::uint32_t slots[4];
@@ -59,7 +60,8 @@ void Decoder::shuffle(const Instruction& i) {
   open_sync_block();
   const Result out = result(value, SlotKind::narrow, false);
   const Result valid = pair ? result(i.operands[0].parts[1], SlotKind::predicate, false) : Result{};
-  MicroOp& op = emit(mode);
+  MicroOp& op = emit(kKeys[static_cast<int>(mode)]);
+  op.imm = static_cast<std::int64_t>(mode);
   op.dst[0] = out.slot;
   op.dst[1] = valid.slot;
   std::copy_n(slots, 4, op.src);

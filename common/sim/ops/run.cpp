@@ -80,7 +80,8 @@ bool warp_sync_holds(Warp& w, Group& g, const MicroOp& op) {
   for (u32 m = g.mask; m != 0; m &= m - 1) wanted |= members[std::countr_zero(m)];
   wanted &= w.live;
   if ((wanted & ~g.mask) == 0) {
-    if (op.kind == OpKind::sync && w.worker->observer != nullptr) w.worker->observer->warp_synced(w, g.mask);
+    if (op.kind == OpKind::sync && w.worker->observer != nullptr)
+      w.worker->observer->warp_synced(w, g.mask, op);
     return true;
   }
   g.wait = Wait::warp_sync;
@@ -102,7 +103,7 @@ bool warp_sync_holds(Warp& w, Group& g, const MicroOp& op) {
     other.wait = Wait::none;
     other.passed = true;
   }
-  if (w.worker->observer != nullptr) w.worker->observer->warp_synced(w, released);
+  if (w.worker->observer != nullptr) w.worker->observer->warp_synced(w, released, op);
   return true;
 }
 
@@ -121,6 +122,7 @@ inline void run_op(Warp& w, const MicroOp& op) {
 }
 
 inline void observe_op(Warp& w, const MicroOp& op) {
+  if ((w.observed >> static_cast<u32>(op.kind) & 1) == 0) return run_op(w, op);
   Observer& observer = *w.worker->observer;
   const u32 whole = w.mask;
   if (op.guard != MicroOp::kNoSlot) {
@@ -137,9 +139,11 @@ inline void observe_op(Warp& w, const MicroOp& op) {
 }
 
 // Leaves the block that group `k` has just run. May split the group, or end it.
+template <bool Observed>
 void leave_block(Warp& w, std::size_t k, u32 number, const BasicBlock& b) {
   Group& g = w.groups[k];
   const auto go = [&](Group& group, u32 to) {
+    if constexpr (Observed) group.from = number;
     if (w.groups.size() > 1 && w.program->blocks[to].order <= b.order) ++w.back_edges;
     group.block = to;
     group.passed = false;
@@ -184,6 +188,7 @@ RunEnd run(Warp& w, s64 budget) {
     const int chosen = pick(w);
     if (chosen < 0) return finish(w.groups.empty() ? RunEnd::exited : RunEnd::waiting);
     const auto k = static_cast<std::size_t>(chosen);
+    const bool alone = w.groups.size() == 1;
     do {
       Group& g = w.groups[k];
       const u32 number = g.block;
@@ -211,10 +216,10 @@ RunEnd run(Warp& w, s64 budget) {
           run_op(w, *op);
       }
       budget -= b.cost;
-      leave_block(w, k, number, b);
+      leave_block<Observed>(w, k, number, b);
       if (budget <= 0) return finish(w.groups.empty() ? RunEnd::exited : RunEnd::slice_over);
-      // A warp that has not diverged goes straight on, unless the group that ran ended and left one that waits.
-    } while (k == 0 && w.groups.size() == 1 && w.groups[0].wait == Wait::none);
+      // A warp that has not diverged goes straight on; one of whose two groups has ended is looked at afresh.
+    } while (alone && w.groups.size() == 1);
   }
 }
 

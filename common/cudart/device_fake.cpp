@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+#include "cudart/device_fake.hpp"
+
+#include <cstdlib>
+#include <map>
+
+namespace course::sim {
+namespace {
+
+constexpr double kLaunchUs = 10;
+constexpr std::size_t kAlignment = 256;
+constexpr std::uint64_t kCapacity = std::uint64_t{1} << 30;
+
+}  // namespace
+
+Fake& fake() {
+  static Fake instance;
+  return instance;
+}
+
+struct Device::Impl {
+  DeviceOptions options;
+  std::map<std::uint64_t, Allocation> allocations;
+  std::vector<std::string> kernels;  // by id
+  std::map<KernelId, KernelFacts> facts;
+  std::map<std::pair<ModuleId, std::string>, Symbol> symbols;
+  std::map<ModuleId, bool> modules;
+  ModuleId next_module = 1;
+  std::vector<Finding> findings;
+};
+
+Device::Device(DeviceOptions options) : impl_(std::make_unique<Impl>()) {
+  impl_->options = std::move(options);
+}
+
+Device::~Device() {
+  for (const auto& [base, allocation] : impl_->allocations) std::free(reinterpret_cast<void*>(base));
+}
+
+const DeviceOptions& Device::options() const {
+  return impl_->options;
+}
+
+Result<std::uint64_t> Device::allocate(std::uint64_t n_bytes, MemoryKind kind) {
+  if (n_bytes > free_bytes()) return Error{"the fake device is full"};
+  const std::size_t rounded = (n_bytes + kAlignment - 1) / kAlignment * kAlignment;
+  const auto base = reinterpret_cast<std::uint64_t>(std::aligned_alloc(kAlignment, rounded));
+  Allocation allocation;
+  allocation.base = base;
+  allocation.size = n_bytes;
+  allocation.kind = kind;
+  impl_->allocations[base] = allocation;
+  return base;
+}
+
+Result<void> Device::release(std::uint64_t address) {
+  if (impl_->allocations.erase(address) == 0) return Error{"not a base address"};
+  std::free(reinterpret_cast<void*>(address));
+  return {};
+}
+
+const Allocation* Device::find(std::uint64_t address) const {
+  auto after = impl_->allocations.upper_bound(address);
+  if (after == impl_->allocations.begin()) return nullptr;
+  const Allocation& candidate = std::prev(after)->second;
+  return address < candidate.base + candidate.size ? &candidate : nullptr;
+}
+
+std::uint64_t Device::free_bytes() const {
+  std::uint64_t used = 0;
+  for (const auto& [base, allocation] : impl_->allocations) used += allocation.size;
+  return kCapacity - used;
+}
+
+void Device::name_buffer(std::uint64_t address, std::uint64_t, std::uint32_t, std::string name, bool) {
+  impl_->allocations.at(address).name = std::move(name);
+}
+
+void Device::host_wrote(std::uint64_t address, std::uint64_t n_bytes) {
+  fake().writes.emplace_back(address, n_bytes);
+}
+
+Result<ModuleId> Device::load_module(std::string_view ptx_text) {
+  if (!fake().load_failure.empty()) return Error{fake().load_failure};
+  fake().modules.emplace_back(ptx_text);
+  impl_->modules[impl_->next_module] = true;
+  return impl_->next_module++;
+}
+
+void Device::unload_module(ModuleId module) {
+  impl_->modules.erase(module);
+}
+
+Result<KernelId> Device::find_kernel(ModuleId, std::string_view mangled_name) {
+  const auto known = fake().kernels.find(std::string(mangled_name));
+  if (known == fake().kernels.end()) return Error{"no such kernel"};
+  impl_->kernels.emplace_back(mangled_name);
+  const auto id = static_cast<KernelId>(impl_->kernels.size() - 1);
+  impl_->facts[id] = known->second;
+  return id;
+}
+
+const KernelFacts& Device::facts(KernelId kernel) const {
+  return impl_->facts.at(kernel);
+}
+
+Result<Device::Symbol> Device::find_symbol(ModuleId module, std::string_view mangled_name) {
+  const std::string name(mangled_name);
+  if (!fake().symbols.contains(name)) return Error{"no such variable"};
+  const auto key = std::make_pair(module, name);
+  if (!impl_->symbols.contains(key)) {
+    const std::uint64_t size = fake().symbols[name];
+    const auto base = allocate(size, MemoryKind::module_variable);
+    if (!base) return base.error();
+    impl_->symbols[key] = {*base, size};
+  }
+  return impl_->symbols[key];
+}
+
+LaunchResult Device::launch(const LaunchRequest& request) {
+  FakeLaunch launch;
+  launch.kernel = impl_->kernels.at(request.kernel);
+  launch.grid = request.grid;
+  launch.block = request.block;
+  launch.cluster = request.cluster;
+  launch.dynamic_shared = request.dynamic_shared;
+  launch.parameters.assign(request.parameters.begin(), request.parameters.end());
+  launch.cooperative = request.cooperative;
+  fake().launches.push_back(launch);
+  if (fake().run) return fake().run(launch);
+  LaunchResult result;
+  result.modelled_us = kLaunchUs;
+  return result;
+}
+
+int Device::occupancy(KernelId, int, std::uint64_t) const {
+  return fake().occupancy;
+}
+void Device::set_mode(std::uint32_t mode) {
+  fake().mode = mode;
+}
+std::uint32_t Device::mode() const {
+  return fake().mode;
+}
+const std::vector<Finding>& Device::findings() const {
+  return impl_->findings;
+}
+std::string Device::report_json() const {
+  return R"({"device": "fake"})";
+}
+void Device::reset_report() {}
+
+}  // namespace course::sim

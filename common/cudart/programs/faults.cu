@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: MIT
+// What breaks a kernel, and how the program learns of it: each fault in a process of its own, as the context is lost.
+#include <cassert>
+#include <cstring>
+#include <string>
+
+#include "check.hpp"
+
+__global__ void past_the_end(int* p, int n) {
+  p[n + threadIdx.x] = 1;
+}
+__global__ void misaligned(char* p) {
+  *reinterpret_cast<int*>(p + 1) = 1;
+}
+__global__ void failing_assert(int x) {
+  assert(x == 3);
+}
+__global__ void trapping(int x) {
+  if (x != 3) __trap();
+}
+__global__ void null_pointer(int* p) {
+  *p = 1;
+}
+__global__ void fine(int* p) {
+  *p = 42;
+}
+__global__ void __launch_bounds__(64) bounded(int* p) {
+  *p = 1;
+}
+
+int fault(const std::string& which) {
+  int* p = nullptr;
+  CHECK(cudaMalloc(&p, 256));
+  if (which == "past") past_the_end<<<1, 32>>>(p, 1 << 26);
+  if (which == "misaligned") misaligned<<<1, 1>>>(reinterpret_cast<char*>(p));
+  if (which == "assert") failing_assert<<<1, 1>>>(4);
+  if (which == "trap") trapping<<<1, 1>>>(4);
+  if (which == "null") null_pointer<<<1, 1>>>(nullptr);
+  if (which == "fine") fine<<<1, 1>>>(p);
+  const cudaError_t error = cudaDeviceSynchronize();
+  // Sticky: everything after it fails alike.
+  void* more = nullptr;
+  EXPECT(cudaMalloc(&more, 16) == error);
+  EXPECT(cudaGetLastError() == error);
+  EXPECT(cudaGetLastError() == cudaSuccess);
+  return int(error) & 0x7f;
+}
+
+int main(int, char** argv) {
+  if (const char* which = std::getenv("FAULTS_CHILD")) return fault(which);
+  const auto child = [&](const char* which) {
+    const std::string command =
+        std::string("FAULTS_CHILD=") + which + " '" + argv[0] + "' 2>/dev/null >/dev/null";
+    const int status = std::system(command.c_str());
+    return status / 256;
+  };
+  EXPECT(child("fine") == 0);
+  EXPECT(child("past") == (cudaErrorIllegalAddress & 0x7f));
+  EXPECT(child("misaligned") == (cudaErrorMisalignedAddress & 0x7f));
+  EXPECT(child("assert") == (cudaErrorAssert & 0x7f));
+  EXPECT(child("trap") == (cudaErrorLaunchFailure & 0x7f));
+  EXPECT(child("null") == (cudaErrorIllegalAddress & 0x7f));
+
+  // Refused launches leave the device as it was.
+  int* p = nullptr;
+  CHECK(cudaMalloc(&p, 256));
+  fine<<<1, 2048>>>(p);
+  EXPECT(cudaGetLastError() == cudaErrorInvalidConfiguration);
+  fine<<<0, 1>>>(p);
+  EXPECT(cudaGetLastError() == cudaErrorInvalidConfiguration);
+  fine<<<1, 1, 1 << 20>>>(p);
+  EXPECT(cudaGetLastError() == cudaErrorInvalidValue);
+  bounded<<<1, 128>>>(p);
+  EXPECT(cudaGetLastError() != cudaSuccess);
+  fine<<<1, 1>>>(p);
+  CHECK(cudaGetLastError());
+  int value = 0;
+  CHECK(cudaMemcpy(&value, p, sizeof value, cudaMemcpyDeviceToHost));
+  EXPECT(value == 42);
+  EXPECT(cudaMemcpy(&value, p, 4096, cudaMemcpyDeviceToHost) == cudaErrorInvalidValue);
+  EXPECT(cudaFree(&value) == cudaErrorInvalidValue);
+  EXPECT(cudaGetLastError() == cudaErrorInvalidValue);
+  std::puts("ok");
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// Code that comes as text at run time: cudaLibraryLoadData, kernels and variables by name.
+#include <cstring>
+
+#include "check.hpp"
+
+const char* const kPtx = R"(
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .global .align 4 .u32 bias = 1000;
+.visible .entry increment(.param .u64 data, .param .u32 by)
+{
+  .reg .u32 %r<5>;
+  .reg .u64 %rd<4>;
+  ld.param.u64 %rd1, [data];
+  ld.param.u32 %r1, [by];
+  mov.u32 %r2, %tid.x;
+  mul.wide.u32 %rd2, %r2, 4;
+  add.u64 %rd3, %rd1, %rd2;
+  ld.global.u32 %r3, [%rd3];
+  add.u32 %r3, %r3, %r1;
+  ld.global.u32 %r4, [bias];
+  add.u32 %r3, %r3, %r4;
+  st.global.u32 [%rd3], %r3;
+  ret;
+}
+)";
+
+int main() {
+#if CUDART_VERSION >= 12080
+  cudaLibrary_t library;
+  cudaKernel_t kernel;
+  CHECK(cudaLibraryLoadData(&library, kPtx, nullptr, nullptr, 0, nullptr, nullptr, 0));
+  CHECK(cudaLibraryGetKernel(&kernel, library, "increment"));
+  EXPECT(cudaLibraryGetKernel(&kernel, library, "missing") == cudaErrorSymbolNotFound);
+  void* bias = nullptr;
+  size_t size = 0;
+  CHECK(cudaLibraryGetGlobal(&bias, &size, library, "bias"));
+  EXPECT(size == 4);
+  int h[64], *d;
+  for (int i = 0; i < 64; ++i) h[i] = i;
+  CHECK(cudaMalloc(&d, sizeof h));
+  CHECK(cudaMemcpy(d, h, sizeof h, cudaMemcpyHostToDevice));
+  const int new_bias = 500;
+  CHECK(cudaMemcpy(bias, &new_bias, sizeof new_bias, cudaMemcpyHostToDevice));
+  int by = 7;
+  void* arguments[] = {&d, &by};
+  CHECK(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(1), dim3(64), arguments, 0, nullptr));
+  CHECK(cudaMemcpy(h, d, sizeof h, cudaMemcpyDeviceToHost));
+  for (int i = 0; i < 64; ++i) EXPECT(h[i] == i + 507);
+  CHECK(cudaLibraryUnload(library));
+#endif
+  std::puts("ok");
+}

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+// How fast the simulator runs a lab's kernels: lane instructions a second, alone, with counters and with all checkers, and the ratio
+// to the one-thread CPU baseline in the same run. One process, no verifier: for the project's own solutions only.
+// Compiled once per lab with -DCOURSE_LAB=<lab>, linked with its solution and its problem. Run: meson test --benchmark.
+// Reading order: main, measure.
+#include <cuda_runtime_api.h>
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/cuda_check.hpp"
+#include "cudart/sim_control.h"
+#include "lab/problem.hpp"
+#include "lab/request.hpp"
+
+namespace course::COURSE_LAB {
+lab::Status run(const lab::Request& request);
+const lab::Problem& problem();
+}  // namespace course::COURSE_LAB
+
+namespace course::lab {
+namespace {
+
+constexpr int kRepeats = 5;  // the median counts
+
+double median_seconds(const std::function<void()>& body) {
+  std::vector<double> seconds;
+  for (int k = 0; k < kRepeats; ++k) {
+    const auto start = std::chrono::steady_clock::now();
+    body();
+    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  std::nth_element(seconds.begin(), seconds.begin() + kRepeats / 2, seconds.end());
+  return seconds[kRepeats / 2];
+}
+
+struct Controls {
+  decltype(&simSetMode) set_mode = reinterpret_cast<decltype(&simSetMode)>(dlsym(RTLD_DEFAULT, "simSetMode"));
+  decltype(&simResetReport) reset =
+      reinterpret_cast<decltype(&simResetReport)>(dlsym(RTLD_DEFAULT, "simResetReport"));
+  decltype(&simReport) report = reinterpret_cast<decltype(&simReport)>(dlsym(RTLD_DEFAULT, "simReport"));
+  bool there() const { return set_mode != nullptr && reset != nullptr && report != nullptr; }
+
+  double lane_instructions() const {
+    std::string text(report(nullptr, 0), '\0');
+    report(text.data(), text.size());
+    text.pop_back();
+    return nlohmann::json::parse(text).at("totals").at("lane_instructions").get<double>();
+  }
+};
+
+// A device copy of host bytes; lives as long as the process.
+void* on_device(const std::vector<std::byte>& bytes) {
+  void* place = nullptr;
+  if (auto r = checked(cudaMalloc(&place, std::max<std::size_t>(bytes.size(), 1)), "cudaMalloc"); !r)
+    throw std::runtime_error(r.error().text);
+  if (auto r = checked(cudaMemcpy(place, bytes.data(), bytes.size(), cudaMemcpyHostToDevice), "cudaMemcpy");
+      !r)
+    throw std::runtime_error(r.error().text);
+  return place;
+}
+
+void measure(const Problem& problem, const Task& task, const Case& c, const Controls& sim,
+             int multiprocessors) {
+  const Shape shape = problem.shape(task, c);
+  const auto hosts = [](const std::vector<BufferSpec>& specs) {
+    std::vector<HostBuffer> buffers;
+    for (const BufferSpec& spec : specs)
+      buffers.push_back({spec, std::vector<std::byte>(spec.count * bytes_of(spec.dtype))});
+    return buffers;
+  };
+  std::vector<HostBuffer> inputs = hosts(shape.inputs), outputs = hosts(shape.outputs);
+  problem.fill(task, c, 1, inputs);
+  const auto devices = [](const std::vector<HostBuffer>& buffers) {
+    std::vector<DeviceBuffer> list;
+    for (const HostBuffer& b : buffers) list.push_back({on_device(b.bytes), b.spec.count, b.spec.dtype});
+    return list;
+  };
+  const std::vector<DeviceBuffer> d_inputs = devices(inputs), d_outputs = devices(outputs);
+  Request request;
+  request.task = index_of(problem.manifest(), task);
+  request.op = c.op;
+  request.dtype = c.dtype;
+  request.n = c.n;
+  request.params = c.params;
+  request.inputs = d_inputs;
+  request.outputs = d_outputs;
+  request.d_workspace = on_device(std::vector<std::byte>(shape.workspace_bytes));
+  request.workspace_bytes = shape.workspace_bytes;
+  request.multiprocessors = multiprocessors;
+
+  const auto run = [&] {
+    if (course::COURSE_LAB::run(request) != Status::ok || cudaDeviceSynchronize() != cudaSuccess)
+      throw std::runtime_error(fmt::format("{}: the kernel did not run", task.id));
+  };
+  const auto timed = [&](unsigned mode) {
+    sim.set_mode(mode);
+    run();  // decodes the kernel, warms the caches
+    return median_seconds(run);
+  };
+  const double fast = timed(SIM_FAST), counted = timed(SIM_COUNTERS);
+  const double checked_time = timed(SIM_COUNTERS | SIM_RACECHECK | SIM_INITCHECK | SIM_SYNCCHECK);
+  sim.set_mode(SIM_COUNTERS);
+  sim.reset();
+  run();
+  const double instructions = sim.lane_instructions();
+  const double cpu =
+      median_seconds([&] { problem.baseline(task, c, inputs, outputs, Baseline::one_thread); });
+  fmt::print("{:<16} {:<28} {:>9.2f} {:>9.2f} {:>9.2f} {:>9.2f} {:>9.0f}\n", task.id, c.name, fast * 1e3,
+             instructions / fast * 1e-9, counted / fast, checked_time / fast, fast / cpu);
+}
+
+int benchmark() {
+  const Controls sim;
+  if (!sim.there()) {
+    fmt::print("This measures the simulator: put its libcudart first on LD_LIBRARY_PATH.\n");
+    return 77;  // skipped
+  }
+  cudaDeviceProp properties{};
+  if (cudaGetDeviceProperties(&properties, 0) != cudaSuccess) return 1;
+  const Problem& problem = course::COURSE_LAB::problem();
+  fmt::print("{:<16} {:<28} {:>9} {:>9} {:>9} {:>9} {:>9}\n", "kernel", "case", "ms", "Glane/s", "counters",
+             "checks", "÷ CPU");
+  const Manifest& manifest = problem.manifest();
+  for (const auto* rungs : {&manifest.tasks, &manifest.further_rungs})
+    for (const Task& task : *rungs)
+      for (const Case& c : problem.cases(task))
+        if ((c.purpose & (kEfficiency | kSpeedup)) != 0)
+          measure(problem, task, c, sim, properties.multiProcessorCount);
+  fmt::print(
+      "counters, checks: time ÷ the plain run's. ÷ CPU: time ÷ the one-thread CPU baseline's, on this "
+      "machine.\n");
+  return 0;
+}
+
+}  // namespace
+}  // namespace course::lab
+
+int main() {
+  try {
+    return course::lab::benchmark();
+  } catch (const std::exception& e) {
+    fmt::print(stderr, "{}\n", e.what());
+    return 1;
+  }
+}

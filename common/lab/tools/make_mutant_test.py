@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Tests of make_mutant.py: python3 -m unittest, from this folder."""
+import pathlib
+import sys
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import make_mutant as m  # noqa: E402
+
+SOLUTION = """//@student gone
+int a(int x) {
+  return x + 1;
+}
+
+template <typename T>
+int long_one(int first,
+             int second) {
+  return x + 1;
+}
+
+int solve(Rung rung) {
+  switch (rung) {
+    case Rung::a: return a();
+    case Rung::b: return b();
+  }
+}
+"""
+HEADER = "// SPDX-License-Identifier: MIT\n// about: x\n// task: a\n// verdict: OK\n"
+CHANGE = "//--- replace\nx + 1\n//--- with\nx + 2\n//--- end\n"
+
+
+class Mutant(unittest.TestCase):
+    def mutate(self, text):
+        _, changes = m.parse(text, "x.mutant")
+        return m.apply(SOLUTION, changes, "x.mutant")
+
+    def test_reads_the_header(self):
+        header, _ = m.parse(HEADER + "// says: one\n// says: two\n" + CHANGE, "x")
+        self.assertEqual(header["says"], ["one", "two"])
+        self.assertEqual(header["task"], ["a"])
+
+    def test_changes_one_function_alone(self):
+        for function in ("a", "long_one"):
+            changed = self.mutate(HEADER + f"//--- in {function}\n" + CHANGE)
+            self.assertEqual(changed.count("x + 2"), 1)
+            self.assertEqual(changed.count("x + 1"), 1)
+            self.assertEqual(changed.index("x + 2") > changed.index("long_one"), function == "long_one")
+            self.assertNotIn("//@", changed)
+
+    def test_refuses_text_that_is_not_there_exactly_once(self):
+        with self.assertRaisesRegex(m.MutantError, "occurs 2 times in the solution"):
+            self.mutate(HEADER + CHANGE)
+        with self.assertRaisesRegex(m.MutantError, "occurs 0 times in solve"):
+            self.mutate(HEADER + "//--- in solve\n" + CHANGE)
+        with self.assertRaisesRegex(m.MutantError, "0 functions nowhere"):
+            self.mutate(HEADER + "//--- in nowhere\n" + CHANGE)
+
+    def test_keeps_one_task(self):
+        self.assertNotIn("Rung::b", m.only_task(SOLUTION, "a", "x"))
+        with self.assertRaisesRegex(m.MutantError, "no task c"):
+            m.only_task(SOLUTION, "c", "x")
+
+    def test_names_the_line_of_an_error(self):
+        for text, what in [
+            ("// abuot: x\n", "x:1: unknown key"),
+            (HEADER + "stray\n", "x:5: neither"),
+            (HEADER + "//--- with\n", "x:5: .*out of place"),
+            (HEADER + "//--- replace\n", "no //--- end"),
+            (HEADER, "changes nothing"),
+            ("// about: x\n// task: a\n" + CHANGE, "verdict"),
+        ]:
+            with self.assertRaisesRegex(m.MutantError, what):
+                m.parse(text, "x")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+#include "sim/checkers/checks.hpp"
+
+namespace course::sim {
+namespace {
+
+template <typename... Kinds>
+constexpr std::uint32_t bits(Kinds... kinds) {
+  return ((1u << static_cast<std::uint32_t>(kinds)) | ...);
+}
+
+constexpr std::uint32_t kMemory = bits(OpKind::load, OpKind::store, OpKind::atomic);
+constexpr std::uint32_t kWarpWide = bits(OpKind::shuffle, OpKind::vote, OpKind::reduce);
+
+}  // namespace
+
+Checks::Checks(Racecheck* race, Initcheck* init, Synccheck* sync) : race_(race), init_(init), sync_(sync) {
+  if (race != nullptr) kinds_ |= kMemory | bits(OpKind::fence);
+  if (init != nullptr) kinds_ |= kMemory;
+  if (sync != nullptr) kinds_ |= kWarpWide;
+}
+
+void Checks::launch_begins(const Program& program, const LaunchRequest& launch) {
+  if (race_ != nullptr) race_->launch_begins(program, launch);
+  if (init_ != nullptr) init_->launch_begins(program, launch);
+  if (sync_ != nullptr) sync_->launch_begins(program, launch);
+}
+
+void Checks::launch_ends() {
+  if (sync_ != nullptr) sync_->launch_ends();
+  if (init_ != nullptr) init_->launch_ends(race_ != nullptr ? race_->racing() : std::set<std::uint32_t>{});
+  if (race_ != nullptr) race_->launch_ends();
+}
+
+void Checks::block_begins(Block& block) {
+  for (Warp& w : block.warps) w.observed = kinds_;
+  if (race_ != nullptr) race_->block_begins(block);
+  if (init_ != nullptr) init_->block_begins(block);
+  if (sync_ != nullptr) sync_->block_begins(block);
+}
+
+void Checks::before(Warp& w, const MicroOp& op) {
+  const std::uint32_t kind = bits(op.kind);
+  if ((kind & kMemory) != 0 && (race_ != nullptr || init_ != nullptr)) {
+    LaneAccess a;
+    resolve(w, op, a);
+    if (init_ != nullptr) init_->access(w, op, a);
+    if (race_ != nullptr) race_->access(w, op, a);
+  }
+  if (op.kind == OpKind::fence && race_ != nullptr) race_->fence(w, op);
+  if (sync_ != nullptr && ((kind & kWarpWide) != 0 || w.observed != kinds_)) {
+    sync_->before(w, op);
+    if (!sync_->follows(w)) w.observed = kinds_;
+  }
+}
+
+void Checks::barrier_arrived(Warp& w, std::uint32_t mask, const MicroOp& op) {
+  if (sync_ != nullptr) sync_->barrier_arrived(w, mask, op);
+  if (race_ != nullptr) race_->barrier_arrived(w, mask, op);
+}
+
+void Checks::barrier_released(Block& block, std::uint32_t barrier) {
+  if (sync_ != nullptr) sync_->barrier_released(block, barrier);
+  if (race_ != nullptr) race_->barrier_released(block, barrier);
+}
+
+void Checks::warp_synced(Warp& w, std::uint32_t mask, const MicroOp& op) {
+  if (sync_ != nullptr) sync_->warp_synced(w, mask, op);
+  if (race_ != nullptr) race_->warp_synced(w, mask, op);
+}
+
+void Checks::threads_exit(Warp& w, const Group& group, const BasicBlock& b) {
+  if (sync_ != nullptr) sync_->threads_exit(w, group, b);
+}
+
+void Checks::local_moved(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) {
+  if (init_ != nullptr) init_->local_moved(w, lane, offset, bytes);
+}
+
+void Checks::frame_opened(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) {
+  if (init_ != nullptr) init_->frame_opened(w, lane, offset, bytes);
+}
+
+void Checks::stuck(Block& block) {
+  if (sync_ != nullptr) sync_->stuck(block);
+}
+
+}  // namespace course::sim

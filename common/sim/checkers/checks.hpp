@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// The checkers that a mode asks for, as one observer of a launch.
+// Reading order: finding.hpp for what comes out; checks.cpp for who is told what; racecheck.hpp, initcheck.hpp, synccheck.hpp.
+// Bounds, alignment and freed memory are no checker's business: the machine always looks at them (ops/memory_rows.cpp).
+#pragma once
+
+#include <cstdint>
+
+#include "sim/checkers/initcheck.hpp"
+#include "sim/checkers/lane_access.hpp"
+#include "sim/checkers/racecheck.hpp"
+#include "sim/checkers/synccheck.hpp"
+
+namespace course::sim {
+
+class Checks final : public Observer {
+ public:
+  // Any of them may be absent.
+  Checks(Racecheck* race, Initcheck* init, Synccheck* sync);
+
+  void launch_begins(const Program& program, const LaunchRequest& launch) override;
+  void launch_ends() override;
+  void block_begins(Block& block) override;
+  void before(Warp& w, const MicroOp& op) override;
+  void barrier_arrived(Warp& w, std::uint32_t mask, const MicroOp& op) override;
+  void barrier_released(Block& block, std::uint32_t barrier) override;
+  void warp_synced(Warp& w, std::uint32_t mask, const MicroOp& op) override;
+  void threads_exit(Warp& w, const Group& group, const BasicBlock& b) override;
+  void local_moved(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) override;
+  void frame_opened(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) override;
+  void stuck(Block& block) override;
+
+ private:
+  Racecheck* race_;
+  Initcheck* init_;
+  Synccheck* sync_;
+  std::uint32_t kinds_ = 0;  // of ops that some checker looks at
+};
+
+}  // namespace course::sim

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// Every kernel under kernels/ with every check at once: the faulty ones are named with the right kind and line, the correct
+// ones draw no finding. What is expected stands beside the code, in the kernels' comments.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "sim/checkers/kernel_cases.hpp"
+
+namespace course::sim::testing {
+namespace {
+
+std::vector<KernelCase> all_cases() {
+  std::vector<KernelCase> all;
+  for (const char* file : {SIM_KERNEL_FILES}) {
+    auto cases = cases_of(file);
+    all.insert(all.end(), cases.begin(), cases.end());
+  }
+  return all;
+}
+
+std::string name_of_case(const ::testing::TestParamInfo<KernelCase>& info) {
+  return info.param.file + "_" + info.param.kernel;
+}
+
+class Checkers : public ::testing::TestWithParam<KernelCase> {};
+
+TEST_P(Checkers, NameTheFaultAndItsLine) {
+  const KernelCase& c = GetParam();
+  const std::vector<Finding> findings = run(c, kCounters | kAllChecks);
+  SCOPED_TRACE("findings:\n" + list(findings));
+  for (const std::string& kind : c.expected)
+    EXPECT_TRUE(
+        std::any_of(findings.begin(), findings.end(), [&](const Finding& f) { return f.kind == kind; }))
+        << kind << " is not reported";
+  for (const Finding& f : findings) {
+    if (f.kind == "no-progress") continue;  // the machine's own word on a deadlock that a checker has named
+    EXPECT_TRUE(c.expected.contains(f.kind)) << f.kind << " is reported";
+    ASSERT_FALSE(f.where.empty());
+    EXPECT_TRUE(c.fault_lines.contains(f.where.back().line)) << "line " << f.where.back().line;
+    EXPECT_EQ(f.kernel, c.kernel);
+    EXPECT_NE(f.message, "");
+    if (f.other_where.empty() || c.other_lines.empty()) continue;
+    EXPECT_TRUE(c.other_lines.contains(f.other_where.back().line))
+        << "other line " << f.other_where.back().line;
+  }
+}
+
+// The order in which blocks and warps run differs from the natural one: so must not the verdict on correct code.
+TEST_P(Checkers, AreNotMisledByAnotherSchedule) {
+  const KernelCase& c = GetParam();
+  if (!c.expected.empty()) return;
+  for (const std::uint64_t seed : {1u, 2u, 3u}) {
+    const std::vector<Finding> findings = run(c, kAllChecks, seed);
+    EXPECT_TRUE(findings.empty()) << "seed " << seed << "\n" << list(findings);
+  }
+}
+
+TEST_P(Checkers, SayNothingUnlessAsked) {
+  const std::vector<Finding> findings = run(GetParam(), kCounters);
+  for (const Finding& f : findings)
+    EXPECT_TRUE(f.checker == Checker::memcheck || f.checker == Checker::execution) << f.kind;
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, Checkers, ::testing::ValuesIn(all_cases()), name_of_case);
+
+}  // namespace
+}  // namespace course::sim::testing

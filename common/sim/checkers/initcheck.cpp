@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+#include "sim/checkers/initcheck.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "sim/diagnose.hpp"
+#include "sim/machine.hpp"
+#include "sim/report.hpp"
+
+namespace course::sim {
+namespace {
+
+// --- ranges of bits -----------------------------------------------------------------------------------------------
+
+// Calls `each(word, mask)` for the words that hold bits [first, first + n).
+template <typename Word, typename Each>
+inline void for_words(Word* bits, std::uint64_t first, std::uint64_t n, const Each& each) {
+  while (n > 0) {
+    const std::uint64_t in_word = first % 64, here = std::min<std::uint64_t>(64 - in_word, n);
+    const std::uint64_t mask = (here == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << here) - 1) << in_word;
+    each(bits[first / 64], mask);
+    first += here;
+    n -= here;
+  }
+}
+
+void set(std::uint64_t* bits, std::uint64_t first, std::uint64_t n) {
+  for_words(bits, first, n, [](std::uint64_t& word, std::uint64_t mask) { word |= mask; });
+}
+void clear(std::uint64_t* bits, std::uint64_t first, std::uint64_t n) {
+  for_words(bits, first, n, [](std::uint64_t& word, std::uint64_t mask) { word &= ~mask; });
+}
+bool all_set(const std::uint64_t* bits, std::uint64_t first, std::uint64_t n) {
+  std::uint64_t missing = 0;
+  for_words(bits, first, n, [&](std::uint64_t word, std::uint64_t mask) { missing |= ~word & mask; });
+  return missing == 0;
+}
+bool any_set(const std::uint64_t* bits, std::uint64_t first, std::uint64_t n) {
+  std::uint64_t there = 0;
+  for_words(bits, first, n, [&](std::uint64_t word, std::uint64_t mask) { there |= word & mask; });
+  return there != 0;
+}
+
+}  // namespace
+
+Initcheck::Initcheck(const Arena& arena, std::vector<Finding>& findings)
+    : arena_(arena), findings_(findings), global_(arena.size() / 64 + 1) {
+  trust_all();
+}
+
+// --- what the host does -------------------------------------------------------------------------------------------
+
+void Initcheck::allocated(std::uint64_t address, std::uint64_t n_bytes, MemoryKind kind) {
+  const std::uint64_t first = address - arena_.base();
+  if (kind == MemoryKind::device)
+    clear(global_.data(), first, n_bytes);
+  else
+    set(global_.data(), first, n_bytes);  // the host writes there without telling
+}
+
+void Initcheck::host_wrote(std::uint64_t address, std::uint64_t n_bytes) {
+  const std::uint64_t first = address - arena_.base();
+  if (first < arena_.size() && n_bytes <= arena_.size() - first) set(global_.data(), first, n_bytes);
+}
+
+void Initcheck::trust_all() {
+  for (const auto& [base, allocation] : arena_.live())
+    set(global_.data(), base - arena_.base(), allocation.size);
+}
+
+// --- a launch -----------------------------------------------------------------------------------------------------
+
+void Initcheck::launch_begins(const Program& program, const LaunchRequest& launch) {
+  program_ = &program;
+  launch_ = &launch;
+  told_.clear();
+}
+
+void Initcheck::launch_ends(const std::set<std::uint32_t>& racing) {
+  for (auto& [op, finding] : told_)
+    if (!racing.contains(op)) add_finding(findings_, std::move(finding));
+  told_.clear();
+}
+
+void Initcheck::block_begins(Block& block) {
+  if (blocks_.size() <= block.storage) blocks_.resize(block.storage + 1);
+  auto& slot = blocks_[block.storage];
+  if (slot == nullptr) slot = std::make_unique<BlockState>();
+  slot->shared.assign(block.shared_bytes / 64 + 1, 0);
+  slot->local.resize(block.warps.size() * kLanes);
+  for (Bits& bits : slot->local) std::fill(bits.begin(), bits.end(), 0);
+}
+
+Initcheck::Bits& Initcheck::local_bits(const Warp& w, int lane, std::uint64_t end) {
+  Bits& bits = blocks_[w.block->storage]->local[w.number * kLanes + static_cast<std::size_t>(lane)];
+  if (bits.size() * 64 < end) bits.resize(end / 64 + 1);
+  return bits;
+}
+
+void Initcheck::frame_opened(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) {
+  clear(local_bits(w, lane, std::uint64_t{offset} + bytes).data(), offset, bytes);
+}
+
+void Initcheck::local_moved(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) {
+  set(local_bits(w, lane, std::uint64_t{offset} + bytes).data(), offset, bytes);
+}
+
+// --- accesses -----------------------------------------------------------------------------------------------------
+
+void Initcheck::access(Warp& w, const MicroOp& op, const LaneAccess& a) {
+  if (op.space == MemorySpace::constant) return;
+  if (a.adjacent && (op.space == MemorySpace::global || op.space == MemorySpace::shared)) {
+    const bool shared = op.space == MemorySpace::shared;
+    const std::uint64_t first = a.at[0] - (shared ? kSharedWindow : arena_.base());
+    const std::uint64_t n = std::uint64_t{kLanes} * a.bytes,
+                        size = shared ? w.block->shared_bytes : arena_.size();
+    if (first < size && first + n <= size) {
+      std::uint64_t* const bits = shared ? blocks_[w.block->storage]->shared.data() : global_.data();
+      if (op.kind == OpKind::store) return set(bits, first, n);
+      if (all_set(bits, first, n)) return;
+    }
+  }
+  for (std::uint32_t m = a.mask; m != 0; m &= m - 1) {
+    const int i = std::countr_zero(m);
+    lane(w, op, a, i, place_of(a.at[i]));
+  }
+}
+
+void Initcheck::lane(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, Place place) {
+  std::uint64_t* bits = nullptr;
+  std::uint64_t first = 0, size = 0;
+  switch (place) {
+    case Place::global:
+      first = a.at[lane] - arena_.base();
+      size = arena_.size();
+      bits = global_.data();
+      break;
+    case Place::shared:
+      first = a.at[lane] - kSharedWindow;
+      size = w.block->shared_bytes;
+      bits = blocks_[w.block->storage]->shared.data();
+      break;
+    case Place::local:
+      first = a.at[lane] - kLocalWindow;
+      size = w.local_stride;
+      break;
+  }
+  if (first >= size || first + a.bytes > size) return;  // about to fault
+  if (place == Place::local) bits = local_bits(w, lane, first + a.bytes).data();
+  if (op.kind != OpKind::store && !any_set(bits, first, a.bytes)) {
+    if (place == Place::global && arena_.find(a.at[lane]) == nullptr) return;  // about to fault
+    report(w, op, a, lane, place);
+    set(bits, first, a.bytes);  // told once
+  }
+  if (op.kind != OpKind::load) set(bits, first, a.bytes);
+}
+
+void Initcheck::report(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, Place place) {
+  const auto [it, fresh] = told_.try_emplace(op.index);
+  Finding& f = it->second;
+  if (!fresh) {
+    ++f.times;
+    return;
+  }
+  static constexpr const char* kKinds[] = {"uninitialised-global", "uninitialised-shared",
+                                           "uninitialised-local"};
+  static constexpr const char* kSince[] = {"nothing has been written there since it was allocated",
+                                           "no thread of the block has written it",
+                                           "the thread has not written it"};
+  f.checker = Checker::initcheck;
+  f.kind = kKinds[static_cast<int>(place)];
+  f.kernel = program_->demangled;
+  f.where = places_of(*program_, op);
+  f.thread = thread_of(*launch_, w.block->linear, w.number * kLanes + static_cast<std::uint32_t>(lane));
+  f.object = describe_address(*program_, arena_, a.at[lane], op.width);
+  f.message = fmt::format("{} {} {} at {}, but {}", describe_thread(f.thread),
+                          op.kind == OpKind::atomic ? "updates" : "reads", f.object, one_line(f.where),
+                          kSince[static_cast<int>(place)]);
+}
+
+}  // namespace course::sim

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// Finds reads of memory that nobody has written: global memory since it was allocated, shared memory since the block began,
+// local memory since its frame was opened. One bit for each byte.
+// An access counts as uninitialised when none of its bytes has been written: structures are copied with their padding, and
+// vector loads take in what lies behind the last element.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "sim/checkers/lane_access.hpp"
+#include "sim/checkers/reserve.hpp"
+#include "sim/finding.hpp"
+#include "sim/memory.hpp"
+#include "sim/warp.hpp"
+
+namespace course::sim {
+
+class Initcheck {
+ public:
+  // What lives in the arena already counts as written: nobody watched how it was filled.
+  Initcheck(const Arena& arena, std::vector<Finding>& findings);
+
+  void allocated(std::uint64_t address, std::uint64_t n_bytes, MemoryKind kind);
+  void host_wrote(std::uint64_t address, std::uint64_t n_bytes);
+  // Kernels have run unwatched: everything that is allocated counts as written.
+  void trust_all();
+
+  void launch_begins(const Program& program, const LaunchRequest& launch);
+  // `racing`: ops in races; what they read may come later, and is no finding of its own.
+  void launch_ends(const std::set<std::uint32_t>& racing);
+  void block_begins(Block& block);
+  void access(Warp& w, const MicroOp& op, const LaneAccess& a);
+  void frame_opened(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes);
+  void local_moved(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes);
+
+ private:
+  using Bits = std::vector<std::uint64_t>;
+  struct BlockState {
+    Bits shared;
+    std::vector<Bits> local;  // 32 a warp
+  };
+
+  void lane(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, Place place);
+  void report(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, Place place);
+  Bits& local_bits(const Warp& w, int lane, std::uint64_t end);
+
+  const Arena& arena_;
+  std::vector<Finding>& findings_;
+  const Program* program_ = nullptr;
+  const LaunchRequest* launch_ = nullptr;
+  Reserved<std::uint64_t> global_;
+  std::vector<std::unique_ptr<BlockState>> blocks_;  // by storage
+  std::map<std::uint32_t, Finding> told_;            // by op
+};
+
+}  // namespace course::sim

@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: MIT
+// Correct code that looks like a fault: between blocks. kernels.cuh says what the comments mean.
+#include <cooperative_groups.h>
+
+#include <cuda/atomic>
+
+#include "sim/checkers/kernels/kernels.cuh"
+
+namespace cg = cooperative_groups;
+
+// The ticket of the CUDA sample threadFenceReduction: the last block takes all partial results.
+// EXPECT nothing
+// LAUNCH 8 64
+KERNEL(last_block_by_ticket) {
+  UNUSED;
+  __shared__ bool s_last;
+  if (threadIdx.x == 0) {
+    scratch[blockIdx.x] = in[blockIdx.x];
+    __threadfence();
+    s_last = atomicInc(&counter[0], gridDim.x) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (s_last) {
+    int sum = 0;
+    for (unsigned b = threadIdx.x; b < gridDim.x; b += blockDim.x) sum += scratch[b];
+    out[threadIdx.x] = sum;
+    if (threadIdx.x == 0) counter[0] = 0;
+  }
+}
+
+// The same in one thread, without a barrier.
+// EXPECT nothing
+// LAUNCH 8 32
+KERNEL(last_thread_by_ticket) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  scratch[blockIdx.x] = in[blockIdx.x];
+  __threadfence();
+  if (atomicAdd(&counter[0], 1u) != gridDim.x - 1) return;
+  int sum = 0;
+  for (unsigned b = 0; b < gridDim.x; ++b) sum += scratch[b];
+  out[0] = sum;
+}
+
+// All threads write and fence; the barrier comes before one thread's ticket.
+// EXPECT nothing
+// LAUNCH 4 64
+KERNEL(all_fence_one_counts) {
+  UNUSED;
+  __shared__ bool s_last;
+  scratch[blockIdx.x * 64 + threadIdx.x] = in[threadIdx.x];
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) s_last = atomicAdd(&counter[0], 1u) == gridDim.x - 1;
+  __syncthreads();
+  if (s_last)
+    for (unsigned b = 0; b < gridDim.x; ++b) out[b * 64 + threadIdx.x] = scratch[b * 64 + threadIdx.x];
+}
+
+// All threads write; the barrier comes before one thread's fence and ticket.
+// EXPECT nothing
+// LAUNCH 4 64
+KERNEL(one_fences_for_all) {
+  UNUSED;
+  __shared__ bool s_last;
+  scratch[blockIdx.x * 64 + threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();
+    s_last = atomicAdd(&counter[0], 1u) == gridDim.x - 1;
+    __threadfence();
+  }
+  __syncthreads();
+  if (s_last)
+    for (unsigned b = 0; b < gridDim.x; ++b) out[b * 64 + threadIdx.x] = scratch[b * 64 + threadIdx.x];
+}
+
+// Volatile partial results, as in the Programming Guide.
+// EXPECT nothing
+// LAUNCH 4 64
+KERNEL(volatile_partials) {
+  UNUSED;
+  __shared__ bool s_last;
+  volatile int* partial = scratch;
+  if (threadIdx.x == 0) {
+    partial[blockIdx.x] = in[blockIdx.x];
+    __threadfence();
+    s_last = atomicInc(&counter[0], gridDim.x) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (s_last && threadIdx.x == 0) {
+    int sum = 0;
+    for (unsigned b = 0; b < gridDim.x; ++b) sum += partial[b];
+    out[0] = sum;
+    counter[0] = 0;
+  }
+}
+
+// Chained scan: a flag and a value, volatile and fences.
+// EXPECT nothing
+// LAUNCH 8 64
+KERNEL(chained_scan_with_flags) {
+  UNUSED;
+  __shared__ int s_before;
+  volatile unsigned* flag = counter;
+  if (threadIdx.x == 0) {
+    int before = 0;
+    if (blockIdx.x > 0) {
+      while (flag[blockIdx.x - 1] == 0) {
+      }
+      __threadfence();
+      before = scratch[blockIdx.x - 1];
+    }
+    scratch[blockIdx.x] = before + in[blockIdx.x];
+    __threadfence();
+    flag[blockIdx.x] = 1;
+    s_before = before;
+  }
+  __syncthreads();
+  out[blockIdx.x * 64 + threadIdx.x] = s_before;
+}
+
+// Whole tiles are handed on: everybody writes, a barrier, one fence, the flag.
+// EXPECT nothing
+// LAUNCH 6 64
+KERNEL(tiles_handed_on) {
+  UNUSED;
+  volatile unsigned* flag = counter;
+  if (blockIdx.x > 0 && threadIdx.x == 0) {
+    while (flag[blockIdx.x - 1] == 0) {
+    }
+    __threadfence();
+  }
+  __syncthreads();
+  int sum = in[threadIdx.x];
+  if (blockIdx.x > 0) sum += scratch[(blockIdx.x - 1) * 64 + threadIdx.x];
+  scratch[blockIdx.x * 64 + threadIdx.x] = sum;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();
+    flag[blockIdx.x] = 1;
+  }
+}
+
+// Decoupled look-back with release and acquire; the order of tiles by an atomic counter. State 1: sum, 2: prefix.
+// EXPECT nothing
+// LAUNCH 12 32
+KERNEL(look_back_release_acquire) {
+  UNUSED;
+  __shared__ unsigned s_tile;
+  __shared__ int s_prefix;
+  using Flag = cuda::atomic_ref<unsigned, cuda::thread_scope_device>;
+  if (threadIdx.x == 0) s_tile = atomicAdd(&counter[63], 1u);
+  __syncthreads();
+  const unsigned tile = s_tile;
+  int sum = in[tile * 32 + threadIdx.x];
+  for (int d = 16; d > 0; d /= 2) sum += __shfl_xor_sync(kFull, sum, d);
+  int* sums = scratch;
+  int* prefixes = scratch + 64;
+  if (threadIdx.x == 0) {
+    if (tile > 0) {
+      sums[tile] = sum;
+      Flag(counter[tile]).store(1, cuda::memory_order_release);
+    }
+    int before = 0;
+    for (int k = static_cast<int>(tile) - 1; k >= 0; --k) {
+      unsigned state = 0;
+      while ((state = Flag(counter[k]).load(cuda::memory_order_acquire)) == 0) {
+      }
+      if (state == 2) {
+        before += prefixes[k];
+        break;
+      }
+      before += sums[k];
+    }
+    prefixes[tile] = before + sum;
+    Flag(counter[tile]).store(2, cuda::memory_order_release);
+    s_prefix = before;
+  }
+  __syncthreads();
+  out[tile * 32 + threadIdx.x] = s_prefix;
+}
+
+// Look-back by a whole warp: each lane polls another tile. Relaxed loads, a fence, then the values.
+// EXPECT nothing
+// LAUNCH 10 32
+KERNEL(look_back_by_a_warp) {
+  UNUSED;
+  volatile unsigned* flag = counter;
+  const int tile = static_cast<int>(blockIdx.x), lane = static_cast<int>(threadIdx.x);
+  if (lane == 0) {
+    scratch[tile] = in[tile];
+    __threadfence();
+    flag[tile] = 1;
+  }
+  __syncwarp();
+  const int other = tile - 1 - lane;
+  bool ready = other < 0;
+  while (!__all_sync(kFull, ready)) ready = ready || flag[other] != 0;
+  __threadfence();
+  int sum = other >= 0 ? scratch[other] : 0;
+  for (int d = 16; d > 0; d /= 2) sum += __shfl_xor_sync(kFull, sum, d);
+  if (lane == 0) out[tile] = sum;
+}
+
+// Flag and value in one 64-bit word: no fence is needed.
+// EXPECT nothing
+// LAUNCH 8 32
+KERNEL(packed_flag_and_value) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  auto* words = reinterpret_cast<volatile unsigned long long*>(out);
+  unsigned before = 0;
+  if (blockIdx.x > 0) {
+    unsigned long long word = 0;
+    while (((word = words[blockIdx.x - 1]) >> 32) == 0) {
+    }
+    before = static_cast<unsigned>(word);
+  }
+  words[blockIdx.x] = 1ull << 32 | (before + static_cast<unsigned>(in[blockIdx.x]));
+}
+
+// A lock with fences on both sides.
+// EXPECT nothing
+// LAUNCH 6 32
+KERNEL(lock_with_fences) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  while (atomicCAS(&counter[0], 0u, 1u) != 0u) {
+  }
+  __threadfence();
+  out[0] = out[0] + in[blockIdx.x];
+  __threadfence();
+  atomicExch(&counter[0], 0u);
+}
+
+// The same lock with acquire and release.
+// EXPECT nothing
+// LAUNCH 6 32
+KERNEL(lock_with_orders) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  cuda::atomic_ref<unsigned, cuda::thread_scope_device> lock(counter[0]);
+  while (lock.exchange(1u, cuda::memory_order_acquire) != 0u) {
+  }
+  out[0] = out[0] + in[blockIdx.x];
+  lock.store(0u, cuda::memory_order_release);
+}
+
+// A ticket lock: turns in order.
+// EXPECT nothing
+// LAUNCH 6 64
+KERNEL(ticket_lock) {
+  UNUSED;
+  volatile unsigned* turn = counter + 1;
+  if (threadIdx.x == 0) {
+    const unsigned mine = atomicAdd(&counter[0], 1u);
+    while (turn[0] != mine) {
+    }
+    __threadfence();
+  }
+  __syncthreads();
+  out[threadIdx.x] += in[blockIdx.x];
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) turn[0] = turn[0] + 1;
+}
+
+// Grid-wide synchronisation of a cooperative launch.
+// EXPECT nothing
+// LAUNCH 4 64 cooperative
+KERNEL(grid_sync_by_hand) {
+  UNUSED;
+  const unsigned gid = blockIdx.x * 64 + threadIdx.x, total = gridDim.x * 64;
+  scratch[gid] = in[gid];
+  for (unsigned round = 1; round <= 3; ++round) {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      __threadfence();
+      atomicAdd(&counter[0], 1u);
+      while (*static_cast<volatile unsigned*>(&counter[0]) < round * gridDim.x) {
+      }
+      __threadfence();
+    }
+    __syncthreads();
+    const int value = scratch[total - 1 - gid];
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      __threadfence();
+      atomicAdd(&counter[1], 1u);
+      while (*static_cast<volatile unsigned*>(&counter[1]) < round * gridDim.x) {
+      }
+      __threadfence();
+    }
+    __syncthreads();
+    scratch[gid] = value + 1;
+  }
+  out[gid] = scratch[gid];
+}
+
+// Producer and consumer blocks with a queue of one place.
+// EXPECT nothing
+// LAUNCH 2 64
+KERNEL(producer_and_consumer_blocks) {
+  UNUSED;
+  volatile unsigned* full = counter;
+  for (unsigned round = 1; round <= 4; ++round) {
+    if (blockIdx.x == 0) {
+      if (threadIdx.x == 0) {
+        while (full[1] != round - 1) {
+        }
+        __threadfence();
+      }
+      __syncthreads();
+      scratch[threadIdx.x] = in[round * 64 + threadIdx.x];
+      __threadfence();
+      __syncthreads();
+      if (threadIdx.x == 0) full[0] = round;
+    } else {
+      if (threadIdx.x == 0) {
+        while (full[0] != round) {
+        }
+        __threadfence();
+      }
+      __syncthreads();
+      out[round * 64 + threadIdx.x] = scratch[63 - threadIdx.x];
+      __threadfence();
+      __syncthreads();
+      if (threadIdx.x == 0) full[1] = round;
+    }
+  }
+}
+
+// EXPECT nothing
+// LAUNCH 8 64
+KERNEL(global_histogram) {
+  UNUSED;
+  atomicAdd(&counter[in[blockIdx.x * 64 + threadIdx.x] & 31], 1u);
+}
+
+// Slots of the output are given out by an atomic counter, one for a warp.
+// EXPECT nothing
+// LAUNCH 4 64
+KERNEL(compaction_by_atomic) {
+  UNUSED;
+  const unsigned gid = blockIdx.x * 64 + threadIdx.x, lane = threadIdx.x % 32;
+  const bool keep = in[gid] > 50;
+  const unsigned votes = __ballot_sync(kFull, keep);
+  unsigned base = 0;
+  if (lane == 0) base = atomicAdd(&counter[0], static_cast<unsigned>(__popc(votes)));
+  base = __shfl_sync(kFull, base, 0);
+  if (keep) out[base + static_cast<unsigned>(__popc(votes & ((1u << lane) - 1)))] = in[gid];
+}
+
+// EXPECT nothing
+// LAUNCH 4 64
+KERNEL(one_element_per_thread) {
+  UNUSED;
+  const unsigned gid = blockIdx.x * 64 + threadIdx.x;
+  out[gid] += in[gid];
+  out[gid] *= 2;
+}
+
+// Grid-stride loop, in place, all widths of access.
+// EXPECT nothing
+// LAUNCH 2 64
+KERNEL(grid_stride_in_place) {
+  UNUSED;
+  for (int i = static_cast<int>(blockIdx.x * 64 + threadIdx.x); i < n / 4; i += 128) {
+    int4 v = reinterpret_cast<int4*>(out)[i];
+    v.x += i;
+    v.w += 1;
+    reinterpret_cast<int4*>(out)[i] = v;
+    out[4 * i + 1] = in[4 * i];
+  }
+}
+
+// Bytes of one word belong to different blocks.
+// EXPECT nothing
+// LAUNCH 64 32
+KERNEL(bytes_of_different_blocks) {
+  UNUSED;
+  auto* bytes = reinterpret_cast<unsigned char*>(out);
+  if (threadIdx.x == 0) bytes[blockIdx.x] = static_cast<unsigned char>(in[blockIdx.x]);
+}
+
+// Blocks read what no block writes, and write what no other block reads.
+// EXPECT nothing
+// LAUNCH 4 64
+KERNEL(stencil_out_of_place) {
+  UNUSED;
+  const int gid = static_cast<int>(blockIdx.x * 64 + threadIdx.x);
+  const int left = gid > 0 ? in[gid - 1] : 0, right = gid + 1 < n ? in[gid + 1] : 0;
+  out[gid] = left + in[gid] + right;
+}
+
+// The largest value and where it is, in one 64-bit word.
+// EXPECT nothing
+// LAUNCH 4 64
+KERNEL(atomic_max_of_pairs) {
+  UNUSED;
+  const unsigned gid = blockIdx.x * 64 + threadIdx.x;
+  atomicMax(reinterpret_cast<unsigned long long*>(counter),
+            static_cast<unsigned long long>(static_cast<unsigned>(in[gid])) << 32 | gid);
+}
+
+// Inside one block, global memory and barriers.
+// EXPECT nothing
+// LAUNCH 1 128
+KERNEL(one_block_with_barriers) {
+  UNUSED;
+  scratch[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  for (unsigned d = 1; d < 128; d *= 2) {
+    const int left = threadIdx.x >= d ? scratch[threadIdx.x - d] : 0;
+    __syncthreads();
+    scratch[threadIdx.x] += left;
+    __syncthreads();
+  }
+  out[threadIdx.x] = scratch[127 - threadIdx.x];
+}
+
+// Tiles of a warp hand values on in global memory.
+// EXPECT nothing
+// LAUNCH 2 64
+KERNEL(syncwarp_orders_global_memory) {
+  UNUSED;
+  int* mine = scratch + blockIdx.x * 64 + threadIdx.x / 32 * 32;
+  mine[threadIdx.x % 32] = in[threadIdx.x];
+  __syncwarp();
+  out[blockIdx.x * 64 + threadIdx.x] = mine[threadIdx.x % 32 ^ 1];
+}

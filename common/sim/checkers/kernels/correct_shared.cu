@@ -1,0 +1,559 @@
+// SPDX-License-Identifier: MIT
+// Correct code that looks like a fault: within a block. kernels.cuh says what the comments mean.
+#include <cooperative_groups.h>
+
+#include "sim/checkers/kernels/kernels.cuh"
+
+namespace cg = cooperative_groups;
+
+// EXPECT nothing
+// LAUNCH 3 256
+KERNEL(tree_with_barriers) {
+  UNUSED;
+  __shared__ int s_data[256];
+  const unsigned tid = threadIdx.x;
+  s_data[tid] = in[blockIdx.x * 256 + tid];
+  __syncthreads();
+  for (unsigned stride = 128; stride > 0; stride /= 2) {
+    if (tid < stride) s_data[tid] += s_data[tid + stride];
+    __syncthreads();
+  }
+  if (tid == 0) out[blockIdx.x] = s_data[0];
+}
+
+// EXPECT nothing
+// LAUNCH 1 128
+KERNEL(hillis_steele_ping_pong) {
+  UNUSED;
+  __shared__ int s_buffer[2][128];
+  const unsigned tid = threadIdx.x;
+  int from = 0;
+  s_buffer[0][tid] = in[tid];
+  __syncthreads();
+  for (unsigned d = 1; d < 128; d *= 2) {
+    s_buffer[1 - from][tid] = s_buffer[from][tid] + (tid >= d ? s_buffer[from][tid - d] : 0);
+    from = 1 - from;
+    __syncthreads();
+  }
+  out[tid] = s_buffer[from][tid];
+}
+
+// EXPECT nothing
+// LAUNCH 1 128
+KERNEL(hillis_steele_two_barriers) {
+  UNUSED;
+  __shared__ int s_data[128];
+  const unsigned tid = threadIdx.x;
+  s_data[tid] = in[tid];
+  __syncthreads();
+  for (unsigned d = 1; d < 128; d *= 2) {
+    const int left = tid >= d ? s_data[tid - d] : 0;
+    __syncthreads();
+    s_data[tid] += left;
+    __syncthreads();
+  }
+  out[tid] = s_data[tid];
+}
+
+// Sparse threads, strided places, padding against bank conflicts.
+// EXPECT nothing
+// LAUNCH 1 64
+KERNEL(blelloch_with_padding) {
+  UNUSED;
+  __shared__ int s_data[128 + 4];
+  const auto place = [](unsigned i) { return i + i / 32; };
+  const unsigned tid = threadIdx.x;
+  s_data[place(2 * tid)] = in[2 * tid];
+  s_data[place(2 * tid + 1)] = in[2 * tid + 1];
+  unsigned step = 1;
+  for (unsigned d = 64; d > 0; d /= 2, step *= 2) {
+    __syncthreads();
+    if (tid < d) s_data[place(step * (2 * tid + 2) - 1)] += s_data[place(step * (2 * tid + 1) - 1)];
+  }
+  if (tid == 0) s_data[place(127)] = 0;
+  for (unsigned d = 1; d < 128; d *= 2) {
+    step /= 2;
+    __syncthreads();
+    if (tid < d) {
+      const unsigned left = place(step * (2 * tid + 1) - 1), right = place(step * (2 * tid + 2) - 1);
+      const int value = s_data[left];
+      s_data[left] = s_data[right];
+      s_data[right] += value;
+    }
+  }
+  __syncthreads();
+  out[2 * tid] = s_data[place(2 * tid)];
+  out[2 * tid + 1] = s_data[place(2 * tid + 1)];
+}
+
+// EXPECT nothing
+// LAUNCH 1 64
+KERNEL(warp_synchronous_with_syncwarp) {
+  UNUSED;
+  __shared__ int s_data[64];
+  const unsigned tid = threadIdx.x;
+  s_data[tid] = in[tid];
+  __syncthreads();
+  if (tid < 32) {
+    int sum = s_data[tid] + s_data[tid + 32];
+    for (unsigned d = 16; d > 0; d /= 2) {
+      __syncwarp();
+      s_data[tid] = sum;
+      __syncwarp();
+      sum += s_data[(tid + d) % 32];
+    }
+    if (tid == 0) out[0] = sum;
+  }
+}
+
+// Volatile, with __syncwarp() between the steps.
+// EXPECT nothing
+// LAUNCH 1 64
+KERNEL(volatile_with_syncwarp) {
+  UNUSED;
+  __shared__ int s_data[64];
+  const unsigned tid = threadIdx.x;
+  s_data[tid] = in[tid];
+  __syncthreads();
+  if (tid < 32) {
+    volatile int* s = s_data;
+    for (unsigned d = 32; d > 0; d /= 2) {
+      const int value = tid + d < 64 ? s[tid] + s[tid + d] : 0;
+      __syncwarp();
+      if (tid < d) s[tid] = value;
+      __syncwarp();
+    }
+    if (tid == 0) out[0] = s[0];
+  }
+}
+
+// Only the lower half meets, and only it is read.
+// EXPECT nothing
+// LAUNCH 1 32
+KERNEL(syncwarp_of_exactly_those) {
+  UNUSED;
+  __shared__ int s_data[32];
+  const unsigned lane = threadIdx.x;
+  s_data[lane] = in[lane];
+  const unsigned mask = lane < 16 ? 0x0000ffffu : 0xffff0000u;
+  __syncwarp(mask);
+  out[lane] = s_data[lane ^ 7];
+}
+
+// Tiles of 16: each orders its own half.
+// EXPECT nothing
+// LAUNCH 1 64
+KERNEL(cooperative_tiles) {
+  UNUSED;
+  __shared__ int s_data[64];
+  const auto tile = cg::tiled_partition<16>(cg::this_thread_block());
+  s_data[threadIdx.x] = in[threadIdx.x];
+  tile.sync();
+  int value = s_data[threadIdx.x ^ 15];
+  tile.sync();
+  s_data[threadIdx.x] = value;
+  for (unsigned d = 8; d > 0; d /= 2) value += tile.shfl_down(value, d);
+  tile.sync();
+  out[threadIdx.x] = s_data[threadIdx.x ^ 3] + (tile.thread_rank() == 0 ? value : 0);
+}
+
+// EXPECT nothing
+// LAUNCH 2 96
+KERNEL(cooperative_block_sync) {
+  UNUSED;
+  __shared__ int s_data[96];
+  const auto block = cg::this_thread_block();
+  s_data[block.thread_rank()] = in[block.thread_rank()];
+  block.sync();
+  out[blockIdx.x * 96 + threadIdx.x] = s_data[95 - threadIdx.x];
+}
+
+// Lanes of a divergent branch work among themselves.
+// EXPECT nothing
+// LAUNCH 1 64
+KERNEL(coalesced_group) {
+  UNUSED;
+  if (in[threadIdx.x] > 40) {
+    const auto group = cg::coalesced_threads();
+    int value = in[threadIdx.x];
+    value += group.shfl(value, 0);
+    if (group.thread_rank() == 0) atomicAdd(&out[0], value);
+  }
+}
+
+// EXPECT nothing
+// LAUNCH 2 128
+KERNEL(shared_histogram) {
+  UNUSED;
+  __shared__ unsigned s_bins[32];
+  if (threadIdx.x < 32) s_bins[threadIdx.x] = 0;
+  __syncthreads();
+  atomicAdd(&s_bins[in[threadIdx.x] & 31], 1u);
+  __syncthreads();
+  if (threadIdx.x < 32) atomicAdd(&counter[threadIdx.x], s_bins[threadIdx.x]);
+}
+
+// Every thread has a histogram of its own.
+// EXPECT nothing
+// LAUNCH 1 64
+KERNEL(private_histograms) {
+  UNUSED;
+  __shared__ unsigned char s_bins[64][8];
+  for (int b = 0; b < 8; ++b) s_bins[threadIdx.x][b] = 0;
+  for (int k = 0; k < 16; ++k) s_bins[threadIdx.x][in[threadIdx.x * 16 + k] & 7]++;
+  __syncthreads();
+  if (threadIdx.x < 8) {
+    int sum = 0;
+    for (int t = 0; t < 64; ++t) sum += s_bins[t][threadIdx.x];
+    out[threadIdx.x] = sum;
+  }
+}
+
+// Neighbouring bytes belong to different threads.
+// EXPECT nothing
+// LAUNCH 1 64
+KERNEL(bytes_side_by_side) {
+  UNUSED;
+  __shared__ unsigned char s_flags[64];
+  s_flags[threadIdx.x] = static_cast<unsigned char>(threadIdx.x);
+  s_flags[threadIdx.x] += 1;
+  __syncthreads();
+  out[threadIdx.x] = s_flags[63 - threadIdx.x];
+  __syncthreads();
+  if (threadIdx.x < 16) reinterpret_cast<int*>(s_flags)[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] += s_flags[threadIdx.x];
+}
+
+// EXPECT nothing
+// LAUNCH 1 64
+KERNEL(halves_of_words) {
+  UNUSED;
+  __shared__ short s_data[64];
+  s_data[threadIdx.x] = static_cast<short>(in[threadIdx.x]);
+  __syncthreads();
+  out[threadIdx.x] = s_data[threadIdx.x ^ 1];
+}
+
+// Producer and consumer warps hand a buffer back and forth by two named barriers.
+// EXPECT nothing
+// LAUNCH 1 64
+KERNEL(producer_and_consumer) {
+  UNUSED;
+  __shared__ int s_data[32];
+  if (threadIdx.x < 32) {
+    for (int round = 0; round < 4; ++round) {
+      if (round > 0) asm volatile("bar.sync 2, 64;" ::: "memory");
+      s_data[threadIdx.x] = in[round * 32 + threadIdx.x];
+      asm volatile("bar.arrive 1, 64;" ::: "memory");
+    }
+  } else {
+    for (int round = 0; round < 4; ++round) {
+      asm volatile("bar.sync 1, 64;" ::: "memory");
+      out[round * 32 + threadIdx.x - 32] = s_data[threadIdx.x - 32] + s_data[63 - threadIdx.x];
+      if (round < 3) asm volatile("bar.arrive 2, 64;" ::: "memory");
+    }
+  }
+}
+
+// Two teams of a block, each with a barrier of its own.
+// EXPECT nothing
+// LAUNCH 1 128
+KERNEL(named_barrier_per_team) {
+  UNUSED;
+  __shared__ int s_data[128];
+  const unsigned team = threadIdx.x / 64;
+  s_data[threadIdx.x] = in[threadIdx.x];
+  if (team == 0)
+    asm volatile("bar.sync 1, 64;" ::: "memory");
+  else
+    asm volatile("bar.sync 2, 64;" ::: "memory");
+  out[threadIdx.x] = s_data[team * 64 + 63 - threadIdx.x % 64];
+  __syncthreads();
+  out[threadIdx.x] += s_data[127 - threadIdx.x];
+}
+
+// Thread 0 spins on a shared flag; release and acquire by fences of block scope.
+// EXPECT nothing
+// LAUNCH 1 64
+KERNEL(shared_flag_with_fences) {
+  UNUSED;
+  __shared__ volatile int s_flag;
+  __shared__ int s_value;
+  if (threadIdx.x == 0) s_flag = 0;
+  __syncthreads();
+  if (threadIdx.x == 32) {
+    s_value = in[0];
+    __threadfence_block();
+    s_flag = 1;
+  }
+  if (threadIdx.x == 0) {
+    while (s_flag == 0) {
+    }
+    __threadfence_block();
+    out[0] = s_value;
+  }
+}
+
+// A flag word, set by all who find something, atomically.
+// EXPECT nothing
+// LAUNCH 1 64
+KERNEL(found_by_atomic) {
+  UNUSED;
+  __shared__ int s_found;
+  if (threadIdx.x == 0) s_found = 0;
+  __syncthreads();
+  if (in[threadIdx.x] > 50) atomicOr(&s_found, 1);
+  __syncthreads();
+  if (threadIdx.x == 0) out[0] = s_found;
+}
+
+// The same flag without shared memory: the barrier counts.
+// EXPECT nothing
+// LAUNCH 1 64
+KERNEL(barrier_votes) {
+  UNUSED;
+  const int any = __syncthreads_or(in[threadIdx.x] > 50);
+  const int n_high = __syncthreads_count(in[threadIdx.x] > 50);
+  const int all = __syncthreads_and(in[threadIdx.x] >= 0);
+  out[threadIdx.x] = any + n_high + all;
+}
+
+// A warp that has nothing to do leaves; no barrier follows.
+// EXPECT nothing
+// LAUNCH 2 96 n 130
+KERNEL(early_exit_without_barrier) {
+  UNUSED;
+  const int gid = static_cast<int>(blockIdx.x * 96 + threadIdx.x);
+  if (gid >= n) return;
+  out[gid] = in[gid] + 1;
+}
+
+// Threads leave after the last barrier.
+// EXPECT nothing
+// LAUNCH 1 96
+KERNEL(exit_after_last_barrier) {
+  UNUSED;
+  __shared__ int s_data[96];
+  s_data[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  if (threadIdx.x >= 32) return;
+  out[threadIdx.x] = s_data[threadIdx.x] + s_data[threadIdx.x + 32] + s_data[threadIdx.x + 64];
+}
+
+// The condition around the barrier is the same for the whole block.
+// EXPECT nothing
+// LAUNCH 4 64
+KERNEL(barrier_in_uniform_branch) {
+  UNUSED;
+  __shared__ int s_data[64];
+  int value = in[threadIdx.x];
+  if (blockIdx.x % 2 == 0) {
+    s_data[threadIdx.x] = value;
+    __syncthreads();
+    value += s_data[63 - threadIdx.x];
+  }
+  for (unsigned k = 0; k < blockIdx.x; ++k) {
+    __syncthreads();
+    s_data[threadIdx.x] = value;
+    __syncthreads();
+    value += s_data[(threadIdx.x + k) % 64];
+  }
+  out[blockIdx.x * 64 + threadIdx.x] = value;
+}
+
+// One thread of a warp is late at the barrier: it spun on a lock first.
+// EXPECT nothing
+// LAUNCH 1 64
+KERNEL(late_at_the_barrier) {
+  UNUSED;
+  __shared__ int s_sum;
+  __shared__ unsigned s_lock;
+  if (threadIdx.x == 0) {
+    s_sum = 0;
+    s_lock = 0;
+  }
+  __syncthreads();
+  bool done = false;
+  while (!done) {
+    if (atomicCAS(&s_lock, 0u, 1u) == 0u) {
+      __threadfence_block();
+      s_sum += in[threadIdx.x];
+      __threadfence_block();
+      atomicExch(&s_lock, 0u);
+      done = true;
+    }
+  }
+  __syncthreads();
+  out[threadIdx.x] = s_sum;
+}
+
+// The first lanes of a warp reduce by shuffles; what the upper ones of them receive is undefined, and not looked at.
+// EXPECT nothing
+// LAUNCH 1 256
+KERNEL(partial_warp_reduction) {
+  UNUSED;
+  __shared__ int s_total[8];
+  const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  int sum = in[threadIdx.x];
+  for (int d = 16; d > 0; d /= 2) sum += __shfl_down_sync(kFull, sum, d);
+  if (lane == 0) s_total[warp] = sum;
+  __syncthreads();
+  if (threadIdx.x < 8) {
+    sum = s_total[threadIdx.x];
+    for (int d = 4; d > 0; d /= 2) sum += __shfl_down_sync(0xffu, sum, d);
+    if (threadIdx.x == 0) out[0] = sum;
+  }
+}
+
+// The tail of a warp: values of lanes that do not take part are thrown away.
+// EXPECT nothing
+// LAUNCH 1 32 n 20
+KERNEL(shuffle_with_ballot_mask) {
+  UNUSED;
+  const int lane = static_cast<int>(threadIdx.x);
+  const unsigned mask = __ballot_sync(kFull, lane < n);
+  if (lane < n) {
+    int sum = in[lane];
+    for (int d = 16; d > 0; d /= 2) {
+      const int other = __shfl_down_sync(mask, sum, d);
+      if (lane + d < n) sum += other;
+    }
+    if (lane == 0) out[0] = sum;
+  }
+}
+
+// EXPECT nothing
+// LAUNCH 1 64
+KERNEL(shuffle_scan) {
+  UNUSED;
+  const unsigned lane = threadIdx.x % 32;
+  int sum = in[threadIdx.x];
+  for (unsigned d = 1; d < 32; d *= 2) {
+    const int left = __shfl_up_sync(kFull, sum, d);
+    if (lane >= d) sum += left;
+  }
+  out[threadIdx.x] = sum;
+}
+
+// Lanes agree on who works for whom by match and ballots.
+// EXPECT nothing
+// LAUNCH 1 64
+KERNEL(warp_aggregated) {
+  UNUSED;
+  __shared__ unsigned s_bins[4];
+  if (threadIdx.x < 4) s_bins[threadIdx.x] = 0;
+  __syncthreads();
+  const unsigned lane = threadIdx.x % 32;
+  const int bin = in[threadIdx.x] & 3;
+  const unsigned peers = __match_any_sync(kFull, bin);
+  const int leader = __ffs(static_cast<int>(peers)) - 1;
+  if (static_cast<int>(lane) == leader) atomicAdd(&s_bins[bin], static_cast<unsigned>(__popc(peers)));
+  __syncthreads();
+  if (threadIdx.x < 4) counter[threadIdx.x] = s_bins[threadIdx.x];
+}
+
+// A lane publishes inside its warp; the mask names exactly the lanes that branch.
+// EXPECT nothing
+// LAUNCH 1 32
+KERNEL(masks_of_both_branches) {
+  UNUSED;
+  const unsigned lane = threadIdx.x;
+  int value = in[lane];
+  if (lane < 12)
+    value += __shfl_sync(0x00000fffu, value, 3);
+  else
+    value -= __shfl_sync(0xfffff000u, value, 20);
+  out[lane] = value;
+}
+
+// One buffer, used again after a barrier, with different shapes: words, vectors, bytes.
+// EXPECT nothing
+// LAUNCH 1 128
+KERNEL(buffer_changes_shape) {
+  UNUSED;
+  __shared__ int4 s_data[32];
+  if (threadIdx.x < 32) s_data[threadIdx.x] = reinterpret_cast<const int4*>(in)[threadIdx.x];
+  __syncthreads();
+  int value = reinterpret_cast<int*>(s_data)[127 - threadIdx.x];
+  __syncthreads();
+  reinterpret_cast<unsigned char*>(s_data)[threadIdx.x] = static_cast<unsigned char>(value);
+  __syncthreads();
+  value += reinterpret_cast<unsigned char*>(s_data)[(threadIdx.x + 1) % 128];
+  __syncthreads();
+  if (threadIdx.x < 64) reinterpret_cast<double*>(s_data)[threadIdx.x] = 0.5 * value;
+  __syncthreads();
+  out[threadIdx.x] = value + static_cast<int>(reinterpret_cast<double*>(s_data)[threadIdx.x / 2]);
+}
+
+// Structures with padding pass through shared and local memory.
+struct Padded {
+  char tag;
+  int value;
+  short extra;
+  double weight;
+};
+
+// EXPECT nothing
+// LAUNCH 1 64
+KERNEL(padded_structures) {
+  UNUSED;
+  __shared__ Padded s_items[64];
+  Padded mine[2];
+  mine[in[threadIdx.x] & 1] = Padded{'a', in[threadIdx.x], 2, 0.5};
+  s_items[threadIdx.x] = mine[in[threadIdx.x] & 1];
+  __syncthreads();
+  const Padded other = s_items[63 - threadIdx.x];
+  out[threadIdx.x] = other.tag + other.value + other.extra + static_cast<int>(other.weight);
+}
+
+// Local memory: a stack of its own for each thread, and a call that passes structures by value.
+struct Triple {
+  int a, b, c;
+};
+__device__ __noinline__ Triple rotated(Triple t) {
+  return {t.b, t.c, t.a};
+}
+
+// EXPECT nothing
+// LAUNCH 1 64
+KERNEL(local_stack) {
+  UNUSED;
+  int stack[8];
+  int top = 0;
+  for (int k = 0; k < (in[threadIdx.x] & 7); ++k) stack[top++] = k;
+  int sum = 0;
+  while (top > 0) sum += stack[--top];
+  const Triple t = rotated(rotated({sum, 1, 2}));
+  out[threadIdx.x] = t.a + 10 * t.b + 100 * t.c;
+}
+
+// Dynamic shared memory cut in two arrays.
+// EXPECT nothing
+// LAUNCH 2 64 shared 512
+KERNEL(dynamic_arrays) {
+  UNUSED;
+  extern __shared__ int s_buffer[];
+  int* s_left = s_buffer;
+  int* s_right = s_buffer + 64;
+  s_left[threadIdx.x] = in[threadIdx.x];
+  s_right[threadIdx.x] = in[threadIdx.x] + 64;
+  __syncthreads();
+  out[blockIdx.x * 64 + threadIdx.x] = s_left[63 - threadIdx.x] + s_right[threadIdx.x ^ 5];
+}
+
+// Read-only data that all threads read, then one writes after a barrier.
+// EXPECT nothing
+// LAUNCH 1 128
+KERNEL(many_readers_then_writer) {
+  UNUSED;
+  __shared__ int s_pivot;
+  int sum = 0;
+  for (int round = 0; round < 4; ++round) {
+    if (threadIdx.x == 0) s_pivot = in[round];
+    __syncthreads();
+    sum += s_pivot;
+    __syncthreads();
+  }
+  out[threadIdx.x] = sum;
+}

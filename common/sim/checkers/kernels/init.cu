@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// Reads of what nobody has written. kernels.cuh says what the comments mean.
+#include "sim/checkers/kernels/kernels.cuh"
+
+// EXPECT uninitialised-shared
+// LAUNCH 2 64
+KERNEL(shared_never_written) {
+  UNUSED;
+  __shared__ int s_data[64];
+  if (threadIdx.x < 63) s_data[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  out[blockIdx.x * 64 + threadIdx.x] = s_data[threadIdx.x];  // FAULT
+}
+
+// The last block does not fill its tile, and the tree takes in the rest.
+// EXPECT uninitialised-shared
+// LAUNCH 2 64 n 100
+KERNEL(tail_not_padded) {
+  UNUSED;
+  __shared__ int s_data[64];
+  const int gid = static_cast<int>(blockIdx.x * 64 + threadIdx.x);
+  if (gid < n) s_data[threadIdx.x] = in[gid];
+  __syncthreads();
+  for (unsigned stride = 32; stride > 0; stride /= 2) {
+    if (threadIdx.x < stride) s_data[threadIdx.x] += s_data[threadIdx.x + stride];  // FAULT
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) out[blockIdx.x] = s_data[0];
+}
+
+// Shared memory does not start at zero.
+// EXPECT uninitialised-shared
+// LAUNCH 1 64
+KERNEL(shared_histogram_not_cleared) {
+  UNUSED;
+  __shared__ unsigned s_bins[16];
+  atomicAdd(&s_bins[in[threadIdx.x] & 15], 1u);  // FAULT
+  __syncthreads();
+  if (threadIdx.x < 16) counter[threadIdx.x] = s_bins[threadIdx.x];
+}
+
+// EXPECT uninitialised-shared
+// LAUNCH 1 32 shared 256
+KERNEL(dynamic_shared_never_written) {
+  UNUSED;
+  extern __shared__ int s_buffer[];
+  s_buffer[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = s_buffer[threadIdx.x + 1];  // FAULT
+}
+
+// EXPECT uninitialised-global
+// LAUNCH 2 64
+KERNEL(global_never_written) {
+  UNUSED;
+  const unsigned gid = blockIdx.x * 64 + threadIdx.x;
+  out[gid] = scratch[gid];  // FAULT
+}
+
+// Sums without a memset before them.
+// EXPECT uninitialised-global
+// LAUNCH 2 64
+KERNEL(global_histogram_not_cleared) {
+  UNUSED;
+  atomicAdd(&scratch[in[threadIdx.x] & 15], 1);  // FAULT
+}
+
+// One element past what was filled, inside the allocation.
+// EXPECT uninitialised-global
+// LAUNCH 1 64
+KERNEL(reads_one_past_what_was_filled) {
+  UNUSED;
+  scratch[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = scratch[threadIdx.x + 1];  // FAULT
+}
+
+// EXPECT uninitialised-local
+// LAUNCH 1 32
+KERNEL(local_never_written) {
+  UNUSED;
+  volatile int stack[16];
+  for (int k = 0; k < (in[threadIdx.x] & 7); ++k) stack[k] = k;
+  out[threadIdx.x] = stack[8 + (in[threadIdx.x] & 7)];  // FAULT
+}

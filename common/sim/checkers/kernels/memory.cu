@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+// Accesses outside of what was allocated. kernels.cuh says what the comments mean.
+#include "sim/checkers/kernels/kernels.cuh"
+
+// EXPECT out-of-bounds
+// LAUNCH 4 64 n 250
+KERNEL(no_guard) {
+  UNUSED;
+  const unsigned gid = blockIdx.x * 64 + threadIdx.x;
+  out[gid] = in[gid];  // FAULT
+}
+
+// EXPECT out-of-bounds
+// LAUNCH 4 64 n 250
+KERNEL(guard_off_by_one) {
+  UNUSED;
+  const int gid = static_cast<int>(blockIdx.x * 64 + threadIdx.x);
+  if (gid <= n) out[gid] = 1;  // FAULT
+}
+
+// EXPECT out-of-bounds
+// LAUNCH 1 32
+KERNEL(before_the_start) {
+  UNUSED;
+  out[threadIdx.x] = in[static_cast<int>(threadIdx.x) - 1];  // FAULT
+}
+
+// EXPECT out-of-bounds-shared
+// LAUNCH 1 64
+KERNEL(shared_one_past) {
+  UNUSED;
+  __shared__ int s_data[64];
+  s_data[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = s_data[threadIdx.x + (n > 0 ? 1 : 0)];  // FAULT
+}
+
+// EXPECT misaligned
+// LAUNCH 1 32
+KERNEL(vector_load_misaligned) {
+  UNUSED;
+  const int4 v = *reinterpret_cast<const int4*>(in + 1 + 4 * threadIdx.x);  // FAULT
+  out[threadIdx.x] = v.x + v.y + v.z + v.w;
+}
+
+// The test frees `scratch` before the launch.
+// EXPECT use-after-free
+// LAUNCH 1 32 free
+KERNEL(freed_buffer) {
+  UNUSED;
+  out[threadIdx.x] = scratch[threadIdx.x];  // FAULT
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: MIT
+// Races in global memory, between blocks and inside one. kernels.cuh says what the comments mean.
+#include "sim/checkers/kernels/kernels.cuh"
+
+// The last block sums the partial results, but nobody made them visible.
+// EXPECT missing-fence
+// LAUNCH 8 64
+KERNEL(last_block_without_fence) {
+  UNUSED;
+  __shared__ bool s_last;
+  if (threadIdx.x == 0) {
+    scratch[blockIdx.x] = in[blockIdx.x];  // OTHER
+    s_last = atomicAdd(&counter[0], 1u) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (s_last && threadIdx.x == 0) {
+    int sum = 0;
+    for (unsigned b = 0; b < gridDim.x; ++b) sum += scratch[b];  // FAULT
+    out[0] = sum;
+  }
+}
+
+// The fence stands before the write it should publish.
+// EXPECT missing-fence
+// LAUNCH 8 64
+KERNEL(fence_too_early) {
+  UNUSED;
+  __shared__ bool s_last;
+  if (threadIdx.x == 0) {
+    __threadfence();
+    scratch[blockIdx.x] = in[blockIdx.x];  // OTHER
+    s_last = atomicAdd(&counter[0], 1u) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (s_last && threadIdx.x < 8) out[threadIdx.x] = scratch[threadIdx.x];  // FAULT
+}
+
+// A fence of block scope does not reach the other blocks.
+// EXPECT missing-fence
+// LAUNCH 8 64
+KERNEL(fence_of_block_scope) {
+  UNUSED;
+  __shared__ bool s_last;
+  if (threadIdx.x == 0) {
+    scratch[blockIdx.x] = in[blockIdx.x];  // OTHER
+    __threadfence_block();
+    s_last = atomicAdd(&counter[0], 1u) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (s_last && threadIdx.x < 8) out[threadIdx.x] = scratch[threadIdx.x];  // FAULT
+}
+
+// All threads write, thread 0 fences for itself alone: the barrier comes after.
+// EXPECT missing-fence
+// LAUNCH 4 64
+KERNEL(fence_before_barrier) {
+  UNUSED;
+  __shared__ bool s_last;
+  if (threadIdx.x == 0) __threadfence();
+  scratch[blockIdx.x * 64 + threadIdx.x] = in[threadIdx.x];  // OTHER
+  __syncthreads();
+  if (threadIdx.x == 0) s_last = atomicAdd(&counter[0], 1u) == gridDim.x - 1;
+  __syncthreads();
+  if (s_last)
+    for (unsigned b = 0; b < gridDim.x; ++b)
+      out[b * 64 + threadIdx.x] = scratch[b * 64 + threadIdx.x];  // FAULT
+}
+
+// A chain of blocks: each waits for the flag of the one before and takes its sum. No fence before the flag is set.
+// EXPECT missing-fence
+// LAUNCH 6 32
+KERNEL(look_back_without_fence) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  volatile unsigned* flag = counter;
+  int sum = in[blockIdx.x];
+  if (blockIdx.x > 0) {
+    while (flag[blockIdx.x - 1] == 0) {
+    }
+    __threadfence();
+    sum += scratch[blockIdx.x - 1];  // FAULT
+  }
+  scratch[blockIdx.x] = sum;  // OTHER
+  flag[blockIdx.x] = 1;
+  out[blockIdx.x] = sum;
+}
+
+// … and no fence after the flag is read.
+// EXPECT missing-fence
+// LAUNCH 6 32
+KERNEL(look_back_without_acquire) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  volatile unsigned* flag = counter;
+  int sum = in[blockIdx.x];
+  if (blockIdx.x > 0) {
+    while (flag[blockIdx.x - 1] == 0) {
+    }
+    sum += scratch[blockIdx.x - 1];  // FAULT
+  }
+  scratch[blockIdx.x] = sum;  // OTHER
+  __threadfence();
+  flag[blockIdx.x] = 1;
+  out[blockIdx.x] = sum;
+}
+
+// One thread waits and fences; the others of its block read without a barrier in between.
+// EXPECT missing-fence
+// LAUNCH 4 64
+KERNEL(look_back_without_barrier) {
+  UNUSED;
+  volatile unsigned* flag = counter;
+  if (blockIdx.x > 0 && threadIdx.x == 0) {
+    while (flag[blockIdx.x - 1] == 0) {
+    }
+    __threadfence();
+  }
+  int sum = in[threadIdx.x];
+  if (blockIdx.x > 0) sum += scratch[(blockIdx.x - 1) * 64 + threadIdx.x];  // FAULT
+  scratch[blockIdx.x * 64 + threadIdx.x] = sum;                             // OTHER
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) flag[blockIdx.x] = 1;
+}
+
+// The flag itself is a plain variable.
+// EXPECT global-race
+// LAUNCH 2 32
+KERNEL(plain_flag) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  volatile unsigned* flag = counter;
+  if (blockIdx.x == 0) {
+    __threadfence();
+    counter[0] = 1;  // OTHER
+  } else {
+    while (flag[0] == 0) {  // FAULT
+    }
+    __threadfence();
+    out[0] = 1;
+  }
+}
+
+// Every block adds to the result without an atomic.
+// EXPECT global-race
+// LAUNCH 16 32
+KERNEL(blocks_add_plainly) {
+  UNUSED;
+  if (threadIdx.x == 0) out[0] += in[blockIdx.x];  // FAULT OTHER
+}
+
+// EXPECT global-race
+// LAUNCH 4 64
+KERNEL(racy_global_histogram) {
+  UNUSED;
+  out[in[blockIdx.x * 64 + threadIdx.x] & 15]++;  // FAULT OTHER
+}
+
+// Neighbours of other blocks, in place.
+// EXPECT global-race
+// LAUNCH 4 64
+KERNEL(stencil_in_place) {
+  UNUSED;
+  const unsigned gid = blockIdx.x * 64 + threadIdx.x;
+  const int left = gid > 0 ? out[gid - 1] : 0;  // FAULT
+  __syncthreads();
+  out[gid] = left + 1;  // OTHER
+}
+
+// A block-wide barrier orders one block only.
+// EXPECT global-race
+// LAUNCH 4 64
+KERNEL(barrier_is_not_grid_wide) {
+  UNUSED;
+  scratch[blockIdx.x * 64 + threadIdx.x] = in[threadIdx.x];  // OTHER
+  __syncthreads();
+  out[blockIdx.x * 64 + threadIdx.x] =
+      blockIdx.x > 0 ? scratch[(blockIdx.x - 1) * 64 + threadIdx.x] : 0;  // FAULT
+}
+
+// Inside one block, global memory needs barriers too.
+// EXPECT global-race
+// LAUNCH 1 128
+KERNEL(one_block_global) {
+  UNUSED;
+  scratch[threadIdx.x] = in[threadIdx.x];         // OTHER
+  out[threadIdx.x] = scratch[127 - threadIdx.x];  // FAULT
+}
+
+// An atomic of block scope does not exclude other blocks.
+// EXPECT global-race
+// LAUNCH 4 32
+KERNEL(atomic_of_block_scope) {
+  UNUSED;
+  if (threadIdx.x == 0) atomicAdd_block(&counter[0], 1u);  // FAULT OTHER
+}
+
+// A lock that publishes nothing: the release has no fence.
+// EXPECT missing-fence
+// LAUNCH 4 32
+KERNEL(lock_without_fence) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  while (atomicCAS(&counter[0], 0u, 1u) != 0u) {
+  }
+  out[0] = out[0] + in[blockIdx.x];  // FAULT OTHER
+  atomicExch(&counter[0], 0u);
+}
+
+// Two places to write: both sides of a ping-pong buffer are the same.
+// EXPECT global-race
+// LAUNCH 1 64
+KERNEL(ping_without_pong) {
+  UNUSED;
+  int* from = scratch;
+  int* to = scratch;  // should be scratch + 64
+  from[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  for (unsigned d = 1; d < 64; d *= 2) {
+    to[threadIdx.x] = from[threadIdx.x] + (threadIdx.x >= d ? from[threadIdx.x - d] : 0);  // FAULT OTHER
+    __syncthreads();
+  }
+  out[threadIdx.x] = to[threadIdx.x];
+}
+
+// Compaction whose slots come from a plain counter of the block.
+// EXPECT global-race
+// LAUNCH 2 64
+KERNEL(slots_collide) {
+  UNUSED;
+  const unsigned slot = threadIdx.x / 2;
+  if (in[threadIdx.x] >= 0) out[blockIdx.x * 64 + slot] = static_cast<int>(threadIdx.x);  // FAULT OTHER
+}
+
+// EXPECT global-write-write-same-value
+// LAUNCH 4 32
+KERNEL(done_flag_by_all) {
+  UNUSED;
+  if (threadIdx.x == 0) out[0] = 1;  // FAULT OTHER
+}

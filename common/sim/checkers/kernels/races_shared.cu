@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: MIT
+// Races in shared memory. kernels.cuh says what the comments mean.
+#include "sim/checkers/kernels/kernels.cuh"
+
+// EXPECT shared-race
+// LAUNCH 1 64
+KERNEL(read_before_barrier) {
+  UNUSED;
+  __shared__ int s_data[64];
+  s_data[threadIdx.x] = in[threadIdx.x];        // OTHER
+  out[threadIdx.x] = s_data[63 - threadIdx.x];  // FAULT
+}
+
+// A round of a tree without the barrier after it.
+// EXPECT shared-race
+// LAUNCH 2 256
+KERNEL(reduction_without_round_barrier) {
+  UNUSED;
+  __shared__ int s_data[256];
+  const unsigned tid = threadIdx.x;
+  s_data[tid] = in[tid];
+  __syncthreads();
+  for (unsigned stride = 128; stride > 0; stride /= 2) {
+    if (tid < stride) s_data[tid] += s_data[tid + stride];  // FAULT OTHER
+  }
+  __syncthreads();
+  if (tid == 0) out[blockIdx.x] = s_data[0];
+}
+
+// EXPECT shared-race
+// LAUNCH 1 128
+KERNEL(hillis_steele_in_place) {
+  UNUSED;
+  __shared__ int s_data[128];
+  const unsigned tid = threadIdx.x;
+  s_data[tid] = in[tid];
+  __syncthreads();
+  for (unsigned d = 1; d < 128; d *= 2) {
+    if (tid >= d) s_data[tid] += s_data[tid - d];  // FAULT OTHER
+    __syncthreads();
+  }
+  out[tid] = s_data[tid];
+}
+
+// All threads add to one word.
+// EXPECT shared-race
+// LAUNCH 1 64
+KERNEL(racy_counter) {
+  UNUSED;
+  __shared__ int s_count;
+  if (threadIdx.x == 0) s_count = 0;
+  __syncthreads();
+  if (in[threadIdx.x] > 50) s_count++;  // FAULT OTHER
+  __syncthreads();
+  if (threadIdx.x == 0) out[0] = s_count;
+}
+
+// EXPECT shared-race
+// LAUNCH 1 96
+KERNEL(racy_histogram) {
+  UNUSED;
+  __shared__ int s_bins[32];
+  if (threadIdx.x < 32) s_bins[threadIdx.x] = 0;
+  __syncthreads();
+  s_bins[in[threadIdx.x] & 31] += 1;  // FAULT OTHER
+  __syncthreads();
+  if (threadIdx.x < 32) out[threadIdx.x] = s_bins[threadIdx.x];
+}
+
+// Lanes of one instruction write different values to one place.
+// EXPECT shared-race
+// LAUNCH 1 32
+KERNEL(lanes_write_one_word) {
+  UNUSED;
+  __shared__ int s_last;
+  s_last = static_cast<int>(threadIdx.x);  // FAULT OTHER
+  __syncthreads();
+  out[threadIdx.x] = s_last;
+}
+
+// Initialised by thread 0, read at once by the others.
+// EXPECT shared-race
+// LAUNCH 1 64
+KERNEL(broadcast_without_barrier) {
+  UNUSED;
+  __shared__ int s_value;
+  if (threadIdx.x == 0) s_value = in[0];  // OTHER
+  out[threadIdx.x] = s_value;             // FAULT
+}
+
+// The barrier after the read is missing: the next round overwrites what slower threads still read.
+// EXPECT shared-race
+// LAUNCH 1 64
+KERNEL(loop_reuses_buffer) {
+  UNUSED;
+  __shared__ int s_tile[64];
+  int sum = 0;
+  for (int round = 0; round < 4; ++round) {
+    s_tile[threadIdx.x] = in[round * 64 + threadIdx.x];  // OTHER
+    __syncthreads();
+    sum += s_tile[63 - threadIdx.x];  // FAULT
+  }
+  out[threadIdx.x] = sum;
+}
+
+// Old warp-synchronous style: right on GPUs whose warps ran in step.
+// EXPECT shared-race
+// LAUNCH 1 64
+KERNEL(warp_reduction_without_syncwarp) {
+  UNUSED;
+  __shared__ int s_data[64];
+  const unsigned tid = threadIdx.x;
+  s_data[tid] = in[tid];
+  __syncthreads();
+  if (tid < 32) {
+    s_data[tid] += s_data[tid + 32];  // FAULT OTHER
+    s_data[tid] += s_data[tid + 16];  // FAULT OTHER
+    s_data[tid] += s_data[tid + 8];   // FAULT OTHER
+  }
+  if (tid == 0) out[0] = s_data[0];
+}
+
+// Volatile does not help: the lanes still need not run in step.
+// EXPECT shared-race
+// LAUNCH 1 64
+KERNEL(volatile_warp_reduction) {
+  UNUSED;
+  __shared__ int s_data[64];
+  const unsigned tid = threadIdx.x;
+  s_data[tid] = in[tid];
+  __syncthreads();
+  if (tid < 32) {
+    volatile int* s = s_data;
+    s[tid] = s[tid] + s[tid + 32];  // FAULT OTHER
+    s[tid] = s[tid] + s[tid + 16];  // FAULT OTHER
+    s[tid] = s[tid] + s[tid + 8];   // FAULT OTHER
+    s[tid] = s[tid] + s[tid + 4];   // FAULT OTHER
+    s[tid] = s[tid] + s[tid + 2];   // FAULT OTHER
+    s[tid] = s[tid] + s[tid + 1];   // FAULT OTHER
+  }
+  if (tid == 0) out[0] = s_data[0];
+}
+
+// A shuffle or a vote moves values, and orders nothing.
+// EXPECT shared-race
+// LAUNCH 1 32
+KERNEL(ballot_is_no_barrier) {
+  UNUSED;
+  __shared__ int s_data[32];
+  s_data[threadIdx.x] = in[threadIdx.x];  // OTHER
+  const unsigned votes = __ballot_sync(kFull, in[threadIdx.x] > 3);
+  out[threadIdx.x] = s_data[threadIdx.x ^ 1] + static_cast<int>(votes);  // FAULT
+}
+
+// Half of the warp meets, the other half is read all the same.
+// EXPECT shared-race
+// LAUNCH 1 32
+KERNEL(syncwarp_of_half_a_warp) {
+  UNUSED;
+  __shared__ int s_data[32];
+  const unsigned lane = threadIdx.x;
+  s_data[lane] = in[lane];  // OTHER
+  __syncwarp(lane < 16 ? 0x0000ffffu : 0xffff0000u);
+  out[lane] = s_data[31 - lane];  // FAULT
+}
+
+// __syncwarp() where a block-wide barrier is needed.
+// EXPECT shared-race
+// LAUNCH 1 64
+KERNEL(syncwarp_across_warps) {
+  UNUSED;
+  __shared__ int s_data[64];
+  s_data[threadIdx.x] = in[threadIdx.x];  // OTHER
+  __syncwarp();
+  out[threadIdx.x] = s_data[(threadIdx.x + 32) % 64];  // FAULT
+}
+
+// Plain reads beside atomic updates.
+// EXPECT shared-race
+// LAUNCH 1 64
+KERNEL(plain_read_of_atomic) {
+  UNUSED;
+  __shared__ int s_count;
+  if (threadIdx.x == 0) s_count = 0;
+  __syncthreads();
+  atomicAdd(&s_count, 1);      // OTHER
+  out[threadIdx.x] = s_count;  // FAULT
+}
+
+// A plain write that resets what others update atomically.
+// EXPECT shared-race
+// LAUNCH 1 64
+KERNEL(reset_beside_atomics) {
+  UNUSED;
+  __shared__ int s_count;
+  if (threadIdx.x == 0) s_count = 0;  // FAULT OTHER
+  atomicAdd(&s_count, 1);             // FAULT OTHER
+  __syncthreads();
+  out[threadIdx.x] = s_count;
+}
+
+// The reader waits for the wrong named barrier.
+// EXPECT shared-race
+// LAUNCH 1 128
+KERNEL(wrong_named_barrier) {
+  UNUSED;
+  __shared__ int s_data[64];
+  if (threadIdx.x < 64) {
+    s_data[threadIdx.x] = in[threadIdx.x];  // OTHER
+    asm volatile("bar.arrive 1, 128;" ::: "memory");
+    asm volatile("bar.sync 2, 128;" ::: "memory");
+  } else {
+    asm volatile("bar.arrive 2, 128;" ::: "memory");
+    out[threadIdx.x] = s_data[threadIdx.x - 64];  // FAULT
+    asm volatile("bar.sync 1, 128;" ::: "memory");
+  }
+}
+
+// The producer only arrives, and goes on to overwrite what the consumer reads.
+// EXPECT shared-race
+// LAUNCH 1 64
+KERNEL(producer_runs_ahead) {
+  UNUSED;
+  __shared__ int s_data[32];
+  if (threadIdx.x < 32) {
+    s_data[threadIdx.x] = in[threadIdx.x];
+    asm volatile("bar.arrive 1, 64;" ::: "memory");
+    s_data[threadIdx.x] = in[threadIdx.x + 32];  // OTHER
+  } else {
+    asm volatile("bar.sync 1, 64;" ::: "memory");
+    out[threadIdx.x - 32] = s_data[threadIdx.x - 32];  // FAULT
+  }
+}
+
+// Neighbouring bytes are different places, the same byte is not.
+// EXPECT shared-race
+// LAUNCH 1 64
+KERNEL(bytes_overlap) {
+  UNUSED;
+  __shared__ unsigned char s_flags[64];
+  s_flags[threadIdx.x] = static_cast<unsigned char>(in[threadIdx.x]);  // OTHER
+  out[threadIdx.x] = s_flags[(threadIdx.x + 1) % 64];                  // FAULT
+}
+
+// A word is written whose bytes others are still reading.
+// EXPECT shared-race
+// LAUNCH 1 64
+KERNEL(word_over_bytes) {
+  UNUSED;
+  __shared__ int s_words[16];
+  auto* bytes = reinterpret_cast<unsigned char*>(s_words);
+  bytes[threadIdx.x] = static_cast<unsigned char>(threadIdx.x);
+  __syncthreads();
+  out[threadIdx.x] = bytes[threadIdx.x];                         // FAULT
+  if (threadIdx.x < 16) s_words[threadIdx.x] = in[threadIdx.x];  // OTHER
+}
+
+// Dynamic shared memory: two arrays of one buffer overlap.
+// EXPECT shared-race
+// LAUNCH 1 64 shared 384
+KERNEL(overlapping_dynamic_arrays) {
+  UNUSED;
+  extern __shared__ int s_buffer[];
+  int* s_left = s_buffer;
+  int* s_right = s_buffer + 32;                 // should be + 64
+  s_left[threadIdx.x] = in[threadIdx.x];        // FAULT OTHER
+  s_right[threadIdx.x] = in[threadIdx.x] + 64;  // FAULT OTHER
+  __syncthreads();
+  out[threadIdx.x] = s_left[threadIdx.x] + s_right[threadIdx.x];
+}
+
+// 16-byte stores and single words.
+// EXPECT shared-race
+// LAUNCH 1 128
+KERNEL(vector_store_then_words) {
+  UNUSED;
+  __shared__ int4 s_data[32];
+  if (threadIdx.x < 32) s_data[threadIdx.x] = reinterpret_cast<const int4*>(in)[threadIdx.x];  // OTHER
+  out[threadIdx.x] = reinterpret_cast<int*>(s_data)[threadIdx.x];                              // FAULT
+}
+
+// Two warps use one lane's slot for their totals.
+// EXPECT shared-race
+// LAUNCH 1 128
+KERNEL(warp_totals_collide) {
+  UNUSED;
+  __shared__ int s_total[2];
+  const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  if (lane == 31) s_total[warp / 2] = in[threadIdx.x];  // FAULT OTHER
+  __syncthreads();
+  out[threadIdx.x] = s_total[0] + s_total[1];
+}
+
+// Writing one value from several threads is no fault, and worth a hint.
+// EXPECT shared-write-write-same-value
+// LAUNCH 1 64
+KERNEL(same_value_by_all) {
+  UNUSED;
+  __shared__ int s_found;
+  if (threadIdx.x == 0) s_found = 0;
+  __syncthreads();
+  if (in[threadIdx.x] > 50) s_found = 1;  // FAULT OTHER
+  __syncthreads();
+  if (threadIdx.x == 0) out[0] = s_found;
+}

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+// Misused barriers and warp-wide operations. kernels.cuh says what the comments mean.
+#include "sim/checkers/kernels/kernels.cuh"
+
+// EXPECT exit-before-barrier
+// LAUNCH 1 128 n 100
+KERNEL(returns_before_barrier) {
+  UNUSED;
+  __shared__ int s_data[128];
+  const int gid = static_cast<int>(threadIdx.x);
+  if (gid >= n) return;  // OTHER
+  s_data[gid] = in[gid];
+  __syncthreads();  // FAULT
+  out[gid] = s_data[n - 1 - gid];
+}
+
+// EXPECT exit-before-barrier
+// LAUNCH 1 96 n 64
+KERNEL(whole_warp_returns_before_barrier) {
+  UNUSED;
+  const int gid = static_cast<int>(threadIdx.x);
+  if (gid >= n) return;  // OTHER
+  out[gid] = in[gid];
+  __syncthreads();  // FAULT
+  out[gid] += out[(gid + 1) % n] & 0;
+}
+
+// EXPECT barrier-divergence
+// LAUNCH 1 64
+KERNEL(barrier_in_both_branches) {
+  UNUSED;
+  if (threadIdx.x < 32) {
+    out[threadIdx.x] = 1;
+    __syncthreads();  // FAULT OTHER
+    out[threadIdx.x] += 1;
+  } else {
+    out[threadIdx.x] = 2;
+    __syncthreads();  // FAULT OTHER
+    out[threadIdx.x] += 2;
+  }
+}
+
+// EXPECT barrier-divergence
+// LAUNCH 1 64
+KERNEL(barrier_in_branches_of_a_warp) {
+  UNUSED;
+  if (threadIdx.x % 2 == 0) {
+    out[threadIdx.x] = 1;
+    __syncthreads();  // FAULT OTHER
+    out[threadIdx.x] += 1;
+  } else {
+    out[threadIdx.x] = 2;
+    __syncthreads();  // FAULT OTHER
+    out[threadIdx.x] += 2;
+  }
+}
+
+// The condition differs from thread to thread.
+// EXPECT barrier-divergence
+// LAUNCH 1 64
+KERNEL(barrier_in_condition) {
+  UNUSED;
+  if (in[threadIdx.x] > 50) {
+    __syncthreads();  // FAULT OTHER
+    out[threadIdx.x] = in[threadIdx.x];
+  }
+  __syncthreads();  // FAULT OTHER
+}
+
+// Warps take different numbers of turns through a loop with a barrier.
+// EXPECT exit-before-barrier
+// LAUNCH 1 96
+KERNEL(barrier_in_uneven_loop) {
+  UNUSED;
+  const unsigned turns = 1 + threadIdx.x / 32;
+  for (unsigned k = 0; k < turns; ++k) {
+    out[threadIdx.x] += in[k];
+    __syncthreads();  // FAULT
+  }
+}
+
+// EXPECT shuffle-from-inactive-lane
+// LAUNCH 1 32
+KERNEL(shuffle_in_half_a_warp) {
+  UNUSED;
+  const unsigned lane = threadIdx.x;
+  int value = in[lane];
+  if (lane < 16) {
+    value += __shfl_down_sync(0x0000ffffu, value, 8);
+    value += __shfl_xor_sync(0x0000ffffu, value, 16);  // FAULT
+    out[lane] = value;                                 // OTHER
+  }
+}
+
+// The mask was copied from the full-warp version.
+// EXPECT shuffle-from-inactive-lane mask-names-absent-lane
+// LAUNCH 1 32 n 20
+KERNEL(shuffle_with_full_mask_at_the_end) {
+  UNUSED;
+  const int lane = static_cast<int>(threadIdx.x);
+  if (lane < n) {  // OTHER
+    int value = in[lane];
+    for (int d = 16; d > 0; d /= 2) value += __shfl_down_sync(kFull, value, d);  // FAULT
+    if (lane == 0) out[0] = value;                                               // OTHER
+  }
+}
+
+// EXPECT lane-not-in-mask
+// LAUNCH 1 32
+KERNEL(caller_not_in_mask) {
+  UNUSED;
+  int value = in[threadIdx.x];
+  value += __shfl_xor_sync(0x0000ffffu, value, 1);  // FAULT
+  if (threadIdx.x < 16) out[threadIdx.x] = value;
+}
+
+// EXPECT lane-not-in-mask
+// LAUNCH 1 32
+KERNEL(ballot_of_others) {
+  UNUSED;
+  const unsigned votes = __ballot_sync(0xfffffffeu, in[threadIdx.x] > 3);  // FAULT
+  if (threadIdx.x > 0) out[threadIdx.x] = static_cast<int>(votes);
+}
+
+// EXPECT mask-mismatch
+// LAUNCH 1 32
+KERNEL(masks_differ) {
+  UNUSED;
+  const unsigned lane = threadIdx.x;
+  const unsigned mask = lane == 5 ? kFull : 0xfffffff0u | (1u << lane);
+  out[lane] = __any_sync(mask | 0xfffffff0u, in[lane] > 3);  // FAULT
+}
+
+// Both branches call with the full mask: neither call is ever complete.
+// EXPECT mask-names-absent-lane
+// LAUNCH 1 32
+KERNEL(full_mask_in_both_branches) {
+  UNUSED;
+  const unsigned lane = threadIdx.x;
+  if (lane < 16) {
+    out[lane] = __shfl_sync(kFull, in[lane], 0);  // FAULT OTHER
+  } else {
+    out[lane] = static_cast<int>(__ballot_sync(kFull, in[lane] > 3)) + 1;  // FAULT OTHER
+  }
+}
+
+// Lanes that skip the shuffle wait at the barrier, and the others for them.
+// EXPECT mask-names-absent-lane barrier-never-complete
+// LAUNCH 1 32
+KERNEL(shuffle_skipped_by_half) {
+  UNUSED;
+  int value = in[threadIdx.x];
+  if (threadIdx.x < 16) value += __shfl_down_sync(kFull, value, 8);  // FAULT
+  __syncthreads();                                                   // FAULT OTHER
+  out[threadIdx.x] = value;
+}
+
+// EXPECT invalid-barrier-count
+// LAUNCH 1 64
+KERNEL(count_is_no_multiple_of_32) {
+  UNUSED;
+  if (threadIdx.x < 32) asm volatile("bar.sync 1, %0;" ::"r"(n / 200) : "memory");  // FAULT
+  out[threadIdx.x] = 1;
+}
+
+// EXPECT barrier-count-mismatch
+// LAUNCH 1 128
+KERNEL(counts_differ) {
+  UNUSED;
+  if (threadIdx.x < 64)
+    asm volatile("bar.sync 1, 128;" ::: "memory");  // FAULT OTHER
+  else
+    asm volatile("bar.sync 1, 96;" ::: "memory");  // FAULT OTHER
+  out[threadIdx.x] = 1;
+}
+
+// Two of three warps come to a barrier for three.
+// EXPECT barrier-never-complete
+// LAUNCH 1 96
+KERNEL(too_few_for_named_barrier) {
+  UNUSED;
+  if (threadIdx.x < 64) asm volatile("bar.sync 1, 96;" ::: "memory");  // FAULT
+  out[threadIdx.x] = 1;
+}

@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: MIT
+#include "sim/checkers/racecheck.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace course::sim {
+namespace {
+
+constexpr std::uint32_t kLaneBits = 5;
+constexpr std::uint32_t kLaneMask = 31;
+constexpr RecordId kMostRecords = RecordId{1} << 27;  // what a cell can name
+constexpr std::size_t kSteps = 4096;
+constexpr std::uint32_t kNobody = ~0u;
+constexpr std::uint64_t kPage = 4096;  // bytes of global memory that get byte cells at once
+
+bool is_strong(const MicroOp& op) {
+  return op.kind == OpKind::atomic || (op.order & kOrderMask) != kWeak;
+}
+
+// Does the scope of a strong access reach other blocks?
+bool reaches_device(const MicroOp& op) {
+  return (op.order & kOrderMask) == kVolatile || (op.order & kScopeMask) >= kScopeDevice;
+}
+
+}  // namespace
+
+Racecheck::Racecheck(const Arena& arena, std::vector<Finding>& findings)
+    : arena_(arena), findings_(findings), written_(arena.size() / 4), read_(arena.size() / 4) {
+  steps_.resize(kSteps);
+}
+
+// --- records ------------------------------------------------------------------------------------------------------
+
+// Numbers have run out: forgets all history.
+void Racecheck::start_afresh() {
+  written_.clear();
+  read_.clear();
+  byte_pages_.clear();
+  blocks_.clear();
+  std::fill(steps_.begin(), steps_.end(), Step{});
+  base_ = 1;
+}
+
+RecordId Racecheck::new_record(const Record& r) {
+  const RecordId id = next();
+  log_.push_back(r);
+  if (id + 2 >= kMostRecords) full_ = true;  // the rest of this launch goes unchecked
+  return id;
+}
+
+RecordId Racecheck::record_of(WarpState& ws, Warp& w, const BlockState& b, std::uint32_t what,
+                              Record::Kind kind) {
+  WarpState::Recent& recent = ws.recent[what % WarpState::kRecent];
+  if (recent.what == what && recent.lanes == w.mask && recent.id >= ws.fresh) return recent.id;
+  recent.what = what;
+  recent.lanes = w.mask;
+  recent.id = new_record({b.number, what, w.mask, static_cast<std::uint16_t>(w.number), kind});
+  return recent.id;
+}
+
+// --- begin and end ------------------------------------------------------------------------------------------------
+
+void Racecheck::launch_begins(const Program& program, const LaunchRequest& launch) {
+  program_ = &program;
+  launch_ = &launch;
+  base_ = next();
+  log_.clear();
+  reader_sets_.clear();
+  mailboxes_.clear();
+  told_.clear();
+  known_.clear();
+  full_ = false;
+  if (base_ >= kMostRecords / 2) start_afresh();
+  one_block_ = launch.grid.count() == 1;
+  fences_ = mail_global_ = false;
+  for (const MicroOp& op : program.ops) {
+    const int order = op.order & kOrderMask;
+    const bool is_access = op.kind == OpKind::load || op.kind == OpKind::store || op.kind == OpKind::atomic;
+    if (op.kind == OpKind::fence && order != kWeak) fences_ = true;
+    if (is_access && order >= kAcquire) fences_ = true;
+    const bool anywhere = op.space == MemorySpace::global || op.space == MemorySpace::generic;
+    const bool hears = (op.kind == OpKind::load && order != kWeak) ||
+                       (op.kind == OpKind::atomic && op.dst[0] != MicroOp::kNoSlot);
+    if (anywhere && hears) mail_global_ = true;
+  }
+  mail_global_ = mail_global_ || fences_;
+}
+
+void Racecheck::block_begins(Block& block) {
+  if (blocks_.size() <= block.storage) blocks_.resize(block.storage + 1);
+  auto& slot = blocks_[block.storage];
+  if (slot == nullptr) slot = std::make_unique<BlockState>();
+  BlockState& b = *slot;
+  b.number = static_cast<std::uint32_t>(block.linear);
+  b.first = b.bound = next();
+  b.warps.resize(block.warps.size());
+  for (WarpState& ws : b.warps) {
+    ws.fresh = ws.bound = b.first;
+    if (!b.trivial) {
+      ws.split = false;
+      ws.whole = Knowledge{};
+    }
+  }
+  b.trivial = true;
+  const std::size_t words = (block.shared_bytes + 3) / 4;
+  if (b.written.size() < words) {
+    b.written.resize(words);
+    b.read.resize(words);
+  }
+  b.mailboxes.clear();
+  for (auto& arrivals : b.arrivals) arrivals.clear();
+  b.looked_at = {};
+  b.n_looked_at = 0;
+}
+
+// --- accesses -----------------------------------------------------------------------------------------------------
+
+Racecheck::Shadow Racecheck::shadow_of(BlockState& b, Place place) {
+  if (place == Place::shared)
+    return {b.written.data(), b.read.data(), kSharedWindow, b.written.size() * 4, b.first, b.bound, true};
+  return {written_.data(),
+          read_.data(),
+          arena_.base(),
+          arena_.size(),
+          base_,
+          one_block_ ? b.bound : base_,
+          false};
+}
+
+void Racecheck::access(Warp& w, const MicroOp& op, const LaneAccess& a) {
+  if (op.space == MemorySpace::local || op.space == MemorySpace::constant || full_) return;
+  BlockState& b = state(*w.block);
+  WarpState& ws = b.warps[w.number];
+  const bool atomic = op.kind == OpKind::atomic;
+  Here h{w,
+         op,
+         b,
+         ws,
+         a,
+         {},
+         record_of(ws, w, b, op.index, Record::access),
+         op.kind == OpKind::load,
+         atomic || op.kind == OpKind::store,
+         is_strong(op)};
+  std::uint32_t lanes_in[2] = {0, 0};  // by Place
+  if (op.space == MemorySpace::generic) {
+    for (std::uint32_t m = a.mask; m != 0; m &= m - 1) {
+      const Place place = place_of(a.at[std::countr_zero(m)]);
+      if (place != Place::local) lanes_in[static_cast<int>(place)] |= m & -m;
+    }
+  } else {
+    lanes_in[op.space == MemorySpace::shared ? 1 : 0] = a.mask;
+  }
+  for (const Place place : {Place::global, Place::shared}) {
+    const std::uint32_t lanes = lanes_in[static_cast<int>(place)];
+    if (lanes == 0) continue;
+    h.shadow = shadow_of(b, place);
+    if (!a.adjacent || lanes != kAllLanes || !quick(h)) by_lane(h, lanes);
+    if (h.strong) order_by(h, lanes);
+  }
+}
+
+// 32 adjacent lanes at once, where nothing needs a closer look. Returns false, having changed nothing, when something does.
+bool Racecheck::quick(Here& h) {
+  const std::uint32_t words = h.a.bytes / 4;
+  if (words == 0) return false;
+  const std::uint64_t offset = h.a.at[0] - h.shadow.base;
+  if (offset + std::uint64_t{kLanes} * h.a.bytes > h.shadow.bytes) return false;
+  Cell* const written = h.shadow.written + offset / 4;
+  Cell* const read = h.shadow.read + offset / 4;
+  const Cell limit = h.shadow.bound << kLaneBits, mine = h.id << kLaneBits;
+  if (!lanes::all_below(written, words, limit) && !quick_ordered(h, written, words)) return false;
+  if (h.writes) {
+    if (!lanes::all_below(read, words, limit) && !quick_ordered(h, read, words)) return false;
+    lanes::set_counting(written, words, mine);
+    return true;
+  }
+  if (lanes::all_below(read, words, limit)) {
+    lanes::set_counting(read, words, mine);
+    return true;
+  }
+  const Cell first = read[0];
+  if ((first & kLaneMask) != 0 || !lanes::all_counting(read, words, first)) return false;
+  if (first == mine) return true;
+  lanes::set_counting(read, words, quick_ordered(h, read, words) ? mine : with_reader(h, first, 0, 0));
+  return true;
+}
+
+// Do the cells name one earlier access of the same shape, ordered before this one for every lane?
+bool Racecheck::quick_ordered(const Here& h, const Cell* cells, std::uint32_t words) {
+  const Cell first = cells[0];
+  const RecordId id = first >> kLaneBits;
+  if ((first & kLaneMask) != 0 || id < h.shadow.floor || !lanes::all_counting(cells, words, first))
+    return false;
+  const auto before = [&](RecordId i, bool same_lane) {
+    const Record& r = record(i);
+    if (r.kind != Record::access || r.block != h.b.number) return false;
+    return i < h.b.bound || (r.warp == h.w.number && (same_lane || i < h.ws.bound));
+  };
+  const Record& r = record(id);
+  if (r.kind != Record::readers) return before(id, true);
+  const ReaderSet& set = reader_sets_[r.what];
+  return std::all_of(set.reader, set.reader + set.n, [&](const Reader& reader) {
+    return before(reader.record, reader.lanes == 0 && reader.offset == 0);
+  });
+}
+
+void Racecheck::by_lane(Here& h, std::uint32_t lanes) {
+  const std::uint64_t n = h.a.bytes;
+  const auto inside = [&](std::uint64_t offset) {  // else the access is about to fault
+    return offset < h.shadow.bytes && offset + n <= h.shadow.bytes && (offset & (n - 1)) == 0;
+  };
+  if (h.reads && n >= 4 && std::popcount(lanes) > 1) {
+    const std::uint64_t at = h.a.at[std::countr_zero(lanes)];
+    bool same = true;
+    for (std::uint32_t m = lanes; m != 0 && same; m &= m - 1) same = h.a.at[std::countr_zero(m)] == at;
+    if (same) {
+      const std::uint64_t offset = at - h.shadow.base;
+      if (inside(offset))
+        for (std::uint64_t k = 0; k < n; k += 4) broadcast(h, lanes, offset + k);
+      return;
+    }
+  }
+  for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const std::uint64_t offset = h.a.at[lane] - h.shadow.base;
+    if (!inside(offset)) continue;
+    if (n < 4) {
+      bytes(h, lane, offset, static_cast<std::uint32_t>(n));
+      continue;
+    }
+    for (std::uint64_t k = 0; k < n; k += 4) {
+      const std::uint64_t word = (offset + k) / 4;
+      if (is_bytes(h, h.shadow.written[word]))
+        bytes(h, lane, offset + k, 4);
+      else
+        cell(h, lane, offset + k, h.shadow.written[word], h.shadow.read[word]);
+    }
+  }
+}
+
+// One lane's access to what one pair of cells stands for.
+void Racecheck::cell(Here& h, int lane, std::uint64_t offset, Cell& written, Cell& read) {
+  const Cell limit = h.shadow.bound << kLaneBits;
+  const Cell mine = h.id << kLaneBits | static_cast<Cell>(lane);
+  if (written >= limit && written != mine) check(h, lane, offset, written, true);
+  if (h.writes) {
+    if (read >= limit) check(h, lane, offset, read, false);
+    // A strong write may meet others unordered: it must not hide a weak one.
+    written = h.strong && written >= limit && has_weak(written) ? with_reader(h, written, lane, 0) : mine;
+  } else if (read != mine) {
+    read = read < limit || all_ordered(h, read, lane) ? mine : with_reader(h, read, lane, 0);
+  }
+}
+
+// Several lanes read the same word.
+void Racecheck::broadcast(Here& h, std::uint32_t lanes, std::uint64_t offset) {
+  Cell& written = h.shadow.written[offset / 4];
+  Cell& read = h.shadow.read[offset / 4];
+  if (is_bytes(h, written)) {
+    for (std::uint32_t m = lanes; m != 0; m &= m - 1) bytes(h, std::countr_zero(m), offset, 4);
+    return;
+  }
+  const Cell limit = h.shadow.bound << kLaneBits;
+  bool fresh = read < limit;
+  if (written >= limit)
+    for (std::uint32_t m = lanes; m != 0; m &= m - 1) check(h, std::countr_zero(m), offset, written, true);
+  if (!fresh) {
+    fresh = true;
+    for (std::uint32_t m = lanes; m != 0 && fresh; m &= m - 1)
+      fresh = all_ordered(h, read, std::countr_zero(m));
+  }
+  read = with_reader(h, fresh ? 0 : read, 0, lanes);
+}
+
+// --- bytes --------------------------------------------------------------------------------------------------------
+
+// Does the word that `written` belongs to keep a pair of cells for each of its bytes?
+bool Racecheck::is_bytes(const Here& h, Cell written) const {
+  const RecordId id = written >> kLaneBits;
+  return id >= h.shadow.bound && record(id).kind == Record::bytes;
+}
+
+Racecheck::Cell* Racecheck::byte_cells(Here& h, std::uint64_t word) {
+  if (h.shadow.shared) {
+    if (h.b.bytes.size() < h.b.written.size() * 8) h.b.bytes.resize(h.b.written.size() * 8);
+    return h.b.bytes.data() + word * 8;
+  }
+  auto& page = byte_pages_[word * 4 / kPage];
+  if (page == nullptr) page = std::make_unique<std::vector<Cell>>(kPage * 2);
+  return page->data() + word * 8 % (kPage * 2);
+}
+
+void Racecheck::bytes(Here& h, int lane, std::uint64_t offset, std::uint32_t n) {
+  const std::uint64_t word = offset / 4;
+  Cell& written = h.shadow.written[word];
+  Cell& read = h.shadow.read[word];
+  Cell* const cells = byte_cells(h, word);  // 4 for writes, 4 for reads
+  if (!is_bytes(h, written)) {
+    const Cell limit = h.shadow.bound << kLaneBits;
+    std::fill_n(cells, 4, written < limit ? 0 : written);
+    std::fill_n(cells + 4, 4, read < limit ? 0 : read);
+    read = 0;
+  }
+  // The marker is renewed with every access, so that it is as young as what it stands for.
+  written = record_of(h.ws, h.w, h.b, kNobody, Record::bytes) << kLaneBits;
+  for (std::uint64_t k = offset % 4; k < offset % 4 + n; ++k)
+    cell(h, lane, word * 4 + k, cells[k], cells[4 + k]);
+}
+
+// --- checks -------------------------------------------------------------------------------------------------------
+
+bool Racecheck::ordered(const Here& h, RecordId id, std::uint32_t his_lane, int lane) const {
+  if (id < h.shadow.floor) return true;
+  const Record& r = record(id);
+  if (r.block == h.b.number) {
+    if (id < h.b.bound) return true;
+    if (r.warp == h.w.number && (his_lane == static_cast<std::uint32_t>(lane) || id < h.ws.bound))
+      return true;
+  }
+  const Clock& known = h.ws.of(lane).known;
+  return !known.empty() && known.covers(r.block, r.warp, his_lane, id);
+}
+
+// Calls `each(record, lane)` for every access that a cell names until one returns true.
+template <typename Each>
+bool Racecheck::any_of_cell(Cell cell, const Each& each) const {
+  const RecordId id = cell >> kLaneBits;
+  const std::uint32_t lane = cell & kLaneMask;
+  if (record(id).kind != Record::readers) return each(id, lane);
+  const ReaderSet& set = reader_sets_[record(id).what];
+  for (std::uint32_t k = 0; k < set.n; ++k) {
+    const Reader& r = set.reader[k];
+    if (r.lanes == 0) {
+      if (each(r.record, (lane + r.offset) & kLaneMask)) return true;
+    } else {
+      for (std::uint32_t m = r.lanes; m != 0; m &= m - 1)
+        if (each(r.record, static_cast<std::uint32_t>(std::countr_zero(m)))) return true;
+    }
+  }
+  return false;
+}
+
+bool Racecheck::all_ordered(const Here& h, Cell cell, int lane) const {
+  if (cell >> kLaneBits < h.shadow.floor) return true;
+  return !any_of_cell(cell, [&](RecordId id, std::uint32_t his) { return !ordered(h, id, his, lane); });
+}
+
+// May two strong accesses meet without order between them?
+bool Racecheck::may_meet(const Here& h, const Record& r, int lane) const {
+  const MicroOp& other = program_->ops[r.what];
+  if (!h.strong || !is_strong(other)) return false;
+  if (r.block != h.b.number) return reaches_device(h.op) && reaches_device(other);
+  // Volatile accesses of lanes that ran the earlier one together: they rely on running in lock-step.
+  const bool both_volatile =
+      (h.op.order & kOrderMask) == kVolatile && (other.order & kOrderMask) == kVolatile;
+  return !(h.shadow.shared && both_volatile && r.warp == h.w.number && (r.lanes >> lane & 1) != 0);
+}
+
+bool Racecheck::has_weak(Cell written) const {
+  return any_of_cell(written,
+                     [&](RecordId id, std::uint32_t) { return !is_strong(program_->ops[record(id).what]); });
+}
+
+// Reports the first access that a cell names and nothing orders before this one.
+void Racecheck::check(Here& h, int lane, std::uint64_t offset, Cell cell, bool old_writes) {
+  if (cell >> kLaneBits < h.shadow.floor) return;
+  any_of_cell(cell, [&](RecordId id, std::uint32_t his) {
+    if (ordered(h, id, his, lane) || may_meet(h, record(id), lane)) return false;
+    report(h, lane, offset, id, his, old_writes);
+    return true;
+  });
+}
+
+// The cell with one more reader: lane `lane`, or all of `lanes`.
+Racecheck::Cell Racecheck::with_reader(Here& h, Cell cell, int lane, std::uint32_t lanes) {
+  const RecordId from = cell >> kLaneBits;
+  const std::uint32_t tag = cell & kLaneMask;
+  const std::uint32_t offset = lanes != 0 ? 0 : (static_cast<std::uint32_t>(lane) - tag) & kLaneMask;
+  std::uint64_t hash = (std::uint64_t{from} << 32 | h.id) * 0x9e3779b97f4a7c15u;
+  hash = (hash ^ (std::uint64_t{lanes} << 5 | offset)) * 0xc2b2ae3d27d4eb4fu;
+  Step& step = steps_[hash >> 52];
+  if (step.reader == h.id && step.from == from && step.lanes == lanes && step.offset == offset)
+    return step.to << kLaneBits | tag;
+
+  ReaderSet set;
+  if (from != 0 && record(from).kind == Record::readers)
+    set = reader_sets_[record(from).what];
+  else if (from != 0)
+    set.reader[set.n++] = {from, 0, 0};
+  bool known = false;
+  for (std::uint32_t k = 0; k < set.n; ++k) {
+    const Reader& r = set.reader[k];
+    if (r.record != h.id) continue;
+    if (lanes == 0 && (r.lanes >> lane & 1) != 0)
+      return cell;  // not to be remembered: holds for this lane only
+    known = known || (lanes != 0 ? (lanes & ~r.lanes) == 0 : r.lanes == 0 && r.offset == offset);
+  }
+  RecordId to = from;
+  if (!known && set.n < ReaderSet::kMost) {
+    set.reader[set.n++] = {h.id, lanes, offset};
+    to = new_record({kNobody, static_cast<std::uint32_t>(reader_sets_.size()), 0, 0, Record::readers});
+    reader_sets_.push_back(set);
+  }
+  step = {from, h.id, lanes, offset, to};
+  return to << kLaneBits | tag;
+}
+
+}  // namespace course::sim

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT
+// Finds accesses of different threads to the same memory, one of them a write, that nothing orders. Shared and global memory.
+//
+// Shadow memory: for each 4 bytes one cell for the last write and one for the reads since. A cell names an access record and
+// a lane. A record stands for all executions of one op by one warp between two of its synchronisations; its number is also
+// the time: numbers only grow, and whatever synchronises a warp makes it use fresh ones. So "before the block's last
+// barrier" is one comparison, and shadow memory needs no clearing between blocks or launches.
+//
+// What orders accesses:
+//   the program order of a thread; the end of a kernel
+//   bar.sync, bar.red   among the threads that wait; from those that bar.arrive to those that wait
+//   bar.warp.sync       among the lanes of the mask. Nothing else orders lanes of a warp: neither lock-step nor shfl, vote,
+//                       match, redux (CUDA C++ Programming Guide: these "do not imply a memory barrier")
+//   release → acquire   fence; strong write or atomic → strong read or atomic of the same place; fence. Or ordered accesses.
+// Scopes count: a fence of block scope publishes within the block only. Strong accesses (volatile, relaxed, atomic) of
+// sufficient scope never race with each other.
+// Milder than the PTX memory model, since code that every GPU runs right must pass: a read-modify-write acquires without a fence
+// of its own (the last-block ticket), a barrier publishes what its threads' fences have (fence; barrier; one thread's
+// atomic) and acquires what its threads' reads have seen.
+// Stricter: volatile accesses of lanes that ran both in step race (warp-synchronous code without __syncwarp).
+//
+// Reading order: racecheck.hpp; racecheck.cpp for accesses; racecheck_sync.cpp for what orders them; racecheck_words.cpp.
+// Source: Flanagan, Freund, "FastTrack", PLDI 2009; NVIDIA, "PTX ISA" 9.0, chapter 8, "Memory Consistency Model".
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/checkers/clock.hpp"
+#include "sim/checkers/lane_access.hpp"
+#include "sim/checkers/reserve.hpp"
+#include "sim/finding.hpp"
+#include "sim/memory.hpp"
+#include "sim/warp.hpp"
+
+namespace course::sim {
+
+class Racecheck {
+ public:
+  Racecheck(const Arena& arena, std::vector<Finding>& findings);
+
+  void launch_begins(const Program& program, const LaunchRequest& launch);
+  void launch_ends();
+  // Ops that took part in a race of this launch; asked before launch_ends().
+  std::set<std::uint32_t> racing() const;
+  void block_begins(Block& block);
+  void access(Warp& w, const MicroOp& op, const LaneAccess& a);
+  void fence(Warp& w, const MicroOp& op);
+  void barrier_arrived(Warp& w, std::uint32_t mask, const MicroOp& op);
+  void barrier_released(Block& block, std::uint32_t barrier);
+  void warp_synced(Warp& w, std::uint32_t mask, const MicroOp& op);
+
+ private:
+  using Cell = std::uint32_t;  // record << 5 | lane; 0: nothing
+
+  // An access record, or one of the two stand-ins below.
+  struct Record {
+    enum Kind : std::uint16_t { access, readers, bytes };
+    std::uint32_t block;  // of the grid
+    std::uint32_t what;   // op, or index into reader_sets_
+    std::uint32_t lanes;  // that ran it together
+    std::uint16_t warp;
+    Kind kind;
+  };
+
+  // Accesses of a cell that nothing orders among each other: reads, or a weak write and strong ones that met it.
+  struct Reader {
+    RecordId record;
+    std::uint32_t lanes;   // 0: one lane, the cell's lane + `offset`
+    std::uint32_t offset;  // mod 32
+  };
+  struct ReaderSet {
+    static constexpr std::uint32_t kMost = 8;  // later ones are not remembered
+    std::uint32_t n = 0;
+    Reader reader[kMost];
+  };
+
+  // What a fence has made ready to be published by the thread's next strong write: its own accesses before `own`, its
+  // warp's before `warp`, its block's before `block`, and `other`.
+  struct Publication {
+    RecordId own = 0, warp = 0, block = 0;
+    Clock other;
+    bool empty() const { return own == 0 && block == 0 && other.empty(); }
+  };
+  enum Scope : std::uint8_t { kBlockWide, kDeviceWide, kScopes };
+  struct Knowledge {
+    Clock known;  // beyond the block's and the warp's bounds
+    Publication ready[kScopes];
+    Clock seen[kScopes];  // by relaxed reads: known once a fence of that scope follows
+    bool trivial() const {
+      return known.empty() && ready[0].empty() && ready[1].empty() && seen[0].empty() && seen[1].empty();
+    }
+  };
+
+  struct WarpState {
+    RecordId fresh = 0;  // older records are no longer used for new accesses
+    RecordId bound = 0;  // what lanes of the warp did before is known to all of them
+    bool split = false;  // lanes know different things
+    Knowledge whole;
+    std::vector<Knowledge> lane;
+    static constexpr std::uint32_t kRecent = 64;
+    struct Recent {
+      std::uint32_t what = 0, lanes = 0;
+      RecordId id = 0;
+    } recent[kRecent];
+    const Knowledge& of(int l) const { return split ? lane[static_cast<std::size_t>(l)] : whole; }
+  };
+
+  // What has been published through one place of memory.
+  struct Mailbox {
+    Clock device;  // for everybody
+    Clock block;   // for threads of `owner` only
+    std::uint32_t owner = ~0u;
+    struct Writer {
+      std::uint32_t block;
+      RecordId before;
+    };
+    std::array<Writer, 16>
+        writers{};  // the last ones, fence or not: to tell what a missing fence would have ordered
+    std::uint32_t n_writers = 0;
+  };
+  using Mailboxes = std::unordered_map<std::uint64_t, Mailbox>;
+
+  struct Arrival {
+    std::uint32_t warp, lanes;
+    RecordId before;
+    bool waits, counted;
+  };
+  struct BlockState {
+    std::uint32_t number = 0;  // in the grid
+    RecordId first = 0;        // records below are of earlier blocks
+    RecordId bound = 0;        // what threads of the block did before is known to all of them
+    bool trivial = true;       // no warp knows anything beyond the bounds
+    std::vector<WarpState> warps;
+    std::vector<Cell> written, read;  // by word of shared memory
+    std::vector<Cell> bytes;          // 8 a word where a word is kept by byte: 4 for writes, 4 for reads
+    Mailboxes mailboxes;
+    std::vector<Arrival> arrivals[16];
+    std::array<std::uint64_t, 16> looked_at{};  // mailboxes of global memory that its threads read last
+    std::uint32_t n_looked_at = 0;
+  };
+
+  // Cells of one kind of memory.
+  struct Shadow {
+    Cell* written;
+    Cell* read;
+    std::uint64_t base;   // generic address of cell 0
+    std::uint64_t bytes;  // covered
+    RecordId floor;       // older records mean nothing
+    RecordId bound;       // older ones are ordered before this access
+    bool shared;
+  };
+  struct Here {
+    Warp& w;
+    const MicroOp& op;
+    BlockState& b;
+    WarpState& ws;
+    const LaneAccess& a;
+    Shadow shadow;
+    RecordId id;  // of this access
+    bool reads, writes, strong;
+  };
+
+  // --- records
+  RecordId next() const { return base_ + static_cast<RecordId>(log_.size()); }
+  const Record& record(RecordId id) const { return log_[id - base_]; }
+  RecordId new_record(const Record& r);
+  RecordId record_of(WarpState& ws, Warp& w, const BlockState& b, std::uint32_t what, Record::Kind kind);
+  void start_afresh();
+
+  // --- accesses
+  BlockState& state(const Block& block) { return *blocks_[block.storage]; }
+  Shadow shadow_of(BlockState& b, Place place);
+  bool quick(Here& h);
+  bool quick_ordered(const Here& h, const Cell* cells, std::uint32_t words);
+  void by_lane(Here& h, std::uint32_t lanes);
+  void broadcast(Here& h, std::uint32_t lanes, std::uint64_t offset);
+  void cell(Here& h, int lane, std::uint64_t offset, Cell& written, Cell& read);
+  bool is_bytes(const Here& h, Cell written) const;
+  Cell* byte_cells(Here& h, std::uint64_t word);
+  void bytes(Here& h, int lane, std::uint64_t offset, std::uint32_t n);
+  void check(Here& h, int lane, std::uint64_t offset, Cell cell, bool old_writes);
+  bool has_weak(Cell written) const;
+  Cell with_reader(Here& h, Cell cell, int lane, std::uint32_t lanes);
+  bool ordered(const Here& h, RecordId id, std::uint32_t his_lane, int lane) const;
+  bool all_ordered(const Here& h, Cell cell, int lane) const;
+  bool may_meet(const Here& h, const Record& r, int lane) const;
+  template <typename Each>
+  bool any_of_cell(Cell cell, const Each& each) const;
+
+  // --- what orders them: racecheck_sync.cpp
+  Knowledge& knowledge(Warp& w, WarpState& ws, int lane);
+  void join(Knowledge& into, const Knowledge& from) const;
+  Clock published(const Publication& p, std::uint32_t block, std::uint32_t warp, std::uint32_t lanes) const;
+  void pour(Knowledge& into, const Knowledge& from, std::uint32_t block, std::uint32_t warp,
+            std::uint32_t lanes) const;
+  void pour(Knowledge& into, const BlockState& b, std::uint32_t warp, std::uint32_t lanes) const;
+  void give(Warp& w, WarpState& ws, std::uint32_t lanes, const Knowledge& news);
+  void prepare(Knowledge& k, const WarpState& ws, const BlockState& b, Scope scope) const;
+  void acquire_seen(Knowledge& k, Scope scope) const;
+  void order_by(Here& h, std::uint32_t lanes);
+  void hear(Here& h, int lane, const Mailbox& box, bool acquires, Scope scope);
+  void publish(Here& h, int lane, Mailboxes& boxes, std::uint64_t place, bool replaces);
+  bool fence_would_order(const Here& h, const Record& r, RecordId id) const;
+
+  // --- words: racecheck_words.cpp
+  enum class Hazard : std::uint8_t { read_write, write_write, same_value };
+  // Lane `lane` of the access at hand against lane `other` of record `id`; `old_writes`: the earlier one wrote.
+  void report(Here& h, int lane, std::uint64_t offset, RecordId id, std::uint32_t other, bool old_writes);
+  bool same_value(const Here& h, int lane, std::uint64_t offset, RecordId id, std::uint32_t other) const;
+  Finding describe(const Here& h, int lane, std::uint64_t offset, RecordId id, std::uint32_t other,
+                   Hazard hazard) const;
+
+  const Arena& arena_;
+  std::vector<Finding>& findings_;
+  const Program* program_ = nullptr;
+  const LaunchRequest* launch_ = nullptr;
+  bool fences_ = false, mail_global_ = false, one_block_ = false, full_ = false;
+
+  std::vector<Record> log_;  // of this launch
+  RecordId base_ = 1;        // number of its first record
+  std::vector<ReaderSet> reader_sets_;
+  struct Step {
+    RecordId from = 0, reader = 0;
+    std::uint32_t lanes = 0, offset = 0;
+    RecordId to = 0;
+  };
+  std::vector<Step> steps_;  // direct-mapped: set and reader to larger set
+
+  Reserved<Cell> written_, read_;  // of global memory, by word
+  std::unordered_map<std::uint64_t, std::unique_ptr<std::vector<Cell>>> byte_pages_;
+  std::vector<std::unique_ptr<BlockState>> blocks_;  // by storage
+  Mailboxes mailboxes_;                              // of global memory
+
+  struct Known {
+    Finding finding;
+    std::uint32_t op, other_op;
+  };
+  std::unordered_map<std::uint64_t, std::size_t> told_;  // hazard and ops to index into known_
+  std::vector<Known> known_;
+};
+
+}  // namespace course::sim

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+// Races told in words.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "sim/checkers/racecheck.hpp"
+#include "sim/diagnose.hpp"
+#include "sim/machine.hpp"
+#include "sim/report.hpp"
+
+namespace course::sim {
+namespace {
+
+const char* verb(const MicroOp& op) {
+  return op.kind == OpKind::load ? "reads" : op.kind == OpKind::store ? "writes" : "updates";
+}
+
+// The value that a lane is about to store in the element that covers its byte `at`.
+std::uint64_t stored(Warp& w, const MicroOp& op, int lane, std::uint64_t at) {
+  const std::uint64_t k = at / op.width;
+  const std::uint32_t slot = k < 3 ? op.src[1 + k] : op.dst[3];
+  const std::uint64_t raw =
+      op.width == 8 ? w.slot<std::uint64_t>(slot)[lane] : w.slot<std::uint32_t>(slot)[lane];
+  return op.width == 8 ? raw : raw & ((std::uint64_t{1} << (8 * op.width)) - 1);
+}
+
+}  // namespace
+
+// A write over a write: does it leave what it finds?
+bool Racecheck::same_value(const Here& h, int lane, std::uint64_t offset, RecordId id,
+                           std::uint32_t other) const {
+  if (h.op.kind != OpKind::store || program_->ops[record(id).what].kind != OpKind::store) return false;
+  const std::uint64_t at = h.shadow.base + offset, within = at - h.a.at[lane];
+  const std::uint64_t mine = stored(h.w, h.op, lane, within);
+  const auto his_lane = static_cast<int>(other);
+  if (id == h.id && (h.a.mask >> other & 1) != 0 && h.a.at[his_lane] == h.a.at[lane])
+    return stored(h.w, h.op, his_lane, within) == mine;  // the same instruction
+  const std::uint64_t start = at - within % h.op.width;
+  const std::byte* const memory = h.shadow.shared ? h.w.block->shared + (start - h.shadow.base)
+                                                  : reinterpret_cast<const std::byte*>(start);
+  std::uint64_t there = 0;
+  std::memcpy(&there, memory, h.op.width);
+  return there == mine;
+}
+
+void Racecheck::report(Here& h, int lane, std::uint64_t offset, RecordId id, std::uint32_t other,
+                       bool old_writes) {
+  Hazard hazard = Hazard::read_write;
+  if (old_writes && h.writes)
+    hazard = same_value(h, lane, offset, id, other) ? Hazard::same_value : Hazard::write_write;
+  const std::uint64_t key = static_cast<std::uint64_t>(hazard) << 60 | std::uint64_t{h.op.index} << 30 |
+                            program_->ops[record(id).what].index;
+  const auto [known, fresh] = told_.try_emplace(key, known_.size());
+  if (!fresh) {
+    ++known_[known->second].finding.times;
+    return;
+  }
+  known_.push_back({describe(h, lane, offset, id, other, hazard), h.op.index, record(id).what});
+}
+
+Finding Racecheck::describe(const Here& h, int lane, std::uint64_t offset, RecordId id, std::uint32_t other,
+                            Hazard hazard) const {
+  const Record& r = record(id);
+  const MicroOp& old = program_->ops[r.what];
+  struct Side {
+    const MicroOp* op;
+    ThreadId thread;
+  };
+  Side one{&h.op, thread_of(*launch_, h.b.number, h.w.number * kLanes + static_cast<std::uint32_t>(lane))};
+  Side two{&old, thread_of(*launch_, r.block, std::uint32_t{r.warp} * kLanes + other)};
+  if (two.op->kind == OpKind::load) std::swap(one, two);  // the reader first
+
+  const bool same_block = r.block == h.b.number, same_warp = same_block && r.warp == h.w.number;
+  const bool wants_fence = fence_would_order(h, r, id);
+  const bool at_once = id == h.id && hazard != Hazard::read_write;
+  Finding f;
+  f.checker = Checker::racecheck;
+  const char* const space = h.shadow.shared ? "shared" : "global";
+  if (hazard == Hazard::same_value) {
+    f.severity = Severity::hint;
+    f.kind = fmt::format("{}-write-write-same-value", space);
+  } else {
+    f.kind = wants_fence ? "missing-fence" : fmt::format("{}-race", space);
+  }
+  f.kernel = program_->demangled;
+  f.where = places_of(*program_, *one.op);
+  f.other_where = places_of(*program_, *two.op);
+  f.thread = one.thread;
+  f.other_thread = two.thread;
+  f.object = describe_address(*program_, arena_, h.shadow.base + offset, h.op.width);
+
+  std::string second = describe_thread(two.thread);
+  if (same_block) second.resize(second.find(" of block"));
+  std::string why;
+  if (hazard == Hazard::same_value)
+    why = "both write the same value, so nothing is lost here";
+  else if (at_once)
+    why = "one of the two values is lost";
+  else if (wants_fence)
+    why =
+        "a flag or counter passes between them, but no __threadfence() before it is set, or after it is read";
+  else if (same_warp)
+    why = "no __syncwarp() between them, and lanes of a warp need not run in step";
+  else if (same_block)
+    why = "no barrier between them";
+  else if (one.op->kind == OpKind::atomic && two.op->kind == OpKind::atomic)
+    why = "an atomic of block scope does not reach other blocks";
+  else
+    why = "nothing orders two blocks within a kernel unless a fence and an atomic do";
+  const std::string place = one_line(f.where), other_place = one_line(f.other_where);
+  if (place == other_place && std::strcmp(verb(*one.op), verb(*two.op)) == 0)
+    f.message = fmt::format("{} {} {} at {}, and so does {}: {}", describe_thread(one.thread), verb(*one.op),
+                            f.object, place, second, why);
+  else
+    f.message = fmt::format("{} {} {} at {} while {} {} it at {}: {}", describe_thread(one.thread),
+                            verb(*one.op), f.object, place, second, verb(*two.op), other_place, why);
+  return f;
+}
+
+std::set<std::uint32_t> Racecheck::racing() const {
+  std::set<std::uint32_t> ops;
+  for (const Known& k : known_)
+    if (k.finding.severity == Severity::error) ops.insert({k.op, k.other_op});
+  return ops;
+}
+
+void Racecheck::launch_ends() {
+  // What is sometimes harmless and sometimes not is told once, as a fault.
+  const std::set<std::uint32_t> faulty = racing();
+  for (Known& k : known_)
+    if (k.finding.severity == Severity::error || (!faulty.contains(k.op) && !faulty.contains(k.other_op)))
+      add_finding(findings_, std::move(k.finding));
+  known_.clear();
+  told_.clear();
+}
+
+}  // namespace course::sim

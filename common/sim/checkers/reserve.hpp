@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// A large array of zeros of which only the touched pages take memory: shadow memory for the whole arena.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <cstddef>
+#include <new>
+#include <utility>
+
+namespace course::sim {
+
+template <typename T>
+class Reserved {
+ public:
+  explicit Reserved(std::size_t n) : bytes_(n * sizeof(T)) {
+    void* const place =
+        mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (place == MAP_FAILED) throw std::bad_alloc();
+    data_ = static_cast<T*>(place);
+  }
+  ~Reserved() { munmap(data_, bytes_); }
+  Reserved(const Reserved&) = delete;
+  Reserved& operator=(const Reserved&) = delete;
+
+  T* data() { return data_; }
+  const T* data() const { return data_; }
+  // All zeros again.
+  void clear() { madvise(data_, bytes_, MADV_DONTNEED); }
+
+ private:
+  std::size_t bytes_;
+  T* data_ = nullptr;
+};
+
+}  // namespace course::sim

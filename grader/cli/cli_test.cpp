@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+// labcli as it is typed: exit codes, messages, and real grading on the simulator. The environment variable LABCLI names it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "process.hpp"
+
+namespace course::grader {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class Labcli : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const char* labcli = std::getenv("LABCLI");
+    ASSERT_NE(labcli, nullptr) << "set LABCLI to the program";
+    labcli_ = labcli;
+    folder_ = (std::filesystem::temp_directory_path() / "labcli-XXXXXX").string();
+    ASSERT_NE(mkdtemp(folder_.data()), nullptr);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  ProcessResult run(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), labcli_);
+    ProcessOptions options;
+    options.seconds = 280;
+    auto done = run_process(arguments, options);
+    EXPECT_TRUE(done);
+    return done ? *done : ProcessResult{};
+  }
+  std::string contents(const std::string& name) const {
+    std::ostringstream out;
+    out << std::ifstream(folder_ + "/" + name).rdbuf();
+    return out.str();
+  }
+
+  std::string labcli_, folder_;
+};
+
+TEST_F(Labcli, WrongUsageSaysWhatIsRight) {
+  EXPECT_EQ(run({}).exit_code, 1);
+  EXPECT_EQ(run({"--help"}).exit_code, 0);
+  EXPECT_EQ(run({"grade", "--help"}).exit_code, 0);
+  const struct {
+    std::vector<std::string> arguments;
+    const char* says;
+  } wrong[] = {
+      {{"grade", "redcution"}, "There is no lab \"redcution\"; did you mean reduction?"},
+      {{"grade", "reduction", "--task", "shufle"}, "did you mean shuffle?"},
+      {{"grade", "reduction", "--case", "sum_i32_n102_random"}, "did you mean sum_i32_n"},
+      {{"grade", "--seed", "12x"}, "is no seed"},
+      {{"grade", "--device", "tpu"}, "--device"},
+      {{"grade", "--jobs", "0"}, "--jobs"},
+      {{"grade", "--device", "sim", "--json", "/no/such/folder/out.json"},
+       "there is no folder /no/such/folder"},
+      {{"check", "scna"}, "There is no lab"},
+      {{"points", "nothing"}, "There is no lab"},
+      {{"fly"}, "fly"},
+  };
+  for (const auto& [arguments, says] : wrong) {
+    const ProcessResult done = run(arguments);
+    EXPECT_EQ(done.exit_code, 1) << says;
+    EXPECT_THAT(done.output, HasSubstr(says));
+  }
+}
+
+TEST_F(Labcli, ListsLabsForPeopleAndPrograms) {
+  EXPECT_THAT(run({"list"}).output, HasSubstr("reduction: Reduction (100 points"));
+  const json list = json::parse(run({"list", "--json"}).output);
+  EXPECT_EQ(list.at("labs").at(0).at("id"), "reduction");
+  EXPECT_THAT(run({"points", "reduction", "--markdown"}).output, HasSubstr("| **all** | | | | **100"));
+}
+
+TEST_F(Labcli, AnUntouchedSkeletonScoresZeroAndRuns) {
+  const ProcessResult done = run({"grade", "reduction", "--device", "sim", "--json", folder_ + "/out.json",
+                                  "--junit", folder_ + "/junit.xml", "--html", folder_ + "/report.html"});
+  EXPECT_EQ(done.exit_code, 0) << done.output;
+  EXPECT_THAT(done.output, HasSubstr("0/100"));
+  EXPECT_THAT(done.output, Not(HasSubstr("\x1b")));  // no terminal, no colour
+  const json result = json::parse(contents("out.json"));
+  const json& lab = result.at("labs").at(0);
+  EXPECT_EQ(lab.at("points"), 0);
+  EXPECT_EQ(lab.at("max_points"), 100);
+  for (const json& task : lab.at("tasks")) EXPECT_EQ(task.at("verdict"), "NOT_IMPLEMENTED") << task;
+  EXPECT_THAT(contents("junit.xml"), HasSubstr("type=\"NOT_IMPLEMENTED\""));
+  EXPECT_THAT(contents("report.html"), HasSubstr("0/100"));
+}
+
+TEST_F(Labcli, TheSolutionsScoreEverything) {
+  const ProcessResult done =
+      run({"grade", "--solutions", "--device", "sim", "--seed", "0x2024", "--json", folder_ + "/out.json"});
+  EXPECT_EQ(done.exit_code, 0) << done.output;
+  const json result = json::parse(contents("out.json"));
+  EXPECT_EQ(result.at("seed"), "0x2024");
+  EXPECT_EQ(result.at("modelled"), true);
+  for (const json& lab : result.at("labs")) {
+    EXPECT_EQ(lab.at("points"), 100) << done.output;
+    EXPECT_EQ(lab.at("bonus_points"), lab.at("max_bonus_points")) << done.output;
+    for (const json& task : lab.at("tasks")) EXPECT_EQ(task.at("verdict"), "OK") << done.output;
+  }
+}
+
+TEST_F(Labcli, CheckersFindNothingInTheSolutions) {
+  const ProcessResult done = run({"check", "--solutions"});
+  EXPECT_EQ(done.exit_code, 0);
+  EXPECT_THAT(done.output, HasSubstr("Nothing found."));
+  EXPECT_THAT(done.output, Not(HasSubstr("finding")));
+}
+
+TEST_F(Labcli, AReportOnStdoutStandsAlone) {
+  // Both streams come together here, so the shell takes the other one away.
+  ProcessOptions options;
+  options.seconds = 100;
+  auto done =
+      run_process({"sh", "-c", labcli_ + " grade reduction --device sim --json - 2>/dev/null"}, options);
+  ASSERT_TRUE(done);
+  EXPECT_EQ(json::parse(done->output).at("labs").at(0).at("points"), 0);
+}
+
+}  // namespace
+}  // namespace course::grader

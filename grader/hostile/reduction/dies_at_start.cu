@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// about: A constructor ends the process with success before main, so that nothing is ever graded.
+// expect: neighboured CRASH ended the program
+// expect: sequential CRASH ended the program
+#include <cstdio>
+#include <unistd.h>
+
+#include "right.cuh"
+
+namespace {
+struct Leave {
+  Leave() {
+    std::puts("[  PASSED  ] 5 tests.");
+    std::fflush(stdout);
+    _exit(0);
+  }
+} leave;
+}  // namespace
+
+namespace course::reduction {
+Status run(const lab::Request& request) {
+  return dispatch(request, [](const auto& job) { return hostile::right(job); });
+}
+}  // namespace course::reduction

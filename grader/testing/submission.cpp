@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+#include "testing/submission.hpp"
+
+#include <fmt/format.h>
+
+#include <sstream>
+
+namespace course::grader::testing {
+
+std::optional<lab::Verdict> verdict_named(std::string_view name) {
+  for (int i = 0; i <= static_cast<int>(lab::Verdict::infra); ++i) {
+    if (lab::name_of(static_cast<lab::Verdict>(i)) == name) return static_cast<lab::Verdict>(i);
+  }
+  return std::nullopt;
+}
+
+Result<Submission> parse_submission(std::string_view text, std::string name) {
+  Submission out;
+  out.name = std::move(name);
+  Expectation single;
+  bool has_verdict = false;
+  std::istringstream lines{std::string(text)};
+  for (std::string line; std::getline(lines, line) && line.starts_with("// ");) {
+    const std::size_t colon = line.find(": ");
+    if (colon == std::string::npos) continue;
+    const std::string key = line.substr(3, colon - 3);
+    const std::string value = line.substr(colon + 2);
+    if (key == "about") out.about = value;
+    if (key == "task") single.task = value;
+    if (key == "checker") single.checker = value;
+    if (key == "says") single.says.push_back(value);
+    if (key == "verdict") {
+      const auto verdict = verdict_named(value);
+      if (!verdict) return Error{fmt::format("{}: there is no verdict {}", out.name, value)};
+      single.verdict = *verdict;
+      has_verdict = true;
+    }
+    if (key == "expect") {
+      std::istringstream words(value);
+      Expectation expectation;
+      std::string verdict_name, says;
+      words >> expectation.task >> verdict_name;
+      const auto verdict = verdict_named(verdict_name);
+      if (!verdict) return Error{fmt::format("{}: there is no verdict {}", out.name, verdict_name)};
+      expectation.verdict = *verdict;
+      if (std::getline(words >> std::ws, says) && !says.empty()) expectation.says.push_back(says);
+      out.expected.push_back(std::move(expectation));
+    }
+  }
+  if (!single.task.empty() && has_verdict) out.expected.push_back(std::move(single));
+  if (out.about.empty() || out.expected.empty()) {
+    return Error{fmt::format("{}: the header needs about, and task and verdict or expect", out.name)};
+  }
+  return out;
+}
+
+}  // namespace course::grader::testing

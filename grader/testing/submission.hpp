@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// A submission that the grader is tested with: what its file's header says must come out. Header lines are `// key: value`:
+//   about: one sentence                       what is wrong with it, or different
+//   task: shuffle                             } the task that it is about, and what the grader must say of it; OK asks
+//   verdict: WRONG_ANSWER                     } for full marks
+//   checker: racecheck                        who must prove the cause
+//   says: words                               that the task's message must contain; may be repeated
+//   expect: sequential CRASH ended            instead of the above, one line a task: verdict, then words of the message
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.hpp"
+#include "lab/session.hpp"
+
+namespace course::grader::testing {
+
+struct Expectation {
+  std::string task;
+  lab::Verdict verdict = lab::Verdict::ok;
+  std::vector<std::string> says;
+  std::string checker;
+};
+
+struct Submission {
+  std::string name;  // the file's, without its ending
+  std::string about;
+  std::vector<Expectation> expected;
+};
+
+std::optional<lab::Verdict> verdict_named(std::string_view name);
+
+Result<Submission> parse_submission(std::string_view text, std::string name);
+
+}  // namespace course::grader::testing

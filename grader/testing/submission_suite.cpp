@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: MIT
+// Grades submissions on the simulator and compares verdict and reason with what each one's header says.
+//   submission_suite LAB NAME FILE RUNNER [LAB NAME FILE RUNNER …]
+// A submission is one test. With SUBMISSION_MATRIX=FILE in the environment a Markdown table of what came out is written: the
+// kill matrix. Reading order: main, Graded::TestBody.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include "collect.hpp"
+#include "grade.hpp"
+#include "metrics.hpp"
+#include "registry.hpp"
+#include "report_file.hpp"
+#include "session_runner.hpp"
+#include "testing/submission.hpp"
+
+namespace course::grader::testing {
+namespace {
+
+// Long enough for a right kernel on a busy machine; each hang costs it whole.
+constexpr double kSeconds = 10;
+
+struct Given {
+  std::string lab, name, file, runner;
+};
+
+struct Row {
+  std::string lab, name, task, expected, got, reason, about;
+  bool as_expected = false;
+};
+std::vector<Row>& rows() {
+  static std::vector<Row> all;
+  return all;
+}
+
+const lab::Problem* problem_named(const std::string& id) {
+  for (const lab::Problem* problem : lab::all_problems()) {
+    if (problem->manifest().id == id) return problem;
+  }
+  return nullptr;
+}
+
+std::string contents(const std::string& path) {
+  std::ostringstream out;
+  out << std::ifstream(path).rdbuf();
+  return out.str();
+}
+
+// The line that says why, for the table: the proved cause before the headline.
+std::string reason_in(const std::string& message) {
+  std::istringstream lines(message);
+  std::string first, line;
+  while (std::getline(lines, line)) {
+    const std::size_t begin = line.find_first_not_of(' ');
+    if (begin == std::string::npos) continue;
+    line.erase(0, begin);
+    if (first.empty()) first = line.substr(line.find(": ") == std::string::npos ? 0 : line.find(": ") + 2);
+    for (const char* mark : {"cause: ", "likely cause: "}) {
+      if (line.starts_with(mark)) return line.substr(std::string_view(mark).size());
+    }
+  }
+  return first;
+}
+
+class Graded : public ::testing::Test {
+ public:
+  explicit Graded(Given given) : given_(std::move(given)) {}
+
+  void TestBody() override {
+    auto submission = parse_submission(contents(given_.file), given_.name);
+    ASSERT_TRUE(submission) << submission.error().text;
+    const lab::Problem* problem = problem_named(given_.lab);
+    ASSERT_NE(problem, nullptr) << given_.lab;
+    const Result<Layout> layout = find_layout();
+    ASSERT_TRUE(layout) << layout.error().text;
+    for (const Expectation& expected : submission->expected) {
+      SCOPED_TRACE(given_.file + ", task " + expected.task);
+      const TaskResult result = grade_task(*problem, *layout, expected.task);
+      compare(*submission, expected, result);
+      if (!expected.checker.empty() && !result.cases.empty()) prove(*problem, *layout, expected, result);
+    }
+  }
+
+ private:
+  // The tasks of one submission share runners when they are graded, as in a real run: all tasks that it speaks of are
+  // graded once, in the manifest's order.
+  const TaskResult& grade_task(const lab::Problem& problem, const Layout& layout, const std::string& task) {
+    if (!graded_) {
+      GradeOptions options;
+      options.seed = kSeed;
+      options.jobs = 2;
+      auto submission = parse_submission(contents(given_.file), given_.name);
+      if (submission->expected.size() == 1) options.only_task = task;
+      Progress silent(false);
+      const RunContext context{given_.lab, kSeed, false, lab::DeviceKind::sim, false};
+      const RunnerFactory factory = [&](const lab::Problem&, lab::DeviceKind device) {
+        return session_runner(layout, given_.runner, device, context, kSeconds);
+      };
+      graded_ = grade({{&problem, lab::Verdict::ok, ""}}, options, factory, silent);
+    }
+    const auto& tasks = graded_->labs.at(0).tasks;
+    const auto found =
+        std::find_if(tasks.begin(), tasks.end(), [&](const TaskResult& one) { return one.id == task; });
+    if (found != tasks.end()) return *found;
+    ADD_FAILURE() << "the lab has no task " << task;
+    static const TaskResult kNone;
+    return kNone;
+  }
+
+  void compare(const Submission& submission, const Expectation& expected, const TaskResult& result) {
+    EXPECT_EQ(lab::name_of(result.verdict), lab::name_of(expected.verdict)) << result.message;
+    if (expected.verdict == lab::Verdict::ok) {
+      EXPECT_EQ(result.correctness_points, result.max_correctness_points) << result.message;
+      EXPECT_GT(result.points, 0);
+    } else {
+      EXPECT_EQ(result.points, 0);
+    }
+    for (const std::string& words : expected.says) {
+      EXPECT_NE(result.message.find(words), std::string::npos) << "not said: " << words << "\n"
+                                                               << result.message;
+    }
+    const std::string got =
+        fmt::format("{} {}/{}", lab::name_of(result.verdict), result.points, result.max_points);
+    rows().push_back({given_.lab, given_.name, expected.task, std::string(lab::name_of(expected.verdict)),
+                      got, result.verdict == lab::Verdict::ok ? result.message : reason_in(result.message),
+                      submission.about, !HasFailure()});
+  }
+
+  // The cause has to come from the checker that the header names, in the very case that the grader complains of.
+  void prove(const lab::Problem& problem, const Layout& layout, const Expectation& expected,
+             const TaskResult& result) {
+    const CaseRecord* record = deciding_record(result.cases);
+    ASSERT_NE(record, nullptr);
+    const lab::Task* task = lab::find_task(problem.manifest(), expected.task);
+    ASSERT_NE(task, nullptr);
+    const std::vector<lab::Case> cases = problem.cases(*task);
+    const auto c = std::find_if(cases.begin(), cases.end(),
+                                [&](const lab::Case& one) { return one.name == record->name; });
+    ASSERT_NE(c, cases.end());
+    const RunContext context{given_.lab, kSeed, false, lab::DeviceKind::sim, false};
+    const auto runner = session_runner(layout, given_.runner, lab::DeviceKind::sim, context, kSeconds);
+    lab::Measure checks;
+    checks.checks = true;
+    checks.counters = true;
+    const lab::Outcome outcome = runner->run(problem, *task, *c, context.seed_of(record->stage), checks);
+    auto report = parse_sim_report(outcome.sim_report);
+    ASSERT_TRUE(report) << report.error().text;
+    ASSERT_FALSE(report->findings.empty()) << "no finding at all in " << record->name;
+    EXPECT_EQ(report->findings[0].checker, expected.checker) << describe(report->findings[0]);
+  }
+
+  static constexpr std::uint64_t kSeed = 0x5eed;
+  const Given given_;
+  std::optional<RunResult> graded_;
+};
+
+std::string cell(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  std::string out;
+  for (const char c : text) out += c == '|' ? std::string("\\|") : std::string(1, c);
+  return out;
+}
+
+std::string matrix() {
+  std::string out =
+      "| submission | task | must be | is | why, in the grader's words | what it is "
+      "|\n|---|---|---|---|---|---|\n";
+  for (const Row& row : rows()) {
+    out += fmt::format("| `{}` | {} | {} | {}{} | {} | {} |\n", row.name, row.task, row.expected,
+                       row.as_expected ? "" : "**not as expected:** ", row.got, cell(row.reason),
+                       cell(row.about));
+  }
+  return out;
+}
+
+}  // namespace
+}  // namespace course::grader::testing
+
+int main(int argc, char** argv) {
+  using namespace course::grader;
+  using namespace course::grader::testing;
+  ::testing::InitGoogleTest(&argc, argv);
+  if (argc < 5 || (argc - 1) % 4 != 0) {
+    std::fputs("submission_suite LAB NAME FILE RUNNER [LAB NAME FILE RUNNER …]\n", stderr);
+    return 2;
+  }
+  for (int i = 1; i < argc; i += 4) {
+    const Given given{argv[i], argv[i + 1], argv[i + 2], argv[i + 3]};
+    ::testing::RegisterTest(given.lab.c_str(), given.name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                            [given]() -> Graded* { return new Graded(given); });
+  }
+  const int failed = RUN_ALL_TESTS();
+  if (const char* path = std::getenv("SUBMISSION_MATRIX"); path != nullptr) {
+    if (const auto done = write_report(path, matrix()); !done) {
+      std::fputs((done.error().text + "\n").c_str(), stderr);
+      return 1;
+    }
+  }
+  return failed;
+}

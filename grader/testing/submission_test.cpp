@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: MIT
+#include "testing/submission.hpp"
+
+#include <gtest/gtest.h>
+
+namespace course::grader::testing {
+namespace {
+
+TEST(Submission, HeadersSayWhatMustComeOut) {
+  auto parsed = parse_submission(
+      "// SPDX-License-Identifier: MIT\n// about: No barrier.\n// task: sequential\n// verdict: "
+      "WRONG_ANSWER\n"
+      "// checker: racecheck\n// says: race\n// says: s_data\n\n// task: later\n",
+      "missing_barrier");
+  ASSERT_TRUE(parsed);
+  EXPECT_EQ(parsed->about, "No barrier.");
+  ASSERT_EQ(parsed->expected.size(), 1U);
+  EXPECT_EQ(parsed->expected[0].task, "sequential");
+  EXPECT_EQ(parsed->expected[0].verdict, lab::Verdict::wrong_answer);
+  EXPECT_EQ(parsed->expected[0].checker, "racecheck");
+  EXPECT_EQ(parsed->expected[0].says, (std::vector<std::string>{"race", "s_data"}));
+}
+
+TEST(Submission, HeadersMaySpeakOfSeveralTasks) {
+  auto parsed = parse_submission(
+      "// about: Leaves.\n// expect: first CRASH ended the program\n// expect: second OK\nint x;\n",
+      "leaves");
+  ASSERT_TRUE(parsed);
+  ASSERT_EQ(parsed->expected.size(), 2U);
+  EXPECT_EQ(parsed->expected[0].says, (std::vector<std::string>{"ended the program"}));
+  EXPECT_EQ(parsed->expected[1].verdict, lab::Verdict::ok);
+  EXPECT_TRUE(parsed->expected[1].says.empty());
+}
+
+// A header that says nothing would be a test that can't fail.
+TEST(Submission, EmptyOrMisspeltHeadersAreErrors) {
+  EXPECT_FALSE(parse_submission("", "x"));
+  EXPECT_FALSE(parse_submission("// about: a\n", "x"));
+  EXPECT_FALSE(parse_submission("// about: a\n// task: t\n", "x"));
+  EXPECT_FALSE(parse_submission("// about: a\n// task: t\n// verdict: WRONG\n", "x"));
+  EXPECT_FALSE(parse_submission("// about: a\n// expect: t\n", "x"));
+}
+
+TEST(Submission, EveryVerdictHasItsName) {
+  for (int i = 0; i <= static_cast<int>(lab::Verdict::infra); ++i) {
+    const auto verdict = static_cast<lab::Verdict>(i);
+    EXPECT_EQ(verdict_named(lab::name_of(verdict)), verdict);
+  }
+}
+
+}  // namespace
+}  // namespace course::grader::testing

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+// The ladder keeps its promises, by the simulator's counters: work and steps are the closed forms, and each rung cures what
+// the one below it wasted. RUNNER names the solution's runner.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "lab/session.hpp"
+#include "lab/testing/public_tests.hpp"
+#include "reduction/lab.hpp"
+
+namespace course::reduction {
+
+const lab::Problem& problem();
+
+namespace {
+
+constexpr double kBlock = 256;  // threads, in every rung that is asked about it here
+
+struct Counted {
+  nlohmann::json totals;
+  double modelled_us = 0;
+  double operator[](const char* counter) const { return totals.at(counter).get<double>(); }
+  double active_lanes() const { return (*this)["lane_instructions"] / (32 * (*this)["warp_instructions"]); }
+  double conflicts() const { return (*this)["shared_wavefronts"] / (*this)["shared_requests"]; }
+  double bytes() const { return 32 * ((*this)["global_load_sectors"] + (*this)["global_store_sectors"]); }
+};
+
+// Runs one rung on n int32 items and returns what was counted. Every rung and n is run once.
+const Counted& counted(const std::string& rung, std::uint64_t n) {
+  static lab::Session session(lab::session_options_for_tests(kManifest, lab::DeviceKind::sim));
+  static std::map<std::pair<std::string, std::uint64_t>, Counted> known;
+  const auto key = std::make_pair(rung, n);
+  if (const auto found = known.find(key); found != known.end()) return found->second;
+  lab::Case c;
+  c.name = "sum_i32_n" + std::to_string(n);
+  c.op = static_cast<std::uint32_t>(OpId::sum);
+  c.dtype = lab::DType::i32;
+  c.n = n;
+  lab::Measure measure;
+  measure.counters = measure.dataflow = true;
+  const auto outcome = session.run(problem(), *lab::find_task(kManifest, rung), c, 1, measure);
+  EXPECT_EQ(outcome.verdict, lab::Verdict::ok) << outcome.message;
+  const auto report = nlohmann::json::parse(outcome.sim_report);
+  return known[key] = {report.at("totals"), report.at("modelled_us").get<double>()};
+}
+
+class Trees : public testing::TestWithParam<const char*> {};
+
+TEST_P(Trees, DoOneOperationFewerThanThereAreItems) {
+  for (const std::uint64_t n : {2u, 255u, 257u, 1000u, 65537u, 262144u}) {
+    EXPECT_EQ(counted(GetParam(), n)["work"], static_cast<double>(n - 1)) << n;
+  }
+}
+
+TEST_P(Trees, TakeLog2StepsWhenTheLevelsAreFull) {
+  for (const std::uint64_t n : {2u, 256u, 65536u}) {
+    EXPECT_EQ(counted(GetParam(), n)["steps"], std::log2(static_cast<double>(n))) << n;
+  }
+  EXPECT_LE(counted(GetParam(), 262144)["steps"], 18 * 1.5);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ladder, Trees,
+                         testing::Values("neighboured", "reindexed", "sequential", "first_add"),
+                         [](const auto& instance) { return std::string(instance.param); });
+
+constexpr std::uint64_t kN = 262144;
+
+TEST(Ladder, ReindexingCuresIdleLanesAndMeetsBankConflicts) {
+  EXPECT_LT(counted("neighboured", kN).active_lanes(), 0.8);
+  EXPECT_GT(counted("reindexed", kN).active_lanes(), 0.9);
+  EXPECT_GT(counted("reindexed", kN).conflicts(), 3);
+}
+
+TEST(Ladder, SequentialAddressingHasNeither) {
+  EXPECT_GT(counted("sequential", kN).active_lanes(), 0.9);
+  EXPECT_EQ(counted("sequential", kN).conflicts(), 1);
+}
+
+TEST(Ladder, FirstAddHalvesTheBlocks) {
+  EXPECT_NEAR(counted("first_add", kN)["barriers"] / counted("sequential", kN)["barriers"], 0.5, 0.01);
+}
+
+TEST(Ladder, BarriersPerBlockAreThoseOfTheHandout) {
+  const auto blocks = [](double items_per_block) {
+    double total = 0;
+    for (double n = kN; n > 1; n = std::ceil(n / items_per_block)) total += std::ceil(n / items_per_block);
+    return total;
+  };
+  EXPECT_EQ(counted("sequential", kN)["barriers"], blocks(kBlock) * (1 + std::log2(kBlock)));
+  EXPECT_EQ(counted("shuffle", kN)["barriers"], blocks(2 * kBlock) * (std::log2(kBlock) - 4));
+}
+
+TEST(Ladder, BytesAreThoseOfTheHandout) {
+  // Two levels and the last one: 1,024 blocks, 4, 1.
+  const double partials = 1024 + 4 + 1;
+  EXPECT_NEAR(counted("sequential", kN).bytes(), 4.0 * kN + partials * 36, 128);
+  EXPECT_LT(counted("coarsened", kN).bytes(), 1.01 * 4 * kN);
+}
+
+TEST(Ladder, CoarseningLeavesTwoLaunchesAndTheTicketOne) {
+  for (const std::uint64_t n : {5000u, 262144u}) {
+    EXPECT_EQ(counted("coarsened", n)["launches"], 2) << n;
+    EXPECT_EQ(counted("single_launch", n)["launches"], 1) << n;
+    EXPECT_EQ(counted("state_of_the_art", n)["launches"], 1) << n;
+  }
+  EXPECT_EQ(counted("sequential", kN)["launches"], 3);
+}
+
+TEST(Ladder, LoadsSixteenBytesALaneWhenItPays) {
+  const auto sectors = [](const char* rung) {
+    return counted(rung, kN)["global_load_sectors"] / counted(rung, kN)["global_load_requests"];
+  };
+  EXPECT_NEAR(sectors("sequential"), 4, 0.1);  // 32 lanes, 4 bytes each
+  EXPECT_GT(sectors("coarsened"), 15);         // 32 lanes, 16 bytes each
+  EXPECT_GT(sectors("state_of_the_art"), 15);
+}
+
+TEST(Ladder, NoRungIsSlowerThanTheOneBelow) {
+  const char* rungs[] = {"neighboured", "reindexed", "sequential",    "first_add",
+                         "shuffle",     "coarsened", "single_launch", "state_of_the_art"};
+  constexpr std::uint64_t kLarge = 1 << 20;
+  for (std::size_t i = 1; i < std::size(rungs); ++i) {
+    EXPECT_LE(counted(rungs[i], kLarge).modelled_us, 1.05 * counted(rungs[i - 1], kLarge).modelled_us)
+        << rungs[i];
+  }
+}
+
+}  // namespace
+}  // namespace course::reduction

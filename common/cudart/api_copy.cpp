@@ -30,9 +30,9 @@ CopyOp copy_2d(void* dst, size_t dst_pitch, const void* src, size_t src_pitch, s
 }
 
 // cudaMemcpy2D wants pitches that hold the width even for a single row.
-Status check_pitches(size_t dst_pitch, size_t src_pitch, size_t width) {
+Status check_pitches(size_t dst_pitch, size_t src_pitch, size_t width, size_t height) {
   if (width <= dst_pitch && width <= src_pitch) return cudaSuccess;
-  return fail(cudaErrorInvalidPitchValue,
+  return fail(height > 1 ? cudaErrorInvalidPitchValue : cudaErrorInvalidValue,
               "rows of {} bytes do not fit the pitches {} (destination) and {} (source)", width, dst_pitch,
               src_pitch);
 }
@@ -132,7 +132,7 @@ CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpy2D)(void* dst, size_t dst_pitch, c
                                                   cudaMemcpyKind kind) {
   return device_api("cudaMemcpy2D", [&](Context&) -> Status {
     if (Status status = forbid_while_capturing("cudaMemcpy2D"); !status.ok()) return status;
-    if (Status status = check_pitches(dst_pitch, src_pitch, width); !status.ok()) return status;
+    if (Status status = check_pitches(dst_pitch, src_pitch, width, height); !status.ok()) return status;
     return submit(stream_or_default(nullptr), copy_2d(dst, dst_pitch, src, src_pitch, width, height, kind));
   });
 }
@@ -141,7 +141,7 @@ CUDART_EXPORT cudaError_t TWIN(cudaMemcpy2DAsync)(void* dst, size_t dst_pitch, c
                                                   size_t src_pitch, size_t width, size_t height,
                                                   cudaMemcpyKind kind, cudaStream_t stream) {
   return device_api("cudaMemcpy2DAsync", [&](Context&) -> Status {
-    if (Status status = check_pitches(dst_pitch, src_pitch, width); !status.ok()) return status;
+    if (Status status = check_pitches(dst_pitch, src_pitch, width, height); !status.ok()) return status;
     return submit(stream_or_default(stream), copy_2d(dst, dst_pitch, src, src_pitch, width, height, kind));
   });
 }

@@ -44,13 +44,9 @@ struct LimitDefault {
   std::uint64_t value;
 };
 constexpr LimitDefault kLimits[] = {
-    {cudaLimitStackSize, 1024},
-    {cudaLimitPrintfFifoSize, 1 << 20},
-    {cudaLimitMallocHeapSize, 8 << 20},
-    {cudaLimitDevRuntimeSyncDepth, 2},
-    {cudaLimitDevRuntimePendingLaunchCount, 2048},
-    {cudaLimitMaxL2FetchGranularity, 64},
-    {cudaLimitPersistingL2CacheSize, 0},
+    {cudaLimitStackSize, 1024},           {cudaLimitPrintfFifoSize, 8650752},
+    {cudaLimitMallocHeapSize, 8 << 20},   {cudaLimitDevRuntimePendingLaunchCount, 2048},
+    {cudaLimitMaxL2FetchGranularity, 64}, {cudaLimitPersistingL2CacheSize, 11796480},
 };
 
 const LimitDefault* find_limit(cudaLimit limit) {

@@ -16,13 +16,18 @@ constexpr int kPortableClusterSize = 8;
 constexpr int kNonportableClusterSize = 16;
 constexpr std::uint64_t kSharedGranularity = 128;  // bytes
 
+Status no_kernel(const void* key) {
+  // CUDA 13 takes an unknown address for a kernel handle.
+  return fail(key == nullptr ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidResourceHandle,
+              "{} is no kernel of this program", key);
+}
+
 // Finds the kernel on the current device and hands it to the body, under the context's lock.
 template <typename Body>
 cudaError_t with_kernel(const char* call, const void* key, Body&& body) {
   return device_api(call, [&](Context& context) -> Status {
     Function* function = runtime().registry().find_function(key);
-    if (function == nullptr)
-      return fail(cudaErrorInvalidDeviceFunction, "{} is no kernel of this program", key);
+    if (function == nullptr) return no_kernel(key);
     const std::lock_guard guard(context.lock);
     KernelId id = 0;
     if (Status status = find_kernel(context, *function, id); !status.ok()) return status;

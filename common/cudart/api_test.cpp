@@ -210,6 +210,9 @@ TEST_F(Api, PitchedCopiesMoveRows) {
   EXPECT_EQ(out[3][9], 4);
   EXPECT_EQ(out[3][10], 99);
   EXPECT_EQ(cudaMemcpy2D(out, 8, d, pitch, 10, 4, cudaMemcpyDeviceToHost), cudaErrorInvalidPitchValue);
+  EXPECT_EQ(cudaMemcpy2D(out, 8, d, pitch, 10, 1, cudaMemcpyDeviceToHost), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaMemset2D(d, 8, 0, 10, 4), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaMemset2D(d, 8, 0, 10, 1), cudaSuccess);
   EXPECT_EQ(cudaMemcpy2D(out, 16, d, pitch, 10, 5, cudaMemcpyDeviceToHost), cudaErrorInvalidValue)
       << "a row too many";
 }
@@ -390,6 +393,14 @@ TEST_F(Api, LaunchLimitsAreCudas) {
   EXPECT_EQ(launch(1, dim3(32, 33, 1)), cudaErrorInvalidConfiguration);
   EXPECT_EQ(launch(dim3(1, 65536), 1), cudaErrorInvalidConfiguration);
   EXPECT_EQ(launch(dim3(2147483647), 1), cudaSuccess);
+  cudaKernel_t kernel = nullptr;
+  EXPECT_EQ(__cudaGetKernel(&kernel, &sample_stub_), cudaSuccess);
+  int* out = nullptr;
+  char flag = 0;
+  double factor = 0;
+  void* arguments[] = {&out, &flag, &factor};
+  EXPECT_EQ(__cudaLaunchKernel(kernel, dim3(1), dim3(2048), arguments, 0, nullptr), cudaErrorInvalidValue)
+      << "as on an H200";
   EXPECT_EQ(launch(1, dim3(16, 1, 64)), cudaSuccess);
 }
 
@@ -458,6 +469,8 @@ TEST_F(Api, LaunchAttributesReachTheLaunch) {
 
 TEST_F(Api, FunctionAttributes) {
   cudaFuncAttributes attributes{};
+  EXPECT_EQ(cudaFuncGetAttributes(&attributes, nullptr), cudaErrorInvalidDeviceFunction);
+  EXPECT_EQ(cudaFuncGetAttributes(&attributes, &attributes), cudaErrorInvalidResourceHandle);
   EXPECT_EQ(cudaFuncGetAttributes(&attributes, &sample_stub_), cudaSuccess);
   EXPECT_EQ(attributes.ptxVersion, 80) << "the module's target: CUB compares it with what it was built for";
   EXPECT_EQ(attributes.binaryVersion, 90);

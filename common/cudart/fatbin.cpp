@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Layout, little-endian. Wrapper: u32 magic 466243B1, u32 version, u64 pointer to container, u64 pointer to prelinked ones.
+// Layout, little-endian. Wrapper: u32 magic 466243B1, u32 version (2: nvcc -rdc=true linked it), u64 pointer to container,
+//        u64 pointer to the list of containers that were linked.
 // Container: u32 magic BA55ED50, u16 version, u16 header bytes, u64 bytes of the entries that follow.
 // Entry: +0 u16 kind, +4 u32 header bytes, +8 u64 payload bytes, +16 u32 packed bytes (payload without padding),
 //        +28 u32 sm, +40 u64 flags, +56 u64 unpacked bytes; then the payload; the next entry follows without a gap.
@@ -234,6 +235,11 @@ Result<std::span<const std::byte>> container_of_wrapper(const void* wrapper) {
     return Error{"fat binary: the wrapper points to no container"};
   }
   return span_of_container(container);
+}
+
+bool was_device_linked(const void* wrapper) {
+  const std::span<const std::byte> bytes(static_cast<const std::byte*>(wrapper), 24);
+  return *read_at<std::uint32_t>(bytes, 0) == kWrapperMagic && *read_at<std::uint32_t>(bytes, 4) >= 2;
 }
 
 }  // namespace course::cudart

@@ -5,6 +5,7 @@
 #include <lz4.h>
 #include <zstd.h>
 
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -176,6 +177,15 @@ TEST(Fatbin, KnowsImagesByTheirFirstBytes) {
   EXPECT_EQ(kind_of_image("\x7f"
                           "ELF"),
             CodeImage::unknown);
+}
+
+TEST(Fatbin, KnowsWhatSeparateCompilationLinked) {
+  struct Wrapper {
+    std::uint32_t magic, version;
+    const void *container, *prelinked;
+  };
+  EXPECT_FALSE(was_device_linked(std::array{Wrapper{0x466243B1, 1, nullptr, nullptr}}.data()));
+  EXPECT_TRUE(was_device_linked(std::array{Wrapper{0x466243B1, 2, nullptr, nullptr}}.data()));
 }
 
 // What nvcc itself made of fatbin_sample.cu, in every mode that it knows. FATBIN_SAMPLES lists the files.

@@ -179,7 +179,7 @@ Status check_fill(const FillOp& fill) {
                 fill.element_bytes);
   }
   if (fill.height > 1 && fill.pitch < width) {
-    return fail(cudaErrorInvalidPitchValue, "rows of {} bytes do not fit the pitch {}", width, fill.pitch);
+    return fail(cudaErrorInvalidValue, "rows of {} bytes do not fit the pitch {}", width, fill.pitch);
   }
   return check_end(fill.dst, span_of(width, fill.height, fill.depth, fill.pitch, fill.slice), true,
                    "destination");

@@ -109,6 +109,12 @@ Status read_image(const FatBinary& image, int compute_capability, std::string& p
   const auto entries = parse_fatbin(container);
   if (!entries) return {cudaErrorInvalidKernelImage, entries.error().text};
   const auto chosen = choose_ptx(*entries, compute_capability);
+  if (!chosen && was_device_linked(image.image)) {
+    return {cudaErrorNoKernelImageForDevice,
+            "this program was built with -rdc=true, which leaves no complete PTX; build it with -rdc=false, "
+            "all device "
+            "functions of a kernel in its own file"};
+  }
   if (!chosen) return {cudaErrorNoKernelImageForDevice, chosen.error().text};
   auto text = unpack(*chosen);
   if (!text) return {cudaErrorInvalidKernelImage, text.error().text};

@@ -10,6 +10,7 @@
 #include "baseline.hpp"
 #include "lab/failure_message.hpp"
 #include "metrics.hpp"
+#include "text.hpp"
 
 namespace course::grader {
 namespace {
@@ -36,7 +37,8 @@ Objection object_to(const Result<SimReport>& report, const Step& step, const lab
     return objection;
   }
   const std::string faults = describe_causes(report->findings);
-  const std::string too_little = step.stage == Stage::efficiency ? implausible(report->totals, ideal) : "";
+  const bool measured = step.stage == Stage::efficiency || step.stage == Stage::speedup;
+  const std::string too_little = measured ? implausible(report->totals, ideal) : "";
   if (!faults.empty()) {
     objection.verdict = Verdict::wrong_answer;
     objection.failure.headline = "came out right this time, but by luck: a checker found a fault";
@@ -53,6 +55,27 @@ Objection object_to(const Result<SimReport>& report, const Step& step, const lab
   return objection;
 }
 
+// What a program that crashed printed at last: an uncaught exception's text, a failed assertion.
+std::string last_words(const lab::Outcome& outcome) {
+  if (outcome.verdict != Verdict::crash || outcome.printed.empty()) return "";
+  constexpr std::size_t kLines = 4;
+  std::string_view printed = outcome.printed;
+  while (!printed.empty() && printed.back() == '\n') printed.remove_suffix(1);
+  std::size_t begin = printed.size();
+  for (std::size_t line = 0; line < kLines && begin != std::string_view::npos && begin > 0; ++line) {
+    begin = printed.rfind('\n', begin - 1);
+  }
+  if (begin != std::string_view::npos && begin < printed.size())
+    printed.remove_prefix(begin == 0 ? 0 : begin + 1);
+  std::string out = "  it printed:\n";
+  while (!printed.empty()) {
+    const std::size_t end = std::min(printed.find('\n'), printed.size());
+    out += "    " + tame_line(printed.substr(0, end)) + "\n";
+    printed.remove_prefix(std::min(end + 1, printed.size()));
+  }
+  return out;
+}
+
 class Collector {
  public:
   Collector(const lab::Problem& problem, const lab::Task& task, const Plan& plan, const RunContext& context,
@@ -67,7 +90,8 @@ class Collector {
     const auto begin = std::chrono::steady_clock::now();
     const lab::Outcome outcome = hooks_.runner(step.device).run(problem_, task_, c, seed, step.measure);
     std::optional<Result<SimReport>> report;
-    if (step.device == lab::DeviceKind::sim && (step.measure.counters || step.measure.checks)) {
+    const bool counted = step.measure.counters || step.measure.checks || step.measure.timed_runs > 0;
+    if (step.device == lab::DeviceKind::sim && counted) {
       report = parse_sim_report(outcome.sim_report);
     }
     const lab::Ideal ideal = problem_.ideal(task_, c);
@@ -86,6 +110,7 @@ class Collector {
                                               objection.failure);
       }
     } else if (outcome.verdict != Verdict::ok) {
+      record.message += last_words(outcome);
       record.message += cause_on_simulator(step, c, seed, outcome.verdict);
     }
     while (!record.message.empty() && record.message.back() == '\n') record.message.pop_back();

@@ -127,10 +127,36 @@ TEST(Collect, WorkThatKernelsDidNotDoIsAgainstTheRules) {
   EXPECT_THAT(host.result.message, HasSubstr("must move at least 16384"));
 }
 
+// An answer kept from the warm-up is right, and quick.
+TEST(Collect, AnAnswerFromMemoryIsNoSpeedup) {
+  const Collected kept = run_first_task([](auto&, const lab::Case& c,
+                                           const lab::Measure& measure) -> std::optional<lab::Outcome> {
+    if (measure.timed_runs == 0) return std::nullopt;
+    lab::Outcome outcome = testing::good_outcome(c, measure);
+    const std::string sectors = "\"global_load_sectors\":1025";
+    outcome.sim_report.replace(outcome.sim_report.find(sectors), sectors.size(), "\"global_load_sectors\":1");
+    return outcome;
+  });
+  EXPECT_EQ(kept.result.verdict, Verdict::policy);
+  EXPECT_EQ(kept.result.points, 0);
+}
+
 TEST(Collect, AReportThatCantBeReadIsNoEvidence) {
   const Collected blind = run_first_task(report_with("{", "", Stage::checks));
   EXPECT_EQ(blind.result.verdict, Verdict::infra);
   EXPECT_EQ(blind.result.points, 0);
+}
+
+TEST(Collect, ACrashIsToldWithItsLastWords) {
+  const Collected crash = run_first_task([](auto&, auto&, auto&) {
+    lab::Outcome outcome = failing(Verdict::crash, "crashed\n");
+    outcome.printed = "one\ntwo\nthree\nterminate called\n\x1b[2Jwhat(): bad\n\n";
+    return outcome;
+  });
+  EXPECT_THAT(
+      crash.result.message,
+      HasSubstr(
+          "crashed\n  it printed:\n    two\n    three\n    terminate called\n    \\x1b[2Jwhat(): bad\n"));
 }
 
 TEST(Collect, LooksForTheCauseOfAGpusFailureOnTheSimulator) {

@@ -3,8 +3,11 @@
 #include <CLI/CLI.hpp>
 
 #include <exception>
+#include <string>
+#include <vector>
 
 #include "cli/commands.hpp"
+#include "text.hpp"
 
 namespace {
 
@@ -18,6 +21,18 @@ Examples:
   ./lab list                             labs, tasks and their points
 
 Every command has its own --help. Exit code 0: it ran, whatever the score.)";
+
+// "" when the first word is a command, or an option.
+std::string wrong_command(const CLI::App& app, int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return "";
+  const std::string name = argv[1];
+  std::vector<std::string> known;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    if (command->get_name() == name) return "";
+    if (!command->get_group().empty()) known.push_back(command->get_name());
+  }
+  return "There is no command \"" + name + "\"" + course::grader::did_you_mean(name, known);
+}
 
 }  // namespace
 
@@ -34,6 +49,7 @@ int main(int argc, char** argv) {
     cli::add_list(app, run);
     cli::add_points(app, run);
     cli::add_probe_gpu(app, run);
+    if (const std::string wrong = wrong_command(app, argc, argv); !wrong.empty()) return cli::fail(wrong);
     try {
       app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

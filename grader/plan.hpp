@@ -43,7 +43,7 @@ constexpr int kMaxFailures = 3;
 // A lab that marks no case with kChecks gets this many, of up to this many items, chosen for it.
 constexpr std::size_t kCheckedCases = 4;
 constexpr std::uint64_t kCheckedItems = std::uint64_t{1} << 16;
-constexpr int kTimedRunsOnGpu = 20;
+constexpr int kTimedRunsOnGpu = 10;
 
 Plan make_plan(const lab::Task& task, std::vector<lab::Case> cases, const PlanOptions& options);
 

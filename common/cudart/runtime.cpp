@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "cudart/runtime.hpp"
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <set>
 #include <thread>
+#include <utility>
 
 #include "cudart/pool.hpp"
 #include "cudart/stream.hpp"
@@ -70,8 +73,20 @@ Runtime& runtime() {
 }
 
 ThreadState& thread_state() {
-  thread_local ThreadState state;
-  return state;
+  // The main thread's is never destroyed: exit handlers and destructors of statics still call in.
+  thread_local ThreadState* state = nullptr;
+  struct Cleaner {
+    bool armed = false;
+    ~Cleaner() {
+      if (armed) delete std::exchange(state, nullptr);
+    }
+  };
+  thread_local Cleaner cleaner;
+  if (state == nullptr) {
+    state = new ThreadState;
+    cleaner.armed = ::gettid() != ::getpid();
+  }
+  return *state;
 }
 
 Context& current_context() {

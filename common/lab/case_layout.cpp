@@ -29,7 +29,6 @@ CaseRequest lay_out(const Problem& problem, const Task& task, const Case& c, con
   r.workspace_bytes = shape.workspace_bytes;
   if (device == DeviceKind::gpu) {
     r.guard_bytes = kGpuGuardBytes;
-    r.n_warm_up = measure.timed_runs > 0 ? 1 : 0;
     r.n_timed = static_cast<std::uint32_t>(
         std::clamp<int>(measure.timed_runs, 0, static_cast<int>(protocol::kMaxRuns) - 1));
   } else {

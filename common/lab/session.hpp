@@ -51,7 +51,7 @@ struct Measure {
   bool counters = false;  // simulator only: divergence, sectors, wavefronts, launches
   bool dataflow = false;  // simulator only: work and steps
   bool checks = false;    // simulator only: race, initialisation and barrier checkers
-  int timed_runs = 0;     // > 0: warm up once, then this many timed runs on fresh buffers' contents
+  int timed_runs = 0;     // > 0: warm up once, then this many timed runs, each on an input of its own
 };
 
 struct Outcome {

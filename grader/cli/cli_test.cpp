@@ -64,7 +64,8 @@ TEST_F(Labcli, WrongUsageSaysWhatIsRight) {
        "there is no folder /no/such/folder"},
       {{"check", "scna"}, "There is no lab"},
       {{"points", "nothing"}, "There is no lab"},
-      {{"fly"}, "fly"},
+      {{"fly"}, "There is no command \"fly\"; there is: grade, check, list, points"},
+      {{"graed"}, "did you mean grade?"},
   };
   for (const auto& [arguments, says] : wrong) {
     const ProcessResult done = run(arguments);

@@ -51,7 +51,8 @@ CaseReply honest(const CaseRequest& request, std::span<std::byte> shared) {
   CaseReply reply;
   reply.stage = Stage::done;
   reply.n_times = request.n_timed;
-  for (std::uint32_t i = 0; i < request.n_timed; ++i) reply.times_us[i] = 10.0 + i;
+  static int n_before = 0;  // cases answered: the first is the warm-up
+  for (std::uint32_t i = 0; i < request.n_timed; ++i) reply.times_us[i] = 9.0 + n_before;
   const Buffer& in = request.buffers[0];
   const Buffer& out = request.buffers[1];
   const std::size_t n_bytes = in.count * 4;
@@ -66,9 +67,10 @@ CaseReply honest(const CaseRequest& request, std::span<std::byte> shared) {
   const auto target = view<std::int32_t>(std::span<std::byte>(result));
   for (std::size_t i = 0; i < target.size(); ++i) target[i] = 2 * source[i];
   for (std::uint32_t run = 0; run < request.n_runs(); ++run) {
-    if (is("wrong_when_timed") && run == 1) target[0] += 1;
+    if (is("wrong_when_timed") && n_before == 1) target[0] += 1;
     put_whole(out, out.back_offset + run * request.output_stride, result);
   }
+  ++n_before;
   put_whole(in, in.back_offset, input);
   const auto bands = shared.subspan(request.workspace_back_offset, 2 * request.guard_bytes);
   std::fill(bands.begin(), bands.end(), kPoison);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Moves, packing and unpacking, comparisons: arithmetic whose operands are not simply one destination and its sources.
 #include <bit>
+#include <tuple>
 
 #include "sim/decode/decoder.hpp"
 
@@ -10,6 +11,7 @@ void Decoder::move(const Instruction& i) {
   const Type type = i.types.back();
   const Operand& to = i.operands[0];
   const Operand& from = i.operands[1];
+  if (ptx::bits_of(type) == 128) return move_double_wide(to, from);
   if (to.kind == Operand::Kind::vector) return unpack(to.parts, from, type);
   if (from.kind == Operand::Kind::vector) return pack(to, from.parts, type);
   const SlotKind kind = slot_kind_of(type);
@@ -20,6 +22,32 @@ void Decoder::move(const Instruction& i) {
                                      : "mov.narrow",
          out.slot, {in});
   finish(out);
+}
+
+void Decoder::move_double_wide(const Operand& to, const Operand& from) {
+  std::uint32_t in[2];
+  if (from.kind == Operand::Kind::vector) {
+    if (from.parts.size() != 2) unsupported("vector width");
+    for (std::size_t k = 0; k < 2; ++k) in[k] = source(from.parts[k], SlotKind::wide, Type::b64);
+  } else {
+    std::tie(in[0], in[1]) = double_wide(from);
+  }
+  if (to.kind != Operand::Kind::vector) {
+    const auto [low, high] = double_wide(to);
+    simple("mov.wide", low, {in[0]});
+    helper_ = true;
+    simple("mov.wide", high, {in[1]});
+    helper_ = false;
+    return;
+  }
+  if (to.parts.size() != 2) unsupported("vector width");
+  for (std::size_t k = 0; k < 2; ++k) {
+    helper_ = k > 0;
+    const Result out = result(to.parts[k], SlotKind::wide, false);
+    simple("mov.wide", out.slot, {in[k]});
+    finish(out);
+  }
+  helper_ = false;
 }
 
 // Little end first: element 0 is the low part.
@@ -88,80 +116,149 @@ void Decoder::unpack(const std::vector<Operand>& parts, const Operand& from, Typ
   helper_ = false;
 }
 
-// setp.cmp[.boolop][.ftz].type p[|q], a, b[, c]
-void Decoder::compare(const Instruction& i) {
+namespace {
+
+// Of the modifiers of setp and set: the row's key, and the operation with the predicate operand.
+struct Comparison {
   std::string key = "setp", boolean;
+};
+Comparison comparison_of(const Instruction& i, bool has_result_type) {
+  Comparison c;
+  bool seen_result_type = !has_result_type;
   for (const auto& m : i.modifiers) {
-    if (m == "and" || m == "or" || m == "xor")
-      boolean = m;
-    else
-      key += "." + std::string(m);
-  }
-  const OpRow& r = row(key);
-  const Type type = i.types.back();
-  const std::uint32_t a = source(i.operands[1], r.sources[0], type),
-                      b = source(i.operands[2], r.sources[1], type);
-  const bool pair = i.operands[0].kind == Operand::Kind::pair;
-  const Operand& first = pair ? i.operands[0].parts[0] : i.operands[0];
-  const Result p = result(first, SlotKind::predicate, false);
-  if (!pair && boolean.empty()) return simple(key, p.slot, {a, b});
-  const std::uint32_t compared = temporary(SlotKind::predicate);
-  simple(key, compared, {a, b});
-  helper_ = true;
-  std::uint32_t c = MicroOp::kNoSlot;
-  if (!boolean.empty()) c = predicate_source(i.operands[3]);
-  helper_ = true;
-  if (pair) {
-    const Result q = result(i.operands[0].parts[1], SlotKind::predicate, false);
-    const std::uint32_t opposite = temporary(SlotKind::predicate);
-    simple("not.pred", opposite, {compared});
-    if (boolean.empty())
-      simple("mov.pred", q.slot, {opposite});
-    else {
-      const std::uint32_t keep = temporary(SlotKind::predicate);  // c may be one of the results
-      simple("mov.pred", keep, {c});
-      c = keep;
-      simple(boolean + ".pred", q.slot, {opposite, c});
+    if (m == "and" || m == "or" || m == "xor") {
+      c.boolean = m;
+    } else if (!seen_result_type && m == ptx::spelling(i.types.front())) {
+      seen_result_type = true;
+    } else {
+      c.key += "." + std::string(m);
     }
   }
-  if (boolean.empty())
-    simple("mov.pred", p.slot, {compared});
-  else
-    simple(boolean + ".pred", p.slot, {compared, c});
+  return c;
+}
+
+bool is_half_pair(Type t) {
+  return t == Type::f16x2 || t == Type::bf16x2;
+}
+
+}  // namespace
+
+// The slots of an operand of two halves: low and high, each in the low bits.
+std::pair<std::uint32_t, std::uint32_t> Decoder::halves(const Operand& operand) {
+  const std::uint32_t low = source(operand, SlotKind::narrow, Type::b32);
+  const bool was_helper = std::exchange(helper_, true);
+  const std::uint32_t high = temporary(SlotKind::narrow);
+  simple("shr.u32", high, {low, constant(SlotKind::narrow, 16)});
+  helper_ = was_helper;
+  return {low, high};
+}
+
+// Compares operands 1 and 2; gives the predicates' slots: one, or for pairs of halves one a half. With a Boolean operation they
+// are combined with operand 3, and `opposite` gets the negated comparison combined with it.
+std::vector<std::uint32_t> Decoder::compared(const Instruction& i, bool has_result_type, bool wants_opposite,
+                                             std::uint32_t* opposite) {
+  Comparison c = comparison_of(i, has_result_type);
+  const Type type = i.types.back();
+  std::vector<std::uint32_t> holds;
+  std::uint32_t third = MicroOp::kNoSlot;
+  if (is_half_pair(type)) {
+    c.key.resize(c.key.size() - 2);  // x2
+    const auto [a0, a1] = halves(i.operands[1]);
+    const auto [b0, b1] = halves(i.operands[2]);
+    holds = {temporary(SlotKind::predicate), temporary(SlotKind::predicate)};
+    simple(c.key, holds[0], {a0, b0});
+    helper_ = true;
+    simple(c.key, holds[1], {a1, b1});
+  } else {
+    const OpRow& r = row(c.key);
+    const std::uint32_t a = source(i.operands[1], r.sources[0], type),
+                        b = source(i.operands[2], r.sources[1], type);
+    holds = {temporary(SlotKind::predicate)};
+    simple(c.key, holds[0], {a, b});
+  }
+  helper_ = true;
+  if (!c.boolean.empty()) third = predicate_source(i.operands[3]);
+  if (wants_opposite) {
+    *opposite = temporary(SlotKind::predicate);
+    simple("not.pred", *opposite, {holds[0]});
+    if (!c.boolean.empty()) {
+      const std::uint32_t both = temporary(SlotKind::predicate);
+      simple(c.boolean + ".pred", both, {*opposite, third});
+      *opposite = both;
+    }
+  }
+  if (!c.boolean.empty())
+    for (std::uint32_t& h : holds) {
+      const std::uint32_t both = temporary(SlotKind::predicate);
+      simple(c.boolean + ".pred", both, {h, third});
+      h = both;
+    }
+  helper_ = false;
+  return holds;
+}
+
+// setp.cmp[.boolop][.ftz].type p[|q], a, b[, c]
+void Decoder::compare(const Instruction& i) {
+  const Operand& to = i.operands[0];
+  const Type type = i.types.back();
+  const bool pair = to.kind == Operand::Kind::pair;
+  const bool plain = !pair && i.operands.size() == 3 && !is_half_pair(type);
+  if (plain) {
+    const std::string key = comparison_of(i, false).key;
+    const OpRow& r = row(key);
+    const std::uint32_t a = source(i.operands[1], r.sources[0], type),
+                        b = source(i.operands[2], r.sources[1], type);
+    return simple(key, result(to, SlotKind::predicate, false).slot, {a, b});
+  }
+  std::uint32_t opposite = MicroOp::kNoSlot;
+  const auto holds = compared(i, false, pair && !is_half_pair(type), &opposite);
+  helper_ = true;
+  simple("mov.pred", result(pair ? to.parts[0] : to, SlotKind::predicate, false).slot, {holds[0]});
+  if (pair)
+    simple("mov.pred", result(to.parts[1], SlotKind::predicate, false).slot,
+           {is_half_pair(type) ? holds[1] : opposite});
   helper_ = false;
 }
 
 // set.cmp[.boolop][.ftz].dtype.stype d, a, b[, c]: all ones or 1.0 where the comparison holds.
 void Decoder::set(const Instruction& i) {
-  std::string key = "setp", boolean;
-  const Type to = i.types.front(), from = i.types.back();
-  bool seen_type = false;
-  for (const auto& m : i.modifiers) {
-    if (m == "and" || m == "or" || m == "xor") {
-      boolean = m;
-    } else if (!seen_type && m == ptx::spelling(to)) {
-      seen_type = true;
-    } else {
-      key += "." + std::string(m);
-    }
-  }
-  const OpRow& r = row(key);
-  const std::uint32_t a = source(i.operands[1], r.sources[0], from),
-                      b = source(i.operands[2], r.sources[1], from);
-  std::uint32_t holds = temporary(SlotKind::predicate);
-  simple(key, holds, {a, b});
+  const Type to = i.types.front();
+  const auto holds = compared(i, true, false, nullptr);
+  const std::uint64_t yes = to == Type::f32                          ? std::bit_cast<std::uint32_t>(1.0f)
+                            : to == Type::f16 || to == Type::f16x2   ? 0x3c00u
+                            : to == Type::bf16 || to == Type::bf16x2 ? 0x3f80u
+                                                                     : 0xffffffffu;
   helper_ = true;
-  if (!boolean.empty()) {
-    const std::uint32_t c = predicate_source(i.operands[3]);
-    helper_ = true;
-    const std::uint32_t both = temporary(SlotKind::predicate);
-    simple(boolean + ".pred", both, {holds, c});
-    holds = both;
-  }
+  const std::uint32_t zero = constant(SlotKind::narrow, 0);
   const Result out = result(i.operands[0], SlotKind::narrow, is_signed(to));
-  const std::uint64_t yes = to == Type::f32 ? std::bit_cast<std::uint32_t>(1.0f) : 0xffffffffu;
-  simple("selp.b32", out.slot, {constant(SlotKind::narrow, yes), constant(SlotKind::narrow, 0), holds});
+  if (!is_half_pair(to)) {
+    simple("selp.b32", out.slot, {constant(SlotKind::narrow, yes), zero, holds[0]});
+  } else {
+    if (holds.size() != 2) unsupported("comparison of single values into a pair");
+    const std::uint32_t low = temporary(SlotKind::narrow), high = temporary(SlotKind::narrow);
+    simple("selp.b32", low, {constant(SlotKind::narrow, yes), zero, holds[0]});
+    simple("selp.b32", high, {constant(SlotKind::narrow, yes << 16), zero, holds[1]});
+    simple("or.b32", out.slot, {low, high});
+  }
   finish(out);
+  helper_ = false;
+}
+
+// lop3.boolop.b32 d|p, a, b, c, table, q: p tells whether d is not zero, combined with q.
+void Decoder::logic_with_predicate(const Instruction& i) {
+  const std::string boolean = i.has("and") ? "and.pred" : i.has("or") ? "or.pred" : "xor.pred";
+  const Operand& to = i.operands[0];
+  if (to.kind != Operand::Kind::pair) unsupported("destination form");
+  std::uint32_t in[4];
+  for (std::size_t k = 0; k < 4; ++k) in[k] = source(i.operands[k + 1], SlotKind::narrow, Type::b32);
+  const Result value = result(to.parts[0], SlotKind::narrow, false);
+  simple("lop3.b32", value.slot, {in[0], in[1], in[2], in[3]});
+  helper_ = true;
+  const std::uint32_t any = temporary(SlotKind::predicate);
+  simple("setp.ne.b32", any, {value.slot, constant(SlotKind::narrow, 0)});
+  simple(boolean, result(to.parts[1], SlotKind::predicate, false).slot,
+         {any, predicate_source(i.operands[5])});
+  finish(value);
   helper_ = false;
 }
 

@@ -49,6 +49,16 @@ void Decoder::function(std::uint32_t number) {
   if (program_.functions.size() <= number) program_.functions.resize(number + 1);
   program_.functions[number].source = source_;
   register_slots_.assign(source_->registers.size(), MicroOp::kNoSlot);
+  register_uses_.assign(source_->registers.size(), 0);
+  const auto count = [&](const auto& self, const Operand& operand) -> void {
+    if (operand.index >= 0 && (operand.kind == Operand::Kind::reg || operand.kind == Operand::Kind::address))
+      ++register_uses_[static_cast<std::size_t>(operand.index)];
+    for (const Operand& part : operand.parts) self(self, part);
+  };
+  for (const Instruction& i : source_->instructions) {
+    if (i.guard >= 0) ++register_uses_[static_cast<std::size_t>(i.guard)];
+    for (const Operand& operand : i.operands) count(count, operand);
+  }
   frame_offsets_.clear();
   fixups_.clear();
   table_fixups_.clear();

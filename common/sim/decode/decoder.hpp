@@ -12,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -77,6 +78,10 @@ class Decoder {
     return slot_kind_of(source_->registers[static_cast<std::size_t>(index)].type);
   }
   std::uint32_t temporary(SlotKind kind) { return new_slot(kind); }
+  bool is_double_wide(std::int32_t index) const;
+  // Is this destination a register that some instruction reads?
+  bool is_read(const Operand& destination) const;
+  std::pair<std::uint32_t, std::uint32_t> double_wide(const Operand& operand);
 
   // --- operands
   std::uint32_t source(const Operand& operand, SlotKind kind, Type type);
@@ -113,15 +118,26 @@ class Decoder {
   void function(std::uint32_t number);
   void instruction(const Instruction& i, std::int32_t index);
   void move(const Instruction& i);
+  void move_double_wide(const Operand& to, const Operand& from);
   void pack(const Operand& target, const std::vector<Operand>& parts, Type type);
   void unpack(const std::vector<Operand>& parts, const Operand& from, Type type);
+  std::pair<std::uint32_t, std::uint32_t> halves(const Operand& operand);
+  std::vector<std::uint32_t> compared(const Instruction& i, bool has_result_type, bool wants_opposite,
+                                      std::uint32_t* opposite);
   void compare(const Instruction& i);
+  void logic_with_predicate(const Instruction& i);
   void set(const Instruction& i);
   void convert_address(const Instruction& i);
   void is_space(const Instruction& i);
   void load(const Instruction& i);
   void store(const Instruction& i);
+  void load_double_wide(const Instruction& i, const Access& a);
+  void store_double_wide(const Instruction& i, const Access& a);
   void atomic(const Instruction& i);
+  void atomic_element(const OpRow& r, const Access& a, const Operand& where, int element,
+                      std::span<const Operand> values, const Operand* to);
+  void atomic_double_wide(const OpRow& r, const Access& a, const Operand& where,
+                          std::span<const Operand> values, const Operand* to);
   void barrier(const Instruction& i);
   void shuffle(const Instruction& i);
   void vote(const Instruction& i);
@@ -154,6 +170,7 @@ class Decoder {
   const ptx::Function* source_ = nullptr;
   const Instruction* current_ = nullptr;
   std::vector<std::uint32_t> register_slots_;
+  std::vector<std::uint32_t> register_uses_;  // how many operands name it
   std::map<std::string, std::uint32_t, std::less<>> frame_offsets_;
   std::vector<std::uint32_t> block_of_instruction_;
   std::vector<Fixup> fixups_;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "sim/decode/decoder.hpp"
 #include "sim/memory.hpp"
@@ -122,6 +123,7 @@ Access access_of(const Instruction& i) {
 
 void Decoder::load(const Instruction& i) {
   Access a = access_of(i);
+  if (ptx::bits_of(a.type) == 128) return load_double_wide(i, a);
   const char* suffix = memory_suffix(a.type, true);
   if (suffix == nullptr) unsupported("element type");
   const SlotKind kind = slot_kind_of(a.type);
@@ -177,8 +179,42 @@ void Decoder::load(const Instruction& i) {
   for (std::size_t k = 0; k < targets.size(); ++k) finish(out[k]);
 }
 
+// A 128-bit register is loaded and stored as two 64-bit elements.
+void Decoder::load_double_wide(const Instruction& i, const Access& a) {
+  if (a.count != 1 || a.space == Space::param) unsupported("element type");
+  const auto [low, high] = double_wide(i.operands[0]);
+  MicroOp& op = emit(fmt::format("ld.v2.{}.u64", a.place));
+  address(i.operands[1], a.space, op);
+  op.space = a.kind;
+  op.width = 8;
+  op.count = 2;
+  op.order = a.order;
+  op.n_src = 1;
+  op.n_dst = 2;
+  op.dst[0] = low;
+  op.dst[1] = high;
+  op.wide_dst = 3;
+  if (is_strong(a.order) && a.kind != MemorySpace::shared && a.kind != MemorySpace::local)
+    program_.order_sensitive = true;
+}
+void Decoder::store_double_wide(const Instruction& i, const Access& a) {
+  if (a.count != 1) unsupported("element type");
+  const auto [low, high] = double_wide(i.operands[1]);
+  MicroOp& op = emit(fmt::format("st.v2.{}.u64", a.place));
+  address(i.operands[0], a.space, op);
+  op.space = a.kind;
+  op.width = 8;
+  op.count = 2;
+  op.order = a.order;
+  op.n_src = 3;
+  op.src[1] = low;
+  op.src[2] = high;
+  op.wide_src |= 6;
+}
+
 void Decoder::store(const Instruction& i) {
   const Access a = access_of(i);
+  if (ptx::bits_of(a.type) == 128) return store_double_wide(i, a);
   const char* suffix = memory_suffix(a.type, false);
   if (suffix == nullptr) unsupported("element type");
   const SlotKind kind = slot_kind_of(a.type);
@@ -206,6 +242,7 @@ void Decoder::store(const Instruction& i) {
   }
 }
 
+// atom.op.type d, [a], b[, c] · red.op.type [a], b · both of vectors, which are taken element by element
 void Decoder::atomic(const Instruction& i) {
   const Access a = access_of(i);
   const bool returns = i.opcode == "atom";
@@ -216,36 +253,81 @@ void Decoder::atomic(const Instruction& i) {
     if (kOps.contains(m)) name = m;
   std::string type = ptx::spelling(a.type);
   if (type == "b32" || type == "b64" || type == "b16") type[0] = 'u';
-  if (a.count != 1) unsupported("vector atomics");
-  const std::string key = fmt::format("atom.{}.{}.{}", a.place, name, type);
-  const SlotKind kind = slot_kind_of(a.type);
+  const OpRow& r = row(fmt::format("atom.{}.{}.{}", a.place, name, type));
   const std::size_t first = returns ? 1 : 0;  // operand index of the address
-  const std::size_t n_values = i.operands.size() - first - 1;
+  const std::size_t n_values = i.operands.size() - first - 1 - (i.has("L2::cache_hint") ? 1 : 0);
+  const auto part = [&](const Operand& o, int k) -> const Operand& {
+    if (o.kind == Operand::Kind::vector && o.parts.size() != static_cast<std::size_t>(a.count))
+      unsupported("vector width");
+    return o.kind == Operand::Kind::vector ? o.parts[static_cast<std::size_t>(k)] : o;
+  };
+  bool used = false;
+  for (int k = 0; k < a.count; ++k) {
+    helper_ = k > 0;
+    used = used || (returns && is_read(part(i.operands[0], k)));
+    const std::span<const Operand> values(&i.operands[first + 1], n_values);
+    if (ptx::bits_of(a.type) == 128)
+      atomic_double_wide(r, a, i.operands[first], values, returns ? &i.operands[0] : nullptr);
+    else
+      atomic_element(r, a, i.operands[first], k, values, returns ? &part(i.operands[0], k) : nullptr);
+  }
+  helper_ = false;
+  // The order of blocks shows where the old value is used, and in the rounding of float sums.
+  const bool shows = used || is_float(a.type) || a.type == Type::f16x2 || a.type == Type::bf16x2 ||
+                     name == "exch" || name == "cas" || name == "inc" || name == "dec";
+  if (shows && a.kind != MemorySpace::shared) program_.order_sensitive = true;
+}
+
+void Decoder::atomic_element(const OpRow& r, const Access& a, const Operand& where, int element,
+                             std::span<const Operand> values, const Operand* to) {
+  const SlotKind kind = slot_kind_of(a.type);
   std::uint32_t slots[2] = {MicroOp::kNoSlot, MicroOp::kNoSlot};
-  for (std::size_t k = 0; k < n_values && k < 2; ++k)
-    slots[k] = source(i.operands[first + 1 + k], kind, a.type);
+  for (std::size_t k = 0; k < values.size() && k < 2; ++k) {
+    const Operand& value = values[k];
+    slots[k] =
+        source(value.kind == Operand::Kind::vector ? value.parts[static_cast<std::size_t>(element)] : value,
+               kind, a.type);
+  }
   Result out;
-  const bool used = returns && i.operands[0].kind == Operand::Kind::reg;
-  if (used) out = result(i.operands[0], kind, is_signed(a.type));
-  MicroOp& op = emit(key);
-  address(i.operands[first], a.space, op);
+  const bool used = to != nullptr && is_read(*to);
+  if (used) out = result(*to, kind, is_signed(a.type));
+  MicroOp& op = emit(r);
+  address(where, a.space, op);
   op.space = a.kind;
   op.width = static_cast<std::uint8_t>(ptx::bits_of(a.type) / 8);
+  op.imm += element * op.width;
   op.order = a.order;
   op.src[1] = slots[0];
   op.src[2] = slots[1];
-  op.n_src = static_cast<std::uint8_t>(1 + n_values);
+  op.n_src = static_cast<std::uint8_t>(1 + values.size());
   op.dst[0] = out.slot;
   op.n_dst = used ? 1 : 0;
   if (kind == SlotKind::wide) {
     op.wide_src |= 6;
     op.wide_dst |= 1;
   }
-  // The order of blocks shows where the old value is used, and in the rounding of float sums.
-  const bool shows =
-      used || is_float(a.type) || name == "exch" || name == "cas" || name == "inc" || name == "dec";
-  if (shows && a.kind != MemorySpace::shared) program_.order_sensitive = true;
   finish(out);
+}
+
+// Halves: b in src[1] and src[2], c in src[3] and dst[3], the old value in dst[0] and dst[1].
+void Decoder::atomic_double_wide(const OpRow& r, const Access& a, const Operand& where,
+                                 std::span<const Operand> values, const Operand* to) {
+  std::pair<std::uint32_t, std::uint32_t> in[2] = {{MicroOp::kNoSlot, MicroOp::kNoSlot},
+                                                   {MicroOp::kNoSlot, MicroOp::kNoSlot}};
+  for (std::size_t k = 0; k < values.size() && k < 2; ++k) in[k] = double_wide(values[k]);
+  MicroOp& op = emit(r);
+  address(where, a.space, op);
+  op.space = a.kind;
+  op.width = 16;
+  op.order = a.order;
+  std::tie(op.src[1], op.src[2]) = in[0];
+  std::tie(op.src[3], op.dst[3]) = in[1];
+  op.n_src = static_cast<std::uint8_t>(1 + 2 * values.size());
+  op.wide_src |= 14;
+  if (to == nullptr || !is_read(*to)) return;
+  std::tie(op.dst[0], op.dst[1]) = double_wide(*to);
+  op.n_dst = 2;
+  op.wide_dst |= 3;
 }
 
 void Decoder::fence(const Instruction& i) {

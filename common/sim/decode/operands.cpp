@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Operands as slots: registers, immediates, special registers, symbols, addresses; conversions where widths differ.
 #include <bit>
+#include <utility>
 
 #include "sim/decode/decoder.hpp"
 #include "sim/memory.hpp"
@@ -16,11 +17,11 @@ std::uint32_t Decoder::source(const Operand& operand, SlotKind kind, Type type) 
       const std::uint32_t slot = register_slot(operand.index);
       if (have == kind) return slot;
       if (have == SlotKind::predicate) unsupported("a predicate where a value is expected");
-      helper_ = true;
+      const bool was_helper = std::exchange(helper_, true);
       const std::uint32_t converted = temporary(kind);
       simple(kind == SlotKind::wide ? (is_signed(type) ? "cvt.s64.s32" : "cvt.u64.u32") : "cvt.u32.u64",
              converted, {slot});
-      helper_ = false;
+      helper_ = was_helper;
       return converted;
     }
     case Operand::Kind::integer: {
@@ -43,7 +44,7 @@ std::uint32_t Decoder::source(const Operand& operand, SlotKind kind, Type type) 
       return constant(kind, bits);
     }
     case Operand::Kind::special: {
-      helper_ = true;
+      const bool was_helper = std::exchange(helper_, true);
       std::uint32_t slot;
       SlotKind have = SlotKind::narrow;
       if (operand.name == "%clock64" || operand.name == "%globaltimer" || operand.name == "%clock" ||
@@ -63,7 +64,7 @@ std::uint32_t Decoder::source(const Operand& operand, SlotKind kind, Type type) 
         simple(kind == SlotKind::wide ? "cvt.u64.u32" : "cvt.u32.u64", converted, {slot});
         slot = converted;
       }
-      helper_ = false;
+      helper_ = was_helper;
       return slot;
     }
     case Operand::Kind::symbol: {
@@ -73,13 +74,13 @@ std::uint32_t Decoder::source(const Operand& operand, SlotKind kind, Type type) 
                             !is_kernel_parameter(operand.name);
       if (!in_frame)
         return constant(kind, symbol_value(operand.name) + static_cast<std::uint64_t>(operand.integer));
-      helper_ = true;
+      const bool was_helper = std::exchange(helper_, true);
       const std::uint64_t offset = frame_offset(operand.name) + static_cast<std::uint64_t>(operand.integer);
       const std::uint32_t narrow = temporary(SlotKind::narrow);
       simple("add.u32", narrow, {program_.frame_slot, constant(SlotKind::narrow, offset)});
       std::uint32_t slot = narrow;
       if (kind == SlotKind::wide) simple("cvt.u64.u32", slot = temporary(SlotKind::wide), {narrow});
-      helper_ = false;
+      helper_ = was_helper;
       return slot;
     }
     default: unsupported("operand form");
@@ -93,10 +94,10 @@ std::uint32_t Decoder::predicate_source(const Operand& operand) {
     unsupported("a predicate is expected");
   const std::uint32_t slot = register_slot(operand.index);
   if (!operand.negated) return slot;
-  helper_ = true;
+  const bool was_helper = std::exchange(helper_, true);
   const std::uint32_t negated = temporary(SlotKind::predicate);
   simple("not.pred", negated, {slot});
-  helper_ = false;
+  helper_ = was_helper;
   return negated;
 }
 
@@ -114,9 +115,9 @@ Decoder::Result Decoder::result(const Operand& operand, SlotKind kind, bool sign
 
 void Decoder::finish(const Result& r) {
   if (r.convert == nullptr) return;
-  helper_ = true;
+  const bool was_helper = std::exchange(helper_, true);
   simple(r.convert, r.target, {r.slot});
-  helper_ = false;
+  helper_ = was_helper;
 }
 
 // Fills src[0] and imm from an address operand.

@@ -104,18 +104,35 @@ std::uint32_t Decoder::special(std::string_view name, SlotKind kind) {
   return slot;
 }
 
+bool Decoder::is_read(const Operand& destination) const {
+  return destination.kind == Operand::Kind::reg &&
+         register_uses_[static_cast<std::size_t>(destination.index)] > 1;
+}
+
+bool Decoder::is_double_wide(std::int32_t index) const {
+  return ptx::bits_of(source_->registers[static_cast<std::size_t>(index)].type) > 64;
+}
+
+// The slots of a 128-bit operand: low half, high half.
+std::pair<std::uint32_t, std::uint32_t> Decoder::double_wide(const Operand& operand) {
+  if (operand.kind == Operand::Kind::sink) return {temporary(SlotKind::wide), temporary(SlotKind::wide)};
+  if (operand.kind != Operand::Kind::reg || !is_double_wide(operand.index))
+    unsupported("a 128-bit register is expected");
+  const std::uint32_t low = register_slot(operand.index);
+  return {low, low + kWideBytes};
+}
+
 std::uint32_t Decoder::register_slot(std::int32_t index) {
   std::uint32_t& slot = register_slots_[static_cast<std::size_t>(index)];
   if (slot == MicroOp::kNoSlot) {
     const SlotKind kind = register_kind(index);
-    if (ptx::bits_of(source_->registers[static_cast<std::size_t>(index)].type) > 64)
-      unsupported("128-bit register");
     slot = new_slot(kind);
     ProgramFunction& f = program_.functions[number_];
-    (kind == SlotKind::predicate ? f.predicate_slots
-     : kind == SlotKind::wide    ? f.wide_slots
-                                 : f.narrow_slots)
-        .push_back(slot);
+    auto& slots = kind == SlotKind::predicate ? f.predicate_slots
+                  : kind == SlotKind::wide    ? f.wide_slots
+                                              : f.narrow_slots;
+    slots.push_back(slot);
+    if (is_double_wide(index)) slots.push_back(new_slot(kind));  // the next wide slot: its high half
   }
   return slot;
 }

@@ -15,8 +15,9 @@ struct Format {
   const char* name;
   int bits;
   bool is_float, is_signed;
-  int precision, min_exponent;  // of floats: significand with its hidden bit, exponent of the least normal number
-  u64 infinity;                 // encoding; where a format has none, one past the greatest number's
+  int precision,
+      min_exponent;  // of floats: significand with its hidden bit, exponent of the least normal number
+  u64 infinity;      // encoding; where a format has none, one past the greatest number's
   u64 nan;
 };
 
@@ -47,8 +48,8 @@ struct Conversion {
   bool ftz = false, sat = false, relu = false, satfinite = false;
 
   s64 packed() const {
-    return to | from << 4 | static_cast<int>(round) << 8 | integral << 12 | ftz << 13 | sat << 14 | relu << 15 |
-           satfinite << 16;
+    return to | from << 4 | static_cast<int>(round) << 8 | integral << 12 | ftz << 13 | sat << 14 |
+           relu << 15 | satfinite << 16;
   }
   static Conversion from_packed(s64 p) {
     Conversion c;
@@ -144,8 +145,7 @@ u64 to_float(Number n, const Format& f, const Conversion& c) {
     const int leading = 63 - std::countl_zero(n.significand);
     const int exponent = n.exponent + leading;  // of the number's first bit
     const int shift = leading - (f.precision - 1) + std::max(0, f.min_exponent - exponent);
-    const u64 q =
-        shift <= 0 ? n.significand << -shift : shift_out(n.significand, shift, n.negative, c.round);
+    const u64 q = shift <= 0 ? n.significand << -shift : shift_out(n.significand, shift, n.negative, c.round);
     // The hidden bit is added into the exponent field, so that a carry out of the fraction goes where it belongs.
     encoded = q + (static_cast<u64>(std::max(0, exponent - f.min_exponent)) << (f.precision - 1));
     if (encoded >= f.infinity) {

@@ -94,7 +94,8 @@ inline T fetch(u64 address, T b, T c, bool alone) {
   while (true) {
     const T old = std::bit_cast<T>(seen);
     const Raw wanted = std::bit_cast<Raw>(Op::of(old, b, c));
-    if (__atomic_compare_exchange_n(cell, &seen, wanted, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) return old;
+    if (__atomic_compare_exchange_n(cell, &seen, wanted, false, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
+      return old;
   }
 }
 
@@ -186,10 +187,12 @@ struct AtomicRows {
     using namespace alu;
     halves<P, Half<F16, HalfArithmetic<Add>>>(place, "add", "f16");
     halves<P, Half<BF16, HalfArithmetic<Add>>>(place, "add", "bf16");
-    halves<P, Half<F16, HalfExtreme<false>>>(place, "min", "f16");
-    halves<P, Half<F16, HalfExtreme<true>>>(place, "max", "f16");
-    halves<P, Half<BF16, HalfExtreme<false>>>(place, "min", "bf16");
-    halves<P, Half<BF16, HalfExtreme<true>>>(place, "max", "bf16");
+    if constexpr (P != Place::shared) {  // of vectors alone, and those in global memory
+      halves<P, Half<F16, HalfExtreme<false>>>(place, "min", "f16");
+      halves<P, Half<F16, HalfExtreme<true>>>(place, "max", "f16");
+      halves<P, Half<BF16, HalfExtreme<false>>>(place, "min", "bf16");
+      halves<P, Half<BF16, HalfExtreme<true>>>(place, "max", "bf16");
+    }
     row("atom." + place + ".exch.b128", &atomic_wide<P, false>);
     row("atom." + place + ".cas.b128", &atomic_wide<P, true>);
   }

@@ -52,7 +52,8 @@ void carry_mad(Warp& w, const MicroOp& op) {
 struct CarryRows {
   OpTable& table;
 
-  void row(std::string key, Handler fn, OpKind kind, std::vector<SlotKind> sources, std::vector<SlotKind> results) {
+  void row(std::string key, Handler fn, OpKind kind, std::vector<SlotKind> sources,
+           std::vector<SlotKind> results) {
     table.add(OpRow{std::move(key), fn, kind, std::move(sources), std::move(results)});
   }
 

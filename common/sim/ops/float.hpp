@@ -191,7 +191,8 @@ struct TestNotANumber {
 struct TestNormal {
   template <typename T>
   static bool of(T a) {
-    return magnitude(a) >= std::bit_cast<Stored<T>>(std::numeric_limits<T>::min()) && magnitude(a) < infinity_bits<T>();
+    return magnitude(a) >= std::bit_cast<Stored<T>>(std::numeric_limits<T>::min()) &&
+           magnitude(a) < infinity_bits<T>();
   }
 };
 struct TestSubnormal {

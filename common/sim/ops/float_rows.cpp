@@ -23,7 +23,8 @@ struct FlaggedExtreme {
 template <bool kMax>
 void add_extremes(Rows r, const std::string& name) {
   for (const s64 flags : {2, 3, 4, 5, 6, 7}) {
-    const std::string key = name + ((flags & kFlush) != 0 ? ".ftz" : "") + ((flags & kNan) != 0 ? ".NaN" : "") +
+    const std::string key = name + ((flags & kFlush) != 0 ? ".ftz" : "") +
+                            ((flags & kNan) != 0 ? ".NaN" : "") +
                             ((flags & kXor) != 0 ? ".xorsign.abs" : "") + ".f32";
     r.flagged<FlaggedExtreme<kMax>, f32, f32, f32>(key, flags);
   }

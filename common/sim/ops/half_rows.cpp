@@ -29,7 +29,8 @@ struct Two {
 };
 
 template <typename Format, typename Op, std::size_t... K>
-void add_pair(Rows r, const std::string& name, std::initializer_list<s64> variants, std::index_sequence<K...>) {
+void add_pair(Rows r, const std::string& name, std::initializer_list<s64> variants,
+              std::index_sequence<K...>) {
   using One = Half<Format, Op>;
   for (const s64 flags : variants) {
     const std::string key = name + spelt(flags) + "." + kName<Format>;
@@ -61,7 +62,8 @@ template <typename Format, typename Op>
 void add_compare(Rows r, const std::string& name) {
   for (const s64 flags : {s64{0}, s64{kFtz}}) {
     if (flags != 0 && std::is_same_v<Format, BF16>) continue;
-    r.flagged<HalfCompare<Format, Op>, bool, u16, u16>("setp." + name + spelt(flags) + "." + kName<Format>, flags);
+    r.flagged<HalfCompare<Format, Op>, bool, u16, u16>("setp." + name + spelt(flags) + "." + kName<Format>,
+                                                       flags);
   }
 }
 template <typename Op>

@@ -21,7 +21,8 @@ void run_rounded(Warp& w, const MicroOp& op) {
 
 template <int kMode, typename Op, typename T, typename... Args>
 void add_one(Rows r, const std::string& key) {
-  r.table.add(OpRow{key, &run_rounded<kMode, Op, T, Args...>, OpKind::combine, {slot_kind<Args>()...}, {slot_kind<T>()}});
+  r.table.add(OpRow{
+      key, &run_rounded<kMode, Op, T, Args...>, OpKind::combine, {slot_kind<Args>()...}, {slot_kind<T>()}});
 }
 
 template <int kMode, typename Op, typename... F32s>

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
-// about: Claims success without work: prints it, writes the grader's files, zeroes the input, answers from memory.
+// about: Claims success without work: prints it, writes the grader's files, zeroes the input, is quick and wrong when timed.
 // expect: neighboured WRONG_ANSWER no kernel was launched
 // expect: sequential WRONG_ANSWER no kernel was launched
 // expect: shuffle WRONG_ANSWER is wrong
-// expect: coarsened WRONG_ANSWER
+// expect: coarsened WRONG_ANSWER the identity: no item was folded in
 // expect: single_launch OK
 #include <cstdio>
 #include <fstream>
-#include <map>
-#include <tuple>
 
 #include "right.cuh"
 
@@ -33,7 +31,6 @@ __global__ void put(Value* d_out, Value value) {
 
 Status run(const lab::Request& request) {
   return dispatch(request, [&](const auto& job) {
-    using Value = std::remove_reference_t<decltype(*job.d_out)>;
     switch (static_cast<Rung>(request.task)) {
       case Rung::neighboured:
         std::puts("[==========] 5 tests ran.\n[  PASSED  ] 5 tests.\nVERDICT: OK 100/100");
@@ -49,19 +46,11 @@ Status run(const lab::Request& request) {
         zero<<<1, 256, 0, job.stream>>>(const_cast<std::remove_const_t<std::remove_reference_t<decltype(*job.d_in)>>*>(job.d_in),
                                         job.n, job.d_out);
         return Status::ok;
-      case Rung::coarsened: {
-        // Right once; then the same answer to whatever looks like the same question.
-        static std::map<std::tuple<std::uint32_t, std::uint64_t>, Value> known;
-        const std::tuple key{request.op, job.n};
-        if (const auto found = known.find(key); found != known.end()) {
-          put<<<1, 1, 0, job.stream>>>(job.d_out, found->second);
-          return Status::ok;
-        }
-        const Status status = hostile::right(job);
-        cudaStreamSynchronize(job.stream);
-        cudaMemcpy(&known[key], job.d_out, sizeof(Value), cudaMemcpyDefault);
-        return status;
-      }
+      case Rung::coarsened:
+        // Right where it is checked, quick where it is timed.
+        if (job.n != std::uint64_t{1} << 24) return hostile::right(job);
+        put<<<1, 1, 0, job.stream>>>(job.d_out, job.op.identity());
+        return Status::ok;
       default: return hostile::right(job);
     }
   });

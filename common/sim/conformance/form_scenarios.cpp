@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: MIT
+// Carry chains, and the spellings that the decoder takes apart: comparisons with a second predicate, set, packing and unpacking,
+// lop3 with a predicate, address spaces, immediates, special registers.
+#include "sim/conformance/format.hpp"
+
+#include <bit>
+#include <functional>
+
+#include "base/rng.hpp"
+#include "sim/conformance/scenario.hpp"
+
+namespace course::sim {
+namespace {
+
+using Word = std::uint64_t;
+__extension__ using UWide = unsigned __int128;
+
+constexpr std::uint32_t kThreads = 96;
+
+// `lines` reads %a, %b, %c (b32) or %A, %B, %C (b64), the thread's operands, and gives %d0 … (b32) and %D0 … (b64).
+struct Form {
+  std::string name;
+  std::vector<std::string> rows;
+  std::string lines;
+  int n_out;      // results, %d0 …
+  bool wide_out;  // %D0 …
+  std::function<std::vector<Word>(Word a, Word b, Word c)> expected;
+  int least_sm = 80;
+};
+
+std::uint32_t low(Word w) {
+  return static_cast<std::uint32_t>(w);
+}
+
+Scenario scenario(const Form& f) {
+  Scenario s;
+  s.name = f.name;
+  s.rows = f.rows;
+  s.threads = kThreads;
+  s.least_sm = f.least_sm;
+  std::string registers =
+      "  .reg .b32 %a, %b, %c, %t<4>;\n  .reg .b64 %A, %B, %C, %T<4>;\n  .reg .b16 %h<8>;\n  .reg .pred %p, "
+      "%q, %r, %s;\n";
+  std::string body =
+      "  ld.global.u64 %A, [%in];\n  ld.global.u64 %B, [%in+8];\n  ld.global.u64 %C, [%in+16];\n"
+      "  cvt.u32.u64 %a, %A;\n  cvt.u32.u64 %b, %B;\n  cvt.u32.u64 %c, %C;\n  and.b32 %t0, %c, 1;\n  "
+      "setp.eq.u32 %r, %t0, 1;\n";
+  for (int k = 0; k < f.n_out; ++k)
+    registers += fmt::format("  .reg .b{} %{}{};\n", f.wide_out ? 64 : 32, f.wide_out ? "D" : "d", k);
+  body += f.lines;
+  for (int k = 0; k < f.n_out; ++k)
+    body += fmt::format("  st.global.b{} [%out+{}], %{}{};\n", f.wide_out ? 64 : 32, 8 * k,
+                        f.wide_out ? "D" : "d", k);
+  s.ptx = scenario_kernel(registers, body, 3, f.n_out);
+  Rng rng(f.lines.size());
+  constexpr Word kEdges[] = {
+      0,          1,          ~Word{0},          0xffffffff, 0x80000000, 0x7fffffff, Word{1} << 63,
+      0x3f800000, 0x7fc00000, 0x8000000080000000};
+  for (std::uint32_t i = 0; i < kThreads; ++i) {
+    Word x[3];
+    for (Word& w : x)
+      w = rng.below(3) == 0   ? kEdges[rng.below(std::size(kEdges))]
+          : rng.below(3) == 0 ? rng.below(16)
+                              : rng();
+    s.in.insert(s.in.end(), x, x + 3);
+    for (const Word w : f.expected(x[0], x[1], x[2])) s.out.push_back(f.wide_out ? w : w & 0xffffffff);
+  }
+  return s;
+}
+
+// --- carries ------------------------------------------------------------------------------------------------------
+
+// One instruction of a chain: (result, carry) from operands and the carry before.
+struct Link {
+  std::string op;  // "addc.cc"
+  int n_sources;
+};
+// T: u32 … s64. Runs `links` on operands that rotate through a, b, c and the results so far.
+Form chain(const std::string& type, const std::vector<Link>& links) {
+  const bool wide = type.ends_with("64"), is_signed = type[0] == 's';
+  const int bits = wide ? 64 : 32;
+  const Word mask = wide ? ~Word{0} : 0xffffffff;
+  Form f;
+  f.name = "chain";
+  f.wide_out = wide;
+  f.n_out = static_cast<int>(links.size());
+  for (std::size_t k = 0; k < links.size(); ++k) {
+    const char* names[] = {wide ? "%A" : "%a", wide ? "%B" : "%b", wide ? "%C" : "%c"};
+    f.rows.push_back(links[k].op + "." + type);
+    f.name += " " + f.rows.back();
+    f.lines += fmt::format("  {}.{} %{}{}", links[k].op, type, wide ? "D" : "d", k);
+    for (int j = 0; j < links[k].n_sources; ++j)
+      f.lines += fmt::format(", {}", names[(static_cast<std::size_t>(j) + k) % 3]);
+    f.lines += ";\n";
+  }
+  f.expected = [=](Word a, Word b, Word c) {
+    std::vector<Word> out;
+    const Word x[] = {a & mask, b & mask, c & mask};
+    Word carry = 0;
+    for (std::size_t k = 0; k < links.size(); ++k) {
+      const std::string& op = links[k].op;
+      const bool in = op.find("c.") == 3 || op == "addc" || op == "subc" || op.starts_with("madc");
+      const Word p = x[k % 3], q = x[(k + 1) % 3], r = x[(k + 2) % 3];
+      UWide sum = 0;
+      if (op.starts_with("add")) {
+        sum = static_cast<UWide>(p) + q + (in ? carry : 0);
+      } else if (op.starts_with("sub")) {  // the flag is the borrow
+        sum = static_cast<UWide>(p) - q - (in ? carry : 0);
+      } else {
+        // The product's bits, by school multiplication of magnitudes.
+        const bool negative = is_signed && ((p >> (bits - 1) & 1) != (q >> (bits - 1) & 1));
+        const auto magnitude = [&](Word v) {
+          return is_signed && (v >> (bits - 1) & 1) != 0 ? (0 - v) & mask : v;
+        };
+        UWide product = static_cast<UWide>(magnitude(p)) * magnitude(q);
+        if (negative) product = 0 - product;
+        const Word half = op.find(".hi") != std::string::npos ? static_cast<Word>(product >> bits) & mask
+                                                              : static_cast<Word>(product) & mask;
+        sum = static_cast<UWide>(half) + r + (in ? carry : 0);
+      }
+      out.push_back(static_cast<Word>(sum) & mask);
+      if (op.ends_with(".cc")) carry = static_cast<Word>(sum >> bits & 1);
+    }
+    return out;
+  };
+  return f;
+}
+
+// --- forms --------------------------------------------------------------------------------------------------------
+
+std::vector<Form> forms() {
+  std::vector<Form> all;
+  const auto add = [&](Form f) { all.push_back(std::move(f)); };
+  const auto two = [](bool p, bool q) { return std::vector<Word>{p, q}; };
+  const std::string kPQ = "  selp.u32 %d0, 1, 0, %p;\n  selp.u32 %d1, 1, 0, %q;\n";
+  add({"setp with two results",
+       {},
+       "  setp.lt.u32 %p|%q, %a, %b;\n" + kPQ,
+       2,
+       false,
+       [=](Word a, Word b, Word) { return two(low(a) < low(b), low(a) >= low(b)); }});
+  for (const char* op : {"and", "or", "xor"}) {
+    const auto combine = [o = std::string(op)](bool x, bool y) {
+      return o == "and" ? x && y : o == "or" ? x || y : x != y;
+    };
+    add({fmt::format("setp.{}", op),
+         {},
+         fmt::format("  setp.ge.{}.s32 %p|%q, %a, %b, %r;\n", op) + kPQ,
+         2,
+         false,
+         [=](Word a, Word b, Word c) {
+           const bool ge = static_cast<std::int32_t>(a) >= static_cast<std::int32_t>(b), r = (c & 1) != 0;
+           return two(combine(ge, r), combine(!ge, r));
+         }});
+    add({fmt::format("setp.{} negated", op),
+         {},
+         fmt::format("  mov.pred %p, %r;\n  mov.pred %q, %r;\n  setp.eq.{}.u64 %p|%q, %A, %B, !%p;\n", op) +
+             kPQ,
+         2,
+         false,
+         [=](Word a, Word b, Word c) {
+           return two(combine(a == b, (c & 1) == 0), combine(a != b, (c & 1) == 0));
+         }});
+  }
+  add({"set to integers",
+       {},
+       "  set.lt.u32.u32 %d0, %a, %b;\n  set.ge.s32.f32 %d1, %a, %b;\n  set.ne.and.u32.u64 %d2, %A, %B, "
+       "%r;\n",
+       3,
+       false,
+       [](Word a, Word b, Word c) {
+         const float x = std::bit_cast<float>(low(a)), y = std::bit_cast<float>(low(b));
+         const auto ones = [](bool holds) { return holds ? Word{0xffffffff} : Word{0}; };
+         return std::vector<Word>{ones(low(a) < low(b)), ones(x >= y), ones(a != b && (c & 1) != 0)};
+       }});
+  add({"set to floats",
+       {},
+       "  set.gt.f32.s32 %d0, %a, %b;\n  set.ltu.xor.f32.f32 %d1, %a, %b, !%r;\n",
+       2,
+       false,
+       [](Word a, Word b, Word c) {
+         const float x = std::bit_cast<float>(low(a)), y = std::bit_cast<float>(low(b));
+         const auto one = [](bool holds) { return holds ? Word{0x3f800000} : Word{0}; };
+         return std::vector<Word>{one(static_cast<std::int32_t>(a) > static_cast<std::int32_t>(b)),
+                                  one(!(x >= y) != ((c & 1) == 0))};
+       }});
+  add({"setp of two halves",
+       {},
+       "  setp.lt.f16x2 %p|%q, %a, %b;\n" + kPQ,
+       2,
+       false,
+       [=](Word a, Word b, Word) {
+         const auto less = [](Word x, Word y) {  // as integers in the order of the numbers
+           if ((x & 0x7fff) > 0x7c00 || (y & 0x7fff) > 0x7c00) return false;
+           const auto rank = [](Word h) {
+             return (h & 0x8000) != 0 ? -static_cast<int>(h & 0x7fff) : static_cast<int>(h & 0x7fff);
+           };
+           return rank(x & 0xffff) < rank(y & 0xffff);
+         };
+         return two(less(a & 0xffff, b & 0xffff), less(a >> 16 & 0xffff, b >> 16 & 0xffff));
+       }});
+  add({"set of two halves",
+       {},
+       "  set.eq.f16x2.f16x2 %d0, %a, %b;\n  set.ne.u32.bf16 %d1, %h0, %h1;\n",
+       2,
+       false,
+       {},
+       90});
+  all.back().lines = "  cvt.u16.u32 %h0, %a;\n  cvt.u16.u32 %h1, %b;\n" + all.back().lines;
+  all.back().expected = [](Word a, Word b, Word) {
+    const auto equal = [](Word x, Word y, Word inf) {
+      if ((x & 0x7fff) > inf || (y & 0x7fff) > inf) return false;
+      return x == y || ((x | y) & 0x7fff) == 0;
+    };
+    const auto one = [&](Word x, Word y) {
+      return equal(x & 0xffff, y & 0xffff, 0x7c00) ? Word{0x3c00} : Word{0};
+    };
+    const bool nan = (a & 0x7fff) > 0x7f80 || (b & 0x7fff) > 0x7f80;
+    return std::vector<Word>{one(a >> 16, b >> 16) << 16 | one(a, b),
+                             !nan && !equal(a & 0xffff, b & 0xffff, 0x7f80) ? Word{0xffffffff} : Word{0}};
+  };
+  for (const int table : {0x00, 0x80, 0xe8, 0x96, 0xf0, 0x1b, 0xff, 0x5a}) {
+    add({fmt::format("lop3 {:#x}", table),
+         {"lop3.b32"},
+         fmt::format("  lop3.b32 %d0, %a, %b, %c, {};\n", table),
+         1,
+         false,
+         [=](Word a, Word b, Word c) {
+           Word r = 0;
+           for (int k = 0; k < 32; ++k) {
+             const Word index = (a >> k & 1) << 2 | (b >> k & 1) << 1 | (c >> k & 1);
+             r |= static_cast<Word>(table >> index & 1) << k;
+           }
+           return std::vector<Word>{r};
+         }});
+  }
+  add({"lop3 with a predicate",
+       {},
+       "  lop3.or.b32 %d0|%p, %a, %b, %c, 0x80, %r;\n  lop3.and.b32 %d1|%q, %a, %b, %c, 0x96, !%r;\n"
+       "  selp.u32 %d2, 1, 0, %p;\n  selp.u32 %d3, 1, 0, %q;\n",
+       4,
+       false,
+       [](Word a, Word b, Word c) {
+         const Word x = low(a & b & c), y = low(a ^ b ^ c);
+         return std::vector<Word>{x, y, x != 0 || (c & 1) != 0, y != 0 && (c & 1) == 0};
+       }});
+  add({"pack and unpack 32 bits",
+       {"pack.b64", "high.b64"},
+       "  mov.b64 %D0, {%a, %b};\n  mov.b64 {%t1, %t2}, %A;\n  mov.b64 %D1, {%t2, %t1};\n"
+       "  mov.b64 {_, %t3}, %C;\n  cvt.u64.u32 %D2, %t3;\n",
+       3,
+       true,
+       [](Word a, Word b, Word c) {
+         return std::vector<Word>{(b & 0xffffffff) << 32 | (a & 0xffffffff), a << 32 | a >> 32, c >> 32};
+       }});
+  add({"pack and unpack 16 and 8 bits",
+       {},
+       "  mov.b32 {%h0, %h1}, %a;\n  mov.b32 %d0, {%h1, %h0};\n  mov.b64 {%h2, %h3, %h4, %h5}, %B;\n  "
+       "mov.b64 %T0, {%h5, %h4, %h3, %h2};\n"
+       "  cvt.u32.u64 %d1, %T0;\n  shr.u64 %T0, %T0, 32;\n  cvt.u32.u64 %d2, %T0;\n"
+       "  .reg .b8 %e<4>;\n  mov.b32 {%e0, %e1, %e2, %e3}, %c;\n  mov.b32 %d3, {%e3, %e1, %e2, %e0};\n",
+       4,
+       false,
+       [](Word a, Word b, Word c) {
+         const auto half = [](Word w, int k) { return w >> 16 * k & 0xffff; };
+         const auto byte = [](Word w, int k) { return w >> 8 * k & 0xff; };
+         return std::vector<Word>{half(a, 0) << 16 | half(a, 1), half(b, 2) << 16 | half(b, 3),
+                                  half(b, 0) << 16 | half(b, 1),
+                                  byte(c, 0) << 24 | byte(c, 2) << 16 | byte(c, 1) << 8 | byte(c, 3)};
+       }});
+  add({"128-bit registers",
+       {},
+       "  .reg .b128 %Q, %R;\n  mov.b128 %Q, {%A, %B};\n  mov.b128 %R, %Q;\n  mov.b128 {%D1, %D0}, %R;\n",
+       2,
+       true,
+       [](Word a, Word b, Word) {
+         return std::vector<Word>{b, a};
+       },
+       70});
+  add({"immediates",
+       {},
+       "  add.s32 %d0, %a, -5;\n  add.f32 %d1, %a, 0f3F800000;\n  and.b32 %d2, %b, 0xff00ff00;\n  sub.u32 "
+       "%d3, 10, %c;\n",
+       4,
+       false,
+       [](Word a, Word b, Word c) {
+         const float x = std::bit_cast<float>(low(a)) + 1.0f;
+         return std::vector<Word>{a - 5, x != x ? 0x7fffffffu : std::bit_cast<std::uint32_t>(x),
+                                  b & 0xff00ff00, 10 - c};
+       }});
+  add({"wider registers",
+       {},
+       "  cvt.s8.s32 %t0, %a;\n  mov.b32 %d0, %t0;\n  cvt.u16.u32 %t1, %b;\n  mov.b32 %d1, %t1;\n  shr.s32 "
+       "%d2, %a, 3;\n  cvt.s16.u64 %d3, %C;\n",
+       4,
+       false,
+       [](Word a, Word b, Word c) {
+         return std::vector<Word>{static_cast<Word>(static_cast<std::int8_t>(a)), b & 0xffff,
+                                  static_cast<Word>(static_cast<std::int32_t>(a) >> 3),
+                                  static_cast<Word>(static_cast<std::int16_t>(c))};
+       }});
+  add({"spaces",
+       {},
+       "  .shared .align 8 .b8 s_bytes[64];\n  .local .align 8 .b8 l_bytes[64];\n"
+       "  cvta.shared.u64 %T0, s_bytes;\n  mov.u64 %T1, l_bytes;\n  cvta.local.u64 %T1, %T1;\n  "
+       "cvta.to.shared.u64 %T2, %T0;\n"
+       "  isspacep.shared %p, %T0;\n  selp.u32 %d0, 1, 0, %p;\n  isspacep.global %p, %T0;\n  selp.u32 %d1, "
+       "1, 0, %p;\n"
+       "  isspacep.local %p, %T1;\n  selp.u32 %d2, 1, 0, %p;\n  isspacep.global %p, %base;\n  selp.u32 %d3, "
+       "1, 0, %p;\n"
+       "  isspacep.shared %p, %base;\n  selp.u32 %d4, 1, 0, %p;\n  st.shared.u32 [%T2+8], %a;\n  ld.u32 %d5, "
+       "[%T0+8];\n",
+       6,
+       false,
+       [](Word a, Word, Word) { return std::vector<Word>{1, 0, 1, 1, 0, a}; }});
+  // All threads write one shared cell: each reads its own after its own store only in its own warp turn, so use one cell a thread.
+  all.back().lines.replace(all.back().lines.find("s_bytes[64]"), 11, "s_bytes[1024]");
+  all.back().lines.replace(all.back().lines.find("  st.shared.u32 [%T2+8], %a;\n  ld.u32 %d5, [%T0+8];\n"),
+                           50,
+                           "  mul.wide.u32 %T3, %i, 8;\n  add.u64 %T2, %T2, %T3;\n  add.u64 %T0, %T0, %T3;\n"
+                           "  st.shared.u32 [%T2+8], %a;\n  ld.u32 %d5, [%T0+8];\n");
+  add({"lane masks",
+       {},
+       "  mov.u32 %d0, %lanemask_lt;\n  mov.u32 %d1, %lanemask_le;\n  mov.u32 %d2, %lanemask_eq;\n  mov.u32 "
+       "%d3, %lanemask_gt;\n"
+       "  mov.u32 %t0, %lanemask_ge;\n  xor.b32 %d4, %t0, %d0;\n  mov.u32 %t0, %lanemask_lt;\n  popc.b32 "
+       "%t0, %t0;\n  sub.u32 %d5, %t0, %lane;\n",
+       6,
+       false,
+       {}});
+  all.pop_back();  // depends on the lane, not on operands: see MachineForms
+  add({"slct and selp of predicates",
+       {},
+       "  setp.lt.u32 %p, %a, %b;\n  selp.b64 %D0, %A, %B, %p;\n  slct.u64.s32 %D1, %A, %C, %b;\n",
+       2,
+       true,
+       [](Word a, Word b, Word c) {
+         return std::vector<Word>{low(a) < low(b) ? a : b, static_cast<std::int32_t>(b) >= 0 ? a : c};
+       }});
+  return all;
+}
+
+}  // namespace
+
+std::vector<Scenario> carry_scenarios() {
+  std::vector<Scenario> all;
+  for (const char* type : {"u32", "s32", "u64", "s64"}) {
+    all.push_back(scenario(chain(type, {{"add.cc", 2}, {"addc.cc", 2}, {"addc.cc", 2}, {"addc", 2}})));
+    all.push_back(scenario(chain(type, {{"sub.cc", 2}, {"subc.cc", 2}, {"subc.cc", 2}, {"subc", 2}})));
+    all.push_back(scenario(chain(type, {{"mad.lo.cc", 3},
+                                        {"madc.lo.cc", 3},
+                                        {"madc.hi.cc", 3},
+                                        {"madc.hi", 3},
+                                        {"add.cc", 2},
+                                        {"madc.lo", 3}})));
+    all.push_back(scenario(chain(type, {{"mad.hi.cc", 3}, {"madc.hi.cc", 3}, {"madc.lo", 3}, {"addc", 2}})));
+  }
+  return all;
+}
+
+std::vector<Scenario> form_scenarios() {
+  std::vector<Scenario> all;
+  for (const Form& f : forms()) all.push_back(scenario(f));
+  return all;
+}
+
+}  // namespace course::sim

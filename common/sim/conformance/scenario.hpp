@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// Instructions that need more around them than operands and a result: memory, atomics, lanes that see each other, carries.
+// Each scenario is a kernel of its own with what it must leave behind, computed on the host.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace course::sim {
+
+struct Scenario {
+  std::string name;
+  std::vector<std::string> rows;  // of the op table, that it tests
+  // A module with one kernel `k(.param .u64 in, .param .u64 out)`.
+  std::string ptx;
+  std::uint32_t blocks = 1, threads = 32;
+  std::vector<std::uint64_t> in;
+  std::vector<std::uint64_t> out;  // as it must be; the words start as 0
+  bool any_order = true;           // the outcome does not depend on the order of warps
+  int least_sm = 80;
+};
+
+std::vector<Scenario> memory_scenarios();
+std::vector<Scenario> atomic_scenarios();
+std::vector<Scenario> warp_scenarios();
+std::vector<Scenario> carry_scenarios();
+std::vector<Scenario> form_scenarios();  // spellings that the decoder takes apart into several rows
+std::vector<Scenario> async_scenarios();
+std::vector<Scenario> all_scenarios();
+
+// A kernel's text: `declarations` (registers, variables) and `body`, in which %in and %out are the arguments moved to the
+// thread's own `in_words` and `out_words`, %i is the number of the thread in the grid and %lane its lane.
+std::string scenario_kernel(const std::string& declarations, const std::string& body, int in_words,
+                            int out_words);
+
+}  // namespace course::sim

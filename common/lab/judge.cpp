@@ -47,7 +47,7 @@ Ruling ruling_on(std::int32_t cuda_code) {
     case kMisalignedAddress:
       return {Verdict::wrong_answer,
               "reads or writes at an address that is not a multiple of the access's size"};
-    case kLaunchTimeout: return {Verdict::time_limit, "has a kernel that does not end"};
+    case kLaunchTimeout: return {Verdict::time_limit, "took longer than it may: its kernel does not end"};
     case kAssert: return {Verdict::crash, "failed an assert in its kernel"};
     default: return {Verdict::crash, "was ended by an error in its kernel"};
   }

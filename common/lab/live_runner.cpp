@@ -19,6 +19,8 @@ namespace {
 constexpr std::size_t kKeptOutput = 4096;       // bytes of what a runner prints
 constexpr std::size_t kOutputLimit = 4u << 20;  // more than this ends it
 constexpr int kMillisecondsToEnd = 500;         // between closing the channel and being gone
+constexpr double kWatchdogShare =
+    0.8;  // of a case's time: the simulator then ends a kernel and says where it hangs
 
 // What a runner may know of our environment: nothing about the grader; what the CUDA libraries and the loader need.
 std::vector<std::string> environment_for(const SessionOptions& options) {
@@ -36,6 +38,11 @@ std::vector<std::string> environment_for(const SessionOptions& options) {
          {"PATH=", "HOME=", "TMPDIR=", "LANG=", "LC_ALL=", "TZ=", "CUDA_", "NVIDIA_", "SIM_"}) {
       if (variable.starts_with(kept)) variables.emplace_back(variable);
     }
+  }
+  if (options.device == DeviceKind::sim) {
+    // The first of two equal names counts.
+    variables.insert(variables.begin(),
+                     "SIM_WATCHDOG=" + std::to_string(kWatchdogShare * options.seconds_per_case));
   }
   if (!library_path.empty()) variables.push_back(std::string(kLibraryPath) + library_path);
   return variables;

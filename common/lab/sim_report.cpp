@@ -22,7 +22,7 @@ std::string text(const Json& object, const char* key) {
   if (value == nullptr || !value->is_string()) return "";
   std::string out;
   for (const char c : value->get_ref<const std::string&>()) {
-    if (out.size() == 400) break;
+    if (out.size() == 2000) break;
     const auto byte = static_cast<unsigned char>(c);
     out += byte < 0x20 || byte == 0x7f ? '?' : c;
   }
@@ -50,6 +50,16 @@ std::string label_of(const std::string& checker) {
   if (checker == "synccheck") return "synchronisation";
   if (checker == "memcheck") return "memory access";
   return "";
+}
+
+// "void course::reduction::k03<int, Sum<int> >(int const*, …)" is k03 to its author.
+std::string plain_name(std::string kernel) {
+  constexpr std::string_view kAnonymous = "(anonymous namespace)::";
+  for (auto at = kernel.find(kAnonymous); at != std::string::npos; at = kernel.find(kAnonymous)) {
+    kernel.erase(at, kAnonymous.size());
+  }
+  kernel.resize(std::min(kernel.find_first_of("<("), kernel.size()));
+  return kernel.substr(kernel.find_last_of(" :") + 1);
 }
 
 std::string base_name(const std::string& path) {
@@ -94,11 +104,18 @@ std::string one_line(const SimFinding& finding) {
   static const std::regex kPlace(R"([^\s()]*/([^\s()/]+:[0-9]+))");
   std::string line =
       std::regex_replace(finding.message.empty() ? finding.kind : finding.message, kPlace, "$1");
+  if (!finding.kernel.empty()) {
+    if (const auto at = line.find(finding.kernel); at != std::string::npos) {
+      line.replace(at, finding.kernel.size(), plain_name(finding.kernel));
+    }
+  }
   if (!place.empty() && line.find(place) == std::string::npos) line = place + ": " + line;
   if (!finding.object.empty() && line.find(finding.object) == std::string::npos) {
     line += " [" + finding.object + "]";
   }
   if (const std::string label = label_of(finding.checker); !label.empty()) line = label + ": " + line;
+  constexpr std::size_t kLongest = 400;  // what two or three lines of a terminal hold
+  if (line.size() > kLongest) line = line.substr(0, line.rfind(' ', kLongest)) + " …";
   if (finding.times > 1) line += " (" + std::to_string(finding.times) + " times)";
   return line;
 }

@@ -40,6 +40,23 @@ TEST(SimReport, ShortensPathsToTheFilesName) {
   EXPECT_EQ(one_line(finding), "lab.cu:7 against lab.hpp:3 (in x.hpp:9), a/b of 1/2");
 }
 
+TEST(SimReport, CallsAKernelByItsName) {
+  SimFinding finding;
+  for (const char* kernel : {"void a::k03<int, a::Sum<int> >(int const*, unsigned long)",
+                             "(anonymous namespace)::k03(int)", "k03"}) {
+    finding.kernel = kernel;
+    finding.message = std::string(kernel) + ": does not end";
+    EXPECT_EQ(one_line(finding), "k03: does not end");
+  }
+}
+
+TEST(SimReport, KeepsALongMessageToAFewLines) {
+  SimFinding finding;
+  for (int i = 0; i < 300; ++i) finding.message += "word ";
+  EXPECT_LT(one_line(finding).size(), 410u);
+  EXPECT_TRUE(one_line(finding).ends_with("word …"));
+}
+
 TEST(SimReport, FindsLessInRubbishAndNeverFails) {
   for (const char* text :
        {"", "null", "{", "[]", "{\"totals\": 3}", "{\"totals\": {\"launches\": -1}, \"findings\": {}}",

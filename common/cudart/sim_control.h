@@ -19,7 +19,14 @@
 extern "C" {
 #endif
 
-enum SimMode { SIM_FAST = 0, SIM_COUNTERS = 1, SIM_DATAFLOW = 2, SIM_RACECHECK = 4, SIM_INITCHECK = 8, SIM_SYNCCHECK = 16 };
+enum SimMode {
+  SIM_FAST = 0,
+  SIM_COUNTERS = 1,
+  SIM_DATAFLOW = 2,
+  SIM_RACECHECK = 4,
+  SIM_INITCHECK = 8,
+  SIM_SYNCCHECK = 16
+};
 
 /* Sets what is looked at from the next launch on: bits of SimMode. Returns 0. */
 int simSetMode(unsigned mode);
@@ -29,7 +36,8 @@ int simResetReport(void);
 size_t simReport(char* buffer, size_t capacity);
 /* Names a device buffer for messages. is_data != 0: its contents are the data whose work and steps are counted.
  * Returns 0, or 1 when the range is not device memory. */
-int simNameBuffer(const void* device_pointer, size_t n_bytes, size_t element_bytes, const char* name, int is_data);
+int simNameBuffer(const void* device_pointer, size_t n_bytes, size_t element_bytes, const char* name,
+                  int is_data);
 
 #ifdef __cplusplus
 }

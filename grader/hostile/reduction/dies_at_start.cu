@@ -2,8 +2,8 @@
 // about: A constructor ends the process with success before main, so that nothing is ever graded.
 // expect: neighboured CRASH ended the program
 // expect: sequential CRASH ended the program
-#include <cstdio>
 #include <unistd.h>
+#include <cstdio>
 
 #include "right.cuh"
 

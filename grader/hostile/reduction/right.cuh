@@ -26,7 +26,9 @@ __global__ void fold_blocks(const T* d_in, std::uint64_t n, typename Op::Value* 
 template <typename T, typename Op>
 Status right(const Job<T, Op>& job) {
   using Value = typename Op::Value;
-  const auto blocks_for = [](std::uint64_t n) { return static_cast<unsigned>(n == 0 ? 1 : (n + kBlock - 1) / kBlock); };
+  const auto blocks_for = [](std::uint64_t n) {
+    return static_cast<unsigned>(n == 0 ? 1 : (n + kBlock - 1) / kBlock);
+  };
   Value* d_to = job.d_scratch_a;
   Value* d_next = job.d_scratch_b;
   unsigned n_blocks = blocks_for(job.n);
@@ -34,8 +36,8 @@ Status right(const Job<T, Op>& job) {
   while (n_blocks > 1) {
     const unsigned n = n_blocks;
     n_blocks = blocks_for(n);
-    fold_blocks<<<n_blocks, kBlock, 0, job.stream>>>(static_cast<const Value*>(d_to), n, n_blocks == 1 ? job.d_out : d_next,
-                                                     job.op);
+    fold_blocks<<<n_blocks, kBlock, 0, job.stream>>>(static_cast<const Value*>(d_to), n,
+                                                     n_blocks == 1 ? job.d_out : d_next, job.op);
     Value* const swap = d_to;
     d_to = d_next;
     d_next = swap;

@@ -9,6 +9,8 @@
 
 #define KERNEL(name) \
   extern "C" __global__ void name(const int* in, int* out, int* scratch, unsigned* counter, int n)
-#define UNUSED static_cast<void>(in), static_cast<void>(out), static_cast<void>(scratch), static_cast<void>(counter), static_cast<void>(n)
+#define UNUSED                                                                                           \
+  static_cast<void>(in), static_cast<void>(out), static_cast<void>(scratch), static_cast<void>(counter), \
+      static_cast<void>(n)
 
 inline constexpr unsigned kFull = ~0u;

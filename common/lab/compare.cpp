@@ -96,8 +96,7 @@ double product_error_bound(DType dtype, std::uint64_t n, double product) {
 
 std::optional<Mismatch> compare_integers(const BufferSpec& spec, std::span<const std::byte> expected,
                                          std::span<const std::byte> got) {
-  if (expected.size() == got.size() && std::memcmp(expected.data(), got.data(), got.size()) == 0)
-    return std::nullopt;
+  if (std::equal(expected.begin(), expected.end(), got.begin(), got.end())) return std::nullopt;
   const std::size_t size = bytes_of(spec.dtype);
   std::vector<std::uint64_t> wrong;
   for (std::uint64_t i = 0; i < spec.count; ++i) {

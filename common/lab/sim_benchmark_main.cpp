@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -28,7 +29,7 @@ const lab::Problem& problem();
 namespace course::lab {
 namespace {
 
-constexpr int kRepeats = 5;  // the median counts
+constexpr int kRepeats = 3;  // the median counts
 
 double median_seconds(const std::function<void()>& body) {
   std::vector<double> seconds;
@@ -115,6 +116,7 @@ void measure(const Problem& problem, const Task& task, const Case& c, const Cont
       median_seconds([&] { problem.baseline(task, c, inputs, outputs, Baseline::one_thread); });
   fmt::print("{:<16} {:<28} {:>9.2f} {:>9.2f} {:>9.2f} {:>9.2f} {:>9.0f}\n", task.id, c.name, fast * 1e3,
              instructions / fast * 1e-9, counted / fast, checked_time / fast, fast / cpu);
+  std::fflush(stdout);  // a row takes seconds: show it when it is there
 }
 
 int benchmark() {

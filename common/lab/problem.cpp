@@ -13,6 +13,20 @@ std::string_view name_of(Pattern pattern) {
     case Pattern::high_bits: return "high_bits";
     case Pattern::alternating: return "alternating";
     case Pattern::extremes: return "extremes";
+    case Pattern::example: return "example";
+  }
+  return "?";
+}
+
+std::string_view name_of(DType dtype) {
+  switch (dtype) {
+    case DType::u8: return "u8";
+    case DType::i32: return "i32";
+    case DType::u32: return "u32";
+    case DType::i64: return "i64";
+    case DType::u64: return "u64";
+    case DType::f32: return "f32";
+    case DType::f64: return "f64";
   }
   return "?";
 }

@@ -24,9 +24,11 @@ enum class Pattern : std::uint8_t {
   skewed,
   high_bits,
   alternating,
-  extremes
+  extremes,
+  example,  // 3 1 7 0 4 1 6 3, again and again: the one that the handouts work through
 };
 std::string_view name_of(Pattern pattern);
+std::string_view name_of(DType dtype);  // "i32"
 
 // What a case is for. One case may serve several.
 enum Purpose : std::uint32_t {
@@ -98,6 +100,8 @@ class Problem {
   virtual void baseline(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
                         std::span<HostBuffer> outputs, Baseline which) const = 0;
   virtual Ideal ideal(const Task& task, const Case& c) const = 0;
+  // The case that a trace shows and the handout works through: about n items, few enough to print.
+  virtual Case example(const Task& task, std::uint64_t n) const = 0;
 };
 
 }  // namespace course::lab

@@ -46,6 +46,7 @@ class Doubling : public Problem {
     for (std::size_t i = 0; i < in.size(); ++i) out[i] = 2 * in[i];
   }
   Ideal ideal(const Task&, const Case&) const override { return {}; }
+  Case example(const Task&, std::uint64_t) const override { return {}; }
 };
 
 SessionOptions options_for(std::string mode, DeviceKind device = DeviceKind::sim) {

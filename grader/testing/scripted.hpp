@@ -58,6 +58,7 @@ class FakeProblem : public lab::Problem {
     for (const std::byte b : inputs[0].bytes) sum += static_cast<std::uint32_t>(b);
     outputs[0].bytes[0] = static_cast<std::byte>(sum & 0xff);
   }
+  lab::Case example(const lab::Task&, std::uint64_t n) const override { return make(n, 0); }
   lab::Ideal ideal(const lab::Task&, const lab::Case& c) const override {
     return {static_cast<double>(c.n), 10, 4.0 * static_cast<double>(c.n)};
   }

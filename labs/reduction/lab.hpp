@@ -5,19 +5,12 @@
 // Invariant: op(a, op(b, c)) == op(op(a, b), c) up to rounding and op(identity, a) == a, for every operator.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
-#include <limits>
 #include <type_traits>
 
 #include "lab/manifest.hpp"
+#include "lab/operators.hpp"
 #include "lab/request.hpp"
-
-#ifdef __CUDACC__
-#define COURSE_HD __host__ __device__
-#else
-#define COURSE_HD
-#endif
 
 namespace course::reduction {
 
@@ -33,78 +26,22 @@ constexpr const char* name_of(OpId op) {
   return kNames[static_cast<std::uint32_t>(op)];
 }
 
-// Integers wrap modulo 2^bits, as unsigned arithmetic does; so any order of combining gives the same bits.
+// lab/operators.hpp says what they do; here they learn to finish.
 template <typename T>
-COURSE_HD constexpr T wrapping_add(T a, T b) {
-  if constexpr (std::is_integral_v<T>) {
-    using U = std::make_unsigned_t<T>;
-    return static_cast<T>(static_cast<U>(a) + static_cast<U>(b));
-  } else {
-    return a + b;
-  }
-}
-template <typename T>
-COURSE_HD constexpr T wrapping_multiply(T a, T b) {
-  if constexpr (std::is_integral_v<T>) {
-    using U = std::make_unsigned_t<T>;
-    return static_cast<T>(static_cast<U>(a) * static_cast<U>(b));
-  } else {
-    return a * b;
-  }
-}
-
-template <typename T>
-struct Sum {
-  using Value = T;
-  COURSE_HD Value identity() const { return T{0}; }
-  COURSE_HD Value operator()(Value a, Value b) const { return wrapping_add(a, b); }
-  COURSE_HD Value finish(Value total) const { return total; }
+struct Sum : lab::Sum<T> {
+  COURSE_HD T finish(T total) const { return total; }
 };
-
 template <typename T>
-struct Product {
-  using Value = T;
-  COURSE_HD Value identity() const { return T{1}; }
-  COURSE_HD Value operator()(Value a, Value b) const { return wrapping_multiply(a, b); }
-  COURSE_HD Value finish(Value total) const { return total; }
+struct Product : lab::Product<T> {
+  COURSE_HD T finish(T total) const { return total; }
 };
-
-// Floats: a NaN item is skipped, as fmin and fmax do. Nothing to compare (n = 0, or NaNs alone) gives the
-// identity: ±infinity.
 template <typename T>
-struct Min {
-  using Value = T;
-  static constexpr T kIdentity =
-      std::is_floating_point_v<T> ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
-  COURSE_HD Value identity() const { return kIdentity; }
-  COURSE_HD Value operator()(Value a, Value b) const {
-    if constexpr (std::is_same_v<T, float>) {
-      return fminf(a, b);
-    } else if constexpr (std::is_same_v<T, double>) {
-      return fmin(a, b);
-    } else {
-      return b < a ? b : a;
-    }
-  }
-  COURSE_HD Value finish(Value total) const { return total; }
+struct Min : lab::Min<T> {
+  COURSE_HD T finish(T total) const { return total; }
 };
-
 template <typename T>
-struct Max {
-  using Value = T;
-  static constexpr T kIdentity =
-      std::is_floating_point_v<T> ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
-  COURSE_HD Value identity() const { return kIdentity; }
-  COURSE_HD Value operator()(Value a, Value b) const {
-    if constexpr (std::is_same_v<T, float>) {
-      return fmaxf(a, b);
-    } else if constexpr (std::is_same_v<T, double>) {
-      return fmax(a, b);
-    } else {
-      return a < b ? b : a;
-    }
-  }
-  COURSE_HD Value finish(Value total) const { return total; }
+struct Max : lab::Max<T> {
+  COURSE_HD T finish(T total) const { return total; }
 };
 
 // The mean of integers is kept in double: their sum need not fit the item's type. The mean of nothing is 0/0:

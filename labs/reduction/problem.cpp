@@ -11,6 +11,7 @@
 
 #include "base/rng.hpp"
 #include "lab/compare.hpp"
+#include "lab/items.hpp"
 #include "lab/problem.hpp"
 #include "reduction/baseline.hpp"
 #include "reduction/lab.hpp"
@@ -26,15 +27,6 @@ using lab::Mismatch;
 using lab::Pattern;
 using lab::Task;
 using lab::view;
-
-std::string_view short_name(DType dtype) {
-  switch (dtype) {
-    case DType::i32: return "i32";
-    case DType::i64: return "i64";
-    case DType::f32: return "f32";
-    default: return "f64";
-  }
-}
 
 // The type in which results are given: lab.hpp's Op::Value.
 DType value_type(OpId op, DType dtype) {
@@ -97,6 +89,7 @@ T integer_item(OpId op, Pattern pattern, std::uint64_t i, std::uint64_t n, Rng& 
       const T values[] = {kMin, kMax, T{0}, T{-1}, T{1}};
       return values[rng.below(5)];
     }
+    case Pattern::example: return lab::example_item<T>(i);
   }
   return 0;
 }
@@ -134,6 +127,7 @@ T float_item(OpId op, Pattern pattern, std::uint64_t i, std::uint64_t n, Rng& rn
                           op == OpId::min ? -kInfinity : kInfinity};
       return values[rng.below(i % 7 == 0 ? 6 : 5)];
     }
+    case Pattern::example: return lab::example_item<T>(i);
   }
   return 0;
 }
@@ -338,6 +332,15 @@ class ReductionProblem : public lab::Problem {
         n * static_cast<double>(lab::bytes_of(c.dtype)) + static_cast<double>(lab::bytes_of(type));
     return {std::max(n - 1, 0.0), n > 1 ? std::ceil(std::log2(n)) : 0, bytes};
   }
+
+  Case example(const Task&, std::uint64_t n) const override {
+    Case c;
+    c.name = fmt::format("sum_i32_n{}_example", n);
+    c.op = static_cast<std::uint32_t>(OpId::sum);
+    c.n = n;
+    c.pattern = Pattern::example;
+    return c;
+  }
 };
 
 std::vector<Case> ReductionProblem::cases(const Task&) const {
@@ -345,7 +348,7 @@ std::vector<Case> ReductionProblem::cases(const Task&) const {
   const auto add = [&all](OpId op, DType dtype, std::uint64_t n, Pattern pattern,
                           std::uint32_t purpose = lab::kCorrectness, std::uint32_t misalign = 0) {
     Case c;
-    c.name = fmt::format("{}_{}_n{}_{}", name_of(op), short_name(dtype), n, lab::name_of(pattern));
+    c.name = fmt::format("{}_{}_n{}_{}", name_of(op), lab::name_of(dtype), n, lab::name_of(pattern));
     if (misalign != 0) c.name += fmt::format("_off{}", misalign);
     c.op = static_cast<std::uint32_t>(op);
     c.dtype = dtype;

@@ -11,6 +11,7 @@
 
 #include "lab/compare.hpp"
 #include "lab/testing/public_tests.hpp"
+#include "lab/testing/tried.hpp"
 #include "reduction/baseline.hpp"
 #include "reduction/lab.hpp"
 
@@ -21,35 +22,15 @@ const lab::Problem& problem();
 namespace {
 
 using lab::Case;
-using lab::HostBuffer;
 using lab::Mismatch;
-using lab::view;
-
-struct Tried {
-  Case c;
-  std::vector<HostBuffer> inputs, outputs;
-};
+using lab::Tried;
 
 const lab::Task& task(std::string_view id) {
   return *lab::find_task(kManifest, id);
 }
 
-// A case with its inputs and the one-thread baseline's answer.
 Tried tried(std::string_view name, std::uint64_t seed = 1) {
-  for (const Case& c : problem().cases(task("sequential"))) {
-    if (c.name != name) continue;
-    Tried t{c, {}, {}};
-    const lab::Shape shape = problem().shape(task("sequential"), c);
-    for (const auto& spec : shape.inputs)
-      t.inputs.push_back({spec, std::vector<std::byte>(spec.count * lab::bytes_of(spec.dtype))});
-    for (const auto& spec : shape.outputs)
-      t.outputs.push_back({spec, std::vector<std::byte>(spec.count * lab::bytes_of(spec.dtype))});
-    problem().fill(task("sequential"), c, seed, t.inputs);
-    problem().baseline(task("sequential"), c, t.inputs, t.outputs, lab::Baseline::one_thread);
-    return t;
-  }
-  ADD_FAILURE() << "no case " << name;
-  return {};
+  return lab::tried(problem(), task("sequential"), name, seed);
 }
 
 std::optional<Mismatch> check(const Tried& t, std::string_view task_id = "sequential") {
@@ -58,11 +39,7 @@ std::optional<Mismatch> check(const Tried& t, std::string_view task_id = "sequen
 
 template <typename T>
 T& output(Tried& t) {
-  return view<T>(std::span(t.outputs[0].bytes))[0];
-}
-template <typename T>
-std::span<const T> items(const Tried& t) {
-  return view<T>(std::span<const std::byte>(t.inputs[0].bytes));
+  return t.output<T>()[0];
 }
 
 TEST(Cases, HaveNamesOfTheirOwnAndOffersForThem) {
@@ -128,7 +105,7 @@ TEST(Operators, LeaveAValueAloneThatMeetsTheirIdentity) {
 
 TEST(Check, NamesTheLikelyReason) {
   Tried t = tried("sum_i32_n1025_random");
-  const auto all = items<std::int32_t>(t);
+  const auto all = t.input<std::int32_t>();
   output<std::int32_t>(t) = fold_one_thread(all.first(1024), Sum<std::int32_t>{});
   EXPECT_EQ(check(t)->hint, "this is the sum of the first 1024 of the 1025 items: the rest was left out");
   output<std::int32_t>(t) = 0;
@@ -143,13 +120,13 @@ TEST(Check, NamesTheLikelyReason) {
   EXPECT_NE(check(t)->hint.find("op.finish was not applied"), std::string::npos) << check(t)->hint;
 
   t = tried("mean_i32_n100003_high_bits");
-  output<double>(t) = fold_one_thread(items<std::int32_t>(t), Sum<std::int32_t>{}) / 100003.0;
+  output<double>(t) = fold_one_thread(t.input<std::int32_t>(), Sum<std::int32_t>{}) / 100003.0;
   EXPECT_NE(check(t)->hint.find("overflowed 32 bits"), std::string::npos) << check(t)->hint;
 }
 
 TEST(Check, RefusesAFloatSumThatGotTooLong) {
   Tried t = tried("sum_f32_n1048576_all_equal");
-  output<float>(t) = fold_one_thread(items<float>(t), Sum<float>{});
+  output<float>(t) = fold_one_thread(t.input<float>(), Sum<float>{});
   for (const char* id : {"neighboured", "coarsened"}) {
     ASSERT_TRUE(check(t, id)) << id;
     EXPECT_NE(check(t, id)->hint.find("adding the items one by one"), std::string::npos)

@@ -4,12 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 
-#include "lab/session.hpp"
-#include "lab/testing/public_tests.hpp"
+#include "lab/testing/counted.hpp"
 #include "reduction/lab.hpp"
 
 namespace course::reduction {
@@ -20,32 +17,14 @@ namespace {
 
 constexpr double kBlock = 256;  // threads, in every rung that is asked about it here
 
-struct Counted {
-  nlohmann::json totals;
-  double modelled_us = 0;
-  double operator[](const char* counter) const { return totals.at(counter).get<double>(); }
-  double active_lanes() const { return (*this)["lane_instructions"] / (32 * (*this)["warp_instructions"]); }
-  double conflicts() const { return (*this)["shared_wavefronts"] / (*this)["shared_requests"]; }
-  double bytes() const { return 32 * ((*this)["global_load_sectors"] + (*this)["global_store_sectors"]); }
-};
-
-// Runs one rung on n int32 items and returns what was counted. Every rung and n is run once.
-const Counted& counted(const std::string& rung, std::uint64_t n) {
-  static lab::Session session(lab::session_options_for_tests(kManifest, lab::DeviceKind::sim));
-  static std::map<std::pair<std::string, std::uint64_t>, Counted> known;
-  const auto key = std::make_pair(rung, n);
-  if (const auto found = known.find(key); found != known.end()) return found->second;
+// One rung on n int32 items.
+const lab::Counted& counted(const std::string& rung, std::uint64_t n) {
+  static lab::Counter counter(problem());
   lab::Case c;
   c.name = "sum_i32_n" + std::to_string(n);
   c.op = static_cast<std::uint32_t>(OpId::sum);
-  c.dtype = lab::DType::i32;
   c.n = n;
-  lab::Measure measure;
-  measure.counters = measure.dataflow = true;
-  const auto outcome = session.run(problem(), *lab::find_task(kManifest, rung), c, 1, measure);
-  EXPECT_EQ(outcome.verdict, lab::Verdict::ok) << outcome.message;
-  const auto report = nlohmann::json::parse(outcome.sim_report);
-  return known[key] = {report.at("totals"), report.at("modelled_us").get<double>()};
+  return counter(rung, c);
 }
 
 class Trees : public testing::TestWithParam<const char*> {};

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// Input items by pattern, the same on every machine for the same seed: what Problem::fill gives to a lab that has no reason
+// to choose its own.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <type_traits>
+
+#include "base/rng.hpp"
+#include "lab/problem.hpp"
+
+namespace course::lab {
+
+// Item i of Pattern::example.
+template <typename T>
+T example_item(std::uint64_t i) {
+  constexpr int kItems[] = {3, 1, 7, 0, 4, 1, 6, 3};
+  return static_cast<T>(kItems[i % 8]);
+}
+
+// Item i of n. Integers use the whole range of T where the pattern allows; floats lie in [-1, 1) or are small whole numbers,
+// so that sums of them stay far from overflow; no NaN, no infinity.
+template <typename T>
+T item_of(Pattern pattern, std::uint64_t i, std::uint64_t n, Rng& rng) {
+  using Limits = std::numeric_limits<T>;
+  constexpr bool kFloat = std::is_floating_point_v<T>;
+  switch (pattern) {
+    case Pattern::random:
+      if constexpr (kFloat) return static_cast<T>(2 * rng.unit() - 1);
+      return static_cast<T>(rng());
+    case Pattern::all_equal: return static_cast<T>(kFloat ? 0.7 : 3);
+    case Pattern::ascending: return static_cast<T>(i);
+    case Pattern::descending: return static_cast<T>(n - i);
+    case Pattern::skewed:  // nine in ten are the same
+      if (rng.below(10) != 0) return static_cast<T>(7);
+      if constexpr (kFloat) return static_cast<T>(2 * rng.unit() - 1);
+      return static_cast<T>(rng());
+    case Pattern::high_bits:
+      if constexpr (kFloat) return static_cast<T>(1048576.0 + static_cast<double>(rng.below(1000)));
+      return static_cast<T>(Limits::max() - static_cast<T>(rng.below(100)));
+    case Pattern::alternating:
+      if constexpr (std::is_unsigned_v<T>)
+        return static_cast<T>(i % 2 == 0 ? i % 17 : Limits::max() - i % 17);
+      return static_cast<T>(i % 2 == 0 ? static_cast<double>(i % 9) : -static_cast<double>(i % 5));
+    case Pattern::extremes: {
+      const T values[] = {Limits::lowest(), Limits::max(), T{0}, T{1},
+                          static_cast<T>(kFloat ? Limits::min() : T(-1))};
+      return values[rng.below(5)];
+    }
+    case Pattern::example: return example_item<T>(i);
+  }
+  return T{};
+}
+
+template <typename T>
+void fill_items(std::span<T> items, Pattern pattern, std::uint64_t seed) {
+  Rng rng(seed);
+  std::uint64_t i = 0;
+  for (T& item : items) item = item_of<T>(pattern, i++, items.size(), rng);
+}
+
+}  // namespace course::lab

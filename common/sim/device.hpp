@@ -44,6 +44,7 @@ enum Mode : std::uint32_t {
   kRacecheck = 4,
   kInitcheck = 8,
   kSynccheck = 16,
+  kTrace = 32,  // rows of arrays, see trace.hpp (for inputs of some hundred elements)
   kAllChecks = kRacecheck | kInitcheck | kSynccheck,
 };
 

@@ -71,6 +71,49 @@ Json json_of(const Finding& f) {
   return j;
 }
 
+const char* name_of(TraceRow::After after) {
+  switch (after) {
+    case TraceRow::After::start: return "start";
+    case TraceRow::After::barrier: return "barrier";
+    case TraceRow::After::warp_sync: return "warp_sync";
+    case TraceRow::After::block: return "block";
+    case TraceRow::After::launch: return "launch";
+    case TraceRow::After::shuffle: return "shuffle";
+    default: return "vote";
+  }
+}
+
+std::string hex(const std::vector<std::byte>& bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const std::byte b : bytes) {
+    text += kDigits[std::to_integer<unsigned>(b) >> 4];
+    text += kDigits[std::to_integer<unsigned>(b) & 15];
+  }
+  return text;
+}
+
+Json json_of(const TraceRow& row) {
+  Json j;
+  j["launch"] = row.launch;
+  j["block"] = row.block == TraceRow::kWholeGrid ? Json(nullptr) : Json(row.block);
+  j["after"] = name_of(row.after);
+  j["warp"] = row.warp;
+  j["lanes"] = row.lanes;
+  j["file"] = row.file;
+  j["line"] = row.line;
+  j["object"] = row.object;
+  j["width"] = row.width;
+  j["contents"] = hex(row.contents);
+  j["writes"] = Json::array();
+  for (const TraceWrite& w : row.writes) {
+    Json from = Json::array();
+    for (const TracePlace& p : w.from) from.push_back(Json::array({p.object, p.element}));
+    j["writes"].push_back(Json::array({w.element, w.block, w.thread, w.line, std::move(from)}));
+  }
+  return j;
+}
+
 bool same(const std::vector<SourcePlace>& a, const std::vector<SourcePlace>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const SourcePlace& x, const SourcePlace& y) {
     return x.line == y.line && x.file == y.file;
@@ -146,6 +189,10 @@ std::string to_json(const Report& report, std::uint32_t mode) {
                    [](const Finding* a, const Finding* b) { return rank(*a) < rank(*b); });
   j["findings"] = Json::array();
   for (const Finding* f : order) j["findings"].push_back(json_of(*f));
+  if ((mode & kTrace) != 0) {
+    j["trace"] = {{"truncated", report.trace.truncated}, {"rows", Json::array()}};
+    for (const TraceRow& row : report.trace.rows) j["trace"]["rows"].push_back(json_of(row));
+  }
   return j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

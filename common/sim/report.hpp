@@ -8,6 +8,7 @@
 #include "sim/counters.hpp"
 #include "sim/device.hpp"
 #include "sim/finding.hpp"
+#include "sim/trace.hpp"
 
 namespace course::sim {
 
@@ -26,6 +27,7 @@ struct Report {
   Counters totals;
   double modelled_us = 0;
   std::vector<Finding> findings;
+  TraceLog trace;
 
   void add(const std::string& kernel, const LaunchRequest& request, const LaunchResult& result);
 };

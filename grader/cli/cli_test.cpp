@@ -127,5 +127,18 @@ TEST_F(Labcli, AReportOnStdoutStandsAlone) {
   EXPECT_EQ(json::parse(done->output).at("labs").at(0).at("points"), 0);
 }
 
+TEST_F(Labcli, TraceShowsTheArraysOfASolution) {
+  const auto done = run({"trace", "reduction", "neighboured", "--solutions", "--step"});
+  EXPECT_EQ(done.exit_code, 0) << done.output;
+  EXPECT_THAT(done.output, HasSubstr("s_data"));
+  EXPECT_THAT(done.output, HasSubstr("d_out  *25"));
+  EXPECT_THAT(done.output, HasSubstr("by thread 6"));
+}
+
+TEST_F(Labcli, TraceSaysWhatItCannotShow) {
+  EXPECT_THAT(run({"trace", "reduction", "neighbored"}).output, HasSubstr("did you mean neighboured"));
+  EXPECT_THAT(run({"trace", "reduction", "neighboured", "--solutions", "--n", "100000"}).output, HasSubstr("too many"));
+}
+
 }  // namespace
 }  // namespace course::grader

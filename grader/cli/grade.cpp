@@ -137,7 +137,7 @@ int run_grade(const Options& options) {
     result = grade(built, *how, session_runners(*layout, context), progress);
     result.started = started;
   }
-  result.isolation = "process";
+  result.isolation = sandbox::name_of(isolation_here(*layout).level);
   result.commit = commit_of(layout->root);
   if (!device->name.empty()) result.device = device->name;
 

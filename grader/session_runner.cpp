@@ -60,8 +60,7 @@ std::unique_ptr<CaseRunner> session_runner(const Layout& layout, std::string exe
   options.seconds_per_case = seconds_per_case;
   options.rerun_flags = context.rerun_flags();
   const bool gpu = device == lab::DeviceKind::gpu;
-  sandbox::Sandbox sandbox(isolation_here(layout),
-                           gpu ? sandbox::Purpose::run_on_gpu : sandbox::Purpose::run,
+  sandbox::Sandbox sandbox(isolation_here(layout), gpu ? sandbox::Purpose::run_on_gpu : sandbox::Purpose::run,
                            view_for(layout, options.runner, device));
   return std::make_unique<SessionRunner>(std::move(options), std::move(sandbox));
 }

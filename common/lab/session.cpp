@@ -50,7 +50,8 @@ Judgement judge_end(const LiveRunner::Waited& waited) {
       Judgement judgement =
           judged(Verdict::crash, fmt::format("ended the program before it answered ({})", waited.text));
       judgement.failure.cause =
-          "the system call filter: a lab's code may start no other process or program, open no connection, and touch no "
+          "the system call filter: a lab's code may start no other process or program, open no connection, "
+          "and touch no "
           "other process";
       judgement.failure.proved = true;
       return judgement;

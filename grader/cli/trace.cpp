@@ -62,6 +62,7 @@ int run_trace(const Options& options) {
 
   BuildOptions how;
   how.solutions = options.solutions;
+  how.machine = &isolation_here(*layout);
   const auto built = build_runners(*layout, std::vector{options.lab}, how);
   if (const BuildOutcome& outcome = built.at(options.lab); outcome.verdict != lab::Verdict::ok)
     return fail(outcome.message);

@@ -3,6 +3,7 @@
 #include "sandbox/sandbox.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,17 +21,9 @@ namespace {
 constexpr double kProbeSeconds = 10;
 constexpr int kChannelFd = 3;  // the highest descriptor that a runner is given
 
-std::string in_path(const char* program) {
-  const char* path = std::getenv("PATH");
-  std::string folders = path == nullptr ? "" : path;
-  folders += ":/usr/bin:/bin:/usr/local/bin";
-  for (std::size_t at = 0; at <= folders.size();) {
-    const std::size_t end = std::min(folders.find(':', at), folders.size());
-    const std::string candidate = folders.substr(at, end - at) + "/" + program;
-    if (end > at && access(candidate.c_str(), X_OK) == 0) return candidate;
-    at = end + 1;
-  }
-  return "";
+std::string find_bwrap() {
+  const std::string found = program_in_path("bwrap");
+  return found.starts_with('/') ? found : "";
 }
 
 // A user id that nobody has, another one for each sandbox of this machine: what one leaves behind, none can touch.
@@ -38,6 +31,11 @@ unsigned fresh_uid() {
   static std::atomic<unsigned> n_made{0};
   constexpr unsigned kFirst = 700'000'000, kPids = 1u << 22, kPerProcess = 64;
   return kFirst + (static_cast<unsigned>(getpid()) % kPids) * kPerProcess + n_made++ % kPerProcess;
+}
+
+unsigned owner_of(const std::vector<std::string>& folders) {
+  struct stat status {};
+  return !folders.empty() && stat(folders.front().c_str(), &status) == 0 ? status.st_uid : 0;
 }
 
 const char* word_for(Filter filter) {
@@ -66,9 +64,12 @@ Sandbox::Sandbox(const Machine& machine, Purpose purpose, View view, const Bound
   const bool compile = purpose == Purpose::compile;
   if (machine.cgroup_version > 0) cgroup_ = Cgroup::make({bounds.memory_bytes, bounds.threads});
 
-  // A compiler writes into the checkout's build folder, so it stays its owner; it runs no student code.
+  // A compiler writes into the build folder, so it is run as its owner, without further rights; it runs no student code.
   std::vector<std::string> user;
-  if (machine.other_user && !compile) user = {"--uid", std::to_string(fresh_uid())};
+  if (machine.other_user) {
+    const unsigned uid = compile ? owner_of(view.writable) : fresh_uid();
+    if (uid != 0) user = {"--uid", std::to_string(uid)};
+  }
 
   const auto append = [](std::vector<std::string>& to, const std::vector<std::string>& more) {
     to.insert(to.end(), more.begin(), more.end());
@@ -83,9 +84,8 @@ Sandbox::Sandbox(const Machine& machine, Purpose purpose, View view, const Bound
   limit("nofile", 1024);
   if (purpose == Purpose::run) limit("memlock", 0);
   // Counted per user, so only where the user is the sandbox's own.
-  if (!user.empty()) limit("nproc", bounds.threads);
-  // The simulator reserves far more address space than it uses; a compiler does not.
-  if (compile) limit("as", bounds.memory_bytes);
+  if (!user.empty() && !compile) limit("nproc", bounds.threads);
+  if (bounds.address_bytes > 0) limit("as", bounds.address_bytes);
   if (machine.filter) append(inner, {"--filter", word_for(filter_for(purpose))});
   append(inner, {"--close-above", std::to_string(compile ? 2 : kChannelFd)});
 
@@ -138,7 +138,7 @@ std::optional<Machine> try_everything(Machine machine) {
   machine.level = Isolation::full;
   machine.other_user = geteuid() == 0;
   machine.filter = filter_is_built_in();
-  machine.bwrap = in_path("bwrap");
+  machine.bwrap = find_bwrap();
   machine.namespaces = machine.other_user ? Namespaces::by_root : Namespaces::by_user;
   machine.disable_userns = !machine.other_user;
   const auto cgroup = Cgroup::make({std::uint64_t{1} << 30, 64});
@@ -197,7 +197,7 @@ Machine probe(const std::string& enter, Isolation most) {
       machine.missing.push_back("no system-call filter: the kernel refuses it: " + told.problem);
   }
 
-  machine.bwrap = in_path("bwrap");
+  machine.bwrap = find_bwrap();
   if (most < Isolation::namespaces) {
     machine.missing.emplace_back("LAB_SANDBOX=limits switches namespaces off");
     return machine;
@@ -244,11 +244,11 @@ const Machine& this_machine(const std::string& enter) {
 
 std::vector<std::string> Machine::parts() const {
   std::vector<std::string> out;
-  if (namespaces != Namespaces::none) out.emplace_back("namespaces without network, read-only view");
+  if (namespaces != Namespaces::none) out.emplace_back("namespaces");
   if (filter) out.emplace_back("system-call filter");
-  if (other_user) out.emplace_back("a user of its own");
+  if (other_user) out.emplace_back("own user");
   if (level != Isolation::none) out.emplace_back("limits");
-  if (cgroup_version > 0) out.push_back(fmt::format("control group v{}", cgroup_version));
+  if (cgroup_version > 0) out.push_back(fmt::format("cgroup v{}", cgroup_version));
   if (out.empty()) out.emplace_back("a process of its own");
   return out;
 }

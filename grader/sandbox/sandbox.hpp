@@ -43,6 +43,8 @@ enum class Purpose : unsigned char { run, run_on_gpu, compile };
 
 struct Bounds {
   std::uint64_t memory_bytes = std::uint64_t{6} << 30;
+  std::uint64_t address_bytes =
+      0;  // of one process; 0 for no bound: the simulator reserves far more than it uses
   std::uint64_t threads = 1024;
   std::uint64_t file_bytes = std::uint64_t{64} << 20;
   std::uint64_t cpu_seconds = 3600;  // of one process; the time of a case is the verifier's to watch

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "sandbox/view.hpp"
 
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <set>
 
 namespace course::grader::sandbox {
@@ -15,6 +17,12 @@ constexpr const char* kSystem[] = {"/usr",   "/bin",   "/sbin",   "/lib",
 // What the loader and the compilers look up in /etc; nothing that names users or machines.
 constexpr const char* kSettings[] = {"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
                                      "/etc/alternatives", "/etc/localtime"};
+bool is_of_the_system(const std::string& path) {
+  return std::any_of(std::begin(kSystem), std::end(kSystem), [&](const std::string& folder) {
+    return path == folder || path.starts_with(folder + "/");
+  });
+}
+
 constexpr const char* kTmpBytes = "268435456";
 constexpr const char* kShmBytes = "67108864";
 
@@ -41,7 +49,13 @@ std::vector<std::string> bwrap_arguments(const std::string& bwrap, Namespaces ho
       if (made.insert(parent.string()).second) add({"--perms", "0755", "--dir", parent.string()});
     }
   };
-  const auto bind = [&](const char* option, const std::string& path) {
+  const auto bind = [&](const char* option, std::string path) {
+    if (is_of_the_system(path)) {
+      // There already, unless it is a link to somewhere else.
+      std::error_code dangling;
+      path = fs::canonical(path, dangling).string();
+      if (dangling || is_of_the_system(path)) return;
+    }
     reach(path);
     add({option, path, path});
   };
@@ -50,7 +64,8 @@ std::vector<std::string> bwrap_arguments(const std::string& bwrap, Namespaces ho
     if (fs::is_symlink(folder, ignored)) {
       add({"--symlink", fs::read_symlink(folder, ignored).string(), folder});
     } else if (fs::exists(folder, ignored)) {
-      bind("--ro-bind", folder);
+      reach(folder);
+      add({"--ro-bind", folder, folder});
     }
   }
   for (const char* file : kSettings) bind("--ro-bind-try", file);
@@ -60,12 +75,12 @@ std::vector<std::string> bwrap_arguments(const std::string& bwrap, Namespaces ho
   for (const std::string& device : view.devices) bind("--dev-bind-try", device);
   if (!view.devices.empty()) add({"--ro-bind-try", "/sys", "/sys"});
   for (const std::string& path : view.read_only) bind("--ro-bind-try", path);
+  for (const std::string& path : view.writable) bind("--bind", path);
   for (const std::string& path : view.empty) {
-    if (fs::exists(path, ignored)) add({"--tmpfs", path});
+    if (fs::is_directory(path, ignored)) add({"--perms", "0755", "--tmpfs", path});
   }
   made.clear();  // those below an empty folder are gone
   for (const std::string& path : view.shown) bind("--ro-bind-try", path);
-  for (const std::string& path : view.writable) bind("--bind", path);
   add({"--setenv", "HOME", "/tmp", "--setenv", "TMPDIR", "/tmp", "--chdir", view.folder, "--"});
   return a;
 }

@@ -10,6 +10,7 @@
 
 #include "build_config.hpp"
 #include "process.hpp"
+#include "screen/screen.hpp"
 #include "text.hpp"
 
 namespace course::grader {
@@ -21,6 +22,7 @@ constexpr std::size_t kMaxErrors = 3;
 constexpr std::size_t kMaxLines = 24;
 constexpr std::uint64_t kCompileMemory = std::uint64_t{4} << 30;  // bytes, of one compiler
 constexpr std::uint64_t kCompileFile = std::uint64_t{512} << 20;  // bytes, of one file that it writes
+constexpr std::uintmax_t kMaxSource = 1U << 20;                   // bytes
 
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
@@ -226,13 +228,51 @@ std::vector<std::string> build_environment(bool sandboxed) {
   return variables;
 }
 
+// A student's file is a file: a link could lead anywhere, a pipe would never end.
+BuildOutcome ingest(const Layout& layout, const std::string& lab) {
+  const std::string source = fmt::format("labs/{0}/{0}.cu", lab);
+  std::error_code failed;
+  const auto status = std::filesystem::symlink_status(layout.root + "/" + source, failed);
+  if (!std::filesystem::exists(status)) return {Verdict::ok, ""};  // ninja says so better
+  if (!std::filesystem::is_regular_file(status))
+    return {Verdict::policy,
+            fmt::format("{} is no plain file: hand in the file itself, no link and nothing else", source)};
+  if (std::filesystem::file_size(layout.root + "/" + source, failed) > kMaxSource)
+    return {Verdict::policy, fmt::format("{} is larger than {} KiB", source, kMaxSource / 1024)};
+  return {Verdict::ok, ""};
+}
+
+void screen_objects(const Layout& layout, bool solutions, std::map<std::string, BuildOutcome>& outcomes) {
+  for (auto& [lab, outcome] : outcomes) {
+    if (outcome.verdict != Verdict::ok) continue;
+    const auto message = screen::screen_object(layout.object(lab, solutions), lab);
+    if (!message) {
+      outcome = {Verdict::infra, message.error().text};
+    } else if (!message->empty()) {
+      outcome = {Verdict::policy,
+                 fmt::format("{}/{}/{}.cu {}", solutions ? "solutions" : "labs", lab, lab, *message)};
+    }
+  }
+}
+
 }  // namespace
 
-std::map<std::string, BuildOutcome> build_runners(const Layout& layout, std::span<const std::string> labs,
+std::map<std::string, BuildOutcome> build_runners(const Layout& layout, std::span<const std::string> all_labs,
                                                   const BuildOptions& options) {
-  std::map<std::string, BuildOutcome> outcomes;
+  std::map<std::string, BuildOutcome> outcomes, refused;
+  std::vector<std::string> labs;
+  for (const std::string& lab : all_labs) {
+    BuildOutcome ingested = options.solutions ? BuildOutcome{Verdict::ok, ""} : ingest(layout, lab);
+    if (ingested.verdict == Verdict::ok) {
+      labs.push_back(lab);
+    } else {
+      refused[lab] = std::move(ingested);
+    }
+  }
+  if (labs.empty()) return refused;
   const auto all = [&](Verdict verdict, const std::string& message) {
     for (const std::string& lab : labs) outcomes[lab] = {verdict, message};
+    outcomes.merge(refused);
     return outcomes;
   };
   const auto ninja = [&](std::vector<std::string> arguments, const sandbox::Sandbox* sandbox) {
@@ -282,7 +322,10 @@ std::map<std::string, BuildOutcome> build_runners(const Layout& layout, std::spa
     return all(Verdict::compile_error,
                fmt::format("Compiling took longer than {:.0f} s and was stopped.", options.seconds));
   }
-  return judge_build(labs, options.solutions, done->exit_code, done->output, layout);
+  outcomes = judge_build(labs, options.solutions, done->exit_code, done->output, layout);
+  if (options.screen && screen::can_read_objects()) screen_objects(layout, options.solutions, outcomes);
+  outcomes.merge(refused);
+  return outcomes;
 }
 
 }  // namespace course::grader

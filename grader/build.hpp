@@ -16,8 +16,8 @@
 namespace course::grader {
 
 struct BuildOutcome {
-  lab::Verdict verdict = lab::Verdict::infra;  // ok, compile_error, time_limit or infra
-  std::string message;                         // the first compiler errors, paths shortened; "" when ok
+  lab::Verdict verdict = lab::Verdict::infra;  // ok, compile_error, policy or infra
+  std::string message;  // the first compiler errors, paths shortened; why not; "" when ok
 };
 
 struct BuildOptions {
@@ -25,6 +25,7 @@ struct BuildOptions {
   unsigned jobs = 2;
   double seconds = 600;                       // for all labs together
   double cpu_seconds = 240;                   // of one compiler
+  bool screen = true;                         // look at the objects, where this build can
   const sandbox::Machine* machine = nullptr;  // how far compilers are shut in; not at all without
 };
 

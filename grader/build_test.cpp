@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -128,17 +129,35 @@ build labs/slow/runner_slow: run
 
 TEST_F(BuildRunners, OneLabsErrorLeavesTheOthersBuilt) {
   const std::string labs[] = {"wrong", "fine"};
-  const auto outcomes = build_runners({folder_, folder_, ""}, labs, {});
+  BuildOptions options;
+  options.screen = false;
+  const auto outcomes = build_runners({folder_, folder_, ""}, labs, options);
   EXPECT_EQ(outcomes.at("fine").verdict, Verdict::ok) << outcomes.at("fine").message;
   EXPECT_TRUE(std::filesystem::exists(folder_ + "/labs/fine/runner_fine"));
   EXPECT_EQ(outcomes.at("wrong").verdict, Verdict::compile_error);
   EXPECT_EQ(outcomes.at("wrong").message, "wrong.cu(7): error: identifier \"x\" is undefined");
 }
 
+TEST_F(BuildRunners, AStudentsFileMustBeAPlainOne) {
+  for (const char* lab : {"link", "pipe", "huge", "fine"})
+    std::filesystem::create_directories(folder_ + "/labs/" + lab);
+  std::filesystem::create_symlink("/etc/passwd", folder_ + "/labs/link/link.cu");
+  ASSERT_EQ(mkfifo((folder_ + "/labs/pipe/pipe.cu").c_str(), 0600), 0);
+  std::ofstream(folder_ + "/labs/huge/huge.cu") << std::string(2U << 20, ' ');
+  const std::string labs[] = {"link", "pipe", "huge", "fine"};
+  BuildOptions options;
+  options.screen = false;
+  const auto outcomes = build_runners({folder_, folder_, ""}, labs, options);
+  for (const char* lab : {"link", "pipe", "huge"})
+    EXPECT_EQ(outcomes.at(lab).verdict, Verdict::policy) << lab;
+  EXPECT_EQ(outcomes.at("fine").verdict, Verdict::ok) << outcomes.at("fine").message;
+}
+
 TEST_F(BuildRunners, EndlessCompilingIsStopped) {
   const std::string labs[] = {"slow"};
   BuildOptions options;
   options.seconds = 1;
+  options.screen = false;
   const auto begin = std::chrono::steady_clock::now();
   const auto outcomes = build_runners({folder_, folder_, ""}, labs, options);
   EXPECT_EQ(outcomes.at("slow").verdict, Verdict::compile_error);
@@ -197,6 +216,7 @@ class SandboxedBuild : public ::testing::Test {
     BuildOptions options;
     options.machine = &machine_;
     options.cpu_seconds = 1;
+    options.screen = false;
     options.seconds = 30;
     const std::string labs[] = {lab};
     return build_runners(layout_, labs, options).at(lab);

@@ -21,6 +21,7 @@
 #include "progress.hpp"
 #include "registry.hpp"
 #include "report_file.hpp"
+#include "screen/screen.hpp"
 #include "seed.hpp"
 #include "select.hpp"
 #include "session_runner.hpp"
@@ -115,6 +116,9 @@ bool any_infra(const RunResult& result) {
 
 // Whether this machine shuts student code in as far as a grade that counts asks for.
 Result<void> require(const sandbox::Machine& machine, sandbox::Isolation needed) {
+  if (!screen::can_read_objects() && needed > sandbox::Isolation::none)
+    return Error{
+        "--graded needs screening, and this build has no libelf: install libelf-dev, then run ./lab setup"};
   if (machine.level >= needed) return {};
   return Error{fmt::format(
       "--graded needs isolation \"{}\", and this machine offers \"{}\" ({}).\n  What is missing: {}.\n"
@@ -163,6 +167,7 @@ int run_grade(const Options& options) {
   }
   result.isolation = sandbox::name_of(isolation_here(*layout).level);
   result.isolation_parts = isolation_here(*layout).parts();
+  if (screen::can_read_objects()) result.isolation_parts.emplace_back("screening");
   result.graded = options.graded;
   result.commit = commit_of(layout->root);
   if (!device->name.empty()) result.device = device->name;

@@ -3,8 +3,13 @@
 // screen: simulator's controls
 // expect: neighboured WRONG_ANSWER
 // expect: single_launch OK
-#include "cudart/sim_control.h"
 #include "right.cuh"
+
+// Weak: whoever links it knows nothing of them, and they are found at run time.
+extern "C" {
+[[gnu::weak]] int simSetMode(unsigned mode);
+[[gnu::weak]] int simResetReport(void);
+}
 
 namespace course::reduction {
 
@@ -12,8 +17,8 @@ Status run(const lab::Request& request) {
   return dispatch(request, [&](const auto& job) {
     const Status status = hostile::right(job);
     if (static_cast<Rung>(request.task) != Rung::single_launch) {
-      simSetMode(SIM_FAST);
-      simResetReport();
+      if (simSetMode != nullptr) simSetMode(0);
+      if (simResetReport != nullptr) simResetReport();
     }
     return status;
   });

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// about: Puts its own comparison, clock, CUDA timer and allocation in the place of everybody's; computes nothing right.
+// about: Puts its own comparison, clock, CUDA timer and allocation in the place of everybody's, and so breaks the simulator that it runs on.
 // screen: would take the place
-// expect: neighboured WRONG_ANSWER
-// expect: sequential WRONG_ANSWER
-// expect: single_launch OK
+// expect: neighboured CRASH was ended by an error
+// expect: sequential CRASH was ended by an error
+// expect: single_launch CRASH was ended by an error
 #include <time.h>
 
 #include <cstdlib>

@@ -65,6 +65,14 @@ CaseRequest lay_out(const Problem& problem, const Task& task, const Case& c, con
     buffer.name.set(spec.name);
     buffer.back_offset = reserve(protocol::allocation_bytes(buffer, r.guard_bytes));
   }
+  for (const auto& [spec, first_byte] : shape.workspace_parts) {
+    if (r.n_parts == protocol::kMaxParts) break;
+    auto& part = r.parts[r.n_parts++];
+    part.first_byte = first_byte;
+    part.count = spec.count;
+    part.dtype = static_cast<std::uint32_t>(spec.dtype);
+    part.name.set(spec.name);
+  }
   r.output_stride = end - outputs_start;
   end = outputs_start + r.n_runs() * r.output_stride;
   r.workspace_back_offset = reserve(2 * std::uint64_t{r.guard_bytes});

@@ -66,7 +66,8 @@ struct WorkspacePart {
 struct Shape {
   std::vector<BufferSpec> inputs, outputs;
   std::uint64_t workspace_bytes = 0;
-  std::vector<WorkspacePart> workspace_parts = {};  // at most protocol::kMaxParts; may leave some of it unnamed
+  std::vector<WorkspacePart> workspace_parts =
+      {};  // at most protocol::kMaxParts; may leave some of it unnamed
 };
 
 // One buffer's contents on the host: `bytes` has count · bytes_of(dtype) bytes.

@@ -137,7 +137,8 @@ TEST_F(Labcli, TraceShowsTheArraysOfASolution) {
 
 TEST_F(Labcli, TraceSaysWhatItCannotShow) {
   EXPECT_THAT(run({"trace", "reduction", "neighbored"}).output, HasSubstr("did you mean neighboured"));
-  EXPECT_THAT(run({"trace", "reduction", "neighboured", "--solutions", "--n", "100000"}).output, HasSubstr("too many"));
+  EXPECT_THAT(run({"trace", "reduction", "neighboured", "--solutions", "--n", "100000"}).output,
+              HasSubstr("too many"));
 }
 
 }  // namespace

@@ -36,6 +36,7 @@ CaseRequest lay_out(const Problem& problem, const Task& task, const Case& c, con
     if (measure.counters || measure.timed_runs > 0) r.sim_mode |= SIM_COUNTERS;
     if (measure.dataflow) r.sim_mode |= SIM_DATAFLOW;
     if (measure.checks) r.sim_mode |= SIM_RACECHECK | SIM_INITCHECK | SIM_SYNCCHECK;
+    if (measure.profile) r.sim_mode |= SIM_COUNTERS | SIM_PROFILE;
     if (measure.trace) r.sim_mode |= SIM_TRACE;
     r.poison = measure.checks ? 0 : 1;
     r.report_capacity = kReportCapacity;

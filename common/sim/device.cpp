@@ -19,6 +19,7 @@
 #include "sim/memory.hpp"
 #include "sim/model.hpp"
 #include "sim/observers.hpp"
+#include "sim/profile.hpp"
 #include "sim/report.hpp"
 
 namespace course::sim {
@@ -289,7 +290,10 @@ LaunchResult Device::Impl::launch(const LaunchRequest& request) {
   if (!outcome.output.empty()) std::fflush(stdout);
   observers.end(outcome.counters);
   result.counters = outcome.counters;
-  result.modelled_us = model_time(options.preset, request, outcome.counters).us;
+  const Modelled modelled = model_time(options.preset, request, outcome.counters);
+  result.modelled_us = modelled.us;
+  result.bound_by = modelled.bound_by;
+  if ((mode & kProfile) != 0) add_to_profile(report.lines, *kernel.program, outcome);
   result.fault = outcome.fault;
   if (outcome.fault != Fault::none) {
     Finding finding = diagnose(*kernel.program, request, outcome, arena);

@@ -96,6 +96,9 @@ class Problem {
                     std::span<HostBuffer> inputs) const = 0;
   virtual std::optional<Mismatch> check(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
                                         std::span<const HostBuffer> outputs) const = 0;
+  // Whether the task must turn this case down with Status::unsupported, as being beyond what it can do right. Then an answer is
+  // wrong, whatever it holds.
+  virtual bool refuses(const Task&, const Case&) const { return false; }
   // Computes the outputs on the CPU, to be timed. Same result as `check` expects.
   virtual void baseline(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
                         std::span<HostBuffer> outputs, Baseline which) const = 0;

@@ -36,7 +36,7 @@ CaseRequest lay_out(const Problem& problem, const Task& task, const Case& c, con
     if (measure.counters || measure.timed_runs > 0) r.sim_mode |= SIM_COUNTERS;
     if (measure.dataflow) r.sim_mode |= SIM_DATAFLOW;
     if (measure.checks) r.sim_mode |= SIM_RACECHECK | SIM_INITCHECK | SIM_SYNCCHECK;
-    r.poison = measure.checks ? 0 : 1;
+    r.forget_poison = measure.checks ? 1 : 0;
     r.report_capacity = kReportCapacity;
   }
 

@@ -2,6 +2,7 @@
 #include "sim/observers.hpp"
 
 #include <array>
+#include <utility>
 
 #include "sim/checkers/checks.hpp"
 #include "sim/dataflow.hpp"
@@ -72,6 +73,13 @@ void Observers::allocated(std::uint64_t address, std::uint64_t n_bytes, MemoryKi
 
 void Observers::host_wrote(std::uint64_t address, std::uint64_t n_bytes) {
   if (initcheck_) initcheck_->host_wrote(address, n_bytes);
+}
+
+void Observers::forget_writes(std::uint64_t address, std::uint64_t n_bytes) {
+  if (!initcheck_) return;
+  // Now, not at the next launch: that would bring back what is forgotten here.
+  if (std::exchange(ran_unwatched_, false)) initcheck_->trust_all();
+  initcheck_->allocated(address, n_bytes, MemoryKind::device);
 }
 
 void Observers::prepare(std::uint32_t mode) {

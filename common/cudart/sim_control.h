@@ -47,6 +47,9 @@ size_t simReport(char* buffer, size_t capacity);
  * Returns 0, or 1 when the range is not device memory. */
 int simNameBuffer(const void* device_pointer, size_t n_bytes, size_t element_bytes, const char* name,
                   int is_data);
+/* Bytes that stay as they are, but count as never written for the initialisation checker, as if just allocated; set the
+ * mode first. Returns 0, or 1 when the range is not device memory. */
+int simForgetWrites(const void* device_pointer, size_t n_bytes);
 
 #ifdef __cplusplus
 }

@@ -38,7 +38,7 @@ CaseRequest lay_out(const Problem& problem, const Task& task, const Case& c, con
     if (measure.checks) r.sim_mode |= SIM_RACECHECK | SIM_INITCHECK | SIM_SYNCCHECK;
     if (measure.profile) r.sim_mode |= SIM_COUNTERS | SIM_PROFILE;
     if (measure.trace) r.sim_mode |= SIM_TRACE;
-    r.poison = measure.checks ? 0 : 1;
+    r.forget_poison = measure.checks ? 1 : 0;
     r.report_capacity = kReportCapacity;
   }
 

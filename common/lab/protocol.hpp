@@ -90,7 +90,8 @@ struct CaseRequest {
   std::uint32_t sim_mode = 0;   // bits of SimMode
   std::uint32_t n_warm_up = 0;  // runs before those that are timed
   std::uint32_t n_timed = 0;
-  std::uint32_t poison = 1;  // 0: leave outputs and workspace as allocated, for the initialisation checker
+  // 1: outputs and workspace, though poisoned, count as never written: for the simulator's initialisation checker.
+  std::uint32_t forget_poison = 0;
   std::uint64_t n = 0;
   std::array<std::int64_t, 8> params{};
   std::uint64_t workspace_bytes = 0;

@@ -110,6 +110,9 @@ void Device::name_buffer(std::uint64_t address, std::uint64_t n_bytes, std::uint
 void Device::host_wrote(std::uint64_t address, std::uint64_t n_bytes) {
   impl_->observers.host_wrote(address, n_bytes);
 }
+void Device::forget_writes(std::uint64_t address, std::uint64_t n_bytes) {
+  impl_->observers.forget_writes(address, n_bytes);
+}
 
 // --- code ---------------------------------------------------------------------------------------------------------
 

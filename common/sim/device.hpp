@@ -146,6 +146,8 @@ class Device {
                    std::string name, bool is_data);
   // Tell the checkers that host code wrote these bytes (memcpy, memset): they count as initialised.
   void host_wrote(std::uint64_t address, std::uint64_t n_bytes);
+  // They no longer do, though the contents stay: as if just allocated. For the checkers that the mode has on.
+  void forget_writes(std::uint64_t address, std::uint64_t n_bytes);
 
   // --- code
   Result<ModuleId> load_module(std::string_view ptx_text);

@@ -75,6 +75,13 @@ void Observers::host_wrote(std::uint64_t address, std::uint64_t n_bytes) {
   if (initcheck_) initcheck_->host_wrote(address, n_bytes);
 }
 
+void Observers::forget_writes(std::uint64_t address, std::uint64_t n_bytes) {
+  if (!initcheck_) return;
+  // Now, not at the next launch: that would bring back what is forgotten here.
+  if (std::exchange(ran_unwatched_, false)) initcheck_->trust_all();
+  initcheck_->allocated(address, n_bytes, MemoryKind::device);
+}
+
 void Observers::prepare(std::uint32_t mode) {
   if ((mode & kInitcheck) != 0 && !initcheck_) initcheck_ = std::make_unique<Initcheck>(arena_, findings_);
   if ((mode & kRacecheck) != 0 && !racecheck_) racecheck_ = std::make_unique<Racecheck>(arena_, findings_);

@@ -31,6 +31,7 @@ class Observers {
   // What host code did to memory.
   void allocated(std::uint64_t address, std::uint64_t n_bytes, MemoryKind kind);
   void host_wrote(std::uint64_t address, std::uint64_t n_bytes);
+  void forget_writes(std::uint64_t address, std::uint64_t n_bytes);
 
   // A mode for the launches to come. The earlier, the more is seen: memory that was filled before initcheck was first asked
   // for counts as initialised.

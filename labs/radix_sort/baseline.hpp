@@ -61,6 +61,7 @@ void sort_by_library(std::span<Item<Bits, Value>> items, const Order<Bits>& orde
   }
 }
 
+inline constexpr std::size_t kTilesWorthAThread = 16;  // of 1,024 items
 inline constexpr unsigned kBaselineDigitBits = 8;
 inline constexpr std::size_t kBaselineDigits = std::size_t{1} << kBaselineDigitBits;
 
@@ -132,21 +133,23 @@ void sort_all_cores(std::span<Item<Bits, Value>> items, const Order<Bits>& order
   if (n_passes % 2 == 1) std::copy(spare.begin(), spare.end(), items.begin());
 }
 
-// Merges neighbouring runs of `run` keys, then of twice as many, until one is left. Ascending. `keys` holds sorted runs.
-inline void merge_runs(std::span<std::uint32_t> keys, std::size_t run) {
-  std::vector<std::uint32_t> spare(keys.size());
-  std::span<std::uint32_t> from = keys, to = spare;
-  for (; run < keys.size(); run *= 2) {
-    for (std::size_t first = 0; first < keys.size(); first += 2 * run) {
-      const std::size_t middle = std::min(first + run, keys.size()),
-                        last = std::min(first + 2 * run, keys.size());
-      const auto at = [&](std::size_t i) { return from.begin() + static_cast<std::ptrdiff_t>(i); };
-      std::merge(at(first), at(middle), at(middle), at(last),
-                 to.begin() + static_cast<std::ptrdiff_t>(first));
+// Each tile of tile_items items for itself, by digits: on one core, or a contiguous share of the tiles on each.
+template <typename Bits, typename Value>
+void sort_tiles(std::span<Item<Bits, Value>> items, const Order<Bits>& order, std::size_t tile_items,
+                bool all_cores) {
+  const std::size_t n_tiles = (items.size() + tile_items - 1) / tile_items;
+  const std::size_t n_cores = all_cores ? std::max(1u, std::thread::hardware_concurrency()) : 1;
+  const std::size_t n_shares = std::clamp<std::size_t>(n_tiles / kTilesWorthAThread, 1, n_cores);
+  const auto sort_share = [&](std::size_t share) {
+    for (std::size_t tile = n_tiles * share / n_shares; tile < n_tiles * (share + 1) / n_shares; ++tile) {
+      const std::size_t first = tile * tile_items;
+      sort_one_thread(items.subspan(first, std::min(tile_items, items.size() - first)), order);
     }
-    std::swap(from, to);
-  }
-  if (from.data() != keys.data()) std::copy(from.begin(), from.end(), keys.begin());
+  };
+  std::vector<std::thread> threads;
+  for (std::size_t share = 1; share < n_shares; ++share) threads.emplace_back(sort_share, share);
+  sort_share(0);
+  for (auto& thread : threads) thread.join();
 }
 
 }  // namespace course::radix_sort

@@ -122,14 +122,9 @@ void sort_items(std::span<Item<Bits, Value>> items, const Order<Bits>& order, Ho
 // What the task makes of its items.
 template <typename Bits, typename Value>
 void solve_on_cpu(Rung rung, std::span<Item<Bits, Value>> items, const Order<Bits>& order, How how) {
-  if constexpr (std::is_same_v<Item<Bits, Value>, Item<std::uint32_t, NoValue>>) {
-    if (is_merge(rung) && how == How::one_thread) {
-      return merge_runs({reinterpret_cast<std::uint32_t*>(items.data()), items.size()}, kTile);
-    }
-  }
   if (rung != Rung::tile_sort) return sort_items(items, order, how);
-  for_tiles(items,
-            [&](auto tile) { sort_items(tile, order, how == How::all_cores ? How::one_thread : how); });
+  if (how != How::library) return sort_tiles(items, order, kTile, how == How::all_cores);
+  for_tiles(items, [&](auto tile) { sort_by_library(tile, order); });
 }
 
 template <typename Bits, typename Value>

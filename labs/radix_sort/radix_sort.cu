@@ -401,10 +401,22 @@ __global__ void __launch_bounds__(kBlock)
 
 inline constexpr unsigned kBlocksPerProcessor = 8;  // fills a multiprocessor with blocks of 256 threads
 
+// Counts the digits of all passes, then makes the passes over tiles of tile_items items. Each pass calls
+// launch(n_tiles, from, n, digit_of, d_starts, d_ticket, d_words, to).
+template <typename Bits, typename Value, typename Launch>
+Status sweep_by_digits(const Job<Bits, Value>& job, unsigned tile_items, Launch launch) {
+  // TODO(student): Nothing when n is 0. sweep_in; set its words to 0 by cudaMemsetAsync on job.stream;
+  // k06_histograms with no more blocks than fill the device; k06_starts; then by_passes, in each pass
+  // `launch` with this pass's parts of the sweep. (roughly 20 lines)
+  static_cast<void>(tile_items);
+  static_cast<void>(launch);
+  return not_implemented(job);
+}
+
 template <typename Bits, typename Value>
 Status onesweep(const Job<Bits, Value>& job) {
-  // TODO(student): sweep_in; set its words to 0 by cudaMemsetAsync on job.stream; k06_histograms with no more
-  // blocks than fill the device; k06_starts; then by_passes with one k06_sweep each. (roughly 20 lines)
+  // TODO(student): sweep_by_digits with kPassTile<Bits> and a lambda that launches k06_sweep. (roughly 3
+  // lines)
   return not_implemented(job);
 }
 

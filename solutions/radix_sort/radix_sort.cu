@@ -350,6 +350,97 @@ Status merge(const KeyJob& job) {
   //@end
 }
 
+//@reference
+// --- Rung 3b: merging by rank.
+// Changed: a block computes 2,048 places of a level's output. Two binary searches tell which keys of the two runs those are; each
+// thread finds its own 8 in the same way in shared memory, and merges them one after the other. Why: a level reads and
+// writes every key once: n operations and one launch instead of n/2 · log2(2m) and up to 14. And it is stable: of equal keys
+// the first run's come first. Expect 0.6 ms for the 14 levels: 7 times as fast as the network. Wastes: 14 levels where digits
+// of 8 bits need 4 passes.
+// Source: S. Odeh, O. Green, Z. Mwassi, O. Shmueli, Y. Birk, "Merge Path - Parallel Merging Made Simple", IPDPSW 2012.
+
+// How many of the first `n_before` keys of the merge of two runs are the first run's. log2 steps.
+__device__ std::uint64_t from_first_run(const std::uint32_t* first_run, std::uint64_t n_first,
+                                        const std::uint32_t* second_run, std::uint64_t n_second,
+                                        std::uint64_t n_before) {
+  std::uint64_t low = n_before > n_second ? n_before - n_second : 0;
+  std::uint64_t high = n_before < n_first ? n_before : n_first;
+  while (low < high) {
+    const std::uint64_t middle = (low + high) / 2;
+    if (first_run[middle] <= second_run[n_before - 1 - middle]) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+__global__ void k03_merge_path(const std::uint32_t* d_in, std::uint32_t* d_out, std::uint64_t n,
+                               std::uint64_t size) {
+  constexpr unsigned kEach = kMergeTile / kBlock;  // keys that a thread merges
+  __shared__ std::uint32_t s_keys[kMergeTile];  // the block's keys of the first run, then those of the second
+  __shared__ std::uint64_t s_split[2];
+  const std::uint64_t tile_first = std::uint64_t{blockIdx.x} * kMergeTile;
+  const std::uint64_t tile_last = tile_first + kMergeTile < n ? tile_first + kMergeTile : n;
+  const std::uint64_t pair = tile_first / (2 * size) * (2 * size);  // where the pair of runs begins
+  const std::uint64_t n_pair = n - pair < 2 * size ? n - pair : 2 * size;
+  const std::uint64_t n_first = n_pair < size ? n_pair : size, n_second = n_pair - n_first;
+  const std::uint32_t* const d_first = d_in + pair;
+  const std::uint32_t* const d_second = d_first + n_first;
+
+  // Which keys: from s_split[0] to s_split[1] of the first run, and what is left of the places of the second.
+  if (threadIdx.x < 2) {
+    const std::uint64_t n_before = (threadIdx.x == 0 ? tile_first : tile_last) - pair;
+    s_split[threadIdx.x] = from_first_run(d_first, n_first, d_second, n_second, n_before);
+  }
+  __syncthreads();  // splits are known to all
+  const std::uint64_t from_first = s_split[0], from_second = tile_first - pair - from_first;
+  const auto n_a = static_cast<unsigned>(s_split[1] - from_first);
+  const auto n_all = static_cast<unsigned>(tile_last - tile_first);
+  for (unsigned j = threadIdx.x; j < n_all; j += kBlock)
+    s_keys[j] = j < n_a ? d_first[from_first + j] : d_second[from_second + j - n_a];
+  __syncthreads();  // keys are loaded before they are searched
+
+  std::uint32_t merged[kEach];
+  const unsigned own = threadIdx.x * kEach < n_all ? threadIdx.x * kEach : n_all;
+  auto a = static_cast<unsigned>(from_first_run(s_keys, n_a, s_keys + n_a, n_all - n_a, own));
+  unsigned b = n_a + own - a;
+  for (unsigned k = 0; k < kEach && own + k < n_all; ++k) {
+    const bool takes_a = b >= n_all || (a < n_a && s_keys[a] <= s_keys[b]);
+    merged[k] = takes_a ? s_keys[a++] : s_keys[b++];
+  }
+  __syncthreads();  // all have read the runs before they are overwritten
+  for (unsigned k = 0; k < kEach && own + k < n_all; ++k) s_keys[own + k] = merged[k];
+  __syncthreads();  // merged keys are in place before they are stored
+  for (unsigned j = threadIdx.x; j < n_all; j += kBlock) d_out[tile_first + j] = s_keys[j];
+}
+
+Status merge_path(const KeyJob& job) {
+  if (job.n == 0) return Status::ok;
+  unsigned n_levels = 1;  // one run is copied
+  while ((std::uint64_t{kTile} << n_levels) < job.n) ++n_levels;
+  const std::uint32_t* d_from = job.in.d_keys;
+  for (unsigned level = 0; level < n_levels; ++level) {
+    std::uint32_t* const d_to = (n_levels - 1 - level) % 2 == 0 ? job.out.d_keys : job.spare.d_keys;
+    k03_merge_path<<<blocks_for(job.n, kMergeTile), kBlock, 0, job.stream>>>(d_from, d_to, job.n,
+                                                                             std::uint64_t{kTile} << level);
+    d_from = d_to;
+  }
+  return Status::ok;
+}
+
+// Rungs 2 and 3 together: a whole sort. Its 14 bitonic levels cost more than 28 one-bit passes would save.
+Status tiles_and_merge(const KeyJob& job) {
+  KeyJob tiles = job;
+  tiles.out = job.spare;
+  tile_sort(tiles);
+  KeyJob runs = job;
+  runs.in.d_keys = job.spare.d_keys;
+  return merge(runs);
+}
+
+//@end
 // --- Rung 4, task "digits": 8 bits per pass. A pass is: how many keys of each digit are in each tile (histogram); where do each
 // tile's keys of each digit start (scan); each key to its place (scatter). A pass is stable when the keys of a digit keep
 // their order inside a tile, and the tiles theirs.
@@ -751,16 +842,20 @@ __global__ void __launch_bounds__(kBlock)
 
 inline constexpr unsigned kBlocksPerProcessor = 8;  // fills a multiprocessor with blocks of 256 threads
 
-template <typename Bits, typename Value>
-Status onesweep(const Job<Bits, Value>& job) {
-  //@solution sweep_in; set its words to 0 by cudaMemsetAsync on job.stream; k06_histograms with no more blocks than fill the device;
-  //@hint k06_starts; then by_passes with one k06_sweep each.
+// Counts the digits of all passes, then makes the passes over tiles of tile_items items. Each pass calls
+// launch(n_tiles, from, n, digit_of, d_starts, d_ticket, d_words, to).
+template <typename Bits, typename Value, typename Launch>
+Status sweep_by_digits(const Job<Bits, Value>& job, unsigned tile_items, Launch launch) {
+  //@solution Nothing when n is 0. sweep_in; set its words to 0 by cudaMemsetAsync on job.stream; k06_histograms with no more blocks
+  //@hint than fill the device; k06_starts; then by_passes, in each pass `launch` with this pass's parts of the sweep.
+  //@instead static_cast<void>(tile_items);
+  //@instead static_cast<void>(launch);
   //@instead return not_implemented(job);
   if (job.n == 0) return Status::ok;
   const Flips<Bits> flips = flips_for<Bits>(job.kind, job.descending);
-  const unsigned n_tiles = blocks_for(job.n, kPassTile<Bits>);
-  const unsigned n_bits_in_all = job.end_bit - job.begin_bit;
-  const unsigned n_passes = n_bits_in_all == 0 ? 1 : (n_bits_in_all + kDigitBits - 1) / kDigitBits;
+  const unsigned n_tiles = blocks_for(job.n, tile_items);
+  const unsigned n_bits = job.end_bit - job.begin_bit;
+  const unsigned n_passes = n_bits == 0 ? 1 : (n_bits + kDigitBits - 1) / kDigitBits;
   const Sweep sweep = sweep_in(job.d_counts, n_passes, n_tiles);
   cudaMemsetAsync(sweep.d_starts, 0, sweep.n_words * sizeof(std::uint32_t), job.stream);
   const unsigned most = kBlocksPerProcessor * static_cast<unsigned>(job.multiprocessors);
@@ -769,17 +864,172 @@ Status onesweep(const Job<Bits, Value>& job) {
                                                         job.end_bit, sweep.d_starts);
   k06_starts<<<n_passes, kBlock, 0, job.stream>>>(sweep.d_starts);
   unsigned pass = 0;
-  return by_passes(
-      job, kDigitBits, [&](const auto& from, const auto& to, unsigned first_bit, unsigned n_bits) {
-        k06_sweep<<<n_tiles, kBlock, 0, job.stream>>>(
-            from, job.n, DigitOf<Bits>{flips, first_bit, n_bits}, sweep.d_starts + pass * kDigits,
-            sweep.d_tickets + pass, sweep.d_words + std::uint64_t{pass} * n_tiles * kDigits, to);
-        ++pass;
-      });
+  return by_passes(job, kDigitBits,
+                   [&](const auto& from, const auto& to, unsigned first_bit, unsigned digit_bits) {
+                     launch(n_tiles, from, job.n, DigitOf<Bits>{flips, first_bit, digit_bits},
+                            sweep.d_starts + pass * kDigits, sweep.d_tickets + pass,
+                            sweep.d_words + std::uint64_t{pass} * n_tiles * kDigits, to);
+                     ++pass;
+                   });
+  //@end
+}
+
+template <typename Bits, typename Value>
+Status onesweep(const Job<Bits, Value>& job) {
+  //@solution sweep_by_digits with kPassTile<Bits> and a lambda that launches k06_sweep.
+  //@instead return not_implemented(job);
+  return sweep_by_digits(job, kPassTile<Bits>, [&](unsigned n_tiles, auto... arguments) {
+    k06_sweep<Bits, Value><<<n_tiles, kBlock, 0, job.stream>>>(arguments...);
+  });
   //@end
 }
 
 //@reference
+// --- Rung 7: as fast as the multiprocessors are.
+// Changed, against rung 6, all of it to issue fewer instructions a key and to wait less:
+//   - counts first: one shared atomic a key makes the warps' histograms, so that a tile publishes before it ranks, and the tiles
+//     behind it find its counts ready;
+//   - lanes with the same digit find each other by an atomicOr into the warp's word of that digit instead of 8 ballots, and
+//     counters start at the digit's place in the tile, so that a rank is final when it is found;
+//   - 384 threads with 20 keys each: longer runs for every digit in the output, half of the look-back's words a key;
+//   - the look-back comes last, when the keys already lie in order in shared memory.
+// Why: rung 6 is bound by the SMs: of some 90 instructions a key and pass about 40 find the peers. Expect 50 keys a ns at 2^28 on an
+// H200 where rung 6 has 30. Wastes: the ranking's three trips to shared memory a key.
+// Source: Adinets and Merrill 2022, sections 3.3 and 4.
+inline constexpr unsigned kWideBlock = 384;
+inline constexpr unsigned kWideWarps = kWideBlock / kWarp;
+
+template <typename Bits>
+inline constexpr unsigned kWideRows = 80 / sizeof(Bits);
+template <typename Bits>
+inline constexpr unsigned kWideTile = kWideBlock* kWideRows<Bits>;
+
+// Shared memory of a block: counters while ranks are found, then keys, then values in one place.
+template <typename Bits, typename Value>
+union WideSpace {
+  struct {
+    std::uint32_t count[kWideWarps]
+                       [kDigits];  // keys of each warp by digit; then where its next one goes in the tile
+    std::uint32_t lanes[kWideWarps][kDigits];  // lanes of the row that have the digit
+  } rank;
+  Bits keys[kWideTile<Bits>];
+  Value values[kWideTile<Bits>];
+};
+
+template <typename Bits, typename Value>
+__global__ void __launch_bounds__(kWideBlock)
+    k07_sweep(Items<const Bits, const Value> from, std::uint64_t n, DigitOf<Bits> digit_of,
+              const std::uint32_t* d_starts, std::uint32_t* d_ticket, std::uint32_t* d_words,
+              Items<Bits, Value> to) {
+  constexpr unsigned kRowsHere = kWideRows<Bits>, kTileHere = kWideTile<Bits>;
+  __shared__ WideSpace<Bits, Value> s;
+  __shared__ std::uint32_t s_offset[kDigits];
+  __shared__ std::uint32_t s_warp_sums[kDigits / kWarp];
+  __shared__ unsigned s_tile;
+  const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  const unsigned below = (1u << lane) - 1;
+  if (threadIdx.x == 0) s_tile = atomicAdd(d_ticket, 1u);
+  for (unsigned d = lane; d < kDigits; d += kWarp) s.rank.count[warp][d] = s.rank.lanes[warp][d] = 0;
+  __syncthreads();  // the tile's number is known to all; the counters are 0
+  const unsigned tile = s_tile;
+  const std::uint64_t tile_first = std::uint64_t{tile} * kTileHere;
+  const auto n_here = static_cast<unsigned>(n - tile_first < kTileHere ? n - tile_first : kTileHere);
+  const unsigned own = warp * (kWarp * kRowsHere) + lane;
+
+  // The warps' histograms.
+  Bits key[kRowsHere];
+#pragma unroll
+  for (unsigned row = 0; row < kRowsHere; ++row) {
+    const unsigned i = own + row * kWarp;
+    key[row] = i < n_here ? from.d_keys[tile_first + i] : Bits{0};
+  }
+  const auto digit_in = [&](unsigned row) {
+    return own + row * kWarp < n_here ? digit_of(key[row]) : digit_of.last();
+  };
+#pragma unroll
+  for (unsigned row = 0; row < kRowsHere; ++row) atomicAdd(&s.rank.count[warp][digit_in(row)], 1u);
+  __syncthreads();  // all warps have counted
+
+  // A thread per digit: publish; then the place in the tile where each warp's keys of the digit begin.
+  std::uint32_t of_digit = 0, count = 0;
+  if (threadIdx.x < kDigits) {
+    for (unsigned w = 0; w < kWideWarps; ++w) of_digit += s.rank.count[w][threadIdx.x];
+    count = threadIdx.x == digit_of.last() ? of_digit - (kTileHere - n_here) : of_digit;
+    Word(d_words[std::uint64_t{tile} * kDigits + threadIdx.x])
+        .store(kOwn | count, cuda::memory_order_relaxed);
+  }
+  const std::uint32_t inclusive = warp_inclusive_sum(of_digit);
+  if (threadIdx.x < kDigits && lane == kWarp - 1) s_warp_sums[warp] = inclusive;
+  __syncthreads();                             // every warp's sum is stored before the others read it
+  std::uint32_t start = inclusive - of_digit;  // of the digit in the tile
+  if (threadIdx.x < kDigits) {
+    for (unsigned w = 0; w < warp; ++w) start += s_warp_sums[w];
+    std::uint32_t next = start;
+    for (unsigned w = 0; w < kWideWarps; ++w) {
+      const std::uint32_t of_warp = s.rank.count[w][threadIdx.x];
+      s.rank.count[w][threadIdx.x] = next;
+      next += of_warp;
+    }
+  }
+  __syncthreads();  // places are known before keys take them
+
+  // Ranks, a row at a time.
+  std::uint32_t rank[kRowsHere];
+#pragma unroll
+  for (unsigned row = 0; row < kRowsHere; ++row) {
+    std::uint32_t& lanes = s.rank.lanes[warp][digit_in(row)];
+    std::uint32_t& next = s.rank.count[warp][digit_in(row)];
+    atomicOr(&lanes, 1u << lane);
+    __syncwarp();  // every lane has said its digit before one reads who has the same
+    const unsigned peers = lanes;
+    rank[row] = next + __popc(peers & below);
+    __syncwarp();  // read before they change
+    if ((peers & below) == 0) {
+      next += __popc(peers);
+      lanes = 0;
+    }
+    __syncwarp();  // changed before the next row
+  }
+  __syncthreads();  // ranks are found before keys overwrite the counters
+
+#pragma unroll
+  for (unsigned row = 0; row < kRowsHere; ++row) s.keys[rank[row]] = key[row];
+  if (threadIdx.x < kDigits)
+    s_offset[threadIdx.x] = d_starts[threadIdx.x] + look_back(d_words, tile, count) - start;
+  __syncthreads();  // keys are in order, offsets known
+
+  std::uint32_t place[kRowsHere];
+#pragma unroll
+  for (unsigned row = 0; row < kRowsHere; ++row) {
+    const unsigned j = row * kWideBlock + threadIdx.x;
+    if (j >= n_here) continue;
+    const Bits moved = s.keys[j];
+    place[row] = s_offset[digit_of(moved)] + j;
+    to.d_keys[place[row]] = moved;
+  }
+  if constexpr (kHasValues<Value>) {
+    __syncthreads();  // keys are taken out before values overwrite them
+#pragma unroll
+    for (unsigned row = 0; row < kRowsHere; ++row) {
+      const unsigned i = own + row * kWarp;
+      if (i < n_here) s.values[rank[row]] = from.d_values[tile_first + i];
+    }
+    __syncthreads();  // values are in order before they are taken out
+#pragma unroll
+    for (unsigned row = 0; row < kRowsHere; ++row) {
+      const unsigned j = row * kWideBlock + threadIdx.x;
+      if (j < n_here) to.d_values[place[row]] = s.values[j];
+    }
+  }
+}
+
+template <typename Bits, typename Value>
+Status state_of_the_art(const Job<Bits, Value>& job) {
+  return sweep_by_digits(job, kWideTile<Bits>, [&](unsigned n_tiles, auto... arguments) {
+    k07_sweep<Bits, Value><<<n_tiles, kWideBlock, 0, job.stream>>>(arguments...);
+  });
+}
+
 //@end
 // --- Given: which function answers which task.
 template <typename Bits, typename Value>
@@ -789,11 +1039,18 @@ Status solve(Rung rung, const Job<Bits, Value>& job) {
       if (rung == Rung::split) return split(job);
       if (rung == Rung::tile_sort) return tile_sort(job);
       if (rung == Rung::merge) return merge(job);
+      //@reference
+      if (rung == Rung::merge_path) return merge_path(job);
+      if (rung == Rung::tiles_and_merge) return tiles_and_merge(job);
+      //@end
     }
     if (rung == Rung::digits) return digits(job);
     if (rung == Rung::onesweep) return onesweep(job);
   }
   if (rung == Rung::any_key) return any_key(job);
+  //@reference
+  if (rung == Rung::state_of_the_art) return state_of_the_art(job);
+  //@end
   return Status::unsupported;
 }
 

@@ -163,6 +163,27 @@ void stable_sort_by(std::vector<Bits>& keys, const Order<Bits>& order) {
 }
 
 template <typename Bits>
+void sort_runs_by(std::vector<Bits>& keys, const Order<Bits>& order, std::uint64_t run) {
+  for (std::size_t first = 0; first < keys.size(); first += run) {
+    const auto begin = keys.begin() + static_cast<std::ptrdiff_t>(first);
+    const auto end = keys.size() - first < run ? keys.end() : begin + static_cast<std::ptrdiff_t>(run);
+    std::stable_sort(begin, end, [&](Bits a, Bits b) { return order.rank(a) < order.rank(b); });
+  }
+}
+
+// The stages of task merge, each with its stride alone: the second run of a pair isn't met backwards.
+template <typename Bits>
+void merge_without_flip(std::vector<Bits>& keys) {
+  for (std::uint64_t run = kTile; run < keys.size(); run *= 2) {
+    for (std::uint64_t stride = run; stride > 0; stride /= 2) {
+      for (std::uint64_t low = 0; low + stride < keys.size(); ++low) {
+        if (low / stride % 2 == 0 && keys[low + stride] < keys[low]) std::swap(keys[low], keys[low + stride]);
+      }
+    }
+  }
+}
+
+template <typename Bits>
 std::vector<Suspect<Bits>> suspects(Rung rung, const Case& c) {
   const Order<Bits> right = order_of<Bits>(c);
   std::vector<Suspect<Bits>> all;
@@ -178,28 +199,19 @@ std::vector<Suspect<Bits>> suspects(Rung rung, const Case& c) {
   if (rung == Rung::tile_sort) {
     all.push_back({[right](std::vector<Bits>& keys) { stable_sort_by(keys, right); },
                    fmt::format("the whole array is in order: sort each tile of {} keys for itself", kTile)});
-  } else {
-    all.push_back(
-        {[right](std::vector<Bits>& keys) {
-           for_tiles(std::span(keys), [&](auto tile) {
-             std::stable_sort(tile.begin(), tile.end(),
-                              [&](Bits a, Bits b) { return right.rank(a) < right.rank(b); });
-           });
-         },
-         fmt::format("every tile of {} keys is in order, but the tiles were not brought together", kTile)});
+  }
+  for (std::uint64_t run = 256; run < c.n; run *= 2) {
+    if (rung == Rung::tile_sort && run == kTile) continue;
+    const char* advice = is_merge(rung)            ? "merge on until one is left"
+                         : rung == Rung::tile_sort ? "sort each tile as a whole"
+                                                   : "what the tiles hold together decides where a key goes";
+    all.push_back({[right, run](std::vector<Bits>& keys) { sort_runs_by(keys, right, run); },
+                   fmt::format("these are sorted runs of {} keys: {}", run, advice)});
   }
   if (is_merge(rung)) {
-    for (std::uint64_t run = 2 * kTile; run < c.n; run *= 2) {
-      all.push_back({[right, run](std::vector<Bits>& keys) {
-                       for (std::size_t first = 0; first < keys.size(); first += run) {
-                         const auto begin = keys.begin() + static_cast<std::ptrdiff_t>(first);
-                         std::sort(begin, keys.size() - first < run
-                                              ? keys.end()
-                                              : begin + static_cast<std::ptrdiff_t>(run));
-                       }
-                     },
-                     fmt::format("these are sorted runs of {} keys: merge on until one is left", run)});
-    }
+    all.push_back(
+        {[](std::vector<Bits>& keys) { merge_without_flip(keys); },
+         "this is what the stages give without the flip: the second run of a pair must be met backwards"});
     return all;
   }
   if (right.kind != KeyKind::unsigned_number) {
@@ -250,6 +262,13 @@ std::vector<Suspect<Bits>> suspects(Rung rung, const Case& c) {
   return all;
 }
 
+constexpr const char* kUnstable =
+    "in order, but keys that are equal in the bits that count changed places: a pass is not stable";
+constexpr const char* kUndone =
+    "all keys are there, but not in order. A pass that does not keep the order of keys with the same digit "
+    "undoes the passes "
+    "before it";
+
 // What the wrong keys look like, or "".
 template <typename Bits>
 std::string hint_for_keys(Rung rung, const Case& c, std::span<const Bits> in, std::span<const Bits> out) {
@@ -284,14 +303,11 @@ std::string hint_for_keys(Rung rung, const Case& c, std::span<const Bits> in, st
   if (rung == Rung::tile_sort) {
     bool all = true;
     for_tiles(out, [&](auto tile) { all = all && std::is_sorted(tile.begin(), tile.end(), before); });
-    if (all)
-      return "every tile is in order, but keys that are equal in the bits that count changed places: a pass "
-             "is not stable";
-    return "";
+    if (all) return kUnstable;
+    return kUndone;
   }
-  if (std::is_sorted(out.begin(), out.end(), before) && !is_merge(rung))
-    return "in order, but keys that are equal in the bits that count changed places: a pass is not stable";
-  return "";
+  if (is_merge(rung)) return "";
+  return std::is_sorted(out.begin(), out.end(), before) ? kUnstable : kUndone;
 }
 
 class RadixSortProblem : public lab::Problem {
@@ -398,7 +414,7 @@ class RadixSortProblem : public lab::Problem {
     }
     if constexpr (kHasValues<Value>) {
       if (auto mismatch = lab::compare_integers(outputs[1].spec, expected[1].bytes, outputs[1].bytes)) {
-        if (mismatch->hint.empty()) mismatch->hint = hint_for_values<Value>(inputs, outputs);
+        if (mismatch->hint.empty()) mismatch->hint = hint_for_values<Bits, Value>(inputs, outputs);
         return mismatch;
       }
     }
@@ -417,19 +433,22 @@ class RadixSortProblem : public lab::Problem {
   }
 
   // The keys are right.
-  template <typename Value>
+  template <typename Bits, typename Value>
   static std::string hint_for_values(std::span<const HostBuffer> inputs,
                                      std::span<const HostBuffer> outputs) {
-    const auto in = view<Value>(std::span<const std::byte>(inputs[1].bytes));
-    const auto out = view<Value>(std::span<const std::byte>(outputs[1].bytes));
-    if (std::equal(in.begin(), in.end(), out.begin()))
+    const auto pairs_of = [](std::span<const HostBuffer> buffers) {
+      std::vector<std::pair<Bits, Value>> pairs;
+      for (const auto& item : items_of<Bits, Value>(buffers)) pairs.emplace_back(item.key, item.value);
+      return pairs;
+    };
+    auto had = pairs_of(inputs), has = pairs_of(outputs);
+    if (std::equal(had.begin(), had.end(), has.begin(), [](auto a, auto b) { return a.second == b.second; }))
       return "the keys are in order, but their values stayed where they were";
-    std::vector<Value> had(in.begin(), in.end()), has(out.begin(), out.end());
     std::sort(had.begin(), had.end());
     std::sort(has.begin(), has.end());
     if (had != has)
-      return "the keys are in order, but these are not the values of the input: each must go where its key "
-             "goes";
+      return "the keys are in order, but these are not the values that belong to them: a value goes where "
+             "its key goes";
     return "the keys are in order, but values of equal keys changed places: a pass is not stable";
   }
 };

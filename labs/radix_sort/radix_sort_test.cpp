@@ -223,7 +223,8 @@ TEST(Check, TellsAnUnstableSortByItsKeysAndByItsValues) {
             "the keys are in order, but values of equal keys changed places: a pass is not stable");
   const auto in = t.input<std::uint32_t>(1);
   values[7] = in[0] + 1;
-  EXPECT_NE(hint(t, "digits").find("not the values of the input"), std::string::npos) << hint(t, "digits");
+  EXPECT_NE(hint(t, "digits").find("not the values that belong to them"), std::string::npos)
+      << hint(t, "digits");
 }
 
 TEST(Check, TellsTilesThatWereNotMergedAndAnArrayThatIsNoTiles) {
@@ -242,6 +243,32 @@ TEST(Check, TellsTilesThatWereNotMergedAndAnArrayThatIsNoTiles) {
   std::sort(out.begin(), out.end());
   EXPECT_NE(hint(t, "tile_sort").find("sort each tile of 1024 keys for itself"), std::string::npos)
       << hint(t, "tile_sort");
+}
+
+TEST(Check, TellsAMergeWithoutTheFlip) {
+  // Two runs of kTile keys, the second one below the first: strides alone meet 0 1 … with 0 1 …, never the last with the first.
+  Tried t = tried("merge", "keys_u32_n2048_random");
+  const auto in = t.input<std::uint32_t>();
+  const auto out = t.output<std::uint32_t>();
+  std::copy(in.begin(), in.end(), out.begin());
+  for (std::size_t stride = kTile; stride > 0; stride /= 2) {
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      if (i / stride % 2 == 0 && out[i + stride] < out[i]) std::swap(out[i], out[i + stride]);
+    }
+  }
+  EXPECT_NE(hint(t, "merge").find("without the flip"), std::string::npos) << hint(t, "merge");
+}
+
+TEST(Check, TellsPassesThatStayInsideATile) {
+  Tried t = tried("digits", "keys_u32_n20000_high_bits");
+  const auto in = t.input<std::uint32_t>();
+  const auto out = t.output<std::uint32_t>();
+  std::copy(in.begin(), in.end(), out.begin());
+  for (std::size_t first = 0; first < out.size(); first += 4096) {
+    const auto run = out.subspan(first, std::min<std::size_t>(4096, out.size() - first));
+    std::sort(run.begin(), run.end());
+  }
+  EXPECT_NE(hint(t, "digits").find("sorted runs of 4096 keys"), std::string::npos) << hint(t, "digits");
 }
 
 TEST(Check, TellsBitsThatWereNotFlipped) {

@@ -19,6 +19,13 @@ constexpr unsigned blocks_for(std::uint64_t n, std::uint64_t items_per_block) {
   return static_cast<unsigned>((n + items_per_block - 1) / items_per_block);
 }
 
+// Tiles are held in rows: warp w of a block has n_rows rows of 32 neighbouring items, and lane l the l-th item of each. A row is
+// loaded at once, and the items of a warp are neighbours. This is where the calling thread's first item lies in the tile; its
+// others follow 32 apart.
+__device__ unsigned first_place(unsigned n_rows) {
+  return threadIdx.x / kWarp * (n_rows * kWarp) + threadIdx.x % kWarp;
+}
+
 // --- Given: scans. Lab 2 is about them; here they are tools.
 
 // The sum of `value` over the lanes up to and including the calling one. All 32 lanes must call it.
@@ -55,8 +62,8 @@ inline constexpr unsigned kScanTile = kBlock * kScanRows;  // words that a block
 // Scans a tile of words for itself, and leaves its sum in d_sums[blockIdx.x]. d_out may be d_in.
 __global__ void scan_tiles(const std::uint32_t* d_in, std::uint32_t* d_out, std::uint64_t n,
                            std::uint32_t* d_sums) {
-  const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-  const std::uint64_t first = std::uint64_t{blockIdx.x} * kScanTile + warp * (kWarp * kScanRows) + lane;
+  const unsigned lane = threadIdx.x % kWarp;
+  const std::uint64_t first = std::uint64_t{blockIdx.x} * kScanTile + first_place(kScanRows);
   std::uint32_t before[kScanRows];  // of each of the thread's words, in its warp
   std::uint32_t carry = 0;
   for (unsigned row = 0; row < kScanRows; ++row) {
@@ -142,7 +149,7 @@ __global__ void k02_tile_sort(const std::uint32_t* d_in, std::uint32_t* d_out, s
   // that stays behind all others. For each bit: e, f, total, t, d as before, but inside the block (each warp
   // can count a row of 32 by __ballot_sync and __popc; or use block_exclusive_sum); every thread writes its
   // keys to place d of the tile in shared memory; barrier; every thread reads the keys at its own places.
-  // Mind the barrier between those reads and the next bit's writes. (roughly 40 lines)
+  // Mind the barrier between those reads and the next bit's writes. (roughly 35 lines)
 }
 
 Status tile_sort(const KeyJob& job) {
@@ -199,8 +206,7 @@ inline constexpr unsigned kDigitBits = 8;
 inline constexpr unsigned kDigits = 1u << kDigitBits;
 static_assert(kDigits == kBlock, "one thread per digit");
 
-// Keys that a thread takes in a pass: 64 bytes of them. They lie in rows of 32: lane l of warp w holds the keys
-// w * 32 * kRows + 32 * row + l of the tile, so that a row is loaded at once and a warp's keys are neighbours.
+// Keys that a thread takes in a pass, a row each: 64 bytes of them.
 template <typename Bits>
 inline constexpr unsigned kRows = 64 / sizeof(Bits);
 template <typename Bits>
@@ -273,7 +279,7 @@ __device__ std::uint32_t rank_in_tile(const unsigned (&digit)[kKeys], unsigned n
 
 // Moves a tile's items to their places by way of shared memory, so that each digit's keys go out side by side. s_offset[d] + j is
 // where the item of rank j and digit d goes (modulo 2^32); items of rank n_here and above are none. Every thread must call it,
-// after a barrier that follows the writes to s_offset. The block's tile starts at item `first`.
+// after a barrier that follows the writes to s_offset. d_values_in: the tile's values.
 template <typename Bits, typename Value>
 __device__ void exchange_and_store(const Bits (&key)[kRows<Bits>], const std::uint32_t (&rank)[kRows<Bits>],
                                    std::uint64_t n_here, DigitOf<Bits> digit_of,
@@ -388,10 +394,9 @@ __device__ std::uint32_t look_back(std::uint32_t* d_words, unsigned tile, std::u
 
 // One pass. d_starts and d_words: this pass's; d_ticket: its counter.
 template <typename Bits, typename Value>
-__global__ void __launch_bounds__(kBlock)
-    k06_sweep(Items<const Bits, const Value> from, std::uint64_t n, DigitOf<Bits> digit_of,
-              const std::uint32_t* d_starts, std::uint32_t* d_ticket, std::uint32_t* d_words,
-              Items<Bits, Value> to) {
+__global__ void k06_sweep(Items<const Bits, const Value> from, std::uint64_t n, DigitOf<Bits> digit_of,
+                          const std::uint32_t* d_starts, std::uint32_t* d_ticket, std::uint32_t* d_words,
+                          Items<Bits, Value> to) {
   // TODO(student): Thread 0 draws the tile's number: blocks need not start in the order of blockIdx, but the
   // tiles before ours must be under way when we wait for them. Then as in k04_scatter. Of rank_in_tile's
   // counts, places past n are no keys: take them off the last digit's. Publish kOwn | count, look_back;
@@ -423,17 +428,20 @@ Status onesweep(const Job<Bits, Value>& job) {
 // --- Given: which function answers which task.
 template <typename Bits, typename Value>
 Status solve(Rung rung, const Job<Bits, Value>& job) {
-  if constexpr (std::is_same_v<Bits, std::uint32_t>) {
-    if constexpr (!kHasValues<Value>) {
-      if (rung == Rung::split) return split(job);
-      if (rung == Rung::tile_sort) return tile_sort(job);
-      if (rung == Rung::merge) return merge(job);
-    }
-    if (rung == Rung::digits) return digits(job);
-    if (rung == Rung::onesweep) return onesweep(job);
+  switch (rung) {
+    case Rung::digits: return digits(job);
+    case Rung::any_key: return any_key(job);
+    case Rung::onesweep: return onesweep(job);
+    default: return Status::unsupported;
   }
-  if (rung == Rung::any_key) return any_key(job);
-  return Status::unsupported;
+}
+Status solve(Rung rung, const KeyJob& job) {
+  switch (rung) {
+    case Rung::split: return split(job);
+    case Rung::tile_sort: return tile_sort(job);
+    case Rung::merge: return merge(job);
+    default: return solve<std::uint32_t, NoValue>(rung, job);
+  }
 }
 
 Status run(const lab::Request& request) {

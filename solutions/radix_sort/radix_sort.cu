@@ -28,6 +28,13 @@ constexpr unsigned blocks_for(std::uint64_t n, std::uint64_t items_per_block) {
   return static_cast<unsigned>((n + items_per_block - 1) / items_per_block);
 }
 
+// Tiles are held in rows: warp w of a block has n_rows rows of 32 neighbouring items, and lane l the l-th item of each. A row is
+// loaded at once, and the items of a warp are neighbours. This is where the calling thread's first item lies in the tile; its
+// others follow 32 apart.
+__device__ unsigned first_place(unsigned n_rows) {
+  return threadIdx.x / kWarp * (n_rows * kWarp) + threadIdx.x % kWarp;
+}
+
 // --- Given: scans. Lab 2 is about them; here they are tools.
 
 // The sum of `value` over the lanes up to and including the calling one. All 32 lanes must call it.
@@ -64,8 +71,8 @@ inline constexpr unsigned kScanTile = kBlock * kScanRows;  // words that a block
 // Scans a tile of words for itself, and leaves its sum in d_sums[blockIdx.x]. d_out may be d_in.
 __global__ void scan_tiles(const std::uint32_t* d_in, std::uint32_t* d_out, std::uint64_t n,
                            std::uint32_t* d_sums) {
-  const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-  const std::uint64_t first = std::uint64_t{blockIdx.x} * kScanTile + warp * (kWarp * kScanRows) + lane;
+  const unsigned lane = threadIdx.x % kWarp;
+  const std::uint64_t first = std::uint64_t{blockIdx.x} * kScanTile + first_place(kScanRows);
   std::uint32_t before[kScanRows];  // of each of the thread's words, in its warp
   std::uint32_t carry = 0;
   for (unsigned row = 0; row < kScanRows; ++row) {
@@ -136,8 +143,8 @@ Status by_passes(const Job<Bits, Value>& job, unsigned bits_per_pass, Pass pass)
 // Every place of a row depends on those before it only through the scan: e says who stays in front, its scan f where.
 //@reference
 // Why: a comparison sort needs n log2 n comparisons; this needs n · bits moves, and each pass is as parallel as n is long.
-// Wastes: a pass reads and writes 40 bytes a key for one bit of progress: 32 passes move 160 times the input and output, in
-// 32 · 5 launches. Expect 15 to 20 ms.
+// Wastes: a pass moves 53 bytes a key for one bit of progress: 32 passes move 211 times the input and output, in 32 · 7
+// launches. Expect 8 ms.
 //@end
 
 // e[i] = 1 where the bit of key i is 0, else 0.
@@ -183,8 +190,8 @@ Status split(const KeyJob& job) {
 // --- Rung 2, task "tile_sort": every tile of kTile keys sorted for itself, in shared memory.
 //@reference
 // Changed: a tile fits into a block's shared memory, and a block splits it bit by bit without ever leaving. Why: the keys
-// cross global memory once, not once a bit: 1/80 of rung 1's bytes; one launch. A bit's scan shrinks to a ballot and a
-// popcount a warp, and a sum over 8 warps. Expect 0.6 ms, bound by instructions. Wastes: what comes out is not one sorted
+// cross global memory once, not once a bit: 1/211 of rung 1's bytes; one launch. A bit's scan shrinks to a ballot and a
+// popcount a warp, and a sum over 8 warps. Expect 0.5 ms, bound by instructions. Wastes: what comes out is not one sorted
 // array, but 2^14 of them.
 //@end
 inline constexpr unsigned kTileRows = kTile / kBlock;  // rows of 32 keys that a warp holds
@@ -200,8 +207,7 @@ __global__ void k02_tile_sort(const std::uint32_t* d_in, std::uint32_t* d_out, s
   __shared__ std::uint32_t s_falses[kWarps];
   const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
   const unsigned below = (1u << lane) - 1;  // the lanes before this one
-  const unsigned place =
-      warp * (kTileRows * kWarp) + lane;  // of the thread's first key in the tile; the others: + 32, …
+  const unsigned place = first_place(kTileRows);
   const std::uint64_t first = std::uint64_t{blockIdx.x} * kTile + place;
 
   std::uint32_t key[kTileRows];
@@ -446,7 +452,7 @@ Status tiles_and_merge(const KeyJob& job) {
 // their order inside a tile, and the tiles theirs.
 //@reference
 // Changed: 256 ways instead of two, so 4 passes instead of 32; the scan runs over one count per tile and digit instead
-// of one flag per key. Why: bytes and launches shrink by about 16: expect 1.2 ms. Before they go out, keys are brought in
+// of one flag per key. Why: bytes shrink by 20, launches by 8: expect 0.8 ms. Before they go out, keys are brought in
 // order inside the block: then neighbouring threads write neighbouring places, a tile's run of a digit in one go, and not 32
 // sectors for 32 keys. Wastes: every pass reads the keys twice, once to count them and once to move them.
 //@end
@@ -454,8 +460,7 @@ inline constexpr unsigned kDigitBits = 8;
 inline constexpr unsigned kDigits = 1u << kDigitBits;
 static_assert(kDigits == kBlock, "one thread per digit");
 
-// Keys that a thread takes in a pass: 64 bytes of them. They lie in rows of 32: lane l of warp w holds the keys
-// w * 32 * kRows + 32 * row + l of the tile, so that a row is loaded at once and a warp's keys are neighbours.
+// Keys that a thread takes in a pass, a row each: 64 bytes of them.
 template <typename Bits>
 inline constexpr unsigned kRows = 64 / sizeof(Bits);
 template <typename Bits>
@@ -575,7 +580,7 @@ __device__ std::uint32_t rank_in_tile(const unsigned (&digit)[kKeys], unsigned n
 
 // Moves a tile's items to their places by way of shared memory, so that each digit's keys go out side by side. s_offset[d] + j is
 // where the item of rank j and digit d goes (modulo 2^32); items of rank n_here and above are none. Every thread must call it,
-// after a barrier that follows the writes to s_offset. The block's tile starts at item `first`.
+// after a barrier that follows the writes to s_offset. d_values_in: the tile's values.
 template <typename Bits, typename Value>
 __device__ void exchange_and_store(const Bits (&key)[kRows<Bits>], const std::uint32_t (&rank)[kRows<Bits>],
                                    std::uint64_t n_here, DigitOf<Bits> digit_of,
@@ -605,7 +610,7 @@ __device__ void exchange_and_store(const Bits (&key)[kRows<Bits>], const std::ui
   }
   if constexpr (kHasValues<Value>) {
     __shared__ Value s_values[kPassTile<Bits>];
-    const unsigned own = threadIdx.x / kWarp * (kWarp * kRows<Bits>)+threadIdx.x % kWarp;
+    const unsigned own = first_place(kRows<Bits>);
     for (unsigned row = 0; row < kRows<Bits>; ++row) {
       const unsigned i = own + row * kWarp;
       if (i < n_here) s_values[rank[row]] = d_values_in[i];
@@ -630,7 +635,7 @@ __global__ void k04_scatter(Items<const Bits, const Value> from, std::uint64_t n
   __shared__ std::uint32_t s_offset[kDigits];
   const std::uint64_t tile_first = std::uint64_t{blockIdx.x} * kPassTile<Bits>;
   const std::uint64_t n_here = n - tile_first < kPassTile<Bits> ? n - tile_first : kPassTile<Bits>;
-  const unsigned own = threadIdx.x / kWarp * (kWarp * kRows<Bits>)+threadIdx.x % kWarp;
+  const unsigned own = first_place(kRows<Bits>);
 
   Bits key[kRows<Bits>];
   unsigned digit[kRows<Bits>];
@@ -713,7 +718,7 @@ Status any_key(const Job<Bits, Value>& job) {
 //@reference
 // Changed: a tile publishes its 256 counts as soon as it has them, then walks back over the tiles before it, adding up counts, until one
 // says what it and all before it hold. Why: per pass the keys are read once and written once, and the count-scan-scatter chain of
-// launches becomes one: 18 bytes a key and pass become 9. Expect 0.6 ms. Wastes: on a GPU the ranking of keys, not the
+// launches becomes one: 20 bytes a key and pass become 12. Expect 0.6 ms. Wastes: on a GPU the ranking of keys, not the
 // memory, is what takes the time now.
 // Source: Adinets and Merrill 2022; the look-back is that of Merrill and Garland, "Single-pass Parallel Prefix Scan with
 // Decoupled Look-back" (2016).
@@ -802,10 +807,9 @@ __device__ std::uint32_t look_back(std::uint32_t* d_words, unsigned tile, std::u
 
 // One pass. d_starts and d_words: this pass's; d_ticket: its counter.
 template <typename Bits, typename Value>
-__global__ void __launch_bounds__(kBlock)
-    k06_sweep(Items<const Bits, const Value> from, std::uint64_t n, DigitOf<Bits> digit_of,
-              const std::uint32_t* d_starts, std::uint32_t* d_ticket, std::uint32_t* d_words,
-              Items<Bits, Value> to) {
+__global__ void k06_sweep(Items<const Bits, const Value> from, std::uint64_t n, DigitOf<Bits> digit_of,
+                          const std::uint32_t* d_starts, std::uint32_t* d_ticket, std::uint32_t* d_words,
+                          Items<Bits, Value> to) {
   //@solution Thread 0 draws the tile's number: blocks need not start in the order of blockIdx, but the tiles before ours must be under
   //@hint way when we wait for them. Then as in k04_scatter. Of rank_in_tile's counts, places past n are no keys: take
   //@hint them off the last digit's. Publish kOwn | count, look_back; s_offset[d] = the digit's start + what the tiles
@@ -818,7 +822,7 @@ __global__ void __launch_bounds__(kBlock)
   const unsigned tile = s_tile;
   const std::uint64_t tile_first = std::uint64_t{tile} * kPassTile<Bits>;
   const std::uint64_t n_here = n - tile_first < kPassTile<Bits> ? n - tile_first : kPassTile<Bits>;
-  const unsigned own = threadIdx.x / kWarp * (kWarp * kRows<Bits>)+threadIdx.x % kWarp;
+  const unsigned own = first_place(kRows<Bits>);
 
   Bits key[kRows<Bits>];
   unsigned digit[kRows<Bits>];
@@ -894,8 +898,9 @@ Status onesweep(const Job<Bits, Value>& job) {
 //   - 384 threads with 20 keys each: longer runs for every digit in the output, half of the look-back's words a key;
 //   - the look-back comes last, when the keys already lie in order in shared memory.
 // Why: rung 6 is bound by the SMs: of some 90 instructions a key and pass about 40 find the peers. Expect 50 keys a ns at 2^28 on an
-// H200 where rung 6 has 30. Wastes: the ranking's three trips to shared memory a key.
-// Source: Adinets and Merrill 2022, sections 3.3 and 4.
+// H200 where rung 6 has 30. Wastes: the ranking's trips to shared memory, above all where keys are all equal: then
+// 32 lanes queue for one word.
+// Source: Adinets and Merrill 2022.
 inline constexpr unsigned kWideBlock = 384;
 inline constexpr unsigned kWideWarps = kWideBlock / kWarp;
 
@@ -934,7 +939,7 @@ __global__ void __launch_bounds__(kWideBlock)
   const unsigned tile = s_tile;
   const std::uint64_t tile_first = std::uint64_t{tile} * kTileHere;
   const auto n_here = static_cast<unsigned>(n - tile_first < kTileHere ? n - tile_first : kTileHere);
-  const unsigned own = warp * (kWarp * kRowsHere) + lane;
+  const unsigned own = first_place(kRowsHere);
 
   // The warps' histograms.
   Bits key[kRowsHere];
@@ -1034,24 +1039,27 @@ Status state_of_the_art(const Job<Bits, Value>& job) {
 // --- Given: which function answers which task.
 template <typename Bits, typename Value>
 Status solve(Rung rung, const Job<Bits, Value>& job) {
-  if constexpr (std::is_same_v<Bits, std::uint32_t>) {
-    if constexpr (!kHasValues<Value>) {
-      if (rung == Rung::split) return split(job);
-      if (rung == Rung::tile_sort) return tile_sort(job);
-      if (rung == Rung::merge) return merge(job);
-      //@reference
-      if (rung == Rung::merge_path) return merge_path(job);
-      if (rung == Rung::tiles_and_merge) return tiles_and_merge(job);
-      //@end
-    }
-    if (rung == Rung::digits) return digits(job);
-    if (rung == Rung::onesweep) return onesweep(job);
+  switch (rung) {
+    case Rung::digits: return digits(job);
+    case Rung::any_key: return any_key(job);
+    case Rung::onesweep: return onesweep(job);
+    //@reference
+    case Rung::state_of_the_art: return state_of_the_art(job);
+    //@end
+    default: return Status::unsupported;
   }
-  if (rung == Rung::any_key) return any_key(job);
-  //@reference
-  if (rung == Rung::state_of_the_art) return state_of_the_art(job);
-  //@end
-  return Status::unsupported;
+}
+Status solve(Rung rung, const KeyJob& job) {
+  switch (rung) {
+    case Rung::split: return split(job);
+    case Rung::tile_sort: return tile_sort(job);
+    case Rung::merge: return merge(job);
+    //@reference
+    case Rung::merge_path: return merge_path(job);
+    case Rung::tiles_and_merge: return tiles_and_merge(job);
+    //@end
+    default: return solve<std::uint32_t, NoValue>(rung, job);
+  }
 }
 
 Status run(const lab::Request& request) {

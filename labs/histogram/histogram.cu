@@ -32,7 +32,6 @@ inline unsigned blocks_for(std::uint64_t n, std::uint64_t samples_per_block, int
 }
 
 // Sets n counts to 0. Work n, one step.
-template <int kUnused = 0>
 __global__ void k00_clear(Count* d_counts, std::uint64_t n) {
   for (std::uint64_t i = global_thread(); i < n; i += grid_threads()) d_counts[i] = 0;
 }
@@ -113,7 +112,7 @@ Status private_counts(const Job<T, Bins>& job) {
   return not_implemented(job);
 }
 
-// Given: counters of 32 bits in a block's shared memory. A block of static size may have 48 KiB of it, 12,288
+// Given: counters of 32 bits in a block's shared memory. A block gets 48 KiB of it without asking, which is 12,288
 // counters; where a histogram has more, the grid gets a second dimension: blocks (x, y) count the bins of window y
 // alone, [y · kWindow, (y + 1) · kWindow), and every window's blocks read all samples.
 inline constexpr unsigned kWindow = 12288;  // counters
@@ -128,10 +127,10 @@ inline Windows windows_for(std::uint32_t n_bins, unsigned window = kWindow) {
   return {(n_counters + window - 1) / window, n_counters < window ? n_counters : window};
 }
 
-// Blocks for n samples, each with n_counters to clear and to merge: it should see many more samples than that.
+// Blocks for n samples, each with n_counters to clear and to merge: it should see several samples for each of them.
 inline unsigned shared_grid(std::uint64_t n, unsigned n_counters, int multiprocessors) {
-  constexpr std::uint64_t kSamplesPerCounter = 64;
-  return blocks_for(n, kSamplesPerCounter * n_counters + 16 * kBlock, multiprocessors);
+  constexpr std::uint64_t kSamplesPerCounter = 4, kSamplesPerThread = 32;
+  return blocks_for(n, kSamplesPerCounter * n_counters + kSamplesPerThread * kBlock, multiprocessors);
 }
 
 // --- Rung 3, task "shared_counts": a histogram per block in shared memory, merged into the global one at the end.

@@ -232,10 +232,10 @@ inline constexpr lab::EfficiencyGoal kCombinedGoals[] = {{lab::Metric::contentio
                                                          {lab::Metric::bytes_ratio, 2, 3}};
 // Against one core, on a device of the H200's class.
 inline constexpr lab::SpeedupTier kGlobalAtomicsTiers[] = {{4, 2}};
-inline constexpr lab::SpeedupTier kPrivateCountsTiers[] = {{4, 2}, {8, 2}};
-inline constexpr lab::SpeedupTier kSharedCountsTiers[] = {{20, 3}, {40, 4}, {60, 3}};
-inline constexpr lab::SpeedupTier kSortReduceTiers[] = {{2, 2}, {6, 2}};
-inline constexpr lab::SpeedupTier kCombinedTiers[] = {{8, 3}, {20, 2}};
+inline constexpr lab::SpeedupTier kPrivateCountsTiers[] = {{3, 2}, {6, 2}};
+inline constexpr lab::SpeedupTier kSharedCountsTiers[] = {{25, 3}, {40, 4}, {55, 3}};
+inline constexpr lab::SpeedupTier kSortReduceTiers[] = {{2, 2}, {5, 2}};
+inline constexpr lab::SpeedupTier kCombinedTiers[] = {{4, 3}, {10, 2}};
 
 inline constexpr lab::Task kTasks[] = {
     {"global_atomics", "Global atomics", "handouts/05-histogram.md#global_atomics", 14, kGlobalAtomicsGoals,

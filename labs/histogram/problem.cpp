@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The trusted side of the histogram lab: its cases, their samples, and what is right. Never linked into a runner.
 // Reading order: cases() says what is tried and why, fill() what the samples look like, check() what is accepted (counts are
-// exact) and hint_for() what a wrong set of counts gives away.
+// exact) and hint_for() what wrong counts give away.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -174,143 +174,149 @@ void fill_samples(const Case& c, const Bins& bins, std::span<T> samples, Rng& rn
   }
 }
 
-// --- Why it may be wrong.
+// --- Why it may be wrong. Each takes the right counts and those that came out, and says nothing ("") when it does not know.
 
-Count total_of(std::span<const Count> counts) {
+using Counts = std::span<const Count>;
+
+Count total_of(Counts counts) {
   return std::accumulate(counts.begin(), counts.end(), Count{0});
 }
 
-bool same(std::span<const Count> a, std::span<const Count> b) {
+bool same(Counts a, Counts b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end());
 }
 
+// Where the samples lie that are in no bin.
+struct Outside {
+  Count below = 0, at_end = 0, above = 0, not_a_number = 0;
+};
 template <typename T, typename Bins>
-std::string hint_for(std::span<const T> samples, const Bins& bins, std::span<const Count> right,
-                     std::span<const Count> got) {
-  const std::uint64_t n = samples.size();
-  const std::size_t n_bins = bins.n_bins;
-  const Count total = total_of(got), outside = right[n_bins];
-  const auto counted = [&](std::span<const T> some) {
-    std::vector<Count> counts(right.size());
-    count_one_thread(some, bins, std::span(counts));
-    return counts;
+Outside outside_of(std::span<const T> samples, const Bins& bins) {
+  Bound<T> lo, hi;
+  if constexpr (std::is_same_v<Bins, HostEdgeBins<T>>) {
+    lo = bins.edges.front(), hi = bins.edges.back();
+  } else {
+    lo = bins.lo, hi = bins.hi;
+  }
+  Outside outside;
+  for (const T sample : samples) {
+    if (sample < lo) ++outside.below;
+    if (sample == hi) ++outside.at_end;
+    if (sample > hi) ++outside.above;
+    if (sample != sample) ++outside.not_a_number;
+  }
+  return outside;
+}
+
+// Samples in no bin that were put into the first or the last one, or nowhere.
+std::string hint_on_outside(const Outside& outside, Counts right, Counts got) {
+  const std::size_t n_bins = right.size() - 1;
+  const auto moved = [&](std::size_t to, Count how_many) {
+    if (how_many == 0) return false;
+    std::vector<Count> counts(right.begin(), right.end());
+    counts[n_bins] -= how_many;
+    counts[to] += how_many;
+    return same(counts, got);
   };
-  // Samples in no bin that were put into one.
-  if (outside > 0 && got[n_bins] < outside) {
-    Count below = 0, above = 0, at_end = 0, not_numbers = 0;
-    const auto first_of = [&] {
-      if constexpr (std::is_same_v<Bins, HostEdgeBins<T>>)
-        return bins.edges.front();
-      else
-        return bins.lo;
-    }();
-    const auto end_of = [&] {
-      if constexpr (std::is_same_v<Bins, HostEdgeBins<T>>)
-        return bins.edges.back();
-      else
-        return bins.hi;
-    }();
-    for (const T sample : samples) {
-      if (sample < first_of)
-        ++below;
-      else if (sample == end_of)
-        ++at_end;
-      else if (sample > end_of)
-        ++above;
-      else if (sample != sample)
-        ++not_numbers;
-    }
-    const auto moved = [&](std::size_t to, Count how_many) {
-      if (how_many == 0) return false;
-      std::vector<Count> counts(right.begin(), right.end());
-      counts[n_bins] -= how_many;
-      counts[to] += how_many;
-      return same(counts, got);
-    };
-    for (const std::size_t to : {std::size_t{0}, n_bins - 1}) {
-      const char* where = to == 0 ? "first" : "last";
-      if (moved(to, at_end))
-        return fmt::format(
-            "samples equal to the upper end were counted in the {} bin: a bin ends *before* its upper edge",
-            where);
-      if (moved(to, not_numbers))
-        return fmt::format("NaNs were counted in the {} bin: every comparison with a NaN is false", where);
-      if (moved(to, below))
-        return fmt::format("samples below the first bin were counted in the {} one", where);
-      if (moved(to, above + at_end))
-        return fmt::format("samples above the last bin were counted in the {} one", where);
-    }
-    if (got[n_bins] == 0) {
-      std::vector<Count> counts(right.begin(), right.end());
-      counts[n_bins] = 0;
-      if (same(counts, got))
-        return "samples that lie in no bin were dropped: they belong into d_counts[n_bins]";
-    }
+  for (const std::size_t to : {std::size_t{0}, n_bins - 1}) {
+    const char* where = to == 0 ? "first" : "last";
+    if (moved(to, outside.at_end))
+      return fmt::format(
+          "samples equal to the upper end were counted in the {} bin: a bin ends before its upper edge",
+          where);
+    if (moved(to, outside.not_a_number))
+      return fmt::format("NaNs were counted in the {} bin: every comparison with a NaN is false", where);
+    if (moved(to, outside.below))
+      return fmt::format("samples below the first bin were counted in the {} one", where);
+    if (moved(to, outside.above + outside.at_end))
+      return fmt::format("samples from the upper end on were counted in the {} bin", where);
+    if (moved(to, right[n_bins])) return fmt::format("samples in no bin were counted in the {} one", where);
   }
-  if (total == 0 && n > 0) return "every count is 0: no sample was counted";
-  if (total < n) {
-    for (const unsigned bits : {8u, 16u, 32u}) {
-      const Count modulus = Count{1} << bits;
-      bool too_large = false;
-      bool wrapped = true;
-      for (std::size_t b = 0; b < right.size(); ++b) {
-        wrapped = wrapped && got[b] <= right[b] && (right[b] - got[b]) % modulus == 0;
-        too_large = too_large || right[b] >= modulus;
-      }
-      if (wrapped && too_large)
-        return fmt::format(
-            "the wrong counts are too small by multiples of {}: a counter of {} bits overflowed", modulus,
-            bits);
-    }
-    if (same(got, counted(samples.first(total)))) {
-      return fmt::format("these are the counts of the first {} of the {} samples: the rest was left out",
-                         total, n);
-    }
-    if (same(got, counted(samples.last(total)))) {
-      return fmt::format("these are the counts without the first {} of the {} samples", n - total, n);
-    }
-    return fmt::format(
-        "the counts add up to {}, {} less than there are samples: increments were lost (two threads read the "
-        "same old count, and both wrote it back plus one), or samples were not looked at",
-        total, n - total);
+  const bool others_right = same(right.first(n_bins), got.first(n_bins));
+  return others_right && got[n_bins] == 0 && right[n_bins] > 0
+             ? "samples that lie in no bin were dropped: they belong into d_counts[n_bins]"
+             : "";
+}
+
+// A counter that held fewer bits than it had to.
+std::string hint_on_overflow(Counts right, Counts got) {
+  for (const unsigned bits : {32u, 16u, 8u}) {
+    const Count modulus = Count{1} << bits;
+    bool wrapped = true;
+    for (std::size_t b = 0; b < right.size() && wrapped; ++b)
+      wrapped = got[b] <= right[b] && (right[b] - got[b]) % modulus == 0;
+    if (wrapped && !same(right, got))
+      return fmt::format("counts are too small by multiples of {}: a counter of {} bits overflowed", modulus,
+                         bits);
   }
-  if (total > n) {
-    if (n > 0 && total % n == 0) {
-      const Count times = total / n;
-      bool every = true;
-      for (std::size_t b = 0; b < right.size(); ++b) every = every && got[b] == times * right[b];
-      if (every) return fmt::format("every sample was counted {} times", times);
-    }
-    const bool none_less =
-        std::equal(right.begin(), right.end(), got.begin(), [](Count a, Count b) { return a <= b; });
-    return fmt::format(
-        "the counts add up to {}, {} more than there are samples: some were counted twice, or counters began "
-        "with something else than 0{}",
-        total, total - n, none_less ? "" : " (and other counts are too small)");
+  return "";
+}
+
+// The total is too small.
+template <typename T, typename Bins>
+std::string hint_on_loss(std::span<const T> samples, const Bins& bins, Counts right, Counts got) {
+  const Count n = samples.size(), total = total_of(got);
+  if (total == 0) return "every count is 0: no sample was counted";
+  if (auto hint = hint_on_overflow(right, got); !hint.empty()) return hint;
+  std::vector<Count> counts(right.size());
+  count_one_thread(samples.first(total), bins, std::span(counts));
+  if (same(got, counts)) {
+    return fmt::format("these are the counts of the first {} of the {} samples: the rest was left out", total,
+                       n);
   }
-  // The total is right: samples went to the wrong place.
+  return fmt::format(
+      "the counts add up to {}, {} less than there are samples: increments were lost (two threads read the "
+      "same old count, and each wrote it back plus one), or samples were not looked at",
+      total, n - total);
+}
+
+// The total is too large.
+std::string hint_on_surplus(Count n, Counts right, Counts got) {
+  const Count total = total_of(got);
+  if (n > 0 && total % n == 0) {
+    const Count times = total / n;
+    if (std::equal(right.begin(), right.end(), got.begin(), [&](Count r, Count g) { return times * r == g; }))
+      return fmt::format("every sample was counted {} times", times);
+  }
+  return fmt::format(
+      "the counts add up to {}, {} more than there are samples: some were counted twice, or counters did not "
+      "begin with 0",
+      total, total - n);
+}
+
+// The total is right: samples went to the wrong place.
+std::string hint_on_places(Count n, Counts right, Counts got) {
+  const std::size_t n_bins = right.size() - 1;
   if (n_bins > 1) {
-    if (std::equal(right.begin(), right.begin() + static_cast<std::ptrdiff_t>(n_bins) - 1, got.begin() + 1))
+    if (same(right.first(n_bins - 1), got.subspan(1, n_bins - 1)))
       return "every count stands one bin too high: bin b begins at edge b";
-    if (std::equal(right.begin() + 1, right.begin() + static_cast<std::ptrdiff_t>(n_bins), got.begin()))
+    if (same(right.subspan(1, n_bins - 1), got.first(n_bins - 1)))
       return "every count stands one bin too low: bin b begins at edge b";
   }
-  // Samples that crossed one edge leave the sum over bins 0 … b off by those that crossed the edge above b alone.
-  Count crossed = 0;
-  bool far = got[n_bins] != right[n_bins];
-  long long ahead = 0;
-  for (std::size_t b = 0; b < n_bins; ++b) {
-    ahead += static_cast<long long>(got[b]) - static_cast<long long>(right[b]);
-    const Count by = static_cast<Count>(ahead < 0 ? -ahead : ahead);
+  // Those that crossed the edge above bin b are what the sum over bins 0 … b is off by.
+  Count crossed = 0, ahead = 0, behind = 0;
+  bool near = got[n_bins] == right[n_bins];
+  for (std::size_t b = 0; b < n_bins && near; ++b) {
+    ahead += got[b], behind += right[b];
+    const Count by = ahead > behind ? ahead - behind : behind - ahead;
     crossed += by;
-    far = far || by > right[b] + right[std::min(b + 1, n_bins - 1)];
+    near = by <= right[b] + right[std::min(b + 1, n_bins - 1)];
   }
-  if (!far && crossed <= n / 8 + 1) {
+  if (near && crossed <= n / 4 + 1) {
     return fmt::format(
-        "nothing is lost, but {} sample{} went to the neighbouring bin: next to an edge only bin_of decides",
+        "nothing is lost, but {} sample{} went to the neighbouring bin: next to an edge bin_of alone decides",
         crossed, crossed == 1 ? "" : "s");
   }
   return "nothing is lost, but samples were counted in wrong bins";
+}
+
+template <typename T, typename Bins>
+std::string hint_for(std::span<const T> samples, const Bins& bins, Counts right, Counts got) {
+  if (auto hint = hint_on_outside(outside_of(samples, bins), right, got); !hint.empty()) return hint;
+  const Count n = samples.size(), total = total_of(got);
+  if (total < n) return hint_on_loss(samples, bins, right, got);
+  if (total > n) return hint_on_surplus(n, right, got);
+  return hint_on_places(n, right, got);
 }
 
 class HistogramProblem : public lab::Problem {

@@ -43,7 +43,6 @@ inline unsigned blocks_for(std::uint64_t n, std::uint64_t samples_per_block, int
 }
 
 // Sets n counts to 0. Work n, one step.
-template <int kUnused = 0>
 __global__ void k00_clear(Count* d_counts, std::uint64_t n) {
   for (std::uint64_t i = global_thread(); i < n; i += grid_threads()) d_counts[i] = 0;
 }
@@ -84,7 +83,8 @@ __device__ std::uint32_t bin_of(const EdgeBins<T>& bins, T sample) {
 // Why: `++d_counts[b]` is a load, an addition and a store, and two threads that load the same old count lose one
 // sample (rung 0); atomicAdd makes the three one, at the L2 cache. Wastes: 32 samples of a warp touch about 25 of the 65
 // sectors that 257 counts take, each read and written back; and all increments of one count queue up: with all samples
-// in one bin nothing is parallel any more. Expect 0.2 ms for 256 bins, and 10 times that for one.
+// in one bin nothing is parallel any more. Expect 0.2 to 0.5 ms for 256 bins, and several times that when all
+// samples fall in one.
 //@end
 template <typename T, typename Bins>
 __global__ void k01_global_atomics(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
@@ -172,7 +172,7 @@ Status private_counts(const Job<T, Bins>& job) {
   //@end
 }
 
-// Given: counters of 32 bits in a block's shared memory. A block of static size may have 48 KiB of it, 12,288
+// Given: counters of 32 bits in a block's shared memory. A block gets 48 KiB of it without asking, which is 12,288
 // counters; where a histogram has more, the grid gets a second dimension: blocks (x, y) count the bins of window y
 // alone, [y · kWindow, (y + 1) · kWindow), and every window's blocks read all samples.
 inline constexpr unsigned kWindow = 12288;  // counters
@@ -187,10 +187,10 @@ inline Windows windows_for(std::uint32_t n_bins, unsigned window = kWindow) {
   return {(n_counters + window - 1) / window, n_counters < window ? n_counters : window};
 }
 
-// Blocks for n samples, each with n_counters to clear and to merge: it should see many more samples than that.
+// Blocks for n samples, each with n_counters to clear and to merge: it should see several samples for each of them.
 inline unsigned shared_grid(std::uint64_t n, unsigned n_counters, int multiprocessors) {
-  constexpr std::uint64_t kSamplesPerCounter = 64;
-  return blocks_for(n, kSamplesPerCounter * n_counters + 16 * kBlock, multiprocessors);
+  constexpr std::uint64_t kSamplesPerCounter = 4, kSamplesPerThread = 32;
+  return blocks_for(n, kSamplesPerCounter * n_counters + kSamplesPerThread * kBlock, multiprocessors);
 }
 
 // --- Rung 3, task "shared_counts": a histogram per block in shared memory, merged into the global one at the end.
@@ -412,11 +412,19 @@ __device__ void for_each_sample(const T* d_in, std::uint64_t n, F f) {
   const Pack<T>* d_packs = reinterpret_cast<const Pack<T>*>(d_in + n_head);
   const std::uint64_t gid = global_thread();
 
-  for (std::uint64_t i = gid; i < n_packs; i += grid_threads()) {
-    const Pack<T> pack = d_packs[i];
+  const auto each = [&](const Pack<T>& pack) {
 #pragma unroll
     for (unsigned k = 0; k < Pack<T>::kItems; ++k) f(pack.item[k]);
+  };
+
+  // Two loads under way before the first is needed; a last one if the number of packs is odd for this thread.
+  std::uint64_t i = gid;
+  for (; i + grid_threads() < n_packs; i += 2 * grid_threads()) {
+    const Pack<T> one = d_packs[i], two = d_packs[i + grid_threads()];
+    each(one);
+    each(two);
   }
+  if (i < n_packs) each(d_packs[i]);
   const std::uint64_t tail = n_head + n_packs * Pack<T>::kItems;
   if (gid < n_head) f(d_in[gid]);
   if (tail + gid < n) f(d_in[tail + gid]);
@@ -521,9 +529,129 @@ Status combined(const Job<T, Bins>& job) {
 
 //@reference
 // --- Rung 8: as fast as the memory is.
+// Changed: all of the chip's shared memory, 227 KiB a multiprocessor instead of 48 a block; as many copies of the
+// counters as fit in half of it, up to 32; runs where lanes can still meet; two 16-byte loads of every thread under way;
+// explicit edges searched in shared memory. Why: with 32 copies (up to 895 bins) no two lanes ever meet, so any samples
+// take the time of uniform ones; with 8 or 4 (4,096 bins) runs take the edge off skewed ones; 65,536 bins are two windows
+// only, whose blocks read the same samples at about the same time, the second from the L2 cache. Expect 85 % of the memory's
+// rate for 256 bins at 2^28 samples and 80 % for 4,096. Wastes: instructions, with samples of one byte: 10 for each.
+inline constexpr unsigned kWideBlock = 1024;
+inline constexpr unsigned kHalfProcessor = 28 * 1024;  // counters in the shared memory of one of two blocks …
+inline constexpr unsigned kWholeProcessor = 56 * 1024;  // … or of the only one on a multiprocessor
+inline constexpr unsigned kEdgesInShared = 4096;        // that many can be kept besides: 16 KiB
+
+struct Layout {
+  unsigned n_windows, window;     // counters of a window, all windows alike but the last
+  unsigned log2_copies;           // of each counter
+  unsigned blocks_per_processor;  // that fit at once
+};
+inline Layout layout_for(unsigned n_counters, unsigned n_edges_in_shared) {
+  const unsigned half = kHalfProcessor - n_edges_in_shared, whole = kWholeProcessor - n_edges_in_shared;
+  Layout layout{(n_counters + whole - 1) / whole, 0, 0, 1};
+  layout.window = (n_counters + layout.n_windows - 1) / layout.n_windows;
+  while (layout.log2_copies < 5 && layout.window << (layout.log2_copies + 1) <= half) ++layout.log2_copies;
+  if (layout.window << layout.log2_copies <= half) layout.blocks_per_processor = 2;
+  return layout;
+}
+
+// Where bins are looked up: as they are, or from a copy of the edges in shared memory. A barrier must follow.
+template <typename T>
+unsigned edges_in_shared(const EvenBins<T>&) {
+  return 0;
+}
+template <typename T>
+unsigned edges_in_shared(const EdgeBins<T>& bins) {
+  return bins.n_bins + 1 <= kEdgesInShared ? bins.n_bins + 1 : 0;
+}
+template <typename T>
+__device__ EvenBins<T> staged(const EvenBins<T>& bins, std::uint32_t*) {
+  return bins;
+}
+template <typename T>
+__device__ EdgeBins<T> staged(const EdgeBins<T>& bins, std::uint32_t* s_words) {
+  static_assert(sizeof(Edge<T>) == sizeof(std::uint32_t));
+  if (bins.n_bins + 1 > kEdgesInShared) return bins;
+  Edge<T>* s_edges = reinterpret_cast<Edge<T>*>(s_words);
+  for (std::uint32_t i = threadIdx.x; i <= bins.n_bins; i += blockDim.x) s_edges[i] = bins.d_edges[i];
+  return {bins.n_bins, s_edges};
+}
+
+// Adds to one window's counters, in the copy that the calling lane shares with the fewest. With kRuns, equal counters in a
+// row become one addition; finish() adds the last.
+template <bool kRuns>
+struct Adder {
+  std::uint32_t* s_counts;
+  std::uint32_t first, n_here;
+  unsigned log2_copies, copy;
+  std::uint32_t counter = 0, length = 0;
+
+  __device__ void add(std::uint32_t to, std::uint32_t how_many) {
+    if (to < n_here) atomicAdd(&s_counts[(to << log2_copies) + copy], how_many);
+  }
+  __device__ void operator()(std::uint32_t bin) {
+    const std::uint32_t next = bin - first;
+    if constexpr (!kRuns) {
+      add(next, 1);
+      return;
+    }
+    if (next != counter) {
+      if (length > 0) add(counter, length);
+      counter = next;
+      length = 0;
+    }
+    ++length;
+  }
+  __device__ void finish() {
+    if (kRuns && length > 0) add(counter, length);
+  }
+};
+
+template <bool kRuns, typename T, typename Bins>
+__global__ void __launch_bounds__(kWideBlock, 2)
+    k08_state_of_the_art(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts, Layout layout) {
+  extern __shared__ std::uint32_t s_counts[];
+  const std::uint32_t first = blockIdx.y * layout.window;
+  const std::uint32_t left = bins.n_bins + 1 - first;
+  const std::uint32_t n_here = left < layout.window ? left : layout.window;
+  const unsigned copies = 1u << layout.log2_copies, lane = threadIdx.x % kWarp;
+
+  for (std::uint32_t i = threadIdx.x; i < n_here << layout.log2_copies; i += kWideBlock) s_counts[i] = 0;
+  const Bins here = staged(bins, s_counts + (layout.window << layout.log2_copies));
+  __syncthreads();  // counters are cleared and edges copied before anybody counts
+
+  Adder<kRuns> adder{s_counts, first, n_here, layout.log2_copies, lane & (copies - 1)};
+  for_each_sample(d_in, n, [&](T sample) { adder(bin_of(here, sample)); });
+  adder.finish();
+  __syncthreads();  // everybody has counted before the counters are merged
+
+  for (std::uint32_t i = threadIdx.x; i < n_here; i += kWideBlock) {
+    Count sum = 0;
+    for (unsigned k = 0; k < copies; ++k)
+      sum += s_counts[(i << layout.log2_copies) + ((lane + k) & (copies - 1))];
+    if (sum != 0) atomicAdd(&d_counts[first + i], sum);
+  }
+}
+
 template <typename T, typename Bins>
 Status state_of_the_art(const Job<T, Bins>& job) {
-  return run_lengths(job);
+  const unsigned n_counters = job.bins.n_bins + 1, n_edges = edges_in_shared(job.bins);
+  const Layout layout = layout_for(n_counters, n_edges);
+  const int shared_bytes =
+      static_cast<int>(((layout.window << layout.log2_copies) + n_edges) * sizeof(std::uint32_t));
+  // Half of the multiprocessors take each window when there are two: all blocks run at once.
+  const std::uint64_t resident = std::uint64_t{layout.blocks_per_processor} *
+                                 static_cast<std::uint64_t>(job.multiprocessors) / layout.n_windows;
+  const std::uint64_t worthwhile = job.n / (4 * layout.window + 8 * kWideBlock) + 1;
+  const std::uint64_t most = resident > 0 ? resident : 1;
+  const dim3 grid(static_cast<unsigned>(worthwhile < most ? worthwhile : most), layout.n_windows);
+
+  // More than 48 KiB for a block have to be asked for.
+  const bool runs = layout.log2_copies < 5;
+  const auto kernel = runs ? &k08_state_of_the_art<true, T, Bins> : &k08_state_of_the_art<false, T, Bins>;
+  cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
+  clear_counts(job);
+  kernel<<<grid, kWideBlock, shared_bytes, job.stream>>>(job.d_in, job.n, job.bins, job.d_counts, layout);
+  return Status::ok;
 }
 
 //@end

@@ -38,6 +38,12 @@ Judgement judged(Verdict verdict, std::string headline, std::string note = "") {
   return judgement;
 }
 
+// Whether a case wants anything of a kernel: with nothing to write, to launch none is right.
+bool has_outputs(const Shape& shape) {
+  return std::any_of(shape.outputs.begin(), shape.outputs.end(),
+                     [](const BufferSpec& spec) { return spec.count > 0; });
+}
+
 // Of a runner that did not answer.
 Judgement judge_silence(const LiveRunner::Waited& waited, double seconds) {
   switch (waited.event) {
@@ -218,7 +224,7 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
     add_findings(report, judgement);
     if (judgement.verdict == Verdict::ok && !report.readable) {
       judgement = judged(Verdict::wrong_answer, "left no report of the simulator that can be read");
-    } else if (reply->stage == Stage::done && report.launches == 0) {
+    } else if (reply->stage == Stage::done && report.launches == 0 && has_outputs(shape)) {
       if (judgement.verdict == Verdict::ok)
         judgement.failure.headline = "gives the right answer without the GPU";
       judgement.verdict = Verdict::wrong_answer;

@@ -98,6 +98,14 @@ TEST(Session, HandsOverEveryAlignmentAndSizeIncludingNothing) {
   }
 }
 
+TEST(Session, WantsNoKernelWhereThereIsNothingToWrite) {
+  Session session(options_for("no_kernel"));
+  EXPECT_EQ(run(session).verdict, Verdict::wrong_answer);
+  Case c = a_case();
+  c.n = 0;
+  EXPECT_EQ(run(session, c).verdict, Verdict::ok);
+}
+
 TEST(Session, TellsWhatToRunWhereItIsWrongAndWhatToRead) {
   SessionOptions options = options_for("wrong");
   options.rerun_flags = "--solutions";

@@ -220,9 +220,9 @@ inline constexpr lab::EfficiencyGoal kSinglePassGoals[] = {{lab::Metric::bytes_r
                                                            {lab::Metric::launches, 2, 2}};
 // Against one core, on a device of the H200's class.
 inline constexpr lab::SpeedupTier kRowsColumnsTiers[] = {{8, 2}, {16, 2}};
-inline constexpr lab::SpeedupTier kTransposeTiers[] = {{15, 2}, {30, 3}};
-inline constexpr lab::SpeedupTier kBoxTiers[] = {{30, 3}, {60, 4}};
-inline constexpr lab::SpeedupTier kSinglePassTiers[] = {{30, 2}, {50, 3}};
+inline constexpr lab::SpeedupTier kTransposeTiers[] = {{12, 2}, {24, 3}};
+inline constexpr lab::SpeedupTier kBoxTiers[] = {{50, 3}, {100, 4}};
+inline constexpr lab::SpeedupTier kSinglePassTiers[] = {{6, 2}, {12, 3}};
 
 inline constexpr lab::Task kTasks[] = {
     {"serial", "A thread per row, a thread per column", "handouts/06-sat.md#serial", 15, kSerialGoals, {}},

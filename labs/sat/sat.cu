@@ -97,7 +97,7 @@ __global__ void k02_scan_rows(Rows<const T> in, Rows<Sum> table, std::uint64_t w
 
 inline constexpr unsigned kColumnBlock =
     64;  // threads: small blocks spread `width` threads over more multiprocessors
-inline constexpr unsigned kAhead = 8;  // items of a column that are loaded before the first is added
+inline constexpr unsigned kAhead = 16;  // items of a column that are loaded before the first is added
 
 // As k01_columns, with kAhead loads under way.
 template <typename Sum>
@@ -229,26 +229,31 @@ __global__ void k06_clear(std::uint32_t* d_flags, std::uint64_t n) {
   if (gid < n) d_flags[gid] = 0;
 }
 
-// --- Rung 5, task "single_pass" (bonus): one block per tile, and each tile adds what its neighbours hand on.
+// --- Rung 5, task "single_pass" (bonus): one block per tile of 64 x 64, and each tile adds what its neighbours hand on.
 // A tile takes the sums of its rows so far from the tile at its left, and the table's entries above it from the tile before it
 // in its column; it hands on the same to the right and below. A block takes its tile by drawing a ticket, so that whatever it
 // waits for has been started before it.
+inline constexpr unsigned kSide = 64;               // rows and columns of such a tile
+inline constexpr unsigned kHalves = kSide / kWarp;  // warps that hand on an edge together, 32 sums each
+inline constexpr unsigned kStates = 2 * kHalves;    // words per tile that say which of its sums are there
+
 template <typename T, typename Sum>
 __global__ void k06_single_pass(Rows<const T> in, Rows<Sum> table, std::uint64_t width, std::uint64_t height,
-                                Sum* d_right, Sum* d_below, std::uint32_t* d_flags) {
-  // TODO(student): d_flags[0] is the ticket, then come two words per tile: its right edge is there, its lower
-  // edge is there. Draw a ticket, tell the block through shared memory, diagonal_place. Scan the tile's rows
-  // with warp_scan into s_tile (0 outside the image; padded). Warp 0: wait for the left tile's right edge (if
-  // there is one), keep it in s_left, hand on left + own row sums. Scan the columns (lane = row), s_left
-  // added to each item. Warp 0: likewise with the tile above, whose lower edge goes to s_above. Store s_tile
-  // + s_above. Name the hazard of each barrier. (roughly 50 lines)
+                                Sum* d_right, Sum* d_below, std::uint32_t* d_ticket,
+                                std::uint32_t* d_states) {
+  // TODO(student): Draw a ticket, tell the block through shared memory, diagonal_place. Scan the tile's rows
+  // with warp_scan into s_tile (0 outside the image; one column of padding), 32 items and then 32 more. Warps
+  // 0 and 1, a row per lane: wait for the left tile's right edge (if there is such a tile), keep it in
+  // s_left, hand on left + own row sums. Scan the columns (lane = row), s_left added to each item. Warps 0
+  // and 1, a column per lane: likewise with the tile above, whose lower edge goes to s_above. Store s_tile +
+  // s_above. Name the hazard of each barrier. Use publish and wait_for. (roughly 60 lines)
 }
 
 template <typename T>
 Status single_pass(const TableJob<T>& job) {
-  // TODO(student): Two launches: k06_clear sets the ticket and two words per tile to 0, k06_single_pass has a
-  // block per tile. d_scratch holds 32 sums per tile for the right edges, then as many for the lower ones.
-  // (roughly 10 lines)
+  // TODO(student): Two launches: k06_clear sets the ticket and kStates words per tile to 0, k06_single_pass
+  // has a block per tile. d_flags starts with the ticket; d_scratch holds kSide sums per tile for the right
+  // edges, then as many for the lower ones. (roughly 10 lines)
   return not_implemented(job);
 }
 

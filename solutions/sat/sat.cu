@@ -178,7 +178,7 @@ __global__ void k02_scan_rows(Rows<const T> in, Rows<Sum> table, std::uint64_t w
 
 inline constexpr unsigned kColumnBlock =
     64;  // threads: small blocks spread `width` threads over more multiprocessors
-inline constexpr unsigned kAhead = 8;  // items of a column that are loaded before the first is added
+inline constexpr unsigned kAhead = 16;  // items of a column that are loaded before the first is added
 
 // As k01_columns, with kAhead loads under way.
 template <typename Sum>
@@ -452,91 +452,109 @@ __global__ void k06_clear(std::uint32_t* d_flags, std::uint64_t n) {
   if (gid < n) d_flags[gid] = 0;
 }
 
-// --- Rung 5, task "single_pass" (bonus): one block per tile, and each tile adds what its neighbours hand on.
+// --- Rung 5, task "single_pass" (bonus): one block per tile of 64 x 64, and each tile adds what its neighbours hand on.
 // A tile takes the sums of its rows so far from the tile at its left, and the table's entries above it from the tile before it
 // in its column; it hands on the same to the right and below. A block takes its tile by drawing a ticket, so that whatever it
 // waits for has been started before it.
 //@reference
-// Changed: rows and columns of a tile are scanned while it is in shared memory; 32 sums to the right and 32 below are all that
+// Changed: rows and columns of a tile are scanned while it is in shared memory; 64 sums to the right and 64 below are all that
 // crosses tiles. Why: the image is read once, the table written once: half of rung 2's traffic. Diagonals keep the chain short:
-// tiles_x + tiles_y - 1 hand-overs, not tiles_x * tiles_y. 0.7 ms: 511 hand-overs of 1.3 µs are what it waits for, not the
+// tiles_x + tiles_y - 1 hand-overs, not tiles_x * tiles_y. 0.5 ms: it waits for 255 hand-overs of about 2 µs, not for the
 // memory. Wastes: just that; and lanes that load 4 bytes each.
 //@end
+inline constexpr unsigned kSide = 64;               // rows and columns of such a tile
+inline constexpr unsigned kHalves = kSide / kWarp;  // warps that hand on an edge together, 32 sums each
+inline constexpr unsigned kStates = 2 * kHalves;    // words per tile that say which of its sums are there
+
 template <typename T, typename Sum>
 __global__ void k06_single_pass(Rows<const T> in, Rows<Sum> table, std::uint64_t width, std::uint64_t height,
-                                Sum* d_right, Sum* d_below, std::uint32_t* d_flags) {
-  //@solution d_flags[0] is the ticket, then come two words per tile: its right edge is there, its lower edge is there. Draw a ticket,
-  //@hint tell the block through shared memory, diagonal_place. Scan the tile's rows with warp_scan into s_tile (0 outside the
-  //@hint image; padded). Warp 0: wait for the left tile's right edge (if there is one), keep it in s_left, hand on left +
-  //@hint own row sums. Scan the columns (lane = row), s_left added to each item. Warp 0: likewise with the tile above, whose
-  //@hint lower edge goes to s_above. Store s_tile + s_above. Name the hazard of each barrier.
-  __shared__ Sum s_tile[kTile][kTile + 1];
-  __shared__ Sum s_left[kTile];   // for each row: the sum of its items left of the tile
-  __shared__ Sum s_above[kTile];  // for each column: the table's entry just above the tile
+                                Sum* d_right, Sum* d_below, std::uint32_t* d_ticket,
+                                std::uint32_t* d_states) {
+  //@solution Draw a ticket, tell the block through shared memory, diagonal_place. Scan the tile's rows with warp_scan into s_tile (0
+  //@hint outside the image; one column of padding), 32 items and then 32 more. Warps 0 and 1, a row per lane: wait for the
+  //@hint left tile's right edge (if there is such a tile), keep it in s_left, hand on left + own row sums. Scan the columns
+  //@hint (lane = row), s_left added to each item. Warps 0 and 1, a column per lane: likewise with the tile above, whose lower
+  //@hint edge goes to s_above. Store s_tile + s_above. Name the hazard of each barrier. Use publish and wait_for.
+  __shared__ Sum s_tile[kSide][kSide + 1];
+  __shared__ Sum s_left[kSide];   // for each row: the sum of its items left of the tile
+  __shared__ Sum s_above[kSide];  // for each column: the table's entry just above the tile
   __shared__ std::uint32_t s_ticket;
-  const unsigned lane = threadIdx.x % kWarp;
-  const unsigned warp = threadIdx.x / kWarp;
-  if (threadIdx.x == 0) s_ticket = atomicAdd(d_flags, 1u);
+  const unsigned tid = threadIdx.x;
+  const unsigned lane = tid % kWarp;
+  const unsigned warp = tid / kWarp;
+  if (tid == 0) s_ticket = atomicAdd(d_ticket, 1u);
   __syncthreads();  // the ticket is drawn before anybody reads it
-  const std::uint64_t tiles_x = parts_of(width, kTile);
-  const Place place = diagonal_place(s_ticket, tiles_x, parts_of(height, kTile));
+  const std::uint64_t tiles_x = parts_of(width, kSide);
+  const Place place = diagonal_place(s_ticket, tiles_x, parts_of(height, kSide));
   const std::uint64_t tile = place.y * tiles_x + place.x;
-  const std::uint64_t first_row = std::uint64_t{place.y} * kTile;
-  const std::uint64_t column = std::uint64_t{place.x} * kTile + lane;
-  std::uint32_t* d_states = d_flags + 1;  // of tile t: [2t] right edge, [2t + 1] lower edge
+  const std::uint64_t first_row = std::uint64_t{place.y} * kSide;
+  const std::uint64_t first_column = std::uint64_t{place.x} * kSide;
 
-  for (unsigned r = warp; r < kTile; r += kWarps) {
-    const bool inside = first_row + r < height && column < width;
-    s_tile[r][lane] = warp_scan(inside ? static_cast<Sum>(in[first_row + r][column]) : Sum{0});
+  for (unsigned r = warp; r < kSide; r += kWarps) {
+    Sum carry{0};
+    for (unsigned c = lane; c < kSide; c += kWarp) {
+      const bool inside = first_row + r < height && first_column + c < width;
+      const Sum item = inside ? static_cast<Sum>(in[first_row + r][first_column + c]) : Sum{0};
+      s_tile[r][c] = wrapping_add(carry, warp_scan(item));
+      carry = __shfl_sync(kFullMask, s_tile[r][c], kWarp - 1);
+    }
   }
-  __syncthreads();  // the rows are scanned before warp 0 reads their sums
-  if (warp == 0) {
+  __syncthreads();  // the rows are scanned before their sums are handed on
+  if (warp < kHalves) {
     Sum left{0};
     if (place.x > 0) {
-      wait_for(&d_states[2 * (tile - 1)]);
-      left = d_right[(tile - 1) * kTile + lane];
+      wait_for(&d_states[(tile - 1) * kStates + warp]);
+      left = d_right[(tile - 1) * kSide + tid];
     }
-    s_left[lane] = left;
-    d_right[tile * kTile + lane] = wrapping_add(left, s_tile[lane][kTile - 1]);
-    publish(&d_states[2 * tile], 1);
+    s_left[tid] = left;
+    d_right[tile * kSide + tid] = wrapping_add(left, s_tile[tid][kSide - 1]);
+    publish(&d_states[tile * kStates + warp], 1);
   }
-  __syncthreads();  // s_left is stored before the columns take it, the row sums are read before they change
-  for (unsigned c = warp; c < kTile; c += kWarps) {
-    s_tile[lane][c] = warp_scan(wrapping_add(s_tile[lane][c], s_left[lane]));
+  __syncthreads();  // s_left is stored before the columns take it; the row sums are read before they change
+  for (unsigned c = warp; c < kSide; c += kWarps) {
+    Sum carry{0};
+    for (unsigned r = lane; r < kSide; r += kWarp) {
+      const Sum item = wrapping_add(s_tile[r][c], s_left[r]);
+      s_tile[r][c] = wrapping_add(carry, warp_scan(item));
+      carry = __shfl_sync(kFullMask, s_tile[r][c], kWarp - 1);
+    }
   }
-  __syncthreads();  // the columns are scanned before warp 0 reads their sums
-  if (warp == 0) {
+  __syncthreads();  // the columns are scanned before their sums are handed on
+  if (warp < kHalves) {
     Sum above{0};
     if (place.y > 0) {
-      wait_for(&d_states[2 * (tile - tiles_x) + 1]);
-      above = d_below[(tile - tiles_x) * kTile + lane];
+      wait_for(&d_states[(tile - tiles_x) * kStates + kHalves + warp]);
+      above = d_below[(tile - tiles_x) * kSide + tid];
     }
-    s_above[lane] = above;
-    d_below[tile * kTile + lane] = wrapping_add(above, s_tile[kTile - 1][lane]);
-    publish(&d_states[2 * tile + 1], 1);
+    s_above[tid] = above;
+    d_below[tile * kSide + tid] = wrapping_add(above, s_tile[kSide - 1][tid]);
+    publish(&d_states[tile * kStates + kHalves + warp], 1);
   }
   __syncthreads();  // s_above is stored before the rows take it
-  for (unsigned r = warp; r < kTile; r += kWarps) {
-    if (first_row + r < height && column < width)
-      table[first_row + r][column] = wrapping_add(s_tile[r][lane], s_above[lane]);
+  for (unsigned r = warp; r < kSide; r += kWarps) {
+    for (unsigned c = lane; c < kSide; c += kWarp) {
+      if (first_row + r < height && first_column + c < width)
+        table[first_row + r][first_column + c] = wrapping_add(s_tile[r][c], s_above[c]);
+    }
   }
   //@end
 }
 
 template <typename T>
 Status single_pass(const TableJob<T>& job) {
-  //@solution Two launches: k06_clear sets the ticket and two words per tile to 0, k06_single_pass has a block per tile. d_scratch holds
-  //@hint 32 sums per tile for the right edges, then as many for the lower ones.
+  //@solution Two launches: k06_clear sets the ticket and kStates words per tile to 0, k06_single_pass has a block per tile. d_flags
+  //@hint starts with the ticket; d_scratch holds kSide sums per tile for the right edges, then as many for the lower ones.
   //@instead return not_implemented(job);
   if (job.width == 0 || job.height == 0) return Status::ok;
   const auto in = rows_from(job.corner, job.d_in, job.width, job.height);
   const auto table = rows_from(job.corner, job.d_out, job.width, job.height);
-  const std::uint64_t n_tiles = tiles_of_32(job.width, job.height);
-  const std::uint64_t n_flags = 1 + 2 * n_tiles;
+  const std::uint64_t n_tiles = parts_of(job.width, kSide) * parts_of(job.height, kSide);
+  const std::uint64_t n_flags = 1 + kStates * n_tiles;
   k06_clear<<<static_cast<unsigned>(parts_of(n_flags, kBlock)), kBlock, 0, job.stream>>>(job.d_flags,
                                                                                          n_flags);
   k06_single_pass<<<static_cast<unsigned>(n_tiles), kBlock, 0, job.stream>>>(
-      in, table, job.width, job.height, job.d_scratch, job.d_scratch + n_tiles * kTile, job.d_flags);
+      in, table, job.width, job.height, job.d_scratch, job.d_scratch + n_tiles * kSide, job.d_flags,
+      job.d_flags + 1);
   return Status::ok;
   //@end
 }
@@ -547,8 +565,8 @@ Status single_pass(const TableJob<T>& job) {
 // way at once); rows are scanned by 5 shuffles for 4 items, columns by plain additions in the lane; shared memory holds only the
 // sums of rows and of each warp's columns. And look-back: a tile first hands on what it adds by itself (its aggregate), so
 // that its neighbour need not wait for the neighbour's neighbour: it walks back over aggregates to the nearest finished sum.
-// Why: 32 KB in flight a block, 4 or so blocks a multiprocessor; 128 + 64 diagonals instead of 511, and none waits for a chain:
-// 0.15 ms, 85 % of what a copy reaches. Wastes: 5 % of the bytes for edges; a launch that sets flags to 0.
+// Why: 32 KB in flight a block, 4 or so blocks a multiprocessor; 191 diagonals instead of 255, and none waits for a chain:
+// 0.16 ms, 80 % of what a copy reaches. Wastes: 5 % of the bytes for edges; a launch that sets flags to 0.
 inline constexpr unsigned kLaneItems = 4;                  // neighbouring columns of a lane
 inline constexpr unsigned kLaneRows = 8;                   // rows of a lane, and of its warp
 inline constexpr unsigned kWideTile = kWarp * kLaneItems;  // columns of a tile

@@ -135,6 +135,14 @@ TEST_F(Labcli, TraceShowsTheArraysOfASolution) {
   EXPECT_THAT(done.output, HasSubstr("by thread 6"));
 }
 
+TEST_F(Labcli, BenchShowsTheResultsOfTheHandouts) {
+  const auto done = run({"bench", "reduction", "--published"});
+  EXPECT_EQ(done.exit_code, 0) << done.output;
+  EXPECT_THAT(done.output, HasSubstr("CUB DeviceReduce"));
+  EXPECT_THAT(done.output, Not(HasSubstr("WRONG")));
+  EXPECT_THAT(run({"bench", "reduction", "--from", folder_ + "/none.json"}).output, HasSubstr("nothing to read"));
+}
+
 TEST_F(Labcli, ProfileShowsWhatEachLineCosts) {
   const auto done = run({"profile", "reduction", "reindexed", "--solutions"});
   EXPECT_EQ(done.exit_code, 0) << done.output;

@@ -140,7 +140,8 @@ TEST_F(Labcli, BenchShowsTheResultsOfTheHandouts) {
   EXPECT_EQ(done.exit_code, 0) << done.output;
   EXPECT_THAT(done.output, HasSubstr("CUB DeviceReduce"));
   EXPECT_THAT(done.output, Not(HasSubstr("WRONG")));
-  EXPECT_THAT(run({"bench", "reduction", "--from", folder_ + "/none.json"}).output, HasSubstr("nothing to read"));
+  EXPECT_THAT(run({"bench", "reduction", "--from", folder_ + "/none.json"}).output,
+              HasSubstr("nothing to read"));
 }
 
 TEST_F(Labcli, ProfileShowsWhatEachLineCosts) {

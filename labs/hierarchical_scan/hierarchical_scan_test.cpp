@@ -204,7 +204,7 @@ TEST(Check, TellsWhatTheCarryHolds) {
     EXPECT_TRUE(says(t, "the scan of the sums must be exclusive"));
     spoil(
         t, kTile, op, kind, [&](std::uint64_t i) { return i < 8192 ? fold(0, i) : fold(i, i + kTile); }, op);
-    EXPECT_TRUE(says(t, "from element 8192 on the carry is the tile's own sum (2048 items)"));
+    EXPECT_TRUE(says(t, "from element 8192 on the carry is the tile's own sum (up to element 10239)"));
     spoil(
         t, kTile, op, kind, [&](std::uint64_t i) { return fold(i > kTile ? i - kTile : 0, i); }, op);
     EXPECT_TRUE(says(t, "only the last 2048 items before it are counted"));

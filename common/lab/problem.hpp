@@ -57,9 +57,17 @@ struct BufferSpec {
   std::uint64_t count = 0;  // elements
 };
 
+// A part of the workspace that the lab gives a name: "d_flags, element 17" says more than "d_workspace, element 4113".
+struct WorkspacePart {
+  BufferSpec spec;
+  std::uint64_t first_byte = 0;
+};
+
 struct Shape {
   std::vector<BufferSpec> inputs, outputs;
   std::uint64_t workspace_bytes = 0;
+  std::vector<WorkspacePart> workspace_parts =
+      {};  // at most protocol::kMaxParts; may leave some of it unnamed
 };
 
 // One buffer's contents on the host: `bytes` has count · bytes_of(dtype) bytes.

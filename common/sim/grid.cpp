@@ -339,7 +339,8 @@ void sum_up(const Program& program, const std::vector<std::unique_ptr<Worker>>& 
   o.block_lanes.assign(program.blocks.size(), 0);
   o.diverged.assign(program.blocks.size(), 0);
   o.op_counters.assign(program.ops.size(), OpCounters{});
-  std::vector<std::uint64_t> off(program.ops.size(), 0);
+  std::vector<std::uint64_t>& off = o.guarded_off;
+  off.assign(program.ops.size(), 0);
   for (const auto& w : workers) {
     add(o.block_runs, w->block_runs);
     add(o.block_lanes, w->block_lanes);

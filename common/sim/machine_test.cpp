@@ -541,5 +541,24 @@ TEST(Machine, TheWatchdogEndsWhatNeverEnds) {
   EXPECT_NE(r.text.find("32 thread(s) of warp 0 run at"), std::string::npos) << r.text;
 }
 
+// --- what the host says about memory
+
+TEST(Machine, ForgottenWritesAreReadsOfNothingAgain) {
+  TestDevice t(ptx());
+  const auto in = t.array<int>(std::vector<int>{3, 1, 7, 0});
+  auto out = t.array<int>(64, 0);
+  t.launch("break_and_continue", 1, 32, in, 4, out);  // unwatched
+  const std::vector<int> right = out.values();
+  t.device.set_mode(kInitcheck);
+  t.launch("break_and_continue", 1, 32, in, 4, out);
+  EXPECT_TRUE(t.device.findings().empty()) << "nobody watched who wrote what";
+
+  t.device.forget_writes(in.address + 8, 8);
+  t.launch("break_and_continue", 1, 32, in, 4, out);
+  ASSERT_FALSE(t.device.findings().empty());
+  EXPECT_EQ(t.device.findings()[0].checker, Checker::initcheck);
+  EXPECT_EQ(out.values(), right) << "the contents stay";
+}
+
 }  // namespace
 }  // namespace course::sim

@@ -111,6 +111,9 @@ class Problem {
   virtual void baseline(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
                         std::span<HostBuffer> outputs, Baseline which) const = 0;
   virtual Ideal ideal(const Task& task, const Case& c) const = 0;
+  // What ./lab bench times with about n items: the task's speedup cases, made as long as that. Labs whose n follows from other
+  // numbers (an image's sides) say how.
+  virtual std::vector<Case> bench_cases(const Task& task, std::uint64_t n) const;
   // The case that a trace shows and the handout works through: about n items, few enough to print.
   virtual Case example(const Task& task, std::uint64_t n) const = 0;
 };

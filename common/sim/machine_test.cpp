@@ -28,6 +28,19 @@ void expect_each(const DeviceArray<int>& got, std::size_t first, std::size_t n,
     EXPECT_EQ(got[first + i], want(static_cast<int>(i))) << "thread " << i << " at offset " << first;
 }
 
+// --- what a launch takes ------------------------------------------------------------------------------------------
+
+TEST(Machine, AKernelOfManyVirtualRegistersStillFitsAMultiprocessor) {
+  TestDevice t(
+      ".visible .entry wide() { .reg .b64 %rd<3000>; ret; }\n"
+      ".visible .entry bounded() .maxntid 384, 1, 1 { .reg .b64 %rd<3000>; ret; }");
+  const auto wide = t.device.find_kernel(t.module, "wide"),
+             bounded = t.device.find_kernel(t.module, "bounded");
+  ASSERT_TRUE(wide && bounded);
+  EXPECT_GE(t.device.occupancy(*wide, 1024, 0), 1);
+  EXPECT_GE(t.device.occupancy(*bounded, 384, 0), 1);
+}
+
 // --- control flow -------------------------------------------------------------------------------------------------
 
 TEST(Machine, NestedIfsMeetAgain) {

@@ -168,6 +168,29 @@ TEST(Baselines, GiveTheLecturesExample) {
   EXPECT_EQ(scan(Kind::inclusive), (Items{3, 4, 11, 11, 15, 16, 22, 25}));
 }
 
+// The handout's trace: tiles of 4 items, row by row.
+TEST(Handout, TracesTilesOfFour) {
+  using Items = std::vector<std::int32_t>;
+  const Items items{3, 1, 7, 0, 4, 1, 6, 3, 2, 5};
+  Items local(items.size()), sums(3), carries(3), out(items.size());
+  const auto scan = [](std::span<const std::int32_t> in, std::span<std::int32_t> to) {
+    return scan_one_thread(in, to, Kind::exclusive, Sum<std::int32_t>{}, 0);
+  };
+  for (std::size_t tile = 0; tile < 3; ++tile) {
+    const std::size_t first = 4 * tile, count = std::min<std::size_t>(4, items.size() - first);
+    sums[tile] = scan(std::span(items).subspan(first, count), std::span(local).subspan(first, count));
+  }
+  EXPECT_EQ(local, (Items{0, 3, 4, 11, 0, 4, 5, 11, 0, 2}));
+  EXPECT_EQ(sums, (Items{11, 14, 7}));
+  scan(sums, carries);
+  EXPECT_EQ(carries, (Items{0, 11, 25}));
+  for (std::size_t i = 0; i < items.size(); ++i) out[i] = carries[i / 4] + local[i];
+  EXPECT_EQ(out, (Items{0, 3, 4, 11, 11, 15, 16, 22, 25, 27}));
+  Items right(items.size());
+  scan(items, right);
+  EXPECT_EQ(out, right);
+}
+
 TEST(Operators, AffineMapsAssociateAndDoNotCommute) {
   const Affine<std::uint32_t> op;
   const Map a{3, 5}, b{7, 11}, c{0x80000001u, 13};
@@ -204,7 +227,7 @@ TEST(Check, TellsWhatTheCarryHolds) {
     EXPECT_TRUE(says(t, "the scan of the sums must be exclusive"));
     spoil(
         t, kTile, op, kind, [&](std::uint64_t i) { return i < 8192 ? fold(0, i) : fold(i, i + kTile); }, op);
-    EXPECT_TRUE(says(t, "from element 8192 on the carry is the tile's own sum (2048 items)"));
+    EXPECT_TRUE(says(t, "from element 8192 on the carry is the tile's own sum (up to element 10239)"));
     spoil(
         t, kTile, op, kind, [&](std::uint64_t i) { return fold(i > kTile ? i - kTile : 0, i); }, op);
     EXPECT_TRUE(says(t, "only the last 2048 items before it are counted"));

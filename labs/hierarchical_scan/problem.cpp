@@ -110,7 +110,7 @@ std::vector<typename Op::Value> right_scan(std::span<const typename Op::Value> i
   return out;
 }
 
-// --- Why it may be wrong. Only where a coincidence is next to impossible: sums and maps of random numbers.
+// --- Why it may be wrong. Only where a coincidence is next to impossible: sums and maps of many different numbers.
 
 template <typename Op>
 class Suspicions {
@@ -141,18 +141,18 @@ class Suspicions {
     }
     for (std::uint64_t tile = 32; tile <= 65536; tile *= 2) {
       const std::uint64_t end = std::min<std::uint64_t>(first_ + tile, items_.size());
-      if (goes_on_from(op_(before, fold(first_, end)))) {
+      const Value own = fold(first_, end);
+      if (goes_on_from(op_(before, own))) {
         return fmt::format(
-            "from element {} on the carry holds a tile of its own already ({} items): the scan of the sums "
-            "must be "
-            "exclusive",
-            first_, tile);
+            "from element {} on the carry holds items of the tile itself (up to element {}): the scan of the "
+            "sums must be exclusive",
+            first_, end - 1);
       }
-      if (goes_on_from(fold(first_, end))) {
+      if (goes_on_from(own)) {
         return fmt::format(
-            "from element {} on the carry is the tile's own sum ({} items): the sums were not scanned this "
-            "far",
-            first_, tile);
+            "from element {} on the carry is the tile's own sum (up to element {}): the sums were not "
+            "scanned this far",
+            first_, end - 1);
       }
       if (tile <= first_ && goes_on_from(fold(first_ - tile, first_))) {
         return fmt::format(
@@ -185,7 +185,6 @@ class Suspicions {
   template <typename WithCarry>
   bool matches(std::uint64_t start, WithCarry with_carry) const {
     const std::uint64_t end = std::min<std::uint64_t>(start + kLook, items_.size());
-    if (end - start < 2) return false;
     Value local = op_.identity();
     for (std::uint64_t i = start; i < end; ++i) {
       const Value next = op_(local, items_[i]);
@@ -256,6 +255,13 @@ class HierarchicalScanProblem : public lab::Problem {
       const auto got = view<Value>(std::span<const std::byte>(out.bytes));
       const Kind kind = kind_of(c);
       std::optional<Mismatch> mismatch;
+      const auto suspect_zero = [&] {
+        if (mismatch && mismatch->hint.empty() && got[mismatch->index] == Value{} &&
+            !(op.identity() == Value{}))
+          mismatch->hint =
+              fmt::format("0 is not the identity of {}: what has nothing on its left gets op.identity()",
+                          name_of(static_cast<OpId>(c.op)));
+      };
       if constexpr (std::is_floating_point_v<Value>) {
         std::vector<lab::Expected> expected;
         if constexpr (std::is_same_v<Op, Sum<Value>>) {
@@ -265,6 +271,7 @@ class HierarchicalScanProblem : public lab::Problem {
             expected.push_back({static_cast<long double>(x), 0});
         }
         mismatch = lab::compare_floats(out.spec, expected, out.bytes);
+        suspect_zero();
         if constexpr (std::is_same_v<Op, Sum<Value>>) {
           if (mismatch && mismatch->hint.empty())
             mismatch->hint = float_hint(items, got, kind, *mismatch, expected[mismatch->index]);
@@ -272,20 +279,18 @@ class HierarchicalScanProblem : public lab::Problem {
       } else {
         const auto right = right_scan(items, kind, op);
         mismatch = lab::compare_integers(out.spec, std::as_bytes(std::span(right)), out.bytes);
+        suspect_zero();
         if constexpr (std::is_same_v<Value, Map>) {
           if (mismatch) {
             mismatch->expected = print_map(right[mismatch->index]);
             mismatch->got = print_map(got[mismatch->index]);
           }
         }
-        const bool telling = static_cast<OpId>(c.op) != OpId::max && c.pattern == Pattern::random;
+        const bool affine = std::is_same_v<Value, Map>;
+        const bool telling = static_cast<OpId>(c.op) != OpId::max &&
+                             (c.pattern == Pattern::random || (affine && c.pattern == Pattern::alternating));
         if (mismatch && mismatch->hint.empty() && telling)
           mismatch->hint = Suspicions<Op>(items, got, kind, op, mismatch->index).likely();
-      }
-      if constexpr (std::is_same_v<Op, Max<Value>>) {
-        if (mismatch && mismatch->hint.empty() && got[mismatch->index] == Value{0})
-          mismatch->hint =
-              "0 is not the identity of max: fill the places that have no item with op.identity()";
       }
       return mismatch;
     });

@@ -143,7 +143,7 @@ __device__ void store_tile(const Tile<Value, kRows>& tile, Value* d_items, std::
 
 // First half of a tile's scan: fills tile.before, leaves the items alone, and returns the fold of the whole tile in every
 // thread. Every thread of the block must call it. kWarps Values of shared memory, one barrier; calling it again needs a
-// barrier in between. About 10 operations and 3 + 5 + kRows + kWarps steps for the packs of a thread.
+// barrier in between. At most 3 + 5 + kRows + kWarps steps.
 template <typename Value, unsigned kRows, typename Op>
 __device__ Value scan_packs(Tile<Value, kRows>& tile, Op op) {
   __shared__ Value s_warp[kWarps];

@@ -331,8 +331,8 @@ std::vector<Case> CompactionProblem::cases(const Task&) const {
   using enum Layout;
   constexpr auto kBoth = lab::kCorrectness | lab::kChecks;
 
-  // Sizes: none, one, around a warp, a block, tiles of 1,024 to 4,096 items.
-  for (const std::uint64_t n : {0u,    1u,    2u,    31u,   32u,   33u,   255u,  256u,  511u,  512u, 513u,
+  // Sizes: one, around a warp, a block, tiles of 1,024 to 4,096 items.
+  for (const std::uint64_t n : {1u,    2u,    31u,   32u,   33u,   255u,  256u,  511u,  512u,  513u,
                                 1023u, 1024u, 1025u, 2047u, 2048u, 2049u, 4095u, 4096u, 4097u, 8193u}) {
     add(is_positive, DType::i32, n, half);
   }

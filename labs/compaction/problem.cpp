@@ -139,9 +139,12 @@ constexpr const char* kPastTheCount = "the rest of d_out, from *d_count on, must
 std::string hint_for_count(std::uint64_t expected, std::uint64_t got, std::uint64_t n, bool last_is_kept,
                            const auto& kept_among_first) {
   if (last_is_kept && got + 1 == expected) {
-    return "one short, and the last item is kept: the last value of the exclusive scan counts the kept items "
-           "before it; "
-           "the count is scan[n - 1] + flag[n - 1]";
+    std::string hint =
+        "one short, and the last item is kept: the last value of the exclusive scan counts the kept items "
+        "before "
+        "it; the count is scan[n - 1] + flag[n - 1]";
+    if (n > 1 && n % 32 == 1) hint += ". Or the last, partial block was left out";
+    return hint;
   }
   if (got == n) return "this is n, not the number of items that are kept";
   if (got == n - expected) return "this is the number of items that are not kept";

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The compaction lab's public tests. Run them on your kernels with
 //   build/labs/compaction/compaction_test --gtest_filter='fused.*'
-// Each task is a suite, each case a test (public_tests.hpp says what the environment can change). The tests below need no
-// kernel: they try out the lab's own checks and baselines.
+// Each task is a suite, each case a test (public_tests.hpp says what the environment can change). The tests
+// below need no kernel: they try out the lab's own checks and baselines.
 #include <gtest/gtest.h>
 
 #include <algorithm>

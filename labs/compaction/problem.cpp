@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The trusted side of the compaction lab: its cases, their inputs, and what is right. Never linked into a runner.
-// Reading order: Layout says which items are kept, cases() what is tried and why, check() what is accepted: the kept items bit
-// for bit and in order, their number, and nothing written past them.
+// The trusted side of the compaction lab: its cases, their inputs, and what is right. Never linked into a
+// runner. Reading order: Layout says which items are kept, cases() what is tried and why, check() what is
+// accepted: the kept items bit for bit and in order, their number, and nothing written past them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,7 +31,8 @@ using lab::Pattern;
 using lab::Task;
 using lab::view;
 
-// Which items are kept: params[1] of a case. The items themselves are random, on the wanted side of the predicate.
+// Which items are kept: params[1] of a case. The items themselves are random, on the wanted side of the
+// predicate.
 enum class Layout : std::int64_t {
   half,  // at random, one in two
   tenth,
@@ -93,8 +94,8 @@ T random_item(Rng& rng) {
   return static_cast<T>(rng());
 }
 
-// A random item that `keep` keeps, or one that it does not. Every predicate here splits random items about evenly, but
-// for zero and nonzero.
+// A random item that `keep` keeps, or one that it does not. Every predicate here splits random items about
+// evenly, but for zero and nonzero.
 template <typename T, typename Keep>
 T item_on_side(bool kept, Keep keep, Rng& rng) {
   if constexpr (std::is_same_v<Keep, Nonzero<T>>) {
@@ -287,7 +288,8 @@ class CompactionProblem : public lab::Problem {
     });
   }
 
-  // n - 1 additions of flags, a scan of ⌈log2 n⌉ steps; every item is read once, every kept one and the count written once.
+  // n - 1 additions of flags, a scan of ⌈log2 n⌉ steps; every item is read once, every kept one and the count
+  // written once.
   lab::Ideal ideal(const Task&, const Case& c) const override {
     const auto n = static_cast<double>(c.n);
     const double bytes =
@@ -339,8 +341,8 @@ std::vector<Case> CompactionProblem::cases(const Task&) const {
                                 1023u, 1024u, 1025u, 2047u, 2048u, 2049u, 4095u, 4096u, 4097u, 8193u}) {
     add(is_positive, DType::i32, n, half);
   }
-  // All checkers on: two blocks, the second with one item; a ragged end, shifted; several tiles of 2,048 and of 4,096;
-  // three levels of blocks of 256.
+  // All checkers on: two blocks, the second with one item; a ragged end, shifted; several tiles of 2,048 and
+  // of 4,096; three levels of blocks of 256.
   add(is_positive, DType::i32, 257, half, kBoth);
   add(is_positive, DType::i32, 3001, most, kBoth, 12);
   add(nonzero, DType::f32, 20001, half, kBoth);
@@ -366,8 +368,8 @@ std::vector<Case> CompactionProblem::cases(const Task&) const {
   add(is_positive, DType::i32, 3, all, lab::kCorrectness, 4);
   add(is_even, DType::i64, 30001, half, lab::kCorrectness, 8);
   add(less_than, DType::f32, 5001, half, lab::kCorrectness, 12, 7);
-  // Every predicate on every type that it is offered for; items at the ends of their type, NaN and -0 among them: an item is
-  // moved, not computed with.
+  // Every predicate on every type that it is offered for; items at the ends of their type, NaN and -0 among
+  // them: an item is moved, not computed with.
   for (const DType dtype : {DType::i32, DType::f32, DType::i64}) {
     for (const KeepId keep : {is_positive, is_even, nonzero, less_than}) {
       if (!offers(keep, dtype)) continue;
@@ -380,8 +382,9 @@ std::vector<Case> CompactionProblem::cases(const Task&) const {
   add(less_than, DType::i32, 40000, Layout::example, lab::kCorrectness, 0, 4);
   add(less_than, DType::i64, 3000, extremes, lab::kCorrectness, 0, std::numeric_limits<std::int32_t>::max());
 
-  // What is measured: 2^18 items keep the counting quick, 2^22 are many times what the device holds at once. Both are correctness
-  // cases, too, with another seed: an answer that was kept from there is wrong when it is measured.
+  // What is measured: 2^18 items keep the counting quick, 2^22 are many times what the device holds at once.
+  // Both are correctness cases, too, with another seed: an answer that was kept from there is wrong when it
+  // is measured.
   add(is_positive, DType::i32, 262144, half, lab::kEfficiency | lab::kCorrectness);
   add(is_positive, DType::i32, 4194304, half, lab::kSpeedup | lab::kCorrectness);
   return out;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The ladder keeps its promises, by the simulator's counters: work, steps, bytes and barriers are the handout's closed forms, and
-// each rung cures what the one below it wasted. RUNNER names the solution's runner.
+// The ladder keeps its promises, by the simulator's counters: work, steps, bytes and barriers are the
+// handout's closed forms, and each rung cures what the one below it wasted. RUNNER names the solution's
+// runner.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -33,8 +34,8 @@ double bytes_per_item(const std::string& rung, std::uint64_t n) {
   return counted(rung, n).bytes() / static_cast<double>(n);
 }
 
-// Additions of a scan between two buffers, and the subtraction that makes it exclusive: 256 threads, of which 2^r have no
-// partner in round r.
+// Additions of a scan between two buffers, and the subtraction that makes it exclusive: 256 threads, of which
+// 2^r have no partner in round r.
 constexpr double kScanWork = kBlock * kRoundsOfABlock - (kBlock - 1) + kBlock;
 
 constexpr std::uint64_t kFull = 65536;  // two levels of 256 blocks, all full

@@ -170,6 +170,12 @@ class Case {
       }
       sim->name_buffer(workspace_->data(), std::max<std::uint64_t>(workspace_->data_bytes(), 1), 1,
                        "d_workspace", 0);
+      for (const auto& part : std::span(request_.parts).first(request_.n_parts)) {
+        const std::size_t element = bytes_of(static_cast<DType>(part.dtype));
+        if (part.count > 0)
+          sim->name_buffer(static_cast<std::byte*>(workspace_->data()) + part.first_byte,
+                           part.count * element, element, part.name.str().c_str(), 0);
+      }
       sim->reset_report();
       sim->set_mode(request_.sim_mode);
       if (request_.forget_poison != 0) {

@@ -44,6 +44,8 @@ enum Mode : std::uint32_t {
   kRacecheck = 4,
   kInitcheck = 8,
   kSynccheck = 16,
+  kProfile = 64,  // counters by source line, see profile.hpp; needs kCounters
+  kTrace = 32,    // rows of arrays, see trace.hpp (for inputs of some hundred elements)
   kAllChecks = kRacecheck | kInitcheck | kSynccheck,
 };
 
@@ -120,7 +122,8 @@ struct LaunchResult {
   Fault fault = Fault::none;
   std::string text;  // empty when fault is none; else names kernel, file:line, threads
   Counters counters;
-  double modelled_us = 0;  // by the timing model, launch overhead included
+  double modelled_us = 0;           // by the timing model, launch overhead included
+  const char* bound_by = "launch";  // what holds it there: model.hpp
 };
 
 class Device {

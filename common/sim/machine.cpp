@@ -316,6 +316,12 @@ std::vector<SourcePlace> places_of(const Program& program, const MicroOp& op) {
   return places_of(program, op.function, op.ptx_index);
 }
 
+SourcePlace own_place(const std::vector<SourcePlace>& places) {
+  for (const SourcePlace& place : places)
+    if (place.file == places.back().file) return place;
+  return {};
+}
+
 std::string one_line(const std::vector<SourcePlace>& places) {
   if (places.empty()) return "an unknown line (compile with -lineinfo to see it)";
   // The outermost place is the student's own code; what was inlined there is told in brackets.

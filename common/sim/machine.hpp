@@ -24,6 +24,8 @@ void begin_warp(Warp& w, Block& block, std::uint32_t number, std::uint32_t n_thr
 // The source position of an op: "reduction.cu:31" with the call stack innermost first.
 std::vector<SourcePlace> places_of(const Program& program, const MicroOp& op);
 std::vector<SourcePlace> places_of(const Program& program, std::uint32_t function, std::uint32_t ptx_index);
+// The innermost of them in the kernel's own file: the line that its author wrote. Nothing is in it when `places` is empty.
+SourcePlace own_place(const std::vector<SourcePlace>& places);
 std::string one_line(const std::vector<SourcePlace>& places);
 
 // Which threads of a block that does not end wait where for whom, or run where.

@@ -28,6 +28,19 @@ void expect_each(const DeviceArray<int>& got, std::size_t first, std::size_t n,
     EXPECT_EQ(got[first + i], want(static_cast<int>(i))) << "thread " << i << " at offset " << first;
 }
 
+// --- what a launch takes ------------------------------------------------------------------------------------------
+
+TEST(Machine, AKernelOfManyVirtualRegistersStillFitsAMultiprocessor) {
+  TestDevice t(
+      ".visible .entry wide() { .reg .b64 %rd<3000>; ret; }\n"
+      ".visible .entry bounded() .maxntid 384, 1, 1 { .reg .b64 %rd<3000>; ret; }");
+  const auto wide = t.device.find_kernel(t.module, "wide"),
+             bounded = t.device.find_kernel(t.module, "bounded");
+  ASSERT_TRUE(wide && bounded);
+  EXPECT_GE(t.device.occupancy(*wide, 1024, 0), 1);
+  EXPECT_GE(t.device.occupancy(*bounded, 384, 0), 1);
+}
+
 // --- control flow -------------------------------------------------------------------------------------------------
 
 TEST(Machine, NestedIfsMeetAgain) {
@@ -442,6 +455,24 @@ TEST(Machine, BlocksStartInOrderUnlessASeedIsGiven) {
   auto sorted = shaken;
   std::sort(sorted.begin(), sorted.end());
   EXPECT_EQ(sorted, natural);
+}
+
+TEST(Machine, UnderACheckerBlocksMeetEachOtherInEveryState) {
+  const auto met = [](std::uint32_t mode) {
+    constexpr int kBlocks = 200;
+    TestDevice t(ptx());
+    auto next = t.array<int>(1), state = t.array<int>(kBlocks), prefix = t.array<int>(kBlocks),
+         seen = t.array<int>(3);
+    t.device.set_mode(mode);
+    t.launch("chain_of_blocks", kBlocks, 32, next, state, prefix, seen);
+    EXPECT_EQ(prefix[kBlocks - 1], kBlocks * (kBlocks - 1) / 2);
+    EXPECT_TRUE(t.device.findings().empty());
+    return seen.values();
+  };
+  EXPECT_EQ(met(kCounters), (std::vector<int>{0, 0, 199}));
+  const auto interleaved = met(kAllChecks);
+  for (const int times : interleaved) EXPECT_GT(times, 0);
+  EXPECT_EQ(interleaved, met(kAllChecks)) << "the same in every run";
 }
 
 // --- output and failure -------------------------------------------------------------------------------------------

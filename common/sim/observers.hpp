@@ -19,11 +19,13 @@ class Dataflow;
 class Initcheck;
 class Racecheck;
 class Synccheck;
+class Trace;
+struct TraceLog;
 
 class Observers {
  public:
-  // Findings go to `findings`.
-  Observers(const Arena& arena, std::vector<Finding>& findings);
+  // Findings go to `findings`, what is traced to `trace`.
+  Observers(const Arena& arena, std::vector<Finding>& findings, TraceLog& trace);
   ~Observers();
 
   // What host code did to memory.
@@ -44,11 +46,13 @@ class Observers {
  private:
   const Arena& arena_;
   std::vector<Finding>& findings_;
+  TraceLog& trace_log_;
   std::unique_ptr<Dataflow> dataflow_;
   std::unique_ptr<Racecheck> racecheck_;
   std::unique_ptr<Initcheck> initcheck_;
   std::unique_ptr<Synccheck> synccheck_;
-  std::unique_ptr<Observer> checks_, both_;  // of the launch at hand
+  std::unique_ptr<Trace> trace_;
+  std::unique_ptr<Observer> checks_, several_;  // of the launch at hand
   bool counts_dataflow_ = false;
   bool ran_unwatched_ = false;  // initcheck missed a launch
 };

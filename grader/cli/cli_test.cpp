@@ -127,5 +127,29 @@ TEST_F(Labcli, AReportOnStdoutStandsAlone) {
   EXPECT_EQ(json::parse(done->output).at("labs").at(0).at("points"), 0);
 }
 
+TEST_F(Labcli, TraceShowsTheArraysOfASolution) {
+  const auto done = run({"trace", "reduction", "neighboured", "--solutions", "--step"});
+  EXPECT_EQ(done.exit_code, 0) << done.output;
+  EXPECT_THAT(done.output, HasSubstr("s_data"));
+  EXPECT_THAT(done.output, HasSubstr("d_out  *25"));
+  EXPECT_THAT(done.output, HasSubstr("by thread 6"));
+}
+
+TEST_F(Labcli, ProfileShowsWhatEachLineCosts) {
+  const auto done = run({"profile", "reduction", "reindexed", "--solutions"});
+  EXPECT_EQ(done.exit_code, 0) << done.output;
+  EXPECT_THAT(done.output,
+              HasSubstr("if (left < kBlock) s_data[left] = op(s_data[left], s_data[left + stride]);"));
+  const auto as_json =
+      json::parse(run({"profile", "reduction", "reindexed", "--solutions", "--json"}).output);
+  EXPECT_EQ(as_json.at("work"), 262143);
+}
+
+TEST_F(Labcli, TraceSaysWhatItCannotShow) {
+  EXPECT_THAT(run({"trace", "reduction", "neighbored"}).output, HasSubstr("did you mean neighboured"));
+  EXPECT_THAT(run({"trace", "reduction", "neighboured", "--solutions", "--n", "100000"}).output,
+              HasSubstr("too many"));
+}
+
 }  // namespace
 }  // namespace course::grader

@@ -1,0 +1,3 @@
+#include "lab/testing/public_tests.hpp"
+namespace course::sat { const lab::Problem& problem(); }
+int main(int argc, char** argv) { return course::lab::run_public_tests(argc, argv, course::sat::problem()); }

@@ -206,7 +206,10 @@ class CompactionProblem : public lab::Problem {
   lab::Shape shape(const Task&, const Case& c) const override {
     return {{{"d_in", c.dtype, c.n}},
             {{"d_out", c.dtype, c.n}, {"d_count", DType::u64, 1}},
-            workspace_bytes(c.n)};
+            workspace_bytes(c.n),
+            {{{"d_positions", DType::u64, c.n}, 0},
+             {{"d_spare", DType::u64, spare_count(c.n)}, c.n * sizeof(Index)},
+             {{"d_flags", DType::u32, c.n}, (c.n + spare_count(c.n)) * sizeof(Index)}}};
   }
 
   void fill(const Task&, const Case& c, std::uint64_t seed, std::span<HostBuffer> inputs) const override {

@@ -46,20 +46,22 @@ __device__ Scanned<Value> block_scan(Value value) {
   //@hint thread `stride` below you holds (if there is one), store the sum in the *other* array; barrier; swap. At the end the
   //@hint sums are inclusive: what is before you is your sum less your own value; the total is the last thread's sum.
   //@instead return {value, value};
-  __shared__ Value s_scan[2][kBlock];
+  __shared__ Value s_scan_a[kBlock], s_scan_b[kBlock];
+  Value *s_from = s_scan_a, *s_to = s_scan_b;
   const unsigned tid = threadIdx.x;
-  unsigned from = 0;
   Value sum = value;
-  s_scan[from][tid] = sum;
+  s_from[tid] = sum;
   __syncthreads();  // every value is stored before a thread above reads it
 
   for (unsigned stride = 1; stride < kBlock; stride *= 2) {
-    if (tid >= stride) sum += s_scan[from][tid - stride];
-    from = 1 - from;
-    s_scan[from][tid] = sum;
-    __syncthreads();  // this round's writes before the next round's reads, its reads before the next round's writes
+    if (tid >= stride) sum += s_from[tid - stride];
+    s_to[tid] = sum;
+    Value* const s_read = s_from;
+    s_from = s_to;
+    s_to = s_read;
+    __syncthreads();  // this round's writes before the next one's reads, and its reads before the next one's writes
   }
-  return {sum - value, s_scan[from][kBlock - 1]};
+  return {sum - value, s_from[kBlock - 1]};
   //@end
 }
 

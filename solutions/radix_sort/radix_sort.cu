@@ -897,9 +897,8 @@ Status onesweep(const Job<Bits, Value>& job) {
 //     counters start at the digit's place in the tile, so that a rank is final when it is found;
 //   - 384 threads with 20 keys each: longer runs for every digit in the output, half of the look-back's words a key;
 //   - the look-back comes last, when the keys already lie in order in shared memory.
-// Why: rung 6 is bound by the SMs: of some 90 instructions a key and pass about 40 find the peers. Expect 50 keys a ns at 2^28 on an
-// H200 where rung 6 has 30. Wastes: the ranking's trips to shared memory, above all where keys are all equal: then
-// 32 lanes queue for one word.
+// Why: rung 6 is bound by instructions, some 190 a key and pass; a third of them go. Expect 1.4 times its speed for large n.
+// Wastes: the ranking's trips to shared memory, above all where keys are all equal: then 32 lanes queue for one word.
 // Source: Adinets and Merrill 2022.
 inline constexpr unsigned kWideBlock = 384;
 inline constexpr unsigned kWideWarps = kWideBlock / kWarp;

@@ -280,6 +280,9 @@ TEST(Check, RecognisesSamplesThatLieInNoBin) {
             std::string::npos);
   EXPECT_NE(hint_when_moved(0, n_where([](float x) { return x < 0; })).find("below the first bin"),
             std::string::npos);
+  EXPECT_NE(
+      hint_when_moved(0, 3).find("of the samples that lie in no bin, 3 went to the first bin: truncation"),
+      std::string::npos);
   std::copy(right.begin(), right.end(), t.output<Count>().begin());
   t.output<Count>()[10] = 0;
   EXPECT_NE(hint(t).find("were dropped"), std::string::npos) << hint(t);

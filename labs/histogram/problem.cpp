@@ -230,7 +230,11 @@ std::string hint_on_outside(const Outside& outside, Counts right, Counts got) {
       return fmt::format("samples below the first bin were counted in the {} one", where);
     if (moved(to, outside.above + outside.at_end))
       return fmt::format("samples from the upper end on were counted in the {} bin", where);
-    if (moved(to, right[n_bins])) return fmt::format("samples in no bin were counted in the {} one", where);
+    const Count some = right[n_bins] > got[n_bins] ? right[n_bins] - got[n_bins] : 0;
+    if (moved(to, some)) {
+      return fmt::format("of the samples that lie in no bin, {} went to the {} bin{}", some, where,
+                         to == 0 ? ": truncation is not floor, it takes what is just below lo to 0" : "");
+    }
   }
   const bool others_right = same(right.first(n_bins), got.first(n_bins));
   return others_right && got[n_bins] == 0 && right[n_bins] > 0 && total_of(got) > 0

@@ -275,6 +275,7 @@ LaunchResult Device::Impl::launch(const LaunchRequest& request) {
                                                 kernel.facts.registers, shared));
   grid.counting = (mode & kCounters) != 0;
   grid.schedule_seed = options.schedule_seed;
+  grid.interleave = (mode & kAllChecks) != 0;
   grid.watchdog_seconds = options.watchdog_seconds;
   if (request.cooperative) {
     std::memset(reinterpret_cast<void*>(grid_workspace), 0, kGridWorkspace);

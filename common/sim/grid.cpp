@@ -2,6 +2,7 @@
 // Blocks start in ascending order. Each host thread keeps a few of them resident and runs one until it ends, or until it has
 // had a long turn without ending: then it may be waiting for another block, and the next one gets a turn.
 // A program whose result may show the order of blocks runs on one host thread, so that results never depend on their number.
+// Interleaved, its blocks get short turns at random instead: still the same in every run.
 #include "sim/grid.hpp"
 
 #include <fmt/format.h>
@@ -27,6 +28,10 @@ constexpr std::int64_t kWarpSlice = 4000;  // warp instructions a warp runs befo
 // Warp instructions a block runs before another resident block gets a turn; the lesser number where blocks may wait for each
 // other. (Loops that poll count for more than they are, see cfg.cpp.)
 constexpr std::int64_t kBlockTurn = 1'000'000, kSensitiveTurn = 50'000;
+
+// Interleaved: blocks to choose from, and short turns after which one more is let in, should they all wait for it.
+constexpr std::size_t kInterleavedBlocks = 6;
+constexpr std::uint64_t kShortTurnsThatCrowd = 64;
 
 std::uint32_t special_value(const std::string& name, const Block& block, const Worker& worker,
                             const Program& program, int lane, std::uint32_t warp) {
@@ -150,13 +155,16 @@ void begin_block(Block& block, std::uint64_t linear, Worker& worker) {
 
 enum class BlockEnd { finished, turn_over };
 
+// Warp instructions that a block, and each of its warps, may run before the next one gets a turn.
+struct Turn {
+  std::int64_t block, warp;
+};
+
 // Lets the warps take turns until all have exited or the block's turn is over. Throws on a fault or a deadlock.
 BlockEnd run_block(Block& block, Worker& worker, const Engine& engine,
-                   const std::vector<std::uint32_t>& order) {
+                   const std::vector<std::uint32_t>& order, Turn turn) {
   const auto run = worker.observer != nullptr ? engine.run_observed : engine.run;
-  const std::uint64_t turn_end =
-      worker.instructions +
-      static_cast<std::uint64_t>(worker.program->order_sensitive ? kSensitiveTurn : kBlockTurn);
+  const std::uint64_t turn_end = worker.instructions + static_cast<std::uint64_t>(turn.block);
   while (block.live_threads != 0) {
     bool ran = false;
     for (const std::uint32_t k : order) {
@@ -164,7 +172,7 @@ BlockEnd run_block(Block& block, Worker& worker, const Engine& engine,
       if (std::none_of(w.groups.begin(), w.groups.end(), [](const Group& g) { return g.wait == Wait::none; }))
         continue;
       ran = true;
-      run(w, kWarpSlice);
+      run(w, turn.warp);
     }
     if (!ran && block.live_threads != 0) {
       worker.launch_warp = nullptr;
@@ -219,6 +227,8 @@ class HostThread {
     warp_order_.resize((worker.launch->block.count() + kLanes - 1) / kLanes);
     std::iota(warp_order_.begin(), warp_order_.end(), 0u);
     if (options.schedule_seed != 0) shuffle(warp_order_, options.schedule_seed ^ 0x5eed);
+    interleaved_ = options.interleave && worker.program->order_sensitive && !worker.launch->cooperative;
+    usual_turn_.block = worker.program->order_sensitive ? kSensitiveTurn : kBlockTurn;
   }
 
   template <typename T>
@@ -234,21 +244,23 @@ class HostThread {
       if (faulted != ~std::uint64_t{0}) {
         std::erase_if(resident_, [&](const auto& b) { return b->linear >= faulted; });
         if (resident_.empty()) return;
-      } else if (resident_.empty() ||
-                 (crowded_ && resident_.size() < static_cast<std::size_t>(options_.resident_blocks))) {
+      } else if (resident_.size() < wanted() &&
+                 resident_.size() < static_cast<std::size_t>(std::max(options_.resident_blocks, 1))) {
         crowded_ = false;
         if (!admit() && resident_.empty()) return;
       }
+      if (interleaved_) std::swap(resident_.front(), resident_[dice_.below(resident_.size())]);
       Block& block = *resident_.front();
       try {
         worker_.launch_warp = nullptr;
-        if (run_block(block, worker_, engine_, warp_order_) == BlockEnd::finished) {
+        if (run_block(block, worker_, engine_, warp_order_, next_turn()) == BlockEnd::finished) {
+          n_turns_ = 0;
           if (worker_.observer != nullptr) worker_.observer->block_ends(block);
           spare_.push_back(std::move(resident_.front()));
           resident_.pop_front();
         } else {
           // A long turn: the block may be waiting for one that has not started or is not its turn.
-          crowded_ = true;
+          crowded_ = !interleaved_ || ++n_turns_ % kShortTurnsThatCrowd == 0;
           std::rotate(resident_.begin(), resident_.begin() + 1, resident_.end());
           const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
           if (options_.watchdog_seconds > 0 && passed.count() > options_.watchdog_seconds)
@@ -276,6 +288,17 @@ class HostThread {
     return text;
   }
 
+  // Blocks to keep resident, as long as there are more: those that ended their turns wait for others.
+  std::size_t wanted() const {
+    const std::size_t one_more = resident_.empty() || crowded_ ? resident_.size() + 1 : resident_.size();
+    return interleaved_ ? std::max(one_more, kInterleavedBlocks) : one_more;
+  }
+  // Interleaved, some turns are a few instructions and some a whole block: powers of two, all as likely.
+  Turn next_turn() {
+    if (!interleaved_) return usual_turn_;
+    return {std::int64_t{8} << dice_.below(11), std::int64_t{8} << dice_.below(10)};
+  }
+
   bool admit() {
     const std::uint64_t k = shared_.next_block.fetch_add(1);
     if (k >= blocks_.size()) return false;
@@ -300,6 +323,10 @@ class HostThread {
   std::deque<std::unique_ptr<Block>> resident_;
   std::vector<std::unique_ptr<Block>> spare_;
   bool crowded_ = false;
+  Turn usual_turn_{kBlockTurn, kWarpSlice};
+  bool interleaved_ = false;
+  Rng dice_{1};
+  std::uint64_t n_turns_ = 0;  // short ones since a block ended
 };
 
 void add(std::vector<std::uint64_t>& to, const std::vector<std::uint64_t>& from) {

@@ -444,6 +444,24 @@ TEST(Machine, BlocksStartInOrderUnlessASeedIsGiven) {
   EXPECT_EQ(sorted, natural);
 }
 
+TEST(Machine, UnderACheckerBlocksMeetEachOtherInEveryState) {
+  const auto met = [](std::uint32_t mode) {
+    constexpr int kBlocks = 200;
+    TestDevice t(ptx());
+    auto next = t.array<int>(1), state = t.array<int>(kBlocks), prefix = t.array<int>(kBlocks),
+         seen = t.array<int>(3);
+    t.device.set_mode(mode);
+    t.launch("chain_of_blocks", kBlocks, 32, next, state, prefix, seen);
+    EXPECT_EQ(prefix[kBlocks - 1], kBlocks * (kBlocks - 1) / 2);
+    EXPECT_TRUE(t.device.findings().empty());
+    return seen.values();
+  };
+  EXPECT_EQ(met(kCounters), (std::vector<int>{0, 0, 199}));
+  const auto interleaved = met(kAllChecks);
+  for (const int times : interleaved) EXPECT_GT(times, 0);
+  EXPECT_EQ(interleaved, met(kAllChecks)) << "the same in every run";
+}
+
 // --- output and failure -------------------------------------------------------------------------------------------
 
 TEST(Machine, PrintfKnowsTheFormats) {

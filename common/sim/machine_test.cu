@@ -405,6 +405,28 @@ KERNEL order_of_blocks(int* next, int* order) {
   if (threadIdx.x == 0) order[atomicAdd(next, 1)] = static_cast<int>(blockIdx.x);
 }
 
+// A chain in which each block tells twice how far it is. seen[state] counts what its successor met first.
+KERNEL chain_of_blocks(int* next, volatile int* state, volatile int* prefix, int* seen) {
+  __shared__ int s_number;
+  if (threadIdx.x == 0) s_number = atomicAdd(next, 1);
+  __syncthreads();
+  const int k = s_number;
+  if (threadIdx.x == 0) state[k] = 1;
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  int before = 0;
+  if (k > 0) {
+    atomicAdd(&seen[state[k - 1]], 1);
+    while (state[k - 1] != 2) {
+    }
+    __threadfence();
+    before = prefix[k - 1];
+  }
+  prefix[k] = before + k;
+  __threadfence();
+  state[k] = 2;
+}
+
 // --- output and failure
 
 KERNEL formats() {

@@ -53,7 +53,7 @@ int sm_of(const std::string& target) {
 
 struct Device::Impl {
   explicit Impl(DeviceOptions o)
-      : options(std::move(o)), arena(options.preset.global_memory), observers(arena, report.findings, report.trace) {
+      : options(std::move(o)), arena(options.preset.global_memory), observers(arena, report.findings, report.trace, !options.check_without_shortcuts) {
     const auto area = arena.allocate(kParameterArea, MemoryKind::module_variable);
     parameter_area = *area;
     arena.name(parameter_area, kParameterArea, 1, "kernel parameters", false);

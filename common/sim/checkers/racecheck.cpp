@@ -7,8 +7,6 @@
 namespace course::sim {
 namespace {
 
-constexpr std::uint32_t kLaneBits = 5;
-constexpr std::uint32_t kLaneMask = 31;
 constexpr RecordId kMostRecords = RecordId{1} << 27;  // what a cell can name
 constexpr std::size_t kSteps = 4096;
 constexpr std::uint32_t kNobody = ~0u;
@@ -26,7 +24,12 @@ bool reaches_device(const MicroOp& op) {
 }  // namespace
 
 Racecheck::Racecheck(const Arena& arena, std::vector<Finding>& findings)
-    : arena_(arena), findings_(findings), written_(arena.size() / 4), read_(arena.size() / 4) {
+    : arena_(arena),
+      findings_(findings),
+      written_(arena.size() / 4),
+      read_(arena.size() / 4),
+      line_written_(arena.size() / kLineBytes + 1),
+      line_read_(arena.size() / kLineBytes + 1) {
   steps_.resize(kSteps);
 }
 
@@ -36,6 +39,8 @@ Racecheck::Racecheck(const Arena& arena, std::vector<Finding>& findings)
 void Racecheck::start_afresh() {
   written_.clear();
   read_.clear();
+  line_written_.clear();
+  line_read_.clear();
   byte_pages_.clear();
   blocks_.clear();
   std::fill(steps_.begin(), steps_.end(), Step{});
@@ -118,9 +123,12 @@ void Racecheck::block_begins(Block& block) {
 
 Racecheck::Shadow Racecheck::shadow_of(BlockState& b, Place place) {
   if (place == Place::shared)
-    return {b.written.data(), b.read.data(), kSharedWindow, b.written.size() * 4, b.first, b.bound, true};
+    return {b.written.data(),     b.read.data(), nullptr, nullptr, kSharedWindow,
+            b.written.size() * 4, b.first,       b.bound, true};
   return {written_.data(),
           read_.data(),
+          line_written_.data(),
+          line_read_.data(),
           arena_.base(),
           arena_.size(),
           base_,
@@ -129,7 +137,7 @@ Racecheck::Shadow Racecheck::shadow_of(BlockState& b, Place place) {
 }
 
 void Racecheck::access(Warp& w, const MicroOp& op, const LaneAccess& a) {
-  if (op.space == MemorySpace::local || op.space == MemorySpace::constant || full_) return;
+  if (op.space == MemorySpace::constant || full_ || (!a.mixed && a.place == Place::local)) return;
   BlockState& b = state(*w.block);
   WarpState& ws = b.warps[w.number];
   const bool atomic = op.kind == OpKind::atomic;
@@ -143,100 +151,147 @@ void Racecheck::access(Warp& w, const MicroOp& op, const LaneAccess& a) {
          op.kind == OpKind::load,
          atomic || op.kind == OpKind::store,
          is_strong(op)};
-  std::uint32_t lanes_in[2] = {0, 0};  // by Place
-  if (op.space == MemorySpace::generic) {
-    for (std::uint32_t m = a.mask; m != 0; m &= m - 1) {
-      const Place place = place_of(a.at[std::countr_zero(m)]);
-      if (place != Place::local) lanes_in[static_cast<int>(place)] |= m & -m;
-    }
-  } else {
-    lanes_in[op.space == MemorySpace::shared ? 1 : 0] = a.mask;
-  }
-  for (const Place place : {Place::global, Place::shared}) {
-    const std::uint32_t lanes = lanes_in[static_cast<int>(place)];
-    if (lanes == 0) continue;
-    h.shadow = shadow_of(b, place);
-    if (!a.adjacent || lanes != kAllLanes || !quick(h)) by_lane(h, lanes);
-    if (h.strong) order_by(h, lanes);
-  }
+  if (!a.mixed) return look(h, a.place, a.mask);
+  std::uint32_t lanes_in[3] = {0, 0, 0};  // by Place
+  for (std::uint32_t m = a.mask; m != 0; m &= m - 1)
+    lanes_in[static_cast<int>(place_of(a.at[std::countr_zero(m)]))] |= m & -m;
+  for (const Place place : {Place::global, Place::shared})
+    if (lanes_in[static_cast<int>(place)] != 0) look(h, place, lanes_in[static_cast<int>(place)]);
 }
 
-// 32 adjacent lanes at once, where nothing needs a closer look. Returns false, having changed nothing, when something does.
-bool Racecheck::quick(Here& h) {
-  const std::uint32_t words = h.a.bytes / 4;
+// The lanes of an access that lie in one kind of memory.
+void Racecheck::look(Here& h, Place place, std::uint32_t lanes) {
+  h.shadow = shadow_of(h.b, place);
+  const bool run = shortcuts_ && h.a.run && lanes == h.a.mask;
+  if (place == Place::shared) {
+    if (!run || !run_of_lanes(h)) by_lane(h, lanes);
+  } else if (!run || !whole_lines(h)) {
+    open_lines(h, lanes);
+    const RecordId before = next();
+    if (!run || !run_of_lanes(h)) by_lane(h, lanes);
+    if (next() != before)
+      open_lines(h, lanes);  // cells name new records: the lines' markers must not be older
+  }
+  if (h.strong) order_by(h, lanes);
+}
+
+// Adjacent lanes at once, where nothing needs a closer look. Returns false, having changed nothing, when something does.
+bool Racecheck::run_of_lanes(Here& h) {
+  const std::uint32_t words = h.a.bytes / 4, n = h.a.count * words;
   if (words == 0) return false;
-  const std::uint64_t offset = h.a.at[0] - h.shadow.base;
-  if (offset + std::uint64_t{kLanes} * h.a.bytes > h.shadow.bytes) return false;
+  const std::uint64_t offset = h.a.start() - h.shadow.base;
+  if (offset >= h.shadow.bytes || offset + std::uint64_t{n} * 4 > h.shadow.bytes) return false;
   Cell* const written = h.shadow.written + offset / 4;
   Cell* const read = h.shadow.read + offset / 4;
-  const Cell limit = h.shadow.bound << kLaneBits, mine = h.id << kLaneBits;
-  if (!lanes::all_below(written, words, limit) && !quick_ordered(h, written, words)) return false;
+  const Cell limit = h.shadow.bound << kLaneBits, mine = h.id << kLaneBits | h.a.first;
+  if (!lanes::all_below(written, n, limit)) {
+    if (h.writes && h.strong) return false;  // must not hide a weak write
+    if (!run_ordered(h, written, n, words)) return false;
+  }
   if (h.writes) {
-    if (!lanes::all_below(read, words, limit) && !quick_ordered(h, read, words)) return false;
-    lanes::set_counting(written, words, mine);
+    if (!lanes::all_below(read, n, limit) && !run_ordered(h, read, n, words)) return false;
+    lanes::set_counting(written, n, words, mine);
     return true;
   }
-  if (lanes::all_below(read, words, limit)) {
-    lanes::set_counting(read, words, mine);
+  if (lanes::all_below(read, n, limit)) {
+    lanes::set_counting(read, n, words, mine);
     return true;
   }
   const Cell first = read[0];
-  if ((first & kLaneMask) != 0 || !lanes::all_counting(read, words, first)) return false;
+  if ((first & kLaneMask) != h.a.first || !lanes::all_counting(read, n, words, first)) return false;
   if (first == mine) return true;
-  lanes::set_counting(read, words, quick_ordered(h, read, words) ? mine : with_reader(h, first, 0, 0));
+  const bool ordered = run_ordered(h, read, n, words);
+  lanes::set_counting(read, n, words, ordered ? mine : with_reader(h, first, static_cast<int>(h.a.first), 0));
   return true;
 }
 
 // Do the cells name one earlier access of the same shape, ordered before this one for every lane?
-bool Racecheck::quick_ordered(const Here& h, const Cell* cells, std::uint32_t words) {
+bool Racecheck::run_ordered(const Here& h, const Cell* cells, std::uint32_t n, std::uint32_t words) const {
   const Cell first = cells[0];
   const RecordId id = first >> kLaneBits;
-  if ((first & kLaneMask) != 0 || id < h.shadow.floor || !lanes::all_counting(cells, words, first))
-    return false;
+  return (first & kLaneMask) == h.a.first && id >= h.shadow.floor &&
+         lanes::all_counting(cells, n, words, first) && ordered_alike(h, id, true);
+}
+
+// Is the access `id` (or all those of a set of readers) before this one, each lane's for each lane? `same_lanes`: every lane
+// meets its own. By barriers and the order of the program alone.
+bool Racecheck::ordered_alike(const Here& h, RecordId id, bool same_lanes) const {
   const auto before = [&](RecordId i, bool same_lane) {
     const Record& r = record(i);
     if (r.kind != Record::access || r.block != h.b.number) return false;
     return i < h.b.bound || (r.warp == h.w.number && (same_lane || i < h.ws.bound));
   };
   const Record& r = record(id);
-  if (r.kind != Record::readers) return before(id, true);
+  if (r.kind != Record::readers) return before(id, same_lanes);
   const ReaderSet& set = reader_sets_[r.what];
   return std::all_of(set.reader, set.reader + set.n, [&](const Reader& reader) {
-    return before(reader.record, reader.lanes == 0 && reader.offset == 0);
+    return before(reader.record, same_lanes && reader.lanes == 0 && reader.offset == 0);
   });
+}
+
+// Each lane one word, lying anyhow: quick for those whose cells are old, or were left by the same lane.
+void Racecheck::one_word_each(Here& h, std::uint32_t lanes) {
+  const Cell limit = h.shadow.bound << kLaneBits, mine = h.id << kLaneBits;
+  const std::uint64_t size = h.shadow.bytes;
+  const bool keeps_weak = h.writes && h.strong;
+  RecordId own_record = h.id;  // the last one that was found to be this warp's
+  const auto own = [&](Cell cell, std::uint32_t lane) {
+    if ((cell & kLaneMask) != lane) return false;
+    const RecordId id = cell >> kLaneBits;
+    if (id == own_record) return true;
+    if (id < h.b.first || id < h.shadow.floor) return false;
+    const Record& r = record(id);
+    if (r.kind != Record::access || r.block != h.b.number || r.warp != h.w.number) return false;
+    own_record = id;
+    return true;
+  };
+  for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
+    const auto lane = static_cast<std::uint32_t>(std::countr_zero(m));
+    const std::uint64_t offset = h.a.at[lane] - h.shadow.base;
+    if (offset >= size || (offset & 3) != 0) continue;  // about to fault
+    Cell& written = h.shadow.written[offset / 4];
+    Cell& read = h.shadow.read[offset / 4];
+    if ((written >= limit && (keeps_weak || !own(written, lane))) || (read >= limit && !own(read, lane)))
+      this->lane(h, static_cast<int>(lane));
+    else
+      (h.writes ? written : read) = mine | lane;
+  }
 }
 
 void Racecheck::by_lane(Here& h, std::uint32_t lanes) {
   const std::uint64_t n = h.a.bytes;
-  const auto inside = [&](std::uint64_t offset) {  // else the access is about to fault
-    return offset < h.shadow.bytes && offset + n <= h.shadow.bytes && (offset & (n - 1)) == 0;
+  const std::uint64_t start = h.a.at[std::countr_zero(lanes)];
+  const auto same = [&] {
+    if (lanes == h.a.mask) return h.a.same;
+    for (std::uint32_t m = lanes; m != 0; m &= m - 1)
+      if (h.a.at[std::countr_zero(m)] != start) return false;
+    return true;
   };
-  if (h.reads && n >= 4 && std::popcount(lanes) > 1) {
-    const std::uint64_t at = h.a.at[std::countr_zero(lanes)];
-    bool same = true;
-    for (std::uint32_t m = lanes; m != 0 && same; m &= m - 1) same = h.a.at[std::countr_zero(m)] == at;
-    if (same) {
-      const std::uint64_t offset = at - h.shadow.base;
-      if (inside(offset))
-        for (std::uint64_t k = 0; k < n; k += 4) broadcast(h, lanes, offset + k);
-      return;
-    }
+  if (h.reads && n >= 4 && (lanes & (lanes - 1)) != 0 && same()) {
+    const std::uint64_t offset = start - h.shadow.base;
+    if (is_inside(h, offset))
+      for (std::uint64_t k = 0; k < n; k += 4) broadcast(h, lanes, offset + k);
+    return;
   }
-  for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
-    const int lane = std::countr_zero(m);
-    const std::uint64_t offset = h.a.at[lane] - h.shadow.base;
-    if (!inside(offset)) continue;
-    if (n < 4) {
-      bytes(h, lane, offset, static_cast<std::uint32_t>(n));
-      continue;
-    }
-    for (std::uint64_t k = 0; k < n; k += 4) {
-      const std::uint64_t word = (offset + k) / 4;
-      if (is_bytes(h, h.shadow.written[word]))
-        bytes(h, lane, offset + k, 4);
-      else
-        cell(h, lane, offset + k, h.shadow.written[word], h.shadow.read[word]);
-    }
+  if (n == 4 && shortcuts_) return one_word_each(h, lanes);
+  for (std::uint32_t m = lanes; m != 0; m &= m - 1) lane(h, std::countr_zero(m));
+}
+
+// Else the access is about to fault.
+bool Racecheck::is_inside(const Here& h, std::uint64_t offset) {
+  return offset < h.shadow.bytes && offset + h.a.bytes <= h.shadow.bytes && (offset & (h.a.bytes - 1)) == 0;
+}
+
+void Racecheck::lane(Here& h, int lane) {
+  const std::uint64_t n = h.a.bytes, offset = h.a.at[lane] - h.shadow.base;
+  if (!is_inside(h, offset)) return;
+  if (n < 4) return bytes(h, lane, offset, static_cast<std::uint32_t>(n));
+  for (std::uint64_t k = 0; k < n; k += 4) {
+    const std::uint64_t word = (offset + k) / 4;
+    if (is_bytes(h, h.shadow.written[word]))
+      bytes(h, lane, offset + k, 4);
+    else
+      cell(h, lane, offset + k, h.shadow.written[word], h.shadow.read[word]);
   }
 }
 

@@ -5,6 +5,8 @@
 // a lane. A record stands for all executions of one op by one warp between two of its synchronisations; its number is also
 // the time: numbers only grow, and whatever synchronises a warp makes it use fresh ones. So "before the block's last
 // barrier" is one comparison, and shadow memory needs no clearing between blocks or launches.
+// Global memory is large, and most warps read or write whole lines of it: 32 words, aligned. A line that has only been
+// accessed so has one pair of cells, with the pattern of lanes in place of the lane. The first other access opens it.
 //
 // What orders accesses:
 //   the program order of a thread; the end of a kernel
@@ -19,7 +21,8 @@
 // atomic) and acquires what its threads' reads have seen.
 // Stricter: volatile accesses of lanes that ran both in step race (warp-synchronous code without __syncwarp).
 //
-// Reading order: racecheck.hpp; racecheck.cpp for accesses; racecheck_sync.cpp for what orders them; racecheck_words.cpp.
+// Reading order: racecheck.hpp; racecheck.cpp for accesses; racecheck_lines.cpp for whole lines; racecheck_sync.cpp for what
+// orders them; racecheck_words.cpp.
 // Source: Flanagan, Freund, "FastTrack", PLDI 2009; NVIDIA, "PTX ISA" 9.0, chapter 8, "Memory Consistency Model".
 #pragma once
 
@@ -43,6 +46,9 @@ class Racecheck {
  public:
   Racecheck(const Arena& arena, std::vector<Finding>& findings);
 
+  // For tests: looks at each lane and word by itself, without any of the shortcuts. The findings must be the same.
+  void take_no_shortcuts() { shortcuts_ = false; }
+
   void launch_begins(const Program& program, const LaunchRequest& launch);
   void launch_ends();
   // Ops that took part in a race of this launch; asked before launch_ends().
@@ -56,6 +62,8 @@ class Racecheck {
 
  private:
   using Cell = std::uint32_t;  // record << 5 | lane; 0: nothing
+  static constexpr std::uint32_t kLaneBits = 5, kLaneMask = 31;
+  static constexpr std::uint64_t kLineBytes = 128;
 
   // An access record, or one of the two stand-ins below.
   struct Record {
@@ -148,6 +156,8 @@ class Racecheck {
   struct Shadow {
     Cell* written;
     Cell* read;
+    Cell* line_written;  // of whole lines, see above; nullptr for shared memory
+    Cell* line_read;
     std::uint64_t base;   // generic address of cell 0
     std::uint64_t bytes;  // covered
     RecordId floor;       // older records mean nothing
@@ -175,9 +185,14 @@ class Racecheck {
   // --- accesses
   BlockState& state(const Block& block) { return *blocks_[block.storage]; }
   Shadow shadow_of(BlockState& b, Place place);
-  bool quick(Here& h);
-  bool quick_ordered(const Here& h, const Cell* cells, std::uint32_t words);
+  void look(Here& h, Place place, std::uint32_t lanes);
+  bool run_of_lanes(Here& h);
+  bool run_ordered(const Here& h, const Cell* cells, std::uint32_t n, std::uint32_t words) const;
+  bool ordered_alike(const Here& h, RecordId id, bool same_lanes) const;
+  void one_word_each(Here& h, std::uint32_t lanes);
   void by_lane(Here& h, std::uint32_t lanes);
+  void lane(Here& h, int lane);
+  static bool is_inside(const Here& h, std::uint64_t offset);
   void broadcast(Here& h, std::uint32_t lanes, std::uint64_t offset);
   void cell(Here& h, int lane, std::uint64_t offset, Cell& written, Cell& read);
   bool is_bytes(const Here& h, Cell written) const;
@@ -191,6 +206,12 @@ class Racecheck {
   bool may_meet(const Here& h, const Record& r, int lane) const;
   template <typename Each>
   bool any_of_cell(Cell cell, const Each& each) const;
+
+  // --- whole lines: racecheck_lines.cpp
+  bool whole_lines(Here& h);
+  bool line_ordered(const Here& h, Cell cell, std::uint32_t pattern) const;
+  void open_lines(Here& h, std::uint32_t lanes);
+  void open_line(const Here& h, std::uint64_t line, Cell marker);
 
   // --- what orders them: racecheck_sync.cpp
   Knowledge& knowledge(Warp& w, WarpState& ws, int lane);
@@ -220,6 +241,7 @@ class Racecheck {
   const Program* program_ = nullptr;
   const LaunchRequest* launch_ = nullptr;
   bool fences_ = false, mail_global_ = false, one_block_ = false, full_ = false;
+  bool shortcuts_ = true;
 
   std::vector<Record> log_;  // of this launch
   RecordId base_ = 1;        // number of its first record
@@ -231,7 +253,8 @@ class Racecheck {
   };
   std::vector<Step> steps_;  // direct-mapped: set and reader to larger set
 
-  Reserved<Cell> written_, read_;  // of global memory, by word
+  Reserved<Cell> written_, read_;            // of global memory, by word
+  Reserved<Cell> line_written_, line_read_;  // by line
   std::unordered_map<std::uint64_t, std::unique_ptr<std::vector<Cell>>> byte_pages_;
   std::vector<std::unique_ptr<BlockState>> blocks_;  // by storage
   Mailboxes mailboxes_;                              // of global memory

@@ -33,7 +33,32 @@ inline void count(u32* cells, u32 n, u32 first) {
     for (u32 i = 0; i < n; ++i) cells[i] = first + i / Words;
 }
 
+template <u32 Words>
+inline Found meet_words(u32* written, u32* read, u32 n, u32 bound, u32 mine, bool writes) {
+  u32 high_written = 0, high_read = 0, off = 0;
+  const u32 first = read[0];
+  const auto look = [&](u32 i) {
+    high_written |= written[i] >= bound ? 1u : 0u;
+    high_read |= read[i] >= bound ? 1u : 0u;
+    off |= read[i] ^ (first + i / Words);
+  };
+  if (n == kLanes * Words)
+    for (u32 i = 0; i < kLanes * Words; ++i) look(i);
+  else
+    for (u32 i = 0; i < n; ++i) look(i);
+  const bool done = (high_written | high_read) == 0;
+  if (done) count<Words>(writes ? written : read, n, mine);
+  return {high_written == 0, high_read == 0, off == 0, done};
+}
+
 }  // namespace
+
+SIM_VERSIONS
+Found meet(u32* written, u32* read, u32 n, u32 words, u32 bound, u32 mine, bool writes) {
+  if (words == 1) return meet_words<1>(written, read, n, bound, mine, writes);
+  if (words == 2) return meet_words<2>(written, read, n, bound, mine, writes);
+  return meet_words<4>(written, read, n, bound, mine, writes);
+}
 
 SIM_VERSIONS
 Shape add(u64* at, const u64* base, u64 add, u64 step, const u32* active, int first) {
@@ -61,16 +86,6 @@ Shape add(u64* at, const u32* base, u32 add, u64 window, u64 step, const u32* ac
     different |= (here ^ start) & active[i];
   }
   return {out_of_step == 0, different == 0, true};
-}
-
-SIM_VERSIONS
-bool all_below(const u32* cells, u32 n, u32 bound) {
-  u32 above = 0;
-  if (n == kLanes)
-    for (u32 i = 0; i < kLanes; ++i) above |= cells[i] >= bound ? 1u : 0u;
-  else
-    for (u32 i = 0; i < n; ++i) above |= cells[i] >= bound ? 1u : 0u;
-  return above == 0;
 }
 
 SIM_VERSIONS

@@ -22,12 +22,19 @@ Shape add(std::uint64_t* at, const std::uint64_t* base, std::uint64_t add, std::
 Shape add(std::uint64_t* at, const std::uint32_t* base, std::uint32_t add, std::uint64_t window,
           std::uint64_t step, const std::uint32_t* active, int first);
 
-// Are all `n` cells below `bound`?
-bool all_below(const std::uint32_t* cells, std::uint32_t n, std::uint32_t bound);
-
 // Do the first lane's `words` cells hold `first`, the next lane's `first + 1` …?
 bool all_counting(const std::uint32_t* cells, std::uint32_t n, std::uint32_t words, std::uint32_t first);
 void set_counting(std::uint32_t* cells, std::uint32_t n, std::uint32_t words, std::uint32_t first);
+
+// A run of lanes looks at its cells, all at once. Where those for writes and for reads are below `bound`, it leaves its own
+// (counting from `mine`) in one of them: the usual case.
+struct Found {
+  bool written_below, read_below;  // all of them
+  bool read_counting;              // as above, from the first
+  bool done;
+};
+Found meet(std::uint32_t* written, std::uint32_t* read, std::uint32_t n, std::uint32_t words,
+           std::uint32_t bound, std::uint32_t mine, bool writes);
 
 // Are all 32 words equal to `value`?
 bool all_equal(const std::uint32_t* words, std::uint32_t value);

@@ -47,15 +47,15 @@ void Racecheck::start_afresh() {
   base_ = 1;
 }
 
-RecordId Racecheck::new_record(const Record& r) {
+inline RecordId Racecheck::new_record(const Record& r) {
   const RecordId id = next();
   log_.push_back(r);
   if (id + 2 >= kMostRecords) full_ = true;  // the rest of this launch goes unchecked
   return id;
 }
 
-RecordId Racecheck::record_of(WarpState& ws, Warp& w, const BlockState& b, std::uint32_t what,
-                              Record::Kind kind) {
+inline RecordId Racecheck::record_of(WarpState& ws, Warp& w, const BlockState& b, std::uint32_t what,
+                                     Record::Kind kind) {
   WarpState::Recent& recent = ws.recent[what % WarpState::kRecent];
   if (recent.what == what && recent.lanes == w.mask && recent.id >= ws.fresh) return recent.id;
   recent.what = what;
@@ -121,7 +121,7 @@ void Racecheck::block_begins(Block& block) {
 
 // --- accesses -----------------------------------------------------------------------------------------------------
 
-Racecheck::Shadow Racecheck::shadow_of(BlockState& b, Place place) {
+inline Racecheck::Shadow Racecheck::shadow_of(BlockState& b, Place place) {
   if (place == Place::shared)
     return {b.written.data(),     b.read.data(), nullptr, nullptr, kSharedWindow,
             b.written.size() * 4, b.first,       b.bound, true};
@@ -134,6 +134,55 @@ Racecheck::Shadow Racecheck::shadow_of(BlockState& b, Place place) {
           base_,
           one_block_ ? b.bound : base_,
           false};
+}
+
+// Adjacent lanes at once, where nothing needs a closer look. Returns false, having changed nothing, when something does.
+inline bool Racecheck::run_of_lanes(Here& h) {
+  const std::uint32_t words = h.a.bytes / 4, n = h.a.count * words;
+  if (words == 0) return false;
+  const std::uint64_t offset = h.a.start() - h.shadow.base;
+  if (offset >= h.shadow.bytes || offset + std::uint64_t{n} * 4 > h.shadow.bytes) return false;
+  Cell* const written = h.shadow.written + offset / 4;
+  Cell* const read = h.shadow.read + offset / 4;
+  const Cell limit = h.shadow.bound << kLaneBits, mine = h.id << kLaneBits | h.a.first;
+  const lanes::Found found = lanes::meet(written, read, n, words, limit, mine, h.writes);
+  if (found.done) return true;
+  if (!found.written_below) {
+    if (h.writes && h.strong) return false;  // must not hide a weak write
+    if (!run_ordered(h, written, n, words)) return false;
+  }
+  const Cell first = read[0];
+  const bool read_ordered = found.read_below || (found.read_counting && (first & kLaneMask) == h.a.first &&
+                                                 first >> kLaneBits >= h.shadow.floor &&
+                                                 ordered_alike(h, first >> kLaneBits, true));
+  if (h.writes) {
+    if (!read_ordered) return false;
+    lanes::set_counting(written, n, words, mine);
+    return true;
+  }
+  if (read_ordered) {
+    if (first != mine || found.read_below) lanes::set_counting(read, n, words, mine);
+    return true;
+  }
+  if (!found.read_counting || (first & kLaneMask) != h.a.first) return false;
+  lanes::set_counting(read, n, words, with_reader(h, first, static_cast<int>(h.a.first), 0));
+  return true;
+}
+
+// The lanes of an access that lie in one kind of memory.
+inline void Racecheck::look(Here& h, Place place, std::uint32_t lanes) {
+  h.shadow = shadow_of(h.b, place);
+  const bool run = shortcuts_ && h.a.run && lanes == h.a.mask;
+  if (place == Place::shared) {
+    if (!run || !run_of_lanes(h)) by_lane(h, lanes);
+  } else if (!run || !whole_lines(h)) {
+    open_lines(h, lanes);
+    const RecordId before = next();
+    if (!run || !run_of_lanes(h)) by_lane(h, lanes);
+    if (next() != before)
+      open_lines(h, lanes);  // cells name new records: the lines' markers must not be older
+  }
+  if (h.strong) order_by(h, lanes);
 }
 
 void Racecheck::access(Warp& w, const MicroOp& op, const LaneAccess& a) {
@@ -157,52 +206,6 @@ void Racecheck::access(Warp& w, const MicroOp& op, const LaneAccess& a) {
     lanes_in[static_cast<int>(place_of(a.at[std::countr_zero(m)]))] |= m & -m;
   for (const Place place : {Place::global, Place::shared})
     if (lanes_in[static_cast<int>(place)] != 0) look(h, place, lanes_in[static_cast<int>(place)]);
-}
-
-// The lanes of an access that lie in one kind of memory.
-void Racecheck::look(Here& h, Place place, std::uint32_t lanes) {
-  h.shadow = shadow_of(h.b, place);
-  const bool run = shortcuts_ && h.a.run && lanes == h.a.mask;
-  if (place == Place::shared) {
-    if (!run || !run_of_lanes(h)) by_lane(h, lanes);
-  } else if (!run || !whole_lines(h)) {
-    open_lines(h, lanes);
-    const RecordId before = next();
-    if (!run || !run_of_lanes(h)) by_lane(h, lanes);
-    if (next() != before)
-      open_lines(h, lanes);  // cells name new records: the lines' markers must not be older
-  }
-  if (h.strong) order_by(h, lanes);
-}
-
-// Adjacent lanes at once, where nothing needs a closer look. Returns false, having changed nothing, when something does.
-bool Racecheck::run_of_lanes(Here& h) {
-  const std::uint32_t words = h.a.bytes / 4, n = h.a.count * words;
-  if (words == 0) return false;
-  const std::uint64_t offset = h.a.start() - h.shadow.base;
-  if (offset >= h.shadow.bytes || offset + std::uint64_t{n} * 4 > h.shadow.bytes) return false;
-  Cell* const written = h.shadow.written + offset / 4;
-  Cell* const read = h.shadow.read + offset / 4;
-  const Cell limit = h.shadow.bound << kLaneBits, mine = h.id << kLaneBits | h.a.first;
-  if (!lanes::all_below(written, n, limit)) {
-    if (h.writes && h.strong) return false;  // must not hide a weak write
-    if (!run_ordered(h, written, n, words)) return false;
-  }
-  if (h.writes) {
-    if (!lanes::all_below(read, n, limit) && !run_ordered(h, read, n, words)) return false;
-    lanes::set_counting(written, n, words, mine);
-    return true;
-  }
-  if (lanes::all_below(read, n, limit)) {
-    lanes::set_counting(read, n, words, mine);
-    return true;
-  }
-  const Cell first = read[0];
-  if ((first & kLaneMask) != h.a.first || !lanes::all_counting(read, n, words, first)) return false;
-  if (first == mine) return true;
-  const bool ordered = run_ordered(h, read, n, words);
-  lanes::set_counting(read, n, words, ordered ? mine : with_reader(h, first, static_cast<int>(h.a.first), 0));
-  return true;
 }
 
 // Do the cells name one earlier access of the same shape, ordered before this one for every lane?

@@ -94,8 +94,12 @@ void Synccheck::barrier_arrived(Warp& w, u32 mask, const MicroOp& op) {
   BlockState& s = state(block);
   auto& arrivals = s.arrivals[number & 15];
   // A plain __syncthreads(). As long as no fault is known, all counts so far are the first's.
+  const u32 threads = count_lanes(mask);
   if (number < 16 && !counted && !s.misused && (arrivals.empty() || arrivals.front().count == 0)) {
-    arrivals.push_back({&op, w.number, mask, 0});
+    if (!arrivals.empty() && arrivals.back().op == &op)
+      arrivals.back().threads += threads;
+    else
+      arrivals.push_back({&op, w.number, mask, 0, threads});
     return;
   }
   const ThreadId me = thread(block, w.number, mask);
@@ -129,7 +133,7 @@ void Synccheck::barrier_arrived(Warp& w, u32 mask, const MicroOp& op) {
     }
     break;
   }
-  arrivals.push_back({&op, w.number, mask, count});
+  arrivals.push_back({&op, w.number, mask, count, threads});
 }
 
 void Synccheck::barrier_released(Block& block, u32 barrier) {
@@ -139,7 +143,7 @@ void Synccheck::barrier_released(Block& block, u32 barrier) {
   const Arrival& first = arrivals.front();
   u32 n = 0;
   for (const Arrival& a : arrivals) {
-    n += static_cast<u32>(std::popcount(a.lanes));
+    n += a.threads;
     if (a.op == first.op || a.count != 0 || first.count != 0) continue;
     const Arrival *here = &first, *there = &a;
     if (here->op->index > there->op->index) std::swap(here, there);

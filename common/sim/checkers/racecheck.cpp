@@ -71,7 +71,7 @@ void Racecheck::launch_begins(const Program& program, const LaunchRequest& launc
   launch_ = &launch;
   base_ = next();
   log_.clear();
-  reader_sets_.clear();
+  readers_.clear();
   mailboxes_.clear();
   told_.clear();
   known_.clear();
@@ -226,8 +226,8 @@ bool Racecheck::ordered_alike(const Here& h, RecordId id, bool same_lanes) const
   };
   const Record& r = record(id);
   if (r.kind != Record::readers) return before(id, same_lanes);
-  const ReaderSet& set = reader_sets_[r.what];
-  return std::all_of(set.reader, set.reader + set.n, [&](const Reader& reader) {
+  const auto all = readers(r);
+  return std::all_of(all.begin(), all.end(), [&](const Reader& reader) {
     return before(reader.record, same_lanes && reader.lanes == 0 && reader.offset == 0);
   });
 }
@@ -270,10 +270,11 @@ void Racecheck::by_lane(Here& h, std::uint32_t lanes) {
       if (h.a.at[std::countr_zero(m)] != start) return false;
     return true;
   };
-  if (h.reads && n >= 4 && (lanes & (lanes - 1)) != 0 && same()) {
+  if (h.reads && (lanes & (lanes - 1)) != 0 && same()) {
     const std::uint64_t offset = start - h.shadow.base;
     if (is_inside(h, offset))
-      for (std::uint64_t k = 0; k < n; k += 4) broadcast(h, lanes, offset + k);
+      for (std::uint64_t k = 0; k < n; k += 4)
+        broadcast(h, lanes, offset + k, static_cast<std::uint32_t>(std::min<std::uint64_t>(n, 4)));
     return;
   }
   if (n == 4 && shortcuts_) return one_word_each(h, lanes);
@@ -312,14 +313,17 @@ void Racecheck::cell(Here& h, int lane, std::uint64_t offset, Cell& written, Cel
   }
 }
 
-// Several lanes read the same word.
-void Racecheck::broadcast(Here& h, std::uint32_t lanes, std::uint64_t offset) {
-  Cell& written = h.shadow.written[offset / 4];
-  Cell& read = h.shadow.read[offset / 4];
-  if (is_bytes(h, written)) {
-    for (std::uint32_t m = lanes; m != 0; m &= m - 1) bytes(h, std::countr_zero(m), offset, 4);
-    return;
-  }
+// Several lanes read the same word, or the same bytes of one.
+void Racecheck::broadcast(Here& h, std::uint32_t lanes, std::uint64_t offset, std::uint32_t n) {
+  const std::uint64_t word = offset / 4;
+  if (n == 4 && !is_bytes(h, h.shadow.written[word]))
+    return broadcast_cell(h, lanes, offset, h.shadow.written[word], h.shadow.read[word]);
+  Cell* const cells = open_bytes(h, word);
+  for (std::uint64_t k = offset % 4; k < offset % 4 + n; ++k)
+    broadcast_cell(h, lanes, word * 4 + k, cells[k], cells[4 + k]);
+}
+
+void Racecheck::broadcast_cell(Here& h, std::uint32_t lanes, std::uint64_t offset, Cell written, Cell& read) {
   const Cell limit = h.shadow.bound << kLaneBits;
   bool fresh = read < limit;
   if (written >= limit)
@@ -350,8 +354,8 @@ Racecheck::Cell* Racecheck::byte_cells(Here& h, std::uint64_t word) {
   return page->data() + word * 8 % (kPage * 2);
 }
 
-void Racecheck::bytes(Here& h, int lane, std::uint64_t offset, std::uint32_t n) {
-  const std::uint64_t word = offset / 4;
+// The cells of the bytes of a word that from now on has such, if it has not already.
+Racecheck::Cell* Racecheck::open_bytes(Here& h, std::uint64_t word) {
   Cell& written = h.shadow.written[word];
   Cell& read = h.shadow.read[word];
   Cell* const cells = byte_cells(h, word);  // 4 for writes, 4 for reads
@@ -363,6 +367,12 @@ void Racecheck::bytes(Here& h, int lane, std::uint64_t offset, std::uint32_t n) 
   }
   // The marker is renewed with every access, so that it is as young as what it stands for.
   written = record_of(h.ws, h.w, h.b, kNobody, Record::bytes) << kLaneBits;
+  return cells;
+}
+
+void Racecheck::bytes(Here& h, int lane, std::uint64_t offset, std::uint32_t n) {
+  const std::uint64_t word = offset / 4;
+  Cell* const cells = open_bytes(h, word);
   for (std::uint64_t k = offset % 4; k < offset % 4 + n; ++k)
     cell(h, lane, word * 4 + k, cells[k], cells[4 + k]);
 }
@@ -387,9 +397,7 @@ bool Racecheck::any_of_cell(Cell cell, const Each& each) const {
   const RecordId id = cell >> kLaneBits;
   const std::uint32_t lane = cell & kLaneMask;
   if (record(id).kind != Record::readers) return each(id, lane);
-  const ReaderSet& set = reader_sets_[record(id).what];
-  for (std::uint32_t k = 0; k < set.n; ++k) {
-    const Reader& r = set.reader[k];
+  for (const Reader& r : readers(record(id))) {
     if (r.lanes == 0) {
       if (each(r.record, (lane + r.offset) & kLaneMask)) return true;
     } else {
@@ -442,24 +450,25 @@ Racecheck::Cell Racecheck::with_reader(Here& h, Cell cell, int lane, std::uint32
   if (step.reader == h.id && step.from == from && step.lanes == lanes && step.offset == offset)
     return step.to << kLaneBits | tag;
 
-  ReaderSet set;
+  Reader all[kMostReaders];
+  std::uint32_t n = 0;
   if (from != 0 && record(from).kind == Record::readers)
-    set = reader_sets_[record(from).what];
+    for (const Reader& r : readers(record(from))) all[n++] = r;
   else if (from != 0)
-    set.reader[set.n++] = {from, 0, 0};
+    all[n++] = {from, 0, 0};
   bool known = false;
-  for (std::uint32_t k = 0; k < set.n; ++k) {
-    const Reader& r = set.reader[k];
+  for (std::uint32_t k = 0; k < n; ++k) {
+    const Reader& r = all[k];
     if (r.record != h.id) continue;
     if (lanes == 0 && (r.lanes >> lane & 1) != 0)
       return cell;  // not to be remembered: holds for this lane only
     known = known || (lanes != 0 ? (lanes & ~r.lanes) == 0 : r.lanes == 0 && r.offset == offset);
   }
   RecordId to = from;
-  if (!known && set.n < ReaderSet::kMost) {
-    set.reader[set.n++] = {h.id, lanes, offset};
-    to = new_record({kNobody, static_cast<std::uint32_t>(reader_sets_.size()), 0, 0, Record::readers});
-    reader_sets_.push_back(set);
+  if (!known && n < kMostReaders) {
+    all[n++] = {h.id, lanes, offset};
+    to = new_record({kNobody, static_cast<std::uint32_t>(readers_.size()), n, 0, Record::readers});
+    readers_.insert(readers_.end(), all, all + n);
   }
   step = {from, h.id, lanes, offset, to};
   return to << kLaneBits | tag;

@@ -30,6 +30,7 @@
 #include <cstdint>
 #include <memory>
 #include <set>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -69,8 +70,8 @@ class Racecheck {
   struct Record {
     enum Kind : std::uint16_t { access, readers, bytes };
     std::uint32_t block;  // of the grid
-    std::uint32_t what;   // op, or index into reader_sets_
-    std::uint32_t lanes;  // that ran it together
+    std::uint32_t what;   // op; of readers: the first of them in readers_
+    std::uint32_t lanes;  // that ran it together; of readers: how many
     std::uint16_t warp;
     Kind kind;
   };
@@ -81,11 +82,7 @@ class Racecheck {
     std::uint32_t lanes;   // 0: one lane, the cell's lane + `offset`
     std::uint32_t offset;  // mod 32
   };
-  struct ReaderSet {
-    static constexpr std::uint32_t kMost = 8;  // later ones are not remembered
-    std::uint32_t n = 0;
-    Reader reader[kMost];
-  };
+  static constexpr std::uint32_t kMostReaders = 8;  // of a cell; later ones are not remembered
 
   // What a fence has made ready to be published by the thread's next strong write: its own accesses before `own`, its
   // warp's before `warp`, its block's before `block`, and `other`.
@@ -193,10 +190,12 @@ class Racecheck {
   void by_lane(Here& h, std::uint32_t lanes);
   void lane(Here& h, int lane);
   static bool is_inside(const Here& h, std::uint64_t offset);
-  void broadcast(Here& h, std::uint32_t lanes, std::uint64_t offset);
+  void broadcast(Here& h, std::uint32_t lanes, std::uint64_t offset, std::uint32_t n);
+  void broadcast_cell(Here& h, std::uint32_t lanes, std::uint64_t offset, Cell written, Cell& read);
   void cell(Here& h, int lane, std::uint64_t offset, Cell& written, Cell& read);
   bool is_bytes(const Here& h, Cell written) const;
   Cell* byte_cells(Here& h, std::uint64_t word);
+  Cell* open_bytes(Here& h, std::uint64_t word);
   void bytes(Here& h, int lane, std::uint64_t offset, std::uint32_t n);
   void check(Here& h, int lane, std::uint64_t offset, Cell cell, bool old_writes);
   bool has_weak(Cell written) const;
@@ -204,6 +203,7 @@ class Racecheck {
   bool ordered(const Here& h, RecordId id, std::uint32_t his_lane, int lane) const;
   bool all_ordered(const Here& h, Cell cell, int lane) const;
   bool may_meet(const Here& h, const Record& r, int lane) const;
+  std::span<const Reader> readers(const Record& r) const { return {readers_.data() + r.what, r.lanes}; }
   template <typename Each>
   bool any_of_cell(Cell cell, const Each& each) const;
 
@@ -245,7 +245,7 @@ class Racecheck {
 
   std::vector<Record> log_;  // of this launch
   RecordId base_ = 1;        // number of its first record
-  std::vector<ReaderSet> reader_sets_;
+  std::vector<Reader> readers_;
   struct Step {
     RecordId from = 0, reader = 0;
     std::uint32_t lanes = 0, offset = 0;

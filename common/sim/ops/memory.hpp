@@ -154,8 +154,9 @@ inline u64 most_in_period(u32 mask, u32 period) {
 
 // Passes of the 32 banks that an access takes: 8-byte accesses go by half warps, 16-byte ones by quarters.
 [[gnu::noinline]] inline u64 count_wavefronts(const Warp& w, const Lanes& a, u64 bytes) {
+  if ((w.mask & (w.mask - 1)) == 0) return 1;
   const u32 first = static_cast<u32>(std::countr_zero(w.mask));
-  if (bytes == 4 && (w.mask & (w.mask - 1)) != 0) {
+  if (bytes == 4) {
     // Lanes in step, active ones at least: a sum of what is off shows it.
     const u32 second = static_cast<u32>(std::countr_zero(w.mask & (w.mask - 1)));
     const u32 start = static_cast<u32>(a.at[first]), ahead = static_cast<u32>(a.at[second]) - start;

@@ -3,6 +3,7 @@
 #include "lab/session.hpp"
 
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/random.h>
 
 #include <algorithm>
@@ -44,6 +45,28 @@ bool has_outputs(const Shape& shape) {
                      [](const BufferSpec& spec) { return spec.count > 0; });
 }
 
+// Of a runner that is gone: what the system ended it for.
+Judgement judge_end(const LiveRunner::Waited& waited) {
+  switch (waited.signal) {
+    case SIGKILL:  // not ours: the system's answer to too much memory
+      return judged(Verdict::memory_limit, "was killed by the system, most likely for lack of memory");
+    case SIGXFSZ: return judged(Verdict::output_limit, "wrote more to a file than it may");
+    case SIGXCPU: return judged(Verdict::time_limit, "used more processor time than it may");
+    case SIGSYS: {
+      Judgement judgement =
+          judged(Verdict::crash, fmt::format("ended the program before it answered ({})", waited.text));
+      judgement.failure.cause =
+          "the system call filter: a lab's code may start no other process or program, open no connection, "
+          "and touch no "
+          "other process";
+      judgement.failure.proved = true;
+      return judgement;
+    }
+    default: break;
+  }
+  return judged(Verdict::crash, fmt::format("ended the program before it answered ({})", waited.text));
+}
+
 // Of a runner that did not answer.
 Judgement judge_silence(const LiveRunner::Waited& waited, double seconds) {
   switch (waited.event) {
@@ -53,11 +76,7 @@ Judgement judge_silence(const LiveRunner::Waited& waited, double seconds) {
       return judgement;
     }
     case Event::flooded: return judged(Verdict::output_limit, "printed too much");
-    case Event::ended:
-      // A SIGKILL that is not ours is the system's answer to too much memory.
-      if (waited.killed)
-        return judged(Verdict::memory_limit, "was killed by the system, most likely for lack of memory");
-      return judged(Verdict::crash, fmt::format("ended the program before it answered ({})", waited.text));
+    case Event::ended: return judge_end(waited);
     case Event::garbage:
     case Event::message: break;
   }

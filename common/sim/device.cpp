@@ -56,7 +56,7 @@ struct Device::Impl {
   explicit Impl(DeviceOptions o)
       : options(std::move(o)),
         arena(options.preset.global_memory),
-        observers(arena, report.findings, report.trace) {
+        observers(arena, report.findings, report.trace, !options.check_without_shortcuts) {
     const auto area = arena.allocate(kParameterArea, MemoryKind::module_variable);
     parameter_area = *area;
     arena.name(parameter_area, kParameterArea, 1, "kernel parameters", false);

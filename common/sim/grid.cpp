@@ -82,6 +82,10 @@ void fill_specials(Warp& w, const Worker& worker, bool fresh) {
   for (const SpecialSlot& s : program.specials) {
     if (!fresh && !per_block(s.name)) continue;
     auto* out = w.slot<std::uint32_t>(s.slot);
+    if (per_block(s.name)) {  // the same in all lanes
+      std::fill_n(out, kLanes, special_value(s.name, *w.block, worker, program, 0, w.number));
+      continue;
+    }
     for (int lane = 0; lane < kLanes; ++lane)
       out[lane] = special_value(s.name, *w.block, worker, program, lane, w.number);
   }

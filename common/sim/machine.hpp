@@ -3,6 +3,7 @@
 // the same for every instruction set of the host.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -10,6 +11,11 @@
 #include "sim/warp.hpp"
 
 namespace course::sim {
+
+// How many lanes a mask names: mostly all, and portable code has no instruction for the rest.
+inline std::uint32_t count_lanes(std::uint32_t mask) {
+  return mask == kAllLanes ? kLanes : static_cast<std::uint32_t>(std::popcount(mask));
+}
 
 // Group `k` of the warp stands at a block-wide barrier op. Returns true when it may go on at once (it was the last to come, or
 // only announces itself); otherwise the group waits until the barrier releases it.

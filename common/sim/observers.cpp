@@ -63,8 +63,8 @@ class Several final : public Observer {
 
 }  // namespace
 
-Observers::Observers(const Arena& arena, std::vector<Finding>& findings, TraceLog& trace)
-    : arena_(arena), findings_(findings), trace_log_(trace) {}
+Observers::Observers(const Arena& arena, std::vector<Finding>& findings, TraceLog& trace, bool shortcuts)
+    : arena_(arena), findings_(findings), trace_log_(trace), shortcuts_(shortcuts) {}
 Observers::~Observers() = default;
 
 void Observers::allocated(std::uint64_t address, std::uint64_t n_bytes, MemoryKind kind) {
@@ -84,7 +84,10 @@ void Observers::forget_writes(std::uint64_t address, std::uint64_t n_bytes) {
 
 void Observers::prepare(std::uint32_t mode) {
   if ((mode & kInitcheck) != 0 && !initcheck_) initcheck_ = std::make_unique<Initcheck>(arena_, findings_);
-  if ((mode & kRacecheck) != 0 && !racecheck_) racecheck_ = std::make_unique<Racecheck>(arena_, findings_);
+  if ((mode & kRacecheck) != 0 && !racecheck_) {
+    racecheck_ = std::make_unique<Racecheck>(arena_, findings_);
+    if (!shortcuts_) racecheck_->take_no_shortcuts();
+  }
   if ((mode & kSynccheck) != 0 && !synccheck_) synccheck_ = std::make_unique<Synccheck>(findings_);
   if ((mode & kDataflow) != 0 && !dataflow_) dataflow_ = std::make_unique<Dataflow>(arena_);
   if ((mode & kTrace) != 0 && !trace_) trace_ = std::make_unique<Trace>(arena_, trace_log_);

@@ -24,8 +24,8 @@ struct TraceLog;
 
 class Observers {
  public:
-  // Findings go to `findings`, what is traced to `trace`.
-  Observers(const Arena& arena, std::vector<Finding>& findings, TraceLog& trace);
+  // Findings go to `findings`, what is traced to `trace`. `shortcuts`: of checkers, see Racecheck.
+  Observers(const Arena& arena, std::vector<Finding>& findings, TraceLog& trace, bool shortcuts);
   ~Observers();
 
   // What host code did to memory.
@@ -47,6 +47,7 @@ class Observers {
   const Arena& arena_;
   std::vector<Finding>& findings_;
   TraceLog& trace_log_;
+  bool shortcuts_;
   std::unique_ptr<Dataflow> dataflow_;
   std::unique_ptr<Racecheck> racecheck_;
   std::unique_ptr<Initcheck> initcheck_;

@@ -35,6 +35,7 @@ Result<lab::Outcome> run_one(const OneTask& one, const lab::Case& c, bool soluti
   const std::string lab(one.problem->manifest().id);
   BuildOptions how;
   how.solutions = solutions;
+  how.machine = &isolation_here(*layout);
   const auto built = build_runners(*layout, std::vector{lab}, how);
   if (const BuildOutcome& outcome = built.at(lab); outcome.verdict != lab::Verdict::ok)
     return Error{outcome.message};

@@ -23,9 +23,9 @@ struct Scanned {
   Value total;   // sum of all of them
 };
 
-// Exclusive scan of one value per thread. All kBlock threads must call it; the result is valid in each of them.
-// Hillis-Steele between two buffers: kBlock * log2 kBlock additions in log2 kBlock steps. 2 * kBlock Values of shared memory,
-// 1 + log2 kBlock barriers. Calling it again needs a barrier in between.
+// Exclusive scan of one value per thread. All kBlock threads must call it; the result is valid in each of
+// them. Hillis-Steele between two buffers: kBlock * log2 kBlock additions in log2 kBlock steps. 2 * kBlock
+// Values of shared memory, 1 + log2 kBlock barriers. Calling it again needs a barrier in between.
 template <typename Value>
 __device__ Scanned<Value> block_scan(Value value) {
   // TODO(student): Store the value in one of two shared arrays of kBlock Values; barrier. For stride 1, 2, 4
@@ -35,15 +35,17 @@ __device__ Scanned<Value> block_scan(Value value) {
   return {value, value};
 }
 
-// --- Rung 2, task "three_kernels": a flag for each item, the exclusive scan of the flags, every kept item to its place.
-// Moves 4n (flags) + 4n + 8n (scan) + 16n (offsets) + 12n bytes besides reading the items twice and writing the kept ones.
+// --- Rung 2, task "three_kernels": a flag for each item, the exclusive scan of the flags, every kept item to
+// its place. Moves 4n (flags) + 4n + 8n (scan) + 16n (offsets) + 12n bytes besides reading the items twice
+// and writing the kept ones.
 template <typename T, typename Keep>
 __global__ void k02_flags(const T* d_in, std::uint64_t n, std::uint32_t* d_flags, Keep keep) {
   // TODO(student): One item per thread: its flag is 1 if keep says so, else 0. Guard with the global index.
   // (roughly 2 lines)
 }
 
-// d_scan[i] = sum of the values of i's block before i; d_totals[block] = sum of the block's values. d_scan may be d_values.
+// d_scan[i] = sum of the values of i's block before i; d_totals[block] = sum of the block's values. d_scan
+// may be d_values.
 template <typename Value>
 __global__ void k02_scan_blocks(const Value* d_values, std::uint64_t n, Index* d_scan, Index* d_totals) {
   // TODO(student): One value per thread (past n: 0), as an Index; block_scan; store what is before it; thread
@@ -55,9 +57,10 @@ __global__ void k02_add_offsets(Index* d_scan, std::uint64_t n, const Index* d_o
   // TODO(student): One value per thread. Guard with the global index. (roughly 2 lines)
 }
 
-// Given: exclusive scan of n values of any number, level by level (lab 7 takes this apart). Blocks scan their own values and leave
-// their totals; the totals are scanned in the same way, in place, until one block holds them all; then each block's values
-// get what all blocks before it add up to. d_spare: room for the totals of all levels, a little more than n / kBlock numbers.
+// Given: exclusive scan of n values of any number, level by level (lab 7 takes this apart). Blocks scan their
+// own values and leave their totals; the totals are scanned in the same way, in place, until one block holds
+// them all; then each block's values get what all blocks before it add up to. d_spare: room for the totals of
+// all levels, a little more than n / kBlock numbers.
 template <typename Value>
 void exclusive_scan(const Value* d_values, std::uint64_t n, Index* d_scan, Index* d_spare,
                     CUstream_st* stream) {
@@ -85,7 +88,8 @@ Status three_kernels(const Job<T, Keep>& job) {
   return not_implemented(job);
 }
 
-// --- Rung 3, task "fused": flags and their scan never leave the block; global memory gets one number per block.
+// --- Rung 3, task "fused": flags and their scan never leave the block; global memory gets one number per
+// block.
 template <typename T, typename Keep>
 __global__ void k03_count(const T* d_in, std::uint64_t n, Index* d_totals, Keep keep) {
   // TODO(student): One item per thread. __syncthreads_count(condition) is a barrier that tells every thread
@@ -109,11 +113,13 @@ Status fused(const Job<T, Keep>& job) {
   return not_implemented(job);
 }
 
-// --- Rung 4, task "warp_aggregated": a warp's flags are the bits of one word; a tile has kRows items per thread.
+// --- Rung 4, task "warp_aggregated": a warp's flags are the bits of one word; a tile has kRows items per
+// thread.
 inline constexpr unsigned kRows = 8;
 inline constexpr unsigned kTile = kBlock * kRows;  // items of a block
 
-// The calling lane's items of a tile, one of each of its warp's kRows rows. A row is 32 neighbouring items, lane l has the l-th.
+// The calling lane's items of a tile, one of each of its warp's kRows rows. A row is 32 neighbouring items,
+// lane l has the l-th.
 template <typename T>
 struct Rows {
   T item[kRows];
@@ -121,8 +127,8 @@ struct Rows {
   unsigned n_kept;       // bits set in all of them
 };
 
-// Loads the calling warp's rows of a tile and asks the predicate. Warp w has the tile's items from w * kRows * 32 on. All 32 lanes
-// must call it. Coalesced: lanes read neighbouring items. No shared memory, no barrier.
+// Loads the calling warp's rows of a tile and asks the predicate. Warp w has the tile's items from w * kRows
+// * 32 on. All 32 lanes must call it. Coalesced: lanes read neighbouring items. No shared memory, no barrier.
 template <typename T, typename Keep>
 __device__ Rows<T> load_rows(const T* d_in, std::uint64_t n, std::uint64_t tile, Keep keep) {
   // TODO(student): First load item r of all rows r (those that exist), then __ballot_sync each row's answers.
@@ -135,15 +141,17 @@ __device__ Rows<T> load_rows(const T* d_in, std::uint64_t n, std::uint64_t tile,
   return {};
 }
 
-// Exclusive scan of one number per warp (n_kept is the same in all its lanes) over the block. All threads must call it; the result
-// is valid in each of them. kBlock / 32 words of shared memory, 1 barrier. Calling it again needs a barrier in between.
+// Exclusive scan of one number per warp (n_kept is the same in all its lanes) over the block. All threads
+// must call it; the result is valid in each of them. kBlock / 32 words of shared memory, 1 barrier. Calling
+// it again needs a barrier in between.
 __device__ inline Scanned<unsigned> scan_warps(unsigned n_kept) {
   // TODO(student): Lane 0 of each warp stores the number; barrier; every thread adds up those of the warps
   // before its own, and all of them: there are only kBlock / 32. (roughly 10 lines)
   return {n_kept, n_kept};
 }
 
-// Moves the kept items of a warp's rows to d_out[position …), in order. All 32 lanes must call it with the same position.
+// Moves the kept items of a warp's rows to d_out[position …), in order. All 32 lanes must call it with the
+// same position.
 template <typename T>
 __device__ void scatter_rows(const Rows<T>& rows, Index position, T* d_out) {
   // TODO(student): In each row, a kept item's rank is the number of bits below its lane's: __popc(kept & ((1u
@@ -171,10 +179,11 @@ Status warp_aggregated(const Job<T, Keep>& job) {
   return not_implemented(job);
 }
 
-// --- Rung 5, task "single_pass" (bonus): a tile learns where its output begins by looking back at the tiles before it.
+// --- Rung 5, task "single_pass" (bonus): a tile learns where its output begins by looking back at the tiles
+// before it.
 
-// Given: what a tile lets the others know, in one word, so that a reader sees all of it or nothing: two bits say how much is known,
-// the other 62 hold a number of kept items.
+// Given: what a tile lets the others know, in one word, so that a reader sees all of it or nothing: two bits
+// say how much is known, the other 62 hold a number of kept items.
 enum Known : unsigned {
   kNothing = 0,  // not counted yet
   kTotal = 1,    // the number: kept items of this tile alone
@@ -216,9 +225,10 @@ __device__ inline Index warp_sum(Index number) {
   return number;
 }
 
-// Kept items of all tiles before `tile`, in every lane. One warp must call it, all lanes, with the same tile. Waits until the tiles
-// before have published; each of them has drawn its ticket earlier, so it is running and will.
-// 32 states at a time: from the nearest tile back to the first that knows its prefix, one step per 32 tiles.
+// Kept items of all tiles before `tile`, in every lane. One warp must call it, all lanes, with the same tile.
+// Waits until the tiles before have published; each of them has drawn its ticket earlier, so it is running
+// and will. 32 states at a time: from the nearest tile back to the first that knows its prefix, one step per
+// 32 tiles.
 __device__ inline Index look_back(const Index* d_states, std::uint64_t tile) {
   // TODO(student): Lane l looks at the tile l + 1 places back; before tile 0 there is a prefix of 0. Look
   // again while any lane sees kNothing. If some lane sees a prefix (__ballot_sync, __ffs), the nearest one
@@ -229,8 +239,8 @@ __device__ inline Index look_back(const Index* d_states, std::uint64_t tile) {
   return warp_sum(0);
 }
 
-// Publishes the tile's total, looks back, publishes its prefix; gives the number of items that are kept before the tile. One warp
-// must call it, all lanes; the result is valid in each.
+// Publishes the tile's total, looks back, publishes its prefix; gives the number of items that are kept
+// before the tile. One warp must call it, all lanes; the result is valid in each.
 __device__ inline Index chain_tile(Index* d_states, std::uint64_t tile, Index total) {
   // TODO(student): Publish kTotal first, so that nobody waits for your look_back; then look_back; then
   // publish kPrefix: what is before you, and your own total. One lane publishes. (roughly 5 lines)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The trusted side of the compaction lab: its cases, their inputs, and what is right. Never linked into a runner.
-// Reading order: Layout says which items are kept, cases() what is tried and why, check() what is accepted: the kept items bit
-// for bit and in order, their number, and nothing written past them.
+// The trusted side of the compaction lab: its cases, their inputs, and what is right. Never linked into a
+// runner. Reading order: Layout says which items are kept, cases() what is tried and why, check() what is
+// accepted: the kept items bit for bit and in order, their number, and nothing written past them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -31,7 +31,8 @@ using lab::Pattern;
 using lab::Task;
 using lab::view;
 
-// Which items are kept: params[1] of a case. The items themselves are random, on the wanted side of the predicate.
+// Which items are kept: params[1] of a case. The items themselves are random, on the wanted side of the
+// predicate.
 enum class Layout : std::int64_t {
   half,  // at random, one in two
   tenth,
@@ -93,8 +94,8 @@ T random_item(Rng& rng) {
   return static_cast<T>(rng());
 }
 
-// A random item that `keep` keeps, or one that it does not. Every predicate here splits random items about evenly, but
-// for zero and nonzero.
+// A random item that `keep` keeps, or one that it does not. Every predicate here splits random items about
+// evenly, but for zero and nonzero.
 template <typename T, typename Keep>
 T item_on_side(bool kept, Keep keep, Rng& rng) {
   if constexpr (std::is_same_v<Keep, Nonzero<T>>) {
@@ -139,9 +140,12 @@ constexpr const char* kPastTheCount = "the rest of d_out, from *d_count on, must
 std::string hint_for_count(std::uint64_t expected, std::uint64_t got, std::uint64_t n, bool last_is_kept,
                            const auto& kept_among_first) {
   if (last_is_kept && got + 1 == expected) {
-    return "one short, and the last item is kept: the last value of the exclusive scan counts the kept items "
-           "before it; "
-           "the count is scan[n - 1] + flag[n - 1]";
+    std::string hint =
+        "one short, and the last item is kept: the last value of the exclusive scan counts the kept items "
+        "before "
+        "it; the count is scan[n - 1] + flag[n - 1]";
+    if (n > 1 && n % 32 == 1) hint += ". Or the last, partial block was left out";
+    return hint;
   }
   if (got == n) return "this is n, not the number of items that are kept";
   if (got == n - expected) return "this is the number of items that are not kept";
@@ -202,7 +206,10 @@ class CompactionProblem : public lab::Problem {
   lab::Shape shape(const Task&, const Case& c) const override {
     return {{{"d_in", c.dtype, c.n}},
             {{"d_out", c.dtype, c.n}, {"d_count", DType::u64, 1}},
-            workspace_bytes(c.n)};
+            workspace_bytes(c.n),
+            {{{"d_positions", DType::u64, c.n}, 0},
+             {{"d_spare", DType::u64, spare_count(c.n)}, c.n * sizeof(Index)},
+             {{"d_flags", DType::u32, c.n}, (c.n + spare_count(c.n)) * sizeof(Index)}}};
   }
 
   void fill(const Task&, const Case& c, std::uint64_t seed, std::span<HostBuffer> inputs) const override {
@@ -284,7 +291,8 @@ class CompactionProblem : public lab::Problem {
     });
   }
 
-  // n - 1 additions of flags, a scan of ⌈log2 n⌉ steps; every item is read once, every kept one and the count written once.
+  // n - 1 additions of flags, a scan of ⌈log2 n⌉ steps; every item is read once, every kept one and the count
+  // written once.
   lab::Ideal ideal(const Task&, const Case& c) const override {
     const auto n = static_cast<double>(c.n);
     const double bytes =
@@ -331,13 +339,13 @@ std::vector<Case> CompactionProblem::cases(const Task&) const {
   using enum Layout;
   constexpr auto kBoth = lab::kCorrectness | lab::kChecks;
 
-  // Sizes: none, one, around a warp, a block, tiles of 1,024 to 4,096 items.
-  for (const std::uint64_t n : {0u,    1u,    2u,    31u,   32u,   33u,   255u,  256u,  511u,  512u, 513u,
+  // Sizes: one, around a warp, a block, tiles of 1,024 to 4,096 items.
+  for (const std::uint64_t n : {1u,    2u,    31u,   32u,   33u,   255u,  256u,  511u,  512u,  513u,
                                 1023u, 1024u, 1025u, 2047u, 2048u, 2049u, 4095u, 4096u, 4097u, 8193u}) {
     add(is_positive, DType::i32, n, half);
   }
-  // All checkers on: two blocks, the second with one item; a ragged end, shifted; several tiles of 2,048 and of 4,096;
-  // three levels of blocks of 256.
+  // All checkers on: two blocks, the second with one item; a ragged end, shifted; several tiles of 2,048 and
+  // of 4,096; three levels of blocks of 256.
   add(is_positive, DType::i32, 257, half, kBoth);
   add(is_positive, DType::i32, 3001, most, kBoth, 12);
   add(nonzero, DType::f32, 20001, half, kBoth);
@@ -363,8 +371,8 @@ std::vector<Case> CompactionProblem::cases(const Task&) const {
   add(is_positive, DType::i32, 3, all, lab::kCorrectness, 4);
   add(is_even, DType::i64, 30001, half, lab::kCorrectness, 8);
   add(less_than, DType::f32, 5001, half, lab::kCorrectness, 12, 7);
-  // Every predicate on every type that it is offered for; items at the ends of their type, NaN and -0 among them: an item is
-  // moved, not computed with.
+  // Every predicate on every type that it is offered for; items at the ends of their type, NaN and -0 among
+  // them: an item is moved, not computed with.
   for (const DType dtype : {DType::i32, DType::f32, DType::i64}) {
     for (const KeepId keep : {is_positive, is_even, nonzero, less_than}) {
       if (!offers(keep, dtype)) continue;
@@ -377,8 +385,9 @@ std::vector<Case> CompactionProblem::cases(const Task&) const {
   add(less_than, DType::i32, 40000, Layout::example, lab::kCorrectness, 0, 4);
   add(less_than, DType::i64, 3000, extremes, lab::kCorrectness, 0, std::numeric_limits<std::int32_t>::max());
 
-  // What is measured: 2^18 items keep the counting quick, 2^22 are many times what the device holds at once. Both are correctness
-  // cases, too, with another seed: an answer that was kept from there is wrong when it is measured.
+  // What is measured: 2^18 items keep the counting quick, 2^22 are many times what the device holds at once.
+  // Both are correctness cases, too, with another seed: an answer that was kept from there is wrong when it
+  // is measured.
   add(is_positive, DType::i32, 262144, half, lab::kEfficiency | lab::kCorrectness);
   add(is_positive, DType::i32, 4194304, half, lab::kSpeedup | lab::kCorrectness);
   return out;

@@ -95,7 +95,11 @@ TEST(EvenBins, OfFloatsHoldEveryNumberInRangeAndNothingElse) {
     EXPECT_EQ(bin_of(bins, x), 10u) << x;
   }
   EXPECT_EQ(bin_of(bins, -0.0f), 0u);
-  EXPECT_EQ(bin_of(bins, std::nextafter(1.0f, 0.0f)), 9u) << "the product rounds up to n_bins";
+  EXPECT_EQ(bin_of(bins, std::nextafter(1.0f, 0.0f)), 9u);
+  const EvenBins<float> both_signs(10, -1.0f, 1.0f);
+  const float largest = std::nextafter(1.0f, 0.0f);
+  EXPECT_EQ((largest - both_signs.lo) * both_signs.scale, 10.0f) << "rounded up to n_bins";
+  EXPECT_EQ(bin_of(both_signs, largest), 9u) << "and kept in the last bin";
   std::uint32_t before = 0;
   for (float x = 0; x < 1; x += 0x1p-16f) {
     EXPECT_GE(bin_of(bins, x), before) << "a larger sample never lies in a lower bin";
@@ -276,6 +280,9 @@ TEST(Check, RecognisesSamplesThatLieInNoBin) {
             std::string::npos);
   EXPECT_NE(hint_when_moved(0, n_where([](float x) { return x < 0; })).find("below the first bin"),
             std::string::npos);
+  EXPECT_NE(
+      hint_when_moved(0, 3).find("of the samples that lie in no bin, 3 went to the first bin: truncation"),
+      std::string::npos);
   std::copy(right.begin(), right.end(), t.output<Count>().begin());
   t.output<Count>()[10] = 0;
   EXPECT_NE(hint(t).find("were dropped"), std::string::npos) << hint(t);

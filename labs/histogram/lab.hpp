@@ -114,9 +114,9 @@ struct Job {
   const T* d_in = nullptr;  // n samples; aligned to sizeof(T) and to no more
   std::uint64_t n = 0;      // may be 0: every count is then 0
   Bins bins{};              // bin_of(bins, sample), bins.n_bins
-  Count* d_counts =
-      nullptr;  // n_bins + 1 counts, contents undefined: [b] of bin b, [n_bins] of what lies in no bin
-  std::uint32_t* d_private = nullptr;  // room for n_private · (n_bins + 1) counters; contents undefined
+  // n_bins + 1 counts, aligned to 8 bytes, contents undefined: [b] of bin b, [n_bins] of what lies in no bin.
+  Count* d_counts = nullptr;
+  std::uint32_t* d_private = nullptr;  // room for n_private · (n_bins + 1) counters, contents undefined
   std::uint32_t n_private = 0;         // threads that can have counters of their own: a multiple of 32
   int multiprocessors = 1;             // of this device, to size a grid by
   CUstream_st* stream = nullptr;       // launch here; don't synchronise, the harness does
@@ -233,9 +233,9 @@ inline constexpr lab::EfficiencyGoal kCombinedGoals[] = {{lab::Metric::contentio
 // Against one core, on a device of the H200's class.
 inline constexpr lab::SpeedupTier kGlobalAtomicsTiers[] = {{4, 2}};
 inline constexpr lab::SpeedupTier kPrivateCountsTiers[] = {{3, 2}, {6, 2}};
-inline constexpr lab::SpeedupTier kSharedCountsTiers[] = {{25, 3}, {40, 4}, {55, 3}};
+inline constexpr lab::SpeedupTier kSharedCountsTiers[] = {{30, 3}, {60, 4}, {90, 3}};
 inline constexpr lab::SpeedupTier kSortReduceTiers[] = {{2, 2}, {5, 2}};
-inline constexpr lab::SpeedupTier kCombinedTiers[] = {{4, 3}, {10, 2}};
+inline constexpr lab::SpeedupTier kCombinedTiers[] = {{8, 3}, {20, 2}};
 
 inline constexpr lab::Task kTasks[] = {
     {"global_atomics", "Global atomics", "handouts/05-histogram.md#global_atomics", 14, kGlobalAtomicsGoals,

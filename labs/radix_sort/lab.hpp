@@ -200,9 +200,9 @@ inline constexpr lab::EfficiencyGoal kOnesweepGoals[] = {{lab::Metric::bytes_rat
 // Against one core that sorts by 8-bit digits, too, on a device of the H200's class.
 inline constexpr lab::SpeedupTier kTileSortTiers[] = {{15, 1}, {30, 1}};
 inline constexpr lab::SpeedupTier kMergeTiers[] = {{5, 1}, {10, 1}};
-inline constexpr lab::SpeedupTier kDigitsTiers[] = {{15, 2}, {30, 3}};
+inline constexpr lab::SpeedupTier kDigitsTiers[] = {{10, 2}, {20, 3}};
 inline constexpr lab::SpeedupTier kAnyKeyTiers[] = {{15, 2}, {30, 2}};
-inline constexpr lab::SpeedupTier kOnesweepTiers[] = {{25, 2}, {45, 2}};
+inline constexpr lab::SpeedupTier kOnesweepTiers[] = {{15, 2}, {30, 2}};
 
 inline constexpr lab::Task kTasks[] = {
     {"split", "One-bit split", "handouts/04-radix-sort.md#split", 14, kSplitGoals, {}},

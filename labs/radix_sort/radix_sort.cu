@@ -106,12 +106,12 @@ void exclusive_scan(const std::uint32_t* d_in, std::uint32_t* d_out, std::uint64
 // Sorts by bits [begin_bit, end_bit), least significant first, bits_per_pass of them a pass (the last one may take fewer). Calls
 // pass(from, to, first_bit, n_bits) for each pass, which moves the items of `from` to their places in `to`. The first pass reads
 // job.in, the last one writes job.out; in between they alternate between job.out and job.spare. When no bit counts, one pass
-// with n_bits = 0 is made: it copies.
+// with first_bit = n_bits = 0 is made: it copies.
 template <typename Bits, typename Value, typename Pass>
 Status by_passes(const Job<Bits, Value>& job, unsigned bits_per_pass, Pass pass) {
-  // TODO(student): Find the number of passes, at least one. For each pass: where it reads (job.in, then
-  // whatever the pass before wrote), where it writes (so that the last one writes job.out: count from the
-  // end), its first bit, its number of bits. Do nothing when n is 0. (roughly 10 lines)
+  // TODO(student): Find the number of passes. For each pass: where it reads (job.in, then whatever the pass
+  // before wrote), where it writes (so that the last one writes job.out: count from the end), its first bit,
+  // its number of bits. Nothing when n is 0, a copying pass when no bit counts. (roughly 15 lines)
   static_cast<void>(bits_per_pass);
   static_cast<void>(pass);
   return not_implemented(job);
@@ -229,8 +229,7 @@ struct DigitOf {
   unsigned first_bit, n_bits;
   __device__ unsigned last() const { return (1u << n_bits) - 1; }
   __device__ unsigned operator()(Bits key) const {
-    // A shift by all of a key's bits is undefined; it can only be asked for with no bits to take.
-    return n_bits == 0 ? 0 : static_cast<unsigned>(flips(key) >> first_bit) & last();
+    return static_cast<unsigned>(flips(key) >> first_bit) & last();
   }
 };
 

@@ -180,24 +180,24 @@ BoxJob<S> box_job(const lab::Request& request) {
   return job;
 }
 
-// Calls make(job) with a TableJob, or look_up(job) with a BoxJob, of the request's type.
-template <typename Make, typename LookUp>
-Status dispatch(const lab::Request& request, Make make, LookUp look_up) {
+// Calls solve(job) with a TableJob of the request's type or, for the task box, with a BoxJob.
+template <typename Solve>
+Status dispatch(const lab::Request& request, Solve solve) {
   using lab::DType;
   if (static_cast<Rung>(request.task) == Rung::box) {
     switch (request.dtype) {
-      case DType::u32: return look_up(box_job<std::uint32_t>(request));
-      case DType::i64: return look_up(box_job<std::int64_t>(request));
-      case DType::f32: return look_up(box_job<float>(request));
-      case DType::f64: return look_up(box_job<double>(request));
+      case DType::u32: return solve(box_job<std::uint32_t>(request));
+      case DType::i64: return solve(box_job<std::int64_t>(request));
+      case DType::f32: return solve(box_job<float>(request));
+      case DType::f64: return solve(box_job<double>(request));
       default: return Status::unsupported;
     }
   }
   switch (request.dtype) {
-    case DType::u8: return make(table_job<std::uint8_t>(request));
-    case DType::i32: return make(table_job<std::int32_t>(request));
-    case DType::f32: return make(table_job<float>(request));
-    case DType::f64: return make(table_job<double>(request));
+    case DType::u8: return solve(table_job<std::uint8_t>(request));
+    case DType::i32: return solve(table_job<std::int32_t>(request));
+    case DType::f32: return solve(table_job<float>(request));
+    case DType::f64: return solve(table_job<double>(request));
     default: return Status::unsupported;
   }
 }

@@ -304,6 +304,34 @@ std::string box_hint(const Case& c, std::span<const Sum> table, std::span<const 
            static_cast<Mean>(box.area());
   };
   if (height > 1 && is_all(got, size, other_corner)) return "the table was read as one from the other corner";
+  const auto look_up = [&](std::size_t r, std::size_t col) {
+    return static_cast<Mean>(table[r * width + col]);
+  };
+  const auto not_given_back = [&](std::size_t r, std::size_t col) {
+    const Box box = box_at(r, col);
+    const Edges edges = edges_of(box, corner, height);
+    Sum sum = box_sum(table, width, edges);
+    if (edges.cut_rows && edges.cut_columns)
+      sum = wrapping_subtract(sum, table[edges.near * width + edges.left]);
+    return static_cast<Mean>(sum) / static_cast<Mean>(box.area());
+  };
+  if (is_all(got, size, not_given_back)) {
+    return "the rectangle that is taken away twice, with the rows and with the columns, must be given back "
+           "once";
+  }
+  if constexpr (std::is_integral_v<Sum>) {
+    const auto in_floats = [&](std::size_t r, std::size_t col) {
+      const Box box = box_at(r, col);
+      const Edges edges = edges_of(box, corner, height);
+      Mean sum = look_up(edges.far, edges.right);
+      if (edges.cut_columns) sum -= look_up(edges.far, edges.left);
+      if (edges.cut_rows) sum -= look_up(edges.near, edges.right);
+      if (edges.cut_rows && edges.cut_columns) sum += look_up(edges.near, edges.left);
+      return sum / static_cast<Mean>(box.area());
+    };
+    if (is_all(got, size, in_floats))
+      return "the look-ups were made into floats before they were subtracted: as integers they lose no digit";
+  }
   if (radii.empty() && c.params[kRadius] > 0) {
     // The near edges looked up inside the box instead of one before it.
     const auto one_short = [&](std::size_t r, std::size_t col) {

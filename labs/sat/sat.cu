@@ -269,10 +269,16 @@ Status solve(Rung rung, const TableJob<T>& job) {
   }
 }
 
+template <typename Sum>
+Status solve(Rung rung, const BoxJob<Sum>& job) {
+  switch (rung) {
+    case Rung::box: return box(job);
+    default: return Status::unsupported;
+  }
+}
+
 Status run(const lab::Request& request) {
-  return dispatch(
-      request, [&](const auto& job) { return solve(static_cast<Rung>(request.task), job); },
-      [](const auto& job) { return box(job); });
+  return dispatch(request, [&](const auto& job) { return solve(static_cast<Rung>(request.task), job); });
 }
 
 }  // namespace course::sat

@@ -14,31 +14,33 @@
 
 namespace course::scan {
 
-// One row: length operations, each waiting for the one before.
-template <typename Op>
-void scan_row(const typename Op::Value* in, std::size_t length, Op op, Kind kind, typename Op::Value* out) {
+// One row: length operations, each waiting for the one before. The total is an Op::Value, which may be wider than an Item.
+template <typename Item, typename Op>
+void scan_row(const Item* in, std::size_t length, Op op, Kind kind, Item* out) {
   auto total = op.identity();
   if (kind == Kind::inclusive) {
-    for (std::size_t i = 0; i < length; ++i) out[i] = total = op(total, in[i]);
+    for (std::size_t i = 0; i < length; ++i) {
+      total = op(total, in[i]);
+      out[i] = static_cast<Item>(total);
+    }
   } else {
     for (std::size_t i = 0; i < length; ++i) {
-      const auto item = in[i];
-      out[i] = total;
+      const Item item = in[i];
+      out[i] = static_cast<Item>(total);
       total = op(total, item);
     }
   }
 }
 
 // As scan_row, but the total starts anew at every head.
-template <typename Op>
-void scan_segments(const typename Op::Value* in, const std::uint8_t* heads, std::size_t length, Op op,
-                   Kind kind, typename Op::Value* out) {
+template <typename Item, typename Op>
+void scan_segments(const Item* in, const std::uint8_t* heads, std::size_t length, Op op, Kind kind,
+                   Item* out) {
   auto total = op.identity();
   for (std::size_t i = 0; i < length; ++i) {
-    const auto item = in[i];
     const auto before = heads[i] != 0 ? op.identity() : total;
-    total = op(before, item);
-    out[i] = kind == Kind::inclusive ? total : before;
+    total = op(before, in[i]);
+    out[i] = static_cast<Item>(kind == Kind::inclusive ? total : before);
   }
 }
 

@@ -5,6 +5,7 @@
 // tree and, where the task folds serially first, of a chunk; everything else must be exact.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -96,10 +97,9 @@ void for_rows(const Case& c, lab::Baseline which, F scan) {
   }
 }
 
-template <typename Op>
-void scan_all(const Case& c, std::span<const HostBuffer> inputs, Op op, lab::Baseline which,
-              typename Op::Value* out) {
-  const auto in = view<typename Op::Value>(std::span<const std::byte>(inputs[0].bytes));
+template <typename Item, typename Op>
+void scan_all(const Case& c, std::span<const HostBuffer> inputs, Op op, lab::Baseline which, Item* out) {
+  const auto in = view<Item>(std::span<const std::byte>(inputs[0].bytes));
   if (inputs.size() > 1) {
     const auto heads = view<std::uint8_t>(std::span<const std::byte>(inputs[1].bytes));
     for_rows(c, which, [&](std::size_t first, std::size_t length) {
@@ -192,10 +192,12 @@ std::string hint_for(const Case& c, std::span<const HostBuffer> inputs, Op op,
   changed.params[kKindParam] =
       static_cast<std::int64_t>(kind_of(c) == Kind::inclusive ? Kind::exclusive : Kind::inclusive);
   if (gives(changed, inputs, op)) {
-    return fmt::format("this is the {} scan; the {} one was asked for", name_of(kind_of(changed)),
-                       name_of(kind_of(c)));
+    return kind_of(c) == Kind::inclusive ? "this is the exclusive scan; the inclusive one was asked for: "
+                                           "each result includes its own item"
+                                         : "this is the inclusive scan; the exclusive one was asked for: a "
+                                           "row's first result is op.identity()";
   }
-  if (gives(c, inputs, Swapped<Op>{op})) {
+  if (kIsMap<Value> && gives(c, inputs, Swapped<Op>{op})) {
     return "op's operands are swapped: what lies to the left has to stand on the left, as not every operator "
            "is commutative";
   }
@@ -207,19 +209,27 @@ std::string hint_for(const Case& c, std::span<const HostBuffer> inputs, Op op,
     changed.params[kRowLengthParam] = static_cast<std::int64_t>(c.n);
     if (gives(changed, inputs, op)) return "this is one scan of all the items: each row has to start anew";
   }
-  for (std::size_t part = 16; part < row_length; part *= 2) {
-    // Rows that are no multiple of the part's length start parts of their own.
+  if (is(got[first_wrong], identity) &&
+      std::all_of(got.begin(), got.end(), [&](const Value& x) { return is(x, identity); })) {
+    return "every result is the identity: no item was folded in";
+  }
+  if (position > 0) {
+    // Parts of the row that end where the first wrong result stands.
+    const auto in = view<Value>(std::span<const std::byte>(inputs[0].bytes));
     rows_one_thread(c.n, row_length, [&](std::size_t first, std::size_t length) {
-      const auto in = view<Value>(std::span<const std::byte>(inputs[0].bytes));
-      rows_one_thread(length, part, [&](std::size_t at, std::size_t k) {
+      rows_one_thread(length, position, [&](std::size_t at, std::size_t k) {
         scan_row(in.data() + first + at, k, op, kind_of(c), other.data() + first + at);
       });
     });
     if (same<Value>(got, other)) {
       return fmt::format(
           "every {} items of a row are scanned on their own: what lies before them was not put in front",
-          part);
+          position);
     }
+  }
+  if (inputs.size() > 1 && kind_of(c) == Kind::exclusive && !is(got[first_wrong], identity) &&
+      static_cast<std::uint8_t>(inputs[1].bytes[first_wrong]) != 0) {
+    return "a segment's first exclusive result is op.identity()";
   }
   if (kind_of(c) == Kind::exclusive && position == 0 && is(got[first_wrong], Value{}) &&
       !is(identity, Value{})) {
@@ -228,7 +238,7 @@ std::string hint_for(const Case& c, std::span<const HostBuffer> inputs, Op op,
   if (kind_of(c) == Kind::exclusive && position == 0 && is(got[first_wrong], first_item)) {
     return "a row's first exclusive result is op.identity(), not its first item";
   }
-  if (position == 0 && row_length > 1) {
+  if (position == 0) {
     // A root that was not zeroed hands the row's total down to every leaf.
     std::vector<Value> sums(c.n);
     changed = c;
@@ -244,11 +254,16 @@ std::string hint_for(const Case& c, std::span<const HostBuffer> inputs, Op op,
              "sweeps";
     }
   }
-  if (row_length > 1) {
-    return fmt::format("element {} is position {} of row {} (rows of {})", first_wrong, position, row,
-                       row_length);
+  if (kind_of(c) == Kind::inclusive && position == 0)
+    return "a row's first inclusive result is its first item";
+  const std::string place = row_length == 1 ? ""
+                                            : fmt::format("element {} is position {} of row {} (rows of {})",
+                                                          first_wrong, position, row, row_length);
+  if constexpr (kIsMap<Value>) {
+    return "Affine minds the order: if your sums are right, some op has its operands the wrong way round" +
+           (place.empty() ? place : "; " + place);
   }
-  return "";
+  return place;
 }
 
 // An affine map as what it does, not as the 64 bits that it travels in.
@@ -321,7 +336,13 @@ class ScanProblem : public lab::Problem {
   void baseline(const Task&, const Case& c, std::span<const HostBuffer> inputs, std::span<HostBuffer> outputs,
                 lab::Baseline which) const override {
     with_op(c, [&]<typename Op>(Op op) {
-      scan_all(c, inputs, op, which, view<typename Op::Value>(std::span(outputs[0].bytes)).data());
+      const auto out = view<typename Op::Value>(std::span(outputs[0].bytes)).data();
+      // A float sum is kept in double, as on any CPU where that costs nothing.
+      if constexpr (std::is_same_v<Op, Sum<float>>) {
+        scan_all(c, inputs, Sum<double>{}, which, out);
+      } else {
+        scan_all(c, inputs, op, which, out);
+      }
     });
   }
 

@@ -4,15 +4,18 @@
 //@student //   ./lab grade compaction --task three_kernels
 //@student // Until you write it, a task answers "not implemented". Do not change the given lines at the end.
 //@reference
-// Stream compaction: the whole ladder, from three kernels over arrays of flags and positions to one pass at the memory's speed.
-// Read from the top: each rung says what changed, why that should be faster, what it still wastes; predictions are for
-// 2^24 int32 items of which half are kept, on a device that copies 4.2 TB/s and takes 2 to 3 µs a launch. Lines that start with
-// //@ steer the generator of the students' file (common/lab/tools/make_skeleton.py).
-// Invariant: every rung gives the same output for every (item type, predicate, n), n = 0 included; no rung writes d_in, or d_out
-// past the kept items.
-// Source: flags, scan, scatter: G. Blelloch, "Prefix Sums and Their Applications" (1990), section 1.3; ballots: M. Billeter,
-// O. Olsson, U. Assarsson, "Efficient Stream Compaction on Wide SIMD Many-Core Architectures" (2009); looking back:
-// D. Merrill, M. Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (2016).
+// Stream compaction: the whole ladder, from three kernels over arrays of flags and positions to one pass at
+// the memory's speed.
+// Read from the top: each rung says what changed, why that should be faster, what it still wastes;
+// predictions are for 2^24 int32 items of which half are kept, on a device that copies 4.2 TB/s and takes 2
+// to 3 µs a launch. Lines that start with //@ steer the generator of the students' file
+// (common/lab/tools/make_skeleton.py).
+// Invariant: every rung gives the same output for every (item type, predicate, n), n = 0 included; no rung
+// writes d_in, or d_out past the kept items.
+// Source: flags, scan, scatter: G. Blelloch, "Prefix Sums and Their Applications" (1990), section 1.3;
+// ballots: M. Billeter, O. Olsson, U. Assarsson, "Efficient Stream Compaction on Wide SIMD Many-Core
+// Architectures" (2009); looking back: D. Merrill, M. Garland, "Single-pass Parallel Prefix Scan with
+// Decoupled Look-back" (2016).
 //@end
 #include "compaction/lab.hpp"
 
@@ -34,39 +37,43 @@ struct Scanned {
   Value total;   // sum of all of them
 };
 
-// Exclusive scan of one value per thread. All kBlock threads must call it; the result is valid in each of them.
-// Hillis-Steele between two buffers: kBlock * log2 kBlock additions in log2 kBlock steps. 2 * kBlock Values of shared memory,
-// 1 + log2 kBlock barriers. Calling it again needs a barrier in between.
+// Exclusive scan of one value per thread. All kBlock threads must call it; the result is valid in each of
+// them. Hillis-Steele between two buffers: kBlock * log2 kBlock additions in log2 kBlock steps. 2 * kBlock
+// Values of shared memory, 1 + log2 kBlock barriers. Calling it again needs a barrier in between.
 template <typename Value>
 __device__ Scanned<Value> block_scan(Value value) {
   //@solution Store the value in one of two shared arrays of kBlock Values; barrier. For stride 1, 2, 4 …: add to your sum what the
   //@hint thread `stride` below you holds (if there is one), store the sum in the *other* array; barrier; swap. At the end the
   //@hint sums are inclusive: what is before you is your sum less your own value; the total is the last thread's sum.
   //@instead return {value, value};
-  __shared__ Value s_scan[2][kBlock];
+  __shared__ Value s_scan_a[kBlock], s_scan_b[kBlock];
+  Value *s_from = s_scan_a, *s_to = s_scan_b;
   const unsigned tid = threadIdx.x;
-  unsigned from = 0;
   Value sum = value;
-  s_scan[from][tid] = sum;
+  s_from[tid] = sum;
   __syncthreads();  // every value is stored before a thread above reads it
 
   for (unsigned stride = 1; stride < kBlock; stride *= 2) {
-    if (tid >= stride) sum += s_scan[from][tid - stride];
-    from = 1 - from;
-    s_scan[from][tid] = sum;
-    __syncthreads();  // this round's writes before the next round's reads, its reads before the next round's writes
+    if (tid >= stride) sum += s_from[tid - stride];
+    s_to[tid] = sum;
+    Value* const s_read = s_from;
+    s_from = s_to;
+    s_to = s_read;
+    __syncthreads();  // this round's writes before the next one's reads, and its reads before the next one's writes
   }
-  return {sum - value, s_scan[from][kBlock - 1]};
+  return {sum - value, s_from[kBlock - 1]};
   //@end
 }
 
-// --- Rung 2, task "three_kernels": a flag for each item, the exclusive scan of the flags, every kept item to its place.
-// Moves 4n (flags) + 4n + 8n (scan) + 16n (offsets) + 12n bytes besides reading the items twice and writing the kept ones.
+// --- Rung 2, task "three_kernels": a flag for each item, the exclusive scan of the flags, every kept item to
+// its place. Moves 4n (flags) + 4n + 8n (scan) + 16n (offsets) + 12n bytes besides reading the items twice
+// and writing the kept ones.
 //@reference
-// Rung 1 is the CPU's (labs/compaction/baseline.hpp). Changed: the loop's `count++`, through which every item waits for
-// the one before it, becomes a scan of ⌈log2 n⌉ steps. Why: all items are looked at, placed and moved at once; 250 µs against 60
-// ms for one core. Wastes: 9 bytes of memory traffic for each one that must move: flags and positions go through global memory
-// up to four times, and a flag of one bit takes 4 bytes, then 8.
+// Rung 1 is the CPU's (labs/compaction/baseline.hpp). Changed: the loop's `count++`, through which every item
+// waits for the one before it, becomes a scan of ⌈log2 n⌉ steps. Why: all items are looked at, placed and
+// moved at once; 250 µs against 60 ms for one core. Wastes: 9 bytes of memory traffic for each one that must
+// move: flags and positions go through global memory up to four times, and a flag of one bit takes 4 bytes,
+// then 8.
 //@end
 template <typename T, typename Keep>
 __global__ void k02_flags(const T* d_in, std::uint64_t n, std::uint32_t* d_flags, Keep keep) {
@@ -76,7 +83,8 @@ __global__ void k02_flags(const T* d_in, std::uint64_t n, std::uint32_t* d_flags
   //@end
 }
 
-// d_scan[i] = sum of the values of i's block before i; d_totals[block] = sum of the block's values. d_scan may be d_values.
+// d_scan[i] = sum of the values of i's block before i; d_totals[block] = sum of the block's values. d_scan
+// may be d_values.
 template <typename Value>
 __global__ void k02_scan_blocks(const Value* d_values, std::uint64_t n, Index* d_scan, Index* d_totals) {
   //@solution One value per thread (past n: 0), as an Index; block_scan; store what is before it; thread 0 stores the total.
@@ -95,9 +103,10 @@ __global__ void k02_add_offsets(Index* d_scan, std::uint64_t n, const Index* d_o
   //@end
 }
 
-// Given: exclusive scan of n values of any number, level by level (lab 7 takes this apart). Blocks scan their own values and leave
-// their totals; the totals are scanned in the same way, in place, until one block holds them all; then each block's values
-// get what all blocks before it add up to. d_spare: room for the totals of all levels, a little more than n / kBlock numbers.
+// Given: exclusive scan of n values of any number, level by level (lab 7 takes this apart). Blocks scan their
+// own values and leave their totals; the totals are scanned in the same way, in place, until one block holds
+// them all; then each block's values get what all blocks before it add up to. d_spare: room for the totals of
+// all levels, a little more than n / kBlock numbers.
 template <typename Value>
 void exclusive_scan(const Value* d_values, std::uint64_t n, Index* d_scan, Index* d_spare,
                     CUstream_st* stream) {
@@ -139,12 +148,14 @@ Status three_kernels(const Job<T, Keep>& job) {
   //@end
 }
 
-// --- Rung 3, task "fused": flags and their scan never leave the block; global memory gets one number per block.
+// --- Rung 3, task "fused": flags and their scan never leave the block; global memory gets one number per
+// block.
 //@reference
-// Changed: a first kernel counts the kept items of each block; the scan of the counts says where each block's output begins; a
-// second kernel makes the flags again, scans them in shared memory and moves the items. Why: 11 bytes an item instead of 56
-// (items are read twice: asking the predicate again is cheaper than remembering the answer); 2.5 to 4 times rung 2. Wastes: the
-// scan of one bit per thread goes 8 times through shared memory, and all 8 warps wait for each other at 9 barriers.
+// Changed: a first kernel counts the kept items of each block; the scan of the counts says where each block's
+// output begins; a second kernel makes the flags again, scans them in shared memory and moves the items. Why:
+// 12 bytes an item instead of 56 (items are read twice: asking the predicate again is cheaper than
+// remembering the answer); 2.5 to 4 times rung 2. Wastes: the scan of one bit per thread goes 8 times through
+// shared memory, and all 8 warps wait for each other at 9 barriers.
 //@end
 template <typename T, typename Keep>
 __global__ void k03_count(const T* d_in, std::uint64_t n, Index* d_totals, Keep keep) {
@@ -189,11 +200,13 @@ Status fused(const Job<T, Keep>& job) {
   //@end
 }
 
-// --- Rung 4, task "warp_aggregated": a warp's flags are the bits of one word; a tile has kRows items per thread.
+// --- Rung 4, task "warp_aggregated": a warp's flags are the bits of one word; a tile has kRows items per
+// thread.
 inline constexpr unsigned kRows = 8;
 inline constexpr unsigned kTile = kBlock * kRows;  // items of a block
 
-// The calling lane's items of a tile, one of each of its warp's kRows rows. A row is 32 neighbouring items, lane l has the l-th.
+// The calling lane's items of a tile, one of each of its warp's kRows rows. A row is 32 neighbouring items,
+// lane l has the l-th.
 template <typename T>
 struct Rows {
   T item[kRows];
@@ -201,8 +214,8 @@ struct Rows {
   unsigned n_kept;       // bits set in all of them
 };
 
-// Loads the calling warp's rows of a tile and asks the predicate. Warp w has the tile's items from w * kRows * 32 on. All 32 lanes
-// must call it. Coalesced: lanes read neighbouring items. No shared memory, no barrier.
+// Loads the calling warp's rows of a tile and asks the predicate. Warp w has the tile's items from w * kRows
+// * 32 on. All 32 lanes must call it. Coalesced: lanes read neighbouring items. No shared memory, no barrier.
 template <typename T, typename Keep>
 __device__ Rows<T> load_rows(const T* d_in, std::uint64_t n, std::uint64_t tile, Keep keep) {
   //@solution First load item r of all rows r (those that exist), then __ballot_sync each row's answers. kRows loads under way are faster
@@ -227,8 +240,9 @@ __device__ Rows<T> load_rows(const T* d_in, std::uint64_t n, std::uint64_t tile,
   //@end
 }
 
-// Exclusive scan of one number per warp (n_kept is the same in all its lanes) over the block. All threads must call it; the result
-// is valid in each of them. kBlock / 32 words of shared memory, 1 barrier. Calling it again needs a barrier in between.
+// Exclusive scan of one number per warp (n_kept is the same in all its lanes) over the block. All threads
+// must call it; the result is valid in each of them. kBlock / 32 words of shared memory, 1 barrier. Calling
+// it again needs a barrier in between.
 __device__ inline Scanned<unsigned> scan_warps(unsigned n_kept) {
   //@solution Lane 0 of each warp stores the number; barrier; every thread adds up those of the warps before its own, and all of them:
   //@hint there are only kBlock / 32.
@@ -247,7 +261,8 @@ __device__ inline Scanned<unsigned> scan_warps(unsigned n_kept) {
   //@end
 }
 
-// Moves the kept items of a warp's rows to d_out[position …), in order. All 32 lanes must call it with the same position.
+// Moves the kept items of a warp's rows to d_out[position …), in order. All 32 lanes must call it with the
+// same position.
 template <typename T>
 __device__ void scatter_rows(const Rows<T>& rows, Index position, T* d_out) {
   //@solution In each row, a kept item's rank is the number of bits below its lane's: __popc(kept & ((1u << lane) - 1)). The next row
@@ -266,10 +281,11 @@ __device__ void scatter_rows(const Rows<T>& rows, Index position, T* d_out) {
 }
 
 //@reference
-// Changed: __ballot_sync gives a warp its 32 flags in one word; the number of set bits below a lane *is* its exclusive scan. Eight
-// items per thread share one barrier. Why: 8 rounds through shared memory and 9 barriers shrink to two instructions and
-// one barrier per 2,048 items, eight loads are in flight per thread, and there are eight times fewer counts to scan: near the
-// memory's speed, about 60 µs, 1.5 to 2 times rung 3. Wastes: items are still read twice.
+// Changed: __ballot_sync gives a warp its 32 flags in one word; the number of set bits below a lane *is* its
+// exclusive scan. Eight items per thread share one barrier. Why: 8 rounds through shared memory and 9
+// barriers shrink to two instructions and one barrier per 2,048 items, eight loads are in flight per thread,
+// and there are eight times fewer counts to scan: near the memory's speed, about 60 µs, 1.5 to 2 times rung
+// 3. Wastes: items are still read twice.
 //@end
 template <typename T, typename Keep>
 __global__ void k04_count(const T* d_in, std::uint64_t n, Index* d_totals, Keep keep) {
@@ -307,10 +323,11 @@ Status warp_aggregated(const Job<T, Keep>& job) {
   //@end
 }
 
-// --- Rung 5, task "single_pass" (bonus): a tile learns where its output begins by looking back at the tiles before it.
+// --- Rung 5, task "single_pass" (bonus): a tile learns where its output begins by looking back at the tiles
+// before it.
 
-// Given: what a tile lets the others know, in one word, so that a reader sees all of it or nothing: two bits say how much is known,
-// the other 62 hold a number of kept items.
+// Given: what a tile lets the others know, in one word, so that a reader sees all of it or nothing: two bits
+// say how much is known, the other 62 hold a number of kept items.
 enum Known : unsigned {
   kNothing = 0,  // not counted yet
   kTotal = 1,    // the number: kept items of this tile alone
@@ -359,9 +376,10 @@ __device__ inline Index warp_sum(Index number) {
   //@end
 }
 
-// Kept items of all tiles before `tile`, in every lane. One warp must call it, all lanes, with the same tile. Waits until the tiles
-// before have published; each of them has drawn its ticket earlier, so it is running and will.
-// 32 states at a time: from the nearest tile back to the first that knows its prefix, one step per 32 tiles.
+// Kept items of all tiles before `tile`, in every lane. One warp must call it, all lanes, with the same tile.
+// Waits until the tiles before have published; each of them has drawn its ticket earlier, so it is running
+// and will. 32 states at a time: from the nearest tile back to the first that knows its prefix, one step per
+// 32 tiles.
 __device__ inline Index look_back(const Index* d_states, std::uint64_t tile) {
   //@solution Lane l looks at the tile l + 1 places back; before tile 0 there is a prefix of 0. Look again while any lane sees kNothing.
   //@hint If some lane sees a prefix (__ballot_sync, __ffs), the nearest one counts and what is farther back does not: add up
@@ -385,8 +403,8 @@ __device__ inline Index look_back(const Index* d_states, std::uint64_t tile) {
   //@end
 }
 
-// Publishes the tile's total, looks back, publishes its prefix; gives the number of items that are kept before the tile. One warp
-// must call it, all lanes; the result is valid in each.
+// Publishes the tile's total, looks back, publishes its prefix; gives the number of items that are kept
+// before the tile. One warp must call it, all lanes; the result is valid in each.
 __device__ inline Index chain_tile(Index* d_states, std::uint64_t tile, Index total) {
   //@solution Publish kTotal first, so that nobody waits for your look_back; then look_back; then publish kPrefix: what is before you, and
   //@hint your own total. One lane publishes.
@@ -401,12 +419,13 @@ __device__ inline Index chain_tile(Index* d_states, std::uint64_t tile, Index to
 }
 
 //@reference
-// Changed: instead of a kernel that counts and one that scans, each tile publishes its count and adds up those of the tiles before
-// it, back to the nearest that knows its prefix. Tiles are numbered by a ticket, in the order in which blocks start: whoever
-// waits, waits for a block that is running, on any device. Why: items are read once, 7 bytes an item instead of 11, and two
-// launches are left: about 40 µs, 1.4 times rung 4. State and number share one word, so no fence is needed between them.
-// Wastes: 32 lanes store a run of some 16 items that begins anywhere, so nearly every store touches a sector more than it fills; the
-// block stands still while its first warp looks back.
+// Changed: instead of a kernel that counts and one that scans, each tile publishes its count and adds up
+// those of the tiles before it, back to the nearest that knows its prefix. Tiles are numbered by a ticket, in
+// the order in which blocks start: whoever waits, waits for a block that is running, on any device. Why:
+// items are read once, 7 bytes an item instead of 11, and two launches are left: about 40 µs, 1.4 times rung
+// 4. State and number share one word, so no fence is needed between them. Wastes: 32 lanes store a run of
+// some 16 items that begins anywhere, so nearly every store touches a sector more than it fills; the block
+// stands still while its first warp looks back.
 //@end
 template <typename T, typename Keep>
 __global__ void k05_single_pass(const T* d_in, std::uint64_t n, Index* d_ticket, Index* d_states, T* d_out,
@@ -451,15 +470,18 @@ Status single_pass(const Job<T, Keep>& job) {
 
 //@reference
 // --- Rung 6: as fast as the memory is.
-// Changed: (1) 16-byte loads and stores, both aligned whatever the arrays' addresses; (2) one warp scan counts four rows at a time, in
-// the four bytes of a word; (3) the count is published at once, and while the first warp looks back the others already move their
-// items to shared memory, side by side; (4) from there the tile leaves as one run. Why: 4 times fewer memory
-// instructions, 4 times fewer scan instructions than with ballots, and no sector is written in part but the run's two ends: 6
-// bytes an item, 24 µs and two launches; 85 % of the copy ceiling at 2^28. Wastes: a tile's loads start only when its ticket is there.
+// Changed: (1) 16-byte loads and stores, both aligned whatever the arrays' addresses; (2) one warp scan
+// counts four rows at a time, in the four bytes of a word; (3) the count is published at once, and while the
+// first warp looks back the others already move their items to shared memory, side by side; (4) from there
+// the tile leaves as one run. Why: 4 times fewer memory instructions, 4 times fewer scan instructions than
+// with ballots, and no sector is written in part but the run's two ends: 6 bytes an item, 24 µs and two
+// launches. It should reach 85 % of the copy ceiling at 2^28. Wastes: a tile's loads start only when its
+// ticket is there.
 inline constexpr unsigned kPackRows = 4;        // 16-byte loads of a thread, all under way at once
-inline constexpr unsigned kResidentBlocks = 6;  // on a multiprocessor: 96 KB of loads in flight
+inline constexpr unsigned kResidentBlocks = 5;  // on a multiprocessor: 80 KB in flight, nothing spilled
 
-// 16 bytes of items: what one lane can load or store with one instruction, at an address that is a multiple of 16.
+// 16 bytes of items: what one lane can load or store with one instruction, at an address that is a multiple
+// of 16.
 template <typename T>
 struct alignas(16) Pack {
   static constexpr unsigned kItems = 16 / sizeof(T);
@@ -472,11 +494,13 @@ __host__ __device__ unsigned misaligned_items(const T* d_items) {
   return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(d_items) % 16 / sizeof(T));
 }
 
-// Items of a tile. Tiles begin at aligned addresses, so the first one may begin before d_in: at -misaligned_items(d_in).
+// Items of a tile. Tiles begin at aligned addresses, so the first one may begin before d_in: at
+// -misaligned_items(d_in).
 template <typename T>
 inline constexpr unsigned kPackTile = kBlock* kPackRows* Pack<T>::kItems;
 
-// The calling lane's items of a tile: warp w has rows of 32 packs from w * kPackRows * 32 packs on, lane l the l-th pack of each row.
+// The calling lane's items of a tile: warp w has rows of 32 packs from w * kPackRows * 32 packs on, lane l
+// the l-th pack of each row.
 template <typename T>
 struct PackRows {
   Pack<T> pack[kPackRows];
@@ -516,8 +540,8 @@ __device__ PackRows<T> load_packs(const T* d_in, std::uint64_t n, std::int64_t f
   return rows;
 }
 
-// Kept items of the lane's packs, a byte for each row: a row of 32 packs keeps 128 items at most, so the bytes of a sum over the
-// warp's lanes don't run over, and one scan of words is four scans.
+// Kept items of the lane's packs, a byte for each row: a row of 32 packs keeps 128 items at most, so the
+// bytes of a sum over the warp's lanes don't run over, and one scan of words is four scans.
 template <unsigned kItems>
 __device__ unsigned counts_by_row(unsigned kept) {
   static_assert(kPackRows == 4 && kItems * kWarp <= 255);
@@ -529,8 +553,8 @@ __device__ unsigned counts_by_row(unsigned kept) {
   return counts;
 }
 
-// Stores the n_run items at s_run to d_out, in aligned packs but for the ends. The whole block must call it. s_run: aligned to 16
-// bytes, with room for a pack behind the run, whose contents don't matter.
+// Stores the n_run items at s_run to d_out, in aligned packs but for the ends. The whole block must call it.
+// s_run: aligned to 16 bytes, with room for a pack behind the run, whose contents don't matter.
 template <typename T>
 __device__ void store_run(const T* s_run, unsigned n_run, T* d_out) {
   constexpr unsigned kItems = Pack<T>::kItems;
@@ -541,8 +565,8 @@ __device__ void store_run(const T* s_run, unsigned n_run, T* d_out) {
   if (threadIdx.x < n_head) d_out[threadIdx.x] = s_run[threadIdx.x];
   if (tail + threadIdx.x < n_run) d_out[tail + threadIdx.x] = s_run[tail + threadIdx.x];
 
-  // Pack k of d_out lies across packs k and k + 1 of shared memory: two aligned reads, and each item's register is known at compile
-  // time, since n_head is asked about outside.
+  // Pack k of d_out lies across packs k and k + 1 of shared memory: two aligned reads, and each item's
+  // register is known at compile time, since n_head is asked about outside.
   const auto* s_packs = reinterpret_cast<const Pack<T>*>(s_run);
   auto* d_packs = reinterpret_cast<Pack<T>*>(d_out + n_head);
 #pragma unroll

@@ -115,18 +115,21 @@ void exclusive_scan(const std::uint32_t* d_in, std::uint32_t* d_out, std::uint64
 // Sorts by bits [begin_bit, end_bit), least significant first, bits_per_pass of them a pass (the last one may take fewer). Calls
 // pass(from, to, first_bit, n_bits) for each pass, which moves the items of `from` to their places in `to`. The first pass reads
 // job.in, the last one writes job.out; in between they alternate between job.out and job.spare. When no bit counts, one pass
-// with n_bits = 0 is made: it copies.
+// with first_bit = n_bits = 0 is made: it copies.
 template <typename Bits, typename Value, typename Pass>
 Status by_passes(const Job<Bits, Value>& job, unsigned bits_per_pass, Pass pass) {
-  //@solution Find the number of passes, at least one. For each pass: where it reads (job.in, then whatever the pass before
+  //@solution Find the number of passes. For each pass: where it reads (job.in, then whatever the pass before
   //@hint wrote), where it writes (so that the last one writes job.out: count from the end), its first bit, its number
-  //@hint of bits. Do nothing when n is 0.
+  //@hint of bits. Nothing when n is 0, a copying pass when no bit counts.
   //@instead static_cast<void>(bits_per_pass);
   //@instead static_cast<void>(pass);
   //@instead return not_implemented(job);
   if (job.n == 0) return Status::ok;
-  const unsigned n_bits = job.end_bit - job.begin_bit;
-  const unsigned n_passes = n_bits == 0 ? 1 : (n_bits + bits_per_pass - 1) / bits_per_pass;
+  if (job.begin_bit == job.end_bit) {
+    pass(job.in, job.out, 0u, 0u);
+    return Status::ok;
+  }
+  const unsigned n_passes = (job.end_bit - job.begin_bit + bits_per_pass - 1) / bits_per_pass;
   Items<const Bits, const Value> from = job.in;
   for (unsigned k = 0; k < n_passes; ++k) {
     const Items<Bits, Value> to = (n_passes - 1 - k) % 2 == 0 ? job.out : job.spare;
@@ -483,8 +486,7 @@ struct DigitOf {
   unsigned first_bit, n_bits;
   __device__ unsigned last() const { return (1u << n_bits) - 1; }
   __device__ unsigned operator()(Bits key) const {
-    // A shift by all of a key's bits is undefined; it can only be asked for with no bits to take.
-    return n_bits == 0 ? 0 : static_cast<unsigned>(flips(key) >> first_bit) & last();
+    return static_cast<unsigned>(flips(key) >> first_bit) & last();
   }
 };
 
@@ -897,9 +899,8 @@ Status onesweep(const Job<Bits, Value>& job) {
 //     counters start at the digit's place in the tile, so that a rank is final when it is found;
 //   - 384 threads with 20 keys each: longer runs for every digit in the output, half of the look-back's words a key;
 //   - the look-back comes last, when the keys already lie in order in shared memory.
-// Why: rung 6 is bound by the SMs: of some 90 instructions a key and pass about 40 find the peers. Expect 50 keys a ns at 2^28 on an
-// H200 where rung 6 has 30. Wastes: the ranking's trips to shared memory, above all where keys are all equal: then
-// 32 lanes queue for one word.
+// Why: rung 6 is bound by instructions, some 190 a key and pass; a third of them go. Expect 1.4 times its speed for large n.
+// Wastes: the ranking's trips to shared memory, above all where keys are all equal: then 32 lanes queue for one word.
 // Source: Adinets and Merrill 2022.
 inline constexpr unsigned kWideBlock = 384;
 inline constexpr unsigned kWideWarps = kWideBlock / kWarp;
@@ -941,18 +942,19 @@ __global__ void __launch_bounds__(kWideBlock)
   const auto n_here = static_cast<unsigned>(n - tile_first < kTileHere ? n - tile_first : kTileHere);
   const unsigned own = first_place(kRowsHere);
 
-  // The warps' histograms.
+  // The warps' histograms. The digit of a key stands where its rank will be.
   Bits key[kRowsHere];
+  std::uint32_t rank[kRowsHere];
 #pragma unroll
   for (unsigned row = 0; row < kRowsHere; ++row) {
     const unsigned i = own + row * kWarp;
     key[row] = i < n_here ? from.d_keys[tile_first + i] : Bits{0};
   }
-  const auto digit_in = [&](unsigned row) {
-    return own + row * kWarp < n_here ? digit_of(key[row]) : digit_of.last();
-  };
 #pragma unroll
-  for (unsigned row = 0; row < kRowsHere; ++row) atomicAdd(&s.rank.count[warp][digit_in(row)], 1u);
+  for (unsigned row = 0; row < kRowsHere; ++row) {
+    rank[row] = own + row * kWarp < n_here ? digit_of(key[row]) : digit_of.last();
+    atomicAdd(&s.rank.count[warp][rank[row]], 1u);
+  }
   __syncthreads();  // all warps have counted
 
   // A thread per digit: publish; then the place in the tile where each warp's keys of the digit begin.
@@ -979,11 +981,10 @@ __global__ void __launch_bounds__(kWideBlock)
   __syncthreads();  // places are known before keys take them
 
   // Ranks, a row at a time.
-  std::uint32_t rank[kRowsHere];
 #pragma unroll
   for (unsigned row = 0; row < kRowsHere; ++row) {
-    std::uint32_t& lanes = s.rank.lanes[warp][digit_in(row)];
-    std::uint32_t& next = s.rank.count[warp][digit_in(row)];
+    std::uint32_t& lanes = s.rank.lanes[warp][rank[row]];
+    std::uint32_t& next = s.rank.count[warp][rank[row]];
     atomicOr(&lanes, 1u << lane);
     __syncwarp();  // every lane has said its digit before one reads who has the same
     const unsigned peers = lanes;

@@ -565,7 +565,7 @@ Status single_pass(const TableJob<T>& job) {
 // way at once); rows are scanned by 5 shuffles for 4 items, columns by plain additions in the lane; shared memory holds only the
 // sums of rows and of each warp's columns. And look-back: a tile first hands on what it adds by itself (its aggregate), so
 // that its neighbour need not wait for the neighbour's neighbour: it walks back over aggregates to the nearest finished sum.
-// Why: 32 KB in flight a block, 4 or so blocks a multiprocessor; 191 diagonals instead of 255, and none waits for a chain:
+// Why: 32 KB in flight a block, 3 blocks a multiprocessor; 191 diagonals instead of 255, and none waits for a chain:
 // 0.16 ms, 80 % of what a copy reaches. Wastes: 5 % of the bytes for edges; a launch that sets flags to 0.
 inline constexpr unsigned kLaneItems = 4;                  // neighbouring columns of a lane
 inline constexpr unsigned kLaneRows = 8;                   // rows of a lane, and of its warp
@@ -596,13 +596,16 @@ __device__ void load_lane(const T* d, std::int64_t there, Sum (&sums)[kLaneItems
     for (unsigned j = 0; j < kLaneItems; ++j) sums[j] = j < there ? static_cast<Sum>(d[j]) : Sum{0};
   }
 }
+// In global memory; nobody reads the table again soon, so it need not stay in the cache (__stcs). The intrinsic also keeps the wide
+// store in one piece: nvcc tears that of a struct apart when the other branch stores the same places one by one.
 template <typename Sum>
 __device__ void store_lane(Sum* d, std::int64_t there, const Sum (&sums)[kLaneItems]) {
-  if (there >= kLaneItems && reinterpret_cast<std::uintptr_t>(d) % alignof(LanePack<Sum>) == 0) {
-    LanePack<Sum> pack;
+  if (there >= kLaneItems && reinterpret_cast<std::uintptr_t>(d) % sizeof(uint4) == 0) {
+    constexpr unsigned kWords = sizeof(Sum) * kLaneItems / sizeof(uint4);
+    uint4 words[kWords];
+    memcpy(words, sums, sizeof(words));
 #pragma unroll
-    for (unsigned j = 0; j < kLaneItems; ++j) pack.item[j] = sums[j];
-    *reinterpret_cast<LanePack<Sum>*>(d) = pack;
+    for (unsigned k = 0; k < kWords; ++k) __stcs(reinterpret_cast<uint4*>(d) + k, words[k]);
   } else {
 #pragma unroll
     for (unsigned j = 0; j < kLaneItems; ++j) {
@@ -611,7 +614,8 @@ __device__ void store_lane(Sum* d, std::int64_t there, const Sum (&sums)[kLaneIt
   }
 }
 
-// Strands in memory: for each tile and strand a state, 32 aggregates and 32 inclusive sums.
+// Strands in memory: for each a state, 32 aggregates and 32 inclusive sums. Those that come after each other, along a row of tiles
+// or down a column, lie side by side, so that one load sees the states of 32 of them.
 template <typename Sum>
 struct Strands {
   std::uint32_t* d_states;
@@ -620,11 +624,10 @@ struct Strands {
 };
 
 // Hands on strand `self` of this tile and gives each lane what comes before it: the sum of the `total`s of its n_before
-// predecessors self - 1 * step, self - 2 * step … All 32 lanes of one warp must call it. Sums are added from the first tile
-// on whatever is found ready, so floats come out the same in every run.
+// predecessors self - 1, self - 2 … All 32 lanes of one warp must call it. Totals are added from the first tile on, whatever is
+// found ready, so floats come out the same in every run.
 template <typename Sum>
-__device__ Sum look_back(const Strands<Sum>& strands, std::uint64_t self, std::uint64_t step,
-                         unsigned n_before, Sum total) {
+__device__ Sum look_back(const Strands<Sum>& strands, std::uint64_t self, unsigned n_before, Sum total) {
   const unsigned lane = threadIdx.x % kWarp;
   Sum before{0};
   if (n_before > 0) {
@@ -634,8 +637,7 @@ __device__ Sum look_back(const Strands<Sum>& strands, std::uint64_t self, std::u
     // It comes to that, since the first tiles in the order of tickets wait for nobody.
     unsigned nearest;
     while (true) {
-      const volatile std::uint32_t* d_state =
-          &strands.d_states[lane < n_before ? self - (lane + 1) * step : self];
+      const volatile std::uint32_t* d_state = &strands.d_states[lane < n_before ? self - (lane + 1) : self];
       const std::uint32_t state = lane < n_before ? *d_state : kNothing;
       const unsigned nothing = __ballot_sync(kFullMask, state == kNothing);
       const unsigned inclusive = __ballot_sync(kFullMask, state == kInclusive);
@@ -644,9 +646,9 @@ __device__ Sum look_back(const Strands<Sum>& strands, std::uint64_t self, std::u
     }
     __threadfence();  // what was published is read after its state …
     __syncwarp();     // … by every lane, whichever lane saw the state
-    before = strands.d_inclusives[(self - (nearest + 1) * step) * kWarp + lane];
+    before = strands.d_inclusives[(self - (nearest + 1)) * kWarp + lane];
     for (unsigned k = nearest; k > 0; --k) {
-      before = wrapping_add(before, strands.d_aggregates[(self - k * step) * kWarp + lane]);
+      before = wrapping_add(before, strands.d_aggregates[(self - k) * kWarp + lane]);
     }
   }
   strands.d_inclusives[self * kWarp + lane] = wrapping_add(before, total);
@@ -655,19 +657,20 @@ __device__ Sum look_back(const Strands<Sum>& strands, std::uint64_t self, std::u
 }
 
 template <typename T, typename Sum>
-__global__ void __launch_bounds__(kBlock)
+__global__ void __launch_bounds__(kBlock, sizeof(Sum) == 4 ? 3 : 2)
     k07_state_of_the_art(Rows<const T> in, Rows<Sum> table, std::uint64_t width, std::uint64_t height,
                          Strands<Sum> strands, std::uint32_t* d_ticket) {
-  __shared__ Sum s_rows[kTallTile];             // the tile's row sums, then the sums left of the tile
-  __shared__ Sum s_columns[kWarps][kWideTile];  // each warp's column sums, then what stands above its rows
+  __shared__ Sum s_rows[kTallTile];  // the tile's row sums, then the sums left of the tile
+  __shared__ alignas(16)
+      Sum s_columns[kWarps][kWideTile];  // each warp's column sums, then what stands above its rows
   __shared__ std::uint32_t s_ticket;
   const unsigned lane = threadIdx.x % kWarp;
   const unsigned warp = threadIdx.x / kWarp;
   if (threadIdx.x == 0) s_ticket = atomicAdd(d_ticket, 1u);
   __syncthreads();  // the ticket is drawn before anybody reads it
   const std::uint64_t tiles_x = parts_of(width, kWideTile);
-  const Place place = diagonal_place(s_ticket, tiles_x, parts_of(height, kTallTile));
-  const std::uint64_t tile = place.y * tiles_x + place.x;
+  const std::uint64_t tiles_y = parts_of(height, kTallTile);
+  const Place place = diagonal_place(s_ticket, tiles_x, tiles_y);
   const std::uint64_t first_row = std::uint64_t{place.y} * kTallTile + warp * kLaneRows;
   const std::uint64_t first_column = std::uint64_t{place.x} * kWideTile + lane * kLaneItems;
   const std::int64_t there = static_cast<std::int64_t>(width) - static_cast<std::int64_t>(first_column);
@@ -694,8 +697,8 @@ __global__ void __launch_bounds__(kBlock)
   }
   __syncthreads();  // the row sums are stored before they are handed on
   if (warp < kRowStrands) {
-    const std::uint64_t strand = tile * kStrands + warp;
-    s_rows[threadIdx.x] = look_back(strands, strand, kStrands, place.x, s_rows[threadIdx.x]);
+    const std::uint64_t strand = (warp * tiles_y + place.y) * tiles_x + place.x;
+    s_rows[threadIdx.x] = look_back(strands, strand, place.x, s_rows[threadIdx.x]);
   }
   __syncthreads();  // what stands left of the tile is there before the rows take it
 
@@ -709,14 +712,16 @@ __global__ void __launch_bounds__(kBlock)
       if (r > 0) sums[r][j] = wrapping_add(sums[r][j], sums[r - 1][j]);
     }
   }
-  store_lane(&s_columns[warp][lane * kLaneItems], kLaneItems, sums[kLaneRows - 1]);
+#pragma unroll
+  for (unsigned j = 0; j < kLaneItems; ++j) s_columns[warp][lane * kLaneItems + j] = sums[kLaneRows - 1][j];
   __syncthreads();  // the warps' column sums are stored before they are added up
   if (warp < kColumnStrands) {
     Sum total{0};
 #pragma unroll
     for (unsigned w = 0; w < kWarps; ++w) total = wrapping_add(total, s_columns[w][threadIdx.x]);
-    const std::uint64_t strand = tile * kStrands + kRowStrands + warp;
-    Sum above = look_back(strands, strand, tiles_x * kStrands, place.y, total);
+    const std::uint64_t strand =
+        kRowStrands * tiles_x * tiles_y + (warp * tiles_x + place.x) * tiles_y + place.y;
+    Sum above = look_back(strands, strand, place.y, total);
 #pragma unroll
     for (unsigned w = 0; w < kWarps; ++w) {
       const Sum own = s_columns[w][threadIdx.x];
@@ -727,7 +732,8 @@ __global__ void __launch_bounds__(kBlock)
   __syncthreads();  // what stands above each warp's rows is there before they take it
 
   Sum above[kLaneItems];
-  load_lane(&s_columns[warp][lane * kLaneItems], kLaneItems, above);
+#pragma unroll
+  for (unsigned j = 0; j < kLaneItems; ++j) above[j] = s_columns[warp][lane * kLaneItems + j];
 #pragma unroll
   for (unsigned r = 0; r < kLaneRows; ++r) {
 #pragma unroll
@@ -769,10 +775,16 @@ Status solve(Rung rung, const TableJob<T>& job) {
   }
 }
 
+template <typename Sum>
+Status solve(Rung rung, const BoxJob<Sum>& job) {
+  switch (rung) {
+    case Rung::box: return box(job);
+    default: return Status::unsupported;
+  }
+}
+
 Status run(const lab::Request& request) {
-  return dispatch(
-      request, [&](const auto& job) { return solve(static_cast<Rung>(request.task), job); },
-      [](const auto& job) { return box(job); });
+  return dispatch(request, [&](const auto& job) { return solve(static_cast<Rung>(request.task), job); });
 }
 
 }  // namespace course::sat

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Times every rung of a lab, its library peers, the CPU baselines and the memory's ceilings, all in one run; JSON on stdout,
+// Times every rung of a lab, its library peers, the CPU baselines and the memory's ceilings, all in one run; JSON to a file or stdout,
 // progress on stderr. One process, no verifier beside it: for the project's own solutions and the student's own curiosity, never
 // for points. On the simulator (its libcudart first on LD_LIBRARY_PATH) events carry modelled time: one run each.
-//   bench_<lab> [--sizes 65536,1048576] [--runs 25] [--rung NAME] [--no-cpu]
+//   bench_<lab> [--sizes 65536,1048576] [--runs 25] [--rung NAME] [--no-cpu] [--json FILE]
 // Method: inputs and outputs rotate through enough copies to pass 1 GiB, so that nothing is found in the cache; outputs are poisoned,
 // and those of the last timed run are checked; CUDA events around each call, a device-wide synchronisation after each; the median counts.
 // Compiled once per lab with -DCOURSE_LAB=<lab>. Reading order: main, measure_case, Sets.
@@ -51,7 +51,7 @@ using Json = nlohmann::json;
 struct Options {
   std::vector<std::uint64_t> sizes{1 << 20, 1 << 24, 1 << 28};
   int runs = 25;
-  std::string rung;
+  std::string rung, json;
   bool cpu = true;
 };
 
@@ -396,6 +396,8 @@ Options parse(int argc, char** argv) {
       options.runs = static_cast<int>(std::clamp<std::uint64_t>(number(value()), 1, 1000));
     } else if (key == "--rung") {
       options.rung = value();
+    } else if (key == "--json") {
+      options.json = value();
     } else if (key == "--no-cpu") {
       options.cpu = false;
     } else {
@@ -432,6 +434,8 @@ int main(int argc, char** argv) {
                        {"runtime", device.runtime},
                        {"multiprocessors", device.properties.multiProcessorCount},
                        {"sizes", std::move(sizes)}};
-  std::fputs((result.dump(1, ' ', false, Json::error_handler_t::replace) + "\n").c_str(), stdout);
+  const std::string text = result.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  std::FILE* file = options.json.empty() ? stdout : std::fopen(options.json.c_str(), "w");
+  if (file == nullptr || std::fputs(text.c_str(), file) < 0) stop("can't write " + options.json);
   return 0;
 }

@@ -228,8 +228,8 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
     case Stage::unsupported:
       if (must_refuse) break;
       judgement = judged(Verdict::wrong_answer,
-                         "was refused: the task answers \"unsupported\" to an operator and item type "
-                         "that it must offer");
+                         "was refused: the task answers \"unsupported\" to an operator, item type or length "
+                         "that it must take");
       break;
     case Stage::out_of_memory:
       judgement = judged(Verdict::infra, "does not fit this device's memory", reply->text.str());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Builds labs' runners with ninja and tells whose fault a failure is. All labs are built in one go, and one
-// that does not compile hurts no other.
+// Builds labs' runners with ninja, in a sandbox that shows no solution and no secret of this machine, and tells whose fault a
+// failure is. All labs are built in one go, and one that does not compile hurts no other.
 #pragma once
 
 #include <map>
@@ -11,22 +11,31 @@
 
 #include "lab/session.hpp"
 #include "layout.hpp"
+#include "sandbox/sandbox.hpp"
 
 namespace course::grader {
 
 struct BuildOutcome {
-  lab::Verdict verdict = lab::Verdict::infra;  // ok, compile_error, time_limit or infra
-  std::string message;                         // the first compiler errors, paths shortened; "" when ok
+  lab::Verdict verdict = lab::Verdict::infra;  // ok, compile_error, policy or infra
+  std::string message;  // the first compiler errors, paths shortened; why not; "" when ok
 };
 
 struct BuildOptions {
   bool solutions = false;
   unsigned jobs = 2;
-  double seconds = 600;  // for all labs together
+  double seconds = 600;                       // for all labs together
+  double cpu_seconds = 240;                   // of one compiler
+  bool screen = true;                         // look at the objects, where this build can
+  const sandbox::Machine* machine = nullptr;  // how far compilers are shut in; not at all without
 };
 
 std::map<std::string, BuildOutcome> build_runners(const Layout& layout, std::span<const std::string> labs,
                                                   const BuildOptions& options);
+
+// What compilers see: the toolchain, the checkout without what is none of a student's business, and the build folder, writable.
+// `inputs_of_build`: files that ninja looks at before it builds anything.
+sandbox::View compile_view(const Layout& layout, bool solutions,
+                           std::span<const std::string> inputs_of_build);
 
 // --- The parts that read ninja's and the compilers' words; pure.
 

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -128,22 +129,119 @@ build labs/slow/runner_slow: run
 
 TEST_F(BuildRunners, OneLabsErrorLeavesTheOthersBuilt) {
   const std::string labs[] = {"wrong", "fine"};
-  const auto outcomes = build_runners({folder_, folder_, ""}, labs, {});
+  BuildOptions options;
+  options.screen = false;
+  const auto outcomes = build_runners({folder_, folder_, ""}, labs, options);
   EXPECT_EQ(outcomes.at("fine").verdict, Verdict::ok) << outcomes.at("fine").message;
   EXPECT_TRUE(std::filesystem::exists(folder_ + "/labs/fine/runner_fine"));
   EXPECT_EQ(outcomes.at("wrong").verdict, Verdict::compile_error);
   EXPECT_EQ(outcomes.at("wrong").message, "wrong.cu(7): error: identifier \"x\" is undefined");
 }
 
+TEST_F(BuildRunners, AStudentsFileMustBeAPlainOne) {
+  for (const char* lab : {"link", "pipe", "huge", "fine"})
+    std::filesystem::create_directories(folder_ + "/labs/" + lab);
+  std::filesystem::create_symlink("/etc/passwd", folder_ + "/labs/link/link.cu");
+  ASSERT_EQ(mkfifo((folder_ + "/labs/pipe/pipe.cu").c_str(), 0600), 0);
+  std::ofstream(folder_ + "/labs/huge/huge.cu") << std::string(2U << 20, ' ');
+  const std::string labs[] = {"link", "pipe", "huge", "fine"};
+  BuildOptions options;
+  options.screen = false;
+  const auto outcomes = build_runners({folder_, folder_, ""}, labs, options);
+  for (const char* lab : {"link", "pipe", "huge"})
+    EXPECT_EQ(outcomes.at(lab).verdict, Verdict::policy) << lab;
+  EXPECT_EQ(outcomes.at("fine").verdict, Verdict::ok) << outcomes.at("fine").message;
+}
+
 TEST_F(BuildRunners, EndlessCompilingIsStopped) {
   const std::string labs[] = {"slow"};
   BuildOptions options;
   options.seconds = 1;
+  options.screen = false;
   const auto begin = std::chrono::steady_clock::now();
   const auto outcomes = build_runners({folder_, folder_, ""}, labs, options);
   EXPECT_EQ(outcomes.at("slow").verdict, Verdict::compile_error);
   EXPECT_THAT(outcomes.at("slow").message, HasSubstr("longer than 1 s"));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+}
+
+// A root's build folder with what a student's source might reach for while it is compiled.
+TEST(CompileView, HidesWhatIsNoneOfAStudentsBusiness) {
+  const Layout layout{"/checkout", "/checkout/build", ""};
+  const std::string inputs[] = {"../solutions/reduction/meson.build", "../labs/reduction/meson.build",
+                                "/somewhere/native.ini"};
+  const sandbox::View student = compile_view(layout, false, inputs);
+  EXPECT_THAT(student.empty,
+              ::testing::IsSupersetOf({"/checkout/.git", "/checkout/solutions", "/checkout/build/solutions",
+                                       "/checkout/grader/mutants", "/checkout/build/grader/hostile"}));
+  EXPECT_THAT(student.shown,
+              ::testing::ElementsAre("/checkout/solutions/reduction/meson.build", "/somewhere/native.ini"));
+  EXPECT_THAT(student.writable, ::testing::ElementsAre("/checkout/build"));
+  EXPECT_THAT(compile_view(layout, true, inputs).empty, Not(::testing::Contains("/checkout/solutions")));
+}
+
+class SandboxedBuild : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const char* enter = std::getenv("SANDBOX_ENTER");
+    machine_ = sandbox::probe(enter == nullptr ? "" : enter, sandbox::Isolation::full);
+    if (machine_.level < sandbox::Isolation::namespaces) GTEST_SKIP() << "no namespaces here";
+    root_ = (std::filesystem::temp_directory_path() / "sandboxed-build-XXXXXX").string();
+    ASSERT_NE(mkdtemp(root_.data()), nullptr);
+    layout_ = {root_, root_ + "/build", ""};
+    std::filesystem::create_directories(root_ + "/build");
+    std::filesystem::create_directories(root_ + "/solutions");
+    std::ofstream(root_ + "/solutions/secret.cu") << "the answer\n";
+    std::ofstream(root_ + "/open.txt") << "for everybody\n";
+    std::ofstream file(root_ + "/build/build.ninja");
+    file << "rule run\n  command = $what\nbuild build.ninja: phony\n";
+    if (*kSimulatorTarget != '\0') file << "build " << kSimulatorTarget << ": phony\n";
+    const auto target = [&](const char* lab, const char* command) {
+      file << "build labs/" << lab << "/runner_" << lab << ": run\n  what = mkdir -p labs/" << lab << " && "
+           << command << "\n";
+    };
+    target("open", "cat ../open.txt > labs/open/runner_open");
+    target("solution", "cat ../solutions/secret.cu");
+    target("passwords", "cat /etc/passwd");
+    target("environment", "tr '\\0' '\\n' < /proc/self/environ | grep GRADERS_SECRET");
+    target("source", "echo changed > ../open.txt");
+    target("memory", "tail /dev/zero");
+    target("disk", "cat /dev/zero > labs/disk/flood");
+    target("endless", "while :; do :; done");
+  }
+  void TearDown() override {
+    if (!root_.empty()) std::filesystem::remove_all(root_);
+  }
+  BuildOutcome build(const std::string& lab) {
+    BuildOptions options;
+    options.machine = &machine_;
+    options.cpu_seconds = 1;
+    options.screen = false;
+    options.seconds = 30;
+    const std::string labs[] = {lab};
+    return build_runners(layout_, labs, options).at(lab);
+  }
+  sandbox::Machine machine_;
+  std::string root_;
+  Layout layout_;
+};
+
+TEST_F(SandboxedBuild, SeesTheCheckoutAndNoSecret) {
+  setenv("GRADERS_SECRET", "1", 1);
+  EXPECT_EQ(build("open").verdict, Verdict::ok) << build("open").message;
+  for (const char* lab : {"solution", "passwords", "environment", "source"}) {
+    const BuildOutcome outcome = build(lab);
+    EXPECT_EQ(outcome.verdict, Verdict::compile_error) << lab << outcome.message;
+    EXPECT_THAT(outcome.message, Not(HasSubstr("the answer"))) << lab;
+    EXPECT_THAT(outcome.message, Not(HasSubstr("root:"))) << lab;
+  }
+  unsetenv("GRADERS_SECRET");
+}
+
+TEST_F(SandboxedBuild, EndsBombs) {
+  for (const char* lab : {"memory", "disk", "endless"}) {
+    EXPECT_EQ(build(lab).verdict, Verdict::compile_error) << lab;
+  }
 }
 
 TEST(FirstErrors, AreLimited) {

@@ -139,8 +139,10 @@ std::string to_html(const RunResult& result) {
   out += fmt::format(
       "<p>{}{}<br><span class=\"quiet\">Isolation: {}; commit {}; seed {:#x}; {}; {:.1f} s.</span></p>\n",
       escape_markup(result.device), result.modelled ? ", times are modelled" : "",
-      escape_markup(result.isolation), escape_markup(result.commit.empty() ? "unknown" : result.commit),
-      result.seed, escape_markup(result.started), result.seconds);
+      escape_markup(fmt::format("{} ({}){}", result.isolation, fmt::join(result.isolation_parts, ", "),
+                                result.graded ? ", graded" : "")),
+      escape_markup(result.commit.empty() ? "unknown" : result.commit), result.seed,
+      escape_markup(result.started), result.seconds);
   if (result.partial) out += "<p class=\"fair\">Only a part was run: this is no grade.</p>\n";
   for (const LabResult& lab : result.labs) out += section(lab, result.modelled);
   return out + "</main>\n</body>\n</html>\n";

@@ -21,6 +21,10 @@ struct Layout {
   std::string runner(const std::string& lab, bool solutions) const {
     return build + "/" + runner_target(lab, solutions);
   }
+  // The student's part of it, before it was linked with the runner's main.
+  std::string object(const std::string& lab, bool solutions) const {
+    return runner(lab, solutions) + ".p/" + lab + ".cu.o";
+  }
 };
 
 Result<Layout> find_layout();

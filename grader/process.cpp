@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 
 extern char** environ;
@@ -29,9 +30,9 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
 }
 
 // Own environment with the additions put in place of variables of the same name.
-std::vector<std::string> environment_with(const std::vector<std::string>& additions) {
+std::vector<std::string> environment_with(const std::vector<std::string>& additions, bool ours) {
   std::vector<std::string> out;
-  for (char** variable = environ; *variable != nullptr; ++variable) {
+  for (char** variable = environ; ours && *variable != nullptr; ++variable) {
     const std::string_view text(*variable);
     const std::string_view name = text.substr(0, text.find('=') + 1);
     const bool replaced = std::any_of(additions.begin(), additions.end(), [&](const std::string& added) {
@@ -63,10 +64,22 @@ bool read_until(int fd, Clock::time_point deadline, std::size_t max_output, std:
 
 }  // namespace
 
+std::string program_in_path(const std::string& name) {
+  const char* path = std::getenv("PATH");
+  const std::string folders = std::string(path == nullptr ? "" : path) + ":/usr/local/bin:/usr/bin:/bin";
+  for (std::size_t at = 0; at < folders.size();) {
+    const std::size_t end = std::min(folders.find(':', at), folders.size());
+    const std::string candidate = folders.substr(at, end - at) + "/" + name;
+    if (end > at && access(candidate.c_str(), X_OK) == 0) return candidate;
+    at = end + 1;
+  }
+  return name;
+}
+
 Result<ProcessResult> run_process(const std::vector<std::string>& arguments, const ProcessOptions& options) {
   if (arguments.empty()) return Error{"There is no program to run."};
   std::vector<std::string> argument_copy = arguments;
-  std::vector<std::string> environment = environment_with(options.environment);
+  std::vector<std::string> environment = environment_with(options.environment, options.own_environment);
   const std::vector<char*> argv = pointers(argument_copy);
   std::vector<char*> envp = pointers(environment);
 

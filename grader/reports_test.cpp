@@ -73,7 +73,9 @@ RunResult example() {
   add_up(lab);
   RunResult result;
   result.device = "Simulated H200";
-  result.isolation = "process";
+  result.isolation = "full";
+  result.isolation_parts = {"namespaces", "limits"};
+  result.graded = true;
   result.commit = std::string(40, 'a');
   result.started = "2024-06-11T10:00:00Z";
   result.seed = 0xfedcba9876543210U;
@@ -116,7 +118,9 @@ TEST(ResultJson, HasTheKeysOfTheContract) {
   const json document = json::parse(json_text(example()));
   EXPECT_EQ(document.at("schema"), 1);
   EXPECT_EQ(document.at("device"), "Simulated H200");
-  EXPECT_EQ(document.at("isolation"), "process");
+  EXPECT_EQ(document.at("isolation"), "full");
+  EXPECT_EQ(document.at("isolation_parts"), json({"namespaces", "limits"}));
+  EXPECT_EQ(document.at("graded"), true);
   EXPECT_EQ(document.at("commit"), std::string(40, 'a'));
   const json& lab = document.at("labs").at(0);
   EXPECT_EQ(lab.at("id"), "reduction");

@@ -125,6 +125,8 @@ json to_json(const RunResult& result) {
   return {{"schema", kResultSchema},
           {"device", result.device},
           {"isolation", result.isolation},
+          {"isolation_parts", result.isolation_parts},
+          {"graded", result.graded},
           {"commit", result.commit},
           {"labs", labs},
           {"started", result.started},

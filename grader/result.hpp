@@ -97,9 +97,11 @@ struct LabResult {
 
 struct RunResult {
   std::string device;     // "Simulated H200"
-  std::string isolation;  // how far a runner is kept apart: "process"
-  std::string commit;     // of the checkout, "+" when it has local changes; "" when unknown
-  std::string started;    // UTC, ISO 8601
+  std::string isolation;  // how far student code is kept apart: none, limits, namespaces, full
+  std::vector<std::string> isolation_parts;  // by what, for people
+  bool graded = false;                       // the needed isolation was insisted on
+  std::string commit;   // of the checkout, "+" when it has local changes; "" when unknown
+  std::string started;  // UTC, ISO 8601
   std::uint64_t seed = 0;
   bool modelled = false;  // kernel times come from the simulator's model
   bool partial = false;   // only some tasks or cases were asked for

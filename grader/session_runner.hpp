@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Cases run for real: lab::Session on a built runner.
+// Cases run for real: lab::Session on a built runner, in a sandbox.
 #pragma once
 
 #include <string>
@@ -7,10 +7,14 @@
 #include "case_runner.hpp"
 #include "explain.hpp"
 #include "layout.hpp"
+#include "sandbox/sandbox.hpp"
 
 namespace course::grader {
 
 constexpr double kSecondsPerCase = 20;
+
+// How far runners are shut in on this machine; tried once per process.
+const sandbox::Machine& isolation_here(const Layout& layout);
 
 // A runner of `executable`; tests use it on runners of their own making.
 std::unique_ptr<CaseRunner> session_runner(const Layout& layout, std::string executable,

@@ -202,6 +202,10 @@ std::string to_table(const RunResult& result, const TableStyle& style) {
   Writer out(style);
   out.line(fmt::format("Device: {}{}   seed: {:#x}   {:.1f} s", result.device,
                        result.modelled ? " (times are modelled)" : "", result.seed, result.seconds));
+  out.line(fmt::format(
+      "Isolation: {}{}{}", result.isolation,
+      result.isolation_parts.empty() ? "" : fmt::format(" ({})", fmt::join(result.isolation_parts, ", ")),
+      result.graded ? ", graded" : ""));
   for (const LabResult& lab : result.labs) write_lab(out, lab, result.partial, style);
   if (any_timed(result)) {
     out.line();

@@ -106,6 +106,7 @@ Result<ChildProcess> ChildProcess::start(const Options& options) {
 
   ChildProcess child;
   child.pid_ = pid;
+  child.launched_ = options.launched;
   child.pid_fd_ = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
   child.channel_ = std::exchange(d.fd[kOurs], -1);
   child.output_ = std::exchange(d.fd[kOutputRead], -1);
@@ -130,6 +131,7 @@ ChildProcess::ChildProcess(ChildProcess&& other) noexcept
       pid_fd_(std::exchange(other.pid_fd_, -1)),
       channel_(std::exchange(other.channel_, -1)),
       output_(std::exchange(other.output_, -1)),
+      launched_(other.launched_),
       end_(std::exchange(other.end_, std::nullopt)) {}
 
 ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
@@ -137,6 +139,7 @@ ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
   std::swap(pid_fd_, other.pid_fd_);
   std::swap(channel_, other.channel_);
   std::swap(output_, other.output_);
+  std::swap(launched_, other.launched_);
   std::swap(end_, other.end_);
   return *this;
 }
@@ -158,6 +161,8 @@ std::optional<ChildProcess::End> ChildProcess::ended() {
   }
   End end;
   (info.si_code == CLD_EXITED ? end.exit_code : end.signal) = info.si_status;
+  // A launcher waits for the program and tells of its signal as shells do.
+  if (launched_ && end.exit_code > 128 && end.exit_code < 128 + NSIG) end = {-1, end.exit_code - 128};
   end_ = end;
   return end_;
 }
@@ -168,6 +173,9 @@ void ChildProcess::kill_group() {
   kill(pid_, SIGKILL);  // should it not have reached its setpgid yet
   pollfd gone{pid_fd_, POLLIN, 0};
   if (pid_fd_ >= 0) poll(&gone, 1, 1000);
+  // Behind a launcher the program itself may end a moment later; its end of the channel tells.
+  pollfd closed{channel_, 0, 0};
+  if (channel_ >= 0) poll(&closed, 1, 1000);
   static_cast<void>(ended());
   waitpid(pid_, nullptr, WNOHANG);
   pid_ = -1;

@@ -18,6 +18,7 @@ class ChildProcess {
   struct Options {
     std::vector<std::string> argv;         // argv[0] is looked up in PATH when it has no slash
     std::vector<std::string> environment;  // "NAME=value"
+    bool launched = false;  // argv is a launcher's: exit codes over 128 are the program's signals
   };
   // Starts it in a process group of its own, stdin from /dev/null, stdout and stderr into output_fd(), its end of the
   // channel as descriptor 3. The child dies with the thread that called this.
@@ -50,6 +51,7 @@ class ChildProcess {
   int pid_fd_ = -1;
   int channel_ = -1;
   int output_ = -1;
+  bool launched_ = false;
   std::optional<End> end_;
 };
 

@@ -55,6 +55,7 @@ Result<LiveRunner> LiveRunner::start(const SessionOptions& options) {
   child.argv = options.launcher;
   child.argv.push_back(options.runner);
   child.environment = environment_for(options);
+  child.launched = !options.launcher.empty();
   auto process = ChildProcess::start(child);
   if (!process) return process.error();
   return LiveRunner(std::move(*process));
@@ -86,7 +87,7 @@ LiveRunner::Waited LiveRunner::account_of_end(int milliseconds) {
   if (const auto end = process_.ended()) {
     waited.event = Event::ended;
     waited.text = end->text();
-    waited.killed = end->signal == SIGKILL;
+    waited.signal = end->signal;
   } else {
     waited.event = Event::garbage;
     waited.text = "closed its channel";

@@ -26,8 +26,8 @@ class LiveRunner {
   struct Waited {
     Event event = Event::deadline;
     protocol::Message message;
-    std::string text;     // of `ended` and `garbage`
-    bool killed = false;  // `ended`, by a SIGKILL that was not ours
+    std::string text;  // of `ended` and `garbage`
+    int signal = 0;    // `ended`, by this one; a SIGKILL was not ours
   };
 
   // Starts the process; it has not said anything yet. An error means that it could not even be started.

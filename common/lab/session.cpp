@@ -3,6 +3,7 @@
 #include "lab/session.hpp"
 
 #include <fmt/format.h>
+#include <signal.h>
 #include <sys/random.h>
 
 #include <algorithm>
@@ -44,6 +45,28 @@ bool has_outputs(const Shape& shape) {
                      [](const BufferSpec& spec) { return spec.count > 0; });
 }
 
+// Of a runner that is gone: what the system ended it for.
+Judgement judge_end(const LiveRunner::Waited& waited) {
+  switch (waited.signal) {
+    case SIGKILL:  // not ours: the system's answer to too much memory
+      return judged(Verdict::memory_limit, "was killed by the system, most likely for lack of memory");
+    case SIGXFSZ: return judged(Verdict::output_limit, "wrote more to a file than it may");
+    case SIGXCPU: return judged(Verdict::time_limit, "used more processor time than it may");
+    case SIGSYS: {
+      Judgement judgement =
+          judged(Verdict::crash, fmt::format("ended the program before it answered ({})", waited.text));
+      judgement.failure.cause =
+          "the system call filter: a lab's code may start no other process or program, open no connection, "
+          "and touch no "
+          "other process";
+      judgement.failure.proved = true;
+      return judgement;
+    }
+    default: break;
+  }
+  return judged(Verdict::crash, fmt::format("ended the program before it answered ({})", waited.text));
+}
+
 // Of a runner that did not answer.
 Judgement judge_silence(const LiveRunner::Waited& waited, double seconds) {
   switch (waited.event) {
@@ -53,11 +76,7 @@ Judgement judge_silence(const LiveRunner::Waited& waited, double seconds) {
       return judgement;
     }
     case Event::flooded: return judged(Verdict::output_limit, "printed too much");
-    case Event::ended:
-      // A SIGKILL that is not ours is the system's answer to too much memory.
-      if (waited.killed)
-        return judged(Verdict::memory_limit, "was killed by the system, most likely for lack of memory");
-      return judged(Verdict::crash, fmt::format("ended the program before it answered ({})", waited.text));
+    case Event::ended: return judge_end(waited);
     case Event::garbage:
     case Event::message: break;
   }
@@ -192,14 +211,22 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
   const auto report_bytes = shared.subspan(request.report_offset, reply->report_bytes);
   result.outcome.sim_report.assign(reinterpret_cast<const char*>(report_bytes.data()), report_bytes.size());
   bool intact = true;  // the runner can take another case
+  const bool must_refuse = problem.refuses(task, c);
   switch (reply->stage) {
     case Stage::done:
+      if (must_refuse) {
+        judgement = judged(Verdict::wrong_answer,
+                           "was answered, though the task can't do it right: it must be refused, with "
+                           "Status::unsupported");
+        break;
+      }
       judgement = judge_results(problem, task, c, request, shared, inputs, shape.outputs);
       break;
     case Stage::not_implemented:
       judgement = judged(Verdict::not_implemented, "is not implemented yet");
       break;
     case Stage::unsupported:
+      if (must_refuse) break;
       judgement = judged(Verdict::wrong_answer,
                          "was refused: the task answers \"unsupported\" to an operator and item type "
                          "that it must offer");
@@ -222,7 +249,7 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
   if (options.device == DeviceKind::sim && judgement.verdict != Verdict::not_implemented) {
     const SimReport report = read_sim_report(result.outcome.sim_report);
     add_findings(report, judgement);
-    if (judgement.verdict == Verdict::ok && !report.readable) {
+    if (judgement.verdict == Verdict::ok && !must_refuse && !report.readable) {
       judgement = judged(Verdict::wrong_answer, "left no report of the simulator that can be read");
     } else if (reply->stage == Stage::done && report.launches == 0 && has_outputs(shape)) {
       if (judgement.verdict == Verdict::ok)

@@ -7,14 +7,14 @@
 #include "sim/machine.hpp"
 
 namespace course::sim {
-namespace {
 
-// PTX names variables by their mangled scope: keep the last identifier.
 std::string plain_name(const std::string& mangled) {
   std::string name = demangled(mangled);
   if (const auto scope = name.rfind("::"); scope != std::string::npos) name = name.substr(scope + 2);
   return name;
 }
+
+namespace {
 
 std::string title(const Allocation& a) {
   if (!a.name.empty()) return plain_name(a.name);

@@ -15,6 +15,9 @@ Finding diagnose(const Program& program, const LaunchRequest& launch, const Grid
 std::string describe_address(const Program& program, const Arena& arena, std::uint64_t address,
                              std::uint32_t element_bytes = 0);
 
+// PTX names variables by their mangled scope: the last identifier, "s_data".
+std::string plain_name(const std::string& mangled);
+
 std::string describe_thread(const ThreadId& id);
 
 // Thread `thread` of block `block`, both counted along x, then y, then z.

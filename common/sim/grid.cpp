@@ -82,6 +82,10 @@ void fill_specials(Warp& w, const Worker& worker, bool fresh) {
   for (const SpecialSlot& s : program.specials) {
     if (!fresh && !per_block(s.name)) continue;
     auto* out = w.slot<std::uint32_t>(s.slot);
+    if (per_block(s.name)) {  // the same in all lanes
+      std::fill_n(out, kLanes, special_value(s.name, *w.block, worker, program, 0, w.number));
+      continue;
+    }
     for (int lane = 0; lane < kLanes; ++lane)
       out[lane] = special_value(s.name, *w.block, worker, program, lane, w.number);
   }
@@ -339,7 +343,8 @@ void sum_up(const Program& program, const std::vector<std::unique_ptr<Worker>>& 
   o.block_lanes.assign(program.blocks.size(), 0);
   o.diverged.assign(program.blocks.size(), 0);
   o.op_counters.assign(program.ops.size(), OpCounters{});
-  std::vector<std::uint64_t> off(program.ops.size(), 0);
+  std::vector<std::uint64_t>& off = o.guarded_off;
+  off.assign(program.ops.size(), 0);
   for (const auto& w : workers) {
     add(o.block_runs, w->block_runs);
     add(o.block_lanes, w->block_lanes);

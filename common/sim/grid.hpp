@@ -33,6 +33,7 @@ struct GridOutcome {
   std::uint32_t lanes = 0;
   Counters counters;
   std::vector<OpCounters> op_counters;                           // by op
+  std::vector<std::uint64_t> guarded_off;                        // by op: lanes that a guard switched off
   std::vector<std::uint64_t> block_runs, block_lanes, diverged;  // by basic block
   std::string output;                                            // of printf
 };

@@ -28,6 +28,19 @@ void expect_each(const DeviceArray<int>& got, std::size_t first, std::size_t n,
     EXPECT_EQ(got[first + i], want(static_cast<int>(i))) << "thread " << i << " at offset " << first;
 }
 
+// --- what a launch takes ------------------------------------------------------------------------------------------
+
+TEST(Machine, AKernelOfManyVirtualRegistersStillFitsAMultiprocessor) {
+  TestDevice t(
+      ".visible .entry wide() { .reg .b64 %rd<3000>; ret; }\n"
+      ".visible .entry bounded() .maxntid 384, 1, 1 { .reg .b64 %rd<3000>; ret; }");
+  const auto wide = t.device.find_kernel(t.module, "wide"),
+             bounded = t.device.find_kernel(t.module, "bounded");
+  ASSERT_TRUE(wide && bounded);
+  EXPECT_GE(t.device.occupancy(*wide, 1024, 0), 1);
+  EXPECT_GE(t.device.occupancy(*bounded, 384, 0), 1);
+}
+
 // --- control flow -------------------------------------------------------------------------------------------------
 
 TEST(Machine, NestedIfsMeetAgain) {
@@ -539,6 +552,25 @@ TEST(Machine, TheWatchdogEndsWhatNeverEnds) {
   EXPECT_EQ(r.fault, Fault::launch_timeout);
   EXPECT_NE(r.text.find("watchdog"), std::string::npos) << r.text;
   EXPECT_NE(r.text.find("32 thread(s) of warp 0 run at"), std::string::npos) << r.text;
+}
+
+// --- what the host says about memory
+
+TEST(Machine, ForgottenWritesAreReadsOfNothingAgain) {
+  TestDevice t(ptx());
+  const auto in = t.array<int>(std::vector<int>{3, 1, 7, 0});
+  auto out = t.array<int>(64, 0);
+  t.launch("break_and_continue", 1, 32, in, 4, out);  // unwatched
+  const std::vector<int> right = out.values();
+  t.device.set_mode(kInitcheck);
+  t.launch("break_and_continue", 1, 32, in, 4, out);
+  EXPECT_TRUE(t.device.findings().empty()) << "nobody watched who wrote what";
+
+  t.device.forget_writes(in.address + 8, 8);
+  t.launch("break_and_continue", 1, 32, in, 4, out);
+  ASSERT_FALSE(t.device.findings().empty());
+  EXPECT_EQ(t.device.findings()[0].checker, Checker::initcheck);
+  EXPECT_EQ(out.values(), right) << "the contents stay";
 }
 
 }  // namespace

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include "sim/observers.hpp"
 
-#include <array>
+#include <utility>
 
 #include "sim/checkers/checks.hpp"
 #include "sim/dataflow.hpp"
+#include "sim/trace.hpp"
 
 namespace course::sim {
 namespace {
 
-// Tells two observers everything. The first one's findings and counts do not depend on the second, nor the other way round.
-class Both final : public Observer {
+// Tells several observers everything. What one finds and counts does not depend on the others.
+class Several final : public Observer {
  public:
-  Both(Observer& first, Observer& second) : all_{&first, &second} {}
+  explicit Several(std::vector<Observer*> all) : all_(std::move(all)) {}
 
   void launch_begins(const Program& p, const LaunchRequest& l) override {
     for (Observer* o : all_) o->launch_begins(p, l);
@@ -57,13 +58,13 @@ class Both final : public Observer {
   }
 
  private:
-  std::array<Observer*, 2> all_;
+  std::vector<Observer*> all_;
 };
 
 }  // namespace
 
-Observers::Observers(const Arena& arena, std::vector<Finding>& findings)
-    : arena_(arena), findings_(findings) {}
+Observers::Observers(const Arena& arena, std::vector<Finding>& findings, TraceLog& trace, bool shortcuts)
+    : arena_(arena), findings_(findings), trace_log_(trace), shortcuts_(shortcuts) {}
 Observers::~Observers() = default;
 
 void Observers::allocated(std::uint64_t address, std::uint64_t n_bytes, MemoryKind kind) {
@@ -74,11 +75,22 @@ void Observers::host_wrote(std::uint64_t address, std::uint64_t n_bytes) {
   if (initcheck_) initcheck_->host_wrote(address, n_bytes);
 }
 
+void Observers::forget_writes(std::uint64_t address, std::uint64_t n_bytes) {
+  if (!initcheck_) return;
+  // Now, not at the next launch: that would bring back what is forgotten here.
+  if (std::exchange(ran_unwatched_, false)) initcheck_->trust_all();
+  initcheck_->allocated(address, n_bytes, MemoryKind::device);
+}
+
 void Observers::prepare(std::uint32_t mode) {
   if ((mode & kInitcheck) != 0 && !initcheck_) initcheck_ = std::make_unique<Initcheck>(arena_, findings_);
-  if ((mode & kRacecheck) != 0 && !racecheck_) racecheck_ = std::make_unique<Racecheck>(arena_, findings_);
+  if ((mode & kRacecheck) != 0 && !racecheck_) {
+    racecheck_ = std::make_unique<Racecheck>(arena_, findings_);
+    if (!shortcuts_) racecheck_->take_no_shortcuts();
+  }
   if ((mode & kSynccheck) != 0 && !synccheck_) synccheck_ = std::make_unique<Synccheck>(findings_);
   if ((mode & kDataflow) != 0 && !dataflow_) dataflow_ = std::make_unique<Dataflow>(arena_);
+  if ((mode & kTrace) != 0 && !trace_) trace_ = std::make_unique<Trace>(arena_, trace_log_);
 }
 
 Observer* Observers::begin(std::uint32_t mode) {
@@ -91,15 +103,19 @@ Observer* Observers::begin(std::uint32_t mode) {
   }
   counts_dataflow_ = (mode & kDataflow) != 0;
   checks_.reset();
-  both_.reset();
+  several_.reset();
   if ((mode & kAllChecks) != 0)
     checks_ = std::make_unique<Checks>((mode & kRacecheck) != 0 ? racecheck_.get() : nullptr,
                                        (mode & kInitcheck) != 0 ? initcheck_.get() : nullptr,
                                        (mode & kSynccheck) != 0 ? synccheck_.get() : nullptr);
-  if (checks_ && counts_dataflow_) both_ = std::make_unique<Both>(*dataflow_, *checks_);
-  if (both_) return both_.get();
-  if (checks_) return checks_.get();
-  return counts_dataflow_ ? dataflow_.get() : nullptr;
+  std::vector<Observer*> all;
+  if (counts_dataflow_) all.push_back(dataflow_.get());
+  if (checks_) all.push_back(checks_.get());
+  if ((mode & kTrace) != 0) all.push_back(trace_.get());
+  if (all.empty()) return nullptr;
+  if (all.size() == 1) return all.front();
+  several_ = std::make_unique<Several>(std::move(all));
+  return several_.get();
 }
 
 void Observers::end(Counters& counters) {
@@ -110,6 +126,8 @@ void Observers::end(Counters& counters) {
 
 void Observers::reset() {
   dataflow_.reset();
+  trace_.reset();
+  trace_log_ = TraceLog{};
 }
 
 }  // namespace course::sim

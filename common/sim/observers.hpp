@@ -19,16 +19,19 @@ class Dataflow;
 class Initcheck;
 class Racecheck;
 class Synccheck;
+class Trace;
+struct TraceLog;
 
 class Observers {
  public:
-  // Findings go to `findings`.
-  Observers(const Arena& arena, std::vector<Finding>& findings);
+  // Findings go to `findings`, what is traced to `trace`. `shortcuts`: of checkers, see Racecheck.
+  Observers(const Arena& arena, std::vector<Finding>& findings, TraceLog& trace, bool shortcuts);
   ~Observers();
 
   // What host code did to memory.
   void allocated(std::uint64_t address, std::uint64_t n_bytes, MemoryKind kind);
   void host_wrote(std::uint64_t address, std::uint64_t n_bytes);
+  void forget_writes(std::uint64_t address, std::uint64_t n_bytes);
 
   // A mode for the launches to come. The earlier, the more is seen: memory that was filled before initcheck was first asked
   // for counts as initialised.
@@ -43,11 +46,14 @@ class Observers {
  private:
   const Arena& arena_;
   std::vector<Finding>& findings_;
+  TraceLog& trace_log_;
+  bool shortcuts_;
   std::unique_ptr<Dataflow> dataflow_;
   std::unique_ptr<Racecheck> racecheck_;
   std::unique_ptr<Initcheck> initcheck_;
   std::unique_ptr<Synccheck> synccheck_;
-  std::unique_ptr<Observer> checks_, both_;  // of the launch at hand
+  std::unique_ptr<Trace> trace_;
+  std::unique_ptr<Observer> checks_, several_;  // of the launch at hand
   bool counts_dataflow_ = false;
   bool ran_unwatched_ = false;  // initcheck missed a launch
 };

@@ -71,6 +71,68 @@ Json json_of(const Finding& f) {
   return j;
 }
 
+Json json_of(const LineProfile& l) {
+  return {{"kernel", l.kernel},
+          {"file", l.file},
+          {"line", l.line},
+          {"warp_instructions", l.warp_instructions},
+          {"lane_instructions", l.lane_instructions},
+          {"branches", l.branches},
+          {"divergent_branches", l.divergent_branches},
+          {"global_requests", l.global_requests},
+          {"global_sectors", l.global_sectors},
+          {"global_bytes", l.global_bytes},
+          {"shared_requests", l.shared_requests},
+          {"shared_wavefronts", l.shared_wavefronts},
+          {"atomic_requests", l.atomic_requests},
+          {"atomic_lanes", l.atomic_lanes},
+          {"atomic_serialised", l.atomic_serialised},
+          {"barriers", l.barriers}};
+}
+
+const char* name_of(TraceRow::After after) {
+  switch (after) {
+    case TraceRow::After::start: return "start";
+    case TraceRow::After::barrier: return "barrier";
+    case TraceRow::After::warp_sync: return "warp_sync";
+    case TraceRow::After::block: return "block";
+    case TraceRow::After::launch: return "launch";
+    case TraceRow::After::shuffle: return "shuffle";
+    default: return "vote";
+  }
+}
+
+std::string hex(const std::vector<std::byte>& bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const std::byte b : bytes) {
+    text += kDigits[std::to_integer<unsigned>(b) >> 4];
+    text += kDigits[std::to_integer<unsigned>(b) & 15];
+  }
+  return text;
+}
+
+Json json_of(const TraceRow& row) {
+  Json j;
+  j["launch"] = row.launch;
+  j["block"] = row.block == TraceRow::kWholeGrid ? Json(nullptr) : Json(row.block);
+  j["after"] = name_of(row.after);
+  j["warp"] = row.warp;
+  j["lanes"] = row.lanes;
+  j["file"] = row.file;
+  j["line"] = row.line;
+  j["object"] = row.object;
+  j["width"] = row.width;
+  j["contents"] = hex(row.contents);
+  j["writes"] = Json::array();
+  for (const TraceWrite& w : row.writes) {
+    Json from = Json::array();
+    for (const TracePlace& p : w.from) from.push_back(Json::array({p.object, p.element}));
+    j["writes"].push_back(Json::array({w.element, w.block, w.thread, w.line, std::move(from)}));
+  }
+  return j;
+}
+
 bool same(const std::vector<SourcePlace>& a, const std::vector<SourcePlace>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const SourcePlace& x, const SourcePlace& y) {
     return x.line == y.line && x.file == y.file;
@@ -113,7 +175,8 @@ void Report::add(const std::string& kernel, const LaunchRequest& request, const 
   totals += result.counters;
   modelled_us += result.modelled_us;
   if (launches.size() < kMostLaunches)
-    launches.push_back({kernel, request.grid, request.block, result.modelled_us, result.counters});
+    launches.push_back(
+        {kernel, request.grid, request.block, result.modelled_us, result.bound_by, result.counters});
 }
 
 void add_finding(std::vector<Finding>& findings, Finding finding) {
@@ -138,6 +201,7 @@ std::string to_json(const Report& report, std::uint32_t mode) {
                              {"grid", json_of(l.grid)},
                              {"block", json_of(l.block)},
                              {"modelled_us", l.modelled_us},
+                             {"bound_by", l.bound_by},
                              {"counters", json_of(l.counters)}});
   j["totals"] = json_of(report.totals);
   std::vector<const Finding*> order;
@@ -146,6 +210,14 @@ std::string to_json(const Report& report, std::uint32_t mode) {
                    [](const Finding* a, const Finding* b) { return rank(*a) < rank(*b); });
   j["findings"] = Json::array();
   for (const Finding* f : order) j["findings"].push_back(json_of(*f));
+  if ((mode & kProfile) != 0) {
+    j["lines"] = Json::array();
+    for (const LineProfile& line : report.lines) j["lines"].push_back(json_of(line));
+  }
+  if ((mode & kTrace) != 0) {
+    j["trace"] = {{"truncated", report.trace.truncated}, {"rows", Json::array()}};
+    for (const TraceRow& row : report.trace.rows) j["trace"]["rows"].push_back(json_of(row));
+  }
   return j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

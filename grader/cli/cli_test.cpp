@@ -64,7 +64,7 @@ TEST_F(Labcli, WrongUsageSaysWhatIsRight) {
        "there is no folder /no/such/folder"},
       {{"check", "scna"}, "There is no lab"},
       {{"points", "nothing"}, "There is no lab"},
-      {{"fly"}, "There is no command \"fly\"; there is: grade, check, list, points"},
+      {{"fly"}, "There is no command \"fly\"; there is: grade, check, trace, list, points"},
       {{"graed"}, "did you mean grade?"},
   };
   for (const auto& [arguments, says] : wrong) {
@@ -110,6 +110,27 @@ TEST_F(Labcli, TheSolutionsScoreEverything) {
   }
 }
 
+TEST_F(Labcli, AGradeThatCountsNeedsIsolation) {
+  ProcessOptions options;
+  options.seconds = 280;
+  options.environment = {"LAB_SANDBOX=limits"};
+  const std::vector<std::string> command{labcli_, "grade", "reduction", "--device", "sim", "--graded"};
+  auto refused = run_process(command, options);
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->exit_code, 1);
+  EXPECT_THAT(refused->output, HasSubstr("--graded needs isolation \"full\", and this machine offers"));
+  EXPECT_THAT(refused->output, HasSubstr("LAB_SANDBOX=limits switches namespaces off"));
+
+  options.environment = {"LAB_SANDBOX=none"};
+  auto accepted = command;
+  accepted.insert(accepted.end(), {"--isolation", "none", "--json", folder_ + "/out.json"});
+  auto graded = run_process(accepted, options);
+  ASSERT_TRUE(graded);
+  EXPECT_EQ(graded->exit_code, 0) << graded->output;
+  EXPECT_THAT(graded->output, HasSubstr("Isolation: none (a process of its own), graded"));
+  EXPECT_EQ(json::parse(contents("out.json")).at("isolation"), "none");
+}
+
 TEST_F(Labcli, CheckersFindNothingInTheSolutions) {
   const ProcessResult done = run({"check", "--solutions"});
   EXPECT_EQ(done.exit_code, 0);
@@ -125,6 +146,39 @@ TEST_F(Labcli, AReportOnStdoutStandsAlone) {
       run_process({"sh", "-c", labcli_ + " grade reduction --device sim --json - 2>/dev/null"}, options);
   ASSERT_TRUE(done);
   EXPECT_EQ(json::parse(done->output).at("labs").at(0).at("points"), 0);
+}
+
+TEST_F(Labcli, TraceShowsTheArraysOfASolution) {
+  const auto done = run({"trace", "reduction", "neighboured", "--solutions", "--step"});
+  EXPECT_EQ(done.exit_code, 0) << done.output;
+  EXPECT_THAT(done.output, HasSubstr("s_data"));
+  EXPECT_THAT(done.output, HasSubstr("d_out  *25"));
+  EXPECT_THAT(done.output, HasSubstr("by thread 6"));
+}
+
+TEST_F(Labcli, BenchShowsTheResultsOfTheHandouts) {
+  const auto done = run({"bench", "reduction", "--published"});
+  EXPECT_EQ(done.exit_code, 0) << done.output;
+  EXPECT_THAT(done.output, HasSubstr("CUB DeviceReduce"));
+  EXPECT_THAT(done.output, Not(HasSubstr("WRONG")));
+  EXPECT_THAT(run({"bench", "reduction", "--from", folder_ + "/none.json"}).output,
+              HasSubstr("nothing to read"));
+}
+
+TEST_F(Labcli, ProfileShowsWhatEachLineCosts) {
+  const auto done = run({"profile", "reduction", "reindexed", "--solutions"});
+  EXPECT_EQ(done.exit_code, 0) << done.output;
+  EXPECT_THAT(done.output,
+              HasSubstr("if (left < kBlock) s_data[left] = op(s_data[left], s_data[left + stride]);"));
+  const auto as_json =
+      json::parse(run({"profile", "reduction", "reindexed", "--solutions", "--json"}).output);
+  EXPECT_EQ(as_json.at("work"), 262143);
+}
+
+TEST_F(Labcli, TraceSaysWhatItCannotShow) {
+  EXPECT_THAT(run({"trace", "reduction", "neighbored"}).output, HasSubstr("did you mean neighboured"));
+  EXPECT_THAT(run({"trace", "reduction", "neighboured", "--solutions", "--n", "100000"}).output,
+              HasSubstr("too many"));
 }
 
 }  // namespace

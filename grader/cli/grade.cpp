@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // labcli grade: builds the labs, grades them, prints the score table and writes the reports asked for.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include <chrono>
@@ -20,6 +21,7 @@
 #include "progress.hpp"
 #include "registry.hpp"
 #include "report_file.hpp"
+#include "screen/screen.hpp"
 #include "seed.hpp"
 #include "select.hpp"
 #include "session_runner.hpp"
@@ -36,6 +38,8 @@ struct Options {
   std::string task, only_case, seed;
   std::string json, junit, html;
   unsigned jobs = 2;
+  bool graded = false;
+  std::string isolation = "full";
 };
 
 constexpr const char* kFooter = R"(
@@ -75,7 +79,11 @@ std::vector<LabToGrade> build(const Layout& layout, Problems labs, const Options
   for (const lab::Problem* problem : labs) ids.emplace_back(problem->manifest().id);
   progress.begin("Building", 0);
   progress.step(fmt::format("{}", fmt::join(ids, ", ")));
-  const auto outcomes = build_runners(layout, ids, {options.solutions, options.jobs});
+  BuildOptions how;
+  how.solutions = options.solutions;
+  how.jobs = options.jobs;
+  how.machine = &isolation_here(layout);
+  const auto outcomes = build_runners(layout, ids, how);
   std::vector<LabToGrade> out;
   for (std::size_t i = 0; i < labs.size(); ++i) {
     const BuildOutcome& outcome = outcomes.at(ids[i]);
@@ -106,6 +114,20 @@ bool any_infra(const RunResult& result) {
   return false;
 }
 
+// Whether this machine shuts student code in as far as a grade that counts asks for.
+Result<void> require(const sandbox::Machine& machine, sandbox::Isolation needed) {
+  if (!screen::can_read_objects() && needed > sandbox::Isolation::none)
+    return Error{
+        "--graded needs screening, and this build has no libelf: install libelf-dev, then run ./lab setup"};
+  if (machine.level >= needed) return {};
+  return Error{fmt::format(
+      "--graded needs isolation \"{}\", and this machine offers \"{}\" ({}).\n  What is missing: {}.\n"
+      "  Without --graded the labs are graded all the same, for practice; --isolation {} accepts this "
+      "machine.",
+      sandbox::name_of(needed), sandbox::name_of(machine.level), fmt::join(machine.parts(), ", "),
+      fmt::join(machine.missing, "; "), sandbox::name_of(machine.level))};
+}
+
 std::string utc_now() {
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
   std::tm parts{};
@@ -128,6 +150,12 @@ int run_grade(const Options& options) {
     if (const auto able = check_writable(*path); !able) return fail(able.error().text);
   }
 
+  if (options.graded) {
+    if (const auto able = require(isolation_here(*layout), *sandbox::isolation_named(options.isolation));
+        !able)
+      return fail(able.error().text);
+  }
+
   RunResult result;
   {
     Progress progress(stderr_is_terminal());
@@ -137,7 +165,10 @@ int run_grade(const Options& options) {
     result = grade(built, *how, session_runners(*layout, context), progress);
     result.started = started;
   }
-  result.isolation = "process";
+  result.isolation = sandbox::name_of(isolation_here(*layout).level);
+  result.isolation_parts = isolation_here(*layout).parts();
+  if (screen::can_read_objects()) result.isolation_parts.emplace_back("screening");
+  result.graded = options.graded;
   result.commit = commit_of(layout->root);
   if (!device->name.empty()) result.device = device->name;
 
@@ -164,6 +195,12 @@ void add_grade(CLI::App& app, Run& run) {
   command->add_option("--json", options->json, "Write the result as JSON");
   command->add_option("--junit", options->junit, "Write the result as JUnit XML");
   command->add_option("--html", options->html, "Write the result as an HTML page");
+  command->add_flag("--graded", options->graded,
+                    "For a grade that counts: refused below the needed isolation");
+  command
+      ->add_option("--isolation", options->isolation, "What --graded needs: none, limits, namespaces or full")
+      ->check(CLI::IsMember({"none", "limits", "namespaces", "full"}))
+      ->capture_default_str();
   command->add_option("--jobs", options->jobs, "Tasks graded at a time")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();

@@ -473,6 +473,14 @@ class SatProblem : public lab::Problem {
   }
 
   Case example(const Task& task, std::uint64_t n) const override;
+
+  // Square images of about n pixels.
+  std::vector<Case> bench_cases(const Task& task, std::uint64_t n) const override {
+    const auto side = static_cast<std::size_t>(std::sqrt(static_cast<double>(n)));
+    std::vector<Case> all = Problem::bench_cases(task, std::uint64_t{side} * side);
+    for (Case& c : all) c.params[kWidth] = c.params[kHeight] = static_cast<std::int64_t>(side);
+    return all;
+  }
 };
 
 Case make_case(Corner corner, DType dtype, Size size, Pattern pattern, std::uint32_t purpose,

@@ -14,7 +14,8 @@ constexpr std::uint32_t kWarpWide = bits(OpKind::shuffle, OpKind::vote, OpKind::
 
 }  // namespace
 
-Checks::Checks(Racecheck* race, Initcheck* init, Synccheck* sync) : race_(race), init_(init), sync_(sync) {
+Checks::Checks(Racecheck* race, Initcheck* init, Synccheck* sync)
+    : Observer(false), race_(race), init_(init), sync_(sync) {
   if (race != nullptr) kinds_ |= kMemory | bits(OpKind::fence);
   if (init != nullptr) kinds_ |= kMemory;
   if (sync != nullptr) kinds_ |= kWarpWide;

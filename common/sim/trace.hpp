@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+// Follows what a launch does to arrays: a row with an array's contents after every step that changed it, and for each write
+// which thread did it at which line, having read what. A step of a block ends at a barrier, a __syncwarp or the block's end; a step
+// of the whole grid with the launch. Exchanges between the lanes of a warp are rows of their own.
+// For small inputs: rows and contents are capped, and Trace::truncated says so.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/access.hpp"
+#include "sim/memory.hpp"
+#include "sim/warp.hpp"
+
+namespace course::sim {
+
+struct TracePlace {
+  std::string object;  // "s_data", "d_out"; several blocks have one "s_data" each
+  std::uint64_t element = 0;
+};
+
+struct TraceWrite {
+  std::uint64_t element = 0;
+  std::uint64_t block = 0;   // in the grid
+  std::uint32_t thread = 0;  // in its block
+  std::uint32_t line = 0;
+  std::vector<TracePlace>
+      from;  // what the thread had read since the step began, its own earlier writes aside
+};
+
+struct TraceRow {
+  enum class After : std::uint8_t { start, barrier, warp_sync, block, launch, shuffle, vote };
+  static constexpr std::uint64_t kWholeGrid = ~std::uint64_t{0};
+
+  std::uint32_t launch = 0;  // index among those since the last reset
+  std::uint64_t block = kWholeGrid;
+  After after = After::start;
+  std::uint32_t warp = 0, lanes = 0;  // of a shuffle or vote: who took part
+  std::string file;                   // of the barrier, or of the exchange
+  std::uint32_t line = 0;
+  std::string object;
+  std::uint32_t width = 4;  // bytes of an element, as the accesses take it
+  std::vector<std::byte> contents;
+  std::vector<TraceWrite> writes;
+};
+
+struct TraceLog {
+  static constexpr std::size_t kMostRows = 4096, kMostWrites = 1 << 16;
+  static constexpr std::uint64_t kMostBytes = 2048;  // of an array
+
+  std::vector<TraceRow> rows;
+  std::size_t n_writes = 0;
+  bool truncated = false;
+};
+
+class Trace final : public Observer {
+ public:
+  Trace(const Arena& arena, TraceLog& log) : arena_(arena), log_(log) {}
+
+  void launch_begins(const Program& program, const LaunchRequest& launch) override;
+  void block_begins(Block& block) override;
+  void block_ends(Block& block) override;
+  void before(Warp& w, const MicroOp& op) override;
+  void after(Warp& w, const MicroOp& op) override;
+  void barrier_arrived(Warp& w, std::uint32_t mask, const MicroOp& op) override;
+  void barrier_released(Block& block, std::uint32_t barrier) override;
+  void warp_synced(Warp& w, std::uint32_t mask, const MicroOp& op) override;
+  void launch_ends() override;
+
+ private:
+  struct Object {
+    std::string name;
+    std::uint64_t base = 0, size = 0;  // generic address, bytes
+    bool shared = false;
+  };
+  // Writes to an array since its last row.
+  struct Pending {
+    std::uint32_t width = 0;
+    std::vector<TraceWrite> writes;
+  };
+  struct Position {
+    std::string file;
+    std::uint32_t line = 0;
+  };
+  struct BlockState {
+    std::map<std::uint64_t, Pending> shared;                           // by the object's base
+    std::unordered_map<std::uint32_t, std::vector<TracePlace>> reads;  // by thread
+    Position barrier;                                                  // the one reached last
+    bool wrote_global = false;
+  };
+
+  const Object* object_at(std::uint64_t address);
+  Position position_of(const MicroOp& op);
+  void read(BlockState& b, std::uint32_t thread, const Object& object, std::uint64_t element);
+  void write(const MicroOp& op, const Block& block, std::uint32_t thread, const Object& object,
+             std::uint64_t element);
+  void flush(std::map<std::uint64_t, Pending>& pending, const Block* block, TraceRow::After after,
+             const Position& where);
+  void exchange(Warp& w, const MicroOp& op, TraceRow::After kind, std::uint32_t slot);
+  void add(TraceRow row);
+
+  const Arena& arena_;
+  TraceLog& log_;
+  const Program* program_ = nullptr;
+  std::uint64_t n_blocks_ = 0;
+  std::uint32_t launches_ = 0;
+  Addresses addresses_{};
+  std::map<std::uint64_t, Object> objects_;  // by base
+  std::map<std::uint64_t, Pending> global_;
+  std::unordered_map<const Block*, BlockState> blocks_;
+  std::unordered_map<std::uint32_t, Position> positions_;  // by op
+};
+
+}  // namespace course::sim

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+// A trace tells what the arrays held after each step, who wrote and what was read for it.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "sim/testing/test_device.hpp"
+
+namespace course::sim {
+namespace {
+
+using Json = nlohmann::json;
+
+// Four threads: s[t] = in[t]; barrier; t < 2: s[t] += s[t + 2]; barrier; thread 0: out = s[0] + s[1].
+constexpr const char* kFold = R"(
+.visible .entry fold(.param .u64 in, .param .u64 out)
+{
+  .reg .pred %p<3>;
+  .reg .b32 %r<12>;
+  .reg .b64 %rd<8>;
+  .shared .align 4 .b8 s_data[16];
+  mov.u32 %r1, %tid.x;
+  ld.param.u64 %rd1, [in];
+  mul.wide.u32 %rd2, %r1, 4;
+  add.u64 %rd3, %rd1, %rd2;
+  ld.global.u32 %r2, [%rd3];
+  mov.u32 %r3, s_data;
+  shl.b32 %r4, %r1, 2;
+  add.u32 %r5, %r3, %r4;
+  st.shared.u32 [%r5], %r2;
+  bar.sync 0;
+  setp.ge.u32 %p1, %r1, 2;
+  @%p1 bra $after;
+  ld.shared.u32 %r6, [%r5];
+  ld.shared.u32 %r7, [%r5+8];
+  add.u32 %r8, %r6, %r7;
+  st.shared.u32 [%r5], %r8;
+$after:
+  bar.sync 0;
+  setp.ne.u32 %p2, %r1, 0;
+  @%p2 bra $end;
+  ld.shared.u32 %r9, [s_data];
+  ld.shared.u32 %r10, [s_data+4];
+  add.u32 %r11, %r9, %r10;
+  ld.param.u64 %rd4, [out];
+  st.global.u32 [%rd4], %r11;
+$end:
+  ret;
+}
+)";
+
+Json traced(TestDevice& t, std::uint32_t more_modes = 0) {
+  auto in = t.array(std::vector<int>{3, 1, 7, 10});
+  auto out = t.array<int>(1, 0);
+  t.device.name_buffer(in.address, 16, 4, "d_in", true);
+  t.device.name_buffer(out.address, 4, 4, "d_out", false);
+  t.device.set_mode(kTrace | more_modes);
+  t.launch("fold", 1, 4, in, out);
+  EXPECT_EQ(out[0], 21);
+  return Json::parse(t.device.report_json()).at("trace");
+}
+
+TEST(Trace, HasARowForEveryStepThatChangedAnArray) {
+  TestDevice t(kFold);
+  const Json trace = traced(t);
+  ASSERT_EQ(trace.at("rows").size(), 4u) << trace.dump(1);
+  EXPECT_EQ(trace.at("truncated"), false);
+  const struct {
+    const char *after, *object, *contents;
+  } expected[] = {
+      {"start", "d_in", "0300000001000000070000000a000000"},
+      {"barrier", "s_data", "0300000001000000070000000a000000"},
+      {"barrier", "s_data", "0a0000000b000000070000000a000000"},
+      {"launch", "d_out", "15000000"},
+  };
+  for (std::size_t i = 0; i < std::size(expected); ++i) {
+    const Json& row = trace.at("rows")[i];
+    EXPECT_EQ(row.at("after"), expected[i].after) << i;
+    EXPECT_EQ(row.at("object"), expected[i].object) << i;
+    EXPECT_EQ(row.at("contents"), expected[i].contents) << i;
+    EXPECT_EQ(row.at("width"), 4) << i;
+  }
+}
+
+TEST(Trace, TellsWhoWroteAndWhatWasReadForIt) {
+  TestDevice t(kFold);
+  const Json rows = traced(t).at("rows");
+  // [element, block, thread, line, what was read since the step began]
+  EXPECT_EQ(rows[1].at("writes")[2], Json::parse(R"([2, 0, 2, 0, [["d_in", 2]]])"));
+  EXPECT_EQ(rows[2].at("writes").size(), 2u);
+  EXPECT_EQ(rows[2].at("writes")[1], Json::parse(R"([1, 0, 1, 0, [["s_data", 1], ["s_data", 3]]])"));
+  EXPECT_EQ(rows[3].at("writes")[0], Json::parse(R"([0, 0, 0, 0, [["s_data", 0], ["s_data", 1]]])"));
+}
+
+TEST(Trace, ComesWithTheCheckersToo) {
+  TestDevice t(kFold);
+  EXPECT_EQ(traced(t, kAllChecks | kDataflow).at("rows").size(), 4u);
+  EXPECT_TRUE(t.device.findings().empty());
+}
+
+TEST(Trace, BeginsAfreshAfterAReset) {
+  TestDevice t(kFold);
+  traced(t);
+  t.device.reset_report();
+  EXPECT_EQ(traced(t).at("rows").back().at("launch"), 0);
+}
+
+TEST(Trace, EndsWhereAFaultEndsTheKernel) {
+  TestDevice t(kFold);
+  auto out = t.array<int>(1, 0);
+  auto in = t.array(std::vector<int>{3, 1, 7});  // the fourth thread reads past the end
+  t.device.name_buffer(in.address, 12, 4, "d_in", true);
+  t.device.set_mode(kTrace);
+  EXPECT_EQ(t.try_launch("fold", 1, 4, in, out).fault, Fault::illegal_address);
+  const Json report = Json::parse(t.device.report_json());
+  EXPECT_EQ(report.at("trace").at("rows").size(), 1u);
+  EXPECT_EQ(report.at("findings").size(), 1u);
+}
+
+TEST(Trace, OfManyRowsIsCutAndSaysSo) {
+  TestDevice t(kFold);
+  auto in = t.array(std::vector<int>{3, 1, 7, 10});
+  auto out = t.array<int>(1, 0);
+  t.device.name_buffer(out.address, 4, 4, "d_out", false);
+  t.device.set_mode(kTrace);
+  t.launch("fold", 3000, 4, in, out);
+  const Json trace = Json::parse(t.device.report_json()).at("trace");
+  EXPECT_EQ(trace.at("truncated"), true);
+  EXPECT_EQ(trace.at("rows").size(), 4096u);
+}
+
+}  // namespace
+}  // namespace course::sim

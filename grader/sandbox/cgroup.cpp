@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+// Reading order: cgroup_places (where), Cgroup::make_in (how), Cgroup::remove.
+#include "sandbox/cgroup.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+#include <utility>
+
+namespace course::grader::sandbox {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* kPrefix = "gpu-lab-";  // then the grader's process id and a number
+
+std::string contents(const std::string& path) {
+  std::ostringstream out;
+  out << std::ifstream(path).rdbuf();
+  return out.str();
+}
+
+bool put(const std::string& path, const std::string& text) {
+  std::ofstream file(path);
+  file << text << std::flush;
+  return file.good();
+}
+
+std::vector<std::string> words(const std::string& text, char separator) {
+  std::vector<std::string> out;
+  std::istringstream in(text);
+  for (std::string word; std::getline(in, word, separator);) out.push_back(word);
+  return out;
+}
+
+bool has(const std::vector<std::string>& list, const std::string& one) {
+  return std::find(list.begin(), list.end(), one) != list.end();
+}
+
+void kill_members(const std::string& folder) {
+  if (put(folder + "/cgroup.kill", "1")) return;  // version 2, since Linux 5.14
+  std::istringstream members(contents(folder + "/cgroup.procs"));
+  for (pid_t member = 0; members >> member;) {
+    if (member > 1 && member != getpid()) kill(member, SIGKILL);
+  }
+}
+
+// A dead process leaves its group a moment after it is reaped.
+void empty_and_remove(const std::string& folder) {
+  for (int i = 0; i < 400; ++i) {
+    if (rmdir(folder.c_str()) == 0 || errno == ENOENT) return;
+    kill_members(folder);
+    std::this_thread::sleep_for(std::chrono::microseconds(i < 20 ? 250 : 5000));
+  }
+}
+
+// Groups of graders that were killed before they could tidy up.
+void remove_stale(const std::string& parent) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(parent, ignored)) {
+    const std::string name = entry.path().filename().string();
+    if (!name.starts_with(kPrefix)) continue;
+    const pid_t owner = std::atoi(name.c_str() + std::strlen(kPrefix));
+    if (owner > 1 && kill(owner, 0) != 0 && errno == ESRCH) empty_and_remove(entry.path().string());
+  }
+}
+
+}  // namespace
+
+std::vector<CgroupPlace> cgroup_places(const std::string& self_cgroup, const std::string& self_mountinfo) {
+  std::vector<CgroupPlace> places;
+  const auto add = [&](const std::string& mount, std::string path, bool version2,
+                       const std::string& controller) {
+    // Seen from inside a container, the path may not exist below the mount: then the mount is the group itself.
+    std::error_code ignored;
+    if (path == "/" || path.empty()) path = "";
+    if (!path.empty() && fs::is_directory(mount + path, ignored)) {
+      places.push_back({mount + path, version2, controller});
+      // In version 2 a group with processes can't have limited children; its parent can, where that one is ours, too.
+      if (version2) places.push_back({fs::path(mount + path).parent_path().string(), true, ""});
+    }
+    places.push_back({mount, version2, controller});
+  };
+  for (const std::string& line : words(self_mountinfo, '\n')) {
+    const std::size_t dash = line.find(" - ");
+    if (dash == std::string::npos) continue;
+    const auto before = words(line.substr(0, dash), ' ');
+    const auto after = words(line.substr(dash + 3), ' ');
+    if (before.size() < 5 || after.size() < 3) continue;
+    const bool version2 = after[0] == "cgroup2";
+    if (!version2 && after[0] != "cgroup") continue;
+    const auto options = words(after[2], ',');
+    for (const std::string& membership : words(self_cgroup, '\n')) {
+      const auto parts = words(membership, ':');
+      if (parts.size() < 3) continue;
+      if (version2 && parts[0] == "0") add(before[4], parts[2], true, "");
+      for (const char* controller : {"memory", "pids"}) {
+        if (!version2 && has(options, controller) && has(words(parts[1], ','), controller))
+          add(before[4], parts[2], false, controller);
+      }
+    }
+  }
+  return places;
+}
+
+std::optional<Cgroup> Cgroup::make(const CgroupLimits& limits) {
+  return make_in(cgroup_places(contents("/proc/self/cgroup"), contents("/proc/self/mountinfo")), limits);
+}
+
+std::optional<Cgroup> Cgroup::make_in(const std::vector<CgroupPlace>& places, const CgroupLimits& limits) {
+  static std::atomic<unsigned> n_made{0};
+  const std::string name = fmt::format("{}{}-{}", kPrefix, getpid(), n_made++);
+  const auto make_folder = [&](const std::string& parent) -> std::string {
+    remove_stale(parent);
+    const std::string folder = parent + "/" + name;
+    std::error_code failed;
+    return fs::create_directory(folder, failed) && !failed ? folder : "";
+  };
+  const auto bound_memory = [&](const std::string& folder, const char* file) {
+    return put(folder + "/" + file, std::to_string(limits.memory_bytes));
+  };
+  for (const CgroupPlace& place : places) {
+    if (!place.version2 || access((place.folder + "/cgroup.subtree_control").c_str(), W_OK) != 0) continue;
+    const auto offered = words(contents(place.folder + "/cgroup.controllers"), ' ');
+    if (offered.empty()) continue;
+    put(place.folder + "/cgroup.subtree_control", "+memory +pids");
+    const std::string folder = make_folder(place.folder);
+    if (folder.empty()) continue;
+    if (bound_memory(folder, "memory.max") && put(folder + "/pids.max", std::to_string(limits.processes))) {
+      put(folder + "/memory.swap.max", "0");
+      return Cgroup(2, {folder});
+    }
+    rmdir(folder.c_str());
+  }
+  std::vector<std::string> made;
+  for (const char* controller : {"memory", "pids"}) {
+    for (const CgroupPlace& place : places) {
+      if (place.version2 || place.controller != controller) continue;
+      const std::string folder = make_folder(place.folder);
+      if (folder.empty()) continue;
+      const bool bounded = place.controller == "memory"
+                               ? bound_memory(folder, "memory.limit_in_bytes")
+                               : put(folder + "/pids.max", std::to_string(limits.processes));
+      if (bounded && access((folder + "/cgroup.procs").c_str(), W_OK) == 0) {
+        made.push_back(folder);
+        break;
+      }
+      rmdir(folder.c_str());
+    }
+  }
+  if (made.empty()) return std::nullopt;
+  return Cgroup(1, made);
+}
+
+Cgroup::Cgroup(Cgroup&& other) noexcept
+    : version_(other.version_), folders_(std::exchange(other.folders_, {})) {}
+
+Cgroup& Cgroup::operator=(Cgroup&& other) noexcept {
+  std::swap(version_, other.version_);
+  std::swap(folders_, other.folders_);
+  return *this;
+}
+
+Cgroup::~Cgroup() {
+  remove();
+}
+
+std::vector<std::string> Cgroup::procs_files() const {
+  std::vector<std::string> files;
+  for (const std::string& folder : folders_) files.push_back(folder + "/cgroup.procs");
+  return files;
+}
+
+void Cgroup::remove() {
+  for (const std::string& folder : folders_) empty_and_remove(folder);
+  folders_.clear();
+}
+
+}  // namespace course::grader::sandbox

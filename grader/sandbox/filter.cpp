@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: MIT
+// Reading order: load_filter; the three lists, each with what it is for.
+#include "sandbox/filter.hpp"
+
+#ifdef LAB_HAVE_SECCOMP
+
+#include <errno.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <string>
+
+namespace course::grader::sandbox {
+namespace {
+
+// Only an attack makes these: other processes, other namespaces, the kernel's insides, limits that were set on purpose.
+constexpr const char* kHostile[] = {"ptrace",
+                                    "process_vm_readv",
+                                    "process_vm_writev",
+                                    "kcmp",
+                                    "pidfd_getfd",
+                                    "pidfd_open",
+                                    "pidfd_send_signal",
+                                    "mount",
+                                    "umount2",
+                                    "pivot_root",
+                                    "chroot",
+                                    "move_mount",
+                                    "open_tree",
+                                    "fsopen",
+                                    "fsconfig",
+                                    "fsmount",
+                                    "fspick",
+                                    "mount_setattr",
+                                    "unshare",
+                                    "setns",
+                                    "bpf",
+                                    "userfaultfd",
+                                    "perf_event_open",
+                                    "keyctl",
+                                    "add_key",
+                                    "request_key",
+                                    "io_uring_setup",
+                                    "io_uring_enter",
+                                    "kexec_load",
+                                    "kexec_file_load",
+                                    "init_module",
+                                    "finit_module",
+                                    "delete_module",
+                                    "acct",
+                                    "swapon",
+                                    "swapoff",
+                                    "reboot",
+                                    "quotactl",
+                                    "settimeofday",
+                                    "clock_settime",
+                                    "clock_adjtime",
+                                    "adjtimex",
+                                    "sethostname",
+                                    "setdomainname",
+                                    "name_to_handle_at",
+                                    "fanotify_init",
+                                    "iopl",
+                                    "ioperm",
+                                    "vhangup",
+                                    "syslog",
+                                    "open_by_handle_at"};
+
+// Besides, of a runner.
+constexpr const char* kHostileRunner[] = {
+    "fork",      "vfork",    "execveat",   "kill",    "tkill",   "rt_sigqueueinfo", "rt_tgsigqueueinfo",
+    "setrlimit", "socket",   "socketpair", "connect", "bind",    "listen",          "accept",
+    "accept4",   "setsid",   "setpgid",    "setuid",  "setgid",  "setresuid",       "setresgid",
+    "setreuid",  "setregid", "setgroups",  "mknod",   "mknodat", "chmod",           "fchmod",
+    "fchmodat",  "chown",    "fchown",     "lchown",  "fchownat"};
+
+// What a program of threads, files and its channel needs, whichever C library it is linked with.
+constexpr const char* kOfARunner[] = {"read",
+                                      "write",
+                                      "readv",
+                                      "writev",
+                                      "pread64",
+                                      "pwrite64",
+                                      "preadv",
+                                      "pwritev",
+                                      "close",
+                                      "close_range",
+                                      "fstat",
+                                      "newfstatat",
+                                      "stat",
+                                      "lstat",
+                                      "statx",
+                                      "statfs",
+                                      "fstatfs",
+                                      "lseek",
+                                      "open",
+                                      "openat",
+                                      "openat2",
+                                      "access",
+                                      "faccessat",
+                                      "faccessat2",
+                                      "readlink",
+                                      "readlinkat",
+                                      "getcwd",
+                                      "chdir",
+                                      "getdents64",
+                                      "getdents",
+                                      "unlink",
+                                      "unlinkat",
+                                      "mkdir",
+                                      "mkdirat",
+                                      "rmdir",
+                                      "rename",
+                                      "renameat",
+                                      "renameat2",
+                                      "ftruncate",
+                                      "truncate",
+                                      "fallocate",
+                                      "fsync",
+                                      "fdatasync",
+                                      "umask",
+                                      "mmap",
+                                      "munmap",
+                                      "mprotect",
+                                      "mremap",
+                                      "madvise",
+                                      "mlock",
+                                      "munlock",
+                                      "mincore",
+                                      "msync",
+                                      "brk",
+                                      "memfd_create",
+                                      "membarrier",
+                                      "rt_sigaction",
+                                      "rt_sigprocmask",
+                                      "rt_sigreturn",
+                                      "rt_sigpending",
+                                      "rt_sigsuspend",
+                                      "rt_sigtimedwait",
+                                      "sigaltstack",
+                                      "restart_syscall",
+                                      "pause",
+                                      "alarm",
+                                      "setitimer",
+                                      "getitimer",
+                                      "timer_create",
+                                      "timer_settime",
+                                      "timer_delete",
+                                      "timerfd_create",
+                                      "timerfd_settime",
+                                      "futex",
+                                      "futex_waitv",
+                                      "futex_wake",
+                                      "futex_wait",
+                                      "futex_requeue",
+                                      "set_robust_list",
+                                      "get_robust_list",
+                                      "rseq",
+                                      "set_tid_address",
+                                      "gettid",
+                                      "getpid",
+                                      "getppid",
+                                      "getuid",
+                                      "geteuid",
+                                      "getgid",
+                                      "getegid",
+                                      "getgroups",
+                                      "getresuid",
+                                      "getresgid",
+                                      "getpgrp",
+                                      "getpgid",
+                                      "getsid",
+                                      "exit",
+                                      "exit_group",
+                                      "wait4",
+                                      "waitid",
+                                      "nanosleep",
+                                      "clock_nanosleep",
+                                      "clock_gettime",
+                                      "clock_getres",
+                                      "gettimeofday",
+                                      "time",
+                                      "times",
+                                      "getrandom",
+                                      "sched_yield",
+                                      "sched_getaffinity",
+                                      "sched_setaffinity",
+                                      "sched_getparam",
+                                      "sched_getscheduler",
+                                      "sched_get_priority_max",
+                                      "sched_get_priority_min",
+                                      "getpriority",
+                                      "getcpu",
+                                      "set_mempolicy",
+                                      "get_mempolicy",
+                                      "mbind",
+                                      "arch_prctl",
+                                      "uname",
+                                      "sysinfo",
+                                      "getrlimit",
+                                      "getrusage",
+                                      "poll",
+                                      "ppoll",
+                                      "select",
+                                      "pselect6",
+                                      "epoll_create1",
+                                      "epoll_ctl",
+                                      "epoll_wait",
+                                      "epoll_pwait",
+                                      "pipe",
+                                      "pipe2",
+                                      "eventfd2",
+                                      "dup",
+                                      "dup2",
+                                      "dup3",
+                                      "fcntl",
+                                      "ioctl",
+                                      "sendmsg",
+                                      "recvmsg",
+                                      "sendto",
+                                      "recvfrom",
+                                      "getsockopt",
+                                      "getsockname",
+                                      "shutdown",
+                                      "prctl",
+                                      "capget",
+                                      "map_shadow_stack",
+                                      "mseal"};
+
+class Rules {
+ public:
+  explicit Rules(std::uint32_t otherwise) : context_(seccomp_init(otherwise)) {}
+  ~Rules() { seccomp_release(context_); }
+  Rules(const Rules&) = delete;
+  Rules& operator=(const Rules&) = delete;
+
+  // Names that this library or machine does not know are passed over.
+  template <std::size_t N>
+  void add(std::uint32_t action, const char* const (&names)[N]) {
+    for (const char* name : names) add(action, name);
+  }
+  void add(std::uint32_t action, const char* name) {
+    const int number = seccomp_syscall_resolve_name(name);
+    if (number != __NR_SCMP_ERROR) note(seccomp_rule_add(context_, action, number, 0));
+  }
+  void add_if(std::uint32_t action, const char* name, const scmp_arg_cmp& condition) {
+    const int number = seccomp_syscall_resolve_name(name);
+    if (number != __NR_SCMP_ERROR) note(seccomp_rule_add_array(context_, action, number, 1, &condition));
+  }
+  Result<void> load() {
+    note(seccomp_attr_set(context_, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS));
+    note(seccomp_attr_set(context_, SCMP_FLTATR_CTL_TSYNC, 1));
+    if (problem_ == 0) note(seccomp_load(context_));
+    if (problem_ == 0) return {};
+    return Error{std::string("loading the system-call filter: ") + strerror(-problem_)};
+  }
+
+ private:
+  void note(int result) {
+    // A rule that says what the default says already is no problem.
+    if (result < 0 && result != -EACCES && result != -EDOM && problem_ == 0) problem_ = result;
+  }
+  scmp_filter_ctx context_;
+  int problem_ = 0;
+};
+
+constexpr std::uint32_t kKill = SCMP_ACT_KILL_PROCESS;
+
+// Threads may be made, processes not. glibc asks for clone3 first and takes clone when there is none; only clone's flags can
+// be looked at.
+void threads_only(Rules& rules) {
+  rules.add(SCMP_ACT_ERRNO(ENOSYS), "clone3");
+  rules.add_if(SCMP_ACT_ALLOW, "clone", SCMP_A0_64(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
+  rules.add_if(kKill, "clone", SCMP_A0_64(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
+}
+
+void itself_only(Rules& rules) {
+  const auto self = static_cast<scmp_datum_t>(getpid());
+  rules.add_if(SCMP_ACT_ALLOW, "tgkill", SCMP_A0_64(SCMP_CMP_EQ, self));  // abort(), raise()
+  rules.add_if(kKill, "tgkill", SCMP_A0_64(SCMP_CMP_NE, self));
+  rules.add_if(SCMP_ACT_ALLOW, "prlimit64", SCMP_A2_64(SCMP_CMP_EQ, 0));  // reading a limit
+  rules.add_if(kKill, "prlimit64", SCMP_A2_64(SCMP_CMP_NE, 0));
+}
+
+void one_program_only(Rules& rules, const char* program) {
+  const auto pointer = static_cast<scmp_datum_t>(reinterpret_cast<std::uintptr_t>(program));
+  rules.add_if(SCMP_ACT_ALLOW, "execve", SCMP_A0_64(SCMP_CMP_EQ, pointer));
+  rules.add_if(kKill, "execve", SCMP_A0_64(SCMP_CMP_NE, pointer));
+}
+
+void no_new_namespaces(Rules& rules) {
+  constexpr scmp_datum_t kNew = CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |
+                                CLONE_NEWNET | CLONE_NEWCGROUP;
+  rules.add(SCMP_ACT_ERRNO(ENOSYS), "clone3");
+  for (scmp_datum_t flag = 1; flag != 0 && flag <= kNew; flag <<= 1) {
+    if ((flag & kNew) != 0) rules.add_if(kKill, "clone", SCMP_A0_64(SCMP_CMP_MASKED_EQ, flag, flag));
+  }
+}
+
+}  // namespace
+
+bool filter_is_built_in() {
+  return true;
+}
+
+Result<void> load_filter(Filter filter, const char* program) {
+  if (filter == Filter::none) return {};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+    return Error{std::string("giving up new privileges: ") + strerror(errno)};
+  Rules rules(filter == Filter::runner ? SCMP_ACT_ERRNO(ENOSYS) : SCMP_ACT_ALLOW);
+  rules.add(kKill, kHostile);
+  switch (filter) {
+    case Filter::runner:
+      rules.add(kKill, kHostileRunner);
+      rules.add(SCMP_ACT_ALLOW, kOfARunner);
+      threads_only(rules);
+      itself_only(rules);
+      one_program_only(rules, program);
+      break;
+    case Filter::gpu_runner:
+      // The driver talks to its own daemons over local sockets; to nobody else.
+      rules.add_if(SCMP_ACT_ERRNO(EAFNOSUPPORT), "socket", SCMP_A0_64(SCMP_CMP_GT, 1));
+      rules.add(kKill, "execveat");
+      rules.add(kKill, "kill");
+      rules.add(kKill, "tkill");
+      rules.add(kKill, "vfork");
+      rules.add(kKill, "fork");
+      threads_only(rules);
+      itself_only(rules);
+      one_program_only(rules, program);
+      break;
+    case Filter::compiler:
+      rules.add_if(SCMP_ACT_ERRNO(EAFNOSUPPORT), "socket", SCMP_A0_64(SCMP_CMP_GT, 1));
+      no_new_namespaces(rules);
+      break;
+    case Filter::none: break;
+  }
+  return rules.load();
+}
+
+}  // namespace course::grader::sandbox
+
+#else
+
+namespace course::grader::sandbox {
+
+bool filter_is_built_in() {
+  return false;
+}
+
+Result<void> load_filter(Filter filter, const char*) {
+  if (filter == Filter::none) return {};
+  return Error{"this build has no libseccomp"};
+}
+
+}  // namespace course::grader::sandbox
+
+#endif

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: MIT
+// Reading order: Sandbox::Sandbox (the command line), probe.
+#include "sandbox/sandbox.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+
+#include "process.hpp"
+
+namespace course::grader::sandbox {
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr double kProbeSeconds = 10;
+constexpr int kChannelFd = 3;  // the highest descriptor that a runner is given
+
+std::string find_bwrap() {
+  const std::string found = program_in_path("bwrap");
+  return found.starts_with('/') ? found : "";
+}
+
+// A user id that nobody has, another one for each sandbox of this machine: what one leaves behind, none can touch.
+unsigned fresh_uid() {
+  static std::atomic<unsigned> n_made{0};
+  constexpr unsigned kFirst = 700'000'000, kPids = 1u << 22, kPerProcess = 64;
+  return kFirst + (static_cast<unsigned>(getpid()) % kPids) * kPerProcess + n_made++ % kPerProcess;
+}
+
+unsigned owner_of(const std::vector<std::string>& folders) {
+  struct stat status {};
+  return !folders.empty() && stat(folders.front().c_str(), &status) == 0 ? status.st_uid : 0;
+}
+
+const char* word_for(Filter filter) {
+  switch (filter) {
+    case Filter::runner: return "runner";
+    case Filter::gpu_runner: return "gpu_runner";
+    case Filter::compiler: return "compiler";
+    case Filter::none: break;
+  }
+  return "";
+}
+
+Filter filter_for(Purpose purpose) {
+  switch (purpose) {
+    case Purpose::run: return Filter::runner;
+    case Purpose::run_on_gpu: return Filter::gpu_runner;
+    case Purpose::compile: return Filter::compiler;
+  }
+  return Filter::none;
+}
+
+}  // namespace
+
+Sandbox::Sandbox(const Machine& machine, Purpose purpose, View view, const Bounds& bounds) {
+  if (machine.level == Isolation::none) return;
+  const bool compile = purpose == Purpose::compile;
+  if (machine.cgroup_version > 0) cgroup_ = Cgroup::make({bounds.memory_bytes, bounds.threads});
+
+  // A compiler writes into the build folder, so it is run as its owner, without further rights; it runs no student code.
+  std::vector<std::string> user;
+  if (machine.other_user) {
+    const unsigned uid = compile ? owner_of(view.writable) : fresh_uid();
+    if (uid != 0) user = {"--uid", std::to_string(uid)};
+  }
+
+  const auto append = [](std::vector<std::string>& to, const std::vector<std::string>& more) {
+    to.insert(to.end(), more.begin(), more.end());
+  };
+  std::vector<std::string> inner;
+  const auto limit = [&](const char* name, std::uint64_t value) {
+    append(inner, {"--limit", fmt::format("{}={}", name, value)});
+  };
+  limit("core", 0);
+  limit("cpu", bounds.cpu_seconds);
+  limit("fsize", bounds.file_bytes);
+  limit("nofile", 1024);
+  if (purpose == Purpose::run) limit("memlock", 0);
+  // Counted per user, so only where the user is the sandbox's own.
+  if (!user.empty() && !compile) limit("nproc", bounds.threads);
+  if (bounds.address_bytes > 0) limit("as", bounds.address_bytes);
+  if (machine.filter) append(inner, {"--filter", word_for(filter_for(purpose))});
+  append(inner, {"--close-above", std::to_string(compile ? 2 : kChannelFd)});
+
+  std::vector<std::string> outer;
+  if (cgroup_) {
+    for (const std::string& file : cgroup_->procs_files()) append(outer, {"--join", file});
+  }
+  launcher_ = {machine.enter};
+  append(launcher_, outer);
+  if (machine.namespaces == Namespaces::none) {
+    append(launcher_, user);
+    append(launcher_, inner);
+    launcher_.emplace_back("--");
+    return;
+  }
+  view.proc = machine.proc;
+  view.read_only.push_back(machine.enter);
+  if (machine.namespaces == Namespaces::by_user) append(launcher_, user);
+  launcher_.emplace_back("--");
+  append(launcher_, bwrap_arguments(machine.bwrap, machine.namespaces, machine.disable_userns, view));
+  launcher_.push_back(machine.enter);
+  if (machine.namespaces == Namespaces::by_root) append(launcher_, user);
+  append(launcher_, inner);
+  launcher_.emplace_back("--");
+}
+
+namespace {
+
+// What sandbox_enter finds when it is started in such a sandbox; "" when it can't be.
+struct Told {
+  bool works = false;
+  std::string text, problem;
+};
+Told try_out(const Machine& machine, Purpose purpose) {
+  const Sandbox sandbox(machine, purpose, {});
+  std::vector<std::string> command = sandbox.launcher();
+  command.insert(command.end(), {machine.enter, "--tell"});
+  ProcessOptions options;
+  options.seconds = kProbeSeconds;
+  const auto done = run_process(command, options);
+  if (!done) return {false, "", done.error().text};
+  Told told;
+  told.works = done->exit_code == 0 && done->output.find("pid=") != std::string::npos;
+  (told.works ? told.text : told.problem) = done->output.substr(0, 400);
+  return told;
+}
+
+// Most machines offer all there is: one try tells.
+std::optional<Machine> try_everything(Machine machine) {
+  machine.level = Isolation::full;
+  machine.other_user = geteuid() == 0;
+  machine.filter = filter_is_built_in();
+  machine.bwrap = find_bwrap();
+  machine.namespaces = machine.other_user ? Namespaces::by_root : Namespaces::by_user;
+  machine.disable_userns = !machine.other_user;
+  const auto cgroup = Cgroup::make({std::uint64_t{1} << 30, 64});
+  if (!machine.filter || machine.bwrap.empty() || !cgroup) return std::nullopt;
+  machine.cgroup_version = cgroup->version();
+  const Told told = try_out(machine, Purpose::run);
+  if (!told.works || told.text.find("filter=2") == std::string::npos) return std::nullopt;
+  return machine;
+}
+
+}  // namespace
+
+Machine probe(const std::string& enter, Isolation most) {
+  Machine machine;
+  std::error_code ignored;
+  machine.enter = fs::absolute(enter, ignored).string();
+  if (most == Isolation::none) {
+    machine.missing.emplace_back("LAB_SANDBOX=none switches isolation off");
+    return machine;
+  }
+  if (access(enter.c_str(), X_OK) != 0) {
+    machine.missing.push_back(enter + " is not built: ./lab setup builds it");
+    return machine;
+  }
+  if (most == Isolation::full) {
+    if (const auto everything = try_everything(machine)) return *everything;
+  }
+  // Something is missing: from the bottom up; each step keeps what works.
+  machine.level = Isolation::limits;
+  machine.other_user = geteuid() == 0;
+  if (machine.other_user && !try_out(machine, Purpose::run).works) {
+    machine.other_user = false;
+    machine.missing.emplace_back("root can't take on another user here");
+  }
+  if (!try_out(machine, Purpose::run).works) {
+    machine.level = Isolation::none;
+    machine.missing.emplace_back("limits can't be set here");
+    return machine;
+  }
+  if (const auto cgroup = Cgroup::make({std::uint64_t{1} << 30, 64})) {
+    machine.cgroup_version = cgroup->version();
+    if (!try_out(machine, Purpose::run).works) machine.cgroup_version = 0;
+  }
+  if (machine.cgroup_version == 0)
+    machine.missing.emplace_back(
+        "memory is bounded by the machine only: no control group can be made here (as root, or in a "
+        "delegated one, it can)");
+
+  if (!filter_is_built_in()) {
+    machine.missing.emplace_back("no system-call filter: install libseccomp-dev, then run ./lab setup");
+  } else if (most != Isolation::namespaces) {
+    machine.filter = true;
+    const Told told = try_out(machine, Purpose::run);
+    machine.filter = told.works && told.text.find("filter=2") != std::string::npos;
+    if (!machine.filter)
+      machine.missing.push_back("no system-call filter: the kernel refuses it: " + told.problem);
+  }
+
+  machine.bwrap = find_bwrap();
+  if (most < Isolation::namespaces) {
+    machine.missing.emplace_back("LAB_SANDBOX=limits switches namespaces off");
+    return machine;
+  }
+  if (machine.bwrap.empty()) {
+    machine.missing.emplace_back("no namespaces: install bubblewrap");
+    return machine;
+  }
+  struct Way {
+    Namespaces how;
+    bool disable_userns, proc;
+  };
+  std::string problem;
+  for (const Way& way : {Way{Namespaces::by_root, false, true}, Way{Namespaces::by_user, true, true},
+                         Way{Namespaces::by_user, false, true}, Way{Namespaces::by_user, false, false}}) {
+    if (way.how == Namespaces::by_root && !machine.other_user) continue;
+    Machine candidate = machine;
+    candidate.namespaces = way.how;
+    candidate.disable_userns = way.disable_userns;
+    candidate.proc = way.proc;
+    const Told told = try_out(candidate, Purpose::run);
+    if (told.works) {
+      machine = candidate;
+      machine.level = machine.filter ? Isolation::full : Isolation::namespaces;
+      return machine;
+    }
+    if (problem.empty()) problem = told.problem.substr(0, told.problem.find('\n'));
+  }
+  machine.missing.push_back("no namespaces: bubblewrap does not work here (" + problem +
+                            "); user namespaces may be switched off: sysctl "
+                            "kernel.unprivileged_userns_clone, user.max_user_namespaces, "
+                            "kernel.apparmor_restrict_unprivileged_userns, or the container's own filter");
+  return machine;
+}
+
+const Machine& this_machine(const std::string& enter) {
+  static const Machine machine = [&] {
+    const char* bound = std::getenv("LAB_SANDBOX");
+    const auto most = isolation_named(bound == nullptr ? "full" : bound);
+    return probe(enter, most.value_or(Isolation::full));
+  }();
+  return machine;
+}
+
+std::vector<std::string> Machine::parts() const {
+  std::vector<std::string> out;
+  if (namespaces != Namespaces::none) out.emplace_back("namespaces");
+  if (filter) out.emplace_back("system-call filter");
+  if (other_user) out.emplace_back("own user");
+  if (level != Isolation::none) out.emplace_back("limits");
+  if (cgroup_version > 0) out.push_back(fmt::format("cgroup v{}", cgroup_version));
+  if (out.empty()) out.emplace_back("a process of its own");
+  return out;
+}
+
+}  // namespace course::grader::sandbox

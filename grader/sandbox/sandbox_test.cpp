@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: MIT
+// Sandboxes at every level that this machine offers, as the user that runs the tests and, where that is root, as another one.
+// A level that can't be had here is skipped; what a machine without it says is tested on made-up machines.
+#include "sandbox/sandbox.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "lab/child_process.hpp"
+#include "process.hpp"
+
+namespace course::grader::sandbox {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string program(const char* variable) {
+  const char* path = std::getenv(variable);
+  return path == nullptr ? "" : path;
+}
+std::string enter() {
+  return program("SANDBOX_ENTER");
+}
+std::string guest() {
+  return program("SANDBOX_GUEST");
+}
+
+View guest_view() {
+  View view;
+  view.read_only = {guest()};
+  return view;
+}
+
+ProcessResult run_in(const Sandbox& sandbox, std::vector<std::string> arguments) {
+  std::vector<std::string> command = sandbox.launcher();
+  command.push_back(guest());
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  ProcessOptions options;
+  options.seconds = 20;
+  auto done = run_process(command, options);
+  EXPECT_TRUE(done) << done.error().text;
+  return done ? *done : ProcessResult{};
+}
+
+constexpr int kKilledByFilter = 128 + SIGSYS;
+
+// ---- Every level
+
+class AtLevel : public ::testing::TestWithParam<Isolation> {
+ protected:
+  void SetUp() override {
+    machine_ = probe(enter(), GetParam());
+    if (machine_.level != GetParam())
+      GTEST_SKIP() << "only " << name_of(machine_.level)
+                   << " here: " << ::testing::PrintToString(machine_.missing);
+  }
+  std::string tried(std::vector<std::string> arguments) {
+    const Sandbox sandbox(machine_, Purpose::run, guest_view());
+    return run_in(sandbox, std::move(arguments)).output;
+  }
+  int exit_code_of(std::vector<std::string> arguments) {
+    const Sandbox sandbox(machine_, Purpose::run, guest_view());
+    return run_in(sandbox, std::move(arguments)).exit_code;
+  }
+  Machine machine_;
+};
+
+TEST_P(AtLevel, HonestProgramsRun) {
+  EXPECT_EQ(tried({"threads"}), "worked\n");
+  EXPECT_EQ(tried({"read", "/usr/bin/env"}), "worked\n");
+  EXPECT_EQ(tried({"write", "/tmp/some_file_of_a_test"}), "worked\n");
+  if (machine_.namespaces == Namespaces::none) fs::remove("/tmp/some_file_of_a_test");
+  EXPECT_EQ(exit_code_of({"abort"}), 128 + SIGABRT);
+}
+
+TEST_P(AtLevel, LimitsHold) {
+  EXPECT_EQ(exit_code_of({"write", "/tmp/some_file_of_a_test", "100000000"}), 128 + SIGXFSZ);
+  std::error_code ignored;
+  fs::remove("/tmp/some_file_of_a_test", ignored);
+  if (machine_.cgroup_version > 0) {
+    Bounds bounds;
+    bounds.memory_bytes = std::uint64_t{64} << 20;
+    const Sandbox small(machine_, Purpose::run, guest_view(), bounds);
+    EXPECT_EQ(run_in(small, {"memory", "200000000"}).exit_code, 128 + SIGKILL);
+    EXPECT_EQ(run_in(small, {"memory", "10000000"}).output, "worked\n") << "and the next one lives";
+  }
+}
+
+TEST_P(AtLevel, ARootGraderGivesUpBeingRoot) {
+  if (geteuid() != 0) GTEST_SKIP() << "not root";
+  const std::string first = tried({"user"});
+  EXPECT_NE(first, "0\n");
+  EXPECT_NE(first, tried({"user"})) << "each sandbox has a user of its own";
+  EXPECT_NE(tried({"read", "/etc/shadow"}), "worked\n");
+}
+
+TEST_P(AtLevel, OnlyTheProtocolsDescriptorsComeThrough) {
+  lab::ChildProcess::Options options;
+  const Sandbox sandbox(machine_, Purpose::run, guest_view());
+  options.argv = sandbox.launcher();
+  options.argv.insert(options.argv.end(), {guest(), "descriptors"});
+  options.launched = true;
+  auto child = lab::ChildProcess::start(options);
+  ASSERT_TRUE(child) << child.error().text;
+  std::string output;
+  for (int i = 0; i < 400 && !child->ended(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  char chunk[200];
+  const ssize_t n = read(child->output_fd(), chunk, sizeof chunk);
+  ASSERT_GT(n, 0);
+  EXPECT_EQ(std::string(chunk, static_cast<std::size_t>(n)), "0 1 2 3\n");
+}
+
+TEST_P(AtLevel, TheFilterEndsWhatOnlyAnAttackDoes) {
+  if (!machine_.filter) GTEST_SKIP() << "no filter";
+  for (const char* action :
+       {"fork", "socket", "execute", "mount", "user_namespace", "ptrace", "kill_all", "raise_limits"}) {
+    EXPECT_EQ(exit_code_of({action}), kKilledByFilter) << action;
+  }
+  EXPECT_EQ(tried({"raw_clone3"}), "Function not implemented\n");
+}
+
+TEST_P(AtLevel, NothingOutlivesASandbox) {
+  // A program that waits is gone once its child process is destroyed, whatever stood between.
+  pid_t started = 0;
+  {
+    const Sandbox sandbox(machine_, Purpose::run, guest_view());
+    lab::ChildProcess::Options options;
+    options.argv = sandbox.launcher();
+    options.argv.insert(options.argv.end(), {guest(), "wait"});
+    options.launched = true;
+    auto child = lab::ChildProcess::start(options);
+    ASSERT_TRUE(child) << child.error().text;
+    char chunk[20];
+    for (int i = 0; i < 400 && read(child->output_fd(), chunk, sizeof chunk) <= 0; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    started = child->pid();
+    EXPECT_EQ(kill(started, 0), 0);
+  }
+  EXPECT_NE(kill(-started, 0), 0);
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    std::error_code gone;
+    const fs::path image = fs::read_symlink(entry.path() / "exe", gone);
+    EXPECT_FALSE(!gone && image == guest()) << "still there: " << entry.path();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sandbox, AtLevel,
+                         ::testing::Values(Isolation::limits, Isolation::namespaces, Isolation::full),
+                         [](const auto& tested) { return std::string(name_of(tested.param)); });
+
+// ---- Namespaces
+
+class InNamespaces : public AtLevel {};
+
+TEST_P(InNamespaces, TheViewHoldsJustWhatIsNeeded) {
+  EXPECT_EQ(tried({"read", "/etc/passwd"}), "No such file or directory\n");
+  EXPECT_EQ(tried({"read", "/root"}), "No such file or directory\n");
+  EXPECT_EQ(tried({"read", "/proc/self/exe/../grader_test"}).find("worked"), std::string::npos);
+  EXPECT_EQ(tried({"list", fs::path(guest()).parent_path().string()}), "sandbox_enter sandbox_guest\n")
+      << "its folder holds nothing else";
+  EXPECT_EQ(tried({"list", "/tmp"}), "\n");
+  EXPECT_THAT(tried({"write", "/usr/bin/new"}), Not(HasSubstr("worked")));
+  EXPECT_THAT(tried({"write", guest()}), Not(HasSubstr("worked")));
+}
+
+TEST_P(InNamespaces, OtherProcessesAreOutOfSight) {
+  const std::string processes = tried({"processes"});
+  EXPECT_LE(std::count(processes.begin(), processes.end(), ' '), 2) << processes;
+}
+
+TEST_P(InNamespaces, WithoutTheFilterTheNamespacesStillHold) {
+  if (machine_.filter) GTEST_SKIP() << "the filter is in front";
+  EXPECT_EQ(tried({"daemon"}), "worked\n");  // and is gone with its namespace: the next line would see it
+  EXPECT_NE(tried({"mount"}), "worked\n");
+  // The parent there is bubblewrap, inside.
+  if (machine_.namespaces == Namespaces::by_root) {
+    EXPECT_NE(tried({"ptrace"}), "worked\n");
+  }
+  EXPECT_EQ(exit_code_of({"execute"}), 0);
+}
+
+// Processor time, since a wall clock would measure what else the machine does.
+TEST_P(InNamespaces, AStartCostsLittle) {
+  const Sandbox sandbox(machine_, Purpose::run, guest_view());
+  const auto used_ms = [] {
+    rusage usage{};
+    getrusage(RUSAGE_CHILDREN, &usage);
+    const auto ms = [](const timeval& t) {
+      return static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_usec) / 1e3;
+    };
+    return ms(usage.ru_utime) + ms(usage.ru_stime);
+  };
+  constexpr int kStarts = 10;
+  const double before = used_ms();
+  for (int i = 0; i < kStarts; ++i) run_in(sandbox, {"user"});
+  const double each = (used_ms() - before) / kStarts;
+  RecordProperty("milliseconds", std::to_string(each));
+  EXPECT_LT(each, 50);
+}
+
+INSTANTIATE_TEST_SUITE_P(Sandbox, InNamespaces, ::testing::Values(Isolation::namespaces, Isolation::full),
+                         [](const auto& tested) { return std::string(name_of(tested.param)); });
+
+// ---- Another user
+
+// Runs `body` in a child process as a user without rights; false when an expectation failed there.
+template <typename Body>
+bool as_an_ordinary_user(Body body) {
+  const pid_t child = fork();
+  if (child == 0) {
+    constexpr uid_t kNobodyInParticular = 612'345'678;
+    if (setgid(kNobodyInParticular) != 0 || setuid(kNobodyInParticular) != 0) _exit(3);
+    body();
+    _exit(::testing::Test::HasFailure() ? 1 : 0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+TEST(OrdinaryUser, GetsNamespacesThroughAUserNamespaceOrSaysWhyNot) {
+  if (geteuid() != 0) GTEST_SKIP() << "the other tests run as one";
+  if (probe(enter(), Isolation::full).level != Isolation::full) GTEST_SKIP() << "not even root does here";
+  EXPECT_TRUE(as_an_ordinary_user([] {
+    const Machine machine = probe(enter(), Isolation::full);
+    EXPECT_FALSE(machine.other_user);
+    if (machine.namespaces == Namespaces::none) {
+      EXPECT_THAT(machine.missing, Contains(HasSubstr("no namespaces")));
+      return;
+    }
+    EXPECT_EQ(machine.namespaces, Namespaces::by_user);
+    const Sandbox sandbox(machine, Purpose::run, guest_view());
+    EXPECT_EQ(run_in(sandbox, {"threads"}).output, "worked\n");
+    EXPECT_EQ(run_in(sandbox, {"read", "/etc/passwd"}).output, "No such file or directory\n");
+    EXPECT_EQ(run_in(sandbox, {"fork"}).exit_code, kKilledByFilter);
+  }));
+}
+
+TEST(OrdinaryUser, HasLimitsAndTheFilterWithoutNamespaces) {
+  if (geteuid() != 0) GTEST_SKIP() << "the other tests run as one";
+  EXPECT_TRUE(as_an_ordinary_user([] {
+    const Machine machine = probe(enter(), Isolation::limits);
+    EXPECT_EQ(machine.level, Isolation::limits);
+    const Sandbox sandbox(machine, Purpose::run, guest_view());
+    EXPECT_EQ(run_in(sandbox, {"threads"}).output, "worked\n");
+    if (machine.filter) {
+      EXPECT_EQ(run_in(sandbox, {"kill_all"}).exit_code, kKilledByFilter);
+    }
+  }));
+}
+
+TEST(Probe, NamesWhatIsMissing) {
+  const Machine nothing = probe("/no/such/sandbox_enter", Isolation::full);
+  EXPECT_EQ(nothing.level, Isolation::none);
+  EXPECT_THAT(nothing.missing, Contains(HasSubstr("is not built")));
+  EXPECT_TRUE(Sandbox(nothing, Purpose::run, {}).launcher().empty());
+  EXPECT_THAT(probe(enter(), Isolation::none).missing, Contains(HasSubstr("LAB_SANDBOX=none")));
+  EXPECT_THAT(probe(enter(), Isolation::limits).missing, Contains(HasSubstr("LAB_SANDBOX=limits")));
+}
+
+// ---- Control groups, on folders that look like the kernel's
+
+class CgroupPlaces : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    root_ = (fs::temp_directory_path() / "cgroup-XXXXXX").string();
+    ASSERT_NE(mkdtemp(root_.data()), nullptr);
+  }
+  void TearDown() override { fs::remove_all(root_); }
+  std::string root_;
+};
+
+TEST_F(CgroupPlaces, Version2PrefersItsOwnGroupThenItsParent) {
+  fs::create_directories(root_ + "/user.slice/app.scope");
+  const auto places = cgroup_places("0::/user.slice/app.scope\n",
+                                    "30 24 0:26 / " + root_ + " rw,nosuid shared:9 - cgroup2 cgroup2 rw\n");
+  ASSERT_EQ(places.size(), 3u);
+  EXPECT_EQ(places[0].folder, root_ + "/user.slice/app.scope");
+  EXPECT_EQ(places[1].folder, root_ + "/user.slice");
+  EXPECT_EQ(places[2].folder, root_);
+  EXPECT_TRUE(places[0].version2);
+}
+
+TEST_F(CgroupPlaces, Version1HasAPlaceForEachController) {
+  const auto places = cgroup_places(
+      "9:pids:/job\n4:memory:/job\n3:cpu,cpuacct:/job\n",
+      "31 24 0:27 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
+      "32 24 0:28 / /sys/fs/cgroup/pids rw - cgroup cgroup rw,pids\n33 24 0:29 / /proc rw - proc proc rw\n");
+  ASSERT_EQ(places.size(), 2u);
+  EXPECT_EQ(places[0].controller, "memory");
+  EXPECT_EQ(places[1].controller, "pids");
+}
+
+TEST_F(CgroupPlaces, NothingIsMadeWhereNothingMayBe) {
+  EXPECT_FALSE(Cgroup::make_in({}, {1 << 20, 10}));
+  EXPECT_FALSE(
+      Cgroup::make_in({{"/no/such/folder", true, ""}, {"/no/such/folder", false, "memory"}}, {1 << 20, 10}));
+  // A folder without the kernel's files is no control group.
+  EXPECT_FALSE(Cgroup::make_in({{root_, true, ""}}, {1 << 20, 10}));
+  EXPECT_TRUE(fs::is_empty(root_));
+}
+
+TEST(CgroupForReal, IsRemovedWithItsProcesses) {
+  std::vector<std::string> folders;
+  pid_t member = 0;
+  {
+    const auto group = Cgroup::make({std::uint64_t{64} << 20, 16});
+    if (!group) GTEST_SKIP() << "no control groups here";
+    folders = group->folders();
+    member = fork();
+    if (member == 0) {
+      for (const std::string& file : group->procs_files()) std::ofstream(file) << "0" << std::flush;
+      setsid();
+      for (;;) pause();
+    }
+    for (int i = 0; i < 200; ++i) {
+      std::ifstream procs(group->procs_files().back());
+      if (pid_t one = 0; procs >> one) break;
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+  for (const std::string& folder : folders) EXPECT_FALSE(fs::exists(folder)) << folder;
+  int status = 0;
+  EXPECT_EQ(waitpid(member, &status, 0), member);
+  EXPECT_TRUE(WIFSIGNALED(status));
+}
+
+}  // namespace
+}  // namespace course::grader::sandbox

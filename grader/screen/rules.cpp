@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: MIT
+// Reading order: the reasons; what may be imported; what else has a reason of its own; definitions; sections.
+#include "screen/rules.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <string>
+
+namespace course::grader::screen {
+namespace {
+
+constexpr Reason kCopies{
+    "copies between host and device; the items are on the device, and kernels are to make the answer there",
+    "copies"};
+constexpr Reason kAllocation{"allocates; the workspace is handed in, and nothing else is needed", "memory"};
+constexpr Reason kStreams{
+    "makes streams, events or graphs of its own, or calls back into the host; launch into the stream that is "
+    "handed in",
+    "streams"};
+constexpr Reason kDevice{"changes the device's settings, which belong to the harness", "streams"};
+constexpr Reason kSimulator{"takes hold of the simulator's controls, which are the grader's", "grader"};
+constexpr Reason kAlgorithm{"is a finished algorithm of a library; the lab is to write it", "libraries"};
+constexpr Reason kLibrary{"is a library that a lab has no use for", "libraries"};
+constexpr Reason kLoading{"looks up or loads code at run time", "system"};
+constexpr Reason kProcesses{"starts or touches processes or threads", "system"};
+constexpr Reason kFiles{"reads or writes files", "system"};
+constexpr Reason kNetwork{"opens a connection", "system"};
+constexpr Reason kMaps{"changes what memory means", "system"};
+constexpr Reason kClocks{"reads a clock or waits; how fast it was is measured from outside", "clocks"};
+constexpr Reason kEnvironment{"looks at the environment, or at how the program was started", "system"};
+constexpr Reason kSignals{"changes how errors end the program", "system"};
+constexpr Reason kUnknown{"is not among what a lab's host code may call", "host"};
+constexpr Reason kInterposes{"would take the place of the grader's own or a library's", "definitions"};
+constexpr Reason kSection{"is a section that the compiler does not make by itself", "definitions"};
+constexpr Reason kBeforeMain{
+    "runs before main or after it: a global object with a constructor, #include <iostream>, or an attribute",
+    "definitions"};
+
+// ---- What may be imported
+constexpr const char* kAllowed[] = {
+    // launching kernels, and what nvcc generates for that
+    "__cudaRegisterFatBinary", "__cudaRegisterFatBinaryEnd", "__cudaUnregisterFatBinary",
+    "__cudaRegisterFunction", "__cudaRegisterVar", "__cudaInitModule", "__cudaPushCallConfiguration",
+    "__cudaPopCallConfiguration", "__cudaLaunchKernel", "__cudaLaunchKernel_ptsz", "__cudaGetKernel",
+    "cudaLaunchKernel", "cudaLaunchKernel_ptsz", "cudaLaunchKernelExC", "cudaLaunchKernelExC_ptsz",
+    "cudaLaunchCooperativeKernel", "cudaLaunchCooperativeKernel_ptsz",
+    // asking about them
+    "cudaFuncSetAttribute", "cudaFuncGetAttributes", "cudaFuncSetCacheConfig",
+    "cudaOccupancyMaxActiveBlocksPerMultiprocessor", "cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags",
+    "cudaOccupancyAvailableDynamicSMemPerBlock", "cudaOccupancyMaxActiveClusters", "cudaGetDevice",
+    "cudaDeviceGetAttribute", "cudaGetDeviceProperties", "cudaGetDeviceProperties_v2", "cudaGetLastError",
+    "cudaPeekAtLastError", "cudaGetErrorName", "cudaGetErrorString", "cudaDeviceSynchronize",
+    "cudaStreamSynchronize",
+    // filling memory, constants
+    "cudaMemset", "cudaMemsetAsync", "cudaMemset2DAsync", "cudaMemcpyToSymbol", "cudaMemcpyToSymbolAsync",
+    "cudaGetSymbolAddress", "cudaGetSymbolSize",
+    // what C++ needs
+    "atexit", "__cxa_atexit", "__dso_handle", "_Unwind_Resume", "__gxx_personality_v0", "__stack_chk_fail",
+    "memcpy", "memmove", "memset", "memcmp", "strlen", "strcmp", "__memcpy_chk", "__memset_chk",
+    "__memmove_chk", "_GLOBAL_OFFSET_TABLE_", "__tls_get_addr",
+    // saying something while one looks for a mistake, and giving up
+    "printf", "puts", "putchar", "fprintf", "fputs", "fputc", "fwrite", "fflush", "vprintf", "snprintf",
+    "sprintf", "__printf_chk", "__fprintf_chk", "__snprintf_chk", "__sprintf_chk", "stdout", "stderr",
+    "abort", "exit", "_Exit", "__assert_fail",
+    // arithmetic
+    "abs", "labs", "sqrt", "sqrtf", "pow", "powf", "exp", "expf", "exp2", "exp2f", "log", "logf", "log2",
+    "log2f", "log10", "ceil", "ceilf", "floor", "floorf", "round", "roundf", "lround", "llround", "trunc",
+    "truncf", "fmod", "fmodf", "fmin", "fminf", "fmax", "fmaxf", "fma", "fmaf", "ldexp", "frexp", "sin",
+    "sinf", "cos", "cosf", "tan", "hypot", "hypotf", "cbrt", "nextafter", "nextafterf", "isnan",
+    "__popcountdi2"};
+constexpr const char* kAllowedBeginnings[] = {
+    "__cxa_",                                       // guards, exceptions
+    "_Znw",   "_Zna",  "_Zdl",   "_Zda",            // new, delete
+    "_ZSt",   "_ZNSt", "_ZNKSt", "_ZNSo", "_ZNSs",  // the standard library, less what has a reason below
+    "_ZTI",   "_ZTS",  "_ZTV",   "_ZTT",  "_ZNSaI", "_ZNKSa"};
+
+// ---- Names that have a reason of their own. The first beginning that fits counts.
+struct Refused {
+  const char* beginning;
+  const Reason* reason;
+};
+constexpr Refused kRefused[] = {
+    {"cudaMemcpy", &kCopies},
+    {"cudaMemPrefetch", &kCopies},
+    {"cudaMemAdvise", &kCopies},
+    {"cudaMalloc", &kAllocation},
+    {"cudaFree", &kAllocation},
+    {"cudaHost", &kAllocation},
+    {"cudaMemPool", &kAllocation},
+    {"cudaMemGetInfo", &kAllocation},
+    {"cudaPointer", &kAllocation},
+    {"cudaStream", &kStreams},
+    {"cudaEvent", &kStreams},
+    {"cudaGraph", &kStreams},
+    {"cudaLaunchHostFunc", &kStreams},
+    {"cudaThread", &kStreams},
+    {"cudaDeviceSet", &kDevice},
+    {"cudaDeviceReset", &kDevice},
+    {"cudaSetDevice", &kDevice},
+    {"cudaCtx", &kDevice},
+    {"cudaInit", &kDevice},
+    {"cudaDevice", &kDevice},
+    {"sim", &kSimulator},
+    {"cudaGetDriverEntryPoint", &kLoading},
+    {"cudaLibrary", &kLoading},
+    {"cudaKernel", &kLoading},
+    {"cudaGetKernel", &kLoading},
+    {"cudaGetFuncBySymbol", &kLoading},
+    {"cudaGetExportTable", &kLoading},
+    {"cuda", &kUnknown},
+    {"cublas", &kAlgorithm},
+    {"cusparse", &kAlgorithm},
+    {"cudnn", &kAlgorithm},
+    {"npp", &kAlgorithm},
+    {"nvrtc", &kLoading},
+    {"nvml", &kLibrary},
+    {"curand", &kLibrary},
+    {"cufft", &kAlgorithm},
+    {"omp_", &kProcesses},
+    {"GOMP", &kProcesses},
+    {"dl", &kLoading},
+    {"_dl_", &kLoading},
+    {"_r_debug", &kLoading},
+    {"_DYNAMIC", &kLoading},
+    {"__libc_", &kLoading},
+    {"__ehdr_start", &kLoading},
+    {"gnu_get_libc", &kLoading},
+    {"fork", &kProcesses},
+    {"vfork", &kProcesses},
+    {"exec", &kProcesses},
+    {"fexec", &kProcesses},
+    {"posix_spawn", &kProcesses},
+    {"system", &kProcesses},
+    {"popen", &kProcesses},
+    {"clone", &kProcesses},
+    {"wait", &kProcesses},
+    {"kill", &kProcesses},
+    {"tgkill", &kProcesses},
+    {"pthread_", &kProcesses},
+    {"thrd_", &kProcesses},
+    {"ptrace", &kProcesses},
+    {"process_vm_", &kProcesses},
+    {"prctl", &kProcesses},
+    {"arch_prctl", &kProcesses},
+    {"syscall", &kProcesses},
+    {"daemon", &kProcesses},
+    {"sched_", &kProcesses},
+    {"set", &kProcesses},  // setrlimit, setsid, setuid …; setjmp and setenv come to the same
+    {"prlimit", &kProcesses},
+    {"unshare", &kProcesses},
+    {"mount", &kProcesses},
+    {"umount", &kProcesses},
+    {"chroot", &kProcesses},
+    {"_ZNSt6thread", &kProcesses},
+    {"_ZNSt13__future", &kProcesses},
+    {"_ZSt5async", &kProcesses},
+    {"_ZNSt18condition_variable", &kProcesses},
+    {"open", &kFiles},
+    {"creat", &kFiles},
+    {"fopen", &kFiles},
+    {"fdopen", &kFiles},
+    {"freopen", &kFiles},
+    {"read", &kFiles},
+    {"write", &kFiles},
+    {"pread", &kFiles},
+    {"pwrite", &kFiles},
+    {"fread", &kFiles},
+    {"fgets", &kFiles},
+    {"fscanf", &kFiles},
+    {"scanf", &kFiles},
+    {"stat", &kFiles},
+    {"fstat", &kFiles},
+    {"lstat", &kFiles},
+    {"close", &kFiles},
+    {"dup", &kFiles},
+    {"fcntl", &kFiles},
+    {"ioctl", &kFiles},
+    {"pipe", &kFiles},
+    {"unlink", &kFiles},
+    {"remove", &kFiles},
+    {"rename", &kFiles},
+    {"mk", &kFiles},
+    {"ftruncate", &kFiles},
+    {"truncate", &kFiles},
+    {"lseek", &kFiles},
+    {"tmpfile", &kFiles},
+    {"chdir", &kFiles},
+    {"chmod", &kFiles},
+    {"access", &kFiles},
+    {"symlink", &kFiles},
+    {"link", &kFiles},
+    {"poll", &kFiles},
+    {"select", &kFiles},
+    {"_ZNSt14basic_ifstream", &kFiles},
+    {"_ZNSt14basic_ofstream", &kFiles},
+    {"_ZNSt13basic_fstream", &kFiles},
+    {"_ZNSt13basic_filebuf", &kFiles},
+    {"_ZNSt12__basic_file", &kFiles},
+    {"_ZNSt10filesystem", &kFiles},
+    {"_ZNSi", &kFiles},
+    {"_ZSt3cin", &kFiles},
+    {"socket", &kNetwork},
+    {"connect", &kNetwork},
+    {"bind", &kNetwork},
+    {"listen", &kNetwork},
+    {"accept", &kNetwork},
+    {"send", &kNetwork},
+    {"recv", &kNetwork},
+    {"getaddrinfo", &kNetwork},
+    {"gethost", &kNetwork},
+    {"shutdown", &kNetwork},
+    {"getsockopt", &kNetwork},
+    {"mmap", &kMaps},
+    {"munmap", &kMaps},
+    {"mprotect", &kMaps},
+    {"mremap", &kMaps},
+    {"madvise", &kMaps},
+    {"shm", &kMaps},
+    {"memfd", &kMaps},
+    {"mlock", &kMaps},
+    {"brk", &kMaps},
+    {"sbrk", &kMaps},
+    {"pkey", &kMaps},
+    {"clock", &kClocks},
+    {"gettimeofday", &kClocks},
+    {"time", &kClocks},
+    {"nanosleep", &kClocks},
+    {"sleep", &kClocks},
+    {"usleep", &kClocks},
+    {"pause", &kClocks},
+    {"alarm", &kClocks},
+    {"_ZNSt6chrono", &kClocks},
+    {"_ZNSt13random_device", &kClocks},
+    {"getrandom", &kClocks},
+    {"getentropy", &kClocks},
+    {"getenv", &kEnvironment},
+    {"secure_getenv", &kEnvironment},
+    {"putenv", &kEnvironment},
+    {"environ", &kEnvironment},
+    {"__environ", &kEnvironment},
+    {"getpid", &kEnvironment},
+    {"getppid", &kEnvironment},
+    {"getrusage", &kEnvironment},
+    {"getauxval", &kEnvironment},
+    {"program_invocation", &kEnvironment},
+    {"signal", &kSignals},
+    {"sig", &kSignals},
+    {"_setjmp", &kSignals},
+    {"__sigsetjmp", &kSignals},
+    {"longjmp", &kSignals},
+    {"_longjmp", &kSignals},
+    {"__longjmp_chk", &kSignals},
+    {"raise", &kSignals},
+    {"_exit", &kSignals},
+    {"_ZSt13set_terminate", &kSignals},
+    {"on_exit", &kSignals},
+    {"__register_frame", &kSignals}};
+
+template <std::size_t N>
+bool any_begins(const char* const (&beginnings)[N], std::string_view name) {
+  return std::any_of(std::begin(beginnings), std::end(beginnings),
+                     [&](const char* beginning) { return name.starts_with(beginning); });
+}
+
+// "Z"-mangled names begin with what they are; what follows is the scope.
+std::string_view scope_of(std::string_view name) {
+  for (const std::string_view kind :
+       {"_ZGVZN", "_ZGVN", "_ZZN", "_ZTIN", "_ZTSN", "_ZTVN", "_ZTTN", "_ZN", "_Z"}) {
+    if (!name.starts_with(kind)) continue;
+    name.remove_prefix(kind.size());
+    while (name.starts_with('K') || name.starts_with('V')) name.remove_prefix(1);
+    return name;
+  }
+  return "";
+}
+
+}  // namespace
+
+const Reason* reason_against_import(std::string_view name) {
+  if (std::find(std::begin(kAllowed), std::end(kAllowed), name) != std::end(kAllowed)) return nullptr;
+  if (names_a_finished_algorithm(name)) return &kAlgorithm;
+  for (const Refused& refused : kRefused) {
+    if (name.starts_with(refused.beginning)) return refused.reason;
+  }
+  return any_begins(kAllowedBeginnings, name) ? nullptr : &kUnknown;
+}
+
+const Reason* reason_against_definition(std::string_view name, bool weak, std::string_view lab) {
+  if (!name.starts_with("_Z")) return name.starts_with("DW.ref.") && weak ? nullptr : &kInterposes;
+  for (const char* replaced : {"_Znw", "_Zna", "_Zdl", "_Zda"}) {
+    if (name.starts_with(replaced)) return &kInterposes;
+  }
+  const std::string_view scope = scope_of(name);
+  const std::string own = "6course" + std::to_string(lab.size()) + std::string(lab);
+  if (scope.starts_with(own)) return nullptr;
+  // The harness's inline functions come with its headers; its other ones are the runner's.
+  if (scope.starts_with("6course")) {
+    constexpr const char* kOfTheRunner[] = {"6course3lab8protocol", "6course3lab13GuardedBuffer",
+                                            "6course3lab12SharedMemory"};
+    return weak && scope.starts_with("6course3lab") && !any_begins(kOfTheRunner, scope) ? nullptr
+                                                                                        : &kInterposes;
+  }
+  constexpr const char* kOfTheLanguage[] = {"St", "Sa", "Ss", "So", "9__gnu_cxx", "10__cxxabiv1"};
+  if (any_begins(kOfTheLanguage, scope)) return weak ? nullptr : &kInterposes;
+  return nullptr;
+}
+
+bool names_a_finished_algorithm(std::string_view symbol) {
+  return symbol.starts_with("_Z") && (symbol.find("N3cub") != std::string_view::npos ||
+                                      symbol.find("N6thrust") != std::string_view::npos);
+}
+
+bool is_a_source_of_finished_algorithms(std::string_view path) {
+  return path.find("/cub/") != std::string_view::npos || path.find("/thrust/") != std::string_view::npos;
+}
+
+const Reason& finished_algorithm() {
+  return kAlgorithm;
+}
+
+bool is_usual_section(std::string_view name) {
+  // Relocations are called after what they relocate.
+  for (const std::string_view kind : {".rela.", ".rel.", ".rela__", ".rel__"}) {
+    if (!name.starts_with(kind)) continue;
+    name.remove_prefix(kind.size() - (kind.ends_with("__") ? 2 : 1));
+    break;
+  }
+  constexpr const char* kExact[] = {"",
+                                    ".text",
+                                    ".data",
+                                    ".bss",
+                                    ".rodata",
+                                    ".comment",
+                                    ".group",
+                                    ".symtab",
+                                    ".symtab_shndx",
+                                    ".strtab",
+                                    ".shstrtab",
+                                    ".eh_frame",
+                                    ".gcc_except_table",
+                                    ".init_array",
+                                    ".nv_fatbin",
+                                    ".nvFatBinSegment",
+                                    "__nv_module_id",
+                                    ".nv_module_id",
+                                    ".tbss",
+                                    ".tdata"};
+  constexpr const char* kBeginnings[] = {".text.", ".data.", ".bss.",   ".rodata.",          ".debug_",
+                                         ".note.", ".tbss.", ".tdata.", ".gcc_except_table."};
+  return std::find(std::begin(kExact), std::end(kExact), name) != std::end(kExact) ||
+         any_begins(kBeginnings, name);
+}
+
+const Reason& unusual_section() {
+  return kSection;
+}
+const Reason& runs_by_itself() {
+  return kBeforeMain;
+}
+
+bool is_registration(std::string_view constructor) {
+  // C++ linkage in newer toolkits, C in older ones; nobody else can define it in the same file.
+  return constructor == "_ZL24__sti____cudaRegisterAllv" || constructor == "__sti____cudaRegisterAll";
+}
+
+}  // namespace course::grader::screen

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: MIT
+#include "screen/screen.hpp"
+
+#include <cxxabi.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <set>
+
+#include "screen/rules.hpp"
+#include "text.hpp"
+
+namespace course::grader::screen {
+namespace {
+
+constexpr std::size_t kShown = 6;
+constexpr std::size_t kMostOfAName = 100;
+
+// As the student wrote it.
+std::string readable(const std::string& name) {
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> text(
+      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
+  std::string out = status == 0 && text ? text.get() : name;
+  if (out.size() > kMostOfAName) out = out.substr(0, kMostOfAName) + "…";
+  return tame(out);
+}
+
+// The sources that device code comes from, as -lineinfo leaves them in the PTX: .file 3 "/usr/…/block_reduce.cuh"
+std::set<std::string> sources_of(const std::string& ptx) {
+  std::set<std::string> sources;
+  constexpr std::string_view kFile = ".file";
+  for (std::size_t at = ptx.find(kFile); at != std::string::npos; at = ptx.find(kFile, at + 1)) {
+    if (at > 0 && ptx[at - 1] != '\n' && ptx[at - 1] != '\t') continue;
+    const std::size_t end = std::min(ptx.find('\n', at), ptx.size());
+    const std::string line = ptx.substr(at, end - at);
+    const std::size_t open = line.find('"'), close = line.rfind('"');
+    if (open != std::string::npos && close > open) sources.insert(line.substr(open + 1, close - open - 1));
+  }
+  return sources;
+}
+
+class Objections {
+ public:
+  void add(const std::string& what, const Reason& reason) {
+    if (seen_.insert(what).second) all_.push_back({what, reason.why, reason.anchor});
+  }
+  std::vector<Objection> take() { return std::move(all_); }
+
+ private:
+  std::set<std::string> seen_;
+  std::vector<Objection> all_;
+};
+
+}  // namespace
+
+std::vector<Objection> objections(const ObjectFile& object, std::string_view lab) {
+  Objections out;
+  bool algorithm = false;
+  for (const Symbol& symbol : object.symbols)
+    algorithm = algorithm || names_a_finished_algorithm(symbol.name);
+  for (const std::string& ptx : object.ptx) {
+    for (const std::string& source : sources_of(ptx)) {
+      if (!is_a_source_of_finished_algorithms(source)) continue;
+      out.add(fmt::format("device code of {}", source.substr(source.rfind('/') + 1)), finished_algorithm());
+      algorithm = false;  // said
+    }
+  }
+  if (algorithm) out.add("CUB or Thrust", finished_algorithm());
+  for (const Symbol& symbol : object.symbols) {
+    if (symbol.defined || names_a_finished_algorithm(symbol.name)) continue;
+    if (const Reason* reason = reason_against_import(symbol.name)) out.add(readable(symbol.name), *reason);
+  }
+  for (const Symbol& symbol : object.symbols) {
+    if (!symbol.defined) continue;
+    if (symbol.resolver) out.add(fmt::format("the resolver of {}", readable(symbol.name)), runs_by_itself());
+    if (symbol.binding == Binding::local || names_a_finished_algorithm(symbol.name)) continue;
+    if (const Reason* reason = reason_against_definition(symbol.name, symbol.binding == Binding::weak, lab))
+      out.add(fmt::format("a {} of its own", readable(symbol.name)), *reason);
+  }
+  for (const std::string& constructor : object.constructors) {
+    if (!is_registration(constructor))
+      out.add(constructor.empty() ? "a function without a name" : readable(constructor), runs_by_itself());
+  }
+  if (std::count_if(object.constructors.begin(), object.constructors.end(), is_registration) > 1)
+    out.add("a second registration of kernels", runs_by_itself());
+  for (const Section& section : object.sections) {
+    if (!is_usual_section(section.name)) out.add(tame(section.name), unusual_section());
+    if (section.name == ".init_array" && section.bytes > 8 * object.constructors.size())
+      out.add("an entry of .init_array", runs_by_itself());
+  }
+  return out.take();
+}
+
+std::string message_of(const std::vector<Objection>& objections) {
+  if (objections.empty()) return "";
+  std::string out = "uses what a lab's code may not use, so it was not run\n";
+  for (std::size_t i = 0; i < objections.size() && i < kShown; ++i) {
+    out += fmt::format("  {}: {}\n", objections[i].what, objections[i].why);
+  }
+  if (objections.size() > kShown) out += fmt::format("  and {} more\n", objections.size() - kShown);
+  out += fmt::format("  read:  handouts/rules.md#{}\n", objections.front().anchor);
+  return out;
+}
+
+Result<std::string> screen_object(const std::string& path, std::string_view lab) {
+  const auto object = read_object(path);
+  if (!object) return Error{fmt::format("{} can't be screened: {}", path, object.error().text)};
+  return message_of(objections(*object, lab));
+}
+
+}  // namespace course::grader::screen

@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: MIT
+// Objections to made-up objects. Real ones are screened in grader/testing/submission_suite.cpp: every mutant must pass, and the
+// hostile submissions must not.
+#include "screen/screen.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "build_config.hpp"
+#include "screen/rules.hpp"
+
+namespace course::grader::screen {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+// What nvcc makes of an honest file.
+ObjectFile honest() {
+  ObjectFile object;
+  for (const char* name : {"__cudaLaunchKernel", "__cudaRegisterFatBinary", "atexit", "memcpy", "_Znwm",
+                           "_ZSt20__throw_length_errorPKc", "printf", "__cxa_guard_acquire",
+                           "_ZTVN10__cxxabiv117__class_type_infoE"})
+    object.symbols.push_back({name, Binding::global, false, false});
+  object.symbols.push_back({"_ZN6course4scan3runERKNS_3lab7RequestE", Binding::global, true, false});
+  object.symbols.push_back({"_ZNSt6vectorIiSaIiEE9push_backERKi", Binding::weak, true, false});
+  object.symbols.push_back({"_Z9my_helperIiET_S0_", Binding::weak, true, false});
+  object.symbols.push_back({"_ZL24__sti____cudaRegisterAllv", Binding::local, true, false});
+  for (const char* name : {".text", ".text._ZN6course4scan3runEv", ".rela.text", ".nv_fatbin", ".init_array",
+                           ".rela.init_array", ".debug_info", ".note.GNU-stack"})
+    object.sections.push_back({name, 8});
+  object.constructors = {"_ZL24__sti____cudaRegisterAllv"};
+  object.ptx = {
+      ".version 9.0\n\t.file\t1 \"/home/me/scan.cu\"\n\t.file\t2 "
+      "\"/usr/local/cuda/include/cooperative_groups.h\"\n"};
+  return object;
+}
+
+std::string says(const ObjectFile& object) {
+  return message_of(objections(object, "scan"));
+}
+ObjectFile importing(const char* name) {
+  ObjectFile object = honest();
+  object.symbols.push_back({name, Binding::global, false, false});
+  return object;
+}
+ObjectFile defining(const char* name, Binding binding = Binding::global) {
+  ObjectFile object = honest();
+  object.symbols.push_back({name, binding, true, false});
+  return object;
+}
+
+TEST(Screen, LetsAnHonestFilePass) {
+  EXPECT_EQ(says(honest()), "");
+}
+
+TEST(Screen, NamesWhatIsImportedAndWhyNot) {
+  const struct {
+    const char* name;
+    const char* why;
+  } refused[] = {{"cudaMemcpy", "copies between host and device"},
+                 {"cudaMemcpyAsync_ptsz", "copies between host and device"},
+                 {"cudaMalloc", "the workspace is handed in"},
+                 {"cudaEventRecord", "streams, events or graphs"},
+                 {"cudaCtxResetPersistingL2Cache", "settings"},
+                 {"simReport", "simulator's controls"},
+                 {"dlsym", "loads code at run time"},
+                 {"dl_iterate_phdr", "loads code at run time"},
+                 {"fork", "processes"},
+                 {"execve", "processes"},
+                 {"ptrace", "processes"},
+                 {"syscall", "processes"},
+                 {"pthread_create", "processes or threads"},
+                 {"kill", "processes"},
+                 {"setrlimit", "processes"},
+                 {"open64", "files"},
+                 {"_ZNSt14basic_ifstreamIcSt11char_traitsIcEEC1EPKc", "files"},
+                 {"socket", "connection"},
+                 {"mmap64", "what memory means"},
+                 {"clock_gettime", "clock"},
+                 {"_ZNSt6chrono3_V212steady_clock3nowEv", "clock"},
+                 {"getenv", "environment"},
+                 {"longjmp", "how errors end"},
+                 {"_exit", "how errors end"},
+                 {"cublasSgemm_v2", "finished algorithm"},
+                 {"some_function_of_a_library", "not among what"}};
+  for (const auto& [name, why] : refused) {
+    EXPECT_THAT(says(importing(name)), HasSubstr(why)) << name;
+  }
+}
+
+TEST(Screen, NamesWhatTakesAnothersPlace) {
+  for (const char* name :
+       {"memcmp", "malloc", "clock_gettime", "cudaEventRecord", "cudaMemcpy", "main", "simReport", "_Znwm",
+        "_ZdlPv", "_ZN6course3lab8protocol12send_messageEiRKNS1_7MessageEi",
+        "_ZNSt6thread15_M_start_threadEv", "_ZN6course9reduction3runERKNS_3lab7RequestE"}) {
+    EXPECT_THAT(says(defining(name)), HasSubstr("would take the place")) << name;
+  }
+  EXPECT_THAT(says(defining("memcmp", Binding::weak)), HasSubstr("memcmp"));
+  EXPECT_EQ(says(defining("memcmp", Binding::local)), "") << "nobody else sees it";
+  EXPECT_THAT(says(defining("_ZN6course3lab13GuardedBuffer4dataEv", Binding::weak)),
+              HasSubstr("GuardedBuffer"));
+  EXPECT_EQ(says(defining("_ZN6course3lab8bytes_ofENS0_5DTypeE", Binding::weak)), "");
+}
+
+TEST(Screen, FindsWhatRunsByItself) {
+  ObjectFile object = honest();
+  object.constructors.emplace_back("_GLOBAL__sub_I_scan.cu");
+  EXPECT_THAT(says(object), HasSubstr("runs before main"));
+  object = honest();
+  object.constructors.emplace_back();
+  EXPECT_THAT(says(object), HasSubstr("a function without a name"));
+  object = honest();
+  object.sections.push_back({".init_array", 16});  // more room than relocations fill
+  EXPECT_THAT(says(object), HasSubstr(".init_array"));
+  object = honest();
+  object.symbols.push_back({"fast_copy", Binding::local, true, true});
+  EXPECT_THAT(says(object), HasSubstr("the resolver of fast_copy"));
+  for (const char* name : {".preinit_array", ".init", ".ctors", ".rela.ctors", ".fini_array", "my_section",
+                           ".init_array.00001"}) {
+    object = honest();
+    object.sections.push_back({name, 8});
+    EXPECT_THAT(says(object), HasSubstr("a section that the compiler does not make")) << name;
+  }
+}
+
+TEST(Screen, FindsFinishedAlgorithmsOnBothSides) {
+  EXPECT_THAT(says(defining("_ZN3cub17CUB_300001_SM_90012DeviceReduce3SumE", Binding::weak)),
+              HasSubstr("CUB or Thrust"));
+  EXPECT_THAT(says(defining("_ZN6thrust12placeholdersL2_1E", Binding::local)), HasSubstr("CUB or Thrust"));
+  ObjectFile object = honest();
+  object.ptx.emplace_back("\t.file\t3 \"/usr/local/cuda/include/cccl/cub/block/block_reduce.cuh\"\n");
+  EXPECT_THAT(says(object), HasSubstr("device code of block_reduce.cuh"));
+}
+
+TEST(Screen, ManyObjectionsMakeAShortMessage) {
+  ObjectFile object = honest();
+  for (const char* name : {"fork", "open", "mmap", "dlsym", "socket", "kill", "time", "cudaMalloc", "fork"})
+    object.symbols.push_back({name, Binding::global, false, false});
+  EXPECT_EQ(objections(object, "scan").size(), 8u);
+  EXPECT_THAT(says(object), HasSubstr("and 2 more"));
+}
+
+TEST(Screen, NamesCannotControlTheTerminal) {
+  EXPECT_THAT(says(importing("evil\x1b[2J")), Not(HasSubstr("\x1b")));
+}
+
+TEST(Screen, EveryReasonStandsInTheHandout) {
+  std::ostringstream text;
+  text << std::ifstream(std::string(kSourceRoot) + "/handouts/rules.md").rdbuf();
+  for (const char* name :
+       {"cudaMemcpy", "cudaMalloc", "cudaStreamCreate", "cudaSetDevice", "simReport", "dlsym", "fork", "open",
+        "mmap", "socket", "time", "getenv", "longjmp", "cublas", "whatever"}) {
+    const Reason* reason = reason_against_import(name);
+    ASSERT_NE(reason, nullptr) << name;
+    EXPECT_THAT(text.str(), HasSubstr("<a id=\"" + std::string(reason->anchor) + "\">")) << name;
+  }
+  EXPECT_THAT(text.str(), HasSubstr("<a id=\"" + std::string(runs_by_itself().anchor) + "\">"));
+}
+
+TEST(ReadObject, RefusesWhatIsNone) {
+  if (!can_read_objects()) GTEST_SKIP() << "no libelf";
+  EXPECT_FALSE(read_object("/no/such/file"));
+  EXPECT_FALSE(read_object("/usr/bin/env")) << "a program is no object";
+  EXPECT_FALSE(read_object("/etc/passwd"));
+}
+
+}  // namespace
+}  // namespace course::grader::screen

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+#include "trace/tables.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "lab/compare.hpp"
+#include "lab/sim_report.hpp"
+#include "text.hpp"
+
+namespace course::grader {
+namespace {
+
+using Json = nlohmann::json;
+using lab::DType;
+
+// --- reading: a missing or wrong field gives the default ---------------------------------------------------------------
+
+std::uint64_t number(const Json& j, const char* key, std::uint64_t otherwise = 0) {
+  const auto it = j.find(key);
+  return it != j.end() && it->is_number_unsigned() ? it->get<std::uint64_t>() : otherwise;
+}
+std::string string(const Json& j, const char* key) {
+  const auto it = j.find(key);
+  return it != j.end() && it->is_string() ? tame_line(it->get<std::string>()) : "";
+}
+std::uint64_t at(const Json& array, std::size_t k) {
+  return k < array.size() && array[k].is_number_unsigned() ? array[k].get<std::uint64_t>() : 0;
+}
+
+std::vector<std::byte> bytes_of_hex(const std::string& hex) {
+  const auto digit = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
+  std::vector<std::byte> bytes;
+  for (std::size_t i = 0; i + 1 < hex.size(); i += 2)
+    bytes.push_back(static_cast<std::byte>((digit(hex[i]) << 4 | digit(hex[i + 1])) & 0xff));
+  return bytes;
+}
+
+std::string file_name(const std::string& path) {
+  const auto slash = path.rfind('/');
+  return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+// "void course::reduction::k01_neighboured<int, Sum<int> >(int const*, …)": the name alone.
+std::string short_kernel(const std::string& demangled) {
+  std::string name = demangled.substr(0, demangled.find_first_of("<("));
+  if (const auto space = name.rfind(' '); space != std::string::npos) name = name.substr(space + 1);
+  if (const auto scope = name.rfind("::"); scope != std::string::npos) name = name.substr(scope + 2);
+  return name;
+}
+
+// --- elements -----------------------------------------------------------------------------------------------------------
+
+// How the elements of an array are printed: as its owner declared them; else as items of the case, where the width agrees.
+DType type_of(const lab::Shape& shape, const lab::Case& c, const std::string& array, std::uint64_t width) {
+  for (const auto* list : {&shape.inputs, &shape.outputs})
+    for (const auto& spec : *list)
+      if (spec.name == array && lab::bytes_of(spec.dtype) == width) return spec.dtype;
+  if (lab::bytes_of(c.dtype) == width) return c.dtype;
+  for (const auto& spec : shape.outputs)
+    if (lab::bytes_of(spec.dtype) == width) return spec.dtype;
+  return width == 8 ? DType::i64 : width == 1 ? DType::u8 : DType::i32;
+}
+
+std::string vote_of(const std::vector<std::byte>& contents, std::uint64_t lanes, std::uint64_t columns) {
+  std::uint32_t bits = 0;
+  for (std::size_t lane = 0; lane < 32; ++lane) {
+    if ((lanes >> lane & 1) == 0 || contents.size() < 4 * lane + 4) continue;
+    std::memcpy(&bits, contents.data() + 4 * lane, 4);
+    break;
+  }
+  std::string text;
+  for (std::uint64_t lane = 0; lane < std::min<std::uint64_t>(columns, 32); ++lane)
+    text += (bits >> lane & 1) != 0 ? '1' : '0';
+  return text;
+}
+
+// Which elements of an array hold something that was put there: by the harness, or by a store.
+class Known {
+ public:
+  void add(const std::string& array, std::uint64_t block, std::uint64_t element) {
+    elements_.emplace(array, block, element);
+  }
+  bool contains(const std::string& array, std::uint64_t block, std::uint64_t element) const {
+    return elements_.contains({array, block, element});
+  }
+
+ private:
+  std::set<std::tuple<std::string, std::uint64_t, std::uint64_t>> elements_;
+};
+
+// Does a step leave what the one before it shows, at the same line?
+bool changes_nothing(const TraceStep& before, const TraceStep& step) {
+  const auto same_text = [](const TraceCell& a, const TraceCell& b) { return a.text == b.text; };
+  return before.array == step.array && before.after == step.after && before.line == step.line &&
+         std::equal(before.cells.begin(), before.cells.end(), step.cells.begin(), step.cells.end(),
+                    same_text);
+}
+
+}  // namespace
+
+TraceView trace_view(const lab::Problem& problem, const lab::Task& task, const lab::Case& c,
+                     std::string_view sim_report, std::uint64_t columns) {
+  TraceView view{std::string(problem.manifest().id), std::string(task.id), c.name, {}, {}, false};
+  const Json report = Json::parse(sim_report, nullptr, false);
+  if (!report.is_object()) return view;
+  for (const auto& finding : lab::read_sim_report(sim_report).findings)
+    if (const std::string line = lab::one_line(finding); !line.empty())
+      view.findings.push_back(tame_line(line));
+  const auto trace = report.find("trace");
+  if (trace == report.end() || !trace->is_object()) return view;
+  view.truncated = trace->value("truncated", Json(false)) == Json(true);
+
+  std::vector<std::string> kernels;
+  if (const auto launches = report.find("launches"); launches != report.end() && launches->is_array())
+    for (const Json& l : *launches) kernels.push_back(l.is_object() ? short_kernel(string(l, "kernel")) : "");
+
+  const lab::Shape shape = problem.shape(task, c);
+  Known known;
+  std::map<std::pair<std::uint64_t, std::optional<std::uint64_t>>, std::size_t> tables;
+  const auto rows = trace->find("rows");
+  if (rows == trace->end() || !rows->is_array()) return view;
+  for (const Json& row : *rows) {
+    if (!row.is_object()) continue;
+    TraceStep step;
+    step.after = string(row, "after");
+    step.array = string(row, "object");
+    step.file = file_name(string(row, "file"));
+    step.line = static_cast<std::uint32_t>(number(row, "line"));
+    const bool start = step.after == "start", vote = step.after == "vote", shuffle = step.after == "shuffle";
+    const std::uint64_t launch = number(row, "launch"), lanes = number(row, "lanes");
+    const std::uint64_t warp = number(row, "warp");
+    std::optional<std::uint64_t> block;
+    if (const auto it = row.find("block"); it != row.end() && it->is_number_unsigned())
+      block = it->get<std::uint64_t>();
+    const std::uint64_t width = std::clamp<std::uint64_t>(number(row, "width", 4), 1, 8);
+    const DType type = type_of(shape, c, step.array, width);
+    if (lab::bytes_of(type) != width) continue;
+    const auto contents = bytes_of_hex(string(row, "contents"));
+    const std::uint64_t n = std::min<std::uint64_t>(columns, contents.size() / width);
+
+    // An array of all blocks is known whoever wrote it; one of a block is that block's.
+    const bool grid_wide = step.after == "launch" || start || !step.array.starts_with("s_");
+    const std::uint64_t owner = grid_wide ? ~std::uint64_t{0} : block.value_or(~std::uint64_t{0});
+    std::set<std::uint64_t> written;
+    if (const auto writes = row.find("writes"); writes != row.end() && writes->is_array()) {
+      for (const Json& w : *writes) {
+        if (!w.is_array()) continue;
+        TraceStore store{at(w, 0),
+                         at(w, 1),
+                         static_cast<std::uint32_t>(at(w, 2)),
+                         static_cast<std::uint32_t>(at(w, 3)),
+                         {}};
+        known.add(step.array, owner, store.element);
+        if (store.element >= columns) continue;
+        if (w.size() > 4 && w[4].is_array()) {
+          for (const Json& from : w[4])
+            if (from.is_array() && !from.empty() && from[0].is_string())
+              store.from.push_back({tame_line(from[0].get<std::string>()), at(from, 1)});
+        }
+        written.insert(store.element);
+        step.stores.push_back(std::move(store));
+      }
+    }
+    if (vote) {
+      step.array = fmt::format("votes of warp {}", warp);
+      step.cells.push_back({vote_of(contents, lanes, columns), true});
+    } else if (shuffle) {
+      step.array = fmt::format("lanes of warp {}", warp);
+    }
+    for (std::uint64_t i = 0; i < n && !vote; ++i) {
+      if (start) known.add(step.array, owner, i);
+      const bool there = shuffle ? i < 32 && (lanes >> i & 1) != 0 : known.contains(step.array, owner, i);
+      step.cells.push_back({there ? lab::print_element(type, contents.data() + i * width) : "",
+                            shuffle || written.contains(i)});
+    }
+    if (!start && !vote && !shuffle && written.empty()) continue;
+    if ((vote || shuffle) && warp > 0)
+      continue;  // the first warp shows it; the others do the same further on
+
+    const auto key = std::make_pair(start ? ~std::uint64_t{0} : launch, block);
+    const auto [table, fresh] = tables.try_emplace(key, view.tables.size());
+    if (fresh) {
+      TraceTable t;
+      t.launch = static_cast<std::uint32_t>(launch);
+      if (!start && launch < kernels.size()) t.kernel = kernels[launch];
+      t.block = block;
+      view.tables.push_back(std::move(t));
+    }
+    auto& steps = view.tables[table->second].steps;
+    if (!steps.empty() && changes_nothing(steps.back(), step))
+      ++steps.back().times;
+    else
+      steps.push_back(std::move(step));
+  }
+  return view;
+}
+
+}  // namespace course::grader

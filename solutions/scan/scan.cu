@@ -93,7 +93,8 @@ Status brute_force(const Job<Op>& job) {
 // covers twice as many items as before: ⌈log2 row_length⌉ rounds instead of row_length steps. No thread may write
 // what another still has to read: two buffers take turns, and a launch's end is the barrier between two rounds.
 // Why: 9 · n operations, not 512 · n: 3 to 4 times as fast. Wastes: each round moves the whole array through memory
-// twice, 8n bytes, and costs a launch: more than 88n bytes for rows of 1,024 where 8n would do.
+// twice, 8n bytes, and costs a launch: 127n bytes for rows of 1,024, as unaligned neighbours cost
+// another sector, where 8n would do.
 
 // Round 0: the items as they are, or moved one place to the right with the identity in front: an inclusive scan of
 // *that* is the exclusive scan of the items.
@@ -143,7 +144,7 @@ Status global_rounds(const Job<Op>& job) {
 // shared memory. Rows of up to kThreadRow items.
 // Reads the row once, writes it once; about row_length · log2(row_length) operations, ⌈log2 row_length⌉ steps.
 //@reference
-// Changed: the rounds of rung 2 stay in shared memory, as one block has the whole row. Why: 8n bytes instead of 88n
+// Changed: the rounds of rung 2 stay in shared memory, as one block has the whole row. Why: 8n bytes instead of 127n
 // and one launch instead of 11: about 4 times as fast. Ping-pong buffers need one barrier a round; in place it would
 // take two. Wastes: 9 operations for each one that the loop does; blocks of 1,024 threads that all wait for the
 // slowest warp, 11 times.
@@ -259,7 +260,7 @@ Status blelloch(const Job<Op>& job) {
 // Changed: the node's place is 2 * half * (t + 1) - 1. Why: the working lanes fill the first warps, the others skip the
 // level: 1.6 times as fast. Rung 5 still wastes: neighbouring lanes reach 2 * half words apart, so 2, 4 … 32
 // of them meet in one bank. Rung 6 adds a word of padding after every 32: place i lies at i + i / 32, lanes
-// 2 * half apart come to lie in banks of their own. A third of the passes through shared memory, 1.1
+// 2 * half apart come to lie in banks of their own. 4.5 passes a request become one, 1.1
 // times as fast: the index costs instructions, too. Both still wait 2 · log2(leaves) times for a block.
 template <bool kPadded>
 __device__ unsigned place_of(unsigned i) {

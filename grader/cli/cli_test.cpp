@@ -110,6 +110,15 @@ TEST_F(Labcli, TheSolutionsScoreEverything) {
   }
 }
 
+TEST_F(Labcli, TellsHowFarCodeIsShutIn) {
+  ProcessOptions options;
+  options.environment = {"LAB_SANDBOX=none"};
+  const auto done = run_process({labcli_, "isolation"}, options);
+  ASSERT_TRUE(done);
+  EXPECT_THAT(done->output,
+              HasSubstr("none (a process of its own)\nLAB_SANDBOX=none switches isolation off"));
+}
+
 TEST_F(Labcli, AGradeThatCountsNeedsIsolation) {
   ProcessOptions options;
   options.seconds = 280;

@@ -53,7 +53,9 @@ int sm_of(const std::string& target) {
 
 struct Device::Impl {
   explicit Impl(DeviceOptions o)
-      : options(std::move(o)), arena(options.preset.global_memory), observers(arena, report.findings, report.trace, !options.check_without_shortcuts) {
+      : options(std::move(o)),
+        arena(options.preset.global_memory),
+        observers(arena, report.findings, report.trace, !options.check_without_shortcuts) {
     const auto area = arena.allocate(kParameterArea, MemoryKind::module_variable);
     parameter_area = *area;
     arena.name(parameter_area, kParameterArea, 1, "kernel parameters", false);
@@ -186,8 +188,14 @@ Result<KernelId> Device::find_kernel(ModuleId id, std::string_view mangled_name)
     facts.max_threads = product(f->max_threads);
   int registers = 0;
   for (const auto& r : f->registers) registers += (ptx::bits_of(r.type) + 31) / 32;
-  facts.registers =
-      std::clamp(registers / 3, 16, 255);  // PTX registers are virtual; a third survives allocation, roughly
+  // PTX registers are virtual; a third survives allocation, roughly. The compiler keeps to what the launch bounds leave, and an
+  // estimate must not refuse any launch that they allow.
+  constexpr int kGranularity = 8;
+  const int threads =
+      (facts.max_threads + kLanes - 1) / kLanes * kLanes * static_cast<int>(f->min_blocks.value_or(1));
+  const int most =
+      impl_->options.preset.registers_per_multiprocessor / std::max(threads, 1) / kGranularity * kGranularity;
+  facts.registers = std::min(std::clamp(registers / 3, 16, 255), std::max(most, 16));
   const auto number = static_cast<KernelId>(impl_->kernels.size() - 1);
   impl_->kernel_ids.emplace(key, number);
   return number;

@@ -2,6 +2,7 @@
 #include "session_runner.hpp"
 
 #include <cstdlib>
+#include <filesystem>
 #include <sstream>
 
 namespace course::grader {
@@ -53,7 +54,7 @@ std::unique_ptr<CaseRunner> session_runner(const Layout& layout, std::string exe
                                            lab::DeviceKind device, const RunContext& context,
                                            double seconds_per_case, const sandbox::Bounds& bounds) {
   lab::SessionOptions options;
-  options.runner = std::move(executable);
+  options.runner = std::filesystem::absolute(executable);  // a sandbox has a working directory of its own
   options.device = device;
   options.simulator_dir = layout.simulator_dir();
   options.toolkit_lib_dir = layout.toolkit_lib_dir;

@@ -427,8 +427,7 @@ std::vector<Case> ScanProblem::cases(const Task& task) const {
     add(kKinds[row_length / 2 % 2], OpId::affine, DType::u64, 4001, row_length);
   }
   // More rows than a 16-bit number counts.
-  add(Kind::inclusive, OpId::sum, DType::i32, 70001, 1);
-  add(Kind::exclusive, OpId::sum, DType::i32, 600011, 8);
+  add(Kind::inclusive, OpId::sum, DType::i32, 132007, 2);
   // Addresses that allow no 16-byte access; rows that start at every one of them.
   add(Kind::inclusive, OpId::sum, DType::i32, 20003, longest, Pattern::random, lab::kCorrectness, 4);
   add(Kind::exclusive, OpId::sum, DType::i32, 20003, longest - 3, Pattern::random, lab::kCorrectness, 12);

@@ -20,7 +20,6 @@ using lab::Verdict;
 
 constexpr std::size_t kMaxErrors = 3;
 constexpr std::size_t kMaxLines = 24;
-constexpr std::uint64_t kCompileMemory = std::uint64_t{4} << 30;  // bytes, of one compiler
 constexpr std::uint64_t kCompileFile = std::uint64_t{512} << 20;  // bytes, of one file that it writes
 constexpr std::uintmax_t kMaxSource = 1U << 20;                   // bytes
 
@@ -305,8 +304,8 @@ std::map<std::string, BuildOutcome> build_runners(const Layout& layout, std::spa
     const auto query = ninja({"-t", "query", "build.ninja"}, nullptr);
     if (!query) return unusable(query.error());
     sandbox::Bounds bounds;
-    bounds.memory_bytes = kCompileMemory * std::max(1u, options.jobs);
-    bounds.address_bytes = kCompileMemory;
+    bounds.memory_bytes = options.memory_bytes * std::max(1u, options.jobs);
+    bounds.address_bytes = options.memory_bytes;
     bounds.file_bytes = kCompileFile;
     bounds.cpu_seconds = static_cast<std::uint64_t>(options.cpu_seconds);
     sandbox.emplace(*options.machine, sandbox::Purpose::compile,

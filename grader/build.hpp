@@ -23,10 +23,11 @@ struct BuildOutcome {
 struct BuildOptions {
   bool solutions = false;
   unsigned jobs = 2;
-  double seconds = 600;                       // for all labs together
-  double cpu_seconds = 240;                   // of one compiler
-  bool screen = true;                         // look at the objects, where this build can
-  const sandbox::Machine* machine = nullptr;  // how far compilers are shut in; not at all without
+  double seconds = 600;                                 // for all labs together
+  double cpu_seconds = 240;                             // of one compiler
+  std::uint64_t memory_bytes = std::uint64_t{4} << 30;  // of one compiler
+  bool screen = true;                                   // look at the objects, where this build can
+  const sandbox::Machine* machine = nullptr;            // how far compilers are shut in; not at all without
 };
 
 std::map<std::string, BuildOutcome> build_runners(const Layout& layout, std::span<const std::string> labs,

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "session_runner.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <sstream>
 
 namespace course::grader {
 namespace {
+
+constexpr std::uint64_t kHostMemoryWithGpu = std::uint64_t{24} << 30;  // bytes: the driver maps and pins
 
 class SessionRunner : public CaseRunner {
  public:
@@ -54,15 +57,17 @@ std::unique_ptr<CaseRunner> session_runner(const Layout& layout, std::string exe
                                            lab::DeviceKind device, const RunContext& context,
                                            double seconds_per_case, const sandbox::Bounds& bounds) {
   lab::SessionOptions options;
-  options.runner = std::filesystem::absolute(executable);  // a sandbox has a working directory of its own
+  options.runner = std::filesystem::absolute(executable).string();  // a sandbox starts elsewhere
   options.device = device;
   options.simulator_dir = layout.simulator_dir();
   options.toolkit_lib_dir = layout.toolkit_lib_dir;
   options.seconds_per_case = seconds_per_case;
   options.rerun_flags = context.rerun_flags();
   const bool gpu = device == lab::DeviceKind::gpu;
+  sandbox::Bounds bounded = bounds;
+  if (gpu) bounded.memory_bytes = std::max(bounds.memory_bytes, kHostMemoryWithGpu);
   sandbox::Sandbox sandbox(isolation_here(layout), gpu ? sandbox::Purpose::run_on_gpu : sandbox::Purpose::run,
-                           view_for(layout, options.runner, device), bounds);
+                           view_for(layout, options.runner, device), bounded);
   return std::make_unique<SessionRunner>(std::move(options), std::move(sandbox));
 }
 

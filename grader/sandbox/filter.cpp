@@ -267,36 +267,34 @@ class Rules {
   int problem_ = 0;
 };
 
-constexpr std::uint32_t kKill = SCMP_ACT_KILL_PROCESS;
-
 // Threads may be made, processes not. glibc asks for clone3 first and takes clone when there is none; only clone's flags can
 // be looked at.
-void threads_only(Rules& rules) {
+void threads_only(Rules& rules, std::uint32_t refuse) {
   rules.add(SCMP_ACT_ERRNO(ENOSYS), "clone3");
   rules.add_if(SCMP_ACT_ALLOW, "clone", SCMP_A0_64(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
-  rules.add_if(kKill, "clone", SCMP_A0_64(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
+  rules.add_if(refuse, "clone", SCMP_A0_64(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
 }
 
-void itself_only(Rules& rules) {
+void itself_only(Rules& rules, std::uint32_t refuse) {
   const auto self = static_cast<scmp_datum_t>(getpid());
   rules.add_if(SCMP_ACT_ALLOW, "tgkill", SCMP_A0_64(SCMP_CMP_EQ, self));  // abort(), raise()
-  rules.add_if(kKill, "tgkill", SCMP_A0_64(SCMP_CMP_NE, self));
+  rules.add_if(refuse, "tgkill", SCMP_A0_64(SCMP_CMP_NE, self));
   rules.add_if(SCMP_ACT_ALLOW, "prlimit64", SCMP_A2_64(SCMP_CMP_EQ, 0));  // reading a limit
-  rules.add_if(kKill, "prlimit64", SCMP_A2_64(SCMP_CMP_NE, 0));
+  rules.add_if(refuse, "prlimit64", SCMP_A2_64(SCMP_CMP_NE, 0));
 }
 
-void one_program_only(Rules& rules, const char* program) {
+void one_program_only(Rules& rules, std::uint32_t refuse, const char* program) {
   const auto pointer = static_cast<scmp_datum_t>(reinterpret_cast<std::uintptr_t>(program));
   rules.add_if(SCMP_ACT_ALLOW, "execve", SCMP_A0_64(SCMP_CMP_EQ, pointer));
-  rules.add_if(kKill, "execve", SCMP_A0_64(SCMP_CMP_NE, pointer));
+  rules.add_if(refuse, "execve", SCMP_A0_64(SCMP_CMP_NE, pointer));
 }
 
-void no_new_namespaces(Rules& rules) {
+void no_new_namespaces(Rules& rules, std::uint32_t refuse) {
   constexpr scmp_datum_t kNew = CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |
                                 CLONE_NEWNET | CLONE_NEWCGROUP;
   rules.add(SCMP_ACT_ERRNO(ENOSYS), "clone3");
   for (scmp_datum_t flag = 1; flag != 0 && flag <= kNew; flag <<= 1) {
-    if ((flag & kNew) != 0) rules.add_if(kKill, "clone", SCMP_A0_64(SCMP_CMP_MASKED_EQ, flag, flag));
+    if ((flag & kNew) != 0) rules.add_if(refuse, "clone", SCMP_A0_64(SCMP_CMP_MASKED_EQ, flag, flag));
   }
 }
 
@@ -311,30 +309,28 @@ Result<void> load_filter(Filter filter, const char* program) {
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
     return Error{std::string("giving up new privileges: ") + strerror(errno)};
   Rules rules(filter == Filter::runner ? SCMP_ACT_ERRNO(ENOSYS) : SCMP_ACT_ALLOW);
-  rules.add(kKill, kHostile);
+  // A GPU's driver tries much and does without what it does not get; it must not be ended for trying.
+  const std::uint32_t refuse = filter == Filter::gpu_runner ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_KILL_PROCESS;
+  rules.add(refuse, kHostile);
   switch (filter) {
     case Filter::runner:
-      rules.add(kKill, kHostileRunner);
+      rules.add(refuse, kHostileRunner);
       rules.add(SCMP_ACT_ALLOW, kOfARunner);
-      threads_only(rules);
-      itself_only(rules);
-      one_program_only(rules, program);
+      threads_only(rules, refuse);
+      itself_only(rules, refuse);
+      one_program_only(rules, refuse, program);
       break;
     case Filter::gpu_runner:
       // The driver talks to its own daemons over local sockets; to nobody else.
       rules.add_if(SCMP_ACT_ERRNO(EAFNOSUPPORT), "socket", SCMP_A0_64(SCMP_CMP_GT, 1));
-      rules.add(kKill, "execveat");
-      rules.add(kKill, "kill");
-      rules.add(kKill, "tkill");
-      rules.add(kKill, "vfork");
-      rules.add(kKill, "fork");
-      threads_only(rules);
-      itself_only(rules);
-      one_program_only(rules, program);
+      for (const char* name : {"execveat", "kill", "tkill", "vfork", "fork"}) rules.add(refuse, name);
+      threads_only(rules, refuse);
+      itself_only(rules, refuse);
+      one_program_only(rules, refuse, program);
       break;
     case Filter::compiler:
       rules.add_if(SCMP_ACT_ERRNO(EAFNOSUPPORT), "socket", SCMP_A0_64(SCMP_CMP_GT, 1));
-      no_new_namespaces(rules);
+      no_new_namespaces(rules, refuse);
       break;
     case Filter::none: break;
   }

@@ -85,7 +85,7 @@ Sandbox::Sandbox(const Machine& machine, Purpose purpose, View view, const Bound
   limit("core", 0);
   limit("cpu", bounds.cpu_seconds);
   limit("fsize", bounds.file_bytes);
-  limit("nofile", 1024);
+  limit("nofile", purpose == Purpose::run_on_gpu ? 4096 : 1024);
   if (purpose == Purpose::run) limit("memlock", 0);
   // Counted per user, so only where the user is the sandbox's own.
   if (!user.empty() && !compile) limit("nproc", bounds.threads);

@@ -302,7 +302,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   for (int i = 1; i < argc; i += 4) {
-    const Given given{argv[i], argv[i + 1], argv[i + 2], argv[i + 3]};
+    const Given given{argv[i], argv[i + 1], argv[i + 2], std::filesystem::absolute(argv[i + 3]).string()};
     ::testing::RegisterTest(given.lab.c_str(), given.name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
                             [given]() -> Graded* { return new Graded(given); });
   }

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: MIT
+// The part of the hostile catalogue that attacks while it is compiled: sources that read what they must not, or that would keep
+// the compiler busy for ever. Each is built with the real nvcc in the sandbox, as a student's file is, and must be a
+// COMPILE_ERROR that tells no secret and leaves the others built. NVCC and SANDBOX_ENTER name the programs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "build.hpp"
+#include "build_config.hpp"
+
+namespace course::grader {
+namespace {
+
+using lab::Verdict;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr const char* kSecret = "the_answer_is_forty_two";
+
+struct Attack {
+  const char* name;
+  const char* source;
+};
+// @ROOT@ becomes the checkout's path.
+constexpr Attack kAttacks[] = {
+    {"passwords", "#include \"/etc/passwd\"\n"},
+    {"environment", "#include \"/proc/self/environ\"\nconst char* x = GRADERS_SECRET;\n"},
+    {"solution", "#include \"../../solutions/secret.cu\"\n"},
+    {"solution_by_path", "#include \"@ROOT@/solutions/secret.cu\"\n"},
+    {"assembled_in", "asm(\".incbin \\\"@ROOT@/solutions/secret.cu\\\"\");\n"},
+    {"endless_file", "#include \"/dev/zero\"\n"},
+    {"template_bomb",
+     "template <int N, bool Left> struct Bomb { static constexpr long value = Bomb<N + 1, true>::value + "
+     "Bomb<N + 1, false>::value; };\n"
+     "long x = Bomb<0, true>::value;\n"},
+    {"constexpr_bomb",
+     "constexpr long spin() { long n = 0; for (;;) ++n; return n; }\nstatic_assert(spin() > 0);\n"},
+    {"macro_bomb",
+     "#define A(x) x x x x x x x x x x x x x x x x\n#define B(x) A(A(A(A(A(A(A(A(x))))))))\nint f() { return "
+     "0 B(B(+1)); }\n"},
+    {"array_bomb",
+     "__device__ unsigned char d_big[2147483647u] = {1};\nunsigned char h_big[2147483647u] = {1};\n"},
+};
+
+class CompileAttack : public ::testing::TestWithParam<Attack> {
+ protected:
+  void SetUp() override {
+    const char* enter = std::getenv("SANDBOX_ENTER");
+    const char* nvcc = std::getenv("NVCC");
+    ASSERT_TRUE(enter != nullptr && nvcc != nullptr);
+    machine_ = sandbox::probe(enter, sandbox::Isolation::full);
+    if (machine_.level < sandbox::Isolation::namespaces) GTEST_SKIP() << "no namespaces here";
+    root_ = (std::filesystem::temp_directory_path() / "compile-attack-XXXXXX").string();
+    ASSERT_NE(mkdtemp(root_.data()), nullptr);
+    layout_ = {root_, root_ + "/build", ""};
+    for (const char* folder : {"/build", "/solutions", "/labs/attack", "/labs/honest"})
+      std::filesystem::create_directories(root_ + folder);
+    std::ofstream(root_ + "/solutions/secret.cu") << "int " << kSecret << " = 1;\n";
+    std::ofstream(root_ + "/labs/honest/honest.cu") << "__global__ void kernel(int* d) { *d = 1; }\n";
+    std::string source = GetParam().source;
+    if (const std::size_t at = source.find("@ROOT@"); at != std::string::npos) source.replace(at, 6, root_);
+    std::ofstream(root_ + "/labs/attack/attack.cu") << source;
+    std::ofstream ninja(root_ + "/build/build.ninja");
+    ninja << "rule nvcc\n  command = " << nvcc << " -arch=sm_90 -c $in -o $out\nbuild build.ninja: phony\n";
+    if (*kSimulatorTarget != '\0') ninja << "build " << kSimulatorTarget << ": phony\n";
+    for (const char* lab : {"attack", "honest"})
+      ninja << "build labs/" << lab << "/runner_" << lab << ": nvcc ../labs/" << lab << "/" << lab << ".cu\n";
+  }
+  void TearDown() override {
+    if (!root_.empty()) std::filesystem::remove_all(root_);
+  }
+  sandbox::Machine machine_;
+  std::string root_;
+  Layout layout_;
+};
+
+TEST_P(CompileAttack, IsACompileErrorThatTellsNothing) {
+  BuildOptions options;
+  options.machine = &machine_;
+  options.cpu_seconds = 6;
+  options.memory_bytes = std::uint64_t{1} << 30;
+  options.seconds = 200;
+  options.screen = false;
+  const std::string labs[] = {"attack", "honest"};
+  setenv("GRADERS_SECRET", kSecret, 1);
+  const auto outcomes = build_runners(layout_, labs, options);
+  unsetenv("GRADERS_SECRET");
+  EXPECT_EQ(outcomes.at("attack").verdict, Verdict::compile_error) << outcomes.at("attack").message;
+  EXPECT_THAT(outcomes.at("attack").message, Not(HasSubstr(kSecret)));
+  EXPECT_THAT(outcomes.at("attack").message, Not(HasSubstr("root:")));
+  EXPECT_LT(outcomes.at("attack").message.size(), 16384u);
+  EXPECT_EQ(outcomes.at("honest").verdict, Verdict::ok) << outcomes.at("honest").message;
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalogue, CompileAttack, ::testing::ValuesIn(kAttacks),
+                         [](const auto& tested) { return std::string(tested.param.name); });
+
+}  // namespace
+}  // namespace course::grader

@@ -407,6 +407,20 @@ TEST(Machine, KernelsAllocateAndFree) {
 
 // --- determinism --------------------------------------------------------------------------------------------------
 
+// Launches run one after the other: a grid that another depends on has always ended.
+TEST(Machine, DependentGridsNeedNotWait) {
+  TestDevice t(
+      ".visible .entry dependent(.param .u64 out) { .reg .b64 %rd<2>;\n"
+      "ld.param.u64 %rd0, [out];\n"
+      "griddepcontrol.wait;\n"
+      "st.global.u32 [%rd0], 7;\n"
+      "griddepcontrol.launch_dependents;\n"
+      "ret; }\n");
+  auto out = t.array<int>(1);
+  t.launch("dependent", 1, 1, out);
+  EXPECT_EQ(out[0], 7);
+}
+
 // Registers of PTX are only an estimate, which must not refuse a block that the launch bounds allow.
 TEST(Machine, LaunchBoundsLimitRegisters) {
   std::string body = "{ .reg .b64 %rd<1000>;\n";

@@ -44,7 +44,11 @@ inline void resolve(Warp& w, const MicroOp& op, LaneAccess& a) {
   a.first = static_cast<std::uint32_t>(first);
   const std::uint32_t lanes = a.mask >> first;
   lanes::Shape shape{lanes == 1, true, true};
-  if (op.src[0] == MicroOp::kNoSlot)
+  if (lanes == 1 && op.src[0] != MicroOp::kNoSlot)
+    a.at[first] = window + ((op.wide_src & 1) != 0 ? w.slot<std::uint64_t>(op.src[0])[first] + offset
+                                                   : w.slot<std::uint32_t>(op.src[0])[first] +
+                                                         static_cast<std::uint32_t>(offset));
+  else if (op.src[0] == MicroOp::kNoSlot)
     for (std::uint64_t& address : a.at) address = offset + window;
   else if ((op.wide_src & 1) != 0)
     shape = lanes::add(a.at, w.slot<std::uint64_t>(op.src[0]), offset + window, a.bytes, w.lane_mask, first);

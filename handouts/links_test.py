@@ -50,7 +50,7 @@ def broken(path, text, root):
         target = (path.parent / name).resolve() if name else path
         if name and not (target.is_relative_to(root) and target.exists()):
             yield f"{path.relative_to(root)}: there is no {link}"
-        elif anchor and target.is_file():
+        elif anchor and (not name or target.is_file()):
             there = text if target == path else target.read_text(encoding="utf-8")
             if anchor not in anchors(there):
                 yield f"{path.relative_to(root)}: {link} has no such place"

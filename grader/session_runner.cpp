@@ -51,7 +51,7 @@ const sandbox::Machine& isolation_here(const Layout& layout) {
 
 std::unique_ptr<CaseRunner> session_runner(const Layout& layout, std::string executable,
                                            lab::DeviceKind device, const RunContext& context,
-                                           double seconds_per_case) {
+                                           double seconds_per_case, const sandbox::Bounds& bounds) {
   lab::SessionOptions options;
   options.runner = std::move(executable);
   options.device = device;
@@ -61,7 +61,7 @@ std::unique_ptr<CaseRunner> session_runner(const Layout& layout, std::string exe
   options.rerun_flags = context.rerun_flags();
   const bool gpu = device == lab::DeviceKind::gpu;
   sandbox::Sandbox sandbox(isolation_here(layout), gpu ? sandbox::Purpose::run_on_gpu : sandbox::Purpose::run,
-                           view_for(layout, options.runner, device));
+                           view_for(layout, options.runner, device), bounds);
   return std::make_unique<SessionRunner>(std::move(options), std::move(sandbox));
 }
 

@@ -19,7 +19,8 @@ const sandbox::Machine& isolation_here(const Layout& layout);
 // A runner of `executable`; tests use it on runners of their own making.
 std::unique_ptr<CaseRunner> session_runner(const Layout& layout, std::string executable,
                                            lab::DeviceKind device, const RunContext& context,
-                                           double seconds_per_case = kSecondsPerCase);
+                                           double seconds_per_case = kSecondsPerCase,
+                                           const sandbox::Bounds& bounds = {});
 
 // For grading labs: the runner of each lab in the build folder.
 RunnerFactory session_runners(const Layout& layout, const RunContext& context);

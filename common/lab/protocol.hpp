@@ -115,6 +115,7 @@ enum class Stage : std::uint32_t {
   out_of_memory,    // the harness's own buffers did not fit
   cuda_error,       // a launch or kernel failed; text says which and how
   harness_error,    // something else on this side failed; text says what
+  host_memory,      // the task asked the host for more memory than there is
 };
 
 struct CaseReply {

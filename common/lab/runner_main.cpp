@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <new>
 #include <optional>
 #include <string>
 #include <vector>
@@ -203,7 +204,12 @@ class Case {
     request.multiprocessors = device_.multiprocessors;
 
     static_cast<void>(cudaEventRecord(device_.start, device_.stream));
-    const Status status = COURSE_LAB::run(request);
+    Status status = Status::ok;
+    try {
+      status = COURSE_LAB::run(request);
+    } catch (const std::bad_alloc&) {  // any other exception ends the program, and is told of so
+      return failed(Stage::host_memory, "");
+    }
     static_cast<void>(cudaEventRecord(device_.stop, device_.stream));
     cudaError_t code = cudaGetLastError();
     if (const cudaError_t ended = cudaDeviceSynchronize(); code == cudaSuccess) code = ended;
@@ -285,7 +291,9 @@ int serve() {
     const auto answer = protocol::make_message(protocol::Kind::reply, header.sequence, header.nonce, reply);
     if (!protocol::send_message(protocol::kChannelFd, answer)) return 1;
     // After a CUDA error the context is lost.
-    if (reply.stage == Stage::cuda_error || reply.stage == Stage::harness_error) return 0;
+    if (reply.stage == Stage::cuda_error || reply.stage == Stage::harness_error ||
+        reply.stage == Stage::host_memory)
+      return 0;
   }
 }
 

@@ -67,6 +67,12 @@ Judgement judge_end(const LiveRunner::Waited& waited) {
   return judged(Verdict::crash, fmt::format("ended the program before it answered ({})", waited.text));
 }
 
+// Launchers say so, and end with these codes, when the program was never started.
+bool launcher_failed(const std::string& how, const std::string& printed) {
+  return (how == "exit code 125" && printed.starts_with("sandbox: ")) ||
+         (how == "exit code 1" && printed.starts_with("bwrap: "));
+}
+
 // Of a runner that did not answer.
 Judgement judge_silence(const LiveRunner::Waited& waited, double seconds) {
   switch (waited.event) {
@@ -137,6 +143,9 @@ std::optional<Judgement> Session::Impl::ensure_runner() {
 
   const auto waited = runner->wait(options.seconds_to_start);
   if (waited.event != Event::message) {
+    if (!options.launcher.empty() && waited.event == Event::ended &&
+        launcher_failed(waited.text, runner->printed()))
+      return judged(Verdict::infra, "could not be shut in", runner->printed());
     Judgement judgement = judge_silence(waited, options.seconds_to_start);
     judgement.failure.notes.emplace_back("this happened before the program took the case");
     return judgement;
@@ -241,6 +250,10 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
       break;
     case Stage::harness_error:
       judgement = judged(Verdict::infra, "could not be run", reply->text.str());
+      intact = false;
+      break;
+    case Stage::host_memory:
+      judgement = judged(Verdict::memory_limit, "asked the host for more memory than there is");
       intact = false;
       break;
   }

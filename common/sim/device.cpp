@@ -192,11 +192,14 @@ Result<KernelId> Device::find_kernel(ModuleId id, std::string_view mangled_name)
     facts.max_threads = product(f->max_threads);
   int registers = 0;
   for (const auto& r : f->registers) registers += (ptx::bits_of(r.type) + 31) / 32;
-  // PTX registers are virtual: a third of them survives allocation, roughly, and ptxas spills until a block of the largest size that
-  // the kernel allows fits a multiprocessor.
+  // PTX registers are virtual; a third survives allocation, roughly. The compiler keeps to what the launch bounds leave, and an
+  // estimate must not refuse any launch that they allow.
+  constexpr int kGranularity = 8;
+  const int threads =
+      (facts.max_threads + kLanes - 1) / kLanes * kLanes * static_cast<int>(f->min_blocks.value_or(1));
   const int most =
-      impl_->options.preset.registers_per_multiprocessor / std::max(facts.max_threads, 32) / 8 * 8;
-  facts.registers = std::clamp(registers / 3, 16, std::clamp(most, 16, 255));
+      impl_->options.preset.registers_per_multiprocessor / std::max(threads, 1) / kGranularity * kGranularity;
+  facts.registers = std::min(std::clamp(registers / 3, 16, 255), std::max(most, 16));
   const auto number = static_cast<KernelId>(impl_->kernels.size() - 1);
   impl_->kernel_ids.emplace(key, number);
   return number;

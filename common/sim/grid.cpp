@@ -19,6 +19,7 @@
 #include <thread>
 
 #include "base/rng.hpp"
+#include "sim/hang.hpp"
 #include "sim/machine.hpp"
 
 namespace course::sim {
@@ -255,6 +256,7 @@ class HostThread {
       }
       if (interleaved_) std::swap(resident_.front(), resident_[dice_.below(resident_.size())]);
       Block& block = *resident_.front();
+      bool timed_out = false;
       try {
         worker_.launch_warp = nullptr;
         if (run_block(block, worker_, engine_, warp_order_, next_turn()) == BlockEnd::finished) {
@@ -267,11 +269,11 @@ class HostThread {
           crowded_ = !interleaved_ || ++n_turns_ % kShortTurnsThatCrowd == 0;
           std::rotate(resident_.begin(), resident_.begin() + 1, resident_.end());
           const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
-          if (options_.watchdog_seconds > 0 && passed.count() > options_.watchdog_seconds)
-            throw DeviceFault(Fault::launch_timeout, tell_hang(passed.count()));
+          timed_out = options_.watchdog_seconds > 0 && passed.count() > options_.watchdog_seconds;
+          if (timed_out) throw DeviceFault(Fault::launch_timeout, tell_hang(passed.count()));
         }
       } catch (const DeviceFault& fault) {
-        record_fault(shared_, fault, block, worker_);
+        record_fault(shared_, fault, timed_out ? first_resident() : block, worker_);
       }
     }
   }
@@ -279,17 +281,16 @@ class HostThread {
  private:
   // Where the threads are that run for ever.
   std::string tell_hang(double seconds) {
-    worker_.launch_warp = nullptr;
-    std::string text = fmt::format("the kernel has not ended after {:.1f} s (the watchdog's limit)", seconds);
-    std::size_t told = 0;
-    for (const auto& block : resident_) {
-      if (told++ == 3) {
-        text += fmt::format("; … ({} blocks in all)", resident_.size());
-        break;
-      }
-      text += fmt::format("; block {}: {}", block->linear, describe_waits(*block));
-    }
-    return text;
+    HangScene scene{worker_, engine_, {}, blocks_.size(), 0};
+    for (const auto& block : resident_) scene.resident.push_back(block.get());
+    if (worker_.alone) scene.n_started = std::min<std::uint64_t>(shared_.next_block, blocks_.size());
+    return fmt::format("the kernel has not ended after {:.1f} s (the watchdog's limit){}", seconds,
+                       describe_hang(scene));
+  }
+
+  const Block& first_resident() const {
+    return **std::min_element(resident_.begin(), resident_.end(),
+                              [](const auto& a, const auto& b) { return a->linear < b->linear; });
   }
 
   // Blocks to keep resident, as long as there are more: those that ended their turns wait for others.

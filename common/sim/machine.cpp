@@ -331,11 +331,12 @@ std::string one_line(const std::vector<SourcePlace>& places) {
   return text;
 }
 
-std::string describe_waits(const Block& block) {
+std::string describe_waits(const Block& block, bool running_too) {
   std::string text;
   int told = 0;
   for (const Warp& w : block.warps) {
     for (const Group& g : w.groups) {
+      if (g.wait == Wait::none && !running_too) continue;
       if (told++ == 4) return text + "; …";
       const Program& program = *w.program;
       const BasicBlock& b = program.blocks[g.block];

@@ -34,7 +34,7 @@ std::vector<SourcePlace> places_of(const Program& program, std::uint32_t functio
 SourcePlace own_place(const std::vector<SourcePlace>& places);
 std::string one_line(const std::vector<SourcePlace>& places);
 
-// Which threads of a block that does not end wait where for whom, or run where.
-std::string describe_waits(const Block& block);
+// Which threads of a block that does not end wait where for whom, or (`running_too`) run where.
+std::string describe_waits(const Block& block, bool running_too = true);
 
 }  // namespace course::sim

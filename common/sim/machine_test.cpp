@@ -407,6 +407,20 @@ TEST(Machine, KernelsAllocateAndFree) {
 
 // --- determinism --------------------------------------------------------------------------------------------------
 
+// Registers of PTX are only an estimate, which must not refuse a block that the launch bounds allow.
+TEST(Machine, LaunchBoundsLimitRegisters) {
+  std::string body = "{ .reg .b64 %rd<1000>;\n";
+  for (int k = 0; k < 1000; ++k) body += "mov.u64 %rd" + std::to_string(k) + ", 0;\n";
+  body += "ret; }\n";
+  TestDevice t(".visible .entry bounded() .maxntid 384, 1, 1 .minnctapersm 2 " + body +
+               ".visible .entry unbounded() " + body);
+  const auto registers = [&](const char* name) {
+    return t.device.facts(*t.device.find_kernel(t.module, name)).registers;
+  };
+  EXPECT_EQ(registers("bounded"), 80);  // of 65536 / 768
+  EXPECT_EQ(registers("unbounded"), 64);
+}
+
 TEST(Machine, TheNumberOfHostThreadsChangesNothing) {
   std::string reference;
   std::vector<int> bins_of_one;
@@ -551,7 +565,70 @@ TEST(Machine, TheWatchdogEndsWhatNeverEnds) {
   const auto r = t.try_launch("never_ends", 1, 32, flag);
   EXPECT_EQ(r.fault, Fault::launch_timeout);
   EXPECT_NE(r.text.find("watchdog"), std::string::npos) << r.text;
-  EXPECT_NE(r.text.find("32 thread(s) of warp 0 run at"), std::string::npos) << r.text;
+  EXPECT_NE(r.text.find("thread 0 of block 0 and 31 more of its warp waits at"), std::string::npos) << r.text;
+}
+
+// What the watchdog says of a kernel that hangs, with the checkers on or off.
+template <typename T>
+std::string hang(std::string_view kernel, TestDevice::Shape shape, std::uint32_t mode) {
+  DeviceOptions options = TestDevice::one_thread();
+  options.watchdog_seconds = 0.2;
+  TestDevice t(ptx(), options);
+  t.device.set_mode(mode);
+  auto place = t.array<T>(2);
+  auto out = t.array<int>(64);
+  t.device.name_buffer(place.address, 2 * sizeof(T), sizeof(T), "place", false);
+  const auto r = t.try_launch(kernel, shape, place, out);
+  EXPECT_EQ(r.fault, Fault::launch_timeout);
+  return r.text;
+}
+
+#define EXPECT_SAYS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
+
+TEST(Hangs, NameThePlaceThatIsWaitedFor) {
+  const std::string text = hang<int>("wait_for_each_other", {{2, 1, 1}, {32, 1, 1}}, kCounters);
+  EXPECT_SAYS(text, "thread 0 of block 0 and 31 more of its warp waits at ");
+  EXPECT_SAYS(text, "for place, element 1 of 2 to change: it holds 0");
+  EXPECT_SAYS(text, "thread 0 of block 1");
+  EXPECT_SAYS(text, "for place, element 0 of 2 to change: it holds 0");
+}
+
+TEST(Hangs, NameTheLastWriterWhereItIsKnown) {
+  EXPECT_SAYS(hang<int>("wait_for_each_other", {{2, 1, 1}, {32, 1, 1}}, kAllChecks),
+              "of this launch has changed it");
+  const std::string text = hang<unsigned>("lock_never_released", {{3, 1, 1}, {1, 1, 1}}, kAllChecks);
+  EXPECT_SAYS(text, "thread 0 of block 1 waits at ");
+  EXPECT_SAYS(text,
+              "for place, element 0 of 2 to change: it holds 1; thread 0 of block 0 changed it last, at ");
+  EXPECT_SAYS(text, "which has ended since");
+  EXPECT_SAYS(text, "1 of 3 blocks have ended");
+}
+
+TEST(Hangs, TellOfALockThatTheWarpHoldsItself) {
+  const std::string text = hang<unsigned>("lock_held_at_syncwarp", {{1, 1, 1}, {32, 1, 1}}, kAllChecks);
+  EXPECT_SAYS(text, "thread 1 of block 0 and 30 more of its warp waits at ");
+  EXPECT_SAYS(text, "it holds 1; thread 0 of block 0 changed it last");
+  EXPECT_SAYS(text, "which is now at ");
+  EXPECT_SAYS(text, "lanes 0x00000001 of warp 0 wait at");
+}
+
+TEST(Hangs, TellOfABlockThatDoesNotComeToGridSync) {
+  const std::string text = hang<int>("grid_sync_without_one", {{4, 1, 1}, {64, 1, 1}, 0, true}, kCounters);
+  EXPECT_SAYS(text, "thread 0 of block 0 waits in grid.sync() at");
+  EXPECT_SAYS(text, "wait at barrier 0");
+  EXPECT_SAYS(text, "1 of 4 blocks have ended");
+}
+
+// A block waits for one that finds no room until the first has ended.
+TEST(Hangs, CountBlocksThatHaveNotStarted) {
+  DeviceOptions options = TestDevice::one_thread();
+  options.watchdog_seconds = 0.2;
+  options.preset.multiprocessors = 1;
+  TestDevice t(ptx(), options);
+  auto flag = t.array<int>(1);
+  const auto r = t.try_launch("never_ends", 100, 1024, flag);
+  EXPECT_EQ(r.fault, Fault::launch_timeout);
+  EXPECT_SAYS(r.text, "have not started, since there is no room for them");
 }
 
 // --- what the host says about memory

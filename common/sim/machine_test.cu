@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Kernels as students write them, one a feature of the machine: control flow, calls, locks, barriers, memory spaces.
 // machine_test.cpp runs nvcc's PTX of this file and says what each must give.
+#include <cooperative_groups.h>
+
 #include <cassert>
 #include <cstdint>
 #include <cstdio>
@@ -475,6 +477,33 @@ KERNEL wrong_mask(int* out) {
 KERNEL missing_arrivals(int* out) {
   if (threadIdx.x < 32) asm volatile("bar.sync 3, 96;" ::: "memory");
   out[threadIdx.x] = 1;
+}
+
+// Each of two blocks waits for the other before it says that it is there itself.
+KERNEL wait_for_each_other(volatile int* flags) {
+  while (flags[1 - blockIdx.x] == 0) {  // waits
+  }
+  flags[blockIdx.x] = 1;
+}
+
+KERNEL lock_never_released(unsigned* lock, int* out) {
+  while (atomicCAS(lock, 0u, 1u) != 0) {  // takes the lock
+  }
+  out[blockIdx.x] = 1;
+}
+
+// The lane that has the lock waits for those that want it.
+KERNEL lock_held_at_syncwarp(unsigned* lock) {
+  while (atomicCAS(lock, 0u, 1u) != 0) {
+  }
+  __syncwarp();
+  atomicExch(lock, 0u);
+}
+
+KERNEL grid_sync_without_one(int* out) {
+  if (blockIdx.x == 2) return;
+  cooperative_groups::this_grid().sync();
+  out[blockIdx.x] = 1;
 }
 
 KERNEL never_ends(const int* flag) {

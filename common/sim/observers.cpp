@@ -5,13 +5,14 @@
 
 #include "sim/checkers/checks.hpp"
 #include "sim/dataflow.hpp"
+#include "sim/hang.hpp"
 #include "sim/trace.hpp"
 
 namespace course::sim {
 namespace {
 
 // Tells several observers everything. What one finds and counts does not depend on the others.
-class Several final : public Observer {
+class Several final : public Observer, public KeepsHistory {
  public:
   explicit Several(std::vector<Observer*> all) : all_(std::move(all)) {}
 
@@ -52,6 +53,11 @@ class Several final : public Observer {
   }
   void stuck(Block& b) override {
     for (Observer* o : all_) o->stuck(b);
+  }
+  WriteHistory* history() override {
+    for (Observer* o : all_)
+      if (auto* keeper = dynamic_cast<KeepsHistory*>(o)) return keeper->history();
+    return nullptr;
   }
   void launch_ends() override {
     for (Observer* o : all_) o->launch_ends();

@@ -85,6 +85,7 @@ libraries() {
 }
 if command -v pkg-config >/dev/null; then
   libraries missing "${LIBRARIES[@]}"
+  libraries note "${SAFETY_LIBRARIES[@]}"
   libraries note "${TEST_LIBRARIES[@]}"
 else
   row missing 'pkg-config' 'none' 'finds libraries' "$(by_apt pkg-config)"
@@ -101,13 +102,22 @@ else
   row note 'GPU' 'none; labs run on the simulator' 'none'
 fi
 
-# How far a student's program can be shut in: the grader uses the strongest that works.
-if command -v bwrap >/dev/null && bwrap --unshare-all --ro-bind / / true 2>/dev/null; then
-  row ok 'Sandbox' "bubblewrap $(bwrap --version | cut -d' ' -f2), namespaces" 'none for practice'
-elif unshare -Ur true 2>/dev/null; then
-  row note 'Sandbox' 'user namespaces, no bubblewrap' 'none for practice' "$(by_apt bubblewrap)"
+# How far a student's program is shut in: the built grader tries it; before there is one, a guess.
+isolation_needed='full for "grade --graded", none for practice'
+if level=$("$LAB_BUILD/grader/labcli" isolation 2>/dev/null) && [[ -n $level ]]; then
+  found=$(sed -n '1p' <<<"$level")
+  if [[ $found = full* ]]; then
+    row ok 'Isolation' "$found" "$isolation_needed"
+  else
+    row note 'Isolation' "$found" "$isolation_needed"
+    while IFS= read -r line; do mends+=("Isolation: $line"); done < <(sed -n '2,$p' <<<"$level")
+  fi
+elif command -v bwrap >/dev/null && bwrap --unshare-all --ro-bind / / true 2>/dev/null; then
+  row ok 'Isolation' "bubblewrap $(bwrap --version | cut -d' ' -f2), namespaces" "$isolation_needed"
+elif command -v bwrap >/dev/null; then
+  row note 'Isolation' 'bubblewrap, but no namespaces' "$isolation_needed" 'sysctl kernel.unprivileged_userns_clone=1 (or kernel.apparmor_restrict_unprivileged_userns=0), or grade as root'
 else
-  row note 'Sandbox' 'processes and limits only (no user namespaces)' 'none for practice'
+  row note 'Isolation' 'limits: no bubblewrap' "$isolation_needed" "$(by_apt bubblewrap)"
 fi
 row ok 'Processor' "$(nproc) cores, $(uname -m)" 'any'
 folder=$LAB_BUILD

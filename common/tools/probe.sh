@@ -17,6 +17,11 @@ LIBRARIES=(
   'liblz4 liblz4-dev compressed fat binaries'
   'stb libstb-dev reading and writing PNG'
 )
+# For grades that count: without them student code is shut in less, or not screened, and every result says so.
+SAFETY_LIBRARIES=(
+  'libseccomp libseccomp-dev the filter of system calls'
+  'libelf libelf-dev screening of compiled files'
+)
 # Without these the labs can be graded all the same.
 TEST_LIBRARIES=(
   'gtest libgtest-dev "./lab test" only'
@@ -100,6 +105,12 @@ missing_libraries() {
 }
 
 has_venv() { python3 -c 'import ensurepip, venv' 2>/dev/null; }
+
+# Debian packages for grades that count that are missing.
+missing_safety() {
+  missing_libraries "${SAFETY_LIBRARIES[@]}"
+  command -v bwrap >/dev/null || [[ -x $DEPS/usr/bin/bwrap ]] || printf 'bubblewrap\n'
+}
 
 # Debian packages of the programs that are missing.
 missing_programs() {

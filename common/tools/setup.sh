@@ -38,11 +38,12 @@ apt_unpack() {
 
 # Without pkg-config no library can be seen, so all are asked for then.
 install_packages() {
-  local programs libraries for_tests prefix missing
+  local programs libraries for_safety for_tests prefix missing
   mapfile -t programs < <(missing_programs)
   mapfile -t libraries < <(missing_libraries "${LIBRARIES[@]}")
+  mapfile -t for_safety < <(missing_safety)
   mapfile -t for_tests < <(missing_libraries "${TEST_LIBRARIES[@]}")
-  missing=("${programs[@]}" "${libraries[@]}" "${for_tests[@]}")
+  missing=("${programs[@]}" "${libraries[@]}" "${for_safety[@]}" "${for_tests[@]}")
   ((${#missing[@]} > 0)) || return 0
   if command -v apt-get >/dev/null; then
     if prefix=$(install_prefix); then
@@ -52,7 +53,8 @@ install_packages() {
     fi
   fi
   if ((${#programs[@]} + ${#libraries[@]} == 0)); then
-    say "Going on without ${for_tests[*]}: grading works, \"./lab test\" does not."
+    ((${#for_safety[@]} == 0)) || say "Going on without ${for_safety[*]}: student code is shut in less (./lab doctor says how far)."
+    ((${#for_tests[@]} == 0)) || say "Going on without ${for_tests[*]}: grading works, \"./lab test\" does not."
   elif command -v apt-get >/dev/null; then
     fail 'Some packages are missing. Please run this, or have it run by who may, then try again:' \
       "sudo apt-get install -y ${missing[*]}"
@@ -149,7 +151,7 @@ step 'Configuring the build' configure
 
 {
   printf 'STAMP_ROOT=%q\n' "$LAB_ROOT"
-  printf 'STAMP_PATH=%q\n' "$LAB_VENV/bin:$(dirname "$ninja"):$(dirname "$nvcc")"
+  printf 'STAMP_PATH=%q\n' "$LAB_VENV/bin:$(dirname "$ninja"):$(dirname "$nvcc"):$DEPS/usr/bin"
   printf 'NVCC=%q\n' "$nvcc"
   printf 'CUDA_HOME=%q\n' "$(cd "$(dirname "$nvcc")/.." && pwd)"
 } >"$LAB_BUILD/.lab-stamp"

@@ -114,6 +114,19 @@ std::vector<CgroupPlace> cgroup_places(const std::string& self_cgroup, const std
   return places;
 }
 
+std::vector<std::string> cgroups_of_this_process() {
+  std::vector<std::string> found;
+  const std::string mine = fmt::format("{}{}-", kPrefix, getpid());
+  for (const CgroupPlace& place :
+       cgroup_places(contents("/proc/self/cgroup"), contents("/proc/self/mountinfo"))) {
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(place.folder, ignored)) {
+      if (entry.path().filename().string().starts_with(mine)) found.push_back(entry.path().string());
+    }
+  }
+  return found;
+}
+
 std::optional<Cgroup> Cgroup::make(const CgroupLimits& limits) {
   return make_in(cgroup_places(contents("/proc/self/cgroup"), contents("/proc/self/mountinfo")), limits);
 }

@@ -24,6 +24,9 @@ struct CgroupPlace {
 };
 std::vector<CgroupPlace> cgroup_places(const std::string& self_cgroup, const std::string& self_mountinfo);
 
+// The folders of groups that this process has made and not removed.
+std::vector<std::string> cgroups_of_this_process();
+
 class Cgroup {
  public:
   // Nothing where control groups can't be made.

@@ -27,9 +27,9 @@ std::string find_bwrap() {
 }
 
 // A user id that nobody has, another one for each sandbox of this machine: what one leaves behind, none can touch.
+constexpr unsigned kFirst = 700'000'000, kPids = 1u << 22, kPerProcess = 64;
 unsigned fresh_uid() {
   static std::atomic<unsigned> n_made{0};
-  constexpr unsigned kFirst = 700'000'000, kPids = 1u << 22, kPerProcess = 64;
   return kFirst + (static_cast<unsigned>(getpid()) % kPids) * kPerProcess + n_made++ % kPerProcess;
 }
 
@@ -58,6 +58,10 @@ Filter filter_for(Purpose purpose) {
 }
 
 }  // namespace
+
+bool is_uid_of_ours(unsigned uid) {
+  return uid >= kFirst && uid < kFirst + kPids * kPerProcess;
+}
 
 Sandbox::Sandbox(const Machine& machine, Purpose purpose, View view, const Bounds& bounds) {
   if (machine.level == Isolation::none) return;
@@ -245,7 +249,7 @@ const Machine& this_machine(const std::string& enter) {
 std::vector<std::string> Machine::parts() const {
   std::vector<std::string> out;
   if (namespaces != Namespaces::none) out.emplace_back("namespaces");
-  if (filter) out.emplace_back("system-call filter");
+  if (filter) out.emplace_back("filter");
   if (other_user) out.emplace_back("own user");
   if (level != Isolation::none) out.emplace_back("limits");
   if (cgroup_version > 0) out.push_back(fmt::format("cgroup v{}", cgroup_version));

@@ -50,6 +50,9 @@ struct Bounds {
   std::uint64_t cpu_seconds = 3600;  // of one process; the time of a case is the verifier's to watch
 };
 
+// Whether this user id is one that sandboxes take on.
+bool is_uid_of_ours(unsigned uid);
+
 // One sandbox: programs started with its launcher share a control group and a user id.
 class Sandbox {
  public:

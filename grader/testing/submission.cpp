@@ -27,6 +27,8 @@ Result<Submission> parse_submission(std::string_view text, std::string name) {
     const std::string value = line.substr(colon + 2);
     if (key == "about") out.about = value;
     if (key == "task") single.task = value;
+    if (key == "screen") out.screen = value;
+    if (key == "needs") out.needs = value;
     if (key == "checker") single.checker = value;
     if (key == "says") single.says.push_back(value);
     if (key == "verdict") {
@@ -48,8 +50,8 @@ Result<Submission> parse_submission(std::string_view text, std::string name) {
     }
   }
   if (!single.task.empty() && has_verdict) out.expected.push_back(std::move(single));
-  if (out.about.empty() || out.expected.empty()) {
-    return Error{fmt::format("{}: the header needs about, and task and verdict or expect", out.name)};
+  if (out.about.empty() || (out.expected.empty() && out.screen.empty())) {
+    return Error{fmt::format("{}: the header needs about, and task and verdict, expect or screen", out.name)};
   }
   return out;
 }

@@ -5,6 +5,9 @@
 //   verdict: WRONG_ANSWER                     } for full marks
 //   checker: racecheck                        who must prove the cause
 //   says: words                               that the task's message must contain; may be repeated
+//   screen: words                             screening refuses it (POLICY) and says this; what is expected besides is what
+//                                             happens when it is run all the same. Without: screening lets it pass
+//   needs: filter                             of the sandbox, else it is skipped: filter, namespaces or cgroup
 //   expect: sequential CRASH ended            instead of the above, one line a task: verdict, then words of the message
 #pragma once
 
@@ -28,6 +31,7 @@ struct Expectation {
 struct Submission {
   std::string name;  // the file's, without its ending
   std::string about;
+  std::string screen, needs;  // "" for none
   std::vector<Expectation> expected;
 };
 

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: MIT
 // Grades submissions on the simulator and compares verdict and reason with what each one's header says.
 //   submission_suite LAB NAME FILE RUNNER [LAB NAME FILE RUNNER …]
-// A submission is one test. The table of what came out, the kill matrix, must be the one that SUBMISSION_PAGE shows under
-// SUBMISSION_NAME. Reading order: main, Graded::TestBody.
+// A submission is one test: it is screened, then run whatever came of that, and nothing of it may be left behind. The table of
+// what came out, the kill matrix, must be the one that SUBMISSION_PAGE shows under SUBMISSION_NAME. Reading order: main,
+// Graded::TestBody.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <regex>
 #include <sstream>
@@ -17,6 +21,7 @@
 #include "metrics.hpp"
 #include "registry.hpp"
 #include "report_file.hpp"
+#include "screen/screen.hpp"
 #include "session_runner.hpp"
 #include "testing/submission.hpp"
 
@@ -79,15 +84,89 @@ class Graded : public ::testing::Test {
     ASSERT_NE(problem, nullptr) << given_.lab;
     const Result<Layout> layout = find_layout();
     ASSERT_TRUE(layout) << layout.error().text;
+    if (const std::string lacking = lacks(isolation_here(*layout), submission->needs); !lacking.empty())
+      GTEST_SKIP() << lacking;
+    if (screen::can_read_objects()) screened(*submission);
+    const Traces before = traces();
     for (const Expectation& expected : submission->expected) {
       SCOPED_TRACE(given_.file + ", task " + expected.task);
       const TaskResult result = grade_task(*problem, *layout, expected.task);
       compare(*submission, expected, result);
       if (!expected.checker.empty() && !result.cases.empty()) prove(*problem, *layout, expected, result);
     }
+    const Traces after = traces();
+    EXPECT_EQ(after.processes, std::vector<std::string>{}) << "still running";
+    EXPECT_EQ(after.files, std::vector<std::string>{}) << "left behind";
+    EXPECT_EQ(after.cgroups, std::vector<std::string>{}) << "left behind";
+    EXPECT_EQ(after.mounts, before.mounts) << "mounts differ";
   }
 
  private:
+  static std::string lacks(const sandbox::Machine& machine, const std::string& needed) {
+    const bool has = needed.empty() || (needed == "filter" && machine.filter) ||
+                     (needed == "namespaces" && machine.namespaces != sandbox::Namespaces::none) ||
+                     (needed == "cgroup" && machine.cgroup_version > 0);
+    return has ? "" : fmt::format("needs {}, and here is only {}", needed, fmt::join(machine.parts(), ", "));
+  }
+
+  // The student's object stands beside the runner that it became a part of.
+  void screened(const Submission& submission) {
+    std::string message;
+    int n_objects = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(given_.runner + ".p")) {
+      if (!entry.path().string().ends_with(".cu.o")) continue;
+      ++n_objects;
+      const auto said = screen::screen_object(entry.path().string(), given_.lab);
+      ASSERT_TRUE(said) << said.error().text;
+      message += *said;
+    }
+    EXPECT_EQ(n_objects, 1);
+    if (submission.screen.empty()) {
+      EXPECT_EQ(message, "") << "screening must let it pass";
+      return;
+    }
+    const bool said = message.find(submission.screen) != std::string::npos;
+    EXPECT_TRUE(said) << "not said by screening: " << submission.screen << "\n" << message;
+    std::istringstream lines(message);
+    std::string line;
+    while (std::getline(lines, line) && line.find(submission.screen) == std::string::npos) {
+    }
+    rows().push_back(
+        {given_.lab, given_.name, "all (screening)", "POLICY", message.empty() ? "nothing" : "POLICY 0",
+         line.substr(std::min(line.size(), line.find_first_not_of(' '))), submission.about, said});
+  }
+
+  // What a submission may have left on this machine.
+  struct Traces {
+    std::vector<std::string> processes, files, cgroups, mounts;
+  };
+  Traces traces() const {
+    namespace fs = std::filesystem;
+    Traces found;
+    std::error_code ignored;
+    const auto of_a_sandbox = [](const fs::path& path) {
+      struct stat status {};
+      return lstat(path.c_str(), &status) == 0 && sandbox::is_uid_of_ours(status.st_uid);
+    };
+    for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
+      std::error_code gone;
+      const fs::path image = fs::read_symlink(entry.path() / "exe", gone);
+      if ((!gone && image == given_.runner) || of_a_sandbox(entry.path()))
+        found.processes.push_back(entry.path().string());
+    }
+    for (const char* folder : {"/tmp", "/var/tmp", "/dev/shm", "."}) {
+      for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+        const std::string name = entry.path().filename().string();
+        if (of_a_sandbox(entry.path()) || name == "flood" || name == "for_the_next")
+          found.files.push_back(entry.path().string());
+      }
+    }
+    for (const std::string& folder : sandbox::cgroups_of_this_process()) found.cgroups.push_back(folder);
+    std::ifstream mounts("/proc/self/mountinfo");
+    for (std::string line; std::getline(mounts, line);) found.mounts.push_back(line);
+    return found;
+  }
+
   // The tasks of one submission share runners when they are graded, as in a real run: all tasks that it speaks of are
   // graded once, in the manifest's order.
   const TaskResult& grade_task(const lab::Problem& problem, const Layout& layout, const std::string& task) {
@@ -100,7 +179,7 @@ class Graded : public ::testing::Test {
       Progress silent(false);
       const RunContext context{given_.lab, kSeed, false, lab::DeviceKind::sim, false};
       const RunnerFactory factory = [&](const lab::Problem&, lab::DeviceKind device) {
-        return session_runner(layout, given_.runner, device, context, kSeconds);
+        return session_runner(layout, given_.runner, device, context, kSeconds, bounds());
       };
       graded_ = grade({{&problem, lab::Verdict::ok, ""}}, options, factory, silent);
     }
@@ -144,7 +223,8 @@ class Graded : public ::testing::Test {
                                 [&](const lab::Case& one) { return one.name == record->name; });
     ASSERT_NE(c, cases.end());
     const RunContext context{given_.lab, kSeed, false, lab::DeviceKind::sim, false};
-    const auto runner = session_runner(layout, given_.runner, lab::DeviceKind::sim, context, kSeconds);
+    const auto runner =
+        session_runner(layout, given_.runner, lab::DeviceKind::sim, context, kSeconds, bounds());
     lab::Measure checks;
     checks.checks = true;
     checks.counters = true;
@@ -153,6 +233,13 @@ class Graded : public ::testing::Test {
     ASSERT_TRUE(report) << report.error().text;
     ASSERT_FALSE(report->findings.empty()) << "no finding at all in " << record->name;
     EXPECT_EQ(report->findings[0].checker, expected.checker) << describe(report->findings[0]);
+  }
+
+  // A machine's memory is not to suffer from its tests.
+  static sandbox::Bounds bounds() {
+    sandbox::Bounds small;
+    small.memory_bytes = std::uint64_t{2} << 30;
+    return small;
   }
 
   static constexpr std::uint64_t kSeed = 0x5eed;

@@ -233,7 +233,7 @@ inline constexpr lab::EfficiencyGoal kCombinedGoals[] = {{lab::Metric::contentio
 // Against one core, on a device of the H200's class.
 inline constexpr lab::SpeedupTier kGlobalAtomicsTiers[] = {{4, 2}};
 inline constexpr lab::SpeedupTier kPrivateCountsTiers[] = {{3, 2}, {6, 2}};
-inline constexpr lab::SpeedupTier kSharedCountsTiers[] = {{30, 3}, {60, 4}, {90, 3}};
+inline constexpr lab::SpeedupTier kSharedCountsTiers[] = {{30, 3}, {50, 4}, {65, 3}};
 inline constexpr lab::SpeedupTier kSortReduceTiers[] = {{2, 2}, {5, 2}};
 inline constexpr lab::SpeedupTier kCombinedTiers[] = {{8, 3}, {20, 2}};
 

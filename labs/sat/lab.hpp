@@ -62,8 +62,8 @@ template <typename T>
 struct TableJob {
   using Item = T;
   using Sum = typename SumOf<T>::Type;
-  const T* d_in =
-      nullptr;  // height rows of width items; item (r, c) is d_in[r * width + c]; aligned to sizeof(T) alone
+  const T* d_in = nullptr;           // height rows of width items: item (r, c) is d_in[r * width + c];
+                                     // aligned to sizeof(T) and to no more
   Sum* d_out = nullptr;              // the table: height rows of width sums, likewise; contents undefined
   std::uint64_t width = 0;           // items in a row; may be 0
   std::uint64_t height = 0;          // rows; may be 0. Neither needs to be a multiple of anything
@@ -82,17 +82,16 @@ template <typename S>
 struct BoxJob {
   using Sum = S;
   using Mean = MeanOf<S>;
-  const S* d_table =
-      nullptr;  // the table of the image from `corner`: height rows of width sums; aligned to sizeof(S) alone.
-                // Its integers may have wrapped; the sums of single boxes fit into S
+  // The table of the image from `corner`: height rows of width sums; aligned to sizeof(S) and to no more. Its integers may have
+  // wrapped; the sums of single boxes fit into S.
+  const S* d_table = nullptr;
   Mean* d_out = nullptr;     // height rows of width means; contents undefined
   std::uint64_t width = 0;   // items in a row; may be 0
   std::uint64_t height = 0;  // rows; may be 0
   Corner corner{};           // where the table's rectangles start
   std::uint64_t radius = 0;  // in items: 0 is the item alone, 1 a box of 3 x 3; may be larger than the image
-  const std::uint32_t* d_radii =
-      nullptr;  // nullptr, or a radius of its own for each item, laid out like d_out;
-                // then `radius` means nothing
+  // nullptr, or a radius of its own for each item, laid out like d_out; then `radius` means nothing.
+  const std::uint32_t* d_radii = nullptr;
   int multiprocessors = 1;
   CUstream_st* stream = nullptr;
 };

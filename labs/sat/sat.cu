@@ -95,9 +95,8 @@ __global__ void k02_scan_rows(Rows<const T> in, Rows<Sum> table, std::uint64_t w
   // lines)
 }
 
-inline constexpr unsigned kColumnBlock =
-    64;  // threads: small blocks spread `width` threads over more multiprocessors
-inline constexpr unsigned kAhead = 16;  // items of a column that are loaded before the first is added
+inline constexpr unsigned kColumnBlock = 64;  // threads: small blocks spread over more multiprocessors
+inline constexpr unsigned kAhead = 16;        // items of a column that are loaded before the first is added
 
 // As k01_columns, with kAhead loads under way.
 template <typename Sum>
@@ -177,8 +176,7 @@ struct Place {
 __device__ Place diagonal_place(std::uint64_t t, std::uint64_t tiles_x, std::uint64_t tiles_y) {
   const std::uint64_t shorter = tiles_x < tiles_y ? tiles_x : tiles_y;
   const std::uint64_t longer = tiles_x < tiles_y ? tiles_y : tiles_x;
-  const std::uint64_t growing =
-      shorter * (shorter - 1) / 2;  // tiles on the diagonals that are shorter than `shorter`
+  const std::uint64_t growing = shorter * (shorter - 1) / 2;  // tiles on diagonals shorter than `shorter`
   const std::uint64_t n_tiles = tiles_x * tiles_y;
 
   // The number of the diagonal among those that grow (1 tile, 2 tiles …), and the place t on it.

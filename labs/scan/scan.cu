@@ -42,6 +42,7 @@ __device__ Value shuffle_up(Value value, unsigned offset) {
   memcpy(&value, words, sizeof value);
   return value;
 }
+
 // --- Rung 3, task "hillis_steele": a block for each row, a thread for each item, log2(row_length) rounds in
 // shared memory. Rows of up to kThreadRow items.
 // Reads the row once, writes it once; about row_length · log2(row_length) operations, ⌈log2 row_length⌉ steps.

@@ -176,9 +176,8 @@ __global__ void k02_scan_rows(Rows<const T> in, Rows<Sum> table, std::uint64_t w
   //@end
 }
 
-inline constexpr unsigned kColumnBlock =
-    64;  // threads: small blocks spread `width` threads over more multiprocessors
-inline constexpr unsigned kAhead = 16;  // items of a column that are loaded before the first is added
+inline constexpr unsigned kColumnBlock = 64;  // threads: small blocks spread over more multiprocessors
+inline constexpr unsigned kAhead = 16;        // items of a column that are loaded before the first is added
 
 // As k01_columns, with kAhead loads under way.
 template <typename Sum>
@@ -247,9 +246,9 @@ __global__ void k03_transpose(Rows<const Sum> from, Rows<Sum> to, std::uint64_t 
   __shared__ Sum s_tile[kTile][kTile + 1];
   const unsigned lane = threadIdx.x % kTile;
   const unsigned warp = threadIdx.x / kTile;
-  const std::uint64_t tiles_across = parts_of(width, kTile);
-  const std::uint64_t first_row = blockIdx.x / tiles_across * kTile;
-  const std::uint64_t first_column = blockIdx.x % tiles_across * kTile;
+  const auto tiles_across = static_cast<unsigned>(parts_of(width, kTile));  // dividing 64 bits costs far more
+  const std::uint64_t first_row = std::uint64_t{blockIdx.x / tiles_across} * kTile;
+  const std::uint64_t first_column = std::uint64_t{blockIdx.x % tiles_across} * kTile;
 
   for (unsigned r = warp; r < kTile; r += kTileRows) {
     if (first_row + r < height && first_column + lane < width)
@@ -352,9 +351,9 @@ __global__ void k05_box(Rows<const Sum> table, Rows<MeanOf<Sum>> means, Rows<con
   //@hint column), add (before both), each only if it exists, with wrapping_add and wrapping_subtract in Sum. Divide, as a
   //@hint MeanOf<Sum>, by the number of items inside. If radii.d_first is not nullptr, radii[row][column] is the radius.
   using Mean = MeanOf<Sum>;
-  const std::uint64_t tiles_across = parts_of(width, kTile);
-  const std::uint64_t row = blockIdx.x / tiles_across * kTileRows + threadIdx.x / kTile;
-  const std::uint64_t column = blockIdx.x % tiles_across * kTile + threadIdx.x % kTile;
+  const auto tiles_across = static_cast<unsigned>(parts_of(width, kTile));
+  const std::uint64_t row = std::uint64_t{blockIdx.x / tiles_across} * kTileRows + threadIdx.x / kTile;
+  const std::uint64_t column = std::uint64_t{blockIdx.x % tiles_across} * kTile + threadIdx.x % kTile;
   if (row >= height || column >= width) return;
   if (radii.d_first != nullptr) radius = radii[row][column];
 
@@ -400,8 +399,7 @@ struct Place {
 __device__ Place diagonal_place(std::uint64_t t, std::uint64_t tiles_x, std::uint64_t tiles_y) {
   const std::uint64_t shorter = tiles_x < tiles_y ? tiles_x : tiles_y;
   const std::uint64_t longer = tiles_x < tiles_y ? tiles_y : tiles_x;
-  const std::uint64_t growing =
-      shorter * (shorter - 1) / 2;  // tiles on the diagonals that are shorter than `shorter`
+  const std::uint64_t growing = shorter * (shorter - 1) / 2;  // tiles on diagonals shorter than `shorter`
   const std::uint64_t n_tiles = tiles_x * tiles_y;
 
   // The number of the diagonal among those that grow (1 tile, 2 tiles …), and the place t on it.
@@ -571,8 +569,8 @@ inline constexpr unsigned kLaneItems = 4;                  // neighbouring colum
 inline constexpr unsigned kLaneRows = 8;                   // rows of a lane, and of its warp
 inline constexpr unsigned kWideTile = kWarp * kLaneItems;  // columns of a tile
 inline constexpr unsigned kTallTile = kWarps * kLaneRows;  // rows of a tile
-inline constexpr unsigned kRowStrands =
-    kTallTile / kWarp;  // a strand: 32 carries that one warp hands on together
+// A strand: 32 carries that one warp hands on together.
+inline constexpr unsigned kRowStrands = kTallTile / kWarp;
 inline constexpr unsigned kColumnStrands = kWideTile / kWarp;
 inline constexpr unsigned kStrands = kRowStrands + kColumnStrands;
 

@@ -6,8 +6,8 @@
 //@reference
 // Scan: the whole ladder, from a thread per result to the device's memory speed, for rows that one block can hold.
 // Read from the top: each rung says what changed, why that should be faster, what it still wastes; predictions are
-// for 2^22 int32 items in rows of 1,024. Lines that start with //@ steer the generator of the students' file
-// (common/lab/tools/make_skeleton.py).
+// for 2^22 int32 items in rows of 1,024, by the simulator's model of an H200. Lines that start with //@ steer the
+// generator of the students' file (common/lab/tools/make_skeleton.py).
 // Invariant: every rung gives the same answer for every (operator, kind, n, row_length up to its own limit), never
 // swaps the operands of op, and writes nothing but d_out (global_rounds: and d_scratch).
 // Sources: W. D. Hillis, G. L. Steele, "Data Parallel Algorithms", CACM 29(12), 1986, for rungs 2 and 3; G. Blelloch,
@@ -53,6 +53,7 @@ __device__ Value shuffle_up(Value value, unsigned offset) {
   memcpy(&value, words, sizeof value);
   return value;
 }
+
 //@reference
 // The value of lane `from`, for every lane.
 template <typename Value>
@@ -67,8 +68,8 @@ __device__ Value shuffle_from(Value value, unsigned from) {
 
 // --- Rung 1: a thread for each result folds its prefix from the row's start.
 // n/row_length · row_length²/2 operations: 512 times the loop's for rows of 1,024. Why look at it: it needs no
-// cooperation, and shows what "parallel" costs when nobody shares a partial result. About 20 times as long as
-// rung 2. Wastes: nearly all of its work; its last lane's row_length dependent steps.
+// cooperation, and shows what "parallel" costs when nobody shares a partial result: 540 µs, 16 times rung 3. Wastes:
+// nearly all of its work; its last lane waits for row_length operations in a row.
 template <typename Op>
 __global__ void k01_brute_force(Job<Op> job) {
   const std::uint64_t gid = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
@@ -91,8 +92,9 @@ Status brute_force(const Job<Op>& job) {
 // Changed: in the round of `offset` = 1, 2, 4 … result k becomes result[k - offset] op result[k], so every value
 // covers twice as many items as before: ⌈log2 row_length⌉ rounds instead of row_length steps. No thread may write
 // what another still has to read: two buffers take turns, and a launch's end is the barrier between two rounds.
-// Why: 10 · n operations, not 512 · n. Wastes: each round moves the whole array through memory twice, 8n bytes,
-// and costs a launch: 88n bytes for rows of 1,024 where 8n would do.
+// Why: 9 · n operations, not 512 · n: 3 to 4 times as fast. Wastes: each round moves the whole array through memory
+// twice, 8n bytes, and costs a launch: 127n bytes for rows of 1,024, as unaligned neighbours cost
+// another sector, where 8n would do.
 
 // Round 0: the items as they are, or moved one place to the right with the identity in front: an inclusive scan of
 // *that* is the exclusive scan of the items.
@@ -142,8 +144,8 @@ Status global_rounds(const Job<Op>& job) {
 // shared memory. Rows of up to kThreadRow items.
 // Reads the row once, writes it once; about row_length · log2(row_length) operations, ⌈log2 row_length⌉ steps.
 //@reference
-// Changed: the rounds of rung 2 stay in shared memory, as one block has the whole row. Why: 8n bytes instead of 88n
-// and one launch instead of 11: about 8 times as fast. Ping-pong buffers need one barrier a round; in place it would
+// Changed: the rounds of rung 2 stay in shared memory, as one block has the whole row. Why: 8n bytes instead of 127n
+// and one launch instead of 11: about 4 times as fast. Ping-pong buffers need one barrier a round; in place it would
 // take two. Wastes: 9 operations for each one that the loop does; blocks of 1,024 threads that all wait for the
 // slowest warp, 11 times.
 //@end
@@ -196,7 +198,7 @@ Status hillis_steele(const Job<Op>& job) {
 //@reference
 // Changed: a tree instead of a network: the up-sweep leaves each node's fold where the node's last leaf was, the root
 // is zeroed, the down-sweep hands every node the fold of all that lies left of it. Why: 2 operations an item
-// instead of 9. Yet on this machine it is *not* faster than rung 3: a warp's instruction costs the same however few
+// instead of 9. Yet it is *not* faster than rung 3 but 1.3 times as slow: a warp's instruction costs the same however few
 // of its lanes work, and there are twice as many rounds. Wastes: `(k + 1) % full == 0` spreads the working lanes over
 // all warps, so that none may skip a level.
 //@end
@@ -256,10 +258,10 @@ Status blelloch(const Job<Op>& job) {
 // --- Rungs 5 and 6: the same tree by half the threads, packed: thread t takes the t-th node of each level.
 // Rows of up to kPairRow items: twice the block's threads.
 // Changed: the node's place is 2 * half * (t + 1) - 1. Why: the working lanes fill the first warps, the others skip the
-// level: 1.5 times rung 4. Rung 5 still wastes: neighbouring lanes reach 2 * half words apart, so 2, 4 … 32
+// level: 1.6 times as fast. Rung 5 still wastes: neighbouring lanes reach 2 * half words apart, so 2, 4 … 32
 // of them meet in one bank. Rung 6 adds a word of padding after every 32: place i lies at i + i / 32, lanes
-// 2 * half apart come to lie in banks of their own. Twice rung 5 where shared memory is what limits; both still
-// wait 2 · log2(leaves) times for a block.
+// 2 * half apart come to lie in banks of their own. 4.5 passes a request become one, 1.1
+// times as fast: the index costs instructions, too. Both still wait 2 · log2(leaves) times for a block.
 template <bool kPadded>
 __device__ unsigned place_of(unsigned i) {
   return kPadded ? i + i / 32 : i;
@@ -344,7 +346,7 @@ __device__ typename Op::Value shift_right(typename Op::Value inclusive, Op op) {
 // --- Rung 7, task "kogge_stone": a warp for each row of up to kWarpRow items, from register to register.
 //@reference
 // Changed: rung 3's network, but lanes of a warp hand each other their registers. Why: no shared memory, no
-// barrier; a row of 32 takes 5 shuffles and 5 operations a lane. Bound by memory: 8n bytes, 10 times rung 3.
+// barrier; a row of 32 takes 5 shuffles and 5 operations a lane. Bound by memory: 8n bytes, 3 times as fast as rung 3.
 // Wastes: a row of 5 items has a warp of its own; longer rows need rung 8.
 //@end
 template <typename Op>
@@ -406,7 +408,7 @@ __device__ typename Op::Value block_exclusive_scan(typename Op::Value value, Op 
 //@reference
 // --- Rung 8: a thread for each item again, rows of up to kThreadRow, but warps first.
 // Changed: 5 of the 10 rounds by shuffles in every warp, the other 5 by one warp over the warps' totals. Why: 2
-// barriers instead of 11, and less than half of rung 3's operations. About twice rung 3. Wastes: every item pays for
+// barriers instead of 11, and five trips to shared memory fewer: 2.7 times as fast as rung 3. Wastes: every item pays for
 // its own share of a tree, though a thread could fold several in a row.
 template <typename Op>
 __global__ void __launch_bounds__(kThreadRow) k08_block_scan(Job<Op> job) {
@@ -439,7 +441,7 @@ constexpr unsigned chunk_for(unsigned row_length) {
 // Changed: a row's 256 threads fold up to 17 items each, scan the 256 totals as rung 8 does, and go through their
 // items again with what lies before them. The row passes through shared memory so that neighbouring lanes touch
 // neighbouring addresses in global memory, although each thread works on a stretch of its own. Why: 2.3 operations an
-// item, 4 barriers for 4,096 items: bound by memory, 2 to 3 times rung 8. Wastes: each item goes
+// item, 4 barriers for 4,096 items: bound by memory, 1.3 times as fast as rung 8. Wastes: each item goes
 // through shared memory five times; one 4-byte load an instruction.
 //@end
 template <typename Op>
@@ -515,7 +517,7 @@ struct Segmented {
 
 //@reference
 // Changed from rung 9: the operator, and a byte an item to read. Why it is the same speed: 9n bytes instead of 8n, and
-// two more instructions for each operation. Wastes: what rung 9 wastes.
+// two more instructions for each operation: 10 % longer. Wastes: what rung 9 wastes.
 //@end
 template <typename Op>
 __global__ void __launch_bounds__(kBlock) k10_segmented(Job<Op> job, unsigned chunk) {
@@ -570,8 +572,9 @@ Status segmented(const Job<Op>& job) {
 // packs' totals (the rounds' shuffles overlap), and only a warp's total goes to shared memory: one barrier a row.
 // Short rows share a block, so that no multiprocessor is filled with blocks of one warp. Why: a 16-byte load is a
 // fourth of the instructions, four of them in flight; shared memory is touched twice a *warp*. Expect the copy
-// ceiling for long arrays of rows of 4,096. Wastes: rows that start or end at an address that is no multiple of 16
-// are loaded item by item, from the caches three times in four.
+// ceiling for rows of 512 items and more. Wastes: packs that start at no multiple of 16 bytes are loaded item by item,
+// from the caches three times in four; a row much shorter than a warp's 512 items leaves most of its lanes
+// without any: those rows are rung 7's.
 inline constexpr unsigned kRounds = 4;       // packs that a lane holds at once
 inline constexpr unsigned kWideBlock = 256;  // threads that share a block, unless one row needs more
 

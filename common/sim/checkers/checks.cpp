@@ -22,6 +22,7 @@ Checks::Checks(Racecheck* race, Initcheck* init, Synccheck* sync)
 }
 
 void Checks::launch_begins(const Program& program, const LaunchRequest& launch) {
+  history_.launch_begins(program);
   if (race_ != nullptr) race_->launch_begins(program, launch);
   if (init_ != nullptr) init_->launch_begins(program, launch);
   if (sync_ != nullptr) sync_->launch_begins(program, launch);
@@ -43,6 +44,7 @@ void Checks::block_begins(Block& block) {
 void Checks::before(Warp& w, const MicroOp& op) {
   const std::uint32_t kind = bits(op.kind);
   if ((kind & kMemory) != 0 && (race_ != nullptr || init_ != nullptr)) {
+    history_.before(w, op);
     LaneAccess a;
     resolve(w, op, a);
     if (init_ != nullptr) init_->access(w, op, a);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // about: Claims success without work: prints it, writes the grader's files, zeroes the input, is quick and wrong when timed.
+// screen: reads or writes files
 // expect: neighboured WRONG_ANSWER no kernel was launched
 // expect: sequential WRONG_ANSWER no kernel was launched
 // expect: shuffle WRONG_ANSWER is wrong

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // about: A constructor ends the process with success before main, so that nothing is ever graded.
+// screen: runs before main
 // expect: neighboured CRASH ended the program
 // expect: sequential CRASH ended the program
 #include <unistd.h>

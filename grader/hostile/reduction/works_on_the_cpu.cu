@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // about: Copies the items to the host, folds them there and only hands the answer to a kernel.
+// screen: copies between host and device
 // expect: neighboured POLICY was not done by kernels
 // expect: coarsened POLICY was not done by kernels
 // expect: single_launch POLICY was not done by kernels

@@ -108,6 +108,21 @@ TEST_F(Programs, KeepSharpWhatIsInFocus) {
   }
 }
 
+// The handout shows two pictures: they are what its commands write.
+TEST_F(Programs, WriteThePicturesOfTheHandout) {
+  for (const auto& [name, options] :
+       {std::pair{"focus_near.png", "--focus 0.1 --strength 12"},
+        std::pair{"focus_far.png", "--focus 0.75 --strength 10 --lower-left"}}) {
+    const auto ended = run_program("DEPTH_OF_FIELD", fmt::format("'{}' '{}' '{}' {}", sample("scene.png"),
+                                                                 sample("depth.pgm"), path(name), options));
+    ASSERT_EQ(ended.status, 0) << ended.printed;
+    const auto shown = read_image(sample(name)), out = read_image(path(name));
+    ASSERT_TRUE(shown) << shown.error().text;
+    ASSERT_TRUE(out) << out.error().text;
+    EXPECT_EQ(distance(*shown, *out), 0) << name;
+  }
+}
+
 TEST_F(Programs, SayWhatIsWrongAndEndWithAFailure) {
   const auto complains = [&](const std::string& arguments, const char* about) {
     const auto ended = run_program("DEPTH_OF_FIELD", arguments + " --focus 0.5 --strength 3");

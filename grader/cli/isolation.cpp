@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// labcli isolation: how far student code is shut in here; the first line says so, the others what is missing for more.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+
+#include "cli/commands.hpp"
+#include "layout.hpp"
+#include "screen/screen.hpp"
+#include "session_runner.hpp"
+
+namespace course::grader::cli {
+
+void add_isolation(CLI::App& app, Run& run) {
+  CLI::App* command = app.add_subcommand("isolation", "How far student code is shut in on this machine");
+  command->footer(
+      "\nGrades that count need \"full\": ./lab grade --graded. LAB_SANDBOX=limits (or none,\nnamespaces) "
+      "in the environment asks for less.");
+  command->callback([&run] {
+    run = [] {
+      const Result<Layout> layout = find_layout();
+      if (!layout) return fail(layout.error().text);
+      const sandbox::Machine& machine = isolation_here(*layout);
+      fmt::print("{} ({})\n", sandbox::name_of(machine.level), fmt::join(machine.parts(), ", "));
+      for (const std::string& one : machine.missing) fmt::print("{}\n", one);
+      if (!screen::can_read_objects()) fmt::print("no screening: install libelf-dev, then run ./lab setup\n");
+      return kRan;
+    };
+  });
+}
+
+}  // namespace course::grader::cli

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// about: Puts its own comparison, clock, CUDA timer and allocation in the place of everybody's, and so breaks the simulator that it runs on.
+// screen: would take the place
+// expect: neighboured CRASH was ended by an error
+// expect: sequential CRASH was ended by an error
+// expect: single_launch CRASH was ended by an error
+#include <time.h>
+
+#include <cstdlib>
+
+#include "right.cuh"
+
+extern "C" int memcmp(const void*, const void*, std::size_t) noexcept {
+  return 0;  // everything is equal
+}
+extern "C" int clock_gettime(clockid_t, timespec*) noexcept {
+  return 0;  // no time passes
+}
+extern "C" cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t, cudaEvent_t) {
+  *milliseconds = 0;
+  return cudaSuccess;
+}
+void* operator new(std::size_t n_bytes) {
+  return std::malloc(n_bytes);
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+
+namespace course::reduction {
+namespace {
+template <typename Value>
+__global__ void put(Value* d_out, Value value) {
+  *d_out = value;
+}
+}  // namespace
+
+Status run(const lab::Request& request) {
+  return dispatch(request, [&](const auto& job) {
+    if (static_cast<Rung>(request.task) == Rung::single_launch) return hostile::right(job);
+    put<<<1, 1, 0, job.stream>>>(job.d_out, job.op.identity());
+    return Status::ok;
+  });
+}
+}  // namespace course::reduction

@@ -86,13 +86,17 @@ std::string catalogue_json(Problems labs) {
                        {"baseline", task.baseline == lab::Baseline::one_thread ? "one_thread" : "all_cores"},
                        {"bonus", task.bonus}});
     }
+    json further = json::array();
+    for (const lab::Task& rung : manifest.further_rungs)
+      further.push_back({{"id", rung.id}, {"title", rung.title}});
     const Sum sum = sum_of(manifest);
     list.push_back({{"id", manifest.id},
                     {"title", manifest.title},
                     {"paper", manifest.paper},
                     {"max_points", sum.required},
                     {"max_bonus_points", sum.bonus},
-                    {"tasks", tasks}});
+                    {"tasks", tasks},
+                    {"further_rungs", further}});
   }
   return json{{"schema", 1}, {"labs", list}}.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }

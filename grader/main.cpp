@@ -18,7 +18,9 @@ Examples:
   ./lab grade --solutions --device sim   the reference solutions on the simulator
   ./lab grade reduction --json out.json --html report.html
   ./lab check reduction                  races, stray accesses, barriers: by line
+  ./lab profile reduction shuffle        what each line costs
   ./lab trace reduction neighboured      its arrays, step by step
+  ./lab bench reduction                  every rung beside CUB, CPU and memory
   ./lab list                             labs, tasks and their points
 
 Every command has its own --help. Exit code 0: it ran, whatever the score.)";
@@ -47,6 +49,8 @@ int main(int argc, char** argv) {
     cli::Run run;
     cli::add_grade(app, run);
     cli::add_check(app, run);
+    cli::add_profile(app, run);
+    cli::add_bench(app, run);
     cli::add_trace(app, run);
     cli::add_list(app, run);
     cli::add_points(app, run);

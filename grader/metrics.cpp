@@ -153,6 +153,14 @@ std::optional<double> measure(lab::Metric metric, const sim::Counters& totals, c
       // None at all is a good answer.
       if (totals.launches == 0 || !(ideal.work > 0)) return std::nullopt;
       return 1000 * static_cast<double>(totals.barriers) / ideal.work;
+    case lab::Metric::atomics:
+      if (totals.launches == 0 || !(ideal.work > 0)) return std::nullopt;
+      return 1000 * static_cast<double>(totals.atomic_lanes) / ideal.work;
+    case lab::Metric::contention:
+      // Where there is no atomic, nobody waits for another.
+      if (totals.launches > 0 && totals.atomic_requests == 0) return 1.0;
+      return ratio(static_cast<double>(totals.atomic_serialised),
+                   static_cast<double>(totals.atomic_requests));
   }
   return std::nullopt;
 }

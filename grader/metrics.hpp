@@ -37,8 +37,9 @@ struct SimReport {
 Result<SimReport> parse_sim_report(std::string_view json);
 
 inline constexpr std::array kAllMetrics{
-    lab::Metric::work_ratio,     lab::Metric::step_ratio, lab::Metric::bytes_ratio, lab::Metric::active_lanes,
-    lab::Metric::bank_conflicts, lab::Metric::launches,   lab::Metric::barriers};
+    lab::Metric::work_ratio,   lab::Metric::step_ratio,     lab::Metric::bytes_ratio,
+    lab::Metric::active_lanes, lab::Metric::bank_conflicts, lab::Metric::launches,
+    lab::Metric::barriers,     lab::Metric::atomics,        lab::Metric::contention};
 
 // What was measured for `metric`, or nothing when the counters don't tell (no ideal, nothing counted).
 std::optional<double> measure(lab::Metric metric, const sim::Counters& totals, const lab::Ideal& ideal);

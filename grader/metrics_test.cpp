@@ -27,6 +27,9 @@ sim::Counters counted() {
   c.work = 2000;
   c.steps = 30;
   c.barriers = 7;
+  c.atomic_requests = 20;
+  c.atomic_lanes = 600;
+  c.atomic_serialised = 50;
   return c;
 }
 constexpr lab::Ideal kIdeal{1000, 20, 2048};
@@ -40,6 +43,8 @@ TEST(Metrics, AreMeasuredOverIdeal) {
   EXPECT_DOUBLE_EQ(measure(lab::Metric::bank_conflicts, c, kIdeal).value(), 1.5);
   EXPECT_DOUBLE_EQ(measure(lab::Metric::launches, c, kIdeal).value(), 3);
   EXPECT_DOUBLE_EQ(measure(lab::Metric::barriers, c, kIdeal).value(), 7);
+  EXPECT_DOUBLE_EQ(measure(lab::Metric::atomics, c, kIdeal).value(), 600);
+  EXPECT_DOUBLE_EQ(measure(lab::Metric::contention, c, kIdeal).value(), 2.5);
 }
 
 TEST(Metrics, AreAbsentWithoutAnIdealOrACount) {
@@ -59,6 +64,13 @@ TEST(Metrics, AKernelWithoutBarriersHasNone) {
   sim::Counters c = counted();
   c.barriers = 0;
   EXPECT_DOUBLE_EQ(measure(lab::Metric::barriers, c, kIdeal).value(), 0);
+}
+
+TEST(Metrics, AKernelWithoutAtomicsHasNoneAndNoContention) {
+  sim::Counters c = counted();
+  c.atomic_requests = c.atomic_lanes = c.atomic_serialised = 0;
+  EXPECT_DOUBLE_EQ(measure(lab::Metric::atomics, c, kIdeal).value(), 0);
+  EXPECT_DOUBLE_EQ(measure(lab::Metric::contention, c, kIdeal).value(), 1);
 }
 
 TEST(Metrics, MeetTheirLimitsFromTheRightSide) {
@@ -179,7 +191,7 @@ TEST(SimReport, SurvivesAnyDamage) {
       const auto value = measure(metric, report->totals, kIdeal);
       if (value) {
         ASSERT_GE(*value, 0);
-        ASSERT_TRUE(*value > 0 || metric == lab::Metric::barriers);
+        ASSERT_TRUE(*value > 0 || metric == lab::Metric::barriers || metric == lab::Metric::atomics);
       }
     }
   }

@@ -60,3 +60,12 @@ CUDART_EXPORT int simNameBuffer(const void* pointer, size_t n_bytes, size_t elem
       static_cast<std::uint32_t>(element_bytes), name != nullptr ? name : "", is_data != 0);
   return 0;
 }
+
+CUDART_EXPORT int simForgetWrites(const void* pointer, size_t n_bytes) {
+  const auto place = locate(pointer);
+  if (!place || !check_range(pointer, n_bytes, "buffer").ok()) return 1;
+  const std::lock_guard guard(place->context->lock);
+  place->context->device().forget_writes(reinterpret_cast<std::uint64_t>(pointer),
+                                         n_bytes);  // NOLINT: an address of our arena
+  return 0;
+}

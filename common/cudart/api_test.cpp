@@ -672,6 +672,17 @@ TEST_F(Api, ControlsReachTheDevice) {
   EXPECT_STREQ(small, "abc") << "too small: nothing is written";
 }
 
+TEST_F(Api, ForgettingWritesReachesTheDeviceForItsOwnMemoryOnly) {
+  char host[64] = {};
+  char* d = device_array<char>(32);
+  fake().forgotten.clear();
+  EXPECT_EQ(simForgetWrites(d + 8, 16), 0);
+  EXPECT_EQ(simForgetWrites(d + 8, 64), 1);
+  EXPECT_EQ(simForgetWrites(host, 16), 1);
+  ASSERT_EQ(fake().forgotten.size(), 1u);
+  EXPECT_EQ(fake().forgotten[0], std::make_pair(reinterpret_cast<std::uint64_t>(d + 8), std::uint64_t{16}));
+}
+
 TEST_F(Api, NamedBuffersAppearInMessages) {
   char host[64] = {};
   char* d = device_array<char>(32);

@@ -80,6 +80,10 @@ void Device::host_wrote(std::uint64_t address, std::uint64_t n_bytes) {
   fake().writes.emplace_back(address, n_bytes);
 }
 
+void Device::forget_writes(std::uint64_t address, std::uint64_t n_bytes) {
+  fake().forgotten.emplace_back(address, n_bytes);
+}
+
 Result<ModuleId> Device::load_module(std::string_view ptx_text) {
   if (!fake().load_failure.empty()) return Error{fake().load_failure};
   fake().modules.emplace_back(ptx_text);

@@ -27,9 +27,10 @@ struct Fake {
   std::map<std::string, std::uint64_t> symbols;        // variables and their sizes
   std::function<LaunchResult(const FakeLaunch&)> run;  // null: success, 10 µs
   std::vector<FakeLaunch> launches;
-  std::vector<std::string> modules;                             // PTX texts loaded
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> writes;  // host_wrote
-  std::string load_failure;                                     // not empty: load_module fails with it
+  std::vector<std::string> modules;                                // PTX texts loaded
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> writes;     // host_wrote
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> forgotten;  // forget_writes
+  std::string load_failure;                                        // not empty: load_module fails with it
   int occupancy = 4;
   std::uint32_t mode = 0;
 };

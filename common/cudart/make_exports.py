@@ -9,7 +9,7 @@ answers cudaErrorNotSupported and says so once. So the list is the only place th
 """
 import sys
 
-OWN = ["simSetMode", "simResetReport", "simReport", "simNameBuffer"]  # sim_control.h
+OWN = ["simSetMode", "simResetReport", "simReport", "simNameBuffer", "simForgetWrites"]  # sim_control.h
 
 
 def read_symbols(path):

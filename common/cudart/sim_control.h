@@ -4,7 +4,7 @@
  *
  * The JSON of simReport, all keys always present:
  * { "device": "Simulated H200", "mode": 3, "modelled_us": 12.5,
- *   "launches": [ {"kernel": "…demangled…", "grid": [x,y,z], "block": [x,y,z], "modelled_us": 6.1, "counters": {…}} ],
+ *   "launches": [ {"kernel": "…demangled…", "grid": [x,y,z], "block": [x,y,z], "modelled_us": 6.1, "bound_by": "memory", "counters": {…}} ],
  *   "totals": { every field of sim::Counters by its name },
  *   "findings": [ {"checker": "racecheck", "kind": "shared-race", "kernel": "…", "file": "…", "line": 31, "other_file": "…", "other_line": 33,
  *                  "object": "s_data[17]", "message": "one sentence", "block": [x,y,z], "thread": [x,y,z],
@@ -14,6 +14,8 @@
  *            "after": "start|barrier|warp_sync|block|launch|shuffle|vote", "warp": 0, "lanes": 4294967295, "file": "…", "line": 31,
  *            "object": "s_data", "width": bytes of an element, "contents": "hex, first byte first",
  *            "writes": [ [element, block, thread, line, [["d_in", element], …]], … ]} ] }
+ * With SIM_PROFILE also
+ * "lines": [ {"kernel": "…", "file": "…", "line": 31, every field of sim::LineProfile by its name}, … ]
  * Launches past the first 4096 are summed in the totals only. Findings come most telling first. */
 #ifndef COURSE_SIM_CONTROL_H
 #define COURSE_SIM_CONTROL_H
@@ -31,7 +33,8 @@ enum SimMode {
   SIM_RACECHECK = 4,
   SIM_INITCHECK = 8,
   SIM_SYNCCHECK = 16,
-  SIM_TRACE = 32
+  SIM_TRACE = 32,
+  SIM_PROFILE = 64 /* with SIM_COUNTERS */
 };
 
 /* Sets what is looked at from the next launch on: bits of SimMode. Returns 0. */
@@ -44,6 +47,9 @@ size_t simReport(char* buffer, size_t capacity);
  * Returns 0, or 1 when the range is not device memory. */
 int simNameBuffer(const void* device_pointer, size_t n_bytes, size_t element_bytes, const char* name,
                   int is_data);
+/* Bytes that stay as they are, but count as never written for the initialisation checker, as if just allocated; set the
+ * mode first. Returns 0, or 1 when the range is not device memory. */
+int simForgetWrites(const void* device_pointer, size_t n_bytes);
 
 #ifdef __cplusplus
 }

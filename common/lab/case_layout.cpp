@@ -36,8 +36,9 @@ CaseRequest lay_out(const Problem& problem, const Task& task, const Case& c, con
     if (measure.counters || measure.timed_runs > 0) r.sim_mode |= SIM_COUNTERS;
     if (measure.dataflow) r.sim_mode |= SIM_DATAFLOW;
     if (measure.checks) r.sim_mode |= SIM_RACECHECK | SIM_INITCHECK | SIM_SYNCCHECK;
+    if (measure.profile) r.sim_mode |= SIM_COUNTERS | SIM_PROFILE;
     if (measure.trace) r.sim_mode |= SIM_TRACE;
-    r.poison = measure.checks ? 0 : 1;
+    r.forget_poison = measure.checks ? 1 : 0;
     r.report_capacity = kReportCapacity;
   }
 
@@ -64,6 +65,14 @@ CaseRequest lay_out(const Problem& problem, const Task& task, const Case& c, con
     buffer.dtype = static_cast<std::uint32_t>(spec.dtype);
     buffer.name.set(spec.name);
     buffer.back_offset = reserve(protocol::allocation_bytes(buffer, r.guard_bytes));
+  }
+  for (const auto& [spec, first_byte] : shape.workspace_parts) {
+    if (r.n_parts == protocol::kMaxParts) break;
+    auto& part = r.parts[r.n_parts++];
+    part.first_byte = first_byte;
+    part.count = spec.count;
+    part.dtype = static_cast<std::uint32_t>(spec.dtype);
+    part.name.set(spec.name);
   }
   r.output_stride = end - outputs_start;
   end = outputs_start + r.n_runs() * r.output_stride;

@@ -12,6 +12,8 @@ std::string_view name_of(Metric metric) {
     case Metric::bank_conflicts: return "bank_conflicts";
     case Metric::launches: return "launches";
     case Metric::barriers: return "barriers";
+    case Metric::atomics: return "atomics";
+    case Metric::contention: return "contention";
   }
   return "?";
 }

@@ -19,6 +19,8 @@ enum class Metric {
   bank_conflicts,  // shared wavefronts per shared request
   launches,        // kernel launches
   barriers,        // block-wide barriers per 1,000 operations of the closed form
+  atomics,     // atomic operations, one for each lane that makes one, per 1,000 operations of the closed form
+  contention,  // of a warp's atomic, the lanes that meet on one address: 1 … 32, 1 when no two ever do
 };
 std::string_view name_of(Metric metric);
 // True where larger is better (active_lanes); all the others must not exceed their limit.

@@ -86,9 +86,9 @@ struct Max {
   }
 };
 
-// The map x -> scale * x + shift, modulo 2^bits of T (an unsigned integer).
+// The map x -> scale * x + shift, modulo 2^bits of T (an unsigned integer). Aligned so that one access moves all of it.
 template <typename T>
-struct AffineMap {
+struct alignas(2 * sizeof(T)) AffineMap {
   T scale, shift;
   friend COURSE_HD constexpr bool operator==(const AffineMap& a, const AffineMap& b) {
     return a.scale == b.scale && a.shift == b.shift;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "lab/problem.hpp"
 
+#include <string>
+#include <utility>
+
 namespace course::lab {
 
 std::string_view name_of(Pattern pattern) {
@@ -16,6 +19,20 @@ std::string_view name_of(Pattern pattern) {
     case Pattern::example: return "example";
   }
   return "?";
+}
+
+std::vector<Case> Problem::bench_cases(const Task& task, std::uint64_t n) const {
+  std::vector<Case> timed, counted;
+  for (Case& c : cases(task)) {
+    const std::uint32_t purpose = c.purpose;
+    c.name += "_bench" + std::to_string(n);
+    c.n = n;
+    if ((purpose & kSpeedup) != 0)
+      timed.push_back(std::move(c));
+    else if ((purpose & kEfficiency) != 0)
+      counted.push_back(std::move(c));
+  }
+  return timed.empty() ? counted : timed;
 }
 
 std::string_view name_of(DType dtype) {

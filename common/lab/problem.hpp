@@ -57,9 +57,17 @@ struct BufferSpec {
   std::uint64_t count = 0;  // elements
 };
 
+// A part of the workspace that the lab gives a name: "d_flags, element 17" says more than "d_workspace, element 4113".
+struct WorkspacePart {
+  BufferSpec spec;
+  std::uint64_t first_byte = 0;
+};
+
 struct Shape {
   std::vector<BufferSpec> inputs, outputs;
   std::uint64_t workspace_bytes = 0;
+  std::vector<WorkspacePart> workspace_parts =
+      {};  // at most protocol::kMaxParts; may leave some of it unnamed
 };
 
 // One buffer's contents on the host: `bytes` has count · bytes_of(dtype) bytes.
@@ -96,10 +104,16 @@ class Problem {
                     std::span<HostBuffer> inputs) const = 0;
   virtual std::optional<Mismatch> check(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
                                         std::span<const HostBuffer> outputs) const = 0;
+  // Whether the task must turn this case down with Status::unsupported, as being beyond what it can do right. Then an answer is
+  // wrong, whatever it holds.
+  virtual bool refuses(const Task&, const Case&) const { return false; }
   // Computes the outputs on the CPU, to be timed. Same result as `check` expects.
   virtual void baseline(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
                         std::span<HostBuffer> outputs, Baseline which) const = 0;
   virtual Ideal ideal(const Task& task, const Case& c) const = 0;
+  // What ./lab bench times with about n items: the task's speedup cases, made as long as that. Labs whose n follows from other
+  // numbers (an image's sides) say how.
+  virtual std::vector<Case> bench_cases(const Task& task, std::uint64_t n) const;
   // The case that a trace shows and the handout works through: about n items, few enough to print.
   virtual Case example(const Task& task, std::uint64_t n) const = 0;
 };

@@ -73,6 +73,14 @@ Result<CaseRequest> parse_request(const Message& message, std::uint64_t memfd_by
       return Error{"a buffer outside the memfd"};
     }
   }
+  if (r.n_parts > kMaxParts) return Error{"a request with too many parts of the workspace"};
+  for (std::uint32_t i = 0; i < r.n_parts; ++i) {
+    const Part& part = r.parts[i];
+    if (part.dtype > static_cast<std::uint32_t>(DType::f64)) return Error{"a part of unknown item type"};
+    if (part.count > kMaxBytes / 8 ||
+        !lies_in(part.first_byte, part.count * bytes_of(static_cast<DType>(part.dtype)), r.workspace_bytes))
+      return Error{"a part outside the workspace"};
+  }
   if (!lies_in(r.workspace_back_offset, 2 * std::uint64_t{r.guard_bytes}, memfd_bytes) ||
       !lies_in(r.report_offset, r.report_capacity, memfd_bytes)) {
     return Error{"a region outside the memfd"};

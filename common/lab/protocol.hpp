@@ -20,8 +20,9 @@ namespace course::lab::protocol {
 
 inline constexpr int kChannelFd = 3;                 // of the runner
 inline constexpr std::uint32_t kMagic = 0x4c414230;  // "LAB0"
-inline constexpr std::uint16_t kVersion = 1;
+inline constexpr std::uint16_t kVersion = 2;
 inline constexpr std::uint32_t kMaxBuffers = 16;  // inputs and outputs together
+inline constexpr std::uint32_t kMaxParts = 8;     // of the workspace that have a name
 inline constexpr std::uint32_t kMaxRuns = 64;     // of one case, warm-up included
 inline constexpr std::byte kPoison{0xa5};
 
@@ -70,6 +71,15 @@ struct Buffer {
   Text<24> name;
 };
 
+// A named part of the workspace, for the simulator's messages.
+struct Part {
+  std::uint64_t first_byte = 0;
+  std::uint64_t count = 0;  // elements
+  std::uint32_t dtype = 0;
+  std::uint32_t reserved = 0;
+  Text<24> name;
+};
+
 struct CaseRequest {
   std::uint32_t task = 0;
   std::uint32_t op = 0;
@@ -80,7 +90,8 @@ struct CaseRequest {
   std::uint32_t sim_mode = 0;   // bits of SimMode
   std::uint32_t n_warm_up = 0;  // runs before those that are timed
   std::uint32_t n_timed = 0;
-  std::uint32_t poison = 1;  // 0: leave outputs and workspace as allocated, for the initialisation checker
+  // 1: outputs and workspace, though poisoned, count as never written: for the simulator's initialisation checker.
+  std::uint32_t forget_poison = 0;
   std::uint64_t n = 0;
   std::array<std::int64_t, 8> params{};
   std::uint64_t workspace_bytes = 0;
@@ -90,6 +101,9 @@ struct CaseRequest {
   std::uint64_t report_capacity = 0;
   std::uint64_t shared_bytes = 0;             // size of the memfd
   std::array<Buffer, kMaxBuffers> buffers{};  // inputs, then outputs
+  std::uint32_t n_parts = 0;
+  std::uint32_t reserved = 0;
+  std::array<Part, kMaxParts> parts{};
   std::uint32_t n_runs() const { return n_warm_up + n_timed == 0 ? 1 : n_warm_up + n_timed; }
 };
 

@@ -72,6 +72,19 @@ TEST(ParseRequest, RefusesEveryFieldThatPointsOutside) {
     r.report_capacity = 1000;
   }));
   EXPECT_TRUE(refused_with([](CaseRequest& r) { r.workspace_bytes = kHuge; }));
+  EXPECT_TRUE(refused_with([](CaseRequest& r) { r.n_parts = kMaxParts + 1; }));
+  EXPECT_TRUE(refused_with([](CaseRequest& r) {
+    r.n_parts = 1;
+    r.workspace_bytes = 100;
+    r.parts[0].dtype = static_cast<std::uint32_t>(DType::i32);
+    r.parts[0].count = 26;
+  }));
+  EXPECT_FALSE(refused_with([](CaseRequest& r) {
+    r.n_parts = 1;
+    r.workspace_bytes = 100;
+    r.parts[0].dtype = static_cast<std::uint32_t>(DType::i32);
+    r.parts[0].count = 25;
+  }));
 }
 
 TEST(ParseReply, RefusesWhatAnotherCaseOrVersionWouldSay) {
@@ -83,7 +96,7 @@ TEST(ParseReply, RefusesWhatAnotherCaseOrVersionWouldSay) {
   EXPECT_FALSE(parse_reply(make_message(Kind::reply, 3, 5, reply), 3, 4, request));
   EXPECT_FALSE(parse_reply(make_message(Kind::hello, 3, 4, reply), 3, 4, request));
   Message other = make_message(Kind::reply, 3, 4, reply);
-  other.header.version = 2;
+  other.header.version = protocol::kVersion + 1;
   EXPECT_FALSE(parse_reply(other, 3, 4, request));
   other = make_message(Kind::reply, 3, 4, reply);
   other.header.magic = 0;

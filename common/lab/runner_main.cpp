@@ -44,6 +44,7 @@ struct Simulator {
   decltype(&simResetReport) reset_report = nullptr;
   decltype(&simReport) report = nullptr;
   decltype(&simNameBuffer) name_buffer = nullptr;
+  decltype(&simForgetWrites) forget_writes = nullptr;
 
   static std::optional<Simulator> find() {
     Simulator s;
@@ -51,7 +52,9 @@ struct Simulator {
     s.reset_report = symbol<decltype(s.reset_report)>("simResetReport");
     s.report = symbol<decltype(s.report)>("simReport");
     s.name_buffer = symbol<decltype(s.name_buffer)>("simNameBuffer");
-    if (!s.set_mode || !s.reset_report || !s.report || !s.name_buffer) return std::nullopt;
+    s.forget_writes = symbol<decltype(s.forget_writes)>("simForgetWrites");
+    if (!s.set_mode || !s.reset_report || !s.report || !s.name_buffer || !s.forget_writes)
+      return std::nullopt;
     return s;
   }
 
@@ -148,11 +151,11 @@ class Case {
         if (auto r = buffer.poison_bands(); !r) return r;
         if (auto r = buffer.upload(shared_.subspan(buffers()[i].data_offset, buffer.data_bytes())); !r)
           return r;
-      } else if (auto r = request_.poison != 0 ? buffer.poison() : buffer.poison_bands(); !r) {
+      } else if (auto r = buffer.poison(); !r) {
         return r;
       }
     }
-    if (request_.poison != 0 && workspace_->whole_bytes() > 0) {
+    if (workspace_->whole_bytes() > 0) {
       if (auto r = workspace_->poison(); !r) return r;
     }
     if (sweep_) {
@@ -168,8 +171,19 @@ class Case {
       }
       sim->name_buffer(workspace_->data(), std::max<std::uint64_t>(workspace_->data_bytes(), 1), 1,
                        "d_workspace", 0);
+      for (const auto& part : std::span(request_.parts).first(request_.n_parts)) {
+        const std::size_t element = bytes_of(static_cast<DType>(part.dtype));
+        if (part.count > 0)
+          sim->name_buffer(static_cast<std::byte*>(workspace_->data()) + part.first_byte,
+                           part.count * element, element, part.name.str().c_str(), 0);
+      }
       sim->reset_report();
       sim->set_mode(request_.sim_mode);
+      if (request_.forget_poison != 0) {
+        for (std::size_t i = request_.n_inputs; i < on_device_.size(); ++i)
+          sim->forget_writes(on_device_[i].data(), on_device_[i].data_bytes());
+        sim->forget_writes(workspace_->data(), workspace_->data_bytes());
+      }
     }
     return {};
   }

@@ -39,6 +39,12 @@ Judgement judged(Verdict verdict, std::string headline, std::string note = "") {
   return judgement;
 }
 
+// Whether a case wants anything of a kernel: with nothing to write, to launch none is right.
+bool has_outputs(const Shape& shape) {
+  return std::any_of(shape.outputs.begin(), shape.outputs.end(),
+                     [](const BufferSpec& spec) { return spec.count > 0; });
+}
+
 // Of a runner that is gone: what the system ended it for.
 Judgement judge_end(const LiveRunner::Waited& waited) {
   switch (waited.signal) {
@@ -214,17 +220,25 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
   const auto report_bytes = shared.subspan(request.report_offset, reply->report_bytes);
   result.outcome.sim_report.assign(reinterpret_cast<const char*>(report_bytes.data()), report_bytes.size());
   bool intact = true;  // the runner can take another case
+  const bool must_refuse = problem.refuses(task, c);
   switch (reply->stage) {
     case Stage::done:
+      if (must_refuse) {
+        judgement = judged(Verdict::wrong_answer,
+                           "was answered, though the task can't do it right: it must be refused, with "
+                           "Status::unsupported");
+        break;
+      }
       judgement = judge_results(problem, task, c, request, shared, inputs, shape.outputs);
       break;
     case Stage::not_implemented:
       judgement = judged(Verdict::not_implemented, "is not implemented yet");
       break;
     case Stage::unsupported:
+      if (must_refuse) break;
       judgement = judged(Verdict::wrong_answer,
-                         "was refused: the task answers \"unsupported\" to an operator and item type "
-                         "that it must offer");
+                         "was refused: the task answers \"unsupported\" to an operator, item type or length "
+                         "that it must take");
       break;
     case Stage::out_of_memory:
       judgement = judged(Verdict::infra, "does not fit this device's memory", reply->text.str());
@@ -248,9 +262,9 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
   if (options.device == DeviceKind::sim && judgement.verdict != Verdict::not_implemented) {
     const SimReport report = read_sim_report(result.outcome.sim_report);
     add_findings(report, judgement);
-    if (judgement.verdict == Verdict::ok && !report.readable) {
+    if (judgement.verdict == Verdict::ok && !must_refuse && !report.readable) {
       judgement = judged(Verdict::wrong_answer, "left no report of the simulator that can be read");
-    } else if (reply->stage == Stage::done && report.launches == 0) {
+    } else if (reply->stage == Stage::done && report.launches == 0 && has_outputs(shape)) {
       if (judgement.verdict == Verdict::ok)
         judgement.failure.headline = "gives the right answer without the GPU";
       judgement.verdict = Verdict::wrong_answer;

@@ -51,6 +51,7 @@ struct Measure {
   bool counters = false;  // simulator only: divergence, sectors, wavefronts, launches
   bool dataflow = false;  // simulator only: work and steps
   bool checks = false;    // simulator only: race, initialisation and barrier checkers
+  bool profile = false;   // simulator only, with counters: by source line
   bool trace = false;     // simulator only: arrays after every step; for small cases
   int timed_runs = 0;     // > 0: warm up once, then this many timed runs, each on an input of its own
 };

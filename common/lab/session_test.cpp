@@ -45,6 +45,7 @@ class Doubling : public Problem {
     const auto out = view<std::int32_t>(std::span(outputs[0].bytes));
     for (std::size_t i = 0; i < in.size(); ++i) out[i] = 2 * in[i];
   }
+  bool refuses(const Task&, const Case& c) const override { return c.name == "too_long"; }
   Ideal ideal(const Task&, const Case&) const override { return {}; }
   Case example(const Task&, std::uint64_t) const override { return {}; }
 };
@@ -96,6 +97,25 @@ TEST(Session, HandsOverEveryAlignmentAndSizeIncludingNothing) {
       EXPECT_EQ(run(session, c).verdict, Verdict::ok) << n << " " << misalign;
     }
   }
+}
+
+TEST(Session, WantsNoKernelWhereThereIsNothingToWrite) {
+  Session session(options_for("no_kernel"));
+  EXPECT_EQ(run(session).verdict, Verdict::wrong_answer);
+  Case c = a_case();
+  c.n = 0;
+  EXPECT_EQ(run(session, c).verdict, Verdict::ok);
+}
+
+TEST(Session, WantsARefusalWhereTheProblemDoesAndNowhereElse) {
+  Session refusing(options_for("refuses")), answering(options_for("honest"));
+  EXPECT_EQ(run(refusing, a_case("too_long")).verdict, Verdict::ok);
+  EXPECT_EQ(run(answering, a_case("n100")).verdict, Verdict::ok);
+  const Outcome refused = run(refusing, a_case("n100")), answered = run(answering, a_case("too_long"));
+  EXPECT_EQ(refused.verdict, Verdict::wrong_answer);
+  EXPECT_NE(refused.message.find("was refused"), std::string::npos) << refused.message;
+  EXPECT_EQ(answered.verdict, Verdict::wrong_answer);
+  EXPECT_NE(answered.message.find("must be refused"), std::string::npos) << answered.message;
 }
 
 TEST(Session, TellsWhatToRunWhereItIsWrongAndWhatToRead) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // How fast the simulator runs a lab's kernels: lane instructions a second, alone, with counters and with all checkers, and the ratio
 // to the one-thread CPU baseline in the same run. One process, no verifier: for the project's own solutions only.
+// Arguments: the tasks to measure; without any, all of them.
 // Compiled once per lab with -DCOURSE_LAB=<lab>, linked with its solution and its problem. Run: meson test --benchmark.
 // Reading order: main, measure.
 #include <cuda_runtime_api.h>
@@ -8,8 +9,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <ctime>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -29,17 +31,27 @@ const lab::Problem& problem();
 namespace course::lab {
 namespace {
 
-constexpr int kRepeats = 3;  // the median counts
+constexpr int kRepeats = 5;  // the least counts: what disturbs a measurement only adds to it
 
-double median_seconds(const std::function<void()>& body) {
-  std::vector<double> seconds;
-  for (int k = 0; k < kRepeats; ++k) {
-    const auto start = std::chrono::steady_clock::now();
-    body();
-    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  }
-  std::nth_element(seconds.begin(), seconds.begin() + kRepeats / 2, seconds.end());
-  return seconds[kRepeats / 2];
+// With one host thread the CPU time of the process is taken, which other programs of the machine do not lengthen.
+double now_seconds() {
+  const char* threads = std::getenv("SIM_THREADS");
+  const bool one = threads != nullptr && std::atoi(threads) == 1;
+  std::timespec t{};
+  clock_gettime(one ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
+double seconds_of(const std::function<void()>& body) {
+  const double start = now_seconds();
+  body();
+  return now_seconds() - start;
+}
+
+double least_seconds(const std::function<void()>& body) {
+  double least = seconds_of(body);
+  for (int k = 1; k < kRepeats; ++k) least = std::min(least, seconds_of(body));
+  return least;
 }
 
 struct Controls {
@@ -104,7 +116,7 @@ void measure(const Problem& problem, const Task& task, const Case& c, const Cont
   const auto timed = [&](unsigned mode) {
     sim.set_mode(mode);
     run();  // decodes the kernel, warms the caches
-    return median_seconds(run);
+    return least_seconds(run);
   };
   const double fast = timed(SIM_FAST), counted = timed(SIM_COUNTERS);
   const double checked_time = timed(SIM_COUNTERS | SIM_RACECHECK | SIM_INITCHECK | SIM_SYNCCHECK);
@@ -112,14 +124,14 @@ void measure(const Problem& problem, const Task& task, const Case& c, const Cont
   sim.reset();
   run();
   const double instructions = sim.lane_instructions();
-  const double cpu =
-      median_seconds([&] { problem.baseline(task, c, inputs, outputs, Baseline::one_thread); });
+  const double cpu = least_seconds([&] { problem.baseline(task, c, inputs, outputs, Baseline::one_thread); });
   fmt::print("{:<16} {:<28} {:>9.2f} {:>9.2f} {:>9.2f} {:>9.2f} {:>9.0f}\n", task.id, c.name, fast * 1e3,
              instructions / fast * 1e-9, counted / fast, checked_time / fast, fast / cpu);
   std::fflush(stdout);  // a row takes seconds: show it when it is there
 }
 
-int benchmark() {
+// Of the tasks named, or of all.
+int benchmark(std::span<char*> wanted) {
   const Controls sim;
   if (!sim.there()) {
     fmt::print("This measures the simulator: put its libcudart first on LD_LIBRARY_PATH.\n");
@@ -131,10 +143,14 @@ int benchmark() {
   fmt::print("{:<16} {:<28} {:>9} {:>9} {:>9} {:>9} {:>9}\n", "kernel", "case", "ms", "Glane/s", "counters",
              "checks", "÷ CPU");
   const Manifest& manifest = problem.manifest();
+  const auto is_wanted = [&](const Task& task) {
+    return wanted.empty() ||
+           std::any_of(wanted.begin(), wanted.end(), [&](const char* id) { return task.id == id; });
+  };
   for (const auto* rungs : {&manifest.tasks, &manifest.further_rungs})
     for (const Task& task : *rungs)
       for (const Case& c : problem.cases(task))
-        if ((c.purpose & (kEfficiency | kSpeedup)) != 0)
+        if (is_wanted(task) && (c.purpose & (kEfficiency | kSpeedup)) != 0)
           measure(problem, task, c, sim, properties.multiProcessorCount);
   fmt::print(
       "counters, checks: time ÷ the plain run's. ÷ CPU: time ÷ the one-thread CPU baseline's, on this "
@@ -145,9 +161,9 @@ int benchmark() {
 }  // namespace
 }  // namespace course::lab
 
-int main() {
+int main(int n_arguments, char** arguments) {
   try {
-    return course::lab::benchmark();
+    return course::lab::benchmark(std::span(arguments, static_cast<std::size_t>(n_arguments)).subspan(1));
   } catch (const std::exception& e) {
     fmt::print(stderr, "{}\n", e.what());
     return 1;

@@ -19,6 +19,7 @@
 #include "sim/memory.hpp"
 #include "sim/model.hpp"
 #include "sim/observers.hpp"
+#include "sim/profile.hpp"
 #include "sim/report.hpp"
 
 namespace course::sim {
@@ -53,7 +54,9 @@ int sm_of(const std::string& target) {
 
 struct Device::Impl {
   explicit Impl(DeviceOptions o)
-      : options(std::move(o)), arena(options.preset.global_memory), observers(arena, report.findings, report.trace) {
+      : options(std::move(o)),
+        arena(options.preset.global_memory),
+        observers(arena, report.findings, report.trace, !options.check_without_shortcuts) {
     const auto area = arena.allocate(kParameterArea, MemoryKind::module_variable);
     parameter_area = *area;
     arena.name(parameter_area, kParameterArea, 1, "kernel parameters", false);
@@ -106,6 +109,9 @@ void Device::name_buffer(std::uint64_t address, std::uint64_t n_bytes, std::uint
 }
 void Device::host_wrote(std::uint64_t address, std::uint64_t n_bytes) {
   impl_->observers.host_wrote(address, n_bytes);
+}
+void Device::forget_writes(std::uint64_t address, std::uint64_t n_bytes) {
+  impl_->observers.forget_writes(address, n_bytes);
 }
 
 // --- code ---------------------------------------------------------------------------------------------------------
@@ -186,8 +192,14 @@ Result<KernelId> Device::find_kernel(ModuleId id, std::string_view mangled_name)
     facts.max_threads = product(f->max_threads);
   int registers = 0;
   for (const auto& r : f->registers) registers += (ptx::bits_of(r.type) + 31) / 32;
-  facts.registers =
-      std::clamp(registers / 3, 16, 255);  // PTX registers are virtual; a third survives allocation, roughly
+  // PTX registers are virtual; a third survives allocation, roughly. The compiler keeps to what the launch bounds leave, and an
+  // estimate must not refuse any launch that they allow.
+  constexpr int kGranularity = 8;
+  const int threads =
+      (facts.max_threads + kLanes - 1) / kLanes * kLanes * static_cast<int>(f->min_blocks.value_or(1));
+  const int most =
+      impl_->options.preset.registers_per_multiprocessor / std::max(threads, 1) / kGranularity * kGranularity;
+  facts.registers = std::min(std::clamp(registers / 3, 16, 255), std::max(most, 16));
   const auto number = static_cast<KernelId>(impl_->kernels.size() - 1);
   impl_->kernel_ids.emplace(key, number);
   return number;
@@ -275,6 +287,7 @@ LaunchResult Device::Impl::launch(const LaunchRequest& request) {
                                                 kernel.facts.registers, shared));
   grid.counting = (mode & kCounters) != 0;
   grid.schedule_seed = options.schedule_seed;
+  grid.interleave = (mode & kAllChecks) != 0;
   grid.watchdog_seconds = options.watchdog_seconds;
   if (request.cooperative) {
     std::memset(reinterpret_cast<void*>(grid_workspace), 0, kGridWorkspace);
@@ -287,7 +300,10 @@ LaunchResult Device::Impl::launch(const LaunchRequest& request) {
   if (!outcome.output.empty()) std::fflush(stdout);
   observers.end(outcome.counters);
   result.counters = outcome.counters;
-  result.modelled_us = model_time(options.preset, request, outcome.counters).us;
+  const Modelled modelled = model_time(options.preset, request, outcome.counters);
+  result.modelled_us = modelled.us;
+  result.bound_by = modelled.bound_by;
+  if ((mode & kProfile) != 0) add_to_profile(report.lines, *kernel.program, outcome);
   result.fault = outcome.fault;
   if (outcome.fault != Fault::none) {
     Finding finding = diagnose(*kernel.program, request, outcome, arena);

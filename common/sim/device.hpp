@@ -44,7 +44,8 @@ enum Mode : std::uint32_t {
   kRacecheck = 4,
   kInitcheck = 8,
   kSynccheck = 16,
-  kTrace = 32,  // rows of arrays, see trace.hpp (for inputs of some hundred elements)
+  kProfile = 64,  // counters by source line, see profile.hpp; needs kCounters
+  kTrace = 32,    // rows of arrays, see trace.hpp (for inputs of some hundred elements)
   kAllChecks = kRacecheck | kInitcheck | kSynccheck,
 };
 
@@ -75,6 +76,7 @@ struct DeviceOptions {
   int host_threads = 0;             // 0 = all cores
   std::uint64_t schedule_seed = 0;  // 0 = natural order; else permutes block and warp order
   double watchdog_seconds = 0;      // ends a launch with no progress; 0 = preset default
+  bool check_without_shortcuts = false;  // for tests of the checkers: lane by lane, slowly
 };
 
 enum class Fault : std::uint8_t {
@@ -121,7 +123,8 @@ struct LaunchResult {
   Fault fault = Fault::none;
   std::string text;  // empty when fault is none; else names kernel, file:line, threads
   Counters counters;
-  double modelled_us = 0;  // by the timing model, launch overhead included
+  double modelled_us = 0;           // by the timing model, launch overhead included
+  const char* bound_by = "launch";  // what holds it there: model.hpp
 };
 
 class Device {
@@ -144,6 +147,8 @@ class Device {
                    std::string name, bool is_data);
   // Tell the checkers that host code wrote these bytes (memcpy, memset): they count as initialised.
   void host_wrote(std::uint64_t address, std::uint64_t n_bytes);
+  // They no longer do, though the contents stay: as if just allocated. For the checkers that the mode has on.
+  void forget_writes(std::uint64_t address, std::uint64_t n_bytes);
 
   // --- code
   Result<ModuleId> load_module(std::string_view ptx_text);

@@ -2,6 +2,7 @@
 // Blocks start in ascending order. Each host thread keeps a few of them resident and runs one until it ends, or until it has
 // had a long turn without ending: then it may be waiting for another block, and the next one gets a turn.
 // A program whose result may show the order of blocks runs on one host thread, so that results never depend on their number.
+// Interleaved, its blocks get short turns at random instead: still the same in every run.
 #include "sim/grid.hpp"
 
 #include <fmt/format.h>
@@ -18,6 +19,7 @@
 #include <thread>
 
 #include "base/rng.hpp"
+#include "sim/hang.hpp"
 #include "sim/machine.hpp"
 
 namespace course::sim {
@@ -27,6 +29,10 @@ constexpr std::int64_t kWarpSlice = 4000;  // warp instructions a warp runs befo
 // Warp instructions a block runs before another resident block gets a turn; the lesser number where blocks may wait for each
 // other. (Loops that poll count for more than they are, see cfg.cpp.)
 constexpr std::int64_t kBlockTurn = 1'000'000, kSensitiveTurn = 50'000;
+
+// Interleaved: blocks to choose from, and short turns after which one more is let in, should they all wait for it.
+constexpr std::size_t kInterleavedBlocks = 6;
+constexpr std::uint64_t kShortTurnsThatCrowd = 64;
 
 std::uint32_t special_value(const std::string& name, const Block& block, const Worker& worker,
                             const Program& program, int lane, std::uint32_t warp) {
@@ -77,6 +83,10 @@ void fill_specials(Warp& w, const Worker& worker, bool fresh) {
   for (const SpecialSlot& s : program.specials) {
     if (!fresh && !per_block(s.name)) continue;
     auto* out = w.slot<std::uint32_t>(s.slot);
+    if (per_block(s.name)) {  // the same in all lanes
+      std::fill_n(out, kLanes, special_value(s.name, *w.block, worker, program, 0, w.number));
+      continue;
+    }
     for (int lane = 0; lane < kLanes; ++lane)
       out[lane] = special_value(s.name, *w.block, worker, program, lane, w.number);
   }
@@ -150,13 +160,16 @@ void begin_block(Block& block, std::uint64_t linear, Worker& worker) {
 
 enum class BlockEnd { finished, turn_over };
 
+// Warp instructions that a block, and each of its warps, may run before the next one gets a turn.
+struct Turn {
+  std::int64_t block, warp;
+};
+
 // Lets the warps take turns until all have exited or the block's turn is over. Throws on a fault or a deadlock.
 BlockEnd run_block(Block& block, Worker& worker, const Engine& engine,
-                   const std::vector<std::uint32_t>& order) {
+                   const std::vector<std::uint32_t>& order, Turn turn) {
   const auto run = worker.observer != nullptr ? engine.run_observed : engine.run;
-  const std::uint64_t turn_end =
-      worker.instructions +
-      static_cast<std::uint64_t>(worker.program->order_sensitive ? kSensitiveTurn : kBlockTurn);
+  const std::uint64_t turn_end = worker.instructions + static_cast<std::uint64_t>(turn.block);
   while (block.live_threads != 0) {
     bool ran = false;
     for (const std::uint32_t k : order) {
@@ -164,7 +177,7 @@ BlockEnd run_block(Block& block, Worker& worker, const Engine& engine,
       if (std::none_of(w.groups.begin(), w.groups.end(), [](const Group& g) { return g.wait == Wait::none; }))
         continue;
       ran = true;
-      run(w, kWarpSlice);
+      run(w, turn.warp);
     }
     if (!ran && block.live_threads != 0) {
       worker.launch_warp = nullptr;
@@ -219,6 +232,8 @@ class HostThread {
     warp_order_.resize((worker.launch->block.count() + kLanes - 1) / kLanes);
     std::iota(warp_order_.begin(), warp_order_.end(), 0u);
     if (options.schedule_seed != 0) shuffle(warp_order_, options.schedule_seed ^ 0x5eed);
+    interleaved_ = options.interleave && worker.program->order_sensitive && !worker.launch->cooperative;
+    usual_turn_.block = worker.program->order_sensitive ? kSensitiveTurn : kBlockTurn;
   }
 
   template <typename T>
@@ -234,28 +249,31 @@ class HostThread {
       if (faulted != ~std::uint64_t{0}) {
         std::erase_if(resident_, [&](const auto& b) { return b->linear >= faulted; });
         if (resident_.empty()) return;
-      } else if (resident_.empty() ||
-                 (crowded_ && resident_.size() < static_cast<std::size_t>(options_.resident_blocks))) {
+      } else if (resident_.size() < wanted() &&
+                 resident_.size() < static_cast<std::size_t>(std::max(options_.resident_blocks, 1))) {
         crowded_ = false;
         if (!admit() && resident_.empty()) return;
       }
+      if (interleaved_) std::swap(resident_.front(), resident_[dice_.below(resident_.size())]);
       Block& block = *resident_.front();
+      bool timed_out = false;
       try {
         worker_.launch_warp = nullptr;
-        if (run_block(block, worker_, engine_, warp_order_) == BlockEnd::finished) {
+        if (run_block(block, worker_, engine_, warp_order_, next_turn()) == BlockEnd::finished) {
+          n_turns_ = 0;
           if (worker_.observer != nullptr) worker_.observer->block_ends(block);
           spare_.push_back(std::move(resident_.front()));
           resident_.pop_front();
         } else {
           // A long turn: the block may be waiting for one that has not started or is not its turn.
-          crowded_ = true;
+          crowded_ = !interleaved_ || ++n_turns_ % kShortTurnsThatCrowd == 0;
           std::rotate(resident_.begin(), resident_.begin() + 1, resident_.end());
           const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
-          if (options_.watchdog_seconds > 0 && passed.count() > options_.watchdog_seconds)
-            throw DeviceFault(Fault::launch_timeout, tell_hang(passed.count()));
+          timed_out = options_.watchdog_seconds > 0 && passed.count() > options_.watchdog_seconds;
+          if (timed_out) throw DeviceFault(Fault::launch_timeout, tell_hang(passed.count()));
         }
       } catch (const DeviceFault& fault) {
-        record_fault(shared_, fault, block, worker_);
+        record_fault(shared_, fault, timed_out ? first_resident() : block, worker_);
       }
     }
   }
@@ -263,17 +281,27 @@ class HostThread {
  private:
   // Where the threads are that run for ever.
   std::string tell_hang(double seconds) {
-    worker_.launch_warp = nullptr;
-    std::string text = fmt::format("the kernel has not ended after {:.1f} s (the watchdog's limit)", seconds);
-    std::size_t told = 0;
-    for (const auto& block : resident_) {
-      if (told++ == 3) {
-        text += fmt::format("; … ({} blocks in all)", resident_.size());
-        break;
-      }
-      text += fmt::format("; block {}: {}", block->linear, describe_waits(*block));
-    }
-    return text;
+    HangScene scene{worker_, engine_, {}, blocks_.size(), 0};
+    for (const auto& block : resident_) scene.resident.push_back(block.get());
+    if (worker_.alone) scene.n_started = std::min<std::uint64_t>(shared_.next_block, blocks_.size());
+    return fmt::format("the kernel has not ended after {:.1f} s (the watchdog's limit){}", seconds,
+                       describe_hang(scene));
+  }
+
+  const Block& first_resident() const {
+    return **std::min_element(resident_.begin(), resident_.end(),
+                              [](const auto& a, const auto& b) { return a->linear < b->linear; });
+  }
+
+  // Blocks to keep resident, as long as there are more: those that ended their turns wait for others.
+  std::size_t wanted() const {
+    const std::size_t one_more = resident_.empty() || crowded_ ? resident_.size() + 1 : resident_.size();
+    return interleaved_ ? std::max(one_more, kInterleavedBlocks) : one_more;
+  }
+  // Interleaved, some turns are a few instructions and some a whole block: powers of two, all as likely.
+  Turn next_turn() {
+    if (!interleaved_) return usual_turn_;
+    return {std::int64_t{8} << dice_.below(11), std::int64_t{8} << dice_.below(10)};
   }
 
   bool admit() {
@@ -300,6 +328,10 @@ class HostThread {
   std::deque<std::unique_ptr<Block>> resident_;
   std::vector<std::unique_ptr<Block>> spare_;
   bool crowded_ = false;
+  Turn usual_turn_{kBlockTurn, kWarpSlice};
+  bool interleaved_ = false;
+  Rng dice_{1};
+  std::uint64_t n_turns_ = 0;  // short ones since a block ended
 };
 
 void add(std::vector<std::uint64_t>& to, const std::vector<std::uint64_t>& from) {
@@ -312,7 +344,8 @@ void sum_up(const Program& program, const std::vector<std::unique_ptr<Worker>>& 
   o.block_lanes.assign(program.blocks.size(), 0);
   o.diverged.assign(program.blocks.size(), 0);
   o.op_counters.assign(program.ops.size(), OpCounters{});
-  std::vector<std::uint64_t> off(program.ops.size(), 0);
+  std::vector<std::uint64_t>& off = o.guarded_off;
+  off.assign(program.ops.size(), 0);
   for (const auto& w : workers) {
     add(o.block_runs, w->block_runs);
     add(o.block_lanes, w->block_lanes);

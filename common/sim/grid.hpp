@@ -16,6 +16,9 @@ struct GridOptions {
   int resident_blocks = 1;  // per host thread, so that blocks which wait for later ones make progress
   bool counting = true;
   std::uint64_t schedule_seed = 0;
+  // Where results may show the order of blocks: short turns of random length, dealt at random among several blocks, so that
+  // what waits for another block really does. Natural turns are so long that most blocks end in their first one.
+  bool interleave = false;
   double watchdog_seconds = 0;       // 0: none
   std::uint64_t grid_workspace = 0;  // address of the words behind grid.sync(); 0: not a cooperative launch
   Observer* observer = nullptr;      // forces one host thread
@@ -30,6 +33,7 @@ struct GridOutcome {
   std::uint32_t lanes = 0;
   Counters counters;
   std::vector<OpCounters> op_counters;                           // by op
+  std::vector<std::uint64_t> guarded_off;                        // by op: lanes that a guard switched off
   std::vector<std::uint64_t> block_runs, block_lanes, diverged;  // by basic block
   std::string output;                                            // of printf
 };

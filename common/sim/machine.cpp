@@ -45,7 +45,7 @@ bool complete(const Block& block, const Barrier& barrier) {
 void end_lanes(Warp& w, std::uint32_t lanes) {
   w.live &= ~lanes;
   Block& block = *w.block;
-  block.live_threads -= static_cast<std::uint32_t>(std::popcount(lanes));
+  block.live_threads -= count_lanes(lanes);
   block.had_early_exit = true;
   // Warp-wide ops do not wait for lanes that have exited: those that wait look again.
   for (Group& g : w.groups)
@@ -217,7 +217,7 @@ bool arrive_at_barrier(Warp& w, std::size_t k, const MicroOp& op) {
   const std::uint32_t number = uniform(w, op.src[1]) & 15;
   Barrier& barrier = block.barriers[number];
   if (w.worker->observer != nullptr) w.worker->observer->barrier_arrived(w, w.mask, op);
-  barrier.arrived += static_cast<std::uint32_t>(std::popcount(w.mask));
+  barrier.arrived += count_lanes(w.mask);
   if (op.src[2] != MicroOp::kNoSlot) barrier.expected = uniform(w, op.src[2]);
   if (op.imm == 2) {
     barrier.voters += static_cast<std::uint32_t>(std::popcount(w.mask));
@@ -316,6 +316,12 @@ std::vector<SourcePlace> places_of(const Program& program, const MicroOp& op) {
   return places_of(program, op.function, op.ptx_index);
 }
 
+SourcePlace own_place(const std::vector<SourcePlace>& places) {
+  for (const SourcePlace& place : places)
+    if (place.file == places.back().file) return place;
+  return {};
+}
+
 std::string one_line(const std::vector<SourcePlace>& places) {
   if (places.empty()) return "an unknown line (compile with -lineinfo to see it)";
   // The outermost place is the student's own code; what was inlined there is told in brackets.
@@ -325,11 +331,12 @@ std::string one_line(const std::vector<SourcePlace>& places) {
   return text;
 }
 
-std::string describe_waits(const Block& block) {
+std::string describe_waits(const Block& block, bool running_too) {
   std::string text;
   int told = 0;
   for (const Warp& w : block.warps) {
     for (const Group& g : w.groups) {
+      if (g.wait == Wait::none && !running_too) continue;
       if (told++ == 4) return text + "; …";
       const Program& program = *w.program;
       const BasicBlock& b = program.blocks[g.block];

@@ -3,6 +3,7 @@
 // the same for every instruction set of the host.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -10,6 +11,11 @@
 #include "sim/warp.hpp"
 
 namespace course::sim {
+
+// How many lanes a mask names: mostly all, and portable code has no instruction for the rest.
+inline std::uint32_t count_lanes(std::uint32_t mask) {
+  return mask == kAllLanes ? kLanes : static_cast<std::uint32_t>(std::popcount(mask));
+}
 
 // Group `k` of the warp stands at a block-wide barrier op. Returns true when it may go on at once (it was the last to come, or
 // only announces itself); otherwise the group waits until the barrier releases it.
@@ -24,9 +30,11 @@ void begin_warp(Warp& w, Block& block, std::uint32_t number, std::uint32_t n_thr
 // The source position of an op: "reduction.cu:31" with the call stack innermost first.
 std::vector<SourcePlace> places_of(const Program& program, const MicroOp& op);
 std::vector<SourcePlace> places_of(const Program& program, std::uint32_t function, std::uint32_t ptx_index);
+// The innermost of them in the kernel's own file: the line that its author wrote. Nothing is in it when `places` is empty.
+SourcePlace own_place(const std::vector<SourcePlace>& places);
 std::string one_line(const std::vector<SourcePlace>& places);
 
-// Which threads of a block that does not end wait where for whom, or run where.
-std::string describe_waits(const Block& block);
+// Which threads of a block that does not end wait where for whom, or (`running_too`) run where.
+std::string describe_waits(const Block& block, bool running_too = true);
 
 }  // namespace course::sim

@@ -28,6 +28,19 @@ void expect_each(const DeviceArray<int>& got, std::size_t first, std::size_t n,
     EXPECT_EQ(got[first + i], want(static_cast<int>(i))) << "thread " << i << " at offset " << first;
 }
 
+// --- what a launch takes ------------------------------------------------------------------------------------------
+
+TEST(Machine, AKernelOfManyVirtualRegistersStillFitsAMultiprocessor) {
+  TestDevice t(
+      ".visible .entry wide() { .reg .b64 %rd<3000>; ret; }\n"
+      ".visible .entry bounded() .maxntid 384, 1, 1 { .reg .b64 %rd<3000>; ret; }");
+  const auto wide = t.device.find_kernel(t.module, "wide"),
+             bounded = t.device.find_kernel(t.module, "bounded");
+  ASSERT_TRUE(wide && bounded);
+  EXPECT_GE(t.device.occupancy(*wide, 1024, 0), 1);
+  EXPECT_GE(t.device.occupancy(*bounded, 384, 0), 1);
+}
+
 // --- control flow -------------------------------------------------------------------------------------------------
 
 TEST(Machine, NestedIfsMeetAgain) {
@@ -394,6 +407,34 @@ TEST(Machine, KernelsAllocateAndFree) {
 
 // --- determinism --------------------------------------------------------------------------------------------------
 
+// Launches run one after the other: a grid that another depends on has always ended.
+TEST(Machine, DependentGridsNeedNotWait) {
+  TestDevice t(
+      ".visible .entry dependent(.param .u64 out) { .reg .b64 %rd<2>;\n"
+      "ld.param.u64 %rd0, [out];\n"
+      "griddepcontrol.wait;\n"
+      "st.global.u32 [%rd0], 7;\n"
+      "griddepcontrol.launch_dependents;\n"
+      "ret; }\n");
+  auto out = t.array<int>(1);
+  t.launch("dependent", 1, 1, out);
+  EXPECT_EQ(out[0], 7);
+}
+
+// Registers of PTX are only an estimate, which must not refuse a block that the launch bounds allow.
+TEST(Machine, LaunchBoundsLimitRegisters) {
+  std::string body = "{ .reg .b64 %rd<1000>;\n";
+  for (int k = 0; k < 1000; ++k) body += "mov.u64 %rd" + std::to_string(k) + ", 0;\n";
+  body += "ret; }\n";
+  TestDevice t(".visible .entry bounded() .maxntid 384, 1, 1 .minnctapersm 2 " + body +
+               ".visible .entry unbounded() " + body);
+  const auto registers = [&](const char* name) {
+    return t.device.facts(*t.device.find_kernel(t.module, name)).registers;
+  };
+  EXPECT_EQ(registers("bounded"), 80);  // of 65536 / 768
+  EXPECT_EQ(registers("unbounded"), 64);
+}
+
 TEST(Machine, TheNumberOfHostThreadsChangesNothing) {
   std::string reference;
   std::vector<int> bins_of_one;
@@ -442,6 +483,24 @@ TEST(Machine, BlocksStartInOrderUnlessASeedIsGiven) {
   auto sorted = shaken;
   std::sort(sorted.begin(), sorted.end());
   EXPECT_EQ(sorted, natural);
+}
+
+TEST(Machine, UnderACheckerBlocksMeetEachOtherInEveryState) {
+  const auto met = [](std::uint32_t mode) {
+    constexpr int kBlocks = 200;
+    TestDevice t(ptx());
+    auto next = t.array<int>(1), state = t.array<int>(kBlocks), prefix = t.array<int>(kBlocks),
+         seen = t.array<int>(3);
+    t.device.set_mode(mode);
+    t.launch("chain_of_blocks", kBlocks, 32, next, state, prefix, seen);
+    EXPECT_EQ(prefix[kBlocks - 1], kBlocks * (kBlocks - 1) / 2);
+    EXPECT_TRUE(t.device.findings().empty());
+    return seen.values();
+  };
+  EXPECT_EQ(met(kCounters), (std::vector<int>{0, 0, 199}));
+  const auto interleaved = met(kAllChecks);
+  for (const int times : interleaved) EXPECT_GT(times, 0);
+  EXPECT_EQ(interleaved, met(kAllChecks)) << "the same in every run";
 }
 
 // --- output and failure -------------------------------------------------------------------------------------------
@@ -520,7 +579,89 @@ TEST(Machine, TheWatchdogEndsWhatNeverEnds) {
   const auto r = t.try_launch("never_ends", 1, 32, flag);
   EXPECT_EQ(r.fault, Fault::launch_timeout);
   EXPECT_NE(r.text.find("watchdog"), std::string::npos) << r.text;
-  EXPECT_NE(r.text.find("32 thread(s) of warp 0 run at"), std::string::npos) << r.text;
+  EXPECT_NE(r.text.find("thread 0 of block 0 and 31 more of its warp waits at"), std::string::npos) << r.text;
+}
+
+// What the watchdog says of a kernel that hangs, with the checkers on or off.
+template <typename T>
+std::string hang(std::string_view kernel, TestDevice::Shape shape, std::uint32_t mode) {
+  DeviceOptions options = TestDevice::one_thread();
+  options.watchdog_seconds = 0.2;
+  TestDevice t(ptx(), options);
+  t.device.set_mode(mode);
+  auto place = t.array<T>(2);
+  auto out = t.array<int>(64);
+  t.device.name_buffer(place.address, 2 * sizeof(T), sizeof(T), "place", false);
+  const auto r = t.try_launch(kernel, shape, place, out);
+  EXPECT_EQ(r.fault, Fault::launch_timeout);
+  return r.text;
+}
+
+#define EXPECT_SAYS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
+
+TEST(Hangs, NameThePlaceThatIsWaitedFor) {
+  const std::string text = hang<int>("wait_for_each_other", {{2, 1, 1}, {32, 1, 1}}, kCounters);
+  EXPECT_SAYS(text, "thread 0 of block 0 and 31 more of its warp waits at ");
+  EXPECT_SAYS(text, "for place, element 1 of 2 to change: it holds 0");
+  EXPECT_SAYS(text, "thread 0 of block 1");
+  EXPECT_SAYS(text, "for place, element 0 of 2 to change: it holds 0");
+}
+
+TEST(Hangs, NameTheLastWriterWhereItIsKnown) {
+  EXPECT_SAYS(hang<int>("wait_for_each_other", {{2, 1, 1}, {32, 1, 1}}, kAllChecks),
+              "of this launch has changed it");
+  const std::string text = hang<unsigned>("lock_never_released", {{3, 1, 1}, {1, 1, 1}}, kAllChecks);
+  EXPECT_SAYS(text, "thread 0 of block 1 waits at ");
+  EXPECT_SAYS(text,
+              "for place, element 0 of 2 to change: it holds 1; thread 0 of block 0 changed it last, at ");
+  EXPECT_SAYS(text, "which has ended since");
+  EXPECT_SAYS(text, "1 of 3 blocks have ended");
+}
+
+TEST(Hangs, TellOfALockThatTheWarpHoldsItself) {
+  const std::string text = hang<unsigned>("lock_held_at_syncwarp", {{1, 1, 1}, {32, 1, 1}}, kAllChecks);
+  EXPECT_SAYS(text, "thread 1 of block 0 and 30 more of its warp waits at ");
+  EXPECT_SAYS(text, "it holds 1; thread 0 of block 0 changed it last");
+  EXPECT_SAYS(text, "which is now at ");
+  EXPECT_SAYS(text, "lanes 0x00000001 of warp 0 wait at");
+}
+
+TEST(Hangs, TellOfABlockThatDoesNotComeToGridSync) {
+  const std::string text = hang<int>("grid_sync_without_one", {{4, 1, 1}, {64, 1, 1}, 0, true}, kCounters);
+  EXPECT_SAYS(text, "thread 0 of block 0 waits in grid.sync() at");
+  EXPECT_SAYS(text, "wait at barrier 0");
+  EXPECT_SAYS(text, "1 of 4 blocks have ended");
+}
+
+// A block waits for one that finds no room until the first has ended.
+TEST(Hangs, CountBlocksThatHaveNotStarted) {
+  DeviceOptions options = TestDevice::one_thread();
+  options.watchdog_seconds = 0.2;
+  options.preset.multiprocessors = 1;
+  TestDevice t(ptx(), options);
+  auto flag = t.array<int>(1);
+  const auto r = t.try_launch("never_ends", 100, 1024, flag);
+  EXPECT_EQ(r.fault, Fault::launch_timeout);
+  EXPECT_SAYS(r.text, "have not started, since there is no room for them");
+}
+
+// --- what the host says about memory
+
+TEST(Machine, ForgottenWritesAreReadsOfNothingAgain) {
+  TestDevice t(ptx());
+  const auto in = t.array<int>(std::vector<int>{3, 1, 7, 0});
+  auto out = t.array<int>(64, 0);
+  t.launch("break_and_continue", 1, 32, in, 4, out);  // unwatched
+  const std::vector<int> right = out.values();
+  t.device.set_mode(kInitcheck);
+  t.launch("break_and_continue", 1, 32, in, 4, out);
+  EXPECT_TRUE(t.device.findings().empty()) << "nobody watched who wrote what";
+
+  t.device.forget_writes(in.address + 8, 8);
+  t.launch("break_and_continue", 1, 32, in, 4, out);
+  ASSERT_FALSE(t.device.findings().empty());
+  EXPECT_EQ(t.device.findings()[0].checker, Checker::initcheck);
+  EXPECT_EQ(out.values(), right) << "the contents stay";
 }
 
 }  // namespace

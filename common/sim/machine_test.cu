@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Kernels as students write them, one a feature of the machine: control flow, calls, locks, barriers, memory spaces.
 // machine_test.cpp runs nvcc's PTX of this file and says what each must give.
+#include <cooperative_groups.h>
+
 #include <cassert>
 #include <cstdint>
 #include <cstdio>
@@ -405,6 +407,28 @@ KERNEL order_of_blocks(int* next, int* order) {
   if (threadIdx.x == 0) order[atomicAdd(next, 1)] = static_cast<int>(blockIdx.x);
 }
 
+// A chain in which each block tells twice how far it is. seen[state] counts what its successor met first.
+KERNEL chain_of_blocks(int* next, volatile int* state, volatile int* prefix, int* seen) {
+  __shared__ int s_number;
+  if (threadIdx.x == 0) s_number = atomicAdd(next, 1);
+  __syncthreads();
+  const int k = s_number;
+  if (threadIdx.x == 0) state[k] = 1;
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  int before = 0;
+  if (k > 0) {
+    atomicAdd(&seen[state[k - 1]], 1);
+    while (state[k - 1] != 2) {
+    }
+    __threadfence();
+    before = prefix[k - 1];
+  }
+  prefix[k] = before + k;
+  __threadfence();
+  state[k] = 2;
+}
+
 // --- output and failure
 
 KERNEL formats() {
@@ -453,6 +477,33 @@ KERNEL wrong_mask(int* out) {
 KERNEL missing_arrivals(int* out) {
   if (threadIdx.x < 32) asm volatile("bar.sync 3, 96;" ::: "memory");
   out[threadIdx.x] = 1;
+}
+
+// Each of two blocks waits for the other before it says that it is there itself.
+KERNEL wait_for_each_other(volatile int* flags) {
+  while (flags[1 - blockIdx.x] == 0) {  // waits
+  }
+  flags[blockIdx.x] = 1;
+}
+
+KERNEL lock_never_released(unsigned* lock, int* out) {
+  while (atomicCAS(lock, 0u, 1u) != 0) {  // takes the lock
+  }
+  out[blockIdx.x] = 1;
+}
+
+// The lane that has the lock waits for those that want it.
+KERNEL lock_held_at_syncwarp(unsigned* lock) {
+  while (atomicCAS(lock, 0u, 1u) != 0) {
+  }
+  __syncwarp();
+  atomicExch(lock, 0u);
+}
+
+KERNEL grid_sync_without_one(int* out) {
+  if (blockIdx.x == 2) return;
+  cooperative_groups::this_grid().sync();
+  out[blockIdx.x] = 1;
 }
 
 KERNEL never_ends(const int* flag) {

@@ -5,13 +5,14 @@
 
 #include "sim/checkers/checks.hpp"
 #include "sim/dataflow.hpp"
+#include "sim/hang.hpp"
 #include "sim/trace.hpp"
 
 namespace course::sim {
 namespace {
 
 // Tells several observers everything. What one finds and counts does not depend on the others.
-class Several final : public Observer {
+class Several final : public Observer, public KeepsHistory {
  public:
   explicit Several(std::vector<Observer*> all) : all_(std::move(all)) {}
 
@@ -53,6 +54,11 @@ class Several final : public Observer {
   void stuck(Block& b) override {
     for (Observer* o : all_) o->stuck(b);
   }
+  WriteHistory* history() override {
+    for (Observer* o : all_)
+      if (auto* keeper = dynamic_cast<KeepsHistory*>(o)) return keeper->history();
+    return nullptr;
+  }
   void launch_ends() override {
     for (Observer* o : all_) o->launch_ends();
   }
@@ -63,8 +69,8 @@ class Several final : public Observer {
 
 }  // namespace
 
-Observers::Observers(const Arena& arena, std::vector<Finding>& findings, TraceLog& trace)
-    : arena_(arena), findings_(findings), trace_log_(trace) {}
+Observers::Observers(const Arena& arena, std::vector<Finding>& findings, TraceLog& trace, bool shortcuts)
+    : arena_(arena), findings_(findings), trace_log_(trace), shortcuts_(shortcuts) {}
 Observers::~Observers() = default;
 
 void Observers::allocated(std::uint64_t address, std::uint64_t n_bytes, MemoryKind kind) {
@@ -75,9 +81,19 @@ void Observers::host_wrote(std::uint64_t address, std::uint64_t n_bytes) {
   if (initcheck_) initcheck_->host_wrote(address, n_bytes);
 }
 
+void Observers::forget_writes(std::uint64_t address, std::uint64_t n_bytes) {
+  if (!initcheck_) return;
+  // Now, not at the next launch: that would bring back what is forgotten here.
+  if (std::exchange(ran_unwatched_, false)) initcheck_->trust_all();
+  initcheck_->allocated(address, n_bytes, MemoryKind::device);
+}
+
 void Observers::prepare(std::uint32_t mode) {
   if ((mode & kInitcheck) != 0 && !initcheck_) initcheck_ = std::make_unique<Initcheck>(arena_, findings_);
-  if ((mode & kRacecheck) != 0 && !racecheck_) racecheck_ = std::make_unique<Racecheck>(arena_, findings_);
+  if ((mode & kRacecheck) != 0 && !racecheck_) {
+    racecheck_ = std::make_unique<Racecheck>(arena_, findings_);
+    if (!shortcuts_) racecheck_->take_no_shortcuts();
+  }
   if ((mode & kSynccheck) != 0 && !synccheck_) synccheck_ = std::make_unique<Synccheck>(findings_);
   if ((mode & kDataflow) != 0 && !dataflow_) dataflow_ = std::make_unique<Dataflow>(arena_);
   if ((mode & kTrace) != 0 && !trace_) trace_ = std::make_unique<Trace>(arena_, trace_log_);

@@ -24,13 +24,14 @@ struct TraceLog;
 
 class Observers {
  public:
-  // Findings go to `findings`, what is traced to `trace`.
-  Observers(const Arena& arena, std::vector<Finding>& findings, TraceLog& trace);
+  // Findings go to `findings`, what is traced to `trace`. `shortcuts`: of checkers, see Racecheck.
+  Observers(const Arena& arena, std::vector<Finding>& findings, TraceLog& trace, bool shortcuts);
   ~Observers();
 
   // What host code did to memory.
   void allocated(std::uint64_t address, std::uint64_t n_bytes, MemoryKind kind);
   void host_wrote(std::uint64_t address, std::uint64_t n_bytes);
+  void forget_writes(std::uint64_t address, std::uint64_t n_bytes);
 
   // A mode for the launches to come. The earlier, the more is seen: memory that was filled before initcheck was first asked
   // for counts as initialised.
@@ -46,6 +47,7 @@ class Observers {
   const Arena& arena_;
   std::vector<Finding>& findings_;
   TraceLog& trace_log_;
+  bool shortcuts_;
   std::unique_ptr<Dataflow> dataflow_;
   std::unique_ptr<Racecheck> racecheck_;
   std::unique_ptr<Initcheck> initcheck_;

@@ -71,6 +71,25 @@ Json json_of(const Finding& f) {
   return j;
 }
 
+Json json_of(const LineProfile& l) {
+  return {{"kernel", l.kernel},
+          {"file", l.file},
+          {"line", l.line},
+          {"warp_instructions", l.warp_instructions},
+          {"lane_instructions", l.lane_instructions},
+          {"branches", l.branches},
+          {"divergent_branches", l.divergent_branches},
+          {"global_requests", l.global_requests},
+          {"global_sectors", l.global_sectors},
+          {"global_bytes", l.global_bytes},
+          {"shared_requests", l.shared_requests},
+          {"shared_wavefronts", l.shared_wavefronts},
+          {"atomic_requests", l.atomic_requests},
+          {"atomic_lanes", l.atomic_lanes},
+          {"atomic_serialised", l.atomic_serialised},
+          {"barriers", l.barriers}};
+}
+
 const char* name_of(TraceRow::After after) {
   switch (after) {
     case TraceRow::After::start: return "start";
@@ -156,7 +175,8 @@ void Report::add(const std::string& kernel, const LaunchRequest& request, const 
   totals += result.counters;
   modelled_us += result.modelled_us;
   if (launches.size() < kMostLaunches)
-    launches.push_back({kernel, request.grid, request.block, result.modelled_us, result.counters});
+    launches.push_back(
+        {kernel, request.grid, request.block, result.modelled_us, result.bound_by, result.counters});
 }
 
 void add_finding(std::vector<Finding>& findings, Finding finding) {
@@ -181,6 +201,7 @@ std::string to_json(const Report& report, std::uint32_t mode) {
                              {"grid", json_of(l.grid)},
                              {"block", json_of(l.block)},
                              {"modelled_us", l.modelled_us},
+                             {"bound_by", l.bound_by},
                              {"counters", json_of(l.counters)}});
   j["totals"] = json_of(report.totals);
   std::vector<const Finding*> order;
@@ -189,6 +210,10 @@ std::string to_json(const Report& report, std::uint32_t mode) {
                    [](const Finding* a, const Finding* b) { return rank(*a) < rank(*b); });
   j["findings"] = Json::array();
   for (const Finding* f : order) j["findings"].push_back(json_of(*f));
+  if ((mode & kProfile) != 0) {
+    j["lines"] = Json::array();
+    for (const LineProfile& line : report.lines) j["lines"].push_back(json_of(line));
+  }
   if ((mode & kTrace) != 0) {
     j["trace"] = {{"truncated", report.trace.truncated}, {"rows", Json::array()}};
     for (const TraceRow& row : report.trace.rows) j["trace"]["rows"].push_back(json_of(row));

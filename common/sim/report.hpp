@@ -8,6 +8,7 @@
 #include "sim/counters.hpp"
 #include "sim/device.hpp"
 #include "sim/finding.hpp"
+#include "sim/profile.hpp"
 #include "sim/trace.hpp"
 
 namespace course::sim {
@@ -19,6 +20,7 @@ struct Report {
     std::string kernel;  // demangled
     Dim3 grid, block;
     double modelled_us = 0;
+    const char* bound_by = "";
     Counters counters;
   };
 
@@ -28,6 +30,7 @@ struct Report {
   double modelled_us = 0;
   std::vector<Finding> findings;
   TraceLog trace;
+  std::vector<LineProfile> lines;
 
   void add(const std::string& kernel, const LaunchRequest& request, const LaunchResult& result);
 };

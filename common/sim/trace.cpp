@@ -43,8 +43,8 @@ const Trace::Object* Trace::object_at(std::uint64_t address) {
 Trace::Position Trace::position_of(const MicroOp& op) {
   const auto [known, fresh] = positions_.try_emplace(op.index);
   if (fresh) {
-    const auto places = places_of(*program_, op);
-    if (!places.empty()) known->second = {places.back().file, places.back().line};
+    const SourcePlace place = own_place(places_of(*program_, op));
+    known->second = {place.file, place.line};
   }
   return known->second;
 }

@@ -148,7 +148,10 @@ struct OpCounters {
 // calls may throw DeviceFault.
 class Observer {
  public:
+  // `looks_after`: whether `after` is to be called at all.
+  explicit Observer(bool looks_after = true) : looks_after_(looks_after) {}
   virtual ~Observer() = default;
+  bool looks_after() const { return looks_after_; }
   virtual void launch_begins(const Program&, const LaunchRequest&) {}
   virtual void block_begins(Block&) {}
   virtual void block_ends(Block&) {}
@@ -168,6 +171,9 @@ class Observer {
   // Nothing in the block can run any more: the launch is about to be ended as a deadlock.
   virtual void stuck(Block&) {}
   virtual void launch_ends() {}
+
+ private:
+  bool looks_after_;
 };
 
 // One host thread's share of a launch.

@@ -23,6 +23,7 @@ ALLOWED = {
     "labs": ["lab", "base"],  # the registry
     "labs/{lab}": ["lab", "base"],
     "solutions/{lab}": ["labs/{lab}", "lab", "base"],
+    "solutions/peers/{lab}": ["labs/{lab}", "lab", "base"],
     # Submissions that the grader is tested with stand where a student's file would.
     "grader/mutants/{lab}": ["labs/{lab}", "lab", "base"],
     "grader/hostile/{lab}": ["labs/{lab}", "lab", "base"],
@@ -42,6 +43,8 @@ def part_of(path: pathlib.PurePosixPath) -> tuple[str, str]:
     folders = path.parts[:-1]
     if folders[0] == "common":
         return (folders[1] if len(folders) > 1 else "common"), ""
+    if folders == ("solutions", "peers"):
+        return "solutions/peers/{lab}", path.stem
     if folders[0] in ("labs", "solutions") and len(folders) > 1:
         return folders[0] + "/{lab}", folders[1]
     if folders[0] == "grader" and len(folders) > 2 and folders[1] in ("mutants", "hostile"):

@@ -15,6 +15,7 @@ LIBRARIES=(
   'nlohmann_json nlohmann-json3-dev reports'
   'libzstd libzstd-dev compressed fat binaries'
   'liblz4 liblz4-dev compressed fat binaries'
+  'stb libstb-dev reading and writing PNG'
 )
 # For grades that count: without them student code is shut in less, or not screened, and every result says so.
 SAFETY_LIBRARIES=(

@@ -64,7 +64,7 @@ TEST_F(Labcli, WrongUsageSaysWhatIsRight) {
        "there is no folder /no/such/folder"},
       {{"check", "scna"}, "There is no lab"},
       {{"points", "nothing"}, "There is no lab"},
-      {{"fly"}, "There is no command \"fly\"; there is: grade, check, trace, list, points"},
+      {{"fly"}, "There is no command \"fly\"; there is: grade, check, profile, bench, trace, list, points"},
       {{"graed"}, "did you mean grade?"},
   };
   for (const auto& [arguments, says] : wrong) {
@@ -163,6 +163,25 @@ TEST_F(Labcli, TraceShowsTheArraysOfASolution) {
   EXPECT_THAT(done.output, HasSubstr("s_data"));
   EXPECT_THAT(done.output, HasSubstr("d_out  *25"));
   EXPECT_THAT(done.output, HasSubstr("by thread 6"));
+}
+
+TEST_F(Labcli, BenchShowsTheResultsOfTheHandouts) {
+  const auto done = run({"bench", "reduction", "--published"});
+  EXPECT_EQ(done.exit_code, 0) << done.output;
+  EXPECT_THAT(done.output, HasSubstr("CUB DeviceReduce"));
+  EXPECT_THAT(done.output, Not(HasSubstr("WRONG")));
+  EXPECT_THAT(run({"bench", "reduction", "--from", folder_ + "/none.json"}).output,
+              HasSubstr("nothing to read"));
+}
+
+TEST_F(Labcli, ProfileShowsWhatEachLineCosts) {
+  const auto done = run({"profile", "reduction", "reindexed", "--solutions"});
+  EXPECT_EQ(done.exit_code, 0) << done.output;
+  EXPECT_THAT(done.output,
+              HasSubstr("if (left < kBlock) s_data[left] = op(s_data[left], s_data[left + stride]);"));
+  const auto as_json =
+      json::parse(run({"profile", "reduction", "reindexed", "--solutions", "--json"}).output);
+  EXPECT_EQ(as_json.at("work"), 262143);
 }
 
 TEST_F(Labcli, TraceSaysWhatItCannotShow) {

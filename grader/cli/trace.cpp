@@ -10,13 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "build.hpp"
 #include "cli/commands.hpp"
-#include "layout.hpp"
-#include "registry.hpp"
+#include "cli/one_case.hpp"
 #include "seed.hpp"
-#include "select.hpp"
-#include "session_runner.hpp"
 #include "trace/tables.hpp"
 
 namespace course::grader::cli {
@@ -38,53 +34,31 @@ Examples:
   ./lab trace reduction shuffle --solutions)";
 
 int run_trace(const Options& options) {
-  const auto labs = select_labs(lab::all_problems(), {options.lab});
-  if (!labs) return fail(labs.error().text);
-  if (const auto known = check_task(*labs, options.task, options.solutions); !known)
-    return fail(known.error().text);
-  const lab::Problem& problem = *labs->front();
-  const lab::Task& task = *lab::find_task(problem.manifest(), options.task);
-  lab::Case c = problem.example(task, options.n);
-  if (!options.case_name.empty()) {
-    if (const auto known = check_case(*labs, &options.task, options.case_name); !known)
-      return fail(known.error().text);
-    for (lab::Case& candidate : problem.cases(task))
-      if (candidate.name == options.case_name) c = std::move(candidate);
-  }
+  const auto one = select_one(options.lab, options.task, options.solutions);
+  if (!one) return fail(one.error().text);
+  const auto c = options.case_name.empty() ? Result<lab::Case>(one->problem->example(*one->task, options.n))
+                                           : named_case(*one, options.case_name);
+  if (!c) return fail(c.error().text);
   constexpr std::uint64_t kMostItems = 4096;
-  if (c.n > kMostItems)
-    return fail(fmt::format("{} items are too many to show: take {} at most (--n)", c.n, kMostItems));
-  const Result<Layout> layout = find_layout();
-  if (!layout) return fail(layout.error().text);
+  if (c->n > kMostItems)
+    return fail(fmt::format("{} items are too many to show: take {} at most (--n)", c->n, kMostItems));
   const Result<std::uint64_t> seed =
       options.seed.empty() ? Result<std::uint64_t>(1) : parse_seed(options.seed);
   if (!seed) return fail(seed.error().text);
-
-  BuildOptions how;
-  how.solutions = options.solutions;
-  how.machine = &isolation_here(*layout);
-  const auto built = build_runners(*layout, std::vector{options.lab}, how);
-  if (const BuildOutcome& outcome = built.at(options.lab); outcome.verdict != lab::Verdict::ok)
-    return fail(outcome.message);
-  const RunContext context{options.lab, *seed, options.solutions, lab::DeviceKind::sim, false};
-  const auto runner =
-      session_runner(*layout, layout->runner(options.lab, options.solutions), lab::DeviceKind::sim, context);
   lab::Measure measure;
   measure.trace = measure.checks = true;
-  const lab::Outcome outcome = runner->run(problem, task, c, *seed, measure);
-  if (outcome.verdict == lab::Verdict::not_implemented || outcome.verdict == lab::Verdict::infra ||
-      outcome.sim_report.empty())
-    return fail(outcome.message);
+  const auto outcome = run_one(*one, *c, options.solutions, *seed, measure);
+  if (!outcome) return fail(outcome.error().text);
 
   const std::uint64_t columns =
-      options.columns != 0 ? options.columns : std::min<std::uint64_t>(std::max<std::uint64_t>(c.n, 1), 32);
-  const TraceView view = trace_view(problem, task, c, outcome.sim_report, columns);
+      options.columns != 0 ? options.columns : std::min<std::uint64_t>(std::max<std::uint64_t>(c->n, 1), 32);
+  const TraceView view = trace_view(*one->problem, *one->task, *c, outcome->sim_report, columns);
   const bool colour = isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
   std::fputs((options.markdown ? trace_markdown(view) : trace_text(view, options.step, colour)).c_str(),
              stdout);
-  if (outcome.verdict != lab::Verdict::ok && !options.markdown)
-    std::fputs(fmt::format("\n{}: {}", lab::name_of(outcome.verdict), outcome.message).c_str(), stdout);
-  return options.markdown && outcome.verdict != lab::Verdict::ok ? fail(outcome.message) : kRan;
+  if (outcome->verdict != lab::Verdict::ok && !options.markdown)
+    std::fputs(fmt::format("\n{}: {}", lab::name_of(outcome->verdict), outcome->message).c_str(), stdout);
+  return options.markdown && outcome->verdict != lab::Verdict::ok ? fail(outcome->message) : kRan;
 }
 
 }  // namespace

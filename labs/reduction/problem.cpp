@@ -266,7 +266,11 @@ class ReductionProblem : public lab::Problem {
 
   lab::Shape shape(const Task&, const Case& c) const override {
     const DType type = value_type(static_cast<OpId>(c.op), c.dtype);
-    return {{{"d_in", c.dtype, c.n}}, {{"d_out", type, 1}}, 2 * scratch_count(c.n) * lab::bytes_of(type)};
+    const std::uint64_t n_scratch = scratch_count(c.n), n_bytes = n_scratch * lab::bytes_of(type);
+    return {{{"d_in", c.dtype, c.n}},
+            {{"d_out", type, 1}},
+            2 * n_bytes,
+            {{{"d_scratch_a", type, n_scratch}, 0}, {{"d_scratch_b", type, n_scratch}, n_bytes}}};
   }
 
   void fill(const Task&, const Case& c, std::uint64_t seed, std::span<HostBuffer> inputs) const override {

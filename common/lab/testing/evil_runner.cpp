@@ -168,6 +168,12 @@ int serve() {
       answer(reply);
       continue;
     }
+    if (is("refuses")) {
+      CaseReply reply;
+      reply.stage = Stage::unsupported;
+      answer(reply);
+      continue;
+    }
     if (is("cuda_error")) {
       CaseReply reply;
       reply.stage = Stage::cuda_error;

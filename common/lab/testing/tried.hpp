@@ -10,6 +10,7 @@
 
 #include "lab/compare.hpp"
 #include "lab/problem.hpp"
+#include "lab/protocol.hpp"
 
 namespace course::lab {
 
@@ -27,7 +28,7 @@ struct Tried {
   }
 };
 
-// `c` filled from `seed`, its outputs those of the baseline.
+// `c` filled from `seed`, its outputs those of the baseline over the harness's poison.
 inline Tried tried(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed = 1,
                    Baseline which = Baseline::one_thread) {
   Tried t{c, {}, {}};
@@ -35,7 +36,7 @@ inline Tried tried(const Problem& problem, const Task& task, const Case& c, std:
   for (const auto& spec : shape.inputs)
     t.inputs.push_back({spec, std::vector<std::byte>(spec.count * bytes_of(spec.dtype))});
   for (const auto& spec : shape.outputs)
-    t.outputs.push_back({spec, std::vector<std::byte>(spec.count * bytes_of(spec.dtype))});
+    t.outputs.push_back({spec, std::vector<std::byte>(spec.count * bytes_of(spec.dtype), protocol::kPoison)});
   problem.fill(task, c, seed, t.inputs);
   problem.baseline(task, c, t.inputs, t.outputs, which);
   return t;

@@ -14,13 +14,15 @@ constexpr std::uint32_t kWarpWide = bits(OpKind::shuffle, OpKind::vote, OpKind::
 
 }  // namespace
 
-Checks::Checks(Racecheck* race, Initcheck* init, Synccheck* sync) : race_(race), init_(init), sync_(sync) {
+Checks::Checks(Racecheck* race, Initcheck* init, Synccheck* sync)
+    : Observer(false), race_(race), init_(init), sync_(sync) {
   if (race != nullptr) kinds_ |= kMemory | bits(OpKind::fence);
   if (init != nullptr) kinds_ |= kMemory;
   if (sync != nullptr) kinds_ |= kWarpWide;
 }
 
 void Checks::launch_begins(const Program& program, const LaunchRequest& launch) {
+  history_.launch_begins(program);
   if (race_ != nullptr) race_->launch_begins(program, launch);
   if (init_ != nullptr) init_->launch_begins(program, launch);
   if (sync_ != nullptr) sync_->launch_begins(program, launch);
@@ -42,6 +44,7 @@ void Checks::block_begins(Block& block) {
 void Checks::before(Warp& w, const MicroOp& op) {
   const std::uint32_t kind = bits(op.kind);
   if ((kind & kMemory) != 0 && (race_ != nullptr || init_ != nullptr)) {
+    history_.before(w, op);
     LaneAccess a;
     resolve(w, op, a);
     if (init_ != nullptr) init_->access(w, op, a);

@@ -10,10 +10,11 @@
 #include "sim/checkers/lane_access.hpp"
 #include "sim/checkers/racecheck.hpp"
 #include "sim/checkers/synccheck.hpp"
+#include "sim/hang.hpp"
 
 namespace course::sim {
 
-class Checks final : public Observer {
+class Checks final : public Observer, public KeepsHistory {
  public:
   // Any of them may be absent.
   Checks(Racecheck* race, Initcheck* init, Synccheck* sync);
@@ -29,11 +30,13 @@ class Checks final : public Observer {
   void local_moved(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) override;
   void frame_opened(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) override;
   void stuck(Block& block) override;
+  WriteHistory* history() override { return &history_; }
 
  private:
   Racecheck* race_;
   Initcheck* init_;
   Synccheck* sync_;
+  WriteHistory history_;
   std::uint32_t kinds_ = 0;  // of ops that some checker looks at
 };
 

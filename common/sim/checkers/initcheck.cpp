@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
 #include "sim/diagnose.hpp"
 #include "sim/machine.hpp"
@@ -12,6 +13,8 @@
 
 namespace course::sim {
 namespace {
+
+constexpr std::uint64_t kPage = 4096;  // bytes that one entry of whole_pages_ stands for
 
 // --- ranges of bits -----------------------------------------------------------------------------------------------
 
@@ -28,6 +31,11 @@ inline void for_words(Word* bits, std::uint64_t first, std::uint64_t n, const Ea
 }
 
 void set(std::uint64_t* bits, std::uint64_t first, std::uint64_t n) {
+  if (first % 64 == 0 && n >= 1024) {
+    std::memset(bits + first / 64, 0xff, n / 64 * 8);
+    first += n / 64 * 64;
+    n %= 64;
+  }
   for_words(bits, first, n, [](std::uint64_t& word, std::uint64_t mask) { word |= mask; });
 }
 void clear(std::uint64_t* bits, std::uint64_t first, std::uint64_t n) {
@@ -47,7 +55,10 @@ bool any_set(const std::uint64_t* bits, std::uint64_t first, std::uint64_t n) {
 }  // namespace
 
 Initcheck::Initcheck(const Arena& arena, std::vector<Finding>& findings)
-    : arena_(arena), findings_(findings), global_(arena.size() / 64 + 1) {
+    : arena_(arena),
+      findings_(findings),
+      global_(arena.size() / 64 + 1),
+      whole_pages_(arena.size() / kPage + 1) {
   trust_all();
 }
 
@@ -55,20 +66,25 @@ Initcheck::Initcheck(const Arena& arena, std::vector<Finding>& findings)
 
 void Initcheck::allocated(std::uint64_t address, std::uint64_t n_bytes, MemoryKind kind) {
   const std::uint64_t first = address - arena_.base();
-  if (kind == MemoryKind::device)
-    clear(global_.data(), first, n_bytes);
-  else
-    set(global_.data(), first, n_bytes);  // the host writes there without telling
+  if (kind != MemoryKind::device) return written(first, n_bytes);  // the host writes there without telling
+  clear(global_.data(), first, n_bytes);
+  if (n_bytes > 0)
+    std::memset(whole_pages_.data() + first / kPage, 0, (first + n_bytes - 1) / kPage - first / kPage + 1);
 }
 
 void Initcheck::host_wrote(std::uint64_t address, std::uint64_t n_bytes) {
   const std::uint64_t first = address - arena_.base();
-  if (first < arena_.size() && n_bytes <= arena_.size() - first) set(global_.data(), first, n_bytes);
+  if (first < arena_.size() && n_bytes <= arena_.size() - first) written(first, n_bytes);
 }
 
 void Initcheck::trust_all() {
-  for (const auto& [base, allocation] : arena_.live())
-    set(global_.data(), base - arena_.base(), allocation.size);
+  for (const auto& [base, allocation] : arena_.live()) written(base - arena_.base(), allocation.size);
+}
+
+void Initcheck::written(std::uint64_t first, std::uint64_t n_bytes) {
+  set(global_.data(), first, n_bytes);
+  const std::uint64_t page = (first + kPage - 1) / kPage, end = (first + n_bytes) / kPage;
+  if (page < end) std::memset(whole_pages_.data() + page, 1, end - page);
 }
 
 // --- a launch -----------------------------------------------------------------------------------------------------
@@ -91,11 +107,15 @@ void Initcheck::block_begins(Block& block) {
   if (slot == nullptr) slot = std::make_unique<BlockState>();
   slot->shared.assign(block.shared_bytes / 64 + 1, 0);
   slot->local.resize(block.warps.size() * kLanes);
+  if (!slot->has_local) return;
   for (Bits& bits : slot->local) std::fill(bits.begin(), bits.end(), 0);
+  slot->has_local = false;
 }
 
 Initcheck::Bits& Initcheck::local_bits(const Warp& w, int lane, std::uint64_t end) {
-  Bits& bits = blocks_[w.block->storage]->local[w.number * kLanes + static_cast<std::size_t>(lane)];
+  BlockState& block = *blocks_[w.block->storage];
+  block.has_local = true;
+  Bits& bits = block.local[w.number * kLanes + static_cast<std::size_t>(lane)];
   if (bits.size() * 64 < end) bits.resize(end / 64 + 1);
   return bits;
 }
@@ -110,22 +130,43 @@ void Initcheck::local_moved(Warp& w, int lane, std::uint32_t offset, std::uint32
 
 // --- accesses -----------------------------------------------------------------------------------------------------
 
+Initcheck::Shadow Initcheck::shadow_of(Warp& w, Place place) {
+  if (place == Place::shared)
+    return {blocks_[w.block->storage]->shared.data(), kSharedWindow, w.block->shared_bytes};
+  return {global_.data(), arena_.base(), arena_.size()};
+}
+
 void Initcheck::access(Warp& w, const MicroOp& op, const LaneAccess& a) {
   if (op.space == MemorySpace::constant) return;
-  if (a.adjacent && (op.space == MemorySpace::global || op.space == MemorySpace::shared)) {
-    const bool shared = op.space == MemorySpace::shared;
-    const std::uint64_t first = a.at[0] - (shared ? kSharedWindow : arena_.base());
-    const std::uint64_t n = std::uint64_t{kLanes} * a.bytes,
-                        size = shared ? w.block->shared_bytes : arena_.size();
-    if (first < size && first + n <= size) {
-      std::uint64_t* const bits = shared ? blocks_[w.block->storage]->shared.data() : global_.data();
-      if (op.kind == OpKind::store) return set(bits, first, n);
-      if (all_set(bits, first, n)) return;
-    }
+  if (!a.mixed && a.place != Place::local) {
+    const Shadow shadow = shadow_of(w, a.place);
+    const std::uint64_t first = a.start() - shadow.base, n = std::uint64_t{a.count} * a.bytes;
+    if (!a.run || first >= shadow.size || first + n > shadow.size) return each_lane(w, op, a, shadow);
+    const std::uint8_t* const whole = whole_pages_.data();
+    if (a.place == Place::global && whole[first / kPage] != 0 && whole[(first + n - 1) / kPage] != 0) return;
+    if (op.kind == OpKind::store) return set(shadow.bits, first, n);
+    if (all_set(shadow.bits, first, n)) return;
   }
   for (std::uint32_t m = a.mask; m != 0; m &= m - 1) {
     const int i = std::countr_zero(m);
     lane(w, op, a, i, place_of(a.at[i]));
+  }
+}
+
+// Lanes that lie anyhow, all in one kind of memory. An aligned access has its bits in one word.
+void Initcheck::each_lane(Warp& w, const MicroOp& op, const LaneAccess& a, const Shadow& shadow) {
+  const std::uint64_t bits = (std::uint64_t{1} << a.bytes) - 1, last = shadow.size - a.bytes;
+  if (shadow.size < a.bytes) return;  // about to fault
+  const bool reads = op.kind != OpKind::store, writes = op.kind != OpKind::load;
+  for (std::uint32_t m = a.mask; m != 0; m &= m - 1) {
+    const int i = std::countr_zero(m);
+    const std::uint64_t first = a.at[i] - shadow.base;
+    if (first > last || (first & (a.bytes - 1)) != 0) continue;  // about to fault
+    std::uint64_t& word = shadow.bits[first / 64];
+    if (reads && (word >> first % 64 & bits) == 0)
+      lane(w, op, a, i, a.place);
+    else if (writes)
+      word |= bits << first % 64;
   }
 }
 

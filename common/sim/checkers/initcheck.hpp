@@ -42,8 +42,17 @@ class Initcheck {
   struct BlockState {
     Bits shared;
     std::vector<Bits> local;  // 32 a warp
+    bool has_local = false;   // some of it has been written
   };
 
+  // The bits of one place, and what they stand for.
+  struct Shadow {
+    std::uint64_t* bits;
+    std::uint64_t base, size;  // bytes
+  };
+  Shadow shadow_of(Warp& w, Place place);
+  void written(std::uint64_t first, std::uint64_t n_bytes);
+  void each_lane(Warp& w, const MicroOp& op, const LaneAccess& a, const Shadow& shadow);
   void lane(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, Place place);
   void report(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, Place place);
   Bits& local_bits(const Warp& w, int lane, std::uint64_t end);
@@ -53,6 +62,8 @@ class Initcheck {
   const Program* program_ = nullptr;
   const LaunchRequest* launch_ = nullptr;
   Reserved<std::uint64_t> global_;
+  // By page of global memory: the host has written all of it, so that its bits need no look.
+  Reserved<std::uint8_t> whole_pages_;
   std::vector<std::unique_ptr<BlockState>> blocks_;  // by storage
   std::map<std::uint32_t, Finding> told_;            // by op
 };

@@ -15,62 +15,91 @@ namespace {
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-// Words a lane known when compiling: the loops unroll.
+// Words a lane known when compiling, and so is the number of cells where all lanes take part: the loops unroll.
 template <u32 Words>
-inline bool counting(const u32* cells, u32 first) {
+inline bool counting(const u32* cells, u32 n, u32 first) {
   u32 off = 0;
-  for (u32 i = 0; i < kLanes * Words; ++i) off |= cells[i] ^ (first + i / Words);
+  if (n == kLanes * Words)
+    for (u32 i = 0; i < kLanes * Words; ++i) off |= cells[i] ^ (first + i / Words);
+  else
+    for (u32 i = 0; i < n; ++i) off |= cells[i] ^ (first + i / Words);
   return off == 0;
 }
 template <u32 Words>
-inline void count(u32* cells, u32 first) {
-  for (u32 i = 0; i < kLanes * Words; ++i) cells[i] = first + i / Words;
+inline void count(u32* cells, u32 n, u32 first) {
+  if (n == kLanes * Words)
+    for (u32 i = 0; i < kLanes * Words; ++i) cells[i] = first + i / Words;
+  else
+    for (u32 i = 0; i < n; ++i) cells[i] = first + i / Words;
+}
+
+template <u32 Words>
+inline Found meet_words(u32* written, u32* read, u32 n, u32 bound, u32 mine, bool writes) {
+  u32 high_written = 0, high_read = 0, off = 0;
+  const u32 first = read[0];
+  const auto look = [&](u32 i) {
+    high_written |= written[i] >= bound ? 1u : 0u;
+    high_read |= read[i] >= bound ? 1u : 0u;
+    off |= read[i] ^ (first + i / Words);
+  };
+  if (n == kLanes * Words)
+    for (u32 i = 0; i < kLanes * Words; ++i) look(i);
+  else
+    for (u32 i = 0; i < n; ++i) look(i);
+  const bool done = (high_written | high_read) == 0;
+  if (done) count<Words>(writes ? written : read, n, mine);
+  return {high_written == 0, high_read == 0, off == 0, done};
 }
 
 }  // namespace
 
 SIM_VERSIONS
-bool add(u64* at, const u64* base, u64 add, u64 step) {
-  u64 off = 0;
-  const u64 first = base[0] + add;
+Found meet(u32* written, u32* read, u32 n, u32 words, u32 bound, u32 mine, bool writes) {
+  if (words == 1) return meet_words<1>(written, read, n, bound, mine, writes);
+  if (words == 2) return meet_words<2>(written, read, n, bound, mine, writes);
+  return meet_words<4>(written, read, n, bound, mine, writes);
+}
+
+SIM_VERSIONS
+Shape add(u64* at, const u64* base, u64 add, u64 step, const u32* active, int first) {
+  u64 out_of_step = 0, different = 0;
+  const u64 start = base[first] + add, lane_0 = start - static_cast<u64>(first) * step;
   for (u64 i = 0; i < kLanes; ++i) {
-    at[i] = base[i] + add;
-    off |= at[i] ^ (first + i * step);
+    const u64 here = base[i] + add;
+    const u64 mask = static_cast<u64>(static_cast<std::int64_t>(static_cast<std::int32_t>(active[i])));
+    at[i] = here;
+    out_of_step |= (here ^ (lane_0 + i * step)) & mask;
+    different |= (here ^ start) & mask;
   }
-  return off == 0;
+  return {out_of_step == 0, different == 0, different >> 32 == 0};
 }
 
 SIM_VERSIONS
-bool add(u64* at, const u32* base, u32 add, u64 window, u64 step) {
-  u64 off = 0;
-  const u64 first = static_cast<u32>(base[0] + add) + window;
-  for (u64 i = 0; i < kLanes; ++i) {
-    at[i] = static_cast<u32>(base[i] + add) + window;
-    off |= at[i] ^ (first + i * step);
+Shape add(u64* at, const u32* base, u32 add, u64 window, u64 step, const u32* active, int first) {
+  u32 out_of_step = 0, different = 0;
+  const u32 narrow_step = static_cast<u32>(step), start = base[first] + add,
+            lane_0 = start - static_cast<u32>(first) * narrow_step;
+  for (u32 i = 0; i < kLanes; ++i) {
+    const u32 here = base[i] + add;
+    at[i] = here + window;
+    out_of_step |= (here ^ (lane_0 + i * narrow_step)) & active[i];
+    different |= (here ^ start) & active[i];
   }
-  return off == 0;
+  return {out_of_step == 0, different == 0, true};
 }
 
 SIM_VERSIONS
-bool all_below(const u32* cells, u32 words, u32 bound) {
-  u32 above = 0;
-  for (u32 k = 0; k < words; ++k)
-    for (u32 i = 0; i < kLanes; ++i) above |= cells[k * kLanes + i] >= bound ? 1u : 0u;
-  return above == 0;
+bool all_counting(const u32* cells, u32 n, u32 words, u32 first) {
+  if (words == 1) return counting<1>(cells, n, first);
+  if (words == 2) return counting<2>(cells, n, first);
+  return counting<4>(cells, n, first);
 }
 
 SIM_VERSIONS
-bool all_counting(const u32* cells, u32 words, u32 first) {
-  if (words == 1) return counting<1>(cells, first);
-  if (words == 2) return counting<2>(cells, first);
-  return counting<4>(cells, first);
-}
-
-SIM_VERSIONS
-void set_counting(u32* cells, u32 words, u32 first) {
-  if (words == 1) return count<1>(cells, first);
-  if (words == 2) return count<2>(cells, first);
-  count<4>(cells, first);
+void set_counting(u32* cells, u32 n, u32 words, u32 first) {
+  if (words == 1) return count<1>(cells, n, first);
+  if (words == 2) return count<2>(cells, n, first);
+  count<4>(cells, n, first);
 }
 
 SIM_VERSIONS

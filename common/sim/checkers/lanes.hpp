@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the checkers do to 32 lanes at once, in loops that vectorise. A cell is one 32-bit word of shadow memory and stands for
-// 4 bytes of memory; an access of `words` words a lane by 32 adjacent lanes covers 32 · words adjacent cells.
+// What the checkers do to many lanes at once, in loops that vectorise. A cell is one 32-bit word of shadow memory and stands
+// for 4 bytes of memory; lanes that access neighbouring places, `words` words each, have neighbouring cells.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,32 @@
 
 namespace course::sim::lanes {
 
-// at[i] = base + add, lane by lane. Returns whether lane i + 1 starts `step` bytes after lane i everywhere.
-bool add(std::uint64_t* at, const std::uint64_t* base, std::uint64_t add, std::uint64_t step);
-bool add(std::uint64_t* at, const std::uint32_t* base, std::uint32_t add, std::uint64_t window,
-         std::uint64_t step);
+// How the addresses of the active lanes lie.
+struct Shape {
+  bool in_step;  // each `step` bytes after the one of the lane before
+  bool same;     // all alike
+  bool close;    // they differ in the low 32 bits only
+};
 
-// Are all 32 · words cells below `bound`?
-bool all_below(const std::uint32_t* cells, std::uint32_t words, std::uint32_t bound);
+// at[i] = base + add, lane by lane. `active`: all ones for the active lanes, of which `first` is the first.
+Shape add(std::uint64_t* at, const std::uint64_t* base, std::uint64_t add, std::uint64_t step,
+          const std::uint32_t* active, int first);
+Shape add(std::uint64_t* at, const std::uint32_t* base, std::uint32_t add, std::uint64_t window,
+          std::uint64_t step, const std::uint32_t* active, int first);
 
-// Do lane 0's cells hold `first`, lane 1's `first + 1` …?
-bool all_counting(const std::uint32_t* cells, std::uint32_t words, std::uint32_t first);
-void set_counting(std::uint32_t* cells, std::uint32_t words, std::uint32_t first);
+// Do the first lane's `words` cells hold `first`, the next lane's `first + 1` …?
+bool all_counting(const std::uint32_t* cells, std::uint32_t n, std::uint32_t words, std::uint32_t first);
+void set_counting(std::uint32_t* cells, std::uint32_t n, std::uint32_t words, std::uint32_t first);
+
+// A run of lanes looks at its cells, all at once. Where those for writes and for reads are below `bound`, it leaves its own
+// (counting from `mine`) in one of them: the usual case.
+struct Found {
+  bool written_below, read_below;  // all of them
+  bool read_counting;              // as above, from the first
+  bool done;
+};
+Found meet(std::uint32_t* written, std::uint32_t* read, std::uint32_t n, std::uint32_t words,
+           std::uint32_t bound, std::uint32_t mine, bool writes);
 
 // Are all 32 words equal to `value`?
 bool all_equal(const std::uint32_t* words, std::uint32_t value);

@@ -7,8 +7,6 @@
 namespace course::sim {
 namespace {
 
-constexpr std::uint32_t kLaneBits = 5;
-constexpr std::uint32_t kLaneMask = 31;
 constexpr RecordId kMostRecords = RecordId{1} << 27;  // what a cell can name
 constexpr std::size_t kSteps = 4096;
 constexpr std::uint32_t kNobody = ~0u;
@@ -26,7 +24,12 @@ bool reaches_device(const MicroOp& op) {
 }  // namespace
 
 Racecheck::Racecheck(const Arena& arena, std::vector<Finding>& findings)
-    : arena_(arena), findings_(findings), written_(arena.size() / 4), read_(arena.size() / 4) {
+    : arena_(arena),
+      findings_(findings),
+      written_(arena.size() / 4),
+      read_(arena.size() / 4),
+      line_written_(arena.size() / kLineBytes + 1),
+      line_read_(arena.size() / kLineBytes + 1) {
   steps_.resize(kSteps);
 }
 
@@ -36,21 +39,23 @@ Racecheck::Racecheck(const Arena& arena, std::vector<Finding>& findings)
 void Racecheck::start_afresh() {
   written_.clear();
   read_.clear();
+  line_written_.clear();
+  line_read_.clear();
   byte_pages_.clear();
   blocks_.clear();
   std::fill(steps_.begin(), steps_.end(), Step{});
   base_ = 1;
 }
 
-RecordId Racecheck::new_record(const Record& r) {
+inline RecordId Racecheck::new_record(const Record& r) {
   const RecordId id = next();
   log_.push_back(r);
   if (id + 2 >= kMostRecords) full_ = true;  // the rest of this launch goes unchecked
   return id;
 }
 
-RecordId Racecheck::record_of(WarpState& ws, Warp& w, const BlockState& b, std::uint32_t what,
-                              Record::Kind kind) {
+inline RecordId Racecheck::record_of(WarpState& ws, Warp& w, const BlockState& b, std::uint32_t what,
+                                     Record::Kind kind) {
   WarpState::Recent& recent = ws.recent[what % WarpState::kRecent];
   if (recent.what == what && recent.lanes == w.mask && recent.id >= ws.fresh) return recent.id;
   recent.what = what;
@@ -66,7 +71,7 @@ void Racecheck::launch_begins(const Program& program, const LaunchRequest& launc
   launch_ = &launch;
   base_ = next();
   log_.clear();
-  reader_sets_.clear();
+  readers_.clear();
   mailboxes_.clear();
   told_.clear();
   known_.clear();
@@ -116,11 +121,14 @@ void Racecheck::block_begins(Block& block) {
 
 // --- accesses -----------------------------------------------------------------------------------------------------
 
-Racecheck::Shadow Racecheck::shadow_of(BlockState& b, Place place) {
+inline Racecheck::Shadow Racecheck::shadow_of(BlockState& b, Place place) {
   if (place == Place::shared)
-    return {b.written.data(), b.read.data(), kSharedWindow, b.written.size() * 4, b.first, b.bound, true};
+    return {b.written.data(),     b.read.data(), nullptr, nullptr, kSharedWindow,
+            b.written.size() * 4, b.first,       b.bound, true};
   return {written_.data(),
           read_.data(),
+          line_written_.data(),
+          line_read_.data(),
           arena_.base(),
           arena_.size(),
           base_,
@@ -128,8 +136,57 @@ Racecheck::Shadow Racecheck::shadow_of(BlockState& b, Place place) {
           false};
 }
 
+// Adjacent lanes at once, where nothing needs a closer look. Returns false, having changed nothing, when something does.
+inline bool Racecheck::run_of_lanes(Here& h) {
+  const std::uint32_t words = h.a.bytes / 4, n = h.a.count * words;
+  if (words == 0) return false;
+  const std::uint64_t offset = h.a.start() - h.shadow.base;
+  if (offset >= h.shadow.bytes || offset + std::uint64_t{n} * 4 > h.shadow.bytes) return false;
+  Cell* const written = h.shadow.written + offset / 4;
+  Cell* const read = h.shadow.read + offset / 4;
+  const Cell limit = h.shadow.bound << kLaneBits, mine = h.id << kLaneBits | h.a.first;
+  const lanes::Found found = lanes::meet(written, read, n, words, limit, mine, h.writes);
+  if (found.done) return true;
+  if (!found.written_below) {
+    if (h.writes && h.strong) return false;  // must not hide a weak write
+    if (!run_ordered(h, written, n, words)) return false;
+  }
+  const Cell first = read[0];
+  const bool read_ordered = found.read_below || (found.read_counting && (first & kLaneMask) == h.a.first &&
+                                                 first >> kLaneBits >= h.shadow.floor &&
+                                                 ordered_alike(h, first >> kLaneBits, true));
+  if (h.writes) {
+    if (!read_ordered) return false;
+    lanes::set_counting(written, n, words, mine);
+    return true;
+  }
+  if (read_ordered) {
+    if (first != mine || found.read_below) lanes::set_counting(read, n, words, mine);
+    return true;
+  }
+  if (!found.read_counting || (first & kLaneMask) != h.a.first) return false;
+  lanes::set_counting(read, n, words, with_reader(h, first, static_cast<int>(h.a.first), 0));
+  return true;
+}
+
+// The lanes of an access that lie in one kind of memory.
+inline void Racecheck::look(Here& h, Place place, std::uint32_t lanes) {
+  h.shadow = shadow_of(h.b, place);
+  const bool run = shortcuts_ && h.a.run && lanes == h.a.mask;
+  if (place == Place::shared) {
+    if (!run || !run_of_lanes(h)) by_lane(h, lanes);
+  } else if (!run || !whole_lines(h)) {
+    open_lines(h, lanes);
+    const RecordId before = next();
+    if (!run || !run_of_lanes(h)) by_lane(h, lanes);
+    if (next() != before)
+      open_lines(h, lanes);  // cells name new records: the lines' markers must not be older
+  }
+  if (h.strong) order_by(h, lanes);
+}
+
 void Racecheck::access(Warp& w, const MicroOp& op, const LaneAccess& a) {
-  if (op.space == MemorySpace::local || op.space == MemorySpace::constant || full_) return;
+  if (op.space == MemorySpace::constant || full_ || (!a.mixed && a.place == Place::local)) return;
   BlockState& b = state(*w.block);
   WarpState& ws = b.warps[w.number];
   const bool atomic = op.kind == OpKind::atomic;
@@ -143,100 +200,102 @@ void Racecheck::access(Warp& w, const MicroOp& op, const LaneAccess& a) {
          op.kind == OpKind::load,
          atomic || op.kind == OpKind::store,
          is_strong(op)};
-  std::uint32_t lanes_in[2] = {0, 0};  // by Place
-  if (op.space == MemorySpace::generic) {
-    for (std::uint32_t m = a.mask; m != 0; m &= m - 1) {
-      const Place place = place_of(a.at[std::countr_zero(m)]);
-      if (place != Place::local) lanes_in[static_cast<int>(place)] |= m & -m;
-    }
-  } else {
-    lanes_in[op.space == MemorySpace::shared ? 1 : 0] = a.mask;
-  }
-  for (const Place place : {Place::global, Place::shared}) {
-    const std::uint32_t lanes = lanes_in[static_cast<int>(place)];
-    if (lanes == 0) continue;
-    h.shadow = shadow_of(b, place);
-    if (!a.adjacent || lanes != kAllLanes || !quick(h)) by_lane(h, lanes);
-    if (h.strong) order_by(h, lanes);
-  }
-}
-
-// 32 adjacent lanes at once, where nothing needs a closer look. Returns false, having changed nothing, when something does.
-bool Racecheck::quick(Here& h) {
-  const std::uint32_t words = h.a.bytes / 4;
-  if (words == 0) return false;
-  const std::uint64_t offset = h.a.at[0] - h.shadow.base;
-  if (offset + std::uint64_t{kLanes} * h.a.bytes > h.shadow.bytes) return false;
-  Cell* const written = h.shadow.written + offset / 4;
-  Cell* const read = h.shadow.read + offset / 4;
-  const Cell limit = h.shadow.bound << kLaneBits, mine = h.id << kLaneBits;
-  if (!lanes::all_below(written, words, limit) && !quick_ordered(h, written, words)) return false;
-  if (h.writes) {
-    if (!lanes::all_below(read, words, limit) && !quick_ordered(h, read, words)) return false;
-    lanes::set_counting(written, words, mine);
-    return true;
-  }
-  if (lanes::all_below(read, words, limit)) {
-    lanes::set_counting(read, words, mine);
-    return true;
-  }
-  const Cell first = read[0];
-  if ((first & kLaneMask) != 0 || !lanes::all_counting(read, words, first)) return false;
-  if (first == mine) return true;
-  lanes::set_counting(read, words, quick_ordered(h, read, words) ? mine : with_reader(h, first, 0, 0));
-  return true;
+  if (!a.mixed) return look(h, a.place, a.mask);
+  std::uint32_t lanes_in[3] = {0, 0, 0};  // by Place
+  for (std::uint32_t m = a.mask; m != 0; m &= m - 1)
+    lanes_in[static_cast<int>(place_of(a.at[std::countr_zero(m)]))] |= m & -m;
+  for (const Place place : {Place::global, Place::shared})
+    if (lanes_in[static_cast<int>(place)] != 0) look(h, place, lanes_in[static_cast<int>(place)]);
 }
 
 // Do the cells name one earlier access of the same shape, ordered before this one for every lane?
-bool Racecheck::quick_ordered(const Here& h, const Cell* cells, std::uint32_t words) {
+bool Racecheck::run_ordered(const Here& h, const Cell* cells, std::uint32_t n, std::uint32_t words) const {
   const Cell first = cells[0];
   const RecordId id = first >> kLaneBits;
-  if ((first & kLaneMask) != 0 || id < h.shadow.floor || !lanes::all_counting(cells, words, first))
-    return false;
+  return (first & kLaneMask) == h.a.first && id >= h.shadow.floor &&
+         lanes::all_counting(cells, n, words, first) && ordered_alike(h, id, true);
+}
+
+// Is the access `id` (or all those of a set of readers) before this one, each lane's for each lane? `same_lanes`: every lane
+// meets its own. By barriers and the order of the program alone.
+bool Racecheck::ordered_alike(const Here& h, RecordId id, bool same_lanes) const {
   const auto before = [&](RecordId i, bool same_lane) {
     const Record& r = record(i);
     if (r.kind != Record::access || r.block != h.b.number) return false;
     return i < h.b.bound || (r.warp == h.w.number && (same_lane || i < h.ws.bound));
   };
   const Record& r = record(id);
-  if (r.kind != Record::readers) return before(id, true);
-  const ReaderSet& set = reader_sets_[r.what];
-  return std::all_of(set.reader, set.reader + set.n, [&](const Reader& reader) {
-    return before(reader.record, reader.lanes == 0 && reader.offset == 0);
+  if (r.kind != Record::readers) return before(id, same_lanes);
+  const auto all = readers(r);
+  return std::all_of(all.begin(), all.end(), [&](const Reader& reader) {
+    return before(reader.record, same_lanes && reader.lanes == 0 && reader.offset == 0);
   });
+}
+
+// Each lane one word, lying anyhow: quick for those whose cells are old, or were left by the same lane.
+void Racecheck::one_word_each(Here& h, std::uint32_t lanes) {
+  const Cell limit = h.shadow.bound << kLaneBits, mine = h.id << kLaneBits;
+  const std::uint64_t size = h.shadow.bytes;
+  const bool keeps_weak = h.writes && h.strong;
+  RecordId own_record = h.id;  // the last one that was found to be this warp's
+  const auto own = [&](Cell cell, std::uint32_t lane) {
+    if ((cell & kLaneMask) != lane) return false;
+    const RecordId id = cell >> kLaneBits;
+    if (id == own_record) return true;
+    if (id < h.b.first || id < h.shadow.floor) return false;
+    const Record& r = record(id);
+    if (r.kind != Record::access || r.block != h.b.number || r.warp != h.w.number) return false;
+    own_record = id;
+    return true;
+  };
+  for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
+    const auto lane = static_cast<std::uint32_t>(std::countr_zero(m));
+    const std::uint64_t offset = h.a.at[lane] - h.shadow.base;
+    if (offset >= size || (offset & 3) != 0) continue;  // about to fault
+    Cell& written = h.shadow.written[offset / 4];
+    Cell& read = h.shadow.read[offset / 4];
+    if ((written >= limit && (keeps_weak || !own(written, lane))) || (read >= limit && !own(read, lane)))
+      this->lane(h, static_cast<int>(lane));
+    else
+      (h.writes ? written : read) = mine | lane;
+  }
 }
 
 void Racecheck::by_lane(Here& h, std::uint32_t lanes) {
   const std::uint64_t n = h.a.bytes;
-  const auto inside = [&](std::uint64_t offset) {  // else the access is about to fault
-    return offset < h.shadow.bytes && offset + n <= h.shadow.bytes && (offset & (n - 1)) == 0;
+  const std::uint64_t start = h.a.at[std::countr_zero(lanes)];
+  const auto same = [&] {
+    if (lanes == h.a.mask) return h.a.same;
+    for (std::uint32_t m = lanes; m != 0; m &= m - 1)
+      if (h.a.at[std::countr_zero(m)] != start) return false;
+    return true;
   };
-  if (h.reads && n >= 4 && std::popcount(lanes) > 1) {
-    const std::uint64_t at = h.a.at[std::countr_zero(lanes)];
-    bool same = true;
-    for (std::uint32_t m = lanes; m != 0 && same; m &= m - 1) same = h.a.at[std::countr_zero(m)] == at;
-    if (same) {
-      const std::uint64_t offset = at - h.shadow.base;
-      if (inside(offset))
-        for (std::uint64_t k = 0; k < n; k += 4) broadcast(h, lanes, offset + k);
-      return;
-    }
+  if (h.reads && (lanes & (lanes - 1)) != 0 && same()) {
+    const std::uint64_t offset = start - h.shadow.base;
+    if (is_inside(h, offset))
+      for (std::uint64_t k = 0; k < n; k += 4)
+        broadcast(h, lanes, offset + k, static_cast<std::uint32_t>(std::min<std::uint64_t>(n, 4)));
+    return;
   }
-  for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
-    const int lane = std::countr_zero(m);
-    const std::uint64_t offset = h.a.at[lane] - h.shadow.base;
-    if (!inside(offset)) continue;
-    if (n < 4) {
-      bytes(h, lane, offset, static_cast<std::uint32_t>(n));
-      continue;
-    }
-    for (std::uint64_t k = 0; k < n; k += 4) {
-      const std::uint64_t word = (offset + k) / 4;
-      if (is_bytes(h, h.shadow.written[word]))
-        bytes(h, lane, offset + k, 4);
-      else
-        cell(h, lane, offset + k, h.shadow.written[word], h.shadow.read[word]);
-    }
+  if (n == 4 && shortcuts_) return one_word_each(h, lanes);
+  for (std::uint32_t m = lanes; m != 0; m &= m - 1) lane(h, std::countr_zero(m));
+}
+
+// Else the access is about to fault.
+bool Racecheck::is_inside(const Here& h, std::uint64_t offset) {
+  return offset < h.shadow.bytes && offset + h.a.bytes <= h.shadow.bytes && (offset & (h.a.bytes - 1)) == 0;
+}
+
+void Racecheck::lane(Here& h, int lane) {
+  const std::uint64_t n = h.a.bytes, offset = h.a.at[lane] - h.shadow.base;
+  if (!is_inside(h, offset)) return;
+  if (n < 4) return bytes(h, lane, offset, static_cast<std::uint32_t>(n));
+  for (std::uint64_t k = 0; k < n; k += 4) {
+    const std::uint64_t word = (offset + k) / 4;
+    if (is_bytes(h, h.shadow.written[word]))
+      bytes(h, lane, offset + k, 4);
+    else
+      cell(h, lane, offset + k, h.shadow.written[word], h.shadow.read[word]);
   }
 }
 
@@ -254,14 +313,17 @@ void Racecheck::cell(Here& h, int lane, std::uint64_t offset, Cell& written, Cel
   }
 }
 
-// Several lanes read the same word.
-void Racecheck::broadcast(Here& h, std::uint32_t lanes, std::uint64_t offset) {
-  Cell& written = h.shadow.written[offset / 4];
-  Cell& read = h.shadow.read[offset / 4];
-  if (is_bytes(h, written)) {
-    for (std::uint32_t m = lanes; m != 0; m &= m - 1) bytes(h, std::countr_zero(m), offset, 4);
-    return;
-  }
+// Several lanes read the same word, or the same bytes of one.
+void Racecheck::broadcast(Here& h, std::uint32_t lanes, std::uint64_t offset, std::uint32_t n) {
+  const std::uint64_t word = offset / 4;
+  if (n == 4 && !is_bytes(h, h.shadow.written[word]))
+    return broadcast_cell(h, lanes, offset, h.shadow.written[word], h.shadow.read[word]);
+  Cell* const cells = open_bytes(h, word);
+  for (std::uint64_t k = offset % 4; k < offset % 4 + n; ++k)
+    broadcast_cell(h, lanes, word * 4 + k, cells[k], cells[4 + k]);
+}
+
+void Racecheck::broadcast_cell(Here& h, std::uint32_t lanes, std::uint64_t offset, Cell written, Cell& read) {
   const Cell limit = h.shadow.bound << kLaneBits;
   bool fresh = read < limit;
   if (written >= limit)
@@ -292,8 +354,8 @@ Racecheck::Cell* Racecheck::byte_cells(Here& h, std::uint64_t word) {
   return page->data() + word * 8 % (kPage * 2);
 }
 
-void Racecheck::bytes(Here& h, int lane, std::uint64_t offset, std::uint32_t n) {
-  const std::uint64_t word = offset / 4;
+// The cells of the bytes of a word that from now on has such, if it has not already.
+Racecheck::Cell* Racecheck::open_bytes(Here& h, std::uint64_t word) {
   Cell& written = h.shadow.written[word];
   Cell& read = h.shadow.read[word];
   Cell* const cells = byte_cells(h, word);  // 4 for writes, 4 for reads
@@ -305,6 +367,12 @@ void Racecheck::bytes(Here& h, int lane, std::uint64_t offset, std::uint32_t n) 
   }
   // The marker is renewed with every access, so that it is as young as what it stands for.
   written = record_of(h.ws, h.w, h.b, kNobody, Record::bytes) << kLaneBits;
+  return cells;
+}
+
+void Racecheck::bytes(Here& h, int lane, std::uint64_t offset, std::uint32_t n) {
+  const std::uint64_t word = offset / 4;
+  Cell* const cells = open_bytes(h, word);
   for (std::uint64_t k = offset % 4; k < offset % 4 + n; ++k)
     cell(h, lane, word * 4 + k, cells[k], cells[4 + k]);
 }
@@ -329,9 +397,7 @@ bool Racecheck::any_of_cell(Cell cell, const Each& each) const {
   const RecordId id = cell >> kLaneBits;
   const std::uint32_t lane = cell & kLaneMask;
   if (record(id).kind != Record::readers) return each(id, lane);
-  const ReaderSet& set = reader_sets_[record(id).what];
-  for (std::uint32_t k = 0; k < set.n; ++k) {
-    const Reader& r = set.reader[k];
+  for (const Reader& r : readers(record(id))) {
     if (r.lanes == 0) {
       if (each(r.record, (lane + r.offset) & kLaneMask)) return true;
     } else {
@@ -384,24 +450,25 @@ Racecheck::Cell Racecheck::with_reader(Here& h, Cell cell, int lane, std::uint32
   if (step.reader == h.id && step.from == from && step.lanes == lanes && step.offset == offset)
     return step.to << kLaneBits | tag;
 
-  ReaderSet set;
+  Reader all[kMostReaders];
+  std::uint32_t n = 0;
   if (from != 0 && record(from).kind == Record::readers)
-    set = reader_sets_[record(from).what];
+    for (const Reader& r : readers(record(from))) all[n++] = r;
   else if (from != 0)
-    set.reader[set.n++] = {from, 0, 0};
+    all[n++] = {from, 0, 0};
   bool known = false;
-  for (std::uint32_t k = 0; k < set.n; ++k) {
-    const Reader& r = set.reader[k];
+  for (std::uint32_t k = 0; k < n; ++k) {
+    const Reader& r = all[k];
     if (r.record != h.id) continue;
     if (lanes == 0 && (r.lanes >> lane & 1) != 0)
       return cell;  // not to be remembered: holds for this lane only
     known = known || (lanes != 0 ? (lanes & ~r.lanes) == 0 : r.lanes == 0 && r.offset == offset);
   }
   RecordId to = from;
-  if (!known && set.n < ReaderSet::kMost) {
-    set.reader[set.n++] = {h.id, lanes, offset};
-    to = new_record({kNobody, static_cast<std::uint32_t>(reader_sets_.size()), 0, 0, Record::readers});
-    reader_sets_.push_back(set);
+  if (!known && n < kMostReaders) {
+    all[n++] = {h.id, lanes, offset};
+    to = new_record({kNobody, static_cast<std::uint32_t>(readers_.size()), n, 0, Record::readers});
+    readers_.insert(readers_.end(), all, all + n);
   }
   step = {from, h.id, lanes, offset, to};
   return to << kLaneBits | tag;

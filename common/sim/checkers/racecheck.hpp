@@ -5,6 +5,8 @@
 // a lane. A record stands for all executions of one op by one warp between two of its synchronisations; its number is also
 // the time: numbers only grow, and whatever synchronises a warp makes it use fresh ones. So "before the block's last
 // barrier" is one comparison, and shadow memory needs no clearing between blocks or launches.
+// Global memory is large, and most warps read or write whole lines of it: 32 words, aligned. A line that has only been
+// accessed so has one pair of cells, with the pattern of lanes in place of the lane. The first other access opens it.
 //
 // What orders accesses:
 //   the program order of a thread; the end of a kernel
@@ -19,7 +21,8 @@
 // atomic) and acquires what its threads' reads have seen.
 // Stricter: volatile accesses of lanes that ran both in step race (warp-synchronous code without __syncwarp).
 //
-// Reading order: racecheck.hpp; racecheck.cpp for accesses; racecheck_sync.cpp for what orders them; racecheck_words.cpp.
+// Reading order: racecheck.hpp; racecheck.cpp for accesses; racecheck_lines.cpp for whole lines; racecheck_sync.cpp for what
+// orders them; racecheck_words.cpp.
 // Source: Flanagan, Freund, "FastTrack", PLDI 2009; NVIDIA, "PTX ISA" 9.0, chapter 8, "Memory Consistency Model".
 #pragma once
 
@@ -27,6 +30,7 @@
 #include <cstdint>
 #include <memory>
 #include <set>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -43,6 +47,9 @@ class Racecheck {
  public:
   Racecheck(const Arena& arena, std::vector<Finding>& findings);
 
+  // For tests: looks at each lane and word by itself, without any of the shortcuts. The findings must be the same.
+  void take_no_shortcuts() { shortcuts_ = false; }
+
   void launch_begins(const Program& program, const LaunchRequest& launch);
   void launch_ends();
   // Ops that took part in a race of this launch; asked before launch_ends().
@@ -56,13 +63,15 @@ class Racecheck {
 
  private:
   using Cell = std::uint32_t;  // record << 5 | lane; 0: nothing
+  static constexpr std::uint32_t kLaneBits = 5, kLaneMask = 31;
+  static constexpr std::uint64_t kLineBytes = 128;
 
   // An access record, or one of the two stand-ins below.
   struct Record {
     enum Kind : std::uint16_t { access, readers, bytes };
     std::uint32_t block;  // of the grid
-    std::uint32_t what;   // op, or index into reader_sets_
-    std::uint32_t lanes;  // that ran it together
+    std::uint32_t what;   // op; of readers: the first of them in readers_
+    std::uint32_t lanes;  // that ran it together; of readers: how many
     std::uint16_t warp;
     Kind kind;
   };
@@ -73,11 +82,7 @@ class Racecheck {
     std::uint32_t lanes;   // 0: one lane, the cell's lane + `offset`
     std::uint32_t offset;  // mod 32
   };
-  struct ReaderSet {
-    static constexpr std::uint32_t kMost = 8;  // later ones are not remembered
-    std::uint32_t n = 0;
-    Reader reader[kMost];
-  };
+  static constexpr std::uint32_t kMostReaders = 8;  // of a cell; later ones are not remembered
 
   // What a fence has made ready to be published by the thread's next strong write: its own accesses before `own`, its
   // warp's before `warp`, its block's before `block`, and `other`.
@@ -148,6 +153,8 @@ class Racecheck {
   struct Shadow {
     Cell* written;
     Cell* read;
+    Cell* line_written;  // of whole lines, see above; nullptr for shared memory
+    Cell* line_read;
     std::uint64_t base;   // generic address of cell 0
     std::uint64_t bytes;  // covered
     RecordId floor;       // older records mean nothing
@@ -175,13 +182,20 @@ class Racecheck {
   // --- accesses
   BlockState& state(const Block& block) { return *blocks_[block.storage]; }
   Shadow shadow_of(BlockState& b, Place place);
-  bool quick(Here& h);
-  bool quick_ordered(const Here& h, const Cell* cells, std::uint32_t words);
+  void look(Here& h, Place place, std::uint32_t lanes);
+  bool run_of_lanes(Here& h);
+  bool run_ordered(const Here& h, const Cell* cells, std::uint32_t n, std::uint32_t words) const;
+  bool ordered_alike(const Here& h, RecordId id, bool same_lanes) const;
+  void one_word_each(Here& h, std::uint32_t lanes);
   void by_lane(Here& h, std::uint32_t lanes);
-  void broadcast(Here& h, std::uint32_t lanes, std::uint64_t offset);
+  void lane(Here& h, int lane);
+  static bool is_inside(const Here& h, std::uint64_t offset);
+  void broadcast(Here& h, std::uint32_t lanes, std::uint64_t offset, std::uint32_t n);
+  void broadcast_cell(Here& h, std::uint32_t lanes, std::uint64_t offset, Cell written, Cell& read);
   void cell(Here& h, int lane, std::uint64_t offset, Cell& written, Cell& read);
   bool is_bytes(const Here& h, Cell written) const;
   Cell* byte_cells(Here& h, std::uint64_t word);
+  Cell* open_bytes(Here& h, std::uint64_t word);
   void bytes(Here& h, int lane, std::uint64_t offset, std::uint32_t n);
   void check(Here& h, int lane, std::uint64_t offset, Cell cell, bool old_writes);
   bool has_weak(Cell written) const;
@@ -189,8 +203,15 @@ class Racecheck {
   bool ordered(const Here& h, RecordId id, std::uint32_t his_lane, int lane) const;
   bool all_ordered(const Here& h, Cell cell, int lane) const;
   bool may_meet(const Here& h, const Record& r, int lane) const;
+  std::span<const Reader> readers(const Record& r) const { return {readers_.data() + r.what, r.lanes}; }
   template <typename Each>
   bool any_of_cell(Cell cell, const Each& each) const;
+
+  // --- whole lines: racecheck_lines.cpp
+  bool whole_lines(Here& h);
+  bool line_ordered(const Here& h, Cell cell, std::uint32_t pattern) const;
+  void open_lines(Here& h, std::uint32_t lanes);
+  void open_line(const Here& h, std::uint64_t line, Cell marker);
 
   // --- what orders them: racecheck_sync.cpp
   Knowledge& knowledge(Warp& w, WarpState& ws, int lane);
@@ -220,10 +241,11 @@ class Racecheck {
   const Program* program_ = nullptr;
   const LaunchRequest* launch_ = nullptr;
   bool fences_ = false, mail_global_ = false, one_block_ = false, full_ = false;
+  bool shortcuts_ = true;
 
   std::vector<Record> log_;  // of this launch
   RecordId base_ = 1;        // number of its first record
-  std::vector<ReaderSet> reader_sets_;
+  std::vector<Reader> readers_;
   struct Step {
     RecordId from = 0, reader = 0;
     std::uint32_t lanes = 0, offset = 0;
@@ -231,7 +253,8 @@ class Racecheck {
   };
   std::vector<Step> steps_;  // direct-mapped: set and reader to larger set
 
-  Reserved<Cell> written_, read_;  // of global memory, by word
+  Reserved<Cell> written_, read_;            // of global memory, by word
+  Reserved<Cell> line_written_, line_read_;  // by line
   std::unordered_map<std::uint64_t, std::unique_ptr<std::vector<Cell>>> byte_pages_;
   std::vector<std::unique_ptr<BlockState>> blocks_;  // by storage
   Mailboxes mailboxes_;                              // of global memory

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "sim/checkers/racecheck.hpp"
+#include "sim/machine.hpp"
 
 namespace course::sim {
 namespace {
@@ -93,7 +94,7 @@ void Racecheck::barrier_released(Block& block, std::uint32_t barrier) {
   std::uint32_t waiting = 0;
   bool all_wait = true, counted = false;
   for (const Arrival& a : arrivals) {
-    waiting += static_cast<std::uint32_t>(std::popcount(a.lanes));
+    waiting += count_lanes(a.lanes);
     all_wait = all_wait && a.waits;
     counted = counted || a.counted;
   }

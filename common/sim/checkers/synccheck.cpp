@@ -91,6 +91,17 @@ void Synccheck::barrier_arrived(Warp& w, u32 mask, const MicroOp& op) {
   const bool counted = op.src[2] != MicroOp::kNoSlot;
   const u32 count = counted ? w.slot<u32>(op.src[2])[lane] : 0;
   Block& block = *w.block;
+  BlockState& s = state(block);
+  auto& arrivals = s.arrivals[number & 15];
+  // A plain __syncthreads(). As long as no fault is known, all counts so far are the first's.
+  const u32 threads = count_lanes(mask);
+  if (number < 16 && !counted && !s.misused && (arrivals.empty() || arrivals.front().count == 0)) {
+    if (!arrivals.empty() && arrivals.back().op == &op)
+      arrivals.back().threads += threads;
+    else
+      arrivals.push_back({&op, w.number, mask, 0, threads});
+    return;
+  }
   const ThreadId me = thread(block, w.number, mask);
   if (number >= 16)
     if (Finding* f = tell("invalid-barrier", op)) {
@@ -100,7 +111,7 @@ void Synccheck::barrier_arrived(Warp& w, u32 mask, const MicroOp& op) {
     }
   const u32 most = (block.n_threads + kLanes - 1) / kLanes * kLanes;
   if (counted && (count == 0 || count % kLanes != 0 || count > most)) {
-    state(block).misused = true;
+    s.misused = true;
     if (Finding* f = tell("invalid-barrier-count", op)) {
       f->thread = me;
       f->message = fmt::format(
@@ -109,10 +120,9 @@ void Synccheck::barrier_arrived(Warp& w, u32 mask, const MicroOp& op) {
           describe_thread(me), one_line(f->where), count, kLanes, block.n_threads);
     }
   }
-  auto& arrivals = state(block).arrivals[number & 15];
   for (const Arrival& other : arrivals) {
     if (other.count == count) continue;
-    state(block).misused = true;
+    s.misused = true;
     if (Finding* f = tell("barrier-count-mismatch", op, other.op)) {
       const auto text = [](u32 n) { return n == 0 ? std::string("all") : fmt::format("{}", n); };
       f->thread = me;
@@ -123,7 +133,7 @@ void Synccheck::barrier_arrived(Warp& w, u32 mask, const MicroOp& op) {
     }
     break;
   }
-  arrivals.push_back({&op, w.number, mask, count});
+  arrivals.push_back({&op, w.number, mask, count, threads});
 }
 
 void Synccheck::barrier_released(Block& block, u32 barrier) {
@@ -133,7 +143,7 @@ void Synccheck::barrier_released(Block& block, u32 barrier) {
   const Arrival& first = arrivals.front();
   u32 n = 0;
   for (const Arrival& a : arrivals) {
-    n += static_cast<u32>(std::popcount(a.lanes));
+    n += a.threads;
     if (a.op == first.op || a.count != 0 || first.count != 0) continue;
     const Arrival *here = &first, *there = &a;
     if (here->op->index > there->op->index) std::swap(here, there);

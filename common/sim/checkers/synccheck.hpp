@@ -47,6 +47,7 @@ class Synccheck {
   struct Arrival {
     const MicroOp* op;
     std::uint32_t warp, lanes, count;  // count 0: all threads of the block
+    std::uint32_t threads;             // these lanes, and those of other warps that came after for the same
   };
   struct Undefined {  // a register slot that holds undefined values in some lanes
     std::uint32_t slot, lanes;

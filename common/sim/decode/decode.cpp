@@ -137,7 +137,7 @@ void Decoder::instruction(const Instruction& i, std::int32_t index) {
   }
   // Hints: they change speed, not results.
   if (opcode == "prefetch" || opcode == "prefetchu" || opcode == "nanosleep" || opcode == "applypriority" ||
-      opcode == "discard" || opcode == "pmevent" || opcode == "brkpt")
+      opcode == "discard" || opcode == "pmevent" || opcode == "brkpt" || opcode == "griddepcontrol")
     return static_cast<void>(emit("fence"));
   const auto key = table_key(i);
   const OpRow* found = key ? table_.find(*key) : nullptr;

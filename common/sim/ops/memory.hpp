@@ -105,11 +105,15 @@ inline void check_scattered(Warp& w, const MicroOp& op, const Lanes& a, u64 byte
 [[gnu::noinline]] inline u64 count_sectors(const Warp& w, const Lanes& a, u64 bytes) {
   u64 sectors[kLanes];
   int n = 0;
+  bool ascending = true;
   for (u32 m = w.mask; m != 0; m &= m - 1) {
     const u64 sector = a.at[std::countr_zero(m)] / 32;
-    if (n == 0 || sectors[n - 1] != sector) sectors[n++] = sector;
+    if (n != 0 && sectors[n - 1] == sector) continue;
+    ascending = ascending && (n == 0 || sectors[n - 1] < sector);
+    sectors[n++] = sector;
   }
   static_cast<void>(bytes);  // naturally aligned accesses of up to 32 bytes never straddle a sector
+  if (ascending) return static_cast<u64>(n);
   std::sort(sectors, sectors + n);
   return static_cast<u64>(std::unique(sectors, sectors + n) - sectors);
 }
@@ -138,19 +142,62 @@ inline bool prepare_global(Warp& w, const MicroOp& op, const Lanes& a, u64 bytes
 
 // --- shared -------------------------------------------------------------------------------------------------------
 
+// Where lanes a fixed number of words apart meet in a bank: those whose distance is a multiple of `period`.
+inline u64 most_in_period(u32 mask, u32 period) {
+  if (mask == kAllLanes || period == kLanes) return kLanes / period;
+  u32 every = 1;
+  for (u32 k = period; k < kLanes; k *= 2) every |= every << k;
+  int most = 0;
+  for (u32 k = 0; k < period; ++k) most = std::max(most, std::popcount(mask & every << k));
+  return static_cast<u64>(most);
+}
+
 // Passes of the 32 banks that an access takes: 8-byte accesses go by half warps, 16-byte ones by quarters.
 [[gnu::noinline]] inline u64 count_wavefronts(const Warp& w, const Lanes& a, u64 bytes) {
+  if ((w.mask & (w.mask - 1)) == 0) return 1;
+  const u32 first = static_cast<u32>(std::countr_zero(w.mask));
+  if (bytes == 4) {
+    // Lanes in step, active ones at least: a sum of what is off shows it.
+    const u32 second = static_cast<u32>(std::countr_zero(w.mask & (w.mask - 1)));
+    const u32 start = static_cast<u32>(a.at[first]), ahead = static_cast<u32>(a.at[second]) - start;
+    const u32 step = second - first == 1
+                         ? ahead
+                         : static_cast<u32>(static_cast<s32>(ahead) / static_cast<s32>(second - first));
+    u32 off = 0;
+    SIM_FOR_LANES(i) {
+      const u32 expected = start + (static_cast<u32>(i) - first) * step;
+      off |= (static_cast<u32>(a.at[i]) ^ expected) & w.lane_mask[i];
+    }
+    if (off == 0 && step % 4 == 0)
+      return step == 0 ? 1
+                       : most_in_period(w.mask, kLanes / std::min(step / 4 & (0 - step / 4), u32{kLanes}));
+  }
   const u64 words_per_lane = std::max<u64>(bytes / 4, 1);
   const int lanes_per_pass = static_cast<int>(kLanes / words_per_lane);
   u64 wavefronts = 0;
-  for (int first = 0; first < kLanes; first += lanes_per_pass) {
+  for (int start = 0; start < kLanes; start += lanes_per_pass) {
+    const u32 part = w.mask & static_cast<u32>(((u64{1} << lanes_per_pass) - 1) << start);
+    if (part == 0) continue;
+    // No two words in one bank?
+    u32 in_bank[32], used = 0;
+    bool clash = false;
+    for (u32 m = part; m != 0; m &= m - 1) {
+      const u64 word = a.at[std::countr_zero(m)] / 4;
+      for (u64 k = 0; k < words_per_lane; ++k) {
+        const u32 bank = static_cast<u32>(word + k) % 32;
+        clash = clash || ((used >> bank & 1) != 0 && in_bank[bank] != static_cast<u32>(word + k));
+        in_bank[bank] = static_cast<u32>(word + k);
+        used |= 1u << bank;
+      }
+    }
+    if (!clash) {
+      wavefronts += 1;
+      continue;
+    }
     u64 words[kLanes];
     int n = 0;
-    for (int lane = first; lane < first + lanes_per_pass; ++lane) {
-      if ((w.mask >> lane & 1) == 0) continue;
-      for (u64 k = 0; k < words_per_lane; ++k) words[n++] = a.at[lane] / 4 + k;
-    }
-    if (n == 0) continue;
+    for (u32 m = part; m != 0; m &= m - 1)
+      for (u64 k = 0; k < words_per_lane; ++k) words[n++] = a.at[std::countr_zero(m)] / 4 + k;
     std::sort(words, words + n);
     n = static_cast<int>(std::unique(words, words + n) - words);
     u8 per_bank[32] = {};

@@ -134,7 +134,7 @@ inline void observe_op(Warp& w, const MicroOp& op) {
   }
   observer.before(w, op);
   op.fn(w, op);
-  observer.after(w, op);
+  if (observer.looks_after()) observer.after(w, op);
   w.set_mask(whole);
 }
 

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Checks that every lab is complete: its API, skeleton, baseline, tests, solution, mutants and handout, and each rung of its ladder.
+
+usage: check_course.py ROOT CATALOGUE.json      (CATALOGUE: what `labcli list --json` prints; - for stdin)
+
+Prints what is missing, a line each, and exits with 1 when something is.
+"""
+
+import json
+import pathlib
+import re
+import sys
+
+LEAST_WRONG, LEAST_RIGHT = 10, 5  # mutants of a lab
+
+
+def text_of(path):
+    return path.read_text(encoding="utf-8") if path.is_file() else None
+
+
+def labs_of_root(root):
+    """The list of labs in the root meson.build."""
+    found = re.search(r"^labs = \[(.*?)\]", (root / "meson.build").read_text(encoding="utf-8"), re.S | re.M)
+    return re.findall(r"'(\w+)'", found.group(1)) if found else []
+
+
+def missing_files(root, lab):
+    for path in [
+        f"labs/{lab}/lab.hpp", f"labs/{lab}/{lab}.cu", f"labs/{lab}/baseline.hpp", f"labs/{lab}/problem.cpp",
+        f"labs/{lab}/{lab}_test.cpp", f"solutions/{lab}/{lab}.cu", f"solutions/{lab}/ladder_test.cpp",
+    ]:  # fmt: skip
+        if not (root / path).is_file():
+            yield f"{lab}: {path} is missing"
+
+
+def missing_rungs(root, lab, tasks, further):
+    """Every task must be answered in the solution and in the students' file, every further rung in the solution."""
+    for path, rungs in [(f"solutions/{lab}/{lab}.cu", tasks + further), (f"labs/{lab}/{lab}.cu", tasks)]:
+        text = text_of(root / path)
+        for rung in rungs if text is not None else []:
+            if not re.search(rf"\bRung::{rung}\b", text):
+                yield f"{lab}: {path} has no rung {rung}, which the manifest in lab.hpp lists"
+
+
+def missing_mutants(root, lab):
+    folder = root / "grader/mutants" / lab
+    verdicts = {}
+    for path in sorted(folder.glob("*.mutant")):
+        verdict = re.search(r"^// verdict: (\w+)", path.read_text(encoding="utf-8"), re.M)
+        verdicts[path.stem] = verdict.group(1) if verdict else None
+    right = sum(verdict == "OK" for verdict in verdicts.values())
+    wrong = len(verdicts) - right
+    if wrong < LEAST_WRONG:
+        yield f"{lab}: grader/mutants/{lab} has {wrong} wrong submissions, {LEAST_WRONG} are the least"
+    if right < LEAST_RIGHT:
+        yield f"{lab}: grader/mutants/{lab} has {right} right-but-different submissions, {LEAST_RIGHT} are the least"
+    build = text_of(folder / "meson.build") or ""
+    listed = set(re.findall(r"'(\w+)'", build))
+    for name in sorted(verdicts.keys() - listed):
+        yield f"{lab}: grader/mutants/{lab}/meson.build does not list {name}: nobody runs it"
+
+
+def missing_in_handout(root, lab, tasks):
+    for path in sorted({task["section"].split("#")[0] for task in tasks}):
+        text = text_of(root / path)
+        if text is None:
+            yield f"{lab}: {path} is missing"
+            continue
+        for task in tasks:
+            anchor = task["section"].partition("#")[2]
+            if task["section"].startswith(path) and f'<a id="{anchor}"></a>' not in text:
+                yield f"{lab}: {path} has no section {anchor}, to which task {task['id']} points"
+        if f"<!-- generated: points {lab} -->" not in text:
+            yield f"{lab}: {path} has no generated block with the points"
+        listed = text_of(root / "handouts/meson.build") or ""
+        if f"'{pathlib.PurePosixPath(path).name}'" not in listed:
+            yield f"{lab}: handouts/meson.build does not list {pathlib.PurePosixPath(path).name}: nobody checks its numbers"
+
+
+def complaints(root, catalogue):
+    known = {lab["id"]: lab for lab in catalogue["labs"]}
+    for lab in labs_of_root(root):
+        yield from missing_files(root, lab)
+        if lab not in known:
+            yield f"{lab}: the registry does not have it"
+            continue
+        tasks = known[lab]["tasks"]
+        further = [rung["id"] for rung in known[lab].get("further_rungs", [])]
+        yield from missing_rungs(root, lab, [task["id"] for task in tasks], further)
+        yield from missing_mutants(root, lab)
+        yield from missing_in_handout(root, lab, tasks)
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    root, source = pathlib.Path(sys.argv[1]), sys.argv[2]
+    catalogue = json.load(sys.stdin if source == "-" else open(source, encoding="utf-8"))
+    found = list(complaints(root, catalogue))
+    for line in found:
+        print(line)
+    if found:
+        sys.exit(1)
+    print(f"{len(catalogue['labs'])} labs are complete")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Tests of new_lab.py and check_course.py: on copies of this checkout's sources, from which something is taken away.
+
+usage: course_test.py ROOT LABCLI
+"""
+
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT, LABCLI = pathlib.Path(sys.argv[1]), sys.argv[2]
+sys.path.insert(0, str(ROOT / "common/tools"))
+import check_course  # noqa: E402
+
+CATALOGUE = json.loads(subprocess.run([LABCLI, "list", "--json"], check=True, capture_output=True, text=True).stdout)
+LABS = [lab["id"] for lab in CATALOGUE["labs"]]
+
+
+class Copy(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.root = pathlib.Path(self.folder.name)
+        for part in ["labs", "solutions", "handouts", "grader/mutants", "common/tools", "common/lab"]:
+            shutil.copytree(ROOT / part, self.root / part)
+        shutil.copy(ROOT / "meson.build", self.root)
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def complaints(self, catalogue=CATALOGUE):
+        return list(check_course.complaints(self.root, catalogue))
+
+
+class Completeness(Copy):
+    def test_the_course_is_complete(self):
+        self.assertEqual(self.complaints(), [])
+        self.assertEqual(check_course.labs_of_root(self.root), LABS)
+
+    def test_names_each_file_that_is_taken_away(self):
+        for lab in LABS:
+            handout = next(task["section"].split("#")[0] for task in CATALOGUE["labs"][LABS.index(lab)]["tasks"])
+            for path in [
+                f"labs/{lab}/lab.hpp", f"labs/{lab}/baseline.hpp", f"labs/{lab}/{lab}.cu", f"labs/{lab}/{lab}_test.cpp",
+                f"solutions/{lab}/{lab}.cu", f"solutions/{lab}/ladder_test.cpp", handout,
+            ]:  # fmt: skip
+                with self.subTest(path=path):
+                    kept = (self.root / path).read_text(encoding="utf-8")
+                    (self.root / path).unlink()
+                    self.assertIn(f"{lab}: {path} is missing", self.complaints())
+                    (self.root / path).write_text(kept, encoding="utf-8")
+
+    def test_names_each_rung_that_is_taken_away(self):
+        for lab in CATALOGUE["labs"]:
+            path = self.root / f"solutions/{lab['id']}/{lab['id']}.cu"
+            kept = path.read_text(encoding="utf-8")
+            for rung in lab["tasks"] + lab["further_rungs"]:
+                with self.subTest(lab=lab["id"], rung=rung["id"]):
+                    path.write_text(re.sub(rf"case Rung::{rung['id']}\b.*", "", kept), encoding="utf-8")
+                    self.assertTrue(any(f"has no rung {rung['id']}," in c for c in self.complaints()))
+            path.write_text(kept, encoding="utf-8")
+
+    def test_names_a_lab_whose_mutants_are_taken_away(self):
+        for lab in LABS:
+            shutil.rmtree(self.root / "grader/mutants" / lab)
+            told = [c for c in self.complaints() if c.startswith(f"{lab}:")]
+            self.assertEqual(len(told), 2)
+            self.assertIn("0 wrong submissions", told[0])
+
+    def test_names_a_mutant_that_nobody_runs(self):
+        (self.root / f"grader/mutants/{LABS[0]}/forgotten.mutant").write_text("// verdict: OK\n")
+        self.assertEqual(len(self.complaints()), 1)
+        self.assertIn("does not list forgotten", self.complaints()[0])
+
+    def test_names_a_section_that_a_task_points_to_in_vain(self):
+        lab = CATALOGUE["labs"][0]
+        path, anchor = lab["tasks"][0]["section"].split("#")
+        text = (self.root / path).read_text(encoding="utf-8")
+        (self.root / path).write_text(text.replace(f'<a id="{anchor}"></a>', ""), encoding="utf-8")
+        self.assertIn(f"has no section {anchor}", self.complaints()[0])
+
+
+class NewLab(Copy):
+    def new(self, *arguments):
+        command = [sys.executable, self.root / "common/tools/new_lab.py", self.root, *arguments]
+        return subprocess.run(command, capture_output=True, text=True)
+
+    def test_is_one_line_in_the_list_and_lacks_but_its_own_content(self):
+        before = (self.root / "meson.build").read_text().splitlines()
+        done = self.new("eighth", "--title", "An eighth lab")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        after = (self.root / "meson.build").read_text().splitlines()
+        self.assertEqual([line for line in after if line not in before], ["  'eighth',"])
+        self.assertEqual(check_course.labs_of_root(self.root), [*LABS, "eighth"])
+        self.assertEqual(self.complaints(), ["eighth: the registry does not have it"])  # until it is built
+        section = f"{next((self.root / 'handouts').glob('*-eighth.md')).relative_to(self.root)}#map"
+        built = {"labs": [*CATALOGUE["labs"], {"id": "eighth", "tasks": [{"id": "map", "section": section}]}]}
+        self.assertTrue(all("submissions" in complaint for complaint in self.complaints(built)), self.complaints(built))
+        for path in self.root.rglob("*eighth*/**/*"):
+            if path.is_file():
+                self.assertNotRegex(path.read_text(encoding="utf-8"), "LAB_(ID|TITLE|HANDOUT|NUMBER)")
+
+    def test_overwrites_nothing(self):
+        done = self.new(LABS[0])
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(f"labs/{LABS[0]} is there already", done.stderr)
+
+    def test_refuses_what_can_be_no_name(self):
+        for name in ["Eighth", "8th", "a-b", "../x", "a b", ""]:
+            with self.subTest(name=name):
+                self.assertEqual(self.new(name).returncode, 1)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

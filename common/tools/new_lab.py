@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Starts a new lab from a template that builds, grades and passes its tests: change it piece by piece.
+
+usage: new_lab.py ROOT ID [--title TITLE]
+
+Writes labs/ID, solutions/ID, grader/mutants/ID and a handout, and adds ID to the list of labs in the root meson.build and the handout
+to handouts/meson.build. Nothing is overwritten.
+"""
+
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+
+PLACES = {"lab": "labs/{id}", "solution": "solutions/{id}", "mutants": "grader/mutants/{id}"}
+
+
+def refuse(text):
+    sys.exit(f"lab: {text}")
+
+
+def add_to_list(path, opening, entry):
+    """Puts `entry` on a line of its own before the bracket that closes the list beginning with `opening`."""
+    text = path.read_text(encoding="utf-8")
+    start = text.index(opening) + len(opening)
+    close = re.compile(r"^[)\]]", re.M).search(text, start).start()
+    path.write_text(text[:close] + f"  '{entry}',\n" + text[close:], encoding="utf-8")
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Starts a new lab from a template.", prog="./lab new")
+    parser.add_argument("root", type=pathlib.Path, help=argparse.SUPPRESS)
+    parser.add_argument("id", help="its folder and namespace, as in: prefix_search")
+    parser.add_argument("--title", help="as in: Prefix search")
+    arguments = parser.parse_args()
+    root, lab = arguments.root, arguments.id
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", lab):
+        refuse(f'"{lab}" can be no folder and namespace: take small letters, digits and underscores, a letter first')
+    title = arguments.title or lab.replace("_", " ").capitalize()
+    if '"' in title or "\\" in title or "\n" in title:
+        refuse("a title has no quotes, backslashes or line breaks")
+    for place in PLACES.values():
+        if (root / place.format(id=lab)).exists():
+            refuse(f"{place.format(id=lab)} is there already")
+    numbers = [int(p.name[:2]) for p in (root / "handouts").glob("[0-9][0-9]-*.md")]
+    number = max(numbers, default=0) + 1
+    handout = f"{number:02}-{lab.replace('_', '-')}.md"
+    words = {"LAB_ID": lab, "LAB_TITLE": title, "LAB_HANDOUT": handout, "LAB_NUMBER": str(number)}
+
+    def filled(text):
+        return re.sub("|".join(words), lambda m: words[m.group()], text)
+
+    template = root / "common/lab/template"
+    for part, place in PLACES.items():
+        for source in sorted((template / part).iterdir()):
+            target = root / place.format(id=lab) / filled(source.name)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_text(filled(source.read_text(encoding="utf-8")), encoding="utf-8")
+    (root / "handouts" / handout).write_text(filled((template / "handout.md").read_text(encoding="utf-8")), encoding="utf-8")
+    skeleton = [sys.executable, root / "common/lab/tools/make_skeleton.py", root / f"solutions/{lab}/{lab}.cu", root / f"labs/{lab}/{lab}.cu"]
+    subprocess.run(skeleton, check=True)
+    add_to_list(root / "meson.build", "labs = [\n", lab)
+    add_to_list(root / "handouts/meson.build", "handouts = files(\n", handout)
+    print(
+        f"{lab} is there, with one task that only stands for yours. Next:\n"
+        f"  ./lab grade {lab} --solutions --device sim     it grades\n"
+        f"  labs/{lab}/lab.hpp                             its API and points\n"
+        f"  solutions/{lab}/{lab}.cu                       its ladder; make_skeleton.py writes labs/{lab}/{lab}.cu from it\n"
+        f"  handouts/{handout}                             its text; fill_blocks.py fills the generated blocks\n"
+        "  ./lab test 'course is complete'                names what is still missing"
+    )
+
+
+if __name__ == "__main__":
+    main()

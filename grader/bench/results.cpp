@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+#include "bench/results.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <regex>
+
+#include "text.hpp"
+
+namespace course::grader {
+namespace {
+
+using Json = nlohmann::json;
+
+double ceiling_of(const Json& size, double ideal_bytes, std::uint64_t n) {
+  // Work that writes next to nothing is held against plain reads.
+  const bool reads_only = ideal_bytes < 5.0 * static_cast<double>(n);
+  return size.at("ceilings").at(reads_only ? "read" : "copy").at("gb_per_s").get<double>();
+}
+
+// "sum_i32_n16777216_random_bench1048576" is the same work at every size: "sum_i32_random".
+std::string work_of(const std::string& case_name) {
+  static const std::regex kSizes("_bench[0-9]+$|_n[0-9]+|_[0-9]+x[0-9]+");
+  return std::regex_replace(case_name, kSizes, "");
+}
+
+BenchTable& table_named(BenchLab& lab, const std::string& work, std::size_t nth) {
+  std::size_t seen = 0;
+  for (BenchTable& t : lab.tables)
+    if (t.work == work && seen++ == nth) return t;
+  return lab.tables.emplace_back(BenchTable{work, {}});
+}
+
+BenchRow& row_named(BenchTable& table, const std::string& name, const std::string& kind) {
+  for (BenchRow& row : table.rows)
+    if (row.name == name && row.kind == kind) return row;
+  return table.rows.emplace_back(BenchRow{name, kind, {}});
+}
+
+BenchLab lab_of(const Json& j) {
+  BenchLab lab{j.at("lab"), j.at("title"), {}, {}};
+  for (const Json& size : j.at("sizes")) {
+    const auto n = size.at("n").get<std::uint64_t>();
+    lab.sizes.push_back(n);
+    std::map<std::string, std::size_t> seen;
+    for (const Json& t : size.at("tables")) {
+      const std::string work = work_of(t.at("case"));
+      BenchTable& table = table_named(lab, work, seen[work]++);
+      const double bytes = t.at("ideal_bytes");
+      double best_peer = 0;
+      for (const Json& r : t.at("rows"))
+        if (r.at("kind") == "peer" && (best_peer == 0 || r.at("median_us") < best_peer))
+          best_peer = r.at("median_us");
+      for (const Json& r : t.at("rows")) {
+        BenchCell cell;
+        cell.median_us = r.at("median_us");
+        cell.min_us = r.at("min_us");
+        cell.max_us = r.at("max_us");
+        cell.right = r.value("right", true);
+        cell.gb_per_s = cell.median_us > 0 ? 1e-3 * bytes / cell.median_us : 0;
+        const double ceiling = ceiling_of(size, bytes, t.at("n"));
+        cell.of_ceiling = ceiling > 0 ? cell.gb_per_s / ceiling : 0;
+        if (best_peer > 0 && r.at("kind") != "cpu" && cell.median_us > 0)
+          cell.over_peer = best_peer / cell.median_us;
+        row_named(table, r.at("name"), r.at("kind")).cells[n] = cell;
+      }
+    }
+  }
+  return lab;
+}
+
+std::string time_text(double us) {
+  if (us < 1000) return fmt::format("{:.1f} µs", us);
+  return us < 1e6 ? fmt::format("{:.2f} ms", us / 1000) : fmt::format("{:.2f} s", us / 1e6);
+}
+
+std::string size_text(std::uint64_t n) {
+  const double power = std::log2(static_cast<double>(n));
+  return power == std::floor(power) ? fmt::format("2^{:.0f}", power) : std::to_string(n);
+}
+
+std::string name_of(const BenchRow& row) {
+  return row.kind == "yours" ? "yours: " + row.name : row.name;
+}
+
+std::string version_text(int version) {
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+std::string where_text(const BenchResults& r) {
+  std::string text = r.device + (r.modelled ? " (modelled)" : "");
+  if (!r.modelled)
+    text += fmt::format(", driver for CUDA {}, toolkit {}", version_text(r.driver), version_text(r.runtime));
+  return r.date.empty() ? text : text + ", " + r.date;
+}
+
+}  // namespace
+
+Result<BenchResults> read_bench(std::string_view json) {
+  try {
+    const Json j = Json::parse(json);
+    BenchResults results;
+    results.date = j.value("date", "");
+    for (const Json& lab : j.at("labs")) {
+      results.device = lab.at("device");
+      results.modelled = lab.at("modelled");
+      results.driver = lab.at("driver");
+      results.runtime = lab.at("runtime");
+      results.labs.push_back(lab_of(lab));
+    }
+    return results;
+  } catch (const Json::exception& error) {
+    return Error{fmt::format("these are no results of ./lab bench: {}", error.what())};
+  }
+}
+
+Result<std::string> merge_bench(const std::vector<std::string>& solutions,
+                                const std::vector<std::string>& yours, const std::string& date) {
+  try {
+    Json merged = {{"schema", 1}, {"date", date}, {"labs", Json::array()}};
+    for (const std::string& text : solutions) merged["labs"].push_back(Json::parse(text));
+    for (const std::string& text : yours) {
+      const Json mine = Json::parse(text);
+      for (Json& lab : merged["labs"]) {
+        if (lab.at("lab") != mine.at("lab")) continue;
+        for (std::size_t s = 0; s < lab.at("sizes").size() && s < mine.at("sizes").size(); ++s) {
+          for (Json& table : lab["sizes"][s]["tables"]) {
+            for (const Json& t : mine["sizes"][s]["tables"]) {
+              if (t.at("case") != table.at("case")) continue;
+              for (Json row : t.at("rows")) {
+                if (row.at("kind") != "rung") continue;
+                row["kind"] = "yours";
+                table["rows"].push_back(std::move(row));
+              }
+            }
+          }
+        }
+      }
+    }
+    return merged.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  } catch (const Json::exception& error) {
+    return Error{fmt::format("a bench program wrote something else than results: {}", error.what())};
+  }
+}
+
+std::string bench_text(const BenchResults& results) {
+  std::string out = where_text(results) + "\n";
+  for (const BenchLab& lab : results.labs) {
+    for (const BenchTable& table : lab.tables) {
+      out += fmt::format("\n{}: {}\n  {}", lab.title, table.work, fit_left("", 24));
+      for (const std::uint64_t n : lab.sizes)
+        out += fit_right(size_text(n), 10) + fit_right("GB/s", 7) + fit_right("× lib", 7);
+      out += "\n";
+      for (const BenchRow& row : table.rows) {
+        out += "  " + fit_left(name_of(row), 24);
+        for (const std::uint64_t n : lab.sizes) {
+          const auto cell = row.cells.find(n);
+          if (cell == row.cells.end()) {
+            out += fit_right("", 24);
+            continue;
+          }
+          const BenchCell& c = cell->second;
+          out += fit_right(c.right ? time_text(c.median_us) : "WRONG", 10);
+          out += fit_right(fmt::format("{:.0f}", c.gb_per_s), 7);
+          out += fit_right(c.over_peer ? fmt::format("{:.2f}", *c.over_peer) : "", 7);
+        }
+        out += "\n";
+      }
+    }
+  }
+  return out;
+}
+
+std::string bench_markdown(const BenchResults& results, const std::string& id) {
+  const auto lab =
+      std::find_if(results.labs.begin(), results.labs.end(), [&](const BenchLab& l) { return l.id == id; });
+  if (lab == results.labs.end()) return "";
+  std::string out = where_text(results) +
+                    ". Median times; in brackets the share of the memory's rate in the same run"
+                    " (plain copies, or plain reads where next to nothing is written).\n";
+  for (const BenchTable& table : lab->tables) {
+    const bool peers =
+        std::any_of(table.rows.begin(), table.rows.end(), [](const BenchRow& r) { return r.kind == "peer"; });
+    out += fmt::format("\n`{}`\n\n| |", table.work);
+    for (const std::uint64_t n : lab->sizes) out += fmt::format(" {} |", size_text(n));
+    if (peers) out += fmt::format(" against the library at {} |", size_text(lab->sizes.back()));
+    out += "\n|---|";
+    for (std::size_t k = 0; k < lab->sizes.size() + (peers ? 1 : 0); ++k) out += "--:|";
+    out += "\n";
+    for (const BenchRow& row : table.rows) {
+      out += row.kind == "peer" || row.kind == "cpu" ? fmt::format("| *{}* |", row.name)
+                                                     : fmt::format("| `{}` |", name_of(row));
+      for (const std::uint64_t n : lab->sizes) {
+        const auto cell = row.cells.find(n);
+        if (cell == row.cells.end()) {
+          out += " |";
+        } else if (row.kind == "cpu") {
+          out += fmt::format(" {} |", time_text(cell->second.median_us));
+        } else {
+          out += fmt::format(" {} ({:.0f} %) |", time_text(cell->second.median_us),
+                             100 * cell->second.of_ceiling);
+        }
+      }
+      if (peers) {
+        const auto last = row.cells.find(lab->sizes.back());
+        const bool there = last != row.cells.end() && last->second.over_peer && row.kind != "peer";
+        out += there ? fmt::format(" {:.2f}× |", *last->second.over_peer) : " |";
+      }
+      out += "\n";
+    }
+  }
+  return out;
+}
+
+std::string bench_csv(const BenchResults& results) {
+  std::string out = "lab,work,name,kind,n,median_us,min_us,max_us,gb_per_s,of_ceiling,over_peer,right\n";
+  for (const BenchLab& lab : results.labs)
+    for (const BenchTable& table : lab.tables)
+      for (const BenchRow& row : table.rows)
+        for (const auto& [n, c] : row.cells)
+          out += fmt::format("{},{},{},{},{},{:.3f},{:.3f},{:.3f},{:.1f},{:.4f},{},{}\n", lab.id, table.work,
+                             row.name, row.kind, n, c.median_us, c.min_us, c.max_us, c.gb_per_s, c.of_ceiling,
+                             c.over_peer ? fmt::format("{:.3f}", *c.over_peer) : "", c.right ? "yes" : "no");
+  return out;
+}
+
+}  // namespace course::grader

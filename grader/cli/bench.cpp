@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+// labcli bench: every rung of the ladders, the libraries' functions, the CPU and the memory's ceilings, in one run.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <unistd.h>
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "bench/results.hpp"
+#include "cli/commands.hpp"
+#include "device.hpp"
+#include "layout.hpp"
+#include "process.hpp"
+#include "progress.hpp"
+#include "registry.hpp"
+#include "report_file.hpp"
+#include "select.hpp"
+#include "text.hpp"
+
+namespace course::grader::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::vector<std::string> labs;
+  std::string device = "auto", json, csv, from;
+  std::vector<std::uint64_t> sizes;
+  unsigned runs = 25;
+  bool mine = false, markdown = false, published = false, no_cpu = false;
+};
+
+constexpr const char* kFooter = R"(
+On a GPU: measured with events, medians, rotating buffers past 1 GiB, outputs checked.
+Without one: modelled, and labelled so. Times of different runs differ; compare within one.
+
+Examples:
+  ./lab bench reduction
+  ./lab bench --sizes 1048576,16777216 --json mine.json --csv mine.csv
+  ./lab bench scan --mine                      your kernels beside the solution's
+  ./lab bench reduction --published --markdown the table of the handout)";
+
+std::string contents(const std::string& path) {
+  std::ostringstream out;
+  out << std::ifstream(path).rdbuf();
+  return out.str();
+}
+
+// The newest of the results that the handouts show: their names begin with the date.
+Result<std::string> published(const Layout& layout) {
+  std::vector<std::string> files;
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(layout.root + "/handouts/results", none))
+    if (entry.path().extension() == ".json") files.push_back(entry.path());
+  if (files.empty()) return Error{"there are no results in handouts/results/"};
+  return *std::max_element(files.begin(), files.end());
+}
+
+// Builds one bench program and runs it; its JSON.
+Result<std::string> run_program(const Layout& layout, const Options& options, lab::DeviceKind device,
+                                const std::string& lab, bool solutions) {
+  const std::string target = fmt::format("{}/bench_{}", solutions ? "solutions" : "labs", lab);
+  ProcessOptions how;
+  how.seconds = 1200;
+  auto built = run_process({"ninja", "-C", layout.build, target}, how);
+  if (!built) return built.error();
+  if (built->exit_code != 0)
+    return Error{fmt::format("{} does not build:\n{}", target, first_lines(tame(built->output), 40))};
+  const std::string file = fmt::format("{}/{}.{}.json", layout.build, target, getpid());
+  const std::string libraries =
+      device == lab::DeviceKind::sim ? layout.simulator_dir() : layout.toolkit_lib_dir;
+  const char* before = std::getenv("LD_LIBRARY_PATH");
+  how.seconds = 3600;
+  how.environment = {"LD_LIBRARY_PATH=" + libraries + (before != nullptr ? std::string(":") + before : "")};
+  std::vector<std::uint64_t> sizes = options.sizes;
+  if (sizes.empty())
+    sizes = device == lab::DeviceKind::sim ? std::vector<std::uint64_t>{1 << 16, 1 << 18, 1 << 20}
+                                           : std::vector<std::uint64_t>{1 << 20, 1 << 24, 1 << 28};
+  std::vector<std::string> command = {layout.build + "/" + target,
+                                      "--json",
+                                      file,
+                                      "--sizes",
+                                      fmt::format("{}", fmt::join(sizes, ",")),
+                                      "--runs",
+                                      std::to_string(options.runs)};
+  if (options.no_cpu || !solutions) command.emplace_back("--no-cpu");
+  const auto ran = run_process(command, how);
+  const std::string text = contents(file);
+  std::error_code ignored;
+  fs::remove(file, ignored);
+  if (!ran) return ran.error();
+  if (ran->timed_out) return Error{fmt::format("bench of {} took too long: fewer --sizes", lab)};
+  if (ran->exit_code != 0)
+    return Error{fmt::format("bench of {} failed:\n{}", lab, first_lines(tame(ran->output), 40))};
+  return text;
+}
+
+Result<std::string> measure(const Layout& layout, const Options& options,
+                            const std::vector<const lab::Problem*>& labs) {
+  const auto device = choose_device(options.device, layout);
+  if (!device) return device.error();
+  Progress progress(stderr_is_terminal());
+  progress.begin("Measuring", labs.size() * (options.mine ? 2 : 1));
+  std::vector<std::string> solutions, yours;
+  for (const lab::Problem* problem : labs) {
+    const std::string id(problem->manifest().id);
+    for (const bool solution : {true, false}) {
+      if (!solution && !options.mine) continue;
+      progress.step(id);
+      auto text = run_program(layout, options, device->kind, id, solution);
+      if (!text) return text.error();
+      (solution ? solutions : yours).push_back(std::move(*text));
+    }
+  }
+  return merge_bench(solutions, yours, fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))));
+}
+
+int run_bench(const Options& options) {
+  const auto labs = select_labs(lab::all_problems(), options.labs);
+  if (!labs) return fail(labs.error().text);
+  const Result<Layout> layout = find_layout();
+  if (!layout) return fail(layout.error().text);
+  for (const std::string& path : {options.json, options.csv})
+    if (!path.empty())
+      if (const auto can = check_writable(path); !can) return fail(can.error().text);
+
+  std::string json;
+  if (options.published || !options.from.empty()) {
+    const Result<std::string> path =
+        options.published ? published(*layout) : Result<std::string>(options.from);
+    if (!path) return fail(path.error().text);
+    json = contents(*path);
+    if (json.empty()) return fail("there is nothing to read in " + *path);
+  } else {
+    auto measured = measure(*layout, options, *labs);
+    if (!measured) return fail(measured.error().text);
+    json = std::move(*measured);
+  }
+  auto results = read_bench(json);
+  if (!results) return fail(results.error().text);
+  std::erase_if(results->labs, [&](const BenchLab& l) {
+    return std::none_of(labs->begin(), labs->end(),
+                        [&](const lab::Problem* p) { return p->manifest().id == l.id; });
+  });
+  if (!options.json.empty())
+    if (const auto done = write_report(options.json, json); !done) return fail(done.error().text);
+  if (!options.csv.empty())
+    if (const auto done = write_report(options.csv, bench_csv(*results)); !done)
+      return fail(done.error().text);
+  std::string text = options.markdown ? "" : bench_text(*results);
+  if (options.markdown)
+    for (const BenchLab& lab : results->labs) text += bench_markdown(*results, lab.id);
+  std::fputs(text.c_str(), stdout);
+  return kRan;
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, Run& run) {
+  CLI::App* command = app.add_subcommand("bench", "Time the ladders beside libraries, CPU and memory");
+  auto options = std::make_shared<Options>();
+  command->add_option("LAB", options->labs, "Labs to time; all when none is named");
+  command->add_option("--device", options->device, "auto, gpu or sim")
+      ->check(CLI::IsMember({"auto", "gpu", "sim"}));
+  command->add_option("--sizes", options->sizes, "Items, separated by commas")
+      ->delimiter(',')
+      ->check(CLI::Range(1ul, 1ul << 32));
+  command->add_option("--runs", options->runs, "Timed runs of each (25)")->check(CLI::Range(1u, 1000u));
+  command->add_flag("--mine", options->mine, "Your kernels, too");
+  command->add_flag("--no-cpu", options->no_cpu, "Leave the CPU baselines out");
+  command->add_option("--json", options->json, "Write the results to a file");
+  command->add_option("--csv", options->csv, "Write them as a table, one row a figure");
+  command->add_option("--from", options->from, "Show an earlier run's --json instead of measuring");
+  command->add_flag("--published", options->published, "Show the results that the handouts show");
+  command->add_flag("--markdown", options->markdown, "As Markdown tables");
+  command->footer(kFooter);
+  command->callback([&run, options] { run = [options] { return run_bench(*options); }; });
+}
+
+}  // namespace course::grader::cli

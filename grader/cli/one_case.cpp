@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+#include "cli/one_case.hpp"
+
+#include <vector>
+
+#include "build.hpp"
+#include "layout.hpp"
+#include "registry.hpp"
+#include "select.hpp"
+#include "session_runner.hpp"
+
+namespace course::grader::cli {
+
+Result<OneTask> select_one(const std::string& lab, const std::string& task, bool solutions) {
+  const auto labs = select_labs(lab::all_problems(), std::vector{lab});
+  if (!labs) return labs.error();
+  if (const auto known = check_task(*labs, task, solutions); !known) return known.error();
+  const lab::Problem& problem = *labs->front();
+  return OneTask{&problem, lab::find_task(problem.manifest(), task)};
+}
+
+Result<lab::Case> named_case(const OneTask& one, const std::string& name) {
+  const lab::Problem* const labs[] = {one.problem};
+  const std::string task(one.task->id);
+  for (lab::Case& c : one.problem->cases(*one.task))
+    if (c.name == name) return std::move(c);
+  const auto known = check_case(labs, &task, name);
+  return known ? Error{"there is no case \"" + name + "\""} : known.error();
+}
+
+Result<lab::Outcome> run_one(const OneTask& one, const lab::Case& c, bool solutions, std::uint64_t seed,
+                             const lab::Measure& measure) {
+  const Result<Layout> layout = find_layout();
+  if (!layout) return layout.error();
+  const std::string lab(one.problem->manifest().id);
+  BuildOptions how;
+  how.solutions = solutions;
+  how.machine = &isolation_here(*layout);
+  const auto built = build_runners(*layout, std::vector{lab}, how);
+  if (const BuildOutcome& outcome = built.at(lab); outcome.verdict != lab::Verdict::ok)
+    return Error{outcome.message};
+  const RunContext context{lab, seed, solutions, lab::DeviceKind::sim, false};
+  constexpr double kSeconds = 120;  // looking closely takes its time
+  const auto runner =
+      session_runner(*layout, layout->runner(lab, solutions), lab::DeviceKind::sim, context, kSeconds);
+  lab::Outcome outcome = runner->run(*one.problem, *one.task, c, seed, measure);
+  const bool nothing =
+      outcome.verdict == lab::Verdict::not_implemented || outcome.verdict == lab::Verdict::infra;
+  if (nothing || outcome.sim_report.empty()) return Error{outcome.message};
+  return outcome;
+}
+
+}  // namespace course::grader::cli

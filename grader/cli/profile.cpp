@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// labcli profile: what each source line of a kernel costs, from a run on the simulator.
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "cli/commands.hpp"
+#include "cli/one_case.hpp"
+#include "layout.hpp"
+#include "profile/profile.hpp"
+#include "seed.hpp"
+
+namespace course::grader::cli {
+namespace {
+
+struct Options {
+  std::string lab, task, case_name, seed;
+  bool solutions = false, json = false;
+};
+
+constexpr const char* kFooter = R"(
+Counts on the simulator, GPU or not: the same figures in every run. The case is the
+one whose efficiency is graded, unless --case names another.
+
+Examples:
+  ./lab profile reduction neighboured
+  ./lab profile reduction reindexed --solutions
+  ./lab profile reduction shuffle --json)";
+
+// The case whose efficiency is graded; the first one where none is.
+lab::Case graded_case(const OneTask& one) {
+  const auto cases = one.problem->cases(*one.task);
+  for (const lab::Case& c : cases)
+    if ((c.purpose & lab::kEfficiency) != 0) return c;
+  return cases.front();
+}
+
+int run_profile(const Options& options) {
+  const auto one = select_one(options.lab, options.task, options.solutions);
+  if (!one) return fail(one.error().text);
+  const auto c =
+      options.case_name.empty() ? Result<lab::Case>(graded_case(*one)) : named_case(*one, options.case_name);
+  if (!c) return fail(c.error().text);
+  const Result<std::uint64_t> seed =
+      options.seed.empty() ? Result<std::uint64_t>(1) : parse_seed(options.seed);
+  if (!seed) return fail(seed.error().text);
+  lab::Measure measure;
+  measure.counters = measure.dataflow = measure.profile = true;
+  const auto outcome = run_one(*one, *c, options.solutions, *seed, measure);
+  if (!outcome) return fail(outcome.error().text);
+  const Profile profile = profile_of(*one->problem, *one->task, *c, outcome->sim_report);
+  const auto layout = find_layout();
+  if (!layout) return fail(layout.error().text);
+  std::fputs((options.json ? profile_json(profile) : profile_text(profile, source_lines_below(layout->root)))
+                 .c_str(),
+             stdout);
+  if (outcome->verdict != lab::Verdict::ok) std::fputs(("\n" + outcome->message).c_str(), stderr);
+  return kRan;
+}
+
+}  // namespace
+
+void add_profile(CLI::App& app, Run& run) {
+  CLI::App* command = app.add_subcommand("profile", "What each line of a kernel costs");
+  auto options = std::make_shared<Options>();
+  command->add_option("LAB", options->lab, "The lab")->required();
+  command->add_option("TASK", options->task, "The task, or with --solutions any rung")->required();
+  command->add_option("--case", options->case_name, "Another case, by its name in a report");
+  command->add_option("--seed", options->seed, "The case's random items (1)");
+  command->add_flag("--solutions", options->solutions, "The reference solution");
+  command->add_flag("--json", options->json, "Machine-readable, on stdout");
+  command->footer(kFooter);
+  command->callback([&run, options] { run = [options] { return run_profile(*options); }; });
+}
+
+}  // namespace course::grader::cli

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: MIT
+#include "profile/profile.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "text.hpp"
+
+namespace course::grader {
+namespace {
+
+using Json = nlohmann::json;
+
+double number(const Json& j, const char* key) {
+  const auto it = j.find(key);
+  return it != j.end() && it->is_number() ? it->get<double>() : 0;
+}
+std::string string(const Json& j, const char* key) {
+  const auto it = j.find(key);
+  return it != j.end() && it->is_string() ? tame_line(it->get<std::string>()) : "";
+}
+std::vector<Json> objects(const Json& j, const char* key) {
+  std::vector<Json> all;
+  if (const auto it = j.find(key); it != j.end() && it->is_array())
+    for (const Json& one : *it)
+      if (one.is_object()) all.push_back(one);
+  return all;
+}
+std::optional<double> ratio(double above, double below) {
+  return below > 0 ? std::optional(above / below) : std::nullopt;
+}
+
+std::string short_name(const std::string& kernel) {
+  std::string name = kernel.substr(0, kernel.find_first_of("<("));
+  if (const auto space = name.rfind(' '); space != std::string::npos) name = name.substr(space + 1);
+  if (const auto scope = name.rfind("::"); scope != std::string::npos) name = name.substr(scope + 2);
+  return name;
+}
+
+// What a line takes of the resource that holds its kernel back.
+double demand(const Json& line, const std::string& bound_by) {
+  if (bound_by == "memory") return number(line, "global_sectors");
+  if (bound_by == "shared memory") return number(line, "shared_wavefronts");
+  if (bound_by == "atomics") return number(line, "atomic_serialised");
+  return number(line, "warp_instructions");  // issue, latency, launch
+}
+
+}  // namespace
+
+Profile profile_of(const lab::Problem& problem, const lab::Task& task, const lab::Case& c,
+                   std::string_view sim_report) {
+  Profile profile;
+  profile.lab = problem.manifest().id;
+  profile.task = task.id;
+  profile.case_name = c.name;
+  profile.ideal = problem.ideal(task, c);
+  const Json report = Json::parse(sim_report, nullptr, false);
+  if (!report.is_object()) return profile;
+  profile.device = string(report, "device");
+  profile.modelled_us = number(report, "modelled_us");
+  if (const auto totals = report.find("totals"); totals != report.end() && totals->is_object()) {
+    profile.work = number(*totals, "work");
+    profile.steps = number(*totals, "steps");
+    profile.bytes = 32 * (number(*totals, "global_load_sectors") + number(*totals, "global_store_sectors"));
+  }
+
+  std::map<std::string, ProfiledKernel> kernels;  // by full name
+  std::map<std::string, double> longest;
+  for (const Json& launch : objects(report, "launches")) {
+    const std::string name = string(launch, "kernel");
+    ProfiledKernel& kernel = kernels[name];
+    kernel.name = short_name(name);
+    ++kernel.launches;
+    const double us = number(launch, "modelled_us");
+    kernel.modelled_us += us;
+    if (us >= longest[name]) {
+      longest[name] = us;
+      kernel.bound_by = string(launch, "bound_by");
+    }
+  }
+  std::map<std::string, double> whole;
+  const auto lines = objects(report, "lines");
+  for (const Json& line : lines) {
+    const std::string name = string(line, "kernel");
+    if (const auto k = kernels.find(name); k != kernels.end())
+      whole[name] += demand(line, k->second.bound_by);
+  }
+  for (const Json& line : lines) {
+    const std::string name = string(line, "kernel");
+    const auto kernel = kernels.find(name);
+    if (kernel == kernels.end()) continue;
+    ProfiledLine p;
+    p.file = string(line, "file");
+    p.line = static_cast<std::uint32_t>(number(line, "line"));
+    p.share = ratio(demand(line, kernel->second.bound_by), whole[name]).value_or(0);
+    p.active_lanes =
+        ratio(number(line, "lane_instructions"), 32 * number(line, "warp_instructions")).value_or(0);
+    p.divergent = ratio(number(line, "divergent_branches"), number(line, "branches"));
+    p.sectors_per_request = ratio(number(line, "global_sectors"), number(line, "global_requests"));
+    p.passes_per_request = ratio(number(line, "shared_wavefronts"), number(line, "shared_requests"));
+    p.atomics_at_one_place = ratio(number(line, "atomic_serialised"), number(line, "atomic_requests"));
+    kernel->second.lines.push_back(std::move(p));
+  }
+  for (auto& [name, kernel] : kernels) {
+    std::sort(kernel.lines.begin(), kernel.lines.end(), [](const ProfiledLine& a, const ProfiledLine& b) {
+      return std::tie(a.file, a.line) < std::tie(b.file, b.line);
+    });
+    profile.kernels.push_back(std::move(kernel));
+  }
+  std::stable_sort(profile.kernels.begin(), profile.kernels.end(),
+                   [](const auto& a, const auto& b) { return a.modelled_us > b.modelled_us; });
+  return profile;
+}
+
+namespace {
+
+std::string figure(const std::optional<double>& value) {
+  return value ? fmt::format("{:.1f}", *value) : "";
+}
+std::string percent(const std::optional<double>& value) {
+  return value ? fmt::format("{:.0f}%", 100 * *value) : "";
+}
+
+std::string beside(const char* what, double measured, double ideal, const char* unit) {
+  return fmt::format("  {:<6} {:>14.0f} {:<10} closed form {:>14.0f}   {:.2f}x\n", what, measured, unit,
+                     ideal, ideal > 0 ? measured / ideal : 0.0);
+}
+
+const char* meaning(const std::string& bound_by) {
+  if (bound_by == "memory") return "bytes through global memory; share = sectors moved";
+  if (bound_by == "issue") return "instructions; share = warp instructions";
+  if (bound_by == "shared memory") return "passes of the shared memory; share = passes";
+  if (bound_by == "atomics") return "atomics that meet at one address; share = their turns";
+  if (bound_by == "latency") return "the chain of one warp; share = warp instructions";
+  return "the launch itself; share = warp instructions";
+}
+
+}  // namespace
+
+std::string profile_text(const Profile& profile, const SourceLine& source_line) {
+  std::string out = fmt::format("{} / {}, case {}\nmodelled on {}: {:.1f} us\n\n", profile.lab, profile.task,
+                                profile.case_name, profile.device, profile.modelled_us);
+  out += beside("work", profile.work, profile.ideal.work, "operations");
+  out += beside("steps", profile.steps, profile.ideal.steps, "deep");
+  out += beside("bytes", profile.bytes, profile.ideal.bytes, "moved");
+  out += fmt::format("  intensity {:.3f} operations a byte\n", profile.intensity());
+  for (const ProfiledKernel& kernel : profile.kernels) {
+    out += fmt::format("\n{}: {} launch{}, {:.1f} us; held by {} ({})\n", kernel.name, kernel.launches,
+                       kernel.launches == 1 ? "" : "es", kernel.modelled_us, kernel.bound_by,
+                       meaning(kernel.bound_by));
+    out += " share lanes split sect pass meet  line\n";
+    for (const ProfiledLine& line : kernel.lines) {
+      const std::string source =
+          line.line == 0 ? "(no line information)" : tame_line(source_line(line.file, line.line));
+      const std::size_t start = std::min(source.find_first_not_of(' '), source.size());
+      out += fmt::format(" {} {} {} {} {} {} {:>5}  {}\n", fit_right(percent(line.share), 5),
+                         fit_right(percent(line.active_lanes), 5), fit_right(percent(line.divergent), 5),
+                         fit_right(figure(line.sectors_per_request), 4),
+                         fit_right(figure(line.passes_per_request), 4),
+                         fit_right(figure(line.atomics_at_one_place), 4), line.line, source.substr(start));
+    }
+  }
+  out +=
+      "\nlanes: active ones of 32. split: branches whose lanes part. sect: 32-byte sectors a request\n"
+      "(4 is ideal for 4-byte items). pass: shared-memory passes a request (1: no bank conflict).\n"
+      "meet: lanes on one address in an atomic.\n";
+  return out;
+}
+
+std::string profile_json(const Profile& profile) {
+  const auto optional = [](const std::optional<double>& value) {
+    return value ? Json(*value) : Json(nullptr);
+  };
+  Json kernels = Json::array();
+  for (const ProfiledKernel& k : profile.kernels) {
+    Json lines = Json::array();
+    for (const ProfiledLine& l : k.lines)
+      lines.push_back({{"file", l.file},
+                       {"line", l.line},
+                       {"share", l.share},
+                       {"active_lanes", l.active_lanes},
+                       {"divergent_branches", optional(l.divergent)},
+                       {"sectors_per_request", optional(l.sectors_per_request)},
+                       {"passes_per_request", optional(l.passes_per_request)},
+                       {"atomics_at_one_place", optional(l.atomics_at_one_place)}});
+    kernels.push_back({{"name", k.name},
+                       {"launches", k.launches},
+                       {"modelled_us", k.modelled_us},
+                       {"bound_by", k.bound_by},
+                       {"lines", std::move(lines)}});
+  }
+  return Json{
+             {"schema", 1},
+             {"lab", profile.lab},
+             {"task", profile.task},
+             {"case", profile.case_name},
+             {"device", profile.device},
+             {"modelled_us", profile.modelled_us},
+             {"work", profile.work},
+             {"steps", profile.steps},
+             {"bytes", profile.bytes},
+             {"ideal",
+              {{"work", profile.ideal.work}, {"steps", profile.ideal.steps}, {"bytes", profile.ideal.bytes}}},
+             {"intensity", profile.intensity()},
+             {"kernels", std::move(kernels)}}
+             .dump(2, ' ', false, Json::error_handler_t::replace) +
+         "\n";
+}
+
+}  // namespace course::grader

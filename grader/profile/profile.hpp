@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: MIT
+// Where a kernel's time goes, line by line, from a run on the simulator: counters of each source line, beside the task's work, steps
+// and bytes and their closed forms. Made from the simulator's report, which may be anything: what can't be read is left out.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "check.hpp"
+#include "lab/problem.hpp"
+
+namespace course::grader {
+
+struct ProfiledLine {
+  std::string file;
+  std::uint32_t line = 0;
+  double share = 0;  // of what holds the kernel back (memory: sectors; issue: instructions …), 0 … 1
+  double active_lanes = 0;                     // 0 … 1
+  std::optional<double> divergent;             // of the conditional branches, 0 … 1
+  std::optional<double> sectors_per_request;   // of 32 bytes
+  std::optional<double> passes_per_request;    // of the shared memory
+  std::optional<double> atomics_at_one_place;  // lanes that meet on one address, per request
+};
+
+struct ProfiledKernel {
+  std::string name;
+  std::uint64_t launches = 0;
+  double modelled_us = 0;
+  std::string
+      bound_by;  // of its longest launch: "memory", "issue", "shared memory", "atomics", "latency", "launch"
+  std::vector<ProfiledLine> lines;  // by file and line
+};
+
+struct Profile {
+  std::string lab, task, case_name, device;
+  double modelled_us = 0;
+  std::vector<ProfiledKernel> kernels;  // the longest first
+  double work = 0, steps = 0, bytes = 0;
+  lab::Ideal ideal;
+  double intensity() const { return bytes > 0 ? work / bytes : 0; }  // operations a byte
+};
+
+Profile profile_of(const lab::Problem& problem, const lab::Task& task, const lab::Case& c,
+                   std::string_view sim_report);
+
+// For a terminal of 80 columns and more.
+std::string profile_text(const Profile& profile, const SourceLine& source_line);
+std::string profile_json(const Profile& profile);
+
+}  // namespace course::grader

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// From the simulator's counts to what a student reads. The counts may come from a student's process: nothing in them may break
+// anything.
+#include "profile/profile.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "testing/scripted.hpp"
+
+namespace course::grader {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr const char* kReport = R"json({
+ "device": "Simulated H200", "modelled_us": 9.5,
+ "totals": {"work": 4095, "steps": 12, "global_load_sectors": 512, "global_store_sectors": 1},
+ "launches": [{"kernel": "void fake::k01_fold<int>(int const*)", "modelled_us": 6, "bound_by": "shared memory"},
+              {"kernel": "void fake::k01_fold<int>(int const*)", "modelled_us": 3, "bound_by": "launch"}],
+ "lines": [
+  {"kernel": "void fake::k01_fold<int>(int const*)", "file": "fold.cu", "line": 31, "warp_instructions": 100,
+   "lane_instructions": 1600, "branches": 10, "divergent_branches": 4, "shared_requests": 10, "shared_wavefronts": 30},
+  {"kernel": "void fake::k01_fold<int>(int const*)", "file": "fold.cu", "line": 30, "warp_instructions": 100,
+   "lane_instructions": 3200, "global_requests": 16, "global_sectors": 64, "shared_requests": 10, "shared_wavefronts": 10}]})json";
+
+Profile of(std::string_view report) {
+  static const testing::FakeProblem problem;
+  return profile_of(problem, testing::kTasks[0], problem.example(testing::kTasks[0], 4096), report);
+}
+
+TEST(Profile, SharesOutWhatHoldsTheKernelBack) {
+  const Profile p = of(kReport);
+  ASSERT_EQ(p.kernels.size(), 1u);
+  const ProfiledKernel& k = p.kernels[0];
+  EXPECT_EQ(k.name, "k01_fold");
+  EXPECT_EQ(k.launches, 2u);
+  EXPECT_EQ(k.bound_by, "shared memory") << "of the longest launch";
+  ASSERT_EQ(k.lines.size(), 2u);
+  EXPECT_EQ(k.lines[0].line, 30u) << "in the order of the source";
+  EXPECT_DOUBLE_EQ(k.lines[0].share, 0.25);
+  EXPECT_DOUBLE_EQ(k.lines[1].share, 0.75);
+  EXPECT_DOUBLE_EQ(k.lines[1].active_lanes, 0.5);
+  EXPECT_DOUBLE_EQ(*k.lines[1].divergent, 0.4);
+  EXPECT_DOUBLE_EQ(*k.lines[1].passes_per_request, 3);
+  EXPECT_DOUBLE_EQ(*k.lines[0].sectors_per_request, 4);
+  EXPECT_FALSE(k.lines[1].sectors_per_request);
+  EXPECT_DOUBLE_EQ(p.intensity(), 4095.0 / (32 * 513));
+}
+
+TEST(Profile, IsPrintedWithTheSourceBesideIt) {
+  const std::string text = profile_text(of(kReport), [](const std::string&, std::uint32_t line) {
+    return line == 31 ? "    s_data[tid] += s_data[tid + 1];" : "";
+  });
+  EXPECT_THAT(text, HasSubstr("  75%   50%   40%       3.0         31  s_data[tid] += s_data[tid + 1];"));
+  EXPECT_THAT(text, HasSubstr("held by shared memory"));
+  const auto json = nlohmann::json::parse(profile_json(of(kReport)));
+  EXPECT_EQ(json.at("kernels")[0].at("lines")[1].at("share"), 0.75);
+  EXPECT_TRUE(json.at("kernels")[0].at("lines")[1].at("sectors_per_request").is_null());
+}
+
+TEST(Profile, SurvivesAnyReport) {
+  for (const char* report :
+       {"", "[]", "{}", R"({"lines": 3, "launches": {}})", R"({"launches": [3], "lines": [3]})",
+        R"({"launches": [{"kernel": 3}], "lines": [{"kernel": ""}], "totals": []})"}) {
+    profile_text(of(report), [](const std::string&, std::uint32_t) { return ""; });
+    profile_json(of(report));
+  }
+}
+
+}  // namespace
+}  // namespace course::grader

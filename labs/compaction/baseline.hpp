@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+// Stream compaction on the CPU: the two baselines that a speedup is counted against, and one in three steps
+// for the handout. Plain loops, compiled with -O3: what a careful C++ programmer writes without looking at
+// the machine. All: `out` has room for every item; what lies past the kept ones is not written. They return
+// how many are kept.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <thread>
+#include <vector>
+
+namespace course::compaction {
+
+// The loop that every programmer knows. It is serial through `count`: item i can't be placed before item i -
+// 1 has been looked at.
+template <typename T, typename Keep>
+std::size_t copy_if_one_thread(std::span<const T> items, std::span<T> out, Keep keep) {
+  std::size_t count = 0;
+  for (const T& item : items) {
+    if (keep(item)) out[count++] = item;
+  }
+  return count;
+}
+
+// The same in three steps of which two have no order among their items: a flag for each item, the exclusive
+// scan of the flags, every kept item to where the scan says. Five times the memory, and three times as slow
+// as the loop here; but it is this form that thousands of threads can share.
+template <typename T, typename Keep>
+std::size_t copy_if_by_scan(std::span<const T> items, std::span<T> out, Keep keep) {
+  const std::size_t n = items.size();
+  std::vector<std::size_t> flags(n), positions(n);
+  for (std::size_t i = 0; i < n; ++i) flags[i] = keep(items[i]) ? 1 : 0;
+  std::size_t before = 0;
+  for (std::size_t i = 0; i < n; ++i) {
+    positions[i] = before;
+    before += flags[i];
+  }
+  for (std::size_t i = 0; i < n; ++i) {
+    if (flags[i] != 0) out[positions[i]] = items[i];
+  }
+  return n == 0 ? 0 : positions[n - 1] + flags[n - 1];
+}
+
+// A contiguous share for each core: every core counts its kept items, the exclusive scan of the counts says
+// where each share begins, every core copies. Reads the items twice.
+template <typename T, typename Keep>
+std::size_t copy_if_all_cores(std::span<const T> items, std::span<T> out, Keep keep) {
+  constexpr std::size_t kWorthAThread = 1 << 16;  // items
+  const std::size_t n_cores = std::max(1u, std::thread::hardware_concurrency());
+  const std::size_t n_shares = std::clamp<std::size_t>(items.size() / kWorthAThread, 1, n_cores);
+  if (n_shares == 1) return copy_if_one_thread(items, out, keep);
+  const auto share_of = [&](std::size_t share) {
+    const std::size_t first = items.size() * share / n_shares, last = items.size() * (share + 1) / n_shares;
+    return items.subspan(first, last - first);
+  };
+  const auto on_all_cores = [&](auto work) {
+    std::vector<std::thread> threads;
+    for (std::size_t share = 1; share < n_shares; ++share) threads.emplace_back(work, share);
+    work(std::size_t{0});
+    for (auto& thread : threads) thread.join();
+  };
+  std::vector<std::size_t> first_place(n_shares + 1, 0);
+  on_all_cores([&](std::size_t share) {
+    const auto kept = std::ranges::count_if(share_of(share), keep);
+    first_place[share + 1] = static_cast<std::size_t>(kept);
+  });
+  for (std::size_t share = 0; share < n_shares; ++share) first_place[share + 1] += first_place[share];
+  on_all_cores(
+      [&](std::size_t share) { copy_if_one_thread(share_of(share), out.subspan(first_place[share]), keep); });
+  return first_place[n_shares];
+}
+
+}  // namespace course::compaction

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: MIT
+// Stream compaction: your file. Read labs/compaction/lab.hpp first (predicates, Job), then handouts/03-compaction.md.
+// Work from the top down: each task is a few kernels and the host function that launches them. Grade one task with
+//   ./lab grade compaction --task three_kernels
+// Until you write it, a task answers "not implemented". Do not change the given lines at the end.
+#include "compaction/lab.hpp"
+
+namespace course::compaction {
+
+inline constexpr unsigned kBlock = 256;     // threads in a block: a power of two
+inline constexpr unsigned kWarp = 32;       // threads in a warp
+inline constexpr unsigned kFullMask = ~0u;  // every lane of a warp takes part
+
+// Blocks that are needed to cover n items; at least one, so that n = 0 is answered too.
+constexpr std::uint64_t blocks_for(std::uint64_t n, std::uint64_t items_per_block) {
+  return n == 0 ? 1 : (n + items_per_block - 1) / items_per_block;
+}
+
+// What a thread learns from an exclusive scan over the threads of its block.
+template <typename Value>
+struct Scanned {
+  Value before;  // sum of the values of the threads before this one
+  Value total;   // sum of all of them
+};
+
+// Exclusive scan of one value per thread. All kBlock threads must call it; the result is valid in each of
+// them. Hillis-Steele between two buffers: kBlock * log2 kBlock additions in log2 kBlock steps. 2 * kBlock
+// Values of shared memory, 1 + log2 kBlock barriers. Calling it again needs a barrier in between.
+template <typename Value>
+__device__ Scanned<Value> block_scan(Value value) {
+  // TODO(student): Store the value in one of two shared arrays of kBlock Values; barrier. For stride 1, 2, 4
+  // …: add to your sum what the thread `stride` below you holds (if there is one), store the sum in the
+  // *other* array; barrier; swap. At the end the sums are inclusive: what is before you is your sum less your
+  // own value; the total is the last thread's sum. (roughly 15 lines)
+  return {value, value};
+}
+
+// --- Rung 2, task "three_kernels": a flag for each item, the exclusive scan of the flags, every kept item to
+// its place. Moves 4n (flags) + 4n + 8n (scan) + 16n (offsets) + 12n bytes besides reading the items twice
+// and writing the kept ones.
+template <typename T, typename Keep>
+__global__ void k02_flags(const T* d_in, std::uint64_t n, std::uint32_t* d_flags, Keep keep) {
+  // TODO(student): One item per thread: its flag is 1 if keep says so, else 0. Guard with the global index.
+  // (roughly 2 lines)
+}
+
+// d_scan[i] = sum of the values of i's block before i; d_totals[block] = sum of the block's values. d_scan
+// may be d_values.
+template <typename Value>
+__global__ void k02_scan_blocks(const Value* d_values, std::uint64_t n, Index* d_scan, Index* d_totals) {
+  // TODO(student): One value per thread (past n: 0), as an Index; block_scan; store what is before it; thread
+  // 0 stores the total. (roughly 4 lines)
+}
+
+// Adds d_offsets[block] to the n values that k02_scan_blocks left: one for each block of kBlock.
+__global__ void k02_add_offsets(Index* d_scan, std::uint64_t n, const Index* d_offsets) {
+  // TODO(student): One value per thread. Guard with the global index. (roughly 2 lines)
+}
+
+// Given: exclusive scan of n values of any number, level by level (lab 7 takes this apart). Blocks scan their
+// own values and leave their totals; the totals are scanned in the same way, in place, until one block holds
+// them all; then each block's values get what all blocks before it add up to. d_spare: room for the totals of
+// all levels, a little more than n / kBlock numbers.
+template <typename Value>
+void exclusive_scan(const Value* d_values, std::uint64_t n, Index* d_scan, Index* d_spare,
+                    CUstream_st* stream) {
+  const std::uint64_t n_blocks = blocks_for(n, kBlock);
+  Index* d_totals = d_spare;
+  k02_scan_blocks<<<static_cast<unsigned>(n_blocks), kBlock, 0, stream>>>(d_values, n, d_scan, d_totals);
+  if (n_blocks == 1) return;
+  exclusive_scan(d_totals, n_blocks, d_totals, d_spare + n_blocks, stream);
+  k02_add_offsets<<<static_cast<unsigned>(n_blocks), kBlock, 0, stream>>>(d_scan, n, d_totals);
+}
+
+// Moves every item whose flag is 1 to its position, and says how many there are.
+template <typename T>
+__global__ void k02_scatter(const T* d_in, std::uint64_t n, const std::uint32_t* d_flags,
+                            const Index* d_positions, T* d_out, Index* d_count) {
+  // TODO(student): One item per thread: d_out[d_positions[gid]] = d_in[gid] if its flag is set. The thread of
+  // the *last item* knows the count: the items before it, and itself if it is kept. For n = 0 there is no
+  // such thread: any one writes 0. (roughly 8 lines)
+}
+
+template <typename T, typename Keep>
+Status three_kernels(const Job<T, Keep>& job) {
+  // TODO(student): Launch k02_flags, call exclusive_scan from job.d_flags to job.d_positions, launch
+  // k02_scatter. (roughly 6 lines)
+  return not_implemented(job);
+}
+
+// --- Rung 3, task "fused": flags and their scan never leave the block; global memory gets one number per
+// block.
+template <typename T, typename Keep>
+__global__ void k03_count(const T* d_in, std::uint64_t n, Index* d_totals, Keep keep) {
+  // TODO(student): One item per thread. __syncthreads_count(condition) is a barrier that tells every thread
+  // for how many of the block the condition holds; all threads must call it. Thread 0 stores the block's
+  // number. (roughly 3 lines)
+}
+
+// d_offsets[block]: where the block's first kept item goes.
+template <typename T, typename Keep>
+__global__ void k03_compact(const T* d_in, std::uint64_t n, const Index* d_offsets, T* d_out, Index* d_count,
+                            Keep keep) {
+  // TODO(student): Load one item per thread; its flag is 0 past n. block_scan of the flags (unsigned is
+  // enough for them) gives an item its rank in the block: its place is the block's offset plus the rank. One
+  // thread of the last block writes the count: the block's offset plus its total. (roughly 8 lines)
+}
+
+template <typename T, typename Keep>
+Status fused(const Job<T, Keep>& job) {
+  // TODO(student): Launch k03_count into job.d_spare, exclusive_scan those counts in place (the scan's own
+  // spare room begins behind them), launch k03_compact. (roughly 7 lines)
+  return not_implemented(job);
+}
+
+// --- Rung 4, task "warp_aggregated": a warp's flags are the bits of one word; a tile has kRows items per
+// thread.
+inline constexpr unsigned kRows = 8;
+inline constexpr unsigned kTile = kBlock * kRows;  // items of a block
+
+// The calling lane's items of a tile, one of each of its warp's kRows rows. A row is 32 neighbouring items,
+// lane l has the l-th.
+template <typename T>
+struct Rows {
+  T item[kRows];
+  unsigned kept[kRows];  // bit l: lane l's item of this row is kept; the same in all lanes
+  unsigned n_kept;       // bits set in all of them
+};
+
+// Loads the calling warp's rows of a tile and asks the predicate. Warp w has the tile's items from w * kRows
+// * 32 on. All 32 lanes must call it. Coalesced: lanes read neighbouring items. No shared memory, no barrier.
+template <typename T, typename Keep>
+__device__ Rows<T> load_rows(const T* d_in, std::uint64_t n, std::uint64_t tile, Keep keep) {
+  // TODO(student): First load item r of all rows r (those that exist), then __ballot_sync each row's answers.
+  // kRows loads under way are faster than one at a time. __popc counts the bits of a ballot. (roughly 10
+  // lines)
+  static_cast<void>(d_in);
+  static_cast<void>(n);
+  static_cast<void>(tile);
+  static_cast<void>(keep);
+  return {};
+}
+
+// Exclusive scan of one number per warp (n_kept is the same in all its lanes) over the block. All threads
+// must call it; the result is valid in each of them. kBlock / 32 words of shared memory, 1 barrier. Calling
+// it again needs a barrier in between.
+__device__ inline Scanned<unsigned> scan_warps(unsigned n_kept) {
+  // TODO(student): Lane 0 of each warp stores the number; barrier; every thread adds up those of the warps
+  // before its own, and all of them: there are only kBlock / 32. (roughly 10 lines)
+  return {n_kept, n_kept};
+}
+
+// Moves the kept items of a warp's rows to d_out[position …), in order. All 32 lanes must call it with the
+// same position.
+template <typename T>
+__device__ void scatter_rows(const Rows<T>& rows, Index position, T* d_out) {
+  // TODO(student): In each row, a kept item's rank is the number of bits below its lane's: __popc(kept & ((1u
+  // << lane) - 1)). The next row begins after this row's kept items. (roughly 7 lines)
+  static_cast<void>(rows);
+  static_cast<void>(position);
+  static_cast<void>(d_out);
+}
+
+template <typename T, typename Keep>
+__global__ void k04_count(const T* d_in, std::uint64_t n, Index* d_totals, Keep keep) {
+  // TODO(student): load_rows of tile blockIdx.x, scan_warps, thread 0 stores the total. (roughly 3 lines)
+}
+
+template <typename T, typename Keep>
+__global__ void k04_compact(const T* d_in, std::uint64_t n, const Index* d_offsets, T* d_out, Index* d_count,
+                            Keep keep) {
+  // TODO(student): load_rows, scan_warps, scatter_rows from the block's offset plus what the warps before
+  // keep. One thread of the last block writes the count. (roughly 5 lines)
+}
+
+template <typename T, typename Keep>
+Status warp_aggregated(const Job<T, Keep>& job) {
+  // TODO(student): As for fused, with tiles of kTile items. (roughly 7 lines)
+  return not_implemented(job);
+}
+
+// --- Rung 5, task "single_pass" (bonus): a tile learns where its output begins by looking back at the tiles
+// before it.
+
+// Given: what a tile lets the others know, in one word, so that a reader sees all of it or nothing: two bits
+// say how much is known, the other 62 hold a number of kept items.
+enum Known : unsigned {
+  kNothing = 0,  // not counted yet
+  kTotal = 1,    // the number: kept items of this tile alone
+  kPrefix = 2,   // the number: kept items of all tiles up to and including this one
+};
+__host__ __device__ constexpr Index state_of(Known known, Index n_kept) {
+  return Index{known} << 62 | n_kept;
+}
+__host__ __device__ constexpr Known known_of(Index state) {
+  return static_cast<Known>(state >> 62);
+}
+__host__ __device__ constexpr Index number_of(Index state) {
+  return state & ~(Index{3} << 62);
+}
+
+// Given: strong (relaxed) accesses to a state. A plain one might be kept in a register or split, and races.
+__device__ inline void publish(Index* d_state, Index state) {
+  *static_cast<volatile Index*>(d_state) = state;
+}
+__device__ inline Index look_at(const Index* d_state) {
+  return *static_cast<const volatile Index*>(d_state);
+}
+
+// Given: the next number, from 0 on; thread-safe.
+__device__ inline std::uint64_t draw_ticket(Index* d_ticket) {
+  static_assert(sizeof(Index) == sizeof(unsigned long long));
+  return atomicAdd(reinterpret_cast<unsigned long long*>(d_ticket), 1ull);
+}
+
+// Before anything else: no ticket drawn, nothing known of any tile. The workspace holds garbage until then.
+__global__ void k05_reset(Index* d_ticket, Index* d_states, std::uint64_t n_tiles) {
+  // TODO(student): One state per thread is state_of(kNothing, 0); the first thread resets the ticket, too.
+  // (roughly 3 lines)
+}
+
+// The sum of 32 numbers, in every lane. All lanes of the warp must call it. 5 steps.
+__device__ inline Index warp_sum(Index number) {
+  // TODO(student): Five rounds of __shfl_xor_sync, or lab 1's warp_fold and a broadcast. (roughly 3 lines)
+  return number;
+}
+
+// Kept items of all tiles before `tile`, in every lane. One warp must call it, all lanes, with the same tile.
+// Waits until the tiles before have published; each of them has drawn its ticket earlier, so it is running
+// and will. 32 states at a time: from the nearest tile back to the first that knows its prefix, one step per
+// 32 tiles.
+__device__ inline Index look_back(const Index* d_states, std::uint64_t tile) {
+  // TODO(student): Lane l looks at the tile l + 1 places back; before tile 0 there is a prefix of 0. Look
+  // again while any lane sees kNothing. If some lane sees a prefix (__ballot_sync, __ffs), the nearest one
+  // counts and what is farther back does not: add up the numbers of the lanes up to it, and you are done.
+  // Else add up all 32 and go 32 tiles further back. (roughly 10 lines)
+  static_cast<void>(d_states);
+  static_cast<void>(tile);
+  return warp_sum(0);
+}
+
+// Publishes the tile's total, looks back, publishes its prefix; gives the number of items that are kept
+// before the tile. One warp must call it, all lanes; the result is valid in each.
+__device__ inline Index chain_tile(Index* d_states, std::uint64_t tile, Index total) {
+  // TODO(student): Publish kTotal first, so that nobody waits for your look_back; then look_back; then
+  // publish kPrefix: what is before you, and your own total. One lane publishes. (roughly 5 lines)
+  static_cast<void>(total);
+  return look_back(d_states, tile);
+}
+
+template <typename T, typename Keep>
+__global__ void k05_single_pass(const T* d_in, std::uint64_t n, Index* d_ticket, Index* d_states, T* d_out,
+                                Index* d_count, Keep keep) {
+  // TODO(student): Thread 0 draws a ticket and tells the block: that is its tile (not blockIdx.x). load_rows,
+  // scan_warps. Warp 0 calls chain_tile and tells the block what is before it; whose tile is the last one
+  // writes the count. scatter_rows. (roughly 15 lines)
+}
+
+template <typename T, typename Keep>
+Status single_pass(const Job<T, Keep>& job) {
+  // TODO(student): Let the first number of job.d_spare be the ticket and the states begin behind it. Launch
+  // k05_reset, then k05_single_pass with a block per tile of kTile items. (roughly 8 lines)
+  return not_implemented(job);
+}
+
+// --- Given: which function answers which task.
+template <typename T, typename Keep>
+Status solve(Rung rung, const Job<T, Keep>& job) {
+  switch (rung) {
+    case Rung::three_kernels: return three_kernels(job);
+    case Rung::fused: return fused(job);
+    case Rung::warp_aggregated: return warp_aggregated(job);
+    case Rung::single_pass: return single_pass(job);
+    default: return Status::unsupported;
+  }
+}
+
+Status run(const lab::Request& request) {
+  return dispatch(request, [&](const auto& job) { return solve(static_cast<Rung>(request.task), job); });
+}
+
+}  // namespace course::compaction

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: MIT
+// The compaction lab's public tests. Run them on your kernels with
+//   build/labs/compaction/compaction_test --gtest_filter='fused.*'
+// Each task is a suite, each case a test (public_tests.hpp says what the environment can change). The tests
+// below need no kernel: they try out the lab's own checks and baselines.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <vector>
+
+#include "compaction/baseline.hpp"
+#include "compaction/lab.hpp"
+#include "lab/compare.hpp"
+#include "lab/testing/public_tests.hpp"
+#include "lab/testing/tried.hpp"
+
+namespace course::compaction {
+
+const lab::Problem& problem();
+
+namespace {
+
+using lab::Case;
+using lab::Mismatch;
+using lab::Tried;
+
+const lab::Task& task() {
+  return *lab::find_task(kManifest, "fused");
+}
+
+Tried tried(std::string_view name, std::uint64_t seed = 1) {
+  return lab::tried(problem(), task(), name, seed);
+}
+
+std::optional<Mismatch> check(const Tried& t) {
+  return problem().check(task(), t.c, t.inputs, t.outputs);
+}
+
+std::span<std::int32_t> out_of(Tried& t) {
+  return t.output<std::int32_t>(0);
+}
+Index& count_of(Tried& t) {
+  return t.output<Index>(1)[0];
+}
+
+// What check says of `t`; the test fails when it says nothing.
+std::string hint(const Tried& t) {
+  const auto mismatch = check(t);
+  EXPECT_TRUE(mismatch) << t.c.name << " is accepted";
+  return mismatch ? mismatch->hint : "";
+}
+
+TEST(Cases, HaveNamesOfTheirOwnAndOffersForThem) {
+  for (const auto& t : kManifest.tasks) {
+    std::set<std::string> names;
+    for (const Case& c : problem().cases(t)) {
+      EXPECT_TRUE(names.insert(c.name).second) << c.name << " twice";
+      EXPECT_TRUE(offers(static_cast<KeepId>(c.op), c.dtype)) << c.name;
+      EXPECT_EQ(c.misalign % lab::bytes_of(c.dtype), 0u) << c.name;
+    }
+    EXPECT_GT(names.size(), 50u);
+  }
+}
+
+TEST(Cases, CoverEveryPredicateAndTypeThatIsOffered) {
+  std::set<std::pair<std::uint32_t, lab::DType>> seen;
+  for (const Case& c : problem().cases(task())) seen.emplace(c.op, c.dtype);
+  for (std::uint32_t op = 0; op < kKeepCount; ++op) {
+    for (const auto dtype : {lab::DType::i32, lab::DType::i64, lab::DType::f32, lab::DType::f64}) {
+      EXPECT_EQ(seen.count({op, dtype}) == 1, offers(static_cast<KeepId>(op), dtype)) << op;
+    }
+  }
+}
+
+TEST(Cases, KeepWhatTheirNamesSay) {
+  const auto kept = [](const char* name) {
+    Tried t = tried(name);
+    return count_of(t);
+  };
+  EXPECT_EQ(kept("is_positive_i32_n0_half"), 0u);
+  EXPECT_EQ(kept("is_positive_i32_n1000_none"), 0u);
+  EXPECT_EQ(kept("is_positive_i32_n1000_all"), 1000u);
+  EXPECT_EQ(kept("is_positive_i32_n1000_all_but_last"), 999u);
+  EXPECT_EQ(kept("nonzero_i32_n8192_alternate"), 4096u);
+  EXPECT_NEAR(static_cast<double>(kept("is_even_i32_n100003_tenth")), 10000, 500);
+  for (const char* end : {"first", "last"}) {
+    Tried t = tried(std::string("is_positive_i32_n1000_") + end);
+    EXPECT_EQ(count_of(t), 1u);
+    EXPECT_EQ(out_of(t)[0],
+              end == std::string("first") ? t.input<std::int32_t>()[0] : t.input<std::int32_t>()[999]);
+  }
+}
+
+TEST(Cases, GiveTheSameInputsForTheSameSeedOnly) {
+  const char* name = "nonzero_f32_n2500_half";
+  EXPECT_EQ(tried(name, 5).inputs[0].bytes, tried(name, 5).inputs[0].bytes);
+  EXPECT_NE(tried(name, 5).inputs[0].bytes, tried(name, 6).inputs[0].bytes);
+}
+
+TEST(Example, IsTheHandouts) {
+  Tried t = lab::tried(problem(), task(), problem().example(task(), 8));
+  EXPECT_EQ(count_of(t), 5u);
+  const std::vector<std::int32_t> kept(out_of(t).begin(), out_of(t).begin() + 5);
+  EXPECT_EQ(kept, (std::vector<std::int32_t>{3, 1, 0, 1, 3}));
+}
+
+TEST(Baselines, AreAcceptedByTheCheckInEveryCase) {
+  for (const Case& c : problem().cases(task())) {
+    if (c.n > 1 << 20) continue;
+    Tried t = lab::tried(problem(), task(), c);
+    EXPECT_FALSE(check(t)) << c.name;
+    t = lab::tried(problem(), task(), c, 2, lab::Baseline::all_cores);
+    EXPECT_FALSE(check(t)) << c.name;
+  }
+}
+
+TEST(Baselines, AgreeWithEachOther) {
+  for (const std::size_t n : {0u, 1u, 2u, 1000u, 300000u}) {
+    std::vector<std::int32_t> items(n), a(n, -1), b(n, -1), c(n, -1);
+    for (std::size_t i = 0; i < n; ++i) items[i] = static_cast<std::int32_t>(i * 2654435761u >> 3);
+    const std::span<const std::int32_t> in = items;
+    const IsEven<std::int32_t> keep;
+    const std::size_t count = copy_if_one_thread(in, std::span(a), keep);
+    EXPECT_EQ(count, static_cast<std::size_t>(std::count_if(items.begin(), items.end(), keep)));
+    EXPECT_EQ(copy_if_by_scan(in, std::span(b), keep), count);
+    EXPECT_EQ(copy_if_all_cores(in, std::span(c), keep), count);
+    EXPECT_EQ(a, b);
+    EXPECT_EQ(a, c);
+  }
+}
+
+TEST(Predicates, AreDefinedAtTheEndsOfTheirTypes) {
+  const float nan = std::nanf("");
+  EXPECT_FALSE(IsPositive<float>{}(nan));
+  EXPECT_FALSE(IsPositive<float>{}(0.0f));
+  EXPECT_TRUE(IsPositive<float>{}(std::numeric_limits<float>::denorm_min()));
+  EXPECT_TRUE(Nonzero<float>{}(nan));
+  EXPECT_FALSE(Nonzero<float>{}(-0.0f));
+  EXPECT_FALSE(LessThan<float>{1}(nan));
+  EXPECT_TRUE(IsEven<std::int32_t>{}(INT32_MIN));
+  EXPECT_FALSE(IsEven<std::int64_t>{}(-1));
+}
+
+TEST(Check, NamesTheLikelyReasonOfAWrongCount) {
+  Tried t = tried("is_positive_i32_n1000_all");
+  count_of(t) = 999;
+  EXPECT_NE(hint(t).find("the count is scan[n - 1] + flag[n - 1]"), std::string::npos) << hint(t);
+
+  t = tried("is_positive_i32_n1025_half");
+  const auto items = t.input<std::int32_t>();
+  count_of(t) = 1025;
+  EXPECT_EQ(hint(t), "this is n, not the number of items that are kept");
+  const auto others = std::count_if(items.begin(), items.end(), [](auto x) { return x <= 0; });
+  count_of(t) = static_cast<Index>(others);
+  EXPECT_EQ(hint(t), "this is the number of items that are not kept");
+
+  t = tried("is_positive_i32_n1000_all");
+  count_of(t) = 768;
+  EXPECT_NE(hint(t).find("the last, partial block was left out"), std::string::npos) << hint(t);
+  count_of(t) = 1000 - 768;
+  EXPECT_NE(hint(t).find("the last block's total is not the array's"), std::string::npos) << hint(t);
+}
+
+TEST(Check, NamesTheLikelyReasonOfWrongItems) {
+  Tried t = tried("is_positive_i32_n1025_half");
+  const auto count = static_cast<std::ptrdiff_t>(count_of(t));
+  const auto begin = out_of(t).begin();
+  std::swap(begin[3], begin[40]);
+  EXPECT_EQ(hint(t), "the right items, in another order: compaction keeps the order of d_in");
+  std::swap(begin[3], begin[40]);
+  ASSERT_FALSE(check(t));
+
+  std::copy_backward(begin, begin + count - 1, begin + count);
+  begin[0] = 1;
+  EXPECT_NE(hint(t).find("one place too late"), std::string::npos) << hint(t);
+
+  t = tried("is_positive_i32_n1025_half");
+  out_of(t)[5] = -7;
+  EXPECT_EQ(hint(t), "-7 is an item that the predicate does not keep");
+}
+
+TEST(Check, WantsTheRestUntouched) {
+  Tried t = tried("is_positive_i32_n1025_half");
+  const Index count = count_of(t);
+  out_of(t)[1000] = 0;
+  const auto mismatch = check(t);
+  ASSERT_TRUE(mismatch);
+  EXPECT_EQ(mismatch->index, 1000u);
+  EXPECT_EQ(mismatch->n_wrong, 1u);
+  EXPECT_NE(mismatch->hint.find(std::to_string(count) + " items are kept"), std::string::npos)
+      << mismatch->hint;
+}
+
+TEST(Check, ComparesBitsSinceItemsAreMovedOnly) {
+  Tried t = tried("nonzero_f32_n5000_extremes");
+  const auto out = t.output<std::uint32_t>(0).first(count_of(t));
+  const auto nan = std::find(out.begin(), out.end(), 0x7fc00000u);
+  ASSERT_NE(nan, out.end());
+  *nan = 0x7fc00001u;
+  EXPECT_TRUE(check(t)) << "another NaN";
+}
+
+}  // namespace
+}  // namespace course::compaction
+
+int main(int argc, char** argv) {
+  return course::lab::run_public_tests(argc, argv, course::compaction::problem());
+}

@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: MIT
+// The trusted side of the compaction lab: its cases, their inputs, and what is right. Never linked into a
+// runner. Reading order: Layout says which items are kept, cases() what is tried and why, check() what is
+// accepted: the kept items bit for bit and in order, their number, and nothing written past them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <iterator>
+#include <limits>
+#include <utility>
+
+#include "base/rng.hpp"
+#include "compaction/baseline.hpp"
+#include "compaction/lab.hpp"
+#include "lab/compare.hpp"
+#include "lab/items.hpp"
+#include "lab/problem.hpp"
+#include "lab/protocol.hpp"
+
+namespace course::compaction {
+namespace {
+
+using lab::BufferSpec;
+using lab::Case;
+using lab::DType;
+using lab::HostBuffer;
+using lab::Mismatch;
+using lab::Pattern;
+using lab::Task;
+using lab::view;
+
+// Which items are kept: params[1] of a case. The items themselves are random, on the wanted side of the
+// predicate.
+enum class Layout : std::int64_t {
+  half,  // at random, one in two
+  tenth,
+  most,  // at random, nine in ten
+  none,
+  all,
+  first,  // that one alone
+  last,
+  all_but_last,
+  alternate,  // every other one, from the first on
+  runs,       // 1,000 kept, 1,000 not
+  extremes,   // items from the ends of their type, NaN among the floats: the predicate decides
+  example,    // 3 1 7 0 4 1 6 3, again and again: the predicate decides
+};
+constexpr const char* name_of(Layout layout) {
+  constexpr const char* kNames[] = {"half", "tenth",        "most",      "none", "all",      "first",
+                                    "last", "all_but_last", "alternate", "runs", "extremes", "example"};
+  return kNames[static_cast<std::size_t>(layout)];
+}
+
+Layout layout_of(const Case& c) {
+  return static_cast<Layout>(c.params[1]);
+}
+
+bool is_kept(Layout layout, std::uint64_t i, std::uint64_t n, Rng& rng) {
+  switch (layout) {
+    case Layout::half: return rng.below(2) == 0;
+    case Layout::tenth: return rng.below(10) == 0;
+    case Layout::most: return rng.below(10) != 0;
+    case Layout::all: return true;
+    case Layout::first: return i == 0;
+    case Layout::last: return i + 1 == n;
+    case Layout::all_but_last: return i + 1 != n;
+    case Layout::alternate: return i % 2 == 0;
+    case Layout::runs: return i / 1000 % 2 == 0;
+    default: return false;
+  }
+}
+
+// Items that are kept, of n; expected ones where chance decides.
+double n_kept(Layout layout, double n) {
+  switch (layout) {
+    case Layout::tenth: return 0.1 * n;
+    case Layout::most: return 0.9 * n;
+    case Layout::none: return 0;
+    case Layout::all: return n;
+    case Layout::first:
+    case Layout::last: return std::min(n, 1.0);
+    case Layout::all_but_last: return std::max(n - 1, 0.0);
+    default: return 0.5 * n;
+  }
+}
+
+// --- Items.
+
+template <typename T>
+T random_item(Rng& rng) {
+  if constexpr (std::is_floating_point_v<T>) return static_cast<T>(2000 * rng.unit() - 1000);
+  return static_cast<T>(rng());
+}
+
+// A random item that `keep` keeps, or one that it does not. Every predicate here splits random items about
+// evenly, but for zero and nonzero.
+template <typename T, typename Keep>
+T item_on_side(bool kept, Keep keep, Rng& rng) {
+  if constexpr (std::is_same_v<Keep, Nonzero<T>>) {
+    if (!kept) return std::is_floating_point_v<T> && rng.below(2) == 0 ? -T{0} : T{0};
+  }
+  T item = random_item<T>(rng);
+  while (keep(item) != kept) item = random_item<T>(rng);
+  return item;
+}
+
+template <typename T>
+T extreme_item(Rng& rng) {
+  using Limits = std::numeric_limits<T>;
+  if constexpr (std::is_floating_point_v<T>) {
+    const T values[] = {T{0},
+                        -T{0},
+                        Limits::quiet_NaN(),
+                        -Limits::quiet_NaN(),
+                        Limits::infinity(),
+                        -Limits::infinity(),
+                        Limits::lowest(),
+                        Limits::max(),
+                        Limits::denorm_min(),
+                        -Limits::denorm_min()};
+    return values[rng.below(std::size(values))];
+  } else {
+    const T values[] = {Limits::min(), Limits::max(), T{0}, T{-1}, T{1}};
+    return values[rng.below(std::size(values))];
+  }
+}
+
+template <typename F>
+decltype(auto) with_types(const Case& c, F f) {
+  return compaction::with_types(static_cast<KeepId>(c.op), c.dtype, c.params[0], f,
+                                [&] { return f(std::int32_t{}, IsPositive<std::int32_t>{}); });
+}
+
+// --- Why it may be wrong.
+
+constexpr const char* kPastTheCount = "the rest of d_out, from *d_count on, must stay as it was";
+
+std::string hint_for_count(std::uint64_t expected, std::uint64_t got, std::uint64_t n, bool last_is_kept,
+                           const auto& kept_among_first) {
+  if (last_is_kept && got + 1 == expected) {
+    std::string hint =
+        "one short, and the last item is kept: the last value of the exclusive scan counts the kept items "
+        "before "
+        "it; the count is scan[n - 1] + flag[n - 1]";
+    if (n > 1 && n % 32 == 1) hint += ". Or the last, partial block was left out";
+    return hint;
+  }
+  if (got == n) return "this is n, not the number of items that are kept";
+  if (got == n - expected) return "this is the number of items that are not kept";
+  // Telling only for the tiles that a kernel may have.
+  for (std::uint64_t tile = 32; tile <= 8192; tile *= 2) {
+    const std::uint64_t whole = n / tile * tile;
+    if (whole == n || whole == 0) continue;
+    if (got == kept_among_first(whole))
+      return fmt::format("this counts the first {} of the {} items: the last, partial block was left out",
+                         whole, n);
+    if (got == expected - kept_among_first(whole))
+      return fmt::format("this counts the items from {} on alone: the last block's total is not the array's",
+                         whole);
+  }
+  if (n > 32 && got < expected && got <= 1024)
+    return "small enough to be one block's: add what all blocks before it keep";
+  return "";
+}
+
+// `right` holds the kept items, `got` as many elements of d_out.
+template <typename T, typename Keep>
+std::string hint_for_items(std::span<const T> items, std::span<const T> right, std::span<const T> got,
+                           Keep keep, std::uint64_t first_wrong) {
+  using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+  const auto bits = [](std::span<const T> of) {
+    std::vector<Bits> out(of.size());
+    std::memcpy(out.data(), of.data(), of.size_bytes());
+    return out;
+  };
+  std::vector<Bits> r = bits(right), g = bits(got);
+  if (r.size() > 1 && std::equal(r.begin(), r.end() - 1, g.begin() + 1)) {
+    return "every item is one place too late: positions come from the exclusive scan, not from the inclusive "
+           "one";
+  }
+  if (std::equal(r.begin() + 1, r.end(), g.begin()) && r.size() > 1) {
+    return "every item is one place too early";
+  }
+  if (!keep(got[first_wrong])) {
+    std::vector<T> rejected;
+    std::copy_if(items.begin(), items.end(), std::back_inserter(rejected),
+                 [&](T item) { return !keep(item); });
+    rejected.resize(r.size());
+    if (bits(rejected) == g) return "these are the items that the predicate does not keep";
+    return fmt::format("{} is an item that the predicate does not keep", got[first_wrong]);
+  }
+  std::sort(r.begin(), r.end());
+  std::sort(g.begin(), g.end());
+  if (r == g) return "the right items, in another order: compaction keeps the order of d_in";
+  return "";
+}
+
+class CompactionProblem : public lab::Problem {
+ public:
+  const lab::Manifest& manifest() const override { return kManifest; }
+
+  std::vector<Case> cases(const Task& task) const override;
+
+  lab::Shape shape(const Task&, const Case& c) const override {
+    return {{{"d_in", c.dtype, c.n}},
+            {{"d_out", c.dtype, c.n}, {"d_count", DType::u64, 1}},
+            workspace_bytes(c.n),
+            {{{"d_positions", DType::u64, c.n}, 0},
+             {{"d_spare", DType::u64, spare_count(c.n)}, c.n * sizeof(Index)},
+             {{"d_flags", DType::u32, c.n}, (c.n + spare_count(c.n)) * sizeof(Index)}}};
+  }
+
+  void fill(const Task&, const Case& c, std::uint64_t seed, std::span<HostBuffer> inputs) const override {
+    with_types(c, [&]<typename T, typename Keep>(T, Keep keep) {
+      Rng rng(seed);
+      const Layout layout = layout_of(c);
+      std::uint64_t i = 0;
+      for (T& item : view<T>(std::span(inputs[0].bytes))) {
+        if (layout == Layout::extremes) {
+          item = extreme_item<T>(rng);
+        } else if (layout == Layout::example) {
+          item = lab::example_item<T>(i);
+        } else {
+          item = item_on_side<T>(is_kept(layout, i, c.n, rng), keep, rng);
+        }
+        ++i;
+      }
+    });
+  }
+
+  std::optional<Mismatch> check(const Task&, const Case& c, std::span<const HostBuffer> inputs,
+                                std::span<const HostBuffer> outputs) const override {
+    return with_types(c, [&]<typename T, typename Keep>(T, Keep keep) -> std::optional<Mismatch> {
+      const auto items = view<T>(std::span<const std::byte>(inputs[0].bytes));
+      std::vector<T> right(items.size());
+      right.resize(copy_if_one_thread(items, std::span(right), keep));
+      const std::span<const std::byte> out = outputs[0].bytes;
+      const auto kept_bytes = out.first(right.size() * sizeof(T)), rest = out.subspan(kept_bytes.size());
+
+      // The count first: a wrong one is the shorter story.
+      const Index expected = right.size();
+      if (auto mismatch = lab::compare_integers(outputs[1].spec, std::as_bytes(std::span(&expected, 1)),
+                                                outputs[1].bytes)) {
+        const Index got = view<Index>(std::span<const std::byte>(outputs[1].bytes))[0];
+        const auto kept_among_first = [&](std::uint64_t n) {
+          return static_cast<std::uint64_t>(
+              std::count_if(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(n), keep));
+        };
+        if (mismatch->hint.empty()) {
+          mismatch->hint =
+              hint_for_count(expected, got, c.n, !items.empty() && keep(items.back()), kept_among_first);
+        }
+        return mismatch;
+      }
+
+      BufferSpec kept_spec = outputs[0].spec;
+      kept_spec.count = right.size();
+      if (auto mismatch =
+              lab::compare_integers(kept_spec, std::as_bytes(std::span<const T>(right)), kept_bytes)) {
+        if (mismatch->hint.empty()) {
+          mismatch->hint = hint_for_items<T>(items, right, view<T>(kept_bytes), keep, mismatch->index);
+        }
+        return mismatch;
+      }
+
+      const std::vector<std::byte> untouched(rest.size(), lab::protocol::kPoison);
+      BufferSpec rest_spec = outputs[0].spec;
+      rest_spec.count = c.n - right.size();
+      if (auto mismatch = lab::compare_integers(rest_spec, untouched, rest)) {
+        mismatch->index += right.size();
+        mismatch->n_total = c.n;
+        mismatch->pattern.clear();
+        mismatch->expected = "nothing written";
+        mismatch->hint = fmt::format("{} items are kept: {}", right.size(), kPastTheCount);
+        return mismatch;
+      }
+      return std::nullopt;
+    });
+  }
+
+  void baseline(const Task&, const Case& c, std::span<const HostBuffer> inputs, std::span<HostBuffer> outputs,
+                lab::Baseline which) const override {
+    with_types(c, [&]<typename T, typename Keep>(T, Keep keep) {
+      const auto items = view<T>(std::span<const std::byte>(inputs[0].bytes));
+      const auto out = view<T>(std::span(outputs[0].bytes));
+      view<Index>(std::span(outputs[1].bytes))[0] = which == lab::Baseline::one_thread
+                                                        ? copy_if_one_thread(items, out, keep)
+                                                        : copy_if_all_cores(items, out, keep);
+    });
+  }
+
+  // n - 1 additions of flags, a scan of ⌈log2 n⌉ steps; every item is read once, every kept one and the count
+  // written once.
+  lab::Ideal ideal(const Task&, const Case& c) const override {
+    const auto n = static_cast<double>(c.n);
+    const double bytes =
+        (n + n_kept(layout_of(c), n)) * static_cast<double>(lab::bytes_of(c.dtype)) + sizeof(Index);
+    return {std::max(n - 1, 0.0), n > 1 ? std::ceil(std::log2(n)) : 0, bytes};
+  }
+
+  // less_than(4) on 3 1 7 0 4 1 6 3 keeps 3 1 0 1 3.
+  Case example(const Task&, std::uint64_t n) const override {
+    Case c;
+    c.name = fmt::format("less_than_i32_n{}_example", n);
+    c.op = static_cast<std::uint32_t>(KeepId::less_than);
+    c.n = n;
+    c.pattern = Pattern::example;
+    c.params = {4, static_cast<std::int64_t>(Layout::example)};
+    return c;
+  }
+};
+
+std::vector<Case> CompactionProblem::cases(const Task&) const {
+  std::vector<Case> out;
+  const auto add = [&out](KeepId keep, DType dtype, std::uint64_t n, Layout layout,
+                          std::uint32_t purpose = lab::kCorrectness, std::uint32_t misalign = 0,
+                          std::int64_t threshold = 0) {
+    Case c;
+    const bool with_threshold = keep == KeepId::less_than;
+    c.name = fmt::format(
+        "{}{}_{}_n{}_{}", name_of(keep),
+        with_threshold ? fmt::format("{}{}", threshold < 0 ? "_minus_" : "_", std::abs(threshold)) : "",
+        lab::name_of(dtype), n, name_of(layout));
+    if (misalign != 0) c.name += fmt::format("_off{}", misalign);
+    c.op = static_cast<std::uint32_t>(keep);
+    c.dtype = dtype;
+    c.n = n;
+    c.pattern = layout == Layout::example    ? Pattern::example
+                : layout == Layout::extremes ? Pattern::extremes
+                                             : Pattern::random;
+    c.params = {threshold, static_cast<std::int64_t>(layout)};
+    c.purpose = purpose;
+    c.misalign = misalign;
+    out.push_back(std::move(c));
+  };
+  using enum KeepId;
+  using enum Layout;
+  constexpr auto kBoth = lab::kCorrectness | lab::kChecks;
+
+  // Sizes: one, around a warp, a block, tiles of 1,024 to 4,096 items.
+  for (const std::uint64_t n : {1u,    2u,    31u,   32u,   33u,   255u,  256u,  511u,  512u,  513u,
+                                1023u, 1024u, 1025u, 2047u, 2048u, 2049u, 4095u, 4096u, 4097u, 8193u}) {
+    add(is_positive, DType::i32, n, half);
+  }
+  // All checkers on: two blocks, the second with one item; a ragged end, shifted; several tiles of 2,048 and
+  // of 4,096; three levels of blocks of 256.
+  add(is_positive, DType::i32, 257, half, kBoth);
+  add(is_positive, DType::i32, 3001, most, kBoth, 12);
+  add(nonzero, DType::f32, 20001, half, kBoth);
+  add(is_positive, DType::i32, 65537, half, kBoth);
+  // The counts that are easy to get wrong: nothing, everything, one item at either end, all but the last.
+  for (const Layout layout : {none, all, first, last, all_but_last}) {
+    add(is_positive, DType::i32, 1, layout);
+    add(is_positive, DType::i32, 256, layout);
+    add(is_positive, DType::i32, 1000, layout);
+    add(is_positive, DType::i32, 70001, layout);
+    add(less_than, DType::i64, 4099, layout, lab::kCorrectness, 0, -5);
+  }
+  // Dense, sparse, in step with the lanes, in long runs.
+  for (const Layout layout : {tenth, most, alternate, runs}) {
+    add(is_even, DType::i32, 100003, layout);
+    add(nonzero, DType::i32, 8192, layout);
+  }
+  // More blocks than 256, or 1,024, threads can scan; 2^k ± 1.
+  for (const std::uint64_t n : {65535u, 65536u, 262145u, 1048577u}) add(is_positive, DType::i32, n, half);
+  // Addresses that allow no 16-byte load at the start; too short for one at all.
+  add(is_positive, DType::i32, 100003, half, lab::kCorrectness, 4);
+  add(is_positive, DType::i32, 4099, half, lab::kCorrectness, 8);
+  add(is_positive, DType::i32, 3, all, lab::kCorrectness, 4);
+  add(is_even, DType::i64, 30001, half, lab::kCorrectness, 8);
+  add(less_than, DType::f32, 5001, half, lab::kCorrectness, 12, 7);
+  // Every predicate on every type that it is offered for; items at the ends of their type, NaN and -0 among
+  // them: an item is moved, not computed with.
+  for (const DType dtype : {DType::i32, DType::f32, DType::i64}) {
+    for (const KeepId keep : {is_positive, is_even, nonzero, less_than}) {
+      if (!offers(keep, dtype)) continue;
+      const std::int64_t threshold = keep == less_than ? 11 : 0;
+      add(keep, dtype, 0, half, lab::kCorrectness, 0, threshold);
+      add(keep, dtype, 2500, half, lab::kCorrectness, 0, threshold);
+      add(keep, dtype, 5000, extremes, lab::kCorrectness, 0, threshold);
+    }
+  }
+  add(less_than, DType::i32, 40000, Layout::example, lab::kCorrectness, 0, 4);
+  add(less_than, DType::i64, 3000, extremes, lab::kCorrectness, 0, std::numeric_limits<std::int32_t>::max());
+
+  // What is measured: 2^18 items keep the counting quick, 2^22 are many times what the device holds at once.
+  // Both are correctness cases, too, with another seed: an answer that was kept from there is wrong when it
+  // is measured.
+  add(is_positive, DType::i32, 262144, half, lab::kEfficiency | lab::kCorrectness);
+  add(is_positive, DType::i32, 4194304, half, lab::kSpeedup | lab::kCorrectness);
+  return out;
+}
+
+}  // namespace
+
+const lab::Problem& problem() {
+  static const CompactionProblem kProblem;
+  return kProblem;
+}
+
+}  // namespace course::compaction

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// Scans on the CPU: the two baselines that a speedup is counted against. Plain loops, compiled with -O3: what a careful C++
+// programmer writes without looking at the machine.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "hierarchical_scan/lab.hpp"
+
+namespace course::hierarchical_scan {
+
+// Scans items into out (same length), `carry` in front; returns the fold of carry and all items. n operations, n steps.
+// Op may keep its running value in a wider type than the items have.
+template <typename T, typename Op>
+typename Op::Value scan_one_thread(std::span<const T> items, std::span<T> out, Kind kind, Op op,
+                                   typename Op::Value carry) {
+  using Value = typename Op::Value;
+  if (kind == Kind::inclusive) {
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      carry = op(carry, static_cast<Value>(items[i]));
+      out[i] = static_cast<T>(carry);
+    }
+  } else {
+    for (std::size_t i = 0; i < items.size(); ++i) {
+      const Value item = static_cast<Value>(items[i]);  // first, should out be items
+      out[i] = static_cast<T>(carry);
+      carry = op(carry, item);
+    }
+  }
+  return carry;
+}
+
+// Reduce, then scan: each core folds a contiguous share, the shares' sums are scanned, each core scans its share with what
+// precedes it. 2n operations, 2 n / cores + cores steps.
+template <typename T, typename Op>
+void scan_all_cores(std::span<const T> items, std::span<T> out, Kind kind, Op op) {
+  using Value = typename Op::Value;
+  constexpr std::size_t kWorthAThread =
+      1 << 16;  // items; starting a thread costs about as much as scanning them
+  const std::size_t n_cores = std::max(1u, std::thread::hardware_concurrency());
+  const std::size_t n_shares = std::clamp<std::size_t>(items.size() / kWorthAThread, 1, n_cores);
+  const auto first = [&](std::size_t share) { return items.size() * share / n_shares; };
+  const auto on_all_cores = [&](const auto& work) {
+    std::vector<std::thread> threads;
+    for (std::size_t share = 1; share < n_shares; ++share) threads.emplace_back(work, share);
+    work(std::size_t{0});
+    for (auto& thread : threads) thread.join();
+  };
+
+  std::vector<Value> carries(n_shares, op.identity());
+  if (n_shares > 1) {
+    on_all_cores([&](std::size_t share) {
+      Value sum = op.identity();
+      for (std::size_t i = first(share); i < first(share + 1); ++i)
+        sum = op(sum, static_cast<Value>(items[i]));
+      carries[share] = sum;
+    });
+    Value carry = op.identity();
+    for (Value& sum : carries) {
+      const Value through = op(carry, sum);
+      sum = carry;
+      carry = through;
+    }
+  }
+  on_all_cores([&](std::size_t share) {
+    const std::size_t begin = first(share), count = first(share + 1) - begin;
+    scan_one_thread(items.subspan(begin, count), out.subspan(begin, count), kind, op, carries[share]);
+  });
+}
+
+}  // namespace course::hierarchical_scan

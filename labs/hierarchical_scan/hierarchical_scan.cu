@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: MIT
+// Hierarchical scan: your file. Read labs/hierarchical_scan/lab.hpp first (Job, Kind, sizes), then
+// handouts/07-hierarchical-scan.md.
+// Scanning one tile is lab 2, and given: read it, you will call it. Yours is what lies above: how many
+// tiles become one scan. Work from the top down. Grade one task with
+//   ./lab grade hierarchical_scan --task recursive
+// Until you write it, a task answers "not implemented". Do not change the given lines at the end.
+#include <cstring>
+
+#include "hierarchical_scan/lab.hpp"
+
+namespace course::hierarchical_scan {
+
+inline constexpr unsigned kBlock = 256;  // threads in a block
+inline constexpr unsigned kWarp = 32;    // threads in a warp
+inline constexpr unsigned kWarps = kBlock / kWarp;
+inline constexpr unsigned kFullMask = ~0u;  // every lane of a warp takes part
+
+// Tiles that n items fill; the last one may be partly empty. n = 0 has none: then nothing is launched.
+constexpr std::uint64_t tiles_for(std::uint64_t n, std::uint64_t tile_items = kTile) {
+  return (n + tile_items - 1) / tile_items;
+}
+
+// --- Given: one tile, in the registers of one block. The scan of lab 2, with the items in threads' hands.
+
+// Shuffles for Values of 4 or 8 bytes, structures included. All 32 lanes must call them.
+template <typename Value, typename Shuffle>
+__device__ Value shuffled(Value value, Shuffle shuffle) {
+  if constexpr (std::is_arithmetic_v<Value>) {
+    return shuffle(value);
+  } else {
+    static_assert(sizeof(Value) == sizeof(unsigned long long));
+    unsigned long long bits;
+    memcpy(&bits, &value, sizeof bits);
+    bits = shuffle(bits);
+    memcpy(&value, &bits, sizeof bits);
+    return value;
+  }
+}
+// The value of the lane `delta` below; lanes that have none get their own.
+template <typename Value>
+__device__ Value shuffle_up(Value value, unsigned delta) {
+  return shuffled(value, [=](auto x) { return __shfl_up_sync(kFullMask, x, delta); });
+}
+// The value of lane `source`.
+template <typename Value>
+__device__ Value shuffle_from(Value value, unsigned source) {
+  return shuffled(value, [=](auto x) { return __shfl_sync(kFullMask, x, source); });
+}
+
+// Inclusive scan of a warp's 32 values (Kogge, Stone 1973). All 32 lanes must call it. 5 steps.
+template <typename Op>
+__device__ typename Op::Value warp_scan(typename Op::Value value, Op op) {
+  const unsigned lane = threadIdx.x % kWarp;
+  for (unsigned offset = 1; offset < kWarp; offset *= 2) {
+    const typename Op::Value left = shuffle_up(value, offset);
+    if (lane >= offset) value = op(left, value);
+  }
+  return value;
+}
+
+// 16 bytes of items: what one lane loads or stores with one instruction, at an address that is a multiple of 16.
+template <typename Value>
+struct alignas(16) Pack {
+  static constexpr unsigned kItems = 16 / sizeof(Value);
+  Value item[kItems];
+};
+
+// The calling thread's share of a tile: kRows packs. A warp's packs of one row are neighbours in memory, and its
+// rows follow each other; so a warp owns one contiguous piece of the tile, and warp w's lies right of warp w - 1's.
+template <typename Value, unsigned kRows_ = kTile / (kBlock * Pack<Value>::kItems)>
+struct Tile {
+  static constexpr unsigned kRows = kRows_;
+  static constexpr unsigned kPack = Pack<Value>::kItems;
+  static constexpr unsigned kItems = kBlock * kPack * kRows;  // of the whole block
+  Pack<Value> row[kRows];
+  Value before[kRows];  // scan_packs: all of the tile's items left of the pack, folded
+
+  // Index in the array of the first item of the thread's pack in row r of tile number `index`.
+  static __device__ std::uint64_t first_item(std::uint64_t index, unsigned r) {
+    const unsigned lane = threadIdx.x % kWarp;
+    const unsigned warp = threadIdx.x / kWarp;
+    return index * kItems + ((warp * kRows + r) * kWarp + lane) * kPack;
+  }
+  // Whether tile number `index` can be moved by whole packs.
+  static __device__ bool in_packs(const Value* d_items, std::uint64_t n, std::uint64_t index) {
+    return reinterpret_cast<std::uintptr_t>(d_items) % sizeof(Pack<Value>) == 0 && (index + 1) * kItems <= n;
+  }
+};
+
+// Loads tile number `index` of the n items at d_items; places past n get the identity. Any alignment: 16 bytes a lane
+// where that can be, else item by item.
+template <typename Value, unsigned kRows, typename Op>
+__device__ void load_tile(Tile<Value, kRows>& tile, const Value* d_items, std::uint64_t n,
+                          std::uint64_t index, Op op) {
+  constexpr unsigned kPack = Pack<Value>::kItems;
+  if (tile.in_packs(d_items, n, index)) {
+#pragma unroll
+    for (unsigned r = 0; r < kRows; ++r)
+      tile.row[r] = *reinterpret_cast<const Pack<Value>*>(d_items + tile.first_item(index, r));
+    return;
+  }
+#pragma unroll
+  for (unsigned r = 0; r < kRows; ++r) {
+    const std::uint64_t first = tile.first_item(index, r);
+#pragma unroll
+    for (unsigned j = 0; j < kPack; ++j)
+      tile.row[r].item[j] = first + j < n ? d_items[first + j] : op.identity();
+  }
+}
+
+// Stores it; places past n are left alone.
+template <typename Value, unsigned kRows>
+__device__ void store_tile(const Tile<Value, kRows>& tile, Value* d_items, std::uint64_t n,
+                           std::uint64_t index) {
+  constexpr unsigned kPack = Pack<Value>::kItems;
+  if (tile.in_packs(d_items, n, index)) {
+#pragma unroll
+    for (unsigned r = 0; r < kRows; ++r)
+      *reinterpret_cast<Pack<Value>*>(d_items + tile.first_item(index, r)) = tile.row[r];
+    return;
+  }
+#pragma unroll
+  for (unsigned r = 0; r < kRows; ++r) {
+    const std::uint64_t first = tile.first_item(index, r);
+#pragma unroll
+    for (unsigned j = 0; j < kPack; ++j) {
+      if (first + j < n) d_items[first + j] = tile.row[r].item[j];
+    }
+  }
+}
+
+// First half of a tile's scan: fills tile.before, leaves the items alone, and returns the fold of the whole tile in every
+// thread. Every thread of the block must call it. kWarps Values of shared memory, one barrier; calling it again needs a
+// barrier in between. At most 3 + 5 + kRows + kWarps steps.
+template <typename Value, unsigned kRows, typename Op>
+__device__ Value scan_packs(Tile<Value, kRows>& tile, Op op) {
+  __shared__ Value s_warp[kWarps];
+  const unsigned lane = threadIdx.x % kWarp;
+  const unsigned warp = threadIdx.x / kWarp;
+
+  Value warp_total = op.identity();
+#pragma unroll
+  for (unsigned r = 0; r < kRows; ++r) {
+    Value sum = tile.row[r].item[0];
+#pragma unroll
+    for (unsigned j = 1; j < Pack<Value>::kItems; ++j) sum = op(sum, tile.row[r].item[j]);
+    const Value through = warp_scan(sum, op);
+    const Value left = shuffle_up(through, 1);
+    tile.before[r] = lane == 0 ? warp_total : op(warp_total, left);
+    warp_total = op(warp_total, shuffle_from(through, kWarp - 1));
+  }
+  if (lane == 0) s_warp[warp] = warp_total;
+  __syncthreads();  // every warp's total is stored before the others read it
+
+  Value total = op.identity(), left_of_warp = op.identity();
+#pragma unroll
+  for (unsigned w = 0; w < kWarps; ++w) {
+    if (w == warp) left_of_warp = total;
+    total = op(total, s_warp[w]);
+  }
+#pragma unroll
+  for (unsigned r = 0; r < kRows; ++r) tile.before[r] = op(left_of_warp, tile.before[r]);
+  return total;
+}
+
+// Second half: turns the thread's items into their prefixes. `carry` is the fold of everything left of the tile.
+template <typename Value, unsigned kRows, typename Op>
+__device__ void finish_tile(Tile<Value, kRows>& tile, Value carry, Kind kind, Op op) {
+#pragma unroll
+  for (unsigned r = 0; r < kRows; ++r) {
+    Value prefix = op(carry, tile.before[r]);
+#pragma unroll
+    for (unsigned j = 0; j < Pack<Value>::kItems; ++j) {
+      const Value next = op(prefix, tile.row[r].item[j]);
+      tile.row[r].item[j] = kind == Kind::inclusive ? next : prefix;
+      prefix = next;
+    }
+  }
+}
+
+// --- Rung 1, task "two_levels": scan each tile, scan the tiles' sums, add to each tile what precedes it.
+// A block takes the tile with its own number. 4n items through memory: read, write, read, write.
+
+// Scans tile blockIdx.x on its own; leaves its fold in d_sums[blockIdx.x], unless d_sums is null. May work in place.
+template <typename Value, typename Op>
+__global__ void k01_scan_tiles(const Value* d_in, std::uint64_t n, Value* d_out, Value* d_sums, Kind kind,
+                               Op op) {
+  // TODO(student): Declare a Tile<Value>. load_tile, scan_packs, finish_tile with the identity as carry,
+  // store_tile. Thread 0 stores what scan_packs returned. (roughly 6 lines)
+}
+
+// Puts d_carries[t], the fold of everything left of tile t, in front of each item of tile t: t = blockIdx.x + 1, since
+// tile 0 has nothing on its left.
+template <typename Value, typename Op>
+__global__ void k01_add_carries(Value* d_items, std::uint64_t n, const Value* d_carries, Op op) {
+  // TODO(student): Load the tile, combine the carry with every item of every row (the carry is the left
+  // operand), store the tile. (roughly 10 lines)
+}
+
+template <typename Op>
+Status two_levels(const Job<Op>& job) {
+  // TODO(student): Refuse more than kTwoLevelItems. Nothing to do for n = 0. Launch k01_scan_tiles on the
+  // items with one block a tile; on the sums with one block, in place, exclusive; then k01_add_carries. All
+  // on job.stream, kBlock threads each. (roughly 15 lines)
+  return not_implemented(job);
+}
+
+// --- Rung 2, task "recursive": the sums are an array like any other; scan it the same way.
+
+// Scans n items of d_in into d_out (may be the same), with sums from d_free on: tiles_for(n) Values for this level, then
+// those of the levels above.
+template <typename Value, typename Op>
+void scan_level(const Value* d_in, std::uint64_t n, Value* d_out, Kind kind, Value* d_free, Op op,
+                CUstream_st* stream) {
+  // TODO(student): One tile: k01_scan_tiles without sums is all. Else: k01_scan_tiles, with the sums at
+  // d_free; scan_level of the sums, exclusive and in place, with what lies behind them as d_free;
+  // k01_add_carries. (roughly 7 lines)
+  static_cast<void>(d_in), static_cast<void>(n), static_cast<void>(d_out), static_cast<void>(kind);
+  static_cast<void>(d_free), static_cast<void>(op), static_cast<void>(stream);
+}
+
+template <typename Op>
+Status recursive(const Job<Op>& job) {
+  // TODO(student): Nothing to do for n = 0; else scan_level of the job. (roughly 2 lines)
+  return not_implemented(job);
+}
+
+// --- Rung 3, task "reduce_then_scan": the first pass only adds up; the second one knows its carry and writes once.
+
+// The fold of tile blockIdx.x into d_sums[blockIdx.x].
+template <typename Value, typename Op>
+__global__ void k03_fold_tiles(const Value* d_in, std::uint64_t n, Value* d_sums, Op op) {
+  // TODO(student): load_tile, scan_packs, and thread 0 stores what that returned. (The compiler leaves out
+  // what you don't use.) (roughly 4 lines)
+}
+
+// Scans tile blockIdx.x, d_carries[blockIdx.x] in front; a null pointer stands for no carries. May work in place.
+template <typename Value, typename Op>
+__global__ void k03_scan_tiles(const Value* d_in, std::uint64_t n, Value* d_out, const Value* d_carries,
+                               Kind kind, Op op) {
+  // TODO(student): As k01_scan_tiles, but finish_tile gets the tile's carry, and no sum is stored. (roughly 5
+  // lines)
+}
+
+// As scan_level: n items of d_in into d_out (may be the same), sums from d_free on.
+template <typename Value, typename Op>
+void fold_and_scan_level(const Value* d_in, std::uint64_t n, Value* d_out, Kind kind, Value* d_free, Op op,
+                         CUstream_st* stream) {
+  // TODO(student): One tile: k03_scan_tiles without carries is all. Else: k03_fold_tiles to d_free; this
+  // function on the sums, exclusive and in place; k03_scan_tiles with the sums as carries. (roughly 9 lines)
+  static_cast<void>(d_in), static_cast<void>(n), static_cast<void>(d_out), static_cast<void>(kind);
+  static_cast<void>(d_free), static_cast<void>(op), static_cast<void>(stream);
+}
+
+template <typename Op>
+Status reduce_then_scan(const Job<Op>& job) {
+  // TODO(student): Nothing to do for n = 0; else fold_and_scan_level of the job. (roughly 2 lines)
+  return not_implemented(job);
+}
+
+// --- Given, for rungs 4 and 5: blocks that talk to each other while they run.
+// Job::d_flags holds a ticket counter in word 0 and the flag of tile t in word 1 + t. The flags' values:
+inline constexpr unsigned kEmpty = 0;   // nothing is known of the tile yet
+inline constexpr unsigned kTotal = 1;   // rung 5: the fold of the tile alone is there
+inline constexpr unsigned kPrefix = 2;  // the fold of everything up to the tile's end is there
+
+// volatile: each call is one access to memory, seen by (and seeing) other blocks; nothing is kept in a register. It
+// orders no other access: that takes __threadfence().
+__device__ inline unsigned load_flag(const std::uint32_t* d_flag) {
+  return *static_cast<const volatile std::uint32_t*>(d_flag);
+}
+__device__ inline void store_flag(std::uint32_t* d_flag, unsigned state) {
+  *static_cast<volatile std::uint32_t*>(d_flag) = state;
+}
+
+// Sets the words to kEmpty, one a thread: whatever was in the scratch memory, it was no flag of this scan.
+__global__ void k04_clear(std::uint32_t* d_words, std::uint64_t count) {
+  const std::uint64_t gid = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
+  if (gid < count) d_words[gid] = kEmpty;
+}
+
+// The number of the tile that the calling block takes: 0 for the block that asks first, then 1, 2, … So a block whose
+// tile is t knows that the blocks of all tiles before t are running or done, and may wait for them. Blocks start in no
+// order that CUDA promises: waiting for blockIdx.x - 1 could be waiting for one that starts only when we end. Every thread
+// must call it; one barrier.
+__device__ inline unsigned draw_tile(std::uint32_t* d_ticket) {
+  // TODO(student): Thread 0 draws with atomicAdd and tells the block through shared memory. (roughly 4 lines)
+  return *d_ticket;
+}
+
+// --- Rung 4, task "chained": one pass; each tile waits for the prefix of the tile before it.
+template <typename Value, typename Op>
+__global__ void k04_chained(const Value* d_in, std::uint64_t n, Value* d_out, Value* d_prefixes,
+                            std::uint32_t* d_flags, Kind kind, Op op) {
+  // TODO(student): draw_tile; load_tile; scan_packs. Thread 0: unless the tile is 0, spin until the flag of
+  // the tile before is kPrefix, __threadfence(), read its prefix: this is the carry. Store the tile's own
+  // prefix, __threadfence(), set its flag. Hand the carry to the block through shared memory. finish_tile,
+  // store_tile. (roughly 20 lines)
+}
+
+template <typename Op>
+Status chained(const Job<Op>& job) {
+  // TODO(student): Nothing to do for n = 0. Clear the ticket and the flags with k04_clear, then launch
+  // k04_chained; job.d_sums takes the prefixes. (roughly 8 lines)
+  return not_implemented(job);
+}
+
+// --- Rung 5, task "look_back" (bonus): a tile says at once what it adds up to; who waits, walks back over those sums.
+
+// The fold of all tiles left of tile `index`, whose own fold is `total`; publishes both, so that others can go on. To be called
+// by one thread of the block. d_totals and d_prefixes are apart: a value that somebody may be reading is never overwritten.
+template <typename Op>
+__device__ typename Op::Value look_back_by_thread(unsigned index, typename Op::Value total,
+                                                  typename Op::Value* d_totals,
+                                                  typename Op::Value* d_prefixes, std::uint32_t* d_flag,
+                                                  Op op) {
+  // TODO(student): Unless the tile is 0: publish the total (value, fence, flag kTotal). Then for the tiles to
+  // the left, nearest first: spin until its flag is not kEmpty; fence; put its prefix or its total in FRONT
+  // of the carry; stop after a prefix. At last publish the prefix (value, fence, flag kPrefix) and return the
+  // carry. (roughly 20 lines)
+  static_cast<void>(index), static_cast<void>(d_totals), static_cast<void>(d_prefixes),
+      static_cast<void>(d_flag);
+  return op(total, op.identity());
+}
+
+template <typename Value, typename Op>
+__global__ void k05_look_back(const Value* d_in, std::uint64_t n, Value* d_out, Value* d_totals,
+                              Value* d_prefixes, std::uint32_t* d_flags, Kind kind, Op op) {
+  // TODO(student): As k04_chained; thread 0 gets the carry from look_back_by_thread. (roughly 9 lines)
+}
+
+template <typename Op>
+Status look_back(const Job<Op>& job) {
+  // TODO(student): As chained. job.d_sums has room for the totals, and for the prefixes behind them. (roughly
+  // 8 lines)
+  return not_implemented(job);
+}
+
+// --- Given: which function answers which task.
+template <typename Op>
+Status solve(Rung rung, const Job<Op>& job) {
+  switch (rung) {
+    case Rung::two_levels: return two_levels(job);
+    case Rung::recursive: return recursive(job);
+    case Rung::reduce_then_scan: return reduce_then_scan(job);
+    case Rung::chained: return chained(job);
+    case Rung::look_back: return look_back(job);
+    default: return Status::unsupported;
+  }
+}
+
+Status run(const lab::Request& request) {
+  return dispatch(request, [&](const auto& job) { return solve(static_cast<Rung>(request.task), job); });
+}
+
+}  // namespace course::hierarchical_scan

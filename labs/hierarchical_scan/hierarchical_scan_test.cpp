@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: MIT
+// The hierarchical scan lab's public tests. Run them on your kernels with
+//   build/labs/hierarchical_scan/hierarchical_scan_test --gtest_filter='recursive.*'
+// Each task is a suite, each case a test (public_tests.hpp says what the environment can change). The tests below need no
+// kernel: they try out the lab's own checks, sizes and baselines.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "hierarchical_scan/baseline.hpp"
+#include "hierarchical_scan/lab.hpp"
+#include "lab/compare.hpp"
+#include "lab/testing/public_tests.hpp"
+#include "lab/testing/tried.hpp"
+
+namespace course::hierarchical_scan {
+
+const lab::Problem& problem();
+
+namespace {
+
+using lab::Case;
+using lab::Tried;
+using Map = AffineMap<std::uint32_t>;
+
+const lab::Task& task(std::string_view id) {
+  return *lab::find_task(kManifest, id);
+}
+
+Tried tried(std::string_view name, std::uint64_t seed = 1) {
+  return lab::tried(problem(), task("recursive"), name, seed);
+}
+
+// What check() says of the outputs: the hint, "right", or "wrong".
+std::string verdict(const Tried& t, std::string_view task_id = "recursive") {
+  const auto mismatch = problem().check(task(task_id), t.c, t.inputs, t.outputs);
+  if (!mismatch) return "right";
+  return mismatch->hint.empty() ? "wrong" : mismatch->hint;
+}
+
+bool says(const Tried& t, std::string_view words, std::string_view task_id = "recursive") {
+  const std::string text = verdict(t, task_id);
+  if (text.find(words) != std::string::npos) return true;
+  ADD_FAILURE() << "it says: " << text;
+  return false;
+}
+
+// The scan of items, tile by tile, where carry(tile's first item) is put in front by combine(carry, x).
+template <typename Op, typename Carry, typename Combine>
+void spoil(Tried& t, std::uint64_t tile, Op op, Kind kind, Carry carry, Combine combine) {
+  using Value = typename Op::Value;
+  const auto items = t.input<Value>();
+  const auto out = t.output<Value>();
+  for (std::uint64_t first = 0; first < items.size(); first += tile) {
+    const auto count = std::min<std::uint64_t>(tile, items.size() - first);
+    std::vector<Value> local(count);
+    scan_one_thread(items.subspan(first, count), std::span(local), kind, op, op.identity());
+    for (std::uint64_t i = 0; i < count; ++i) out[first + i] = combine(carry(first), local[i]);
+  }
+}
+
+TEST(Cases, HaveNamesOfTheirOwnAndOffersForThem) {
+  for (const auto& t : kManifest.tasks) {
+    std::set<std::string> names;
+    for (const Case& c : problem().cases(t)) {
+      EXPECT_TRUE(names.insert(c.name).second) << c.name << " twice";
+      EXPECT_TRUE(offers(static_cast<OpId>(c.op), c.dtype)) << c.name;
+      EXPECT_EQ(c.misalign % lab::bytes_of(c.dtype), 0u) << c.name;
+    }
+    EXPECT_GT(names.size(), 50u);
+  }
+}
+
+TEST(Cases, CoverEveryKindOperatorAndTypeThatIsOffered) {
+  std::set<std::pair<std::uint32_t, lab::DType>> seen;
+  std::set<std::pair<std::uint32_t, std::int64_t>> kinds;
+  for (const Case& c : problem().cases(kTasks[1])) {
+    seen.emplace(c.op, c.dtype);
+    kinds.emplace(c.op, c.params[0]);
+  }
+  EXPECT_EQ(kinds.size(), 2 * kOpCount);
+  using lab::DType;
+  for (std::uint32_t op = 0; op < kOpCount; ++op) {
+    for (const auto dtype :
+         {DType::u8, DType::i32, DType::u32, DType::i64, DType::u64, DType::f32, DType::f64}) {
+      EXPECT_EQ(seen.count({op, dtype}) == 1, offers(static_cast<OpId>(op), dtype)) << op;
+    }
+  }
+}
+
+TEST(Cases, GoBeyondTwoLevelsOnlyToBeRefusedThere) {
+  const auto longest = [](const char* id) {
+    std::uint64_t n = 0;
+    for (const Case& c : problem().cases(task(id))) n = std::max(n, c.n);
+    return n;
+  };
+  EXPECT_EQ(longest("two_levels"), kTwoLevelItems + 1);
+  EXPECT_GT(longest("recursive"), kTwoLevelItems + 1);
+  for (const char* id : {"two_levels", "recursive"}) {
+    for (const Case& c : problem().cases(task(id))) {
+      EXPECT_EQ(problem().refuses(task(id), c), c.n > kTwoLevelItems && std::string_view(id) == "two_levels")
+          << c.name;
+    }
+  }
+}
+
+TEST(Cases, GiveTheSameInputsForTheSameSeedOnly) {
+  const char* name = "inclusive_sum_f32_n100003_random";
+  EXPECT_EQ(tried(name, 5).inputs[0].bytes, tried(name, 5).inputs[0].bytes);
+  EXPECT_NE(tried(name, 5).inputs[0].bytes, tried(name, 6).inputs[0].bytes);
+}
+
+TEST(Cases, HoldMapsThatForgetNothing) {
+  const Tried t = tried("exclusive_affine_u64_n70001_random");
+  for (const Map map : t.input<Map>()) EXPECT_EQ(map.scale % 2, 1u);
+}
+
+// On paper, where no test can go: more items than 32 bits count.
+TEST(Sizes, CountBeyond32Bits) {
+  constexpr std::uint64_t kHuge = (std::uint64_t{1} << 33) + 1;  // 8.6G items: four levels
+  std::uint64_t levels = 1, sums = 0;
+  for (std::uint64_t n = kHuge; n > kTile; ++levels) {
+    n = (n + kTile - 1) / kTile;
+    sums += n;
+  }
+  EXPECT_EQ(levels, 4u);
+  EXPECT_LE(sums, sums_count(kHuge));
+  EXPECT_EQ(sums_count(kHuge), (std::uint64_t{1} << 29) + 1024);
+  EXPECT_LE((kHuge + kTile - 1) / kTile, std::uint64_t{INT32_MAX}) << "tiles still fit the grid";
+  Case c;
+  c.n = kHuge;
+  const lab::Shape shape = problem().shape(kTasks[1], c);
+  EXPECT_EQ(shape.outputs[0].count, kHuge);
+  EXPECT_GT(shape.workspace_bytes, sums_count(kHuge) * 4);
+}
+
+TEST(Sizes, LeaveRoomForTilesOf32Items) {
+  for (const std::uint64_t n : {1ull, 33ull, 1025ull, 1000000ull, 123456789ull}) {
+    std::uint64_t sums = 0;
+    for (std::uint64_t m = n; m > 1; sums += m) m = (m + 31) / 32;
+    EXPECT_LE(sums, sums_count(n)) << n;
+    EXPECT_LE(2 * ((n + 31) / 32), sums_count(n)) << n;
+    EXPECT_LE((n + 31) / 32 + 1, flags_count(n)) << n;
+  }
+}
+
+TEST(Baselines, AreAcceptedByTheCheckInEveryCase) {
+  for (const Case& c : problem().cases(kTasks[1])) {
+    if (c.n > 1 << 20) continue;
+    Tried t = tried(c.name);
+    EXPECT_EQ(verdict(t), "right") << c.name;
+    problem().baseline(kTasks[1], c, t.inputs, t.outputs, lab::Baseline::all_cores);
+    EXPECT_EQ(verdict(t), "right") << c.name;
+  }
+}
+
+TEST(Baselines, GiveTheLecturesExample) {
+  using Items = std::vector<std::int32_t>;
+  const Items items{3, 1, 7, 0, 4, 1, 6, 3};
+  Items out(items.size());
+  const auto scan = [&](Kind kind) {
+    scan_one_thread(std::span(items), std::span(out), kind, Sum<std::int32_t>{}, 0);
+    return out;
+  };
+  EXPECT_EQ(scan(Kind::exclusive), (Items{0, 3, 4, 11, 11, 15, 16, 22}));
+  EXPECT_EQ(scan(Kind::inclusive), (Items{3, 4, 11, 11, 15, 16, 22, 25}));
+}
+
+// The handout's trace: tiles of 4 items, row by row.
+TEST(Handout, TracesTilesOfFour) {
+  using Items = std::vector<std::int32_t>;
+  const Items items{3, 1, 7, 0, 4, 1, 6, 3, 2, 5};
+  Items local(items.size()), sums(3), carries(3), out(items.size());
+  const auto scan = [](std::span<const std::int32_t> in, std::span<std::int32_t> to) {
+    return scan_one_thread(in, to, Kind::exclusive, Sum<std::int32_t>{}, 0);
+  };
+  for (std::size_t tile = 0; tile < 3; ++tile) {
+    const std::size_t first = 4 * tile, count = std::min<std::size_t>(4, items.size() - first);
+    sums[tile] = scan(std::span(items).subspan(first, count), std::span(local).subspan(first, count));
+  }
+  EXPECT_EQ(local, (Items{0, 3, 4, 11, 0, 4, 5, 11, 0, 2}));
+  EXPECT_EQ(sums, (Items{11, 14, 7}));
+  scan(sums, carries);
+  EXPECT_EQ(carries, (Items{0, 11, 25}));
+  for (std::size_t i = 0; i < items.size(); ++i) out[i] = carries[i / 4] + local[i];
+  EXPECT_EQ(out, (Items{0, 3, 4, 11, 11, 15, 16, 22, 25, 27}));
+  Items right(items.size());
+  scan(items, right);
+  EXPECT_EQ(out, right);
+}
+
+TEST(Operators, AffineMapsAssociateAndDoNotCommute) {
+  const Affine<std::uint32_t> op;
+  const Map a{3, 5}, b{7, 11}, c{0x80000001u, 13};
+  EXPECT_EQ(op(a, op(b, c)), op(op(a, b), c));
+  EXPECT_FALSE(op(a, b) == op(b, a));
+  EXPECT_EQ(op(op.identity(), a), a);
+  EXPECT_EQ(op(a, op.identity()), a);
+  EXPECT_EQ(alignof(Map), sizeof(Map));
+}
+
+TEST(Check, TellsTheOtherKind) {
+  Tried t = tried("exclusive_sum_i32_n1025_random");
+  const auto items = t.input<std::int32_t>();
+  scan_one_thread(items, t.output<std::int32_t>(), Kind::inclusive, Sum<std::int32_t>{}, 0);
+  EXPECT_TRUE(says(t, "this is the inclusive scan; the exclusive one was asked for"));
+}
+
+TEST(Check, TellsWhatTheCarryHolds) {
+  const Sum<std::int32_t> op;
+  for (const Kind kind : {Kind::inclusive, Kind::exclusive}) {
+    Tried t = tried(kind == Kind::inclusive ? "inclusive_sum_i32_n131073_random"
+                                            : "exclusive_sum_i32_n65537_random");
+    const auto items = t.input<std::int32_t>();
+    const auto fold = [&](std::uint64_t begin, std::uint64_t end) {
+      std::int32_t sum = 0;
+      for (auto i = begin; i < std::min<std::uint64_t>(end, items.size()); ++i) sum = op(sum, items[i]);
+      return sum;
+    };
+    spoil(
+        t, kTile, op, kind, [&](std::uint64_t) { return 0; }, op);
+    EXPECT_TRUE(says(t, "from element 2048 on the scan starts anew"));
+    spoil(
+        t, kTile, op, kind, [&](std::uint64_t i) { return i == 0 ? 0 : fold(0, i + kTile); }, op);
+    EXPECT_TRUE(says(t, "the scan of the sums must be exclusive"));
+    spoil(
+        t, kTile, op, kind, [&](std::uint64_t i) { return i < 8192 ? fold(0, i) : fold(i, i + kTile); }, op);
+    EXPECT_TRUE(says(t, "from element 8192 on the carry is the tile's own sum (up to element 10239)"));
+    spoil(
+        t, kTile, op, kind, [&](std::uint64_t i) { return fold(i > kTile ? i - kTile : 0, i); }, op);
+    EXPECT_TRUE(says(t, "only the last 2048 items before it are counted"));
+  }
+}
+
+TEST(Check, TellsACarryOnTheWrongSide) {
+  const Affine<std::uint32_t> op;
+  Tried t = tried("exclusive_affine_u64_n70001_random");
+  const std::vector<Map> right(t.output<Map>().begin(), t.output<Map>().end());
+  const auto before = [&](std::uint64_t first) { return right[first]; };
+  spoil(t, kTile, op, Kind::exclusive, before, [&](Map carry, Map x) { return op(x, carry); });
+  EXPECT_TRUE(says(t, "from element 2049 on the carry stands on the wrong side"));
+  const auto mismatch = problem().check(task("recursive"), t.c, t.inputs, t.outputs);
+  EXPECT_NE(mismatch->expected.find(" x + "), std::string::npos) << mismatch->expected;
+}
+
+TEST(Check, RefusesAFloatSumThatGotTooLong) {
+  Tried t = tried("inclusive_sum_f32_n1048576_all_equal");
+  scan_one_thread(t.input<float>(), t.output<float>(), Kind::inclusive, Sum<float>{}, 0.0f);
+  for (const char* id : {"recursive", "look_back"}) {
+    EXPECT_TRUE(says(t, "adding the items one by one", id)) << id;
+  }
+}
+
+TEST(Check, WantsWholeNumberFloatsExactly) {
+  Tried t = tried("exclusive_sum_f32_n65537_alternating");
+  EXPECT_EQ(verdict(t), "right");
+  t.output<float>()[65536] = std::nextafter(t.output<float>()[65536], 1e9f);
+  EXPECT_NE(verdict(t), "right");
+}
+
+TEST(Check, NoticesZeroInPlaceOfMaxsIdentity) {
+  Tried t = tried("exclusive_max_i32_n70001_descending");
+  EXPECT_EQ(verdict(t), "right");
+  t.output<std::int32_t>()[0] = 0;
+  EXPECT_TRUE(says(t, "0 is not the identity of max"));
+}
+
+}  // namespace
+}  // namespace course::hierarchical_scan
+
+int main(int argc, char** argv) {
+  return course::lab::run_public_tests(argc, argv, course::hierarchical_scan::problem());
+}

@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: MIT
+// The trusted side of the hierarchical scan lab: its cases, their inputs, and what is right. Never linked into a runner.
+// Reading order: cases() says what is tried and why, fill() what the items look like, check() what is accepted.
+// Prefix sums of floats are compared with the exact ones under the error bound of a hierarchy or, where the task is a chain
+// of tiles, of a chain; everything else must be exact.
+#include <fmt/format.h>
+
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "base/rng.hpp"
+#include "hierarchical_scan/baseline.hpp"
+#include "hierarchical_scan/lab.hpp"
+#include "lab/compare.hpp"
+#include "lab/items.hpp"
+#include "lab/problem.hpp"
+
+namespace course::hierarchical_scan {
+namespace {
+
+using lab::BufferSpec;
+using lab::Case;
+using lab::DType;
+using lab::HostBuffer;
+using lab::Mismatch;
+using lab::Pattern;
+using lab::Task;
+using lab::view;
+
+using Map = AffineMap<std::uint32_t>;
+
+Kind kind_of(const Case& c) {
+  return static_cast<Kind>(c.params[0]);
+}
+
+// Whether carries go from tile to tile, so that an item may pass through as many operations as there are tiles.
+bool is_chain(const Task& task) {
+  return task.id == "chained" || task.id == "look_back" || task.id == "state_of_the_art";
+}
+
+// Calls f(op) with the operator of the case.
+template <typename F>
+decltype(auto) with_op(const Case& c, F f) {
+  const bool max = static_cast<OpId>(c.op) == OpId::max;
+  switch (c.dtype) {
+    case DType::u32: return f(Sum<std::uint32_t>{});
+    case DType::i64: return f(Sum<std::int64_t>{});
+    case DType::f32: return max ? f(Max<float>{}) : f(Sum<float>{});
+    case DType::f64: return f(Sum<double>{});
+    case DType::u64: return f(Affine<std::uint32_t>{});
+    default: return max ? f(Max<std::int32_t>{}) : f(Sum<std::int32_t>{});
+  }
+}
+
+// --- Items.
+
+template <typename Op>
+typename Op::Value item_for(Op, Pattern pattern, std::uint64_t i, std::uint64_t n, Rng& rng) {
+  using Value = typename Op::Value;
+  if constexpr (std::is_same_v<Value, Map>) {
+    // Odd scales: they have inverses modulo 2^32, so no map forgets what came before it.
+    const auto scale = lab::item_of<std::uint32_t>(pattern, i, n, rng);
+    const auto shift = lab::item_of<std::uint32_t>(pattern, i + 1, n, rng);
+    return {pattern == Pattern::example ? scale : scale | 1, shift};
+  } else {
+    if constexpr (std::is_same_v<Op, Max<Value>>) {
+      // Nothing positive: 0 in the place of the identity shows. Ascending, every item is the largest so far.
+      if (pattern == Pattern::ascending)
+        return static_cast<Value>(static_cast<double>(i) - static_cast<double>(n));
+      if (pattern == Pattern::descending) return static_cast<Value>(-1 - static_cast<double>(i));
+    }
+    return lab::item_of<Value>(pattern, i, n, rng);
+  }
+}
+
+// --- What is right.
+
+// The most additions that one item may go through on its way into prefix i, in a sound kernel of this task: a serial part per
+// thread, then trees, level by level; in a chain one more for every tile of at least 256 items.
+double depth(const Task& task, std::uint64_t i) {
+  const double levels = 64 + 4 * std::log2(static_cast<double>(i) + 2);
+  return levels + (is_chain(task) ? static_cast<double>(i) / 256 : 0);
+}
+
+template <typename T>
+std::vector<lab::Expected> expected_sums(const Task& task, const Case& c, std::span<const T> items) {
+  std::vector<lab::Expected> expected(items.size());
+  lab::ExactSum sum;
+  double magnitudes = 0;
+  bool whole = true;
+  const auto prefix = [&](std::size_t i) {
+    return lab::Expected{sum.value(), lab::sum_error_bound(c.dtype, depth(task, i), magnitudes, whole)};
+  };
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (kind_of(c) == Kind::exclusive) expected[i] = prefix(i);
+    const auto x = static_cast<long double>(items[i]);
+    sum.add(x);
+    magnitudes += static_cast<double>(std::abs(x));
+    whole = whole && x == std::floor(x);
+    if (kind_of(c) == Kind::inclusive) expected[i] = prefix(i);
+  }
+  return expected;
+}
+
+template <typename Op>
+std::vector<typename Op::Value> right_scan(std::span<const typename Op::Value> items, Kind kind, Op op) {
+  std::vector<typename Op::Value> out(items.size());
+  scan_one_thread(items, std::span(out), kind, op, op.identity());
+  return out;
+}
+
+// --- Why it may be wrong. Only where a coincidence is next to impossible: sums and maps of many different numbers.
+
+template <typename Op>
+class Suspicions {
+ public:
+  using Value = typename Op::Value;
+  Suspicions(std::span<const Value> items, std::span<const Value> got, Kind kind, Op op,
+             std::uint64_t first_wrong)
+      : items_(items), got_(got), kind_(kind), op_(op), first_(first_wrong) {}
+
+  std::string likely() const {
+    const Kind other = kind_ == Kind::inclusive ? Kind::exclusive : Kind::inclusive;
+    const auto other_scan = right_scan(items_, other, op_);
+    if (std::equal(got_.begin(), got_.end(), other_scan.begin())) {
+      return fmt::format("this is the {} scan; the {} one was asked for", name_of(other), name_of(kind_));
+    }
+    const Value before = fold(0, first_);
+    if (goes_on_from(op_.identity())) {
+      return fmt::format(
+          "from element {} on the scan starts anew: what stands left of the tile was not put in front of it",
+          first_);
+    }
+    if (is_behind()) {
+      return fmt::format(
+          "from element {} on the carry stands on the wrong side: it must be op(carry, x), since op(x, "
+          "carry) is "
+          "something else for this operator",
+          first_);
+    }
+    for (std::uint64_t tile = 32; tile <= 65536; tile *= 2) {
+      const std::uint64_t end = std::min<std::uint64_t>(first_ + tile, items_.size());
+      const Value own = fold(first_, end);
+      if (goes_on_from(op_(before, own))) {
+        return fmt::format(
+            "from element {} on the carry holds items of the tile itself (up to element {}): the scan of the "
+            "sums must be exclusive",
+            first_, end - 1);
+      }
+      if (goes_on_from(own)) {
+        return fmt::format(
+            "from element {} on the carry is the tile's own sum (up to element {}): the sums were not "
+            "scanned this far",
+            first_, end - 1);
+      }
+      if (tile <= first_ && goes_on_from(fold(first_ - tile, first_))) {
+        return fmt::format(
+            "from element {} on only the last {} items before it are counted: what stands further left is "
+            "missing",
+            first_, tile);
+      }
+    }
+    return "";
+  }
+
+ private:
+  static constexpr std::uint64_t kLook = 8;  // elements
+
+  Value fold(std::uint64_t begin, std::uint64_t end) const {
+    Value sum = op_.identity();
+    for (std::uint64_t i = begin; i < end; ++i) sum = op_(sum, items_[i]);
+    return sum;
+  }
+  // Whether the first wrong element and those after it are what a scan gives that starts there: with `carry` in front …
+  bool goes_on_from(Value carry) const {
+    return matches(first_, [&](Value local) { return op_(carry, local); });
+  }
+  // … or behind. An exclusive scan's first element of a tile is the carry alone, and right: the tile begins one earlier.
+  bool is_behind() const {
+    const std::uint64_t start = kind_ == Kind::exclusive && first_ > 0 ? first_ - 1 : first_;
+    const Value carry = fold(0, start);
+    return matches(start, [&](Value local) { return op_(local, carry); });
+  }
+  template <typename WithCarry>
+  bool matches(std::uint64_t start, WithCarry with_carry) const {
+    const std::uint64_t end = std::min<std::uint64_t>(start + kLook, items_.size());
+    Value local = op_.identity();
+    for (std::uint64_t i = start; i < end; ++i) {
+      const Value next = op_(local, items_[i]);
+      if (!(with_carry(kind_ == Kind::inclusive ? next : local) == got_[i])) return false;
+      local = next;
+    }
+    return true;
+  }
+
+  std::span<const Value> items_, got_;
+  Kind kind_;
+  Op op_;
+  std::uint64_t first_;
+};
+
+template <typename T>
+std::string float_hint(std::span<const T> items, std::span<const T> got, Kind kind, const Mismatch& mismatch,
+                       const lab::Expected& expected) {
+  const auto serial = right_scan(items, kind, Sum<T>{});
+  const auto error = [&](T value) { return std::abs(static_cast<long double>(value) - expected.value); };
+  const T at = got[mismatch.index];
+  const auto serial_error = error(serial[mismatch.index]);
+  if (serial_error > static_cast<long double>(expected.bound) && error(at) <= 4 * serial_error) {
+    return "this is as far off as adding the items one by one in this type is: the running sum got too long "
+           "for its "
+           "digits. Sums of tiles, put together, lose far less";
+  }
+  if (error(at) <= 1e-3L * std::abs(expected.value))
+    return "close, but off by more than rounding can explain";
+  return "";
+}
+
+std::string print_map(Map map) {
+  return fmt::format("x -> {} x + {}", map.scale, map.shift);
+}
+
+class HierarchicalScanProblem : public lab::Problem {
+ public:
+  const lab::Manifest& manifest() const override { return kManifest; }
+
+  std::vector<Case> cases(const Task& task) const override;
+
+  lab::Shape shape(const Task&, const Case& c) const override {
+    return {{{"d_in", c.dtype, c.n}},
+            {{"d_out", c.dtype, c.n}},
+            flags_bytes(c.n) + sums_count(c.n) * lab::bytes_of(c.dtype)};
+  }
+
+  void fill(const Task&, const Case& c, std::uint64_t seed, std::span<HostBuffer> inputs) const override {
+    with_op(c, [&]<typename Op>(Op op) {
+      Rng rng(seed);
+      std::uint64_t i = 0;
+      for (auto& item : view<typename Op::Value>(std::span(inputs[0].bytes)))
+        item = item_for(op, c.pattern, i++, c.n, rng);
+    });
+  }
+
+  bool refuses(const Task& task, const Case& c) const override {
+    return task.id == "two_levels" && c.n > kTwoLevelItems;
+  }
+
+  std::optional<Mismatch> check(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
+                                std::span<const HostBuffer> outputs) const override {
+    return with_op(c, [&]<typename Op>(Op op) -> std::optional<Mismatch> {
+      using Value = typename Op::Value;
+      const auto items = view<Value>(std::span<const std::byte>(inputs[0].bytes));
+      const auto& out = outputs[0];
+      const auto got = view<Value>(std::span<const std::byte>(out.bytes));
+      const Kind kind = kind_of(c);
+      std::optional<Mismatch> mismatch;
+      const auto suspect_zero = [&] {
+        if (mismatch && mismatch->hint.empty() && got[mismatch->index] == Value{} &&
+            !(op.identity() == Value{}))
+          mismatch->hint =
+              fmt::format("0 is not the identity of {}: what has nothing on its left gets op.identity()",
+                          name_of(static_cast<OpId>(c.op)));
+      };
+      if constexpr (std::is_floating_point_v<Value>) {
+        std::vector<lab::Expected> expected;
+        if constexpr (std::is_same_v<Op, Sum<Value>>) {
+          expected = expected_sums(task, c, items);
+        } else {
+          for (const Value x : right_scan(items, kind, op))
+            expected.push_back({static_cast<long double>(x), 0});
+        }
+        mismatch = lab::compare_floats(out.spec, expected, out.bytes);
+        suspect_zero();
+        if constexpr (std::is_same_v<Op, Sum<Value>>) {
+          if (mismatch && mismatch->hint.empty())
+            mismatch->hint = float_hint(items, got, kind, *mismatch, expected[mismatch->index]);
+        }
+      } else {
+        const auto right = right_scan(items, kind, op);
+        mismatch = lab::compare_integers(out.spec, std::as_bytes(std::span(right)), out.bytes);
+        suspect_zero();
+        if constexpr (std::is_same_v<Value, Map>) {
+          if (mismatch) {
+            mismatch->expected = print_map(right[mismatch->index]);
+            mismatch->got = print_map(got[mismatch->index]);
+          }
+        }
+        const bool affine = std::is_same_v<Value, Map>;
+        const bool telling = static_cast<OpId>(c.op) != OpId::max &&
+                             (c.pattern == Pattern::random || (affine && c.pattern == Pattern::alternating));
+        if (mismatch && mismatch->hint.empty() && telling)
+          mismatch->hint = Suspicions<Op>(items, got, kind, op, mismatch->index).likely();
+      }
+      return mismatch;
+    });
+  }
+
+  void baseline(const Task&, const Case& c, std::span<const HostBuffer> inputs, std::span<HostBuffer> outputs,
+                lab::Baseline which) const override {
+    with_op(c, [&]<typename Op>(Op op) {
+      using Value = typename Op::Value;
+      const auto items = view<Value>(std::span<const std::byte>(inputs[0].bytes));
+      const auto out = view<Value>(std::span(outputs[0].bytes));
+      const auto scan = [&](auto with) {
+        if (which == lab::Baseline::one_thread)
+          scan_one_thread(items, out, kind_of(c), with, with.identity());
+        else
+          scan_all_cores(items, out, kind_of(c), with);
+      };
+      // A long float sum is kept in double, as on any CPU where that costs nothing.
+      if constexpr (std::is_same_v<Op, Sum<float>>) {
+        scan(Sum<double>{});
+      } else {
+        scan(op);
+      }
+    });
+  }
+
+  // n - 1 operations, a tree of ⌈log2 n⌉ steps; every item is read once, every prefix written once.
+  lab::Ideal ideal(const Task&, const Case& c) const override {
+    const auto n = static_cast<double>(c.n);
+    return {std::max(n - 1, 0.0), n > 1 ? std::ceil(std::log2(n)) : 0,
+            2 * n * static_cast<double>(lab::bytes_of(c.dtype))};
+  }
+
+  Case example(const Task&, std::uint64_t n) const override {
+    Case c;
+    c.name = fmt::format("exclusive_sum_i32_n{}_example", n);
+    c.op = static_cast<std::uint32_t>(OpId::sum);
+    c.n = n;
+    c.params[0] = static_cast<std::int64_t>(Kind::exclusive);
+    c.pattern = Pattern::example;
+    return c;
+  }
+};
+
+std::vector<Case> HierarchicalScanProblem::cases(const Task& task) const {
+  std::vector<Case> all;
+  const auto add = [&all](Kind kind, OpId op, DType dtype, std::uint64_t n, Pattern pattern,
+                          std::uint32_t purpose = lab::kCorrectness, std::uint32_t misalign = 0) {
+    Case c;
+    c.name = fmt::format("{}_{}_{}_n{}_{}", name_of(kind), name_of(op), lab::name_of(dtype), n,
+                         lab::name_of(pattern));
+    if (misalign != 0) c.name += fmt::format("_off{}", misalign);
+    c.op = static_cast<std::uint32_t>(op);
+    c.dtype = dtype;
+    c.n = n;
+    c.params[0] = static_cast<std::int64_t>(kind);
+    c.pattern = pattern;
+    c.purpose = purpose;
+    c.misalign = misalign;
+    all.push_back(std::move(c));
+  };
+  constexpr auto kBoth = lab::kCorrectness | lab::kChecks;
+  constexpr Kind kIn = Kind::inclusive, kEx = Kind::exclusive;
+
+  // Sizes: none, one, around a warp, a block, a tile, several tiles; both kinds.
+  for (const std::uint64_t n : {0u, 1u, 2u, 31u, 33u, 255u, 257u, 1023u, 1025u, 2047u, 2048u, 4095u, 4096u}) {
+    add(kIn, OpId::sum, DType::i32, n, Pattern::random);
+    add(kEx, OpId::sum, DType::i32, n, Pattern::random);
+  }
+  // One item more than a tile; a ragged end; many tiles. All checkers on; then without.
+  add(kEx, OpId::sum, DType::i32, 2049, Pattern::random, kBoth);
+  add(kIn, OpId::sum, DType::i32, 10000, Pattern::random, kBoth);
+  add(kEx, OpId::sum, DType::i32, 65537, Pattern::random, kBoth);
+  add(kIn, OpId::affine, DType::u64, 20001, Pattern::random, kBoth);
+  for (const std::uint64_t n : {65535u, 131073u, 524288u, 1048577u}) {
+    add(kIn, OpId::sum, DType::i32, n, Pattern::random);
+  }
+  // As many tiles as a tile has items, and one item more: a third level. Beyond that two_levels has to refuse.
+  add(kEx, OpId::sum, DType::i32, kTwoLevelItems, Pattern::random);
+  add(kIn, OpId::sum, DType::i32, kTwoLevelItems + 1, Pattern::random);
+  if (task.id != "two_levels") add(kEx, OpId::affine, DType::u64, kTwoLevelItems + 4099, Pattern::random);
+  // Addresses that allow no 16-byte load.
+  add(kIn, OpId::sum, DType::i32, 100003, Pattern::random, lab::kCorrectness, 4);
+  add(kEx, OpId::sum, DType::i32, 5001, Pattern::random, kBoth, 12);
+  add(kIn, OpId::sum, DType::f64, 5001, Pattern::random, lab::kCorrectness, 8);
+  add(kIn, OpId::affine, DType::u64, 5001, Pattern::random, lab::kCorrectness, 8);
+  // The order of operands: maps do not commute.
+  for (const std::uint64_t n : {0u, 1u, 33u, 2048u, 2049u, 70001u}) {
+    add(kEx, OpId::affine, DType::u64, n, Pattern::random);
+  }
+  add(kIn, OpId::affine, DType::u64, 262145, Pattern::random);
+  add(kIn, OpId::affine, DType::u64, 3000, Pattern::alternating);
+  // Other types and items. Whole-number floats must come out exact; 2^20 equal items show a sum that grew too long.
+  add(kIn, OpId::sum, DType::u32, 70001, Pattern::high_bits);
+  add(kEx, OpId::sum, DType::u32, 3001, Pattern::random);
+  add(kIn, OpId::sum, DType::i64, 70001, Pattern::high_bits);
+  add(kEx, OpId::sum, DType::i64, 10001, Pattern::random, kBoth);
+  add(kIn, OpId::sum, DType::f32, 100003, Pattern::random);
+  add(kEx, OpId::sum, DType::f32, 65537, Pattern::alternating);
+  add(kIn, OpId::sum, DType::f32, 1048576, Pattern::all_equal);
+  add(kEx, OpId::sum, DType::f64, 100003, Pattern::random);
+  add(kIn, OpId::sum, DType::i32, 5000, Pattern::skewed);
+  add(kIn, OpId::sum, DType::i32, 4096, Pattern::all_equal);
+  for (const DType dtype : {DType::i32, DType::f32}) {
+    add(kIn, OpId::max, dtype, 70001, Pattern::ascending);
+    add(kEx, OpId::max, dtype, 70001, Pattern::descending);
+    add(kIn, OpId::max, dtype, 5000, Pattern::extremes);
+    add(kEx, OpId::max, dtype, 3001, Pattern::random);
+  }
+
+  // What is measured: 2^18 items keep the counting of steps quick, 2^24 are past the device's cache. Both are correctness
+  // cases, too, with another seed: an answer that was kept from there is wrong when it is measured.
+  add(kIn, OpId::sum, DType::i32, 262144, Pattern::random, lab::kEfficiency | lab::kCorrectness);
+  if (task.id != "two_levels")
+    add(kIn, OpId::sum, DType::i32, 16777216, Pattern::random, lab::kSpeedup | lab::kCorrectness);
+  return all;
+}
+
+}  // namespace
+
+const lab::Problem& problem() {
+  static const HierarchicalScanProblem kProblem;
+  return kProblem;
+}
+
+}  // namespace course::hierarchical_scan

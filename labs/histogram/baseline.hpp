@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// Histograms on the CPU: the two baselines that a speedup is counted against, and the meaning of "right".
+// Plain loops, compiled with -O3: what a careful C++ programmer writes without looking at the machine.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "histogram/lab.hpp"
+
+namespace course::histogram {
+
+// Bins between explicit edges that lie in the CPU's memory: EdgeBins' counterpart.
+template <typename T>
+struct HostEdgeBins {
+  std::uint32_t n_bins;
+  std::span<const Edge<T>> edges;  // n_bins + 1, strictly ascending
+};
+
+// The edges that are not above the sample, counted by the library's binary search; the last of them opens its bin.
+template <typename T>
+std::uint32_t bin_of(const HostEdgeBins<T>& bins, T sample) {
+  const Edge<T> x = static_cast<Edge<T>>(sample);
+  if (!(x >= bins.edges.front() && x < bins.edges.back())) return bins.n_bins;
+  const auto above = std::upper_bound(bins.edges.begin(), bins.edges.end(), x);
+  return static_cast<std::uint32_t>(above - bins.edges.begin() - 1);
+}
+
+// n increments, each of which may wait for the one before.
+template <typename T, typename Bins>
+void count_one_thread(std::span<const T> samples, const Bins& bins, std::span<Count> counts) {
+  std::fill(counts.begin(), counts.end(), Count{0});
+  for (const T& sample : samples) ++counts[bin_of(bins, sample)];
+}
+
+// A contiguous share and a histogram of its own for each core, then their sum: no two cores write to one place.
+template <typename T, typename Bins>
+void count_all_cores(std::span<const T> samples, const Bins& bins, std::span<Count> counts) {
+  constexpr std::size_t kWorthAThread = 1 << 16;  // samples
+  const std::size_t n_cores = std::max(1u, std::thread::hardware_concurrency());
+  const std::size_t n_shares = std::clamp<std::size_t>(samples.size() / kWorthAThread, 1, n_cores);
+  std::vector<std::vector<Count>> privates(n_shares);
+  const auto count_share = [&](std::size_t share) {
+    const std::size_t first = samples.size() * share / n_shares,
+                      last = samples.size() * (share + 1) / n_shares;
+    privates[share].resize(counts.size());
+    count_one_thread(samples.subspan(first, last - first), bins, std::span(privates[share]));
+  };
+  std::vector<std::thread> threads;
+  for (std::size_t share = 1; share < n_shares; ++share) threads.emplace_back(count_share, share);
+  count_share(0);
+  for (auto& thread : threads) thread.join();
+  for (std::size_t b = 0; b < counts.size(); ++b) {
+    counts[b] = 0;
+    for (const auto& one : privates) counts[b] += one[b];
+  }
+}
+
+}  // namespace course::histogram

@@ -1,0 +1,530 @@
+// SPDX-License-Identifier: MIT
+// The trusted side of the histogram lab: its cases, their samples, and what is right. Never linked into a runner.
+// Reading order: cases() says what is tried and why, fill() what the samples look like, check() what is accepted (counts are
+// exact) and hint_for() what wrong counts give away.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "base/rng.hpp"
+#include "histogram/baseline.hpp"
+#include "histogram/lab.hpp"
+#include "lab/compare.hpp"
+#include "lab/items.hpp"
+#include "lab/problem.hpp"
+
+namespace course::histogram {
+namespace {
+
+using lab::BufferSpec;
+using lab::Case;
+using lab::DType;
+using lab::HostBuffer;
+using lab::Mismatch;
+using lab::Pattern;
+using lab::Task;
+using lab::view;
+
+// Case::params beyond what the students' side reads: 1 when a sixteenth of the random samples lies outside of the bins.
+constexpr std::size_t kOutsideParam = 3;
+
+std::uint32_t bins_of(const Case& c) {
+  return static_cast<std::uint32_t>(c.params[kBinsParam]);
+}
+
+DType edge_type(DType dtype) {
+  return dtype == DType::u8 ? DType::i32 : dtype;
+}
+
+template <typename F>
+decltype(auto) with_type(DType dtype, F f) {
+  switch (dtype) {
+    case DType::u8: return f(std::uint8_t{});
+    case DType::f32: return f(float{});
+    default: return f(std::int32_t{});
+  }
+}
+
+// Calls f(bins) with the case's bins; explicit edges are its second input.
+template <typename T, typename F>
+decltype(auto) with_bins(const Case& c, std::span<const HostBuffer> inputs, F f) {
+  if (static_cast<OpId>(c.op) == OpId::edges) {
+    return f(HostEdgeBins<T>{bins_of(c), view<Edge<T>>(std::span<const std::byte>(inputs[1].bytes))});
+  }
+  return f(even_bins<T>(c.params));
+}
+
+// --- What goes in.
+
+// Where the case's bins begin and end.
+template <typename T>
+std::pair<Bound<T>, Bound<T>> bounds_of(const Case& c) {
+  return {bound_of<T>(c.params[kLoParam]), bound_of<T>(c.params[kHiParam])};
+}
+
+// `part` of the way from lo to hi, hi itself not reached; kept within what a sample can hold.
+template <typename T>
+T sample_at(double part, Bound<T> lo, Bound<T> hi) {
+  if constexpr (std::is_integral_v<T>) {
+    const double x = std::floor(static_cast<double>(lo) + part * static_cast<double>(hi - lo));
+    const double most = part < 1 ? static_cast<double>(hi - 1) : x;
+    return static_cast<T>(std::clamp(std::min(x, most), static_cast<double>(std::numeric_limits<T>::min()),
+                                     static_cast<double>(std::numeric_limits<T>::max())));
+  } else {
+    const T x =
+        static_cast<T>(static_cast<double>(lo) + part * (static_cast<double>(hi) - static_cast<double>(lo)));
+    return part < 1 && x >= hi ? std::nextafter(hi, lo) : x;
+  }
+}
+
+// Strictly ascending edges from lo to hi, unevenly far apart. Integers need n_bins ≤ hi − lo.
+template <typename T>
+void fill_edges(Bound<T> lo, Bound<T> hi, std::span<Edge<T>> edges, Rng& rng) {
+  const std::size_t n_bins = edges.size() - 1;
+  const double range = static_cast<double>(hi) - static_cast<double>(lo);
+  for (std::size_t b = 0; b <= n_bins; ++b) {
+    // Between a half and one and a half even widths from the neighbours; exactly at the ends.
+    const double jitter = b == 0 || b == n_bins ? 0 : (rng.unit() - 0.5) / 2;
+    const double x =
+        static_cast<double>(lo) + range * ((static_cast<double>(b) + jitter) / static_cast<double>(n_bins));
+    edges[b] = static_cast<Edge<T>>(std::is_integral_v<T> ? std::floor(x) : x);
+  }
+  for (std::size_t b = 1; b < n_bins; ++b) {  // whole numbers may have met
+    if (edges[b] <= edges[b - 1]) edges[b] = static_cast<Edge<T>>(edges[b - 1] + 1);
+  }
+  for (std::size_t b = n_bins - 1; b > 0; --b) {
+    if (edges[b] >= edges[b + 1]) edges[b] = static_cast<Edge<T>>(edges[b + 1] - 1);
+  }
+}
+
+// The values at which a careless bin_of goes wrong: every edge and its neighbours, and the ends of the type.
+template <typename T, typename Bins>
+T extreme_sample(const Case& c, const Bins& bins, Rng& rng) {
+  const auto [lo, hi] = bounds_of<T>(c);
+  const auto edge = [&, from = lo, to = hi](std::uint64_t b) -> double {
+    if constexpr (std::is_same_v<Bins, HostEdgeBins<T>>) {
+      return static_cast<double>(bins.edges[b]);
+    } else {
+      const double range = static_cast<double>(to) - static_cast<double>(from);
+      return static_cast<double>(from) + range * static_cast<double>(b) / static_cast<double>(bins.n_bins);
+    }
+  };
+  const std::uint64_t b = rng.below(4) == 0 ? (rng() % 2) * bins.n_bins : rng.below(bins.n_bins + 1);
+  const double at = edge(b);
+  if constexpr (std::is_integral_v<T>) {
+    constexpr double kMin = std::numeric_limits<T>::min(), kMax = std::numeric_limits<T>::max();
+    if (rng.below(16) == 0)
+      return rng() % 2 == 0 ? std::numeric_limits<T>::min() : std::numeric_limits<T>::max();
+    return static_cast<T>(std::clamp(std::floor(at) + static_cast<double>(rng.below(3)) - 1, kMin, kMax));
+  } else {
+    constexpr T kInfinity = std::numeric_limits<T>::infinity();
+    if (rng.below(8) == 0) {
+      const T odd[] = {std::numeric_limits<T>::quiet_NaN(),
+                       kInfinity,
+                       -kInfinity,
+                       std::numeric_limits<T>::max(),
+                       -T{0},
+                       std::numeric_limits<T>::lowest(),
+                       std::numeric_limits<T>::denorm_min(),
+                       static_cast<T>(hi)};
+      return odd[rng.below(std::size(odd))];
+    }
+    const T x = static_cast<T>(at);
+    switch (rng.below(3)) {
+      case 0: return std::nextafter(x, -kInfinity);
+      case 1: return std::nextafter(x, kInfinity);
+      default: return x;
+    }
+  }
+}
+
+template <typename T, typename Bins>
+void fill_samples(const Case& c, const Bins& bins, std::span<T> samples, Rng& rng) {
+  const auto [lo, hi] = bounds_of<T>(c);
+  const auto at = [from = lo, to = hi](double part) { return sample_at<T>(part, from, to); };
+  const auto n = static_cast<double>(samples.size());
+  const bool outside = c.params[kOutsideParam] != 0;
+  const T common = at(0.3);
+  std::uint64_t i = 0;
+  for (T& sample : samples) {
+    const auto index = static_cast<double>(i);
+    switch (c.pattern) {
+      case Pattern::all_equal: sample = common; break;
+      case Pattern::ascending: sample = at(index / n); break;
+      case Pattern::descending: sample = at((n - 1 - index) / n); break;
+      case Pattern::skewed:
+        sample = rng.below(10) != 0 ? common : at(rng.unit());
+        break;  // nine in ten the same
+      case Pattern::alternating:
+        sample = i % 2 == 0 ? at(0) : at(1 - 0x1p-20);
+        break;                                                           // the first bin, the last one
+      case Pattern::high_bits: sample = at(1 - rng.unit() / 64); break;  // the last bins
+      case Pattern::extremes: sample = extreme_sample<T>(c, bins, rng); break;
+      case Pattern::example: sample = lab::example_item<T>(i); break;
+      case Pattern::random:
+        sample = at(rng.unit());
+        if (outside && rng.below(16) == 0) sample = at(rng() % 2 == 0 ? -rng.unit() : 1 + rng.unit());
+        break;
+    }
+    ++i;
+  }
+}
+
+// --- Why it may be wrong. Each takes the right counts and those that came out, and says nothing ("") when it does not know.
+
+using Counts = std::span<const Count>;
+
+Count total_of(Counts counts) {
+  return std::accumulate(counts.begin(), counts.end(), Count{0});
+}
+
+bool same(Counts a, Counts b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end());
+}
+
+// Where the samples lie that are in no bin.
+struct Outside {
+  Count below = 0, at_end = 0, above = 0, not_a_number = 0;
+};
+template <typename T, typename Bins>
+Outside outside_of(std::span<const T> samples, const Bins& bins) {
+  Bound<T> lo, hi;
+  if constexpr (std::is_same_v<Bins, HostEdgeBins<T>>) {
+    lo = bins.edges.front(), hi = bins.edges.back();
+  } else {
+    lo = bins.lo, hi = bins.hi;
+  }
+  Outside outside;
+  for (const T sample : samples) {
+    if (sample < lo) ++outside.below;
+    if (sample == hi) ++outside.at_end;
+    if (sample > hi) ++outside.above;
+    if (sample != sample) ++outside.not_a_number;
+  }
+  return outside;
+}
+
+// Samples in no bin that were put into the first or the last one, or nowhere.
+std::string hint_on_outside(const Outside& outside, Counts right, Counts got) {
+  const std::size_t n_bins = right.size() - 1;
+  const auto moved = [&](std::size_t to, Count how_many) {
+    if (how_many == 0) return false;
+    std::vector<Count> counts(right.begin(), right.end());
+    counts[n_bins] -= how_many;
+    counts[to] += how_many;
+    return same(counts, got);
+  };
+  for (const std::size_t to : {std::size_t{0}, n_bins - 1}) {
+    const char* where = to == 0 ? "first" : "last";
+    if (moved(to, outside.at_end))
+      return fmt::format(
+          "samples equal to the upper end were counted in the {} bin: a bin ends before its upper edge",
+          where);
+    if (moved(to, outside.not_a_number))
+      return fmt::format("NaNs were counted in the {} bin: every comparison with a NaN is false", where);
+    if (moved(to, outside.below))
+      return fmt::format("samples below the first bin were counted in the {} one", where);
+    if (moved(to, outside.above + outside.at_end))
+      return fmt::format("samples from the upper end on were counted in the {} bin", where);
+    const Count some = right[n_bins] > got[n_bins] ? right[n_bins] - got[n_bins] : 0;
+    if (moved(to, some)) {
+      return fmt::format("of the samples that lie in no bin, {} went to the {} bin{}", some, where,
+                         to == 0 ? ": truncation is not floor, it takes what is just below lo to 0" : "");
+    }
+  }
+  const bool others_right = same(right.first(n_bins), got.first(n_bins));
+  return others_right && got[n_bins] == 0 && right[n_bins] > 0 && total_of(got) > 0
+             ? "samples that lie in no bin were dropped: they belong into d_counts[n_bins]"
+             : "";
+}
+
+// A counter that held fewer bits than it had to.
+std::string hint_on_overflow(Counts right, Counts got) {
+  for (const unsigned bits : {32u, 16u, 8u}) {
+    const Count modulus = Count{1} << bits;
+    bool wrapped = true;
+    for (std::size_t b = 0; b < right.size() && wrapped; ++b)
+      wrapped = got[b] <= right[b] && (right[b] - got[b]) % modulus == 0;
+    if (wrapped && !same(right, got))
+      return fmt::format("counts are too small by multiples of {}: a counter of {} bits overflowed", modulus,
+                         bits);
+  }
+  return "";
+}
+
+// The total is too small.
+template <typename T, typename Bins>
+std::string hint_on_loss(std::span<const T> samples, const Bins& bins, Counts right, Counts got) {
+  const Count n = samples.size(), total = total_of(got);
+  if (total == 0) return "every count is 0: no sample was counted";
+  if (auto hint = hint_on_overflow(right, got); !hint.empty()) return hint;
+  std::vector<Count> counts(right.size());
+  count_one_thread(samples.first(total), bins, std::span(counts));
+  if (same(got, counts)) {
+    return fmt::format("these are the counts of the first {} of the {} samples: the rest was left out", total,
+                       n);
+  }
+  return fmt::format(
+      "the counts add up to {}, {} less than there are samples: increments were lost (two threads read the "
+      "same old count, and each wrote it back plus one), or samples were not looked at",
+      total, n - total);
+}
+
+// The total is too large.
+std::string hint_on_surplus(Count n, Counts right, Counts got) {
+  const Count total = total_of(got);
+  if (n > 1 && total % n == 0) {
+    const Count times = total / n;
+    if (std::equal(right.begin(), right.end(), got.begin(), [&](Count r, Count g) { return times * r == g; }))
+      return fmt::format("every sample was counted {} times", times);
+  }
+  return fmt::format(
+      "the counts add up to {}, {} more than there are samples: some were counted twice, or counters did not "
+      "begin with 0",
+      total, total - n);
+}
+
+// The total is right: samples went to the wrong place.
+std::string hint_on_places(Count n, Counts right, Counts got) {
+  const std::size_t n_bins = right.size() - 1;
+  if (n_bins > 1) {
+    if (same(right.first(n_bins - 1), got.subspan(1, n_bins - 1)))
+      return "every count stands one bin too high: bin b begins at edge b";
+    if (same(right.subspan(1, n_bins - 1), got.first(n_bins - 1)))
+      return "every count stands one bin too low: bin b begins at edge b";
+  }
+  // Those that crossed the edge above bin b are what the sum over bins 0 … b is off by.
+  Count crossed = 0, ahead = 0, behind = 0;
+  bool near = got[n_bins] == right[n_bins];
+  for (std::size_t b = 0; b < n_bins && near; ++b) {
+    ahead += got[b], behind += right[b];
+    const Count by = ahead > behind ? ahead - behind : behind - ahead;
+    crossed += by;
+    near = by <= right[b] + right[std::min(b + 1, n_bins - 1)];
+  }
+  if (near && crossed <= n / 4 + 1) {
+    return fmt::format(
+        "nothing is lost, but {} sample{} went to the neighbouring bin: next to an edge bin_of alone decides",
+        crossed, crossed == 1 ? "" : "s");
+  }
+  return "nothing is lost, but samples were counted in wrong bins";
+}
+
+template <typename T, typename Bins>
+std::string hint_for(std::span<const T> samples, const Bins& bins, Counts right, Counts got) {
+  if (auto hint = hint_on_outside(outside_of(samples, bins), right, got); !hint.empty()) return hint;
+  const Count n = samples.size(), total = total_of(got);
+  if (total < n) return hint_on_loss(samples, bins, right, got);
+  if (total > n) return hint_on_surplus(n, right, got);
+  return hint_on_places(n, right, got);
+}
+
+class HistogramProblem : public lab::Problem {
+ public:
+  const lab::Manifest& manifest() const override { return kManifest; }
+
+  std::vector<Case> cases(const Task& task) const override;
+
+  lab::Shape shape(const Task&, const Case& c) const override {
+    const std::uint64_t n_counts = std::uint64_t{bins_of(c)} + 1;
+    lab::Shape shape;
+    shape.inputs = {{"d_in", c.dtype, c.n}};
+    if (static_cast<OpId>(c.op) == OpId::edges)
+      shape.inputs.push_back({"d_edges", edge_type(c.dtype), n_counts});
+    shape.outputs = {{"d_counts", DType::u64, n_counts}};
+    shape.workspace_bytes = n_counts * n_private(c.n, bins_of(c)) * sizeof(std::uint32_t);
+    return shape;
+  }
+
+  void fill(const Task&, const Case& c, std::uint64_t seed, std::span<HostBuffer> inputs) const override {
+    with_type(c.dtype, [&]<typename T>(T) {
+      Rng rng(seed);
+      if (inputs.size() > 1) {
+        const auto [lo, hi] = bounds_of<T>(c);
+        fill_edges<T>(lo, hi, view<Edge<T>>(std::span(inputs[1].bytes)), rng);
+      }
+      with_bins<T>(c, inputs, [&](const auto& bins) {
+        fill_samples<T>(c, bins, view<T>(std::span(inputs[0].bytes)), rng);
+      });
+    });
+  }
+
+  std::optional<Mismatch> check(const Task&, const Case& c, std::span<const HostBuffer> inputs,
+                                std::span<const HostBuffer> outputs) const override {
+    return with_type(c.dtype, [&]<typename T>(T) -> std::optional<Mismatch> {
+      return with_bins<T>(c, inputs, [&](const auto& bins) -> std::optional<Mismatch> {
+        const auto samples = view<T>(std::span<const std::byte>(inputs[0].bytes));
+        const auto& out = outputs[0];
+        std::vector<Count> right(out.spec.count);
+        count_one_thread(samples, bins, std::span(right));
+        auto mismatch = lab::compare_integers(out.spec, std::as_bytes(std::span(right)), out.bytes);
+        if (mismatch && mismatch->hint.empty()) {
+          mismatch->hint = hint_for(samples, bins, right, view<Count>(std::span<const std::byte>(out.bytes)));
+        }
+        return mismatch;
+      });
+    });
+  }
+
+  void baseline(const Task&, const Case& c, std::span<const HostBuffer> inputs, std::span<HostBuffer> outputs,
+                lab::Baseline which) const override {
+    with_type(c.dtype, [&]<typename T>(T) {
+      with_bins<T>(c, inputs, [&](const auto& bins) {
+        const auto samples = view<T>(std::span<const std::byte>(inputs[0].bytes));
+        const auto counts = view<Count>(std::span(outputs[0].bytes));
+        if (which == lab::Baseline::one_thread) {
+          count_one_thread(samples, bins, counts);
+        } else {
+          count_all_cores(samples, bins, counts);
+        }
+      });
+    });
+  }
+
+  // One increment a sample, of which none needs to wait for another; samples and edges read once, counts written once.
+  lab::Ideal ideal(const Task& task, const Case& c) const override {
+    double bytes = 0;
+    const lab::Shape all = shape(task, c);
+    for (const auto* side : {&all.inputs, &all.outputs}) {
+      for (const BufferSpec& spec : *side)
+        bytes += static_cast<double>(spec.count) * static_cast<double>(lab::bytes_of(spec.dtype));
+    }
+    return {static_cast<double>(c.n), 0, bytes};
+  }
+
+  Case example(const Task&, std::uint64_t n) const override {
+    Case c;
+    c.name = fmt::format("even_i32_b4_n{}_example", n);
+    c.n = n;
+    c.pattern = Pattern::example;
+    c.params = {4, 0, 8};
+    return c;
+  }
+};
+
+constexpr auto kBoth = lab::kCorrectness | lab::kChecks;
+
+// A case under construction; what is not said is left at its most usual.
+struct Wanted {
+  OpId op = OpId::even;
+  DType dtype = DType::i32;
+  std::uint32_t n_bins = 256;
+  std::uint64_t n = 0;
+  Pattern pattern = Pattern::random;
+  std::uint32_t purpose = lab::kCorrectness;
+  bool outside = false;
+  std::uint32_t misalign = 0;
+  double lo = 0, hi = 0;  // both 0: such as the type suggests
+};
+
+Case case_of(Wanted w) {
+  if (w.lo == 0 && w.hi == 0) {
+    switch (w.dtype) {
+      case DType::u8: w.hi = 256; break;
+      case DType::f32: w.lo = -1.5, w.hi = 2.5; break;
+      default: w.lo = -1000003, w.hi = 3000017; break;
+    }
+  }
+  Case c;
+  c.name = fmt::format("{}_{}_b{}_n{}_{}", name_of(w.op), lab::name_of(w.dtype), w.n_bins, w.n,
+                       lab::name_of(w.pattern));
+  if (w.outside) c.name += "_outside";
+  if (w.misalign != 0) c.name += fmt::format("_off{}", w.misalign);
+  c.op = static_cast<std::uint32_t>(w.op);
+  c.dtype = w.dtype;
+  c.n = w.n;
+  c.pattern = w.pattern;
+  c.purpose = w.purpose;
+  c.misalign = w.misalign;
+  c.params[kBinsParam] = w.n_bins;
+  c.params[kOutsideParam] = w.outside ? 1 : 0;
+  with_type(w.dtype, [&]<typename T>(T) {
+    c.params[kLoParam] = param_of<T>(static_cast<Bound<T>>(w.lo));
+    c.params[kHiParam] = param_of<T>(static_cast<Bound<T>>(w.hi));
+  });
+  return c;
+}
+
+std::vector<Case> HistogramProblem::cases(const Task& task) const {
+  using enum Pattern;
+  using enum DType;
+  using enum OpId;
+  std::vector<Case> all;
+  const auto add = [&all](const Wanted& w) { all.push_back(case_of(w)); };
+
+  // Sizes: none, one, around a warp, a block, a tile of 2,048; none of them a multiple of a grid's width.
+  for (const std::uint64_t n : {0u, 1u, 2u, 31u, 32u, 33u, 255u, 257u, 2047u, 2048u, 2049u, 4097u}) {
+    add({.n_bins = 16, .n = n, .outside = n > 2});
+  }
+  for (const std::uint64_t n : {65535u, 65536u, 100003u, 524289u}) add({.n = n, .outside = true});
+  // Bins: one, two, around a warp, a block, what static shared memory holds (12,288 counters), the most there may be.
+  for (const std::uint32_t n_bins :
+       {1u, 2u, 31u, 32u, 255u, 257u, 383u, 384u, 4096u, 8191u, 8192u, 12287u, 12288u}) {
+    add({.n_bins = n_bins, .n = 20011, .outside = true});
+  }
+  add({.n_bins = 65536, .n = 300007, .outside = true});
+  add({.dtype = f32, .n_bins = 65536, .n = 3001});
+  // All checkers on: several blocks, a ragged end, few bins and more than a block has threads; both kinds of bins.
+  add({.n_bins = 2, .n = 5000, .purpose = kBoth, .outside = true});
+  add({.n_bins = 300, .n = 40001, .purpose = kBoth, .outside = true});
+  add({.n_bins = 10000, .n = 4500, .purpose = kBoth, .outside = true});
+  add({.op = edges, .n_bins = 37, .n = 4500, .purpose = kBoth, .outside = true, .misalign = 4});
+  add({.dtype = u8, .n = 9001, .purpose = kBoth, .misalign = 3});
+  // How samples are spread: one bin takes all, or nine in ten; sorted both ways; two bins in turn; the last ones.
+  for (const Pattern pattern : {all_equal, skewed, ascending, descending, alternating, high_bits}) {
+    add({.n = 70001, .pattern = pattern});
+    add({.op = edges, .dtype = f32, .n_bins = 100, .n = 10007, .pattern = pattern});
+  }
+  add({.n_bins = 2, .n = 262147, .pattern = all_equal});
+  add({.n_bins = 4096, .n = 100003, .pattern = skewed});
+  add({.dtype = u8, .n = 200003, .pattern = all_equal});
+  // On and next to every edge, at both ends, beyond them, and what is no number.
+  add({.n_bins = 10, .n = 5000, .pattern = extremes, .lo = -7, .hi = 20});
+  add({.dtype = f32, .n_bins = 10, .n = 20000, .pattern = extremes, .lo = 0, .hi = 1});
+  add({.dtype = f32, .n_bins = 1000, .n = 50000, .pattern = extremes});
+  add({.dtype = u8, .n_bins = 7, .n = 5000, .pattern = extremes, .lo = 20, .hi = 201});
+  add({.op = edges, .n_bins = 10, .n = 5000, .pattern = extremes, .lo = -7, .hi = 20});
+  add({.op = edges, .dtype = f32, .n_bins = 10, .n = 20000, .pattern = extremes, .lo = 0, .hi = 1});
+  add({.op = edges, .dtype = f32, .n_bins = 1000, .n = 50000, .pattern = extremes});
+  add({.op = edges, .dtype = u8, .n_bins = 7, .n = 5000, .pattern = extremes, .lo = 20, .hi = 201});
+  add({.op = edges, .n_bins = 1, .n = 1000, .pattern = extremes, .lo = -7, .hi = 20});
+  // The whole range of the type; more bins than numbers; all of 65,536 edges.
+  add({.n_bins = 1000, .n = 30011, .lo = -0x1p31, .hi = 0x1p31});
+  add({.n_bins = 65536, .n = 30011, .lo = -0x1p31, .hi = 0x1p31});
+  add({.n_bins = 100, .n = 5003, .lo = -3, .hi = 4});
+  add({.op = edges, .n_bins = 65536, .n = 30011, .outside = true});
+  // Addresses that allow no 16-byte load at the start; too short for one at all.
+  add({.n = 100003, .misalign = 4});
+  add({.dtype = f32, .n = 4099, .misalign = 12});
+  add({.dtype = u8, .n = 100003, .misalign = 1});
+  add({.dtype = u8, .n_bins = 16, .n = 5, .misalign = 15});
+  add({.op = edges, .dtype = f32, .n_bins = 255, .n = 50021, .outside = true, .misalign = 8});
+
+  // What is measured; each with another seed a correctness case as well, so that an answer kept from there is wrong here.
+  constexpr auto kEfficiency = lab::kEfficiency | lab::kCorrectness,
+                 kSpeedup = lab::kSpeedup | lab::kCorrectness;
+  // Sorting costs the simulator most, and is timed with fewer samples.
+  const bool sorts = task.id == "sort_reduce";
+  add({.n = 1048576, .purpose = sorts ? kEfficiency | kSpeedup : kEfficiency});
+  add({.n = 1048576, .pattern = skewed, .purpose = kEfficiency});
+  if (!sorts) add({.n = 4194304, .purpose = kSpeedup});
+  if (task.id == "combined" || task.id == "state_of_the_art") {
+    add({.n_bins = 16, .n = 1048576, .pattern = all_equal, .purpose = kEfficiency});
+    add({.n_bins = 4096, .n = 4194304, .purpose = kSpeedup});
+    add({.n_bins = 65536, .n = 4194304, .purpose = kSpeedup});
+  }
+  return all;
+}
+
+}  // namespace
+
+const lab::Problem& problem() {
+  static const HistogramProblem kProblem;
+  return kProblem;
+}
+
+}  // namespace course::histogram

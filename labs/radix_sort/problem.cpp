@@ -1,0 +1,599 @@
+// SPDX-License-Identifier: MIT
+// The trusted side of the radix sort lab: its cases, their inputs, and what is right. Never linked into a runner.
+// Reading order: cases() says what is tried and why, fill() what the keys look like, check() what is accepted: every output is
+// exact, bit by bit; suspects() knows what a wrong one may have come from.
+#include <fmt/format.h>
+
+#include <bit>
+#include <cmath>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include "base/rng.hpp"
+#include "lab/compare.hpp"
+#include "lab/items.hpp"
+#include "lab/problem.hpp"
+#include "radix_sort/baseline.hpp"
+#include "radix_sort/lab.hpp"
+
+namespace course::radix_sort {
+namespace {
+
+using lab::BufferSpec;
+using lab::Case;
+using lab::DType;
+using lab::HostBuffer;
+using lab::Mismatch;
+using lab::Pattern;
+using lab::Task;
+using lab::view;
+
+Rung rung_of(const Task& task) {
+  return static_cast<Rung>(lab::index_of(kManifest, task));
+}
+bool is_merge(Rung rung) {
+  return rung == Rung::merge || rung == Rung::merge_path;
+}
+bool has_values(const Case& c) {
+  return static_cast<OpId>(c.op) == OpId::pairs;
+}
+
+// Calls f(Bits{}) with the unsigned type of the case's keys.
+template <typename F>
+decltype(auto) with_bits(const Case& c, F f) {
+  return lab::bytes_of(c.dtype) == 4 ? f(std::uint32_t{}) : f(std::uint64_t{});
+}
+
+template <typename Bits>
+Order<Bits> order_of(const Case& c) {
+  return {kind_of(c.dtype), c.params[kDescending] != 0, static_cast<unsigned>(c.params[kBeginBit]),
+          static_cast<unsigned>(c.params[kEndBit])};
+}
+
+// --- Keys.
+
+// Every sort of float, by its bits: zeros, infinities, numbers next to zero, NaNs of both signs with different payloads.
+template <typename Bits>
+Bits float_bits(std::uint64_t choice) {
+  constexpr unsigned kFraction = sizeof(Bits) == 4 ? 23 : 52;
+  constexpr Bits kTop = Bits{1} << (8 * sizeof(Bits) - 1),
+                 kInfinity = static_cast<Bits>((kTop - 1) >> kFraction << kFraction);
+  constexpr Bits kOne =
+      sizeof(Bits) == 4 ? static_cast<Bits>(0x3f800000u) : static_cast<Bits>(0x3ff0000000000000u);
+  constexpr Bits kQuiet = Bits{1} << (kFraction - 1);
+  const Bits values[] = {0,
+                         1,
+                         kOne,
+                         kOne + 1,
+                         kInfinity - 1,
+                         kInfinity,
+                         static_cast<Bits>(kInfinity | kQuiet),
+                         static_cast<Bits>(kInfinity | kQuiet | 5)};
+  const Bits value = values[choice / 2 % std::size(values)];
+  return choice % 2 == 0 ? value : static_cast<Bits>(value | kTop);
+}
+
+template <typename Key, typename Bits>
+void fill_keys(std::span<Bits> keys, const Case& c, std::uint64_t seed) {
+  Rng rng(seed);
+  std::uint64_t i = 0;
+  for (Bits& key : keys) {
+    if constexpr (std::is_floating_point_v<Key>) {
+      if (c.pattern == Pattern::extremes) {
+        key = float_bits<Bits>(rng.below(16));
+        ++i;
+        continue;
+      }
+    }
+    key = std::bit_cast<Bits>(lab::item_of<Key>(c.pattern, i++, keys.size(), rng));
+  }
+}
+
+template <typename Bits>
+void fill_keys_of(std::span<Bits> keys, const Case& c, std::uint64_t seed) {
+  using Signed = std::make_signed_t<Bits>;
+  using Float = std::conditional_t<sizeof(Bits) == 4, float, double>;
+  switch (kind_of(c.dtype)) {
+    case KeyKind::unsigned_number: return fill_keys<Bits>(keys, c, seed);
+    case KeyKind::signed_number: return fill_keys<Signed>(keys, c, seed);
+    case KeyKind::floating: return fill_keys<Float>(keys, c, seed);
+  }
+}
+
+// --- What is right.
+
+// Calls f with each tile of the items.
+template <typename T, typename F>
+void for_tiles(std::span<T> items, F f) {
+  for (std::size_t first = 0; first < items.size(); first += kTile)
+    f(items.subspan(first, std::min<std::size_t>(kTile, items.size() - first)));
+}
+
+enum class How { library, one_thread, all_cores };
+
+template <typename Bits, typename Value>
+void sort_items(std::span<Item<Bits, Value>> items, const Order<Bits>& order, How how) {
+  if (how == How::library) return sort_by_library(items, order);
+  if (how == How::one_thread) return sort_one_thread(items, order);
+  sort_all_cores(items, order);
+}
+
+// What the task makes of its items.
+template <typename Bits, typename Value>
+void solve_on_cpu(Rung rung, std::span<Item<Bits, Value>> items, const Order<Bits>& order, How how) {
+  if (rung != Rung::tile_sort) return sort_items(items, order, how);
+  if (how != How::library) return sort_tiles(items, order, kTile, how == How::all_cores);
+  for_tiles(items, [&](auto tile) { sort_by_library(tile, order); });
+}
+
+template <typename Bits, typename Value>
+std::vector<Item<Bits, Value>> items_of(std::span<const HostBuffer> buffers) {
+  const auto keys = view<Bits>(std::span<const std::byte>(buffers[0].bytes));
+  std::vector<Item<Bits, Value>> items(keys.size());
+  for (std::size_t i = 0; i < keys.size(); ++i) items[i].key = keys[i];
+  if constexpr (kHasValues<Value>) {
+    const auto values = view<Value>(std::span<const std::byte>(buffers[1].bytes));
+    for (std::size_t i = 0; i < values.size(); ++i) items[i].value = values[i];
+  }
+  return items;
+}
+
+template <typename Bits, typename Value>
+void items_to(std::span<const Item<Bits, Value>> items, std::span<HostBuffer> buffers) {
+  const auto keys = view<Bits>(std::span(buffers[0].bytes));
+  for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = items[i].key;
+  if constexpr (kHasValues<Value>) {
+    const auto values = view<Value>(std::span(buffers[1].bytes));
+    for (std::size_t i = 0; i < values.size(); ++i) values[i] = items[i].value;
+  }
+}
+
+// --- Why it may be wrong.
+
+template <typename Bits>
+struct Suspect {
+  std::function<void(std::vector<Bits>&)> treat;  // makes of the input what a certain mistake makes of it
+  std::string hint;
+};
+
+template <typename Bits>
+void stable_sort_by(std::vector<Bits>& keys, const Order<Bits>& order) {
+  std::stable_sort(keys.begin(), keys.end(), [&](Bits a, Bits b) { return order.rank(a) < order.rank(b); });
+}
+
+template <typename Bits>
+void sort_runs_by(std::vector<Bits>& keys, const Order<Bits>& order, std::uint64_t run) {
+  for (std::size_t first = 0; first < keys.size(); first += run) {
+    const auto begin = keys.begin() + static_cast<std::ptrdiff_t>(first);
+    const auto end = keys.size() - first < run ? keys.end() : begin + static_cast<std::ptrdiff_t>(run);
+    std::stable_sort(begin, end, [&](Bits a, Bits b) { return order.rank(a) < order.rank(b); });
+  }
+}
+
+// The stages of task merge, each with its stride alone: the second run of a pair isn't met backwards.
+template <typename Bits>
+void merge_without_flip(std::vector<Bits>& keys) {
+  for (std::uint64_t run = kTile; run < keys.size(); run *= 2) {
+    for (std::uint64_t stride = run; stride > 0; stride /= 2) {
+      for (std::uint64_t low = 0; low + stride < keys.size(); ++low) {
+        if (low / stride % 2 == 0 && keys[low + stride] < keys[low]) std::swap(keys[low], keys[low + stride]);
+      }
+    }
+  }
+}
+
+template <typename Bits>
+std::vector<Suspect<Bits>> suspects(Rung rung, const Case& c) {
+  const Order<Bits> right = order_of<Bits>(c);
+  std::vector<Suspect<Bits>> all;
+  const auto add_order = [&all](const Order<Bits>& order, std::string hint) {
+    all.push_back({[order](std::vector<Bits>& keys) { stable_sort_by(keys, order); }, std::move(hint)});
+  };
+  const auto add_with = [&](auto change, std::string hint) {
+    Order<Bits> order = right;
+    change(order);
+    add_order(order, std::move(hint));
+  };
+  all.push_back({[](std::vector<Bits>&) {}, "this is the input as it was: nothing was moved"});
+  if (rung == Rung::tile_sort) {
+    all.push_back({[right](std::vector<Bits>& keys) { stable_sort_by(keys, right); },
+                   fmt::format("the whole array is in order: sort each tile of {} keys for itself", kTile)});
+  }
+  for (std::uint64_t run = 256; run < c.n; run *= 2) {
+    if (rung == Rung::tile_sort && run == kTile) continue;
+    const char* advice = is_merge(rung)            ? "merge on until one is left"
+                         : rung == Rung::tile_sort ? "sort each tile as a whole"
+                                                   : "what the tiles hold together decides where a key goes";
+    all.push_back({[right, run](std::vector<Bits>& keys) { sort_runs_by(keys, right, run); },
+                   fmt::format("these are sorted runs of {} keys: {}", run, advice)});
+  }
+  if (is_merge(rung)) {
+    all.push_back(
+        {[](std::vector<Bits>& keys) { merge_without_flip(keys); },
+         "this is what the stages give without the flip: the second run of a pair must be met backwards"});
+    return all;
+  }
+  if (right.kind != KeyKind::unsigned_number) {
+    add_with([](auto& o) { o.kind = KeyKind::unsigned_number; },
+             "this is the order of the bits as unsigned numbers: flip them as the kind of key asks for");
+  }
+  if (right.kind == KeyKind::floating) {
+    add_with([](auto& o) { o.kind = KeyKind::signed_number; },
+             "this is the order of the bits as signed numbers: of two negative floats the one with the "
+             "larger bits is the "
+             "smaller one");
+  }
+  add_with([](auto& o) { o.descending = !o.descending; },
+           right.descending ? "this is ascending order" : "this is descending order");
+  if (right.begin_bit != 0 || right.end_bit != 8 * sizeof(Bits)) {
+    add_with([](auto& o) { o.begin_bit = 0, o.end_bit = 8 * sizeof(Bits); },
+             fmt::format("this is in order by all bits: only bits {} to {} count, and keys that are equal "
+                         "there keep their "
+                         "order",
+                         right.begin_bit, static_cast<int>(right.end_bit) - 1));
+    if (right.begin_bit != 0)
+      add_with([](auto& o) { o.begin_bit = 0; }, "the bits below begin_bit count, too, in this order");
+  }
+  for (unsigned end = right.begin_bit + 1; end < right.end_bit; ++end) {
+    add_with([end](auto& o) { o.end_bit = end; },
+             fmt::format(
+                 "this is in order by bits {} to {} alone: the passes for the bits above left nothing behind",
+                 right.begin_bit, end - 1));
+    add_with([end](auto& o) { o.begin_bit = end; },
+             fmt::format(
+                 "this is in order by bits {} to {} alone: the passes for the bits below left nothing behind",
+                 end, right.end_bit - 1));
+  }
+  for (const unsigned digit : {1u, 4u, 8u}) {
+    if (right.end_bit - right.begin_bit <= digit) continue;
+    all.push_back(
+        {[right, digit](std::vector<Bits>& keys) {
+           for (unsigned end = right.end_bit; end > right.begin_bit;
+                end -= std::min(digit, end - right.begin_bit)) {
+             Order<Bits> one = right;
+             one.begin_bit = std::max(right.begin_bit + digit, end) - digit;
+             one.end_bit = end;
+             stable_sort_by(keys, one);
+           }
+         },
+         "this is what passes from the most significant bits down give: start with the least significant"});
+  }
+  return all;
+}
+
+constexpr const char* kUnstable =
+    "in order, but keys that are equal in the bits that count changed places: a pass is not stable";
+constexpr const char* kUndone =
+    "all keys are there, but not in order. A pass that does not keep the order of keys with the same digit "
+    "undoes the passes "
+    "before it";
+
+// What the wrong keys look like, or "".
+template <typename Bits>
+std::string hint_for_keys(Rung rung, const Case& c, std::span<const Bits> in, std::span<const Bits> out) {
+  constexpr std::uint64_t kTelling = 8, kWorthTrying = 1 << 17;  // few keys are in many orders at once
+  std::vector<Bits> had(in.begin(), in.end()), has(out.begin(), out.end());
+  std::sort(had.begin(), had.end());
+  std::sort(has.begin(), has.end());
+  if (had != has) {
+    // A key that stands more often in the output than in the input was written in the place of another one.
+    const auto differs = std::mismatch(had.begin(), had.end(), has.begin());
+    const Bits key = std::min(*differs.first, *differs.second);
+    const auto times = [key](const std::vector<Bits>& keys) {
+      const auto range = std::equal_range(keys.begin(), keys.end(), key);
+      return range.second - range.first;
+    };
+    return fmt::format(
+        "the output does not hold the keys of the input: {} stands {} time{} in the input and {} time{} in "
+        "the output. Did two "
+        "keys go to one place?",
+        lab::print_element(c.dtype, reinterpret_cast<const std::byte*>(&key)), times(had),
+        times(had) == 1 ? "" : "s", times(has), times(has) == 1 ? "" : "s");
+  }
+  const Order<Bits> right = order_of<Bits>(c);
+  if (c.n >= kTelling && c.n <= kWorthTrying) {
+    for (const auto& suspect : suspects<Bits>(rung, c)) {
+      std::vector<Bits> keys(in.begin(), in.end());
+      suspect.treat(keys);
+      if (std::equal(keys.begin(), keys.end(), out.begin())) return suspect.hint;
+    }
+  }
+  const auto before = [&](Bits a, Bits b) { return right.rank(a) < right.rank(b); };
+  if (rung == Rung::tile_sort) {
+    bool all = true;
+    for_tiles(out, [&](auto tile) { all = all && std::is_sorted(tile.begin(), tile.end(), before); });
+    if (all) return kUnstable;
+    return kUndone;
+  }
+  if (is_merge(rung)) return "";
+  return std::is_sorted(out.begin(), out.end(), before) ? kUnstable : kUndone;
+}
+
+class RadixSortProblem : public lab::Problem {
+ public:
+  const lab::Manifest& manifest() const override { return kManifest; }
+
+  std::vector<Case> cases(const Task& task) const override;
+
+  lab::Shape shape(const Task&, const Case& c) const override {
+    lab::Shape shape{{{"d_keys_in", c.dtype, c.n}},
+                     {{"d_keys_out", c.dtype, c.n}},
+                     layout_of(c.n, lab::bytes_of(c.dtype)).bytes};
+    if (has_values(c)) {
+      shape.inputs.push_back({"d_values_in", DType::u32, c.n});
+      shape.outputs.push_back({"d_values_out", DType::u32, c.n});
+    }
+    return shape;
+  }
+
+  void fill(const Task& task, const Case& c, std::uint64_t seed,
+            std::span<HostBuffer> inputs) const override {
+    with_bits(c, [&]<typename Bits>(Bits) {
+      const auto keys = view<Bits>(std::span(inputs[0].bytes));
+      fill_keys_of(keys, c, seed);
+      if (is_merge(rung_of(task))) for_tiles(keys, [](auto tile) { std::sort(tile.begin(), tile.end()); });
+    });
+    if (!has_values(c)) return;
+    Rng rng(seed_for(seed, "values"));
+    for (auto& value : view<std::uint32_t>(std::span(inputs[1].bytes)))
+      value = static_cast<std::uint32_t>(rng());
+  }
+
+  std::optional<Mismatch> check(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
+                                std::span<const HostBuffer> outputs) const override {
+    return with_bits(c, [&]<typename Bits>(Bits) {
+      return has_values(c) ? check_items<Bits, std::uint32_t>(task, c, inputs, outputs)
+                           : check_items<Bits, NoValue>(task, c, inputs, outputs);
+    });
+  }
+
+  void baseline(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
+                std::span<HostBuffer> outputs, lab::Baseline which) const override {
+    with_bits(c, [&]<typename Bits>(Bits) {
+      const auto solve = [&]<typename Value>(Value) {
+        auto items = items_of<Bits, Value>(inputs);
+        solve_on_cpu(rung_of(task), std::span(items), order_of<Bits>(c),
+                     which == lab::Baseline::one_thread ? How::one_thread : How::all_cores);
+        items_to(std::span<const Item<Bits, Value>>(items), outputs);
+      };
+      if (has_values(c)) {
+        solve(std::uint32_t{});
+      } else {
+        solve(NoValue{});
+      }
+    });
+  }
+
+  lab::Ideal ideal(const Task& task, const Case& c) const override {
+    const auto n = static_cast<double>(c.n);
+    const double bits = static_cast<double>(c.params[kEndBit] - c.params[kBeginBit]);
+    const double item_bytes = static_cast<double>(lab::bytes_of(c.dtype)) + (has_values(c) ? 4 : 0);
+    const double bytes = 2 * n * item_bytes;
+    if (is_merge(rung_of(task))) {
+      // A level that makes runs of 2m keys has log2(2m) stages of n/2 comparisons.
+      double stages = 0;
+      for (std::uint64_t run = kTile; run < c.n; run *= 2)
+        stages += std::log2(2.0 * static_cast<double>(run));
+      return {n / 2 * stages, stages, bytes};
+    }
+    // Every key is looked at once for each bit; the keys before it are counted in a tree.
+    return {n * bits, bits * (c.n > 1 ? std::ceil(std::log2(n)) : 0), bytes};
+  }
+
+  Case example(const Task& task, std::uint64_t n) const override {
+    Case c;
+    c.name = fmt::format("keys_u32_n{}_example", n);
+    c.dtype = DType::u32;
+    c.n = n;
+    c.pattern = Pattern::example;
+    c.params[kEndBit] = is_merge(rung_of(task)) ? 32 : 3;
+    return c;
+  }
+
+ private:
+  template <typename Bits, typename Value>
+  static std::optional<Mismatch> check_items(const Task& task, const Case& c,
+                                             std::span<const HostBuffer> inputs,
+                                             std::span<const HostBuffer> outputs) {
+    // The library's sort is the judge; for long arrays the digits do, which the tests hold against it.
+    constexpr std::uint64_t kLong = 1 << 17;
+    const Rung rung = rung_of(task);
+    auto right = items_of<Bits, Value>(inputs);
+    solve_on_cpu(rung, std::span(right), order_of<Bits>(c), c.n < kLong ? How::library : How::one_thread);
+    std::vector<HostBuffer> expected(outputs.begin(), outputs.end());
+    items_to(std::span<const Item<Bits, Value>>(right), expected);
+
+    if (auto mismatch = lab::compare_integers(outputs[0].spec, expected[0].bytes, outputs[0].bytes)) {
+      if (mismatch->expected == mismatch->got) show_bits<Bits>(*mismatch, expected[0], outputs[0]);
+      if (mismatch->hint.empty()) {
+        mismatch->hint = hint_for_keys<Bits>(rung, c, view<Bits>(std::span<const std::byte>(inputs[0].bytes)),
+                                             view<Bits>(std::span<const std::byte>(outputs[0].bytes)));
+      }
+      return mismatch;
+    }
+    if constexpr (kHasValues<Value>) {
+      if (auto mismatch = lab::compare_integers(outputs[1].spec, expected[1].bytes, outputs[1].bytes)) {
+        if (mismatch->hint.empty()) mismatch->hint = hint_for_values<Bits, Value>(inputs, outputs);
+        return mismatch;
+      }
+    }
+    return std::nullopt;
+  }
+
+  // Two NaNs print alike.
+  template <typename Bits>
+  static void show_bits(Mismatch& mismatch, const HostBuffer& expected, const HostBuffer& got) {
+    const auto bits = [&](const HostBuffer& buffer) {
+      return fmt::format(" (bits {:#x})",
+                         view<Bits>(std::span<const std::byte>(buffer.bytes))[mismatch.index]);
+    };
+    mismatch.expected += bits(expected);
+    mismatch.got += bits(got);
+  }
+
+  // The keys are right.
+  template <typename Bits, typename Value>
+  static std::string hint_for_values(std::span<const HostBuffer> inputs,
+                                     std::span<const HostBuffer> outputs) {
+    const auto pairs_of = [](std::span<const HostBuffer> buffers) {
+      std::vector<std::pair<Bits, Value>> pairs;
+      for (const auto& item : items_of<Bits, Value>(buffers)) pairs.emplace_back(item.key, item.value);
+      return pairs;
+    };
+    auto had = pairs_of(inputs), has = pairs_of(outputs);
+    if (std::equal(had.begin(), had.end(), has.begin(), [](auto a, auto b) { return a.second == b.second; }))
+      return "the keys are in order, but their values stayed where they were";
+    std::sort(had.begin(), had.end());
+    std::sort(has.begin(), has.end());
+    if (had != has)
+      return "the keys are in order, but these are not the values that belong to them: a value goes where "
+             "its key goes";
+    return "the keys are in order, but values of equal keys changed places: a pass is not stable";
+  }
+};
+
+std::vector<Case> RadixSortProblem::cases(const Task& task) const {
+  const Rung rung = rung_of(task);
+  std::vector<Case> all;
+  struct More {
+    unsigned begin = 0, end = 0;  // end 0: all bits
+    bool descending = false;
+    std::uint32_t purpose = lab::kCorrectness;
+    std::uint32_t misalign = 0;
+  };
+  const auto add = [&all](OpId op, DType dtype, std::uint64_t n, Pattern pattern, More more) {
+    Case c;
+    const auto key_bits = static_cast<unsigned>(8 * lab::bytes_of(dtype));
+    const unsigned end = more.end == 0 && more.begin == 0 ? key_bits : more.end;
+    c.name = fmt::format("{}_{}_n{}_{}", name_of(op), lab::name_of(dtype), n, lab::name_of(pattern));
+    if (more.begin != 0 || end != key_bits) c.name += fmt::format("_bits{}to{}", more.begin, end);
+    if (more.descending) c.name += "_descending";
+    if (more.misalign != 0) c.name += fmt::format("_off{}", more.misalign);
+    c.op = static_cast<std::uint32_t>(op);
+    c.dtype = dtype;
+    c.n = n;
+    c.pattern = pattern;
+    c.params[kBeginBit] = more.begin;
+    c.params[kEndBit] = end;
+    c.params[kDescending] = more.descending ? 1 : 0;
+    c.purpose = more.purpose;
+    c.misalign = more.misalign;
+    all.push_back(std::move(c));
+  };
+  const auto keys = [&](std::uint64_t n, Pattern pattern, More more = {}) {
+    add(OpId::keys, DType::u32, n, pattern, more);
+  };
+  const auto pairs = [&](std::uint64_t n, Pattern pattern, More more = {}) {
+    add(OpId::pairs, DType::u32, n, pattern, more);
+  };
+  constexpr std::uint32_t kBoth = lab::kCorrectness | lab::kChecks;
+  constexpr std::uint32_t kMeasured = lab::kEfficiency | lab::kCorrectness,
+                          kTimed = lab::kSpeedup | lab::kCorrectness;
+  constexpr Pattern kPatterns[] = {Pattern::all_equal, Pattern::ascending, Pattern::descending,
+                                   Pattern::skewed,    Pattern::high_bits, Pattern::alternating,
+                                   Pattern::extremes};
+
+  // The handout's eight keys of three bits; none, one, two keys; the edges of a warp, a block, a tile.
+  keys(8, Pattern::example, {.begin = 0, .end = is_merge(rung) ? 32u : 3u, .purpose = kBoth});
+  for (const std::uint64_t n : {0u, 1u, 31u, 33u, 255u, 257u, 1023u, 1024u, 1025u}) keys(n, Pattern::random);
+  keys(2, Pattern::alternating);
+
+  switch (rung) {
+    case Rung::split:
+      keys(3000, Pattern::random,
+           {.end = 4, .purpose = kBoth});  // high bits that don't count show the order of equal keys
+      keys(300, Pattern::random, {.purpose = kBoth});
+      for (const Pattern pattern : kPatterns) keys(5000, pattern);
+      keys(2500, Pattern::random, {.begin = 5, .end = 13});
+      keys(2500, Pattern::random, {.begin = 31, .end = 32});
+      keys(10001, Pattern::random, {.misalign = 4});
+      keys(65537, Pattern::random, {.end = 8});
+      keys(1048577, Pattern::random, {.end = 3});  // more tiles of the scan than a tile of the scan has words
+      keys(262144, Pattern::random, {.end = 16, .purpose = kMeasured});
+      break;
+    case Rung::tile_sort:
+      keys(1000, Pattern::random, {.end = 4, .purpose = kBoth});
+      keys(3000, Pattern::random, {.purpose = kBoth});
+      for (const Pattern pattern : kPatterns) keys(5000, pattern);
+      keys(2500, Pattern::random, {.begin = 5, .end = 13});
+      keys(2500, Pattern::random, {.begin = 31, .end = 32});
+      keys(5000, Pattern::random, {.begin = 7, .end = 7});
+      keys(10001, Pattern::random, {.misalign = 4});
+      keys(100000, Pattern::random);
+      keys(262144, Pattern::random, {.purpose = kMeasured});
+      keys(1048576, Pattern::random, {.purpose = kTimed});
+      break;
+    case Rung::merge:
+    case Rung::merge_path:
+      keys(1500, Pattern::random, {.purpose = kBoth});
+      keys(5000, Pattern::random, {.purpose = kBoth});
+      keys(9000, Pattern::skewed, {.purpose = kBoth});
+      for (const std::uint64_t n :
+           {2047u, 2048u, 2049u, 3071u, 3072u, 3073u, 4096u, 4097u, 6000u, 8191u, 16385u})
+        keys(n, Pattern::random);
+      for (const Pattern pattern : kPatterns) keys(7000, pattern);
+      keys(10001, Pattern::random, {.misalign = 4});
+      keys(100000, Pattern::random);
+      keys(262144, Pattern::random, {.purpose = kMeasured});
+      keys(1048576, Pattern::random, {.purpose = kTimed});
+      break;
+    case Rung::digits:
+    case Rung::onesweep:
+      keys(9000, Pattern::random, {.end = 8, .purpose = kBoth});
+      pairs(5000, Pattern::skewed, {.purpose = kBoth});
+      keys(3000, Pattern::random, {.begin = 3, .end = 14, .purpose = kBoth});
+      for (const std::uint64_t n : {2047u, 2048u, 2049u, 4095u, 4096u, 4097u, 8191u, 8193u})
+        keys(n, Pattern::random);
+      for (const Pattern pattern : kPatterns) keys(20000, pattern);
+      for (const Pattern pattern : kPatterns) pairs(12345, pattern);
+      for (const std::uint64_t n : {0u, 1u, 1000u, 4096u}) pairs(n, Pattern::random);
+      pairs(30000, Pattern::random, {.begin = 0, .end = 1});
+      keys(5000, Pattern::random, {.begin = 31, .end = 32});
+      keys(5000, Pattern::random, {.begin = 7, .end = 7});
+      pairs(10001, Pattern::random, {.misalign = 4});
+      keys(100003, Pattern::random);
+      pairs(262144, Pattern::random);
+      keys(262144, Pattern::random, {.purpose = kMeasured});
+      keys(1048576, Pattern::random, {.purpose = kTimed});
+      break;
+    case Rung::any_key:
+    case Rung::state_of_the_art:
+      for (const DType dtype : {DType::u32, DType::i32, DType::f32, DType::u64, DType::i64, DType::f64}) {
+        const auto half = static_cast<unsigned>(4 * lab::bytes_of(dtype));
+        for (const OpId op : {OpId::keys, OpId::pairs}) {
+          for (const bool descending : {false, true}) {
+            add(op, dtype, 5000, Pattern::random, {.descending = descending});
+            add(op, dtype, 3000, Pattern::extremes, {.descending = descending});
+          }
+          add(op, dtype, 4097, Pattern::random,
+              {.begin = half - 3, .end = half + 8, .descending = op == OpId::pairs});
+        }
+        add(OpId::pairs, dtype, 20001, Pattern::alternating, {.misalign = 8});
+        add(OpId::keys, dtype, 0, Pattern::random, {.descending = true});
+        add(OpId::pairs, dtype, 1, Pattern::random, {});
+        add(OpId::pairs, dtype, 2000, Pattern::all_equal, {.descending = true});
+      }
+      add(OpId::pairs, DType::f32, 4500, Pattern::extremes,
+          {.begin = 24, .end = 32, .descending = true, .purpose = kBoth});
+      add(OpId::pairs, DType::i64, 2500, Pattern::skewed, {.begin = 56, .end = 64, .purpose = kBoth});
+      add(OpId::keys, DType::f64, 2500, Pattern::random, {.begin = 40, .end = 40});
+      add(OpId::pairs, DType::u64, 100003, Pattern::random, {});
+      add(OpId::pairs, DType::f32, 1048576, Pattern::random, {.purpose = kTimed});
+      break;
+    case Rung::tiles_and_merge:
+      for (const std::uint64_t n : {2048u, 2049u, 5000u, 100000u}) keys(n, Pattern::random);
+      for (const Pattern pattern : kPatterns) keys(7000, pattern);
+      break;
+  }
+  return all;
+}
+
+}  // namespace
+
+const lab::Problem& problem() {
+  static const RadixSortProblem kProblem;
+  return kProblem;
+}
+
+}  // namespace course::radix_sort

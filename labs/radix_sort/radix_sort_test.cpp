@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: MIT
+// The radix sort lab's public tests. Run them on your kernels with
+//   build/labs/radix_sort/radix_sort_test --gtest_filter='split.*'
+// Each task is a suite, each case a test (public_tests.hpp says what the environment can change). The tests below need no
+// kernel: they try out the lab's own checks and baselines.
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "base/rng.hpp"
+#include "lab/compare.hpp"
+#include "lab/testing/public_tests.hpp"
+#include "lab/testing/tried.hpp"
+#include "radix_sort/baseline.hpp"
+#include "radix_sort/lab.hpp"
+
+namespace course::radix_sort {
+
+const lab::Problem& problem();
+
+namespace {
+
+using lab::Case;
+using lab::Mismatch;
+using lab::Tried;
+
+const lab::Task& task(std::string_view id) {
+  return *lab::find_task(kManifest, id);
+}
+
+Tried tried(std::string_view task_id, std::string_view name, std::uint64_t seed = 1) {
+  return lab::tried(problem(), task(task_id), name, seed);
+}
+
+std::optional<Mismatch> check(const Tried& t, std::string_view task_id) {
+  return problem().check(task(task_id), t.c, t.inputs, t.outputs);
+}
+
+std::string hint(const Tried& t, std::string_view task_id) {
+  const auto mismatch = check(t, task_id);
+  return mismatch ? mismatch->hint : "nothing is wrong";
+}
+
+TEST(Cases, HaveNamesOfTheirOwnAndOffersForThem) {
+  for (const auto* tasks : {&kManifest.tasks, &kManifest.further_rungs}) {
+    for (const auto& t : *tasks) {
+      std::set<std::string> names;
+      for (const Case& c : problem().cases(t)) {
+        EXPECT_TRUE(names.insert(c.name).second) << t.id << " has " << c.name << " twice";
+        const auto rung = static_cast<Rung>(lab::index_of(kManifest, t));
+        EXPECT_TRUE(offers(rung, static_cast<OpId>(c.op), c.dtype)) << t.id << " " << c.name;
+        EXPECT_EQ(c.misalign % lab::bytes_of(c.dtype), 0u) << c.name;
+        EXPECT_LE(c.params[kBeginBit], c.params[kEndBit]) << c.name;
+        EXPECT_LE(c.params[kEndBit], static_cast<std::int64_t>(8 * lab::bytes_of(c.dtype))) << c.name;
+      }
+      EXPECT_GT(names.size(), 20u) << t.id;
+    }
+  }
+}
+
+TEST(Cases, OfAnyKeyCoverEveryTypeWithAndWithoutValuesInBothDirections) {
+  std::set<std::tuple<std::uint32_t, lab::DType, bool>> seen;
+  for (const Case& c : problem().cases(task("any_key")))
+    seen.emplace(c.op, c.dtype, c.params[kDescending] != 0);
+  EXPECT_EQ(seen.size(), 2u * 6 * 2);
+}
+
+TEST(Cases, GiveTheSameInputsForTheSameSeedOnly) {
+  const char* name = "pairs_f32_n5000_random";
+  EXPECT_EQ(tried("any_key", name, 5).inputs[0].bytes, tried("any_key", name, 5).inputs[0].bytes);
+  EXPECT_NE(tried("any_key", name, 5).inputs[0].bytes, tried("any_key", name, 6).inputs[0].bytes);
+  EXPECT_NE(tried("any_key", name, 5).inputs[1].bytes, tried("any_key", name, 6).inputs[1].bytes);
+}
+
+TEST(Cases, OfMergeStartFromSortedTiles) {
+  const Tried t = tried("merge", "keys_u32_n3073_random");
+  const auto keys = t.input<std::uint32_t>();
+  for (std::size_t first = 0; first < keys.size(); first += kTile) {
+    const auto tile = keys.subspan(first, std::min<std::size_t>(kTile, keys.size() - first));
+    EXPECT_TRUE(std::is_sorted(tile.begin(), tile.end()));
+  }
+  EXPECT_FALSE(std::is_sorted(keys.begin(), keys.end()));
+}
+
+// check() sorts with the standard library.
+TEST(Baselines, AgreeWithTheStandardLibraryInEveryCase) {
+  for (const auto& t : kManifest.tasks) {
+    for (const Case& c : problem().cases(t)) {
+      if (c.n >= 1 << 17) continue;
+      Tried one = tried(t.id, c.name);
+      EXPECT_FALSE(check(one, t.id)) << t.id << " " << c.name;
+      problem().baseline(t, c, one.inputs, one.outputs, lab::Baseline::all_cores);
+      EXPECT_FALSE(check(one, t.id)) << t.id << " " << c.name;
+    }
+  }
+}
+
+TEST(Baselines, SortLongArraysOnOneCoreAndOnAll) {
+  using Pair = Item<std::uint64_t, std::uint32_t>;
+  std::vector<Pair> library(300000);
+  Rng rng(7);
+  for (auto& item : library) item = {rng() % 100000, static_cast<std::uint32_t>(rng())};
+  auto one = library, all = library;
+  const Order<std::uint64_t> order{KeyKind::unsigned_number, true, 3, 61};
+  sort_by_library(std::span(library), order);
+  sort_one_thread(std::span(one), order);
+  sort_all_cores(std::span(all), order);
+  const auto same = [](const Pair& a, const Pair& b) { return a.key == b.key && a.value == b.value; };
+  EXPECT_TRUE(std::equal(library.begin(), library.end(), one.begin(), same));
+  EXPECT_TRUE(std::equal(library.begin(), library.end(), all.begin(), same));
+}
+
+template <typename Float, typename Bits>
+void expect_order_of_floats() {
+  using Limits = std::numeric_limits<Float>;
+  const Order<Bits> order{KeyKind::floating, false, 0, 8 * sizeof(Bits)};
+  const auto bits = [](Float x) { return std::bit_cast<Bits>(x); };
+  const Bits sign = bits(-Float{0});
+  const Bits in_order[] = {static_cast<Bits>((bits(Limits::quiet_NaN()) + 1) | sign),
+                           static_cast<Bits>(bits(Limits::quiet_NaN()) | sign),
+                           bits(-Limits::infinity()),
+                           bits(Limits::lowest()),
+                           bits(Float{-1}),
+                           bits(-Limits::denorm_min()),
+                           bits(-Float{0}),
+                           bits(Float{0}),
+                           bits(Limits::denorm_min()),
+                           bits(Limits::min()),
+                           bits(Float{1}),
+                           bits(Limits::max()),
+                           bits(Limits::infinity()),
+                           bits(Limits::quiet_NaN()),
+                           static_cast<Bits>(bits(Limits::quiet_NaN()) + 1)};
+  for (std::size_t i = 1; i < std::size(in_order); ++i)
+    EXPECT_LT(order.rank(in_order[i - 1]), order.rank(in_order[i])) << i;
+}
+
+TEST(Order, OfFloatsIsThatOfNumbersAndGivesZerosAndNansAPlace) {
+  expect_order_of_floats<float, std::uint32_t>();
+  expect_order_of_floats<double, std::uint64_t>();
+}
+
+TEST(Order, OfSignedAndDescendingKeys) {
+  const Order<std::uint32_t> ascending{KeyKind::signed_number, false, 0, 32},
+      descending{KeyKind::signed_number, true, 0, 32};
+  const std::int32_t in_order[] = {INT32_MIN, -2, -1, 0, 1, INT32_MAX};
+  for (std::size_t i = 1; i < std::size(in_order); ++i) {
+    const auto a = static_cast<std::uint32_t>(in_order[i - 1]), b = static_cast<std::uint32_t>(in_order[i]);
+    EXPECT_LT(ascending.rank(a), ascending.rank(b));
+    EXPECT_GT(descending.rank(a), descending.rank(b));
+  }
+  const Order<std::uint32_t> some{KeyKind::unsigned_number, false, 4, 8},
+      none{KeyKind::unsigned_number, false, 9, 9};
+  EXPECT_EQ(some.rank(0xabcdef12), 1u);
+  EXPECT_EQ(none.rank(0xabcdef12), 0u);
+}
+
+TEST(Check, WantsZerosAndNansInTheOrderOfTheirBits) {
+  Tried t = tried("any_key", "keys_f32_n3000_extremes");
+  const auto out = t.output<std::uint32_t>();
+  const auto zero = std::find(out.begin(), out.end(), 0u);
+  ASSERT_NE(zero, out.begin());
+  std::swap(zero[-1], zero[0]);  // a -0 and a +0
+  ASSERT_TRUE(check(t, "any_key"));
+  EXPECT_EQ(check(t, "any_key")->expected, "-0");
+  std::swap(zero[-1], zero[0]);
+  ASSERT_FALSE(check(t, "any_key"));
+  const auto nan = std::find(out.begin(), out.end(), 0x7fc00005u);
+  ASSERT_NE(nan, out.end());
+  std::swap(nan[-1], nan[0]);
+  EXPECT_EQ(check(t, "any_key")->expected, "nan (bits 0x7fc00000)");
+}
+
+TEST(Check, NamesTheLikelyReason) {
+  Tried t = tried("split", "keys_u32_n1025_random");
+  auto out = t.output<std::uint32_t>();
+  const auto in = t.input<std::uint32_t>();
+  std::vector<std::uint32_t> keys(in.begin(), in.end());
+  const auto answer = [&](auto sort) {
+    keys.assign(in.begin(), in.end());
+    sort(keys);
+    std::copy(keys.begin(), keys.end(), out.begin());
+  };
+  const auto by = [](const Order<std::uint32_t>& order) {
+    return [order](auto& some) {
+      std::stable_sort(some.begin(), some.end(),
+                       [&](auto a, auto b) { return order.rank(a) < order.rank(b); });
+    };
+  };
+  constexpr auto kPlain = KeyKind::unsigned_number;
+  answer([](auto&) {});
+  EXPECT_EQ(hint(t, "split"), "this is the input as it was: nothing was moved");
+  answer(by({kPlain, false, 0, 31}));
+  EXPECT_NE(hint(t, "split").find("by bits 0 to 30 alone"), std::string::npos) << hint(t, "split");
+  answer(by({kPlain, false, 24, 32}));
+  EXPECT_NE(hint(t, "split").find("by bits 24 to 31 alone"), std::string::npos) << hint(t, "split");
+  answer(by({kPlain, true, 0, 32}));
+  EXPECT_EQ(hint(t, "split"), "this is descending order");
+  answer([&](auto& some) {
+    for (unsigned bit = 32; bit-- > 0;) by({kPlain, false, bit, bit + 1})(some);
+  });
+  EXPECT_NE(hint(t, "split").find("from the most significant bits down"), std::string::npos)
+      << hint(t, "split");
+  answer(by({kPlain, false, 0, 32}));
+  EXPECT_EQ(hint(t, "split"), "nothing is wrong");
+  out[5] = out[4];
+  EXPECT_NE(hint(t, "split").find("Did two keys go to one place?"), std::string::npos) << hint(t, "split");
+}
+
+TEST(Check, TellsAnUnstableSortByItsKeysAndByItsValues) {
+  Tried t = tried("split", "keys_u32_n3000_random_bits0to4");
+  const auto keys = t.output<std::uint32_t>();
+  std::swap(keys[0], keys[1]);
+  EXPECT_NE(hint(t, "split").find("not stable"), std::string::npos) << hint(t, "split");
+
+  t = tried("digits", "pairs_u32_n12345_all_equal");
+  const auto values = t.output<std::uint32_t>(1);
+  std::swap(values[7], values[9]);
+  EXPECT_EQ(hint(t, "digits"),
+            "the keys are in order, but values of equal keys changed places: a pass is not stable");
+  const auto in = t.input<std::uint32_t>(1);
+  values[7] = in[0] + 1;
+  EXPECT_NE(hint(t, "digits").find("not the values that belong to them"), std::string::npos)
+      << hint(t, "digits");
+}
+
+TEST(Check, TellsTilesThatWereNotMergedAndAnArrayThatIsNoTiles) {
+  Tried t = tried("merge", "keys_u32_n6000_random");
+  auto out = t.output<std::uint32_t>();
+  const auto in = t.input<std::uint32_t>();
+  std::copy(in.begin(), in.end(), out.begin());
+  EXPECT_EQ(hint(t, "merge"), "this is the input as it was: nothing was moved");
+  std::sort(out.begin(), out.begin() + 2 * kTile);
+  std::sort(out.begin() + 2 * kTile, out.begin() + 4 * kTile);
+  std::sort(out.begin() + 4 * kTile, out.end());
+  EXPECT_NE(hint(t, "merge").find("sorted runs of 2048 keys"), std::string::npos) << hint(t, "merge");
+
+  t = tried("tile_sort", "keys_u32_n100000_random");
+  out = t.output<std::uint32_t>();
+  std::sort(out.begin(), out.end());
+  EXPECT_NE(hint(t, "tile_sort").find("sort each tile of 1024 keys for itself"), std::string::npos)
+      << hint(t, "tile_sort");
+}
+
+TEST(Check, TellsAMergeWithoutTheFlip) {
+  // Two runs of kTile keys, the second one below the first: strides alone meet 0 1 … with 0 1 …, never the last with the first.
+  Tried t = tried("merge", "keys_u32_n2048_random");
+  const auto in = t.input<std::uint32_t>();
+  const auto out = t.output<std::uint32_t>();
+  std::copy(in.begin(), in.end(), out.begin());
+  for (std::size_t stride = kTile; stride > 0; stride /= 2) {
+    for (std::size_t i = 0; i < out.size(); ++i) {
+      if (i / stride % 2 == 0 && out[i + stride] < out[i]) std::swap(out[i], out[i + stride]);
+    }
+  }
+  EXPECT_NE(hint(t, "merge").find("without the flip"), std::string::npos) << hint(t, "merge");
+}
+
+TEST(Check, TellsPassesThatStayInsideATile) {
+  Tried t = tried("digits", "keys_u32_n20000_high_bits");
+  const auto in = t.input<std::uint32_t>();
+  const auto out = t.output<std::uint32_t>();
+  std::copy(in.begin(), in.end(), out.begin());
+  for (std::size_t first = 0; first < out.size(); first += 4096) {
+    const auto run = out.subspan(first, std::min<std::size_t>(4096, out.size() - first));
+    std::sort(run.begin(), run.end());
+  }
+  EXPECT_NE(hint(t, "digits").find("sorted runs of 4096 keys"), std::string::npos) << hint(t, "digits");
+}
+
+TEST(Check, TellsBitsThatWereNotFlipped) {
+  Tried t = tried("any_key", "keys_f64_n5000_random");
+  const auto out = t.output<std::uint64_t>();
+  const auto by = [&](KeyKind kind) {
+    const Order<std::uint64_t> order{kind, false, 0, 64};
+    std::sort(out.begin(), out.end(), [&](auto a, auto b) { return order.rank(a) < order.rank(b); });
+  };
+  by(KeyKind::unsigned_number);
+  EXPECT_NE(hint(t, "any_key").find("as unsigned numbers"), std::string::npos) << hint(t, "any_key");
+  by(KeyKind::signed_number);
+  EXPECT_NE(hint(t, "any_key").find("of two negative floats"), std::string::npos) << hint(t, "any_key");
+}
+
+}  // namespace
+}  // namespace course::radix_sort
+
+int main(int argc, char** argv) {
+  return course::lab::run_public_tests(argc, argv, course::radix_sort::problem());
+}

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Draws the small pictures that the summed area table lab works with: scene.png and its depth map, depth.pgm.
+
+    labs/sat/app/make_images.py labs/sat/app/images
+    labs/sat/app/make_images.py --check labs/sat/app/images    # changes nothing; exit code 1 when a picture differs
+
+The scene: a tiled floor that runs to the horizon, a sky with bars, and three striped balls, near, middle and far. Each pixel is
+found by following its ray; depth is the distance along the view, near = 0 to far = 1.
+"""
+import argparse
+import math
+import pathlib
+import struct
+import sys
+import zlib
+
+WIDTH, HEIGHT = 160, 120
+NEAR, FAR = 2.0, 14.0
+# x, y (up), z (away), radius, colour, stripe
+BALLS = [
+    (-1.15, 0.0, 3.2, 0.8, (214, 84, 58), (250, 214, 160)),
+    (0.45, 0.1, 6.0, 0.9, (62, 122, 196), (232, 240, 250)),
+    (3.1, 0.3, 11.0, 1.1, (74, 150, 84), (238, 226, 120)),
+]
+FLOOR = -0.8
+
+
+def ball_hit(ball, ray):
+    """Distance along z to the ball, and the point's direction from its middle; None when the ray passes."""
+    x, y, z, radius = ball[:4]
+    rx, ry, rz = ray
+    a = rx * rx + ry * ry + rz * rz
+    b = rx * x + ry * y + rz * z
+    c = x * x + y * y + z * z - radius * radius
+    under = b * b - a * c
+    if under < 0:
+        return None
+    t = (b - math.sqrt(under)) / a
+    return t * rz, ((t * rx - x) / radius, (t * ry - y) / radius, (t * rz - z) / radius)
+
+
+def pixel(column, row):
+    """Colour and depth of what stands there."""
+    ray = ((column + 0.5 - WIDTH / 2) / WIDTH * 1.3, (HEIGHT * 0.42 - row - 0.5) / WIDTH * 1.3, 1.0)
+    best, colour = FAR * 10, None
+    for ball in BALLS:
+        hit = ball_hit(ball, ray)
+        if hit and hit[0] < best:
+            best, (nx, ny, nz) = hit[0], hit[1]
+            light = max(0.0, -0.5 * nx + 0.7 * ny - 0.5 * nz)
+            base = ball[4] if math.sin(9 * ny + 4 * nx) > -0.2 else ball[5]
+            colour = [min(255, int(part * (0.35 + 0.65 * light))) for part in base]
+    if ray[1] < 0 and FLOOR / ray[1] < best:
+        best = FLOOR / ray[1]
+        x = ray[0] * best
+        dark = (math.floor(x / 0.7) + math.floor(best / 0.7)) % 2
+        fade = min(1.0, best / FAR)
+        colour = [int((70 if dark else 200) * (1 - 0.6 * fade) + 150 * 0.6 * fade) + tint for tint in (6, 0, -6)]
+    if colour is None:
+        bar = (column // 6) % 2
+        colour = [int(120 + 60 * row / HEIGHT) + 24 * bar, int(160 + 40 * row / HEIGHT) + 16 * bar, 220 + 12 * bar]
+    depth = min(1.0, max(0.0, (best - NEAR) / (FAR - NEAR)))
+    return bytes(max(0, min(255, part)) for part in colour), int(depth * 255 + 0.5)
+
+
+def png(width, height, rows):
+    """A PNG of 8-bit colour rows."""
+
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    # Stored or squeezed, the pixels are the same; level 9 comes out alike for one version of zlib alone.
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(
+        b"IDAT", zlib.compress(b"".join(b"\0" + row for row in rows), 9)) + chunk(b"IEND", b"")
+
+
+def pixels_of(name, data):
+    """What a picture shows, however it was squeezed."""
+    if name.endswith(".png"):
+        return data[:33] + zlib.decompress(data[41:-16])
+    return data
+
+
+def pictures():
+    rows = [[pixel(column, row) for column in range(WIDTH)] for row in range(HEIGHT)]
+    yield "scene.png", png(WIDTH, HEIGHT, [b"".join(colour for colour, _ in row) for row in rows])
+    yield "depth.pgm", b"P5\n%d %d\n255\n" % (WIDTH, HEIGHT) + bytes(depth for row in rows for _, depth in row)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("folder", type=pathlib.Path)
+    args = parser.parse_args()
+    status = 0
+    for name, data in pictures():
+        path = args.folder / name
+        if not args.check:
+            path.write_bytes(data)
+        elif not path.is_file() or pixels_of(name, path.read_bytes()) != pixels_of(name, data):
+            print(f"{path} is not what make_images.py draws: run it again")
+            status = 1
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+// Summed area tables and box filters on the CPU: the baselines that a speedup is counted against, and the box filter that
+// adds up every window anew, for the handout.
+// Plain loops, compiled with -O3: what a careful C++ programmer writes without looking at the machine.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "sat/lab.hpp"
+
+namespace course::sat {
+
+// Where the k-th row counted from the corner stands in the image.
+constexpr std::size_t row_from(Corner corner, std::size_t k, std::size_t height) {
+  return corner == Corner::top_left ? k : height - 1 - k;
+}
+
+// One pass: the sum of the row so far, plus the entry of the row before. About two additions an item.
+template <typename T, typename Sum = typename SumOf<T>::Type>
+void table_one_thread(std::span<const T> items, std::size_t width, std::size_t height, Corner corner,
+                      std::span<std::type_identity_t<Sum>> table) {
+  for (std::size_t k = 0; k < height; ++k) {
+    const T* in = items.data() + row_from(corner, k, height) * width;
+    Sum* out = table.data() + row_from(corner, k, height) * width;
+    Sum row{0};
+    if (k == 0) {
+      for (std::size_t c = 0; c < width; ++c) out[c] = row = wrapping_add(row, static_cast<Sum>(in[c]));
+    } else {
+      const Sum* before = table.data() + row_from(corner, k - 1, height) * width;
+      for (std::size_t c = 0; c < width; ++c) {
+        row = wrapping_add(row, static_cast<Sum>(in[c]));
+        out[c] = wrapping_add(row, before[c]);
+      }
+    }
+  }
+}
+
+// Calls work(first, last) on contiguous shares of 0 … n - 1, one for each core that is worth starting.
+template <typename Work>
+void on_all_cores(std::size_t n, std::size_t least, Work work) {
+  const std::size_t n_cores = std::max(1u, std::thread::hardware_concurrency());
+  const std::size_t n_shares = std::clamp<std::size_t>(n / std::max<std::size_t>(least, 1), 1, n_cores);
+  const auto share = [&](std::size_t i) { work(n * i / n_shares, n * (i + 1) / n_shares); };
+  std::vector<std::thread> threads;
+  for (std::size_t i = 1; i < n_shares; ++i) threads.emplace_back(share, i);
+  share(0);
+  for (auto& thread : threads) thread.join();
+}
+
+inline constexpr std::size_t kWorthAThread = 1 << 16;  // items; starting a thread costs about as much
+
+// Every core scans a band of rows; then every core adds the rows up in a band of columns.
+template <typename T, typename Sum = typename SumOf<T>::Type>
+void table_all_cores(std::span<const T> items, std::size_t width, std::size_t height, Corner corner,
+                     std::span<std::type_identity_t<Sum>> table) {
+  if (items.empty()) return;
+  on_all_cores(height, kWorthAThread / width + 1, [&](std::size_t first, std::size_t last) {
+    for (std::size_t r = first; r < last; ++r) {
+      Sum row{0};
+      for (std::size_t c = 0; c < width; ++c)
+        table[r * width + c] = row = wrapping_add(row, static_cast<Sum>(items[r * width + c]));
+    }
+  });
+  on_all_cores(width, kWorthAThread / height + 16, [&](std::size_t first, std::size_t last) {
+    for (std::size_t k = 1; k < height; ++k) {
+      const Sum* before = table.data() + row_from(corner, k - 1, height) * width;
+      Sum* out = table.data() + row_from(corner, k, height) * width;
+      for (std::size_t c = first; c < last; ++c) out[c] = wrapping_add(out[c], before[c]);
+    }
+  });
+}
+
+// The box of a pixel, cut off at the image's border: rows first_row … last_row, columns likewise.
+struct Box {
+  std::size_t first_row, last_row, first_column, last_column;
+  std::size_t area() const { return (last_row - first_row + 1) * (last_column - first_column + 1); }
+};
+constexpr Box box_around(std::size_t r, std::size_t c, std::size_t radius, std::size_t width,
+                         std::size_t height) {
+  return {r < radius ? 0 : r - radius, height - 1 - r < radius ? height - 1 : r + radius,
+          c < radius ? 0 : c - radius, width - 1 - c < radius ? width - 1 : c + radius};
+}
+
+// The table's entries that a box needs. The row far from the corner carries the whole rectangle, the one just before the box is
+// cut off; likewise the columns. Where nothing is to be cut off, that row or column does not exist.
+struct Edges {
+  std::size_t far, near, right, left;
+  bool cut_rows, cut_columns;
+};
+constexpr Edges edges_of(const Box& box, Corner corner, std::size_t height) {
+  const bool cut_columns = box.first_column > 0;
+  const std::size_t right = box.last_column, left = box.first_column - 1;
+  if (corner == Corner::top_left)
+    return {box.last_row, box.first_row - 1, right, left, box.first_row > 0, cut_columns};
+  return {box.first_row, box.last_row + 1, right, left, box.last_row + 1 < height, cut_columns};
+}
+
+// The sum over a box: four look-ups, three additions or subtractions, whatever its size.
+template <typename Sum>
+Sum box_sum(std::span<const Sum> table, std::size_t width, const Edges& edges) {
+  Sum sum = table[edges.far * width + edges.right];
+  if (edges.cut_columns) sum = wrapping_subtract(sum, table[edges.far * width + edges.left]);
+  if (edges.cut_rows) sum = wrapping_subtract(sum, table[edges.near * width + edges.right]);
+  if (edges.cut_rows && edges.cut_columns) sum = wrapping_add(sum, table[edges.near * width + edges.left]);
+  return sum;
+}
+
+// Rows first … last - 1 of the filtered image. radii: empty, or one for each item.
+template <typename Sum>
+void box_filter_rows(std::span<const Sum> table, std::size_t width, std::size_t height, Corner corner,
+                     std::size_t radius, std::span<const std::uint32_t> radii, std::span<MeanOf<Sum>> means,
+                     std::size_t first, std::size_t last) {
+  for (std::size_t r = first; r < last; ++r) {
+    for (std::size_t c = 0; c < width; ++c) {
+      const std::size_t i = r * width + c;
+      const Box box = box_around(r, c, radii.empty() ? radius : radii[i], width, height);
+      means[i] = static_cast<MeanOf<Sum>>(box_sum(table, width, edges_of(box, corner, height))) /
+                 static_cast<MeanOf<Sum>>(box.area());
+    }
+  }
+}
+
+// Adds up every window anew: width · height · (2 · radius + 1)² additions. What four look-ups save.
+template <typename T, typename Sum = typename SumOf<T>::Type>
+Sum window_sum(std::span<const T> items, std::size_t width, const Box& box) {
+  Sum sum{0};
+  for (std::size_t r = box.first_row; r <= box.last_row; ++r)
+    for (std::size_t c = box.first_column; c <= box.last_column; ++c)
+      sum = wrapping_add(sum, static_cast<Sum>(items[r * width + c]));
+  return sum;
+}
+
+}  // namespace course::sat

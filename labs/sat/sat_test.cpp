@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: MIT
+// The summed area table lab's public tests. Run them on your kernels with
+//   build/labs/sat/sat_test --gtest_filter='transpose.*'
+// Each task is a suite, each case a test (public_tests.hpp says what the environment can change). The tests below need no
+// kernel: they try out the lab's own checks and baselines, and pin the two tables that the handout works through.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "base/rng.hpp"
+#include "lab/compare.hpp"
+#include "lab/testing/public_tests.hpp"
+#include "lab/testing/tried.hpp"
+#include "sat/baseline.hpp"
+#include "sat/lab.hpp"
+
+namespace course::sat {
+
+const lab::Problem& problem();
+
+namespace {
+
+using lab::Case;
+using lab::Mismatch;
+using lab::Tried;
+
+const lab::Task& task(std::string_view id) {
+  return *lab::find_task(kManifest, id);
+}
+
+Tried tried(std::string_view task_id, std::string_view name, std::uint64_t seed = 1) {
+  return lab::tried(problem(), task(task_id), name, seed);
+}
+
+std::optional<Mismatch> check(const Tried& t, std::string_view task_id) {
+  return problem().check(task(task_id), t.c, t.inputs, t.outputs);
+}
+
+std::string hint(const Tried& t, std::string_view task_id) {
+  const auto mismatch = check(t, task_id);
+  return mismatch ? mismatch->hint : "nothing is wrong";
+}
+
+// --- The handout's tables.
+
+using Numbers = std::vector<std::int64_t>;
+
+template <typename T>
+Numbers table_of(const std::vector<T>& items, std::size_t width, Corner corner) {
+  std::vector<typename SumOf<T>::Type> table(items.size());
+  table_one_thread<T>(items, width, items.size() / width, corner, table);
+  return {table.begin(), table.end()};
+}
+
+TEST(Tables, FromTheTopLeft) {
+  const std::vector<std::int32_t> items{1, 2, 3, 4, 5, 6, 7, 8, 9};
+  const Numbers expected{1, 3, 6, 5, 12, 21, 12, 27, 45};
+  EXPECT_EQ(table_of(items, 3, Corner::top_left), expected);
+  Tried t = tried("serial", "top_left_i32_3x3_example");
+  EXPECT_TRUE(std::ranges::equal(t.input<std::int32_t>(), items));
+  EXPECT_TRUE(std::ranges::equal(t.output<std::int64_t>(), expected));
+}
+
+TEST(Tables, FromTheLowerLeft) {
+  const std::vector<std::int32_t> items{2, 1, 0, 0, 0, 1, 2, 0, 1, 2, 1, 0, 1, 1, 0, 2};
+  const Numbers expected{4, 9, 12, 14, 2, 6, 9, 11, 2, 5, 6, 8, 1, 2, 2, 4};
+  EXPECT_EQ(table_of(items, 4, Corner::lower_left), expected);
+  Tried t = tried("serial", "lower_left_i32_4x4_example");
+  EXPECT_TRUE(std::ranges::equal(t.input<std::int32_t>(), items));
+  EXPECT_TRUE(std::ranges::equal(t.output<std::int64_t>(), expected));
+}
+
+// The example is often printed with 1 1 2 2 as its lowest row: that is not the image of this table.
+TEST(Tables, FromTheLowerLeftTellsTheMisprintedRow) {
+  const std::vector<std::int32_t> misprinted{2, 1, 0, 0, 0, 1, 2, 0, 1, 2, 1, 0, 1, 1, 2, 2};
+  const Numbers table = table_of(misprinted, 4, Corner::lower_left);
+  EXPECT_EQ(Numbers(table.end() - 4, table.end()), (Numbers{1, 2, 4, 6}));
+}
+
+TEST(Tables, OfBytesHoldMoreThanBytes) {
+  EXPECT_EQ(table_of(std::vector<std::uint8_t>(300, 255), 100, Corner::top_left).back(), 300 * 255);
+}
+
+TEST(Tables, OfIntegersHoldMoreThan32Bits) {
+  EXPECT_EQ(table_of(std::vector<std::int32_t>(4, INT32_MAX), 2, Corner::lower_left)[1], 4ll * INT32_MAX);
+}
+
+// --- Baselines.
+
+template <typename T>
+std::vector<T> random_items(std::size_t n, std::uint64_t seed) {
+  Rng rng(seed);
+  std::vector<T> items(n);
+  for (T& item : items) item = static_cast<T>(rng());
+  return items;
+}
+
+TEST(Baselines, OnAllCoresMakeTheSameTable) {
+  for (const auto& [width, height] :
+       {std::pair<std::size_t, std::size_t>{700, 900}, {1, 5000}, {5000, 1}, {513, 257}}) {
+    const auto items = random_items<std::int32_t>(width * height, 7);
+    for (const Corner corner : {Corner::top_left, Corner::lower_left}) {
+      std::vector<std::int64_t> one(items.size()), all(items.size());
+      table_one_thread<std::int32_t>(items, width, height, corner, one);
+      table_all_cores<std::int32_t>(items, width, height, corner, all);
+      EXPECT_EQ(one, all);
+    }
+  }
+}
+
+TEST(Baselines, FourLookUpsGiveTheSumOfTheWindow) {
+  constexpr std::size_t kW = 13, kH = 9;
+  const auto items = random_items<std::uint8_t>(kW * kH, 3);
+  for (const Corner corner : {Corner::top_left, Corner::lower_left}) {
+    std::vector<std::uint32_t> table(items.size());
+    table_one_thread<std::uint8_t>(items, kW, kH, corner, table);
+    for (const std::size_t radius : {0u, 1u, 2u, 4u, 6u, 8u, 100u}) {
+      for (std::size_t i = 0; i < items.size(); ++i) {
+        const Box box = box_around(i / kW, i % kW, radius, kW, kH);
+        EXPECT_EQ(box_sum<std::uint32_t>(table, kW, edges_of(box, corner, kH)),
+                  window_sum<std::uint8_t>(items, kW, box))
+            << name_of(corner) << " radius " << radius << " item " << i;
+      }
+    }
+  }
+}
+
+// --- Cases.
+
+TEST(Cases, HaveNamesOfTheirOwnAndOffersForThem) {
+  for (const auto& t : kManifest.tasks) {
+    std::set<std::string> names;
+    const auto rung = static_cast<Rung>(lab::index_of(kManifest, t));
+    for (const Case& c : problem().cases(t)) {
+      EXPECT_TRUE(names.insert(c.name).second) << c.name << " twice";
+      EXPECT_TRUE(offers(rung, c.dtype)) << c.name;
+      EXPECT_EQ(c.misalign % lab::bytes_of(c.dtype), 0u) << c.name;
+      EXPECT_EQ(c.n, static_cast<std::uint64_t>(c.params[kWidth] * c.params[kHeight])) << c.name;
+    }
+    EXPECT_GT(names.size(), 50u);
+  }
+}
+
+TEST(Cases, CoverEveryTypeFromBothCorners) {
+  for (const char* id : {"serial", "box"}) {
+    const auto rung = static_cast<Rung>(lab::index_of(kManifest, task(id)));
+    std::set<std::pair<std::uint32_t, lab::DType>> seen;
+    for (const Case& c : problem().cases(task(id))) seen.emplace(c.op, c.dtype);
+    std::size_t offered = 0;
+    using enum lab::DType;
+    for (const auto dtype : {u8, i32, u32, i64, f32, f64}) offered += offers(rung, dtype) ? kCornerCount : 0;
+    EXPECT_EQ(seen.size(), offered) << id;
+  }
+}
+
+TEST(Cases, GiveTheSameInputsForTheSameSeedOnly) {
+  for (const auto& [id, name] : {std::pair{"serial", "lower_left_f32_640x480_random"},
+                                 std::pair{"box", "top_left_u32_640x480_random_radii"}}) {
+    for (std::size_t i = 0; i < tried(id, name).inputs.size(); ++i) {
+      EXPECT_EQ(tried(id, name, 5).inputs[i].bytes, tried(id, name, 5).inputs[i].bytes);
+      EXPECT_NE(tried(id, name, 5).inputs[i].bytes, tried(id, name, 6).inputs[i].bytes);
+    }
+  }
+}
+
+TEST(Cases, OfBoxFiltersHaveTablesThatWrapped) {
+  const Tried t = tried("box", "top_left_u32_300x200_high_bits_radius1");
+  const auto table = t.input<std::uint32_t>();
+  EXPECT_FALSE(std::is_sorted(table.begin(), table.begin() + 300));
+}
+
+TEST(Check, AcceptsTheBaselinesInEveryCase) {
+  for (const char* id : {"serial", "box"}) {
+    for (const Case& c : problem().cases(task(id))) {
+      if (c.n > 1 << 20) continue;
+      Tried t = tried(id, c.name);
+      EXPECT_FALSE(check(t, id)) << c.name;
+      problem().baseline(task(id), c, t.inputs, t.outputs, lab::Baseline::all_cores);
+      EXPECT_FALSE(check(t, id)) << c.name;
+    }
+  }
+}
+
+TEST(Check, SaysWhereAndWhatAWrongTableIs) {
+  Tried t = tried("serial", "top_left_i32_301x203_high_bits");
+  const auto out = t.output<std::int64_t>();
+  const std::vector<std::int64_t> right(out.begin(), out.end());
+  const auto items = t.input<std::int32_t>();
+
+  out[301 * 5 + 17] += 1;
+  EXPECT_EQ(hint(t, "serial"), "the first wrong entry is row 5, column 17 of 203 rows of 301");
+
+  table_one_thread<std::int32_t>(items, 301, 203, Corner::lower_left, out);
+  EXPECT_NE(hint(t, "serial").find("from the other corner"), std::string::npos);
+
+  for (std::size_t r = 0; r < 203; ++r)
+    table_one_thread<std::int32_t>(items.subspan(r * 301, 301), 301, 1, Corner::top_left,
+                                   out.subspan(r * 301, 301));
+  EXPECT_NE(hint(t, "serial").find("the columns are not"), std::string::npos);
+
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = items[i] + (i < 301 ? 0 : out[i - 301]);
+  EXPECT_NE(hint(t, "serial").find("the rows are not"), std::string::npos);
+
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = i < 301 || i % 301 == 0 ? 0 : right[i - 302];
+  EXPECT_NE(hint(t, "serial").find("exclusive"), std::string::npos);
+
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<std::int32_t>(right[i]);
+  EXPECT_NE(hint(t, "serial").find("overflowed 32 bits"), std::string::npos);
+}
+
+TEST(Check, WantsWholeNumberFloatsExactly) {
+  Tried t = tried("serial", "top_left_f32_200x210_alternating");
+  EXPECT_FALSE(check(t, "serial"));
+  float& entry = t.output<float>()[41999];
+  entry = std::nextafter(entry, 1e9f);
+  EXPECT_TRUE(check(t, "serial"));
+}
+
+// The bound grows with the number of additions: near the corner it allows next to nothing.
+TEST(Check, AllowsFloatsToRoundAndNoMore) {
+  Tried t = tried("serial", "lower_left_f32_512x512_all_equal");
+  const auto out = t.output<float>();
+  out[511] *= 1.0f + 1e-6f;  // the whole image, added up one by one
+  EXPECT_FALSE(check(t, "serial"));
+  out[511] *= 1.01f;
+  EXPECT_TRUE(check(t, "serial"));
+  Tried u = tried("serial", "lower_left_f32_512x512_all_equal");
+  u.output<float>()[511 * 512 + 1] *= 1.00001f;  // two items
+  EXPECT_TRUE(check(u, "serial"));
+}
+
+TEST(Check, SaysWhatAWrongMeanIs) {
+  Tried t = tried("box", "top_left_u32_121x87_random_radius20");
+  const auto out = t.output<float>();
+  const auto table = t.input<std::uint32_t>();
+  const auto each = [&](auto f) {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] = f(box_around(i / 121, i % 121, 20, 121, 87));
+  };
+  const auto sum = [&](const Box& box, Corner corner = Corner::top_left) {
+    return static_cast<float>(box_sum(table, 121, edges_of(box, corner, 87)));
+  };
+  each([&](const Box& box) { return sum(box) / static_cast<float>(box.area()); });
+  EXPECT_FALSE(check(t, "box"));
+  each([&](const Box& box) { return sum(box); });
+  EXPECT_NE(hint(t, "box").find("divide by how many"), std::string::npos);
+  each([&](const Box& box) { return sum(box) / (41 * 41); });
+  EXPECT_NE(hint(t, "box").find("only the part inside"), std::string::npos);
+  each([&](const Box& box) { return sum(box, Corner::lower_left) / static_cast<float>(box.area()); });
+  EXPECT_NE(hint(t, "box").find("from the other corner"), std::string::npos);
+  each([&](const Box& box) {
+    Box inner = box;
+    if (inner.first_row > 0) ++inner.first_row;
+    if (inner.first_column > 0) ++inner.first_column;
+    return sum(inner) / static_cast<float>(box.area());
+  });
+  EXPECT_NE(hint(t, "box").find("one *before* the box"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace course::sat
+
+int main(int argc, char** argv) {
+  return course::lab::run_public_tests(argc, argv, course::sat::problem());
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// Scan on the CPU: the two baselines that a speedup is counted against, the segmented one, and the two sweeps round by round
+// for the handout. Plain loops, compiled with -O3: what a careful C++ programmer writes without looking at the machine.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <thread>
+#include <vector>
+
+#include "scan/lab.hpp"
+
+namespace course::scan {
+
+// One row: length operations, each waiting for the one before. The total is an Op::Value, which may be wider than an Item.
+template <typename Item, typename Op>
+void scan_row(const Item* in, std::size_t length, Op op, Kind kind, Item* out) {
+  auto total = op.identity();
+  if (kind == Kind::inclusive) {
+    for (std::size_t i = 0; i < length; ++i) {
+      total = op(total, in[i]);
+      out[i] = static_cast<Item>(total);
+    }
+  } else {
+    for (std::size_t i = 0; i < length; ++i) {
+      const Item item = in[i];
+      out[i] = static_cast<Item>(total);
+      total = op(total, item);
+    }
+  }
+}
+
+// As scan_row, but the total starts anew at every head.
+template <typename Item, typename Op>
+void scan_segments(const Item* in, const std::uint8_t* heads, std::size_t length, Op op, Kind kind,
+                   Item* out) {
+  auto total = op.identity();
+  for (std::size_t i = 0; i < length; ++i) {
+    const auto before = heads[i] != 0 ? op.identity() : total;
+    total = op(before, in[i]);
+    out[i] = static_cast<Item>(kind == Kind::inclusive ? total : before);
+  }
+}
+
+// Calls row(first, length) for the rows that n items make, one after the other.
+template <typename Row>
+void rows_one_thread(std::size_t n, std::size_t row_length, Row row) {
+  for (std::size_t first = 0; first < n; first += row_length) row(first, std::min(row_length, n - first));
+}
+
+// The same, with a contiguous share of the rows for each core.
+template <typename Row>
+void rows_all_cores(std::size_t n, std::size_t row_length, Row row) {
+  constexpr std::size_t kWorthAThread =
+      1 << 16;  // items; starting a thread costs about as much as scanning them
+  const std::size_t n_cores = std::max(1u, std::thread::hardware_concurrency());
+  const std::size_t n_shares = std::clamp<std::size_t>(n / kWorthAThread, 1, n_cores);
+  const std::size_t n_rows = (n + row_length - 1) / row_length;
+  const auto scan_share = [&](std::size_t share) {
+    const std::size_t first = n_rows * share / n_shares * row_length;
+    const std::size_t last = std::min(n, n_rows * (share + 1) / n_shares * row_length);
+    if (first < last)
+      rows_one_thread(last - first, row_length, [&](std::size_t i, std::size_t k) { row(first + i, k); });
+  };
+  std::vector<std::thread> threads;
+  for (std::size_t share = 1; share < n_shares; ++share) threads.emplace_back(scan_share, share);
+  scan_share(0);
+  for (auto& thread : threads) thread.join();
+}
+
+// --- The networks of the handout, in place, one call of after_round() for each row of its tables.
+
+// x[k] becomes x[k - d] op x[k] for d = 1, 2, 4 …: inclusive.
+template <typename Op, typename AfterRound>
+void hillis_steele(std::span<typename Op::Value> x, Op op, AfterRound after_round) {
+  for (std::size_t d = 1; d < x.size(); d *= 2) {
+    // From the right, so that x[k - d] is still the value of the round before.
+    for (std::size_t k = x.size(); k-- > d;) x[k] = op(x[k - d], x[k]);
+    after_round();
+  }
+}
+
+// A balanced tree over a power of two of leaves: every node's value is kept where its rightmost leaf was.
+template <typename Op, typename AfterRound>
+void up_sweep(std::span<typename Op::Value> x, Op op, AfterRound after_round) {
+  for (std::size_t half = 1; half < x.size(); half *= 2) {
+    for (std::size_t right = 2 * half - 1; right < x.size(); right += 2 * half)
+      x[right] = op(x[right - half], x[right]);
+    after_round();
+  }
+}
+
+// After up_sweep: the root becomes the identity, then every node hands its value to its left child, and to its right child
+// with what the left child held behind it: exclusive.
+template <typename Op, typename AfterRound>
+void down_sweep(std::span<typename Op::Value> x, Op op, AfterRound after_round) {
+  if (x.empty()) return;
+  x.back() = op.identity();
+  after_round();
+  for (std::size_t half = x.size() / 2; half > 0; half /= 2) {
+    for (std::size_t right = 2 * half - 1; right < x.size(); right += 2 * half) {
+      const auto left = x[right - half];
+      x[right - half] = x[right];
+      x[right] = op(x[right], left);
+    }
+    after_round();
+  }
+}
+
+}  // namespace course::scan

@@ -1,0 +1,489 @@
+// SPDX-License-Identifier: MIT
+// The trusted side of the scan lab: its cases, their inputs, and what is right. Never linked into a runner.
+// Reading order: cases() says what is tried and why, fill() what the items look like, check() what is accepted.
+// Sums of floats are compared, result by result, with the exact sum of their prefix under the error bound of two sweeps over a
+// tree and, where the task folds serially first, of a chunk; everything else must be exact.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <utility>
+
+#include "base/rng.hpp"
+#include "lab/compare.hpp"
+#include "lab/items.hpp"
+#include "lab/problem.hpp"
+#include "scan/baseline.hpp"
+#include "scan/lab.hpp"
+
+namespace course::scan {
+namespace {
+
+using lab::BufferSpec;
+using lab::Case;
+using lab::DType;
+using lab::HostBuffer;
+using lab::Mismatch;
+using lab::Pattern;
+using lab::Task;
+using lab::view;
+
+using Map = lab::AffineMap<std::uint32_t>;
+
+Rung rung_of(const Task& task) {
+  return static_cast<Rung>(lab::index_of(kManifest, task));
+}
+Kind kind_of(const Case& c) {
+  return static_cast<Kind>(c.params[kKindParam]);
+}
+std::size_t row_length_of(const Case& c) {
+  return static_cast<std::size_t>(c.params[kRowLengthParam]);
+}
+bool has_heads(const Task& task) {
+  return rung_of(task) == Rung::segmented;
+}
+
+// Calls f(op) with the operator of the case.
+template <typename F>
+decltype(auto) with_op(const Case& c, F f) {
+  const auto of_type = [&]<typename T>(T) -> decltype(auto) {
+    switch (static_cast<OpId>(c.op)) {
+      case OpId::min: return f(Min<T>{});
+      case OpId::max: return f(Max<T>{});
+      default: return f(Sum<T>{});
+    }
+  };
+  switch (c.dtype) {
+    case DType::u64: return f(Affine<std::uint32_t>{});
+    case DType::i64: return of_type(std::int64_t{});
+    case DType::f32: return of_type(float{});
+    case DType::f64: return of_type(double{});
+    default: return of_type(std::int32_t{});
+  }
+}
+
+template <typename Value>
+constexpr bool kIsMap = std::is_same_v<Value, Map>;
+
+// --- Items.
+
+// Odd scales: no product of them is ever 0, so what a prefix began with shows in all that follows.
+Map map_item(Rng& rng) {
+  return {static_cast<std::uint32_t>(rng()) | 1u, static_cast<std::uint32_t>(rng())};
+}
+
+std::uint8_t head_item(Pattern pattern, std::uint64_t i, std::uint64_t n, Rng& rng) {
+  switch (pattern) {
+    case Pattern::all_equal: return 0;    // no head at all
+    case Pattern::alternating: return 1;  // every item is a segment
+    case Pattern::ascending: return i + 1 == n;
+    case Pattern::skewed: return rng.below(1000) == 0;
+    case Pattern::example: return i % 8 == 0 || i % 8 == 3 || i % 8 == 6;
+    default: return rng.below(16) == 0;
+  }
+}
+
+// --- What is right.
+
+// Calls scan(first, length) for every row, or for every core's share of them.
+template <typename F>
+void for_rows(const Case& c, lab::Baseline which, F scan) {
+  if (which == lab::Baseline::one_thread) {
+    rows_one_thread(c.n, row_length_of(c), scan);
+  } else {
+    rows_all_cores(c.n, row_length_of(c), scan);
+  }
+}
+
+template <typename Item, typename Op>
+void scan_all(const Case& c, std::span<const HostBuffer> inputs, Op op, lab::Baseline which, Item* out) {
+  const auto in = view<Item>(std::span<const std::byte>(inputs[0].bytes));
+  if (inputs.size() > 1) {
+    const auto heads = view<std::uint8_t>(std::span<const std::byte>(inputs[1].bytes));
+    for_rows(c, which, [&](std::size_t first, std::size_t length) {
+      scan_segments(in.data() + first, heads.data() + first, length, op, kind_of(c), out + first);
+    });
+  } else {
+    for_rows(c, which, [&](std::size_t first, std::size_t length) {
+      scan_row(in.data() + first, length, op, kind_of(c), out + first);
+    });
+  }
+}
+
+// The most additions that one item may go through in a sound kernel: two sweeps over a tree (or a network, whose depth is half
+// of that), after and before a serial chunk where the task is about one.
+double depth(const Task& task, const Case& c) {
+  const double tree =
+      2 * std::log2(static_cast<double>(std::min<std::uint64_t>(row_length_of(c), c.n)) + 2) + 8;
+  switch (rung_of(task)) {
+    case Rung::coarsened:
+    case Rung::segmented: return tree + 2 * 64;
+    case Rung::brute_force: return static_cast<double>(std::min<std::uint64_t>(row_length_of(c), c.n));
+    default: return tree;
+  }
+}
+
+// The exact value of every result and the error that is allowed to it: the bound for the items of its own prefix.
+template <typename T>
+std::vector<lab::Expected> expected_sums(const Task& task, const Case& c,
+                                         std::span<const HostBuffer> inputs) {
+  const auto in = view<T>(std::span<const std::byte>(inputs[0].bytes));
+  const auto* heads =
+      inputs.size() > 1 ? reinterpret_cast<const std::uint8_t*>(inputs[1].bytes.data()) : nullptr;
+  std::vector<lab::Expected> all(c.n);
+  const double additions = depth(task, c);
+  rows_one_thread(c.n, row_length_of(c), [&](std::size_t first, std::size_t length) {
+    lab::ExactSum sum;
+    double magnitudes = 0;
+    bool whole = true;
+    for (std::size_t i = first; i < first + length; ++i) {
+      if (heads != nullptr && heads[i] != 0) {
+        sum = {};
+        magnitudes = 0;
+        whole = true;
+      }
+      const auto put = [&] {
+        all[i] = {sum.value(), lab::sum_error_bound(c.dtype, additions, magnitudes, whole)};
+      };
+      if (kind_of(c) == Kind::exclusive) put();
+      const auto x = static_cast<double>(in[i]);
+      sum.add(static_cast<long double>(x));
+      magnitudes += std::abs(x);
+      whole = whole && x == std::floor(x);
+      if (kind_of(c) == Kind::inclusive) put();
+    }
+  });
+  return all;
+}
+
+// --- Why it may be wrong: another scan that the outputs are the results of.
+
+// op with its operands swapped: what a kernel computes that takes every operator for commutative.
+template <typename Op>
+struct Swapped : Op {
+  COURSE_HD typename Op::Value operator()(typename Op::Value a, typename Op::Value b) const {
+    return Op::operator()(b, a);
+  }
+};
+
+template <typename Value>
+bool same(std::span<const Value> a, std::span<const Value> b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);
+}
+
+template <typename Op>
+std::string hint_for(const Case& c, std::span<const HostBuffer> inputs, Op op,
+                     std::span<const typename Op::Value> got, std::uint64_t first_wrong) {
+  using Value = typename Op::Value;
+  const std::size_t row_length = row_length_of(c);
+  const std::size_t row = first_wrong / row_length, position = first_wrong % row_length;
+  const Value first_item = view<Value>(std::span<const std::byte>(inputs[0].bytes))[row * row_length];
+  const Value identity = op.identity();
+  const auto is = [](const Value& a, const Value& b) { return std::memcmp(&a, &b, sizeof a) == 0; };
+
+  std::vector<Value> other(c.n);
+  const auto gives = [&](const Case& case_, std::span<const HostBuffer> with, auto operation) {
+    scan_all(case_, with, operation, lab::Baseline::one_thread, other.data());
+    return same<Value>(got, other);
+  };
+  Case changed = c;
+  changed.params[kKindParam] =
+      static_cast<std::int64_t>(kind_of(c) == Kind::inclusive ? Kind::exclusive : Kind::inclusive);
+  if (gives(changed, inputs, op)) {
+    return kind_of(c) == Kind::inclusive ? "this is the exclusive scan; the inclusive one was asked for: "
+                                           "each result includes its own item"
+                                         : "this is the inclusive scan; the exclusive one was asked for: a "
+                                           "row's first result is op.identity()";
+  }
+  if (kIsMap<Value> && gives(c, inputs, Swapped<Op>{op})) {
+    return "op's operands are swapped: what lies to the left has to stand on the left, as not every operator "
+           "is commutative";
+  }
+  if (inputs.size() > 1 && gives(c, inputs.first(1), op)) {
+    return "this is the scan of the whole rows: the heads were not minded";
+  }
+  if (c.n > row_length) {
+    changed = c;
+    changed.params[kRowLengthParam] = static_cast<std::int64_t>(c.n);
+    if (gives(changed, inputs, op)) return "this is one scan of all the items: each row has to start anew";
+  }
+  if (is(got[first_wrong], identity) &&
+      std::all_of(got.begin(), got.end(), [&](const Value& x) { return is(x, identity); })) {
+    return "every result is the identity: no item was folded in";
+  }
+  if (position > 0) {
+    // Parts of the row that end where the first wrong result stands.
+    const auto in = view<Value>(std::span<const std::byte>(inputs[0].bytes));
+    rows_one_thread(c.n, row_length, [&](std::size_t first, std::size_t length) {
+      rows_one_thread(length, position, [&](std::size_t at, std::size_t k) {
+        scan_row(in.data() + first + at, k, op, kind_of(c), other.data() + first + at);
+      });
+    });
+    if (same<Value>(got, other)) {
+      return fmt::format(
+          "every {} items of a row are scanned on their own: what lies before them was not put in front",
+          position);
+    }
+  }
+  if (inputs.size() > 1 && kind_of(c) == Kind::exclusive && !is(got[first_wrong], identity) &&
+      static_cast<std::uint8_t>(inputs[1].bytes[first_wrong]) != 0) {
+    return "a segment's first exclusive result is op.identity()";
+  }
+  if (kind_of(c) == Kind::exclusive && position == 0 && is(got[first_wrong], Value{}) &&
+      !is(identity, Value{})) {
+    return fmt::format("0 is not the identity of {}: use op.identity()", name_of(static_cast<OpId>(c.op)));
+  }
+  if (kind_of(c) == Kind::exclusive && position == 0 && is(got[first_wrong], first_item)) {
+    return "a row's first exclusive result is op.identity(), not its first item";
+  }
+  if (position == 0) {
+    // A root that was not zeroed hands the row's total down to every leaf.
+    std::vector<Value> sums(c.n);
+    changed = c;
+    changed.params[kKindParam] = static_cast<std::int64_t>(Kind::inclusive);
+    scan_all(changed, inputs, op, lab::Baseline::one_thread, sums.data());
+    scan_all(c, inputs, op, lab::Baseline::one_thread, other.data());
+    rows_one_thread(c.n, row_length, [&](std::size_t first, std::size_t length) {
+      const Value total = sums[first + length - 1];
+      for (std::size_t i = first; i < first + length; ++i) other[i] = op(total, other[i]);
+    });
+    if (same<Value>(got, other)) {
+      return "every result has the row's total in front: the root must become op.identity() between the two "
+             "sweeps";
+    }
+  }
+  if (kind_of(c) == Kind::inclusive && position == 0)
+    return "a row's first inclusive result is its first item";
+  const std::string place = row_length == 1 ? ""
+                                            : fmt::format("element {} is position {} of row {} (rows of {})",
+                                                          first_wrong, position, row, row_length);
+  if constexpr (kIsMap<Value>) {
+    return "Affine minds the order: if your sums are right, some op has its operands the wrong way round" +
+           (place.empty() ? place : "; " + place);
+  }
+  return place;
+}
+
+// An affine map as what it does, not as the 64 bits that it travels in.
+std::string print_map(const Map& map) {
+  return fmt::format("x -> {} * x + {}", map.scale, map.shift);
+}
+
+class ScanProblem : public lab::Problem {
+ public:
+  const lab::Manifest& manifest() const override { return kManifest; }
+
+  std::vector<Case> cases(const Task& task) const override;
+
+  lab::Shape shape(const Task& task, const Case& c) const override {
+    lab::Shape shape{{{"d_in", c.dtype, c.n}}, {{"d_out", c.dtype, c.n}}, c.n * lab::bytes_of(c.dtype)};
+    if (has_heads(task)) shape.inputs.push_back({"d_heads", DType::u8, c.n});
+    return shape;
+  }
+
+  void fill(const Task&, const Case& c, std::uint64_t seed, std::span<HostBuffer> inputs) const override {
+    with_op(c, [&]<typename Op>(Op) {
+      using Value = typename Op::Value;
+      const auto items = view<Value>(std::span(inputs[0].bytes));
+      if constexpr (kIsMap<Value>) {
+        Rng rng(seed);
+        for (Value& item : items) item = map_item(rng);
+      } else {
+        lab::fill_items(items, c.pattern, seed);
+      }
+    });
+    if (inputs.size() > 1) {
+      Rng rng(seed_for(seed, "heads"));
+      std::uint64_t i = 0;
+      for (std::uint8_t& head : view<std::uint8_t>(std::span(inputs[1].bytes)))
+        head = head_item(c.pattern, i++, c.n, rng);
+    }
+  }
+
+  std::optional<Mismatch> check(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
+                                std::span<const HostBuffer> outputs) const override {
+    return with_op(c, [&]<typename Op>(Op op) -> std::optional<Mismatch> {
+      using Value = typename Op::Value;
+      const auto& out = outputs[0];
+      const auto got = view<Value>(std::span<const std::byte>(out.bytes));
+      std::optional<Mismatch> mismatch;
+      if constexpr (std::is_same_v<Op, Sum<float>> || std::is_same_v<Op, Sum<double>>) {
+        mismatch = lab::compare_floats(out.spec, expected_sums<Value>(task, c, inputs), out.bytes);
+      } else if constexpr (std::is_floating_point_v<Value>) {
+        std::vector<Value> right(c.n);
+        scan_all(c, inputs, op, lab::Baseline::one_thread, right.data());
+        std::vector<lab::Expected> expected;
+        for (const Value value : right) expected.push_back({static_cast<long double>(value), 0});
+        mismatch = lab::compare_floats(out.spec, expected, out.bytes);
+      } else {
+        std::vector<Value> right(c.n);
+        scan_all(c, inputs, op, lab::Baseline::one_thread, right.data());
+        mismatch = lab::compare_integers(out.spec, std::as_bytes(std::span(right)), out.bytes);
+        if constexpr (kIsMap<Value>) {
+          if (mismatch) {
+            mismatch->expected = print_map(right[mismatch->index]);
+            mismatch->got = print_map(got[mismatch->index]);
+          }
+        }
+      }
+      if (mismatch && mismatch->hint.empty()) mismatch->hint = hint_for(c, inputs, op, got, mismatch->index);
+      return mismatch;
+    });
+  }
+
+  void baseline(const Task&, const Case& c, std::span<const HostBuffer> inputs, std::span<HostBuffer> outputs,
+                lab::Baseline which) const override {
+    with_op(c, [&]<typename Op>(Op op) {
+      const auto out = view<typename Op::Value>(std::span(outputs[0].bytes)).data();
+      // A float sum is kept in double, as on any CPU where that costs nothing.
+      if constexpr (std::is_same_v<Op, Sum<float>>) {
+        scan_all(c, inputs, Sum<double>{}, which, out);
+      } else {
+        scan_all(c, inputs, op, which, out);
+      }
+    });
+  }
+
+  // A row of length items: length - 1 operations, as many as the loop's; ⌈log2 length⌉ steps, fewer than any network has; every
+  // item is read once and every result written once.
+  lab::Ideal ideal(const Task& task, const Case& c) const override {
+    const auto n = static_cast<double>(c.n), row_length = static_cast<double>(row_length_of(c));
+    const double n_rows = std::ceil(n / row_length), longest = std::min(n, row_length);
+    const double bytes = n * (2 * static_cast<double>(lab::bytes_of(c.dtype)) + (has_heads(task) ? 1 : 0));
+    return {std::max(n - n_rows, 0.0), longest > 1 ? std::ceil(std::log2(longest)) : 0, bytes};
+  }
+
+  // One row of n items, as far as the task goes; the kind that the task's network gives by itself.
+  Case example(const Task& task, std::uint64_t n) const override {
+    const Rung rung = rung_of(task);
+    const bool exclusive = rung == Rung::blelloch || rung == Rung::compact || rung == Rung::conflict_free;
+    Case c;
+    c.name = fmt::format("sum_i32_n{}_example", n);
+    c.op = static_cast<std::uint32_t>(OpId::sum);
+    c.n = n;
+    c.pattern = Pattern::example;
+    c.params[kRowLengthParam] =
+        static_cast<std::int64_t>(std::clamp<std::uint64_t>(n, 1, max_row_length(rung)));
+    c.params[kKindParam] = static_cast<std::int64_t>(exclusive ? Kind::exclusive : Kind::inclusive);
+    return c;
+  }
+};
+
+std::vector<Case> ScanProblem::cases(const Task& task) const {
+  std::vector<Case> all;
+  const auto add = [&all](Kind kind, OpId op, DType dtype, std::uint64_t n, std::uint64_t row_length,
+                          Pattern pattern = Pattern::random, std::uint32_t purpose = lab::kCorrectness,
+                          std::uint32_t misalign = 0) {
+    Case c;
+    c.name = fmt::format("{}_{}_{}_n{}_row{}_{}", name_of(kind), name_of(op), lab::name_of(dtype), n,
+                         row_length, lab::name_of(pattern));
+    if (misalign != 0) c.name += fmt::format("_off{}", misalign);
+    c.op = static_cast<std::uint32_t>(op);
+    c.dtype = dtype;
+    c.n = n;
+    c.pattern = pattern;
+    c.params[kRowLengthParam] = static_cast<std::int64_t>(row_length);
+    c.params[kKindParam] = static_cast<std::int64_t>(kind);
+    c.purpose = purpose;
+    c.misalign = misalign;
+    for (const Case& other : all) {
+      if (other.name == c.name) return;  // short longest rows meet the fixed lengths
+    }
+    all.push_back(std::move(c));
+  };
+  constexpr auto kBoth = lab::kCorrectness | lab::kChecks;
+  constexpr Kind kKinds[] = {Kind::exclusive, Kind::inclusive};
+  const Rung rung = rung_of(task);
+  // The longest row; for rungs without a limit, one that several blocks work on.
+  const std::uint64_t longest = std::min<std::uint64_t>(max_row_length(rung), 5000);
+  const bool network = rung != Rung::brute_force;  // else long rows take quadratic time
+
+  // One row: none, one item, around powers of two and warps, up to the longest; and rows that are longer than the array.
+  for (const std::uint64_t n :
+       {0u, 1u, 2u, 3u, 7u, 8u, 9u, 31u, 32u, 33u, 255u, 256u, 257u, 1000u, 1024u, 2048u}) {
+    if (n <= longest) add(kKinds[n % 2], OpId::sum, DType::i32, n, std::max<std::uint64_t>(n, 1));
+  }
+  for (const Kind kind : kKinds) {
+    add(kind, OpId::sum, DType::i32, longest, longest);
+    add(kind, OpId::sum, DType::i32, longest - 1, longest - 1);
+    add(kind, OpId::sum, DType::i32, longest / 2 + 1, longest / 2 + 1);
+    add(kind, OpId::sum, DType::i32, longest / 3, longest);
+    add(kind, OpId::sum, DType::i32, 1, longest);
+  }
+  add(Kind::exclusive, OpId::sum, DType::i32, 0, longest);
+  // Many rows; the last one with all, one, or some of its items. All checkers on: several warps and rows, a ragged end.
+  for (const Kind kind : kKinds) {
+    add(kind, OpId::sum, DType::i32, 2 * longest + longest / 3, longest, Pattern::random, kBoth);
+    add(kind, OpId::affine, DType::u64, 2 * longest + 1, longest, Pattern::random, kBoth);
+  }
+  add(Kind::inclusive, OpId::sum, DType::i32, 3 * (longest - 2) + 5, longest - 2, Pattern::random, kBoth);
+  add(Kind::exclusive, OpId::sum, DType::i32, 100, 8, Pattern::random, kBoth);
+  add(Kind::inclusive, OpId::sum, DType::i32, 5, 1, Pattern::random, kBoth);
+  for (const std::uint64_t row_length : {1u, 2u, 3u, 7u, 8u, 20u, 32u, 33u, 100u, 257u, 1000u}) {
+    if (row_length > longest) continue;
+    add(kKinds[row_length / 2 % 2], OpId::sum, DType::i32, 5003, row_length);
+    add(kKinds[row_length / 2 % 2], OpId::affine, DType::u64, 4001, row_length);
+  }
+  // More rows than a 16-bit number counts.
+  add(Kind::inclusive, OpId::sum, DType::i32, 132007, 2);
+  // Addresses that allow no 16-byte access; rows that start at every one of them.
+  add(Kind::inclusive, OpId::sum, DType::i32, 20003, longest, Pattern::random, lab::kCorrectness, 4);
+  add(Kind::exclusive, OpId::sum, DType::i32, 20003, longest - 3, Pattern::random, lab::kCorrectness, 12);
+  add(Kind::inclusive, OpId::affine, DType::u64, 9001, longest, Pattern::random, lab::kCorrectness, 8);
+  add(Kind::exclusive, OpId::sum, DType::i64, 9001, longest, Pattern::random, lab::kCorrectness, 8);
+  // Other items of int32, and the other operators and types. What decides stands anywhere, everything lies on one side of
+  // zero, nothing of it is zero: an identity that is none shows.
+  for (const Pattern pattern :
+       {Pattern::high_bits, Pattern::alternating, Pattern::all_equal, Pattern::skewed})
+    add(kKinds[static_cast<int>(pattern) % 2], OpId::sum, DType::i32, 9000, longest, pattern);
+  for (const Kind kind : kKinds) {
+    add(kind, OpId::sum, DType::i64, 9001, longest);
+    add(kind, OpId::sum, DType::f32, 20003, longest);
+    add(kind, OpId::sum, DType::f32, 9000, longest, Pattern::alternating);
+    add(kind, OpId::sum, DType::f64, 9001, longest);
+    add(kind, OpId::affine, DType::u64, 20003, longest);
+    add(kind, OpId::affine, DType::u64, 9000, longest, Pattern::skewed);
+    for (const DType dtype : {DType::i32, DType::f32}) {
+      for (const OpId op : {OpId::min, OpId::max}) {
+        add(kind, op, dtype, 9001, longest);
+        add(kind, op, dtype, 3001, longest, Pattern::high_bits);
+        add(kind, op, dtype, 3001, longest, Pattern::ascending);
+      }
+    }
+  }
+  add(Kind::inclusive, OpId::sum, DType::f32, 9000, longest, Pattern::all_equal);
+  add(Kind::inclusive, OpId::sum, DType::f32, 3001, longest, Pattern::high_bits);
+  add(Kind::exclusive, OpId::sum, DType::i64, 0, longest);
+  add(Kind::exclusive, OpId::affine, DType::u64, 0, longest);
+
+  // A row that many blocks work on, where one block is no limit.
+  if (max_row_length(rung) == kAnyRow) {
+    add(Kind::inclusive, OpId::sum, DType::i32, network ? 300007 : 30007, network ? 300007 : 30007);
+    add(Kind::exclusive, OpId::affine, DType::u64, 30007, network ? 65536 : 16384);
+    add(Kind::exclusive, OpId::sum, DType::i32, 10, kAnyRow);
+  }
+
+  // What is measured: 2^18 items keep the counting of work and steps quick, 2^22 fill the device. Both are correctness cases,
+  // too, with another seed: an answer that was kept from there is wrong when it is measured. The sweeps give the exclusive
+  // scan, the networks the inclusive one.
+  const Kind natural = rung == Rung::blelloch || rung == Rung::compact || rung == Rung::conflict_free
+                           ? Kind::exclusive
+                           : Kind::inclusive;
+  const std::uint64_t measured = std::bit_floor(std::min<std::uint64_t>(max_row_length(rung), 1024u * 4));
+  const std::uint64_t row = rung == Rung::brute_force || rung == Rung::global_rounds ? kThreadRow : measured;
+  add(natural, OpId::sum, DType::i32, 1 << 18, row, Pattern::random, lab::kEfficiency | lab::kCorrectness);
+  if (network)
+    add(natural, OpId::sum, DType::i32, 1 << 22, row, Pattern::random, lab::kSpeedup | lab::kCorrectness);
+  return all;
+}
+
+}  // namespace
+
+const lab::Problem& problem() {
+  static const ScanProblem kProblem;
+  return kProblem;
+}
+
+}  // namespace course::scan

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: MIT
+// The scan lab's public tests. Run them on your kernels with
+//   build/labs/scan/scan_test --gtest_filter='hillis_steele.*'
+// Each task is a suite, each case a test (public_tests.hpp says what the environment can change). The tests below need no
+// kernel: they try out the lab's own checks and baselines, and hold the handout's traces.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <numeric>
+#include <set>
+
+#include "lab/compare.hpp"
+#include "lab/testing/public_tests.hpp"
+#include "lab/testing/tried.hpp"
+#include "scan/baseline.hpp"
+#include "scan/lab.hpp"
+
+namespace course::scan {
+
+const lab::Problem& problem();
+
+namespace {
+
+using lab::Case;
+using lab::DType;
+using lab::Mismatch;
+using lab::Tried;
+using Items = std::vector<std::int32_t>;
+using Map = lab::AffineMap<std::uint32_t>;
+
+const lab::Task& task(std::string_view id) {
+  return *lab::find_task(kManifest, id);
+}
+
+Tried tried(std::string_view name, std::string_view id = "hillis_steele", std::uint64_t seed = 1) {
+  return lab::tried(problem(), task(id), name, seed);
+}
+
+std::string hint(const Tried& t, std::string_view id = "hillis_steele") {
+  const auto mismatch = problem().check(task(id), t.c, t.inputs, t.outputs);
+  return mismatch ? mismatch->hint : "right";
+}
+
+// --- The handout's traces.
+
+template <typename Network>
+std::vector<Items> rounds_of(Items x, Network network) {
+  std::vector<Items> rows;
+  network(std::span(x), Sum<std::int32_t>{}, [&] { rows.push_back(x); });
+  return rows;
+}
+const auto kUp = [](auto x, auto op, auto after) { up_sweep(x, op, after); };
+const auto kDown = [](auto x, auto op, auto after) { down_sweep(x, op, after); };
+const auto kNetwork = [](auto x, auto op, auto after) { hillis_steele(x, op, after); };
+
+TEST(Traces, OfTheUpSweep) {
+  EXPECT_EQ(
+      rounds_of({3, 1, 7, 0, 4, 1, 6, 3}, kUp),
+      (std::vector<Items>{{3, 4, 7, 7, 4, 5, 6, 9}, {3, 4, 7, 11, 4, 5, 6, 14}, {3, 4, 7, 11, 4, 5, 6, 25}}));
+  EXPECT_EQ(rounds_of({0, 1, 2, 3, 4, 5, 6, 7}, kUp).back(), (Items{0, 1, 2, 6, 4, 9, 6, 28}));
+}
+
+TEST(Traces, OfTheDownSweep) {
+  EXPECT_EQ(rounds_of({3, 4, 7, 11, 4, 5, 6, 25}, kDown),
+            (std::vector<Items>{{3, 4, 7, 11, 4, 5, 6, 0},
+                                {3, 4, 7, 0, 4, 5, 6, 11},
+                                {3, 0, 7, 4, 4, 11, 6, 16},
+                                {0, 3, 4, 11, 11, 15, 16, 22}}));
+}
+
+// The second level of this tree holds the sums 6 and 22 on the way up, and [0, 6] on the way down: what lies left of each.
+TEST(Traces, TheSecondLevelBecomesZeroAndSix) {
+  const auto rows = rounds_of({0, 1, 2, 6, 4, 9, 6, 28}, kDown);
+  EXPECT_EQ(rows[1], (Items{0, 1, 2, 0, 4, 9, 6, 6}));
+  EXPECT_EQ(rows.back(), (Items{0, 0, 1, 3, 6, 10, 15, 21}));
+}
+
+TEST(Traces, OfHillisAndSteele) {
+  EXPECT_EQ(rounds_of({3, 1, 7, 0, 4, 1, 6, 3}, kNetwork),
+            (std::vector<Items>{
+                {3, 4, 8, 7, 4, 5, 7, 9}, {3, 4, 11, 11, 12, 12, 11, 14}, {3, 4, 11, 11, 15, 16, 22, 25}}));
+}
+
+TEST(Traces, StartFromTheExampleCase) {
+  const Case c = problem().example(task("blelloch"), 8);
+  Tried t = lab::tried(problem(), task("blelloch"), c);
+  EXPECT_EQ(Items(t.input<std::int32_t>().begin(), t.input<std::int32_t>().end()),
+            (Items{3, 1, 7, 0, 4, 1, 6, 3}));
+  EXPECT_EQ(Items(t.output<std::int32_t>().begin(), t.output<std::int32_t>().end()),
+            (Items{0, 3, 4, 11, 11, 15, 16, 22}));
+  t = lab::tried(problem(), task("hillis_steele"), problem().example(task("hillis_steele"), 8));
+  EXPECT_EQ(Items(t.output<std::int32_t>().begin(), t.output<std::int32_t>().end()),
+            (Items{3, 4, 11, 11, 15, 16, 22, 25}));
+}
+
+TEST(Traces, SweepsAndNetworkAgreeWithTheLoopForEveryPowerOfTwo) {
+  for (std::size_t n = 1; n <= 64; n *= 2) {
+    std::vector<Map> x(n), expected(n);
+    for (std::size_t i = 0; i < n; ++i)
+      x[i] = {static_cast<std::uint32_t>(2 * i + 3), static_cast<std::uint32_t>(i * i + 1)};
+    const Affine<std::uint32_t> op;
+    auto swept = x, networked = x;
+    up_sweep(std::span(swept), op, [] {});
+    down_sweep(std::span(swept), op, [] {});
+    scan_row(x.data(), n, op, Kind::exclusive, expected.data());
+    EXPECT_EQ(swept, expected) << n;
+    hillis_steele(std::span(networked), op, [] {});
+    scan_row(x.data(), n, op, Kind::inclusive, expected.data());
+    EXPECT_EQ(networked, expected) << n;
+  }
+}
+
+// --- Cases and baselines.
+
+TEST(Cases, HaveNamesOfTheirOwnAndKeepToTheRungsRows) {
+  for (const auto* list : {&kManifest.tasks, &kManifest.further_rungs}) {
+    for (const auto& t : *list) {
+      const auto longest = max_row_length(static_cast<Rung>(lab::index_of(kManifest, t)));
+      std::set<std::string> names;
+      bool full = false;
+      for (const Case& c : problem().cases(t)) {
+        EXPECT_TRUE(names.insert(c.name).second) << c.name << " twice";
+        EXPECT_TRUE(offers(static_cast<OpId>(c.op), c.dtype)) << c.name;
+        EXPECT_EQ(c.misalign % lab::bytes_of(c.dtype), 0u) << c.name;
+        EXPECT_GE(c.params[kRowLengthParam], 1) << c.name;
+        EXPECT_LE(c.params[kRowLengthParam], longest) << c.name;
+        full = full || c.params[kRowLengthParam] == longest;
+      }
+      EXPECT_TRUE(full) << t.id << ": its longest row is not tried";
+      EXPECT_GT(names.size(), 70u) << t.id;
+    }
+  }
+}
+
+TEST(Cases, CoverEveryOperatorTypeAndKindThatIsOffered) {
+  for (const auto& t : kManifest.tasks) {
+    std::set<std::tuple<std::uint32_t, DType, std::int64_t>> seen;
+    for (const Case& c : problem().cases(t)) seen.emplace(c.op, c.dtype, c.params[kKindParam]);
+    for (std::uint32_t op = 0; op < kOpCount; ++op) {
+      for (const auto dtype : {DType::i32, DType::i64, DType::f32, DType::f64, DType::u64}) {
+        for (const std::int64_t kind : {0, 1})
+          EXPECT_EQ(seen.count({op, dtype, kind}) == 1, offers(static_cast<OpId>(op), dtype)) << t.id << op;
+      }
+    }
+  }
+}
+
+TEST(Cases, GiveTheSameInputsForTheSameSeedOnly) {
+  const auto bytes = [](std::uint64_t seed, std::size_t input) {
+    return tried("exclusive_affine_u64_n20003_row4096_random", "segmented", seed).inputs[input].bytes;
+  };
+  for (const std::size_t input : {0u, 1u}) {
+    EXPECT_EQ(bytes(5, input), bytes(5, input));
+    EXPECT_NE(bytes(5, input), bytes(6, input));
+  }
+}
+
+TEST(Baselines, AreAcceptedByTheCheckInEveryCase) {
+  for (const char* id : {"hillis_steele", "segmented"}) {
+    for (const Case& c : problem().cases(task(id))) {
+      if (c.n > 1 << 20) continue;
+      Tried t = lab::tried(problem(), task(id), c);
+      EXPECT_EQ(hint(t, id), "right") << c.name;
+      problem().baseline(task(id), c, t.inputs, t.outputs, lab::Baseline::all_cores);
+      EXPECT_EQ(hint(t, id), "right") << c.name;
+    }
+  }
+}
+
+TEST(Operators, LeaveAValueAloneThatMeetsTheirIdentity) {
+  for (const std::int32_t x : {0, 1, -1, INT32_MAX, INT32_MIN}) {
+    EXPECT_EQ(Sum<std::int32_t>{}(x, Sum<std::int32_t>{}.identity()), x);
+    EXPECT_EQ(Min<std::int32_t>{}(x, Min<std::int32_t>{}.identity()), x);
+    EXPECT_EQ(Max<std::int32_t>{}(x, Max<std::int32_t>{}.identity()), x);
+  }
+  const Affine<std::uint32_t> op;
+  const Map a{3, 5}, b{7, 11}, c{13, 17};
+  EXPECT_EQ(op(a, op.identity()), a);
+  EXPECT_EQ(op(op.identity(), a), a);
+  EXPECT_EQ(op(a, op(b, c)), op(op(a, b), c));
+  EXPECT_NE(op(a, b), op(b, a));
+  // First a, then b, applied to x = 2.
+  EXPECT_EQ(op(a, b).scale * 2 + op(a, b).shift, 7u * (3u * 2 + 5) + 11);
+}
+
+TEST(Operators, SegmentsStartAnewAtTheirHeadsAndAtTheRowsStart) {
+  const Items in{3, 1, 7, 0, 4, 1, 6, 3};
+  const std::vector<std::uint8_t> heads{0, 0, 0, 1, 0, 0, 1, 0};
+  Items out(8);
+  scan_segments(in.data(), heads.data(), 8, Sum<std::int32_t>{}, Kind::inclusive, out.data());
+  EXPECT_EQ(out, (Items{3, 4, 11, 0, 4, 5, 6, 9}));
+  scan_segments(in.data(), heads.data(), 8, Sum<std::int32_t>{}, Kind::exclusive, out.data());
+  EXPECT_EQ(out, (Items{0, 3, 4, 0, 0, 4, 0, 6}));
+}
+
+// --- What the check says.
+
+constexpr const char* kLongRows = "exclusive_sum_i32_n2389_row1024_random";
+
+TEST(Check, TellsTheOtherKind) {
+  Tried t = tried(kLongRows);
+  t.c.params[kKindParam] = static_cast<std::int64_t>(Kind::inclusive);
+  EXPECT_NE(hint(t).find("this is the exclusive scan; the inclusive one"), std::string::npos) << hint(t);
+  t = tried("inclusive_sum_i32_n2389_row1024_random");
+  t.c.params[kKindParam] = static_cast<std::int64_t>(Kind::exclusive);
+  EXPECT_NE(hint(t).find("this is the inclusive scan; the exclusive one"), std::string::npos) << hint(t);
+}
+
+TEST(Check, TellsRowsThatWereNotKeptApartOrNotJoined) {
+  Tried t = tried(kLongRows);
+  const auto in = t.input<std::int32_t>();
+  const auto out = t.output<std::int32_t>();
+  scan_row(in.data(), in.size(), Sum<std::int32_t>{}, Kind::exclusive, out.data());
+  EXPECT_EQ(hint(t), "this is one scan of all the items: each row has to start anew");
+  rows_one_thread(in.size(), 1024, [&](std::size_t row, std::size_t length) {
+    rows_one_thread(length, 32, [&](std::size_t first, std::size_t k) {
+      scan_row(&in[row + first], k, Sum<std::int32_t>{}, Kind::exclusive, &out[row + first]);
+    });
+  });
+  EXPECT_NE(hint(t).find("every 32 items of a row are scanned on their own"), std::string::npos) << hint(t);
+}
+
+TEST(Check, TellsTheRootThatWasNotZeroed) {
+  Tried t = tried(kLongRows);
+  const auto in = t.input<std::int32_t>();
+  const auto out = t.output<std::int32_t>();
+  rows_one_thread(in.size(), 1024, [&](std::size_t row, std::size_t length) {
+    const std::int32_t total = lab::wrapping_add(out[row + length - 1], in[row + length - 1]);
+    for (std::size_t i = row; i < row + length; ++i) out[i] = lab::wrapping_add(total, out[i]);
+  });
+  EXPECT_NE(hint(t).find("the root must become op.identity()"), std::string::npos) << hint(t);
+}
+
+TEST(Check, TellsSwappedOperandsAndPrintsMaps) {
+  struct Backwards : Affine<std::uint32_t> {
+    Map operator()(Map a, Map b) const { return Affine::operator()(b, a); }
+  };
+  Tried t = tried("inclusive_affine_u64_n2049_row1024_random");
+  const auto in = t.input<Map>();
+  const auto out = t.output<Map>();
+  const Map right = out[5];
+  out[5] = {1, 2};
+  auto mismatch = problem().check(task("hillis_steele"), t.c, t.inputs, t.outputs);
+  ASSERT_TRUE(mismatch);
+  EXPECT_EQ(mismatch->got, "x -> 1 * x + 2");
+  EXPECT_NE(mismatch->hint.find("position 5 of row 0"), std::string::npos) << mismatch->hint;
+  out[5] = right;
+  EXPECT_EQ(hint(t), "right");
+  rows_one_thread(in.size(), 1024, [&](std::size_t first, std::size_t length) {
+    scan_row(&in[first], length, Backwards{}, Kind::inclusive, &out[first]);
+  });
+  EXPECT_NE(hint(t).find("op's operands are swapped"), std::string::npos) << hint(t);
+}
+
+TEST(Check, TellsHeadsThatWereNotMinded) {
+  Tried t = tried("inclusive_sum_i32_n20003_row4096_random_off4", "segmented");
+  const auto in = t.input<std::int32_t>();
+  const auto out = t.output<std::int32_t>();
+  rows_one_thread(in.size(), 4096, [&](std::size_t first, std::size_t length) {
+    scan_row(&in[first], length, Sum<std::int32_t>{}, Kind::inclusive, &out[first]);
+  });
+  EXPECT_EQ(hint(t, "segmented"), "this is the scan of the whole rows: the heads were not minded");
+}
+
+TEST(Check, TellsTheIdentityThatIsNone) {
+  Tried t = tried("exclusive_max_i32_n9001_row1024_random");
+  t.output<std::int32_t>()[0] = 0;
+  EXPECT_NE(hint(t).find("0 is not the identity of max"), std::string::npos) << hint(t);
+}
+
+TEST(Check, WantsWholeNumberFloatsExactlyAndOthersWithinTheirOwnPrefixsBound) {
+  Tried t = tried("inclusive_sum_f32_n9000_row1024_alternating");
+  auto out = t.output<float>();
+  out[700] = std::nextafter(out[700], 1e9f);
+  EXPECT_NE(hint(t), "right");
+
+  t = tried("inclusive_sum_f32_n9000_row1024_all_equal");
+  out = t.output<float>();
+  // What is little at a row's end is too much at its start.
+  const float little = 1e-5f * out[1023];
+  const float last = out[1023], second = out[1];
+  out[1023] = std::nextafter(last, 1e9f);
+  EXPECT_EQ(hint(t), "right");
+  out[1023] = last;
+  out[1] = second + little;
+  EXPECT_NE(hint(t), "right");
+}
+
+}  // namespace
+}  // namespace course::scan
+
+int main(int argc, char** argv) {
+  return course::lab::run_public_tests(argc, argv, course::scan::problem());
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: MIT
+// The ladder keeps its promises, by the simulator's counters: work, steps, bytes and barriers are the
+// handout's closed forms, and each rung cures what the one below it wasted. RUNNER names the solution's
+// runner.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "compaction/lab.hpp"
+#include "lab/testing/counted.hpp"
+#include "lab/testing/traced.hpp"
+
+namespace course::compaction {
+
+const lab::Problem& problem();
+
+namespace {
+
+constexpr double kBlock = 256;      // threads, in every rung
+constexpr double kTile = 2048;      // items, in warp_aggregated and single_pass
+constexpr double kPackTile = 4096;  // int32 items, in state_of_the_art
+constexpr double kScanBarriers = 9, kRoundsOfABlock = 8;
+
+// One rung on n int32 items of which chance keeps half.
+const lab::Counted& counted(const std::string& rung, std::uint64_t n) {
+  static lab::Counter counter(problem());
+  lab::Case c;
+  c.name = "is_positive_i32_n" + std::to_string(n);
+  c.op = static_cast<std::uint32_t>(KeepId::is_positive);
+  c.n = n;
+  return counter(rung, c);
+}
+double bytes_per_item(const std::string& rung, std::uint64_t n) {
+  return counted(rung, n).bytes() / static_cast<double>(n);
+}
+
+// Additions of a scan between two buffers, and the subtraction that makes it exclusive: 256 threads, of which
+// 2^r have no partner in round r.
+constexpr double kScanWork = kBlock * kRoundsOfABlock - (kBlock - 1) + kBlock;
+
+constexpr std::uint64_t kFull = 65536;  // two levels of 256 blocks, all full
+constexpr std::uint64_t kN = 262144;
+
+TEST(Ladder, ScanningFlagsTakesTheStepsOfTheHandout) {
+  // ⌈log2 n⌉ rounds, a subtraction, an addition for each further level, and the last flag on top for the count.
+  EXPECT_EQ(counted("three_kernels", kFull)["steps"], 16 + 1 + 1 + 1);
+  EXPECT_EQ(counted("three_kernels", kN)["steps"], 18 + 1 + 2 + 1);
+  EXPECT_EQ(counted("three_kernels", 1 << 20)["steps"], 20 + 1 + 2 + 1);
+  EXPECT_EQ(counted("fused", kFull)["steps"], kRoundsOfABlock + 1);
+}
+
+TEST(Ladder, ScanningFlagsDoesTheWorkOfTheHandout) {
+  const double n = kFull, blocks = n / kBlock;
+  EXPECT_EQ(counted("three_kernels", kFull)["work"], (blocks + 1) * kScanWork + n + 1);
+  EXPECT_EQ(counted("fused", kFull)["work"], blocks * kScanWork);
+}
+
+TEST(Ladder, BallotsNeedNoAdditionOfFlagsAtAll) {
+  EXPECT_EQ(counted("warp_aggregated", kFull)["work"], 0);
+  EXPECT_EQ(counted("single_pass", kFull)["work"], 0);
+}
+
+TEST(Ladder, BarriersAreThoseOfTheHandout) {
+  const double n = kFull;
+  EXPECT_EQ(counted("three_kernels", kFull)["barriers"], kScanBarriers * (n / kBlock + 1));
+  EXPECT_EQ(counted("fused", kFull)["barriers"], (1 + kScanBarriers) * n / kBlock + kScanBarriers);
+  EXPECT_EQ(counted("warp_aggregated", kFull)["barriers"], 2 * n / kTile + kScanBarriers);
+  EXPECT_EQ(counted("single_pass", kFull)["barriers"], 3 * n / kTile);
+  EXPECT_EQ(counted("state_of_the_art", kFull)["barriers"], 3 * n / kPackTile);
+}
+
+TEST(Ladder, LaunchesFollowTheLevelsOfTheScan) {
+  const auto launches = [](const char* rung, std::uint64_t n) { return counted(rung, n)["launches"]; };
+  EXPECT_EQ(launches("three_kernels", 256), 3);  // the name's promise: one block's scan is one kernel
+  EXPECT_EQ(launches("three_kernels", kFull), 5);
+  EXPECT_EQ(launches("three_kernels", kN), 7);
+  EXPECT_EQ(launches("fused", kFull), 3);
+  EXPECT_EQ(launches("fused", kN), 5);
+  EXPECT_EQ(launches("warp_aggregated", kN), 3);
+  EXPECT_EQ(launches("single_pass", kN), 2);
+  EXPECT_EQ(launches("state_of_the_art", kN), 2);
+}
+
+TEST(Ladder, BytesAreThoseOfTheHandout) {
+  // A warp that keeps k of 32 items stores a run of 4k bytes that begins anywhere: (4k + 28) / 32 sectors.
+  const double run = 32 * (4 * 16 + 28) / 32.0 / 32;
+  EXPECT_NEAR(bytes_per_item("three_kernels", kN), 53 + run, 0.4);
+  EXPECT_NEAR(bytes_per_item("fused", kN), 9 + run, 0.4);
+  EXPECT_NEAR(bytes_per_item("warp_aggregated", kN), 8 + run, 0.3);
+  EXPECT_NEAR(bytes_per_item("single_pass", kN), 4 + run, 0.3);
+  EXPECT_NEAR(bytes_per_item("state_of_the_art", kN), 4 + 2, 0.25);
+}
+
+TEST(Ladder, TheTopRungMovesSixteenBytesALane) {
+  const auto& top = counted("state_of_the_art", kN);
+  EXPECT_GT(top["global_load_bytes"] / top["global_load_requests"], 350);
+  EXPECT_GT(top["global_store_sectors"] / top["global_store_requests"], 10);
+  EXPECT_LT(counted("single_pass", kN)["global_store_sectors"] /
+                counted("single_pass", kN)["global_store_requests"],
+            3);
+}
+
+TEST(Ladder, EachRungTakesFewerInstructionsThanTheOneBelow) {
+  const char* rungs[] = {"three_kernels", "fused", "warp_aggregated", "single_pass", "state_of_the_art"};
+  for (std::size_t i = 1; i < std::size(rungs); ++i) {
+    EXPECT_LT(counted(rungs[i], kN)["lane_instructions"],
+              0.85 * counted(rungs[i - 1], kN)["lane_instructions"])
+        << rungs[i];
+  }
+}
+
+TEST(Ladder, NoRungIsSlowerThanTheOneBelow) {
+  const char* rungs[] = {"three_kernels", "fused", "warp_aggregated", "single_pass", "state_of_the_art"};
+  constexpr std::uint64_t kLarge = 1 << 20;
+  for (std::size_t i = 1; i < std::size(rungs); ++i) {
+    EXPECT_LE(counted(rungs[i], kLarge).modelled_us, 1.05 * counted(rungs[i - 1], kLarge).modelled_us)
+        << rungs[i];
+  }
+}
+
+// --- the handout's worked trace: less_than(4) on 3 1 7 0 4 1 6 3
+
+template <typename T>
+using Rows = std::vector<std::vector<T>>;
+
+TEST(Trace, OfThreeKernelsIsTheHandouts) {
+  const lab::Traced trace(problem(), "three_kernels", 8);
+  EXPECT_EQ(trace.steps<std::uint32_t>("d_flags", 8), (Rows<std::uint32_t>{{1, 1, 0, 1, 0, 1, 0, 1}}));
+  EXPECT_EQ(trace.steps<Index>("d_positions", 8), (Rows<Index>{{0, 1, 2, 2, 3, 3, 4, 4}}));
+  EXPECT_EQ(trace.steps<int>("d_out", 5), (Rows<int>{{3, 1, 0, 1, 3}}));
+  EXPECT_EQ(trace.steps<Index>("d_count", 1), (Rows<Index>{{5}}));
+  // Rounds 1 and 3 write the second buffer, round 2 the first.
+  EXPECT_EQ(trace.steps<Index>("s_scan_b", 8),
+            (Rows<Index>{{1, 2, 1, 1, 1, 1, 1, 1}, {1, 2, 2, 3, 3, 4, 4, 5}}));
+  EXPECT_EQ(trace.steps<Index>("s_scan_a", 8),
+            (Rows<Index>{{1, 1, 0, 1, 0, 1, 0, 1}, {1, 2, 2, 3, 2, 2, 2, 2}, {1, 2, 2, 3, 3, 4, 4, 5}}));
+}
+
+TEST(Trace, OfEveryRungEndsWithTheSameOutput) {
+  for (const char* rung : {"fused", "warp_aggregated", "single_pass", "state_of_the_art"}) {
+    const auto out = lab::Traced(problem(), rung, 8).steps<int>("d_out", 5);
+    ASSERT_FALSE(out.empty()) << rung;
+    EXPECT_EQ(out.back(), (std::vector{3, 1, 0, 1, 3})) << rung;
+  }
+}
+
+}  // namespace
+}  // namespace course::compaction

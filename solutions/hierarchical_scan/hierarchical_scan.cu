@@ -1,0 +1,672 @@
+// SPDX-License-Identifier: MIT
+//@student // Hierarchical scan: your file. Read labs/hierarchical_scan/lab.hpp first (Job, Kind, sizes), then
+//@student // handouts/07-hierarchical-scan.md.
+//@student // Scanning one tile is lab 2, and given: read it, you will call it. Yours is what lies above: how many
+//@student // tiles become one scan. Work from the top down. Grade one task with
+//@student //   ./lab grade hierarchical_scan --task recursive
+//@student // Until you write it, a task answers "not implemented". Do not change the given lines at the end.
+//@reference
+// Hierarchical scan: the whole ladder, from two levels to one pass over memory.
+// Read from the top: the given part scans one tile in registers; each rung says what changed, why that should be
+// faster, what it still wastes; predictions are for 2^24 int32 items. Lines that start with //@ steer the
+// generator of the students' file (common/lab/tools/make_skeleton.py).
+// Invariants: every rung gives the same answer for every (item type, operator, kind, n), n = 0 included, except that
+// two_levels refuses long arrays; operands keep their order, since Affine is not commutative; no rung writes
+// d_in, and no rung reads scratch memory that it has not written.
+// Sources: S. Sengupta, M. Harris, Y. Zhang, J. Owens, "Scan Primitives for GPU Computing" (2007), for rungs 1 to
+// 3; D. Merrill, M. Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (NVR-2016-002) for 5, 6.
+//@end
+#include <cstring>
+
+#include "hierarchical_scan/lab.hpp"
+
+namespace course::hierarchical_scan {
+
+inline constexpr unsigned kBlock = 256;  // threads in a block
+inline constexpr unsigned kWarp = 32;    // threads in a warp
+inline constexpr unsigned kWarps = kBlock / kWarp;
+inline constexpr unsigned kFullMask = ~0u;  // every lane of a warp takes part
+
+// Tiles that n items fill; the last one may be partly empty. n = 0 has none: then nothing is launched.
+constexpr std::uint64_t tiles_for(std::uint64_t n, std::uint64_t tile_items = kTile) {
+  return (n + tile_items - 1) / tile_items;
+}
+
+// --- Given: one tile, in the registers of one block. The scan of lab 2, with the items in threads' hands.
+
+// Shuffles for Values of 4 or 8 bytes, structures included. All 32 lanes must call them.
+template <typename Value, typename Shuffle>
+__device__ Value shuffled(Value value, Shuffle shuffle) {
+  if constexpr (std::is_arithmetic_v<Value>) {
+    return shuffle(value);
+  } else {
+    static_assert(sizeof(Value) == sizeof(unsigned long long));
+    unsigned long long bits;
+    memcpy(&bits, &value, sizeof bits);
+    bits = shuffle(bits);
+    memcpy(&value, &bits, sizeof bits);
+    return value;
+  }
+}
+// The value of the lane `delta` below; lanes that have none get their own.
+template <typename Value>
+__device__ Value shuffle_up(Value value, unsigned delta) {
+  return shuffled(value, [=](auto x) { return __shfl_up_sync(kFullMask, x, delta); });
+}
+// The value of lane `source`.
+template <typename Value>
+__device__ Value shuffle_from(Value value, unsigned source) {
+  return shuffled(value, [=](auto x) { return __shfl_sync(kFullMask, x, source); });
+}
+
+// Inclusive scan of a warp's 32 values (Kogge, Stone 1973). All 32 lanes must call it. 5 steps.
+template <typename Op>
+__device__ typename Op::Value warp_scan(typename Op::Value value, Op op) {
+  const unsigned lane = threadIdx.x % kWarp;
+  for (unsigned offset = 1; offset < kWarp; offset *= 2) {
+    const typename Op::Value left = shuffle_up(value, offset);
+    if (lane >= offset) value = op(left, value);
+  }
+  return value;
+}
+
+// 16 bytes of items: what one lane loads or stores with one instruction, at an address that is a multiple of 16.
+template <typename Value>
+struct alignas(16) Pack {
+  static constexpr unsigned kItems = 16 / sizeof(Value);
+  Value item[kItems];
+};
+
+// The calling thread's share of a tile: kRows packs. A warp's packs of one row are neighbours in memory, and its
+// rows follow each other; so a warp owns one contiguous piece of the tile, and warp w's lies right of warp w - 1's.
+template <typename Value, unsigned kRows_ = kTile / (kBlock * Pack<Value>::kItems)>
+struct Tile {
+  static constexpr unsigned kRows = kRows_;
+  static constexpr unsigned kPack = Pack<Value>::kItems;
+  static constexpr unsigned kItems = kBlock * kPack * kRows;  // of the whole block
+  Pack<Value> row[kRows];
+  Value before[kRows];  // scan_packs: all of the tile's items left of the pack, folded
+
+  // Index in the array of the first item of the thread's pack in row r of tile number `index`.
+  static __device__ std::uint64_t first_item(std::uint64_t index, unsigned r) {
+    const unsigned lane = threadIdx.x % kWarp;
+    const unsigned warp = threadIdx.x / kWarp;
+    return index * kItems + ((warp * kRows + r) * kWarp + lane) * kPack;
+  }
+  // Whether tile number `index` can be moved by whole packs.
+  static __device__ bool in_packs(const Value* d_items, std::uint64_t n, std::uint64_t index) {
+    return reinterpret_cast<std::uintptr_t>(d_items) % sizeof(Pack<Value>) == 0 && (index + 1) * kItems <= n;
+  }
+};
+
+// Loads tile number `index` of the n items at d_items; places past n get the identity. Any alignment: 16 bytes a lane
+// where that can be, else item by item.
+template <typename Value, unsigned kRows, typename Op>
+__device__ void load_tile(Tile<Value, kRows>& tile, const Value* d_items, std::uint64_t n,
+                          std::uint64_t index, Op op) {
+  constexpr unsigned kPack = Pack<Value>::kItems;
+  if (tile.in_packs(d_items, n, index)) {
+#pragma unroll
+    for (unsigned r = 0; r < kRows; ++r)
+      tile.row[r] = *reinterpret_cast<const Pack<Value>*>(d_items + tile.first_item(index, r));
+    return;
+  }
+#pragma unroll
+  for (unsigned r = 0; r < kRows; ++r) {
+    const std::uint64_t first = tile.first_item(index, r);
+#pragma unroll
+    for (unsigned j = 0; j < kPack; ++j)
+      tile.row[r].item[j] = first + j < n ? d_items[first + j] : op.identity();
+  }
+}
+
+// Stores it; places past n are left alone.
+template <typename Value, unsigned kRows>
+__device__ void store_tile(const Tile<Value, kRows>& tile, Value* d_items, std::uint64_t n,
+                           std::uint64_t index) {
+  constexpr unsigned kPack = Pack<Value>::kItems;
+  if (tile.in_packs(d_items, n, index)) {
+#pragma unroll
+    for (unsigned r = 0; r < kRows; ++r)
+      *reinterpret_cast<Pack<Value>*>(d_items + tile.first_item(index, r)) = tile.row[r];
+    return;
+  }
+#pragma unroll
+  for (unsigned r = 0; r < kRows; ++r) {
+    const std::uint64_t first = tile.first_item(index, r);
+#pragma unroll
+    for (unsigned j = 0; j < kPack; ++j) {
+      if (first + j < n) d_items[first + j] = tile.row[r].item[j];
+    }
+  }
+}
+
+// First half of a tile's scan: fills tile.before, leaves the items alone, and returns the fold of the whole tile in every
+// thread. Every thread of the block must call it. kWarps Values of shared memory, one barrier; calling it again needs a
+// barrier in between. At most 3 + 5 + kRows + kWarps steps.
+template <typename Value, unsigned kRows, typename Op>
+__device__ Value scan_packs(Tile<Value, kRows>& tile, Op op) {
+  __shared__ Value s_warp[kWarps];
+  const unsigned lane = threadIdx.x % kWarp;
+  const unsigned warp = threadIdx.x / kWarp;
+
+  Value warp_total = op.identity();
+#pragma unroll
+  for (unsigned r = 0; r < kRows; ++r) {
+    Value sum = tile.row[r].item[0];
+#pragma unroll
+    for (unsigned j = 1; j < Pack<Value>::kItems; ++j) sum = op(sum, tile.row[r].item[j]);
+    const Value through = warp_scan(sum, op);
+    const Value left = shuffle_up(through, 1);
+    tile.before[r] = lane == 0 ? warp_total : op(warp_total, left);
+    warp_total = op(warp_total, shuffle_from(through, kWarp - 1));
+  }
+  if (lane == 0) s_warp[warp] = warp_total;
+  __syncthreads();  // every warp's total is stored before the others read it
+
+  Value total = op.identity(), left_of_warp = op.identity();
+#pragma unroll
+  for (unsigned w = 0; w < kWarps; ++w) {
+    if (w == warp) left_of_warp = total;
+    total = op(total, s_warp[w]);
+  }
+#pragma unroll
+  for (unsigned r = 0; r < kRows; ++r) tile.before[r] = op(left_of_warp, tile.before[r]);
+  return total;
+}
+
+// Second half: turns the thread's items into their prefixes. `carry` is the fold of everything left of the tile.
+template <typename Value, unsigned kRows, typename Op>
+__device__ void finish_tile(Tile<Value, kRows>& tile, Value carry, Kind kind, Op op) {
+#pragma unroll
+  for (unsigned r = 0; r < kRows; ++r) {
+    Value prefix = op(carry, tile.before[r]);
+#pragma unroll
+    for (unsigned j = 0; j < Pack<Value>::kItems; ++j) {
+      const Value next = op(prefix, tile.row[r].item[j]);
+      tile.row[r].item[j] = kind == Kind::inclusive ? next : prefix;
+      prefix = next;
+    }
+  }
+}
+
+// --- Rung 1, task "two_levels": scan each tile, scan the tiles' sums, add to each tile what precedes it.
+// A block takes the tile with its own number. 4n items through memory: read, write, read, write.
+//@reference
+// Why: one block's scan ends with its tile; n / 2048 blocks work at once, and only their sums are scanned by one. Expect the
+// time of moving 268 MB and three launches: 65 µs + 8. Wastes: every result is written, read again and rewritten; and one
+// block scans the sums, so there must not be more of them than a tile holds: 2048^2 items, and no more.
+//@end
+
+// Scans tile blockIdx.x on its own; leaves its fold in d_sums[blockIdx.x], unless d_sums is null. May work in place.
+template <typename Value, typename Op>
+__global__ void k01_scan_tiles(const Value* d_in, std::uint64_t n, Value* d_out, Value* d_sums, Kind kind,
+                               Op op) {
+  //@solution Declare a Tile<Value>. load_tile, scan_packs, finish_tile with the identity as carry, store_tile. Thread 0 stores what
+  //@hint scan_packs returned.
+  Tile<Value> tile;
+  load_tile(tile, d_in, n, blockIdx.x, op);
+  const Value total = scan_packs(tile, op);
+  finish_tile(tile, op.identity(), kind, op);
+  store_tile(tile, d_out, n, blockIdx.x);
+  if (threadIdx.x == 0 && d_sums != nullptr) d_sums[blockIdx.x] = total;
+  //@end
+}
+
+// Puts d_carries[t], the fold of everything left of tile t, in front of each item of tile t: t = blockIdx.x + 1, since
+// tile 0 has nothing on its left.
+template <typename Value, typename Op>
+__global__ void k01_add_carries(Value* d_items, std::uint64_t n, const Value* d_carries, Op op) {
+  //@solution Load the tile, combine the carry with every item of every row (the carry is the left operand), store the tile.
+  const std::uint64_t index = blockIdx.x + std::uint64_t{1};
+  const Value carry = d_carries[index];
+  Tile<Value> tile;
+  load_tile(tile, d_items, n, index, op);
+#pragma unroll
+  for (unsigned r = 0; r < tile.kRows; ++r) {
+#pragma unroll
+    for (unsigned j = 0; j < tile.kPack; ++j) tile.row[r].item[j] = op(carry, tile.row[r].item[j]);
+  }
+  store_tile(tile, d_items, n, index);
+  //@end
+}
+
+template <typename Op>
+Status two_levels(const Job<Op>& job) {
+  //@solution Refuse more than kTwoLevelItems. Nothing to do for n = 0. Launch k01_scan_tiles on the items with one block a tile; on
+  //@hint the sums with one block, in place, exclusive; then k01_add_carries. All on job.stream, kBlock threads each.
+  //@instead return not_implemented(job);
+  if (job.n > kTwoLevelItems) return Status::unsupported;
+  if (job.n == 0) return Status::ok;
+  using Value = typename Op::Value;
+  const unsigned n_tiles = static_cast<unsigned>(tiles_for(job.n));
+  Value* const d_no_sums = nullptr;
+  k01_scan_tiles<<<n_tiles, kBlock, 0, job.stream>>>(job.d_in, job.n, job.d_out, job.d_sums, job.kind,
+                                                     job.op);
+  if (n_tiles == 1) return Status::ok;
+  const Value* d_sums = job.d_sums;
+  k01_scan_tiles<<<1, kBlock, 0, job.stream>>>(d_sums, n_tiles, job.d_sums, d_no_sums, Kind::exclusive,
+                                               job.op);
+  k01_add_carries<<<n_tiles - 1, kBlock, 0, job.stream>>>(job.d_out, job.n, d_sums, job.op);
+  return Status::ok;
+  //@end
+}
+
+// --- Rung 2, task "recursive": the sums are an array like any other; scan it the same way.
+//@reference
+// Changed: the scan of the sums calls the whole procedure again, until a level has one tile. Why: no limit; each level is
+// 2048 times shorter, so the levels above the first cost their launches (2 each) and nothing else. Three levels from 4M
+// items on, four from 8.6G. Wastes: still 4n items through memory.
+//@end
+
+// Scans n items of d_in into d_out (may be the same), with sums from d_free on: tiles_for(n) Values for this level, then
+// those of the levels above.
+template <typename Value, typename Op>
+void scan_level(const Value* d_in, std::uint64_t n, Value* d_out, Kind kind, Value* d_free, Op op,
+                CUstream_st* stream) {
+  //@solution One tile: k01_scan_tiles without sums is all. Else: k01_scan_tiles, with the sums at d_free; scan_level of the sums,
+  //@hint exclusive and in place, with what lies behind them as d_free; k01_add_carries.
+  //@instead static_cast<void>(d_in), static_cast<void>(n), static_cast<void>(d_out), static_cast<void>(kind);
+  //@instead static_cast<void>(d_free), static_cast<void>(op), static_cast<void>(stream);
+  const std::uint64_t n_tiles = tiles_for(n);
+  Value* const d_sums = n_tiles == 1 ? nullptr : d_free;
+  k01_scan_tiles<<<static_cast<unsigned>(n_tiles), kBlock, 0, stream>>>(d_in, n, d_out, d_sums, kind, op);
+  if (n_tiles == 1) return;
+  scan_level<Value>(d_sums, n_tiles, d_sums, Kind::exclusive, d_sums + n_tiles, op, stream);
+  const Value* d_carries = d_sums;
+  k01_add_carries<<<static_cast<unsigned>(n_tiles - 1), kBlock, 0, stream>>>(d_out, n, d_carries, op);
+  //@end
+}
+
+template <typename Op>
+Status recursive(const Job<Op>& job) {
+  //@solution Nothing to do for n = 0; else scan_level of the job.
+  //@instead return not_implemented(job);
+  if (job.n > 0) scan_level(job.d_in, job.n, job.d_out, job.kind, job.d_sums, job.op, job.stream);
+  return Status::ok;
+  //@end
+}
+
+// --- Rung 3, task "reduce_then_scan": the first pass only adds up; the second one knows its carry and writes once.
+//@reference
+// Changed: the first pass folds each tile and writes nothing but the sum; the tiles are scanned in the last pass, with the
+// carry at hand. Why: read, read, write: 3n items instead of 4n, a quarter of the time: 50 µs + 10. It costs no more
+// arithmetic than rung 2, where the carry was added in a pass of its own. Wastes: every item is read twice.
+//@end
+
+// The fold of tile blockIdx.x into d_sums[blockIdx.x].
+template <typename Value, typename Op>
+__global__ void k03_fold_tiles(const Value* d_in, std::uint64_t n, Value* d_sums, Op op) {
+  //@solution load_tile, scan_packs, and thread 0 stores what that returned. (The compiler leaves out what you don't use.)
+  Tile<Value> tile;
+  load_tile(tile, d_in, n, blockIdx.x, op);
+  const Value total = scan_packs(tile, op);
+  if (threadIdx.x == 0) d_sums[blockIdx.x] = total;
+  //@end
+}
+
+// Scans tile blockIdx.x, d_carries[blockIdx.x] in front; a null pointer stands for no carries. May work in place.
+template <typename Value, typename Op>
+__global__ void k03_scan_tiles(const Value* d_in, std::uint64_t n, Value* d_out, const Value* d_carries,
+                               Kind kind, Op op) {
+  //@solution As k01_scan_tiles, but finish_tile gets the tile's carry, and no sum is stored.
+  Tile<Value> tile;
+  load_tile(tile, d_in, n, blockIdx.x, op);
+  scan_packs(tile, op);
+  finish_tile(tile, d_carries == nullptr ? op.identity() : d_carries[blockIdx.x], kind, op);
+  store_tile(tile, d_out, n, blockIdx.x);
+  //@end
+}
+
+// As scan_level: n items of d_in into d_out (may be the same), sums from d_free on.
+template <typename Value, typename Op>
+void fold_and_scan_level(const Value* d_in, std::uint64_t n, Value* d_out, Kind kind, Value* d_free, Op op,
+                         CUstream_st* stream) {
+  //@solution One tile: k03_scan_tiles without carries is all. Else: k03_fold_tiles to d_free; this function on the sums, exclusive
+  //@hint and in place; k03_scan_tiles with the sums as carries.
+  //@instead static_cast<void>(d_in), static_cast<void>(n), static_cast<void>(d_out), static_cast<void>(kind);
+  //@instead static_cast<void>(d_free), static_cast<void>(op), static_cast<void>(stream);
+  const std::uint64_t n_tiles = tiles_for(n);
+  const unsigned grid = static_cast<unsigned>(n_tiles);
+  const Value* d_carries = nullptr;
+  if (n_tiles > 1) {
+    k03_fold_tiles<<<grid, kBlock, 0, stream>>>(d_in, n, d_free, op);
+    fold_and_scan_level<Value>(d_free, n_tiles, d_free, Kind::exclusive, d_free + n_tiles, op, stream);
+    d_carries = d_free;
+  }
+  k03_scan_tiles<<<grid, kBlock, 0, stream>>>(d_in, n, d_out, d_carries, kind, op);
+  //@end
+}
+
+template <typename Op>
+Status reduce_then_scan(const Job<Op>& job) {
+  //@solution Nothing to do for n = 0; else fold_and_scan_level of the job.
+  //@instead return not_implemented(job);
+  if (job.n > 0) fold_and_scan_level(job.d_in, job.n, job.d_out, job.kind, job.d_sums, job.op, job.stream);
+  return Status::ok;
+  //@end
+}
+
+// --- Given, for rungs 4 and 5: blocks that talk to each other while they run.
+// Job::d_flags holds a ticket counter in word 0 and the flag of tile t in word 1 + t. The flags' values:
+inline constexpr unsigned kEmpty = 0;   // nothing is known of the tile yet
+inline constexpr unsigned kTotal = 1;   // rung 5: the fold of the tile alone is there
+inline constexpr unsigned kPrefix = 2;  // the fold of everything up to the tile's end is there
+
+// volatile: each call is one access to memory, seen by (and seeing) other blocks; nothing is kept in a register. It
+// orders no other access: that takes __threadfence().
+__device__ inline unsigned load_flag(const std::uint32_t* d_flag) {
+  return *static_cast<const volatile std::uint32_t*>(d_flag);
+}
+__device__ inline void store_flag(std::uint32_t* d_flag, unsigned state) {
+  *static_cast<volatile std::uint32_t*>(d_flag) = state;
+}
+
+// Sets the words to kEmpty, one a thread: whatever was in the scratch memory, it was no flag of this scan.
+__global__ void k04_clear(std::uint32_t* d_words, std::uint64_t count) {
+  const std::uint64_t gid = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
+  if (gid < count) d_words[gid] = kEmpty;
+}
+
+// The number of the tile that the calling block takes: 0 for the block that asks first, then 1, 2, … So a block whose
+// tile is t knows that the blocks of all tiles before t are running or done, and may wait for them. Blocks start in no
+// order that CUDA promises: waiting for blockIdx.x - 1 could be waiting for one that starts only when we end. Every thread
+// must call it; one barrier.
+__device__ inline unsigned draw_tile(std::uint32_t* d_ticket) {
+  //@solution Thread 0 draws with atomicAdd and tells the block through shared memory.
+  //@instead return *d_ticket;
+  __shared__ unsigned s_tile;
+  if (threadIdx.x == 0) s_tile = atomicAdd(d_ticket, 1u);
+  __syncthreads();  // thread 0 has stored the number before the others read it
+  return s_tile;
+  //@end
+}
+
+// --- Rung 4, task "chained": one pass; each tile waits for the prefix of the tile before it.
+//@reference
+// Changed: the scan of the sums runs inside the one kernel, as a chain: block t waits for the fold of tiles 0 … t - 1, adds
+// its own, hands it on. Why: every item is read once and written once: 2n, half of rung 2: 34 µs of memory time. Wastes:
+// everything. The chain has n / 2048 links, and each costs a store, a fence, a load and a fence through the L2: about
+// 1 µs, 8 ms for 8192 tiles. Bytes are not time; the longest dependent chain is a cost of its own.
+//@end
+template <typename Value, typename Op>
+__global__ void k04_chained(const Value* d_in, std::uint64_t n, Value* d_out, Value* d_prefixes,
+                            std::uint32_t* d_flags, Kind kind, Op op) {
+  //@solution draw_tile; load_tile; scan_packs. Thread 0: unless the tile is 0, spin until the flag of the tile before is kPrefix,
+  //@hint __threadfence(), read its prefix: this is the carry. Store the tile's own prefix, __threadfence(), set its flag. Hand
+  //@hint the carry to the block through shared memory. finish_tile, store_tile.
+  __shared__ Value s_carry;
+  std::uint32_t* const d_flag = d_flags + 1;
+  const unsigned index = draw_tile(d_flags);
+  Tile<Value> tile;
+  load_tile(tile, d_in, n, index, op);
+  const Value total = scan_packs(tile, op);
+  if (threadIdx.x == 0) {
+    Value carry = op.identity();
+    if (index > 0) {
+      while (load_flag(d_flag + index - 1) != kPrefix) {
+      }
+      __threadfence();  // the prefix is read after its flag was
+      carry = d_prefixes[index - 1];
+    }
+    d_prefixes[index] = op(carry, total);
+    __threadfence();  // the prefix is visible to the device before its flag says so
+    store_flag(d_flag + index, kPrefix);
+    s_carry = carry;
+  }
+  __syncthreads();  // thread 0 has stored the carry before the others read it
+  finish_tile(tile, s_carry, kind, op);
+  store_tile(tile, d_out, n, index);
+  //@end
+}
+
+template <typename Op>
+Status chained(const Job<Op>& job) {
+  //@solution Nothing to do for n = 0. Clear the ticket and the flags with k04_clear, then launch k04_chained; job.d_sums takes the
+  //@hint prefixes.
+  //@instead return not_implemented(job);
+  if (job.n == 0) return Status::ok;
+  const std::uint64_t n_tiles = tiles_for(job.n);
+  const std::uint64_t n_words = 1 + n_tiles;
+  k04_clear<<<static_cast<unsigned>(tiles_for(n_words, kBlock)), kBlock, 0, job.stream>>>(job.d_flags,
+                                                                                          n_words);
+  k04_chained<<<static_cast<unsigned>(n_tiles), kBlock, 0, job.stream>>>(
+      job.d_in, job.n, job.d_out, job.d_sums, job.d_flags, job.kind, job.op);
+  return Status::ok;
+  //@end
+}
+
+// --- Rung 5, task "look_back" (bonus): a tile says at once what it adds up to; who waits, walks back over those sums.
+//@reference
+// Changed: two things can be known of a tile: its total, as soon as it is loaded, and its prefix, once its carry is known. A
+// tile adds up totals to its left until it meets a prefix. Why: no tile waits for a chain of others, only for totals that
+// need nobody: tiles resolve their carries side by side, and the one that is done early shortens everybody's walk. Expect
+// 10 to 20 times rung 4's speed. Wastes: one thread walks, tile by tile, two dependent loads and a fence each; a tile of
+// 8 KB is soon scanned, so there are many walks. Which prefix a walk meets depends on timing: the brackets of a
+// float sum are set differently from run to run (integers don't care).
+//@end
+
+// The fold of all tiles left of tile `index`, whose own fold is `total`; publishes both, so that others can go on. To be called
+// by one thread of the block. d_totals and d_prefixes are apart: a value that somebody may be reading is never overwritten.
+template <typename Op>
+__device__ typename Op::Value look_back_by_thread(unsigned index, typename Op::Value total,
+                                                  typename Op::Value* d_totals,
+                                                  typename Op::Value* d_prefixes, std::uint32_t* d_flag,
+                                                  Op op) {
+  //@solution Unless the tile is 0: publish the total (value, fence, flag kTotal). Then for the tiles to the left, nearest first: spin
+  //@hint until its flag is not kEmpty; fence; put its prefix or its total in FRONT of the carry; stop after a prefix. At last
+  //@hint publish the prefix (value, fence, flag kPrefix) and return the carry.
+  //@instead static_cast<void>(index), static_cast<void>(d_totals), static_cast<void>(d_prefixes), static_cast<void>(d_flag);
+  //@instead return op(total, op.identity());
+  using Value = typename Op::Value;
+  Value carry = op.identity();
+  if (index > 0) {
+    d_totals[index] = total;
+    __threadfence();  // the total is visible to the device before its flag says so
+    store_flag(d_flag + index, kTotal);
+  }
+  for (unsigned left = index; left-- > 0;) {
+    unsigned state = kEmpty;
+    while ((state = load_flag(d_flag + left)) == kEmpty) {
+    }
+    __threadfence();  // the value is read after its flag was
+    carry = op(state == kPrefix ? d_prefixes[left] : d_totals[left], carry);
+    if (state == kPrefix) break;
+  }
+  d_prefixes[index] = op(carry, total);
+  __threadfence();  // the prefix is visible to the device before its flag says so
+  store_flag(d_flag + index, kPrefix);
+  return carry;
+  //@end
+}
+
+template <typename Value, typename Op>
+__global__ void k05_look_back(const Value* d_in, std::uint64_t n, Value* d_out, Value* d_totals,
+                              Value* d_prefixes, std::uint32_t* d_flags, Kind kind, Op op) {
+  //@solution As k04_chained; thread 0 gets the carry from look_back_by_thread.
+  __shared__ Value s_carry;
+  const unsigned index = draw_tile(d_flags);
+  Tile<Value> tile;
+  load_tile(tile, d_in, n, index, op);
+  const Value total = scan_packs(tile, op);
+  if (threadIdx.x == 0) s_carry = look_back_by_thread(index, total, d_totals, d_prefixes, d_flags + 1, op);
+  __syncthreads();  // thread 0 has stored the carry before the others read it
+  finish_tile(tile, s_carry, kind, op);
+  store_tile(tile, d_out, n, index);
+  //@end
+}
+
+template <typename Op>
+Status look_back(const Job<Op>& job) {
+  //@solution As chained. job.d_sums has room for the totals, and for the prefixes behind them.
+  //@instead return not_implemented(job);
+  if (job.n == 0) return Status::ok;
+  const std::uint64_t n_tiles = tiles_for(job.n);
+  const std::uint64_t n_words = 1 + n_tiles;
+  k04_clear<<<static_cast<unsigned>(tiles_for(n_words, kBlock)), kBlock, 0, job.stream>>>(job.d_flags,
+                                                                                          n_words);
+  k05_look_back<<<static_cast<unsigned>(n_tiles), kBlock, 0, job.stream>>>(
+      job.d_in, job.n, job.d_out, job.d_sums, job.d_sums + n_tiles, job.d_flags, job.kind, job.op);
+  return Status::ok;
+  //@end
+}
+
+//@reference
+// --- Rung 6: a warp looks back, over larger tiles.
+// Changed: 32 lanes look at 32 tiles at once, and a fold by shuffles adds up what they found; a tile is 16 KB, twice rung
+// 5's; for 4-byte Values flag and value share one 64-bit word, which is read and written whole: no fence, and one access
+// where there were two. Why: the walk is 32 times shorter and each step half as long, and there are half as many; it hides
+// behind the loads of the other blocks on the multiprocessor. Expect 85 % of the device's copy rate at 2^28. Wastes:
+// the launch that clears the words (2 µs), and the ends of unaligned arrays.
+
+// What is known of a tile, as the warp's lanes read it.
+template <typename Value>
+struct Entry {
+  unsigned state;
+  Value value;
+};
+
+// Where tiles publish totals and prefixes. 8-byte Values: flag and value apart, as in rung 5.
+template <typename Value, std::size_t kBytes = sizeof(Value)>
+struct Ledger {
+  std::uint32_t* d_flag;
+  Value *d_totals, *d_prefixes;
+
+  static std::uint64_t words(std::uint64_t n_tiles) { return n_tiles; }
+  Ledger(std::uint32_t* d_words, Value* d_sums, std::uint64_t n_tiles)
+      : d_flag(d_words), d_totals(d_sums), d_prefixes(d_sums + n_tiles) {}
+
+  __device__ void publish(unsigned index, unsigned state, Value value) const {
+    (state == kPrefix ? d_prefixes : d_totals)[index] = value;
+    __threadfence();  // the value is visible to the device before its flag says so
+    store_flag(d_flag + index, state);
+  }
+  __device__ Entry<Value> read(unsigned index, Value otherwise) const {
+    const unsigned state = load_flag(d_flag + index);
+    if (state == kEmpty) return {state, otherwise};
+    __threadfence();  // the value is read after its flag was
+    return {state, (state == kPrefix ? d_prefixes : d_totals)[index]};
+  }
+};
+
+// 4-byte Values: {state, value} in one 64-bit word. Aligned 8-byte accesses are never torn, so the two arrive together.
+template <typename Value>
+struct Ledger<Value, 4> {
+  unsigned long long* d_word;
+
+  static std::uint64_t words(std::uint64_t n_tiles) { return 2 * n_tiles; }
+  Ledger(std::uint32_t* d_words, Value*, std::uint64_t)
+      : d_word(reinterpret_cast<unsigned long long*>(d_words)) {}
+
+  __device__ void publish(unsigned index, unsigned state, Value value) const {
+    std::uint32_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    *static_cast<volatile unsigned long long*>(d_word + index) =
+        (static_cast<unsigned long long>(state) << 32) | bits;
+  }
+  __device__ Entry<Value> read(unsigned index, Value) const {
+    const unsigned long long word = *static_cast<const volatile unsigned long long*>(d_word + index);
+    const std::uint32_t bits = static_cast<std::uint32_t>(word);
+    Entry<Value> entry{static_cast<unsigned>(word >> 32), {}};
+    memcpy(&entry.value, &bits, sizeof bits);
+    return entry;
+  }
+};
+
+// The fold of all tiles left of tile `index`, in every lane; publishes what is known of the tile. To be called by all lanes of
+// one warp, with the same arguments. About tiles in flight / 32 rounds of one load, two ballots, five shuffles.
+template <typename Op>
+__device__ typename Op::Value look_back_by_warp(unsigned index, typename Op::Value total,
+                                                const Ledger<typename Op::Value>& ledger, Op op) {
+  using Value = typename Op::Value;
+  const unsigned lane = threadIdx.x % kWarp;
+  if (lane == 0) ledger.publish(index, index == 0 ? kPrefix : kTotal, total);
+  if (index == 0) return op.identity();
+
+  Value carry = op.identity();  // of the tiles right of the window
+  for (unsigned end = index;; end -= kWarp) {
+    // The window: lane 0 looks at tile end - 1, lane 1 at the one left of it … Left of tile 0 everything is known.
+    Entry<Value> entry{kPrefix, op.identity()};
+    unsigned prefixes = 0, needed = 0;
+    do {
+      if (lane < end) entry = ledger.read(end - 1 - lane, op.identity());
+      prefixes = __ballot_sync(kFullMask, entry.state == kPrefix);
+      needed = prefixes == 0 ? kFullMask : (prefixes & -prefixes) * 2 - 1;  // up to the nearest prefix
+    } while ((__ballot_sync(kFullMask, entry.state == kEmpty) & needed) != 0);
+
+    // Lane 0 folds the needed ones; a higher lane is further left.
+    Value value = (needed >> lane & 1) != 0 ? entry.value : op.identity();
+    for (unsigned offset = 1; offset < kWarp; offset *= 2) {
+      const Value left = shuffled(value, [=](auto x) { return __shfl_down_sync(kFullMask, x, offset); });
+      value = op(left, value);
+    }
+    carry = op(shuffle_from(value, 0), carry);
+    if (prefixes != 0) break;
+  }
+  if (lane == 0) ledger.publish(index, kPrefix, op(carry, total));
+  return carry;
+}
+
+inline constexpr unsigned kWideRows = 4;  // packs a thread: 16 KB a tile
+
+template <typename Value, typename Op>
+__global__ void __launch_bounds__(kBlock)
+    k06_state_of_the_art(const Value* d_in, std::uint64_t n, Value* d_out, std::uint32_t* d_ticket,
+                         Ledger<Value> ledger, Kind kind, Op op) {
+  __shared__ Value s_carry;
+  const unsigned index = draw_tile(d_ticket);
+  Tile<Value, kWideRows> tile;
+  load_tile(tile, d_in, n, index, op);
+  const Value total = scan_packs(tile, op);
+  if (threadIdx.x < kWarp) {
+    const Value carry = look_back_by_warp(index, total, ledger, op);
+    if (threadIdx.x == 0) s_carry = carry;
+  }
+  __syncthreads();  // warp 0 has stored the carry before the others read it
+  finish_tile(tile, s_carry, kind, op);
+  store_tile(tile, d_out, n, index);
+}
+
+template <typename Op>
+Status state_of_the_art(const Job<Op>& job) {
+  using Value = typename Op::Value;
+  if (job.n == 0) return Status::ok;
+  if (job.n <= kTile) {  // one block needs no words to be cleared
+    Value* const d_no_sums = nullptr;
+    k01_scan_tiles<<<1, kBlock, 0, job.stream>>>(job.d_in, job.n, job.d_out, d_no_sums, job.kind, job.op);
+    return Status::ok;
+  }
+  constexpr unsigned kTicketWords =
+      64;  // 256 bytes of its own: everybody's atomics stay off the polled words
+  const std::uint64_t n_tiles = tiles_for(job.n, Tile<Value, kWideRows>::kItems);
+  const std::uint64_t n_words = kTicketWords + Ledger<Value>::words(n_tiles);
+  const Ledger<Value> ledger(job.d_flags + kTicketWords, job.d_sums, n_tiles);
+  k04_clear<<<static_cast<unsigned>(tiles_for(n_words, kBlock)), kBlock, 0, job.stream>>>(job.d_flags,
+                                                                                          n_words);
+  k06_state_of_the_art<<<static_cast<unsigned>(n_tiles), kBlock, 0, job.stream>>>(
+      job.d_in, job.n, job.d_out, job.d_flags, ledger, job.kind, job.op);
+  return Status::ok;
+}
+
+//@end
+// --- Given: which function answers which task.
+template <typename Op>
+Status solve(Rung rung, const Job<Op>& job) {
+  switch (rung) {
+    case Rung::two_levels: return two_levels(job);
+    case Rung::recursive: return recursive(job);
+    case Rung::reduce_then_scan: return reduce_then_scan(job);
+    case Rung::chained: return chained(job);
+    case Rung::look_back: return look_back(job);
+    //@reference
+    case Rung::state_of_the_art: return state_of_the_art(job);
+    //@end
+    default: return Status::unsupported;
+  }
+}
+
+Status run(const lab::Request& request) {
+  return dispatch(request, [&](const auto& job) { return solve(static_cast<Rung>(request.task), job); });
+}
+
+}  // namespace course::hierarchical_scan

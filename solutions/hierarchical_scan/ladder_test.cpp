@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: MIT
+// The ladder keeps its promises, by the simulator's counters: bytes are 4n, 3n and 2n, launches and steps the closed forms of
+// the handout. RUNNER names the solution's runner.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "hierarchical_scan/lab.hpp"
+#include "lab/testing/counted.hpp"
+
+namespace course::hierarchical_scan {
+
+const lab::Problem& problem();
+
+namespace {
+
+lab::Case sum_case(std::uint64_t n, Kind kind = Kind::inclusive) {
+  lab::Case c;
+  c.name = std::string(name_of(kind)) + "_sum_i32_n" + std::to_string(n);
+  c.op = static_cast<std::uint32_t>(OpId::sum);
+  c.n = n;
+  c.params[0] = static_cast<std::int64_t>(kind);
+  return c;
+}
+
+// One rung on n int32 items.
+const lab::Counted& counted(const std::string& rung, std::uint64_t n, Kind kind = Kind::inclusive) {
+  static lab::Counter counter(problem());
+  return counter(rung, sum_case(n, kind));
+}
+
+constexpr std::uint64_t kN = 262144;           // 128 tiles
+constexpr double kInOnce = 4.0 * kN;           // bytes of n items
+constexpr double kTiles = kN / double{kTile};  // of the rungs with tiles of 2048 items
+constexpr double kSector = 32;
+
+// Beyond the items: a tile's sum is written alone, a sector; its carry is read by each of its 8 warps. The 128 sums are scanned
+// item by item, since they do not fill a tile: 4 loads and 4 stores of a warp, each over 512 bytes.
+constexpr double kSumStores = kTiles * kSector, kScanOfSums = 2 * 4 * 512;
+constexpr double kCarryLoads = 8 * kSector;  // of a tile
+
+TEST(Ladder, TwoLevelsAndRecursionMoveFourTimesTheItems) {
+  const double second_pass = (kTiles - 1) * (2 * 4 * kTile + kCarryLoads);  // tile 0 has no carry
+  for (const char* rung : {"two_levels", "recursive"}) {
+    for (const Kind kind : {Kind::inclusive, Kind::exclusive}) {
+      EXPECT_EQ(counted(rung, kN, kind).bytes(), 2 * kInOnce + kSumStores + kScanOfSums + second_pass)
+          << rung;
+    }
+  }
+}
+
+TEST(Ladder, ReduceThenScanMovesThreeTimesTheItems) {
+  const double bytes = counted("reduce_then_scan", kN).bytes();
+  EXPECT_EQ(bytes, 3 * kInOnce + kSumStores + kScanOfSums + kTiles * kCarryLoads);
+  EXPECT_LT(bytes / counted("recursive", kN).bytes(), 0.76);
+}
+
+TEST(Ladder, OnePassMovesTwiceTheItems) {
+  for (const char* rung : {"chained", "look_back", "state_of_the_art"}) {
+    for (const Kind kind : {Kind::inclusive, Kind::exclusive}) {
+      const double bytes = counted(rung, kN, kind).bytes();
+      EXPECT_GE(bytes, 2 * kInOnce) << rung;
+      EXPECT_LT(bytes, 2.04 * kInOnce) << rung;
+    }
+  }
+}
+
+// Per level one launch on the way up and one on the way down; the top level has one in all.
+TEST(Ladder, LaunchesGrowWithTheLevels) {
+  constexpr std::uint64_t kThreeLevels = kTwoLevelItems + 1;
+  for (const char* rung : {"recursive", "reduce_then_scan"}) {
+    EXPECT_EQ(counted(rung, kTile)["launches"], 1) << rung;
+    EXPECT_EQ(counted(rung, kTile + 1)["launches"], 3) << rung;
+    EXPECT_EQ(counted(rung, kTwoLevelItems)["launches"], 3) << rung;
+    EXPECT_EQ(counted(rung, kThreeLevels)["launches"], 5) << rung;
+  }
+  EXPECT_EQ(counted("two_levels", kTwoLevelItems)["launches"], 3);
+  for (const char* rung : {"chained", "look_back", "state_of_the_art"}) {
+    EXPECT_EQ(counted(rung, kThreeLevels)["launches"], 2) << rung;
+  }
+  EXPECT_EQ(counted("state_of_the_art", kTile)["launches"], 1);
+}
+
+TEST(Ladder, TwoLevelsRefusesWhatItCannotDo) {
+  const auto outcome = [](const char* rung, std::uint64_t n) {
+    lab::Session session(lab::session_options_for_tests(problem().manifest(), lab::DeviceKind::sim));
+    return session.run(problem(), *lab::find_task(kManifest, rung), sum_case(n), 1, {}).verdict;
+  };
+  // A refusal is the right answer there, and nowhere else.
+  EXPECT_EQ(outcome("two_levels", kTwoLevelItems), lab::Verdict::ok);
+  EXPECT_EQ(outcome("two_levels", kTwoLevelItems + 1), lab::Verdict::ok);
+  EXPECT_EQ(outcome("recursive", kTwoLevelItems + 1), lab::Verdict::ok);
+}
+
+TEST(Ladder, StepsGrowWithTheLevelsOfAHierarchyAndWithTheTilesOfAChain) {
+  const auto growth = [](const char* rung) {
+    return counted(rung, 4 * kN)["steps"] - counted(rung, kN)["steps"];
+  };
+  for (const char* rung : {"recursive", "reduce_then_scan"}) {
+    EXPECT_LT(counted(rung, kN)["steps"], 2 * std::log2(kN)) << rung;
+    EXPECT_LE(growth(rung), 8) << rung;
+  }
+  EXPECT_GE(counted("chained", kN)["steps"], kTiles);
+  EXPECT_GE(growth("chained"), 3 * kTiles);
+}
+
+TEST(Ladder, BarriersPerTileAreThoseOfTheHandout) {
+  EXPECT_EQ(counted("recursive", kN)["barriers"], kTiles + 1);
+  EXPECT_EQ(counted("reduce_then_scan", kN)["barriers"], 2 * kTiles + 1);
+  EXPECT_EQ(counted("chained", kN)["barriers"], 3 * kTiles);
+  EXPECT_EQ(counted("look_back", kN)["barriers"], 3 * kTiles);
+  EXPECT_EQ(counted("state_of_the_art", kN)["barriers"], 3 * kTiles / 2) << "tiles are twice as large";
+}
+
+TEST(Ladder, NoRungHasBankConflicts) {
+  for (const char* rung : {"two_levels", "recursive", "reduce_then_scan", "chained", "look_back"})
+    EXPECT_EQ(counted(rung, kN).conflicts(), 1) << rung;
+}
+
+TEST(Ladder, LoadsSixteenBytesALane) {
+  for (const char* rung : {"recursive", "reduce_then_scan", "look_back", "state_of_the_art"}) {
+    const lab::Counted& c = counted(rung, kN);
+    EXPECT_GT(c["global_load_sectors"] / c["global_load_requests"], 9) << rung;
+  }
+}
+
+TEST(Ladder, EachRungIsFasterThanTheOneBelowWhereOnlyMemoryCounts) {
+  const char* rungs[] = {"recursive", "reduce_then_scan", "look_back", "state_of_the_art"};
+  constexpr std::uint64_t kLarge = std::uint64_t{1} << 22;
+  for (std::size_t i = 1; i < std::size(rungs); ++i) {
+    EXPECT_LE(counted(rungs[i], kLarge).modelled_us, counted(rungs[i - 1], kLarge).modelled_us) << rungs[i];
+  }
+}
+
+}  // namespace
+}  // namespace course::hierarchical_scan

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+// The ladder keeps its promises, by the simulator's counters: how many atomics, how many lanes meet, how many bytes; and
+// each rung cures what the one below it wasted. RUNNER names the solution's runner.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "histogram/lab.hpp"
+#include "lab/testing/counted.hpp"
+
+namespace course::histogram {
+
+const lab::Problem& problem();
+
+namespace {
+
+using lab::Pattern;
+
+constexpr std::uint64_t kN = 1 << 16;
+
+// One rung on n int32 samples in n_bins equal bins over [0, 65536).
+const lab::Counted& counted(const std::string& rung, std::uint32_t n_bins = 256,
+                            Pattern pattern = Pattern::random, std::uint64_t n = kN) {
+  static lab::Counter counter(problem());
+  lab::Case c;
+  c.name = "b" + std::to_string(n_bins) + "_n" + std::to_string(n) + "_" + std::string(lab::name_of(pattern));
+  c.n = n;
+  c.pattern = pattern;
+  c.params = {n_bins, 0, 65536};
+  return counter(rung, c);
+}
+
+double per_sample(const lab::Counted& c, std::uint64_t n = kN) {
+  return c["atomic_lanes"] / static_cast<double>(n);
+}
+
+// Lanes of a warp that meet on one address, on average over its atomics.
+double contention(const lab::Counted& c) {
+  return c["atomic_serialised"] / c["atomic_requests"];
+}
+
+TEST(Ladder, GlobalAtomicsMakesOneASampleAndMovesTwoSectorsForEachThatItTouches) {
+  const auto& c = counted("global_atomics");
+  EXPECT_EQ(per_sample(c), 1);
+  EXPECT_EQ(c["launches"], 2);
+  // 32 random samples touch 25.0 of the 64 sectors of 256 counts: 64 · (1 − (63/64)^32) + the input's 4.
+  const double sectors = 64 * (1 - std::pow(63.0 / 64, 32));
+  EXPECT_NEAR(c.bytes() / (4 * kN), (2 * 32 * sectors + 128) / 128, 0.3);
+}
+
+TEST(Ladder, OneBinMakesAWarpQueue) {
+  EXPECT_EQ(contention(counted("global_atomics", 256, Pattern::all_equal)), 32);
+  EXPECT_LT(contention(counted("global_atomics")), 3);
+}
+
+TEST(Ladder, PrivateCountsMakesNoAtomicAndMovesTwoSectorsASample) {
+  for (const Pattern pattern : {Pattern::random, Pattern::all_equal}) {
+    EXPECT_EQ(counted("private_counts", 256, pattern)["atomic_lanes"], 0);
+  }
+  const auto& c = counted("private_counts");
+  const double counters = 257.0 * n_private(kN, 256);  // cleared, and read once more
+  EXPECT_NEAR(c.bytes(), kN * (4 + 2 * 32.0) + 2 * 4 * counters, 0.02 * c.bytes());
+  // All samples alike: neighbouring threads' counters of one bin are neighbours.
+  EXPECT_LT(counted("private_counts", 256, Pattern::all_equal).bytes(), 0.3 * c.bytes());
+}
+
+TEST(Ladder, SharedCountsMovesLittleMoreThanItsInput) {
+  const auto& c = counted("shared_counts");
+  EXPECT_LT(c.bytes(), 2 * 4 * kN);
+  EXPECT_GT(counted("global_atomics").bytes(), 10 * 4 * kN);
+  EXPECT_LT(per_sample(c), 1.05) << "one shared atomic a sample, and a global one for a counter of a block";
+  EXPECT_EQ(c["launches"], 2);
+}
+
+TEST(Ladder, EveryWindowReadsAllSamples) {
+  EXPECT_NEAR(counted("shared_counts", 12288)["global_load_requests"] /
+                  counted("shared_counts", 12287)["global_load_requests"],
+              2, 0.1);
+}
+
+TEST(Ladder, SortReduceMakesOneAtomicARun) {
+  const double tiles = kN / 2048;
+  EXPECT_EQ(counted("sort_reduce", 256, Pattern::all_equal)["atomic_lanes"], tiles);
+  EXPECT_LE(counted("sort_reduce")["atomic_lanes"], 257 * tiles);
+  EXPECT_GT(counted("sort_reduce")["atomic_lanes"], 250 * tiles);
+  EXPECT_EQ(contention(counted("sort_reduce")), 1) << "runs of one tile are of different bins";
+  EXPECT_GT(per_sample(counted("sort_reduce", 65536)), 0.95)
+      << "with so many bins hardly two samples are alike";
+}
+
+TEST(Ladder, SortReduceSortsIn66Rounds) {
+  // Besides: one barrier after loading, two in the sum, one after the starts, one at the end.
+  EXPECT_EQ(counted("sort_reduce")["barriers"], kN / 2048 * (66 + 5));
+}
+
+TEST(Ladder, AHistogramPerWarpDoesNotPartItsLanes) {
+  EXPECT_GT(contention(counted("per_warp", 256, Pattern::skewed)), 20);
+  EXPECT_NEAR(contention(counted("per_warp")), contention(counted("shared_counts")), 0.3);
+}
+
+TEST(Ladder, RunsSpareAtomicsWhereSamplesAreAlike) {
+  EXPECT_LT(per_sample(counted("run_lengths", 256, Pattern::skewed)), 0.25);
+  EXPECT_LT(per_sample(counted("run_lengths", 256, Pattern::ascending)), 0.3);
+  EXPECT_LT(per_sample(counted("run_lengths", 256, Pattern::all_equal)), 0.1);
+  EXPECT_GT(per_sample(counted("run_lengths")), 0.95);
+  EXPECT_LT(contention(counted("run_lengths", 256, Pattern::skewed)),
+            0.4 * contention(counted("shared_counts", 256, Pattern::skewed)));
+}
+
+TEST(Ladder, ACopyForEveryLaneEndsContention) {
+  for (const Pattern pattern : {Pattern::random, Pattern::skewed, Pattern::all_equal}) {
+    EXPECT_EQ(contention(counted("combined", 256, pattern)), 1) << lab::name_of(pattern);
+    EXPECT_EQ(contention(counted("state_of_the_art", 256, pattern)), 1) << lab::name_of(pattern);
+  }
+  EXPECT_GT(contention(counted("combined", 384, Pattern::skewed)), 20) << "copies no longer fit";
+}
+
+TEST(Ladder, StateOfTheArtKeepsSkewedSamplesApartForManyBins) {
+  EXPECT_LT(contention(counted("state_of_the_art", 4096, Pattern::skewed)), 4);
+}
+
+TEST(Ladder, StateOfTheArtReadsSamplesOnceUpTo57343Bins) {
+  // 16 bytes a lane; a merge adds the sectors of the counts, which are not loads of warps.
+  const auto readings = [](std::uint32_t n_bins) {
+    return counted("state_of_the_art", n_bins)["global_load_requests"] / (static_cast<double>(kN) / 128);
+  };
+  EXPECT_NEAR(readings(57343), readings(256), 0.01);
+  EXPECT_NEAR(readings(57344), 2 * readings(256), 0.01);
+}
+
+TEST(Ladder, OneReadingCostsNoMoreThanManyWhateverTheBins) {
+  for (const std::uint32_t n_bins : {2u, 256u, 4096u}) {
+    EXPECT_LE(counted("state_of_the_art", n_bins, Pattern::random, 1 << 18).modelled_us,
+              1.05 * counted("combined", n_bins, Pattern::random, 1 << 18).modelled_us)
+        << n_bins;
+  }
+}
+
+TEST(Ladder, SharedCountsIsFarFasterThanGlobalAtomics) {
+  constexpr std::uint64_t kLarge = 1 << 20;
+  EXPECT_LT(counted("shared_counts", 256, Pattern::random, kLarge).modelled_us,
+            0.4 * counted("global_atomics", 256, Pattern::random, kLarge).modelled_us);
+}
+
+}  // namespace
+}  // namespace course::histogram

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+#include <cub/device/device_scan.cuh>
+
+#include "hierarchical_scan/lab.hpp"
+#include "lab/bench/peer.hpp"
+
+namespace course::hierarchical_scan {
+namespace {
+
+bool is_sum(const lab::Request& r, std::string_view) {
+  return static_cast<OpId>(r.op) == OpId::sum && r.dtype == lab::DType::i32;
+}
+cudaError_t sum(const lab::Request& r, void* d_temp, std::size_t& temp_bytes) {
+  const auto* d_in = static_cast<const std::int32_t*>(r.inputs[0].data);
+  auto* d_out = static_cast<std::int32_t*>(r.outputs[0].data);
+  if (static_cast<Kind>(r.params[0]) == Kind::exclusive)
+    return cub::DeviceScan::ExclusiveSum(d_temp, temp_bytes, d_in, d_out, r.n, r.stream);
+  return cub::DeviceScan::InclusiveSum(d_temp, temp_bytes, d_in, d_out, r.n, r.stream);
+}
+constexpr lab::Peer kPeers[] = {{"CUB DeviceScan", is_sum, sum}};
+
+}  // namespace
+
+std::span<const lab::Peer> peers() {
+  return kPeers;
+}
+
+}  // namespace course::hierarchical_scan

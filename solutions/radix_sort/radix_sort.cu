@@ -1,0 +1,1070 @@
+// SPDX-License-Identifier: MIT
+//@student // Radix sort: your file. Read labs/radix_sort/lab.hpp first (Job), then handouts/04-radix-sort.md.
+//@student // Work from the top down: each task is a kernel or two and the host function that launches them. Grade one task with
+//@student //   ./lab grade radix_sort --task split
+//@student // Until you write it, a task answers "not implemented". Do not change the given parts.
+//@reference
+// Radix sort: the whole ladder, from one bit per pass over global memory to one sweep per 8-bit digit.
+// Read from the top: each rung says what changed, why that should be faster, what it still wastes; predictions
+// are for 2^24 uint32 keys. Lines that start with //@ steer the generator of the students' file
+// (common/lab/tools/make_skeleton.py).
+// Invariant: every pass is stable, works for any n below 2^30, 0 included, and no rung writes its input.
+// Sources: M. Harris, S. Sengupta, J. Owens, "Parallel Prefix Sum (Scan) with CUDA", GPU Gems 3 (2007), ch. 39, for the split;
+// K. Batcher, "Sorting networks and their applications" (1968), for the merge; A. Adinets, D. Merrill, "Onesweep" (2022).
+//@end
+#include <cuda/atomic>
+
+#include "radix_sort/lab.hpp"
+
+namespace course::radix_sort {
+
+inline constexpr unsigned kBlock = 256;  // threads in a block
+inline constexpr unsigned kWarp = 32;    // threads in a warp
+inline constexpr unsigned kWarps = kBlock / kWarp;
+inline constexpr unsigned kFullMask = ~0u;  // every lane of a warp takes part
+
+// Blocks that are needed to cover n items.
+constexpr unsigned blocks_for(std::uint64_t n, std::uint64_t items_per_block) {
+  return static_cast<unsigned>((n + items_per_block - 1) / items_per_block);
+}
+
+// Tiles are held in rows: warp w of a block has n_rows rows of 32 neighbouring items, and lane l the l-th item of each. A row is
+// loaded at once, and the items of a warp are neighbours. This is where the calling thread's first item lies in the tile; its
+// others follow 32 apart.
+__device__ unsigned first_place(unsigned n_rows) {
+  return threadIdx.x / kWarp * (n_rows * kWarp) + threadIdx.x % kWarp;
+}
+
+// --- Given: scans. Lab 2 is about them; here they are tools.
+
+// The sum of `value` over the lanes up to and including the calling one. All 32 lanes must call it.
+__device__ std::uint32_t warp_inclusive_sum(std::uint32_t value) {
+  for (unsigned offset = 1; offset < kWarp; offset *= 2) {
+    const std::uint32_t below = __shfl_up_sync(kFullMask, value, offset);
+    if (threadIdx.x % kWarp >= offset) value += below;
+  }
+  return value;
+}
+
+// The sum of `value` over the block's threads below the calling one; `total` becomes the sum over all of them. Every thread
+// must call it, in a block of kBlock threads. 32 bytes of shared memory, two barriers: what was written to shared memory
+// before the call may be read after it.
+__device__ std::uint32_t block_exclusive_sum(std::uint32_t value, std::uint32_t& total) {
+  __shared__ std::uint32_t s_warp_sums[kWarps];
+  const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  const std::uint32_t inclusive = warp_inclusive_sum(value);
+  if (lane == kWarp - 1) s_warp_sums[warp] = inclusive;
+  __syncthreads();  // every warp's sum is stored before the others read it
+  std::uint32_t before = 0;
+  total = 0;
+  for (unsigned w = 0; w < kWarps; ++w) {
+    if (w < warp) before += s_warp_sums[w];
+    total += s_warp_sums[w];
+  }
+  __syncthreads();  // the sums are read before the next call overwrites them
+  return before + inclusive - value;
+}
+
+inline constexpr unsigned kScanRows = 4;                   // rows of 32 words that a warp scans
+inline constexpr unsigned kScanTile = kBlock * kScanRows;  // words that a block scans
+
+// Scans a tile of words for itself, and leaves its sum in d_sums[blockIdx.x]. d_out may be d_in.
+__global__ void scan_tiles(const std::uint32_t* d_in, std::uint32_t* d_out, std::uint64_t n,
+                           std::uint32_t* d_sums) {
+  const unsigned lane = threadIdx.x % kWarp;
+  const std::uint64_t first = std::uint64_t{blockIdx.x} * kScanTile + first_place(kScanRows);
+  std::uint32_t before[kScanRows];  // of each of the thread's words, in its warp
+  std::uint32_t carry = 0;
+  for (unsigned row = 0; row < kScanRows; ++row) {
+    const std::uint64_t i = first + row * kWarp;
+    const std::uint32_t value = i < n ? d_in[i] : 0;
+    const std::uint32_t inclusive = warp_inclusive_sum(value);
+    before[row] = carry + inclusive - value;
+    carry += __shfl_sync(kFullMask, inclusive, kWarp - 1);
+  }
+  std::uint32_t total;
+  const std::uint32_t before_lane = block_exclusive_sum(lane == kWarp - 1 ? carry : 0, total);
+  const std::uint32_t before_warp = __shfl_sync(kFullMask, before_lane, 0);
+  for (unsigned row = 0; row < kScanRows; ++row) {
+    const std::uint64_t i = first + row * kWarp;
+    if (i < n) d_out[i] = before_warp + before[row];
+  }
+  if (threadIdx.x == 0) d_sums[blockIdx.x] = total;
+}
+
+__global__ void add_sums(std::uint32_t* d_out, std::uint64_t n, const std::uint32_t* d_sums) {
+  for (unsigned row = 0; row < kScanRows; ++row) {
+    const std::uint64_t i = std::uint64_t{blockIdx.x} * kScanTile + row * kBlock + threadIdx.x;
+    if (i < n) d_out[i] += d_sums[blockIdx.x];
+  }
+}
+
+// d_out[i] = d_in[0] + … + d_in[i - 1] for the n words at d_in, n > 0; d_out may be d_in. d_sums: the job's. One launch for up
+// to 1,024 words, three for up to 1,024 · 1,024, else five.
+void exclusive_scan(const std::uint32_t* d_in, std::uint32_t* d_out, std::uint64_t n, std::uint32_t* d_sums,
+                    CUstream_st* stream) {
+  const unsigned n_tiles = blocks_for(n, kScanTile);
+  scan_tiles<<<n_tiles, kBlock, 0, stream>>>(d_in, d_out, n, d_sums);
+  if (n_tiles == 1) return;
+  exclusive_scan(d_sums, d_sums, n_tiles, d_sums + n_tiles, stream);
+  add_sums<<<n_tiles, kBlock, 0, stream>>>(d_out, n, d_sums);
+}
+
+// --- Passes over all keys: from array to array until every bit had its turn.
+
+// Sorts by bits [begin_bit, end_bit), least significant first, bits_per_pass of them a pass (the last one may take fewer). Calls
+// pass(from, to, first_bit, n_bits) for each pass, which moves the items of `from` to their places in `to`. The first pass reads
+// job.in, the last one writes job.out; in between they alternate between job.out and job.spare. When no bit counts, one pass
+// with first_bit = n_bits = 0 is made: it copies.
+template <typename Bits, typename Value, typename Pass>
+Status by_passes(const Job<Bits, Value>& job, unsigned bits_per_pass, Pass pass) {
+  //@solution Find the number of passes. For each pass: where it reads (job.in, then whatever the pass before
+  //@hint wrote), where it writes (so that the last one writes job.out: count from the end), its first bit, its number
+  //@hint of bits. Nothing when n is 0, a copying pass when no bit counts.
+  //@instead static_cast<void>(bits_per_pass);
+  //@instead static_cast<void>(pass);
+  //@instead return not_implemented(job);
+  if (job.n == 0) return Status::ok;
+  if (job.begin_bit == job.end_bit) {
+    pass(job.in, job.out, 0u, 0u);
+    return Status::ok;
+  }
+  const unsigned n_passes = (job.end_bit - job.begin_bit + bits_per_pass - 1) / bits_per_pass;
+  Items<const Bits, const Value> from = job.in;
+  for (unsigned k = 0; k < n_passes; ++k) {
+    const Items<Bits, Value> to = (n_passes - 1 - k) % 2 == 0 ? job.out : job.spare;
+    const unsigned first_bit = job.begin_bit + k * bits_per_pass;
+    const unsigned left = job.end_bit - first_bit;
+    pass(from, to, first_bit, left < bits_per_pass ? left : bits_per_pass);
+    from = {to.d_keys, to.d_values};
+  }
+  return Status::ok;
+  //@end
+}
+
+// --- Rung 1, task "split": one bit per pass. Keys whose bit is 0 go to the front, the others behind them, both in order.
+// Every place of a row depends on those before it only through the scan: e says who stays in front, its scan f where.
+//@reference
+// Why: a comparison sort needs n log2 n comparisons; this needs n · bits moves, and each pass is as parallel as n is long.
+// Wastes: a pass moves 53 bytes a key for one bit of progress: 32 passes move 211 times the input and output, in 32 · 7
+// launches. Expect 8 ms.
+//@end
+
+// e[i] = 1 where the bit of key i is 0, else 0.
+__global__ void k01_flags(const std::uint32_t* d_keys, std::uint64_t n, unsigned bit, std::uint32_t* d_e) {
+  //@solution One thread per key: d_e[gid] is 1 when the key's bit number `bit` is 0.
+  const std::uint64_t gid = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
+  if (gid < n) d_e[gid] = (d_keys[gid] >> bit & 1) == 0;
+  //@end
+}
+
+// f is the exclusive scan of e. Writes the rows t and d, and every key to its place: d_to[d[i]] = d_keys[i].
+__global__ void k01_place(const std::uint32_t* d_keys, std::uint64_t n, const std::uint32_t* d_e,
+                          const std::uint32_t* d_f, std::uint32_t* d_t, std::uint32_t* d_d,
+                          std::uint32_t* d_to) {
+  //@solution One thread per key. The zeros' number is e[n - 1] + f[n - 1]. t[i] is i - f[i] + that number: where key i goes when its
+  //@hint bit is 1. d[i] is f[i] or t[i], as the bit says (e has it). Then write the key to place d[i].
+  const std::uint64_t gid = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
+  if (gid >= n) return;
+  const std::uint32_t total_falses = d_e[n - 1] + d_f[n - 1];
+  const std::uint32_t f = d_f[gid];
+  const std::uint32_t t = static_cast<std::uint32_t>(gid) - f + total_falses;
+  const std::uint32_t d = d_e[gid] != 0 ? f : t;
+  d_t[gid] = t;
+  d_d[gid] = d;
+  d_to[d] = d_keys[gid];
+  //@end
+}
+
+Status split(const KeyJob& job) {
+  //@solution Call by_passes with one bit a pass and a lambda that makes the five steps: k01_flags, exclusive_scan from
+  //@hint job.d_e to job.d_f, k01_place.
+  //@instead return not_implemented(job);
+  const unsigned n_blocks = blocks_for(job.n, kBlock);
+  return by_passes(job, 1, [&](const auto& from, const auto& to, unsigned bit, unsigned) {
+    k01_flags<<<n_blocks, kBlock, 0, job.stream>>>(from.d_keys, job.n, bit, job.d_e);
+    exclusive_scan(job.d_e, job.d_f, job.n, job.d_sums, job.stream);
+    k01_place<<<n_blocks, kBlock, 0, job.stream>>>(from.d_keys, job.n, job.d_e, job.d_f, job.d_t, job.d_d,
+                                                   to.d_keys);
+  });
+  //@end
+}
+
+// --- Rung 2, task "tile_sort": every tile of kTile keys sorted for itself, in shared memory.
+//@reference
+// Changed: a tile fits into a block's shared memory, and a block splits it bit by bit without ever leaving. Why: the keys
+// cross global memory once, not once a bit: 1/211 of rung 1's bytes; one launch. A bit's scan shrinks to a ballot and a
+// popcount a warp, and a sum over 8 warps. Expect 0.5 ms, bound by instructions. Wastes: what comes out is not one sorted
+// array, but 2^14 of them.
+//@end
+inline constexpr unsigned kTileRows = kTile / kBlock;  // rows of 32 keys that a warp holds
+
+__global__ void k02_tile_sort(const std::uint32_t* d_in, std::uint32_t* d_out, std::uint64_t n,
+                              unsigned begin_bit, unsigned end_bit) {
+  //@solution Every thread holds kTileRows of the tile's keys in registers. Places past n hold a key that stays behind all others. For
+  //@hint each bit: e, f, total, t, d as before, but inside the block (each warp can count a row of 32 by __ballot_sync and
+  //@hint __popc; or use block_exclusive_sum); every thread writes its keys to place d of the tile in shared memory;
+  //@hint barrier; every thread reads the keys at its own places. Mind the barrier between those reads and the next
+  //@hint bit's writes.
+  __shared__ std::uint32_t s_keys[kTile];
+  __shared__ std::uint32_t s_falses[kWarps];
+  const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  const unsigned below = (1u << lane) - 1;  // the lanes before this one
+  const unsigned place = first_place(kTileRows);
+  const std::uint64_t first = std::uint64_t{blockIdx.x} * kTile + place;
+
+  std::uint32_t key[kTileRows];
+  for (unsigned row = 0; row < kTileRows; ++row) {
+    const std::uint64_t i = first + row * kWarp;
+    key[row] = i < n ? d_in[i] : ~0u;  // ones never overtake: they stand last, and every pass is stable
+  }
+
+  for (unsigned bit = begin_bit; bit < end_bit; ++bit) {
+    // e and f: falses before each key, counted in its warp.
+    std::uint32_t f[kTileRows], in_warp = 0;
+    for (unsigned row = 0; row < kTileRows; ++row) {
+      const unsigned falses = __ballot_sync(kFullMask, (key[row] >> bit & 1) == 0);
+      f[row] = in_warp + __popc(falses & below);
+      in_warp += __popc(falses);
+    }
+    if (lane == 0) s_falses[warp] = in_warp;
+    __syncthreads();  // counts are stored before they are added up; and keys were read before they are overwritten
+
+    std::uint32_t before_warp = 0, total_falses = 0;
+    for (unsigned w = 0; w < kWarps; ++w) {
+      if (w < warp) before_warp += s_falses[w];
+      total_falses += s_falses[w];
+    }
+    for (unsigned row = 0; row < kTileRows; ++row) {
+      f[row] += before_warp;
+      const unsigned t = place + row * kWarp - f[row] + total_falses;
+      s_keys[(key[row] >> bit & 1) == 0 ? f[row] : t] = key[row];
+    }
+    __syncthreads();  // keys are in their places before they are read; and counts were read before the next bit's
+    for (unsigned row = 0; row < kTileRows; ++row) key[row] = s_keys[place + row * kWarp];
+  }
+
+  for (unsigned row = 0; row < kTileRows; ++row) {
+    const std::uint64_t i = first + row * kWarp;
+    if (i < n) d_out[i] = key[row];
+  }
+  //@end
+}
+
+Status tile_sort(const KeyJob& job) {
+  //@solution One launch, one block per tile; none when n is 0.
+  //@instead return not_implemented(job);
+  if (job.n == 0) return Status::ok;
+  k02_tile_sort<<<blocks_for(job.n, kTile), kBlock, 0, job.stream>>>(job.in.d_keys, job.out.d_keys, job.n,
+                                                                     job.begin_bit, job.end_bit);
+  return Status::ok;
+  //@end
+}
+
+// --- Rung 3, task "merge": sorted tiles become one sorted array. Neighbouring runs are merged in pairs, until one is left.
+// A merge of two runs of m keys, each ascending, is a network of log2(2m) stages in which every key has one partner; the lower
+// place takes the smaller key:
+//   flip     key j of the pair meets key 2m - 1 - j: the second run is met backwards. After it, every key of the lower half
+//            belongs there, and each half is a run that rises and falls.
+//   stride   m/2, then m/4 … 1: key j meets key j + stride.
+// Places past n hold, in thought, the largest key; it never moves down, so a partner past n means: nothing to do.
+//@reference
+// Changed: no bits any more, but whole keys compared, n/2 pairs at once. Why: with tiles in order, log2(n / 1,024) levels are
+// left instead of 32 passes. Stages with a stride of more than half a shared tile go through global memory, all others of a level
+// in one launch through shared memory. Expect 4 ms: 14 levels, 105 launches that each read and write everything. Wastes: a
+// level of log2(2m) stages makes n/2 · log2(2m) comparisons where a merge needs n; and it is not stable: equal keys from
+// different runs meet in any order.
+//@end
+inline constexpr unsigned kMergeTile = 2 * kTile;  // keys that a block merges in shared memory
+
+// The lower place of the c-th pair of a stage, c = 0, 1, 2 …; its partner is `stride` above.
+__device__ std::uint64_t lower_place(std::uint64_t c, std::uint64_t stride) {
+  //@solution Pairs come in groups of `stride`: group c / stride starts at 2 * stride * (c / stride).
+  //@instead return c * stride;
+  return c / stride * (2 * stride) + c % stride;
+  //@end
+}
+
+// One stage in global memory, in place: flip (partners mirrored in their pair of runs of `size` keys each) when `flip`, else
+// partners `size` apart. One thread per pair of keys.
+__global__ void k03_stage(std::uint32_t* d_keys, std::uint64_t n, std::uint64_t size, bool flip) {
+  //@solution Thread gid takes the gid-th pair of the stage: its lower place, its partner (mirrored or `size` above), nothing when the
+  //@hint partner is past n. The smaller key goes to the lower place.
+  const std::uint64_t gid = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
+  const std::uint64_t low = lower_place(gid, size);
+  const std::uint64_t high = flip ? low + 2 * (size - low % size) - 1 : low + size;
+  if (high >= n) return;
+  const std::uint32_t a = d_keys[low], b = d_keys[high];
+  if (b < a) {
+    d_keys[low] = b;
+    d_keys[high] = a;
+  }
+  //@end
+}
+
+// All stages of a level from stride `stride` on down to 1 in shared memory, kMergeTile keys a block; before them the flip of
+// two runs of kTile keys when `flip`. d_in may be d_out.
+__global__ void k03_shared_stages(const std::uint32_t* d_in, std::uint32_t* d_out, std::uint64_t n,
+                                  unsigned stride, bool flip) {
+  //@solution Load kMergeTile keys into shared memory; those past n are ~0. Barrier. The flip if asked for, then strides stride, stride/2
+  //@hint … 1, in each of them kMergeTile / 2 pairs shared out to kBlock threads; a barrier after each stage. Store.
+  __shared__ std::uint32_t s_keys[kMergeTile];
+  const std::uint64_t first = std::uint64_t{blockIdx.x} * kMergeTile;
+  for (unsigned j = threadIdx.x; j < kMergeTile; j += kBlock)
+    s_keys[j] = first + j < n ? d_in[first + j] : ~0u;
+  __syncthreads();  // the tile is loaded before partners meet
+
+  const auto exchange = [&](unsigned low, unsigned high) {
+    const std::uint32_t a = s_keys[low], b = s_keys[high];
+    s_keys[low] = min(a, b);
+    s_keys[high] = max(a, b);
+  };
+  if (flip) {
+    for (unsigned c = threadIdx.x; c < kMergeTile / 2; c += kBlock) exchange(c, kMergeTile - 1 - c);
+    __syncthreads();  // the flip's writes before the next stage's reads
+  }
+  for (; stride > 0; stride /= 2) {
+    for (unsigned c = threadIdx.x; c < kMergeTile / 2; c += kBlock) {
+      const auto low = static_cast<unsigned>(lower_place(c, stride));
+      exchange(low, low + stride);
+    }
+    __syncthreads();  // this stage's writes before the next one's reads
+  }
+  for (unsigned j = threadIdx.x; j < kMergeTile; j += kBlock) {
+    if (first + j < n) d_out[first + j] = s_keys[j];
+  }
+  //@end
+}
+
+// job.in holds runs of kTile sorted keys; merges them into job.out, level by level.
+Status merge(const KeyJob& job) {
+  //@solution First level: one launch of k03_shared_stages with the flip, from job.in to job.out. Then for runs of size 2 * kTile, 4 * kTile
+  //@hint … while there is more than one: the flip and the long strides by k03_stage in job.out, the rest of the
+  //@hint level by one k03_shared_stages. Which strides fit into kMergeTile keys?
+  //@instead return not_implemented(job);
+  if (job.n == 0) return Status::ok;
+  const unsigned n_tiles = blocks_for(job.n, kMergeTile);
+  k03_shared_stages<<<n_tiles, kBlock, 0, job.stream>>>(job.in.d_keys, job.out.d_keys, job.n, kTile / 2,
+                                                        true);
+  for (std::uint64_t size = kMergeTile; size < job.n; size *= 2) {
+    const unsigned n_blocks =
+        blocks_for(blocks_for(job.n, 2 * size) * size, kBlock);  // a thread for every pair of places
+    k03_stage<<<n_blocks, kBlock, 0, job.stream>>>(job.out.d_keys, job.n, size, true);
+    for (std::uint64_t stride = size / 2; stride >= kMergeTile; stride /= 2)
+      k03_stage<<<n_blocks, kBlock, 0, job.stream>>>(job.out.d_keys, job.n, stride, false);
+    k03_shared_stages<<<n_tiles, kBlock, 0, job.stream>>>(job.out.d_keys, job.out.d_keys, job.n,
+                                                          kMergeTile / 2, false);
+  }
+  return Status::ok;
+  //@end
+}
+
+//@reference
+// --- Rung 3b: merging by rank.
+// Changed: a block computes 2,048 places of a level's output. Two binary searches tell which keys of the two runs those are; each
+// thread finds its own 8 in the same way in shared memory, and merges them one after the other. Why: a level reads and
+// writes every key once: n operations and one launch instead of n/2 · log2(2m) and up to 14. And it is stable: of equal keys
+// the first run's come first. Expect 0.6 ms for the 14 levels: 7 times as fast as the network. Wastes: 14 levels where digits
+// of 8 bits need 4 passes.
+// Source: S. Odeh, O. Green, Z. Mwassi, O. Shmueli, Y. Birk, "Merge Path - Parallel Merging Made Simple", IPDPSW 2012.
+
+// How many of the first `n_before` keys of the merge of two runs are the first run's. log2 steps.
+__device__ std::uint64_t from_first_run(const std::uint32_t* first_run, std::uint64_t n_first,
+                                        const std::uint32_t* second_run, std::uint64_t n_second,
+                                        std::uint64_t n_before) {
+  std::uint64_t low = n_before > n_second ? n_before - n_second : 0;
+  std::uint64_t high = n_before < n_first ? n_before : n_first;
+  while (low < high) {
+    const std::uint64_t middle = (low + high) / 2;
+    if (first_run[middle] <= second_run[n_before - 1 - middle]) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+__global__ void k03_merge_path(const std::uint32_t* d_in, std::uint32_t* d_out, std::uint64_t n,
+                               std::uint64_t size) {
+  constexpr unsigned kEach = kMergeTile / kBlock;  // keys that a thread merges
+  __shared__ std::uint32_t s_keys[kMergeTile];  // the block's keys of the first run, then those of the second
+  __shared__ std::uint64_t s_split[2];
+  const std::uint64_t tile_first = std::uint64_t{blockIdx.x} * kMergeTile;
+  const std::uint64_t tile_last = tile_first + kMergeTile < n ? tile_first + kMergeTile : n;
+  const std::uint64_t pair = tile_first / (2 * size) * (2 * size);  // where the pair of runs begins
+  const std::uint64_t n_pair = n - pair < 2 * size ? n - pair : 2 * size;
+  const std::uint64_t n_first = n_pair < size ? n_pair : size, n_second = n_pair - n_first;
+  const std::uint32_t* const d_first = d_in + pair;
+  const std::uint32_t* const d_second = d_first + n_first;
+
+  // Which keys: from s_split[0] to s_split[1] of the first run, and what is left of the places of the second.
+  if (threadIdx.x < 2) {
+    const std::uint64_t n_before = (threadIdx.x == 0 ? tile_first : tile_last) - pair;
+    s_split[threadIdx.x] = from_first_run(d_first, n_first, d_second, n_second, n_before);
+  }
+  __syncthreads();  // splits are known to all
+  const std::uint64_t from_first = s_split[0], from_second = tile_first - pair - from_first;
+  const auto n_a = static_cast<unsigned>(s_split[1] - from_first);
+  const auto n_all = static_cast<unsigned>(tile_last - tile_first);
+  for (unsigned j = threadIdx.x; j < n_all; j += kBlock)
+    s_keys[j] = j < n_a ? d_first[from_first + j] : d_second[from_second + j - n_a];
+  __syncthreads();  // keys are loaded before they are searched
+
+  std::uint32_t merged[kEach];
+  const unsigned own = threadIdx.x * kEach < n_all ? threadIdx.x * kEach : n_all;
+  auto a = static_cast<unsigned>(from_first_run(s_keys, n_a, s_keys + n_a, n_all - n_a, own));
+  unsigned b = n_a + own - a;
+  for (unsigned k = 0; k < kEach && own + k < n_all; ++k) {
+    const bool takes_a = b >= n_all || (a < n_a && s_keys[a] <= s_keys[b]);
+    merged[k] = takes_a ? s_keys[a++] : s_keys[b++];
+  }
+  __syncthreads();  // all have read the runs before they are overwritten
+  for (unsigned k = 0; k < kEach && own + k < n_all; ++k) s_keys[own + k] = merged[k];
+  __syncthreads();  // merged keys are in place before they are stored
+  for (unsigned j = threadIdx.x; j < n_all; j += kBlock) d_out[tile_first + j] = s_keys[j];
+}
+
+Status merge_path(const KeyJob& job) {
+  if (job.n == 0) return Status::ok;
+  unsigned n_levels = 1;  // one run is copied
+  while ((std::uint64_t{kTile} << n_levels) < job.n) ++n_levels;
+  const std::uint32_t* d_from = job.in.d_keys;
+  for (unsigned level = 0; level < n_levels; ++level) {
+    std::uint32_t* const d_to = (n_levels - 1 - level) % 2 == 0 ? job.out.d_keys : job.spare.d_keys;
+    k03_merge_path<<<blocks_for(job.n, kMergeTile), kBlock, 0, job.stream>>>(d_from, d_to, job.n,
+                                                                             std::uint64_t{kTile} << level);
+    d_from = d_to;
+  }
+  return Status::ok;
+}
+
+// Rungs 2 and 3 together: a whole sort. Its 14 bitonic levels cost more than 28 one-bit passes would save.
+Status tiles_and_merge(const KeyJob& job) {
+  KeyJob tiles = job;
+  tiles.out = job.spare;
+  tile_sort(tiles);
+  KeyJob runs = job;
+  runs.in.d_keys = job.spare.d_keys;
+  return merge(runs);
+}
+
+//@end
+// --- Rung 4, task "digits": 8 bits per pass. A pass is: how many keys of each digit are in each tile (histogram); where do each
+// tile's keys of each digit start (scan); each key to its place (scatter). A pass is stable when the keys of a digit keep
+// their order inside a tile, and the tiles theirs.
+//@reference
+// Changed: 256 ways instead of two, so 4 passes instead of 32; the scan runs over one count per tile and digit instead
+// of one flag per key. Why: bytes shrink by 20, launches by 8: expect 0.8 ms. Before they go out, keys are brought in
+// order inside the block: then neighbouring threads write neighbouring places, a tile's run of a digit in one go, and not 32
+// sectors for 32 keys. Wastes: every pass reads the keys twice, once to count them and once to move them.
+//@end
+inline constexpr unsigned kDigitBits = 8;
+inline constexpr unsigned kDigits = 1u << kDigitBits;
+static_assert(kDigits == kBlock, "one thread per digit");
+
+// Keys that a thread takes in a pass, a row each: 64 bytes of them.
+template <typename Bits>
+inline constexpr unsigned kRows = 64 / sizeof(Bits);
+template <typename Bits>
+inline constexpr unsigned kPassTile = kBlock* kRows<Bits>;  // keys that a block takes
+
+// Which bits of a key are flipped so that its kind sorts like an unsigned number: one set of them for keys whose top bit is 0,
+// one for the others.
+template <typename Bits>
+struct Flips {
+  Bits of_positive, of_negative;
+  __device__ Bits operator()(Bits key) const {
+    return key ^ (key >> (8 * sizeof(Bits) - 1) != 0 ? of_negative : of_positive);
+  }
+};
+
+// Takes bits first_bit … first_bit + n_bits - 1 of a key, after the flips.
+template <typename Bits>
+struct DigitOf {
+  Flips<Bits> flips;
+  unsigned first_bit, n_bits;
+  __device__ unsigned last() const { return (1u << n_bits) - 1; }
+  __device__ unsigned operator()(Bits key) const {
+    return static_cast<unsigned>(flips(key) >> first_bit) & last();
+  }
+};
+
+// d_counts[digit * n_tiles + tile]: the tile's keys that have the digit, for all digits up to digit_of.last(). A block per tile.
+template <typename Bits>
+__global__ void k04_histogram(const Bits* d_keys, std::uint64_t n, DigitOf<Bits> digit_of,
+                              std::uint32_t* d_counts) {
+  //@solution kDigits counters in shared memory, set to 0; barrier; every thread counts its keys by atomicAdd; barrier; thread d writes
+  //@hint counter d. The tile is blockIdx.x, n_tiles gridDim.x.
+  __shared__ std::uint32_t s_counts[kDigits];
+  const unsigned digit = threadIdx.x;
+  s_counts[digit] = 0;
+  __syncthreads();  // counters are 0 before anyone counts
+  const std::uint64_t first = std::uint64_t{blockIdx.x} * kPassTile<Bits> + threadIdx.x;
+  for (unsigned row = 0; row < kRows<Bits>; ++row) {
+    const std::uint64_t i = first + row * kBlock;
+    if (i < n) atomicAdd(&s_counts[digit_of(d_keys[i])], 1u);
+  }
+  __syncthreads();  // all keys are counted before the counts are read
+  if (digit <= digit_of.last()) d_counts[std::uint64_t{digit} * gridDim.x + blockIdx.x] = s_counts[digit];
+  //@end
+}
+
+// What rank_in_tile needs of shared memory.
+struct RankSpace {
+  std::uint32_t count[kWarps][kDigits];  // keys of each warp by digit; then the warp's first rank of it
+  std::uint32_t start[kDigits];          // the tile's first rank of each digit
+};
+
+// The lanes whose `digit` is that of the calling one. All 32 lanes must call it.
+__device__ unsigned lanes_of_digit(unsigned digit, unsigned n_bits) {
+  //@solution Start with all lanes. For each bit: who has it set (__ballot_sync)? Keep those that agree with you. (__match_any_sync does
+  //@hint it in one.)
+  //@instead static_cast<void>(n_bits);
+  //@instead return kFullMask & digit;
+  unsigned peers = kFullMask;
+  for (unsigned bit = 0; bit < n_bits; ++bit) {
+    const bool is_set = (digit >> bit & 1) != 0;
+    const unsigned set = __ballot_sync(kFullMask, is_set);
+    peers &= is_set ? set : ~set;
+  }
+  return peers;
+  //@end
+}
+
+// Where each of the calling thread's keys stands in its tile when that is ordered by digit, stably: digit[row] is the digit of the
+// key in that row, rank[row] becomes the place, 0 … kBlock * kKeys - 1. Every thread must call it; thread d gets the number of
+// keys that have digit d. Afterwards s.start[d] is the first place of digit d. 9 KB of shared memory, four barriers; what was
+// written to shared memory before the call may be read after it.
+template <unsigned kKeys>
+__device__ std::uint32_t rank_in_tile(const unsigned (&digit)[kKeys], unsigned n_bits, RankSpace& s,
+                                      std::uint32_t (&rank)[kKeys]) {
+  //@solution Counters of every warp to 0. A warp takes its rows in turn: lanes_of_digit; the key's rank in its warp is the
+  //@hint warp's counter of the digit plus the lanes of that digit below; then one of those lanes adds their number to the
+  //@hint counter (__syncwarp between reading and adding, and after). Barrier. Thread d turns the warps' counters of digit
+  //@hint d into what comes before each warp, and knows their sum; block_exclusive_sum of the sums gives s.start.
+  //@hint Barrier. rank = start of the digit + what comes before the warp + rank in the warp.
+  //@instead static_cast<void>(digit);
+  //@instead static_cast<void>(n_bits);
+  //@instead static_cast<void>(s);
+  //@instead static_cast<void>(rank);
+  //@instead return 0;
+  const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  const unsigned below = (1u << lane) - 1;
+  for (unsigned d = lane; d < kDigits; d += kWarp) s.count[warp][d] = 0;
+  __syncwarp();  // the warp's counters are 0 before it counts
+
+  // Ranks inside the warp, a row at a time.
+  for (unsigned row = 0; row < kKeys; ++row) {
+    const unsigned peers = lanes_of_digit(digit[row], n_bits);
+    const std::uint32_t before = s.count[warp][digit[row]];
+    rank[row] = before + __popc(peers & below);
+    __syncwarp();  // every lane has read its counter before one of them moves it on
+    if ((peers & below) == 0) s.count[warp][digit[row]] = before + __popc(peers);
+    __syncwarp();  // counters moved on before the next row reads them
+  }
+  __syncthreads();  // all warps have counted
+
+  // One thread per digit: what comes before each warp, before each digit.
+  std::uint32_t of_digit = 0;
+  for (unsigned w = 0; w < kWarps; ++w) {
+    const std::uint32_t of_warp = s.count[w][threadIdx.x];
+    s.count[w][threadIdx.x] = of_digit;
+    of_digit += of_warp;
+  }
+  std::uint32_t total;
+  s.start[threadIdx.x] = block_exclusive_sum(of_digit, total);
+  __syncthreads();  // starts are stored before they are read
+  for (unsigned row = 0; row < kKeys; ++row) rank[row] += s.start[digit[row]] + s.count[warp][digit[row]];
+  return of_digit;
+  //@end
+}
+
+// Moves a tile's items to their places by way of shared memory, so that each digit's keys go out side by side. s_offset[d] + j is
+// where the item of rank j and digit d goes (modulo 2^32); items of rank n_here and above are none. Every thread must call it,
+// after a barrier that follows the writes to s_offset. d_values_in: the tile's values.
+template <typename Bits, typename Value>
+__device__ void exchange_and_store(const Bits (&key)[kRows<Bits>], const std::uint32_t (&rank)[kRows<Bits>],
+                                   std::uint64_t n_here, DigitOf<Bits> digit_of,
+                                   const std::uint32_t* s_offset, const Value* d_values_in,
+                                   const Items<Bits, Value>& to) {
+  //@solution Every key to place rank[row] of an array in shared memory; barrier; thread t takes the keys at t, t + kBlock … of it,
+  //@hint finds each one's digit again, and writes it to s_offset[digit] + its place in the tile. Values go the same
+  //@hint way (if constexpr (kHasValues<Value>)), to the places that their keys went to; mind the barrier before shared
+  //@hint memory is used again.
+  //@instead static_cast<void>(key);
+  //@instead static_cast<void>(rank);
+  //@instead static_cast<void>(n_here);
+  //@instead static_cast<void>(digit_of);
+  //@instead static_cast<void>(s_offset);
+  //@instead static_cast<void>(d_values_in);
+  //@instead static_cast<void>(to);
+  __shared__ Bits s_keys[kPassTile<Bits>];
+  for (unsigned row = 0; row < kRows<Bits>; ++row) s_keys[rank[row]] = key[row];
+  __syncthreads();  // keys are in order before they are taken out
+  std::uint32_t place[kRows<Bits>];
+  for (unsigned row = 0; row < kRows<Bits>; ++row) {
+    const unsigned j = row * kBlock + threadIdx.x;
+    if (j >= n_here) continue;
+    const Bits moved = s_keys[j];
+    place[row] = s_offset[digit_of(moved)] + j;
+    to.d_keys[place[row]] = moved;
+  }
+  if constexpr (kHasValues<Value>) {
+    __shared__ Value s_values[kPassTile<Bits>];
+    const unsigned own = first_place(kRows<Bits>);
+    for (unsigned row = 0; row < kRows<Bits>; ++row) {
+      const unsigned i = own + row * kWarp;
+      if (i < n_here) s_values[rank[row]] = d_values_in[i];
+    }
+    __syncthreads();  // values are in order before they are taken out
+    for (unsigned row = 0; row < kRows<Bits>; ++row) {
+      const unsigned j = row * kBlock + threadIdx.x;
+      if (j < n_here) to.d_values[place[row]] = s_values[j];
+    }
+  }
+  //@end
+}
+
+// d_starts[digit * n_tiles + tile]: where the tile's keys of the digit go. A block per tile.
+template <typename Bits, typename Value>
+__global__ void k04_scatter(Items<const Bits, const Value> from, std::uint64_t n, DigitOf<Bits> digit_of,
+                            const std::uint32_t* d_starts, Items<Bits, Value> to) {
+  //@solution Load the tile's keys in rows (see kRows) and find their digits; places past n get the last digit, so that they rank behind
+  //@hint all others. rank_in_tile. Thread d stores s_offset[d] = start of digit d's keys in the output minus the digit's
+  //@hint first rank in the tile; barrier; exchange_and_store.
+  __shared__ RankSpace s;
+  __shared__ std::uint32_t s_offset[kDigits];
+  const std::uint64_t tile_first = std::uint64_t{blockIdx.x} * kPassTile<Bits>;
+  const std::uint64_t n_here = n - tile_first < kPassTile<Bits> ? n - tile_first : kPassTile<Bits>;
+  const unsigned own = first_place(kRows<Bits>);
+
+  Bits key[kRows<Bits>];
+  unsigned digit[kRows<Bits>];
+  for (unsigned row = 0; row < kRows<Bits>; ++row) {
+    const unsigned i = own + row * kWarp;
+    key[row] = i < n_here ? from.d_keys[tile_first + i] : Bits{0};
+    digit[row] = i < n_here ? digit_of(key[row]) : digit_of.last();
+  }
+  std::uint32_t rank[kRows<Bits>];
+  rank_in_tile(digit, digit_of.n_bits, s, rank);
+  if (threadIdx.x <= digit_of.last())
+    s_offset[threadIdx.x] =
+        d_starts[std::uint64_t{threadIdx.x} * gridDim.x + blockIdx.x] - s.start[threadIdx.x];
+  __syncthreads();  // offsets are stored before they are read
+  exchange_and_store(key, rank, n_here, digit_of, s_offset,
+                     from.d_values + (kHasValues<Value> ? tile_first : 0), to);
+  //@end
+}
+
+// Sorts by digits of kDigitBits bits with the given flips.
+template <typename Bits, typename Value>
+Status sort_by_digits(const Job<Bits, Value>& job, Flips<Bits> flips) {
+  //@solution by_passes with kDigitBits bits a pass. In each: k04_histogram into job.d_counts; exclusive_scan of them in place, over
+  //@hint all digits that n_bits bits have; k04_scatter.
+  //@instead static_cast<void>(flips);
+  //@instead return not_implemented(job);
+  const unsigned n_tiles = blocks_for(job.n, kPassTile<Bits>);
+  return by_passes(
+      job, kDigitBits, [&](const auto& from, const auto& to, unsigned first_bit, unsigned n_bits) {
+        const DigitOf<Bits> digit_of{flips, first_bit, n_bits};
+        const std::uint64_t n_counts = std::uint64_t{n_tiles} << n_bits;
+        k04_histogram<<<n_tiles, kBlock, 0, job.stream>>>(from.d_keys, job.n, digit_of, job.d_counts);
+        exclusive_scan(job.d_counts, job.d_counts, n_counts, job.d_sums, job.stream);
+        k04_scatter<<<n_tiles, kBlock, 0, job.stream>>>(from, job.n, digit_of, job.d_counts, to);
+      });
+  //@end
+}
+
+// 32-bit unsigned keys, alone or with values: no flips.
+template <typename Bits, typename Value>
+Status digits(const Job<Bits, Value>& job) {
+  return sort_by_digits(job, Flips<Bits>{0, 0});
+}
+
+// --- Rung 5, task "any_key": signed and float keys, 64 bits, descending, by a few bits alone.
+//@reference
+// Changed: nothing but the digit that a key is taken to have. Why: an xor with one of two constants turns every kind of key into
+// an unsigned number of the same order; the keys themselves stay as they are, so nothing has to be flipped back. 64-bit keys
+// cost 8 passes of twice the bytes: 4 times the time; values cost their bytes alone. Wastes: what rung 4 wastes.
+//@end
+template <typename Bits>
+Flips<Bits> flips_for(KeyKind kind, bool descending) {
+  //@solution Which bits must flip so that unsigned order is the kind's: of a signed number? Of a float whose sign bit is 0, or 1?
+  //@hint Descending: all of them once more.
+  //@instead static_cast<void>(kind);
+  //@instead static_cast<void>(descending);
+  //@instead return {0, 0};
+  constexpr Bits kTop = Bits{1} << (8 * sizeof(Bits) - 1), kEvery = ~Bits{0};
+  Flips<Bits> flips{0, 0};
+  if (kind == KeyKind::signed_number) flips = {kTop, kTop};
+  if (kind == KeyKind::floating)
+    flips = {kTop, kEvery};  // larger negative numbers have larger bits: turn them all round
+  if (descending)
+    flips = {static_cast<Bits>(flips.of_positive ^ kEvery), static_cast<Bits>(flips.of_negative ^ kEvery)};
+  return flips;
+  //@end
+}
+
+template <typename Bits, typename Value>
+Status any_key(const Job<Bits, Value>& job) {
+  //@solution sort_by_digits with the flips for job.kind and job.descending.
+  //@instead return not_implemented(job);
+  return sort_by_digits(job, flips_for<Bits>(job.kind, job.descending));
+  //@end
+}
+
+// --- Rung 6, task "onesweep" (bonus): every pass reads the keys once. The digits of all passes are counted up front; they don't
+// depend on the order of the keys. What a tile still must know, how many keys of each digit the tiles before it hold,
+// it finds by looking back at them.
+//@reference
+// Changed: a tile publishes its 256 counts as soon as it has them, then walks back over the tiles before it, adding up counts, until one
+// says what it and all before it hold. Why: per pass the keys are read once and written once, and the count-scan-scatter chain of
+// launches becomes one: 20 bytes a key and pass become 12. Expect 0.6 ms. Wastes: on a GPU the ranking of keys, not the
+// memory, is what takes the time now.
+// Source: Adinets and Merrill 2022; the look-back is that of Merrill and Garland, "Single-pass Parallel Prefix Scan with
+// Decoupled Look-back" (2016).
+//@end
+inline constexpr unsigned kMostPasses = 64 / kDigitBits;
+
+// What a tile says of one digit, in one word, so that state and count can't be seen apart: nothing yet (0), the count of its own
+// keys, or the count of its own and of all tiles before it.
+inline constexpr std::uint32_t kOwn = 1u << 30, kAll = 2u << 30, kCountMask = kOwn - 1;
+
+using Word = cuda::atomic_ref<std::uint32_t, cuda::thread_scope_device>;
+
+// The words of job.d_counts, all of which must be 0 when the sort begins.
+struct Sweep {
+  std::uint32_t* d_starts;   // [pass][digit]: keys of the digit; then where they start in the pass's output
+  std::uint32_t* d_tickets;  // [pass]: tiles that have been taken
+  std::uint32_t* d_words;    // [pass][tile][digit]
+  std::uint64_t n_words;     // of it all
+};
+inline Sweep sweep_in(std::uint32_t* d_counts, std::uint64_t n_passes, std::uint64_t n_tiles) {
+  Sweep sweep{};
+  sweep.d_starts = d_counts;
+  sweep.d_tickets = sweep.d_starts + n_passes * kDigits;
+  sweep.d_words = sweep.d_tickets + n_passes;
+  sweep.n_words = n_passes * kDigits + n_passes + n_passes * n_tiles * kDigits;
+  return sweep;
+}
+
+// Adds to d_starts[pass * kDigits + digit] the number of keys with that digit, for every pass of bits [begin_bit, end_bit). For any
+// grid: a thread takes many keys.
+template <typename Bits>
+__global__ void k06_histograms(const Bits* d_keys, std::uint64_t n, Flips<Bits> flips, unsigned begin_bit,
+                               unsigned end_bit, std::uint32_t* d_starts) {
+  //@solution A row of kDigits counters in shared memory for every pass, set to 0; barrier; each thread of the grid walks over its keys and
+  //@hint counts each key once in every pass's row; barrier; add what is not 0 to d_starts by atomicAdd.
+  __shared__ std::uint32_t s_counts[kMostPasses][kDigits];
+  for (unsigned pass = 0; pass < kMostPasses; ++pass) s_counts[pass][threadIdx.x] = 0;
+  __syncthreads();  // counters are 0 before anyone counts
+  const std::uint64_t n_threads = std::uint64_t{gridDim.x} * kBlock;
+  for (std::uint64_t i = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x; i < n; i += n_threads) {
+    const Bits key = d_keys[i];
+    for (unsigned pass = 0, bit = begin_bit; bit < end_bit; ++pass, bit += kDigitBits) {
+      const unsigned n_bits = end_bit - bit < kDigitBits ? end_bit - bit : kDigitBits;
+      atomicAdd(&s_counts[pass][DigitOf<Bits>{flips, bit, n_bits}(key)], 1u);
+    }
+  }
+  __syncthreads();  // all keys are counted before the counts are read
+  for (unsigned pass = 0, bit = begin_bit; bit < end_bit; ++pass, bit += kDigitBits) {
+    const std::uint32_t count = s_counts[pass][threadIdx.x];
+    if (count != 0) atomicAdd(&d_starts[pass * kDigits + threadIdx.x], count);
+  }
+  //@end
+}
+
+// Turns each pass's counts into starts. A block per pass.
+__global__ void k06_starts(std::uint32_t* d_starts) {
+  //@solution block_exclusive_sum of the pass's counts, in place.
+  std::uint32_t& count = d_starts[blockIdx.x * kDigits + threadIdx.x];
+  std::uint32_t total;
+  count = block_exclusive_sum(count, total);
+  //@end
+}
+
+// How many keys of the calling thread's digit the tiles before `tile` hold, of which `own` are in it; d_words[tile * kDigits + digit]
+// are the words of this pass. Before: the tile's own count must be published, unless it is tile 0.
+__device__ std::uint32_t look_back(std::uint32_t* d_words, unsigned tile, std::uint32_t own) {
+  //@solution From tile - 1 back: load the digit's word (relaxed, Word(...).load(...)) until it says something; add its count; stop when it
+  //@hint spoke of all before it, too. Then publish kAll | what was found plus own.
+  //@instead static_cast<void>(d_words);
+  //@instead static_cast<void>(tile);
+  //@instead return own;
+  const unsigned digit = threadIdx.x;
+  std::uint32_t before = 0;
+  for (std::uint64_t look = tile; look > 0;) {
+    const std::uint32_t word = Word(d_words[(look - 1) * kDigits + digit]).load(cuda::memory_order_relaxed);
+    if (word == 0) continue;  // not there yet: it has taken its ticket before us, so it runs, and will be
+    before += word & kCountMask;
+    if ((word & kAll) != 0) break;
+    --look;
+  }
+  Word(d_words[std::uint64_t{tile} * kDigits + digit])
+      .store(kAll | (before + own), cuda::memory_order_relaxed);
+  return before;
+  //@end
+}
+
+// One pass. d_starts and d_words: this pass's; d_ticket: its counter.
+template <typename Bits, typename Value>
+__global__ void k06_sweep(Items<const Bits, const Value> from, std::uint64_t n, DigitOf<Bits> digit_of,
+                          const std::uint32_t* d_starts, std::uint32_t* d_ticket, std::uint32_t* d_words,
+                          Items<Bits, Value> to) {
+  //@solution Thread 0 draws the tile's number: blocks need not start in the order of blockIdx, but the tiles before ours must be under
+  //@hint way when we wait for them. Then as in k04_scatter. Of rank_in_tile's counts, places past n are no keys: take
+  //@hint them off the last digit's. Publish kOwn | count, look_back; s_offset[d] = the digit's start + what the tiles
+  //@hint before hold - the digit's first rank here.
+  __shared__ RankSpace s;
+  __shared__ std::uint32_t s_offset[kDigits];
+  __shared__ unsigned s_tile;
+  if (threadIdx.x == 0) s_tile = atomicAdd(d_ticket, 1u);
+  __syncthreads();  // the tile's number is known to all
+  const unsigned tile = s_tile;
+  const std::uint64_t tile_first = std::uint64_t{tile} * kPassTile<Bits>;
+  const std::uint64_t n_here = n - tile_first < kPassTile<Bits> ? n - tile_first : kPassTile<Bits>;
+  const unsigned own = first_place(kRows<Bits>);
+
+  Bits key[kRows<Bits>];
+  unsigned digit[kRows<Bits>];
+  for (unsigned row = 0; row < kRows<Bits>; ++row) {
+    const unsigned i = own + row * kWarp;
+    key[row] = i < n_here ? from.d_keys[tile_first + i] : Bits{0};
+    digit[row] = i < n_here ? digit_of(key[row]) : digit_of.last();
+  }
+  std::uint32_t rank[kRows<Bits>];
+  std::uint32_t count = rank_in_tile(digit, digit_of.n_bits, s, rank);
+  if (threadIdx.x == digit_of.last()) count -= static_cast<std::uint32_t>(kPassTile<Bits> - n_here);
+
+  Word(d_words[std::uint64_t{tile} * kDigits + threadIdx.x]).store(kOwn | count, cuda::memory_order_relaxed);
+  const std::uint32_t before = look_back(d_words, tile, count);
+  s_offset[threadIdx.x] = d_starts[threadIdx.x] + before - s.start[threadIdx.x];
+  __syncthreads();  // offsets are stored before they are read
+  exchange_and_store(key, rank, n_here, digit_of, s_offset,
+                     from.d_values + (kHasValues<Value> ? tile_first : 0), to);
+  //@end
+}
+
+inline constexpr unsigned kBlocksPerProcessor = 8;  // fills a multiprocessor with blocks of 256 threads
+
+// Counts the digits of all passes, then makes the passes over tiles of tile_items items. Each pass calls
+// launch(n_tiles, from, n, digit_of, d_starts, d_ticket, d_words, to).
+template <typename Bits, typename Value, typename Launch>
+Status sweep_by_digits(const Job<Bits, Value>& job, unsigned tile_items, Launch launch) {
+  //@solution Nothing when n is 0. sweep_in; set its words to 0 by cudaMemsetAsync on job.stream; k06_histograms with no more blocks
+  //@hint than fill the device; k06_starts; then by_passes, in each pass `launch` with this pass's parts of the sweep.
+  //@instead static_cast<void>(tile_items);
+  //@instead static_cast<void>(launch);
+  //@instead return not_implemented(job);
+  if (job.n == 0) return Status::ok;
+  const Flips<Bits> flips = flips_for<Bits>(job.kind, job.descending);
+  const unsigned n_tiles = blocks_for(job.n, tile_items);
+  const unsigned n_bits = job.end_bit - job.begin_bit;
+  const unsigned n_passes = n_bits == 0 ? 1 : (n_bits + kDigitBits - 1) / kDigitBits;
+  const Sweep sweep = sweep_in(job.d_counts, n_passes, n_tiles);
+  cudaMemsetAsync(sweep.d_starts, 0, sweep.n_words * sizeof(std::uint32_t), job.stream);
+  const unsigned most = kBlocksPerProcessor * static_cast<unsigned>(job.multiprocessors);
+  const unsigned n_counting = n_tiles < most ? n_tiles : most;
+  k06_histograms<<<n_counting, kBlock, 0, job.stream>>>(job.in.d_keys, job.n, flips, job.begin_bit,
+                                                        job.end_bit, sweep.d_starts);
+  k06_starts<<<n_passes, kBlock, 0, job.stream>>>(sweep.d_starts);
+  unsigned pass = 0;
+  return by_passes(job, kDigitBits,
+                   [&](const auto& from, const auto& to, unsigned first_bit, unsigned digit_bits) {
+                     launch(n_tiles, from, job.n, DigitOf<Bits>{flips, first_bit, digit_bits},
+                            sweep.d_starts + pass * kDigits, sweep.d_tickets + pass,
+                            sweep.d_words + std::uint64_t{pass} * n_tiles * kDigits, to);
+                     ++pass;
+                   });
+  //@end
+}
+
+template <typename Bits, typename Value>
+Status onesweep(const Job<Bits, Value>& job) {
+  //@solution sweep_by_digits with kPassTile<Bits> and a lambda that launches k06_sweep.
+  //@instead return not_implemented(job);
+  return sweep_by_digits(job, kPassTile<Bits>, [&](unsigned n_tiles, auto... arguments) {
+    k06_sweep<Bits, Value><<<n_tiles, kBlock, 0, job.stream>>>(arguments...);
+  });
+  //@end
+}
+
+//@reference
+// --- Rung 7: as fast as the multiprocessors are.
+// Changed, against rung 6, all of it to issue fewer instructions a key and to wait less:
+//   - counts first: one shared atomic a key makes the warps' histograms, so that a tile publishes before it ranks, and the tiles
+//     behind it find its counts ready;
+//   - lanes with the same digit find each other by an atomicOr into the warp's word of that digit instead of 8 ballots, and
+//     counters start at the digit's place in the tile, so that a rank is final when it is found;
+//   - 384 threads with 20 keys each: longer runs for every digit in the output, half of the look-back's words a key;
+//   - the look-back comes last, when the keys already lie in order in shared memory.
+// Why: rung 6 is bound by instructions, some 190 a key and pass; a third of them go. Expect 1.4 times its speed for large n.
+// Wastes: the ranking's trips to shared memory, above all where keys are all equal: then 32 lanes queue for one word.
+// Source: Adinets and Merrill 2022.
+inline constexpr unsigned kWideBlock = 384;
+inline constexpr unsigned kWideWarps = kWideBlock / kWarp;
+
+template <typename Bits>
+inline constexpr unsigned kWideRows = 80 / sizeof(Bits);
+template <typename Bits>
+inline constexpr unsigned kWideTile = kWideBlock* kWideRows<Bits>;
+
+// Shared memory of a block: counters while ranks are found, then keys, then values in one place.
+template <typename Bits, typename Value>
+union WideSpace {
+  struct {
+    std::uint32_t count[kWideWarps]
+                       [kDigits];  // keys of each warp by digit; then where its next one goes in the tile
+    std::uint32_t lanes[kWideWarps][kDigits];  // lanes of the row that have the digit
+  } rank;
+  Bits keys[kWideTile<Bits>];
+  Value values[kWideTile<Bits>];
+};
+
+template <typename Bits, typename Value>
+__global__ void __launch_bounds__(kWideBlock)
+    k07_sweep(Items<const Bits, const Value> from, std::uint64_t n, DigitOf<Bits> digit_of,
+              const std::uint32_t* d_starts, std::uint32_t* d_ticket, std::uint32_t* d_words,
+              Items<Bits, Value> to) {
+  constexpr unsigned kRowsHere = kWideRows<Bits>, kTileHere = kWideTile<Bits>;
+  __shared__ WideSpace<Bits, Value> s;
+  __shared__ std::uint32_t s_offset[kDigits];
+  __shared__ std::uint32_t s_warp_sums[kDigits / kWarp];
+  __shared__ unsigned s_tile;
+  const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  const unsigned below = (1u << lane) - 1;
+  if (threadIdx.x == 0) s_tile = atomicAdd(d_ticket, 1u);
+  for (unsigned d = lane; d < kDigits; d += kWarp) s.rank.count[warp][d] = s.rank.lanes[warp][d] = 0;
+  __syncthreads();  // the tile's number is known to all; the counters are 0
+  const unsigned tile = s_tile;
+  const std::uint64_t tile_first = std::uint64_t{tile} * kTileHere;
+  const auto n_here = static_cast<unsigned>(n - tile_first < kTileHere ? n - tile_first : kTileHere);
+  const unsigned own = first_place(kRowsHere);
+
+  // The warps' histograms. The digit of a key stands where its rank will be.
+  Bits key[kRowsHere];
+  std::uint32_t rank[kRowsHere];
+#pragma unroll
+  for (unsigned row = 0; row < kRowsHere; ++row) {
+    const unsigned i = own + row * kWarp;
+    key[row] = i < n_here ? from.d_keys[tile_first + i] : Bits{0};
+  }
+#pragma unroll
+  for (unsigned row = 0; row < kRowsHere; ++row) {
+    rank[row] = own + row * kWarp < n_here ? digit_of(key[row]) : digit_of.last();
+    atomicAdd(&s.rank.count[warp][rank[row]], 1u);
+  }
+  __syncthreads();  // all warps have counted
+
+  // A thread per digit: publish; then the place in the tile where each warp's keys of the digit begin.
+  std::uint32_t of_digit = 0, count = 0;
+  if (threadIdx.x < kDigits) {
+    for (unsigned w = 0; w < kWideWarps; ++w) of_digit += s.rank.count[w][threadIdx.x];
+    count = threadIdx.x == digit_of.last() ? of_digit - (kTileHere - n_here) : of_digit;
+    Word(d_words[std::uint64_t{tile} * kDigits + threadIdx.x])
+        .store(kOwn | count, cuda::memory_order_relaxed);
+  }
+  const std::uint32_t inclusive = warp_inclusive_sum(of_digit);
+  if (threadIdx.x < kDigits && lane == kWarp - 1) s_warp_sums[warp] = inclusive;
+  __syncthreads();                             // every warp's sum is stored before the others read it
+  std::uint32_t start = inclusive - of_digit;  // of the digit in the tile
+  if (threadIdx.x < kDigits) {
+    for (unsigned w = 0; w < warp; ++w) start += s_warp_sums[w];
+    std::uint32_t next = start;
+    for (unsigned w = 0; w < kWideWarps; ++w) {
+      const std::uint32_t of_warp = s.rank.count[w][threadIdx.x];
+      s.rank.count[w][threadIdx.x] = next;
+      next += of_warp;
+    }
+  }
+  __syncthreads();  // places are known before keys take them
+
+  // Ranks, a row at a time.
+#pragma unroll
+  for (unsigned row = 0; row < kRowsHere; ++row) {
+    std::uint32_t& lanes = s.rank.lanes[warp][rank[row]];
+    std::uint32_t& next = s.rank.count[warp][rank[row]];
+    atomicOr(&lanes, 1u << lane);
+    __syncwarp();  // every lane has said its digit before one reads who has the same
+    const unsigned peers = lanes;
+    rank[row] = next + __popc(peers & below);
+    __syncwarp();  // read before they change
+    if ((peers & below) == 0) {
+      next += __popc(peers);
+      lanes = 0;
+    }
+    __syncwarp();  // changed before the next row
+  }
+  __syncthreads();  // ranks are found before keys overwrite the counters
+
+#pragma unroll
+  for (unsigned row = 0; row < kRowsHere; ++row) s.keys[rank[row]] = key[row];
+  if (threadIdx.x < kDigits)
+    s_offset[threadIdx.x] = d_starts[threadIdx.x] + look_back(d_words, tile, count) - start;
+  __syncthreads();  // keys are in order, offsets known
+
+  std::uint32_t place[kRowsHere];
+#pragma unroll
+  for (unsigned row = 0; row < kRowsHere; ++row) {
+    const unsigned j = row * kWideBlock + threadIdx.x;
+    if (j >= n_here) continue;
+    const Bits moved = s.keys[j];
+    place[row] = s_offset[digit_of(moved)] + j;
+    to.d_keys[place[row]] = moved;
+  }
+  if constexpr (kHasValues<Value>) {
+    __syncthreads();  // keys are taken out before values overwrite them
+#pragma unroll
+    for (unsigned row = 0; row < kRowsHere; ++row) {
+      const unsigned i = own + row * kWarp;
+      if (i < n_here) s.values[rank[row]] = from.d_values[tile_first + i];
+    }
+    __syncthreads();  // values are in order before they are taken out
+#pragma unroll
+    for (unsigned row = 0; row < kRowsHere; ++row) {
+      const unsigned j = row * kWideBlock + threadIdx.x;
+      if (j < n_here) to.d_values[place[row]] = s.values[j];
+    }
+  }
+}
+
+template <typename Bits, typename Value>
+Status state_of_the_art(const Job<Bits, Value>& job) {
+  return sweep_by_digits(job, kWideTile<Bits>, [&](unsigned n_tiles, auto... arguments) {
+    k07_sweep<Bits, Value><<<n_tiles, kWideBlock, 0, job.stream>>>(arguments...);
+  });
+}
+
+//@end
+// --- Given: which function answers which task.
+template <typename Bits, typename Value>
+Status solve(Rung rung, const Job<Bits, Value>& job) {
+  switch (rung) {
+    case Rung::digits: return digits(job);
+    case Rung::any_key: return any_key(job);
+    case Rung::onesweep: return onesweep(job);
+    //@reference
+    case Rung::state_of_the_art: return state_of_the_art(job);
+    //@end
+    default: return Status::unsupported;
+  }
+}
+Status solve(Rung rung, const KeyJob& job) {
+  switch (rung) {
+    case Rung::split: return split(job);
+    case Rung::tile_sort: return tile_sort(job);
+    case Rung::merge: return merge(job);
+    //@reference
+    case Rung::merge_path: return merge_path(job);
+    case Rung::tiles_and_merge: return tiles_and_merge(job);
+    //@end
+    default: return solve<std::uint32_t, NoValue>(rung, job);
+  }
+}
+
+Status run(const lab::Request& request) {
+  return dispatch(request, [&](const auto& job) { return solve(static_cast<Rung>(request.task), job); });
+}
+
+}  // namespace course::radix_sort

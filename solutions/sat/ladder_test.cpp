@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: MIT
+// The ladder keeps its promises, by the simulator's counters: work, steps, bytes and launches are those of the handout's table, and
+// each rung cures what the one below it wasted. RUNNER names the solution's runner.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+
+#include "lab/testing/counted.hpp"
+#include "sat/lab.hpp"
+
+namespace course::sat {
+
+const lab::Problem& problem();
+
+namespace {
+
+struct Size {
+  std::int64_t width, height;
+  double n() const { return static_cast<double>(width * height); }
+};
+constexpr Size kWide{1024, 256};
+
+lab::Case case_of(Size size, lab::DType dtype) {
+  lab::Case c;
+  c.name = std::to_string(size.width) + "x" + std::to_string(size.height) + std::string(lab::name_of(dtype));
+  c.dtype = dtype;
+  c.n = static_cast<std::uint64_t>(size.width * size.height);
+  c.params[kWidth] = size.width;
+  c.params[kHeight] = size.height;
+  return c;
+}
+
+// One rung that makes a table of floats.
+const lab::Counted& counted(const std::string& rung, Size size = kWide) {
+  static lab::Counter counter(problem());
+  return counter(rung, case_of(size, lab::DType::f32));
+}
+// The box filter on a table of u32.
+const lab::Counted& box(std::int64_t radius, Size size) {
+  static lab::Counter counter(problem());
+  lab::Case c = case_of(size, lab::DType::u32);
+  c.name += "_radius" + std::to_string(radius);
+  c.params[kRadius] = radius;
+  return counter("box", c);
+}
+
+double times_ideal(const std::string& rung) {
+  return counted(rung).bytes() / (8 * kWide.n());
+}
+
+TEST(Ladder, SerialDoesTheLeastWorkInTheMostSteps) {
+  for (const Size size : {kWide, Size{37, 100}, Size{1, 50}, Size{50, 1}}) {
+    const auto w = static_cast<double>(size.width), h = static_cast<double>(size.height);
+    EXPECT_EQ(counted("serial", size)["work"], 2 * size.n() - w - h);
+    EXPECT_EQ(counted("serial", size)["steps"], w + h - 2);
+  }
+}
+
+TEST(Ladder, SerialRowsTouchASectorForEveryItem) {
+  // Rows: 32 bytes for each of 4, twice. Columns: coalesced, twice.
+  EXPECT_EQ(counted("serial").bytes(), (32 + 32 + 4 + 4) * kWide.n());
+}
+
+TEST(Ladder, ABlockPerRowIsCoalesced) {
+  EXPECT_EQ(times_ideal("rows_columns"), 2);
+  EXPECT_LT(counted("rows_columns")["steps"], static_cast<double>(kWide.height) + 20);
+  EXPECT_GT(counted("rows_columns")["steps"], static_cast<double>(kWide.height));
+}
+
+TEST(Ladder, TransposesSpareStepsAndMoveFourTimesWhatTheyMust) {
+  EXPECT_EQ(times_ideal("transpose"), 4);
+  EXPECT_LT(counted("transpose")["steps"], 30);
+  EXPECT_EQ(counted("transpose").conflicts(), 1);
+  EXPECT_EQ(counted("transpose")["launches"], 4);
+}
+
+TEST(Ladder, FusingHalvesTheBytes) {
+  EXPECT_EQ(times_ideal("fused"), 2);
+  EXPECT_EQ(counted("fused").conflicts(), 1);
+  EXPECT_EQ(counted("fused")["launches"], 2);
+}
+
+TEST(Ladder, OnePassMovesLittleMoreThanItMust) {
+  for (const char* rung : {"single_pass", "state_of_the_art"}) {
+    EXPECT_LT(times_ideal(rung), 1.1) << rung;
+    EXPECT_EQ(counted(rung)["launches"], 2) << rung;
+  }
+  EXPECT_EQ(counted("single_pass").conflicts(), 1);
+}
+
+TEST(Ladder, TheTopRungNeedsFewInstructionsAndWideLoads) {
+  EXPECT_LT(counted("state_of_the_art")["lane_instructions"],
+            0.5 * counted("single_pass")["lane_instructions"]);
+  EXPECT_LT(counted("state_of_the_art")["global_load_requests"],
+            0.5 * counted("single_pass")["global_load_requests"]);
+}
+
+// A box of 501 x 501 costs no more than one of 3 x 3: a little less, since look-ups that the border cuts off are not made.
+TEST(Box, CostsTheSameWhateverItsSize) {
+  constexpr Size kLarge{1200, 600};
+  const auto &small = box(1, kLarge), &large = box(250, kLarge);
+  EXPECT_LE(large["work"], small["work"]);
+  EXPECT_GT(large["work"], 0.5 * small["work"]);
+  EXPECT_LE(large.bytes(), small.bytes());
+  EXPECT_NEAR(large["lane_instructions"] / small["lane_instructions"], 1, 0.1);
+  EXPECT_LE(large.modelled_us, small.modelled_us);
+  EXPECT_EQ(large["steps"], small["steps"]);
+}
+
+TEST(Box, MakesThreeAdditionsAndFourLookUpsAnItem) {
+  const auto& counts = box(1, kWide);
+  EXPECT_LE(counts["work"], 3 * kWide.n());
+  EXPECT_GT(counts["work"], 2.95 * kWide.n());
+  EXPECT_EQ(counts["steps"], 3);
+  EXPECT_LT(counts.bytes(), 1.2 * 20 * kWide.n());
+}
+
+TEST(Ladder, NoTaskIsSlowerThanTheSerialOne) {
+  for (const char* rung : {"rows_columns", "transpose", "fused", "single_pass", "state_of_the_art"}) {
+    EXPECT_LT(counted(rung).modelled_us, 0.5 * counted("serial").modelled_us) << rung;
+  }
+}
+
+TEST(Ladder, OnePassIsTheFastest) {
+  constexpr Size kLarge{1024, 1024};
+  for (const char* rung : {"rows_columns", "transpose", "fused"}) {
+    EXPECT_LT(counted("single_pass", kLarge).modelled_us, counted(rung, kLarge).modelled_us) << rung;
+  }
+  EXPECT_LT(counted("state_of_the_art", kLarge).modelled_us, counted("single_pass", kLarge).modelled_us);
+}
+
+}  // namespace
+}  // namespace course::sat

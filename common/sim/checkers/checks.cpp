@@ -44,7 +44,7 @@ void Checks::block_begins(Block& block) {
 void Checks::before(Warp& w, const MicroOp& op) {
   const std::uint32_t kind = bits(op.kind);
   if ((kind & kMemory) != 0 && (race_ != nullptr || init_ != nullptr)) {
-    history_.before(w, op);
+    if (history_.keeps()) history_.before(w, op);
     LaneAccess a;
     resolve(w, op, a);
     if (init_ != nullptr) init_->access(w, op, a);

@@ -106,6 +106,9 @@ void Initcheck::block_begins(Block& block) {
   auto& slot = blocks_[block.storage];
   if (slot == nullptr) slot = std::make_unique<BlockState>();
   slot->shared.assign(block.shared_bytes / 64 + 1, 0);
+  slot->shared_whole = false;
+  slot->looks = 0;
+  slot->next_look = kFirstLook;
   slot->local.resize(block.warps.size() * kLanes);
   if (!slot->has_local) return;
   for (Bits& bits : slot->local) std::fill(bits.begin(), bits.end(), 0);
@@ -136,10 +139,22 @@ Initcheck::Shadow Initcheck::shadow_of(Warp& w, Place place) {
   return {global_.data(), arena_.base(), arena_.size()};
 }
 
+bool Initcheck::find_whole(BlockState& block, const Shadow& shadow) {
+  if (++block.looks == block.next_look) {
+    block.next_look *= 4;
+    block.shared_whole = all_set(shadow.bits, 0, shadow.size);
+  }
+  return block.shared_whole;
+}
+
 void Initcheck::access(Warp& w, const MicroOp& op, const LaneAccess& a) {
   if (op.space == MemorySpace::constant) return;
   if (!a.mixed && a.place != Place::local) {
     const Shadow shadow = shadow_of(w, a.place);
+    if (a.place == Place::shared) {
+      BlockState& block = *blocks_[w.block->storage];
+      if (block.shared_whole || (op.kind != OpKind::store && find_whole(block, shadow))) return;
+    }
     const std::uint64_t first = a.start() - shadow.base, n = std::uint64_t{a.count} * a.bytes;
     if (!a.run || first >= shadow.size || first + n > shadow.size) return each_lane(w, op, a, shadow);
     const std::uint8_t* const whole = whole_pages_.data();

@@ -39,8 +39,11 @@ class Initcheck {
 
  private:
   using Bits = std::vector<std::uint64_t>;
+  static constexpr std::uint32_t kFirstLook = 4;  // accesses
   struct BlockState {
     Bits shared;
+    bool shared_whole = false;  // all of it has been written: found out now and then, ever more rarely
+    std::uint32_t looks = 0, next_look = kFirstLook;
     std::vector<Bits> local;  // 32 a warp
     bool has_local = false;   // some of it has been written
   };
@@ -51,6 +54,7 @@ class Initcheck {
     std::uint64_t base, size;  // bytes
   };
   Shadow shadow_of(Warp& w, Place place);
+  static bool find_whole(BlockState& block, const Shadow& shadow);
   void written(std::uint64_t first, std::uint64_t n_bytes);
   void each_lane(Warp& w, const MicroOp& op, const LaneAccess& a, const Shadow& shadow);
   void lane(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, Place place);

@@ -177,10 +177,7 @@ inline void Racecheck::look(Here& h, Place place, std::uint32_t lanes) {
     if (!run || !run_of_lanes(h)) by_lane(h, lanes);
   } else if (!run || !whole_lines(h)) {
     open_lines(h, lanes);
-    const RecordId before = next();
     if (!run || !run_of_lanes(h)) by_lane(h, lanes);
-    if (next() != before)
-      open_lines(h, lanes);  // cells name new records: the lines' markers must not be older
   }
   if (h.strong) order_by(h, lanes);
 }

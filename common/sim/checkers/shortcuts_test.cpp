@@ -47,17 +47,20 @@ Script random_script(u64 seed) {
   s.threads = 32 * (1 + static_cast<u32>(rng.below(3)));
   const u32 all = s.blocks * s.threads;
   const u64 n_steps = 2 + rng.below(8);
+  const bool lines = rng.below(2) == 0;  // mostly whole lines of global memory
   for (u64 k = 0; k < n_steps; ++k) {
-    const auto todo = static_cast<u32>(rng.below(4) == 0 ? rng.below(3) : rng.below(kOperations));
+    const auto any = static_cast<u32>(rng.below(4) == 0 ? rng.below(3) : rng.below(kOperations));
+    const u32 todo = lines && any > 2 ? static_cast<u32>(5 + rng.below(6)) : any;
+    const bool regular = lines && rng.below(6) != 0;
     s.what.push_back(todo);
     // Vector accesses take the words from a multiple of their length on: lanes that far apart lie side by side.
     const u32 length = todo == 7 || todo == 8 || todo == 11    ? 2
                        : todo == 9 || todo == 10 || todo == 12 ? 4
                                                                : 1;
-    const auto pattern = static_cast<u32>(rng.below(6)),
-               base = static_cast<u32>(rng.below(4) * 32 + rng.below(3));
-    const u32 step = length << (rng.below(3) == 0 ? rng.below(4) : 0);
-    const u64 active = rng.below(4);
+    const auto pattern = static_cast<u32>(regular ? 0 : rng.below(6)),
+               base = static_cast<u32>(rng.below(lines ? 2 : 4) * 32 + rng.below(3));
+    const u32 step = length << (!regular && rng.below(3) == 0 ? rng.below(4) : 0);
+    const u64 active = regular ? 3 : rng.below(4);
     const bool by_block = rng.below(2) == 0;
     for (u32 t = 0; t < all; ++t) {
       const u32 lane = t % 32;

@@ -50,7 +50,7 @@ struct TraceRow {
 
 struct TraceLog {
   static constexpr std::size_t kMostRows = 4096, kMostWrites = 1 << 16;
-  static constexpr std::uint64_t kMostBytes = 2048;  // of an array
+  static constexpr std::uint64_t kMostBytes = 8192;  // of an array
 
   std::vector<TraceRow> rows;
   std::size_t n_writes = 0;

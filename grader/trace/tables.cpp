@@ -94,6 +94,16 @@ class Known {
   std::set<std::tuple<std::string, std::uint64_t, std::uint64_t>> elements_;
 };
 
+// Where the shown elements of a row begin: at the first one written, when none of the array's first ones was (the second of two
+// buffers in one array).
+std::uint64_t first_shown(const Json& row, std::uint64_t columns) {
+  std::uint64_t least = ~std::uint64_t{0};
+  if (const auto writes = row.find("writes"); writes != row.end() && writes->is_array())
+    for (const Json& w : *writes)
+      if (w.is_array()) least = std::min(least, at(w, 0));
+  return least != ~std::uint64_t{0} && least >= columns ? least : 0;
+}
+
 // Does a step leave what the one before it shows, at the same line?
 bool changes_nothing(const TraceStep& before, const TraceStep& step) {
   const auto same_text = [](const TraceCell& a, const TraceCell& b) { return a.text == b.text; };
@@ -139,13 +149,17 @@ TraceView trace_view(const lab::Problem& problem, const lab::Task& task, const l
     if (const auto it = row.find("block"); it != row.end() && it->is_number_unsigned())
       block = it->get<std::uint64_t>();
     const std::uint64_t width = std::clamp<std::uint64_t>(number(row, "width", 4), 1, 8);
-    const DType type = type_of(shape, c, step.array, width);
+    const std::string array = step.array;
+    const DType type = type_of(shape, c, array, width);
     if (lab::bytes_of(type) != width) continue;
     const auto contents = bytes_of_hex(string(row, "contents"));
-    const std::uint64_t n = std::min<std::uint64_t>(columns, contents.size() / width);
+    const std::uint64_t first = first_shown(row, columns);
+    const std::uint64_t n_there = contents.size() / width;
+    const std::uint64_t n = std::min(columns, n_there - std::min(first, n_there));
+    if (first > 0) step.array += fmt::format("[{}…]", first);
 
     // An array of all blocks is known whoever wrote it; one of a block is that block's.
-    const bool grid_wide = step.after == "launch" || start || !step.array.starts_with("s_");
+    const bool grid_wide = step.after == "launch" || start || !array.starts_with("s_");
     const std::uint64_t owner = grid_wide ? ~std::uint64_t{0} : block.value_or(~std::uint64_t{0});
     std::set<std::uint64_t> written;
     if (const auto writes = row.find("writes"); writes != row.end() && writes->is_array()) {
@@ -156,8 +170,8 @@ TraceView trace_view(const lab::Problem& problem, const lab::Task& task, const l
                          static_cast<std::uint32_t>(at(w, 2)),
                          static_cast<std::uint32_t>(at(w, 3)),
                          {}};
-        known.add(step.array, owner, store.element);
-        if (store.element >= columns) continue;
+        known.add(array, owner, store.element);
+        if (store.element < first || store.element >= first + columns) continue;
         if (w.size() > 4 && w[4].is_array()) {
           for (const Json& from : w[4])
             if (from.is_array() && !from.empty() && from[0].is_string())
@@ -174,8 +188,8 @@ TraceView trace_view(const lab::Problem& problem, const lab::Task& task, const l
       step.array = fmt::format("lanes of warp {}", warp);
     }
     for (std::uint64_t i = 0; i < n && !vote; ++i) {
-      if (start) known.add(step.array, owner, i);
-      const bool there = shuffle ? i < 32 && (lanes >> i & 1) != 0 : known.contains(step.array, owner, i);
+      if (start) known.add(array, owner, first + i);
+      const bool there = shuffle ? i < 32 && (lanes >> i & 1) != 0 : known.contains(array, owner, first + i);
       step.cells.push_back({there ? lab::print_element(type, contents.data() + i * width) : "",
                             shuffle || written.contains(i)});
     }

@@ -320,6 +320,9 @@ class RadixSortProblem : public lab::Problem {
     lab::Shape shape{{{"d_keys_in", c.dtype, c.n}},
                      {{"d_keys_out", c.dtype, c.n}},
                      layout_of(c.n, lab::bytes_of(c.dtype)).bytes};
+    constexpr const char* kRows[] = {"d_e", "d_f", "d_t", "d_d"};
+    for (std::uint64_t row = 0; row < std::size(kRows); ++row)
+      shape.workspace_parts.push_back({{kRows[row], DType::u32, c.n}, row * c.n * sizeof(std::uint32_t)});
     if (has_values(c)) {
       shape.inputs.push_back({"d_values_in", DType::u32, c.n});
       shape.outputs.push_back({"d_values_out", DType::u32, c.n});

@@ -280,18 +280,24 @@ Json ceilings(const Device& device, const Options& options, std::uint64_t n_byte
   return result;
 }
 
-// A hash of what a short case of the same kind is filled with: tasks may ask for inputs of their own (tiles that are sorted).
-std::uint64_t inputs_of(const Problem& problem, const Task& task, const Case& like) {
+// A hash of what a short case of the same kind is filled with and must give: tasks may ask for inputs of their own (tiles that are
+// sorted), or for less than others do with the same ones (tiles sorted, and no more).
+std::uint64_t work_of(const Problem& problem, const Task& task, const Case& like) {
   constexpr std::uint64_t kShort = 16384;
   for (const Case& c : problem.bench_cases(task, kShort)) {
     if (c.op != like.op || c.dtype != like.dtype || c.pattern != like.pattern) continue;
-    std::vector<HostBuffer> inputs;
-    for (const auto& spec : problem.shape(task, c).inputs)
-      inputs.push_back({spec, std::vector<std::byte>(spec.count * bytes_of(spec.dtype))});
+    const Shape shape = problem.shape(task, c);
+    std::vector<HostBuffer> inputs, outputs;
+    for (const auto& [specs, buffers] :
+         {std::pair(&shape.inputs, &inputs), std::pair(&shape.outputs, &outputs)})
+      for (const BufferSpec& spec : *specs)
+        buffers->push_back({spec, std::vector<std::byte>(spec.count * bytes_of(spec.dtype))});
     problem.fill(task, c, 1, inputs);
+    problem.baseline(task, c, inputs, outputs, Baseline::one_thread);
     std::uint64_t hash = inputs.size();
-    for (const HostBuffer& input : inputs)
-      hash = mix(hash + hash_of({reinterpret_cast<const char*>(input.bytes.data()), input.bytes.size()}));
+    for (const auto* buffers : {&inputs, &outputs})
+      for (const HostBuffer& buffer : *buffers)
+        hash = mix(hash + hash_of({reinterpret_cast<const char*>(buffer.bytes.data()), buffer.bytes.size()}));
     return hash;
   }
   return 0;
@@ -313,7 +319,7 @@ std::vector<Table> tables_for(const Problem& problem, const Options& options, st
           return t.c.op == c.op && t.c.dtype == c.dtype && t.c.n == c.n && t.c.params == c.params &&
                  t.c.pattern == c.pattern &&
                  problem.ideal(*t.rungs.front(), t.c).bytes == problem.ideal(task, c).bytes &&
-                 inputs_of(problem, *t.rungs.front(), c) == inputs_of(problem, task, c);
+                 work_of(problem, *t.rungs.front(), c) == work_of(problem, task, c);
         };
         const auto found = std::find_if(tables.begin(), tables.end(), same);
         if (found != tables.end())

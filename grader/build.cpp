@@ -201,6 +201,14 @@ sandbox::View compile_view(const Layout& layout, bool solutions,
 
 namespace {
 
+// What a sandbox must show for this program to start: its folder, or the Python environment that it belongs to.
+std::string folder_of_program(const std::string& program) {
+  const std::filesystem::path folder = std::filesystem::path(program).parent_path();
+  std::error_code ignored;
+  return std::filesystem::exists(folder.parent_path() / "pyvenv.cfg", ignored) ? folder.parent_path()
+                                                                               : folder;
+}
+
 // The inputs of build.ninja, as "ninja -t query build.ninja" lists them.
 std::vector<std::string> inputs_of_build(std::string_view query) {
   std::vector<std::string> inputs;
@@ -308,8 +316,9 @@ std::map<std::string, BuildOutcome> build_runners(const Layout& layout, std::spa
     bounds.address_bytes = options.memory_bytes;
     bounds.file_bytes = kCompileFile;
     bounds.cpu_seconds = static_cast<std::uint64_t>(options.cpu_seconds);
-    sandbox.emplace(*options.machine, sandbox::Purpose::compile,
-                    compile_view(layout, options.solutions, inputs_of_build(query->output)), bounds);
+    sandbox::View view = compile_view(layout, options.solutions, inputs_of_build(query->output));
+    view.read_only.push_back(folder_of_program(program_in_path("ninja")));
+    sandbox.emplace(*options.machine, sandbox::Purpose::compile, std::move(view), bounds);
   } else if (*kSimulatorTarget != '\0') {
     targets.emplace_back(kSimulatorTarget);
   }

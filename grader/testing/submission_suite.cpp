@@ -254,20 +254,34 @@ std::string cell(std::string text) {
   return out;
 }
 
-// Without what differs between machines and with every edit of a solution: points for speed, line numbers.
+// Without what differs between machines and with every edit of a solution: points, line numbers, names made of paths.
 std::string matrix() {
+  static const std::regex kLines(R"((\.cu):\d+)"), kPaths("(_GLOBAL__N__|_cu_)[0-9a-f]{8}");
   std::string out =
-      "| submission | task | verdict | why, in the grader's words | what it is |\n|---|---|---|---|---|\n";
+      "| submission | task | verdict | what it is | why, in the grader's words |\n|---|---|---|---|---|\n";
   for (const Row& row : rows()) {
-    out +=
-        fmt::format("| `{}` | {} | {}{} | {} | {} |\n", row.name, row.task,
-                    row.as_expected ? "" : "**not as expected:** ", row.got,
-                    cell(std::regex_replace(row.reason, std::regex(R"((\.cu):\d+)"), "$1")), cell(row.about));
+    const std::string why = std::regex_replace(std::regex_replace(row.reason, kLines, "$1"), kPaths, "$1…");
+    out += fmt::format("| `{}` | {} | {}{} | {} | {} |\n", row.name, row.task,
+                       row.as_expected ? "" : "**not as expected:** ", row.got, cell(row.about),
+                       row.got == lab::name_of(lab::Verdict::ok) ? "" : cell(why));
   }
   return out;
 }
 
-// The page that shows the matrix must have it word for word between `<!-- matrix: NAME -->` and `<!-- end matrix -->`; with
+// The rows up to the verdict: what must not drift. (The headers of the submissions say which words the reason must have.)
+std::string verdicts_of(const std::string& table) {
+  std::istringstream lines(table);
+  std::string out;
+  for (std::string line; std::getline(lines, line);) {
+    std::size_t end = 0;
+    for (int bar = 0; bar < 4 && end != std::string::npos; ++bar)
+      end = line.find('|', end + (bar > 0 ? 1 : 0));
+    out += line.substr(0, end) + "\n";
+  }
+  return out;
+}
+
+// The page that shows the matrix must have its rows, up to the verdicts, between `<!-- matrix: NAME -->` and `<!-- end matrix -->`; with
 // SUBMISSION_UPDATE=1 it is put there.
 bool page_has(const std::string& page, const std::string& name, const std::string& table) {
   const std::string begin = fmt::format("<!-- matrix: {} -->\n", name), end = "<!-- end matrix -->";
@@ -279,8 +293,9 @@ bool page_has(const std::string& page, const std::string& name, const std::strin
     return false;
   }
   const std::size_t start = from + begin.size();
-  if (text.substr(start, to - start) == table) return true;
-  if (std::getenv("SUBMISSION_UPDATE") != nullptr) {
+  if (std::getenv("SUBMISSION_UPDATE") == nullptr) {
+    if (verdicts_of(text.substr(start, to - start)) == verdicts_of(table)) return true;
+  } else {
     text.replace(start, to - start, table);
     return static_cast<bool>(write_report(page, text));
   }

@@ -319,8 +319,8 @@ __device__ typename Op::Value look_back_by_thread(unsigned index, typename Op::V
   // the left, nearest first: spin until its flag is not kEmpty; fence; put its prefix or its total in FRONT
   // of the carry; stop after a prefix. At last publish the prefix (value, fence, flag kPrefix) and return the
   // carry. (roughly 20 lines)
-  static_cast<void>(index), static_cast<void>(d_totals), static_cast<void>(d_prefixes),
-      static_cast<void>(d_flag);
+  static_cast<void>(index), static_cast<void>(d_totals);
+  static_cast<void>(d_prefixes), static_cast<void>(d_flag);
   return op(total, op.identity());
 }
 

@@ -456,7 +456,8 @@ __device__ typename Op::Value look_back_by_thread(unsigned index, typename Op::V
   //@solution Unless the tile is 0: publish the total (value, fence, flag kTotal). Then for the tiles to the left, nearest first: spin
   //@hint until its flag is not kEmpty; fence; put its prefix or its total in FRONT of the carry; stop after a prefix. At last
   //@hint publish the prefix (value, fence, flag kPrefix) and return the carry.
-  //@instead static_cast<void>(index), static_cast<void>(d_totals), static_cast<void>(d_prefixes), static_cast<void>(d_flag);
+  //@instead static_cast<void>(index), static_cast<void>(d_totals);
+  //@instead static_cast<void>(d_prefixes), static_cast<void>(d_flag);
   //@instead return op(total, op.identity());
   using Value = typename Op::Value;
   Value carry = op.identity();

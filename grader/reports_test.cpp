@@ -22,10 +22,9 @@ namespace {
 using lab::Verdict;
 using nlohmann::json;
 using ::testing::HasSubstr;
+using testing::kVoidElements;
 using ::testing::Not;
 using testing::why_malformed;
-
-const std::set<std::string> kVoidElements{"meta", "br"};
 
 TaskResult task_of(const std::string& id, Verdict verdict, int points, int max_points) {
   TaskResult task;

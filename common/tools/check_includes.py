@@ -22,10 +22,11 @@ ALLOWED = {
     "cudart": ["sim", "ptx", "base"],
     "labs": ["lab", "base"],  # the registry
     "labs/{lab}": ["lab", "base"],
-    "solutions/{lab}": ["labs/{lab}", "lab", "base"],
+    "solutions/device": ["lab", "base"],  # pieces of kernels that the top rungs share
+    "solutions/{lab}": ["solutions/device", "labs/{lab}", "lab", "base"],
     "solutions/peers/{lab}": ["labs/{lab}", "lab", "base"],
     # Submissions that the grader is tested with stand where a student's file would.
-    "grader/mutants/{lab}": ["labs/{lab}", "lab", "base"],
+    "grader/mutants/{lab}": ["solutions/device", "labs/{lab}", "lab", "base"],
     "grader/hostile/{lab}": ["labs/{lab}", "lab", "base"],
     "grader": ["labs", "base", "lab", "ptx", "sim", "cudart"],
 }
@@ -34,7 +35,7 @@ FOR_ALL = {"common/cudart/sim_control.h"}
 
 SOURCES = {".cpp", ".hpp", ".h", ".cu", ".cuh", ".in", ".inc"}
 TOP_FOLDERS = ["common", "labs", "solutions", "grader"]
-INCLUDE_ROOTS = ["common", "labs", "."]
+INCLUDE_ROOTS = ["common", "labs", "solutions", "."]
 INCLUDE = re.compile(r"^\s*#\s*include\s*(.*)")
 
 
@@ -43,6 +44,8 @@ def part_of(path: pathlib.PurePosixPath) -> tuple[str, str]:
     folders = path.parts[:-1]
     if folders[0] == "common":
         return (folders[1] if len(folders) > 1 else "common"), ""
+    if folders == ("solutions", "device"):
+        return "solutions/device", ""
     if folders == ("solutions", "peers"):
         return "solutions/peers/{lab}", path.stem
     if folders[0] in ("labs", "solutions") and len(folders) > 1:

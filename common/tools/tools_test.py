@@ -17,7 +17,7 @@ class IncludeRules(unittest.TestCase):
         for name in [
             "common/base/a.hpp", "common/lab/a.hpp", "common/ptx/a.hpp", "common/sim/a.hpp", "common/cudart/a.hpp",
             "common/cudart/sim_control.h", "labs/registry.hpp", "labs/reduction/lab.hpp", "labs/scan/lab.hpp",
-            "solutions/reduction/a.hpp", "grader/a.hpp",
+            "solutions/reduction/a.hpp", "solutions/device/tile.cuh", "grader/a.hpp",
         ]:  # fmt: skip
             self.write(name, "")
 
@@ -42,7 +42,9 @@ class IncludeRules(unittest.TestCase):
             ("labs/reduction/reduction.cu", "reduction/lab.hpp"),
             ("labs/reduction/problem.cpp", "lab/a.hpp"),
             ("solutions/reduction/reduction.cu", "reduction/lab.hpp"),
+            ("solutions/reduction/reduction.cu", "device/tile.cuh"),
             ("grader/mutants/reduction/m.cu", "reduction/lab.hpp"),
+            ("grader/mutants/reduction/m.cu", "device/tile.cuh"),
             ("grader/main.cpp", "registry.hpp"),
             ("grader/main.cpp", "sim/a.hpp"),
             ("grader/main.cpp", "fmt/format.h"),
@@ -60,6 +62,8 @@ class IncludeRules(unittest.TestCase):
             ("labs/reduction/reduction.cu", "sim/a.hpp", "common/sim/a.hpp"),
             ("labs/reduction/reduction.cu", "scan/lab.hpp", "labs/scan/lab.hpp"),
             ("labs/reduction/reduction.cu", "../../solutions/reduction/a.hpp", "solutions/reduction/a.hpp"),
+            ("labs/reduction/reduction.cu", "device/tile.cuh", "solutions/device/tile.cuh"),
+            ("solutions/device/b.cuh", "reduction/lab.hpp", "labs/reduction/lab.hpp"),
             ("solutions/reduction/reduction.cu", "scan/lab.hpp", "labs/scan/lab.hpp"),
             ("grader/mutants/reduction/m.cu", "grader/a.hpp", "grader/a.hpp"),
             ("grader/main.cpp", "solutions/reduction/a.hpp", "solutions/reduction/a.hpp"),

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+// What lies left of a tile, learnt from the blocks that work on the tiles to its left while they run.
+// Read: Ledger (how tiles tell), then the two ways of asking: look_back (the nearest known prefix, whichever it is) and
+// GroupLedger (fixed brackets: floats come out the same in every run). All of them wait only for tiles with smaller
+// numbers; so tiles must be numbered in the order in which blocks start (draw_tile), and a block must finish its tiles in
+// ascending order.
+// Source: D. Merrill, M. Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (NVR-2016-002).
+#pragma once
+
+#include "device/block_scan.cuh"
+
+namespace course::device {
+
+// How much is known of a tile. 0, so that a cleared word knows nothing.
+inline constexpr unsigned kEmpty = 0;
+inline constexpr unsigned kTotal = 1;   // the fold of the tile alone
+inline constexpr unsigned kPrefix = 2;  // the fold of everything up to the tile's end
+
+// Strong accesses: each call is one access to memory, which other blocks see. They order no other access.
+using Word = unsigned long long;
+__device__ inline Word load_strong(const Word* d_word) {
+  return *static_cast<const volatile Word*>(d_word);
+}
+__device__ inline void store_strong(Word* d_word, Word word) {
+  *static_cast<volatile Word*>(d_word) = word;
+}
+
+// The number of the tile that the calling block takes: 0 for the block that asks first, then 1, 2, … So the blocks of all tiles
+// before it are running or done, and may be waited for. Every thread must call it; one barrier, after which all may read
+// *s_tile. Calling it again with the same s_tile needs another barrier before.
+__device__ inline unsigned draw_tile(unsigned* d_ticket, unsigned* s_tile) {
+  if (threadIdx.x == 0) *s_tile = atomicAdd(d_ticket, 1u);
+  __syncthreads();  // thread 0 has stored the number before the others read it
+  return *s_tile;
+}
+
+template <typename Value>
+struct Entry {
+  unsigned state;
+  Value value;
+};
+
+// Where tiles publish. A Value travels in words of 64 bits, 32 of its own beside 32 of state: an aligned word is never torn, so
+// no fence is needed; who finds words of different states has come in the middle of a change, and takes it for kEmpty. A word
+// must be 0 before the first tile publishes.
+template <typename Value>
+struct Ledger {
+  static_assert(sizeof(Value) % 4 == 0);
+  static constexpr unsigned kWords = sizeof(Value) / 4;  // of a tile
+  Word* d_words = nullptr;
+
+  static constexpr std::uint64_t words(std::uint64_t n_tiles) { return n_tiles * kWords; }
+
+  __device__ void publish(std::uint64_t index, unsigned state, Value value) const {
+    std::uint32_t half[kWords];
+    memcpy(half, &value, sizeof value);
+#pragma unroll
+    for (unsigned k = 0; k < kWords; ++k)
+      store_strong(d_words + index * kWords + k, Word{state} << 32 | half[k]);
+  }
+  __device__ Entry<Value> read(std::uint64_t index) const {
+    Word word[kWords];
+    std::uint32_t half[kWords];
+#pragma unroll
+    for (unsigned k = 0; k < kWords; ++k) word[k] = load_strong(d_words + index * kWords + k);
+    auto state = static_cast<unsigned>(word[0] >> 32);
+#pragma unroll
+    for (unsigned k = 0; k < kWords; ++k) {
+      half[k] = static_cast<std::uint32_t>(word[k]);
+      if (word[k] >> 32 != state) state = kEmpty;
+    }
+    Entry<Value> entry{state, {}};
+    memcpy(&entry.value, half, sizeof half);
+    return entry;
+  }
+};
+
+// Sets words to 0, one a thread: whatever was in the scratch memory, it was nothing that a tile has published.
+inline constexpr unsigned kClearBlock = 256;
+__global__ void clear_words(Word* d_words, std::uint64_t count) {
+  const std::uint64_t gid = std::uint64_t{blockIdx.x} * kClearBlock + threadIdx.x;
+  if (gid < count) d_words[gid] = 0;
+}
+
+// The fold of all tiles left of tile `index`, in every lane; to be called by all lanes of one warp, with the same arguments,
+// after the tile's total was published. A window of 32 tiles at a time, the nearest first, up to one that knows its
+// prefix. Which one that is depends on timing: float sums get their brackets from run to run anew.
+template <typename Op>
+__device__ typename Op::Value look_back(const Ledger<typename Op::Value>& ledger, std::uint64_t index,
+                                        Op op) {
+  using Value = typename Op::Value;
+  const unsigned lane = threadIdx.x % kWarp;
+  Value carry = op.identity();  // of the tiles right of the window
+  for (std::uint64_t end = index; end > 0; end = end > kWarp ? end - kWarp : 0) {
+    // Lane 0 looks at tile end - 1, lane 1 at the one left of it … Left of tile 0 everything is known.
+    Entry<Value> entry{kPrefix, op.identity()};
+    unsigned prefixes = 0, needed = 0;
+    do {
+      if (lane < end) entry = ledger.read(end - 1 - lane);
+      prefixes = __ballot_sync(kFullMask, entry.state == kPrefix);
+      needed = prefixes == 0 ? kFullMask : (prefixes & -prefixes) * 2 - 1;  // up to the nearest prefix
+    } while ((__ballot_sync(kFullMask, entry.state == kEmpty) & needed) != 0);
+
+    // Lane 0 folds the needed ones; a higher lane is further left.
+    Value value = (needed >> lane & 1) != 0 ? entry.value : op.identity();
+#pragma unroll
+    for (unsigned offset = 1; offset < kWarp; offset *= 2) value = op(shuffle_down(value, offset), value);
+    carry = op(shuffle_from(value, 0), carry);
+    if (prefixes != 0) break;
+  }
+  return carry;
+}
+
+// Fixed brackets: tiles come in groups of 32 * kRounds. A tile's carry is the prefix of the group before, which that group's last
+// tile publishes, then the totals of the tiles before it in its own group, all of them asked for at once. Timing decides when
+// a carry is known, never how it was put together. One chain is left, from group to group: a group should be a few MB.
+template <typename Value, unsigned kRounds>
+struct GroupLedger {
+  static constexpr unsigned kGroup = kWarp * kRounds;
+  Ledger<Value> totals, prefixes;
+
+  static constexpr std::uint64_t words(std::uint64_t n_tiles) {
+    return Ledger<Value>::words(n_tiles + tiles_for(n_tiles, kGroup));
+  }
+  GroupLedger(Word* d_words, std::uint64_t n_tiles)
+      : totals{d_words}, prefixes{d_words + Ledger<Value>::words(n_tiles)} {}
+
+  __device__ void publish_total(std::uint64_t index, Value total) const {
+    totals.publish(index, kTotal, total);
+  }
+
+  // The fold of all tiles left of tile `index`, in every lane. To be called by all lanes of one warp with the same arguments,
+  // after publish_total.
+  template <typename Op>
+  __device__ Value carry_of(std::uint64_t index, Value total, Op op) const {
+    const unsigned lane = threadIdx.x % kWarp;
+    const std::uint64_t group = index / kGroup, first = group * kGroup;
+    const auto rank = static_cast<unsigned>(index % kGroup);
+
+    Entry<Value> before{kPrefix, op.identity()};
+    Entry<Value> entry[kRounds];
+#pragma unroll
+    for (unsigned r = 0; r < kRounds; ++r) {
+      entry[r] = {kTotal, op.identity()};
+      if (r * kWarp + lane < rank) entry[r].state = kEmpty;
+    }
+    if (group > 0) before.state = kEmpty;
+    bool waits = true;
+    while (waits) {
+#pragma unroll
+      for (unsigned r = 0; r < kRounds; ++r) {
+        if (entry[r].state == kEmpty) entry[r] = totals.read(first + r * kWarp + lane);
+      }
+      if (before.state == kEmpty) before = prefixes.read(group - 1);
+      waits = before.state == kEmpty;
+#pragma unroll
+      for (unsigned r = 0; r < kRounds; ++r) waits = waits || entry[r].state == kEmpty;
+      waits = __any_sync(kFullMask, waits);
+    }
+
+    Value value[kRounds];
+#pragma unroll
+    for (unsigned r = 0; r < kRounds; ++r) value[r] = warp_fold(entry[r].value, op);
+    Value carry = before.value;
+#pragma unroll
+    for (unsigned r = 0; r < kRounds; ++r) {
+      if (r * kWarp < rank) carry = op(carry, value[r]);
+    }
+    carry = shuffle_from(carry, 0);
+    if (lane == 0 && rank == kGroup - 1) prefixes.publish(group, kPrefix, op(carry, total));
+    return carry;
+  }
+};
+
+}  // namespace course::device

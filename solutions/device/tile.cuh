@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+// Tiles: the items that one block handles at a time, in its threads' registers, moved in accesses of 16 bytes.
+// Read: Pack, Tile (who holds what), load_tile, store_tile. Shared by the top rungs of several labs.
+// Invariant: any address, any n: an access of 16 bytes only where the address is a multiple of 16, else item by item; items
+// outside [0, n) are neither read nor written.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+namespace course::device {
+
+inline constexpr unsigned kWarp = 32;       // threads in a warp
+inline constexpr unsigned kFullMask = ~0u;  // every lane of a warp takes part
+
+// Tiles that n items fill, the last one perhaps in part.
+constexpr std::uint64_t tiles_for(std::uint64_t n, std::uint64_t tile_items) {
+  return (n + tile_items - 1) / tile_items;
+}
+
+// 16 bytes of items: what one lane loads or stores with one instruction, at an address that is a multiple of 16.
+template <typename Value>
+struct alignas(16) Pack {
+  static constexpr unsigned kItems = 16 / sizeof(Value);
+  Value item[kItems];
+};
+
+// What is read once, or written and not read again, need not stay in the caches: the streaming forms (ld.cs, st.cs) mark it as
+// first to go.
+template <typename Value>
+__device__ Pack<Value> load_streaming(const Pack<Value>* d_pack) {
+  const uint4 bits = __ldcs(reinterpret_cast<const uint4*>(d_pack));
+  Pack<Value> pack;
+  memcpy(&pack, &bits, sizeof pack);
+  return pack;
+}
+template <typename Value>
+__device__ void store_streaming(Pack<Value>* d_pack, const Pack<Value>& pack) {
+  uint4 bits;
+  memcpy(&bits, &pack, sizeof bits);
+  __stcs(reinterpret_cast<uint4*>(d_pack), bits);
+}
+
+// The calling thread's share of a tile of a block of kThreads: kRows packs. A warp's packs of one row are neighbours in memory,
+// and its rows follow each other; so a warp owns one contiguous piece of the tile, and warp w's lies right of warp w - 1's.
+template <typename Value, unsigned kThreads_, unsigned kRows_>
+struct Tile {
+  static constexpr unsigned kThreads = kThreads_, kRows = kRows_;
+  static constexpr unsigned kPack = Pack<Value>::kItems;
+  static constexpr unsigned kItems = kThreads * kRows * kPack;  // of the whole block
+  Pack<Value> row[kRows];
+
+  // Index in the array of the first item of the thread's pack in row r of tile number `index`.
+  static __device__ std::uint64_t first_item(std::uint64_t index, unsigned r) {
+    const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+    return index * kItems + ((warp * kRows + r) * kWarp + lane) * kPack;
+  }
+  // Whether tile number `index` can be moved by whole packs.
+  static __device__ bool in_packs(const Value* d_items, std::uint64_t n, std::uint64_t index) {
+    return reinterpret_cast<std::uintptr_t>(d_items) % sizeof(Pack<Value>) == 0 && (index + 1) * kItems <= n;
+  }
+};
+
+// Loads tile number `index` of the n items at d_items; places past n get `padding`.
+template <typename Value, unsigned kThreads, unsigned kRows>
+__device__ void load_tile(Tile<Value, kThreads, kRows>& tile, const Value* d_items, std::uint64_t n,
+                          std::uint64_t index, Value padding) {
+  if (tile.in_packs(d_items, n, index)) {
+    const auto* d_packs = reinterpret_cast<const Pack<Value>*>(d_items + tile.first_item(index, 0));
+#pragma unroll
+    for (unsigned r = 0; r < kRows; ++r) tile.row[r] = load_streaming(d_packs + r * kWarp);
+    return;
+  }
+#pragma unroll
+  for (unsigned r = 0; r < kRows; ++r) {
+    const std::uint64_t first = tile.first_item(index, r);
+#pragma unroll
+    for (unsigned j = 0; j < tile.kPack; ++j)
+      tile.row[r].item[j] = first + j < n ? d_items[first + j] : padding;
+  }
+}
+
+// Stores it; places past n are left alone.
+template <typename Value, unsigned kThreads, unsigned kRows>
+__device__ void store_tile(const Tile<Value, kThreads, kRows>& tile, Value* d_items, std::uint64_t n,
+                           std::uint64_t index) {
+  if (tile.in_packs(d_items, n, index)) {
+    auto* d_packs = reinterpret_cast<Pack<Value>*>(d_items + tile.first_item(index, 0));
+#pragma unroll
+    for (unsigned r = 0; r < kRows; ++r) store_streaming(d_packs + r * kWarp, tile.row[r]);
+    return;
+  }
+#pragma unroll
+  for (unsigned r = 0; r < kRows; ++r) {
+    const std::uint64_t first = tile.first_item(index, r);
+#pragma unroll
+    for (unsigned j = 0; j < tile.kPack; ++j) {
+      if (first + j < n) d_items[first + j] = tile.row[r].item[j];
+    }
+  }
+}
+
+}  // namespace course::device

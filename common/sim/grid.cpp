@@ -274,6 +274,7 @@ class HostThread {
         }
       } catch (const DeviceFault& fault) {
         record_fault(shared_, fault, timed_out ? first_resident() : block, worker_);
+        if (worker_.observer != nullptr) worker_.observer->faulted(block);
       }
     }
   }

@@ -54,6 +54,9 @@ class Several final : public Observer, public KeepsHistory {
   void stuck(Block& b) override {
     for (Observer* o : all_) o->stuck(b);
   }
+  void faulted(Block& b) override {
+    for (Observer* o : all_) o->faulted(b);
+  }
   WriteHistory* history() override {
     for (Observer* o : all_)
       if (auto* keeper = dynamic_cast<KeepsHistory*>(o)) return keeper->history();
@@ -96,7 +99,9 @@ void Observers::prepare(std::uint32_t mode) {
   }
   if ((mode & kSynccheck) != 0 && !synccheck_) synccheck_ = std::make_unique<Synccheck>(findings_);
   if ((mode & kDataflow) != 0 && !dataflow_) dataflow_ = std::make_unique<Dataflow>(arena_);
-  if ((mode & kTrace) != 0 && !trace_) trace_ = std::make_unique<Trace>(arena_, trace_log_);
+  if ((mode & kTrace) != 0 && !trace_)
+    trace_ = std::make_unique<Trace>(arena_, trace_log_,
+                                     [this] { return racecheck_ ? racecheck_->first_race() : nullptr; });
 }
 
 Observer* Observers::begin(std::uint32_t mode) {

@@ -98,6 +98,7 @@ const char* name_of(TraceRow::After after) {
     case TraceRow::After::block: return "block";
     case TraceRow::After::launch: return "launch";
     case TraceRow::After::shuffle: return "shuffle";
+    case TraceRow::After::fault: return "fault";
     default: return "vote";
   }
 }
@@ -130,6 +131,11 @@ Json json_of(const TraceRow& row) {
     for (const TracePlace& p : w.from) from.push_back(Json::array({p.object, p.element}));
     j["writes"].push_back(Json::array({w.element, w.block, w.thread, w.line, std::move(from)}));
   }
+  j["accesses"] = Json::array();
+  for (const TraceAccess& a : row.accesses)
+    j["accesses"].push_back(
+        Json::array({a.block, a.warp, a.line, a.lanes, a.live, a.passes, a.least_passes}));
+  if (!row.fault.empty()) j["fault"] = row.fault;
   return j;
 }
 

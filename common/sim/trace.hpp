@@ -1,39 +1,46 @@
 // SPDX-License-Identifier: MIT
-// Follows what a launch does to arrays: a row with an array's contents after every step that changed it, and for each write
-// which thread did it at which line, having read what. A step of a block ends at a barrier, a __syncwarp or the block's end; a step
-// of the whole grid with the launch. Exchanges between the lanes of a warp are rows of their own.
-// For small inputs: rows and contents are capped, and Trace::truncated says so.
+// Follows what a launch does to arrays: a row with an array's contents after every step that changed it, for each write which
+// thread did it at which line and of which elements the value was made (origins.hpp), and which lanes took part in each access.
+// A step of a block ends at a barrier, a __syncwarp or the block's end; a step of the whole grid with the launch. Exchanges
+// between the lanes of a warp are rows of their own. The first fault, be it one that ends the kernel or a race, is the last row.
+// For small inputs: rows and contents are capped, and TraceLog::truncated says so.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "sim/access.hpp"
+#include "sim/finding.hpp"
 #include "sim/memory.hpp"
+#include "sim/origins.hpp"
 #include "sim/warp.hpp"
 
 namespace course::sim {
-
-struct TracePlace {
-  std::string object;  // "s_data", "d_out"; several blocks have one "s_data" each
-  std::uint64_t element = 0;
-};
 
 struct TraceWrite {
   std::uint64_t element = 0;
   std::uint64_t block = 0;   // in the grid
   std::uint32_t thread = 0;  // in its block
   std::uint32_t line = 0;
-  std::vector<TracePlace>
-      from;  // what the thread had read since the step began, its own earlier writes aside
+  std::vector<TracePlace> from;  // what the value was made of
+};
+
+// What one warp did at one line during a step, taken together.
+struct TraceAccess {
+  std::uint64_t block = 0;
+  std::uint32_t warp = 0, line = 0;
+  std::uint32_t lanes = 0, live = 0;  // masks: that took part; that could have
+  std::uint32_t passes = 0,
+                least_passes = 0;  // of the shared memory, at worst; what they are without bank conflicts
 };
 
 struct TraceRow {
-  enum class After : std::uint8_t { start, barrier, warp_sync, block, launch, shuffle, vote };
+  enum class After : std::uint8_t { start, barrier, warp_sync, block, launch, shuffle, vote, fault };
   static constexpr std::uint64_t kWholeGrid = ~std::uint64_t{0};
 
   std::uint32_t launch = 0;  // index among those since the last reset
@@ -46,6 +53,8 @@ struct TraceRow {
   std::uint32_t width = 4;  // bytes of an element, as the accesses take it
   std::vector<std::byte> contents;
   std::vector<TraceWrite> writes;
+  std::vector<TraceAccess> accesses;  // since the block's last row
+  std::string fault;                  // of the last row: what ended the trace
 };
 
 struct TraceLog {
@@ -55,11 +64,16 @@ struct TraceLog {
   std::vector<TraceRow> rows;
   std::size_t n_writes = 0;
   bool truncated = false;
+  bool ended = false;  // by a fault: nothing more is followed
 };
 
 class Trace final : public Observer {
  public:
-  Trace(const Arena& arena, TraceLog& log) : arena_(arena), log_(log) {}
+  // A fault that a checker has seen so far in this launch; nullptr: none.
+  using Fault = std::function<const Finding*()>;
+
+  Trace(const Arena& arena, TraceLog& log, Fault checked)
+      : arena_(arena), log_(log), checked_(std::move(checked)) {}
 
   void launch_begins(const Program& program, const LaunchRequest& launch) override;
   void block_begins(Block& block) override;
@@ -69,6 +83,7 @@ class Trace final : public Observer {
   void barrier_arrived(Warp& w, std::uint32_t mask, const MicroOp& op) override;
   void barrier_released(Block& block, std::uint32_t barrier) override;
   void warp_synced(Warp& w, std::uint32_t mask, const MicroOp& op) override;
+  void faulted(Block& block) override;
   void launch_ends() override;
 
  private:
@@ -87,31 +102,39 @@ class Trace final : public Observer {
     std::uint32_t line = 0;
   };
   struct BlockState {
-    std::map<std::uint64_t, Pending> shared;                           // by the object's base
-    std::unordered_map<std::uint32_t, std::vector<TracePlace>> reads;  // by thread
-    Position barrier;                                                  // the one reached last
-    bool wrote_global = false;
+    std::map<std::uint64_t, Pending> shared;  // by the object's base
+    std::vector<TraceAccess> accesses;        // since the last row
+    Position barrier;                         // the one reached last
   };
 
   const Object* object_at(std::uint64_t address);
   Position position_of(const MicroOp& op);
-  void read(BlockState& b, std::uint32_t thread, const Object& object, std::uint64_t element);
+  void access(Warp& w, const MicroOp& op, int lane, std::uint32_t k);
   void write(const MicroOp& op, const Block& block, std::uint32_t thread, const Object& object,
-             std::uint64_t element);
+             std::uint64_t element, Origins::Set from);
+  void note(Warp& w, const MicroOp& op);
   void flush(std::map<std::uint64_t, Pending>& pending, const Block* block, TraceRow::After after,
              const Position& where);
   void exchange(Warp& w, const MicroOp& op, TraceRow::After kind, std::uint32_t slot);
+  void shuffle(Warp& w, const MicroOp& op);
+  void fault(const Block& block, const Position& where, const std::string& message);
   void add(TraceRow row);
 
   const Arena& arena_;
   TraceLog& log_;
+  Fault checked_;
   const Program* program_ = nullptr;
   std::uint64_t n_blocks_ = 0;
   std::uint32_t launches_ = 0;
   Addresses addresses_{};
+  Origins origins_;
+  Origins::Set shuffled_[kLanes] = {};
+  std::uint64_t wavefronts_ = 0;      // of the op at hand, before it runs
+  const MicroOp* running_ = nullptr;  // begun and not ended
   std::map<std::uint64_t, Object> objects_;  // by base
   std::map<std::uint64_t, Pending> global_;
   std::unordered_map<const Block*, BlockState> blocks_;
+  std::vector<TraceAccess> ended_;  // of blocks that have ended, since the last row of the grid
   std::unordered_map<std::uint32_t, Position> positions_;  // by op
 };
 

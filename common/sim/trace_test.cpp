@@ -85,7 +85,7 @@ TEST(Trace, HasARowForEveryStepThatChangedAnArray) {
 TEST(Trace, TellsWhoWroteAndWhatWasReadForIt) {
   TestDevice t(kFold);
   const Json rows = traced(t).at("rows");
-  // [element, block, thread, line, what was read since the step began]
+  // [element, block, thread, line, what the value was made of]
   EXPECT_EQ(rows[1].at("writes")[2], Json::parse(R"([2, 0, 2, 0, [["d_in", 2]]])"));
   EXPECT_EQ(rows[2].at("writes").size(), 2u);
   EXPECT_EQ(rows[2].at("writes")[1], Json::parse(R"([1, 0, 1, 0, [["s_data", 1], ["s_data", 3]]])"));
@@ -113,8 +113,118 @@ TEST(Trace, EndsWhereAFaultEndsTheKernel) {
   t.device.set_mode(kTrace);
   EXPECT_EQ(t.try_launch("fold", 1, 4, in, out).fault, Fault::illegal_address);
   const Json report = Json::parse(t.device.report_json());
-  EXPECT_EQ(report.at("trace").at("rows").size(), 1u);
+  const Json rows = report.at("trace").at("rows");
+  ASSERT_EQ(rows.size(), 2u) << "the inputs, and where it ended";
+  EXPECT_EQ(rows[1].at("after"), "fault");
+  EXPECT_EQ(rows[1].at("block"), 0);
   EXPECT_EQ(report.at("findings").size(), 1u);
+  // Nothing of a later launch is added.
+  auto good = t.array(std::vector<int>{3, 1, 7, 10});
+  t.try_launch("fold", 1, 4, good, out);
+  EXPECT_EQ(Json::parse(t.device.report_json()).at("trace").at("rows").size(), 2u);
+}
+
+// kFold without its first barrier: thread 0 reads what thread 2 has written.
+TEST(Trace, EndsAtTheFirstRaceAndSaysSo) {
+  std::string ptx = kFold;
+  ptx.erase(ptx.find("  bar.sync 0;\n"), 14);
+  TestDevice t(ptx);
+  auto in = t.array(std::vector<int>{3, 1, 7, 10});
+  auto out = t.array<int>(1, 0);
+  t.device.name_buffer(in.address, 16, 4, "d_in", true);
+  t.device.set_mode(kTrace | kAllChecks);
+  t.launch("fold", 1, 4, in, out);
+  const Json report = Json::parse(t.device.report_json());
+  const Json rows = report.at("trace").at("rows");
+  ASSERT_GE(rows.size(), 2u);
+  EXPECT_EQ(rows.back().at("after"), "fault");
+  EXPECT_EQ(rows.back().at("object"), "s_data");
+  EXPECT_EQ(rows.back().at("fault"), report.at("findings")[0].at("message"));
+}
+
+// Who took part: two of four threads fold; the bank conflict of a stride of 32 words.
+TEST(Trace, TellsWhichLanesTookPart) {
+  TestDevice t(kFold);
+  const Json rows = traced(t).at("rows");
+  // [block, warp, line, lanes, live lanes, passes, fewest passes]
+  EXPECT_EQ(rows[1].at("accesses"), Json::parse("[[0, 0, 0, 15, 15, 0, 0]]"));
+  EXPECT_EQ(rows[2].at("accesses"), Json::parse("[[0, 0, 0, 3, 15, 0, 0]]"));
+  EXPECT_EQ(rows[3].at("accesses"), Json::parse("[[0, 0, 0, 1, 15, 0, 0]]"));
+}
+
+// Every thread writes s[32 t]: all in one bank.
+constexpr const char* kConflict = R"(
+.visible .entry conflict()
+{
+  .reg .b32 %r<5>;
+  .shared .align 4 .b8 s_data[1024];
+  mov.u32 %r1, %tid.x;
+  shl.b32 %r2, %r1, 7;
+  mov.u32 %r3, s_data;
+  add.u32 %r4, %r3, %r2;
+  st.shared.u32 [%r4], %r1;
+  ret;
+}
+)";
+
+TEST(Trace, ShowsBankConflicts) {
+  TestDevice t(kConflict);
+  t.device.set_mode(kTrace | kCounters);
+  t.launch("conflict", 1, 8);
+  const Json rows = Json::parse(t.device.report_json()).at("trace").at("rows");
+  ASSERT_EQ(rows.size(), 1u);
+  EXPECT_EQ(rows[0].at("accesses"), Json::parse("[[0, 0, 0, 255, 255, 8, 1]]"));
+}
+
+// A value that is kept in a register stands for the place where it was stored, not for all that it was ever made of; one that
+// waits in a register across a barrier is remembered; a shuffle's lanes are places, too.
+constexpr const char* kOrigins = R"(
+.visible .entry origins(.param .u64 in, .param .u64 out)
+{
+  .reg .pred %p<2>;
+  .reg .b32 %r<12>;
+  .reg .b64 %rd<6>;
+  .shared .align 4 .b8 s_data[128];
+  mov.u32 %r1, %tid.x;
+  ld.param.u64 %rd1, [in];
+  mul.wide.u32 %rd2, %r1, 4;
+  add.u64 %rd3, %rd1, %rd2;
+  ld.global.u32 %r2, [%rd3];
+  mov.u32 %r3, s_data;
+  shl.b32 %r4, %r1, 2;
+  add.u32 %r5, %r3, %r4;
+  bar.sync 0;
+  st.shared.u32 [%r5], %r2;
+  bar.sync 0;
+  add.u32 %r6, %r2, %r2;
+  st.shared.u32 [%r5], %r6;
+  bar.sync 0;
+  shfl.sync.bfly.b32 %r7, %r6, 1, 31, -1;
+  add.u32 %r8, %r7, %r6;
+  setp.gt.u32 %p1, %r8, 5;
+  selp.u32 %r9, 1, 0, %p1;
+  ld.param.u64 %rd4, [out];
+  add.u64 %rd5, %rd4, %rd2;
+  st.global.u32 [%rd5], %r9;
+  ret;
+}
+)";
+
+TEST(Trace, FollowsValuesThroughRegisters) {
+  TestDevice t(kOrigins);
+  auto in = t.array(std::vector<int>(32, 1));
+  auto out = t.array<int>(32, 0);
+  t.device.name_buffer(in.address, 128, 4, "d_in", false);
+  t.device.name_buffer(out.address, 128, 4, "d_out", false);
+  t.device.set_mode(kTrace);
+  t.launch("origins", 1, 32, in, out);
+  const Json rows = Json::parse(t.device.report_json()).at("trace").at("rows");
+  ASSERT_EQ(rows.size(), 4u) << rows.dump(1);
+  EXPECT_EQ(rows[0].at("writes")[3][4], Json::parse(R"([["d_in", 3]])")) << "read before the barrier";
+  EXPECT_EQ(rows[1].at("writes")[3][4], Json::parse(R"([["s_data", 3]])")) << "not of d_in any more";
+  EXPECT_EQ(rows[2].at("writes")[3][4], Json::parse(R"([["s_data", 3]])")) << "brought to the shuffle";
+  EXPECT_EQ(rows[3].at("writes")[3][4], Json::parse(R"([["lanes", 2], ["lanes", 3]])"))
+      << "through a predicate";
 }
 
 TEST(Trace, OfManyRowsIsCutAndSaysSo) {

@@ -170,6 +170,8 @@ class Observer {
   virtual void frame_opened(Warp&, int /*lane*/, std::uint32_t /*offset*/, std::uint32_t /*bytes*/) {}
   // Nothing in the block can run any more: the launch is about to be ended as a deadlock.
   virtual void stuck(Block&) {}
+  // Something in the block has ended the launch: it and later blocks run no further.
+  virtual void faulted(Block&) {}
   virtual void launch_ends() {}
 
  private:

@@ -54,6 +54,8 @@ class Racecheck {
   void launch_ends();
   // Ops that took part in a race of this launch; asked before launch_ends().
   std::set<std::uint32_t> racing() const;
+  // The first race of this launch so far, hints aside; nullptr: none.
+  const Finding* first_race() const;
   void block_begins(Block& block);
   void access(Warp& w, const MicroOp& op, const LaneAccess& a);
   void fence(Warp& w, const MicroOp& op);

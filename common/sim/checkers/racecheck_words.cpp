@@ -127,6 +127,12 @@ std::set<std::uint32_t> Racecheck::racing() const {
   return ops;
 }
 
+const Finding* Racecheck::first_race() const {
+  for (const Known& k : known_)
+    if (k.finding.severity == Severity::error) return &k.finding;
+  return nullptr;
+}
+
 void Racecheck::launch_ends() {
   // What is sometimes harmless and sometimes not is told once, as a fault.
   const std::set<std::uint32_t> faulty = racing();

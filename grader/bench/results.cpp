@@ -15,9 +15,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-double ceiling_of(const Json& size, double ideal_bytes, std::uint64_t n) {
-  // Work that writes next to nothing is held against plain reads.
-  const bool reads_only = ideal_bytes < 5.0 * static_cast<double>(n);
+// Work that writes next to nothing is held against plain reads.
+bool reads_only(double ideal_bytes, std::uint64_t n) {
+  return ideal_bytes < 5.0 * static_cast<double>(n);
+}
+double ceiling_of(const Json& size, bool reads_only) {
   return size.at("ceilings").at(reads_only ? "read" : "copy").at("gb_per_s").get<double>();
 }
 
@@ -31,7 +33,7 @@ BenchTable& table_named(BenchLab& lab, const std::string& work, std::size_t nth)
   std::size_t seen = 0;
   for (BenchTable& t : lab.tables)
     if (t.work == work && seen++ == nth) return t;
-  return lab.tables.emplace_back(BenchTable{work, {}});
+  return lab.tables.emplace_back(BenchTable{work, {}, false, {}});
 }
 
 BenchRow& row_named(BenchTable& table, const std::string& name, const std::string& kind) {
@@ -40,16 +42,27 @@ BenchRow& row_named(BenchTable& table, const std::string& name, const std::strin
   return table.rows.emplace_back(BenchRow{name, kind, {}});
 }
 
+double clock_of(const Json& lab) {
+  const auto clocks = lab.find("clocks");
+  return clocks == lab.end() ? 0 : clocks->value("while_measuring_mhz", 0.0);
+}
+
 BenchLab lab_of(const Json& j) {
-  BenchLab lab{j.at("lab"), j.at("title"), {}, {}};
+  constexpr double kSchedulers = 4;  // of a multiprocessor, an instruction a cycle each
+  BenchLab lab{j.at("lab"), j.at("title"), {}, {}, 0, 0};
+  if (const double mhz = clock_of(j); mhz > 0 && j.contains("multiprocessors"))
+    lab.issue_per_ns = 1e-3 * mhz * kSchedulers * j.at("multiprocessors").get<double>();
   for (const Json& size : j.at("sizes")) {
     const auto n = size.at("n").get<std::uint64_t>();
     lab.sizes.push_back(n);
+    lab.copy_gb_per_s = ceiling_of(size, false);
     std::map<std::string, std::size_t> seen;
     for (const Json& t : size.at("tables")) {
       const std::string work = work_of(t.at("case"));
       BenchTable& table = table_named(lab, work, seen[work]++);
       const double bytes = t.at("ideal_bytes");
+      table.reads_only = reads_only(bytes, t.at("n"));
+      const double ceiling = table.ceiling[n] = ceiling_of(size, table.reads_only);
       double best_peer = 0;
       for (const Json& r : t.at("rows"))
         if (r.at("kind") == "peer" && (best_peer == 0 || r.at("median_us") < best_peer))
@@ -61,16 +74,20 @@ BenchLab lab_of(const Json& j) {
         cell.max_us = r.at("max_us");
         cell.right = r.value("right", true);
         cell.gb_per_s = cell.median_us > 0 ? 1e-3 * bytes / cell.median_us : 0;
-        const double ceiling = ceiling_of(size, bytes, t.at("n"));
         cell.of_ceiling = ceiling > 0 ? cell.gb_per_s / ceiling : 0;
         if (best_peer > 0 && r.at("kind") != "cpu" && cell.median_us > 0)
           cell.over_peer = best_peer / cell.median_us;
-        row_named(table, r.at("name"), r.at("kind")).cells[n] = cell;
+        BenchRow& row = row_named(table, r.at("name"), r.at("kind"));
+        row.cells[n] = cell;
+        if (const auto c = r.find("counted"); c != r.end() && c->is_object())
+          row.counted = BenchCounted{c->at("n"), c->at("warp_instructions"), c->at("bytes")};
       }
     }
   }
   return lab;
 }
+
+}  // namespace
 
 std::string time_text(double us) {
   if (us < 1000) return fmt::format("{:.1f} µs", us);
@@ -86,18 +103,19 @@ std::string name_of(const BenchRow& row) {
   return row.kind == "yours" ? "yours: " + row.name : row.name;
 }
 
+namespace {
 std::string version_text(int version) {
   return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
 }
+}  // namespace
 
-std::string where_text(const BenchResults& r) {
+std::string bench_where(const BenchResults& r) {
   std::string text = r.device + (r.modelled ? " (modelled)" : "");
   if (!r.modelled)
     text += fmt::format(", driver for CUDA {}, toolkit {}", version_text(r.driver), version_text(r.runtime));
+  if (!r.modelled && r.clock_mhz > 0) text += fmt::format(", {} MHz", r.clock_mhz);
   return r.date.empty() ? text : text + ", " + r.date;
 }
-
-}  // namespace
 
 Result<BenchResults> read_bench(std::string_view json) {
   try {
@@ -109,6 +127,7 @@ Result<BenchResults> read_bench(std::string_view json) {
       results.modelled = lab.at("modelled");
       results.driver = lab.at("driver");
       results.runtime = lab.at("runtime");
+      results.clock_mhz = std::max(results.clock_mhz, static_cast<int>(std::lround(clock_of(lab))));
       results.labs.push_back(lab_of(lab));
     }
     return results;
@@ -146,8 +165,35 @@ Result<std::string> merge_bench(const std::vector<std::string>& solutions,
   }
 }
 
+Result<std::string> add_counted(const std::string& measured, const std::vector<std::string>& counted) {
+  try {
+    Json results = Json::parse(measured);
+    for (const std::string& text : counted) {
+      const Json program = Json::parse(text);
+      std::map<std::pair<std::string, std::string>, Json> of_row;  // by work and name
+      for (const Json& size : program.at("sizes"))
+        for (const Json& table : size.at("tables"))
+          for (const Json& row : table.at("rows"))
+            if (row.contains("counted"))
+              of_row[{work_of(table.at("case")), row.at("name")}] = row.at("counted");
+      for (Json& lab : results.at("labs")) {
+        if (lab.at("lab") != program.at("lab")) continue;
+        for (Json& size : lab.at("sizes"))
+          for (Json& table : size.at("tables"))
+            for (Json& row : table.at("rows"))
+              if (const auto found = of_row.find({work_of(table.at("case")), row.at("name")});
+                  found != of_row.end() && row.at("kind") != "yours")
+                row["counted"] = found->second;
+      }
+    }
+    return results.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  } catch (const Json::exception& error) {
+    return Error{fmt::format("a bench program wrote something else than results: {}", error.what())};
+  }
+}
+
 std::string bench_text(const BenchResults& results) {
-  std::string out = where_text(results) + "\n";
+  std::string out = bench_where(results) + "\n";
   for (const BenchLab& lab : results.labs) {
     for (const BenchTable& table : lab.tables) {
       out += fmt::format("\n{}: {}\n  {}", lab.title, table.work, fit_left("", 24));
@@ -178,7 +224,7 @@ std::string bench_markdown(const BenchResults& results, const std::string& id) {
   const auto lab =
       std::find_if(results.labs.begin(), results.labs.end(), [&](const BenchLab& l) { return l.id == id; });
   if (lab == results.labs.end()) return "";
-  std::string out = where_text(results) +
+  std::string out = bench_where(results) +
                     ". Median times; in brackets the share of the memory's rate in the same run"
                     " (plain copies, or plain reads where next to nothing is written).\n";
   for (const BenchTable& table : lab->tables) {

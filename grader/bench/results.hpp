@@ -22,26 +22,37 @@ struct BenchCell {
   bool right = true;
 };
 
+// What the simulator counted of a row's work at some n: it grows with n, near enough.
+struct BenchCounted {
+  double n = 0, warp_instructions = 0, bytes = 0;  // bytes: through global memory, in whole sectors
+};
+
 struct BenchRow {
   std::string name, kind;                    // kind: "rung", "yours", "peer", "cpu"
   std::map<std::uint64_t, BenchCell> cells;  // by n
+  std::optional<BenchCounted> counted = {};  // at the largest n
 };
 
 struct BenchTable {
   std::string work;  // the case: "sum_i32_random"
   std::vector<BenchRow> rows;
+  bool reads_only = false;                       // next to nothing is written: held against plain reads
+  std::map<std::uint64_t, double> ceiling = {};  // GB/s of plain copies or reads, by n
 };
 
 struct BenchLab {
   std::string id, title;
   std::vector<std::uint64_t> sizes;
   std::vector<BenchTable> tables;
+  double copy_gb_per_s = 0;  // at the largest size
+  double issue_per_ns = 0;   // warp instructions that the device can issue in a nanosecond; 0: not known
 };
 
 struct BenchResults {
   std::string date, device;
   bool modelled = false;
   int driver = 0, runtime = 0;  // as CUDA counts: 13000
+  int clock_mhz = 0;            // of the multiprocessors, while measuring; 0: not recorded
   std::vector<BenchLab> labs;
 };
 
@@ -50,6 +61,16 @@ Result<BenchResults> read_bench(std::string_view json);
 // Puts the files of single programs together. `yours`: programs built from the student's files, their rows are named so.
 Result<std::string> merge_bench(const std::vector<std::string>& solutions,
                                 const std::vector<std::string>& yours, const std::string& date);
+
+// Puts what the same programs counted on the simulator beside the times of `measured`, row by row. What does not fit is left out.
+Result<std::string> add_counted(const std::string& measured, const std::vector<std::string>& counted);
+
+// "NVIDIA H200, driver for CUDA 13.0, toolkit 13.0, 1980 MHz, 2026-01-02", or that it is modelled.
+std::string bench_where(const BenchResults& results);
+// "2^20", or the number; "1.25 ms"; "yours: fast".
+std::string size_text(std::uint64_t n);
+std::string time_text(double us);
+std::string name_of(const BenchRow& row);
 
 std::string bench_text(const BenchResults& results);
 // One lab's tables for its handout, with date, device, driver and toolkit; "" when the results don't have the lab.

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/html.hpp"
 #include "bench/results.hpp"
 #include "cli/commands.hpp"
 #include "device.hpp"
@@ -34,11 +35,13 @@ namespace fs = std::filesystem;
 
 struct Options {
   std::vector<std::string> labs;
-  std::string device = "auto", json, csv, from;
+  std::string device = "auto", json, csv, html, from;
   std::vector<std::uint64_t> sizes;
   unsigned runs = 25;
   bool mine = false, markdown = false, published = false, no_cpu = false;
 };
+
+constexpr std::uint64_t kCountedItems = 1 << 18;  // enough for counts to grow with n from there on
 
 constexpr const char* kFooter = R"(
 On a GPU: measured with events, medians, rotating buffers past 1 GiB, outputs checked.
@@ -47,6 +50,7 @@ Without one: modelled, and labelled so. Times of different runs differ; compare 
 Examples:
   ./lab bench reduction
   ./lab bench --sizes 1048576,16777216 --json mine.json --csv mine.csv
+  ./lab bench sat --html sat.html              tables, rates by size, rooflines
   ./lab bench scan --mine                      your kernels beside the solution's
   ./lab bench reduction --published --markdown the table of the handout)";
 
@@ -66,9 +70,16 @@ Result<std::string> published(const Layout& layout) {
   return *std::max_element(files.begin(), files.end());
 }
 
+std::vector<std::uint64_t> sizes_for(const Options& options, lab::DeviceKind device) {
+  if (!options.sizes.empty()) return options.sizes;
+  if (device == lab::DeviceKind::sim) return {1 << 16, 1 << 18, 1 << 20};
+  return {1 << 20, 1 << 24, 1 << 28};
+}
+
 // Builds one bench program and runs it; its JSON.
 Result<std::string> run_program(const Layout& layout, const Options& options, lab::DeviceKind device,
-                                const std::string& lab, bool solutions) {
+                                const std::vector<std::uint64_t>& sizes, const std::string& lab,
+                                bool solutions) {
   const std::string target = fmt::format("{}/bench_{}", solutions ? "solutions" : "labs", lab);
   ProcessOptions how;
   how.seconds = 1200;
@@ -82,10 +93,6 @@ Result<std::string> run_program(const Layout& layout, const Options& options, la
   const char* before = std::getenv("LD_LIBRARY_PATH");
   how.seconds = 3600;
   how.environment = {"LD_LIBRARY_PATH=" + libraries + (before != nullptr ? std::string(":") + before : "")};
-  std::vector<std::uint64_t> sizes = options.sizes;
-  if (sizes.empty())
-    sizes = device == lab::DeviceKind::sim ? std::vector<std::uint64_t>{1 << 16, 1 << 18, 1 << 20}
-                                           : std::vector<std::uint64_t>{1 << 20, 1 << 24, 1 << 28};
   std::vector<std::string> command = {layout.build + "/" + target,
                                       "--json",
                                       file,
@@ -110,19 +117,29 @@ Result<std::string> measure(const Layout& layout, const Options& options,
   const auto device = choose_device(options.device, layout);
   if (!device) return device.error();
   Progress progress(stderr_is_terminal());
-  progress.begin("Measuring", labs.size() * (options.mine ? 2 : 1));
-  std::vector<std::string> solutions, yours;
+  // The page's rooflines need what only the simulator counts; on it the counts come with the times.
+  const bool counts = !options.html.empty() && device->kind != lab::DeviceKind::sim;
+  progress.begin("Measuring", labs.size() * (1u + (options.mine ? 1u : 0u) + (counts ? 1u : 0u)));
+  std::vector<std::string> solutions, yours, counted;
   for (const lab::Problem* problem : labs) {
     const std::string id(problem->manifest().id);
     for (const bool solution : {true, false}) {
       if (!solution && !options.mine) continue;
       progress.step(id);
-      auto text = run_program(layout, options, device->kind, id, solution);
+      auto text = run_program(layout, options, device->kind, sizes_for(options, device->kind), id, solution);
       if (!text) return text.error();
       (solution ? solutions : yours).push_back(std::move(*text));
     }
+    if (!counts) continue;
+    progress.step(id);
+    Options without_cpu = options;
+    without_cpu.no_cpu = true;
+    auto text = run_program(layout, without_cpu, lab::DeviceKind::sim, {kCountedItems}, id, true);
+    if (!text) return text.error();
+    counted.push_back(std::move(*text));
   }
-  return merge_bench(solutions, yours, fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))));
+  auto merged = merge_bench(solutions, yours, fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))));
+  return merged && counts ? add_counted(*merged, counted) : merged;
 }
 
 int run_bench(const Options& options) {
@@ -130,7 +147,7 @@ int run_bench(const Options& options) {
   if (!labs) return fail(labs.error().text);
   const Result<Layout> layout = find_layout();
   if (!layout) return fail(layout.error().text);
-  for (const std::string& path : {options.json, options.csv})
+  for (const std::string& path : {options.json, options.csv, options.html})
     if (!path.empty())
       if (const auto can = check_writable(path); !can) return fail(can.error().text);
 
@@ -157,6 +174,9 @@ int run_bench(const Options& options) {
   if (!options.csv.empty())
     if (const auto done = write_report(options.csv, bench_csv(*results)); !done)
       return fail(done.error().text);
+  if (!options.html.empty())
+    if (const auto done = write_report(options.html, bench_html(*results)); !done)
+      return fail(done.error().text);
   std::string text = options.markdown ? "" : bench_text(*results);
   if (options.markdown)
     for (const BenchLab& lab : results->labs) text += bench_markdown(*results, lab.id);
@@ -180,6 +200,7 @@ void add_bench(CLI::App& app, Run& run) {
   command->add_flag("--no-cpu", options->no_cpu, "Leave the CPU baselines out");
   command->add_option("--json", options->json, "Write the results to a file");
   command->add_option("--csv", options->csv, "Write them as a table, one row a figure");
+  command->add_option("--html", options->html, "Write them as a page: tables, rates by size, rooflines");
   command->add_option("--from", options->from, "Show an earlier run's --json instead of measuring");
   command->add_flag("--published", options->published, "Show the results that the handouts show");
   command->add_flag("--markdown", options->markdown, "As Markdown tables");

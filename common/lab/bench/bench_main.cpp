@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Times every rung of a lab, its library peers, the CPU baselines and the memory's ceilings, all in one run; JSON to a file or stdout,
 // progress on stderr. One process, no verifier beside it: for the project's own solutions and the student's own curiosity, never
-// for points. On the simulator (its libcudart first on LD_LIBRARY_PATH) events carry modelled time: one run each.
+// for points. On the simulator (its libcudart first on LD_LIBRARY_PATH) events carry modelled time: one run each, whose
+// instructions and bytes are counted besides.
 //   bench_<lab> [--sizes 65536,1048576] [--runs 25] [--rung NAME] [--no-cpu] [--json FILE]
 // Method: inputs and outputs rotate through enough copies to pass 1 GiB, so that nothing is found in the cache; outputs are poisoned,
 // and those of the last timed run are checked; CUDA events around each call, a device-wide synchronisation after each; the median counts.
@@ -26,6 +27,7 @@
 
 #include "base/cuda_check.hpp"
 #include "base/rng.hpp"
+#include "cudart/sim_control.h"
 #include "lab/bench/ceilings.hpp"
 #include "lab/bench/peer.hpp"
 #include "lab/problem.hpp"
@@ -79,10 +81,40 @@ class DeviceBytes {
   void* data_ = nullptr;
 };
 
+// The simulator's counters; on the toolkit's library there are none.
+class SimCounters {
+ public:
+  bool there() const { return set_mode_ != nullptr && reset_ != nullptr && report_ != nullptr; }
+  void start() const {
+    if (there()) static_cast<void>(set_mode_(SIM_COUNTERS) + reset_());
+  }
+  // What was launched since: warp-wide instructions, and bytes through global memory in sectors of 32.
+  Json counted(std::uint64_t n) const {
+    if (!there()) return nullptr;
+    std::string text(report_(nullptr, 0), '\0');
+    report_(text.data(), text.size());
+    const Json totals = Json::parse(text.c_str()).at("totals");
+    const auto of = [&](const char* name) { return totals.at(name).get<std::uint64_t>(); };
+    return {{"n", n},
+            {"warp_instructions", of("warp_instructions")},
+            {"bytes", 32 * (of("global_load_sectors") + of("global_store_sectors"))}};
+  }
+
+ private:
+  template <typename Function>
+  static Function symbol(const char* name) {
+    return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
+  }
+  decltype(&simSetMode) set_mode_ = symbol<decltype(&simSetMode)>("simSetMode");
+  decltype(&simResetReport) reset_ = symbol<decltype(&simResetReport)>("simResetReport");
+  decltype(&simReport) report_ = symbol<decltype(&simReport)>("simReport");
+};
+
 struct Device {
   cudaDeviceProp properties{};
-  int driver = 0, runtime = 0;
-  bool simulated = dlsym(RTLD_DEFAULT, "simSetMode") != nullptr;
+  int driver = 0, runtime = 0, clock_khz = 0, memory_clock_khz = 0;
+  SimCounters counters;
+  bool simulated = counters.there();
   cudaStream_t stream = nullptr;
   cudaEvent_t start = nullptr, end = nullptr;
 
@@ -90,6 +122,8 @@ struct Device {
     must(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties");
     must(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
     must(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
+    must(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, 0), "cudaDeviceGetAttribute");
+    must(cudaDeviceGetAttribute(&memory_clock_khz, cudaDevAttrMemoryClockRate, 0), "cudaDeviceGetAttribute");
     must(cudaStreamCreate(&stream), "cudaStreamCreate");
     must(cudaEventCreate(&start), "cudaEventCreate");
     must(cudaEventCreate(&end), "cudaEventCreate");
@@ -213,12 +247,14 @@ Json measured(const Device& device, const Options& options, const Problem& probl
     const Request request = sets.request(device, problem, task, c, turn);
     if (prepare != nullptr) must(prepare(request), "a library's preparation");
     bool accepted = true;
+    device.counters.start();
     const double us = device.time([&] { accepted = call(request); });
     if (!accepted) return nullptr;
     must(cudaGetLastError(), "launch");
     if (k >= warm_up) times.us.push_back(us);
   }
   Json j = times.json();
+  if (device.simulated) j["counted"] = device.counters.counted(c.n);
   j["right"] = sets.right(problem, task, c, turn - 1);
   return j;
 }
@@ -278,6 +314,16 @@ Json ceilings(const Device& device, const Options& options, std::uint64_t n_byte
   result["read"]["gb_per_s"] =
       1e-3 * static_cast<double>(n_bytes) / result["read"]["median_us"].get<double>();
   return result;
+}
+
+// At how many MHz the multiprocessors ran just now.
+double measured_clock(const Device& device) {
+  const DeviceBytes cycles_and_ns(2 * sizeof(std::uint64_t));
+  std::uint64_t host[2] = {};
+  measure_clock(static_cast<std::uint64_t*>(cycles_and_ns.data()), device.stream);
+  must(cudaStreamSynchronize(device.stream), "cudaStreamSynchronize");
+  must(cudaMemcpy(host, cycles_and_ns.data(), sizeof host, cudaMemcpyDeviceToHost), "cudaMemcpy");
+  return host[1] > 0 ? 1e3 * static_cast<double>(host[0]) / static_cast<double>(host[1]) : 0;
 }
 
 // A hash of what a short case of the same kind is filled with and must give: tasks may ask for inputs of their own (tiles that are
@@ -422,11 +468,13 @@ int main(int argc, char** argv) {
   const Device device;
   const Problem& problem = course::COURSE_LAB::problem();
   Json sizes = Json::array();
+  double clock_mhz = 0;  // after the last table, while the device is warm
   for (const std::uint64_t n : options.sizes) {
     Json tables = Json::array();
     for (const Table& table : tables_for(problem, options, n)) {
       fmt::print(stderr, "{} {}\n", problem.manifest().id, table.c.name);
       tables.push_back(measure_case(device, options, problem, table));
+      if (!device.simulated) clock_mhz = measured_clock(device);
     }
     sizes.push_back(
         {{"n", n}, {"ceilings", ceilings(device, options, 4 * n)}, {"tables", std::move(tables)}});
@@ -439,6 +487,10 @@ int main(int argc, char** argv) {
                        {"driver", device.driver},
                        {"runtime", device.runtime},
                        {"multiprocessors", device.properties.multiProcessorCount},
+                       {"clocks",
+                        {{"highest_mhz", device.clock_khz / 1000},
+                         {"memory_mhz", device.memory_clock_khz / 1000},
+                         {"while_measuring_mhz", device.simulated ? device.clock_khz / 1000 : clock_mhz}}},
                        {"sizes", std::move(sizes)}};
   const std::string text = result.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
   std::FILE* file = options.json.empty() ? stdout : std::fopen(options.json.c_str(), "w");

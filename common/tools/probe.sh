@@ -6,6 +6,7 @@
 MIN_GCC=12
 MAX_GCC=15
 MIN_CUDA=12
+MIN_DRIVER_FOR_13=580
 MIN_MESON=1.0.1
 
 # pkg-config name, Debian package, what for.
@@ -49,16 +50,27 @@ nvcc_version() { "$1" --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\),.*
 
 usable_nvcc() {
   local version
-  [[ -x $1 ]] && version=$(nvcc_version "$1") && [[ -n $version ]] && at_least "$version" "$MIN_CUDA"
+  [[ -x $1 ]] && version=$(nvcc_version "$1") && [[ -n $version ]] && at_least "$version" "$MIN_CUDA" &&
+    [[ -z ${LAB_CUDA-} || $version = "$LAB_CUDA".* ]]
 }
 
-# The toolkit inside the project's environment, as setup.sh lays it out.
-wheel_nvcc() { printf '%s\n' "$LAB_VENV/cuda/bin/nvcc"; }
+# Which toolkit to fetch: LAB_CUDA, or the newest that the GPU's driver runs.
+wanted_cuda() {
+  local driver
+  driver=$(gpus | head -n 1 | cut -d, -f3 | tr -d ' ') || true
+  if [[ -n ${LAB_CUDA-} ]]; then
+    printf '%s\n' "$LAB_CUDA"
+  elif [[ -n $driver ]] && ! at_least "$driver" "$MIN_DRIVER_FOR_13"; then
+    printf '12\n'
+  else
+    printf '13\n'
+  fi
+}
 
 find_nvcc() {
   local nvcc
   for nvcc in ${CUDA_HOME:+"$CUDA_HOME/bin/nvcc"} ${CUDA_PATH:+"$CUDA_PATH/bin/nvcc"} "$(command -v nvcc || true)" \
-    /usr/local/cuda/bin/nvcc "$(wheel_nvcc)"; do
+    /usr/local/cuda/bin/nvcc "$LAB_VENV/cuda/bin/nvcc" "$LAB_VENV/cuda12/bin/nvcc"; do
     if [[ -n $nvcc ]] && usable_nvcc "$nvcc"; then
       printf '%s\n' "$nvcc"
       return 0

@@ -7,6 +7,7 @@ set -euo pipefail
 tools=$LAB_ROOT/common/tools
 source "$tools/probe.sh"
 source "$tools/step.sh"
+source "$tools/toolkit.sh"
 
 fail() {
   say "$1"
@@ -69,8 +70,10 @@ pip_install() {
 }
 
 # Chained by hand: `set -e` is off in a command whose failure is looked at.
+make_python() { [[ -x $LAB_VENV/bin/python ]] || python3 -m venv "$LAB_VENV"; }
+
 make_venv() {
-  { [[ -x $LAB_VENV/bin/python ]] || python3 -m venv "$LAB_VENV"; } && pip_install "$tools/requirements.txt" &&
+  make_python && pip_install "$tools/requirements.txt" &&
     cp "$tools/requirements.txt" "$LAB_VENV/requirements.txt"
 }
 
@@ -88,27 +91,6 @@ install_meson() {
   fi
   fail 'Neither the Python index nor a Meson of this system can be had. Please run, then try again:' \
     'sudo apt-get install -y meson ninja-build'
-}
-
-# ---- CUDA toolkit ----------------------------------------------------------------------------------------------
-# The wheels unpack to site-packages/nvidia/cu13; two links make that folder look like an installed toolkit.
-make_toolkit() {
-  local nvcc top library
-  { [[ -x $LAB_VENV/bin/python ]] || python3 -m venv "$LAB_VENV"; } && pip_install "$tools/requirements-cuda.txt" || return 1
-  nvcc=$(find "$LAB_VENV"/lib/python3*/site-packages/nvidia -path '*/bin/nvcc' | head -n 1)
-  top=$(dirname "$(dirname "$nvcc")")
-  ln -sfn lib "$top/lib64"
-  for library in "$top"/lib/lib*.so.[0-9]*; do
-    ln -sfn "$(basename "$library")" "${library%.so.*}.so"
-  done
-  ln -sfn "${top#"$LAB_VENV"/}" "$LAB_VENV/cuda"
-}
-
-install_toolkit() {
-  find_nvcc >/dev/null && return 0
-  step 'Fetching the CUDA toolkit (about 100 MB)' make_toolkit && find_nvcc >/dev/null ||
-    fail "There is no nvcc $MIN_CUDA or later, and the toolkit's wheels can't be had. Install CUDA, then say where it is:" \
-      'CUDA_HOME=/path/to/cuda ./lab …'
 }
 
 # ---- Build folder ----------------------------------------------------------------------------------------------
@@ -147,11 +129,13 @@ install_packages
 install_meson
 install_toolkit
 cxx=$(find_cxx) meson=$(find_meson) ninja=$(find_ninja) nvcc=$(find_nvcc)
+PATH=$(dirname "$ninja"):$PATH  # the build's own scripts look for it, too
 step 'Configuring the build' configure
 
 {
   printf 'STAMP_ROOT=%q\n' "$LAB_ROOT"
   printf 'STAMP_PATH=%q\n' "$LAB_VENV/bin:$(dirname "$ninja"):$(dirname "$nvcc"):$DEPS/usr/bin"
   printf 'NVCC=%q\n' "$nvcc"
+  printf 'STAMP_CUDA=%q\n' "$(nvcc_version "$nvcc" | cut -d. -f1)"
   printf 'CUDA_HOME=%q\n' "$(cd "$(dirname "$nvcc")/.." && pwd)"
 } >"$LAB_BUILD/.lab-stamp"

@@ -2,10 +2,11 @@
 // A lab's public tests: one GoogleTest per task and case, run in a runner process and judged as the grader judges them.
 // labs/<lab>/<lab>_test.cpp calls run_public_tests from main and adds its own tests.
 //
-//   RUNNER       the runner to test; default: runner_<lab> beside the test
-//   LAB_DEVICE   sim or gpu; default: sim
-//   LAB_SEED     the inputs' seed; default: 1
-//   LAB_RUNGS    1: the further rungs, which only solutions have, too
+//   RUNNER         the runner to test; default: runner_<lab> beside the test
+//   LAB_DEVICE     sim or gpu; default: sim
+//   LAB_SEED       the inputs' seed; default: 1
+//   LAB_UNWRITTEN  skip: a task that is not implemented is skipped; otherwise it fails
+//   LAB_RUNGS      1: the further rungs, which only solutions have, too
 #pragma once
 
 #include "lab/problem.hpp"

@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""./lab gradescope: packs an autograder for Gradescope: upload OUT.zip under "Configure Autograder".
+
+usage: ./lab gradescope OUT.zip [LAB…]
+
+The archive holds Gradescope's two programs (files/setup.sh, files/run_autograder), the labs to grade (all when none is named) and, in
+course/, what grading needs of this checkout as it is now: with your points and cases, and without solutions, which grading does not
+need and nobody can then take from the container.
+"""
+
+import argparse
+import pathlib
+import re
+import sys
+import zipfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "release"))
+import release  # noqa: E402
+
+# Besides what the student edition leaves out.
+LEFT_OUT = ["handouts/*.md", "handouts/results/*", ".devcontainer/*", ".vscode/*", "labs/*/*_test.cpp"]
+DATE = (2020, 1, 1, 0, 0, 0)  # the same content gives the same archive
+
+
+def labs_of(root):
+    found = re.search(r"^labs = \[(.*?)\]", (root / "meson.build").read_text(encoding="utf-8"), re.S | re.M)
+    return re.findall(r"'(\w+)'", found.group(1))
+
+
+def add(archive, name, data, executable):
+    info = zipfile.ZipInfo(name, DATE)
+    info.external_attr = (0o100755 if executable else 0o100644) << 16
+    info.compress_type = zipfile.ZIP_DEFLATED
+    archive.writestr(info, data)
+
+
+def pack(root, out, labs):
+    names = [n for n in release.files_of(root) if not release.matches(n, release.LEFT_OUT) and not release.matches(n, LEFT_OUT)]
+    with zipfile.ZipFile(out, "w") as archive:
+        for name in ["setup.sh", "run_autograder"]:
+            add(archive, name, (HERE / "files" / name).read_bytes(), True)
+        add(archive, "labs.txt", "\n".join(labs) + "\n", False)
+        for name in sorted(names):
+            path = root / name
+            data = path.read_bytes()
+            lab = re.fullmatch(r"labs/(\w+)/(\w+)\.cu", name)
+            if lab and lab[1] == lab[2]:  # what is graded when a submission lacks the file
+                solution = root / f"solutions/{lab[1]}/{lab[1]}.cu"
+                data = release.leaks.skeleton(root, solution).encode() if solution.is_file() else data
+            add(archive, "course/" + name, data, path.stat().st_mode & 0o100 != 0)
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="./lab gradescope", description="Packs an autograder for Gradescope.")
+    parser.add_argument("root", type=pathlib.Path, help=argparse.SUPPRESS)
+    parser.add_argument("out", metavar="OUT.zip", type=pathlib.Path)
+    parser.add_argument("labs", metavar="LAB", nargs="*", help="labs to grade; all when none is named")
+    arguments = parser.parse_args()
+    known = labs_of(arguments.root)
+    for lab in arguments.labs:
+        if lab not in known:
+            release.refuse(f'there is no lab "{lab}"; there are {", ".join(known)}')
+    if arguments.out.suffix != ".zip":
+        release.refuse(f"{arguments.out} should end in .zip")
+    beside = arguments.out.with_name(arguments.out.name + ".tmp")
+    try:
+        pack(arguments.root.resolve(), beside, arguments.labs or known)
+        beside.replace(arguments.out)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        release.refuse(f"{arguments.out} can't be written: {error.strerror}")
+    print(f"{arguments.out}: {arguments.out.stat().st_size // 1024} KiB, grades {', '.join(arguments.labs or known)}")
+
+
+if __name__ == "__main__":
+    main()

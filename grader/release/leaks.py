@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+"""Whether a folder shows anything of the solutions: by content, whatever a file is called.
+
+A secret is a line of solutions/ (any source file there), or one that a wrong or hostile submission adds, that students are not
+given: neither in the skeletons that are made of the solutions, nor in the labs' headers and CPU code, nor in the shared host code and
+the small CUDA programs and faulty kernels under common/ that solve other tasks. Blanks do not count, so a line that was indented, joined
+or quoted is still found; nor does a comment behind code. Lines of fewer than LEAST characters, such as `__syncthreads();`, say nothing.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+LEAST = 24
+# Lines that a handout teaches on purpose, as handouts/… : squeezed lines.
+MEANT = {
+    "handouts/00-ideas.md": {"conststd::uint64_tn_threads=std::uint64_t{gridDim.x}*blockDim.x;"},
+    "handouts/06-sat.md": {"if(column>=width)return;"},
+}
+SOURCES = (".cu", ".cuh", ".cpp", ".hpp")
+
+
+def squeezed(text):
+    return re.sub(r"\s+", "", text)
+
+
+def lines_of(text):
+    """Each line twice: as it stands, and without a comment behind code."""
+    for line in text.splitlines():
+        if re.match(r"\s*//(@|---)", line):
+            continue  # steers make_skeleton.py or make_mutant.py
+        yield squeezed(line)
+        code = re.sub(r"\s//.*", "", line)
+        if code.strip():
+            yield squeezed(code)
+
+
+def text_of(path):
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return path.read_bytes().decode("latin-1")
+
+
+def skeleton(root, solution):
+    tool = root / "common/lab/tools/make_skeleton.py"
+    return subprocess.run([sys.executable, tool, solution, "/dev/stdout"], check=True, capture_output=True, text=True).stdout
+
+
+def given(root):
+    """What is no secret, squeezed: skeletons, the labs' own headers and host code, and common/'s."""
+    texts = [text_of(p) for p in sorted((root / "labs").rglob("*")) if p.suffix in (".hpp", ".cpp")]
+    texts += [text_of(p) for p in sorted((root / "common").rglob("*")) if p.suffix in (".hpp", ".cpp") and "template" not in p.parts]
+    texts += [text_of(p) for folder in ["cudart/programs", "sim/checkers/kernels"] for p in sorted((root / "common" / folder).glob("*.cu"))]
+    for solution in sorted((root / "solutions").glob("*/*.cu")):
+        if "//@solution" in text_of(solution):
+            texts.append(skeleton(root, solution))
+    return squeezed("\n".join(texts))
+
+
+def secrets(root):
+    """{squeezed line: the file that it comes from}."""
+    public = given(root)
+    found = {}
+    for folder, suffixes in {"solutions": SOURCES, "grader/mutants": (".mutant",), "grader/hostile": SOURCES}.items():
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix not in suffixes:
+                continue
+            for line in lines_of(text_of(path)):
+                if len(line) >= LEAST and line not in public:
+                    found.setdefault(line, path.relative_to(root).as_posix())
+    return found
+
+
+def shown(wanted, text):
+    """The secrets that a text shows."""
+    text = squeezed(text)
+    return [line for line in wanted if line in text]
+
+
+def find(wanted, out: pathlib.Path):
+    """["FILE: a line of SOLUTION: THE LINE"] of the files below `out`, for what secrets() gave."""
+    complaints = []
+    for path in sorted(out.rglob("*")):
+        if not path.is_file() or ".git" in path.relative_to(out).parts:
+            continue
+        name = path.relative_to(out).as_posix()
+        lines = [line for line in shown(wanted, text_of(path)) if line not in MEANT.get(name, ())]
+        complaints += [f"{name}: a line of {wanted[line]}: {line}" for line in lines]
+    return complaints

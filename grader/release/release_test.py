@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Tests of ./lab release and ./lab gradescope, on this checkout and on changed copies of it.
+
+usage: release_test.py ROOT
+"""
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+import zipfile
+
+sys.dont_write_bytecode = True
+ROOT = pathlib.Path(sys.argv[1]).resolve()
+sys.path.insert(0, str(ROOT / "grader/release"))
+import leaks  # noqa: E402
+import release  # noqa: E402
+
+LABS = sorted(path.parent.name for path in (ROOT / "labs").glob("*/lab.hpp"))
+SECRETS = leaks.secrets(ROOT)
+
+
+def run(tool, *arguments, root=ROOT):
+    return subprocess.run([sys.executable, "-B", root / tool, root, *arguments], capture_output=True, text=True)
+
+
+class InFolder(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.dir = pathlib.Path(self.folder.name)
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+
+class Edition(unittest.TestCase):
+    """Of this very checkout."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.out = pathlib.Path(cls.folder.name) / "edition"
+        done = run("grader/release/release.py", cls.out)
+        assert done.returncode == 0, done.stderr
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def files(self):
+        return [p for p in self.out.rglob("*") if p.is_file() and ".git" not in p.relative_to(self.out).parts]
+
+    # Once more, and not with release.py's own search: no secret line is a line of any file, a lonely quotation or cell included.
+    def test_no_line_of_a_solution_stands_anywhere(self):
+        self.assertGreater(len(SECRETS), 1000)
+        for path in self.files():
+            meant = leaks.MEANT.get(path.relative_to(self.out).as_posix(), ())
+            for line in path.read_text(encoding="latin-1").splitlines():
+                bare = re.sub(r"\s+", "", re.sub(r"^[\s>|`*-]*|[\s|`]*$", "", line))
+                self.assertFalse(bare in SECRETS and bare not in meant, f"{path}: {line}")
+
+    def test_nor_in_its_history(self):
+        log = subprocess.run(["git", "-C", self.out, "log", "--all", "-p"], capture_output=True, text=True, errors="replace").stdout
+        self.assertEqual([line for line in leaks.shown(SECRETS, log) if not any(line in meant for meant in leaks.MEANT.values())], [])
+        self.assertEqual(log.count("\ncommit ") + log.startswith("commit "), 1)
+
+    def test_instructors_files_stay_behind(self):
+        names = {p.relative_to(self.out).as_posix() for p in self.files()}
+        for name in names:
+            self.assertFalse(name.startswith(("solutions/", "grader/mutants/", "grader/hostile/", "grader/release/", "grader/gradescope/")), name)
+            self.assertFalse("_test." in name and not name.startswith("labs/"), name)
+        for lab in LABS:
+            for name in [f"labs/{lab}/lab.hpp", f"labs/{lab}/{lab}.cu", f"labs/{lab}/{lab}_test.cpp"]:
+                self.assertIn(name, names)
+
+    def test_labs_start_from_the_skeleton(self):
+        for lab in LABS:
+            skeleton = leaks.skeleton(ROOT, ROOT / f"solutions/{lab}/{lab}.cu")
+            self.assertEqual((self.out / f"labs/{lab}/{lab}.cu").read_text(), skeleton)
+
+    def test_readme_is_its_own_and_names_every_lab(self):
+        text = (self.out / "README.md").read_text()
+        self.assertNotIn("@LABS@", text)
+        self.assertNotIn("--solutions    #", text)
+        for lab in LABS:
+            self.assertIn(f"`labs/{lab}/{lab}.cu`", text)
+
+    def test_links_lead_somewhere(self):
+        done = subprocess.run([sys.executable, "-B", ROOT / "handouts/links_test.py", self.out], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_it_is_a_clean_repository(self):
+        status = subprocess.run(["git", "-C", self.out, "status", "--porcelain"], capture_output=True, text=True)
+        self.assertEqual((status.returncode, status.stdout), (0, ""))
+
+    def test_programs_stay_programs(self):
+        for name in ["lab", ".github/grade.sh"]:
+            self.assertTrue((self.out / name).stat().st_mode & 0o100, name)
+
+
+class Refusals(InFolder):
+    def test_a_folder_with_something_in_it(self):
+        (self.dir / "kept").write_text("mine")
+        done = run("grader/release/release.py", self.dir)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("is not empty", done.stderr)
+        self.assertEqual([p.name for p in self.dir.iterdir()], ["kept"])
+
+    def test_a_folder_inside_of_the_course(self):
+        done = run("grader/release/release.py", ROOT / "handouts/edition")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("lies inside of the course", done.stderr)
+
+    def test_a_plain_folder_on_request(self):
+        done = run("grader/release/release.py", self.dir, "--no-git")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertFalse((self.dir / ".git").exists())
+        # which is no course to make editions of
+        done = subprocess.run([self.dir / "lab", "release", self.dir / "again"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("student edition", done.stderr)
+
+
+class Leaks(InFolder):
+    """Planted in a copy of the course: each must stop the release and be named."""
+
+    def setUp(self):
+        super().setUp()
+        self.root = self.dir / "course"
+        for name in release.files_of(ROOT):
+            (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, self.root / name)
+        self.line = next(
+            line for line in (self.root / "solutions/scan/scan.cu").read_text().splitlines() if leaks.squeezed(line) in SECRETS and "//" not in line
+        ).strip()
+
+    def expect_refusal(self, name):
+        done = run("grader/release/release.py", self.dir / "out", root=self.root)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertIn(name, done.stderr)
+        self.assertFalse((self.dir / "out").exists())
+
+    def plant(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text((path.read_text() if path.exists() else "") + text)
+
+    def test_a_line_in_a_header(self):
+        self.plant("labs/sat/notes.txt", f"hint:   {self.line}\n")
+        self.expect_refusal("labs/sat/notes.txt")
+
+    def test_a_line_in_a_handout_table(self):
+        self.plant("handouts/02-scan.md", f"\n| line | `{self.line}` |\n")
+        self.expect_refusal("handouts/02-scan.md")
+
+    def test_a_line_that_is_broken_or_joined(self):
+        middle = self.line.index(" ")
+        self.plant("common/base/notes.txt", f"x {self.line[:middle]}\n      {self.line[middle:]} y\n")
+        self.expect_refusal("common/base/notes.txt")
+
+    def test_a_solution_by_another_name(self):
+        shutil.copy(self.root / "solutions/reduction/reduction.cu", self.root / "common/base/harmless.dat")
+        self.expect_refusal("common/base/harmless.dat")
+
+    def test_a_wrong_submission(self):
+        shutil.copy(next((self.root / "grader/mutants/scan").glob("*.mutant")), self.root / "handouts/example.txt")
+        self.expect_refusal("handouts/example.txt")
+
+
+class Gradescope(InFolder):
+    def test_the_package_holds_what_grading_needs_and_no_solution(self):
+        out = self.dir / "autograder.zip"
+        done = run("grader/gradescope/package.py", out, "scan", "sat")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with zipfile.ZipFile(out) as archive:
+            archive.extractall(self.dir / "source")
+            names = archive.namelist()
+            self.assertEqual(archive.read("labs.txt"), b"scan\nsat\n")
+            for program in ["setup.sh", "run_autograder", "course/lab"]:
+                self.assertTrue(archive.getinfo(program).external_attr >> 16 & 0o100, program)
+        self.assertIn("course/labs/scan/problem.cpp", names)
+        self.assertFalse([name for name in names if "solutions/" in name or "mutants/" in name])
+        self.assertEqual(leaks.find(SECRETS, self.dir / "source/course"), [])
+
+    def test_the_same_course_gives_the_same_package(self):
+        for name in ["a.zip", "b.zip"]:
+            self.assertEqual(run("grader/gradescope/package.py", self.dir / name).returncode, 0)
+        self.assertEqual((self.dir / "a.zip").read_bytes(), (self.dir / "b.zip").read_bytes())
+
+    def test_refuses_what_is_no_lab_and_no_archive(self):
+        self.assertIn('no lab "bogus"', run("grader/gradescope/package.py", self.dir / "a.zip", "bogus").stderr)
+        self.assertIn(".zip", run("grader/gradescope/package.py", self.dir / "a.tar").stderr)
+        self.assertIn("can't be written", run("grader/gradescope/package.py", self.dir / "none/a.zip").stderr)
+        self.assertEqual(list(self.dir.iterdir()), [])
+
+    def test_a_submission_is_put_in_place_and_nothing_else_is_taken(self):
+        """run_autograder with a ./lab that only notes what it was asked."""
+        source, submission = self.dir / "source", self.dir / "submission"
+        for lab in ["scan", "sat", "histogram"]:
+            (source / "course/labs" / lab).mkdir(parents=True)
+            (source / f"course/labs/{lab}/{lab}.cu").write_text("empty")
+        (source / "labs.txt").write_text("scan\nsat\nhistogram\n")
+        (source / "course/lab").write_text('#!/bin/sh\necho "$@" >../../asked\n')
+        (source / "course/lab").chmod(0o755)
+        (submission / "labs/scan").mkdir(parents=True)
+        (submission / "labs/scan/scan.cu").write_text("mine")
+        (submission / "labs/scan/lab.hpp").write_text("mine")
+        (submission / "sat.cu").write_text("flat")
+        (submission / "histogram.cu").symlink_to("/etc/passwd")
+        program = ROOT / "grader/gradescope/files/run_autograder"
+        subprocess.run(["bash", program], check=True, env={"AUTOGRADER": str(self.dir), "PATH": "/usr/bin:/bin"})
+        placed = {lab: (source / f"course/labs/{lab}/{lab}.cu").read_text() for lab in ["scan", "sat", "histogram"]}
+        self.assertEqual(placed, {"scan": "mine", "sat": "flat", "histogram": "empty"})
+        self.assertFalse((source / "course/labs/scan/lab.hpp").exists())
+        self.assertIn("grade scan sat histogram --device sim", (self.dir / "asked").read_text())
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -6,6 +6,7 @@
 #include "page/chart.hpp"
 #include "page/page.hpp"
 #include "page/table.hpp"
+#include "report/edition.hpp"
 
 namespace course::grader {
 namespace {
@@ -125,10 +126,10 @@ std::string to_html(const RunResult& result) {
   document.summary =
       text(result.device + (result.modelled ? ", times are modelled" : "")) + page::raw("<br>") +
       toned(Tone::quiet,
-            text(fmt::format("Isolation: {} ({}){}; commit {}; seed {:#x}; {}; {:.1f} s.", result.isolation,
+            text(fmt::format("Isolation: {} ({}){}; commit {}; seed {}; {}; {:.1f} s.", result.isolation,
                              fmt::join(result.isolation_parts, ", "), result.graded ? ", graded" : "",
-                             result.commit.empty() ? "unknown" : result.commit, result.seed, result.started,
-                             result.seconds)));
+                             result.commit.empty() ? "unknown" : result.commit, seed_text(result),
+                             result.started, result.seconds)));
   if (result.partial)
     document.body += page::paragraph(text("Only a part was run: this is no grade."), Tone::fair);
   document.body += overview(result);

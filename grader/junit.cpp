@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "markup.hpp"
+#include "report/edition.hpp"
 
 namespace course::grader {
 namespace {
@@ -61,7 +62,7 @@ std::string to_junit(const RunResult& result) {
         escape_markup(result.started));
     out += "    <properties>\n";
     out += property("device", result.device);
-    out += property("seed", fmt::format("{:#x}", result.seed));
+    out += property("seed", seed_text(result));
     out += property("points", std::to_string(lab.points));
     out += property("max_points", std::to_string(lab.max_points));
     out += "    </properties>\n";

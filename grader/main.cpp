@@ -3,10 +3,12 @@
 #include <CLI/CLI.hpp>
 
 #include <exception>
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "cli/commands.hpp"
+#include "layout.hpp"
 #include "text.hpp"
 
 namespace {
@@ -21,6 +23,7 @@ Examples:
   ./lab profile reduction shuffle        what each line costs
   ./lab trace reduction neighboured      its arrays, step by step
   ./lab bench reduction                  every rung beside CUB, CPU and memory
+  ./lab report out.json --html report.html   other reports of a result
   ./lab list                             labs, tasks and their points
 
 Every command has its own --help. Exit code 0: it ran, whatever the score.)";
@@ -35,6 +38,18 @@ std::string wrong_command(const CLI::App& app, int argc, char** argv) {
     if (!command->get_group().empty()) known.push_back(command->get_name());
   }
   return "There is no command \"" + name + "\"" + course::grader::did_you_mean(name, known);
+}
+
+// Whether --solutions was given where there are none: ./lab release left them out.
+bool asks_in_vain(const CLI::App& app) {
+  for (const CLI::App* command : app.get_subcommands()) {
+    const CLI::Option* option = command->get_option_no_throw("--solutions");
+    if (option == nullptr || option->count() == 0) continue;
+    const auto layout = course::grader::find_layout();
+    std::error_code ignored;
+    return layout && !std::filesystem::exists(layout->root + "/solutions", ignored);
+  }
+  return false;
 }
 
 }  // namespace
@@ -52,6 +67,8 @@ int main(int argc, char** argv) {
     cli::add_profile(app, run);
     cli::add_bench(app, run);
     cli::add_trace(app, run);
+    cli::add_describe(app, run);
+    cli::add_report(app, run);
     cli::add_list(app, run);
     cli::add_points(app, run);
     cli::add_isolation(app, run);
@@ -63,6 +80,8 @@ int main(int argc, char** argv) {
       // --help is no error; everything else is wrong usage.
       return app.exit(error) == 0 ? cli::kRan : cli::kFailed;
     }
+    if (asks_in_vain(app))
+      return cli::fail("This is the student edition: it has no solutions. Leave out --solutions.");
     return run();
   } catch (const std::exception& error) {
     return cli::fail(error.what());

@@ -131,7 +131,7 @@ json to_json(const RunResult& result) {
           {"labs", labs},
           {"started", result.started},
           // As text: JSON numbers are doubles to many readers, and a seed has 64 bits.
-          {"seed", fmt::format("{:#x}", result.seed)},
+          {"seed", result.for_students ? json(nullptr) : json(fmt::format("{:#x}", result.seed))},
           {"modelled", result.modelled},
           {"partial", result.partial},
           {"seconds", number(result.seconds)}};

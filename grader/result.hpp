@@ -105,6 +105,7 @@ struct RunResult {
   std::uint64_t seed = 0;
   bool modelled = false;  // kernel times come from the simulator's model
   bool partial = false;   // only some tasks or cases were asked for
+  bool for_students = false;  // report/edition.hpp: the seed is kept back, and messages hold no values
   double seconds = 0;
   std::vector<LabResult> labs;
 };

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "report/edition.hpp"
 #include "text.hpp"
 
 namespace course::grader {
@@ -200,8 +201,8 @@ TableStyle style_for_stdout() {
 
 std::string to_table(const RunResult& result, const TableStyle& style) {
   Writer out(style);
-  out.line(fmt::format("Device: {}{}   seed: {:#x}   {:.1f} s", result.device,
-                       result.modelled ? " (times are modelled)" : "", result.seed, result.seconds));
+  out.line(fmt::format("Device: {}{}   seed: {}   {:.1f} s", result.device,
+                       result.modelled ? " (times are modelled)" : "", seed_text(result), result.seconds));
   out.line(fmt::format(
       "Isolation: {}{}{}", result.isolation,
       result.isolation_parts.empty() ? "" : fmt::format(" ({})", fmt::join(result.isolation_parts, ", ")),

@@ -55,7 +55,9 @@ def main(arguments: list[str]) -> int:
     for stale in [report, *build.glob("*.xml")]:
         stale.unlink(missing_ok=True)
 
-    command = ["meson", "test", "-C", str(build), "--no-rebuild", "--setup", setup, "--print-errorlogs", *arguments]
+    # Without arguments everything has been built by now; otherwise Meson builds what the named tests need.
+    rebuild = [] if arguments else ["--no-rebuild"]
+    command = ["meson", "test", "-C", str(build), *rebuild, "--setup", setup, "--print-errorlogs", *arguments]
     status = subprocess.run(command, check=False, stdin=subprocess.DEVNULL).returncode
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     if report.is_file():

@@ -23,6 +23,8 @@ void add_bench(CLI::App& app, Run& run);
 void add_profile(CLI::App& app, Run& run);
 void add_trace(CLI::App& app, Run& run);
 void add_isolation(CLI::App& app, Run& run);
+void add_describe(CLI::App& app, Run& run);  // hidden
+void add_report(CLI::App& app, Run& run);
 void add_list(CLI::App& app, Run& run);
 void add_points(CLI::App& app, Run& run);
 void add_probe_gpu(CLI::App& app, Run& run);  // hidden

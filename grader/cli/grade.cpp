@@ -13,14 +13,12 @@
 
 #include "build.hpp"
 #include "cli/commands.hpp"
+#include "cli/report_files.hpp"
 #include "device.hpp"
 #include "grade.hpp"
-#include "html.hpp"
-#include "junit.hpp"
 #include "layout.hpp"
 #include "progress.hpp"
 #include "registry.hpp"
-#include "report_file.hpp"
 #include "screen/screen.hpp"
 #include "seed.hpp"
 #include "select.hpp"
@@ -36,7 +34,7 @@ struct Options {
   bool solutions = false;
   std::string device = "auto";
   std::string task, only_case, seed;
-  std::string json, junit, html;
+  ReportFiles reports;
   unsigned jobs = 2;
   bool graded = false;
   std::string isolation = "full";
@@ -92,19 +90,6 @@ std::vector<LabToGrade> build(const Layout& layout, Problems labs, const Options
   return out;
 }
 
-Result<void> write_reports(const Options& options, const RunResult& result) {
-  if (!options.json.empty()) {
-    if (const auto done = write_report(options.json, json_text(result)); !done) return done;
-  }
-  if (!options.junit.empty()) {
-    if (const auto done = write_report(options.junit, to_junit(result)); !done) return done;
-  }
-  if (!options.html.empty()) {
-    if (const auto done = write_report(options.html, to_html(result)); !done) return done;
-  }
-  return {};
-}
-
 bool any_infra(const RunResult& result) {
   for (const LabResult& lab : result.labs) {
     for (const TaskResult& task : lab.tasks) {
@@ -146,9 +131,7 @@ int run_grade(const Options& options) {
   if (!device) return fail(device.error().text);
   const Result<GradeOptions> how = grade_options(options, *labs, device->kind);
   if (!how) return fail(how.error().text);
-  for (const std::string* path : {&options.json, &options.junit, &options.html}) {
-    if (const auto able = check_writable(*path); !able) return fail(able.error().text);
-  }
+  if (const auto able = check_writable(options.reports); !able) return fail(able.error().text);
 
   if (options.graded) {
     if (const auto able = require(isolation_here(*layout), *sandbox::isolation_named(options.isolation));
@@ -172,10 +155,9 @@ int run_grade(const Options& options) {
   result.commit = commit_of(layout->root);
   if (!device->name.empty()) result.device = device->name;
 
-  // A report on stdout is to be read by a program: nothing else goes there.
-  const bool piped = options.json == "-" || options.junit == "-" || options.html == "-";
+  const bool piped = any_on_stdout(options.reports);
   std::fputs(to_table(result, piped ? TableStyle{} : style_for_stdout()).c_str(), piped ? stderr : stdout);
-  if (const auto done = write_reports(options, result); !done) return fail(done.error().text);
+  if (const auto done = write_reports(options.reports, result); !done) return fail(done.error().text);
   return any_infra(result) ? kFailed : kRan;
 }
 
@@ -192,9 +174,7 @@ void add_grade(CLI::App& app, Run& run) {
   command->add_option("--task", options->task, "Only this task");
   command->add_option("--case", options->only_case, "Only this case; --seed is then the case's own");
   command->add_option("--seed", options->seed, "Repeat a run; fresh and secret when not given");
-  command->add_option("--json", options->json, "Write the result as JSON");
-  command->add_option("--junit", options->junit, "Write the result as JUnit XML");
-  command->add_option("--html", options->html, "Write the result as an HTML page");
+  add_options(*command, options->reports);
   command->add_flag("--graded", options->graded,
                     "For a grade that counts: refused below the needed isolation");
   command

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""./lab completion: prints a shell's completion of ./lab, made from the command line's own description (labcli describe).
+
+usage: ./lab completion bash|zsh          in ~/.bashrc or ~/.zshrc: eval "$(/path/to/lab completion bash)"
+
+Before the tools are built (the first command does that), only the script's own commands are known.
+"""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+
+def scripts_own(text):
+    """The commands that the script's help lists, such as "test [NAME…]   what it does" or "format, tidy   …"."""
+    found = []
+    for line in text.splitlines():
+        if match := re.match(r"  ((?:[a-z]+, )*[a-z]+)(?: [A-Z\[a-z|]\S*)*  +\S", line):
+            found += match.group(1).split(", ")
+    return found
+
+
+def describe(lab, labcli):
+    """{command: {option: the words it takes, None for any, [] for a flag}} and the labs."""
+    known = {"commands": {}, "labs": []}
+    if labcli.is_file():
+        known = json.loads(subprocess.run([labcli, "describe"], check=True, capture_output=True, text=True).stdout)
+    own = scripts_own(subprocess.run([lab, "help"], capture_output=True, text=True).stdout)
+    return {name: {} for name in own if name not in known["commands"]} | known["commands"], known["labs"]
+
+
+BASH = """_lab_complete() {
+  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]}
+  local words='' labs='@LABS@'
+  if ((COMP_CWORD == 1)); then
+    words='@COMMANDS@'
+  else
+    case "$command $before" in
+@CHOICES@
+      *) case $command in
+@OPTIONS@
+        esac
+        words+=" $labs" ;;
+    esac
+  fi
+  COMPREPLY=($(compgen -W "$words" -- "$word"))
+  ((${#COMPREPLY[@]} > 0)) || COMPREPLY=($(compgen -f -- "$word"))
+}
+complete -o filenames -F _lab_complete lab ./lab"""
+
+ZSH = "autoload -U +X bashcompinit && bashcompinit\n"
+
+
+def script(shell, table, labs):
+    choices = [
+        f"      '{command} {option}') words='{' '.join(values)}' ;;"
+        for command, options in table.items()
+        for option, values in options.items()
+        if values
+    ]
+    takes_any = [
+        f"      '{command} {option}') words='' ;;" for command, options in table.items() for option, values in options.items() if values is None
+    ]
+    options = [f"        {command}) words='{' '.join(options)}' ;;" for command, options in table.items() if options]
+    text = BASH.replace("@LABS@", " ".join(labs)).replace("@COMMANDS@", " ".join(table))
+    text = text.replace("@CHOICES@", "\n".join(choices + takes_any)).replace("@OPTIONS@", "\n".join(options))
+    return (ZSH if shell == "zsh" else "") + text
+
+
+def main():
+    if len(sys.argv) != 2 or sys.argv[1] not in ("bash", "zsh"):
+        sys.exit('usage: ./lab completion bash|zsh\nFor example: eval "$(./lab completion bash)"')
+    root = pathlib.Path(os.environ["LAB_ROOT"])
+    table, labs = describe(root / "lab", pathlib.Path(os.environ["LAB_BUILD"]) / "grader/labcli")
+    print(script(sys.argv[1], table, labs))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+#include "cli/report_files.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+
+#include "html.hpp"
+#include "junit.hpp"
+#include "report/edition.hpp"
+#include "report/formats.hpp"
+#include "report_file.hpp"
+
+namespace course::grader::cli {
+namespace {
+
+struct Kind {
+  const char* option;
+  const char* help;
+  std::string ReportFiles::*path;
+  std::string (*make)(const RunResult&);
+};
+
+constexpr Kind kKinds[] = {
+    {"--json", "The result as JSON: all other reports can be made of it", &ReportFiles::json, json_text},
+    {"--html", "A page for people", &ReportFiles::html, to_html},
+    {"--csv", "A line for each task", &ReportFiles::csv, to_csv},
+    {"--junit", "JUnit XML", &ReportFiles::junit, to_junit},
+    {"--gradescope", "Gradescope's results.json", &ReportFiles::gradescope, to_gradescope},
+    {"--classroom", "The result of a GitHub Classroom step", &ReportFiles::classroom, to_classroom},
+    {"--summary", "A GitHub step summary (Markdown)", &ReportFiles::summary, to_step_summary},
+    {"--annotations", "GitHub annotations", &ReportFiles::annotations, to_annotations},
+};
+
+}  // namespace
+
+void add_options(CLI::App& command, ReportFiles& files) {
+  for (const Kind& kind : kKinds)
+    command.add_option(kind.option, files.*kind.path, kind.help)
+        ->type_name("FILE")
+        ->group("Reports (FILE may be -)");
+  command
+      .add_option("--edition", files.edition,
+                  "Of JSON, HTML, CSV and JUnit: instructor or student (no seed, no values)")
+      ->check(CLI::IsMember({"instructor", "student"}))
+      ->capture_default_str()
+      ->group("Reports (FILE may be -)");
+}
+
+Result<void> check_writable(const ReportFiles& files) {
+  for (const Kind& kind : kKinds) {
+    if (auto able = grader::check_writable(files.*kind.path); !able) return able;
+  }
+  return {};
+}
+
+bool any_on_stdout(const ReportFiles& files) {
+  return std::any_of(std::begin(kKinds), std::end(kKinds),
+                     [&](const Kind& kind) { return files.*kind.path == "-"; });
+}
+
+bool any_wanted(const ReportFiles& files) {
+  return std::any_of(std::begin(kKinds), std::end(kKinds),
+                     [&](const Kind& kind) { return !(files.*kind.path).empty(); });
+}
+
+Result<void> write_reports(const ReportFiles& files, const RunResult& result) {
+  const RunResult shown = files.edition == "student" ? for_students(result) : result;
+  for (const Kind& kind : kKinds) {
+    const std::string& path = files.*kind.path;
+    if (path.empty()) continue;
+    if (auto done = write_report(path, kind.make(shown)); !done) return done;
+  }
+  return {};
+}
+
+}  // namespace course::grader::cli

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+#include "report/formats.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "html.hpp"
+#include "junit.hpp"
+#include "report/edition.hpp"
+#include "report_file.hpp"
+#include "table.hpp"
+#include "testing/sample_result.hpp"
+
+namespace course::grader {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string decoded(const std::string& base64) {
+  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  std::uint32_t bits = 0;
+  int n_bits = 0;
+  for (const char c : base64) {
+    const std::size_t digit = kDigits.find(c);
+    if (digit == std::string_view::npos) continue;
+    bits = bits << 6 | static_cast<std::uint32_t>(digit);
+    n_bits += 6;
+    if (n_bits >= 8) out += static_cast<char>(bits >> (n_bits -= 8) & 255);
+  }
+  return out;
+}
+
+// All that the students' edition must not say, whatever the form.
+void expect_no_secret(const std::string& text) {
+  for (const char* secret : {"fedcba9876543210", "31337", "271828", "4711", "--seed"})
+    EXPECT_THAT(text, Not(HasSubstr(secret)));
+}
+
+TEST(StudentEdition, KeepsSeedAndValuesBackInEveryForm) {
+  const RunResult shown = for_students(testing::sample_result());
+  for (const std::string& text :
+       {json_text(shown), to_html(shown), to_junit(shown), to_csv(shown), to_table(shown, {})}) {
+    expect_no_secret(text);
+    EXPECT_THAT(text, HasSubstr("5 of 33 elements are wrong"));
+    EXPECT_THAT(text, HasSubstr("reduction.cu:42"));
+    EXPECT_THAT(text, HasSubstr("d_out[0] is wrong"));
+  }
+}
+
+TEST(StudentEdition, IsWhatClassroomAndGradescopeShowStudents) {
+  const RunResult result = testing::sample_result();
+  expect_no_secret(decoded(to_classroom(result)));
+  expect_no_secret(to_step_summary(result));
+  expect_no_secret(to_annotations(result));
+  for (const json& test : json::parse(to_gradescope(result)).at("tests")) {
+    if (test.at("visibility") != "hidden") expect_no_secret(test.dump());
+  }
+}
+
+TEST(StudentEdition, LeavesWhatTheCompilerSays) {
+  RunResult result = testing::sample_result();
+  result.labs[0].tasks[1].verdict = lab::Verdict::compile_error;
+  result.labs[0].tasks[1].message = "reduction.cu(3): error: expected a \";\"\n  x: expected y";
+  EXPECT_EQ(for_students(result).labs[0].tasks[1].message, result.labs[0].tasks[1].message);
+}
+
+TEST(Gradescope, HasTheDocumentedFields) {
+  const json out = json::parse(to_gradescope(testing::sample_result()));
+  EXPECT_EQ(out.at("score"), 45);
+  EXPECT_EQ(out.at("execution_time"), 13);
+  EXPECT_EQ(out.at("visibility"), "visible");
+  EXPECT_EQ(out.at("stdout_visibility"), "hidden");
+  const json& tests = out.at("tests");
+  ASSERT_EQ(tests.size(), 4u);
+  EXPECT_EQ(tests[0].at("name"), "Reduction: Task good");
+  EXPECT_EQ(tests[0].at("number"), "1.1");
+  EXPECT_EQ(tests[0].at("score"), 45);
+  EXPECT_EQ(tests[0].at("max_score"), 50);
+  EXPECT_EQ(tests[0].at("status"), "passed");
+  EXPECT_EQ(tests[1].at("status"), "failed");
+  EXPECT_THAT(tests[1].at("output").get<std::string>(), HasSubstr("race on s_data"));
+  EXPECT_EQ(tests[3].at("visibility"), "hidden");
+  EXPECT_THAT(tests[3].at("output").get<std::string>(), HasSubstr("0xfedcba9876543210"));
+  EXPECT_THAT(tests[3].at("output").get<std::string>(), HasSubstr("expected 31337"));
+}
+
+TEST(Classroom, IsBase64OfTheStepsResult) {
+  const json out = json::parse(decoded(to_classroom(testing::sample_result())));
+  EXPECT_EQ(out.at("version"), 1);
+  EXPECT_EQ(out.at("status"), "fail");
+  EXPECT_EQ(out.at("max_score"), 100);
+  EXPECT_EQ(out.at("tests").at(0).at("score"), 45);
+  EXPECT_EQ(out.at("tests").at(0).at("status"), "pass");
+  EXPECT_EQ(out.at("tests").at(1).at("line_no"), 42);
+}
+
+TEST(Classroom, PassesWithoutTheBonus) {
+  RunResult result = testing::sample_result();
+  result.labs[0].tasks[1].verdict = lab::Verdict::ok;
+  EXPECT_EQ(json::parse(decoded(to_classroom(result))).at("status"), "pass");
+}
+
+TEST(Annotations, StandAtTheLineThatAMessageNames) {
+  const std::string text = to_annotations(testing::sample_result());
+  EXPECT_THAT(
+      text, HasSubstr("::error file=labs/reduction/reduction.cu,line=42,title=Task wrong%3A WRONG_ANSWER::"));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'),
+            1);  // neither what is right nor what is not written yet
+}
+
+TEST(Csv, HasALinePerTask) {
+  const std::string text = to_csv(testing::sample_result());
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
+  EXPECT_THAT(text, HasSubstr("\"reduction\",\"good\",\"Task good\",0,OK,45,50,45,85.25,"));
+}
+
+// Text that a submission has a say in.
+TEST(Formats, NothingBreaksOut) {
+  for (const std::string attack :
+       {"=cmd|' /C calc'!A0", "\",\"x", "\r\n::set-output name=result::x", "</pre><script>alert(1)</script>",
+        "\n\n# heading", "@SUM(1)", "\x1b[2J", "\xff\xfe"}) {
+    RunResult result = testing::sample_result();
+    result.device = attack;
+    for (TaskResult& task : result.labs[0].tasks) task.title = task.message = attack;
+    const std::string csv = to_csv(result);
+    EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 4) << attack;
+    for (const char* formula : {",\"=", ",\"@", ",=", ",@"}) EXPECT_THAT(csv, Not(HasSubstr(formula)));
+    const std::string annotations = to_annotations(result);
+    EXPECT_EQ(std::count(annotations.begin(), annotations.end(), '\n'), 1) << attack;
+    EXPECT_THAT(to_step_summary(result), Not(HasSubstr("<script")));
+    EXPECT_THAT(to_step_summary(result), Not(HasSubstr("\n# heading")));
+    for (const std::string& text : {csv, annotations, to_step_summary(result)})
+      EXPECT_EQ(text.find('\x1b'), std::string::npos);
+    EXPECT_TRUE(json::accept(to_gradescope(result)));
+    EXPECT_TRUE(json::accept(decoded(to_classroom(result))));
+  }
+}
+
+}  // namespace
+}  // namespace course::grader

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+#include "report/read_result.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "report/edition.hpp"
+#include "report_file.hpp"
+#include "testing/sample_result.hpp"
+
+namespace course::grader {
+namespace {
+
+using nlohmann::json;
+using ::testing::HasSubstr;
+
+TEST(ReadResult, GivesBackWhatWasWritten) {
+  RunResult result = testing::sample_result();
+  EXPECT_EQ(json_text(*parse_result(json_text(result))), json_text(result));
+  result.labs[0].tasks[0].speedup = std::numeric_limits<double>::infinity();
+  result.labs[0].tasks[0].timing->kernel_us = std::nan("");
+  result.labs[0].tasks[1].message = "\xff\x01 \"quoted\" </script>";
+  EXPECT_EQ(json_text(*parse_result(json_text(result))), json_text(result));
+  const RunResult shown = for_students(result);
+  EXPECT_EQ(json_text(*parse_result(json_text(shown))), json_text(shown));
+  EXPECT_TRUE(parse_result(json_text(shown))->for_students);
+}
+
+// Each value of the document in turn is taken away, and becomes each other type of value: an Error that names its place, or, where
+// null or any text will do, a result.
+TEST(ReadResult, NamesThePlaceOfWhatIsMissingOrOfAnotherType) {
+  const json whole = json::parse(json_text(testing::sample_result()));
+  const json flat = whole.flatten();
+  for (const auto& [pointer, value] : flat.items()) {
+    const json::json_pointer at(pointer);
+    const std::string key = at.back();
+    const bool in_list = key.find_first_not_of("0123456789") == std::string::npos;
+    // What is computed from other fields is not read.
+    const bool derived = key == "at_least" || key.starts_with("speedup_");
+    if (!in_list && !derived && pointer.find("/metrics") == std::string::npos) {
+      json less = whole;
+      less.at(at.parent_pointer()).erase(key);
+      const auto read = parse_result(less.dump());
+      ASSERT_FALSE(read) << pointer;
+      EXPECT_THAT(read.error().text, HasSubstr(key));
+    }
+    for (const json& other :
+         {json("text"), json(true), json(-1), json(1e300), json::array({1}), json({{"a", 1}})}) {
+      json changed = whole;
+      changed.at(at) = other;
+      const auto read = parse_result(changed.dump());
+      if (!read) {
+        EXPECT_FALSE(read.error().text.empty());
+      }
+      if (other.is_structured() && !derived && !value.is_null()) {
+        EXPECT_FALSE(read) << pointer << other;
+      }
+    }
+  }
+}
+
+TEST(ReadResult, KeepsPointsWithinTheirBounds) {
+  for (const auto& [pointer, value] : {std::pair{"/labs/0/tasks/0/points", 51},
+                                       {"/labs/0/tasks/0/points", -1},
+                                       {"/labs/0/points", 46},
+                                       {"/labs/0/tasks/0/max_points", 2'000'000'000}}) {
+    json document = json::parse(json_text(testing::sample_result()));
+    document.at(json::json_pointer(pointer)) = value;
+    EXPECT_FALSE(parse_result(document.dump())) << pointer;
+  }
+}
+
+TEST(ReadResult, SaysWhatIsWrong) {
+  EXPECT_THAT(parse_result("").error().text, HasSubstr("no JSON"));
+  EXPECT_THAT(parse_result("[]").error().text, HasSubstr("should be an object"));
+  EXPECT_THAT(parse_result("{\"schema\": 2}").error().text, HasSubstr("schema is 2"));
+  EXPECT_THAT(parse_result(std::string(100000, '[')).error().text, HasSubstr("nested too deeply"));
+  EXPECT_THAT(read_result("/nowhere/result.json").error().text, HasSubstr("No such file"));
+}
+
+TEST(ReadResult, TakesAnyBytesWithoutHarm) {
+  std::mt19937 random(17);
+  const std::string whole = json_text(testing::sample_result());
+  for (int round = 0; round < 2000; ++round) {
+    std::string text = whole;
+    for (std::uint64_t i = random() % 4 + 1; i > 0; --i)
+      text[random() % text.size()] = static_cast<char>(random());
+    const auto read = parse_result(text);
+    EXPECT_FALSE(read ? json_text(*read).empty() : read.error().text.empty());
+  }
+}
+
+}  // namespace
+}  // namespace course::grader

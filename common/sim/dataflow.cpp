@@ -166,6 +166,15 @@ void Dataflow::after(Warp& w, const MicroOp& op) {
   }
 }
 
+void Dataflow::copies_finished(Block& block, const CopyBatch& batch, std::uint32_t lanes, std::uint64_t) {
+  Warp& w = block.warps[batch.warp];
+  for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
+    const int i = std::countr_zero(m);
+    for (std::uint32_t k = 0; k < batch.bytes[i]; k += 4)
+      memory(w, i, batch.to[i] + k) = k < batch.read[i] ? memory(w, i, batch.from[i] + k) : 0;
+  }
+}
+
 std::uint64_t Dataflow::take_work() {
   return std::exchange(work_, 0);
 }

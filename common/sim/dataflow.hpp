@@ -25,6 +25,8 @@ class Dataflow final : public Observer {
   void block_begins(Block& block) override;
   void before(Warp& w, const MicroOp& op) override;
   void after(Warp& w, const MicroOp& op) override;
+  void copies_finished(Block& block, const CopyBatch& batch, std::uint32_t lanes,
+                       std::uint64_t barrier) override;
 
   // Since the last call.
   std::uint64_t take_work();

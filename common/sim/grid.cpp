@@ -147,6 +147,10 @@ void begin_block(Block& block, std::uint64_t linear, Worker& worker) {
   block.live_threads = block.n_threads;
   block.had_early_exit = false;
   for (Barrier& b : block.barriers) b = Barrier{};
+  block.cluster_phase = 0;
+  block.ticks = 0;
+  block.n_copies = 0;
+  block.counted_copies.clear();
   // What real shared memory holds at first is left over from others; a fixed pattern makes its use reproducible.
   std::memset(block.shared, 0xA5, block.shared_bytes);
   for (std::uint32_t k = 0; k < block.warps.size(); ++k) {
@@ -261,6 +265,7 @@ class HostThread {
         worker_.launch_warp = nullptr;
         if (run_block(block, worker_, engine_, warp_order_, next_turn()) == BlockEnd::finished) {
           n_turns_ = 0;
+          finish_copies(block);
           if (worker_.observer != nullptr) worker_.observer->block_ends(block);
           spare_.push_back(std::move(resident_.front()));
           resident_.pop_front();
@@ -360,6 +365,7 @@ void sum_up(const Program& program, const std::vector<std::unique_ptr<Worker>>& 
       sum.sectors += part.sectors;
       sum.wavefronts += part.wavefronts;
       sum.serialised += part.serialised;
+      sum.copied += part.copied;
     }
     o.counters.barriers += w->barriers_completed;
     o.output += w->output;
@@ -389,6 +395,14 @@ void sum_up(const Program& program, const std::vector<std::unique_ptr<Worker>>& 
       c.global_store_bytes += bytes;
     } else if (op.space == MemorySpace::local) {
       c.local_requests += n.requests;
+    } else if (op.kind ==
+               OpKind::copy) {  // reads global memory, writes shared memory; or the other way round
+      const bool reads = op.space == MemorySpace::global;
+      (reads ? c.global_load_requests : c.global_store_requests) += n.requests;
+      (reads ? c.global_load_sectors : c.global_store_sectors) += n.sectors;
+      (reads ? c.global_load_bytes : c.global_store_bytes) += n.copied;
+      c.shared_requests += n.requests;
+      c.shared_wavefronts += n.wavefronts;
     } else if (op.kind == OpKind::load || op.kind == OpKind::store) {
       c.shared_requests += n.requests;
       c.shared_wavefronts += n.wavefronts;

@@ -21,7 +21,8 @@ constexpr std::int64_t kWatch = 20'000;  // warp instructions that each warp is 
 constexpr std::size_t kMostBlocks = 3;   // that are told of
 
 bool is_access(const MicroOp& op) {
-  return op.kind == OpKind::load || op.kind == OpKind::store || op.kind == OpKind::atomic;
+  return op.kind == OpKind::load || op.kind == OpKind::store || op.kind == OpKind::atomic ||
+         op.kind == OpKind::rendezvous;
 }
 
 // Where a generic address lies in the host's memory, or nullptr where it is nobody's.
@@ -238,7 +239,8 @@ void WriteHistory::settle() {
 void WriteHistory::before(Warp& w, const MicroOp& op) {
   if (!keeps_) return;
   settle();
-  if (op.kind != OpKind::atomic && (op.kind != OpKind::store || (op.order & kOrderMask) == kWeak)) return;
+  const bool changes = op.kind == OpKind::atomic || op.kind == OpKind::store || op.kind == OpKind::rendezvous;
+  if (!changes || (op.kind != OpKind::atomic && (op.order & kOrderMask) == kWeak)) return;
   const bool swaps =
       op.kind == OpKind::atomic && op.src[2] != MicroOp::kNoSlot && op.width <= 8;  // and compares
   const Addresses a = addresses_of(w, op);

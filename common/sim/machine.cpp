@@ -20,6 +20,7 @@ std::uint32_t uniform(Warp& w, std::uint32_t slot) {
 // Lets every thread that waits at the barrier go on.
 void release(Block& block, std::uint32_t number) {
   Barrier& barrier = block.barriers[number];
+  if (number == kClusterBarrier) ++block.cluster_phase;
   barrier.result_count = barrier.true_threads;
   barrier.result_or = barrier.true_threads != 0;
   barrier.result_and = barrier.true_threads == barrier.voters;
@@ -210,20 +211,40 @@ void make_call(Warp& w, std::size_t k, const BasicBlock& b) {
   scatter(w, k, [&](int lane) { return program.functions[callee[lane]].entry_block; });
 }
 
+// Whoever has arrived for a phase of the cluster's barrier that is over goes on.
+bool cluster_wait(Warp& w, std::size_t k) {
+  bool over = true;
+  for (std::uint32_t m = w.mask; m != 0; m &= m - 1)
+    over = over && w.cluster_phase[std::countr_zero(m)] != w.block->cluster_phase;
+  if (over) return true;
+  w.groups[k].wait = Wait::barrier;
+  w.groups[k].barrier = kClusterBarrier;
+  return false;
+}
+
 }  // namespace
+
+std::uint32_t barrier_number(Warp& w, std::uint32_t mask, const MicroOp& op) {
+  if (op.imm == kClusterArrive || op.imm == kClusterWait) return kClusterBarrier;
+  return w.slot<std::uint32_t>(op.src[1])[std::countr_zero(mask)] & 15;
+}
 
 bool arrive_at_barrier(Warp& w, std::size_t k, const MicroOp& op) {
   Block& block = *w.block;
-  const std::uint32_t number = uniform(w, op.src[1]) & 15;
+  if (op.imm == kClusterWait) return cluster_wait(w, k);
+  const std::uint32_t number = barrier_number(w, w.mask, op);
   Barrier& barrier = block.barriers[number];
   if (w.worker->observer != nullptr) w.worker->observer->barrier_arrived(w, w.mask, op);
   barrier.arrived += count_lanes(w.mask);
   if (op.src[2] != MicroOp::kNoSlot) barrier.expected = uniform(w, op.src[2]);
-  if (op.imm == 2) {
+  if (op.imm == kBarrierReduce) {
     barrier.voters += static_cast<std::uint32_t>(std::popcount(w.mask));
     barrier.true_threads += static_cast<std::uint32_t>(std::popcount(w.mask & w.predicate(op.src[0])));
   }
-  const bool waits = op.imm != 1;
+  const bool waits = waits_at_barrier(op);
+  if (number == kClusterBarrier)
+    for (std::uint32_t m = w.mask; m != 0; m &= m - 1)
+      w.cluster_phase[std::countr_zero(m)] = block.cluster_phase;
   if (waits) {
     w.groups[k].wait = Wait::barrier;
     w.groups[k].barrier = number;
@@ -282,6 +303,9 @@ void begin_warp(Warp& w, Block& block, std::uint32_t number, std::uint32_t n_thr
   whole.block = program.functions[0].entry_block;
   whole.mask = w.live;
   w.groups.push_back(whole);
+  w.copies.clear();
+  w.bulk_copies.clear();
+  std::fill(std::begin(w.cluster_phase), std::end(w.cluster_phase), ~0u);
   w.back_edges = 0;
   w.favoured = 0;
   w.clock = 0;

@@ -17,6 +17,20 @@ inline std::uint32_t count_lanes(std::uint32_t mask) {
   return mask == kAllLanes ? kLanes : static_cast<std::uint32_t>(std::popcount(mask));
 }
 
+// MicroOp::imm of barrier ops.
+enum BarrierForm : std::int64_t {
+  kBarrierSync,
+  kBarrierArrive,
+  kBarrierReduce,
+  kClusterArrive,
+  kClusterWait
+};
+inline bool waits_at_barrier(const MicroOp& op) {
+  return op.imm == kBarrierSync || op.imm == kBarrierReduce;
+}
+// Which of the block's barriers lanes `mask` are at.
+std::uint32_t barrier_number(Warp& w, std::uint32_t mask, const MicroOp& op);
+
 // Group `k` of the warp stands at a block-wide barrier op. Returns true when it may go on at once (it was the last to come, or
 // only announces itself); otherwise the group waits until the barrier releases it.
 bool arrive_at_barrier(Warp& w, std::size_t k, const MicroOp& op);

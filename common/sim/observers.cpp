@@ -51,6 +51,22 @@ class Several final : public Observer, public KeepsHistory {
   void frame_opened(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) override {
     for (Observer* o : all_) o->frame_opened(w, lane, offset, bytes);
   }
+  void copies_issued(Warp& w, const CopyBatch& batch) override {
+    for (Observer* o : all_) o->copies_issued(w, batch);
+  }
+  void copies_finished(Block& b, const CopyBatch& batch, std::uint32_t lanes,
+                       std::uint64_t barrier) override {
+    for (Observer* o : all_) o->copies_finished(b, batch, lanes, barrier);
+  }
+  void rendezvous_arrived(Warp& w, int lane, std::uint64_t address) override {
+    for (Observer* o : all_) o->rendezvous_arrived(w, lane, address);
+  }
+  void rendezvous_ended(Block& b, std::uint64_t address) override {
+    for (Observer* o : all_) o->rendezvous_ended(b, address);
+  }
+  void rendezvous_passed(Warp& w, int lane, std::uint64_t address) override {
+    for (Observer* o : all_) o->rendezvous_passed(w, lane, address);
+  }
   void stuck(Block& b) override {
     for (Observer* o : all_) o->stuck(b);
   }

@@ -41,8 +41,9 @@ void add_memory(LineProfile& line, const MicroOp& op, const OpCounters& n) {
   if (n.sectors > 0) {
     line.global_requests += n.requests;
     line.global_sectors += n.sectors;
-    line.global_bytes += n.lanes * op.width * op.count;
-  } else if (n.wavefronts > 0) {
+    line.global_bytes += n.lanes * op.width * op.count + n.copied;
+  }
+  if (n.wavefronts > 0 && (n.sectors == 0 || op.kind == OpKind::copy)) {
     line.shared_requests += n.requests;
     line.shared_wavefronts += n.wavefronts;
   }

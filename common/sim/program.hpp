@@ -33,6 +33,8 @@ enum class OpKind : std::uint8_t {
   sync,
   fence,
   control,
+  copy,        // asynchronous: Observer::copies_issued tells of it
+  rendezvous,  // accesses an mbarrier
   other
 };
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/copies.hpp"
 #include "sim/memory.hpp"
 #include "sim/program.hpp"
 
@@ -98,6 +99,10 @@ struct alignas(64) Warp {
   std::vector<std::uint64_t> spilled[kLanes];  // registers of re-entered functions, a stack by lane
   bool has_calls = false;
 
+  CopyQueue copies, bulk_copies;
+  std::uint32_t cluster_phase[kLanes] =
+      {};  // of the block's cluster barrier when the lane arrived there last
+
   template <typename T>
   T* slot(std::uint32_t offset) {
     return reinterpret_cast<T*>(registers + offset);
@@ -120,6 +125,9 @@ struct Barrier {
   std::uint32_t result_count = 0;
 };
 
+// Barriers of a block: bar.sync's, and that of the cluster, which consists of this one block.
+inline constexpr std::uint32_t kClusterBarrier = 16, kBarriers = 17;
+
 struct Block {
   std::uint32_t index[3] = {0, 0, 0};
   std::uint64_t linear = 0;
@@ -129,7 +137,11 @@ struct Block {
   std::byte* shared = nullptr;  // static, then dynamic; 128-byte aligned
   std::uint32_t shared_bytes = 0;
   std::vector<Warp> warps;
-  Barrier barriers[16];
+  Barrier barriers[kBarriers];
+  std::uint64_t ticks = 0;                // what its clocks show, see ops/clock_rows.cpp
+  std::uint32_t cluster_phase = 0;        // times that barrier.cluster has been completed
+  std::vector<CopyBatch> counted_copies;  // under way, to be told to an mbarrier
+  std::uint64_t n_copies = 0;             // instructions that copy, so far
   std::uint32_t live_threads = 0;
   std::uint32_t n_threads = 0;
   bool had_early_exit = false;  // some threads have exited
@@ -142,6 +154,7 @@ struct OpCounters {
   std::uint64_t sectors = 0;     // global
   std::uint64_t wavefronts = 0;  // shared
   std::uint64_t serialised = 0;  // atomics
+  std::uint64_t copied = 0;      // bytes, by asynchronous copies
 };
 
 // Sees the instructions of an observed launch, before and after they run, and what the machine does between them. Any of the
@@ -168,6 +181,15 @@ class Observer {
   // A call or a return moved values in a lane's local memory, or a call opened a fresh frame there.
   virtual void local_moved(Warp&, int /*lane*/, std::uint32_t /*offset*/, std::uint32_t /*bytes*/) {}
   virtual void frame_opened(Warp&, int /*lane*/, std::uint32_t /*offset*/, std::uint32_t /*bytes*/) {}
+  // Copies are put under way (of the batch's lanes); some of them have been done, for the thread that waited or, unless it is 0,
+  // for those that wait for the mbarrier. Called before the data moves.
+  virtual void copies_issued(Warp&, const CopyBatch&) {}
+  virtual void copies_finished(Block&, const CopyBatch&, std::uint32_t /*lanes*/, std::uint64_t /*barrier*/) {
+  }
+  // An mbarrier: a lane arrives there, its phase ends, a lane sees that the phase it asked for has ended.
+  virtual void rendezvous_arrived(Warp&, int /*lane*/, std::uint64_t /*address*/) {}
+  virtual void rendezvous_ended(Block&, std::uint64_t /*address*/) {}
+  virtual void rendezvous_passed(Warp&, int /*lane*/, std::uint64_t /*address*/) {}
   // Nothing in the block can run any more: the launch is about to be ended as a deadlock.
   virtual void stuck(Block&) {}
   // Something in the block has ended the launch: it and later blocks run no further.

@@ -9,7 +9,7 @@ constexpr std::uint32_t bits(Kinds... kinds) {
   return ((1u << static_cast<std::uint32_t>(kinds)) | ...);
 }
 
-constexpr std::uint32_t kMemory = bits(OpKind::load, OpKind::store, OpKind::atomic);
+constexpr std::uint32_t kMemory = bits(OpKind::load, OpKind::store, OpKind::atomic, OpKind::rendezvous);
 constexpr std::uint32_t kWarpWide = bits(OpKind::shuffle, OpKind::vote, OpKind::reduce);
 
 }  // namespace
@@ -82,6 +82,29 @@ void Checks::local_moved(Warp& w, int lane, std::uint32_t offset, std::uint32_t 
 
 void Checks::frame_opened(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) {
   if (init_ != nullptr) init_->frame_opened(w, lane, offset, bytes);
+}
+
+void Checks::copies_issued(Warp& w, const CopyBatch& batch) {
+  if (init_ != nullptr) init_->copies_issued(w, batch);
+  if (race_ != nullptr) race_->copies_issued(w, batch);
+}
+
+void Checks::copies_finished(Block& block, const CopyBatch& batch, std::uint32_t lanes,
+                             std::uint64_t barrier) {
+  if (init_ != nullptr) init_->copies_finished(block, batch, lanes);
+  if (race_ != nullptr) race_->copies_finished(block, batch, lanes, barrier);
+}
+
+void Checks::rendezvous_arrived(Warp& w, int lane, std::uint64_t address) {
+  if (race_ != nullptr) race_->rendezvous_arrived(w, lane, address);
+}
+
+void Checks::rendezvous_ended(Block& block, std::uint64_t address) {
+  if (race_ != nullptr) race_->rendezvous_ended(block, address);
+}
+
+void Checks::rendezvous_passed(Warp& w, int lane, std::uint64_t address) {
+  if (race_ != nullptr) race_->rendezvous_passed(w, lane, address);
 }
 
 void Checks::stuck(Block& block) {

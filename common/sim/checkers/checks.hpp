@@ -29,6 +29,12 @@ class Checks final : public Observer, public KeepsHistory {
   void threads_exit(Warp& w, const Group& group, const BasicBlock& b) override;
   void local_moved(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) override;
   void frame_opened(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) override;
+  void copies_issued(Warp& w, const CopyBatch& batch) override;
+  void copies_finished(Block& block, const CopyBatch& batch, std::uint32_t lanes,
+                       std::uint64_t barrier) override;
+  void rendezvous_arrived(Warp& w, int lane, std::uint64_t address) override;
+  void rendezvous_ended(Block& block, std::uint64_t address) override;
+  void rendezvous_passed(Warp& w, int lane, std::uint64_t address) override;
   void stuck(Block& block) override;
   WriteHistory* history() override { return &history_; }
 

@@ -52,6 +52,11 @@ bool any_set(const std::uint64_t* bits, std::uint64_t first, std::uint64_t n) {
   return there != 0;
 }
 
+// mbarrier.init is a write, too.
+bool only_writes(const MicroOp& op) {
+  return op.kind == OpKind::store || (op.kind == OpKind::rendezvous && (op.order & kOrderMask) == kWeak);
+}
+
 }  // namespace
 
 Initcheck::Initcheck(const Arena& arena, std::vector<Finding>& findings)
@@ -131,6 +136,32 @@ void Initcheck::local_moved(Warp& w, int lane, std::uint32_t offset, std::uint32
   set(local_bits(w, lane, std::uint64_t{offset} + bytes).data(), offset, bytes);
 }
 
+// --- asynchronous copies ------------------------------------------------------------------------------------------
+
+// What is copied must have been written; what is copied to has been once the copy is done.
+void Initcheck::copies_issued(Warp& w, const CopyBatch& batch) {
+  for (std::uint32_t m = batch.lanes; m != 0; m &= m - 1) {
+    const int i = std::countr_zero(m);
+    if (batch.read[i] == 0) continue;
+    const Place place = place_of(batch.from[i]);
+    const Shadow shadow = shadow_of(w, place);
+    const std::uint64_t first = batch.from[i] - shadow.base;
+    if (any_set(shadow.bits, first, batch.read[i])) continue;
+    LaneAccess a;
+    a.at[i] = batch.from[i];
+    report(w, *batch.op, a, i, place);
+    set(shadow.bits, first, batch.read[i]);  // told once
+  }
+}
+
+void Initcheck::copies_finished(Block& block, const CopyBatch& batch, std::uint32_t lanes) {
+  for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
+    const int i = std::countr_zero(m);
+    const Shadow shadow = shadow_of(block.warps[batch.warp], place_of(batch.to[i]));
+    set(shadow.bits, batch.to[i] - shadow.base, batch.bytes[i]);
+  }
+}
+
 // --- accesses -----------------------------------------------------------------------------------------------------
 
 Initcheck::Shadow Initcheck::shadow_of(Warp& w, Place place) {
@@ -153,13 +184,13 @@ void Initcheck::access(Warp& w, const MicroOp& op, const LaneAccess& a) {
     const Shadow shadow = shadow_of(w, a.place);
     if (a.place == Place::shared) {
       BlockState& block = *blocks_[w.block->storage];
-      if (block.shared_whole || (op.kind != OpKind::store && find_whole(block, shadow))) return;
+      if (block.shared_whole || (!only_writes(op) && find_whole(block, shadow))) return;
     }
     const std::uint64_t first = a.start() - shadow.base, n = std::uint64_t{a.count} * a.bytes;
     if (!a.run || first >= shadow.size || first + n > shadow.size) return each_lane(w, op, a, shadow);
     const std::uint8_t* const whole = whole_pages_.data();
     if (a.place == Place::global && whole[first / kPage] != 0 && whole[(first + n - 1) / kPage] != 0) return;
-    if (op.kind == OpKind::store) return set(shadow.bits, first, n);
+    if (only_writes(op)) return set(shadow.bits, first, n);
     if (all_set(shadow.bits, first, n)) return;
   }
   for (std::uint32_t m = a.mask; m != 0; m &= m - 1) {
@@ -172,7 +203,7 @@ void Initcheck::access(Warp& w, const MicroOp& op, const LaneAccess& a) {
 void Initcheck::each_lane(Warp& w, const MicroOp& op, const LaneAccess& a, const Shadow& shadow) {
   const std::uint64_t bits = (std::uint64_t{1} << a.bytes) - 1, last = shadow.size - a.bytes;
   if (shadow.size < a.bytes) return;  // about to fault
-  const bool reads = op.kind != OpKind::store, writes = op.kind != OpKind::load;
+  const bool reads = !only_writes(op), writes = op.kind != OpKind::load;
   for (std::uint32_t m = a.mask; m != 0; m &= m - 1) {
     const int i = std::countr_zero(m);
     const std::uint64_t first = a.at[i] - shadow.base;
@@ -206,7 +237,7 @@ void Initcheck::lane(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, 
   }
   if (first >= size || first + a.bytes > size) return;  // about to fault
   if (place == Place::local) bits = local_bits(w, lane, first + a.bytes).data();
-  if (op.kind != OpKind::store && !any_set(bits, first, a.bytes)) {
+  if (!only_writes(op) && !any_set(bits, first, a.bytes)) {
     if (place == Place::global && arena_.find(a.at[lane]) == nullptr) return;  // about to fault
     report(w, op, a, lane, place);
     set(bits, first, a.bytes);  // told once
@@ -233,8 +264,10 @@ void Initcheck::report(Warp& w, const MicroOp& op, const LaneAccess& a, int lane
   f.thread = thread_of(*launch_, w.block->linear, w.number * kLanes + static_cast<std::uint32_t>(lane));
   f.object = describe_address(*program_, arena_, a.at[lane], op.width);
   f.message = fmt::format("{} {} {} at {}, but {}", describe_thread(f.thread),
-                          op.kind == OpKind::atomic ? "updates" : "reads", f.object, one_line(f.where),
-                          kSince[static_cast<int>(place)]);
+                          op.kind == OpKind::atomic || op.kind == OpKind::rendezvous ? "updates"
+                          : op.kind == OpKind::copy                                  ? "copies"
+                                                                                     : "reads",
+                          f.object, one_line(f.where), kSince[static_cast<int>(place)]);
 }
 
 }  // namespace course::sim

@@ -34,6 +34,8 @@ class Initcheck {
   void launch_ends(const std::set<std::uint32_t>& racing);
   void block_begins(Block& block);
   void access(Warp& w, const MicroOp& op, const LaneAccess& a);
+  void copies_issued(Warp& w, const CopyBatch& batch);
+  void copies_finished(Block& block, const CopyBatch& batch, std::uint32_t lanes);
   void frame_opened(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes);
   void local_moved(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes);
 

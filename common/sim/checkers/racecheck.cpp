@@ -47,7 +47,7 @@ void Racecheck::start_afresh() {
   base_ = 1;
 }
 
-inline RecordId Racecheck::new_record(const Record& r) {
+RecordId Racecheck::new_record(const Record& r) {
   const RecordId id = next();
   log_.push_back(r);
   if (id + 2 >= kMostRecords) full_ = true;  // the rest of this launch goes unchecked
@@ -114,6 +114,8 @@ void Racecheck::block_begins(Block& block) {
     b.read.resize(words);
   }
   b.mailboxes.clear();
+  b.flights.clear();
+  b.gates.clear();
   for (auto& arrivals : b.arrivals) arrivals.clear();
   b.looked_at = {};
   b.n_looked_at = 0;
@@ -121,7 +123,7 @@ void Racecheck::block_begins(Block& block) {
 
 // --- accesses -----------------------------------------------------------------------------------------------------
 
-inline Racecheck::Shadow Racecheck::shadow_of(BlockState& b, Place place) {
+Racecheck::Shadow Racecheck::shadow_of(BlockState& b, Place place) {
   if (place == Place::shared)
     return {b.written.data(),     b.read.data(), nullptr, nullptr, kSharedWindow,
             b.written.size() * 4, b.first,       b.bound, true};
@@ -186,7 +188,7 @@ void Racecheck::access(Warp& w, const MicroOp& op, const LaneAccess& a) {
   if (op.space == MemorySpace::constant || full_ || (!a.mixed && a.place == Place::local)) return;
   BlockState& b = state(*w.block);
   WarpState& ws = b.warps[w.number];
-  const bool atomic = op.kind == OpKind::atomic;
+  const bool asks = op.kind == OpKind::rendezvous && op.dst[0] != MicroOp::kNoSlot && (op.pred_dst & 1) != 0;
   Here h{w,
          op,
          b,
@@ -194,8 +196,8 @@ void Racecheck::access(Warp& w, const MicroOp& op, const LaneAccess& a) {
          a,
          {},
          record_of(ws, w, b, op.index, Record::access),
-         op.kind == OpKind::load,
-         atomic || op.kind == OpKind::store,
+         op.kind == OpKind::load || asks,
+         !asks && op.kind != OpKind::load,
          is_strong(op)};
   if (!a.mixed) return look(h, a.place, a.mask);
   std::uint32_t lanes_in[3] = {0, 0, 0};  // by Place
@@ -379,13 +381,14 @@ void Racecheck::bytes(Here& h, int lane, std::uint64_t offset, std::uint32_t n) 
 bool Racecheck::ordered(const Here& h, RecordId id, std::uint32_t his_lane, int lane) const {
   if (id < h.shadow.floor) return true;
   const Record& r = record(id);
+  if (is_flying(r, his_lane)) return false;
   if (r.block == h.b.number) {
     if (id < h.b.bound) return true;
-    if (r.warp == h.w.number && (his_lane == static_cast<std::uint32_t>(lane) || id < h.ws.bound))
+    if (author(r) == h.w.number && (his_lane == static_cast<std::uint32_t>(lane) || id < h.ws.bound))
       return true;
   }
   const Clock& known = h.ws.of(lane).known;
-  return !known.empty() && known.covers(r.block, r.warp, his_lane, id);
+  return !known.empty() && known.covers(r.block, author(r), his_lane, id);
 }
 
 // Calls `each(record, lane)` for every access that a cell names until one returns true.

@@ -13,6 +13,7 @@
 //   bar.sync, bar.red   among the threads that wait; from those that bar.arrive to those that wait
 //   bar.warp.sync       among the lanes of the mask. Nothing else orders lanes of a warp: neither lock-step nor shfl, vote,
 //                       match, redux (CUDA C++ Programming Guide: these "do not imply a memory barrier")
+//   asynchronous copies, mbarriers: racecheck_async.cpp
 //   release → acquire   fence; strong write or atomic → strong read or atomic of the same place; fence. Or ordered accesses.
 // Scopes count: a fence of block scope publishes within the block only. Strong accesses (volatile, relaxed, atomic) of
 // sufficient scope never race with each other.
@@ -22,7 +23,7 @@
 // Stricter: volatile accesses of lanes that ran both in step race (warp-synchronous code without __syncwarp).
 //
 // Reading order: racecheck.hpp; racecheck.cpp for accesses; racecheck_lines.cpp for whole lines; racecheck_sync.cpp for what
-// orders them; racecheck_words.cpp.
+// orders them; racecheck_async.cpp; racecheck_words.cpp.
 // Source: Flanagan, Freund, "FastTrack", PLDI 2009; NVIDIA, "PTX ISA" 9.0, chapter 8, "Memory Consistency Model".
 #pragma once
 
@@ -62,6 +63,11 @@ class Racecheck {
   void barrier_arrived(Warp& w, std::uint32_t mask, const MicroOp& op);
   void barrier_released(Block& block, std::uint32_t barrier);
   void warp_synced(Warp& w, std::uint32_t mask, const MicroOp& op);
+  void copies_issued(Warp& w, const CopyBatch& batch);
+  void copies_finished(Block& block, const CopyBatch& batch, std::uint32_t lanes, std::uint64_t barrier);
+  void rendezvous_arrived(Warp& w, int lane, std::uint64_t address);
+  void rendezvous_ended(Block& block, std::uint64_t address);
+  void rendezvous_passed(Warp& w, int lane, std::uint64_t address);
 
  private:
   using Cell = std::uint32_t;  // record << 5 | lane; 0: nothing
@@ -73,10 +79,18 @@ class Racecheck {
     enum Kind : std::uint16_t { access, readers, bytes };
     std::uint32_t block;  // of the grid
     std::uint32_t what;   // op; of readers: the first of them in readers_
-    std::uint32_t lanes;  // that ran it together; of readers: how many
-    std::uint16_t warp;
+    std::uint32_t lanes;  // that ran it together; of readers: how many; of copies: those under way
+    std::uint16_t warp;   // of copies with kFlying
     Kind kind;
   };
+
+  static constexpr std::uint16_t kFlying = 1 << 15, kByBarrier = 1 << 14;
+  static bool is_flying(const Record& r, std::uint32_t lane) {
+    return r.kind == Record::access && (r.warp & kFlying) != 0 && (r.lanes >> lane & 1) != 0;
+  }
+  // The warp that did it; for copies that an mbarrier counts, one that no thread is of.
+  static std::uint16_t author(const Record& r) { return static_cast<std::uint16_t>(r.warp & ~kFlying); }
+  static std::uint32_t warp_of(const Record& r) { return author(r) & ~std::uint32_t{kByBarrier}; }
 
   // Accesses of a cell that nothing orders among each other: reads, or a weak write and strong ones that met it.
   struct Reader {
@@ -137,6 +151,15 @@ class Racecheck {
     RecordId before;
     bool waits, counted;
   };
+  // Copies under way, and what has been published at an mbarrier: in the phase at hand, and before.
+  struct Flight {
+    CopyBatch batch;
+    std::uint32_t lanes;
+    RecordId id;
+  };
+  struct Gate {
+    Clock current, done;
+  };
   struct BlockState {
     std::uint32_t number = 0;  // in the grid
     RecordId first = 0;        // records below are of earlier blocks
@@ -146,7 +169,9 @@ class Racecheck {
     std::vector<Cell> written, read;  // by word of shared memory
     std::vector<Cell> bytes;          // 8 a word where a word is kept by byte: 4 for writes, 4 for reads
     Mailboxes mailboxes;
-    std::vector<Arrival> arrivals[16];
+    std::vector<Flight> flights;
+    std::unordered_map<std::uint64_t, Gate> gates;  // by address
+    std::vector<Arrival> arrivals[kBarriers];
     std::array<std::uint64_t, 16> looked_at{};  // mailboxes of global memory that its threads read last
     std::uint32_t n_looked_at = 0;
   };
@@ -229,6 +254,11 @@ class Racecheck {
   void hear(Here& h, int lane, const Mailbox& box, bool acquires, Scope scope);
   void publish(Here& h, int lane, Mailboxes& boxes, std::uint64_t place, bool replaces);
   bool fence_would_order(const Here& h, const Record& r, RecordId id) const;
+
+  // --- copies: racecheck_async.cpp
+  void touch(Here& h, int lane, std::uint64_t address, std::uint32_t n_bytes, bool writes);
+  void fly(Block& block, Flight& flight);
+  void renew_flights(Block& block);
 
   // --- words: racecheck_words.cpp
   enum class Hazard : std::uint8_t { read_write, write_write, same_value };

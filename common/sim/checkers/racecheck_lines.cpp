@@ -90,7 +90,7 @@ void Racecheck::open_lines(Here& h, std::uint32_t lanes) {
   }
 }
 
-inline void Racecheck::open_line(const Here& h, std::uint64_t line, Cell marker) {
+void Racecheck::open_line(const Here& h, std::uint64_t line, Cell marker) {
   const Cell limit = h.shadow.bound << kLaneBits;
   Cell& written = h.shadow.line_written[line];
   Cell& read = h.shadow.line_read[line];

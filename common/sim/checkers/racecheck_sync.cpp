@@ -83,8 +83,10 @@ void Racecheck::give(Warp& w, WarpState& ws, std::uint32_t lanes, const Knowledg
 void Racecheck::barrier_arrived(Warp& w, std::uint32_t mask, const MicroOp& op) {
   BlockState& b = state(*w.block);
   WarpState& ws = b.warps[w.number];
-  const std::uint32_t number = w.slot<std::uint32_t>(op.src[1])[std::countr_zero(mask)] & 15;
-  b.arrivals[number].push_back({w.number, mask, next(), op.imm != 1, op.src[2] != MicroOp::kNoSlot});
+  // At the cluster's barrier arriving and waiting are two instructions; what a thread does in between counts as done before.
+  const bool waits = waits_at_barrier(op) || op.imm == kClusterArrive;
+  b.arrivals[barrier_number(w, mask, op)].push_back(
+      {w.number, mask, next(), waits, op.src[2] != MicroOp::kNoSlot});
   ws.fresh = next();
 }
 
@@ -112,6 +114,7 @@ void Racecheck::barrier_released(Block& block, std::uint32_t barrier) {
     }
     b.bound = next();
     for (WarpState& ws : b.warps) ws.fresh = b.bound;
+    if (!b.flights.empty()) renew_flights(block);
   } else {
     Knowledge news;
     BlockNews own;

@@ -15,7 +15,13 @@ namespace course::sim {
 namespace {
 
 const char* verb(const MicroOp& op) {
-  return op.kind == OpKind::load ? "reads" : op.kind == OpKind::store ? "writes" : "updates";
+  switch (op.kind) {
+    case OpKind::load: return "reads";
+    case OpKind::store: return "writes";
+    case OpKind::copy: return "copies";
+    case OpKind::rendezvous: return (op.order & kOrderMask) == kWeak ? "initialises" : "uses";
+    default: return "updates";
+  }
 }
 
 // The value that a lane is about to store in the element that covers its byte `at`.
@@ -70,10 +76,10 @@ Finding Racecheck::describe(const Here& h, int lane, std::uint64_t offset, Recor
     ThreadId thread;
   };
   Side one{&h.op, thread_of(*launch_, h.b.number, h.w.number * kLanes + static_cast<std::uint32_t>(lane))};
-  Side two{&old, thread_of(*launch_, r.block, std::uint32_t{r.warp} * kLanes + other)};
+  Side two{&old, thread_of(*launch_, r.block, warp_of(r) * kLanes + other)};
   if (two.op->kind == OpKind::load) std::swap(one, two);  // the reader first
 
-  const bool same_block = r.block == h.b.number, same_warp = same_block && r.warp == h.w.number;
+  const bool same_block = r.block == h.b.number, same_warp = same_block && warp_of(r) == h.w.number;
   const bool wants_fence = fence_would_order(h, r, id);
   const bool at_once = id == h.id && hazard != Hazard::read_write;
   Finding f;
@@ -99,6 +105,8 @@ Finding Racecheck::describe(const Here& h, int lane, std::uint64_t offset, Recor
     why = "both write the same value, so nothing is lost here";
   else if (at_once)
     why = "one of the two values is lost";
+  else if ((r.warp & kByBarrier) != 0)
+    why = "only those who have waited for the mbarrier know that the copy is done";
   else if (wants_fence)
     why =
         "a flag or counter passes between them, but no __threadfence() before it is set, or after it is read";
@@ -111,6 +119,16 @@ Finding Racecheck::describe(const Here& h, int lane, std::uint64_t offset, Recor
   else
     why = "nothing orders two blocks within a kernel unless a fence and an atomic do";
   const std::string place = one_line(f.where), other_place = one_line(f.other_where);
+  if (is_flying(r, other)) {
+    const bool own = same_block && f.thread.thread[0] == f.other_thread.thread[0] &&
+                     f.thread.thread[1] == f.other_thread.thread[1] &&
+                     f.thread.thread[2] == f.other_thread.thread[2];
+    f.message = fmt::format(
+        "{} {} {} at {}, but the copy that {} began at {} may still be under way: {}",
+        describe_thread(one.thread), verb(*one.op), f.object, place, own ? "it" : second, other_place,
+        own ? "it must wait for it first" : "that thread must wait for it first, and a barrier follow");
+    return f;
+  }
   if (place == other_place && std::strcmp(verb(*one.op), verb(*two.op)) == 0)
     f.message = fmt::format("{} {} {} at {}, and so does {}: {}", describe_thread(one.thread), verb(*one.op),
                             f.object, place, second, why);

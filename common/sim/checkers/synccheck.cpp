@@ -86,6 +86,7 @@ Finding* Synccheck::tell(const char* kind, const MicroOp& op, const MicroOp* oth
 // --- barriers of the block ----------------------------------------------------------------------------------------
 
 void Synccheck::barrier_arrived(Warp& w, u32 mask, const MicroOp& op) {
+  if (op.imm == kClusterArrive) return;
   const int lane = std::countr_zero(mask);
   const u32 number = w.slot<u32>(op.src[1])[lane];
   const bool counted = op.src[2] != MicroOp::kNoSlot;

@@ -55,7 +55,7 @@ class Synccheck {
     std::uint32_t origin_lane;
   };
   struct BlockState {
-    std::vector<Arrival> arrivals[16];
+    std::vector<Arrival> arrivals[kBarriers];
     bool misused = false;  // a barrier fault has been told; what follows from it is not
     bool exited = false;
     std::uint32_t exit_thread = 0;                  // of the first to exit

@@ -129,6 +129,10 @@ TEST(Conformance, Forms) {
   check_scenarios(form_scenarios());
 }
 
+TEST(Conformance, CopiesAndRendezvous) {
+  check_scenarios(async_scenarios());
+}
+
 TEST(Conformance, EveryScenarioRunsTheRowsThatItNames) {
   for (const Scenario& s : all_scenarios()) {
     const std::string text = ".version 9.0\n.target sm_90\n.address_size 64\n" + s.ptx;

@@ -33,8 +33,8 @@ void Decoder::open_sync_block() {
 
 bool is_sync(const Instruction& i) {
   const std::string_view o = i.opcode;
-  if (o == "bar" || o == "barrier") return !i.has("arrive") || !i.has("cluster");
-  return o == "shfl" || o == "vote" || o == "match" || o == "redux" || o == "elect";
+  return o == "bar" || o == "barrier" || o == "shfl" || o == "vote" || o == "match" || o == "redux" ||
+         o == "elect";
 }
 bool is_control(const Instruction& i) {
   const std::string_view o = i.opcode;

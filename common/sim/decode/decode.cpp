@@ -121,7 +121,9 @@ void Decoder::instruction(const Instruction& i, std::int32_t index) {
       {"shfl", &Decoder::shuffle},      {"vote", &Decoder::vote},
       {"match", &Decoder::match},       {"redux", &Decoder::warp_reduce},
       {"elect", &Decoder::elect},       {"fence", &Decoder::fence},
-      {"membar", &Decoder::fence},      {"brx", &Decoder::indexed_branch}};
+      {"membar", &Decoder::fence},      {"brx", &Decoder::indexed_branch},
+      {"cp", &Decoder::copy},           {"mbarrier", &Decoder::mbarrier},
+      {"mapa", &Decoder::map_address},  {"getctarank", &Decoder::map_address}};
   const std::string_view opcode = i.opcode;
   if (const auto it = kFamilies.find(opcode); it != kFamilies.end()) return (this->*it->second)(i);
   if (opcode == "bra") return branch(i, index);
@@ -135,9 +137,14 @@ void Decoder::instruction(const Instruction& i, std::int32_t index) {
     emit("activemask").dst[0] = out.slot;
     return finish(out);
   }
+  if (opcode == "nanosleep") {
+    const std::uint32_t duration = source(i.operands[0], SlotKind::narrow, Type::u32);
+    emit("nanosleep").src[0] = duration;
+    return;
+  }
   // Hints: they change speed, not results.
-  if (opcode == "prefetch" || opcode == "prefetchu" || opcode == "nanosleep" || opcode == "applypriority" ||
-      opcode == "discard" || opcode == "pmevent" || opcode == "brkpt" || opcode == "griddepcontrol")
+  if (opcode == "prefetch" || opcode == "prefetchu" || opcode == "applypriority" || opcode == "discard" ||
+      opcode == "pmevent" || opcode == "brkpt" || opcode == "griddepcontrol")
     return static_cast<void>(emit("fence"));
   const auto key = table_key(i);
   const OpRow* found = key ? table_.find(*key) : nullptr;

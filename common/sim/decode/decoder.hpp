@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The decoder's state and its parts, each in a file of its own. Private to this folder; ../decode.hpp is what others include.
 // Reading order: decode.cpp (a kernel, its functions, instructions), blocks.cpp, slots.cpp, operands.cpp, emit.cpp, then the
-// families alu.cpp, memory.cpp, warp_sync.cpp, control.cpp.
+// families alu.cpp, memory.cpp, async.cpp, warp_sync.cpp, control.cpp.
 // Most instructions are one row of the op table, found by their own spelling; the decoder only treats those whose operands or
 // control flow need more. Invariant: a block's ops are contiguous; sync ops open a block; control ends one.
 // Source: NVIDIA, "PTX ISA", version 9.0, chapters 5 to 9.
@@ -94,6 +94,7 @@ class Decoder {
   Result result(const Operand& operand, SlotKind kind, bool sign_extends);
   void finish(const Result& r);
   void address(const Operand& operand, Space space, MicroOp& op);
+  std::uint32_t generic_address(const Operand& operand, Space space);
   std::uint64_t symbol_value(std::string_view name);
   const ptx::Variable* local_variable(std::string_view name) const;
   bool is_kernel_parameter(std::string_view name) const;
@@ -145,6 +146,13 @@ class Decoder {
   void warp_reduce(const Instruction& i);
   void elect(const Instruction& i);
   void fence(const Instruction& i);
+  void copy(const Instruction& i);
+  void copy_bulk(const Instruction& i);
+  MicroOp& object(std::string_view key, std::uint32_t at, bool strong);
+  void object_arrive(const Instruction& i);
+  void mbarrier(const Instruction& i);
+  void store_async(const Instruction& i);
+  void map_address(const Instruction& i);
   void branch(const Instruction& i, std::int32_t index);
   void indexed_branch(const Instruction& i);
   void call(const Instruction& i, std::int32_t index);

@@ -213,6 +213,7 @@ void Decoder::store_double_wide(const Instruction& i, const Access& a) {
 }
 
 void Decoder::store(const Instruction& i) {
+  if (i.has("async")) return store_async(i);
   const Access a = access_of(i);
   if (ptx::bits_of(a.type) == 128) return store_double_wide(i, a);
   const char* suffix = memory_suffix(a.type, false);
@@ -246,6 +247,7 @@ void Decoder::store(const Instruction& i) {
 void Decoder::atomic(const Instruction& i) {
   const Access a = access_of(i);
   const bool returns = i.opcode == "atom";
+  if (i.has("async")) unsupported();
   static const std::set<std::string, std::less<>> kOps = {"add", "min",  "max", "and", "or",
                                                           "xor", "exch", "cas", "inc", "dec"};
   std::string name;
@@ -332,6 +334,11 @@ void Decoder::atomic_double_wide(const OpRow& r, const Access& a, const Operand&
 
 void Decoder::fence(const Instruction& i) {
   MicroOp& op = emit("fence");
+  // Between proxies, or for objects that have just been made: orders nothing among threads.
+  if (i.has("proxy") || i.has("mbarrier_init") ||
+      std::any_of(i.modifiers.begin(), i.modifiers.end(),
+                  [](const auto& m) { return m.starts_with("proxy"); }))
+    return;
   const Access a = access_of(i);
   op.order = static_cast<std::uint8_t>((i.has("sc") || i.opcode == "membar" ? kSequential : kAcquireRelease) |
                                        (a.order & kScopeMask));

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sim/decode/decoder.hpp"
+#include "sim/machine.hpp"
 
 namespace course::sim {
 
@@ -16,8 +17,13 @@ void Decoder::barrier(const Instruction& i) {
     emit("warp_barrier").src[3] = members;
     return;
   }
-  if (i.has("cluster")) unsupported("clusters of blocks");
   program_.uses_barriers = true;
+  if (i.has("cluster")) {
+    open_sync_block();
+    block().entry = Entry::barrier;
+    emit("barrier").imm = i.has("arrive") ? kClusterArrive : kClusterWait;
+    return;
+  }
   const bool reduces = i.has("red"), arrives = i.has("arrive");
   const std::size_t first = reduces ? 1 : 0;
   const std::uint32_t number = source(i.operands[first], SlotKind::narrow, Type::u32);
@@ -40,7 +46,7 @@ void Decoder::barrier(const Instruction& i) {
   op.src[1] = number;
   op.src[2] = count;
   op.dst[0] = out.slot;
-  op.imm = reduces ? 2 : arrives ? 1 : 0;
+  op.imm = reduces ? kBarrierReduce : arrives ? kBarrierArrive : kBarrierSync;
   if (p != MicroOp::kNoSlot) op.pred_src |= 1;
   finish(out);
 }

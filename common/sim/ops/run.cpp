@@ -182,6 +182,7 @@ RunEnd run(Warp& w, s64 budget) {
   const s64 whole_budget = budget;
   const auto finish = [&](RunEnd end) {
     worker.instructions += static_cast<u64>(whole_budget - budget);
+    w.block->ticks += static_cast<u64>(whole_budget - budget);
     return end;
   };
   while (true) {
@@ -238,6 +239,8 @@ OpTable make_table() {
   add_atomic_rows(table);
   add_warp_rows(table);
   add_carry_rows(table);
+  add_async_rows(table);
+  add_clock_rows(table);
   return table;
 }
 

@@ -1,0 +1,382 @@
+// SPDX-License-Identifier: MIT
+// Asynchronous copies and mbarriers, right and wrong. kernels.cuh says what the comments mean.
+#include <cuda_pipeline.h>
+
+#include <cuda/barrier>
+#include <cuda/ptx>
+
+#include "sim/checkers/kernels/kernels.cuh"
+
+#pragma nv_diag_suppress static_var_with_dynamic_init
+
+using Barrier = cuda::barrier<cuda::thread_scope_block>;
+
+__device__ inline void fetch(int* to, const int* from) {
+  asm volatile(
+      "cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(to))),
+      "l"(__cvta_generic_to_global(from)));
+}
+
+// --- wrong --------------------------------------------------------------------------------------------------------
+
+// A barrier does not wait for copies.
+// EXPECT shared-race
+// LAUNCH 1 64
+KERNEL(copy_without_wait) {
+  UNUSED;
+  __shared__ int s_tile[64];
+  fetch(&s_tile[threadIdx.x], &in[threadIdx.x]);  // OTHER
+  __pipeline_commit();
+  __syncthreads();
+  out[threadIdx.x] = s_tile[63 - threadIdx.x];  // FAULT
+}
+
+// Not even a thread's own copy is there before it has waited.
+// EXPECT shared-race
+// LAUNCH 1 64
+KERNEL(own_copy_without_wait) {
+  UNUSED;
+  __shared__ int s_tile[64];
+  fetch(&s_tile[threadIdx.x], &in[threadIdx.x]);  // OTHER
+  __pipeline_commit();
+  out[threadIdx.x] = s_tile[threadIdx.x];  // FAULT
+}
+
+// Each thread waits for its own copies only.
+// EXPECT shared-race
+// LAUNCH 1 64
+KERNEL(copy_without_barrier) {
+  UNUSED;
+  __shared__ int s_tile[64];
+  fetch(&s_tile[threadIdx.x], &in[threadIdx.x]);  // OTHER
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  out[threadIdx.x] = s_tile[63 - threadIdx.x];  // FAULT
+}
+
+// EXPECT shared-race
+// LAUNCH 1 64
+KERNEL(waits_for_one_group_too_few) {
+  UNUSED;
+  __shared__ int s_tile[2][64];
+  fetch(&s_tile[0][threadIdx.x], &in[threadIdx.x]);
+  __pipeline_commit();
+  fetch(&s_tile[1][threadIdx.x], &in[64 + threadIdx.x]);  // OTHER
+  __pipeline_commit();
+  __pipeline_wait_prior(1);
+  __syncthreads();
+  out[threadIdx.x] = s_tile[0][63 - threadIdx.x];
+  out[64 + threadIdx.x] = s_tile[1][63 - threadIdx.x];  // FAULT
+}
+
+// What was not committed is in no group.
+// EXPECT shared-race
+// LAUNCH 1 64
+KERNEL(waits_without_commit) {
+  UNUSED;
+  __shared__ int s_tile[64];
+  fetch(&s_tile[threadIdx.x], &in[threadIdx.x]);  // OTHER
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  out[threadIdx.x] = s_tile[63 - threadIdx.x];  // FAULT
+}
+
+// The next copy overwrites what slower threads still read.
+// EXPECT shared-race
+// LAUNCH 1 64
+KERNEL(copy_reuses_buffer) {
+  UNUSED;
+  __shared__ int s_tile[64];
+  int sum = 0;
+  for (int round = 0; round < 3; ++round) {
+    fetch(&s_tile[threadIdx.x], &in[round * 64 + threadIdx.x]);  // OTHER
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+    __syncthreads();
+    sum += s_tile[63 - threadIdx.x];  // FAULT
+  }
+  out[threadIdx.x] = sum;
+}
+
+// EXPECT shared-race
+// LAUNCH 1 64
+KERNEL(store_under_a_copy) {
+  UNUSED;
+  __shared__ int s_tile[64];
+  fetch(&s_tile[threadIdx.x], &in[threadIdx.x]);  // OTHER
+  if (threadIdx.x == 5) s_tile[5] = 0;            // FAULT
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  out[threadIdx.x] = s_tile[threadIdx.x];
+}
+
+// EXPECT uninitialised-global
+// LAUNCH 1 64
+KERNEL(copy_of_nothing) {
+  UNUSED;
+  __shared__ int s_tile[64];
+  fetch(&s_tile[threadIdx.x], &scratch[threadIdx.x]);  // FAULT
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  out[threadIdx.x] = s_tile[threadIdx.x];
+}
+
+// EXPECT out-of-bounds
+// LAUNCH 1 64 n 63
+KERNEL(copy_past_the_end) {
+  UNUSED;
+  __shared__ int s_tile[64];
+  fetch(&s_tile[threadIdx.x], &in[threadIdx.x]);  // FAULT
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  if (threadIdx.x < n) out[threadIdx.x] = s_tile[threadIdx.x];
+}
+
+// Threads arrive before they know that the object exists.
+// EXPECT shared-race
+// LAUNCH 1 64
+KERNEL(rendezvous_before_it_is_there) {
+  UNUSED;
+  __shared__ Barrier s_barrier;
+  if (threadIdx.x == 63) init(&s_barrier, 1);                   // FAULT OTHER
+  if (threadIdx.x == 0) static_cast<void>(s_barrier.arrive());  // FAULT OTHER
+  __syncthreads();
+  out[threadIdx.x] = in[threadIdx.x];
+}
+
+// What is written after arriving is not published.
+// EXPECT shared-race
+// LAUNCH 1 64
+KERNEL(arrives_too_early) {
+  UNUSED;
+  __shared__ Barrier s_barrier;
+  __shared__ int s_tile[64];
+  if (threadIdx.x == 0) init(&s_barrier, 64);
+  __syncthreads();
+  auto token = s_barrier.arrive();
+  s_tile[threadIdx.x] = in[threadIdx.x];  // OTHER
+  s_barrier.wait(std::move(token));
+  out[threadIdx.x] = s_tile[63 - threadIdx.x];  // FAULT
+}
+
+// Arriving is not waiting.
+// EXPECT shared-race
+// LAUNCH 1 64
+KERNEL(arrives_and_does_not_wait) {
+  UNUSED;
+  __shared__ Barrier s_barrier;
+  __shared__ int s_tile[64];
+  if (threadIdx.x == 0) init(&s_barrier, 64);
+  __syncthreads();
+  s_tile[threadIdx.x] = in[threadIdx.x];  // OTHER
+  static_cast<void>(s_barrier.arrive());
+  out[threadIdx.x] = s_tile[63 - threadIdx.x];  // FAULT
+}
+
+// More arrivals than the object was told to expect.
+// EXPECT fault
+// LAUNCH 1 64
+KERNEL(rendezvous_for_too_few) {
+  UNUSED;
+  __shared__ Barrier s_barrier;
+  if (threadIdx.x == 0) init(&s_barrier, 48);
+  __syncthreads();
+  // The phase is kept open by bytes that never come.
+  if (threadIdx.x == 0)
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared.b64 [%0], 16;" ::"r"(
+        static_cast<unsigned>(__cvta_generic_to_shared(cuda::device::barrier_native_handle(s_barrier)))));
+  __syncthreads();
+  static_cast<void>(s_barrier.arrive());  // FAULT
+}
+
+// EXPECT shared-race
+// LAUNCH 1 64
+KERNEL(bulk_copy_without_wait) {
+  UNUSED;
+  __shared__ alignas(16) int s_tile[64];
+  __shared__ Barrier s_barrier;
+  if (threadIdx.x == 0) {
+    init(&s_barrier, 1);
+    cuda::ptx::fence_proxy_async(cuda::ptx::space_shared);
+    cuda::device::memcpy_async_tx(s_tile, in, cuda::aligned_size_t<16>(sizeof s_tile), s_barrier);  // OTHER
+    static_cast<void>(cuda::device::barrier_arrive_tx(s_barrier, 1, sizeof s_tile));
+  }
+  __syncthreads();
+  out[threadIdx.x] = s_tile[threadIdx.x];  // FAULT
+}
+
+// The source of a copy to global memory is used again before it has been read.
+// EXPECT shared-race
+// LAUNCH 1 64
+KERNEL(bulk_store_reuses_buffer) {
+  UNUSED;
+  __shared__ alignas(16) int s_tile[64];
+  s_tile[threadIdx.x] = in[threadIdx.x];
+  cuda::ptx::fence_proxy_async(cuda::ptx::space_shared);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    // clang-format off
+    cuda::ptx::cp_async_bulk(cuda::ptx::space_global, cuda::ptx::space_shared, out, s_tile, sizeof s_tile);  // OTHER
+    // clang-format on
+    cuda::ptx::cp_async_bulk_commit_group();
+  }
+  __syncthreads();
+  s_tile[threadIdx.x] = 0;  // FAULT
+  if (threadIdx.x == 0) cuda::ptx::cp_async_bulk_wait_group_read(cuda::ptx::n32_t<0>());
+}
+
+// EXPECT misaligned
+// LAUNCH 1 32
+KERNEL(bulk_copy_misaligned) {
+  UNUSED;
+  __shared__ alignas(16) int s_tile[64];
+  if (threadIdx.x == 0) {
+    cuda::ptx::cp_async_bulk(cuda::ptx::space_global, cuda::ptx::space_shared, out + 1, s_tile, 64);  // FAULT
+    cuda::ptx::cp_async_bulk_commit_group();
+  }
+}
+
+// --- right --------------------------------------------------------------------------------------------------------
+
+// EXPECT nothing
+// LAUNCH 4 64
+KERNEL(copy_and_barrier) {
+  UNUSED;
+  __shared__ int s_tile[64];
+  fetch(&s_tile[threadIdx.x], &in[blockIdx.x * 64 + threadIdx.x]);
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  out[blockIdx.x * 64 + threadIdx.x] = s_tile[63 - threadIdx.x];
+}
+
+// Each thread reads what it has fetched itself: no barrier needed.
+// EXPECT nothing
+// LAUNCH 1 64
+KERNEL(own_copies) {
+  UNUSED;
+  __shared__ int s_tile[64];
+  for (int round = 0; round < 3; ++round) {
+    fetch(&s_tile[threadIdx.x], &in[round * 64 + threadIdx.x]);
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+    out[round * 64 + threadIdx.x] = s_tile[threadIdx.x];
+  }
+}
+
+// The next tile is on its way across two barriers while this one is used.
+// EXPECT nothing
+// LAUNCH 2 64
+KERNEL(double_buffered_copies) {
+  UNUSED;
+  __shared__ int s_tile[2][64];
+  fetch(&s_tile[0][threadIdx.x], &in[threadIdx.x]);
+  __pipeline_commit();
+  int sum = 0;
+  for (int round = 1; round <= 6; ++round) {
+    if (round < 6) fetch(&s_tile[round & 1][threadIdx.x], &in[round * 64 + threadIdx.x]);
+    __pipeline_commit();
+    __pipeline_wait_prior(1);
+    __syncthreads();
+    sum += s_tile[(round - 1) & 1][63 - threadIdx.x];
+    __syncthreads();
+  }
+  out[blockIdx.x * 64 + threadIdx.x] = sum;
+}
+
+// Ping-pong through two phases of one object, without any barrier of the block in between.
+// EXPECT nothing
+// LAUNCH 2 96
+KERNEL(rendezvous_in_a_loop) {
+  UNUSED;
+  __shared__ Barrier s_barrier;
+  __shared__ int s_tile[96];
+  if (threadIdx.x == 0) init(&s_barrier, 96);
+  __syncthreads();
+  int sum = 0;
+  for (int round = 0; round < 4; ++round) {
+    s_tile[threadIdx.x] = in[round * 96 + threadIdx.x];
+    s_barrier.arrive_and_wait();
+    sum += s_tile[95 - threadIdx.x];
+    s_barrier.arrive_and_wait();
+  }
+  out[blockIdx.x * 96 + threadIdx.x] = sum;
+}
+
+// Work between arriving and waiting touches nothing shared.
+// EXPECT nothing
+// LAUNCH 1 64
+KERNEL(split_arrival) {
+  UNUSED;
+  __shared__ Barrier s_barrier;
+  __shared__ int s_tile[64];
+  if (threadIdx.x == 0) init(&s_barrier, 64);
+  __syncthreads();
+  s_tile[threadIdx.x] = in[threadIdx.x];
+  auto token = s_barrier.arrive();
+  const int own = in[64 + threadIdx.x];
+  s_barrier.wait(std::move(token));
+  out[threadIdx.x] = own + s_tile[63 - threadIdx.x];
+}
+
+// A full and an empty object: one warp writes tiles, the other reads them.
+// EXPECT nothing
+// LAUNCH 1 64
+KERNEL(producer_and_consumer) {
+  UNUSED;
+  __shared__ Barrier s_full, s_empty;
+  __shared__ int s_tile[32];
+  if (threadIdx.x == 0) {
+    init(&s_full, 64);
+    init(&s_empty, 64);
+  }
+  __syncthreads();
+  const unsigned lane = threadIdx.x % 32;
+  int sum = 0;
+  for (int round = 0; round < 4; ++round) {
+    if (threadIdx.x < 32) {
+      s_empty.arrive_and_wait();
+      s_tile[lane] = in[round * 32 + lane];
+      static_cast<void>(s_full.arrive());
+    } else {
+      static_cast<void>(s_empty.arrive());
+      s_full.arrive_and_wait();
+      sum += s_tile[31 - lane];
+    }
+  }
+  if (threadIdx.x >= 32) out[lane] = sum;
+}
+
+// EXPECT nothing
+// LAUNCH 3 64
+KERNEL(bulk_copy_there_and_back) {
+  UNUSED;
+  __shared__ alignas(16) int s_tile[64];
+  __shared__ Barrier s_barrier;
+  if (threadIdx.x == 0) {
+    init(&s_barrier, 64);
+    cuda::ptx::fence_proxy_async(cuda::ptx::space_shared);
+  }
+  __syncthreads();
+  Barrier::arrival_token token;
+  if (threadIdx.x == 0) {
+    cuda::device::memcpy_async_tx(s_tile, in + 64 * blockIdx.x, cuda::aligned_size_t<16>(sizeof s_tile),
+                                  s_barrier);
+    token = cuda::device::barrier_arrive_tx(s_barrier, 1, sizeof s_tile);
+  } else {
+    token = s_barrier.arrive();
+  }
+  s_barrier.wait(std::move(token));
+  s_tile[threadIdx.x] += 1;
+  cuda::ptx::fence_proxy_async(cuda::ptx::space_shared);
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    cuda::ptx::cp_async_bulk(cuda::ptx::space_global, cuda::ptx::space_shared, out + 64 * blockIdx.x, s_tile,
+                             sizeof s_tile);
+    cuda::ptx::cp_async_bulk_commit_group();
+    cuda::ptx::cp_async_bulk_wait_group_read(cuda::ptx::n32_t<0>());
+  }
+  __syncthreads();
+  s_tile[threadIdx.x] = 0;
+}

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: MIT
+// Asynchronous copies, mbarriers, and the instructions of clusters, which here consist of one block.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/decode/decoder.hpp"
+#include "sim/memory.hpp"
+
+namespace course::sim {
+
+// The generic address that an operand [base + offset] of some space stands for, in a wide slot.
+std::uint32_t Decoder::generic_address(const Operand& operand, Space space) {
+  MicroOp place;
+  address(operand, space, place);
+  const std::uint64_t window = space == Space::shared  ? kSharedWindow
+                               : space == Space::local ? kLocalWindow
+                                                       : 0;
+  const std::uint64_t offset = static_cast<std::uint64_t>(place.imm) + window;
+  if (place.src[0] == MicroOp::kNoSlot) return constant(SlotKind::wide, offset);
+  const bool was_helper = std::exchange(helper_, true);
+  std::uint32_t base = place.src[0];
+  if ((place.wide_src & 1) == 0) {
+    const std::uint32_t widened = temporary(SlotKind::wide);
+    simple("cvt.u64.u32", widened, {base});
+    base = widened;
+  }
+  if (offset != 0) {
+    const std::uint32_t sum = temporary(SlotKind::wide);
+    simple("add.u64", sum, {base, constant(SlotKind::wide, offset)});
+    base = sum;
+  }
+  helper_ = was_helper;
+  return base;
+}
+
+namespace {
+
+// The n-th state space that an instruction names: of its n-th address.
+Space space_named(const Instruction& i, int n) {
+  for (const auto& m : i.modifiers) {
+    const Space space = m == "global"             ? Space::global
+                        : m.starts_with("shared") ? Space::shared
+                                                  : Space::generic;
+    if (space != Space::generic && n-- == 0) return space;
+  }
+  return Space::generic;
+}
+
+}  // namespace
+
+// cp.async…
+void Decoder::copy(const Instruction& i) {
+  if (!i.has("async") || i.has("reduce") || i.has("tensor") || i.has("cp_mask") ||
+      i.has("multicast::cluster"))
+    unsupported();
+  const bool bulk = i.has("bulk");
+  const auto groups_left = [&]() -> std::int64_t {
+    if (i.operands[0].kind != Operand::Kind::integer) unsupported("number of groups");
+    return i.operands[0].integer;
+  };
+  if (i.has("prefetch")) return static_cast<void>(emit("fence"));
+  if (i.has("commit_group"))
+    return static_cast<void>(emit(bulk ? "cp.async.bulk.commit_group" : "cp.async.commit_group"));
+  if (i.has("wait_all")) {
+    emit("cp.async.wait_group").imm = -1;
+    return;
+  }
+  if (i.has("wait_group")) {
+    const std::int64_t left = groups_left();
+    emit(bulk ? "cp.async.bulk.wait_group" : "cp.async.wait_group").imm = left;
+    return;
+  }
+  if (i.has("mbarrier") && i.has("arrive")) {
+    const std::uint32_t at = generic_address(i.operands[0], space_named(i, 0));
+    object(i.has("noinc") ? "cp.async.mbarrier.arrive.noinc" : "cp.async.mbarrier.arrive", at, true);
+    return;
+  }
+  if (bulk) return copy_bulk(i);
+
+  if (i.operands.size() < 3 || i.operands[2].kind != Operand::Kind::integer) unsupported("size");
+  const std::int64_t size = i.operands[2].integer;
+  if (size != 4 && size != 8 && size != 16) unsupported("size");
+  const std::uint32_t to = generic_address(i.operands[0], Space::shared);
+  const std::uint32_t from = generic_address(i.operands[1], Space::global);
+  std::uint32_t read = MicroOp::kNoSlot;
+  const std::size_t policy = i.has("L2::cache_hint") ? 1 : 0;
+  if (i.operands.size() > 3 + policy) {
+    const Operand& extra = i.operands[3];
+    if (extra.kind == Operand::Kind::reg &&
+        register_kind(extra.index) == SlotKind::predicate) {  // ignore-src
+      const bool was_helper = std::exchange(helper_, true);
+      read = temporary(SlotKind::narrow);
+      simple("selp.b32", read,
+             {constant(SlotKind::narrow, 0), constant(SlotKind::narrow, static_cast<std::uint64_t>(size)),
+              predicate_source(extra)});
+      helper_ = was_helper;
+    } else if (extra.kind != Operand::Kind::integer || extra.integer != size) {
+      read = source(extra, SlotKind::narrow, Type::u32);
+    }
+  }
+  MicroOp& op = emit("cp.async");
+  op.src[0] = to;
+  op.src[1] = from;
+  op.src[2] = read;
+  op.wide_src = 3;
+  op.n_src = read == MicroOp::kNoSlot ? 2 : 3;
+  op.space = MemorySpace::global;
+  op.width = static_cast<std::uint8_t>(size);
+}
+
+// cp.async.bulk.to.from.completion [to], [from], size[, [mbarrier]]
+void Decoder::copy_bulk(const Instruction& i) {
+  const Space to_space = space_named(i, 0), from_space = space_named(i, 1);
+  if (to_space == Space::generic || from_space == Space::generic || i.operands.size() < 3) unsupported();
+  const bool counted = i.has("mbarrier::complete_tx::bytes");
+  if (counted ? i.operands.size() < 4 : !i.has("bulk_group")) unsupported();
+  const std::uint32_t to = generic_address(i.operands[0], to_space);
+  const std::uint32_t from = generic_address(i.operands[1], from_space);
+  const std::uint32_t size = source(i.operands[2], SlotKind::narrow, Type::u32);
+  const std::uint32_t told = counted ? generic_address(i.operands[3], Space::shared) : MicroOp::kNoSlot;
+  MicroOp& op = emit("cp.async.bulk");
+  op.src[0] = to;
+  op.src[1] = from;
+  op.src[2] = size;
+  op.src[3] = told;
+  op.wide_src = static_cast<std::uint8_t>(counted ? 0b1011 : 0b0011);
+  op.n_src = counted ? 4 : 3;
+  op.space = from_space == Space::global ? MemorySpace::global : MemorySpace::shared;
+  op.width = 4;  // for messages: what memory is counted in
+}
+
+// An op on the mbarrier at a generic address. `strong`: threads may do this at the same time.
+MicroOp& Decoder::object(std::string_view key, std::uint32_t at, bool strong) {
+  MicroOp& op = emit(key);
+  op.src[0] = at;
+  op.wide_src |= 1;
+  op.n_src = std::max<std::uint8_t>(op.n_src, 1);
+  op.space = MemorySpace::generic;
+  op.width = 8;
+  op.order = strong ? kRelaxed | kScopeBlock : kWeak;
+  return op;
+}
+
+// mbarrier.arrive[_drop][.noComplete | .expect_tx] [state,] [at][, count or bytes]
+void Decoder::object_arrive(const Instruction& i) {
+  const bool has_state = i.operands[0].kind != Operand::Kind::address;
+  const std::size_t first = has_state ? 1 : 0;
+  std::string key = i.has("arrive_drop") ? "mbarrier.arrive_drop" : "mbarrier.arrive";
+  if (i.has("noComplete")) key += ".noComplete";
+  const std::uint32_t at = generic_address(i.operands[first], space_named(i, 0));
+  std::uint32_t extra = MicroOp::kNoSlot;
+  if (i.operands.size() > first + 1) extra = source(i.operands[first + 1], SlotKind::narrow, Type::u32);
+  Result out;
+  if (has_state && i.operands[0].kind != Operand::Kind::sink)
+    out = result(i.operands[0], SlotKind::wide, false);
+  MicroOp& op = object(key, at, true);
+  op.src[i.has("expect_tx") ? 2 : 1] = extra;
+  op.dst[0] = out.slot;
+  if (out.slot != MicroOp::kNoSlot) {
+    op.n_dst = 1;
+    op.wide_dst |= 1;
+  }
+  finish(out);
+}
+
+void Decoder::mbarrier(const Instruction& i) {
+  if (i.has("arrive") || i.has("arrive_drop")) return object_arrive(i);
+  if (i.has("pending_count")) {
+    const std::uint32_t state = source(i.operands[1], SlotKind::wide, Type::b64);
+    const Result out = result(i.operands[0], SlotKind::narrow, false);
+    simple("mbarrier.pending_count", out.slot, {state});
+    return finish(out);
+  }
+  if (i.has("test_wait") || i.has("try_wait")) {
+    const bool parity = i.has("parity");
+    const std::uint32_t at = generic_address(i.operands[1], space_named(i, 0));
+    const std::uint32_t phase = parity ? source(i.operands[2], SlotKind::narrow, Type::u32)
+                                       : source(i.operands[2], SlotKind::wide, Type::b64);
+    const Result out = result(i.operands[0], SlotKind::predicate, false);
+    MicroOp& op = object(parity ? "mbarrier.test_wait.parity" : "mbarrier.test_wait", at, true);
+    op.src[1] = phase;
+    op.dst[0] = out.slot;
+    return;
+  }
+  const char* key = i.has("init")          ? "mbarrier.init"
+                    : i.has("inval")       ? "mbarrier.inval"
+                    : i.has("expect_tx")   ? "mbarrier.expect_tx"
+                    : i.has("complete_tx") ? "mbarrier.complete_tx"
+                                           : nullptr;
+  if (key == nullptr) unsupported();
+  const std::uint32_t at = generic_address(i.operands[0], space_named(i, 0));
+  const std::uint32_t extra =
+      i.operands.size() > 1 ? source(i.operands[1], SlotKind::narrow, Type::u32) : MicroOp::kNoSlot;
+  object(key, at, !i.has("init")).src[1] = extra;
+}
+
+// st.async.shared::cluster.mbarrier::complete_tx::bytes[.v2 | .v4].type [to], value, [mbarrier]
+void Decoder::store_async(const Instruction& i) {
+  const Access a = access_of(i);
+  const SlotKind kind = slot_kind_of(a.type);
+  const int bits = ptx::bits_of(a.type);
+  if ((bits != 32 && bits != 64) || (bits == 64 && a.count == 4) || i.operands.size() < 3) unsupported();
+  const std::vector<Operand> single{i.operands[1]};
+  const auto& values = i.operands[1].kind == Operand::Kind::vector ? i.operands[1].parts : single;
+  if (static_cast<int>(values.size()) != a.count) unsupported("vector width");
+  std::uint32_t slots[4] = {MicroOp::kNoSlot, MicroOp::kNoSlot, MicroOp::kNoSlot, MicroOp::kNoSlot};
+  for (std::size_t k = 0; k < values.size(); ++k) slots[k] = source(values[k], kind, a.type);
+  const std::uint32_t to = generic_address(i.operands[0], Space::shared);
+  const std::uint32_t told = generic_address(i.operands[2], Space::shared);
+  MicroOp& op =
+      object(fmt::format("st.async{}.b{}", a.count > 1 ? fmt::format(".v{}", a.count) : "", bits), to, true);
+  op.src[1] = told;
+  op.src[2] = slots[0];
+  op.src[3] = slots[1];
+  op.dst[2] = slots[2];
+  op.dst[3] = slots[3];
+  op.width = static_cast<std::uint8_t>(bits / 8);
+  op.count = static_cast<std::uint8_t>(a.count);
+}
+
+// mapa[.space].type d, a, rank · getctarank[.space].type d, a
+void Decoder::map_address(const Instruction& i) {
+  const Type type = i.types.back();
+  const SlotKind kind = slot_kind_of(type);
+  if (i.opcode == "getctarank") {
+    const Result out = result(i.operands[0], SlotKind::narrow, false);
+    simple("mov.narrow", out.slot, {constant(SlotKind::narrow, 0)});
+    return finish(out);
+  }
+  const std::uint32_t from = source(i.operands[1], kind, type);
+  const std::uint32_t rank = source(i.operands[2], SlotKind::narrow, Type::u32);
+  const Result out = result(i.operands[0], kind, false);
+  simple(kind == SlotKind::wide ? "mapa.u64" : "mapa.u32", out.slot, {from, rank});
+  finish(out);
+}
+
+}  // namespace course::sim

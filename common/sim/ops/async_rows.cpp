@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: MIT
+// The rows of asynchronous copies and mbarriers: where the lanes point is checked and counted here; copies.hpp and rendezvous.hpp
+// do the rest. Addresses are generic, in wide slots. Built once per instruction set of the host.
+// Source: NVIDIA, "PTX ISA", version 9.0, sections 9.7.9.25 (asynchronous copies), 9.7.13.15 (mbarrier), 9.7.9.23 (mapa).
+#include "sim/copies.hpp"
+#include "sim/ops/memory.hpp"
+#include "sim/rendezvous.hpp"
+
+namespace course::sim::SIM_ISA {
+
+namespace {
+
+// --- copies -------------------------------------------------------------------------------------------------------
+
+// Checks one side of a copy, of `bytes` a lane for the lanes of `lanes`; counts sectors and wavefronts, but no request.
+void check_side(Warp& w, const MicroOp& op, const u64* generic, u32 lanes, u64 bytes, bool in_shared) {
+  if (lanes == 0) return;
+  const u32 whole = w.mask;
+  w.set_mask(lanes);
+  Lanes a;
+  u32 elsewhere = 0;
+  for (u32 m = lanes; m != 0; m &= m - 1) {
+    const int i = std::countr_zero(m);
+    if ((place_of(generic[i]) == Place::shared) != in_shared) elsewhere |= m & -m;
+  }
+  if (elsewhere != 0)
+    throw DeviceFault(Fault::illegal_address,
+                      in_shared ? "asynchronous copy: this side must lie in shared memory"
+                                : "asynchronous copy: this side must lie in global memory",
+                      elsewhere, generic[std::countr_zero(elsewhere)]);
+  SIM_FOR_LANES(i) a.at[i] = generic[i] - (in_shared ? kSharedWindow : 0);
+  OpCounters before = w.worker->op_counters[op.index];
+  if (in_shared)
+    prepare_shared(w, op, a, bytes);
+  else
+    prepare_global(w, op, a, bytes);
+  OpCounters& counters = w.worker->op_counters[op.index];
+  counters.requests = before.requests;
+  counters.lanes = before.lanes;
+  w.set_mask(whole);
+}
+
+void count_copy(Warp& w, const MicroOp& op, u64 bytes) {
+  if (!w.worker->counting) return;
+  w.worker->op_counters[op.index].requests += 1;
+  w.worker->op_counters[op.index].copied += bytes;
+}
+
+// cp.async: src to, from, and how many bytes are read (kNoSlot: all); op.width bytes are written.
+void copy_small(Warp& w, const MicroOp& op) {
+  const u64 *to = w.slot<u64>(op.src[0]), *from = w.slot<u64>(op.src[1]);
+  CopyBatch batch = new_copies(w, op);
+  u32 full = 0;
+  u64 read = 0;
+  for (u32 m = w.mask; m != 0; m &= m - 1) {
+    const int i = std::countr_zero(m);
+    batch.to[i] = to[i];
+    batch.from[i] = from[i];
+    batch.bytes[i] = op.width;
+    batch.read[i] =
+        op.src[2] == MicroOp::kNoSlot ? op.width : std::min<u32>(w.slot<u32>(op.src[2])[i], op.width);
+    batch.barrier[i] = 0;
+    read += batch.read[i];
+    if (batch.read[i] == op.width) full |= m & -m;
+  }
+  check_side(w, op, to, w.mask, op.width, true);
+  check_side(w, op, from, full, op.width, false);
+  for (u32 m = w.mask & ~full; m != 0; m &= m - 1) {  // what is left out need not exist
+    const int i = std::countr_zero(m);
+    if (batch.read[i] != 0 && !within(*w.worker, op, from[i], from[i] + batch.read[i]))
+      out_of_bounds(m & -m, from[i], batch.read[i]);
+  }
+  count_copy(w, op, read);
+  issue(w, batch, CopyKind::small);
+}
+
+// Checks one lane's side of a bulk copy; counts its sectors.
+void check_bulk(Warp& w, const MicroOp& op, int lane, u64 address, u64 bytes) {
+  const u32 bit = 1u << lane;
+  if ((address & 15) != 0) misaligned(bit, address, 16);
+  if (place_of(address) == Place::shared) {
+    if (address - kSharedWindow + bytes > w.block->shared_bytes)
+      throw DeviceFault(
+          Fault::illegal_address,
+          fmt::format("copy of {} bytes reaches past the end of the block's {} bytes of shared memory", bytes,
+                      w.block->shared_bytes),
+          bit, address);
+    if (w.worker->counting) w.worker->op_counters[op.index].wavefronts += (bytes + 127) / 128;
+    return;
+  }
+  if (place_of(address) != Place::global || !within(*w.worker, op, address, address + bytes))
+    throw DeviceFault(Fault::illegal_address,
+                      fmt::format("copy of {} bytes reaches outside of any allocation", bytes), bit, address);
+  if (w.worker->counting) w.worker->op_counters[op.index].sectors += (bytes + 31) / 32;
+}
+
+// cp.async.bulk: src to, from, bytes, mbarrier (kNoSlot: waited for by groups).
+void copy_bulk(Warp& w, const MicroOp& op) {
+  const u64 *to = w.slot<u64>(op.src[0]), *from = w.slot<u64>(op.src[1]);
+  const u32* bytes = w.slot<u32>(op.src[2]);
+  const u64* barrier = op.src[3] == MicroOp::kNoSlot ? nullptr : w.slot<u64>(op.src[3]);
+  CopyBatch batch = new_copies(w, op);
+  u64 copied = 0;
+  for (u32 m = w.mask; m != 0; m &= m - 1) {
+    const int i = std::countr_zero(m);
+    if (bytes[i] % 16 != 0)
+      throw DeviceFault(Fault::illegal_instruction,
+                        fmt::format("cp.async.bulk of {} bytes: the size must be a multiple of 16", bytes[i]),
+                        m & -m);
+    check_bulk(w, op, i, to[i], bytes[i]);
+    check_bulk(w, op, i, from[i], bytes[i]);
+    batch.to[i] = to[i];
+    batch.from[i] = from[i];
+    batch.bytes[i] = batch.read[i] = bytes[i];
+    batch.barrier[i] = 0;
+    if (barrier != nullptr) {
+      if (place_of(barrier[i]) != Place::shared || barrier[i] - kSharedWindow + 8 > w.block->shared_bytes ||
+          (barrier[i] & 7) != 0)
+        throw DeviceFault(Fault::illegal_address,
+                          "the copy's mbarrier is no 8 aligned bytes of shared memory", m & -m, barrier[i]);
+      batch.barrier[i] = barrier[i];
+    }
+    copied += bytes[i];
+  }
+  count_copy(w, op, copied);
+  issue(w, batch, CopyKind::bulk);
+}
+
+template <CopyKind K>
+void commit(Warp& w, const MicroOp&) {
+  commit_copies(w, K);
+}
+
+// imm: groups that may stay under way, −1: nothing may.
+template <CopyKind K>
+void wait(Warp& w, const MicroOp& op) {
+  await_copies(w, K, op.imm < 0 ? 0 : static_cast<u32>(op.imm), op.imm < 0);
+}
+
+// --- mbarriers ----------------------------------------------------------------------------------------------------
+
+// Calls `each(lane, generic address)` for the active lanes, whose mbarriers (src[0]) are known to be good.
+template <typename Each>
+void for_objects(Warp& w, const MicroOp& op, const Each& each) {
+  Lanes a;
+  addresses(w, op, a);
+  const Lanes generic = a;
+  const u32 mask = w.mask;
+  for (u32 m = mask; m != 0; m &= m - 1)
+    if (place_of(a.at[std::countr_zero(m)]) != Place::shared)
+      throw DeviceFault(Fault::illegal_address, "an mbarrier must lie in shared memory", m & -m,
+                        a.at[std::countr_zero(m)]);
+  SIM_FOR_LANES(i) a.at[i] -= kSharedWindow;
+  prepare_shared(w, op, a, 8);
+  for (u32 m = mask; m != 0; m &= m - 1) each(std::countr_zero(m), generic.at[std::countr_zero(m)]);
+}
+
+inline void put(Warp& w, const Rendezvous& r, u64 address) {
+  const u64 word = r.word();
+  std::memcpy(host_address(*w.block, address), &word, sizeof word);
+}
+
+void object_init(Warp& w, const MicroOp& op) {
+  const u32* count = w.slot<u32>(op.src[1]);
+  for_objects(w, op, [&](int lane, u64 address) {
+    if (count[lane] == 0 || count[lane] > Rendezvous::kMost)
+      throw DeviceFault(
+          Fault::illegal_instruction,
+          fmt::format("mbarrier.init for {} arrivals; 1 to {} are allowed", count[lane], Rendezvous::kMost),
+          1u << lane, address);
+    Rendezvous r;
+    r.pending = r.expected = count[lane];
+    put(w, r, address);
+  });
+}
+
+void object_inval(Warp& w, const MicroOp& op) {
+  for_objects(w, op, [&](int, u64 address) { put(w, Rendezvous{}, address); });
+}
+
+// src[1]: arrivals (kNoSlot: one), src[2]: bytes to expect (kNoSlot: none); dst[0]: the state before.
+template <Arrival K, bool kMayEnd>
+void object_arrive(Warp& w, const MicroOp& op) {
+  for_objects(w, op, [&](int lane, u64 address) {
+    if (op.src[2] != MicroOp::kNoSlot) expect_bytes(w, lane, address, w.slot<u32>(op.src[2])[lane]);
+    const u32 count = op.src[1] == MicroOp::kNoSlot ? 1 : w.slot<u32>(op.src[1])[lane];
+    const u64 before = arrive(w, lane, address, count, K, kMayEnd);
+    if (op.dst[0] != MicroOp::kNoSlot) w.slot<u64>(op.dst[0])[lane] = before;
+  });
+}
+
+void object_expect(Warp& w, const MicroOp& op) {
+  for_objects(w, op,
+              [&](int lane, u64 address) { expect_bytes(w, lane, address, w.slot<u32>(op.src[1])[lane]); });
+}
+
+void object_complete(Warp& w, const MicroOp& op) {
+  for_objects(
+      w, op, [&](int lane, u64 address) { complete_bytes(*w.block, address, w.slot<u32>(op.src[1])[lane]); });
+}
+
+// src[1]: the phase's parity or the state; dst[0]: has it ended?
+template <bool kByParity>
+void object_test(Warp& w, const MicroOp& op) {
+  u32 ended = 0;
+  for_objects(w, op, [&](int lane, u64 address) {
+    const u32 phase =
+        kByParity ? w.slot<u32>(op.src[1])[lane] : Rendezvous::of(w.slot<u64>(op.src[1])[lane]).phase;
+    if (has_ended(w, lane, address, phase, kByParity)) ended |= 1u << lane;
+  });
+  u32& out = w.predicate(op.dst[0]);
+  out = (out & ~w.mask) | ended;
+}
+
+void object_pending(Warp& w, const MicroOp& op) {
+  const u64* state = w.slot<u64>(op.src[0]);
+  write_lanes<u32>(w, op.dst[0], [&](int i) { return Rendezvous::of(state[i]).pending; });
+}
+
+// cp.async.mbarrier.arrive: the lane's copies so far belong to the phase. With .noinc the arrival is one that was expected,
+// without it one that the object had not counted.
+template <bool kCounted>
+void object_arrive_by_copies(Warp& w, const MicroOp& op) {
+  for_objects(w, op, [&](int lane, u64 address) {
+    hand_copies_over(w, lane, address);
+    if (kCounted) arrive(w, lane, address, 1, Arrival::plain, true);
+  });
+}
+
+// st.async: src to, mbarrier, values …: written at once, and the mbarrier told so.
+template <typename T, int Count>
+void store_and_tell(Warp& w, const MicroOp& op) {
+  const u64* barrier = w.slot<u64>(op.src[1]);
+  const u32 values[4] = {op.src[2], op.src[3], op.dst[2], op.dst[3]};
+  for_objects(w, op, [&](int lane, u64 address) {
+    if ((address & (sizeof(T) * Count - 1)) != 0) misaligned(1u << lane, address, sizeof(T) * Count);
+    for (int k = 0; k < Count; ++k) {
+      const T value = static_cast<T>(w.slot<Stored<T>>(values[k])[lane]);
+      std::memcpy(host_address(*w.block, address) + static_cast<std::size_t>(k) * sizeof(T), &value,
+                  sizeof value);
+    }
+    complete_bytes(*w.block, barrier[lane], sizeof(T) * Count);
+  });
+}
+
+// --- clusters of one block ----------------------------------------------------------------------------------------
+
+// src: address, rank of the block in the cluster.
+template <typename T>
+void map_to_block(Warp& w, const MicroOp& op) {
+  const u32* rank = w.slot<u32>(op.src[1]);
+  for (u32 m = w.mask; m != 0; m &= m - 1)
+    if (rank[std::countr_zero(m)] != 0)
+      throw DeviceFault(Fault::illegal_instruction,
+                        fmt::format("mapa: rank {} in a cluster of one block", rank[std::countr_zero(m)]),
+                        m & -m);
+  const T* in = w.slot<T>(op.src[0]);
+  write_lanes<T>(w, op.dst[0], [&](int i) { return in[i]; });
+}
+
+struct AsyncRows {
+  OpTable& table;
+
+  void row(std::string key, Handler fn, OpKind kind, std::vector<SlotKind> sources = {},
+           std::vector<SlotKind> results = {}) {
+    table.add(OpRow{std::move(key), fn, kind, std::move(sources), std::move(results)});
+  }
+};
+
+}  // namespace
+
+void add_async_rows(OpTable& table) {
+  AsyncRows r{table};
+  using enum SlotKind;
+  r.row("cp.async", &copy_small, OpKind::copy);
+  r.row("cp.async.bulk", &copy_bulk, OpKind::copy);
+  r.row("cp.async.commit_group", &commit<CopyKind::small>, OpKind::other);
+  r.row("cp.async.wait_group", &wait<CopyKind::small>, OpKind::other);
+  r.row("cp.async.bulk.commit_group", &commit<CopyKind::bulk>, OpKind::other);
+  r.row("cp.async.bulk.wait_group", &wait<CopyKind::bulk>, OpKind::other);
+  r.row("cp.async.mbarrier.arrive", &object_arrive_by_copies<false>, OpKind::rendezvous, {wide});
+  r.row("cp.async.mbarrier.arrive.noinc", &object_arrive_by_copies<true>, OpKind::rendezvous, {wide});
+  r.row("mbarrier.init", &object_init, OpKind::rendezvous, {wide, narrow});
+  r.row("mbarrier.inval", &object_inval, OpKind::rendezvous, {wide});
+  r.row("mbarrier.arrive", &object_arrive<Arrival::plain, true>, OpKind::rendezvous, {wide});
+  r.row("mbarrier.arrive.noComplete", &object_arrive<Arrival::plain, false>, OpKind::rendezvous, {wide});
+  r.row("mbarrier.arrive_drop", &object_arrive<Arrival::drop, true>, OpKind::rendezvous, {wide});
+  r.row("mbarrier.arrive_drop.noComplete", &object_arrive<Arrival::drop, false>, OpKind::rendezvous, {wide});
+  r.row("mbarrier.expect_tx", &object_expect, OpKind::rendezvous, {wide, narrow});
+  r.row("mbarrier.complete_tx", &object_complete, OpKind::rendezvous, {wide, narrow});
+  r.row("mbarrier.test_wait", &object_test<false>, OpKind::rendezvous, {wide, wide}, {predicate});
+  r.row("mbarrier.test_wait.parity", &object_test<true>, OpKind::rendezvous, {wide, narrow}, {predicate});
+  r.row("mbarrier.pending_count", &object_pending, OpKind::other, {wide}, {narrow});
+  r.row("st.async.b32", &store_and_tell<u32, 1>, OpKind::rendezvous, {wide, wide});
+  r.row("st.async.v2.b32", &store_and_tell<u32, 2>, OpKind::rendezvous, {wide, wide});
+  r.row("st.async.v4.b32", &store_and_tell<u32, 4>, OpKind::rendezvous, {wide, wide});
+  r.row("st.async.b64", &store_and_tell<u64, 1>, OpKind::rendezvous, {wide, wide});
+  r.row("st.async.v2.b64", &store_and_tell<u64, 2>, OpKind::rendezvous, {wide, wide});
+  r.row("mapa.u32", &map_to_block<u32>, OpKind::other, {narrow, narrow}, {narrow});
+  r.row("mapa.u64", &map_to_block<u64>, OpKind::other, {wide, narrow}, {wide});
+}
+
+}  // namespace course::sim::SIM_ISA

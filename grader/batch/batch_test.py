@@ -438,6 +438,56 @@ class GradeAll(InFolder):
         self.assertNotIn("Traceback", done.stderr)
 
 
+class Submit(InFolder):
+    def setUp(self):
+        super().setUp()
+        (self.folder / "build/grader").mkdir(parents=True)
+        shutil.copy(HERE / "testing/fake_labcli.py", self.folder / "build/grader/labcli")
+        os.chmod(self.folder / "build/grader/labcli", 0o755)
+        self.put("labs/reduction/reduction.cu", "// TODO\n")
+        self.put("labs/scan/scan.cu", "// done, wrong\n")
+
+    def submit(self, *more, code=0):
+        done = subprocess.run([sys.executable, str(HERE / "submit.py"), *more], cwd=self.folder, capture_output=True, text=True, check=False,
+                              env={**os.environ, "LAB_ROOT": str(self.folder), "LAB_BUILD": str(self.folder / "build")})
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done.stdout + done.stderr
+
+    def test_packs_what_is_done_and_ingest_takes_it(self):
+        said = self.submit("--out", "in ada.zip")
+        self.assertIn("labs/scan/scan.cu", said)
+        self.assertIn("warning: two: WRONG_ANSWER", said)
+        self.assertNotIn("reduction.cu", said)
+        with zipfile.ZipFile(self.folder / "in ada.zip") as archive:
+            manifest = json.loads(archive.read("manifest.json"))
+            self.assertEqual(archive.namelist(), ["labs/scan/scan.cu", "manifest.json"])
+        self.assertEqual(manifest["labs"]["scan"]["bytes"], len("// done, wrong\n"))
+        (self.folder / "in").mkdir()
+        shutil.move(self.folder / "in ada.zip", self.folder / "in/ada.zip")
+        hand_ins, labs = ingest.ingest(str(self.folder / "in"), LABS, [])
+        self.assertEqual([(one.student, one.lab, one.source) for one in hand_ins], [("ada", "scan", b"// done, wrong\n")])
+
+    def test_warns_of_what_is_not_implemented(self):
+        self.assertIn("warning: one: not implemented", self.submit("reduction"))
+
+    def test_refuses_what_no_grader_would_take(self):
+        os.remove(self.folder / "labs/scan/scan.cu")
+        self.assertIn("is not there", self.submit("scan", code=1))
+        os.symlink("/etc/passwd", self.folder / "labs/scan/scan.cu")
+        self.assertIn("is a link", self.submit("scan", code=1))
+        os.remove(self.folder / "labs/scan/scan.cu")
+        os.mkfifo(self.folder / "labs/scan/scan.cu")
+        self.assertIn("no plain file", self.submit("scan", code=1))
+        self.put("labs/reduction/reduction.cu", "x" * (unpack.LARGEST_FILE + 1))
+        self.assertIn("larger than", self.submit("reduction", code=1))
+        self.assertIn("There is no lab", self.submit("scna", code=1))
+        self.assertEqual(list(self.folder.glob("*.zip")), [])
+
+    def test_says_when_it_can_not_write(self):
+        self.assertIn("is a folder", self.submit("scan", "--out", "labs", code=1))
+        self.assertIn("can't be written", self.submit("scan", "--out", "no/such/folder.zip", code=1))
+
+
 class Similarity(unittest.TestCase):
     CODE = "".join(f"int f{i}(int a) {{ int s = a * {i} + {i % 3}; for (int j = 0; j < s; ++j) s ^= j{' + 1' * (i % 4)}; return s; }}\n" for i in range(30))
 

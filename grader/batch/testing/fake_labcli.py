@@ -36,6 +36,16 @@ if words[0] == "batch-harness":
         "labs": {"reduction": lab, "scan": lab}, "programs": [me], "toolchain": os.environ.get("FAKE_TOOLCHAIN", ""), "isolation": "full",
         "isolation_missing": [], "screening": True, "device": "sim", "device_problem": "", "root": os.path.dirname(me),
         "build": os.path.dirname(me), "commit": ""}))
+elif words[0] == "list":
+    print(json.dumps({"labs": [{"id": "reduction"}, {"id": "scan"}]}))
+elif words[0] == "grade":
+    graded = []
+    for lab in [word for word in words[1:] if word in ("reduction", "scan")]:
+        text = pathlib.Path(os.environ["LAB_ROOT"], "labs", lab, f"{lab}.cu").read_text(encoding="utf-8")
+        task = {"id": "one", "bonus": False, "verdict": "NOT_IMPLEMENTED" if "TODO" in text else "OK"}
+        other = {"id": "two", "bonus": False, "verdict": "WRONG_ANSWER" if "wrong" in text else task["verdict"]}
+        graded.append({"id": lab, "points": 5, "max_points": 100, "tasks": [task, other]})
+    write(option["--json"], json.dumps({"labs": graded}))
 elif words[0] == "batch-baselines":
     write(option["--out"], "{}")
 else:

@@ -60,6 +60,10 @@ std::string key_of(const lab::Problem& problem, const lab::Case& c, const lab::S
 
 }  // namespace
 
+std::string baseline_key(const lab::Problem& problem, const lab::Task& task, const lab::Case& c) {
+  return fmt::format("{}/{}/{}", problem.manifest().id, task.id, c.name);
+}
+
 double median(std::vector<double> values) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "baseline.hpp"
 #include "case_runner.hpp"
 #include "progress.hpp"
 #include "result.hpp"
@@ -30,6 +31,7 @@ struct GradeOptions {
   std::optional<std::string> only_task;
   std::optional<std::string> only_case;
   unsigned jobs = 2;
+  const KnownBaselines* baselines = nullptr;  // instead of timing the CPU now
 };
 
 // Fills labs, device, seed, modelled, partial and seconds of the result.

@@ -72,6 +72,7 @@ int main(int argc, char** argv) {
     cli::add_list(app, run);
     cli::add_points(app, run);
     cli::add_isolation(app, run);
+    cli::add_batch(app, run);
     cli::add_probe_gpu(app, run);
     if (const std::string wrong = wrong_command(app, argc, argv); !wrong.empty()) return cli::fail(wrong);
     try {

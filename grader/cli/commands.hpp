@@ -27,6 +27,7 @@ void add_describe(CLI::App& app, Run& run);  // hidden
 void add_report(CLI::App& app, Run& run);
 void add_list(CLI::App& app, Run& run);
 void add_points(CLI::App& app, Run& run);
+void add_batch(CLI::App& app, Run& run);      // hidden: what ./lab grade-all is made of
 void add_probe_gpu(CLI::App& app, Run& run);  // hidden
 
 // Prints "lab: …" on stderr and returns kFailed.

@@ -76,6 +76,10 @@ std::vector<std::string> bwrap_arguments(const std::string& bwrap, Namespaces ho
   if (!view.devices.empty()) add({"--ro-bind-try", "/sys", "/sys"});
   for (const std::string& path : view.read_only) bind("--ro-bind-try", path);
   for (const std::string& path : view.writable) bind("--bind", path);
+  for (const auto& [path, place] : view.placed) {
+    reach(place);
+    add({"--bind", path, place});
+  }
   for (const std::string& path : view.empty) {
     if (fs::is_directory(path, ignored)) add({"--perms", "0755", "--tmpfs", path});
   }

@@ -1,0 +1,529 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Everything of grader/batch but the grading itself, which testing/fake_labcli.py stands in for. BATCH_FUZZ=SECONDS makes the
+random tests go on for that long each."""
+import io
+import json
+import os
+import pathlib
+import random
+import shutil
+import signal
+import sqlite3
+import stat
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+import unittest
+import zipfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE / "testing")]
+
+import gradebook
+import ingest
+import ledger
+import make_class
+import names
+import similarity
+import unpack
+
+LABS = ["reduction", "scan", "hierarchical_scan"]
+FUZZ_SECONDS = float(os.environ.get("BATCH_FUZZ", "1.5"))
+
+
+def rounds():
+    """Counts up until the time is over."""
+    end, number = time.monotonic() + FUZZ_SECONDS, 0
+    while time.monotonic() < end:
+        yield number
+        number += 1
+
+
+class InFolder(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="batch-"))
+        self.addCleanup(shutil.rmtree, self.folder, True)
+
+    def put(self, name, text=""):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        return path
+
+
+class Names(unittest.TestCase):
+    def test_platforms(self):
+        for entry, student, file, late in [
+            ("Ada Lovelace_123_assignsubmission_file", "Ada Lovelace_123", "", False),
+            ("Ada Lovelace_123_assignsubmission_file_", "Ada Lovelace_123", "", False),
+            ("Ada_Lovelace_123_assignsubmission_file_scan.cu", "Ada_Lovelace_123", "scan.cu", False),
+            ("lovelaceada_LATE_12_345_scan-1.cu", "lovelaceada_12", "scan-1.cu", True),
+            ("lovelaceada_12_345_scan.cu", "lovelaceada_12", "scan.cu", False),
+            ("ada.tar.gz", "ada", "ada.tar.gz", False),
+            ("ada", "ada", "ada", False),
+        ]:
+            self.assertEqual(names.student_of(entry), (student, file, late), entry)
+
+    def test_files(self):
+        for name, lab in [("scan.cu", "scan"), ("a/b/Scan-2.cu", "scan"), ("scan (1).cu", "scan"), ("x\\scan.cu", "scan"),
+                          ("hierarchical_scan.cu", "hierarchical_scan"), ("myscan.cu", None), ("scan.cpp", None), ("scan.cu.zip", None)]:
+            self.assertEqual(names.lab_of(name, LABS), lab, name)
+
+    def test_what_a_file_includes(self):
+        self.assertEqual(names.lab_included(b'// x\n  # include "scan/lab.hpp"\n', LABS), "scan")
+        self.assertIsNone(names.lab_included(b'#include "scan/lab.hpp"\n#include "reduction/lab.hpp"', LABS))
+        self.assertIsNone(names.lab_included(b'// #include "scan/lab.hpp"', LABS))
+
+    def test_shown_is_harmless_and_tells_names_apart(self):
+        random_ = random.Random(1)
+        seen = {}
+        letters = "a\\x1b\x1b\n\r\u202e\u2028é\0\udce9\uffff\U000e0001 <>"
+        for _ in range(20000):
+            name = "".join(random_.choice(letters) for _ in range(random_.randrange(6)))
+            text = names.shown(name)
+            text.encode("utf-8")
+            self.assertTrue(all(char.isprintable() for char in text), repr(text))
+            self.assertEqual(seen.setdefault(text, name), name)
+
+    def test_slugs_are_file_names_and_differ(self):
+        slugs = {}
+        for student in ["Ada", "ada", "ADA", "ada/../x", "..", "", "李", "a" * 300, "con", "ada-0123456789", "<b>", "Ada "]:
+            made = names.slug(student)
+            self.assertRegex(made, r"^[a-z0-9][a-z0-9._-]{0,80}$")
+            self.assertEqual(slugs.setdefault(made, student), student)
+
+
+class LedgerFile(InFolder):
+    RECORDS = [{"event": "start", "key": f"k{i}", "attempt": i, "text": "é\n\0\"" * i} for i in range(1, 6)]
+
+    def test_cut_off_anywhere(self):
+        data = b"".join(map(ledger.encode, self.RECORDS))
+        ends = [len(b"".join(map(ledger.encode, self.RECORDS[: i + 1]))) for i in range(len(self.RECORDS))]
+        for cut in range(len(data) + 1):
+            records, _ = ledger.parse(data[:cut])
+            # A record is there when all of its text is, with or without the newline.
+            self.assertEqual(records, self.RECORDS[: sum(end - 1 <= cut for end in ends)], cut)
+
+    def test_goes_on_after_a_torn_line(self):
+        data = b"".join(map(ledger.encode, self.RECORDS))
+        for cut in range(len(data) - len(ledger.encode(self.RECORDS[-1])) - 2, len(data)):
+            path = self.put("ledger", data[:cut])
+            book = ledger.Ledger(path)
+            book.append({"event": "start", "key": "new", "attempt": 7})
+            book.close()
+            records, n_bad = ledger.parse(path.read_bytes())
+            self.assertEqual(records[-1]["key"], "new")
+            self.assertEqual(records[:-1], ledger.parse(data[:cut])[0])
+            self.assertLessEqual(n_bad, 1)
+            self.assertTrue(path.read_bytes().startswith(data[:cut]), "append-only")
+
+    def test_a_changed_byte_costs_its_line_only(self):
+        data = b"".join(map(ledger.encode, self.RECORDS))
+        for at in range(len(data)):
+            changed = data[:at] + bytes([data[at] ^ 0x20]) + data[at + 1 :]
+            records, _ = ledger.parse(changed)
+            self.assertGreaterEqual(len(records), len(self.RECORDS) - 2)
+            for record in records:
+                self.assertIn(record, self.RECORDS)
+
+    def test_any_bytes(self):
+        random_ = random.Random(2)
+        for _ in rounds():
+            data = bytearray(b"".join(ledger.encode(one) for one in random_.choices(self.RECORDS, k=3)))
+            for _ in range(random_.randrange(8)):
+                at = random_.randrange(len(data))
+                data[at : at + random_.randrange(4)] = random_.randbytes(random_.randrange(4))
+            state = ledger.State()
+            for record in ledger.parse(bytes(data) + random_.randbytes(random_.randrange(30)))[0]:
+                state.add(record)
+        for record in [{"event": "end"}, {"event": "hand_in", "student": 3}, {"event": "start", "key": [], "attempt": 1}, {"event": "x"}]:
+            ledger.State().add(record)
+
+    def test_the_attempt_that_counts(self):
+        state = ledger.State()
+        for attempt, outcome in [(1, "infra"), (3, "graded"), (2, "infra")]:
+            state.add({"event": "end", "key": "k", "attempt": attempt, "outcome": outcome})
+        self.assertEqual(state.graded("k")["attempt"], 3)
+        self.assertIsNone(state.graded("other"))
+
+
+class Unpack(InFolder):
+    def unpack(self, data):
+        return unpack.unpack(self.put("archive", data))
+
+    def refused(self, data):
+        with self.assertRaises(unpack.Refused) as caught:
+            self.unpack(data)
+        return str(caught.exception)
+
+    def test_takes_only_kernels(self):
+        entries = [("a/scan.cu", b"1"), ("b.txt", b"2"), ("__MACOSX/a/._scan.cu", b"3"), ("x/._scan.cu", b"4")]
+        for data in (make_class.zipped(entries), make_class.tarred(entries), make_class.tarred(entries, "w")):
+            found = self.unpack(data)
+            self.assertEqual(found.files, {"a/scan.cu": b"1"})
+            self.assertIn("b.txt", found.others)
+
+    def test_refuses_what_leads_out(self):
+        for name in ["../scan.cu", "/scan.cu", "a/../../scan.cu", "..\\scan.cu", "C:\\scan.cu", "../notes.txt"]:
+            self.assertIn("leads out", self.refused(make_class.zipped([(name, b"")])), name)
+            self.assertIn("leads out", self.refused(make_class.tarred([(name, b"")])), name)
+
+    def test_refuses_what_is_no_plain_file(self):
+        for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE):
+            info = tarfile.TarInfo("scan.cu")
+            info.type, info.linkname = kind, "/etc/passwd"
+            self.assertIn("no plain file", self.refused(make_class.tarred([(info, b"")])))
+        for mode in (stat.S_IFLNK, stat.S_IFIFO, stat.S_IFCHR):
+            info = zipfile.ZipInfo("scan.cu")
+            info.external_attr = (mode | 0o777) << 16
+            self.assertIn("no plain file", self.refused(make_class.zipped([(info, b"/etc/passwd")])))
+
+    def test_refuses_bombs(self):
+        zeros = b"\0" * (unpack.LARGEST_FILE + 1)
+        self.assertIn("larger than", self.refused(make_class.zipped([("scan.cu", zeros)])))
+        self.assertIn("larger than", self.refused(make_class.tarred([("scan.cu", zeros)])))
+        self.assertIn("unpacks to more", self.refused(make_class.tarred([("filler", b"\0" * (unpack.MOST_BYTES + 1)), ("scan.cu", b"")])))
+        self.assertIn("entries", self.refused(make_class.tarred([(f"{i}", b"") for i in range(unpack.MOST_ENTRIES + 1)])))
+        self.assertIn(".cu files", self.refused(make_class.zipped([(f"{i}.cu", b"") for i in range(unpack.MOST_FILES + 1)])))
+
+    def test_does_not_believe_sizes(self):
+        data = bytearray(make_class.zipped([("scan.cu", b"\0" * (4 << 20))]))
+        directory = data.index(b"PK\1\2")
+        data[directory + 24 : directory + 28] = (100).to_bytes(4, "little")  # uncompressed size, says the directory
+        self.refused(bytes(data))
+
+    def test_refuses_passwords_in_words(self):
+        data = bytearray(make_class.zipped([("scan.cu", b"1")]))
+        data[data.index(b"PK\1\2") + 8] |= 1
+        self.assertIn("password", self.refused(bytes(data)))
+
+    def test_damaged_archives_never_raise_anything_else(self):
+        random_ = random.Random(3)
+        entries = [("a/scan.cu", b"int main() {}" * 50), ("reduction.cu", random_.randbytes(300)), ("notes", b"n" * 3000)]
+        seeds = [make_class.zipped(entries), make_class.tarred(entries), make_class.tarred(entries, "w")]
+        for _ in rounds():
+            data = bytearray(random_.choice(seeds))
+            for _ in range(random_.randrange(1, 6)):
+                at = random_.randrange(len(data))
+                what = random_.randrange(4)
+                if what == 0:
+                    data[at] = random_.randrange(256)
+                elif what == 1:
+                    del data[at : at + random_.randrange(1, 40)]
+                elif what == 2:
+                    data[at:at] = data[random_.randrange(len(data)) :][: random_.randrange(60)]
+                else:
+                    data[at : at + 4] = random_.choice([b"\xff\xff\xff\xff", b"\0\0\0\0", b"\xff\xff\xff\x7f"])
+                if not data:
+                    data = bytearray(b"PK")
+            try:
+                for content in self.unpack(bytes(data)).files.values():
+                    self.assertLessEqual(len(content), unpack.LARGEST_FILE)
+            except unpack.Refused:
+                pass
+
+
+class Ingest(InFolder):
+    def take(self, wanted=()):
+        hand_ins, labs = ingest.ingest(str(self.folder), LABS, list(wanted))
+        return {(one.student, one.lab): one for one in hand_ins}, labs
+
+    def test_every_container_and_name(self):
+        folder = str(self.folder)
+        expected = {}
+        for number in range(2 * len(make_class.NAMES) * 5):
+            name = make_class.NAMES[number % len(make_class.NAMES)] + f" {number}"
+            expected[make_class.pack(folder, number, name, f"{number}".encode())] = f"{number}".encode()
+        taken, labs = self.take()
+        self.assertEqual(labs, ["reduction"])
+        self.assertEqual({student: one.source for (student, _), one in taken.items()}, expected)
+
+    def test_refuses_and_goes_on(self):
+        expected = make_class.refused_ones(str(self.folder), "".join(f"// line {i * i}\n" for i in range(500)))
+        self.put("good/scan.cu", "fine")
+        taken, _ = self.take(["reduction"])
+        got = {student: "refused" if one.refused else "missing" if one.source is None else "taken" for (student, _), one in taken.items()}
+        self.assertEqual(got, {**{student: one["status"] for student, one in expected.items()}, "good": "missing"})
+
+    def test_a_lab_for_itself(self):
+        self.put("ada/scan.cu", "s")
+        self.put("ada/labs/reduction/reduction.cu", "r")
+        self.put("ada/old/reduction.cu", "not this one")
+        self.put("bob.cu", '#include "scan/lab.hpp"\n')
+        self.put("eve.cu", "int x;")
+        taken, labs = self.take()
+        self.assertEqual(labs, ["reduction", "scan"])
+        self.assertEqual(taken["ada", "scan"].source, b"s")
+        self.assertEqual(taken["ada", "reduction"].source, b"r")
+        self.assertIsNotNone(taken["bob", "scan"].source)
+        self.assertIsNone(taken["bob", "reduction"].source)
+        self.assertIsNone(taken["eve", "scan"].source)
+
+    def test_several_files_of_one_student(self):
+        self.put("lovelace_1_10_scan.cu", "s")
+        self.put("lovelace_LATE_1_11_reduction.cu", "r")
+        taken, _ = self.take()
+        self.assertEqual([taken["lovelace_1", lab].source for lab in ("scan", "reduction")], [b"s", b"r"])
+        self.assertTrue(taken["lovelace_1", "reduction"].late)
+
+
+HAND_INS = {"ada": "// points 70\n", "bob": "// points 0\n", "cy": "// points 70\n// infra 1\n", "dan": "// points 5\n// slow\n",
+            **{f"student {i}": f"// points {i}\n" for i in range(1, 13)}, "twin": "// points 70\n"}
+
+
+class GradeAll(InFolder):
+    def setUp(self):
+        super().setUp()
+        build = self.folder / "build/grader"
+        build.mkdir(parents=True)
+        shutil.copy(HERE / "testing/fake_labcli.py", build / "labcli")
+        os.chmod(build / "labcli", 0o755)
+        self.log = self.folder / "log"
+        self.environment = {**os.environ, "LAB_BUILD": str(build.parent), "LAB_ROOT": str(self.folder), "FAKE_LOG": str(self.log)}
+        for student, text in HAND_INS.items():
+            self.put(f"in/{student}/reduction.cu", text)
+        self.out = self.folder / "in.graded"
+
+    def command(self, *more):
+        return [sys.executable, str(HERE / "grade_all.py"), str(self.folder / "in"), "--jobs", "3", *more]
+
+    def grade(self, *more, code=0):
+        done = subprocess.run(self.command(*more), env=self.environment, capture_output=True, text=True, check=False, timeout=120)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done.stdout + done.stderr
+
+    def points(self, view="latest"):
+        db = sqlite3.connect(self.out / "gradebook.sqlite")
+        found = dict(db.execute(f"SELECT student, points FROM {view} WHERE lab = 'reduction'"))
+        db.close()
+        return found
+
+    def expected(self, **changed):
+        found = {student: int(text.split()[2]) for student, text in HAND_INS.items()}
+        return {**found, **changed}
+
+    def n_graded(self):
+        return len(self.log.read_text().splitlines()) if self.log.exists() else 0
+
+    def test_grades_everybody_once(self):
+        said = self.grade()
+        self.assertEqual(self.points(), self.expected())
+        self.assertEqual(self.n_graded(), len(set(HAND_INS.values())) + 1, "the same file once, a fault again")
+        for words in ("17 students", "17 hand-ins graded", "gradebook.sqlite"):
+            self.assertIn(words, said)
+        self.assertNotIn("\r", said, "no bar in a log")
+        before = gradebook.grades(self.out / "gradebook.sqlite")
+        self.assertIn("0 files to grade", self.grade())
+        self.assertEqual(self.n_graded(), len(set(HAND_INS.values())) + 1)
+        self.assertEqual(gradebook.grades(self.out / "gradebook.sqlite"), before)
+
+    def test_grades_again_only_what_changed(self):
+        self.grade()
+        n_before = self.n_graded()
+        self.put("in/ada/reduction.cu", "// points 30\n")
+        self.put("in/new/reduction.cu", "// points 9\n// x\n")
+        self.grade()
+        self.assertEqual(self.n_graded(), n_before + 2)
+        self.assertEqual(self.points(), self.expected(ada=30, new=9))
+        self.assertEqual(self.points("best"), self.expected(ada=70, new=9))
+        self.environment["FAKE_TOOLCHAIN"] = "a newer compiler"
+        self.grade()
+        self.assertEqual(self.points("best"), self.expected(ada=70, new=9))
+        self.assertGreater(self.n_graded(), n_before + len(HAND_INS) - 2)
+
+    def test_a_fault_of_the_machine_is_no_zero(self):
+        self.put("in/unlucky/reduction.cu", "// points 50\n// infra 4\n")
+        self.put("in/crasher/reduction.cu", "// die\n")
+        said = self.grade("--retries", "1", code=1)
+        self.assertEqual(self.points(), self.expected(unlucky=None, crasher=None))
+        self.assertIn("no grade  unlucky", said)
+        self.assertIn(",,,infra,", [line for line in (self.out / "grades.csv").read_text().splitlines() if line.startswith("unlucky")][0])
+        os.remove(self.folder / "in/crasher/reduction.cu")
+        os.rmdir(self.folder / "in/crasher")
+        self.grade("--retries", "5")
+        self.assertEqual(self.points()["unlucky"], 50)
+
+    def test_one_that_never_ends_stops_nobody(self):
+        self.put("in/endless/reduction.cu", "// hang\n")
+        self.grade("--retries", "0", "--minutes", "0.02", code=1)
+        self.assertEqual(self.points(), self.expected(endless=None, cy=None))
+
+    def test_killed_at_any_moment(self):
+        self.grade("--seed", "7", "--out", str(self.folder / "calm"))
+        calm = gradebook.grades(self.folder / "calm/gradebook.sqlite")
+        random_ = random.Random(4)
+        for _ in range(12):
+            run = subprocess.Popen(self.command("--seed", "7"), env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(random_.uniform(0.05, 0.9))
+            run.send_signal(signal.SIGKILL)
+            run.wait()
+            ledger_file = self.out / "ledger.jsonl"
+            if ledger_file.exists() and random_.random() < 0.5:  # and the disk lost the end of the last line
+                with open(ledger_file, "r+b") as file:
+                    file.truncate(max(0, ledger_file.stat().st_size - random_.randrange(40)))
+        self.grade("--seed", "7")
+        self.assertEqual(gradebook.grades(self.out / "gradebook.sqlite"), calm)
+        self.assertEqual(list((self.out / "work").iterdir()), [])
+        self.assertEqual([path for path in self.out.glob("**/*") if path.name.endswith(".tmp")], [])
+
+    def test_workers_die_with_it(self):
+        self.put("in/endless/reduction.cu", "// hang\n")
+        run = subprocess.Popen(self.command(), env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(1.5)
+        run.kill()
+        run.wait()
+        time.sleep(0.3)
+        left = subprocess.run(["pgrep", "-f", str(self.out)], capture_output=True, text=True, check=False).stdout.split()
+        self.assertEqual(left, [])
+
+    def test_a_damaged_result_is_graded_again(self):
+        self.grade()
+        for path in (self.out / "results").glob("*/1.json"):
+            path.write_text("{")
+        ledger_file = self.out / "ledger.jsonl"
+        records, _ = ledger.parse(ledger_file.read_bytes())
+        ledger_file.write_bytes(b"".join(ledger.encode(one) for one in records if one["event"] != "end"))
+        self.grade()
+        self.assertEqual(self.points(), self.expected())
+
+    def test_one_at_a_time(self):
+        self.put("in/endless/reduction.cu", "// hang\n")
+        run = subprocess.Popen(self.command(), env=self.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(1.0)
+        self.assertIn("in use", self.grade(code=1))
+        run.kill()
+        run.wait()
+
+    def test_wrong_usage_says_what_is_right(self):
+        self.assertIn("is no folder", self.run_on("nothing here"))
+        (self.folder / "nobody").mkdir()
+        self.assertIn("holds no hand-ins", self.run_on("nobody"))
+        self.assertIn("can't go into", self.grade("--out", str(self.folder / "in/grades"), code=1))
+        self.assertIn("is no seed", self.grade("--seed", "12x", code=1))
+        self.grade("--seed", "5")
+        self.assertIn("was begun with --seed 0x5", self.grade("--seed", "6", code=1))
+        self.assertIn("--jobs", self.grade("--jobs", "0", code=1))
+
+    def run_on(self, name):
+        command = self.command()
+        command[2] = str(self.folder / name)
+        done = subprocess.run(command, env=self.environment, capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 1)
+        return done.stdout + done.stderr
+
+    def test_students_see_no_seed_and_spreadsheets_no_formula(self):
+        self.put("in/=1+1/reduction.cu", "// points 3\n")
+        self.put("in/<script>/reduction.cu", "")
+        self.grade("--seed", "0x5eed")
+        for path in (self.out / "reports/students").glob("*/*"):
+            self.assertNotIn("5eed", path.read_text())
+            self.assertNotIn("<script>", path.read_text())
+        self.assertIn("5eed", (self.out / "reports/instructors/ada/reduction.json").read_text())
+        self.assertIn("'=1+1", (self.out / "grades.csv").read_text())
+        self.assertEqual(stat.S_IMODE(self.out.stat().st_mode), 0o700)
+
+    def test_broken_results_never_break_it(self):
+        self.grade()
+        random_ = random.Random(5)
+        good = next((self.out / "results").glob("*/1.json")).read_bytes()
+        for path in (self.out / "results").glob("*/1.json"):
+            data = bytearray(good)
+            for _ in range(random_.randrange(1, 9)):
+                data[random_.randrange(len(data))] = random_.randrange(256)
+            path.write_bytes(data)
+        done = subprocess.run(self.command(), env=self.environment, capture_output=True, text=True, check=False)
+        self.assertNotIn("Traceback", done.stderr)
+
+
+class Submit(InFolder):
+    def setUp(self):
+        super().setUp()
+        (self.folder / "build/grader").mkdir(parents=True)
+        shutil.copy(HERE / "testing/fake_labcli.py", self.folder / "build/grader/labcli")
+        os.chmod(self.folder / "build/grader/labcli", 0o755)
+        self.put("labs/reduction/reduction.cu", "// TODO\n")
+        self.put("labs/scan/scan.cu", "// done, wrong\n")
+
+    def submit(self, *more, code=0):
+        done = subprocess.run([sys.executable, str(HERE / "submit.py"), *more], cwd=self.folder, capture_output=True, text=True, check=False,
+                              env={**os.environ, "LAB_ROOT": str(self.folder), "LAB_BUILD": str(self.folder / "build")})
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done.stdout + done.stderr
+
+    def test_packs_what_is_done_and_ingest_takes_it(self):
+        said = self.submit("--out", "in ada.zip")
+        self.assertIn("labs/scan/scan.cu", said)
+        self.assertIn("warning: two: WRONG_ANSWER", said)
+        self.assertNotIn("reduction.cu", said)
+        with zipfile.ZipFile(self.folder / "in ada.zip") as archive:
+            manifest = json.loads(archive.read("manifest.json"))
+            self.assertEqual(archive.namelist(), ["labs/scan/scan.cu", "manifest.json"])
+        self.assertEqual(manifest["labs"]["scan"]["bytes"], len("// done, wrong\n"))
+        (self.folder / "in").mkdir()
+        shutil.move(self.folder / "in ada.zip", self.folder / "in/ada.zip")
+        hand_ins, labs = ingest.ingest(str(self.folder / "in"), LABS, [])
+        self.assertEqual([(one.student, one.lab, one.source) for one in hand_ins], [("ada", "scan", b"// done, wrong\n")])
+
+    def test_warns_of_what_is_not_implemented(self):
+        self.assertIn("warning: one: not implemented", self.submit("reduction"))
+
+    def test_refuses_what_no_grader_would_take(self):
+        os.remove(self.folder / "labs/scan/scan.cu")
+        self.assertIn("is not there", self.submit("scan", code=1))
+        os.symlink("/etc/passwd", self.folder / "labs/scan/scan.cu")
+        self.assertIn("is a link", self.submit("scan", code=1))
+        os.remove(self.folder / "labs/scan/scan.cu")
+        os.mkfifo(self.folder / "labs/scan/scan.cu")
+        self.assertIn("no plain file", self.submit("scan", code=1))
+        self.put("labs/reduction/reduction.cu", "x" * (unpack.LARGEST_FILE + 1))
+        self.assertIn("larger than", self.submit("reduction", code=1))
+        self.assertIn("There is no lab", self.submit("scna", code=1))
+        self.assertEqual(list(self.folder.glob("*.zip")), [])
+
+    def test_says_when_it_can_not_write(self):
+        self.assertIn("is a folder", self.submit("scan", "--out", "labs", code=1))
+        self.assertIn("can't be written", self.submit("scan", "--out", "no/such/folder.zip", code=1))
+
+
+class Similarity(unittest.TestCase):
+    CODE = "".join(f"int f{i}(int a) {{ int s = a * {i} + {i % 3}; for (int j = 0; j < s; ++j) s ^= j{' + 1' * (i % 4)}; return s; }}\n" for i in range(30))
+
+    def compare(self, texts, skeleton=""):
+        common = {one for one, _ in similarity.grams(skeleton)}
+        return similarity.pairs_of({who: similarity.fingerprints(text, common) for who, text in texts.items()}, 0.5)
+
+    def test_renaming_and_comments_hide_nothing(self):
+        other = self.CODE.replace("int s", "/* my own */ int mine").replace("s ^=", "mine ^=").replace("return s", "return mine") \
+            .replace("j < s", "j < mine").replace("\n", "  // hm\n\n")
+        pair = self.compare({"a": self.CODE, "b": other})
+        self.assertEqual((pair[0]["a"], pair[0]["b"], pair[0]["similarity"]), ("a", "b", 1.0))
+
+    def test_different_code_is_no_pair(self):
+        self.assertEqual(self.compare({"a": self.CODE, "b": "while (x[i] != y) { x[++i] <<= 2; q->next(y ? x : 0); }\n" * 20}), [])
+
+    def test_the_skeleton_does_not_count(self):
+        self.assertEqual(self.compare({"a": self.CODE, "b": self.CODE}, self.CODE), [])
+
+    def test_a_copied_run_is_always_found(self):
+        random_ = random.Random(6)
+        words = ["if", "x", "(", ")", "+", "1", "<", ";", "{", "}", "for", "return", "*"]
+        for _ in range(200):
+            run = " ".join(random_.choices(words, k=similarity.K + similarity.WINDOW - 1))
+            texts = [" ".join(random_.choices(words, k=60)) + f" {run} " + " ".join(random_.choices(words, k=60)) for _ in range(2)]
+            a, b = (similarity.fingerprints(text, set()) for text in texts)
+            self.assertTrue(a.keys() & b.keys())
+
+    def test_any_text(self):
+        random_ = random.Random(7)
+        for _ in rounds():
+            text = "".join(random_.choice("\"'/*\\\n a1.<>#é\0") for _ in range(random_.randrange(200)))
+            tokens = similarity.tokens(text)
+            self.assertTrue(all(1 <= line <= text.count("\n") + 1 for _, line in tokens))
+            similarity.fingerprints(text, set())
+
+
+if __name__ == "__main__":
+    unittest.main()

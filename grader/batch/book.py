@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: MIT
+"""One class's folder: what stands where, and the only place that begins and ends attempts.
+
+    class.json       what the class is graded with: seed, device, task; fixed when the folder is made
+    ledger.jsonl     what was handed in and what was done (ledger.py)
+    sources/         what was handed in, named by its SHA-256
+    baselines/       the CPU's times, a file a lab and harness
+    results/KEY/N.json   attempt N's result, as ./lab grade --json writes it; never overwritten
+    work/KEY-N/      where attempt N compiles; gone when it has ended
+    gradebook.sqlite, grades.csv, tasks.csv, reports/    made from the above, any time
+"""
+import fcntl
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import time
+from dataclasses import dataclass
+
+from ingest import HandIn
+from ledger import Ledger
+
+
+class Problem(Exception):
+    """For the person at the keyboard: what is wrong and what to do."""
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One file to compile and grade, whoever handed it in: the same file is graded once."""
+
+    key: str
+    lab: str
+    sha256: str
+
+
+def utc_now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def write_atomically(path: pathlib.Path, data: bytes, durable: bool = False) -> None:
+    """`durable`: for what can't be made again after a power cut."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    with open(beside, "wb") as file:
+        file.write(data)
+        if durable:
+            file.flush()
+            os.fsync(file.fileno())
+    os.replace(beside, path)
+
+
+def digest_files(paths: list[str], base: str) -> str:
+    """Of names (below `base`) and contents."""
+    digest = hashlib.sha256()
+    for path in sorted(paths):
+        data = pathlib.Path(path).read_bytes()
+        digest.update(f"{os.path.relpath(path, base)} {len(data)}\n".encode())
+        digest.update(data)
+    return digest.hexdigest()
+
+
+class Book:
+    def __init__(self, folder: pathlib.Path) -> None:
+        self.folder = folder.resolve()
+        for name in ("sources", "results", "work", "baselines", "reports"):
+            (self.folder / name).mkdir(parents=True, exist_ok=True)
+        os.chmod(self.folder, 0o700)  # other people's work
+        self.lock = open(self.folder / "lock", "w", encoding="ascii")
+        try:
+            fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise Problem(f"{folder} is in use by another ./lab grade-all; wait for it, or stop it.") from None
+        self.ledger = Ledger(self.folder / "ledger.jsonl")
+        self.labcli = ""
+        self.isolation = "full"
+        self.harness: dict = {}
+        self.digests: dict[str, str] = {}  # by lab: of everything that compiles and judges
+        self.settings: dict = {}
+        self.began: dict[tuple[str, int], float] = {}
+
+    @property
+    def state(self):
+        return self.ledger.state
+
+    # --- What the class is graded with ---
+
+    def settle(self, wished: dict) -> None:
+        """The folder's settings; those wished for must not contradict an earlier run's."""
+        path = self.folder / "class.json"
+        if path.exists():
+            try:
+                self.settings = json.loads(path.read_text(encoding="utf-8"))
+            except ValueError:
+                raise Problem(f"{path} is damaged. Mend it, or grade into a new folder (--out).") from None
+            for name, value in wished.items():
+                if value is not None and value != self.settings.get(name):
+                    raise Problem(f"This class was begun with --{name} {self.settings.get(name) or '(none)'}; now it is {value}. "
+                                  f"One folder holds one kind of grades: take another one with --out.")
+        else:
+            self.settings = {name: value for name, value in wished.items() if value is not None}
+            self.settings.setdefault("seed", hex(int.from_bytes(os.urandom(8), "little")))
+            self.settings.setdefault("device", "sim")
+            write_atomically(path, json.dumps(self.settings, indent=2).encode() + b"\n", durable=True)
+
+    def use_harness(self, harness: dict) -> None:
+        """What compiles and judges. It decides what has to be graded again."""
+        self.harness = harness
+        programs = digest_files(harness["programs"], harness["build"])
+        self.digests = {}
+        for lab, recipe in harness["labs"].items():
+            linked = digest_files([f"{harness['build']}/{path}" for path in recipe["linked"]], harness["build"])
+            headers = digest_files(recipe["headers"], harness["root"])
+            parts = [programs, linked, headers, harness["toolchain"], recipe["compile"], recipe["link"]]
+            self.digests[lab] = hashlib.sha256("\n".join(parts).encode()).hexdigest()
+        write_atomically(self.folder / "harness.json", json.dumps(harness, indent=1).encode())
+
+    def unit(self, lab: str, sha256: str) -> Unit:
+        parts = [sha256, self.digests[lab], lab, self.settings["device"], self.settings["seed"], self.settings.get("task") or ""]
+        return Unit(hashlib.sha256("\n".join(parts).encode()).hexdigest()[:40], lab, sha256)
+
+    def baselines(self, lab: str) -> pathlib.Path:
+        return self.folder / "baselines" / f"{lab}-{self.digests[lab][:16]}.json"
+
+    # --- What was handed in ---
+
+    def take_in(self, hand_ins: list[HandIn]) -> int:
+        """Notes what is new or has changed; the number of those."""
+        known = {(one["student"], one["lab"]): one for one in self.state.hand_ins}
+        n_new = 0
+        for one in hand_ins:
+            sha256 = ""
+            if one.source is not None:
+                sha256 = hashlib.sha256(one.source).hexdigest()
+                path = self.source(sha256)
+                if not path.exists() or hashlib.sha256(path.read_bytes()).hexdigest() != sha256:
+                    write_atomically(path, one.source)
+            record = {"student": one.student, "lab": one.lab, "sha256": sha256, "refused": one.refused, "late": one.late}
+            before = known.get((one.student, one.lab))
+            if before is None or any(before[name] != value for name, value in record.items()):
+                self.ledger.append({"event": "hand_in", **record, "origin": one.origin, "time": utc_now()})
+                n_new += 1
+        return n_new
+
+    def source(self, sha256: str) -> pathlib.Path:
+        return self.folder / "sources" / f"{sha256}.cu"
+
+    # --- Attempts ---
+
+    def result_path(self, unit: Unit, attempt: int) -> pathlib.Path:
+        return self.folder / "results" / unit.key / f"{attempt}.json"
+
+    def work(self, unit: Unit, attempt: int) -> pathlib.Path:
+        return self.folder / "work" / f"{unit.key}-{attempt}"
+
+    def begin(self, unit: Unit) -> int:
+        """The number of a new attempt. It is in the ledger before anything is done."""
+        folder = self.folder / "results" / unit.key
+        folder.mkdir(exist_ok=True)
+        there = [int(path.stem) for path in folder.glob("*.json") if path.stem.isdigit()]
+        attempt = 1 + max([self.state.started.get(unit.key, 0), *there])
+        self.ledger.append({"event": "start", "key": unit.key, "lab": unit.lab, "sha256": unit.sha256, "attempt": attempt, "time": utc_now()})
+        self.began[unit.key, attempt] = time.monotonic()
+        return attempt
+
+    def result(self, unit: Unit, attempt: int) -> dict | None:
+        """A whole and fitting result, or nothing."""
+        try:
+            result = json.loads(self.result_path(unit, attempt).read_bytes())
+            tasks = result["labs"][0]["tasks"]
+            if result["labs"][0]["id"] != unit.lab or int(result["seed"], 16) != int(self.settings["seed"], 0):
+                return None
+            for task in tasks:
+                task["verdict"] + task["id"] + task["message"]
+                task["points"] + task["max_points"]
+            return result
+        except (OSError, ValueError, KeyError, IndexError, TypeError):
+            return None
+
+    def end(self, unit: Unit, attempt: int, problem: str = "") -> str:
+        """Notes how an attempt ended: "graded", or "infra" when the machine was at fault; then it has to be repeated."""
+        result = self.result(unit, attempt)
+        record = {"event": "end", "key": unit.key, "lab": unit.lab, "sha256": unit.sha256, "attempt": attempt, "time": utc_now()}
+        if (begun := self.began.pop((unit.key, attempt), None)) is not None:
+            record["seconds"] = round(time.monotonic() - begun, 3)
+        if result is None:
+            record.update(outcome="infra", message=problem or "It ended without a result.")
+        else:
+            faults = [task["message"] for task in result["labs"][0]["tasks"] if task["verdict"] == "INFRA"]
+            record.update(outcome="infra" if faults else "graded", message=faults[0] if faults else "")
+        self.ledger.append(record)
+        shutil.rmtree(self.work(unit, attempt), ignore_errors=True)
+        return record["outcome"]
+
+    def adopt(self, unit: Unit) -> bool:
+        """Whether an attempt that an earlier run began, and did not see the end of, has left its result."""
+        for attempt in range(1, self.state.started.get(unit.key, 0) + 1):
+            if attempt not in self.state.ended.get(unit.key, {}) and self.result(unit, attempt) is not None:
+                if self.end(unit, attempt) == "graded":
+                    return True
+        return False
+
+    def clean(self) -> None:
+        """What a kill left half-done."""
+        for path in self.folder.glob("**/.*.tmp"):
+            path.unlink(missing_ok=True)
+        for path in (self.folder / "results").glob("*/*.tmp"):
+            path.unlink(missing_ok=True)
+        for path in (self.folder / "work").iterdir():
+            shutil.rmtree(path, ignore_errors=True)

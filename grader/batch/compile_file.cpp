@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: MIT
+#include "batch/compile_file.hpp"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+
+#include "build_config.hpp"
+#include "process.hpp"
+#include "report_file.hpp"
+#include "screen/screen.hpp"
+#include "text.hpp"
+
+namespace course::grader::batch {
+namespace fs = std::filesystem;
+using lab::Verdict;
+
+namespace {
+
+// Where a sandboxed compiler sees the folder: the same for all, since paths get into names of kernels.
+constexpr const char* kSeenAs = "/submission";
+constexpr std::size_t kMaxErrors = 3;
+constexpr std::uint64_t kLargestFile = std::uint64_t{512} << 20;  // bytes, that a compiler writes
+
+void replace_all(std::string& text, const std::string& from, const std::string& to) {
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+}
+
+sandbox::View view_of(const Layout& layout, const Recipe& recipe, const std::string& work) {
+  sandbox::View view;
+  view.read_only = recipe.headers;
+  view.read_only.push_back(layout.root + "/common/tools");  // a wrapper around nvcc, where there is one
+  for (const std::string& linked : recipe.linked) view.read_only.push_back(layout.build + "/" + linked);
+  std::istringstream tools(kToolFolders);
+  for (std::string folder; std::getline(tools, folder);) {
+    if (folder.size() > 1) view.read_only.push_back(folder);
+  }
+  view.placed = {{work, kSeenAs}};
+  view.folder = layout.build;
+  return view;
+}
+
+std::vector<std::string> environment(bool sandboxed) {
+  std::vector<std::string> variables{"LC_ALL=C.UTF-8", "CCACHE_DISABLE=1"};
+  if (sandboxed) variables.insert(variables.end(), {"HOME=/tmp", "TMPDIR=/tmp"});
+  for (const char* kept : {"PATH", "LD_LIBRARY_PATH", "CUDA_HOME"}) {
+    if (const char* value = std::getenv(kept); value != nullptr)
+      variables.push_back(fmt::format("{}={}", kept, value));
+  }
+  return variables;
+}
+
+}  // namespace
+
+BuildOutcome compile_file(const Layout& layout, const Recipe& recipe, const std::string& lab,
+                          const std::string& source, const std::string& work, const BuildOptions& options) {
+  std::error_code failed;
+  fs::create_directories(work, failed);
+  if (!failed) fs::copy_file(source, work + "/" + lab + ".cu", fs::copy_options::overwrite_existing, failed);
+  if (failed)
+    return {Verdict::infra, fmt::format("{} could not be copied to {}: {}.", source, work, failed.message())};
+
+  const bool sandboxed = options.machine != nullptr && options.machine->level != sandbox::Isolation::none;
+  const bool placed = sandboxed && options.machine->namespaces != sandbox::Namespaces::none;
+  const std::string seen = placed ? kSeenAs : work;
+  std::optional<sandbox::Sandbox> sandbox;
+  if (sandboxed) {
+    sandbox::Bounds bounds;
+    bounds.memory_bytes = bounds.address_bytes = options.memory_bytes;
+    bounds.file_bytes = kLargestFile;
+    bounds.cpu_seconds = static_cast<std::uint64_t>(options.cpu_seconds);
+    sandbox.emplace(*options.machine, sandbox::Purpose::compile, view_of(layout, recipe, work), bounds);
+  }
+  const auto source_name = fmt::format("labs/{0}/{0}.cu", lab);
+  for (const std::string* step : {&recipe.compile, &recipe.link}) {
+    std::vector<std::string> command;
+    if (sandbox) command = sandbox->launcher();
+    command.insert(command.end(),
+                   {"/bin/sh", "-c",
+                    fill_in(*step, seen + "/" + lab + ".cu", seen + "/" + lab + ".cu.o", seen + "/runner")});
+    ProcessOptions process;
+    process.directory = layout.build;
+    process.seconds = options.seconds;
+    process.own_environment = !sandboxed;
+    process.environment = environment(sandboxed);
+    const auto done = run_process(command, process);
+    if (!done) return {Verdict::infra, done.error().text};
+    if (done->timed_out)
+      return {Verdict::compile_error,
+              fmt::format("Compiling took longer than {:.0f} s and was stopped.", options.seconds)};
+    if (done->exit_code == 0) continue;
+    std::string said = first_errors(done->output, kMaxErrors);
+    replace_all(said, seen + "/" + lab + ".cu", source_name);
+    replace_all(said, seen + "/", "");
+    if (said.empty())
+      said = fmt::format("The compiler ended with code {} and said nothing.", done->exit_code);
+    return {Verdict::compile_error, tame(shorten_paths(std::move(said), layout))};
+  }
+  if (options.screen && screen::can_read_objects()) {
+    const auto message = screen::screen_object(work + "/" + lab + ".cu.o", lab);
+    if (!message) return {Verdict::infra, message.error().text};
+    if (!message->empty()) return {Verdict::policy, source_name + " " + *message};
+  }
+  return {Verdict::ok, ""};
+}
+
+BuildOutcome compile_once(const Layout& layout, const Recipe& recipe, const std::string& lab,
+                          const std::string& source, const std::string& work, const BuildOptions& options) {
+  const std::string noted = work + "/built.json";
+  std::ifstream file(noted);
+  const nlohmann::json before = nlohmann::json::parse(file, nullptr, false);
+  if (before.is_object()) {
+    for (const Verdict verdict : {Verdict::ok, Verdict::compile_error, Verdict::policy}) {
+      if (before.value("verdict", "") != lab::name_of(verdict)) continue;
+      if (verdict != Verdict::ok || fs::exists(work + "/runner"))
+        return {verdict, before.value("message", "")};
+    }
+  }
+  BuildOutcome outcome = compile_file(layout, recipe, lab, source, work, options);
+  if (outcome.verdict == Verdict::infra) return outcome;  // not to be remembered
+  const nlohmann::json note = {{"verdict", lab::name_of(outcome.verdict)}, {"message", outcome.message}};
+  const std::string text = note.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
+  if (const auto done = write_report(noted, text); !done) return {Verdict::infra, done.error().text};
+  return outcome;
+}
+
+}  // namespace course::grader::batch

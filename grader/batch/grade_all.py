@@ -1,0 +1,243 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""./lab grade-all: grades everything in a folder of hand-ins, unattended, and goes on where it was when it was stopped.
+
+Reading order: main here; ingest.py (what was handed in), book.py (the class's folder), pool.py and slurm.py (who does the work),
+gradebook.py, reports.py, similarity.py (what comes out). A submission's grade depends on its file, the harness, the toolchain and
+the class's seed: neither on the order nor on who else handed in.
+"""
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+import gradebook
+import ingest
+import reports
+import similarity
+import slurm
+import worker
+from book import Book, Problem, Unit
+from pool import Pool
+from progress import Progress
+
+LEVELS = ["none", "limits", "namespaces", "full"]
+EPILOG = """
+A hand-in is a folder, a .zip, a .tar.gz or a .cu file named after its student, as Moodle and Canvas export them.
+Run the same command again after a stop, a crash or new hand-ins: only what is new, changed or was the machine's fault
+is graded. Exit code 0: everybody has a grade; 1: somebody has none (see the list), or it could not run.
+
+Examples:
+  ./lab grade-all hand-ins/
+  ./lab grade-all hand-ins/ --labs reduction scan --jobs 8 --similarity pairs.json
+  ./lab grade-all hand-ins/ --slurm --device gpu --slurm-time='--partition=gpu --gres=gpu:1 --exclusive'
+"""
+
+
+def arguments(argv: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="./lab grade-all", description="Grades a whole class.", epilog=EPILOG,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", metavar="DIR", help="the hand-ins")
+    parser.add_argument("--out", metavar="FOLDER", help="where grades go; default: DIR.graded beside DIR")
+    parser.add_argument("--labs", nargs="+", metavar="LAB", default=[], help="only these; default: all that somebody handed in")
+    parser.add_argument("--task", help="only this task; such grades are partial")
+    parser.add_argument("--device", choices=["sim", "gpu"], help="where kernels run; default: sim")
+    parser.add_argument("--seed", help="of the class; fresh and secret when not given")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 2, help="submissions at a time on this machine (default: its cores)")
+    parser.add_argument("--slurm", action="store_true", help="let Slurm's nodes do it; all see this checkout, its build folder and --out")
+    parser.add_argument("--slurm-compile", default="", metavar="OPTIONS", help="of sbatch, for compiling: --partition=cpu --cpus-per-task=1")
+    parser.add_argument("--slurm-time", default=None, metavar="OPTIONS",
+                        help="of sbatch, for running; default with --device gpu: --gres=gpu:1 --exclusive")
+    parser.add_argument("--retries", type=int, default=2, help="after a fault of the machine (default: 2)")
+    parser.add_argument("--minutes", type=float, default=30, help="that one submission may take (default: 30)")
+    parser.add_argument("--isolation", choices=LEVELS, default="full", help="that is needed (default: full)")
+    parser.add_argument("--baselines", metavar="FOLDER", help="take the CPU's times from another class's folder")
+    parser.add_argument("--similarity", metavar="FILE", help="write similar pairs as JSON")
+    parser.add_argument("--threshold", type=float, default=0.5, help="how similar: 0 to 1 (default: 0.5)")
+    options = parser.parse_args(argv)
+    if not 1 <= options.jobs <= 1024:
+        parser.error("--jobs takes 1 to 1024")
+    if not 0 <= options.retries <= 100:
+        parser.error("--retries takes 0 to 100")
+    return options
+
+
+def labcli_of() -> str:
+    build = os.environ.get("LAB_BUILD")
+    if not build or not os.access(f"{build}/grader/labcli", os.X_OK):
+        raise Problem("Run this as ./lab grade-all: it needs the built tools.")
+    return f"{build}/grader/labcli"
+
+
+def ask(command: list[str]) -> None:
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode != 0:
+        raise Problem((done.stderr or done.stdout).strip().removeprefix("lab: ") or f"{command[1]} failed.")
+
+
+def open_book(options: argparse.Namespace, folder: pathlib.Path) -> Book:
+    out = pathlib.Path(options.out) if options.out else folder.with_name(folder.name + ".graded")
+    root = pathlib.Path(os.environ.get("LAB_ROOT", ".")).resolve()
+    inside = out.resolve()
+    for kept in (folder.resolve(), root / "labs", root / "common", root / "solutions", root / "grader"):
+        if inside == kept or kept in inside.parents:
+            raise Problem(f"Grades can't go into {kept}: take another folder with --out.")
+    try:
+        book = Book(out)
+    except OSError as error:
+        raise Problem(f"{out} can't be used: {error.strerror}.") from None
+    book.labcli = labcli_of()
+    book.isolation = options.isolation
+    seed = options.seed
+    if seed is not None:
+        try:
+            seed = hex(int(seed, 0))
+        except ValueError:
+            raise Problem(f'"{seed}" is no seed: give a number of up to 64 bits, 12345 or 0x1b2c.') from None
+    book.settle({"seed": seed, "device": options.device, "task": options.task})
+    return book
+
+
+def prepare(book: Book, options: argparse.Namespace) -> dict:
+    """Asks the grader how submissions are compiled, and whether this machine is good enough."""
+    path = book.folder / "harness.json"
+    task = ["--task", book.settings["task"]] if book.settings.get("task") else []
+    device = [] if options.slurm else ["--device", book.settings["device"]]
+    ask([book.labcli, "batch-harness", *options.labs, *task, *device, "--out", str(path)])
+    harness = json.loads(path.read_text(encoding="utf-8"))
+    if harness["device_problem"] and not options.slurm:
+        raise Problem(harness["device_problem"])
+    if not options.slurm and LEVELS.index(harness["isolation"]) < LEVELS.index(options.isolation):
+        raise Problem(f'Grades that count need isolation "{options.isolation}", and this machine offers "{harness["isolation"]}".\n'
+                      f"  What is missing: {'; '.join(harness['isolation_missing'])}.\n"
+                      f"  --isolation {harness['isolation']} accepts this machine.")
+    if not harness["screening"] and options.isolation != "none":
+        raise Problem("Grades that count need screening, and this build has no libelf: install libelf-dev, then run ./lab setup.")
+    return harness
+
+
+def time_baselines(book: Book, labs: list[str], options: argparse.Namespace, backend) -> None:
+    """Once, before anything else runs: all are held against the same times."""
+    for lab in labs:
+        path = book.baselines(lab)
+        if not path.exists() and options.baselines:
+            there = sorted(pathlib.Path(options.baselines).glob(f"baselines/{lab}-*.json"))
+            if not there:
+                raise Problem(f"{options.baselines} has no baselines of {lab}.")
+            shutil.copyfile(there[-1], path)
+        if not path.exists():
+            print(f"Timing the CPU baselines of {lab} …", file=sys.stderr, flush=True)
+            backend.baselines(lab)
+
+
+class Here:
+    """This machine as a backend."""
+
+    def __init__(self, book: Book, options: argparse.Namespace) -> None:
+        self.book, self.options = book, options
+
+    def baselines(self, lab: str) -> None:
+        ask(worker.baselines_command(self.book, lab))
+
+    def run(self, units: list[Unit], progress: Progress) -> None:
+        Pool(self.book, self.options.jobs, self.options.retries, 60 * self.options.minutes, progress).run(units)
+
+
+def units_of(book: Book, hand_ins: list[ingest.HandIn]) -> list[Unit]:
+    """What has to be graded, each file once, in an order that says nothing about students."""
+    found = {}
+    for student, lab in {(one.student, one.lab) for one in hand_ins}:
+        latest = book.state.latest_hand_in(student, lab)
+        if latest is not None and latest["sha256"]:
+            unit = book.unit(lab, latest["sha256"])
+            found[unit.key] = unit
+    return sorted(found.values(), key=lambda unit: (unit.lab, unit.key))
+
+
+def summary(book: Book, hand_ins: list[ingest.HandIn], n_now: int, n_cached: int, seconds: float) -> int:
+    rows = [(one, gradebook.row_of(book, book.state.latest_hand_in(one.student, one.lab))[0]) for one in hand_ins]
+    by_status = {status: [one for one, row in rows if row["status"] == status] for status in ("graded", "refused", "missing", "infra", "pending")}
+    n_students = len({one.student for one in hand_ins})
+    print(f"{n_students} students: {len(by_status['graded'])} hand-ins graded ({n_now} files now, {n_cached} known from before), "
+          f"{len(by_status['refused'])} refused, {len(by_status['missing'])} missing, "
+          f"{len(by_status['infra']) + len(by_status['pending'])} without a grade.  {seconds:.0f} s")
+    for one, row in rows:
+        if row["status"] == "refused":
+            print(f"  refused   {one.student}, {one.lab}: {row['message']}")
+    for one, row in rows:
+        if row["status"] in ("infra", "pending"):
+            print(f"  no grade  {one.student}, {one.lab}: {row['message'] or 'not reached'}")
+    print(f"Gradebook  {book.folder / 'gradebook.sqlite'}\nTables     {book.folder / 'grades.csv'}, tasks.csv\n"
+          f"Reports    {book.folder / 'reports'}/students, instructors")
+    n_without = len(by_status["infra"]) + len(by_status["pending"])
+    if n_without:
+        print(f"{n_without} have no grade through no fault of their own: run the same command again.")
+    return 1 if n_without else 0
+
+
+def run(options: argparse.Namespace) -> int:
+    begun = time.monotonic()
+    folder = pathlib.Path(options.folder)
+    if not folder.is_dir():
+        raise Problem(f"{folder} is no folder. Give the folder with the hand-ins, one folder, archive or .cu file for each student.")
+    book = open_book(options, folder)
+    harness = prepare(book, options)
+    book.use_harness(harness)
+    book.clean()
+    if book.ledger.n_damaged:
+        print(f"The ledger has {book.ledger.n_damaged} damaged lines, as a kill leaves; they count as not written.", file=sys.stderr)
+
+    all_labs = list(harness["labs"])
+    hand_ins, labs = ingest.ingest(str(folder), all_labs, options.labs)
+    if not hand_ins:
+        raise Problem(f"{folder} holds no hand-ins for {', '.join(all_labs)}: one folder, .zip, .tar.gz or .cu file for each student is expected.")
+    n_new = book.take_in(hand_ins)
+    units = units_of(book, hand_ins)
+    waiting = [unit for unit in units if book.state.graded(unit.key) is None and not book.adopt(unit)]
+    print(f"{len({one.student for one in hand_ins})} students, {', '.join(labs)}: {len(units)} different files, "
+          f"{n_new} hand-ins new or changed, {len(waiting)} files to grade.", file=sys.stderr, flush=True)
+
+    backend = slurm.Slurm(book, options) if options.slurm else Here(book, options)
+    if waiting:
+        time_baselines(book, sorted({unit.lab for unit in waiting}), options, backend)
+    progress = Progress(len(waiting))
+    try:
+        backend.run(waiting, progress)
+    except KeyboardInterrupt:
+        progress.close()
+        print("Stopped. The same command goes on from here.", file=sys.stderr)
+        return 1
+    finally:
+        progress.close()
+        gradebook.write_gradebook(book)
+    gradebook.write_csv(book)
+    reports.write_reports(book)
+    if options.similarity:
+        similarity.write(book, hand_ins, pathlib.Path(options.similarity), options.threshold)
+    return summary(book, hand_ins, len(waiting), len(units) - len(waiting), time.monotonic() - begun)
+
+
+def main() -> int:
+    try:
+        return run(arguments(sys.argv[1:]))
+    except Problem as problem:
+        print(f"lab: {problem}", file=sys.stderr)
+    except OSError as error:
+        print(f"lab: {error}", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("Stopped. The same command goes on from here.", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    # argparse ends wrong usage with 2; the course's exit code for it is 1.
+    try:
+        sys.exit(main())
+    except SystemExit as end:
+        sys.exit(1 if end.code not in (0, None) else 0)

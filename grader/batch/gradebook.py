@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: MIT
+"""The gradebook: SQLite and CSV, made from the ledger and the results, whole or not at all. One process writes it, anybody may read.
+
+    python3 grader/batch/gradebook.py FOLDER/gradebook.sqlite     prints every grade, without times: two runs can be compared
+
+handouts/instructor-guide.md describes the tables to those who query them.
+"""
+import csv
+import io
+import json
+import os
+import pathlib
+import re
+import sqlite3
+import sys
+
+from book import Book, write_atomically
+from names import slug
+
+SCHEMA = """
+PRAGMA user_version = 1;
+CREATE TABLE students (student TEXT PRIMARY KEY, slug TEXT NOT NULL UNIQUE);
+-- One row each time that something new was handed in; `id` counts up.
+CREATE TABLE hand_ins (
+  id INTEGER PRIMARY KEY, student TEXT NOT NULL REFERENCES students, lab TEXT NOT NULL, sha256 TEXT NOT NULL,
+  origin TEXT NOT NULL, late INTEGER NOT NULL, received TEXT NOT NULL,
+  status TEXT NOT NULL CHECK (status IN ('graded', 'refused', 'missing', 'infra', 'pending')),
+  points INTEGER, max_points INTEGER, bonus_points INTEGER, message TEXT NOT NULL, key TEXT, attempt INTEGER);
+CREATE TABLE tasks (
+  hand_in INTEGER NOT NULL REFERENCES hand_ins, task TEXT NOT NULL, verdict TEXT NOT NULL, points INTEGER NOT NULL,
+  max_points INTEGER NOT NULL, bonus INTEGER NOT NULL, speedup REAL, message TEXT NOT NULL, PRIMARY KEY (hand_in, task));
+-- Every attempt that ended, also those that were the machine's fault.
+CREATE TABLE attempts (
+  key TEXT NOT NULL, attempt INTEGER NOT NULL, lab TEXT NOT NULL, sha256 TEXT NOT NULL, outcome TEXT NOT NULL, ended TEXT NOT NULL,
+  seconds REAL, device TEXT, isolation TEXT, message TEXT NOT NULL, PRIMARY KEY (key, attempt));
+CREATE VIEW latest AS SELECT * FROM hand_ins WHERE id IN (SELECT max(id) FROM hand_ins GROUP BY student, lab);
+-- A hand-in without points loses against any other; of equal ones the earliest counts.
+CREATE VIEW best AS SELECT * FROM hand_ins AS h WHERE id = (
+  SELECT id FROM hand_ins WHERE student = h.student AND lab = h.lab
+  ORDER BY coalesce(points, -1) DESC, coalesce(bonus_points, -1) DESC, id LIMIT 1);
+"""
+SEED = re.compile(r" --seed 0x[0-9a-f]+")
+
+
+def row_of(book: Book, hand_in: dict) -> tuple[dict, list[dict]]:
+    """The columns of a hand-in and its tasks."""
+    row = {"status": "missing", "points": 0, "max_points": None, "bonus_points": 0, "message": "", "key": None, "attempt": None}
+    if hand_in["refused"]:
+        row.update(status="refused", message=hand_in["refused"])
+    if not hand_in["sha256"]:
+        return row, []
+    units = [book.unit(hand_in["lab"], hand_in["sha256"])] if hand_in["lab"] in book.digests else []
+    key, ended = next(((unit.key, book.state.graded(unit.key)) for unit in units if book.state.graded(unit.key)), (None, None))
+    if ended is None:  # an older hand-in: what it got at its time
+        for old_key, attempts in book.state.ended.items():
+            for record in attempts.values():
+                if record.get("sha256") == hand_in["sha256"] and record.get("lab") == hand_in["lab"] and record["outcome"] == "graded":
+                    key, ended = old_key, record
+    result = None
+    if ended is not None:
+        path = book.folder / "results" / key / f"{ended['attempt']}.json"
+        try:
+            result = json.loads(path.read_bytes())["labs"][0]
+        except (OSError, ValueError, KeyError, IndexError):
+            result = None
+    if result is None:
+        faults = [record for unit in units for record in book.state.ended.get(unit.key, {}).values()]
+        row.update(status="infra" if faults else "pending", points=None, bonus_points=None,
+                   message=faults[-1].get("message", "") if faults else "")
+        return row, []
+    row.update(status="graded", points=result["points"], max_points=result["max_points"], bonus_points=result["bonus_points"],
+               key=key, attempt=ended["attempt"])
+    return row, result["tasks"]
+
+
+def write_gradebook(book: Book) -> pathlib.Path:
+    path = book.folder / "gradebook.sqlite"
+    beside = book.folder / f".gradebook.{os.getpid()}.tmp"
+    beside.unlink(missing_ok=True)
+    db = sqlite3.connect(beside)
+    db.execute("PRAGMA synchronous = OFF")  # it is put in place when it is whole, and can be made again
+    db.executescript(SCHEMA)
+    with db:
+        for student in sorted({one["student"] for one in book.state.hand_ins}):
+            db.execute("INSERT INTO students VALUES (?, ?)", (student, slug(student)))
+        for number, one in enumerate(book.state.hand_ins, 1):
+            row, tasks = row_of(book, one)
+            db.execute("INSERT INTO hand_ins VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                       (number, one["student"], one["lab"], one["sha256"], one["origin"], int(one["late"]), one["time"], row["status"],
+                        row["points"], row["max_points"], row["bonus_points"], row["message"], row["key"], row["attempt"]))
+            for task in tasks:
+                db.execute("INSERT INTO tasks VALUES (?,?,?,?,?,?,?,?)",
+                           (number, task["id"], task["verdict"], task["points"], task["max_points"], int(task.get("bonus", False)),
+                            task.get("speedup"), task["message"]))
+        for key, attempts in book.state.ended.items():
+            for number, record in attempts.items():
+                about = {}
+                try:
+                    about = json.loads((book.folder / "results" / key / f"{number}.json").read_bytes())
+                except (OSError, ValueError):
+                    pass
+                db.execute("INSERT INTO attempts VALUES (?,?,?,?,?,?,?,?,?,?)",
+                           (key, number, record.get("lab", ""), record.get("sha256", ""), record.get("outcome", ""), record.get("time", ""),
+                            record.get("seconds"), about.get("device"), about.get("isolation"), record.get("message", "")))
+    db.close()
+    os.replace(beside, path)
+    return path
+
+
+def cell(value) -> object:
+    """A spreadsheet must not take a student's text for a formula."""
+    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r"):
+        return "'" + value
+    return "" if value is None else value
+
+
+def write_csv(book: Book) -> None:
+    db = sqlite3.connect(book.folder / "gradebook.sqlite")
+    labs = [lab for (lab,) in db.execute("SELECT DISTINCT lab FROM hand_ins ORDER BY lab")]
+    latest = {(student, lab): (status, points, bonus, late) for student, lab, status, points, bonus, late in
+              db.execute("SELECT student, lab, status, points, bonus_points, late FROM latest")}
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(["student", "total", *(f"{lab}{what}" for lab in labs for what in ("", " bonus", " status")), "late"])
+    for (student,) in db.execute("SELECT student FROM students ORDER BY student"):
+        rows = [latest.get((student, lab), ("missing", 0, 0, 0)) for lab in labs]
+        # A total is no total while a part is unknown: it must never look like a zero.
+        known = all(points is not None for _, points, _, _ in rows)
+        total = sum(points + bonus for _, points, bonus, _ in rows) if known else None
+        cells = [value for status, points, bonus, _ in rows for value in (points, bonus, status)]
+        writer.writerow([cell(value) for value in (student, total, *cells, "late" if any(late for *_, late in rows) else "")])
+    write_atomically(book.folder / "grades.csv", out.getvalue().encode())
+    out = io.StringIO()
+    writer = csv.writer(out)
+    writer.writerow(["student", "lab", "task", "verdict", "points", "max_points", "bonus", "speedup", "message"])
+    for row in db.execute("SELECT student, lab, task, verdict, t.points, t.max_points, bonus, speedup, t.message FROM latest "
+                          "JOIN tasks t ON hand_in = id ORDER BY student, lab, t.rowid"):
+        writer.writerow([cell(value) for value in row])
+    write_atomically(book.folder / "tasks.csv", out.getvalue().encode())
+    db.close()
+
+
+def grades(path: pathlib.Path) -> list[tuple]:
+    """Everything that a grade consists of, without times and attempts."""
+    db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    rows = list(db.execute("SELECT student, lab, sha256, status, points, max_points, bonus_points, message, '', '', 0 FROM latest "
+                           "ORDER BY student, lab"))
+    rows += list(db.execute("SELECT student, lab, sha256, task, t.points, t.max_points, bonus, t.message, verdict, '', speedup FROM latest "
+                            "JOIN tasks t ON hand_in = id ORDER BY student, lab, task"))
+    db.close()
+    return rows
+
+
+if __name__ == "__main__":
+    for one in grades(pathlib.Path(sys.argv[1])):
+        print(*[repr(value) for value in one], sep="\t")

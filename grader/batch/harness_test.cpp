@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#include "batch/harness.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "batch/baselines.hpp"
+
+namespace course::grader::batch {
+namespace {
+
+using nlohmann::json;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+// As ninja -t compdb gives it, shortened.
+json database() {
+  return json::parse(R"J([
+    {"directory": "/b", "file": "../labs/scan/other.cpp", "output": "labs/scan/runner_scan.p/other.cpp.o", "command": "g++ -c ../labs/scan/other.cpp"},
+    {"directory": "/b", "file": "../labs/scan/scan.cu", "output": "labs/scan/runner_scan.p/scan.cu.o",
+     "command": "/cuda/nvcc -Ilabs/scan/runner_scan.p -I../labs/scan -MF labs/scan/runner_scan.p/scan.cu.o.d -o labs/scan/runner_scan.p/scan.cu.o -c ../labs/scan/scan.cu"},
+    {"directory": "/b", "file": "labs/scan/runner_scan.p/scan.cu.o", "output": "labs/scan/runner_scan",
+     "command": "/cuda/nvcc -o labs/scan/runner_scan labs/scan/runner_scan.p/scan.cu.o labs/scan/runner_scan.p/main.cpp.o common/lab/librunner.a -lcudart"}
+  ])J");
+}
+
+TEST(Recipe, LeavesHolesForWhatDiffersBetweenSubmissions) {
+  const auto recipe = recipe_in(database(), "scan");
+  ASSERT_TRUE(recipe) << recipe.error().text;
+  EXPECT_THAT(recipe->linked, ElementsAre("labs/scan/runner_scan.p/main.cpp.o", "common/lab/librunner.a"));
+  const std::string compile = fill_in(recipe->compile, "/w/it's.cu", "/w/o.o", "/w/runner");
+  EXPECT_THAT(compile, HasSubstr("-MF '/w/o.o.d' -o '/w/o.o' -c '/w/it'\\''s.cu'"));
+  EXPECT_THAT(compile, Not(HasSubstr("{")));
+  const std::string link = fill_in(recipe->link, "/w/s.cu", "/w/o.o", "/w/runner");
+  EXPECT_EQ(link,
+            "/cuda/nvcc -o '/w/runner' '/w/o.o' labs/scan/runner_scan.p/main.cpp.o common/lab/librunner.a "
+            "-lcudart");
+}
+
+TEST(Recipe, SaysWhenTheBuildIsNotAsExpected) {
+  EXPECT_FALSE(recipe_in(database(), "reduction"));
+  json without_file = database();
+  without_file[1]["command"] = "nvcc";
+  EXPECT_FALSE(recipe_in(without_file, "scan"));
+  EXPECT_FALSE(recipe_in(json::array(), "scan"));
+}
+
+TEST(HarnessFile, ComesBackAsItWas) {
+  Harness harness;
+  harness.labs["scan"] = {"compile {source}", "link {runner}", {"a.o"}, {"/h.hpp"}};
+  harness.programs = {"/labcli"};
+  harness.toolchain = "nvcc 13";
+  const auto back = harness_from(to_json(harness));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(to_json(*back), to_json(harness));
+  for (const char* broken :
+       {"[]", "{}", R"({"labs": 3})", R"({"labs": {"scan": {}}, "programs": [], "toolchain": ""})",
+        R"({"labs": {}, "programs": [3], "toolchain": ""})"})
+    EXPECT_FALSE(harness_from(json::parse(broken))) << broken;
+}
+
+TEST(Baselines, ComeBackAsTheyWere) {
+  const KnownBaselines known{{"scan/blelloch/big", {{1.5, 2.5}, {0.5}}}};
+  const auto back = baselines_from(to_json(known));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->at("scan/blelloch/big").one_thread_us, (std::vector<double>{1.5, 2.5}));
+  EXPECT_EQ(back->at("scan/blelloch/big").all_cores_us, (std::vector<double>{0.5}));
+  for (const char* broken : {"[3]", R"({"a": {}})", R"({"a": {"one_thread_us": ["x"], "all_cores_us": []}})"})
+    EXPECT_FALSE(baselines_from(json::parse(broken))) << broken;
+}
+
+}  // namespace
+}  // namespace course::grader::batch

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""Whose hand-in is this? From the names that learning platforms give to folders and files, to a student and a file name.
+
+    student_of("Ada Lovelace_123_assignsubmission_file")     Moodle, a folder a student
+    student_of("lovelaceada_LATE_123_456_scan-1.cu")         Canvas, a file a hand-in
+    student_of("ada.zip")                                    anything else: the name without its ending
+
+Names come from strangers: whatever bytes they hold, `shown` makes of them text that no terminal, page or spreadsheet obeys, and
+`slug` a file name.
+"""
+import hashlib
+import re
+import unicodedata
+from typing import NamedTuple
+
+ARCHIVES = (".tar.gz", ".tgz", ".tar", ".zip")
+MOODLE = re.compile(r"(?P<name>.+)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)_?(?P<rest>.*)", re.S)
+CANVAS = re.compile(r"(?P<name>[^_]+)(?P<late>_LATE)?_(?P<id>\d+)_\d+_(?P<rest>.+)", re.S)
+
+
+class Owner(NamedTuple):
+    student: str  # shown
+    file: str  # the name that the file had; for a folder or an archive of any name ""
+    late: bool
+
+
+def shown(name: str) -> str:
+    """Text for people. Two names never become the same: a backslash is doubled, the rest that is hidden is spelled out."""
+    out = []
+    for char in name:
+        if char == "\\":
+            out.append("\\\\")
+        elif unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"):
+            code = ord(char)
+            # Bytes that are no UTF-8 come as lone surrogates.
+            code = code - 0xDC00 if 0xDC80 <= code <= 0xDCFF else code
+            out.append(f"\\x{code:02x}" if code < 0x100 else f"\\u{{{code:x}}}")
+        else:
+            out.append(char)
+    return "".join(out)
+
+
+def slug(student: str) -> str:
+    """A file name, the same on every machine; another student's is another."""
+    if re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,59}", student) and not re.search(r"-[0-9a-f]{10}$", student):
+        return student
+    plain = unicodedata.normalize("NFKD", student).encode("ascii", "ignore").decode().lower()
+    plain = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:40] or "student"
+    return f"{plain}-{hashlib.sha256(student.encode('utf-8', 'surrogateescape')).hexdigest()[:10]}"
+
+
+def without_ending(name: str) -> str:
+    for ending in ARCHIVES + (".cu",):
+        if name.lower().endswith(ending) and len(name) > len(ending):
+            return name[: -len(ending)]
+    return name
+
+
+def student_of(entry: str) -> Owner:
+    """`entry`: a name directly in the folder of all hand-ins."""
+    if found := MOODLE.fullmatch(entry):
+        return Owner(shown(f"{found['name']}_{found['id']}"), found["rest"], False)
+    if found := CANVAS.fullmatch(entry):
+        return Owner(shown(f"{found['name']}_{found['id']}"), found["rest"], found["late"] is not None)
+    return Owner(shown(without_ending(entry)), entry, False)
+
+
+def lab_of(file: str, labs: list[str]) -> str | None:
+    """The lab that a file of this name belongs to. Platforms and browsers add numbers: scan-1.cu, "scan (2).cu"."""
+    stem = file.replace("\\", "/").rsplit("/", 1)[-1]
+    if not stem.lower().endswith(".cu"):
+        return None
+    stem = re.sub(r"(-\d{1,3}| ?\(\d{1,3}\))$", "", stem[:-3]).lower()
+    return stem if stem in labs else None
+
+
+def lab_included(text: bytes, labs: list[str]) -> str | None:
+    """The lab whose header the text includes, when it is one."""
+    named = {found.decode("ascii") for found in re.findall(rb'^\s*#\s*include\s+"([a-z0-9_]+)/lab\.hpp"', text, re.M)}
+    known = named & set(labs)
+    return known.pop() if len(known) == 1 else None

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: MIT
+"""Grades on a cluster: each round hands what has no result yet to Slurm as two job arrays, one that compiles and one that runs, task
+by task after it. Slurm is not asked what is done: results and the ledger tell. It may lose jobs, nodes and its controller; what has
+left the queue without a result is handed in again.
+
+All nodes must see the checkout, the build folder and the class's folder at the same paths.
+"""
+import json
+import os
+import pathlib
+import secrets
+import shlex
+import subprocess
+import sys
+import time
+from collections import Counter
+
+import worker
+from book import Book, Problem, Unit
+
+LARGEST_ARRAY = 1000  # Slurm's own default bound is 1001
+POLL = 1.0  # seconds
+ASK = 4.0  # between questions to the controller
+MOST_LOST = 20  # times that the cluster may lose one submission
+PATIENCE = 3600.0  # seconds without a controller
+TASK = pathlib.Path(__file__).with_name("slurm_task.py")
+
+
+class Unreachable(Exception):
+    pass
+
+
+def slurm(command: list[str]) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=60, stdin=subprocess.DEVNULL, check=False)
+    except FileNotFoundError:
+        raise Problem(f"There is no {command[0]} here: --slurm needs Slurm's client programs (Debian: slurm-client).") from None
+    except subprocess.TimeoutExpired:
+        raise Unreachable(f"{command[0]} does not answer") from None
+    if done.returncode != 0:
+        said = done.stderr.strip() or f"{command[0]} ended with code {done.returncode}"
+        # What will not mend itself.
+        for word in ("invalid partition", "Invalid generic resource", "Invalid account", "unrecognized option", "Unable to open",
+                     "Requested node configuration", "invalid option", "Invalid feature", "Invalid qos"):
+            if word.lower() in said.lower():
+                raise Problem(f"Slurm refuses the jobs: {said}\n  Mend --slurm-compile or --slurm-time.")
+        raise Unreachable(said.splitlines()[-1])
+    return done.stdout
+
+
+class Round:
+    def __init__(self, units: list[tuple[Unit, int]], names: list[str]) -> None:
+        self.open = {unit.key: (unit, attempt) for unit, attempt in units}
+        self.names = names
+        self.n_absent = 0  # answers in a row that the queue does not have it
+
+
+class Slurm:
+    def __init__(self, book: Book, options) -> None:
+        self.book, self.retries, self.minutes = book, options.retries, options.minutes
+        self.to_compile = shlex.split(options.slurm_compile)
+        default = "--gres=gpu:1 --exclusive" if book.settings["device"] == "gpu" else ""
+        self.to_time = shlex.split(default if options.slurm_time is None else options.slurm_time)
+        self.folder = book.folder / "slurm"
+        self.folder.mkdir(exist_ok=True)
+        self.lost_since: float | None = None
+        self.cancel_left_overs()
+
+    # --- Talking to Slurm ---
+
+    def cancel_left_overs(self) -> None:
+        """Jobs of a run that was killed: what they have done is there, the rest is begun anew."""
+        names = ",".join(path.name for path in self.folder.iterdir() if path.is_dir())
+        if names:
+            self.patiently(lambda: slurm(["scancel", "--quiet", f"--name={','.join(f'{name}-c,{name}-g' for name in names.split(','))}"]))
+            for path in self.folder.iterdir():
+                path.rename(path.with_name(f".{path.name}")) if not path.name.startswith(".") else None
+
+    def patiently(self, ask):
+        """The answer; waits for a controller that is away."""
+        begun = time.monotonic()
+        while True:
+            try:
+                return ask()
+            except Unreachable as reason:
+                if time.monotonic() - begun > PATIENCE:
+                    raise Problem(f"Slurm's controller has been away for an hour: {reason}. The same command goes on from here.") from None
+                print(f"grade-all: waiting for Slurm: {reason}", file=sys.stderr, flush=True)
+                time.sleep(ASK)
+
+    def submit(self, name: str, options: list[str], n_tasks: int, stage: str, after: str = "") -> str:
+        folder = self.folder / name.rsplit("-", 1)[0]
+        command = ["sbatch", "--parsable", f"--job-name={name}", f"--array=0-{n_tasks - 1}", "--no-requeue", f"--chdir={folder}",
+                   f"--output={folder}/{stage}-%a.out", f"--time={max(1, round(self.minutes))}", "--open-mode=append", *options]
+        if after:
+            command += [f"--dependency=aftercorr:{after}", "--kill-on-invalid-dep=yes"]
+        command += [f"--wrap=exec {shlex.quote(sys.executable)} {shlex.quote(str(TASK))} {shlex.quote(str(folder / 'tasks.json'))} {stage}"]
+        return slurm(command).strip().split(";")[0]
+
+    def hand_over(self, tasks: list[dict]) -> list[str]:
+        """The names of the arrays. Raises Unreachable when it is not known whether Slurm has them."""
+        name = f"lab-{secrets.token_hex(6)}"
+        folder = self.folder / name
+        folder.mkdir()
+        (folder / "tasks.json").write_text(json.dumps(tasks), encoding="utf-8")
+        names = [f"{name}-c", f"{name}-g"]
+        compiles = self.submit(names[0], self.to_compile, len(tasks), "compile") if "compile" in tasks[0] else ""
+        self.submit(names[1], self.to_time, len(tasks), "grade", compiles)
+        return names
+
+    def queued(self) -> set[str] | None:
+        """Names of jobs that wait or run; None when nobody answers."""
+        try:
+            answer = set(slurm(["squeue", "--noheader", f"--user={os.getuid()}", "--format=%j"]).split())
+            self.lost_since = None
+            return answer
+        except Unreachable as reason:
+            self.lost_since = self.lost_since or time.monotonic()
+            if time.monotonic() - self.lost_since > PATIENCE:
+                raise Problem(f"Slurm's controller has been away for an hour: {reason}. The same command goes on from here.") from None
+            return None
+
+    # --- The work ---
+
+    def baselines(self, lab: str) -> None:
+        path = self.book.baselines(lab)
+        for _ in range(MOST_LOST):
+            names = self.patiently(lambda: self.hand_over([{"grade": worker.baselines_command(self.book, lab)}]))
+            absent = 0
+            while not path.exists() and absent < 2:
+                time.sleep(POLL)
+                queued = self.queued()
+                absent = 0 if queued is None or queued & set(names) else absent + 1
+            if path.exists():
+                return
+        raise Problem(f"The CPU baselines of {lab} could not be timed on the cluster: see {self.folder}/*/grade-0.out.")
+
+    def run(self, units: list[Unit], progress) -> None:
+        waiting = list(units)
+        rounds: list[Round] = []
+        failed, lost = Counter(), Counter()
+        asked = 0.0
+        while waiting or rounds:
+            while waiting:
+                batch, waiting = waiting[:LARGEST_ARRAY], waiting[LARGEST_ARRAY:]
+                begun = [(unit, self.book.begin(unit)) for unit in batch]
+                tasks = [{"compile": worker.compile_command(self.book, unit, attempt), "grade": worker.grade_command(self.book, unit, attempt)}
+                         for unit, attempt in begun]
+                try:
+                    rounds.append(Round(begun, self.hand_over(tasks)))
+                except Unreachable as reason:
+                    for unit, attempt in begun:
+                        self.book.end(unit, attempt, f"It could not be handed to Slurm: {reason}")
+                    waiting += batch
+                    progress.update(note=f"waiting for Slurm: {reason}")
+                    time.sleep(ASK)
+            time.sleep(POLL)
+            queued: set[str] | None = None
+            if time.monotonic() - asked > ASK:
+                queued = self.queued()
+                asked = time.monotonic()
+                progress.update(note="" if queued is not None else "Slurm's controller does not answer")
+            for one in list(rounds):
+                if queued is not None:
+                    one.n_absent = 0 if queued & set(one.names) else one.n_absent + 1
+                for unit, attempt in list(one.open.values()):
+                    there = self.book.result_path(unit, attempt).exists()
+                    if not there and one.n_absent < 2:
+                        continue
+                    del one.open[unit.key]
+                    if self.book.end(unit, attempt, "The cluster lost it.") == "graded":
+                        progress.update(done=1)
+                        continue
+                    counter, most = (failed, self.retries) if there else (lost, MOST_LOST)
+                    counter[unit.key] += 1
+                    again = counter[unit.key] <= most
+                    waiting += [unit] if again else []
+                    progress.update(retried=int(again), infra=int(not again))
+                if not one.open:
+                    rounds.remove(one)
+            progress.update(running=sum(len(one.open) for one in rounds))

@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""./lab submit: packs your labs' files into one archive to hand in, and says what is in it and what it lacks."""
+import argparse
+import hashlib
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+from ingest import read_plain
+
+EPILOG = """
+Only labs/LAB/LAB.cu is packed, and a manifest; other files would not be looked at. Without names: every lab in which a
+task is implemented. Before packing your files are graded on the simulator, so that you see what you hand in.
+"""
+
+
+class Problem(Exception):
+    pass
+
+
+def arguments(argv: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="./lab submit", description="Packs your files to hand them in.", epilog=EPILOG,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("labs", nargs="*", metavar="LAB")
+    parser.add_argument("--out", metavar="FILE", default="submission.zip", help="default: submission.zip")
+    parser.add_argument("--no-check", action="store_true", help="pack at once, without grading first")
+    return parser.parse_args(argv)
+
+
+def command(words: list[str], **options) -> subprocess.CompletedProcess:
+    return subprocess.run(words, stdin=subprocess.DEVNULL, text=True, errors="replace", check=False, **options)
+
+
+def labs_here(labcli: str, wanted: list[str]) -> list[str]:
+    done = command([labcli, "list", "--json"], capture_output=True)
+    known = [lab["id"] for lab in json.loads(done.stdout)["labs"]] if done.returncode == 0 else []
+    for lab in wanted:
+        if lab not in known:
+            raise Problem(f'There is no lab "{lab}"; there is: {", ".join(known)}.')
+    return [lab for lab in known if lab in wanted] if wanted else known
+
+
+def read_files(root: pathlib.Path, labs: list[str]) -> dict[str, bytes]:
+    files = {}
+    for lab in labs:
+        name = f"labs/{lab}/{lab}.cu"
+        if not os.path.lexists(root / name):
+            raise Problem(f"{name} is not there. Bring it back (git checkout {name}) or name the labs to pack.")
+        data = read_plain(str(root / name)) if not (root / name).is_symlink() else "is a link: put the file itself there"
+        if isinstance(data, str):
+            raise Problem(f"{name} {data}.")
+        files[lab] = data
+    return files
+
+
+def grade(labcli: str, labs: list[str]) -> dict[str, dict]:
+    """What each lab is worth on the simulator, as ./lab grade has it."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "result.json"
+        done = command([labcli, "grade", *labs, "--device", "sim", "--json", str(path)], stdout=subprocess.DEVNULL)
+        if not path.exists():
+            raise Problem(f"The files could not be graded (exit code {done.returncode}); --no-check packs them all the same.")
+        return {lab["id"]: lab for lab in json.loads(path.read_text(encoding="utf-8"))["labs"]}
+
+
+def commit_of(root: pathlib.Path) -> str:
+    try:
+        done = command(["git", "-C", str(root), "rev-parse", "--verify", "HEAD"], capture_output=True)
+    except OSError:
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def pack(path: pathlib.Path, files: dict[str, bytes], manifest: dict) -> None:
+    """Whole or not at all."""
+    if path.is_dir():
+        raise Problem(f"{path} is a folder; a file name is needed.")
+    beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    now = time.gmtime()[:6]
+    try:
+        with zipfile.ZipFile(beside, "w", zipfile.ZIP_DEFLATED) as archive:
+            for lab, data in files.items():
+                archive.writestr(zipfile.ZipInfo(f"labs/{lab}/{lab}.cu", now), data, zipfile.ZIP_DEFLATED)
+            archive.writestr(zipfile.ZipInfo("manifest.json", now), json.dumps(manifest, indent=2) + "\n", zipfile.ZIP_DEFLATED)
+        os.replace(beside, path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise Problem(f"{path} can't be written: {error.strerror}.") from None
+
+
+def untouched(result: dict) -> bool:
+    return all(task["verdict"] == "NOT_IMPLEMENTED" for task in result["tasks"])
+
+
+def run(options: argparse.Namespace) -> int:
+    root, build = pathlib.Path(os.environ.get("LAB_ROOT", ".")), os.environ.get("LAB_BUILD", "build")
+    labcli = f"{build}/grader/labcli"
+    if not os.access(labcli, os.X_OK):
+        raise Problem("Run this as ./lab submit: it needs the built tools.")
+    labs = labs_here(labcli, options.labs)
+    files = read_files(root, labs)
+    results = {} if options.no_check else grade(labcli, labs)
+    if not options.labs and results:
+        labs = [lab for lab in labs if not untouched(results[lab])]
+        if not labs:
+            raise Problem("Nothing is implemented yet, so there is nothing to hand in. Name a lab to pack its file as it is.")
+    files = {lab: files[lab] for lab in labs}
+    manifest = {"schema": 1, "commit": commit_of(root), "created": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+                "labs": {lab: {"file": f"labs/{lab}/{lab}.cu", "bytes": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+                         for lab, data in files.items()}}
+    path = pathlib.Path(options.out)
+    pack(path, files, manifest)
+    print(f"Packed into {path}:")
+    for lab, data in files.items():
+        print(f"  labs/{lab}/{lab}.cu  {len(data)} bytes, SHA-256 {manifest['labs'][lab]['sha256'][:16]}…")
+        for task in results.get(lab, {}).get("tasks", []):
+            if task["verdict"] != "OK" and not (task["bonus"] and task["verdict"] == "NOT_IMPLEMENTED"):
+                warned = "not implemented: 0 points" if task["verdict"] == "NOT_IMPLEMENTED" else f"{task['verdict']}: ./lab grade {lab} --task {task['id']}"
+                print(f"    warning: {task['id']}: {warned}")
+        if lab in results:
+            print(f"    {results[lab]['points']} of {results[lab]['max_points']} points here, on the simulator; the grade is what the course's machine says")
+    return 0
+
+
+def main() -> int:
+    try:
+        return run(arguments(sys.argv[1:]))
+    except Problem as problem:
+        print(f"lab: {problem}", file=sys.stderr)
+    except KeyboardInterrupt:
+        pass
+    return 1
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except SystemExit as end:
+        sys.exit(1 if end.code not in (0, None) else 0)

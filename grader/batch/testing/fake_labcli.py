@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Stands in for labcli where a test is about everything around it. A submission says what becomes of it:
+
+    // points 70      graded          // infra N    the first N attempts have a fault of the machine
+    // hang           never ends      // die        the worker dies      // slow    takes its time
+"""
+import json
+import os
+import pathlib
+import re
+import signal
+import sys
+import time
+
+words = sys.argv[1:]
+labs = [word for word in words[1:2] if not word.startswith("-")]
+option = {name: value for name, value in zip(words, words[1:]) if name.startswith("--")}
+seed = option.get("--seed", "0x0")
+
+
+def write(path, text):
+    beside = f"{path}.{os.getpid()}.tmp"
+    with open(beside, "w", encoding="utf-8") as file:
+        file.write(text[: len(text) // 2])
+        file.flush()
+        time.sleep(0.002)  # long enough for a kill in between
+        file.write(text[len(text) // 2 :])
+    os.replace(beside, path)
+
+
+if words[0] == "batch-harness":
+    me = os.path.abspath(__file__)
+    lab = {"compile": "{source}", "link": "{runner}", "linked": [], "headers": []}
+    write(option["--out"], json.dumps({
+        "labs": {"reduction": lab, "scan": lab}, "programs": [me], "toolchain": os.environ.get("FAKE_TOOLCHAIN", ""), "isolation": "full",
+        "isolation_missing": [], "screening": True, "device": "sim", "device_problem": "", "root": os.path.dirname(me),
+        "build": os.path.dirname(me), "commit": ""}))
+elif words[0] == "list":
+    print(json.dumps({"labs": [{"id": "reduction"}, {"id": "scan"}]}))
+elif words[0] == "grade":
+    graded = []
+    for lab in [word for word in words[1:] if word in ("reduction", "scan")]:
+        text = pathlib.Path(os.environ["LAB_ROOT"], "labs", lab, f"{lab}.cu").read_text(encoding="utf-8")
+        task = {"id": "one", "bonus": False, "verdict": "NOT_IMPLEMENTED" if "TODO" in text else "OK"}
+        other = {"id": "two", "bonus": False, "verdict": "WRONG_ANSWER" if "wrong" in text else task["verdict"]}
+        graded.append({"id": lab, "points": 5, "max_points": 100, "tasks": [task, other]})
+    write(option["--json"], json.dumps({"labs": graded}))
+elif words[0] == "batch-baselines":
+    write(option["--out"], "{}")
+else:
+    text = pathlib.Path(option["--source"]).read_text(encoding="utf-8", errors="replace")
+    said = dict(re.findall(r"^// (points|infra|hang|die|slow)\b ?(\d*)", text, re.M))
+    attempt = int(pathlib.Path(option["--out"]).stem) if "--out" in option else 0
+    if "FAKE_LOG" in os.environ:
+        with open(os.environ["FAKE_LOG"], "a", encoding="utf-8") as log:
+            log.write(f"{option['--source']}\n")
+    time.sleep(0.3 if "slow" in said else 0.01)
+    if "hang" in said:
+        time.sleep(1000)
+    if "die" in said:
+        os.kill(os.getpid(), signal.SIGSEGV)
+    os.makedirs(option["--work"], exist_ok=True)
+    if "--compile-only" not in words:
+        fault = attempt <= int(said.get("infra") or 0)
+        points = 0 if fault else int(said.get("points") or 0)
+        task = {"id": "one", "title": "One", "points": points, "max_points": 100, "bonus": False, "speedup": None,
+                "verdict": "INFRA" if fault else "OK" if points else "WRONG_ANSWER", "message": f"rerun with --seed {seed}"}
+        write(option["--out"], json.dumps({"device": "fake", "isolation": "full", "seed": seed, "labs": [
+            {"id": labs[0], "points": points, "max_points": 100, "bonus_points": 0, "tasks": [task]}]}))

@@ -1,0 +1,278 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Makes up a class that hands in one lab: right, wrong, hostile and broken files, in every kind of container and under every kind of
+name, and what the gradebook must say of each.
+
+    make_class.py ROOT FOLDER --students 300 --different 120 > expected.json
+
+expected.json: {"lab": …, "students": {student: {"status": …, "tasks": {task: verdict}, "about": …}}}. Where the expectations come
+from: the reference solution's rungs, the headers of grader/mutants/ and grader/hostile/, and what is obvious (an empty file).
+The same arguments give the same class.
+"""
+import argparse
+import io
+import json
+import os
+import pathlib
+import random
+import re
+import sys
+import tarfile
+import zipfile
+
+HERE = pathlib.Path(__file__).resolve()
+sys.path.insert(0, str(HERE.parents[1]))
+sys.path.insert(0, str(HERE.parents[3] / "common/lab/tools"))
+
+import make_mutant
+import names
+
+LAB = "reduction"
+NAMES = [  # of which some number of students each have a variation
+    "ada lovelace", "Grace Hopper", "Łukasz Żółć", "李小龍", "محمد الخوارزمي", "O'Neill; rm -rf ~", "<script>alert(1)<!--",
+    "\x1b[31mred\x1b[0m", "=1+1", "-rf", "..name", "tab\there", "line\nbreak", "back\\slash", "\u202eesrever", "e\u0301 nfd", "é nfc",
+    "%s%n{}", "$(reboot)", "a" * 120, "quote\"quote", "emoji 🦆", "CON", "plain", os.fsdecode(b"latin \xe9"),
+]
+
+
+def tasks_of(root):
+    text = (root / "solutions" / LAB / f"{LAB}.cu").read_text(encoding="utf-8")
+    source = re.sub(r"^\s*//@.*\n", "", text, flags=re.M)
+    # A mutant answers one task; a student says of the others that they are not done.
+    source = source.replace("default: return Status::unsupported;", "default: return Status::not_implemented;")
+    table = re.search(r"Task kTasks\[\] = \{(.*?)^\};", (root / "labs" / LAB / "lab.hpp").read_text(encoding="utf-8"), re.M | re.S)
+    return in_one_file(source, [root / "solutions"]), re.findall(r'^    \{"(\w+)", "', table.group(1), re.M)
+
+
+def in_one_file(text, folders, seen=None):
+    """A hand-in is one file: what it includes of these folders is put in its place."""
+    seen = set() if seen is None else seen
+
+    def place(match):
+        path = next((folder / match[1] for folder in folders if (folder / match[1]).is_file()), None)
+        if path is None:
+            return match[0]
+        if path in seen:
+            return ""
+        seen.add(path)
+        return in_one_file(re.sub(r"^#pragma once\n", "", path.read_text(encoding="utf-8"), flags=re.M), [path.parent, *folders], seen)
+
+    return re.sub(r'^#include "([^"]+)"\n', place, text, flags=re.M)
+
+
+def only(task, tasks, verdict):
+    return {one: verdict if one == task else "NOT_IMPLEMENTED" for one in tasks}
+
+
+def right(root, source, tasks):
+    for task in tasks:
+        yield make_mutant.only_task(source, task, task), {"status": "graded", "tasks": only(task, tasks, "OK"), "about": f"right: {task}"}
+
+
+def mutants(root, source, tasks):
+    for path in sorted((root / "grader/mutants" / LAB).glob("*.mutant")):
+        header, changes = make_mutant.parse(path.read_text(encoding="utf-8"), path.name)
+        task = header["task"][0]
+        if task in tasks:
+            text = make_mutant.only_task(make_mutant.apply(source, changes, path.name), task, path.name)
+            yield text, {"status": "graded", "tasks": only(task, tasks, header["verdict"][0]), "about": f"mutant {path.stem}"}
+
+
+def hostile(root, source, tasks):
+    folder = root / "grader/hostile" / LAB
+    for path in sorted(folder.glob("*.cu")):
+        text = path.read_text(encoding="utf-8")
+        expected = dict(re.findall(r"^// expect: (\w+) (\w+)", text, re.M))
+        if re.search(r"^// (?:needs|isolation): ", text, re.M):
+            continue
+        if re.search(r"^// screen: ", text, re.M):
+            expected = {task: "POLICY" for task in tasks}
+        text = in_one_file(text, [folder])
+        if "TIME_LIMIT" in expected.values():
+            continue  # they take minutes; one of our own stands for them
+        yield text, {"status": "graded", "tasks": {task: verdict for task, verdict in expected.items() if task in tasks},
+                     "about": f"hostile {path.stem}"}
+
+
+def broken(root, source, tasks):
+    error = {"status": "graded", "tasks": {task: "COMPILE_ERROR" for task in tasks}}
+    skeleton = (root / "labs" / LAB / f"{LAB}.cu").read_text(encoding="utf-8")
+    for about, text in {
+        "empty": "", "syntax": skeleton.replace("namespace course", "nmaespace course", 1), "junk": "\x00\x01\x7fELF" * 50,
+        "includes a secret": '#include "/etc/shadow"\n' + skeleton, "includes itself": f'#include "{LAB}.cu"\n' + skeleton,
+        "includes the solution": f'#include "../../solutions/{LAB}/{LAB}.cu"\n', "no run": f'#include "{LAB}/lab.hpp"\n',
+        "assembler": 'asm(".incbin \\"/etc/shadow\\"");\n' + skeleton,
+        "error with escapes": "#error \x1b[31m<script>\n",
+    }.items():
+        yield text, {**error, "about": about}
+    yield skeleton, {"status": "graded", "tasks": {task: "NOT_IMPLEMENTED" for task in tasks}, "about": "the skeleton"}
+
+
+def never_ends(source, tasks):
+    """A kernel that never ends, and no trick."""
+    task = tasks[0]
+    text = make_mutant.only_task(source, task, task)
+    at = text.index("{\n", text.index("__global__ void k01")) + 2
+    text = text[:at] + "  for (volatile unsigned spin = 0; n > 0; ++spin) {\n  }\n" + text[at:]
+    return text, {"status": "graded", "tasks": only(task, tasks, "TIME_LIMIT"), "about": "never ends"}
+
+
+# --- Containers ---
+
+
+def zipped(entries):
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in entries:
+            info = name if isinstance(name, zipfile.ZipInfo) else zipfile.ZipInfo(name, (2026, 1, 2, 3, 4, 6))
+            archive.writestr(info, data, zipfile.ZIP_DEFLATED)
+    return out.getvalue()
+
+
+def tarred(entries, mode="w:gz"):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode=mode) as archive:
+        for name, data in entries:
+            info = name if isinstance(name, tarfile.TarInfo) else tarfile.TarInfo(name)
+            if not isinstance(name, tarfile.TarInfo):
+                info.size = len(data)
+            archive.addfile(info, io.BytesIO(data))
+    return out.getvalue()
+
+
+def put(path, data):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb") as file:
+        file.write(data)
+
+
+EXTRAS = [("meson.build", b"error('hi')"), ("notes.txt", b"please pass"), ("labs/reduction/lab.hpp", b"#define private public\n")]
+
+
+def pack(folder, number, name, data):
+    """Puts a hand-in there; the student as ingest must see it."""
+    kind = number % 10
+    cu = f"{LAB}.cu"
+    if kind == 0:
+        put(f"{folder}/{name}/{cu}", data)
+    elif kind == 1:
+        put(f"{folder}/{name}/lab/labs/{LAB}/{cu}", data)
+        for extra, text in EXTRAS:
+            put(f"{folder}/{name}/lab/{extra}", text)
+    elif kind == 2:
+        put(f"{folder}/{name}.zip", zipped([(f"labs/{LAB}/{cu}", data), *EXTRAS]))
+    elif kind == 3:
+        put(f"{folder}/{name}.tar.gz", tarred([(f"./{cu}", data), ("__MACOSX/._reduction.cu", b"\0")]))
+    elif kind == 4:
+        put(f"{folder}/{name}_{number}_assignsubmission_file/{cu}", data)
+        return names.shown(f"{name}_{number}")
+    elif kind == 5:
+        put(f"{folder}/{name}_{number}_assignsubmission_file_/hand in.zip", zipped([(f"x/y/{cu}", data), ("__MACOSX/x/._reduction.cu", b"\0")]))
+        return names.shown(f"{name}_{number}")
+    elif kind == 6 and "_" not in name:
+        put(f"{folder}/{name}_{number}_99{number}_{LAB}-1.cu", data)
+        return names.shown(f"{name}_{number}")
+    elif kind == 7 and "_" not in name:
+        put(f"{folder}/{name}_LATE_{number}_99{number}_{LAB} (2).cu", data)
+        return names.shown(f"{name}_{number}")
+    elif kind == 8:
+        put(f"{folder}/{name}/windows.zip", zipped([(f"labs\\{LAB}\\{cu}", data)]))
+    else:
+        put(f"{folder}/{name}.tgz", tarred([(f"{name[:20].strip('./-') or 'x'}/{cu}", data)]))
+    return names.shown(name)
+
+
+def refused_ones(folder, source):
+    """Containers that no file is taken from."""
+    data = source.encode()
+    expected = {}
+
+    def note(student, about, status="refused"):
+        expected[student] = {"status": status, "tasks": {}, "about": about}
+
+    os.makedirs(f"{folder}/link inside")
+    os.symlink("/etc/passwd", f"{folder}/link inside/{LAB}.cu")
+    note("link inside", "a link")
+    os.symlink("/etc", f"{folder}/link")
+    note("link", "a link to a folder")
+    os.makedirs(f"{folder}/pipe")
+    os.mkfifo(f"{folder}/pipe/{LAB}.cu")
+    note("pipe", "a pipe")
+    put(f"{folder}/slip.zip", zipped([(f"../../labs/{LAB}/{LAB}.cu", data)]))
+    note("slip", "zip-slip")
+    put(f"{folder}/slip-tar.tar.gz", tarred([(f"/tmp/{LAB}.cu", data)]))
+    note("slip-tar", "an absolute name")
+    link = zipfile.ZipInfo(f"{LAB}.cu")
+    link.external_attr = 0o120777 << 16
+    put(f"{folder}/zip link.zip", zipped([(link, b"/etc/passwd")]))
+    note("zip link", "a link in a zip")
+    hard = tarfile.TarInfo(f"{LAB}.cu")
+    hard.type, hard.linkname = tarfile.LNKTYPE, "/etc/passwd"
+    put(f"{folder}/hard link.tar", tarred([(hard, b"")], "w"))
+    note("hard link", "a hard link in a tar")
+    put(f"{folder}/bomb.zip", zipped([(f"{LAB}.cu", b"\0" * (64 << 20))]))
+    note("bomb", "a zip bomb")
+    put(f"{folder}/bomb-tar.tar.gz", tarred([("filler.bin", b"\0" * (80 << 20)), (f"{LAB}.cu", data)]))
+    note("bomb-tar", "a tar bomb")
+    put(f"{folder}/cut off.zip", zipped([(f"{LAB}.cu", data)])[:-30])
+    note("cut off", "half a zip")
+    put(f"{folder}/cut off tar.tar.gz", tarred([(f"{LAB}.cu", data)])[:300])
+    note("cut off tar", "half a tar")
+    put(f"{folder}/rar.zip", b"Rar!\x1a\x07\x00 not a zip")
+    note("rar", "no zip")
+    put(f"{folder}/large/{LAB}.cu", b"//" + b"x" * (2 << 20))
+    note("large", "2 MiB of source")
+    put(f"{folder}/two files/a/{LAB}.cu", data)
+    put(f"{folder}/two files/b/{LAB}.cu", data + b"\n")
+    note("two files", "two files that differ")
+    put(f"{folder}/only notes/readme.txt", b"sorry")
+    note("only notes", "nothing handed in", "missing")
+    os.makedirs(f"{folder}/empty folder")
+    note("empty folder", "nothing at all", "missing")
+    put(f"{folder}/index.html", b"<html>the platform's own page</html>")
+    return expected
+
+
+def make_class(root, folder, students, different, seed=1, slow=True):
+    random_ = random.Random(seed)
+    source, tasks = tasks_of(root)
+    rights, wrongs = list(right(root, source, tasks)), list(mutants(root, source, tasks))
+    hostiles, brokens = list(hostile(root, source, tasks)), list(broken(root, source, tasks))
+    random_.shuffle(wrongs)
+    random_.shuffle(hostiles)
+    random_.shuffle(brokens)
+    kinds = [rights, wrongs, hostiles, brokens]
+    chosen = [never_ends(source, tasks)] if slow else []
+    base = [one for row in zip(*[kind * (different // len(kind) + 1) for kind in kinds]) for one in row]
+    seen = set()
+    for text, expected in base:
+        if len(chosen) >= different:
+            break
+        if text in seen and text:  # the same again in words of one's own
+            text += f"\n// {random_.randrange(1 << 30):x}\n"
+        if text not in seen:
+            seen.add(text)
+            chosen.append((text, expected))
+    os.makedirs(folder)
+    out = refused_ones(folder, source) if students >= 30 else {}
+    for number in range(students - len(out)):
+        text, expected = chosen[number % len(chosen)]
+        name = NAMES[number % len(NAMES)] + ("" if number < len(NAMES) else f" {number // len(NAMES)}")
+        student = pack(folder, number, name, text.encode("utf-8"))
+        assert student not in out, student
+        out[student] = expected
+    return {"lab": LAB, "different": len(chosen), "students": out}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("root", type=pathlib.Path)
+    parser.add_argument("folder")
+    parser.add_argument("--students", type=int, default=300)
+    parser.add_argument("--different", type=int, default=120)
+    options = parser.parse_args()
+    json.dump(make_class(options.root, options.folder, options.students, options.different), sys.stdout, indent=1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: MIT
+"""Reads the .cu files out of a student's .zip or .tar.gz, in a process of its own with little memory and time.
+
+    python3 -I unpack.py ARCHIVE      prints {"refused": reason or "", "files": {name: base64}, "others": [names]}
+
+Nothing is ever written: links, pipes, absolute names and "..", which do harm when an archive is unpacked, are refused by name.
+What an archive says of its sizes is not believed: reading stops at the limits.
+"""
+import base64
+import gzip
+import json
+import pathlib
+import resource
+import stat
+import sys
+import tarfile
+import zipfile
+
+LARGEST_FILE = 1 << 20
+LARGEST_ARCHIVE = 16 << 20
+MOST_BYTES = 64 << 20  # unpacked
+MOST_ENTRIES = 10000
+MOST_FILES = 32
+
+
+class Refused(Exception):
+    """The text is for the student."""
+
+
+def is_wanted(name: str) -> bool:
+    """A .cu file that is no shadow of one, as macOS adds."""
+    parts = name.replace("\\", "/").split("/")
+    return name.lower().endswith(".cu") and not parts[-1].startswith("._") and "__MACOSX" not in parts
+
+
+def check_name(name: str) -> None:
+    parts = name.replace("\\", "/").split("/")
+    if ".." in parts or name.startswith(("/", "\\")) or "\0" in name or (len(name) > 1 and name[1] == ":"):
+        raise Refused(f"holds the name {name[:200]!r}, which leads out of the archive")
+
+
+class Found:
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+        self.others: list[str] = []
+        self.n_entries = 0
+
+    def entry(self, name: str, is_folder: bool, is_file: bool, size: int, read) -> None:
+        self.n_entries += 1
+        if self.n_entries > MOST_ENTRIES:
+            raise Refused(f"holds more than {MOST_ENTRIES} entries")
+        check_name(name)
+        if is_folder:
+            return
+        if not is_wanted(name):
+            if len(self.others) < 20:
+                self.others.append(name[:200])
+            return
+        if not is_file:
+            raise Refused(f"holds {name[:200]!r}, which is no plain file: hand in the file itself, no link and nothing else")
+        if size > LARGEST_FILE:
+            raise Refused(f"holds {name[:200]!r}, which is larger than {LARGEST_FILE >> 10} KiB")
+        if len(self.files) >= MOST_FILES:
+            raise Refused(f"holds more than {MOST_FILES} .cu files")
+        data = read(LARGEST_FILE + 1)
+        if len(data) > LARGEST_FILE:
+            raise Refused(f"holds {name[:200]!r}, which is larger than {LARGEST_FILE >> 10} KiB")
+        if name in self.files and self.files[name] != data:
+            raise Refused(f"holds {name[:200]!r} twice, with different contents")
+        self.files[name] = data
+
+
+class Bounded:
+    """A stream that ends in a refusal when more comes out of it than any honest hand-in has."""
+
+    def __init__(self, stream) -> None:
+        self.stream = stream
+        self.left = MOST_BYTES
+
+    def read(self, n: int = -1) -> bytes:
+        data = self.stream.read(min(n, self.left + 1) if n >= 0 else self.left + 1)
+        self.left -= len(data)
+        if self.left < 0:
+            raise Refused(f"unpacks to more than {MOST_BYTES >> 20} MiB")
+        return data
+
+
+def read_zip(file, found: Found) -> None:
+    total = 0
+    with zipfile.ZipFile(file) as archive:
+        for info in archive.infolist():
+            if info.flag_bits & 1 and is_wanted(info.filename):
+                raise Refused("is encrypted: hand in one without a password")
+            mode = info.external_attr >> 16
+            plain = stat.S_IFMT(mode) in (0, stat.S_IFREG)
+
+            def read(n: int, info=info) -> bytes:
+                with archive.open(info) as member:
+                    return member.read(n)
+
+            found.entry(info.filename, info.is_dir(), plain, info.file_size, read)
+            total = sum(map(len, found.files.values()))
+            if total > MOST_BYTES:
+                raise Refused(f"unpacks to more than {MOST_BYTES >> 20} MiB")
+
+
+def read_tar(stream, found: Found) -> None:
+    with tarfile.open(fileobj=Bounded(stream), mode="r|") as archive:
+        for member in archive:
+
+            def read(n: int, member=member) -> bytes:
+                source = archive.extractfile(member)
+                return source.read(n) if source else b""
+
+            found.entry(member.name, member.isdir(), member.isreg(), member.size, read)
+
+
+def unpack(path: pathlib.Path) -> Found:
+    found = Found()
+    if path.stat().st_size > LARGEST_ARCHIVE:
+        raise Refused(f"is larger than {LARGEST_ARCHIVE >> 20} MiB")
+    try:
+        with open(path, "rb") as file:
+            magic = file.read(4)
+            file.seek(0)
+            if magic[:2] == b"PK":
+                read_zip(file, found)
+            elif magic[:2] == b"\x1f\x8b":
+                read_tar(gzip.GzipFile(fileobj=file), found)
+            else:
+                read_tar(file, found)
+    except Refused:
+        raise
+    except MemoryError:
+        raise Refused("needs more memory to unpack than any hand-in should") from None
+    except Exception as error:  # the libraries raise what they like for damaged archives
+        raise Refused(f"can't be read as .zip or .tar.gz: {type(error).__name__}: {str(error)[:200]}") from None
+    return found
+
+
+def main() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
+    resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    answer = {"refused": "", "files": {}, "others": []}
+    try:
+        found = unpack(pathlib.Path(sys.argv[1]))
+        answer["files"] = {name: base64.b64encode(data).decode() for name, data in found.files.items()}
+        answer["others"] = found.others
+    except Refused as reason:
+        answer["refused"] = str(reason)
+    json.dump(answer, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: MIT
+"""The command lines of the steps for one submission: the same on this machine and on a node of a cluster."""
+from book import Book, Unit
+
+
+def compile_command(book: Book, unit: Unit, attempt: int) -> list[str]:
+    return _command(book, unit, attempt) + ["--compile-only"]
+
+
+def grade_command(book: Book, unit: Unit, attempt: int) -> list[str]:
+    """Compiles first, unless that has been done."""
+    out = book.result_path(unit, attempt)
+    return _command(book, unit, attempt) + ["--out", str(out), "--html", str(out.with_suffix(".html")),
+                                            "--student-html", str(out.with_suffix(".student.html")),
+                                            "--baselines", str(book.baselines(unit.lab))]
+
+
+def baselines_command(book: Book, lab: str) -> list[str]:
+    return [book.labcli, "batch-baselines", lab, *_how(book), "--out", str(book.baselines(lab))]
+
+
+def _how(book: Book) -> list[str]:
+    how = ["--seed", book.settings["seed"], "--device", book.settings["device"]]
+    return how + (["--task", book.settings["task"]] if book.settings.get("task") else [])
+
+
+def _command(book: Book, unit: Unit, attempt: int) -> list[str]:
+    command = [book.labcli, "grade-one", unit.lab, *_how(book), "--harness", str(book.folder / "harness.json"),
+               "--source", str(book.source(unit.sha256)), "--work", str(book.work(unit, attempt))]
+    return command + (["--graded", "--isolation", book.isolation] if book.isolation != "none" else [])

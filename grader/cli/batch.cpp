@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: MIT
+// The parts that `./lab grade-all` (grader/batch/grade_all.py) is made of, hidden from students: each does one step for one
+// submission or for all, reads and writes JSON files, and can be repeated.
+//   labcli batch-harness   how submissions are compiled, and which files decide a grade
+//   labcli batch-baselines the CPU's times
+//   labcli grade-one       compiles and grades one file
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <chrono>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "batch/baselines.hpp"
+#include "batch/compile_file.hpp"
+#include "batch/harness.hpp"
+#include "cli/commands.hpp"
+#include "device.hpp"
+#include "grade.hpp"
+#include "html.hpp"
+#include "layout.hpp"
+#include "progress.hpp"
+#include "registry.hpp"
+#include "report_file.hpp"
+#include "screen/screen.hpp"
+#include "seed.hpp"
+#include "select.hpp"
+#include "session_runner.hpp"
+
+namespace course::grader::cli {
+namespace {
+using nlohmann::json;
+
+struct Options {
+  std::vector<std::string> labs;
+  std::string device = "sim", task, seed = "1", out;
+  std::string harness, source, work, baselines, html, student_html, isolation = "full";
+  bool compile_only = false, graded = false;
+};
+
+Result<json> read_json(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return Error{fmt::format("{} can't be read.", path)};
+  json parsed = json::parse(file, nullptr, false);
+  if (parsed.is_discarded()) return Error{fmt::format("{} is no JSON.", path)};
+  return parsed;
+}
+
+std::string dump(const json& value) {
+  return value.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+int write_out(const Options& options, const std::string& text) {
+  const auto done = write_report(options.out, text);
+  return done ? kRan : fail(done.error().text);
+}
+
+// Everything that the three commands begin with.
+struct Ready {
+  Layout layout;
+  std::vector<const lab::Problem*> labs;
+  GradeOptions how;
+};
+Result<Ready> get_ready(const Options& options) {
+  const auto labs = select_labs(lab::all_problems(), options.labs);
+  if (!labs) return labs.error();
+  const Result<Layout> layout = find_layout();
+  if (!layout) return layout.error();
+  const Result<std::uint64_t> seed = parse_seed(options.seed);
+  if (!seed) return seed.error();
+  Ready ready{*layout, *labs, {}};
+  ready.how.seed = *seed;
+  ready.how.device = options.device == "gpu" ? lab::DeviceKind::gpu : lab::DeviceKind::sim;
+  ready.how.jobs = 1;
+  if (!options.task.empty()) {
+    if (const auto known = check_task(*labs, options.task); !known) return known.error();
+    ready.how.only_task = options.task;
+  }
+  return ready;
+}
+
+int run_harness(const Options& options) {
+  const auto ready = get_ready(options);
+  if (!ready) return fail(ready.error().text);
+  std::vector<std::string> ids;
+  for (const lab::Problem* problem : ready->labs) ids.emplace_back(problem->manifest().id);
+  const auto harness = batch::find_harness(ready->layout, ids);
+  if (!harness) return fail(harness.error().text);
+  json out = batch::to_json(*harness);
+  const sandbox::Machine& machine = isolation_here(ready->layout);
+  out["isolation"] = sandbox::name_of(machine.level);
+  out["isolation_parts"] = machine.parts();
+  out["isolation_missing"] = machine.missing;
+  out["screening"] = screen::can_read_objects();
+  out["commit"] = commit_of(ready->layout.root);
+  out["root"] = ready->layout.root;
+  out["build"] = ready->layout.build;
+  const auto device = choose_device(options.device, ready->layout);
+  out["device"] = device && device->kind == lab::DeviceKind::gpu ? "gpu" : "sim";
+  out["device_problem"] = device ? "" : device.error().text;
+  json tasks = json::object();
+  for (const lab::Problem* problem : ready->labs) {
+    json list = json::array();
+    for (const lab::Task& task : problem->manifest().tasks) {
+      list.push_back({{"id", task.id},
+                      {"title", task.title},
+                      {"bonus", task.bonus},
+                      {"max_points", lab::max_points(task)}});
+    }
+    tasks[std::string(problem->manifest().id)] = list;
+  }
+  out["tasks"] = tasks;
+  return write_out(options, dump(out));
+}
+
+int run_baselines(const Options& options) {
+  const auto ready = get_ready(options);
+  if (!ready) return fail(ready.error().text);
+  return write_out(options, dump(batch::to_json(batch::time_baselines(ready->labs, ready->how))));
+}
+
+std::string utc_now() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
+}
+
+// For students: with the seeds of a class, answers could be prepared.
+RunResult without_seeds(RunResult result) {
+  static const std::regex kSeed(" --seed 0x[0-9a-f]+");
+  for (LabResult& lab : result.labs) {
+    for (TaskResult& task : lab.tasks) {
+      task.message = std::regex_replace(task.message, kSeed, "");
+      for (CaseRecord& record : task.cases) record.message = std::regex_replace(record.message, kSeed, "");
+    }
+  }
+  result.seed = 0;
+  return result;
+}
+
+int run_one(const Options& options) {
+  auto ready = get_ready(options);
+  if (!ready) return fail(ready.error().text);
+  if (options.labs.size() != 1) return fail("grade-one grades one lab: name it");
+  const std::string& lab = options.labs.front();
+  const auto text = read_json(options.harness);
+  if (!text) return fail(text.error().text);
+  const auto harness = batch::harness_from(*text);
+  if (!harness) return fail(harness.error().text);
+  const auto recipe = harness->labs.find(lab);
+  if (recipe == harness->labs.end()) return fail(fmt::format("{} knows no lab {}", options.harness, lab));
+  KnownBaselines baselines;
+  if (!options.baselines.empty()) {
+    const auto known = read_json(options.baselines);
+    if (!known) return fail(known.error().text);
+    auto parsed = batch::baselines_from(*known);
+    if (!parsed) return fail(parsed.error().text);
+    baselines = std::move(*parsed);
+    ready->how.baselines = &baselines;
+  }
+
+  const Layout& layout = ready->layout;
+  const sandbox::Machine& machine = isolation_here(layout);
+  if (options.graded && machine.level < *sandbox::isolation_named(options.isolation))
+    return fail(fmt::format("this machine offers isolation \"{}\", and \"{}\" is asked for",
+                            sandbox::name_of(machine.level), options.isolation));
+  const std::string work = std::filesystem::absolute(options.work).string();
+  BuildOptions build;
+  build.jobs = 1;
+  build.machine = &machine;
+  const std::string started = utc_now();
+  const BuildOutcome built = batch::compile_once(layout, recipe->second, lab, options.source, work, build);
+  if (options.compile_only) return built.verdict == lab::Verdict::infra ? fail(built.message) : kRan;
+
+  std::string device_name;
+  if (ready->how.device == lab::DeviceKind::gpu) {
+    const auto device = choose_device("gpu", layout);
+    if (!device) return fail(device.error().text);
+    device_name = device->name;
+  }
+  const RunContext context{lab, ready->how.seed, false, ready->how.device, false};
+  const RunnerFactory factory = [&](const lab::Problem&, lab::DeviceKind device) {
+    return session_runner(layout, work + "/runner", device, context);
+  };
+  Progress silent(false);
+  RunResult result =
+      grade({{ready->labs.front(), built.verdict, built.message}}, ready->how, factory, silent);
+  result.started = started;
+  result.isolation = sandbox::name_of(machine.level);
+  result.isolation_parts = machine.parts();
+  if (screen::can_read_objects()) result.isolation_parts.emplace_back("screening");
+  result.graded = options.graded;
+  result.commit = text->value("commit", "");
+  if (!device_name.empty()) result.device = device_name;
+  if (!options.html.empty()) {
+    if (const auto done = write_report(options.html, to_html(result)); !done) return fail(done.error().text);
+  }
+  if (!options.student_html.empty()) {
+    const auto done = write_report(options.student_html, to_html(without_seeds(result)));
+    if (!done) return fail(done.error().text);
+  }
+  return write_out(options, json_text(result));  // last: whoever sees it may count on the others
+}
+
+}  // namespace
+
+void add_batch(CLI::App& app, Run& run) {
+  auto options = std::make_shared<Options>();
+  const auto add = [&](const char* name, const char* about, int (*command)(const Options&)) {
+    CLI::App* sub = app.add_subcommand(name, about);
+    sub->group("");
+    sub->add_option("LAB", options->labs, "Labs; all when none is named");
+    sub->add_option("--device", options->device)->check(CLI::IsMember({"auto", "sim", "gpu"}));
+    sub->add_option("--task", options->task, "Only this task");
+    sub->add_option("--seed", options->seed, "Of the class");
+    sub->add_option("--out", options->out, "Where the JSON goes");
+    sub->callback([&run, options, command] { run = [options, command] { return command(*options); }; });
+    return sub;
+  };
+  add("batch-harness", "How submissions are compiled", run_harness)->get_option("--out")->required();
+  add("batch-baselines", "Times the CPU baselines", run_baselines)->get_option("--out")->required();
+  CLI::App* one = add("grade-one", "Compiles and grades one file", run_one);
+  one->add_option("--harness", options->harness, "What batch-harness wrote")->required();
+  one->add_option("--source", options->source, "The submission's file")->required();
+  one->add_option("--work", options->work, "A folder for this one submission")->required();
+  one->add_option("--html", options->html, "A page for instructors");
+  one->add_option("--student-html", options->student_html, "A page for the student: without seeds");
+  one->add_option("--baselines", options->baselines, "What batch-baselines wrote");
+  one->add_flag("--compile-only", options->compile_only, "Stop after compiling");
+  one->add_flag("--graded", options->graded, "Refuse below --isolation");
+  one->add_option("--isolation", options->isolation, "none, limits, namespaces or full")
+      ->check(CLI::IsMember({"none", "limits", "namespaces", "full"}));
+}
+
+}  // namespace course::grader::cli

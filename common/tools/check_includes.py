@@ -20,6 +20,7 @@ ALLOWED = {
     "ptx": ["base"],
     "sim": ["ptx", "base"],
     "cudart": ["sim", "ptx", "base"],
+    "remote": ["lab", "cudart", "sim", "base"],
     "labs": ["lab", "base"],  # the registry
     "labs/{lab}": ["lab", "base"],
     "solutions/{lab}": ["labs/{lab}", "lab", "base"],

@@ -16,6 +16,9 @@ struct Layout {
   std::string toolkit_lib_dir;  // with the toolkit's libcudart.so; "" when the loader finds it by itself
 
   std::string simulator_dir() const { return build + "/common/cudart"; }
+  // Of runners: their libcudart asks the device's process.
+  std::string remote_dir() const { return build + "/common/remote"; }
+  std::string device_program() const { return remote_dir() + "/simulated_device"; }
   // "labs/reduction/runner_reduction" or "solutions/…": also the ninja target.
   static std::string runner_target(const std::string& lab, bool solutions);
   std::string runner(const std::string& lab, bool solutions) const {

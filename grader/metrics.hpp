@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // From the simulator's report of one case to the figures that efficiency goals look at.
-// The report comes out of the runner's process, so any text may arrive here: what does not parse is an Error,
+// The report comes out of a process that runs a student's kernels, so any text may arrive here: what does not parse is an Error,
 // and what parses but cannot be (fewer bytes than must move) is said to be so rather than rewarded.
 #pragma once
 

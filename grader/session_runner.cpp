@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <sstream>
 
 namespace course::grader {
@@ -13,19 +14,25 @@ constexpr std::uint64_t kHostMemoryWithGpu = std::uint64_t{24} << 30;  // bytes:
 
 class SessionRunner : public CaseRunner {
  public:
-  SessionRunner(lab::SessionOptions options, sandbox::Sandbox sandbox)
-      : sandbox_(std::move(sandbox)), session_(with_launcher(std::move(options))) {}
+  SessionRunner(lab::SessionOptions options, sandbox::Sandbox sandbox,
+                std::optional<sandbox::Sandbox> around_device)
+      : sandbox_(std::move(sandbox)),
+        around_device_(std::move(around_device)),
+        session_(with_launchers(std::move(options))) {}
   lab::Outcome run(const lab::Problem& problem, const lab::Task& task, const lab::Case& c, std::uint64_t seed,
                    const lab::Measure& measure) override {
     return session_.run(problem, task, c, seed, measure);
   }
 
  private:
-  lab::SessionOptions with_launcher(lab::SessionOptions options) const {
+  lab::SessionOptions with_launchers(lab::SessionOptions options) const {
     options.launcher = sandbox_.launcher();
+    if (around_device_) options.device_launcher = around_device_->launcher();
     return options;
   }
-  sandbox::Sandbox sandbox_;  // outlives the session's processes
+  // They outlive the session's processes.
+  sandbox::Sandbox sandbox_;
+  std::optional<sandbox::Sandbox> around_device_;
   lab::Session session_;
 };
 
@@ -34,7 +41,7 @@ sandbox::View view_for(const Layout& layout, const std::string& executable, lab:
   sandbox::View view;
   view.read_only = {executable, layout.root + "/.deps"};
   if (device == lab::DeviceKind::sim) {
-    view.read_only.push_back(layout.simulator_dir());
+    view.read_only.push_back(layout.remote_dir());
   } else {
     if (!layout.toolkit_lib_dir.empty()) view.read_only.push_back(layout.toolkit_lib_dir);
     view.devices = sandbox::gpu_devices();
@@ -59,16 +66,22 @@ std::unique_ptr<CaseRunner> session_runner(const Layout& layout, std::string exe
   lab::SessionOptions options;
   options.runner = std::filesystem::absolute(executable).string();  // a sandbox starts elsewhere
   options.device = device;
-  options.simulator_dir = layout.simulator_dir();
+  options.simulator_dir = layout.remote_dir();
   options.toolkit_lib_dir = layout.toolkit_lib_dir;
   options.seconds_per_case = seconds_per_case;
   options.rerun_flags = context.rerun_flags();
   const bool gpu = device == lab::DeviceKind::gpu;
+  if (!gpu) options.device_program = layout.device_program();
   sandbox::Bounds bounded = bounds;
   if (gpu) bounded.memory_bytes = std::max(bounds.memory_bytes, kHostMemoryWithGpu);
   sandbox::Sandbox sandbox(isolation_here(layout), gpu ? sandbox::Purpose::run_on_gpu : sandbox::Purpose::run,
                            view_for(layout, options.runner, device), bounded);
-  return std::make_unique<SessionRunner>(std::move(options), std::move(sandbox));
+  // The device is apart from the host code, and the machine from both.
+  std::optional<sandbox::Sandbox> around_device;
+  if (!gpu)
+    around_device.emplace(isolation_here(layout), sandbox::Purpose::device,
+                          view_for(layout, options.runner, device), bounded);
+  return std::make_unique<SessionRunner>(std::move(options), std::move(sandbox), std::move(around_device));
 }
 
 RunnerFactory session_runners(const Layout& layout, const RunContext& context) {

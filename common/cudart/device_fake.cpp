@@ -2,6 +2,7 @@
 #include "cudart/device_fake.hpp"
 
 #include <cstdlib>
+#include <cstring>
 #include <map>
 
 namespace course::sim {
@@ -74,6 +75,17 @@ std::uint64_t Device::free_bytes() const {
 
 void Device::name_buffer(std::uint64_t address, std::uint64_t, std::uint32_t, std::string name, bool) {
   impl_->allocations.at(address).name = std::move(name);
+}
+
+Result<void> Device::copy(std::byte* dst, const std::byte* src, std::uint64_t n_bytes) {
+  if (!fake().copy_failure.empty()) return Error{fake().copy_failure};
+  std::memmove(dst, src, n_bytes);
+  return {};
+}
+Result<void> Device::fill(std::byte* dst, std::uint32_t value, std::uint32_t element_bytes,
+                          std::uint64_t count) {
+  for (std::uint64_t i = 0; i < count; ++i) std::memcpy(dst + i * element_bytes, &value, element_bytes);
+  return {};
 }
 
 void Device::host_wrote(std::uint64_t address, std::uint64_t n_bytes) {

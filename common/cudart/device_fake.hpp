@@ -31,6 +31,7 @@ struct Fake {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> writes;     // host_wrote
   std::vector<std::pair<std::uint64_t, std::uint64_t>> forgotten;  // forget_writes
   std::string load_failure;                                        // not empty: load_module fails with it
+  std::string copy_failure;                                        // likewise copy
   int occupancy = 4;
   std::uint32_t mode = 0;
 };

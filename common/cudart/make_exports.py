@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Makes a library's version script and its stubs from the list of what the real one exports.
 
-usage: make_exports.py {stubs|script} SYMBOLS_FILE VERSION_NODE OUTPUT
+usage: make_exports.py {stubs|script|plain_script} SYMBOLS_FILE VERSION_NODE OUTPUT
 
 A stub is a weak function for *every* name of the list: a name that some api_*.cpp defines overrides it, whatever is left
 answers cudaErrorNotSupported and says so once. So the list is the only place that knows what exists.
+A script lists the simulator's own controls as well, a plain_script does not.
 """
 import sys
 
@@ -25,8 +26,8 @@ def stubs(symbols):
     return "\n".join(lines) + "\n"
 
 
-def script(symbols, node):
-    exported = "".join(f"    {name};\n" for name in symbols + OWN)
+def script(symbols, node, own):
+    exported = "".join(f"    {name};\n" for name in symbols + own)
     return f"{node} {{\n  global:\n{exported}  local: *;\n}};\n"
 
 
@@ -34,7 +35,7 @@ def main():
     what, symbols_file, node, output = sys.argv[1:]
     symbols = read_symbols(symbols_file)
     with open(output, "w", encoding="ascii") as file:
-        file.write(stubs(symbols) if what == "stubs" else script(symbols, node))
+        file.write(stubs(symbols) if what == "stubs" else script(symbols, node, OWN if what == "script" else []))
 
 
 main()

@@ -65,6 +65,27 @@ void tell_written(const void* pointer, std::uint64_t n_bytes) {
   }
 }
 
+Status copy_row(Context& context, std::byte* dst, const std::byte* src, std::uint64_t n_bytes) {
+  // Without the lock again before it is asked where the bytes went: that may take another device's.
+  const auto copied = [&] {
+    const std::lock_guard guard(context.lock);
+    return context.device().copy(dst, src, n_bytes);
+  }();
+  if (!copied) return {cudaErrorNotPermitted, copied.error().text};
+  tell_written(dst, n_bytes);
+  return cudaSuccess;
+}
+
+Status fill_row(Context& context, std::byte* row, const FillOp& fill) {
+  const auto filled = [&] {
+    const std::lock_guard guard(context.lock);
+    return context.device().fill(row, fill.value, fill.element_bytes, fill.width);
+  }();
+  if (!filled) return {cudaErrorNotPermitted, filled.error().text};
+  tell_written(row, fill.width * fill.element_bytes);
+  return cudaSuccess;
+}
+
 template <typename Row>
 void for_each_row(std::uint64_t height, std::uint64_t depth, Row row) {
   for (std::uint64_t z = 0; z < depth; ++z) {
@@ -185,20 +206,16 @@ Status check_fill(const FillOp& fill) {
                    "destination");
 }
 
-void run_copy(Context& context, const CopyOp& copy) {
+Status run_copy(Context& context, const CopyOp& copy) {
   const std::uint64_t n_bytes = copy.width * copy.height * copy.depth;
-  if (n_bytes == 0) return;
-  // memmove: overlapping copies are undefined in CUDA, but must not be here.
-  if (copy.height == 1 && copy.depth == 1) {
-    std::memmove(copy.dst, copy.src, copy.width);
-    tell_written(copy.dst, copy.width);
-  } else {
-    for_each_row(copy.height, copy.depth, [&](std::uint64_t y, std::uint64_t z) {
-      std::byte* row = copy.dst + y * copy.dst_pitch + z * copy.dst_slice;
-      std::memmove(row, copy.src + y * copy.src_pitch + z * copy.src_slice, copy.width);
-      tell_written(row, copy.width);
-    });
-  }
+  if (n_bytes == 0) return cudaSuccess;
+  Status status;
+  for_each_row(copy.height, copy.depth, [&](std::uint64_t y, std::uint64_t z) {
+    std::byte* row = copy.dst + y * copy.dst_pitch + z * copy.dst_slice;
+    if (status.ok())
+      status = copy_row(context, row, copy.src + y * copy.src_pitch + z * copy.src_slice, copy.width);
+  });
+  if (!status.ok()) return status;
 
   const auto on_device = [](const std::optional<Place>& place) { return place && place->on_device_only(); };
   const std::optional<Place> dst = locate(copy.dst), src = locate(copy.src);
@@ -208,27 +225,23 @@ void run_copy(Context& context, const CopyOp& copy) {
   if (on_device(dst) && on_device(src))
     bytes_per_us = chip.memory_gb_per_s * kBytesPerUsPerGbPerS / 2;  // read and written
   context.now_us += chip.launch_us + static_cast<double>(n_bytes) / bytes_per_us;
+  return cudaSuccess;
 }
 
-void run_fill(Context& context, const FillOp& fill) {
+Status run_fill(Context& context, const FillOp& fill) {
   const std::uint64_t width = fill.width * fill.element_bytes;
-  if (width == 0 || fill.height == 0 || fill.depth == 0) return;
+  if (width == 0 || fill.height == 0 || fill.depth == 0) return cudaSuccess;
+  Status status;
   for_each_row(fill.height, fill.depth, [&](std::uint64_t y, std::uint64_t z) {
     std::byte* row = fill.dst + y * fill.pitch + z * fill.slice;
-    if (fill.element_bytes == 1) {
-      std::memset(row, static_cast<int>(fill.value & 0xff), width);
-    } else {
-      for (std::uint64_t i = 0; i < fill.width; ++i) {
-        std::memcpy(row + i * fill.element_bytes, &fill.value,
-                    fill.element_bytes);  // little-endian: the low bytes
-      }
-    }
-    tell_written(row, width);
+    if (status.ok()) status = fill_row(context, row, fill);
   });
+  if (!status.ok()) return status;
   const std::lock_guard guard(context.lock);
   const sim::DevicePreset& chip = context.device().options().preset;
   const auto n_bytes = static_cast<double>(width * fill.height * fill.depth);
   context.now_us += chip.launch_us + n_bytes / (chip.memory_gb_per_s * kBytesPerUsPerGbPerS);
+  return cudaSuccess;
 }
 
 Status check_range(const void* pointer, std::uint64_t n_bytes, const char* what) {

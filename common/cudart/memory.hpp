@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Pointers: who owns an address, is a range inside its allocation, copies and fills between host and device memory.
-// Device memory lies in this process, so a copy is a memcpy; what costs thought is refusing what a GPU would refuse.
+// A copy is one call of the device; what costs thought is refusing what a GPU would refuse.
 // Invariant: check_* touches no memory; run_* is only called with what check_* accepted.
 #pragma once
 
@@ -59,8 +59,8 @@ struct FillOp {
 Status check_copy(const CopyOp& copy);
 Status check_fill(const FillOp& fill);
 // Executes and charges the modelled time to `context`.
-void run_copy(Context& context, const CopyOp& copy);
-void run_fill(Context& context, const FillOp& fill);
+Status run_copy(Context& context, const CopyOp& copy);
+Status run_fill(Context& context, const FillOp& fill);
 
 // Is [pointer, pointer + n_bytes) inside one allocation of managed (or any device-accessible) memory?
 Status check_range(const void* pointer, std::uint64_t n_bytes, const char* what);

@@ -29,27 +29,6 @@ std::string text_of(const sim::Dim3& d) {
   return fmt::format("({}, {}, {})", d.x, d.y, d.z);
 }
 
-struct FaultMeaning {
-  cudaError_t code;
-  bool sticky;  // the kernel ran and broke the context; else the launch itself is refused
-};
-
-FaultMeaning meaning_of(sim::Fault fault) {
-  switch (fault) {
-    case sim::Fault::none: return {cudaSuccess, false};
-    case sim::Fault::illegal_address: return {cudaErrorIllegalAddress, true};
-    case sim::Fault::misaligned_address: return {cudaErrorMisalignedAddress, true};
-    case sim::Fault::illegal_instruction: return {cudaErrorIllegalInstruction, true};
-    case sim::Fault::launch_timeout: return {cudaErrorLaunchTimeout, true};
-    case sim::Fault::device_assert: return {cudaErrorAssert, true};
-    case sim::Fault::trap: return {cudaErrorLaunchFailure, true};
-    case sim::Fault::invalid_configuration: return {cudaErrorInvalidConfiguration, false};
-    case sim::Fault::out_of_resources: return {cudaErrorLaunchOutOfResources, false};
-    case sim::Fault::invalid_parameter: return {cudaErrorInvalidValue, false};
-  }
-  return {cudaErrorUnknown, true};
-}
-
 Status check_cluster(const KernelOp& kernel, const FunctionSettings& settings) {
   const std::uint64_t size = kernel.cluster.count();
   if (size == 0) return cudaSuccess;
@@ -263,6 +242,22 @@ bool free_graph_memory(Context& context, void* address) {
   return true;
 }
 
+FaultMeaning meaning_of(sim::Fault fault) {
+  switch (fault) {
+    case sim::Fault::none: return {cudaSuccess, false};
+    case sim::Fault::illegal_address: return {cudaErrorIllegalAddress, true};
+    case sim::Fault::misaligned_address: return {cudaErrorMisalignedAddress, true};
+    case sim::Fault::illegal_instruction: return {cudaErrorIllegalInstruction, true};
+    case sim::Fault::launch_timeout: return {cudaErrorLaunchTimeout, true};
+    case sim::Fault::device_assert: return {cudaErrorAssert, true};
+    case sim::Fault::trap: return {cudaErrorLaunchFailure, true};
+    case sim::Fault::invalid_configuration: return {cudaErrorInvalidConfiguration, false};
+    case sim::Fault::out_of_resources: return {cudaErrorLaunchOutOfResources, false};
+    case sim::Fault::invalid_parameter: return {cudaErrorInvalidValue, false};
+  }
+  return {cudaErrorUnknown, true};
+}
+
 cudaGraphNodeType node_type(const Operation& operation) {
   return std::visit(Overloaded{
                         [](const KernelOp&) { return cudaGraphNodeTypeKernel; },
@@ -386,13 +381,11 @@ Status execute(Context& context, const Operation& operation) {
                         [&](const CopyOp& copy) {
                           // Again: a graph is launched long after it was made.
                           Status status = check_copy(copy);
-                          if (status.ok()) run_copy(context, copy);
-                          return status;
+                          return status.ok() ? run_copy(context, copy) : status;
                         },
                         [&](const FillOp& fill) {
                           Status status = check_fill(fill);
-                          if (status.ok()) run_fill(context, fill);
-                          return status;
+                          return status.ok() ? run_fill(context, fill) : status;
                         },
                         [](const HostOp& host) { return execute_host(host); },
                         [](const EmptyOp&) { return Status(); },

@@ -68,6 +68,13 @@ struct FreeOp {
 using Operation =
     std::variant<KernelOp, CopyOp, FillOp, HostOp, EmptyOp, ChildOp, RecordOp, WaitOp, AllocOp, FreeOp>;
 
+// What a launch that ended so means to the program.
+struct FaultMeaning {
+  cudaError_t code;
+  bool sticky;  // the kernel ran and broke the context; else the launch itself is refused
+};
+FaultMeaning meaning_of(sim::Fault fault);
+
 cudaGraphNodeType node_type(const Operation& operation);
 
 // Packs the arguments and reads the attributes; the operation is complete afterwards.

@@ -28,12 +28,12 @@ void close_if_open(int& fd) {
 
 // Descriptors of ours that must be closed on every way out.
 struct Descriptors {
-  std::array<int, 7> fd{-1, -1, -1, -1, -1, -1, -1};
+  std::array<int, 8> fd{-1, -1, -1, -1, -1, -1, -1, -1};
   ~Descriptors() {
     for (int& f : fd) close_if_open(f);
   }
 };
-enum : std::size_t { kOurs, kTheirs, kOutputRead, kOutputWrite, kErrorRead, kErrorWrite, kNull };
+enum : std::size_t { kOurs, kTheirs, kOutputRead, kOutputWrite, kErrorRead, kErrorWrite, kNull, kSecond };
 
 // In the child, between fork and exec: async-signal-safe calls only. Does not return.
 [[noreturn]] void become(const Descriptors& d, char* const* argv, char* const* environment, pid_t parent) {
@@ -51,9 +51,11 @@ enum : std::size_t { kOurs, kTheirs, kOutputRead, kOutputWrite, kErrorRead, kErr
   setrlimit(RLIMIT_CORE, &no_core);
 
   // Every source was opened at 10 or above, so no dup2 overwrites one that is still needed.
-  constexpr int kErrorFd = protocol::kChannelFd + 1;
+  constexpr int kSecondFd = protocol::kChannelFd + 1, kErrorFd = protocol::kChannelFd + 2;
   if (dup2(d.fd[kNull], 0) < 0 || dup2(d.fd[kOutputWrite], 1) < 0 || dup2(d.fd[kOutputWrite], 2) < 0 ||
-      dup2(d.fd[kTheirs], protocol::kChannelFd) < 0 || dup3(d.fd[kErrorWrite], kErrorFd, O_CLOEXEC) < 0) {
+      dup2(d.fd[kTheirs], protocol::kChannelFd) < 0 ||
+      (d.fd[kSecond] >= 0 ? dup2(d.fd[kSecond], kSecondFd) < 0 : close(kSecondFd) != 0 && errno != EBADF) ||
+      dup3(d.fd[kErrorWrite], kErrorFd, O_CLOEXEC) < 0) {
     give_up(errno);
   }
   if (syscall(SYS_close_range, kErrorFd + 1, ~0u, 0) != 0) {
@@ -82,15 +84,28 @@ Result<ChildProcess> ChildProcess::start(const Options& options) {
   const auto failed = [&](const char* what) {
     return Error{std::string("starting ") + options.argv.front() + ": " + what + ": " + std::strerror(errno)};
   };
-  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, &d.fd[kOurs]) != 0) return failed("socketpair");
-  if (pipe2(&d.fd[kOutputRead], O_CLOEXEC) != 0) return failed("pipe");
+  const auto copy_of = [](int fd) { return fcntl(fd, F_DUPFD_CLOEXEC, 10); };
+  if (options.channel >= 0) {
+    d.fd[kTheirs] = copy_of(options.channel);
+    if (d.fd[kTheirs] < 0) return failed("the channel");
+  } else if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, &d.fd[kOurs]) != 0) {
+    return failed("socketpair");
+  }
+  if (options.second >= 0 && (d.fd[kSecond] = copy_of(options.second)) < 0)
+    return failed("the second channel");
+  if (options.output >= 0) {
+    d.fd[kOutputWrite] = copy_of(options.output);
+    if (d.fd[kOutputWrite] < 0) return failed("the output");
+  } else if (pipe2(&d.fd[kOutputRead], O_CLOEXEC) != 0) {
+    return failed("pipe");
+  }
   if (pipe2(&d.fd[kErrorRead], O_CLOEXEC) != 0) return failed("pipe");
   d.fd[kNull] = open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (d.fd[kNull] < 0) return failed("/dev/null");
   for (int& fd : d.fd) {
-    if (!lift(fd)) return failed("descriptors");
+    if (fd >= 0 && !lift(fd)) return failed("descriptors");
   }
-  fcntl(d.fd[kOutputRead], F_SETFL, O_NONBLOCK);
+  if (d.fd[kOutputRead] >= 0) fcntl(d.fd[kOutputRead], F_SETFL, O_NONBLOCK);
 
   std::vector<char*> argv, environment;
   for (const auto& text : options.argv) argv.push_back(const_cast<char*>(text.c_str()));
@@ -110,6 +125,7 @@ Result<ChildProcess> ChildProcess::start(const Options& options) {
   child.pid_fd_ = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
   child.channel_ = std::exchange(d.fd[kOurs], -1);
   child.output_ = std::exchange(d.fd[kOutputRead], -1);
+  child.output_end_ = std::exchange(d.fd[kOutputWrite], -1);
   if (child.pid_fd_ < 0) return failed("pidfd_open");
 
   // The error pipe closes without a word when exec succeeds.
@@ -131,6 +147,7 @@ ChildProcess::ChildProcess(ChildProcess&& other) noexcept
       pid_fd_(std::exchange(other.pid_fd_, -1)),
       channel_(std::exchange(other.channel_, -1)),
       output_(std::exchange(other.output_, -1)),
+      output_end_(std::exchange(other.output_end_, -1)),
       launched_(other.launched_),
       end_(std::exchange(other.end_, std::nullopt)) {}
 
@@ -139,6 +156,7 @@ ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
   std::swap(pid_fd_, other.pid_fd_);
   std::swap(channel_, other.channel_);
   std::swap(output_, other.output_);
+  std::swap(output_end_, other.output_end_);
   std::swap(launched_, other.launched_);
   std::swap(end_, other.end_);
   return *this;
@@ -149,6 +167,11 @@ ChildProcess::~ChildProcess() {
   close_if_open(pid_fd_);
   close_if_open(channel_);
   close_if_open(output_);
+  close_if_open(output_end_);
+}
+
+void ChildProcess::close_output_end() {
+  close_if_open(output_end_);
 }
 
 std::optional<ChildProcess::End> ChildProcess::ended() {

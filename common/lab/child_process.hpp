@@ -19,6 +19,9 @@ class ChildProcess {
     std::vector<std::string> argv;         // argv[0] is looked up in PATH when it has no slash
     std::vector<std::string> environment;  // "NAME=value"
     bool launched = false;  // argv is a launcher's: exit codes over 128 are the program's signals
+    int channel = -1;       // its descriptor 3; -1 for one end of a new channel(). They stay the caller's
+    int second = -1;        // its descriptor 4; -1 for none
+    int output = -1;        // where it prints; -1 for a new pipe, output_fd()
   };
   // Starts it in a process group of its own, stdin from /dev/null, stdout and stderr into output_fd(), its end of the
   // channel as descriptor 3. The child dies with the thread that called this.
@@ -31,8 +34,10 @@ class ChildProcess {
   ~ChildProcess();
 
   int channel() const { return channel_; }
-  int output_fd() const { return output_; }  // non-blocking
-  int pid_fd() const { return pid_fd_; }     // readable once the child has ended
+  int output_fd() const { return output_; }       // non-blocking
+  int output_end() const { return output_end_; }  // the other end, for a second process that prints there
+  void close_output_end();                        // so that the pipe closes with the processes
+  int pid_fd() const { return pid_fd_; }          // readable once the child has ended
   pid_t pid() const { return pid_; }
 
   // Whether it has ended, and how: "exit code 3", "SIGSEGV (Segmentation fault)". Reaps it.
@@ -50,7 +55,7 @@ class ChildProcess {
   pid_t pid_ = -1;
   int pid_fd_ = -1;
   int channel_ = -1;
-  int output_ = -1;
+  int output_ = -1, output_end_ = -1;
   bool launched_ = false;
   std::optional<End> end_;
 };

@@ -26,6 +26,7 @@ enum CudaCode : std::int32_t {
   kIllegalInstruction = 715,
   kMisalignedAddress = 716,
   kInvalidAddressSpace = 717,
+  kNotPermitted = 800,
 };
 
 struct Ruling {
@@ -48,6 +49,10 @@ Ruling ruling_on(std::int32_t cuda_code) {
       return {Verdict::wrong_answer,
               "reads or writes at an address that is not a multiple of the access's size"};
     case kLaunchTimeout: return {Verdict::time_limit, "took longer than it may: its kernel does not end"};
+    case kNotPermitted:
+      return {Verdict::policy,
+              "asks for a copy out of the device's memory; the items are there, and kernels are to make the "
+              "answer"};
     case kAssert: return {Verdict::crash, "failed an assert in its kernel"};
     default: return {Verdict::crash, "was ended by an error in its kernel"};
   }

@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
@@ -12,6 +13,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "lab/packets.hpp"
 
 namespace course::lab {
 namespace {
@@ -48,9 +50,23 @@ std::vector<std::string> environment_for(const SessionOptions& options) {
   return variables;
 }
 
+// Both ends of one between two children; closed here once they have them.
+struct Channel {
+  std::array<int, 2> ends{-1, -1};
+  ~Channel() {
+    for (const int end : ends) {
+      if (end >= 0) close(end);
+    }
+  }
+};
+
+const std::string kLostText = ChildProcess::End{kLost, 0}.text();
+const std::string kGoneBeforeText = ChildProcess::End{kGoneBefore, 0}.text();
+
 }  // namespace
 
 Result<LiveRunner> LiveRunner::start(const SessionOptions& options) {
+  if (!options.device_program.empty()) return start_pair(options);
   ChildProcess::Options child;
   child.argv = options.launcher;
   child.argv.push_back(options.runner);
@@ -58,12 +74,42 @@ Result<LiveRunner> LiveRunner::start(const SessionOptions& options) {
   child.launched = !options.launcher.empty();
   auto process = ChildProcess::start(child);
   if (!process) return process.error();
+  process->close_output_end();
   return LiveRunner(std::move(*process));
+}
+
+Result<LiveRunner> LiveRunner::start_pair(const SessionOptions& options) {
+  Channel between;
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, between.ends.data()) != 0)
+    return Error{std::string("socketpair: ") + std::strerror(errno)};
+  ChildProcess::Options device;
+  device.argv = options.device_launcher;
+  device.argv.insert(device.argv.end(), {options.device_program, options.runner});
+  device.environment = environment_for(options);
+  device.launched = !options.device_launcher.empty();
+  device.second = between.ends[0];
+  auto process = ChildProcess::start(device);
+  if (!process) return process.error();
+  LiveRunner runner(std::move(*process));
+
+  ChildProcess::Options host;
+  host.argv = options.launcher;
+  host.argv.insert(host.argv.end(), {options.runner, kCalled});
+  host.environment = environment_for(options);
+  host.launched = !options.launcher.empty();
+  host.channel = between.ends[1];
+  host.output = runner.process_.output_end();
+  auto started = ChildProcess::start(host);
+  if (!started) return started.error();
+  started->close_output_end();
+  runner.process_.close_output_end();
+  runner.host_.emplace(std::move(*started));
+  return runner;
 }
 
 bool LiveRunner::ready() {
   pollfd channel{process_.channel(), POLLIN, 0};
-  return !process_.ended() && poll(&channel, 1, 0) == 0;
+  return !process_.ended() && !(host_ && host_->ended()) && poll(&channel, 1, 0) == 0;
 }
 
 void LiveRunner::drain_output() {
@@ -79,12 +125,12 @@ void LiveRunner::drain_output() {
   }
 }
 
-LiveRunner::Waited LiveRunner::account_of_end(int milliseconds) {
-  pollfd gone{process_.pid_fd(), POLLIN, 0};
+LiveRunner::Waited LiveRunner::end_of(ChildProcess& process, int milliseconds) {
+  pollfd gone{process.pid_fd(), POLLIN, 0};
   poll(&gone, 1, milliseconds);
   if (output_open_) drain_output();
   Waited waited;
-  if (const auto end = process_.ended()) {
+  if (const auto end = process.ended()) {
     waited.event = Event::ended;
     waited.text = end->text();
     waited.signal = end->signal;
@@ -93,6 +139,18 @@ LiveRunner::Waited LiveRunner::account_of_end(int milliseconds) {
     waited.text = "closed its channel";
   }
   return waited;
+}
+
+LiveRunner::Waited LiveRunner::account_of_end(int milliseconds) {
+  Waited waited = end_of(process_, milliseconds);
+  const bool before = waited.text == kGoneBeforeText;
+  if (!host_ || waited.event != Event::ended || (waited.text != kLostText && !before)) return waited;
+  // The device gave up on the host code: what became of that is what counts.
+  Waited host = end_of(*host_, kMillisecondsToEnd);
+  if (host.event == Event::garbage)
+    host.text = "sent the device what it does not understand, or closed its channel";
+  if (before && host.event == Event::ended) host.event = Event::stale;
+  return host;
 }
 
 LiveRunner::Waited LiveRunner::wait(double seconds) {

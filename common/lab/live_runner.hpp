@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// One runner process that is up, from the verifier's side: starting it, waiting for its messages, and all the ways in which it
-// can fail to send one.
+// One runner that is up, from the verifier's side: starting it, waiting for its messages, and all the ways in which it can
+// fail to send one. On a GPU it is one process. On the simulator it is two: the device, which answers us, and the student's
+// host code, which only the device speaks to.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/result.hpp"
@@ -22,6 +24,7 @@ class LiveRunner {
     deadline,  // nothing came in time
     flooded,   // it printed more than it may
     garbage,   // a packet of the wrong size, or a closed channel
+    stale,     // the student's process had ended before this case reached it
   };
   struct Waited {
     Event event = Event::deadline;
@@ -49,10 +52,13 @@ class LiveRunner {
 
  private:
   explicit LiveRunner(ChildProcess process) : process_(std::move(process)) {}
+  static Result<LiveRunner> start_pair(const SessionOptions& options);
+  Waited end_of(ChildProcess& process, int milliseconds);
   void drain_output();
   Waited account_of_end(int milliseconds);
 
-  ChildProcess process_;
+  ChildProcess process_;              // what answers: the device, or all there is
+  std::optional<ChildProcess> host_;  // the student's host code, where it is another
   std::uint64_t sequence_ = 0;
   std::string printed_;        // what is kept of its output
   std::size_t n_printed_ = 0;  // bytes, kept or not

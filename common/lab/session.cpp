@@ -82,6 +82,7 @@ Judgement judge_silence(const LiveRunner::Waited& waited, double seconds) {
       return judgement;
     }
     case Event::flooded: return judged(Verdict::output_limit, "printed too much");
+    case Event::stale:
     case Event::ended: return judge_end(waited);
     case Event::garbage:
     case Event::message: break;
@@ -204,6 +205,10 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
       runner->send(protocol::make_message(protocol::Kind::request, sequence, nonce, request), memory->fd()));
   const auto waited = runner->wait(options.seconds_per_case);
   result.outcome.printed = runner->printed();
+  if (waited.event == Event::stale && result.reused_runner) {
+    runner.reset();
+    return attempt(problem, task, c, seed, measure);  // it died after the case before: no fault of this one's
+  }
   if (waited.event != Event::message) {
     judgement = judge_silence(waited, options.seconds_per_case);
     runner.reset();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The verifier's end of one runner process: start it, hand it cases, get judged outcomes.
 // The runner (untrusted) is the fixed runner_main.cpp plus a student's object. Between the two: one SOCK_SEQPACKET channel with
-// fixed-size messages (protocol.hpp) and one sealed memfd. A runner's stdout, exit code and claims never carry a verdict: outputs
+// fixed-size messages (protocol.hpp) and one sealed memfd. On the simulator the device stands between the two as a process
+// of its own (common/remote): it answers, and it alone speaks with the student's process. A runner's stdout, exit code and claims never carry a verdict: outputs
 // are copied out of the shared memory first and checked here.
 // Invariant: whatever the runner does, run() returns within its time limit (plus a second) with an Outcome. A case that
 // fails on the simulator is run once more, all checkers on, to find out why: twice the limit then.
@@ -38,9 +39,11 @@ enum class DeviceKind : std::uint8_t { sim, gpu };
 struct SessionOptions {
   std::string runner;  // path of the runner executable
   DeviceKind device = DeviceKind::sim;
-  std::string simulator_dir;          // folder of our libcudart.so.13, put on LD_LIBRARY_PATH for sim
-  std::string toolkit_lib_dir;        // the toolkit's, for gpu
-  std::vector<std::string> launcher;  // argv put before the runner's: the sandbox; empty for none
+  std::string simulator_dir;   // folder of the runner's libcudart.so.13 for sim, put on LD_LIBRARY_PATH
+  std::string device_program;  // for sim: the device's process, see common/remote; empty for none
+  std::vector<std::string> device_launcher;  // its sandbox
+  std::string toolkit_lib_dir;               // the toolkit's, for gpu
+  std::vector<std::string> launcher;         // argv put before the runner's: the sandbox; empty for none
   double seconds_per_case = 10;
   double seconds_to_start = 30;  // until the runner says hello: a GPU's context may take its time
   std::string rerun_flags;       // for the rerun command of messages: "--solutions"

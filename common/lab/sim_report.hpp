@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What the verifier takes from the simulator's report (its JSON is described in cudart/sim_control.h).
-// The report comes out of the runner's process and may be anything at all: reading it never fails, it only finds less.
+// The report comes out of a process that runs a student's kernels and may be anything at all: reading it never fails, it only finds less.
 #pragma once
 
 #include <cstdint>

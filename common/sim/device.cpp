@@ -107,6 +107,16 @@ void Device::name_buffer(std::uint64_t address, std::uint64_t n_bytes, std::uint
                          std::string name, bool is_data) {
   impl_->arena.name(address, n_bytes, element_bytes, std::move(name), is_data);
 }
+Result<void> Device::copy(std::byte* dst, const std::byte* src, std::uint64_t n_bytes) {
+  // memmove: overlapping copies are undefined in CUDA, but must not be here.
+  std::memmove(dst, src, n_bytes);
+  return {};
+}
+Result<void> Device::fill(std::byte* dst, std::uint32_t value, std::uint32_t element_bytes,
+                          std::uint64_t count) {
+  fill_elements(dst, value, element_bytes, count);
+  return {};
+}
 void Device::host_wrote(std::uint64_t address, std::uint64_t n_bytes) {
   impl_->observers.host_wrote(address, n_bytes);
 }
@@ -235,7 +245,7 @@ std::string Device::Impl::check_configuration(const Kernel& kernel, const Launch
   if (r.grid.y > 65535 || r.grid.z > 65535 || r.grid.x > 0x7fffffffu)
     return fmt::format("grid ({}, {}, {}) exceeds (2147483647, 65535, 65535)", r.grid.x, r.grid.y, r.grid.z);
   const std::uint64_t shared = kernel.facts.static_shared + r.dynamic_shared;
-  if (shared > p.shared_per_block_optin)
+  if (r.dynamic_shared > p.shared_per_block_optin || shared > p.shared_per_block_optin)
     return fmt::format("{} bytes of shared memory a block; the device has {}", shared,
                        p.shared_per_block_optin);
   fault = Fault::out_of_resources;

@@ -145,6 +145,10 @@ class Device {
   // Names a buffer (or a part of one) for messages; `is_data` marks it as watched by the dataflow counters.
   void name_buffer(std::uint64_t address, std::uint64_t n_bytes, std::uint32_t element_bytes,
                    std::string name, bool is_data);
+  // Host code's access. An end of a copy that is no device memory is the host's; neither tells the checkers. An error says
+  // what can't be done from here.
+  Result<void> copy(std::byte* dst, const std::byte* src, std::uint64_t n_bytes);
+  Result<void> fill(std::byte* dst, std::uint32_t value, std::uint32_t element_bytes, std::uint64_t count);
   // Tell the checkers that host code wrote these bytes (memcpy, memset): they count as initialised.
   void host_wrote(std::uint64_t address, std::uint64_t n_bytes);
   // They no longer do, though the contents stay: as if just allocated. For the checkers that the mode has on.

@@ -29,6 +29,15 @@ const Allocation* containing(const std::map<std::uint64_t, Allocation>& table, s
 
 }  // namespace
 
+void fill_elements(std::byte* dst, std::uint32_t value, std::uint32_t element_bytes, std::uint64_t count) {
+  if (element_bytes == 1) {
+    std::memset(dst, static_cast<int>(value & 0xff), count);
+    return;
+  }
+  for (std::uint64_t i = 0; i < count; ++i)
+    std::memcpy(dst + i * element_bytes, &value, element_bytes);  // little-endian: the low bytes
+}
+
 Arena::Arena(std::uint64_t n_bytes) : size_(n_bytes) {
   void* place =
       mmap(nullptr, n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -5,6 +5,7 @@
 // ones, so that a use after free is named as one.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -21,6 +22,9 @@ inline constexpr std::uint64_t kSharedWindow = std::uint64_t{1} << 56;
 inline constexpr std::uint64_t kLocalWindow = std::uint64_t{2} << 56;
 inline constexpr std::uint64_t kFunctionWindow = std::uint64_t{3} << 56;  // of pointers to functions
 inline constexpr std::uint64_t kWindowSize = std::uint64_t{1} << 32;
+
+// `count` elements of 1, 2 or 4 bytes, each the low bytes of `value`.
+void fill_elements(std::byte* dst, std::uint32_t value, std::uint32_t element_bytes, std::uint64_t count);
 
 class Arena {
  public:

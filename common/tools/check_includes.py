@@ -20,6 +20,7 @@ ALLOWED = {
     "ptx": ["base"],
     "sim": ["ptx", "base"],
     "cudart": ["sim", "ptx", "base"],
+    "remote": ["lab", "cudart", "sim", "base"],
     "labs": ["lab", "base"],  # the registry
     "labs/{lab}": ["lab", "base"],
     "solutions/device": ["lab", "base"],  # pieces of kernels that the top rungs share

@@ -19,7 +19,16 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr double kProbeSeconds = 10;
-constexpr int kChannelFd = 3;  // the highest descriptor that a runner is given
+// The highest descriptor that a program is given.
+int last_descriptor(Purpose purpose) {
+  switch (purpose) {
+    case Purpose::compile: return 2;
+    case Purpose::device: return 4;  // its channels to the grader and to the student's process
+    case Purpose::run:
+    case Purpose::run_on_gpu: break;
+  }
+  return 3;
+}
 
 std::string find_bwrap() {
   const std::string found = program_in_path("bwrap");
@@ -28,9 +37,12 @@ std::string find_bwrap() {
 
 // A user id that nobody has, another one for each sandbox of this machine: what one leaves behind, none can touch.
 constexpr unsigned kFirst = 700'000'000, kPids = 1u << 22, kPerProcess = 64;
+unsigned first_uid() {
+  return kFirst + (static_cast<unsigned>(getpid()) % kPids) * kPerProcess;
+}
 unsigned fresh_uid() {
   static std::atomic<unsigned> n_made{0};
-  return kFirst + (static_cast<unsigned>(getpid()) % kPids) * kPerProcess + n_made++ % kPerProcess;
+  return first_uid() + n_made++ % kPerProcess;
 }
 
 unsigned owner_of(const std::vector<std::string>& folders) {
@@ -50,7 +62,8 @@ const char* word_for(Filter filter) {
 
 Filter filter_for(Purpose purpose) {
   switch (purpose) {
-    case Purpose::run: return Filter::runner;
+    case Purpose::run:
+    case Purpose::device: return Filter::runner;
     case Purpose::run_on_gpu: return Filter::gpu_runner;
     case Purpose::compile: return Filter::compiler;
   }
@@ -59,8 +72,8 @@ Filter filter_for(Purpose purpose) {
 
 }  // namespace
 
-bool is_uid_of_ours(unsigned uid) {
-  return uid >= kFirst && uid < kFirst + kPids * kPerProcess;
+bool is_uid_of_this_process(unsigned uid) {
+  return uid >= first_uid() && uid < first_uid() + kPerProcess;
 }
 
 Sandbox::Sandbox(const Machine& machine, Purpose purpose, View view, const Bounds& bounds) {
@@ -86,12 +99,12 @@ Sandbox::Sandbox(const Machine& machine, Purpose purpose, View view, const Bound
   limit("cpu", bounds.cpu_seconds);
   limit("fsize", bounds.file_bytes);
   limit("nofile", purpose == Purpose::run_on_gpu ? 4096 : 1024);
-  if (purpose == Purpose::run) limit("memlock", 0);
+  if (purpose == Purpose::run || purpose == Purpose::device) limit("memlock", 0);
   // Counted per user, so only where the user is the sandbox's own.
   if (!user.empty() && !compile) limit("nproc", bounds.threads);
   if (bounds.address_bytes > 0) limit("as", bounds.address_bytes);
   if (machine.filter) append(inner, {"--filter", word_for(filter_for(purpose))});
-  append(inner, {"--close-above", std::to_string(compile ? 2 : kChannelFd)});
+  append(inner, {"--close-above", std::to_string(last_descriptor(purpose))});
 
   std::vector<std::string> outer;
   if (cgroup_) {

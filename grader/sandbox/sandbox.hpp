@@ -39,7 +39,8 @@ Machine probe(const std::string& enter, Isolation most);
 // The same for the environment's upper bound, once per process.
 const Machine& this_machine(const std::string& enter);
 
-enum class Purpose : unsigned char { run, run_on_gpu, compile };
+// `device`: a simulated device, which runs a student's kernels but none of his host code.
+enum class Purpose : unsigned char { run, run_on_gpu, compile, device };
 
 struct Bounds {
   std::uint64_t memory_bytes = std::uint64_t{6} << 30;
@@ -50,8 +51,8 @@ struct Bounds {
   std::uint64_t cpu_seconds = 3600;  // of one process; the time of a case is the verifier's to watch
 };
 
-// Whether this user id is one that sandboxes take on.
-bool is_uid_of_ours(unsigned uid);
+// Whether sandboxes of this process take on this user id; another grader on the machine has others.
+bool is_uid_of_this_process(unsigned uid);
 
 // One sandbox: programs started with its launcher share a control group and a user id.
 class Sandbox {

@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -87,7 +88,6 @@ class Graded : public ::testing::Test {
     if (const std::string lacking = lacks(isolation_here(*layout), submission->needs); !lacking.empty())
       GTEST_SKIP() << lacking;
     if (screen::can_read_objects()) screened(*submission);
-    const Traces before = traces();
     for (const Expectation& expected : submission->expected) {
       SCOPED_TRACE(given_.file + ", task " + expected.task);
       const TaskResult result = grade_task(*problem, *layout, expected.task);
@@ -98,7 +98,7 @@ class Graded : public ::testing::Test {
     EXPECT_EQ(after.processes, std::vector<std::string>{}) << "still running";
     EXPECT_EQ(after.files, std::vector<std::string>{}) << "left behind";
     EXPECT_EQ(after.cgroups, std::vector<std::string>{}) << "left behind";
-    EXPECT_EQ(after.mounts, before.mounts) << "mounts differ";
+    EXPECT_EQ(after.mounts, std::vector<std::string>{}) << "left behind";
   }
 
  private:
@@ -136,7 +136,8 @@ class Graded : public ::testing::Test {
          line.substr(std::min(line.size(), line.find_first_not_of(' '))), submission.about, said});
   }
 
-  // What a submission may have left on this machine.
+  // What a submission may have left on this machine. Other graders may be at work on it, so only what came of this process
+  // counts: user ids are its own where it is root; elsewhere the program and the user must do.
   struct Traces {
     std::vector<std::string> processes, files, cgroups, mounts;
   };
@@ -144,26 +145,31 @@ class Graded : public ::testing::Test {
     namespace fs = std::filesystem;
     Traces found;
     std::error_code ignored;
-    const auto of_a_sandbox = [](const fs::path& path) {
+    const bool root = geteuid() == 0;
+    const auto is_ours = [&](const fs::path& path) {
       struct stat status {};
-      return lstat(path.c_str(), &status) == 0 && sandbox::is_uid_of_ours(status.st_uid);
+      if (lstat(path.c_str(), &status) != 0) return false;
+      return root ? sandbox::is_uid_of_this_process(status.st_uid) : status.st_uid == geteuid();
     };
     for (const auto& entry : fs::directory_iterator("/proc", ignored)) {
       std::error_code gone;
-      const fs::path image = fs::read_symlink(entry.path() / "exe", gone);
-      if ((!gone && image == given_.runner) || of_a_sandbox(entry.path()))
-        found.processes.push_back(entry.path().string());
+      const bool is_runner = fs::read_symlink(entry.path() / "exe", gone) == given_.runner && !gone;
+      if ((root || is_runner) && is_ours(entry.path())) found.processes.push_back(entry.path().string());
     }
     for (const char* folder : {"/tmp", "/var/tmp", "/dev/shm", "."}) {
       for (const auto& entry : fs::directory_iterator(folder, ignored)) {
         const std::string name = entry.path().filename().string();
-        if (of_a_sandbox(entry.path()) || name == "flood" || name == "for_the_next")
+        if ((root || name == "flood" || name == "for_the_next") && is_ours(entry.path()))
           found.files.push_back(entry.path().string());
       }
     }
     for (const std::string& folder : sandbox::cgroups_of_this_process()) found.cgroups.push_back(folder);
+    // A sandbox's mounts are those of the program and of bubblewrap's new root.
     std::ifstream mounts("/proc/self/mountinfo");
-    for (std::string line; std::getline(mounts, line);) found.mounts.push_back(line);
+    for (std::string line; std::getline(mounts, line);) {
+      if (line.find("newroot") != std::string::npos || line.find(given_.runner) != std::string::npos)
+        found.mounts.push_back(line);
+    }
     return found;
   }
 

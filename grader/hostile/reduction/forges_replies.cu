@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// about: Answers for the runner on its channel: garbage, a guessed nonce, the right nonce found in memory; exits with success.
+// about: Speaks for the runner on its channel: garbage, the verifier's own message, "finished" for work not done, kernels and addresses that there are none of.
 // expect: neighboured WRONG_ANSWER broke the protocol
 // expect: sequential WRONG_ANSWER broke the protocol
-// expect: shuffle WRONG_ANSWER
+// expect: shuffle WRONG_ANSWER no kernel was launched
+// expect: coarsened WRONG_ANSWER broke the protocol
 // expect: single_launch OK
 #include <cstring>
 
+#include "lab/call.hpp"
 #include "lab/protocol.hpp"
 #include "raw.cuh"
 #include "right.cuh"
@@ -13,32 +15,41 @@
 namespace course::reduction {
 namespace {
 
-using namespace lab::protocol;
-
 void send_raw(const void* bytes, std::size_t n_bytes) {
-  hostile::raw_call(SYS_write, kChannelFd, hostile::address_of(bytes), static_cast<long>(n_bytes));
+  hostile::raw_call(SYS_write, lab::kDeviceFd, hostile::address_of(bytes), static_cast<long>(n_bytes));
 }
 
-Message reply_with(std::uint64_t sequence, std::uint64_t nonce) {
+// Of a packet: its kind, then words.
+template <std::size_t N>
+void send_words(lab::PacketKind kind, const std::uint64_t (&words)[N]) {
+  unsigned char bytes[4 + sizeof words];
+  std::memcpy(bytes, &kind, 4);
+  std::memcpy(bytes + 4, words, sizeof words);
+  send_raw(bytes, sizeof bytes);
+}
+
+[[noreturn]] void wait_for_the_end() {
+  for (;;) hostile::raw_call(SYS_pause);
+}
+
+void reply_as_to_the_verifier() {
+  using namespace lab::protocol;
   CaseReply reply;
   reply.stage = Stage::done;
   Message message{};
-  message.header = {kMagic, kVersion, Kind::reply, sequence, nonce};
+  message.header = {kMagic, kVersion, Kind::reply, 1, 0x5eed};
   std::memcpy(message.body.data(), &reply, sizeof reply);
-  return message;
+  send_raw(&message, sizeof message);
 }
 
-// The request lies somewhere on the stack above: its header begins with the magic number.
-[[gnu::noinline]] const Header* find_request() {
-  const auto* at = static_cast<const unsigned char*>(__builtin_frame_address(0));
-  for (std::size_t offset = 0; offset < 64 * 1024; offset += 8) {
-    Header header;
-    std::memcpy(&header, at + offset, sizeof header);
-    if (header.magic == kMagic && header.version == kVersion && header.kind == Kind::request &&
-        header.nonce != 0)
-      return reinterpret_cast<const Header*>(at + offset);
-  }
-  return nullptr;
+void ask_for_nonsense() {
+  constexpr std::uint64_t kAll = ~std::uint64_t{0};
+  const std::uint64_t fill[] = {kAll - 8, kAll, kAll};
+  send_words(lab::PacketKind::fill, fill);
+  const std::uint64_t store[] = {0x1000, 1, 2, 3};
+  send_words(lab::PacketKind::store, store);
+  const std::uint64_t launch[] = {kAll, kAll, kAll, kAll, kAll, kAll, kAll, kAll, kAll};
+  send_words(lab::PacketKind::launch, launch);
 }
 
 }  // namespace
@@ -46,20 +57,15 @@ Message reply_with(std::uint64_t sequence, std::uint64_t nonce) {
 Status run(const lab::Request& request) {
   switch (static_cast<Rung>(request.task)) {
     case Rung::neighboured: send_raw("all tests passed", 16); break;
-    case Rung::sequential: {
-      const Message message = reply_with(1, 0x5eed);
-      send_raw(&message, sizeof message);
+    case Rung::sequential: reply_as_to_the_verifier(); break;
+    case Rung::shuffle: {
+      const std::uint32_t finished[] = {static_cast<std::uint32_t>(lab::PacketKind::finished), 0, 0, 0};
+      send_raw(finished, sizeof finished);
       break;
     }
-    case Rung::shuffle:
-      if (const Header* header = find_request()) {
-        const Message message = reply_with(header->sequence, header->nonce);
-        send_raw(&message, sizeof message);
-      }
-      break;
+    case Rung::coarsened: ask_for_nonsense(); break;
     default: return dispatch(request, [](const auto& job) { return hostile::right(job); });
   }
-  hostile::raw_call(SYS_exit_group, 0);
-  return Status::ok;
+  wait_for_the_end();
 }
 }  // namespace course::reduction

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// about: Puts its own comparison, clock, CUDA timer and allocation in the place of everybody's, and so breaks the simulator that it runs on.
+// about: Puts its own comparison, clock, CUDA timer and allocation in the place of everybody's, in a process where nothing depends on them.
 // screen: would take the place
-// expect: neighboured CRASH was ended by an error
-// expect: sequential CRASH was ended by an error
-// expect: single_launch CRASH was ended by an error
+// expect: neighboured WRONG_ANSWER
+// expect: sequential WRONG_ANSWER
+// expect: single_launch OK
 #include <time.h>
 
 #include <cstdlib>

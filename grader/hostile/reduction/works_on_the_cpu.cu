@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // about: Copies the items to the host, folds them there and only hands the answer to a kernel.
 // screen: copies between host and device
-// expect: neighboured POLICY was not done by kernels
-// expect: coarsened POLICY was not done by kernels
-// expect: single_launch POLICY was not done by kernels
+// expect: neighboured POLICY copy out of the device's memory
+// expect: coarsened POLICY copy out of the device's memory
+// expect: single_launch POLICY copy out of the device's memory
 #include <vector>
 
 #include "right.cuh"

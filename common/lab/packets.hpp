@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: MIT
+// What the student's process and the device's process say to each other on the simulator (common/remote): packets over a
+// SOCK_SEQPACKET socket, a kind and a body of plain values. The device's process trusts none of them.
+// Invariant: a PacketReader never reads outside its packet; after one read too many ok() is false and every value is zero.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "base/result.hpp"
+
+namespace course::lab {
+
+// Descriptors: of the student's process, and of the device's (whose own channel to the verifier is 3).
+inline constexpr int kDeviceFd = 3;
+inline constexpr int kHostFd = 4;
+// Exit codes of a device's process that has lost the student's: in the middle of a call; before a word of it.
+inline constexpr int kLost = 9, kGoneBefore = 10;
+// The student's program is started with this word where the device is another process.
+inline constexpr const char* kCalled = "--called";
+
+inline constexpr std::size_t kMaxPacketBytes = 64 * 1024;
+
+enum class PacketKind : std::uint32_t {
+  // from the student's process
+  ready = 1,    // once
+  finished,     // the answer to a call: FinishedCall
+  find_kernel,  // questions: common/remote/questions.hpp
+  find_symbol,
+  launch,
+  occupancy,
+  allocate,
+  release,
+  find,
+  free_bytes,
+  store,
+  fill,
+  // from the device's
+  call,  // run the task: a Request
+  answer,
+};
+
+struct Packet {
+  PacketKind kind = PacketKind::ready;
+  std::vector<std::byte> body;
+};
+
+class PacketWriter {
+ public:
+  template <typename T>
+  PacketWriter& put(const T& value) {
+    static_assert(std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>);
+    return put_bytes(std::as_bytes(std::span(&value, 1)));
+  }
+  PacketWriter& put_bytes(std::span<const std::byte> bytes) {
+    body_.insert(body_.end(), bytes.begin(), bytes.end());
+    return *this;
+  }
+  // Its length, then its characters; what a packet can't hold is cut off.
+  PacketWriter& put_text(std::string_view text) {
+    text = text.substr(0, kMaxPacketBytes / 4);
+    put(static_cast<std::uint32_t>(text.size()));
+    return put_bytes(std::as_bytes(std::span(text)));
+  }
+  std::span<const std::byte> body() const { return body_; }
+
+ private:
+  std::vector<std::byte> body_;
+};
+
+class PacketReader {
+ public:
+  explicit PacketReader(const Packet& packet) : left_(packet.body) {}
+  template <typename T>
+  T get() {
+    static_assert(std::is_trivially_copyable_v<T> && !std::is_same_v<T, bool>);
+    T value{};
+    const auto bytes = get_bytes(sizeof value);
+    if (bytes.size() == sizeof value) std::memcpy(&value, bytes.data(), sizeof value);
+    return value;
+  }
+  std::span<const std::byte> get_bytes(std::size_t n_bytes) {
+    if (n_bytes > left_.size()) {
+      ok_ = false;
+      left_ = {};
+      return {};
+    }
+    const auto bytes = left_.first(n_bytes);
+    left_ = left_.subspan(n_bytes);
+    return bytes;
+  }
+  std::string get_text() {
+    const auto bytes = get_bytes(get<std::uint32_t>());
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+  std::span<const std::byte> rest() { return get_bytes(left_.size()); }
+  bool ok() const { return ok_; }
+  // Everything was there, and nothing is left.
+  bool complete() const { return ok_ && left_.empty(); }
+
+ private:
+  std::span<const std::byte> left_;
+  bool ok_ = true;
+};
+
+Result<void> send_packet(int fd, PacketKind kind, std::span<const std::byte> body = {});
+// Waits for one; nothing when the peer is gone.
+Result<std::optional<Packet>> receive_packet(int fd);
+
+}  // namespace course::lab

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// One case on a device: its buffers, its runs, its answer. Used by the process that has the device: on a GPU the student's
+// own (runner_main.cpp), on the simulator one that no student's host code is in (common/remote/device).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "cudart/sim_control.h"
+#include "lab/packets.hpp"
+#include "lab/protocol.hpp"
+#include "lab/request.hpp"
+
+struct CUevent_st;  // cudaEvent_t points to it
+
+namespace course::lab {
+
+// What came of a call of the student's code.
+struct Ran {
+  enum class How {
+    returned,
+    out_of_memory,  // of the host's memory
+    lost,           // its process is gone, or says what makes no sense
+    gone_before,    // it ended before anything was heard of it in this call
+  };
+  How how = How::returned;
+  Status status = Status::ok;
+  std::int32_t cuda_code = 0;  // cudaError_t of what it launched, where this process can't ask for it
+};
+
+// The student's code, in this process or another.
+class Submission {
+ public:
+  virtual ~Submission() = default;
+  virtual Ran run(const Request& request) = 0;
+};
+
+// The simulator's controls.
+struct Simulator {
+  decltype(&simSetMode) set_mode;
+  decltype(&simResetReport) reset_report;
+  decltype(&simReport) report;
+  decltype(&simNameBuffer) name_buffer;
+  decltype(&simForgetWrites) forget_writes;
+};
+
+struct Device {
+  std::optional<Simulator> simulator;
+  int multiprocessors = 0;
+  std::uint64_t l2_bytes = 0;
+  std::string text;  // its name, or why there is none
+  CUstream_st* stream = nullptr;
+  CUevent_st *start = nullptr, *stop = nullptr;
+
+  explicit Device(std::optional<Simulator> controls);
+};
+
+protocol::Hello hello_of(const Device& device);
+
+// Hello, then cases from the verifier's channel until it closes. Returns the process's exit code: kLost or kGoneBefore
+// (packets.hpp) when the submission is.
+int serve_cases(const Device& device, Submission& submission);
+
+}  // namespace course::lab

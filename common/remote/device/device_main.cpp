@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: MIT
+// The simulated device as a process: memory, counters and checkers, apart from the student's host code, which another
+// process runs and which reaches this one by questions only (host_link.hpp).
+//   simulated_device PROGRAM    the student's program: a file to read kernels from, never run here
+// Takes cases from the verifier (descriptor 3); the student's process is at descriptor 4.
+#include <sys/prctl.h>
+
+#include <cstdio>
+
+#include "cudart/runtime.hpp"
+#include "lab/run_case.hpp"
+#include "remote/device/host_link.hpp"
+
+int main(int argc, char** argv) {
+  using namespace course;
+  if (argc != 2) {
+    std::fputs("simulated_device PROGRAM: the grader starts it; try ./lab grade\n", stderr);
+    return 2;
+  }
+  // Nobody of the same user may look into this process, or hold it up.
+  if (prctl(PR_SET_DUMPABLE, 0) != 0) return 1;
+  const lab::Device device(
+      lab::Simulator{&simSetMode, &simResetReport, &simReport, &simNameBuffer, &simForgetWrites});
+  remote::HostLink link(lab::kHostFd, argv[1], cudart::current_context().device());
+  if (!link.wait_until_ready()) return lab::kLost;
+  return lab::serve_cases(device, link);
+}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: MIT
+// A sim::Device that is another process: every method is a question over the channel, answered by device/answers.cpp.
+// Linked into the libcudart of student's processes in the place of common/sim. Nothing here decides about a grade: what
+// this process claims or does to its own memory, the device's process knows better.
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <deque>
+#include <map>
+
+#include "remote/questions.hpp"
+
+namespace course::sim {
+namespace {
+
+using lab::Packet;
+using lab::PacketKind;
+using lab::PacketReader;
+using lab::PacketWriter;
+
+// Without the device's process there is nothing left to do here.
+[[noreturn]] void give_up(const std::string& why) {
+  std::fprintf(stderr, "simulator: the device's process is gone: %s\n", why.c_str());
+  std::_Exit(1);
+}
+
+Packet ask(PacketKind question, const PacketWriter& body) {
+  if (const auto sent = lab::send_packet(lab::kDeviceFd, question, body.body()); !sent)
+    give_up(sent.error().text);
+  auto received = lab::receive_packet(lab::kDeviceFd);
+  if (!received) give_up(received.error().text);
+  if (!*received) give_up("it closed the channel");
+  if ((*received)->kind != PacketKind::answer) give_up("it answered something else");
+  return std::move(**received);
+}
+
+// The first word of an answer.
+Result<void> agreed(PacketReader& answer) {
+  if (answer.get<std::uint32_t>() == 1) return {};
+  return Error{answer.get_text()};
+}
+
+std::uint64_t address_of(const std::byte* pointer) {
+  return reinterpret_cast<std::uint64_t>(pointer);
+}
+
+}  // namespace
+
+struct Device::Impl {
+  DeviceOptions options;
+  std::uint32_t mode = 0;
+  std::map<KernelId, KernelFacts> facts;
+  Allocation found;  // what find() pointed to last
+  std::vector<Finding> none;
+};
+
+Device::Device(DeviceOptions options) : impl_(std::make_unique<Impl>()) {
+  impl_->options = std::move(options);
+}
+Device::~Device() = default;
+
+const DeviceOptions& Device::options() const {
+  return impl_->options;
+}
+
+// --- memory -------------------------------------------------------------------------------------------------------
+
+Result<std::uint64_t> Device::allocate(std::uint64_t n_bytes, MemoryKind kind) {
+  if (kind != MemoryKind::device) return Error{"only device memory can be had here"};
+  const Packet packet = ask(PacketKind::allocate, PacketWriter().put(remote::AllocateQuestion{n_bytes}));
+  PacketReader answer(packet);
+  if (auto yes = agreed(answer); !yes) return yes.error();
+  return answer.get<std::uint64_t>();
+}
+
+Result<void> Device::release(std::uint64_t address) {
+  const Packet packet = ask(PacketKind::release, PacketWriter().put(address));
+  PacketReader answer(packet);
+  return agreed(answer);
+}
+
+const Allocation* Device::find(std::uint64_t address) const {
+  const Packet packet = ask(PacketKind::find, PacketWriter().put(address));
+  PacketReader answer(packet);
+  if (!agreed(answer)) return nullptr;
+  Allocation& found = impl_->found;
+  found.base = answer.get<std::uint64_t>();
+  found.size = answer.get<std::uint64_t>();
+  found.kind = static_cast<MemoryKind>(answer.get<std::uint32_t>());
+  found.name = answer.get_text();
+  return &found;
+}
+
+std::uint64_t Device::free_bytes() const {
+  const Packet packet = ask(PacketKind::free_bytes, PacketWriter());
+  PacketReader answer(packet);
+  return agreed(answer) ? answer.get<std::uint64_t>() : 0;
+}
+
+Result<void> Device::copy(std::byte* dst, const std::byte* src, std::uint64_t n_bytes) {
+  if (find(address_of(src)) != nullptr)
+    return Error{"a lab's host code may not copy out of the device's memory: kernels are to make the answer"};
+  for (std::uint64_t done = 0; done < n_bytes;) {
+    const std::uint64_t now = std::min<std::uint64_t>(n_bytes - done, remote::kChunkBytes);
+    const Packet packet = ask(
+        PacketKind::store, PacketWriter().put(address_of(dst) + done).put_bytes(std::span(src + done, now)));
+    PacketReader answer(packet);
+    if (auto yes = agreed(answer); !yes) return yes;
+    done += now;
+  }
+  return {};
+}
+
+Result<void> Device::fill(std::byte* dst, std::uint32_t value, std::uint32_t element_bytes,
+                          std::uint64_t count) {
+  const Packet packet =
+      ask(PacketKind::fill,
+          PacketWriter().put(remote::FillQuestion{address_of(dst), count, value, element_bytes}));
+  PacketReader answer(packet);
+  return agreed(answer);
+}
+
+// The device's process sees to these by itself.
+void Device::name_buffer(std::uint64_t, std::uint64_t, std::uint32_t, std::string, bool) {}
+void Device::host_wrote(std::uint64_t, std::uint64_t) {}
+void Device::forget_writes(std::uint64_t, std::uint64_t) {}
+
+// --- code: the device's process has loaded what this program's file holds ------------------------------------------
+
+Result<ModuleId> Device::load_module(std::string_view) {
+  return ModuleId{0};
+}
+void Device::unload_module(ModuleId) {}
+
+Result<KernelId> Device::find_kernel(ModuleId, std::string_view mangled_name) {
+  const Packet packet = ask(PacketKind::find_kernel, PacketWriter().put_text(mangled_name));
+  PacketReader answer(packet);
+  if (auto yes = agreed(answer); !yes) return yes.error();
+  const auto kernel = answer.get<KernelId>();
+  impl_->facts[kernel] = remote::get_facts(answer);
+  return kernel;
+}
+
+const KernelFacts& Device::facts(KernelId kernel) const {
+  return impl_->facts.at(kernel);
+}
+
+Result<Device::Symbol> Device::find_symbol(ModuleId, std::string_view mangled_name) {
+  const Packet packet = ask(PacketKind::find_symbol, PacketWriter().put_text(mangled_name));
+  PacketReader answer(packet);
+  if (auto yes = agreed(answer); !yes) return yes.error();
+  return answer.get<Symbol>();
+}
+
+// --- execution ----------------------------------------------------------------------------------------------------
+
+LaunchResult Device::launch(const LaunchRequest& request) {
+  remote::LaunchHead head;
+  head.kernel = request.kernel;
+  head.cooperative = request.cooperative ? 1 : 0;
+  head.grid = request.grid;
+  head.block = request.block;
+  head.cluster = request.cluster;
+  head.dynamic_shared = request.dynamic_shared;
+  const Packet packet = ask(PacketKind::launch, PacketWriter().put(head).put_bytes(request.parameters));
+  PacketReader answer(packet);
+  const auto told = answer.get<remote::LaunchAnswer>();
+  LaunchResult result;
+  result.fault = static_cast<Fault>(told.fault);
+  result.modelled_us = told.modelled_us;
+  result.text = answer.get_text();
+  return result;
+}
+
+int Device::occupancy(KernelId kernel, int threads_per_block, std::uint64_t dynamic_shared) const {
+  const Packet packet =
+      ask(PacketKind::occupancy,
+          PacketWriter().put(remote::OccupancyQuestion{kernel, threads_per_block, dynamic_shared}));
+  PacketReader answer(packet);
+  return agreed(answer) ? answer.get<std::int32_t>() : 0;
+}
+
+// --- observation: not from here -----------------------------------------------------------------------------------
+
+void Device::set_mode(std::uint32_t mode) {
+  impl_->mode = mode;
+}
+std::uint32_t Device::mode() const {
+  return impl_->mode;
+}
+const std::vector<Finding>& Device::findings() const {
+  return impl_->none;
+}
+std::string Device::report_json() const {
+  return "{}";
+}
+void Device::reset_report() {}
+
+}  // namespace course::sim

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// What the student's process may ask the device's: the bodies of packets (lab/packets.hpp), shared by both sides.
+// Each question is answered by one packet of kind `answer`: first a u32, 1 for yes; after 0 comes a text that says why not.
+#pragma once
+
+#include "lab/packets.hpp"
+#include "sim/device.hpp"
+
+namespace course::remote {
+
+inline constexpr std::size_t kMaxParameters = 1024;
+// Of a store's bytes, so that a question fits a packet.
+inline constexpr std::size_t kChunkBytes = 32 * 1024;
+
+struct LaunchHead {  // then the parameters' bytes
+  sim::KernelId kernel = 0;
+  std::uint32_t cooperative = 0;
+  sim::Dim3 grid, block, cluster;
+  std::uint32_t reserved = 0;
+  std::uint64_t dynamic_shared = 0;
+};
+struct LaunchAnswer {       // then the text
+  std::uint32_t fault = 0;  // a sim::Fault
+  std::uint32_t reserved = 0;
+  double modelled_us = 0;
+};
+struct OccupancyQuestion {
+  sim::KernelId kernel = 0;
+  std::int32_t threads_per_block = 0;
+  std::uint64_t dynamic_shared = 0;
+};
+struct AllocateQuestion {
+  std::uint64_t n_bytes = 0;
+};
+struct FillQuestion {
+  std::uint64_t address = 0, count = 0;
+  std::uint32_t value = 0, element_bytes = 1;
+};
+
+inline void put_facts(lab::PacketWriter& out, const sim::KernelFacts& facts) {
+  out.put_text(facts.name).put_text(facts.demangled);
+  out.put(facts.parameter_bytes).put(facts.static_shared).put(facts.local_bytes).put(facts.constant_bytes);
+  out.put(facts.registers).put(facts.max_threads).put(facts.ptx_version);
+  for (const auto& parameter : facts.parameters) out.put(parameter);
+}
+inline sim::KernelFacts get_facts(lab::PacketReader& in) {
+  sim::KernelFacts facts;
+  facts.name = in.get_text();
+  facts.demangled = in.get_text();
+  for (std::uint64_t* number :
+       {&facts.parameter_bytes, &facts.static_shared, &facts.local_bytes, &facts.constant_bytes})
+    *number = in.get<std::uint64_t>();
+  for (int* number : {&facts.registers, &facts.max_threads, &facts.ptx_version}) *number = in.get<int>();
+  while (in.ok() && !in.complete()) facts.parameters.push_back(in.get<sim::KernelFacts::Parameter>());
+  return facts;
+}
+
+}  // namespace course::remote

@@ -121,6 +121,7 @@ enum class Rung : std::uint32_t {
   single_pass,
   // not asked of students:
   fused,
+  look_back,
   state_of_the_art,
 };
 
@@ -235,6 +236,7 @@ inline constexpr lab::Task kTasks[] = {
 };
 inline constexpr lab::Task kFurtherRungs[] = {
     {"fused", "Transposed on the way out", "handouts/06-sat.md#transpose", 0, {}, {}},
+    {"look_back", "Tiles in registers, and look-back", "handouts/06-sat.md#state_of_the_art", 0, {}, {}},
     {"state_of_the_art", "As fast as the memory", "handouts/06-sat.md#state_of_the_art", 0, {}, {}},
 };
 inline constexpr lab::Manifest kManifest{"sat", "Summed area table",

@@ -75,9 +75,10 @@ struct Ledger {
   }
 };
 
-// Sets words to 0, one a thread: whatever was in the scratch memory, it was nothing that a tile has published.
+// Sets words to 0, one a thread: whatever was in the scratch memory, it was nothing that a tile has published. Of each file that
+// includes this: a lab's object defines nothing outside of its own namespace that others could see.
 inline constexpr unsigned kClearBlock = 256;
-__global__ void clear_words(Word* d_words, std::uint64_t count) {
+[[maybe_unused]] static __global__ void clear_words(Word* d_words, std::uint64_t count) {
   const std::uint64_t gid = std::uint64_t{blockIdx.x} * kClearBlock + threadIdx.x;
   if (gid < count) d_words[gid] = 0;
 }

@@ -529,13 +529,17 @@ Status combined(const Job<T, Bins>& job) {
 
 //@reference
 // --- Rung 8: as fast as the memory is.
-// Changed: all of the chip's shared memory, 227 KiB a multiprocessor instead of 48 a block; as many copies of the
-// counters as fit in half of it, up to 32; runs where lanes can still meet; two 16-byte loads of every thread under way;
-// explicit edges searched in shared memory. Why: with 32 copies (up to 895 bins) no two lanes ever meet, so any samples
-// take the time of uniform ones; with 8 or 4 (4,096 bins) runs take the edge off skewed ones; 65,536 bins are two windows
-// only, whose blocks read the same samples at about the same time, the second from the L2 cache. Expect 85 % of the memory's
-// rate for 256 bins at 2^28 samples and 80 % for 4,096. Wastes: instructions, with samples of one byte: 10 for each.
+// Changed: all of the chip's shared memory, 227 KiB a multiprocessor instead of 48 a block: one window for up to 57,343 bins; a
+// few copies of the counters, no runs; two 16-byte loads of every thread under way; explicit edges searched in shared memory.
+// Why: what a warp does for a sample must fit into the time in which its 128 bytes arrive: 32 cycles of a multiprocessor's
+// four schedulers. Expected were 32 copies and runs to pay, since then no two lanes ever meet: 78 % of the memory's rate for 256
+// bins, 70 % for 4,096 were measured so, and 95 % for both without runs: the comparisons and branches cost more than they
+// save. Copies hardly matter either (1, 8, 32 copies on an H200, 2^28 samples in 256 bins: 244, 245, 248 µs; 90 % alike: 244,
+// 244, 248): an atomicAdd of 1 whose result nobody wants is one instruction that counts lanes with the same address itself
+// (ATOMS.POPC.INC), so skew is no slower. 8 copies are the best of it where n is small: 25.8 µs against 27.5 at 2^24.
+// Wastes: instructions, with samples of one byte: 10 for each.
 inline constexpr unsigned kWideBlock = 1024;
+inline constexpr unsigned kLog2MostCopies = 3;
 inline constexpr unsigned kHalfProcessor = 28 * 1024;  // counters in the shared memory of one of two blocks …
 inline constexpr unsigned kWholeProcessor = 56 * 1024;  // … or of the only one on a multiprocessor
 inline constexpr unsigned kEdgesInShared = 4096;        // that many can be kept besides: 16 KiB
@@ -549,7 +553,8 @@ inline Layout layout_for(unsigned n_counters, unsigned n_edges_in_shared) {
   const unsigned half = kHalfProcessor - n_edges_in_shared, whole = kWholeProcessor - n_edges_in_shared;
   Layout layout{(n_counters + whole - 1) / whole, 0, 0, 1};
   layout.window = (n_counters + layout.n_windows - 1) / layout.n_windows;
-  while (layout.log2_copies < 5 && layout.window << (layout.log2_copies + 1) <= half) ++layout.log2_copies;
+  while (layout.log2_copies < kLog2MostCopies && layout.window << (layout.log2_copies + 1) <= half)
+    ++layout.log2_copies;
   if (layout.window << layout.log2_copies <= half) layout.blocks_per_processor = 2;
   return layout;
 }
@@ -576,37 +581,7 @@ __device__ EdgeBins<T> staged(const EdgeBins<T>& bins, std::uint32_t* s_words) {
   return {bins.n_bins, s_edges};
 }
 
-// Adds to one window's counters, in the copy that the calling lane shares with the fewest. With kRuns, equal counters in a
-// row become one addition; finish() adds the last.
-template <bool kRuns>
-struct Adder {
-  std::uint32_t* s_counts;
-  std::uint32_t first, n_here;
-  unsigned log2_copies, copy;
-  std::uint32_t counter = 0, length = 0;
-
-  __device__ void add(std::uint32_t to, std::uint32_t how_many) {
-    if (to < n_here) atomicAdd(&s_counts[(to << log2_copies) + copy], how_many);
-  }
-  __device__ void operator()(std::uint32_t bin) {
-    const std::uint32_t next = bin - first;
-    if constexpr (!kRuns) {
-      add(next, 1);
-      return;
-    }
-    if (next != counter) {
-      if (length > 0) add(counter, length);
-      counter = next;
-      length = 0;
-    }
-    ++length;
-  }
-  __device__ void finish() {
-    if (kRuns && length > 0) add(counter, length);
-  }
-};
-
-template <bool kRuns, typename T, typename Bins>
+template <typename T, typename Bins>
 __global__ void __launch_bounds__(kWideBlock, 2)
     k08_state_of_the_art(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts, Layout layout) {
   extern __shared__ std::uint32_t s_counts[];
@@ -619,9 +594,11 @@ __global__ void __launch_bounds__(kWideBlock, 2)
   const Bins here = staged(bins, s_counts + (layout.window << layout.log2_copies));
   __syncthreads();  // counters are cleared and edges copied before anybody counts
 
-  Adder<kRuns> adder{s_counts, first, n_here, layout.log2_copies, lane & (copies - 1)};
-  for_each_sample(d_in, n, [&](T sample) { adder(bin_of(here, sample)); });
-  adder.finish();
+  std::uint32_t* const s_copy = s_counts + (lane & (copies - 1));
+  for_each_sample(d_in, n, [&](T sample) {
+    const std::uint32_t counter = bin_of(here, sample) - first;
+    if (counter < n_here) atomicAdd(&s_copy[counter << layout.log2_copies], 1u);
+  });
   __syncthreads();  // everybody has counted before the counters are merged
 
   for (std::uint32_t i = threadIdx.x; i < n_here; i += kWideBlock) {
@@ -646,8 +623,7 @@ Status state_of_the_art(const Job<T, Bins>& job) {
   const dim3 grid(static_cast<unsigned>(worthwhile < most ? worthwhile : most), layout.n_windows);
 
   // More than 48 KiB for a block have to be asked for.
-  const bool runs = layout.log2_copies < 5;
-  const auto kernel = runs ? &k08_state_of_the_art<true, T, Bins> : &k08_state_of_the_art<false, T, Bins>;
+  const auto kernel = &k08_state_of_the_art<T, Bins>;
   cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
   clear_counts(job);
   kernel<<<grid, kWideBlock, shared_bytes, job.stream>>>(job.d_in, job.n, job.bins, job.d_counts, layout);

@@ -17,6 +17,9 @@
 // M. Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (2016) for the last rung.
 //@end
 #include "sat/lab.hpp"
+//@reference
+#include "device/look_back.cuh"
+//@end
 
 namespace course::sat {
 
@@ -558,7 +561,7 @@ Status single_pass(const TableJob<T>& job) {
 }
 
 //@reference
-// --- Rung 6: as fast as the memory is.
+// --- Rung 6: tiles in registers, and look-back.
 // Changed: tiles of 128 x 64 that live in registers (a lane has 4 neighbouring columns of 8 rows: one 16-byte load each, all 8 under
 // way at once); rows are scanned by 5 shuffles for 4 items, columns by plain additions in the lane; shared memory holds only the
 // sums of rows and of each warp's columns. And look-back: a tile first hands on what it adds by itself (its aggregate), so
@@ -582,11 +585,27 @@ template <typename T>
 struct alignas(sizeof(T) * kLaneItems < 16 ? sizeof(T) * kLaneItems : 16) LanePack {
   T item[kLaneItems];
 };
+// A pack from an address that allows it. kOnce: marked as first to leave the cache, since nobody reads it again (__ldcs).
+template <bool kOnce, typename T>
+__device__ LanePack<T> load_pack(const T* d) {
+  if constexpr (!kOnce) {
+    return *reinterpret_cast<const LanePack<T>*>(d);
+  } else {
+    using Word = std::conditional_t<sizeof(LanePack<T>) % sizeof(uint4) == 0, uint4, unsigned>;
+    Word words[sizeof(LanePack<T>) / sizeof(Word)];
+#pragma unroll
+    for (unsigned k = 0; k < sizeof(words) / sizeof(Word); ++k)
+      words[k] = __ldcs(reinterpret_cast<const Word*>(d) + k);
+    LanePack<T> pack;
+    memcpy(&pack, words, sizeof(words));
+    return pack;
+  }
+}
 // d points to `there` items that exist (0 … kLaneItems or more); places beyond them count as 0.
-template <typename T, typename Sum>
+template <bool kOnce = false, typename T, typename Sum>
 __device__ void load_lane(const T* d, std::int64_t there, Sum (&sums)[kLaneItems]) {
   if (there >= kLaneItems && reinterpret_cast<std::uintptr_t>(d) % alignof(LanePack<T>) == 0) {
-    const LanePack<T> pack = *reinterpret_cast<const LanePack<T>*>(d);
+    const LanePack<T> pack = load_pack<kOnce>(d);
 #pragma unroll
     for (unsigned j = 0; j < kLaneItems; ++j) sums[j] = static_cast<Sum>(pack.item[j]);
   } else {
@@ -656,8 +675,8 @@ __device__ Sum look_back(const Strands<Sum>& strands, std::uint64_t self, unsign
 
 template <typename T, typename Sum>
 __global__ void __launch_bounds__(kBlock, sizeof(Sum) == 4 ? 3 : 2)
-    k07_state_of_the_art(Rows<const T> in, Rows<Sum> table, std::uint64_t width, std::uint64_t height,
-                         Strands<Sum> strands, std::uint32_t* d_ticket) {
+    k07_look_back(Rows<const T> in, Rows<Sum> table, std::uint64_t width, std::uint64_t height,
+                  Strands<Sum> strands, std::uint32_t* d_ticket) {
   __shared__ Sum s_rows[kTallTile];  // the tile's row sums, then the sums left of the tile
   __shared__ alignas(16)
       Sum s_columns[kWarps][kWideTile];  // each warp's column sums, then what stands above its rows
@@ -741,7 +760,7 @@ __global__ void __launch_bounds__(kBlock, sizeof(Sum) == 4 ? 3 : 2)
 }
 
 template <typename T>
-Status state_of_the_art(const TableJob<T>& job) {
+Status look_back(const TableJob<T>& job) {
   using Sum = typename TableJob<T>::Sum;
   if (job.width == 0 || job.height == 0) return Status::ok;
   const auto in = rows_from(job.corner, job.d_in, job.width, job.height);
@@ -751,8 +770,188 @@ Status state_of_the_art(const TableJob<T>& job) {
   const Strands<Sum> strands{job.d_flags + 1, job.d_scratch, job.d_scratch + n_strands * kWarp};
   k06_clear<<<static_cast<unsigned>(parts_of(n_strands + 1, kBlock)), kBlock, 0, job.stream>>>(job.d_flags,
                                                                                                n_strands + 1);
-  k07_state_of_the_art<<<static_cast<unsigned>(n_tiles), kBlock, 0, job.stream>>>(
-      in, table, job.width, job.height, strands, job.d_flags);
+  k07_look_back<<<static_cast<unsigned>(n_tiles), kBlock, 0, job.stream>>>(in, table, job.width, job.height,
+                                                                           strands, job.d_flags);
+  return Status::ok;
+}
+
+// --- Rung 7: as fast as the memory is.
+// Changed: rows and columns no longer wait for each other. With L the table of the tile alone, an entry is
+//   table(r, c) = L(r, c) + left(r) + above(c) + corner
+//   left(r)   the sum of L(r, last column) over the tiles at the left,
+//   above(c)  the sum of L(last row, c) over the tiles above,
+//   corner    the sum of `above` in the last column over the tiles at the left: everything above and left of the tile.
+// All three are sums of what tiles know by themselves, so three groups of warps look back at once, right after the tile has been
+// scanned. And a sum travels with its state in one word (device/look_back.cuh): no fence, and one trip to the L2 cache instead
+// of two; each thread asks the nearest few tiles at once. Tiles of 128 x 128 and 64 registers: 128 KB a multiprocessor on their way.
+// Why: rung 6 has 96 KB on their way for 10 µs each, of which 5 are two look-backs of two trips each, one after the other.
+// Expect 7 µs, so the memory's limit: 0.15 ms. Measured on an H200 (copy: 0.144 ms): 0.163 ms, 89 %, and 90 % for 16384 x 16384. What
+// counted most was none of the above, but the hint that items are read once (__ldcs): 0.208 ms without it at the same shape in
+// tiles of 128 x 64 (0.171 ms with it); lines that wait for being written are then not pushed out of the cache by lines that
+// nobody needs again. Tried and no better: row by row instead of diagonals (0.22 ms), 8 tiles at once (0.17 ms: registers).
+// Wastes: 3 % of the bytes, since edges are published twice in words of twice their size, and have to be set to 0.
+inline constexpr unsigned kTopWarps = 16;
+inline constexpr unsigned kTopBlock = kTopWarps * kWarp;
+template <typename Sum>
+inline constexpr unsigned kTopRows = kLaneRows * 4 / sizeof(Sum);  // of a lane: 128 bytes
+template <typename Sum>
+inline constexpr unsigned kTopTile = kTopWarps* kTopRows<Sum>;  // rows of a tile
+inline constexpr unsigned kAskedAtOnce = 4;                     // entries that a thread reads at once
+
+// What tiles tell: one entry for each row of a tile, each column, and its corner; those of a tile side by side.
+template <typename Sum>
+struct Edges {
+  device::Ledger<Sum> left, above, corner;
+  static constexpr std::uint64_t words(std::uint64_t n_tiles) {
+    return device::Ledger<Sum>::words(n_tiles * (kTopTile<Sum> + kWideTile + 1));
+  }
+  Edges(device::Word* d_words, std::uint64_t n_tiles)
+      : left{d_words},
+        above{left.d_words + device::Ledger<Sum>::words(n_tiles * kTopTile<Sum>)},
+        corner{above.d_words + device::Ledger<Sum>::words(n_tiles * kWideTile)} {}
+};
+
+// The sum of what the n_before predecessors of entry `index` have by themselves; they lie `stride` apart. Waits until one of the
+// nearest kAskedAtOnce knows its prefix, and all that are nearer their totals. Any thread may call it. Summed up from the first tile on,
+// whichever prefix is found, so floats come out the same in every run.
+template <typename Sum>
+__device__ Sum sum_before(const device::Ledger<Sum>& ledger, std::uint64_t index, std::uint64_t stride,
+                          unsigned n_before) {
+  if (n_before == 0) return Sum{0};
+  while (true) {
+    device::Entry<Sum> entry[kAskedAtOnce];
+#pragma unroll
+    for (unsigned k = 0; k < kAskedAtOnce; ++k)
+      entry[k] = ledger.read(index - stride * (k < n_before ? k + 1 : n_before));
+    unsigned nearest = kAskedAtOnce;  // that knows its prefix
+#pragma unroll
+    for (unsigned k = kAskedAtOnce; k-- > 0;) {
+      if (entry[k].state == device::kPrefix) nearest = k;
+    }
+    bool known = nearest < kAskedAtOnce;
+    Sum sum{0};
+#pragma unroll
+    for (unsigned k = kAskedAtOnce; k-- > 0;) {
+      if (k > nearest) continue;
+      known = known && entry[k].state != device::kEmpty;
+      sum = k == nearest ? entry[k].value : wrapping_add(sum, entry[k].value);
+    }
+    if (known) return sum;
+  }
+}
+
+template <typename T, typename Sum>
+__global__ void __launch_bounds__(kTopBlock, sizeof(Sum) == 4 ? 2 : 1)
+    k08_state_of_the_art(Rows<const T> in, Rows<Sum> table, std::uint64_t width, std::uint64_t height,
+                         Edges<Sum> edges, std::uint32_t* d_ticket) {
+  constexpr unsigned kRowsHere = kTopRows<Sum>, kTall = kTopTile<Sum>;
+  __shared__ Sum s_right[kTall];  // each row's last entry in the table of its warp
+  __shared__ Sum s_left[kTall];   // what stands left of each row
+  __shared__ alignas(16)
+      Sum s_columns[kTopWarps][kWideTile];  // each warp's last row, then what stands above its rows
+  __shared__ Sum s_corner;
+  __shared__ Place s_place;
+  const unsigned lane = threadIdx.x % kWarp;
+  const unsigned warp = threadIdx.x / kWarp;
+  const std::uint64_t tiles_x = parts_of(width, kWideTile);
+  if (threadIdx.x == 0) s_place = diagonal_place(atomicAdd(d_ticket, 1u), tiles_x, parts_of(height, kTall));
+  __syncthreads();  // the tile's place is known to all
+  const Place place = s_place;
+  const std::uint64_t tile = place.y * tiles_x + place.x;
+  const std::uint64_t first_row = std::uint64_t{place.y} * kTall + warp * kRowsHere;
+  const std::uint64_t first_column = std::uint64_t{place.x} * kWideTile + lane * kLaneItems;
+  const std::int64_t there = static_cast<std::int64_t>(width) - static_cast<std::int64_t>(first_column);
+
+  // Load: every row of the warp is under way before the first is used.
+  Sum sums[kRowsHere][kLaneItems];
+#pragma unroll
+  for (unsigned r = 0; r < kRowsHere; ++r) {
+    const bool inside = first_row + r < height && there > 0;
+    load_lane<true>(inside ? in[first_row + r] + first_column : in.d_first, inside ? there : 0, sums[r]);
+  }
+
+  // Scan: the table of the warp's rows by themselves.
+#pragma unroll
+  for (unsigned r = 0; r < kRowsHere; ++r) {
+#pragma unroll
+    for (unsigned j = 1; j < kLaneItems; ++j) sums[r][j] = wrapping_add(sums[r][j], sums[r][j - 1]);
+    Sum before = __shfl_up_sync(kFullMask, warp_scan(sums[r][kLaneItems - 1]), 1);
+    if (lane == 0) before = Sum{0};
+#pragma unroll
+    for (unsigned j = 0; j < kLaneItems; ++j) {
+      sums[r][j] = wrapping_add(sums[r][j], before);
+      if (r > 0) sums[r][j] = wrapping_add(sums[r][j], sums[r - 1][j]);
+    }
+    if (lane == kWarp - 1) s_right[warp * kRowsHere + r] = sums[r][kLaneItems - 1];
+  }
+#pragma unroll
+  for (unsigned j = 0; j < kLaneItems; ++j) s_columns[warp][lane * kLaneItems + j] = sums[kRowsHere - 1][j];
+  __syncthreads();  // the warps' edges are stored before they are put together
+
+  // Look back: a thread per column, a thread per row, one for the corner.
+  constexpr unsigned kColumnWarps = kWideTile / kWarp, kRowWarps = kTall / kWarp;
+  static_assert(kColumnWarps + kRowWarps < kTopWarps, "a warp is left for the corner");
+  if (warp < kColumnWarps) {
+    const unsigned column = threadIdx.x;
+    const std::uint64_t entry = tile * kWideTile + column;
+    Sum total{0};
+#pragma unroll
+    for (unsigned w = 0; w < kTopWarps; ++w) total = wrapping_add(total, s_columns[w][column]);
+    if (place.y > 0) edges.above.publish(entry, device::kTotal, total);
+    Sum above = sum_before(edges.above, entry, tiles_x * kWideTile, place.y);
+    edges.above.publish(entry, device::kPrefix, wrapping_add(above, total));
+    if (column == kWideTile - 1 && place.x > 0) edges.corner.publish(tile, device::kTotal, above);
+#pragma unroll
+    for (unsigned w = 0; w < kTopWarps; ++w) {
+      const Sum own = s_columns[w][column];
+      s_columns[w][column] = above;
+      above = wrapping_add(above, own);
+    }
+  } else if (warp < kColumnWarps + kRowWarps) {
+    const unsigned row = threadIdx.x - kColumnWarps * kWarp;
+    const std::uint64_t entry = tile * kTall + row;
+    Sum total = s_right[row];
+    for (unsigned w = 0; w < row / kRowsHere; ++w)
+      total = wrapping_add(total, s_right[w * kRowsHere + kRowsHere - 1]);
+    if (place.x > 0) edges.left.publish(entry, device::kTotal, total);
+    const Sum left = sum_before(edges.left, entry, kTall, place.x);
+    edges.left.publish(entry, device::kPrefix, wrapping_add(left, total));
+    s_left[row] = left;
+  } else if (threadIdx.x == (kColumnWarps + kRowWarps) * kWarp) {
+    s_corner = sum_before(edges.corner, tile, 1, place.x);
+  }
+  __syncthreads();  // what stands around the tile is known before it is added
+  const Sum corner = s_corner;
+  if (threadIdx.x == 0)
+    edges.corner.publish(tile, device::kPrefix, wrapping_add(corner, s_columns[0][kWideTile - 1]));
+
+  Sum above[kLaneItems];
+#pragma unroll
+  for (unsigned j = 0; j < kLaneItems; ++j) above[j] = s_columns[warp][lane * kLaneItems + j];
+#pragma unroll
+  for (unsigned r = 0; r < kRowsHere; ++r) {
+    const Sum left = wrapping_add(s_left[warp * kRowsHere + r], corner);
+#pragma unroll
+    for (unsigned j = 0; j < kLaneItems; ++j)
+      sums[r][j] = wrapping_add(wrapping_add(sums[r][j], above[j]), left);
+    if (first_row + r < height && there > 0) store_lane(table[first_row + r] + first_column, there, sums[r]);
+  }
+}
+
+template <typename T>
+Status state_of_the_art(const TableJob<T>& job) {
+  using Sum = typename TableJob<T>::Sum;
+  if (job.width == 0 || job.height == 0) return Status::ok;
+  const auto in = rows_from(job.corner, job.d_in, job.width, job.height);
+  const auto table = rows_from(job.corner, job.d_out, job.width, job.height);
+  const std::uint64_t n_tiles = parts_of(job.width, kWideTile) * parts_of(job.height, kTopTile<Sum>);
+  // The ticket, then the edges: 514 Sums a tile at most. There are 256 for each tile of 32 x 32, and 512 more.
+  auto* const d_words = reinterpret_cast<device::Word*>(job.d_scratch);
+  const std::uint64_t n_words = 1 + Edges<Sum>::words(n_tiles);
+  cudaMemsetAsync(d_words, 0, n_words * sizeof(device::Word), job.stream);
+  k08_state_of_the_art<<<static_cast<unsigned>(n_tiles), kTopBlock, 0, job.stream>>>(
+      in, table, job.width, job.height, Edges<Sum>(d_words + 1, n_tiles),
+      reinterpret_cast<std::uint32_t*>(d_words));
   return Status::ok;
 }
 
@@ -767,6 +966,7 @@ Status solve(Rung rung, const TableJob<T>& job) {
     case Rung::single_pass: return single_pass(job);
     //@reference
     case Rung::fused: return fused(job);
+    case Rung::look_back: return look_back(job);
     case Rung::state_of_the_art: return state_of_the_art(job);
     //@end
     default: return Status::unsupported;

@@ -16,6 +16,7 @@ import sys
 ALLOWED = {
     "base": [],
     "tools": [],  # one header, for editors
+    "fuzz": [],  # the driver; targets stand beside what they try
     "lab": ["base"],
     "ptx": ["base"],
     "sim": ["ptx", "base"],

@@ -94,7 +94,12 @@ fi
 # ---- The machine
 if found=$(gpus) && [[ -n $found ]]; then
   while IFS=, read -r name capability driver; do
-    row ok 'GPU' "$name, compute capability$capability, driver$driver" 'none: labs run on the simulator too'
+    if [[ -n $nvcc ]] && at_least "$(nvcc_version "$nvcc")" 13 && ! at_least "${driver# }" "$MIN_DRIVER_FOR_13"; then
+      row note 'GPU' "$name, driver$driver, runs CUDA 12 only" "driver $MIN_DRIVER_FOR_13 for CUDA 13" \
+        'LAB_CUDA=12 ./lab setup, or a newer driver; the simulator works as it is'
+    else
+      row ok 'GPU' "$name, compute capability$capability, driver$driver" 'none: labs run on the simulator too'
+    fi
   done <<<"$found"
 elif command -v nvidia-smi >/dev/null; then
   row note 'GPU' 'nvidia-smi is here but reaches no GPU' 'none: labs run on the simulator' 'check the driver: nvidia-smi'
@@ -120,14 +125,14 @@ else
   row note 'Isolation' 'limits: no bubblewrap' "$isolation_needed" "$(by_apt bubblewrap)"
 fi
 row ok 'Processor' "$(nproc) cores, $(uname -m)" 'any'
+free=$(free_mib "$LAB_BUILD")
+if ((free >= MIN_FREE_MIB)); then
+  row ok 'Disk' "$((free / 1024)) GiB free" "$MIN_FREE_MIB MiB"
+else
+  row missing 'Disk' "$free MiB free" "$MIN_FREE_MIB MiB" 'free some, or build elsewhere: LAB_BUILD=/some/folder LAB_VENV=/some/other ./lab …'
+fi
 folder=$LAB_BUILD
 while [[ ! -e $folder ]]; do folder=$(dirname "$folder"); done
-free=$(df -Pm "$folder" | awk 'NR == 2 {print $4}')
-if ((free >= 2048)); then
-  row ok 'Disk' "$((free / 1024)) GiB free" '2 GiB'
-else
-  row missing 'Disk' "$free MiB free" '2 GiB' 'free some, or build elsewhere: LAB_BUILD=/some/folder LAB_VENV=/some/other ./lab …'
-fi
 if [[ -w $folder ]]; then
   row ok 'Build folder' "$LAB_BUILD" 'writable'
 else

@@ -7,6 +7,8 @@ MIN_GCC=12
 MAX_GCC=15
 MIN_CUDA=12
 MIN_DRIVER_FOR_13=580
+MIN_FREE_MIB=2048
+SYSTEM_CUDA=${SYSTEM_CUDA-/usr/local/cuda} # where installers put it
 MIN_MESON=1.0.1
 
 # pkg-config name, Debian package, what for.
@@ -70,7 +72,7 @@ wanted_cuda() {
 find_nvcc() {
   local nvcc
   for nvcc in ${CUDA_HOME:+"$CUDA_HOME/bin/nvcc"} ${CUDA_PATH:+"$CUDA_PATH/bin/nvcc"} "$(command -v nvcc || true)" \
-    /usr/local/cuda/bin/nvcc "$LAB_VENV/cuda/bin/nvcc" "$LAB_VENV/cuda12/bin/nvcc"; do
+    "$SYSTEM_CUDA/bin/nvcc" "$LAB_VENV/cuda/bin/nvcc" "$LAB_VENV/cuda12/bin/nvcc"; do
     if [[ -n $nvcc ]] && usable_nvcc "$nvcc"; then
       printf '%s\n' "$nvcc"
       return 0
@@ -126,7 +128,8 @@ missing_safety() {
 
 # Debian packages of the programs that are missing.
 missing_programs() {
-  find_cxx >/dev/null || printf 'g++\n'
+  # Where g++ is another version than we take, g++ installed again would be, too.
+  find_cxx >/dev/null || if command -v g++ >/dev/null; then printf 'g++-%s\n' "$MIN_GCC"; else printf 'g++\n'; fi
   command -v pkg-config >/dev/null || printf 'pkg-config\n'
   command -v python3 >/dev/null || printf 'python3\n'
   if [[ ! -x $LAB_VENV/bin/meson ]]; then
@@ -141,6 +144,13 @@ install_prefix() {
   else
     command -v sudo >/dev/null && sudo -n true 2>/dev/null && printf 'sudo -n'
   fi
+}
+
+# MiB that are free where folder $1 is or will be.
+free_mib() {
+  local folder=$1
+  while [[ ! -e $folder ]]; do folder=$(dirname "$folder"); done
+  df -Pm "$folder" | awk 'NR == 2 {print $4}'
 }
 
 # GPUs: one line each, "NVIDIA H200, 9.0, 580.159.03".

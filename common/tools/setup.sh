@@ -124,8 +124,13 @@ configure() {
 mkdir -p "$LAB_BUILD" 2>/dev/null && [[ -w $LAB_BUILD ]] ||
   fail "Can't write to $LAB_BUILD. Choose folders that you may write to:" \
     "LAB_BUILD=~/lab-build LAB_VENV=~/lab-venv ./lab …"
+free=$(free_mib "$LAB_BUILD")
+[[ -f $LAB_BUILD/build.ninja ]] || ((free >= MIN_FREE_MIB)) ||
+  fail "Only $free MiB are free where $LAB_BUILD is, and $MIN_FREE_MIB are needed. Free some, or choose other folders:" \
+    "LAB_BUILD=/some/folder LAB_VENV=/some/other ./lab …"
 : >"$LAB_LOG"
 install_packages
+find_cxx >/dev/null || fail "g++ $MIN_GCC to $MAX_GCC is needed. Install one, then say which: CXX=g++-$MIN_GCC ./lab …"
 install_meson
 install_toolkit
 cxx=$(find_cxx) meson=$(find_meson) ninja=$(find_ninja) nvcc=$(find_nvcc)

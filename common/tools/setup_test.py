@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What ./lab doctor and ./lab setup say on machines that lack something: run on a PATH of stand-ins.
+
+usage: setup_test.py      from anywhere; changes nothing outside of a temporary folder
+"""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+TOOLS = pathlib.Path(__file__).resolve().parent
+# The scripts use these as they are.
+REAL = (
+    "bash cat awk basename cmp cp cut date df dirname env find grep head id ln ls mkdir mv nproc paste printf readlink rm sed sleep "
+    "sort stat tail touch tr uname wc"
+).split()
+
+
+class Machine(unittest.TestCase):
+    """A good machine, from which each test takes something away: all libraries, g++ 12, nvcc 13.0, no GPU, no network."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.dir = pathlib.Path(self.folder.name)
+        self.dir.chmod(0o755)
+        (self.dir / "bin").mkdir()
+        shutil.copytree(TOOLS, self.dir / "common/tools")
+        for name in REAL:
+            (self.dir / "bin" / name).symlink_to(shutil.which(name))
+        self.program("g++", 'case $1 in --version) echo "Free Software";; *) echo 12.2.0;; esac')
+        self.program("nvcc", 'echo "release 13.0, V13.0.88"')
+        self.program("pkg-config", "[ $1 = --exists ] && exit 0; echo 1.0")
+        self.program("bwrap", "exit 0")
+        self.program("meson", "echo 1.9.1")
+        self.program("ninja", "echo 1.11.1")
+        # A Python whose environments can be made and reach no index.
+        self.program("python3", 'case "$*" in "-c "*) ;; "-m venv"*) mkdir -p $3/bin; cp "$0" $3/bin/python;; *pip*) echo "Network is unreachable"; exit 1;; esac')
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def program(self, name, text):
+        path = self.dir / "bin" / name
+        path.unlink(missing_ok=True)
+        path.write_text(f"#!/bin/bash\n{text}\n")
+        path.chmod(0o755)
+
+    def without(self, *names):
+        for name in names:
+            (self.dir / "bin" / name).unlink()
+
+    def run_tool(self, tool, root=True, **environment):
+        """Output and exit status; root=False: as somebody who may not install anything."""
+        variables = {
+            "PATH": str(self.dir / "bin"), "HOME": str(self.dir), "LAB_ROOT": str(self.dir), "LAB_BUILD": str(self.dir / "build"),
+            "LAB_VENV": str(self.dir / "venv"), "SYSTEM_CUDA": "/nowhere", **environment,
+        }  # fmt: skip
+        user = {}
+        if not root and os.geteuid() == 0:
+            for path in [self.dir, *self.dir.rglob("*")]:
+                os.chown(path, 65534, 65534, follow_symlinks=False)
+            user = {"user": 65534, "group": 65534, "extra_groups": []}
+        script = self.dir / f"common/tools/{tool}.sh"
+        done = subprocess.run([shutil.which("bash"), script], capture_output=True, text=True, env=variables, stdin=subprocess.DEVNULL, **user)
+        return done.stdout + done.stderr, done.returncode
+
+
+class Doctor(Machine):
+    def test_a_good_machine_lacks_nothing(self):
+        self.program("df", "printf 'x\\nfs 1 1 9999 1%% /\\n'")
+        text, status = self.run_tool("doctor")
+        self.assertEqual(status, 0, text)
+        self.assertIn("Everything that is needed is here", text)
+
+    def test_cuda_11(self):
+        self.program("nvcc", 'echo "release 11.8, V11.8.89"')
+        text, status = self.run_tool("doctor")
+        self.assertEqual(status, 1)
+        self.assertRegex(text, r"MISSING +CUDA toolkit .*11\.8 +nvcc 12 or later")
+        self.assertIn('"./lab setup" fetches it', text)
+
+    def test_an_old_compiler(self):
+        self.program("g++", "echo 11.4.0")
+        text, status = self.run_tool("doctor")
+        self.assertEqual(status, 1)
+        self.assertRegex(text, r"MISSING +C\+\+ compiler +11\.4\.0 +g\+\+ 12 to")
+
+    def test_a_gpu_without_a_driver(self):
+        self.program("nvidia-smi", "echo 'NVIDIA-SMI has failed'; exit 9")
+        text, _ = self.run_tool("doctor")
+        self.assertIn("reaches no GPU", text)
+        self.assertIn("check the driver: nvidia-smi", text)
+
+    def test_a_driver_that_is_too_old_for_the_toolkit(self):
+        self.program("nvidia-smi", "echo 'NVIDIA A100, 8.0, 535.104.05'")
+        text, _ = self.run_tool("doctor")
+        self.assertIn("runs CUDA 12 only", text)
+        self.assertIn("LAB_CUDA=12 ./lab setup", text)
+        self.program("nvidia-smi", "echo 'NVIDIA H200, 9.0, 580.159.03'")
+        self.assertNotIn("LAB_CUDA", self.run_tool("doctor")[0])
+
+    def test_a_full_disk(self):
+        self.program("df", "printf 'x\\nfs 1 1 100 99%% /\\n'")
+        text, status = self.run_tool("doctor")
+        self.assertEqual(status, 1)
+        self.assertRegex(text, "MISSING +Disk +100 MiB free")
+
+    def test_a_read_only_checkout(self):
+        text, status = self.run_tool("doctor", root=False, LAB_BUILD="/proc/build")
+        self.assertEqual(status, 1)
+        self.assertIn("read-only", text)
+        self.assertIn("LAB_BUILD=~/lab-build", text)
+
+    def test_lab_cuda_chooses_among_toolkits(self):
+        text, status = self.run_tool("doctor", LAB_CUDA="12")
+        self.assertEqual(status, 1)
+        self.assertRegex(text, "MISSING +CUDA toolkit")
+
+
+class Setup(Machine):
+    def fails(self, *told, **how):
+        text, status = self.run_tool("setup", **how)
+        self.assertEqual(status, 1, text)
+        for words in told:
+            self.assertIn(words, text)
+        return text
+
+    def test_no_root_and_no_compiler(self):
+        self.without("g++")
+        self.program("apt-get", "exit 1")
+        self.fails("sudo apt-get install -y g++\n", root=False)
+
+    def test_no_root_and_an_old_compiler(self):
+        self.program("g++", "echo 11.4.0")
+        self.program("apt-get", "exit 1")
+        self.fails("sudo apt-get install -y g++-12\n", root=False)
+
+    def test_no_root_and_another_distribution(self):
+        self.without("g++")
+        self.fails("what Debian calls so", "g++", root=False)
+
+    def test_no_network_and_no_toolkit(self):
+        self.without("nvcc")
+        self.fails("Network is unreachable", "The pinned Meson can't be had; going on with", "CUDA_HOME=/path/to/cuda ./lab")
+
+    def test_no_network_and_no_meson(self):
+        self.without("meson")
+        self.fails("Neither the Python index nor a Meson", "sudo apt-get install -y meson ninja-build", root=False)
+
+    def test_no_toolkit_of_the_wanted_version(self):
+        self.fails("LAB_CUDA asks for 12", LAB_CUDA="12")
+        self.fails('LAB_CUDA is "11"', LAB_CUDA="11")
+
+    def test_cuda_11_alone(self):
+        self.program("nvcc", 'echo "release 11.8, V11.8.89"')
+        self.fails("There is no nvcc 12 or later")
+
+    def test_an_older_driver_asks_for_cuda_12(self):
+        self.without("nvcc")
+        self.program("nvidia-smi", "echo 'NVIDIA A100, 8.0, 535.104.05'")
+        self.fails("Fetching the CUDA 12 toolkit")
+
+    def test_a_full_disk(self):
+        self.program("df", "printf 'x\\nfs 1 1 100 99%% /\\n'")
+        self.fails("Only 100 MiB are free", "LAB_BUILD=/some/folder")
+
+    def test_a_folder_that_can_not_be_written(self):
+        self.fails("Can't write to /proc/build", "LAB_BUILD=~/lab-build", LAB_BUILD="/proc/build")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -26,9 +26,12 @@ ALLOWED = {
     "labs/{lab}": ["lab", "base"],
     "solutions/device": ["lab", "base"],  # pieces of kernels that the top rungs share
     "solutions/{lab}": ["solutions/device", "labs/{lab}", "lab", "base"],
+    # Runs the solutions' kernels with other constants.
+    "solutions/tune": ["solutions/device", "solutions/compaction", "solutions/hierarchical_scan", "labs/compaction",
+                       "labs/hierarchical_scan", "lab", "base"],
     "solutions/peers/{lab}": ["labs/{lab}", "lab", "base"],
     # Submissions that the grader is tested with stand where a student's file would.
-    "grader/mutants/{lab}": ["solutions/device", "labs/{lab}", "lab", "base"],
+    "grader/mutants/{lab}": ["solutions/{lab}", "solutions/device", "labs/{lab}", "lab", "base"],
     "grader/hostile/{lab}": ["labs/{lab}", "lab", "base"],
     "grader": ["labs", "base", "lab", "ptx", "sim", "cudart"],
 }
@@ -46,8 +49,8 @@ def part_of(path: pathlib.PurePosixPath) -> tuple[str, str]:
     folders = path.parts[:-1]
     if folders[0] == "common":
         return (folders[1] if len(folders) > 1 else "common"), ""
-    if folders == ("solutions", "device"):
-        return "solutions/device", ""
+    if folders in [("solutions", "device"), ("solutions", "tune")]:
+        return "/".join(folders), ""
     if folders == ("solutions", "peers"):
         return "solutions/peers/{lab}", path.stem
     if folders[0] in ("labs", "solutions") and len(folders) > 1:

@@ -87,6 +87,8 @@ enum class Rung : std::uint32_t {
   chained,
   look_back,
   // not asked of students:
+  one_word,
+  warp_look_back,
   state_of_the_art,
 };
 
@@ -171,7 +173,19 @@ inline constexpr lab::Task kTasks[] = {
      kLookBackTiers, lab::Baseline::one_thread, true},
 };
 inline constexpr lab::Task kFurtherRungs[] = {
-    {"state_of_the_art", "A warp looks back", "handouts/07-hierarchical-scan.md#state_of_the_art", 0, {}, {}},
+    {"one_word",
+     "Flag and value in one word",
+     "handouts/07-hierarchical-scan.md#state_of_the_art",
+     0,
+     {},
+     {}},
+    {"warp_look_back", "A warp looks back", "handouts/07-hierarchical-scan.md#state_of_the_art", 0, {}, {}},
+    {"state_of_the_art",
+     "In waves, one tile ahead",
+     "handouts/07-hierarchical-scan.md#state_of_the_art",
+     0,
+     {},
+     {}},
 };
 inline constexpr lab::Manifest kManifest{
     "hierarchical_scan", "Hierarchical scan",

@@ -18,6 +18,9 @@
 // Decoupled Look-back" (2016).
 //@end
 #include "compaction/lab.hpp"
+//@reference
+#include "compaction/state_of_the_art.cuh"  // rung 7
+//@end
 
 namespace course::compaction {
 
@@ -469,7 +472,7 @@ Status single_pass(const Job<T, Keep>& job) {
 }
 
 //@reference
-// --- Rung 6: as fast as the memory is.
+// --- Rung 6: packs.
 // Changed: (1) 16-byte loads and stores, both aligned whatever the arrays' addresses; (2) one warp scan
 // counts four rows at a time, in the four bytes of a word; (3) the count is published at once, and while the
 // first warp looks back the others already move their items to shared memory, side by side; (4) from there
@@ -586,8 +589,8 @@ __device__ void store_run(const T* s_run, unsigned n_run, T* d_out) {
 
 template <typename T, typename Keep>
 __global__ void __launch_bounds__(kBlock, kResidentBlocks)
-    k06_state_of_the_art(const T* d_in, std::uint64_t n, Index* d_ticket, Index* d_states, T* d_out,
-                         Index* d_count, Keep keep) {
+    k06_packed(const T* d_in, std::uint64_t n, Index* d_ticket, Index* d_states, T* d_out, Index* d_count,
+               Keep keep) {
   constexpr unsigned kItems = Pack<T>::kItems;
   __shared__ Pack<T> s_packs[kPackTile<T> / kItems + 1];
   __shared__ std::uint64_t s_tile;
@@ -641,14 +644,14 @@ __global__ void __launch_bounds__(kBlock, kResidentBlocks)
 }
 
 template <typename T, typename Keep>
-Status state_of_the_art(const Job<T, Keep>& job) {
+Status packed(const Job<T, Keep>& job) {
   const std::uint64_t n_tiles = blocks_for(job.n + misaligned_items(job.d_in), kPackTile<T>);
   Index* d_ticket = job.d_spare;
   Index* d_states = job.d_spare + 1;
   k05_reset<<<static_cast<unsigned>(blocks_for(n_tiles, kBlock)), kBlock, 0, job.stream>>>(d_ticket, d_states,
                                                                                            n_tiles);
-  k06_state_of_the_art<<<static_cast<unsigned>(n_tiles), kBlock, 0, job.stream>>>(
-      job.d_in, job.n, d_ticket, d_states, job.d_out, job.d_count, job.keep);
+  k06_packed<<<static_cast<unsigned>(n_tiles), kBlock, 0, job.stream>>>(job.d_in, job.n, d_ticket, d_states,
+                                                                        job.d_out, job.d_count, job.keep);
   return Status::ok;
 }
 
@@ -662,6 +665,7 @@ Status solve(Rung rung, const Job<T, Keep>& job) {
     case Rung::warp_aggregated: return warp_aggregated(job);
     case Rung::single_pass: return single_pass(job);
     //@reference
+    case Rung::packed: return packed(job);
     case Rung::state_of_the_art: return state_of_the_art(job);
     //@end
     default: return Status::unsupported;

@@ -4,6 +4,8 @@
 // Read: warp_scan, warp_fold, TileScan.
 #pragma once
 
+#include <cstring>
+
 #include "device/tile.cuh"
 
 namespace course::device {

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: MIT
 // What lies left of a tile, learnt from the blocks that work on the tiles to its left while they run.
 // Read: Ledger (how tiles tell), then the two ways of asking: look_back (the nearest known prefix, whichever it is) and
-// GroupLedger (fixed brackets: floats come out the same in every run). All of them wait only for tiles with smaller
-// numbers; so tiles must be numbered in the order in which blocks start (draw_tile), and a block must finish its tiles in
-// ascending order.
+// WaveLedger (fixed brackets: floats come out the same in every run). Both wait only for tiles with smaller numbers, and a
+// block must take its tiles in ascending order. look_back needs tiles that are numbered in the order in which blocks start
+// (draw_tile); WaveLedger blocks that all run at the same time.
 // Source: D. Merrill, M. Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (NVR-2016-002).
 #pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstdint>
+#include <cstring>
 
 #include "device/block_scan.cuh"
 
@@ -75,12 +80,9 @@ struct Ledger {
   }
 };
 
-// Sets words to 0, one a thread: whatever was in the scratch memory, it was nothing that a tile has published. Of each file that
-// includes this: a lab's object defines nothing outside of its own namespace that others could see.
-inline constexpr unsigned kClearBlock = 256;
-[[maybe_unused]] static __global__ void clear_words(Word* d_words, std::uint64_t count) {
-  const std::uint64_t gid = std::uint64_t{blockIdx.x} * kClearBlock + threadIdx.x;
-  if (gid < count) d_words[gid] = 0;
+// Sets words to 0: whatever was in the scratch memory, it was nothing that a tile has published. 3 us less than a kernel takes for it.
+[[maybe_unused]] static void clear_words(Word* d_words, std::uint64_t count, CUstream_st* stream) {
+  static_cast<void>(cudaMemsetAsync(d_words, 0, count * sizeof(Word), stream));
 }
 
 // The fold of all tiles left of tile `index`, in every lane; to be called by all lanes of one warp, with the same arguments,
@@ -112,64 +114,62 @@ __device__ typename Op::Value look_back(const Ledger<typename Op::Value>& ledger
   return carry;
 }
 
-// Fixed brackets: tiles come in groups of 32 * kRounds. A tile's carry is the prefix of the group before, which that group's last
-// tile publishes, then the totals of the tiles before it in its own group, all of them asked for at once. Timing decides when
-// a carry is known, never how it was put together. One chain is left, from group to group: a group should be a few MB.
-template <typename Value, unsigned kRounds>
-struct GroupLedger {
-  static constexpr unsigned kGroup = kWarp * kRounds;
-  Ledger<Value> totals, prefixes;
+// Waves: for a grid whose blocks all run at the same time, and take the tiles in turns: block b has tile b of each wave of
+// gridDim.x tiles. A tile's carry is the prefix of the wave before, which that wave's last tile publishes, and the totals of the
+// tiles before it in its own wave; thread i of the block asks for tile i's. Nobody walks, and the brackets are set by n and the
+// grid alone: timing decides when a carry is known, never how it was put together, so that floats come out the same in every run.
+// A block that waits needs others of the wave, started or not: launch cooperatively (device/launch.hpp).
+template <typename Value, typename Total = Value>
+struct WaveLedger {
+  Ledger<Total> totals;
+  Ledger<Value> prefixes;
 
   static constexpr std::uint64_t words(std::uint64_t n_tiles) {
-    return Ledger<Value>::words(n_tiles + tiles_for(n_tiles, kGroup));
+    return Ledger<Total>::words(n_tiles) + Ledger<Value>::words(n_tiles);
   }
-  GroupLedger(Word* d_words, std::uint64_t n_tiles)
-      : totals{d_words}, prefixes{d_words + Ledger<Value>::words(n_tiles)} {}
+  WaveLedger(Word* d_words, std::uint64_t n_tiles)
+      : totals{d_words}, prefixes{d_words + Ledger<Total>::words(n_tiles)} {}
 
-  __device__ void publish_total(std::uint64_t index, Value total) const {
-    totals.publish(index, kTotal, total);
+  // Room in shared memory that carry_of needs.
+  template <unsigned kThreads>
+  struct Shared {
+    Value warp[kThreads / kWarp], before_wave;
+  };
+
+  // To be called by one thread of the block, as early as can be: others wait for it.
+  __device__ void publish_total(std::uint64_t tile, Total total) const {
+    totals.publish(tile, kTotal, total);
   }
 
-  // The fold of all tiles left of tile `index`, in every lane. To be called by all lanes of one warp with the same arguments,
-  // after publish_total.
-  template <typename Op>
-  __device__ Value carry_of(std::uint64_t index, Value total, Op op) const {
-    const unsigned lane = threadIdx.x % kWarp;
-    const std::uint64_t group = index / kGroup, first = group * kGroup;
-    const auto rank = static_cast<unsigned>(index % kGroup);
+  // The fold of all tiles left of `tile`, in every thread. Every thread of the block must call it, after publish_total;
+  // gridDim.x <= kThreads. One barrier; calling it again with the same `shared` needs another in between.
+  template <unsigned kThreads, typename Op>
+  __device__ Value carry_of(std::uint64_t tile, Total total, Shared<kThreads>& shared, Op op) const {
+    const unsigned rank = blockIdx.x, lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+    const std::uint64_t first = tile - rank, wave = first / gridDim.x;
 
-    Entry<Value> before{kPrefix, op.identity()};
-    Entry<Value> entry[kRounds];
-#pragma unroll
-    for (unsigned r = 0; r < kRounds; ++r) {
-      entry[r] = {kTotal, op.identity()};
-      if (r * kWarp + lane < rank) entry[r].state = kEmpty;
-    }
-    if (group > 0) before.state = kEmpty;
-    bool waits = true;
-    while (waits) {
-#pragma unroll
-      for (unsigned r = 0; r < kRounds; ++r) {
-        if (entry[r].state == kEmpty) entry[r] = totals.read(first + r * kWarp + lane);
-      }
-      if (before.state == kEmpty) before = prefixes.read(group - 1);
-      waits = before.state == kEmpty;
-#pragma unroll
-      for (unsigned r = 0; r < kRounds; ++r) waits = waits || entry[r].state == kEmpty;
-      waits = __any_sync(kFullMask, waits);
-    }
+    Value found = op.identity();
+    if (threadIdx.x < rank) found = static_cast<Value>(wait_for(totals, first + threadIdx.x));
+    found = warp_fold(found, op);
+    if (lane == 0) shared.warp[warp] = found;
+    if (threadIdx.x == kThreads - 1)  // of the warp that is the least likely to wait for a total
+      shared.before_wave = wave == 0 ? op.identity() : wait_for(prefixes, wave - 1);
+    __syncthreads();  // every warp has stored what it found before the others read it
 
-    Value value[kRounds];
+    Value carry = shared.before_wave;
 #pragma unroll
-    for (unsigned r = 0; r < kRounds; ++r) value[r] = warp_fold(entry[r].value, op);
-    Value carry = before.value;
-#pragma unroll
-    for (unsigned r = 0; r < kRounds; ++r) {
-      if (r * kWarp < rank) carry = op(carry, value[r]);
-    }
-    carry = shuffle_from(carry, 0);
-    if (lane == 0 && rank == kGroup - 1) prefixes.publish(group, kPrefix, op(carry, total));
+    for (unsigned w = 0; w < kThreads / kWarp; ++w) carry = op(carry, shared.warp[w]);
+    if (threadIdx.x == 0 && rank + 1 == gridDim.x)
+      prefixes.publish(wave, kPrefix, op(carry, static_cast<Value>(total)));
     return carry;
+  }
+
+ private:
+  template <typename T>
+  static __device__ T wait_for(const Ledger<T>& ledger, std::uint64_t index) {
+    Entry<T> entry = ledger.read(index);
+    while (entry.state == kEmpty) entry = ledger.read(index);
+    return entry.value;
   }
 };
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Tiles: the items that one block handles at a time, in its threads' registers, moved in accesses of 16 bytes.
 // Read: Pack, Tile (who holds what), load_tile, store_tile. Shared by the top rungs of several labs.
+// No cache hints: marking loads and stores as streaming (ld.cs, st.cs) costs 3 to 20 % here, measured on an H200.
 // Invariant: any address, any n: an access of 16 bytes only where the address is a multiple of 16, else item by item; items
 // outside [0, n) are neither read nor written.
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 
 namespace course::device {
 
@@ -14,7 +14,7 @@ inline constexpr unsigned kWarp = 32;       // threads in a warp
 inline constexpr unsigned kFullMask = ~0u;  // every lane of a warp takes part
 
 // Tiles that n items fill, the last one perhaps in part.
-constexpr std::uint64_t tiles_for(std::uint64_t n, std::uint64_t tile_items) {
+__host__ __device__ constexpr std::uint64_t tiles_for(std::uint64_t n, std::uint64_t tile_items) {
   return (n + tile_items - 1) / tile_items;
 }
 
@@ -24,22 +24,6 @@ struct alignas(16) Pack {
   static constexpr unsigned kItems = 16 / sizeof(Value);
   Value item[kItems];
 };
-
-// What is read once, or written and not read again, need not stay in the caches: the streaming forms (ld.cs, st.cs) mark it as
-// first to go.
-template <typename Value>
-__device__ Pack<Value> load_streaming(const Pack<Value>* d_pack) {
-  const uint4 bits = __ldcs(reinterpret_cast<const uint4*>(d_pack));
-  Pack<Value> pack;
-  memcpy(&pack, &bits, sizeof pack);
-  return pack;
-}
-template <typename Value>
-__device__ void store_streaming(Pack<Value>* d_pack, const Pack<Value>& pack) {
-  uint4 bits;
-  memcpy(&bits, &pack, sizeof bits);
-  __stcs(reinterpret_cast<uint4*>(d_pack), bits);
-}
 
 // The calling thread's share of a tile of a block of kThreads: kRows packs. A warp's packs of one row are neighbours in memory,
 // and its rows follow each other; so a warp owns one contiguous piece of the tile, and warp w's lies right of warp w - 1's.
@@ -68,7 +52,7 @@ __device__ void load_tile(Tile<Value, kThreads, kRows>& tile, const Value* d_ite
   if (tile.in_packs(d_items, n, index)) {
     const auto* d_packs = reinterpret_cast<const Pack<Value>*>(d_items + tile.first_item(index, 0));
 #pragma unroll
-    for (unsigned r = 0; r < kRows; ++r) tile.row[r] = load_streaming(d_packs + r * kWarp);
+    for (unsigned r = 0; r < kRows; ++r) tile.row[r] = d_packs[r * kWarp];
     return;
   }
 #pragma unroll
@@ -80,6 +64,19 @@ __device__ void load_tile(Tile<Value, kThreads, kRows>& tile, const Value* d_ite
   }
 }
 
+// Leaves the thread's packs in shared memory, and takes them back: s_packs has room for the block's tile. Each thread has places of
+// its own there, next to its neighbours', so that no barrier is needed and no bank is met twice.
+template <typename Value, unsigned kThreads, unsigned kRows>
+__device__ void park(const Tile<Value, kThreads, kRows>& tile, Pack<Value>* s_packs) {
+#pragma unroll
+  for (unsigned r = 0; r < kRows; ++r) s_packs[r * kThreads + threadIdx.x] = tile.row[r];
+}
+template <typename Value, unsigned kThreads, unsigned kRows>
+__device__ void unpark(Tile<Value, kThreads, kRows>& tile, const Pack<Value>* s_packs) {
+#pragma unroll
+  for (unsigned r = 0; r < kRows; ++r) tile.row[r] = s_packs[r * kThreads + threadIdx.x];
+}
+
 // Stores it; places past n are left alone.
 template <typename Value, unsigned kThreads, unsigned kRows>
 __device__ void store_tile(const Tile<Value, kThreads, kRows>& tile, Value* d_items, std::uint64_t n,
@@ -87,7 +84,7 @@ __device__ void store_tile(const Tile<Value, kThreads, kRows>& tile, Value* d_it
   if (tile.in_packs(d_items, n, index)) {
     auto* d_packs = reinterpret_cast<Pack<Value>*>(d_items + tile.first_item(index, 0));
 #pragma unroll
-    for (unsigned r = 0; r < kRows; ++r) store_streaming(d_packs + r * kWarp, tile.row[r]);
+    for (unsigned r = 0; r < kRows; ++r) d_packs[r * kWarp] = tile.row[r];
     return;
   }
 #pragma unroll

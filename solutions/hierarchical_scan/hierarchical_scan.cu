@@ -14,11 +14,15 @@
 // two_levels refuses long arrays; operands keep their order, since Affine is not commutative; no rung writes
 // d_in, and no rung reads scratch memory that it has not written.
 // Sources: S. Sengupta, M. Harris, Y. Zhang, J. Owens, "Scan Primitives for GPU Computing" (2007), for rungs 1 to
-// 3; D. Merrill, M. Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (NVR-2016-002) for 5, 6.
+// 3; D. Merrill, M. Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (NVR-2016-002) for 5 to 7.
 //@end
 #include <cstring>
 
 #include "hierarchical_scan/lab.hpp"
+//@reference
+#include "hierarchical_scan/look_back.cuh"         // rungs 6 and 7
+#include "hierarchical_scan/state_of_the_art.cuh"  // rung 8
+//@end
 
 namespace course::hierarchical_scan {
 
@@ -512,144 +516,6 @@ Status look_back(const Job<Op>& job) {
   //@end
 }
 
-//@reference
-// --- Rung 6: a warp looks back, over larger tiles.
-// Changed: 32 lanes look at 32 tiles at once, and a fold by shuffles adds up what they found; a tile is 16 KB, twice rung
-// 5's; for 4-byte Values flag and value share one 64-bit word, which is read and written whole: no fence, and one access
-// where there were two. Why: the walk is 32 times shorter and each step half as long, and there are half as many; it hides
-// behind the loads of the other blocks on the multiprocessor. Expect 85 % of the device's copy rate at 2^28. Wastes:
-// the launch that clears the words (2 µs), and the ends of unaligned arrays.
-
-// What is known of a tile, as the warp's lanes read it.
-template <typename Value>
-struct Entry {
-  unsigned state;
-  Value value;
-};
-
-// Where tiles publish totals and prefixes. 8-byte Values: flag and value apart, as in rung 5.
-template <typename Value, std::size_t kBytes = sizeof(Value)>
-struct Ledger {
-  std::uint32_t* d_flag;
-  Value *d_totals, *d_prefixes;
-
-  static std::uint64_t words(std::uint64_t n_tiles) { return n_tiles; }
-  Ledger(std::uint32_t* d_words, Value* d_sums, std::uint64_t n_tiles)
-      : d_flag(d_words), d_totals(d_sums), d_prefixes(d_sums + n_tiles) {}
-
-  __device__ void publish(unsigned index, unsigned state, Value value) const {
-    (state == kPrefix ? d_prefixes : d_totals)[index] = value;
-    __threadfence();  // the value is visible to the device before its flag says so
-    store_flag(d_flag + index, state);
-  }
-  __device__ Entry<Value> read(unsigned index, Value otherwise) const {
-    const unsigned state = load_flag(d_flag + index);
-    if (state == kEmpty) return {state, otherwise};
-    __threadfence();  // the value is read after its flag was
-    return {state, (state == kPrefix ? d_prefixes : d_totals)[index]};
-  }
-};
-
-// 4-byte Values: {state, value} in one 64-bit word. Aligned 8-byte accesses are never torn, so the two arrive together.
-template <typename Value>
-struct Ledger<Value, 4> {
-  unsigned long long* d_word;
-
-  static std::uint64_t words(std::uint64_t n_tiles) { return 2 * n_tiles; }
-  Ledger(std::uint32_t* d_words, Value*, std::uint64_t)
-      : d_word(reinterpret_cast<unsigned long long*>(d_words)) {}
-
-  __device__ void publish(unsigned index, unsigned state, Value value) const {
-    std::uint32_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    *static_cast<volatile unsigned long long*>(d_word + index) =
-        (static_cast<unsigned long long>(state) << 32) | bits;
-  }
-  __device__ Entry<Value> read(unsigned index, Value) const {
-    const unsigned long long word = *static_cast<const volatile unsigned long long*>(d_word + index);
-    const std::uint32_t bits = static_cast<std::uint32_t>(word);
-    Entry<Value> entry{static_cast<unsigned>(word >> 32), {}};
-    memcpy(&entry.value, &bits, sizeof bits);
-    return entry;
-  }
-};
-
-// The fold of all tiles left of tile `index`, in every lane; publishes what is known of the tile. To be called by all lanes of
-// one warp, with the same arguments. About tiles in flight / 32 rounds of one load, two ballots, five shuffles.
-template <typename Op>
-__device__ typename Op::Value look_back_by_warp(unsigned index, typename Op::Value total,
-                                                const Ledger<typename Op::Value>& ledger, Op op) {
-  using Value = typename Op::Value;
-  const unsigned lane = threadIdx.x % kWarp;
-  if (lane == 0) ledger.publish(index, index == 0 ? kPrefix : kTotal, total);
-  if (index == 0) return op.identity();
-
-  Value carry = op.identity();  // of the tiles right of the window
-  for (unsigned end = index;; end -= kWarp) {
-    // The window: lane 0 looks at tile end - 1, lane 1 at the one left of it … Left of tile 0 everything is known.
-    Entry<Value> entry{kPrefix, op.identity()};
-    unsigned prefixes = 0, needed = 0;
-    do {
-      if (lane < end) entry = ledger.read(end - 1 - lane, op.identity());
-      prefixes = __ballot_sync(kFullMask, entry.state == kPrefix);
-      needed = prefixes == 0 ? kFullMask : (prefixes & -prefixes) * 2 - 1;  // up to the nearest prefix
-    } while ((__ballot_sync(kFullMask, entry.state == kEmpty) & needed) != 0);
-
-    // Lane 0 folds the needed ones; a higher lane is further left.
-    Value value = (needed >> lane & 1) != 0 ? entry.value : op.identity();
-    for (unsigned offset = 1; offset < kWarp; offset *= 2) {
-      const Value left = shuffled(value, [=](auto x) { return __shfl_down_sync(kFullMask, x, offset); });
-      value = op(left, value);
-    }
-    carry = op(shuffle_from(value, 0), carry);
-    if (prefixes != 0) break;
-  }
-  if (lane == 0) ledger.publish(index, kPrefix, op(carry, total));
-  return carry;
-}
-
-inline constexpr unsigned kWideRows = 4;  // packs a thread: 16 KB a tile
-
-template <typename Value, typename Op>
-__global__ void __launch_bounds__(kBlock)
-    k06_state_of_the_art(const Value* d_in, std::uint64_t n, Value* d_out, std::uint32_t* d_ticket,
-                         Ledger<Value> ledger, Kind kind, Op op) {
-  __shared__ Value s_carry;
-  const unsigned index = draw_tile(d_ticket);
-  Tile<Value, kWideRows> tile;
-  load_tile(tile, d_in, n, index, op);
-  const Value total = scan_packs(tile, op);
-  if (threadIdx.x < kWarp) {
-    const Value carry = look_back_by_warp(index, total, ledger, op);
-    if (threadIdx.x == 0) s_carry = carry;
-  }
-  __syncthreads();  // warp 0 has stored the carry before the others read it
-  finish_tile(tile, s_carry, kind, op);
-  store_tile(tile, d_out, n, index);
-}
-
-template <typename Op>
-Status state_of_the_art(const Job<Op>& job) {
-  using Value = typename Op::Value;
-  if (job.n == 0) return Status::ok;
-  if (job.n <= kTile) {  // one block needs no words to be cleared
-    Value* const d_no_sums = nullptr;
-    k01_scan_tiles<<<1, kBlock, 0, job.stream>>>(job.d_in, job.n, job.d_out, d_no_sums, job.kind, job.op);
-    return Status::ok;
-  }
-  constexpr unsigned kTicketWords =
-      64;  // 256 bytes of its own: everybody's atomics stay off the polled words
-  const std::uint64_t n_tiles = tiles_for(job.n, Tile<Value, kWideRows>::kItems);
-  const std::uint64_t n_words = kTicketWords + Ledger<Value>::words(n_tiles);
-  const Ledger<Value> ledger(job.d_flags + kTicketWords, job.d_sums, n_tiles);
-  k04_clear<<<static_cast<unsigned>(tiles_for(n_words, kBlock)), kBlock, 0, job.stream>>>(job.d_flags,
-                                                                                          n_words);
-  k06_state_of_the_art<<<static_cast<unsigned>(n_tiles), kBlock, 0, job.stream>>>(
-      job.d_in, job.n, job.d_out, job.d_flags, ledger, job.kind, job.op);
-  return Status::ok;
-}
-
-//@end
 // --- Given: which function answers which task.
 template <typename Op>
 Status solve(Rung rung, const Job<Op>& job) {
@@ -660,6 +526,8 @@ Status solve(Rung rung, const Job<Op>& job) {
     case Rung::chained: return chained(job);
     case Rung::look_back: return look_back(job);
     //@reference
+    case Rung::one_word: return one_word(job);
+    case Rung::warp_look_back: return warp_look_back(job);
     case Rung::state_of_the_art: return state_of_the_art(job);
     //@end
     default: return Status::unsupported;

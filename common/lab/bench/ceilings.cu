@@ -4,21 +4,22 @@
 namespace course::lab {
 namespace {
 
-constexpr unsigned kThreads = 512, kBlocksEach = 4,
-                   kInFlight = 4;  // 2,048 threads a multiprocessor, 64 bytes each
+// The fastest of 16 copies and 22 reads that were tried on an H200: short blocks copy best, a full grid with many loads in flight
+// reads best.
+constexpr unsigned kCopyThreads = 256, kCopyPacks = 2;
+constexpr unsigned kThreads = 512, kBlocksEach = 2, kInFlight = 8;
 
-__global__ void __launch_bounds__(kThreads, kBlocksEach)
-    copy(const uint4* d_from, uint4* d_to, std::uint64_t n) {
-  const std::uint64_t n_threads = std::uint64_t{gridDim.x} * kThreads;
-  std::uint64_t i = std::uint64_t{blockIdx.x} * kThreads + threadIdx.x;
-  for (; i + (kInFlight - 1) * n_threads < n; i += kInFlight * n_threads) {
-    uint4 pack[kInFlight];
+__global__ void __launch_bounds__(kCopyThreads) copy(const uint4* d_from, uint4* d_to, std::uint64_t n) {
+  const std::uint64_t i = std::uint64_t{blockIdx.x} * (kCopyThreads * kCopyPacks) + threadIdx.x;
+  uint4 pack[kCopyPacks];
 #pragma unroll
-    for (unsigned k = 0; k < kInFlight; ++k) pack[k] = d_from[i + k * n_threads];
-#pragma unroll
-    for (unsigned k = 0; k < kInFlight; ++k) d_to[i + k * n_threads] = pack[k];
+  for (unsigned k = 0; k < kCopyPacks; ++k) {
+    if (i + k * kCopyThreads < n) pack[k] = d_from[i + k * kCopyThreads];
   }
-  for (; i < n; i += n_threads) d_to[i] = d_from[i];
+#pragma unroll
+  for (unsigned k = 0; k < kCopyPacks; ++k) {
+    if (i + k * kCopyThreads < n) d_to[i + k * kCopyThreads] = pack[k];
+  }
 }
 
 __global__ void __launch_bounds__(kThreads, kBlocksEach)
@@ -61,11 +62,11 @@ unsigned grid(std::uint64_t n, int multiprocessors) {
 
 }  // namespace
 
-void ceiling_copy(const void* d_from, void* d_to, std::uint64_t n_bytes, int multiprocessors,
-                  CUstream_st* stream) {
-  const std::uint64_t n = n_bytes / sizeof(uint4);
-  copy<<<grid(n, multiprocessors), kThreads, 0, stream>>>(static_cast<const uint4*>(d_from),
-                                                          static_cast<uint4*>(d_to), n);
+void ceiling_copy(const void* d_from, void* d_to, std::uint64_t n_bytes, int, CUstream_st* stream) {
+  const std::uint64_t n = n_bytes / sizeof(uint4), tile = kCopyThreads * kCopyPacks;
+  const auto n_blocks = static_cast<unsigned>((n + tile - 1) / tile);
+  copy<<<n_blocks, kCopyThreads, 0, stream>>>(static_cast<const uint4*>(d_from), static_cast<uint4*>(d_to),
+                                              n);
 }
 
 void ceiling_read(const void* d_from, void* d_sink, std::uint64_t n_bytes, int multiprocessors,

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+// Tries the candidates for solutions/device/tuning.hpp: runs the very kernels of the solutions with each of them, checks what they
+// give against CUB, and prints times beside CUB's and a copy's, as CSV.
+//   tune [--logs 20,24,28]
+// Method: inputs and outputs rotate through 2 GiB each, CUDA events around each call, 3 calls to warm up, the median of 25.
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cub/device/device_scan.cuh>
+#include <cub/device/device_select.cuh>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "compaction/state_of_the_art.cuh"
+#include "hierarchical_scan/state_of_the_art.cuh"
+
+namespace course {
+namespace {
+
+using Item = std::int32_t;
+constexpr std::uint64_t kMost = std::uint64_t{1} << 28;  // items
+
+void must(cudaError_t code, const char* what) {
+  if (code == cudaSuccess) return;
+  std::printf("tune: %s: %s\n", what, cudaGetErrorString(code));
+  std::exit(1);
+}
+template <typename T>
+T* allocated(std::uint64_t n) {
+  void* data = nullptr;
+  must(cudaMalloc(&data, n * sizeof(T)), "cudaMalloc");
+  return static_cast<T*>(data);
+}
+
+__global__ void fill(Item* d, std::uint64_t n) {
+  const std::uint64_t i = std::uint64_t{blockIdx.x} * 256 + threadIdx.x;
+  std::uint64_t z = (i + 1) * 0x9E3779B97F4A7C15ull;  // Steele, Lea, Flood 2014: splitmix64
+  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
+  z = (z ^ z >> 27) * 0x94D049BB133111EBull;
+  if (i < n) d[i] = static_cast<Item>(z >> 32);
+}
+__global__ void count_differences(const Item* d_a, const Item* d_b, std::uint64_t n,
+                                  unsigned long long* d_count) {
+  const std::uint64_t i = std::uint64_t{blockIdx.x} * 256 + threadIdx.x;
+  if (i < n && d_a[i] != d_b[i]) atomicAdd(d_count, 1ull);
+}
+unsigned blocks(std::uint64_t n) {
+  return static_cast<unsigned>((n + 255) / 256);
+}
+
+struct Memory {
+  Item *d_in = allocated<Item>(2 * kMost), *d_out = allocated<Item>(2 * kMost);
+  Item* d_want = allocated<Item>(kMost);
+  unsigned long long *d_count = allocated<unsigned long long>(3),
+                     *d_work = allocated<unsigned long long>(kMost / 8);
+  int multiprocessors = 0;
+  cudaStream_t stream = nullptr;
+  cudaEvent_t start = nullptr, end = nullptr;
+  Memory() {
+    must(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0), "multiprocessors");
+    must(cudaStreamCreate(&stream), "stream");
+    must(cudaEventCreate(&start), "event");
+    must(cudaEventCreate(&end), "event");
+    fill<<<blocks(2 * kMost), 256, 0, stream>>>(d_in, 2 * kMost);
+  }
+};
+
+// One array of a size, its place in the memory that the runs rotate through.
+struct Run {
+  const Item* d_in;
+  Item* d_out;
+  std::uint64_t n;
+};
+struct Candidate {
+  std::string lab, name;
+  std::function<void(const Memory&, const Run&)> launch;
+};
+
+template <typename Tuning>
+std::string name_of() {
+  return std::to_string(Tuning::kThreads) + "x" + std::to_string(Tuning::kRows) + "x" +
+         std::to_string(Tuning::kBlocks);
+}
+template <typename... Tunings>
+void add_scans(std::vector<Candidate>& all) {
+  namespace hs = hierarchical_scan;
+  const auto launch = []<typename Tuning>(Tuning) {
+    return [](const Memory& m, const Run& run) {
+      hs::Job<hs::Sum<Item>> job;
+      job.d_in = run.d_in;
+      job.n = run.n;
+      job.d_out = run.d_out;
+      job.d_flags = reinterpret_cast<std::uint32_t*>(m.d_work);
+      job.multiprocessors = m.multiprocessors;
+      job.stream = m.stream;
+      hs::scan_in_waves<Tuning>(job);
+    };
+  };
+  (all.push_back({"scan", name_of<Tunings>(), launch(Tunings{})}), ...);
+}
+template <typename... Tunings>
+void add_compactions(std::vector<Candidate>& all) {
+  namespace c = compaction;
+  const auto launch = []<typename Tuning>(Tuning) {
+    return [](const Memory& m, const Run& run) {
+      c::Job<Item, c::IsPositive<Item>> job;
+      job.d_in = run.d_in;
+      job.n = run.n;
+      job.d_out = run.d_out;
+      job.d_count = reinterpret_cast<c::Index*>(m.d_count);
+      job.d_spare = reinterpret_cast<c::Index*>(m.d_work);
+      job.multiprocessors = m.multiprocessors;
+      job.stream = m.stream;
+      c::compact_in_waves<Tuning>(job);
+    };
+  };
+  (all.push_back({"compaction", name_of<Tunings>(), launch(Tunings{})}), ...);
+}
+
+void cub_scan(const Memory& m, const Item* d_in, Item* d_out, std::uint64_t n) {
+  std::size_t bytes = kMost;
+  must(cub::DeviceScan::InclusiveSum(m.d_work, bytes, d_in, d_out, n, m.stream), "CUB");
+}
+void cub_select(const Memory& m, const Item* d_in, Item* d_out, unsigned long long* d_count,
+                std::uint64_t n) {
+  std::size_t bytes = kMost;
+  must(cub::DeviceSelect::If(m.d_work, bytes, d_in, d_out, d_count, static_cast<std::int64_t>(n),
+                             compaction::IsPositive<Item>{}, m.stream),
+       "CUB");
+}
+
+template <unsigned kThreads, unsigned kRows, unsigned kBlocks>
+using T = device::TileTuning<kThreads, kRows, kBlocks>;
+
+std::vector<Candidate> candidates() {
+  std::vector<Candidate> all;
+  all.push_back(
+      {"copy", "cudaMemcpy", [](const Memory& m, const Run& run) {
+         must(cudaMemcpyAsync(run.d_out, run.d_in, run.n * sizeof(Item), cudaMemcpyDeviceToDevice, m.stream),
+              "cudaMemcpy");
+       }});
+  all.push_back(
+      {"scan", "CUB", [](const Memory& m, const Run& run) { cub_scan(m, run.d_in, run.d_out, run.n); }});
+  add_scans<T<256, 4, 2>, T<256, 8, 2>, T<512, 2, 2>, T<512, 3, 2>, T<512, 4, 1>, T<512, 4, 2>, T<512, 6, 1>,
+            T<512, 8, 1>, T<1024, 2, 1>, T<1024, 4, 1>, T<512, 2, 3>, T<512, 3, 3>>(all);
+  all.push_back({"compaction", "CUB", [](const Memory& m, const Run& run) {
+                   cub_select(m, run.d_in, run.d_out, m.d_count, run.n);
+                 }});
+  add_compactions<T<256, 4, 2>, T<256, 8, 1>, T<256, 8, 2>, T<512, 4, 1>, T<512, 4, 2>, T<512, 8, 1>,
+                  T<512, 4, 3>, T<1024, 4, 1>>(all);
+  return all;
+}
+
+double median_us(const Memory& m, const Candidate& candidate, std::uint64_t n, Run& last) {
+  std::vector<float> us;
+  const std::uint64_t slots = 2 * kMost / n;
+  for (std::uint64_t turn = 0; turn < 28; ++turn) {
+    const std::uint64_t first = (7 * turn + 3) % slots * n;
+    last = {m.d_in + first, m.d_out + first, n};
+    must(cudaMemsetAsync(m.d_work, 0xA5, 8 << 20, m.stream), "poison");
+    must(cudaMemsetAsync(last.d_out, 0xA5, n * sizeof(Item), m.stream), "poison");
+    must(cudaDeviceSynchronize(), "synchronize");
+    must(cudaEventRecord(m.start, m.stream), "event");
+    candidate.launch(m, last);
+    must(cudaEventRecord(m.end, m.stream), "event");
+    must(cudaDeviceSynchronize(), candidate.name.c_str());
+    must(cudaGetLastError(), candidate.name.c_str());
+    float ms = 0;
+    must(cudaEventElapsedTime(&ms, m.start, m.end), "event");
+    if (turn >= 3) us.push_back(1000 * ms);
+  }
+  std::sort(us.begin(), us.end());
+  return us[us.size() / 2];
+}
+
+// Items of the output that differ from CUB's.
+unsigned long long differences(const Memory& m, const Candidate& candidate, const Run& run) {
+  unsigned long long counts[3] = {};
+  must(cudaMemsetAsync(m.d_count + 1, 0, 2 * sizeof counts[0], m.stream), "memset");
+  if (candidate.lab == "scan") cub_scan(m, run.d_in, m.d_want, run.n);
+  if (candidate.lab == "compaction") cub_select(m, run.d_in, m.d_want, m.d_count + 1, run.n);
+  must(cudaMemcpy(counts, m.d_count, sizeof counts, cudaMemcpyDefault), "cudaMemcpy");
+  if (candidate.lab == "compaction" && counts[0] != counts[1]) return run.n;
+  const std::uint64_t n = candidate.lab == "compaction" ? counts[1] : run.n;
+  count_differences<<<blocks(n), 256, 0, m.stream>>>(candidate.lab == "copy" ? run.d_in : m.d_want, run.d_out,
+                                                     n, m.d_count + 2);
+  must(cudaMemcpy(counts, m.d_count, sizeof counts, cudaMemcpyDefault), "cudaMemcpy");
+  return counts[2];
+}
+
+int run(const std::vector<int>& logs) {
+  const Memory memory;
+  int n_wrong = 0;
+  std::printf("lab,threads x rows x blocks,log2 n,us,differences\n");
+  for (const Candidate& candidate : candidates()) {
+    for (const int log : logs) {
+      Run last{};
+      const double us = median_us(memory, candidate, std::uint64_t{1} << log, last);
+      const unsigned long long wrong = differences(memory, candidate, last);
+      n_wrong += wrong != 0;
+      std::printf("%s,%s,%d,%.2f,%llu\n", candidate.lab.c_str(), candidate.name.c_str(), log, us, wrong);
+      std::fflush(stdout);
+    }
+  }
+  return n_wrong == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace course
+
+int main(int argc, char** argv) {
+  std::vector<int> logs{20, 24, 28};
+  if (argc == 3 && std::string(argv[1]) == "--logs") {
+    logs.clear();
+    for (const char* at = argv[2]; *at != '\0'; at += *at == ',') {
+      char* end = nullptr;
+      logs.push_back(static_cast<int>(std::strtol(at, &end, 10)));
+      at = end;
+    }
+  } else if (argc != 1) {
+    std::printf("usage: tune [--logs 20,24,28]\n");
+    return 2;
+  }
+  for (const int log : logs) {
+    if (log < 10 || log > 28) return std::printf("tune: sizes are 2^10 to 2^28\n"), 2;
+  }
+  return course::run(logs);
+}

@@ -107,14 +107,15 @@ def labs_table(root, labs):
 
 def write_edition(root, out, wanted):
     names = [n for n in files_of(root) if not matches(n, LEFT_OUT) or matches(n, KEPT)]
-    added = [path.relative_to(EDITION).as_posix() for path in EDITION.rglob("*") if path.is_file()]
-    sources = {name: root / name for name in names} | {name: EDITION / name for name in added}
+    # ".in": its links lead somewhere in the edition, not from where it stands.
+    added = {path.relative_to(EDITION).as_posix().removesuffix(".in"): path for path in EDITION.rglob("*") if path.is_file()}
+    sources = {name: root / name for name in names} | added
     present = {os.path.normpath(parent) for name in sources for parent in [name, *pathlib.PurePosixPath(name).parents]}
     labs = sorted(path.name for path in (root / "labs").iterdir() if (path / "lab.hpp").is_file())
     for name, source in sources.items():
         target = out / name
         target.parent.mkdir(parents=True, exist_ok=True)
-        if source.suffix == ".md":
+        if target.suffix == ".md":
             text = without_instructors_parts(source.read_text(encoding="utf-8")).replace("@LABS@", labs_table(root, labs))
             text = without_telling_quotes(text, wanted)
             target.write_text(without_dead_links(text, pathlib.PurePosixPath(name), present), encoding="utf-8")

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Fuzzing entry: any bytes must parse or give an error, and what parses must print to an equal module.
-// libFuzzer:   clang++ -std=c++20 -g -O1 -fsanitize=fuzzer,address,undefined -I common common/ptx/{every .cpp but tests} -lfmt
-// Standalone:  the same with -DPTX_FUZZ_MAIN and without "fuzzer"; takes files, for replaying what was found.
+// Fuzz target: any bytes must parse or give an error, and what parses must print to an equal module.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -25,16 +23,3 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
-
-#ifdef PTX_FUZZ_MAIN
-#include <fstream>
-#include <iterator>
-
-int main(int argc, char** argv) {
-  for (int i = 1; i < argc; ++i) {
-    std::ifstream file(argv[i], std::ios::binary);
-    const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-    LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(text.data()), text.size());
-  }
-}
-#endif

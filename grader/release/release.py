@@ -27,14 +27,14 @@ LEFT_OUT = [
     # answers, and what gives them away
     "solutions/*", "grader/mutants/*", "grader/hostile/*", "handouts/kill-matrix.md", "common/lab/template/*",
     # what only instructors need
-    "grader/release/*", "grader/gradescope/*", "handouts/instructor-guide.md", "common/tools/new_lab.py", "common/tools/check_course.py",
+    "grader/release/*", "grader/gradescope/*", "grader/batch/*.py", "grader/batch/testing/*", "handouts/instructor-guide.md", "common/tools/new_lab.py", "common/tools/check_course.py",
     "common/tools/check_includes.py", "common/lab/tools/*", "handouts/quotes.py",
     # the project's own tests and development
     "*_test.*", "grader/testing/*", "common/sim/testing/*", "common/sim/checkers/kernels/*", "common/cudart/programs/*", "common/cudart/cub/*",
     "common/ptx/testdata/*", "common/fuzz/*", "*/fuzz_*", "labs/sat/app/make_images.py", "common/tools/fresh_debian.sh",
     "common/tools/try_*.sh", "common/tools/lint.sh", ".ci/*", ".github/*", ".clang-tidy", "*/.clang-tidy", "README.md", "CONTRIBUTING.md",
 ]  # fmt: skip
-KEPT = ["labs/*/*_test.cpp"]
+KEPT = ["labs/*/*_test.cpp"] + [f"grader/batch/{name}.py" for name in ["submit", "ingest", "names", "unpack"]]  # ./lab submit
 LINK = re.compile(r"\[([^\]\n]*)\]\(([^()\s#]+)(#[^()\s]*)?\)")
 
 
@@ -107,14 +107,15 @@ def labs_table(root, labs):
 
 def write_edition(root, out, wanted):
     names = [n for n in files_of(root) if not matches(n, LEFT_OUT) or matches(n, KEPT)]
-    added = [path.relative_to(EDITION).as_posix() for path in EDITION.rglob("*") if path.is_file()]
-    sources = {name: root / name for name in names} | {name: EDITION / name for name in added}
+    # ".in": its links lead somewhere in the edition, not from where it stands.
+    added = {path.relative_to(EDITION).as_posix().removesuffix(".in"): path for path in EDITION.rglob("*") if path.is_file()}
+    sources = {name: root / name for name in names} | added
     present = {os.path.normpath(parent) for name in sources for parent in [name, *pathlib.PurePosixPath(name).parents]}
     labs = sorted(path.name for path in (root / "labs").iterdir() if (path / "lab.hpp").is_file())
     for name, source in sources.items():
         target = out / name
         target.parent.mkdir(parents=True, exist_ok=True)
-        if source.suffix == ".md":
+        if target.suffix == ".md":
             text = without_instructors_parts(source.read_text(encoding="utf-8")).replace("@LABS@", labs_table(root, labs))
             text = without_telling_quotes(text, wanted)
             target.write_text(without_dead_links(text, pathlib.PurePosixPath(name), present), encoding="utf-8")

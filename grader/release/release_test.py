@@ -73,6 +73,7 @@ class Edition(unittest.TestCase):
         for name in names:
             self.assertFalse(name.startswith(("solutions/", "grader/mutants/", "grader/hostile/", "grader/release/", "grader/gradescope/")), name)
             self.assertFalse("_test." in name and not name.startswith("labs/"), name)
+        self.assertNotIn("grader/batch/grade_all.py", names)
         for lab in LABS:
             for name in [f"labs/{lab}/lab.hpp", f"labs/{lab}/{lab}.cu", f"labs/{lab}/{lab}_test.cpp"]:
                 self.assertIn(name, names)
@@ -96,6 +97,10 @@ class Edition(unittest.TestCase):
     def test_it_is_a_clean_repository(self):
         status = subprocess.run(["git", "-C", self.out, "status", "--porcelain"], capture_output=True, text=True)
         self.assertEqual((status.returncode, status.stdout), (0, ""))
+
+    def test_hand_ins_can_be_packed(self):
+        done = subprocess.run([sys.executable, "-B", self.out / "grader/batch/submit.py", "--help"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_programs_stay_programs(self):
         for name in ["lab", ".github/grade.sh"]:

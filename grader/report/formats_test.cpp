@@ -57,7 +57,8 @@ TEST(StudentEdition, IsWhatClassroomAndGradescopeShowStudents) {
   expect_no_secret(decoded(to_classroom(result)));
   expect_no_secret(to_step_summary(result));
   expect_no_secret(to_annotations(result));
-  for (const json& test : json::parse(to_gradescope(result)).at("tests")) {
+  const json gradescope = json::parse(to_gradescope(result));
+  for (const json& test : gradescope.at("tests")) {
     if (test.at("visibility") != "hidden") expect_no_secret(test.dump());
   }
 }

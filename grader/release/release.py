@@ -27,14 +27,14 @@ LEFT_OUT = [
     # answers, and what gives them away
     "solutions/*", "grader/mutants/*", "grader/hostile/*", "handouts/kill-matrix.md", "common/lab/template/*",
     # what only instructors need
-    "grader/release/*", "grader/gradescope/*", "handouts/instructor-guide.md", "common/tools/new_lab.py", "common/tools/check_course.py",
-    "common/tools/check_includes.py", "common/lab/tools/*", "handouts/quotes.py",
+    "grader/release/*", "grader/gradescope/*", "grader/batch/*.py", "handouts/instructor-guide.md", "common/tools/new_lab.py",
+    "common/tools/check_course.py", "common/tools/check_includes.py", "common/lab/tools/*", "handouts/quotes.py",
     # the project's own tests and development
     "*_test.*", "grader/testing/*", "common/sim/testing/*", "common/sim/checkers/kernels/*", "common/cudart/programs/*", "common/cudart/cub/*",
     "common/ptx/testdata/*", "common/fuzz/*", "*/fuzz_*", "labs/sat/app/make_images.py", "common/tools/fresh_debian.sh",
     "common/tools/try_*.sh", "common/tools/lint.sh", ".ci/*", ".github/*", ".clang-tidy", "*/.clang-tidy", "README.md", "CONTRIBUTING.md",
 ]  # fmt: skip
-KEPT = ["labs/*/*_test.cpp"]
+KEPT = ["labs/*/*_test.cpp", *(f"grader/batch/{name}.py" for name in ("submit", "ingest", "names", "unpack"))]
 LINK = re.compile(r"\[([^\]\n]*)\]\(([^()\s#]+)(#[^()\s]*)?\)")
 
 

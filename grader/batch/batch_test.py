@@ -17,6 +17,7 @@ import tarfile
 import tempfile
 import time
 import unittest
+import unittest.mock
 import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -261,6 +262,22 @@ class Ingest(InFolder):
         self.assertIsNotNone(taken["bob", "scan"].source)
         self.assertIsNone(taken["bob", "reduction"].source)
         self.assertIsNone(taken["eve", "scan"].source)
+
+    def test_an_archive_that_stops_its_reader_costs_nobody_else(self):
+        for student in ("ada", "bob", "cy"):
+            self.put(f"{student}.zip", make_class.zipped([("scan.cu", student.encode())]))
+        unpacker, asked = ingest.UNPACKER, ingest.UNPACKER.ask
+
+        def ask(path):
+            if path.endswith("bob.zip"):
+                unpacker.process.send_signal(signal.SIGSTOP)
+            with unittest.mock.patch.object(ingest, "SECONDS_TO_UNPACK", 0.5 if path.endswith("bob.zip") else 60):
+                return asked(path)
+
+        with unittest.mock.patch.object(unpacker, "ask", ask):
+            taken, _ = self.take()
+        self.assertEqual([taken[student, "scan"].source for student in ("ada", "bob", "cy")], [b"ada", None, b"cy"])
+        self.assertIn("can't be unpacked", taken["bob", "scan"].refused)
 
     def test_several_files_of_one_student(self):
         self.put("lovelace_1_10_scan.cu", "s")

@@ -447,6 +447,7 @@ class GradeAll(InFolder):
         for path in (self.out / "reports/students").glob("*/*"):
             self.assertNotIn("5eed", path.read_text())
             self.assertNotIn("<script>", path.read_text())
+        self.assertIn("one: OK, 70 of 100 points\n  rerun\n", (self.out / "reports/students/ada/reduction.txt").read_text())
         self.assertIn("5eed", (self.out / "reports/instructors/ada/reduction.json").read_text())
         self.assertIn("'=1+1", (self.out / "grades.csv").read_text())
         for path in self.out.glob("**/*"):

@@ -71,7 +71,7 @@ else:
         points = 0 if fault else int(said.get("points") or 0)
         task = {"id": "one", "title": "One", "points": points, "max_points": 100, "bonus": False, "speedup": None,
                 "verdict": "INFRA" if fault else "OK" if points else "WRONG_ANSWER", "message": f"rerun with --seed {seed}"}
-        edition = {"seed": "0x0", "labs": [{"id": labs[0], "points": points, "max_points": 100, "bonus_points": 0,
+        edition = {"seed": None, "labs": [{"id": labs[0], "points": points, "max_points": 100, "bonus_points": 0,
                                             "tasks": [{**task, "message": "rerun"}]}]}
         write(option["--student-json"], json.dumps(edition))
         write(option["--out"], json.dumps({"device": "fake", "isolation": "full", "seed": seed, "labs": [

@@ -106,6 +106,9 @@ BuildOutcome compile_file(const Layout& layout, const Recipe& recipe, const std:
       fs::permissions(work + "/runner", fs::perms(0755), failed);
       continue;
     }
+    // As lab::Session: what could not be shut in says so, and it is no fault of the submission.
+    if (done->output.starts_with("sandbox: ") || done->output.starts_with("bwrap: "))
+      return {Verdict::infra, "It could not be shut in for compiling: " + tame(first_lines(done->output, 3))};
     std::string said = first_errors(done->output, kMaxErrors);
     replace_all(said, seen + "/" + lab + ".cu", source_name);
     replace_all(said, seen + "/", "");

@@ -60,12 +60,33 @@ def digest_files(paths: list[str], base: str) -> str:
     return digest.hexdigest()
 
 
+def digest(path: pathlib.Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def read_result(path: pathlib.Path, lab: str) -> dict | None:
+    """What a worker wrote, if it is whole; a damaged file is no result."""
+    try:
+        result = json.loads(path.read_bytes())
+        (graded,) = result["labs"]
+        whole = graded["id"] == lab and all(
+            isinstance(graded[name], int) for name in ("points", "max_points", "bonus_points"))
+        for task in graded["tasks"]:
+            whole = whole and all(isinstance(task[name], str) for name in ("id", "verdict", "message")) and all(
+                isinstance(task[name], int) for name in ("points", "max_points")) and isinstance(task.get("speedup") or 0, (int, float))
+        return result if whole and len({task["id"] for task in graded["tasks"]}) == len(graded["tasks"]) else None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+
+
 class Book:
     def __init__(self, folder: pathlib.Path) -> None:
         self.folder = folder.resolve()
         for name in ("sources", "results", "work", "baselines", "reports"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
-        os.chmod(self.folder, 0o700)  # other people's work
+        os.chmod(self.folder, 0o711)  # other people's work: only the runners' user gets through, to work/
+        for name in ("sources", "results", "baselines", "reports"):
+            os.chmod(self.folder / name, 0o700)
         self.lock = open(self.folder / "lock", "w", encoding="ascii")
         try:
             fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -165,17 +186,17 @@ class Book:
 
     def result(self, unit: Unit, attempt: int) -> dict | None:
         """A whole and fitting result, or nothing."""
-        try:
-            result = json.loads(self.result_path(unit, attempt).read_bytes())
-            tasks = result["labs"][0]["tasks"]
-            if result["labs"][0]["id"] != unit.lab or int(result["seed"], 16) != int(self.settings["seed"], 0):
-                return None
-            for task in tasks:
-                task["verdict"] + task["id"] + task["message"]
-                task["points"] + task["max_points"]
-            return result
-        except (OSError, ValueError, KeyError, IndexError, TypeError):
-            return None
+        result = read_result(self.result_path(unit, attempt), unit.lab)
+        return result if result is not None and result.get("seed") == hex(int(self.settings["seed"], 0)) else None
+
+    def grade(self, key: str, lab: str) -> tuple[dict, dict] | None:
+        """The attempt that counts and its result: the first whose result is still whole."""
+        for record in self.state.graded(key):
+            path = self.folder / "results" / key / f"{record['attempt']}.json"
+            result = read_result(path, lab)
+            if result is not None and digest(path) == record.get("result"):
+                return record, result
+        return None
 
     def end(self, unit: Unit, attempt: int, problem: str = "") -> str:
         """Notes how an attempt ended: "graded", or "infra" when the machine was at fault; then it has to be repeated."""
@@ -187,7 +208,8 @@ class Book:
             record.update(outcome="infra", message=problem or "It ended without a result.")
         else:
             faults = [task["message"] for task in result["labs"][0]["tasks"] if task["verdict"] == "INFRA"]
-            record.update(outcome="infra" if faults else "graded", message=faults[0] if faults else "")
+            record.update(outcome="infra" if faults else "graded", message=faults[0] if faults else "",
+                          result=digest(self.result_path(unit, attempt)))
         self.ledger.append(record)
         shutil.rmtree(self.work(unit, attempt), ignore_errors=True)
         return record["outcome"]

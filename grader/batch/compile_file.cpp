@@ -8,6 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <regex>
 #include <sstream>
 
 #include "build_config.hpp"
@@ -58,10 +59,16 @@ std::vector<std::string> environment(bool sandboxed) {
 
 }  // namespace
 
+std::string without_chance(const std::string& text) {
+  static const std::regex kTemporary("/tmp/(cc[A-Za-z0-9]{6}|tmpxft_[0-9a-f]+_[0-9a-f]+-[0-9]+_)");
+  return std::regex_replace(text, kTemporary, "/tmp/…");
+}
+
 BuildOutcome compile_file(const Layout& layout, const Recipe& recipe, const std::string& lab,
                           const std::string& source, const std::string& work, const BuildOptions& options) {
   std::error_code failed;
   fs::create_directories(work, failed);
+  if (!failed) fs::permissions(work, fs::perms(0755), failed);
   if (!failed) fs::copy_file(source, work + "/" + lab + ".cu", fs::copy_options::overwrite_existing, failed);
   if (failed)
     return {Verdict::infra, fmt::format("{} could not be copied to {}: {}.", source, work, failed.message())};
@@ -94,10 +101,18 @@ BuildOutcome compile_file(const Layout& layout, const Recipe& recipe, const std:
     if (done->timed_out)
       return {Verdict::compile_error,
               fmt::format("Compiling took longer than {:.0f} s and was stopped.", options.seconds)};
-    if (done->exit_code == 0) continue;
+    if (done->exit_code == 0) {
+      // Runners are another user's where the grader is root, whatever its umask is.
+      fs::permissions(work + "/runner", fs::perms(0755), failed);
+      continue;
+    }
+    // As lab::Session: what could not be shut in says so, and it is no fault of the submission.
+    if (done->output.starts_with("sandbox: ") || done->output.starts_with("bwrap: "))
+      return {Verdict::infra, "It could not be shut in for compiling: " + tame(first_lines(done->output, 3))};
     std::string said = first_errors(done->output, kMaxErrors);
     replace_all(said, seen + "/" + lab + ".cu", source_name);
     replace_all(said, seen + "/", "");
+    said = without_chance(said);
     if (said.empty())
       said = fmt::format("The compiler ended with code {} and said nothing.", done->exit_code);
     return {Verdict::compile_error, tame(shorten_paths(std::move(said), layout))};

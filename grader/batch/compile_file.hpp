@@ -18,4 +18,7 @@ BuildOutcome compile_file(const Layout& layout, const Recipe& recipe, const std:
 BuildOutcome compile_once(const Layout& layout, const Recipe& recipe, const std::string& lab,
                           const std::string& source, const std::string& work, const BuildOptions& options);
 
+// Names of temporary files are other ones each time; the same file must get the same words.
+std::string without_chance(const std::string& text);
+
 }  // namespace course::grader::batch

@@ -161,7 +161,7 @@ def units_of(book: Book, hand_ins: list[ingest.HandIn]) -> list[Unit]:
 
 
 def summary(book: Book, hand_ins: list[ingest.HandIn], n_now: int, n_cached: int, seconds: float) -> int:
-    rows = [(one, gradebook.row_of(book, book.state.latest_hand_in(one.student, one.lab))[0]) for one in hand_ins]
+    rows = [(one, gradebook.row_of(book, book.state.latest_hand_in(one.student, one.lab), current=True)[0]) for one in hand_ins]
     by_status = {status: [one for one, row in rows if row["status"] == status] for status in ("graded", "refused", "missing", "infra", "pending")}
     n_students = len({one.student for one in hand_ins})
     print(f"{n_students} students: {len(by_status['graded'])} hand-ins graded ({n_now} files now, {n_cached} known from before), "
@@ -199,7 +199,7 @@ def run(options: argparse.Namespace) -> int:
         raise Problem(f"{folder} holds no hand-ins for {', '.join(all_labs)}: one folder, .zip, .tar.gz or .cu file for each student is expected.")
     n_new = book.take_in(hand_ins)
     units = units_of(book, hand_ins)
-    waiting = [unit for unit in units if book.state.graded(unit.key) is None and not book.adopt(unit)]
+    waiting = [unit for unit in units if book.grade(unit.key, unit.lab) is None and not book.adopt(unit)]
     print(f"{len({one.student for one in hand_ins})} students, {', '.join(labs)}: {len(units)} different files, "
           f"{n_new} hand-ins new or changed, {len(waiting)} files to grade.", file=sys.stderr, flush=True)
 
@@ -224,6 +224,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def main() -> int:
+    os.umask(0o077)  # other people's work
     try:
         return run(arguments(sys.argv[1:]))
     except Problem as problem:

@@ -7,14 +7,12 @@ handouts/instructor-guide.md describes the tables to those who query them.
 """
 import csv
 import io
-import json
 import os
 import pathlib
-import re
 import sqlite3
 import sys
 
-from book import Book, write_atomically
+from book import Book, read_result, write_atomically
 from names import slug
 
 SCHEMA = """
@@ -39,37 +37,26 @@ CREATE VIEW best AS SELECT * FROM hand_ins AS h WHERE id = (
   SELECT id FROM hand_ins WHERE student = h.student AND lab = h.lab
   ORDER BY coalesce(points, -1) DESC, coalesce(bonus_points, -1) DESC, id LIMIT 1);
 """
-SEED = re.compile(r" --seed 0x[0-9a-f]+")
 
 
-def row_of(book: Book, hand_in: dict) -> tuple[dict, list[dict]]:
-    """The columns of a hand-in and its tasks."""
+def row_of(book: Book, hand_in: dict, current: bool = False) -> tuple[dict, list[dict]]:
+    """The columns of a hand-in and its tasks. One that is not the current one has what it got at its time."""
     row = {"status": "missing", "points": 0, "max_points": None, "bonus_points": 0, "message": "", "key": None, "attempt": None}
     if hand_in["refused"]:
         row.update(status="refused", message=hand_in["refused"])
     if not hand_in["sha256"]:
         return row, []
     units = [book.unit(hand_in["lab"], hand_in["sha256"])] if hand_in["lab"] in book.digests else []
-    key, ended = next(((unit.key, book.state.graded(unit.key)) for unit in units if book.state.graded(unit.key)), (None, None))
-    if ended is None:  # an older hand-in: what it got at its time
-        for old_key, attempts in book.state.ended.items():
-            for record in attempts.values():
-                if record.get("sha256") == hand_in["sha256"] and record.get("lab") == hand_in["lab"] and record["outcome"] == "graded":
-                    key, ended = old_key, record
-    result = None
-    if ended is not None:
-        path = book.folder / "results" / key / f"{ended['attempt']}.json"
-        try:
-            result = json.loads(path.read_bytes())["labs"][0]
-        except (OSError, ValueError, KeyError, IndexError):
-            result = None
-    if result is None:
+    keys = [unit.key for unit in units] + ([] if current else book.state.keys_of(hand_in["lab"], hand_in["sha256"]))
+    graded = next((book.grade(key, hand_in["lab"]) for key in keys if book.grade(key, hand_in["lab"])), None)
+    if graded is None:
         faults = [record for unit in units for record in book.state.ended.get(unit.key, {}).values()]
         row.update(status="infra" if faults else "pending", points=None, bonus_points=None,
                    message=faults[-1].get("message", "") if faults else "")
         return row, []
+    ended, result = graded[0], graded[1]["labs"][0]
     row.update(status="graded", points=result["points"], max_points=result["max_points"], bonus_points=result["bonus_points"],
-               key=key, attempt=ended["attempt"])
+               key=ended["key"], attempt=ended["attempt"])
     return row, result["tasks"]
 
 
@@ -83,8 +70,9 @@ def write_gradebook(book: Book) -> pathlib.Path:
     with db:
         for student in sorted({one["student"] for one in book.state.hand_ins}):
             db.execute("INSERT INTO students VALUES (?, ?)", (student, slug(student)))
+        last = {(one["student"], one["lab"]): number for number, one in enumerate(book.state.hand_ins, 1)}
         for number, one in enumerate(book.state.hand_ins, 1):
-            row, tasks = row_of(book, one)
+            row, tasks = row_of(book, one, current=last[one["student"], one["lab"]] == number and one["lab"] in book.digests)
             db.execute("INSERT INTO hand_ins VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
                        (number, one["student"], one["lab"], one["sha256"], one["origin"], int(one["late"]), one["time"], row["status"],
                         row["points"], row["max_points"], row["bonus_points"], row["message"], row["key"], row["attempt"]))
@@ -94,11 +82,7 @@ def write_gradebook(book: Book) -> pathlib.Path:
                             task.get("speedup"), task["message"]))
         for key, attempts in book.state.ended.items():
             for number, record in attempts.items():
-                about = {}
-                try:
-                    about = json.loads((book.folder / "results" / key / f"{number}.json").read_bytes())
-                except (OSError, ValueError):
-                    pass
+                about = read_result(book.folder / "results" / key / f"{number}.json", record.get("lab", "")) or {}
                 db.execute("INSERT INTO attempts VALUES (?,?,?,?,?,?,?,?,?,?)",
                            (key, number, record.get("lab", ""), record.get("sha256", ""), record.get("outcome", ""), record.get("time", ""),
                             record.get("seconds"), about.get("device"), about.get("isolation"), record.get("message", "")))

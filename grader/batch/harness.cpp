@@ -58,7 +58,22 @@ std::vector<std::string> headers_of(const Layout& layout, const std::string& lab
   return found;
 }
 
-// The first line of the compiler's words that names a version, for each compiler of these commands.
+// What decides a grade besides compilers and a lab's own objects: the judge, the sandbox, the simulated device.
+std::vector<std::string> programs_of(const Layout& layout) {
+  std::vector<std::string> found{layout.build + "/grader/labcli", layout.build + "/grader/sandbox_enter"};
+  for (const char* folder : {"common/cudart", "common/remote"}) {
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(fs::path(layout.build) / folder, ignored)) {
+      const std::string name = entry.path().filename().string();
+      const bool ours = name.find(".so.") != std::string::npos || name == "simulated_device";
+      if (ours && fs::is_regular_file(entry.symlink_status(ignored))) found.push_back(entry.path().string());
+    }
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+// What each compiler of these commands says of its version.
 std::string versions(const Harness& harness) {
   std::string out;
   for (const auto& [lab, recipe] : harness.labs) {
@@ -140,8 +155,7 @@ Result<Harness> find_harness(const Layout& layout, std::span<const std::string> 
   if (*kSimulatorTarget != '\0') shared.emplace_back(kSimulatorTarget);
   if (const auto done = ninja(layout, shared); !done) return done.error();
   harness.toolchain = versions(harness);
-  harness.programs = {layout.build + "/grader/labcli", layout.build + "/grader/sandbox_enter"};
-  if (*kSimulatorTarget != '\0') harness.programs.push_back(layout.build + "/" + kSimulatorTarget);
+  harness.programs = programs_of(layout);
   return harness;
 }
 

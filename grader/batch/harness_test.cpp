@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "batch/baselines.hpp"
+#include "batch/compile_file.hpp"
 
 namespace course::grader::batch {
 namespace {
@@ -46,6 +47,13 @@ TEST(Recipe, SaysWhenTheBuildIsNotAsExpected) {
   without_file[1]["command"] = "nvcc";
   EXPECT_FALSE(recipe_in(without_file, "scan"));
   EXPECT_FALSE(recipe_in(json::array(), "scan"));
+}
+
+TEST(CompilersWords, AreTheSameEachTime) {
+  EXPECT_EQ(without_chance("/tmp/cc9zFnr6.s:6: Error"), without_chance("/tmp/ccXlWpLD.s:6: Error"));
+  EXPECT_EQ(without_chance("/tmp/tmpxft_00000a12_00000000-6_scan.cudafe1.cpp:3: error"),
+            "/tmp/…scan.cudafe1.cpp:3: error");
+  EXPECT_EQ(without_chance("labs/scan/scan.cu(3): error: /tmp/ccc"), "labs/scan/scan.cu(3): error: /tmp/ccc");
 }
 
 TEST(HarnessFile, ComesBackAsItWas) {

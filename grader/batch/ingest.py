@@ -6,12 +6,15 @@ plain ones (no link is followed, no pipe opened), of a bounded size. Whatever li
 POLICY verdict with a message for the student, and nobody else notices.
 """
 import base64
+import contextlib
 import json
 import os
 import pathlib
+import select
 import stat
 import subprocess
 import sys
+import time
 from dataclasses import dataclass, field
 
 import names
@@ -68,17 +71,53 @@ def is_archive(name: str) -> bool:
     return name.lower().endswith(names.ARCHIVES)
 
 
+class Unpacker:
+    """unpack.py as a process that takes one archive after another, and is started anew when one has been its end."""
+
+    def __init__(self) -> None:
+        self.process: subprocess.Popen | None = None
+
+    def ask(self, path: str) -> dict:
+        if self.process is None or self.process.poll() is not None:
+            command = [sys.executable, "-I", str(pathlib.Path(__file__).with_name("unpack.py"))]
+            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        try:
+            self.process.stdin.write(json.dumps(path).encode() + b"\n")
+            self.process.stdin.flush()
+            return json.loads(self.read_line(time.monotonic() + SECONDS_TO_UNPACK))
+        except (OSError, ValueError):
+            self.stop()
+            return {"refused": "can't be unpacked"}
+
+    def read_line(self, deadline: float) -> bytes:
+        """What came until the end of the line, of the process or of the time."""
+        pipe, data = self.process.stdout.fileno(), bytearray()
+        while not data.endswith(b"\n"):
+            ready, _, _ = select.select([pipe], [], [], max(0.0, deadline - time.monotonic()))
+            chunk = os.read(pipe, 1 << 20) if ready else b""
+            if not chunk:
+                break
+            data += chunk
+        return bytes(data)
+
+    def stop(self) -> None:
+        if self.process is not None:
+            process, self.process = self.process, None
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                with contextlib.suppress(OSError):  # what it did not read any more
+                    pipe.close()
+
+
+UNPACKER = Unpacker()
+
+
 def add_archive(found: Found, path: str, inside: str) -> None:
     """In a process of its own: a library that crashes on a made-up archive costs that hand-in alone."""
-    shown = names.shown(inside)
-    command = [sys.executable, "-I", str(pathlib.Path(__file__).with_name("unpack.py")), os.path.abspath(path)]
-    try:
-        done = subprocess.run(command, capture_output=True, timeout=SECONDS_TO_UNPACK, stdin=subprocess.DEVNULL, check=False)
-        answer = json.loads(done.stdout) if done.returncode == 0 else {"refused": "can't be unpacked"}
-    except (subprocess.TimeoutExpired, ValueError):
-        answer = {"refused": "can't be unpacked"}
+    answer = UNPACKER.ask(os.path.abspath(path))
     if answer["refused"]:
-        found.refused.append(f"{shown} {names.shown(answer['refused'])}")
+        found.refused.append(f"{names.shown(inside)} {names.shown(answer['refused'])}")
         return
     for name, data in answer["files"].items():
         found.files.append((f"{inside}/{name}", base64.b64decode(data)))
@@ -190,7 +229,10 @@ def collect(folder: str) -> dict[str, Found]:
 
 def ingest(folder: str, all_labs: list[str], wanted: list[str]) -> tuple[list[HandIn], list[str]]:
     """Every student's hand-in for every lab: of `wanted`, or of those that somebody handed something in for. And those labs."""
-    students = collect(folder)
+    try:
+        students = collect(folder)
+    finally:
+        UNPACKER.stop()
     labs = wanted or [lab for lab in all_labs
                       if any(hand_in is not None and hand_in.source is not None
                              for student, found in students.items()

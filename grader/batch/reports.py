@@ -10,8 +10,7 @@ import pathlib
 import shutil
 import sqlite3
 
-from book import Book, write_atomically
-from gradebook import SEED
+from book import Book, read_result, write_atomically
 
 NOT_GRADED = {
     "refused": "This hand-in was refused (POLICY): {}",
@@ -21,15 +20,15 @@ NOT_GRADED = {
 }
 
 
-def text_for_student(lab: str, row: sqlite3.Row, tasks: list[sqlite3.Row]) -> str:
+def text_for_student(lab: str, row: sqlite3.Row, tasks: list[dict]) -> str:
     lines = [f"{lab}"]
     if row["status"] == "graded":
         lines[0] += f": {row['points']} of {row['max_points']} points, bonus {row['bonus_points']}"
     else:
         lines += ["", NOT_GRADED[row["status"]].format(row["message"])]
     for task in tasks:
-        lines += ["", f"{task['task']}: {task['verdict']}, {task['points']} of {task['max_points']} points"]
-        message = SEED.sub("", task["message"]).rstrip()
+        lines += ["", f"{task['id']}: {task['verdict']}, {task['points']} of {task['max_points']} points"]
+        message = task["message"].rstrip()
         lines += ["  " + line for line in message.splitlines()] if message else []
     return "\n".join(lines) + "\n"
 
@@ -43,14 +42,14 @@ def write_reports(book: Book) -> None:
     db = sqlite3.connect(book.folder / "gradebook.sqlite")
     db.row_factory = sqlite3.Row
     for row in db.execute("SELECT latest.*, slug FROM latest JOIN students USING (student)").fetchall():
-        tasks = db.execute("SELECT * FROM tasks WHERE hand_in = ? ORDER BY rowid", (row["id"],)).fetchall()
+        result = book.folder / "results" / (row["key"] or "-") / f"{row['attempt']}.json"
+        edition = read_result(result.with_suffix(".student.json"), row["lab"])
         student, instructor = (book.folder / "reports" / name / row["slug"] for name in ("students", "instructors"))
         student.mkdir(parents=True, exist_ok=True)
         instructor.mkdir(parents=True, exist_ok=True)
         lab = row["lab"]
-        text = text_for_student(lab, row, tasks)
+        text = text_for_student(lab, row, edition["labs"][0]["tasks"] if edition else [])
         write_atomically(student / f"{lab}.txt", text.encode())
-        result = book.folder / "results" / (row["key"] or "-") / f"{row['attempt']}.json"
         for source, target in ((result.with_suffix(".student.html"), student / f"{lab}.html"),
                                (result.with_suffix(".html"), instructor / f"{lab}.html"), (result, instructor / f"{lab}.json")):
             if source.exists():

@@ -16,6 +16,7 @@ from collections import Counter, defaultdict
 
 K, WINDOW = 14, 10  # tokens in a gram; grams of which one is kept
 LEAST_SHARED = 6  # fingerprints: fewer say nothing
+NEAR = 8  # lines between two fingerprints of one stretch
 REFERENCE = "(reference solution)"
 TOKEN = re.compile(r"""
     (?P<skip> \s+ | //(?:\\\n|[^\n])* | /\*.*?(?:\*/|\Z) )
@@ -68,6 +69,18 @@ def fingerprints(text: str, skeleton: set[int]) -> dict[int, int]:
     return {print_: line for print_, line in winnow(grams(text)).items() if print_ not in skeleton}
 
 
+def regions(lines: list[tuple[int, int]]) -> list[list[int]]:
+    """Stretches that run side by side: [first and last line in a, first and last line in b]."""
+    found: list[list[int]] = []
+    for a, b in sorted(lines):
+        last = found[-1] if found else None
+        if last and a - last[1] <= NEAR and 0 <= b - last[3] <= NEAR:
+            last[1], last[3] = a, b
+        else:
+            found.append([a, a, b, b])
+    return found
+
+
 def pairs_of(prints: dict[str, dict[int, int]], threshold: float) -> list[dict]:
     owners = defaultdict(list)
     for who, found in sorted(prints.items()):
@@ -80,9 +93,9 @@ def pairs_of(prints: dict[str, dict[int, int]], threshold: float) -> list[dict]:
     for (a, b), count in shared.items():
         part = count / min(len(prints[a]), len(prints[b]))
         if count >= LEAST_SHARED and part >= threshold:
-            lines = sorted((prints[a][one], prints[b][one]) for one in prints[a].keys() & prints[b].keys())
+            lines = [(prints[a][one], prints[b][one]) for one in prints[a].keys() & prints[b].keys()]
             pairs.append({"a": a, "b": b, "shared": count, "similarity": round(part, 4),
-                          "jaccard": round(count / (len(prints[a]) + len(prints[b]) - count), 4), "lines": lines})
+                          "jaccard": round(count / (len(prints[a]) + len(prints[b]) - count), 4), "regions": regions(lines)})
     return sorted(pairs, key=lambda pair: (-pair["similarity"], -pair["shared"], pair["a"], pair["b"]))
 
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Reads the .cu files out of a student's .zip or .tar.gz, in a process of its own with little memory and time.
 
-    python3 -I unpack.py ARCHIVE      prints {"refused": reason or "", "files": {name: base64}, "others": [names]}
+    python3 -I unpack.py      reads names of archives, a JSON string a line; answers each with a line
+                              {"refused": reason or "", "files": {name: base64}, "others": [names]}
 
 Nothing is ever written: links, pipes, absolute names and "..", which do harm when an archive is unpacked, are refused by name.
 What an archive says of its sizes is not believed: reading stops at the limits.
@@ -21,6 +22,7 @@ LARGEST_ARCHIVE = 16 << 20
 MOST_BYTES = 64 << 20  # unpacked
 MOST_ENTRIES = 10000
 MOST_FILES = 32
+SECONDS = 20  # of the processor, for one archive
 
 
 class Refused(Exception):
@@ -138,18 +140,22 @@ def unpack(path: pathlib.Path) -> Found:
     return found
 
 
+def answer(path: str) -> dict:
+    try:
+        found = unpack(pathlib.Path(path))
+    except Refused as reason:
+        return {"refused": str(reason), "files": {}, "others": []}
+    return {"refused": "", "files": {name: base64.b64encode(data).decode() for name, data in found.files.items()}, "others": found.others}
+
+
 def main() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
-    resource.setrlimit(resource.RLIMIT_CPU, (20, 20))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    answer = {"refused": "", "files": {}, "others": []}
-    try:
-        found = unpack(pathlib.Path(sys.argv[1]))
-        answer["files"] = {name: base64.b64encode(data).decode() for name, data in found.files.items()}
-        answer["others"] = found.others
-    except Refused as reason:
-        answer["refused"] = str(reason)
-    json.dump(answer, sys.stdout)
+    hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
+    for line in sys.stdin:
+        used = resource.getrusage(resource.RUSAGE_SELF)
+        resource.setrlimit(resource.RLIMIT_CPU, (int(used.ru_utime + used.ru_stime) + SECONDS, hard))
+        print(json.dumps(answer(json.loads(line))), flush=True)
 
 
 if __name__ == "__main__":

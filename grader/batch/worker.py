@@ -12,6 +12,7 @@ def grade_command(book: Book, unit: Unit, attempt: int) -> list[str]:
     out = book.result_path(unit, attempt)
     return _command(book, unit, attempt) + ["--out", str(out), "--html", str(out.with_suffix(".html")),
                                             "--student-html", str(out.with_suffix(".student.html")),
+                                            "--student-json", str(out.with_suffix(".student.json")),
                                             "--baselines", str(book.baselines(unit.lab))]
 
 

@@ -13,7 +13,6 @@
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <regex>
 #include <string>
 #include <vector>
 
@@ -27,6 +26,7 @@
 #include "layout.hpp"
 #include "progress.hpp"
 #include "registry.hpp"
+#include "report/edition.hpp"
 #include "report_file.hpp"
 #include "screen/screen.hpp"
 #include "seed.hpp"
@@ -40,7 +40,7 @@ using nlohmann::json;
 struct Options {
   std::vector<std::string> labs;
   std::string device = "sim", task, seed = "1", out;
-  std::string harness, source, work, baselines, html, student_html, isolation = "full";
+  std::string harness, source, work, baselines, html, student_html, student_json, isolation = "full";
   bool compile_only = false, graded = false;
 };
 
@@ -133,19 +133,6 @@ std::string utc_now() {
   return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
 }
 
-// For students: with the seeds of a class, answers could be prepared.
-RunResult without_seeds(RunResult result) {
-  static const std::regex kSeed(" --seed 0x[0-9a-f]+");
-  for (LabResult& lab : result.labs) {
-    for (TaskResult& task : lab.tasks) {
-      task.message = std::regex_replace(task.message, kSeed, "");
-      for (CaseRecord& record : task.cases) record.message = std::regex_replace(record.message, kSeed, "");
-    }
-  }
-  result.seed = 0;
-  return result;
-}
-
 int run_one(const Options& options) {
   auto ready = get_ready(options);
   if (!ready) return fail(ready.error().text);
@@ -204,7 +191,11 @@ int run_one(const Options& options) {
     if (const auto done = write_report(options.html, to_html(result)); !done) return fail(done.error().text);
   }
   if (!options.student_html.empty()) {
-    const auto done = write_report(options.student_html, to_html(without_seeds(result)));
+    const auto done = write_report(options.student_html, to_html(for_students(result)));
+    if (!done) return fail(done.error().text);
+  }
+  if (!options.student_json.empty()) {
+    const auto done = write_report(options.student_json, json_text(for_students(result)));
     if (!done) return fail(done.error().text);
   }
   return write_out(options, json_text(result));  // last: whoever sees it may count on the others
@@ -233,6 +224,7 @@ void add_batch(CLI::App& app, Run& run) {
   one->add_option("--work", options->work, "A folder for this one submission")->required();
   one->add_option("--html", options->html, "A page for instructors");
   one->add_option("--student-html", options->student_html, "A page for the student: without seeds");
+  one->add_option("--student-json", options->student_json, "The same as JSON");
   one->add_option("--baselines", options->baselines, "What batch-baselines wrote");
   one->add_flag("--compile-only", options->compile_only, "Stop after compiling");
   one->add_flag("--graded", options->graded, "Refuse below --isolation");

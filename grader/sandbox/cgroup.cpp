@@ -23,7 +23,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kPrefix = "gpu-lab-";  // then the grader's process id and a number
+constexpr const char* kPrefix =
+    "gpu-lab-";  // then the namespace of process ids, the grader's id in it, a number
 
 std::string contents(const std::string& path) {
   std::ostringstream out;
@@ -65,13 +66,23 @@ void empty_and_remove(const std::string& folder) {
   }
 }
 
+// Begins the names of groups of graders that see the same process ids: containers may share one tree of groups.
+std::string prefix_here() {
+  std::error_code ignored;
+  std::string space = fs::read_symlink("/proc/self/ns/pid", ignored).string();  // "pid:[4026531836]"
+  space.erase(std::remove_if(space.begin(), space.end(), [](char c) { return c < '0' || c > '9'; }),
+              space.end());
+  return fmt::format("{}{}-", kPrefix, space.empty() ? "0" : space);
+}
+
 // Groups of graders that were killed before they could tidy up.
 void remove_stale(const std::string& parent) {
+  static const std::string ours = prefix_here();
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(parent, ignored)) {
     const std::string name = entry.path().filename().string();
-    if (!name.starts_with(kPrefix)) continue;
-    const pid_t owner = std::atoi(name.c_str() + std::strlen(kPrefix));
+    if (!name.starts_with(ours)) continue;
+    const pid_t owner = std::atoi(name.c_str() + ours.size());
     if (owner > 1 && kill(owner, 0) != 0 && errno == ESRCH) empty_and_remove(entry.path().string());
   }
 }
@@ -116,7 +127,7 @@ std::vector<CgroupPlace> cgroup_places(const std::string& self_cgroup, const std
 
 std::vector<std::string> cgroups_of_this_process() {
   std::vector<std::string> found;
-  const std::string mine = fmt::format("{}{}-", kPrefix, getpid());
+  const std::string mine = fmt::format("{}{}-", prefix_here(), getpid());
   for (const CgroupPlace& place :
        cgroup_places(contents("/proc/self/cgroup"), contents("/proc/self/mountinfo"))) {
     std::error_code ignored;
@@ -133,7 +144,7 @@ std::optional<Cgroup> Cgroup::make(const CgroupLimits& limits) {
 
 std::optional<Cgroup> Cgroup::make_in(const std::vector<CgroupPlace>& places, const CgroupLimits& limits) {
   static std::atomic<unsigned> n_made{0};
-  const std::string name = fmt::format("{}{}-{}", kPrefix, getpid(), n_made++);
+  const std::string name = fmt::format("{}{}-{}", prefix_here(), getpid(), n_made++);
   const auto make_folder = [&](const std::string& parent) -> std::string {
     remove_stale(parent);
     const std::string folder = parent + "/" + name;

@@ -338,5 +338,27 @@ TEST(CgroupForReal, IsRemovedWithItsProcesses) {
   EXPECT_TRUE(WIFSIGNALED(status));
 }
 
+TEST(CgroupForReal, TidiesUpAfterTheDeadOfItsOwnPidNamespaceOnly) {
+  const auto group = Cgroup::make({std::uint64_t{64} << 20, 16});
+  if (!group) GTEST_SKIP() << "no control groups here";
+  const fs::path mine = group->folders().front();
+  const std::string own_id = "-" + std::to_string(getpid()) + "-";
+  const std::string name = mine.filename().string();
+  const std::string begin = name.substr(0, name.find(own_id));
+  const pid_t child = fork();
+  if (child == 0) _exit(0);
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  const std::string dead = "-" + std::to_string(child) + "-0";
+  const fs::path stale = mine.parent_path() / (begin + dead);
+  // There the id may be a living grader's.
+  const fs::path elsewhere = mine.parent_path() / ("gpu-lab-1" + dead);
+  ASSERT_TRUE(fs::create_directory(stale) && fs::create_directory(elsewhere));
+  const auto next = Cgroup::make({std::uint64_t{64} << 20, 16});
+  EXPECT_FALSE(fs::exists(stale));
+  EXPECT_TRUE(fs::exists(elsewhere));
+  fs::remove(elsewhere);
+}
+
 }  // namespace
 }  // namespace course::grader::sandbox

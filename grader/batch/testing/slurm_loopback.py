@@ -155,6 +155,12 @@ PartitionName=gpu Nodes=node[{half}-{self.n_nodes - 1}] MaxTime=INFINITE State=U
         self.end("slurmctld")
         time.sleep(3)
         self.start_controller()
+        # It may not believe a node whose job it has forgotten ("Duplicate jobid"): an administrator's work.
+        self.wait_for("the controller", lambda: "UP" in self.ask("scontrol", "ping"))
+        time.sleep(5)
+        for line in self.ask("sinfo", "-h", "-N", "-o", "%N %T").splitlines():
+            if "drain" in line:
+                self.ask("scontrol", "update", f"nodename={line.split()[0]}", "state=resume")
 
     def end(self, name):
         process = self.processes.pop(name, None)

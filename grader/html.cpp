@@ -85,9 +85,13 @@ Html case_list(const TaskResult& task) {
         {{text(record.name)},
          {text(name_of(record.stage))},
          {text(name_of(record.device))},
-         {text(lab::name_of(record.verdict)), record.verdict == Verdict::ok ? Tone::good : Tone::bad},
+         {text(lab::name_of(record.verdict)), record.verdict == Verdict::ok                ? Tone::good
+                                              : record.verdict == Verdict::not_implemented ? Tone::quiet
+                                                                                           : Tone::bad},
          {text(fmt::format("{:.3f}", record.seconds))}});
-  return page::details(text(fmt::format("{}: {} cases run", task.title, task.cases.size())), page::table(t));
+  return page::details(text(fmt::format("{}: {} case{} run", task.title, task.cases.size(),
+                                        task.cases.size() == 1 ? "" : "s")),
+                       page::table(t));
 }
 
 Html section_of(const LabResult& lab, bool modelled) {

@@ -10,6 +10,7 @@ Between `<!-- quote: KIND ARGUMENTS -->` and `<!-- end quote -->` stands, by KIN
     output COMMAND /REGEX/   the lines of `labcli COMMAND` in which REGEX occurs, each once; without /REGEX/ all of them
     kernel NAME              a kernel of common/sim/checkers/kernels/errata.cu and what the checkers must say of it
     mutant LAB/NAME          a wrong submission of grader/mutants/, as changes of the solution, and what the grader must say
+    roof LAB                 the roofs of the simulated chip: its arithmetic from its preset, the memory as the published run measured it
     ceilings LAB             how fast the published run's device copied and read, by size
 
 Tables that a command prints as Markdown are generated blocks: common/lab/tools/fill_blocks.py fills those.
@@ -76,11 +77,16 @@ def mutant(name, _labcli):
     )
 
 
-def ceilings(lab, _labcli):
+def published(lab):
+    """What the newest published run measured of a lab, and its date."""
     runs = [json.loads(p.read_text(encoding="utf-8")) for p in sorted((ROOT / "handouts/results").glob("*.json"))]
     run = max(runs, key=lambda r: r["date"])
-    measured = next(entry for entry in run["labs"] if entry["lab"] == lab)
-    rows = [f"{measured['device']}, {run['date']}, in the run of {lab}. Medians of {measured['sizes'][0]['ceilings']['copy']['runs']} runs.", ""]
+    return {**next(entry for entry in run["labs"] if entry["lab"] == lab), "date": run["date"]}
+
+
+def ceilings(lab, _labcli):
+    measured = published(lab)
+    rows = [f"{measured['device']}, {measured['date']}, in the run of {lab}. Medians of {measured['sizes'][0]['ceilings']['copy']['runs']} runs.", ""]
     rows += ["| bytes of the array | plain copy (read and write) | plain read |", "|--:|--:|--:|"]
     for size in measured["sizes"]:
         c = size["ceilings"]
@@ -89,7 +95,25 @@ def ceilings(lab, _labcli):
     return "\n".join(rows) + "\n"
 
 
-KINDS = {f.__name__: f for f in (output, kernel, mutant, ceilings)}
+def roof(lab, _labcli):
+    preset = (ROOT / "common/sim/device.hpp").read_text(encoding="utf-8")
+    sms = int(re.search(r"int multiprocessors = (\d+);", preset)[1])
+    ghz = float(re.search(r"double clock_ghz = ([\d.]+);", preset)[1])
+    lanes = 64  # 32-bit integer additions a clock and multiprocessor: CUDA C++ Programming Guide, arithmetic throughput, 9.0
+    additions = sms * lanes * ghz * 1e9
+    sizes = published(lab)["sizes"]
+    bytes_a_second = max(size["ceilings"]["copy"]["gb_per_s"] for size in sizes) * 1e9
+    intensity = 0.25  # a sum of 4-byte items: an addition for each
+    return f"""| roof | comes from | |
+|---|---|--:|
+| integer additions | {sms} multiprocessors · {lanes} lanes · {ghz} GHz | {additions / 1e12:.1f}·10¹² a second |
+| memory | the fastest plain copy of the published run | {bytes_a_second / 1e12:.1f}·10¹² bytes a second |
+| ridge | where the two meet | {additions / bytes_a_second:.1f} operations a byte |
+| a sum of 4-byte items | {intensity} operations a byte × memory | {intensity * bytes_a_second / 1e12:.1f}·10¹² additions a second |
+"""
+
+
+KINDS = {f.__name__: f for f in (output, kernel, mutant, roof, ceilings)}
 
 
 def main():

@@ -3,6 +3,7 @@
 """Tests of quotes.py, with a command line tool of our own making."""
 
 import pathlib
+import re
 import stat
 import subprocess
 import sys
@@ -57,6 +58,12 @@ class Quotes(unittest.TestCase):
     def test_a_kernel_comes_with_its_own_finding(self):
         self.assertIn("`shared-race`", quotes.kernel("erratum_4_scan_in_place", None))
         self.assertNotIn("erratum_3", quotes.kernel("erratum_4_scan_in_place", None))
+
+    def test_the_roofs_are_worked_out(self):
+        text = quotes.roof("reduction", None)
+        additions, copied, ridge, total = (float(x) for x in re.findall(r"\| (\d+\.\d)[^|]*\|$", text, re.M))
+        self.assertAlmostEqual(ridge, additions / copied, delta=0.2)
+        self.assertAlmostEqual(total, copied / 4, delta=0.1)
 
     def test_a_mutant_comes_with_its_verdict(self):
         text = quotes.mutant("reduction/tid_guard", None)

@@ -4,7 +4,8 @@
  *
  * The JSON of simReport, all keys always present:
  * { "device": "Simulated H200", "mode": 3, "modelled_us": 12.5,
- *   "launches": [ {"kernel": "…demangled…", "grid": [x,y,z], "block": [x,y,z], "modelled_us": 6.1, "bound_by": "memory", "counters": {…}} ],
+ *   "launches": [ {"kernel": "…demangled…", "grid": [x,y,z], "block": [x,y,z], "modelled_us": 6.1, "bound_by": "memory",
+ *                  "resident_blocks": 8, "occupancy": 1.0, "registers": 32, "shared": 1024, "counters": {…}} ],
  *   "totals": { every field of sim::Counters by its name },
  *   "findings": [ {"checker": "racecheck", "kind": "shared-race", "kernel": "…", "file": "…", "line": 31, "other_file": "…", "other_line": 33,
  *                  "object": "s_data[17]", "message": "one sentence", "block": [x,y,z], "thread": [x,y,z],

@@ -116,6 +116,8 @@ class Problem {
   virtual std::vector<Case> bench_cases(const Task& task, std::uint64_t n) const;
   // The case that a trace shows and the handout works through: about n items, few enough to print.
   virtual Case example(const Task& task, std::uint64_t n) const = 0;
+  // How many elements make a row of the case's arrays, for pictures; 0: they have one dimension.
+  virtual std::uint64_t row_length(const Task&, const Case&) const { return 0; }
 };
 
 }  // namespace course::lab

@@ -291,10 +291,10 @@ LaunchResult Device::Impl::launch(const LaunchRequest& request) {
                           ? options.host_threads
                           : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const std::uint64_t shared = kernel.facts.static_shared + request.dynamic_shared;
-  grid.resident_blocks =
-      std::max(1, options.preset.multiprocessors *
-                      blocks_per_multiprocessor(options.preset, static_cast<int>(request.block.count()),
-                                                kernel.facts.registers, shared));
+  const int block_threads = static_cast<int>(request.block.count());
+  const int resident =
+      blocks_per_multiprocessor(options.preset, block_threads, kernel.facts.registers, shared);
+  grid.resident_blocks = std::max(1, options.preset.multiprocessors * resident);
   grid.counting = (mode & kCounters) != 0;
   grid.schedule_seed = options.schedule_seed;
   grid.interleave = (mode & kAllChecks) != 0;
@@ -320,7 +320,11 @@ LaunchResult Device::Impl::launch(const LaunchRequest& request) {
     result.text = finding.message;
     add_finding(report.findings, std::move(finding));
   }
-  report.add(kernel.facts.demangled, request, result);
+  const int warp_threads = (block_threads + kLanes - 1) / kLanes * kLanes;
+  report.add({kernel.facts.demangled, request.grid, request.block, result.modelled_us, result.bound_by,
+              result.counters, resident,
+              static_cast<double>(resident * warp_threads) / options.preset.max_threads_per_multiprocessor,
+              kernel.facts.registers, shared});
   return result;
 }
 

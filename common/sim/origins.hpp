@@ -19,6 +19,8 @@ namespace course::sim {
 struct TracePlace {
   std::string object;  // "s_data", "d_out"; several blocks have one "s_data" each
   std::uint64_t element = 0;
+  std::uint32_t row =
+      0;  // the array's row in which the value stands: those before, and one when it was written since
   friend auto operator<=>(const TracePlace&, const TracePlace&) = default;
 };
 

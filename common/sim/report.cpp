@@ -98,6 +98,7 @@ const char* name_of(TraceRow::After after) {
     case TraceRow::After::block: return "block";
     case TraceRow::After::launch: return "launch";
     case TraceRow::After::shuffle: return "shuffle";
+    case TraceRow::After::publish: return "publish";
     case TraceRow::After::fault: return "fault";
     default: return "vote";
   }
@@ -128,7 +129,10 @@ Json json_of(const TraceRow& row) {
   j["writes"] = Json::array();
   for (const TraceWrite& w : row.writes) {
     Json from = Json::array();
-    for (const TracePlace& p : w.from) from.push_back(Json::array({p.object, p.element}));
+    for (const TracePlace& p : w.from)
+      from.push_back(p.object == row.object && p.row == w.row && row.after != TraceRow::After::shuffle
+                         ? Json::array({p.object, p.element, 1})
+                         : Json::array({p.object, p.element}));
     j["writes"].push_back(Json::array({w.element, w.block, w.thread, w.line, std::move(from)}));
   }
   j["accesses"] = Json::array();
@@ -177,12 +181,10 @@ Counters& Counters::operator+=(const Counters& other) {
   return *this;
 }
 
-void Report::add(const std::string& kernel, const LaunchRequest& request, const LaunchResult& result) {
-  totals += result.counters;
-  modelled_us += result.modelled_us;
-  if (launches.size() < kMostLaunches)
-    launches.push_back(
-        {kernel, request.grid, request.block, result.modelled_us, result.bound_by, result.counters});
+void Report::add(Launch launch) {
+  totals += launch.counters;
+  modelled_us += launch.modelled_us;
+  if (launches.size() < kMostLaunches) launches.push_back(std::move(launch));
 }
 
 void add_finding(std::vector<Finding>& findings, Finding finding) {
@@ -208,6 +210,10 @@ std::string to_json(const Report& report, std::uint32_t mode) {
                              {"block", json_of(l.block)},
                              {"modelled_us", l.modelled_us},
                              {"bound_by", l.bound_by},
+                             {"resident_blocks", l.resident_blocks},
+                             {"occupancy", l.occupancy},
+                             {"registers", l.registers},
+                             {"shared", l.shared},
                              {"counters", json_of(l.counters)}});
   j["totals"] = json_of(report.totals);
   std::vector<const Finding*> order;

@@ -22,6 +22,11 @@ struct Report {
     double modelled_us = 0;
     const char* bound_by = "";
     Counters counters;
+    // How well the launch could fill a multiprocessor.
+    int resident_blocks = 0;   // at once
+    double occupancy = 0;      // of the multiprocessor's threads, 0 … 1
+    int registers = 0;         // per thread, estimated from PTX
+    std::uint64_t shared = 0;  // bytes per block
   };
 
   std::string device;
@@ -32,7 +37,7 @@ struct Report {
   TraceLog trace;
   std::vector<LineProfile> lines;
 
-  void add(const std::string& kernel, const LaunchRequest& request, const LaunchResult& result);
+  void add(Launch launch);
 };
 
 // Adds a finding, or counts it once more when an equal one (checker, kind, kernel, places) is there.

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <iterator>
 #include <tuple>
+#include <utility>
 
 #include "sim/diagnose.hpp"
 #include "sim/machine.hpp"
@@ -59,7 +60,7 @@ void Trace::add(TraceRow row) {
     return;
   }
   row.launch = launches_ - 1;
-  if (row.after != TraceRow::After::start) {
+  if (row.after != TraceRow::After::start && row.after != TraceRow::After::publish) {
     // What was done since the last row of this block, or of any.
     for (auto& [block, state] : blocks_) {
       if (row.block != TraceRow::kWholeGrid && row.block != block->linear) continue;
@@ -79,31 +80,35 @@ void Trace::add(TraceRow row) {
 
 void Trace::flush(std::map<std::uint64_t, Pending>& pending, const Block* block, TraceRow::After after,
                   const Position& where) {
-  for (auto& [base, p] : pending) {
-    const Object& object = objects_.at(base);
-    TraceRow row;
-    row.block = block != nullptr ? block->linear : TraceRow::kWholeGrid;
-    row.after = after;
-    row.file = where.file;
-    row.line = where.line;
-    row.object = object.name;
-    row.width = p.width;
-    row.writes = std::move(p.writes);
-    std::uint64_t n = object.size;
-    const std::byte* from = reinterpret_cast<const std::byte*>(object.base);
-    if (object.shared) {
-      if (block == nullptr) continue;
-      const std::uint64_t offset = object.base - kSharedWindow;
-      n = std::min<std::uint64_t>(n,
-                                  block->shared_bytes - std::min<std::uint64_t>(offset, block->shared_bytes));
-      from = block->shared + offset;
-    }
-    if (n > TraceLog::kMostBytes)
-      n = TraceLog::kMostBytes;  // the first of them; a reader of more has no use for a table
-    row.contents.assign(from, from + n);
-    add(std::move(row));
-  }
+  for (auto& [base, p] : pending) flush_one(base, p, block, after, where);
   pending.clear();
+}
+
+void Trace::flush_one(std::uint64_t base, Pending& pending, const Block* block, TraceRow::After after,
+                      const Position& where) {
+  const Object& object = objects_.at(base);
+  if (object.shared && block != nullptr) ++blocks_[block].rows[base];
+  if (!object.shared) ++global_rows_[base];
+  TraceRow row;
+  row.block = block != nullptr ? block->linear : TraceRow::kWholeGrid;
+  row.after = after;
+  row.file = where.file;
+  row.line = where.line;
+  row.object = object.name;
+  row.width = pending.width;
+  row.writes = std::move(pending.writes);
+  std::uint64_t n = object.size;
+  const std::byte* from = reinterpret_cast<const std::byte*>(object.base);
+  if (object.shared) {
+    if (block == nullptr) return;
+    const std::uint64_t offset = object.base - kSharedWindow;
+    n = std::min<std::uint64_t>(n,
+                                block->shared_bytes - std::min<std::uint64_t>(offset, block->shared_bytes));
+    from = block->shared + offset;
+  }
+  n = std::min(n, TraceLog::kMostBytes);  // a reader of more has no use for a table
+  row.contents.assign(from, from + n);
+  add(std::move(row));
 }
 
 // --- begin and end ----------------------------------------------------------------------------------------------------
@@ -117,6 +122,7 @@ void Trace::launch_begins(const Program& program, const LaunchRequest& launch) {
   ++launches_;
   objects_.clear();
   global_.clear();
+  global_rows_.clear();
   blocks_.clear();
   positions_.clear();
   if (launches_ > 1) return;
@@ -193,6 +199,15 @@ void Trace::warp_synced(Warp& w, std::uint32_t, const MicroOp& op) {
 
 // --- accesses -----------------------------------------------------------------------------------------------------------
 
+// An element as it is now.
+TracePlace Trace::place_of(const Block& block, const Object& object, std::uint64_t element) {
+  BlockState& b = blocks_[&block];
+  const auto& pending = object.shared ? b.shared : global_;
+  const auto since = pending.find(object.base);
+  const bool fresh = since != pending.end() && since->second.elements.contains(element);
+  return {object.name, element, (object.shared ? b.rows : global_rows_)[object.base] + (fresh ? 1 : 0)};
+}
+
 void Trace::write(const MicroOp& op, const Block& block, std::uint32_t thread, const Object& object,
                   std::uint64_t element, Origins::Set from) {
   Pending& pending = (object.shared ? blocks_[&block].shared : global_)[object.base];
@@ -202,7 +217,9 @@ void Trace::write(const MicroOp& op, const Block& block, std::uint32_t thread, c
     return;
   }
   ++log_.n_writes;
-  pending.writes.push_back({element, block.linear, thread, position_of(op).line, origins_.places(from)});
+  pending.elements.insert(element);
+  const std::uint32_t row = place_of(block, object, element).row;
+  pending.writes.push_back({element, block.linear, thread, position_of(op).line, row, origins_.places(from)});
 }
 
 // One lane's access to the k-th element of a load, store or atomic that has run.
@@ -222,12 +239,13 @@ void Trace::access(Warp& w, const MicroOp& op, int lane, std::uint32_t k) {
     return;
   }
   const std::uint64_t element = (address - object->base) / op.width;
-  const Origins::Set itself = origins_.single({object->name, element});
+  const Origins::Set itself = origins_.single(place_of(*w.block, *object, element));
   if (op.kind == OpKind::atomic)
     write(op, *w.block, thread, *object, element, origins_.united(itself, *value));
   if (op.kind == OpKind::store) {
     write(op, *w.block, thread, *object, element, *value);
-    *value = itself;
+    *value = origins_.single(place_of(*w.block, *object, element));
+    if (!object->shared && (op.order & kOrderMask) != kWeak) published_.insert(object->base);
   }
   if (result != nullptr) *result = itself;
 }
@@ -275,6 +293,10 @@ void Trace::after(Warp& w, const MicroOp& op) {
       if (op.space != MemorySpace::local) note(w, op);
       for (std::uint32_t k = 0; k < op.count; ++k)
         for (std::uint32_t m = w.mask; m != 0; m &= m - 1) access(w, op, std::countr_zero(m), k);
+      for (const std::uint64_t base : std::exchange(published_, {})) {
+        flush_one(base, global_.at(base), nullptr, TraceRow::After::publish, position_of(op));
+        global_.erase(base);
+      }
       break;
     case OpKind::shuffle: {
       Origins::Set* to = origins_.of(w, op.dst[0]);
@@ -331,7 +353,7 @@ void Trace::exchange(Warp& w, const MicroOp& op, TraceRow::After kind, std::uint
   for (std::uint32_t m = w.mask; m != 0 && kind == TraceRow::After::shuffle; m &= m - 1) {
     const auto lane = static_cast<std::uint32_t>(std::countr_zero(m));
     row.writes.push_back(
-        {lane, w.block->linear, w.number * kLanes + lane, where.line, origins_.places(from[lane])});
+        {lane, w.block->linear, w.number * kLanes + lane, where.line, 0, origins_.places(from[lane])});
   }
   add(std::move(row));
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Follows what a launch does to arrays: a row with an array's contents after every step that changed it, for each write which
 // thread did it at which line and of which elements the value was made (origins.hpp), and which lanes took part in each access.
-// A step of a block ends at a barrier, a __syncwarp or the block's end; a step of the whole grid with the launch. Exchanges
-// between the lanes of a warp are rows of their own. The first fault, be it one that ends the kernel or a race, is the last row.
+// A step of a block ends at a barrier, a __syncwarp or the block's end; a step of the whole grid with the launch, and for an
+// array where a thread publishes something (a volatile, relaxed or releasing store) right there. Exchanges between the lanes of a warp are rows of their own. The first fault, be it one that ends the kernel or a race, is the last row.
 // For small inputs: rows and contents are capped, and TraceLog::truncated says so.
 #pragma once
 
@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -27,6 +28,8 @@ struct TraceWrite {
   std::uint64_t block = 0;   // in the grid
   std::uint32_t thread = 0;  // in its block
   std::uint32_t line = 0;
+  std::uint32_t row =
+      0;  // of the array: a source with the same array and row was put there in this very step
   std::vector<TracePlace> from;  // what the value was made of
 };
 
@@ -40,7 +43,7 @@ struct TraceAccess {
 };
 
 struct TraceRow {
-  enum class After : std::uint8_t { start, barrier, warp_sync, block, launch, shuffle, vote, fault };
+  enum class After : std::uint8_t { start, barrier, warp_sync, block, launch, shuffle, vote, publish, fault };
   static constexpr std::uint64_t kWholeGrid = ~std::uint64_t{0};
 
   std::uint32_t launch = 0;  // index among those since the last reset
@@ -96,25 +99,30 @@ class Trace final : public Observer {
   struct Pending {
     std::uint32_t width = 0;
     std::vector<TraceWrite> writes;
+    std::set<std::uint64_t> elements;
   };
   struct Position {
     std::string file;
     std::uint32_t line = 0;
   };
   struct BlockState {
-    std::map<std::uint64_t, Pending> shared;  // by the object's base
-    std::vector<TraceAccess> accesses;        // since the last row
-    Position barrier;                         // the one reached last
+    std::map<std::uint64_t, Pending> shared;      // by the object's base
+    std::vector<TraceAccess> accesses;            // since the last row
+    Position barrier;                             // the one reached last
+    std::map<std::uint64_t, std::uint32_t> rows;  // of each array so far, by the object's base
   };
 
   const Object* object_at(std::uint64_t address);
   Position position_of(const MicroOp& op);
+  TracePlace place_of(const Block& block, const Object& object, std::uint64_t element);
   void access(Warp& w, const MicroOp& op, int lane, std::uint32_t k);
   void write(const MicroOp& op, const Block& block, std::uint32_t thread, const Object& object,
              std::uint64_t element, Origins::Set from);
   void note(Warp& w, const MicroOp& op);
   void flush(std::map<std::uint64_t, Pending>& pending, const Block* block, TraceRow::After after,
              const Position& where);
+  void flush_one(std::uint64_t base, Pending& pending, const Block* block, TraceRow::After after,
+                 const Position& where);
   void exchange(Warp& w, const MicroOp& op, TraceRow::After kind, std::uint32_t slot);
   void shuffle(Warp& w, const MicroOp& op);
   void fault(const Block& block, const Position& where, const std::string& message);
@@ -129,10 +137,12 @@ class Trace final : public Observer {
   Addresses addresses_{};
   Origins origins_;
   Origins::Set shuffled_[kLanes] = {};
-  std::uint64_t wavefronts_ = 0;      // of the op at hand, before it runs
-  const MicroOp* running_ = nullptr;  // begun and not ended
+  std::set<std::uint64_t> published_;        // arrays, by the op at hand
+  std::uint64_t wavefronts_ = 0;             // of the op at hand, before it runs
+  const MicroOp* running_ = nullptr;         // begun and not ended
   std::map<std::uint64_t, Object> objects_;  // by base
   std::map<std::uint64_t, Pending> global_;
+  std::map<std::uint64_t, std::uint32_t> global_rows_;
   std::unordered_map<const Block*, BlockState> blocks_;
   std::vector<TraceAccess> ended_;  // of blocks that have ended, since the last row of the grid
   std::unordered_map<std::uint32_t, Position> positions_;  // by op

@@ -176,6 +176,18 @@ TEST(Trace, ShowsBankConflicts) {
   EXPECT_EQ(rows[0].at("accesses"), Json::parse("[[0, 0, 0, 255, 255, 8, 1]]"));
 }
 
+// A flag that other blocks look at is a step as soon as it is set.
+TEST(Trace, HasARowWhenSomethingIsPublished) {
+  std::string ptx = kFold;
+  ptx.replace(ptx.find("st.global.u32"), 13, "st.volatile.global.u32");
+  TestDevice t(ptx);
+  const Json rows = traced(t).at("rows");
+  ASSERT_EQ(rows.size(), 4u);
+  EXPECT_EQ(rows[3].at("after"), "publish");
+  EXPECT_TRUE(rows[3].at("block").is_null()) << "for all to see";
+  EXPECT_EQ(rows[3].at("object"), "d_out");
+}
+
 // A value that is kept in a register stands for the place where it was stored, not for all that it was ever made of; one that
 // waits in a register across a barrier is remembered; a shuffle's lanes are places, too.
 constexpr const char* kOrigins = R"(

@@ -29,6 +29,12 @@ def add_to_list(path, opening, entry):
     path.write_text(text[:close] + f"  '{entry}',\n" + text[close:], encoding="utf-8")
 
 
+def in_columns(rows):
+    """Two columns, the second one behind the longest of the first."""
+    width = max(len(left) for left, _ in rows)
+    return "\n".join(f"  {left:{width}}  {right}" for left, right in rows)
+
+
 def main():
     parser = argparse.ArgumentParser(description="Starts a new lab from a template.", prog="./lab new")
     parser.add_argument("root", type=pathlib.Path, help=argparse.SUPPRESS)
@@ -63,13 +69,17 @@ def main():
     subprocess.run(skeleton, check=True)
     add_to_list(root / "meson.build", "labs = [\n", lab)
     add_to_list(root / "handouts/meson.build", "handouts = files(\n", handout)
+    print(f"{lab} is there, with one task that only stands for yours. Next:")
     print(
-        f"{lab} is there, with one task that only stands for yours. Next:\n"
-        f"  ./lab grade {lab} --solutions --device sim     it grades\n"
-        f"  labs/{lab}/lab.hpp                             its API and points\n"
-        f"  solutions/{lab}/{lab}.cu                       its ladder; make_skeleton.py writes labs/{lab}/{lab}.cu from it\n"
-        f"  handouts/{handout}                             its text; fill_blocks.py fills the generated blocks\n"
-        "  ./lab test 'course is complete'                names what is still missing"
+        in_columns(
+            [
+                (f"./lab grade {lab} --solutions --device sim", "it grades"),
+                (f"labs/{lab}/lab.hpp", "its API and points"),
+                (f"solutions/{lab}/{lab}.cu", f"its ladder; make_skeleton.py writes labs/{lab}/{lab}.cu from it"),
+                (f"handouts/{handout}", "its text; fill_blocks.py fills the generated blocks"),
+                ("./lab test 'course is complete'", "names what is still missing"),
+            ]
+        )
     )
 
 

@@ -29,20 +29,23 @@ Result<lab::Case> named_case(const OneTask& one, const std::string& name) {
 }
 
 Result<lab::Outcome> run_one(const OneTask& one, const lab::Case& c, bool solutions, std::uint64_t seed,
-                             const lab::Measure& measure) {
+                             const lab::Measure& measure, const std::string& other_runner) {
   const Result<Layout> layout = find_layout();
   if (!layout) return layout.error();
   const std::string lab(one.problem->manifest().id);
   BuildOptions how;
   how.solutions = solutions;
   how.machine = &isolation_here(*layout);
-  const auto built = build_runners(*layout, std::vector{lab}, how);
-  if (const BuildOutcome& outcome = built.at(lab); outcome.verdict != lab::Verdict::ok)
-    return Error{outcome.message};
+  if (other_runner.empty()) {
+    const auto built = build_runners(*layout, std::vector{lab}, how);
+    if (const BuildOutcome& outcome = built.at(lab); outcome.verdict != lab::Verdict::ok)
+      return Error{outcome.message};
+  }
   const RunContext context{lab, seed, solutions, lab::DeviceKind::sim, false};
   constexpr double kSeconds = 120;  // looking closely takes its time
   const auto runner =
-      session_runner(*layout, layout->runner(lab, solutions), lab::DeviceKind::sim, context, kSeconds);
+      session_runner(*layout, other_runner.empty() ? layout->runner(lab, solutions) : other_runner,
+                     lab::DeviceKind::sim, context, kSeconds);
   lab::Outcome outcome = runner->run(*one.problem, *one.task, c, seed, measure);
   const bool nothing =
       outcome.verdict == lab::Verdict::not_implemented || outcome.verdict == lab::Verdict::infra;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // labcli profile: what each source line of a kernel costs, from a run on the simulator.
+#include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
@@ -10,13 +11,14 @@
 #include "cli/one_case.hpp"
 #include "layout.hpp"
 #include "profile/profile.hpp"
+#include "report_file.hpp"
 #include "seed.hpp"
 
 namespace course::grader::cli {
 namespace {
 
 struct Options {
-  std::string lab, task, case_name, seed;
+  std::string lab, task, case_name, seed, html;
   bool solutions = false, json = false;
 };
 
@@ -27,6 +29,7 @@ one whose efficiency is graded, unless --case names another.
 Examples:
   ./lab profile reduction neighboured
   ./lab profile reduction reindexed --solutions
+  ./lab profile reduction shuffle --html profile.html
   ./lab profile reduction shuffle --json)";
 
 // The case whose efficiency is graded; the first one where none is.
@@ -46,6 +49,7 @@ int run_profile(const Options& options) {
   const Result<std::uint64_t> seed =
       options.seed.empty() ? Result<std::uint64_t>(1) : parse_seed(options.seed);
   if (!seed) return fail(seed.error().text);
+  if (const auto can = check_writable(options.html); !can) return fail(can.error().text);
   lab::Measure measure;
   measure.counters = measure.dataflow = measure.profile = true;
   const auto outcome = run_one(*one, *c, options.solutions, *seed, measure);
@@ -53,6 +57,14 @@ int run_profile(const Options& options) {
   const Profile profile = profile_of(*one->problem, *one->task, *c, outcome->sim_report);
   const auto layout = find_layout();
   if (!layout) return fail(layout.error().text);
+  if (!options.html.empty()) {
+    const std::string made_by = fmt::format("./lab profile {} {}{}", profile.lab, profile.task,
+                                            options.solutions ? " --solutions" : "");
+    const std::string page = profile_html(profile, source_lines_below(layout->root), made_by);
+    if (const auto done = write_report(options.html, page); !done) return fail(done.error().text);
+    if (outcome->verdict != lab::Verdict::ok) std::fputs(("\n" + outcome->message).c_str(), stderr);
+    if (!options.json) return kRan;
+  }
   std::fputs((options.json ? profile_json(profile) : profile_text(profile, source_lines_below(layout->root)))
                  .c_str(),
              stdout);
@@ -70,6 +82,7 @@ void add_profile(CLI::App& app, Run& run) {
   command->add_option("--case", options->case_name, "Another case, by its name in a report");
   command->add_option("--seed", options->seed, "The case's random items (1)");
   command->add_flag("--solutions", options->solutions, "The reference solution");
+  command->add_option("--html", options->html, "Write a page to a file");
   command->add_flag("--json", options->json, "Machine-readable, on stdout");
   command->footer(kFooter);
   command->callback([&run, options] { run = [options] { return run_profile(*options); }; });

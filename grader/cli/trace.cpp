@@ -6,13 +6,21 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/commands.hpp"
 #include "cli/one_case.hpp"
+#include "layout.hpp"
+#include "report_file.hpp"
 #include "seed.hpp"
+#include "trace/html.hpp"
+#include "trace/picture.hpp"
+#include "trace/stepper.hpp"
 #include "trace/tables.hpp"
 
 namespace course::grader::cli {
@@ -20,7 +28,10 @@ namespace {
 
 struct Options {
   std::string lab, task, case_name, seed;
+  std::string svg, html, title, runner;
   std::uint64_t n = 8, columns = 0;
+  std::vector<std::string> arrays;
+  std::string steps;
   bool solutions = false, step = false, markdown = false;
 };
 
@@ -30,8 +41,31 @@ barrier, exchange between lanes, and launch. A fault ends the trace and is named
 
 Examples:
   ./lab trace reduction neighboured
-  ./lab trace reduction sequential --n 16 --step
+  ./lab trace reduction sequential --n 16 --step      one step at a time, by key
+  ./lab trace scan blelloch --html trace.html         a page with a slider
+  ./lab trace scan blelloch --steps 5-9 --svg down.svg
   ./lab trace reduction shuffle --solutions)";
+
+// "3-7", "3-", "-7" or "3".
+Result<TraceChoice> parse_choice(const Options& options) {
+  TraceChoice choice;
+  choice.arrays = options.arrays;
+  if (options.steps.empty()) return choice;
+  const Error wrong{fmt::format(
+      "\"{}\" is no range of steps: write --steps 3-7, or 3- for all from the third on", options.steps)};
+  const auto dash = options.steps.find('-');
+  const auto number = [&](const std::string& text, int otherwise) -> std::optional<int> {
+    if (text.empty()) return otherwise;
+    if (text.size() > 6 || text.find_first_not_of("0123456789") != std::string::npos) return std::nullopt;
+    return std::stoi(text);
+  };
+  const auto first = number(options.steps.substr(0, dash), 1);
+  const auto last = dash == std::string::npos ? first : number(options.steps.substr(dash + 1), choice.last);
+  if (!first || !last || *first < 1 || *first > *last) return wrong;
+  choice.first = *first;
+  choice.last = *last;
+  return choice;
+}
 
 int run_trace(const Options& options) {
   const auto one = select_one(options.lab, options.task, options.solutions);
@@ -39,23 +73,48 @@ int run_trace(const Options& options) {
   const auto c = options.case_name.empty() ? Result<lab::Case>(one->problem->example(*one->task, options.n))
                                            : named_case(*one, options.case_name);
   if (!c) return fail(c.error().text);
-  constexpr std::uint64_t kMostItems = 4096;
+  constexpr std::uint64_t kMostItems = 16384;
   if (c->n > kMostItems)
     return fail(fmt::format("{} items are too many to show: take {} at most (--n)", c->n, kMostItems));
   const Result<std::uint64_t> seed =
       options.seed.empty() ? Result<std::uint64_t>(1) : parse_seed(options.seed);
   if (!seed) return fail(seed.error().text);
+  const auto choice = parse_choice(options);
+  if (!choice) return fail(choice.error().text);
+  for (const std::string& path : {options.svg, options.html})
+    if (const auto can = check_writable(path); !can) return fail(can.error().text);
+  const Result<Layout> layout = find_layout();
+  if (!layout) return fail(layout.error().text);
   lab::Measure measure;
-  measure.trace = measure.checks = true;
-  const auto outcome = run_one(*one, *c, options.solutions, *seed, measure);
+  measure.trace = measure.checks = measure.counters = true;
+  const auto outcome = run_one(*one, *c, options.solutions, *seed, measure, options.runner);
   if (!outcome) return fail(outcome.error().text);
 
   const std::uint64_t columns =
       options.columns != 0 ? options.columns : std::min<std::uint64_t>(std::max<std::uint64_t>(c->n, 1), 32);
-  const TraceView view = trace_view(*one->problem, *one->task, *c, outcome->sim_report, columns);
+  TraceView view = trace_view(*one->problem, *one->task, *c, outcome->sim_report, columns);
+  choose(view, *choice);
+  if (view.tables.empty() && !(options.arrays.empty() && options.steps.empty()))
+    return fail("no step of the trace is left: --arrays and --steps ask for what is not there");
+
+  const SourceLine source_line = source_lines_below(layout->root);
+  const std::string what = fmt::format("{} / {}: {}", view.lab, view.task, view.case_name);
+  const std::string made_by = fmt::format("./lab trace {} {} --n {}{}", view.lab, view.task, options.n,
+                                          options.solutions ? " --solutions" : "");
+  const std::pair<const std::string&, std::function<std::string()>> files[] = {
+      {options.svg, [&] { return trace_svg(view, options.title.empty() ? what : options.title); }},
+      {options.html, [&] { return trace_html(view, source_line, made_by); }}};
+  for (const auto& [path, made] : files)
+    if (!path.empty())
+      if (const auto done = write_report(path, made()); !done) return fail(done.error().text);
+
   const bool colour = isatty(STDOUT_FILENO) != 0 && std::getenv("NO_COLOR") == nullptr;
-  std::fputs((options.markdown ? trace_markdown(view) : trace_text(view, options.step, colour)).c_str(),
-             stdout);
+  if (options.markdown)
+    std::fputs(trace_markdown(view).c_str(), stdout);
+  else if (options.step)
+    show_steps(trace_steps_text(view, source_line, colour), trace_end(view, colour));
+  else if (options.svg.empty() && options.html.empty())
+    std::fputs(trace_text(view, colour).c_str(), stdout);
   if (outcome->verdict != lab::Verdict::ok && !options.markdown)
     std::fputs(fmt::format("\n{}: {}", lab::name_of(outcome->verdict), outcome->message).c_str(), stdout);
   return options.markdown && outcome->verdict != lab::Verdict::ok ? fail(outcome->message) : kRan;
@@ -73,7 +132,14 @@ void add_trace(CLI::App& app, Run& run) {
   command->add_option("--seed", options->seed, "The case's random items (1)");
   command->add_option("--columns", options->columns, "Elements of an array to show");
   command->add_flag("--solutions", options->solutions, "The reference solution");
-  command->add_flag("--step", options->step, "Every store: by whom, at which line, from what");
+  command->add_flag("--step", options->step,
+                    "One step at a time, by key: who stored what, at which line, made of what");
+  command->add_option("--svg", options->svg, "Write a picture to a file");
+  command->add_option("--title", options->title, "What the picture shows, for who does not see it");
+  command->add_option("--html", options->html, "Write a page with a slider over the steps");
+  command->add_option("--runner", options->runner, "For tests: a runner program to watch instead")->group("");
+  command->add_option("--arrays", options->arrays, "Only these arrays, separated by commas")->delimiter(',');
+  command->add_option("--steps", options->steps, "Only these steps: 3-7");
   command->add_flag("--markdown", options->markdown, "As Markdown tables");
   command->footer(kFooter);
   command->callback([&run, options] { run = [options] { return run_trace(*options); }; });

@@ -171,7 +171,7 @@ Html bar_chart(const BarChart& chart) {
   }
   if (chart.bars.empty()) return paragraph(text(chart.title + ": nothing was measured."), Tone::quiet);
   const double left = std::min(280.0, 12 + 7.4 * static_cast<double>(widest));
-  const double right = 12 + 7.4 * static_cast<double>(widest_value);
+  const double right = 18 + 8.4 * static_cast<double>(widest_value);
   const double room = std::max(60.0, kWidth - left - right);
   std::string d;
   double y = 4;

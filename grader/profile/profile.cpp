@@ -18,6 +18,10 @@ double number(const Json& j, const char* key) {
   const auto it = j.find(key);
   return it != j.end() && it->is_number() ? it->get<double>() : 0;
 }
+std::uint64_t count(const Json& j, const char* key) {
+  const auto it = j.find(key);
+  return it != j.end() && it->is_number_unsigned() ? it->get<std::uint64_t>() : 0;
+}
 std::string string(const Json& j, const char* key) {
   const auto it = j.find(key);
   return it != j.end() && it->is_string() ? tame_line(it->get<std::string>()) : "";
@@ -79,6 +83,15 @@ Profile profile_of(const lab::Problem& problem, const lab::Task& task, const lab
     if (us >= longest[name]) {
       longest[name] = us;
       kernel.bound_by = string(launch, "bound_by");
+      kernel.occupancy = number(launch, "occupancy");
+      kernel.resident_blocks = count(launch, "resident_blocks");
+      kernel.registers = count(launch, "registers");
+      kernel.shared = count(launch, "shared");
+      kernel.block_threads = 1;
+      if (const auto block = launch.find("block"); block != launch.end() && block->is_array())
+        for (const Json& side : *block)
+          if (side.is_number_unsigned())
+            kernel.block_threads *= std::min<std::uint64_t>(side.get<std::uint64_t>(), 1024);
     }
   }
   std::map<std::string, double> whole;
@@ -129,7 +142,9 @@ std::string beside(const char* what, double measured, double ideal, const char* 
                      ideal, ideal > 0 ? measured / ideal : 0.0);
 }
 
-const char* meaning(const std::string& bound_by) {
+}  // namespace
+
+const char* meaning_of(const std::string& bound_by) {
   if (bound_by == "memory") return "bytes through global memory; share = sectors moved";
   if (bound_by == "issue") return "instructions; share = warp instructions";
   if (bound_by == "shared memory") return "passes of the shared memory; share = passes";
@@ -138,7 +153,11 @@ const char* meaning(const std::string& bound_by) {
   return "the launch itself; share = warp instructions";
 }
 
-}  // namespace
+std::string occupancy_of(const ProfiledKernel& k) {
+  return fmt::format("occupancy {:.0f}%: {} block{} x {} threads, {} registers each, {} B shared",
+                     100 * k.occupancy, k.resident_blocks, k.resident_blocks == 1 ? "" : "s", k.block_threads,
+                     k.registers, k.shared);
+}
 
 std::string profile_text(const Profile& profile, const SourceLine& source_line) {
   std::string out = fmt::format("{} / {}, case {}\nmodelled on {}: {:.1f} us\n\n", profile.lab, profile.task,
@@ -150,7 +169,8 @@ std::string profile_text(const Profile& profile, const SourceLine& source_line) 
   for (const ProfiledKernel& kernel : profile.kernels) {
     out += fmt::format("\n{}: {} launch{}, {:.1f} us; held by {} ({})\n", kernel.name, kernel.launches,
                        kernel.launches == 1 ? "" : "es", kernel.modelled_us, kernel.bound_by,
-                       meaning(kernel.bound_by));
+                       meaning_of(kernel.bound_by));
+    out += "  " + occupancy_of(kernel) + "\n";
     out += " share lanes split sect pass meet  line\n";
     for (const ProfiledLine& line : kernel.lines) {
       const std::string source =
@@ -166,7 +186,8 @@ std::string profile_text(const Profile& profile, const SourceLine& source_line) 
   out +=
       "\nlanes: active ones of 32. split: branches whose lanes part. sect: 32-byte sectors a request\n"
       "(4 is ideal for 4-byte items). pass: shared-memory passes a request (1: no bank conflict).\n"
-      "meet: lanes on one address in an atomic.\n";
+      "meet: lanes on one address in an atomic. occupancy: of a multiprocessor's threads, those that fit at\n"
+      "once; registers are estimated from PTX.\n";
   return out;
 }
 
@@ -190,6 +211,11 @@ std::string profile_json(const Profile& profile) {
                        {"launches", k.launches},
                        {"modelled_us", k.modelled_us},
                        {"bound_by", k.bound_by},
+                       {"occupancy", k.occupancy},
+                       {"resident_blocks", k.resident_blocks},
+                       {"block_threads", k.block_threads},
+                       {"registers", k.registers},
+                       {"shared", k.shared},
                        {"lines", std::move(lines)}});
   }
   return Json{

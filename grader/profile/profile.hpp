@@ -31,6 +31,9 @@ struct ProfiledKernel {
   double modelled_us = 0;
   std::string
       bound_by;  // of its longest launch: "memory", "issue", "shared memory", "atomics", "latency", "launch"
+  // Of its longest launch: how far it could fill a multiprocessor, and with what.
+  double occupancy = 0;  // 0 … 1
+  std::uint64_t resident_blocks = 0, block_threads = 0, registers = 0, shared = 0;
   std::vector<ProfiledLine> lines;  // by file and line
 };
 
@@ -49,5 +52,12 @@ Profile profile_of(const lab::Problem& problem, const lab::Task& task, const lab
 // For a terminal of 80 columns and more.
 std::string profile_text(const Profile& profile, const SourceLine& source_line);
 std::string profile_json(const Profile& profile);
+// The same as a page of its own.
+std::string profile_html(const Profile& profile, const SourceLine& source_line, const std::string& made_by);
+
+// "bytes through global memory; share = sectors moved": what holds a kernel back, in words.
+const char* meaning_of(const std::string& bound_by);
+// "occupancy 100%: 8 blocks x 256 threads, 32 registers each, 1024 B shared"
+std::string occupancy_of(const ProfiledKernel& kernel);
 
 }  // namespace course::grader

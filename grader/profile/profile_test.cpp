@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "testing/scripted.hpp"
+#include "testing/well_formed.hpp"
 
 namespace course::grader {
 namespace {
@@ -18,7 +19,8 @@ using ::testing::HasSubstr;
 constexpr const char* kReport = R"json({
  "device": "Simulated H200", "modelled_us": 9.5,
  "totals": {"work": 4095, "steps": 12, "global_load_sectors": 512, "global_store_sectors": 1},
- "launches": [{"kernel": "void fake::k01_fold<int>(int const*)", "modelled_us": 6, "bound_by": "shared memory"},
+ "launches": [{"kernel": "void fake::k01_fold<int>(int const*)", "modelled_us": 6, "bound_by": "shared memory",
+               "block": [16, 16, 1], "occupancy": 0.75, "resident_blocks": 6, "registers": 40, "shared": 2048},
               {"kernel": "void fake::k01_fold<int>(int const*)", "modelled_us": 3, "bound_by": "launch"}],
  "lines": [
   {"kernel": "void fake::k01_fold<int>(int const*)", "file": "fold.cu", "line": 31, "warp_instructions": 100,
@@ -38,6 +40,8 @@ TEST(Profile, SharesOutWhatHoldsTheKernelBack) {
   EXPECT_EQ(k.name, "k01_fold");
   EXPECT_EQ(k.launches, 2u);
   EXPECT_EQ(k.bound_by, "shared memory") << "of the longest launch";
+  EXPECT_EQ(k.block_threads, 256u);
+  EXPECT_DOUBLE_EQ(k.occupancy, 0.75);
   ASSERT_EQ(k.lines.size(), 2u);
   EXPECT_EQ(k.lines[0].line, 30u) << "in the order of the source";
   EXPECT_DOUBLE_EQ(k.lines[0].share, 0.25);
@@ -56,6 +60,11 @@ TEST(Profile, IsPrintedWithTheSourceBesideIt) {
   });
   EXPECT_THAT(text, HasSubstr("  75%   50%   40%       3.0         31  s_data[tid] += s_data[tid + 1];"));
   EXPECT_THAT(text, HasSubstr("held by shared memory"));
+  EXPECT_THAT(text, HasSubstr("occupancy 75%: 6 blocks x 256 threads, 40 registers each, 2048 B shared"));
+  const std::string page = profile_html(
+      of(kReport), [](const std::string&, std::uint32_t) { return "<b>&amp;\x1b"; }, "./lab x");
+  EXPECT_EQ(testing::why_malformed(page, testing::kVoidElements), "");
+  EXPECT_THAT(page, HasSubstr("&lt;b&gt;&amp;amp;\\x1b"));
   const auto json = nlohmann::json::parse(profile_json(of(kReport)));
   EXPECT_EQ(json.at("kernels")[0].at("lines")[1].at("share"), 0.75);
   EXPECT_TRUE(json.at("kernels")[0].at("lines")[1].at("sectors_per_request").is_null());
@@ -67,6 +76,8 @@ TEST(Profile, SurvivesAnyReport) {
         R"({"launches": [{"kernel": 3}], "lines": [{"kernel": ""}], "totals": []})"}) {
     profile_text(of(report), [](const std::string&, std::uint32_t) { return ""; });
     profile_json(of(report));
+    profile_html(
+        of(report), [](const std::string&, std::uint32_t) { return ""; }, "");
   }
 }
 

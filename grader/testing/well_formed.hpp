@@ -73,8 +73,8 @@ inline std::string why_malformed(std::string_view text, const std::set<std::stri
       seen_root = true;
       open.push_back(name);
       // Not markup inside.
-      if (name == "style") {
-        i = text.find("</style>", i) - 1;
+      if (name == "style" || name == "script") {
+        i = text.find("</" + name + ">", i) - 1;
       }
     }
     at = i + 1;

@@ -104,6 +104,28 @@ std::uint64_t first_shown(const Json& row, std::uint64_t columns) {
   return least != ~std::uint64_t{0} && least >= columns ? least : 0;
 }
 
+// How long a row of an array is, when it has two dimensions: the case's own arrays, and square ones, which scratch memory may hold.
+std::uint64_t rows_of(const lab::Shape& shape, const std::string& array, std::uint64_t row_length,
+                      std::uint64_t columns) {
+  if (row_length == 0) return 0;
+  for (const auto* list : {&shape.inputs, &shape.outputs})
+    for (const auto& spec : *list)
+      if (spec.name == array) return row_length;
+  return array.starts_with("d_") && row_length * row_length == columns ? row_length : 0;
+}
+
+std::vector<TraceLanes> lanes_of(const Json& row) {
+  std::vector<TraceLanes> all;
+  const auto accesses = row.find("accesses");
+  if (accesses == row.end() || !accesses->is_array()) return all;
+  for (const Json& a : *accesses) {
+    if (!a.is_array()) continue;
+    const auto word = [&](std::size_t k) { return static_cast<std::uint32_t>(at(a, k)); };
+    all.push_back({at(a, 0), word(1), word(2), word(3), word(4), word(5) > word(6) ? word(5) : 0});
+  }
+  return all;
+}
+
 // Does a step leave what the one before it shows, at the same line?
 bool changes_nothing(const TraceStep& before, const TraceStep& step) {
   const auto same_text = [](const TraceCell& a, const TraceCell& b) { return a.text == b.text; };
@@ -116,7 +138,7 @@ bool changes_nothing(const TraceStep& before, const TraceStep& step) {
 
 TraceView trace_view(const lab::Problem& problem, const lab::Task& task, const lab::Case& c,
                      std::string_view sim_report, std::uint64_t columns) {
-  TraceView view{std::string(problem.manifest().id), std::string(task.id), c.name, {}, {}, false};
+  TraceView view{std::string(problem.manifest().id), std::string(task.id), c.name, {}, {}, {}, false};
   const Json report = Json::parse(sim_report, nullptr, false);
   if (!report.is_object()) return view;
   for (const auto& finding : lab::read_sim_report(sim_report).findings)
@@ -131,6 +153,7 @@ TraceView trace_view(const lab::Problem& problem, const lab::Task& task, const l
     for (const Json& l : *launches) kernels.push_back(l.is_object() ? short_kernel(string(l, "kernel")) : "");
 
   const lab::Shape shape = problem.shape(task, c);
+  const std::uint64_t row_length = problem.row_length(task, c);
   Known known;
   std::map<std::pair<std::uint64_t, std::optional<std::uint64_t>>, std::size_t> tables;
   const auto rows = trace->find("rows");
@@ -140,7 +163,8 @@ TraceView trace_view(const lab::Problem& problem, const lab::Task& task, const l
     TraceStep step;
     step.after = string(row, "after");
     step.array = string(row, "object");
-    step.file = file_name(string(row, "file"));
+    step.path = string(row, "file");
+    step.file = file_name(step.path);
     step.line = static_cast<std::uint32_t>(number(row, "line"));
     const bool start = step.after == "start", vote = step.after == "vote", shuffle = step.after == "shuffle";
     const std::uint64_t launch = number(row, "launch"), lanes = number(row, "lanes");
@@ -149,13 +173,21 @@ TraceView trace_view(const lab::Problem& problem, const lab::Task& task, const l
     if (const auto it = row.find("block"); it != row.end() && it->is_number_unsigned())
       block = it->get<std::uint64_t>();
     const std::uint64_t width = std::clamp<std::uint64_t>(number(row, "width", 4), 1, 8);
-    const std::string array = step.array;
+    const bool fault = step.after == "fault";
+    if (fault) {
+      view.fault = string(row, "fault");
+      if (view.fault.empty() && !view.findings.empty()) view.fault = view.findings.front();
+    }
+    const std::string array = step.base = step.array;
     const DType type = type_of(shape, c, array, width);
     if (lab::bytes_of(type) != width) continue;
     const auto contents = bytes_of_hex(string(row, "contents"));
     const std::uint64_t first = first_shown(row, columns);
     const std::uint64_t n_there = contents.size() / width;
     const std::uint64_t n = std::min(columns, n_there - std::min(first, n_there));
+    step.first = first;
+    if (first == 0 || row_length * row_length == columns)
+      step.row_length = rows_of(shape, array, row_length, columns);
     if (first > 0) step.array += fmt::format("[{}…]", first);
 
     // An array of all blocks is known whoever wrote it; one of a block is that block's.
@@ -175,17 +207,22 @@ TraceView trace_view(const lab::Problem& problem, const lab::Task& task, const l
         if (w.size() > 4 && w[4].is_array()) {
           for (const Json& from : w[4])
             if (from.is_array() && !from.empty() && from[0].is_string())
-              store.from.push_back({tame_line(from[0].get<std::string>()), at(from, 1)});
+              store.from.push_back({tame_line(from[0].get<std::string>()), at(from, 1), at(from, 2) != 0});
         }
         written.insert(store.element);
         step.stores.push_back(std::move(store));
       }
     }
+    step.lanes = lanes_of(row);
     if (vote) {
       step.array = fmt::format("votes of warp {}", warp);
       step.cells.push_back({vote_of(contents, lanes, columns), true});
     } else if (shuffle) {
       step.array = fmt::format("lanes of warp {}", warp);
+      for (TraceStore& store : step.stores)
+        if (store.from.size() == 1 && store.from[0].array == "lanes" &&
+            store.from[0].element == store.element)
+          store.from.clear();  // brought again, as it was
     }
     for (std::uint64_t i = 0; i < n && !vote; ++i) {
       if (start) known.add(array, owner, first + i);
@@ -193,7 +230,7 @@ TraceView trace_view(const lab::Problem& problem, const lab::Task& task, const l
       step.cells.push_back({there ? lab::print_element(type, contents.data() + (first + i) * width) : "",
                             shuffle || written.contains(first + i)});
     }
-    if (!start && !vote && !shuffle && written.empty()) continue;
+    if (!start && !vote && !shuffle && !fault && written.empty()) continue;
     if ((vote || shuffle) && warp > 0)
       continue;  // the first warp shows it; the others do the same further on
 
@@ -212,7 +249,30 @@ TraceView trace_view(const lab::Problem& problem, const lab::Task& task, const l
     else
       steps.push_back(std::move(step));
   }
+  int number = 0;
+  for (TraceTable& table : view.tables)
+    for (TraceStep& step : table.steps) step.number = ++number;
   return view;
+}
+
+void choose(TraceView& view, const TraceChoice& choice) {
+  const auto unwanted = [&](const TraceStep& step) {
+    const bool named =
+        std::find(choice.arrays.begin(), choice.arrays.end(), step.base) != choice.arrays.end();
+    return step.number < choice.first || step.number > choice.last || (!choice.arrays.empty() && !named);
+  };
+  for (TraceTable& table : view.tables) std::erase_if(table.steps, unwanted);
+  std::erase_if(view.tables, [](const TraceTable& table) { return table.steps.empty(); });
+  // What a launch left behind was there all at once: in the order in which it was asked for.
+  const auto rank = [&](const TraceStep& step) {
+    return std::find(choice.arrays.begin(), choice.arrays.end(), step.base) - choice.arrays.begin();
+  };
+  for (TraceTable& table : view.tables) {
+    const auto first = std::find_if(table.steps.begin(), table.steps.end(),
+                                    [](const TraceStep& s) { return s.after == "launch"; });
+    std::stable_sort(first, table.steps.end(),
+                     [&](const TraceStep& a, const TraceStep& b) { return rank(a) < rank(b); });
+  }
 }
 
 }  // namespace course::grader

@@ -1,87 +1,134 @@
 // SPDX-License-Identifier: MIT
+// A trace for a terminal of 80 columns, and as Markdown.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <bit>
 
 #include "text.hpp"
+#include "trace/stepper.hpp"
 #include "trace/tables.hpp"
 
 namespace course::grader {
 namespace {
 
-std::string title_of(const TraceTable& table) {
-  if (table.kernel.empty()) return "Before";
-  if (!table.block) return fmt::format("Launch {}: {}, all blocks", table.launch + 1, table.kernel);
-  return fmt::format("Launch {}: {}, block {}", table.launch + 1, table.kernel, *table.block);
-}
-
-std::string moment_of(const TraceStep& step) {
-  if (step.after == "start") return "at the start";
-  if (step.after == "launch") return "after the launch";
-  if (step.after == "block") return "at the block's end";
-  if (step.after == "shuffle") return fmt::format("shuffle, line {}", step.line);
-  if (step.after == "vote") return fmt::format("vote, line {}", step.line);
-  const char* what = step.after == "warp_sync" ? "__syncwarp" : "barrier";
-  return step.line == 0 ? std::string(what) : fmt::format("{}, line {}", what, step.line);
-}
+constexpr std::size_t kColumns = 80;
 
 // "barrier, line 81 (6 times)"
 std::string label_of(const TraceStep& step) {
   return step.times == 1 ? moment_of(step) : fmt::format("{} ({} times)", moment_of(step), step.times);
 }
 
-// "0 2 4 6": who stored in this step; "" for none, "0 … 255" for many in a row.
-std::string threads_of(const TraceStep& step) {
-  std::set<std::uint32_t> threads;
-  for (const TraceStore& store : step.stores) threads.insert(store.thread);
-  if (threads.size() > 8) return fmt::format("{} … {}", *threads.begin(), *threads.rbegin());
-  return fmt::format("{}", fmt::join(threads, " "));
-}
-
-std::string place_text(const TraceSource& p) {
-  return fmt::format("{}[{}]", p.array, p.element);
-}
-
-std::string text_of(const TraceTable& table, bool every_store, bool colour) {
+struct Widths {
   std::size_t label = 5, array = 5, cell = 1;
+};
+
+std::size_t cell_width(const TraceStep& step, bool colour) {
+  std::size_t width = 1;
+  for (const TraceCell& c : step.cells) width = std::max(width, display_width(c.text) + (colour ? 0 : 1));
+  return width;
+}
+
+std::string cell_text(const TraceStep& step, const TraceCell& c, std::size_t width, bool colour) {
+  const std::string marked = c.written && !colour && step.after != "shuffle" ? "*" + c.text : c.text;
+  const std::string text = fit_right(c.text.empty() ? "·" : marked, width);
+  return c.written && colour ? fmt::format(" \x1b[1;32m{}\x1b[0m", text) : " " + text;
+}
+
+// As many elements as fit in a line; of an array with two dimensions a row a line.
+std::string cells_of(const TraceStep& step, std::size_t indent, std::size_t width, bool colour) {
+  const std::size_t room =
+      std::max<std::size_t>(1, (kColumns - std::min(indent, kColumns - 1)) / (width + 1));
+  std::size_t in_line = std::max<std::size_t>(step.cells.size(), 1);
+  if (step.row_length > 0 && step.row_length <= room)
+    in_line = step.row_length;
+  else if (in_line > room)
+    in_line = std::bit_floor(room);
+  std::string out;
+  for (std::size_t i = 0; i < step.cells.size(); ++i) {
+    if (i > 0 && i % in_line == 0) out += "\n" + std::string(indent, ' ');
+    out += cell_text(step, step.cells[i], width, colour);
+  }
+  return out + "\n";
+}
+
+std::string text_of(const TraceTable& table, bool colour) {
+  Widths w;
   for (const TraceStep& step : table.steps) {
-    label = std::max(label, display_width(label_of(step)));
-    array = std::max(array, display_width(step.array));
-    for (const TraceCell& c : step.cells) cell = std::max(cell, display_width(c.text) + (colour ? 0 : 1));
+    w.label = std::max(w.label, display_width(label_of(step)));
+    w.array = std::max(w.array, display_width(step.array));
+    w.cell = std::max(w.cell, cell_width(step, colour));
   }
   std::string out = title_of(table) + "\n";
-  for (const TraceStep& step : table.steps) {
-    out += fmt::format("  {}  {} ", fit_left(label_of(step), label), fit_left(step.array, array));
-    for (const TraceCell& c : step.cells) {
-      const std::string marked = c.written && !colour && step.after != "shuffle" ? "*" + c.text : c.text;
-      const std::string text = fit_right(c.text.empty() ? "·" : marked, cell);
-      out += c.written && colour ? fmt::format(" \x1b[1;32m{}\x1b[0m", text) : " " + text;
-    }
-    out += "\n";
-    if (!every_store) continue;
-    for (const TraceStore& store : step.stores) {
-      std::vector<std::string> from;
-      for (const TraceSource& source : store.from) from.push_back(place_text(source));
-      out += fmt::format("      {}[{}] by thread {}{}, line {}{}{}\n", step.array, store.element,
-                         store.thread, table.block ? "" : fmt::format(" of block {}", store.block),
-                         store.line, from.empty() ? "" : ", having read ", fmt::join(from, ", "));
-    }
-  }
+  for (const TraceStep& step : table.steps)
+    out += fmt::format("  {}  {} ", fit_left(label_of(step), w.label), fit_left(step.array, w.array)) +
+           cells_of(step, w.label + w.array + 5, w.cell, colour);
   return out;
+}
+
+std::string made_of(const TraceStore& store) {
+  std::vector<std::string> places;
+  for (const TraceSource& p : store.from) places.push_back(fmt::format("{}[{}]", p.array, p.element));
+  return places.empty() ? "" : fmt::format(", made of {}", fmt::join(places, ", "));
+}
+
+std::string coloured(const char* code, const std::string& text, bool colour) {
+  return colour ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : text;
 }
 
 }  // namespace
 
-std::string trace_text(const TraceView& view, bool every_store, bool colour) {
+std::string trace_end(const TraceView& view, bool colour) {
+  std::string out;
+  if (view.truncated) out += "\nThe rest was left out: trace fewer items (--n).\n";
+  if (!view.fault.empty())
+    out += "\n" + coloured("1;31", wrap("! The trace stops here: " + view.fault, kColumns, 0), colour) + "\n";
+  for (const std::string& finding : view.findings)
+    if (finding.find(view.fault) == std::string::npos || view.fault.empty())
+      out += fmt::format("\n{}\n", wrap("! " + finding, kColumns, 0));
+  return out;
+}
+
+std::string trace_text(const TraceView& view, bool colour) {
   std::string out = fmt::format("{} / {}, case {}\n", view.lab, view.task, view.case_name);
   if (view.tables.empty()) out += "\nNo kernel touched an array that has a name.\n";
-  for (const TraceTable& table : view.tables) out += "\n" + text_of(table, every_store, colour);
+  for (const TraceTable& table : view.tables) out += "\n" + text_of(table, colour);
   if (!colour && !view.tables.empty()) out += "\n* written in this step. · nothing there yet.\n";
-  if (view.truncated) out += "\nThe rest was left out: trace fewer items (--n).\n";
-  for (const std::string& finding : view.findings) out += fmt::format("\n{}", wrap("! " + finding, 100, 0));
-  if (!view.findings.empty()) out += "\n";
-  return out;
+  return out + trace_end(view, colour);
+}
+
+std::vector<std::string> trace_steps_text(const TraceView& view, const SourceLine& source_line, bool colour) {
+  int n_steps = 0;
+  for (const TraceTable& table : view.tables) n_steps += static_cast<int>(table.steps.size());
+  std::vector<std::string> all;
+  for (const TraceTable& table : view.tables) {
+    for (const TraceStep& step : table.steps) {
+      std::string out = coloured("1", fmt::format("Step {} of {}", all.size() + 1, n_steps), colour) +
+                        fmt::format("  {}\n{}\n", title_of(table), label_of(step));
+      std::vector<std::uint32_t> lines;
+      for (const TraceStore& store : step.stores)
+        if (store.line != 0 && std::find(lines.begin(), lines.end(), store.line) == lines.end())
+          lines.push_back(store.line);
+      if (step.after == "fault" && step.line != 0 && lines.empty()) lines.push_back(step.line);
+      std::sort(lines.begin(), lines.end());
+      for (const std::uint32_t line : lines)
+        if (const std::string source = tame_line(source_line(step.path, line)); !source.empty())
+          out += coloured("36", fit_left(fmt::format("{:>5} | {}", line, source), kColumns), colour) + "\n";
+      const std::string head = fmt::format("  {} ", step.array);
+      if (!step.cells.empty())
+        out += head + cells_of(step, display_width(head), cell_width(step, colour), colour);
+      for (const TraceStore& store : step.stores)
+        out += wrap(fmt::format("    {}[{}] by thread {}{}, line {}{}", step.base, store.element,
+                                store.thread, table.block ? "" : fmt::format(" of block {}", store.block),
+                                store.line, made_of(store)),
+                    kColumns, 6) +
+               "\n";
+      for (const std::string& remark : remarks_on_lanes(step))
+        out += coloured("33", wrap("    " + remark, kColumns, 6), colour) + "\n";
+      all.push_back(std::move(out));
+    }
+  }
+  return all;
 }
 
 std::string trace_markdown(const TraceView& view) {
@@ -99,11 +146,10 @@ std::string trace_markdown(const TraceView& view) {
     out += "\n";
     for (const TraceStep& step : table.steps) {
       // Without line numbers: they move with every edit of the solution.
-      TraceStep nowhere = step;
-      nowhere.line = 0;
-      std::string moment = step.after == "shuffle" || step.after == "vote" ? step.after : moment_of(nowhere);
+      std::string moment = moment_of(step, false);
       if (step.times > 1) moment += fmt::format(" ({}×)", step.times);
-      out += fmt::format("| {} | {} | `{}` |", moment, threads_of(step), step.array);
+      out += fmt::format("| {} | {} | `{}` |", moment,
+                         step.after == "shuffle" || step.after == "vote" ? "" : threads_of(step), step.array);
       for (std::size_t i = 0; i < columns; ++i) {
         const TraceCell c = i < step.cells.size() ? step.cells[i] : TraceCell{};
         const bool bold = c.written && step.after != "shuffle" && step.after != "vote";

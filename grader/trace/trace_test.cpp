@@ -3,7 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <cstdio>
+
 #include "testing/scripted.hpp"
+#include "testing/well_formed.hpp"
+#include "text.hpp"
+#include "trace/html.hpp"
+#include "trace/picture.hpp"
+#include "trace/stepper.hpp"
 #include "trace/tables.hpp"
 
 namespace course::grader {
@@ -18,7 +26,8 @@ constexpr const char* kReport = R"json({
  "trace": {"truncated": false, "rows": [
   {"launch": 0, "block": null, "after": "start", "object": "d_in", "width": 4, "contents": "0300000001000000", "writes": []},
   {"launch": 0, "block": 0, "after": "barrier", "file": "/x/fold.cu", "line": 31, "object": "s_data", "width": 4,
-   "contents": "0300000001000000a5a5a5a5", "writes": [[0, 0, 0, 30, [["d_in", 0]]], [1, 0, 1, 30, [["d_in", 1]]]]},
+   "contents": "0300000001000000a5a5a5a5", "writes": [[0, 0, 0, 30, [["d_in", 0]]], [1, 0, 1, 30, [["d_in", 1]]]],
+   "accesses": [[0, 0, 30, 3, 255, 0, 0], [0, 1, 30, 4294967295, 4294967295, 4, 1]]},
   {"launch": 0, "block": 0, "after": "barrier", "file": "/x/fold.cu", "line": 31, "object": "s_data", "width": 4,
    "contents": "0300000001000000a5a5a5a5", "writes": [[0, 0, 0, 30, []]]},
   {"launch": 0, "block": null, "after": "launch", "object": "d_out", "width": 4, "contents": "04000000",
@@ -45,13 +54,115 @@ TEST(TraceView, HasATableForTheInputsTheBlockAndTheGrid) {
   EXPECT_EQ(view.tables[2].steps[0].stores[0].from.size(), 2u);
 }
 
-TEST(TraceText, MarksWhatWasWrittenAndFitsATerminal) {
-  const std::string text = trace_text(view_of(kReport), true, false);
+// One with a race in it.
+constexpr const char* kFaulty = R"json({
+ "findings": [{"checker": "racecheck", "severity": "error", "kind": "shared-race", "message": "thread 0 reads s_data[1]", "file": "fold.cu", "line": 31}],
+ "launches": [{"kernel": "void fake::k01_fold<int>(int const*)"}],
+ "trace": {"rows": [
+  {"launch": 0, "block": 0, "after": "fault", "file": "/x/fold.cu", "line": 31, "object": "s_data", "width": 4, "contents": "0300000001000000",
+   "writes": [[0, 0, 0, 30, []]], "fault": "thread 0 reads s_data[1] <at once>"}]}})json";
+
+const SourceLine kNoSource = [](const std::string&, std::uint32_t) { return ""; };
+const SourceLine kSource = [](const std::string&, std::uint32_t line) {
+  return line == 30 ? "  s_data[tid] = <d_in>[tid];" : "  more();";
+};
+
+TEST(TraceText, MarksWhatWasWritten) {
+  const std::string text = trace_text(view_of(kReport), false);
   EXPECT_THAT(text, HasSubstr("barrier, line 31 (2 times)"));
   EXPECT_THAT(text, HasSubstr("*3"));
-  EXPECT_THAT(text, HasSubstr("d_out[0] by thread 0 of block 0, line 33, having read s_data[0], s_data[1]"));
   EXPECT_THAT(text, Not(HasSubstr("\x1b")));
-  EXPECT_THAT(trace_text(view_of(kReport), false, true), HasSubstr("\x1b[1;32m"));
+  EXPECT_THAT(trace_text(view_of(kReport), true), HasSubstr("\x1b[1;32m"));
+}
+
+TEST(TraceText, FitsATerminalOf80Columns) {
+  std::string contents, writes;
+  for (int i = 0; i < 64; ++i) {
+    contents += "40420f00";  // 1,000,000
+    writes += (i > 0 ? ", [" : "[") + std::to_string(i) + ", 0, 0, 30, []]";
+  }
+  const std::string report =
+      R"({"launches": [{"kernel": "k"}], "trace": {"rows": [{"launch": 0, "block": 0, "after": "barrier", "line": 7, "object": "s_data", "width": 4, "contents": ")" +
+      contents + R"(", "writes": [)" + writes + "]}]}}";
+  const TraceView view = view_of(report, 64);
+  std::string all = trace_text(view, false);
+  for (const std::string& step : trace_steps_text(view, kSource, false)) all += step;
+  std::size_t n_values = 0;
+  for (std::size_t from = 0, to = 0; from < all.size(); from = to + 1) {
+    to = std::min(all.find('\n', from), all.size());
+    EXPECT_LE(display_width(all.substr(from, to - from)), 80u) << all.substr(from, to - from);
+  }
+  for (std::size_t at = 0; (at = all.find("1000000", at)) != std::string::npos; ++at) ++n_values;
+  EXPECT_EQ(n_values, 128u) << "none is left out";
+}
+
+TEST(TraceSteps, SayWhoMadeWhatOfWhat) {
+  const auto steps = trace_steps_text(view_of(kReport), kSource, false);
+  ASSERT_EQ(steps.size(), 3u);
+  EXPECT_THAT(steps[1], HasSubstr("Step 2 of 3"));
+  EXPECT_THAT(steps[1], HasSubstr("30 |   s_data[tid] = <d_in>[tid];"));
+  EXPECT_THAT(steps[1], HasSubstr("s_data[1] by thread 1, line 30, made of d_in[1]"));
+  EXPECT_THAT(steps[1], HasSubstr("line 30, warp 0: 2 of 8 lanes take part (0 1)"));
+  EXPECT_THAT(steps[1], HasSubstr("line 30, warp 1: all lanes take part; bank conflicts: 4 passes"));
+  EXPECT_THAT(steps[2], HasSubstr("d_out[0] by thread 0 of block 0, line 33, made of s_data[0], s_data[1]"));
+}
+
+TEST(TraceSteps, EndWhereAFaultIs) {
+  const TraceView view = view_of(kFaulty);
+  EXPECT_THAT(trace_end(view, false),
+              HasSubstr("! The trace stops here: thread 0 reads s_data[1] <at once>"));
+  EXPECT_THAT(trace_svg(view, "t"), HasSubstr("s_data[1] &lt;at once&gt;"));
+  EXPECT_THAT(trace_html(view, kNoSource, ""),
+              HasSubstr("The trace stops here: thread 0 reads s_data[1] &lt;at once&gt;"));
+}
+
+TEST(TraceChoice, KeepsArraysAndStepsThatWereAskedFor) {
+  TraceView view = view_of(kReport);
+  choose(view, {{"s_data", "d_out"}, 1, 2});
+  ASSERT_EQ(view.tables.size(), 1u);
+  EXPECT_EQ(view.tables[0].steps[0].number, 2);
+}
+
+// Where the drawn arrow of a class starts and ends, in the order of the file.
+std::vector<std::array<double, 4>> arrows(const std::string& svg) {
+  std::vector<std::array<double, 4>> all;
+  for (std::size_t at = 0; (at = svg.find("<path class=\"arrow", at)) != std::string::npos; ++at) {
+    std::array<double, 4> a{};
+    const char* d = svg.c_str() + svg.find(" d=\"", at);
+    if (std::sscanf(d, " d=\"M%lf %lfL%lf %lf", &a[0], &a[1], &a[2], &a[3]) == 4) all.push_back(a);
+  }
+  return all;
+}
+
+TEST(TracePicture, DrawsArrowsFromWhatAValueWasMadeOf) {
+  const std::string svg = trace_svg(view_of(kReport), "What it <shows>");
+  EXPECT_EQ(testing::why_malformed(svg), "");
+  EXPECT_THAT(svg, HasSubstr("<title id=\"title\">What it &lt;shows&gt;</title>"));
+  EXPECT_THAT(svg, HasSubstr("class=\"card\"")) << "a ground of its own, for dark pages";
+  EXPECT_THAT(svg, Not(HasSubstr("line 3"))) << "line numbers would make it drift";
+  const auto drawn = arrows(svg);
+  ASSERT_EQ(drawn.size(), 4u) << "two from d_in into s_data, two from s_data into d_out";
+  for (const auto& [x1, y1, x2, y2] : drawn) EXPECT_LT(y1, y2) << "downwards";
+  EXPECT_EQ(drawn[0][0], drawn[0][2]) << "d_in[0] stands above s_data[0]";
+  EXPECT_GT(drawn[3][0], drawn[3][2]) << "s_data[1] stands to the right of d_out[0]";
+}
+
+TEST(TracePicture, ShowsAnArrayAgainWhereItsValuesAreUsedLater) {
+  const std::string report = R"json({"launches": [{"kernel": "a"}, {"kernel": "b"}], "trace": {"rows": [
+    {"launch": 0, "block": null, "after": "start", "object": "d_in", "width": 4, "contents": "0300000001000000"},
+    {"launch": 0, "block": null, "after": "launch", "object": "d_flags", "width": 4, "contents": "0100000000000000", "writes": [[0, 0, 0, 9, [["d_in", 0]]], [1, 0, 1, 9, [["d_in", 1]]]]},
+    {"launch": 1, "block": null, "after": "launch", "object": "d_out", "width": 4, "contents": "03000000", "writes": [[0, 0, 0, 9, [["d_in", 0]]]]}]}})json";
+  EXPECT_THAT(trace_svg(view_of(report), "t"), HasSubstr("as above"));
+  EXPECT_EQ(arrows(trace_svg(view_of(report), "t")).size(), 3u);
+}
+
+TEST(TraceHtml, HasEveryStepItsSourceAndWhoTookPart) {
+  const std::string page = trace_html(view_of(kReport), kSource, "./lab trace x");
+  EXPECT_EQ(testing::why_malformed(page, testing::kVoidElements), "");
+  EXPECT_THAT(page, HasSubstr("id=\"step-3\""));
+  EXPECT_THAT(page, HasSubstr("s_data[tid] = &lt;d_in&gt;[tid];"));
+  EXPECT_THAT(page, HasSubstr("2 of 8 lanes"));
+  EXPECT_THAT(page, HasSubstr("bank conflicts: 4 passes"));
 }
 
 TEST(TraceMarkdown, HasNoLineNumbersThatWouldDrift) {
@@ -67,10 +178,16 @@ TEST(TraceView, SurvivesAnyReport) {
        R"({"trace": {"rows": [3, {}, {"writes": 3}]}})",
        R"({"trace": {"rows": [{"width": 3, "contents": "zz", "writes": [[], 3, [1, 2, 3, 4, 5], [-1]]}]}})",
        R"({"launches": [3], "trace": {"rows": [{"after": "vote", "width": 99, "lanes": 4294967295, "contents": "0"}]}})",
+       R"({"trace": {"rows": [{"after": "fault"}, {"after": "publish", "accesses": [3, [], ["x"]], "writes": [[9, 9, 9, 9, [["<b>", 3], [3]]]]}]}})",
        R"({"trace": {"rows": [{"object": "\u001b[2J", "writes": [[0]], "contents": "00000000"}]}})"}) {
     const TraceView view = view_of(report);
-    EXPECT_THAT(trace_text(view, true, false), Not(HasSubstr("\x1b"))) << report;
+    EXPECT_THAT(trace_text(view, false), Not(HasSubstr("\x1b"))) << report;
     trace_markdown(view);
+    for (const std::string& step : trace_steps_text(view, kNoSource, false))
+      EXPECT_THAT(step, Not(HasSubstr("\x1b")));
+    EXPECT_EQ(testing::why_malformed(trace_svg(view, report)), "") << report;
+    EXPECT_EQ(testing::why_malformed(trace_html(view, kNoSource, report), testing::kVoidElements), "")
+        << report;
   }
 }
 

@@ -473,6 +473,7 @@ class SatProblem : public lab::Problem {
   }
 
   Case example(const Task& task, std::uint64_t n) const override;
+  std::uint64_t row_length(const Task&, const Case& c) const override { return size_of(c).width; }
 
   // Square images of about n pixels.
   std::vector<Case> bench_cases(const Task& task, std::uint64_t n) const override {

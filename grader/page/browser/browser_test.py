@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Opens every kind of HTML report in a headless Chromium: no console error, nothing too wide on a phone or a desk, texts that can be
+read in light and dark, names for screen readers, a slider that works by keyboard and button, and all steps on paper.
+
+usage: browser_test.py LABCLI        with SCREENSHOTS=FOLDER also leaves pictures to look at
+
+Without a browser everything is skipped: apt-get install chromium.
+"""
+
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import chromium  # noqa: E402
+
+LABCLI = sys.argv[1] if len(sys.argv) > 1 else ""
+CHECKS = (pathlib.Path(__file__).resolve().parent / "checks.js").read_text(encoding="utf-8")
+REPORTS = {
+    "grade": "grade scan reduction --solutions --device sim --task kogge_stone --html",
+    "grade-empty": "grade scan reduction --device sim --html",
+    "profile": "profile scan conflict_free --solutions --html",
+    "trace": "trace scan blelloch --solutions --html",
+    "trace-lanes": "trace reduction shuffle --n 64 --solutions --html",
+    "trace-grid": "trace sat serial --solutions --html",
+    "trace-states": "trace hierarchical_scan look_back --n 6000 --columns 8 --solutions --html",
+    "bench": "bench --published --html",
+}
+# Made by hand: the checks must see what is wrong.
+FAULTY = """<!doctype html><html><body><h1>a</h1><h1>b</h1><h4>skips</h4><main><p style="color: #999; width: 800px">pale and wide</p>
+<button></button><img src="data:,"><a href="#nowhere">x</a><p id="twice"></p><p id="twice"></p>
+<svg width="90" height="30"><rect width="90" height="30" fill="#222"/><text y="20" fill="#333">dark</text></svg></main>
+<script>console.error('loud'); undefined_function();</script></body></html>"""
+
+
+@unittest.skipUnless(chromium.find(), "no chromium here; apt-get install chromium")
+class Reports(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.browser = chromium.Browser()
+        cls.shots = os.environ.get("SCREENSHOTS")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.__exit__()
+        cls.folder.cleanup()
+
+    def report(self, name):
+        path = pathlib.Path(self.folder.name) / f"{name}.html"
+        if not path.exists():
+            done = subprocess.run([LABCLI, *REPORTS[name].split(), path], capture_output=True, text=True)
+            self.assertTrue(path.exists(), f"{REPORTS[name]}:\n{done.stdout}{done.stderr}")
+        return path
+
+    def ask(self, page, check):
+        return page.run(f"({CHECKS}).{check}()")
+
+    def test_reports_are_readable_everywhere(self):
+        for name in REPORTS:
+            if name == "bench" and "--html" not in subprocess.run([LABCLI, "bench", "--help"], capture_output=True, text=True).stdout:
+                continue
+            for width in (360, 1440):
+                for dark in (False, True):
+                    with self.subTest(report=name, width=width, dark=dark):
+                        page = self.browser.open(self.report(name), width=width, dark=dark)
+                        page.run("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+                        for check in ("overflow", "contrast", "structure"):
+                            self.assertEqual(self.ask(page, check), [], check)
+                        if self.shots:
+                            page.screenshot(f"{self.shots}/{name}-{width}{'-dark' if dark else ''}.png")
+                        self.assertEqual(page.problems, [])
+                        page.close()
+
+    def test_the_slider_works_by_key_and_button(self):
+        page = self.browser.open(self.report("trace"))
+        said = "document.querySelector('.player output').textContent"
+        shown = "[...document.querySelectorAll('.step')].filter((s) => s.checkVisibility()).map((s) => s.id).join()"
+        n = page.run("document.querySelectorAll('.step').length")
+        self.assertGreater(n, 5)
+        self.assertEqual((page.run(said), page.run(shown)), (f"Step 1 of {n}", "step-1"))
+        page.run("document.querySelector('.player input').focus()")
+        page.press("ArrowRight")
+        page.press("ArrowRight")
+        self.assertEqual((page.run(said), page.run(shown)), (f"Step 3 of {n}", "step-3"))
+        page.press("End")
+        self.assertEqual(page.run(shown), f"step-{n}")
+        self.assertTrue(page.run("document.querySelector('[data-go=next]').disabled"))
+        page.run("document.querySelector('[data-go=back]').click()")
+        self.assertEqual(page.run(shown), f"step-{n - 1}")
+        page.run("document.activeElement.blur()")  # the keys work on the page itself, too
+        page.press("Home")
+        self.assertEqual(page.run(shown), "step-1")
+        page.press("ArrowRight")
+        self.assertEqual(page.run(shown), "step-2")
+        self.assertIn("of", page.run("document.querySelector('.player input').getAttribute('aria-valuetext')"))
+        page.look(1000, media="print")
+        self.assertEqual(page.run(shown).count("step-"), n)
+        self.assertEqual(page.problems, [])
+        page.close()
+
+    def test_a_step_can_be_linked_to(self):
+        page = self.browser.open(self.report("trace").as_uri() + "#step-4")
+        self.assertIn("Step 4 of", page.run("document.querySelector('.player output').textContent"))
+        page.close()
+
+    def test_the_checks_see_what_is_wrong(self):
+        path = pathlib.Path(self.folder.name) / "faulty.html"
+        path.write_text(FAULTY, encoding="utf-8")
+        page = self.browser.open(path, width=360)
+        self.assertEqual(len(self.ask(page, "overflow")), 1)
+        self.assertEqual(len(self.ask(page, "contrast")), 2)
+        complaints = " ".join(self.ask(page, "structure"))
+        for part in ("language", "title", "2 first-level", "button", "alternative", "#nowhere", "#twice", "skips"):
+            self.assertIn(part, complaints)
+        self.assertEqual(len(page.problems), 2)
+        page.close()
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: MIT
+// What a page must keep, asked inside of it. Each function gives a list of complaints.
+({
+  // Does anything make the page wider than the window?
+  overflow() {
+    const width = document.documentElement.clientWidth;
+    if (document.documentElement.scrollWidth <= width) return [];
+    const wide = [...document.querySelectorAll('body *')].filter((e) => {
+      if (e.closest('.wide, pre, .md-typeset__table, .md-typeset__scrollwrap') && !e.matches('.wide, pre')) return false;
+      return e.getBoundingClientRect().right > width + 1;
+    });
+    return [`the page is ${document.documentElement.scrollWidth} px wide in a window of ${width}: ` +
+      wide.slice(0, 5).map((e) => `${e.tagName}.${e.getAttribute('class') ?? ''}`).join(', ')];
+  },
+
+  // WCAG 2.1, 1.4.3: the ratio of luminances of every visible text and what lies behind it.
+  contrast() {
+    const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+    const rgba = (colour) => {
+      canvas.clearRect(0, 0, 1, 1);
+      canvas.fillStyle = colour;
+      canvas.fillRect(0, 0, 1, 1);
+      const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
+      return [r, g, b, a / 255];
+    };
+    const over = (top, below) => [0, 1, 2].map((k) => top[k] * top[3] + below[k] * (1 - top[3])).concat(1);
+    const luminance = ([r, g, b]) => {
+      const [x, y, z] = [r, g, b].map((v) => (v / 255 <= 0.04045 ? v / 255 / 12.92 : ((v / 255 + 0.055) / 1.055) ** 2.4));
+      return 0.2126 * x + 0.7152 * y + 0.0722 * z;
+    };
+    const ratio = (a, b) => {
+      const [x, y] = [luminance(a), luminance(b)].sort((p, q) => q - p);
+      return (x + 0.05) / (y + 0.05);
+    };
+    const dark = matchMedia('(prefers-color-scheme: dark)').matches;
+    const behind = (element) => {
+      const layers = [];
+      if (element.ownerSVGElement) {
+        // The shapes drawn before it that cover its middle.
+        const box = element.getBoundingClientRect();
+        const [x, y] = [box.left + box.width / 2, box.top + box.height / 2];
+        for (const shape of [...element.ownerSVGElement.querySelectorAll('rect')].reverse()) {
+          if (!(shape.compareDocumentPosition(element) & Node.DOCUMENT_POSITION_FOLLOWING)) continue;
+          const at = shape.getBoundingClientRect();
+          if (x < at.left || x > at.right || y < at.top || y > at.bottom) continue;
+          const fill = getComputedStyle(shape).fill;
+          if (fill !== 'none') layers.push(rgba(fill));
+        }
+        element = element.ownerSVGElement;
+      }
+      for (let e = element; e; e = e.parentElement) layers.push(rgba(getComputedStyle(e).backgroundColor));
+      return layers.reverse().reduce((below, top) => over(top, below), dark ? [18, 18, 18, 1] : [255, 255, 255, 1]);
+    };
+    const complaints = new Map();
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    for (let node = texts.nextNode(); node; node = texts.nextNode()) {
+      const element = node.parentElement;
+      if (!node.data.trim() || !element.checkVisibility({ visibilityProperty: true, opacityProperty: true })) continue;
+      if (element.closest('script, style, title, defs, [aria-hidden=true], .unseen, :disabled')) continue;
+      const style = getComputedStyle(element);
+      const ground = behind(element);
+      const ink = over(rgba(element.ownerSVGElement ? style.fill : style.color), ground);
+      const size = parseFloat(style.fontSize);
+      const needed = size >= 24 || (size >= 18.66 && Number(style.fontWeight) >= 700) ? 3 : 4.5;
+      const got = ratio(ink, ground);
+      if (got < needed)
+        complaints.set(`${element.tagName}.${element.getAttribute('class') ?? ''}`,
+          `"${node.data.trim().slice(0, 30)}" in ${element.tagName}.${element.getAttribute('class') ?? ''} has a contrast of ${got.toFixed(2)}`);
+    }
+    return [...complaints.values()];
+  },
+
+  // Names, landmarks and labels that a screen reader needs.
+  structure() {
+    const complaints = [];
+    const want = (good, what) => { if (!good) complaints.push(what); };
+    const all = (selector) => [...document.querySelectorAll(selector)];
+    want(document.documentElement.lang, 'the page has no language');
+    want(document.title, 'the page has no title');
+    want(all('h1').length === 1, `${all('h1').length} first-level headings`);
+    want(all('main, [role=main]').length === 1, 'no main landmark');
+    const named = (e) => e.getAttribute('aria-label') || e.getAttribute('aria-labelledby') || e.textContent.trim() || e.title || e.labels?.length;
+    for (const e of all('button, a[href], input:not([type=hidden]), [role=region], svg[role=img]'))
+      if (e.checkVisibility()) want(named(e), `${e.outerHTML.slice(0, 80)} has no name`);
+    for (const e of all('img')) want(e.hasAttribute('alt'), `${e.outerHTML.slice(0, 80)} has no alternative text`);
+    for (const e of all('[aria-labelledby]'))
+      for (const id of e.getAttribute('aria-labelledby').split(/\s+/)) want(document.getElementById(id), `#${id} names something and is not there`);
+    const ids = all('[id]').map((e) => e.id);
+    for (const id of new Set(ids.filter((id, k) => ids.indexOf(id) !== k))) complaints.push(`#${id} is there more than once`);
+    let level = 0;
+    for (const e of all('h1, h2, h3, h4, h5, h6')) {
+      const now = Number(e.tagName[1]);
+      want(level === 0 || now <= level + 1, `"${e.textContent.slice(0, 30)}" skips a level of headings`);
+      level = now;
+    }
+    for (const e of all('a[href^="#"]')) {
+      const id = decodeURIComponent(e.getAttribute('href').slice(1));
+      want(!id || document.getElementById(id), `there is no #${id}`);
+    }
+    return complaints;
+  },
+})

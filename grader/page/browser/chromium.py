@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: MIT
+"""A headless Chromium, spoken to through its DevTools protocol over two pipes: standard library alone.
+
+    with Browser() as browser:
+        page = browser.open("report.html", width=360)
+        page.run("document.title")            # the value of an expression
+        page.problems                         # console errors, exceptions, refused loads
+
+https://chromedevtools.github.io/devtools-protocol/
+"""
+
+import base64
+import json
+import os
+import pathlib
+import select
+import shutil
+import subprocess
+import tempfile
+import time
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+def find():
+    """The browser's path, or None."""
+    return os.environ.get("CHROMIUM") or next((path for path in map(shutil.which, NAMES) if path), None)
+
+
+class Browser:
+    def __init__(self, seconds=60):
+        self.seconds = seconds
+        self.folder = tempfile.TemporaryDirectory(prefix="chromium-")
+        to_child, self.out = os.pipe()
+        self.into, from_child = os.pipe()
+        # Descriptors 3 and 4 are where --remote-debugging-pipe listens and answers.
+        shell = f'exec 3<&{to_child} 4>&{from_child}; exec "$@"'
+        command = [find(), "--headless=new", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
+        command += ["--no-first-run", "--disable-dev-shm-usage", "--disable-background-networking", f"--user-data-dir={self.folder.name}"]
+        self.process = subprocess.Popen(
+            ["bash", "-c", shell, "bash", *command, "about:blank"],
+            pass_fds=(to_child, from_child),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        os.close(to_child)
+        os.close(from_child)
+        self.buffer = b""
+        self.number = 0
+        self.pages = {}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        try:
+            self.send("Browser.close")
+        except (OSError, RuntimeError):
+            pass
+        os.close(self.out)
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        os.close(self.into)
+        shutil.rmtree(self.folder.name, ignore_errors=True)
+
+    def _message(self):
+        end = time.monotonic() + self.seconds
+        while b"\0" not in self.buffer:
+            if not select.select([self.into], [], [], max(0, end - time.monotonic()))[0]:
+                raise RuntimeError("the browser does not answer")
+            piece = os.read(self.into, 1 << 20)
+            if not piece:
+                raise RuntimeError("the browser has ended")
+            self.buffer += piece
+        text, _, self.buffer = self.buffer.partition(b"\0")
+        return json.loads(text)
+
+    def send(self, method, session=None, **params):
+        self.number += 1
+        message = {"id": self.number, "method": method, "params": params}
+        if session:
+            message["sessionId"] = session
+        os.write(self.out, json.dumps(message).encode() + b"\0")
+        while True:
+            answer = self._message()
+            if answer.get("id") == self.number:
+                if "error" in answer:
+                    raise RuntimeError(f"{method}: {answer['error']['message']}")
+                return answer["result"]
+            self._event(answer)
+
+    def _event(self, message):
+        page = self.pages.get(message.get("sessionId"))
+        if page:
+            page.event(message["method"], message["params"])
+
+    def wait(self, ready):
+        while not ready():
+            self._event(self._message())
+
+    def open(self, path, width=1440, height=900, dark=False):
+        target = self.send("Target.createTarget", url="about:blank")["targetId"]
+        session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        page = Page(self, session, target)
+        self.pages[session] = page
+        for domain in ("Page", "Runtime", "Log"):
+            page.send(f"{domain}.enable")
+        page.look(width, height, dark)
+        page.loaded = False
+        page.send("Page.navigate", url=path if "://" in str(path) else pathlib.Path(path).resolve().as_uri())
+        self.wait(lambda: page.loaded)
+        return page
+
+
+class Page:
+    def __init__(self, browser, session, target):
+        self.browser, self.session, self.target = browser, session, target
+        self.problems = []
+        self.loaded = False
+
+    def send(self, method, **params):
+        return self.browser.send(method, self.session, **params)
+
+    def event(self, method, params):
+        if method == "Page.loadEventFired":
+            self.loaded = True
+        elif method == "Runtime.exceptionThrown":
+            self.problems.append(params["exceptionDetails"].get("exception", {}).get("description", "exception"))
+        elif method == "Runtime.consoleAPICalled" and params["type"] in ("error", "assert"):
+            self.problems.append(" ".join(str(a.get("value", "")) for a in params["args"]))
+        elif method == "Log.entryAdded" and params["entry"]["level"] == "error":
+            self.problems.append(params["entry"]["text"] + " " + params["entry"].get("url", ""))
+
+    def look(self, width, height=900, dark=False, media=""):
+        self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
+        scheme = "dark" if dark else "light"
+        self.send("Emulation.setEmulatedMedia", media=media, features=[{"name": "prefers-color-scheme", "value": scheme}])
+
+    def run(self, expression):
+        done = self.send("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
+        if "exceptionDetails" in done:
+            raise RuntimeError(done["exceptionDetails"].get("exception", {}).get("description", expression))
+        return done["result"].get("value")
+
+    def press(self, key):
+        codes = {"ArrowRight": 39, "ArrowLeft": 37, "Home": 36, "End": 35, "Tab": 9}
+        for kind in ("rawKeyDown", "keyUp"):
+            self.send("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=codes[key])
+
+    def screenshot(self, path, whole=True):
+        size = self.send("Page.getLayoutMetrics")["cssContentSize"]
+        clip = {"x": 0, "y": 0, "width": size["width"], "height": min(size["height"], 4000), "scale": 1}
+        shot = self.send("Page.captureScreenshot", format="png", captureBeyondViewport=True, **({"clip": clip} if whole else {}))
+        pathlib.Path(path).write_bytes(base64.b64decode(shot["data"]))
+
+    def close(self):
+        self.browser.send("Target.closeTarget", targetId=self.target)
+        self.browser.pages.pop(self.session, None)

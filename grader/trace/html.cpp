@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: MIT
+#include "trace/html.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "markup.hpp"
+#include "page/assets.hpp"
+#include "page/page.hpp"
+#include "page/table.hpp"
+#include "text.hpp"
+#include "trace/picture.hpp"
+
+namespace course::grader {
+namespace {
+
+using page::Html;
+using page::text;
+
+// The lines around what the step did, those that stored or waited marked.
+Html source_beside(const TraceStep& step, const SourceLine& source_line) {
+  std::set<std::uint32_t> hot;
+  for (const TraceStore& store : step.stores)
+    if (store.line != 0) hot.insert(store.line);
+  std::set<std::uint32_t> shown;
+  const auto show = [&](std::uint32_t line, std::uint32_t around) {
+    for (std::uint32_t l = line > around ? line - around : 1; l <= line + around; ++l) shown.insert(l);
+  };
+  for (const std::uint32_t line : hot) show(line, 3);
+  if (step.line != 0) show(step.line, hot.empty() ? 3 : 0);
+  if (shown.empty() || step.path.empty()) return {};
+  std::string lines;
+  std::uint32_t last = 0;
+  for (const std::uint32_t line : shown) {
+    const std::string source = tame_line(source_line(step.path, line));
+    if (source.empty() && !hot.contains(line)) continue;
+    if (last != 0 && line != last + 1) lines += "<span class=\"line gap\">⋮</span>";
+    last = line;
+    const bool waits = line == step.line && !hot.contains(line);
+    const char* look = hot.contains(line) ? " hot" : waits ? " waits" : "";
+    const char* mark = hot.contains(line) ? "▶" : waits ? "‖" : " ";
+    lines += fmt::format("<span class=\"line{}\"><span class=\"n\">{:>5} {}</span> {}</span>", look, line,
+                         mark, text(source).markup);
+  }
+  if (lines.empty()) return {};
+  return page::raw(
+      fmt::format("<div class=\"beside\"><h4>{}</h4><pre class=\"source\" tabindex=\"0\" role=\"region\" "
+                  "aria-label=\"Source lines\">{}</pre></div>\n",
+                  text(step.file).markup, lines));
+}
+
+// A warp's lanes as 32 little boxes, those that took part filled.
+Html lanes_of(const TraceStep& step) {
+  std::string rows;
+  constexpr std::size_t kMost = 12;
+  std::size_t n = 0;
+  for (const TraceLanes& a : step.lanes) {
+    if (++n > kMost) break;
+    const auto count = [](std::uint32_t mask) { return __builtin_popcount(mask); };
+    std::string boxes;
+    for (int lane = 0; lane < 32; ++lane)
+      boxes += fmt::format("<rect class=\"lane {}\" x=\"{}\" y=\"1\" width=\"7\" height=\"12\"/>",
+                           (a.lanes >> lane & 1) != 0  ? "busy"
+                           : (a.live >> lane & 1) != 0 ? "idle"
+                                                       : "gone",
+                           1 + 9 * lane);
+    std::string words =
+        a.diverged() ? fmt::format("{} of {} lanes", count(a.lanes), count(a.live)) : "all lanes";
+    if (a.passes != 0) words += fmt::format(", bank conflicts: {} passes", a.passes);
+    rows += fmt::format(
+        "<li><span>line {}, warp {}</span> <svg class=\"lanes\" viewBox=\"0 0 290 14\" "
+        "aria-hidden=\"true\">{}</svg> <span class=\"{}\">{}</span></li>\n",
+        a.line, a.warp, boxes,
+        a.passes != 0  ? "bad"
+        : a.diverged() ? "fair"
+                       : "quiet",
+        text(words).markup);
+  }
+  if (rows.empty()) return {};
+  if (n > kMost) rows += fmt::format("<li class=\"quiet\">and {} more</li>\n", step.lanes.size() - kMost);
+  return page::raw("<h4>Who took part</h4>\n<ul class=\"warps\">\n" + rows + "</ul>\n");
+}
+
+Html stores_of(const TraceTable& table, const TraceStep& step) {
+  if (step.stores.empty()) return {};
+  page::Table t{
+      .caption = fmt::format("Stores of step {}", step.number),
+      .columns = {
+          {text("Element")}, {text("Value"), true}, {text("By")}, {text("Line"), true}, {text("Made of")}}};
+  for (const TraceStore& s : step.stores) {
+    std::vector<std::string> from;
+    for (const TraceSource& p : s.from) from.push_back(fmt::format("{}[{}]", p.array, p.element));
+    const std::uint64_t i = s.element - step.first;
+    t.rows.push_back({{text(fmt::format("{}[{}]", step.base, s.element))},
+                      {text(i < step.cells.size() ? step.cells[i].text : "")},
+                      {text(table.block ? fmt::format("thread {}", s.thread)
+                                        : fmt::format("thread {} of block {}", s.thread, s.block))},
+                      {text(s.line != 0 ? fmt::format("{}", s.line) : "")},
+                      {text(from.empty() ? "–" : fmt::format("{}", fmt::join(from, ", ")))}});
+  }
+  return page::details(text(fmt::format("{} stores", step.stores.size())), page::table(t));
+}
+
+}  // namespace
+
+std::string trace_html(const TraceView& view, const SourceLine& source_line, const std::string& made_by) {
+  page::Document document{.title = fmt::format("Trace: {} / {}", view.lab, view.task), .made_by = made_by};
+  document.summary = text("Case " + view.case_name + ", run on the simulator.");
+  document.script = page::kTrace;
+  document.script_hash = page::kTraceHash;
+
+  std::string items;
+  int n_steps = 0;
+  for (const TraceTable& table : view.tables) {
+    for (const TraceStep& step : table.steps) {
+      ++n_steps;
+      std::string when = moment_of(step);
+      if (step.times > 1) when += fmt::format(" ({} times)", step.times);
+      const bool fault = step.after == "fault";
+      Html content = step_picture(view, step.number);
+      if (fault)
+        content = page::paragraph(text("The trace stops here: " + view.fault), page::Tone::bad) + content;
+      content = page::raw("<div class=\"pair\"><div>") + content + page::raw("</div>") +
+                source_beside(step, source_line) + page::raw("</div>\n") + lanes_of(step) +
+                stores_of(table, step);
+      items += fmt::format(
+          "<li class=\"step\" id=\"step-{0}\"><h3>{0}. {1}: <span "
+          "class=\"quiet\">{2}</span></h3>\n{3}</li>\n",
+          n_steps, text(title_of(table)).markup, text(when).markup, content.markup);
+    }
+  }
+  if (n_steps == 0) {
+    document.body = page::paragraph(text("No kernel touched an array that has a name."));
+  } else {
+    const std::string player = fmt::format(
+        "<div class=\"player\" hidden=\"\" role=\"group\" aria-label=\"Steps\">\n<button type=\"button\" "
+        "data-go=\"back\">◀ Back</button>\n"
+        "<input type=\"range\" min=\"1\" max=\"{0}\" value=\"1\" aria-label=\"Step\"/>\n<button "
+        "type=\"button\" data-go=\"next\">Next ▶</button>\n"
+        "<output aria-live=\"polite\">Step 1 of {0}</output>\n</div>\n",
+        n_steps);
+    document.sections = {"Step by step", "All steps"};
+    document.body =
+        page::section("Step by step", page::raw(player + "<ol class=\"steps\">\n" + items + "</ol>\n")) +
+        page::section(
+            "All steps",
+            page::paragraph(text("What was written in a step is filled; arrows lead from the elements that "
+                                 "a value was made of."),
+                            page::Tone::quiet) +
+                trace_picture(view));
+  }
+  if (!view.fault.empty() || !view.findings.empty()) {
+    Html list;
+    for (const std::string& finding : view.findings)
+      list += page::raw("<li>") + text(finding) + page::raw("</li>\n");
+    if (view.findings.empty()) list = page::raw("<li>") + text(view.fault) + page::raw("</li>\n");
+    document.sections.push_back("Findings");
+    document.body += page::section("Findings", page::raw("<ul>\n") + list + page::raw("</ul>\n"));
+  }
+  if (view.truncated)
+    document.body +=
+        page::paragraph(text("The rest was left out: trace fewer items (--n)."), page::Tone::fair);
+  // The head of arrows is drawn once for all pictures of the page.
+  document.body += page::raw(
+      "<svg class=\"unseen\" aria-hidden=\"true\"><defs><marker id=\"head\" viewBox=\"0 0 8 8\" refX=\"6\" "
+      "refY=\"4\" markerWidth=\"7\" "
+      "markerHeight=\"7\" orient=\"auto-start-reverse\"><path class=\"head\" d=\"M0 0L8 4L0 "
+      "8Z\"/></marker></defs></svg>\n");
+  return page::document(document);
+}
+
+}  // namespace course::grader

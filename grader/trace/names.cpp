@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: MIT
+// The words for a trace's steps, the same in all its forms.
+#include <fmt/format.h>
+
+#include <bit>
+#include <set>
+
+#include "trace/tables.hpp"
+
+namespace course::grader {
+namespace {
+
+// "0 2 4 6", "0 … 15" for eight and more in a row, "0 2 4 … 62 (32)" for many others.
+template <typename Set>
+std::string listed(const Set& numbers) {
+  if (numbers.size() <= 8) return fmt::format("{}", fmt::join(numbers, " "));
+  const auto first = *numbers.begin(), last = *numbers.rbegin();
+  if (last - first + 1 == numbers.size()) return fmt::format("{} … {}", first, last);
+  auto it = numbers.begin();
+  const auto second = *++it, third = *++it;
+  return fmt::format("{} {} {} … {} ({})", first, second, third, last, numbers.size());
+}
+
+}  // namespace
+
+std::string title_of(const TraceTable& table) {
+  if (table.kernel.empty()) return "Before";
+  if (!table.block) return fmt::format("Launch {}: {}, all blocks", table.launch + 1, table.kernel);
+  return fmt::format("Launch {}: {}, block {}", table.launch + 1, table.kernel, *table.block);
+}
+
+std::string moment_of(const TraceStep& step, bool with_line) {
+  if (step.after == "start") return "at the start";
+  if (step.after == "launch") return "after the launch";
+  if (step.after == "block") return "at the block's end";
+  if (step.after == "publish" && !step.stores.empty()) {
+    const std::string who = fmt::format("block {} publishes", step.stores.back().block);
+    return with_line && step.line != 0 ? fmt::format("{}, line {}", who, step.line) : who;
+  }
+  const std::string what = step.after == "warp_sync" ? "__syncwarp"
+                           : step.after == "fault"   ? "ends here"
+                                                     : step.after;
+  return step.line == 0 || !with_line ? what : fmt::format("{}, line {}", what, step.line);
+}
+
+std::string threads_of(const TraceStep& step) {
+  std::set<std::uint32_t> threads;
+  for (const TraceStore& store : step.stores) threads.insert(store.thread);
+  return listed(threads);
+}
+
+std::vector<std::string> remarks_on_lanes(const TraceStep& step) {
+  std::vector<std::string> all;
+  for (const TraceLanes& a : step.lanes) {
+    if (!a.diverged() && a.passes == 0) continue;
+    std::set<std::uint32_t> lanes;
+    for (std::uint32_t m = a.lanes; m != 0; m &= m - 1)
+      lanes.insert(static_cast<std::uint32_t>(std::countr_zero(m)));
+    std::string remark = fmt::format("line {}, warp {}: ", a.line, a.warp);
+    remark += a.diverged() ? fmt::format("{} of {} lanes take part ({})", lanes.size(), std::popcount(a.live),
+                                         listed(lanes))
+                           : "all lanes take part";
+    if (a.passes != 0) remark += fmt::format("; bank conflicts: {} passes", a.passes);
+    all.push_back(std::move(remark));
+  }
+  return all;
+}
+
+}  // namespace course::grader

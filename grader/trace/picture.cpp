@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: MIT
+#include "trace/picture.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "markup.hpp"
+#include "text.hpp"
+
+namespace course::grader {
+namespace {
+
+constexpr double kMargin = 14, kLabel = 232, kCellHeight = 28, kGap = 14, kArrowGap = 34, kSide = 12;
+constexpr double kCharacter = 8.2;  // of the values' font, at 13 px
+
+// One drawn array. `again`: it stands here only to be the start of arrows.
+struct Strip {
+  const TraceTable* table = nullptr;
+  const TraceStep* step = nullptr;
+  bool again = false;
+  int times = 1;
+  double x = 0, y = 0, cell = 0;
+
+  std::size_t columns() const {
+    const std::size_t n = std::max<std::size_t>(1, step->cells.size());
+    return step->row_length > 0 && step->row_length < n ? step->row_length : n;
+  }
+  std::size_t rows() const {
+    return (std::max<std::size_t>(1, step->cells.size()) + columns() - 1) / columns();
+  }
+  bool grid() const { return rows() > 1; }
+  double width() const { return cell * static_cast<double>(columns()); }
+  double height() const { return kCellHeight * static_cast<double>(rows()); }
+  double left(std::size_t i) const { return x + cell * static_cast<double>(i % columns()); }
+  double top(std::size_t i) const { return y + kCellHeight * static_cast<double>(i / columns()); }
+};
+
+bool exchange(const TraceStep& step) {
+  return step.after == "shuffle" || step.after == "vote";
+}
+
+// --- which strips, in which order ---------------------------------------------------------------------------------------
+
+// The array that a source names, as strips know it: the same element, in the same block or for all.
+bool shows(const Strip& strip, const TraceSource& source, const TraceStore& store) {
+  const TraceStep& step = *strip.step;
+  const bool lanes = source.array == "lanes";
+  if (step.base != source.array ||
+      (lanes && step.array != fmt::format("lanes of warp {}", store.thread / 32)))
+    return false;
+  if ((lanes || source.array.starts_with("s_")) && strip.table->block != std::optional(store.block))
+    return false;
+  return source.element >= step.first && source.element < step.first + step.cells.size();
+}
+
+// The latest strip of those before `end` that shows a source of the store.
+int source_strip(const std::vector<Strip>& strips, std::size_t end, const TraceSource& source,
+                 const TraceStore& store) {
+  for (std::size_t k = end; k > 0; --k)
+    if (shows(strips[k - 1], source, store)) return static_cast<int>(k - 1);
+  return -1;
+}
+
+// A short name of a table, for the column of labels: "k04_blelloch, block 0".
+std::string short_title(const TraceTable& table) {
+  const std::string whose = table.block ? fmt::format(", block {}", *table.block) : ", all blocks";
+  constexpr std::size_t kMost = 31;
+  return fit_left(table.kernel, std::min(display_width(table.kernel), kMost - whose.size())) + whose;
+}
+
+// Rounds that leave everything as it is are drawn once.
+bool idles(const TraceStep& before, const TraceStep& step) {
+  const auto same = [](const TraceCell& a, const TraceCell& b) { return a.text == b.text; };
+  if (before.after != step.after || before.after == "fault" || before.cells.size() != step.cells.size())
+    return false;
+  return (before.line == step.line || before.base == step.base) &&
+         std::equal(before.cells.begin(), before.cells.end(), step.cells.begin(), same);
+}
+
+// The steps as strips; arrays that values come from and that do not stand right above are drawn again there.
+std::vector<Strip> strips_of(const TraceView& view, bool one_by_one) {
+  std::vector<Strip> strips;
+  for (const TraceTable& table : view.tables) {
+    for (const TraceStep& step : table.steps) {
+      if (!one_by_one && !strips.empty() && strips.back().table == &table &&
+          idles(*strips.back().step, step)) {
+        strips.back().times += step.times;
+        continue;
+      }
+      std::set<int> wanted;
+      for (std::size_t k = 0; k < step.stores.size(); ++k)
+        for (const TraceSource& source : step.stores[k].from)
+          if (!source.inside) wanted.insert(source_strip(strips, strips.size(), source, step.stores[k]));
+      wanted.erase(-1);
+      const int near =
+          static_cast<int>(strips.size() - std::min(strips.size(), std::max<std::size_t>(wanted.size(), 1)));
+      std::vector<Strip> again;
+      for (const int k : wanted) {
+        const Strip& from = strips[static_cast<std::size_t>(k)];
+        if (k < near && !from.grid()) again.push_back({from.table, from.step, true});
+      }
+      strips.insert(strips.end(), again.begin(), again.end());
+      strips.push_back({&table, &step, false, step.times});
+    }
+  }
+  return strips;
+}
+
+// --- drawing --------------------------------------------------------------------------------------------------------------
+
+std::string arrow(const char* look, double x1, double y1, double x2, double y2) {
+  // Ends short of the point, where the head begins.
+  return fmt::format("<path class=\"arrow {}\" d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}\"/>\n", look, x1, y1, x2, y2);
+}
+
+// Into the strip from others, or `inside` it: of what the same step had put there before.
+std::string arrows_into(const std::vector<Strip>& strips, std::size_t at, bool inside) {
+  const Strip& to = strips[at];
+  std::string out;
+  // An element that many others are made of would cover the rest with its arrows: they are drawn faintly.
+  constexpr std::size_t kMany = 4;
+  std::map<std::pair<std::string, std::uint64_t>, std::set<std::uint64_t>> uses;
+  for (const TraceStore& store : to.step->stores)
+    for (const TraceSource& source : store.from) uses[{source.array, source.element}].insert(store.element);
+  std::set<std::pair<std::size_t, std::pair<int, std::size_t>>> drawn;
+  for (std::size_t k = 0; k < to.step->stores.size() && !to.again; ++k) {
+    const TraceStore& store = to.step->stores[k];
+    const std::size_t i = store.element - to.step->first;
+    for (const TraceSource& source : store.from) {
+      if (source.inside != inside) continue;
+      if (inside) {
+        const std::size_t j = source.element - to.step->first;
+        if (j >= to.step->cells.size() || i == j || !drawn.insert({i, {-2, j}}).second) continue;
+        if (to.grid()) {  // from cell to cell
+          const double dx = to.left(i) - to.left(j), dy = to.top(i) - to.top(j);
+          const double cx = to.left(j) + to.cell / 2, cy = to.top(j) + kCellHeight / 2;
+          out += arrow("own", cx + 0.34 * dx, cy + 0.34 * dy, cx + 0.62 * dx, cy + 0.62 * dy);
+        } else {
+          const double y = to.y + kCellHeight, x1 = to.left(j) + to.cell * 0.6,
+                       x2 = to.left(i) + to.cell * 0.4;
+          out += fmt::format("<path class=\"arrow own\" d=\"M{:.1f} {:.1f}Q{:.1f} {:.1f} {:.1f} {:.1f}\"/>\n",
+                             x1, y + 1, (x1 + x2) / 2, y + 14, x2, y + 3);
+        }
+        continue;
+      }
+      const int from = source_strip(strips, at, source, store);
+      if (from < 0) continue;
+      const Strip& f = strips[static_cast<std::size_t>(from)];
+      if (f.grid() || to.grid()) continue;  // beside one another: the boxes say it
+      const std::size_t j = source.element - f.step->first;
+      if (!drawn.insert({i, {from, j}}).second) continue;
+      const double x1 = f.left(j) + f.cell / 2, x2 = to.left(i) + to.cell / 2;
+      // Arrows that come from both sides meet beside one another.
+      const double end = x2 + std::clamp((x1 - x2) / 6, -to.cell / 4, to.cell / 4);
+      const bool many = uses[{source.array, source.element}].size() > kMany;
+      out += arrow(many ? "faint" : x1 == x2 ? "straight" : "slant", x1, f.y + kCellHeight, end, to.y - 4);
+    }
+  }
+  return out;
+}
+
+std::string text_at(double x, double y, const char* look, const std::string& words, const char* more = "") {
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\"{}>{}</text>\n", x, y, look, more,
+                     escape_markup(words));
+}
+
+std::string boxes(const Strip& strip) {
+  const TraceStep& step = *strip.step;
+  std::string out;
+  for (std::size_t i = 0; i < step.cells.size(); ++i) {
+    const TraceCell& c = step.cells[i];
+    const bool written = c.written && !strip.again && step.after != "start" && !exchange(step);
+    const char* look = strip.again                        ? "again"
+                       : step.after == "fault" && written ? "faulty"
+                       : written                          ? "written"
+                       : c.text.empty()                   ? "empty"
+                                                          : "kept";
+    out +=
+        fmt::format("<rect class=\"box {}\" x=\"{:.1f}\" y=\"{:.1f}\" width=\"{:.1f}\" height=\"{:.0f}\"/>\n",
+                    look, strip.left(i), strip.top(i), strip.cell, kCellHeight);
+    if (!c.text.empty())
+      out += text_at(strip.left(i) + strip.cell / 2, strip.top(i) + 19,
+                     strip.again ? "value quiet"
+                     : written   ? "value new"
+                                 : "value",
+                     c.text);
+  }
+  return out;
+}
+
+bool conflicts(const TraceStep& step) {
+  return std::any_of(step.lanes.begin(), step.lanes.end(), [](const TraceLanes& a) { return a.passes != 0; });
+}
+
+// What stands to the left of a strip, or above a grid: whose it is, the array, when, by whom.
+struct Label {
+  const char* look;
+  std::string words;
+};
+
+std::vector<Label> labels_of(const Strip& strip, bool new_table, bool with_line) {
+  const TraceStep& step = *strip.step;
+  std::vector<Label> all;
+  if (new_table && !strip.again && !strip.table->kernel.empty())
+    all.push_back({"heading", short_title(*strip.table)});
+  all.push_back({strip.again ? "name quiet" : "name", step.array});
+  std::string when = strip.again ? "as above" : moment_of(step, with_line);
+  if (strip.times > 1) when += fmt::format(", {} times", strip.times);
+  all.push_back({step.after == "fault" ? "note alarm" : "note", when});
+  const std::string threads = strip.again || exchange(step) || strip.grid() ? "" : threads_of(step);
+  if (!threads.empty() && step.after != "start" && step.after != "publish")
+    all.push_back({"note", (threads.find(' ') == std::string::npos ? "thread " : "threads ") + threads});
+  if (conflicts(step) && !strip.again) all.push_back({"note alarm", "bank conflicts"});
+  return all;
+}
+
+std::size_t widest(const std::vector<Label>& labels) {
+  std::size_t n = 0;
+  for (const Label& label : labels) n = std::max(n, display_width(label.words));
+  return n;
+}
+
+double label_height(const std::vector<Label>& labels) {
+  return 14.0 * static_cast<double>(labels.size()) + 2;
+}
+
+struct Drawing {
+  double width = 0, height = 0;
+  std::string body;
+};
+
+Drawing draw(std::vector<Strip> strips, bool with_line) {
+  std::size_t longest = 1;
+  for (const Strip& s : strips)
+    for (const TraceCell& c : s.step->cells) longest = std::max(longest, display_width(c.text));
+  const double cell = std::max(34.0, std::ceil(12 + kCharacter * static_cast<double>(longest)));
+
+  Drawing d;
+  double y = kMargin, x = 0, label_end = 0;
+  const TraceTable* table = nullptr;
+  const Strip* before = nullptr;
+  std::string words;
+  for (std::size_t k = 0; k < strips.size(); ++k) {
+    Strip& s = strips[k];
+    s.cell = cell;
+    const auto labels = labels_of(s, s.table != table, with_line);
+    double label_x = kMargin, label_y = 0;
+    if (s.grid()) {
+      // Side by side, as long as there is room.
+      const bool beside = before != nullptr && before->grid() && x + s.width() + kMargin < 760;
+      if (!beside) {
+        y = before != nullptr ? y + kArrowGap : y;
+        x = kMargin;
+      }
+      s.x = label_x = x;
+      s.y = beside ? before->y : y + 3 * 14.0 + 12;
+      label_y = s.y - label_height(labels) - 6;
+      x += std::max(s.width(), 7.6 * static_cast<double>(widest(labels))) + 34;
+      d.width = std::max(d.width, s.x + 7.6 * static_cast<double>(widest(labels)));
+      d.width = std::max(d.width, s.x + s.width());
+    } else {
+      const bool arrows = before != nullptr && !s.again && !arrows_into(strips, k, false).empty();
+      if (before != nullptr) y = std::max(y + (arrows ? kArrowGap : kGap), label_end + 8);
+      s.x = kMargin + kLabel;
+      s.y = y;
+      label_y = y;
+      label_end = y + label_height(labels);
+      d.width = std::max(d.width, s.x + s.width());
+    }
+    y = std::max(y, s.y + s.height());
+    for (const Label& label : labels) words += text_at(label_x, label_y += 14, label.look, label.words);
+    if (!s.again) table = s.table;
+    before = &s;
+  }
+  d.width += kMargin;
+  d.height = std::max(y, label_end) + kSide;
+  // Arrows pass behind the boxes that they cross.
+  for (std::size_t k = 0; k < strips.size(); ++k) d.body += arrows_into(strips, k, false);
+  for (const Strip& s : strips) d.body += boxes(s);
+  for (std::size_t k = 0; k < strips.size(); ++k) d.body += arrows_into(strips, k, true);
+  d.body += words;
+  return d;
+}
+
+// Paths end in this head.
+std::string head(const char* id) {
+  return fmt::format(
+      "<defs><marker id=\"{}\" viewBox=\"0 0 8 8\" refX=\"6\" refY=\"4\" markerWidth=\"7\" "
+      "markerHeight=\"7\" "
+      "orient=\"auto-start-reverse\"><path class=\"head\" d=\"M0 0L8 4L0 8Z\"/></marker></defs>\n",
+      id);
+}
+
+constexpr const char* kOwnStyle =
+    "text { font-family: system-ui, 'DejaVu Sans', sans-serif; font-size: 13px; fill: #1b1b1f; }\n"
+    ".card { fill: #ffffff; stroke: #c9ccd4; } .box { stroke: #767a86; fill: #ffffff; }\n"
+    ".written { fill: #fff0b8; } .faulty { fill: #ffd9d6; }\n"
+    ".again, .empty { fill: #ffffff; stroke: #c9ccd4; stroke-dasharray: 3 3; }\n"
+    ".value, .name { font-family: ui-monospace, 'DejaVu Sans Mono', Consolas, monospace; }\n"
+    ".value { text-anchor: middle; } .new { font-weight: 700; } .name, .heading { font-weight: 600; }\n"
+    ".note { font-size: 11px; fill: #545863; } .quiet { fill: #545863; } .alarm { fill: #a11616; }\n"
+    ".arrow { fill: none; stroke: #0b57a4; stroke-width: 1.3; marker-end: url(#head); }\n"
+    ".straight { stroke: #767a86; } .faint { stroke: #b9c6d8; stroke-width: 1; } .own { stroke: #11682f; }\n"
+    ".head { fill: #545863; }\n";
+
+page::Html inline_picture(const Drawing& d, const std::string& what) {
+  return page::raw(
+      fmt::format("<div class=\"wide\" role=\"region\" tabindex=\"0\" aria-label=\"{0}\"><svg "
+                  "class=\"trace\" role=\"img\" aria-label=\"{0}\" width=\"{1:.0f}\" "
+                  "height=\"{2:.0f}\" viewBox=\"0 0 {1:.0f} {2:.0f}\">\n{3}</svg></div>\n",
+                  escape_markup(what), d.width, d.height, d.body));
+}
+
+}  // namespace
+
+std::string trace_svg(const TraceView& view, const std::string& title) {
+  const Drawing d = draw(strips_of(view, false), false);
+  std::string end;
+  double height = d.height;
+  if (!view.fault.empty()) {
+    std::string line;
+    const std::string words = wrap("The trace stops here: " + view.fault,
+                                   std::max<std::size_t>(40, static_cast<std::size_t>(d.width / 7.2)));
+    for (std::size_t from = 0; from <= words.size();) {
+      const std::size_t stop = std::min(words.find('\n', from), words.size());
+      end += text_at(kMargin, height, "alarm", words.substr(from, stop - from));
+      height += 18;
+      from = stop + 1;
+    }
+    height += 6;
+  }
+  return fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" aria-labelledby=\"title\" width=\"{0:.0f}\" "
+      "height=\"{1:.0f}\" viewBox=\"0 0 {0:.0f} "
+      "{1:.0f}\">\n<title id=\"title\">{2}</title>\n<style>\n{3}</style>\n{4}<rect class=\"card\" x=\"0.5\" "
+      "y=\"0.5\" width=\"{5:.0f}\" "
+      "height=\"{6:.0f}\" rx=\"8\"/>\n{7}{8}</svg>\n",
+      d.width, height, escape_markup(title), kOwnStyle, head("head"), d.width - 1, height - 1, d.body, end);
+}
+
+page::Html trace_picture(const TraceView& view) {
+  return inline_picture(draw(strips_of(view, false), true),
+                        fmt::format("All steps of {} / {}", view.lab, view.task));
+}
+
+page::Html step_picture(const TraceView& view, int number) {
+  const std::vector<Strip> all = strips_of(view, true);
+  std::size_t at = 0;
+  while (at < all.size() && (all[at].again || all[at].step->number != number)) ++at;
+  if (at == all.size()) return {};
+  // The step, and above it what it was made of.
+  std::set<int> wanted;
+  const TraceStep& step = *all[at].step;
+  for (std::size_t k = 0; k < step.stores.size(); ++k)
+    for (const TraceSource& source : step.stores[k].from)
+      if (!source.inside) wanted.insert(source_strip(all, at, source, step.stores[k]));
+  wanted.erase(-1);
+  std::vector<Strip> shown;
+  for (const int k : wanted)
+    shown.push_back({all[static_cast<std::size_t>(k)].table, all[static_cast<std::size_t>(k)].step, true});
+  shown.push_back(all[at]);
+  return inline_picture(draw(std::move(shown), false), fmt::format("Step {}: {}", number, step.array));
+}
+
+}  // namespace course::grader

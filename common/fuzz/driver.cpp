@@ -2,7 +2,7 @@
 // Calls a fuzz target, LLVMFuzzerTestOneInput, with changed files of a corpus. Needs g++ alone; linked with one target.
 //   fuzz_X [--seconds S | --runs N] [--seed K] [--save DIR] CORPUS…      files, or folders of files
 // The same seed gives the same inputs. Compiled with -fsanitize-coverage=trace-pc, inputs that reach new code join the corpus in
-// memory. An input that crashes, fails a sanitizer's check or takes 20 s is left in DIR: run the program with that file and --runs 0.
+// memory. An input that crashes, fails a sanitizer's check or takes 20 s of processor time is left in DIR: run the program with that file and --runs 0.
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,7 +31,7 @@ namespace {
 using Input = std::vector<std::uint8_t>;
 
 constexpr std::size_t kMaxBytes = 1 << 20;
-constexpr unsigned kMaxSeconds = 20;  // of one input
+constexpr int kMaxSeconds = 20;  // of one input, on the processor: the machine may be busy
 
 // --- Which code has been reached: a bit for each place, by the address after the call that the compiler puts there.
 constexpr std::size_t kPlaces = 1 << 16;
@@ -63,7 +64,7 @@ char save_path[4096] = "";
 }
 
 [[gnu::no_sanitize_coverage]] void on_signal(int number) {
-  std::fprintf(stderr, number == SIGALRM ? "fuzz: an input takes too long\n" : "fuzz: signal %d\n", number);
+  std::fprintf(stderr, number == SIGPROF ? "fuzz: an input takes too long\n" : "fuzz: signal %d\n", number);
   save_current();
   std::signal(SIGABRT, SIG_DFL);
   std::abort();
@@ -74,7 +75,7 @@ void watch(const std::string& folder) {
     std::filesystem::create_directories(folder);
     std::snprintf(save_path, sizeof save_path, "%s/found-%d", folder.c_str(), static_cast<int>(getpid()));
   }
-  std::signal(SIGALRM, on_signal);
+  std::signal(SIGPROF, on_signal);
   std::signal(SIGABRT, on_signal);
   if (__sanitizer_set_death_callback != nullptr) {
     __sanitizer_set_death_callback(save_current);
@@ -85,11 +86,16 @@ void watch(const std::string& folder) {
   }
 }
 
+void limit_to(int seconds) {
+  const itimerval timer{{0, 0}, {seconds, 0}};
+  setitimer(ITIMER_PROF, &timer, nullptr);
+}
+
 void try_one(const Input& input) {
   current = &input;
-  alarm(kMaxSeconds);
+  limit_to(kMaxSeconds);
   LLVMFuzzerTestOneInput(input.data(), input.size());
-  alarm(0);
+  limit_to(0);
   current = nullptr;
 }
 

@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <string>
 
 #include "hierarchical_scan/lab.hpp"
 #include "lab/testing/counted.hpp"
+#include "lab/testing/recorded.hpp"
 
 namespace course::hierarchical_scan {
 
@@ -134,6 +136,40 @@ TEST(Ladder, EachRungIsFasterThanTheOneBelowWhereOnlyMemoryCounts) {
   constexpr std::uint64_t kLarge = std::uint64_t{1} << 22;
   for (std::size_t i = 1; i < std::size(rungs); ++i) {
     EXPECT_LE(counted(rungs[i], kLarge).modelled_us, counted(rungs[i - 1], kLarge).modelled_us) << rungs[i];
+  }
+}
+
+// Fixed brackets: the order in which blocks come to know things must not show in the bits. And an item goes through few additions:
+// a thread's 16, the tile's 21, the wave's 21, and one a wave, of which there is one here.
+TEST(TopRung, ScansFloatsToTheSameBitsInEveryRunAndWithinItsBound) {
+  lab::Case c = sum_case((std::uint64_t{1} << 18) + 3);
+  c.dtype = lab::DType::f32;
+  const auto [in, in_turn] = lab::recorded(problem(), "state_of_the_art", c, false);
+  const auto [same_in, interleaved] = lab::recorded(problem(), "state_of_the_art", c, true);
+  ASSERT_EQ(in, same_in);
+  ASSERT_EQ(in_turn.size(), c.n * sizeof(float));
+  EXPECT_TRUE(in_turn == interleaved) << "the bits depend on timing";
+
+  std::vector<float> items(c.n), prefixes(c.n);
+  std::memcpy(items.data(), in.data(), in.size());
+  std::memcpy(prefixes.data(), in_turn.data(), in_turn.size());
+  constexpr double kUnit = 0x1p-24, kAdditions = 16 + 21 + 21 + 1;
+  double sum = 0, magnitudes = 0;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    sum += static_cast<double>(items[i]);
+    magnitudes += std::abs(static_cast<double>(items[i]));
+    const double bound = kAdditions * kUnit / (1 - kAdditions * kUnit) * magnitudes;
+    ASSERT_LE(std::abs(static_cast<double>(prefixes[i]) - sum), bound) << "item " << i;
+  }
+}
+
+TEST(Ladder, ALookBackSetsTheBracketsOfAFloatSumByTiming) {
+  lab::Case c = sum_case((std::uint64_t{1} << 18) + 3);
+  c.dtype = lab::DType::f32;
+  for (const char* rung : {"look_back", "one_word"}) {
+    const auto [in, in_turn] = lab::recorded(problem(), rung, c, false);
+    const auto [same_in, interleaved] = lab::recorded(problem(), rung, c, true);
+    EXPECT_FALSE(in_turn == interleaved) << rung << ": the test of the top rung can't tell";
   }
 }
 

@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <string>
 #include <vector>
 
 #include "lab/testing/counted.hpp"
+#include "lab/testing/recorded.hpp"
 #include "lab/testing/traced.hpp"
 #include "reduction/lab.hpp"
 
@@ -140,6 +142,34 @@ TEST(Trace, OfShufflesEndsWithTheSumInLaneZero) {
   const auto rounds = lab::Traced(problem(), "shuffle", 8).steps<int>("lanes", 8);
   ASSERT_FALSE(rounds.empty());
   EXPECT_EQ(rounds.back(), (std::vector{20, 5, 17, 4, 10, 4, 6, 3})) << "before lane 1 comes to lane 0";
+}
+
+// The order of combining is fixed: which block comes last must not show in the bits. And an item goes through few additions: a
+// thread's 4 + 8, the block's 10, the last block's 11.
+TEST(TopRung, AddsFloatsToTheSameBitsInEveryRunAndWithinItsBound) {
+  lab::Case c;
+  c.name = "sum_f32";
+  c.op = static_cast<std::uint32_t>(OpId::sum);
+  c.dtype = lab::DType::f32;
+  c.n = (std::uint64_t{1} << 18) + 3;
+  const auto [in, in_turn] = lab::recorded(problem(), "state_of_the_art", c, false);
+  const auto [same_in, interleaved] = lab::recorded(problem(), "state_of_the_art", c, true);
+  ASSERT_EQ(in, same_in);
+  ASSERT_EQ(in_turn.size(), sizeof(float));
+  EXPECT_EQ(in_turn, interleaved) << "the bits depend on timing";
+
+  std::vector<float> items(c.n);
+  float got = 0;
+  std::memcpy(items.data(), in.data(), in.size());
+  std::memcpy(&got, in_turn.data(), sizeof got);
+  constexpr double kUnit = 0x1p-24, kAdditions = 4 + 8 + 10 + 11;
+  double sum = 0, magnitudes = 0;
+  for (const float item : items) {
+    sum += static_cast<double>(item);
+    magnitudes += std::abs(static_cast<double>(item));
+  }
+  EXPECT_LE(std::abs(static_cast<double>(got) - sum),
+            kAdditions * kUnit / (1 - kAdditions * kUnit) * magnitudes);
 }
 
 }  // namespace

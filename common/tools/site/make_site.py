@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Builds the course site: handouts, the instructor's guide, commands, interfaces; with search, to be read without a network.
+
+    ./lab site                      # the site is build/site/index.html
+    make_site.py LABCLI FOLDER      # the same, into FOLDER/site
+
+Pages are gathered in FOLDER/site-pages: the texts as they are, but for links to files of the repository that are no texts: those get a
+page with the file's contents. MkDocs with the Material theme (requirements.txt) turns them into HTML; a link that leads nowhere
+is an error.
+"""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent.parent
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(HERE))
+import pages  # noqa: E402
+
+# What stands in the menu, in this order. A page's title is its first heading.
+MENU = [
+    ("Course", ["README.md", "handouts/README.md", "handouts/00-ideas.md", "handouts/0[1-9]-*.md"]),
+    ("Beside the labs", ["handouts/errata.md", "handouts/glossary.md", "handouts/rules.md"]),
+    ("Instructors", ["handouts/instructor-guide.md", "handouts/kill-matrix.md"]),
+    ("Reference", ["reference/commands.md", "reference/interfaces.md"]),
+    ("Development", ["CONTRIBUTING.md", "common/*/README.md"]),
+]
+LINK = re.compile(r"(!?\[[^\]]*\]\()([^()\s#]+)((?:#[^()\s]*)?\))")
+LANGUAGES = {".cu": "cuda", ".cuh": "cuda", ".hpp": "cpp", ".cpp": "cpp", ".h": "c", ".py": "python", ".sh": "bash", ".json": "json"}
+SHIM = "https://unpkg.com/iframe-worker/shim"  # what the theme would load: ours stands in
+PICTURES = {".svg", ".png", ".jpg", ".gif"}
+
+
+def adapted(text):
+    """A list right after a paragraph is one on a code host; here it needs an empty line."""
+    out, fence = [], False
+    for line in text.splitlines():
+        fence ^= line.lstrip().startswith("```")
+        item = re.match(r" {0,3}([-*]|\d+\.) ", line)
+        before = out[-1] if out else ""
+        if item and not fence and before.strip() and not re.match(r"\s*([-*]|\d+\.) |\s{2,}\S", before):
+            out.append("")
+        out.append(line)
+    return "\n".join(out) + "\n"
+
+
+class Gatherer:
+    def __init__(self, target):
+        self.target = target
+        self.done = set()
+
+    def add(self, name):
+        """A file of the repository, and what it links to."""
+        if name in self.done:
+            return
+        self.done.add(name)
+        path = ROOT / name
+        if path.suffix in PICTURES:
+            self.target.joinpath(name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, self.target / name)
+        elif path.suffix == ".md":
+            self.write(name, adapted(self.linked(path)))
+        else:
+            text = path.read_text(encoding="utf-8")
+            fence = "`" * (3 + max((len(m) for m in re.findall(r"`{3,}", text)), default=0))
+            self.write(f"{name}.md", f"# {name}\n\n{fence}{LANGUAGES.get(path.suffix, 'text')}\n{text.rstrip()}\n{fence}\n")
+
+    def linked(self, path):
+        def lead(match):
+            if re.match(r"[a-z]+:", match[2]):
+                return match[0]
+            there = (path.parent / match[2]).resolve()
+            if not there.is_file():
+                return match[0]  # the generator complains, unless it is a folder
+            self.add(str(there.relative_to(ROOT)))
+            more = "" if there.suffix in PICTURES | {".md"} else ".md"
+            return match[1] + match[2] + more + match[3]
+
+        parts = re.split(r"(^ *```.*?^ *```|`[^`\n]*`)", path.read_text(encoding="utf-8"), flags=re.M | re.S)
+        return "".join(part if k % 2 else LINK.sub(lead, part) for k, part in enumerate(parts))
+
+    def write(self, name, text):
+        path = self.target / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+def environment(folder):
+    """A Python environment with the generator; made once, and again when the list of packages has changed."""
+    venv = folder / "site-venv"
+    stamp, wanted = venv / "requirements.txt", HERE / "requirements.txt"
+    if not stamp.exists() or stamp.read_bytes() != wanted.read_bytes():
+        print("Fetching the site generator …", flush=True)
+        subprocess.run([sys.executable, "-m", "venv", venv], check=True)
+        install = [venv / "bin/python", "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-input", "--timeout", "10", "-r", wanted]
+        if subprocess.run(install).returncode != 0:
+            sys.exit("The site needs packages of the Python index (common/tools/site/requirements.txt), and they can't be had.")
+        shutil.copyfile(wanted, stamp)
+    return venv / "bin/python"
+
+
+def configuration(folder, gathered):
+    nav = []
+    for title, patterns in MENU:
+        nav += [f"  - {title}:"]
+        for pattern in patterns:
+            found = sorted(str(p.relative_to(gathered)) for p in gathered.glob(pattern))
+            nav += [f"    - {'index.md' if name == 'README.md' else name}" for name in found]
+    text = (HERE / "mkdocs.yml").read_text(encoding="utf-8")
+    return f"{text}docs_dir: {gathered}\nsite_dir: {folder / 'site'}\nnav:\n" + "\n".join(nav) + "\n"
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit("usage: make_site.py LABCLI FOLDER")
+    labcli, folder = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
+    gathered = folder / "site-pages"
+    shutil.rmtree(gathered, ignore_errors=True)
+    gathered.mkdir(parents=True)
+    gatherer = Gatherer(gathered)
+    for _, patterns in MENU:
+        for pattern in patterns:
+            for path in sorted(ROOT.glob(pattern)):
+                gatherer.add(str(path.relative_to(ROOT)))
+    labs = sorted(p.parent.name for p in ROOT.glob("labs/*/lab.hpp"))
+    gatherer.write("reference/commands.md", pages.commands(ROOT, labcli))
+    gatherer.write("reference/interfaces.md", pages.interfaces(ROOT, labs))
+    shutil.copyfile(HERE / "site.css", gathered / "site.css")
+    # The first page of all.
+    (gathered / "README.md").rename(gathered / "index.md")
+    for page in gathered.rglob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        fixed = re.sub(r"\]\(((?:\.\./)*)README\.md", lambda m: f"]({m[1]}index.md" if at_root(page, m[1], gathered) else m[0], text)
+        if fixed != text:
+            page.write_text(fixed, encoding="utf-8")
+    python = environment(folder)
+    config = folder / "mkdocs.yml"
+    config.write_text(configuration(folder, gathered), encoding="utf-8")
+    done = subprocess.run([python, "-m", "mkdocs", "build", "--quiet", "--strict", "--config-file", config], env={**os.environ, "NO_MKDOCS_2_WARNING": "1"})
+    if done.returncode != 0:
+        sys.exit(done.returncode)
+    shutil.copyfile(HERE / "worker_shim.js", folder / "site/assets/worker_shim.js")
+    for page in (folder / "site").rglob("*.html"):
+        here = os.path.relpath(folder / "site/assets/worker_shim.js", page.parent)
+        page.write_text(page.read_text(encoding="utf-8").replace(SHIM, here), encoding="utf-8")
+    print(f"{folder / 'site' / 'index.html'}")
+
+
+def at_root(page, up, gathered):
+    return (page.parent / up).resolve() == gathered
+
+
+if __name__ == "__main__":
+    main()

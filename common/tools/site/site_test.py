@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Builds the course site and opens it: no broken link (the generator is strict), no request to anywhere, readable on a phone and
+a desk, and a search that finds.
+
+usage: site_test.py LABCLI FOLDER     FOLDER keeps the generator's Python environment; nothing else is left there
+
+Skipped where the generator's packages can't be had, and its browser part where there is no browser.
+"""
+
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parent.parent.parent
+LABCLI, KEEP = map(pathlib.Path, sys.argv[1:3])
+sys.dont_write_bytecode = True
+sys.path[:0] = [str(HERE), str(ROOT / "grader/page/browser")]
+import chromium  # noqa: E402
+import make_site  # noqa: E402
+import pages  # noqa: E402
+
+CHECKS = (ROOT / "grader/page/browser/checks.js").read_text(encoding="utf-8")
+
+
+class Gathering(unittest.TestCase):
+    def test_a_list_after_a_paragraph_becomes_one(self):
+        self.assertEqual(make_site.adapted("text\n- a\n- b\n"), "text\n\n- a\n- b\n")
+        self.assertEqual(make_site.adapted("```\ntext\n- a\n```\n"), "```\ntext\n- a\n```\n")
+
+    def test_interfaces_come_from_comments(self):
+        header = "// SPDX\n// What it is.\n#pragma once\n\n// Adds two\n// numbers.\nint add(int a,\n        int b);\n\nint quiet();\n"
+        self.assertEqual(list(pages.blocks(header.split("#pragma once\n")[1])), [("Adds two numbers.", "int add(int a,\n        int b);")])
+
+
+class Site(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        try:
+            make_site.environment(KEEP)
+        except SystemExit as why:
+            raise unittest.SkipTest(str(why))
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.top = pathlib.Path(cls.folder.name)
+        (cls.top / "site-venv").symlink_to((KEEP / "site-venv").resolve())
+        made = subprocess.run([sys.executable, HERE / "make_site.py", LABCLI, cls.top], capture_output=True, text=True)
+        if made.returncode != 0:
+            raise AssertionError(made.stdout + made.stderr)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def test_has_every_page_and_command(self):
+        for name in ["index", "handouts/00-ideas", "handouts/07-hierarchical-scan", "handouts/instructor-guide", "reference/interfaces"]:
+            self.assertTrue((self.top / f"site/{name}.html").is_file(), name)
+        commands = (self.top / "site-pages/reference/commands.md").read_text(encoding="utf-8")
+        for name in ("grade", "trace", "profile", "bench"):
+            self.assertIn(f"## ./lab {name}\n", commands)
+        self.assertNotIn("labcli", commands)
+
+    def test_loads_nothing_from_elsewhere(self):
+        for page in (self.top / "site").rglob("*.html"):
+            text = page.read_text(encoding="utf-8")
+            self.assertEqual(re.findall(r"<(?:script|img|iframe)[^>]* src=\"?https?:[^>]*>|<link[^>]* rel=\"?stylesheet\"? [^>]*href=\"?https?:[^>]*>", text), [], page)
+
+    @unittest.skipUnless(chromium.find(), "no chromium here; apt-get install chromium")
+    def test_is_readable_and_finds(self):
+        with chromium.Browser() as browser:
+            for name in ["index", "handouts/02-scan", "reference/commands"]:
+                for width, dark in [(360, True), (1440, False)]:
+                    with self.subTest(page=name, width=width, dark=dark):
+                        page = browser.open(self.top / f"site/{name}.html", width=width, dark=dark)
+                        self.wait(page, "document.body.dataset.mdColorScheme")
+                        for check in ("overflow", "contrast", "structure"):
+                            self.assertEqual(page.run(f"({CHECKS}).{check}()"), [], check)
+                        self.assertEqual(page.problems, [])
+                        page.close()
+            page = browser.open(self.top / "site/index.html")
+            page.run("""(() => {
+              const field = document.querySelector('.md-search__input');
+              field.focus();
+              field.value = 'Kogge';
+              field.dispatchEvent(new KeyboardEvent('keyup', { bubbles: true, key: 'e' }));
+            })()""")
+            self.wait(page, "document.querySelectorAll('.md-search-result__item').length > 0")
+            self.assertEqual(page.problems, [])
+
+    def wait(self, page, condition):
+        for _ in range(100):
+            if page.run(condition):
+                return
+            time.sleep(0.1)
+        self.fail(f"never became true: {condition}")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

@@ -116,8 +116,10 @@ class Ranker {
         }
       }
       for (std::uint32_t b = 0; b < n_; ++b) depth_[b] += static_cast<std::uint32_t>(inside[b]);
-      if (polls(inside))
-        for (std::size_t j = first; j < k; ++j) program_.blocks[edges[j].second].cost += kPollCost;
+      if (!polls(inside)) continue;
+      for (std::size_t j = first; j < k; ++j) program_.blocks[edges[j].second].cost += kPollCost;
+      for (std::uint32_t b = 0; b < n_; ++b)
+        if (inside[b] != 0) program_.blocks[b].polling = true;
     }
   }
 

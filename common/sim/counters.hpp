@@ -26,7 +26,11 @@ struct Counters {
   std::uint64_t atomic_requests = 0;  // warp-wide atom and red, global and shared
   std::uint64_t atomic_lanes = 0;
   std::uint64_t atomic_serialised = 0;  // sum over requests of the most lanes on one address
-  std::uint64_t barriers = 0;           // block-wide barriers completed
+  std::uint64_t shared_atomic_requests =
+      0;  // those in shared memory, and the passes of its banks that they take:
+  std::uint64_t shared_atomic_wavefronts =
+      0;                       // lanes on one address share a pass here, see atomic_serialised
+  std::uint64_t barriers = 0;  // block-wide barriers completed
   // Only in dataflow mode (work and step complexity of the watched data):
   std::uint64_t work = 0;   // operations that combine two values derived from watched data
   std::uint64_t steps = 0;  // longest chain of such operations

@@ -299,6 +299,7 @@ LaunchResult Device::Impl::launch(const LaunchRequest& request) {
   grid.schedule_seed = options.schedule_seed;
   grid.interleave = (mode & kAllChecks) != 0;
   grid.watchdog_seconds = options.watchdog_seconds;
+  grid.patience = options.patience;
   if (request.cooperative) {
     std::memset(reinterpret_cast<void*>(grid_workspace), 0, kGridWorkspace);
     observers.host_wrote(grid_workspace, kGridWorkspace);

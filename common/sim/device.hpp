@@ -73,9 +73,11 @@ struct DevicePreset {
 
 struct DeviceOptions {
   DevicePreset preset;
-  int host_threads = 0;                  // 0 = all cores
-  std::uint64_t schedule_seed = 0;       // 0 = natural order; else permutes block and warp order
-  double watchdog_seconds = 0;           // ends a launch with no progress; 0 = preset default
+  int host_threads = 0;             // 0 = all cores
+  std::uint64_t schedule_seed = 0;  // 0 = natural order; else permutes block and warp order
+  double watchdog_seconds = 0;      // ends a launch after so long, whatever it does; 0: never
+  // Warp instructions without the end of any block after which it is asked whether the launch still gets on (progress.hpp).
+  std::uint64_t patience = std::uint64_t{1} << 28;
   bool check_without_shortcuts = false;  // for tests of the checkers: lane by lane, slowly
 };
 

@@ -3,8 +3,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "sim/decode.hpp"
 #include "sim/machine.hpp"
+#include "sim/origin.hpp"
 
 namespace course::sim {
 
@@ -21,8 +25,31 @@ std::string title(const Allocation& a) {
   return fmt::format("an allocation of {} bytes", a.size);
 }
 
+// An access says what memory without a type is taken for.
+std::uint64_t element_size(const Allocation& a, std::uint32_t element_bytes) {
+  return a.element_bytes == 1 && element_bytes != 0 ? element_bytes : a.element_bytes;
+}
+
+std::uint64_t distance(const Allocation& a, std::uint64_t address) {
+  return address < a.base ? a.base - address : address - std::min(address, a.base + a.size);
+}
+
+constexpr std::uint64_t kNear = std::uint64_t{1}
+                                << 20;  // bytes: further away the nearest buffer tells nothing
+
+// Of the allocations that the pointers point into, the one closest to the address; nullptr where none do.
+const Allocation* origin_of(const Arena& arena, std::uint64_t address,
+                            std::span<const std::uint64_t> pointers) {
+  const Allocation* best = nullptr;
+  for (const std::uint64_t pointer : pointers) {
+    const Allocation* a = arena.find(pointer);
+    if (a != nullptr && (best == nullptr || distance(*a, address) < distance(*best, address))) best = a;
+  }
+  return best;
+}
+
 std::string element_of(const Allocation& a, std::uint64_t address, std::uint32_t element_bytes = 0) {
-  const std::uint64_t bytes = a.element_bytes == 1 && element_bytes != 0 ? element_bytes : a.element_bytes;
+  const std::uint64_t bytes = element_size(a, element_bytes);
   const std::uint64_t n = a.size / bytes;
   const std::uint64_t index = (address - a.base) / bytes;
   if (n == 1 && !a.name.empty()) return title(a);
@@ -86,7 +113,7 @@ ThreadId thread_of(const LaunchRequest& launch, std::uint64_t block, std::uint64
 }
 
 std::string describe_address(const Program& program, const Arena& arena, std::uint64_t address,
-                             std::uint32_t element_bytes) {
+                             std::uint32_t element_bytes, std::span<const std::uint64_t> origins) {
   if (address >= kSharedWindow && address < kSharedWindow + kWindowSize)
     return shared_object(program, address - kSharedWindow, element_bytes);
   if (address >= kLocalWindow && address < kLocalWindow + kWindowSize)
@@ -97,20 +124,22 @@ std::string describe_address(const Program& program, const Arena& arena, std::ui
   if (const Allocation* a = arena.find_freed(address)) return "freed memory: " + element_of(*a, address);
   if (address < arena.base() || address >= arena.base() + arena.size())
     return "a host address, which kernels cannot reach";
-  const Allocation* near = arena.nearest(address);
-  if (near == nullptr) return "an address that nothing was allocated at";
+  const Allocation* near = origin_of(arena, address, origins);
+  if (near == nullptr) {
+    near = arena.nearest(address);
+    if (near == nullptr || distance(*near, address) > std::max(kNear, 4 * near->size))
+      return "an address at which nothing is allocated";
+  }
   // Speak of the named part of an allocation where its owner named one.
   const Allocation* named = arena.describe(address >= near->base ? near->base + near->size - 1 : near->base);
   const Allocation& a = named != nullptr ? *named : *near;
-  const std::uint64_t n = a.size / a.element_bytes;
+  const std::uint64_t bytes = element_size(a, element_bytes), n = a.size / bytes;
   if (address >= a.base + a.size)
-    return fmt::format("{}, element {} of {} (past its end)", title(a), (address - a.base) / a.element_bytes,
-                       n);
-  return fmt::format("{}, {} element(s) before its start", title(a),
-                     (a.base - address + a.element_bytes - 1) / a.element_bytes);
+    return fmt::format("{}, element {} of {} (past its end)", title(a), (address - a.base) / bytes, n);
+  return fmt::format("{}, {} element(s) before its start", title(a), (a.base - address + bytes - 1) / bytes);
 }
 
-Finding diagnose(const Program& program, const LaunchRequest& /*launch*/, const GridOutcome& o,
+Finding diagnose(const Program& program, const LaunchRequest& launch, const GridOutcome& o,
                  const Arena& arena) {
   Finding f;
   const bool memory = o.fault == Fault::illegal_address || o.fault == Fault::misaligned_address;
@@ -123,7 +152,11 @@ Finding diagnose(const Program& program, const LaunchRequest& /*launch*/, const 
     f.message = fmt::format("{}: {}", program.demangled, o.text);
     return f;
   }
-  if (memory && o.address != 0) f.object = describe_address(program, arena, o.address);
+  if (memory && o.address != 0) {
+    const auto origins =
+        o.op == nullptr ? std::vector<std::uint64_t>{} : pointers_behind(program, launch, *o.op);
+    f.object = describe_address(program, arena, o.address, o.op == nullptr ? 0 : o.op->width, origins);
+  }
   if (memory && o.address == 0) f.object = "a null pointer";
   f.message = fmt::format("{} at {}: {}{}{}", describe_thread(o.thread), one_line(o.where), o.text,
                           f.object.empty() ? "" : ": ", f.object);

@@ -17,10 +17,12 @@
 #include <mutex>
 #include <numeric>
 #include <thread>
+#include <utility>
 
 #include "base/rng.hpp"
 #include "sim/hang.hpp"
 #include "sim/machine.hpp"
+#include "sim/progress.hpp"
 
 namespace course::sim {
 namespace {
@@ -200,6 +202,7 @@ struct Shared {
   // After a fault no block starts, and only those before it run on: the lowest block's fault is told, whatever the number of
   // threads.
   std::atomic<std::uint64_t> fault_block{~std::uint64_t{0}};
+  std::atomic<int> getting_on{0};  // host threads whose blocks are not known to be stuck
   std::mutex mutex;
   GridOutcome outcome;
 };
@@ -214,10 +217,12 @@ void record_fault(Shared& shared, const DeviceFault& fault, const Block& block, 
   o.address = fault.address;
   o.lanes = fault.lanes;
   o.where.clear();
+  o.op = nullptr;
   std::copy_n(block.index, 3, o.thread.block);
   for (const Warp& w : block.warps) {
     if (&w != worker.launch_warp || w.current == nullptr) continue;
     o.where = places_of(*w.program, *w.current);
+    o.op = w.current;
     const std::uint32_t lane =
         fault.lanes == 0 ? 0 : static_cast<std::uint32_t>(std::countr_zero(fault.lanes));
     const std::uint32_t thread = w.number * kLanes + lane;
@@ -237,6 +242,7 @@ class HostThread {
     std::iota(warp_order_.begin(), warp_order_.end(), 0u);
     if (options.schedule_seed != 0) shuffle(warp_order_, options.schedule_seed ^ 0x5eed);
     interleaved_ = options.interleave && worker.program->order_sensitive && !worker.launch->cooperative;
+    next_question_ = options.patience;
     usual_turn_.block = worker.program->order_sensitive ? kSensitiveTurn : kBlockTurn;
   }
 
@@ -247,6 +253,12 @@ class HostThread {
   }
 
   void run() {
+    run_blocks();
+    if (!stuck_) shared_.getting_on.fetch_sub(1);
+  }
+
+ private:
+  void run_blocks() {
     const auto start = std::chrono::steady_clock::now();
     while (true) {
       const std::uint64_t faulted = shared_.fault_block.load(std::memory_order_relaxed);
@@ -265,6 +277,8 @@ class HostThread {
         worker_.launch_warp = nullptr;
         if (run_block(block, worker_, engine_, warp_order_, next_turn()) == BlockEnd::finished) {
           n_turns_ = 0;
+          patient_since_ = worker_.instructions;
+          next_question_ = patient_since_ + options_.patience;
           finish_copies(block);
           if (worker_.observer != nullptr) worker_.observer->block_ends(block);
           spare_.push_back(std::move(resident_.front()));
@@ -275,23 +289,62 @@ class HostThread {
           std::rotate(resident_.begin(), resident_.begin() + 1, resident_.end());
           const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
           timed_out = options_.watchdog_seconds > 0 && passed.count() > options_.watchdog_seconds;
-          if (timed_out) throw DeviceFault(Fault::launch_timeout, tell_hang(passed.count()));
+          if (timed_out)
+            throw DeviceFault(
+                Fault::launch_timeout,
+                tell_hang(fmt::format("the kernel has not ended after {:.1f} s (the watchdog's limit)",
+                                      passed.count())));
+          if (worker_.instructions >= next_question_ && is_stuck()) {
+            timed_out = true;
+            throw DeviceFault(Fault::launch_timeout,
+                              tell_hang("the kernel will never end: nothing changes any more"));
+          }
         }
       } catch (const DeviceFault& fault) {
-        record_fault(shared_, fault, timed_out ? first_resident() : block, worker_);
-        if (worker_.observer != nullptr) worker_.observer->faulted(block);
+        record_fault(shared_, fault,
+                     timed_out           ? first_resident()
+                     : asked_ != nullptr ? *asked_
+                                         : block,
+                     worker_);
+        if (worker_.observer != nullptr) worker_.observer->faulted(asked_ != nullptr ? *asked_ : block);
+        asked_ = nullptr;
       }
     }
   }
 
- private:
+  // Do the blocks of all host threads make no progress, and never will?
+  bool is_stuck() {
+    using Verdict = ProgressWatch::Verdict;
+    constexpr std::uint64_t kMuchLonger = 64;  // before mere polling counts
+    constexpr Turn kWatchedTurn{20'000, kWarpSlice};
+    const std::uint64_t waited = worker_.instructions - patient_since_;
+    // Whoever is waited for may not have started yet.
+    bool stuck = shared_.next_block >= blocks_.size() ||
+                 resident_.size() >= static_cast<std::size_t>(std::max(options_.resident_blocks, 1));
+    {
+      ProgressWatch watch(worker_);
+      for (std::size_t k = 0; k < resident_.size() && stuck; ++k) {
+        asked_ = resident_[k].get();
+        const Verdict verdict = watch.watch(*asked_, [&] {
+          return run_block(*asked_, worker_, engine_, warp_order_, kWatchedTurn) == BlockEnd::finished;
+        });
+        stuck = verdict == Verdict::repeats ||
+                (verdict == Verdict::polls && waited >= kMuchLonger * options_.patience);
+      }
+      asked_ = nullptr;
+    }
+    next_question_ = worker_.instructions + std::max(options_.patience, stuck ? 0 : waited);
+    const bool was_stuck = std::exchange(stuck_, stuck);
+    if (was_stuck != stuck) shared_.getting_on.fetch_add(stuck ? -1 : 1);
+    return stuck && shared_.getting_on.load() == 0;
+  }
+
   // Where the threads are that run for ever.
-  std::string tell_hang(double seconds) {
+  std::string tell_hang(const std::string& why) {
     HangScene scene{worker_, engine_, {}, blocks_.size(), 0};
     for (const auto& block : resident_) scene.resident.push_back(block.get());
     if (worker_.alone) scene.n_started = std::min<std::uint64_t>(shared_.next_block, blocks_.size());
-    return fmt::format("the kernel has not ended after {:.1f} s (the watchdog's limit){}", seconds,
-                       describe_hang(scene));
+    return why + describe_hang(scene);
   }
 
   const Block& first_resident() const {
@@ -338,6 +391,10 @@ class HostThread {
   bool interleaved_ = false;
   Rng dice_{1};
   std::uint64_t n_turns_ = 0;  // short ones since a block ended
+  // Warp instructions when a block ended last, and when it is asked next whether the others get on.
+  std::uint64_t patient_since_ = 0, next_question_ = 0;
+  Block* asked_ = nullptr;  // at the moment
+  bool stuck_ = false;      // the answer to the last question
 };
 
 void add(std::vector<std::uint64_t>& to, const std::vector<std::uint64_t>& from) {
@@ -407,6 +464,10 @@ void sum_up(const Program& program, const std::vector<std::unique_ptr<Worker>>& 
       c.shared_requests += n.requests;
       c.shared_wavefronts += n.wavefronts;
     }
+    if (op.kind == OpKind::atomic && n.wavefronts > 0) {
+      c.shared_atomic_requests += n.requests;
+      c.shared_atomic_wavefronts += n.wavefronts;
+    }
     if (op.kind == OpKind::atomic) {
       c.atomic_requests += n.requests;
       c.atomic_lanes += n.lanes;
@@ -436,6 +497,7 @@ GridOutcome run_grid(const Program& program, const LaunchRequest& launch, Arena&
   if (launch.cooperative) used.resident_blocks = static_cast<int>(blocks.size());
 
   Shared shared;
+  shared.getting_on = n_threads;
   std::vector<std::unique_ptr<Worker>> workers;
   for (int k = 0; k < n_threads; ++k) {
     auto worker = std::make_unique<Worker>();

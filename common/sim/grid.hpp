@@ -19,7 +19,8 @@ struct GridOptions {
   // Where results may show the order of blocks: short turns of random length, dealt at random among several blocks, so that
   // what waits for another block really does. Natural turns are so long that most blocks end in their first one.
   bool interleave = false;
-  double watchdog_seconds = 0;       // 0: none
+  double watchdog_seconds = 0;                 // 0: none
+  std::uint64_t patience = ~std::uint64_t{0};  // warp instructions, see DeviceOptions
   std::uint64_t grid_workspace = 0;  // address of the words behind grid.sync(); 0: not a cooperative launch
   Observer* observer = nullptr;      // forces one host thread
 };
@@ -31,6 +32,7 @@ struct GridOutcome {
   ThreadId thread;
   std::uint64_t address = 0;
   std::uint32_t lanes = 0;
+  const MicroOp* op = nullptr;  // at fault, where one is
   Counters counters;
   std::vector<OpCounters> op_counters;                           // by op
   std::vector<std::uint64_t> guarded_off;                        // by op: lanes that a guard switched off

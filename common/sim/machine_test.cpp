@@ -582,6 +582,52 @@ TEST(Machine, TheWatchdogEndsWhatNeverEnds) {
   EXPECT_NE(r.text.find("thread 0 of block 0 and 31 more of its warp waits at"), std::string::npos) << r.text;
 }
 
+// Without any limit of time.
+TEST(Progress, EndsWhatWillNeverEnd) {
+  const struct {
+    const char* kernel;
+    TestDevice::Shape shape;
+  } cases[] = {
+      {"never_ends", {{1, 1, 1}, {32, 1, 1}}},          {"never_ends", {{300, 1, 1}, {64, 1, 1}}},
+      {"loops_for_nothing", {{2, 1, 1}, {64, 1, 1}}},   {"loops_with_barriers", {{2, 1, 1}, {96, 1, 1}}},
+      {"counts_its_polls", {{2, 1, 1}, {64, 1, 1}}},    {"looks_at_the_clock", {{1, 1, 1}, {64, 1, 1}}},
+      {"wait_for_each_other", {{2, 1, 1}, {32, 1, 1}}}, {"waits_for_a_later_block", {{1, 1, 1}, {32, 1, 1}}}};
+  for (const auto& c : cases) {
+    for (const std::uint32_t mode : {std::uint32_t{kCounters}, std::uint32_t{kCounters | kAllChecks}}) {
+      for (const int threads : {1, 2}) {
+        DeviceOptions options = TestDevice::one_thread();
+        options.host_threads = threads;
+        options.watchdog_seconds = 100;
+        options.patience = 1 << 17;
+        TestDevice t(ptx(), options);
+        t.device.set_mode(mode);
+        auto place = t.array<int>(2);
+        auto out = t.array<int>(4096);
+        const auto r = t.try_launch(c.kernel, c.shape, place, out);
+        EXPECT_EQ(r.fault, Fault::launch_timeout) << c.kernel;
+        EXPECT_NE(r.text.find("nothing changes any more"), std::string::npos) << c.kernel << ": " << r.text;
+      }
+    }
+  }
+}
+
+TEST(Progress, LetsWhatGetsOnRunToItsEnd) {
+  for (const char* kernel :
+       {"computes_for_long", "reads_for_long", "waits_for_a_later_block", "counts_down_in_memory"}) {
+    for (const std::uint32_t mode : {std::uint32_t{kCounters}, std::uint32_t{kCounters | kAllChecks}}) {
+      DeviceOptions options = TestDevice::one_thread();
+      options.watchdog_seconds = 100;
+      options.patience = 1 << 12;
+      TestDevice t(ptx(), options);
+      t.device.set_mode(mode);
+      auto place = t.array<int>(4096);
+      auto out = t.array<int>(4096);
+      const auto r = t.try_launch(kernel, {{40, 1, 1}, {64, 1, 1}}, place, out);
+      EXPECT_EQ(r.fault, Fault::none) << kernel << ": " << r.text;
+    }
+  }
+}
+
 // What the watchdog says of a kernel that hangs, with the checkers on or off.
 template <typename T>
 std::string hang(std::string_view kernel, TestDevice::Shape shape, std::uint32_t mode) {

@@ -117,9 +117,18 @@ const Allocation* Arena::find_freed(std::uint64_t address) const {
 }
 
 const Allocation* Arena::nearest(std::uint64_t address) const {
-  const auto after = live_.upper_bound(address);
+  const auto counts = [&](const Allocation& a) {
+    if (a.kind != MemoryKind::module_variable) return true;
+    const std::uint64_t off = address < a.base ? a.base - address : address - (a.base + a.size);
+    return off < kGap;
+  };
+  auto after = live_.upper_bound(address);
+  auto before = after;
+  while (after != live_.end() && !counts(after->second)) ++after;
+  const Allocation* below = nullptr;
+  while (below == nullptr && before != live_.begin())
+    if (--before; counts(before->second)) below = &before->second;
   const Allocation* above = after == live_.end() ? nullptr : &after->second;
-  const Allocation* below = after == live_.begin() ? nullptr : &std::prev(after)->second;
   if (above == nullptr || below == nullptr) return above != nullptr ? above : below;
   return address - (below->base + below->size) <= above->base - address ? below : above;
 }

@@ -39,7 +39,8 @@ class Arena {
   const Allocation* find(std::uint64_t address) const;
   // The freed allocation that held `address` last, or nullptr.
   const Allocation* find_freed(std::uint64_t address) const;
-  // The live allocation that ends closest below or starts closest above `address`, or nullptr.
+  // The live allocation that ends closest below or starts closest above `address`, or nullptr. Variables that the compiler
+  // made count only where they touch.
   const Allocation* nearest(std::uint64_t address) const;
   void name(std::uint64_t address, std::uint64_t n_bytes, std::uint32_t element_bytes, std::string name,
             bool is_data);

@@ -86,6 +86,7 @@ struct BasicBlock {
   Exit exit = Exit::fall;
   Entry entry = Entry::none;
   bool predicate_negated = false;
+  bool polling = false;    // in a short loop that looks at memory which others may change
   bool back_edge = false;  // the taken edge or the fall edge closes a loop
 };
 

@@ -31,6 +31,8 @@ void for_each_counter(const Visit& visit) {
   visit("atomic_requests", &Counters::atomic_requests);
   visit("atomic_lanes", &Counters::atomic_lanes);
   visit("atomic_serialised", &Counters::atomic_serialised);
+  visit("shared_atomic_requests", &Counters::shared_atomic_requests);
+  visit("shared_atomic_wavefronts", &Counters::shared_atomic_wavefronts);
   visit("barriers", &Counters::barriers);
   visit("work", &Counters::work);
 }

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: MIT
 // Every kernel under kernels/ with every check at once: the faulty ones are named with the right kind and line, the correct
 // ones draw no finding. What is expected stands beside the code, in the kernels' comments.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
+#include <regex>
+#include <sstream>
 
 #include "sim/checkers/kernel_cases.hpp"
 
@@ -60,6 +64,42 @@ TEST_P(Checkers, SayNothingUnlessAsked) {
   const std::vector<Finding> findings = run(GetParam(), kCounters);
   for (const Finding& f : findings)
     EXPECT_TRUE(f.checker == Checker::memcheck || f.checker == Checker::execution) << f.kind;
+}
+
+std::vector<Finding> findings_of(const std::string& file, const std::string& kernel) {
+  for (const KernelCase& c : cases_of(file))
+    if (c.kernel == kernel) return run(c, kCounters | kAllChecks);
+  ADD_FAILURE() << "no kernel " << kernel << " in " << file;
+  return {};
+}
+
+// An address outside of everything is told of as one of the buffer that its pointer came from.
+TEST(CheckersWords, NameTheBufferBehindAStrayAddress) {
+  const auto far = findings_of("memory", "far_past_the_end");
+  ASSERT_EQ(far.size(), 1u);
+  EXPECT_EQ(far[0].object, "in, element 30000007 of 4096 (past its end)");
+  const auto before = findings_of("memory", "far_before_the_start");
+  ASSERT_EQ(before.size(), 1u);
+  EXPECT_EQ(before[0].object, "out, 32 element(s) before its start");
+}
+
+TEST(CheckersWords, CountWhoCalls) {
+  static const std::regex kOneLaneCall("lane [0-9]+ of warp [0-9]+ call ");
+  for (const KernelCase& c : cases_of("sync"))
+    for (const Finding& f : run(c, kCounters | kAllChecks))
+      EXPECT_FALSE(std::regex_search(f.message, kOneLaneCall)) << f.message;
+}
+
+TEST(CheckersWords, TheReadmeCountsTheKernels) {
+  std::size_t faulty = 0, correct = 0;
+  for (const KernelCase& c : all_cases()) ++(c.expected.empty() ? correct : faulty);
+  std::ifstream file(std::string(SIM_KERNEL_SOURCES) + "/../../README.md");
+  std::stringstream text;
+  text << file.rdbuf();
+  const std::string said = fmt::format("{} faulty kernels and {} correct ones", faulty, correct);
+  EXPECT_NE(text.str().find(said), std::string::npos) << "README.md should say: " << said;
+  EXPECT_GE(faulty, 40u);
+  EXPECT_GE(correct, 40u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, Checkers, ::testing::ValuesIn(all_cases()), name_of_case);

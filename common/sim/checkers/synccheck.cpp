@@ -30,6 +30,12 @@ std::string name_lanes(u32 lanes) {
   return n > 4 ? text + " …" : text;
 }
 
+// "lane 3 of warp 0 calls", "lanes 0 to 15 of warp 0 call"
+std::string name_call(u32 lanes, u32 warp) {
+  return fmt::format("{} of warp {} {}", name_lanes(lanes), warp,
+                     std::has_single_bit(lanes) ? "calls" : "call");
+}
+
 const char* name_of_op(const MicroOp& op) {
   switch (op.kind) {
     case OpKind::shuffle: return "a shuffle";
@@ -200,11 +206,10 @@ void Synccheck::threads_exit(Warp& w, const Group& group, const BasicBlock& b) {
       f->thread = thread(block, w.number, g.mask);
       f->other_thread = thread(block, w.number, wanted & group.mask);
       f->other_where = exit_place(b, group.from);
-      f->message = fmt::format(
-          "{} of warp {} call {} at {} with the mask {:#010x}, but {} leave the kernel without "
-          "calling it",
-          name_lanes(g.mask), w.number, name_of_op(op), one_line(f->where), wanted,
-          name_lanes(wanted & group.mask));
+      f->message = fmt::format("{} {} at {} with the mask {:#010x}, but {} {} the kernel without calling it",
+                               name_call(g.mask, w.number), name_of_op(op), one_line(f->where), wanted,
+                               name_lanes(wanted & group.mask),
+                               std::has_single_bit(wanted & group.mask) ? "leaves" : "leave");
     }
   }
 }
@@ -227,10 +232,11 @@ void Synccheck::stuck(Block& block) {
           f->thread = thread(block, w.number, g.mask);
           if (wanted != 0) f->other_thread = thread(block, w.number, wanted);
           f->message = fmt::format(
-              "{} of warp {} call {} at {} with a mask that names {}, which wait elsewhere, {}: "
+              "{} {} at {} with a mask that names {}, which {} elsewhere, {}: "
               "the mask must name exactly the lanes that make the call",
-              name_lanes(g.mask), w.number, name_of_op(op), one_line(f->where),
-              wanted != 0 ? name_lanes(wanted) : "others", one_line(f->other_where));
+              name_call(g.mask, w.number), name_of_op(op), one_line(f->where),
+              wanted != 0 ? name_lanes(wanted) : "others", std::has_single_bit(wanted) ? "waits" : "wait",
+              one_line(f->other_where));
         }
       } else if (g.wait == Wait::barrier && !state(block).misused) {
         const Barrier& barrier = block.barriers[g.barrier];

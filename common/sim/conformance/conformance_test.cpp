@@ -133,6 +133,10 @@ TEST(Conformance, CopiesAndRendezvous) {
   check_scenarios(async_scenarios());
 }
 
+TEST(Conformance, Video) {
+  check_scenarios(video_scenarios());
+}
+
 TEST(Conformance, EveryScenarioRunsTheRowsThatItNames) {
   for (const Scenario& s : all_scenarios()) {
     const std::string text = ".version 9.0\n.target sm_90\n.address_size 64\n" + s.ptx;

@@ -162,7 +162,7 @@ std::vector<Operation> integer_operations() {
   });
   list.numbers("sad", kAll, 3, [](Type, Wide a, Wide b, Wide c) { return c + (a < b ? b - a : a - b); });
   list.numbers("div", kAll, 2, [](Type, Wide a, Wide b, Wide) { return b == 0 ? Wide{-1} : a / b; });
-  list.numbers("rem", kAll, 2, [](Type, Wide a, Wide b, Wide) { return b == 0 ? a : a % b; });
+  list.numbers("rem", kAll, 2, [](Type, Wide a, Wide b, Wide) { return b == 0 ? Wide{-1} : a % b; });
   list.numbers("neg", kSigned, 1, [](Type, Wide a, Wide, Wide) { return -a; });
   list.numbers("abs", kSigned, 1, [](Type, Wide a, Wide, Wide) { return a < 0 ? -a : a; });
   list.numbers("min", kAll, 2, [](Type, Wide a, Wide b, Wide) { return std::min(a, b); });

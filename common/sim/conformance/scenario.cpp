@@ -25,7 +25,7 @@ std::string scenario_kernel(const std::string& declarations, const std::string& 
 std::vector<Scenario> all_scenarios() {
   std::vector<Scenario> all;
   for (auto& family : {memory_scenarios(), atomic_scenarios(), warp_scenarios(), carry_scenarios(),
-                       form_scenarios(), async_scenarios()})
+                       form_scenarios(), async_scenarios(), video_scenarios()})
     all.insert(all.end(), family.begin(), family.end());
   return all;
 }

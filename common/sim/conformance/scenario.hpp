@@ -27,6 +27,7 @@ std::vector<Scenario> warp_scenarios();
 std::vector<Scenario> carry_scenarios();
 std::vector<Scenario> form_scenarios();  // spellings that the decoder takes apart into several rows
 std::vector<Scenario> async_scenarios();
+std::vector<Scenario> video_scenarios();
 std::vector<Scenario> all_scenarios();
 
 // A kernel's text: `declarations` (registers, variables) and `body`, in which %in and %out are the arguments moved to the

@@ -8,9 +8,9 @@
 namespace course::sim {
 
 void Decoder::move(const Instruction& i) {
-  const Type type = i.types.back();
-  const Operand& to = i.operands[0];
-  const Operand& from = i.operands[1];
+  const Type type = last_type(i);
+  const Operand& to = i.operands.at(0);
+  const Operand& from = i.operands.at(1);
   if (ptx::bits_of(type) == 128) return move_double_wide(to, from);
   if (to.kind == Operand::Kind::vector) return unpack(to.parts, from, type);
   if (from.kind == Operand::Kind::vector) return pack(to, from.parts, type);
@@ -28,7 +28,7 @@ void Decoder::move_double_wide(const Operand& to, const Operand& from) {
   std::uint32_t in[2];
   if (from.kind == Operand::Kind::vector) {
     if (from.parts.size() != 2) unsupported("vector width");
-    for (std::size_t k = 0; k < 2; ++k) in[k] = source(from.parts[k], SlotKind::wide, Type::b64);
+    for (std::size_t k = 0; k < 2; ++k) in[k] = source(from.parts.at(k), SlotKind::wide, Type::b64);
   } else {
     std::tie(in[0], in[1]) = double_wide(from);
   }
@@ -43,7 +43,7 @@ void Decoder::move_double_wide(const Operand& to, const Operand& from) {
   if (to.parts.size() != 2) unsupported("vector width");
   for (std::size_t k = 0; k < 2; ++k) {
     helper_ = k > 0;
-    const Result out = result(to.parts[k], SlotKind::wide, false);
+    const Result out = result(to.parts.at(k), SlotKind::wide, false);
     simple("mov.wide", out.slot, {in[k]});
     finish(out);
   }
@@ -56,15 +56,16 @@ void Decoder::pack(const Operand& to, const std::vector<Operand>& parts, Type ty
   const Result out = result(to, kind, false);
   const int part_bits = ptx::bits_of(type) / static_cast<int>(parts.size());
   if (kind == SlotKind::wide && parts.size() == 2) {
-    simple("pack.b64", out.slot,
-           {source(parts[0], SlotKind::narrow, Type::b32), source(parts[1], SlotKind::narrow, Type::b32)});
+    simple(
+        "pack.b64", out.slot,
+        {source(parts.at(0), SlotKind::narrow, Type::b32), source(parts.at(1), SlotKind::narrow, Type::b32)});
     return finish(out);
   }
   const bool wide = kind == SlotKind::wide;
   std::uint32_t gathered = MicroOp::kNoSlot;
   for (std::size_t k = 0; k < parts.size(); ++k) {
     helper_ = k + 1 < parts.size();
-    const std::uint32_t raw = source(parts[k], SlotKind::narrow, Type::b32);
+    const std::uint32_t raw = source(parts.at(k), SlotKind::narrow, Type::b32);
     std::uint32_t piece = temporary(kind);
     const std::string narrow_type = part_bits == 8 ? "u8" : "u16";
     simple((wide ? "cvt.u64." : "cvt.u32.") + narrow_type, piece, {raw});
@@ -95,9 +96,9 @@ void Decoder::unpack(const std::vector<Operand>& parts, const Operand& from, Typ
     helper_ = false;
   }
   for (std::size_t k = 0; k < parts.size(); ++k) {
-    if (parts[k].kind == Operand::Kind::sink) continue;
+    if (parts.at(k).kind == Operand::Kind::sink) continue;
     helper_ = k > 0;
-    const Result out = result(parts[k], SlotKind::narrow, false);
+    const Result out = result(parts.at(k), SlotKind::narrow, false);
     if (wide && parts.size() == 2) {
       simple(k == 0 ? "cvt.u32.u64" : "high.b64", out.slot, {in});
     } else {
@@ -128,7 +129,7 @@ Comparison comparison_of(const Instruction& i, bool has_result_type) {
   for (const auto& m : i.modifiers) {
     if (m == "and" || m == "or" || m == "xor") {
       c.boolean = m;
-    } else if (!seen_result_type && m == ptx::spelling(i.types.front())) {
+    } else if (!seen_result_type && m == ptx::spelling(first_type(i))) {
       seen_result_type = true;
     } else {
       c.key += "." + std::string(m);
@@ -158,26 +159,26 @@ std::pair<std::uint32_t, std::uint32_t> Decoder::halves(const Operand& operand) 
 std::vector<std::uint32_t> Decoder::compared(const Instruction& i, bool has_result_type, bool wants_opposite,
                                              std::uint32_t* opposite) {
   Comparison c = comparison_of(i, has_result_type);
-  const Type type = i.types.back();
+  const Type type = last_type(i);
   std::vector<std::uint32_t> holds;
   std::uint32_t third = MicroOp::kNoSlot;
   if (is_half_pair(type)) {
     c.key.resize(c.key.size() - 2);  // x2
-    const auto [a0, a1] = halves(i.operands[1]);
-    const auto [b0, b1] = halves(i.operands[2]);
+    const auto [a0, a1] = halves(i.operands.at(1));
+    const auto [b0, b1] = halves(i.operands.at(2));
     holds = {temporary(SlotKind::predicate), temporary(SlotKind::predicate)};
     simple(c.key, holds[0], {a0, b0});
     helper_ = true;
     simple(c.key, holds[1], {a1, b1});
   } else {
     const OpRow& r = row(c.key);
-    const std::uint32_t a = source(i.operands[1], r.sources[0], type),
-                        b = source(i.operands[2], r.sources[1], type);
+    const std::uint32_t a = source(i.operands.at(1), r.sources[0], type),
+                        b = source(i.operands.at(2), r.sources[1], type);
     holds = {temporary(SlotKind::predicate)};
     simple(c.key, holds[0], {a, b});
   }
   helper_ = true;
-  if (!c.boolean.empty()) third = predicate_source(i.operands[3]);
+  if (!c.boolean.empty()) third = predicate_source(i.operands.at(3));
   if (wants_opposite) {
     *opposite = temporary(SlotKind::predicate);
     simple("not.pred", *opposite, {holds[0]});
@@ -199,30 +200,30 @@ std::vector<std::uint32_t> Decoder::compared(const Instruction& i, bool has_resu
 
 // setp.cmp[.boolop][.ftz].type p[|q], a, b[, c]
 void Decoder::compare(const Instruction& i) {
-  const Operand& to = i.operands[0];
-  const Type type = i.types.back();
+  const Operand& to = i.operands.at(0);
+  const Type type = last_type(i);
   const bool pair = to.kind == Operand::Kind::pair;
   const bool plain = !pair && i.operands.size() == 3 && !is_half_pair(type);
   if (plain) {
     const std::string key = comparison_of(i, false).key;
     const OpRow& r = row(key);
-    const std::uint32_t a = source(i.operands[1], r.sources[0], type),
-                        b = source(i.operands[2], r.sources[1], type);
+    const std::uint32_t a = source(i.operands.at(1), r.sources[0], type),
+                        b = source(i.operands.at(2), r.sources[1], type);
     return simple(key, result(to, SlotKind::predicate, false).slot, {a, b});
   }
   std::uint32_t opposite = MicroOp::kNoSlot;
   const auto holds = compared(i, false, pair && !is_half_pair(type), &opposite);
   helper_ = true;
-  simple("mov.pred", result(pair ? to.parts[0] : to, SlotKind::predicate, false).slot, {holds[0]});
+  simple("mov.pred", result(pair ? to.parts.at(0) : to, SlotKind::predicate, false).slot, {holds[0]});
   if (pair)
-    simple("mov.pred", result(to.parts[1], SlotKind::predicate, false).slot,
+    simple("mov.pred", result(to.parts.at(1), SlotKind::predicate, false).slot,
            {is_half_pair(type) ? holds[1] : opposite});
   helper_ = false;
 }
 
 // set.cmp[.boolop][.ftz].dtype.stype d, a, b[, c]: all ones or 1.0 where the comparison holds.
 void Decoder::set(const Instruction& i) {
-  const Type to = i.types.front();
+  const Type to = first_type(i);
   const auto holds = compared(i, true, false, nullptr);
   const std::uint64_t yes = to == Type::f32                          ? std::bit_cast<std::uint32_t>(1.0f)
                             : to == Type::f16 || to == Type::f16x2   ? 0x3c00u
@@ -230,7 +231,7 @@ void Decoder::set(const Instruction& i) {
                                                                      : 0xffffffffu;
   helper_ = true;
   const std::uint32_t zero = constant(SlotKind::narrow, 0);
-  const Result out = result(i.operands[0], SlotKind::narrow, is_signed(to));
+  const Result out = result(i.operands.at(0), SlotKind::narrow, is_signed(to));
   if (!is_half_pair(to)) {
     simple("selp.b32", out.slot, {constant(SlotKind::narrow, yes), zero, holds[0]});
   } else {
@@ -247,17 +248,17 @@ void Decoder::set(const Instruction& i) {
 // lop3.boolop.b32 d|p, a, b, c, table, q: p tells whether d is not zero, combined with q.
 void Decoder::logic_with_predicate(const Instruction& i) {
   const std::string boolean = i.has("and") ? "and.pred" : i.has("or") ? "or.pred" : "xor.pred";
-  const Operand& to = i.operands[0];
+  const Operand& to = i.operands.at(0);
   if (to.kind != Operand::Kind::pair) unsupported("destination form");
   std::uint32_t in[4];
-  for (std::size_t k = 0; k < 4; ++k) in[k] = source(i.operands[k + 1], SlotKind::narrow, Type::b32);
-  const Result value = result(to.parts[0], SlotKind::narrow, false);
+  for (std::size_t k = 0; k < 4; ++k) in[k] = source(i.operands.at(k + 1), SlotKind::narrow, Type::b32);
+  const Result value = result(to.parts.at(0), SlotKind::narrow, false);
   simple("lop3.b32", value.slot, {in[0], in[1], in[2], in[3]});
   helper_ = true;
   const std::uint32_t any = temporary(SlotKind::predicate);
   simple("setp.ne.b32", any, {value.slot, constant(SlotKind::narrow, 0)});
-  simple(boolean, result(to.parts[1], SlotKind::predicate, false).slot,
-         {any, predicate_source(i.operands[5])});
+  simple(boolean, result(to.parts.at(1), SlotKind::predicate, false).slot,
+         {any, predicate_source(i.operands.at(5))});
   finish(value);
   helper_ = false;
 }

@@ -57,8 +57,8 @@ void Decoder::copy(const Instruction& i) {
     unsupported();
   const bool bulk = i.has("bulk");
   const auto groups_left = [&]() -> std::int64_t {
-    if (i.operands[0].kind != Operand::Kind::integer) unsupported("number of groups");
-    return i.operands[0].integer;
+    if (i.operands.at(0).kind != Operand::Kind::integer) unsupported("number of groups");
+    return i.operands.at(0).integer;
   };
   if (i.has("prefetch")) return static_cast<void>(emit("fence"));
   if (i.has("commit_group"))
@@ -73,21 +73,21 @@ void Decoder::copy(const Instruction& i) {
     return;
   }
   if (i.has("mbarrier") && i.has("arrive")) {
-    const std::uint32_t at = generic_address(i.operands[0], space_named(i, 0));
+    const std::uint32_t at = generic_address(i.operands.at(0), space_named(i, 0));
     object(i.has("noinc") ? "cp.async.mbarrier.arrive.noinc" : "cp.async.mbarrier.arrive", at, true);
     return;
   }
   if (bulk) return copy_bulk(i);
 
-  if (i.operands.size() < 3 || i.operands[2].kind != Operand::Kind::integer) unsupported("size");
-  const std::int64_t size = i.operands[2].integer;
+  if (i.operands.size() < 3 || i.operands.at(2).kind != Operand::Kind::integer) unsupported("size");
+  const std::int64_t size = i.operands.at(2).integer;
   if (size != 4 && size != 8 && size != 16) unsupported("size");
-  const std::uint32_t to = generic_address(i.operands[0], Space::shared);
-  const std::uint32_t from = generic_address(i.operands[1], Space::global);
+  const std::uint32_t to = generic_address(i.operands.at(0), Space::shared);
+  const std::uint32_t from = generic_address(i.operands.at(1), Space::global);
   std::uint32_t read = MicroOp::kNoSlot;
   const std::size_t policy = i.has("L2::cache_hint") ? 1 : 0;
   if (i.operands.size() > 3 + policy) {
-    const Operand& extra = i.operands[3];
+    const Operand& extra = i.operands.at(3);
     if (extra.kind == Operand::Kind::reg &&
         register_kind(extra.index) == SlotKind::predicate) {  // ignore-src
       const bool was_helper = std::exchange(helper_, true);
@@ -116,10 +116,10 @@ void Decoder::copy_bulk(const Instruction& i) {
   if (to_space == Space::generic || from_space == Space::generic || i.operands.size() < 3) unsupported();
   const bool counted = i.has("mbarrier::complete_tx::bytes");
   if (counted ? i.operands.size() < 4 : !i.has("bulk_group")) unsupported();
-  const std::uint32_t to = generic_address(i.operands[0], to_space);
-  const std::uint32_t from = generic_address(i.operands[1], from_space);
-  const std::uint32_t size = source(i.operands[2], SlotKind::narrow, Type::u32);
-  const std::uint32_t told = counted ? generic_address(i.operands[3], Space::shared) : MicroOp::kNoSlot;
+  const std::uint32_t to = generic_address(i.operands.at(0), to_space);
+  const std::uint32_t from = generic_address(i.operands.at(1), from_space);
+  const std::uint32_t size = source(i.operands.at(2), SlotKind::narrow, Type::u32);
+  const std::uint32_t told = counted ? generic_address(i.operands.at(3), Space::shared) : MicroOp::kNoSlot;
   MicroOp& op = emit("cp.async.bulk");
   op.src[0] = to;
   op.src[1] = from;
@@ -145,16 +145,16 @@ MicroOp& Decoder::object(std::string_view key, std::uint32_t at, bool strong) {
 
 // mbarrier.arrive[_drop][.noComplete | .expect_tx] [state,] [at][, count or bytes]
 void Decoder::object_arrive(const Instruction& i) {
-  const bool has_state = i.operands[0].kind != Operand::Kind::address;
+  const bool has_state = i.operands.at(0).kind != Operand::Kind::address;
   const std::size_t first = has_state ? 1 : 0;
   std::string key = i.has("arrive_drop") ? "mbarrier.arrive_drop" : "mbarrier.arrive";
   if (i.has("noComplete")) key += ".noComplete";
-  const std::uint32_t at = generic_address(i.operands[first], space_named(i, 0));
+  const std::uint32_t at = generic_address(i.operands.at(first), space_named(i, 0));
   std::uint32_t extra = MicroOp::kNoSlot;
-  if (i.operands.size() > first + 1) extra = source(i.operands[first + 1], SlotKind::narrow, Type::u32);
+  if (i.operands.size() > first + 1) extra = source(i.operands.at(first + 1), SlotKind::narrow, Type::u32);
   Result out;
-  if (has_state && i.operands[0].kind != Operand::Kind::sink)
-    out = result(i.operands[0], SlotKind::wide, false);
+  if (has_state && i.operands.at(0).kind != Operand::Kind::sink)
+    out = result(i.operands.at(0), SlotKind::wide, false);
   MicroOp& op = object(key, at, true);
   op.src[i.has("expect_tx") ? 2 : 1] = extra;
   op.dst[0] = out.slot;
@@ -168,17 +168,17 @@ void Decoder::object_arrive(const Instruction& i) {
 void Decoder::mbarrier(const Instruction& i) {
   if (i.has("arrive") || i.has("arrive_drop")) return object_arrive(i);
   if (i.has("pending_count")) {
-    const std::uint32_t state = source(i.operands[1], SlotKind::wide, Type::b64);
-    const Result out = result(i.operands[0], SlotKind::narrow, false);
+    const std::uint32_t state = source(i.operands.at(1), SlotKind::wide, Type::b64);
+    const Result out = result(i.operands.at(0), SlotKind::narrow, false);
     simple("mbarrier.pending_count", out.slot, {state});
     return finish(out);
   }
   if (i.has("test_wait") || i.has("try_wait")) {
     const bool parity = i.has("parity");
-    const std::uint32_t at = generic_address(i.operands[1], space_named(i, 0));
-    const std::uint32_t phase = parity ? source(i.operands[2], SlotKind::narrow, Type::u32)
-                                       : source(i.operands[2], SlotKind::wide, Type::b64);
-    const Result out = result(i.operands[0], SlotKind::predicate, false);
+    const std::uint32_t at = generic_address(i.operands.at(1), space_named(i, 0));
+    const std::uint32_t phase = parity ? source(i.operands.at(2), SlotKind::narrow, Type::u32)
+                                       : source(i.operands.at(2), SlotKind::wide, Type::b64);
+    const Result out = result(i.operands.at(0), SlotKind::predicate, false);
     MicroOp& op = object(parity ? "mbarrier.test_wait.parity" : "mbarrier.test_wait", at, true);
     op.src[1] = phase;
     op.dst[0] = out.slot;
@@ -190,9 +190,9 @@ void Decoder::mbarrier(const Instruction& i) {
                     : i.has("complete_tx") ? "mbarrier.complete_tx"
                                            : nullptr;
   if (key == nullptr) unsupported();
-  const std::uint32_t at = generic_address(i.operands[0], space_named(i, 0));
+  const std::uint32_t at = generic_address(i.operands.at(0), space_named(i, 0));
   const std::uint32_t extra =
-      i.operands.size() > 1 ? source(i.operands[1], SlotKind::narrow, Type::u32) : MicroOp::kNoSlot;
+      i.operands.size() > 1 ? source(i.operands.at(1), SlotKind::narrow, Type::u32) : MicroOp::kNoSlot;
   object(key, at, !i.has("init")).src[1] = extra;
 }
 
@@ -202,13 +202,13 @@ void Decoder::store_async(const Instruction& i) {
   const SlotKind kind = slot_kind_of(a.type);
   const int bits = ptx::bits_of(a.type);
   if ((bits != 32 && bits != 64) || (bits == 64 && a.count == 4) || i.operands.size() < 3) unsupported();
-  const std::vector<Operand> single{i.operands[1]};
-  const auto& values = i.operands[1].kind == Operand::Kind::vector ? i.operands[1].parts : single;
+  const std::vector<Operand> single{i.operands.at(1)};
+  const auto& values = i.operands.at(1).kind == Operand::Kind::vector ? i.operands.at(1).parts : single;
   if (static_cast<int>(values.size()) != a.count) unsupported("vector width");
   std::uint32_t slots[4] = {MicroOp::kNoSlot, MicroOp::kNoSlot, MicroOp::kNoSlot, MicroOp::kNoSlot};
   for (std::size_t k = 0; k < values.size(); ++k) slots[k] = source(values[k], kind, a.type);
-  const std::uint32_t to = generic_address(i.operands[0], Space::shared);
-  const std::uint32_t told = generic_address(i.operands[2], Space::shared);
+  const std::uint32_t to = generic_address(i.operands.at(0), Space::shared);
+  const std::uint32_t told = generic_address(i.operands.at(2), Space::shared);
   MicroOp& op =
       object(fmt::format("st.async{}.b{}", a.count > 1 ? fmt::format(".v{}", a.count) : "", bits), to, true);
   op.src[1] = told;
@@ -222,16 +222,16 @@ void Decoder::store_async(const Instruction& i) {
 
 // mapa[.space].type d, a, rank · getctarank[.space].type d, a
 void Decoder::map_address(const Instruction& i) {
-  const Type type = i.types.back();
+  const Type type = last_type(i);
   const SlotKind kind = slot_kind_of(type);
   if (i.opcode == "getctarank") {
-    const Result out = result(i.operands[0], SlotKind::narrow, false);
+    const Result out = result(i.operands.at(0), SlotKind::narrow, false);
     simple("mov.narrow", out.slot, {constant(SlotKind::narrow, 0)});
     return finish(out);
   }
-  const std::uint32_t from = source(i.operands[1], kind, type);
-  const std::uint32_t rank = source(i.operands[2], SlotKind::narrow, Type::u32);
-  const Result out = result(i.operands[0], kind, false);
+  const std::uint32_t from = source(i.operands.at(1), kind, type);
+  const std::uint32_t rank = source(i.operands.at(2), SlotKind::narrow, Type::u32);
+  const Result out = result(i.operands.at(0), kind, false);
   simple(kind == SlotKind::wide ? "mapa.u64" : "mapa.u32", out.slot, {from, rank});
   finish(out);
 }

@@ -8,7 +8,7 @@ namespace course::sim {
 
 void Decoder::branch(const Instruction& i, std::int32_t index) {
   const auto number = static_cast<std::uint32_t>(program_.blocks.size() - 1);
-  const Operand& to = i.operands[0];
+  const Operand& to = i.operands.at(0);
   if (to.kind != Operand::Kind::label) unsupported("branch target");
   fixups_.push_back({number, false, to.index});
   if (i.guard < 0) return close_block(Exit::jump);
@@ -19,12 +19,12 @@ void Decoder::branch(const Instruction& i, std::int32_t index) {
 }
 
 void Decoder::indexed_branch(const Instruction& i) {
-  const Operand& list = i.operands[1];
+  const Operand& list = i.operands.at(1);
   const ptx::BranchTargets* targets = nullptr;
   for (const auto& t : source_->branch_targets)
     if (t.name == list.name) targets = &t;
   if (targets == nullptr) unsupported("unknown target list");
-  const std::uint32_t index = source(i.operands[0], SlotKind::narrow, Type::u32);
+  const std::uint32_t index = source(i.operands.at(0), SlotKind::narrow, Type::u32);
   BasicBlock& b = block();
   b.predicate = index;
   b.target = static_cast<std::uint32_t>(program_.jump_tables.size());

@@ -98,18 +98,28 @@ std::optional<std::string> Decoder::table_key(const Instruction& i) const {
 
 void Decoder::table_instruction(const OpRow& r, const Instruction& i) {
   if (i.operands.size() != r.sources.size() + 1) unsupported("number of operands");
-  const Type type = i.types.empty() ? Type::none : i.types.back();
+  const Type type = last_type(i);
   std::uint32_t slots[4] = {};
-  for (std::size_t k = 0; k < r.sources.size(); ++k) slots[k] = source(i.operands[k + 1], r.sources[k], type);
-  const Type result_type = i.types.empty() ? Type::none : i.types.front();
-  const Result out = result(i.operands[0], r.results[0], is_signed(result_type));
+  for (std::size_t k = 0; k < r.sources.size(); ++k)
+    slots[k] = source(i.operands.at(k + 1), r.sources[k], type);
+  const Type result_type = first_type(i);
+  const Result out = result(i.operands.at(0), r.results[0], is_signed(result_type));
   MicroOp& op = emit(r);
   op.dst[0] = out.slot;
   std::copy_n(slots, r.sources.size(), op.src);
   finish(out);
 }
 
+// Operands are looked at with at(): those of malformed instructions may be fewer than it takes.
 void Decoder::instruction(const Instruction& i, std::int32_t index) {
+  try {
+    dispatch(i, index);
+  } catch (const std::out_of_range&) {
+    unsupported("operands are missing");
+  }
+}
+
+void Decoder::dispatch(const Instruction& i, std::int32_t index) {
   using Method = void (Decoder::*)(const Instruction&);
   static const std::unordered_map<std::string_view, Method> kFamilies = {
       {"mov", &Decoder::move},          {"setp", &Decoder::compare},
@@ -133,19 +143,25 @@ void Decoder::instruction(const Instruction& i, std::int32_t index) {
   if (opcode == "exit") return close_block(Exit::exit);
   if (opcode == "trap") return close_block(Exit::trap);
   if (opcode == "activemask") {
-    const Result out = result(i.operands[0], SlotKind::narrow, false);
+    const Result out = result(i.operands.at(0), SlotKind::narrow, false);
     emit("activemask").dst[0] = out.slot;
     return finish(out);
   }
   if (opcode == "nanosleep") {
-    const std::uint32_t duration = source(i.operands[0], SlotKind::narrow, Type::u32);
+    const std::uint32_t duration = source(i.operands.at(0), SlotKind::narrow, Type::u32);
     emit("nanosleep").src[0] = duration;
     return;
   }
   // Hints: they change speed, not results.
   if (opcode == "prefetch" || opcode == "prefetchu" || opcode == "applypriority" || opcode == "discard" ||
-      opcode == "pmevent" || opcode == "brkpt" || opcode == "griddepcontrol")
+      opcode == "setmaxnreg" || opcode == "pmevent" || opcode == "brkpt" || opcode == "griddepcontrol")
     return static_cast<void>(emit("fence"));
+  if (opcode == "createpolicy") {  // of caches: any value will do
+    const Result out = result(i.operands.at(0), SlotKind::wide, false);
+    simple("mov.wide", out.slot, {constant(SlotKind::wide, 0)});
+    return finish(out);
+  }
+  if (opcode[0] == 'v' && video(i)) return;
   const auto key = table_key(i);
   const OpRow* found = key ? table_.find(*key) : nullptr;
   if (found == nullptr || found->results.empty()) unsupported();

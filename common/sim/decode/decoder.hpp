@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The decoder's state and its parts, each in a file of its own. Private to this folder; ../decode.hpp is what others include.
 // Reading order: decode.cpp (a kernel, its functions, instructions), blocks.cpp, slots.cpp, operands.cpp, emit.cpp, then the
-// families alu.cpp, memory.cpp, async.cpp, warp_sync.cpp, control.cpp.
+// families alu.cpp, video.cpp, memory.cpp, async.cpp, warp_sync.cpp, control.cpp.
 // Most instructions are one row of the op table, found by their own spelling; the decoder only treats those whose operands or
 // control flow need more. Invariant: a block's ops are contiguous; sync ops open a block; control ends one.
 // Source: NVIDIA, "PTX ISA", version 9.0, chapters 5 to 9.
@@ -35,6 +35,13 @@ struct DecodeError : std::runtime_error {
 };
 
 SlotKind slot_kind_of(Type type);
+// Of an instruction's types; none where it has none.
+inline Type first_type(const Instruction& i) {
+  return i.types.empty() ? Type::none : i.types.front();
+}
+inline Type last_type(const Instruction& i) {
+  return i.types.empty() ? Type::none : i.types.back();
+}
 bool is_signed(Type t);
 bool is_float(Type t);
 // Does the instruction need other lanes to come (and so opens a block)? Does it end a block?
@@ -118,6 +125,7 @@ class Decoder {
   // --- instructions
   void function(std::uint32_t number);
   void instruction(const Instruction& i, std::int32_t index);
+  void dispatch(const Instruction& i, std::int32_t index);
   void move(const Instruction& i);
   void move_double_wide(const Operand& to, const Operand& from);
   void pack(const Operand& target, const std::vector<Operand>& parts, Type type);
@@ -146,6 +154,7 @@ class Decoder {
   void warp_reduce(const Instruction& i);
   void elect(const Instruction& i);
   void fence(const Instruction& i);
+  bool video(const Instruction& i);  // false: it is none
   void copy(const Instruction& i);
   void copy_bulk(const Instruction& i);
   MicroOp& object(std::string_view key, std::uint32_t at, bool strong);

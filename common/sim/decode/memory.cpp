@@ -38,8 +38,8 @@ bool is_strong(std::uint8_t order) {
 
 void Decoder::convert_address(const Instruction& i) {
   const std::uint64_t window = window_of(i);
-  const std::uint32_t in = source(i.operands[1], SlotKind::wide, Type::u64);
-  const Result out = result(i.operands[0], SlotKind::wide, false);
+  const std::uint32_t in = source(i.operands.at(1), SlotKind::wide, Type::u64);
+  const Result out = result(i.operands.at(0), SlotKind::wide, false);
   if (window == 0)
     simple("mov.wide", out.slot, {in});
   else
@@ -49,8 +49,8 @@ void Decoder::convert_address(const Instruction& i) {
 
 void Decoder::is_space(const Instruction& i) {
   const std::uint64_t window = window_of(i);
-  const std::uint32_t in = source(i.operands[1], SlotKind::wide, Type::u64);
-  const Result out = result(i.operands[0], SlotKind::predicate, false);
+  const std::uint32_t in = source(i.operands.at(1), SlotKind::wide, Type::u64);
+  const Result out = result(i.operands.at(0), SlotKind::predicate, false);
   if (i.has("const") || i.has("param") || i.has("param::entry")) {
     simple("mov.pred", out.slot, {constant(SlotKind::predicate, 0)});
   } else if (window == 0) {  // global: below every window
@@ -66,7 +66,7 @@ void Decoder::is_space(const Instruction& i) {
 
 Access access_of(const Instruction& i) {
   Access a;
-  a.type = i.types.empty() ? Type::none : i.types.back();
+  a.type = last_type(i);
   std::uint8_t scope = kScopeDevice;
   for (const auto& m : i.modifiers) {
     if (m == "global")
@@ -83,6 +83,8 @@ Access access_of(const Instruction& i) {
       a.count = 2;
     else if (m == "v4")
       a.count = 4;
+    else if (m == "v8")
+      a.count = 8;
     else if (m == "volatile")
       a.order = kVolatile;
     else if (m == "relaxed" || m == "mmio")
@@ -126,14 +128,15 @@ void Decoder::load(const Instruction& i) {
   if (ptx::bits_of(a.type) == 128) return load_double_wide(i, a);
   const char* suffix = memory_suffix(a.type, true);
   if (suffix == nullptr) unsupported("element type");
+  if (a.count > 4) unsupported("vector width");
   const SlotKind kind = slot_kind_of(a.type);
-  const std::vector<Operand> single{i.operands[0]};
+  const std::vector<Operand> single{i.operands.at(0)};
   const std::vector<Operand>& targets =
-      i.operands[0].kind == Operand::Kind::vector ? i.operands[0].parts : single;
+      i.operands.at(0).kind == Operand::Kind::vector ? i.operands.at(0).parts : single;
   if (static_cast<int>(targets.size()) != a.count) unsupported("vector width");
 
   // A kernel parameter at a fixed place is a constant of the launch.
-  const Operand& from = i.operands[1];
+  const Operand& from = i.operands.at(1);
   if (a.space == Space::param && from.kind == Operand::Kind::address && from.index < 0 &&
       is_kernel_parameter(from.name)) {
     std::uint64_t offset = 0;
@@ -182,9 +185,9 @@ void Decoder::load(const Instruction& i) {
 // A 128-bit register is loaded and stored as two 64-bit elements.
 void Decoder::load_double_wide(const Instruction& i, const Access& a) {
   if (a.count != 1 || a.space == Space::param) unsupported("element type");
-  const auto [low, high] = double_wide(i.operands[0]);
+  const auto [low, high] = double_wide(i.operands.at(0));
   MicroOp& op = emit(fmt::format("ld.v2.{}.u64", a.place));
-  address(i.operands[1], a.space, op);
+  address(i.operands.at(1), a.space, op);
   op.space = a.kind;
   op.width = 8;
   op.count = 2;
@@ -199,9 +202,9 @@ void Decoder::load_double_wide(const Instruction& i, const Access& a) {
 }
 void Decoder::store_double_wide(const Instruction& i, const Access& a) {
   if (a.count != 1) unsupported("element type");
-  const auto [low, high] = double_wide(i.operands[1]);
+  const auto [low, high] = double_wide(i.operands.at(1));
   MicroOp& op = emit(fmt::format("st.v2.{}.u64", a.place));
-  address(i.operands[0], a.space, op);
+  address(i.operands.at(0), a.space, op);
   op.space = a.kind;
   op.width = 8;
   op.count = 2;
@@ -218,17 +221,18 @@ void Decoder::store(const Instruction& i) {
   if (ptx::bits_of(a.type) == 128) return store_double_wide(i, a);
   const char* suffix = memory_suffix(a.type, false);
   if (suffix == nullptr) unsupported("element type");
+  if (a.count > 4) unsupported("vector width");
   const SlotKind kind = slot_kind_of(a.type);
-  const std::vector<Operand> single{i.operands[1]};
+  const std::vector<Operand> single{i.operands.at(1)};
   const std::vector<Operand>& values =
-      i.operands[1].kind == Operand::Kind::vector ? i.operands[1].parts : single;
+      i.operands.at(1).kind == Operand::Kind::vector ? i.operands.at(1).parts : single;
   if (static_cast<int>(values.size()) != a.count) unsupported("vector width");
   std::uint32_t slots[4];
   for (std::size_t k = 0; k < values.size(); ++k) slots[k] = source(values[k], kind, a.type);
   std::string key = a.count == 1 ? "st" : fmt::format("st.v{}", a.count);
   key += fmt::format(".{}.{}", a.place, suffix);
   MicroOp& op = emit(key);
-  address(i.operands[0], a.space, op);
+  address(i.operands.at(0), a.space, op);
   op.space = a.kind;
   op.width = static_cast<std::uint8_t>(ptx::bits_of(a.type) / 8);
   op.count = static_cast<std::uint8_t>(a.count);
@@ -261,17 +265,17 @@ void Decoder::atomic(const Instruction& i) {
   const auto part = [&](const Operand& o, int k) -> const Operand& {
     if (o.kind == Operand::Kind::vector && o.parts.size() != static_cast<std::size_t>(a.count))
       unsupported("vector width");
-    return o.kind == Operand::Kind::vector ? o.parts[static_cast<std::size_t>(k)] : o;
+    return o.kind == Operand::Kind::vector ? o.parts.at(static_cast<std::size_t>(k)) : o;
   };
   bool used = false;
   for (int k = 0; k < a.count; ++k) {
     helper_ = k > 0;
-    used = used || (returns && is_read(part(i.operands[0], k)));
-    const std::span<const Operand> values(&i.operands[first + 1], n_values);
+    used = used || (returns && is_read(part(i.operands.at(0), k)));
+    const std::span<const Operand> values(&i.operands.at(first + 1), n_values);
     if (ptx::bits_of(a.type) == 128)
-      atomic_double_wide(r, a, i.operands[first], values, returns ? &i.operands[0] : nullptr);
+      atomic_double_wide(r, a, i.operands.at(first), values, returns ? &i.operands.at(0) : nullptr);
     else
-      atomic_element(r, a, i.operands[first], k, values, returns ? &part(i.operands[0], k) : nullptr);
+      atomic_element(r, a, i.operands.at(first), k, values, returns ? &part(i.operands.at(0), k) : nullptr);
   }
   helper_ = false;
   // The order of blocks shows where the old value is used, and in the rounding of float sums.
@@ -286,9 +290,9 @@ void Decoder::atomic_element(const OpRow& r, const Access& a, const Operand& whe
   std::uint32_t slots[2] = {MicroOp::kNoSlot, MicroOp::kNoSlot};
   for (std::size_t k = 0; k < values.size() && k < 2; ++k) {
     const Operand& value = values[k];
-    slots[k] =
-        source(value.kind == Operand::Kind::vector ? value.parts[static_cast<std::size_t>(element)] : value,
-               kind, a.type);
+    slots[k] = source(
+        value.kind == Operand::Kind::vector ? value.parts.at(static_cast<std::size_t>(element)) : value, kind,
+        a.type);
   }
   Result out;
   const bool used = to != nullptr && is_read(*to);

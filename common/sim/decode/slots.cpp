@@ -98,7 +98,9 @@ std::uint32_t Decoder::special(std::string_view name, SlotKind kind) {
                                                             "%cluster_ctarank",
                                                             "%cluster_nctarank",
                                                             "%is_explicit_cluster"};
-  if (!kKnown.contains(name)) unsupported(fmt::format("special register {}", name));
+  // Of the driver's and the performance monitor's registers all but those above hold nothing.
+  if (!kKnown.contains(name) && !name.starts_with("%envreg") && !name.starts_with("%pm"))
+    unsupported(fmt::format("special register {}", name));
   const std::uint32_t slot = new_slot(kind);
   program_.specials.push_back({std::string(name), slot});
   return slot;

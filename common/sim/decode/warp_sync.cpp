@@ -12,7 +12,7 @@ namespace course::sim {
 // bar.sync a[, b] · bar.arrive a, b · bar.red.op d, a[, b], [!]c · bar.warp.sync mask
 void Decoder::barrier(const Instruction& i) {
   if (i.has("warp")) {
-    const std::uint32_t members = source(i.operands[0], SlotKind::narrow, Type::b32);
+    const std::uint32_t members = source(i.operands.at(0), SlotKind::narrow, Type::b32);
     open_sync_block();
     emit("warp_barrier").src[3] = members;
     return;
@@ -26,18 +26,18 @@ void Decoder::barrier(const Instruction& i) {
   }
   const bool reduces = i.has("red"), arrives = i.has("arrive");
   const std::size_t first = reduces ? 1 : 0;
-  const std::uint32_t number = source(i.operands[first], SlotKind::narrow, Type::u32);
+  const std::uint32_t number = source(i.operands.at(first), SlotKind::narrow, Type::u32);
   std::uint32_t count = MicroOp::kNoSlot;
   std::size_t next = first + 1;
   const bool has_count = i.operands.size() > next + (reduces ? 1 : 0);
-  if (has_count) count = source(i.operands[next++], SlotKind::narrow, Type::u32);
+  if (has_count) count = source(i.operands.at(next++), SlotKind::narrow, Type::u32);
   std::uint32_t p = MicroOp::kNoSlot;
   Result out;
   std::string key = "barrier";
   if (reduces) {
-    p = predicate_source(i.operands[next]);
+    p = predicate_source(i.operands.at(next));
     key = i.has("popc") ? "barrier.red.popc" : i.has("and") ? "barrier.red.and" : "barrier.red.or";
-    out = result(i.operands[0], i.has("popc") ? SlotKind::narrow : SlotKind::predicate, false);
+    out = result(i.operands.at(0), i.has("popc") ? SlotKind::narrow : SlotKind::predicate, false);
   }
   open_sync_block();
   block().entry = Entry::barrier;
@@ -59,13 +59,13 @@ void Decoder::shuffle(const Instruction& i) {
                            : i.has("bfly") ? ShuffleMode::butterfly
                                            : ShuffleMode::index;
   static constexpr const char* kKeys[] = {"shfl.up", "shfl.down", "shfl.bfly", "shfl.idx"};
-  const bool pair = i.operands[0].kind == Operand::Kind::pair;
-  const Operand& value = pair ? i.operands[0].parts[0] : i.operands[0];
+  const bool pair = i.operands.at(0).kind == Operand::Kind::pair;
+  const Operand& value = pair ? i.operands.at(0).parts.at(0) : i.operands.at(0);
   std::uint32_t slots[4];
-  for (std::size_t k = 0; k < 4; ++k) slots[k] = source(i.operands[1 + k], SlotKind::narrow, Type::b32);
+  for (std::size_t k = 0; k < 4; ++k) slots[k] = source(i.operands.at(1 + k), SlotKind::narrow, Type::b32);
   open_sync_block();
   const Result out = result(value, SlotKind::narrow, false);
-  const Result valid = pair ? result(i.operands[0].parts[1], SlotKind::predicate, false) : Result{};
+  const Result valid = pair ? result(i.operands.at(0).parts.at(1), SlotKind::predicate, false) : Result{};
   MicroOp& op = emit(kKeys[static_cast<int>(mode)]);
   op.imm = static_cast<std::int64_t>(mode);
   op.dst[0] = out.slot;
@@ -85,10 +85,10 @@ void Decoder::vote(const Instruction& i) {
                     : i.has("all") ? "vote.all"
                     : i.has("any") ? "vote.any"
                                    : "vote.uni";
-  const std::uint32_t a = predicate_source(i.operands[1]);
-  const std::uint32_t members = source(i.operands[2], SlotKind::narrow, Type::b32);
+  const std::uint32_t a = predicate_source(i.operands.at(1));
+  const std::uint32_t members = source(i.operands.at(2), SlotKind::narrow, Type::b32);
   open_sync_block();
-  const Result out = result(i.operands[0], ballot ? SlotKind::narrow : SlotKind::predicate, false);
+  const Result out = result(i.operands.at(0), ballot ? SlotKind::narrow : SlotKind::predicate, false);
   MicroOp& op = emit(key);
   op.dst[0] = out.slot;
   op.src[0] = a;
@@ -101,14 +101,14 @@ void Decoder::vote(const Instruction& i) {
 }
 
 void Decoder::match(const Instruction& i) {
-  const Type type = i.types.back();
+  const Type type = last_type(i);
   const SlotKind kind = slot_kind_of(type);
-  const bool pair = i.operands[0].kind == Operand::Kind::pair;
-  const std::uint32_t a = source(i.operands[1], kind, type);
-  const std::uint32_t members = source(i.operands[2], SlotKind::narrow, Type::b32);
+  const bool pair = i.operands.at(0).kind == Operand::Kind::pair;
+  const std::uint32_t a = source(i.operands.at(1), kind, type);
+  const std::uint32_t members = source(i.operands.at(2), SlotKind::narrow, Type::b32);
   open_sync_block();
-  const Result out = result(pair ? i.operands[0].parts[0] : i.operands[0], SlotKind::narrow, false);
-  const Result equal = pair ? result(i.operands[0].parts[1], SlotKind::predicate, false) : Result{};
+  const Result out = result(pair ? i.operands.at(0).parts.at(0) : i.operands.at(0), SlotKind::narrow, false);
+  const Result equal = pair ? result(i.operands.at(0).parts.at(1), SlotKind::predicate, false) : Result{};
   MicroOp& op = emit(fmt::format("match.{}.b{}", i.has("any") ? "any" : "all", ptx::bits_of(type)));
   op.dst[0] = out.slot;
   op.dst[1] = equal.slot;
@@ -125,10 +125,10 @@ void Decoder::warp_reduce(const Instruction& i) {
   std::string key = "redux";
   for (const auto& m : i.modifiers)
     if (m != "sync") key += "." + std::string(m);
-  const std::uint32_t a = source(i.operands[1], SlotKind::narrow, i.types.back());
-  const std::uint32_t members = source(i.operands[2], SlotKind::narrow, Type::b32);
+  const std::uint32_t a = source(i.operands.at(1), SlotKind::narrow, last_type(i));
+  const std::uint32_t members = source(i.operands.at(2), SlotKind::narrow, Type::b32);
   open_sync_block();
-  const Result out = result(i.operands[0], SlotKind::narrow, is_signed(i.types.back()));
+  const Result out = result(i.operands.at(0), SlotKind::narrow, is_signed(last_type(i)));
   MicroOp& op = emit(key);
   op.dst[0] = out.slot;
   op.src[0] = a;
@@ -139,12 +139,12 @@ void Decoder::warp_reduce(const Instruction& i) {
 }
 
 void Decoder::elect(const Instruction& i) {
-  const Operand& to = i.operands[0];
-  const std::uint32_t members = source(i.operands[1], SlotKind::narrow, Type::b32);
+  const Operand& to = i.operands.at(0);
+  const std::uint32_t members = source(i.operands.at(1), SlotKind::narrow, Type::b32);
   open_sync_block();
   const bool pair = to.kind == Operand::Kind::pair;
-  const Result leader = pair ? result(to.parts[0], SlotKind::narrow, false) : Result{};
-  const Result elected = result(pair ? to.parts[1] : to, SlotKind::predicate, false);
+  const Result leader = pair ? result(to.parts.at(0), SlotKind::narrow, false) : Result{};
+  const Result elected = result(pair ? to.parts.at(1) : to, SlotKind::predicate, false);
   MicroOp& op = emit("elect");
   op.dst[0] = leader.slot;
   op.dst[1] = elected.slot;

@@ -174,7 +174,7 @@ struct Div {
 struct Rem {
   template <typename T>
   static T of(T a, T b) {
-    if (b == 0) return a;
+    if (b == 0) return static_cast<T>(~T{0});  // not specified; as an H200 does
     if (std::is_signed_v<T> && b == static_cast<T>(-1)) return T{0};
     return static_cast<T>(a % b);
   }

@@ -103,7 +103,16 @@ struct HighHalf {
       if (std::fabs(x) < std::numeric_limits<f64>::min()) return std::copysign(0.0, x);
       return std::bit_cast<f64>(std::bit_cast<u64>(x) & 0xffffffff00000000u);
     };
-    return a != a ? std::bit_cast<f64>(u64{0x7ff80000} << 32) : cut(Op::of(cut(a)));
+    const f64 seen = cut(a);
+    return seen != seen ? std::bit_cast<f64>(u64{0x7ff80000} << 32) : cut(Op::of(seen));
+  }
+};
+// By the reciprocal: which is zero for the largest divisors.
+struct DivApprox {
+  static f32 of(f32 a, f32 b) {
+    const f32 size = std::fabs(b);
+    return size > 0x1p126f && size <= std::numeric_limits<f32>::max() ? a * std::copysign(0.0f, b)
+                                                                      : Div::of(a, b);
   }
 };
 struct Ex2 {
@@ -188,11 +197,11 @@ struct TestNotANumber {
     return a != a;
   }
 };
-struct TestNormal {
+struct TestNormal {  // zeros count as normal numbers
   template <typename T>
   static bool of(T a) {
-    return magnitude(a) >= std::bit_cast<Stored<T>>(std::numeric_limits<T>::min()) &&
-           magnitude(a) < infinity_bits<T>();
+    return magnitude(a) == 0 || (magnitude(a) >= std::bit_cast<Stored<T>>(std::numeric_limits<T>::min()) &&
+                                 magnitude(a) < infinity_bits<T>());
   }
 };
 struct TestSubnormal {

@@ -59,7 +59,7 @@ void add_float_rows(OpTable& table) {
   add_saturating<Fma, f32, f32, f32>(r, "mad");
   r.binary<Div, f32, f64>("div");
   r.binary<Div, f32>("div.full");
-  r.binary<Div, f32>("div.approx");
+  r.binary<DivApprox, f32>("div.approx");
   r.unary<Rcp, f32, f64>("rcp");
   r.unary<Rcp, f32>("rcp.approx");
   r.row<HighHalf<Rcp>, f64, f64>("rcp.approx.ftz.f64");

@@ -123,16 +123,21 @@ struct HalfExtreme {
         extreme<kMax>(Format::widen(a), Format::widen(b), (flags & kNanWins) != 0, (flags & kXorSign) != 0));
   }
 };
+template <typename Format>
+bool is_nan(u16 a) {
+  const f32 value = Format::widen(a);
+  return value != value;
+}
 struct HalfNeg {
   template <typename Format>
   static u16 of(s64, u16 a) {
-    return static_cast<u16>(a ^ 0x8000);
+    return is_nan<Format>(a) ? u16{0x7fff} : static_cast<u16>(a ^ 0x8000);
   }
 };
 struct HalfAbs {
   template <typename Format>
   static u16 of(s64, u16 a) {
-    return static_cast<u16>(a & 0x7fff);
+    return is_nan<Format>(a) ? u16{0x7fff} : static_cast<u16>(a & 0x7fff);
   }
 };
 struct HalfEx2 {

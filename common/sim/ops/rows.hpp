@@ -137,5 +137,6 @@ void add_warp_rows(OpTable& table);
 void add_carry_rows(OpTable& table);
 void add_async_rows(OpTable& table);
 void add_clock_rows(OpTable& table);
+void add_video_rows(OpTable& table);
 
 }  // namespace course::sim::SIM_ISA

@@ -241,6 +241,7 @@ OpTable make_table() {
   add_carry_rows(table);
   add_async_rows(table);
   add_clock_rows(table);
+  add_video_rows(table);
   return table;
 }
 

@@ -50,3 +50,21 @@ KERNEL(freed_buffer) {
   UNUSED;
   out[threadIdx.x] = scratch[threadIdx.x];  // FAULT
 }
+
+// A stray index, far away from everything.
+// EXPECT out-of-bounds
+// LAUNCH 1 32
+KERNEL(far_past_the_end) {
+  UNUSED;
+  const int* p = in + 7;
+  for (int k = 0; k < 3; ++k) p += 10'000'000;
+  out[threadIdx.x] = p[threadIdx.x];  // FAULT
+}
+
+// A negative index, further back than the buffer before it.
+// EXPECT out-of-bounds
+// LAUNCH 1 32
+KERNEL(far_before_the_start) {
+  UNUSED;
+  out[static_cast<int>(threadIdx.x) - 32] = 1;  // FAULT
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: MIT
+// Video instructions, each on random and extreme operands.
+#include "sim/conformance/format.hpp"
+
+#include <algorithm>
+#include <functional>
+
+#include "base/rng.hpp"
+#include "sim/conformance/scenario.hpp"
+
+namespace course::sim {
+namespace {
+
+using Word = std::uint64_t;
+using U = std::uint32_t;
+using S = std::int32_t;
+using Wide = std::int64_t;
+
+constexpr U kThreads = 128;
+
+struct Video {
+  const char* row;
+  const char* ptx;  // on %a, %b, %c, to %d, which holds 77 at first
+  std::function<U(U a, U b, U c)> expected;
+};
+
+Scenario scenario(const Video& v) {
+  Scenario s;
+  s.name = v.ptx;
+  s.rows = {v.row};
+  s.threads = kThreads;
+  s.ptx = scenario_kernel(
+      "  .reg .b32 %a, %b, %c, %d;\n",
+      fmt::format("  ld.global.u32 %a, [%in];\n  ld.global.u32 %b, [%in+8];\n  ld.global.u32 %c, "
+                  "[%in+16];\n  mov.u32 %d, 77;\n  {};\n  st.global.u32 [%out], %d;\n",
+                  v.ptx),
+      3, 1);
+  constexpr U kEdges[] = {0, 1, ~0u, 0x80000000, 0x7fffffff, 0x80808080, 0x7f7f7f7f, 0x80007fff, 0x00ff00ff};
+  Rng rng(std::string_view(v.ptx).size());
+  for (U i = 0; i < kThreads; ++i) {
+    U x[3];
+    for (U& w : x) w = rng.below(3) == 0 ? kEdges[rng.below(std::size(kEdges))] : static_cast<U>(rng());
+    if (rng.below(3) == 0) x[1] = static_cast<U>(rng.below(70));
+    if (rng.below(4) == 0) x[1] = x[0];
+    for (const U w : x) s.in.push_back(w);
+    s.out.push_back(v.expected(x[0], x[1], x[2]));
+  }
+  return s;
+}
+
+Wide ub(U x, int k) {
+  return static_cast<std::uint8_t>(x >> 8 * k);
+}
+Wide sb(U x, int k) {
+  return static_cast<std::int8_t>(x >> 8 * k);
+}
+Wide uh(U x, int k) {
+  return static_cast<std::uint16_t>(x >> 16 * k);
+}
+Wide sh(U x, int k) {
+  return static_cast<std::int16_t>(x >> 16 * k);
+}
+U within(Wide v, Wide least, Wide most) {
+  return static_cast<U>(v < least ? least : v > most ? most : v);
+}
+constexpr Wide kMostS = 0x7fffffff, kLeastS = -kMostS - 1, kMostU = 0xffffffff;
+
+// Byte by byte, and half by half.
+U bytes(const std::function<U(int)>& f) {
+  U r = 0;
+  for (int k = 0; k < 4; ++k) r |= (f(k) & 0xff) << 8 * k;
+  return r;
+}
+U halves(const std::function<U(int)>& f) {
+  return (f(0) & 0xffff) | f(1) << 16;
+}
+
+std::vector<Video> instructions() {
+  const char *scalar = "video.scalar", *mad = "video.mad", *simd = "video.simd";
+  return {
+      {scalar, "vadd.u32.u32.u32 %d, %a, %b", [](U a, U b, U) { return a + b; }},
+      {scalar, "vadd.s32.s32.s32.sat %d, %a, %b",
+       [](U a, U b, U) { return within(Wide{S(a)} + S(b), kLeastS, kMostS); }},
+      {scalar, "vadd.u32.u32.s32.sat %d, %a, %b",
+       [](U a, U b, U) { return within(Wide{a} + S(b), 0, kMostU); }},
+      {scalar, "vadd.u32.u32.u32.add %d, %a.b0, %b.h1, %c",
+       [](U a, U b, U c) { return U(ub(a, 0) + uh(b, 1)) + c; }},
+      {scalar, "vsub.s32.s32.s32.min %d, %a.b3, %b.h0, %c",
+       [](U a, U b, U c) {
+         const Wide v = sb(a, 3) - sh(b, 0);
+         return U(v < S(c) ? v : S(c));
+       }},
+      {scalar, "vsub.u32.u32.u32.max %d, %a.h0, %b.b1, %c",
+       [](U a, U b, U c) {
+         const U v = U(uh(a, 0) - ub(b, 1));
+         return v > c ? v : c;
+       }},
+      {scalar, "vadd.s32.s32.u32.sat %d.b2, %a, %b, %c",
+       [](U a, U b, U c) { return (c & 0xff00ffffu) | (within(Wide{S(a)} + b, -128, 127) & 0xff) << 16; }},
+      {scalar, "vadd.u32.u32.u32 %d.h1, %a, %b, %c",
+       [](U a, U b, U c) { return (c & 0xffff) | (a + b) << 16; }},
+      {scalar, "vabsdiff.s32.s32.s32 %d, %a, %b",
+       [](U a, U b, U) {
+         const Wide v = Wide{S(a)} - S(b);
+         return U(v < 0 ? -v : v);
+       }},
+      {scalar, "vabsdiff.u32.u32.u32.sat.add %d, %a.h1, %b.h0, %c",
+       [](U a, U b, U c) {
+         const Wide v = uh(a, 1) - uh(b, 0);
+         return U(v < 0 ? -v : v) + c;
+       }},
+      {scalar, "vmin.s32.s32.u32 %d, %a, %b", [](U a, U b, U) { return Wide{S(a)} < Wide{b} ? a : b; }},
+      {scalar, "vmax.u32.u32.u32 %d, %a.b1, %b.b2",
+       [](U a, U b, U) { return U(std::max(ub(a, 1), ub(b, 2))); }},
+      {scalar, "vshl.u32.u32.u32.clamp %d, %a, %b", [](U a, U b, U) { return b >= 32 ? 0 : a << b; }},
+      {scalar, "vshl.u32.u32.u32.wrap.add %d, %a, %b, %c", [](U a, U b, U c) { return (a << (b & 31)) + c; }},
+      {scalar, "vshr.s32.s32.u32.clamp %d, %a, %b",
+       [](U a, U b, U) { return U(S(a) >> (b >= 32 ? 31 : b)); }},
+      {scalar, "vshr.u32.u32.u32.wrap %d, %a, %b", [](U a, U b, U) { return a >> (b & 31); }},
+      {scalar, "vset.u32.u32.lt %d, %a, %b", [](U a, U b, U) { return U(a < b); }},
+      {scalar, "vset.s32.u32.ge.add %d, %a.b1, %b.b0, %c",
+       [](U a, U b, U c) { return U(sb(a, 1) >= ub(b, 0)) + c; }},
+      {scalar, "vset.s32.s32.eq %d.b3, %a, %b, %c",
+       [](U a, U b, U c) { return (c & 0xffffff) | U(a == b) << 24; }},
+      {mad, "vmad.u32.u32.u32 %d, %a, %b, %c", [](U a, U b, U c) { return a * b + c; }},
+      {mad, "vmad.s32.s32.s32.shr7 %d, %a.h0, %b.h1, %c",
+       [](U a, U b, U c) { return U((sh(a, 0) * sh(b, 1) + S(c)) >> 7); }},
+      {mad, "vmad.u32.u32.u32.sat.shr15 %d, %a.h1, %b, %c",
+       [](U a, U b, U c) { return within((uh(a, 1) * Wide{b} + c) >> 15, 0, kMostU); }},
+      {mad, "vmad.s32.s32.u32.sat %d, %a.b0, -%b.h0, %c",
+       [](U a, U b, U c) { return within(-(sb(a, 0) * uh(b, 0)) + S(c), kLeastS, kMostS); }},
+      {mad, "vmad.s32.s32.s32 %d, %a, %b.b1, -%c", [](U a, U b, U c) { return a * U(sb(b, 1)) - c; }},
+      {mad, "vmad.s32.u32.u32.po %d, %a.b2, %b.b1, %c",
+       [](U a, U b, U c) { return U(ub(a, 2) * ub(b, 1)) + c + 1; }},
+      {simd, "vadd2.u32.u32.u32 %d, %a, %b, %c",
+       [](U a, U b, U) { return halves([&](int k) { return U(uh(a, k) + uh(b, k)); }); }},
+      {simd, "vadd4.u32.u32.u32.sat %d, %a, %b, %c",
+       [](U a, U b, U) { return bytes([&](int k) { return within(ub(a, k) + ub(b, k), 0, 255); }); }},
+      {simd, "vsub4.s32.s32.s32.sat %d, %a, %b, %c",
+       [](U a, U b, U) { return bytes([&](int k) { return within(sb(a, k) - sb(b, k), -128, 127); }); }},
+      {simd, "vsub2.s32.u32.u32.sat %d.h1, %a, %b, %c",
+       [](U a, U b, U c) { return (c & 0xffff) | within(uh(a, 1) - uh(b, 1), -32768, 32767) << 16; }},
+      {simd, "vabsdiff4.u32.u32.u32.add %d, %a, %b, %c",
+       [](U a, U b, U c) {
+         for (int k = 0; k < 4; ++k) c += U(ub(a, k) < ub(b, k) ? ub(b, k) - ub(a, k) : ub(a, k) - ub(b, k));
+         return c;
+       }},
+      {simd, "vabsdiff2.s32.s32.s32.sat %d, %a, %b, %c",
+       [](U a, U b, U) {
+         return halves([&](int k) {
+           const Wide v = sh(a, k) - sh(b, k);
+           return within(v < 0 ? -v : v, -32768, 32767);
+         });
+       }},
+      {simd, "vavrg4.u32.u32.u32 %d, %a, %b, %c",
+       [](U a, U b, U) { return bytes([&](int k) { return U((ub(a, k) + ub(b, k) + 1) / 2); }); }},
+      {simd, "vavrg2.s32.s32.s32 %d, %a, %b, %c",
+       [](U a, U b, U) {
+         return halves([&](int k) {  // halves are rounded away from zero
+           const Wide v = sh(a, k) + sh(b, k);
+           return U(v >= 0 ? (v + 1) / 2 : -((-v + 1) / 2));
+         });
+       }},
+      {simd, "vmin4.s32.s32.s32 %d, %a, %b, %c",
+       [](U a, U b, U) { return bytes([&](int k) { return U(std::min(sb(a, k), sb(b, k))); }); }},
+      {simd, "vmax2.u32.u32.u32.add %d, %a, %b, %c",
+       [](U a, U b, U c) { return U(std::max(uh(a, 0), uh(b, 0)) + std::max(uh(a, 1), uh(b, 1))) + c; }},
+      {simd, "vset4.u32.u32.ne %d, %a, %b, %c",
+       [](U a, U b, U) { return bytes([&](int k) { return U(ub(a, k) != ub(b, k)); }); }},
+      {simd, "vset2.s32.s32.lt.add %d, %a, %b, %c",
+       [](U a, U b, U c) { return c + U(sh(a, 0) < sh(b, 0)) + U(sh(a, 1) < sh(b, 1)); }},
+      {simd, "vadd4.u32.u32.u32 %d.b20, %a.b0123, %b.b7610, %c",
+       [](U a, U b, U c) {  // places 0 to 3 are a's bytes, 4 to 7 b's
+         const U low = U(ub(a, 3) + ub(a, 0)) & 0xff, high = U(ub(a, 1) + ub(b, 2)) & 0xff;
+         return (c & 0xff00ff00u) | low | high << 16;
+       }},
+      {simd, "vadd2.u32.u32.u32 %d, %a.h23, %b.h01, %c",
+       [](U a, U b, U) { return (U(uh(b, 1) + uh(a, 1)) & 0xffff) | U(uh(b, 0) + uh(a, 0)) << 16; }},
+  };
+}
+
+}  // namespace
+
+std::vector<Scenario> video_scenarios() {
+  std::vector<Scenario> all;
+  for (const Video& v : instructions()) all.push_back(scenario(v));
+  return all;
+}
+
+}  // namespace course::sim

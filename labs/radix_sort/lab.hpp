@@ -104,6 +104,7 @@ enum class Rung : std::uint32_t {
   // not asked of students:
   merge_path,
   tiles_and_merge,
+  counts_first,
   state_of_the_art,
 };
 
@@ -114,7 +115,8 @@ enum Param : std::uint32_t { kBeginBit, kEndBit, kDescending };
 // unsigned keys with and without values; of the others such keys alone.
 constexpr bool offers(Rung rung, OpId op, lab::DType dtype) {
   using lab::DType;
-  if (rung == Rung::any_key || rung == Rung::state_of_the_art) return dtype != DType::u8;
+  if (rung == Rung::any_key || rung == Rung::counts_first || rung == Rung::state_of_the_art)
+    return dtype != DType::u8;
   if (dtype != DType::u32) return false;
   return op == OpId::keys || rung == Rung::digits || rung == Rung::onesweep;
 }
@@ -217,6 +219,7 @@ inline constexpr lab::Task kTasks[] = {
 inline constexpr lab::Task kFurtherRungs[] = {
     {"merge_path", "Merging by rank", "handouts/04-radix-sort.md#merge", 0, {}, {}},
     {"tiles_and_merge", "Tiles, then merges", "handouts/04-radix-sort.md#merge", 0, {}, {}},
+    {"counts_first", "Counts first, longer runs", "handouts/04-radix-sort.md#state_of_the_art", 0, {}, {}},
     {"state_of_the_art",
      "As fast as the multiprocessors",
      "handouts/04-radix-sort.md#state_of_the_art",

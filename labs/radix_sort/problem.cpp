@@ -561,6 +561,7 @@ std::vector<Case> RadixSortProblem::cases(const Task& task) const {
       keys(1048576, Pattern::random, {.purpose = kTimed});
       break;
     case Rung::any_key:
+    case Rung::counts_first:
     case Rung::state_of_the_art:
       for (const DType dtype : {DType::u32, DType::i32, DType::f32, DType::u64, DType::i64, DType::f64}) {
         const auto half = static_cast<unsigned>(4 * lab::bytes_of(dtype));

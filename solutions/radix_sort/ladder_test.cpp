@@ -102,7 +102,7 @@ TEST(Ladder, BytesShrinkFromRungToRung) {
   EXPECT_GT(traffic(counted("split", kN, 4)) * 32 / 4, 200);
   EXPECT_LT(traffic(counted("digits", kN)), 10);
   EXPECT_LT(traffic(counted("onesweep", kN)), 7);
-  EXPECT_LT(traffic(counted("state_of_the_art", kN)), traffic(counted("onesweep", kN)));
+  EXPECT_LT(traffic(counted("counts_first", kN)), traffic(counted("onesweep", kN)));
 }
 
 TEST(Ladder, ValuesCostTheirBytesAlone) {
@@ -120,13 +120,22 @@ TEST(Ladder, ASweepReadsTheKeysOnceAPassAndOnceMore) {
   EXPECT_GE(counted("digits", kN)["global_load_bytes"], 8 * 4 * kItems);
 }
 
-TEST(Ladder, TheLastRungIssuesFewerInstructionsAKey) {
+TEST(Ladder, CountingFirstIssuesFewerInstructionsAKey) {
+  EXPECT_LT(counted("counts_first", kN)["warp_instructions"],
+            0.8 * counted("onesweep", kN)["warp_instructions"]);
+}
+
+// The histograms, and two readings a pass: the second one comes from a cache, which the counters do not know.
+TEST(Ladder, TheLastRungReadsATileTwiceAndStillIssuesFewerInstructions) {
+  const double keys = (1 + 2 * 4) * 4 * kItems;
+  EXPECT_GE(counted("state_of_the_art", kN)["global_load_bytes"], keys);
+  EXPECT_LT(counted("state_of_the_art", kN)["global_load_bytes"], 1.1 * keys);
   EXPECT_LT(counted("state_of_the_art", kN)["warp_instructions"],
             0.8 * counted("onesweep", kN)["warp_instructions"]);
 }
 
 TEST(Ladder, NoWholeSortIsSlowerThanTheOneBelow) {
-  const char* rungs[] = {"split", "tiles_and_merge", "digits", "onesweep", "state_of_the_art"};
+  const char* rungs[] = {"split", "tiles_and_merge", "digits", "onesweep", "counts_first"};
   constexpr std::uint64_t kFewer = 65536;  // 32 passes of split take their time
   for (std::size_t i = 1; i < std::size(rungs); ++i) {
     EXPECT_LE(counted(rungs[i], kFewer).modelled_us, 1.05 * counted(rungs[i - 1], kFewer).modelled_us)

@@ -15,6 +15,9 @@
 #include <cuda/atomic>
 
 #include "radix_sort/lab.hpp"
+//@reference
+#include "device/each_item.cuh"
+//@end
 
 namespace course::radix_sort {
 
@@ -891,7 +894,7 @@ Status onesweep(const Job<Bits, Value>& job) {
 }
 
 //@reference
-// --- Rung 7: as fast as the multiprocessors are.
+// --- Rung 7: counts first, longer runs.
 // Changed, against rung 6, all of it to issue fewer instructions a key and to wait less:
 //   - counts first: one shared atomic a key makes the warps' histograms, so that a tile publishes before it ranks, and the tiles
 //     behind it find its counts ready;
@@ -1030,10 +1033,292 @@ __global__ void __launch_bounds__(kWideBlock)
 }
 
 template <typename Bits, typename Value>
-Status state_of_the_art(const Job<Bits, Value>& job) {
+Status counts_first(const Job<Bits, Value>& job) {
   return sweep_by_digits(job, kWideTile<Bits>, [&](unsigned n_tiles, auto... arguments) {
     k07_sweep<Bits, Value><<<n_tiles, kWideBlock, 0, job.stream>>>(arguments...);
   });
+}
+
+// --- Rung 8: as fast as the multiprocessors are.
+// Changed, against rung 7:
+//   - a tile's keys are not kept in registers while their digits are counted: they are read a second time, a few rows at once,
+//     when they are ranked. That reading comes from the L1 or L2 cache. A thread then needs 40 registers instead of 56, a
+//     multiprocessor holds 48 warps instead of 36, and tiles can have any number of rows: 12,288 keys;
+//   - lanes with the same digit find each other by 8 ballots again, but in 3 instructions each (lanes_of_byte): rung 7's trips to
+//     shared memory are what fills up next;
+//   - as soon as a rank is known the key goes to its place in shared memory, which is no longer shared with the counters: ranks
+//     take no registers, and values (in a place of their own) no two barriers;
+//   - tiles that are full, all but the last one, ask for no bounds; unsigned and signed keys' digits cost no flips;
+//   - looking back a thread asks for 4 tiles at once; tile 0 adds the starts for all;
+//   - the counting kernel loads 16 bytes a lane and has a copy of its counters for each lane.
+// Why: on the way here a profile said: 85 instructions a key and pass in CUB's kernel, 72 with keys in registers, 49 with rung 7's
+// ranking; but schedulers issue in 58, 53 and 31 % of the cycles, for lack of warps that are ready. So warps it had to be. Expected
+// 1.15 times the speed of keys in registers. Measured on an H200, 2^28 keys: 4.53 ms, 59 Gkey/s (rung 7: 7.47, CUB: 5.43); 64-bit
+// keys 13.2 ms (18.4, 16.4); with values 11.4 ms (13.0, and CUB 8.5). In a bare frame of full tiles of 32-bit keys: 4.00 ms,
+// against 4.85 with keys in registers, 5.12 with rung 7's ranking, 9.4 with __match_any_sync, 5.8 with 16 tiles asked for at
+// once, 5.3 with registers and the look-back before the ranking. Issue slots are 64 % full there, shared memory 77 %. The miss with
+// values: each is loaded when its key is ranked, alone, where the bare frame loads a batch (7.0 ms with Shape{512, 22, 11, 2}).
+// Wastes: ballots of 8 bits for digits that are mostly alone in their row.
+// Source: Adinets and Merrill 2022, for all but the second reading.
+
+// How a tile is cut, and at least how many blocks of it a multiprocessor holds. Rows are read `batch` at a time.
+struct Shape {
+  unsigned threads, rows, batch, blocks;
+  COURSE_HD constexpr unsigned warps() const { return threads / kWarp; }
+  COURSE_HD constexpr unsigned tile() const { return threads * rows; }
+};
+template <typename Bits, typename Value>
+inline constexpr Shape kShape = sizeof(Bits) == 8
+                                    ? (kHasValues<Value> ? Shape{384, 16, 8, 2} : Shape{384, 16, 8, 3})
+                                    : (kHasValues<Value> ? Shape{384, 24, 8, 2} : Shape{384, 32, 8, 3});
+
+// The digit where every key has the same bits flipped: unsigned and signed keys, up or down.
+template <typename Bits>
+struct PlainDigit {
+  unsigned first_bit, mask, flip;
+  __device__ unsigned last() const { return mask; }
+  __device__ unsigned operator()(Bits key) const {
+    return (static_cast<unsigned>(key >> first_bit) & mask) ^ flip;
+  }
+};
+
+// The lanes whose digit (8 bits) is that of the calling one; all 32 lanes must call it. lanes_of_digit with the compiler's hands
+// tied: a ballot, a select and one logic operation for each bit, where it finds five instructions for the same in C++.
+__device__ unsigned lanes_of_byte(unsigned digit) {
+  unsigned peers = kFullMask;
+#pragma unroll
+  for (unsigned bit = 0; bit < kDigitBits; ++bit) {
+    asm volatile(
+        "{\n .reg .pred set;\n .reg .b32 masked, votes, unlike;\n"
+        " and.b32 masked, %1, %2;\n setp.ne.u32 set, masked, 0;\n"
+        " vote.sync.ballot.b32 votes, set, 0xffffffff;\n selp.b32 unlike, 0, -1, set;\n"
+        " lop3.b32 %0, %0, votes, unlike, 0x60;\n}"  // peers & (votes ^ unlike)
+        : "+r"(peers)
+        : "r"(digit), "r"(1u << bit));
+  }
+  return peers;
+}
+
+// A block's shared memory.
+template <typename Bits, typename Value>
+struct SweepSpace {
+  static constexpr Shape kIts = kShape<Bits, Value>;
+  Bits keys[kIts.tile()];  // in order
+  Value values[kHasValues<Value> ? kIts.tile() : 1];
+  std::uint32_t next[kIts.warps()][kDigits];  // keys of each warp by digit; then where its next one goes
+  std::uint32_t own[kDigits];                 // keys of the digit in the tile
+  std::uint32_t offset[kDigits];  // what to add to a place in the tile to get the one in the output
+  std::uint32_t warp_sums[kDigits / kWarp];
+  unsigned tile;
+};
+
+inline constexpr unsigned kTilesAtOnce = 4;
+
+// As look_back, with several tiles' words asked for at once. Publishes nothing. `tile` > 0.
+__device__ std::uint32_t keys_before(const std::uint32_t* d_words, unsigned tile) {
+  const unsigned digit = threadIdx.x;
+  std::uint32_t before = 0;
+  for (unsigned end = tile;;) {  // the tiles from `end` on are added up
+    std::uint32_t word[kTilesAtOnce];
+#pragma unroll
+    for (unsigned k = 0; k < kTilesAtOnce; ++k) {
+      const std::uint64_t asked = k < end ? end - 1 - k : 0;
+      word[k] = *const_cast<const volatile std::uint32_t*>(&d_words[asked * kDigits + digit]);
+    }
+#pragma unroll
+    for (unsigned k = 0; k < kTilesAtOnce; ++k) {
+      if (word[k] == 0) break;  // not there yet: ask again, from this one on
+      before += word[k] & kCountMask;
+      if ((word[k] & kAll) != 0) return before;  // tile 0 comes to that, so it ends
+      --end;
+    }
+  }
+}
+
+// One tile of a pass. kFull: the tile has all its keys, n_here = kIts.tile().
+template <bool kFull, typename Bits, typename Value, typename Digit>
+__device__ void sweep_tile(SweepSpace<Bits, Value>& s, Items<const Bits, const Value> from, unsigned n_here,
+                           Digit digit_of, const std::uint32_t* d_starts, std::uint32_t* d_words,
+                           Items<Bits, Value> to) {
+  constexpr Shape kIts = kShape<Bits, Value>;
+  const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  const unsigned below = (1u << lane) - 1, above = ~below & ~(1u << lane);
+  const unsigned tile = s.tile;
+  const unsigned own = first_place(kIts.rows);
+  const std::uint64_t first = std::uint64_t{tile} * kIts.tile() + own;
+  const auto is_there = [&](unsigned row) { return kFull || own + row * kWarp < n_here; };
+  // Calls f(row, key, digit) for the thread's rows, in order. Places past n hold a key of the last digit, in thought.
+  const auto for_each_row = [&](auto f) {
+#pragma unroll 1
+    for (unsigned from_row = 0; from_row < kIts.rows; from_row += kIts.batch) {
+      Bits key[kIts.batch];
+#pragma unroll
+      for (unsigned b = 0; b < kIts.batch; ++b)
+        key[b] = is_there(from_row + b) ? from.d_keys[first + (from_row + b) * kWarp] : Bits{0};
+#pragma unroll
+      for (unsigned b = 0; b < kIts.batch; ++b)
+        f(from_row + b, key[b], is_there(from_row + b) ? digit_of(key[b]) : digit_of.last());
+    }
+  };
+
+  // First reading: the warps' histograms.
+  for_each_row([&](unsigned, Bits, unsigned digit) { atomicAdd(&s.next[warp][digit], 1u); });
+  __syncthreads();  // all warps have counted
+
+  // A thread per digit: publish; then the place in the tile where each warp's keys of the digit begin.
+  std::uint32_t of_digit = 0;
+  const unsigned mine = threadIdx.x;
+  if (mine < kDigits) {
+    for (unsigned w = 0; w < kIts.warps(); ++w) of_digit += s.next[w][mine];
+    const std::uint32_t there =
+        kFull || mine != digit_of.last() ? of_digit : of_digit - (kIts.tile() - n_here);
+    s.own[mine] = there;
+    if (tile > 0)
+      Word(d_words[std::uint64_t{tile} * kDigits + mine]).store(kOwn | there, cuda::memory_order_relaxed);
+    const std::uint32_t inclusive = warp_inclusive_sum(of_digit);
+    if (lane == kWarp - 1) s.warp_sums[warp] = inclusive;
+    s.offset[mine] = inclusive - of_digit;
+  }
+  __syncthreads();  // every warp's sum is stored before the others read it
+  if (mine < kDigits) {
+    std::uint32_t start = s.offset[mine];  // of the digit in the tile
+    for (unsigned w = 0; w < warp; ++w) start += s.warp_sums[w];
+    s.offset[mine] = 0 - start;
+    for (unsigned w = 0; w < kIts.warps(); ++w) {
+      const std::uint32_t of_warp = s.next[w][mine];
+      s.next[w][mine] = start;
+      start += of_warp;
+    }
+  }
+  __syncthreads();  // places are known before keys take them
+
+  // Second reading: every key to its place in the tile.
+  for_each_row([&](unsigned row, Bits key, unsigned digit) {
+    const unsigned peers = lanes_of_byte(digit);
+    const std::uint32_t place = s.next[warp][digit] + __popc(peers & below);
+    __syncwarp();  // every lane has read before the last of them moves on
+    if ((peers & above) == 0) s.next[warp][digit] = place + 1;
+    __syncwarp();  // moved on before the next row reads
+    s.keys[place] = key;
+    if constexpr (kHasValues<Value>) {
+      if (is_there(row)) s.values[place] = from.d_values[first + row * kWarp];
+    }
+  });
+
+  // Look back, late: then most tiles before have published what they and all before them hold.
+  if (mine < kDigits) {
+    const std::uint32_t before = tile == 0 ? d_starts[mine] : keys_before(d_words, tile);
+    Word(d_words[std::uint64_t{tile} * kDigits + mine])
+        .store(kAll | (before + s.own[mine]), cuda::memory_order_relaxed);
+    s.offset[mine] += before;
+  }
+  __syncthreads();  // keys are in order, offsets known
+
+#pragma unroll 4
+  for (unsigned j = threadIdx.x; j < (kFull ? kIts.tile() : n_here); j += kIts.threads) {
+    const Bits key = s.keys[j];
+    const std::uint32_t place = s.offset[digit_of(key)] + j;
+    to.d_keys[place] = key;
+    if constexpr (kHasValues<Value>) to.d_values[place] = s.values[j];
+  }
+}
+
+template <typename Bits, typename Value, typename Digit>
+__global__ void __launch_bounds__(kShape<Bits, Value>.threads, kShape<Bits, Value>.blocks)
+    k08_sweep(Items<const Bits, const Value> from, std::uint64_t n, Digit digit_of,
+              const std::uint32_t* d_starts, std::uint32_t* d_ticket, std::uint32_t* d_words,
+              Items<Bits, Value> to) {
+  constexpr Shape kIts = kShape<Bits, Value>;
+  extern __shared__ __align__(16) unsigned char s_bytes[];
+  auto& s = *reinterpret_cast<SweepSpace<Bits, Value>*>(s_bytes);
+  if (threadIdx.x == 0) s.tile = atomicAdd(d_ticket, 1u);
+  for (unsigned i = threadIdx.x; i < kIts.warps() * kDigits; i += kIts.threads)
+    s.next[i / kDigits][i % kDigits] = 0;
+  __syncthreads();  // the tile's number is known to all; the counters are 0
+  const std::uint64_t left = n - std::uint64_t{s.tile} * kIts.tile();
+  if (left >= kIts.tile()) {
+    sweep_tile<true>(s, from, kIts.tile(), digit_of, d_starts, d_words, to);
+  } else {
+    sweep_tile<false>(s, from, static_cast<unsigned>(left), digit_of, d_starts, d_words, to);
+  }
+}
+
+// As k06_histograms. Copies of a counter lie in neighbouring banks, one for each lane (or two lanes, of 64-bit keys).
+inline constexpr unsigned kCountingBlock = 1024;
+template <typename Bits>
+inline constexpr unsigned kPassesOf = 8 * sizeof(Bits) / kDigitBits;
+template <typename Bits>
+inline constexpr unsigned kCopies = 128 / kPassesOf<Bits>;  // 128 KB of counters
+
+template <typename Bits>
+__global__ void __launch_bounds__(kCountingBlock)
+    k08_histograms(const Bits* d_keys, std::uint64_t n, Flips<Bits> flips, unsigned begin_bit,
+                   unsigned end_bit, std::uint32_t* d_starts) {
+  extern __shared__ std::uint32_t s_counts[];  // [pass][digit][copy]
+  constexpr unsigned kPasses = kPassesOf<Bits>, kEach = kCopies<Bits>;
+  for (unsigned i = threadIdx.x; i < kPasses * kDigits * kEach; i += kCountingBlock) s_counts[i] = 0;
+  __syncthreads();  // counters are 0 before anyone counts
+  std::uint32_t* const s_copy = s_counts + threadIdx.x % kEach;
+  device::for_each_item(d_keys, n, [&](Bits key) {
+    const Bits flipped = flips(key);
+#pragma unroll
+    for (unsigned pass = 0; pass < kPasses; ++pass) {
+      const unsigned bit = begin_bit + pass * kDigitBits;
+      if (bit >= end_bit) break;
+      const unsigned last = end_bit - bit < kDigitBits ? (1u << (end_bit - bit)) - 1 : kDigits - 1;
+      const unsigned digit = static_cast<unsigned>(flipped >> bit) & last;
+      atomicAdd(&s_copy[(pass * kDigits + digit) * kEach], 1u);
+    }
+  });
+  __syncthreads();  // all keys are counted before the counts are read
+  for (unsigned i = threadIdx.x; i < kPasses * kDigits; i += kCountingBlock) {
+    std::uint32_t count = 0;
+    for (unsigned k = 0; k < kEach; ++k) count += s_counts[i * kEach + (threadIdx.x + k) % kEach];
+    if (count != 0) atomicAdd(&d_starts[i], count);
+  }
+}
+
+template <typename Bits, typename Value>
+Status state_of_the_art(const Job<Bits, Value>& job) {
+  if (job.n == 0) return Status::ok;
+  constexpr Shape kIts = kShape<Bits, Value>;
+  const Flips<Bits> flips = flips_for<Bits>(job.kind, job.descending);
+  const unsigned n_tiles = blocks_for(job.n, kIts.tile());
+  // There are counters for the passes over all bits; with bits that do not count the last ones stay 0.
+  const Sweep sweep = sweep_in(job.d_counts, kPassesOf<Bits>, n_tiles);
+  cudaMemsetAsync(sweep.d_starts, 0, sweep.n_words * sizeof(std::uint32_t), job.stream);
+
+  constexpr unsigned kCounters = kPassesOf<Bits> * kDigits * kCopies<Bits> * sizeof(std::uint32_t);
+  cudaFuncSetAttribute(k08_histograms<Bits>, cudaFuncAttributeMaxDynamicSharedMemorySize, kCounters);
+  constexpr unsigned kKeysOfThread = 8;
+  unsigned n_counting = blocks_for(job.n, kCountingBlock * kKeysOfThread);
+  if (n_counting > static_cast<unsigned>(job.multiprocessors))
+    n_counting = static_cast<unsigned>(job.multiprocessors);
+  k08_histograms<<<n_counting, kCountingBlock, kCounters, job.stream>>>(
+      job.in.d_keys, job.n, flips, job.begin_bit, job.end_bit, sweep.d_starts);
+  k06_starts<<<kPassesOf<Bits>, kBlock, 0, job.stream>>>(sweep.d_starts);
+
+  constexpr int kSpace = sizeof(SweepSpace<Bits, Value>);
+  unsigned pass = 0;
+  return by_passes(job, kDigitBits,
+                   [&](const auto& from, const auto& to, unsigned first_bit, unsigned n_bits) {
+                     const auto launch = [&](auto digit_of) {
+                       const auto kernel = k08_sweep<Bits, Value, decltype(digit_of)>;
+                       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSpace);
+                       kernel<<<n_tiles, kIts.threads, kSpace, job.stream>>>(
+                           Items<const Bits, const Value>{from.d_keys, from.d_values}, job.n, digit_of,
+                           sweep.d_starts + pass * kDigits, sweep.d_tickets + pass,
+                           sweep.d_words + std::uint64_t{pass} * n_tiles * kDigits, to);
+                     };
+                     const unsigned last = (1u << n_bits) - 1;
+                     if (flips.of_positive == flips.of_negative) {
+                       launch(PlainDigit<Bits>{first_bit, last,
+                                               static_cast<unsigned>(flips.of_positive >> first_bit) & last});
+                     } else {
+                       launch(DigitOf<Bits>{flips, first_bit, n_bits});
+                     }
+                     ++pass;
+                   });
 }
 
 //@end
@@ -1045,6 +1330,7 @@ Status solve(Rung rung, const Job<Bits, Value>& job) {
     case Rung::any_key: return any_key(job);
     case Rung::onesweep: return onesweep(job);
     //@reference
+    case Rung::counts_first: return counts_first(job);
     case Rung::state_of_the_art: return state_of_the_art(job);
     //@end
     default: return Status::unsupported;

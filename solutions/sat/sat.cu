@@ -785,10 +785,12 @@ Status look_back(const TableJob<T>& job) {
 // scanned. And a sum travels with its state in one word (device/look_back.cuh): no fence, and one trip to the L2 cache instead
 // of two; each thread asks the nearest few tiles at once. Tiles of 128 x 128 and 64 registers: 128 KB a multiprocessor on their way.
 // Why: rung 6 has 96 KB on their way for 10 µs each, of which 5 are two look-backs of two trips each, one after the other.
-// Expect 7 µs, so the memory's limit: 0.15 ms. Measured on an H200 (copy: 0.144 ms): 0.163 ms, 89 %, and 90 % for 16384 x 16384. What
-// counted most was none of the above, but the hint that items are read once (__ldcs): 0.208 ms without it at the same shape in
-// tiles of 128 x 64 (0.171 ms with it); lines that wait for being written are then not pushed out of the cache by lines that
-// nobody needs again. Tried and no better: row by row instead of diagonals (0.22 ms), 8 tiles at once (0.17 ms: registers).
+// Expect 7 µs, so the memory's limit: 0.15 ms. Measured on an H200 (copy: 0.146 ms): 0.191 ms, 76 % (rung 6: 0.212), 77 % for
+// 16384 x 16384. The miss: a bare frame for aligned images that are whole tiles takes 0.163 ms, 89 % and 90 %, so what each row asks
+// about alignment and borders costs the rest. What counted most there was the hint that items are read once (__ldcs): 0.208 ms
+// without it in tiles of 128 x 64 (0.171 ms with it); lines that wait for being written are not pushed out of the cache then by
+// lines that nobody needs again. No better: row by row instead of diagonals (0.22 ms), 8 tiles at once (0.17 ms: registers). For
+// sums of 8 bytes, with one block a multiprocessor, rung 6 is faster (f64 8192 x 8192: 0.418 ms against 0.540).
 // Wastes: 3 % of the bytes, since edges are published twice in words of twice their size, and have to be set to 0.
 inline constexpr unsigned kTopWarps = 16;
 inline constexpr unsigned kTopBlock = kTopWarps * kWarp;

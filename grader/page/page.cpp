@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <cctype>
+#include <map>
+#include <string>
 
 #include "markup.hpp"
 #include "page/assets.hpp"
@@ -27,6 +29,25 @@ Html headed(int level, std::string_view title, const Html& content, const Html& 
   return {fmt::format("<section aria-labelledby=\"{0}\">\n<h{1} id=\"{0}\">{2}{3}</h{1}>\n{4}</section>\n",
                       id, level, text(title).markup, beside_title.empty() ? "" : " " + beside_title.markup,
                       content.markup)};
+}
+
+// Sections of one title get names of their own: "sum", "sum-2", "sum-3".
+std::string with_unique_anchors(const std::string& body) {
+  constexpr std::string_view kOpen = "<section aria-labelledby=\"";
+  std::map<std::string, int> seen;
+  std::string out;
+  std::size_t done = 0;
+  for (std::size_t at = 0; (at = body.find(kOpen, done)) != std::string::npos;) {
+    const std::size_t first = at + kOpen.size(), end = body.find('"', first);
+    const std::string id = body.substr(first, end - first);
+    const std::size_t heading = body.find("id=\"" + id + "\"", end);
+    const int n = ++seen[id];
+    const std::string more = n > 1 ? fmt::format("-{}", n) : "";
+    const std::size_t after = heading + 4 + id.size();
+    out += body.substr(done, end - done) + more + body.substr(end, after - end) + more;
+    done = after;
+  }
+  return out + body.substr(done);
 }
 
 }  // namespace
@@ -94,7 +115,8 @@ std::string document(const Document& page) {
       out += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", anchor_of(s), text(s).markup);
     out += "</ul></nav>\n";
   }
-  out += fmt::format("<main id=\"main\" tabindex=\"-1\">\n{}</main>\n", page.body.markup);
+  out +=
+      fmt::format("<main id=\"main\" tabindex=\"-1\">\n{}</main>\n", with_unique_anchors(page.body.markup));
   if (!page.made_by.empty())
     out += fmt::format("<footer><p class=\"quiet\">Made by <code>{}</code></p></footer>\n",
                        text(page.made_by).markup);

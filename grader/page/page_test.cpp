@@ -73,6 +73,16 @@ TEST(Page, LinksToItsSections) {
   EXPECT_THAT(page, HasSubstr("id=\"a-b\""));
 }
 
+TEST(Page, GivesSectionsOfOneTitleNamesOfTheirOwn) {
+  const std::string page =
+      document({.title = "t", .body = section("Sum", subsection("Sum", {})) + section("Sum", {})});
+  for (const char* id : {"\"sum\"", "\"sum-2\"", "\"sum-3\""}) {
+    EXPECT_THAT(page, HasSubstr(std::string("<section aria-labelledby=") + id));
+    EXPECT_EQ(page.find(std::string(" id=") + id), page.rfind(std::string(" id=") + id));
+    EXPECT_THAT(page, HasSubstr(std::string(" id=") + id));
+  }
+}
+
 TEST(LineChart, PutsValuesInOrder) {
   const Html chart = line_chart({.title = "t",
                                  .description = "d",

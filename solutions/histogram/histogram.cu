@@ -504,7 +504,7 @@ Status combined(const Job<T, Bins>& job) {
 // save. Copies hardly matter either (1, 8, 32 copies on an H200, 2^28 samples in 256 bins: 244, 245, 248 µs; 90 % alike: 244,
 // 244, 248): an atomicAdd of 1 whose result nobody wants is one instruction that counts lanes with the same address itself
 // (ATOMS.POPC.INC), so skew is no slower. 8 copies are the best of it where n is small: 25.8 µs against 27.5 at 2^24.
-// This kernel: 322 µs at 2^28 for 16 to 4,096 bins, whatever the samples, 75 % of the memory's rate (CUB: 1.2 to 3.9 ms). The figures
+// This kernel, when it asked for the window even if there is but one: 322 µs at 2^28 for 16 to 4,096 bins, whatever the samples, 75 % of the memory's rate (CUB: 1.2 to 3.9 ms). The figures
 // above are of one without windows whose number of copies is known to the compiler: 5 instructions a sample less, 95 %. 65,536
 // bins: 0.70 ms (CUB 13.8); counters of 16 bits in one window would take 0.44.
 // Wastes: instructions, with samples of one byte: 10 for each.
@@ -551,7 +551,7 @@ __device__ EdgeBins<T> staged(const EdgeBins<T>& bins, std::uint32_t* s_words) {
   return {bins.n_bins, s_edges};
 }
 
-template <typename T, typename Bins>
+template <bool kOneWindow, typename T, typename Bins>
 __global__ void __launch_bounds__(kWideBlock, 2)
     k08_state_of_the_art(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts, Layout layout) {
   extern __shared__ std::uint32_t s_counts[];
@@ -566,8 +566,8 @@ __global__ void __launch_bounds__(kWideBlock, 2)
 
   std::uint32_t* const s_copy = s_counts + (lane & (copies - 1));
   device::for_each_item(d_in, n, [&](T sample) {
-    const std::uint32_t counter = bin_of(here, sample) - first;
-    if (counter < n_here) atomicAdd(&s_copy[counter << layout.log2_copies], 1u);
+    const std::uint32_t counter = bin_of(here, sample) - (kOneWindow ? 0 : first);
+    if (kOneWindow || counter < n_here) atomicAdd(&s_copy[counter << layout.log2_copies], 1u);
   });
   __syncthreads();  // everybody has counted before the counters are merged
 
@@ -593,7 +593,8 @@ Status state_of_the_art(const Job<T, Bins>& job) {
   const dim3 grid(static_cast<unsigned>(worthwhile < most ? worthwhile : most), layout.n_windows);
 
   // More than 48 KiB for a block have to be asked for.
-  const auto kernel = &k08_state_of_the_art<T, Bins>;
+  const auto kernel =
+      layout.n_windows == 1 ? &k08_state_of_the_art<true, T, Bins> : &k08_state_of_the_art<false, T, Bins>;
   cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
   clear_counts(job);
   kernel<<<grid, kWideBlock, shared_bytes, job.stream>>>(job.d_in, job.n, job.bins, job.d_counts, layout);

@@ -1056,8 +1056,9 @@ Status counts_first(const Job<Bits, Value>& job) {
 // 1.15 times the speed of keys in registers. Measured on an H200, 2^28 keys: 4.53 ms, 59 Gkey/s (rung 7: 7.47, CUB: 5.43); 64-bit
 // keys 13.2 ms (18.4, 16.4); with values 11.4 ms (13.0, and CUB 8.5). In a bare frame of full tiles of 32-bit keys: 4.00 ms,
 // against 4.85 with keys in registers, 5.12 with rung 7's ranking, 9.4 with __match_any_sync, 5.8 with 16 tiles asked for at
-// once, 5.3 with registers and the look-back before the ranking. Issue slots are 64 % full there, shared memory 77 %. The miss with
-// values: each is loaded when its key is ranked, alone, where the bare frame loads a batch (7.0 ms with Shape{512, 22, 11, 2}).
+// once, 5.3 with registers and the look-back before the ranking. Issue slots are 64 % full there, shared memory 77 %. Measured
+// so, each value was loaded alone, when its key was ranked; now a batch is under way at once, as in the bare frame (7.0 ms with
+// this shape), and has not been timed here yet.
 // Wastes: ballots of 8 bits for digits that are mostly alone in their row.
 // Source: Adinets and Merrill 2022, for all but the second reading.
 
@@ -1070,7 +1071,7 @@ struct Shape {
 template <typename Bits, typename Value>
 inline constexpr Shape kShape = sizeof(Bits) == 8
                                     ? (kHasValues<Value> ? Shape{384, 16, 8, 2} : Shape{384, 16, 8, 3})
-                                    : (kHasValues<Value> ? Shape{384, 24, 8, 2} : Shape{384, 32, 8, 3});
+                                    : (kHasValues<Value> ? Shape{512, 22, 11, 2} : Shape{384, 32, 8, 3});
 
 // The digit where every key has the same bits flipped: unsigned and signed keys, up or down.
 template <typename Bits>
@@ -1147,22 +1148,29 @@ __device__ void sweep_tile(SweepSpace<Bits, Value>& s, Items<const Bits, const V
   const unsigned own = first_place(kIts.rows);
   const std::uint64_t first = std::uint64_t{tile} * kIts.tile() + own;
   const auto is_there = [&](unsigned row) { return kFull || own + row * kWarp < n_here; };
-  // Calls f(row, key, digit) for the thread's rows, in order. Places past n hold a key of the last digit, in thought.
-  const auto for_each_row = [&](auto f) {
+  // Calls f(key, value, digit) for the thread's rows, in order; the value is read only if asked for. Places past n hold a key of
+  // the last digit, in thought.
+  const auto for_each_row = [&](auto with_values, auto f) {
+    constexpr bool kReadsValues = kHasValues<Value> && decltype(with_values)::value;
 #pragma unroll 1
     for (unsigned from_row = 0; from_row < kIts.rows; from_row += kIts.batch) {
       Bits key[kIts.batch];
+      Value value[kIts.batch];
+#pragma unroll
+      for (unsigned b = 0; b < kIts.batch; ++b) {
+        const std::uint64_t i = first + (from_row + b) * kWarp;
+        key[b] = is_there(from_row + b) ? from.d_keys[i] : Bits{0};
+        if constexpr (kReadsValues) value[b] = is_there(from_row + b) ? from.d_values[i] : Value{};
+      }
 #pragma unroll
       for (unsigned b = 0; b < kIts.batch; ++b)
-        key[b] = is_there(from_row + b) ? from.d_keys[first + (from_row + b) * kWarp] : Bits{0};
-#pragma unroll
-      for (unsigned b = 0; b < kIts.batch; ++b)
-        f(from_row + b, key[b], is_there(from_row + b) ? digit_of(key[b]) : digit_of.last());
+        f(key[b], value[b], is_there(from_row + b) ? digit_of(key[b]) : digit_of.last());
     }
   };
 
   // First reading: the warps' histograms.
-  for_each_row([&](unsigned, Bits, unsigned digit) { atomicAdd(&s.next[warp][digit], 1u); });
+  for_each_row(std::false_type{},
+               [&](Bits, const Value&, unsigned digit) { atomicAdd(&s.next[warp][digit], 1u); });
   __syncthreads();  // all warps have counted
 
   // A thread per digit: publish; then the place in the tile where each warp's keys of the digit begin.
@@ -1193,16 +1201,14 @@ __device__ void sweep_tile(SweepSpace<Bits, Value>& s, Items<const Bits, const V
   __syncthreads();  // places are known before keys take them
 
   // Second reading: every key to its place in the tile.
-  for_each_row([&](unsigned row, Bits key, unsigned digit) {
+  for_each_row(std::true_type{}, [&](Bits key, const Value& value, unsigned digit) {
     const unsigned peers = lanes_of_byte(digit);
     const std::uint32_t place = s.next[warp][digit] + __popc(peers & below);
     __syncwarp();  // every lane has read before the last of them moves on
     if ((peers & above) == 0) s.next[warp][digit] = place + 1;
     __syncwarp();  // moved on before the next row reads
     s.keys[place] = key;
-    if constexpr (kHasValues<Value>) {
-      if (is_there(row)) s.values[place] = from.d_values[first + row * kWarp];
-    }
+    if constexpr (kHasValues<Value>) s.values[place] = value;
   });
 
   // Look back, late: then most tiles before have published what they and all before them hold.

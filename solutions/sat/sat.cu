@@ -616,13 +616,17 @@ __device__ void load_lane(const T* d, std::int64_t there, Sum (&sums)[kLaneItems
 // In global memory; nobody reads the table again soon, so it need not stay in the cache (__stcs). The intrinsic also keeps the wide
 // store in one piece: nvcc tears that of a struct apart when the other branch stores the same places one by one.
 template <typename Sum>
+__device__ void store_pack(Sum* d, const Sum (&sums)[kLaneItems]) {
+  constexpr unsigned kWords = sizeof(Sum) * kLaneItems / sizeof(uint4);
+  uint4 words[kWords];
+  memcpy(words, sums, sizeof(words));
+#pragma unroll
+  for (unsigned k = 0; k < kWords; ++k) __stcs(reinterpret_cast<uint4*>(d) + k, words[k]);
+}
+template <typename Sum>
 __device__ void store_lane(Sum* d, std::int64_t there, const Sum (&sums)[kLaneItems]) {
   if (there >= kLaneItems && reinterpret_cast<std::uintptr_t>(d) % sizeof(uint4) == 0) {
-    constexpr unsigned kWords = sizeof(Sum) * kLaneItems / sizeof(uint4);
-    uint4 words[kWords];
-    memcpy(words, sums, sizeof(words));
-#pragma unroll
-    for (unsigned k = 0; k < kWords; ++k) __stcs(reinterpret_cast<uint4*>(d) + k, words[k]);
+    store_pack(d, sums);
   } else {
 #pragma unroll
     for (unsigned j = 0; j < kLaneItems; ++j) {
@@ -787,7 +791,7 @@ Status look_back(const TableJob<T>& job) {
 // Why: rung 6 has 96 KB on their way for 10 µs each, of which 5 are two look-backs of two trips each, one after the other.
 // Expect 7 µs, so the memory's limit: 0.15 ms. Measured on an H200 (copy: 0.146 ms): 0.191 ms, 76 % (rung 6: 0.212), 77 % for
 // 16384 x 16384. The miss: a bare frame for aligned images that are whole tiles takes 0.163 ms, 89 % and 90 %, so what each row asks
-// about alignment and borders costs the rest. What counted most there was the hint that items are read once (__ldcs): 0.208 ms
+// about alignment and borders costs the rest; since then a tile asks once (not timed yet). What counted most there was the hint that items are read once (__ldcs): 0.208 ms
 // without it in tiles of 128 x 64 (0.171 ms with it); lines that wait for being written are not pushed out of the cache then by
 // lines that nobody needs again. No better: row by row instead of diagonals (0.22 ms), 8 tiles at once (0.17 ms: registers). For
 // sums of 8 bytes, with one block a multiprocessor, rung 6 is faster (f64 8192 x 8192: 0.418 ms against 0.540).
@@ -864,12 +868,24 @@ __global__ void __launch_bounds__(kTopBlock, sizeof(Sum) == 4 ? 2 : 1)
   const std::uint64_t first_column = std::uint64_t{place.x} * kWideTile + lane * kLaneItems;
   const std::int64_t there = static_cast<std::int64_t>(width) - static_cast<std::int64_t>(first_column);
 
+  // Whether the tile is all inside and its rows begin at whole packs: then nobody asks again.
+  const bool whole = (std::uint64_t{place.x} + 1) * kWideTile <= width &&
+                     (std::uint64_t{place.y} + 1) * kTall <= height && width % kLaneItems == 0 &&
+                     reinterpret_cast<std::uintptr_t>(in.d_first) % alignof(LanePack<T>) == 0 &&
+                     reinterpret_cast<std::uintptr_t>(table.d_first) % sizeof(uint4) == 0;
+
   // Load: every row of the warp is under way before the first is used.
   Sum sums[kRowsHere][kLaneItems];
 #pragma unroll
   for (unsigned r = 0; r < kRowsHere; ++r) {
-    const bool inside = first_row + r < height && there > 0;
-    load_lane<true>(inside ? in[first_row + r] + first_column : in.d_first, inside ? there : 0, sums[r]);
+    if (whole) {
+      const LanePack<T> pack = load_pack<true>(in[first_row + r] + first_column);
+#pragma unroll
+      for (unsigned j = 0; j < kLaneItems; ++j) sums[r][j] = static_cast<Sum>(pack.item[j]);
+    } else {
+      const bool inside = first_row + r < height && there > 0;
+      load_lane<true>(inside ? in[first_row + r] + first_column : in.d_first, inside ? there : 0, sums[r]);
+    }
   }
 
   // Scan: the table of the warp's rows by themselves.
@@ -936,7 +952,12 @@ __global__ void __launch_bounds__(kTopBlock, sizeof(Sum) == 4 ? 2 : 1)
 #pragma unroll
     for (unsigned j = 0; j < kLaneItems; ++j)
       sums[r][j] = wrapping_add(wrapping_add(sums[r][j], above[j]), left);
-    if (first_row + r < height && there > 0) store_lane(table[first_row + r] + first_column, there, sums[r]);
+    Sum* const d_lane = table[first_row + r] + first_column;
+    if (whole) {
+      store_pack(d_lane, sums[r]);
+    } else if (first_row + r < height && there > 0) {
+      store_lane(d_lane, there, sums[r]);
+    }
   }
 }
 

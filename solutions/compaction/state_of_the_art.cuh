@@ -123,8 +123,12 @@ __device__ void store_aligned_run(const T* s_run, unsigned n_run, T* d_run) {
 // alignment, and leaves in packs as it is. Why: in rung 6 a block stood still while its first warp looked back, and shifted
 // every pack on its way out; now the counts that it asks for were published a turn ago. Expect nine tenths of the copy rate,
 // 1.5n items at 4.1 TB/s: 436 us.
-// Measured: 463 us in the stand-alone benchmark (CUB 601, rung 6 684 to 765 by its tile), 43.2 at 2^24 (CUB 53.2). With streaming
-// hints on loads and stores 581; with runs that are shifted on their way out 686. Wastes: the runs' ends, of which two neighbours write a sector each.
+// Measured: 528 us, 73 % of the copy rate (CUB: 611); 49 us at 2^24 (CUB: 55), 14 at 2^20 (CUB: 18). Worth, at 2^28: asking for the
+// counts before the next tile's items, whose loads would come back first, 49 us (with tiles of 512 x 4); building the run at
+// the output's alignment, 105 in a stand-alone benchmark, which also says that streaming hints cost 118.
+// The miss: that benchmark's form, where one warp asks for all counts, came to 463 with tiles of 512 x 4, and to 429 with tiles that
+// arrive by asynchronous copies, 256 x 8: a third tile in flight, which the registers of this one have no room for.
+// Wastes: the runs' ends, of which two neighbours write a sector each.
 template <typename Tuning, typename T, typename Keep>
 __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
     k07_state_of_the_art(const T* d_in, std::uint64_t n, T* d_out, Index* d_count,
@@ -141,28 +145,32 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
   const std::uint64_t n_tiles = n == 0 ? 1 : device::tiles_for(n, Items::kItems);
   Items items;  // on their way from memory
 
-  // Counts the tile whose items are on their way, tells the others, parks it, and sends for the block's next.
+  const auto send_for = [&](std::uint64_t tile) {
+    if (tile < n_tiles) device::load_tile(items, d_in, n, tile, T{});
+  };
+  // Counts the tile whose items are on their way, tells the others, and parks it.
   const auto take = [&](std::uint64_t tile, unsigned slot) {
     Selected ahead;
     ahead.select(items, tile, n, keep, s_warp[slot]);
     if (threadIdx.x == 0) ledger.publish_total(tile, ahead.total);
     device::park(items, s_parked + slot * kSlot);
-    const std::uint64_t next = tile + gridDim.x;
-    if (next < n_tiles) device::load_tile(items, d_in, n, next, T{});
     return ahead;
   };
 
   std::uint64_t tile = blockIdx.x;
-  device::load_tile(items, d_in, n, tile, T{});
+  send_for(tile);
   Selected current = take(tile, 0);
+  send_for(tile + gridDim.x);
   for (unsigned slot = 0;; slot = 1 - slot) {
     const std::uint64_t next = tile + gridDim.x;
     Selected ahead = current;
     if (next < n_tiles) ahead = take(next, 1 - slot);
+    const auto question = ledger.template ask<Tuning::kThreads>(tile);
+    send_for(next + gridDim.x);
 
     Items parked;
     device::unpark(parked, s_parked + slot * kSlot);
-    const Index before = ledger.carry_of(tile, current.total, s_carry, SumOfCounts{});
+    const Index before = ledger.carry_of(tile, current.total, question, s_carry, SumOfCounts{});
     // carry_of's barrier: every thread has its items back before the run takes their place.
     T* d_run = d_out + before;
     T* s_run = s_parked[slot * kSlot].item + items_past_a_pack(d_run);

@@ -141,19 +141,39 @@ struct WaveLedger {
     totals.publish(tile, kTotal, total);
   }
 
-  // The fold of all tiles left of `tile`, in every thread. Every thread of the block must call it, after publish_total;
+  // What the calling thread of block `rank` looks for: thread i < rank the total of tile i of the wave; the block's last thread, which
+  // has none to look for, the prefix of the wave before.
+  struct Question {
+    Entry<Total> total;
+    Entry<Value> prefix;
+  };
+  // Sends for the answers. To be called by every thread before it loads what it needs later: loads of a multiprocessor come back
+  // in the order in which they went.
+  template <unsigned kThreads>
+  __device__ Question ask(std::uint64_t tile) const {
+    const std::uint64_t first = tile - blockIdx.x;
+    Question question{{kTotal, {}}, {kPrefix, {}}};
+    if (threadIdx.x < blockIdx.x) question.total = totals.read(first + threadIdx.x);
+    if (threadIdx.x == kThreads - 1 && first > 0) question.prefix = prefixes.read(first / gridDim.x - 1);
+    return question;
+  }
+
+  // The fold of all tiles left of `tile`, in every thread. Every thread of the block must call it, with what it was told by ask(tile);
   // gridDim.x <= kThreads. One barrier; calling it again with the same `shared` needs another in between.
   template <unsigned kThreads, typename Op>
-  __device__ Value carry_of(std::uint64_t tile, Total total, Shared<kThreads>& shared, Op op) const {
+  __device__ Value carry_of(std::uint64_t tile, Total total, Question question, Shared<kThreads>& shared,
+                            Op op) const {
     const unsigned rank = blockIdx.x, lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
     const std::uint64_t first = tile - rank, wave = first / gridDim.x;
 
-    Value found = op.identity();
-    if (threadIdx.x < rank) found = static_cast<Value>(wait_for(totals, first + threadIdx.x));
-    found = warp_fold(found, op);
-    if (lane == 0) shared.warp[warp] = found;
-    if (threadIdx.x == kThreads - 1)  // of the warp that is the least likely to wait for a total
-      shared.before_wave = wave == 0 ? op.identity() : wait_for(prefixes, wave - 1);
+    while (question.total.state == kEmpty) question.total = totals.read(first + threadIdx.x);
+    const Value found = threadIdx.x < rank ? static_cast<Value>(question.total.value) : op.identity();
+    const Value of_warp = warp_fold(found, op);
+    if (lane == 0) shared.warp[warp] = of_warp;
+    if (threadIdx.x == kThreads - 1) {
+      while (question.prefix.state == kEmpty) question.prefix = prefixes.read(wave - 1);
+      shared.before_wave = wave == 0 ? op.identity() : question.prefix.value;
+    }
     __syncthreads();  // every warp has stored what it found before the others read it
 
     Value carry = shared.before_wave;
@@ -162,14 +182,6 @@ struct WaveLedger {
     if (threadIdx.x == 0 && rank + 1 == gridDim.x)
       prefixes.publish(wave, kPrefix, op(carry, static_cast<Value>(total)));
     return carry;
-  }
-
- private:
-  template <typename T>
-  static __device__ T wait_for(const Ledger<T>& ledger, std::uint64_t index) {
-    Entry<T> entry = ledger.read(index);
-    while (entry.state == kEmpty) entry = ledger.read(index);
-    return entry.value;
   }
 };
 

@@ -35,13 +35,13 @@ inline Generation generation() {
 // A lab's constants: one tuning a generation. Measured: sm_90, on an H200. sm_80 and other: the same shape, as far as the
 // multiprocessor's shared memory goes.
 struct ScanInWaves {
-  using Sm80 = TileTuning<512, 4, 2>;
-  using Sm90 = TileTuning<512, 4, 2>;
+  using Sm80 = TileTuning<256, 8, 2>;
+  using Sm90 = TileTuning<256, 8, 2>;
   using Other = TileTuning<256, 4, 2>;
 };
 struct CompactionInWaves {
-  using Sm80 = TileTuning<512, 4, 2>;
-  using Sm90 = TileTuning<512, 4, 2>;
+  using Sm80 = TileTuning<256, 8, 2>;
+  using Sm90 = TileTuning<256, 8, 2>;
   using Other = TileTuning<256, 4, 2>;
 };
 

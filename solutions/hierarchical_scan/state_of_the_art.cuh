@@ -19,11 +19,14 @@ namespace course::hierarchical_scan {
 // for the carry of tile k, whose neighbours' totals were published a turn ago. What is folded waits in shared memory. (3) Nobody
 // looks back: thread i asks for the total of tile i of the wave, and the prefix of the wave before is one word more.
 // Why: rung 7's blocks stood at a barrier half of their time (profiler: 57 % of the stalls) for trips to the L2 cache; now what
-// they ask for is there, and memory is busy while they ask. Expect the copy rate, 2n items at 4.1 TB/s: 523 us at 2^28.
-// Measured: 541 us, 97 % of the best copy (CUB: 695); 43.8 us at 2^24 (CUB: 59.7). What each thing is worth, at 2^28: without (2), two
-// tiles in registers, 647 us; without (1), tiles by ticket, 636: a block that draws two tickets in a row has neighbours, and
-// the second waits for the first; with rung 7's look-back in place of (3), 656. Tried, and no gain: asynchronous copies to
-// shared memory (549), by the bulk engine (547), cache hints (558).
+// they ask for is there, and memory is busy while they ask. Expect the copy rate, 2n items at 4.2 TB/s: 513 us at 2^28.
+// Measured: 597 us, 86 % of the copy rate (CUB: 700, a copy: 513); 50 us at 2^24 (CUB: 59), 14 at 2^20 (CUB: 19). What each thing is
+// worth, tried in a stand-alone benchmark at 2^28: without (2), two tiles in registers, 647; without (1), tiles by ticket, 636:
+// a block that draws two tickets in a row has neighbours, and the second waits for the first. Tried, and no gain: asynchronous
+// copies to shared memory, also by the bulk engine; cache hints, 3 % slower; asking before the next tile is folded.
+// The miss: that benchmark's form of this kernel, for integers alone, where one warp asks for all totals, 9 words a lane, and adds
+// them up by one instruction, came to 541 with tiles of 512 x 4. What of the difference is due to which is not known yet: one
+// warp that asks 9 times, one question after the other, took 704; asking earlier (597) made no difference here.
 // Wastes: the launch that starts all blocks at the same time, or none, costs 2 us more than an ordinary one, a tenth at 2^20.
 // Float sums come out the same in every run on the same device: carry_of has fixed brackets. An item goes through at most
 // 4 * kRows additions of its thread, 16 + 5 of the tile, 16 + 5 of the wave, and one for each wave.
@@ -46,26 +49,30 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
   const std::uint64_t n_tiles = device::tiles_for(n, Items::kItems);
   Items items;  // on their way from memory
 
-  // Folds the tile whose items are on their way, tells the others, parks it, and sends for the block's next.
+  const auto send_for = [&](std::uint64_t tile) {
+    if (tile < n_tiles) device::load_tile(items, d_in, n, tile, op.identity());
+  };
+  // Folds the tile whose items are on their way, tells the others, and parks it.
   const auto take = [&](std::uint64_t tile, unsigned slot) {
     Ahead ahead;
     ahead.total = ahead.scan.fold(items, s_warp[slot], op);
     if (threadIdx.x == 0) ledger.publish_total(tile, ahead.total);
     device::park(items, s_parked + slot * kTilePacks);
-    const std::uint64_t next = tile + gridDim.x;
-    if (next < n_tiles) device::load_tile(items, d_in, n, next, op.identity());
     return ahead;
   };
 
   std::uint64_t tile = blockIdx.x;
-  device::load_tile(items, d_in, n, tile, op.identity());
+  send_for(tile);
   Ahead current = take(tile, 0);
+  send_for(tile + gridDim.x);
   for (unsigned slot = 0;; slot = 1 - slot) {
     const std::uint64_t next = tile + gridDim.x;
     Ahead ahead = current;
     if (next < n_tiles) ahead = take(next, 1 - slot);
+    const auto question = ledger.template ask<Tuning::kThreads>(tile);
+    send_for(next + gridDim.x);
 
-    const Value carry = ledger.carry_of(tile, current.total, s_carry[slot], op);
+    const Value carry = ledger.carry_of(tile, current.total, question, s_carry[slot], op);
     Items results;
     device::unpark(results, s_parked + slot * kTilePacks);
     current.scan.finish(results, carry, kind == Kind::inclusive, op);

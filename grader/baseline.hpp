@@ -16,6 +16,8 @@ namespace course::grader {
 
 // 0 when empty.
 double median(std::vector<double> values);
+// The median distance from the median.
+double spread(const std::vector<double>& values);
 
 struct BaselineTimes {
   std::vector<double> one_thread_us, all_cores_us;

@@ -171,6 +171,9 @@ class Collector {
     timing.case_name = c.name;
     timing.modelled = step.device == lab::DeviceKind::sim;
     timing.kernel_us = median(outcome.times_us);
+    timing.spread_us = spread(outcome.times_us);
+    timing.clock_us = median(outcome.clock_us);
+    timing.events_us = median(outcome.events_us);
     timing.kernel_runs = static_cast<int>(outcome.times_us.size());
     timing.judged = task_.baseline;
     evidence_.timings.push_back(timing);

@@ -33,6 +33,10 @@ constexpr Attack kAttacks[] = {
     {"solution", "#include \"../../solutions/secret.cu\"\n"},
     {"solution_by_path", "#include \"@ROOT@/solutions/secret.cu\"\n"},
     {"assembled_in", "asm(\".incbin \\\"@ROOT@/solutions/secret.cu\\\"\");\n"},
+    {"assembled_in_on_the_device",
+     "__global__ void kernel() { asm volatile(\".include \\\"@ROOT@/solutions/secret.cu\\\"\"); }\n"},
+    {"own_header", "#include \"own.hpp\"\n"},
+    {"float_is_half", "#define float half\nfloat add(float a, float b) { return a + b; }\n"},
     {"endless_file", "#include \"/dev/zero\"\n"},
     {"template_bomb",
      "template <int N, bool Left> struct Bomb { static constexpr long value = Bomb<N + 1, true>::value + "
@@ -61,6 +65,9 @@ class CompileAttack : public ::testing::TestWithParam<Attack> {
     for (const char* folder : {"/build", "/solutions", "/labs/attack", "/labs/honest"})
       std::filesystem::create_directories(root_ + folder);
     std::ofstream(root_ + "/solutions/secret.cu") << "int " << kSecret << " = 1;\n";
+    // A header of his own is not handed in, and a build file of his own is not the course's.
+    std::ofstream(root_ + "/labs/own.hpp") << "#error " << kSecret << "\n";
+    std::ofstream(root_ + "/labs/attack/meson.build") << "run_command('touch', '" << root_ << "/owned')\n";
     std::ofstream(root_ + "/labs/honest/honest.cu") << "__global__ void kernel(int* d) { *d = 1; }\n";
     std::string source = GetParam().source;
     if (const std::size_t at = source.find("@ROOT@"); at != std::string::npos) source.replace(at, 6, root_);
@@ -94,6 +101,7 @@ TEST_P(CompileAttack, IsACompileErrorThatTellsNothing) {
   EXPECT_THAT(outcomes.at("attack").message, Not(HasSubstr(kSecret)));
   EXPECT_THAT(outcomes.at("attack").message, Not(HasSubstr("root:")));
   EXPECT_LT(outcomes.at("attack").message.size(), 16384u);
+  EXPECT_FALSE(std::filesystem::exists(root_ + "/owned"));
   EXPECT_EQ(outcomes.at("honest").verdict, Verdict::ok) << outcomes.at("honest").message;
 }
 

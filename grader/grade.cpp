@@ -221,6 +221,9 @@ class Grading {
         runners.of(*unit.problem, options_.device).run(*unit.problem, *unit.task, c, seed, timed);
     if (outcome.verdict != Verdict::ok || outcome.times_us.empty()) return;
     timing.kernel_us = median(outcome.times_us);
+    timing.spread_us = spread(outcome.times_us);
+    timing.clock_us = median(outcome.clock_us);
+    timing.events_us = median(outcome.events_us);
     timing.kernel_runs = static_cast<int>(outcome.times_us.size());
   }
 

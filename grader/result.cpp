@@ -50,6 +50,9 @@ json to_json(const Timing& timing) {
   return {{"case", timing.case_name},
           {"modelled", timing.modelled},
           {"kernel_us", number(timing.kernel_us)},
+          {"kernel_spread_us", number(timing.spread_us)},
+          {"kernel_clock_us", number(timing.clock_us)},
+          {"kernel_events_us", number(timing.events_us)},
           {"kernel_runs", timing.kernel_runs},
           {"cpu_one_thread_us", number(timing.one_thread_us)},
           {"cpu_all_cores_us", number(timing.all_cores_us)},
@@ -124,6 +127,7 @@ json to_json(const RunResult& result) {
   }
   return {{"schema", kResultSchema},
           {"device", result.device},
+          {"clocks", result.clocks},
           {"isolation", result.isolation},
           {"isolation_parts", result.isolation_parts},
           {"graded", result.graded},

@@ -53,6 +53,9 @@ struct Timing {
   std::string case_name;
   bool modelled = false;  // kernel_us is the simulator's model, not a clock's
   double kernel_us = 0;
+  double spread_us = 0;      // median distance of the runs from it
+  double clock_us = 0;       // on a GPU, medians: the grader's own clock,
+  double events_us = 0;      // and the runner's events (lab/judge_times.hpp)
   double one_thread_us = 0;  // the CPU baselines, measured here
   double all_cores_us = 0;
   int kernel_runs = 0;
@@ -97,6 +100,7 @@ struct LabResult {
 
 struct RunResult {
   std::string device;     // "Simulated H200"
+  std::string clocks;     // of a GPU, while it was graded: "1980 MHz, 3201 MHz"; "" where they are not told
   std::string isolation;  // how far student code is kept apart: none, limits, namespaces, full
   std::vector<std::string> isolation_parts;  // by what, for people
   bool graded = false;                       // the needed isolation was insisted on

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "cudart/sim_control.h"
+#include "lab/go.hpp"
 
 namespace course::lab {
 
@@ -31,6 +32,8 @@ CaseRequest lay_out(const Problem& problem, const Task& task, const Case& c, con
     r.guard_bytes = kGpuGuardBytes;
     r.n_timed = static_cast<std::uint32_t>(
         std::clamp<int>(measure.timed_runs, 0, static_cast<int>(protocol::kMaxRuns) - 1));
+    // The device unmasks whole words.
+    r.is_keyed = r.n_timed == 1 && c.misalign % 8 == 0 ? 1 : 0;
   } else {
     // Modelled time and counters are the same in every run: one is enough.
     if (measure.counters || measure.timed_runs > 0) r.sim_mode |= SIM_COUNTERS;
@@ -78,6 +81,7 @@ CaseRequest lay_out(const Problem& problem, const Task& task, const Case& c, con
   end = outputs_start + r.n_runs() * r.output_stride;
   r.workspace_back_offset = reserve(2 * std::uint64_t{r.guard_bytes});
   r.report_offset = reserve(r.report_capacity);
+  if (r.is_keyed != 0) r.go_offset = reserve(kGoBytes);
   r.shared_bytes = std::max<std::uint64_t>(end, 1);
   return r;
 }

@@ -112,6 +112,11 @@ bool LiveRunner::ready() {
   return !process_.ended() && !(host_ && host_->ended()) && poll(&channel, 1, 0) == 0;
 }
 
+bool LiveRunner::has_news() const {
+  std::array<pollfd, 2> watched{{{process_.channel(), POLLIN, 0}, {process_.pid_fd(), POLLIN, 0}}};
+  return poll(watched.data(), watched.size(), 0) != 0;
+}
+
 void LiveRunner::drain_output() {
   std::array<char, 65536> chunk;
   while (n_printed_ <= kOutputLimit) {

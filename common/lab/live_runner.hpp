@@ -42,6 +42,8 @@ class LiveRunner {
     return protocol::send_message(process_.channel(), message, fd);
   }
 
+  // Whether wait() would come back at once: a message, or an end.
+  bool has_news() const;
   // Whether it can take another case: alive, and has said nothing that nobody asked for.
   bool ready();
   // The next case's number.

@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cmath>
 
+#include "lab/go.hpp"
+
 namespace course::lab::protocol {
 namespace {
 
@@ -81,6 +83,10 @@ Result<CaseRequest> parse_request(const Message& message, std::uint64_t memfd_by
         !lies_in(part.first_byte, part.count * bytes_of(static_cast<DType>(part.dtype)), r.workspace_bytes))
       return Error{"a part outside the workspace"};
   }
+  if (r.is_keyed > 1 ||
+      (r.is_keyed == 1 &&
+       (r.n_runs() != 1 || !lies_in(r.go_offset, kGoBytes, memfd_bytes) || r.go_offset % 64 != 0)))
+    return Error{"a keyed run that can't be"};
   if (!lies_in(r.workspace_back_offset, 2 * std::uint64_t{r.guard_bytes}, memfd_bytes) ||
       !lies_in(r.report_offset, r.report_capacity, memfd_bytes)) {
     return Error{"a region outside the memfd"};

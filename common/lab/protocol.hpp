@@ -20,7 +20,7 @@ namespace course::lab::protocol {
 
 inline constexpr int kChannelFd = 3;                 // of the runner
 inline constexpr std::uint32_t kMagic = 0x4c414230;  // "LAB0"
-inline constexpr std::uint16_t kVersion = 2;
+inline constexpr std::uint16_t kVersion = 3;
 inline constexpr std::uint32_t kMaxBuffers = 16;  // inputs and outputs together
 inline constexpr std::uint32_t kMaxParts = 8;     // of the workspace that have a name
 inline constexpr std::uint32_t kMaxRuns = 64;     // of one case, warm-up included
@@ -99,10 +99,12 @@ struct CaseRequest {
   std::uint64_t output_stride = 0;          // run r's outputs go to back_offset + r * output_stride
   std::uint64_t report_offset = 0;
   std::uint64_t report_capacity = 0;
+  std::uint64_t go_offset = 0;                // of the GoBlock (go.hpp), when is_keyed
   std::uint64_t shared_bytes = 0;             // size of the memfd
   std::array<Buffer, kMaxBuffers> buffers{};  // inputs, then outputs
   std::uint32_t n_parts = 0;
-  std::uint32_t reserved = 0;
+  // 1: the inputs are masked, and the one run waits for GO.
+  std::uint32_t is_keyed = 0;
   std::array<Part, kMaxParts> parts{};
   std::uint32_t n_runs() const { return n_warm_up + n_timed == 0 ? 1 : n_warm_up + n_timed; }
 };

@@ -26,8 +26,15 @@ class Case {
   std::optional<CaseReply> run() {
     CaseReply reply;
     if (auto r = allocate(); !r) return failed(Stage::out_of_memory, r.error().text);
+    if (is_keyed()) {
+      // Twice from the start: the rehearsal leaves nothing that could be used.
+      if (auto r = prepare(0); !r) return failed(Stage::harness_error, r.error().text);
+      start_at_go(kRehearsal);
+      stop_the_clock(kRehearsal);
+    }
     for (std::uint32_t run = 0; run < request_.n_runs(); ++run) {
       if (auto r = prepare(run); !r) return failed(Stage::harness_error, r.error().text);
+      if (is_keyed()) start_at_go(kRun);
       if (auto stop = run_once(run, reply)) return *stop;
       if (lost_ != 0) return std::nullopt;
       if (auto r = download_outputs(run); !r) return failed(Stage::harness_error, r.error().text);
@@ -89,7 +96,7 @@ class Case {
     if (workspace_->whole_bytes() > 0) {
       if (auto r = workspace_->poison(); !r) return r;
     }
-    if (sweep_) {
+    if (sweep_ && !is_keyed()) {
       if (auto r = sweep_->poison(); !r) return r;
     }
     if (const auto& sim = device_.simulator) {
@@ -119,6 +126,37 @@ class Case {
     return {};
   }
 
+  // --- Keyed runs, see go.hpp.
+  bool is_keyed() const { return request_.is_keyed != 0 && device_.go != nullptr; }
+  GoBlock& block() const { return *GoBlock::at(shared_, request_.go_offset); }
+
+  // Waits for the key; from then on the verifier's clock runs.
+  void start_at_go(std::uint32_t round) {
+    static_cast<void>(cudaMemset(device_.digest, 0, sizeof(Digest)));
+    static_cast<void>(cudaDeviceSynchronize());
+    block().set(round, GoStage::ready);
+    while (!block().is(round, GoStage::go)) {
+    }
+    key_ = block().key;
+    for (std::size_t i = 0; i < request_.n_inputs; ++i)
+      device_.go->unmask(on_device_[i].data(), on_device_[i].data_bytes(), key_of_buffer(key_, i),
+                         device_.stream);
+    // The items are in the cache now; they are to be read from memory.
+    if (sweep_) static_cast<void>(cudaMemsetAsync(sweep_->data(), 0, sweep_->data_bytes(), device_.stream));
+  }
+
+  // Tells the digest of what the outputs are now, in the order of the stream.
+  void stop_the_clock(std::uint32_t round) {
+    for (std::size_t i = request_.n_inputs; i < on_device_.size(); ++i)
+      device_.go->digest(on_device_[i].data(), on_device_[i].data_bytes(), key_of_buffer(key_, i),
+                         device_.digest, device_.stream);
+    static_cast<void>(cudaMemcpyAsync(device_.told, device_.digest, sizeof(Digest), cudaMemcpyDeviceToHost,
+                                      device_.stream));
+    if (cudaStreamSynchronize(device_.stream) != cudaSuccess) return;  // the run's end tells of it
+    block().digest = *device_.told;
+    block().set(round, GoStage::done);
+  }
+
   // Calls the student's code. Nothing when it ran to its end, or is lost; else the final reply.
   std::optional<CaseReply> run_once(std::uint32_t run, CaseReply& reply) {
     Request request;
@@ -140,6 +178,7 @@ class Case {
     if (lost_ != 0) return std::nullopt;
     if (ran.how == Ran::How::out_of_memory) return failed(Stage::host_memory, "");
     static_cast<void>(cudaEventRecord(device_.stop, device_.stream));
+    if (is_keyed()) stop_the_clock(kRun);
     cudaError_t code = cudaGetLastError();
     if (code == cudaSuccess) code = static_cast<cudaError_t>(ran.cuda_code);
     if (const cudaError_t ended = cudaDeviceSynchronize(); code == cudaSuccess) code = ended;
@@ -193,17 +232,23 @@ class Case {
   std::vector<GuardedBuffer> on_device_;  // inputs, then outputs
   std::vector<DeviceBuffer> described_;   // the same, as the student sees them
   std::optional<GuardedBuffer> workspace_, sweep_;
+  std::uint64_t key_ = 0;
   int lost_ = 0;
 };
 
 }  // namespace
 
-Device::Device(std::optional<Simulator> controls) : simulator(controls) {
+Device::Device(std::optional<Simulator> controls, const GoKernels* kernels)
+    : simulator(controls), go(kernels) {
   cudaDeviceProp properties{};
   Result<void> r = checked(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties");
   if (r) r = checked(cudaStreamCreate(&stream), "cudaStreamCreate");
   if (r) r = checked(cudaEventCreate(&start), "cudaEventCreate");
   if (r) r = checked(cudaEventCreate(&stop), "cudaEventCreate");
+  if (r && go != nullptr)
+    r = checked(cudaMalloc(reinterpret_cast<void**>(&digest), sizeof(Digest)), "cudaMalloc");
+  if (r && go != nullptr)
+    r = checked(cudaMallocHost(reinterpret_cast<void**>(&told), sizeof(Digest)), "cudaMallocHost");
   if (!r) {
     text = r.error().text;
     return;

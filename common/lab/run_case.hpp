@@ -9,6 +9,7 @@
 #include <string>
 
 #include "cudart/sim_control.h"
+#include "lab/go_kernels.hpp"
 #include "lab/packets.hpp"
 #include "lab/protocol.hpp"
 #include "lab/request.hpp"
@@ -53,8 +54,12 @@ struct Device {
   std::string text;  // its name, or why there is none
   CUstream_st* stream = nullptr;
   CUevent_st *start = nullptr, *stop = nullptr;
+  // On a GPU, for keyed runs: the kernels, and where the digest is told.
+  const GoKernels* go = nullptr;
+  Digest *digest = nullptr, *told = nullptr;  // on the device; on the host
 
-  explicit Device(std::optional<Simulator> controls);
+  // One of the two.
+  Device(std::optional<Simulator> controls, const GoKernels* kernels);
 };
 
 protocol::Hello hello_of(const Device& device);

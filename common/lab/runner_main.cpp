@@ -77,5 +77,5 @@ int main(int argc, char** argv) {
   }
   if (argc > 1 && std::strcmp(argv[1], kCalled) == 0) return serve_calls();
   Linked linked;
-  return serve_cases(Device(std::nullopt), linked);
+  return serve_cases(Device(std::nullopt, &kGoKernels), linked);
 }

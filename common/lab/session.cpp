@@ -7,13 +7,17 @@
 #include <sys/random.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <filesystem>
 
+#include "base/clock.hpp"
 #include "base/rng.hpp"
 #include "lab/case_layout.hpp"
 #include "lab/failure_message.hpp"
+#include "lab/go.hpp"
 #include "lab/judge.hpp"
+#include "lab/judge_times.hpp"
 #include "lab/live_runner.hpp"
 #include "lab/shared_memory.hpp"
 #include "lab/sim_report.hpp"
@@ -117,12 +121,16 @@ struct Session::Impl {
     Judgement judgement;
     Outcome outcome;  // all but verdict, message and mismatch, which come from the judgement
     bool reused_runner = false;
+    std::array<double, 2>
+        clock_us{};  // of a keyed run: the rehearsal's and its own; 0 when the clock was not stopped
   };
 
   // Nothing when a runner is up and has said hello; else why there is none.
   std::optional<Judgement> ensure_runner();
   Attempt attempt(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
                   const Measure& measure);
+  // From GO to the digest, in microseconds; 0 when something else happened first.
+  double clocked(GoBlock& block, std::uint32_t round, std::uint64_t key, Digest& told) const;
   Outcome timed(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
                 const Measure& measure);
   Outcome conclude(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
@@ -193,9 +201,11 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
     return result;
   }
   const auto shared = memory->bytes();
+  const std::uint64_t key = fresh_nonce();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    std::copy(inputs[i].bytes.begin(), inputs[i].bytes.end(),
-              shared.begin() + static_cast<std::ptrdiff_t>(request.buffers[i].data_offset));
+    const auto to = shared.subspan(request.buffers[i].data_offset, inputs[i].bytes.size());
+    std::copy(inputs[i].bytes.begin(), inputs[i].bytes.end(), to.begin());
+    if (request.is_keyed != 0) mask(to, key_of_buffer(key, i));
   }
 
   const std::uint64_t nonce = fresh_nonce();
@@ -203,6 +213,13 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
   // Should sending fail, the runner is gone, and waiting says how.
   static_cast<void>(
       runner->send(protocol::make_message(protocol::Kind::request, sequence, nonce, request), memory->fd()));
+  Digest told;
+  if (request.is_keyed != 0) {
+    GoBlock& block = *GoBlock::at(shared, request.go_offset);
+    // A wrong key for the rehearsal: what it unmasks is good for nothing.
+    for (const std::uint32_t round : {kRehearsal, kRun})
+      result.clock_us[round] = clocked(block, round, round == kRun ? key : fresh_nonce(), told);
+  }
   const auto waited = runner->wait(options.seconds_per_case);
   result.outcome.printed = runner->printed();
   if (waited.event == Event::stale && result.reused_runner) {
@@ -235,6 +252,8 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
         break;
       }
       judgement = judge_results(problem, task, c, request, shared, inputs, shape.outputs);
+      if (request.is_keyed != 0 && judgement.verdict == Verdict::ok)
+        judgement = judge_digest(request, shared, key, told, result.clock_us[kRun] > 0);
       break;
     case Stage::not_implemented:
       judgement = judged(Verdict::not_implemented, "is not implemented yet");
@@ -263,6 +282,7 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
       break;
   }
   result.outcome.times_us.assign(reply->times_us.begin(), reply->times_us.begin() + reply->n_times);
+  if (request.is_keyed != 0) result.outcome.events_us = result.outcome.times_us;
 
   if (options.device == DeviceKind::sim && judgement.verdict != Verdict::not_implemented) {
     const SimReport report = read_sim_report(result.outcome.sim_report);
@@ -282,24 +302,57 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
   return result;
 }
 
+double Session::Impl::clocked(GoBlock& block, std::uint32_t round, std::uint64_t key, Digest& told) const {
+  const Deadline deadline(options.seconds_per_case);
+  const auto reached = [&](GoStage stage) {
+    for (unsigned i = 1; !block.is(round, stage); ++i) {
+      if (i % 4096 == 0 && (deadline.passed() || runner->has_news())) return block.is(round, stage);
+    }
+    return true;
+  };
+  if (!reached(GoStage::ready)) return 0;
+  block.key = key;
+  const Stopwatch watch;
+  block.set(round, GoStage::go);
+  if (!reached(GoStage::done)) return 0;
+  const double microseconds = watch.microseconds();
+  told = block.digest;
+  return microseconds;
+}
+
 // One run to warm up, then those that count. Each has an input of its own, made from a seed of its own: an answer kept from
 // an earlier run is a wrong one.
 Outcome Session::Impl::timed(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
                              const Measure& measure) {
   Measure once = measure;
   once.timed_runs = 1;
-  std::vector<double> times_us;
+  std::vector<double> times_us, events_us;
+  std::vector<std::array<double, 2>> clocks;
   for (int k = 0; k <= measure.timed_runs; ++k) {
     const std::uint64_t own_seed = k == 0 ? seed : mix(seed + static_cast<std::uint64_t>(k));
     Attempt one = attempt(problem, task, c, own_seed, once);
     const bool last = k == measure.timed_runs;
-    if (k > 0) times_us.insert(times_us.end(), one.outcome.times_us.begin(), one.outcome.times_us.end());
+    if (k > 0) {
+      times_us.insert(times_us.end(), one.outcome.times_us.begin(), one.outcome.times_us.end());
+      events_us.insert(events_us.end(), one.outcome.events_us.begin(), one.outcome.events_us.end());
+      if (!one.outcome.events_us.empty()) clocks.push_back(one.clock_us);
+    }
     if (one.judgement.verdict == Verdict::ok && !last) continue;
     if (one.judgement.verdict != Verdict::ok && k > 0)
       one.judgement.failure.notes.emplace_back(
           "runs before it, on other items, were right: was an answer kept from one of them?");
+    std::vector<double> clock_us;
+    if (one.judgement.verdict == Verdict::ok && !clocks.empty()) {
+      clock_us = without_rehearsal(clocks);
+      times_us = borne_out(clock_us, events_us);
+      one.judgement = judge_times(clock_us, events_us, problem.ideal(task, c).bytes);
+    }
     Outcome outcome = conclude(problem, task, c, own_seed, std::move(one));
-    if (outcome.verdict == Verdict::ok) outcome.times_us = std::move(times_us);
+    if (outcome.verdict == Verdict::ok || outcome.verdict == Verdict::suspect) {
+      outcome.times_us = std::move(times_us);
+      outcome.clock_us = std::move(clock_us);
+      outcome.events_us = std::move(events_us);
+    }
     return outcome;
   }
   return {};

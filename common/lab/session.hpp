@@ -63,10 +63,12 @@ struct Outcome {
   Verdict verdict = Verdict::infra;  // of this case
   std::string message;               // for a student, several lines, as in style.md; "" when ok
   std::optional<Mismatch> mismatch;
-  std::vector<double> times_us;  // of the timed runs: CUDA events on a GPU, modelled on the simulator
-  std::string sim_report;        // JSON of sim_control.h's simReport, "" on a GPU
-  std::string device;            // "Simulated H200", "NVIDIA H200"
-  std::string printed;           // the runner's stdout and stderr: the first 4 KiB, harmless characters only
+  // Of the timed runs: modelled on the simulator; on a GPU what our own clock bears out of the runner's events (go.hpp).
+  std::vector<double> times_us;
+  std::vector<double> clock_us, events_us;  // on a GPU: each of the two
+  std::string sim_report;                   // JSON of sim_control.h's simReport, "" on a GPU
+  std::string device;                       // "Simulated H200", "NVIDIA H200"
+  std::string printed;  // the runner's stdout and stderr: the first 4 KiB, harmless characters only
 };
 
 // Not thread-safe; one Session per thread. A runner dies with the thread that started it.

@@ -146,6 +146,7 @@ int run_grade(const Options& options) {
     const std::vector<LabToGrade> built = build(*layout, *labs, options, progress);
     const RunContext context{"", how->seed, how->solutions, how->device, how->only_case.has_value()};
     result = grade(built, *how, session_runners(*layout, context), progress);
+    if (how->device == lab::DeviceKind::gpu) result.clocks = gpu_clocks();
     result.started = started;
   }
   result.isolation = sandbox::name_of(isolation_here(*layout).level);

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "lab/compare.hpp"
+#include "lab/go.hpp"
 #include "lab/protocol.hpp"
 #include "lab/shared_memory.hpp"
 
@@ -57,6 +58,18 @@ CaseReply honest(const CaseRequest& request, std::span<std::byte> shared) {
   const Buffer& out = request.buffers[1];
   const std::size_t n_bytes = in.count * 4;
   const auto input = shared.subspan(in.data_offset, n_bytes);
+  std::uint64_t key = 0;
+  if (request.is_keyed != 0 && !is("skips_go")) {
+    GoBlock& block = *GoBlock::at(shared, request.go_offset);
+    for (const std::uint32_t round : {kRehearsal, kRun}) {
+      block.set(round, GoStage::ready);
+      while (!block.is(round, GoStage::go)) {
+      }
+      key = block.key;
+      if (round == kRehearsal) block.set(round, GoStage::done);
+    }
+  }
+  if (request.is_keyed != 0) mask(input, key_of_buffer(key, 0));
   const auto put_whole = [&](const Buffer& buffer, std::uint64_t offset, std::span<const std::byte> data) {
     const auto whole = shared.subspan(offset, allocation_bytes(buffer, request.guard_bytes));
     std::fill(whole.begin(), whole.end(), kPoison);
@@ -69,6 +82,12 @@ CaseReply honest(const CaseRequest& request, std::span<std::byte> shared) {
   for (std::uint32_t run = 0; run < request.n_runs(); ++run) {
     if (is("wrong_when_timed") && n_before == 1) target[0] += 1;
     put_whole(out, out.back_offset + run * request.output_stride, result);
+  }
+  if (request.is_keyed != 0 && !is("skips_go")) {
+    GoBlock& block = *GoBlock::at(shared, request.go_offset);
+    block.digest = {};
+    if (!is("finishes_late")) add_digest(block.digest, result, key_of_buffer(key, 1));
+    block.set(kRun, GoStage::done);
   }
   ++n_before;
   put_whole(in, in.back_offset, input);
@@ -105,8 +124,8 @@ int serve() {
   }
   if (is("inherits") && inherited_more()) _exit(99);
   Hello hello;
-  hello.simulated = is("gpu") || is("wrong_when_timed") || is("writes_past_the_end") || is("writes_before") ||
-                            is("writes_past_workspace")
+  hello.simulated = is("gpu") || is("skips_go") || is("finishes_late") || is("wrong_when_timed") ||
+                            is("writes_past_the_end") || is("writes_before") || is("writes_past_workspace")
                         ? 0
                         : 1;
   hello.multiprocessors = is("no_device") ? 0 : 4;

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// about: Puts its own event timer and host clock in the place of everybody's: no time ever passes.
+// screen: would take the place
+// task: coarsened
+// verdict: SUSPECT
+// says: two different times
+#include <time.h>
+
+#include "right.cuh"
+
+extern "C" cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t, cudaEvent_t) {
+  *milliseconds = 0.001f;
+  return cudaSuccess;
+}
+extern "C" cudaError_t cudaEventElapsedTime_v2(float* milliseconds, cudaEvent_t, cudaEvent_t) {
+  *milliseconds = 0.001f;
+  return cudaSuccess;
+}
+extern "C" int clock_gettime(clockid_t, timespec* now) noexcept {
+  *now = {1, 0};
+  return 0;
+}
+
+namespace course::reduction {
+Status run(const lab::Request& request) {
+  return dispatch(request, [](const auto& job) { return hostile::right(job); });
+}
+}  // namespace course::reduction

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// about: Is right until it has been called often enough to believe that it is timed; then it looks at one item in a thousand.
+// task: coarsened
+// verdict: WRONG_ANSWER
+// says: runs before it
+#include "right.cuh"
+
+namespace course::reduction {
+Status run(const lab::Request& request) {
+  return dispatch(request, [](auto job) {
+    static unsigned n_calls = 0;
+    if (n_calls++ >= 3) job.n /= 1000;
+    return hostile::right(job);
+  });
+}
+}  // namespace course::reduction

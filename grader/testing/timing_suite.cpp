@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// Submissions that cheat with time, on a GPU: what the grader's clock says of each, beside the honest one's.
+//   timing_suite RUNS NAME FILE RUNNER [NAME FILE RUNNER …]
+// Without a GPU (LAB_DEVICE=gpu asks for it) every test is skipped. Times are printed, never asserted; verdicts are.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "baseline.hpp"
+#include "lab/session.hpp"
+#include "screen/screen.hpp"
+#include "testing/submission.hpp"
+
+namespace course::reduction {
+const lab::Problem& problem();
+}
+
+namespace course::grader::testing {
+namespace {
+
+struct Given {
+  std::string name, file, runner;
+};
+int n_runs = 15;
+std::string table;
+
+class Timed : public ::testing::Test {
+ public:
+  explicit Timed(Given given) : given_(std::move(given)) {}
+  void TestBody() override {
+    std::ostringstream text;
+    text << std::ifstream(given_.file).rdbuf();
+    const auto submission = parse_submission(text.str(), given_.name);
+    ASSERT_TRUE(submission) << submission.error().text;
+    screened(*submission);
+    const char* device = std::getenv("LAB_DEVICE");
+    if (device == nullptr || std::string(device) != "gpu") GTEST_SKIP() << "needs a GPU: LAB_DEVICE=gpu";
+    const Expectation& expected = submission->expected.at(0);
+    const lab::Problem& problem = reduction::problem();
+    const lab::Task* task = lab::find_task(problem.manifest(), expected.task);
+    ASSERT_NE(task, nullptr);
+    lab::SessionOptions options;
+    options.runner = std::filesystem::absolute(given_.runner).string();
+    options.device = lab::DeviceKind::gpu;
+    if (const char* libraries = std::getenv("LAB_TOOLKIT_LIB")) options.toolkit_lib_dir = libraries;
+    options.seconds_per_case = 15;
+    for (const lab::Case& c : problem.cases(*task)) {
+      if ((c.purpose & lab::kSpeedup) == 0) continue;
+      lab::Session session(options);
+      lab::Measure measure;
+      measure.timed_runs = n_runs;
+      const lab::Outcome outcome = session.run(problem, *task, c, 0x5eed, measure);
+      EXPECT_EQ(lab::name_of(outcome.verdict), lab::name_of(expected.verdict)) << outcome.message;
+      for (const std::string& words : expected.says)
+        EXPECT_NE(outcome.message.find(words), std::string::npos) << words << "\n" << outcome.message;
+      table += fmt::format("| `{}` | {} | {} | {:.1f} ± {:.1f} | {:.1f} | {:.1f} |\n", given_.name, c.name,
+                           lab::name_of(outcome.verdict), median(outcome.times_us), spread(outcome.times_us),
+                           median(outcome.clock_us), median(outcome.events_us));
+    }
+  }
+
+ private:
+  // Where the objects are still there: what needs more than launches is refused before it is timed.
+  void screened(const Submission& submission) const {
+    const std::string folder = given_.runner + ".p";
+    if (!screen::can_read_objects() || !std::filesystem::is_directory(folder)) return;
+    std::string message;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      if (!entry.path().string().ends_with(".cu.o")) continue;
+      const auto said = screen::screen_object(entry.path().string(), "reduction");
+      ASSERT_TRUE(said) << said.error().text;
+      message += *said;
+    }
+    if (submission.screen.empty()) {
+      EXPECT_EQ(message, "");
+    } else {
+      EXPECT_NE(message.find(submission.screen), std::string::npos) << message;
+    }
+  }
+
+  const Given given_;
+};
+
+}  // namespace
+}  // namespace course::grader::testing
+
+int main(int argc, char** argv) {
+  using namespace course::grader::testing;
+  ::testing::InitGoogleTest(&argc, argv);
+  if (argc < 5 || (argc - 2) % 3 != 0) {
+    std::fputs("timing_suite RUNS NAME FILE RUNNER [NAME FILE RUNNER …]\n", stderr);
+    return 2;
+  }
+  n_runs = std::max(1, std::atoi(argv[1]));
+  for (int i = 2; i < argc; i += 3) {
+    const Given given{argv[i], argv[i + 1], argv[i + 2]};
+    ::testing::RegisterTest("timing", given.name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
+                            [given]() -> Timed* { return new Timed(given); });
+  }
+  const int failed = RUN_ALL_TESTS();
+  if (!table.empty())
+    fmt::print(
+        "| submission | case | verdict | the grader's clock, us | its events, us "
+        "|\n|---|---|---|---|---|\n{}",
+        table);
+  return failed;
+}

@@ -28,7 +28,7 @@ LEFT_OUT = [
     "solutions/*", "grader/mutants/*", "grader/hostile/*", "handouts/kill-matrix.md", "common/lab/template/*",
     # what only instructors need
     "grader/release/*", "grader/gradescope/*", "grader/batch/*.py", "grader/batch/testing/*", "handouts/instructor-guide.md", "common/tools/new_lab.py", "common/tools/check_course.py",
-    "common/tools/check_includes.py", "common/lab/tools/*", "handouts/quotes.py",
+    "common/tools/check_includes.py", "common/lab/tools/*", "handouts/quotes.py", "handouts/figures.py", "common/tools/site/*", "grader/page/browser/*",
     # the project's own tests and development
     "*_test.*", "grader/testing/*", "common/sim/testing/*", "common/sim/checkers/kernels/*", "common/cudart/programs/*", "common/cudart/cub/*",
     "common/ptx/testdata/*", "common/fuzz/*", "*/fuzz_*", "labs/sat/app/make_images.py", "common/tools/fresh_debian.sh",
@@ -105,8 +105,12 @@ def labs_table(root, labs):
     return "\n".join(rows)
 
 
+def released_files(root):
+    return [n for n in files_of(root) if not matches(n, LEFT_OUT) or matches(n, KEPT)]
+
+
 def write_edition(root, out, wanted):
-    names = [n for n in files_of(root) if not matches(n, LEFT_OUT) or matches(n, KEPT)]
+    names = released_files(root)
     # ".in": its links lead somewhere in the edition, not from where it stands.
     added = {path.relative_to(EDITION).as_posix().removesuffix(".in"): path for path in EDITION.rglob("*") if path.is_file()}
     sources = {name: root / name for name in names} | added

@@ -20,7 +20,7 @@ sys.path.insert(0, str(HERE.parent / "release"))
 import release  # noqa: E402
 
 # Besides what the student edition leaves out.
-LEFT_OUT = ["handouts/*.md", "handouts/results/*", ".devcontainer/*", ".vscode/*", "labs/*/*_test.cpp"]
+LEFT_OUT = ["handouts/results/*", ".devcontainer/*", ".vscode/*"]
 DATE = (2020, 1, 1, 0, 0, 0)  # the same content gives the same archive
 
 
@@ -37,7 +37,7 @@ def add(archive, name, data, executable):
 
 
 def pack(root, out, labs):
-    names = [n for n in release.files_of(root) if not release.matches(n, release.LEFT_OUT) and not release.matches(n, LEFT_OUT)]
+    names = [n for n in release.released_files(root) if not release.matches(n, LEFT_OUT)]
     with zipfile.ZipFile(out, "w") as archive:
         for name in ["setup.sh", "run_autograder"]:
             add(archive, name, (HERE / "files" / name).read_bytes(), True)

@@ -105,8 +105,12 @@ def labs_table(root, labs):
     return "\n".join(rows)
 
 
+def released_files(root):
+    return [n for n in files_of(root) if not matches(n, LEFT_OUT) or matches(n, KEPT)]
+
+
 def write_edition(root, out, wanted):
-    names = [n for n in files_of(root) if not matches(n, LEFT_OUT) or matches(n, KEPT)]
+    names = released_files(root)
     # ".in": its links lead somewhere in the edition, not from where it stands.
     added = {path.relative_to(EDITION).as_posix().removesuffix(".in"): path for path in EDITION.rglob("*") if path.is_file()}
     sources = {name: root / name for name in names} | added

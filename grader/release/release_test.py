@@ -28,6 +28,13 @@ def run(tool, *arguments, root=ROOT):
     return subprocess.run([sys.executable, "-B", root / tool, root, *arguments], capture_output=True, text=True)
 
 
+def configured(folder, build):
+    """What Meson says of it. Skips where its programs are not on PATH, as they are in the suite."""
+    if not shutil.which("meson") or not shutil.which("nvcc"):
+        raise unittest.SkipTest("no meson or no nvcc on PATH")
+    return subprocess.run(["meson", "setup", build, folder], capture_output=True, text=True)
+
+
 class InFolder(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -97,6 +104,10 @@ class Edition(unittest.TestCase):
     def test_it_is_a_clean_repository(self):
         status = subprocess.run(["git", "-C", self.out, "status", "--porcelain"], capture_output=True, text=True)
         self.assertEqual((status.returncode, status.stdout), (0, ""))
+
+    def test_the_build_misses_nothing(self):
+        done = configured(self.out, pathlib.Path(self.folder.name) / "build")
+        self.assertEqual(done.returncode, 0, done.stdout[-2000:])
 
     def test_hand_ins_can_be_packed(self):
         done = subprocess.run([sys.executable, "-B", self.out / "grader/batch/submit.py", "--help"], capture_output=True, text=True)
@@ -187,9 +198,13 @@ class Gradescope(InFolder):
             self.assertEqual(archive.read("labs.txt"), b"scan\nsat\n")
             for program in ["setup.sh", "run_autograder", "course/lab"]:
                 self.assertTrue(archive.getinfo(program).external_attr >> 16 & 0o100, program)
-        self.assertIn("course/labs/scan/problem.cpp", names)
+        # What the build asks for, whether it is built or not.
+        for name in ["labs/scan/problem.cpp", "labs/scan/scan_test.cpp", "handouts/02-scan.md"]:
+            self.assertIn("course/" + name, names)
         self.assertFalse([name for name in names if "solutions/" in name or "mutants/" in name])
         self.assertEqual(leaks.find(SECRETS, self.dir / "source/course"), [])
+        done = configured(self.dir / "source/course", self.dir / "build")
+        self.assertEqual(done.returncode, 0, done.stdout[-2000:])
 
     def test_the_same_course_gives_the_same_package(self):
         for name in ["a.zip", "b.zip"]:

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "cudart/pool.hpp"
+#include "sim/timeline.hpp"
 
 namespace course::cudart {
 namespace {
@@ -207,7 +208,9 @@ void run_copy(Context& context, const CopyOp& copy) {
   double bytes_per_us = dst && src ? kPinnedBytesPerUs : kPageableBytesPerUs;
   if (on_device(dst) && on_device(src))
     bytes_per_us = chip.memory_gb_per_s * kBytesPerUsPerGbPerS / 2;  // read and written
-  context.now_us += chip.launch_us + static_cast<double>(n_bytes) / bytes_per_us;
+  sim::Timeline& timeline = context.device().timeline();
+  timeline.transfer(chip.timing.kernel_us + static_cast<double>(n_bytes) / bytes_per_us);
+  if (!on_device(dst) || !on_device(src)) timeline.synchronise();
 }
 
 void run_fill(Context& context, const FillOp& fill) {
@@ -228,7 +231,8 @@ void run_fill(Context& context, const FillOp& fill) {
   const std::lock_guard guard(context.lock);
   const sim::DevicePreset& chip = context.device().options().preset;
   const auto n_bytes = static_cast<double>(width * fill.height * fill.depth);
-  context.now_us += chip.launch_us + n_bytes / (chip.memory_gb_per_s * kBytesPerUsPerGbPerS);
+  context.device().timeline().transfer(chip.timing.kernel_us +
+                                       n_bytes / (chip.memory_gb_per_s * kBytesPerUsPerGbPerS));
 }
 
 Status check_range(const void* pointer, std::uint64_t n_bytes, const char* what) {

@@ -21,6 +21,7 @@ struct GridOptions {
   bool interleave = false;
   double watchdog_seconds = 0;       // 0: none
   std::uint64_t grid_workspace = 0;  // address of the words behind grid.sync(); 0: not a cooperative launch
+  Cache* cache = nullptr;            // for counting
   Observer* observer = nullptr;      // forces one host thread
 };
 

@@ -66,6 +66,7 @@ int main(int argc, char** argv) {
     cli::add_check(app, run);
     cli::add_profile(app, run);
     cli::add_bench(app, run);
+    cli::add_model(app, run);
     cli::add_trace(app, run);
     cli::add_describe(app, run);
     cli::add_report(app, run);

@@ -139,8 +139,11 @@ CUDART_EXPORT cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* text)
 }
 
 CUDART_EXPORT cudaError_t cudaDeviceSynchronize(void) {
-  return device_api("cudaDeviceSynchronize",
-                    [](Context&) { return forbid_while_capturing("cudaDeviceSynchronize"); });
+  return device_api("cudaDeviceSynchronize", [](Context& context) {
+    Status status = forbid_while_capturing("cudaDeviceSynchronize");
+    if (status.ok()) context.synchronise();
+    return status;
+  });
 }
 
 CUDART_EXPORT cudaError_t cudaDeviceReset(void) {

@@ -48,8 +48,11 @@ constexpr unsigned kExternal = 1;  // cudaEventRecordExternal, cudaEventWaitExte
 }  // namespace
 
 CUDART_EXPORT cudaError_t TWIN(cudaStreamSynchronize)(cudaStream_t stream) {
-  return with_stream("cudaStreamSynchronize", stream,
-                     [](CUstream_st& s) { return forbid_if_captured(s, "cudaStreamSynchronize"); });
+  return with_stream("cudaStreamSynchronize", stream, [](CUstream_st& s) {
+    Status status = forbid_if_captured(s, "cudaStreamSynchronize");
+    if (status.ok()) s.context->synchronise();
+    return status;
+  });
 }
 
 CUDART_EXPORT cudaError_t TWIN(cudaStreamQuery)(cudaStream_t stream) {

@@ -98,8 +98,11 @@ CUDART_EXPORT cudaError_t cudaEventQuery(cudaEvent_t event) {
 }
 
 CUDART_EXPORT cudaError_t cudaEventSynchronize(cudaEvent_t event) {
-  return device_api("cudaEventSynchronize",
-                    [&](Context&) { return wait_for(event, "cudaEventSynchronize"); });
+  return device_api("cudaEventSynchronize", [&](Context& context) {
+    Status status = wait_for(event, "cudaEventSynchronize");
+    if (status.ok()) context.synchronise();
+    return status;
+  });
 }
 
 CUDART_EXPORT cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t end) {

@@ -508,14 +508,14 @@ TEST_F(Api, EventsCarryModelledTime) {
   EXPECT_EQ(cudaEventRecord(stop, nullptr), cudaSuccess);
   EXPECT_EQ(cudaEventSynchronize(stop), cudaSuccess);
   EXPECT_EQ(cudaEventElapsedTime(&ms, start, stop), cudaSuccess);
-  EXPECT_FLOAT_EQ(ms, 0.5f);
+  EXPECT_NEAR(ms, 0.5, 0.02) << "the kernels, and little for launching them";
 }
 
 TEST_F(Api, CopiesTakeModelledTime) {
   cudaEvent_t start = nullptr, stop = nullptr;
   EXPECT_EQ(cudaEventCreate(&start), cudaSuccess);
   EXPECT_EQ(cudaEventCreate(&stop), cudaSuccess);
-  constexpr std::size_t kBytes = 64 << 20;
+  constexpr std::size_t kBytes = 256 << 20;  // so long that the launch hardly counts
   char* a = device_array<char>(kBytes);
   char* b = device_array<char>(kBytes);
   EXPECT_EQ(cudaEventRecord(start, nullptr), cudaSuccess);

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <map>
 
+#include "sim/timeline.hpp"
+
 namespace course::sim {
 namespace {
 
@@ -20,6 +22,7 @@ Fake& fake() {
 }
 
 struct Device::Impl {
+  Timeline timeline{Timing{}};
   DeviceOptions options;
   std::map<std::uint64_t, Allocation> allocations;
   std::vector<std::string> kernels;  // by id
@@ -143,10 +146,19 @@ LaunchResult Device::launch(const LaunchRequest& request) {
   launch.parameters.assign(request.parameters.begin(), request.parameters.end());
   launch.cooperative = request.cooperative;
   fake().launches.push_back(launch);
-  if (fake().run) return fake().run(launch);
+  if (fake().run) {
+    const LaunchResult result = fake().run(launch);
+    impl_->timeline.launch(result.modelled_us);
+    return result;
+  }
   LaunchResult result;
   result.modelled_us = kLaunchUs;
+  impl_->timeline.launch(result.modelled_us);
   return result;
+}
+
+Timeline& Device::timeline() {
+  return impl_->timeline;
 }
 
 int Device::occupancy(KernelId, int, std::uint64_t) const {

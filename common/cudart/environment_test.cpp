@@ -86,7 +86,7 @@ TEST(Presets, AreConsistent) {
     EXPECT_LE(p.shared_per_block, p.shared_per_block_optin);
     EXPECT_LE(p.shared_per_block_optin + p.reserved_shared_per_block, p.shared_per_multiprocessor);
     EXPECT_EQ(p.max_threads_per_multiprocessor % 32, 0);
-    EXPECT_GT(p.l2_gb_per_s, p.memory_gb_per_s);
+    EXPECT_GT(32 * p.timing.l2_sectors_per_clock * p.clock_ghz, p.memory_gb_per_s);
   }
 }
 

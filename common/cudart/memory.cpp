@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "cudart/pool.hpp"
+#include "sim/timeline.hpp"
 
 namespace course::cudart {
 namespace {
@@ -224,8 +225,14 @@ Status run_copy(Context& context, const CopyOp& copy) {
   double bytes_per_us = dst && src ? kPinnedBytesPerUs : kPageableBytesPerUs;
   if (on_device(dst) && on_device(src))
     bytes_per_us = chip.memory_gb_per_s * kBytesPerUsPerGbPerS / 2;  // read and written
-  context.now_us += chip.launch_us + static_cast<double>(n_bytes) / bytes_per_us;
+  sim::Timeline& timeline = context.device().timeline();
+  timeline.transfer(chip.timing.kernel_us + static_cast<double>(n_bytes) / bytes_per_us);
+  if (!on_device(dst) || !on_device(src)) timeline.synchronise();
   return cudaSuccess;
+}
+
+double fill_us(const sim::DevicePreset& chip, std::uint64_t n_bytes) {
+  return chip.timing.kernel_us + static_cast<double>(n_bytes) / (chip.memory_gb_per_s * kBytesPerUsPerGbPerS);
 }
 
 Status run_fill(Context& context, const FillOp& fill) {
@@ -239,8 +246,7 @@ Status run_fill(Context& context, const FillOp& fill) {
   if (!status.ok()) return status;
   const std::lock_guard guard(context.lock);
   const sim::DevicePreset& chip = context.device().options().preset;
-  const auto n_bytes = static_cast<double>(width * fill.height * fill.depth);
-  context.now_us += chip.launch_us + n_bytes / (chip.memory_gb_per_s * kBytesPerUsPerGbPerS);
+  context.device().timeline().transfer(fill_us(chip, width * fill.height * fill.depth));
   return cudaSuccess;
 }
 

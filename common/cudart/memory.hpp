@@ -61,6 +61,8 @@ Status check_fill(const FillOp& fill);
 // Executes and charges the modelled time to `context`.
 Status run_copy(Context& context, const CopyOp& copy);
 Status run_fill(Context& context, const FillOp& fill);
+// What a fill of that many bytes takes on such a chip, µs (modelled).
+double fill_us(const sim::DevicePreset& chip, std::uint64_t n_bytes);
 
 // Is [pointer, pointer + n_bytes) inside one allocation of managed (or any device-accessible) memory?
 Status check_range(const void* pointer, std::uint64_t n_bytes, const char* what);

@@ -5,6 +5,7 @@
 
 #include "cudart/graph.hpp"
 #include "cudart/stream.hpp"
+#include "sim/timeline.hpp"
 
 namespace course::cudart {
 namespace {
@@ -129,8 +130,8 @@ Status execute_kernel(Context& context, const KernelOp& kernel) {
   request.dynamic_shared = kernel.shared;
   request.parameters = kernel.arguments;
   request.cooperative = kernel.cooperative;
+  request.registers = registers_of(context, *kernel.function, context.device().facts(request.kernel));
   const sim::LaunchResult result = context.device().launch(request);
-  context.now_us += result.modelled_us;
 
   const FaultMeaning meaning = meaning_of(result.fault);
   if (meaning.code != cudaSuccess && !meaning.sticky) return {meaning.code, result.text};
@@ -147,7 +148,7 @@ Status execute_kernel(Context& context, const KernelOp& kernel) {
       event = attribute.val.launchCompletionEvent.event;
     if (event != nullptr && events().contains(event)) {
       event->recorded = true;
-      event->time_us = context.now_us;
+      event->time_us = context.device().timeline().event();
     }
   }
   return cudaSuccess;
@@ -165,7 +166,7 @@ Status execute_record(Context& context, const RecordOp& record) {
     return fail(cudaErrorInvalidResourceHandle, "the event is destroyed or was none");
   const std::lock_guard guard(context.lock);
   record.event->recorded = true;
-  record.event->time_us = context.now_us;
+  record.event->time_us = context.device().timeline().event();
   return cudaSuccess;
 }
 

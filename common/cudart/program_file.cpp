@@ -74,12 +74,12 @@ Result<std::vector<std::span<const std::byte>>> containers_in(std::span<const st
   }
 }
 
-Result<std::vector<std::string>> ptx_of_program(std::span<const std::byte> elf, int compute_capability) {
+Result<std::vector<DeviceCode>> code_of_program(std::span<const std::byte> elf, int compute_capability) {
   const auto section = section_of(elf, ".nv_fatbin");
   if (!section) return section.error();
   const auto containers = containers_in(*section);
   if (!containers) return containers.error();
-  std::vector<std::string> texts;
+  std::vector<DeviceCode> codes;
   for (const auto container : *containers) {
     const auto entries = parse_fatbin(container);
     if (!entries) return entries.error();
@@ -91,9 +91,13 @@ Result<std::vector<std::string>> ptx_of_program(std::span<const std::byte> elf, 
     if (!chosen) return chosen.error();
     auto text = unpack(*chosen);
     if (!text) return text.error();
-    texts.push_back(std::move(*text));
+    DeviceCode& code = codes.emplace_back(DeviceCode{std::move(*text), {}});
+    for (const FatbinEntry& entry : *entries) {
+      if (entry.kind != FatbinKind::cubin || entry.sm != compute_capability) continue;
+      if (const auto cubin = unpack(entry)) code.registers.merge(registers_of_cubin(*cubin));
+    }
   }
-  return texts;
+  return codes;
 }
 
 }  // namespace course::cudart

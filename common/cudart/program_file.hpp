@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,7 +19,14 @@ Result<std::span<const std::byte>> section_of(std::span<const std::byte> elf, st
 // The fat binaries of section .nv_fatbin: they lie one after the other, with zeros between them.
 Result<std::vector<std::span<const std::byte>>> containers_in(std::span<const std::byte> section);
 
-// Of each fat binary with PTX, the text for a chip of `compute_capability` (× 10).
-Result<std::vector<std::string>> ptx_of_program(std::span<const std::byte> elf, int compute_capability);
+// What a fat binary holds for one chip.
+struct DeviceCode {
+  std::string ptx;
+  std::map<std::string, int>
+      registers;  // per thread of each kernel, where there is machine code for the chip
+};
+
+// Of each fat binary with PTX, what it holds for a chip of `compute_capability` (× 10).
+Result<std::vector<DeviceCode>> code_of_program(std::span<const std::byte> elf, int compute_capability);
 
 }  // namespace course::cudart

@@ -11,11 +11,17 @@
 
 #include "cudart/pool.hpp"
 #include "cudart/stream.hpp"
+#include "sim/timeline.hpp"
 
 namespace course::cudart {
 
 Context::Context(int which) : ordinal(which) {}
 Context::~Context() = default;
+
+void Context::synchronise() {
+  const std::lock_guard guard(lock);
+  device().timeline().synchronise();
+}
 
 sim::Device& Context::device() {
   if (device_ == nullptr) {

@@ -44,10 +44,11 @@ struct Context {
 
   // The simulated chip; made at the first call. Call with the lock held.
   sim::Device& device();
+  // On the modelled clocks, the host waits for all that the device was given. Takes the lock.
+  void synchronise();
 
   // --- under the lock
   std::map<std::uint64_t, Owned> owned;      // by base address
-  double now_us = 0;                         // modelled time so far
   cudaError_t sticky = cudaSuccess;          // of a kernel that faulted: only cudaDeviceReset mends it
   std::map<unsigned, std::uint64_t> limits;  // cudaDeviceSetLimit
   unsigned flags = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Streams, events, and stream capture. Streams need no queue, as every operation is executed when it is submitted.
-// Events carry modelled time: that of their context when they were recorded.
+// Events carry modelled time: what their device's timeline said when they were recorded.
 #pragma once
 
 #include <cstdint>

@@ -94,28 +94,30 @@ std::span<const std::byte> bytes_of(const std::string& text) {
 TEST(ProgramFile, HasThePtxOfEveryContainerThatHoldsSome) {
   const std::string file =
       program_with(container_of("// one\n") + std::string(5, '\0') + container_of("// two\n"));
-  const auto texts = cudart::ptx_of_program(bytes_of(file), 90);
-  ASSERT_TRUE(texts) << texts.error().text;
-  EXPECT_EQ(*texts, (std::vector<std::string>{"// one\n", "// two\n"}));
+  const auto codes = cudart::code_of_program(bytes_of(file), 90);
+  ASSERT_TRUE(codes) << codes.error().text;
+  ASSERT_EQ(codes->size(), 2u);
+  EXPECT_EQ(codes->front().ptx, "// one\n");
+  EXPECT_EQ(codes->back().ptx, "// two\n");
 }
 
 TEST(ProgramFile, SaysWhyThereIsNoPtxThatRuns) {
-  EXPECT_EQ(cudart::ptx_of_program(bytes_of(program_with("")), 90)->size(), 0u);
-  EXPECT_FALSE(cudart::ptx_of_program(bytes_of(program_with(container_of("// for 80\n"))), 75));
-  EXPECT_FALSE(cudart::ptx_of_program(bytes_of("#!/bin/sh\n"), 90));
-  EXPECT_FALSE(cudart::ptx_of_program({}, 90));
+  EXPECT_EQ(cudart::code_of_program(bytes_of(program_with("")), 90)->size(), 0u);
+  EXPECT_FALSE(cudart::code_of_program(bytes_of(program_with(container_of("// for 80\n"))), 75));
+  EXPECT_FALSE(cudart::code_of_program(bytes_of("#!/bin/sh\n"), 90));
+  EXPECT_FALSE(cudart::code_of_program({}, 90));
 }
 
 // Whatever stands in the file, no byte outside of it is read (the sanitizers' build says so) and nothing hangs.
 TEST(ProgramFile, SurvivesDamage) {
   const std::string whole = program_with(container_of(kPtx) + container_of("// two\n"));
   for (std::size_t n = 0; n < whole.size(); n += 3)
-    static_cast<void>(cudart::ptx_of_program(bytes_of(whole.substr(0, n)), 90));
+    static_cast<void>(cudart::code_of_program(bytes_of(whole.substr(0, n)), 90));
   std::mt19937 dice(7);
   for (int i = 0; i < 20000; ++i) {
     std::string damaged = whole;
     for (int k = 0; k < 3; ++k) damaged[dice() % damaged.size()] = static_cast<char>(dice());
-    static_cast<void>(cudart::ptx_of_program(bytes_of(damaged), 90));
+    static_cast<void>(cudart::code_of_program(bytes_of(damaged), 90));
   }
 }
 

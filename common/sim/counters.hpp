@@ -4,7 +4,10 @@
 // shared-memory banks.
 #pragma once
 
+#include <array>
 #include <cstdint>
+
+#include "sim/timing.hpp"
 
 namespace course::sim {
 
@@ -31,6 +34,20 @@ struct Counters {
   std::uint64_t shared_atomic_wavefronts =
       0;                       // lanes on one address share a pass here, see atomic_serialised
   std::uint64_t barriers = 0;  // block-wide barriers completed
+  // For the timing model (model.hpp); caches as far as cache.hpp follows them:
+  std::uint64_t global_lines = 0;  // 128-byte lines that requests touch: passes of the first-level cache
+  std::uint64_t near_sectors = 0;  // loaded sectors that a warp's last lines held
+  std::uint64_t memory_read_sectors = 0;  // that came from memory itself, each once a launch
+  std::uint64_t memory_write_sectors = 0;
+  std::uint64_t partial_sectors = 0;       // stored without all of their bytes, summed over requests
+  std::uint64_t global_atomic_passes = 0;  // distinct sectors, summed over requests
+  std::uint64_t hottest_atomics =
+      0;  // quarter passes of global atomics in the part of the cache that did most, see HotSpots
+  std::uint64_t shared_atomic_passes =
+      0;  // of shared atomics: bank conflicts, and lanes in turn where old values are used
+  std::uint64_t chain_clocks =
+      0;  // until the last block ends, were every warp held up by itself and its waits alone
+  std::array<std::uint64_t, kInstructionKinds> mix{};  // warp instructions by kind
   // Only in dataflow mode (work and step complexity of the watched data):
   std::uint64_t work = 0;   // operations that combine two values derived from watched data
   std::uint64_t steps = 0;  // longest chain of such operations

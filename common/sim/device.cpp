@@ -13,14 +13,17 @@
 #include <unordered_map>
 
 #include "ptx/parser.hpp"
+#include "sim/cache.hpp"
 #include "sim/decode.hpp"
 #include "sim/diagnose.hpp"
 #include "sim/grid.hpp"
 #include "sim/memory.hpp"
 #include "sim/model.hpp"
 #include "sim/observers.hpp"
+#include "sim/pace.hpp"
 #include "sim/profile.hpp"
 #include "sim/report.hpp"
+#include "sim/timeline.hpp"
 
 namespace course::sim {
 namespace {
@@ -56,6 +59,8 @@ struct Device::Impl {
   explicit Impl(DeviceOptions o)
       : options(std::move(o)),
         arena(options.preset.global_memory),
+        timeline(options.preset.timing),
+        cache(arena, static_cast<std::uint64_t>(options.preset.timing.l2_share * options.preset.l2_bytes)),
         observers(arena, report.findings, report.trace, !options.check_without_shortcuts) {
     const auto area = arena.allocate(kParameterArea, MemoryKind::module_variable);
     parameter_area = *area;
@@ -67,6 +72,9 @@ struct Device::Impl {
 
   DeviceOptions options;
   Arena arena;
+  Timeline timeline;
+  double reset_at = 0;  // on the timeline: the report's beginning
+  Cache cache;
   std::uint64_t parameter_area = 0;
   std::uint64_t grid_workspace = 0;  // of cooperative launches: where grid.sync() counts arrivals
   std::deque<LoadedModule> modules;
@@ -272,9 +280,10 @@ LaunchResult Device::Impl::launch(const LaunchRequest& request) {
   }
   if (!kernel.program && kernel.decode_error.empty()) {
     auto program = decode(modules[kernel.module].image, *kernel.function, *engine().table);
-    if (program)
+    if (program) {
+      set_pace(*program, options.preset.timing);
       kernel.program = std::make_unique<Program>(std::move(*program));
-    else
+    } else
       kernel.decode_error = program.error().text;
   }
   if (!kernel.program) {
@@ -286,15 +295,16 @@ LaunchResult Device::Impl::launch(const LaunchRequest& request) {
               std::min<std::size_t>(request.parameters.size(), kParameterArea));
   observers.host_wrote(parameter_area, request.parameters.size());
 
+  const int registers = request.registers > 0 ? request.registers : kernel.facts.registers;
   GridOptions grid;
   grid.host_threads = options.host_threads > 0
                           ? options.host_threads
                           : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const std::uint64_t shared = kernel.facts.static_shared + request.dynamic_shared;
   const int block_threads = static_cast<int>(request.block.count());
-  const int resident =
-      blocks_per_multiprocessor(options.preset, block_threads, kernel.facts.registers, shared);
-  grid.resident_blocks = std::max(1, options.preset.multiprocessors * resident);
+  const int resident = blocks_per_multiprocessor(options.preset, block_threads, registers, shared);
+  grid.resident_blocks = options.preset.multiprocessors * std::max(1, resident);
+  grid.cache = &cache;
   grid.counting = (mode & kCounters) != 0;
   grid.schedule_seed = options.schedule_seed;
   grid.interleave = (mode & kAllChecks) != 0;
@@ -306,11 +316,14 @@ LaunchResult Device::Impl::launch(const LaunchRequest& request) {
     grid.grid_workspace = grid_workspace;
   }
   grid.observer = observers.begin(mode);
+  if (grid.counting) cache.launch_begins();
   GridOutcome outcome = run_grid(*kernel.program, request, arena, options.preset, engine(), grid);
   std::fputs(outcome.output.c_str(), stdout);
   if (!outcome.output.empty()) std::fflush(stdout);
   observers.end(outcome.counters);
   result.counters = outcome.counters;
+  if (grid.counting)
+    cache.launch_ends(outcome.counters.memory_read_sectors + outcome.counters.memory_write_sectors);
   const Modelled modelled = model_time(options.preset, request, outcome.counters);
   result.modelled_us = modelled.us;
   result.bound_by = modelled.bound_by;
@@ -322,11 +335,17 @@ LaunchResult Device::Impl::launch(const LaunchRequest& request) {
     add_finding(report.findings, std::move(finding));
   }
   const int warp_threads = (block_threads + kLanes - 1) / kLanes * kLanes;
+  timeline.launch(result.modelled_us);
   report.add({kernel.facts.demangled, request.grid, request.block, result.modelled_us, result.bound_by,
               result.counters, resident,
               static_cast<double>(resident * warp_threads) / options.preset.max_threads_per_multiprocessor,
-              kernel.facts.registers, shared});
+              registers, shared});
+  report.modelled_us = timeline.device() - reset_at;
   return result;
+}
+
+Timeline& Device::timeline() {
+  return impl_->timeline;
 }
 
 LaunchResult Device::launch(const LaunchRequest& request) {
@@ -359,6 +378,9 @@ void Device::reset_report() {
   const std::string name = impl_->report.device;
   impl_->report = Report{};
   impl_->report.device = name;
+  impl_->cache.forget();
+  impl_->timeline.synchronise();
+  impl_->reset_at = impl_->timeline.device();
   impl_->observers.reset();
 }
 

@@ -16,6 +16,7 @@
 #include "base/result.hpp"
 #include "sim/counters.hpp"
 #include "sim/finding.hpp"
+#include "sim/timing.hpp"
 
 namespace course::sim {
 
@@ -67,8 +68,8 @@ struct DevicePreset {
   int l2_bytes = 50 * 1024 * 1024;
   double clock_ghz = 1.98;
   double memory_gb_per_s = 4250;  // achievable, measured by a device-to-device copy
-  double l2_gb_per_s = 9000;
-  double launch_us = 2.2;
+  int near_bytes = 256 * 1024;    // of a multiprocessor: shared memory and first-level cache together
+  Timing timing;
 };
 
 struct DeviceOptions {
@@ -119,15 +120,18 @@ struct LaunchRequest {
   std::uint64_t dynamic_shared = 0;       // bytes
   std::span<const std::byte> parameters;  // laid out by KernelFacts::parameters
   bool cooperative = false;
+  int registers = 0;  // per thread, of the machine code; 0: KernelFacts::registers, an estimate
 };
 
 struct LaunchResult {
   Fault fault = Fault::none;
   std::string text;  // empty when fault is none; else names kernel, file:line, threads
   Counters counters;
-  double modelled_us = 0;           // by the timing model, launch overhead included
+  double modelled_us = 0;           // by the timing model: the kernel alone
   const char* bound_by = "launch";  // what holds it there: model.hpp
 };
+
+class Timeline;
 
 class Device {
  public:
@@ -171,6 +175,9 @@ class Device {
   LaunchResult launch(const LaunchRequest& request);
   // Blocks of this kernel that fit one multiprocessor at once.
   int occupancy(KernelId kernel, int threads_per_block, std::uint64_t dynamic_shared) const;
+
+  // The modelled clocks that launches move on; copies and waits are for the runtime library to tell it.
+  Timeline& timeline();
 
   // --- observation
   void set_mode(std::uint32_t mode);  // bits of Mode; holds from the next launch

@@ -11,18 +11,23 @@
 #include <atomic>
 #include <bit>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <deque>
 #include <memory>
 #include <mutex>
 #include <numeric>
+#include <optional>
 #include <thread>
 #include <utility>
 
 #include "base/rng.hpp"
+#include "sim/cache.hpp"
 #include "sim/hang.hpp"
 #include "sim/machine.hpp"
 #include "sim/progress.hpp"
+#include "sim/schedule.hpp"
+#include "sim/signals.hpp"
 
 namespace course::sim {
 namespace {
@@ -205,6 +210,9 @@ struct Shared {
   std::atomic<int> getting_on{0};  // host threads whose blocks are not known to be stuck
   std::mutex mutex;
   GridOutcome outcome;
+  // For the timing model: how long each block took. Where blocks wait for each other they start one by one on `schedule` instead.
+  std::vector<std::uint32_t> block_clocks;
+  std::optional<Schedule> schedule;
 };
 
 void record_fault(Shared& shared, const DeviceFault& fault, const Block& block, const Worker& worker) {
@@ -281,6 +289,7 @@ class HostThread {
           next_question_ = patient_since_ + options_.patience;
           finish_copies(block);
           if (worker_.observer != nullptr) worker_.observer->block_ends(block);
+          if (worker_.counting) note_end(block);
           spare_.push_back(std::move(resident_.front()));
           resident_.pop_front();
         } else {
@@ -373,9 +382,21 @@ class HostThread {
       block = std::move(spare_.back());
       spare_.pop_back();
     }
+    block->start = shared_.schedule ? shared_.schedule->start() : 0;
     begin_block(*block, blocks_[k], worker_);
     resident_.push_front(std::move(block));
     return true;
+  }
+
+  void note_end(const Block& block) {
+    std::uint64_t end = block.start;
+    for (const Warp& w : block.warps) end = std::max(end, w.time);
+    end += worker_.block_clocks;
+    if (shared_.schedule)
+      shared_.schedule->end(end);
+    else
+      shared_.block_clocks[block.linear] =
+          static_cast<std::uint32_t>(std::min<std::uint64_t>(end, UINT32_MAX));
   }
 
   Worker& worker_;
@@ -425,13 +446,23 @@ void sum_up(const Program& program, const std::vector<std::unique_ptr<Worker>>& 
       sum.copied += part.copied;
     }
     o.counters.barriers += w->barriers_completed;
+    o.counters.global_lines += w->lines;
+    o.counters.near_sectors += w->near_sectors;
+    o.counters.memory_read_sectors += w->filled_sectors;
+    o.counters.memory_write_sectors += w->dirty_sectors;
+    o.counters.partial_sectors += w->partial_sectors;
+    o.counters.global_atomic_passes += w->atomic_passes;
+    if (w != workers.front()) workers.front()->hot_spots.add(w->hot_spots);
     o.output += w->output;
   }
   Counters& c = o.counters;
   c.launches = 1;
+  c.hottest_atomics = workers.front()->hot_spots.most();
   for (std::size_t b = 0; b < program.blocks.size(); ++b) {
     c.warp_instructions += o.block_runs[b] * program.blocks[b].counted;
     c.lane_instructions += o.block_lanes[b] * program.blocks[b].counted;
+    for (std::size_t k = 0; k < kInstructionKinds; ++k)
+      c.mix[k] += o.block_runs[b] * program.blocks[b].mix[k];
     if (program.blocks[b].exit == Exit::branch) c.branches += o.block_runs[b];
     c.divergent_branches += o.diverged[b];
   }
@@ -472,6 +503,8 @@ void sum_up(const Program& program, const std::vector<std::unique_ptr<Worker>>& 
       c.atomic_requests += n.requests;
       c.atomic_lanes += n.lanes;
       c.atomic_serialised += n.serialised;
+      // Without the old value, the lanes of one address are added up on the way.
+      if (!global) c.shared_atomic_passes += op.dst[0] == MicroOp::kNoSlot ? n.wavefronts : n.serialised;
       if (global) {  // read and written back at the L2
         c.global_load_sectors += n.sectors;
         c.global_store_sectors += n.sectors;
@@ -480,6 +513,49 @@ void sum_up(const Program& program, const std::vector<std::unique_ptr<Worker>>& 
       }
     }
   }
+}
+
+// What the model's clocks need to know of the chip and of the launch.
+void prepare_model(Worker& worker, const GridOptions& options, Signals* signals) {
+  const DevicePreset& preset = *worker.preset;
+  const Timing& t = preset.timing;
+  const auto clocks = [](double v) { return static_cast<std::uint32_t>(std::max(v, 0.0)); };
+  const std::uint64_t warps = (worker.launch->block.count() + kLanes - 1) / kLanes;
+  worker.cache = options.cache;
+  worker.signals = signals;
+  worker.near_stall = clocks(t.l2_latency - t.near_latency);
+  worker.far_stall = clocks(t.memory_latency - t.near_latency);
+  worker.fetch_stall = clocks(t.fetch_latency);
+  worker.publish_clocks = clocks(t.publish_latency);
+  worker.barrier_clocks = clocks(t.barrier_latency + t.barrier_latency_per_warp * static_cast<double>(warps));
+  worker.block_clocks = clocks(t.block_latency);
+  worker.conflict_clocks = t.conflict_latency;
+  worker.shared_atomic_clocks = t.shared_atomic_latency;
+  // Each warp has its share of what shared memory leaves of the first-level cache.
+  const std::uint64_t sms = static_cast<std::uint64_t>(preset.multiprocessors),
+                      all = worker.launch->grid.count();
+  const std::uint64_t places = static_cast<std::uint64_t>(std::max(options.resident_blocks, 1));
+  const std::uint64_t blocks_each = std::max<std::uint64_t>((std::min(all, places) + sms - 1) / sms, 1);
+  const std::uint64_t shared = worker.program->static_shared + worker.launch->dynamic_shared;
+  const std::uint64_t size = static_cast<std::uint64_t>(preset.near_bytes);
+  const std::uint64_t left = size - std::min(size, shared * blocks_each);
+  worker.near_lines = std::clamp<std::uint32_t>(
+      std::bit_floor(static_cast<std::uint32_t>(left / (blocks_each * warps * Cache::kLineBytes))), 1,
+      Warp::kNearLines);
+}
+
+// Blocks that look back from one predecessor to the next until one knows its prefix: of R blocks that are at it at once, the k-th has
+// to go back so far that k² / 2 · width of them are known after k looks; so a round of R takes √(2 R ÷ width) looks.
+// A look takes as long as a word needs from block to block, and where values and flags lie apart the fence between them as well.
+std::uint64_t look_back_clocks(const Signals& signals, std::uint64_t resident, std::uint64_t blocks,
+                               bool fences, const Timing& t) {
+  if (signals.looks == 0) return 0;
+  const double fence = t.latency[static_cast<std::size_t>(InstructionKind::fence)] + t.l2_latency;
+  const double look = t.publish_latency + t.l2_latency + (fences ? fence : 0);
+  const double width =
+      std::max(static_cast<double>(signals.blocks_seen) / static_cast<double>(signals.looks), 1.0);
+  const double rounds = static_cast<double>(blocks) / static_cast<double>(resident);
+  return static_cast<std::uint64_t>(look * rounds * std::sqrt(2 * static_cast<double>(resident) / width));
 }
 
 }  // namespace
@@ -498,6 +574,12 @@ GridOutcome run_grid(const Program& program, const LaunchRequest& launch, Arena&
 
   Shared shared;
   shared.getting_on = n_threads;
+  Signals signals;
+  const std::uint64_t places =
+      launch.cooperative ? blocks.size() : static_cast<std::uint64_t>(std::max(options.resident_blocks, 1));
+  const bool in_order = program.order_sensitive || launch.cooperative;
+  if (options.counting && in_order) shared.schedule.emplace(places);
+  if (options.counting && !in_order) shared.block_clocks.assign(blocks.size(), 0);
   std::vector<std::unique_ptr<Worker>> workers;
   for (int k = 0; k < n_threads; ++k) {
     auto worker = std::make_unique<Worker>();
@@ -509,6 +591,7 @@ GridOutcome run_grid(const Program& program, const LaunchRequest& launch, Arena&
     worker->observer = options.observer;
     worker->counting = options.counting;
     worker->alone = n_threads == 1;
+    if (options.counting) prepare_model(*worker, options, in_order ? &signals : nullptr);
     worker->block_runs.assign(program.blocks.size(), 0);
     worker->block_lanes.assign(program.blocks.size(), 0);
     worker->diverged.assign(program.blocks.size(), 0);
@@ -525,6 +608,18 @@ GridOutcome run_grid(const Program& program, const LaunchRequest& launch, Arena&
   for (std::thread& t : threads) t.join();
   if (options.observer != nullptr) options.observer->launch_ends();
   sum_up(program, workers, shared.outcome);
+  if (options.counting) {
+    if (!in_order) {
+      shared.schedule.emplace(places);
+      for (const std::uint64_t b : blocks)
+        shared.schedule->end(shared.schedule->start() + shared.block_clocks[b]);
+    }
+    Counters& c = shared.outcome.counters;
+    const bool fences = c.mix[static_cast<std::size_t>(InstructionKind::fence)] > 0;
+    c.chain_clocks =
+        shared.schedule->last() + look_back_clocks(signals, std::min<std::uint64_t>(places, blocks.size()),
+                                                   blocks.size(), fences, preset.timing);
+  }
   return std::move(shared.outcome);
 }
 

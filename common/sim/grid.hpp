@@ -22,6 +22,7 @@ struct GridOptions {
   double watchdog_seconds = 0;                 // 0: none
   std::uint64_t patience = ~std::uint64_t{0};  // warp instructions, see DeviceOptions
   std::uint64_t grid_workspace = 0;  // address of the words behind grid.sync(); 0: not a cooperative launch
+  Cache* cache = nullptr;            // for counting
   Observer* observer = nullptr;      // forces one host thread
 };
 

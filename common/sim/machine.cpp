@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <iterator>
+#include <utility>
 
 #include "sim/builtins.hpp"
 #include "sim/decode.hpp"
@@ -26,14 +28,19 @@ void release(Block& block, std::uint32_t number) {
   barrier.result_and = barrier.true_threads == barrier.voters;
   barrier.arrived = barrier.true_threads = barrier.voters = 0;
   barrier.expected = 0;
+  Worker& worker = *block.warps.front().worker;
+  std::uint64_t time = 0;
   for (Warp& w : block.warps) {
     for (Group& g : w.groups) {
       if (g.wait != Wait::barrier || g.barrier != number) continue;
       g.wait = Wait::none;
       g.passed = true;
+      time = std::max(time, w.time);
+      w.waited = true;
     }
   }
-  Worker& worker = *block.warps.front().worker;
+  for (Warp& w : block.warps)
+    if (std::exchange(w.waited, false)) w.time = time + worker.barrier_clocks;
   ++worker.barriers_completed;
   if (worker.observer != nullptr) worker.observer->barrier_released(block, number);
 }
@@ -309,6 +316,10 @@ void begin_warp(Warp& w, Block& block, std::uint32_t number, std::uint32_t n_thr
   w.back_edges = 0;
   w.favoured = 0;
   w.clock = 0;
+  w.time = block.start;
+  w.stall = 0;
+  w.polled_op = ~0u;
+  std::fill(std::begin(w.near_lines), std::end(w.near_lines), 0);
   w.has_calls = false;
   for (int lane = 0; lane < kLanes; ++lane) {
     w.calls[lane].clear();

@@ -1,44 +1,54 @@
 // SPDX-License-Identifier: MIT
-// T = launch + max over the resources of (demand ÷ what the multiprocessors in use can supply).
 #include "sim/model.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 namespace course::sim {
 
 Modelled model_time(const DevicePreset& preset, const LaunchRequest& launch, const Counters& c) {
-  const double sms = preset.multiprocessors, clock_hz = preset.clock_ghz * 1e9;
-  const double blocks = static_cast<double>(launch.grid.count());
-  const double used = std::min(sms, std::max(blocks, 1.0));
-  const double warps = blocks * static_cast<double>((launch.block.count() + 31) / 32);
+  const Timing& t = preset.timing;
+  const auto real = [](std::uint64_t n) { return static_cast<double>(n); };
+  const double clocks_per_us = preset.clock_ghz * 1e3;
+  const double blocks = real(launch.grid.count());
+  const double used = std::clamp(blocks, 1.0, static_cast<double>(preset.multiprocessors));
 
-  // One multiprocessor can draw about three times its fair share of the memory's rate; below that, few blocks leave it idle.
-  const double bandwidth = preset.memory_gb_per_s * 1e9 * std::min(1.0, 3.0 * used / sms);
-  const double bytes = 32.0 * static_cast<double>(c.global_load_sectors + c.global_store_sectors);
-  const double memory = bytes / bandwidth;
-  const double issue = static_cast<double>(c.warp_instructions) / (4.0 * used * clock_hz);
-  const double shared = static_cast<double>(c.shared_wavefronts) / (used * clock_hz);
-  const double atomics = static_cast<double>(c.atomic_serialised) / (used * clock_hz);
-  // A warp's own chain: one instruction of a warp every four clocks at best, a memory request every 600.
-  const double per_warp = warps > 0 ? static_cast<double>(c.warp_instructions) / warps : 0;
-  const double requests = static_cast<double>(c.global_load_requests) / std::max(warps, 1.0);
-  const double latency = (4.0 * per_warp + 600.0 * std::min(requests, 1.0)) / clock_hz;
+  const double bytes = 32 * (real(c.memory_read_sectors) + t.write_share * real(c.memory_write_sectors));
+  const double sectors = real(c.global_load_sectors - c.near_sectors + c.global_store_sectors) +
+                         (t.partial_cost - 1) * real(c.partial_sectors);
+  double slots = 0, busiest_unit = 0;
+  for (std::size_t k = 0; k < kInstructionKinds; ++k) {
+    slots += t.issue[k] * real(c.mix[k]);
+    busiest_unit = std::max(busiest_unit, t.unit[k] * real(c.mix[k]));
+  }
+  const double passes = real(c.shared_wavefronts + c.global_lines);
 
-  struct Term {
-    double seconds;
+  struct Part {
+    double us;
     const char* name;
   };
-  const std::array<Term, 5> terms{{{memory, "memory"},
-                                   {issue, "issue"},
-                                   {shared, "shared memory"},
-                                   {atomics, "atomics"},
-                                   {latency, "latency"}}};
-  const Term& most = *std::max_element(terms.begin(), terms.end(),
-                                       [](const Term& a, const Term& b) { return a.seconds < b.seconds; });
+  const std::array<Part, 8> parts{{
+      {bytes / (preset.memory_gb_per_s * 1e3), "memory"},
+      {sectors / t.l2_sectors_per_clock / clocks_per_us, "second-level cache"},
+      {passes / (t.near_passes_per_clock * used) / clocks_per_us, "shared memory and first-level cache"},
+      {std::max(slots, busiest_unit) / (4 * used) / clocks_per_us, "issue"},
+      {real(c.shared_atomic_passes) / (t.shared_atomics_per_clock * used) / clocks_per_us, "shared atomics"},
+      {std::max(real(c.hottest_atomics) / 4 / t.hot_atomics_per_clock,
+                real(c.global_atomic_passes) / t.atomic_sectors_per_clock) /
+           clocks_per_us,
+       "global atomics"},
+      {blocks / t.blocks_per_clock / clocks_per_us, "starting blocks"},
+      {real(c.chain_clocks) / clocks_per_us, "latency"},
+  }};
+  const Part& most =
+      *std::max_element(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.us < b.us; });
+  double sum = 0;
+  for (const Part& part : parts) sum += most.us > 0 ? std::pow(part.us / most.us, t.blend) : 0;
   Modelled m;
-  m.us = preset.launch_us + most.seconds * 1e6;
-  m.bound_by = most.seconds * 1e6 < preset.launch_us ? "launch" : most.name;
+  const double work = most.us * (sum > 0 ? std::pow(sum, 1 / t.blend) : 0);
+  m.us = t.kernel_us + work;
+  m.bound_by = work < t.kernel_us ? "launch" : most.name;
   return m;
 }
 

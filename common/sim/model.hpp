@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Modelled kernel time: a roofline over what the counters saw. Always labelled "modelled" where people see it.
+// Modelled times, from what the counters saw and the chip's constants (timing.hpp). Always labelled "modelled" where people see it.
+// A kernel takes an empty kernel's time, and what the parts of the machine need: each part's work ÷ its rate, and the longest
+// chain of waits (Counters::chain_clocks). They overlap, so the greatest counts in full and the others as far as Timing::blend says.
 #pragma once
+
+#include <cstdint>
 
 #include "sim/counters.hpp"
 #include "sim/device.hpp"
-#include "sim/program.hpp"
 
 namespace course::sim {
 
 struct Modelled {
-  double us = 0;                    // launch overhead included
-  const char* bound_by = "launch";  // "memory", "issue", "shared memory", "atomics", "latency", "launch"
+  double us = 0;                    // of the kernel alone, from its start to its end
+  const char* bound_by = "launch";  // a name of model.cpp's list: "memory", "issue", "latency" …
 };
 
 Modelled model_time(const DevicePreset& preset, const LaunchRequest& launch, const Counters& counters);

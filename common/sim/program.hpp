@@ -5,6 +5,7 @@
 // 32-bit mask. Constants, special registers and kernel parameters are slots like any other, filled once a launch or a block.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -81,6 +82,9 @@ struct BasicBlock {
   std::uint32_t predicate = MicroOp::kNoSlot;  // branch condition
   std::uint32_t ptx_index = 0;  // the last instruction: the terminator where there is one, for locations
   std::uint32_t counted = 0;    // PTX instructions in the block, terminator included
+  std::array<std::uint16_t, kInstructionKinds> mix{};  // its instructions by kind
+  std::uint32_t clocks = 0;                            // of a warp that runs it alone, see pace.hpp
+  std::uint8_t waits = 1;                              // for memory, one after the other, that end in it
   std::uint32_t cost = 0;  // what a run of it takes off a warp's turn: more than `counted` where it polls
   std::uint16_t function = 0;
   Exit exit = Exit::fall;

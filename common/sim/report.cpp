@@ -34,6 +34,14 @@ void for_each_counter(const Visit& visit) {
   visit("shared_atomic_requests", &Counters::shared_atomic_requests);
   visit("shared_atomic_wavefronts", &Counters::shared_atomic_wavefronts);
   visit("barriers", &Counters::barriers);
+  visit("global_lines", &Counters::global_lines);
+  visit("near_sectors", &Counters::near_sectors);
+  visit("memory_read_sectors", &Counters::memory_read_sectors);
+  visit("memory_write_sectors", &Counters::memory_write_sectors);
+  visit("partial_sectors", &Counters::partial_sectors);
+  visit("global_atomic_passes", &Counters::global_atomic_passes);
+  visit("shared_atomic_passes", &Counters::shared_atomic_passes);
+  visit("chain_clocks", &Counters::chain_clocks);
   visit("work", &Counters::work);
 }
 
@@ -41,6 +49,8 @@ Json json_of(const Counters& c) {
   Json j;
   for_each_counter([&](const char* name, std::uint64_t Counters::*field) { j[name] = c.*field; });
   j["steps"] = c.steps;
+  j["hottest_atomics"] = c.hottest_atomics;
+  for (std::size_t k = 0; k < kInstructionKinds; ++k) j["mix"][kInstructionNames[k]] = c.mix[k];
   return j;
 }
 
@@ -180,12 +190,13 @@ const char* name_of(Checker checker) {
 Counters& Counters::operator+=(const Counters& other) {
   for_each_counter([&](const char*, std::uint64_t Counters::*field) { this->*field += other.*field; });
   steps = std::max(steps, other.steps);
+  hottest_atomics = std::max(hottest_atomics, other.hottest_atomics);
+  for (std::size_t k = 0; k < kInstructionKinds; ++k) mix[k] += other.mix[k];
   return *this;
 }
 
 void Report::add(Launch launch) {
   totals += launch.counters;
-  modelled_us += launch.modelled_us;
   if (launches.size() < kMostLaunches) launches.push_back(std::move(launch));
 }
 

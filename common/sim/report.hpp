@@ -32,7 +32,7 @@ struct Report {
   std::string device;
   std::vector<Launch> launches;
   Counters totals;
-  double modelled_us = 0;
+  double modelled_us = 0;  // from the reset to the end of the last launch
   std::vector<Finding> findings;
   TraceLog trace;
   std::vector<LineProfile> lines;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sim/copies.hpp"
+#include "sim/hot_spots.hpp"
 #include "sim/memory.hpp"
 #include "sim/program.hpp"
 
@@ -88,6 +89,15 @@ struct alignas(64) Warp {
   std::uint32_t favoured =
       0;  // lanes of the group that runs out of order, so that spinning lanes cannot starve it
   std::uint64_t clock = 0;
+  // For the timing model: its own time in clocks, what the loads of the basic block at hand add to it, and the poll that it may be repeating.
+  std::uint64_t time = 0;
+  std::uint32_t stall = 0;
+  bool waited = false;  // at the barrier that is released
+  std::uint32_t polled_op = ~0u;
+  std::uint64_t polled_address = 0, polled_time = 0;
+  // Lines of global memory that it loaded last: line number and 4 bits, the sectors.
+  static constexpr std::uint32_t kNearLines = 32;
+  std::uint64_t near_lines[kNearLines] = {};
   std::vector<Group> groups;
   std::vector<std::byte> register_store;
 
@@ -143,6 +153,7 @@ struct Block {
   std::vector<CopyBatch> counted_copies;  // under way, to be told to an mbarrier
   std::uint64_t n_copies = 0;             // instructions that copy, so far
   std::uint32_t live_threads = 0;
+  std::uint64_t start = 0;  // on the timing model's clock
   std::uint32_t n_threads = 0;
   bool had_early_exit = false;  // some threads have exited
 };
@@ -201,6 +212,9 @@ class Observer {
 };
 
 // One host thread's share of a launch.
+class Cache;
+class Signals;
+
 struct Worker {
   const Program* program = nullptr;
   Arena* arena = nullptr;
@@ -217,6 +231,18 @@ struct Worker {
   std::vector<std::uint64_t> guarded_off;  // by op: lanes that a guard switched off
   std::vector<OpCounters> op_counters;     // by op
   std::uint64_t barriers_completed = 0;
+  // For the timing model.
+  Cache* cache = nullptr;
+  Signals* signals = nullptr;  // where blocks may wait for each other
+  std::uint32_t near_lines =
+      Warp::kNearLines;  // of a warp that the first-level cache has room for: a power of two
+  std::uint32_t near_stall = 0, far_stall = 0,
+                fetch_stall = 0;  // clocks beyond the nearest: second-level cache, memory, atomics
+  std::uint64_t publish_clocks = 0, barrier_clocks = 0, block_clocks = 0;
+  double conflict_clocks = 0, shared_atomic_clocks = 0;
+  std::uint64_t lines = 0, near_sectors = 0, filled_sectors = 0, dirty_sectors = 0, partial_sectors = 0;
+  std::uint64_t atomic_passes = 0;
+  HotSpots hot_spots;
   std::uint32_t storages = 0;         // blocks' storage made so far
   const Warp* launch_warp = nullptr;  // the warp that runs, for diagnostics
   std::string output;                 // of printf, in order

@@ -23,12 +23,6 @@ double ceiling_of(const Json& size, bool reads_only) {
   return size.at("ceilings").at(reads_only ? "read" : "copy").at("gb_per_s").get<double>();
 }
 
-// "sum_i32_n16777216_random_bench1048576" is the same work at every size: "sum_i32_random".
-std::string work_of(const std::string& case_name) {
-  static const std::regex kSizes("_bench[0-9]+$|_n[0-9]+|_[0-9]+x[0-9]+");
-  return std::regex_replace(case_name, kSizes, "");
-}
-
 BenchTable& table_named(BenchLab& lab, const std::string& work, std::size_t nth) {
   std::size_t seen = 0;
   for (BenchTable& t : lab.tables)
@@ -115,6 +109,11 @@ std::string bench_where(const BenchResults& r) {
     text += fmt::format(", driver for CUDA {}, toolkit {}", version_text(r.driver), version_text(r.runtime));
   if (!r.modelled && r.clock_mhz > 0) text += fmt::format(", {} MHz", r.clock_mhz);
   return r.date.empty() ? text : text + ", " + r.date;
+}
+
+std::string work_of(const std::string& case_name) {
+  static const std::regex kSizes("_bench[0-9]+$|_n[0-9]+|_[0-9]+x[0-9]+");
+  return std::regex_replace(case_name, kSizes, "");
 }
 
 Result<BenchResults> read_bench(std::string_view json) {

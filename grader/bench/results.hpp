@@ -56,6 +56,9 @@ struct BenchResults {
   std::vector<BenchLab> labs;
 };
 
+// A case's work without its size: "sum_i32_n16777216_random_bench1048576" is "sum_i32_random".
+std::string work_of(const std::string& case_name);
+
 // From a merged file, {"schema": 1, "labs": [ … ]}.
 Result<BenchResults> read_bench(std::string_view json);
 // Puts the files of single programs together. `yours`: programs built from the student's files, their rows are named so.

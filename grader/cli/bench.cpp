@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "bench/html.hpp"
+#include "bench/published.hpp"
 #include "bench/results.hpp"
 #include "cli/commands.hpp"
 #include "device.hpp"
@@ -58,16 +59,6 @@ std::string contents(const std::string& path) {
   std::ostringstream out;
   out << std::ifstream(path).rdbuf();
   return out.str();
-}
-
-// The newest of the results that the handouts show: their names begin with the date.
-Result<std::string> published(const Layout& layout) {
-  std::vector<std::string> files;
-  std::error_code none;
-  for (const auto& entry : fs::directory_iterator(layout.root + "/handouts/results", none))
-    if (entry.path().extension() == ".json") files.push_back(entry.path());
-  if (files.empty()) return Error{"there are no results in handouts/results/"};
-  return *std::max_element(files.begin(), files.end());
 }
 
 std::vector<std::uint64_t> sizes_for(const Options& options, lab::DeviceKind device) {
@@ -154,7 +145,7 @@ int run_bench(const Options& options) {
   std::string json;
   if (options.published || !options.from.empty()) {
     const Result<std::string> path =
-        options.published ? published(*layout) : Result<std::string>(options.from);
+        options.published ? published_results(*layout) : Result<std::string>(options.from);
     if (!path) return fail(path.error().text);
     json = contents(*path);
     if (json.empty()) return fail("there is nothing to read in " + *path);

@@ -20,6 +20,7 @@ constexpr int kFailed = 1;
 void add_grade(CLI::App& app, Run& run);
 void add_check(CLI::App& app, Run& run);
 void add_bench(CLI::App& app, Run& run);
+void add_model(CLI::App& app, Run& run);
 void add_profile(CLI::App& app, Run& run);
 void add_trace(CLI::App& app, Run& run);
 void add_isolation(CLI::App& app, Run& run);

@@ -231,7 +231,7 @@ inline constexpr lab::EfficiencyGoal kSortReduceGoals[] = {{lab::Metric::atomics
 inline constexpr lab::EfficiencyGoal kCombinedGoals[] = {{lab::Metric::contention, 4, 4},
                                                          {lab::Metric::bytes_ratio, 2, 3}};
 // Against one core, on a device of the H200's class.
-inline constexpr lab::SpeedupTier kGlobalAtomicsTiers[] = {{4, 2}};
+inline constexpr lab::SpeedupTier kGlobalAtomicsTiers[] = {{2, 2}};
 inline constexpr lab::SpeedupTier kPrivateCountsTiers[] = {{3, 2}, {6, 2}};
 inline constexpr lab::SpeedupTier kSharedCountsTiers[] = {{30, 3}, {50, 4}, {65, 3}};
 inline constexpr lab::SpeedupTier kSortReduceTiers[] = {{2, 2}, {5, 2}};

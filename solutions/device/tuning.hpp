@@ -20,16 +20,14 @@ struct TileTuning {
 
 // GPU generations that have constants of their own; what is none of them gets those of `other`, which every GPU since sm_75 holds.
 enum class Generation { sm_80, sm_90, other };
-inline Generation generation() {
-  static const Generation found = [] {
-    int device = 0, major = 0, minor = 0;
-    static_cast<void>(cudaGetDevice(&device));
-    static_cast<void>(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
-    static_cast<void>(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
-    if (major == 9) return Generation::sm_90;
-    return major == 8 && minor == 0 ? Generation::sm_80 : Generation::other;
-  }();
-  return found;
+// That of the current device.
+[[maybe_unused]] static Generation generation() {
+  int device = 0, major = 0, minor = 0;
+  static_cast<void>(cudaGetDevice(&device));
+  static_cast<void>(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device));
+  static_cast<void>(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device));
+  if (major == 9) return Generation::sm_90;
+  return major == 8 && minor == 0 ? Generation::sm_80 : Generation::other;
 }
 
 // A lab's constants: one tuning a generation. Measured: sm_90, on an H200. sm_80 and other: the same shape, as far as the

@@ -8,9 +8,11 @@
 #include <fstream>
 #include <iterator>
 
+#include "cudart/memory.hpp"
 #include "cudart/operation.hpp"
 #include "cudart/program_file.hpp"
 #include "remote/questions.hpp"
+#include "sim/timeline.hpp"
 
 namespace course::remote {
 
@@ -112,14 +114,15 @@ Result<void> HostLink::load_program() {
   const std::string contents{std::istreambuf_iterator<char>(file), {}};
   if (!file) return failed("the program's file can't be read");
   const auto& chip = device_.options().preset;
-  const auto texts = cudart::ptx_of_program(std::as_bytes(std::span(contents)),
-                                            chip.compute_major * 10 + chip.compute_minor);
-  if (!texts) return failed(texts.error().text);
+  auto codes = cudart::code_of_program(std::as_bytes(std::span(contents)),
+                                       chip.compute_major * 10 + chip.compute_minor);
+  if (!codes) return failed(codes.error().text);
   std::vector<sim::ModuleId> modules;
-  for (const std::string& text : *texts) {
-    const auto loaded = device_.load_module(text);
+  for (cudart::DeviceCode& code : *codes) {
+    const auto loaded = device_.load_module(code.ptx);
     if (!loaded) return failed(loaded.error().text);
     modules.push_back(*loaded);
+    registers_.merge(code.registers);
   }
   modules_ = std::move(modules);
   return {};
@@ -139,7 +142,8 @@ bool HostLink::find_kernel(PacketReader& in) {
     if (!found) continue;
     const sim::KernelFacts& facts = device_.facts(*found);
     if (facts.parameters.size() > kMaxParameters) return refuse("a kernel of too many parameters");
-    known_kernels_.insert(*found);
+    const auto declared = registers_.find(name);
+    known_kernels_[*found] = declared != registers_.end() ? declared->second : facts.registers;
     PacketWriter out;
     out.put(std::uint32_t{1}).put(*found);
     put_facts(out, facts);
@@ -171,6 +175,7 @@ bool HostLink::launch(PacketReader& in) {
   request.cluster = head.cluster;
   request.dynamic_shared = head.dynamic_shared;
   request.cooperative = head.cooperative != 0;
+  request.registers = known_kernels_[head.kernel];
   request.parameters = in.rest();
   if (request.parameters.size() != device_.facts(head.kernel).parameter_bytes) return false;
   LaunchAnswer told;
@@ -251,6 +256,8 @@ bool HostLink::fill(PacketReader& in) {
   if (const auto filled = device_.fill(dst, question.value, element, question.count); !filled)
     return refuse(filled.error().text);
   device_.host_wrote(question.address, n_bytes);
+  const sim::DevicePreset& chip = device_.options().preset;
+  device_.timeline().transfer(cudart::fill_us(chip, n_bytes));
   return reply(PacketWriter().put(std::uint32_t{1}));
 }
 

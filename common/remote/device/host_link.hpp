@@ -3,6 +3,7 @@
 // Everything that it sends is checked; nothing that it can send reads device memory or touches counters and checkers.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -48,9 +49,10 @@ class HostLink : public lab::Submission {
   sim::Device& device_;
   std::optional<std::vector<sim::ModuleId>> modules_;
   std::string load_failure_;
-  std::set<sim::KernelId> known_kernels_;
-  std::set<std::uint64_t> allocated_;    // by the other side
-  sim::Fault fault_ = sim::Fault::none;  // of a kernel: from then on nothing runs
+  std::map<std::string, int> registers_;        // of each kernel, as its machine code declares them
+  std::map<sim::KernelId, int> known_kernels_;  // to the other side, and their registers
+  std::set<std::uint64_t> allocated_;           // by the other side
+  sim::Fault fault_ = sim::Fault::none;         // of a kernel: from then on nothing runs
 };
 
 }  // namespace course::remote

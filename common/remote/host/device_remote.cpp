@@ -10,6 +10,7 @@
 #include <map>
 
 #include "remote/questions.hpp"
+#include "sim/timeline.hpp"
 
 namespace course::sim {
 namespace {
@@ -51,7 +52,8 @@ struct Device::Impl {
   DeviceOptions options;
   std::uint32_t mode = 0;
   std::map<KernelId, KernelFacts> facts;
-  Allocation found;  // what find() pointed to last
+  Allocation found;             // what find() pointed to last
+  Timeline timeline{Timing{}};  // for this side's events alone
   std::vector<Finding> none;
 };
 
@@ -170,6 +172,7 @@ LaunchResult Device::launch(const LaunchRequest& request) {
   result.fault = static_cast<Fault>(told.fault);
   result.modelled_us = told.modelled_us;
   result.text = answer.get_text();
+  impl_->timeline.launch(result.modelled_us);
   return result;
 }
 
@@ -179,6 +182,10 @@ int Device::occupancy(KernelId kernel, int threads_per_block, std::uint64_t dyna
           PacketWriter().put(remote::OccupancyQuestion{kernel, threads_per_block, dynamic_shared}));
   PacketReader answer(packet);
   return agreed(answer) ? answer.get<std::int32_t>() : 0;
+}
+
+Timeline& Device::timeline() {
+  return impl_->timeline;
 }
 
 // --- observation: not from here -----------------------------------------------------------------------------------

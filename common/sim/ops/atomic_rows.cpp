@@ -4,6 +4,7 @@
 // Source: NVIDIA, "PTX ISA", version 9.0, sections 9.7.13.5 (atom) and 9.7.13.7 (red).
 #include "sim/ops/memory.hpp"
 #include "sim/ops/narrow.hpp"
+#include "sim/waiting.hpp"
 
 namespace course::sim::SIM_ISA {
 
@@ -113,13 +114,28 @@ inline T fetch(u64 address, T b, T c, bool alone) {
   return most;
 }
 
+template <Place P>
+void count_atomic(Warp& w, const MicroOp& op, const Lanes& a) {
+  Worker& worker = *w.worker;
+  const u64 most = most_on_one_address(w, a);
+  worker.op_counters[op.index].serialised += most;
+  if constexpr (P == Place::shared) {
+    if (op.dst[0] != MicroOp::kNoSlot)
+      w.time += static_cast<u64>(static_cast<double>(most) * worker.shared_atomic_clocks);
+  } else if constexpr (P == Place::global) {
+    count_hot_spots(w, a.at);
+    if (op.dst[0] != MicroOp::kNoSlot) w.stall = std::max(w.stall, worker.fetch_stall);
+    if (worker.signals != nullptr) atomic_signal(w, op, a.at);
+  }
+}
+
 // src: address, b, c (c for cas only); dst[0]: the old value, kNoSlot for red.
 template <Place P, typename Op, typename T>
 void atomic(Warp& w, const MicroOp& op) {
   Lanes a;
   addresses(w, op, a);
   with_memory<P>(w, op, a, sizeof(T), [&](const Lanes& to, bool, auto place) {
-    if (w.worker->counting) w.worker->op_counters[op.index].serialised += most_on_one_address(w, to);
+    if (w.worker->counting) count_atomic<decltype(place)::value>(w, op, to);
     const bool alone = place != Place::global || w.worker->alone;
     const auto* b = w.slot<Stored<T>>(op.src[1]);
     const auto* c = op.src[2] == MicroOp::kNoSlot ? b : w.slot<Stored<T>>(op.src[2]);
@@ -138,8 +154,8 @@ template <Place P, bool kCompare>
 void atomic_wide(Warp& w, const MicroOp& op) {
   Lanes a;
   addresses(w, op, a);
-  with_memory<P>(w, op, a, 16, [&](const Lanes& to, bool, auto) {
-    if (w.worker->counting) w.worker->op_counters[op.index].serialised += most_on_one_address(w, to);
+  with_memory<P>(w, op, a, 16, [&](const Lanes& to, bool, auto place) {
+    if (w.worker->counting) count_atomic<decltype(place)::value>(w, op, to);
     const u64 *b0 = w.slot<u64>(op.src[1]), *b1 = w.slot<u64>(op.src[2]);
     const u64 *c0 = kCompare ? w.slot<u64>(op.src[3]) : b0, *c1 = kCompare ? w.slot<u64>(op.dst[3]) : b1;
     for (u32 m = w.mask; m != 0; m &= m - 1) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The rows of loads and stores: one by place, element and vector length. Built once per instruction set of the host.
 #include "sim/ops/memory.hpp"
+#include "sim/waiting.hpp"
 
 namespace course::sim::SIM_ISA {
 
@@ -11,7 +12,9 @@ template <Place P, typename T, int Count>
 void load(Warp& w, const MicroOp& op) {
   Lanes a;
   addresses(w, op, a);
-  with_memory<P>(w, op, a, sizeof(T) * Count, [&](const Lanes& from, bool run, auto) {
+  with_memory<P>(w, op, a, sizeof(T) * Count, [&](const Lanes& from, bool run, auto place) {
+    if constexpr (decltype(place)::value == Place::global)
+      if (w.worker->signals != nullptr && (op.order & kOrderMask) != kWeak) await_signal(w, op, from.at);
     for (int k = 0; k < Count; ++k) {
       if (op.dst[k] == MicroOp::kNoSlot) continue;
       auto* out = w.slot<Stored<T>>(op.dst[k]);
@@ -36,7 +39,9 @@ template <Place P, typename T, int Count>
 void store(Warp& w, const MicroOp& op) {
   Lanes a;
   addresses(w, op, a);
-  with_memory<P>(w, op, a, sizeof(T) * Count, [&](const Lanes& to, bool run, auto) {
+  with_memory<P>(w, op, a, sizeof(T) * Count, [&](const Lanes& to, bool run, auto place) {
+    if constexpr (decltype(place)::value == Place::global)
+      if (w.worker->signals != nullptr && (op.order & kOrderMask) != kWeak) raise_signal(w, to.at);
     for (int k = 0; k < Count; ++k) {
       const u32 slot =
           k < 3 ? op.src[1 + k] : op.dst[3];  // the fourth value travels in dst[3], a store has no results

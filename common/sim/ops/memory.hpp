@@ -8,6 +8,8 @@
 
 #include <algorithm>
 
+#include "sim/cache.hpp"
+#include "sim/machine.hpp"
 #include "sim/ops/rows.hpp"
 
 namespace course::sim::SIM_ISA {
@@ -101,9 +103,9 @@ inline void check_scattered(Warp& w, const MicroOp& op, const Lanes& a, u64 byte
   if (bad != 0) out_of_bounds(bad, a.at[std::countr_zero(bad)], bytes);
 }
 
-// Distinct 32-byte sectors touched.
-[[gnu::noinline]] inline u64 count_sectors(const Warp& w, const Lanes& a, u64 bytes) {
-  u64 sectors[kLanes];
+// Distinct 32-byte sectors touched, in ascending order; returns how many. Naturally aligned accesses of up to 32 bytes never straddle
+// a sector.
+[[gnu::noinline]] inline int find_sectors(const Warp& w, const Lanes& a, u64* sectors) {
   int n = 0;
   bool ascending = true;
   for (u32 m = w.mask; m != 0; m &= m - 1) {
@@ -112,18 +114,58 @@ inline void check_scattered(Warp& w, const MicroOp& op, const Lanes& a, u64 byte
     ascending = ascending && (n == 0 || sectors[n - 1] < sector);
     sectors[n++] = sector;
   }
-  static_cast<void>(bytes);  // naturally aligned accesses of up to 32 bytes never straddle a sector
-  if (ascending) return static_cast<u64>(n);
+  if (ascending) return n;
   std::sort(sectors, sectors + n);
-  return static_cast<u64>(std::unique(sectors, sectors + n) - sectors);
+  return static_cast<int>(std::unique(sectors, sectors + n) - sectors);
+}
+
+// The caches' part of an access to sectors `mask` of a line (4 bits): see cache.hpp. `loads`: what was there is needed.
+inline void touch_line(Warp& w, const MicroOp& op, u64 line, u32 mask, bool loads) {
+  Worker& worker = *w.worker;
+  worker.lines += 1;
+  const bool stores = op.kind != OpKind::load;
+  if (!stores && (op.order & kOrderMask) == kWeak) {
+    u64& near = w.near_lines[line & (worker.near_lines - 1)];
+    const u64 known = near >> 4 == line ? near & 15 : 0;
+    near = line << 4 | known | mask;
+    worker.near_sectors += static_cast<u64>(std::popcount(mask & static_cast<u32>(known)));
+    mask &= ~static_cast<u32>(known);
+    if (mask == 0) return;
+  }
+  const Cache::Touch touch = worker.cache->touch(line * Cache::kLineBytes, mask, loads, stores, worker.alone);
+  worker.filled_sectors += touch.filled;
+  worker.dirty_sectors += touch.dirty;
+  // What strong loads look for was written a moment ago.
+  const bool far = touch.far && (op.order & kOrderMask) == kWeak;
+  if (!stores) w.stall = std::max(w.stall, far ? worker.far_stall : worker.near_stall);
 }
 
 inline void count_global(Warp& w, const MicroOp& op, const Lanes& a, u64 bytes, bool is_contiguous) {
   OpCounters& counters = w.worker->op_counters[op.index];
   counters.requests += 1;
-  counters.lanes += static_cast<u64>(std::popcount(w.mask));
-  counters.sectors +=
-      is_contiguous ? (a.at[0] + 32 * bytes - 1) / 32 - a.at[0] / 32 + 1 : count_sectors(w, a, bytes);
+  counters.lanes += count_lanes(w.mask);
+  if (is_contiguous) {
+    const u64 first = a.at[0] / 32, last = (a.at[0] + 32 * bytes - 1) / 32;
+    counters.sectors += last - first + 1;
+    for (u64 line = first / 4; line <= last / 4; ++line) {
+      const u32 from = line == first / 4 ? static_cast<u32>(first % 4) : 0;
+      const u32 to = line == last / 4 ? static_cast<u32>(last % 4) : 3;
+      touch_line(w, op, line, (15u >> (3 - to)) & (15u << from), op.kind != OpKind::store);
+    }
+    return;
+  }
+  u64 sectors[kLanes];
+  const int n = find_sectors(w, a, sectors);
+  counters.sectors += static_cast<u64>(n);
+  // A store that leaves parts of sectors as they are.
+  const bool partial = op.kind == OpKind::store && count_lanes(w.mask) * bytes < static_cast<u64>(n) * 32;
+  if (partial) w.worker->partial_sectors += static_cast<u64>(n);
+  for (int k = 0; k < n;) {
+    const u64 line = sectors[k] / 4;
+    u32 mask = 0;
+    for (; k < n && sectors[k] / 4 == line; ++k) mask |= 1u << (sectors[k] % 4);
+    touch_line(w, op, line, mask, partial || op.kind != OpKind::store);
+  }
 }
 
 // Prepares a global access: bounds, alignment, counters. Returns whether all lanes are active and contiguous.
@@ -238,8 +280,10 @@ inline bool prepare_shared(Warp& w, const MicroOp& op, const Lanes& a, u64 bytes
   if (w.worker->counting) {
     OpCounters& counters = w.worker->op_counters[op.index];
     counters.requests += 1;
-    counters.lanes += static_cast<u64>(std::popcount(w.mask));
-    counters.wavefronts += run && bytes >= 4 ? bytes / 4 : count_wavefronts(w, a, bytes);
+    counters.lanes += count_lanes(w.mask);
+    const u64 passes = run && bytes >= 4 ? bytes / 4 : count_wavefronts(w, a, bytes);
+    counters.wavefronts += passes;
+    w.time += static_cast<u64>(static_cast<double>(passes - 1) * w.worker->conflict_clocks);
   }
   return run;
 }

@@ -216,6 +216,8 @@ RunEnd run(Warp& w, s64 budget) {
         else
           run_op(w, *op);
       }
+      w.time += b.clocks + w.stall * b.waits;
+      if (b.waits != 0) w.stall = 0;
       budget -= b.cost;
       leave_block<Observed>(w, k, number, b);
       if (budget <= 0) return finish(w.groups.empty() ? RunEnd::exited : RunEnd::slice_over);

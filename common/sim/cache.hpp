@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// What of global memory lies in the caches, for counters and timing model: the bytes that come from memory itself and how far away a
+// load finds its value. Sectors are 32 bytes, lines 128.
+// The second-level cache is followed by launches: what was touched so lately that all touched since still fits with it is there.
+// Within a launch nothing is driven out, so that counts do not depend on the order of blocks.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "sim/memory.hpp"
+
+namespace course::sim {
+
+class Cache {
+ public:
+  Cache(const Arena& arena, std::uint64_t capacity);  // bytes
+  ~Cache();
+  Cache(const Cache&) = delete;
+  Cache& operator=(const Cache&) = delete;
+
+  void launch_begins();
+  void launch_ends(std::uint64_t sectors_filled);
+  // Nothing is left in it.
+  void forget();
+
+  struct Touch {
+    std::uint32_t filled;  // sectors that this access brings in first
+    std::uint32_t dirty;   // … or is the first to write
+    bool far;              // some were not there when the launch began
+  };
+  // An access to sectors `mask` (4 bits) of the line that holds `address`. `alone`: no other host thread is at it.
+  Touch touch(std::uint64_t address, std::uint32_t mask, bool loads, bool stores, bool alone) {
+    std::uint32_t* cell = lines_ + (address - base_) / kLineBytes;
+    std::uint32_t old = alone ? *cell : __atomic_load_n(cell, __ATOMIC_RELAXED);
+    while (true) {
+      const std::uint32_t now = refreshed(old);
+      const std::uint32_t there = now >> 4 & 15, dirty = now & 15;
+      // Memory gives two sectors at once.
+      const std::uint32_t pairs = loads ? with_neighbours(mask & ~there) & ~there : 0;
+      const std::uint32_t wanted = now | (mask | pairs) << 4 | (stores ? mask : 0);
+      const Touch result{static_cast<std::uint32_t>(std::popcount(pairs)),
+                         stores ? static_cast<std::uint32_t>(std::popcount(mask & ~dirty)) : 0,
+                         (mask & ~(now >> 8)) != 0};
+      if (wanted == old) return result;
+      if (alone) {
+        *cell = wanted;
+        return result;
+      }
+      if (__atomic_compare_exchange_n(cell, &old, wanted, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        return result;
+    }
+  }
+
+  static constexpr std::uint64_t kLineBytes = 128, kSectorBytes = 32;
+
+ private:
+  static std::uint32_t with_neighbours(std::uint32_t sectors) {
+    return sectors | (sectors << 1 & 10) | (sectors >> 1 & 5);
+  }
+  // A line: launch (20 bits) | there when it began (4) | there now (4) | written (4), a bit a sector.
+  std::uint32_t refreshed(std::uint32_t line) const {
+    const std::uint32_t launch = line >> 12;
+    if (launch == launch_) return line;
+    const std::uint32_t kept = launch >= oldest_ && launch != 0 ? line & 0xff : 0;
+    return launch_ << 12 | (kept >> 4) << 8 | kept;
+  }
+
+  static constexpr std::uint32_t kMostLaunches = 1u << 20;
+
+  std::uint64_t base_, bytes_, capacity_;
+  std::uint32_t* lines_ = nullptr;
+  std::uint32_t launch_ = 0, oldest_ = 1;
+  std::vector<std::uint64_t> filled_{0};  // sectors brought in up to the end of each launch
+};
+
+}  // namespace course::sim

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// Small kernels, each of which one part of the machine holds up. What they take on a GPU and what the simulator counts
+// for the same binary make the constants of a device preset: README.md.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace course::calibration {
+
+struct Case {
+  std::string family;  // which part of the machine
+  std::vector<std::pair<std::string, double>> parameters;
+  std::function<void()> run;      // what is timed
+  std::function<void()> prepare;  // before each run, not timed; may be empty
+};
+
+// Device memory that the cases share: freed with the process.
+struct Memory {
+  unsigned* d_from = nullptr;   // kFromBytes, a cycle of indices over its first words (see memory_cases.cu)
+  unsigned* d_to = nullptr;     // kToBytes
+  unsigned* d_flush = nullptr;  // kFlushBytes on a GPU, else nullptr
+  int multiprocessors = 1;
+
+  static constexpr std::size_t kFromBytes = std::size_t{128} << 20, kToBytes = std::size_t{128} << 20;
+  static constexpr std::size_t kFlushBytes = std::size_t{192} << 20;
+
+  // Drives everything else out of the second-level cache.
+  void flush() const;
+};
+
+void must(cudaError_t code, const char* what);
+
+std::vector<Case> launch_cases(const Memory& memory);   // empty kernels: what a launch costs
+std::vector<Case> memory_cases(const Memory& memory);   // bandwidth, sectors, latency
+std::vector<Case> atomic_cases(const Memory& memory);   // by addresses and conflicts
+std::vector<Case> compute_cases(const Memory& memory);  // issue rates and latencies of instructions
+std::vector<Case> together_cases(
+    const Memory& memory);  // barriers, shared memory, chains from block to block, tails
+
+}  // namespace course::calibration

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// When blocks start and end on the timing model's clock: each takes the first place that becomes free.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <queue>
+#include <vector>
+
+namespace course::sim {
+
+class Schedule {
+ public:
+  // `places`: blocks that the chip holds at once.
+  explicit Schedule(std::uint64_t places) : free_(places) {}
+
+  // When the next block can start, among those whose end is known.
+  std::uint64_t start() {
+    if (free_ > 0) {
+      --free_;
+      return 0;
+    }
+    if (!ends_.empty()) {
+      latest_start_ = std::max(latest_start_, ends_.top());
+      ends_.pop();
+    }
+    return latest_start_;
+  }
+  void end(std::uint64_t time) {
+    ends_.push(time);
+    last_ = std::max(last_, time);
+  }
+  std::uint64_t last() const { return last_; }
+
+ private:
+  std::uint64_t free_, latest_start_ = 0, last_ = 0;
+  std::priority_queue<std::uint64_t, std::vector<std::uint64_t>, std::greater<>> ends_;
+};
+
+}  // namespace course::sim

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// The modelled clocks of host and device: the host submits work ahead, the device does it in order.
+#pragma once
+
+#include <algorithm>
+
+#include "sim/timing.hpp"
+
+namespace course::sim {
+
+class Timeline {
+ public:
+  explicit Timeline(const Timing& timing) : timing_(timing) {}
+
+  // A kernel that takes `us` by itself.
+  void launch(double us) {
+    host_ += timing_.submit_us;
+    device_ = std::max(device_ + timing_.gap_us, host_) + us;
+  }
+  // A copy or fill of that length.
+  void transfer(double us) { launch(us); }
+  // The host waits for the device.
+  void synchronise() { host_ = device_ = std::max(host_, device_); }
+  // What an event that is recorded now will say, µs.
+  double event() const { return std::max(host_, device_); }
+  double device() const { return device_; }
+
+ private:
+  Timing timing_;
+  double host_ = 0, device_ = 0;
+};
+
+}  // namespace course::sim

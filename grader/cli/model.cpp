@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+// labcli model: the simulator's modelled times beside measured ones, for every rung of the solutions.
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "bench/model_table.hpp"
+#include "bench/published.hpp"
+#include "bench/results.hpp"
+#include "build.hpp"
+#include "cli/commands.hpp"
+#include "registry.hpp"
+#include "session_runner.hpp"
+
+namespace course::grader::cli {
+namespace {
+
+struct Options {
+  std::string measured;
+  std::vector<std::string> labs;
+  std::uint64_t most_items = 1 << 20;
+  bool markdown = false, strict = false;
+};
+
+constexpr const char* kFooter = R"(
+Runs each rung once on the simulator, at the sizes for which there are measurements (up to --most).
+
+Examples:
+  ./lab model
+  ./lab model scan --measured my_gpu.json --most 16777216    (a file of ./lab bench --json))";
+
+// The longest launch's bound.
+std::string bound_of(const nlohmann::json& report) {
+  std::string bound;
+  double longest = -1;
+  for (const auto& launch : report.at("launches")) {
+    if (launch.at("modelled_us").get<double>() <= longest) continue;
+    longest = launch.at("modelled_us").get<double>();
+    bound = launch.at("bound_by").get<std::string>();
+  }
+  return bound;
+}
+
+Result<ModelPoint> modelled(CaseRunner& runner, const lab::Problem& problem, const lab::Task& task,
+                            const std::string& work, std::uint64_t n, double measured_us) {
+  for (const lab::Case& c : problem.bench_cases(task, n)) {
+    if (work_of(c.name) != work) continue;
+    lab::Measure measure;
+    measure.counters = true;
+    const lab::Outcome outcome = runner.run(problem, task, c, 1, measure);
+    if (outcome.verdict != lab::Verdict::ok)
+      return Error{fmt::format("{} on {}: {}", task.id, c.name, outcome.message)};
+    const auto report = nlohmann::json::parse(outcome.sim_report);
+    return ModelPoint{std::string(problem.manifest().id),
+                      work,
+                      std::string(task.id),
+                      c.n,
+                      measured_us,
+                      report.at("modelled_us").get<double>(),
+                      bound_of(report)};
+  }
+  return Error{fmt::format("{} has no case like the measured \"{}\" any more: measure again", task.id, work)};
+}
+
+int run_model(const Options& options) {
+  const auto layout = find_layout();
+  if (!layout) return fail(layout.error().text);
+  const Result<std::string> file =
+      options.measured.empty() ? published_results(*layout) : Result<std::string>(options.measured);
+  if (!file) return fail(file.error().text);
+  std::ostringstream text;
+  text << std::ifstream(*file).rdbuf();
+  const auto results = read_bench(text.str());
+  if (!results) return fail(fmt::format("{}: {}", *file, results.error().text));
+  if (results->modelled) return fail(fmt::format("{} holds modelled times itself", *file));
+
+  std::vector<std::string> labs;
+  for (const BenchLab& lab : results->labs)
+    if (options.labs.empty() ||
+        std::find(options.labs.begin(), options.labs.end(), lab.id) != options.labs.end())
+      labs.push_back(lab.id);
+  BuildOptions how;
+  how.solutions = true;
+  how.machine = &isolation_here(*layout);
+  const auto built = build_runners(*layout, labs, how);
+  std::vector<ModelPoint> points;
+  for (const BenchLab& lab : results->labs) {
+    if (std::find(labs.begin(), labs.end(), lab.id) == labs.end()) continue;
+    if (const BuildOutcome& outcome = built.at(lab.id); outcome.verdict != lab::Verdict::ok)
+      return fail(outcome.message);
+    const auto all = lab::all_problems();
+    const auto problem = std::find_if(all.begin(), all.end(),
+                                      [&](const lab::Problem* p) { return p->manifest().id == lab.id; });
+    if (problem == all.end()) continue;  // measured with a lab that is gone
+    constexpr double kSeconds = 120;
+    const RunContext context{lab.id, 1, true, lab::DeviceKind::sim, false};
+    const auto runner =
+        session_runner(*layout, layout->runner(lab.id, true), lab::DeviceKind::sim, context, kSeconds);
+    for (const BenchTable& table : lab.tables) {
+      for (const BenchRow& row : table.rows) {
+        const lab::Task* task =
+            row.kind == "rung" ? lab::find_task((*problem)->manifest(), row.name) : nullptr;
+        if (task == nullptr) continue;
+        for (const auto& [n, cell] : row.cells) {
+          if (n > options.most_items) continue;
+          auto point = modelled(*runner, **problem, *task, table.work, n, cell.median_us);
+          if (!point) return fail(point.error().text);
+          points.push_back(std::move(*point));
+        }
+      }
+    }
+  }
+  std::fputs(model_markdown(points, fmt::format("{}, {}", results->device, results->date)).c_str(), stdout);
+  constexpr double kMostError = 0.25, kLeastRight = 0.95;
+  const ModelQuality q = quality_of(points);
+  if (options.strict && (q.median_error > kMostError || q.n_right < kLeastRight * q.n_pairs))
+    return fail(fmt::format(
+        "the model is off by {:.0f} % in the median ({:.0f} % are allowed), {} of {} pairs are in the right "
+        "order ({:.0f} % are asked)",
+        100 * q.median_error, 100 * kMostError, q.n_right, q.n_pairs, 100 * kLeastRight));
+  return kRan;
+}
+
+}  // namespace
+
+void add_model(CLI::App& app, Run& run) {
+  CLI::App* command = app.add_subcommand("model", "Modelled times beside measured ones");
+  auto options = std::make_shared<Options>();
+  command->add_option("LAB", options->labs, "Labs; all without");
+  command->add_option("--measured", options->measured,
+                      "Measured times, of ./lab bench --json (those of the handouts)");
+  command->add_option("--most", options->most_items, "Most items (1048576)");
+  command->add_flag("--strict", options->strict, "Fails when the model is worse than it has to be");
+  command->add_flag("--markdown", options->markdown, "As Markdown, which it is anyway");
+  command->footer(kFooter);
+  command->callback([&run, options] { run = [options] { return run_model(*options); }; });
+}
+
+}  // namespace course::grader::cli

@@ -107,8 +107,8 @@ struct RunResult {
   std::string commit;   // of the checkout, "+" when it has local changes; "" when unknown
   std::string started;  // UTC, ISO 8601
   std::uint64_t seed = 0;
-  bool modelled = false;  // kernel times come from the simulator's model
-  bool partial = false;   // only some tasks or cases were asked for
+  bool modelled = false;      // kernel times come from the simulator's model
+  bool partial = false;       // only some tasks or cases were asked for
   bool for_students = false;  // report/edition.hpp: the seed is kept back, and messages hold no values
   double seconds = 0;
   std::vector<LabResult> labs;

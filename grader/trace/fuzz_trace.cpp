@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static const auto c = problem.cases(task).front();
   const std::string_view report(reinterpret_cast<const char*>(data), size);
   const TraceView view = trace_view(problem, task, c, report, 16);
-  static_cast<void>(trace_text(view, true, true));
+  for (const bool colour : {false, true}) static_cast<void>(trace_text(view, colour));
   static_cast<void>(trace_markdown(view));
   const Profile profile = profile_of(problem, task, c, report);
   static_cast<void>(profile_json(profile));

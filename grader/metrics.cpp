@@ -73,7 +73,20 @@ sim::Counters counters(const json& totals) {
   out.atomic_requests = count(totals, "atomic_requests");
   out.atomic_lanes = count(totals, "atomic_lanes");
   out.atomic_serialised = count(totals, "atomic_serialised");
+  out.shared_atomic_requests = count(totals, "shared_atomic_requests");
+  out.shared_atomic_wavefronts = count(totals, "shared_atomic_wavefronts");
   out.barriers = count(totals, "barriers");
+  out.global_lines = count(totals, "global_lines");
+  out.near_sectors = count(totals, "near_sectors");
+  out.memory_read_sectors = count(totals, "memory_read_sectors");
+  out.memory_write_sectors = count(totals, "memory_write_sectors");
+  out.partial_sectors = count(totals, "partial_sectors");
+  out.global_atomic_passes = count(totals, "global_atomic_passes");
+  out.hottest_atomics = count(totals, "hottest_atomics");
+  out.shared_atomic_passes = count(totals, "shared_atomic_passes");
+  out.chain_clocks = count(totals, "chain_clocks");
+  for (std::size_t k = 0; k < sim::kInstructionKinds; ++k)
+    out.mix[k] = count(member(totals, "mix"), sim::kInstructionNames[k]);
   out.work = count(totals, "work");
   out.steps = count(totals, "steps");
   return out;

@@ -64,7 +64,7 @@ TEST_F(Labcli, WrongUsageSaysWhatIsRight) {
        "there is no folder /no/such/folder"},
       {{"check", "scna"}, "There is no lab"},
       {{"points", "nothing"}, "There is no lab"},
-      {{"fly"}, "There is no command \"fly\"; there is: grade, check, profile, bench, trace, list, points"},
+      {{"fly"}, "There is no command \"fly\"; there is: grade, check, profile, bench, model, trace"},
       {{"graed"}, "did you mean grade?"},
   };
   for (const auto& [arguments, says] : wrong) {

@@ -146,6 +146,9 @@ Timing read_timing(const Field& field) {
   timing.case_name = field["case"].text();
   timing.modelled = field["modelled"].flag();
   timing.kernel_us = field["kernel_us"].number();
+  timing.spread_us = field["kernel_spread_us"].number();
+  timing.clock_us = field["kernel_clock_us"].number();
+  timing.events_us = field["kernel_events_us"].number();
   timing.one_thread_us = field["cpu_one_thread_us"].number();
   timing.all_cores_us = field["cpu_all_cores_us"].number();
   timing.kernel_runs = field["kernel_runs"].count();
@@ -216,6 +219,7 @@ RunResult read_run(const Field& field) {
                     kResultSchema)};
   RunResult result;
   result.device = field["device"].text();
+  result.clocks = field["clocks"].text();
   result.isolation = field["isolation"].text();
   result.isolation_parts = field["isolation_parts"].list(read_text);
   result.graded = field["graded"].flag();

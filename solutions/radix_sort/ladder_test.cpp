@@ -137,8 +137,9 @@ TEST(Ladder, TheLastRungReadsATileTwiceAndStillIssuesFewerInstructions) {
 TEST(Ladder, NoWholeSortIsSlowerThanTheOneBelow) {
   const char* rungs[] = {"split", "tiles_and_merge", "digits", "onesweep", "counts_first"};
   constexpr std::uint64_t kFewer = 65536;  // 32 passes of split take their time
+  constexpr double kResolution = 1.2;      // of the model: handouts/model.md
   for (std::size_t i = 1; i < std::size(rungs); ++i) {
-    EXPECT_LE(counted(rungs[i], kFewer).modelled_us, 1.05 * counted(rungs[i - 1], kFewer).modelled_us)
+    EXPECT_LE(counted(rungs[i], kFewer).modelled_us, kResolution * counted(rungs[i - 1], kFewer).modelled_us)
         << rungs[i];
   }
 }

@@ -2,7 +2,9 @@
 // What of global memory lies in the caches, for counters and timing model: the bytes that come from memory itself and how far away a
 // load finds its value. Sectors are 32 bytes, lines 128.
 // The second-level cache is followed by launches: what was touched so lately that all touched since still fits with it is there.
-// Within a launch nothing is driven out, so that counts do not depend on the order of blocks.
+// Within a launch nothing is driven out, and a sector that was written in parts is read from memory when it is loaded, whoever came
+// first: so counts do not depend on the order of blocks that share a sector but no word. One that a warp wrote from end to end needs
+// no reading; who loads it was ordered behind the store.
 #pragma once
 
 #include <bit>
@@ -30,19 +32,22 @@ class Cache {
     std::uint32_t dirty;   // … or is the first to write
     bool far;              // some were not there when the launch began
   };
-  // An access to sectors `mask` (4 bits) of the line that holds `address`. `alone`: no other host thread is at it.
-  Touch touch(std::uint64_t address, std::uint32_t mask, bool loads, bool stores, bool alone) {
+  // An access to the line that holds `address`; of its four sectors (a bit each), `loads` are needed as they were, `stores` written and
+  // `whole` written from end to end. `alone`: no other host thread is at it.
+  Touch touch(std::uint64_t address, std::uint32_t loads, std::uint32_t stores, std::uint32_t whole,
+              bool alone) {
     std::uint32_t* cell = lines_ + (address - base_) / kLineBytes;
     std::uint32_t old = alone ? *cell : __atomic_load_n(cell, __ATOMIC_RELAXED);
     while (true) {
       const std::uint32_t now = refreshed(old);
-      const std::uint32_t there = now >> 4 & 15, dirty = now & 15;
+      const std::uint32_t before = now >> 12 & 15, loaded = now >> 8 & 15, made = now >> 4 & 15,
+                          dirty = now & 15;
       // Memory gives two sectors at once.
-      const std::uint32_t pairs = loads ? with_neighbours(mask & ~there) & ~there : 0;
-      const std::uint32_t wanted = now | (mask | pairs) << 4 | (stores ? mask : 0);
-      const Touch result{static_cast<std::uint32_t>(std::popcount(pairs)),
-                         stores ? static_cast<std::uint32_t>(std::popcount(mask & ~dirty)) : 0,
-                         (mask & ~(now >> 8)) != 0};
+      const std::uint32_t filled = with_neighbours(loads & ~(before | loaded | made)) & ~(before | loaded);
+      const std::uint32_t wanted = now | filled << 8 | whole << 4 | stores;
+      const Touch result{static_cast<std::uint32_t>(std::popcount(filled)),
+                         static_cast<std::uint32_t>(std::popcount(stores & ~dirty)),
+                         ((loads | stores) & ~before) != 0};
       if (wanted == old) return result;
       if (alone) {
         *cell = wanted;
@@ -59,15 +64,16 @@ class Cache {
   static std::uint32_t with_neighbours(std::uint32_t sectors) {
     return sectors | (sectors << 1 & 10) | (sectors >> 1 & 5);
   }
-  // A line: launch (20 bits) | there when it began (4) | there now (4) | written (4), a bit a sector.
+  // A line: launch (16 bits) | there when it began (4) | read from memory (4) | written whole (4) | written (4), a bit a sector.
   std::uint32_t refreshed(std::uint32_t line) const {
-    const std::uint32_t launch = line >> 12;
+    const std::uint32_t launch = line >> 16;
     if (launch == launch_) return line;
-    const std::uint32_t kept = launch >= oldest_ && launch != 0 ? line & 0xff : 0;
-    return launch_ << 12 | (kept >> 4) << 8 | kept;
+    if (launch < oldest_ || launch == 0) return launch_ << 16;
+    const std::uint32_t there = (line >> 12 | line >> 8 | line >> 4 | line) & 15;
+    return launch_ << 16 | there << 12 | (line & 15);
   }
 
-  static constexpr std::uint32_t kMostLaunches = 1u << 20;
+  static constexpr std::uint32_t kMostLaunches = 1u << 16;
 
   std::uint64_t base_, bytes_, capacity_;
   std::uint32_t* lines_ = nullptr;

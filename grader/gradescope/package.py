@@ -38,6 +38,7 @@ def add(archive, name, data, executable):
 
 def pack(root, out, labs):
     names = [n for n in release.released_files(root) if not release.matches(n, LEFT_OUT)]
+    secrets = release.leaks.secrets(root)
     with zipfile.ZipFile(out, "w") as archive:
         for name in ["setup.sh", "run_autograder"]:
             add(archive, name, (HERE / "files" / name).read_bytes(), True)
@@ -49,6 +50,8 @@ def pack(root, out, labs):
             if lab and lab[1] == lab[2]:  # what is graded when a submission lacks the file
                 solution = root / f"solutions/{lab[1]}/{lab[1]}.cu"
                 data = release.leaks.skeleton(root, solution).encode() if solution.is_file() else data
+            if path.suffix == ".md":
+                data = release.without_telling_quotes(data.decode(), secrets).encode()
             add(archive, "course/" + name, data, path.stat().st_mode & 0o100 != 0)
 
 

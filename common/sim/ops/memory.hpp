@@ -119,8 +119,9 @@ inline void check_scattered(Warp& w, const MicroOp& op, const Lanes& a, u64 byte
   return static_cast<int>(std::unique(sectors, sectors + n) - sectors);
 }
 
-// The caches' part of an access to sectors `mask` of a line (4 bits): see cache.hpp. `loads`: what was there is needed.
-inline void touch_line(Warp& w, const MicroOp& op, u64 line, u32 mask, bool loads) {
+// The caches' part of an access to sectors `mask` of a line (4 bits), of which a store leaves nothing of `whole`: see cache.hpp.
+// `loads`: what was there is needed.
+inline void touch_line(Warp& w, const MicroOp& op, u64 line, u32 mask, u32 whole, bool loads) {
   Worker& worker = *w.worker;
   worker.lines += 1;
   const bool stores = op.kind != OpKind::load;
@@ -132,7 +133,9 @@ inline void touch_line(Warp& w, const MicroOp& op, u64 line, u32 mask, bool load
     mask &= ~static_cast<u32>(known);
     if (mask == 0) return;
   }
-  const Cache::Touch touch = worker.cache->touch(line * Cache::kLineBytes, mask, loads, stores, worker.alone);
+  const Cache::Touch touch =
+      worker.cache->touch(line * Cache::kLineBytes, loads ? mask : 0, stores ? mask : 0,
+                          op.kind == OpKind::store ? whole : 0, worker.alone);
   worker.filled_sectors += touch.filled;
   worker.dirty_sectors += touch.dirty;
   // What strong loads look for was written a moment ago.
@@ -150,7 +153,11 @@ inline void count_global(Warp& w, const MicroOp& op, const Lanes& a, u64 bytes, 
     for (u64 line = first / 4; line <= last / 4; ++line) {
       const u32 from = line == first / 4 ? static_cast<u32>(first % 4) : 0;
       const u32 to = line == last / 4 ? static_cast<u32>(last % 4) : 3;
-      touch_line(w, op, line, (15u >> (3 - to)) & (15u << from), op.kind != OpKind::store);
+      const u32 mask = (15u >> (3 - to)) & (15u << from);
+      u32 whole = mask;
+      if (line == first / 4 && a.at[0] % 32 != 0) whole &= ~(1u << from);
+      if (line == last / 4 && (a.at[0] + 32 * bytes) % 32 != 0) whole &= ~(1u << to);
+      touch_line(w, op, line, mask, whole, op.kind != OpKind::store);
     }
     return;
   }
@@ -164,7 +171,7 @@ inline void count_global(Warp& w, const MicroOp& op, const Lanes& a, u64 bytes, 
     const u64 line = sectors[k] / 4;
     u32 mask = 0;
     for (; k < n && sectors[k] / 4 == line; ++k) mask |= 1u << (sectors[k] % 4);
-    touch_line(w, op, line, mask, partial || op.kind != OpKind::store);
+    touch_line(w, op, line, mask, partial ? 0 : mask, partial || op.kind != OpKind::store);
   }
 }
 

@@ -12,6 +12,9 @@ Between `<!-- quote: KIND ARGUMENTS -->` and `<!-- end quote -->` stands, by KIN
     mutant LAB/NAME          a wrong submission of grader/mutants/, as changes of the solution, and what the grader must say
     roof LAB                 the roofs of the simulated chip: its arithmetic from its preset, the memory as the published run measured it
     ceilings LAB             how fast the published run's device copied and read, by size
+    tops LABS                the labs' fastest rungs in the published run, beside the library and the memory's rate
+    backwards LABS           the rungs that were slower there than the one below, at the largest size
+    comment FILE RUNG        what the solution's comment says above a rung
 
 Tables that a command prints as Markdown are generated blocks: common/lab/tools/fill_blocks.py fills those.
 """
@@ -113,7 +116,70 @@ def roof(lab, _labcli):
 """
 
 
-KINDS = {f.__name__: f for f in (output, kernel, mutant, roof, ceilings)}
+def time_of(microseconds):
+    return f"{microseconds:.1f} µs" if microseconds < 1000 else f"{microseconds / 1000:.2f} ms"
+
+
+def tops(labs, _labcli):
+    """A row for each table of the published run that holds a lab's top rung and one of a library."""
+    device = published(labs.split()[0])
+    rows = [f"{device['device']}, {device['date']}: median times of {device['sizes'][0]['ceilings']['copy']['runs']} runs.", ""]
+    rows += ["| lab, case | items | top rung | library | times as fast | of the memory's rate |", "|---|--:|--:|--:|--:|--:|"]
+    for lab in labs.split():
+        for size in published(lab)["sizes"]:
+            for table in size["tables"]:
+                top = [r for r in table["rows"] if r["name"] == "state_of_the_art"]
+                peer = [r for r in table["rows"] if r["kind"] == "peer"]
+                if not top or not peer:
+                    continue
+                # As `./lab bench` does it: what is hardly written is compared with reading.
+                ceiling = size["ceilings"]["read" if table["ideal_bytes"] < 1.25 * size["ceilings"]["bytes"] else "copy"]
+                case = re.sub(r"_n\d+|_bench\d+", "", table["case"])
+                times = top[0]["median_us"], peer[0]["median_us"]
+                rows.append(
+                    f"| {lab} `{case}` | 2^{size['n'].bit_length() - 1} | {time_of(times[0])} | {time_of(times[1])} "
+                    f"| {times[1] / times[0]:.2f} | {100 * top[0]['gb_per_s'] / ceiling['gb_per_s']:.0f} % |"
+                )
+    return "\n".join(rows) + "\n"
+
+
+def backwards(labs, labcli):
+    known = json.loads(subprocess.run([labcli, "list", "--json"], check=True, capture_output=True, text=True).stdout)["labs"]
+    rows = ["| lab, case | items | rung | slower than the one below it |", "|---|--:|---|---|"]
+    for lab in labs.split():
+        # The solution's files, read from the top, are the ladder from the bottom.
+        folder = ROOT / "solutions" / lab
+        text = "".join(p.read_text(encoding="utf-8") for p in [folder / f"{lab}.cu", *sorted(folder.glob("*.cuh"))])
+        ids = [r["id"] for entry in known if entry["id"] == lab for r in entry["tasks"] + entry["further_rungs"]]
+        order = sorted(ids, key=lambda name: re.search(rf"^Status {name}\(|\bRung::{name}\b", text, re.M).start())
+        size = published(lab)["sizes"][-1]
+        for table in size["tables"]:
+            case = re.sub(r"_n\d+|_bench\d+", "", table["case"])
+            rungs = sorted((r for r in table["rows"] if r["kind"] == "rung"), key=lambda r: order.index(r["name"]))
+            for below, rung in zip(rungs, rungs[1:]):
+                if rung["median_us"] > below["median_us"]:
+                    rows.append(
+                        f"| {lab} `{case}` | 2^{size['n'].bit_length() - 1} | `{rung['name']}`, {time_of(rung['median_us'])} "
+                        f"| `{below['name']}`, {time_of(below['median_us'])} |"
+                    )
+    return "\n".join(rows) + "\n"
+
+
+def comment(arguments, _labcli):
+    name, rung = arguments.split()
+    lines = (ROOT / name).read_text(encoding="utf-8").splitlines()
+    first = next((i for i, line in enumerate(lines) if line.startswith(f"// --- Rung {rung}:")), None)
+    if first is None:
+        sys.exit(f"{name} has no rung {rung}")
+    said = []
+    for line in lines[first:]:
+        if not line.startswith("//"):
+            break
+        said.append(line.removeprefix("//").removeprefix(" "))
+    return fenced("text", "\n".join(said))
+
+
+KINDS = {f.__name__: f for f in (output, kernel, mutant, roof, ceilings, tops, backwards, comment)}
 
 
 def main():

@@ -25,7 +25,7 @@ EDITION = HERE / "edition"
 # Patterns of paths ("*" also stands for "/"); KEPT are exceptions.
 LEFT_OUT = [
     # answers, and what gives them away
-    "solutions/*", "grader/mutants/*", "grader/hostile/*", "handouts/kill-matrix.md", "common/lab/template/*",
+    "solutions/*", "grader/mutants/*", "grader/hostile/*", "handouts/kill-matrix.md", "handouts/top-rungs.md", "common/lab/template/*",
     # what only instructors need
     "grader/release/*", "grader/gradescope/*", "grader/batch/*.py", "grader/batch/testing/*", "handouts/instructor-guide.md", "common/tools/new_lab.py", "common/tools/check_course.py",
     "common/tools/check_includes.py", "common/lab/tools/*", "handouts/quotes.py", "handouts/figures.py", "common/tools/site/*", "grader/page/browser/*",

@@ -65,7 +65,7 @@ template <typename Bits, typename Value>
 struct Job {
   Items<const Bits, const Value> in;  // aligned to the size of a key or value and to no more
   Items<Bits, Value> out;             // the sorted items
-  std::uint64_t n = 0;                // keys, below kMaxKeys; may be 0
+  std::uint64_t n = 0;                // keys, below kMaxKeys, which 30-bit counts can hold; may be 0
   // Only bits [begin_bit, end_bit) of a key count, after the flips that its kind asks for; 0 is the least significant.
   // When the two are equal, all keys are: a copy. (Not asked for in task split.)
   unsigned begin_bit = 0;

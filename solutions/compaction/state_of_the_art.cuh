@@ -123,7 +123,7 @@ __device__ void store_aligned_run(const T* s_run, unsigned n_run, T* d_run) {
 // alignment, and leaves in packs as it is. Why: in rung 6 a block stood still while its first warp looked back, and shifted
 // every pack on its way out; now the counts that it asks for were published a turn ago. Expect nine tenths of the copy rate,
 // 1.5n items at 4.1 TB/s: 436 us.
-// Measured: 528 us, 73 % of the copy rate (CUB: 611); 49 us at 2^24 (CUB: 55), 14 at 2^20 (CUB: 18). Worth, at 2^28: asking for the
+// Measured: 520 us, 75 % of the copy rate (CUB: 610); 48 us at 2^24 (CUB: 55), 16 at 2^20 (CUB: 20). Worth, at 2^28: asking for the
 // counts before the next tile's items, whose loads would come back first, 49 us (with tiles of 512 x 4); building the run at
 // the output's alignment, 105 in a stand-alone benchmark, which also says that streaming hints cost 118.
 // The miss: that benchmark's form, where one warp asks for all counts, came to 463 with tiles of 512 x 4, and to 429 with tiles that

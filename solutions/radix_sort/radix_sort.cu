@@ -8,7 +8,7 @@
 // Read from the top: each rung says what changed, why that should be faster, what it still wastes; predictions
 // are for 2^24 uint32 keys. Lines that start with //@ steer the generator of the students' file
 // (common/lab/tools/make_skeleton.py).
-// Invariant: every pass is stable, works for any n below 2^30, 0 included, and no rung writes its input.
+// Invariant: every pass is stable, works for any n below 2^30 (rung 8: 2^32 - 2^16), 0 included, and no rung writes its input.
 // Sources: M. Harris, S. Sengupta, J. Owens, "Parallel Prefix Sum (Scan) with CUDA", GPU Gems 3 (2007), ch. 39, for the split;
 // K. Batcher, "Sorting networks and their applications" (1968), for the merge; A. Adinets, D. Merrill, "Onesweep" (2022).
 //@end
@@ -861,6 +861,7 @@ Status sweep_by_digits(const Job<Bits, Value>& job, unsigned tile_items, Launch 
   //@instead static_cast<void>(launch);
   //@instead return not_implemented(job);
   if (job.n == 0) return Status::ok;
+  if (job.n > kCountMask) return Status::unsupported;
   const Flips<Bits> flips = flips_for<Bits>(job.kind, job.descending);
   const unsigned n_tiles = blocks_for(job.n, tile_items);
   const unsigned n_bits = job.end_bit - job.begin_bit;
@@ -1053,12 +1054,13 @@ Status counts_first(const Job<Bits, Value>& job) {
 //   - the counting kernel loads 16 bytes a lane and has a copy of its counters for each lane.
 // Why: on the way here a profile said: 85 instructions a key and pass in CUB's kernel, 72 with keys in registers, 49 with rung 7's
 // ranking; but schedulers issue in 58, 53 and 31 % of the cycles, for lack of warps that are ready. So warps it had to be. Expected
-// 1.15 times the speed of keys in registers. Measured on an H200, 2^28 keys: 4.53 ms, 59 Gkey/s (rung 7: 7.47, CUB: 5.43); 64-bit
-// keys 13.2 ms (18.4, 16.4); with values 11.4 ms (13.0, and CUB 8.5). In a bare frame of full tiles of 32-bit keys: 4.00 ms,
-// against 4.85 with keys in registers, 5.12 with rung 7's ranking, 9.4 with __match_any_sync, 5.8 with 16 tiles asked for at
-// once, 5.3 with registers and the look-back before the ranking. Issue slots are 64 % full there, shared memory 77 %. Measured
-// so, each value was loaded alone, when its key was ranked; now a batch is under way at once, as in the bare frame (7.0 ms with
-// this shape), and has not been timed here yet.
+// 1.15 times the speed of keys in registers. Measured on an H200, 2^28 keys: 4.56 ms, 58.9 Gkey/s (rung 7: 7.47, CUB: 5.45; at 2^24
+// 1.19 and at 2^20 1.31 times CUB's speed); 64-bit keys 13.3 ms (rung 7: 18.4, CUB: 16.4); with 32-bit values 7.59 ms (13.0, and CUB 8.6):
+// 35.4 Gkey/s. In a bare frame of full tiles of 32-bit keys: 4.00 ms, 67 Gkey/s, with values 7.04, 38.1, 64-bit keys 12.3, against
+// 4.85 with keys in registers, 5.12 with rung 7's ranking, 9.4 with __match_any_sync, 5.8 with 16 tiles asked for at once, 5.3
+// with registers and the look-back before the ranking. Issue slots are 64 % full there, shared memory 77 %. With values, each was
+// loaded alone at first, when its key was ranked: 11.4 ms; a batch is under way at once now. The miss against the frame, 8 to
+// 14 %: any range of bits, any type and any length; the frame knows its shift, and that no tile is short.
 // Wastes: ballots of 8 bits for digits that are mostly alone in their row.
 // Source: Adinets and Merrill 2022, for all but the second reading.
 
@@ -1115,7 +1117,13 @@ struct SweepSpace {
 
 inline constexpr unsigned kTilesAtOnce = 4;
 
-// As look_back, with several tiles' words asked for at once. Publishes nothing. `tile` > 0.
+// What a tile says of one digit, with no bits spent on what it speaks of, so that places may need all 32: 0, nothing yet; below
+// kPlacesFrom, its own keys and 1; from there on, kPlacesFrom and the place behind the last of its keys of the digit.
+inline constexpr std::uint32_t kPlacesFrom = 1u << 16;
+inline constexpr std::uint64_t kMostKeys = (std::uint64_t{1} << 32) - kPlacesFrom - 1;
+
+// As look_back, with several tiles' words asked for at once: the place of the tile's first key of the digit. Publishes nothing.
+// `tile` > 0.
 __device__ std::uint32_t keys_before(const std::uint32_t* d_words, unsigned tile) {
   const unsigned digit = threadIdx.x;
   std::uint32_t before = 0;
@@ -1129,8 +1137,8 @@ __device__ std::uint32_t keys_before(const std::uint32_t* d_words, unsigned tile
 #pragma unroll
     for (unsigned k = 0; k < kTilesAtOnce; ++k) {
       if (word[k] == 0) break;  // not there yet: ask again, from this one on
-      before += word[k] & kCountMask;
-      if ((word[k] & kAll) != 0) return before;  // tile 0 comes to that, so it ends
+      if (word[k] >= kPlacesFrom) return before + (word[k] - kPlacesFrom);  // tile 0 has one, so it ends
+      before += word[k] - 1;
       --end;
     }
   }
@@ -1182,7 +1190,7 @@ __device__ void sweep_tile(SweepSpace<Bits, Value>& s, Items<const Bits, const V
         kFull || mine != digit_of.last() ? of_digit : of_digit - (kIts.tile() - n_here);
     s.own[mine] = there;
     if (tile > 0)
-      Word(d_words[std::uint64_t{tile} * kDigits + mine]).store(kOwn | there, cuda::memory_order_relaxed);
+      Word(d_words[std::uint64_t{tile} * kDigits + mine]).store(there + 1, cuda::memory_order_relaxed);
     const std::uint32_t inclusive = warp_inclusive_sum(of_digit);
     if (lane == kWarp - 1) s.warp_sums[warp] = inclusive;
     s.offset[mine] = inclusive - of_digit;
@@ -1215,7 +1223,7 @@ __device__ void sweep_tile(SweepSpace<Bits, Value>& s, Items<const Bits, const V
   if (mine < kDigits) {
     const std::uint32_t before = tile == 0 ? d_starts[mine] : keys_before(d_words, tile);
     Word(d_words[std::uint64_t{tile} * kDigits + mine])
-        .store(kAll | (before + s.own[mine]), cuda::memory_order_relaxed);
+        .store(kPlacesFrom + before + s.own[mine], cuda::memory_order_relaxed);
     s.offset[mine] += before;
   }
   __syncthreads();  // keys are in order, offsets known
@@ -1287,7 +1295,9 @@ __global__ void __launch_bounds__(kCountingBlock)
 template <typename Bits, typename Value>
 Status state_of_the_art(const Job<Bits, Value>& job) {
   if (job.n == 0) return Status::ok;
+  if (job.n > kMostKeys) return Status::unsupported;
   constexpr Shape kIts = kShape<Bits, Value>;
+  static_assert(kIts.tile() + 1 < kPlacesFrom);
   const Flips<Bits> flips = flips_for<Bits>(job.kind, job.descending);
   const unsigned n_tiles = blocks_for(job.n, kIts.tile());
   // There are counters for the passes over all bits; with bits that do not count the last ones stay 0.

@@ -789,31 +789,30 @@ Status look_back(const TableJob<T>& job) {
 // scanned. And a sum travels with its state in one word (device/look_back.cuh): no fence, and one trip to the L2 cache instead
 // of two; each thread asks the nearest few tiles at once. Tiles of 128 x 128 and 64 registers: 128 KB a multiprocessor on their way.
 // Why: rung 6 has 96 KB on their way for 10 µs each, of which 5 are two look-backs of two trips each, one after the other.
-// Expect 7 µs, so the memory's limit: 0.15 ms. Measured on an H200 (copy: 0.146 ms): 0.191 ms, 76 % (rung 6: 0.212), 77 % for
-// 16384 x 16384. The miss: a bare frame for aligned images that are whole tiles takes 0.163 ms, 89 % and 90 %, so what each row asks
-// about alignment and borders costs the rest; since then a tile asks once (not timed yet). What counted most there was the hint that items are read once (__ldcs): 0.208 ms
-// without it in tiles of 128 x 64 (0.171 ms with it); lines that wait for being written are not pushed out of the cache then by
-// lines that nobody needs again. No better: row by row instead of diagonals (0.22 ms), 8 tiles at once (0.17 ms: registers). For
-// sums of 8 bytes, with one block a multiprocessor, rung 6 is faster (f64 8192 x 8192: 0.418 ms against 0.540).
+// Expect 7 µs, so the memory's limit: 0.15 ms. Measured on an H200 (copy: 0.146 ms): 77 % of the copy's rate for 8192 x 8192, 79 % for
+// 16384 x 16384 (rung 6: 69 %). The miss: a bare frame for aligned images that are whole tiles takes 0.163 ms, 89 % and 90 %. Each
+// row asked about alignment and borders at first (76 and 77 %); a whole tile asks once now, so that is not what costs the rest, and
+// what does is not known yet. What counted most in the frame was the hint that items are read once (__ldcs): 0.208 ms without it in tiles of 128 x 64 (0.171 ms with it); lines that wait for being written are not
+// pushed out of the cache then by lines that nobody needs again. No better: row by row instead of diagonals (0.22 ms), 8 tiles
+// at once (0.17 ms: registers). Sums of 8 bytes take twice the registers, so one block a multiprocessor, and f64 8192 x 8192
+// 0.540 ms; rung 6 is faster there, 0.418 ms, 68 % of the copy's rate, and takes them.
 // Wastes: 3 % of the bytes, since edges are published twice in words of twice their size, and have to be set to 0.
 inline constexpr unsigned kTopWarps = 16;
 inline constexpr unsigned kTopBlock = kTopWarps * kWarp;
-template <typename Sum>
-inline constexpr unsigned kTopRows = kLaneRows * 4 / sizeof(Sum);  // of a lane: 128 bytes
-template <typename Sum>
-inline constexpr unsigned kTopTile = kTopWarps* kTopRows<Sum>;  // rows of a tile
-inline constexpr unsigned kAskedAtOnce = 4;                     // entries that a thread reads at once
+inline constexpr unsigned kTopRows = kLaneRows;             // of a lane
+inline constexpr unsigned kTopTile = kTopWarps * kTopRows;  // rows of a tile
+inline constexpr unsigned kAskedAtOnce = 4;                 // entries that a thread reads at once
 
 // What tiles tell: one entry for each row of a tile, each column, and its corner; those of a tile side by side.
 template <typename Sum>
 struct Edges {
   device::Ledger<Sum> left, above, corner;
   static constexpr std::uint64_t words(std::uint64_t n_tiles) {
-    return device::Ledger<Sum>::words(n_tiles * (kTopTile<Sum> + kWideTile + 1));
+    return device::Ledger<Sum>::words(n_tiles * (kTopTile + kWideTile + 1));
   }
   Edges(device::Word* d_words, std::uint64_t n_tiles)
       : left{d_words},
-        above{left.d_words + device::Ledger<Sum>::words(n_tiles * kTopTile<Sum>)},
+        above{left.d_words + device::Ledger<Sum>::words(n_tiles * kTopTile)},
         corner{above.d_words + device::Ledger<Sum>::words(n_tiles * kWideTile)} {}
 };
 
@@ -847,12 +846,11 @@ __device__ Sum sum_before(const device::Ledger<Sum>& ledger, std::uint64_t index
 }
 
 template <typename T, typename Sum>
-__global__ void __launch_bounds__(kTopBlock, sizeof(Sum) == 4 ? 2 : 1)
+__global__ void __launch_bounds__(kTopBlock, 2)
     k08_state_of_the_art(Rows<const T> in, Rows<Sum> table, std::uint64_t width, std::uint64_t height,
                          Edges<Sum> edges, std::uint32_t* d_ticket) {
-  constexpr unsigned kRowsHere = kTopRows<Sum>, kTall = kTopTile<Sum>;
-  __shared__ Sum s_right[kTall];  // each row's last entry in the table of its warp
-  __shared__ Sum s_left[kTall];   // what stands left of each row
+  __shared__ Sum s_right[kTopTile];  // each row's last entry in the table of its warp
+  __shared__ Sum s_left[kTopTile];   // what stands left of each row
   __shared__ alignas(16)
       Sum s_columns[kTopWarps][kWideTile];  // each warp's last row, then what stands above its rows
   __shared__ Sum s_corner;
@@ -860,24 +858,25 @@ __global__ void __launch_bounds__(kTopBlock, sizeof(Sum) == 4 ? 2 : 1)
   const unsigned lane = threadIdx.x % kWarp;
   const unsigned warp = threadIdx.x / kWarp;
   const std::uint64_t tiles_x = parts_of(width, kWideTile);
-  if (threadIdx.x == 0) s_place = diagonal_place(atomicAdd(d_ticket, 1u), tiles_x, parts_of(height, kTall));
+  if (threadIdx.x == 0)
+    s_place = diagonal_place(atomicAdd(d_ticket, 1u), tiles_x, parts_of(height, kTopTile));
   __syncthreads();  // the tile's place is known to all
   const Place place = s_place;
   const std::uint64_t tile = place.y * tiles_x + place.x;
-  const std::uint64_t first_row = std::uint64_t{place.y} * kTall + warp * kRowsHere;
+  const std::uint64_t first_row = std::uint64_t{place.y} * kTopTile + warp * kTopRows;
   const std::uint64_t first_column = std::uint64_t{place.x} * kWideTile + lane * kLaneItems;
   const std::int64_t there = static_cast<std::int64_t>(width) - static_cast<std::int64_t>(first_column);
 
   // Whether the tile is all inside and its rows begin at whole packs: then nobody asks again.
   const bool whole = (std::uint64_t{place.x} + 1) * kWideTile <= width &&
-                     (std::uint64_t{place.y} + 1) * kTall <= height && width % kLaneItems == 0 &&
+                     (std::uint64_t{place.y} + 1) * kTopTile <= height && width % kLaneItems == 0 &&
                      reinterpret_cast<std::uintptr_t>(in.d_first) % alignof(LanePack<T>) == 0 &&
                      reinterpret_cast<std::uintptr_t>(table.d_first) % sizeof(uint4) == 0;
 
   // Load: every row of the warp is under way before the first is used.
-  Sum sums[kRowsHere][kLaneItems];
+  Sum sums[kTopRows][kLaneItems];
 #pragma unroll
-  for (unsigned r = 0; r < kRowsHere; ++r) {
+  for (unsigned r = 0; r < kTopRows; ++r) {
     if (whole) {
       const LanePack<T> pack = load_pack<true>(in[first_row + r] + first_column);
 #pragma unroll
@@ -890,7 +889,7 @@ __global__ void __launch_bounds__(kTopBlock, sizeof(Sum) == 4 ? 2 : 1)
 
   // Scan: the table of the warp's rows by themselves.
 #pragma unroll
-  for (unsigned r = 0; r < kRowsHere; ++r) {
+  for (unsigned r = 0; r < kTopRows; ++r) {
 #pragma unroll
     for (unsigned j = 1; j < kLaneItems; ++j) sums[r][j] = wrapping_add(sums[r][j], sums[r][j - 1]);
     Sum before = __shfl_up_sync(kFullMask, warp_scan(sums[r][kLaneItems - 1]), 1);
@@ -900,14 +899,14 @@ __global__ void __launch_bounds__(kTopBlock, sizeof(Sum) == 4 ? 2 : 1)
       sums[r][j] = wrapping_add(sums[r][j], before);
       if (r > 0) sums[r][j] = wrapping_add(sums[r][j], sums[r - 1][j]);
     }
-    if (lane == kWarp - 1) s_right[warp * kRowsHere + r] = sums[r][kLaneItems - 1];
+    if (lane == kWarp - 1) s_right[warp * kTopRows + r] = sums[r][kLaneItems - 1];
   }
 #pragma unroll
-  for (unsigned j = 0; j < kLaneItems; ++j) s_columns[warp][lane * kLaneItems + j] = sums[kRowsHere - 1][j];
+  for (unsigned j = 0; j < kLaneItems; ++j) s_columns[warp][lane * kLaneItems + j] = sums[kTopRows - 1][j];
   __syncthreads();  // the warps' edges are stored before they are put together
 
   // Look back: a thread per column, a thread per row, one for the corner.
-  constexpr unsigned kColumnWarps = kWideTile / kWarp, kRowWarps = kTall / kWarp;
+  constexpr unsigned kColumnWarps = kWideTile / kWarp, kRowWarps = kTopTile / kWarp;
   static_assert(kColumnWarps + kRowWarps < kTopWarps, "a warp is left for the corner");
   if (warp < kColumnWarps) {
     const unsigned column = threadIdx.x;
@@ -927,12 +926,12 @@ __global__ void __launch_bounds__(kTopBlock, sizeof(Sum) == 4 ? 2 : 1)
     }
   } else if (warp < kColumnWarps + kRowWarps) {
     const unsigned row = threadIdx.x - kColumnWarps * kWarp;
-    const std::uint64_t entry = tile * kTall + row;
+    const std::uint64_t entry = tile * kTopTile + row;
     Sum total = s_right[row];
-    for (unsigned w = 0; w < row / kRowsHere; ++w)
-      total = wrapping_add(total, s_right[w * kRowsHere + kRowsHere - 1]);
+    for (unsigned w = 0; w < row / kTopRows; ++w)
+      total = wrapping_add(total, s_right[w * kTopRows + kTopRows - 1]);
     if (place.x > 0) edges.left.publish(entry, device::kTotal, total);
-    const Sum left = sum_before(edges.left, entry, kTall, place.x);
+    const Sum left = sum_before(edges.left, entry, kTopTile, place.x);
     edges.left.publish(entry, device::kPrefix, wrapping_add(left, total));
     s_left[row] = left;
   } else if (threadIdx.x == (kColumnWarps + kRowWarps) * kWarp) {
@@ -947,8 +946,8 @@ __global__ void __launch_bounds__(kTopBlock, sizeof(Sum) == 4 ? 2 : 1)
 #pragma unroll
   for (unsigned j = 0; j < kLaneItems; ++j) above[j] = s_columns[warp][lane * kLaneItems + j];
 #pragma unroll
-  for (unsigned r = 0; r < kRowsHere; ++r) {
-    const Sum left = wrapping_add(s_left[warp * kRowsHere + r], corner);
+  for (unsigned r = 0; r < kTopRows; ++r) {
+    const Sum left = wrapping_add(s_left[warp * kTopRows + r], corner);
 #pragma unroll
     for (unsigned j = 0; j < kLaneItems; ++j)
       sums[r][j] = wrapping_add(wrapping_add(sums[r][j], above[j]), left);
@@ -964,18 +963,22 @@ __global__ void __launch_bounds__(kTopBlock, sizeof(Sum) == 4 ? 2 : 1)
 template <typename T>
 Status state_of_the_art(const TableJob<T>& job) {
   using Sum = typename TableJob<T>::Sum;
-  if (job.width == 0 || job.height == 0) return Status::ok;
-  const auto in = rows_from(job.corner, job.d_in, job.width, job.height);
-  const auto table = rows_from(job.corner, job.d_out, job.width, job.height);
-  const std::uint64_t n_tiles = parts_of(job.width, kWideTile) * parts_of(job.height, kTopTile<Sum>);
-  // The ticket, then the edges: 514 Sums a tile at most. There are 256 for each tile of 32 x 32, and 512 more.
-  auto* const d_words = reinterpret_cast<device::Word*>(job.d_scratch);
-  const std::uint64_t n_words = 1 + Edges<Sum>::words(n_tiles);
-  cudaMemsetAsync(d_words, 0, n_words * sizeof(device::Word), job.stream);
-  k08_state_of_the_art<<<static_cast<unsigned>(n_tiles), kTopBlock, 0, job.stream>>>(
-      in, table, job.width, job.height, Edges<Sum>(d_words + 1, n_tiles),
-      reinterpret_cast<std::uint32_t*>(d_words));
-  return Status::ok;
+  if constexpr (sizeof(Sum) > 4) {
+    return look_back(job);
+  } else {
+    if (job.width == 0 || job.height == 0) return Status::ok;
+    const auto in = rows_from(job.corner, job.d_in, job.width, job.height);
+    const auto table = rows_from(job.corner, job.d_out, job.width, job.height);
+    const std::uint64_t n_tiles = parts_of(job.width, kWideTile) * parts_of(job.height, kTopTile);
+    // The ticket, then the edges: 514 Sums a tile at most. There are 256 for each tile of 32 x 32, and 512 more.
+    auto* const d_words = reinterpret_cast<device::Word*>(job.d_scratch);
+    const std::uint64_t n_words = 1 + Edges<Sum>::words(n_tiles);
+    cudaMemsetAsync(d_words, 0, n_words * sizeof(device::Word), job.stream);
+    k08_state_of_the_art<<<static_cast<unsigned>(n_tiles), kTopBlock, 0, job.stream>>>(
+        in, table, job.width, job.height, Edges<Sum>(d_words + 1, n_tiles),
+        reinterpret_cast<std::uint32_t*>(d_words));
+    return Status::ok;
+  }
 }
 
 //@end

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: MIT
-// labcli model: the simulator's modelled times beside measured ones, for every rung of the solutions.
+// labcli model: the simulator's modelled times beside measured ones, for every rung of the solutions; or its counts of each kernel
+// beside a profiler's.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "bench/kernel_table.hpp"
 #include "bench/model_table.hpp"
 #include "bench/published.hpp"
 #include "bench/results.hpp"
@@ -26,7 +30,7 @@ struct Options {
   std::string measured;
   std::vector<std::string> labs;
   std::uint64_t most_items = 1 << 20;
-  bool markdown = false, strict = false;
+  bool kernels = false, markdown = false, strict = false;
 };
 
 constexpr const char* kFooter = R"(
@@ -34,6 +38,7 @@ Runs each rung once on the simulator, at the sizes for which there are measureme
 
 Examples:
   ./lab model
+  ./lab model --kernels                                      (beside what a profiler counted)
   ./lab model scan --measured my_gpu.json --most 16777216    (a file of ./lab bench --json))";
 
 // The longest launch's bound.
@@ -48,8 +53,10 @@ std::string bound_of(const nlohmann::json& report) {
   return bound;
 }
 
+using Kernels = std::map<KernelKey, CountedKernel>;
+
 Result<ModelPoint> modelled(CaseRunner& runner, const lab::Problem& problem, const lab::Task& task,
-                            const std::string& work, std::uint64_t n, double measured_us) {
+                            const std::string& work, std::uint64_t n, double measured_us, Kernels& kernels) {
   for (const lab::Case& c : problem.bench_cases(task, n)) {
     if (work_of(c.name) != work) continue;
     lab::Measure measure;
@@ -58,6 +65,7 @@ Result<ModelPoint> modelled(CaseRunner& runner, const lab::Problem& problem, con
     if (outcome.verdict != lab::Verdict::ok)
       return Error{fmt::format("{} on {}: {}", task.id, c.name, outcome.message)};
     const auto report = nlohmann::json::parse(outcome.sim_report);
+    collect_kernels(kernels, std::string(problem.manifest().id), outcome.sim_report);
     return ModelPoint{std::string(problem.manifest().id),
                       work,
                       std::string(task.id),
@@ -69,15 +77,32 @@ Result<ModelPoint> modelled(CaseRunner& runner, const lab::Problem& problem, con
   return Error{fmt::format("{} has no case like the measured \"{}\" any more: measure again", task.id, work)};
 }
 
+Result<std::string> text_of(const std::string& file) {
+  std::ifstream in(file, std::ios::binary);
+  if (!in) return Error{fmt::format("cannot read {}", file)};
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
 int run_model(const Options& options) {
   const auto layout = find_layout();
   if (!layout) return fail(layout.error().text);
+  std::optional<ProfilerRun> profiled;
+  if (options.kernels) {
+    const std::string file = layout->root + "/common/sim/calibration/data/profiler_h200.json";
+    const auto text = text_of(file);
+    if (!text) return fail(text.error().text);
+    auto run = read_profiler_run(*text);
+    if (!run) return fail(fmt::format("{}: {}", file, run.error().text));
+    profiled = std::move(*run);
+  }
   const Result<std::string> file =
       options.measured.empty() ? published_results(*layout) : Result<std::string>(options.measured);
   if (!file) return fail(file.error().text);
-  std::ostringstream text;
-  text << std::ifstream(*file).rdbuf();
-  const auto results = read_bench(text.str());
+  const auto text = text_of(*file);
+  if (!text) return fail(text.error().text);
+  const auto results = read_bench(*text);
   if (!results) return fail(fmt::format("{}: {}", *file, results.error().text));
   if (results->modelled) return fail(fmt::format("{} holds modelled times itself", *file));
 
@@ -91,6 +116,7 @@ int run_model(const Options& options) {
   how.machine = &isolation_here(*layout);
   const auto built = build_runners(*layout, labs, how);
   std::vector<ModelPoint> points;
+  Kernels kernels;
   for (const BenchLab& lab : results->labs) {
     if (std::find(labs.begin(), labs.end(), lab.id) == labs.end()) continue;
     if (const BuildOutcome& outcome = built.at(lab.id); outcome.verdict != lab::Verdict::ok)
@@ -109,13 +135,17 @@ int run_model(const Options& options) {
             row.kind == "rung" ? lab::find_task((*problem)->manifest(), row.name) : nullptr;
         if (task == nullptr) continue;
         for (const auto& [n, cell] : row.cells) {
-          if (n > options.most_items) continue;
-          auto point = modelled(*runner, **problem, *task, table.work, n, cell.median_us);
+          if (profiled ? n != profiled->items : n > options.most_items) continue;
+          auto point = modelled(*runner, **problem, *task, table.work, n, cell.median_us, kernels);
           if (!point) return fail(point.error().text);
           points.push_back(std::move(*point));
         }
       }
     }
+  }
+  if (profiled) {
+    std::fputs(kernels_markdown(*profiled, kernels).c_str(), stdout);
+    return kRan;
   }
   std::fputs(model_markdown(points, fmt::format("{}, {}", results->device, results->date)).c_str(), stdout);
   constexpr double kMostError = 0.25, kLeastRight = 0.95;
@@ -137,6 +167,8 @@ void add_model(CLI::App& app, Run& run) {
   command->add_option("--measured", options->measured,
                       "Measured times, of ./lab bench --json (those of the handouts)");
   command->add_option("--most", options->most_items, "Most items (1048576)");
+  command->add_flag("--kernels", options->kernels,
+                    "Each kernel beside what a profiler counted on a GPU, in place of times");
   command->add_flag("--strict", options->strict, "Fails when the model is worse than it has to be");
   command->add_flag("--markdown", options->markdown, "As Markdown, which it is anyway");
   command->footer(kFooter);

@@ -37,13 +37,6 @@ std::optional<double> ratio(double above, double below) {
   return below > 0 ? std::optional(above / below) : std::nullopt;
 }
 
-std::string short_name(const std::string& kernel) {
-  std::string name = kernel.substr(0, kernel.find_first_of("<("));
-  if (const auto space = name.rfind(' '); space != std::string::npos) name = name.substr(space + 1);
-  if (const auto scope = name.rfind("::"); scope != std::string::npos) name = name.substr(scope + 2);
-  return name;
-}
-
 // What a line takes of the resource that holds its kernel back.
 double demand(const Json& line, const std::string& bound_by) {
   if (bound_by == "memory") return number(line, "global_sectors");
@@ -53,6 +46,16 @@ double demand(const Json& line, const std::string& bound_by) {
 }
 
 }  // namespace
+
+std::string short_kernel_name(std::string kernel) {
+  constexpr std::string_view kNameless = "(anonymous namespace)::";
+  for (std::size_t at; (at = kernel.find(kNameless)) != std::string::npos;)
+    kernel.erase(at, kNameless.size());
+  kernel = kernel.substr(0, kernel.find_first_of("<("));
+  if (const auto space = kernel.rfind(' '); space != std::string::npos) kernel = kernel.substr(space + 1);
+  if (const auto scope = kernel.rfind("::"); scope != std::string::npos) kernel = kernel.substr(scope + 2);
+  return kernel;
+}
 
 Profile profile_of(const lab::Problem& problem, const lab::Task& task, const lab::Case& c,
                    std::string_view sim_report) {
@@ -76,7 +79,7 @@ Profile profile_of(const lab::Problem& problem, const lab::Task& task, const lab
   for (const Json& launch : objects(report, "launches")) {
     const std::string name = string(launch, "kernel");
     ProfiledKernel& kernel = kernels[name];
-    kernel.name = short_name(name);
+    kernel.name = short_kernel_name(name);
     ++kernel.launches;
     const double us = number(launch, "modelled_us");
     kernel.modelled_us += us;

@@ -33,6 +33,13 @@ Profile of(std::string_view report) {
   return profile_of(problem, testing::kTasks[0], problem.example(testing::kTasks[0], 4096), report);
 }
 
+TEST(Profile, NamesKernelsShortly) {
+  EXPECT_EQ(short_kernel_name("void fake::k01_fold<int>(int const*)"), "k01_fold");
+  EXPECT_EQ(short_kernel_name("void fake::(anonymous namespace)::k01_fold<int>(int const*)"), "k01_fold");
+  EXPECT_EQ(short_kernel_name("fake::(anonymous namespace)::fold(int)"), "fold");
+  EXPECT_EQ(short_kernel_name("fold"), "fold");
+}
+
 TEST(Profile, SharesOutWhatHoldsTheKernelBack) {
   const Profile p = of(kReport);
   ASSERT_EQ(p.kernels.size(), 1u);

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// Rung 8 where an output has more places than fit beside state bits: one pass whose starts are moved on by up to nearly 2^32, into an
+// array that begins as far before its memory. So nothing large has to be sorted.
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include "radix_sort.cu"
+
+namespace course::radix_sort {
+namespace {
+
+using Key = std::uint32_t;
+constexpr std::uint64_t kN = 100'003;
+
+__global__ void move_starts(std::uint32_t* d_starts, std::uint32_t by) {
+  d_starts[threadIdx.x] += by;
+}
+
+bool is_right(const std::vector<Key>& keys, std::uint32_t by) {
+  constexpr Shape kIts = kShape<Key, NoValue>;
+  const unsigned n_tiles = blocks_for(kN, kIts.tile());
+  Key *d_in = nullptr, *d_out = nullptr;
+  std::uint32_t* d_words = nullptr;
+  const std::uint64_t n_words = sweep_in(nullptr, kPassesOf<Key>, n_tiles).n_words;
+  cudaMalloc(&d_in, kN * sizeof(Key));
+  cudaMalloc(&d_out, kN * sizeof(Key));
+  cudaMalloc(&d_words, n_words * sizeof(std::uint32_t));
+  cudaMemcpy(d_in, keys.data(), kN * sizeof(Key), cudaMemcpyHostToDevice);
+  cudaMemset(d_words, 0, n_words * sizeof(std::uint32_t));
+  const Sweep sweep = sweep_in(d_words, kPassesOf<Key>, n_tiles);
+
+  constexpr int kCounters = kPassesOf<Key> * kDigits * kCopies<Key> * sizeof(std::uint32_t);
+  cudaFuncSetAttribute(k08_histograms<Key>, cudaFuncAttributeMaxDynamicSharedMemorySize, kCounters);
+  k08_histograms<<<4, kCountingBlock, kCounters>>>(d_in, kN, flips_for<Key>(KeyKind::unsigned_number, false),
+                                                   0, kDigitBits, sweep.d_starts);
+  k06_starts<<<1, kBlock>>>(sweep.d_starts);
+  move_starts<<<1, kDigits>>>(sweep.d_starts, by);
+  constexpr int kSpace = sizeof(SweepSpace<Key, NoValue>);
+  const auto kernel = k08_sweep<Key, NoValue, PlainDigit<Key>>;
+  cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSpace);
+  Items<const Key, const NoValue> from{};
+  from.d_keys = d_in;
+  Items<Key, NoValue> to{};
+  to.d_keys = d_out - std::uint64_t{by};
+  kernel<<<n_tiles, kIts.threads, kSpace>>>(from, kN, PlainDigit<Key>{0, kDigits - 1, 0}, sweep.d_starts,
+                                            sweep.d_tickets, sweep.d_words, to);
+
+  std::vector<Key> sorted(kN), expected = keys;
+  const cudaError_t error = cudaMemcpy(sorted.data(), d_out, kN * sizeof(Key), cudaMemcpyDeviceToHost);
+  std::stable_sort(expected.begin(), expected.end(), [](Key a, Key b) { return a % kDigits < b % kDigits; });
+  cudaFree(d_in);
+  cudaFree(d_out);
+  cudaFree(d_words);
+  if (error != cudaSuccess) std::printf("%s\n", cudaGetErrorString(error));
+  return error == cudaSuccess && sorted == expected;
+}
+
+}  // namespace
+}  // namespace course::radix_sort
+
+int main() {
+  using namespace course::radix_sort;
+  std::vector<Key> keys(kN);
+  for (std::uint64_t i = 0; i < kN;
+       ++i)  // a digit that looks random, and a number that tells equal digits apart
+    keys[i] = static_cast<Key>(i << 8 | (i * 2654435761u >> 24 & 255));
+  int n_wrong = 0;
+  for (const std::uint32_t by : {0u, 1u << 30, 1u << 31, static_cast<std::uint32_t>(kMostKeys - kN)}) {
+    const bool right = is_right(keys, by);
+    std::printf("places from %u on: %s\n", by, right ? "right" : "WRONG");
+    n_wrong += !right;
+  }
+  return n_wrong;
+}

@@ -103,6 +103,32 @@ void set_counting(u32* cells, u32 n, u32 words, u32 first) {
 }
 
 SIM_VERSIONS
+bool all_below_or_own(const u32* written, const u32* read, const Apart& lanes, u32 bound, u32 own_written,
+                      u32 own_read) {
+  const auto step = static_cast<std::int32_t>(lanes.step);
+  u32 other = 0;
+  for (std::int32_t i = 0; i < kLanes; ++i) {
+    // Inactive lanes look at the first one's cell, and do not count.
+    const auto active = lanes.active[i];
+    const std::int32_t at = (i - lanes.first) * step & static_cast<std::int32_t>(active);
+    const u32 w = written[at], r = read[at], lane = static_cast<u32>(i);
+    other |= (w >= bound && w != own_written + lane ? active : 0) |
+             (r >= bound && r != own_read + lane ? active : 0);
+  }
+  return other == 0;
+}
+
+SIM_VERSIONS
+bool in_step(const u64* at, u64 step, const u32* active, int first) {
+  const u64 lane_0 = at[first] - static_cast<u64>(first) * step;
+  u64 off = 0;
+  for (u64 i = 0; i < kLanes; ++i)
+    off |= (at[i] ^ (lane_0 + i * step)) &
+           static_cast<u64>(static_cast<std::int64_t>(static_cast<std::int32_t>(active[i])));
+  return off == 0;
+}
+
+SIM_VERSIONS
 bool all_equal(const u32* words, u32 value) {
   u32 off = 0;
   for (u32 i = 0; i < kLanes; ++i) off |= words[i] ^ value;

@@ -36,6 +36,18 @@ struct Found {
 Found meet(std::uint32_t* written, std::uint32_t* read, std::uint32_t n, std::uint32_t words,
            std::uint32_t bound, std::uint32_t mine, bool writes);
 
+// Lanes that access one word each, `step` words (not 0) from lane to lane; `written` and `read` are the first active lane's cells.
+// Is each active lane's cell for writes below `bound` or `own_written` + lane, and that for reads below it or `own_read` + lane?
+struct Apart {
+  std::int64_t step;
+  const std::uint32_t* active;  // all ones for active lanes
+  int first;                    // active lane
+};
+bool all_below_or_own(const std::uint32_t* written, const std::uint32_t* read, const Apart& lanes,
+                      std::uint32_t bound, std::uint32_t own_written, std::uint32_t own_read);
+// Does each active lane's address lie `step` bytes after that of the lane before?
+bool in_step(const std::uint64_t* at, std::uint64_t step, const std::uint32_t* active, int first);
+
 // Are all 32 words equal to `value`?
 bool all_equal(const std::uint32_t* words, std::uint32_t value);
 

@@ -138,48 +138,15 @@ Racecheck::Shadow Racecheck::shadow_of(BlockState& b, Place place) {
           false};
 }
 
-// Adjacent lanes at once, where nothing needs a closer look. Returns false, having changed nothing, when something does.
-inline bool Racecheck::run_of_lanes(Here& h) {
-  const std::uint32_t words = h.a.bytes / 4, n = h.a.count * words;
-  if (words == 0) return false;
-  const std::uint64_t offset = h.a.start() - h.shadow.base;
-  if (offset >= h.shadow.bytes || offset + std::uint64_t{n} * 4 > h.shadow.bytes) return false;
-  Cell* const written = h.shadow.written + offset / 4;
-  Cell* const read = h.shadow.read + offset / 4;
-  const Cell limit = h.shadow.bound << kLaneBits, mine = h.id << kLaneBits | h.a.first;
-  const lanes::Found found = lanes::meet(written, read, n, words, limit, mine, h.writes);
-  if (found.done) return true;
-  if (!found.written_below) {
-    if (h.writes && h.strong) return false;  // must not hide a weak write
-    if (!run_ordered(h, written, n, words)) return false;
-  }
-  const Cell first = read[0];
-  const bool read_ordered = found.read_below || (found.read_counting && (first & kLaneMask) == h.a.first &&
-                                                 first >> kLaneBits >= h.shadow.floor &&
-                                                 ordered_alike(h, first >> kLaneBits, true));
-  if (h.writes) {
-    if (!read_ordered) return false;
-    lanes::set_counting(written, n, words, mine);
-    return true;
-  }
-  if (read_ordered) {
-    if (first != mine || found.read_below) lanes::set_counting(read, n, words, mine);
-    return true;
-  }
-  if (!found.read_counting || (first & kLaneMask) != h.a.first) return false;
-  lanes::set_counting(read, n, words, with_reader(h, first, static_cast<int>(h.a.first), 0));
-  return true;
-}
-
 // The lanes of an access that lie in one kind of memory.
 inline void Racecheck::look(Here& h, Place place, std::uint32_t lanes) {
   h.shadow = shadow_of(h.b, place);
   const bool run = shortcuts_ && h.a.run && lanes == h.a.mask;
   if (place == Place::shared) {
-    if (!run || !run_of_lanes(h)) by_lane(h, lanes);
+    if (!run || (!run_of_lanes(h) && !in_pieces(h))) by_lane(h, lanes);
   } else if (!run || !whole_lines(h)) {
     open_lines(h, lanes);
-    if (!run || !run_of_lanes(h)) by_lane(h, lanes);
+    if (!run || (!run_of_lanes(h) && !in_pieces(h))) by_lane(h, lanes);
   }
   if (h.strong) order_by(h, lanes);
 }
@@ -207,30 +174,6 @@ void Racecheck::access(Warp& w, const MicroOp& op, const LaneAccess& a) {
     if (lanes_in[static_cast<int>(place)] != 0) look(h, place, lanes_in[static_cast<int>(place)]);
 }
 
-// Do the cells name one earlier access of the same shape, ordered before this one for every lane?
-bool Racecheck::run_ordered(const Here& h, const Cell* cells, std::uint32_t n, std::uint32_t words) const {
-  const Cell first = cells[0];
-  const RecordId id = first >> kLaneBits;
-  return (first & kLaneMask) == h.a.first && id >= h.shadow.floor &&
-         lanes::all_counting(cells, n, words, first) && ordered_alike(h, id, true);
-}
-
-// Is the access `id` (or all those of a set of readers) before this one, each lane's for each lane? `same_lanes`: every lane
-// meets its own. By barriers and the order of the program alone.
-bool Racecheck::ordered_alike(const Here& h, RecordId id, bool same_lanes) const {
-  const auto before = [&](RecordId i, bool same_lane) {
-    const Record& r = record(i);
-    if (r.kind != Record::access || r.block != h.b.number) return false;
-    return i < h.b.bound || (r.warp == h.w.number && (same_lane || i < h.ws.bound));
-  };
-  const Record& r = record(id);
-  if (r.kind != Record::readers) return before(id, same_lanes);
-  const auto all = readers(r);
-  return std::all_of(all.begin(), all.end(), [&](const Reader& reader) {
-    return before(reader.record, same_lanes && reader.lanes == 0 && reader.offset == 0);
-  });
-}
-
 // Each lane one word, lying anyhow: quick for those whose cells are old, or were left by the same lane.
 void Racecheck::one_word_each(Here& h, std::uint32_t lanes) {
   const Cell limit = h.shadow.bound << kLaneBits, mine = h.id << kLaneBits;
@@ -238,13 +181,9 @@ void Racecheck::one_word_each(Here& h, std::uint32_t lanes) {
   const bool keeps_weak = h.writes && h.strong;
   RecordId own_record = h.id;  // the last one that was found to be this warp's
   const auto own = [&](Cell cell, std::uint32_t lane) {
-    if ((cell & kLaneMask) != lane) return false;
-    const RecordId id = cell >> kLaneBits;
-    if (id == own_record) return true;
-    if (id < h.b.first || id < h.shadow.floor) return false;
-    const Record& r = record(id);
-    if (r.kind != Record::access || r.block != h.b.number || r.warp != h.w.number) return false;
-    own_record = id;
+    if (cell >> kLaneBits == own_record) return (cell & kLaneMask) == lane;
+    if (!is_own(h, cell, lane)) return false;
+    own_record = cell >> kLaneBits;
     return true;
   };
   for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
@@ -276,7 +215,10 @@ void Racecheck::by_lane(Here& h, std::uint32_t lanes) {
         broadcast(h, lanes, offset + k, static_cast<std::uint32_t>(std::min<std::uint64_t>(n, 4)));
     return;
   }
-  if (n == 4 && shortcuts_) return one_word_each(h, lanes);
+  if (n == 4 && shortcuts_) {
+    if (!words_apart(h, lanes)) one_word_each(h, lanes);
+    return;
+  }
   for (std::uint32_t m = lanes; m != 0; m &= m - 1) lane(h, std::countr_zero(m));
 }
 

@@ -22,8 +22,8 @@
 // atomic) and acquires what its threads' reads have seen.
 // Stricter: volatile accesses of lanes that ran both in step race (warp-synchronous code without __syncwarp).
 //
-// Reading order: racecheck.hpp; racecheck.cpp for accesses; racecheck_lines.cpp for whole lines; racecheck_sync.cpp for what
-// orders them; racecheck_async.cpp; racecheck_words.cpp.
+// Reading order: racecheck.hpp; racecheck.cpp for accesses; racecheck_lines.cpp for whole lines, racecheck_runs.cpp for lanes that lie
+// regularly; racecheck_sync.cpp for what orders them; racecheck_async.cpp; racecheck_words.cpp.
 // Source: Flanagan, Freund, "FastTrack", PLDI 2009; NVIDIA, "PTX ISA" 9.0, chapter 8, "Memory Consistency Model".
 #pragma once
 
@@ -213,6 +213,11 @@ class Racecheck {
   bool run_of_lanes(Here& h);
   bool run_ordered(const Here& h, const Cell* cells, std::uint32_t n, std::uint32_t words) const;
   bool ordered_alike(const Here& h, RecordId id, bool same_lanes) const;
+  bool in_pieces(Here& h);
+  enum class Before : std::uint8_t { yes, no, unclear };
+  Before piece_before(const Here& h, Cell cell, std::uint32_t lane) const;
+  bool words_apart(Here& h, std::uint32_t lanes);
+  bool is_own(const Here& h, Cell cell, std::uint32_t lane) const;
   void one_word_each(Here& h, std::uint32_t lanes);
   void by_lane(Here& h, std::uint32_t lanes);
   void lane(Here& h, int lane);

@@ -148,7 +148,7 @@ void Initcheck::copies_issued(Warp& w, const CopyBatch& batch) {
     const std::uint64_t first = batch.from[i] - shadow.base;
     if (any_set(shadow.bits, first, batch.read[i])) continue;
     LaneAccess a;
-    a.at[i] = batch.from[i];
+    a.wide = batch.from;
     report(w, *batch.op, a, i, place);
     set(shadow.bits, first, batch.read[i]);  // told once
   }
@@ -195,7 +195,7 @@ void Initcheck::access(Warp& w, const MicroOp& op, const LaneAccess& a) {
   }
   for (std::uint32_t m = a.mask; m != 0; m &= m - 1) {
     const int i = std::countr_zero(m);
-    lane(w, op, a, i, place_of(a.at[i]));
+    lane(w, op, a, i, place_of(a.at(i)));
   }
 }
 
@@ -206,7 +206,7 @@ void Initcheck::each_lane(Warp& w, const MicroOp& op, const LaneAccess& a, const
   const bool reads = !only_writes(op), writes = op.kind != OpKind::load;
   for (std::uint32_t m = a.mask; m != 0; m &= m - 1) {
     const int i = std::countr_zero(m);
-    const std::uint64_t first = a.at[i] - shadow.base;
+    const std::uint64_t first = a.at(i) - shadow.base;
     if (first > last || (first & (a.bytes - 1)) != 0) continue;  // about to fault
     std::uint64_t& word = shadow.bits[first / 64];
     if (reads && (word >> first % 64 & bits) == 0)
@@ -221,24 +221,24 @@ void Initcheck::lane(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, 
   std::uint64_t first = 0, size = 0;
   switch (place) {
     case Place::global:
-      first = a.at[lane] - arena_.base();
+      first = a.at(lane) - arena_.base();
       size = arena_.size();
       bits = global_.data();
       break;
     case Place::shared:
-      first = a.at[lane] - kSharedWindow;
+      first = a.at(lane) - kSharedWindow;
       size = w.block->shared_bytes;
       bits = blocks_[w.block->storage]->shared.data();
       break;
     case Place::local:
-      first = a.at[lane] - kLocalWindow;
+      first = a.at(lane) - kLocalWindow;
       size = w.local_stride;
       break;
   }
   if (first >= size || first + a.bytes > size) return;  // about to fault
   if (place == Place::local) bits = local_bits(w, lane, first + a.bytes).data();
   if (!only_writes(op) && !any_set(bits, first, a.bytes)) {
-    if (place == Place::global && arena_.find(a.at[lane]) == nullptr) return;  // about to fault
+    if (place == Place::global && arena_.find(a.at(lane)) == nullptr) return;  // about to fault
     report(w, op, a, lane, place);
     set(bits, first, a.bytes);  // told once
   }
@@ -262,7 +262,7 @@ void Initcheck::report(Warp& w, const MicroOp& op, const LaneAccess& a, int lane
   f.kernel = program_->demangled;
   f.where = places_of(*program_, op);
   f.thread = thread_of(*launch_, w.block->linear, w.number * kLanes + static_cast<std::uint32_t>(lane));
-  f.object = describe_address(*program_, arena_, a.at[lane], op.width);
+  f.object = describe_address(*program_, arena_, a.at(lane), op.width);
   f.message = fmt::format("{} {} {} at {}, but {}", describe_thread(f.thread),
                           op.kind == OpKind::atomic || op.kind == OpKind::rendezvous ? "updates"
                           : op.kind == OpKind::copy                                  ? "copies"

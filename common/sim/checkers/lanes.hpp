@@ -16,11 +16,9 @@ struct Shape {
   bool close;    // they differ in the low 32 bits only
 };
 
-// at[i] = base + add, lane by lane. `active`: all ones for the active lanes, of which `first` is the first.
-Shape add(std::uint64_t* at, const std::uint64_t* base, std::uint64_t add, std::uint64_t step,
-          const std::uint32_t* active, int first);
-Shape add(std::uint64_t* at, const std::uint32_t* base, std::uint32_t add, std::uint64_t window,
-          std::uint64_t step, const std::uint32_t* active, int first);
+// Of what registers hold. `active`: all ones for the active lanes, of which `first` is the first.
+Shape shape_of(const std::uint64_t* base, std::uint64_t step, const std::uint32_t* active, int first);
+Shape shape_of(const std::uint32_t* base, std::uint32_t step, const std::uint32_t* active, int first);
 
 // Do the first lane's `words` cells hold `first`, the next lane's `first + 1` …?
 bool all_counting(const std::uint32_t* cells, std::uint32_t n, std::uint32_t words, std::uint32_t first);
@@ -45,8 +43,6 @@ struct Apart {
 };
 bool all_below_or_own(const std::uint32_t* written, const std::uint32_t* read, const Apart& lanes,
                       std::uint32_t bound, std::uint32_t own_written, std::uint32_t own_read);
-// Does each active lane's address lie `step` bytes after that of the lane before?
-bool in_step(const std::uint64_t* at, std::uint64_t step, const std::uint32_t* active, int first);
 
 // Are all 32 words equal to `value`?
 bool all_equal(const std::uint32_t* words, std::uint32_t value);

@@ -169,7 +169,7 @@ void Racecheck::access(Warp& w, const MicroOp& op, const LaneAccess& a) {
   if (!a.mixed) return look(h, a.place, a.mask);
   std::uint32_t lanes_in[3] = {0, 0, 0};  // by Place
   for (std::uint32_t m = a.mask; m != 0; m &= m - 1)
-    lanes_in[static_cast<int>(place_of(a.at[std::countr_zero(m)]))] |= m & -m;
+    lanes_in[static_cast<int>(place_of(a.at(std::countr_zero(m))))] |= m & -m;
   for (const Place place : {Place::global, Place::shared})
     if (lanes_in[static_cast<int>(place)] != 0) look(h, place, lanes_in[static_cast<int>(place)]);
 }
@@ -188,7 +188,7 @@ void Racecheck::one_word_each(Here& h, std::uint32_t lanes) {
   };
   for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
     const auto lane = static_cast<std::uint32_t>(std::countr_zero(m));
-    const std::uint64_t offset = h.a.at[lane] - h.shadow.base;
+    const std::uint64_t offset = h.a.at(static_cast<int>(lane)) - h.shadow.base;
     if (offset >= size || (offset & 3) != 0) continue;  // about to fault
     Cell& written = h.shadow.written[offset / 4];
     Cell& read = h.shadow.read[offset / 4];
@@ -201,11 +201,11 @@ void Racecheck::one_word_each(Here& h, std::uint32_t lanes) {
 
 void Racecheck::by_lane(Here& h, std::uint32_t lanes) {
   const std::uint64_t n = h.a.bytes;
-  const std::uint64_t start = h.a.at[std::countr_zero(lanes)];
+  const std::uint64_t start = h.a.at(std::countr_zero(lanes));
   const auto same = [&] {
     if (lanes == h.a.mask) return h.a.same;
     for (std::uint32_t m = lanes; m != 0; m &= m - 1)
-      if (h.a.at[std::countr_zero(m)] != start) return false;
+      if (h.a.at(std::countr_zero(m)) != start) return false;
     return true;
   };
   if (h.reads && (lanes & (lanes - 1)) != 0 && same()) {
@@ -228,7 +228,7 @@ bool Racecheck::is_inside(const Here& h, std::uint64_t offset) {
 }
 
 void Racecheck::lane(Here& h, int lane) {
-  const std::uint64_t n = h.a.bytes, offset = h.a.at[lane] - h.shadow.base;
+  const std::uint64_t n = h.a.bytes, offset = h.a.at(lane) - h.shadow.base;
   if (!is_inside(h, offset)) return;
   if (n < 4) return bytes(h, lane, offset, static_cast<std::uint32_t>(n));
   for (std::uint64_t k = 0; k < n; k += 4) {

@@ -83,7 +83,7 @@ void Racecheck::open_lines(Here& h, std::uint32_t lanes) {
   }
   std::uint64_t last = ~std::uint64_t{0};
   for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
-    const std::uint64_t offset = h.a.at[std::countr_zero(m)] - h.shadow.base, line = offset / kLineBytes;
+    const std::uint64_t offset = h.a.at(std::countr_zero(m)) - h.shadow.base, line = offset / kLineBytes;
     if (line == last || !is_inside(h, offset)) continue;
     last = line;
     open_line(h, line, marker);

@@ -144,14 +144,19 @@ bool Racecheck::words_apart(Here& h, std::uint32_t lanes) {
   const int first = std::countr_zero(lanes), last = 31 - std::countl_zero(lanes);
   if (h.a.mixed || lanes != h.a.mask || first == last) return false;
   const int second = std::countr_zero(lanes & (lanes - 1));
-  const std::uint64_t start = h.a.at[first] - h.shadow.base, end = h.a.at[last] - h.shadow.base;
-  const auto ahead = static_cast<std::int64_t>(h.a.at[second] - h.a.at[first]);
+  const std::uint64_t start = h.a.at(first) - h.shadow.base, end = h.a.at(last) - h.shadow.base;
+  const auto ahead = static_cast<std::int64_t>(h.a.at(second) - h.a.at(first));
   constexpr std::int64_t kMost = 1 << 20;  // bytes: distances stay far from what 32 bits hold
   if (ahead == 0 || ahead % (4 * (second - first)) != 0 || std::abs(ahead) > kMost || start % 4 != 0 ||
       std::max(start, end) >= h.shadow.bytes)
     return false;
   const std::int64_t step = ahead / (second - first);
-  if (!lanes::in_step(h.a.at, static_cast<std::uint64_t>(step), h.w.lane_mask, first)) return false;
+  const auto bytes = static_cast<std::uint32_t>(step);
+  const bool in_step =
+      h.a.wide != nullptr
+          ? lanes::shape_of(h.a.wide, static_cast<std::uint64_t>(step), h.w.lane_mask, first).in_step
+          : lanes::shape_of(h.a.narrow, bytes, h.w.lane_mask, first).in_step;
+  if (!in_step) return false;
   Cell* const written = h.shadow.written + start / 4;
   Cell* const read = h.shadow.read + start / 4;
   const Cell limit = h.shadow.bound << kLaneBits, mine = h.id << kLaneBits;

@@ -30,8 +30,9 @@ struct LaneAccess {
   std::uint32_t count = 0;      // of a run: lanes
   Place place = Place::global;  // unless mixed
   bool mixed = false;           // lanes may access different kinds of memory
-  bool run = false;   // lanes first … first + count − 1, each right after the one before, aligned
-  bool same = false;  // all lanes the same address
+  bool run = false;      // lanes first … first + count − 1, each right after the one before, aligned
+  bool in_step = false;  // … or with lanes left out, aligned or not
+  bool same = false;     // all lanes the same address
 
   // Generic; valid for the lanes of `mask`.
   std::uint64_t at(int lane) const {
@@ -61,6 +62,7 @@ inline void resolve(Warp& w, const MicroOp& op, LaneAccess& a) {
     a.narrow = w.slot<std::uint32_t>(op.src[0]);
     if (lanes != 1) shape = lanes::shape_of(a.narrow, a.bytes, w.lane_mask, first);
   }
+  a.in_step = shape.in_step;
   a.run = shape.in_step && (lanes & (lanes + 1)) == 0 && (a.start() & (a.bytes - 1)) == 0;
   a.count = static_cast<std::uint32_t>(std::bit_width(lanes));
   a.same = shape.same;

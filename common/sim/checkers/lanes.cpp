@@ -98,19 +98,18 @@ void set_counting(u32* cells, u32 n, u32 words, u32 first) {
 }
 
 SIM_VERSIONS
-bool all_below_or_own(const u32* written, const u32* read, const Apart& lanes, u32 bound, u32 own_written,
-                      u32 own_read) {
-  const auto step = static_cast<std::int32_t>(lanes.step);
+bool meet_with_gaps(u32* written, u32* read, const u32* active, u32 bound, u32 own_written, u32 own_read,
+                    u32 mine, bool writes) {
   u32 other = 0;
-  for (std::int32_t i = 0; i < kLanes; ++i) {
-    // Inactive lanes look at the first one's cell, and do not count.
-    const auto active = lanes.active[i];
-    const std::int32_t at = (i - lanes.first) * step & static_cast<std::int32_t>(active);
-    const u32 w = written[at], r = read[at], lane = static_cast<u32>(i);
-    other |= (w >= bound && w != own_written + lane ? active : 0) |
-             (r >= bound && r != own_read + lane ? active : 0);
+  for (u32 i = 0; i < kLanes; ++i) {
+    const u32 w = written[i], r = read[i];
+    const u32 strange = (w >= bound ? w ^ (own_written + i) : 0) | (r >= bound ? r ^ (own_read + i) : 0);
+    other |= strange & active[i];
   }
-  return other == 0;
+  if (other != 0) return false;
+  u32* const cells = writes ? written : read;
+  for (u32 i = 0; i < kLanes; ++i) cells[i] = (cells[i] & ~active[i]) | ((mine + i) & active[i]);
+  return true;
 }
 
 SIM_VERSIONS

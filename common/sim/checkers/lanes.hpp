@@ -34,15 +34,11 @@ struct Found {
 Found meet(std::uint32_t* written, std::uint32_t* read, std::uint32_t n, std::uint32_t words,
            std::uint32_t bound, std::uint32_t mine, bool writes);
 
-// Lanes that access one word each, `step` words (not 0) from lane to lane; `written` and `read` are the first active lane's cells.
-// Is each active lane's cell for writes below `bound` or `own_written` + lane, and that for reads below it or `own_read` + lane?
-struct Apart {
-  std::int64_t step;
-  const std::uint32_t* active;  // all ones for active lanes
-  int first;                    // active lane
-};
-bool all_below_or_own(const std::uint32_t* written, const std::uint32_t* read, const Apart& lanes,
-                      std::uint32_t bound, std::uint32_t own_written, std::uint32_t own_read);
+// 32 cells, of which those of the active lanes count: where each for writes is below `bound` or `own_written` + its lane, and each for
+// reads below it or `own_read` + its lane, leaves `mine` + lane in those of `written` or of `read`.
+bool meet_with_gaps(std::uint32_t* written, std::uint32_t* read, const std::uint32_t* active,
+                    std::uint32_t bound, std::uint32_t own_written, std::uint32_t own_read,
+                    std::uint32_t mine, bool writes);
 
 // Are all 32 words equal to `value`?
 bool all_equal(const std::uint32_t* words, std::uint32_t value);

@@ -10,7 +10,6 @@ namespace {
 constexpr RecordId kMostRecords = RecordId{1} << 27;  // what a cell can name
 constexpr std::size_t kSteps = 4096;
 constexpr std::uint32_t kNobody = ~0u;
-constexpr std::uint64_t kPage = 4096;  // bytes of global memory that get byte cells at once
 
 bool is_strong(const MicroOp& op) {
   return op.kind == OpKind::atomic || (op.order & kOrderMask) != kWeak;
@@ -78,7 +77,7 @@ void Racecheck::launch_begins(const Program& program, const LaunchRequest& launc
   full_ = false;
   if (base_ >= kMostRecords / 2) start_afresh();
   one_block_ = launch.grid.count() == 1;
-  fences_ = mail_global_ = false;
+  fences_ = mail_global_ = updates_ = false;
   for (const MicroOp& op : program.ops) {
     const int order = op.order & kOrderMask;
     const bool is_access = op.kind == OpKind::load || op.kind == OpKind::store || op.kind == OpKind::atomic;
@@ -88,6 +87,7 @@ void Racecheck::launch_begins(const Program& program, const LaunchRequest& launc
     const bool hears = (op.kind == OpKind::load && order != kWeak) ||
                        (op.kind == OpKind::atomic && op.dst[0] != MicroOp::kNoSlot);
     if (anywhere && hears) mail_global_ = true;
+    if (anywhere && op.kind == OpKind::atomic) updates_ = true;
   }
   mail_global_ = mail_global_ || fences_;
 }
@@ -216,7 +216,7 @@ void Racecheck::by_lane(Here& h, std::uint32_t lanes) {
     return;
   }
   if (n == 4 && shortcuts_) {
-    if (!words_apart(h, lanes)) one_word_each(h, lanes);
+    if (!run_with_gaps(h, lanes)) one_word_each(h, lanes);
     return;
   }
   for (std::uint32_t m = lanes; m != 0; m &= m - 1) lane(h, std::countr_zero(m));
@@ -290,9 +290,9 @@ Racecheck::Cell* Racecheck::byte_cells(Here& h, std::uint64_t word) {
     if (h.b.bytes.size() < h.b.written.size() * 8) h.b.bytes.resize(h.b.written.size() * 8);
     return h.b.bytes.data() + word * 8;
   }
-  auto& page = byte_pages_[word * 4 / kPage];
-  if (page == nullptr) page = std::make_unique<std::vector<Cell>>(kPage * 2);
-  return page->data() + word * 8 % (kPage * 2);
+  auto& page = byte_pages_[word * 4 / kBytePage];
+  if (page == nullptr) page = std::make_unique<std::vector<Cell>>(kBytePage * 2);
+  return page->data() + word * 8 % (kBytePage * 2);
 }
 
 // The cells of the bytes of a word that from now on has such, if it has not already.

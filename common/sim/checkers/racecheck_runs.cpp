@@ -2,7 +2,7 @@
 // Lanes whose addresses lie regularly: looked at together, as long as that shows the same as lane by lane.
 //   run_of_lanes   side by side, over cells that one earlier access of the same shape left, or that are old
 //   in_pieces      side by side, over cells that several accesses left: each lane's neighbour's, as in s[i - 1]
-//   words_apart    some words from lane to lane, or with lanes left out, over cells that are old or the lanes' own
+//   run_with_gaps  side by side but for lanes left out, over cells that are old or the lanes' own
 #include <algorithm>
 #include <bit>
 
@@ -139,39 +139,20 @@ bool Racecheck::is_own(const Here& h, Cell cell, std::uint32_t lane) const {
   return r.kind == Record::access && r.block == h.b.number && r.warp == h.w.number;
 }
 
-// Each lane one word, the same distance apart. Returns false, having changed nothing, when a cell is neither old nor the lane's own.
-bool Racecheck::words_apart(Here& h, std::uint32_t lanes) {
-  const int first = std::countr_zero(lanes), last = 31 - std::countl_zero(lanes);
-  if (h.a.mixed || lanes != h.a.mask || first == last) return false;
-  const int second = std::countr_zero(lanes & (lanes - 1));
-  const std::uint64_t start = h.a.at(first) - h.shadow.base, end = h.a.at(last) - h.shadow.base;
-  const auto ahead = static_cast<std::int64_t>(h.a.at(second) - h.a.at(first));
-  constexpr std::int64_t kMost = 1 << 20;  // bytes: distances stay far from what 32 bits hold
-  if (ahead == 0 || ahead % (4 * (second - first)) != 0 || std::abs(ahead) > kMost || start % 4 != 0 ||
-      std::max(start, end) >= h.shadow.bytes)
+// One word a lane, side by side but for lanes left out. Returns false, having changed nothing, when a cell is neither old nor the lane's
+// own.
+bool Racecheck::run_with_gaps(Here& h, std::uint32_t lanes) {
+  const std::uint64_t offset = h.a.start() - h.shadow.base;
+  if (!h.a.in_step || h.a.first != 0 || lanes != h.a.mask || offset % 4 != 0 || offset >= h.shadow.bytes ||
+      offset + 4 * std::uint64_t{kLanes} > h.shadow.bytes)
     return false;
-  const std::int64_t step = ahead / (second - first);
-  const auto bytes = static_cast<std::uint32_t>(step);
-  const bool in_step =
-      h.a.wide != nullptr
-          ? lanes::shape_of(h.a.wide, static_cast<std::uint64_t>(step), h.w.lane_mask, first).in_step
-          : lanes::shape_of(h.a.narrow, bytes, h.w.lane_mask, first).in_step;
-  if (!in_step) return false;
-  Cell* const written = h.shadow.written + start / 4;
-  Cell* const read = h.shadow.read + start / 4;
-  const Cell limit = h.shadow.bound << kLaneBits, mine = h.id << kLaneBits;
-  const auto lane = static_cast<std::uint32_t>(first);
-  const auto own = [&](Cell cell) { return cell >= limit && is_own(h, cell, lane) ? cell - lane : 0; };
+  Cell* const written = h.shadow.written + offset / 4;
+  Cell* const read = h.shadow.read + offset / 4;
+  const Cell limit = h.shadow.bound << kLaneBits;
+  const auto own = [&](Cell cell) { return cell >= limit && is_own(h, cell, 0) ? cell : 0; };
   const Cell own_written = h.writes && h.strong ? 0 : own(*written);  // must not hide a weak write
-  if (!lanes::all_below_or_own(written, read, {step / 4, h.w.lane_mask, first}, limit, own_written,
-                               own(*read)))
-    return false;
-  Cell* const cells = h.writes ? written : read;
-  for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
-    const int i = std::countr_zero(m);
-    cells[(i - first) * (step / 4)] = mine | static_cast<Cell>(i);
-  }
-  return true;
+  return lanes::meet_with_gaps(written, read, h.w.lane_mask, limit, own_written, own(*read),
+                               h.id << kLaneBits, h.writes);
 }
 
 }  // namespace course::sim

@@ -38,7 +38,7 @@ TEST(Environment, ReadsEveryVariable) {
                                  {"SIM_REPORT", "r.json"},
                                  {"SIM_VERBOSE", "1"},
                                  {"SIM_QUIET", "1"}});
-  EXPECT_EQ(env.device.preset.name, "Simulated RTX 4060");
+  EXPECT_EQ(env.device.preset.name, "Simulated RTX 4060 (uncalibrated)");
   EXPECT_EQ(env.n_devices, 3);
   EXPECT_EQ(env.device.host_threads, 2);
   EXPECT_EQ(env.device.schedule_seed, 7u);

@@ -2,82 +2,51 @@
 #include "cudart/presets.hpp"
 
 #include <cctype>
+#include <utility>
 
 namespace course::cudart {
 namespace {
 
-constexpr std::uint64_t kGiB = std::uint64_t{1} << 30;
-constexpr int kMiB = 1 << 20;
-
-// Found by common/sim/calibration on an H200; the other chips start from it.
-const sim::Timing kH200Timing = {
-#include "cudart/timing_h200.inc"
+// What a file of chips/ says.
+struct Chip {
+  const char* key;
+  sim::DevicePreset preset;
+  double l2_gb_per_s = 0;  // of chips that were not measured
+  bool fitted = false;     // its timing comes from measurements
 };
 
-sim::DevicePreset h200() {
-  sim::DevicePreset p;
-  p.timing = kH200Timing;
-  return p;
+// Chips that were not measured take as many clocks as an H200 for what the data sheets leave out, and say so in their names.
+NamedPreset complete(Chip chip, const sim::Timing& measured) {
+  if (!chip.fitted) {
+    chip.preset.timing = measured;
+    chip.preset.timing.l2_sectors_per_clock = chip.l2_gb_per_s / (32 * chip.preset.clock_ghz);
+    chip.preset.name += " (uncalibrated)";
+  }
+  return {chip.key, std::move(chip.preset)};
 }
 
-sim::DevicePreset a100() {
-  sim::DevicePreset p;
-  p.name = "Simulated A100";
-  p.compute_major = 8;
-  p.compute_minor = 0;
-  p.multiprocessors = 108;
-  p.shared_per_multiprocessor = 167936;
-  p.shared_per_block_optin = 166912;
-  p.l2_bytes = 40 * kMiB;
-  p.clock_ghz = 1.41;
-  p.memory_gb_per_s = 1400;
-  p.timing.l2_sectors_per_clock = 4500 / (32 * p.clock_ghz);
-  return p;
-}
-
-sim::DevicePreset h100() {
-  sim::DevicePreset p;
-  p.name = "Simulated H100";
-  p.memory_gb_per_s = 3000;
-  p.timing.l2_sectors_per_clock = 8000 / (32 * p.clock_ghz);
-  return p;
-}
-
-sim::DevicePreset t4() {
-  sim::DevicePreset p;
-  p.name = "Simulated T4";
-  p.compute_major = 7;
-  p.compute_minor = 5;
-  p.multiprocessors = 40;
-  p.max_threads_per_multiprocessor = 1024;
-  p.max_blocks_per_multiprocessor = 16;
-  p.shared_per_multiprocessor = 65536;
-  p.shared_per_block_optin = 65536;
-  p.reserved_shared_per_block = 0;
-  p.global_memory = 15 * kGiB;
-  p.l2_bytes = 4 * kMiB;
-  p.clock_ghz = 1.59;
-  p.memory_gb_per_s = 270;
-  p.timing.l2_sectors_per_clock = 1200 / (32 * p.clock_ghz);
-  return p;
-}
-
-sim::DevicePreset rtx4060() {
-  sim::DevicePreset p;
-  p.name = "Simulated RTX 4060";
-  p.compute_major = 8;
-  p.compute_minor = 9;
-  p.multiprocessors = 24;
-  p.max_threads_per_multiprocessor = 1536;
-  p.max_blocks_per_multiprocessor = 24;
-  p.shared_per_multiprocessor = 102400;
-  p.shared_per_block_optin = 101376;
-  p.global_memory = 8 * kGiB;
-  p.l2_bytes = 24 * kMiB;
-  p.clock_ghz = 2.46;
-  p.memory_gb_per_s = 245;
-  p.timing.l2_sectors_per_clock = 1600 / (32 * p.clock_ghz);
-  return p;
+std::vector<NamedPreset> read_chips() {
+  const Chip h200 = {
+#include "cudart/chips/h200.inc"
+  };
+  const std::vector<Chip> all = {
+      h200,
+      {
+#include "cudart/chips/h100.inc"
+      },
+      {
+#include "cudart/chips/a100.inc"
+      },
+      {
+#include "cudart/chips/rtx4060.inc"
+      },
+      {
+#include "cudart/chips/t4.inc"
+      },
+  };
+  std::vector<NamedPreset> presets;
+  for (const Chip& chip : all) presets.push_back(complete(chip, h200.preset.timing));
+  return presets;
 }
 
 std::string folded(std::string_view name) {
@@ -93,9 +62,7 @@ std::string folded(std::string_view name) {
 }  // namespace
 
 const std::vector<NamedPreset>& presets() {
-  static const std::vector<NamedPreset> all = {
-      {"h200", h200()}, {"h100", h100()}, {"a100", a100()}, {"rtx4060", rtx4060()}, {"t4", t4()},
-  };
+  static const std::vector<NamedPreset> all = read_chips();
   return all;
 }
 

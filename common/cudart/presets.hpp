@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The chips that SIM_DEVICE can name. Data only; sources: the vendors' white papers and data sheets, achievable
-// bandwidths from device-to-device copies where we measured one, else 90 % of the data sheet's.
+// The chips that SIM_DEVICE can name: a file of data each in chips/. What the timing model knows of one is either fitted to
+// measurements (common/sim/calibration) or scaled from data sheets; then its name ends in "(uncalibrated)", wherever it is shown.
 #pragma once
 
 #include <string>

@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <new>
 
 namespace course::sim {
@@ -31,6 +32,20 @@ void Cache::launch_begins() {
 
 void Cache::launch_ends(std::uint64_t sectors_filled) {
   filled_.push_back(filled_.back() + sectors_filled);
+}
+
+std::vector<Cache::Copy> Cache::copy(const Arena& arena) const {
+  std::vector<Copy> copies;
+  for (const auto& [base, allocation] : arena.live()) {
+    const std::uint64_t first = (base - base_) / kLineBytes,
+                        end = (base - base_ + allocation.size + kLineBytes - 1) / kLineBytes;
+    copies.push_back({first, {lines_ + first, lines_ + end}});
+  }
+  return copies;
+}
+
+void Cache::put_back(const std::vector<Copy>& copies) {
+  for (const Copy& c : copies) std::copy(c.lines.begin(), c.lines.end(), lines_ + c.first);
 }
 
 void Cache::forget() {

@@ -27,6 +27,14 @@ class Cache {
   // Nothing is left in it.
   void forget();
 
+  // What it knows of all that is allocated, to go back to it when a launch has to be done again.
+  struct Copy {
+    std::uint64_t first;  // line
+    std::vector<std::uint32_t> lines;
+  };
+  std::vector<Copy> copy(const Arena& arena) const;
+  void put_back(const std::vector<Copy>& copies);
+
   struct Touch {
     std::uint32_t filled;  // sectors that this access brings in first
     std::uint32_t dirty;   // … or is the first to write

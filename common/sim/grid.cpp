@@ -567,7 +567,9 @@ GridOutcome run_grid(const Program& program, const LaunchRequest& launch, Arena&
   if (options.schedule_seed != 0) HostThread::shuffle(blocks, options.schedule_seed);
 
   int n_threads = std::max(options.host_threads, 1);
-  if (program.order_sensitive || launch.cooperative || options.observer != nullptr) n_threads = 1;
+  const bool watched_by_one = options.observer != nullptr && options.together.empty();
+  if (program.order_sensitive || launch.cooperative || watched_by_one) n_threads = 1;
+  if (!options.together.empty()) n_threads = std::min(n_threads, static_cast<int>(options.together.size()));
   n_threads = static_cast<int>(std::min<std::uint64_t>(static_cast<std::uint64_t>(n_threads), blocks.size()));
   GridOptions used = options;
   if (launch.cooperative) used.resident_blocks = static_cast<int>(blocks.size());
@@ -588,7 +590,8 @@ GridOutcome run_grid(const Program& program, const LaunchRequest& launch, Arena&
     worker->launch = &launch;
     worker->preset = &preset;
     worker->grid_workspace = options.grid_workspace;
-    worker->observer = options.observer;
+    worker->observer =
+        options.together.empty() ? options.observer : options.together[static_cast<std::size_t>(k)];
     worker->counting = options.counting;
     worker->alone = n_threads == 1;
     if (options.counting) prepare_model(*worker, options, in_order ? &signals : nullptr);
@@ -599,14 +602,16 @@ GridOutcome run_grid(const Program& program, const LaunchRequest& launch, Arena&
     worker->op_counters.assign(program.ops.size(), OpCounters{});
     workers.push_back(std::move(worker));
   }
-  if (options.observer != nullptr) options.observer->launch_begins(program, launch);
+  for (const auto& w : workers)
+    if (w->observer != nullptr) w->observer->launch_begins(program, launch);
   std::vector<std::thread> threads;
   for (int k = 1; k < n_threads; ++k)
     threads.emplace_back(
         [&, k] { HostThread(*workers[static_cast<std::size_t>(k)], engine, used, shared, blocks).run(); });
   HostThread(*workers[0], engine, used, shared, blocks).run();
   for (std::thread& t : threads) t.join();
-  if (options.observer != nullptr) options.observer->launch_ends();
+  for (const auto& w : workers)
+    if (w->observer != nullptr) w->observer->launch_ends();
   sum_up(program, workers, shared.outcome);
   if (options.counting) {
     if (!in_order) {

@@ -24,6 +24,7 @@ struct GridOptions {
   std::uint64_t grid_workspace = 0;  // address of the words behind grid.sync(); 0: not a cooperative launch
   Cache* cache = nullptr;            // for counting
   Observer* observer = nullptr;      // forces one host thread
+  std::vector<Observer*> together;   // … or one for each of several, in its place
 };
 
 struct GridOutcome {

@@ -5,6 +5,8 @@
 #include <array>
 #include <cmath>
 
+#include "sim/bounds.hpp"
+
 namespace course::sim {
 
 Modelled model_time(const DevicePreset& preset, const LaunchRequest& launch, const Counters& c) {
@@ -26,20 +28,21 @@ Modelled model_time(const DevicePreset& preset, const LaunchRequest& launch, con
 
   struct Part {
     double us;
-    const char* name;
+    Bound bound;
   };
   const std::array<Part, 8> parts{{
-      {bytes / (preset.memory_gb_per_s * 1e3), "memory"},
-      {sectors / t.l2_sectors_per_clock / clocks_per_us, "second-level cache"},
-      {passes / (t.near_passes_per_clock * used) / clocks_per_us, "shared memory and first-level cache"},
-      {std::max(slots, busiest_unit) / (4 * used) / clocks_per_us, "issue"},
-      {real(c.shared_atomic_passes) / (t.shared_atomics_per_clock * used) / clocks_per_us, "shared atomics"},
+      {bytes / (preset.memory_gb_per_s * 1e3), Bound::memory},
+      {sectors / t.l2_sectors_per_clock / clocks_per_us, Bound::second_level_cache},
+      {passes / (t.near_passes_per_clock * used) / clocks_per_us, Bound::near},
+      {std::max(slots, busiest_unit) / (4 * used) / clocks_per_us, Bound::issue},
+      {real(c.shared_atomic_passes) / (t.shared_atomics_per_clock * used) / clocks_per_us,
+       Bound::shared_atomics},
       {std::max(real(c.hottest_atomics) / 4 / t.hot_atomics_per_clock,
                 real(c.global_atomic_passes) / t.atomic_sectors_per_clock) /
            clocks_per_us,
-       "global atomics"},
-      {blocks / t.blocks_per_clock / clocks_per_us, "starting blocks"},
-      {real(c.chain_clocks) / clocks_per_us, "latency"},
+       Bound::global_atomics},
+      {blocks / t.blocks_per_clock / clocks_per_us, Bound::starting_blocks},
+      {real(c.chain_clocks) / clocks_per_us, Bound::latency},
   }};
   const Part& most =
       *std::max_element(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.us < b.us; });
@@ -48,7 +51,7 @@ Modelled model_time(const DevicePreset& preset, const LaunchRequest& launch, con
   Modelled m;
   const double work = most.us * (sum > 0 ? std::pow(sum, 1 / t.blend) : 0);
   m.us = t.kernel_us + work;
-  m.bound_by = work < t.kernel_us ? "launch" : most.name;
+  m.bound_by = name_of(work < t.kernel_us ? Bound::launch : most.bound);
   return m;
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "sim/checkers/checks.hpp"
+#include "sim/checkers/together.hpp"
 #include "sim/dataflow.hpp"
 #include "sim/hang.hpp"
 #include "sim/trace.hpp"
@@ -143,6 +144,21 @@ Observer* Observers::begin(std::uint32_t mode) {
   if (all.size() == 1) return all.front();
   several_ = std::make_unique<Several>(std::move(all));
   return several_.get();
+}
+
+std::vector<Observer*> Observers::begin_together(std::uint32_t mode, const Program& program,
+                                                 const LaunchRequest& launch, int host_threads) {
+  const bool checks_alone = (mode & kRacecheck) != 0 && (mode & (kDataflow | kTrace)) == 0;
+  if (host_threads < 2 || !checks_alone || !shortcuts_ || !CheckedTogether::suits(program, launch)) return {};
+  if (together_ == nullptr) together_ = std::make_unique<CheckedTogether>(arena_);
+  return together_->begin(mode, static_cast<std::size_t>(host_threads),
+                          (mode & kInitcheck) != 0 ? initcheck_.get() : nullptr);
+}
+
+bool Observers::must_see_again(bool faulted) {
+  if (!faulted && together_->nothing_found()) return false;
+  together_->put_back();
+  return true;
 }
 
 void Observers::end(Counters& counters) {

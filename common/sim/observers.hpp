@@ -14,6 +14,7 @@
 
 namespace course::sim {
 
+class CheckedTogether;
 class Checks;
 class Dataflow;
 class Initcheck;
@@ -38,6 +39,11 @@ class Observers {
   void prepare(std::uint32_t mode);
   // The observer for a launch in `mode`, or nullptr when the mode needs none.
   Observer* begin(std::uint32_t mode);
+  // After begin(): observers for as many host threads, each for the blocks that it runs; none where the launch must be seen by one. It may
+  // turn out afterwards that one should have: then what is to be done again has been put back.
+  std::vector<Observer*> begin_together(std::uint32_t mode, const Program& program,
+                                        const LaunchRequest& launch, int host_threads);
+  bool must_see_again(bool faulted);
   // After the launch: adds what the observers counted.
   void end(Counters& counters);
   // Forgets what was followed so far: data ranges start afresh.
@@ -53,6 +59,7 @@ class Observers {
   std::unique_ptr<Initcheck> initcheck_;
   std::unique_ptr<Synccheck> synccheck_;
   std::unique_ptr<Trace> trace_;
+  std::unique_ptr<CheckedTogether> together_;
   std::unique_ptr<Observer> checks_, several_;  // of the launch at hand
   bool counts_dataflow_ = false;
   bool ran_unwatched_ = false;  // initcheck missed a launch

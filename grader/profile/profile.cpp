@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "sim/bounds.hpp"
 #include "text.hpp"
 
 namespace course::grader {
@@ -37,12 +39,54 @@ std::optional<double> ratio(double above, double below) {
   return below > 0 ? std::optional(above / below) : std::nullopt;
 }
 
-// What a line takes of the resource that holds its kernel back.
+// The passes of the first-level cache that a line's accesses took. A line of it has four sectors; where far more of them were touched
+// than bytes were asked for, each lies in a line of its own.
+double near_passes(const Json& line) {
+  const double sectors = number(line, "global_sectors");
+  const bool scattered = sectors * 32 >= 2 * number(line, "global_bytes");
+  return number(line, "shared_wavefronts") + (scattered ? sectors : sectors / 4);
+}
+
+// What holds a kernel back: what it means, and what a line takes of it.
+struct Resource {
+  sim::Bound bound;
+  const char* meaning;
+  double (*demand)(const Json& line);
+};
+constexpr Resource kResources[] = {
+    {sim::Bound::memory, "bytes through global memory; share = sectors moved",
+     [](const Json& l) { return number(l, "global_sectors"); }},
+    {sim::Bound::second_level_cache,
+     "sectors to and from the cache that all blocks share; share = sectors moved",
+     [](const Json& l) { return number(l, "global_sectors"); }},
+    {sim::Bound::near, "passes of what serves shared memory and first-level cache; share = passes",
+     near_passes},
+    {sim::Bound::issue, "instructions; share = warp instructions",
+     [](const Json& l) { return number(l, "warp_instructions"); }},
+    {sim::Bound::shared_atomics,
+     "atomics in shared memory, lanes at one address in turn; share = their turns",
+     [](const Json& l) { return number(l, "atomic_serialised"); }},
+    {sim::Bound::global_atomics, "atomics that meet in one place of global memory; share = lanes",
+     [](const Json& l) { return number(l, "atomic_lanes"); }},
+    {sim::Bound::starting_blocks,
+     "so many blocks that starting them takes longest; share = warp instructions",
+     [](const Json& l) { return number(l, "warp_instructions"); }},
+    {sim::Bound::latency, "the chain of one warp; share = warp instructions",
+     [](const Json& l) { return number(l, "warp_instructions"); }},
+    {sim::Bound::launch, "the launch itself; share = warp instructions",
+     [](const Json& l) { return number(l, "warp_instructions"); }},
+};
+static_assert(std::size(kResources) == sim::kBoundNames.size());
+
+// That of a report, which may say anything.
+const Resource& resource_of(const std::string& bound_by) {
+  const auto found = std::find_if(std::begin(kResources), std::end(kResources),
+                                  [&](const Resource& r) { return bound_by == sim::name_of(r.bound); });
+  return found != std::end(kResources) ? *found : *std::rbegin(kResources);
+}
+
 double demand(const Json& line, const std::string& bound_by) {
-  if (bound_by == "memory") return number(line, "global_sectors");
-  if (bound_by == "shared memory") return number(line, "shared_wavefronts");
-  if (bound_by == "atomics") return number(line, "atomic_serialised");
-  return number(line, "warp_instructions");  // issue, latency, launch
+  return resource_of(bound_by).demand(line);
 }
 
 }  // namespace
@@ -148,12 +192,7 @@ std::string beside(const char* what, double measured, double ideal, const char* 
 }  // namespace
 
 const char* meaning_of(const std::string& bound_by) {
-  if (bound_by == "memory") return "bytes through global memory; share = sectors moved";
-  if (bound_by == "issue") return "instructions; share = warp instructions";
-  if (bound_by == "shared memory") return "passes of the shared memory; share = passes";
-  if (bound_by == "atomics") return "atomics that meet at one address; share = their turns";
-  if (bound_by == "latency") return "the chain of one warp; share = warp instructions";
-  return "the launch itself; share = warp instructions";
+  return resource_of(bound_by).meaning;
 }
 
 std::string occupancy_of(const ProfiledKernel& k) {

@@ -6,8 +6,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <utility>
 
+#include "sim/bounds.hpp"
 #include "testing/scripted.hpp"
 #include "testing/well_formed.hpp"
 
@@ -19,14 +23,15 @@ using ::testing::HasSubstr;
 constexpr const char* kReport = R"json({
  "device": "Simulated H200", "modelled_us": 9.5,
  "totals": {"work": 4095, "steps": 12, "global_load_sectors": 512, "global_store_sectors": 1},
- "launches": [{"kernel": "void fake::k01_fold<int>(int const*)", "modelled_us": 6, "bound_by": "shared memory",
+ "launches": [{"kernel": "void fake::k01_fold<int>(int const*)", "modelled_us": 6, "bound_by": "shared memory and first-level cache",
                "block": [16, 16, 1], "occupancy": 0.75, "resident_blocks": 6, "registers": 40, "shared": 2048},
               {"kernel": "void fake::k01_fold<int>(int const*)", "modelled_us": 3, "bound_by": "launch"}],
  "lines": [
   {"kernel": "void fake::k01_fold<int>(int const*)", "file": "fold.cu", "line": 31, "warp_instructions": 100,
    "lane_instructions": 1600, "branches": 10, "divergent_branches": 4, "shared_requests": 10, "shared_wavefronts": 30},
   {"kernel": "void fake::k01_fold<int>(int const*)", "file": "fold.cu", "line": 30, "warp_instructions": 100,
-   "lane_instructions": 3200, "global_requests": 16, "global_sectors": 64, "shared_requests": 10, "shared_wavefronts": 10}]})json";
+   "lane_instructions": 3200, "global_requests": 16, "global_sectors": 64, "global_bytes": 2048,
+   "shared_requests": 10, "shared_wavefronts": 14}]})json";
 
 Profile of(std::string_view report) {
   static const testing::FakeProblem problem;
@@ -46,13 +51,13 @@ TEST(Profile, SharesOutWhatHoldsTheKernelBack) {
   const ProfiledKernel& k = p.kernels[0];
   EXPECT_EQ(k.name, "k01_fold");
   EXPECT_EQ(k.launches, 2u);
-  EXPECT_EQ(k.bound_by, "shared memory") << "of the longest launch";
+  EXPECT_EQ(k.bound_by, "shared memory and first-level cache") << "of the longest launch";
   EXPECT_EQ(k.block_threads, 256u);
   EXPECT_DOUBLE_EQ(k.occupancy, 0.75);
   ASSERT_EQ(k.lines.size(), 2u);
   EXPECT_EQ(k.lines[0].line, 30u) << "in the order of the source";
-  EXPECT_DOUBLE_EQ(k.lines[0].share, 0.25);
-  EXPECT_DOUBLE_EQ(k.lines[1].share, 0.75);
+  EXPECT_DOUBLE_EQ(k.lines[0].share, 0.5) << "14 passes, and 64 sectors of 16 whole lines";
+  EXPECT_DOUBLE_EQ(k.lines[1].share, 0.5);
   EXPECT_DOUBLE_EQ(k.lines[1].active_lanes, 0.5);
   EXPECT_DOUBLE_EQ(*k.lines[1].divergent, 0.4);
   EXPECT_DOUBLE_EQ(*k.lines[1].passes_per_request, 3);
@@ -61,11 +66,51 @@ TEST(Profile, SharesOutWhatHoldsTheKernelBack) {
   EXPECT_DOUBLE_EQ(p.intensity(), 4095.0 / (32 * 513));
 }
 
+// A report with two lines, of which the second takes three quarters of one count and as much of everything else.
+Profile held_by(const std::string& bound, const std::string& count) {
+  nlohmann::json line{{"kernel", "k"}, {"file", "k.cu"}, {"line", 1}};
+  for (const char* other : {"warp_instructions", "global_sectors", "global_bytes", "shared_wavefronts",
+                            "atomic_serialised", "atomic_lanes"})
+    line[other] = count == "passes" ? 0 : 10;
+  const std::string key = count == "passes" ? "shared_wavefronts" : count;
+  nlohmann::json second = line;
+  line[key] = 25;
+  second[key] = 75;
+  second["line"] = 2;
+  nlohmann::json report{{"launches", {{{"kernel", "k"}, {"modelled_us", 6}, {"bound_by", bound}}}},
+                        {"lines", {line, second}}};
+  return of(report.dump());
+}
+
+TEST(Profile, SharesOutWhateverTheModelNames) {
+  const std::pair<sim::Bound, const char*> kCounts[] = {
+      {sim::Bound::memory, "global_sectors"},
+      {sim::Bound::second_level_cache, "global_sectors"},
+      {sim::Bound::near, "passes"},
+      {sim::Bound::issue, "warp_instructions"},
+      {sim::Bound::shared_atomics, "atomic_serialised"},
+      {sim::Bound::global_atomics, "atomic_lanes"},
+      {sim::Bound::starting_blocks, "warp_instructions"},
+      {sim::Bound::latency, "warp_instructions"},
+      {sim::Bound::launch, "warp_instructions"},
+  };
+  ASSERT_EQ(std::size(kCounts), sim::kBoundNames.size());
+  std::set<std::string> meanings;
+  for (const auto& [bound, count] : kCounts) {
+    const Profile p = held_by(sim::name_of(bound), count);
+    ASSERT_EQ(p.kernels.size(), 1u);
+    ASSERT_EQ(p.kernels[0].lines.size(), 2u);
+    EXPECT_DOUBLE_EQ(p.kernels[0].lines[1].share, 0.75) << sim::name_of(bound);
+    meanings.insert(meaning_of(sim::name_of(bound)));
+  }
+  EXPECT_EQ(meanings.size(), sim::kBoundNames.size()) << "each name has words of its own";
+}
+
 TEST(Profile, IsPrintedWithTheSourceBesideIt) {
   const std::string text = profile_text(of(kReport), [](const std::string&, std::uint32_t line) {
     return line == 31 ? "    s_data[tid] += s_data[tid + 1];" : "";
   });
-  EXPECT_THAT(text, HasSubstr("  75%   50%   40%       3.0         31  s_data[tid] += s_data[tid + 1];"));
+  EXPECT_THAT(text, HasSubstr("  50%   50%   40%       3.0         31  s_data[tid] += s_data[tid + 1];"));
   EXPECT_THAT(text, HasSubstr("held by shared memory"));
   EXPECT_THAT(text, HasSubstr("occupancy 75%: 6 blocks x 256 threads, 40 registers each, 2048 B shared"));
   const std::string page = profile_html(

@@ -27,7 +27,7 @@ class Environment(unittest.TestCase):
         code, out, _ = run(QUERY)
         self.assertEqual((code, out), (0, "ok on Simulated H200\n"))
         code, out, _ = run(QUERY, SIM_DEVICE="H100")
-        self.assertEqual((code, out), (0, "ok on Simulated H100\n"))
+        self.assertEqual((code, out), (0, "ok on Simulated H100 (uncalibrated)\n"))
 
     def test_a_device_older_than_the_code_is_explained(self):
         code, out, err = run(QUERY, SIM_DEVICE="T4")

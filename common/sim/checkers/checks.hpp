@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The checkers that a mode asks for, as one observer of a launch.
 // Reading order: finding.hpp for what comes out; checks.cpp for who is told what; racecheck.hpp, initcheck.hpp, synccheck.hpp.
-// Bounds, alignment and freed memory are no checker's business: the machine always looks at them (ops/memory_rows.cpp).
+// Bounds, alignment and freed memory are no checker's business: the machine always looks at them (ops/memory.hpp).
 #pragma once
 
 #include <cstdint>

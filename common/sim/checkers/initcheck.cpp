@@ -41,14 +41,27 @@ void set(std::uint64_t* bits, std::uint64_t first, std::uint64_t n) {
 void clear(std::uint64_t* bits, std::uint64_t first, std::uint64_t n) {
   for_words(bits, first, n, [](std::uint64_t& word, std::uint64_t mask) { word &= ~mask; });
 }
+// As set(), where other threads do the same.
+void set_together(std::uint64_t* bits, std::uint64_t first, std::uint64_t n) {
+  for_words(bits, first, n, [](std::uint64_t& word, std::uint64_t mask) {
+    if (~mask == 0)
+      __atomic_store_n(&word, mask, __ATOMIC_RELAXED);
+    else if ((__atomic_load_n(&word, __ATOMIC_RELAXED) & mask) != mask)
+      __atomic_fetch_or(&word, mask, __ATOMIC_RELAXED);
+  });
+}
 bool all_set(const std::uint64_t* bits, std::uint64_t first, std::uint64_t n) {
   std::uint64_t missing = 0;
-  for_words(bits, first, n, [&](std::uint64_t word, std::uint64_t mask) { missing |= ~word & mask; });
+  for_words(bits, first, n, [&](const std::uint64_t& word, std::uint64_t mask) {
+    missing |= ~__atomic_load_n(&word, __ATOMIC_RELAXED) & mask;
+  });
   return missing == 0;
 }
 bool any_set(const std::uint64_t* bits, std::uint64_t first, std::uint64_t n) {
   std::uint64_t there = 0;
-  for_words(bits, first, n, [&](std::uint64_t word, std::uint64_t mask) { there |= word & mask; });
+  for_words(bits, first, n, [&](const std::uint64_t& word, std::uint64_t mask) {
+    there |= __atomic_load_n(&word, __ATOMIC_RELAXED) & mask;
+  });
   return there != 0;
 }
 
@@ -62,19 +75,23 @@ bool only_writes(const MicroOp& op) {
 Initcheck::Initcheck(const Arena& arena, std::vector<Finding>& findings)
     : arena_(arena),
       findings_(findings),
-      global_(arena.size() / 64 + 1),
-      whole_pages_(arena.size() / kPage + 1) {
+      global_(std::make_shared<Global>(Global{Reserved<std::uint64_t>(arena.size() / 64 + 1),
+                                              Reserved<std::uint8_t>(arena.size() / kPage + 1)})) {
   trust_all();
 }
+
+Initcheck::Initcheck(const Initcheck& main, std::vector<Finding>& findings)
+    : arena_(main.arena_), findings_(findings), global_(main.global_), together_(true) {}
 
 // --- what the host does -------------------------------------------------------------------------------------------
 
 void Initcheck::allocated(std::uint64_t address, std::uint64_t n_bytes, MemoryKind kind) {
   const std::uint64_t first = address - arena_.base();
   if (kind != MemoryKind::device) return written(first, n_bytes);  // the host writes there without telling
-  clear(global_.data(), first, n_bytes);
+  clear(global_->bits.data(), first, n_bytes);
   if (n_bytes > 0)
-    std::memset(whole_pages_.data() + first / kPage, 0, (first + n_bytes - 1) / kPage - first / kPage + 1);
+    std::memset(global_->whole_pages.data() + first / kPage, 0,
+                (first + n_bytes - 1) / kPage - first / kPage + 1);
 }
 
 void Initcheck::host_wrote(std::uint64_t address, std::uint64_t n_bytes) {
@@ -87,9 +104,9 @@ void Initcheck::trust_all() {
 }
 
 void Initcheck::written(std::uint64_t first, std::uint64_t n_bytes) {
-  set(global_.data(), first, n_bytes);
+  set(global_->bits.data(), first, n_bytes);
   const std::uint64_t page = (first + kPage - 1) / kPage, end = (first + n_bytes) / kPage;
-  if (page < end) std::memset(whole_pages_.data() + page, 1, end - page);
+  if (page < end) std::memset(global_->whole_pages.data() + page, 1, end - page);
 }
 
 // --- a launch -----------------------------------------------------------------------------------------------------
@@ -148,7 +165,7 @@ void Initcheck::copies_issued(Warp& w, const CopyBatch& batch) {
     const std::uint64_t first = batch.from[i] - shadow.base;
     if (any_set(shadow.bits, first, batch.read[i])) continue;
     LaneAccess a;
-    a.at[i] = batch.from[i];
+    a.wide = batch.from;
     report(w, *batch.op, a, i, place);
     set(shadow.bits, first, batch.read[i]);  // told once
   }
@@ -167,7 +184,7 @@ void Initcheck::copies_finished(Block& block, const CopyBatch& batch, std::uint3
 Initcheck::Shadow Initcheck::shadow_of(Warp& w, Place place) {
   if (place == Place::shared)
     return {blocks_[w.block->storage]->shared.data(), kSharedWindow, w.block->shared_bytes};
-  return {global_.data(), arena_.base(), arena_.size()};
+  return {global_->bits.data(), arena_.base(), arena_.size()};
 }
 
 bool Initcheck::find_whole(BlockState& block, const Shadow& shadow) {
@@ -176,6 +193,13 @@ bool Initcheck::find_whole(BlockState& block, const Shadow& shadow) {
     block.shared_whole = all_set(shadow.bits, 0, shadow.size);
   }
   return block.shared_whole;
+}
+
+void Initcheck::mark(const Shadow& shadow, std::uint64_t first, std::uint64_t n) {
+  if (together_ && shadow.bits == global_->bits.data())
+    set_together(shadow.bits, first, n);
+  else
+    set(shadow.bits, first, n);
 }
 
 void Initcheck::access(Warp& w, const MicroOp& op, const LaneAccess& a) {
@@ -188,14 +212,14 @@ void Initcheck::access(Warp& w, const MicroOp& op, const LaneAccess& a) {
     }
     const std::uint64_t first = a.start() - shadow.base, n = std::uint64_t{a.count} * a.bytes;
     if (!a.run || first >= shadow.size || first + n > shadow.size) return each_lane(w, op, a, shadow);
-    const std::uint8_t* const whole = whole_pages_.data();
+    const std::uint8_t* const whole = global_->whole_pages.data();
     if (a.place == Place::global && whole[first / kPage] != 0 && whole[(first + n - 1) / kPage] != 0) return;
-    if (only_writes(op)) return set(shadow.bits, first, n);
+    if (only_writes(op)) return mark(shadow, first, n);
     if (all_set(shadow.bits, first, n)) return;
   }
   for (std::uint32_t m = a.mask; m != 0; m &= m - 1) {
     const int i = std::countr_zero(m);
-    lane(w, op, a, i, place_of(a.at[i]));
+    lane(w, op, a, i, place_of(a.at(i)));
   }
 }
 
@@ -206,13 +230,13 @@ void Initcheck::each_lane(Warp& w, const MicroOp& op, const LaneAccess& a, const
   const bool reads = !only_writes(op), writes = op.kind != OpKind::load;
   for (std::uint32_t m = a.mask; m != 0; m &= m - 1) {
     const int i = std::countr_zero(m);
-    const std::uint64_t first = a.at[i] - shadow.base;
+    const std::uint64_t first = a.at(i) - shadow.base;
     if (first > last || (first & (a.bytes - 1)) != 0) continue;  // about to fault
-    std::uint64_t& word = shadow.bits[first / 64];
+    const std::uint64_t word = __atomic_load_n(shadow.bits + first / 64, __ATOMIC_RELAXED);
     if (reads && (word >> first % 64 & bits) == 0)
       lane(w, op, a, i, a.place);
     else if (writes)
-      word |= bits << first % 64;
+      mark(shadow, first, a.bytes);
   }
 }
 
@@ -221,28 +245,29 @@ void Initcheck::lane(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, 
   std::uint64_t first = 0, size = 0;
   switch (place) {
     case Place::global:
-      first = a.at[lane] - arena_.base();
+      first = a.at(lane) - arena_.base();
       size = arena_.size();
-      bits = global_.data();
+      bits = global_->bits.data();
       break;
     case Place::shared:
-      first = a.at[lane] - kSharedWindow;
+      first = a.at(lane) - kSharedWindow;
       size = w.block->shared_bytes;
       bits = blocks_[w.block->storage]->shared.data();
       break;
     case Place::local:
-      first = a.at[lane] - kLocalWindow;
+      first = a.at(lane) - kLocalWindow;
       size = w.local_stride;
       break;
   }
   if (first >= size || first + a.bytes > size) return;  // about to fault
   if (place == Place::local) bits = local_bits(w, lane, first + a.bytes).data();
   if (!only_writes(op) && !any_set(bits, first, a.bytes)) {
-    if (place == Place::global && arena_.find(a.at[lane]) == nullptr) return;  // about to fault
+    if (place == Place::global && arena_.find(a.at(lane)) == nullptr) return;  // about to fault
     report(w, op, a, lane, place);
-    set(bits, first, a.bytes);  // told once
+    if (together_ && place == Place::global) return;  // the launch will be done again
+    set(bits, first, a.bytes);                        // told once
   }
-  if (op.kind != OpKind::load) set(bits, first, a.bytes);
+  if (op.kind != OpKind::load) mark({bits, 0, size}, first, a.bytes);
 }
 
 void Initcheck::report(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, Place place) {
@@ -262,7 +287,7 @@ void Initcheck::report(Warp& w, const MicroOp& op, const LaneAccess& a, int lane
   f.kernel = program_->demangled;
   f.where = places_of(*program_, op);
   f.thread = thread_of(*launch_, w.block->linear, w.number * kLanes + static_cast<std::uint32_t>(lane));
-  f.object = describe_address(*program_, arena_, a.at[lane], op.width);
+  f.object = describe_address(*program_, arena_, a.at(lane), op.width);
   f.message = fmt::format("{} {} {} at {}, but {}", describe_thread(f.thread),
                           op.kind == OpKind::atomic || op.kind == OpKind::rendezvous ? "updates"
                           : op.kind == OpKind::copy                                  ? "copies"

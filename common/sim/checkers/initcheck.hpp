@@ -23,6 +23,12 @@ class Initcheck {
  public:
   // What lives in the arena already counts as written: nobody watched how it was filled.
   Initcheck(const Arena& arena, std::vector<Finding>& findings);
+  // One of several for the blocks of one launch: what is known of global memory is `main`'s, and theirs together.
+  Initcheck(const Initcheck& main, std::vector<Finding>& findings);
+  Initcheck(const Initcheck&) = delete;
+  Initcheck& operator=(const Initcheck&) = delete;
+  // The bits of global memory.
+  std::uint64_t* marks() { return global_->bits.data(); }
 
   void allocated(std::uint64_t address, std::uint64_t n_bytes, MemoryKind kind);
   void host_wrote(std::uint64_t address, std::uint64_t n_bytes);
@@ -58,6 +64,7 @@ class Initcheck {
   Shadow shadow_of(Warp& w, Place place);
   static bool find_whole(BlockState& block, const Shadow& shadow);
   void written(std::uint64_t first, std::uint64_t n_bytes);
+  void mark(const Shadow& shadow, std::uint64_t first, std::uint64_t n);
   void each_lane(Warp& w, const MicroOp& op, const LaneAccess& a, const Shadow& shadow);
   void lane(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, Place place);
   void report(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, Place place);
@@ -67,9 +74,13 @@ class Initcheck {
   std::vector<Finding>& findings_;
   const Program* program_ = nullptr;
   const LaunchRequest* launch_ = nullptr;
-  Reserved<std::uint64_t> global_;
-  // By page of global memory: the host has written all of it, so that its bits need no look.
-  Reserved<std::uint8_t> whole_pages_;
+  struct Global {
+    Reserved<std::uint64_t> bits;
+    // By page: the host has written all of it, so that its bits need no look.
+    Reserved<std::uint8_t> whole_pages;
+  };
+  std::shared_ptr<Global> global_;
+  bool together_ = false;  // other host threads set bits of global memory at the same time
   std::vector<std::unique_ptr<BlockState>> blocks_;  // by storage
   std::map<std::uint32_t, Finding> told_;            // by op
 };

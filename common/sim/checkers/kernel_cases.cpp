@@ -79,10 +79,11 @@ std::vector<KernelCase> cases_of(const std::string& file) {
   return cases;
 }
 
-std::vector<Finding> run(const KernelCase& c, std::uint32_t mode, std::uint64_t schedule_seed) {
+std::vector<Finding> run(const KernelCase& c, std::uint32_t mode, std::uint64_t schedule_seed,
+                         int host_threads) {
   DeviceOptions options;
   options.preset.global_memory = std::uint64_t{1} << 28;
-  options.host_threads = 1;
+  options.host_threads = host_threads;
   options.schedule_seed = schedule_seed;
   options.watchdog_seconds = 120;
   Device device(options);

@@ -28,7 +28,8 @@ void PrintTo(const KernelCase& c, std::ostream* out);
 std::vector<KernelCase> cases_of(const std::string& file);
 
 // Runs the kernel in `mode`, `times` times. Findings of all launches.
-std::vector<Finding> run(const KernelCase& c, std::uint32_t mode, std::uint64_t schedule_seed = 0);
+std::vector<Finding> run(const KernelCase& c, std::uint32_t mode, std::uint64_t schedule_seed = 0,
+                         int host_threads = 1);
 
 // For messages: the findings, one a line.
 std::string list(const std::vector<Finding>& findings);

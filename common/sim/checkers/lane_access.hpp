@@ -20,48 +20,56 @@ inline Place place_of(std::uint64_t address) {
 }
 
 struct LaneAccess {
-  alignas(64) std::uint64_t at[kLanes];  // generic; valid for the lanes of `mask`
+  // Addresses are what registers hold, and something added; registers keep it until the access has been looked at.
+  const std::uint64_t* wide = nullptr;    // by lane
+  const std::uint32_t* narrow = nullptr;  // … or these, in 32 bits; or neither: all the same
+  std::uint64_t added = 0, window = 0;
   std::uint32_t mask = 0;
   std::uint32_t bytes = 0;      // of each lane
   std::uint32_t first = 0;      // lane
   std::uint32_t count = 0;      // of a run: lanes
   Place place = Place::global;  // unless mixed
   bool mixed = false;           // lanes may access different kinds of memory
-  bool run = false;   // lanes first … first + count − 1, each right after the one before, aligned
-  bool same = false;  // all lanes the same address
+  bool run = false;      // lanes first … first + count − 1, each right after the one before, aligned
+  bool in_step = false;  // … or with lanes left out, aligned or not
+  bool same = false;     // all lanes the same address
 
-  std::uint64_t start() const { return at[first]; }
+  // Generic; valid for the lanes of `mask`.
+  std::uint64_t at(int lane) const {
+    if (wide != nullptr) return wide[lane] + added;
+    if (narrow != nullptr) return window + (narrow[lane] + static_cast<std::uint32_t>(added));
+    return window + added;
+  }
+  std::uint64_t start() const { return at(static_cast<int>(first)); }
 };
 
 inline void resolve(Warp& w, const MicroOp& op, LaneAccess& a) {
-  const std::uint64_t window = op.space == MemorySpace::shared  ? kSharedWindow
-                               : op.space == MemorySpace::local ? kLocalWindow
-                                                                : 0;
-  const auto offset = static_cast<std::uint64_t>(op.imm);
+  a.window = op.space == MemorySpace::shared  ? kSharedWindow
+             : op.space == MemorySpace::local ? kLocalWindow
+                                              : 0;
+  a.added = static_cast<std::uint64_t>(op.imm);
   a.mask = w.mask;
   a.bytes = std::uint32_t{op.width} * op.count;
   const int first = std::countr_zero(a.mask);
   a.first = static_cast<std::uint32_t>(first);
   const std::uint32_t lanes = a.mask >> first;
   lanes::Shape shape{lanes == 1, true, true};
-  if (lanes == 1 && op.src[0] != MicroOp::kNoSlot)
-    a.at[first] = window + ((op.wide_src & 1) != 0 ? w.slot<std::uint64_t>(op.src[0])[first] + offset
-                                                   : w.slot<std::uint32_t>(op.src[0])[first] +
-                                                         static_cast<std::uint32_t>(offset));
-  else if (op.src[0] == MicroOp::kNoSlot)
-    for (std::uint64_t& address : a.at) address = offset + window;
-  else if ((op.wide_src & 1) != 0)
-    shape = lanes::add(a.at, w.slot<std::uint64_t>(op.src[0]), offset + window, a.bytes, w.lane_mask, first);
-  else
-    shape = lanes::add(a.at, w.slot<std::uint32_t>(op.src[0]), static_cast<std::uint32_t>(offset), window,
-                       a.bytes, w.lane_mask, first);
+  if (op.src[0] != MicroOp::kNoSlot && (op.wide_src & 1) != 0) {
+    a.wide = w.slot<std::uint64_t>(op.src[0]);
+    a.added += a.window;
+    if (lanes != 1) shape = lanes::shape_of(a.wide, a.bytes, w.lane_mask, first);
+  } else if (op.src[0] != MicroOp::kNoSlot) {
+    a.narrow = w.slot<std::uint32_t>(op.src[0]);
+    if (lanes != 1) shape = lanes::shape_of(a.narrow, a.bytes, w.lane_mask, first);
+  }
+  a.in_step = shape.in_step;
   a.run = shape.in_step && (lanes & (lanes + 1)) == 0 && (a.start() & (a.bytes - 1)) == 0;
   a.count = static_cast<std::uint32_t>(std::bit_width(lanes));
   a.same = shape.same;
   a.mixed = op.space == MemorySpace::generic && !shape.close;
   a.place = op.space == MemorySpace::generic ? place_of(a.start())
-            : window == kSharedWindow        ? Place::shared
-            : window == kLocalWindow         ? Place::local
+            : a.window == kSharedWindow      ? Place::shared
+            : a.window == kLocalWindow       ? Place::local
                                              : Place::global;
 }
 

@@ -61,29 +61,24 @@ Found meet(u32* written, u32* read, u32 n, u32 words, u32 bound, u32 mine, bool 
 }
 
 SIM_VERSIONS
-Shape add(u64* at, const u64* base, u64 add, u64 step, const u32* active, int first) {
+Shape shape_of(const u64* base, u64 step, const u32* active, int first) {
   u64 out_of_step = 0, different = 0;
-  const u64 start = base[first] + add, lane_0 = start - static_cast<u64>(first) * step;
+  const u64 start = base[first], lane_0 = start - static_cast<u64>(first) * step;
   for (u64 i = 0; i < kLanes; ++i) {
-    const u64 here = base[i] + add;
     const u64 mask = static_cast<u64>(static_cast<std::int64_t>(static_cast<std::int32_t>(active[i])));
-    at[i] = here;
-    out_of_step |= (here ^ (lane_0 + i * step)) & mask;
-    different |= (here ^ start) & mask;
+    out_of_step |= (base[i] ^ (lane_0 + i * step)) & mask;
+    different |= (base[i] ^ start) & mask;
   }
   return {out_of_step == 0, different == 0, different >> 32 == 0};
 }
 
 SIM_VERSIONS
-Shape add(u64* at, const u32* base, u32 add, u64 window, u64 step, const u32* active, int first) {
+Shape shape_of(const u32* base, u32 step, const u32* active, int first) {
   u32 out_of_step = 0, different = 0;
-  const u32 narrow_step = static_cast<u32>(step), start = base[first] + add,
-            lane_0 = start - static_cast<u32>(first) * narrow_step;
+  const u32 start = base[first], lane_0 = start - static_cast<u32>(first) * step;
   for (u32 i = 0; i < kLanes; ++i) {
-    const u32 here = base[i] + add;
-    at[i] = here + window;
-    out_of_step |= (here ^ (lane_0 + i * narrow_step)) & active[i];
-    different |= (here ^ start) & active[i];
+    out_of_step |= (base[i] ^ (lane_0 + i * step)) & active[i];
+    different |= (base[i] ^ start) & active[i];
   }
   return {out_of_step == 0, different == 0, true};
 }
@@ -100,6 +95,21 @@ void set_counting(u32* cells, u32 n, u32 words, u32 first) {
   if (words == 1) return count<1>(cells, n, first);
   if (words == 2) return count<2>(cells, n, first);
   count<4>(cells, n, first);
+}
+
+SIM_VERSIONS
+bool meet_with_gaps(u32* written, u32* read, const u32* active, u32 bound, u32 own_written, u32 own_read,
+                    u32 mine, bool writes) {
+  u32 other = 0;
+  for (u32 i = 0; i < kLanes; ++i) {
+    const u32 w = written[i], r = read[i];
+    const u32 strange = (w >= bound ? w ^ (own_written + i) : 0) | (r >= bound ? r ^ (own_read + i) : 0);
+    other |= strange & active[i];
+  }
+  if (other != 0) return false;
+  u32* const cells = writes ? written : read;
+  for (u32 i = 0; i < kLanes; ++i) cells[i] = (cells[i] & ~active[i]) | ((mine + i) & active[i]);
+  return true;
 }
 
 SIM_VERSIONS

@@ -16,11 +16,9 @@ struct Shape {
   bool close;    // they differ in the low 32 bits only
 };
 
-// at[i] = base + add, lane by lane. `active`: all ones for the active lanes, of which `first` is the first.
-Shape add(std::uint64_t* at, const std::uint64_t* base, std::uint64_t add, std::uint64_t step,
-          const std::uint32_t* active, int first);
-Shape add(std::uint64_t* at, const std::uint32_t* base, std::uint32_t add, std::uint64_t window,
-          std::uint64_t step, const std::uint32_t* active, int first);
+// Of what registers hold. `active`: all ones for the active lanes, of which `first` is the first.
+Shape shape_of(const std::uint64_t* base, std::uint64_t step, const std::uint32_t* active, int first);
+Shape shape_of(const std::uint32_t* base, std::uint32_t step, const std::uint32_t* active, int first);
 
 // Do the first lane's `words` cells hold `first`, the next lane's `first + 1` …?
 bool all_counting(const std::uint32_t* cells, std::uint32_t n, std::uint32_t words, std::uint32_t first);
@@ -35,6 +33,12 @@ struct Found {
 };
 Found meet(std::uint32_t* written, std::uint32_t* read, std::uint32_t n, std::uint32_t words,
            std::uint32_t bound, std::uint32_t mine, bool writes);
+
+// 32 cells, of which those of the active lanes count: where each for writes is below `bound` or `own_written` + its lane, and each for
+// reads below it or `own_read` + its lane, leaves `mine` + lane in those of `written` or of `read`.
+bool meet_with_gaps(std::uint32_t* written, std::uint32_t* read, const std::uint32_t* active,
+                    std::uint32_t bound, std::uint32_t own_written, std::uint32_t own_read,
+                    std::uint32_t mine, bool writes);
 
 // Are all 32 words equal to `value`?
 bool all_equal(const std::uint32_t* words, std::uint32_t value);

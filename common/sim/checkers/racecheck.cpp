@@ -10,7 +10,6 @@ namespace {
 constexpr RecordId kMostRecords = RecordId{1} << 27;  // what a cell can name
 constexpr std::size_t kSteps = 4096;
 constexpr std::uint32_t kNobody = ~0u;
-constexpr std::uint64_t kPage = 4096;  // bytes of global memory that get byte cells at once
 
 bool is_strong(const MicroOp& op) {
   return op.kind == OpKind::atomic || (op.order & kOrderMask) != kWeak;
@@ -78,7 +77,7 @@ void Racecheck::launch_begins(const Program& program, const LaunchRequest& launc
   full_ = false;
   if (base_ >= kMostRecords / 2) start_afresh();
   one_block_ = launch.grid.count() == 1;
-  fences_ = mail_global_ = false;
+  fences_ = mail_global_ = updates_ = false;
   for (const MicroOp& op : program.ops) {
     const int order = op.order & kOrderMask;
     const bool is_access = op.kind == OpKind::load || op.kind == OpKind::store || op.kind == OpKind::atomic;
@@ -88,6 +87,7 @@ void Racecheck::launch_begins(const Program& program, const LaunchRequest& launc
     const bool hears = (op.kind == OpKind::load && order != kWeak) ||
                        (op.kind == OpKind::atomic && op.dst[0] != MicroOp::kNoSlot);
     if (anywhere && hears) mail_global_ = true;
+    if (anywhere && op.kind == OpKind::atomic) updates_ = true;
   }
   mail_global_ = mail_global_ || fences_;
 }
@@ -138,48 +138,15 @@ Racecheck::Shadow Racecheck::shadow_of(BlockState& b, Place place) {
           false};
 }
 
-// Adjacent lanes at once, where nothing needs a closer look. Returns false, having changed nothing, when something does.
-inline bool Racecheck::run_of_lanes(Here& h) {
-  const std::uint32_t words = h.a.bytes / 4, n = h.a.count * words;
-  if (words == 0) return false;
-  const std::uint64_t offset = h.a.start() - h.shadow.base;
-  if (offset >= h.shadow.bytes || offset + std::uint64_t{n} * 4 > h.shadow.bytes) return false;
-  Cell* const written = h.shadow.written + offset / 4;
-  Cell* const read = h.shadow.read + offset / 4;
-  const Cell limit = h.shadow.bound << kLaneBits, mine = h.id << kLaneBits | h.a.first;
-  const lanes::Found found = lanes::meet(written, read, n, words, limit, mine, h.writes);
-  if (found.done) return true;
-  if (!found.written_below) {
-    if (h.writes && h.strong) return false;  // must not hide a weak write
-    if (!run_ordered(h, written, n, words)) return false;
-  }
-  const Cell first = read[0];
-  const bool read_ordered = found.read_below || (found.read_counting && (first & kLaneMask) == h.a.first &&
-                                                 first >> kLaneBits >= h.shadow.floor &&
-                                                 ordered_alike(h, first >> kLaneBits, true));
-  if (h.writes) {
-    if (!read_ordered) return false;
-    lanes::set_counting(written, n, words, mine);
-    return true;
-  }
-  if (read_ordered) {
-    if (first != mine || found.read_below) lanes::set_counting(read, n, words, mine);
-    return true;
-  }
-  if (!found.read_counting || (first & kLaneMask) != h.a.first) return false;
-  lanes::set_counting(read, n, words, with_reader(h, first, static_cast<int>(h.a.first), 0));
-  return true;
-}
-
 // The lanes of an access that lie in one kind of memory.
 inline void Racecheck::look(Here& h, Place place, std::uint32_t lanes) {
   h.shadow = shadow_of(h.b, place);
   const bool run = shortcuts_ && h.a.run && lanes == h.a.mask;
   if (place == Place::shared) {
-    if (!run || !run_of_lanes(h)) by_lane(h, lanes);
+    if (!run || (!run_of_lanes(h) && !in_pieces(h))) by_lane(h, lanes);
   } else if (!run || !whole_lines(h)) {
     open_lines(h, lanes);
-    if (!run || !run_of_lanes(h)) by_lane(h, lanes);
+    if (!run || (!run_of_lanes(h) && !in_pieces(h))) by_lane(h, lanes);
   }
   if (h.strong) order_by(h, lanes);
 }
@@ -202,33 +169,9 @@ void Racecheck::access(Warp& w, const MicroOp& op, const LaneAccess& a) {
   if (!a.mixed) return look(h, a.place, a.mask);
   std::uint32_t lanes_in[3] = {0, 0, 0};  // by Place
   for (std::uint32_t m = a.mask; m != 0; m &= m - 1)
-    lanes_in[static_cast<int>(place_of(a.at[std::countr_zero(m)]))] |= m & -m;
+    lanes_in[static_cast<int>(place_of(a.at(std::countr_zero(m))))] |= m & -m;
   for (const Place place : {Place::global, Place::shared})
     if (lanes_in[static_cast<int>(place)] != 0) look(h, place, lanes_in[static_cast<int>(place)]);
-}
-
-// Do the cells name one earlier access of the same shape, ordered before this one for every lane?
-bool Racecheck::run_ordered(const Here& h, const Cell* cells, std::uint32_t n, std::uint32_t words) const {
-  const Cell first = cells[0];
-  const RecordId id = first >> kLaneBits;
-  return (first & kLaneMask) == h.a.first && id >= h.shadow.floor &&
-         lanes::all_counting(cells, n, words, first) && ordered_alike(h, id, true);
-}
-
-// Is the access `id` (or all those of a set of readers) before this one, each lane's for each lane? `same_lanes`: every lane
-// meets its own. By barriers and the order of the program alone.
-bool Racecheck::ordered_alike(const Here& h, RecordId id, bool same_lanes) const {
-  const auto before = [&](RecordId i, bool same_lane) {
-    const Record& r = record(i);
-    if (r.kind != Record::access || r.block != h.b.number) return false;
-    return i < h.b.bound || (r.warp == h.w.number && (same_lane || i < h.ws.bound));
-  };
-  const Record& r = record(id);
-  if (r.kind != Record::readers) return before(id, same_lanes);
-  const auto all = readers(r);
-  return std::all_of(all.begin(), all.end(), [&](const Reader& reader) {
-    return before(reader.record, same_lanes && reader.lanes == 0 && reader.offset == 0);
-  });
 }
 
 // Each lane one word, lying anyhow: quick for those whose cells are old, or were left by the same lane.
@@ -238,18 +181,14 @@ void Racecheck::one_word_each(Here& h, std::uint32_t lanes) {
   const bool keeps_weak = h.writes && h.strong;
   RecordId own_record = h.id;  // the last one that was found to be this warp's
   const auto own = [&](Cell cell, std::uint32_t lane) {
-    if ((cell & kLaneMask) != lane) return false;
-    const RecordId id = cell >> kLaneBits;
-    if (id == own_record) return true;
-    if (id < h.b.first || id < h.shadow.floor) return false;
-    const Record& r = record(id);
-    if (r.kind != Record::access || r.block != h.b.number || r.warp != h.w.number) return false;
-    own_record = id;
+    if (cell >> kLaneBits == own_record) return (cell & kLaneMask) == lane;
+    if (!is_own(h, cell, lane)) return false;
+    own_record = cell >> kLaneBits;
     return true;
   };
   for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
     const auto lane = static_cast<std::uint32_t>(std::countr_zero(m));
-    const std::uint64_t offset = h.a.at[lane] - h.shadow.base;
+    const std::uint64_t offset = h.a.at(static_cast<int>(lane)) - h.shadow.base;
     if (offset >= size || (offset & 3) != 0) continue;  // about to fault
     Cell& written = h.shadow.written[offset / 4];
     Cell& read = h.shadow.read[offset / 4];
@@ -262,11 +201,11 @@ void Racecheck::one_word_each(Here& h, std::uint32_t lanes) {
 
 void Racecheck::by_lane(Here& h, std::uint32_t lanes) {
   const std::uint64_t n = h.a.bytes;
-  const std::uint64_t start = h.a.at[std::countr_zero(lanes)];
+  const std::uint64_t start = h.a.at(std::countr_zero(lanes));
   const auto same = [&] {
     if (lanes == h.a.mask) return h.a.same;
     for (std::uint32_t m = lanes; m != 0; m &= m - 1)
-      if (h.a.at[std::countr_zero(m)] != start) return false;
+      if (h.a.at(std::countr_zero(m)) != start) return false;
     return true;
   };
   if (h.reads && (lanes & (lanes - 1)) != 0 && same()) {
@@ -276,7 +215,10 @@ void Racecheck::by_lane(Here& h, std::uint32_t lanes) {
         broadcast(h, lanes, offset + k, static_cast<std::uint32_t>(std::min<std::uint64_t>(n, 4)));
     return;
   }
-  if (n == 4 && shortcuts_) return one_word_each(h, lanes);
+  if (n == 4 && shortcuts_) {
+    if (!run_with_gaps(h, lanes)) one_word_each(h, lanes);
+    return;
+  }
   for (std::uint32_t m = lanes; m != 0; m &= m - 1) lane(h, std::countr_zero(m));
 }
 
@@ -286,7 +228,7 @@ bool Racecheck::is_inside(const Here& h, std::uint64_t offset) {
 }
 
 void Racecheck::lane(Here& h, int lane) {
-  const std::uint64_t n = h.a.bytes, offset = h.a.at[lane] - h.shadow.base;
+  const std::uint64_t n = h.a.bytes, offset = h.a.at(lane) - h.shadow.base;
   if (!is_inside(h, offset)) return;
   if (n < 4) return bytes(h, lane, offset, static_cast<std::uint32_t>(n));
   for (std::uint64_t k = 0; k < n; k += 4) {
@@ -348,9 +290,9 @@ Racecheck::Cell* Racecheck::byte_cells(Here& h, std::uint64_t word) {
     if (h.b.bytes.size() < h.b.written.size() * 8) h.b.bytes.resize(h.b.written.size() * 8);
     return h.b.bytes.data() + word * 8;
   }
-  auto& page = byte_pages_[word * 4 / kPage];
-  if (page == nullptr) page = std::make_unique<std::vector<Cell>>(kPage * 2);
-  return page->data() + word * 8 % (kPage * 2);
+  auto& page = byte_pages_[word * 4 / kBytePage];
+  if (page == nullptr) page = std::make_unique<std::vector<Cell>>(kBytePage * 2);
+  return page->data() + word * 8 % (kBytePage * 2);
 }
 
 // The cells of the bytes of a word that from now on has such, if it has not already.

@@ -22,8 +22,8 @@
 // atomic) and acquires what its threads' reads have seen.
 // Stricter: volatile accesses of lanes that ran both in step race (warp-synchronous code without __syncwarp).
 //
-// Reading order: racecheck.hpp; racecheck.cpp for accesses; racecheck_lines.cpp for whole lines; racecheck_sync.cpp for what
-// orders them; racecheck_async.cpp; racecheck_words.cpp.
+// Reading order: racecheck.hpp; racecheck.cpp for accesses; racecheck_lines.cpp for whole lines, racecheck_runs.cpp for lanes that lie
+// regularly; racecheck_sync.cpp for what orders them; racecheck_async.cpp; racecheck_words.cpp.
 // Source: Flanagan, Freund, "FastTrack", PLDI 2009; NVIDIA, "PTX ISA" 9.0, chapter 8, "Memory Consistency Model".
 #pragma once
 
@@ -57,6 +57,12 @@ class Racecheck {
   std::set<std::uint32_t> racing() const;
   // The first race of this launch so far, hints aside; nullptr: none.
   const Finding* first_race() const;
+  // Has it stopped looking?
+  bool is_full() const { return full_; }
+  // Of checkers that each saw a part of one launch's blocks: has no word of [address, address + n_bytes) been accessed by two, one of
+  // them writing? For launches in which all writes to global memory are weak, or all are atomics: those may meet.
+  static bool nobody_met(std::span<const Racecheck* const> parts, std::uint64_t address,
+                         std::uint64_t n_bytes);
   void block_begins(Block& block);
   void access(Warp& w, const MicroOp& op, const LaneAccess& a);
   void fence(Warp& w, const MicroOp& op);
@@ -73,6 +79,7 @@ class Racecheck {
   using Cell = std::uint32_t;  // record << 5 | lane; 0: nothing
   static constexpr std::uint32_t kLaneBits = 5, kLaneMask = 31;
   static constexpr std::uint64_t kLineBytes = 128;
+  static constexpr std::uint64_t kBytePage = 4096;  // bytes of global memory that get byte cells at once
 
   // An access record, or one of the two stand-ins below.
   struct Record {
@@ -213,6 +220,11 @@ class Racecheck {
   bool run_of_lanes(Here& h);
   bool run_ordered(const Here& h, const Cell* cells, std::uint32_t n, std::uint32_t words) const;
   bool ordered_alike(const Here& h, RecordId id, bool same_lanes) const;
+  bool in_pieces(Here& h);
+  enum class Before : std::uint8_t { yes, no, unclear };
+  Before piece_before(const Here& h, Cell cell, std::uint32_t lane) const;
+  bool run_with_gaps(Here& h, std::uint32_t lanes);
+  bool is_own(const Here& h, Cell cell, std::uint32_t lane) const;
   void one_word_each(Here& h, std::uint32_t lanes);
   void by_lane(Here& h, std::uint32_t lanes);
   void lane(Here& h, int lane);
@@ -239,6 +251,15 @@ class Racecheck {
   bool line_ordered(const Here& h, Cell cell, std::uint32_t pattern) const;
   void open_lines(Here& h, std::uint32_t lanes);
   void open_line(const Here& h, std::uint64_t line, Cell marker);
+  // What this launch did to a line or a word.
+  struct Traces {
+    bool written, read;
+  };
+  bool has_touched(std::uint64_t line) const;
+  Traces traces(std::uint64_t line, std::uint64_t word) const;
+  const Cell* cells_of_bytes(std::uint64_t word) const {
+    return byte_pages_.at(word * 4 / kBytePage)->data() + word * 8 % (kBytePage * 2);
+  }
 
   // --- what orders them: racecheck_sync.cpp
   Knowledge& knowledge(Warp& w, WarpState& ws, int lane);
@@ -272,6 +293,7 @@ class Racecheck {
   std::vector<Finding>& findings_;
   const Program* program_ = nullptr;
   const LaunchRequest* launch_ = nullptr;
+  bool updates_ = false;  // there are atomics on global memory
   bool fences_ = false, mail_global_ = false, one_block_ = false, full_ = false;
   bool shortcuts_ = true;
 

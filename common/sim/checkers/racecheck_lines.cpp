@@ -83,7 +83,7 @@ void Racecheck::open_lines(Here& h, std::uint32_t lanes) {
   }
   std::uint64_t last = ~std::uint64_t{0};
   for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
-    const std::uint64_t offset = h.a.at[std::countr_zero(m)] - h.shadow.base, line = offset / kLineBytes;
+    const std::uint64_t offset = h.a.at(std::countr_zero(m)) - h.shadow.base, line = offset / kLineBytes;
     if (line == last || !is_inside(h, offset)) continue;
     last = line;
     open_line(h, line, marker);
@@ -108,6 +108,50 @@ void Racecheck::open_line(const Here& h, std::uint64_t line, Cell marker) {
   }
   written = marker;
   read = 0;
+}
+
+// --- several checkers of one launch -------------------------------------------------------------------------------
+
+bool Racecheck::has_touched(std::uint64_t line) const {
+  const Cell limit = base_ << kLaneBits;
+  return line_written_.data()[line] >= limit || line_read_.data()[line] >= limit;
+}
+
+Racecheck::Traces Racecheck::traces(std::uint64_t line, std::uint64_t word) const {
+  const Cell limit = base_ << kLaneBits;
+  const Cell line_written = line_written_.data()[line];
+  if (line_written < limit || (line_written & kLaneMask) != kOpen)
+    return {line_written >= limit, line_read_.data()[line] >= limit};
+  const Cell written = written_.data()[word];
+  if (written < limit || record(written >> kLaneBits).kind != Record::bytes)
+    return {written >= limit, read_.data()[word] >= limit};
+  const Cell* const cells = cells_of_bytes(word);
+  const auto any = [&](const Cell* four) {
+    return std::any_of(four, four + 4, [&](Cell c) { return c >= limit; });
+  };
+  return {any(cells), any(cells + 4)};
+}
+
+bool Racecheck::nobody_met(std::span<const Racecheck* const> parts, std::uint64_t address,
+                           std::uint64_t n_bytes) {
+  const std::uint64_t start = address - parts.front()->arena_.base();
+  for (std::uint64_t line = start / kLineBytes; line * kLineBytes < start + n_bytes; ++line) {
+    int n_touched = 0;
+    for (const Racecheck* part : parts) n_touched += part->has_touched(line) ? 1 : 0;
+    if (n_touched < 2) continue;
+    for (std::uint64_t word = line * kLineWords; word < (line + 1) * kLineWords; ++word) {
+      int n_write = 0, n_read = 0, n_both = 0;
+      for (const Racecheck* part : parts) {
+        const Traces t = part->traces(line, word);
+        n_write += t.written ? 1 : 0;
+        n_read += t.read ? 1 : 0;
+        n_both += t.written && t.read ? 1 : 0;
+      }
+      const bool writes_met = n_write > 1 && !parts.front()->updates_;
+      if (writes_met || (n_write > 0 && n_read > n_both) || (n_both > 0 && n_write > 1)) return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace course::sim

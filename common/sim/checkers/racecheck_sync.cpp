@@ -209,7 +209,7 @@ void Racecheck::order_by(Here& h, std::uint32_t lanes) {
   const bool releases = h.writes && (order == kRelease || order == kAcquireRelease || order == kSequential);
   for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
-    const std::uint64_t place = h.a.at[lane] / 4;
+    const std::uint64_t place = h.a.at(lane) / 4;
     if (hears) {
       const auto box = boxes.find(place);
       if (box != boxes.end()) hear(h, lane, box->second, acquires, scope);

@@ -19,7 +19,10 @@ class Reserved {
     if (place == MAP_FAILED) throw std::bad_alloc();
     data_ = static_cast<T*>(place);
   }
-  ~Reserved() { munmap(data_, bytes_); }
+  ~Reserved() {
+    if (data_ != nullptr) munmap(data_, bytes_);
+  }
+  Reserved(Reserved&& other) noexcept : bytes_(other.bytes_), data_(std::exchange(other.data_, nullptr)) {}
   Reserved(const Reserved&) = delete;
   Reserved& operator=(const Reserved&) = delete;
 

@@ -60,11 +60,16 @@ Script random_script(u64 seed) {
     const auto pattern = static_cast<u32>(regular ? 0 : rng.below(6)),
                base = static_cast<u32>(rng.below(lines ? 2 : 4) * 32 + rng.below(3));
     const u32 step = length << (!regular && rng.below(3) == 0 ? rng.below(4) : 0);
-    const u64 active = regular ? 3 : rng.below(4);
+    const u64 active = regular ? 3 : rng.below(6);
+    const auto some_lanes = static_cast<u32>(rng.below(u64{1} << 32));
     const bool by_block = rng.below(2) == 0;
     for (u32 t = 0; t < all; ++t) {
       const u32 lane = t % 32;
-      const bool takes_part = active == 0 ? lane < 8 : active == 1 ? lane % 4 == 0 : true;
+      const bool takes_part = active == 0   ? lane < 8
+                              : active == 1 ? lane % 4 == 0
+                              : active == 4 ? lane % 2 == t / 32 % 2
+                              : active == 5 ? (some_lanes >> lane & 1) != 0
+                                            : true;
       const u32 thread = by_block ? t % s.threads : t;
       const u32 word = place(pattern, thread, base, step, rng) % kWords;
       const bool shared = (todo >= 3 && todo <= 4) || (todo >= 11 && todo <= 13) || todo == 15 || todo == 19;

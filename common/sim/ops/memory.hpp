@@ -205,6 +205,12 @@ inline u64 most_in_period(u32 mask, u32 period) {
 [[gnu::noinline]] inline u64 count_wavefronts(const Warp& w, const Lanes& a, u64 bytes) {
   if ((w.mask & (w.mask - 1)) == 0) return 1;
   const u32 first = static_cast<u32>(std::countr_zero(w.mask));
+  if (bytes <= 4) {  // all words in one row of the banks?
+    u32 different = 0;
+    SIM_FOR_LANES(i)
+    different |= (static_cast<u32>(a.at[i]) ^ static_cast<u32>(a.at[first])) & w.lane_mask[i];
+    if (different < 4 * kLanes) return 1;
+  }
   if (bytes == 4) {
     // Lanes in step, active ones at least: a sum of what is off shows it.
     const u32 second = static_cast<u32>(std::countr_zero(w.mask & (w.mask - 1)));
@@ -263,10 +269,17 @@ inline bool prepare_shared(Warp& w, const MicroOp& op, const Lanes& a, u64 bytes
                    a.at[0] + kLanes * bytes <= size;
   if (!run) {
     u64 high = 0, bits = 0;
-    for (u32 m = w.mask; m != 0; m &= m - 1) {
-      const u64 address = a.at[std::countr_zero(m)];
-      high = std::max(high, address);
-      bits |= address;
+    if (w.mask == kAllLanes) {
+      for (int i = 0; i < kLanes; ++i) {
+        high = std::max(high, a.at[i]);
+        bits |= a.at[i];
+      }
+    } else {
+      for (u32 m = w.mask; m != 0; m &= m - 1) {
+        const u64 address = a.at[std::countr_zero(m)];
+        high = std::max(high, address);
+        bits |= address;
+      }
     }
     if ((bits & (bytes - 1)) != 0) {
       u32 bad = 0;

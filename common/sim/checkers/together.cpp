@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: MIT
+#include "sim/checkers/together.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <new>
+
+#include "sim/checkers/checks.hpp"
+
+namespace course::sim {
+namespace {
+
+constexpr std::size_t kMostParts = 8;  // each reserves as many addresses as there are for all of memory
+
+bool is_global(const MicroOp& op) {
+  return op.space == MemorySpace::global || op.space == MemorySpace::generic;
+}
+
+}  // namespace
+
+// One host thread's checkers.
+class CheckedTogether::Part final : public Observer, public KeepsHistory {
+ public:
+  explicit Part(const Arena& arena) : Observer(false), race(arena, findings), sync(findings) {}
+
+  void begin(std::uint32_t mode, Initcheck* main, Undo& undo) {
+    undo_ = &undo;
+    findings.clear();
+    init =
+        main != nullptr && (mode & kInitcheck) != 0 ? std::make_unique<Initcheck>(*main, findings) : nullptr;
+    checks = std::make_unique<Checks>(&race, init.get(), (mode & kSynccheck) != 0 ? &sync : nullptr);
+  }
+
+  void launch_begins(const Program& p, const LaunchRequest& l) override { checks->launch_begins(p, l); }
+  void launch_ends() override { checks->launch_ends(); }
+  void block_begins(Block& b) override { checks->block_begins(b); }
+  void before(Warp& w, const MicroOp& op) override {
+    if (op.kind == OpKind::store || op.kind == OpKind::atomic)
+      if (is_global(op)) keep(w, op);
+    checks->before(w, op);
+  }
+  void barrier_arrived(Warp& w, std::uint32_t mask, const MicroOp& op) override {
+    checks->barrier_arrived(w, mask, op);
+  }
+  void barrier_released(Block& b, std::uint32_t barrier) override { checks->barrier_released(b, barrier); }
+  void warp_synced(Warp& w, std::uint32_t mask, const MicroOp& op) override {
+    checks->warp_synced(w, mask, op);
+  }
+  void threads_exit(Warp& w, const Group& g, const BasicBlock& b) override { checks->threads_exit(w, g, b); }
+  void local_moved(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) override {
+    checks->local_moved(w, lane, offset, bytes);
+  }
+  void frame_opened(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) override {
+    checks->frame_opened(w, lane, offset, bytes);
+  }
+  void stuck(Block& b) override { checks->stuck(b); }
+  WriteHistory* history() override { return checks->history(); }
+
+  std::vector<Finding> findings;
+  Racecheck race;
+  Synccheck sync;
+  std::unique_ptr<Initcheck> init;
+  std::unique_ptr<Checks> checks;
+
+ private:
+  void keep(Warp& w, const MicroOp& op) {
+    LaneAccess a;
+    resolve(w, op, a);
+    if (a.run) return undo_->keep(a.start(), std::uint64_t{a.count} * a.bytes);
+    for (std::uint32_t m = a.mask; m != 0; m &= m - 1) undo_->keep(a.at(std::countr_zero(m)), a.bytes);
+  }
+
+  Undo* undo_ = nullptr;
+};
+
+CheckedTogether::CheckedTogether(const Arena& arena) : arena_(arena) {}
+CheckedTogether::~CheckedTogether() = default;
+
+// Weak loads and stores, and atomics that tell nobody what they found, leave the same in every order of blocks unless two of them meet.
+// That a word which one block both stored to and updated was not touched by another can't be told afterwards: so one or the other.
+bool CheckedTogether::suits(const Program& program, const LaunchRequest& launch) {
+  if (program.order_sensitive || launch.cooperative || launch.grid.count() < 2) return false;
+  if (std::any_of(program.calls.begin(), program.calls.end(),
+                  [](const CallSite& c) { return !c.builtin.empty(); }))
+    return false;
+  bool stores = false, updates = false;
+  for (const MicroOp& op : program.ops) {
+    if (op.kind == OpKind::copy || op.kind == OpKind::rendezvous) return false;
+    if (!is_global(op)) continue;
+    if (op.kind == OpKind::atomic) {
+      updates = true;
+      if (op.dst[0] != MicroOp::kNoSlot || (op.order & kScopeMask) < kScopeDevice) return false;
+    } else if (op.kind == OpKind::load || op.kind == OpKind::store) {
+      stores = stores || op.kind == OpKind::store;
+      if ((op.order & kOrderMask) != kWeak) return false;
+    }
+  }
+  return !(stores && updates);
+}
+
+std::vector<Observer*> CheckedTogether::begin(std::uint32_t mode, std::size_t n, Initcheck* init) {
+  n_used_ = 0;
+  try {
+    if (undo_ == nullptr || init_ != init)
+      undo_ = std::make_unique<Undo>(arena_, init != nullptr ? init->marks() : nullptr);
+    init_ = init;
+    while (parts_.size() < std::min(n, kMostParts)) parts_.push_back(std::make_unique<Part>(arena_));
+  } catch (const std::bad_alloc&) {  // then those that there are
+    if (undo_ == nullptr) return {};
+  }
+  undo_->begin();
+  std::vector<Observer*> observers;
+  n_used_ = std::min(n, parts_.size());
+  for (std::size_t k = 0; k < n_used_; ++k) {
+    parts_[k]->begin(mode, init, *undo_);
+    observers.push_back(parts_[k].get());
+  }
+  return observers;
+}
+
+bool CheckedTogether::nothing_found() const {
+  const bool none = std::all_of(parts_.begin(), parts_.begin() + static_cast<std::ptrdiff_t>(n_used_),
+                                [](const auto& p) { return p->findings.empty() && !p->race.is_full(); });
+  return none && nobody_met();
+}
+
+bool CheckedTogether::nobody_met() const {
+  std::vector<const Racecheck*> races;
+  for (std::size_t k = 0; k < n_used_; ++k) races.push_back(&parts_[k]->race);
+  return std::all_of(arena_.live().begin(), arena_.live().end(), [&](const auto& place) {
+    return Racecheck::nobody_met(races, place.first, place.second.size);
+  });
+}
+
+void CheckedTogether::put_back() {
+  undo_->put_back();
+}
+
+}  // namespace course::sim

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// Checked launches on several host threads: each has checkers of its own for the blocks that it runs. What two threads of one block do
+// to each other, one of them sees; whether blocks of different host threads met in global memory is asked when the launch has ended.
+// If nothing was found and nobody met, then a single thread would have found nothing either. Otherwise memory is put back as it was,
+// and the launch done again on one thread, which finds words for it: so what is told never depends on the number of threads.
+// Only for kernels in which blocks can't wait for each other or see each other's results: see suits().
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "sim/checkers/initcheck.hpp"
+#include "sim/checkers/racecheck.hpp"
+#include "sim/checkers/synccheck.hpp"
+#include "sim/checkers/undo.hpp"
+#include "sim/device.hpp"
+#include "sim/finding.hpp"
+#include "sim/memory.hpp"
+#include "sim/warp.hpp"
+
+namespace course::sim {
+
+class CheckedTogether {
+ public:
+  explicit CheckedTogether(const Arena& arena);
+  ~CheckedTogether();
+  CheckedTogether(const CheckedTogether&) = delete;
+  CheckedTogether& operator=(const CheckedTogether&) = delete;
+
+  static bool suits(const Program& program, const LaunchRequest& launch);
+  // An observer for each of `n` host threads; fewer where memory does not suffice. `init`: follows memory from launch to launch;
+  // nullptr when nobody looks at that.
+  std::vector<Observer*> begin(std::uint32_t mode, std::size_t n, Initcheck* init);
+  // After the launch.
+  bool nothing_found() const;
+  void put_back();
+
+ private:
+  class Part;
+  bool nobody_met() const;
+
+  const Arena& arena_;
+  Initcheck* init_ = nullptr;  // that `undo_` keeps the marks of
+  std::unique_ptr<Undo> undo_;
+  std::vector<std::unique_ptr<Part>> parts_;
+  std::size_t n_used_ = 0;
+};
+
+}  // namespace course::sim

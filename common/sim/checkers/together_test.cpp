@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: MIT
+// Checked launches tell the same on any number of host threads: findings, counters, and what is in memory afterwards.
+#include "sim/checkers/together.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "base/rng.hpp"
+#include "ptx/parser.hpp"
+#include "sim/checkers/kernel_cases.hpp"
+#include "sim/decode.hpp"
+#include "sim/ops/table.hpp"
+
+namespace course::sim::testing {
+namespace {
+
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
+constexpr u32 kNone = ~0u, kWords = 2048;
+
+std::string ptx() {
+  std::ifstream file(std::string(SIM_KERNEL_PTX) + "/together.ptx");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Each step: most blocks keep to words of their own; now and then somebody goes astray.
+struct Script {
+  u32 blocks, threads;
+  std::vector<u32> what, at;
+};
+
+Script random_script(u64 seed) {
+  Rng rng(seed);
+  Script s;
+  s.blocks = 2 + static_cast<u32>(rng.below(7));
+  s.threads = 32 * (1 + static_cast<u32>(rng.below(2)));
+  const u64 n_steps = 1 + rng.below(5);
+  const bool apart = rng.below(4) != 0, strays = rng.below(3) == 0, reads_alike = rng.below(2) == 0;
+  for (u64 k = 0; k < n_steps; ++k) {
+    const auto todo = static_cast<u32>(k % 2 == 1 ? 0 : 1 + rng.below(7));
+    s.what.push_back(todo);
+    const u64 spread = todo == 7 ? 4 : 1 + rng.below(2);
+    for (u32 b = 0; b < s.blocks; ++b)
+      for (u32 t = 0; t < s.threads; ++t) {
+        u64 word = (apart ? b * 256u : 0u) + t * spread;
+        if (todo == 1 && reads_alike)
+          word = 128 * 15 + t;  // all blocks the same, which nobody writes unless astray
+        if (strays && rng.below(400) == 0) word = rng.below(kWords);
+        s.at.push_back(rng.below(50) == 0 ? kNone : static_cast<u32>(word % kWords));
+      }
+  }
+  return s;
+}
+
+struct Seen {
+  std::string report;  // counters and findings
+  std::vector<u32> memory;
+  bool clean = false;
+  bool operator==(const Seen& other) const { return report == other.report && memory == other.memory; }
+};
+
+class TogetherDevice {
+ public:
+  explicit TogetherDevice(int host_threads) : device_(options(host_threads)) {
+    device_.set_mode(kCounters | kAllChecks);
+    module_ = *device_.load_module(ptx());
+    what_ = *device_.allocate(4096, MemoryKind::pinned_host);
+    at_ = *device_.allocate(1 << 16, MemoryKind::pinned_host);
+  }
+
+  // Twice, so that the second launch finds what the first one left, in memory and in what the checkers know.
+  Seen run(const Script& s, const char* kernel) {
+    device_.reset_report();
+    const u64 memory = *device_.allocate(kWords * 4, MemoryKind::device);
+    std::memset(reinterpret_cast<void*>(memory), 0, kWords * 4);
+    device_.host_wrote(memory, kWords * 3);
+    std::memcpy(reinterpret_cast<void*>(what_), s.what.data(), s.what.size() * 4);
+    std::memcpy(reinterpret_cast<void*>(at_), s.at.data(), s.at.size() * 4);
+    struct {
+      u64 what, at, memory;
+      int n_steps;
+    } arguments{what_, at_, memory, static_cast<int>(s.what.size())};
+    std::byte parameters[28];
+    std::memcpy(parameters, &arguments, sizeof parameters);
+    LaunchRequest request;
+    request.kernel = *device_.find_kernel(module_, kernel);
+    request.grid.x = s.blocks;
+    request.block.x = s.threads;
+    request.parameters = parameters;
+    for (int k = 0; k < 2; ++k) EXPECT_EQ(device_.launch(request).fault, Fault::none);
+    const auto* words = reinterpret_cast<const u32*>(memory);
+    Seen seen{device_.report_json(), {words, words + kWords}, device_.findings().empty()};
+    EXPECT_TRUE(device_.release(memory));
+    return seen;
+  }
+
+ private:
+  static DeviceOptions options(int host_threads) {
+    DeviceOptions o;
+    o.preset.global_memory = std::uint64_t{1} << 28;
+    o.host_threads = host_threads;
+    return o;
+  }
+  Device device_;
+  ModuleId module_ = 0;
+  u64 what_ = 0, at_ = 0;
+};
+
+TEST(CheckedTogether, ScriptsTellTheSameOnAnyNumberOfThreads) {
+  TogetherDevice one(1), two(2), five(5);
+  int clean = 0, faulty = 0;
+  for (u64 seed = 1; seed <= 600; ++seed) {
+    const Script s = random_script(seed);
+    const char* const kernel = seed % 3 == 0 ? "updates" : "writes";
+    const Seen alone = one.run(s, kernel);
+    (alone.clean ? clean : faulty) += 1;
+    ASSERT_EQ(alone.report, two.run(s, kernel).report) << "seed " << seed;
+    ASSERT_TRUE(alone == five.run(s, kernel)) << "seed " << seed;
+  }
+  EXPECT_GT(clean, 100);
+  EXPECT_GT(faulty, 100);
+}
+
+class CasesTogether : public ::testing::TestWithParam<KernelCase> {};
+
+TEST_P(CasesTogether, TellTheSame) {
+  const KernelCase& c = GetParam();
+  EXPECT_EQ(list(run(c, kCounters | kAllChecks, 0, 1)), list(run(c, kCounters | kAllChecks, 0, 3)));
+}
+
+std::vector<KernelCase> all_cases() {
+  std::vector<KernelCase> all;
+  for (const char* file : {SIM_KERNEL_FILES})
+    for (const KernelCase& c : cases_of(file)) all.push_back(c);
+  return all;
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, CasesTogether, ::testing::ValuesIn(all_cases()),
+                         [](const auto& one) { return one.param.file + "_" + one.param.kernel; });
+
+TEST(CheckedTogether, IsForKernelsWhoseBlocksTellEachOtherNothing) {
+  const auto module = ptx::parse(ptx());
+  ASSERT_TRUE(module);
+  ModuleImage image;
+  image.module = &*module;
+  LaunchRequest many, one;
+  many.grid.x = 2;
+  const auto suits = [&](const char* kernel, const LaunchRequest& launch) {
+    const auto program = decode(image, *module->find_function(kernel), *engine().table);
+    EXPECT_TRUE(program) << kernel;
+    return program && CheckedTogether::suits(*program, launch);
+  };
+  for (const char* kernel : {"writes", "updates"}) {
+    EXPECT_TRUE(suits(kernel, many)) << kernel;
+    EXPECT_FALSE(suits(kernel, one)) << kernel;
+  }
+  for (const char* kernel : {"both", "tickets", "within_block", "polls"})
+    EXPECT_FALSE(suits(kernel, many)) << kernel;
+}
+
+// What was kept of a page that several threads want to write is how it was before any of them did.
+TEST(Undo, PutsBackWhatWasThere) {
+  Arena arena(std::uint64_t{1} << 24);
+  const u64 place = *arena.allocate(3 * 4096, MemoryKind::device);
+  std::vector<u64> marks((std::uint64_t{1} << 24) / 64, 7);
+  Undo undo(arena, marks.data());
+  auto* const words = reinterpret_cast<u32*>(place);
+  for (int round = 0; round < 3; ++round) {
+    std::fill_n(words, 3 * 1024, 5u);
+    undo.begin();
+    undo.keep(place + 4000, 4096);
+    undo.keep(place + 4000, 4);
+    std::fill_n(words + 1000, 1024, 9u);
+    marks[(place - arena.base() + 4000) / 64] = 1;
+    undo.keep(place + 4000, 8);
+    undo.put_back();
+    EXPECT_EQ(std::count(words, words + 3 * 1024, 5u), 3 * 1024);
+    EXPECT_EQ(marks[(place - arena.base() + 4000) / 64], 7u);
+  }
+  undo.keep(0, 4);  // nowhere
+  undo.keep(arena.base() + arena.size() - 4, 8);
+}
+
+}  // namespace
+}  // namespace course::sim::testing

@@ -31,7 +31,8 @@ std::string baseline_key(const lab::Problem& problem, const lab::Task& task, con
 
 class BaselineTimer {
  public:
-  // Times both baselines, after one run each that is not timed.
+  // Times both baselines, after one run each that is not timed, until there are `runs` times of each. Times taken by an earlier
+  // call, for this task or one that computes the same, count.
   BaselineTimes time(const lab::Problem& problem, const lab::Task& task, const lab::Case& c,
                      std::uint64_t seed, int runs = kBaselineRuns);
 

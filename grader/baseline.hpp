@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// CPU baselines, timed in this process on the very input of the speedup case: one thread and all cores.
+// CPU baselines, timed in this process on items like those of the speedup case: one thread and all cores.
 // Nothing else of ours may run while they are timed. Tasks that share a case, its shape and its result share
 // the times.
 #pragma once

@@ -134,7 +134,7 @@ class Collector {
 
  private:
   std::uint64_t seed_of_round(Stage stage) const {
-    const std::uint64_t seed = context_.seed_of(stage);
+    const std::uint64_t seed = context_.seed_of(stage, task_.id);
     return round_ == 0 ? seed : seed_for(seed, fmt::format("round {}", round_));
   }
 

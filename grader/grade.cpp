@@ -205,8 +205,14 @@ class Grading {
                                   [&](const lab::Case& one) { return one.name == timing.case_name; });
       if (c == unit.plan.cases.end()) continue;
       progress_.step(fmt::format("{} {}: CPU baselines", unit.context.lab, c->name));
-      fill(timing, baseline_of(unit, *c, unit.context.seed_of(Stage::speedup), runs));
+      fill(timing, baseline_of(unit, *c, baseline_seed(unit), runs));
     }
+  }
+
+  // The same for all tasks, so that those that compute the same share the times.
+  std::uint64_t baseline_seed(const Unit& unit) const {
+    return unit.context.seed_is_of_stage ? options_.seed
+                                         : stage_seed(options_.seed, unit.context.lab, Stage::speedup);
   }
 
   BaselineTimes baseline_of(const Unit& unit, const lab::Case& c, std::uint64_t seed, int runs) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <stdexcept>
 
@@ -78,6 +79,15 @@ TEST(Grade, AnUntouchedLabScoresZero) {
   EXPECT_EQ(result.labs[0].points, 0);
   EXPECT_EQ(script.asked().size(), 3U);  // one case a task
   for (const TaskResult& task : result.labs[0].tasks) EXPECT_EQ(task.verdict, Verdict::not_implemented);
+}
+
+// All tasks of a lab may run in one process, where the first could keep its answers for the others.
+TEST(Grade, GivesEachTaskItemsOfItsOwn) {
+  Script script;
+  grade_fake(script);
+  std::map<std::pair<std::string, std::uint64_t>, std::set<std::string>> tasks_by_input;
+  for (const testing::Asked& one : script.asked()) tasks_by_input[{one.case_name, one.seed}].insert(one.task);
+  for (const auto& [input, tasks] : tasks_by_input) EXPECT_EQ(tasks.size(), 1U) << input.first;
 }
 
 TEST(Grade, CanBeNarrowedToATaskAndACase) {

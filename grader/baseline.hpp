@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// CPU baselines, timed in this process on the very input of the speedup case: one thread and all cores.
+// CPU baselines, timed in this process on items like those of the speedup case: one thread and all cores.
 // Nothing else of ours may run while they are timed. Tasks that share a case, its shape and its result share
 // the times.
 #pragma once
@@ -31,7 +31,8 @@ std::string baseline_key(const lab::Problem& problem, const lab::Task& task, con
 
 class BaselineTimer {
  public:
-  // Times both baselines, after one run each that is not timed.
+  // Times both baselines, after one run each that is not timed, until there are `runs` times of each. Times taken by an earlier
+  // call, for this task or one that computes the same, count.
   BaselineTimes time(const lab::Problem& problem, const lab::Task& task, const lab::Case& c,
                      std::uint64_t seed, int runs = kBaselineRuns);
 

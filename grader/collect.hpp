@@ -27,8 +27,8 @@ struct CollectHooks {
 enum class Share { shared, alone };
 
 // Runs the steps and adds to `evidence` (which begins empty). Goes on where an earlier call left off: alone
-// steps are skipped after a failure.
+// steps are skipped after a failure. They may be run again, in another `round`, on other items: their times come together.
 void collect(const lab::Problem& problem, const lab::Task& task, const Plan& plan, Share share,
-             const RunContext& context, const CollectHooks& hooks, Evidence& evidence);
+             const RunContext& context, const CollectHooks& hooks, Evidence& evidence, int round = 0);
 
 }  // namespace course::grader

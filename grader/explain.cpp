@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "base/rng.hpp"
 #include "text.hpp"
 
 namespace course::grader {
@@ -27,8 +28,8 @@ std::string RunContext::rerun_flags() const {
   return fmt::format("--device {}{}", name_of(device), solutions ? " --solutions" : "");
 }
 
-std::uint64_t RunContext::seed_of(Stage stage) const {
-  return seed_is_of_stage ? seed : stage_seed(seed, lab, stage);
+std::uint64_t RunContext::seed_of(Stage stage, std::string_view task) const {
+  return seed_is_of_stage ? seed : seed_for(stage_seed(seed, lab, stage), task);
 }
 
 std::string place_of(const ReportedFinding& finding) {

@@ -23,7 +23,9 @@ struct RunContext {
   bool seed_is_of_stage = false;
 
   std::string rerun_flags() const;  // "--device sim --solutions"
-  std::uint64_t seed_of(Stage stage) const;
+  // What a task's cases are made from in a stage. Another task has others: an answer that one has found is no use to the next,
+  // which may run in the same process.
+  std::uint64_t seed_of(Stage stage, std::string_view task) const;
 };
 
 // "reduction.cu:31", or "reduction.cu:31 and reduction.cu:33" for the two sides of a race; "" without line

@@ -128,7 +128,7 @@ class Grading {
     unit.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
 
-  void collect_steps(Unit& unit, Runners& runners, Share share) {
+  void collect_steps(Unit& unit, Runners& runners, Share share, int round = 0) {
     std::map<lab::DeviceKind, std::unique_ptr<Watched>> watched;
     CollectHooks hooks;
     hooks.runner = [&](lab::DeviceKind device) -> CaseRunner& {
@@ -140,7 +140,7 @@ class Grading {
       return *runner;
     };
     hooks.progress = [&](const std::string& what) { progress_.step(unit.context.lab + " " + what); };
-    collect(*unit.problem, *unit.task, unit.plan, share, unit.context, hooks, unit.evidence);
+    collect(*unit.problem, *unit.task, unit.plan, share, unit.context, hooks, unit.evidence, round);
   }
 
   void run_shared() {
@@ -164,29 +164,55 @@ class Grading {
     for (std::thread& worker : workers) worker.join();
   }
 
-  // Timing that anything else on the machine would disturb: kernels on a GPU, baselines on the CPU.
+  // Timing that anything else on the machine would disturb: kernels on a GPU, baselines on the CPU. In turns where both are
+  // clocks' times, so that whatever changes on the machine meanwhile changes both.
   void finish_alone() {
     progress_.begin("Timing", 0);
-    Runners runners(make_runner_);
+    const int rounds = options_.device == lab::DeviceKind::gpu ? kTimingRounds : 1;
+    for (int round = 0; round < rounds; ++round) {
+      for (Unit& unit : units_) time_round(unit, round, rounds);
+    }
+    // Near a tier's edge chance would decide: three times as many.
+    constexpr int kMore = 3;
+    std::vector<Unit*> near;
     for (Unit& unit : units_) {
-      if (!unit.broken.empty()) continue;
-      guarded(unit, [&] {
-        collect_steps(unit, runners, Share::alone);
-        if (unit.evidence.complete) time_baselines(unit, runners);
-      });
+      const auto& timings = unit.evidence.timings;
+      if (std::any_of(timings.begin(), timings.end(),
+                      [&](const Timing& timing) { return near_a_tier(*unit.task, timing); }))
+        near.push_back(&unit);
+    }
+    for (int round = rounds; round < kMore * rounds; ++round) {
+      for (Unit* unit : near) time_round(*unit, round, rounds);
     }
   }
 
-  void time_baselines(Unit& unit, Runners& runners) {
+  void time_round(Unit& unit, int round, int rounds) {
+    if (!unit.broken.empty()) return;
+    guarded(unit, [&] {
+      {
+        // Ended before the CPU is timed: a thread that a submission left running would slow what it is compared with.
+        Runners runners(make_runner_);
+        collect_steps(unit, runners, Share::alone, round);
+      }
+      if (unit.evidence.complete) time_baselines(unit, (kBaselineRuns * (round + 1) + rounds - 1) / rounds);
+    });
+  }
+
+  // Until there are `runs` times of each.
+  void time_baselines(Unit& unit, int runs) {
     for (Timing& timing : unit.evidence.timings) {
       const auto c = std::find_if(unit.plan.cases.begin(), unit.plan.cases.end(),
                                   [&](const lab::Case& one) { return one.name == timing.case_name; });
       if (c == unit.plan.cases.end()) continue;
       progress_.step(fmt::format("{} {}: CPU baselines", unit.context.lab, c->name));
-      const std::uint64_t seed = unit.context.seed_of(Stage::speedup);
-      fill(timing, baseline_of(unit, *c, seed, kBaselineRuns));
-      if (near_a_tier(*unit.task, timing)) measure_again(unit, *c, seed, runners, timing);
+      fill(timing, baseline_of(unit, *c, baseline_seed(unit), runs));
     }
+  }
+
+  // The same for all tasks, so that those that compute the same share the times.
+  std::uint64_t baseline_seed(const Unit& unit) const {
+    return unit.context.seed_is_of_stage ? options_.seed
+                                         : stage_seed(options_.seed, unit.context.lab, Stage::speedup);
   }
 
   BaselineTimes baseline_of(const Unit& unit, const lab::Case& c, std::uint64_t seed, int runs) {
@@ -208,23 +234,6 @@ class Grading {
     return std::any_of(task.speedup.begin(), task.speedup.end(), [&](const lab::SpeedupTier& tier) {
       return std::abs(timing.speedup_over(task.baseline) / tier.speedup - 1) < kNear;
     });
-  }
-
-  // Near a tier's edge chance would decide: three times as many runs.
-  void measure_again(Unit& unit, const lab::Case& c, std::uint64_t seed, Runners& runners, Timing& timing) {
-    constexpr int kMore = 3;
-    fill(timing, baseline_of(unit, c, seed, kMore * kBaselineRuns));
-    if (timing.modelled) return;
-    lab::Measure timed;
-    timed.timed_runs = kMore * kTimedRunsOnGpu;
-    const lab::Outcome outcome =
-        runners.of(*unit.problem, options_.device).run(*unit.problem, *unit.task, c, seed, timed);
-    if (outcome.verdict != Verdict::ok || outcome.times_us.empty()) return;
-    timing.kernel_us = median(outcome.times_us);
-    timing.spread_us = spread(outcome.times_us);
-    timing.clock_us = median(outcome.clock_us);
-    timing.events_us = median(outcome.events_us);
-    timing.kernel_runs = static_cast<int>(outcome.times_us.size());
   }
 
   const GradeOptions& options_;

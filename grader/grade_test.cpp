@@ -4,9 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <map>
+#include <set>
 #include <stdexcept>
 
 #include "baseline.hpp"
+#include "plan.hpp"
 #include "testing/scripted.hpp"
 
 namespace course::grader {
@@ -77,6 +81,15 @@ TEST(Grade, AnUntouchedLabScoresZero) {
   for (const TaskResult& task : result.labs[0].tasks) EXPECT_EQ(task.verdict, Verdict::not_implemented);
 }
 
+// All tasks of a lab may run in one process, where the first could keep its answers for the others.
+TEST(Grade, GivesEachTaskItemsOfItsOwn) {
+  Script script;
+  grade_fake(script);
+  std::map<std::pair<std::string, std::uint64_t>, std::set<std::string>> tasks_by_input;
+  for (const testing::Asked& one : script.asked()) tasks_by_input[{one.case_name, one.seed}].insert(one.task);
+  for (const auto& [input, tasks] : tasks_by_input) EXPECT_EQ(tasks.size(), 1U) << input.first;
+}
+
 TEST(Grade, CanBeNarrowedToATaskAndACase) {
   GradeOptions options;
   options.only_task = "second";
@@ -112,6 +125,53 @@ TEST(Grade, GivesTheSameResultForAnyNumberOfJobs) {
   EXPECT_EQ(verdicts(8), verdicts(1));
 }
 
+// What a machine does meanwhile must meet both sides of a speedup; and no process of a student's may be there while the CPU is timed.
+TEST(Grade, TimesKernelsAndTheCpuInTurnsOnAGpu) {
+  FakeProblem problem;
+  std::string order;
+  std::set<std::uint64_t> seeds;
+  const auto note = [&order](char what) {
+    if (order.empty() || order.back() != what) order += what;
+  };
+  Script script([&](const lab::Task&, const lab::Case&, const lab::Measure& measure) {
+    if (measure.timed_runs > 0) note('k');
+    return std::nullopt;
+  });
+  int n_alive = 0;
+  problem.on_baseline = [&] {
+    note('c');
+    n_alive = std::max(n_alive, script.n_alive());
+  };
+  GradeOptions options;
+  options.device = lab::DeviceKind::gpu;
+  const RunResult result = grade_fake(script, options, problem);
+  ASSERT_TRUE(result.labs[0].tasks[0].timing.has_value());
+  const Timing& timing = *result.labs[0].tasks[0].timing;
+  EXPECT_EQ(order, "kckckc");
+  EXPECT_EQ(n_alive, 0);
+  EXPECT_EQ(timing.kernel_runs, kTimingRounds * kTimedRunsOnGpu);
+  EXPECT_EQ(timing.baseline_runs, kBaselineRuns);
+  for (const testing::Asked& one : script.asked()) {
+    if (one.measure.timed_runs > 0) seeds.insert(one.seed);
+  }
+  EXPECT_EQ(seeds.size(), static_cast<std::size_t>(kTimingRounds)) << "an answer kept from a round is wrong";
+}
+
+TEST(Grade, AFailureInALaterRoundOfTimingCounts) {
+  int n_rounds = 0;
+  Script script(
+      [&](const lab::Task&, const lab::Case&, const lab::Measure& measure) -> std::optional<lab::Outcome> {
+        if (measure.timed_runs == 0 || ++n_rounds < 2) return std::nullopt;
+        return testing::failing(Verdict::wrong_answer);
+      });
+  GradeOptions options;
+  options.device = lab::DeviceKind::gpu;
+  const RunResult result = grade_fake(script, options);
+  EXPECT_EQ(n_rounds, 2);
+  EXPECT_EQ(result.labs[0].tasks[0].verdict, Verdict::wrong_answer);
+  EXPECT_EQ(result.labs[0].tasks[0].points, 0);
+}
+
 TEST(BaselineTimer, TimesTheSameComputationOnce) {
   const FakeProblem problem;
   BaselineTimer timer;
@@ -127,6 +187,18 @@ TEST(BaselineTimer, TimesTheSameComputationOnce) {
   EXPECT_EQ(problem.baselines, 2 * after_first + 1);
   timer.time(problem, testing::kTasks[0], c, 2);  // another input
   EXPECT_EQ(problem.baselines, 3 * after_first + 1);
+}
+
+TEST(BaselineTimer, AddsToTheTimesThereAre) {
+  const FakeProblem problem;
+  BaselineTimer timer;
+  const lab::Case c = problem.cases(testing::kTasks[0]).back();
+  const BaselineTimes some = timer.time(problem, testing::kTasks[0], c, 1, 2);
+  const BaselineTimes more = timer.time(problem, testing::kTasks[0], c, 1, 5);
+  EXPECT_EQ(some.all_cores_us.size(), 2U);
+  ASSERT_EQ(more.one_thread_us.size(), 5U);
+  ASSERT_EQ(more.all_cores_us.size(), 5U);
+  EXPECT_TRUE(std::equal(some.one_thread_us.begin(), some.one_thread_us.end(), more.one_thread_us.begin()));
 }
 
 TEST(Median, IsTheMiddle) {

@@ -43,15 +43,17 @@ constexpr int kMaxFailures = 3;
 // A lab that marks no case with kChecks gets this many, of up to this many items, chosen for it.
 constexpr std::size_t kCheckedCases = 4;
 constexpr std::uint64_t kCheckedItems = std::uint64_t{1} << 16;
-constexpr int kTimedRunsOnGpu = 10;
+// On a GPU a case is timed in rounds, and the CPU's baselines between them: what heats, throttles or loads the machine meets both.
+constexpr int kTimingRounds = 3;
+constexpr int kTimedRunsOnGpu = 4;  // a round
 
 Plan make_plan(const lab::Task& task, std::vector<lab::Case> cases, const PlanOptions& options);
 
 // Only the cases that are worth all checkers, on the simulator.
 Plan checks_plan(std::vector<lab::Case> cases);
 
-// The seed that a stage's cases are run with (lab::Session mixes in the case's name): an answer kept from the correctness
-// run is wrong when measured. The task is left out, so that tasks that share a case share its input and its baseline.
+// The seed of a stage (RunContext mixes in the task, lab::Session the case's name): an answer kept from the correctness run is
+// wrong when measured. CPU baselines are timed with this one, so that tasks that compute the same share the times.
 std::uint64_t stage_seed(std::uint64_t run_seed, std::string_view lab, Stage stage);
 
 }  // namespace course::grader

@@ -48,8 +48,12 @@ struct TierScore {
   int max_points = 0;
 };
 
-// The medians behind a speedup, all of one case.
+// The medians behind a speedup, all of one case, and the single runs while they are gathered (not reported).
 struct Timing {
+  struct Samples {
+    std::vector<double> kernel_us, clock_us, events_us;
+  };
+  Samples samples;
   std::string case_name;
   bool modelled = false;  // kernel_us is the simulator's model, not a clock's
   double kernel_us = 0;

@@ -10,8 +10,6 @@
 namespace course::grader {
 namespace {
 
-constexpr std::uint64_t kHostMemoryWithGpu = std::uint64_t{24} << 30;  // bytes: the driver maps and pins
-
 class SessionRunner : public CaseRunner {
  public:
   SessionRunner(lab::SessionOptions options, sandbox::Sandbox sandbox,
@@ -36,7 +34,8 @@ class SessionRunner : public CaseRunner {
   lab::Session session_;
 };
 
-// The program, the libraries that it is to find, and nothing else of ours.
+}  // namespace
+
 sandbox::View view_for(const Layout& layout, const std::string& executable, lab::DeviceKind device) {
   sandbox::View view;
   view.read_only = {executable, layout.root + "/.deps"};
@@ -53,8 +52,6 @@ sandbox::View view_for(const Layout& layout, const std::string& executable, lab:
   }
   return view;
 }
-
-}  // namespace
 
 const sandbox::Machine& isolation_here(const Layout& layout) {
   return sandbox::this_machine(layout.build + "/grader/sandbox_enter");
@@ -74,8 +71,12 @@ std::unique_ptr<CaseRunner> session_runner(const Layout& layout, std::string exe
   if (!gpu) options.device_program = layout.device_program();
   sandbox::Bounds bounded = bounds;
   if (gpu) bounded.memory_bytes = std::max(bounds.memory_bytes, kHostMemoryWithGpu);
+  // Where no control group can be made, address space is what can be bounded: of the student's process; the simulator's reserves
+  // far more than it uses, and so does a GPU's driver.
+  sandbox::Bounds of_host = bounded;
+  if (!gpu && isolation_here(layout).cgroup_version == 0) of_host.address_bytes = bounded.memory_bytes;
   sandbox::Sandbox sandbox(isolation_here(layout), gpu ? sandbox::Purpose::run_on_gpu : sandbox::Purpose::run,
-                           view_for(layout, options.runner, device), bounded);
+                           view_for(layout, options.runner, device), of_host);
   // The device is apart from the host code, and the machine from both.
   std::optional<sandbox::Sandbox> around_device;
   if (!gpu)

@@ -13,6 +13,11 @@ namespace course::grader {
 
 constexpr double kSecondsPerCase = 20;
 
+constexpr std::uint64_t kHostMemoryWithGpu = std::uint64_t{24} << 30;  // bytes: the driver maps and pins
+
+// What a runner sees: the program, the libraries that it is to find, and nothing else of ours.
+sandbox::View view_for(const Layout& layout, const std::string& executable, lab::DeviceKind device);
+
 // How far runners are shut in on this machine; tried once per process.
 const sandbox::Machine& isolation_here(const Layout& layout);
 

@@ -61,6 +61,7 @@ struct Channel {
 };
 
 const std::string kLostText = ChildProcess::End{kLost, 0}.text();
+const std::string kNonsenseText = ChildProcess::End{kNonsense, 0}.text();
 const std::string kGoneBeforeText = ChildProcess::End{kGoneBefore, 0}.text();
 
 }  // namespace
@@ -148,12 +149,17 @@ LiveRunner::Waited LiveRunner::end_of(ChildProcess& process, int milliseconds) {
 
 LiveRunner::Waited LiveRunner::account_of_end(int milliseconds) {
   Waited waited = end_of(process_, milliseconds);
+  // However it ends now that the channel is closed: that was not its fault.
+  if (host_ && waited.event == Event::ended && waited.text == kNonsenseText) {
+    waited.event = Event::garbage;
+    waited.text = "sent the device what it does not understand, or was not to hear";
+    return waited;
+  }
   const bool before = waited.text == kGoneBeforeText;
   if (!host_ || waited.event != Event::ended || (waited.text != kLostText && !before)) return waited;
   // The device gave up on the host code: what became of that is what counts.
   Waited host = end_of(*host_, kMillisecondsToEnd);
-  if (host.event == Event::garbage)
-    host.text = "sent the device what it does not understand, or closed its channel";
+  if (host.event == Event::garbage) host.text = "closed its channel";
   if (before && host.event == Event::ended) host.event = Event::stale;
   return host;
 }

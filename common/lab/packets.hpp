@@ -21,8 +21,8 @@ namespace course::lab {
 // Descriptors: of the student's process, and of the device's (whose own channel to the verifier is 3).
 inline constexpr int kDeviceFd = 3;
 inline constexpr int kHostFd = 4;
-// Exit codes of a device's process that has lost the student's: in the middle of a call; before a word of it.
-inline constexpr int kLost = 9, kGoneBefore = 10;
+// Exit codes of a device's process that has lost the student's: in the middle of a call; before a word of it; by what it said.
+inline constexpr int kLost = 9, kGoneBefore = 10, kNonsense = 11;
 // The student's program is started with this word where the device is another process.
 inline constexpr const char* kCalled = "--called";
 

@@ -174,7 +174,10 @@ class Case {
 
     static_cast<void>(cudaEventRecord(device_.start, device_.stream));
     const Ran ran = submission_.run(request);
-    lost_ = ran.how == Ran::How::lost ? kLost : ran.how == Ran::How::gone_before ? kGoneBefore : 0;
+    lost_ = ran.how == Ran::How::lost          ? kLost
+            : ran.how == Ran::How::nonsense    ? kNonsense
+            : ran.how == Ran::How::gone_before ? kGoneBefore
+                                               : 0;
     if (lost_ != 0) return std::nullopt;
     if (ran.how == Ran::How::out_of_memory) return failed(Stage::host_memory, "");
     static_cast<void>(cudaEventRecord(device_.stop, device_.stream));

@@ -23,7 +23,8 @@ struct Ran {
   enum class How {
     returned,
     out_of_memory,  // of the host's memory
-    lost,           // its process is gone, or says what makes no sense
+    lost,           // its process is gone
+    nonsense,       // its process says what makes no sense, or what it was not asked
     gone_before,    // it ended before anything was heard of it in this call
   };
   How how = How::returned;
@@ -64,7 +65,7 @@ struct Device {
 
 protocol::Hello hello_of(const Device& device);
 
-// Hello, then cases from the verifier's channel until it closes. Returns the process's exit code: kLost or kGoneBefore
+// Hello, then cases from the verifier's channel until it closes. Returns the process's exit code: kLost, kNonsense or kGoneBefore
 // (packets.hpp) when the submission is.
 int serve_cases(const Device& device, Submission& submission);
 

@@ -265,7 +265,7 @@ TEST_F(DevicesProcess, GivesUpOnWhatItDoesNotUnderstand) {
   for (const Bad& bad : all) {
     SCOPED_TRACE(static_cast<unsigned>(bad.kind));
     const Ran ran = call([&] { send(bad.kind, bad.body); });
-    EXPECT_EQ(ran.how, Ran::How::lost);
+    EXPECT_EQ(ran.how, Ran::How::nonsense);
     TearDown();
     SetUp();
   }
@@ -273,7 +273,7 @@ TEST_F(DevicesProcess, GivesUpOnWhatItDoesNotUnderstand) {
 
 TEST_F(DevicesProcess, GivesUpOnWhatNobodyAskedFor) {
   finish();
-  EXPECT_EQ(link_->run({}).how, Ran::How::lost);
+  EXPECT_EQ(link_->run({}).how, Ran::How::nonsense);
 }
 
 TEST_F(DevicesProcess, TellsAnEndBeforeTheCallFromOneInIt) {

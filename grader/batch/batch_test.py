@@ -18,6 +18,7 @@ import tempfile
 import time
 import unittest
 import unittest.mock
+import warnings
 import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -190,6 +191,19 @@ class Unpack(InFolder):
         self.assertIn("entries", self.refused(make_class.tarred([(f"{i}", b"") for i in range(unpack.MOST_ENTRIES + 1)])))
         self.assertIn(".cu files", self.refused(make_class.zipped([(f"{i}.cu", b"") for i in range(unpack.MOST_FILES + 1)])))
 
+    def test_one_name_twice(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # zipfile's own, about the name
+            self.assertIn("twice", self.refused(make_class.zipped([("scan.cu", b"1"), ("scan.cu", b"2")])))
+            self.assertEqual(self.unpack(make_class.zipped([("scan.cu", b"1"), ("scan.cu", b"1")])).files, {"scan.cu": b"1"})
+        self.assertIn("twice", self.refused(make_class.tarred([("scan.cu", b"1"), ("scan.cu", b"2")])))
+
+    def test_names_that_are_no_text(self):
+        for data in (make_class.tarred([("n\udcff\udcfe/scan.cu", b"1")]), make_class.zipped([("n?_/scan.cu", b"1")]).replace(b"n?_/", b"n\xff\xfe/")):
+            answer = unpack.answer(self.put("odd", data))
+            self.assertEqual((answer["refused"], len(answer["files"])), ("", 1))
+            json.dumps(answer).encode()  # goes through a pipe
+
     def test_does_not_believe_sizes(self):
         data = bytearray(make_class.zipped([("scan.cu", b"\0" * (4 << 20))]))
         directory = data.index(b"PK\1\2")
@@ -262,6 +276,29 @@ class Ingest(InFolder):
         self.assertIsNotNone(taken["bob", "scan"].source)
         self.assertIsNone(taken["bob", "reduction"].source)
         self.assertIsNone(taken["eve", "scan"].source)
+
+    def test_names_that_only_some_machines_tell_apart(self):
+        self.put("ada.zip", make_class.zipped([("reduction.cu", b"1"), ("Reduction.CU", b"2")]))
+        self.put("bob.zip", make_class.zipped([("reduction.cu", b"1"), ("REDUCTION.cu", b"1")]))
+        taken, _ = self.take(["reduction"])
+        self.assertIn("more than one file", taken["ada", "reduction"].refused)
+        self.assertEqual(taken["bob", "reduction"].source, b"1")
+
+    def test_nothing_but_the_file_is_taken(self):
+        """Headers, build files and links to the grader's own beside it are as if they were not there."""
+        secret = self.put("../secret.cu", "the solution")
+        try:
+            for name in ("labs/reduction/reduction.cu", "labs/reduction/lab.hpp", "labs/reduction/own.hpp", "labs/reduction/meson.build", "meson.build"):
+                self.put(f"ada/{name}", name)
+            os.symlink(os.path.dirname(secret), self.folder / "bob")
+            os.symlink(secret, self.folder / "ada/scan.cu")
+            taken, _ = self.take(["reduction", "scan"])
+        finally:
+            os.unlink(secret)
+        self.assertEqual(taken["ada", "reduction"].source, b"labs/reduction/reduction.cu")
+        self.assertIn("is a link", taken["ada", "scan"].refused)
+        self.assertIn("no plain file", taken["bob", "reduction"].refused)
+        self.assertNotIn("the solution", repr(taken))
 
     def test_an_archive_that_stops_its_reader_costs_nobody_else(self):
         for student in ("ada", "bob", "cy"):

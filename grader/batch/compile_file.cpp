@@ -25,6 +25,8 @@ namespace {
 
 // Where a sandboxed compiler sees the folder: the same for all, since paths get into names of kernels.
 constexpr const char* kSeenAs = "/submission";
+// Said from inside of the sandbox before anything that a source could make a compiler say.
+constexpr std::string_view kEntered = "in the sandbox\n";
 constexpr std::size_t kMaxErrors = 3;
 constexpr std::uint64_t kLargestFile = std::uint64_t{512} << 20;  // bytes, that a compiler writes
 
@@ -88,9 +90,10 @@ BuildOutcome compile_file(const Layout& layout, const Recipe& recipe, const std:
   for (const std::string* step : {&recipe.compile, &recipe.link}) {
     std::vector<std::string> command;
     if (sandbox) command = sandbox->launcher();
-    command.insert(command.end(),
-                   {"/bin/sh", "-c",
-                    fill_in(*step, seen + "/" + lab + ".cu", seen + "/" + lab + ".cu.o", seen + "/runner")});
+    command.insert(command.end(), {"/bin/sh", "-c",
+                                   fmt::format("printf '{}'; {}", kEntered,
+                                               fill_in(*step, seen + "/" + lab + ".cu",
+                                                       seen + "/" + lab + ".cu.o", seen + "/runner"))});
     ProcessOptions process;
     process.directory = layout.build;
     process.seconds = options.seconds;
@@ -106,10 +109,10 @@ BuildOutcome compile_file(const Layout& layout, const Recipe& recipe, const std:
       fs::permissions(work + "/runner", fs::perms(0755), failed);
       continue;
     }
-    // As lab::Session: what could not be shut in says so, and it is no fault of the submission.
-    if (done->output.starts_with("sandbox: ") || done->output.starts_with("bwrap: "))
+    // As lab::Session: what could not be shut in is no fault of the submission.
+    if (!done->output.starts_with(kEntered))
       return {Verdict::infra, "It could not be shut in for compiling: " + tame(first_lines(done->output, 3))};
-    std::string said = first_errors(done->output, kMaxErrors);
+    std::string said = first_errors(std::string_view(done->output).substr(kEntered.size()), kMaxErrors);
     replace_all(said, seen + "/" + lab + ".cu", source_name);
     replace_all(said, seen + "/", "");
     said = without_chance(said);

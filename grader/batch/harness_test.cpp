@@ -4,6 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "batch/baselines.hpp"
@@ -54,6 +59,36 @@ TEST(CompilersWords, AreTheSameEachTime) {
   EXPECT_EQ(without_chance("/tmp/tmpxft_00000a12_00000000-6_scan.cudafe1.cpp:3: error"),
             "/tmp/…scan.cudafe1.cpp:3: error");
   EXPECT_EQ(without_chance("labs/scan/scan.cu(3): error: /tmp/ccc"), "labs/scan/scan.cu(3): error: /tmp/ccc");
+}
+
+// With #line 1 "bwrap: " a source makes a compiler speak like a sandbox that did not start: a fault of the machine, that costs no
+// points and is tried again and again.
+TEST(CompileFile, ASourceCanNotPassItsErrorsOffAsTheMachines) {
+  namespace fs = std::filesystem;
+  const char* enter = std::getenv("SANDBOX_ENTER");
+  ASSERT_NE(enter, nullptr);
+  std::string root = (fs::temp_directory_path() / "compile-file-XXXXXX").string();
+  ASSERT_NE(mkdtemp(root.data()), nullptr);
+  fs::permissions(root, fs::perms(0755));
+  fs::create_directories(root + "/build");
+  for (const char* file : {"/build/linked.o", "/source.cu"}) std::ofstream(root + file) << "\n";
+  const Layout layout{root, root + "/build", ""};
+  for (const sandbox::Isolation most : {sandbox::Isolation::full, sandbox::Isolation::none}) {
+    const sandbox::Machine machine = sandbox::probe(enter, most);
+    BuildOptions options;
+    options.machine = &machine;
+    options.screen = false;
+    for (const char* name : {"bwrap: ", "sandbox: "}) {
+      Recipe recipe;
+      recipe.compile = std::string("echo '") + name + "(1): error: expected a \";\"'; exit 1";
+      recipe.linked = {"linked.o"};
+      const BuildOutcome outcome =
+          compile_file(layout, recipe, "scan", root + "/source.cu", root + "/work", options);
+      EXPECT_EQ(outcome.verdict, lab::Verdict::compile_error) << outcome.message;
+      EXPECT_THAT(outcome.message, HasSubstr("expected a"));
+    }
+  }
+  fs::remove_all(root);
 }
 
 TEST(HarnessFile, ComesBackAsItWas) {

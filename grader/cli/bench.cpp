@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // labcli bench: every rung of the ladders, the libraries' functions, the CPU and the memory's ceilings, in one run.
+#include <fcntl.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
@@ -19,6 +21,8 @@
 #include "bench/html.hpp"
 #include "bench/published.hpp"
 #include "bench/results.hpp"
+#include "bench/shut_in.hpp"
+#include "build.hpp"
 #include "cli/commands.hpp"
 #include "device.hpp"
 #include "layout.hpp"
@@ -27,6 +31,7 @@
 #include "registry.hpp"
 #include "report_file.hpp"
 #include "select.hpp"
+#include "session_runner.hpp"
 #include "text.hpp"
 
 namespace course::grader::cli {
@@ -67,11 +72,25 @@ std::vector<std::uint64_t> sizes_for(const Options& options, lab::DeviceKind dev
   return {1 << 20, 1 << 24, 1 << 28};
 }
 
+// A student's file: compiled as for a grade first, in the sandbox and screened, so that what is then built is known to be harmless
+// to build.
+Result<void> may_be_built(const Layout& layout, const std::string& lab) {
+  BuildOptions how;
+  how.machine = &isolation_here(layout);
+  const std::string labs[] = {lab};
+  const BuildOutcome outcome = build_runners(layout, labs, how).at(lab);
+  if (outcome.verdict == lab::Verdict::ok) return {};
+  return Error{fmt::format("labs/{}: {}\n{}", lab, lab::name_of(outcome.verdict), outcome.message)};
+}
+
 // Builds one bench program and runs it; its JSON.
 Result<std::string> run_program(const Layout& layout, const Options& options, lab::DeviceKind device,
                                 const std::vector<std::uint64_t>& sizes, const std::string& lab,
                                 bool solutions) {
   const std::string target = fmt::format("{}/bench_{}", solutions ? "solutions" : "labs", lab);
+  if (!solutions) {
+    if (const auto able = may_be_built(layout, lab); !able) return able.error();
+  }
   ProcessOptions how;
   how.seconds = 1200;
   auto built = run_process({"ninja", "-C", layout.build, target}, how);
@@ -84,14 +103,15 @@ Result<std::string> run_program(const Layout& layout, const Options& options, la
   const char* before = std::getenv("LD_LIBRARY_PATH");
   how.seconds = 3600;
   how.environment = {"LD_LIBRARY_PATH=" + libraries + (before != nullptr ? std::string(":") + before : "")};
-  std::vector<std::string> command = {layout.build + "/" + target,
-                                      "--json",
-                                      file,
-                                      "--sizes",
-                                      fmt::format("{}", fmt::join(sizes, ",")),
-                                      "--runs",
+  std::vector<std::string> command = {layout.build + "/" + target, "--sizes",
+                                      fmt::format("{}", fmt::join(sizes, ",")), "--runs",
                                       std::to_string(options.runs)};
   if (options.no_cpu || !solutions) command.emplace_back("--no-cpu");
+  if (!solutions) {
+    auto text = run_shut_in(layout, std::move(command), device, libraries, how);
+    return text ? std::move(text) : Error{fmt::format("bench of labs/{} {}", lab, text.error().text)};
+  }
+  command.insert(command.end(), {"--json", file});
   const auto ran = run_process(command, how);
   const std::string text = contents(file);
   std::error_code ignored;

@@ -53,6 +53,7 @@ class FakeProblem : public lab::Problem {
   void baseline(const lab::Task& task, const lab::Case&, std::span<const lab::HostBuffer> inputs,
                 std::span<lab::HostBuffer> outputs, lab::Baseline) const override {
     ++baselines;
+    if (on_baseline) on_baseline();
     // "second" computes something else than the others.
     std::uint32_t sum = task.id == "second" ? 1 : 0;
     for (const std::byte b : inputs[0].bytes) sum += static_cast<std::uint32_t>(b);
@@ -65,6 +66,7 @@ class FakeProblem : public lab::Problem {
 
   mutable std::atomic<int> fills{0};
   mutable std::atomic<int> baselines{0};
+  std::function<void()> on_baseline;
 
  private:
   static lab::Case make(std::uint64_t n, std::uint32_t purpose) {
@@ -118,6 +120,8 @@ class Script {
   RunnerFactory factory() {
     return [this](const lab::Problem&, lab::DeviceKind device) { return runner(device); };
   }
+  // Runners that have not been ended.
+  int n_alive() const { return n_alive_; }
   std::vector<Asked> asked() const {
     const std::lock_guard lock(mutex_);
     return asked_;
@@ -126,7 +130,8 @@ class Script {
  private:
   class Runner : public CaseRunner {
    public:
-    Runner(Script& script, lab::DeviceKind device) : script_(script), device_(device) {}
+    Runner(Script& script, lab::DeviceKind device) : script_(script), device_(device) { ++script_.n_alive_; }
+    ~Runner() override { --script_.n_alive_; }
     lab::Outcome run(const lab::Problem&, const lab::Task& task, const lab::Case& c, std::uint64_t seed,
                      const lab::Measure& measure) override {
       {
@@ -144,6 +149,7 @@ class Script {
   };
 
   Answer answer_;
+  std::atomic<int> n_alive_{0};
   mutable std::mutex mutex_;
   std::vector<Asked> asked_;
 };

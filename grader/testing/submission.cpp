@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <sstream>
 
 namespace course::grader::testing {
@@ -29,6 +31,7 @@ Result<Submission> parse_submission(std::string_view text, std::string name) {
     if (key == "task") single.task = value;
     if (key == "screen") out.screen = value;
     if (key == "needs") out.needs = value;
+    if (key == "jobs") out.jobs = static_cast<unsigned>(std::max(1, std::atoi(value.c_str())));
     if (key == "checker") single.checker = value;
     if (key == "says") single.says.push_back(value);
     if (key == "verdict") {

@@ -7,6 +7,7 @@
 //   says: words                               that the task's message must contain; may be repeated
 //   screen: words                             screening refuses it (POLICY) and says this; what is expected besides is what
 //                                             happens when it is run all the same. Without: screening lets it pass
+//   jobs: 1                                   tasks graded at a time (2)
 //   needs: filter                             of the sandbox, else it is skipped: filter, namespaces or cgroup
 //   expect: sequential CRASH ended            instead of the above, one line a task: verdict, then words of the message
 #pragma once
@@ -32,6 +33,7 @@ struct Submission {
   std::string name;  // the file's, without its ending
   std::string about;
   std::string screen, needs;  // "" for none
+  unsigned jobs = 2;
   std::vector<Expectation> expected;
 };
 

@@ -25,6 +25,7 @@
 #include "screen/screen.hpp"
 #include "session_runner.hpp"
 #include "testing/submission.hpp"
+#include "text.hpp"
 
 namespace course::grader::testing {
 namespace {
@@ -179,8 +180,8 @@ class Graded : public ::testing::Test {
     if (!graded_) {
       GradeOptions options;
       options.seed = kSeed;
-      options.jobs = 2;
       auto submission = parse_submission(contents(given_.file), given_.name);
+      options.jobs = submission->jobs;
       if (submission->expected.size() == 1) options.only_task = task;
       Progress silent(false);
       const RunContext context{given_.lab, kSeed, false, lab::DeviceKind::sim, false};
@@ -206,6 +207,7 @@ class Graded : public ::testing::Test {
     EXPECT_TRUE(as_expected) << "expected " << lab::name_of(expected.verdict) << ", got "
                              << lab::name_of(result.verdict) << " with " << result.points << " points\n"
                              << result.message;
+    EXPECT_EQ(result.message, tame(result.message)) << "people read this";
     for (const std::string& words : expected.says) {
       const bool said = result.message.find(words) != std::string::npos;
       EXPECT_TRUE(said) << "not said: " << words << "\n" << result.message;
@@ -234,7 +236,8 @@ class Graded : public ::testing::Test {
     lab::Measure checks;
     checks.checks = true;
     checks.counters = true;
-    const lab::Outcome outcome = runner->run(problem, *task, *c, context.seed_of(record->stage), checks);
+    const lab::Outcome outcome =
+        runner->run(problem, *task, *c, context.seed_of(record->stage, expected.task), checks);
     auto report = parse_sim_report(outcome.sim_report);
     ASSERT_TRUE(report) << report.error().text;
     ASSERT_FALSE(report->findings.empty()) << "no finding at all in " << record->name;

@@ -45,7 +45,7 @@ bool HostLink::wait_until_ready() {
 
 Ran HostLink::run(const lab::Request& request) {
   Ran ran;
-  ran.how = Ran::How::lost;
+  ran.how = Ran::How::nonsense;
   // What was sent without being asked for would be taken for a part of this call.
   pollfd waiting{fd_, POLLIN, 0};
   if (poll(&waiting, 1, 0) != 0 && (waiting.revents & POLLHUP) == 0) return ran;
@@ -55,10 +55,12 @@ Ran HostLink::run(const lab::Request& request) {
   for (;;) {
     const auto packet = lab::receive_packet(fd_);
     if (packet && !*packet) return ran;
-    ran.how = Ran::How::lost;
+    ran.how = Ran::How::nonsense;
     if (!packet) return ran;
     if ((*packet)->kind != PacketKind::finished) {
-      if (!answer(**packet)) return ran;
+      const bool sensible = answer(**packet);
+      if (sensible || !can_reply_) ran.how = Ran::How::lost;  // should it end now
+      if (!sensible) return ran;
       continue;
     }
     const auto finished = lab::decode_finished(**packet);
@@ -95,7 +97,8 @@ bool HostLink::answer(const Packet& question) {
 }
 
 bool HostLink::reply(const PacketWriter& body) {
-  return static_cast<bool>(lab::send_packet(fd_, PacketKind::answer, body.body()));
+  can_reply_ = static_cast<bool>(lab::send_packet(fd_, PacketKind::answer, body.body()));
+  return can_reply_;
 }
 
 bool HostLink::refuse(const std::string& why) {

@@ -53,6 +53,7 @@ class HostLink : public lab::Submission {
   std::map<sim::KernelId, int> known_kernels_;  // to the other side, and their registers
   std::set<std::uint64_t> allocated_;           // by the other side
   sim::Fault fault_ = sim::Fault::none;         // of a kernel: from then on nothing runs
+  bool can_reply_ = true;
 };
 
 }  // namespace course::remote

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: MIT
+// about: Goes on where its turn is over: says twice that it has finished, closes the channel, asks without end and hears no answer, sends more than a packet holds.
+// expect: neighboured WRONG_ANSWER broke the protocol
+// expect: sequential CRASH ended the program
+// expect: shuffle TIME_LIMIT took longer than
+// expect: coarsened WRONG_ANSWER broke the protocol
+// expect: single_launch OK
+#include "lab/call.hpp"
+#include "raw.cuh"
+#include "right.cuh"
+
+namespace course::reduction {
+namespace {
+
+using hostile::address_of;
+using hostile::raw_call;
+
+void say(const void* bytes, std::size_t n_bytes) {
+  raw_call(SYS_write, lab::kDeviceFd, address_of(bytes), static_cast<long>(n_bytes));
+}
+
+}  // namespace
+
+Status run(const lab::Request& request) {
+  const auto right = [&] { return dispatch(request, [](const auto& job) { return hostile::right(job); }); };
+  switch (static_cast<Rung>(request.task)) {
+    case Rung::neighboured: {
+      // The case is judged by then; whatever comes after must not be taken for the next one's.
+      const Status status = right();
+      const std::uint32_t finished[] = {static_cast<std::uint32_t>(lab::PacketKind::finished), 0, 0, 0};
+      say(finished, sizeof finished);
+      say(finished, sizeof finished);
+      return status;
+    }
+    case Rung::sequential: {
+      const Status status = right();
+      raw_call(SYS_close, lab::kDeviceFd);
+      return status;
+    }
+    case Rung::shuffle:
+      for (const std::uint32_t question = static_cast<std::uint32_t>(lab::PacketKind::free_bytes);;)
+        say(&question, sizeof question);
+    case Rung::coarsened: {
+      static unsigned char much[lab::kMaxPacketBytes + 64] = {
+          static_cast<unsigned char>(lab::PacketKind::store)};
+      for (;;) say(much, sizeof much);
+    }
+    default: return right();
+  }
+}
+}  // namespace course::reduction

@@ -285,6 +285,8 @@ RunResult grade(const std::vector<LabToGrade>& labs, const GradeOptions& options
     for (const lab::Task& task : manifest.tasks) {
       if (wanted(*lab.problem, task)) lab_result.tasks.push_back(result_of(lab, task, grading.find(task)));
     }
+    // Of a run of one task, only the labs that have it.
+    if (lab_result.tasks.empty()) continue;
     add_up(lab_result);
     result.labs.push_back(std::move(lab_result));
   }

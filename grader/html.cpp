@@ -75,7 +75,7 @@ Html score_table(const LabResult& lab, bool modelled) {
 }
 
 Html case_list(const TaskResult& task) {
-  if (task.cases.empty()) return {};
+  if (task.cases.empty() || task.verdict == Verdict::not_implemented) return {};
   page::Table t{
       .caption = task.title + ": cases run",
       .columns = {
@@ -96,8 +96,18 @@ Html case_list(const TaskResult& task) {
 
 Html section_of(const LabResult& lab, bool modelled) {
   Html content = page::paragraph(text(lab.source), Tone::quiet) + score_table(lab, modelled);
+  std::vector<std::string> not_there;
+  for (const TaskResult& task : lab.tasks)
+    if (task.verdict == Verdict::not_implemented) not_there.push_back(task.title);
+  if (!not_there.empty())
+    content += page::paragraph(
+        text(
+            fmt::format("Nothing is there yet for: {}. The handout and the TODOs in {}/{}.cu say what to do.",
+                        fmt::join(not_there, ", "), lab.source, lab.id)),
+        Tone::quiet);
   for (const TaskResult& task : lab.tasks) {
-    if (task.message.empty() || task.verdict == Verdict::ok) continue;
+    if (task.message.empty() || task.verdict == Verdict::ok || task.verdict == Verdict::not_implemented)
+      continue;
     content +=
         page::subsection(lab.id + ": " + task.title, page::code_block(task.message, task.title + ": message"),
                          toned(tone_of(task), text(lab::name_of(task.verdict))));

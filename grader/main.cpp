@@ -2,12 +2,17 @@
 // labcli: what the `lab` script runs after setting things up. One subcommand a file in cli/.
 #include <CLI/CLI.hpp>
 
+#include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
 #include "cli/commands.hpp"
+#include "cli/help.hpp"
 #include "layout.hpp"
 #include "text.hpp"
 
@@ -15,11 +20,11 @@ namespace {
 
 constexpr const char* kExamples = R"(
 Examples:
-  ./lab grade                            all labs, your files, GPU if there is one
+  ./lab grade                            all labs, on the GPU if there is one
   ./lab grade reduction --task shuffle   one task, while you work on it
-  ./lab grade --solutions --device sim   the reference solutions on the simulator
+  ./lab grade --solutions --device sim   the reference solutions, simulated
   ./lab grade reduction --json out.json --html report.html
-  ./lab check reduction                  races, stray accesses, barriers: by line
+  ./lab check reduction                  races and stray accesses, by line
   ./lab profile reduction shuffle        what each line costs
   ./lab trace reduction neighboured      its arrays, step by step
   ./lab bench reduction                  every rung beside CUB, CPU and memory
@@ -37,7 +42,26 @@ std::string wrong_command(const CLI::App& app, int argc, char** argv) {
     if (command->get_name() == name) return "";
     if (!command->get_group().empty()) known.push_back(command->get_name());
   }
+  // Those of the script itself, which hands on what it does not know.
+  const char* others = std::getenv("LAB_COMMANDS");
+  std::istringstream words(others != nullptr ? others : "");
+  for (std::string word; words >> word;) known.push_back(word);
   return "There is no command \"" + name + "\"" + course::grader::did_you_mean(name, known);
+}
+
+// What to add when there is no such option: those of the command that are spelt nearly so.
+std::string hint_of_option(const CLI::App& app) {
+  for (const CLI::App* command : app.get_subcommands()) {
+    const std::vector<std::string> extra = command->remaining();
+    if (extra.empty() || !extra[0].starts_with("--")) continue;
+    std::vector<std::string> known;
+    for (const CLI::Option* option : command->get_options())
+      for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    const std::string word = extra[0].substr(0, extra[0].find('='));
+    return "lab: There is no option \"" + course::grader::tame(word) + "\"" +
+           course::grader::did_you_mean(word, known) + "\n";
+  }
+  return "";
 }
 
 // Whether --solutions was given where there are none: ./lab release left them out.
@@ -60,6 +84,7 @@ int main(int argc, char** argv) {
     CLI::App app{"Grades the labs of the GPU course: on a GPU, or on a simulated one.", "./lab"};
     app.require_subcommand(1);
     app.footer(kExamples);
+    app.formatter(std::make_shared<cli::HelpInColumns>());
     app.get_formatter()->column_width(26);
     cli::Run run;
     cli::add_grade(app, run);
@@ -78,6 +103,11 @@ int main(int argc, char** argv) {
     if (const std::string wrong = wrong_command(app, argc, argv); !wrong.empty()) return cli::fail(wrong);
     try {
       app.parse(argc, argv);
+    } catch (const CLI::ExtrasError& error) {
+      const std::string hint = hint_of_option(app);
+      if (hint.empty()) return app.exit(error) == 0 ? cli::kRan : cli::kFailed;
+      std::fputs(hint.c_str(), stderr);
+      return cli::kFailed;
     } catch (const CLI::ParseError& error) {
       // --help is no error; everything else is wrong usage.
       return app.exit(error) == 0 ? cli::kRan : cli::kFailed;

@@ -50,14 +50,15 @@ struct Options {
 constexpr std::uint64_t kCountedItems = 1 << 18;  // enough for counts to grow with n from there on
 
 constexpr const char* kFooter = R"(
-On a GPU: measured with events, medians, rotating buffers past 1 GiB, outputs checked.
-Without one: modelled, and labelled so. Times of different runs differ; compare within one.
+On a GPU: measured with events; medians, buffers that rotate past 1 GiB,
+outputs checked. Without one: modelled, and labelled so. Times of different
+runs differ; compare within one.
 
 Examples:
   ./lab bench reduction
   ./lab bench --sizes 1048576,16777216 --json mine.json --csv mine.csv
   ./lab bench sat --html sat.html              tables, rates by size, rooflines
-  ./lab bench scan --mine                      your kernels beside the solution's
+  ./lab bench scan --mine                      your kernels beside solutions
   ./lab bench reduction --published --markdown the table of the handout)";
 
 std::string contents(const std::string& path) {

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "process.hpp"
+#include "text.hpp"
 
 namespace course::grader {
 namespace {
@@ -46,6 +47,20 @@ class Labcli : public ::testing::Test {
   std::string labcli_, folder_;
 };
 
+TEST_F(Labcli, HelpFitsATerminal) {
+  const json commands = json::parse(run({"describe"}).output)["commands"];
+  ASSERT_GT(commands.size(), 8u);
+  std::vector<std::vector<std::string>> asked{{"--help"}};
+  for (const auto& [name, options] : commands.items()) asked.push_back({name, "--help"});
+  for (const auto& one : asked) {
+    const ProcessResult done = run(one);
+    EXPECT_EQ(done.exit_code, 0) << one[0];
+    std::istringstream lines(done.output);
+    for (std::string line; std::getline(lines, line);)
+      EXPECT_LE(display_width(line), 80u) << one[0] << ": " << line;
+  }
+}
+
 TEST_F(Labcli, WrongUsageSaysWhatIsRight) {
   EXPECT_EQ(run({}).exit_code, 1);
   EXPECT_EQ(run({"--help"}).exit_code, 0);
@@ -66,6 +81,8 @@ TEST_F(Labcli, WrongUsageSaysWhatIsRight) {
       {{"points", "nothing"}, "There is no lab"},
       {{"fly"}, "There is no command \"fly\"; there is: grade, check, profile, bench, model, trace"},
       {{"graed"}, "did you mean grade?"},
+      {{"grade", "--solution"}, "There is no option \"--solution\"; did you mean --solutions"},
+      {{"trace", "scan", "blelloch", "--stpe=3"}, "did you mean --step"},
   };
   for (const auto& [arguments, says] : wrong) {
     const ProcessResult done = run(arguments);

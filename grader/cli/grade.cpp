@@ -48,7 +48,8 @@ simulator, and labelled so).
 
 Examples:
   ./lab grade reduction
-  ./lab grade reduction --task sequential --case CASE --seed SEED   (from a message)
+  ./lab grade reduction --task sequential --case CASE --seed SEED
+                                         as a message says: one case, once more
   ./lab grade --solutions --device sim --json out.json)";
 
 Result<GradeOptions> grade_options(const Options& options, Problems labs, lab::DeviceKind device) {

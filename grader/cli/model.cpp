@@ -34,12 +34,14 @@ struct Options {
 };
 
 constexpr const char* kFooter = R"(
-Runs each rung once on the simulator, at the sizes for which there are measurements (up to --most).
+Runs each rung once on the simulator, at the sizes for which there are
+measurements (up to --most).
 
 Examples:
   ./lab model
-  ./lab model --kernels                                      (beside what a profiler counted)
-  ./lab model scan --measured my_gpu.json --most 16777216    (a file of ./lab bench --json))";
+  ./lab model --kernels                  beside what a profiler counted
+  ./lab model scan --measured my_gpu.json --most 16777216
+                                         beside times of ./lab bench --json)";
 
 // The longest launch's bound.
 std::string bound_of(const nlohmann::json& report) {

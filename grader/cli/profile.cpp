@@ -23,8 +23,8 @@ struct Options {
 };
 
 constexpr const char* kFooter = R"(
-Counts on the simulator, GPU or not: the same figures in every run. The case is the
-one whose efficiency is graded, unless --case names another.
+Counts on the simulator, GPU or not: the same figures in every run. The case
+is the one whose efficiency is graded, unless --case names another.
 
 Examples:
   ./lab profile reduction neighboured

@@ -4,6 +4,7 @@
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -18,6 +19,7 @@
 #include "layout.hpp"
 #include "report_file.hpp"
 #include "seed.hpp"
+#include "text.hpp"
 #include "trace/html.hpp"
 #include "trace/picture.hpp"
 #include "trace/stepper.hpp"
@@ -27,7 +29,7 @@ namespace course::grader::cli {
 namespace {
 
 struct Options {
-  std::string lab, task, case_name, seed;
+  std::string lab, task, case_name, items, seed;
   std::string svg, html, title, runner;
   std::uint64_t n = 8, columns = 0;
   std::vector<std::string> arrays;
@@ -35,15 +37,18 @@ struct Options {
   bool solutions = false, step = false, markdown = false;
 };
 
+constexpr std::uint64_t kMostItems = 16384;
+
 constexpr const char* kFooter = R"(
 Runs the kernel on the simulator, GPU or not, and shows its arrays after every
-barrier, exchange between lanes, and launch. A fault ends the trace and is named.
+barrier, exchange between lanes, and launch. A fault is named, and ends it.
 
 Examples:
   ./lab trace reduction neighboured
   ./lab trace reduction sequential --n 16 --step      one step at a time, by key
   ./lab trace scan blelloch --html trace.html         a page with a slider
   ./lab trace scan blelloch --steps 5-9 --svg down.svg
+  ./lab trace scan blelloch --items ascending         of 0 1 2 3 4 5 6 7
   ./lab trace reduction shuffle --solutions)";
 
 // "3-7", "3-", "-7" or "3".
@@ -67,13 +72,45 @@ Result<TraceChoice> parse_choice(const Options& options) {
   return choice;
 }
 
+std::vector<lab::HostBuffer> inputs_of(const OneTask& one, const lab::Case& c) {
+  std::vector<lab::HostBuffer> inputs;
+  for (const lab::BufferSpec& spec : one.problem->shape(*one.task, c).inputs)
+    inputs.push_back({spec, std::vector<std::byte>(spec.count * lab::bytes_of(spec.dtype))});
+  one.problem->fill(*one.task, c, 1, inputs);
+  return inputs;
+}
+
+// The example, with items of another pattern when asked for.
+Result<lab::Case> example_of(const OneTask& one, const Options& options) {
+  lab::Case c = one.problem->example(*one.task, options.n);
+  if (options.items.empty() || c.n > kMostItems) return c;
+  std::vector<std::string> known;
+  for (int k = 0; k <= static_cast<int>(lab::Pattern::example); ++k)
+    known.emplace_back(lab::name_of(static_cast<lab::Pattern>(k)));
+  const auto found = std::find(known.begin(), known.end(), options.items);
+  if (found == known.end())
+    return Error{
+        fmt::format("There are no items \"{}\"{}", options.items, did_you_mean(options.items, known))};
+  const std::vector<lab::HostBuffer> usual = inputs_of(one, c);
+  const lab::Pattern before = c.pattern;
+  c.pattern = static_cast<lab::Pattern>(found - known.begin());
+  const std::vector<lab::HostBuffer> now = inputs_of(one, c);
+  const auto same = [](const lab::HostBuffer& a, const lab::HostBuffer& b) { return a.bytes == b.bytes; };
+  if (c.pattern != before && c.n > 1 && std::equal(usual.begin(), usual.end(), now.begin(), now.end(), same))
+    return Error{
+        fmt::format("The example of {} has items of its own: take another case (--case).", options.lab)};
+  const std::string named(lab::name_of(before));
+  if (c.name.ends_with(named)) c.name.replace(c.name.size() - named.size(), named.size(), options.items);
+  return c;
+}
+
 int run_trace(const Options& options) {
   const auto one = select_one(options.lab, options.task, options.solutions);
   if (!one) return fail(one.error().text);
-  const auto c = options.case_name.empty() ? Result<lab::Case>(one->problem->example(*one->task, options.n))
-                                           : named_case(*one, options.case_name);
+  if (!options.case_name.empty() && !options.items.empty())
+    return fail("--items is for the example; a case (--case) has its own");
+  const auto c = options.case_name.empty() ? example_of(*one, options) : named_case(*one, options.case_name);
   if (!c) return fail(c.error().text);
-  constexpr std::uint64_t kMostItems = 16384;
   if (c->n > kMostItems)
     return fail(fmt::format("{} items are too many to show: take {} at most (--n)", c->n, kMostItems));
   const Result<std::uint64_t> seed =
@@ -99,7 +136,10 @@ int run_trace(const Options& options) {
 
   const SourceLine source_line = source_lines_below(layout->root);
   const std::string what = fmt::format("{} / {}: {}", view.lab, view.task, view.case_name);
-  const std::string made_by = fmt::format("./lab trace {} {} --n {}{}", view.lab, view.task, options.n,
+  const std::string which = options.case_name.empty() ? fmt::format("--n {}", options.n)
+                                                      : fmt::format("--case {}", options.case_name);
+  const std::string made_by = fmt::format("./lab trace {} {} {}{}{}", view.lab, view.task, which,
+                                          options.items.empty() ? "" : " --items " + options.items,
                                           options.solutions ? " --solutions" : "");
   const std::pair<const std::string&, std::function<std::string()>> files[] = {
       {options.svg, [&] { return trace_svg(view, options.title.empty() ? what : options.title); }},
@@ -128,6 +168,9 @@ void add_trace(CLI::App& app, Run& run) {
   command->add_option("LAB", options->lab, "The lab")->required();
   command->add_option("TASK", options->task, "The task, or with --solutions any rung")->required();
   command->add_option("--n", options->n, "Items of the example (8)");
+  command->add_option("--items", options->items,
+                      "The example's items: example (3 1 7 0 …), ascending (0 1 2 …), descending, all_equal, "
+                      "random …");
   command->add_option("--case", options->case_name, "Another case, by its name in a report");
   command->add_option("--seed", options->seed, "The case's random items (1)");
   command->add_option("--columns", options->columns, "Elements of an array to show");

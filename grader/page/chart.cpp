@@ -81,8 +81,19 @@ std::string mark(int look, double x, double y, const std::string& title) {
   }
 }
 
-std::string look_of(const Series& s, int& next) {
-  return s.reference ? "ref" : fmt::format("s{}", next++ % kLooks + 1);
+// Colour, dash and mark of a series: 32 for what is compared; references, in one colour of their own, have 12.
+struct Look {
+  std::string classes;
+  int mark = 0;
+};
+
+Look look_of(const Series& s, int& next, int& next_reference) {
+  if (s.reference) {
+    const int k = next_reference++;
+    return {fmt::format("ref r{}", k % 3 + 1), k % 4};
+  }
+  const int k = next++;
+  return {fmt::format("s{}", k % kLooks + 1), (k + k / kLooks) % 4};
 }
 
 Html figure(const std::string& title, const std::string& description, double width, double height,
@@ -139,10 +150,9 @@ Html line_chart(const LineChart& chart) {
       (kTop + kHeight - kBottom) / 2, escape_markup(chart.y.title));
 
   std::string legend = "<ul class=\"legend\">\n";
-  int next = 0;
+  int next = 0, next_reference = 0;
   for (const Series& s : chart.series) {
-    const std::string look = look_of(s, next);
-    const int shape = s.reference ? 0 : (next - 1) % kLooks;
+    const auto [look, shape] = look_of(s, next, next_reference);
     std::string line, marks;
     for (const auto& [x, y] : s.points) {
       if (!usable(chart.x, x) || !usable(chart.y, y)) continue;

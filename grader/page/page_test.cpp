@@ -3,10 +3,12 @@
 // tested in a browser: grader/page/browser_test.py.
 #include "page/page.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <set>
 
 #include "page/chart.hpp"
 #include "page/table.hpp"
@@ -98,6 +100,20 @@ TEST(LineChart, PutsValuesInOrder) {
   EXPECT_LT(x1, x2);
   EXPECT_GT(y1, y2);
   EXPECT_THAT(chart.markup, HasSubstr("a: 20 GB/s at 1024 n"));
+}
+
+// By colour, dash or mark: legends would lie otherwise.
+TEST(LineChart, GivesEverySeriesALookOfItsOwn) {
+  LineChart chart{.title = "t", .description = "d", .x = {"n"}, .y = {"GB/s"}};
+  for (int k = 0; k < 24; ++k) chart.series.push_back({fmt::format("rung {}", k), {{1, k + 1.0}}});
+  for (int k = 0; k < 4; ++k) chart.series.push_back({fmt::format("reference {}", k), {{1, k + 30.0}}, true});
+  const std::string markup = line_chart(chart).markup;
+  std::set<std::string> looks;
+  std::size_t n = 0;
+  for (std::size_t at = 0; (at = markup.find("<li>", at)) != std::string::npos; ++at, ++n)
+    looks.insert(markup.substr(at, markup.find("</svg>", at) - at));
+  EXPECT_EQ(n, 28u);
+  EXPECT_EQ(looks.size(), n);
 }
 
 TEST(LineChart, SurvivesAnyNumbers) {

@@ -68,7 +68,8 @@ Html line_table(const ProfiledKernel& kernel, const SourceLine& source_line) {
                             {text("Source")}}};
   for (const ProfiledLine& line : kernel.lines)
     t.rows.push_back({{text(line.line == 0 ? "–" : fmt::format("{}", line.line))},
-                      {page::meter(line.share) + text(fmt::format(" {:.0f}%", 100 * line.share))},
+                      {page::meter(line.share) + page::raw("<span class=\"share\">") +
+                       text(fmt::format("{:.0f}%", 100 * line.share)) + page::raw("</span>")},
                       percent(line.active_lanes, line.active_lanes < 0.5),
                       line.divergent ? percent(*line.divergent, *line.divergent > 0) : Cell{},
                       figure(line.sectors_per_request, 16),

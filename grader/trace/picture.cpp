@@ -71,6 +71,9 @@ std::string short_title(const TraceTable& table) {
   return fit_left(table.kernel, std::min(display_width(table.kernel), kMost - whose.size())) + whose;
 }
 
+// Where labels stand: beside the strips, or above them, which suits a phone. Grids have theirs above always.
+enum class Labels { beside, above };
+
 // Rounds that leave everything as it is are drawn once.
 bool idles(const TraceStep& before, const TraceStep& step) {
   const auto same = [](const TraceCell& a, const TraceCell& b) { return a.text == b.text; };
@@ -162,8 +165,8 @@ std::string arrows_into(const std::vector<Strip>& strips, std::size_t at, bool i
   return out;
 }
 
-std::string text_at(double x, double y, const char* look, const std::string& words, const char* more = "") {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\"{}>{}</text>\n", x, y, look, more,
+std::string text_at(double x, double y, std::string_view look, const std::string& words) {
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" class=\"{}\">{}</text>\n", x, y, look,
                      escape_markup(words));
 }
 
@@ -232,11 +235,14 @@ struct Drawing {
   std::string body;
 };
 
-Drawing draw(std::vector<Strip> strips, bool with_line) {
+Drawing draw(std::vector<Strip> strips, bool with_line, Labels where = Labels::beside) {
   std::size_t longest = 1;
   for (const Strip& s : strips)
     for (const TraceCell& c : s.step->cells) longest = std::max(longest, display_width(c.text));
-  const double cell = std::max(34.0, std::ceil(12 + kCharacter * static_cast<double>(longest)));
+  // Between the values of a grid arrows may lead from one to the next.
+  const bool grids = std::any_of(strips.begin(), strips.end(), [](const Strip& s) { return s.grid(); });
+  const double cell =
+      std::max(34.0, std::ceil((grids ? 26 : 12) + kCharacter * static_cast<double>(longest)));
 
   Drawing d;
   double y = kMargin, x = 0, label_end = 0;
@@ -264,14 +270,16 @@ Drawing draw(std::vector<Strip> strips, bool with_line) {
     } else {
       const bool arrows = before != nullptr && !s.again && !arrows_into(strips, k, false).empty();
       if (before != nullptr) y = std::max(y + (arrows ? kArrowGap : kGap), label_end + 8);
-      s.x = kMargin + kLabel;
-      s.y = y;
+      s.x = kMargin + (where == Labels::beside ? kLabel : 0);
+      s.y = y + (where == Labels::beside ? 0 : label_height(labels) + 4);
       label_y = y;
       label_end = y + label_height(labels);
       d.width = std::max(d.width, s.x + s.width());
     }
     y = std::max(y, s.y + s.height());
-    for (const Label& label : labels) words += text_at(label_x, label_y += 14, label.look, label.words);
+    for (const Label& label : labels)
+      words += text_at(label_x, label_y += 14,
+                       where == Labels::above ? fmt::format("{} over", label.look) : label.look, label.words);
     if (!s.again) table = s.table;
     before = &s;
   }
@@ -306,12 +314,20 @@ constexpr const char* kOwnStyle =
     ".straight { stroke: #767a86; } .faint { stroke: #b9c6d8; stroke-width: 1; } .own { stroke: #11682f; }\n"
     ".head { fill: #545863; }\n";
 
-page::Html inline_picture(const Drawing& d, const std::string& what) {
+page::Html inline_picture(const Drawing& d, const std::string& what, const char* look) {
   return page::raw(
-      fmt::format("<div class=\"wide\" role=\"region\" tabindex=\"0\" aria-label=\"{0}\"><svg "
+      fmt::format("<div class=\"wide {4}\" role=\"region\" tabindex=\"0\" aria-label=\"{0}\"><svg "
                   "class=\"trace\" role=\"img\" aria-label=\"{0}\" width=\"{1:.0f}\" "
                   "height=\"{2:.0f}\" viewBox=\"0 0 {1:.0f} {2:.0f}\">\n{3}</svg></div>\n",
-                  escape_markup(what), d.width, d.height, d.body));
+                  escape_markup(what), d.width, d.height, d.body, look));
+}
+
+// Twice, where that makes a difference: as a desk has room for it, and as a phone has.
+page::Html inline_pictures(const std::vector<Strip>& strips, bool with_line, const std::string& what) {
+  const bool grids = std::all_of(strips.begin(), strips.end(), [](const Strip& s) { return s.grid(); });
+  if (grids) return inline_picture(draw(strips, with_line), what, "");
+  return inline_picture(draw(strips, with_line), what, "roomy") +
+         inline_picture(draw(strips, with_line, Labels::above), what, "narrow");
 }
 
 }  // namespace
@@ -342,8 +358,8 @@ std::string trace_svg(const TraceView& view, const std::string& title) {
 }
 
 page::Html trace_picture(const TraceView& view) {
-  return inline_picture(draw(strips_of(view, false), true),
-                        fmt::format("All steps of {} / {}", view.lab, view.task));
+  return inline_pictures(strips_of(view, false), true,
+                         fmt::format("All steps of {} / {}", view.lab, view.task));
 }
 
 page::Html step_picture(const TraceView& view, int number) {
@@ -362,7 +378,7 @@ page::Html step_picture(const TraceView& view, int number) {
   for (const int k : wanted)
     shown.push_back({all[static_cast<std::size_t>(k)].table, all[static_cast<std::size_t>(k)].step, true});
   shown.push_back(all[at]);
-  return inline_picture(draw(std::move(shown), false), fmt::format("Step {}: {}", number, step.array));
+  return inline_pictures(shown, false, fmt::format("Step {}: {}", number, step.array));
 }
 
 }  // namespace course::grader

@@ -3,11 +3,13 @@
 """Builds the course site and opens it: no broken link (the generator is strict), no request to anywhere, readable on a phone and
 a desk, and a search that finds.
 
-usage: site_test.py LABCLI FOLDER     FOLDER keeps the generator's Python environment; nothing else is left there
+usage: site_test.py LABCLI FOLDER     FOLDER keeps the generator's Python environment; nothing else is left there.
+       With SCREENSHOTS=FOLDER it also leaves pictures to look at.
 
 Skipped where the generator's packages can't be had, and its browser part where there is no browser.
 """
 
+import os
 import pathlib
 import re
 import subprocess
@@ -72,14 +74,22 @@ class Site(unittest.TestCase):
     @unittest.skipUnless(chromium.find(), "no chromium here; apt-get install chromium")
     def test_is_readable_and_finds(self):
         with chromium.Browser() as browser:
-            for name in ["index", "handouts/02-scan", "reference/commands"]:
+            # 404 names its files from the site's root: it works on a server only.
+            pages = [path for path in sorted((self.top / "site").rglob("*.html")) if path.name != "404.html"]
+            self.assertGreater(len(pages), 20)
+            for path in pages:
                 for width, dark in [(360, True), (1440, False)]:
-                    with self.subTest(page=name, width=width, dark=dark):
-                        page = browser.open(self.top / f"site/{name}.html", width=width, dark=dark)
-                        self.wait(page, "document.body.dataset.mdColorScheme")
+                    with self.subTest(page=path.name, width=width, dark=dark):
+                        page = browser.open(path, width=width, dark=dark)
+                        self.wait(page, "document.body.dataset.mdColorScheme && localStorage.length")
+                        scheme = page.run("document.body.dataset.mdColorScheme")
+                        page.run("localStorage.clear()")  # where the theme keeps the first visit's colours
+                        self.assertEqual(scheme, "slate" if dark else "default")
                         for check in ("overflow", "contrast", "structure"):
                             self.assertEqual(page.run(f"({CHECKS}).{check}()"), [], check)
                         self.assertEqual(page.problems, [])
+                        if folder := os.environ.get("SCREENSHOTS"):
+                            page.screenshot(f"{folder}/site-{path.parent.name}-{path.stem}-{width}{'-dark' if dark else ''}.png")
                         page.close()
             page = browser.open(self.top / "site/index.html")
             page.run("""(() => {

@@ -3,11 +3,13 @@
 """Opens every kind of HTML report in a headless Chromium: no console error, nothing too wide on a phone or a desk, texts that can be
 read in light and dark, names for screen readers, a slider that works by keyboard and button, and all steps on paper.
 
-usage: browser_test.py LABCLI        with SCREENSHOTS=FOLDER also leaves pictures to look at
+usage: browser_test.py LABCLI [RACY]      with SCREENSHOTS=FOLDER also leaves pictures to look at
+RACY: the runner of grader/mutants/scan/tid_guard or the like, LAB:TASK:RUNNER, whose trace ends with a finding.
 
 Without a browser everything is skipped: apt-get install chromium.
 """
 
+import json
 import os
 import pathlib
 import subprocess
@@ -20,6 +22,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import chromium  # noqa: E402
 
 LABCLI = sys.argv[1] if len(sys.argv) > 1 else ""
+RACY = sys.argv[2] if len(sys.argv) > 2 else ""
 CHECKS = (pathlib.Path(__file__).resolve().parent / "checks.js").read_text(encoding="utf-8")
 REPORTS = {
     "grade": "grade scan reduction --solutions --device sim --task kogge_stone --html",
@@ -31,6 +34,11 @@ REPORTS = {
     "trace-states": "trace hierarchical_scan look_back --n 6000 --columns 8 --solutions --html",
     "bench": "bench --published --html",
 }
+if RACY:
+    lab, task, runner = RACY.split(":", 2)
+    REPORTS["trace-race"] = f"trace {lab} {task} --runner {runner} --html"
+# What a message, a title or a path can hold at worst.
+HOSTILE = "</title><script>console.error('ran')</script><b onclick=x> & \"quoted\" " + "long_word_" * 12
 # Made by hand: the checks must see what is wrong.
 FAULTY = """<!doctype html><html><body><h1>a</h1><h1>b</h1><h4>skips</h4><main><p style="color: #999; width: 800px">pale and wide</p>
 <button></button><img src="data:,"><a href="#nowhere">x</a><p id="twice"></p><p id="twice"></p>
@@ -51,8 +59,27 @@ class Reports(unittest.TestCase):
         cls.browser.__exit__()
         cls.folder.cleanup()
 
+    def failing(self, path):
+        """A class's worst: every verdict, lost points, names full of markup."""
+        folder = pathlib.Path(self.folder.name)
+        command = "grade scan --solutions --device sim --task kogge_stone --json"
+        subprocess.run([LABCLI, *command.split(), folder / "ok.json"], capture_output=True, check=True)
+        result = json.loads((folder / "ok.json").read_text(encoding="utf-8"))
+        lab = result["labs"][0]
+        task = lab["tasks"][0]
+        lab["tasks"] = []
+        for verdict in ["OK", "WRONG_ANSWER", "TIME_LIMIT", "MEMORY_LIMIT", "CRASH", "COMPILE_ERROR", "POLICY", "SUSPECT", "INFRA", "NOT_IMPLEMENTED"]:
+            one = json.loads(json.dumps(task)) | {"verdict": verdict, "title": f"{verdict.title()} {HOSTILE}"[:60], "message": f"{HOSTILE}\n  line 2: {HOSTILE}\n"}
+            lab["tasks"].append(one)
+        for total in ("points", "max_points"):
+            lab[total] = sum(one[total] for one in lab["tasks"])
+        (folder / "failing.json").write_text(json.dumps(result), encoding="utf-8")
+        subprocess.run([LABCLI, "report", folder / "failing.json", "--html", path], capture_output=True, check=True)
+
     def report(self, name):
         path = pathlib.Path(self.folder.name) / f"{name}.html"
+        if name == "grade-failing" and not path.exists():
+            self.failing(path)
         if not path.exists():
             done = subprocess.run([LABCLI, *REPORTS[name].split(), path], capture_output=True, text=True)
             self.assertTrue(path.exists(), f"{REPORTS[name]}:\n{done.stdout}{done.stderr}")
@@ -62,9 +89,7 @@ class Reports(unittest.TestCase):
         return page.run(f"({CHECKS}).{check}()")
 
     def test_reports_are_readable_everywhere(self):
-        for name in REPORTS:
-            if name == "bench" and "--html" not in subprocess.run([LABCLI, "bench", "--help"], capture_output=True, text=True).stdout:
-                continue
+        for name in [*REPORTS, "grade-failing"]:
             for width in (360, 1440):
                 for dark in (False, True):
                     with self.subTest(report=name, width=width, dark=dark):

@@ -8,7 +8,7 @@
 
 #include "sim/decode.hpp"
 #include "sim/machine.hpp"
-#include "sim/origin.hpp"
+#include "sim/provenance.hpp"
 
 namespace course::sim {
 

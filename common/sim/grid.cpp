@@ -171,6 +171,13 @@ void begin_block(Block& block, std::uint64_t linear, Worker& worker) {
 
 enum class BlockEnd { finished, turn_over };
 
+// The fault of a launch that hangs, told at the place of one of those who wait.
+DeviceFault at_waiting(Worker& worker, const Hang& hang, const std::string& text) {
+  worker.launch_warp = hang.warp;
+  if (hang.warp != nullptr) hang.warp->current = hang.op;
+  return {Fault::launch_timeout, text, hang.lanes};
+}
+
 // Warp instructions that a block, and each of its warps, may run before the next one gets a turn.
 struct Turn {
   std::int64_t block, warp;
@@ -193,7 +200,7 @@ BlockEnd run_block(Block& block, Worker& worker, const Engine& engine,
     if (!ran && block.live_threads != 0) {
       worker.launch_warp = nullptr;
       if (worker.observer != nullptr) worker.observer->stuck(block);
-      throw DeviceFault(Fault::launch_timeout, "deadlock: " + describe_waits(block));
+      throw at_waiting(worker, first_waiting(block, false), "deadlock: " + describe_waits(block));
     }
     if (worker.instructions >= turn_end)
       return block.live_threads == 0 ? BlockEnd::finished : BlockEnd::turn_over;
@@ -286,7 +293,7 @@ class HostThread {
         if (run_block(block, worker_, engine_, warp_order_, next_turn()) == BlockEnd::finished) {
           n_turns_ = 0;
           patient_since_ = worker_.instructions;
-          next_question_ = patient_since_ + options_.patience;
+          next_question_ = later(patient_since_, options_.patience);
           finish_copies(block);
           if (worker_.observer != nullptr) worker_.observer->block_ends(block);
           if (worker_.counting) note_end(block);
@@ -299,26 +306,25 @@ class HostThread {
           const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
           timed_out = options_.watchdog_seconds > 0 && passed.count() > options_.watchdog_seconds;
           if (timed_out)
-            throw DeviceFault(
-                Fault::launch_timeout,
-                tell_hang(fmt::format("the kernel has not ended after {:.1f} s (the watchdog's limit)",
-                                      passed.count())));
+            throw_hang(fmt::format("the kernel has not ended after {:.1f} s (the watchdog's limit)",
+                                   passed.count()));
           if (worker_.instructions >= next_question_ && is_stuck()) {
             timed_out = true;
-            throw DeviceFault(Fault::launch_timeout,
-                              tell_hang("the kernel will never end: nothing changes any more"));
+            throw_hang("the kernel will never end: nothing changes any more");
           }
         }
       } catch (const DeviceFault& fault) {
-        record_fault(shared_, fault,
-                     timed_out           ? first_resident()
-                     : asked_ != nullptr ? *asked_
-                                         : block,
-                     worker_);
+        const Block& guilty = timed_out ? hanging() : asked_ != nullptr ? *asked_ : block;
+        record_fault(shared_, fault, guilty, worker_);
         if (worker_.observer != nullptr) worker_.observer->faulted(asked_ != nullptr ? *asked_ : block);
         asked_ = nullptr;
       }
     }
+  }
+
+  // A patience of ~0 never runs out.
+  static std::uint64_t later(std::uint64_t since, std::uint64_t patience) {
+    return patience > ~since ? ~std::uint64_t{0} : since + patience;
   }
 
   // Do the blocks of all host threads make no progress, and never will?
@@ -338,25 +344,27 @@ class HostThread {
           return run_block(*asked_, worker_, engine_, warp_order_, kWatchedTurn) == BlockEnd::finished;
         });
         stuck = verdict == Verdict::repeats ||
-                (verdict == Verdict::polls && waited >= kMuchLonger * options_.patience);
+                (verdict == Verdict::polls && waited / kMuchLonger >= options_.patience);
       }
       asked_ = nullptr;
     }
-    next_question_ = worker_.instructions + std::max(options_.patience, stuck ? 0 : waited);
+    next_question_ = later(worker_.instructions, std::max(options_.patience, stuck ? 0 : waited));
     const bool was_stuck = std::exchange(stuck_, stuck);
     if (was_stuck != stuck) shared_.getting_on.fetch_add(stuck ? -1 : 1);
     return stuck && shared_.getting_on.load() == 0;
   }
 
   // Where the threads are that run for ever.
-  std::string tell_hang(const std::string& why) {
+  [[noreturn]] void throw_hang(const std::string& why) {
     HangScene scene{worker_, engine_, {}, blocks_.size(), 0};
     for (const auto& block : resident_) scene.resident.push_back(block.get());
     if (worker_.alone) scene.n_started = std::min<std::uint64_t>(shared_.next_block, blocks_.size());
-    return why + describe_hang(scene);
+    const Hang hang = describe_hang(scene);
+    throw at_waiting(worker_, hang, why + hang.text);
   }
 
-  const Block& first_resident() const {
+  const Block& hanging() const {
+    if (worker_.launch_warp != nullptr) return *worker_.launch_warp->block;
     return **std::min_element(resident_.begin(), resident_.end(),
                               [](const auto& a, const auto& b) { return a->linear < b->linear; });
   }

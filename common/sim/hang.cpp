@@ -83,7 +83,7 @@ class Polls final : public Observer {
 
 // The student's own line alone.
 std::string line_of(const std::vector<SourcePlace>& places) {
-  return places.empty() ? one_line(places) : one_line({places.back()});
+  return places.empty() ? one_line(places) : one_line({own_place(places)});
 }
 
 std::string name_threads(const LaunchRequest& launch, const Block& block, const Warp& w,
@@ -120,11 +120,11 @@ std::string name_change(const HangScene& scene, const Block& block, const Polls:
 }
 
 // The groups of a block that run: what each looks at.
-std::vector<std::string> tell_polls(const HangScene& scene, const Polls& polls, const Block& block) {
+std::vector<std::string> tell_polls(const HangScene& scene, const Polls& polls, Block& block, Hang& hang) {
   const Program& program = *scene.worker.program;
   const LaunchRequest& launch = *scene.worker.launch;
   std::vector<std::string> told;
-  for (const Warp& w : block.warps) {
+  for (Warp& w : block.warps) {
     for (const Group& g : w.groups) {
       if (g.wait != Wait::none) continue;
       // Lanes that look at the same place are told of as one.
@@ -140,6 +140,11 @@ std::vector<std::string> tell_polls(const HangScene& scene, const Polls& polls, 
         }
         left &= ~same;
         const BasicBlock& b = program.blocks[g.block];
+        if (hang.op == nullptr && look != nullptr) {
+          hang.warp = &w;
+          hang.op = look->op;
+          hang.lanes = same;
+        }
         std::string text = name_threads(launch, block, w, same);
         if (look == nullptr) {
           text += fmt::format(" runs on at {}, and looks at no memory that others could change",
@@ -165,7 +170,15 @@ std::vector<std::string> tell_polls(const HangScene& scene, const Polls& polls, 
 
 }  // namespace
 
-std::string describe_hang(const HangScene& scene) {
+Hang first_waiting(Block& block, bool running_too) {
+  for (Warp& w : block.warps)
+    for (const Group& g : w.groups)
+      if (running_too || g.wait != Wait::none)
+        return {"", &w, &w.program->ops[w.program->blocks[g.block].first], g.mask};
+  return {};
+}
+
+Hang describe_hang(const HangScene& scene) {
   Worker& worker = scene.worker;
   worker.launch_warp = nullptr;
   std::vector<Block*> blocks = scene.resident;
@@ -189,13 +202,14 @@ std::string describe_hang(const HangScene& scene) {
   worker.observer = observer;
   worker.launch_warp = nullptr;
 
-  std::string text;
+  Hang hang;
+  std::string& text = hang.text;
   std::size_t n_told = 0;
   for (Block* block : blocks) {
     if (n_told == kMostBlocks) break;
     if (block->live_threads == 0) continue;
     ++n_told;
-    const std::vector<std::string> told = tell_polls(scene, polls, *block);
+    const std::vector<std::string> told = tell_polls(scene, polls, *block, hang);
     constexpr std::size_t kMostPolls = 2;
     for (std::size_t k = 0; k < std::min(told.size(), kMostPolls); ++k) text += "; " + told[k];
     if (told.size() > kMostPolls)
@@ -203,15 +217,21 @@ std::string describe_hang(const HangScene& scene) {
     if (const std::string waits = describe_waits(*block, false); !waits.empty())
       text += fmt::format("; in block {}, {}", block->linear, waits);
   }
+  for (Block* block : blocks)
+    for (const bool running_too : {false, true})
+      if (hang.op == nullptr && block->live_threads != 0) {
+        const Hang waits = first_waiting(*block, running_too);
+        hang = {std::move(text), waits.warp, waits.op, waits.lanes};
+      }
   if (blocks.size() > n_told)
     text += fmt::format("; {} more blocks have not ended either", blocks.size() - n_told);
-  if (scene.n_started == 0) return text;
+  if (scene.n_started == 0) return hang;
   const std::uint64_t n_ended = scene.n_started - blocks.size();
   if (n_ended > 0) text += fmt::format("; {} of {} blocks have ended", n_ended, scene.n_blocks);
   if (scene.n_started < scene.n_blocks)
     text += fmt::format("; {} have not started, since there is no room for them until others end",
                         scene.n_blocks - scene.n_started);
-  return text;
+  return hang;
 }
 
 // --- who wrote what -----------------------------------------------------------------------------------------------

@@ -59,6 +59,16 @@ struct HangScene {
   std::vector<Block*> resident;
   std::uint64_t n_blocks, n_started;  // of the grid; none started: not known
 };
-std::string describe_hang(const HangScene& scene);
+struct Hang {
+  std::string text;
+  // One of those who wait: what it waits for is a look at memory, or a barrier. nullptr: nobody.
+  Warp* warp = nullptr;
+  const MicroOp* op = nullptr;
+  std::uint32_t lanes = 0;
+};
+Hang describe_hang(const HangScene& scene);
+
+// The first group of a block that waits for others, without text; of those that run too where `running_too`.
+Hang first_waiting(Block& block, bool running_too);
 
 }  // namespace course::sim

@@ -359,10 +359,10 @@ SourcePlace own_place(const std::vector<SourcePlace>& places) {
 
 std::string one_line(const std::vector<SourcePlace>& places) {
   if (places.empty()) return "an unknown line (compile with -lineinfo to see it)";
-  // The outermost place is the student's own code; what was inlined there is told in brackets.
-  const SourcePlace& own = places.back();
+  const SourcePlace own = own_place(places), &outer = places.back(), &inner = places.front();
   std::string text = fmt::format("{}:{}", own.file, own.line);
-  if (places.size() > 1) text += fmt::format(" (in {}:{})", places.front().file, places.front().line);
+  if (inner.file != own.file) text += fmt::format(" (in {}:{})", inner.file, inner.line);
+  if (outer.line != own.line) text += fmt::format(" (called at {}:{})", outer.file, outer.line);
   return text;
 }
 

@@ -583,6 +583,18 @@ TEST(Machine, TheWatchdogEndsWhatNeverEnds) {
   EXPECT_NE(r.text.find("thread 0 of block 0 and 31 more of its warp waits at"), std::string::npos) << r.text;
 }
 
+// A patience without end stays so when a block has ended.
+TEST(Machine, APatienceWithoutEndDoesNotOverflow) {
+  DeviceOptions options = TestDevice::one_thread();
+  options.watchdog_seconds = 0.3;
+  options.patience = ~std::uint64_t{0};
+  TestDevice t(ptx(), options);
+  auto flag = t.array<int>(1);
+  const auto r = t.try_launch("never_ends_but_for_block_0", 2, 32, flag);
+  EXPECT_EQ(r.fault, Fault::launch_timeout);
+  EXPECT_NE(r.text.find("watchdog"), std::string::npos) << r.text;
+}
+
 // Without any limit of time.
 TEST(Progress, EndsWhatWillNeverEnd) {
   const struct {

@@ -511,6 +511,11 @@ KERNEL never_ends(const int* flag) {
   }
 }
 
+KERNEL never_ends_but_for_block_0(const int* flag) {
+  while (blockIdx.x != 0 && static_cast<const volatile int*>(flag)[0] == 0) {
+  }
+}
+
 // --- launches that get on, and such that don't
 
 KERNEL loops_for_nothing(const int* place, int* out) {

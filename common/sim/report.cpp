@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "sim/machine.hpp"
+
 namespace course::sim {
 namespace {
 
@@ -59,11 +61,7 @@ Json json_of(const Dim3& d) {
 }
 
 Json json_of(const Finding& f) {
-  // The outermost place is the line of the kernel's own file; what was inlined there is for the message.
-  const auto place = [](const std::vector<SourcePlace>& places) {
-    return places.empty() ? SourcePlace{} : places.back();
-  };
-  const SourcePlace here = place(f.where), there = place(f.other_where);
+  const SourcePlace here = own_place(f.where), there = own_place(f.other_where);
   Json j;
   j["checker"] = name_of(f.checker);
   j["severity"] = f.severity == Severity::hint ? "hint" : "error";
@@ -161,16 +159,16 @@ bool same(const std::vector<SourcePlace>& a, const std::vector<SourcePlace>& b) 
   });
 }
 
-// Told first: what corrupts or ends the run, then what makes it a matter of luck.
+// Told first: what corrupts or ends the run, then what makes it a matter of luck. That a launch hangs is told after what may be why.
 int rank(const Finding& f) {
   if (f.severity == Severity::hint) return 9;
   switch (f.checker) {
     case Checker::memcheck: return 0;
-    case Checker::execution: return 1;
+    case Checker::execution: return f.kind == "no-progress" ? 3 : 1;
     case Checker::synccheck: return 2;
-    case Checker::racecheck: return 3;
-    case Checker::initcheck: return 4;
-    default: return 5;
+    case Checker::racecheck: return 4;
+    case Checker::initcheck: return 5;
+    default: return 6;
   }
 }
 

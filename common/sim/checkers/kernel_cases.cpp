@@ -8,6 +8,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "sim/machine.hpp"
+
 namespace course::sim::testing {
 namespace {
 
@@ -39,6 +41,7 @@ std::vector<KernelCase> cases_of(const std::string& file) {
   std::vector<KernelCase> cases;
   KernelCase next;
   bool expects = false;
+  std::set<std::uint32_t> helper_lines;
   std::uint32_t number = 0;
   for (std::string line; std::getline(lines, line);) {
     ++number;
@@ -46,6 +49,7 @@ std::vector<KernelCase> cases_of(const std::string& file) {
       next = KernelCase{};
       next.file = file;
       expects = true;
+      next.helper_lines = helper_lines;
       for (const std::string& kind : kinds)
         if (kind != "nothing") next.expected.insert(kind);
     } else if (const auto launch = words_after(line, "// LAUNCH "); !launch.empty()) {
@@ -69,10 +73,14 @@ std::vector<KernelCase> cases_of(const std::string& file) {
       next.kernel = line.substr(7, line.find(')') - 7);
       cases.push_back(next);
       expects = false;
-    } else if (const auto mark = line.find("// "); mark != std::string::npos && !cases.empty()) {
+    } else if (const auto mark = line.find("// "); mark != std::string::npos && !expects && cases.empty()) {
+      if (line.ends_with("// HELPER")) helper_lines.insert(number);
+    } else if (mark != std::string::npos) {
+      KernelCase& of =
+          expects ? next : cases.back();  // functions of a kernel stand between its EXPECT and itself
       for (const std::string& word : words_after(line, "// ")) {
-        if (word == "FAULT") cases.back().fault_lines.insert(number);
-        if (word == "OTHER") cases.back().other_lines.insert(number);
+        if (word == "FAULT") of.fault_lines.insert(number);
+        if (word == "OTHER") of.other_lines.insert(number);
       }
     }
   }
@@ -126,10 +134,9 @@ std::vector<Finding> run(const KernelCase& c, std::uint32_t mode, std::uint64_t 
 std::string list(const std::vector<Finding>& findings) {
   std::string text;
   for (const Finding& f : findings)
-    text +=
-        fmt::format("  {} {}{} (line {}, other {}, {} times): {}\n", name_of(f.checker), f.kind,
-                    f.severity == Severity::hint ? " (hint)" : "", f.where.empty() ? 0 : f.where.back().line,
-                    f.other_where.empty() ? 0 : f.other_where.back().line, f.times, f.message);
+    text += fmt::format("  {} {}{} (line {}, other {}, {} times): {}\n", name_of(f.checker), f.kind,
+                        f.severity == Severity::hint ? " (hint)" : "", own_place(f.where).line,
+                        own_place(f.other_where).line, f.times, f.message);
   return text.empty() ? "  nothing\n" : text;
 }
 

@@ -19,6 +19,8 @@ struct KernelCase {
   std::uint32_t grid = 1, block = 32, n = 4096, shared = 0;
   bool cooperative = false, free_scratch = false;
   std::set<std::uint32_t> fault_lines, other_lines;
+  std::set<std::uint32_t>
+      helper_lines;  // of functions that several kernels call: there the line of the call counts
 };
 
 // For GoogleTest's messages.

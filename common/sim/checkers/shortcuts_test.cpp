@@ -14,6 +14,7 @@
 
 #include "base/rng.hpp"
 #include "sim/checkers/kernel_cases.hpp"
+#include "sim/machine.hpp"
 
 namespace course::sim::testing {
 namespace {
@@ -115,8 +116,8 @@ class ScriptDevice {
     EXPECT_TRUE(device_.release(memory));
     std::set<Told> told;
     for (const Finding& f : device_.findings())
-      told.emplace(f.kind, static_cast<int>(f.severity), f.where.empty() ? 0 : f.where.back().line,
-                   f.other_where.empty() ? 0 : f.other_where.back().line);
+      told.emplace(f.kind, static_cast<int>(f.severity), own_place(f.where).line,
+                   own_place(f.other_where).line);
     return told;
   }
 

@@ -396,6 +396,7 @@ void Synccheck::follow(Warp& w, const MicroOp& op) {
 }
 
 void Synccheck::used(Warp& w, const MicroOp& op, const Undefined& value) {
+  if (told_.contains({"lane-not-in-mask", {value.origin->index, ~0u}})) return;  // what follows from that
   Finding* const f = tell("shuffle-from-inactive-lane", *value.origin);
   if (f == nullptr) return;
   f->thread = thread(*w.block, w.number, 1u << value.origin_lane);

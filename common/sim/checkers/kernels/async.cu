@@ -14,7 +14,7 @@ using Barrier = cuda::barrier<cuda::thread_scope_block>;
 __device__ inline void fetch(int* to, const int* from) {
   asm volatile(
       "cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(to))),
-      "l"(__cvta_generic_to_global(from)));
+      "l"(__cvta_generic_to_global(from)));  // HELPER
 }
 
 // --- wrong --------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 //   // EXPECT kind        of every finding; "nothing" for correct code
 //   // LAUNCH grid block  further words: n (items of `in` and `out`, 4096), shared (dynamic bytes), cooperative
 //   // FAULT, // OTHER    at the end of lines: where the finding and its other side must point
+//   // HELPER           at the end of lines of functions that several kernels call: there the line of the call is the one marked
 // `in` holds n ints that the host wrote, `out` n zeros, `scratch` n ints that nobody has written, `counter` 64 zeros.
 #pragma once
 

@@ -303,3 +303,19 @@ KERNEL(same_value_by_all) {
   __syncthreads();
   if (threadIdx.x == 0) out[0] = s_found;
 }
+
+// A function that the kernel calls: the line that counts is in it.
+// EXPECT shared-race
+// LAUNCH 1 64
+__device__ void add_one(int* counts, unsigned k) {
+  counts[k] = counts[k] + 1;  // FAULT OTHER
+}
+KERNEL(race_in_a_function) {
+  UNUSED;
+  __shared__ int s_counts[4];
+  if (threadIdx.x < 4) s_counts[threadIdx.x] = 0;
+  __syncthreads();
+  add_one(s_counts, threadIdx.x & 3);
+  __syncthreads();
+  if (threadIdx.x < 4) out[threadIdx.x] = s_counts[threadIdx.x];
+}

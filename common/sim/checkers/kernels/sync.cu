@@ -182,3 +182,37 @@ KERNEL(too_few_for_named_barrier) {
   if (threadIdx.x < 64) asm volatile("bar.sync 1, 96;" ::: "memory");  // FAULT
   out[threadIdx.x] = 1;
 }
+
+// Nobody gives the lock back.
+// EXPECT no-progress
+// LAUNCH 2 32
+KERNEL(lock_never_released) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  while (atomicCAS(&counter[0], 0u, 1u) != 0u) {  // FAULT
+  }
+  __threadfence();
+  out[0] += in[0];
+}
+
+// Thread 0 waits for what thread 1 does after a barrier that thread 0 does not come to.
+// EXPECT no-progress
+// LAUNCH 1 64
+KERNEL(flag_set_behind_a_barrier) {
+  UNUSED;
+  volatile unsigned* flag = counter;
+  if (threadIdx.x == 0)
+    while (flag[0] == 0) {  // FAULT
+    }
+  __syncthreads();
+  if (threadIdx.x == 1) flag[0] = 1;
+}
+
+// Half of the lanes name the other half alone.
+// EXPECT lane-not-in-mask
+// LAUNCH 1 32
+KERNEL(mask_without_oneself) {
+  UNUSED;
+  const int value = in[threadIdx.x];
+  out[threadIdx.x] = value + __shfl_xor_sync(0x0000ffffu, value, 1);  // FAULT
+}

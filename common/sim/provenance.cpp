@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sim/origin.hpp"
+#include "sim/provenance.hpp"
 
 #include <cstring>
 #include <set>

@@ -43,6 +43,12 @@ namespace ours {
 SAME_SIZE(cudaPitchedPtr);
 SAME_SIZE(cudaExtent);
 SAME_SIZE(cudaPos);
+SAME_SIZE(cudaResourceDesc);
+SAME_FIELD(cudaResourceDesc, res);
+SAME_FIELD(cudaResourceDesc, res.pitch2D.pitchInBytes);
+SAME_SIZE(cudaTextureDesc);
+SAME_FIELD(cudaTextureDesc, borderColor);
+SAME_FIELD(cudaTextureDesc, normalizedCoords);
 SAME_SIZE(cudaMemcpy3DParms);
 SAME_FIELD(cudaMemcpy3DParms, srcPtr);
 SAME_FIELD(cudaMemcpy3DParms, dstArray);

@@ -242,4 +242,14 @@ bool was_device_linked(const void* wrapper) {
   return *read_at<std::uint32_t>(bytes, 0) == kWrapperMagic && *read_at<std::uint32_t>(bytes, 4) >= 2;
 }
 
+std::vector<std::span<const std::byte>> linked_containers(const void* wrapper) {
+  std::vector<std::span<const std::byte>> containers;
+  if (!was_device_linked(wrapper)) return containers;
+  const std::span<const std::byte> bytes(static_cast<const std::byte*>(wrapper), 24);
+  const auto* list = *read_at<const void* const*>(bytes, 16);
+  for (; list != nullptr && *list != nullptr; ++list)
+    if (kind_of_image(*list) == CodeImage::container) containers.push_back(span_of_container(*list));
+  return containers;
+}
+
 }  // namespace course::cudart

@@ -44,6 +44,8 @@ std::map<std::string, int> registers_of_cubin(std::string_view elf);
 Result<std::span<const std::byte>> container_of_wrapper(const void* wrapper);
 // Was it made by nvcc -rdc=true? Then the container holds linked machine code, and the PTX is in pieces elsewhere.
 bool was_device_linked(const void* wrapper);
+// The containers of the files that it was linked from, as the program's start-up code has listed them.
+std::vector<std::span<const std::byte>> linked_containers(const void* wrapper);
 // Any of: wrapper, container, PTX text (NUL-terminated), as cudaLibraryLoadData accepts them.
 enum class CodeImage : std::uint8_t { wrapper, container, ptx_text, unknown };
 CodeImage kind_of_image(const void* image);

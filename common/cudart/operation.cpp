@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "cudart/array.hpp"
 #include "cudart/graph.hpp"
 #include "cudart/stream.hpp"
 #include "sim/timeline.hpp"
@@ -326,19 +327,34 @@ Status apply_attributes(const cudaLaunchAttribute* attributes, unsigned n, Kerne
 }
 
 Status make_copy(const cudaMemcpy3DParms& p, CopyOp& out) {
-  if (p.srcArray != nullptr || p.dstArray != nullptr) {
-    return fail(cudaErrorNotSupported, "copies to and from cudaArray are not implemented");
+  // With an array, extents and its own position count elements; without one, bytes.
+  const cudaArray_const_t array = p.srcArray != nullptr ? p.srcArray : p.dstArray;
+  std::uint64_t unit = 1;
+  if (array != nullptr) {
+    if (!is_array(array)) return fail(cudaErrorInvalidValue, "that is no array: freed, or never allocated");
+    unit = array->element_bytes();
   }
-  const auto start = [](const cudaPitchedPtr& at, const cudaPos& pos) {
-    return static_cast<std::byte*>(at.ptr) + pos.x + pos.y * at.pitch + pos.z * at.pitch * at.ysize;
+  const std::uint64_t width = p.extent.width * unit;
+  const auto side = [&](cudaArray_const_t a, const cudaPitchedPtr& at, const cudaPos& pos, std::byte*& start,
+                        std::uint64_t& pitch, std::uint64_t& slice) -> Status {
+    if (a != nullptr) {
+      pitch = a->row_bytes();
+      slice = a->slice_bytes();
+      return array_part(a, pos, {width, p.extent.height, p.extent.depth}, start);
+    }
+    pitch = at.pitch;
+    slice = at.pitch * at.ysize;
+    start = static_cast<std::byte*>(at.ptr) + pos.x + pos.y * at.pitch + pos.z * slice;
+    return cudaSuccess;
   };
-  out.dst = start(p.dstPtr, p.dstPos);
-  out.dst_pitch = p.dstPtr.pitch;
-  out.dst_slice = p.dstPtr.pitch * p.dstPtr.ysize;
-  out.src = start(p.srcPtr, p.srcPos);
-  out.src_pitch = p.srcPtr.pitch;
-  out.src_slice = p.srcPtr.pitch * p.srcPtr.ysize;
-  out.width = p.extent.width;
+  std::byte* src = nullptr;
+  if (Status status = side(p.dstArray, p.dstPtr, p.dstPos, out.dst, out.dst_pitch, out.dst_slice);
+      !status.ok())
+    return status;
+  if (Status status = side(p.srcArray, p.srcPtr, p.srcPos, src, out.src_pitch, out.src_slice); !status.ok())
+    return status;
+  out.src = src;
+  out.width = width;
   out.height = p.extent.height;
   out.depth = p.extent.depth;
   out.kind = p.kind;

@@ -5,6 +5,7 @@
 
 #include "cudart/fatbin.hpp"
 #include "cudart/runtime.hpp"
+#include "ptx/link.hpp"
 
 namespace course::cudart {
 
@@ -90,6 +91,25 @@ void Registry::forget_device(Context& context) {
 
 namespace {
 
+// A program built with -rdc=true: its own container holds linked machine code, the PTX is in the parts that were linked.
+Status link_parts(const std::vector<std::span<const std::byte>>& parts, int compute_capability,
+                  std::string& ptx) {
+  std::vector<std::string> texts;
+  for (const auto part : parts) {
+    const auto entries = parse_fatbin(part);
+    if (!entries) return {cudaErrorInvalidKernelImage, entries.error().text};
+    const auto chosen = choose_ptx(*entries, compute_capability);
+    if (!chosen) return {cudaErrorNoKernelImageForDevice, chosen.error().text};
+    auto text = unpack(*chosen);
+    if (!text) return {cudaErrorInvalidKernelImage, text.error().text};
+    texts.push_back(std::move(*text));
+  }
+  auto linked = ptx::link(texts);
+  if (!linked) return {cudaErrorInvalidPtx, "linking the program's PTX: " + linked.error().text};
+  ptx = std::move(*linked);
+  return cudaSuccess;
+}
+
 // The PTX text of an image for this chip, and the registers that its machine code for it declares.
 Status read_image(const FatBinary& image, int compute_capability, std::string& ptx,
                   std::map<std::string, int>& registers) {
@@ -108,17 +128,18 @@ Status read_image(const FatBinary& image, int compute_capability, std::string& p
   }
   const auto entries = parse_fatbin(container);
   if (!entries) return {cudaErrorInvalidKernelImage, entries.error().text};
-  const auto chosen = choose_ptx(*entries, compute_capability);
-  if (!chosen && was_device_linked(image.image)) {
-    return {cudaErrorNoKernelImageForDevice,
-            "this program was built with -rdc=true, which leaves no complete PTX; build it with -rdc=false, "
-            "all device "
-            "functions of a kernel in its own file"};
+  const auto linked = kind_of_image(image.image) == CodeImage::wrapper
+                          ? linked_containers(image.image)
+                          : std::vector<std::span<const std::byte>>{};
+  if (linked.empty()) {
+    const auto chosen = choose_ptx(*entries, compute_capability);
+    if (!chosen) return {cudaErrorNoKernelImageForDevice, chosen.error().text};
+    auto text = unpack(*chosen);
+    if (!text) return {cudaErrorInvalidKernelImage, text.error().text};
+    ptx = std::move(*text);
+  } else if (Status status = link_parts(linked, compute_capability, ptx); !status.ok()) {
+    return status;
   }
-  if (!chosen) return {cudaErrorNoKernelImageForDevice, chosen.error().text};
-  auto text = unpack(*chosen);
-  if (!text) return {cudaErrorInvalidKernelImage, text.error().text};
-  ptx = std::move(*text);
 
   for (const FatbinEntry& entry : *entries) {
     if (entry.kind != FatbinKind::cubin || entry.sm != compute_capability) continue;

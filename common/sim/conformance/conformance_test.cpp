@@ -137,6 +137,14 @@ TEST(Conformance, Video) {
   check_scenarios(video_scenarios());
 }
 
+TEST(Conformance, Matrices) {
+  check_scenarios(matrix_scenarios());
+}
+
+TEST(Conformance, Textures) {
+  check_scenarios(texture_scenarios());
+}
+
 TEST(Conformance, EveryScenarioRunsTheRowsThatItNames) {
   for (const Scenario& s : all_scenarios()) {
     const std::string text = ".version 9.0\n.target sm_90\n.address_size 64\n" + s.ptx;

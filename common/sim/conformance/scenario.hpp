@@ -28,6 +28,8 @@ std::vector<Scenario> carry_scenarios();
 std::vector<Scenario> form_scenarios();  // spellings that the decoder takes apart into several rows
 std::vector<Scenario> async_scenarios();
 std::vector<Scenario> video_scenarios();
+std::vector<Scenario> matrix_scenarios();
+std::vector<Scenario> texture_scenarios();
 std::vector<Scenario> all_scenarios();
 
 // A kernel's text: `declarations` (registers, variables) and `body`, in which %in and %out are the arguments moved to the

@@ -34,7 +34,7 @@ void Decoder::open_sync_block() {
 bool is_sync(const Instruction& i) {
   const std::string_view o = i.opcode;
   return o == "bar" || o == "barrier" || o == "shfl" || o == "vote" || o == "match" || o == "redux" ||
-         o == "elect";
+         o == "elect" || o == "mma" || o == "wmma" || o == "ldmatrix" || o == "stmatrix" || o == "movmatrix";
 }
 bool is_control(const Instruction& i) {
   const std::string_view o = i.opcode;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The decoder's state and its parts, each in a file of its own. Private to this folder; ../decode.hpp is what others include.
 // Reading order: decode.cpp (a kernel, its functions, instructions), blocks.cpp, slots.cpp, operands.cpp, emit.cpp, then the
-// families alu.cpp, video.cpp, memory.cpp, async.cpp, warp_sync.cpp, control.cpp.
+// families alu.cpp, video.cpp, memory.cpp, async.cpp, warp_sync.cpp, matrix.cpp, texture.cpp,
+// control.cpp.
 // Most instructions are one row of the op table, found by their own spelling; the decoder only treats those whose operands or
 // control flow need more. Invariant: a block's ops are contiguous; sync ops open a block; control ends one.
 // Source: NVIDIA, "PTX ISA", version 9.0, chapters 5 to 9.
@@ -154,6 +155,20 @@ class Decoder {
   void warp_reduce(const Instruction& i);
   void elect(const Instruction& i);
   void fence(const Instruction& i);
+  void load_matrix(const Instruction& i);
+  void store_matrix(const Instruction& i);
+  void move_matrix(const Instruction& i);
+  void multiply_matrices(const Instruction& i);
+  void warp_matrix(const Instruction& i);
+  void load_fragment(const Instruction& i);
+  std::uint32_t gather(const Operand& operand, std::size_t n, SlotKind kind);
+  std::uint32_t row_address(const Operand& operand);
+  MicroOp& plain_access(std::string_view key, std::uint32_t address, bool wide, std::int64_t offset,
+                        int bytes);
+  std::vector<std::uint32_t> texture_sources(const Operand& place, std::size_t n, Type type);
+  void texture(const Instruction& i);
+  void surface(const Instruction& i);
+  void query_texture(const Instruction& i);
   bool video(const Instruction& i);  // false: it is none
   void copy(const Instruction& i);
   void copy_bulk(const Instruction& i);

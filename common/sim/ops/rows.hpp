@@ -137,6 +137,8 @@ void add_warp_rows(OpTable& table);
 void add_carry_rows(OpTable& table);
 void add_async_rows(OpTable& table);
 void add_clock_rows(OpTable& table);
+void add_matrix_rows(OpTable& table);
+void add_texture_rows(OpTable& table);
 void add_video_rows(OpTable& table);
 
 }  // namespace course::sim::SIM_ISA

@@ -243,6 +243,8 @@ OpTable make_table() {
   add_carry_rows(table);
   add_async_rows(table);
   add_clock_rows(table);
+  add_matrix_rows(table);
+  add_texture_rows(table);
   add_video_rows(table);
   return table;
 }

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// What separate.cu and separate_part.cu share.
+#pragma once
+
+extern __device__ int counter;
+extern __constant__ int table[4];
+__device__ int twice(int x);
+__device__ int cube(int x);
+
+// Both files have a copy: one stays.
+template <typename T>
+__device__ __noinline__ T shared_template(T x) {
+  return 7 * x;
+}
+
+void launch_in_other_file(int* d_out);

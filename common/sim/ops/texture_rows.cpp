@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+// Textures: coordinates become texels, one by one or filtered linearly; surfaces: bytes of elements, read and written.
+// src[0] is the object's handle (wide), src[1 …] coordinates; a store's values are in dst.
+// Source: NVIDIA, "PTX ISA", version 9.0, sections 9.7.10 and 9.7.11; "CUDA C++ Programming Guide", appendix "Texture fetching":
+// filtering weighs with fractions of 8 bits.
+#include <cmath>
+#include <cstring>
+
+#include "sim/ops/memory.hpp"
+#include "sim/ops/narrow.hpp"
+#include "sim/texture.hpp"
+
+namespace course::sim::SIM_ISA {
+
+using namespace alu;
+
+namespace {
+
+const TextureDescriptor& descriptor(Warp& w, const MicroOp& op, int lane, u64 mark) {
+  const u64 handle = w.slot<u64>(op.src[0])[lane];
+  if (within(*w.worker, op, handle, handle + sizeof(TextureDescriptor))) {
+    const auto* d = reinterpret_cast<const TextureDescriptor*>(handle);  // NOLINT: an address of the arena
+    if (d->mark == mark) return *d;
+  }
+  throw DeviceFault(Fault::illegal_address,
+                    mark == TextureDescriptor::kTextureMark
+                        ? "this is no texture object: destroyed, or never created"
+                        : "this is no surface object: destroyed, or never created",
+                    1u << lane, handle);
+}
+
+struct Texel {
+  u32 words[4] = {0, 0, 0, 0};
+};
+
+f32 linear_from_srgb(f32 c) {
+  return c <= 0.04045f ? c / 12.92f : std::pow((c + 0.055f) / 1.055f, 2.4f);
+}
+
+u32 channel_word(const TextureDescriptor& d, u64 address, u32 k) {
+  u32 raw = 0;
+  std::memcpy(&raw, reinterpret_cast<const void*>(address + u64{k} * d.channel_bits / 8),
+              d.channel_bits / 8);  // NOLINT
+  if (d.kind == ChannelKind::is_float)
+    return d.channel_bits == 16 ? std::bit_cast<u32>(F16::widen(static_cast<u16>(raw))) : raw;
+  const u32 unused = 32 - d.channel_bits;
+  const s32 number =
+      d.kind == ChannelKind::is_signed ? static_cast<s32>(raw << unused) >> unused : static_cast<s32>(raw);
+  if (!d.reads_fractions) return static_cast<u32>(number);
+  const bool is_signed = d.kind == ChannelKind::is_signed;
+  const f32 most = static_cast<f32>((u64{1} << (d.channel_bits - (is_signed ? 1 : 0))) - 1);
+  f32 value = std::max((is_signed ? static_cast<f32>(number) : static_cast<f32>(raw)) / most, -1.0f);
+  if (d.is_srgb && k < 3) value = linear_from_srgb(value);
+  return std::bit_cast<u32>(value);
+}
+
+// The index that an out-of-range one stands for; −1: the border. Wrapping and mirroring take coordinates from 0 to 1.
+s64 addressed(s64 i, s64 n, AddressMode mode, bool normalised) {
+  if (i >= 0 && i < n) return i;
+  if (mode == AddressMode::border) return -1;
+  if (mode == AddressMode::clamp || !normalised) return i < 0 ? 0 : n - 1;
+  const s64 period = mode == AddressMode::mirror ? 2 * n : n;
+  const s64 place = (i % period + period) % period;
+  return place < n ? place : period - 1 - place;
+}
+
+Texel texel_at(const TextureDescriptor& d, s64 x, s64 y, s64 slice) {
+  Texel t;
+  if (d.is_memory && (x < 0 || x >= d.width) && d.height == 1) return t;
+  x = addressed(x, d.width, d.modes[0], d.normalised);
+  y = addressed(y, d.height, d.modes[1], d.normalised);
+  if (x < 0 || y < 0 || slice < 0) {
+    for (u32 k = 0; k < 4; ++k) t.words[k] = std::bit_cast<u32>(d.border[k]);
+    return t;
+  }
+  const u64 at = d.base + static_cast<u64>(slice) * d.slice_bytes + static_cast<u64>(y) * d.row_bytes +
+                 static_cast<u64>(x) * d.element_bytes();
+  for (u32 k = 0; k < d.channels; ++k) t.words[k] = channel_word(d, at, k);
+  const bool floats = d.kind == ChannelKind::is_float || d.reads_fractions;
+  if (d.channels < 4) t.words[3] = floats ? std::bit_cast<u32>(1.0f) : 1;
+  return t;
+}
+
+// A coordinate's texel, or the lesser of the two it lies between and the weight of the other.
+struct Along {
+  s64 at = 0;
+  f32 weight = 0;
+};
+Along along(f32 coordinate, u32 size, bool normalised, bool between) {
+  const f32 u = normalised ? coordinate * static_cast<f32>(size) : coordinate;
+  const f32 shifted = between ? u - 0.5f : u;
+  f32 whole = std::floor(shifted);
+  f32 weight = std::round((shifted - whole) * 256) / 256;
+  if (!(std::fabs(whole) < 1e9f)) whole = whole > 0 ? 1e9f : 0, weight = 0;
+  return {static_cast<s64>(whole), between ? weight : 0};
+}
+
+// The face of a cube that a direction meets, and where.
+s64 face_of(f32& x, f32& y, f32 z) {
+  const f32 ax = std::fabs(x), ay = std::fabs(y), az = std::fabs(z);
+  f32 s, t, m;
+  s64 face;
+  if (ax >= ay && ax >= az)
+    face = x >= 0 ? 0 : 1, m = ax, s = x >= 0 ? -z : z, t = -y;
+  else if (ay >= az)
+    face = y >= 0 ? 2 : 3, m = ay, s = x, t = y >= 0 ? z : -z;
+  else
+    face = z >= 0 ? 4 : 5, m = az, s = z >= 0 ? x : -x, t = -y;
+  x = (s / m + 1) / 2;
+  y = (t / m + 1) / 2;
+  return face;
+}
+
+Texel sampled(const TextureDescriptor& d, const TextureForm& form, const u32* c) {
+  const bool layered = form.geometry == Geometry::lines || form.geometry == Geometry::planes;
+  const int dimensions = form.geometry == Geometry::line || form.geometry == Geometry::lines ? 1
+                         : form.geometry == Geometry::volume                                 ? 3
+                                                                                             : 2;
+  const u32* at = layered ? c + 1 : c;
+  s64 slice = layered ? std::min<s64>(c[0], d.slices - 1) : 0;
+  if (form.whole_coordinates) {
+    const auto whole = [&](int k) { return k < dimensions ? s64{static_cast<s32>(at[k])} : 0; };
+    if (dimensions == 3) slice = addressed(whole(2), d.slices, d.modes[2], false);
+    return texel_at(d, whole(0), whole(1), slice);
+  }
+  const auto real = [&](int k) { return std::bit_cast<f32>(at[k]); };
+  f32 x = real(0), y = dimensions > 1 ? real(1) : 0;
+  const bool cube = form.geometry == Geometry::cube;
+  if (cube) slice = face_of(x, y, real(2));
+  const bool normalised = d.normalised || cube;
+  const bool between = d.filters || form.gathers;
+  const Along ax = along(x, d.width, normalised, between);
+  const Along ay = dimensions > 1 ? along(y, d.height, normalised, between) : Along{};
+  const Along az = dimensions > 2 ? along(real(2), d.slices, normalised, between) : Along{slice, 0};
+  const auto slice_at = [&](s64 z) {
+    return dimensions > 2 ? addressed(z, d.slices, d.modes[2], d.normalised) : z;
+  };
+  if (form.gathers) {
+    Texel t;
+    const s64 xs[4] = {0, 1, 1, 0}, ys[4] = {1, 1, 0, 0};
+    for (int k = 0; k < 4; ++k)
+      t.words[k] = texel_at(d, ax.at + xs[k], ay.at + ys[k], slice).words[form.component];
+    return t;
+  }
+  if (!d.filters) return texel_at(d, ax.at, ay.at, slice_at(az.at));
+  f32 sum[4] = {0, 0, 0, 0};
+  for (int corner = 0; corner < 8; ++corner) {
+    const s64 dx = corner & 1, dy = corner >> 1 & 1, dz = corner >> 2;
+    if ((dy != 0 && dimensions < 2) || (dz != 0 && dimensions < 3)) continue;
+    const f32 weight = (dx != 0 ? ax.weight : 1 - ax.weight) * (dy != 0 ? ay.weight : 1 - ay.weight) *
+                       (dz != 0 ? az.weight : 1 - az.weight);
+    if (!(weight > 0)) continue;
+    const Texel t = texel_at(d, ax.at + dx, ay.at + dy, slice_at(az.at + dz));
+    for (int k = 0; k < 4; ++k) sum[k] += weight * std::bit_cast<f32>(t.words[k]);
+  }
+  Texel t;
+  for (int k = 0; k < 4; ++k) t.words[k] = std::bit_cast<u32>(sum[k]);
+  return t;
+}
+
+void coordinates(Warp& w, const MicroOp& op, int lane, u32* c) {
+  for (int k = 0; k < 3; ++k) c[k] = op.src[k + 1] == MicroOp::kNoSlot ? 0 : w.slot<u32>(op.src[k + 1])[lane];
+}
+
+void fetch(Warp& w, const MicroOp& op) {
+  const TextureForm form = TextureForm::from_packed(op.imm);
+  for (u32 m = w.mask; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const TextureDescriptor& d = descriptor(w, op, lane, TextureDescriptor::kTextureMark);
+    u32 c[3];
+    coordinates(w, op, lane, c);
+    const Texel t = sampled(d, form, c);
+    for (int k = 0; k < 4; ++k)
+      if (op.dst[k] != MicroOp::kNoSlot) w.slot<u32>(op.dst[k])[lane] = t.words[k];
+  }
+}
+
+// --- surfaces -----------------------------------------------------------------------------------------------------
+
+// Where a lane's bytes lie; 0: nowhere, reads give 0 and writes do nothing.
+u64 surface_place(Warp& w, const MicroOp& op, const TextureForm& form, int lane) {
+  const TextureDescriptor& d = descriptor(w, op, lane, TextureDescriptor::kSurfaceMark);
+  u32 c[3];
+  coordinates(w, op, lane, c);
+  const bool layered = form.geometry == Geometry::lines || form.geometry == Geometry::planes;
+  const u32* at = layered ? c + 1 : c;
+  const bool flat = form.geometry == Geometry::line || form.geometry == Geometry::lines;
+  const u32 bytes = u32{form.bytes} * form.count;
+  s64 x = static_cast<s32>(at[0]), y = flat ? 0 : static_cast<s32>(at[1]);
+  s64 z = layered ? static_cast<s32>(c[0]) : form.geometry == Geometry::volume ? static_cast<s32>(c[2]) : 0;
+  const s64 row = s64{d.width} * d.element_bytes();
+  const bool inside = x >= 0 && x + bytes <= row && y >= 0 && y < d.height && z >= 0 && z < d.slices;
+  if (x % bytes != 0) misaligned(1u << lane, d.base + static_cast<u64>(x), bytes);
+  if (!inside) {
+    if (form.beyond == Beyond::zero) return 0;
+    if (form.beyond == Beyond::trap)
+      throw DeviceFault(Fault::illegal_address,
+                        fmt::format("surface access at byte {} of row {} of slice {}: rows have {} bytes, "
+                                    "there are {} rows and {} slices",
+                                    x, y, z, row, d.height, d.slices),
+                        1u << lane);
+    x = std::clamp<s64>(x, 0, row - bytes), y = std::clamp<s64>(y, 0, d.height - 1),
+    z = std::clamp<s64>(z, 0, d.slices - 1);
+  }
+  return d.base + static_cast<u64>(z) * d.slice_bytes + static_cast<u64>(y) * d.row_bytes +
+         static_cast<u64>(x);
+}
+
+template <bool kStores>
+void surface(Warp& w, const MicroOp& op) {
+  const TextureForm form = TextureForm::from_packed(op.imm);
+  for (u32 m = w.mask; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const u64 place = surface_place(w, op, form, lane);
+    for (u32 k = 0; k < form.count; ++k) {
+      std::byte* const memory =
+          place == 0 ? nullptr : reinterpret_cast<std::byte*>(place + k * form.bytes);  // NOLINT
+      std::byte* const value = form.bytes == 8 ? reinterpret_cast<std::byte*>(w.slot<u64>(op.dst[k]) + lane)
+                                               : reinterpret_cast<std::byte*>(w.slot<u32>(op.dst[k]) + lane);
+      if (kStores) {
+        if (memory != nullptr) std::memcpy(memory, value, form.bytes);
+        continue;
+      }
+      std::memset(value, 0, form.bytes == 8 ? 8 : 4);
+      if (memory != nullptr) std::memcpy(value, memory, form.bytes);
+    }
+  }
+}
+
+enum class Query : u8 { width, height, depth };
+
+// imm: what is asked for. Of either kind of object.
+template <Query Q>
+void query(Warp& w, const MicroOp& op) {
+  for (u32 m = w.mask; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const TextureDescriptor& d = descriptor(
+        w, op, lane, op.imm == 0 ? TextureDescriptor::kTextureMark : TextureDescriptor::kSurfaceMark);
+    w.slot<u32>(op.dst[0])[lane] = Q == Query::width ? d.width : Q == Query::height ? d.height : d.slices;
+  }
+}
+
+}  // namespace
+
+void add_texture_rows(OpTable& table) {
+  const auto row = [&](const char* key, Handler fn, s64 imm = 0) {
+    table.add(OpRow{key, fn, OpKind::other, {SlotKind::wide}, {SlotKind::narrow}, imm});
+  };
+  row("tex", &fetch);
+  row("suld", &surface<false>);
+  row("sust", &surface<true>);
+  row("txq.width", &query<Query::width>);
+  row("txq.height", &query<Query::height>);
+  row("txq.depth", &query<Query::depth>);
+  row("suq.width", &query<Query::width>, 1);
+  row("suq.height", &query<Query::height>, 1);
+  row("suq.depth", &query<Query::depth>, 1);
+}
+
+}  // namespace course::sim::SIM_ISA

@@ -8,6 +8,11 @@
 #if CUDART_VERSION >= 13000
 
 #undef CUDART_CHECK_AGAINST_TOOLKIT
+#undef cudaArrayDefault
+#undef cudaArrayLayered
+#undef cudaArraySurfaceLoadStore
+#undef cudaArrayCubemap
+#undef cudaArrayTextureGather
 #undef cudaStreamDefault
 #undef cudaStreamNonBlocking
 #undef cudaEventDefault

@@ -23,7 +23,7 @@ namespace {
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-constexpr u32 kNone = ~0u, kWords = 2048;
+constexpr u32 kNone = ~0u, kWords = 1 << 15, kMostBlocks = 64, kBlockWords = 128;
 
 std::string ptx() {
   std::ifstream file(std::string(SIM_KERNEL_PTX) + "/together.ptx");
@@ -36,23 +36,25 @@ struct Script {
   std::vector<u32> what, at;
 };
 
-Script random_script(u64 seed) {
+Script random_script(u64 seed, bool astray) {
   Rng rng(seed);
   Script s;
-  s.blocks = 2 + static_cast<u32>(rng.below(7));
-  s.threads = 32 * (1 + static_cast<u32>(rng.below(2)));
+  s.blocks = astray ? kMostBlocks : 2 + static_cast<u32>(rng.below(12));
+  s.threads = 32;
   const u64 n_steps = 1 + rng.below(5);
-  const bool apart = rng.below(4) != 0, strays = rng.below(3) == 0, reads_alike = rng.below(2) == 0;
+  const u64 one_stray_in = 20 * s.blocks;
+  const bool apart = astray || rng.below(4) != 0, strays = astray || rng.below(3) == 0,
+             reads_alike = rng.below(2) == 0;
   for (u64 k = 0; k < n_steps; ++k) {
     const auto todo = static_cast<u32>(k % 2 == 1 ? 0 : 1 + rng.below(7));
     s.what.push_back(todo);
     const u64 spread = todo == 7 ? 4 : 1 + rng.below(2);
     for (u32 b = 0; b < s.blocks; ++b)
       for (u32 t = 0; t < s.threads; ++t) {
-        u64 word = (apart ? b * 256u : 0u) + t * spread;
+        u64 word = (apart ? b * kBlockWords : 0u) + t * spread;
         if (todo == 1 && reads_alike)
-          word = 128 * 15 + t;  // all blocks the same, which nobody writes unless astray
-        if (strays && rng.below(400) == 0) word = rng.below(kWords);
+          word = kWords - 32 + t;  // all blocks the same, which nobody writes unless astray
+        if (strays && rng.below(one_stray_in) == 0) word = rng.below(s.blocks * kBlockWords);
         s.at.push_back(rng.below(50) == 0 ? kNone : static_cast<u32>(word % kWords));
       }
   }
@@ -63,7 +65,6 @@ struct Seen {
   std::string report;  // counters and findings
   std::vector<u32> memory;
   bool clean = false;
-  bool operator==(const Seen& other) const { return report == other.report && memory == other.memory; }
 };
 
 class TogetherDevice {
@@ -72,22 +73,22 @@ class TogetherDevice {
     device_.set_mode(kCounters | kAllChecks);
     module_ = *device_.load_module(ptx());
     what_ = *device_.allocate(4096, MemoryKind::pinned_host);
-    at_ = *device_.allocate(1 << 16, MemoryKind::pinned_host);
+    at_ = *device_.allocate(1 << 18, MemoryKind::pinned_host);
   }
 
   // Twice, so that the second launch finds what the first one left, in memory and in what the checkers know.
-  Seen run(const Script& s, const char* kernel) {
+  Seen run(const Script& s, const char* kernel, int n_idle) {
     device_.reset_report();
     const u64 memory = *device_.allocate(kWords * 4, MemoryKind::device);
     std::memset(reinterpret_cast<void*>(memory), 0, kWords * 4);
-    device_.host_wrote(memory, kWords * 3);
+    device_.host_wrote(memory, kWords * 3);  // three quarters
     std::memcpy(reinterpret_cast<void*>(what_), s.what.data(), s.what.size() * 4);
     std::memcpy(reinterpret_cast<void*>(at_), s.at.data(), s.at.size() * 4);
     struct {
       u64 what, at, memory;
-      int n_steps;
-    } arguments{what_, at_, memory, static_cast<int>(s.what.size())};
-    std::byte parameters[28];
+      int n_steps, n_idle;
+    } arguments{what_, at_, memory, static_cast<int>(s.what.size()), n_idle};
+    std::byte parameters[32];
     std::memcpy(parameters, &arguments, sizeof parameters);
     LaunchRequest request;
     request.kernel = *device_.find_kernel(module_, kernel);
@@ -113,19 +114,40 @@ class TogetherDevice {
   u64 what_ = 0, at_ = 0;
 };
 
-TEST(CheckedTogether, ScriptsTellTheSameOnAnyNumberOfThreads) {
-  TogetherDevice one(1), two(2), five(5);
-  int clean = 0, faulty = 0;
-  for (u64 seed = 1; seed <= 600; ++seed) {
-    const Script s = random_script(seed);
+class Devices {
+ public:
+  // The same on one host thread and on several? Returns whether nothing was found.
+  bool agree(u64 seed, bool astray, int n_idle) {
+    const Script s = random_script(seed, astray);
     const char* const kernel = seed % 3 == 0 ? "updates" : "writes";
-    const Seen alone = one.run(s, kernel);
-    (alone.clean ? clean : faulty) += 1;
-    ASSERT_EQ(alone.report, two.run(s, kernel).report) << "seed " << seed;
-    ASSERT_TRUE(alone == five.run(s, kernel)) << "seed " << seed;
+    const Seen alone = one_.run(s, kernel, n_idle);
+    for (TogetherDevice* several : {&two_, &five_}) {
+      const Seen together = several->run(s, kernel, n_idle);
+      EXPECT_EQ(alone.report, together.report) << "seed " << seed;
+      EXPECT_EQ(alone.memory, together.memory) << "seed " << seed;
+    }
+    return alone.clean;
   }
-  EXPECT_GT(clean, 100);
-  EXPECT_GT(faulty, 100);
+
+ private:
+  TogetherDevice one_{1}, two_{2}, five_{5};
+};
+
+TEST(CheckedTogether, ScriptsTellTheSameOnAnyNumberOfThreads) {
+  Devices devices;
+  int clean = 0, faulty = 0;
+  for (u64 seed = 1; seed <= 200 && !HasFailure(); ++seed)
+    (devices.agree(seed, false, 0) ? clean : faulty) += 1;
+  EXPECT_GT(clean, 50);
+  EXPECT_GT(faulty, 50);
+}
+
+// Many blocks, so slow that every host thread gets some, of which few touch what is another's.
+TEST(CheckedTogether, WhatBlocksOfDifferentThreadsDoToEachOtherIsSeen) {
+  Devices devices;
+  int faulty = 0;
+  for (u64 seed = 1; seed <= 8 && !HasFailure(); ++seed) faulty += devices.agree(seed, true, 8000) ? 0 : 1;
+  EXPECT_GT(faulty, 3);
 }
 
 class CasesTogether : public ::testing::TestWithParam<KernelCase> {};

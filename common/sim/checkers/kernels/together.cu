@@ -5,10 +5,12 @@ inline constexpr unsigned kNone = ~0u;
 inline constexpr int kSharedWords = 128;
 
 template <bool Updates>
-__device__ void follow(const unsigned* what, const unsigned* at, unsigned* memory, int n_steps) {
+__device__ void follow(const unsigned* what, const unsigned* at, unsigned* memory, int n_steps, int n_idle) {
   __shared__ unsigned s_memory[kSharedWords];
   const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x, n_threads = gridDim.x * blockDim.x;
   unsigned seen = 0;
+  for (int k = 0; k < n_idle; ++k)
+    seen = (seen ^ threadIdx.x) * 1664525u + k;  // lets other host threads begin, too
   for (int k = 0; k < n_steps; ++k) {
     const unsigned todo = what[k], word = at[k * n_threads + thread];
     if (todo == 0) __syncthreads();
@@ -27,11 +29,13 @@ __device__ void follow(const unsigned* what, const unsigned* at, unsigned* memor
   }
 }
 
-extern "C" __global__ void writes(const unsigned* what, const unsigned* at, unsigned* memory, int n_steps) {
-  follow<false>(what, at, memory, n_steps);
+extern "C" __global__ void writes(const unsigned* what, const unsigned* at, unsigned* memory, int n_steps,
+                                  int n_idle) {
+  follow<false>(what, at, memory, n_steps, n_idle);
 }
-extern "C" __global__ void updates(const unsigned* what, const unsigned* at, unsigned* memory, int n_steps) {
-  follow<true>(what, at, memory, n_steps);
+extern "C" __global__ void updates(const unsigned* what, const unsigned* at, unsigned* memory, int n_steps,
+                                   int n_idle) {
+  follow<true>(what, at, memory, n_steps, n_idle);
 }
 extern "C" __global__ void both(unsigned* memory) {
   memory[threadIdx.x] = 1;

@@ -68,7 +68,8 @@ CheckReport check_lab(const lab::Problem& problem, CaseRunner& runner, const Run
       if (step.stage != Stage::checks) continue;
       const lab::Case& c = plan.cases[step.case_index];
       if (progress) progress(fmt::format("{} {} {}", report.lab, task.id, c.name));
-      const lab::Outcome outcome = runner.run(problem, task, c, context.seed_of(Stage::checks, task.id), step.measure);
+      const lab::Outcome outcome =
+          runner.run(problem, task, c, context.seed_of(Stage::checks, task.id), step.measure);
       ++checked.cases_run;
       if (Result<SimReport> seen = parse_sim_report(outcome.sim_report)) {
         for (const ReportedFinding& finding : seen->findings) {

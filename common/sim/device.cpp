@@ -28,8 +28,9 @@
 namespace course::sim {
 namespace {
 
-constexpr std::uint64_t kParameterArea = 32768;  // bytes
-constexpr std::uint64_t kGridWorkspace = 256;    // bytes: its size, then the word that counts arrivals
+constexpr std::uint64_t kMostBlocks = std::uint64_t{1} << 27;  // of a launch: minutes of empty ones
+constexpr std::uint64_t kParameterArea = 32768;                // bytes
+constexpr std::uint64_t kGridWorkspace = 256;  // bytes: its size, then the word that counts arrivals
 
 struct LoadedModule {
   ptx::Module module;
@@ -149,8 +150,8 @@ Result<ModuleId> Device::load_module(std::string_view ptx_text) {
     loaded.owned.push_back(*place);
     impl_->arena.name(*place, v.size, static_cast<std::uint32_t>(std::max(ptx::bits_of(v.type) / 8, 1)),
                       v.name, false);
-    std::memcpy(reinterpret_cast<void*>(*place), v.initial.data(),
-                std::min<std::uint64_t>(v.initial.size(), v.size));
+    std::copy_n(v.initial.begin(), std::min<std::uint64_t>(v.initial.size(), v.size),
+                reinterpret_cast<decltype(v.initial)::value_type*>(*place));
     impl_->observers.host_wrote(*place, v.size);
     loaded.image.variables.emplace(v.name, *place);
   }
@@ -267,6 +268,10 @@ std::string Device::Impl::check_configuration(const Kernel& kernel, const Launch
       return fmt::format("a cooperative launch of {} blocks; {} can be resident", r.grid.count(),
                          per_sm * p.multiprocessors);
   }
+  fault = Fault::launch_timeout;
+  if (r.grid.count() > kMostBlocks)
+    return fmt::format("a grid of {} blocks would not end; the simulator runs at most {} in a launch",
+                       r.grid.count(), kMostBlocks);
   fault = Fault::none;
   return {};
 }
@@ -291,8 +296,8 @@ LaunchResult Device::Impl::launch(const LaunchRequest& request) {
     result.text = kernel.decode_error;
     return result;
   }
-  std::memcpy(reinterpret_cast<void*>(parameter_area), request.parameters.data(),
-              std::min<std::size_t>(request.parameters.size(), kParameterArea));
+  std::copy_n(request.parameters.begin(), std::min<std::size_t>(request.parameters.size(), kParameterArea),
+              reinterpret_cast<std::byte*>(parameter_area));
   observers.host_wrote(parameter_area, request.parameters.size());
 
   const int registers = request.registers > 0 ? request.registers : kernel.facts.registers;

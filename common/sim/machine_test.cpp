@@ -595,6 +595,16 @@ TEST(Machine, APatienceWithoutEndDoesNotOverflow) {
   EXPECT_NE(r.text.find("watchdog"), std::string::npos) << r.text;
 }
 
+// More blocks than could be counted, let alone run: no fault of this program.
+TEST(Machine, AGridWithoutEndIsToldOf) {
+  TestDevice t(ptx());
+  for (const Dim3& grid : {Dim3{0x7fffffff, 65535, 65535}, Dim3{0x7fffffff, 1, 1}}) {
+    const auto r = t.try_launch("trapped", Shape{grid, {1, 1, 1}});
+    EXPECT_EQ(r.fault, Fault::launch_timeout);
+    EXPECT_NE(r.text.find("blocks"), std::string::npos) << r.text;
+  }
+}
+
 // Without any limit of time.
 TEST(Progress, EndsWhatWillNeverEnd) {
   const struct {

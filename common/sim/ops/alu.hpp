@@ -453,7 +453,7 @@ struct FindNthSet {
     if (base > 31) return ~0u;
     if (n == 0) return (mask >> base & 1) != 0 ? base : ~0u;
     const s32 step = n > 0 ? 1 : -1;
-    s32 left = n > 0 ? n : -n;
+    u32 left = n > 0 ? static_cast<u32>(n) : 0u - static_cast<u32>(n);  // also of the least number
     for (s32 at = static_cast<s32>(base); at >= 0 && at < 32; at += step)
       if ((mask >> at & 1) != 0 && --left == 0) return static_cast<u32>(at);
     return ~0u;

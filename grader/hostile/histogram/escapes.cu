@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "../raw.cuh"
+#include "../shared/raw.cuh"
 #include "right.cuh"
 
 namespace course::histogram {

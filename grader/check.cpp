@@ -129,8 +129,7 @@ std::string to_text(const CheckReport& report, const SourceLine& source_line) {
           return std::find(entry.tasks.begin(), entry.tasks.end(), task.id) != entry.tasks.end();
         });
     if (explained || task.message.empty() || task.verdict == Verdict::not_implemented) continue;
-    out += "\n" + tame(task.message);
-    if (out.back() != '\n') out += "\n";
+    out += "\n" + wrap_message(task.message, 80);
   }
   if (report.findings.empty()) {
     const bool all_fine = std::all_of(report.tasks.begin(), report.tasks.end(),

@@ -5,6 +5,7 @@
 
 #include <set>
 #include <tuple>
+#include <vector>
 
 #include "base/rng.hpp"
 #include "text.hpp"
@@ -15,6 +16,12 @@ namespace {
 std::string base_name(std::string_view path) {
   const std::size_t slash = path.find_last_of('/');
   return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
+}
+
+void replace_all(std::string& text, const std::string& what, const std::string& with) {
+  if (what.empty() || what == with) return;
+  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size())
+    text.replace(at, what.size(), with);
 }
 
 std::string triple(const std::array<std::uint32_t, 3>& id) {
@@ -43,17 +50,24 @@ std::string place_of(const ReportedFinding& finding) {
 }
 
 std::string describe(const ReportedFinding& finding) {
-  const std::string place = place_of(finding);
-  std::string text = place.empty() ? "" : place + ": ";
-  text += finding.message.empty() ? finding.kind : finding.message;
-  if (!finding.object.empty() && text.find(finding.object) == std::string::npos)
-    text += " [" + finding.object + "]";
-  text += fmt::format(" (thread {} of block {}", triple(finding.thread), triple(finding.block));
-  if (finding.checker == "racecheck") {
-    text += fmt::format(", thread {} of block {}", triple(finding.other_thread), triple(finding.other_block));
+  std::string text = finding.message.empty() ? finding.kind : finding.message;
+  for (const std::string& file : {finding.file, finding.other_file}) replace_all(text, file, base_name(file));
+  // Most messages say where and who; the others get it here.
+  const auto lacks = [&](const std::string& what) {
+    return !what.empty() && text.find(what) == std::string::npos;
+  };
+  if (const std::string place = place_of(finding); lacks(place)) text = place + ": " + text;
+  if (lacks(finding.object)) text += " [" + finding.object + "]";
+  std::vector<std::string> more;
+  const auto who = [](const auto& thread, const auto& block) {
+    return fmt::format("thread {} of block {}", triple(thread), triple(block));
+  };
+  if (lacks("thread " + triple(finding.thread) + " of block")) {
+    more.push_back(who(finding.thread, finding.block));
+    if (finding.checker == "racecheck") more.back() += ", " + who(finding.other_thread, finding.other_block);
   }
-  if (finding.times > 1) text += fmt::format("; {} times", finding.times);
-  return tame(text + ")");
+  if (finding.times > 1) more.push_back(fmt::format("{} times", finding.times));
+  return tame(more.empty() ? text : fmt::format("{} ({})", text, fmt::join(more, "; ")));
 }
 
 bool is_fault(const ReportedFinding& finding) {

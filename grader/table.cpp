@@ -108,18 +108,6 @@ void write_losses(Writer& out, const TaskResult& task, bool partial) {
   }
 }
 
-// Broken with backslashes, so that it can be copied into a shell.
-std::string wrap_command(const std::string& line) {
-  std::string out;
-  for (const char c : wrap(line, kTableColumns - 4, 2)) {
-    if (c == '\n')
-      out += " \\\n  ";
-    else
-      out += c;
-  }
-  return out;
-}
-
 void write_messages(Writer& out, const LabResult& lab, std::size_t max_messages) {
   std::size_t n_shown = 0, n_left = 0;
   std::string previous;
@@ -137,14 +125,7 @@ void write_messages(Writer& out, const LabResult& lab, std::size_t max_messages)
     ++n_shown;
     out.line();
     out.line(fmt::format("{}: {}", task.title, lab::name_of(task.verdict)), Colour::bold);
-    std::string_view rest = task.message;
-    while (!rest.empty()) {
-      const std::size_t end = std::min(rest.find('\n'), rest.size());
-      const std::string line = tame(rest.substr(0, end));
-      rest.remove_prefix(std::min(end + 1, rest.size()));
-      out.put(line.find("./lab ") != std::string::npos ? wrap_command(line) : wrap(line, kTableColumns, 2));
-      out.end_line();
-    }
+    out.put(wrap_message(task.message, kTableColumns, 2));
   }
   if (n_left > 0) {
     out.line();

@@ -205,6 +205,23 @@ std::string tame(std::string_view text) {
   return out;
 }
 
+std::string wrap_message(std::string_view message, std::size_t width, std::size_t indent) {
+  std::string out;
+  while (!message.empty()) {
+    const std::size_t end = std::min(message.find('\n'), message.size());
+    const std::string line = tame(message.substr(0, end));
+    message.remove_prefix(std::min(end + 1, message.size()));
+    const bool command = line.find("./lab ") != std::string::npos;
+    std::string wrapped = wrap(line, command ? width - 4 : width, indent);
+    if (command)
+      for (std::size_t at = 0; (at = wrapped.find('\n', at)) != std::string::npos; at += 5)
+        wrapped.replace(at, 1, " \\\n  ");
+    while (!wrapped.empty() && wrapped.back() == ' ') wrapped.pop_back();
+    out += wrapped + "\n";
+  }
+  return out;
+}
+
 std::string tame_line(std::string_view text) {
   std::string out = tame(text);
   std::replace_if(

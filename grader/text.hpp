@@ -22,6 +22,10 @@ std::string fit_right(std::string_view text, std::size_t width);
 // `indent` spaces. Line breaks in the text stay.
 std::string wrap(std::string_view text, std::size_t width, std::size_t indent = 0);
 
+// A message of a failed case for a terminal: tamed, each of its lines wrapped, those with a ./lab command broken with backslashes, so
+// that they can be copied into a shell. Ends with a newline unless empty.
+std::string wrap_message(std::string_view message, std::size_t width, std::size_t indent = 0);
+
 // Valid UTF-8 with control characters other than newline and tab made visible ("\x1b"): nothing that a
 // student's program or file name contains can move the cursor, ring, or recolour the terminal.
 std::string tame(std::string_view text);

@@ -100,5 +100,13 @@ TEST(DidYouMean, OffersTheNearestOrTheShortList) {
   EXPECT_EQ(did_you_mean("x", std::span<const std::string>{}), "");
 }
 
+TEST(WrapMessage, BreaksTextAtSpacesAndCommandsForAShell) {
+  EXPECT_EQ(wrap_message("", 20), "");
+  EXPECT_EQ(wrap_message("one two three four five", 12), "one two\nthree four\nfive\n");
+  EXPECT_EQ(wrap_message("run: ./lab grade scan --task blelloch", 24),
+            "run: ./lab grade \\\n  scan --task blelloch\n");
+  EXPECT_EQ(wrap_message("a\x1b\n\n", 20), "a\\x1b\n\n");
+}
+
 }  // namespace
 }  // namespace course::grader

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """./lab submit: packs your labs' files into one archive to hand in, and says what is in it and what it lacks."""
 import argparse
+import difflib
 import hashlib
 import json
 import os
@@ -44,7 +45,8 @@ def labs_here(labcli: str, wanted: list[str]) -> list[str]:
     known = [lab["id"] for lab in json.loads(done.stdout)["labs"]] if done.returncode == 0 else []
     for lab in wanted:
         if lab not in known:
-            raise Problem(f'There is no lab "{lab}"; there is: {", ".join(known)}.')
+            near = difflib.get_close_matches(lab, known)
+            raise Problem(f'There is no lab "{lab}"; ' + (f"did you mean {' or '.join(near)}?" if near else f"there is: {', '.join(known)}."))
     return [lab for lab in known if lab in wanted] if wanted else known
 
 
@@ -126,7 +128,7 @@ def run(options: argparse.Namespace) -> int:
                 warned = "not implemented: 0 points" if task["verdict"] == "NOT_IMPLEMENTED" else f"{task['verdict']}: ./lab grade {lab} --task {task['id']}"
                 print(f"    warning: {task['id']}: {warned}")
         if lab in results:
-            print(f"    {results[lab]['points']} of {results[lab]['max_points']} points here, on the simulator; the grade is what the course's machine says")
+            print(f"    {results[lab]['points']} of {results[lab]['max_points']} points here, simulated; the course's machine gives the grade")
     return 0
 
 

@@ -87,7 +87,7 @@ Result<void> may_be_built(const Layout& layout, const std::string& lab) {
 // Builds one bench program and runs it; its JSON.
 Result<std::string> run_program(const Layout& layout, const Options& options, lab::DeviceKind device,
                                 const std::vector<std::uint64_t>& sizes, const std::string& lab,
-                                bool solutions) {
+                                bool solutions, bool with_cpu) {
   const std::string target = fmt::format("{}/bench_{}", solutions ? "solutions" : "labs", lab);
   if (!solutions) {
     if (const auto able = may_be_built(layout, lab); !able) return able.error();
@@ -107,7 +107,7 @@ Result<std::string> run_program(const Layout& layout, const Options& options, la
   std::vector<std::string> command = {layout.build + "/" + target, "--sizes",
                                       fmt::format("{}", fmt::join(sizes, ",")), "--runs",
                                       std::to_string(options.runs)};
-  if (options.no_cpu || !solutions) command.emplace_back("--no-cpu");
+  if (options.no_cpu || !with_cpu) command.emplace_back("--no-cpu");
   if (!solutions) {
     auto text = run_shut_in(layout, std::move(command), device, libraries, how);
     return text ? std::move(text) : Error{fmt::format("bench of labs/{} {}", lab, text.error().text)};
@@ -131,14 +131,20 @@ Result<std::string> measure(const Layout& layout, const Options& options,
   Progress progress(stderr_is_terminal());
   // The page's rooflines need what only the simulator counts; on it the counts come with the times.
   const bool counts = !options.html.empty() && device->kind != lab::DeviceKind::sim;
-  progress.begin("Measuring", labs.size() * (1u + (options.mine ? 1u : 0u) + (counts ? 1u : 0u)));
+  // A student edition has none: there your kernels are all that is measured, beside CPU and memory.
+  std::error_code ignored;
+  const bool have_solutions = fs::exists(layout.root + "/solutions", ignored);
+  const bool mine = options.mine || !have_solutions;
+  progress.begin("Measuring",
+                 labs.size() * ((have_solutions ? 1u : 0u) + (mine ? 1u : 0u) + (counts ? 1u : 0u)));
   std::vector<std::string> solutions, yours, counted;
   for (const lab::Problem* problem : labs) {
     const std::string id(problem->manifest().id);
     for (const bool solution : {true, false}) {
-      if (!solution && !options.mine) continue;
+      if (!(solution ? have_solutions : mine)) continue;
       progress.step(id);
-      auto text = run_program(layout, options, device->kind, sizes_for(options, device->kind), id, solution);
+      auto text = run_program(layout, options, device->kind, sizes_for(options, device->kind), id, solution,
+                              solution || !have_solutions);
       if (!text) return text.error();
       (solution ? solutions : yours).push_back(std::move(*text));
     }
@@ -146,10 +152,12 @@ Result<std::string> measure(const Layout& layout, const Options& options,
     progress.step(id);
     Options without_cpu = options;
     without_cpu.no_cpu = true;
-    auto text = run_program(layout, without_cpu, lab::DeviceKind::sim, {kCountedItems}, id, true);
+    auto text =
+        run_program(layout, without_cpu, lab::DeviceKind::sim, {kCountedItems}, id, have_solutions, false);
     if (!text) return text.error();
     counted.push_back(std::move(*text));
   }
+  if (!have_solutions) std::swap(solutions, yours);
   auto merged = merge_bench(solutions, yours, fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr))));
   return merged && counts ? add_counted(*merged, counted) : merged;
 }

@@ -156,7 +156,9 @@ int run_trace(const Options& options) {
   else if (options.svg.empty() && options.html.empty())
     std::fputs(trace_text(view, colour).c_str(), stdout);
   if (outcome->verdict != lab::Verdict::ok && !options.markdown)
-    std::fputs(fmt::format("\n{}: {}", lab::name_of(outcome->verdict), outcome->message).c_str(), stdout);
+    std::fputs(
+        fmt::format("\n{}: {}", lab::name_of(outcome->verdict), wrap_message(outcome->message, 80)).c_str(),
+        stdout);
   return options.markdown && outcome->verdict != lab::Verdict::ok ? fail(outcome->message) : kRan;
 }
 

@@ -209,7 +209,7 @@ std::string profile_text(const Profile& profile, const SourceLine& source_line) 
   out += beside("bytes", profile.bytes, profile.ideal.bytes, "moved");
   out += fmt::format("  intensity {:.3f} operations a byte\n", profile.intensity());
   for (const ProfiledKernel& kernel : profile.kernels) {
-    out += fmt::format("\n{}: {} launch{}, {:.1f} us; held by {} ({})\n", kernel.name, kernel.launches,
+    out += fmt::format("\n{}: {} launch{}, {:.1f} us; held by {}\n  ({})\n", kernel.name, kernel.launches,
                        kernel.launches == 1 ? "" : "es", kernel.modelled_us, kernel.bound_by,
                        meaning_of(kernel.bound_by));
     out += "  " + occupancy_of(kernel) + "\n";
@@ -226,10 +226,11 @@ std::string profile_text(const Profile& profile, const SourceLine& source_line) 
     }
   }
   out +=
-      "\nlanes: active ones of 32. split: branches whose lanes part. sect: 32-byte sectors a request\n"
-      "(4 is ideal for 4-byte items). pass: shared-memory passes a request (1: no bank conflict).\n"
-      "meet: lanes on one address in an atomic. occupancy: of a multiprocessor's threads, those that fit at\n"
-      "once; registers are estimated from PTX.\n";
+      "\nlanes: active ones of 32. split: branches whose lanes part. sect: 32-byte\n"
+      "sectors a request (4 is ideal for 4-byte items). pass: shared-memory passes a\n"
+      "request (1: no bank conflict). meet: lanes on one address in an atomic.\n"
+      "occupancy: of a multiprocessor's threads, those that fit at once; registers are\n"
+      "estimated from PTX.\n";
   return out;
 }
 

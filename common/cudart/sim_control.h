@@ -35,6 +35,7 @@ enum SimMode {
   SIM_INITCHECK = 8,
   SIM_SYNCCHECK = 16,
   SIM_TRACE = 32,
+  SIM_HOSTCHECK = 128,
   SIM_PROFILE = 64 /* with SIM_COUNTERS */
 };
 

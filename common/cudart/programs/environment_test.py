@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Runs programs with the simulator's environment variables and looks at what they print and write.
 
-usage: environment_test.py LIBRARY_FOLDER DEVICE_QUERY_PROGRAM TRANSPOSE_PROGRAM
+usage: environment_test.py LIBRARY_FOLDER DEVICE_QUERY_PROGRAM TRANSPOSE_PROGRAM FINDINGS_PROGRAM
 """
 import json
 import os
@@ -11,14 +11,14 @@ import sys
 import tempfile
 import unittest
 
-FOLDER, QUERY, TRANSPOSE = sys.argv[1:4]
+FOLDER, QUERY, TRANSPOSE, FINDINGS = sys.argv[1:5]
 
 
-def run(program, **variables):
+def run(program, *arguments, **variables):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SIM_")}
     environment["LD_LIBRARY_PATH"] = FOLDER
     environment.update(variables)
-    done = subprocess.run([program], env=environment, capture_output=True, text=True, timeout=100, check=False)
+    done = subprocess.run([program, *arguments], env=environment, capture_output=True, text=True, timeout=100, check=False)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -77,6 +77,46 @@ class Environment(unittest.TestCase):
     def test_another_schedule_gives_the_same_results(self):
         for seed in ("1", "2", "12345"):
             self.assertEqual(run(TRANSPOSE, SIM_SCHEDULE_SEED=seed, SIM_THREADS="3")[:2], (0, "ok\n"))
+
+    def test_checks_find_nothing_in_a_clean_program(self):
+        code, _, err = run(FINDINGS, "clean", SIM_CHECK="1")
+        self.assertEqual((code, err), (0, "simulator: checked: nothing found\n"))
+
+    def test_checks_tell_what_they_find(self):
+        said = {
+            "race": ["global-race (racecheck) in add_up(int const*, int*), ", "findings.cu:9, 96 times"],
+            "leak": ["leak (leakcheck)", "1 allocation of 100 bytes by cudaMalloc is never freed"],
+            "reset": ["1 allocation of 100 bytes by cudaMalloc is never freed", "2 allocations of 256 bytes by cudaMalloc are never"],
+            "heap": ["leak (leakcheck) in keep_heap(int*), ", "findings.cu:11, 2 times"],
+            "twice": ["double-free (memcheck)", "was freed before"],
+            "middle": ["invalid-free (memcheck)", "free the start of it"],
+            "launch": ["api-error (memcheck)", "at most 1024"],
+            "copy": ["uninitialised-global (initcheck)", "a copy reads 256 bytes"],
+        }
+        for what, words in said.items():
+            code, _, err = run(FINDINGS, what, SIM_CHECK="1")
+            self.assertEqual(code, 86, what + ": " + err)
+            self.assertRegex(err, r"checked: [12] errors?, 0 hints\n$")
+            for word in words:
+                self.assertIn(word, err, what)
+            self.assertNotIn("checked", run(FINDINGS, what)[2], "unless asked")
+            self.assertEqual(run(FINDINGS, what)[0], 0, "unless asked")
+
+    def test_checks_leave_a_programs_own_exit_code(self):
+        self.assertEqual(run(FINDINGS, "code", SIM_CHECK="1")[0], 3)
+
+    def test_findings_are_told_when_the_program_aborts(self):
+        code, _, err = run(FINDINGS, "abort", SIM_CHECK="1")
+        self.assertEqual(code, -6)
+        self.assertIn("global-race", err)
+
+    def test_findings_are_in_the_report(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "report.json")
+            run(FINDINGS, "leak", SIM_REPORT=path, SIM_MODE="checks")
+            with open(path, encoding="utf-8") as file:
+                findings = json.load(file)["findings"]
+        self.assertEqual([(f["checker"], f["kind"]) for f in findings], [("leakcheck", "leak")])
 
     def test_many_devices(self):
         self.assertEqual(run(QUERY, SIM_DEVICES="4")[0], 0)

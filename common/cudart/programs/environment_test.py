@@ -6,6 +6,7 @@ usage: environment_test.py LIBRARY_FOLDER DEVICE_QUERY_PROGRAM TRANSPOSE_PROGRAM
 """
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -20,6 +21,11 @@ def run(program, *arguments, **variables):
     environment.update(variables)
     done = subprocess.run([program, *arguments], env=environment, capture_output=True, text=True, timeout=100, check=False)
     return done.returncode, done.stdout, done.stderr
+
+
+def line_of(text):
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "findings.cu"), encoding="utf-8") as file:
+        return next(number for number, line in enumerate(file, 1) if text in line)
 
 
 class Environment(unittest.TestCase):
@@ -84,10 +90,10 @@ class Environment(unittest.TestCase):
 
     def test_checks_tell_what_they_find(self):
         said = {
-            "race": ["global-race (racecheck) in add_up(int const*, int*), ", "findings.cu:9, 96 times"],
+            "race": ["global-race (racecheck) in add_up(int const*, int*), ", f"findings.cu:{line_of('*out += in')}, 96 times"],
             "leak": ["leak (leakcheck)", "1 allocation of 100 bytes by cudaMalloc is never freed"],
             "reset": ["1 allocation of 100 bytes by cudaMalloc is never freed", "2 allocations of 256 bytes by cudaMalloc are never"],
-            "heap": ["leak (leakcheck) in keep_heap(int*), ", "findings.cu:11, 2 times"],
+            "heap": ["leak (leakcheck) in keep_heap(int*), ", f"findings.cu:{line_of('malloc(16)')}, 2 times"],
             "twice": ["double-free (memcheck)", "was freed before"],
             "middle": ["invalid-free (memcheck)", "free the start of it"],
             "launch": ["api-error (memcheck)", "at most 1024"],
@@ -117,6 +123,25 @@ class Environment(unittest.TestCase):
             with open(path, encoding="utf-8") as file:
                 findings = json.load(file)["findings"]
         self.assertEqual([(f["checker"], f["kind"]) for f in findings], [("leakcheck", "leak")])
+
+    def test_one_command_checks_a_program_or_a_source_file(self):
+        here = os.path.dirname(os.path.abspath(__file__))
+
+        def sanitize(*arguments):
+            environment = os.environ | {"LAB_BUILD": os.path.dirname(os.path.dirname(os.path.realpath(FOLDER)))}
+            done = subprocess.run(["bash", os.path.join(here, "../../tools/sanitize.sh"), *arguments], env=environment,
+                                  capture_output=True, text=True, timeout=100, check=False)
+            return done.returncode, done.stderr
+
+        self.assertEqual(sanitize(FINDINGS, "clean"), (0, "simulator: checked: nothing found\n"))
+        self.assertEqual(sanitize(FINDINGS, "leak")[0], 86)
+        self.assertEqual(sanitize(FINDINGS, "code")[0], 3)
+        code, err = sanitize("/bin/true")
+        self.assertEqual(code, 2)
+        self.assertIn("-cudart shared", err)
+        self.assertEqual(sanitize("no_such.cu"), (2, "lab: there is no file no_such.cu\n"))
+        if shutil.which("nvcc"):
+            self.assertEqual(sanitize(os.path.join(here, "findings.cu"), "race")[0], 86)
 
     def test_many_devices(self):
         self.assertEqual(run(QUERY, SIM_DEVICES="4")[0], 0)

@@ -6,13 +6,17 @@
 #include <cstdlib>
 #include <cstring>
 
-__global__ void add_up(const int* in, int* out) { *out += in[threadIdx.x]; }
+__global__ void add_up(const int* in, int* out) {
+  *out += in[threadIdx.x];
+}
 __global__ void keep_heap(int* out) {
   int* mine = static_cast<int*>(malloc(16));
   mine[0] = 1;
   out[threadIdx.x] = mine[0];
 }
-__global__ void fill(int* out) { out[threadIdx.x] = 1; }
+__global__ void fill(int* out) {
+  out[threadIdx.x] = 1;
+}
 
 int main(int argc, char** argv) {
   const char* what = argc > 1 ? argv[1] : "";

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The simulator's own controls (sim_control.h), the report at exit, and the answer of every call that is not implemented.
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "cudart/api.hpp"
+#include "cudart/host_checks.hpp"
 #include "cudart/memory.hpp"
 #include "cudart/not_implemented.hpp"
 #include "cudart/sim_control.h"
@@ -17,9 +22,36 @@ int not_implemented(const char* call) {
 
 namespace {
 
-// After the program's own exit handlers and destructors.
-__attribute__((destructor)) void report_at_exit() {
+constexpr int kExitWithErrors = 86;
+
+// The report, and with SIM_CHECK the findings in words. Returns the number of errors among these.
+std::size_t report_once() {
+  static std::atomic<bool> done{false};
+  if (done.exchange(true)) return 0;
+  for (int i = 0; i < runtime().n_devices(); ++i) check_leaks(runtime().context(i));
+  const std::size_t errors = runtime().environment().check ? tell_findings() : 0;
   runtime().write_report();
+  return errors;
+}
+
+// Comes after the program's own exit handlers and destructors, which were registered later.
+void report_at_exit(int status, void*) {
+  if (report_once() == 0 || status != 0) return;
+  std::fflush(nullptr);
+  std::_Exit(kExitWithErrors);
+}
+
+// A failed assertion of the host's, say, is often a kernel's fault: that must not go untold.
+void report_at_death(int number) {
+  report_once();
+  std::signal(number, SIG_DFL);
+  std::raise(number);
+}
+
+__attribute__((constructor)) void prepare_report() {
+  on_exit(report_at_exit, nullptr);
+  if (std::getenv("SIM_CHECK") == nullptr && std::getenv("SIM_REPORT") == nullptr) return;
+  for (const int number : {SIGABRT, SIGSEGV}) std::signal(number, report_at_death);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "cudart/api.hpp"
 #include "cudart/device_properties.hpp"
+#include "cudart/host_checks.hpp"
 #include "cudart/memory.hpp"
 #include "cudart/stream.hpp"
 
@@ -35,6 +36,7 @@ void reset(Context& context) {
   context.limits.clear();
   context.flags = 0;
   if (!context.created.load(std::memory_order_acquire)) return;
+  check_leaks(context);
   while (!context.owned.empty()) (void)release(context, context.owned.begin()->first);
   runtime().registry().forget_device(context);
 }

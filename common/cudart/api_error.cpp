@@ -3,12 +3,14 @@
 #include <utility>
 
 #include "cudart/api.hpp"
+#include "cudart/host_checks.hpp"
 
 namespace course::cudart {
 
 cudaError_t finish(const char* call, const Status& status) {
   if (status.ok()) return cudaSuccess;
   if (!status.text().empty()) say(fmt::format("{}: {}: {}", call, error_name(status.code()), status.text()));
+  check_call(call, status);
   thread_state().last_error = status.code();
   return status.code();
 }

@@ -30,10 +30,15 @@ std::optional<std::uint32_t> mode_bit(std::string_view word) {
     std::uint32_t bits;
   };
   constexpr Word kWords[] = {
-      {"fast", sim::kFast},           {"counters", sim::kCounters},
-      {"dataflow", sim::kDataflow},   {"racecheck", sim::kRacecheck},
-      {"initcheck", sim::kInitcheck}, {"synccheck", sim::kSynccheck},
-      {"checks", sim::kAllChecks},    {"all", sim::kAllChecks | sim::kCounters | sim::kDataflow},
+      {"fast", sim::kFast},
+      {"counters", sim::kCounters},
+      {"dataflow", sim::kDataflow},
+      {"racecheck", sim::kRacecheck},
+      {"initcheck", sim::kInitcheck},
+      {"synccheck", sim::kSynccheck},
+      {"hostcheck", sim::kHostcheck},
+      {"checks", sim::kAllChecks | sim::kHostcheck},
+      {"all", sim::kAllChecks | sim::kHostcheck | sim::kCounters | sim::kDataflow},
   };
   for (const Word& known : kWords) {
     if (known.name == word) return known.bits;
@@ -112,9 +117,12 @@ Environment parse_environment(const std::function<const char*(const char*)>& get
       env.mode |= *bits;
     } else {
       complain("SIM_MODE", word,
-               "a list of counters, dataflow, racecheck, initcheck, synccheck, checks, all");
+               "a list of counters, dataflow, racecheck, initcheck, synccheck, hostcheck, checks, all");
     }
   }
+  env.check = flag("SIM_CHECK");
+  if (env.check)
+    env.mode = (value_of("SIM_MODE").empty() ? sim::kFast : env.mode) | sim::kAllChecks | sim::kHostcheck;
   return env;
 }
 

@@ -49,7 +49,8 @@ TEST(Environment, ReadsEveryVariable) {
 }
 
 TEST(Environment, ModeAllIsEverything) {
-  EXPECT_EQ(parse({{"SIM_MODE", "all"}}).mode, sim::kCounters | sim::kDataflow | sim::kAllChecks);
+  EXPECT_EQ(parse({{"SIM_MODE", "all"}}).mode,
+            sim::kCounters | sim::kDataflow | sim::kAllChecks | sim::kHostcheck);
 }
 
 TEST(Environment, ZeroSwitchesAFlagOff) {

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "cudart/host_checks.hpp"
 #include "cudart/pool.hpp"
 #include "sim/timeline.hpp"
 
@@ -94,26 +95,45 @@ void for_each_row(std::uint64_t height, std::uint64_t depth, Row row) {
   }
 }
 
+// Has it been the start of an allocation?
+bool was_freed(const void* pointer) {
+  Runtime& all = runtime();
+  for (int i = 0; i < all.n_devices(); ++i) {
+    Context& context = all.context(i);
+    if (!context.created.load(std::memory_order_acquire)) continue;
+    const std::lock_guard guard(context.lock);
+    const sim::Allocation* freed = context.device().find_freed(address_of(pointer));
+    if (freed != nullptr && freed->base == address_of(pointer)) return true;
+  }
+  return false;
+}
+
 Status release_if(void* pointer, bool host) {
   const char* const call = host ? "cudaFreeHost" : "cudaFree";
   const std::optional<Place> place = locate(pointer);
   if (!place) {
-    return fail(cudaErrorInvalidValue, "{} is no live allocation: freed already, or not from {}", pointer,
-                host ? "cudaMallocHost" : "cudaMalloc");
+    if (was_freed(pointer))
+      return fail(cudaErrorInvalidValue, "{} was freed before", pointer).as("double-free");
+    return fail(cudaErrorInvalidValue, "{} is no allocation of {}", pointer,
+                host ? "cudaMallocHost" : "cudaMalloc")
+        .as("invalid-free");
   }
   const std::lock_guard guard(place->context->lock);
   const auto found = place->context->owned.find(address_of(pointer));
   if (found == place->context->owned.end()) {
     if (place->kind == sim::MemoryKind::module_variable) {
-      return fail(cudaErrorInvalidValue, "{} is a __device__ variable: nobody may free it", pointer);
+      return fail(cudaErrorInvalidValue, "{} is a __device__ variable: nobody may free it", pointer)
+          .as("invalid-free");
     }
     return fail(cudaErrorInvalidValue, "{} lies inside {}: free the start of it", pointer,
-                describe(*place, address_of(pointer)));
+                describe(*place, address_of(pointer)))
+        .as("invalid-free");
   }
   const bool is_host = found->second.origin == Origin::host;
   if (is_host != host) {
     return fail(cudaErrorInvalidValue, "{} is {} memory: {} is not for it", pointer,
-                is_host ? "pinned host" : "device", call);
+                is_host ? "pinned host" : "device", call)
+        .as("invalid-free");
   }
   return release(*place->context, address_of(pointer));
 }
@@ -210,6 +230,7 @@ Status check_fill(const FillOp& fill) {
 Status run_copy(Context& context, const CopyOp& copy) {
   const std::uint64_t n_bytes = copy.width * copy.height * copy.depth;
   if (n_bytes == 0) return cudaSuccess;
+  check_source(copy);
   Status status;
   for_each_row(copy.height, copy.depth, [&](std::uint64_t y, std::uint64_t z) {
     std::byte* row = copy.dst + y * copy.dst_pitch + z * copy.dst_slice;

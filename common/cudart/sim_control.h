@@ -10,6 +10,8 @@
  *   "findings": [ {"checker": "racecheck", "kind": "shared-race", "kernel": "…", "file": "…", "line": 31, "other_file": "…", "other_line": 33,
  *                  "object": "s_data[17]", "message": "one sentence", "block": [x,y,z], "thread": [x,y,z],
  *                  "other_block": […], "other_thread": […], "times": 3} ] }
+ * file and line: the innermost place in the file that holds the kernel's own line; the message tells the rest. What the host's checker
+ * finds has line 0.
  * With SIM_TRACE since the last reset also
  * "trace": { "truncated": false, "rows": [ {"launch": 0, "block": 3 or null for the whole grid,
  *            "after": "start|barrier|warp_sync|block|launch|shuffle|vote", "warp": 0, "lanes": 4294967295, "file": "…", "line": 31,
@@ -35,6 +37,7 @@ enum SimMode {
   SIM_INITCHECK = 8,
   SIM_SYNCCHECK = 16,
   SIM_TRACE = 32,
+  SIM_HOSTCHECK = 128,
   SIM_PROFILE = 64 /* with SIM_COUNTERS */
 };
 

@@ -23,10 +23,17 @@ class [[nodiscard]] Status {
   bool ok() const { return code_ == cudaSuccess; }
   cudaError_t code() const { return code_; }
   const std::string& text() const { return text_; }
+  // What the host's checker calls it.
+  const char* kind() const { return kind_; }
+  Status as(const char* kind) && {
+    kind_ = kind;
+    return std::move(*this);
+  }
 
  private:
   cudaError_t code_ = cudaSuccess;
   std::string text_;
+  const char* kind_ = "api-error";
 };
 
 template <typename... Arguments>

@@ -9,6 +9,9 @@
 #include <cstdio>
 #include <cstring>
 
+#include "sim/diagnose.hpp"
+#include "sim/machine.hpp"
+
 namespace course::sim {
 namespace {
 
@@ -173,6 +176,11 @@ void run_builtin(Warp& w, const CallSite& site) {
       const auto place =
           w.worker->arena->allocate(argument<std::uint64_t>(w, lane, site, 0), MemoryKind::device);
       give(w, lane, site, place ? *place : std::uint64_t{0});
+      if (place && w.worker->observer != nullptr) {
+        const std::uint32_t thread = w.number * kLanes + static_cast<std::uint32_t>(lane);
+        w.worker->arena->note_maker(*place, w.program->demangled, places_of(*w.program, *w.current),
+                                    thread_of(*w.worker->launch, w.block->linear, thread));
+      }
     } else {
       const auto address = argument<std::uint64_t>(w, lane, site, 0);
       if (address == 0) continue;

@@ -17,6 +17,7 @@
 #include "sim/decode.hpp"
 #include "sim/diagnose.hpp"
 #include "sim/grid.hpp"
+#include "sim/machine.hpp"
 #include "sim/memory.hpp"
 #include "sim/model.hpp"
 #include "sim/observers.hpp"
@@ -109,6 +110,9 @@ Result<void> Device::release(std::uint64_t address) {
 const Allocation* Device::find(std::uint64_t address) const {
   return impl_->arena.find(address);
 }
+const Allocation* Device::find_freed(std::uint64_t address) const {
+  return impl_->arena.find_freed(address);
+}
 std::uint64_t Device::free_bytes() const {
   return impl_->arena.free_bytes();
 }
@@ -128,6 +132,9 @@ Result<void> Device::fill(std::byte* dst, std::uint32_t value, std::uint32_t ele
 }
 void Device::host_wrote(std::uint64_t address, std::uint64_t n_bytes) {
   impl_->observers.host_wrote(address, n_bytes);
+}
+bool Device::any_written(std::uint64_t address, std::uint64_t n_bytes) const {
+  return impl_->observers.any_written(address, n_bytes);
 }
 void Device::forget_writes(std::uint64_t address, std::uint64_t n_bytes) {
   impl_->observers.forget_writes(address, n_bytes);
@@ -346,7 +353,7 @@ LaunchResult Device::Impl::launch(const LaunchRequest& request) {
   if (outcome.fault != Fault::none) {
     Finding finding = diagnose(*kernel.program, request, outcome, arena);
     result.text = finding.message;
-    add_finding(report.findings, std::move(finding));
+    sim::add_finding(report.findings, std::move(finding));
   }
   const int warp_threads = (block_threads + kLanes - 1) / kLanes * kLanes;
   timeline.launch(result.modelled_us);
@@ -384,6 +391,26 @@ std::uint32_t Device::mode() const {
 }
 const std::vector<Finding>& Device::findings() const {
   return impl_->report.findings;
+}
+void Device::add_finding(Finding finding) {
+  sim::add_finding(impl_->report.findings, std::move(finding));
+}
+void Device::find_heap_leaks() {
+  for (Allocation& a : impl_->arena.take_made_by_kernels()) {
+    Finding f;
+    f.checker = Checker::leakcheck;
+    f.kind = "leak";
+    f.kernel = a.made_by;
+    f.where = std::move(a.made_at);
+    f.thread = a.maker;
+    f.object = fmt::format("an allocation of {} bytes", a.size);
+    f.message = fmt::format("{} allocates {} bytes at {}, and nobody frees them", describe_thread(a.maker),
+                            a.size, one_line(f.where));
+    add_finding(std::move(f));
+  }
+}
+std::string Device::findings_text() const {
+  return to_text(impl_->report.findings);
 }
 std::string Device::report_json() const {
   return to_json(impl_->report, impl_->mode);

@@ -35,6 +35,10 @@ struct Allocation {
   std::string name;                 // "d_in" once somebody named it, else ""
   std::uint32_t element_bytes = 1;  // for messages
   bool is_data = false;             // watched by the dataflow counters
+  // Of memory that a kernel's malloc gave, while checkers are on.
+  std::string made_by;               // the kernel, demangled; else ""
+  std::vector<SourcePlace> made_at;  // innermost first
+  ThreadId maker;
 };
 
 // What is looked at while a kernel runs. Bits; `fast` is none of them. Bounds are always checked.
@@ -46,7 +50,9 @@ enum Mode : std::uint32_t {
   kInitcheck = 8,
   kSynccheck = 16,
   kProfile = 64,  // counters by source line, see profile.hpp; needs kCounters
-  kTrace = 32,    // rows of arrays, see trace.hpp (for inputs of some hundred elements)
+  kHostcheck =
+      128,      // the program's own calls: leaks, wrong frees, calls that fail, copies of what nobody wrote
+  kTrace = 32,  // rows of arrays, see trace.hpp (for inputs of some hundred elements)
   kAllChecks = kRacecheck | kInitcheck | kSynccheck,
 };
 
@@ -148,6 +154,8 @@ class Device {
   // The allocation that contains `address`, or nullptr.
   const Allocation* find(std::uint64_t address) const;
   std::uint64_t free_bytes() const;
+  // The freed allocation that held `address` last, or nullptr.
+  const Allocation* find_freed(std::uint64_t address) const;
   // Names a buffer (or a part of one) for messages; `is_data` marks it as watched by the dataflow counters.
   void name_buffer(std::uint64_t address, std::uint64_t n_bytes, std::uint32_t element_bytes,
                    std::string name, bool is_data);
@@ -157,6 +165,8 @@ class Device {
   Result<void> fill(std::byte* dst, std::uint32_t value, std::uint32_t element_bytes, std::uint64_t count);
   // Tell the checkers that host code wrote these bytes (memcpy, memset): they count as initialised.
   void host_wrote(std::uint64_t address, std::uint64_t n_bytes);
+  // Has any of these bytes been written, as far as the initialisation checker knows?
+  bool any_written(std::uint64_t address, std::uint64_t n_bytes) const;
   // They no longer do, though the contents stay: as if just allocated. For the checkers that the mode has on.
   void forget_writes(std::uint64_t address, std::uint64_t n_bytes);
 
@@ -183,6 +193,11 @@ class Device {
   void set_mode(std::uint32_t mode);  // bits of Mode; holds from the next launch
   std::uint32_t mode() const;
   const std::vector<Finding>& findings() const;
+  void add_finding(Finding finding);
+  // Adds what kernels have allocated and not freed so far, once.
+  void find_heap_leaks();
+  // The findings in words, most telling first: several lines each.
+  std::string findings_text() const;
   // Everything seen since the last reset: per-launch counters, totals, findings, as JSON (schema in report.hpp).
   std::string report_json() const;
   void reset_report();

@@ -360,9 +360,11 @@ SourcePlace own_place(const std::vector<SourcePlace>& places) {
 std::string one_line(const std::vector<SourcePlace>& places) {
   if (places.empty()) return "an unknown line (compile with -lineinfo to see it)";
   const SourcePlace own = own_place(places), &outer = places.back(), &inner = places.front();
-  std::string text = fmt::format("{}:{}", own.file, own.line);
-  if (inner.file != own.file) text += fmt::format(" (in {}:{})", inner.file, inner.line);
-  if (outer.line != own.line) text += fmt::format(" (called at {}:{})", outer.file, outer.line);
+  std::string text = fmt::format("{}:{}", outer.file, outer.line);
+  if (own.line != outer.line)
+    text += fmt::format(" (in {}:{})", own.file, own.line);
+  else if (places.size() > 1)
+    text += fmt::format(" (in {}:{})", inner.file, inner.line);
   return text;
 }
 

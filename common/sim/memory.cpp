@@ -151,6 +151,24 @@ const Allocation* Arena::describe(std::uint64_t address) const {
   return find(address);
 }
 
+void Arena::note_maker(std::uint64_t address, std::string kernel, std::vector<SourcePlace> where,
+                       const ThreadId& thread) {
+  Allocation& a = live_.at(address);
+  a.made_by = std::move(kernel);
+  a.made_at = std::move(where);
+  a.maker = thread;
+}
+
+std::vector<Allocation> Arena::take_made_by_kernels() {
+  std::vector<Allocation> made;
+  for (auto& [base, allocation] : live_) {
+    if (allocation.made_by.empty()) continue;
+    made.push_back(allocation);
+    allocation.made_by.clear();
+  }
+  return made;
+}
+
 std::vector<Allocation> Arena::data_ranges() const {
   std::vector<Allocation> ranges;
   for (const auto& [base, part] : named_)

@@ -51,6 +51,11 @@ class Arena {
   std::uint64_t size() const { return size_; }
   std::uint64_t free_bytes() const { return size_ - used_; }
   const std::map<std::uint64_t, Allocation>& live() const { return live_; }
+  // Says who a fresh allocation is for.
+  void note_maker(std::uint64_t address, std::string kernel, std::vector<SourcePlace> where,
+                  const ThreadId& thread);
+  // What kernels have allocated and not freed; each is handed out once.
+  std::vector<Allocation> take_made_by_kernels();
   // Named ranges marked as data, for the dataflow counters.
   std::vector<Allocation> data_ranges() const;
 

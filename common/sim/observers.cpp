@@ -101,6 +101,10 @@ void Observers::host_wrote(std::uint64_t address, std::uint64_t n_bytes) {
   if (initcheck_) initcheck_->host_wrote(address, n_bytes);
 }
 
+bool Observers::any_written(std::uint64_t address, std::uint64_t n_bytes) const {
+  return !initcheck_ || ran_unwatched_ || initcheck_->any_written(address, n_bytes);
+}
+
 void Observers::forget_writes(std::uint64_t address, std::uint64_t n_bytes) {
   if (!initcheck_) return;
   // Now, not at the next launch: that would bring back what is forgotten here.
@@ -114,6 +118,7 @@ void Observers::prepare(std::uint32_t mode) {
     racecheck_ = std::make_unique<Racecheck>(arena_, findings_);
     if (!shortcuts_) racecheck_->take_no_shortcuts();
   }
+  if ((mode & kAllChecks) != 0 && !boundcheck_) boundcheck_ = std::make_unique<Boundcheck>(arena_, findings_);
   if ((mode & kSynccheck) != 0 && !synccheck_) synccheck_ = std::make_unique<Synccheck>(findings_);
   if ((mode & kDataflow) != 0 && !dataflow_) dataflow_ = std::make_unique<Dataflow>(arena_);
   if ((mode & kTrace) != 0 && !trace_)
@@ -135,7 +140,7 @@ Observer* Observers::begin(std::uint32_t mode) {
   if ((mode & kAllChecks) != 0)
     checks_ = std::make_unique<Checks>((mode & kRacecheck) != 0 ? racecheck_.get() : nullptr,
                                        (mode & kInitcheck) != 0 ? initcheck_.get() : nullptr,
-                                       (mode & kSynccheck) != 0 ? synccheck_.get() : nullptr);
+                                       (mode & kSynccheck) != 0 ? synccheck_.get() : nullptr, *boundcheck_);
   std::vector<Observer*> all;
   if (counts_dataflow_) all.push_back(dataflow_.get());
   if (checks_) all.push_back(checks_.get());

@@ -18,6 +18,7 @@ class CheckedTogether;
 class Checks;
 class Dataflow;
 class Initcheck;
+class Boundcheck;
 class Racecheck;
 class Synccheck;
 class Trace;
@@ -32,6 +33,7 @@ class Observers {
   // What host code did to memory.
   void allocated(std::uint64_t address, std::uint64_t n_bytes, MemoryKind kind);
   void host_wrote(std::uint64_t address, std::uint64_t n_bytes);
+  bool any_written(std::uint64_t address, std::uint64_t n_bytes) const;
   void forget_writes(std::uint64_t address, std::uint64_t n_bytes);
 
   // A mode for the launches to come. The earlier, the more is seen: memory that was filled before initcheck was first asked
@@ -58,6 +60,7 @@ class Observers {
   std::unique_ptr<Racecheck> racecheck_;
   std::unique_ptr<Initcheck> initcheck_;
   std::unique_ptr<Synccheck> synccheck_;
+  std::unique_ptr<Boundcheck> boundcheck_;
   std::unique_ptr<Trace> trace_;
   std::unique_ptr<CheckedTogether> together_;
   std::unique_ptr<Observer> checks_, several_;  // of the launch at hand

@@ -2,6 +2,7 @@
 #include "sim/provenance.hpp"
 
 #include <cstring>
+#include <map>
 #include <set>
 
 #include "ptx/ir.hpp"
@@ -72,6 +73,150 @@ std::vector<std::uint64_t> pointers_behind(const Program& program, const LaunchR
   for (const Operand& o : f.instructions[op.ptx_index].operands)
     if (o.kind == Operand::Kind::address) walk.from(o.index);
   return found;
+}
+
+namespace {
+
+// Registers that a register's value may have been moved from, itself among them.
+std::set<std::int32_t> moved_from(const ptx::Function& f, std::int32_t reg) {
+  std::set<std::int32_t> sources{reg};
+  for (bool more = true; more;) {
+    more = false;
+    for (const ptx::Instruction& i : f.instructions)
+      if (i.opcode == "mov" && i.operands.size() == 2 && i.operands[0].kind == Operand::Kind::reg &&
+          i.operands[1].kind == Operand::Kind::reg && sources.contains(i.operands[0].index))
+        more = sources.insert(i.operands[1].index).second || more;
+  }
+  return sources;
+}
+
+bool same_address(const Operand& a, const Operand& b) {
+  return a.kind == Operand::Kind::address && b.kind == Operand::Kind::address && a.index == b.index &&
+         a.name == b.name && a.integer == b.integer;
+}
+
+}  // namespace
+
+std::set<std::uint32_t> loads_before_swaps(const Program& program) {
+  std::set<std::uint32_t> loads;
+  for (const MicroOp& swap : program.ops) {
+    if (swap.kind != OpKind::atomic) continue;
+    const ptx::Function& f = *program.functions[swap.function].source;
+    const ptx::Instruction& i = f.instructions[swap.ptx_index];
+    if (!i.has("cas") || i.operands.size() < 4 || i.operands[2].kind != Operand::Kind::reg) continue;
+    const std::set<std::int32_t> expected = moved_from(f, i.operands[2].index);
+    for (const MicroOp& load : program.ops) {
+      if (load.kind != OpKind::load || load.function != swap.function || load.width != swap.width) continue;
+      const ptx::Instruction& l = f.instructions[load.ptx_index];
+      if (l.opcode == "ld" && l.operands.size() == 2 && l.operands[0].kind == Operand::Kind::reg &&
+          expected.contains(l.operands[0].index) && same_address(l.operands[1], i.operands[1]))
+        loads.insert(load.index);
+    }
+  }
+  return loads;
+}
+
+namespace {
+
+// What a register of addresses may hold: not known yet, nothing of interest, a place in one shared array, or any of these.
+class Base {
+ public:
+  static Base nothing() { return Base(&kNothing); }
+  static Base mixture() { return Base(&kMixture); }
+  static Base array(const Program::SharedVariable& v) { return Base(&v); }
+  Base() = default;
+
+  bool is_array() const { return what_ != nullptr && what_ != &kNothing && what_ != &kMixture; }
+  const Program::SharedVariable* variable() const { return is_array() ? what_ : nullptr; }
+  // One or the other.
+  Base either(Base other) const {
+    if (what_ == nullptr || what_ == other.what_) return other;
+    return other.what_ == nullptr ? *this : mixture();
+  }
+  // The sum of both: an array and an offset are a place in that array.
+  Base plus(Base other) const {
+    if (what_ == &kNothing || what_ == nullptr) return other;
+    return other.what_ == &kNothing || other.what_ == nullptr ? *this : mixture();
+  }
+  friend bool operator==(Base, Base) = default;
+
+ private:
+  explicit Base(const Program::SharedVariable* what) : what_(what) {}
+  static const Program::SharedVariable kNothing, kMixture;
+  const Program::SharedVariable* what_ = nullptr;
+};
+const Program::SharedVariable Base::kNothing{}, Base::kMixture{};
+
+class ArrayWalk {
+ public:
+  ArrayWalk(const Program& program, const ptx::Function& f)
+      : program_(program), f_(f), bases_(f.registers.size()) {
+    for (bool more = true; more;) {
+      more = false;
+      for (const ptx::Instruction& i : f.instructions) {
+        if (i.operands.empty()) continue;
+        const Base base = result(i);
+        each_register(i.operands[0], [&](std::size_t reg) {
+          const Base both = bases_[reg].either(base);
+          more = more || !(both == bases_[reg]);
+          bases_[reg] = both;
+        });
+      }
+    }
+  }
+
+  // Of what stands between brackets, or is the value of an operand.
+  Base of(const Operand& o) const {
+    const Base reg = o.index >= 0 && (o.kind == Operand::Kind::reg || o.kind == Operand::Kind::address)
+                         ? bases_[static_cast<std::size_t>(o.index)]
+                         : Base::nothing();
+    return o.name.empty() || o.kind == Operand::Kind::reg ? reg : reg.plus(named(o.name));
+  }
+
+ private:
+  Base named(std::string_view name) const {
+    for (const auto& v : program_.shared)
+      if (v.name == name) return v.size == 0 ? Base::mixture() : Base::array(v);
+    return Base::nothing();
+  }
+
+  Base result(const ptx::Instruction& i) const {
+    const auto& o = i.operands;
+    if ((i.opcode == "mov" || i.opcode == "cvta" || i.opcode == "cvt") && o.size() == 2) return of(o[1]);
+    if ((i.opcode == "add" || i.opcode == "or") && o.size() == 3) return of(o[1]).plus(of(o[2]));
+    if (i.opcode == "sub" && o.size() == 3) return of(o[2]).is_array() ? Base::mixture() : of(o[1]);
+    if (i.opcode == "and" && o.size() == 3) return of(o[1]).plus(of(o[2]));
+    if (i.opcode == "mad" && o.size() == 4) return of(o[3]);
+    if (i.opcode == "selp" && o.size() == 4) return of(o[1]).either(of(o[2]));
+    return Base::nothing();
+  }
+
+  template <typename Each>
+  static void each_register(const Operand& o, const Each& each) {
+    if (o.kind == Operand::Kind::reg && o.index >= 0) each(static_cast<std::size_t>(o.index));
+    for (const Operand& part : o.parts) each_register(part, each);
+  }
+
+  const Program& program_;
+  const ptx::Function& f_;
+  std::vector<Base> bases_;  // by register
+};
+
+}  // namespace
+
+std::vector<const Program::SharedVariable*> shared_arrays(const Program& program) {
+  std::vector<const Program::SharedVariable*> arrays(program.ops.size(), nullptr);
+  if (program.shared.empty()) return arrays;
+  std::map<std::uint32_t, ArrayWalk> walks;  // by function
+  for (const MicroOp& op : program.ops) {
+    const bool accesses = op.kind == OpKind::load || op.kind == OpKind::store || op.kind == OpKind::atomic;
+    if (!accesses || (op.space != MemorySpace::shared && op.space != MemorySpace::generic)) continue;
+    const ptx::Function& f = *program.functions[op.function].source;
+    const ArrayWalk& walk = walks.try_emplace(op.function, program, f).first->second;
+    for (const Operand& o : f.instructions[op.ptx_index].operands)
+      if (o.kind == Operand::Kind::address) arrays[op.index] = walk.of(o).variable();
+  }
+  return arrays;
 }
 
 }  // namespace course::sim

@@ -202,11 +202,39 @@ void add_finding(std::vector<Finding>& findings, Finding finding) {
   for (Finding& known : findings) {
     if (known.checker != finding.checker || known.kind != finding.kind || known.kernel != finding.kernel)
       continue;
+    if (finding.where.empty() && known.message != finding.message) continue;
     if (!same(known.where, finding.where) || !same(known.other_where, finding.other_where)) continue;
     known.times += finding.times;
     return;
   }
   if (findings.size() < kMostFindings) findings.push_back(std::move(finding));
+}
+
+namespace {
+
+std::vector<const Finding*> most_telling_first(const std::vector<Finding>& findings) {
+  std::vector<const Finding*> order;
+  for (const Finding& f : findings) order.push_back(&f);
+  std::stable_sort(order.begin(), order.end(),
+                   [](const Finding* a, const Finding* b) { return rank(*a) < rank(*b); });
+  return order;
+}
+
+}  // namespace
+
+std::string to_text(const std::vector<Finding>& findings) {
+  std::string text;
+  for (const Finding* f : most_telling_first(findings)) {
+    text += f->severity == Severity::hint ? "hint: " : "error: ";
+    text += f->kind;
+    text += std::string(" (") + name_of(f->checker) + ")";
+    if (!f->kernel.empty()) text += " in " + f->kernel;
+    if (const SourcePlace place = own_place(f->where); place.line != 0)
+      text += ", " + place.file + ":" + std::to_string(place.line);
+    if (f->times > 1) text += ", " + std::to_string(f->times) + " times";
+    text += "\n  " + f->message + "\n";
+  }
+  return text;
 }
 
 std::string to_json(const Report& report, std::uint32_t mode) {
@@ -227,12 +255,8 @@ std::string to_json(const Report& report, std::uint32_t mode) {
                              {"shared", l.shared},
                              {"counters", json_of(l.counters)}});
   j["totals"] = json_of(report.totals);
-  std::vector<const Finding*> order;
-  for (const Finding& f : report.findings) order.push_back(&f);
-  std::stable_sort(order.begin(), order.end(),
-                   [](const Finding* a, const Finding* b) { return rank(*a) < rank(*b); });
   j["findings"] = Json::array();
-  for (const Finding* f : order) j["findings"].push_back(json_of(*f));
+  for (const Finding* f : most_telling_first(report.findings)) j["findings"].push_back(json_of(*f));
   if ((mode & kProfile) != 0) {
     j["lines"] = Json::array();
     for (const LineProfile& line : report.lines) j["lines"].push_back(json_of(line));

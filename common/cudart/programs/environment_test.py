@@ -2,24 +2,30 @@
 # SPDX-License-Identifier: MIT
 """Runs programs with the simulator's environment variables and looks at what they print and write.
 
-usage: environment_test.py LIBRARY_FOLDER DEVICE_QUERY_PROGRAM TRANSPOSE_PROGRAM
+usage: environment_test.py LIBRARY_FOLDER DEVICE_QUERY_PROGRAM TRANSPOSE_PROGRAM FINDINGS_PROGRAM
 """
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import unittest
 
-FOLDER, QUERY, TRANSPOSE = sys.argv[1:4]
+FOLDER, QUERY, TRANSPOSE, FINDINGS = sys.argv[1:5]
 
 
-def run(program, **variables):
+def run(program, *arguments, **variables):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SIM_")}
     environment["LD_LIBRARY_PATH"] = FOLDER
     environment.update(variables)
-    done = subprocess.run([program], env=environment, capture_output=True, text=True, timeout=100, check=False)
+    done = subprocess.run([program, *arguments], env=environment, capture_output=True, text=True, timeout=100, check=False)
     return done.returncode, done.stdout, done.stderr
+
+
+def line_of(text):
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "findings.cu"), encoding="utf-8") as file:
+        return next(number for number, line in enumerate(file, 1) if text in line)
 
 
 class Environment(unittest.TestCase):
@@ -77,6 +83,65 @@ class Environment(unittest.TestCase):
     def test_another_schedule_gives_the_same_results(self):
         for seed in ("1", "2", "12345"):
             self.assertEqual(run(TRANSPOSE, SIM_SCHEDULE_SEED=seed, SIM_THREADS="3")[:2], (0, "ok\n"))
+
+    def test_checks_find_nothing_in_a_clean_program(self):
+        code, _, err = run(FINDINGS, "clean", SIM_CHECK="1")
+        self.assertEqual((code, err), (0, "simulator: checked: nothing found\n"))
+
+    def test_checks_tell_what_they_find(self):
+        said = {
+            "race": ["global-race (racecheck) in add_up(int const*, int*), ", f"findings.cu:{line_of('*out += in')}, 96 times"],
+            "leak": ["leak (leakcheck)", "1 allocation of 100 bytes by cudaMalloc is never freed"],
+            "reset": ["1 allocation of 100 bytes by cudaMalloc is never freed", "2 allocations of 256 bytes by cudaMalloc are never"],
+            "heap": ["leak (leakcheck) in keep_heap(int*), ", f"findings.cu:{line_of('malloc(16)')}, 2 times"],
+            "twice": ["double-free (memcheck)", "was freed before"],
+            "middle": ["invalid-free (memcheck)", "free the start of it"],
+            "launch": ["api-error (memcheck)", "at most 1024"],
+            "copy": ["uninitialised-global (initcheck)", "a copy reads 256 bytes"],
+        }
+        for what, words in said.items():
+            code, _, err = run(FINDINGS, what, SIM_CHECK="1")
+            self.assertEqual(code, 86, what + ": " + err)
+            self.assertRegex(err, r"checked: [12] errors?, 0 hints\n$")
+            for word in words:
+                self.assertIn(word, err, what)
+            self.assertNotIn("checked", run(FINDINGS, what)[2], "unless asked")
+            self.assertEqual(run(FINDINGS, what)[0], 0, "unless asked")
+
+    def test_checks_leave_a_programs_own_exit_code(self):
+        self.assertEqual(run(FINDINGS, "code", SIM_CHECK="1")[0], 3)
+
+    def test_findings_are_told_when_the_program_aborts(self):
+        code, _, err = run(FINDINGS, "abort", SIM_CHECK="1")
+        self.assertEqual(code, -6)
+        self.assertIn("global-race", err)
+
+    def test_findings_are_in_the_report(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "report.json")
+            run(FINDINGS, "leak", SIM_REPORT=path, SIM_MODE="checks")
+            with open(path, encoding="utf-8") as file:
+                findings = json.load(file)["findings"]
+        self.assertEqual([(f["checker"], f["kind"]) for f in findings], [("leakcheck", "leak")])
+
+    def test_one_command_checks_a_program_or_a_source_file(self):
+        here = os.path.dirname(os.path.abspath(__file__))
+
+        def sanitize(*arguments):
+            environment = os.environ | {"LAB_BUILD": os.path.dirname(os.path.dirname(os.path.realpath(FOLDER)))}
+            done = subprocess.run(["bash", os.path.join(here, "../../tools/sanitize.sh"), *arguments], env=environment,
+                                  capture_output=True, text=True, timeout=100, check=False)
+            return done.returncode, done.stderr
+
+        self.assertEqual(sanitize(FINDINGS, "clean"), (0, "simulator: checked: nothing found\n"))
+        self.assertEqual(sanitize(FINDINGS, "leak")[0], 86)
+        self.assertEqual(sanitize(FINDINGS, "code")[0], 3)
+        code, err = sanitize("/bin/true")
+        self.assertEqual(code, 2)
+        self.assertIn("-cudart shared", err)
+        self.assertEqual(sanitize("no_such.cu"), (2, "lab: there is no file no_such.cu\n"))
+        if shutil.which("nvcc"):
+            self.assertEqual(sanitize(os.path.join(here, "findings.cu"), "race")[0], 86)
 
     def test_many_devices(self):
         self.assertEqual(run(QUERY, SIM_DEVICES="4")[0], 0)

@@ -14,21 +14,22 @@ constexpr std::uint32_t kWarpWide = bits(OpKind::shuffle, OpKind::vote, OpKind::
 
 }  // namespace
 
-Checks::Checks(Racecheck* race, Initcheck* init, Synccheck* sync)
-    : Observer(false), race_(race), init_(init), sync_(sync) {
-  if (race != nullptr) kinds_ |= kMemory | bits(OpKind::fence);
-  if (init != nullptr) kinds_ |= kMemory;
+Checks::Checks(Racecheck* race, Initcheck* init, Synccheck* sync, Boundcheck& bounds)
+    : Observer(false), race_(race), init_(init), sync_(sync), bounds_(bounds), kinds_(kMemory) {
+  if (race != nullptr) kinds_ |= bits(OpKind::fence);
   if (sync != nullptr) kinds_ |= kWarpWide;
 }
 
 void Checks::launch_begins(const Program& program, const LaunchRequest& launch) {
   history_.launch_begins(program);
+  bounds_.launch_begins(program, launch);
   if (race_ != nullptr) race_->launch_begins(program, launch);
   if (init_ != nullptr) init_->launch_begins(program, launch);
   if (sync_ != nullptr) sync_->launch_begins(program, launch);
 }
 
 void Checks::launch_ends() {
+  bounds_.launch_ends();
   if (sync_ != nullptr) sync_->launch_ends();
   if (init_ != nullptr) init_->launch_ends(race_ != nullptr ? race_->racing() : std::set<std::uint32_t>{});
   if (race_ != nullptr) race_->launch_ends();
@@ -43,10 +44,11 @@ void Checks::block_begins(Block& block) {
 
 void Checks::before(Warp& w, const MicroOp& op) {
   const std::uint32_t kind = bits(op.kind);
-  if ((kind & kMemory) != 0 && (race_ != nullptr || init_ != nullptr)) {
+  if ((kind & kMemory) != 0) {
     if (history_.keeps()) history_.before(w, op);
     LaneAccess a;
     resolve(w, op, a);
+    bounds_.access(w, op, a);
     if (init_ != nullptr) init_->access(w, op, a);
     if (race_ != nullptr) race_->access(w, op, a);
   }

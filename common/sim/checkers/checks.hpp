@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The checkers that a mode asks for, as one observer of a launch.
 // Reading order: finding.hpp for what comes out; checks.cpp for who is told what; racecheck.hpp, initcheck.hpp, synccheck.hpp.
-// Bounds, alignment and freed memory are no checker's business: the machine always looks at them (ops/memory.hpp).
+// Bounds, alignment and freed memory are the machine's business, which always looks at them (ops/memory.hpp); boundcheck.hpp
+// adds what needs more than the memory's own bounds.
 #pragma once
 
 #include <cstdint>
 
+#include "sim/checkers/boundcheck.hpp"
 #include "sim/checkers/initcheck.hpp"
 #include "sim/checkers/lane_access.hpp"
 #include "sim/checkers/racecheck.hpp"
@@ -16,8 +18,8 @@ namespace course::sim {
 
 class Checks final : public Observer, public KeepsHistory {
  public:
-  // Any of them may be absent.
-  Checks(Racecheck* race, Initcheck* init, Synccheck* sync);
+  // Any of the first three may be absent.
+  Checks(Racecheck* race, Initcheck* init, Synccheck* sync, Boundcheck& bounds);
 
   void launch_begins(const Program& program, const LaunchRequest& launch) override;
   void launch_ends() override;
@@ -42,6 +44,7 @@ class Checks final : public Observer, public KeepsHistory {
   Racecheck* race_;
   Initcheck* init_;
   Synccheck* sync_;
+  Boundcheck& bounds_;
   WriteHistory history_;
   std::uint32_t kinds_ = 0;  // of ops that some checker looks at
 };

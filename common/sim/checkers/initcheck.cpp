@@ -94,6 +94,11 @@ void Initcheck::allocated(std::uint64_t address, std::uint64_t n_bytes, MemoryKi
                 (first + n_bytes - 1) / kPage - first / kPage + 1);
 }
 
+bool Initcheck::any_written(std::uint64_t address, std::uint64_t n_bytes) const {
+  const std::uint64_t first = address - arena_.base();
+  return first >= arena_.size() || n_bytes > arena_.size() - first || any_set(global_.data(), first, n_bytes);
+}
+
 void Initcheck::host_wrote(std::uint64_t address, std::uint64_t n_bytes) {
   const std::uint64_t first = address - arena_.base();
   if (first < arena_.size() && n_bytes <= arena_.size() - first) written(first, n_bytes);

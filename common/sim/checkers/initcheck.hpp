@@ -31,6 +31,7 @@ class Initcheck {
   std::uint64_t* marks() { return global_->bits.data(); }
 
   void allocated(std::uint64_t address, std::uint64_t n_bytes, MemoryKind kind);
+  bool any_written(std::uint64_t address, std::uint64_t n_bytes) const;
   void host_wrote(std::uint64_t address, std::uint64_t n_bytes);
   // Kernels have run unwatched: everything that is allocated counts as written.
   void trust_all();

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "sim/provenance.hpp"
+
 namespace course::sim {
 namespace {
 
@@ -78,6 +80,7 @@ void Racecheck::launch_begins(const Program& program, const LaunchRequest& launc
   if (base_ >= kMostRecords / 2) start_afresh();
   one_block_ = launch.grid.count() == 1;
   fences_ = mail_global_ = updates_ = false;
+  swap_loads_ = loads_before_swaps(program);
   for (const MicroOp& op : program.ops) {
     const int order = op.order & kOrderMask;
     const bool is_access = op.kind == OpKind::load || op.kind == OpKind::store || op.kind == OpKind::atomic;
@@ -358,6 +361,9 @@ bool Racecheck::all_ordered(const Here& h, Cell cell, int lane) const {
 // May two strong accesses meet without order between them?
 bool Racecheck::may_meet(const Here& h, const Record& r, int lane) const {
   const MicroOp& other = program_->ops[r.what];
+  if ((h.op.kind == OpKind::atomic && swap_loads_.contains(r.what)) ||
+      (other.kind == OpKind::atomic && swap_loads_.contains(h.op.index)))
+    return true;
   if (!h.strong || !is_strong(other)) return false;
   if (r.block != h.b.number) return reaches_device(h.op) && reaches_device(other);
   // Volatile accesses of lanes that ran the earlier one together: they rely on running in lock-step.

@@ -20,6 +20,8 @@
 // Milder than the PTX memory model, since code that every GPU runs right must pass: a read-modify-write acquires without a fence
 // of its own (the last-block ticket), a barrier publishes what its threads' fences have (fence; barrier; one thread's
 // atomic) and acquires what its threads' reads have seen.
+// a plain load whose value a compare-and-swap of the same place then expects does not race with atomics (the Programming Guide's
+// atomicAdd() for doubles): the swap fails where the load was too early.
 // Stricter: volatile accesses of lanes that ran both in step race (warp-synchronous code without __syncwarp).
 //
 // Reading order: racecheck.hpp; racecheck.cpp for accesses; racecheck_lines.cpp for whole lines, racecheck_runs.cpp for lanes that lie
@@ -294,6 +296,7 @@ class Racecheck {
   const Program* program_ = nullptr;
   const LaunchRequest* launch_ = nullptr;
   bool updates_ = false;  // there are atomics on global memory
+  std::set<std::uint32_t> swap_loads_;  // see loads_before_swaps()
   bool fences_ = false, mail_global_ = false, one_block_ = false, full_ = false;
   bool shortcuts_ = true;
 

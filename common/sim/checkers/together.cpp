@@ -21,14 +21,15 @@ bool is_global(const MicroOp& op) {
 // One host thread's checkers.
 class CheckedTogether::Part final : public Observer, public KeepsHistory {
  public:
-  explicit Part(const Arena& arena) : Observer(false), race(arena, findings), sync(findings) {}
+  explicit Part(const Arena& arena)
+      : Observer(false), race(arena, findings), sync(findings), bounds(arena, findings) {}
 
   void begin(std::uint32_t mode, Initcheck* main, Undo& undo) {
     undo_ = &undo;
     findings.clear();
     init =
         main != nullptr && (mode & kInitcheck) != 0 ? std::make_unique<Initcheck>(*main, findings) : nullptr;
-    checks = std::make_unique<Checks>(&race, init.get(), (mode & kSynccheck) != 0 ? &sync : nullptr);
+    checks = std::make_unique<Checks>(&race, init.get(), (mode & kSynccheck) != 0 ? &sync : nullptr, bounds);
   }
 
   void launch_begins(const Program& p, const LaunchRequest& l) override { checks->launch_begins(p, l); }
@@ -59,6 +60,7 @@ class CheckedTogether::Part final : public Observer, public KeepsHistory {
   std::vector<Finding> findings;
   Racecheck race;
   Synccheck sync;
+  Boundcheck bounds;
   std::unique_ptr<Initcheck> init;
   std::unique_ptr<Checks> checks;
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "sim/checkers/boundcheck.hpp"
 #include "sim/checkers/initcheck.hpp"
 #include "sim/checkers/racecheck.hpp"
 #include "sim/checkers/synccheck.hpp"

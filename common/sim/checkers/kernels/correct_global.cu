@@ -430,3 +430,17 @@ KERNEL(syncwarp_orders_global_memory) {
   __syncwarp();
   out[blockIdx.x * 64 + threadIdx.x] = mine[threadIdx.x % 32 ^ 1];
 }
+
+// The Programming Guide's way to make an atomic of one's own: what the first look finds is checked by the swap.
+// EXPECT nothing
+// LAUNCH 4 64
+KERNEL(swap_after_a_plain_look) {
+  UNUSED;
+  const int mine = in[blockIdx.x * 64 + threadIdx.x];
+  int old = out[0], seen;
+  do {
+    seen = old;
+    if (seen >= mine) break;
+    old = atomicCAS(&out[0], seen, mine);
+  } while (old != seen);
+}

@@ -557,3 +557,25 @@ KERNEL(many_readers_then_writer) {
   }
   out[threadIdx.x] = sum;
 }
+
+// A pointer that is of one array or the other, pointers that run through arrays, and arrays in dynamic memory.
+// EXPECT nothing
+// LAUNCH 2 64 shared 512
+KERNEL(pointers_into_several_arrays) {
+  UNUSED;
+  extern __shared__ int s_dynamic[];
+  __shared__ int s_even[64], s_odd[64];
+  __shared__ int2 s_pairs[32];
+  int* const first = s_dynamic;
+  int* const second = s_dynamic + 64;
+  s_even[threadIdx.x] = s_odd[threadIdx.x] = first[threadIdx.x] = second[threadIdx.x] = in[threadIdx.x];
+  if (threadIdx.x < 32) s_pairs[threadIdx.x] = make_int2(in[threadIdx.x], 1);
+  __syncthreads();
+  const int* which = in[blockIdx.x] % 2 == 0 ? s_even : s_odd;
+  int sum = 0;
+  for (const int* p = which + threadIdx.x % 8; p < which + 64; p += 8) sum += *p;
+  for (int* p = &s_odd[63]; p >= s_odd; --p) sum -= *p;
+  which = in[threadIdx.x] > 50 ? first : in;
+  for (int k = 0; k < 64; ++k) sum += which[k] + second[63 - k] + reinterpret_cast<int*>(s_pairs)[k];
+  out[blockIdx.x * 64 + threadIdx.x] = sum;
+}

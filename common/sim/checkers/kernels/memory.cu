@@ -68,3 +68,29 @@ KERNEL(far_before_the_start) {
   UNUSED;
   out[static_cast<int>(threadIdx.x) - 32] = 1;  // FAULT
 }
+
+// Past the end of one array and into the next.
+// EXPECT out-of-bounds-shared uninitialised-shared
+// LAUNCH 1 32
+KERNEL(into_the_next_shared_array) {
+  UNUSED;
+  __shared__ int s_here[32], s_next[32];
+  s_here[threadIdx.x + n / 4096] = in[threadIdx.x];  // FAULT
+  __syncthreads();
+  s_next[threadIdx.x] = s_here[31 - threadIdx.x];  // FAULT
+  __syncthreads();
+  out[threadIdx.x] = s_next[31 - threadIdx.x];
+}
+
+// Before the start of one, in a loop.
+// EXPECT out-of-bounds-shared
+// LAUNCH 1 32
+KERNEL(before_the_shared_array) {
+  UNUSED;
+  __shared__ int s_before[32], s_here[32];
+  s_before[threadIdx.x] = s_here[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  int sum = 0;
+  for (int k = 0; k < n / 1024; ++k) sum += s_here[threadIdx.x - k] + s_before[threadIdx.x / 2];  // FAULT
+  out[threadIdx.x] = sum;
+}

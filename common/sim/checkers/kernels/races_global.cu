@@ -238,3 +238,13 @@ KERNEL(done_flag_by_all) {
   UNUSED;
   if (threadIdx.x == 0) out[0] = 1;  // FAULT OTHER
 }
+
+// The look that decides is not the one that the swap checks.
+// EXPECT global-race
+// LAUNCH 4 64
+KERNEL(plain_look_before_an_atomic) {
+  UNUSED;
+  const int mine = in[blockIdx.x * 64 + threadIdx.x];
+  if (out[0] < mine)           // FAULT
+    atomicMax(&out[0], mine);  // OTHER
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// For environment_test.py: does what its argument says, one fault each. It never fails by itself.
+#include <cuda_runtime.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+__global__ void add_up(const int* in, int* out) {
+  *out += in[threadIdx.x];
+}
+__global__ void keep_heap(int* out) {
+  int* mine = static_cast<int*>(malloc(16));
+  mine[0] = 1;
+  out[threadIdx.x] = mine[0];
+}
+__global__ void fill(int* out) {
+  out[threadIdx.x] = 1;
+}
+
+int main(int argc, char** argv) {
+  const char* what = argc > 1 ? argv[1] : "";
+  const auto is = [&](const char* word) { return std::strcmp(what, word) == 0; };
+  int *in = nullptr, *out = nullptr, *lost = nullptr;
+  cudaMalloc(&in, 256);
+  cudaMalloc(&out, 256);
+  cudaMemset(in, 0, 256);
+  if (!is("copy")) cudaMemset(out, 0, 256);
+  if (is("race") || is("abort")) add_up<<<1, 64>>>(in, out);
+  if (is("heap")) keep_heap<<<1, 2>>>(out);
+  if (is("clean")) fill<<<1, 64>>>(out);
+  if (is("leak")) cudaMalloc(&lost, 100);
+  if (is("reset")) cudaMalloc(&lost, 100), cudaDeviceReset(), std::exit(0);
+  if (is("abort")) std::abort();
+  if (is("launch")) fill<<<1, 4096>>>(out);
+  int back[64];
+  cudaMemcpy(back, out, sizeof back, cudaMemcpyDeviceToHost);
+  if (is("middle")) cudaFree(out + 4);
+  cudaFree(in);
+  cudaFree(out);
+  if (is("twice")) cudaFree(out);
+  return is("code") ? 3 : 0;
+}

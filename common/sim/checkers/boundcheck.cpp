@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+#include "sim/checkers/boundcheck.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <utility>
+
+#include "sim/diagnose.hpp"
+#include "sim/machine.hpp"
+#include "sim/provenance.hpp"
+#include "sim/report.hpp"
+
+namespace course::sim {
+
+void Boundcheck::launch_begins(const Program& program, const LaunchRequest& launch) {
+  program_ = &program;
+  launch_ = &launch;
+  told_.clear();
+  const auto [known, fresh] = known_.try_emplace(&program);
+  if (fresh) known->second = shared_arrays(program);
+  arrays_ = &known->second;
+}
+
+void Boundcheck::launch_ends() {
+  for (auto& [op, finding] : told_) add_finding(findings_, std::move(finding));
+  told_.clear();
+}
+
+void Boundcheck::look(Warp& w, const MicroOp& op, const LaneAccess& a, const Program::SharedVariable& array) {
+  const std::uint64_t begin = kSharedWindow + array.offset, end = begin + array.size;
+  const auto inside = [&](std::uint64_t at, std::uint64_t n_bytes) {
+    return at >= begin && at + n_bytes <= end;
+  };
+  if (a.run && !a.mixed && inside(a.start(), std::uint64_t{a.count} * a.bytes)) return;
+  for (std::uint32_t m = a.mask; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const std::uint64_t at = a.at(lane);
+    if (place_of(at) != Place::shared || inside(at, a.bytes)) continue;
+    if (at + a.bytes > kSharedWindow + w.block->shared_bytes) continue;  // about to fault
+    const auto [it, fresh] = told_.try_emplace(op.index);
+    Finding& f = it->second;
+    if (!fresh) {
+      ++f.times;
+      continue;
+    }
+    const std::uint64_t bytes = array.element_bytes == 1 ? op.width : array.element_bytes,
+                        n = array.size / bytes;
+    const std::string name = plain_name(array.name);
+    f.checker = Checker::memcheck;
+    f.kind = "out-of-bounds-shared";
+    f.kernel = program_->demangled;
+    f.where = places_of(*program_, op);
+    f.thread = thread_of(*launch_, w.block->linear, w.number * kLanes + static_cast<std::uint32_t>(lane));
+    f.object = at >= begin ? fmt::format("{}, element {} of {}", name, (at - begin) / bytes, n)
+                           : fmt::format("{}, {} element(s) before its start", name,
+                                         (begin - at + bytes - 1) / bytes);
+    f.message = fmt::format("{} accesses {} at {}, which is {}", describe_thread(f.thread), f.object,
+                            one_line(f.where), describe_address(*program_, arena_, at, op.width));
+  }
+}
+
+}  // namespace course::sim

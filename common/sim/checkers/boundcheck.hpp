@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// Finds accesses that leave one shared array and land in another: within the block's shared memory, so that the machine lets them
+// pass. Which array an access means is read off the code (provenance.hpp: shared_arrays); where it may be several, all pass.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/checkers/lane_access.hpp"
+#include "sim/finding.hpp"
+#include "sim/memory.hpp"
+#include "sim/warp.hpp"
+
+namespace course::sim {
+
+class Boundcheck {
+ public:
+  Boundcheck(const Arena& arena, std::vector<Finding>& findings) : arena_(arena), findings_(findings) {}
+
+  void launch_begins(const Program& program, const LaunchRequest& launch);
+  void launch_ends();
+  void access(Warp& w, const MicroOp& op, const LaneAccess& a) {
+    if (const Program::SharedVariable* array = (*arrays_)[op.index]; array != nullptr) look(w, op, a, *array);
+  }
+
+ private:
+  using Arrays = std::vector<const Program::SharedVariable*>;  // by op
+
+  void look(Warp& w, const MicroOp& op, const LaneAccess& a, const Program::SharedVariable& array);
+
+  const Arena& arena_;
+  std::vector<Finding>& findings_;
+  const Program* program_ = nullptr;
+  const LaunchRequest* launch_ = nullptr;
+  std::unordered_map<const Program*, Arrays> known_;  // programs live as long as the device
+  const Arrays* arrays_ = nullptr;                    // of the launch at hand
+  std::map<std::uint32_t, Finding> told_;             // by op
+};
+
+}  // namespace course::sim

@@ -79,13 +79,68 @@ TEST_F(Api, FaultsMapToCudasErrors) {
 }
 
 TEST_F(Api, UnimplementedCallsFailByNameAndSaySoOnce) {
-  cudaArray_t array = nullptr;
-  cudaChannelFormatDesc format = cudaCreateChannelDesc(32, 0, 0, 0, cudaChannelFormatKindFloat);
+  cudaMipmappedArray_t levels = nullptr;
   testing::internal::CaptureStderr();
-  EXPECT_EQ(cudaMallocArray(&array, &format, 16, 16, 0), cudaErrorNotSupported);
-  EXPECT_EQ(cudaMallocArray(&array, &format, 16, 16, 0), cudaErrorNotSupported);
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "simulator: cudaMallocArray is not implemented\n");
+  EXPECT_EQ(cudaGetMipmappedArrayLevel(nullptr, levels, 0), cudaErrorNotSupported);
+  EXPECT_EQ(cudaGetMipmappedArrayLevel(nullptr, levels, 0), cudaErrorNotSupported);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "simulator: cudaGetMipmappedArrayLevel is not implemented\n");
   EXPECT_EQ(cudaGetLastError(), cudaErrorNotSupported);
+}
+
+// --- arrays and textures
+
+TEST_F(Api, AnArrayKeepsWhatWasCopiedIntoAPartOfIt) {
+  cudaArray_t array = nullptr;
+  const cudaChannelFormatDesc format = cudaCreateChannelDesc(16, 16, 0, 0, cudaChannelFormatKindUnsigned);
+  ASSERT_EQ(cudaMallocArray(&array, &format, 4, 3, 0), cudaSuccess);
+  const std::uint32_t in[2] = {1, 2};
+  std::uint32_t out[12] = {};
+  EXPECT_EQ(cudaMemcpy2DToArray(array, 8, 1, in, 8, 8, 1, cudaMemcpyHostToDevice), cudaSuccess);
+  EXPECT_EQ(cudaMemcpy2DFromArray(out, 16, array, 0, 0, 16, 3, cudaMemcpyDeviceToHost), cudaSuccess);
+  EXPECT_EQ(out[6], 1u);
+  EXPECT_EQ(out[7], 2u);
+  cudaExtent extent{};
+  EXPECT_EQ(cudaArrayGetInfo(nullptr, &extent, nullptr, array), cudaSuccess);
+  EXPECT_EQ(extent.width, 4u);
+  EXPECT_EQ(cudaFreeArray(array), cudaSuccess);
+}
+
+TEST_F(Api, CopiesThatLeaveAnArrayAreRefused) {
+  cudaArray_t array = nullptr;
+  const cudaChannelFormatDesc format = cudaCreateChannelDesc(32, 0, 0, 0, cudaChannelFormatKindFloat);
+  ASSERT_EQ(cudaMallocArray(&array, &format, 4, 3, 0), cudaSuccess);
+  const float in[16] = {};
+  EXPECT_EQ(cudaMemcpy2DToArray(array, 4, 0, in, 16, 16, 1, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaMemcpy2DToArray(array, 0, 2, in, 16, 16, 2, cudaMemcpyHostToDevice), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaMemcpy2DToArray(array, 0, 0, in, 8, 16, 2, cudaMemcpyHostToDevice),
+            cudaErrorInvalidPitchValue);
+  EXPECT_EQ(cudaFreeArray(array), cudaSuccess);
+  const cudaChannelFormatDesc three = cudaCreateChannelDesc(8, 8, 8, 0, cudaChannelFormatKindUnsigned);
+  EXPECT_EQ(cudaMallocArray(&array, &three, 4, 3, 0), cudaErrorInvalidChannelDescriptor);
+}
+
+TEST_F(Api, TexturesWantWhatTheyCanRead) {
+  void* memory = nullptr;
+  ASSERT_EQ(cudaMalloc(&memory, 256), cudaSuccess);
+  cudaResourceDesc resource{};
+  resource.resType = cudaResourceTypeLinear;
+  resource.res.linear.devPtr = memory;
+  resource.res.linear.desc = cudaCreateChannelDesc(32, 0, 0, 0, cudaChannelFormatKindSigned);
+  resource.res.linear.sizeInBytes = 512;
+  cudaTextureDesc how{};
+  cudaTextureObject_t texture = 0;
+  EXPECT_EQ(cudaCreateTextureObject(&texture, &resource, &how, nullptr), cudaErrorInvalidValue)
+      << "beyond the allocation";
+  resource.res.linear.sizeInBytes = 256;
+  how.filterMode = cudaFilterModeLinear;
+  EXPECT_EQ(cudaCreateTextureObject(&texture, &resource, &how, nullptr), cudaErrorInvalidFilterSetting);
+  how.filterMode = cudaFilterModePoint;
+  ASSERT_EQ(cudaCreateTextureObject(&texture, &resource, &how, nullptr), cudaSuccess);
+  EXPECT_EQ(cudaDestroySurfaceObject(texture), cudaErrorInvalidValue) << "it is a texture";
+  EXPECT_EQ(cudaDestroyTextureObject(texture), cudaSuccess);
+  EXPECT_EQ(cudaDestroyTextureObject(texture), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaFree(memory), cudaSuccess);
 }
 
 // --- memory

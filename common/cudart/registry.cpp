@@ -91,19 +91,25 @@ void Registry::forget_device(Context& context) {
 
 namespace {
 
-// A program built with -rdc=true: its own container holds linked machine code, the PTX is in the parts that were linked.
+// A program built with -rdc=true: its own container holds linked machine code, the PTX is in the parts that were linked. Parts
+// without PTX for this chip (the toolkit's device libraries) are left out: who needs them is told of a missing function.
 Status link_parts(const std::vector<std::span<const std::byte>>& parts, int compute_capability,
                   std::string& ptx) {
   std::vector<std::string> texts;
+  Status missing;
   for (const auto part : parts) {
     const auto entries = parse_fatbin(part);
     if (!entries) return {cudaErrorInvalidKernelImage, entries.error().text};
     const auto chosen = choose_ptx(*entries, compute_capability);
-    if (!chosen) return {cudaErrorNoKernelImageForDevice, chosen.error().text};
+    if (!chosen) {
+      missing = Status(cudaErrorNoKernelImageForDevice, chosen.error().text);
+      continue;
+    }
     auto text = unpack(*chosen);
     if (!text) return {cudaErrorInvalidKernelImage, text.error().text};
     texts.push_back(std::move(*text));
   }
+  if (texts.empty()) return missing;
   auto linked = ptx::link(texts);
   if (!linked) return {cudaErrorInvalidPtx, "linking the program's PTX: " + linked.error().text};
   ptx = std::move(*linked);

@@ -264,6 +264,10 @@ std::string Device::Impl::check_configuration(const Kernel& kernel, const Launch
   if (r.dynamic_shared > p.shared_per_block_optin || shared > p.shared_per_block_optin)
     return fmt::format("{} bytes of shared memory a block; the device has {}", shared,
                        p.shared_per_block_optin);
+  if (r.cluster.count() > 1 &&
+      (r.grid.x % r.cluster.x != 0 || r.grid.y % r.cluster.y != 0 || r.grid.z % r.cluster.z != 0))
+    return fmt::format("the grid ({}, {}, {}) is no multiple of the cluster ({}, {}, {})", r.grid.x, r.grid.y,
+                       r.grid.z, r.cluster.x, r.cluster.y, r.cluster.z);
   fault = Fault::out_of_resources;
   if (threads > static_cast<std::uint64_t>(kernel.facts.max_threads))
     return fmt::format("{} threads in a block; the kernel was compiled for at most {}", threads,
@@ -283,9 +287,12 @@ std::string Device::Impl::check_configuration(const Kernel& kernel, const Launch
   return {};
 }
 
-LaunchResult Device::Impl::launch(const LaunchRequest& request) {
+LaunchResult Device::Impl::launch(const LaunchRequest& asked) {
   LaunchResult result;
-  Kernel& kernel = kernels[request.kernel];
+  Kernel& kernel = kernels[asked.kernel];
+  LaunchRequest request = asked;
+  if (const auto& c = kernel.function->required_cluster; request.cluster.count() <= 1 && !c.empty())
+    request.cluster = {c[0], c.size() > 1 ? c[1] : 1, c.size() > 2 ? c[2] : 1};
   if (const std::string why = check_configuration(kernel, request, result.fault); !why.empty()) {
     result.text = fmt::format("{}: {}", kernel.facts.demangled, why);
     return result;
@@ -315,7 +322,8 @@ LaunchResult Device::Impl::launch(const LaunchRequest& request) {
   const std::uint64_t shared = kernel.facts.static_shared + request.dynamic_shared;
   const int block_threads = static_cast<int>(request.block.count());
   const int resident = blocks_per_multiprocessor(options.preset, block_threads, registers, shared);
-  grid.resident_blocks = options.preset.multiprocessors * std::max(1, resident);
+  grid.resident_blocks = std::max(options.preset.multiprocessors * std::max(1, resident),
+                                  static_cast<int>(request.cluster.count()));
   grid.cache = &cache;
   grid.counting = (mode & kCounters) != 0;
   grid.schedule_seed = options.schedule_seed;
@@ -327,9 +335,12 @@ LaunchResult Device::Impl::launch(const LaunchRequest& request) {
     observers.host_wrote(grid_workspace, kGridWorkspace);
     grid.grid_workspace = grid_workspace;
   }
-  grid.observer = observers.begin(mode);
+  // The checkers know a block's own shared memory alone.
+  const unsigned watched =
+      request.cluster.count() > 1 ? mode & ~static_cast<unsigned>(kAllChecks | kTrace) : mode;
+  grid.observer = observers.begin(watched);
   if (grid.counting) cache.launch_begins();
-  grid.together = observers.begin_together(mode, *kernel.program, request, grid.host_threads);
+  grid.together = observers.begin_together(watched, *kernel.program, request, grid.host_threads);
   const auto cached =
       grid.counting && !grid.together.empty() ? cache.copy(arena) : std::vector<Cache::Copy>{};
   const auto run = [&] { return run_grid(*kernel.program, request, arena, options.preset, engine(), grid); };

@@ -41,6 +41,12 @@ constexpr std::int64_t kBlockTurn = 1'000'000, kSensitiveTurn = 50'000;
 constexpr std::size_t kInterleavedBlocks = 6;
 constexpr std::uint64_t kShortTurnsThatCrowd = 64;
 
+// Of a block among those of its cluster, x first.
+std::uint32_t rank_in_cluster(const std::uint32_t* index, const Dim3& cluster) {
+  const std::uint32_t x = std::max(cluster.x, 1u), y = std::max(cluster.y, 1u), z = std::max(cluster.z, 1u);
+  return index[0] % x + x * (index[1] % y + y * (index[2] % z));
+}
+
 std::uint32_t special_value(const std::string& name, const Block& block, const Worker& worker,
                             const Program& program, int lane, std::uint32_t warp) {
   const Dim3& grid = worker.launch->grid;
@@ -54,13 +60,19 @@ std::uint32_t special_value(const std::string& name, const Block& block, const W
   if (n == "%ntid.x") return size.x;
   if (n == "%ntid.y") return size.y;
   if (n == "%ntid.z") return size.z;
-  if (n == "%ctaid.x" || n == "%clusterid.x") return block.index[0];
-  if (n == "%ctaid.y" || n == "%clusterid.y") return block.index[1];
-  if (n == "%ctaid.z" || n == "%clusterid.z") return block.index[2];
-  if (n == "%nctaid.x" || n == "%nclusterid.x") return grid.x;
-  if (n == "%nctaid.y" || n == "%nclusterid.y") return grid.y;
-  if (n == "%nctaid.z" || n == "%nclusterid.z") return grid.z;
-  if (n.starts_with("%cluster_nctaid") || n == "%cluster_nctarank") return 1;
+  const std::uint32_t sizes[3] = {grid.x, grid.y, grid.z};
+  const Dim3& c = worker.launch->cluster;
+  const std::uint32_t in_cluster[3] = {std::max(c.x, 1u), std::max(c.y, 1u), std::max(c.z, 1u)};
+  const auto axis = static_cast<std::size_t>(std::clamp(n.back() - 'x', 0, 2));
+  if (n.starts_with("%ctaid.")) return block.index[axis];
+  if (n.starts_with("%nctaid.")) return sizes[axis];
+  if (n.starts_with("%clusterid.")) return block.index[axis] / in_cluster[axis];
+  if (n.starts_with("%nclusterid.")) return sizes[axis] / in_cluster[axis];
+  if (n.starts_with("%cluster_ctaid.")) return block.index[axis] % in_cluster[axis];
+  if (n.starts_with("%cluster_nctaid.")) return in_cluster[axis];
+  if (n == "%cluster_nctarank") return in_cluster[0] * in_cluster[1] * in_cluster[2];
+  if (n == "%cluster_ctarank") return rank_in_cluster(block.index, c);
+  if (n == "%is_explicit_cluster") return c.count() > 1 ? 1 : 0;
   if (n == "%laneid") return static_cast<std::uint32_t>(lane);
   if (n == "%warpid") return warp;
   if (n == "%nwarpid") return static_cast<std::uint32_t>((size.count() + kLanes - 1) / kLanes);
@@ -82,7 +94,8 @@ std::uint32_t special_value(const std::string& name, const Block& block, const W
 }
 
 bool per_block(const std::string& name) {
-  return name.starts_with("%ctaid") || name.starts_with("%clusterid") || name == "%smid";
+  return name.starts_with("%ctaid") || name.starts_with("%clusterid") || name.starts_with("%cluster_cta") ||
+         name == "%smid";
 }
 
 void fill_specials(Warp& w, const Worker& worker, bool fresh) {
@@ -169,7 +182,18 @@ void begin_block(Block& block, std::uint64_t linear, Worker& worker) {
   worker.observer->block_begins(block);
 }
 
-enum class BlockEnd { finished, turn_over };
+enum class BlockEnd { finished, turn_over, waiting };
+
+// A block whose threads all wait may wait for another of its cluster.
+bool another_member_runs(const Block& block) {
+  if (block.cluster == nullptr) return false;
+  const auto runs = [](const Warp& w) {
+    return std::any_of(w.groups.begin(), w.groups.end(), [](const Group& g) { return g.wait == Wait::none; });
+  };
+  return std::any_of(block.cluster->members.begin(), block.cluster->members.end(), [&](const Block* member) {
+    return member != nullptr && std::any_of(member->warps.begin(), member->warps.end(), runs);
+  });
+}
 
 // The fault of a launch that hangs, told at the place of one of those who wait.
 DeviceFault at_waiting(Worker& worker, const Hang& hang, const std::string& text) {
@@ -198,6 +222,7 @@ BlockEnd run_block(Block& block, Worker& worker, const Engine& engine,
       run(w, turn.warp);
     }
     if (!ran && block.live_threads != 0) {
+      if (another_member_runs(block)) return BlockEnd::waiting;
       worker.launch_warp = nullptr;
       if (worker.observer != nullptr) worker.observer->stuck(block);
       throw at_waiting(worker, first_waiting(block, false), "deadlock: " + describe_waits(block));
@@ -278,7 +303,10 @@ class HostThread {
     while (true) {
       const std::uint64_t faulted = shared_.fault_block.load(std::memory_order_relaxed);
       if (faulted != ~std::uint64_t{0}) {
-        std::erase_if(resident_, [&](const auto& b) { return b->linear >= faulted; });
+        for (const auto& b : resident_)
+          if (b->cluster != nullptr) b->cluster->members.assign(b->cluster->members.size(), nullptr);
+        std::erase_if(resident_,
+                      [&](const auto& b) { return b->linear >= faulted || b->cluster != nullptr; });
         if (resident_.empty()) return;
       } else if (resident_.size() < wanted() &&
                  resident_.size() < static_cast<std::size_t>(std::max(options_.resident_blocks, 1))) {
@@ -290,18 +318,22 @@ class HostThread {
       bool timed_out = false;
       try {
         worker_.launch_warp = nullptr;
-        if (run_block(block, worker_, engine_, warp_order_, next_turn()) == BlockEnd::finished) {
+        const BlockEnd end = run_block(block, worker_, engine_, warp_order_, next_turn());
+        if (end == BlockEnd::finished) {
           n_turns_ = 0;
           patient_since_ = worker_.instructions;
           next_question_ = later(patient_since_, options_.patience);
           finish_copies(block);
           if (worker_.observer != nullptr) worker_.observer->block_ends(block);
           if (worker_.counting) note_end(block);
+          if (block.cluster != nullptr)
+            block.cluster->members[rank_in_cluster(block.index, worker_.launch->cluster)] = nullptr;
+          block.cluster = nullptr;
           spare_.push_back(std::move(resident_.front()));
           resident_.pop_front();
         } else {
           // A long turn: the block may be waiting for one that has not started or is not its turn.
-          crowded_ = !interleaved_ || ++n_turns_ % kShortTurnsThatCrowd == 0;
+          crowded_ = end == BlockEnd::turn_over && (!interleaved_ || ++n_turns_ % kShortTurnsThatCrowd == 0);
           std::rotate(resident_.begin(), resident_.begin() + 1, resident_.end());
           const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
           timed_out = options_.watchdog_seconds > 0 && passed.count() > options_.watchdog_seconds;
@@ -380,19 +412,28 @@ class HostThread {
     return {std::int64_t{8} << dice_.below(11), std::int64_t{8} << dice_.below(10)};
   }
 
+  // Lets the next block in, or all of the next cluster.
   bool admit() {
-    const std::uint64_t k = shared_.next_block.fetch_add(1);
-    if (k >= blocks_.size()) return false;
-    std::unique_ptr<Block> block;
-    if (spare_.empty()) {
-      block = make_block(worker_);
-    } else {
-      block = std::move(spare_.back());
-      spare_.pop_back();
+    const std::uint64_t n = std::max<std::uint64_t>(worker_.launch->cluster.count(), 1);
+    const std::uint64_t first = shared_.next_block.fetch_add(n);
+    if (first >= blocks_.size()) return false;
+    const auto cluster = n > 1 ? std::make_shared<Cluster>() : nullptr;
+    if (cluster != nullptr) cluster->members.resize(n);
+    for (std::uint64_t k = first; k < first + n; ++k) {
+      std::unique_ptr<Block> block;
+      if (spare_.empty()) {
+        block = make_block(worker_);
+      } else {
+        block = std::move(spare_.back());
+        spare_.pop_back();
+      }
+      block->start = shared_.schedule ? shared_.schedule->start() : 0;
+      begin_block(*block, blocks_[k], worker_);
+      block->cluster = cluster;
+      if (cluster != nullptr)
+        cluster->members[rank_in_cluster(block->index, worker_.launch->cluster)] = block.get();
+      resident_.push_front(std::move(block));
     }
-    block->start = shared_.schedule ? shared_.schedule->start() : 0;
-    begin_block(*block, blocks_[k], worker_);
-    resident_.push_front(std::move(block));
     return true;
   }
 
@@ -425,6 +466,17 @@ class HostThread {
   Block* asked_ = nullptr;  // at the moment
   bool stuck_ = false;      // the answer to the last question
 };
+
+// The blocks of a cluster one after the other.
+void order_by_cluster(std::vector<std::uint64_t>& blocks, const LaunchRequest& launch) {
+  const Dim3 &grid = launch.grid, &c = launch.cluster;
+  const auto cluster_of = [&](std::uint64_t b) {
+    const std::uint64_t x = b % grid.x / c.x, y = b / grid.x % grid.y / c.y, z = b / grid.x / grid.y / c.z;
+    return (z * (grid.y / c.y) + y) * (grid.x / c.x) + x;
+  };
+  std::stable_sort(blocks.begin(), blocks.end(),
+                   [&](std::uint64_t a, std::uint64_t b) { return cluster_of(a) < cluster_of(b); });
+}
 
 void add(std::vector<std::uint64_t>& to, const std::vector<std::uint64_t>& from) {
   for (std::size_t k = 0; k < to.size(); ++k) to[k] += from[k];
@@ -572,11 +624,15 @@ GridOutcome run_grid(const Program& program, const LaunchRequest& launch, Arena&
                      const DevicePreset& preset, const Engine& engine, const GridOptions& options) {
   std::vector<std::uint64_t> blocks(launch.grid.count());
   std::iota(blocks.begin(), blocks.end(), std::uint64_t{0});
-  if (options.schedule_seed != 0) HostThread::shuffle(blocks, options.schedule_seed);
+  const bool clustered = launch.cluster.count() > 1;
+  if (clustered)
+    order_by_cluster(blocks, launch);
+  else if (options.schedule_seed != 0)
+    HostThread::shuffle(blocks, options.schedule_seed);
 
   int n_threads = std::max(options.host_threads, 1);
   const bool watched_by_one = options.observer != nullptr && options.together.empty();
-  if (program.order_sensitive || launch.cooperative || watched_by_one) n_threads = 1;
+  if (program.order_sensitive || launch.cooperative || clustered || watched_by_one) n_threads = 1;
   if (!options.together.empty()) n_threads = std::min(n_threads, static_cast<int>(options.together.size()));
   n_threads = static_cast<int>(std::min<std::uint64_t>(static_cast<std::uint64_t>(n_threads), blocks.size()));
   GridOptions used = options;
@@ -587,7 +643,7 @@ GridOutcome run_grid(const Program& program, const LaunchRequest& launch, Arena&
   Signals signals;
   const std::uint64_t places =
       launch.cooperative ? blocks.size() : static_cast<std::uint64_t>(std::max(options.resident_blocks, 1));
-  const bool in_order = program.order_sensitive || launch.cooperative;
+  const bool in_order = program.order_sensitive || launch.cooperative || clustered;
   if (options.counting && in_order) shared.schedule.emplace(places);
   if (options.counting && !in_order) shared.block_clocks.assign(blocks.size(), 0);
   std::vector<std::unique_ptr<Worker>> workers;

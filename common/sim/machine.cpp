@@ -19,8 +19,8 @@ std::uint32_t uniform(Warp& w, std::uint32_t slot) {
   return w.slot<std::uint32_t>(slot)[std::countr_zero(w.mask)];
 }
 
-// Lets every thread that waits at the barrier go on.
-void release(Block& block, std::uint32_t number) {
+// Lets every thread of the block that waits at the barrier go on.
+void release_here(Block& block, std::uint32_t number) {
   Barrier& barrier = block.barriers[number];
   if (number == kClusterBarrier) ++block.cluster_phase;
   barrier.result_count = barrier.true_threads;
@@ -45,9 +45,25 @@ void release(Block& block, std::uint32_t number) {
   if (worker.observer != nullptr) worker.observer->barrier_released(block, number);
 }
 
-bool complete(const Block& block, const Barrier& barrier) {
-  if (barrier.arrived == 0) return false;
-  return barrier.arrived >= (barrier.expected != 0 ? barrier.expected : block.live_threads);
+// Does the barrier hold nobody up but those who have come? That of a cluster is complete once it is so in every block.
+bool complete(const Block& block, std::uint32_t number) {
+  const Barrier& own = block.barriers[number];
+  if (number != kClusterBarrier || block.cluster == nullptr)
+    return own.arrived != 0 && own.arrived >= (own.expected != 0 ? own.expected : block.live_threads);
+  bool any = false;
+  for (const Block* member : block.cluster->members) {
+    if (member == nullptr) continue;
+    const std::uint32_t arrived = member->barriers[number].arrived;
+    if (arrived < member->live_threads) return false;
+    any = any || arrived != 0;
+  }
+  return any;
+}
+
+void release(Block& block, std::uint32_t number) {
+  if (number != kClusterBarrier || block.cluster == nullptr) return release_here(block, number);
+  for (Block* member : block.cluster->members)
+    if (member != nullptr) release_here(*member, number);
 }
 
 void end_lanes(Warp& w, std::uint32_t lanes) {
@@ -59,7 +75,7 @@ void end_lanes(Warp& w, std::uint32_t lanes) {
   for (Group& g : w.groups)
     if (g.wait == Wait::warp_sync) g.wait = Wait::none;
   for (std::uint32_t number = 0; number < std::size(block.barriers); ++number)
-    if (complete(block, block.barriers[number])) release(block, number);
+    if (complete(block, number)) release(block, number);
 }
 
 // Moves lanes of one group to the blocks that `to` names lane by lane; splits the group where they differ.
@@ -256,7 +272,7 @@ bool arrive_at_barrier(Warp& w, std::size_t k, const MicroOp& op) {
     w.groups[k].wait = Wait::barrier;
     w.groups[k].barrier = number;
   }
-  if (!complete(block, barrier)) return !waits;
+  if (!complete(block, number)) return !waits;
   release(block, number);
   return true;
 }

@@ -21,6 +21,8 @@ namespace course::sim {
 inline constexpr std::uint64_t kSharedWindow = std::uint64_t{1} << 56;
 inline constexpr std::uint64_t kLocalWindow = std::uint64_t{2} << 56;
 inline constexpr std::uint64_t kFunctionWindow = std::uint64_t{3} << 56;  // of pointers to functions
+// Within the window of shared memory: the part of the cluster's block of rank r starts at (r + 1) · kBlockPart, the own one at 0.
+inline constexpr std::uint64_t kBlockPart = std::uint64_t{1} << 24;
 inline constexpr std::uint64_t kWindowSize = std::uint64_t{1} << 32;
 
 // `count` elements of 1, 2 or 4 bytes, each the low bytes of `value`.

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -135,10 +136,16 @@ struct Barrier {
   std::uint32_t result_count = 0;
 };
 
-// Barriers of a block: bar.sync's, and that of the cluster, which consists of this one block.
+// Barriers of a block: bar.sync's, and that of the cluster.
 inline constexpr std::uint32_t kClusterBarrier = 16, kBarriers = 17;
 
+// Blocks that run at the same time and reach each other's shared memory. Clusters of one block have none.
+struct Cluster {
+  std::vector<Block*> members;  // by rank; nullptr once it has ended
+};
+
 struct Block {
+  std::shared_ptr<Cluster> cluster;
   std::uint32_t index[3] = {0, 0, 0};
   std::uint64_t linear = 0;
   std::uint32_t storage = 0;  // number of this piece of storage, which one block after another uses

@@ -145,6 +145,10 @@ TEST(Conformance, Textures) {
   check_scenarios(texture_scenarios());
 }
 
+TEST(Conformance, Clusters) {
+  check_scenarios(cluster_scenarios());
+}
+
 TEST(Conformance, EveryScenarioRunsTheRowsThatItNames) {
   for (const Scenario& s : all_scenarios()) {
     const std::string text = ".version 9.0\n.target sm_90\n.address_size 64\n" + s.ptx;

@@ -340,6 +340,33 @@ std::vector<Form> forms() {
   return all;
 }
 
+// Parameters and results in registers, numbers as arguments; the first instruction is one that a loop comes back to.
+Scenario register_parameters() {
+  Scenario s;
+  s.name = "call with parameters in registers";
+  s.rows = {"st.local.u32", "ld.local.u64"};
+  s.ptx = scenario_kernel(
+      ".func (.reg .b32 sum, .reg .b64 product) combine(.reg .b32 n, .reg .u64 step, .reg .u16 low)\n{\n"
+      "  .reg .pred p;\n  .reg .b32 t;\n  .reg .b64 w;\n"
+      "again:\n  sub.u32 n, n, 1;\n  setp.ne.u32 p, n, 0;\n  @p bra again;\n"
+      "  cvt.u32.u16 t, low;\n  cvt.u32.u64 sum, step;\n  add.u32 sum, sum, t;\n  add.u32 sum, sum, n;\n  "
+      "cvt.u64.u16 w, low;\n"
+      "  mul.lo.u64 product, step, w;\n  setp.gt.u32 p, sum, 100;\n  @p ret;\n  add.u32 sum, sum, "
+      "1000;\n}\n---"
+      "  .reg .b32 %n, %sum;\n  .reg .b64 %step, %product;\n  .reg .u16 %low;\n",
+      "  ld.global.u64 %step, [%in];\n  add.u32 %n, %i, 1;\n"
+      "  call (%sum, %product), combine, (%n, %step, 7);\n"
+      "  st.global.u32 [%out], %sum;\n  st.global.u64 [%out+8], %product;\n",
+      1, 2);
+  for (std::uint32_t i = 0; i < 32; ++i) {
+    const Word step = i * i;
+    s.in.push_back(step);
+    s.out.push_back(step + 7 > 100 ? step + 7 : step + 1007);
+    s.out.push_back(7 * step);
+  }
+  return s;
+}
+
 }  // namespace
 
 std::vector<Scenario> carry_scenarios() {
@@ -361,6 +388,7 @@ std::vector<Scenario> carry_scenarios() {
 std::vector<Scenario> form_scenarios() {
   std::vector<Scenario> all;
   for (const Form& f : forms()) all.push_back(scenario(f));
+  all.push_back(register_parameters());
   return all;
 }
 

@@ -26,7 +26,7 @@ std::vector<Scenario> all_scenarios() {
   std::vector<Scenario> all;
   for (auto& family :
        {memory_scenarios(), atomic_scenarios(), warp_scenarios(), carry_scenarios(), form_scenarios(),
-        async_scenarios(), video_scenarios(), matrix_scenarios(), texture_scenarios()})
+        async_scenarios(), video_scenarios(), matrix_scenarios(), texture_scenarios(), cluster_scenarios()})
     all.insert(all.end(), family.begin(), family.end());
   return all;
 }

@@ -30,6 +30,7 @@ std::vector<Scenario> async_scenarios();
 std::vector<Scenario> video_scenarios();
 std::vector<Scenario> matrix_scenarios();
 std::vector<Scenario> texture_scenarios();
+std::vector<Scenario> cluster_scenarios();
 std::vector<Scenario> all_scenarios();
 
 // A kernel's text: `declarations` (registers, variables) and `body`, in which %in and %out are the arguments moved to the

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Asynchronous copies, mbarriers, and the instructions of clusters, which here consist of one block.
+// Asynchronous copies, mbarriers, and the instructions of clusters.
 #include <fmt/format.h>
+
+#include <bit>
 
 #include <algorithm>
 #include <utility>
@@ -225,14 +227,25 @@ void Decoder::map_address(const Instruction& i) {
   const Type type = last_type(i);
   const SlotKind kind = slot_kind_of(type);
   if (i.opcode == "getctarank") {
+    const std::uint32_t at = source(i.operands.at(1), kind, type);
     const Result out = result(i.operands.at(0), SlotKind::narrow, false);
-    simple("mov.narrow", out.slot, {constant(SlotKind::narrow, 0)});
+    const std::uint32_t part = temporary(SlotKind::narrow), other = temporary(SlotKind::predicate);
+    const std::uint32_t own = special("%cluster_ctarank", SlotKind::narrow);
+    simple(kind == SlotKind::wide ? "cvt.u32.u64" : "mov.narrow", part, {at});
+    const bool was_helper = std::exchange(helper_, true);
+    simple("shr.u32", part,
+           {part, constant(SlotKind::narrow, static_cast<std::uint64_t>(std::countr_zero(kBlockPart)))});
+    simple("setp.ne.u32", other, {part, constant(SlotKind::narrow, 0)});
+    simple("sub.u32", part, {part, constant(SlotKind::narrow, 1)});
+    simple("selp.b32", out.slot, {part, own, other});
+    helper_ = was_helper;
     return finish(out);
   }
   const std::uint32_t from = source(i.operands.at(1), kind, type);
   const std::uint32_t rank = source(i.operands.at(2), SlotKind::narrow, Type::u32);
   const Result out = result(i.operands.at(0), kind, false);
-  simple(kind == SlotKind::wide ? "mapa.u64" : "mapa.u32", out.slot, {from, rank});
+  simple(kind == SlotKind::wide ? "mapa.u64" : "mapa.u32", out.slot,
+         {from, rank, special("%cluster_ctarank", SlotKind::narrow)});
   finish(out);
 }
 

@@ -66,23 +66,27 @@ void Decoder::function(std::uint32_t number) {
   {  // the frame: results, parameters (of functions), .local and .param variables
     ProgramFunction& f = program_.functions[number];
     std::uint32_t end = 0;
+    // A parameter in a register has its type's size.
+    const auto size_of = [](const ptx::Variable& v) {
+      return v.space == Space::reg ? static_cast<std::uint32_t>(ptx::bits_of(v.type) / 8)
+                                   : static_cast<std::uint32_t>(v.size);
+    };
     const auto place = [&](const ptx::Variable& v) {
-      const std::uint32_t alignment = std::max(v.alignment, 1u);
+      const std::uint32_t alignment = std::max({v.alignment, 1u, v.space == Space::reg ? 8u : 1u});
       end = (end + alignment - 1) / alignment * alignment;
       const std::uint32_t at = end;
       frame_offsets_.emplace(v.name, at);
-      end += static_cast<std::uint32_t>(v.size);
+      end += size_of(v);
       return at;
     };
     if (!source_->is_entry) {
       for (const auto& v : source_->results) {
-        if (v.space == Space::reg) unsupported("register results");
         f.result_offsets.push_back(place(v));
-        f.result_sizes.push_back(static_cast<std::uint32_t>(v.size));
+        f.result_sizes.push_back(size_of(v));
       }
       for (const auto& v : source_->parameters) {
         f.parameter_offsets.push_back(place(v));
-        f.parameter_sizes.push_back(static_cast<std::uint32_t>(v.size));
+        f.parameter_sizes.push_back(size_of(v));
       }
     }
     for (const auto& v : source_->variables)
@@ -104,12 +108,17 @@ void Decoder::function(std::uint32_t number) {
 
   block_of_instruction_.assign(static_cast<std::size_t>(n) + 1, 0);
   program_.functions[number].entry_block = static_cast<std::uint32_t>(program_.blocks.size());
+  if (n > 0) {
+    current_ = &source_->instructions.front();
+    take_register_parameters();
+  }
   for (std::int32_t k = 0; k < n; ++k) {
     const Instruction& i = source_->instructions[static_cast<std::size_t>(k)];
     current_ = &i;
     if (leader[static_cast<std::size_t>(k)]) {
       const std::uint32_t fresh = open_block();
-      if (k > 0 && program_.blocks[fresh - 1].exit == Exit::fall) program_.blocks[fresh - 1].next = fresh;
+      const bool follows = fresh > program_.functions[number].entry_block;
+      if (follows && program_.blocks[fresh - 1].exit == Exit::fall) program_.blocks[fresh - 1].next = fresh;
       block_of_instruction_[static_cast<std::size_t>(k)] = fresh;
     }
     guard_ = MicroOp::kNoSlot;
@@ -140,7 +149,11 @@ void Decoder::function(std::uint32_t number) {
   if (end > 0 && program_.blocks[end - 1].function == number && program_.blocks[end - 1].exit == Exit::fall)
     program_.blocks[end - 1].next = end;
   block_of_instruction_[static_cast<std::size_t>(n)] = end;
-  if (n > 0) current_ = &source_->instructions.back();
+  if (n > 0) {
+    current_ = &source_->instructions.back();
+    guard_ = MicroOp::kNoSlot;
+    leave_register_results();
+  }
   close_block(Exit::ret);
 
   for (const Fixup& fix : fixups_) {

@@ -162,7 +162,10 @@ void Decoder::dispatch(const Instruction& i, std::int32_t index) {
   if (opcode == "bra") return branch(i, index);
   if (opcode == "call") return call(i, index);
   if (opcode == "lop3" && i.modifiers.size() > 1) return logic_with_predicate(i);
-  if (opcode == "ret") return close_block(source_->is_entry ? Exit::exit : Exit::ret);
+  if (opcode == "ret") {
+    leave_register_results();
+    return close_block(source_->is_entry ? Exit::exit : Exit::ret);
+  }
   if (opcode == "exit") return close_block(Exit::exit);
   if (opcode == "trap") return close_block(Exit::trap);
   if (opcode == "activemask") {

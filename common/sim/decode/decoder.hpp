@@ -180,6 +180,16 @@ class Decoder {
   void branch(const Instruction& i, std::int32_t index);
   void indexed_branch(const Instruction& i);
   void call(const Instruction& i, std::int32_t index);
+  void move_by_frame(bool store, std::uint32_t slot, SlotKind kind, std::uint32_t offset,
+                     std::uint32_t bytes);
+  void take_register_parameters();
+  void leave_register_results();
+  // A register or an immediate that a call passes, or a register that takes a result: its place in the caller's frame.
+  struct Passed {
+    const Operand* operand;
+    std::uint32_t offset, bytes;
+  };
+  Passed passed_by_register(const Operand& part, const ptx::Function* callee, bool is_result, std::size_t k);
   std::optional<std::string> table_key(const Instruction& i) const;
 
   std::uint32_t function_number(const ptx::Function* f);

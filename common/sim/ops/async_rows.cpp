@@ -151,6 +151,13 @@ void for_objects(Warp& w, const MicroOp& op, const Each& each) {
       throw DeviceFault(Fault::illegal_address, "an mbarrier must lie in shared memory", m & -m,
                         a.at[std::countr_zero(m)]);
   SIM_FOR_LANES(i) a.at[i] -= kSharedWindow;
+  if (reaches_out(w, a)) {
+    return for_blocks(w, a, 0, [&](Lanes& there) {
+      prepare_shared(w, op, there, 8);
+      for (u32 m = w.mask; m != 0; m &= m - 1)
+        each(std::countr_zero(m), kSharedWindow + there.at[std::countr_zero(m)]);
+    });
+  }
   prepare_shared(w, op, a, 8);
   for (u32 m = mask; m != 0; m &= m - 1) each(std::countr_zero(m), generic.at[std::countr_zero(m)]);
 }
@@ -227,7 +234,12 @@ void object_arrive_by_copies(Warp& w, const MicroOp& op) {
   });
 }
 
-// st.async: src to, mbarrier, values …: written at once, and the mbarrier told so.
+// A generic address in some block's shared memory as that block's own.
+u64 own_part(u64 address) {
+  return kSharedWindow + address % kBlockPart;
+}
+
+// st.async: src to, mbarrier (of the same block), values …: written at once, and the mbarrier told so.
 template <typename T, int Count>
 void store_and_tell(Warp& w, const MicroOp& op) {
   const u64* barrier = w.slot<u64>(op.src[1]);
@@ -239,23 +251,29 @@ void store_and_tell(Warp& w, const MicroOp& op) {
       std::memcpy(host_address(*w.block, address) + static_cast<std::size_t>(k) * sizeof(T), &value,
                   sizeof value);
     }
-    complete_bytes(*w.block, barrier[lane], sizeof(T) * Count);
+    complete_bytes(*w.block, own_part(barrier[lane]), sizeof(T) * Count);
   });
 }
 
-// --- clusters of one block ----------------------------------------------------------------------------------------
+// --- clusters -----------------------------------------------------------------------------------------------------
 
-// src: address, rank of the block in the cluster.
+// src: address, rank of the block in the cluster, the own rank. A mapped address may be mapped again.
 template <typename T>
 void map_to_block(Warp& w, const MicroOp& op) {
-  const u32* rank = w.slot<u32>(op.src[1]);
+  const u32 *rank = w.slot<u32>(op.src[1]), *own = w.slot<u32>(op.src[2]);
+  const u64 size = w.block->cluster == nullptr ? 1 : w.block->cluster->members.size();
   for (u32 m = w.mask; m != 0; m &= m - 1)
-    if (rank[std::countr_zero(m)] != 0)
+    if (rank[std::countr_zero(m)] >= size)
       throw DeviceFault(Fault::illegal_instruction,
-                        fmt::format("mapa: rank {} in a cluster of one block", rank[std::countr_zero(m)]),
+                        fmt::format("mapa: rank {} in a cluster of {}", rank[std::countr_zero(m)],
+                                    size == 1 ? "one block" : fmt::format("{} blocks", size)),
                         m & -m);
+  constexpr T kPart = static_cast<T>(kBlockPart), kRanks = T{0xff} * kPart;
   const T* in = w.slot<T>(op.src[0]);
-  write_lanes<T>(w, op.dst[0], [&](int i) { return in[i]; });
+  write_lanes<T>(w, op.dst[0], [&](int i) {
+    return static_cast<T>((in[i] & ~kRanks) +
+                          (rank[i] == own[i] ? T{0} : static_cast<T>(rank[i] + 1) * kPart));
+  });
 }
 
 struct AsyncRows {
@@ -296,8 +314,8 @@ void add_async_rows(OpTable& table) {
   r.row("st.async.v4.b32", &store_and_tell<u32, 4>, OpKind::rendezvous, {wide, wide});
   r.row("st.async.b64", &store_and_tell<u64, 1>, OpKind::rendezvous, {wide, wide});
   r.row("st.async.v2.b64", &store_and_tell<u64, 2>, OpKind::rendezvous, {wide, wide});
-  r.row("mapa.u32", &map_to_block<u32>, OpKind::other, {narrow, narrow}, {narrow});
-  r.row("mapa.u64", &map_to_block<u64>, OpKind::other, {wide, narrow}, {wide});
+  r.row("mapa.u32", &map_to_block<u32>, OpKind::other, {narrow, narrow, narrow}, {narrow});
+  r.row("mapa.u64", &map_to_block<u64>, OpKind::other, {wide, narrow, narrow}, {wide});
 }
 
 }  // namespace course::sim::SIM_ISA

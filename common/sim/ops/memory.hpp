@@ -338,6 +338,54 @@ inline Place place_of(u64 address) {
   return Place::global;
 }
 
+inline bool reaches_out(const Warp& w, const Lanes& a) {
+  if (w.block->cluster == nullptr) return false;
+  u64 all = 0;
+  for (u32 m = w.mask; m != 0; m &= m - 1) all |= a.at[std::countr_zero(m)];
+  return all >= kBlockPart;
+}
+
+// Calls `each(lanes' offsets within that block)` for each block of the cluster that lanes point to, as if the warp were of it.
+// `base`: what the window starts at.
+template <typename Each>
+inline void for_blocks(Warp& w, const Lanes& a, u64 base, const Each& each) {
+  struct Visit {  // ends also when `each` throws
+    Warp& w;
+    Block* own;
+    u32 mask;
+    ~Visit() {
+      w.block = own;
+      w.set_mask(mask);
+    }
+  } visit{w, w.block, w.mask};
+  const auto part_of = [&](int i) { return (a.at[i] - base) / kBlockPart; };
+  for (u32 left = visit.mask; left != 0;) {
+    const u64 part = part_of(std::countr_zero(left));
+    u32 same = 0;
+    for (u32 m = left; m != 0; m &= m - 1)
+      if (part_of(std::countr_zero(m)) == part) same |= m & -m;
+    left &= ~same;
+    w.block = visit.own;
+    if (part != 0) {
+      const auto& members = visit.own->cluster->members;
+      w.block = part <= members.size() ? members[part - 1] : nullptr;
+      if (w.block == nullptr) {
+        w.block = visit.own;
+        throw DeviceFault(
+            Fault::illegal_address,
+            part <= members.size()
+                ? fmt::format("shared memory of the cluster's block {}, which has ended", part - 1)
+                : fmt::format("shared memory of block {} in a cluster of {}", part - 1, members.size()),
+            same, kSharedWindow + a.at[std::countr_zero(same)] - base);
+      }
+    }
+    w.set_mask(same);
+    Lanes there;
+    SIM_FOR_LANES(i) there.at[i] = a.at[i] - part * kBlockPart;
+    each(there);
+  }
+}
+
 // Calls `access(host addresses, contiguous, place)` once the addresses of the active lanes are known to be good; `place` is a
 // type whose value is never generic.
 template <Place P, typename Access>
@@ -345,6 +393,14 @@ inline void with_memory(Warp& w, const MicroOp& op, Lanes& a, u64 bytes, const A
   if constexpr (P == Place::global) {
     access(a, prepare_global(w, op, a, bytes), At<P>{});
   } else if constexpr (P == Place::shared) {
+    if (reaches_out(w, a)) [[unlikely]] {
+      return for_blocks(w, a, 0, [&](Lanes& there) {
+        prepare_shared(w, op, there, bytes);
+        const u64 base = reinterpret_cast<u64>(w.block->shared);
+        SIM_FOR_LANES(i) there.at[i] += base;
+        access(there, false, At<P>{});
+      });
+    }
     const bool run = prepare_shared(w, op, a, bytes);
     const u64 base = reinterpret_cast<u64>(w.block->shared);
     SIM_FOR_LANES(i) a.at[i] += base;

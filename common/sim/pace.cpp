@@ -108,7 +108,8 @@ InstructionKind kind_of(const ptx::Instruction& i) {
   const ptx::Type type = i.types.empty() ? ptx::Type::none : i.types.back();
   const int bits = ptx::bits_of(type);
   if (one_of(o, {"mov", "cvta"})) return Kind::light;
-  if (one_of(o, {"ld", "st", "atom", "red", "ldu", "cp", "ldmatrix", "stmatrix"})) return i.has("param") ? Kind::light : Kind::memory;
+  if (one_of(o, {"ld", "st", "atom", "red", "ldu", "cp", "ldmatrix", "stmatrix"}))
+    return i.has("param") ? Kind::light : Kind::memory;
   if (o == "wmma" && !i.has("mma")) return Kind::memory;
   if (one_of(o, {"bar", "barrier"})) return i.has("warp") ? Kind::control : Kind::barrier;
   if (one_of(o, {"bra", "brx", "ret", "exit", "call", "trap"})) return Kind::control;

@@ -295,7 +295,7 @@ class Racecheck {
   std::vector<Finding>& findings_;
   const Program* program_ = nullptr;
   const LaunchRequest* launch_ = nullptr;
-  bool updates_ = false;  // there are atomics on global memory
+  bool updates_ = false;                // there are atomics on global memory
   std::set<std::uint32_t> swap_loads_;  // see loads_before_swaps()
   bool fences_ = false, mail_global_ = false, one_block_ = false, full_ = false;
   bool shortcuts_ = true;

@@ -96,7 +96,8 @@ void Initcheck::allocated(std::uint64_t address, std::uint64_t n_bytes, MemoryKi
 
 bool Initcheck::any_written(std::uint64_t address, std::uint64_t n_bytes) const {
   const std::uint64_t first = address - arena_.base();
-  return first >= arena_.size() || n_bytes > arena_.size() - first || any_set(global_.data(), first, n_bytes);
+  return first >= arena_.size() || n_bytes > arena_.size() - first ||
+         any_set(global_->bits.data(), first, n_bytes);
 }
 
 void Initcheck::host_wrote(std::uint64_t address, std::uint64_t n_bytes) {

@@ -118,7 +118,7 @@ TEST(Profile, IsPrintedWithTheSourceBesideIt) {
   EXPECT_EQ(testing::why_malformed(page, testing::kVoidElements), "");
   EXPECT_THAT(page, HasSubstr("&lt;b&gt;&amp;amp;\\x1b"));
   const auto json = nlohmann::json::parse(profile_json(of(kReport)));
-  EXPECT_EQ(json.at("kernels")[0].at("lines")[1].at("share"), 0.75);
+  EXPECT_EQ(json.at("kernels")[0].at("lines")[1].at("share"), 0.5);
   EXPECT_TRUE(json.at("kernels")[0].at("lines")[1].at("sectors_per_request").is_null());
 }
 

@@ -233,31 +233,19 @@ inline u64 most_in_period(u32 mask, u32 period) {
   for (int start = 0; start < kLanes; start += lanes_per_pass) {
     const u32 part = w.mask & static_cast<u32>(((u64{1} << lanes_per_pass) - 1) << start);
     if (part == 0) continue;
-    // No two words in one bank?
-    u32 in_bank[32], used = 0;
-    bool clash = false;
+    // The words that each bank has to give, each once: few, so that looking through them is quicker than sorting.
+    u32 words[kLanes][kLanes], n[kLanes] = {}, most = 0;
     for (u32 m = part; m != 0; m &= m - 1) {
-      const u64 word = a.at[std::countr_zero(m)] / 4;
-      for (u64 k = 0; k < words_per_lane; ++k) {
-        const u32 bank = static_cast<u32>(word + k) % 32;
-        clash = clash || ((used >> bank & 1) != 0 && in_bank[bank] != static_cast<u32>(word + k));
-        in_bank[bank] = static_cast<u32>(word + k);
-        used |= 1u << bank;
+      const u32 first_word = static_cast<u32>(a.at[std::countr_zero(m)] / 4);
+      for (u32 k = 0; k < words_per_lane; ++k) {
+        const u32 word = first_word + k, bank = word % kLanes;
+        u32 known = 0;
+        while (known < n[bank] && words[bank][known] != word) ++known;
+        if (known < n[bank]) continue;
+        words[bank][n[bank]++] = word;
+        most = std::max(most, n[bank]);
       }
     }
-    if (!clash) {
-      wavefronts += 1;
-      continue;
-    }
-    u64 words[kLanes];
-    int n = 0;
-    for (u32 m = part; m != 0; m &= m - 1)
-      for (u64 k = 0; k < words_per_lane; ++k) words[n++] = a.at[std::countr_zero(m)] / 4 + k;
-    std::sort(words, words + n);
-    n = static_cast<int>(std::unique(words, words + n) - words);
-    u8 per_bank[32] = {};
-    u8 most = 0;
-    for (int k = 0; k < n; ++k) most = std::max(most, ++per_bank[words[k] % 32]);
     wavefronts += most;
   }
   return wavefronts;

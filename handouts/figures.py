@@ -58,6 +58,10 @@ FIGURES = {
         "trace radix_sort merge --case keys_u32_n2048_random --seed 2 --columns 8 --arrays s_keys --steps 5-8",
         "The end of a bitonic merge: keys meet partners 4, then 2, then 1 places away, and the smaller key goes to the lower place.",
     ),
+    "histogram-copies": (
+        "trace histogram shared_counts --n 16384 --columns 5 --arrays s_counts,d_counts",
+        "Privatisation: each of two blocks clears counters of its own, counts its samples there, and adds them to the counts of all.",
+    ),
     "sat-passes": (
         "trace sat serial --n 9",
         "A summed area table in two passes: the image, sums along its rows, then sums of those along its columns.",

@@ -19,7 +19,7 @@ def scripts_own(text):
     """The commands that the script's help lists, such as "test [NAME…]   what it does" or "format, tidy   …"."""
     found = []
     for line in text.splitlines():
-        if match := re.match(r"  ((?:[a-z]+, )*[a-z]+)(?: [A-Z\[a-z|]\S*)*  +\S", line):
+        if match := re.match(r"  ((?:[a-z-]+, )*[a-z-]+)(?: [A-Z\[a-z|]\S*)*  +\S", line):
             found += match.group(1).split(", ")
     return found
 

@@ -40,11 +40,12 @@ class Completion(unittest.TestCase):
             self.assertIn(name, offered)
         for hidden in ["describe", "probe-gpu", "help"]:
             self.assertNotIn(hidden, offered)
-        self.assertEqual(completed(self.shell, "./lab", "gra"), ["grade", "gradescope"])
+        self.assertEqual(completed(self.shell, "./lab", "gra"), ["grade", "grade-all", "gradescope"])
 
     def test_labs_options_and_what_they_take(self):
         self.assertEqual(completed(self.shell, "./lab", "grade", "red"), ["reduction"])
         self.assertIn("--solutions", completed(self.shell, "./lab", "grade", "--"))
+        self.assertEqual(completed(self.shell, "./lab", "grade", "--solutions", "red"), ["reduction"])
         self.assertEqual(completed(self.shell, "./lab", "grade", "--device", ""), ["auto", "gpu", "sim"])
 
     def test_files_where_an_option_takes_any(self):

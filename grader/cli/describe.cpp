@@ -18,7 +18,7 @@ using nlohmann::json;
 
 // CLI11 says what IsMember allows in an option's type: "TEXT:{auto,sim,gpu}".
 json words_of(const CLI::Option& option) {
-  if (option.get_type_size_max() == 0) return json::array();
+  if (option.get_expected_max() == 0) return json::array();
   const std::string type = option.get_type_name();
   const std::size_t open = type.find('{');
   if (open == std::string::npos || type.back() != '}') return nullptr;

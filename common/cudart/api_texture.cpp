@@ -117,7 +117,9 @@ Status create(Context& context, unsigned long long* out, Object object, const Te
   const std::lock_guard guard(context.lock);
   const auto address = context.device().allocate(sizeof d, course::sim::MemoryKind::module_variable);
   if (!address) return {cudaErrorMemoryAllocation, address.error().text};
-  std::memcpy(reinterpret_cast<void*>(*address), &d, sizeof d);  // NOLINT: an address of our arena
+  const auto written = context.device().copy(reinterpret_cast<std::byte*>(*address),
+                                             reinterpret_cast<const std::byte*>(&d), sizeof d);  // NOLINT
+  if (!written) return {cudaErrorUnknown, written.error().text};
   context.device().host_wrote(*address, sizeof d);
   object.context = &context;
   const std::lock_guard objects_guard(objects().lock);
@@ -141,8 +143,8 @@ Status destroy(unsigned long long handle, bool is_surface) {
   const std::lock_guard guard(object.context->lock);
   // After a reset the memory is gone already.
   if (object.context->device().find(handle) != nullptr) {
-    std::memset(reinterpret_cast<void*>(handle), 0,
-                sizeof(TextureDescriptor));  // NOLINT: an address of our arena
+    static_cast<void>(object.context->device().fill(reinterpret_cast<std::byte*>(handle), 0, 1,
+                                                    sizeof(TextureDescriptor)));  // NOLINT
     static_cast<void>(object.context->device().release(handle));
   }
   return cudaSuccess;

@@ -552,6 +552,33 @@ TEST(Machine, FaultsNameLineThreadAndObject) {
   EXPECT_NE(r.text.find("thread 28"), std::string::npos) << r.text;
 }
 
+// −4, −64 …: an access there ends at a small address, or wraps around from lane to lane.
+TEST(Machine, AccessesAtTheEndOfTheAddressSpaceAreFaults) {
+  const char* const kAccesses[] = {"ld.global.u32 %r, [%a]",
+                                   "st.global.u32 [%a], %r",
+                                   "ld.u32 %r, [%a]",
+                                   "st.u32 [%a], %r",
+                                   "atom.add.u32 %r, [%a], 1",
+                                   "ld.shared.u32 %r, [%a]",
+                                   "st.shared.u32 [%a], %r",
+                                   "atom.shared.add.u32 %r, [%a], 1",
+                                   "st.local.u32 [%a], %r",
+                                   "ld.local.u32 %r, [%a]",
+                                   "red.global.add.u32 [%a], 1",
+                                   "ld.global.v4.u32 {%r, %r, %r, %r}, [%a+-12]"};
+  for (const char* access : kAccesses)
+    for (const char* apart : {"0", "4"}) {
+      TestDevice t(
+          std::string(".visible .entry k()\n{\n  .reg .b32 %r;\n  .reg .b64 %a;\n  .shared .b32 cell;\n"
+                      "  .local .b32 mine;\n  mov.u32 %r, %laneid;\n  mul.wide.u32 %a, %r, ") +
+          apart + ";\n  sub.u64 %a, %a, " + (*apart == '0' ? "4" : "64") + ";\n  " + access +
+          ";\n  ret;\n}\n");
+      const auto r = t.try_launch("k", 1, 32);
+      EXPECT_TRUE(r.fault == Fault::illegal_address || r.fault == Fault::misaligned_address)
+          << access << ": " << r.text;
+    }
+}
+
 TEST(Machine, DeadlocksAreDiagnosed) {
   {
     TestDevice t(ptx());

@@ -49,14 +49,15 @@ inline bool contiguous(const Lanes& a, u64 bytes) {
 
 // --- global -------------------------------------------------------------------------------------------------------
 
+// `low` < `high`, unless the access reaches over the end of the address space.
 inline bool in_window(const Worker::Window& window, u64 low, u64 high) {
-  return low >= window.low && high <= window.high;
+  return low >= window.low && high <= window.high && low < high;
 }
 
 // Slow half of the bounds check: looks the allocation up and remembers it.
 [[gnu::noinline]] inline bool find_window(Worker& worker, u32 op_index, u64 low, u64 high) {
   const Allocation* allocation = worker.arena->find(low);
-  if (allocation == nullptr || high > allocation->base + allocation->size) return false;
+  if (allocation == nullptr || high > allocation->base + allocation->size || high <= low) return false;
   worker.windows[op_index % Worker::kWindows] = {allocation->base, allocation->base + allocation->size};
   return true;
 }
@@ -251,10 +252,15 @@ inline u64 most_in_period(u32 mask, u32 period) {
   return wavefronts;
 }
 
+// Does an access reach beyond `size` bytes? Addresses may be anything.
+inline bool ends_beyond(u64 address, u64 bytes, u64 size) {
+  return address > size || bytes > size - address;
+}
+
 inline bool prepare_shared(Warp& w, const MicroOp& op, const Lanes& a, u64 bytes) {
   const u64 size = w.block->shared_bytes;
   const bool run = w.mask == kAllLanes && contiguous(a, bytes) && (a.at[0] & (bytes - 1)) == 0 &&
-                   a.at[0] + kLanes * bytes <= size;
+                   !ends_beyond(a.at[0], kLanes * bytes, size);
   if (!run) {
     u64 high = 0, bits = 0;
     if (w.mask == kAllLanes) {
@@ -275,10 +281,10 @@ inline bool prepare_shared(Warp& w, const MicroOp& op, const Lanes& a, u64 bytes
         if ((a.at[std::countr_zero(m)] & (bytes - 1)) != 0) bad |= m & -m;
       misaligned(bad, a.at[std::countr_zero(bad)], bytes);
     }
-    if (high + bytes > size) {
+    if (ends_beyond(high, bytes, size)) {
       u32 bad = 0;
       for (u32 m = w.mask; m != 0; m &= m - 1)
-        if (a.at[std::countr_zero(m)] + bytes > size) bad |= m & -m;
+        if (ends_beyond(a.at[std::countr_zero(m)], bytes, size)) bad |= m & -m;
       throw DeviceFault(
           Fault::illegal_address,
           fmt::format("{}-byte access past the end of the block's {} bytes of shared memory", bytes, size),
@@ -309,7 +315,7 @@ inline void localise(Warp& w, Lanes& a, u64 bytes) {
   for (u32 m = w.mask; m != 0; m &= m - 1) {
     const int i = std::countr_zero(m);
     if ((a.at[i] & (bytes - 1)) != 0) misaligned(m & -m, kLocalWindow + a.at[i], bytes);
-    if (a.at[i] + bytes > size) bad |= m & -m;
+    if (ends_beyond(a.at[i], bytes, size)) bad |= m & -m;
   }
   if (bad != 0)
     throw DeviceFault(Fault::illegal_address,

@@ -5,6 +5,7 @@
 // filtering weighs with fractions of 8 bits.
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "sim/ops/memory.hpp"
 #include "sim/ops/narrow.hpp"
@@ -16,17 +17,36 @@ using namespace alu;
 
 namespace {
 
-const TextureDescriptor& descriptor(Warp& w, const MicroOp& op, int lane, u64 mark) {
+// Whoever can write to global memory can write a descriptor: its texels must lie in one allocation.
+bool is_sound(Worker& worker, const MicroOp& op, const TextureDescriptor& d) {
+  constexpr u32 kMost = 1u << 29;
+  const auto extent_known = [](u32 n) { return n >= 1 && n <= kMost; };
+  if (!extent_known(d.width) || !extent_known(d.height) || !extent_known(d.slices) || d.channels < 1 ||
+      d.channels > 4 || (d.channel_bits != 8 && d.channel_bits != 16 && d.channel_bits != 32))
+    return false;
+  const u128 bytes = u128{d.slices - 1} * d.slice_bytes + u128{d.height - 1} * d.row_bytes +
+                     u128{d.width} * d.element_bytes();
+  if (bytes > std::numeric_limits<s64>::max()) return false;
+  const u64 end = d.base + static_cast<u64>(bytes);
+  const u32 next = op.index + 1;  // apart from the handle's
+  return in_window(worker.windows[next % Worker::kWindows], d.base, end) ||
+         find_window(worker, next, d.base, end);
+}
+
+// A copy: other threads may write to it.
+TextureDescriptor descriptor(Warp& w, const MicroOp& op, int lane, u64 mark) {
   const u64 handle = w.slot<u64>(op.src[0])[lane];
   if (within(*w.worker, op, handle, handle + sizeof(TextureDescriptor))) {
-    const auto* d = reinterpret_cast<const TextureDescriptor*>(handle);  // NOLINT: an address of the arena
-    if (d->mark == mark) return *d;
+    TextureDescriptor d;
+    std::memcpy(&d, reinterpret_cast<const void*>(handle), sizeof d);  // NOLINT: an address of the arena
+    if (d.mark == mark && is_sound(*w.worker, op, d)) return d;
   }
-  throw DeviceFault(Fault::illegal_address,
-                    mark == TextureDescriptor::kTextureMark
-                        ? "this is no texture object: destroyed, or never created"
-                        : "this is no surface object: destroyed, or never created",
-                    1u << lane, handle);
+  throw DeviceFault(
+      Fault::illegal_address,
+      mark == TextureDescriptor::kTextureMark
+          ? "this is no texture object: destroyed, or never created; or its memory has been freed"
+          : "this is no surface object: destroyed, or never created; or its array has been freed",
+      1u << lane, handle);
 }
 
 struct Texel {
@@ -166,7 +186,7 @@ void fetch(Warp& w, const MicroOp& op) {
   const TextureForm form = TextureForm::from_packed(op.imm);
   for (u32 m = w.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
-    const TextureDescriptor& d = descriptor(w, op, lane, TextureDescriptor::kTextureMark);
+    const TextureDescriptor d = descriptor(w, op, lane, TextureDescriptor::kTextureMark);
     u32 c[3];
     coordinates(w, op, lane, c);
     const Texel t = sampled(d, form, c);
@@ -179,7 +199,7 @@ void fetch(Warp& w, const MicroOp& op) {
 
 // Where a lane's bytes lie; 0: nowhere, reads give 0 and writes do nothing.
 u64 surface_place(Warp& w, const MicroOp& op, const TextureForm& form, int lane) {
-  const TextureDescriptor& d = descriptor(w, op, lane, TextureDescriptor::kSurfaceMark);
+  const TextureDescriptor d = descriptor(w, op, lane, TextureDescriptor::kSurfaceMark);
   u32 c[3];
   coordinates(w, op, lane, c);
   const bool layered = form.geometry == Geometry::lines || form.geometry == Geometry::planes;
@@ -234,7 +254,7 @@ template <Query Q>
 void query(Warp& w, const MicroOp& op) {
   for (u32 m = w.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
-    const TextureDescriptor& d = descriptor(
+    const TextureDescriptor d = descriptor(
         w, op, lane, op.imm == 0 ? TextureDescriptor::kTextureMark : TextureDescriptor::kSurfaceMark);
     w.slot<u32>(op.dst[0])[lane] = Q == Query::width ? d.width : Q == Query::height ? d.height : d.slices;
   }

@@ -70,7 +70,8 @@ pip_install() {
 }
 
 # Chained by hand: `set -e` is off in a command whose failure is looked at.
-make_python() { [[ -x $LAB_VENV/bin/python ]] || python3 -m venv "$LAB_VENV"; }
+# Whoever ends a set-up early leaves an environment without pip: that one is made again, over what is there.
+make_python() { "$LAB_VENV/bin/python" -m pip --version >/dev/null 2>&1 || python3 -m venv "$LAB_VENV"; }
 
 make_venv() {
   make_python && pip_install "$tools/requirements.txt" &&

@@ -151,6 +151,14 @@ class Setup(Machine):
         self.without("meson")
         self.fails("Neither the Python index nor a Meson", "sudo apt-get install -y meson ninja-build", root=False)
 
+    def test_an_environment_that_was_cut_short_is_made_again(self):
+        python = self.dir / "venv/bin/python"
+        python.parent.mkdir(parents=True)
+        python.write_text("#!/bin/bash\nexit 1\n")
+        python.chmod(0o755)
+        self.run_tool("setup")
+        self.assertEqual(python.read_text(), (self.dir / "bin/python3").read_text())
+
     def test_no_toolkit_of_the_wanted_version(self):
         self.fails("LAB_CUDA asks for 12", LAB_CUDA="12")
         self.fails('LAB_CUDA is "11"', LAB_CUDA="11")

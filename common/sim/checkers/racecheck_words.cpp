@@ -111,7 +111,7 @@ Finding Racecheck::describe(const Here& h, int lane, std::uint64_t offset, Recor
     why =
         "a flag or counter passes between them, but no __threadfence() before it is set, or after it is read";
   else if (same_warp)
-    why = "no __syncwarp() between them, and lanes of a warp need not run in step";
+    why = "no barrier or __syncwarp() between them, and lanes of a warp need not run in step";
   else if (same_block)
     why = "no barrier between them";
   else if (one.op->kind == OpKind::atomic && two.op->kind == OpKind::atomic)

@@ -28,6 +28,33 @@ __global__ void __launch_bounds__(64) bounded(int* p) {
   *p = 1;
 }
 
+// A texture object that the kernel makes itself, out of a real one: what it names lies elsewhere, or its modes and flags are nonsense. On a
+// GPU an object is no address at all.
+__global__ void forged(cudaTextureObject_t real, unsigned long long* copy, unsigned long long place,
+                       bool elsewhere, float* out) {
+  const auto* words = reinterpret_cast<const unsigned long long*>(real);
+  for (int i = 0; i < 10; ++i) {
+    copy[i] = words[i];
+    if (elsewhere && words[i] == place) copy[i] = 4096;
+    // From the sixth word's upper half on: kinds, modes and flags.
+    if (!elsewhere && (i == 6 || i == 7)) copy[i] |= ~0ull << (i == 6 ? 32 : 0);
+  }
+  __threadfence();
+  *out = tex1Dfetch<float>(reinterpret_cast<cudaTextureObject_t>(copy), 0);
+}
+cudaTextureObject_t texture_of(void* d_memory) {
+  cudaResourceDesc resource{};
+  resource.resType = cudaResourceTypeLinear;
+  resource.res.linear.devPtr = d_memory;
+  resource.res.linear.desc = cudaCreateChannelDesc<float>();
+  resource.res.linear.sizeInBytes = 128;
+  cudaTextureDesc how{};
+  how.readMode = cudaReadModeElementType;
+  cudaTextureObject_t texture = 0;
+  CHECK(cudaCreateTextureObject(&texture, &resource, &how, nullptr));
+  return texture;
+}
+
 int fault(const std::string& which) {
   int* p = nullptr;
   CHECK(cudaMalloc(&p, 256));
@@ -37,6 +64,12 @@ int fault(const std::string& which) {
   if (which == "trap") trapping<<<1, 1>>>(4);
   if (which == "null") null_pointer<<<1, 1>>>(nullptr);
   if (which == "fine") fine<<<1, 1>>>(p);
+  if (which == "elsewhere" || which == "nonsense") {
+    unsigned long long* copy = nullptr;
+    CHECK(cudaMalloc(&copy, 128));
+    forged<<<1, 1>>>(texture_of(p), copy, reinterpret_cast<unsigned long long>(p), which == "elsewhere",
+                     reinterpret_cast<float*>(p) + 40);
+  }
   const cudaError_t error = cudaDeviceSynchronize();
   // Sticky: everything after it fails alike.
   void* more = nullptr;
@@ -65,6 +98,8 @@ int main(int, char** argv) {
   EXPECT(child("assert") == (cudaErrorAssert & 0x7f));
   EXPECT(child("trap") == (cudaErrorLaunchFailure & 0x7f));
   EXPECT(child("null") == (cudaErrorIllegalAddress & 0x7f));
+  EXPECT(child("elsewhere") == (cudaErrorIllegalAddress & 0x7f));
+  EXPECT(child("nonsense") == (cudaErrorIllegalAddress & 0x7f));
 
   // Refused launches leave the device as it was.
   int* p = nullptr;

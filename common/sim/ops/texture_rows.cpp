@@ -3,7 +3,9 @@
 // src[0] is the object's handle (wide), src[1 …] coordinates; a store's values are in dst.
 // Source: NVIDIA, "PTX ISA", version 9.0, sections 9.7.10 and 9.7.11; "CUDA C++ Programming Guide", appendix "Texture fetching":
 // filtering weighs with fractions of 8 bits.
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 #include <limits>
 
@@ -16,6 +18,17 @@ namespace course::sim::SIM_ISA {
 using namespace alu;
 
 namespace {
+
+// Whether the bytes of a descriptor are one at all: enumerators that there are, flags that are set or not.
+bool is_descriptor(const unsigned char* bytes) {
+  using D = TextureDescriptor;
+  const auto most = [&](std::size_t first, std::size_t n, int greatest) {
+    return std::all_of(bytes + first, bytes + first + n, [=](unsigned char b) { return b <= greatest; });
+  };
+  return most(offsetof(D, kind), 1, static_cast<int>(ChannelKind::is_float)) &&
+         most(offsetof(D, modes), sizeof D::modes, static_cast<int>(AddressMode::border)) &&
+         most(offsetof(D, filters), offsetof(D, is_memory) + 1 - offsetof(D, filters), 1);
+}
 
 // Whoever can write to global memory can write a descriptor: its texels must lie in one allocation.
 bool is_sound(Worker& worker, const MicroOp& op, const TextureDescriptor& d) {
@@ -37,9 +50,14 @@ bool is_sound(Worker& worker, const MicroOp& op, const TextureDescriptor& d) {
 TextureDescriptor descriptor(Warp& w, const MicroOp& op, int lane, u64 mark) {
   const u64 handle = w.slot<u64>(op.src[0])[lane];
   if (within(*w.worker, op, handle, handle + sizeof(TextureDescriptor))) {
-    TextureDescriptor d;
-    std::memcpy(&d, reinterpret_cast<const void*>(handle), sizeof d);  // NOLINT: an address of the arena
-    if (d.mark == mark && is_sound(*w.worker, op, d)) return d;
+    unsigned char bytes[sizeof(TextureDescriptor)];
+    std::memcpy(bytes, reinterpret_cast<const void*>(handle),
+                sizeof bytes);  // NOLINT: an address of the arena
+    if (is_descriptor(bytes)) {
+      TextureDescriptor d;
+      std::memcpy(&d, bytes, sizeof d);
+      if (d.mark == mark && is_sound(*w.worker, op, d)) return d;
+    }
   }
   throw DeviceFault(
       Fault::illegal_address,

@@ -15,7 +15,10 @@ import sys
 LEAST = 24
 # Lines that a handout teaches on purpose, as handouts/… : squeezed lines.
 MEANT = {
-    "handouts/00-ideas.md": {"conststd::uint64_tn_threads=std::uint64_t{gridDim.x}*blockDim.x;"},
+    "handouts/00-ideas.md": {  # a loop with the grid's stride
+        "conststd::uint64_tn_threads=std::uint64_t{gridDim.x}*blockDim.x;",
+        "for(std::uint64_ti=std::uint64_t{blockIdx.x}*blockDim.x+threadIdx.x;i<n;",
+    },
     "handouts/06-sat.md": {"if(column>=width)return;"},
 }
 SOURCES = (".cu", ".cuh", ".cpp", ".hpp")

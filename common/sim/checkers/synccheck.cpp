@@ -214,8 +214,11 @@ void Synccheck::threads_exit(Warp& w, const Group& group, const BasicBlock& b) {
   }
 }
 
-// A deadlock: what each waiting group waits for.
+// A deadlock: what each waiting group waits for. Where lanes wait for others of their warp, a barrier lacks no more than them.
 void Synccheck::stuck(Block& block) {
+  bool lanes_wait = false;
+  for (const Warp& w : block.warps)
+    for (const Group& g : w.groups) lanes_wait = lanes_wait || g.wait == Wait::warp_sync;
   for (Warp& w : block.warps) {
     for (const Group& g : w.groups) {
       const MicroOp& op = program_->ops[program_->blocks[g.block].first];
@@ -238,7 +241,7 @@ void Synccheck::stuck(Block& block) {
               wanted != 0 ? name_lanes(wanted) : "others", std::has_single_bit(wanted) ? "waits" : "wait",
               one_line(f->other_where));
         }
-      } else if (g.wait == Wait::barrier && !state(block).misused) {
+      } else if (g.wait == Wait::barrier && !lanes_wait && !state(block).misused) {
         const Barrier& barrier = block.barriers[g.barrier];
         const u32 expected = barrier.expected != 0 ? barrier.expected : block.live_threads;
         if (Finding* f = tell("barrier-never-complete", op)) {

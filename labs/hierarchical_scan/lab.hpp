@@ -160,7 +160,7 @@ inline constexpr lab::EfficiencyGoal kLookBackGoals[] = {{lab::Metric::bytes_rat
 // Against one core, on a device of the H200's class.
 inline constexpr lab::SpeedupTier kRecursiveTiers[] = {{15, 3}, {30, 3}};
 inline constexpr lab::SpeedupTier kReduceThenScanTiers[] = {{20, 3}, {40, 4}};
-inline constexpr lab::SpeedupTier kLookBackTiers[] = {{8, 2}, {14, 2}};
+inline constexpr lab::SpeedupTier kLookBackTiers[] = {{6, 2}, {10, 2}};
 
 inline constexpr lab::Task kTasks[] = {
     {"two_levels", "Two levels", "handouts/07-hierarchical-scan.md#two_levels", 14, kTwoLevelGoals, {}},

@@ -192,7 +192,7 @@ inline constexpr lab::EfficiencyGoal kSegmentedGoals[] = {{lab::Metric::bytes_ra
 inline constexpr lab::SpeedupTier kHillisSteeleTiers[] = {{8, 2}, {16, 2}};
 inline constexpr lab::SpeedupTier kBlellochTiers[] = {{4, 2}, {7, 2}};
 inline constexpr lab::SpeedupTier kKoggeStoneTiers[] = {{15, 2}, {30, 2}};
-inline constexpr lab::SpeedupTier kCoarsenedTiers[] = {{15, 2}, {30, 3}, {45, 3}};
+inline constexpr lab::SpeedupTier kCoarsenedTiers[] = {{15, 2}, {30, 3}, {40, 3}};
 inline constexpr lab::SpeedupTier kSegmentedTiers[] = {{20, 2}, {40, 2}};
 
 inline constexpr lab::Task kTasks[] = {

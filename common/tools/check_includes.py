@@ -32,7 +32,7 @@ ALLOWED = {
     "solutions/peers/{lab}": ["labs/{lab}", "lab", "base"],
     # Submissions that the grader is tested with stand where a student's file would.
     "grader/mutants/{lab}": ["solutions/{lab}", "solutions/device", "labs/{lab}", "lab", "base"],
-    "grader/hostile/{lab}": ["grader/hostile/shared", "labs/{lab}", "lab", "base"],
+    "grader/hostile/{lab}": ["grader/hostile/common", "labs/{lab}", "lab", "base"],
     "grader": ["labs", "base", "lab", "ptx", "sim", "cudart"],
 }
 # The simulator's C interface, for programs that may run on it: no part of the simulator comes with it.

@@ -256,11 +256,29 @@ class Graded : public ::testing::Test {
   std::optional<RunResult> graded_;
 };
 
-std::string cell(std::string text) {
-  std::replace(text.begin(), text.end(), '\n', ' ');
+// A table's cell in Markdown, where markup that a submission speaks in would be markup.
+std::string cell(const std::string& text) {
   std::string out;
-  for (const char c : text) out += c == '|' ? std::string("\\|") : std::string(1, c);
+  for (const char c : text) {
+    switch (c) {
+      case '\n': out += ' '; break;
+      case '|': out += "\\|"; break;
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      default: out += c;
+    }
+  }
   return out;
+}
+
+// Places are named from the checkout or its build folder, wherever they are.
+std::string without_folders(std::string text) {
+  const Result<Layout> layout = find_layout();
+  if (!layout) return text;
+  for (const std::string& folder : {layout->build + "/", layout->root + "/"})
+    for (std::size_t at; (at = text.find(folder)) != std::string::npos;) text.erase(at, folder.size());
+  return text;
 }
 
 // Without what differs between machines and with every edit of a solution: points, line numbers, names made of paths.
@@ -269,7 +287,8 @@ std::string matrix() {
   std::string out =
       "| submission | task | verdict | what it is | why, in the grader's words |\n|---|---|---|---|---|\n";
   for (const Row& row : rows()) {
-    const std::string why = std::regex_replace(std::regex_replace(row.reason, kLines, "$1"), kPaths, "$1…");
+    const std::string why =
+        std::regex_replace(std::regex_replace(without_folders(row.reason), kLines, "$1"), kPaths, "$1…");
     out += fmt::format("| `{}` | {} | {}{} | {} | {} |\n", row.name, row.task,
                        row.as_expected ? "" : "**not as expected:** ", row.got, cell(row.about),
                        row.got == lab::name_of(lab::Verdict::ok) ? "" : cell(why));

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "../shared/raw.cuh"
+#include "../common/raw.cuh"
 #include "right.cuh"
 
 namespace course::histogram {

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "../shared/raw.cuh"
+#include "../common/raw.cuh"
 #include "lab/call.hpp"
 #include "radix_sort/lab.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
-#include "../shared/raw.cuh"
+#include "../common/raw.cuh"
 
 namespace course::reduction::hostile {
 using attack::address_of;

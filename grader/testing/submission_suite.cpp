@@ -256,16 +256,19 @@ class Graded : public ::testing::Test {
   std::optional<RunResult> graded_;
 };
 
-// A table's cell in Markdown, where markup that a submission speaks in would be markup.
+// A table's cell in Markdown, where markup would be markup. `Code` between backticks stays code, where nothing needs escaping but |.
 std::string cell(const std::string& text) {
   std::string out;
-  for (const char c : text) {
+  bool code = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '`') code = !code && text.find('`', i + 1) != std::string::npos;
     switch (c) {
       case '\n': out += ' '; break;
       case '|': out += "\\|"; break;
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
+      case '&': out += code ? "&" : "&amp;"; break;
+      case '<': out += code ? "<" : "&lt;"; break;
+      case '>': out += code ? ">" : "&gt;"; break;
       default: out += c;
     }
   }
@@ -287,8 +290,9 @@ std::string matrix() {
   std::string out =
       "| submission | task | verdict | what it is | why, in the grader's words |\n|---|---|---|---|---|\n";
   for (const Row& row : rows()) {
-    const std::string why =
+    std::string why =
         std::regex_replace(std::regex_replace(without_folders(row.reason), kLines, "$1"), kPaths, "$1…");
+    std::ranges::replace(why, '`', '\'');  // a message opens and closes no code
     out += fmt::format("| `{}` | {} | {}{} | {} | {} |\n", row.name, row.task,
                        row.as_expected ? "" : "**not as expected:** ", row.got, cell(row.about),
                        row.got == lab::name_of(lab::Verdict::ok) ? "" : cell(why));

@@ -79,15 +79,20 @@ class Browser:
         text, _, self.buffer = self.buffer.partition(b"\0")
         return json.loads(text)
 
-    def send(self, method, session=None, **params):
+    def post(self, method, session=None, **params):
+        """Asks for it and waits for no answer; returns the number that the answer will bear."""
         self.number += 1
         message = {"id": self.number, "method": method, "params": params}
         if session:
             message["sessionId"] = session
         os.write(self.out, json.dumps(message).encode() + b"\0")
+        return self.number
+
+    def send(self, method, session=None, **params):
+        number = self.post(method, session, **params)
         while True:
             answer = self._message()
-            if answer.get("id") == self.number:
+            if answer.get("id") == number:
                 if "error" in answer:
                     raise RuntimeError(f"{method}: {answer['error']['message']}")
                 return answer["result"]
@@ -95,7 +100,7 @@ class Browser:
 
     def _event(self, message):
         page = self.pages.get(message.get("sessionId"))
-        if page:
+        if page and "method" in message:  # an answer that nobody waits for has none
             page.event(message["method"], message["params"])
 
     def wait(self, ready):
@@ -134,6 +139,9 @@ class Page:
             self.problems.append(" ".join(str(a.get("value", "")) for a in params["args"]))
         elif method == "Log.entryAdded" and params["entry"]["level"] == "error":
             self.problems.append(params["entry"]["text"] + " " + params["entry"].get("url", ""))
+        elif method == "Page.javascriptDialogOpening":  # a page of ours asks nothing: a text's markup came to life
+            self.problems.append(f"{params['type']}({params['message']!r})")
+            self.browser.post("Page.handleJavaScriptDialog", self.session, accept=False)
 
     def look(self, width, height=900, dark=False, media=""):
         self.send("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)

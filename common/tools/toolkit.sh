@@ -51,8 +51,10 @@ make_toolkit12() {
   done
   cp "$LAB_VENV"/lib/python3*/site-packages/nvidia/cuda_runtime/lib/libcudart.so.12 "$work/lib64/" &&
     ln -sfn libcudart.so.12 "$work/lib64/libcudart.so" || return 1
-  # The wheel has no static runtime, with which Meson tries out a CUDA compiler: a linker script leads to the shared one.
+  # The wheel has no static runtime, with which Meson tries out a CUDA compiler: a linker script leads to the shared one. Nor has it
+  # the device's, which nvcc always names and only kernels that launch kernels need: an archive of nothing (nvlink takes no empty one).
   echo 'INPUT ( libcudart.so )' >"$work/lib64/libcudart_static.a"
+  "$(find_cxx)" -x c++ -c /dev/null -o "$work/nothing.o" && ar rcs "$work/lib64/libcudadevrt.a" "$work/nothing.o" || return 1
   cat >"$work/bin/nvcc.profile" <<'PROFILE'
 TOP              = $(_HERE_)/..
 NVVMIR_LIBRARY_DIR = $(TOP)/nvvm/libdevice

@@ -9,7 +9,6 @@
 
 #include <cuda/barrier>
 #include <cuda/pipeline>
-#include <cuda/ptx>
 
 #include "check.hpp"
 
@@ -142,13 +141,32 @@ __global__ void with_roles(const int* in, int* out) {
   out[threadIdx.x] = sum;
 }
 
+#if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
+// Bulk copies in PTX: <cuda/ptx> of older toolkits lacks them.
+__device__ inline void fence_proxy_async() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+__device__ inline void store_bulk(int* to, const int* from, unsigned n_bytes) {
+  asm volatile(
+      "cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(__cvta_generic_to_global(to)),
+      "r"(static_cast<unsigned>(__cvta_generic_to_shared(from))), "r"(n_bytes)
+      : "memory");
+}
+__device__ inline void commit_bulk() {
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+__device__ inline void wait_for_bulk_reads() {
+  asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+}
+#endif
+
 __global__ void with_bulk_copies(const int* in, int* out) {
 #if __CUDA_ARCH__ >= 900
   __shared__ alignas(128) int s_tile[kThreads];
   __shared__ Barrier s_barrier;
   if (threadIdx.x == 0) {
     init(&s_barrier, kThreads);
-    cuda::ptx::fence_proxy_async(cuda::ptx::space_shared);
+    fence_proxy_async();
   }
   __syncthreads();
   Barrier::arrival_token token;
@@ -160,12 +178,12 @@ __global__ void with_bulk_copies(const int* in, int* out) {
   }
   s_barrier.wait(std::move(token));
   s_tile[threadIdx.x] += 1;
-  cuda::ptx::fence_proxy_async(cuda::ptx::space_shared);
+  fence_proxy_async();
   __syncthreads();
   if (threadIdx.x == 0) {
-    cuda::ptx::cp_async_bulk(cuda::ptx::space_global, cuda::ptx::space_shared, out, s_tile, TILE_BYTES);
-    cuda::ptx::cp_async_bulk_commit_group();
-    cuda::ptx::cp_async_bulk_wait_group_read(cuda::ptx::n32_t<0>());
+    store_bulk(out, s_tile, TILE_BYTES);
+    commit_bulk();
+    wait_for_bulk_reads();
   }
 #endif
 }

@@ -3,7 +3,6 @@
 #include <cuda_pipeline.h>
 
 #include <cuda/barrier>
-#include <cuda/ptx>
 
 #include "sim/checkers/kernels/kernels.cuh"
 
@@ -15,6 +14,24 @@ __device__ inline void fetch(int* to, const int* from) {
   asm volatile(
       "cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(static_cast<unsigned>(__cvta_generic_to_shared(to))),
       "l"(__cvta_generic_to_global(from)));  // HELPER
+}
+
+// Bulk copies in PTX: <cuda/ptx> of older toolkits lacks them.
+__device__ inline void fence_proxy_async() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+__device__ inline void store_bulk(int* to, const int* from, unsigned n_bytes) {
+  const std::size_t global = __cvta_generic_to_global(to);
+  const auto shared = static_cast<unsigned>(__cvta_generic_to_shared(from));
+  // clang-format off
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(global), "r"(shared), "r"(n_bytes) : "memory");  // HELPER
+  // clang-format on
+}
+__device__ inline void commit_bulk() {
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+__device__ inline void wait_for_bulk_reads() {
+  asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
 }
 
 // --- wrong --------------------------------------------------------------------------------------------------------
@@ -198,7 +215,7 @@ KERNEL(bulk_copy_without_wait) {
   __shared__ Barrier s_barrier;
   if (threadIdx.x == 0) {
     init(&s_barrier, 1);
-    cuda::ptx::fence_proxy_async(cuda::ptx::space_shared);
+    fence_proxy_async();
     cuda::device::memcpy_async_tx(s_tile, in, cuda::aligned_size_t<16>(sizeof s_tile), s_barrier);  // OTHER
     static_cast<void>(cuda::device::barrier_arrive_tx(s_barrier, 1, sizeof s_tile));
   }
@@ -213,17 +230,15 @@ KERNEL(bulk_store_reuses_buffer) {
   UNUSED;
   __shared__ alignas(16) int s_tile[64];
   s_tile[threadIdx.x] = in[threadIdx.x];
-  cuda::ptx::fence_proxy_async(cuda::ptx::space_shared);
+  fence_proxy_async();
   __syncthreads();
   if (threadIdx.x == 0) {
-    // clang-format off
-    cuda::ptx::cp_async_bulk(cuda::ptx::space_global, cuda::ptx::space_shared, out, s_tile, sizeof s_tile);  // OTHER
-    // clang-format on
-    cuda::ptx::cp_async_bulk_commit_group();
+    store_bulk(out, s_tile, sizeof s_tile);  // OTHER
+    commit_bulk();
   }
   __syncthreads();
   s_tile[threadIdx.x] = 0;  // FAULT
-  if (threadIdx.x == 0) cuda::ptx::cp_async_bulk_wait_group_read(cuda::ptx::n32_t<0>());
+  if (threadIdx.x == 0) wait_for_bulk_reads();
 }
 
 // EXPECT misaligned
@@ -232,8 +247,8 @@ KERNEL(bulk_copy_misaligned) {
   UNUSED;
   __shared__ alignas(16) int s_tile[64];
   if (threadIdx.x == 0) {
-    cuda::ptx::cp_async_bulk(cuda::ptx::space_global, cuda::ptx::space_shared, out + 1, s_tile, 64);  // FAULT
-    cuda::ptx::cp_async_bulk_commit_group();
+    store_bulk(out + 1, s_tile, 64);  // FAULT
+    commit_bulk();
   }
 }
 
@@ -356,7 +371,7 @@ KERNEL(bulk_copy_there_and_back) {
   __shared__ Barrier s_barrier;
   if (threadIdx.x == 0) {
     init(&s_barrier, 64);
-    cuda::ptx::fence_proxy_async(cuda::ptx::space_shared);
+    fence_proxy_async();
   }
   __syncthreads();
   Barrier::arrival_token token;
@@ -369,13 +384,12 @@ KERNEL(bulk_copy_there_and_back) {
   }
   s_barrier.wait(std::move(token));
   s_tile[threadIdx.x] += 1;
-  cuda::ptx::fence_proxy_async(cuda::ptx::space_shared);
+  fence_proxy_async();
   __syncthreads();
   if (threadIdx.x == 0) {
-    cuda::ptx::cp_async_bulk(cuda::ptx::space_global, cuda::ptx::space_shared, out + 64 * blockIdx.x, s_tile,
-                             sizeof s_tile);
-    cuda::ptx::cp_async_bulk_commit_group();
-    cuda::ptx::cp_async_bulk_wait_group_read(cuda::ptx::n32_t<0>());
+    store_bulk(out + 64 * blockIdx.x, s_tile, sizeof s_tile);
+    commit_bulk();
+    wait_for_bulk_reads();
   }
   __syncthreads();
   s_tile[threadIdx.x] = 0;

@@ -83,7 +83,8 @@ class Initcheck {
   std::shared_ptr<Global> global_;
   bool together_ = false;  // other host threads set bits of global memory at the same time
   std::vector<std::unique_ptr<BlockState>> blocks_;  // by storage
-  std::map<std::uint32_t, Finding> told_;            // by op
+  static constexpr std::uint32_t kAnyOp = ~0u;
+  std::map<std::uint32_t, Finding> told_;  // by op, or of any of the kernel's
 };
 
 }  // namespace course::sim

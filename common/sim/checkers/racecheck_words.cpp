@@ -54,6 +54,7 @@ bool Racecheck::same_value(const Here& h, int lane, std::uint64_t offset, Record
 
 void Racecheck::report(Here& h, int lane, std::uint64_t offset, RecordId id, std::uint32_t other,
                        bool old_writes) {
+  if (h.shadow.shared && offset < program_->reserved_shared) return;  // the system's own affair
   Hazard hazard = Hazard::read_write;
   if (old_writes && h.writes)
     hazard = same_value(h, lane, offset, id, other) ? Hazard::same_value : Hazard::write_write;

@@ -88,8 +88,13 @@ std::uint32_t special_value(const std::string& name, const Block& block, const W
   if (n == "%envreg1") return static_cast<std::uint32_t>(worker.grid_workspace >> 32);
   if (n == "%envreg2") return static_cast<std::uint32_t>(worker.grid_workspace);
   if (n == "%dynamic_smem_size") return static_cast<std::uint32_t>(worker.launch->dynamic_shared);
-  if (n == "%total_smem_size" || n == "%aggr_smem_size")
-    return program.static_shared + static_cast<std::uint32_t>(worker.launch->dynamic_shared);
+  const auto shared = program.static_shared - program.reserved_shared +
+                      static_cast<std::uint32_t>(worker.launch->dynamic_shared);
+  if (n == "%total_smem_size") return shared;
+  if (n == "%aggr_smem_size") return shared + kReservedShared;
+  if (n == "%reserved_smem_offset_end" || n == "%reserved_smem_offset_cap") return kReservedShared;
+  if (n == "%reserved_smem_offset_0") return kReservedParts[0];
+  if (n == "%reserved_smem_offset_1") return kReservedParts[1];
   return 0;
 }
 

@@ -42,6 +42,10 @@ enum class OpKind : std::uint8_t {
 // MicroOp::imm of a shuffle.
 enum class ShuffleMode : std::uint8_t { up, down, butterfly, index };
 
+// Shared memory that the system keeps for itself in each block, such as for the tiles of cooperative groups, and where parts 0 and 1
+// of it begin: %reserved_smem_offset_*. (PTX ISA, Special registers; where the parts lie is the system's affair.)
+inline constexpr std::uint32_t kReservedShared = 1024, kReservedParts[2] = {256, 512};
+
 enum class MemorySpace : std::uint8_t { none, global, shared, local, generic, constant };
 
 struct MicroOp {
@@ -148,8 +152,10 @@ struct Program {
     std::uint32_t offset, size, element_bytes;
   };
   std::vector<SharedVariable> shared;
-  std::uint32_t static_shared = 0;  // bytes
-  bool order_sensitive = false;     // results may depend on the order of blocks: run on one host thread
+  std::uint32_t static_shared = 0;  // bytes, with those of
+  std::uint32_t reserved_shared =
+      0;  // which the system's part lies at the start, in kernels that ask for its place
+  bool order_sensitive = false;  // results may depend on the order of blocks: run on one host thread
   bool uses_barriers = false;
 };
 

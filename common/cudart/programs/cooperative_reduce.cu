@@ -46,6 +46,18 @@ __global__ void tile_shuffle(int* out) {
   out[threadIdx.x] = tile.shfl_down(int(threadIdx.x), 3) * 100 + tile.shfl_xor(int(tile.thread_rank()), 1);
 }
 
+// Tiles of several warps meet in memory that the system keeps, or in the program's own on older chips.
+__global__ void wide_tiles(int* out) {
+  __shared__ cg::block_tile_memory<256> memory;
+  __shared__ int touched[256];
+  const auto block = cg::this_thread_block(memory);
+  const auto tile = cg::tiled_partition<64>(block);
+  touched[threadIdx.x] = threadIdx.x;
+  tile.sync();
+  const int neighbour = touched[(threadIdx.x + 32) % 64 + threadIdx.x / 64 * 64];
+  out[threadIdx.x] = cg::reduce(tile, neighbour, cg::plus<int>()) + 1000 * tile.any(threadIdx.x == 70);
+}
+
 int main() {
   const int n = 50000;
   std::vector<int> h_in(n);
@@ -72,12 +84,12 @@ int main() {
   EXPECT(supported == 1 && per_sm > 0);
   int n_arg = n;
   void* arguments[] = {&in, &n_arg, &partial, &total};
-  CHECK(cudaLaunchCooperativeKernel(reduce_twice, dim3(16), dim3(256), arguments, 0, nullptr));
+  CHECK(cudaLaunchCooperativeKernel((const void*)reduce_twice, dim3(16), dim3(256), arguments, 0, nullptr));
   int result = 0;
   CHECK(cudaMemcpy(&result, total, sizeof(int), cudaMemcpyDeviceToHost));
   EXPECT(result == expected);
-  EXPECT(cudaLaunchCooperativeKernel(reduce_twice, dim3(unsigned(per_sm * n_sm + 1)), dim3(256), arguments, 0,
-                                     nullptr) == cudaErrorCooperativeLaunchTooLarge);
+  EXPECT(cudaLaunchCooperativeKernel((const void*)reduce_twice, dim3(unsigned(per_sm * n_sm + 1)), dim3(256),
+                                     arguments, 0, nullptr) == cudaErrorCooperativeLaunchTooLarge);
   EXPECT(cudaGetLastError() == cudaErrorCooperativeLaunchTooLarge);
 
   count_odd<<<(n + 127) / 128, 128>>>(in, n, count);
@@ -90,6 +102,16 @@ int main() {
   for (int t = 0; t < 64; ++t) {
     const int down = t % 8 + 3 < 8 ? t + 3 : t;
     EXPECT(h_out[t] == down * 100 + (t % 8 ^ 1));
+  }
+
+  int* wide;
+  CHECK(cudaMalloc(&wide, 256 * sizeof(int)));
+  wide_tiles<<<1, 256>>>(wide);
+  int h_wide[256];
+  CHECK(cudaMemcpy(h_wide, wide, sizeof h_wide, cudaMemcpyDeviceToHost));
+  for (int t = 0; t < 256; ++t) {
+    const int first = t / 64 * 64;
+    EXPECT(h_wide[t] == 64 * first + 63 * 32 + (t / 64 == 1 ? 1000 : 0));
   }
   std::puts("ok");
 }

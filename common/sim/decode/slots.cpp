@@ -195,7 +195,13 @@ void collect_names(const Operand& operand, std::set<std::string>& names) {
 }
 
 void Decoder::lay_out_shared(const std::vector<const ptx::Function*>& functions) {
-  std::uint32_t end = 0;
+  std::set<std::string> used;
+  for (const ptx::Function* f : functions)
+    for (const Instruction& i : f->instructions)
+      for (const Operand& operand : i.operands) collect_names(operand, used);
+  const bool reserves = std::any_of(used.begin(), used.end(),
+                                    [](const std::string& n) { return n.starts_with("%reserved_smem_"); });
+  std::uint32_t end = program_.reserved_shared = reserves ? kReservedShared : 0;
   std::vector<const ptx::Variable*> dynamic;
   const auto place = [&](const ptx::Variable& v) {
     if (v.space != Space::shared || shared_offsets_.contains(v.name)) return;
@@ -210,12 +216,8 @@ void Decoder::lay_out_shared(const std::vector<const ptx::Function*>& functions)
     program_.shared.push_back({v.name, end, static_cast<std::uint32_t>(v.size), element});
     end += static_cast<std::uint32_t>(v.size);
   };
-  std::set<std::string> used;
-  for (const ptx::Function* f : functions) {
+  for (const ptx::Function* f : functions)
     for (const auto& v : f->variables) place(v);
-    for (const Instruction& i : f->instructions)
-      for (const Operand& operand : i.operands) collect_names(operand, used);
-  }
   for (const auto& v : module_.variables)
     if (used.contains(v.name)) place(v);
   program_.static_shared = end;

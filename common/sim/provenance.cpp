@@ -90,26 +90,81 @@ std::set<std::int32_t> moved_from(const ptx::Function& f, std::int32_t reg) {
   return sources;
 }
 
-bool same_address(const Operand& a, const Operand& b) {
-  return a.kind == Operand::Kind::address && b.kind == Operand::Kind::address && a.index == b.index &&
-         a.name == b.name && a.integer == b.integer;
-}
+// Where an address begins: a register or a symbol that it was computed from by adding numbers alone.
+struct Start {
+  std::int32_t reg = -1;
+  std::string_view symbol;
+  std::int64_t offset = 0;
+  friend bool operator==(const Start&, const Start&) = default;
+};
+
+// A function's registers that one instruction alone defines, with it.
+class Definitions {
+ public:
+  explicit Definitions(const ptx::Function& f)
+      : by_register_(f.registers.size()), counts_(f.registers.size()) {
+    for (const ptx::Instruction& i : f.instructions)
+      if (!i.operands.empty()) note(i.operands[0], i);
+  }
+
+  Start start_of(const Operand& address) const {
+    Start at{address.index, address.name, address.integer};
+    for (int steps = 0; at.reg >= 0 && at.symbol.empty() && steps < kMostSteps; ++steps) {
+      const auto reg = static_cast<std::size_t>(at.reg);
+      const ptx::Instruction* const i = counts_[reg] == 1 ? by_register_[reg] : nullptr;
+      if (i == nullptr || !follow(*i, at)) break;
+    }
+    return at;
+  }
+
+ private:
+  static constexpr int kMostSteps = 16;
+
+  void note(const Operand& o, const ptx::Instruction& i) {
+    if (o.kind == Operand::Kind::reg && o.index >= 0) {
+      by_register_[static_cast<std::size_t>(o.index)] = &i;
+      ++counts_[static_cast<std::size_t>(o.index)];
+    }
+    for (const Operand& part : o.parts) note(part, i);
+  }
+
+  static bool follow(const ptx::Instruction& i, Start& at) {
+    const auto& o = i.operands;
+    const bool adds = i.opcode == "add" && o.size() == 3 && o[2].kind == Operand::Kind::integer;
+    if (!adds && !((i.opcode == "mov" || i.opcode == "cvta") && o.size() == 2)) return false;
+    if (o[1].kind == Operand::Kind::reg && o[1].index >= 0) {
+      at.reg = o[1].index;
+      at.offset += adds ? o[2].integer : 0;
+    } else if (o[1].kind == Operand::Kind::symbol) {
+      at = {-1, o[1].name, at.offset + o[1].integer};
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  std::vector<const ptx::Instruction*> by_register_;
+  std::vector<std::uint32_t> counts_;
+};
 
 }  // namespace
 
 std::set<std::uint32_t> loads_before_swaps(const Program& program) {
   std::set<std::uint32_t> loads;
+  std::map<std::uint32_t, Definitions> definitions;  // by function
   for (const MicroOp& swap : program.ops) {
     if (swap.kind != OpKind::atomic) continue;
     const ptx::Function& f = *program.functions[swap.function].source;
     const ptx::Instruction& i = f.instructions[swap.ptx_index];
     if (!i.has("cas") || i.operands.size() < 4 || i.operands[2].kind != Operand::Kind::reg) continue;
     const std::set<std::int32_t> expected = moved_from(f, i.operands[2].index);
+    const Definitions& defined = definitions.try_emplace(swap.function, f).first->second;
+    const Start swapped = defined.start_of(i.operands[1]);
     for (const MicroOp& load : program.ops) {
       if (load.kind != OpKind::load || load.function != swap.function || load.width != swap.width) continue;
       const ptx::Instruction& l = f.instructions[load.ptx_index];
       if (l.opcode == "ld" && l.operands.size() == 2 && l.operands[0].kind == Operand::Kind::reg &&
-          expected.contains(l.operands[0].index) && same_address(l.operands[1], i.operands[1]))
+          expected.contains(l.operands[0].index) && defined.start_of(l.operands[1]) == swapped)
         loads.insert(load.index);
     }
   }

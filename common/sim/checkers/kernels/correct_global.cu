@@ -444,3 +444,41 @@ KERNEL(swap_after_a_plain_look) {
     old = atomicCAS(&out[0], seen, mine);
   } while (old != seen);
 }
+
+// The same of members of a struct, whose places the compiler computes in several ways, and of shared memory.
+struct Extremes {
+  int pad[3], greatest;
+  double product;
+};
+__device__ Extremes extremes;
+// EXPECT nothing
+// LAUNCH 4 64
+KERNEL(swap_in_a_struct) {
+  UNUSED;
+  __shared__ int s_most;
+  if (threadIdx.x == 0) s_most = 0;
+  __syncthreads();
+  const int mine = in[blockIdx.x * 64 + threadIdx.x];
+  Extremes* const all = n > 0 ? reinterpret_cast<Extremes*>(out) : &extremes;
+  for (int* const place : {&all->greatest, &all->pad[1]}) {
+    int old = *place, seen;
+    do {
+      seen = old;
+      if (seen >= mine) break;
+      old = atomicCAS(place, seen, mine);
+    } while (old != seen);
+  }
+  auto* const product = reinterpret_cast<unsigned long long*>(&all->product);
+  unsigned long long old = *product, seen;
+  do {
+    seen = old;
+    old = atomicCAS(product, seen, __double_as_longlong(__longlong_as_double(seen) + mine));
+  } while (old != seen);
+  int most = s_most, before;
+  do {
+    before = most;
+    most = atomicCAS(&s_most, before, before + mine);
+  } while (most != before);
+  __syncthreads();
+  if (threadIdx.x == 0) atomicMax(&all->pad[0], s_most);
+}

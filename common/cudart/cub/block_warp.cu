@@ -53,6 +53,10 @@ __global__ void sort(const int* in, int* out) {
   for (int k = 0; k < kItems; ++k) out[blockIdx.x * kTile + k * kThreads + threadIdx.x] = items[k];
 }
 
+struct Larger {
+  __device__ int operator()(int a, int b) const { return a < b ? b : a; }
+};
+
 // Logical warps of 8 lanes.
 __global__ void warps(const int* in, int* sums, int* mosts) {
   using Scan = cub::WarpScan<int, 8>;
@@ -64,7 +68,7 @@ __global__ void warps(const int* in, int* sums, int* mosts) {
   int sum;
   Scan(s_scan[warp]).InclusiveSum(in[k], sum);
   sums[k] = sum;
-  const int most = Reduce(s_reduce[warp]).Reduce(in[k], ::cuda::maximum<>{});
+  const int most = Reduce(s_reduce[warp]).Reduce(in[k], Larger{});
   if (threadIdx.x % 8 == 0) mosts[k / 8] = most;
 }
 

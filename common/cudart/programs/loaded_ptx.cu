@@ -4,6 +4,7 @@
 
 #include "check.hpp"
 
+#if CUDART_VERSION >= 12080
 const char* const kPtx = R"(
 .version 7.0
 .target sm_70
@@ -26,6 +27,7 @@ const char* const kPtx = R"(
   ret;
 }
 )";
+#endif
 
 int main() {
 #if CUDART_VERSION >= 12080

@@ -30,6 +30,11 @@ void select(int n) {
     return cub::DeviceSelect::If(t, b, d_in.get(), d_out.get(), d_count.get(), n, IsSmall{});
   });
   EXPECT(d_count.front() == static_cast<int>(small.size()) && d_out.first(small.size()) == small);
+  const Array<int> d_in_place(values);
+  with_temporary([&](void* t, std::size_t& b) {
+    return cub::DeviceSelect::If(t, b, d_in_place.get(), d_count.get(), n, IsSmall{});
+  });
+  EXPECT(d_count.front() == static_cast<int>(small.size()) && d_in_place.first(small.size()) == small);
   // Chosen ones first, in order; the others from the end, backwards.
   with_temporary([&](void* t, std::size_t& b) {
     return cub::DevicePartition::If(t, b, d_in.get(), d_out.get(), d_count.get(), n, IsSmall{});

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstring>
 
+#include "sim/checkers/library_kernels.hpp"
 #include "sim/diagnose.hpp"
 #include "sim/machine.hpp"
 #include "sim/report.hpp"
@@ -277,18 +278,8 @@ void Initcheck::lane(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, 
   if (op.kind != OpKind::load) mark({bits, 0, size}, first, a.bytes);
 }
 
-namespace {
-
-// A kernel of CUB or Thrust. Their merges look beyond the end of what is in shared memory, and drop what they saw.
-bool is_the_librarys(std::string_view kernel) {
-  if (kernel.starts_with("void ")) kernel.remove_prefix(5);
-  return kernel.starts_with("cub::") || kernel.starts_with("thrust::");
-}
-
-}  // namespace
-
 void Initcheck::report(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, Place place) {
-  const bool librarys = place == Place::shared && is_the_librarys(program_->demangled);
+  const bool librarys = place == Place::shared && is_library_kernel(program_->demangled);
   const auto [it, fresh] = told_.try_emplace(librarys ? kAnyOp : op.index);
   Finding& f = it->second;
   if (!fresh) {
@@ -307,13 +298,12 @@ void Initcheck::report(Warp& w, const MicroOp& op, const LaneAccess& a, int lane
   f.where = places_of(*program_, op);
   f.thread = thread_of(*launch_, w.block->linear, w.number * kLanes + static_cast<std::uint32_t>(lane));
   f.object = describe_address(*program_, arena_, a.at(lane), op.width);
-  f.message =
-      fmt::format("{} {} {} at {}, but {}{}", describe_thread(f.thread),
-                  op.kind == OpKind::atomic || op.kind == OpKind::rendezvous ? "updates"
-                  : op.kind == OpKind::copy                                  ? "copies"
-                                                                             : "reads",
-                  f.object, one_line(f.where), kSince[static_cast<int>(place)],
-                  librarys ? "; such a look ahead in a kernel of the library's is its own affair" : "");
+  f.message = fmt::format("{} {} {} at {}, but {}{}", describe_thread(f.thread),
+                          op.kind == OpKind::atomic || op.kind == OpKind::rendezvous ? "updates"
+                          : op.kind == OpKind::copy                                  ? "copies"
+                                                                                     : "reads",
+                          f.object, one_line(f.where), kSince[static_cast<int>(place)],
+                          librarys ? kTheLibrarysAffair : "");
 }
 
 }  // namespace course::sim

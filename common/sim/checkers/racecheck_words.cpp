@@ -6,6 +6,7 @@
 #include <cstring>
 #include <utility>
 
+#include "sim/checkers/library_kernels.hpp"
 #include "sim/checkers/racecheck.hpp"
 #include "sim/diagnose.hpp"
 #include "sim/machine.hpp"
@@ -119,6 +120,10 @@ Finding Racecheck::describe(const Here& h, int lane, std::uint64_t offset, Recor
     why = "an atomic of block scope does not reach other blocks";
   else
     why = "nothing orders two blocks within a kernel unless a fence and an atomic do";
+  if (hazard == Hazard::read_write && !h.shadow.shared && is_library_kernel(f.kernel)) {
+    f.severity = Severity::hint;
+    why += kTheLibrarysAffair;
+  }
   const std::string place = one_line(f.where), other_place = one_line(f.other_where);
   if (is_flying(r, other)) {
     const bool own = same_block && f.thread.thread[0] == f.other_thread.thread[0] &&

@@ -86,6 +86,7 @@ Sandbox::Sandbox(const Machine& machine, Purpose purpose, View view, const Bound
   if (machine.other_user) {
     const unsigned uid = compile ? owner_of(view.writable) : fresh_uid();
     if (uid != 0) user = {"--uid", std::to_string(uid)};
+    if (machine.namespaces == Namespaces::none && !compile) leavings_ = Leavings(uid);
   }
 
   const auto append = [](std::vector<std::string>& to, const std::vector<std::string>& more) {

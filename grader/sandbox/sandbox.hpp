@@ -13,6 +13,7 @@
 #include "sandbox/cgroup.hpp"
 #include "sandbox/filter.hpp"
 #include "sandbox/isolation.hpp"
+#include "sandbox/leavings.hpp"
 #include "sandbox/view.hpp"
 
 namespace course::grader::sandbox {
@@ -63,7 +64,8 @@ class Sandbox {
   const std::vector<std::string>& launcher() const { return launcher_; }
 
  private:
-  std::optional<Cgroup> cgroup_;
+  Leavings leavings_;             // removed last,
+  std::optional<Cgroup> cgroup_;  // when this has ended who may write
   std::vector<std::string> launcher_;
 };
 

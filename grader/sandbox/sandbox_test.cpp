@@ -3,6 +3,7 @@
 // A level that can't be had here is skipped; what a machine without it says is tested on made-up machines.
 #include "sandbox/sandbox.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -84,6 +85,18 @@ TEST_P(AtLevel, HonestProgramsRun) {
   EXPECT_EQ(tried({"write", "/tmp/some_file_of_a_test"}), "worked\n");
   if (machine_.namespaces == Namespaces::none) fs::remove("/tmp/some_file_of_a_test");
   EXPECT_EQ(exit_code_of({"abort"}), 128 + SIGABRT);
+}
+
+TEST_P(AtLevel, NothingIsLeftBehind) {
+  if (machine_.namespaces == Namespaces::none && !machine_.other_user)
+    GTEST_SKIP() << "neither a file system nor a user of its own";
+  const fs::path others = fs::temp_directory_path() / fmt::format("not_the_sandboxes_{}", getpid());
+  std::ofstream(others) << "kept";
+  const std::string name = fmt::format("/dev/shm/left_by_a_sandbox_{}", getpid());
+  EXPECT_EQ(tried({"write", name}), "worked\n");
+  EXPECT_FALSE(fs::exists(name));
+  EXPECT_TRUE(fs::exists(others));
+  fs::remove(others);
 }
 
 TEST_P(AtLevel, LimitsHold) {

@@ -45,6 +45,22 @@ Status run_of_bytes(cudaArray_const_t array, size_t offset, size_t row, size_t n
   return cudaSuccess;
 }
 
+Status make_run_to(CopyOp& copy, cudaArray_t dst, size_t offset, size_t row, const void* src, size_t n_bytes,
+                   cudaMemcpyKind kind) {
+  std::byte* start = nullptr;
+  if (Status status = run_of_bytes(dst, offset, row, n_bytes, start); !status.ok()) return status;
+  copy = linear_copy(start, src, n_bytes, kind);
+  return cudaSuccess;
+}
+
+Status make_run_from(CopyOp& copy, void* dst, cudaArray_const_t src, size_t offset, size_t row,
+                     size_t n_bytes, cudaMemcpyKind kind) {
+  std::byte* start = nullptr;
+  if (Status status = run_of_bytes(src, offset, row, n_bytes, start); !status.ok()) return status;
+  copy = linear_copy(dst, start, n_bytes, kind);
+  return cudaSuccess;
+}
+
 // A copy that `make` describes, in order in the stream; waited for when it is none of the asynchronous calls.
 template <typename Make>
 cudaError_t run(const char* call, bool waits, cudaStream_t stream, const Make& make) {
@@ -107,44 +123,28 @@ CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpy2DArrayToArray)(cudaArray_t dst, s
 
 CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpyToArray)(cudaArray_t dst, size_t offset, size_t row,
                                                        const void* src, size_t n_bytes, cudaMemcpyKind kind) {
-  return run("cudaMemcpyToArray", true, nullptr, [&](CopyOp& copy) -> Status {
-    std::byte* start = nullptr;
-    if (Status status = run_of_bytes(dst, offset, row, n_bytes, start); !status.ok()) return status;
-    copy = linear_copy(start, src, n_bytes, kind);
-    return cudaSuccess;
-  });
+  return run("cudaMemcpyToArray", true, nullptr,
+             [&](CopyOp& copy) { return make_run_to(copy, dst, offset, row, src, n_bytes, kind); });
 }
 
 CUDART_EXPORT cudaError_t TWIN(cudaMemcpyToArrayAsync)(cudaArray_t dst, size_t offset, size_t row,
                                                        const void* src, size_t n_bytes, cudaMemcpyKind kind,
                                                        cudaStream_t stream) {
-  return run("cudaMemcpyToArrayAsync", false, stream, [&](CopyOp& copy) -> Status {
-    std::byte* start = nullptr;
-    if (Status status = run_of_bytes(dst, offset, row, n_bytes, start); !status.ok()) return status;
-    copy = linear_copy(start, src, n_bytes, kind);
-    return cudaSuccess;
-  });
+  return run("cudaMemcpyToArrayAsync", false, stream,
+             [&](CopyOp& copy) { return make_run_to(copy, dst, offset, row, src, n_bytes, kind); });
 }
 
 CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpyFromArray)(void* dst, cudaArray_const_t src, size_t offset,
                                                          size_t row, size_t n_bytes, cudaMemcpyKind kind) {
-  return run("cudaMemcpyFromArray", true, nullptr, [&](CopyOp& copy) -> Status {
-    std::byte* start = nullptr;
-    if (Status status = run_of_bytes(src, offset, row, n_bytes, start); !status.ok()) return status;
-    copy = linear_copy(dst, start, n_bytes, kind);
-    return cudaSuccess;
-  });
+  return run("cudaMemcpyFromArray", true, nullptr,
+             [&](CopyOp& copy) { return make_run_from(copy, dst, src, offset, row, n_bytes, kind); });
 }
 
 CUDART_EXPORT cudaError_t TWIN(cudaMemcpyFromArrayAsync)(void* dst, cudaArray_const_t src, size_t offset,
                                                          size_t row, size_t n_bytes, cudaMemcpyKind kind,
                                                          cudaStream_t stream) {
-  return run("cudaMemcpyFromArrayAsync", false, stream, [&](CopyOp& copy) -> Status {
-    std::byte* start = nullptr;
-    if (Status status = run_of_bytes(src, offset, row, n_bytes, start); !status.ok()) return status;
-    copy = linear_copy(dst, start, n_bytes, kind);
-    return cudaSuccess;
-  });
+  return run("cudaMemcpyFromArrayAsync", false, stream,
+             [&](CopyOp& copy) { return make_run_from(copy, dst, src, offset, row, n_bytes, kind); });
 }
 
 CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpyArrayToArray)(cudaArray_t dst, size_t dst_offset,
@@ -152,10 +152,8 @@ CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpyArrayToArray)(cudaArray_t dst, siz
                                                             size_t src_offset, size_t src_row, size_t n_bytes,
                                                             cudaMemcpyKind kind) {
   return run("cudaMemcpyArrayToArray", true, nullptr, [&](CopyOp& copy) -> Status {
-    std::byte *to = nullptr, *from = nullptr;
-    if (Status status = run_of_bytes(dst, dst_offset, dst_row, n_bytes, to); !status.ok()) return status;
-    if (Status status = run_of_bytes(src, src_offset, src_row, n_bytes, from); !status.ok()) return status;
-    copy = linear_copy(to, from, n_bytes, kind);
-    return cudaSuccess;
+    std::byte* start = nullptr;
+    if (Status status = run_of_bytes(src, src_offset, src_row, n_bytes, start); !status.ok()) return status;
+    return make_run_to(copy, dst, dst_offset, dst_row, start, n_bytes, kind);
   });
 }

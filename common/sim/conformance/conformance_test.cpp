@@ -138,7 +138,15 @@ TEST(Conformance, Video) {
 }
 
 TEST(Conformance, Matrices) {
-  check_scenarios(matrix_scenarios());
+  check_scenarios(mma_scenarios());
+}
+
+TEST(Conformance, MatricesOfTheWarp) {
+  check_scenarios(wmma_scenarios());
+}
+
+TEST(Conformance, RowsOfMatrices) {
+  check_scenarios(ldmatrix_scenarios());
 }
 
 TEST(Conformance, Textures) {

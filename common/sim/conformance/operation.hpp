@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What each arithmetic instruction must give, as the PTX ISA says it: the list that the conformance test runs on the simulator,
-// and that check_gpu.cu runs on a GPU. Shares no code with the simulator's ops.
+// and that check_gpu.cpp runs on a GPU. Shares no code with the simulator's ops.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,6 @@ std::vector<Operation> half_operations();
 std::vector<Operation> compare_operations();
 std::vector<Operation> move_operations();
 std::vector<Operation> convert_operations();
-std::vector<Operation> carry_operations();
 std::vector<Operation> all_operations();
 
 // `n` tuples of operands: first the combinations of edge cases, then random ones. The same on every call.

@@ -28,7 +28,9 @@ std::vector<Scenario> carry_scenarios();
 std::vector<Scenario> form_scenarios();  // spellings that the decoder takes apart into several rows
 std::vector<Scenario> async_scenarios();
 std::vector<Scenario> video_scenarios();
-std::vector<Scenario> matrix_scenarios();
+std::vector<Scenario> mma_scenarios();
+std::vector<Scenario> wmma_scenarios();
+std::vector<Scenario> ldmatrix_scenarios();
 std::vector<Scenario> texture_scenarios();
 std::vector<Scenario> cluster_scenarios();
 std::vector<Scenario> all_scenarios();

@@ -152,8 +152,8 @@ void Decoder::dispatch(const Instruction& i, std::int32_t index) {
       {"suq", &Decoder::query_texture},
       {"mma", &Decoder::multiply_matrices},
       {"wmma", &Decoder::warp_matrix},
-      {"ldmatrix", &Decoder::load_matrix},
-      {"stmatrix", &Decoder::store_matrix},
+      {"ldmatrix", &Decoder::access_matrix},
+      {"stmatrix", &Decoder::access_matrix},
       {"movmatrix", &Decoder::move_matrix},
       {"mapa", &Decoder::map_address},
       {"getctarank", &Decoder::map_address}};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The decoder's state and its parts, each in a file of its own. Private to this folder; ../decode.hpp is what others include.
 // Reading order: decode.cpp (a kernel, its functions, instructions), blocks.cpp, slots.cpp, operands.cpp, emit.cpp, then the
-// families alu.cpp, video.cpp, memory.cpp, async.cpp, warp_sync.cpp, matrix.cpp, texture.cpp,
+// families alu.cpp, video.cpp, memory.cpp, async.cpp, warp_sync.cpp, matrix.cpp (and ldmatrix.cpp, wmma_memory.cpp), texture.cpp,
 // control.cpp.
 // Most instructions are one row of the op table, found by their own spelling; the decoder only treats those whose operands or
 // control flow need more. Invariant: a block's ops are contiguous; sync ops open a block; control ends one.
@@ -143,6 +143,8 @@ class Decoder {
   void store(const Instruction& i);
   void load_double_wide(const Instruction& i, const Access& a);
   void store_double_wide(const Instruction& i, const Access& a);
+  MicroOp& plain_access(std::string_view key, std::uint32_t address, bool wide, std::int64_t offset,
+                        int bytes);
   void atomic(const Instruction& i);
   void atomic_element(const OpRow& r, const Access& a, const Operand& where, int element,
                       std::span<const Operand> values, const Operand* to);
@@ -155,16 +157,13 @@ class Decoder {
   void warp_reduce(const Instruction& i);
   void elect(const Instruction& i);
   void fence(const Instruction& i);
-  void load_matrix(const Instruction& i);
-  void store_matrix(const Instruction& i);
+  void access_matrix(const Instruction& i);
   void move_matrix(const Instruction& i);
   void multiply_matrices(const Instruction& i);
   void warp_matrix(const Instruction& i);
-  void load_fragment(const Instruction& i);
+  void access_fragment(const Instruction& i);
   std::uint32_t gather(const Operand& operand, std::size_t n, SlotKind kind);
   std::uint32_t row_address(const Operand& operand);
-  MicroOp& plain_access(std::string_view key, std::uint32_t address, bool wide, std::int64_t offset,
-                        int bytes);
   std::vector<std::uint32_t> texture_sources(const Operand& place, std::size_t n, Type type);
   void texture(const Instruction& i);
   void surface(const Instruction& i);

@@ -247,6 +247,21 @@ void Decoder::store(const Instruction& i) {
   }
 }
 
+// An ordinary load or store; its registers are the caller's to fill in.
+MicroOp& Decoder::plain_access(std::string_view key, std::uint32_t at, bool wide, std::int64_t offset,
+                               int bytes) {
+  MicroOp& op = emit(key);
+  op.src[0] = at;
+  op.wide_src = wide ? 1 : 0;
+  op.imm = offset;
+  op.width = static_cast<std::uint8_t>(bytes);
+  op.order = kWeak | kScopeDevice;
+  const bool store = op.kind == OpKind::store;
+  op.n_src = store ? 2 : 1;
+  op.n_dst = store ? 0 : 1;
+  return op;
+}
+
 // atom.op.type d, [a], b[, c] · red.op.type [a], b · both of vectors, which are taken element by element
 void Decoder::atomic(const Instruction& i) {
   const Access a = access_of(i);

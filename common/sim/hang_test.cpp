@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: MIT
+// Kernels that never end, and such that only run for long: the first are ended and told of, the others left alone.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "sim/testing/test_device.hpp"
+
+namespace course::sim {
+namespace {
+
+const std::string& ptx() {
+  static const std::string text = TestDevice::read(SIM_PTX_DIR "/hang_test.ptx");
+  return text;
+}
+
+TEST(Hangs, DeadlocksAreDiagnosed) {
+  {
+    TestDevice t(ptx());
+    auto out = t.array<int>(64);
+    const auto r = t.try_launch("wrong_mask", 1, 32, out);
+    EXPECT_EQ(r.fault, Fault::launch_timeout);
+    EXPECT_NE(r.text.find("deadlock"), std::string::npos) << r.text;
+    EXPECT_NE(r.text.find("lanes 0x0000ffff"), std::string::npos) << r.text;
+    EXPECT_NE(r.text.find("barrier 0"), std::string::npos) << r.text;
+  }
+  {
+    TestDevice t(ptx());
+    auto out = t.array<int>(64);
+    const auto r = t.try_launch("missing_arrivals", 1, 64, out);
+    EXPECT_EQ(r.fault, Fault::launch_timeout);
+    EXPECT_NE(r.text.find("32 of 96 threads"), std::string::npos) << r.text;
+  }
+}
+
+TEST(Hangs, TheWatchdogEndsWhatNeverEnds) {
+  DeviceOptions options = TestDevice::one_thread();
+  options.watchdog_seconds = 0.3;
+  options.patience = std::uint64_t{1} << 62;  // the clock comes first
+  TestDevice t(ptx(), options);
+  auto flag = t.array<int>(1);
+  const auto r = t.try_launch("never_ends", 1, 32, flag);
+  EXPECT_EQ(r.fault, Fault::launch_timeout);
+  EXPECT_NE(r.text.find("watchdog"), std::string::npos) << r.text;
+  EXPECT_NE(r.text.find("thread 0 of block 0 and 31 more of its warp waits at"), std::string::npos) << r.text;
+}
+
+// A patience without end stays so when a block has ended.
+TEST(Hangs, APatienceWithoutEndDoesNotOverflow) {
+  DeviceOptions options = TestDevice::one_thread();
+  options.watchdog_seconds = 0.3;
+  options.patience = ~std::uint64_t{0};
+  TestDevice t(ptx(), options);
+  auto flag = t.array<int>(1);
+  const auto r = t.try_launch("never_ends_but_for_block_0", 2, 32, flag);
+  EXPECT_EQ(r.fault, Fault::launch_timeout);
+  EXPECT_NE(r.text.find("watchdog"), std::string::npos) << r.text;
+}
+
+constexpr std::uint32_t kModes[] = {kCounters, kCounters | kAllChecks};
+
+// With the watchdog's clock far away, and after `patience` instructions the question whether the launch still gets on.
+LaunchResult run_patiently(const char* kernel, const TestDevice::Shape& shape, std::uint32_t mode,
+                           std::uint64_t patience, int host_threads) {
+  DeviceOptions options = TestDevice::one_thread();
+  options.host_threads = host_threads;
+  options.watchdog_seconds = 100;
+  options.patience = patience;
+  TestDevice t(ptx(), options);
+  t.device.set_mode(mode);
+  auto place = t.array<int>(4096);
+  auto out = t.array<int>(4096);
+  return t.try_launch(kernel, shape, place, out);
+}
+
+TEST(Progress, EndsWhatWillNeverEnd) {
+  const struct {
+    const char* kernel;
+    TestDevice::Shape shape;
+  } cases[] = {
+      {"never_ends", {{1, 1, 1}, {32, 1, 1}}},          {"never_ends", {{300, 1, 1}, {64, 1, 1}}},
+      {"loops_for_nothing", {{2, 1, 1}, {64, 1, 1}}},   {"loops_with_barriers", {{2, 1, 1}, {96, 1, 1}}},
+      {"counts_its_polls", {{2, 1, 1}, {64, 1, 1}}},    {"looks_at_the_clock", {{1, 1, 1}, {64, 1, 1}}},
+      {"wait_for_each_other", {{2, 1, 1}, {32, 1, 1}}}, {"waits_for_a_later_block", {{1, 1, 1}, {32, 1, 1}}}};
+  for (const auto& c : cases)
+    for (const std::uint32_t mode : kModes)
+      for (const int host_threads : {1, 2}) {
+        const auto r = run_patiently(c.kernel, c.shape, mode, 1 << 17, host_threads);
+        EXPECT_EQ(r.fault, Fault::launch_timeout) << c.kernel;
+        EXPECT_NE(r.text.find("nothing changes any more"), std::string::npos) << c.kernel << ": " << r.text;
+      }
+}
+
+TEST(Progress, LetsWhatGetsOnRunToItsEnd) {
+  for (const char* kernel :
+       {"computes_for_long", "reads_for_long", "waits_for_a_later_block", "counts_down_in_memory"})
+    for (const std::uint32_t mode : kModes) {
+      const auto r = run_patiently(kernel, {{40, 1, 1}, {64, 1, 1}}, mode, 1 << 12, 1);
+      EXPECT_EQ(r.fault, Fault::none) << kernel << ": " << r.text;
+    }
+}
+
+// What the watchdog says of a kernel that hangs, with the checkers on or off.
+template <typename T>
+std::string hang(std::string_view kernel, TestDevice::Shape shape, std::uint32_t mode) {
+  DeviceOptions options = TestDevice::one_thread();
+  options.watchdog_seconds = 0.2;
+  TestDevice t(ptx(), options);
+  t.device.set_mode(mode);
+  auto place = t.array<T>(2);
+  auto out = t.array<int>(64);
+  t.device.name_buffer(place.address, 2 * sizeof(T), sizeof(T), "place", false);
+  const auto r = t.try_launch(kernel, shape, place, out);
+  EXPECT_EQ(r.fault, Fault::launch_timeout);
+  return r.text;
+}
+
+#define EXPECT_SAYS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
+
+TEST(Hangs, NameThePlaceThatIsWaitedFor) {
+  const std::string text = hang<int>("wait_for_each_other", {{2, 1, 1}, {32, 1, 1}}, kCounters);
+  EXPECT_SAYS(text, "thread 0 of block 0 and 31 more of its warp waits at ");
+  EXPECT_SAYS(text, "for place, element 1 of 2 to change: it holds 0");
+  EXPECT_SAYS(text, "thread 0 of block 1");
+  EXPECT_SAYS(text, "for place, element 0 of 2 to change: it holds 0");
+}
+
+TEST(Hangs, NameTheLastWriterWhereItIsKnown) {
+  EXPECT_SAYS(hang<int>("wait_for_each_other", {{2, 1, 1}, {32, 1, 1}}, kAllChecks),
+              "of this launch has changed it");
+  const std::string text = hang<unsigned>("lock_never_released", {{3, 1, 1}, {1, 1, 1}}, kAllChecks);
+  EXPECT_SAYS(text, "thread 0 of block 1 waits at ");
+  EXPECT_SAYS(text,
+              "for place, element 0 of 2 to change: it holds 1; thread 0 of block 0 changed it last, at ");
+  EXPECT_SAYS(text, "which has ended since");
+  EXPECT_SAYS(text, "1 of 3 blocks have ended");
+}
+
+TEST(Hangs, TellOfALockThatTheWarpHoldsItself) {
+  const std::string text = hang<unsigned>("lock_held_at_syncwarp", {{1, 1, 1}, {32, 1, 1}}, kAllChecks);
+  EXPECT_SAYS(text, "thread 1 of block 0 and 30 more of its warp waits at ");
+  EXPECT_SAYS(text, "it holds 1; thread 0 of block 0 changed it last");
+  EXPECT_SAYS(text, "which is now at ");
+  EXPECT_SAYS(text, "lanes 0x00000001 of warp 0 wait at");
+}
+
+TEST(Hangs, TellOfABlockThatDoesNotComeToGridSync) {
+  const std::string text = hang<int>("grid_sync_without_one", {{4, 1, 1}, {64, 1, 1}, 0, true}, kCounters);
+  EXPECT_SAYS(text, "thread 0 of block 0 waits in grid.sync() at");
+  EXPECT_SAYS(text, "wait at barrier 0");
+  EXPECT_SAYS(text, "1 of 4 blocks have ended");
+}
+
+// A block waits for one that finds no room until the first has ended.
+TEST(Hangs, CountBlocksThatHaveNotStarted) {
+  DeviceOptions options = TestDevice::one_thread();
+  options.watchdog_seconds = 0.2;
+  options.preset.multiprocessors = 1;
+  TestDevice t(ptx(), options);
+  auto flag = t.array<int>(1);
+  const auto r = t.try_launch("never_ends", 100, 1024, flag);
+  EXPECT_EQ(r.fault, Fault::launch_timeout);
+  EXPECT_SAYS(r.text, "have not started, since there is no room for them");
+}
+
+}  // namespace
+}  // namespace course::sim

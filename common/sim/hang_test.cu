@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+// Launches that get on, and such that don't. hang_test.cpp runs nvcc's PTX of this file.
+#include <cooperative_groups.h>
+
+#define KERNEL extern "C" __global__ void
+
+// Half the warp waits for lanes that wait at the barrier.
+KERNEL wrong_mask(int* out) {
+  if (threadIdx.x < 16) out[threadIdx.x] = __shfl_sync(~0u, static_cast<int>(threadIdx.x), 0);
+  __syncthreads();
+  out[threadIdx.x] += 1;
+}
+
+KERNEL missing_arrivals(int* out) {
+  if (threadIdx.x < 32) asm volatile("bar.sync 3, 96;" ::: "memory");
+  out[threadIdx.x] = 1;
+}
+
+// Each of two blocks waits for the other before it says that it is there itself.
+KERNEL wait_for_each_other(volatile int* flags) {
+  while (flags[1 - blockIdx.x] == 0) {  // waits
+  }
+  flags[blockIdx.x] = 1;
+}
+
+KERNEL lock_never_released(unsigned* lock, int* out) {
+  while (atomicCAS(lock, 0u, 1u) != 0) {  // takes the lock
+  }
+  out[blockIdx.x] = 1;
+}
+
+// The lane that has the lock waits for those that want it.
+KERNEL lock_held_at_syncwarp(unsigned* lock) {
+  while (atomicCAS(lock, 0u, 1u) != 0) {
+  }
+  __syncwarp();
+  atomicExch(lock, 0u);
+}
+
+KERNEL grid_sync_without_one(int* out) {
+  if (blockIdx.x == 2) return;
+  cooperative_groups::this_grid().sync();
+  out[blockIdx.x] = 1;
+}
+
+KERNEL never_ends(const int* flag) {
+  while (static_cast<const volatile int*>(flag)[0] == 0) {
+  }
+}
+
+KERNEL never_ends_but_for_block_0(const int* flag) {
+  while (blockIdx.x != 0 && static_cast<const volatile int*>(flag)[0] == 0) {
+  }
+}
+
+KERNEL loops_for_nothing(const int* place, int* out) {
+  unsigned x = threadIdx.x | 1;
+  while (x != 0) {
+    x = x * 3 % 64 | 1;
+    asm volatile("" : "+r"(x));
+  }
+  out[threadIdx.x] = place[0];
+}
+
+// The stride never gets to where the loop would end.
+KERNEL loops_with_barriers(const int* place, int* out) {
+  __shared__ int s_data[96];
+  s_data[threadIdx.x] = place[0];
+  __syncthreads();
+  for (int stride = 32; stride >= 0; stride /= 2) {
+    if (static_cast<int>(threadIdx.x) < stride) s_data[threadIdx.x] += s_data[threadIdx.x + stride];
+    __syncthreads();
+  }
+  out[threadIdx.x] = s_data[threadIdx.x];
+}
+
+KERNEL counts_its_polls(volatile int* place, int* out) {
+  int n = 0;
+  while (place[0] == 0) ++n;
+  out[threadIdx.x] = n;
+}
+
+KERNEL looks_at_the_clock(volatile int* place, int* out) {
+  long long t = 0;
+  while (place[0] == 0) t += clock64();
+  out[threadIdx.x] = static_cast<int>(t);
+}
+
+// Block b waits for block b + 1; only the last of 40 does not wait.
+KERNEL waits_for_a_later_block(volatile int* place, int* out) {
+  const unsigned b = blockIdx.x;
+  if (b != 39)
+    while (place[b + 1] == 0) {
+    }
+  __syncthreads();
+  place[b] = 1;
+  out[b * blockDim.x + threadIdx.x] = 1;
+}
+
+KERNEL computes_for_long(const int* place, int* out) {
+  unsigned x = threadIdx.x + place[0];
+  for (int k = 0; k < 20000; ++k) {
+    x = x * 1664525u + 1013904223u;
+    asm volatile("" : "+r"(x));
+  }
+  out[blockIdx.x * blockDim.x + threadIdx.x] = static_cast<int>(x);
+}
+
+KERNEL reads_for_long(volatile const int* place, int* out) {
+  int sum = 0;
+  for (int k = 0; k < 6000; ++k) sum += place[k % 4096];
+  out[blockIdx.x * blockDim.x + threadIdx.x] = sum;
+}
+
+KERNEL counts_down_in_memory(int* place, int* out) {
+  if (threadIdx.x == 0)
+    while (atomicAdd(&place[blockIdx.x], 1) < 4000) {
+    }
+  out[blockIdx.x * blockDim.x + threadIdx.x] = 1;
+}

@@ -7,28 +7,20 @@
 # --cuda 12: with CUDA 12's toolkit in place of 13's (LAB_CUDA). --test: these arguments to the second command instead of none, for
 # a shorter run. --dir: work there (default /var/tmp/gpu-labs-fresh). --keep: leave the tree. --copy, --env: as fresh_debian.sh has them.
 set -euo pipefail
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-root=$(cd "$here/../.." && pwd)
-dir=/var/tmp/gpu-labs-fresh student='' keep='' tests='' copies=() variables=()
+source "$(dirname "${BASH_SOURCE[0]}")/try_tree.sh"
+student='' keep='' tests=''
 while (($# > 0)); do
   case $1 in
     --keep) keep=1 && shift && continue ;;
     --student) student=1 && shift && continue ;;
     --cuda) export LAB_CUDA=$2 && variables+=(--env LAB_CUDA) ;;
     --test) tests=$2 ;;
-    --dir) dir=$2 ;;
-    --copy) copies+=(--copy "$2") ;;
-    --env) variables+=(--env "$2") ;;
-    *) sed -n '3,9s/^# \{0,1\}//p' "$0" >&2 && exit 2 ;;
+    *) tree_option "$1" "${2-}" ;;
   esac
   shift 2
 done
 
-tree=$dir/debian${LAB_CUDA:+-cuda$LAB_CUDA}${student:+-student}
-mkdir -p "$dir"
-[[ -f $tree.tar || ! -f $dir/debian.tar ]] || ln "$dir/debian.tar" "$tree.tar"
-rm -rf --one-file-system "$tree"
-bash "$here/fresh_debian.sh" make "$tree" "${copies[@]}"
+make_tree "debian${LAB_CUDA:+-cuda$LAB_CUDA}${student:+-student}"
 if [[ -n $student ]]; then
   rm -rf "$dir/edition"
   python3 -B "$root/grader/release/release.py" "$root" "$dir/edition"
@@ -49,7 +41,7 @@ status=0
 for i in "${!commands[@]}"; do
   printf '\n$ %s\n' "${commands[i]}"
   from=$SECONDS
-  bash "$here/fresh_debian.sh" run "$tree" "${variables[@]}" --at /course bash -c "${commands[i]}" </dev/null 2>&1 | tee "$dir/output-$i" || status=1
+  in_tree --at /course bash -c "${commands[i]}" </dev/null 2>&1 | tee "$dir/output-$i" || status=1
   printf '(%d s)\n' $((SECONDS - from))
   tail -n 12 "$dir/output-$i" | grep -Eq "${wanted[i]}" || status=1
 done

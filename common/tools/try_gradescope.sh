@@ -1,29 +1,21 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # An autograder made by ./lab gradescope, used as Gradescope does, in an empty Debian 12 (Gradescope's own images are Ubuntu or any
-# image of yours): setup.sh once, then run_autograder on a right submission and on none. Run as root.
+# image of yours): setup.sh once, then run_autograder on a right submission and on none. LAB: one whose solution is a single file
+# (reduction, which is the default, or scan). Run as root.
 #   common/tools/try_gradescope.sh [--lab LAB] [--dir DIR] [--copy PATH[=THERE]]… [--env NAME[=VALUE]]…    as try_fresh.sh has them
 set -euo pipefail
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-root=$(cd "$here/../.." && pwd)
-dir=/var/tmp/gpu-labs-fresh lab=reduction copies=() variables=()
+source "$(dirname "${BASH_SOURCE[0]}")/try_tree.sh"
+lab=reduction
 while (($# > 0)); do
   case $1 in
     --lab) lab=$2 ;;
-    --dir) dir=$2 ;;
-    --copy) copies+=(--copy "$2") ;;
-    --env) variables+=(--env "$2") ;;
-    *) sed -n '3,5s/^# \{0,1\}//p' "$0" >&2 && exit 2 ;;
+    *) tree_option "$1" "${2-}" ;;
   esac
   shift 2
 done
 
-tree=$dir/gradescope
-in_tree() { bash "$here/fresh_debian.sh" run "$tree" "${variables[@]}" "$@" </dev/null; }
-mkdir -p "$dir"
-[[ -f $tree.tar || ! -f $dir/debian.tar ]] || ln "$dir/debian.tar" "$tree.tar"
-rm -rf --one-file-system "$tree"
-bash "$here/fresh_debian.sh" make "$tree" "${copies[@]}"
+make_tree gradescope
 python3 "$root/grader/gradescope/package.py" "$root" "$dir/autograder.zip" "$lab"
 mkdir -p "$tree/autograder/source" "$tree/autograder/submission"
 python3 - "$dir/autograder.zip" "$tree/autograder/source" <<'PYTHON'
@@ -34,13 +26,13 @@ with zipfile.ZipFile(sys.argv[1]) as archive:
 PYTHON
 
 echo '== setup.sh'
-in_tree --at /autograder/source ./setup.sh
+in_tree --at /autograder/source ./setup.sh </dev/null
 echo '== run_autograder, nothing handed in'
-in_tree --at /autograder bash source/run_autograder
+in_tree --at /autograder bash source/run_autograder </dev/null
 cp "$tree/autograder/results/results.json" "$dir/results-nothing.json"
 echo '== run_autograder, the solution handed in'
 cp "$root/solutions/$lab/$lab.cu" "$tree/autograder/submission/"
-in_tree --at /autograder bash source/run_autograder
+in_tree --at /autograder bash source/run_autograder </dev/null
 cp "$tree/autograder/results/results.json" "$dir/results-solution.json"
 rm -rf --one-file-system "$tree"
 python3 - "$dir" <<'PYTHON'

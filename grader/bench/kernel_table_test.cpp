@@ -4,6 +4,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+#include <vector>
+
 namespace course::grader {
 namespace {
 
@@ -19,12 +23,22 @@ std::string report(const char* kernel, int sectors, const char* bound_by) {
                      kernel, bound_by, sectors);
 }
 
-TEST(KernelTable, ShowsCountsAndNamesBesideTheProfilers) {
+// The table of kRun beside what a simulator that ran these kernels reports of them.
+struct Reported {
+  const char *lab, *kernel;
+  int sectors;
+  const char* bound_by;
+};
+std::string table_with(const std::vector<Reported>& kernels) {
   const auto run = read_profiler_run(kRun);
-  ASSERT_TRUE(run);
+  if (!run) return "kRun is no run";
   std::map<KernelKey, CountedKernel> counted;
-  collect_kernels(counted, "scan", report("k01_rows", 201, "issue"));
-  const std::string text = kernels_markdown(*run, counted);
+  for (const Reported& k : kernels) collect_kernels(counted, k.lab, report(k.kernel, k.sectors, k.bound_by));
+  return kernels_markdown(*run, counted);
+}
+
+TEST(KernelTable, ShowsCountsAndNamesBesideTheProfilers) {
+  const std::string text = table_with({{"scan", "k01_rows", 201, "issue"}});
   EXPECT_NE(text.find("| scan `k01_rows` | 8 | 10.0 | 9.0 | 1.00 | issue, 75 % | issue |"), std::string::npos)
       << text;
   EXPECT_NE(text.find("Of 1 kernels, 1 load as many"), std::string::npos) << text;
@@ -34,23 +48,16 @@ TEST(KernelTable, ShowsCountsAndNamesBesideTheProfilers) {
 }
 
 TEST(KernelTable, CountsWhatDiffers) {
-  const auto run = read_profiler_run(kRun);
-  ASSERT_TRUE(run);
-  std::map<KernelKey, CountedKernel> counted;
-  collect_kernels(counted, "scan", report("k01_rows", 300, "memory"));
-  const std::string text = kernels_markdown(*run, counted);
+  const std::string text = table_with({{"scan", "k01_rows", 300, "memory"}});
   EXPECT_NE(text.find("| 1.50 | issue, 75 % | memory |"), std::string::npos) << text;
   EXPECT_NE(text.find("0 load as many"), std::string::npos) << text;
   EXPECT_NE(text.find("names it in 0."), std::string::npos) << text;
 }
 
 TEST(KernelTable, OtherLabsAndGridsAreOtherKernels) {
-  const auto run = read_profiler_run(kRun);
-  ASSERT_TRUE(run);
-  std::map<KernelKey, CountedKernel> counted;
-  collect_kernels(counted, "sat", report("k01_rows", 200, "issue"));
-  collect_kernels(counted, "scan", report("k02_rows", 200, "issue"));
-  EXPECT_NE(kernels_markdown(*run, counted).find("Of 0 kernels"), std::string::npos);
+  const std::string text =
+      table_with({{"sat", "k01_rows", 200, "issue"}, {"scan", "k02_rows", 200, "issue"}});
+  EXPECT_NE(text.find("Of 0 kernels"), std::string::npos) << text;
 }
 
 TEST(KernelTable, RefusesWhatIsNoRun) {

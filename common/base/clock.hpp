@@ -13,7 +13,6 @@ class Stopwatch {
     return std::chrono::duration<double, std::micro>(Clock::now() - start_).count();
   }
   double seconds() const { return microseconds() * 1e-6; }
-  void restart() { start_ = Clock::now(); }
 
  private:
   using Clock = std::chrono::steady_clock;

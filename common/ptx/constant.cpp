@@ -261,10 +261,6 @@ double Constant::real() const {
   return 0;
 }
 
-bool starts_constant(char next) {
-  return is_class(next, kDigit) || next == '-' || next == '+' || next == '~' || next == '!' || next == '(';
-}
-
 Constant parse_constant(Lexer& lexer, const char* what) {
   return Expression(lexer, what).parse(0);
 }

@@ -19,8 +19,6 @@ struct Constant {
   std::int64_t integer() const { return static_cast<std::int64_t>(bits); }
 };
 
-// Whether a constant expression can begin here.
-bool starts_constant(char next);
 // Reads one; fails with "expected <what>" when none begins.
 Constant parse_constant(Lexer& lexer, const char* what);
 // The same, and it must be an integer.

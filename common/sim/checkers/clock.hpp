@@ -42,7 +42,6 @@ class Clock {
   struct Node;
 
   bool empty() const { return root_ == nullptr; }
-  bool same_as(const Clock& other) const { return root_ == other.root_; }
   bool covers(std::uint32_t block, std::uint32_t warp, std::uint32_t lane, RecordId id) const;
   void add(std::uint32_t block, const BlockNews& news);
   void join(const Clock& other);

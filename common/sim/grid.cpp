@@ -11,8 +11,6 @@
 #include <atomic>
 #include <bit>
 #include <chrono>
-#include <cmath>
-#include <cstring>
 #include <deque>
 #include <memory>
 #include <mutex>
@@ -22,12 +20,13 @@
 #include <utility>
 
 #include "base/rng.hpp"
-#include "sim/cache.hpp"
+#include "sim/block_start.hpp"
 #include "sim/hang.hpp"
 #include "sim/machine.hpp"
 #include "sim/progress.hpp"
 #include "sim/schedule.hpp"
 #include "sim/signals.hpp"
+#include "sim/tally.hpp"
 
 namespace course::sim {
 namespace {
@@ -40,152 +39,6 @@ constexpr std::int64_t kBlockTurn = 1'000'000, kSensitiveTurn = 50'000;
 // Interleaved: blocks to choose from, and short turns after which one more is let in, should they all wait for it.
 constexpr std::size_t kInterleavedBlocks = 6;
 constexpr std::uint64_t kShortTurnsThatCrowd = 64;
-
-// Of a block among those of its cluster, x first.
-std::uint32_t rank_in_cluster(const std::uint32_t* index, const Dim3& cluster) {
-  const std::uint32_t x = std::max(cluster.x, 1u), y = std::max(cluster.y, 1u), z = std::max(cluster.z, 1u);
-  return index[0] % x + x * (index[1] % y + y * (index[2] % z));
-}
-
-std::uint32_t special_value(const std::string& name, const Block& block, const Worker& worker,
-                            const Program& program, int lane, std::uint32_t warp) {
-  const Dim3& grid = worker.launch->grid;
-  const Dim3& size = worker.launch->block;
-  const std::uint32_t thread = warp * kLanes + static_cast<std::uint32_t>(lane);
-  const auto bit = 1u << lane;
-  const std::string_view n = name;
-  if (n == "%tid.x") return thread % size.x;
-  if (n == "%tid.y") return thread / size.x % size.y;
-  if (n == "%tid.z") return thread / size.x / size.y;
-  if (n == "%ntid.x") return size.x;
-  if (n == "%ntid.y") return size.y;
-  if (n == "%ntid.z") return size.z;
-  const std::uint32_t sizes[3] = {grid.x, grid.y, grid.z};
-  const Dim3& c = worker.launch->cluster;
-  const std::uint32_t in_cluster[3] = {std::max(c.x, 1u), std::max(c.y, 1u), std::max(c.z, 1u)};
-  const auto axis = static_cast<std::size_t>(std::clamp(n.back() - 'x', 0, 2));
-  if (n.starts_with("%ctaid.")) return block.index[axis];
-  if (n.starts_with("%nctaid.")) return sizes[axis];
-  if (n.starts_with("%clusterid.")) return block.index[axis] / in_cluster[axis];
-  if (n.starts_with("%nclusterid.")) return sizes[axis] / in_cluster[axis];
-  if (n.starts_with("%cluster_ctaid.")) return block.index[axis] % in_cluster[axis];
-  if (n.starts_with("%cluster_nctaid.")) return in_cluster[axis];
-  if (n == "%cluster_nctarank") return in_cluster[0] * in_cluster[1] * in_cluster[2];
-  if (n == "%cluster_ctarank") return rank_in_cluster(block.index, c);
-  if (n == "%is_explicit_cluster") return c.count() > 1 ? 1 : 0;
-  if (n == "%laneid") return static_cast<std::uint32_t>(lane);
-  if (n == "%warpid") return warp;
-  if (n == "%nwarpid") return static_cast<std::uint32_t>((size.count() + kLanes - 1) / kLanes);
-  if (n == "%smid")
-    return static_cast<std::uint32_t>(block.linear %
-                                      static_cast<std::uint64_t>(worker.preset->multiprocessors));
-  if (n == "%nsmid") return static_cast<std::uint32_t>(worker.preset->multiprocessors);
-  if (n == "%lanemask_eq") return bit;
-  if (n == "%lanemask_lt") return bit - 1;
-  if (n == "%lanemask_le") return bit | (bit - 1);
-  if (n == "%lanemask_gt") return ~(bit | (bit - 1));
-  if (n == "%lanemask_ge") return ~(bit - 1);
-  if (n == "%envreg1") return static_cast<std::uint32_t>(worker.grid_workspace >> 32);
-  if (n == "%envreg2") return static_cast<std::uint32_t>(worker.grid_workspace);
-  if (n == "%dynamic_smem_size") return static_cast<std::uint32_t>(worker.launch->dynamic_shared);
-  const auto shared = program.static_shared - program.reserved_shared +
-                      static_cast<std::uint32_t>(worker.launch->dynamic_shared);
-  if (n == "%total_smem_size") return shared;
-  if (n == "%aggr_smem_size") return shared + kReservedShared;
-  if (n == "%reserved_smem_offset_end" || n == "%reserved_smem_offset_cap") return kReservedShared;
-  if (n == "%reserved_smem_offset_0") return kReservedParts[0];
-  if (n == "%reserved_smem_offset_1") return kReservedParts[1];
-  return 0;
-}
-
-bool per_block(const std::string& name) {
-  return name.starts_with("%ctaid") || name.starts_with("%clusterid") || name.starts_with("%cluster_cta") ||
-         name == "%smid";
-}
-
-void fill_specials(Warp& w, const Worker& worker, bool fresh) {
-  const Program& program = *w.program;
-  for (const SpecialSlot& s : program.specials) {
-    if (!fresh && !per_block(s.name)) continue;
-    auto* out = w.slot<std::uint32_t>(s.slot);
-    if (per_block(s.name)) {  // the same in all lanes
-      std::fill_n(out, kLanes, special_value(s.name, *w.block, worker, program, 0, w.number));
-      continue;
-    }
-    for (int lane = 0; lane < kLanes; ++lane)
-      out[lane] = special_value(s.name, *w.block, worker, program, lane, w.number);
-  }
-}
-
-void fill_parameters(Warp& w, const LaunchRequest& launch) {
-  for (const ParameterSlot& p : w.program->parameters) {
-    std::uint64_t value = 0;
-    if (p.offset + p.bytes <= launch.parameters.size())
-      std::memcpy(&value, launch.parameters.data() + p.offset, p.bytes);
-    if (p.is_signed && p.bytes < 8) {
-      const int unused = 64 - 8 * static_cast<int>(p.bytes);
-      value = static_cast<std::uint64_t>(static_cast<std::int64_t>(value << unused) >> unused);
-    }
-    for (int lane = 0; lane < kLanes; ++lane) {
-      if (p.wide)
-        w.slot<std::uint64_t>(p.slot)[lane] = value;
-      else
-        w.slot<std::uint32_t>(p.slot)[lane] = static_cast<std::uint32_t>(value);
-    }
-  }
-}
-
-// Storage for one resident block, used again for the next one.
-std::unique_ptr<Block> make_block(Worker& worker) {
-  const Program& program = *worker.program;
-  auto block = std::make_unique<Block>();
-  block->launch = worker.launch;
-  block->storage = worker.storages++;
-  block->n_threads = static_cast<std::uint32_t>(worker.launch->block.count());
-  block->shared_bytes = program.static_shared + static_cast<std::uint32_t>(worker.launch->dynamic_shared);
-  block->shared_store.resize(block->shared_bytes + 128);
-  block->shared = reinterpret_cast<std::byte*>(
-      (reinterpret_cast<std::uintptr_t>(block->shared_store.data()) + 127) / 128 * 128);
-  block->warps = std::vector<Warp>((block->n_threads + kLanes - 1) / kLanes);
-  for (std::uint32_t k = 0; k < block->warps.size(); ++k) {
-    Warp& w = block->warps[k];
-    w.program = &program;
-    w.worker = &worker;
-    w.block = block.get();
-    w.number = k;
-    w.register_store.resize(program.register_bytes + 64);
-    w.registers = reinterpret_cast<std::byte*>(
-        (reinterpret_cast<std::uintptr_t>(w.register_store.data()) + 63) / 64 * 64);
-    std::memcpy(w.registers, program.register_image.data(), program.register_image.size());
-    fill_specials(w, worker, true);
-    fill_parameters(w, *worker.launch);
-  }
-  return block;
-}
-
-void begin_block(Block& block, std::uint64_t linear, Worker& worker) {
-  const Dim3& grid = worker.launch->grid;
-  block.linear = linear;
-  block.index[0] = static_cast<std::uint32_t>(linear % grid.x);
-  block.index[1] = static_cast<std::uint32_t>(linear / grid.x % grid.y);
-  block.index[2] = static_cast<std::uint32_t>(linear / grid.x / grid.y);
-  block.live_threads = block.n_threads;
-  block.had_early_exit = false;
-  for (Barrier& b : block.barriers) b = Barrier{};
-  block.cluster_phase = 0;
-  block.ticks = 0;
-  block.n_copies = 0;
-  block.counted_copies.clear();
-  // What real shared memory holds at first is left over from others; a fixed pattern makes its use reproducible.
-  std::memset(block.shared, 0xA5, block.shared_bytes);
-  for (std::uint32_t k = 0; k < block.warps.size(); ++k) {
-    begin_warp(block.warps[k], block, k, block.n_threads);
-    fill_specials(block.warps[k], worker, false);
-  }
-  if (worker.observer == nullptr) return;
-  for (Warp& w : block.warps) w.observed = ~0u;
-  worker.observer->block_begins(block);
-}
 
 enum class BlockEnd { finished, turn_over, waiting };
 
@@ -481,146 +334,6 @@ void order_by_cluster(std::vector<std::uint64_t>& blocks, const LaunchRequest& l
   };
   std::stable_sort(blocks.begin(), blocks.end(),
                    [&](std::uint64_t a, std::uint64_t b) { return cluster_of(a) < cluster_of(b); });
-}
-
-void add(std::vector<std::uint64_t>& to, const std::vector<std::uint64_t>& from) {
-  for (std::size_t k = 0; k < to.size(); ++k) to[k] += from[k];
-}
-
-// Folds the workers' per-block and per-op counts into the launch's counters.
-void sum_up(const Program& program, const std::vector<std::unique_ptr<Worker>>& workers, GridOutcome& o) {
-  o.block_runs.assign(program.blocks.size(), 0);
-  o.block_lanes.assign(program.blocks.size(), 0);
-  o.diverged.assign(program.blocks.size(), 0);
-  o.op_counters.assign(program.ops.size(), OpCounters{});
-  std::vector<std::uint64_t>& off = o.guarded_off;
-  off.assign(program.ops.size(), 0);
-  for (const auto& w : workers) {
-    add(o.block_runs, w->block_runs);
-    add(o.block_lanes, w->block_lanes);
-    add(o.diverged, w->diverged);
-    add(off, w->guarded_off);
-    for (std::size_t k = 0; k < o.op_counters.size(); ++k) {
-      OpCounters& sum = o.op_counters[k];
-      const OpCounters& part = w->op_counters[k];
-      sum.requests += part.requests;
-      sum.lanes += part.lanes;
-      sum.sectors += part.sectors;
-      sum.wavefronts += part.wavefronts;
-      sum.serialised += part.serialised;
-      sum.copied += part.copied;
-    }
-    o.counters.barriers += w->barriers_completed;
-    o.counters.global_lines += w->lines;
-    o.counters.near_sectors += w->near_sectors;
-    o.counters.memory_read_sectors += w->filled_sectors;
-    o.counters.memory_write_sectors += w->dirty_sectors;
-    o.counters.partial_sectors += w->partial_sectors;
-    o.counters.global_atomic_passes += w->atomic_passes;
-    if (w != workers.front()) workers.front()->hot_spots.add(w->hot_spots);
-    o.output += w->output;
-  }
-  Counters& c = o.counters;
-  c.launches = 1;
-  c.hottest_atomics = workers.front()->hot_spots.most();
-  for (std::size_t b = 0; b < program.blocks.size(); ++b) {
-    c.warp_instructions += o.block_runs[b] * program.blocks[b].counted;
-    c.lane_instructions += o.block_lanes[b] * program.blocks[b].counted;
-    for (std::size_t k = 0; k < kInstructionKinds; ++k)
-      c.mix[k] += o.block_runs[b] * program.blocks[b].mix[k];
-    if (program.blocks[b].exit == Exit::branch) c.branches += o.block_runs[b];
-    c.divergent_branches += o.diverged[b];
-  }
-  for (std::size_t k = 0; k < program.ops.size(); ++k) {
-    const MicroOp& op = program.ops[k];
-    const OpCounters& n = o.op_counters[k];
-    c.lane_instructions -= off[k];
-    const bool global = op.space == MemorySpace::global || op.space == MemorySpace::constant ||
-                        (op.space == MemorySpace::generic && n.sectors > 0);
-    const std::uint64_t bytes = n.lanes * op.width * op.count;
-    if (op.kind == OpKind::load && global) {
-      c.global_load_requests += n.requests;
-      c.global_load_sectors += n.sectors;
-      c.global_load_bytes += bytes;
-    } else if (op.kind == OpKind::store && global) {
-      c.global_store_requests += n.requests;
-      c.global_store_sectors += n.sectors;
-      c.global_store_bytes += bytes;
-    } else if (op.space == MemorySpace::local) {
-      c.local_requests += n.requests;
-    } else if (op.kind ==
-               OpKind::copy) {  // reads global memory, writes shared memory; or the other way round
-      const bool reads = op.space == MemorySpace::global;
-      (reads ? c.global_load_requests : c.global_store_requests) += n.requests;
-      (reads ? c.global_load_sectors : c.global_store_sectors) += n.sectors;
-      (reads ? c.global_load_bytes : c.global_store_bytes) += n.copied;
-      c.shared_requests += n.requests;
-      c.shared_wavefronts += n.wavefronts;
-    } else if (op.kind == OpKind::load || op.kind == OpKind::store) {
-      c.shared_requests += n.requests;
-      c.shared_wavefronts += n.wavefronts;
-    }
-    if (op.kind == OpKind::atomic && n.wavefronts > 0) {
-      c.shared_atomic_requests += n.requests;
-      c.shared_atomic_wavefronts += n.wavefronts;
-    }
-    if (op.kind == OpKind::atomic) {
-      c.atomic_requests += n.requests;
-      c.atomic_lanes += n.lanes;
-      c.atomic_serialised += n.serialised;
-      // Without the old value, the lanes of one address are added up on the way.
-      if (!global) c.shared_atomic_passes += op.dst[0] == MicroOp::kNoSlot ? n.wavefronts : n.serialised;
-      if (global) {  // read and written back at the L2
-        c.global_load_sectors += n.sectors;
-        c.global_store_sectors += n.sectors;
-        c.global_load_bytes += bytes;
-        c.global_store_bytes += bytes;
-      }
-    }
-  }
-}
-
-// What the model's clocks need to know of the chip and of the launch.
-void prepare_model(Worker& worker, const GridOptions& options, Signals* signals) {
-  const DevicePreset& preset = *worker.preset;
-  const Timing& t = preset.timing;
-  const auto clocks = [](double v) { return static_cast<std::uint32_t>(std::max(v, 0.0)); };
-  const std::uint64_t warps = (worker.launch->block.count() + kLanes - 1) / kLanes;
-  worker.cache = options.cache;
-  worker.signals = signals;
-  worker.near_stall = clocks(t.l2_latency - t.near_latency);
-  worker.far_stall = clocks(t.memory_latency - t.near_latency);
-  worker.fetch_stall = clocks(t.fetch_latency);
-  worker.publish_clocks = clocks(t.publish_latency);
-  worker.barrier_clocks = clocks(t.barrier_latency + t.barrier_latency_per_warp * static_cast<double>(warps));
-  worker.block_clocks = clocks(t.block_latency);
-  worker.conflict_clocks = t.conflict_latency;
-  worker.shared_atomic_clocks = t.shared_atomic_latency;
-  // Each warp has its share of what shared memory leaves of the first-level cache.
-  const std::uint64_t sms = static_cast<std::uint64_t>(preset.multiprocessors),
-                      all = worker.launch->grid.count();
-  const std::uint64_t places = static_cast<std::uint64_t>(std::max(options.resident_blocks, 1));
-  const std::uint64_t blocks_each = std::max<std::uint64_t>((std::min(all, places) + sms - 1) / sms, 1);
-  const std::uint64_t shared = worker.program->static_shared + worker.launch->dynamic_shared;
-  const std::uint64_t size = static_cast<std::uint64_t>(preset.near_bytes);
-  const std::uint64_t left = size - std::min(size, shared * blocks_each);
-  worker.near_lines = std::clamp<std::uint32_t>(
-      std::bit_floor(static_cast<std::uint32_t>(left / (blocks_each * warps * Cache::kLineBytes))), 1,
-      Warp::kNearLines);
-}
-
-// Blocks that look back from one predecessor to the next until one knows its prefix: of R blocks that are at it at once, the k-th has
-// to go back so far that k² / 2 · width of them are known after k looks; so a round of R takes √(2 R ÷ width) looks.
-// A look takes as long as a word needs from block to block, and where values and flags lie apart the fence between them as well.
-std::uint64_t look_back_clocks(const Signals& signals, std::uint64_t resident, std::uint64_t blocks,
-                               bool fences, const Timing& t) {
-  if (signals.looks == 0) return 0;
-  const double fence = t.latency[static_cast<std::size_t>(InstructionKind::fence)] + t.l2_latency;
-  const double look = t.publish_latency + t.l2_latency + (fences ? fence : 0);
-  const double width =
-      std::max(static_cast<double>(signals.blocks_seen) / static_cast<double>(signals.looks), 1.0);
-  const double rounds = static_cast<double>(blocks) / static_cast<double>(resident);
-  return static_cast<std::uint64_t>(look * rounds * std::sqrt(2 * static_cast<double>(resident) / width));
 }
 
 }  // namespace

@@ -59,28 +59,13 @@ FillOp fill_3d(const cudaPitchedPtr& dst, int value, const cudaExtent& extent) {
   return fill;
 }
 
-// The part of a variable that a symbol copy names.
-Status symbol_range(Context& context, const void* symbol, size_t n_bytes, size_t offset, void*& address) {
-  const Variable* variable = runtime().registry().find_variable(symbol);
-  if (variable == nullptr)
-    return fail(cudaErrorInvalidSymbol, "{} is no __device__ or __constant__ variable", symbol);
-  course::sim::Device::Symbol found{};
-  if (Status status = find_variable_address(context, *variable, found); !status.ok()) return status;
-  if (offset > found.size || n_bytes > found.size - offset) {
-    return fail(cudaErrorInvalidValue, "{} bytes at offset {} of {}, which has {} bytes", n_bytes, offset,
-                variable->name, found.size);
-  }
-  address = reinterpret_cast<void*>(found.address + offset);  // NOLINT: an address of our arena
-  return cudaSuccess;
-}
-
 Status copy_to_symbol(Context& context, const void* symbol, const void* src, size_t n_bytes, size_t offset,
                       cudaMemcpyKind kind, cudaStream_t stream) {
   if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault) {
     return fail(cudaErrorInvalidMemcpyDirection, "a symbol is on the device");
   }
-  void* dst = nullptr;
-  if (Status status = symbol_range(context, symbol, n_bytes, offset, dst); !status.ok()) return status;
+  std::byte* dst = nullptr;
+  if (Status status = find_symbol_bytes(context, symbol, n_bytes, offset, dst); !status.ok()) return status;
   return submit(stream, linear_copy(dst, src, n_bytes, kind));
 }
 
@@ -89,8 +74,8 @@ Status copy_from_symbol(Context& context, void* dst, const void* symbol, size_t 
   if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault) {
     return fail(cudaErrorInvalidMemcpyDirection, "a symbol is on the device");
   }
-  void* src = nullptr;
-  if (Status status = symbol_range(context, symbol, n_bytes, offset, src); !status.ok()) return status;
+  std::byte* src = nullptr;
+  if (Status status = find_symbol_bytes(context, symbol, n_bytes, offset, src); !status.ok()) return status;
   return submit(stream, linear_copy(dst, src, n_bytes, kind));
 }
 

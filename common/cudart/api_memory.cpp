@@ -179,12 +179,9 @@ CUDART_EXPORT cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* out, c
 
 CUDART_EXPORT cudaError_t cudaGetSymbolAddress(void** out, const void* symbol) {
   return device_api("cudaGetSymbolAddress", [&](Context& context) -> Status {
-    const Variable* variable = runtime().registry().find_variable(symbol);
     if (out == nullptr) return cudaErrorInvalidValue;
-    if (variable == nullptr)
-      return fail(cudaErrorInvalidSymbol, "{} is no __device__ or __constant__ variable", symbol);
     course::sim::Device::Symbol found{};
-    if (Status status = find_variable_address(context, *variable, found); !status.ok()) return status;
+    if (Status status = find_symbol(context, symbol, found); !status.ok()) return status;
     *out = reinterpret_cast<void*>(found.address);  // NOLINT: an address of our arena
     return cudaSuccess;
   });
@@ -192,12 +189,9 @@ CUDART_EXPORT cudaError_t cudaGetSymbolAddress(void** out, const void* symbol) {
 
 CUDART_EXPORT cudaError_t cudaGetSymbolSize(size_t* size, const void* symbol) {
   return device_api("cudaGetSymbolSize", [&](Context& context) -> Status {
-    const Variable* variable = runtime().registry().find_variable(symbol);
     if (size == nullptr) return cudaErrorInvalidValue;
-    if (variable == nullptr)
-      return fail(cudaErrorInvalidSymbol, "{} is no __device__ or __constant__ variable", symbol);
     course::sim::Device::Symbol found{};
-    if (Status status = find_variable_address(context, *variable, found); !status.ok()) return status;
+    if (Status status = find_symbol(context, symbol, found); !status.ok()) return status;
     *size = found.size;
     return cudaSuccess;
   });

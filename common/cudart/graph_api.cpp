@@ -4,26 +4,27 @@
 #include <algorithm>
 #include <vector>
 
+#include "cudart/graph_calls.hpp"
 #include "cudart/stream.hpp"
 
 namespace course::cudart {
 namespace {
 
 Status need_graph(cudaGraph_t graph) {
-  return is_graph(graph) ? Status()
-                         : fail(cudaErrorInvalidValue, "that is no graph: destroyed, or never created");
+  return is_graph(graph) ? Status() : no_graph();
 }
 Status need_node(cudaGraphNode_t node) {
-  return is_node(node) ? Status()
-                       : fail(cudaErrorInvalidValue, "that is no graph node: destroyed, or never created");
+  return is_node(node) ? Status() : no_node();
 }
 
 void clear(cudaGraphEdgeData* data, std::size_t n) {
   if (data != nullptr) std::fill_n(data, n, cudaGraphEdgeData{});
 }
 
-Status give_list(const std::vector<CUgraphNode_st*>& nodes, cudaGraphNode_t* out, cudaGraphEdgeData* data,
-                 std::size_t* n) {
+}  // namespace
+
+Status give_nodes(const std::vector<CUgraphNode_st*>& nodes, cudaGraphNode_t* out, cudaGraphEdgeData* data,
+                  std::size_t* n) {
   if (n == nullptr) return cudaErrorInvalidValue;
   if (out == nullptr) {
     *n = nodes.size();
@@ -36,8 +37,6 @@ Status give_list(const std::vector<CUgraphNode_st*>& nodes, cudaGraphNode_t* out
   *n = std::min(wanted, nodes.size());
   return cudaSuccess;
 }
-
-}  // namespace
 
 Status make_operation(Context& context, cudaGraphNodeParams& p, Operation& out) {
   switch (p.type) {
@@ -125,7 +124,7 @@ Status graph_edges(cudaGraph_t graph, cudaGraphNode_t* from, cudaGraphNode_t* to
 Status node_dependencies(cudaGraphNode_t node, cudaGraphNode_t* out, cudaGraphEdgeData* data,
                          std::size_t* n) {
   if (Status status = need_node(node); !status.ok()) return status;
-  return give_list(node->dependencies, out, data, n);
+  return give_nodes(node->dependencies, out, data, n);
 }
 
 Status node_dependents(cudaGraphNode_t node, cudaGraphNode_t* out, cudaGraphEdgeData* data, std::size_t* n) {
@@ -136,7 +135,7 @@ Status node_dependents(cudaGraphNode_t node, cudaGraphNode_t* out, cudaGraphEdge
     if (std::find(dependencies.begin(), dependencies.end(), node) != dependencies.end())
       dependents.push_back(other.get());
   }
-  return give_list(dependents, out, data, n);
+  return give_nodes(dependents, out, data, n);
 }
 
 Status graph_add_dependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,

@@ -8,6 +8,9 @@
 
 namespace course::cudart {
 
+// Gives a list of nodes as a call does. `data`: of the edges that led there, may be nullptr.
+Status give_nodes(const std::vector<CUgraphNode_st*>& nodes, cudaGraphNode_t* out, cudaGraphEdgeData* data,
+                  std::size_t* n);
 // Turns the parameters of cudaGraphAddNode into an operation.
 Status make_operation(Context& context, cudaGraphNodeParams& parameters, Operation& out);
 Status graph_edges(cudaGraph_t graph, cudaGraphNode_t* from, cudaGraphNode_t* to, cudaGraphEdgeData* data,

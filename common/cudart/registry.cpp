@@ -194,6 +194,27 @@ Status load_module(Context& context, FatBinary& image, sim::ModuleId& module) {
   return status;
 }
 
+namespace {
+
+Status find_variable(const void* symbol, const Variable*& variable) {
+  variable = runtime().registry().find_variable(symbol);
+  if (variable == nullptr)
+    return fail(cudaErrorInvalidSymbol, "{} is no __device__ or __constant__ variable", symbol);
+  return cudaSuccess;
+}
+
+Status find_variable_address(Context& context, const Variable& variable, sim::Device::Symbol& symbol) {
+  const std::lock_guard guard(context.lock);
+  sim::ModuleId module = 0;
+  if (Status status = load_module(context, *variable.owner, module); !status.ok()) return status;
+  const auto found = context.device().find_symbol(module, variable.name);
+  if (!found) return {cudaErrorInvalidSymbol, found.error().text};
+  symbol = *found;
+  return cudaSuccess;
+}
+
+}  // namespace
+
 Status find_kernel(Context& context, Function& function, sim::KernelId& kernel) {
   const std::lock_guard guard(context.lock);
   Function::OnDevice& here = function.on_device[context.ordinal];
@@ -208,13 +229,23 @@ Status find_kernel(Context& context, Function& function, sim::KernelId& kernel) 
   return cudaSuccess;
 }
 
-Status find_variable_address(Context& context, const Variable& variable, sim::Device::Symbol& symbol) {
-  const std::lock_guard guard(context.lock);
-  sim::ModuleId module = 0;
-  if (Status status = load_module(context, *variable.owner, module); !status.ok()) return status;
-  const auto found = context.device().find_symbol(module, variable.name);
-  if (!found) return {cudaErrorInvalidSymbol, found.error().text};
-  symbol = *found;
+Status find_symbol(Context& context, const void* symbol, sim::Device::Symbol& found) {
+  const Variable* variable = nullptr;
+  if (Status status = find_variable(symbol, variable); !status.ok()) return status;
+  return find_variable_address(context, *variable, found);
+}
+
+Status find_symbol_bytes(Context& context, const void* symbol, std::size_t n_bytes, std::size_t offset,
+                         std::byte*& start) {
+  const Variable* variable = nullptr;
+  if (Status status = find_variable(symbol, variable); !status.ok()) return status;
+  sim::Device::Symbol found{};
+  if (Status status = find_variable_address(context, *variable, found); !status.ok()) return status;
+  if (offset > found.size || n_bytes > found.size - offset) {
+    return fail(cudaErrorInvalidValue, "{} bytes at offset {} of {}, which has {} bytes", n_bytes, offset,
+                variable->name, found.size);
+  }
+  start = reinterpret_cast<std::byte*>(found.address + offset);  // NOLINT: an address of our arena
   return cudaSuccess;
 }
 

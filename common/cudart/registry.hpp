@@ -4,6 +4,7 @@
 // Invariant: objects live as long as the process, so that handles in a program's static variables stay valid.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -97,7 +98,11 @@ class Registry {
 // Each loads the module if need be; they lock the context.
 Status load_module(Context& context, FatBinary& image, sim::ModuleId& module);
 Status find_kernel(Context& context, Function& function, sim::KernelId& kernel);
-Status find_variable_address(Context& context, const Variable& variable, sim::Device::Symbol& symbol);
+// A __device__ or __constant__ variable on the context's device, by its handle in the program; and `n_bytes` of it from byte
+// `offset` on, which must not leave it.
+Status find_symbol(Context& context, const void* symbol, sim::Device::Symbol& found);
+Status find_symbol_bytes(Context& context, const void* symbol, std::size_t n_bytes, std::size_t offset,
+                         std::byte*& start);
 // Registers per thread: the machine code's figure when the program holds one, else the simulator's estimate.
 int registers_of(Context& context, Function& function, const sim::KernelFacts& facts);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The recursive-descent parser's state, shared by its three parts. Read parser.cpp (a module and its
+// The recursive-descent parser's state, shared by its four parts. Read parser.cpp (a module and its
 // directives), then parser_declarations.cpp (variables, parameters, initial values), then parser_body.cpp
-// (function bodies: blocks, labels, instructions, operands).
+// (function bodies: blocks, labels, instructions), then parser_operands.cpp.
 // Invariant: while a body is parsed, `function_` points to it; every name that could not be resolved yet is
 // in `references_` and gets its meaning, or an error, when the block that it stands in closes.
 #pragma once
@@ -112,6 +112,8 @@ class Parser {
   std::string_view full_opcode(Place start);
   std::uint32_t form_of(std::string_view spelling);
   void guard(Instruction& instruction);
+
+  // --- parser_operands.cpp ---
   Operand operand();
   Operand primary();
   Operand named_operand();

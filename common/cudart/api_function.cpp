@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // What is known about kernels: attributes, occupancy, handles.
 #include <algorithm>
-#include <cstring>
 
 #include "cudart/api.hpp"
 #include "cudart/operation.hpp"

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Code loaded at run time (cudaLibrary*), and the doors to the driver API, which does not exist here.
-#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <span>

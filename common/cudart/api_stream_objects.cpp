@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Making and unmaking streams and events, and what does not depend on the default stream.
-#include <cmath>
 
 #include "cudart/api.hpp"
 #include "cudart/device_properties.hpp"

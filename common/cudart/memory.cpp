@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cudart/memory.hpp"
 
-#include <cstring>
-
 #include "cudart/host_checks.hpp"
 #include "cudart/pool.hpp"
 #include "sim/timeline.hpp"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "cudart/registry.hpp"
 
-#include <algorithm>
-
 #include "cudart/fatbin.hpp"
 #include "cudart/runtime.hpp"
 #include "ptx/link.hpp"

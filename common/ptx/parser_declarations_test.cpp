@@ -2,7 +2,6 @@
 // Variables, registers and initial values, one test a feature.
 #include <gtest/gtest.h>
 
-#include <bit>
 #include <cstring>
 
 #include "ptx/parser.hpp"

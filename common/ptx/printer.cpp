@@ -10,7 +10,6 @@
 #include <map>
 #include <tuple>
 #include <unordered_map>
-#include <utility>
 
 #include "ptx/parser.hpp"
 

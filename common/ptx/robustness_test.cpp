@@ -3,7 +3,6 @@
 // The mutations are the same in every run. fuzz_parser.cpp searches further.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstdint>
 
 #include "ptx/equality.hpp"

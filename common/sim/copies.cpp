@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <utility>
 
 #include "sim/rendezvous.hpp"
 #include "sim/warp.hpp"

@@ -8,9 +8,7 @@
 #include <cstring>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <thread>
-#include <unordered_map>
 
 #include "ptx/parser.hpp"
 #include "sim/cache.hpp"

@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
-#include <stdexcept>
 #include <string_view>
-#include <vector>
 
 #include "sim/ops/table.hpp"
 

@@ -4,8 +4,6 @@
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
-#include <cstdio>
-
 #include "cli/commands.hpp"
 #include "layout.hpp"
 #include "screen/screen.hpp"

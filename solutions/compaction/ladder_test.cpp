@@ -4,7 +4,6 @@
 // runner.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <string>
 
 #include "compaction/lab.hpp"

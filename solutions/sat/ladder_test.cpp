@@ -3,7 +3,6 @@
 // each rung cures what the one below it wasted. RUNNER names the solution's runner.
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <string>
 #include <vector>
 

@@ -14,12 +14,9 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <functional>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>

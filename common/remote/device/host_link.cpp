@@ -4,7 +4,6 @@
 
 #include <poll.h>
 
-#include <algorithm>
 #include <fstream>
 #include <iterator>
 

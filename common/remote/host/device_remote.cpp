@@ -6,7 +6,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <deque>
 #include <map>
 
 #include "remote/questions.hpp"

@@ -4,7 +4,6 @@
 //   in_pieces      side by side, over cells that several accesses left: each lane's neighbour's, as in s[i - 1]
 //   run_with_gaps  side by side but for lanes left out, over cells that are old or the lanes' own
 #include <algorithm>
-#include <bit>
 
 #include "sim/checkers/racecheck.hpp"
 

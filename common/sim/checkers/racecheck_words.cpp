@@ -2,7 +2,6 @@
 // Races told in words.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 

@@ -3,7 +3,6 @@
 // random scripts of accesses, barriers and fences, run both ways.
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <iterator>

@@ -7,7 +7,6 @@
 #include "cudart/graph_api.hpp"
 #include "cudart/managed.hpp"
 #include "cudart/memory.hpp"
-#include "cudart/stream.hpp"
 
 using namespace course::cudart;  // NOLINT: this file is only their exported face
 

@@ -6,7 +6,6 @@
 #include "cudart/managed.hpp"
 #include "cudart/memory.hpp"
 #include "cudart/pool.hpp"
-#include "cudart/stream.hpp"
 
 using namespace course::cudart;  // NOLINT: this file is only their exported face
 

@@ -6,7 +6,6 @@
 
 #include "cudart/api.hpp"
 #include "cudart/fatbin.hpp"
-#include "cudart/memory.hpp"
 
 using namespace course::cudart;  // NOLINT: this file is only their exported face
 

@@ -2,7 +2,6 @@
 // Memory pools.
 #include "cudart/api.hpp"
 #include "cudart/handles.hpp"
-#include "cudart/memory.hpp"
 #include "cudart/pool.hpp"
 
 namespace course::cudart {

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "base/rng.hpp"
 #include "lab/protocol.hpp"
 
 namespace course::lab {

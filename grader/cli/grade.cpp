@@ -23,7 +23,6 @@
 #include "select.hpp"
 #include "session_runner.hpp"
 #include "table.hpp"
-#include "text.hpp"
 
 namespace course::grader::cli {
 namespace {

@@ -5,7 +5,6 @@
 
 #include <set>
 
-#include "markup.hpp"
 #include "page/assets.hpp"
 #include "page/page.hpp"
 #include "page/table.hpp"

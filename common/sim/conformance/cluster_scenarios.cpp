@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Clusters of several blocks: ranks, barriers over all of them, each other's shared memory, atomics and mbarriers there.
-#include "sim/conformance/format.hpp"
-
 #include "sim/conformance/scenario.hpp"
 
 namespace course::sim {

@@ -17,13 +17,14 @@ namespace course::sim {
 
 class Cache {
  public:
-  Cache(const Arena& arena, std::uint64_t capacity);  // bytes
+  // Of the arena's memory; `capacity`: bytes that the second-level cache holds.
+  Cache(const Arena& arena, std::uint64_t capacity);
   ~Cache();
   Cache(const Cache&) = delete;
   Cache& operator=(const Cache&) = delete;
 
   void launch_begins();
-  void launch_ends(std::uint64_t sectors_filled);
+  void launch_ends(std::uint64_t sectors_filled);  // what its accesses brought in and first wrote: Touch
   // Nothing is left in it.
   void forget();
 

@@ -49,10 +49,10 @@ enum Mode : std::uint32_t {
   kRacecheck = 4,
   kInitcheck = 8,
   kSynccheck = 16,
+  kTrace = 32,    // rows of arrays, see trace.hpp (for inputs of some hundred elements)
   kProfile = 64,  // counters by source line, see profile.hpp; needs kCounters
-  kHostcheck =
-      128,      // the program's own calls: leaks, wrong frees, calls that fail, copies of what nobody wrote
-  kTrace = 32,  // rows of arrays, see trace.hpp (for inputs of some hundred elements)
+  // The program's own calls: leaks, wrong frees, calls that fail, copies of what nobody wrote.
+  kHostcheck = 128,
   kAllChecks = kRacecheck | kInitcheck | kSynccheck,
 };
 
@@ -124,7 +124,7 @@ struct LaunchRequest {
   KernelId kernel = 0;
   Dim3 grid, block, cluster;
   std::uint64_t dynamic_shared = 0;       // bytes
-  std::span<const std::byte> parameters;  // laid out by KernelFacts::parameters
+  std::span<const std::byte> parameters;  // laid out by KernelFacts::parameters; read during the launch
   bool cooperative = false;
   int registers = 0;  // per thread, of the machine code; 0: KernelFacts::registers, an estimate
 };
@@ -134,11 +134,12 @@ struct LaunchResult {
   std::string text;  // empty when fault is none; else names kernel, file:line, threads
   Counters counters;
   double modelled_us = 0;           // by the timing model: the kernel alone
-  const char* bound_by = "launch";  // what holds it there: model.hpp
+  const char* bound_by = "launch";  // what holds it there: a name of bounds.hpp
 };
 
 class Timeline;
 
+// Used by one host thread at a time. Ids are those that this device has given; with others nothing is defined.
 class Device {
  public:
   explicit Device(DeviceOptions options);
@@ -148,19 +149,20 @@ class Device {
 
   const DeviceOptions& options() const;
 
-  // --- memory. Addresses are 256-byte aligned and valid in this process.
+  // --- memory. Addresses are 256-byte aligned and valid in this process; what is still allocated goes with the device.
+  // An error when there is no room.
   Result<std::uint64_t> allocate(std::uint64_t n_bytes, MemoryKind kind);
   Result<void> release(std::uint64_t address);  // must be a base; double free is an error
-  // The allocation that contains `address`, or nullptr.
+  // The allocation that contains `address`, or nullptr. The device's own; holds until its next call.
   const Allocation* find(std::uint64_t address) const;
   std::uint64_t free_bytes() const;
-  // The freed allocation that held `address` last, or nullptr.
+  // The freed allocation that held `address` last, or nullptr. As find().
   const Allocation* find_freed(std::uint64_t address) const;
   // Names a buffer (or a part of one) for messages; `is_data` marks it as watched by the dataflow counters.
   void name_buffer(std::uint64_t address, std::uint64_t n_bytes, std::uint32_t element_bytes,
                    std::string name, bool is_data);
   // Host code's access. An end of a copy that is no device memory is the host's; neither tells the checkers. An error says
-  // what can't be done from here.
+  // what can't be done from here. fill: `count` elements, each the lowest `element_bytes` (1, 2 or 4) of `value`.
   Result<void> copy(std::byte* dst, const std::byte* src, std::uint64_t n_bytes);
   Result<void> fill(std::byte* dst, std::uint32_t value, std::uint32_t element_bytes, std::uint64_t count);
   // Tell the checkers that host code wrote these bytes (memcpy, memset): they count as initialised.
@@ -171,19 +173,21 @@ class Device {
   void forget_writes(std::uint64_t address, std::uint64_t n_bytes);
 
   // --- code
+  // Gives its variables memory and their initial values. An error says what of the text cannot be read or has no room; whether its
+  // instructions are known turns out at a kernel's first launch.
   Result<ModuleId> load_module(std::string_view ptx_text);
-  void unload_module(ModuleId module);
+  void unload_module(ModuleId module);  // releases its variables
   Result<KernelId> find_kernel(ModuleId module, std::string_view mangled_name);
-  const KernelFacts& facts(KernelId kernel) const;
-  // Address and size of a __device__ / __constant__ variable.
+  const KernelFacts& facts(KernelId kernel) const;  // stands as long as the device
+  // Address and size, in bytes, of a __device__ / __constant__ variable.
   struct Symbol {
     std::uint64_t address, size;
   };
   Result<Symbol> find_symbol(ModuleId module, std::string_view mangled_name);
 
-  // --- execution. Synchronous: the kernel has ended when launch returns.
+  // --- execution. Synchronous: the kernel has ended when launch returns, or been ended by a fault, which the result tells.
   LaunchResult launch(const LaunchRequest& request);
-  // Blocks of this kernel that fit one multiprocessor at once.
+  // Blocks of this kernel that fit one multiprocessor at once; 0: not even one does.
   int occupancy(KernelId kernel, int threads_per_block, std::uint64_t dynamic_shared) const;
 
   // The modelled clocks that launches move on; copies and waits are for the runtime library to tell it.

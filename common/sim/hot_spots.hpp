@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How much atomics keep each part of the second-level cache busy in a launch: the busiest holds the rest up. Which part does an address
-// is a hash of its 512-byte chunk (measured: calibration/, family "global atomics"); here each chunk is a part of its own.
+// How much atomics keep each part of the second-level cache busy in a launch: the busiest holds the rest up. Which part serves an
+// address is a hash of its 512-byte chunk (measured: calibration/, family "global atomics"); here each chunk is a part of its own.
 #pragma once
 
 #include <algorithm>

@@ -13,7 +13,7 @@ namespace course::sim {
 
 struct Modelled {
   double us = 0;                    // of the kernel alone, from its start to its end
-  const char* bound_by = "launch";  // a name of model.cpp's list: "memory", "issue", "latency" …
+  const char* bound_by = "launch";  // a name of bounds.hpp: "memory", "issue", "latency" …
 };
 
 Modelled model_time(const DevicePreset& preset, const LaunchRequest& launch, const Counters& counters);

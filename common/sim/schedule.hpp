@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// When blocks start and end on the timing model's clock: each takes the first place that becomes free.
+// When blocks start and end on the timing model's clock, in clocks of the chip: each takes the first place that becomes free.
 #pragma once
 
 #include <algorithm>

@@ -17,7 +17,7 @@ namespace course::remote {
 
 class HostLink : public lab::Submission {
  public:
-  // `program` is the file that the other process runs. Its code is read from there.
+  // `fd`, which stays the caller's: the channel. `program`: the file that the other process runs; its code is read from there.
   HostLink(int fd, std::string program, sim::Device& device)
       : fd_(fd), program_(std::move(program)), device_(device) {}
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A sim::Device that is another process: every method is a question over the channel, answered by device/answers.cpp.
+// A sim::Device that is another process: every method is a question over the channel, answered by device/host_link.cpp.
 // Linked into the libcudart of student's processes in the place of common/sim. Nothing here decides about a grade: what
 // this process claims or does to its own memory, the device's process knows better.
 #include <unistd.h>

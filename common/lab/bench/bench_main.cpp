@@ -6,9 +6,8 @@
 //   bench_<lab> [--sizes 65536,1048576] [--runs 25] [--rung NAME] [--no-cpu] [--json FILE]
 // Method: inputs and outputs rotate through enough copies to pass 1 GiB, so that nothing is found in the cache; outputs are poisoned,
 // and those of the last timed run are checked; CUDA events around each call, a device-wide synchronisation after each; the median counts.
-// Compiled once per lab with -DCOURSE_LAB=<lab>. Reading order: main, measure_case, Sets.
+// Compiled once per lab with -DCOURSE_LAB=<lab>. Reading order: main, measure_case, Sets; bench_device.hpp.
 #include <cuda_runtime_api.h>
-#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,11 +19,11 @@
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "base/cuda_check.hpp"
 #include "base/rng.hpp"
-#include "cudart/sim_control.h"
+#include "lab/bench/bench_device.hpp"
 #include "lab/bench/ceilings.hpp"
 #include "lab/bench/peer.hpp"
 #include "lab/problem.hpp"
@@ -54,92 +53,6 @@ struct Options {
   bool cpu = true;
 };
 
-[[noreturn]] void stop(const std::string& text) {
-  fmt::print(stderr, "bench: {}\n", text);
-  std::exit(1);
-}
-void must(cudaError_t code, const char* call) {
-  if (const auto r = checked(code, call); !r) stop(r.error().text);
-}
-
-// Device memory; freed with the object.
-class DeviceBytes {
- public:
-  explicit DeviceBytes(std::uint64_t n_bytes) {
-    must(cudaMalloc(&data_, std::max<std::uint64_t>(n_bytes, 1)), "cudaMalloc");
-  }
-  ~DeviceBytes() { static_cast<void>(cudaFree(data_)); }
-  DeviceBytes(const DeviceBytes&) = delete;
-  DeviceBytes& operator=(const DeviceBytes&) = delete;
-  DeviceBytes(DeviceBytes&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
-  void* data() const { return data_; }
-
- private:
-  void* data_ = nullptr;
-};
-
-// The simulator's counters; on the toolkit's library there are none.
-class SimCounters {
- public:
-  bool there() const { return set_mode_ != nullptr && reset_ != nullptr && report_ != nullptr; }
-  void start() const {
-    if (there()) static_cast<void>(set_mode_(SIM_COUNTERS) + reset_());
-  }
-  // What was launched since: warp-wide instructions, and bytes through global memory in sectors of 32.
-  Json counted(std::uint64_t n) const {
-    if (!there()) return nullptr;
-    std::string text(report_(nullptr, 0), '\0');
-    report_(text.data(), text.size());
-    const Json totals = Json::parse(text.c_str()).at("totals");
-    const auto of = [&](const char* name) { return totals.at(name).get<std::uint64_t>(); };
-    return {{"n", n},
-            {"warp_instructions", of("warp_instructions")},
-            {"bytes", 32 * (of("global_load_sectors") + of("global_store_sectors"))}};
-  }
-
- private:
-  template <typename Function>
-  static Function symbol(const char* name) {
-    return reinterpret_cast<Function>(dlsym(RTLD_DEFAULT, name));
-  }
-  decltype(&simSetMode) set_mode_ = symbol<decltype(&simSetMode)>("simSetMode");
-  decltype(&simResetReport) reset_ = symbol<decltype(&simResetReport)>("simResetReport");
-  decltype(&simReport) report_ = symbol<decltype(&simReport)>("simReport");
-};
-
-struct Device {
-  cudaDeviceProp properties{};
-  int driver = 0, runtime = 0, clock_khz = 0, memory_clock_khz = 0;
-  SimCounters counters;
-  // Forgets what the simulator has seen, and with it what lies in its caches: its buffers are not rotated.
-  int (*forget)() = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "simResetReport"));
-  bool simulated = forget != nullptr;
-  cudaStream_t stream = nullptr;
-  cudaEvent_t start = nullptr, end = nullptr;
-
-  Device() {
-    must(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties");
-    must(cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
-    must(cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
-    must(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, 0), "cudaDeviceGetAttribute");
-    must(cudaDeviceGetAttribute(&memory_clock_khz, cudaDevAttrMemoryClockRate, 0), "cudaDeviceGetAttribute");
-    must(cudaStreamCreate(&stream), "cudaStreamCreate");
-    must(cudaEventCreate(&start), "cudaEventCreate");
-    must(cudaEventCreate(&end), "cudaEventCreate");
-  }
-  // Microseconds of what `body` puts into the stream.
-  double time(const std::function<void()>& body) const {
-    if (simulated) static_cast<void>(forget());
-    must(cudaEventRecord(start, stream), "cudaEventRecord");
-    body();
-    must(cudaEventRecord(end, stream), "cudaEventRecord");
-    must(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-    float ms = 0;
-    must(cudaEventElapsedTime(&ms, start, end), "cudaEventElapsedTime");
-    return 1e3 * static_cast<double>(ms);
-  }
-};
-
 struct Times {
   std::vector<double> us;
   Json json() {
@@ -152,7 +65,7 @@ struct Times {
 // Copies of a case's buffers, to be used in turn.
 class Sets {
  public:
-  Sets(const Device& device, const Problem& problem, const Task& task, const Case& c)
+  Sets(const BenchDevice& device, const Problem& problem, const Task& task, const Case& c)
       : shape_(problem.shape(task, c)), workspace_(shape_.workspace_bytes) {
     std::uint64_t bytes = 0;
     for (const auto& spec : shape_.inputs) {
@@ -182,7 +95,7 @@ class Sets {
     }
   }
 
-  Request request(const Device& device, const Problem& problem, const Task& task, const Case& c,
+  Request request(const BenchDevice& device, const Problem& problem, const Task& task, const Case& c,
                   std::size_t turn) const {
     const Set& set = sets_[turn % sets_.size()];
     Request r;
@@ -236,7 +149,7 @@ class Sets {
 };
 
 // Warm-up, timed runs, and whether the last one's output is right. Nothing when `call` refuses.
-Json measured(const Device& device, const Options& options, const Problem& problem, const Task& task,
+Json measured(const BenchDevice& device, const Options& options, const Problem& problem, const Task& task,
               const Case& c, const Sets& sets, const std::function<bool(const Request&)>& call,
               cudaError_t (*prepare)(const Request&) = nullptr) {
   const int warm_up = device.simulated ? 0 : 3, runs = device.simulated ? 1 : options.runs;
@@ -284,7 +197,7 @@ Json cpu_times(const Problem& problem, const Task& task, const Case& c, const Se
   return rows;
 }
 
-Json ceilings(const Device& device, const Options& options, std::uint64_t n_bytes) {
+Json ceilings(const BenchDevice& device, const Options& options, std::uint64_t n_bytes) {
   constexpr std::uint64_t kRotation = std::uint64_t{1} << 30;
   n_bytes = std::max<std::uint64_t>(n_bytes / 16 * 16, 16);
   const std::uint64_t n =
@@ -317,7 +230,7 @@ Json ceilings(const Device& device, const Options& options, std::uint64_t n_byte
 }
 
 // At how many MHz the multiprocessors ran just now.
-double measured_clock(const Device& device) {
+double measured_clock(const BenchDevice& device) {
   const DeviceBytes cycles_and_ns(2 * sizeof(std::uint64_t));
   std::uint64_t host[2] = {};
   measure_clock(static_cast<std::uint64_t*>(cycles_and_ns.data()), device.stream);
@@ -378,7 +291,8 @@ std::vector<Table> tables_for(const Problem& problem, const Options& options, st
   return tables;
 }
 
-Json measure_case(const Device& device, const Options& options, const Problem& problem, const Table& table) {
+Json measure_case(const BenchDevice& device, const Options& options, const Problem& problem,
+                  const Table& table) {
   const Case& c = table.c;
   const Task& first = *table.rungs.front();
   const Sets sets(device, problem, first, c);
@@ -465,7 +379,7 @@ Options parse(int argc, char** argv) {
 int main(int argc, char** argv) {
   using namespace course::lab;
   const Options options = parse(argc, argv);
-  const Device device;
+  const BenchDevice device;
   const Problem& problem = course::COURSE_LAB::problem();
   Json sizes = Json::array();
   double clock_mhz = 0;  // after the last table, while the device is warm

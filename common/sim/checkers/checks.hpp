@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The checkers that a mode asks for, as one observer of a launch.
-// Reading order: finding.hpp for what comes out; checks.cpp for who is told what; racecheck.hpp, initcheck.hpp, synccheck.hpp.
+// Reading order: finding.hpp for what comes out; checks.cpp for who is told what; racecheck.hpp (on clock.hpp), initcheck.hpp,
+// synccheck.hpp; together.hpp (with undo.hpp) for launches whose blocks several host threads run.
 // Bounds, alignment and freed memory are the machine's business, which always looks at them (ops/memory.hpp); boundcheck.hpp
 // adds what needs more than the memory's own bounds.
 #pragma once

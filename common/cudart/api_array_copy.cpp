@@ -38,7 +38,7 @@ Status make_copy_from(CopyOp& copy, void* dst, size_t pitch, cudaArray_const_t s
 // `n_bytes` on from a place, over the ends of rows: they lie without gaps.
 Status run_of_bytes(cudaArray_const_t array, size_t offset, size_t row, size_t n_bytes, std::byte*& start) {
   if (Status status = array_rows(array, offset, row, 0, 0, start); !status.ok()) return status;
-  const size_t from = static_cast<size_t>(start - array->base);
+  const auto from = static_cast<size_t>(start - array->base);
   if (n_bytes > array->slice_bytes() - from)
     return fail(cudaErrorInvalidValue, "{} bytes from byte {} on leave the array of {} bytes", n_bytes, from,
                 array->slice_bytes());

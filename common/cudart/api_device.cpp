@@ -6,6 +6,7 @@
 #include "cudart/device_properties.hpp"
 #include "cudart/host_checks.hpp"
 #include "cudart/memory.hpp"
+#include "cudart/registered.hpp"
 #include "cudart/stream.hpp"
 
 using namespace course::cudart;  // NOLINT: this file is only their exported face
@@ -31,6 +32,7 @@ void reset(Context& context) {
   for (CUevent_st* event : events().all()) {
     if (event->context == &context) (void)events().take(event);
   }
+  forget_registered(context);
   const std::lock_guard guard(context.lock);
   context.sticky = cudaSuccess;
   context.limits.clear();

@@ -3,6 +3,7 @@
 #include "cudart/api.hpp"
 #include "cudart/memory.hpp"
 #include "cudart/operation.hpp"
+#include "cudart/registered.hpp"
 #include "cudart/stream.hpp"
 
 using namespace course::cudart;  // NOLINT: this file is only their exported face
@@ -41,7 +42,8 @@ Status allocate_pitched(Context& context, const char* call, void** out, size_t* 
 Status find_pinned(const void* pointer, Place& place, Owned& owned) {
   const auto found = locate(pointer);
   if (!found || found->kind != MemoryKind::pinned_host) {
-    return fail(cudaErrorInvalidValue, "{} is not memory of cudaMallocHost or cudaHostAlloc", pointer);
+    return fail(cudaErrorInvalidValue,
+                "{} is not memory of cudaMallocHost, cudaHostAlloc or cudaHostRegister", pointer);
   }
   place = *found;
   const std::lock_guard guard(place.context->lock);
@@ -114,9 +116,10 @@ CUDART_EXPORT cudaError_t cudaFreeHost(void* pointer) {
 }
 
 CUDART_EXPORT cudaError_t cudaHostGetDevicePointer(void** out, void* host, unsigned flags) {
-  return device_api("cudaHostGetDevicePointer", [&](Context&) -> Status {
+  return device_api("cudaHostGetDevicePointer", [&](Context& context) -> Status {
     if (out == nullptr || flags != 0) return fail(cudaErrorInvalidValue, "a null pointer or unknown flags");
     *out = nullptr;
+    if (is_registered(host)) return device_pointer(context, host, out);
     Place place;
     Owned owned;
     if (Status status = find_pinned(host, place, owned); !status.ok()) return status;
@@ -136,17 +139,17 @@ CUDART_EXPORT cudaError_t cudaHostGetFlags(unsigned* flags, void* host) {
   });
 }
 
-CUDART_EXPORT cudaError_t cudaHostRegister(void*, size_t, unsigned) {
-  return device_api("cudaHostRegister", [](Context&) {
-    return fail(cudaErrorNotSupported,
-                "memory that the program allocated itself cannot be pinned afterwards; use cudaMallocHost "
-                "(cudaDevAttrHostRegisterSupported is 0)");
+CUDART_EXPORT cudaError_t cudaHostRegister(void* pointer, size_t n_bytes, unsigned flags) {
+  return device_api("cudaHostRegister", [&](Context& context) -> Status {
+    if (Status status = forbid_while_capturing("cudaHostRegister"); !status.ok()) return status;
+    return register_host(context, pointer, n_bytes, flags);
   });
 }
 
 CUDART_EXPORT cudaError_t cudaHostUnregister(void* pointer) {
-  return device_api("cudaHostUnregister", [&](Context&) {
-    return fail(cudaErrorHostMemoryNotRegistered, "{} is not registered", pointer);
+  return device_api("cudaHostUnregister", [&](Context&) -> Status {
+    if (Status status = forbid_while_capturing("cudaHostUnregister"); !status.ok()) return status;
+    return unregister_host(pointer);
   });
 }
 
@@ -160,7 +163,7 @@ CUDART_EXPORT cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
 }
 
 CUDART_EXPORT cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* out, const void* pointer) {
-  return device_api("cudaPointerGetAttributes", [&](Context&) -> Status {
+  return device_api("cudaPointerGetAttributes", [&](Context& context) -> Status {
     if (out == nullptr) return cudaErrorInvalidValue;
     // Field by field: CUDA 12's structure ends after these four.
     constexpr int kNoDevice = -2;
@@ -173,6 +176,13 @@ CUDART_EXPORT cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* out, c
     out->device = place ? place->context->ordinal : kNoDevice;
     out->devicePointer = place ? address : nullptr;
     out->hostPointer = device_only ? nullptr : address;
+    if (is_registered(pointer)) {
+      const bool by_host = !place;
+      out->type = cudaMemoryTypeHost;
+      out->device = context.ordinal;
+      if (!by_host) out->hostPointer = host_pointer(pointer);
+      if (by_host) return device_pointer(context, address, &out->devicePointer);
+    }
     return cudaSuccess;
   });
 }

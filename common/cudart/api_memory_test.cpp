@@ -140,6 +140,68 @@ TEST_F(Api, PinnedAndManagedMemoryServeBothSides) {
   EXPECT_EQ(same, pinned);
 }
 
+TEST_F(Api, RegistersHostMemoryOnce) {
+  std::vector<int> host(1000);
+  int* const middle = host.data() + 500;
+  EXPECT_EQ(cudaHostRegister(nullptr, 16, 0), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaHostRegister(middle, 0, 0), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaHostRegister(middle, 16, 64), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaHostRegister(reinterpret_cast<void*>(4096), 16, 0), cudaErrorInvalidValue) << "nobody's";
+  EXPECT_EQ(cudaHostRegister(device_array<int>(4), 16, 0), cudaErrorInvalidValue);
+  void* pinned = nullptr;
+  EXPECT_EQ(cudaMallocHost(&pinned, 64), cudaSuccess);
+  EXPECT_EQ(cudaHostRegister(pinned, 64, 0), cudaErrorHostMemoryAlreadyRegistered);
+
+  EXPECT_EQ(cudaHostRegister(middle, 400, cudaHostRegisterPortable), cudaSuccess);
+  EXPECT_EQ(cudaHostRegister(middle, 400, 0), cudaErrorHostMemoryAlreadyRegistered);
+  EXPECT_EQ(cudaHostRegister(host.data(), 2004, 0), cudaErrorHostMemoryAlreadyRegistered) << "its first word";
+  EXPECT_EQ(cudaHostRegister(middle + 99, 8, 0), cudaErrorHostMemoryAlreadyRegistered) << "its last";
+  EXPECT_EQ(cudaHostRegister(middle + 100, 8, 0), cudaSuccess);
+  EXPECT_EQ(cudaFreeHost(middle), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaHostUnregister(nullptr), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaHostUnregister(middle + 1), cudaErrorHostMemoryNotRegistered) << "not its start";
+  EXPECT_EQ(cudaHostUnregister(middle), cudaSuccess);
+  EXPECT_EQ(cudaHostUnregister(middle), cudaErrorHostMemoryNotRegistered);
+  EXPECT_EQ(cudaHostRegister(middle, 400, cudaHostRegisterMapped), cudaSuccess);
+  EXPECT_EQ(cudaDeviceReset(), cudaSuccess);
+  EXPECT_EQ(cudaHostUnregister(middle), cudaErrorHostMemoryNotRegistered) << "a reset ends it";
+}
+
+TEST_F(Api, RegisteredHostMemoryIsWhatKernelsSeeAndChange) {
+  std::vector<int> host(1000, 5);
+  void* place = nullptr;
+  EXPECT_EQ(cudaHostGetDevicePointer(&place, host.data(), 0), cudaErrorInvalidValue);
+  EXPECT_EQ(cudaHostRegister(host.data(), 4000, 0), cudaSuccess);
+  EXPECT_EQ(cudaHostGetDevicePointer(&place, host.data() + 10, 0), cudaSuccess);
+  int* const seen = static_cast<int*>(place);
+  fake().run = [&](const sim::FakeLaunch&) {
+    EXPECT_EQ(seen[0], 7);
+    EXPECT_EQ(seen[989], 5);
+    seen[1] = 8;
+    host[500] = 9;  // another host thread, at the same time
+    return sim::LaunchResult{};
+  };
+  host[10] = 7;
+  EXPECT_EQ(launch(1, 32), cudaSuccess);
+  EXPECT_EQ(host[10], 7);
+  EXPECT_EQ(host[11], 8);
+  EXPECT_EQ(host[500], 9);
+  EXPECT_EQ(cudaMemset(seen + 2, 0, 4), cudaSuccess);
+  EXPECT_EQ(host[12], 0);
+  EXPECT_EQ(cudaMemset(seen + 989, 0, 8), cudaErrorInvalidValue) << "past its end";
+
+  cudaPointerAttributes about{};
+  EXPECT_EQ(cudaPointerGetAttributes(&about, host.data() + 20), cudaSuccess);
+  EXPECT_EQ(about.type, cudaMemoryTypeHost);
+  EXPECT_EQ(about.devicePointer, seen + 10);
+  EXPECT_EQ(cudaPointerGetAttributes(&about, seen), cudaSuccess);
+  EXPECT_EQ(about.type, cudaMemoryTypeHost);
+  EXPECT_EQ(about.hostPointer, host.data() + 10);
+  EXPECT_EQ(cudaHostUnregister(host.data()), cudaSuccess);
+  EXPECT_EQ(cudaPointerGetAttributes(&about, host.data()), cudaSuccess);
+  EXPECT_EQ(about.type, cudaMemoryTypeUnregistered);
+}
+
 TEST_F(Api, FreesEachKindWithItsOwnCallOnly) {
   int on_stack = 0;
   void *device = nullptr, *pinned = nullptr;

@@ -90,6 +90,7 @@ void fill_properties(Properties& p, const sim::DevicePreset& chip, int ordinal) 
 template <typename Properties>
 void fill_later_properties(Properties& p, const sim::DevicePreset& chip) {
   p.memoryPoolsSupported = 1;
+  p.hostRegisterSupported = 1;
   p.clusterLaunch = chip.compute_major >= 9 ? 1 : 0;
 }
 

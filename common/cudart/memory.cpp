@@ -3,6 +3,7 @@
 
 #include "cudart/host_checks.hpp"
 #include "cudart/pool.hpp"
+#include "cudart/registered.hpp"
 #include "sim/timeline.hpp"
 
 namespace course::cudart {
@@ -110,6 +111,10 @@ Status release_if(void* pointer, bool host) {
   const char* const call = host ? "cudaFreeHost" : "cudaFree";
   const std::optional<Place> place = locate(pointer);
   if (!place) {
+    if (is_registered(pointer))
+      return fail(cudaErrorInvalidValue, "{} is registered: cudaHostUnregister ends that, {} is not for it",
+                  pointer, call)
+          .as("invalid-free");
     if (was_freed(pointer))
       return fail(cudaErrorInvalidValue, "{} was freed before", pointer).as("double-free");
     return fail(cudaErrorInvalidValue, "{} is no allocation of {}", pointer,

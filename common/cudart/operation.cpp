@@ -5,6 +5,7 @@
 
 #include "cudart/array.hpp"
 #include "cudart/graph.hpp"
+#include "cudart/registered.hpp"
 #include "cudart/stream.hpp"
 #include "sim/timeline.hpp"
 
@@ -394,13 +395,18 @@ Status check(Context& context, const Operation& operation) {
 
 Status execute(Context& context, const Operation& operation) {
   return std::visit(Overloaded{
-                        [&](const KernelOp& kernel) { return execute_kernel(context, kernel); },
+                        [&](const KernelOp& kernel) {
+                          const MirroredHostMemory mirrored(context);
+                          return execute_kernel(context, kernel);
+                        },
                         [&](const CopyOp& copy) {
+                          const MirroredHostMemory mirrored(context);
                           // Again: a graph is launched long after it was made.
                           Status status = check_copy(copy);
                           return status.ok() ? run_copy(context, copy) : status;
                         },
                         [&](const FillOp& fill) {
+                          const MirroredHostMemory mirrored(context);
                           Status status = check_fill(fill);
                           return status.ok() ? run_fill(context, fill) : status;
                         },

@@ -135,7 +135,12 @@ class HostThread {
  public:
   HostThread(Worker& worker, const Engine& engine, const GridOptions& options, Shared& shared,
              const std::vector<std::uint64_t>& blocks)
-      : worker_(worker), engine_(engine), options_(options), shared_(shared), blocks_(blocks) {
+      : worker_(worker),
+        engine_(engine),
+        options_(options),
+        shared_(shared),
+        blocks_(blocks),
+        dice_(options.schedule_seed + 1) {
     warp_order_.resize((worker.launch->block.count() + kLanes - 1) / kLanes);
     std::iota(warp_order_.begin(), warp_order_.end(), 0u);
     if (options.schedule_seed != 0) shuffle(warp_order_, options.schedule_seed ^ 0x5eed);
@@ -317,7 +322,7 @@ class HostThread {
   bool crowded_ = false;
   Turn usual_turn_{kBlockTurn, kWarpSlice};
   bool interleaved_ = false;
-  Rng dice_{1};
+  Rng dice_;                   // of the schedule's seed: the same in every run
   std::uint64_t n_turns_ = 0;  // short ones since a block ended
   // Warp instructions when a block ended last, and when it is asked next whether the others get on.
   std::uint64_t patient_since_ = 0, next_question_ = 0;

@@ -7,6 +7,7 @@
 #include <array>
 #include <functional>
 #include <numeric>
+#include <set>
 
 #include "sim/testing/test_device.hpp"
 
@@ -484,22 +485,34 @@ TEST(Machine, BlocksStartInOrderUnlessASeedIsGiven) {
   EXPECT_EQ(sorted, natural);
 }
 
+// How often a block of a chain found the one before it not yet started, at work, and done.
+std::vector<int> met(std::uint32_t mode, std::uint64_t seed = 0) {
+  constexpr int kBlocks = 200;
+  DeviceOptions options = TestDevice::one_thread();
+  options.schedule_seed = seed;
+  TestDevice t(ptx(), options);
+  auto next = t.array<int>(1), state = t.array<int>(kBlocks), prefix = t.array<int>(kBlocks),
+       seen = t.array<int>(3);
+  t.device.set_mode(mode);
+  t.launch("chain_of_blocks", kBlocks, 32, next, state, prefix, seen);
+  EXPECT_EQ(prefix[kBlocks - 1], kBlocks * (kBlocks - 1) / 2);
+  EXPECT_TRUE(t.device.findings().empty());
+  return seen.values();
+}
+
 TEST(Machine, UnderACheckerBlocksMeetEachOtherInEveryState) {
-  const auto met = [](std::uint32_t mode) {
-    constexpr int kBlocks = 200;
-    TestDevice t(ptx());
-    auto next = t.array<int>(1), state = t.array<int>(kBlocks), prefix = t.array<int>(kBlocks),
-         seen = t.array<int>(3);
-    t.device.set_mode(mode);
-    t.launch("chain_of_blocks", kBlocks, 32, next, state, prefix, seen);
-    EXPECT_EQ(prefix[kBlocks - 1], kBlocks * (kBlocks - 1) / 2);
-    EXPECT_TRUE(t.device.findings().empty());
-    return seen.values();
-  };
   EXPECT_EQ(met(kCounters), (std::vector<int>{0, 0, 199}));
   const auto interleaved = met(kAllChecks);
   for (const int times : interleaved) EXPECT_GT(times, 0);
   EXPECT_EQ(interleaved, met(kAllChecks)) << "the same in every run";
+}
+
+// The chain numbers its blocks as they start, and each is one warp: all that a seed can change here is how the turns are dealt.
+TEST(Machine, AScheduleSeedDealsTheTurnsOfBlocksToo) {
+  EXPECT_EQ(met(kAllChecks, 7), met(kAllChecks, 7));
+  std::set<std::vector<int>> interleavings;
+  for (const unsigned seed : {0u, 1u, 2u, 7u, 8u}) interleavings.insert(met(kAllChecks, seed));
+  EXPECT_GE(interleavings.size(), 4u);
 }
 
 // --- output and failure -------------------------------------------------------------------------------------------

@@ -24,6 +24,7 @@ struct Atomic {
   std::function<Word(Word old, Word b, Word c)> next;
   int n_values = 1;
   int least_sm = 80;
+  bool tiny = false;  // f32 operands around the least normal number: in global memory subnormals are flushed
 };
 
 std::int64_t as_signed(Word v, int bits) {
@@ -78,6 +79,7 @@ std::vector<Atomic> atomics() {
     };
   };
   all.push_back({"add", "f32", "", 32, sum(exact::kF32, 0)});
+  all.push_back({"add", "f32", "", 32, sum(exact::kF32, 0), 1, 80, true});
   all.push_back({"add", "f64", "", 64, sum(exact::kF64, 0)});
   all.push_back({"add", "f16", ".noftz", 16, sum(exact::kF16, 1)});
   all.push_back({"add", "f16x2", ".noftz", 32, sum(exact::kF16, 2)});
@@ -93,6 +95,7 @@ bool is_float(const Atomic& a) {
 // Finite and without NaNs; of floats, small numbers whose sums round.
 Word operand(const Atomic& a, Rng& rng) {
   const std::string type = a.type;
+  if (a.tiny) return rng.below(2) << 31 | rng.below(5) << 22 | rng.below(1 << 22);
   const auto one = [&](const exact::Format& f) {
     const Word sign = rng.below(2) << (f.bits - 1);
     return sign | (static_cast<Word>(f.bias()) + rng.below(4)) << (f.precision - 1) |
@@ -117,6 +120,7 @@ Scenario atomic(const Atomic& a, const std::string& place) {
   const std::string row_type = type[0] == 'b' && !is_float(a) ? "u" + type.substr(1) : type;
   s.name = fmt::format("atom.{}.{}.{}", place, a.op, row_type);
   s.rows = {s.name};
+  if (a.tiny) s.name += ", tiny numbers";
   s.threads = kLanes;
   s.any_order = false;
   s.least_sm = a.least_sm;
@@ -160,16 +164,23 @@ Scenario atomic(const Atomic& a, const std::string& place) {
   body += fmt::format("  @%guard {}{}.{}{}.{} {}[%p], {};\n  bar.sync 0;\n", has_red ? "red" : "atom", space,
                       a.op, a.modifiers, a.type, has_red ? "" : "_, ", values);
   body += fmt::format("  ld{}.b{} %d, [%p];\n  st.global.b{} [%out+8], %d;\n", space, bits, bits);
+  // PTX ISA, atom: an f32 sum in global memory flushes subnormal operands and results, one in shared memory does not.
+  const auto kept = [&](Word v) {
+    return a.tiny && place == "global" && (v & 0x7fffffff) < 0x800000 ? v & 0x80000000 : v;
+  };
+  const auto next = [&](Word cell, std::uint32_t i) {
+    return kept(a.next(kept(cell), kept(s.in[kCells + 2 * i]), s.in[kCells + 2 * i + 1]));
+  };
   std::vector<Word> state = cells;
   s.out.assign(2 * kLanes, 0);
   for (std::uint32_t i = 0; i < kLanes; ++i) {
     Word& cell = state[i % kCells];
     s.out[2 * i] = cell;
-    cell = a.next(cell, s.in[kCells + 2 * i], s.in[kCells + 2 * i + 1]);
+    cell = next(cell, i);
   }
   for (std::uint32_t i = 1; i < kLanes; i += 2) {
     Word& cell = state[i % kCells];
-    cell = a.next(cell, s.in[kCells + 2 * i], s.in[kCells + 2 * i + 1]);
+    cell = next(cell, i);
   }
   for (std::uint32_t i = 0; i < kLanes; ++i) s.out[2 * i + 1] = state[i % kCells];
   s.ptx = scenario_kernel(registers, body, 0, 2);

@@ -108,10 +108,27 @@ struct List {
         if (ftz && to != Type::f32 && from != Type::f32) continue;
         m.ftz = ftz;
         m.sat = sat && format_of(to) != nullptr;
-        add(rounding + (ftz ? ".ftz" : "") + (sat ? ".sat" : ""), to, from, m);
+        Operation& o = add(rounding + (ftz ? ".ftz" : "") + (sat ? ".sat" : ""), to, from, m);
+        // sm_90 rounds a subnormal as any number: away from zero, where it should be flushed.
+        const bool away = m.mode == Mode::up || (m.mode == Mode::down && !sat);
+        if (ftz && away && to == Type::f16 && from == Type::f32) {
+          Modifiers kept = m;
+          kept.ftz = false;
+          o.on_sm90 = [=](Operands x) { return converted(to, from, x[0], kept); };
+        }
       }
   }
 };
+
+// What the ISA leaves open about NaNs, and sm_90 settles by the machine instructions that these conversions become.
+// A copy, or a shift to the left, keeps the NaN's bits.
+void keep_nan(Operation& o, Type to, Type from) {
+  const int shift = ptx::bits_of(to) - ptx::bits_of(from);
+  o.expected = [=, expected = o.expected](Operands x) {
+    return number(from, x[0]).nan ? x[0] << shift : expected(x);
+  };
+  o.accepts = nullptr;
+}
 
 // Two values into one word, the first into the high half.
 void add_packed(List& list, const std::string& modifiers, Type half, Type packed, const Modifiers& m,
@@ -153,7 +170,15 @@ void add_machine_learning(List& list) {
       m.mode = Mode::nearest_away;
       if (!relu) {
         Operation& o = list.add(".rna" + s, Type::tf32, Type::f32, m);
-        o.expected = [=](Operands x) { return converted(Type::tf32, Type::f32, x[0], m) << 13; };
+        o.expected = [=](Operands x) {
+          // sm_90 cuts a NaN's bits off as any number's, so that one whose high bits are zero ends as infinity.
+          if (!satfinite && number(Type::f32, x[0]).nan) return x[0] >> 13 << 13;
+          return converted(Type::tf32, Type::f32, x[0], m) << 13;
+        };
+        if (satfinite)  // the greatest number is one below infinity; what lies above moves as well
+          o.on_sm90 = [expected = o.expected](Operands x) {
+            return number(Type::f32, x[0]).nan ? (x[0] >> 13 << 13) - 0x2000 : expected(x);
+          };
         o.result = Type::b32;
         o.least_sm = satfinite ? 90 : 80;
       }
@@ -251,6 +276,11 @@ std::vector<Operation> convert_operations() {
       m.mode = mode.mode;
       list.with_modifiers(std::string(".") + mode.name, to, from, m);
     }
+  for (Operation& o : list.all) {
+    if (o.row == "cvt.f32.f32") keep_nan(o, Type::f32, Type::f32);
+    if (o.row == "cvt.f64.f64") keep_nan(o, Type::f64, Type::f64);
+    if (o.row == "cvt.f32.bf16") keep_nan(o, Type::f32, Type::bf16);
+  }
   add_machine_learning(list);
   add_pack_sat(list);
   return std::move(list.all);

@@ -292,10 +292,14 @@ void add_signs(List& list) {
       if (ftz && t == Type::f64) continue;
       const std::string end = std::string(ftz ? ".ftz." : ".") + ptx::spelling(t);
       const auto keep_nan = [=, &f](Bits a, Bits r) { return is_nan(f, a) && t == Type::f32 ? f.nan : r; };
+      // "NaN input yields unspecified NaN": sm_90 keeps its bits where neg or abs becomes part of another instruction.
+      const bool kept_too = t == Type::f32 && !ftz;
       any_nan(list.add("neg" + end, "neg" + end, t, {t},
                        [=, &f](Operands x) { return keep_nan(x[0], flush(f, x[0], ftz) ^ sign_bit(f)); }));
+      if (kept_too) list.all.back().on_sm90 = [&f](Operands x) { return x[0] ^ sign_bit(f); };
       any_nan(list.add("abs" + end, "abs" + end, t, {t},
                        [=, &f](Operands x) { return keep_nan(x[0], magnitude(f, flush(f, x[0], ftz))); }));
+      if (kept_too) list.all.back().on_sm90 = [&f](Operands x) { return magnitude(f, x[0]); };
     }
     const std::string name = std::string("copysign.") + ptx::spelling(t);
     list.add(name, name, t, {t, t}, [&f](Operands x) { return magnitude(f, x[1]) | (x[0] & sign_bit(f)); });

@@ -327,6 +327,7 @@ void add_counts(List& list) {
                });
   list.add("fns.b32", Type::b32, {Type::b32, Type::b32, Type::s32}, [](Operands o) {
     const Wide n = value(Type::s32, o[2]);
+    if (o[2] == 0x80000000) return Bits{0};  // it has no absolute value; as sm_90's machine code does
     if (o[1] > 31) return Bits{0xffffffff};
     const int base = static_cast<int>(o[1]);
     if (n == 0) return bit(o[0], base) ? static_cast<Bits>(base) : Bits{0xffffffff};
@@ -339,21 +340,34 @@ void add_counts(List& list) {
   });
 }
 
+Bits inserted(Type t, Bits field, Bits into, int position, int length) {
+  for (int k = 0; k < length && position + k < width(t); ++k) {
+    const Bits one = Bits{1} << (position + k);
+    into = (into & ~one) | (bit(field, k) ? one : 0);
+  }
+  return into;
+}
+
+// Position and length are 0 … 255. Beyond, the ISA takes the low byte; so does sm_90 for 32 bits, but not for 64.
 void add_fields(List& list) {
-  for (const Type t : {Type::u32, Type::s32, Type::u64, Type::s64})
-    list.add(std::string("bfe.") + ptx::spelling(t), t, {t, Type::u32, Type::u32}, [=](Operands o) {
-      return extracted(t, o[0], static_cast<int>(o[1] & 0xff), static_cast<int>(o[2] & 0xff));
-    });
-  for (const Type t : {Type::b32, Type::b64})
-    list.add(std::string("bfi.") + ptx::spelling(t), t, {t, t, Type::u32, Type::u32}, [=](Operands o) {
-      const int position = static_cast<int>(o[2] & 0xff), length = static_cast<int>(o[3] & 0xff);
-      Bits r = o[1];
-      for (int k = 0; k < length && position + k < width(t); ++k) {
-        const Bits one = Bits{1} << (position + k);
-        r = (r & ~one) | (bit(o[0], k) ? one : 0);
-      }
-      return r;
-    });
+  const auto low_byte = [](Bits a) { return static_cast<int>(a & 0xff); };
+  const auto at_most_255 = [](Bits a) { return static_cast<int>(std::min<Bits>(a, 0xff)); };
+  for (const Type t : {Type::u32, Type::s32, Type::u64, Type::s64}) {
+    list.add(std::string("bfe.") + ptx::spelling(t), t, {t, Type::u32, Type::u32},
+             [=](Operands o) { return extracted(t, o[0], low_byte(o[1]), low_byte(o[2])); });
+    if (width(t) == 64)
+      list.all.back().on_sm90 = [=](Operands o) {
+        return extracted(t, o[0], at_most_255(o[1]), at_most_255(o[2]));
+      };
+  }
+  for (const Type t : {Type::b32, Type::b64}) {
+    list.add(std::string("bfi.") + ptx::spelling(t), t, {t, t, Type::u32, Type::u32},
+             [=](Operands o) { return inserted(t, o[0], o[1], low_byte(o[2]), low_byte(o[3])); });
+    if (width(t) == 64)
+      list.all.back().on_sm90 = [=](Operands o) {
+        return inserted(t, o[0], o[1], at_most_255(o[2]), at_most_255(o[3]));
+      };
+  }
   for (const bool wrap : {false, true}) {
     const std::string mode = wrap ? "wrap" : "clamp";
     list.add("bmsk." + mode + ".b32", Type::b32, {Type::b32, Type::b32}, [=](Operands o) {

@@ -450,10 +450,11 @@ struct Extend {
 // The n-th set bit of `mask`, counted from `base` upwards (n > 0) or downwards; n = 0 asks whether bit `base` itself is set.
 struct FindNthSet {
   static u32 of(u32 mask, u32 base, s32 n) {
+    if (n == INT32_MIN) return 0;  // |n| is not specified; as sm_90's machine code does
     if (base > 31) return ~0u;
     if (n == 0) return (mask >> base & 1) != 0 ? base : ~0u;
     const s32 step = n > 0 ? 1 : -1;
-    u32 left = n > 0 ? static_cast<u32>(n) : 0u - static_cast<u32>(n);  // also of the least number
+    u32 left = static_cast<u32>(n > 0 ? n : -n);
     for (s32 at = static_cast<s32>(base); at >= 0 && at < 32; at += step)
       if ((mask >> at & 1) != 0 && --left == 0) return static_cast<u32>(at);
     return ~0u;

@@ -170,6 +170,8 @@ u64 convert(u64 bits, const Conversion& c) {
   Number n = unpack(bits, from);
   if (c.ftz && c.from == kF32 && n.significand < (u64{1} << 23)) n.significand = 0;
   if (!to.is_float) return to_integer(n, to, c);
+  // The ISA does not say what becomes of a NaN; sm_90 cuts its bits off as any number's.
+  if (n.nan && c.to == kTF32 && c.round == Round::nearest_away && !c.satfinite) return bits >> 13 << 13;
   if (c.integral && !n.nan && !n.infinite) make_integral(n, c.round);
   const u64 r = to_float(n, to, c);
   return c.to == kTF32 ? r << 13 : r;

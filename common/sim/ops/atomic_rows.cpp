@@ -17,6 +17,10 @@ struct FetchAdd {
     return alu::canonical(alu::Add::of(old, b));
   }
 };
+// Of f32 in global memory: subnormal operands and results count as zeros (PTX ISA, atom; in shared memory they count).
+struct FetchAddFlushed {
+  static f32 of(f32 old, f32 b, f32) { return alu::Ftz<alu::Add>::of(old, b); }
+};
 struct FetchMin {
   template <typename T>
   static T of(T old, T b, T) {
@@ -135,14 +139,18 @@ void atomic(Warp& w, const MicroOp& op) {
   Lanes a;
   addresses(w, op, a);
   with_memory<P>(w, op, a, sizeof(T), [&](const Lanes& to, bool, auto place) {
-    if (w.worker->counting) count_atomic<decltype(place)::value>(w, op, to);
-    const bool alone = place != Place::global || w.worker->alone;
+    constexpr Place kPlace = decltype(place)::value;
+    constexpr bool kFlushes =
+        kPlace == Place::global && std::is_same_v<T, f32> && std::is_same_v<Op, FetchAdd>;
+    using Done = std::conditional_t<kFlushes, FetchAddFlushed, Op>;
+    if (w.worker->counting) count_atomic<kPlace>(w, op, to);
+    const bool alone = kPlace != Place::global || w.worker->alone;
     const auto* b = w.slot<Stored<T>>(op.src[1]);
     const auto* c = op.src[2] == MicroOp::kNoSlot ? b : w.slot<Stored<T>>(op.src[2]);
     auto* out = op.dst[0] == MicroOp::kNoSlot ? nullptr : w.slot<Stored<T>>(op.dst[0]);
     for (u32 m = w.mask; m != 0; m &= m - 1) {
       const int i = std::countr_zero(m);
-      const T old = fetch<Op, T>(to.at[i], from_stored<T>(b[i]), from_stored<T>(c[i]), alone);
+      const T old = fetch<Done, T>(to.at[i], from_stored<T>(b[i]), from_stored<T>(c[i]), alone);
       if (out != nullptr) out[i] = to_stored<T>(old);
     }
   });

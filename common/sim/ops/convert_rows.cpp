@@ -60,9 +60,12 @@ void to_integral(Rows r) {
   r.row<Plain<RoundToIntegral<Round::up>>, T, T>(spelt<T, T>(".rpi"), OpKind::move);
 }
 
-template <typename Format>
-struct Widen {
-  static f32 of(u16 a) { return canonical(Format::widen(a)); }
+struct WidenHalf {
+  static f32 of(u16 a) { return canonical(F16::widen(a)); }
+};
+// A shift to the left on sm_80 and later: a NaN keeps its bits. (The ISA does not say which NaN a conversion gives.)
+struct WidenBfloat {
+  static u32 of(u16 a) { return static_cast<u32>(a) << 16; }
 };
 template <typename Format>
 struct Narrow {
@@ -82,8 +85,10 @@ void add_convert_rows(OpTable& table) {
   to_integral<f64>(r);
   r.row<Convert<f64>, f64, f32>("cvt.f64.f32", OpKind::move);
   r.row<Plain<Convert<f32>>, f32, f64>("cvt.rn.f32.f64", OpKind::move);
-  r.row<Widen<F16>, f32, u16>("cvt.f32.f16", OpKind::move);
-  r.row<Widen<BF16>, f32, u16>("cvt.f32.bf16", OpKind::move);
+  r.row<WidenHalf, f32, u16>("cvt.f32.f16", OpKind::move);
+  r.row<WidenBfloat, u32, u16>("cvt.f32.bf16", OpKind::move);
+  r.row<Copy, u32, u32>("cvt.f32.f32", OpKind::move);  // no instruction at all on a GPU
+  r.row<Copy, u64, u64>("cvt.f64.f64", OpKind::move);
   r.row<Narrow<F16>, u16, f32>("cvt.rn.f16.f32", OpKind::move);
   r.row<Narrow<BF16>, u16, f32>("cvt.rn.bf16.f32", OpKind::move);
 }

@@ -12,6 +12,7 @@
 #include <sstream>
 
 #include "build_config.hpp"
+#include "compiler_words.hpp"
 #include "process.hpp"
 #include "report_file.hpp"
 #include "screen/screen.hpp"
@@ -118,7 +119,8 @@ BuildOutcome compile_file(const Layout& layout, const Recipe& recipe, const std:
     said = without_chance(said);
     if (said.empty())
       said = fmt::format("The compiler ended with code {} and said nothing.", done->exit_code);
-    return {Verdict::compile_error, tame(shorten_paths(std::move(said), layout))};
+    return {Verdict::compile_error,
+            tame(compile_message(source_name, shorten_paths(std::move(said), layout)))};
   }
   if (options.screen && screen::can_read_objects()) {
     const auto message = screen::screen_object(work + "/" + lab + ".cu.o", lab);

@@ -5,9 +5,11 @@
 #include <cxxabi.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
 #include <cstdlib>
 #include <memory>
-#include <regex>
 #include <set>
 #include <utility>
 #include <vector>
@@ -54,29 +56,33 @@ std::string place_of(std::string_view line) {
   const std::size_t paren = line.find("): ");
   const std::size_t error = line.find(": error");
   if (paren != std::string_view::npos && paren < error) return std::string(line.substr(0, paren));
-  static const std::regex kGnu("^([^ :]+:[0-9]+):");
-  std::cmatch found;
-  if (std::regex_search(line.begin(), line.end(), found, kGnu)) return found[1];
+  if (const std::size_t colon = line.find(':'); colon != std::string_view::npos)
+    return std::string(line.substr(0, line.find(':', colon + 1)));  // "x.cu:12:3: error: …"
   return std::string(line);
 }
 
 // ptxas speaks of kernels by their mangled names: "_ZN6course9reduction3k01IiEEv…" is course::reduction::k01 in the source.
 std::string with_names_of_kernels(std::string_view line) {
-  static const std::regex kMangled("_Z[A-Za-z0-9_]+");
+  constexpr std::size_t kMostOfAName = 2000;
+  const auto in_a_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
   std::string out;
-  const char* from = line.begin();
-  for (std::cregex_iterator it(line.begin(), line.end(), kMangled), end; it != end; ++it) {
-    int status = 0;
-    const std::unique_ptr<char, void (*)(void*)> text(
-        abi::__cxa_demangle(it->str().c_str(), nullptr, nullptr, &status), std::free);
-    std::string name = status == 0 && text ? text.get() : it->str();
+  while (true) {
+    const std::size_t at = std::min(line.find("_Z"), line.size());
+    out += line.substr(0, at);
+    line.remove_prefix(at);
+    if (line.empty()) return out;
+    const auto end = std::find_if_not(line.begin(), line.end(), in_a_name);
+    const std::string mangled(line.begin(), end);
+    line.remove_prefix(mangled.size());
+    int status = -1;
+    std::unique_ptr<char, void (*)(void*)> text(nullptr, std::free);
+    if (mangled.size() < kMostOfAName)
+      text.reset(abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status));
+    std::string name = text ? text.get() : mangled;
     name = name.substr(0, name.find_first_of("<("));
     if (const std::size_t space = name.rfind(' '); space != std::string::npos) name.erase(0, space + 1);
-    out.append(from, (*it)[0].first);
     out += name;
-    from = (*it)[0].second;
   }
-  return out.append(from, line.end());
 }
 
 // A call in the given lines at the end of a lab's file.
@@ -84,15 +90,19 @@ bool is_of_the_given_lines(std::string_view errors) {
   return has(errors, "case Rung::") || has(errors, "case Task::");
 }
 
-std::string advice_on_shared_memory(const std::string& errors) {
-  static const std::regex kBytes(R"(uses too much shared data \(0x([0-9a-f]+) bytes, 0x([0-9a-f]+) max\))");
-  std::smatch found;
-  if (!std::regex_search(errors, found, kBytes)) return "";
+std::string advice_on_shared_memory(std::string_view errors) {
+  // "… uses too much shared data (0x64000 bytes, 0xc000 max)"
+  constexpr std::string_view kSaid = "uses too much shared data (";
+  const std::size_t at = errors.find(kSaid);
+  if (at == std::string_view::npos) return "";
+  const std::string numbers(errors.substr(at + kSaid.size(), 100));
+  unsigned long wanted = 0, most = 0;
+  if (std::sscanf(numbers.c_str(), "0x%lx bytes, 0x%lx max", &wanted, &most) != 2) return "";
   return fmt::format(
       "A block's __shared__ arrays may have {} bytes together; here they have {}. Keep no more there than "
       "one "
       "block works on.",
-      std::strtoull(found[2].str().c_str(), nullptr, 16), std::strtoull(found[1].str().c_str(), nullptr, 16));
+      most, wanted);
 }
 
 // With the lines that explain it.

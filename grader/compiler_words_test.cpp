@@ -74,6 +74,18 @@ TEST(FirstErrors, CallKernelsByTheirNamesInTheSource) {
   EXPECT_THAT(advice_on(shown), HasSubstr("may have 49152 bytes together; here they have 409600"));
 }
 
+// #error "…" puts anything into a compiler's mouth, of any length.
+TEST(FirstErrors, SurviveLinesOfAnyLength) {
+  const std::string long_word(std::size_t{1} << 20, 'a');
+  for (const std::string& line :
+       {"x.cu(3): error: _Z" + long_word, long_word + ":3: error: no",
+        "x.cu(3): error: uses too much shared data (0x" + long_word + " bytes, 0xc000 max)"}) {
+    const std::string shown = first_errors(line, 3);
+    EXPECT_GE(shown.size(), long_word.size());
+    EXPECT_LT(advice_on(shown).size(), 1000U);
+  }
+}
+
 TEST(AdviceOnErrors, IsForTheFirstOfThem) {
   const struct {
     const char *errors, *advice;

@@ -2,18 +2,16 @@
 // Reading order: what is an error and where; cutting an error down; the advice; the message.
 #include "compiler_words.hpp"
 
-#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
-#include <cstdlib>
-#include <memory>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "base/demangle.hpp"
 #include "text.hpp"
 
 namespace course::grader {
@@ -63,7 +61,6 @@ std::string place_of(std::string_view line) {
 
 // ptxas speaks of kernels by their mangled names: "_ZN6course9reduction3k01IiEEv…" is course::reduction::k01 in the source.
 std::string with_names_of_kernels(std::string_view line) {
-  constexpr std::size_t kMostOfAName = 2000;
   const auto in_a_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
   std::string out;
   while (true) {
@@ -74,11 +71,7 @@ std::string with_names_of_kernels(std::string_view line) {
     const auto end = std::find_if_not(line.begin(), line.end(), in_a_name);
     const std::string mangled(line.begin(), end);
     line.remove_prefix(mangled.size());
-    int status = -1;
-    std::unique_ptr<char, void (*)(void*)> text(nullptr, std::free);
-    if (mangled.size() < kMostOfAName)
-      text.reset(abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status));
-    std::string name = text ? text.get() : mangled;
+    std::string name = demangled(mangled);
     name = name.substr(0, name.find_first_of("<("));
     if (const std::size_t space = name.rfind(' '); space != std::string::npos) name.erase(0, space + 1);
     out += name;

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "screen/screen.hpp"
 
-#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
 #include <set>
 
+#include "base/demangle.hpp"
 #include "screen/rules.hpp"
 #include "text.hpp"
 
@@ -20,10 +18,7 @@ constexpr std::size_t kMostOfAName = 100;
 
 // As the student wrote it.
 std::string readable(const std::string& name) {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> text(
-      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
-  std::string out = status == 0 && text ? text.get() : name;
+  std::string out = demangled(name);
   if (out.size() > kMostOfAName) out = out.substr(0, kMostOfAName) + "…";
   return tame(out);
 }

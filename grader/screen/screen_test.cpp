@@ -146,6 +146,14 @@ TEST(Screen, ManyObjectionsMakeAShortMessage) {
   EXPECT_THAT(says(object), HasSubstr("and 2 more"));
 }
 
+// f(A<int, int>, A<A<int, int>, A<int, int>>, …), each parameter twice as long as the one before: terabytes, written out.
+TEST(Screen, ANameThatStandsForTerabytesIsNotWrittenOut) {
+  std::string name = "_Z1f1AIiiES_IS0_S0_E";
+  for (const char digit : std::string("123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"))
+    name += std::string("S_IS") + digit + "_S" + digit + "_E";
+  EXPECT_LT(says(importing(name.c_str())).size(), 1000U);
+}
+
 TEST(Screen, NamesCannotControlTheTerminal) {
   EXPECT_THAT(says(importing("evil\x1b[2J")), Not(HasSubstr("\x1b")));
 }

@@ -31,6 +31,7 @@ std::set<std::string> sources_of(const std::string& ptx) {
     if (at > 0 && ptx[at - 1] != '\n' && ptx[at - 1] != '\t') continue;
     const std::size_t end = std::min(ptx.find('\n', at), ptx.size());
     const std::string line = ptx.substr(at, end - at);
+    at = end - 1;  // lines may be as long as all of it
     const std::size_t open = line.find('"'), close = line.rfind('"');
     if (open != std::string::npos && close > open) sources.insert(line.substr(open + 1, close - open - 1));
   }
@@ -81,6 +82,9 @@ std::vector<Objection> objections(const ObjectFile& object, std::string_view lab
   }
   if (std::count_if(object.constructors.begin(), object.constructors.end(), is_registration) > 1)
     out.add("a second registration of kernels", runs_by_itself());
+  if (!object.odd_device_code.empty())
+    out.add(fmt::format("device code that no compiler made ({})", tame(object.odd_device_code)),
+            unusual_section());
   for (const Section& section : object.sections) {
     if (!is_usual_section(section.name)) out.add(tame(section.name), unusual_section());
     if (section.name == ".init_array" && section.bytes > 8 * object.constructors.size())

@@ -127,6 +127,7 @@ constexpr Advice kAdvice[] = {
      "A } is missing further up: this is still taken for the inside of the function before it."},
     {"expected a \"}\"", "", "A } is missing: the file ends before every { has its }."},
     {"expected a declaration", "", "There may be a } too many further up."},
+    {"invalid preprocessing directive", "i n c l u d e", "The file is saved as UTF-16: save it as UTF-8."},
     {"extended character", "",
      "A character of the line only looks like a usual one, as quotes and spaces pasted from a document do: "
      "type them anew."},

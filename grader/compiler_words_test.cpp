@@ -93,6 +93,8 @@ TEST(AdviceOnErrors, IsForTheFirstOfThem) {
       {"x.cu(50): error: expected a \";\"\nx.cu(51): error: identifier \"printf\" is undefined",
        "A ; is missing"},
       {"x.cu(57): error: identifier \"printf\" is undefined", "#include <cstdio>"},
+      {"x.cu:6:4: error: invalid preprocessing directive #i\n    6 |  # i n c l u d e   \" s c a n",
+       "save it as UTF-8"},
       {"x.cu(49): error: expected an expression\n  <<<<<<< HEAD\n  ^", "unfinished merge"},
       {"x.cu(60): error: a template declaration is not allowed here", "A } is missing"},
       {"a.cpp:33: undefined reference to `course::reduction::run(course::lab::Request const&)'",

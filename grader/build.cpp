@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "build_config.hpp"
+#include "compiler_words.hpp"
 #include "process.hpp"
 #include "screen/screen.hpp"
 #include "text.hpp"
@@ -42,17 +43,6 @@ bool is_progress(std::string_view line) {
   if (slash == std::string_view::npos || close == std::string_view::npos || slash > close) return false;
   return std::all_of(line.begin() + 1, line.begin() + static_cast<std::ptrdiff_t>(slash),
                      [](char c) { return c >= '0' && c <= '9'; });
-}
-
-bool is_error_line(std::string_view line) {
-  // nvcc's front end says "file(12): error: …" or "file(12): error #20: …"; g++ and the linkers ": error: ",
-  // "undefined reference", "multiple definition"; ptxas "ptxas fatal   : …".
-  for (const std::string_view mark :
-       {": error", ": fatal error", "fatal   :", "error   :", "undefined reference", "multiple definition",
-        "catastrophic error", "No such file"}) {
-    if (line.find(mark) != std::string_view::npos) return true;
-  }
-  return false;
 }
 
 std::string tail_lines(std::string_view text, std::size_t n) {
@@ -100,25 +90,6 @@ std::vector<FailedEdge> failed_edges(std::string_view ninja_output) {
   return edges;
 }
 
-std::string first_errors(std::string_view compiler_output, std::size_t limit) {
-  const std::vector<std::string_view> lines = lines_of(compiler_output);
-  std::string out;
-  std::size_t n_errors = 0;
-  bool showing = false;
-  for (const std::string_view line : lines) {
-    const bool error = is_error_line(line);
-    if (error && ++n_errors > limit) break;
-    // Warnings between errors are not what stops the build.
-    if (!error && line.find("warning") != std::string_view::npos) showing = false;
-    if (error) showing = true;
-    if (showing && !line.empty()) out += std::string(line) + "\n";
-  }
-  if (n_errors == 0) out = std::string(compiler_output);
-  out = first_lines(out, kMaxLines);
-  while (!out.empty() && out.back() == '\n') out.pop_back();
-  return out;
-}
-
 std::string shorten_paths(std::string text, const Layout& layout) {
   std::error_code ignored;
   const std::string from_build = std::filesystem::relative(layout.root, layout.build, ignored).string();
@@ -157,7 +128,9 @@ std::map<std::string, BuildOutcome> judge_build(std::span<const std::string> lab
       return edge.target.starts_with(folder(lab));
     });
     if (failed) {
-      outcomes[lab] = {Verdict::compile_error, tame(shorten_paths(first_errors(own, kMaxErrors), layout))};
+      const std::string errors = shorten_paths(first_errors(own, kMaxErrors), layout);
+      outcomes[lab] = {Verdict::compile_error,
+                       tame(compile_message(fmt::format("{}{}.cu", folder(lab), lab), errors))};
     } else if (!not_ours.empty()) {
       outcomes[lab] = {Verdict::infra, "The course's own code did not build:\n" +
                                            tame(shorten_paths(first_lines(not_ours, kMaxLines), layout))};

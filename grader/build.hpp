@@ -38,7 +38,7 @@ std::map<std::string, BuildOutcome> build_runners(const Layout& layout, std::spa
 sandbox::View compile_view(const Layout& layout, bool solutions,
                            std::span<const std::string> inputs_of_build);
 
-// --- The parts that read ninja's and the compilers' words; pure.
+// --- The parts that read ninja's words; pure. (compiler_words.hpp reads the compilers'.)
 
 struct FailedEdge {
   std::string target;  // "labs/reduction/runner_reduction.p/reduction.cu.o"
@@ -50,9 +50,6 @@ std::vector<FailedEdge> failed_edges(std::string_view ninja_output);
 std::map<std::string, BuildOutcome> judge_build(std::span<const std::string> labs, bool solutions,
                                                 int exit_code, std::string_view ninja_output,
                                                 const Layout& layout);
-
-// The first `limit` errors with the lines that explain them, or the first lines when none is recognised.
-std::string first_errors(std::string_view compiler_output, std::size_t limit);
 
 // Paths below the checkout and the build folder without their beginning.
 std::string shorten_paths(std::string text, const Layout& layout);

@@ -56,22 +56,26 @@ Objection object_to(const Result<SimReport>& report, const Step& step, const lab
   return objection;
 }
 
-// What a program that crashed printed at last: an uncaught exception's text, a failed assertion.
+// What the program of a failed case printed at last: an uncaught exception's text, a failed assertion, what the simulator says of a
+// launch, and what the student's own printf shows.
 std::string last_words(const lab::Outcome& outcome) {
-  if (outcome.verdict != Verdict::crash || outcome.printed.empty()) return "";
-  constexpr std::size_t kLines = 4;
+  if (outcome.verdict == Verdict::infra || outcome.verdict == Verdict::not_implemented) return "";
+  constexpr std::size_t kLines = 8;
+  constexpr std::size_t kLongest = 400;  // bytes of a line
   std::string_view printed = outcome.printed;
   while (!printed.empty() && printed.back() == '\n') printed.remove_suffix(1);
+  if (printed.empty()) return "";
   std::size_t begin = printed.size();
   for (std::size_t line = 0; line < kLines && begin != std::string_view::npos && begin > 0; ++line) {
     begin = printed.rfind('\n', begin - 1);
   }
-  if (begin != std::string_view::npos && begin < printed.size())
-    printed.remove_prefix(begin == 0 ? 0 : begin + 1);
-  std::string out = "  it printed:\n";
+  const bool all = begin == std::string_view::npos || begin == 0;
+  if (!all) printed.remove_prefix(begin + 1);
+  std::string out = all ? "  it printed:\n" : "  it printed:\n    …\n";
   while (!printed.empty()) {
     const std::size_t end = std::min(printed.find('\n'), printed.size());
-    out += "    " + tame_line(printed.substr(0, end)) + "\n";
+    const std::string line = tame_line(printed.substr(0, end));
+    out += "    " + (line.size() > kLongest ? line.substr(0, kLongest) + "…" : line) + "\n";
     printed.remove_prefix(std::min(end + 1, printed.size()));
   }
   return out;

@@ -150,13 +150,27 @@ TEST(Collect, AReportThatCantBeReadIsNoEvidence) {
 TEST(Collect, ACrashIsToldWithItsLastWords) {
   const Collected crash = run_first_task([](auto&, auto&, auto&) {
     lab::Outcome outcome = failing(Verdict::crash, "crashed\n");
-    outcome.printed = "one\ntwo\nthree\nterminate called\n\x1b[2Jwhat(): bad\n\n";
+    outcome.printed = "one\ntwo\n3\n4\n5\n6\n7\nterminate called\n\x1b[2Jwhat(): bad\n\n";
     return outcome;
   });
-  EXPECT_THAT(
-      crash.result.message,
-      HasSubstr(
-          "crashed\n  it printed:\n    two\n    three\n    terminate called\n    \\x1b[2Jwhat(): bad\n"));
+  EXPECT_THAT(crash.result.message, HasSubstr("crashed\n  it printed:\n    …\n    two\n    3\n"));
+  EXPECT_THAT(crash.result.message, HasSubstr("\n    terminate called\n    \\x1b[2Jwhat(): bad\n"));
+}
+
+// printf is how one looks for a mistake; and the simulator says there why a launch failed.
+TEST(Collect, AnyFailureShowsWhatWasPrinted) {
+  for (const Verdict verdict : {Verdict::wrong_answer, Verdict::time_limit, Verdict::output_limit}) {
+    const Collected wrong = run_first_task([&](auto&, auto&, auto&) {
+      lab::Outcome outcome = failing(verdict, "failed\n");
+      outcome.printed = "sum 7 of 9\n" + std::string(4000, 'x');
+      return outcome;
+    });
+    EXPECT_THAT(wrong.result.message, HasSubstr("failed\n  it printed:\n    sum 7 of 9\n    xxx"));
+    EXPECT_LT(wrong.result.message.size(), 2000U);
+  }
+  const Collected silent =
+      run_first_task([](auto&, auto&, auto&) { return failing(Verdict::wrong_answer, "wrong\n"); });
+  EXPECT_THAT(silent.result.message, Not(HasSubstr("it printed")));
 }
 
 TEST(Collect, LooksForTheCauseOfAGpusFailureOnTheSimulator) {

@@ -33,6 +33,14 @@ TEST(SelectLabs, OffersTheNearestName) {
   EXPECT_FALSE(select_labs({}, {}));
 }
 
+// ./lab grade fake second
+TEST(SelectLabs, KnowsATaskInALabsPlace) {
+  for (const char* name : {"second", "secnod"}) {
+    EXPECT_THAT(select_labs(kAll, {"fake", name}).error().text,
+                HasSubstr("did you mean fake --task second?"));
+  }
+}
+
 TEST(CheckNames, OfferTheNearestTaskAndCase) {
   EXPECT_TRUE(check_task(kAll, "second"));
   EXPECT_EQ(check_task(kAll, "secnod").error().text,

@@ -18,6 +18,18 @@ std::string plain_name(std::string name) {
   return slash == std::string::npos ? name : name.substr(slash + 1);
 }
 
+// The task that was meant where a lab's name belongs: "; did you mean …?", or "".
+std::string did_you_mean_a_task(Problems all, const std::string& name) {
+  for (const lab::Problem* problem : all) {
+    const lab::Manifest& manifest = problem->manifest();
+    std::vector<std::string> tasks;
+    for (const lab::Task& task : manifest.tasks) tasks.emplace_back(task.id);
+    if (const auto near = close_matches(name, tasks); !near.empty())
+      return fmt::format("; did you mean {} --task {}?", manifest.id, near.front());
+  }
+  return "";
+}
+
 }  // namespace
 
 Result<std::vector<const lab::Problem*>> select_labs(Problems all, const std::vector<std::string>& names) {
@@ -29,7 +41,9 @@ Result<std::vector<const lab::Problem*>> select_labs(Problems all, const std::ve
   for (const std::string& name : names) {
     const std::string plain = plain_name(name);
     if (std::find(known.begin(), known.end(), plain) == known.end()) {
-      return Error{fmt::format("There is no lab \"{}\"{}", tame(name), did_you_mean(plain, known))};
+      std::string meant = close_matches(plain, known).empty() ? did_you_mean_a_task(all, plain) : "";
+      if (meant.empty()) meant = did_you_mean(plain, known);
+      return Error{fmt::format("There is no lab \"{}\"{}", tame(name), meant)};
     }
     wanted.insert(plain);
   }
@@ -67,7 +81,11 @@ Result<void> check_case(Problems labs, const std::string* task, const std::strin
     }
   }
   const std::vector<std::string> names(known.begin(), known.end());
-  return Error{fmt::format("There is no case \"{}\"{}", tame(case_name), did_you_mean(case_name, names))};
+  std::string meant = did_you_mean(case_name, names);
+  if (meant.empty() && !names.empty())
+    meant = fmt::format("; they are called like {}, and the message of one that fails names it",
+                        names[names.size() / 2]);
+  return Error{fmt::format("There is no case \"{}\"{}", tame(case_name), meant)};
 }
 
 }  // namespace course::grader

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "base/demangle.hpp"
 #include "base/result.hpp"
 #include "ptx/ir.hpp"
 #include "sim/ops/table.hpp"
@@ -30,7 +31,5 @@ void rank_blocks(Program& program);
 
 // What a pointer to a function holds: its place in the module, at addresses that no data has.
 std::uint64_t function_address(const ptx::Module& module, const ptx::Function& f);
-
-std::string demangled(std::string_view mangled);
 
 }  // namespace course::sim

@@ -24,6 +24,10 @@ program=$1
 shift
 [[ -f $program ]] || { say "there is no file $program" && exit 2; }
 if [[ $program = *.cu ]]; then
+  if grep -q '^[[:space:]]*#[[:space:]]*include "[a-z0-9_]*/lab\.hpp"' "$program"; then
+    lab=$(basename "$program" .cu)
+    say "$program is a lab's file, which has no main: \"./lab check $lab\" does this for it" && exit 2
+  fi
   folder=$(mktemp -d)
   trap 'rm -rf -- "$folder"' EXIT
   "${NVCC:-nvcc}" -std=c++20 -gencode arch=compute_90,code=compute_90 -lineinfo -cudart shared "$program" -o "$folder/program" || exit 2

@@ -7,6 +7,7 @@ usage: setup_test.py      from anywhere; changes nothing outside of a temporary 
 
 import os
 import pathlib
+import pty
 import shutil
 import subprocess
 import tempfile
@@ -67,6 +68,33 @@ class Machine(unittest.TestCase):
         script = self.dir / f"common/tools/{tool}.sh"
         done = subprocess.run([shutil.which("bash"), script], capture_output=True, text=True, env=variables, stdin=subprocess.DEVNULL, **user)
         return done.stdout + done.stderr, done.returncode
+
+
+class Progress(Machine):
+    """step.sh on a terminal."""
+
+    def seen(self, *command):
+        """What a terminal shows of a step."""
+        screen, terminal = pty.openpty()
+        program = f'set -euo pipefail; LAB_BUILD={self.dir}/build; source {self.dir}/common/tools/step.sh; step --quiet "Doing it" "$@"'
+        subprocess.run(["bash", "-c", program, "step", *command], stdin=terminal, stdout=terminal, stderr=terminal, check=False)
+        os.close(terminal)
+        text = b""
+        try:
+            while part := os.read(screen, 4096):
+                text += part
+        except OSError:  # a terminal that nobody holds any more
+            pass
+        os.close(screen)
+        return text.decode()
+
+    def test_a_short_step_shows_nothing(self):
+        self.assertEqual(self.seen("true").replace("\r\x1b[K", ""), "")
+
+    def test_a_longer_step_shows_how_far_it_is(self):
+        text = self.seen("bash", "-c", "echo [3/9] Compiling; sleep 1.7")
+        self.assertRegex(text, r"lab: Doing it \([12] s\) \[3/9\] Compiling")
+        self.assertNotIn("unbound", text)
 
 
 class Doctor(Machine):

@@ -8,7 +8,7 @@ say() { printf 'lab: %s\n' "$*" >&2; }
 
 # Once a second: how long it has taken and the last line of output, on one line of the terminal.
 show_progress() {
-  local title=$1 from=$2 line columns
+  local title=$1 line columns
   columns=$(tput cols 2>/dev/null || echo 80)
   while sleep 1; do
     line=$(tail -c 400 "$LAB_LOG" 2>/dev/null | tr '\r' '\n' | grep -v '^ *$' | tail -n 1) || line=''

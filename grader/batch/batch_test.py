@@ -77,6 +77,10 @@ class Names(unittest.TestCase):
             ("Ada_Lovelace_123_assignsubmission_file_scan.cu", "Ada_Lovelace_123", "scan.cu", False),
             ("lovelaceada_LATE_12_345_scan-1.cu", "lovelaceada_12", "scan-1.cu", True),
             ("lovelaceada_12_345_scan.cu", "lovelaceada_12", "scan.cu", False),
+            # The last part of a file's name is the student's own, who may dress up as another or hide that it is late.
+            ("Eve_9_assignsubmission_file_Bob_456_assignsubmission_file_scan.cu", "Eve_9", "Bob_456_assignsubmission_file_scan.cu", False),
+            ("eve_LATE_9_5_Bob_456_assignsubmission_file_scan.cu", "eve_9", "Bob_456_assignsubmission_file_scan.cu", True),
+            ("eve_LATE_9_5_assignsubmission_file_scan.cu", "eve_9", "assignsubmission_file_scan.cu", True),
             ("ada.tar.gz", "ada", "ada.tar.gz", False),
             ("ada", "ada", "ada", False),
         ]:

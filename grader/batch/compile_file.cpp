@@ -3,15 +3,17 @@
 
 #include <fmt/format.h>
 
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <regex>
 #include <sstream>
+#include <utility>
 
 #include "build_config.hpp"
+#include "compiler_words.hpp"
 #include "process.hpp"
 #include "report_file.hpp"
 #include "screen/screen.hpp"
@@ -59,11 +61,44 @@ std::vector<std::string> environment(bool sandboxed) {
   return variables;
 }
 
+// What follows "/tmp/" and is chosen by chance: "ccXXXXXX", "tmpxft_<hex>_<hex>-<number>_"; 0 when nothing does. By hand, since
+// std::regex needs as much stack as the text is long, and a source can put any text into a compiler's mouth.
+std::size_t length_of_chance(std::string_view text) {
+  const auto span = [&](std::size_t from, bool (*belongs)(char)) {
+    std::size_t to = from;
+    while (to < text.size() && belongs(text[to])) ++to;
+    return to - from;
+  };
+  const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto hex = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+  const auto letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  constexpr std::size_t kLetters = 6;
+  if (text.starts_with("cc") && span(2, letter) >= kLetters) return 2 + kLetters;
+  constexpr std::string_view kNvcc = "tmpxft_";
+  if (!text.starts_with(kNvcc)) return 0;
+  std::size_t at = kNvcc.size();
+  for (const auto& [belongs, end] : {std::pair<bool (*)(char), char>{hex, '_'}, {hex, '-'}, {digit, '_'}}) {
+    const std::size_t n = span(at, belongs);
+    if (n == 0 || at + n == text.size() || text[at + n] != end) return 0;
+    at += n + 1;
+  }
+  return at;
+}
+
 }  // namespace
 
 std::string without_chance(const std::string& text) {
-  static const std::regex kTemporary("/tmp/(cc[A-Za-z0-9]{6}|tmpxft_[0-9a-f]+_[0-9a-f]+-[0-9]+_)");
-  return std::regex_replace(text, kTemporary, "/tmp/…");
+  constexpr std::string_view kFolder = "/tmp/";
+  std::string out;
+  std::string_view rest = text;
+  for (std::size_t at; (at = rest.find(kFolder)) != std::string_view::npos;) {
+    out += rest.substr(0, at + kFolder.size());
+    rest.remove_prefix(at + kFolder.size());
+    const std::size_t chance = length_of_chance(rest);
+    if (chance > 0) out += "…";
+    rest.remove_prefix(chance);
+  }
+  return out.append(rest);
 }
 
 BuildOutcome compile_file(const Layout& layout, const Recipe& recipe, const std::string& lab,
@@ -118,7 +153,8 @@ BuildOutcome compile_file(const Layout& layout, const Recipe& recipe, const std:
     said = without_chance(said);
     if (said.empty())
       said = fmt::format("The compiler ended with code {} and said nothing.", done->exit_code);
-    return {Verdict::compile_error, tame(shorten_paths(std::move(said), layout))};
+    return {Verdict::compile_error,
+            tame(compile_message(source_name, shorten_paths(std::move(said), layout)))};
   }
   if (options.screen && screen::can_read_objects()) {
     const auto message = screen::screen_object(work + "/" + lab + ".cu.o", lab);

@@ -61,6 +61,13 @@ TEST(CompilersWords, AreTheSameEachTime) {
   EXPECT_EQ(without_chance("labs/scan/scan.cu(3): error: /tmp/ccc"), "labs/scan/scan.cu(3): error: /tmp/ccc");
 }
 
+// #error "…" puts anything into a compiler's mouth, of any length.
+TEST(CompilersWords, MayBeOfAnyLength) {
+  const std::string digits(std::size_t{1} << 20, 'a');
+  EXPECT_EQ(without_chance("x.cu(3): error: /tmp/tmpxft_" + digits), "x.cu(3): error: /tmp/tmpxft_" + digits);
+  EXPECT_EQ(without_chance("/tmp/tmpxft_" + digits + "_0-1_x"), "/tmp/…x");
+}
+
 // With #line 1 "bwrap: " a source makes a compiler speak like a sandbox that did not start: a fault of the machine, that costs no
 // points and is tried again and again.
 TEST(CompileFile, ASourceCanNotPassItsErrorsOffAsTheMachines) {

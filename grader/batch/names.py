@@ -14,7 +14,7 @@ import unicodedata
 from typing import NamedTuple
 
 ARCHIVES = (".tar.gz", ".tgz", ".tar", ".zip")
-MOODLE = re.compile(r"(?P<name>.+)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)_?(?P<rest>.*)", re.S)
+MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)_?(?P<rest>.*)", re.S)
 CANVAS = re.compile(r"(?P<name>[^_]+)(?P<late>_LATE)?_(?P<id>\d+)_\d+_(?P<rest>.+)", re.S)
 
 
@@ -58,10 +58,11 @@ def without_ending(name: str) -> str:
 
 def student_of(entry: str) -> Owner:
     """`entry`: a name directly in the folder of all hand-ins."""
+    # What comes first is the platform's, what comes last the student's, who may choose any name.
+    if (found := CANVAS.fullmatch(entry)) and (found["late"] or not found["rest"].startswith("assignsubmission_")):
+        return Owner(shown(f"{found['name']}_{found['id']}"), found["rest"], found["late"] is not None)
     if found := MOODLE.fullmatch(entry):
         return Owner(shown(f"{found['name']}_{found['id']}"), found["rest"], False)
-    if found := CANVAS.fullmatch(entry):
-        return Owner(shown(f"{found['name']}_{found['id']}"), found["rest"], found["late"] is not None)
     return Owner(shown(without_ending(entry)), entry, False)
 
 

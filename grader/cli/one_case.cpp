@@ -8,12 +8,18 @@
 #include "registry.hpp"
 #include "select.hpp"
 #include "session_runner.hpp"
+#include "text.hpp"
 
 namespace course::grader::cli {
 
 Result<OneTask> select_one(const std::string& lab, const std::string& task, bool solutions) {
   const auto labs = select_labs(lab::all_problems(), std::vector{lab});
   if (!labs) return labs.error();
+  if (task.empty()) {
+    std::vector<std::string> tasks;
+    for (const lab::Task& one : labs->front()->manifest().tasks) tasks.emplace_back(one.id);
+    return Error{"Name a task of " + lab + did_you_mean("", tasks)};
+  }
   if (const auto known = check_task(*labs, task, solutions); !known) return known.error();
   const lab::Problem& problem = *labs->front();
   return OneTask{&problem, lab::find_task(problem.manifest(), task)};

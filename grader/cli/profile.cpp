@@ -81,7 +81,8 @@ void add_profile(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("profile", "What each line of a kernel costs");
   auto options = std::make_shared<Options>();
   command->add_option("LAB", options->lab, "The lab")->required();
-  command->add_option("TASK", options->task, "The task, or with --solutions any rung")->required();
+  command->add_option("TASK", options->task,
+                      "The task, or with --solutions any rung");  // select_one asks for it
   command->add_option("--case", options->case_name, "Another case, by its name in a report");
   command->add_option("--seed", options->seed, "The case's random items (1)");
   command->add_flag("--solutions", options->solutions, "The reference solution");

@@ -168,7 +168,8 @@ void add_trace(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("trace", "Watch a kernel's arrays, step by step");
   auto options = std::make_shared<Options>();
   command->add_option("LAB", options->lab, "The lab")->required();
-  command->add_option("TASK", options->task, "The task, or with --solutions any rung")->required();
+  command->add_option("TASK", options->task,
+                      "The task, or with --solutions any rung");  // select_one asks for it
   command->add_option("--n", options->n, "Items of the example (8)");
   command->add_option("--items", options->items,
                       "The example's items: example (3 1 7 0 …), ascending (0 1 2 …), descending, all_equal, "

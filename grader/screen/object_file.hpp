@@ -30,6 +30,7 @@ struct ObjectFile {
   // What runs before main or after it: the functions by name, "" where no symbol names one.
   std::vector<std::string> constructors;
   std::vector<std::string> ptx;
+  std::string odd_device_code;  // why some of it could not be read; compilers make none such
 };
 
 // Whether this build has libelf.

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "screen/screen.hpp"
 
-#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
 #include <set>
 
+#include "base/demangle.hpp"
 #include "screen/rules.hpp"
 #include "text.hpp"
 
@@ -20,10 +18,7 @@ constexpr std::size_t kMostOfAName = 100;
 
 // As the student wrote it.
 std::string readable(const std::string& name) {
-  int status = 0;
-  const std::unique_ptr<char, void (*)(void*)> text(
-      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
-  std::string out = status == 0 && text ? text.get() : name;
+  std::string out = demangled(name);
   if (out.size() > kMostOfAName) out = out.substr(0, kMostOfAName) + "…";
   return tame(out);
 }
@@ -36,6 +31,7 @@ std::set<std::string> sources_of(const std::string& ptx) {
     if (at > 0 && ptx[at - 1] != '\n' && ptx[at - 1] != '\t') continue;
     const std::size_t end = std::min(ptx.find('\n', at), ptx.size());
     const std::string line = ptx.substr(at, end - at);
+    at = end - 1;  // lines may be as long as all of it
     const std::size_t open = line.find('"'), close = line.rfind('"');
     if (open != std::string::npos && close > open) sources.insert(line.substr(open + 1, close - open - 1));
   }
@@ -86,6 +82,9 @@ std::vector<Objection> objections(const ObjectFile& object, std::string_view lab
   }
   if (std::count_if(object.constructors.begin(), object.constructors.end(), is_registration) > 1)
     out.add("a second registration of kernels", runs_by_itself());
+  if (!object.odd_device_code.empty())
+    out.add(fmt::format("device code that no compiler made ({})", tame(object.odd_device_code)),
+            unusual_section());
   for (const Section& section : object.sections) {
     if (!is_usual_section(section.name)) out.add(tame(section.name), unusual_section());
     if (section.name == ".init_array" && section.bytes > 8 * object.constructors.size())

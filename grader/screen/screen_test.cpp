@@ -5,7 +5,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <zstd.h>
 
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
@@ -146,6 +151,14 @@ TEST(Screen, ManyObjectionsMakeAShortMessage) {
   EXPECT_THAT(says(object), HasSubstr("and 2 more"));
 }
 
+// f(A<int, int>, A<A<int, int>, A<int, int>>, …), each parameter twice as long as the one before: terabytes, written out.
+TEST(Screen, ANameThatStandsForTerabytesIsNotWrittenOut) {
+  std::string name = "_Z1f1AIiiES_IS0_S0_E";
+  for (const char digit : std::string("123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"))
+    name += std::string("S_IS") + digit + "_S" + digit + "_E";
+  EXPECT_LT(says(importing(name.c_str())).size(), 1000U);
+}
+
 TEST(Screen, NamesCannotControlTheTerminal) {
   EXPECT_THAT(says(importing("evil\x1b[2J")), Not(HasSubstr("\x1b")));
 }
@@ -168,6 +181,87 @@ TEST(ReadObject, RefusesWhatIsNone) {
   EXPECT_FALSE(read_object("/no/such/file"));
   EXPECT_FALSE(read_object("/usr/bin/env")) << "a program is no object";
   EXPECT_FALSE(read_object("/etc/passwd"));
+}
+
+// An object with these bytes as its device code, as inline assembler can make it, and with that assembler besides.
+Result<ObjectFile> assembled(const std::string& fatbin, const std::string& besides = "") {
+  std::string folder = (std::filesystem::temp_directory_path() / "screen-XXXXXX").string();
+  EXPECT_NE(mkdtemp(folder.data()), nullptr);
+  std::ofstream(folder + "/fatbin", std::ios::binary) << fatbin;
+  std::ofstream(folder + "/x.s") << ".section .nv_fatbin,\"a\"\n.incbin \"" + folder + "/fatbin\"\n" +
+                                        besides;
+  const std::string command = "as -o " + folder + "/x.o " + folder + "/x.s";
+  EXPECT_EQ(std::system(command.c_str()), 0);  // NOLINT(cert-env33-c): no words of others
+  auto object = read_object(folder + "/x.o");
+  std::filesystem::remove_all(folder);
+  return object;
+}
+template <typename T>
+void put(std::string& bytes, std::size_t at, T value) {
+  std::memcpy(bytes.data() + at, &value, sizeof value);
+}
+// A container with n times the same packed PTX.
+std::string container(const std::string& ptx, int n) {
+  std::string packed(ZSTD_compressBound(ptx.size()), '\0');
+  packed.resize(ZSTD_compress(packed.data(), packed.size(), ptx.data(), ptx.size(), 1));
+  std::string entry(64, '\0');
+  put(entry, 0, std::uint16_t{1});
+  put(entry, 4, std::uint32_t{64});
+  put(entry, 8, std::uint64_t{packed.size()});
+  put(entry, 16, static_cast<std::uint32_t>(packed.size()));
+  put(entry, 28, std::uint32_t{90});
+  put(entry, 40, std::uint64_t{0x8000});
+  put(entry, 56, std::uint64_t{ptx.size()});
+  std::string out(16, '\0');
+  put(out, 0, std::uint32_t{0xBA55ED50});
+  put(out, 4, std::uint16_t{1});
+  put(out, 6, std::uint16_t{16});
+  for (int i = 0; i < n; ++i) out += entry + packed;
+  put(out, 8, std::uint64_t{out.size() - 16});
+  return out;
+}
+
+TEST(ReadObject, UnpacksDeviceCodeUpToALimit) {
+  if (!can_read_objects()) GTEST_SKIP() << "no libelf";
+  const auto few = assembled(container(".version 9.0\n", 2));
+  ASSERT_TRUE(few) << few.error().text;
+  EXPECT_EQ(few->ptx, std::vector<std::string>(2, ".version 9.0\n"));
+  EXPECT_EQ(few->odd_device_code, "");
+  // A few kilobytes that stand for 160 MiB; with a source's whole megabyte it is many gigabytes.
+  const auto bomb = assembled(container(std::string(std::size_t{16} << 20, ' '), 10));
+  ASSERT_TRUE(bomb) << bomb.error().text;
+  EXPECT_THAT(says(*bomb), HasSubstr("device code that no compiler made (more than 64 MiB of PTX)"));
+  std::size_t n_bytes = 0;
+  for (const std::string& ptx : bomb->ptx) n_bytes += ptx.size();
+  EXPECT_LE(n_bytes, std::size_t{64} << 20);
+}
+
+// What nobody can read is the submission's doing, no fault of the machine, which would be tried again and cost no points.
+TEST(ReadObject, DeviceCodeThatCanNotBeReadIsAgainstTheRules) {
+  if (!can_read_objects()) GTEST_SKIP() << "no libelf";
+  std::string torn = container(".version 9.0\n", 1);
+  put(torn, 16 + 56, std::uint64_t{1} << 40);
+  const auto object = assembled(torn);
+  ASSERT_TRUE(object) << object.error().text;
+  EXPECT_THAT(says(*object), HasSubstr("device code that no compiler made"));
+}
+
+TEST(ReadObject, LooksAtNoMoreConstructorsThanItTakes) {
+  if (!can_read_objects()) GTEST_SKIP() << "no libelf";
+  const auto object = assembled("",
+                                ".text\n.type f, @function\nf: ret\n.section .init_array,\"aw\"\n"
+                                ".rept 100000\n.quad f\n.endr\n");
+  ASSERT_TRUE(object) << object.error().text;
+  EXPECT_LT(object->constructors.size(), 100U);
+  EXPECT_THAT(says(*object), HasSubstr("runs before main"));
+}
+
+TEST(Screen, ALongLineOfDeviceCodeIsReadOnce) {
+  ObjectFile object = honest();
+  object.ptx = {"\n"};
+  for (int i = 0; i < 2000000; ++i)
+    object.ptx[0] += "\t.file";  // 11 MiB; each beginning once took the whole rest
+  EXPECT_EQ(says(object), "");
 }
 
 }  // namespace

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: MIT
 // A kernel and all it can reach, instruction by instruction; errors.
-#include <cxxabi.h>
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <unordered_map>
 
 #include "sim/decode/decoder.hpp"
@@ -196,13 +193,6 @@ void Decoder::dispatch(const Instruction& i, std::int32_t index) {
 
 std::uint64_t function_address(const ptx::Module& module, const ptx::Function& f) {
   return kFunctionWindow + 16 * static_cast<std::uint64_t>(&f - module.functions.data());
-}
-
-std::string demangled(std::string_view mangled) {
-  int status = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(
-      abi::__cxa_demangle(std::string(mangled).c_str(), nullptr, nullptr, &status), &std::free);
-  return status == 0 && text ? std::string(text.get()) : std::string(mangled);
 }
 
 Result<Program> decode(const ModuleImage& image, const ptx::Function& kernel, const OpTable& table) {

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+// A mangled C++ name as it stands in the source.
+#pragma once
+
+#include <cxxabi.h>
+
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace course {
+
+// Marks in a mangled name may stand for what was said before, and repeat it: S_, S0_, T_, Dp … Each can double what comes out, so
+// a name of 300 characters may stand for terabytes. Counted too often where identifiers hold such letters, never too seldom.
+inline std::size_t count_of_repeats(std::string_view mangled) {
+  std::size_t n = 0;
+  for (std::size_t i = 0; i < mangled.size(); ++i) {
+    const char c = mangled[i];
+    const char next = i + 1 < mangled.size() ? mangled[i + 1] : '\0';
+    const bool number = next == '_' || (next >= '0' && next <= '9') || (next >= 'A' && next <= 'Z');
+    if (((c == 'S' || c == 'T') && number) || (c == 'f' && next == 'p') || (c == 'f' && next == 'L')) ++n;
+  }
+  return n;
+}
+
+// A name that is none, or that would come out too long, stays as it is.
+inline std::string demangled(std::string_view mangled) {
+  constexpr std::size_t kMostCharacters = 4096;
+  constexpr std::size_t kMostRepeats = 40;  // the labs' own kernels have 10 at most
+  constexpr std::size_t kMostExpansions =
+      3;  // Dp: a pattern for each of some types; one within another multiplies
+  std::size_t n_expansions = 0;
+  for (std::size_t at = mangled.find("Dp"); at != std::string_view::npos; at = mangled.find("Dp", at + 2))
+    ++n_expansions;
+  std::string name(mangled);
+  if (name.size() > kMostCharacters || n_expansions > kMostExpansions ||
+      count_of_repeats(mangled) > kMostRepeats)
+    return name;
+  int status = 0;
+  const std::unique_ptr<char, void (*)(void*)> text(
+      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), std::free);
+  return status == 0 && text ? std::string(text.get()) : name;
+}
+
+}  // namespace course

@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "metrics.hpp"
 #include "sim/bounds.hpp"
 #include "text.hpp"
 
@@ -117,6 +118,10 @@ Profile profile_of(const lab::Problem& problem, const lab::Task& task, const lab
     profile.steps = number(*totals, "steps");
     profile.bytes = 32 * (number(*totals, "global_load_sectors") + number(*totals, "global_store_sectors"));
   }
+  if (const auto parsed = parse_sim_report(sim_report))
+    for (const lab::Metric metric : kAllMetrics)
+      if (const auto measured = measure(metric, parsed->totals, profile.ideal))
+        profile.metrics.emplace_back(metric, *measured);
 
   std::map<std::string, ProfiledKernel> kernels;  // by full name
   std::map<std::string, double> longest;
@@ -261,6 +266,9 @@ std::string profile_json(const Profile& profile) {
                        {"shared", k.shared},
                        {"lines", std::move(lines)}});
   }
+  Json metrics = Json::object();
+  for (const auto& [metric, measured] : profile.metrics)
+    metrics[std::string(lab::name_of(metric))] = measured;
   return Json{
              {"schema", 1},
              {"lab", profile.lab},
@@ -274,6 +282,7 @@ std::string profile_json(const Profile& profile) {
              {"ideal",
               {{"work", profile.ideal.work}, {"steps", profile.ideal.steps}, {"bytes", profile.ideal.bytes}}},
              {"intensity", profile.intensity()},
+             {"metrics", std::move(metrics)},
              {"kernels", std::move(kernels)}}
              .dump(2, ' ', false, Json::error_handler_t::replace) +
          "\n";

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "check.hpp"
@@ -45,6 +46,7 @@ struct Profile {
   std::vector<ProfiledKernel> kernels;  // the longest first
   double work = 0, steps = 0, bytes = 0;
   lab::Ideal ideal;
+  std::vector<std::pair<lab::Metric, double>> metrics;               // those that the counters tell
   double intensity() const { return bytes > 0 ? work / bytes : 0; }  // operations a byte
 };
 

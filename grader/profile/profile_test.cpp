@@ -82,6 +82,12 @@ Profile held_by(const std::string& bound, const std::string& count) {
   return of(report.dump());
 }
 
+TEST(Profile, TellsTheMetricsToPrograms) {
+  const auto metrics = nlohmann::json::parse(profile_json(of(kReport))).at("metrics");
+  EXPECT_DOUBLE_EQ(metrics.at("work_ratio"), 4095.0 / 4096);
+  EXPECT_FALSE(metrics.contains("contention")) << "no atomic was counted";
+}
+
 TEST(Profile, SharesOutWhateverTheModelNames) {
   const std::pair<sim::Bound, const char*> kCounts[] = {
       {sim::Bound::memory, "global_sectors"},

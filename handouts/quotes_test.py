@@ -13,6 +13,8 @@ import unittest
 HERE = pathlib.Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE))
+import counted  # noqa: E402
+import measured  # noqa: E402
 import quotes  # noqa: E402
 
 
@@ -60,10 +62,46 @@ class Quotes(unittest.TestCase):
         self.assertNotIn("erratum_3", quotes.kernel("erratum_4_scan_in_place", None))
 
     def test_the_roofs_are_worked_out(self):
-        text = quotes.roof("reduction", None)
+        text = measured.roof("reduction", None)
         additions, copied, ridge, total = (float(x) for x in re.findall(r"\| (\d+\.\d)[^|]*\|$", text, re.M))
         self.assertAlmostEqual(ridge, additions / copied, delta=0.2)
         self.assertAlmostEqual(total, copied / 4, delta=0.1)
+
+    def test_goals_reached_are_told_from_those_that_are_not(self):
+        for line in measured.reached("all", None).splitlines()[2:]:
+            goal, found = (float(x) for x in re.findall(r"(\d+(?:\.\d+)?)(?= %| times as|\s*\|$)", line))
+            self.assertEqual("yes" in line, found >= goal, line)
+
+    def test_trips_take_as_long_as_their_bytes(self):
+        times = [int(x) for x in re.findall(r"(\d+) µs", measured.trips("hierarchical_scan", None))]
+        self.assertEqual(sorted(times, reverse=True), times)
+        self.assertAlmostEqual(times[0] / times[2], 2, delta=0.1)
+
+    def answer(self, answers):
+        self.tool.write_text(f"#!{sys.executable}\nimport json, sys\nprint(json.dumps({answers!r}[sys.argv[1]]))\n")
+        return str(self.tool)
+
+    def lab_of_our_own(self):
+        """A tool that knows one task, and counts its bytes."""
+        task = {"id": "neighboured", "baseline": "one_thread", "speedup": [{"speedup": 8.0}], "efficiency": [{"metric": "barriers", "limit": 0.0}, {"metric": "active_lanes", "limit": 0.9}]}
+        answers = {"list": {"labs": [{"id": "reduction", "title": "Reduction", "tasks": [task], "further_rungs": [{"id": "reindexed"}]}]}}
+        answers["profile"] = {"case": "n4", "metrics": {"bytes_ratio": 1.5, "active_lanes": 0.75}, "work": 0, "steps": 3}
+        return self.answer(answers)
+
+    def test_goals_are_the_tasks_own(self):
+        said = counted.goals("reduction neighboured", self.lab_of_our_own())
+        self.assertIn("no `barriers`, `active_lanes` at least 0.9. Timed: 8 times as fast as one CPU thread.", said)
+        with self.assertRaises(SystemExit):
+            counted.goals("reduction nothing", str(self.tool))
+
+    def test_counts_stand_in_the_order_of_the_ladder(self):
+        said = counted.counted("reduction bytes_ratio steps work active_lanes", self.lab_of_our_own())
+        self.assertIn("| `neighboured` ★ | 1.50 | 3 | | 75 % |\n| `reindexed` | 1.50 |", said)
+        self.assertIn("| `neighboured` | 1.50 |", counted.cases("reduction neighboured bytes_ratio n4=four_items", str(self.tool)))
+
+    def test_what_the_grader_said_comes_from_the_kill_matrix(self):
+        self.answer({"list": {"labs": [{"id": "histogram", "title": "Histogram"}]}})
+        self.assertIn("histogram / global_atomics: WRONG_ANSWER\n  race: ", quotes.said("histogram/racy", str(self.tool)))
 
     def test_a_mutant_comes_with_its_verdict(self):
         text = quotes.mutant("reduction/tid_guard", None)

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: MIT
+"""What the simulator counts of a lab's rungs, and the limits that its tasks have, for quotes.py:
+
+    counted LAB COLUMNS        a row for each rung, from `labcli profile`; COLUMNS: names of HEADS
+    cases LAB RUNG,... COLUMN CASE=WORDS ...    one figure of some rungs on several cases; in WORDS _ stands for a blank
+    goals LAB TASK             what of the task is counted, and its limits
+"""
+
+import concurrent.futures
+import functools
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+from worked import table
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+# A column's head, by the name of a metric or of a figure in the profile.
+HEADS = {
+    "work": "operations",
+    "steps": "steps",
+    "bytes": "bytes",
+    "work_ratio": "operations ÷ closed form",
+    "step_ratio": "steps ÷ closed form",
+    "bytes_ratio": "bytes ÷ what must move",
+    "active_lanes": "active lanes",
+    "bank_conflicts": "passes a request",
+    "launches": "launches",
+    "barriers": "barriers for 1,000",
+    "atomics": "atomics for 1,000",
+    "contention": "lanes that meet",
+}
+AT_LEAST = {"active_lanes"}
+
+
+@functools.lru_cache
+def labs(labcli):
+    listed = subprocess.run([labcli, "list", "--json"], check=True, capture_output=True, text=True).stdout
+    return {lab["id"]: lab for lab in json.loads(listed)["labs"]}
+
+
+def ladder(lab, labcli):
+    """The lab's rungs: the solution's files, read from the top, are the ladder from the bottom."""
+    folder = ROOT / "solutions" / lab
+    text = "".join(p.read_text(encoding="utf-8") for p in [folder / f"{lab}.cu", *sorted(folder.glob("*.cuh"))])
+    ids = [r["id"] for r in labs(labcli)[lab]["tasks"] + labs(labcli)[lab]["further_rungs"]]
+
+    def place(name):
+        called = re.search(rf"\bRung::{name}: return (\w+)<", text)  # by another one's function, with its own argument
+        own = re.search(rf"^Status {name}\(", text, re.M) or (called and re.search(rf"^Status {called[1]}\(", text, re.M))
+        return (own or re.search(rf"\bRung::{name}\b", text)).start(), ids.index(name)
+
+    return sorted(ids, key=place)
+
+
+def profile(labcli, lab, rung, case=None):
+    command = [labcli, "profile", lab, rung, "--solutions", "--json", *(["--case", case] if case else [])]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0 or done.stderr:
+        sys.exit(f"{' '.join(command)} failed:\n{done.stderr}")
+    return json.loads(done.stdout)
+
+
+def figure(profiled, column):
+    value = profiled["metrics"].get(column, profiled.get(column))
+    if value is None or (value == 0 and column in ("work", "steps", "work_ratio", "step_ratio")):
+        return ""  # the kernel counts by instructions that are none of the operator's
+    if column == "active_lanes":
+        return f"{100 * value:.0f} %"
+    if column in ("work", "steps", "bytes", "launches"):
+        return f"{value:,.0f}"
+    return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:,.0f}"
+
+
+def counted(arguments, labcli):
+    lab, *columns = arguments.split()
+    rungs = ladder(lab, labcli)
+    labs_tasks = {task["id"] for task in labs(labcli)[lab]["tasks"]}
+    profile(labcli, lab, rungs[0])  # builds the lab, where that is to be done: not several at once
+    with concurrent.futures.ThreadPoolExecutor(min(4, os.cpu_count() or 1)) as pool:
+        profiles = list(pool.map(lambda rung: profile(labcli, lab, rung), rungs))
+    # Rungs that have no case of some size, of which nothing but the first example was profiled, are left out.
+    rungs, profiles = zip(*((r, p) for r, p in zip(rungs, profiles) if "_example" not in p["case"]))
+    cases = [p["case"] for p in profiles]
+    usual = max(cases, key=cases.count)
+    others = any(case != usual for case in cases)
+    rows = []
+    for rung, p in zip(rungs, profiles):
+        case = [f"`{p['case']}`" if p["case"] != usual else ""] if others else []
+        rows.append([f"`{rung}`" + " ★" * (rung in labs_tasks), *case, *(figure(p, c) for c in columns)])
+    head = ["rung", *(["case, if another"] if others else []), *(HEADS[c] for c in columns)]
+    align = "ll" + "r" if others else "lr"
+    return (
+        "<details><summary>What the simulator counts of the solutions (predict before you look)</summary>\n\n"
+        f"Case `{usual}`; a star marks your tasks. [Points](#points) says what the columns are.\n\n{table(head, rows, align)}\n</details>\n"
+    )
+
+
+def cases(arguments, labcli):
+    lab, tasks, column, *named = arguments.split()
+    named = [one.split("=") for one in named]
+    rows = [[f"`{task}`", *(figure(profile(labcli, lab, task, case), column) for case, _ in named)] for task in tasks.split(",")]
+    return table([HEADS[column], *(words.replace("_", " ") for _, words in named)], rows, "lr")
+
+
+def goals(arguments, labcli):
+    lab, name = arguments.split()
+    task = next((t for t in labs(labcli)[lab]["tasks"] if t["id"] == name), None)
+    if task is None:
+        sys.exit(f"{lab} has no task {name}")
+    limits = []
+    for goal in task["efficiency"]:
+        bound = "at least" if goal["metric"] in AT_LEAST else "at most"
+        limits.append(f"`{goal['metric']}` {bound} {goal['limit']:g}" if goal["limit"] else f"no `{goal['metric']}`")
+    tiers = [f"{tier['speedup']:g}" for tier in task["speedup"]]
+    said = [f"Counted ([what they are](#points)): {', '.join(limits)}."] if limits else []
+    if tiers:
+        against = {"one_thread": "one CPU thread", "all_cores": "all CPU cores"}[task["baseline"]]
+        said.append(f"Timed: {', '.join(tiers)} times as fast as {against}.")
+    return " ".join(said) + "\n"
+
+
+KINDS = (counted, cases, goals)

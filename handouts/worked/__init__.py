@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: MIT
+"""Worked examples of the handouts, computed: a module a lab, a function a table. `<!-- quote: worked LAB NAME -->` shows one."""
+
+import importlib
+import re
+import sys
+
+ITEMS = [3, 1, 7, 0, 4, 1, 6, 3]  # the course's eight
+
+
+def worked(arguments, _labcli=None):
+    lab, name, *rest = arguments.split()
+    try:
+        make = getattr(importlib.import_module(f"worked.{lab}"), name)
+    except (ImportError, AttributeError):
+        sys.exit(f"handouts/worked/{lab}.py has no {name}")
+    return make(*rest)
+
+
+def table(head, rows, align=""):
+    """A Markdown table. `align`: a letter a column, r for right; the last one holds for the rest."""
+    align = (align or "l").ljust(len(head), (align or "l")[-1])
+    ruler = "|" + "".join("--:|" if a == "r" else "---|" for a in align)
+    lines = ["| " + " | ".join(map(str, line)) + " |" for line in [head, *rows]]
+    lines = [re.sub(r"\|  (?=\|)", "| ", line) for line in lines]
+    return "\n".join([lines[0], ruler, *lines[1:]]) + "\n"
+
+
+def row(values):
+    return " ".join(map(str, values))
+
+
+def marked(now, before):
+    """Values in a row, those in bold that were written: they differ from before."""
+    return row(f"**{a}**" if a != b else a for a, b in zip(now, before))
+
+
+def fenced(text):
+    return f"```\n{text.rstrip()}\n```\n"
+
+
+def exclusive(values):
+    """The exclusive sums, and the total."""
+    sums, total = [], 0
+    for value in values:
+        sums.append(total)
+        total += value
+    return sums, total
+
+
+def inclusive(values):
+    sums, _ = exclusive(values)
+    return [s + v for s, v in zip(sums, values)]

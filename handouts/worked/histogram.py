@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+"""Lab 5: which bin, also where floats round; lost samples; private counters; sort and reduce by key."""
+
+import math
+import struct
+from fractions import Fraction
+
+from worked import ITEMS, exclusive, row, table
+
+BINS, LO, HI = 4, 0, 8
+KEYS = [(x - LO) * BINS // (HI - LO) for x in ITEMS]
+
+
+def edges():
+    samples = [
+        ("0", 0, "a lower edge belongs to its bin"),
+        ("2", 2, "and not to the one that ends there"),
+        ("7", 7, ""),
+        ("8", 8, "hi lies outside"),
+        ("−1", -1, "below lo"),
+        ("NaN", math.nan, "no comparison with a NaN is true"),
+    ]
+
+    def where(x):
+        return f"bin {(x - LO) * BINS // (HI - LO)}" if LO <= x < HI else "none"
+
+    return table(["sample", f"{BINS} bins over [{LO}, {HI})", "why"], [[name, where(x), why] for name, x, why in samples])
+
+
+def to_float(x):
+    return struct.unpack("<f", struct.pack("<f", x))[0]
+
+
+def rounding():
+    """Each operation in double and then rounded to float: the same as in float, as every product of two floats fits a double."""
+    rows = []
+    for x in (0.3, 0.7, 0.9):
+        as_float = to_float(x)
+        scale = to_float(10.0 / 1.0)
+        exact = math.floor(Fraction(as_float) * 10)
+        rows.append([x, f"{as_float:.9f}", exact, int(to_float((as_float - 0.0) * scale))])
+    return table(["x, ten bins over [0, 1)", "as a float", "exact bin", "`(x - lo) * scale`"], rows, "llr")
+
+
+def racy():
+    right = [KEYS.count(b) for b in range(BINS)]
+    stored = [int(b in KEYS) for b in range(BINS)]  # all load 0 before anybody stores 1
+    zeros = row([0] * BINS)
+    text = table(
+        ["lane", *range(8), "counts"],
+        [["sample", *ITEMS, zeros], ["bin", *KEYS, zeros], ["loads", *[0] * 8, zeros], ["stores", *[1] * 8, f"**{row(stored)}**"]],
+    )
+    return text + f"\n{sum(stored)} samples are counted, {len(ITEMS) - sum(stored)} are lost; the right counts are `{row(right)}`.\n"
+
+
+def private():
+    threads = 4
+    of = [ITEMS[t::threads] for t in range(threads)]
+    bins = [KEYS[t::threads] for t in range(threads)]
+    counts = [[bins[t].count(b) for t in range(threads)] for b in range(BINS)]
+    return table(
+        ["", *(f"thread {t}" for t in range(threads)), "added up"],
+        [["samples", *(", ".join(map(str, s)) for s in of), ""]] + [[f"bin {b}", *c, f"**{sum(c)}**"] for b, c in enumerate(counts)],
+    )
+
+
+def sorted_tile():
+    keys = sorted(KEYS)
+    head = [int(i == 0 or keys[i] != keys[i - 1]) for i in range(len(keys))]
+    sums, n_runs = exclusive(head)
+    starts = [i for i, h in enumerate(head) if h]
+    ends = starts[1:] + [len(keys)]
+    blank = [""] * (len(keys) - n_runs)
+    text = table(
+        ["", *range(len(keys))],
+        [
+            ["keys (bins)", *KEYS],
+            ["sorted", *keys],
+            ["a run starts", *head],
+            ["exclusive sum", *sums],
+            ["`s_starts`", *starts, f"**{len(keys)}**", *blank[1:]],
+            ["key, length", *(f"{keys[s]}: {e - s}" for s, e in zip(starts, ends)), *blank],
+        ],
+    )
+    return text + f"\nThe {len(keys)} behind the last start is the number of samples in the tile. With it, every run ends where the next one starts, and {n_runs} atomics do for {len(keys)} samples.\n"
+
+
+def sectors():
+    """Of 256 counts of 8 bytes, how many sectors 32 random samples touch."""
+    n_sectors, lanes = 256 * 8 // 32, 32
+    touched = n_sectors * (1 - ((n_sectors - 1) / n_sectors) ** lanes)
+    return table(
+        ["a warp of rung 1, 256 bins, even samples", ""],
+        [
+            ["sectors that hold the counts", n_sectors],
+            ["sectors that 32 samples touch, on average", f"{n_sectors} · (1 − ({n_sectors - 1}/{n_sectors})³²) = {touched:.1f}"],
+            ["bytes moved, in and out", f"{touched * 64:.0f}"],
+            ["bytes of samples counted", lanes * 4],
+        ],
+        "lr",
+    )

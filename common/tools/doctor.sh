@@ -9,6 +9,40 @@ source "$tools/probe.sh"
 n_missing=0
 mends=()
 
+# folded WIDTH TEXT: the text in lines of that width, a word that is longer on a line of its own; into the array lines.
+folded() {
+  local width=$1 line='' word words
+  read -ra words <<<"$2"
+  lines=()
+  for word in "${words[@]}"; do
+    if [[ -n $line ]] && ((${#line} + 1 + ${#word} > width)); then
+      lines+=("$line")
+      line=$word
+    else
+      line+=${line:+ }$word
+    fi
+  done
+  lines+=("$line")
+}
+
+# print_row MARK ITEM FOUND NEEDED: columns of a terminal of 80; FOUND and NEEDED go on in the lines below.
+print_row() {
+  local -a found needed
+  local i mark=$1 item=$2
+  folded 31 "$3" && found=("${lines[@]}")
+  folded 26 "$4" && needed=("${lines[@]}")
+  for ((i = 0; i < ${#found[@]} || i < ${#needed[@]}; ++i)); do
+    # A long path leaves no room beside it.
+    if ((${#found[i]} > 31)); then needed=("${needed[@]:0:i}" '' "${needed[@]:i}"); fi
+    if [[ -n ${needed[i]-} ]]; then
+      printf '%-7s %-13s %-31s %s\n' "$mark" "$item" "${found[i]-}" "${needed[i]}"
+    else
+      printf '%-7s %-13s %s\n' "$mark" "$item" "${found[i]-}"
+    fi
+    mark='' item=''
+  done
+}
+
 # row STATE ITEM FOUND NEEDED [MEND]; STATE: ok, note (works without), missing.
 row() {
   local mark
@@ -17,7 +51,7 @@ row() {
     note) mark='-' ;;
     missing) mark='MISSING' && n_missing=$((n_missing + 1)) ;;
   esac
-  printf '%-8s %-14s %-44s %s\n' "$mark" "$2" "$3" "$4"
+  print_row "$mark" "$2" "$3" "$4"
   [[ -z ${5-} ]] || mends+=("$2: $5")
 }
 
@@ -29,7 +63,7 @@ by_apt() { # how to install Debian packages here
   fi
 }
 
-printf '%-8s %-14s %-44s %s\n' '' 'ITEM' 'FOUND' 'NEEDED'
+print_row '' 'ITEM' 'FOUND' 'NEEDED'
 
 # ---- Compilers and build tools
 if cxx=$(find_cxx); then
@@ -102,7 +136,7 @@ if found=$(gpus) && [[ -n $found ]]; then
     fi
   done <<<"$found"
 elif command -v nvidia-smi >/dev/null; then
-  row note 'GPU' 'nvidia-smi is here but reaches no GPU' 'none: labs run on the simulator' 'check the driver: nvidia-smi'
+  row note 'GPU' 'nvidia-smi reaches no GPU' 'none: labs run on the simulator' 'check the driver: nvidia-smi'
 else
   row note 'GPU' 'none; labs run on the simulator' 'none'
 fi
@@ -139,9 +173,9 @@ else
   row missing 'Build folder' "$LAB_BUILD, read-only" 'writable' 'LAB_BUILD=~/lab-build LAB_VENV=~/lab-venv ./lab …'
 fi
 if [[ -x $LAB_BUILD/grader/labcli ]]; then
-  row ok 'Built' 'yes' 'the first command builds it'
+  row ok 'Built' 'yes' 'built at first use'
 else
-  row note 'Built' 'not yet' 'the first command builds it'
+  row note 'Built' 'not yet' 'built at first use'
 fi
 for tool in clang-format clang-tidy; do
   if command -v $tool >/dev/null; then

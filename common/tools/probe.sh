@@ -23,7 +23,7 @@ LIBRARIES=(
 # For grades that count: without them student code is shut in less, or not screened, and every result says so.
 SAFETY_LIBRARIES=(
   'libseccomp libseccomp-dev the filter of system calls'
-  'libelf libelf-dev screening of compiled files'
+  'libelf libelf-dev screening of object files'
 )
 # Without these the labs can be graded all the same.
 TEST_LIBRARIES=(

@@ -104,11 +104,19 @@ class Doctor(Machine):
         self.assertEqual(status, 0, text)
         self.assertIn("Everything that is needed is here", text)
 
+    def test_the_table_fits_a_terminal(self):
+        for root in [self.dir / "build", self.dir / ("long" * 20)]:
+            table = self.run_tool("doctor", LAB_BUILD=str(root))[0].split("\n\n")[0].splitlines()
+            self.assertGreater(len(table), 10)
+            self.assertEqual([line for line in table if len(line) > 80 and str(root) not in line], [])
+            self.assertEqual([line for line in table if line != line.rstrip()], [])
+            self.assertTrue(any(line.endswith(str(root)) or str(root) + " " in line for line in table))
+
     def test_cuda_11(self):
         self.program("nvcc", 'echo "release 11.8, V11.8.89"')
         text, status = self.run_tool("doctor")
         self.assertEqual(status, 1)
-        self.assertRegex(text, r"MISSING +CUDA toolkit .*11\.8 +nvcc 12 or later")
+        self.assertRegex(text, r"MISSING +CUDA toolkit +[^ ]+\s+11\.8 +nvcc 12 or later")
         self.assertIn('"./lab setup" fetches it', text)
 
     def test_an_old_compiler(self):

@@ -13,6 +13,7 @@ Between `<!-- quote: KIND ARGUMENTS -->` and `<!-- end quote -->` stands, by KIN
     said LAB/NAME            what the grader said of a wrong submission, from the kill matrix
     comment FILE RUNG        what the solution's comment says above a rung
     counted, goals, cases    counters of a lab's rungs, and the limits that tasks have: counted.py
+    limits all               what a student's process may take: limits.py
     roof, ceilings, tops …   what the published run measured: measured.py
     worked LAB NAME          a worked example: worked/
 
@@ -28,6 +29,7 @@ import textwrap
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import counted  # noqa: E402
+import limits  # noqa: E402
 import measured  # noqa: E402
 import worked  # noqa: E402
 
@@ -111,7 +113,7 @@ def comment(arguments, _labcli):
     return fenced("text", "\n".join(said))
 
 
-KINDS = {f.__name__: f for f in (output, kernel, mutant, said, comment, worked.worked, *counted.KINDS, *measured.KINDS)}
+KINDS = {f.__name__: f for f in (output, kernel, mutant, said, comment, worked.worked, *counted.KINDS, *limits.KINDS, *measured.KINDS)}
 
 
 def main():

@@ -14,6 +14,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE))
 import counted  # noqa: E402
+import limits  # noqa: E402
 import measured  # noqa: E402
 import quotes  # noqa: E402
 
@@ -71,6 +72,11 @@ class Quotes(unittest.TestCase):
         for line in measured.reached("all", None).splitlines()[2:]:
             goal, found = (float(x) for x in re.findall(r"(\d+(?:\.\d+)?)(?= %| times as|\s*\|$)", line))
             self.assertEqual("yes" in line, found >= goal, line)
+
+    def test_limits_are_read_from_the_code(self):
+        self.assertRegex(limits.limits("all", None), r"\| the time of a case \| \d+ s \|\n\| what a case may print \| \d+ MiB \|")
+        with self.assertRaises(SystemExit):
+            limits.constant("grader/build.cpp", "kNoSuchConstant = (.*);")
 
     def test_trips_take_as_long_as_their_bytes(self):
         times = [int(x) for x in re.findall(r"(\d+) µs", measured.trips("hierarchical_scan", None))]

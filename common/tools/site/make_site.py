@@ -38,10 +38,14 @@ PICTURES = {".svg", ".png", ".jpg", ".gif"}
 
 
 def adapted(text):
-    """A list right after a paragraph is one on a code host; here it needs an empty line."""
+    """What a code host shows by itself: a list right after a paragraph, which here needs an empty line; what is folded, which has to be
+    called Markdown, and links of plain HTML to pages."""
     out, fence = [], False
     for line in text.splitlines():
         fence ^= line.lstrip().startswith("```")
+        if not fence:
+            line = re.sub(r"^(\s*)<details>", r'\1<details markdown="1">', line)
+            line = re.sub(r'(<a href="[^":]*)\.md(["#])', r"\1.html\2", line)
         item = re.match(r" {0,3}([-*]|\d+\.) ", line)
         before = out[-1] if out else ""
         if item and not fence and before.strip() and not re.match(r"\s*([-*]|\d+\.) |\s{2,}\S", before):

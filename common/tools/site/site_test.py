@@ -35,6 +35,11 @@ class Gathering(unittest.TestCase):
         self.assertEqual(make_site.adapted("text\n- a\n- b\n"), "text\n\n- a\n- b\n")
         self.assertEqual(make_site.adapted("```\ntext\n- a\n```\n"), "```\ntext\n- a\n```\n")
 
+    def test_what_is_folded_is_markdown(self):
+        self.assertEqual(make_site.adapted("<details><summary>a</summary>\n"), '<details markdown="1"><summary>a</summary>\n')
+        self.assertEqual(make_site.adapted("```\n<details>\n```\n"), "```\n<details>\n```\n")
+        self.assertEqual(make_site.adapted('<a href="errata.md#erratum-8">8</a>\n'), '<a href="errata.html#erratum-8">8</a>\n')
+
     def test_interfaces_come_from_comments(self):
         header = "// SPDX\n// What it is.\n#pragma once\n\n// Adds two\n// numbers.\nint add(int a,\n        int b);\n\nint quiet();\n"
         self.assertEqual(list(pages.blocks(header.split("#pragma once\n")[1])), [("Adds two numbers.", "int add(int a,\n        int b);")])
@@ -65,6 +70,12 @@ class Site(unittest.TestCase):
         for name in ("grade", "trace", "profile", "bench"):
             self.assertIn(f"## ./lab {name}\n", commands)
         self.assertNotIn("labcli", commands)
+
+    def test_shows_no_raw_markdown(self):
+        text = (self.top / "site/handouts/01-reduction.html").read_text(encoding="utf-8")
+        folded = re.findall(r"<details.*?</details>", text, re.S)
+        self.assertGreater(len(folded), 4)
+        self.assertEqual([f for f in folded if re.search(r"^(1\.|\|) ", f, re.M)], [])
 
     def test_loads_nothing_from_elsewhere(self):
         for page in (self.top / "site").rglob("*.html"):

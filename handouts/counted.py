@@ -54,6 +54,7 @@ def ladder(lab, labcli):
     return sorted(ids, key=place)
 
 
+@functools.lru_cache
 def profile(labcli, lab, rung, case=None):
     command = [labcli, "profile", lab, rung, "--solutions", "--json", *(["--case", case] if case else [])]
     done = subprocess.run(command, capture_output=True, text=True)

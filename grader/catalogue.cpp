@@ -20,6 +20,13 @@ std::string goal_text(const lab::EfficiencyGoal& goal) {
                      goal.limit);
 }
 
+nlohmann::json cases_for(const lab::Problem& problem, const lab::Task& task, std::uint32_t purpose) {
+  nlohmann::json names = nlohmann::json::array();
+  for (const lab::Case& c : problem.cases(task))
+    if ((c.purpose & purpose) != 0) names.push_back(c.name);
+  return names;
+}
+
 struct Sum {
   int required = 0, bonus = 0;
 };
@@ -83,6 +90,8 @@ std::string catalogue_json(Problems labs) {
                        {"correctness_points", task.correctness_points},
                        {"efficiency", efficiency},
                        {"speedup", speedup},
+                       {"counted_on", cases_for(*problem, task, lab::kEfficiency)},
+                       {"timed_on", cases_for(*problem, task, lab::kSpeedup)},
                        {"baseline", task.baseline == lab::Baseline::one_thread ? "one_thread" : "all_cores"},
                        {"bonus", task.bonus}});
     }

@@ -71,6 +71,8 @@ TEST(Catalogue, ListsEveryTaskWithItsPoints) {
   const auto json = nlohmann::json::parse(catalogue_json(kAll));
   EXPECT_EQ(json.at("labs").at(0).at("tasks").size(), 3U);
   EXPECT_EQ(json.at("labs").at(0).at("tasks").at(0).at("max_points"), 50);
+  for (const char* what : {"counted_on", "timed_on"})
+    EXPECT_EQ(json.at("labs").at(0).at("tasks").at(0).at(what).size(), 1U) << what;
 }
 
 TEST(Catalogue, MakesAMarkdownTableOfPoints) {

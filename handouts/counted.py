@@ -4,6 +4,7 @@
     counted LAB COLUMNS        a row for each rung, from `labcli profile`; COLUMNS: names of HEADS
     cases LAB RUNG,... COLUMN CASE=WORDS ...    one figure of some rungs on several cases; in WORDS _ stands for a blank
     goals LAB TASK             what of the task is counted, and its limits
+    tried LAB                  on which cases the tasks are counted and timed
 """
 
 import functools
@@ -120,4 +121,14 @@ def goals(arguments, labcli):
     return " ".join(said) + "\n"
 
 
-KINDS = (counted, cases, goals)
+def tried(lab, labcli):
+    alike = {}  # tasks by their cases
+    for task in labs(labcli)[lab]["tasks"]:
+        counted_on = task["counted_on"] if task["efficiency"] else []
+        timed_on = task["timed_on"] if task["speedup"] else []
+        alike.setdefault((tuple(counted_on), tuple(timed_on)), []).append(f"`{task['id']}`")
+    rows = [[", ".join(tasks), *("<br>".join(f"`{c}`" for c in column) for column in on)] for on, tasks in alike.items()]
+    return table(["task", "counted on", "timed on"], rows)
+
+
+KINDS = (counted, cases, goals, tried)

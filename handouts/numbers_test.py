@@ -52,7 +52,6 @@ LINES = {
     "At 2 µs a hand-over": ASSUMED,
     "from 1 µs a link": ASSUMED,
     "A chain of g links of 10 µs": ASSUMED,
-    "uniform and with 90 % in one bin": "the definition of a case",
     "measured times more than 20 % apart": "which pairs `labcli model` looks at",
     "less than 3 µs are left out": "which kernels `labcli model --kernels` leaves out",
 }

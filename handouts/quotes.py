@@ -12,7 +12,7 @@ Between `<!-- quote: KIND ARGUMENTS -->` and `<!-- end quote -->` stands, by KIN
     mutant LAB/NAME          a wrong submission of grader/mutants/, as changes of the solution, and what the grader must say
     said LAB/NAME            what the grader said of a wrong submission, from the kill matrix
     comment FILE RUNG        what the solution's comment says above a rung
-    counted, goals, cases    counters of a lab's rungs, and the limits that tasks have: counted.py
+    counted, cases …          counters of a lab's rungs, the limits and cases that tasks have: counted.py
     limits all               what a student's process may take: limits.py
     roof, ceilings, tops …   what the published run measured: measured.py
     worked LAB NAME          a worked example: worked/

@@ -89,7 +89,7 @@ class Quotes(unittest.TestCase):
 
     def lab_of_our_own(self):
         """A tool that knows one task, and counts its bytes."""
-        task = {"id": "neighboured", "baseline": "one_thread", "speedup": [{"speedup": 8.0}], "efficiency": [{"metric": "barriers", "limit": 0.0}, {"metric": "active_lanes", "limit": 0.9}]}
+        task = {"id": "neighboured", "counted_on": ["n4", "n5"], "timed_on": ["n6"], "baseline": "one_thread", "speedup": [{"speedup": 8.0}], "efficiency": [{"metric": "barriers", "limit": 0.0}, {"metric": "active_lanes", "limit": 0.9}]}
         answers = {"list": {"labs": [{"id": "reduction", "title": "Reduction", "tasks": [task], "further_rungs": [{"id": "reindexed"}]}]}}
         answers["profile"] = {"case": "n4", "metrics": {"bytes_ratio": 1.5, "active_lanes": 0.75}, "work": 0, "steps": 3}
         return self.answer(answers)
@@ -99,6 +99,9 @@ class Quotes(unittest.TestCase):
         self.assertIn("no `barriers`, `active_lanes` at least 0.9. Timed: 8 times as fast as one CPU thread.", said)
         with self.assertRaises(SystemExit):
             counted.goals("reduction nothing", str(self.tool))
+
+    def test_cases_are_the_tasks_own(self):
+        self.assertIn("| `neighboured` | `n4`<br>`n5` | `n6` |\n", counted.tried("reduction", self.lab_of_our_own()))
 
     def test_counts_stand_in_the_order_of_the_ladder(self):
         said = counted.counted("reduction bytes_ratio steps work active_lanes", self.lab_of_our_own())

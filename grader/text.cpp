@@ -195,7 +195,8 @@ std::string tame(std::string_view text) {
       out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
     } else if ((control && next.code != '\n' && next.code != '\t')) {
       out += fmt::format("\\x{:02x}", static_cast<std::uint32_t>(next.code));
-    } else if (direction) {
+    } else if (direction ||
+               (next.code & 0xFFFE) == 0xFFFE) {  // the latter are no characters, and none in XML
       out += fmt::format("\\u{:04x}", static_cast<std::uint32_t>(next.code));
     } else {
       out += text.substr(0, next.n_bytes);

@@ -72,6 +72,7 @@ TEST(Tame, MakesControlCharactersVisible) {
   EXPECT_EQ(tame("\xff"), "\\xff");
   EXPECT_EQ(tame("abc\xe2\x80\xae"), "abc\\u202e");  // right-to-left override
   EXPECT_EQ(tame(std::string("\0", 1)), "\\x00");
+  EXPECT_EQ(tame("\xef\xbf\xbf"), "\\uffff");  // no character, and what no XML may hold
   EXPECT_EQ(tame("归约 ×"), "归约 ×");
 }
 

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "compiler_words.hpp"
 #include "html.hpp"
 #include "junit.hpp"
 #include "report/edition.hpp"
@@ -61,6 +62,13 @@ TEST(StudentEdition, IsWhatClassroomAndGradescopeShowStudents) {
   for (const json& test : gradescope.at("tests")) {
     if (test.at("visibility") != "hidden") expect_no_secret(test.dump());
   }
+}
+
+TEST(Github, MarksTheLineThatACompilerNames) {
+  RunResult result = testing::sample_result();
+  result.labs[0].tasks[1].message =
+      compile_message("labs/reduction/reduction.cu", "labs/reduction/reduction.cu(37): error: no");
+  EXPECT_THAT(to_annotations(result), HasSubstr("file=labs/reduction/reduction.cu,line=37,"));
 }
 
 TEST(StudentEdition, LeavesWhatTheCompilerSays) {

@@ -29,14 +29,15 @@ std::string base64(std::string_view bytes) {
 
 // The line of the lab's file that a message names first: "reduction.cu:12" or "reduction.cu(12)"; 0 for none.
 unsigned line_named(const std::string& message, const std::string& file) {
-  const std::size_t at = message.find(file);
-  if (at == std::string::npos) return 0;
-  std::size_t i = at + file.size();
-  if (i >= message.size() || (message[i] != ':' && message[i] != '(')) return 0;
-  unsigned line = 0;
-  for (++i; i < message.size() && message[i] >= '0' && message[i] <= '9' && line < 1'000'000; ++i)
-    line = 10 * line + static_cast<unsigned>(message[i] - '0');
-  return line;
+  for (std::size_t at = message.find(file); at != std::string::npos; at = message.find(file, at + 1)) {
+    std::size_t i = at + file.size();
+    if (i >= message.size() || (message[i] != ':' && message[i] != '(')) continue;
+    unsigned line = 0;
+    for (++i; i < message.size() && message[i] >= '0' && message[i] <= '9' && line < 1'000'000; ++i)
+      line = 10 * line + static_cast<unsigned>(message[i] - '0');
+    if (line != 0) return line;
+  }
+  return 0;
 }
 
 // In a workflow command: these characters would end it, or its property.

@@ -47,7 +47,10 @@ Status find_pinned(const void* pointer, Place& place, Owned& owned) {
   }
   place = *found;
   const std::lock_guard guard(place.context->lock);
-  owned = place.context->owned[place.base];
+  const auto known = place.context->owned.find(place.base);
+  if (known == place.context->owned.end())
+    return fail(cudaErrorInvalidValue, "{} is not memory of cudaMallocHost or cudaHostAlloc", pointer);
+  owned = known->second;
   return cudaSuccess;
 }
 

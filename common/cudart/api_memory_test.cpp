@@ -197,6 +197,9 @@ TEST_F(Api, RegisteredHostMemoryIsWhatKernelsSeeAndChange) {
   EXPECT_EQ(cudaPointerGetAttributes(&about, seen), cudaSuccess);
   EXPECT_EQ(about.type, cudaMemoryTypeHost);
   EXPECT_EQ(about.hostPointer, host.data() + 10);
+  unsigned flags = 0;
+  EXPECT_EQ(cudaHostGetFlags(&flags, seen), cudaErrorInvalidValue) << "for memory of cudaHostAlloc alone";
+  EXPECT_EQ(cudaFreeHost(seen), cudaErrorInvalidValue);
   EXPECT_EQ(cudaHostUnregister(host.data()), cudaSuccess);
   EXPECT_EQ(cudaPointerGetAttributes(&about, host.data()), cudaSuccess);
   EXPECT_EQ(about.type, cudaMemoryTypeUnregistered);

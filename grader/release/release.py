@@ -46,11 +46,18 @@ def matches(path, patterns):
     return any(fnmatch.fnmatchcase(path, pattern) for pattern in patterns)
 
 
+def git(root, *arguments):
+    """What git prints; None where it fails or there is none."""
+    if not shutil.which("git"):
+        return None
+    done = subprocess.run(["git", "-C", root, *arguments], capture_output=True, text=True)
+    return done.stdout if done.returncode == 0 else None
+
+
 def files_of(root):
     """What git would commit; of a copy without history, everything that is no product."""
-    listed = subprocess.run(["git", "-C", root, "ls-files", "-co", "--exclude-standard"], capture_output=True, text=True)
-    if listed.returncode == 0 and listed.stdout:
-        return [name for name in listed.stdout.splitlines() if (root / name).is_file()]
+    if listed := git(root, "ls-files", "-co", "--exclude-standard"):
+        return [name for name in listed.splitlines() if (root / name).is_file()]
     skipped = {".git", ".venv", ".deps", "__pycache__"}
     return [
         path.relative_to(root).as_posix()
@@ -138,14 +145,13 @@ def start_afresh(root, out, lab):
 
 
 def make_repository(out):
-    def git(*arguments):
+    def do(*arguments):
         subprocess.run(["git", "-C", out, *arguments], check=True, stdout=subprocess.DEVNULL)
 
-    git("init", "--quiet", "--initial-branch=main")
-    git("add", "--all")
-    known = subprocess.run(["git", "-C", out, "config", "user.email"], capture_output=True).returncode == 0
-    who = [] if known else ["-c", "user.name=GPU labs", "-c", "user.email=course@localhost"]
-    git(*who, "commit", "--quiet", "--message", "GPU labs: student edition")
+    do("init", "--quiet", "--initial-branch=main")
+    do("add", "--all")
+    who = [] if git(out, "config", "user.email") else ["-c", "user.name=GPU labs", "-c", "user.email=course@localhost"]
+    do(*who, "commit", "--quiet", "--message", "GPU labs: student edition")
 
 
 def main():
@@ -161,7 +167,7 @@ def main():
         refuse("this is a student edition already: there are no solutions to leave out")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         refuse(f"{out} is not empty: name a folder that does not exist yet")
-    if root == out or root in out.parents and not subprocess.run(["git", "-C", root, "check-ignore", "-q", out]).returncode == 0:
+    if root == out or root in out.parents and git(root, "check-ignore", out) is None:
         refuse(f"{out} lies inside of the course: name a folder elsewhere")
     if not arguments.no_git and not shutil.which("git"):
         refuse("git is missing: install it, or take --no-git")

@@ -147,6 +147,7 @@ TEST_F(Api, RegistersHostMemoryOnce) {
   EXPECT_EQ(cudaHostRegister(middle, 0, 0), cudaErrorInvalidValue);
   EXPECT_EQ(cudaHostRegister(middle, 16, 64), cudaErrorInvalidValue);
   EXPECT_EQ(cudaHostRegister(reinterpret_cast<void*>(4096), 16, 0), cudaErrorInvalidValue) << "nobody's";
+  EXPECT_EQ(cudaHostRegister(middle, std::size_t{1} << 60, 0), cudaErrorInvalidValue) << "nobody has as much";
   EXPECT_EQ(cudaHostRegister(device_array<int>(4), 16, 0), cudaErrorInvalidValue);
   void* pinned = nullptr;
   EXPECT_EQ(cudaMallocHost(&pinned, 64), cudaSuccess);

@@ -43,11 +43,14 @@ std::byte* bytes_at(std::uint64_t address) {
   return reinterpret_cast<std::byte*>(address);  // NOLINT
 }
 
-// Is all of it memory of this process?
+// Is all of it memory of this process? Piece by piece, since anybody may name any size.
 bool is_mapped(std::uint64_t address, std::uint64_t n_bytes) {
-  const std::uint64_t first = address / kPage * kPage, size = address + n_bytes - first;
-  std::vector<unsigned char> resident((size + kPage - 1) / kPage);
-  return mincore(bytes_at(first), size, resident.data()) == 0;
+  unsigned char resident[4096];
+  constexpr std::uint64_t kPiece = kPage * sizeof resident;
+  const std::uint64_t end = address + n_bytes;
+  for (std::uint64_t at = address / kPage * kPage; at < end; at += kPiece)
+    if (mincore(bytes_at(at), std::min(kPiece, end - at), resident) != 0) return false;
+  return true;
 }
 
 // The registration that holds `address`; call with the table's lock held.

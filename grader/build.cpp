@@ -24,17 +24,6 @@ constexpr std::size_t kMaxLines = 24;
 constexpr std::uint64_t kCompileFile = std::uint64_t{512} << 20;  // bytes, of one file that it writes
 constexpr std::uintmax_t kMaxSource = 1U << 20;                   // bytes
 
-std::vector<std::string_view> lines_of(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    lines.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) break;
-    text.remove_prefix(end + 1);
-  }
-  return lines;
-}
-
 // "[3/9] Compiling …": ninja's line before each command's output.
 bool is_progress(std::string_view line) {
   if (line.size() < 5 || line[0] != '[') return false;

@@ -230,6 +230,17 @@ std::string tame_line(std::string_view text) {
   return out;
 }
 
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    lines.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) break;
+    text.remove_prefix(end + 1);
+  }
+  return lines;
+}
+
 std::string first_lines(std::string_view text, std::size_t max_lines) {
   std::size_t at = 0;
   for (std::size_t line = 0; line < max_lines; ++line) {

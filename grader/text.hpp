@@ -33,6 +33,9 @@ std::string tame(std::string_view text);
 // The same on one line: newlines and tabs become spaces.
 std::string tame_line(std::string_view text);
 
+// Its lines, without their ends; they point into `text`.
+std::vector<std::string_view> lines_of(std::string_view text);
+
 // The first `max_lines` lines, then "… N more lines".
 std::string first_lines(std::string_view text, std::size_t max_lines);
 

@@ -97,11 +97,12 @@ install_meson() {
 # ---- Build folder ----------------------------------------------------------------------------------------------
 gpu_arch() { gpus | cut -d, -f2 | tr -d ' .' | sort -un | paste -sd, || true; }
 
-# Tells Meson which programs to use. Old Mesons don't ask nvcc for the headers that a .cu includes; a small wrapper does.
+# Tells Meson which programs to use. Meson before 1.4 does not ask nvcc for the headers that a .cu file includes; a small
+# wrapper does.
 native_file() {
   local cuda="'$nvcc'" ccache=''
   ! command -v ccache >/dev/null || ccache="'$(command -v ccache)', "
-  at_least "$("$meson" --version)" 1.4 || cuda="'$tools/nvcc_with_depfile', $cuda"
+  if at_least "$("$meson" --version)" 1.4; then cuda="$ccache$cuda"; else cuda="'$tools/nvcc_with_depfile', $cuda"; fi
   printf "[binaries]\ncpp = [%s'%s']\ncuda = [%s, '-ccbin', '%s']\n" "$ccache" "$cxx" "$cuda" "$cxx"
 }
 

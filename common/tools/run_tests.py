@@ -2,7 +2,11 @@
 # SPDX-License-Identifier: MIT
 """./lab test: runs the suite with `meson test` and counts what really ran.
 
-usage: run_tests.py [--device sim|gpu] [arguments for `meson test`, such as test names or --suite]
+usage: run_tests.py [--device sim|gpu] [--all | arguments for `meson test`, such as test names or --suite]
+       run_tests.py --targets        what the tests without --all need, as ninja's targets
+
+Without --all it runs the short suite: every test but those whose meson.build puts them into the suite "all-only". With --all it runs
+every test but those in the suite "short-only", which do a part of what another test does whole.
 
 The last line is "N passed, N failed[, N skipped]", counted in test cases, from Meson's JUnit report (which holds every
 GoogleTest case). Exit status 1 when a case failed, when a program failed without naming a case, or when no case passed.
@@ -20,6 +24,20 @@ def googletest_names(build: pathlib.Path) -> set[str]:
     """Names of the tests that are GoogleTest programs, from Meson's own list."""
     tests = json.loads((build / "meson-info" / "intro-tests.json").read_text())
     return {test["name"] for test in tests if test["protocol"] == "gtest"}
+
+
+LEFT_OUT = {"short": "all-only", "all": "short-only"}
+
+
+def targets_of_short(build: pathlib.Path) -> list[str]:
+    """What the tests of the short suite need, as ninja names it."""
+    info = build / "meson-info"
+    files = {target["id"]: target["filename"] for target in json.loads((info / "intro-targets.json").read_text())}
+    needed = set()
+    for test in json.loads((info / "intro-tests.json").read_text()):
+        if all(suite.rsplit(":", 1)[-1] != LEFT_OUT["short"] for suite in test["suite"]):
+            needed.update(file for target in test["depends"] for file in files[target])
+    return sorted(os.path.relpath(file, build) for file in needed)
 
 
 def count(report: str, googletests: set[str]) -> dict[str, int]:
@@ -47,17 +65,22 @@ def count(report: str, googletests: set[str]) -> dict[str, int]:
 
 def main(arguments: list[str]) -> int:
     build = pathlib.Path(os.environ["LAB_BUILD"])
+    if arguments == ["--targets"]:
+        print("\n".join(targets_of_short(build)))
+        return 0
     setup = "sim"
     if arguments[:1] == ["--device"] and len(arguments) > 1:
         setup, arguments = arguments[1], arguments[2:]
+    suite = {(): "short", ("--all",): "all"}.get(tuple(arguments))
     report = build / "meson-logs" / f"testlog-{setup}.junit.xml"
     # GoogleTest's own reports lie in the build folder; one left from before must not stand in for a program that died.
     for stale in [report, *build.glob("*.xml")]:
         stale.unlink(missing_ok=True)
 
-    # Without arguments everything has been built by now; otherwise Meson builds what the named tests need.
-    rebuild = [] if arguments else ["--no-rebuild"]
-    command = ["meson", "test", "-C", str(build), *rebuild, "--setup", setup, "--print-errorlogs", *arguments]
+    # What a whole suite needs has been built by now; Meson builds what named tests need.
+    if suite:
+        arguments = ["--no-rebuild", "--no-suite", LEFT_OUT[suite]]
+    command = ["meson", "test", "-C", str(build), "--setup", setup, "--print-errorlogs", *arguments]
     status = subprocess.run(command, check=False, stdin=subprocess.DEVNULL).returncode
     counts = {"passed": 0, "failed": 0, "skipped": 0}
     if report.is_file():

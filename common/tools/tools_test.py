@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Tests of the scripts in this folder. Python's unittest, one test per behaviour."""
 
+import json
 import pathlib
 import tempfile
 import unittest
@@ -102,6 +103,22 @@ class TestCount(unittest.TestCase):
 
     def test_a_googletest_program_without_report_failed(self):
         self.assertEqual(self.count('<testcase name="p:s / a"/><testcase name="p / b"/>', {"a"}), (1, 1, 0))
+
+
+class TestTargets(unittest.TestCase):
+    def test_short_suite_needs_no_targets_of_the_others(self):
+        with tempfile.TemporaryDirectory() as folder:
+            build = pathlib.Path(folder)
+            (build / "meson-info").mkdir()
+            targets = [{"id": name, "filename": [f"{build}/grader/{name}"]} for name in ("a", "b", "c")]
+            tests = [
+                {"name": "one", "suite": ["gpu-labs:grader"], "depends": ["a"]},
+                {"name": "two", "suite": ["gpu-labs:grader", "gpu-labs:all-only"], "depends": ["a", "b"]},
+                {"name": "three", "suite": ["gpu-labs:short-only"], "depends": ["c"]},
+            ]
+            (build / "meson-info/intro-targets.json").write_text(json.dumps(targets))
+            (build / "meson-info/intro-tests.json").write_text(json.dumps(tests))
+            self.assertEqual(run_tests.targets_of_short(build), ["grader/a", "grader/c"])
 
 
 if __name__ == "__main__":

@@ -1,8 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Writes a changed copy of a solution: a plausible mistake, or another right way. Tests of the grader run these.
+"""Writes changed copies of a solution: plausible mistakes, or other right ways. Tests of the grader run these.
 
-    common/lab/tools/make_mutant.py solutions/reduction/reduction.cu grader/mutants/reduction/x.mutant x.cu
+    common/lab/tools/make_mutant.py OUTPUT.cu OUTPUT.cpp solutions/reduction/reduction.cu grader/mutants/reduction/x.mutant ...
+    common/lab/tools/make_mutant.py --check REPOSITORY     # can every mutant be made of its solution?
+
+Several copies become one program, since the headers take most of the time to compile. Each copy is a file of its own beside
+OUTPUT.cu (mutant_reduction_x.cu, where error messages point to) with a namespace of its own; OUTPUT.cu includes them all;
+OUTPUT.cpp has the lab's `run`, which calls the copy that the program is named after: run as mutant_reduction_x, it answers as x.
 
 A mutant is a text file. First its header, `// key: value` lines, for the suite that runs it:
 
@@ -102,14 +107,80 @@ def only_task(source, task, name):
     return reduced
 
 
+def in_namespace(source, mutant, name):
+    """The copy in a namespace of its own, inside the lab's; with the lab's name."""
+    opened = list(re.finditer(r"^namespace course::(\w+) \{$", source, re.M))
+    if len(opened) != 1:
+        raise MutantError(f"{name}: the solution opens {len(opened)} namespaces course::LAB, not one")
+    lab = opened[0].group(1)
+    return lab, f"{source[: opened[0].start()]}namespace course::{lab}::{mutant} {{{source[opened[0].end() :]}"
+
+
+CHOOSER = """// Made by make_mutant.py: the copy that this program is named after answers.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include <errno.h>
+
+#include "lab/request.hpp"
+
+{declarations}
+
+namespace course::{lab} {{
+lab::Status run(const lab::Request& request) {{
+  const char* name = program_invocation_short_name;
+{choices}
+  std::fprintf(stderr, "%s: none of the copies in this program\\n", name);
+  std::abort();
+}}
+}}  // namespace course::{lab}
+"""
+
+
+def chooser(lab, mutants):
+    declarations = "\n".join(
+        f"namespace course::{lab}::m_{mutant} {{\nlab::Status run(const lab::Request&);\n}}" for mutant in mutants
+    )
+    choices = "\n".join(
+        f'  if (std::strcmp(name, "mutant_{lab}_{mutant}") == 0) return m_{mutant}::run(request);' for mutant in mutants
+    )
+    return CHOOSER.format(lab=lab, declarations=declarations, choices=choices)
+
+
+def copy_of(solution, mutant):
+    """The lab's name and the text of one copy."""
+    header, changes = parse(mutant.read_text(encoding="utf-8"), mutant.name)
+    source = only_task(apply(solution, changes, mutant.name), header["task"][0], mutant.name)
+    return in_namespace(source, "m_" + mutant.stem, mutant.name)
+
+
+def check(root):
+    wrong = []
+    for mutant in sorted(root.glob("grader/mutants/*/*.mutant")):
+        lab = mutant.parent.name
+        try:
+            copy_of((root / f"solutions/{lab}/{lab}.cu").read_text(encoding="utf-8"), mutant)
+        except MutantError as error:
+            wrong.append(f"{lab}: {error}")
+    sys.exit("\n".join(wrong))
+
+
 def main():
-    if len(sys.argv) != 4:
-        sys.exit("make_mutant.py SOLUTION MUTANT OUTPUT")
-    solution, mutant, output = map(pathlib.Path, sys.argv[1:])
+    if sys.argv[1:2] == ["--check"] and len(sys.argv) == 3:
+        check(pathlib.Path(sys.argv[2]))
+    if len(sys.argv) < 5:
+        sys.exit("make_mutant.py OUTPUT.cu OUTPUT.cpp SOLUTION MUTANT ...")
+    cuda, choice, solution, *mutants = map(pathlib.Path, sys.argv[1:])
+    text = solution.read_text(encoding="utf-8")
+    names = []
     try:
-        header, changes = parse(mutant.read_text(encoding="utf-8"), mutant.name)
-        source = apply(solution.read_text(encoding="utf-8"), changes, mutant.name)
-        output.write_text(only_task(source, header["task"][0], mutant.name), encoding="utf-8")
+        for mutant in mutants:
+            lab, source = copy_of(text, mutant)
+            (cuda.parent / f"mutant_{lab}_{mutant.stem}.cu").write_text(source, encoding="utf-8")
+            names.append(mutant.stem)
+        cuda.write_text("".join(f'#include "mutant_{lab}_{name}.cu"\n' for name in names), encoding="utf-8")
+        choice.write_text(chooser(lab, names), encoding="utf-8")
     except MutantError as error:
         sys.exit(str(error))
 

@@ -163,7 +163,7 @@ def check(root):
             copy_of((root / f"solutions/{lab}/{lab}.cu").read_text(encoding="utf-8"), mutant)
         except MutantError as error:
             wrong.append(f"{lab}: {error}")
-    sys.exit("\n".join(wrong))
+    sys.exit("\n".join(wrong) or 0)
 
 
 def main():

@@ -82,11 +82,11 @@ class Mutant(unittest.TestCase):
                 (root / path).mkdir(parents=True)
             (root / "solutions/scan/scan.cu").write_text("namespace course::scan {\n" + SOLUTION + "}\n")
             mutant = root / "grader/mutants/scan/x.mutant"
-            for text, answer in [(HEADER + "//--- in a\n" + CHANGE, ""), (HEADER + CHANGE, "scan: x.mutant: this occurs 2 times")]:
+            for text, answer in [(HEADER + "//--- in a\n" + CHANGE, "^0$"), (HEADER + CHANGE, "^scan: x.mutant: this occurs 2 times")]:
                 mutant.write_text(text)
                 with self.assertRaises(SystemExit) as ended:
                     m.check(root)
-                self.assertTrue(str(ended.exception.code).startswith(answer) and bool(ended.exception.code) == bool(answer))
+                self.assertRegex(str(ended.exception.code), answer)
 
     def test_names_the_line_of_an_error(self):
         for text, what in [

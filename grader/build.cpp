@@ -42,13 +42,6 @@ std::string tail_lines(std::string_view text, std::size_t n) {
   return out;
 }
 
-void replace_all(std::string& text, const std::string& from, const std::string& to) {
-  if (from.empty()) return;
-  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
-  }
-}
-
 }  // namespace
 
 std::vector<FailedEdge> failed_edges(std::string_view ninja_output) {

@@ -11,7 +11,7 @@
 namespace course::grader {
 namespace {
 
-const char* name_of(lab::Baseline baseline) {
+const char* baseline_name(lab::Baseline baseline) {
   return baseline == lab::Baseline::one_thread ? "one CPU thread" : "all CPU cores";
 }
 
@@ -43,7 +43,7 @@ std::string list_of(const lab::Task& task, const char* separator) {
     parts.push_back(fmt::format("{}: {}", goal_text(goal), goal.points));
   }
   for (const lab::SpeedupTier& tier : task.speedup) {
-    parts.push_back(fmt::format("{:.4g}× {}: {}", tier.speedup, name_of(task.baseline), tier.points));
+    parts.push_back(fmt::format("{:.4g}× {}: {}", tier.speedup, baseline_name(task.baseline), tier.points));
   }
   return fmt::format("{}", fmt::join(parts, separator));
 }
@@ -119,7 +119,7 @@ std::string points_markdown(const lab::Manifest& manifest) {
     }
     for (const lab::SpeedupTier& tier : task.speedup) {
       speedup += fmt::format("{}{:.4g}× {}: {}", speedup.empty() ? "" : "<br>", tier.speedup,
-                             name_of(task.baseline), tier.points);
+                             baseline_name(task.baseline), tier.points);
     }
     out +=
         fmt::format("| `{}` {}{} | {} | {} | {} | {} |\n", task.id, task.title, task.bonus ? " (bonus)" : "",

@@ -17,7 +17,7 @@
 namespace course::grader {
 namespace {
 
-constexpr std::size_t kMaxLines = 24;
+constexpr std::size_t kMaxMessageLines = 24;
 
 bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
@@ -178,7 +178,7 @@ std::string first_errors(std::string_view compiler_output, std::size_t limit) {
     if (showing && !line.empty()) out += std::string(line) + "\n";
   }
   if (places.empty()) out = std::string(compiler_output);
-  out = first_lines(out, kMaxLines);
+  out = first_lines(out, kMaxMessageLines);
   while (!out.empty() && out.back() == '\n') out.pop_back();
   return out;
 }

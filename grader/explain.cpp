@@ -18,12 +18,6 @@ std::string base_name(std::string_view path) {
   return std::string(slash == std::string_view::npos ? path : path.substr(slash + 1));
 }
 
-void replace_all(std::string& text, const std::string& what, const std::string& with) {
-  if (what.empty() || what == with) return;
-  for (std::size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size())
-    text.replace(at, what.size(), with);
-}
-
 std::string triple(const std::array<std::uint32_t, 3>& id) {
   if (id[1] == 0 && id[2] == 0) return fmt::format("{}", id[0]);
   return fmt::format("({},{},{})", id[0], id[1], id[2]);

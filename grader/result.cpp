@@ -4,7 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cmath>
+#include <ctime>
 #include <nlohmann/json.hpp>
 
 namespace course::grader {
@@ -29,6 +31,14 @@ double Timing::speedup_over(lab::Baseline which) const {
   const double baseline = which == lab::Baseline::one_thread ? one_thread_us : all_cores_us;
   if (!(kernel_us > 0) || !(baseline > 0)) return 0;
   return baseline / kernel_us;
+}
+
+std::string utc_now() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
 }
 
 void add_up(LabResult& lab) {

@@ -118,6 +118,9 @@ struct RunResult {
   std::vector<LabResult> labs;
 };
 
+// Now, as RunResult::started has it.
+std::string utc_now();
+
 // Sums the tasks into the lab's points.
 void add_up(LabResult& lab);
 

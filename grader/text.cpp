@@ -254,6 +254,12 @@ std::string first_lines(std::string_view text, std::size_t max_lines) {
   return fmt::format("{}… {} more line{}", text.substr(0, at), more, more == 1 ? "" : "s");
 }
 
+void replace_all(std::string& text, const std::string& from, const std::string& to) {
+  if (from.empty()) return;
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+}
+
 std::vector<std::string> close_matches(std::string_view word, std::span<const std::string> candidates) {
   struct Near {
     std::size_t distance;

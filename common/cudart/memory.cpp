@@ -15,10 +15,6 @@ constexpr double kPinnedBytesPerUs = 55e3;
 constexpr double kPageableBytesPerUs = 20e3;
 constexpr double kBytesPerUsPerGbPerS = 1e3;
 
-std::uint64_t address_of(const void* pointer) {
-  return reinterpret_cast<std::uint64_t>(pointer);
-}  // NOLINT
-
 // From the first to the last byte that rows and slices touch; saturates, so that a later bounds check fails.
 std::uint64_t span_of(std::uint64_t width, std::uint64_t height, std::uint64_t depth, std::uint64_t pitch,
                       std::uint64_t slice) {

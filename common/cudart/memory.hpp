@@ -13,6 +13,10 @@
 
 namespace course::cudart {
 
+inline std::uint64_t address_of(const void* pointer) {
+  return reinterpret_cast<std::uint64_t>(pointer);  // NOLINT
+}
+
 // An allocation as seen from outside, on whichever device it is.
 struct Place {
   Context* context = nullptr;

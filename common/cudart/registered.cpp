@@ -36,9 +36,6 @@ Table& table() {
   return all;
 }
 
-std::uint64_t address_of(const void* pointer) {
-  return reinterpret_cast<std::uint64_t>(pointer);  // NOLINT
-}
 std::byte* bytes_at(std::uint64_t address) {
   return reinterpret_cast<std::byte*>(address);  // NOLINT
 }

@@ -10,7 +10,7 @@ namespace {
 // Longer chains than this come from a location that is inlined at its own position, again and again.
 constexpr std::uint16_t kMaxChain = 256;
 
-constexpr std::uint64_t kMax32 = std::numeric_limits<std::uint32_t>::max();
+constexpr std::uint64_t kMaxWord = std::numeric_limits<std::uint32_t>::max();
 
 }  // namespace
 
@@ -28,9 +28,9 @@ std::size_t LocationTable::Hash::operator()(const Key& key) const {
 
 LocationTable::Key LocationTable::parse_position(Lexer& lexer) {
   Key key{};
-  key.file = static_cast<std::uint32_t>(lexer.expect_decimal("a file number", kMax32));
-  key.line = static_cast<std::uint32_t>(lexer.expect_decimal("a line number", kMax32));
-  key.column = static_cast<std::uint32_t>(lexer.expect_decimal("a column number", kMax32));
+  key.file = static_cast<std::uint32_t>(lexer.expect_decimal("a file number", kMaxWord));
+  key.line = static_cast<std::uint32_t>(lexer.expect_decimal("a line number", kMaxWord));
+  key.column = static_cast<std::uint32_t>(lexer.expect_decimal("a column number", kMaxWord));
   return key;
 }
 
@@ -101,7 +101,7 @@ void LocationTable::parse_strings(Lexer& lexer) {
       // `.b8 95, 90, 0`: wider elements do not occur in strings; their values are cut to a byte.
       if (lexer.take_modifier_here().empty()) lexer.fail_expected("a type");
       do {
-        const std::uint64_t value = lexer.expect_decimal("a byte", kMax32);
+        const std::uint64_t value = lexer.expect_decimal("a byte", kMaxWord);
         strings_ += static_cast<char>(static_cast<unsigned char>(value & 0xFF));
       } while (lexer.accept(','));
     } else {

@@ -18,7 +18,7 @@ namespace course::sim {
 namespace {
 
 constexpr std::int64_t kWatch = 20'000;  // warp instructions that each warp is watched for
-constexpr std::size_t kMostBlocks = 3;   // that are told of
+constexpr std::size_t kMostListed = 3;   // that are told of
 
 bool is_access(const MicroOp& op) {
   return op.kind == OpKind::load || op.kind == OpKind::store || op.kind == OpKind::atomic ||
@@ -188,7 +188,7 @@ Hang describe_hang(const HangScene& scene) {
   Polls polls;
   Observer* const observer = worker.observer;
   worker.observer = &polls;
-  for (std::size_t k = 0; k < std::min(blocks.size(), kMostBlocks); ++k) {
+  for (std::size_t k = 0; k < std::min(blocks.size(), kMostListed); ++k) {
     for (Warp& w : blocks[k]->warps) {
       const std::uint32_t observed = w.observed;
       w.observed = ~0u;
@@ -206,7 +206,7 @@ Hang describe_hang(const HangScene& scene) {
   std::string& text = hang.text;
   std::size_t n_told = 0;
   for (Block* block : blocks) {
-    if (n_told == kMostBlocks) break;
+    if (n_told == kMostListed) break;
     if (block->live_threads == 0) continue;
     ++n_told;
     const std::vector<std::string> told = tell_polls(scene, polls, *block, hang);

@@ -34,9 +34,9 @@ double load_latency(const MicroOp& op, const Timing& timing) {
 // Walks along basic blocks that fall into one another, and follows when each register's value is there: by how much that moves on in a
 // block are its clocks. Values depend on loads, on loads whose addresses depend on loads … : `depth` counts how many waits in a row
 // that makes; those that nobody has waited for yet are carried into the next block.
-class Walk {
+class PaceWalk {
  public:
-  Walk(const Program& program, const Timing& timing) : program_(program), timing_(timing) {}
+  PaceWalk(const Program& program, const Timing& timing) : program_(program), timing_(timing) {}
 
   void block(BasicBlock& b, bool goes_on) {
     if (!goes_on) {
@@ -131,7 +131,7 @@ InstructionKind kind_of(const ptx::Instruction& i) {
 }
 
 void set_pace(Program& program, const Timing& timing) {
-  Walk walk(program, timing);
+  PaceWalk walk(program, timing);
   for (BasicBlock& b : program.blocks) {
     b.mix.fill(0);
     std::uint32_t told = ~std::uint32_t{0};

@@ -31,13 +31,16 @@ format() {
   fi
 }
 
-# The host sources in the build's compile_commands.json that belong to the project.
+# The host sources in the build's compile_commands.json that belong to the project, also those that are compiled several at once.
 compiled_sources() {
   python3 - "$LAB_BUILD" "$LAB_ROOT" <<'PYTHON'
-import json, pathlib, sys
+import json, pathlib, re, sys
 build, root = (pathlib.Path(p).resolve() for p in sys.argv[1:])
 entries = json.loads((build / "compile_commands.json").read_text())
 files = {(pathlib.Path(e["directory"]) / e["file"]).resolve() for e in entries}
+for file in [file for file in files if re.search(r"-unity\d+\.cpp$", file.name)]:
+    files.remove(file)
+    files.update((file.parent / name).resolve() for name in re.findall(r'^#include\s*[<"](.*)[>"]', file.read_text(), re.M))
 for file in sorted(files):
     if file.suffix == ".cpp" and file.is_relative_to(root) and not file.is_relative_to(build):
         print(file.relative_to(root))

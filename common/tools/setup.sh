@@ -8,6 +8,7 @@ tools=$LAB_ROOT/common/tools
 source "$tools/probe.sh"
 source "$tools/step.sh"
 source "$tools/toolkit.sh"
+source "$tools/host_isa.sh"
 
 fail() {
   say "$1"
@@ -106,21 +107,34 @@ native_file() {
   printf "[binaries]\ncpp = [%s'%s']\ncuda = [%s, '-ccbin', '%s']\n" "$ccache" "$cxx" "$cuda" "$cxx"
 }
 
+# LAB_WERROR=1: warnings are errors, for CI and developers. Without: nobody's build stops for a warning of another compiler.
+check_werror() {
+  [[ ${LAB_WERROR:-0} = [01] ]] || fail "LAB_WERROR is \"$LAB_WERROR\"; it can be 1 (warnings are errors) or 0."
+}
+
+# What the simulator is built for: this machine, and those that have used this build folder before.
+simulator_isas() {
+  local isas
+  isas=$(sed -n 's/^STAMP_ISAS=//p' "$LAB_BUILD/.lab-stamp" 2>/dev/null | tr ',' '\n') || true
+  printf '%s\n' $isas "$(host_isa)" | sort -u | paste -sd,
+}
+
 # Anew whenever a program, the GPU's generation or the checkout's place has changed; otherwise Meson's own check is enough.
 configure() {
   local arch wanted
   arch=$(gpu_arch)
   local options=(--native-file "$LAB_BUILD/lab-native.ini" ${arch:+"-Dgpu_arch=$arch"})
+  ((${LAB_WERROR:-0} == 0)) || options+=(-Dwerror=true)
   [[ -z $(missing_libraries "${TEST_LIBRARIES[@]}") ]] || options+=(-Dtests=false)
   wanted=$(native_file && printf '%s\n' "${options[@]}" "$LAB_ROOT" "$("$meson" --version)")
   if [[ -f $LAB_BUILD/build.ninja && $wanted = "$(cat "$LAB_BUILD/lab-configured" 2>/dev/null)" ]]; then
-    "$meson" setup --reconfigure "$LAB_BUILD" "$LAB_ROOT"
+    "$meson" setup --reconfigure "-Dsimulator_isas=$isas" "$LAB_BUILD" "$LAB_ROOT"
     return
   fi
   (cd "$LAB_BUILD" && rm -rf meson-info meson-logs meson-private build.ninja .ninja_deps .ninja_log compile_commands.json \
     common labs solutions grader subprojects)
   native_file >"$LAB_BUILD/lab-native.ini"
-  NINJA=$ninja "$meson" setup "${options[@]}" "$LAB_BUILD" "$LAB_ROOT" && printf '%s\n' "$wanted" >"$LAB_BUILD/lab-configured"
+  NINJA=$ninja "$meson" setup "${options[@]}" "-Dsimulator_isas=$isas" "$LAB_BUILD" "$LAB_ROOT" && printf '%s\n' "$wanted" >"$LAB_BUILD/lab-configured"
 }
 
 mkdir -p "$LAB_BUILD" 2>/dev/null && [[ -w $LAB_BUILD ]] ||
@@ -131,11 +145,12 @@ free=$(free_mib "$LAB_BUILD")
   fail "Only $free MiB are free where $LAB_BUILD is, and $MIN_FREE_MIB are needed. Free some, or choose other folders:" \
     "LAB_BUILD=/some/folder LAB_VENV=/some/other ./lab …"
 : >"$LAB_LOG"
+check_werror
 install_packages
 find_cxx >/dev/null || fail "g++ $MIN_GCC to $MAX_GCC is needed. Install one, then say which: CXX=g++-$MIN_GCC ./lab …"
 install_meson
 install_toolkit
-cxx=$(find_cxx) meson=$(find_meson) ninja=$(find_ninja) nvcc=$(find_nvcc)
+cxx=$(find_cxx) meson=$(find_meson) ninja=$(find_ninja) nvcc=$(find_nvcc) isas=$(simulator_isas)
 PATH=$(dirname "$ninja"):$PATH  # the build's own scripts look for it, too
 step 'Configuring the build' configure
 
@@ -143,6 +158,8 @@ step 'Configuring the build' configure
   printf 'STAMP_ROOT=%q\n' "$LAB_ROOT"
   printf 'STAMP_PATH=%q\n' "$LAB_VENV/bin:$(dirname "$ninja"):$(dirname "$nvcc"):$DEPS/usr/bin"
   printf 'NVCC=%q\n' "$nvcc"
+  printf 'STAMP_WERROR=%q\n' "${LAB_WERROR:-0}"
+  printf 'STAMP_ISAS=%s\n' "$isas"
   printf 'STAMP_CUDA=%q\n' "$(nvcc_version "$nvcc" | cut -d. -f1)"
   printf 'CUDA_HOME=%q\n' "$(cd "$(dirname "$nvcc")/.." && pwd)"
 } >"$LAB_BUILD/.lab-stamp"

@@ -97,6 +97,114 @@ class Progress(Machine):
         self.assertNotIn("unbound", text)
 
 
+class Failure(Machine):
+    """What step.sh says when a build fails: at most ten lines, for somebody who sees that for the first time."""
+
+    def said(self, script, **environment):
+        program = f'set -euo pipefail; source {self.dir}/common/tools/step.sh; LAB_LOG=$LAB_BUILD/lab-build.log; step --quiet Building bash -c "$1"'
+        variables = {"PATH": f"{self.dir}/bin", "LAB_ROOT": str(self.dir), "LAB_BUILD": str(self.dir / "build"), **environment}
+        done = subprocess.run([shutil.which("bash"), "-c", program, "step", script], capture_output=True, text=True, env=variables, stdin=subprocess.DEVNULL)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(done.stdout, "")
+        lines = done.stderr.splitlines()
+        self.assertLessEqual(len(lines), 10, done.stderr)
+        self.assertEqual([line for line in lines if len(line) > 300], [])
+        if "your own file" not in done.stderr:
+            self.assertIn(str(self.dir / "build/lab-build.log"), done.stderr)
+        return done.stderr
+
+    def test_a_real_compilers_error(self):
+        # A header's mistake behind many templates, with a warning before it.
+        (self.dir / "common/wrong.hpp").write_text("template <int N> struct A { A<N - 1> a; };\ntemplate <> struct A<0> { Nothing a; };\n")
+        (self.dir / "common/wrong.cpp").write_text('#include "wrong.hpp"\nint unused() { int x; return 0; }\nA<30> a;\n')
+        (self.dir / "build").mkdir()
+        text = self.said(f"cd {self.dir}/build && {shutil.which('g++')} -Wall -fdiagnostics-color=always -c ../common/wrong.cpp", PATH=f"{self.dir}/bin:/usr/bin:/bin")
+        self.assertIn("stopped at common/wrong.hpp, line 2:", text)
+        self.assertIn("Nothing", text)
+        self.assertIn("a fault of the course, not of your code", text)
+        self.assertIn("send this file to your instructor", text)
+
+    def test_a_warning_in_a_library_names_our_file(self):
+        text = self.said("""
+            echo 'FAILED: grader/libgrader.a.p/grader-unity0.cpp.o'
+            echo 'In file included from /usr/include/fmt/format.h:48,'
+            echo '                 from ../grader/result.cpp:4:'
+            echo '/usr/include/fmt/core.h:1761:3: error: array subscript 3 is outside array bounds [-Werror=array-bounds]'
+            for i in {1..9999}; do echo "note: template $i of a page of templates that nobody can read"; done
+            echo 'cc1plus: all warnings being treated as errors'; exit 1""")
+        self.assertIn("stopped at /usr/include/fmt/core.h, line 1761 (included by grader/result.cpp):", text)
+        self.assertIn("a fault of the course", text)
+
+    def test_the_students_own_file(self):
+        text = self.said("echo '../labs/scan/scan.cu(12): error: expected a \";\"'; exit 2")
+        self.assertIn("stopped at labs/scan/scan.cu, line 12:", text)
+        self.assertIn("your own file", text)
+        self.assertNotIn("fault of the course", text)
+
+    def test_a_missing_header(self):
+        text = self.said("echo '../grader/a.cpp:3:10: fatal error: fmt/format.h: No such file or directory'; exit 1")
+        self.assertIn("stopped at grader/a.cpp, line 3:", text)
+        self.assertIn("./lab doctor", text)
+        self.assertNotIn("fault of the course", text)
+
+    def test_what_meson_misses(self):
+        text = self.said("echo 'meson.build:93:2: ERROR: Dependency \"stb\" not found'; exit 1")
+        self.assertIn('Dependency "stb" not found', text)
+        self.assertIn("./lab doctor", text)
+
+    def test_a_full_disk_and_memory(self):
+        self.assertIn("disk is full", self.said("echo 'a.s: fatal error: error writing to b.o: No space left on device'; for i in {1..9999}; do echo and a long line after it; done; exit 1"))
+        self.assertIn("memory is used up", self.said("echo 'g++: fatal error: Killed signal terminated program cc1plus'; exit 1"))
+
+    def test_a_failure_without_a_reason(self):
+        text = self.said("echo something odd; exit 3")
+        self.assertIn("something odd", text)
+        self.assertIn("./lab doctor", text)
+
+    def test_another_compiler_is_offered(self):
+        self.program("g++-13", "exit 0")
+        self.assertIn("CXX=g++-13 ./lab", self.said("echo '../common/a.cpp:1:1: error: no'; exit 1"))
+
+
+class Warnings(Machine):
+    def test_warnings_are_errors_on_request_alone(self):
+        self.program("meson", 'case $1 in --version) echo 1.9.1;; *) echo "$@" >>$LAB_BUILD/asked; touch $LAB_BUILD/build.ninja;; esac')
+        self.assertEqual(self.run_tool("setup")[1], 0)
+        asked = self.dir / "build/asked"
+        self.assertNotIn("werror", asked.read_text())
+        self.assertEqual(self.run_tool("setup", LAB_WERROR="1")[1], 0)
+        self.assertIn("-Dwerror=true", asked.read_text())
+        text, status = self.run_tool("setup", LAB_WERROR="yes")
+        self.assertEqual(status, 1)
+        self.assertIn('LAB_WERROR is "yes"', text)
+
+
+class Processor(Machine):
+    """The simulator is built for the instruction sets of the machines that use the build folder."""
+
+    FLAGS = {
+        "portable": "fpu sse2", "avx2": "avx2 fma bmi1 bmi2 abm popcnt f16c",
+        "avx512": "avx2 fma bmi1 bmi2 abm popcnt f16c avx512f avx512dq avx512vl avx512bw avx512cd",
+    }  # fmt: skip
+
+    def cpuinfo(self, isa):
+        path = self.dir / f"cpuinfo-{isa}"
+        path.write_text(f"processor\t: 0\nflags\t\t: {self.FLAGS[isa]}\n")
+        return str(path)
+
+    def test_the_best_one_is_found(self):
+        for isa in self.FLAGS:
+            self.assertEqual(self.run_tool("host_isa", CPUINFO=self.cpuinfo(isa)), (isa + "\n", 0))
+        self.assertEqual(self.run_tool("host_isa", CPUINFO="/nowhere"), ("portable\n", 0))
+
+    def test_another_machine_is_added(self):
+        self.program("meson", 'case $1 in --version) echo 1.9.1;; *) echo "$@" >>$LAB_BUILD/asked; touch $LAB_BUILD/build.ninja;; esac')
+        for isa, wanted in [("avx512", "avx512"), ("avx2", "avx2,avx512"), ("avx512", "avx2,avx512")]:
+            self.assertEqual(self.run_tool("setup", CPUINFO=self.cpuinfo(isa))[1], 0)
+            self.assertIn(f"-Dsimulator_isas={wanted} ", (self.dir / "build/asked").read_text().splitlines()[-1])
+            self.assertIn(f"STAMP_ISAS={wanted}\n", (self.dir / "build/.lab-stamp").read_text())
+
+
 class Doctor(Machine):
     def test_a_good_machine_lacks_nothing(self):
         self.program("df", "printf 'x\\nfs 1 1 9999 1%% /\\n'")

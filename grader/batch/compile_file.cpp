@@ -32,11 +32,6 @@ constexpr std::string_view kEntered = "in the sandbox\n";
 constexpr std::size_t kMaxErrors = 3;
 constexpr std::uint64_t kLargestFile = std::uint64_t{512} << 20;  // bytes, that a compiler writes
 
-void replace_all(std::string& text, const std::string& from, const std::string& to) {
-  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
-    text.replace(at, from.size(), to);
-}
-
 sandbox::View view_of(const Layout& layout, const Recipe& recipe, const std::string& work) {
   sandbox::View view;
   view.read_only = recipe.headers;

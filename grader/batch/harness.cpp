@@ -10,17 +10,13 @@
 
 #include "build_config.hpp"
 #include "process.hpp"
+#include "text.hpp"
 
 namespace course::grader::batch {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
 namespace {
-
-void replace_all(std::string& text, const std::string& from, const std::string& to) {
-  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
-    text.replace(at, from.size(), to);
-}
 
 std::string quoted(const std::string& path) {
   std::string out = "'";

@@ -9,10 +9,8 @@
 #include <CLI/CLI.hpp>
 
 #include <cerrno>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -41,7 +39,7 @@ namespace course::grader::cli {
 namespace {
 using nlohmann::json;
 
-struct Options {
+struct BatchOptions {
   std::vector<std::string> labs;
   std::string device = "sim", task, seed = "1", out;
   std::string harness, source, work, baselines, html, student_html, student_json, isolation = "full";
@@ -60,7 +58,7 @@ std::string dump(const json& value) {
   return value.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
-int write_out(const Options& options, const std::string& text) {
+int write_out(const BatchOptions& options, const std::string& text) {
   const auto done = write_report(options.out, text);
   return done ? kRan : fail(done.error().text);
 }
@@ -71,7 +69,7 @@ struct Ready {
   std::vector<const lab::Problem*> labs;
   GradeOptions how;
 };
-Result<Ready> get_ready(const Options& options) {
+Result<Ready> get_ready(const BatchOptions& options) {
   const auto labs = select_labs(lab::all_problems(), options.labs);
   if (!labs) return labs.error();
   const Result<Layout> layout = find_layout();
@@ -89,7 +87,7 @@ Result<Ready> get_ready(const Options& options) {
   return ready;
 }
 
-int run_harness(const Options& options) {
+int run_harness(const BatchOptions& options) {
   const auto ready = get_ready(options);
   if (!ready) return fail(ready.error().text);
   std::vector<std::string> ids;
@@ -123,18 +121,10 @@ int run_harness(const Options& options) {
   return write_out(options, dump(out));
 }
 
-int run_baselines(const Options& options) {
+int run_baselines(const BatchOptions& options) {
   const auto ready = get_ready(options);
   if (!ready) return fail(ready.error().text);
   return write_out(options, dump(batch::to_json(batch::time_baselines(ready->labs, ready->how))));
-}
-
-std::string utc_now() {
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  char text[32];
-  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
 }
 
 // An attempt's result is never overwritten: a cluster may start the same task twice, and the first one counts.
@@ -147,7 +137,7 @@ int write_once(const std::string& path, const std::string& text) {
   return linked ? kRan : fail(fmt::format("{} could not be put in place: {}.", path, problem));
 }
 
-int run_one(const Options& options) {
+int run_one(const BatchOptions& options) {
   auto ready = get_ready(options);
   if (!ready) return fail(ready.error().text);
   if (options.labs.size() != 1) return fail("grade-one grades one lab: name it");
@@ -218,8 +208,8 @@ int run_one(const Options& options) {
 }  // namespace
 
 void add_batch(CLI::App& app, Run& run) {
-  auto options = std::make_shared<Options>();
-  const auto add = [&](const char* name, const char* about, int (*command)(const Options&)) {
+  auto options = std::make_shared<BatchOptions>();
+  const auto add = [&](const char* name, const char* about, int (*command)(const BatchOptions&)) {
     CLI::App* sub = app.add_subcommand(name, about);
     sub->group("");
     sub->add_option("LAB", options->labs, "Labs; all when none is named");

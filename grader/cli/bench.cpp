@@ -38,7 +38,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct BenchOptions {
   std::vector<std::string> labs;
   std::string device = "auto", json, csv, html, from;
   std::vector<std::uint64_t> sizes;
@@ -48,7 +48,7 @@ struct Options {
 
 constexpr std::uint64_t kCountedItems = 1 << 18;  // enough for counts to grow with n from there on
 
-constexpr const char* kFooter = R"(
+constexpr const char* kBenchFooter = R"(
 On a GPU: measured with events; medians, buffers that rotate past 1 GiB,
 outputs checked. Without one: modelled, and labelled so. Times of different
 runs differ; compare within one.
@@ -66,7 +66,7 @@ std::string contents(const std::string& path) {
   return out.str();
 }
 
-std::vector<std::uint64_t> sizes_for(const Options& options, lab::DeviceKind device) {
+std::vector<std::uint64_t> sizes_for(const BenchOptions& options, lab::DeviceKind device) {
   if (!options.sizes.empty()) return options.sizes;
   if (device == lab::DeviceKind::sim) return {1 << 16, 1 << 18, 1 << 20};
   return {1 << 20, 1 << 24, 1 << 28};
@@ -84,7 +84,7 @@ Result<void> may_be_built(const Layout& layout, const std::string& lab) {
 }
 
 // Builds one bench program and runs it; its JSON.
-Result<std::string> run_program(const Layout& layout, const Options& options, lab::DeviceKind device,
+Result<std::string> run_program(const Layout& layout, const BenchOptions& options, lab::DeviceKind device,
                                 const std::vector<std::uint64_t>& sizes, const std::string& lab,
                                 bool solutions, bool with_cpu) {
   const std::string target = fmt::format("{}/bench_{}", solutions ? "solutions" : "labs", lab);
@@ -123,7 +123,7 @@ Result<std::string> run_program(const Layout& layout, const Options& options, la
   return text;
 }
 
-Result<std::string> measure(const Layout& layout, const Options& options,
+Result<std::string> measure(const Layout& layout, const BenchOptions& options,
                             const std::vector<const lab::Problem*>& labs) {
   const auto device = choose_device(options.device, layout);
   if (!device) return device.error();
@@ -149,7 +149,7 @@ Result<std::string> measure(const Layout& layout, const Options& options,
     }
     if (!counts) continue;
     progress.step(id);
-    Options without_cpu = options;
+    BenchOptions without_cpu = options;
     without_cpu.no_cpu = true;
     auto text =
         run_program(layout, without_cpu, lab::DeviceKind::sim, {kCountedItems}, id, have_solutions, false);
@@ -161,7 +161,7 @@ Result<std::string> measure(const Layout& layout, const Options& options,
   return merged && counts ? add_counted(*merged, counted) : merged;
 }
 
-int run_bench(const Options& options) {
+int run_bench(const BenchOptions& options) {
   const auto labs = select_labs(lab::all_problems(), options.labs);
   if (!labs) return fail(labs.error().text);
   const Result<Layout> layout = find_layout();
@@ -207,7 +207,7 @@ int run_bench(const Options& options) {
 
 void add_bench(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("bench", "Time the ladders beside libraries, CPU and memory");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BenchOptions>();
   command->add_option("LAB", options->labs, "Labs to time; all when none is named");
   command->add_option("--device", options->device, "auto, gpu or sim")
       ->check(CLI::IsMember({"auto", "gpu", "sim"}));
@@ -223,7 +223,7 @@ void add_bench(CLI::App& app, Run& run) {
   command->add_option("--from", options->from, "Show an earlier run's --json instead of measuring");
   command->add_flag("--published", options->published, "Show the results that the handouts show");
   command->add_flag("--markdown", options->markdown, "As Markdown tables");
-  command->footer(kFooter);
+  command->footer(kBenchFooter);
   command->callback([&run, options] { run = [options] { return run_bench(*options); }; });
 }
 

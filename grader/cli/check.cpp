@@ -21,13 +21,13 @@
 namespace course::grader::cli {
 namespace {
 
-struct Options {
+struct CheckOptions {
   std::vector<std::string> labs;
   bool solutions = false;
   std::string task, seed;
 };
 
-constexpr const char* kFooter = R"(
+constexpr const char* kCheckFooter = R"(
 Runs on the simulator, GPU or not: it sees shared and global races, reads of
 memory that was never written, stray accesses, barriers that can hang.
 
@@ -36,7 +36,7 @@ Examples:
   ./lab check reduction --task sequential
   ./lab check --solutions)";
 
-int run_check(const Options& options) {
+int run_check(const CheckOptions& options) {
   const auto labs = select_labs(lab::all_problems(), options.labs);
   if (!labs) return fail(labs.error().text);
   if (!options.task.empty()) {
@@ -87,12 +87,12 @@ int run_check(const Options& options) {
 
 void add_check(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("check", "Look for races and stray accesses, by source line");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CheckOptions>();
   command->add_option("LAB", options->labs, "Labs to check; all when none is named");
   command->add_flag("--solutions", options->solutions, "Check the reference solutions");
   command->add_option("--task", options->task, "Only this task");
   command->add_option("--seed", options->seed, "Repeat a run; fresh when not given");
-  command->footer(kFooter);
+  command->footer(kCheckFooter);
   command->callback([&run, options] { run = [options] { return run_check(*options); }; });
 }
 

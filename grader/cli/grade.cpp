@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
-#include <chrono>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -27,7 +26,7 @@
 namespace course::grader::cli {
 namespace {
 
-struct Options {
+struct GradeOptions {
   std::vector<std::string> labs;
   bool solutions = false;
   std::string device = "auto";
@@ -38,7 +37,7 @@ struct Options {
   std::string isolation = "full";
 };
 
-constexpr const char* kFooter = R"(
+constexpr const char* kGradeFooter = R"(
 Points: a task's correctness points are all or nothing, and nothing else counts
 until every case is right. Then come efficiency (exact counters of the
 simulator) and speedup over the CPU (measured on a GPU, modelled on the
@@ -50,7 +49,7 @@ Examples:
                                          as a message says: one case, once more
   ./lab grade --solutions --device sim --json out.json)";
 
-Result<GradeOptions> grade_options(const Options& options, Problems labs, lab::DeviceKind device) {
+Result<GradeOptions> grade_options(const GradeOptions& options, Problems labs, lab::DeviceKind device) {
   GradeOptions out;
   out.device = device;
   out.solutions = options.solutions;
@@ -70,7 +69,7 @@ Result<GradeOptions> grade_options(const Options& options, Problems labs, lab::D
   return out;
 }
 
-std::vector<LabToGrade> build(const Layout& layout, Problems labs, const Options& options,
+std::vector<LabToGrade> build(const Layout& layout, Problems labs, const GradeOptions& options,
                               Progress& progress) {
   std::vector<std::string> ids;
   for (const lab::Problem* problem : labs) ids.emplace_back(problem->manifest().id);
@@ -112,16 +111,7 @@ Result<void> require(const sandbox::Machine& machine, sandbox::Isolation needed)
       fmt::join(machine.missing, "; "), sandbox::name_of(machine.level))};
 }
 
-std::string utc_now() {
-  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  char text[32];
-  const std::size_t n = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return std::string(text, n);
-}
-
-int run_grade(const Options& options) {
+int run_grade(const GradeOptions& options) {
   const auto labs = select_labs(lab::all_problems(), options.labs);
   if (!labs) return fail(labs.error().text);
   const Result<Layout> layout = find_layout();
@@ -130,7 +120,7 @@ int run_grade(const Options& options) {
   if (!device) return fail(device.error().text);
   const Result<GradeOptions> how = grade_options(options, *labs, device->kind);
   if (!how) return fail(how.error().text);
-  if (const auto able = check_writable(options.reports); !able) return fail(able.error().text);
+  if (const auto able = check_all_writable(options.reports); !able) return fail(able.error().text);
 
   if (options.graded) {
     if (const auto able = require(isolation_here(*layout), *sandbox::isolation_named(options.isolation));
@@ -165,7 +155,7 @@ int run_grade(const Options& options) {
 
 void add_grade(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("grade", "Grade labs and print a score table");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<GradeOptions>();
   command->add_option("LAB", options->labs, "Labs to grade; all when none is named");
   command->add_flag("--solutions", options->solutions, "Grade the reference solutions");
   command->add_option("--device", options->device, "Where kernels run: auto, sim or gpu")
@@ -184,7 +174,7 @@ void add_grade(CLI::App& app, Run& run) {
   command->add_option("--jobs", options->jobs, "Tasks graded at a time")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
-  command->footer(kFooter);
+  command->footer(kGradeFooter);
   command->callback([&run, options] { run = [options] { return run_grade(*options); }; });
 }
 

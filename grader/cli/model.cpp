@@ -26,14 +26,14 @@
 namespace course::grader::cli {
 namespace {
 
-struct Options {
+struct ModelOptions {
   std::string measured;
   std::vector<std::string> labs;
   std::uint64_t most_items = 1 << 20;
   bool kernels = false, markdown = false, strict = false;
 };
 
-constexpr const char* kFooter = R"(
+constexpr const char* kModelFooter = R"(
 Runs each rung once on the simulator, at the sizes for which there are
 measurements (up to --most).
 
@@ -87,7 +87,7 @@ Result<std::string> text_of(const std::string& file) {
   return text.str();
 }
 
-int run_model(const Options& options) {
+int run_model(const ModelOptions& options) {
   const auto layout = find_layout();
   if (!layout) return fail(layout.error().text);
   std::optional<ProfilerRun> profiled;
@@ -164,7 +164,7 @@ int run_model(const Options& options) {
 
 void add_model(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("model", "Modelled times beside measured ones");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ModelOptions>();
   command->add_option("LAB", options->labs, "Labs; all without");
   command->add_option("--measured", options->measured,
                       "Measured times, of ./lab bench --json (those of the handouts)");
@@ -173,7 +173,7 @@ void add_model(CLI::App& app, Run& run) {
                     "Each kernel beside what a profiler counted on a GPU, in place of times");
   command->add_flag("--strict", options->strict, "Fails when the model is worse than it has to be");
   command->add_flag("--markdown", options->markdown, "As Markdown, which it is anyway");
-  command->footer(kFooter);
+  command->footer(kModelFooter);
   command->callback([&run, options] { run = [options] { return run_model(*options); }; });
 }
 

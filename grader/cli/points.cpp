@@ -13,7 +13,7 @@
 namespace course::grader::cli {
 namespace {
 
-struct Options {
+struct PointsOptions {
   std::string lab;
   bool markdown = false;
 };
@@ -22,7 +22,7 @@ struct Options {
 
 void add_points(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("points", "What each task of a lab is worth, and for what");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PointsOptions>();
   command->add_option("LAB", options->lab, "The lab")->required();
   command->add_flag("--markdown", options->markdown, "As a Markdown table");
   command->footer("\nExample:\n  ./lab points reduction --markdown");

@@ -18,12 +18,12 @@
 namespace course::grader::cli {
 namespace {
 
-struct Options {
+struct ProfileOptions {
   std::string lab, task, case_name, seed, html;
   bool solutions = false, json = false;
 };
 
-constexpr const char* kFooter = R"(
+constexpr const char* kProfileFooter = R"(
 Counts on the simulator, GPU or not: the same figures in every run. The case
 is the one whose efficiency is graded, unless --case names another.
 
@@ -41,7 +41,7 @@ lab::Case graded_case(const OneTask& one) {
   return cases.front();
 }
 
-int run_profile(const Options& options) {
+int run_profile(const ProfileOptions& options) {
   const auto one = select_one(options.lab, options.task, options.solutions);
   if (!one) return fail(one.error().text);
   const auto c =
@@ -79,7 +79,7 @@ int run_profile(const Options& options) {
 
 void add_profile(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("profile", "What each line of a kernel costs");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ProfileOptions>();
   command->add_option("LAB", options->lab, "The lab")->required();
   command->add_option("TASK", options->task,
                       "The task, or with --solutions any rung");  // select_one asks for it
@@ -88,7 +88,7 @@ void add_profile(CLI::App& app, Run& run) {
   command->add_flag("--solutions", options->solutions, "The reference solution");
   command->add_option("--html", options->html, "Write a page to a file");
   command->add_flag("--json", options->json, "Machine-readable, on stdout");
-  command->footer(kFooter);
+  command->footer(kProfileFooter);
   command->callback([&run, options] { run = [options] { return run_profile(*options); }; });
 }
 

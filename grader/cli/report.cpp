@@ -15,20 +15,20 @@
 namespace course::grader::cli {
 namespace {
 
-struct Options {
+struct ReportOptions {
   std::string result;
   ReportFiles files;
 };
 
-constexpr const char* kFooter = R"(
+constexpr const char* kReportFooter = R"(
 Examples:
   ./lab report result.json                          the score table once more
   ./lab report result.json --html report.html --csv points.csv
   ./lab report result.json --edition student --html for-the-student.html
   ./lab grade --json - | ./lab report - --gradescope results.json)";
 
-int run_report(const Options& options) {
-  if (const auto able = check_writable(options.files); !able) return fail(able.error().text);
+int run_report(const ReportOptions& options) {
+  if (const auto able = check_all_writable(options.files); !able) return fail(able.error().text);
   const Result<RunResult> result = read_result(options.result);
   if (!result) return fail(result.error().text);
   if (!any_wanted(options.files)) {
@@ -44,10 +44,10 @@ int run_report(const Options& options) {
 
 void add_report(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("report", "Turn a result.json into other reports");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReportOptions>();
   command->add_option("RESULT", options->result, "What grade --json wrote; - for stdin")->required();
   add_options(*command, options->files);
-  command->footer(kFooter);
+  command->footer(kReportFooter);
   command->callback([&run, options] { run = [options] { return run_report(*options); }; });
 }
 

@@ -47,7 +47,7 @@ void add_options(CLI::App& command, ReportFiles& files) {
       ->group("Reports (FILE may be -)");
 }
 
-Result<void> check_writable(const ReportFiles& files) {
+Result<void> check_all_writable(const ReportFiles& files) {
   for (const Kind& kind : kKinds) {
     if (auto able = grader::check_writable(files.*kind.path); !able) return able;
   }

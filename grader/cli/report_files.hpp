@@ -21,7 +21,7 @@ struct ReportFiles {
 void add_options(CLI::App& command, ReportFiles& files);
 
 // An Error early when one could not be written.
-Result<void> check_writable(const ReportFiles& files);
+Result<void> check_all_writable(const ReportFiles& files);
 
 // A report on stdout is to be read by a program: nothing else goes there then.
 bool any_on_stdout(const ReportFiles& files);

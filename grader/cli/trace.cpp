@@ -28,7 +28,7 @@
 namespace course::grader::cli {
 namespace {
 
-struct Options {
+struct TraceOptions {
   std::string lab, task, case_name, items, seed;
   std::string svg, html, title, runner;
   std::uint64_t n = 8, columns = 0;
@@ -39,7 +39,7 @@ struct Options {
 
 constexpr std::uint64_t kMostItems = 16384;
 
-constexpr const char* kFooter = R"(
+constexpr const char* kTraceFooter = R"(
 Runs the kernel on the simulator, GPU or not, and shows its arrays after every
 barrier, exchange between lanes, and launch. A fault is named, and ends it.
 
@@ -52,7 +52,7 @@ Examples:
   ./lab trace reduction shuffle --solutions)";
 
 // "3-7", "3-", "-7" or "3".
-Result<TraceChoice> parse_choice(const Options& options) {
+Result<TraceChoice> parse_choice(const TraceOptions& options) {
   TraceChoice choice;
   choice.arrays = options.arrays;
   if (options.steps.empty()) return choice;
@@ -81,7 +81,7 @@ std::vector<lab::HostBuffer> inputs_of(const OneTask& one, const lab::Case& c) {
 }
 
 // The example, with items of another pattern when asked for.
-Result<lab::Case> example_of(const OneTask& one, const Options& options) {
+Result<lab::Case> example_of(const OneTask& one, const TraceOptions& options) {
   lab::Case c = one.problem->example(*one.task, options.n);
   if (options.items.empty() || c.n > kMostItems) return c;
   std::vector<std::string> known;
@@ -104,7 +104,7 @@ Result<lab::Case> example_of(const OneTask& one, const Options& options) {
   return c;
 }
 
-int run_trace(const Options& options) {
+int run_trace(const TraceOptions& options) {
   const auto one = select_one(options.lab, options.task, options.solutions);
   if (!one) return fail(one.error().text);
   if (!options.case_name.empty() && !options.items.empty())
@@ -166,7 +166,7 @@ int run_trace(const Options& options) {
 
 void add_trace(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("trace", "Watch a kernel's arrays, step by step");
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<TraceOptions>();
   command->add_option("LAB", options->lab, "The lab")->required();
   command->add_option("TASK", options->task,
                       "The task, or with --solutions any rung");  // select_one asks for it
@@ -187,7 +187,7 @@ void add_trace(CLI::App& app, Run& run) {
   command->add_option("--arrays", options->arrays, "Only these arrays, separated by commas")->delimiter(',');
   command->add_option("--steps", options->steps, "Only these steps: 3-7");
   command->add_flag("--markdown", options->markdown, "As Markdown tables");
-  command->footer(kFooter);
+  command->footer(kTraceFooter);
   command->callback([&run, options] { run = [options] { return run_trace(*options); }; });
 }
 

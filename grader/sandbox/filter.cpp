@@ -267,26 +267,31 @@ class Rules {
   int problem_ = 0;
 };
 
+// SCMP_A0_64 and its like are compound literals, which C++ does not have.
+scmp_arg_cmp argument(unsigned which, scmp_compare how, scmp_datum_t a, scmp_datum_t b = 0) {
+  return {which, how, a, b};
+}
+
 // Threads may be made, processes not. glibc asks for clone3 first and takes clone when there is none; only clone's flags can
 // be looked at.
 void threads_only(Rules& rules, std::uint32_t refuse) {
   rules.add(SCMP_ACT_ERRNO(ENOSYS), "clone3");
-  rules.add_if(SCMP_ACT_ALLOW, "clone", SCMP_A0_64(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
-  rules.add_if(refuse, "clone", SCMP_A0_64(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
+  rules.add_if(SCMP_ACT_ALLOW, "clone", argument(0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
+  rules.add_if(refuse, "clone", argument(0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
 }
 
 void itself_only(Rules& rules, std::uint32_t refuse) {
   const auto self = static_cast<scmp_datum_t>(getpid());
-  rules.add_if(SCMP_ACT_ALLOW, "tgkill", SCMP_A0_64(SCMP_CMP_EQ, self));  // abort(), raise()
-  rules.add_if(refuse, "tgkill", SCMP_A0_64(SCMP_CMP_NE, self));
-  rules.add_if(SCMP_ACT_ALLOW, "prlimit64", SCMP_A2_64(SCMP_CMP_EQ, 0));  // reading a limit
-  rules.add_if(refuse, "prlimit64", SCMP_A2_64(SCMP_CMP_NE, 0));
+  rules.add_if(SCMP_ACT_ALLOW, "tgkill", argument(0, SCMP_CMP_EQ, self));  // abort(), raise()
+  rules.add_if(refuse, "tgkill", argument(0, SCMP_CMP_NE, self));
+  rules.add_if(SCMP_ACT_ALLOW, "prlimit64", argument(2, SCMP_CMP_EQ, 0));  // reading a limit
+  rules.add_if(refuse, "prlimit64", argument(2, SCMP_CMP_NE, 0));
 }
 
 void one_program_only(Rules& rules, std::uint32_t refuse, const char* program) {
   const auto pointer = static_cast<scmp_datum_t>(reinterpret_cast<std::uintptr_t>(program));
-  rules.add_if(SCMP_ACT_ALLOW, "execve", SCMP_A0_64(SCMP_CMP_EQ, pointer));
-  rules.add_if(refuse, "execve", SCMP_A0_64(SCMP_CMP_NE, pointer));
+  rules.add_if(SCMP_ACT_ALLOW, "execve", argument(0, SCMP_CMP_EQ, pointer));
+  rules.add_if(refuse, "execve", argument(0, SCMP_CMP_NE, pointer));
 }
 
 void no_new_namespaces(Rules& rules, std::uint32_t refuse) {
@@ -294,7 +299,7 @@ void no_new_namespaces(Rules& rules, std::uint32_t refuse) {
                                 CLONE_NEWNET | CLONE_NEWCGROUP;
   rules.add(SCMP_ACT_ERRNO(ENOSYS), "clone3");
   for (scmp_datum_t flag = 1; flag != 0 && flag <= kNew; flag <<= 1) {
-    if ((flag & kNew) != 0) rules.add_if(refuse, "clone", SCMP_A0_64(SCMP_CMP_MASKED_EQ, flag, flag));
+    if ((flag & kNew) != 0) rules.add_if(refuse, "clone", argument(0, SCMP_CMP_MASKED_EQ, flag, flag));
   }
 }
 
@@ -322,14 +327,14 @@ Result<void> load_filter(Filter filter, const char* program) {
       break;
     case Filter::gpu_runner:
       // The driver talks to its own daemons over local sockets; to nobody else.
-      rules.add_if(SCMP_ACT_ERRNO(EAFNOSUPPORT), "socket", SCMP_A0_64(SCMP_CMP_GT, 1));
+      rules.add_if(SCMP_ACT_ERRNO(EAFNOSUPPORT), "socket", argument(0, SCMP_CMP_GT, 1));
       for (const char* name : {"execveat", "kill", "tkill", "vfork", "fork"}) rules.add(refuse, name);
       threads_only(rules, refuse);
       itself_only(rules, refuse);
       one_program_only(rules, refuse, program);
       break;
     case Filter::compiler:
-      rules.add_if(SCMP_ACT_ERRNO(EAFNOSUPPORT), "socket", SCMP_A0_64(SCMP_CMP_GT, 1));
+      rules.add_if(SCMP_ACT_ERRNO(EAFNOSUPPORT), "socket", argument(0, SCMP_CMP_GT, 1));
       no_new_namespaces(rules, refuse);
       break;
     case Filter::none: break;

@@ -21,11 +21,11 @@ using lab::DType;
 
 // --- reading: a missing or wrong field gives the default ---------------------------------------------------------------
 
-std::uint64_t number(const Json& j, const char* key, std::uint64_t otherwise = 0) {
+std::uint64_t count_field(const Json& j, const char* key, std::uint64_t otherwise = 0) {
   const auto it = j.find(key);
   return it != j.end() && it->is_number_unsigned() ? it->get<std::uint64_t>() : otherwise;
 }
-std::string string(const Json& j, const char* key) {
+std::string text_field(const Json& j, const char* key) {
   const auto it = j.find(key);
   return it != j.end() && it->is_string() ? tame_line(it->get<std::string>()) : "";
 }
@@ -150,7 +150,8 @@ TraceView trace_view(const lab::Problem& problem, const lab::Task& task, const l
 
   std::vector<std::string> kernels;
   if (const auto launches = report.find("launches"); launches != report.end() && launches->is_array())
-    for (const Json& l : *launches) kernels.push_back(l.is_object() ? short_kernel(string(l, "kernel")) : "");
+    for (const Json& l : *launches)
+      kernels.push_back(l.is_object() ? short_kernel(text_field(l, "kernel")) : "");
 
   const lab::Shape shape = problem.shape(task, c);
   const std::uint64_t row_length = problem.row_length(task, c);
@@ -161,27 +162,27 @@ TraceView trace_view(const lab::Problem& problem, const lab::Task& task, const l
   for (const Json& row : *rows) {
     if (!row.is_object()) continue;
     TraceStep step;
-    step.after = string(row, "after");
-    step.array = string(row, "object");
-    step.path = string(row, "file");
+    step.after = text_field(row, "after");
+    step.array = text_field(row, "object");
+    step.path = text_field(row, "file");
     step.file = file_name(step.path);
-    step.line = static_cast<std::uint32_t>(number(row, "line"));
+    step.line = static_cast<std::uint32_t>(count_field(row, "line"));
     const bool start = step.after == "start", vote = step.after == "vote", shuffle = step.after == "shuffle";
-    const std::uint64_t launch = number(row, "launch"), lanes = number(row, "lanes");
-    const std::uint64_t warp = number(row, "warp");
+    const std::uint64_t launch = count_field(row, "launch"), lanes = count_field(row, "lanes");
+    const std::uint64_t warp = count_field(row, "warp");
     std::optional<std::uint64_t> block;
     if (const auto it = row.find("block"); it != row.end() && it->is_number_unsigned())
       block = it->get<std::uint64_t>();
-    const std::uint64_t width = std::clamp<std::uint64_t>(number(row, "width", 4), 1, 8);
+    const std::uint64_t width = std::clamp<std::uint64_t>(count_field(row, "width", 4), 1, 8);
     const bool fault = step.after == "fault";
     if (fault) {
-      view.fault = string(row, "fault");
+      view.fault = text_field(row, "fault");
       if (view.fault.empty() && !view.findings.empty()) view.fault = view.findings.front();
     }
     const std::string array = step.base = step.array;
     const DType type = type_of(shape, c, array, width);
     if (lab::bytes_of(type) != width) continue;
-    const auto contents = bytes_of_hex(string(row, "contents"));
+    const auto contents = bytes_of_hex(text_field(row, "contents"));
     const std::uint64_t first = first_shown(row, columns);
     const std::uint64_t n_there = contents.size() / width;
     const std::uint64_t n = std::min(columns, n_there - std::min(first, n_there));

@@ -138,7 +138,7 @@ template <Place P, typename Op, typename T>
 void atomic(Warp& w, const MicroOp& op) {
   Lanes a;
   addresses(w, op, a);
-  with_memory<P>(w, op, a, sizeof(T), [&](const Lanes& to, bool, auto place) {
+  with_memory<P, sizeof(T)>(w, op, a, [&](const Lanes& to, bool, auto place) {
     constexpr Place kPlace = decltype(place)::value;
     constexpr bool kFlushes =
         kPlace == Place::global && std::is_same_v<T, f32> && std::is_same_v<Op, FetchAdd>;
@@ -162,7 +162,7 @@ template <Place P, bool kCompare>
 void atomic_wide(Warp& w, const MicroOp& op) {
   Lanes a;
   addresses(w, op, a);
-  with_memory<P>(w, op, a, 16, [&](const Lanes& to, bool, auto place) {
+  with_memory<P, 16>(w, op, a, [&](const Lanes& to, bool, auto place) {
     if (w.worker->counting) count_atomic<decltype(place)::value>(w, op, to);
     const u64 *b0 = w.slot<u64>(op.src[1]), *b1 = w.slot<u64>(op.src[2]);
     const u64 *c0 = kCompare ? w.slot<u64>(op.src[3]) : b0, *c1 = kCompare ? w.slot<u64>(op.dst[3]) : b1;

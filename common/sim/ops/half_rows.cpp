@@ -28,14 +28,17 @@ struct Two {
   }
 };
 
+template <std::size_t, typename T>
+using Always = T;
+
 template <typename Format, typename Op, std::size_t... K>
 void add_pair(Rows r, const std::string& name, std::initializer_list<s64> variants,
               std::index_sequence<K...>) {
   using One = Half<Format, Op>;
   for (const s64 flags : variants) {
     const std::string key = name + spelt(flags) + "." + kName<Format>;
-    r.flagged<One, u16, std::conditional_t<K == K, u16, void>...>(key, flags);
-    r.flagged<Two<One>, u32, std::conditional_t<K == K, u32, void>...>(key + "x2", flags);
+    r.flagged<One, u16, Always<K, u16>...>(key, flags);
+    r.flagged<Two<One>, u32, Always<K, u32>...>(key + "x2", flags);
   }
 }
 // Rows for one and two elements, one a set of modifiers.

@@ -32,7 +32,11 @@ using f32 = float;
 using f64 = double;
 
 // Iterations of a lane loop are independent: lane i reads and writes lane i only.
+#if defined(__clang__)
+#define SIM_FOR_LANES(i) for (int i = 0; i < kLanes; ++i)
+#else
 #define SIM_FOR_LANES(i) _Pragma("GCC ivdep") for (int i = 0; i < kLanes; ++i)
+#endif
 
 // Gathers the top bits of 32 words into one mask.
 inline u32 mask_of(const u32* words) {

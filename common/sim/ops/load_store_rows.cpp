@@ -12,7 +12,7 @@ template <Place P, typename T, int Count>
 void load(Warp& w, const MicroOp& op) {
   Lanes a;
   addresses(w, op, a);
-  with_memory<P>(w, op, a, sizeof(T) * Count, [&](const Lanes& from, bool run, auto place) {
+  with_memory<P, sizeof(T) * Count>(w, op, a, [&](const Lanes& from, bool run, auto place) {
     if constexpr (decltype(place)::value == Place::global)
       if (w.worker->signals != nullptr && (op.order & kOrderMask) != kWeak) await_signal(w, op, from.at);
     for (int k = 0; k < Count; ++k) {
@@ -39,7 +39,7 @@ template <Place P, typename T, int Count>
 void store(Warp& w, const MicroOp& op) {
   Lanes a;
   addresses(w, op, a);
-  with_memory<P>(w, op, a, sizeof(T) * Count, [&](const Lanes& to, bool run, auto place) {
+  with_memory<P, sizeof(T) * Count>(w, op, a, [&](const Lanes& to, bool run, auto place) {
     if constexpr (decltype(place)::value == Place::global)
       if (w.worker->signals != nullptr && (op.order & kOrderMask) != kWeak) raise_signal(w, to.at);
     for (int k = 0; k < Count; ++k) {

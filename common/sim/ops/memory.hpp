@@ -380,27 +380,41 @@ inline void for_blocks(Warp& w, const Lanes& a, u64 base, const Each& each) {
   }
 }
 
+// The checks and counts of an access, compiled once a size: every row of loads, stores and atomics calls them.
+template <u64 kBytes>
+[[gnu::noinline]] bool prepare_global(Warp& w, const MicroOp& op, const Lanes& a) {
+  return prepare_global(w, op, a, kBytes);
+}
+template <u64 kBytes>
+[[gnu::noinline]] bool prepare_shared(Warp& w, const MicroOp& op, const Lanes& a) {
+  return prepare_shared(w, op, a, kBytes);
+}
+template <u64 kBytes>
+[[gnu::noinline]] void localise(Warp& w, Lanes& a) {
+  localise(w, a, kBytes);
+}
+
 // Calls `access(host addresses, contiguous, place)` once the addresses of the active lanes are known to be good; `place` is a
 // type whose value is never generic.
-template <Place P, typename Access>
-inline void with_memory(Warp& w, const MicroOp& op, Lanes& a, u64 bytes, const Access& access) {
+template <Place P, u64 kBytes, typename Access>
+inline void with_memory(Warp& w, const MicroOp& op, Lanes& a, const Access& access) {
   if constexpr (P == Place::global) {
-    access(a, prepare_global(w, op, a, bytes), At<P>{});
+    access(a, prepare_global<kBytes>(w, op, a), At<P>{});
   } else if constexpr (P == Place::shared) {
     if (reaches_out(w, a)) [[unlikely]] {
       return for_blocks(w, a, 0, [&](Lanes& there) {
-        prepare_shared(w, op, there, bytes);
+        prepare_shared<kBytes>(w, op, there);
         const u64 base = reinterpret_cast<u64>(w.block->shared);
         SIM_FOR_LANES(i) there.at[i] += base;
         access(there, false, At<P>{});
       });
     }
-    const bool run = prepare_shared(w, op, a, bytes);
+    const bool run = prepare_shared<kBytes>(w, op, a);
     const u64 base = reinterpret_cast<u64>(w.block->shared);
     SIM_FOR_LANES(i) a.at[i] += base;
     access(a, run, At<P>{});
   } else if constexpr (P == Place::local) {
-    localise(w, a, bytes);
+    localise<kBytes>(w, a);
     if (w.worker->counting) w.worker->op_counters[op.index].requests += 1;
     access(a, false, At<P>{});
   } else {
@@ -414,7 +428,7 @@ inline void with_memory(Warp& w, const MicroOp& op, Lanes& a, u64 bytes, const A
       w.set_mask(lanes);
       Lanes shifted;
       SIM_FOR_LANES(i) shifted.at[i] = a.at[i] - window;
-      with_memory<Q>(w, op, shifted, bytes, access);
+      with_memory<Q, kBytes>(w, op, shifted, access);
     };
     part.template operator()<Place::global>(by_place[0], 0);
     part.template operator()<Place::shared>(by_place[1], kSharedWindow);

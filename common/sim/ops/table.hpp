@@ -49,7 +49,8 @@ struct Engine {
   RunEnd (*run_observed)(Warp&, std::int64_t budget);
 };
 
-// The best engine for this processor; SIM_ISA=portable|avx2|avx512 overrides.
+// The best engine that is built in and that this processor runs; SIM_ISA=portable|avx2|avx512 asks for one of those built in.
+// Throws std::runtime_error where there is none.
 const Engine& engine();
 
 }  // namespace course::sim

@@ -320,7 +320,7 @@ class Setup(Machine):
 
     def test_a_c_library_that_a_toolkit_does_not_know(self):
         self.program("getconf", "echo glibc 2.41")
-        self.fails("CUDA 12 does not compile with this system's C library, glibc 2.41", "LAB_CUDA=13.5 ./lab", LAB_CUDA="12")
+        self.fails("CUDA 12 does not compile with this system's C library, glibc 2.41", "LAB_CUDA=13 ./lab", LAB_CUDA="12")
         self.program("getconf", "echo glibc 2.43")
         self.fails("CUDA 13.1 does not compile", LAB_CUDA="13.1")
         self.without("nvcc")

@@ -83,7 +83,7 @@ name_of_cuda() {
 # Ends the set-up where the CUDA that is asked for can't compile against this system's C library.
 refuse_cuda() {
   find_nvcc >/dev/null || takes_c_library "$(wanted_cuda)" || fail "CUDA $(wanted_cuda) does not compile with this system's C library, glibc $(c_library). Take a later one:" \
-    "LAB_CUDA=$NEWEST_CUDA ./lab …"
+    "LAB_CUDA=13 ./lab …"
 }
 
 install_toolkit() {

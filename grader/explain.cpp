@@ -2,6 +2,7 @@
 #include "explain.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <set>
 #include <tuple>

@@ -2,6 +2,7 @@
 #include "html.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "page/chart.hpp"
 #include "page/page.hpp"

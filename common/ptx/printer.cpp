@@ -4,6 +4,7 @@
 // Invariant: what is printed parses back to an equal module, apart from line numbers in the PTX text,
 // locations that no instruction has, and the extents of arrays of arrays.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>

@@ -67,9 +67,9 @@ print_row '' 'ITEM' 'FOUND' 'NEEDED'
 
 # ---- Compilers and build tools
 if cxx=$(find_cxx); then
-  row ok 'C++ compiler' "$cxx $("$cxx" -dumpfullversion)" "g++ $MIN_GCC to $MAX_GCC"
+  row ok 'C++ compiler' "$cxx $("$cxx" -dumpfullversion)" "g++ $MIN_GCC to $(max_gcc)"
 else
-  row missing 'C++ compiler' "$(g++ -dumpfullversion 2>/dev/null || echo none)" "g++ $MIN_GCC to $MAX_GCC" "$(by_apt g++-$MIN_GCC)"
+  row missing 'C++ compiler' "$(g++ -dumpfullversion 2>/dev/null || echo none)" "g++ $MIN_GCC to $(max_gcc)" "$(by_apt "$(gxx_package)")"
 fi
 if nvcc=$(find_nvcc); then
   row ok 'CUDA toolkit' "$nvcc $(nvcc_version "$nvcc")" "nvcc $MIN_CUDA or later"

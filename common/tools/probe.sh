@@ -4,8 +4,8 @@
 # shellcheck shell=bash
 
 MIN_GCC=12
-MAX_GCC=15
 MIN_CUDA=12
+NEWEST_CUDA=13.5 # that was tried
 MIN_DRIVER_FOR_13=580
 MIN_FREE_MIB=2048
 SYSTEM_CUDA=${SYSTEM_CUDA-/usr/local/cuda} # where installers put it
@@ -33,13 +33,46 @@ TEST_LIBRARIES=(
 
 at_least() { [[ $(printf '%s\n' "$1" "$2" | sort -V | head -n 1) = "$2" ]]; }
 
-# $CXX, g++, or the newest g++-N that this project and nvcc take.
+# The version of glibc, such as "2.36".
+c_library() { getconf GNU_LIBC_VERSION 2>/dev/null | cut -d' ' -f2; }
+
+# takes_c_library RELEASE: whether that CUDA compiles here. glibc 2.41 declares cospi and 2.42 rsqrt, and the headers of older
+# toolkits declare them otherwise (crt/math_functions.h: its answers to __GLIBC_PREREQ came with CUDA 13.0 and 13.2).
+takes_c_library() {
+  local glibc
+  glibc=$(c_library)
+  [[ -n $glibc ]] || return 0
+  { at_least "$1" 13.2 || ! at_least "$glibc" 2.42; } && { at_least "$1" 13 || ! at_least "$glibc" 2.41; }
+}
+
+# The newest g++ that nvcc takes: its own header says so. Before there is an nvcc, what that of the release to be fetched says.
+max_gcc() {
+  local nvcc version limit=''
+  if nvcc=$(find_nvcc); then
+    version=$(nvcc_version "$nvcc")
+    limit=$(sed -n 's/^#if __GNUC__ > \([0-9]*\).*/\1/p' "$(dirname "$(readlink -f "$nvcc")")/../include/crt/host_config.h" 2>/dev/null)
+  else
+    version=$(wanted_cuda)
+  fi
+  if [[ -n $limit ]]; then
+    printf '%s\n' "$limit"
+  elif ! at_least "$version" 13; then
+    printf '13\n'
+  elif ! at_least "$version" 13.4; then
+    printf '15\n'
+  else
+    printf '16\n'
+  fi
+}
+
+# $CXX, g++, or another g++-N that this project and nvcc take.
 find_cxx() {
-  local cxx major
-  for cxx in "${CXX-}" g++ g++-13 g++-14 g++-12; do
+  local cxx major max
+  max=$(max_gcc)
+  for cxx in "${CXX-}" g++ g++-13 g++-14 g++-15 g++-16 g++-12; do
     [[ -n $cxx ]] && command -v "$cxx" >/dev/null || continue
     major=$("$cxx" -dumpfullversion -dumpversion 2>/dev/null | cut -d. -f1) || continue
-    if [[ $major =~ ^[0-9]+$ ]] && ((major >= MIN_GCC && major <= MAX_GCC)) && "$cxx" --version | grep -q 'Free Software'; then
+    if [[ $major =~ ^[0-9]+$ ]] && ((major >= MIN_GCC && major <= max)) && "$cxx" --version | grep -q 'Free Software'; then
       command -v "$cxx"
       return 0
     fi
@@ -53,20 +86,20 @@ nvcc_version() { "$1" --version 2>/dev/null | sed -n 's/.*release \([0-9.]*\),.*
 usable_nvcc() {
   local version
   [[ -x $1 ]] && version=$(nvcc_version "$1") && [[ -n $version ]] && at_least "$version" "$MIN_CUDA" &&
-    [[ -z ${LAB_CUDA-} || $version = "$LAB_CUDA".* ]]
+    [[ -z ${LAB_CUDA-} || $version. = "$LAB_CUDA".* ]] && takes_c_library "$version"
 }
 
-# Which toolkit to fetch: LAB_CUDA, or the newest that the GPU's driver runs.
+# Which toolkit to fetch: LAB_CUDA ("12", "13" or a release such as "13.2"), 12 where the GPU's driver runs no other, 13 (which is
+# 13.0, with which the handouts' counts are made), or the newest where this system's C library needs it.
 wanted_cuda() {
-  local driver
-  driver=$(gpus | head -n 1 | cut -d, -f3 | tr -d ' ') || true
-  if [[ -n ${LAB_CUDA-} ]]; then
-    printf '%s\n' "$LAB_CUDA"
-  elif [[ -n $driver ]] && ! at_least "$driver" "$MIN_DRIVER_FOR_13"; then
-    printf '12\n'
-  else
-    printf '13\n'
+  local driver wanted=${LAB_CUDA-}
+  if [[ -z $wanted ]]; then
+    driver=$(gpus | head -n 1 | cut -d, -f3 | tr -d ' ') || true
+    wanted=13
+    [[ -z $driver ]] || at_least "$driver" "$MIN_DRIVER_FOR_13" || ! takes_c_library 12 || wanted=12
   fi
+  [[ $wanted != 13 ]] || takes_c_library 13.0 || wanted=$NEWEST_CUDA
+  printf '%s\n' "$wanted"
 }
 
 find_nvcc() {
@@ -126,10 +159,19 @@ missing_safety() {
   command -v bwrap >/dev/null || [[ -x $DEPS/usr/bin/bwrap ]] || printf 'bubblewrap\n'
 }
 
+# The Debian package with the newest g++ that nvcc takes, as far as apt knows.
+gxx_package() {
+  local version
+  for ((version = $(max_gcc); version > MIN_GCC; --version)); do
+    apt-cache show "g++-$version" >/dev/null 2>&1 && break
+  done
+  printf 'g++-%s\n' "$version"
+}
+
 # Debian packages of the programs that are missing.
 missing_programs() {
   # Where g++ is another version than we take, g++ installed again would be, too.
-  find_cxx >/dev/null || if command -v g++ >/dev/null; then printf 'g++-%s\n' "$MIN_GCC"; else printf 'g++\n'; fi
+  find_cxx >/dev/null || if command -v g++ >/dev/null; then gxx_package; else printf 'g++\n'; fi
   command -v pkg-config >/dev/null || printf 'pkg-config\n'
   command -v python3 >/dev/null || printf 'python3\n'
   if [[ ! -x $LAB_VENV/bin/meson ]]; then

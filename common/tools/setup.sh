@@ -146,11 +146,15 @@ free=$(free_mib "$LAB_BUILD")
     "LAB_BUILD=/some/folder LAB_VENV=/some/other ./lab …"
 : >"$LAB_LOG"
 check_werror
+refuse_cuda
 install_packages
-find_cxx >/dev/null || fail "g++ $MIN_GCC to $MAX_GCC is needed. Install one, then say which: CXX=g++-$MIN_GCC ./lab …"
+cxx=$(find_cxx) || fail "g++ $MIN_GCC to $(max_gcc) is needed, which $(name_of_cuda) takes. Install one, then say which:" \
+  "sudo apt-get install -y $(gxx_package); CXX=$(gxx_package) ./lab …"
+[[ -z ${CXX-} || $cxx = "$(command -v "$CXX")" ]] ||
+  say "CXX is $CXX, but $(name_of_cuda) takes g++ $MIN_GCC to $(max_gcc): going on with $cxx."
 install_meson
 install_toolkit
-cxx=$(find_cxx) meson=$(find_meson) ninja=$(find_ninja) nvcc=$(find_nvcc) isas=$(simulator_isas)
+meson=$(find_meson) ninja=$(find_ninja) nvcc=$(find_nvcc) isas=$(simulator_isas)
 PATH=$(dirname "$ninja"):$PATH  # the build's own scripts look for it, too
 step 'Configuring the build' configure
 
@@ -160,6 +164,6 @@ step 'Configuring the build' configure
   printf 'NVCC=%q\n' "$nvcc"
   printf 'STAMP_WERROR=%q\n' "${LAB_WERROR:-0}"
   printf 'STAMP_ISAS=%s\n' "$isas"
-  printf 'STAMP_CUDA=%q\n' "$(nvcc_version "$nvcc" | cut -d. -f1)"
+  printf 'STAMP_CUDA=%q\n' "$(nvcc_version "$nvcc")"
   printf 'CUDA_HOME=%q\n' "$(cd "$(dirname "$nvcc")/.." && pwd)"
 } >"$LAB_BUILD/.lab-stamp"

@@ -283,6 +283,56 @@ class Setup(Machine):
         self.program("apt-get", "exit 1")
         self.fails("sudo apt-get install -y g++-12\n", root=False)
 
+    def toolkit(self, release, newest_gcc):
+        """An nvcc as installed toolkits have it, with the header in which it says what it takes."""
+        home = self.dir / f"cuda-{release}"
+        for folder in ["bin", "include/crt"]:
+            (home / folder).mkdir(parents=True)
+        (home / "include/crt/host_config.h").write_text(f"#if __GNUC__ > {newest_gcc}\n#error -- unsupported GNU version!\n#endif\n")
+        (home / "bin/nvcc").write_text(f'#!/bin/bash\necho "release {release}, V{release}.1"\n')
+        (home / "bin/nvcc").chmod(0o755)
+        return str(home)
+
+    def gcc(self, name, major):
+        self.program(name, f'case $1 in --version) echo "Free Software";; *) echo {major}.1.0;; esac')
+
+    def test_nvcc_says_which_compiler_is_too_new(self):
+        self.gcc("g++", 16)
+        self.program("apt-get", "exit 1")
+        self.program("apt-cache", "[ $2 = g++-15 ] || [ $2 = g++-14 ]")
+        self.fails("sudo apt-get install -y g++-15\n", root=False, CUDA_HOME=self.toolkit("13.0", 15))
+        self.fails("sudo apt-get install -y g++-14\n", root=False, CUDA_HOME=self.toolkit("12.9", 14))
+        self.assertNotIn("g++", self.run_tool("setup", root=False, CUDA_HOME=self.toolkit("13.4", 16))[0])
+
+    def test_takes_another_compiler_where_the_first_is_too_new(self):
+        self.gcc("g++", 16)
+        self.gcc("g++-14", 14)
+        text, _ = self.run_tool("doctor", CUDA_HOME=self.toolkit("13.0", 15))
+        self.assertRegex(text, r"ok +C\+\+ compiler +[^ ]+/g\+\+-14 +g\+\+ 12 to 15\s+14\.1\.0")
+
+    def test_a_compiler_asked_for_that_nvcc_refuses(self):
+        self.gcc("g++-14", 14)
+        text, _ = self.run_tool("setup", CXX="g++-14", CUDA_HOME=self.toolkit("12.4", 13))
+        self.assertRegex(text, r"CXX is g\+\+-14, but nvcc 12\.4 takes g\+\+ 12 to 13: going on with [^ ]+/g\+\+\.\n")
+        self.gcc("g++", 14)
+        self.program("apt-get", "exit 1")
+        self.fails("sudo apt-get install -y g++-12\n", root=False, CXX="g++-14", CUDA_HOME=self.toolkit("12.5", 13))
+
+    def test_a_c_library_that_a_toolkit_does_not_know(self):
+        self.program("getconf", "echo glibc 2.41")
+        self.fails("CUDA 12 does not compile with this system's C library, glibc 2.41", "LAB_CUDA=13 ./lab", LAB_CUDA="12")
+        self.program("getconf", "echo glibc 2.43")
+        self.fails("CUDA 13.1 does not compile", LAB_CUDA="13.1")
+        self.without("nvcc")
+        self.fails("Fetching the CUDA 13.5 toolkit", CUDA_HOME=self.toolkit("13.0", 15))
+        self.fails("Fetching the CUDA 13.5 toolkit", LAB_CUDA="13")
+
+    def test_an_older_driver_where_cuda_12_does_not_compile(self):
+        self.without("nvcc")
+        self.program("getconf", "echo glibc 2.41")
+        self.program("nvidia-smi", "echo 'NVIDIA A100, 8.0, 535.104.05'")
+        self.fails("Fetching the CUDA 13 toolkit")
+
     def test_no_root_and_another_distribution(self):
         self.without("g++")
         self.fails("what Debian calls so", "g++", root=False)

@@ -7,10 +7,18 @@
 DEBIAN_WITH_CUDA12=trixie
 NVCC12_PACKAGE='nvidia-cuda-toolkit=12.4.131~12.4.1-2'
 
+# The wheels of CUDA 13: of 13.0 pinned, of a later release its newest. CCCL has version numbers of its own since 13.3.
+requirements13() {
+  local release=$1 part
+  if [[ $release = 13 || $release = 13.0 ]]; then cat "$tools/requirements-cuda.txt" && return 0; fi
+  for part in nvidia-cuda-nvcc nvidia-cuda-crt nvidia-nvvm nvidia-cuda-runtime; do printf '%s==%s.*\n' "$part" "$release"; done
+  printf 'nvidia-cuda-cccl>=13,<13.%d\n' $((${release#13.} + 1))
+}
+
 # CUDA 13's wheels unpack to site-packages/nvidia/cu13; two links make that folder look like an installed toolkit.
 make_toolkit13() {
   local nvcc top library
-  make_python && pip_install "$tools/requirements-cuda.txt" || return 1
+  make_python && requirements13 "$1" >"$LAB_BUILD/requirements-cuda.txt" && pip_install "$LAB_BUILD/requirements-cuda.txt" || return 1
   nvcc=$(find "$LAB_VENV"/lib/python3*/site-packages/nvidia -path '*/bin/nvcc' | head -n 1)
   top=$(dirname "$(dirname "$nvcc")")
   ln -sfn lib "$top/lib64"
@@ -66,14 +74,26 @@ PROFILE
   rm -rf "$parts" "$LAB_VENV/cuda12" && mv "$work" "$LAB_VENV/cuda12"
 }
 
+# The toolkit at hand, or the one that will be fetched, in words.
+name_of_cuda() {
+  local nvcc
+  if nvcc=$(find_nvcc); then printf 'nvcc %s' "$(nvcc_version "$nvcc")"; else printf 'CUDA %s' "$(wanted_cuda)"; fi
+}
+
+# Ends the set-up where the CUDA that is asked for can't compile against this system's C library.
+refuse_cuda() {
+  find_nvcc >/dev/null || takes_c_library "$(wanted_cuda)" || fail "CUDA $(wanted_cuda) does not compile with this system's C library, glibc $(c_library). Take a later one:" \
+    "LAB_CUDA=13 ./lab …"
+}
+
 install_toolkit() {
   find_nvcc >/dev/null && return 0
   local version
   version=$(wanted_cuda)
   case $version in
-    12) step 'Fetching the CUDA 12 toolkit (about 100 MB)' make_toolkit12 && find_nvcc >/dev/null && return 0 ;;
-    13) step 'Fetching the CUDA toolkit (about 100 MB)' make_toolkit13 && find_nvcc >/dev/null && return 0 ;;
-    *) fail "LAB_CUDA is \"$version\"; the toolkits that can be fetched are 12 and 13." ;;
+    12 | 12.4) step 'Fetching the CUDA 12 toolkit (about 100 MB)' make_toolkit12 && find_nvcc >/dev/null && return 0 ;;
+    13 | 13.[0-9]) step "Fetching the CUDA $version toolkit (about 100 MB)" make_toolkit13 "$version" && find_nvcc >/dev/null && return 0 ;;
+    *) fail "LAB_CUDA is \"$version\"; the toolkits that can be fetched are 12 (which is 12.4), 13 (13.0) and 13.1 to $NEWEST_CUDA." ;;
   esac
   fail "There is no nvcc $MIN_CUDA or later${LAB_CUDA:+ (LAB_CUDA asks for $LAB_CUDA)}, and the toolkit can't be fetched. Install CUDA, then say where it is:" \
     'CUDA_HOME=/path/to/cuda ./lab …'

@@ -4,11 +4,14 @@
 
 import json
 import pathlib
+import subprocess
+import sys
 import tempfile
 import unittest
 
 import check_includes
 import run_tests
+import systems_table
 
 
 class IncludeRules(unittest.TestCase):
@@ -119,6 +122,31 @@ class TestTargets(unittest.TestCase):
             (build / "meson-info/intro-targets.json").write_text(json.dumps(targets))
             (build / "meson-info/intro-tests.json").write_text(json.dumps(tests))
             self.assertEqual(run_tests.targets_of_short(build), ["grader/a", "grader/c"])
+
+
+class Headers(unittest.TestCase):
+    def test_files_that_join_include_the_header_of_newer_fmt(self):
+        root = pathlib.Path(__file__).resolve().parents[2]
+        users = [path for folder in ["common", "grader", "labs", "solutions"] for path in (root / folder).rglob("*.[ch]pp")]
+        texts = {str(path.relative_to(root)): path.read_text(encoding="utf-8") for path in users}
+        users = {name: text for name, text in texts.items() if "fmt::join(" in text}
+        self.assertGreater(len(users), 0)
+        self.assertEqual([name for name, text in users.items() if "#include <fmt/ranges.h>" not in text], [])
+
+
+class SystemsTable(unittest.TestCase):
+    ROW = ["Debian 13", "x86_64", "14.2.0", "13.0", "1.9.1", "3.13.5", "100/100", "5 min 00 s", "2026-01-01"]
+
+    def test_shows_the_newest_run_of_each_kind(self):
+        later = [*self.ROW[:6], "99/100", "6 min 00 s", "2026-02-01"]
+        other = ["Debian 12", *self.ROW[1:]]
+        lines = systems_table.table([self.ROW, other, later]).splitlines()
+        self.assertEqual(lines[2:], ["| " + " | ".join(row) + " |" for row in [other, later]])
+
+    def test_contributing_shows_what_was_recorded(self):
+        page = pathlib.Path(__file__).resolve().parents[2] / "CONTRIBUTING.md"
+        done = subprocess.run([sys.executable, "-B", systems_table.__file__, "fill", page, "--check"], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
 
 
 if __name__ == "__main__":

@@ -1,50 +1,102 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# The first ten minutes: in an empty Debian 12, with a clone of what is committed here and nothing else, the README's first command
-# must end with a score table and its second with "N passed, 0 failed". Run as root; takes as long as the suite does.
-#   common/tools/try_fresh.sh [--student] [--cuda 12] [--test 'NAME…'] [--dir DIR] [--keep] [--copy PATH[=THERE]]… [--env NAME[=VALUE]]…
-# --student: of the edition that ./lab release makes, and then what its workflow runs (.github/grade.sh).
-# --cuda 12: with CUDA 12's toolkit in place of 13's (LAB_CUDA). --test: these arguments to the second command instead of none, for
-# a shorter run. --dir: work there (default /var/tmp/gpu-labs-fresh). --keep: leave the tree. --copy, --env: as fresh_debian.sh has them.
+# The first ten minutes: in an empty Debian, with a clone of what is committed here and nothing else, the README's first command must
+# end with a score table of all points and its second with "N passed, 0 failed". Run as root; takes as long as the suite does.
+#   common/tools/try_fresh.sh [--suite bookworm|trixie|sid] [--cxx g++-N] [--cuda RELEASE] [--meson VERSION] [--at FOLDER] [--user]
+#       [--first] [--refused WORDS] [--student] [--test 'NAME…'] [--cache DIR] [--record FILE] [--dir DIR] [--keep] [--copy PATH[=THERE]]…
+#       [--env NAME[=VALUE]]…
+# --suite: of which Debian (default bookworm, which is 12). --cxx: with that compiler in place of the system's. --cuda: with another
+# toolkit than the one that set-up would fetch (LAB_CUDA: 12, 13, 13.2 …). --meson: with that one in place of the pinned one.
+# --at: the checkout's folder there (default /course). --user: as somebody without root, for whom root runs what the set-up asks for.
+# --first: the first command only. --refused: the first command must end with a line that holds WORDS instead. --student: of the
+# edition that ./lab release makes, and then what its workflow runs (.github/grade.sh). --test: these arguments to the second command
+# instead of none, for a shorter run. --cache: with ccache, whose folder is DIR of this machine; the CPU time is not that of an empty
+# Debian then, and is marked. --record: adds a line of what was tried to FILE (common/tools/systems.tsv: see systems_table.py).
+# --dir: work there (default /var/tmp/gpu-labs-fresh). --keep: leave the tree. --copy, --env: as fresh_debian.sh has them.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/try_tree.sh"
-student='' keep='' tests=''
+student='' keep='' tests='' cxx='' cuda='' meson='' at=/course user='' first='' refused='' cache='' record=''
 while (($# > 0)); do
   case $1 in
     --keep) keep=1 && shift && continue ;;
     --student) student=1 && shift && continue ;;
-    --cuda) export LAB_CUDA=$2 && variables+=(--env LAB_CUDA) ;;
+    --user) user=student && shift && continue ;;
+    --first) first=1 && shift && continue ;;
+    --cuda) cuda=$2 && variables+=(--env "LAB_CUDA=$2") ;;
+    --cxx) cxx=$2 && variables+=(--env "CXX=$2") ;;
+    --meson) meson=$2 ;;
+    --at) at=$2 ;;
+    --refused) refused=$2 first=1 ;;
     --test) tests=$2 ;;
+    --cache) cache=$2 && variables+=(--bind "$2=/var/cache/ccache" --env CCACHE_DIR=/var/cache/ccache --env CCACHE_COMPILERCHECK=content) ;;
+    --record) record=$2 ;;
     *) tree_option "$1" "${2-}" ;;
   esac
   shift 2
 done
 
-make_tree "debian${LAB_CUDA:+-cuda$LAB_CUDA}${student:+-student}"
+make_tree "$suite${cxx:+-$cxx}${cuda:+-cuda$cuda}${meson:+-meson$meson}${user:+-user}${student:+-student}"
+as_user=() && [[ -z $user ]] || as_user=(--user "$user")
 if [[ -n $student ]]; then
   rm -rf "$dir/edition"
   python3 -B "$root/grader/release/release.py" "$root" "$dir/edition"
   root=$dir/edition
 fi
-git clone -q --no-hardlinks "$root" "$tree/course"
+git clone -q --no-hardlinks "$root" "$tree$at"
+if [[ -n $user ]]; then
+  in_tree useradd --create-home "$user"
+  in_tree chown -R "$user:" "$at"
+fi
+
+install_there() { in_tree bash -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends "$@" >/dev/null 2>&1' bash "$@"; }
+packages=() && [[ -z $cxx ]] || packages+=("$cxx")
+[[ -z $cache ]] || packages+=(ccache)
+[[ -z $meson ]] || packages+=(python3-venv)
+((${#packages[@]} == 0)) || install_there "${packages[@]}"
+if [[ -n $meson ]]; then
+  # As whoever keeps an environment of their own: install_meson in setup.sh leaves it alone.
+  # shellcheck disable=SC2016
+  in_tree "${as_user[@]}" --at "$at" bash -c 'python3 -m venv .venv && .venv/bin/python -m pip install -q --disable-pip-version-check "meson==$1" \
+    "$(grep "^ninja" common/tools/requirements.txt)" && cp common/tools/requirements.txt .venv/' bash "$meson"
+fi
 
 # What stands after "$ " in the README's first block.
 mapfile -t commands < <(sed -n '/^```console/,/^```/s/^\$ \([^#]*[^# ]\) *#.*/\1/p' "$root/README.md" | head -n 2)
 ((${#commands[@]} == 2)) || { echo 'try_fresh: the README does not begin with two commands' >&2 && exit 1; }
-wanted=('[0-9]+/[0-9]+' '^[1-9][0-9]* passed, 0 failed')
+wanted=("${refused:-100/100}" '^[1-9][0-9]* passed, 0 failed')
 commands[1]+=${tests:+ $tests}
 if [[ -n $student ]]; then
+  wanted[0]='[0-9]+/[0-9]+'
   commands+=('.github/grade.sh')
   wanted+=('^result=[A-Za-z0-9+/=]+$')
 fi
+[[ -z $first ]] || commands=("${commands[0]}")
+
+# run_there NUMBER COMMAND: its output goes into output-NUMBER, its CPU seconds into cpu-NUMBER.
+run_there() {
+  local TIMEFORMAT='%U %S'
+  { time in_tree "${as_user[@]}" --at "$at" bash -c "$2" </dev/null 2>&1 | tee "$tree/output-$1"; } 2>"$tree/cpu-$1"
+}
+
 status=0
 for i in "${!commands[@]}"; do
   printf '\n$ %s\n' "${commands[i]}"
-  from=$SECONDS
-  in_tree --at /course bash -c "${commands[i]}" </dev/null 2>&1 | tee "$dir/output-$i" || status=1
-  printf '(%d s)\n' $((SECONDS - from))
-  tail -n 12 "$dir/output-$i" | grep -Eq "${wanted[i]}" || status=1
+  from=$SECONDS rc=0
+  run_there "$i" "${commands[i]}" || rc=$?
+  # What the set-up asks for is run as root, word for word.
+  if [[ -n $user && $i = 0 && $rc != 0 ]] && asked=$(sed -n 's/^ *sudo \(apt-get install .*\)/\1/p' "$tree/output-0") && [[ -n $asked ]]; then
+    printf '# %s\n' "$asked"
+    in_tree bash -c "apt-get update -qq && $asked" </dev/null >/dev/null 2>&1
+    rc=0
+    run_there "$i" "${commands[i]}" || rc=$?
+  fi
+  printf '(%d s, %.0f CPU seconds)\n' $((SECONDS - from)) "$(awk '{print $1 + $2}' "$tree/cpu-$i")"
+  [[ -n $refused ]] || ((rc == 0)) || status=1
+  tail -n 12 "$tree/output-$i" | grep -Eq "${wanted[i]}" || status=1
 done
+
+python3 -B "$here/systems_table.py" describe "$tree" "$at" --suite "$suite" ${cxx:+--cxx "$cxx"} ${cuda:+--cuda "$cuda"} ${meson:+--meson "$meson"} \
+  ${cache:+--cached} ${refused:+--refused "$refused"} ${user:+--user} ${record:+--record "$record"} || status=1
 [[ -n $keep ]] || rm -rf --one-file-system "$tree"
 ((status == 0)) && echo 'All ended as they should.' || echo 'FAILED: not what the README says.'
 exit $status

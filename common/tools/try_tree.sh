@@ -1,28 +1,28 @@
 # SPDX-License-Identifier: MIT
 # Sourced by the try_*.sh beside it: the options that all of them take, and their empty Debian. Sets `here` (this folder), `root`
-# (of the repository), `dir` (where to work), `copies` and `variables` (as fresh_debian.sh has them).
+# (of the repository), `dir` (where to work), `suite` (which Debian), `copies` and `variables` (as fresh_debian.sh has them).
 # shellcheck shell=bash disable=SC2034
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
-dir=/var/tmp/gpu-labs-fresh copies=() variables=()
+dir=/var/tmp/gpu-labs-fresh suite=bookworm copies=() variables=()
 
 # tree_option NAME VALUE: takes one of the common options; others end the script with the comment at its top.
 tree_option() {
   case $1 in
     --dir) dir=$2 ;;
+    --suite) suite=$2 ;;
     --copy) copies+=(--copy "$2") ;;
     --env) variables+=(--env "$2") ;;
     *) sed -n '3,/^[^#]/s/^# \{0,1\}//p' "$0" >&2 && exit 2 ;;
   esac
 }
 
-# make_tree NAME: an empty Debian in $dir/NAME, from now on $tree. The first one of all is kept, and later ones begin with it.
+# make_tree NAME: an empty Debian in $dir/NAME, from now on $tree.
 make_tree() {
   tree=$dir/$1
   mkdir -p "$dir"
-  [[ -f $tree.tar || ! -f $dir/debian.tar ]] || ln "$dir/debian.tar" "$tree.tar"
   rm -rf --one-file-system "$tree"
-  bash "$here/fresh_debian.sh" make "$tree" "${copies[@]}"
+  bash "$here/fresh_debian.sh" make "$tree" --suite "$suite" "${copies[@]}"
 }
 
 # in_tree [--user NAME] [--at FOLDER] COMMAND…

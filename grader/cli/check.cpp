@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // labcli check: every checker over small cases, findings by source line.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
 #include <cstdio>

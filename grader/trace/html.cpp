@@ -2,6 +2,7 @@
 #include "trace/html.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <set>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The words for a trace's steps, the same in all its forms.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <bit>
 #include <set>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A trace for a terminal of 80 columns, and as Markdown.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <bit>

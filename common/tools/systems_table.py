@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""What was tried on which system: try_fresh.sh adds lines to systems.tsv, and CONTRIBUTING.md shows them as a table.
+
+usage: systems_table.py describe TREE COURSE --suite NAME […] [--record FILE]     what try_fresh.sh has just run in TREE
+       systems_table.py fill FILE [--check]                                       the table between the marks in FILE
+"""
+
+import argparse
+import csv
+import datetime
+import pathlib
+import re
+import subprocess
+import sys
+
+TABLE = pathlib.Path(__file__).with_name("systems.tsv")
+COLUMNS = ["system", "machine", "g++", "CUDA", "Meson", "Python", "first command", "CPU time", "date"]
+BEGIN, END = "<!-- systems: common/tools/systems_table.py -->", "<!-- end systems -->"
+NAMES = {"bookworm": "Debian 12", "trixie": "Debian 13", "sid": "Debian sid"}
+
+
+def minutes(seconds: float) -> str:
+    return f"{int(seconds) // 60} min {int(seconds) % 60:02} s"
+
+
+def describe(options: argparse.Namespace) -> int:
+    tree, course = pathlib.Path(options.tree), pathlib.Path(options.tree + options.course)
+
+    def there(*command: str) -> str:
+        done = subprocess.run(["chroot", tree, *command], capture_output=True, text=True, check=False)
+        return (done.stdout.strip().splitlines() or ["none"])[-1]
+
+    def settings(path: pathlib.Path) -> str:
+        return path.read_text(encoding="utf-8") if path.exists() else ""
+
+    output = settings(tree / "output-0")
+    native = settings(course / "build/lab-native.ini")
+    cuda = re.search(r"^STAMP_CUDA=(.*)$", settings(course / "build/.lab-stamp"), re.MULTILINE)
+    cxx = re.search(r"'-ccbin', '(.*?)'", native)
+    score = re.findall(r"\b(\d+/\d+)\b", "\n".join(output.splitlines()[-12:]))
+    if options.refused:
+        result = "refused" if options.refused in output else "NOT REFUSED"
+    else:
+        result = score[-1] if score else "FAILED"
+    seconds = sum(map(float, settings(tree / "cpu-0").split()))
+    at = options.course + ("" if options.course == "/course" else " ")
+    row = {
+        "system": NAMES[options.suite] + (", without root" if options.user else "") + (f", in `{at.strip()}`" if at.endswith(" ") else ""),
+        "machine": there("uname", "-m"),
+        "g++": there(cxx[1], "-dumpfullversion") if cxx else (options.cxx or "").removeprefix("g++-") or there("g++", "-dumpfullversion"),
+        "CUDA": cuda[1] if cuda else options.cuda or "none",
+        "Meson": there(options.course + "/.venv/bin/meson", "--version"),
+        "Python": there("python3", "-c", "import platform; print(platform.python_version())"),
+        "first command": result,
+        "CPU time": minutes(seconds) + (" (compiler cache)" if options.cached else ""),
+        "date": str(datetime.date.today()),
+    }
+    print("\t".join(row.values()))
+    logs = "".join(settings(course / f"build/{name}") for name in ["lab-setup.log", "lab-build.log"])
+    warnings = sorted(set(re.findall(r"^.*warning[:#].*$", logs, re.MULTILINE)))
+    print(f"{len(warnings)} warnings", *warnings[:20], sep="\n  ")
+    for folder in ["build", ".venv", ".deps"]:
+        if (course / folder).exists():
+            print(f"{folder}:", subprocess.run(["du", "-sh", course / folder], capture_output=True, text=True, check=True).stdout.split()[0])
+    archives = sum(path.stat().st_size for path in (tree / "var/cache/apt/archives").glob("*.deb"))
+    wheels = sum(path.stat().st_size for path in tree.glob("*/.cache/pip/**/*") if path.is_file())
+    print(f"downloaded: {archives / 1e6:.0f} MB of packages, {wheels / 1e6:.0f} MB of wheels")
+    if options.record:
+        with open(options.record, "a", encoding="utf-8", newline="") as file:
+            csv.writer(file, "excel-tab", lineterminator="\n").writerow(row.values())
+    return 0
+
+
+def table(rows: list[list[str]]) -> str:
+    """The newest line of each system and set of versions."""
+    newest = {tuple(row[: COLUMNS.index("Python")]): row for row in rows}
+    lines = [" | ".join(row) for row in [COLUMNS, ["---"] * len(COLUMNS), *sorted(newest.values())]]
+    return "".join(f"| {line} |\n" for line in lines)
+
+
+def fill(options: argparse.Namespace) -> int:
+    page = pathlib.Path(options.file)
+    text = page.read_text(encoding="utf-8")
+    if text.count(BEGIN) != 1 or text.count(END) != 1:
+        sys.exit(f"{page}: the marks {BEGIN} and {END} must stand there once each")
+    with open(TABLE, encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file, "excel-tab"))
+    head, rest = text.split(BEGIN)
+    filled = head + BEGIN + "\n" + table(rows) + END + rest.split(END)[1]
+    if options.check:
+        if filled != text:
+            sys.exit(f"{page} does not show what {TABLE.name} holds: common/tools/systems_table.py fill {page}")
+    else:
+        page.write_text(filled, encoding="utf-8")
+    return 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(required=True)
+    describing = commands.add_parser("describe")
+    describing.set_defaults(run=describe)
+    for name in ["tree", "course"]:
+        describing.add_argument(name)
+    describing.add_argument("--suite", required=True, choices=NAMES)
+    for name in ["--cxx", "--cuda", "--meson", "--refused", "--record"]:
+        describing.add_argument(name)
+    for name in ["--cached", "--user"]:
+        describing.add_argument(name, action="store_true")
+    filling = commands.add_parser("fill")
+    filling.set_defaults(run=fill)
+    filling.add_argument("file")
+    filling.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    return options.run(options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

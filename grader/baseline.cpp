@@ -117,7 +117,9 @@ bool is_stable(const std::vector<double>& times) {
   if (times.size() < kAgree) return false;
   std::vector<double> sorted = times;
   std::partial_sort(sorted.begin(), sorted.begin() + kAgree, sorted.end());
-  return sorted[kAgree - 1] <= kWithin * sorted[0] + kSlackUs;
+  const double near = kWithin * sorted[0] + kSlackUs;
+  const auto reached = std::find_if(times.begin(), times.end(), [&](double time) { return time <= near; });
+  return sorted[kAgree - 1] <= near && 2 * (reached - times.begin()) <= std::ssize(times);
 }
 
 std::string kept_baselines_folder() {

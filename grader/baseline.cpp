@@ -3,16 +3,24 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "base/rng.hpp"
 
 namespace course::grader {
+using nlohmann::json;
 namespace {
 
 std::vector<lab::HostBuffer> buffers_for(const std::vector<lab::BufferSpec>& specs) {
@@ -45,6 +53,26 @@ double thread_cpu_us() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) * 1e-3;
+}
+
+// Of this machine's processor and this program, which the baselines are a part of.
+std::string name_of_machine_and_build() {
+  std::uint64_t digest = 0x9e3779b97f4a7c15U;
+  for (const char* path : {"/etc/machine-id", "/proc/sys/kernel/hostname", "/proc/self/exe"}) {
+    std::ifstream file(path, std::ios::binary);
+    std::array<std::uint64_t, 8192> words{};
+    do {
+      words.fill(0);
+      file.read(reinterpret_cast<char*>(words.data()), sizeof words);
+      for (const std::uint64_t word : words) digest = (digest ^ word) * 0xff51afd7ed558ccdU + (digest >> 32);
+    } while (file);
+  }
+  std::ifstream cpus("/proc/cpuinfo");
+  for (std::string line; std::getline(cpus, line);) {
+    if (!line.starts_with("model name")) continue;
+    for (const char c : line) digest = (digest ^ static_cast<unsigned char>(c)) * 0xff51afd7ed558ccdU;
+  }
+  return fmt::format("{:016x}", digest);
 }
 
 // Everything that decides the input and the form of the output, but not the task.
@@ -80,6 +108,75 @@ double spread(const std::vector<double>& values) {
   return median(distances);
 }
 
+double lowest(const std::vector<double>& times) {
+  return times.empty() ? 0 : *std::min_element(times.begin(), times.end());
+}
+
+bool is_stable(const std::vector<double>& times) {
+  constexpr std::size_t kAgree = 3;
+  constexpr double kWithin = 1.02, kSlackUs = 20;  // what a few microseconds differ by says nothing
+  if (times.size() < kAgree) return false;
+  std::vector<double> sorted = times;
+  std::partial_sort(sorted.begin(), sorted.begin() + kAgree, sorted.end());
+  const double near = kWithin * sorted[0] + kSlackUs;
+  const auto reached = std::find_if(times.begin(), times.end(), [&](double time) { return time <= near; });
+  return sorted[kAgree - 1] <= near && 2 * (reached - times.begin()) <= std::ssize(times);
+}
+
+std::string kept_baselines_folder() {
+  const char* cache = std::getenv("XDG_CACHE_HOME");
+  if (cache != nullptr && *cache == '/') return std::string(cache) + "/gpu-labs/baselines";
+  const char* home = std::getenv("HOME");
+  return home != nullptr && *home == '/' ? std::string(home) + "/.cache/gpu-labs/baselines" : "";
+}
+
+BaselineTimer::BaselineTimer(const std::string& kept_in) {
+  if (kept_in.empty()) return;
+  file_ = kept_in + "/" + name_of_machine_and_build() + ".json";
+  struct stat status {};
+  if (lstat(file_.c_str(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != geteuid() ||
+      (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
+    return;
+  const json kept = json::parse(std::ifstream(file_), nullptr, false);
+  try {
+    for (const auto& [key, all] : kept.items()) {
+      for (const json& one : all) {
+        Known known{one.at("digest"), {one.at("one_thread_us"), one.at("all_cores_us")}, true};
+        if (is_stable(known.times.one_thread_us)) known_[key].push_back(std::move(known));
+      }
+    }
+  } catch (const json::exception&) {
+    known_.clear();  // damaged: timed again
+  }
+}
+
+void BaselineTimer::keep() const {
+  if (file_.empty()) return;
+  json out = json::object();
+  bool anything_new = false;
+  for (const auto& [key, all] : known_) {
+    for (const Known& one : all) {
+      if (!one.kept && !is_stable(one.times.one_thread_us)) continue;
+      anything_new = anything_new || !one.kept;
+      out[key].push_back({{"digest", one.digest},
+                          {"one_thread_us", one.times.one_thread_us},
+                          {"all_cores_us", one.times.all_cores_us}});
+    }
+  }
+  if (!anything_new) return;
+  // A grader without a cache grades all the same, and times the CPU every time.
+  std::error_code ignored;
+  std::filesystem::create_directories(std::filesystem::path(file_).parent_path(), ignored);
+  const std::string beside = fmt::format("{}.{}.tmp", file_, getpid());
+  const mode_t before = umask(077);
+  std::ofstream file(beside, std::ios::trunc);
+  umask(before);
+  file << out.dump(1) << "\n";
+  file.close();
+  if (file.good()) std::filesystem::rename(beside, file_, ignored);
+  std::filesystem::remove(beside, ignored);
+}
+
 BaselineTimes BaselineTimer::time(const lab::Problem& problem, const lab::Task& task, const lab::Case& c,
                                   std::uint64_t seed, int runs) {
   const lab::Shape shape = problem.shape(task, c);
@@ -104,11 +201,17 @@ BaselineTimes BaselineTimer::time(const lab::Problem& problem, const lab::Task& 
   auto one = std::find_if(known.begin(), known.end(), [&](const Known& k) { return k.digest == digest; });
   if (one == known.end()) one = known.insert(known.end(), Known{digest, {}});
   BaselineTimes& times = one->times;
-  const int n_known = static_cast<int>(times.one_thread_us.size());
-  if (n_known >= runs) return times;
-  for (int i = n_known; i < runs; ++i) times.one_thread_us.push_back(run_once(lab::Baseline::one_thread));
+  const auto n_of = [](const std::vector<double>& all) { return static_cast<int>(all.size()); };
+  if (one->kept || n_of(times.all_cores_us) >= runs) return times;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto in_time = [&] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() < kMostSeconds;
+  };
+  for (int i = n_of(times.one_thread_us); i < runs || (!is_stable(times.one_thread_us) && in_time()); ++i)
+    times.one_thread_us.push_back(run_once(lab::Baseline::one_thread));
   run_once(lab::Baseline::all_cores);
-  for (int i = n_known; i < runs; ++i) times.all_cores_us.push_back(run_once(lab::Baseline::all_cores));
+  for (int i = n_of(times.all_cores_us); i < runs; ++i)
+    times.all_cores_us.push_back(run_once(lab::Baseline::all_cores));
   return times;
 }
 

@@ -89,7 +89,10 @@ class Watched : public CaseRunner {
 class Grading {
  public:
   Grading(const GradeOptions& options, const RunnerFactory& make_runner, Progress& progress)
-      : options_(options), make_runner_(make_runner), progress_(progress) {}
+      : options_(options),
+        make_runner_(make_runner),
+        progress_(progress),
+        baselines_(options.baselines_kept_in) {}
 
   void add(const lab::Problem& problem, const lab::Task& task) {
     Unit unit;
@@ -184,6 +187,7 @@ class Grading {
     for (int round = rounds; round < kMore * rounds; ++round) {
       for (Unit* unit : near) time_round(*unit, round, rounds);
     }
+    baselines_.keep();
   }
 
   void time_round(Unit& unit, int round, int rounds) {
@@ -205,27 +209,21 @@ class Grading {
                                   [&](const lab::Case& one) { return one.name == timing.case_name; });
       if (c == unit.plan.cases.end()) continue;
       progress_.step(fmt::format("{} {}: CPU baselines", unit.context.lab, c->name));
-      fill(timing, baseline_of(unit, *c, baseline_seed(unit), runs));
+      fill(timing, baseline_of(unit, *c, runs));
     }
   }
 
-  // The same for all tasks, so that those that compute the same share the times.
-  std::uint64_t baseline_seed(const Unit& unit) const {
-    return unit.context.seed_is_of_stage ? options_.seed
-                                         : stage_seed(options_.seed, unit.context.lab, Stage::speedup);
-  }
-
-  BaselineTimes baseline_of(const Unit& unit, const lab::Case& c, std::uint64_t seed, int runs) {
+  BaselineTimes baseline_of(const Unit& unit, const lab::Case& c, int runs) {
     if (options_.baselines != nullptr) {
       const auto known = options_.baselines->find(baseline_key(*unit.problem, *unit.task, c));
       if (known != options_.baselines->end()) return known->second;
     }
-    return baselines_.time(*unit.problem, *unit.task, c, seed, runs);
+    return baselines_.time(*unit.problem, *unit.task, c, kBaselineSeed, runs);
   }
 
   static void fill(Timing& timing, const BaselineTimes& times) {
-    timing.one_thread_us = median(times.one_thread_us);
-    timing.all_cores_us = std::min(median(times.all_cores_us), timing.one_thread_us);
+    timing.one_thread_us = lowest(times.one_thread_us);
+    timing.all_cores_us = std::min(lowest(times.all_cores_us), timing.one_thread_us);
     timing.baseline_runs = static_cast<int>(times.one_thread_us.size());
   }
 

@@ -32,6 +32,7 @@ struct GradeOptions {
   std::optional<std::string> only_case;
   unsigned jobs = 2;
   const KnownBaselines* baselines = nullptr;  // instead of timing the CPU now
+  std::string baselines_kept_in;              // a folder, see BaselineTimer; "" for none
 };
 
 // Fills labs, device, seed, modelled, partial and seconds of the result.

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "grade.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -150,7 +153,7 @@ TEST(Grade, TimesKernelsAndTheCpuInTurnsOnAGpu) {
   EXPECT_EQ(order, "kckckc");
   EXPECT_EQ(n_alive, 0);
   EXPECT_EQ(timing.kernel_runs, kTimingRounds * kTimedRunsOnGpu);
-  EXPECT_EQ(timing.baseline_runs, kBaselineRuns);
+  EXPECT_GE(timing.baseline_runs, kBaselineRuns);  // more where they do not agree yet
   for (const testing::Asked& one : script.asked()) {
     if (one.measure.timed_runs > 0) seeds.insert(one.seed);
   }
@@ -177,16 +180,17 @@ TEST(BaselineTimer, TimesTheSameComputationOnce) {
   BaselineTimer timer;
   const lab::Case c = problem.cases(testing::kTasks[0]).back();
   const BaselineTimes first = timer.time(problem, testing::kTasks[0], c, 1);
-  EXPECT_EQ(first.one_thread_us.size(), static_cast<std::size_t>(kBaselineRuns));
+  EXPECT_GE(first.one_thread_us.size(), static_cast<std::size_t>(kBaselineRuns));
   EXPECT_EQ(first.all_cores_us.size(), static_cast<std::size_t>(kBaselineRuns));
   const int after_first = problem.baselines;
   const BaselineTimes shared = timer.time(problem, testing::kTasks[2], c, 1);
   EXPECT_EQ(problem.baselines, after_first + 1);
   EXPECT_EQ(shared.one_thread_us, first.one_thread_us);
   timer.time(problem, testing::kTasks[1], c, 1);  // computes something else
-  EXPECT_EQ(problem.baselines, 2 * after_first + 1);
+  const int after_other = problem.baselines;
+  EXPECT_GT(after_other, after_first + 1 + kBaselineRuns);
   timer.time(problem, testing::kTasks[0], c, 2);  // another input
-  EXPECT_EQ(problem.baselines, 3 * after_first + 1);
+  EXPECT_GT(problem.baselines, after_other + kBaselineRuns);
 }
 
 TEST(BaselineTimer, AddsToTheTimesThereAre) {
@@ -196,9 +200,38 @@ TEST(BaselineTimer, AddsToTheTimesThereAre) {
   const BaselineTimes some = timer.time(problem, testing::kTasks[0], c, 1, 2);
   const BaselineTimes more = timer.time(problem, testing::kTasks[0], c, 1, 5);
   EXPECT_EQ(some.all_cores_us.size(), 2U);
-  ASSERT_EQ(more.one_thread_us.size(), 5U);
+  ASSERT_GE(more.one_thread_us.size(), 5U);
   ASSERT_EQ(more.all_cores_us.size(), 5U);
   EXPECT_TRUE(std::equal(some.one_thread_us.begin(), some.one_thread_us.end(), more.one_thread_us.begin()));
+}
+
+TEST(BaselineTimer, KeepsStableTimesForLaterRuns) {
+  const FakeProblem problem;
+  const std::string folder = ::testing::TempDir() + fmt::format("baselines_{}", getpid());
+  const lab::Case c = problem.cases(testing::kTasks[0]).back();
+  BaselineTimer timer(folder);
+  const BaselineTimes first = timer.time(problem, testing::kTasks[0], c, 1);
+  ASSERT_TRUE(is_stable(first.one_thread_us));
+  timer.keep();
+  const int after_first = problem.baselines;
+  EXPECT_EQ(BaselineTimer(folder).time(problem, testing::kTasks[0], c, 1, 100).one_thread_us,
+            first.one_thread_us);
+  EXPECT_EQ(problem.baselines, after_first + 1) << "one run, to see what it computes";
+  for (const auto& file : std::filesystem::directory_iterator(folder))
+    std::filesystem::permissions(file, std::filesystem::perms::others_write,
+                                 std::filesystem::perm_options::add);
+  BaselineTimer(folder).time(problem, testing::kTasks[0], c, 1);
+  EXPECT_GT(problem.baselines, after_first + 2) << "anybody may have written that";
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Baseline, GoesByTheLowestTimeOnceThreeAgree) {
+  EXPECT_EQ(lowest({}), 0);
+  EXPECT_EQ(lowest({300, 100, 200}), 100);
+  EXPECT_FALSE(is_stable({100, 100}));
+  EXPECT_FALSE(is_stable({100, 200, 101, 150}));
+  EXPECT_TRUE(is_stable({900, 1000, 2000, 1010, 900, 910, 900}));
+  EXPECT_FALSE(is_stable({2000, 2000, 2000, 1000, 1010})) << "it may get lower still";
 }
 
 TEST(Median, IsTheMiddle) {

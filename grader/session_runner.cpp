@@ -7,6 +7,8 @@
 #include <optional>
 #include <sstream>
 
+#include "device.hpp"
+
 namespace course::grader {
 namespace {
 
@@ -25,6 +27,7 @@ class SessionRunner : public CaseRunner {
  private:
   lab::SessionOptions with_launchers(lab::SessionOptions options) const {
     options.launcher = sandbox_.launcher();
+    options.launchers_report = !options.launcher.empty();
     if (around_device_) options.device_launcher = around_device_->launcher();
     return options;
   }
@@ -68,6 +71,13 @@ std::unique_ptr<CaseRunner> session_runner(const Layout& layout, std::string exe
   options.seconds_per_case = seconds_per_case;
   options.rerun_flags = context.rerun_flags();
   const bool gpu = device == lab::DeviceKind::gpu;
+  // The simulated device is a process of its own, whose word is good; a GPU's runner is the student's.
+  if (gpu) {
+    options.device_trouble = [layout] {
+      const GpuProbe probe = probe_gpu(layout);
+      return probe.works ? "" : probe.why.empty() ? "the GPU does not work" : probe.why;
+    };
+  }
   if (!gpu) options.device_program = layout.device_program();
   sandbox::Bounds bounded = bounds;
   if (gpu) bounded.memory_bytes = std::max(bounds.memory_bytes, kHostMemoryWithGpu);

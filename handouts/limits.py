@@ -13,7 +13,7 @@ from worked import table
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # What is bounded, where its constant stands, and its unit in bytes; 0 for what is not bytes.
 LIMITS = [
-    ("the time of a case", "grader/session_runner.hpp", r"kSecondsPerCase = (\d+);", 0, "s"),
+    ("the processor time of a case", "grader/session_runner.hpp", r"kSecondsPerCase = (\d+);", 0, "s"),
     ("what a case may print", "common/lab/live_runner.cpp", r"kOutputLimit = ([^;]+);", 20, "MiB"),
     ("a file that it writes, in a `/tmp` of its own", "grader/sandbox/sandbox.hpp", r"file_bytes = ([^;]+);", 20, "MiB"),
     ("memory", "grader/sandbox/sandbox.hpp", r"memory_bytes = ([^;]+);", 30, "GiB"),

@@ -101,3 +101,10 @@ CUDART_EXPORT int simForgetWrites(const void* pointer, size_t n_bytes) {
                                          n_bytes);  // NOLINT: an address of our arena
   return 0;
 }
+
+CUDART_EXPORT int simEmptyHeap(void) {
+  Context& context = current_context();
+  const std::lock_guard guard(context.lock);
+  context.device().empty_heap();
+  return 0;
+}

@@ -8,6 +8,7 @@
 #include "cudart/memory.hpp"
 #include "cudart/registered.hpp"
 #include "cudart/stream.hpp"
+#include "sim/memory.hpp"
 
 using namespace course::cudart;  // NOLINT: this file is only their exported face
 
@@ -40,6 +41,8 @@ void reset(Context& context) {
   if (!context.created.load(std::memory_order_acquire)) return;
   check_leaks(context);
   while (!context.owned.empty()) (void)release(context, context.owned.begin()->first);
+  context.device().empty_heap();
+  (void)context.device().set_heap_bytes(course::sim::kHeapBytes);
   runtime().registry().forget_device(context);
 }
 
@@ -48,9 +51,12 @@ struct LimitDefault {
   std::uint64_t value;
 };
 constexpr LimitDefault kLimits[] = {
-    {cudaLimitStackSize, 1024},           {cudaLimitPrintfFifoSize, 8650752},
-    {cudaLimitMallocHeapSize, 8 << 20},   {cudaLimitDevRuntimePendingLaunchCount, 2048},
-    {cudaLimitMaxL2FetchGranularity, 64}, {cudaLimitPersistingL2CacheSize, 11796480},
+    {cudaLimitStackSize, 1024},
+    {cudaLimitPrintfFifoSize, 8650752},
+    {cudaLimitMallocHeapSize, course::sim::kHeapBytes},
+    {cudaLimitDevRuntimePendingLaunchCount, 2048},
+    {cudaLimitMaxL2FetchGranularity, 64},
+    {cudaLimitPersistingL2CacheSize, 11796480},
 };
 
 const LimitDefault* find_limit(cudaLimit limit) {
@@ -162,6 +168,10 @@ CUDART_EXPORT cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
     if (find_limit(limit) == nullptr)
       return fail(cudaErrorUnsupportedLimit, "there is no limit {}", static_cast<unsigned>(limit));
     const std::lock_guard guard(context.lock);
+    if (limit == cudaLimitMallocHeapSize) {
+      if (const auto set = context.device().set_heap_bytes(value); !set)
+        return fail(cudaErrorInvalidValue, "{}", set.error().text);
+    }
     context.limits[limit] = value;
     return cudaSuccess;
   });

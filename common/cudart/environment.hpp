@@ -4,7 +4,7 @@
 //   SIM_THREADS=4            host threads that execute blocks   SIM_SCHEDULE_SEED=7   another order of blocks and warps
 //   SIM_MODE=counters,all    what to look at (sim_control.h)    SIM_REPORT=FILE writes the JSON report at exit
 //   SIM_CHECK=1              all checks, findings on stderr at exit, and exit code 86 where there are any
-//   SIM_WATCHDOG=20          seconds without progress before a launch is ended
+//   SIM_WATCHDOG=20          seconds of the processor, of all threads, after which a launch is ended
 //   SIM_VERBOSE=1            says that this is a simulator      SIM_QUIET=1     prints nothing
 // A value that makes no sense gets a message and the default: a typo must not stop somebody's program.
 #pragma once

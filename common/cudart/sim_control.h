@@ -54,6 +54,8 @@ int simNameBuffer(const void* device_pointer, size_t n_bytes, size_t element_byt
 /* Bytes that stay as they are, but count as never written for the initialisation checker, as if just allocated; set the
  * mode first. Returns 0, or 1 when the range is not device memory. */
 int simForgetWrites(const void* device_pointer, size_t n_bytes);
+/* Frees all that kernels have allocated with malloc. Returns 0. */
+int simEmptyHeap(void);
 
 #ifdef __cplusplus
 }

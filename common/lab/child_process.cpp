@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "lab/child_process.hpp"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -9,11 +10,16 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <map>
+#include <sstream>
 #include <utility>
 
 #include "lab/protocol.hpp"
@@ -28,12 +34,23 @@ void close_if_open(int& fd) {
 
 // Descriptors of ours that must be closed on every way out.
 struct Descriptors {
-  std::array<int, 8> fd{-1, -1, -1, -1, -1, -1, -1, -1};
+  std::array<int, 10> fd{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
   ~Descriptors() {
     for (int& f : fd) close_if_open(f);
   }
 };
-enum : std::size_t { kOurs, kTheirs, kOutputRead, kOutputWrite, kErrorRead, kErrorWrite, kNull, kSecond };
+enum : std::size_t {
+  kOurs,
+  kTheirs,
+  kOutputRead,
+  kOutputWrite,
+  kErrorRead,
+  kErrorWrite,
+  kNull,
+  kSecond,
+  kReportRead,
+  kReportWrite
+};
 
 // In the child, between fork and exec: async-signal-safe calls only. Does not return.
 [[noreturn]] void become(const Descriptors& d, char* const* argv, char* const* environment, pid_t parent) {
@@ -51,11 +68,14 @@ enum : std::size_t { kOurs, kTheirs, kOutputRead, kOutputWrite, kErrorRead, kErr
   setrlimit(RLIMIT_CORE, &no_core);
 
   // Every source was opened at 10 or above, so no dup2 overwrites one that is still needed.
-  constexpr int kSecondFd = protocol::kChannelFd + 1, kErrorFd = protocol::kChannelFd + 2;
+  constexpr int kSecondFd = protocol::kChannelFd + 1, kReportFd = ChildProcess::kReportFd,
+                kErrorFd = kReportFd + 1;
+  const auto put = [&](std::size_t source, int target) {
+    return d.fd[source] >= 0 ? dup2(d.fd[source], target) >= 0 : close(target) == 0 || errno == EBADF;
+  };
   if (dup2(d.fd[kNull], 0) < 0 || dup2(d.fd[kOutputWrite], 1) < 0 || dup2(d.fd[kOutputWrite], 2) < 0 ||
-      dup2(d.fd[kTheirs], protocol::kChannelFd) < 0 ||
-      (d.fd[kSecond] >= 0 ? dup2(d.fd[kSecond], kSecondFd) < 0 : close(kSecondFd) != 0 && errno != EBADF) ||
-      dup3(d.fd[kErrorWrite], kErrorFd, O_CLOEXEC) < 0) {
+      dup2(d.fd[kTheirs], protocol::kChannelFd) < 0 || !put(kSecond, kSecondFd) ||
+      !put(kReportWrite, kReportFd) || dup3(d.fd[kErrorWrite], kErrorFd, O_CLOEXEC) < 0) {
     give_up(errno);
   }
   if (syscall(SYS_close_range, kErrorFd + 1, ~0u, 0) != 0) {
@@ -66,6 +86,34 @@ enum : std::size_t { kOurs, kTheirs, kOutputRead, kOutputWrite, kErrorRead, kErr
   const int error = errno;
   const ssize_t written = write(kErrorFd, &error, sizeof error);
   _exit(written == sizeof error ? 127 : 126);
+}
+
+// The parent of a process, from /proc; 0 when it is gone.
+pid_t parent_of(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const std::size_t name_ends = text.rfind(')');  // a name may hold anything
+  std::istringstream rest(name_ends == std::string::npos ? "" : text.substr(name_ends + 1));
+  std::string state;
+  pid_t parent = 0;
+  rest >> state >> parent;
+  return parent;
+}
+
+// A launcher starts one process, which may start one: the end of that chain.
+pid_t last_descendant(pid_t pid) {
+  std::map<pid_t, pid_t> child_of;
+  if (DIR* listing = opendir("/proc")) {
+    while (const dirent* entry = readdir(listing)) {
+      const pid_t one = std::atoi(entry->d_name);
+      if (one > 0) child_of[parent_of(one)] = one;
+    }
+    closedir(listing);
+  }
+  for (auto found = child_of.find(pid); found != child_of.end(); found = child_of.find(pid))
+    pid = found->second;
+  return pid;
 }
 
 // Moves a descriptor to 10 or above, so that it is in nobody's way.
@@ -100,12 +148,15 @@ Result<ChildProcess> ChildProcess::start(const Options& options) {
     return failed("pipe");
   }
   if (pipe2(&d.fd[kErrorRead], O_CLOEXEC) != 0) return failed("pipe");
+  if (options.reports && pipe2(&d.fd[kReportRead], O_CLOEXEC) != 0) return failed("pipe");
   d.fd[kNull] = open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (d.fd[kNull] < 0) return failed("/dev/null");
   for (int& fd : d.fd) {
     if (fd >= 0 && !lift(fd)) return failed("descriptors");
   }
-  if (d.fd[kOutputRead] >= 0) fcntl(d.fd[kOutputRead], F_SETFL, O_NONBLOCK);
+  for (const std::size_t ours : {kOutputRead, kReportRead}) {
+    if (d.fd[ours] >= 0) fcntl(d.fd[ours], F_SETFL, O_NONBLOCK);
+  }
 
   std::vector<char*> argv, environment;
   for (const auto& text : options.argv) argv.push_back(const_cast<char*>(text.c_str()));
@@ -126,6 +177,7 @@ Result<ChildProcess> ChildProcess::start(const Options& options) {
   child.channel_ = std::exchange(d.fd[kOurs], -1);
   child.output_ = std::exchange(d.fd[kOutputRead], -1);
   child.output_end_ = std::exchange(d.fd[kOutputWrite], -1);
+  child.report_ = std::exchange(d.fd[kReportRead], -1);
   if (child.pid_fd_ < 0) return failed("pidfd_open");
 
   // The error pipe closes without a word when exec succeeds.
@@ -148,6 +200,9 @@ ChildProcess::ChildProcess(ChildProcess&& other) noexcept
       channel_(std::exchange(other.channel_, -1)),
       output_(std::exchange(other.output_, -1)),
       output_end_(std::exchange(other.output_end_, -1)),
+      report_(std::exchange(other.report_, -1)),
+      report_text_(std::move(other.report_text_)),
+      program_(std::exchange(other.program_, -1)),
       launched_(other.launched_),
       end_(std::exchange(other.end_, std::nullopt)) {}
 
@@ -157,6 +212,9 @@ ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
   std::swap(channel_, other.channel_);
   std::swap(output_, other.output_);
   std::swap(output_end_, other.output_end_);
+  std::swap(report_, other.report_);
+  std::swap(report_text_, other.report_text_);
+  std::swap(program_, other.program_);
   std::swap(launched_, other.launched_);
   std::swap(end_, other.end_);
   return *this;
@@ -168,6 +226,7 @@ ChildProcess::~ChildProcess() {
   close_if_open(channel_);
   close_if_open(output_);
   close_if_open(output_end_);
+  close_if_open(report_);
 }
 
 void ChildProcess::close_output_end() {
@@ -202,6 +261,26 @@ void ChildProcess::kill_group() {
   static_cast<void>(ended());
   waitpid(pid_, nullptr, WNOHANG);
   pid_ = -1;
+}
+
+const std::string& ChildProcess::launch_report() {
+  constexpr std::size_t kMost = 1024;
+  std::array<char, 256> chunk;
+  while (report_ >= 0 && report_text_.size() < kMost) {
+    const ssize_t n_bytes = read(report_, chunk.data(), chunk.size());
+    if (n_bytes <= 0) break;
+    report_text_.append(chunk.data(), static_cast<std::size_t>(n_bytes));
+  }
+  return report_text_;
+}
+
+std::optional<double> ChildProcess::processor_seconds() {
+  if (pid_ <= 0 || !was_entered()) return std::nullopt;
+  if (program_ < 0) program_ = launched_ ? last_descendant(pid_) : pid_;
+  clockid_t clock = 0;
+  timespec used{};
+  if (clock_getcpuclockid(program_, &clock) != 0 || clock_gettime(clock, &used) != 0) return std::nullopt;
+  return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
 }
 
 std::string ChildProcess::End::text() const {

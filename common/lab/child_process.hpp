@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.hpp"
@@ -19,9 +20,11 @@ class ChildProcess {
     std::vector<std::string> argv;         // argv[0] is looked up in PATH when it has no slash
     std::vector<std::string> environment;  // "NAME=value"
     bool launched = false;  // argv is a launcher's: exit codes over 128 are the program's signals
-    int channel = -1;       // its descriptor 3; -1 for one end of a new channel(). They stay the caller's
-    int second = -1;        // its descriptor 4; -1 for none
-    int output = -1;        // where it prints; -1 for a new pipe, output_fd()
+    bool reports =
+        false;         // and it says on its descriptor kReportFd that it becomes the program: launch_report()
+    int channel = -1;  // its descriptor 3; -1 for one end of a new channel(). They stay the caller's
+    int second = -1;   // its descriptor 4; -1 for none
+    int output = -1;   // where it prints; -1 for a new pipe, output_fd()
   };
   // Starts it in a process group of its own, stdin from /dev/null, stdout and stderr into output_fd(), its end of the
   // channel as descriptor 3. The child dies with the thread that called this.
@@ -47,6 +50,16 @@ class ChildProcess {
     std::string text() const;
   };
   std::optional<End> ended();
+
+  // What a launcher says on a descriptor that the program itself never has: kEntered, or else why it did not get there.
+  static constexpr int kReportFd = 5;
+  static constexpr std::string_view kEntered = "entered\n";
+  const std::string& launch_report();
+  // Whether the program was started: true where no launcher could say so.
+  bool was_entered() { return report_ < 0 || launch_report().starts_with(kEntered); }
+  // Seconds of the processor that it, or what its launcher started, has used so far; nothing where that can't be found out.
+  std::optional<double> processor_seconds();
+
   // SIGKILL to the whole group, then waits at most a second for the child to be gone.
   void kill_group();
 
@@ -56,6 +69,9 @@ class ChildProcess {
   int pid_fd_ = -1;
   int channel_ = -1;
   int output_ = -1, output_end_ = -1;
+  int report_ = -1;
+  std::string report_text_;
+  pid_t program_ = -1;  // the one process that the launcher has come to
   bool launched_ = false;
   std::optional<End> end_;
 };

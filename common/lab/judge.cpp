@@ -41,14 +41,17 @@ Ruling ruling_on(std::int32_t cuda_code) {
     case kLaunchOutOfResources:
       return {Verdict::wrong_answer,
               "could not launch its kernel: look at the grid, the block and the shared memory"};
+    // The process that student code runs in says so: a null pointer or no kernel at all gives the same.
     case kInvalidDeviceFunction:
-    case kNoKernelImage: return {Verdict::infra, "was not built for this device"};
+    case kNoKernelImage:
+      return {Verdict::wrong_answer, "launches something that is no kernel of its file for this device"};
     case kIllegalAddress:
     case kInvalidAddressSpace: return {Verdict::wrong_answer, "reads or writes outside its buffers"};
     case kMisalignedAddress:
       return {Verdict::wrong_answer,
               "reads or writes at an address that is not a multiple of the access's size"};
-    case kLaunchTimeout: return {Verdict::time_limit, "took longer than it may: its kernel does not end"};
+    case kLaunchTimeout:
+      return {Verdict::time_limit, "took longer than it may: its kernel does not end, or is only slow"};
     case kNotPermitted:
       return {Verdict::policy,
               "asks for a copy out of the device's memory; the items are there, and kernels are to make the "

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -73,6 +74,7 @@ Result<LiveRunner> LiveRunner::start(const SessionOptions& options) {
   child.argv.push_back(options.runner);
   child.environment = environment_for(options);
   child.launched = !options.launcher.empty();
+  child.reports = options.launchers_report;
   auto process = ChildProcess::start(child);
   if (!process) return process.error();
   process->close_output_end();
@@ -88,6 +90,7 @@ Result<LiveRunner> LiveRunner::start_pair(const SessionOptions& options) {
   device.argv.insert(device.argv.end(), {options.device_program, options.runner});
   device.environment = environment_for(options);
   device.launched = !options.device_launcher.empty();
+  device.reports = options.launchers_report;
   device.second = between.ends[0];
   auto process = ChildProcess::start(device);
   if (!process) return process.error();
@@ -98,6 +101,7 @@ Result<LiveRunner> LiveRunner::start_pair(const SessionOptions& options) {
   host.argv.insert(host.argv.end(), {options.runner, kCalled});
   host.environment = environment_for(options);
   host.launched = !options.launcher.empty();
+  host.reports = options.launchers_report;
   host.channel = between.ends[1];
   host.output = runner.process_.output_end();
   auto started = ChildProcess::start(host);
@@ -164,14 +168,52 @@ LiveRunner::Waited LiveRunner::account_of_end(int milliseconds) {
   return host;
 }
 
+std::optional<std::string> LiveRunner::launch_failure() {
+  for (ChildProcess* process : {&process_, host_ ? &*host_ : nullptr}) {
+    if (process == nullptr || process->was_entered()) continue;
+    if (const auto end = process->ended())
+      return process->launch_report() + printed_ + " (" + end->text() + ")";
+    return process->launch_report() + printed_ + " (it was not ready in time)";
+  }
+  return std::nullopt;
+}
+
+std::optional<double> LiveRunner::processor_seconds() {
+  auto sum = process_.processor_seconds();
+  if (!host_) return sum;
+  const auto of_host = host_->processor_seconds();
+  return sum && of_host ? *sum + *of_host : sum ? sum : of_host;
+}
+
 LiveRunner::Waited LiveRunner::wait(double seconds) {
-  const Deadline deadline(seconds);
+  const double before = processor_seconds().value_or(0);
+  Waited waited = wait_within(seconds, before);
+  if (const auto now = processor_seconds()) waited.processor_seconds = *now - before;
+  return waited;
+}
+
+LiveRunner::Waited LiveRunner::wait_within(double seconds, double before) {
+  // Looked at so often; a tick counts as that long, however long this process itself was held up.
+  constexpr double kTick = 0.1;
+  // Less than this share of a tick on the processor is doing nothing: on a busy machine it gets more.
+  constexpr double kLeastShare = 0.02;
+  const Deadline over_all(kWallFactor * seconds);
+  double used = before, idle = 0;
   Waited waited;
-  for (;;) {
+  for (Deadline tick(kTick);;) {
+    if (tick.passed()) {
+      const auto now = processor_seconds();
+      const double step = now ? std::max(*now - used, 0.0) : kTick;  // else a clock on the wall has to do
+      used += step;
+      idle += std::max(kTick - step / kLeastShare, 0.0);
+      waited.event = used - before > seconds ? Event::deadline : Event::idle;
+      if (waited.event == Event::deadline || idle > seconds || over_all.passed()) return waited;
+      tick = Deadline(kTick);
+    }
     std::array<pollfd, 3> watched{
         {{process_.channel(), POLLIN, 0}, {process_.pid_fd(), POLLIN, 0}, {process_.output_fd(), POLLIN, 0}}};
     // Once every writer is gone, the output is always "ready": don't spin on it.
-    if (poll(watched.data(), output_open_ ? 3 : 2, deadline.milliseconds_left()) < 0 && errno != EINTR) {
+    if (poll(watched.data(), output_open_ ? 3 : 2, tick.milliseconds_left()) < 0 && errno != EINTR) {
       waited.event = Event::garbage;
       waited.text = std::string("poll: ") + std::strerror(errno);
       return waited;
@@ -197,7 +239,6 @@ LiveRunner::Waited LiveRunner::wait(double seconds) {
       return waited;
     }
     if (watched[1].revents != 0) return account_of_end(0);
-    if (deadline.passed()) return waited;
   }
 }
 

@@ -21,7 +21,8 @@ class LiveRunner {
   enum class Event {
     message,   // a whole message; not yet looked at
     ended,     // the process is gone
-    deadline,  // nothing came in time
+    deadline,  // it used up its time of the processor
+    idle,      // it did nothing for as long
     flooded,   // it printed more than it may
     garbage,   // a packet of the wrong size, or a closed channel
     stale,     // the student's process had ended before this case reached it
@@ -29,15 +30,18 @@ class LiveRunner {
   struct Waited {
     Event event = Event::deadline;
     protocol::Message message;
-    std::string text;  // of `ended` and `garbage`
-    int signal = 0;    // `ended`, by this one; a SIGKILL was not ours
+    std::string text;              // of `ended` and `garbage`
+    int signal = 0;                // `ended`, by this one; a SIGKILL was not ours
+    double processor_seconds = 0;  // used while it was waited for, by both processes
   };
 
   // Starts the process; it has not said anything yet. An error means that it could not even be started.
   static Result<LiveRunner> start(const SessionOptions& options);
 
-  // Waits for one message.
+  // Waits for one message, until both processes together have used so many seconds of the processor: how busy the machine is
+  // does not count. As long a time in which they hardly use it ends the wait as well, and so does kWallFactor times the limit.
   Waited wait(double seconds);
+  static constexpr double kWallFactor = 15;
   Result<void> send(const protocol::Message& message, int fd) {
     return protocol::send_message(process_.channel(), message, fd);
   }
@@ -49,6 +53,8 @@ class LiveRunner {
   // The next case's number.
   std::uint64_t next_sequence() { return ++sequence_; }
   const std::string& printed() const { return printed_; }
+  // Why a program was never started, as its launcher says; nothing when all were. Not to be asked of one that may still start.
+  std::optional<std::string> launch_failure();
 
   protocol::Hello hello;  // once it has been received and parsed
 
@@ -58,6 +64,8 @@ class LiveRunner {
   Waited end_of(ChildProcess& process, int milliseconds);
   void drain_output();
   Waited account_of_end(int milliseconds);
+  Waited wait_within(double seconds, double before);
+  std::optional<double> processor_seconds();
 
   ChildProcess process_;              // what answers: the device, or all there is
   std::optional<ChildProcess> host_;  // the student's host code, where it is another

@@ -25,6 +25,7 @@ class Case {
   // Runs it as often as the request says. Nothing when the submission was lost.
   std::optional<CaseReply> run() {
     CaseReply reply;
+    empty_heap();
     if (auto r = allocate(); !r) return failed(Stage::out_of_memory, r.error().text);
     if (is_keyed()) {
       // Twice from the start: the rehearsal leaves nothing that could be used.
@@ -80,8 +81,14 @@ class Case {
     return {};
   }
 
+  // What kernels of an earlier run kept on the device's heap takes memory from nobody.
+  void empty_heap() const {
+    if (device_.simulator) device_.simulator->empty_heap();
+  }
+
   // Fresh contents, for every run: poisoned outputs and workspace, the inputs as the verifier gave them.
   Result<void> prepare(std::uint32_t run) {
+    if (run > 0) empty_heap();
     for (std::size_t i = 0; i < on_device_.size(); ++i) {
       GuardedBuffer& buffer = on_device_[i];
       if (is_input(i)) {

@@ -46,6 +46,7 @@ struct Simulator {
   decltype(&simReport) report;
   decltype(&simNameBuffer) name_buffer;
   decltype(&simForgetWrites) forget_writes;
+  decltype(&simEmptyHeap) empty_heap;
 };
 
 struct Device {

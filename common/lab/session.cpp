@@ -70,18 +70,19 @@ Judgement judge_end(const LiveRunner::Waited& waited) {
   return judged(Verdict::crash, fmt::format("ended the program before it answered ({})", waited.text));
 }
 
-// Launchers say so, and end with these codes, when the program was never started.
-bool launcher_failed(const std::string& how, const std::string& printed) {
-  return (how == "exit code 125" && printed.starts_with("sandbox: ")) ||
-         (how == "exit code 1" && printed.starts_with("bwrap: "));
-}
-
 // Of a runner that did not answer.
 Judgement judge_silence(const LiveRunner::Waited& waited, double seconds) {
   switch (waited.event) {
     case Event::deadline: {
-      Judgement judgement = judged(Verdict::time_limit, fmt::format("took longer than {:g} s", seconds));
-      judgement.failure.cause = "a loop that does not end, or a thread that waits for one that never comes";
+      Judgement judgement =
+          judged(Verdict::time_limit, fmt::format("took longer than {:g} s of processor time", seconds));
+      judgement.failure.cause = "a loop that does not end, or it is only slow";
+      return judgement;
+    }
+    case Event::idle: {
+      Judgement judgement = judged(
+          Verdict::time_limit, fmt::format("took longer than {:g} s without using the processor", seconds));
+      judgement.failure.cause = "it sleeps, or waits for something that never comes";
       return judgement;
     }
     case Event::flooded: return judged(Verdict::output_limit, "printed too much");
@@ -124,6 +125,8 @@ struct Session::Impl {
         clock_us{};  // of a keyed run: the rehearsal's and its own; 0 when the clock was not stopped
   };
 
+  // Of a process that says so.
+  Judgement device_at_fault(const std::string& text) const;
   // Nothing when a runner is up and has said hello; else why there is none.
   std::optional<Judgement> ensure_runner();
   Attempt attempt(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
@@ -135,6 +138,13 @@ struct Session::Impl {
   Outcome conclude(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
                    Attempt attempt) const;
 };
+
+Judgement Session::Impl::device_at_fault(const std::string& text) const {
+  if (!options.device_trouble) return judged(Verdict::infra, "could not be run", text);
+  if (const std::string trouble = options.device_trouble(); !trouble.empty())
+    return judged(Verdict::infra, "could not be run", text + "; " + trouble);
+  return judged(Verdict::crash, "says that the device does not work, and it does", text);
+}
 
 std::optional<Judgement> Session::Impl::ensure_runner() {
   if (runner && !runner->ready()) runner.reset();
@@ -151,9 +161,9 @@ std::optional<Judgement> Session::Impl::ensure_runner() {
 
   const auto waited = runner->wait(options.seconds_to_start);
   if (waited.event != Event::message) {
-    if (!options.launcher.empty() && waited.event == Event::ended &&
-        launcher_failed(waited.text, runner->printed()))
-      return judged(Verdict::infra, "could not be shut in", runner->printed());
+    // Before student code has run, so this is none of its text.
+    if (const auto failure = runner->launch_failure())
+      return judged(Verdict::infra, "could not be shut in", *failure);
     Judgement judgement = judge_silence(waited, options.seconds_to_start);
     judgement.failure.notes.emplace_back("this happened before the program took the case");
     return judgement;
@@ -161,13 +171,11 @@ std::optional<Judgement> Session::Impl::ensure_runner() {
   const auto hello = protocol::parse_hello(waited.message);
   if (!hello)
     return judged(Verdict::wrong_answer, "broke the protocol between grader and runner", hello.error().text);
-  if (hello->multiprocessors == 0)
-    return judged(Verdict::infra, "could not be run", "no device: " + hello->device.str());
+  if (hello->multiprocessors == 0) return device_at_fault("no device: " + hello->device.str());
   if ((hello->simulated != 0) != (options.device == DeviceKind::sim)) {
-    return judged(Verdict::infra, "could not be run",
-                  fmt::format("the runner found the {} where the {} was asked for",
-                              hello->simulated != 0 ? "simulator" : "toolkit's CUDA library",
-                              options.device == DeviceKind::sim ? "simulator" : "GPU"));
+    return device_at_fault(fmt::format("the runner found the {} where the {} was asked for",
+                                       hello->simulated != 0 ? "simulator" : "toolkit's CUDA library",
+                                       options.device == DeviceKind::sim ? "simulator" : "GPU"));
   }
   runner->hello = *hello;
   return std::nullopt;
@@ -221,6 +229,7 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
   }
   const auto waited = runner->wait(options.seconds_per_case);
   result.outcome.printed = runner->printed();
+  result.outcome.processor_seconds = waited.processor_seconds;
   if (waited.event == Event::stale && result.reused_runner) {
     runner.reset();
     return attempt(problem, task, c, seed, measure);  // it died after the case before: no fault of this one's
@@ -236,6 +245,13 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
         judged(Verdict::wrong_answer, "broke the protocol between grader and runner", reply.error().text);
     runner.reset();
     return result;
+  }
+
+  // Whatever an earlier case has done to this process, a fresh one has not seen it.
+  if (result.reused_runner &&
+      (reply->stage == Stage::out_of_memory || reply->stage == Stage::harness_error)) {
+    runner.reset();
+    return attempt(problem, task, c, seed, measure);
   }
 
   const auto report_bytes = shared.subspan(request.report_offset, reply->report_bytes);
@@ -264,7 +280,7 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
                          "that it must take");
       break;
     case Stage::out_of_memory:
-      judgement = judged(Verdict::infra, "does not fit this device's memory", reply->text.str());
+      judgement = device_at_fault("the case does not fit its memory: " + reply->text.str());
       intact = false;
       break;
     case Stage::cuda_error:
@@ -272,7 +288,7 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
       intact = false;
       break;
     case Stage::harness_error:
-      judgement = judged(Verdict::infra, "could not be run", reply->text.str());
+      judgement = device_at_fault(reply->text.str());
       intact = false;
       break;
     case Stage::host_memory:

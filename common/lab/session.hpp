@@ -4,11 +4,12 @@
 // fixed-size messages (protocol.hpp) and one sealed memfd. On the simulator the device stands between the two as a process
 // of its own (common/remote): it answers, and it alone speaks with the student's process. A runner's stdout, exit code and claims never carry a verdict: outputs
 // are copied out of the shared memory first and checked here.
-// Invariant: whatever the runner does, run() returns within its time limit (plus a second) with an Outcome. A case that
-// fails on the simulator is run once more, all checkers on, to find out why: twice the limit then.
+// Invariant: whatever the runner does, run() returns within LiveRunner's limits with an Outcome, and only what no student's
+// code can bring about is INFRA. A case that fails on the simulator is run once more, all checkers on, to find out why: twice the limit then.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,9 +45,14 @@ struct SessionOptions {
   std::vector<std::string> device_launcher;  // its sandbox
   std::string toolkit_lib_dir;               // the toolkit's, for gpu
   std::vector<std::string> launcher;         // argv put before the runner's: the sandbox; empty for none
+  bool launchers_report = false;  // both say when they have done their part (ChildProcess::kReportFd)
+  // Of the processor, for the runner and the simulated device together; see LiveRunner::wait.
   double seconds_per_case = 10;
   double seconds_to_start = 30;  // until the runner says hello: a GPU's context may take its time
-  std::string rerun_flags;       // for the rerun command of messages: "--solutions"
+  // Asked when a process that student code runs in says that the device is at fault: "" when it works, else what is wrong
+  // with it. Without it the process is believed.
+  std::function<std::string()> device_trouble;
+  std::string rerun_flags;  // for the rerun command of messages: "--solutions"
 };
 
 // What to do with a case besides judging its output.
@@ -67,6 +73,7 @@ struct Outcome {
   std::vector<double> times_us;
   std::vector<double> clock_us, events_us;  // on a GPU: each of the two
   std::string sim_report;                   // JSON of sim_control.h's simReport, "" on a GPU
+  double processor_seconds = 0;             // of the runner and the simulated device
   std::string device;                       // "Simulated H200", "NVIDIA H200"
   std::string printed;  // the runner's stdout and stderr: the first 4 KiB, harmless characters only
 };

@@ -16,6 +16,7 @@
 #include "lab/compare.hpp"
 #include "lab/go.hpp"
 #include "lab/judge_times.hpp"
+#include "lab/live_runner.hpp"
 
 namespace course::lab {
 namespace {
@@ -163,7 +164,8 @@ TEST_P(EvilRunner, GetsNoPointsAndHurtsNobody) {
   EXPECT_NE(outcome.message.find("./lab grade doubling --task double --case n100 --seed 7"),
             std::string::npos);
   EXPECT_TRUE(outcome.times_us.empty());
-  EXPECT_LT(watch.seconds(), 2 * options.seconds_per_case + 2) << "the limit does not hold";
+  EXPECT_LT(watch.seconds(), 2 * LiveRunner::kWallFactor * options.seconds_per_case + 2)
+      << "the limit does not hold";
 
   Session honest(options_for("honest"));
   EXPECT_EQ(run(honest).verdict, Verdict::ok);
@@ -172,13 +174,15 @@ TEST_P(EvilRunner, GetsNoPointsAndHurtsNobody) {
 INSTANTIATE_TEST_SUITE_P(
     Catalogue, EvilRunner,
     testing::Values(Evil{"exit_before_hello", Verdict::crash, "exit code 0"},
+                    Evil{"speaks_as_bwrap", Verdict::crash, "exit code 1"},
+                    Evil{"speaks_as_sandbox", Verdict::crash, "exit code 125"},
                     Evil{"never_says_hello", Verdict::time_limit, "longer than 1 s"},
                     Evil{"garbage_hello", Verdict::wrong_answer, "5 bytes"},
                     Evil{"exit_in_case", Verdict::crash,
                          "ended the program before it answered (exit code 0)"},
                     Evil{"prints_passed", Verdict::crash, "exit code 0"},
-                    Evil{"never_answers", Verdict::time_limit, "longer than 1 s"},
-                    Evil{"spins", Verdict::time_limit, "longer than 1 s"},
+                    Evil{"never_answers", Verdict::time_limit, "1 s without using the processor"},
+                    Evil{"spins", Verdict::time_limit, "longer than 1 s of processor time"},
                     Evil{"crashes", Verdict::crash, "SIGSEGV"},
                     Evil{"killed", Verdict::memory_limit, "lack of memory"},
                     Evil{"floods", Verdict::output_limit, "printed too much"},
@@ -272,7 +276,8 @@ TEST(Session, TellsCudaErrorsApart) {
   EXPECT_EQ(verdict_of("710"), Verdict::crash);  // assert
   EXPECT_EQ(verdict_of("719"), Verdict::crash);  // trap
   EXPECT_EQ(verdict_of("2"), Verdict::memory_limit);
-  EXPECT_EQ(verdict_of("209"), Verdict::infra);  // no code for this device
+  EXPECT_EQ(verdict_of("98"), Verdict::wrong_answer);   // cudaLaunchKernel(nullptr, ...)
+  EXPECT_EQ(verdict_of("209"), Verdict::wrong_answer);  // no code for this device
 }
 
 TEST(Session, PassesNothingOfOursOn) {
@@ -391,6 +396,45 @@ TEST(Session, SaysInfraWhenTheFaultIsOurs) {
   options.simulator_dir = "/nonexistent";
   Session without_library(options);
   EXPECT_NE(run(without_library).message.find("build the project first"), std::string::npos);
+}
+
+TEST(Session, BelievesNoProcessThatBlamesAWorkingDevice) {
+  SessionOptions options = options_for("no_device");
+  options.device_trouble = [] { return ""; };
+  Session session(options);
+  EXPECT_EQ(run(session).verdict, Verdict::crash);
+  options.device_trouble = [] { return "the driver is gone"; };
+  Session other(options);
+  const Outcome outcome = run(other);
+  EXPECT_EQ(outcome.verdict, Verdict::infra);
+  EXPECT_NE(outcome.message.find("the driver is gone"), std::string::npos) << outcome.message;
+}
+
+TEST(Session, HearsOfAFailedLaunchFromTheLauncherAlone) {
+  SessionOptions options = options_for("honest");
+  options.launchers_report = true;
+  options.launcher = {"sh", "-c", "echo 'bwrap: no namespaces' >&2; exit 1"};
+  Session never(options);
+  const Outcome outcome = run(never);
+  EXPECT_EQ(outcome.verdict, Verdict::infra);
+  EXPECT_NE(outcome.message.find("no namespaces"), std::string::npos) << outcome.message;
+  options.launcher = {"sh", "-c", "echo entered >&5; exec 5>&-; echo 'bwrap: no namespaces' >&2; exit 1"};
+  Session entered(options);
+  EXPECT_EQ(run(entered).verdict, Verdict::crash);
+}
+
+TEST(Session, TriesAgainInAFreshRunnerWhenAnEarlierCaseMayBeAtFault) {
+  for (const char* mode : {"no_memory_second", "harness_error_second"}) {
+    Session session(options_for(mode));
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(run(session).verdict, Verdict::ok) << mode << " " << i;
+  }
+}
+
+TEST(Session, CountsTimeOnTheProcessorAlone) {
+  const Outcome outcome = run_alone("shares_the_processor");
+  EXPECT_EQ(outcome.verdict, Verdict::ok) << outcome.message;
+  EXPECT_GE(outcome.processor_seconds, 0.2);
+  EXPECT_LT(outcome.processor_seconds, 1);
 }
 
 // Processes whose command line contains `text`.

@@ -173,8 +173,7 @@ void run_builtin(Warp& w, const CallSite& site) {
     } else if (site.builtin == "__assertfail") {
       fail_assertion(w, lane, site);
     } else if (site.builtin == "malloc") {
-      const auto place =
-          w.worker->arena->allocate(argument<std::uint64_t>(w, lane, site, 0), MemoryKind::device);
+      const auto place = w.worker->arena->allocate_on_heap(argument<std::uint64_t>(w, lane, site, 0));
       give(w, lane, site, place ? *place : std::uint64_t{0});
       if (place && w.worker->observer != nullptr) {
         const std::uint32_t thread = w.number * kLanes + static_cast<std::uint32_t>(lane);
@@ -184,7 +183,7 @@ void run_builtin(Warp& w, const CallSite& site) {
     } else {
       const auto address = argument<std::uint64_t>(w, lane, site, 0);
       if (address == 0) continue;
-      const auto freed = w.worker->arena->release(address);
+      const auto freed = w.worker->arena->release_on_heap(address);
       if (!freed)
         throw DeviceFault(Fault::illegal_address, "free in a kernel: " + freed.error().text, 1u << lane,
                           address);

@@ -114,6 +114,12 @@ const Allocation* Device::find_freed(std::uint64_t address) const {
 std::uint64_t Device::free_bytes() const {
   return impl_->arena.free_bytes();
 }
+Result<void> Device::set_heap_bytes(std::uint64_t n_bytes) {
+  return impl_->arena.set_heap_bytes(n_bytes);
+}
+void Device::empty_heap() {
+  impl_->arena.empty_heap();
+}
 void Device::name_buffer(std::uint64_t address, std::uint64_t n_bytes, std::uint32_t element_bytes,
                          std::string name, bool is_data) {
   impl_->arena.name(address, n_bytes, element_bytes, std::move(name), is_data);

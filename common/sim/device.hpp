@@ -35,6 +35,7 @@ struct Allocation {
   std::string name;                 // "d_in" once somebody named it, else ""
   std::uint32_t element_bytes = 1;  // for messages
   bool is_data = false;             // watched by the dataflow counters
+  bool by_kernel = false;           // from the device's heap: a kernel's malloc
   // Of memory that a kernel's malloc gave, while checkers are on.
   std::string made_by;               // the kernel, demangled; else ""
   std::vector<SourcePlace> made_at;  // innermost first
@@ -156,6 +157,10 @@ class Device {
   // The allocation that contains `address`, or nullptr. The device's own; holds until its next call.
   const Allocation* find(std::uint64_t address) const;
   std::uint64_t free_bytes() const;
+  // The heap that malloc in kernels takes from, 8 MiB unless set. An error once a kernel has used it, as in CUDA.
+  Result<void> set_heap_bytes(std::uint64_t n_bytes);
+  // Frees all that kernels have allocated, and lets the size be set again.
+  void empty_heap();
   // The freed allocation that held `address` last, or nullptr. As find().
   const Allocation* find_freed(std::uint64_t address) const;
   // Names a buffer (or a part of one) for messages; `is_data` marks it as watched by the dataflow counters.

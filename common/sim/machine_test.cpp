@@ -405,6 +405,52 @@ TEST(Machine, KernelsAllocateAndFree) {
   EXPECT_LT(with_out, before);
 }
 
+TEST(Machine, BlocksOnManyHostThreadsFreeAtOnce) {
+  DeviceOptions options = TestDevice::one_thread();
+  options.host_threads = 8;
+  TestDevice t(ptx(), options);
+  auto kept = t.array<std::uint64_t>(64 * 32);
+  const auto before = t.device.free_bytes();
+  for (int round = 0; round < 20; ++round) {
+    t.launch("heap_keep", 64, 32, kept, std::uint64_t{16});
+    for (std::size_t i = 0; i < 64 * 32; ++i) ASSERT_NE(kept[i], 0u) << i;
+    t.launch("heap_drop", 64, 32, kept);
+    ASSERT_EQ(t.device.free_bytes(), before);
+  }
+}
+
+TEST(Machine, KernelsFreeOnlyWhatKernelsAllocated) {
+  TestDevice t(ptx());
+  auto mine = t.array<int>(10, 3);
+  auto pointers = t.array<std::uint64_t>(1, mine.address);
+  const auto freed = t.try_launch("heap_drop", 1, 1, pointers);
+  EXPECT_EQ(freed.fault, Fault::illegal_address);
+  EXPECT_NE(freed.text.find("not allocated by a kernel"), std::string::npos) << freed.text;
+  ASSERT_NE(t.device.find(mine.address), nullptr);
+  EXPECT_EQ(mine[9], 3);
+}
+
+TEST(Machine, TheHeapIsBoundedAndEmptied) {
+  TestDevice t(ptx());
+  constexpr std::size_t kMany = 12 * 32;
+  auto kept = t.array<std::uint64_t>(kMany);
+  const auto before = t.device.free_bytes();
+  const auto n_given = [&] {
+    return static_cast<std::size_t>(
+        std::count_if(kept.data(), kept.data() + kMany, [](std::uint64_t p) { return p != 0; }));
+  };
+  t.launch("heap_keep", 12, 32, kept, std::uint64_t{65536});
+  EXPECT_EQ(n_given(), 127u) << "8 MiB, less what each allocation needs for itself";
+  EXPECT_FALSE(t.device.set_heap_bytes(1 << 20)) << "in use";
+  t.device.empty_heap();
+  EXPECT_EQ(t.device.free_bytes(), before);
+  EXPECT_TRUE(t.device.set_heap_bytes(1 << 20));
+  t.launch("heap_keep", 12, 32, kept, std::uint64_t{65536});
+  EXPECT_EQ(n_given(), 15u);
+  t.launch("heap_keep", 1, 1, kept, ~std::uint64_t{0});
+  EXPECT_EQ(kept[0], 0u);
+}
+
 // --- determinism --------------------------------------------------------------------------------------------------
 
 // Launches run one after the other: a grid that another depends on has always ended.

@@ -395,6 +395,13 @@ KERNEL heap_list(int* out, int n) {
   out[i] = sum;
 }
 
+KERNEL heap_keep(void** out, unsigned long long n_bytes) {
+  out[blockIdx.x * blockDim.x + threadIdx.x] = malloc(n_bytes);
+}
+KERNEL heap_drop(void** in) {
+  free(in[blockIdx.x * blockDim.x + threadIdx.x]);
+}
+
 KERNEL histogram(const int* in, int n, int* bins) {
   for (int k = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); k < n;
        k += static_cast<int>(gridDim.x * blockDim.x))

@@ -19,6 +19,12 @@ std::uint64_t footprint(std::uint64_t n_bytes) {
   return (n_bytes + kAlignment - 1) / kAlignment * kAlignment + kGap;
 }
 
+// What an allocation takes of the heap's size: its bytes and a header, as in CUDA, and not the gaps that find overruns.
+std::uint64_t heap_share(std::uint64_t n_bytes) {
+  constexpr std::uint64_t kUnit = 16;
+  return (n_bytes + kUnit - 1) / kUnit * kUnit + kUnit;
+}
+
 // The entry of an ordered-by-base table that contains `address`, or nullptr.
 const Allocation* containing(const std::map<std::uint64_t, Allocation>& table, std::uint64_t address) {
   auto after = table.upper_bound(address);
@@ -107,6 +113,42 @@ Result<void> Arena::release(std::uint64_t address) {
   if (last > first) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
   freed_.insert_or_assign(gone.base, std::move(gone));
   return {};
+}
+
+Result<std::uint64_t> Arena::allocate_on_heap(std::uint64_t n_bytes) {
+  heap_in_use_ = true;
+  if (n_bytes > heap_bytes_ || heap_share(n_bytes) > heap_bytes_ - heap_used_)
+    return Error{fmt::format("the heap of {} bytes is full", heap_bytes_)};
+  const auto address = allocate(n_bytes, MemoryKind::device);
+  if (!address) return address;
+  live_.at(*address).by_kernel = true;
+  heap_used_ += heap_share(n_bytes);
+  return address;
+}
+
+Result<void> Arena::release_on_heap(std::uint64_t address) {
+  const auto it = live_.find(address);
+  if (it != live_.end()) {
+    if (!it->second.by_kernel) return Error{"this memory was not allocated by a kernel"};
+    heap_used_ -= heap_share(it->second.size);
+  }
+  return release(address);
+}
+
+Result<void> Arena::set_heap_bytes(std::uint64_t n_bytes) {
+  if (heap_in_use_) return Error{"the heap's size can't be changed after a kernel has called malloc"};
+  heap_bytes_ = n_bytes;
+  return {};
+}
+
+void Arena::empty_heap() {
+  for (auto it = live_.begin(); it != live_.end();) {
+    const Allocation& one = (it++)->second;
+    if (one.by_kernel) static_cast<void>(release_on_heap(one.base));
+  }
+  // What kernels freed is forgotten, too: a loop of malloc and free would fill the table.
+  std::erase_if(freed_, [](const auto& entry) { return entry.second.by_kernel; });
+  heap_in_use_ = false;
 }
 
 const Allocation* Arena::find(std::uint64_t address) const {

@@ -25,6 +25,8 @@ inline constexpr std::uint64_t kFunctionWindow = std::uint64_t{3} << 56;  // of 
 inline constexpr std::uint64_t kBlockPart = std::uint64_t{1} << 24;
 inline constexpr std::uint64_t kWindowSize = std::uint64_t{1} << 32;
 
+inline constexpr std::uint64_t kHeapBytes = std::uint64_t{8} << 20;  // cudaLimitMallocHeapSize unless set
+
 // `count` elements of 1, 2 or 4 bytes, each the low bytes of `value`.
 void fill_elements(std::byte* dst, std::uint32_t value, std::uint32_t element_bytes, std::uint64_t count);
 
@@ -38,6 +40,12 @@ class Arena {
 
   Result<std::uint64_t> allocate(std::uint64_t n_bytes, MemoryKind kind);
   Result<void> release(std::uint64_t address);
+  // The same for kernels: they allocate within the heap's size and free nothing but what kernels allocated. Kernels that
+  // call these run on one host thread (Program::order_sensitive): the tables have no lock.
+  Result<std::uint64_t> allocate_on_heap(std::uint64_t n_bytes);
+  Result<void> release_on_heap(std::uint64_t address);
+  Result<void> set_heap_bytes(std::uint64_t n_bytes);
+  void empty_heap();
   const Allocation* find(std::uint64_t address) const;
   // The freed allocation that held `address` last, or nullptr.
   const Allocation* find_freed(std::uint64_t address) const;
@@ -65,6 +73,8 @@ class Arena {
   std::optional<std::uint64_t> place(std::uint64_t n_bytes);
 
   std::uint64_t base_ = 0, size_ = 0, used_ = 0, fresh_ = 0;
+  std::uint64_t heap_bytes_ = kHeapBytes, heap_used_ = 0;
+  bool heap_in_use_ = false;                   // a kernel has called malloc since it was empty
   std::map<std::uint64_t, Allocation> live_;   // by base
   std::map<std::uint64_t, Allocation> freed_;  // by base; dropped when reused
   std::map<std::uint64_t, Allocation> named_;  // by base of the part

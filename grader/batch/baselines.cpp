@@ -13,19 +13,19 @@ using nlohmann::json;
 KnownBaselines time_baselines(Problems labs, const GradeOptions& options) {
   constexpr int kRuns = 3 * kBaselineRuns;
   KnownBaselines known;
-  BaselineTimer timer;
+  BaselineTimer timer(options.baselines_kept_in);
   for (const lab::Problem* problem : labs) {
-    const std::uint64_t seed = stage_seed(options.seed, problem->manifest().id, Stage::speedup);
     for (const lab::Task& task : problem->manifest().tasks) {
       if (options.only_task && *options.only_task != task.id) continue;
       const Plan plan = make_plan(task, problem->cases(task), {options.device, options.only_case});
       for (const Step& step : plan.steps) {
         if (step.stage != Stage::speedup) continue;
         const lab::Case& c = plan.cases[step.case_index];
-        known[baseline_key(*problem, task, c)] = timer.time(*problem, task, c, seed, kRuns);
+        known[baseline_key(*problem, task, c)] = timer.time(*problem, task, c, kBaselineSeed, kRuns);
       }
     }
   }
+  timer.keep();
   return known;
 }
 

@@ -258,6 +258,126 @@ class Unpack(InFolder):
                 pass
 
 
+def tar_entry(name, kind=tarfile.REGTYPE, **more):
+    info = tarfile.TarInfo(name)
+    info.type = kind
+    for key, value in more.items():
+        setattr(info, key, value)
+    return info
+
+
+def zip_entry(name, mode=0, **more):
+    info = zipfile.ZipInfo(name, (2026, 1, 2, 3, 4, 6))
+    info.external_attr = mode << 16
+    for key, value in more.items():
+        setattr(info, key, value)
+    return info
+
+
+def lying(data, where, offset, n_bytes, value):
+    """The bytes of a zip with one field of a header changed."""
+    data = bytearray(data)
+    at = data.index(where) + offset
+    data[at : at + n_bytes] = value.to_bytes(n_bytes, "little")
+    return bytes(data)
+
+
+def hostile_hand_ins(test):
+    """By student: a part of the reason for refusing it, and the source that is taken; "" and None where nothing is found."""
+    zipped, tarred, cu = make_class.zipped, make_class.tarred, "reduction.cu"
+    plain = zipped([(cu, b"fine")])
+    small_bomb = b"\0" * (unpack.LARGEST_FILE + 1)
+    nested = plain
+    for _ in range(30):
+        nested = zipped([("inner.zip", nested)])
+    sparse = bytearray(tarred([(cu, b"x" * 600)], "w"))
+    sparse[124:136] = b"77777777777\0"  # says it holds 8 GiB
+    sparse[148:156] = b"%06o\0 " % (sum(sparse[:148]) + 8 * 32 + sum(sparse[156:512]))
+    overlapping = zipped([(f"{i}.cu", b"\0" * 1000) for i in range(4)] + [(cu, b"fine")])
+    first = overlapping.index(b"PK\1\2")
+    for _ in range(3):  # several names, one member
+        at = overlapping.index(b"PK\1\2", first + 1)
+        overlapping = overlapping[: at + 42] + overlapping[overlapping.index(b"PK\1\2") + 42 :][:4] + overlapping[at + 46 :]
+        first = at
+    out = "leads out"
+    link = "no plain file"
+    archives = {
+        # Slip
+        "slip up.zip": (zipped([("../reduction.cu", b"1")]), out), "slip deep.zip": (zipped([("a/b/../../../reduction.cu", b"1")]), out),
+        "slip root.zip": (zipped([("/reduction.cu", b"1")]), out), "slip windows.zip": (zipped([("..\\reduction.cu", b"1")]), out),
+        "slip drive.zip": (zipped([("C:reduction.cu", b"1")]), out), "slip beside.zip": (zipped([(cu, b"1"), ("../x.txt", b"2")]), out),
+        "slip up.tar.gz": (tarred([("../reduction.cu", b"1")]), out), "slip root.tar": (tarred([("/etc/reduction.cu", b"1")], "w"), out),
+        # Links and devices
+        "symlink.zip": (zipped([(zip_entry(cu, stat.S_IFLNK | 0o777), b"/etc/passwd")]), link),
+        "pipe.zip": (zipped([(zip_entry(cu, stat.S_IFIFO | 0o777), b"")]), link),
+        "device.zip": (zipped([(zip_entry(cu, stat.S_IFBLK | 0o777), b"")]), link),
+        "socket.zip": (zipped([(zip_entry(cu, stat.S_IFSOCK | 0o777), b"")]), link),
+        "symlink.tar": (tarred([(tar_entry(cu, tarfile.SYMTYPE, linkname="/etc/passwd"), b"")], "w"), link),
+        "hard link.tar": (tarred([(tar_entry(cu, tarfile.LNKTYPE, linkname="/etc/passwd"), b"")], "w"), link),
+        "link then through it.tar": (tarred([(tar_entry("a.cu", tarfile.SYMTYPE, linkname="/etc"), b""), ("a.cu/reduction.cu", b"1")], "w"), link),
+        "pipe.tar": (tarred([(tar_entry(cu, tarfile.FIFOTYPE), b"")], "w"), link),
+        "character device.tar": (tarred([(tar_entry(cu, tarfile.CHRTYPE, devmajor=1, devminor=5), b"")], "w"), link),
+        "block device.tar": (tarred([(tar_entry(cu, tarfile.BLKTYPE, devmajor=8, devminor=0), b"")], "w"), link),
+        # Bombs
+        "bomb.zip": (zipped([(cu, small_bomb)]), "larger than"), "bomb.tar.gz": (tarred([(cu, small_bomb)]), "larger than"),
+        "bomb beside.tar.gz": (tarred([("x", b"\0" * (unpack.MOST_BYTES + 1)), (cu, b"1")]), "unpacks to more"),
+        "many entries.zip": (zipped([(f"{i}", b"") for i in range(unpack.MOST_ENTRIES + 1)]), "entries"),
+        "many files.tar.gz": (tarred([(f"{i}.cu", b"") for i in range(unpack.MOST_FILES + 1)]), ".cu files"),
+        "large.zip": (b"PK" + b"\0" * unpack.LARGEST_ARCHIVE, "larger than"),
+        "overlapping.zip": (overlapping, "can't be read"),
+        # Lies
+        "lies small.zip": (lying(zipped([(cu, small_bomb)]), b"PK\1\2", 24, 4, 10), "can't be read"),
+        "lies large.zip": (lying(plain, b"PK\1\2", 24, 4, 0xFFFFFFF0), "larger than"),
+        "lies packed.zip": (lying(plain, b"PK\1\2", 20, 4, 0x7FFFFFFF), ""),
+        "lies offset.zip": (lying(plain, b"PK\1\2", 42, 4, 0x7FFFFFFF), "can't be read"),
+        "lies checksum.zip": (lying(plain, b"PK\1\2", 16, 4, 1), "can't be read"),
+        "lies method.zip": (lying(plain, b"PK\1\2", 10, 2, 99), "can't be read"),
+        "lies directory.zip": (lying(plain, b"PK\5\6", 10, 2, 60000), ""), "lies size.tar": (bytes(sparse), "larger than"),
+        "half.zip": (plain[: len(plain) // 2], "can't be read"), "half.tar.gz": (tarred([(cu, b"1" * 5000)])[:60], "can't be read"),
+        "a picture.zip": (b"\x89PNG\r\n" * 99, "can't be read"), "nothing.zip": (b"", "can't be read"),
+        "password.zip": (lying(plain, b"PK\1\2", 8, 2, 1), "password"),
+        # Names
+        "nul.zip": (zipped([("a?reduction.cu", b"fine")]).replace(b"a?red", b"a\0red"), ""),
+        "escapes.zip": (zipped([("\x1b[31m/../x", b"1")]), out), "no text.tar": (tarred([("\udcff/reduction.cu", b"fine")], "w"), ""),
+        "long name.tar": (tarred([("d/" * 3000 + cu, b"fine")], "w"), ""), "twice.tar": (tarred([(cu, b"1"), (cu, b"2")], "w"), "twice"),
+        "two.zip": (zipped([("a/reduction.cu", b"1"), ("b/reduction.cu", b"2")]), "more than one file"),
+        # Nesting
+        "nested.zip": (nested, ""), "other kind.zip": (tarred([(cu, b"fine")]), ""),
+    }
+    expected = {}
+    for name, (data, reason) in archives.items():
+        test.put(name, data)
+        nothing = {"nested", "nul"}
+        source = None if reason or names.without_ending(name) in nothing else b"fine"
+        kind = name.split(".", 1)[1].replace(".", " ")
+        student = f"{names.without_ending(name)} {kind}"
+        os.rename(test.folder / name, test.folder / f"{student}.{name.split('.', 1)[1]}")
+        expected[student] = (reason, source)
+    # Folders
+    deep = test.folder / "deep"
+    deep.mkdir()
+    for _ in range(ingest.DEPTH + 2):
+        deep = deep / "d"
+        deep.mkdir()
+    (deep / cu).write_text("too deep", encoding="utf-8")
+    expected["deep"] = ("", None)
+    for name, make in {"pipe inside": os.mkfifo, "link inside": lambda path: os.symlink("/etc/passwd", path),
+                       "folder of that name": lambda path: os.makedirs(f"{path}/x")}.items():
+        (test.folder / name).mkdir()
+        make(f"{test.folder}/{name}/{cu}")
+        expected[name] = ("file" if "folder" not in name else "", None)
+    (test.folder / "loop").mkdir()
+    os.symlink(".", test.folder / "loop/again")
+    expected["loop"] = ("", None)
+    test.put("many archives/x/reduction.cu", "fine")
+    for i in range(ingest.MOST_ARCHIVES + 1):
+        test.put(f"many archives/{i}.zip", plain)
+    expected["many archives"] = ("", b"fine")
+    os.symlink("/etc", test.folder / "link to a folder")
+    expected["link to a folder"] = ("no plain file", None)
+    return expected
+
+
 class Ingest(InFolder):
     def take(self, wanted=()):
         hand_ins, labs = ingest.ingest(str(self.folder), LABS, list(wanted))
@@ -279,6 +399,28 @@ class Ingest(InFolder):
         taken, _ = self.take(["reduction"])
         got = {student: "refused" if one.refused else "missing" if one.source is None else "taken" for (student, _), one in taken.items()}
         self.assertEqual(got, {**{student: one["status"] for student, one in expected.items()}, "good": "missing"})
+
+    def test_hostile_hand_ins_each_get_their_reason(self):
+        """Slip, links, devices, bombs, lies, odd names, nesting, depth: the one who sent it, and nobody else."""
+        expected = hostile_hand_ins(self)
+        self.put("good/reduction.cu", "fine")
+        self.assertGreaterEqual(len(expected), 38)
+        begun = time.process_time()
+        taken, _ = self.take(["reduction"])
+        self.assertLess(time.process_time() - begun, 60)
+        self.assertEqual({student for student, _ in taken}, {names.shown(name) for name in expected} | {"good"})
+        for name, (reason, source) in expected.items():
+            with self.subTest(name):
+                one = taken[names.shown(name), "reduction"]
+                self.assertEqual(one.source, source, one.refused)
+                self.assertIn(reason, one.refused)
+                self.assertTrue(one.refused.isprintable(), "people read this")
+                self.assertTrue(one.refused or one.source or f"Nothing for this lab was found in {names.shown(name)}" in one.origin, one.origin)
+                self.assertLess(len(one.refused), 1000)
+        self.assertEqual(taken["good", "reduction"].source, b"fine")
+        for place in (self.folder, self.folder.parent, self.folder.parent.parent, pathlib.Path("/"), pathlib.Path("/etc")):
+            for name in ("reduction.cu", "x.txt"):
+                self.assertFalse((place / name).exists(), "nothing was unpacked anywhere")
 
     def test_a_lab_for_itself(self):
         self.put("ada/scan.cu", "s")
@@ -415,7 +557,7 @@ class GradeAll(InFolder):
             self.assertLessEqual(running, 1)
 
     def test_a_fault_of_the_machine_is_no_zero(self):
-        self.put("in/unlucky/reduction.cu", "// points 50\n// infra 4\n")
+        self.put("in/unlucky/reduction.cu", "// points 50\n// infra 2\n")
         self.put("in/crasher/reduction.cu", "// die\n")
         said = self.grade("--retries", "1", code=1)
         self.assertEqual(self.points(), self.expected(unlucky=None, crasher=None))
@@ -423,8 +565,40 @@ class GradeAll(InFolder):
         self.assertIn(",,,infra,", [line for line in (self.out / "grades.csv").read_text().splitlines() if line.startswith("unlucky")][0])
         os.remove(self.folder / "in/crasher/reduction.cu")
         os.rmdir(self.folder / "in/crasher")
-        self.grade("--retries", "5")
+        n_before = self.n_graded()
+        self.assertIn("a person has to look", self.grade("--retries", "5", code=1))
+        self.assertEqual(self.n_graded(), n_before, "twice the same: no third time")
+        self.grade("--again")
         self.assertEqual(self.points()["unlucky"], 50)
+
+    def test_the_same_fault_twice_is_not_retried(self):
+        self.put("in/unlucky/reduction.cu", "// points 50\n// infra 9\n")
+        self.grade("--retries", "7", code=1)
+        results = [path for path in self.out.glob("results/*/2.json") if not path.with_name("3.json").exists()]
+        self.assertEqual(len(results), 2, "cy's second attempt, which is good, and unlucky's")
+
+    def test_a_full_disk_gives_one_line_and_resumes(self):
+        self.put("in/greedy/reduction.cu", "// points 1\n// fills\n")
+        script = """
+            mkdir -p "$1" && mount -t tmpfs -o size=40m none "$1" || exit 77
+            first=$("${@:2}" --seed 7 2>&1 >"$1.said"); code=$?
+            mount -o remount,size=400m "$1"
+            "${@:2}" --seed 7 >/dev/null 2>&1; echo "$?"
+            echo "$code $(wc -l < "$1.said")"
+            grep -v "to grade\\|Timing the CPU\\|running" <<< "$first"
+            sqlite=$1/gradebook.sqlite; cp "$sqlite" "$1.sqlite"
+        """
+        done = subprocess.run(["unshare", "-m" if os.geteuid() == 0 else "-rm", "bash", "-c", script, "bash", str(self.out), *self.command("--jobs", "1")],
+                              env=self.environment, capture_output=True, text=True, check=False, timeout=120)
+        if done.returncode == 77 or "unshare" in done.stderr:
+            self.skipTest("no file system can be mounted here")
+        again, first, *said = done.stdout.strip().splitlines()
+        self.assertEqual((again, first), ("0", "1 0"), done.stdout + done.stderr)
+        self.assertEqual(len(said), 1, said)
+        self.assertRegex(said[0], "^lab: The disk .*is full")
+        db = sqlite3.connect(f"{self.out}.sqlite")
+        self.assertEqual(dict(db.execute("SELECT student, points FROM latest")), self.expected(greedy=1))
+        db.close()
 
     def test_one_that_never_ends_stops_nobody(self):
         self.put("in/endless/reduction.cu", "// hang\n")

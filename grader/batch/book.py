@@ -14,12 +14,16 @@ import hashlib
 import json
 import os
 import pathlib
+import re
 import shutil
 import time
 from dataclasses import dataclass
 
 from ingest import HandIn
 from ledger import Ledger
+
+
+LEAST_FREE = 16 << 20  # bytes on the class's disk
 
 
 class Problem(Exception):
@@ -48,6 +52,11 @@ def write_atomically(path: pathlib.Path, data: bytes, durable: bool = False) -> 
             file.flush()
             os.fsync(file.fileno())
     os.replace(beside, path)
+
+
+def kind_of_fault(message: str) -> str:
+    """Without numbers, which differ between attempts."""
+    return re.sub(r"[0-9a-f]*\d[0-9a-f]*", "#", message)
 
 
 def digest_files(paths: list[str], base: str) -> str:
@@ -176,6 +185,7 @@ class Book:
 
     def begin(self, unit: Unit) -> int:
         """The number of a new attempt. It is in the ledger before anything is done."""
+        self.check_disk()
         folder = self.folder / "results" / unit.key
         folder.mkdir(exist_ok=True)
         there = [int(path.stem) for path in folder.glob("*.json") if path.stem.isdigit()]
@@ -201,6 +211,8 @@ class Book:
     def end(self, unit: Unit, attempt: int, problem: str = "") -> str:
         """Notes how an attempt ended: "graded", or "infra" when the machine was at fault; then it has to be repeated."""
         result = self.result(unit, attempt)
+        if result is None:
+            self.check_disk()
         record = {"event": "end", "key": unit.key, "lab": unit.lab, "sha256": unit.sha256, "attempt": attempt, "time": utc_now()}
         if (begun := self.began.pop((unit.key, attempt), None)) is not None:
             record["seconds"] = round(time.monotonic() - begun, 3)
@@ -213,6 +225,18 @@ class Book:
         self.ledger.append(record)
         shutil.rmtree(self.work(unit, attempt), ignore_errors=True)
         return record["outcome"]
+
+    def needs_a_person(self, unit: Unit) -> bool:
+        """Whether the last two attempts failed in the same way: a third would, too, and the file may have a part in it."""
+        ended = [record for _, record in sorted(self.state.ended.get(unit.key, {}).items())]
+        same = {kind_of_fault(record.get("message", "")) for record in ended[-2:]}
+        return len(ended) >= 2 and len(same) == 1 and all(record.get("outcome") == "infra" for record in ended[-2:])
+
+    def check_disk(self) -> None:
+        """What fails for want of room is no fault of a file: nothing more is begun."""
+        if shutil.disk_usage(self.folder).free < LEAST_FREE:
+            raise Problem(f"The disk with {self.folder} is full: less than {LEAST_FREE >> 20} MiB are free. Make room, then run the same "
+                          f"command again; it goes on from here.")
 
     def adopt(self, unit: Unit) -> bool:
         """Whether an attempt that an earlier run began, and did not see the end of, has left its result."""

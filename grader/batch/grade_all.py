@@ -7,10 +7,12 @@ gradebook.py, reports.py, similarity.py (what comes out). A submission's grade d
 the class's seed: neither on the order nor on who else handed in.
 """
 import argparse
+import errno
 import json
 import os
 import pathlib
 import shutil
+import sqlite3
 import subprocess
 import sys
 import time
@@ -30,8 +32,9 @@ from progress import Progress
 LEVELS = ["none", "limits", "namespaces", "full"]
 EPILOG = """
 A hand-in is a folder, a .zip, a .tar.gz or a .cu file named after its student, as Moodle and Canvas export them.
-Run the same command again after a stop, a crash or new hand-ins: only what is new, changed or was the machine's fault
-is graded. Exit code 0: everybody has a grade; 1: somebody has none (see the list), or it could not run.
+Run the same command again after a stop, a crash, a full disk or new hand-ins: only what is new, changed or was the machine's
+fault is graded. What failed twice in the same way waits for a person, who then grades it with --again.
+Exit code 0: everybody has a grade; 1: somebody has none (see the list), or it could not run.
 
 Examples:
   ./lab grade-all hand-ins/
@@ -55,6 +58,7 @@ def arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--slurm-time", default=None, metavar="OPTIONS",
                         help="of sbatch, for running; default with --device gpu: --gres=gpu:1 --exclusive")
     parser.add_argument("--retries", type=int, default=2, help="after a fault of the machine (default: 2)")
+    parser.add_argument("--again", action="store_true", help="also what has failed twice in the same way and waits for a person")
     parser.add_argument("--minutes", type=float, default=30, help="that one submission may take (default: 30)")
     parser.add_argument("--isolation", choices=LEVELS, default="full", help="that is needed (default: full)")
     parser.add_argument("--baselines", metavar="FOLDER", help="take the CPU's times from another class's folder")
@@ -177,7 +181,7 @@ def summary(book: Book, hand_ins: list[ingest.HandIn], n_now: int, n_cached: int
           f"Reports    {book.folder / 'reports'}/students, instructors")
     n_without = len(by_status["infra"]) + len(by_status["pending"])
     if n_without:
-        print(f"{n_without} have no grade through no fault of their own: run the same command again.")
+        print(f"{n_without} have no grade: run the same command again; --again also grades what waits for a person.")
     return 1 if n_without else 0
 
 
@@ -199,7 +203,8 @@ def run(options: argparse.Namespace) -> int:
         raise Problem(f"{folder} holds no hand-ins for {', '.join(all_labs)}: one folder, .zip, .tar.gz or .cu file for each student is expected.")
     n_new = book.take_in(hand_ins)
     units = units_of(book, hand_ins)
-    waiting = [unit for unit in units if book.grade(unit.key, unit.lab) is None and not book.adopt(unit)]
+    waiting = [unit for unit in units if book.grade(unit.key, unit.lab) is None and not book.adopt(unit)
+               and (options.again or not book.needs_a_person(unit))]
     print(f"{len({one.student for one in hand_ins})} students, {', '.join(labs)}: {len(units)} different files, "
           f"{n_new} hand-ins new or changed, {len(waiting)} files to grade.", file=sys.stderr, flush=True)
 
@@ -212,10 +217,11 @@ def run(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         progress.close()
         print("Stopped. The same command goes on from here.", file=sys.stderr)
+        gradebook.write_gradebook(book)
         return 1
     finally:
         progress.close()
-        gradebook.write_gradebook(book)
+    gradebook.write_gradebook(book)
     gradebook.write_csv(book)
     reports.write_reports(book)
     if options.similarity:
@@ -229,7 +235,9 @@ def main() -> int:
         return run(arguments(sys.argv[1:]))
     except Problem as problem:
         print(f"lab: {problem}", file=sys.stderr)
-    except OSError as error:
+    except (OSError, sqlite3.Error) as error:
+        if getattr(error, "errno", 0) in (errno.ENOSPC, errno.EDQUOT) or "disk is full" in str(error):
+            error = "The disk is full. Make room, then run the same command again; it goes on from here."
         print(f"lab: {error}", file=sys.stderr)
     except KeyboardInterrupt:
         print("Stopped. The same command goes on from here.", file=sys.stderr)

@@ -45,14 +45,17 @@ def row_of(book: Book, hand_in: dict, current: bool = False) -> tuple[dict, list
     if hand_in["refused"]:
         row.update(status="refused", message=hand_in["refused"])
     if not hand_in["sha256"]:
+        row["message"] = row["message"] or hand_in["origin"]
         return row, []
     units = [book.unit(hand_in["lab"], hand_in["sha256"])] if hand_in["lab"] in book.digests else []
     keys = [unit.key for unit in units] + ([] if current else book.state.keys_of(hand_in["lab"], hand_in["sha256"]))
     graded = next((book.grade(key, hand_in["lab"]) for key in keys if book.grade(key, hand_in["lab"])), None)
     if graded is None:
         faults = [record for unit in units for record in book.state.ended.get(unit.key, {}).values()]
-        row.update(status="infra" if faults else "pending", points=None, bonus_points=None,
-                   message=faults[-1].get("message", "") if faults else "")
+        message = faults[-1].get("message", "") if faults else ""
+        if any(book.needs_a_person(unit) for unit in units):
+            message = f"It failed twice in the same way: a person has to look, then --again grades it. {message}"
+        row.update(status="infra" if faults else "pending", points=None, bonus_points=None, message=message)
         return row, []
     ended, result = graded[0], graded[1]["labs"][0]
     row.update(status="graded", points=result["points"], max_points=result["max_points"], bonus_points=result["bonus_points"],

@@ -45,6 +45,14 @@ class Found:
     bad_files: list[tuple[str, str]] = field(default_factory=list)  # path inside, why it is refused
     refused: list[str] = field(default_factory=list)  # whole containers
     late: bool = False
+    containers: list[str] = field(default_factory=list)  # folders and archives that were looked into
+
+    def nothing_for(self, lab: str) -> str:
+        if not self.containers:
+            return ""
+        where = ", ".join(names.shown(name) for name in self.containers[:3])
+        return (f"Nothing for this lab was found in {where}: {lab}.cu is looked for up to {DEPTH} folders deep and in archives, but not in "
+                f"archives within archives.")
 
 
 def read_plain(path: str) -> bytes | str:
@@ -168,6 +176,8 @@ def add_file(found: Found, path: str, inside: str) -> None:
 def add_entry(found: Found, path: str, name: str, owner: names.Owner) -> None:
     found.late = found.late or owner.late
     kind = kind_of(path)
+    if kind == "folder" or is_archive(name):
+        found.containers.append(name)
     if kind == "folder":
         add_folder(found, path, name)
     elif is_archive(name) and kind == "file":
@@ -241,5 +251,5 @@ def ingest(folder: str, all_labs: list[str], wanted: list[str]) -> tuple[list[Ha
     for student, found in sorted(students.items()):
         for lab in labs:
             hand_in = choose(found, student, lab, all_labs)
-            hand_ins.append(hand_in or HandIn(student, lab, None, "", "", found.late))
+            hand_ins.append(hand_in or HandIn(student, lab, None, "", found.nothing_for(lab), found.late))
     return hand_ins, labs

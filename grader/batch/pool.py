@@ -97,7 +97,7 @@ class Pool:
             self.progress.update(done=1)
             return False
         self.n_failed[one.unit.key] += 1
-        again = self.n_failed[one.unit.key] <= self.retries
+        again = self.n_failed[one.unit.key] <= self.retries and not self.book.needs_a_person(one.unit)
         self.progress.update(done=0 if again else 1, retried=1 if again else 0, infra=0 if again else 1)
         return again
 

@@ -14,8 +14,8 @@ from book import Book, read_result, write_atomically
 
 NOT_GRADED = {
     "refused": "This hand-in was refused (POLICY): {}",
-    "missing": "Nothing was handed in for this lab.",
-    "infra": "This hand-in has not been graded yet: the grading machine had a fault. That costs no points; it will be graded again.",
+    "missing": "Nothing was handed in for this lab. {}",
+    "infra": "This hand-in has not been graded yet: its grading did not come to an end. That costs no points; it will be tried again, or a person will look at it.",
     "pending": "This hand-in has not been graded yet.",
 }
 

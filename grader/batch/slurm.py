@@ -173,7 +173,7 @@ class Slurm:
                         continue
                     counter, most = (failed, self.retries) if there else (lost, MOST_LOST)
                     counter[unit.key] += 1
-                    again = counter[unit.key] <= most
+                    again = counter[unit.key] <= most and not (there and self.book.needs_a_person(unit))
                     waiting += [unit] if again else []
                     progress.update(retried=int(again), infra=int(not again))
                 if not one.open:

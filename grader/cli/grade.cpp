@@ -54,6 +54,7 @@ Result<GradeOptions> grade_options(const GradeOptions& options, Problems labs, l
   out.device = device;
   out.solutions = options.solutions;
   out.jobs = options.jobs;
+  out.baselines_kept_in = kept_baselines_folder();
   if (!options.task.empty()) {
     if (const auto known = check_task(labs, options.task); !known) return known.error();
     out.only_task = options.task;

@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "lab/child_process.hpp"
 #include "process.hpp"
 
 namespace course::grader::sandbox {
@@ -104,6 +105,7 @@ Sandbox::Sandbox(const Machine& machine, Purpose purpose, View view, const Bound
   if (!user.empty() && !compile) limit("nproc", bounds.threads);
   if (bounds.address_bytes > 0) limit("as", bounds.address_bytes);
   if (machine.filter) append(inner, {"--filter", word_for(filter_for(purpose))});
+  if (!compile) append(inner, {"--report", std::to_string(lab::ChildProcess::kReportFd)});
   append(inner, {"--close-above", std::to_string(last_descriptor(purpose))});
 
   std::vector<std::string> outer;

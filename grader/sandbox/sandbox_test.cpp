@@ -120,8 +120,35 @@ TEST_P(AtLevel, ARootGraderGivesUpBeingRoot) {
   EXPECT_NE(tried({"read", "/etc/shadow"}), "worked\n");
 }
 
+TEST_P(AtLevel, TheLauncherReportsWhetherTheProgramWasStarted) {
+  const Sandbox sandbox(machine_, Purpose::run, guest_view());
+  lab::ChildProcess::Options options;
+  options.launched = options.reports = true;
+  const auto started = [&](std::vector<std::string> program) {
+    options.argv = sandbox.launcher();
+    options.argv.insert(options.argv.end(), program.begin(), program.end());
+    auto child = lab::ChildProcess::start(options);
+    EXPECT_TRUE(child) << child.error().text;
+    return child;
+  };
+  auto waits = started({guest(), "wait"});
+  for (int i = 0; i < 2000 && !waits->was_entered(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_TRUE(waits->was_entered()) << waits->launch_report();
+  const auto used = waits->processor_seconds();
+  ASSERT_TRUE(used.has_value());
+  EXPECT_LT(*used, 5);
+
+  auto missing = started({"/nonexistent/program"});
+  for (int i = 0; i < 2000 && !missing->ended(); ++i)
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_FALSE(missing->was_entered());
+  EXPECT_THAT(missing->launch_report(), HasSubstr("/nonexistent/program"));
+}
+
 TEST_P(AtLevel, OnlyTheProtocolsDescriptorsComeThrough) {
   lab::ChildProcess::Options options;
+  options.reports = true;
   const Sandbox sandbox(machine_, Purpose::run, guest_view());
   options.argv = sandbox.launcher();
   options.argv.insert(options.argv.end(), {guest(), "descriptors"});

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -115,6 +116,12 @@ CaseReply honest(const CaseRequest& request, std::span<std::byte> shared) {
 
 int serve() {
   if (is("exit_before_hello")) _exit(0);
+  if (is("speaks_as_bwrap") || is("speaks_as_sandbox")) {
+    const bool bwrap = is("speaks_as_bwrap");
+    std::puts(bwrap ? "bwrap: Creating new namespace failed" : "sandbox: joining a group: No such file");
+    std::fflush(stdout);
+    _exit(bwrap ? 1 : 125);
+  }
   if (is("never_says_hello")) sleep_forever();
   if (is("garbage_hello")) {
     raw_send("hello", 5);
@@ -217,6 +224,20 @@ int serve() {
     }
 
     if (is("crashes_second") && n_cases == 2) raise(SIGSEGV);
+    if ((is("no_memory_second") || is("harness_error_second")) && n_cases == 2) {
+      CaseReply reply;
+      reply.stage = is("no_memory_second") ? Stage::out_of_memory : Stage::harness_error;
+      answer(reply);
+      continue;
+    }
+    if (is("shares_the_processor")) {  // twice the limit on the wall's clock, a quarter of it at work
+      for (int i = 0; i < 25; ++i) {
+        const std::clock_t begin = std::clock();
+        while (std::clock() - begin < CLOCKS_PER_SEC / 100) {
+        }
+        usleep(70'000);
+      }
+    }
     CaseReply reply = honest(*request, shared);
     const Buffer& in = request->buffers[0];
     const Buffer& out = request->buffers[1];

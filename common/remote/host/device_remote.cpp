@@ -206,6 +206,10 @@ bool Device::any_written(std::uint64_t, std::uint64_t) const {
 }
 void Device::add_finding(Finding) {}
 void Device::find_heap_leaks() {}
+Result<void> Device::set_heap_bytes(std::uint64_t) {
+  return Error{"the grader's device keeps its heap as it is"};
+}
+void Device::empty_heap() {}
 std::string Device::findings_text() const {
   return "";
 }

@@ -78,7 +78,7 @@ void Decoder::call(const Instruction& i, std::int32_t index) {
       site.callee = function_number(f);
     } else if (kBuiltins.contains(callee->name)) {
       site.builtin = callee->name;
-      if (callee->name == "malloc") program_.order_sensitive = true;
+      if (callee->name == "malloc" || callee->name == "free") program_.order_sensitive = true;
     } else {
       throw DecodeError(
           fmt::format("the function '{}' has no body in this program {}", callee->name, where()));

@@ -3,6 +3,7 @@
 """Stands in for labcli where a test is about everything around it. A submission says what becomes of it:
 
     // points 70      graded          // infra N    the first N attempts have a fault of the machine
+    // fills          needs 60 MB of disk
     // hang           never ends      // die        the worker dies      // slow    takes its time
 """
 import json
@@ -50,7 +51,7 @@ elif words[0] == "batch-baselines":
     write(option["--out"], "{}")
 else:
     text = pathlib.Path(option["--source"]).read_text(encoding="utf-8", errors="replace")
-    said = dict(re.findall(r"^// (points|infra|hang|die|slow)\b ?(\d*)", text, re.M))
+    said = dict(re.findall(r"^// (points|infra|hang|die|slow|fills)\b ?(\d*)", text, re.M))
     attempt = int(pathlib.Path(option["--out"]).stem) if "--out" in option else 0
     stage = "compile" if "--compile-only" in words else "grade"
 
@@ -66,6 +67,8 @@ else:
     if "die" in said:
         os.kill(os.getpid(), signal.SIGSEGV)
     os.makedirs(option["--work"], exist_ok=True)
+    if "fills" in said:
+        write(option["--work"] + "/large", "x" * 60_000_000)
     if "--compile-only" not in words:
         fault = attempt <= int(said.get("infra") or 0)
         points = 0 if fault else int(said.get("points") or 0)

@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 
-OWN = {"simSetMode", "simResetReport", "simReport", "simNameBuffer", "simForgetWrites"}
+OWN = {"simSetMode", "simSetSchedule", "simResetReport", "simReport", "simNameBuffer", "simForgetWrites", "simUnorderedWork"}
 BARE_MACHINE = re.compile(r"^(libc|libm|libpthread|libdl|librt|ld-linux.*)\.so")
 
 

@@ -10,7 +10,7 @@ A script lists the simulator's own controls as well, a plain_script does not.
 """
 import sys
 
-OWN = ["simSetMode", "simResetReport", "simReport", "simNameBuffer", "simForgetWrites"]  # sim_control.h
+OWN = ["simSetMode", "simSetSchedule", "simResetReport", "simReport", "simNameBuffer", "simForgetWrites", "simUnorderedWork"]  # sim_control.h
 
 
 def read_symbols(path):

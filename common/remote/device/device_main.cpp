@@ -19,8 +19,9 @@ int main(int argc, char** argv) {
   }
   // Nobody of the same user may look into this process, or hold it up.
   if (prctl(PR_SET_DUMPABLE, 0) != 0) return 1;
-  const lab::Device device(
-      lab::Simulator{&simSetMode, &simResetReport, &simReport, &simNameBuffer, &simForgetWrites}, nullptr);
+  const lab::Device device(lab::Simulator{&simSetMode, &simSetSchedule, &simResetReport, &simReport,
+                                          &simNameBuffer, &simForgetWrites},
+                           nullptr);
   remote::HostLink link(lab::kHostFd, argv[1], cudart::current_context().device());
   if (!link.wait_until_ready()) return lab::kLost;
   return lab::serve_cases(device, link);

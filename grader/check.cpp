@@ -115,7 +115,9 @@ std::string to_text(const CheckReport& report, const SourceLine& source_line) {
   for (const CheckedTask& task : report.tasks) out += task_line(task);
   for (const CheckedFinding& entry : report.findings) {
     const ReportedFinding& finding = entry.finding;
-    out += fmt::format("\n{}: {}\n", finding.checker, tame(finding.kind));
+    const bool hint = lab::weight_of(finding) == lab::Weight::hint;
+    out +=
+        fmt::format("\n{}: {}{}\n", finding.checker, tame(finding.kind), hint ? " (a hint: no fault)" : "");
     out += wrap(describe(finding), 78, 2) + "\n";
     out += indented_source(source_line, finding.file, finding.line);
     if (std::tie(finding.other_file, finding.other_line) != std::tie(finding.file, finding.line)) {

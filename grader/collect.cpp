@@ -45,7 +45,7 @@ Objection object_to(const Result<SimReport>& report, const Step& step, const lab
     objection.failure.headline = "came out right this time, but by luck: a checker found a fault";
     objection.failure.cause = faults;
     objection.failure.proved = true;
-  } else if (c.n > 0 && report->totals.launches == 0) {
+  } else if (c.n > 0 && !report->did_work()) {
     objection.verdict = Verdict::wrong_answer;
     objection.failure.headline = "launched no kernel";
   } else if (!too_little.empty()) {
@@ -151,13 +151,12 @@ class Collector {
         verdict == Verdict::wrong_answer || verdict == Verdict::crash || verdict == Verdict::time_limit;
     if (step.device != lab::DeviceKind::gpu || !first || !explicable || c.n > kExplainedItems) return "";
     lab::Measure checks;
-    checks.counters = true;
     checks.checks = true;
     const lab::Outcome again = hooks_.runner(lab::DeviceKind::sim).run(problem_, task_, c, seed, checks);
     const Result<SimReport> report = parse_sim_report(again.sim_report);
     if (!report) return "";
     std::string cause = describe_causes(report->findings);
-    if (cause.empty() && c.n > 0 && report->totals.launches == 0) cause = "no kernel was launched";
+    if (cause.empty() && c.n > 0 && !report->did_work()) cause = "no kernel was launched";
     return cause.empty() ? "" : "  cause, found on the simulator: " + cause + "\n";
   }
 

@@ -107,6 +107,14 @@ TEST(Collect, ARightAnswerWithARaceIsWrong) {
   EXPECT_THAT(racy.result.message, HasSubstr("./lab grade fake --task first --case"));
 }
 
+TEST(Collect, AHintIsNoFault) {
+  const Collected same_value = run_first_task(report_with(
+      "\"findings\":[]",
+      R"("findings":[{"checker":"racecheck","severity":"hint","message":"Both write the same value."}])",
+      Stage::checks));
+  EXPECT_EQ(same_value.result.verdict, Verdict::ok);
+}
+
 TEST(Collect, ALeakIsNoFault) {
   const Collected leaky = run_first_task(report_with(
       "\"findings\":[]", R"("findings":[{"checker":"leakcheck","message":"8 bytes"}])", Stage::checks));
@@ -117,6 +125,20 @@ TEST(Collect, ARightAnswerWithoutAKernelIsWrong) {
   const Collected lazy = run_first_task(report_with("\"launches\":2", "\"launches\":0", Stage::checks));
   EXPECT_EQ(lazy.result.verdict, Verdict::wrong_answer);
   EXPECT_THAT(lazy.result.message, HasSubstr("launched no kernel"));
+}
+
+TEST(Collect, AMemsetIsWorkOfTheDevice) {
+  const Collected filled = run_first_task(report_with("\"launches\":2", "\"launches\":0", Stage::checks));
+  EXPECT_EQ(filled.result.verdict, Verdict::wrong_answer);
+  const Collected counted = run_first_task(
+      [](auto&, const lab::Case& c, const lab::Measure& measure) -> std::optional<lab::Outcome> {
+        if (!measure.checks || measure.counters) return std::nullopt;
+        lab::Outcome outcome = testing::good_outcome(c, measure);
+        outcome.sim_report.replace(outcome.sim_report.find("\"launches\":2"), 12, "\"launches\":0");
+        outcome.sim_report.insert(1, "\"fills\":1,");
+        return outcome;
+      });
+  EXPECT_EQ(counted.result.verdict, Verdict::ok) << counted.result.message;
 }
 
 TEST(Collect, WorkThatKernelsDidNotDoIsAgainstTheRules) {

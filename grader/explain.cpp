@@ -65,16 +65,14 @@ std::string describe(const ReportedFinding& finding) {
   return tame(more.empty() ? text : fmt::format("{} ({})", text, fmt::join(more, "; ")));
 }
 
-bool is_fault(const ReportedFinding& finding) {
-  return finding.checker != "leakcheck";
-}
-
 std::string describe_causes(std::span<const ReportedFinding> findings, std::size_t limit) {
   std::string text;
   std::set<std::tuple<std::string, std::string, std::uint32_t>> told;
   for (const ReportedFinding& finding : findings) {
     if (told.size() == limit) break;
-    if (!is_fault(finding) || !told.insert({finding.kind, finding.file, finding.line}).second) continue;
+    if (lab::weight_of(finding) != lab::Weight::fault ||
+        !told.insert({finding.kind, finding.file, finding.line}).second)
+      continue;
     if (!text.empty()) text += "\n    ";
     text += describe(finding);
   }

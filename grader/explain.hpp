@@ -35,10 +35,7 @@ std::string place_of(const ReportedFinding& finding);
 // One line: what, where, which threads, how often.
 std::string describe(const ReportedFinding& finding);
 
-// True for a finding that makes a kernel wrong even where its output was right this time.
-bool is_fault(const ReportedFinding& finding);
-
-// The most telling faults, at most `limit`, each place once, a line each; "" when there is none.
+// The most telling faults (lab::weight_of), at most `limit`, each place once, a line each; "" when there is none.
 std::string describe_causes(std::span<const ReportedFinding> findings, std::size_t limit = 2);
 
 }  // namespace course::grader

@@ -21,11 +21,6 @@ const json& member(const json& object, const char* key) {
   return found == object.end() ? kNothing : *found;
 }
 
-std::string text(const json& object, const char* key) {
-  const json& value = member(object, key);
-  return value.is_string() ? value.get<std::string>() : std::string();
-}
-
 std::uint64_t count(const json& object, const char* key) {
   const json& value = member(object, key);
   if (value.is_number_unsigned()) return value.get<std::uint64_t>();
@@ -34,24 +29,6 @@ std::uint64_t count(const json& object, const char* key) {
     if (number >= 0 && number < 1.8e19) return static_cast<std::uint64_t>(number);
   }
   return 0;
-}
-
-std::uint32_t small_count(const json& object, const char* key) {
-  return static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(count(object, key), std::numeric_limits<std::uint32_t>::max()));
-}
-
-std::array<std::uint32_t, 3> triple(const json& object, const char* key) {
-  std::array<std::uint32_t, 3> out{};
-  const json& value = member(object, key);
-  if (!value.is_array()) return out;
-  for (std::size_t i = 0; i < out.size() && i < value.size(); ++i) {
-    if (value[i].is_number_unsigned()) {
-      out[i] = static_cast<std::uint32_t>(
-          std::min<std::uint64_t>(value[i].get<std::uint64_t>(), std::numeric_limits<std::uint32_t>::max()));
-    }
-  }
-  return out;
 }
 
 sim::Counters counters(const json& totals) {
@@ -69,7 +46,9 @@ sim::Counters counters(const json& totals) {
   out.global_store_bytes = count(totals, "global_store_bytes");
   out.shared_requests = count(totals, "shared_requests");
   out.shared_wavefronts = count(totals, "shared_wavefronts");
+  out.shared_conflicts = count(totals, "shared_conflicts");
   out.local_requests = count(totals, "local_requests");
+  out.local_sectors = count(totals, "local_sectors");
   out.atomic_requests = count(totals, "atomic_requests");
   out.atomic_lanes = count(totals, "atomic_lanes");
   out.atomic_serialised = count(totals, "atomic_serialised");
@@ -92,31 +71,22 @@ sim::Counters counters(const json& totals) {
   return out;
 }
 
-ReportedFinding finding(const json& entry) {
-  ReportedFinding out;
-  out.checker = text(entry, "checker");
-  out.kind = text(entry, "kind");
-  out.kernel = text(entry, "kernel");
-  out.file = text(entry, "file");
-  out.other_file = text(entry, "other_file");
-  out.object = text(entry, "object");
-  out.message = text(entry, "message");
-  out.line = small_count(entry, "line");
-  out.other_line = small_count(entry, "other_line");
-  out.block = triple(entry, "block");
-  out.thread = triple(entry, "thread");
-  out.other_block = triple(entry, "other_block");
-  out.other_thread = triple(entry, "other_thread");
-  out.times = std::max<std::uint64_t>(1, count(entry, "times"));
-  return out;
-}
-
 constexpr double kSectorBytes = 32;
-constexpr std::size_t kMaxFindings = 1000;  // of a report worth reading
 
-double bytes_moved(const sim::Counters& totals) {
+double global_bytes(const sim::Counters& totals) {
   return kSectorBytes *
          (static_cast<double>(totals.global_load_sectors) + static_cast<double>(totals.global_store_sectors));
+}
+// Local memory lies where global memory does.
+double bytes_moved(const sim::Counters& totals) {
+  return global_bytes(totals) + kSectorBytes * static_cast<double>(totals.local_sectors);
+}
+
+// 1 without any, and for each that a warp's worth of the closed form's operations comes with one more: what a kernel does besides does
+// not dilute it.
+std::optional<double> excess(std::uint64_t launches, std::uint64_t unwanted, const lab::Ideal& ideal) {
+  if (launches == 0 || !(ideal.work > 0)) return std::nullopt;
+  return 1 + 32 * static_cast<double>(unwanted) / ideal.work;
 }
 
 }  // namespace
@@ -129,19 +99,7 @@ Result<SimReport> parse_sim_report(std::string_view text_of_report) {
   if (!member(document, "totals").is_object()) {
     return Error{"The simulator's report has no totals."};
   }
-  SimReport report;
-  report.device = text(document, "device");
-  const json& modelled = member(document, "modelled_us");
-  if (modelled.is_number()) report.modelled_us = modelled.get<double>();
-  report.totals = counters(member(document, "totals"));
-  const json& findings = member(document, "findings");
-  if (findings.is_array()) {
-    for (const json& entry : findings) {
-      if (report.findings.size() == kMaxFindings) break;
-      if (entry.is_object()) report.findings.push_back(finding(entry));
-    }
-  }
-  return report;
+  return SimReport{lab::read_sim_report(text_of_report), counters(member(document, "totals"))};
 }
 
 std::optional<double> measure(lab::Metric metric, const sim::Counters& totals, const lab::Ideal& ideal) {
@@ -153,14 +111,16 @@ std::optional<double> measure(lab::Metric metric, const sim::Counters& totals, c
     case lab::Metric::work_ratio: return ratio(static_cast<double>(totals.work), ideal.work);
     case lab::Metric::step_ratio: return ratio(static_cast<double>(totals.steps), ideal.steps);
     case lab::Metric::bytes_ratio: return ratio(bytes_moved(totals), ideal.bytes);
-    case lab::Metric::active_lanes:
-      return ratio(static_cast<double>(totals.lane_instructions),
-                   32 * static_cast<double>(totals.warp_instructions));
-    case lab::Metric::bank_conflicts:
-      // A kernel that uses no shared memory has no conflicts.
-      if (totals.launches > 0 && totals.shared_requests == 0) return 1.0;
-      return ratio(static_cast<double>(totals.shared_wavefronts),
-                   static_cast<double>(totals.shared_requests));
+    case lab::Metric::active_lanes: {
+      // More instructions than that hide idle lanes, they do not use them.
+      constexpr double kMostAnOperation = 16;
+      if (!(ideal.work > 0) || totals.warp_instructions == 0 || totals.lane_instructions == 0)
+        return std::nullopt;
+      const double issued = 32 * static_cast<double>(totals.warp_instructions);
+      const double idle = std::max(issued - static_cast<double>(totals.lane_instructions), 0.0);
+      return std::max(0.0, 1 - idle / std::min(issued, kMostAnOperation * ideal.work));
+    }
+    case lab::Metric::bank_conflicts: return excess(totals.launches, totals.shared_conflicts, ideal);
     case lab::Metric::launches: return ratio(static_cast<double>(totals.launches), 1);
     case lab::Metric::barriers:
       // None at all is a good answer.
@@ -170,10 +130,9 @@ std::optional<double> measure(lab::Metric metric, const sim::Counters& totals, c
       if (totals.launches == 0 || !(ideal.work > 0)) return std::nullopt;
       return 1000 * static_cast<double>(totals.atomic_lanes) / ideal.work;
     case lab::Metric::contention:
-      // Where there is no atomic, nobody waits for another.
-      if (totals.launches > 0 && totals.atomic_requests == 0) return 1.0;
-      return ratio(static_cast<double>(totals.atomic_serialised),
-                   static_cast<double>(totals.atomic_requests));
+      return excess(totals.launches,
+                    totals.atomic_serialised - std::min(totals.atomic_serialised, totals.atomic_requests),
+                    ideal);
   }
   return std::nullopt;
 }
@@ -187,7 +146,7 @@ bool meets(lab::Metric metric, double measured, double limit) {
 
 std::string implausible(const sim::Counters& totals, const lab::Ideal& ideal) {
   constexpr double kLeast = 0.5;
-  const double bytes = bytes_moved(totals);
+  const double bytes = global_bytes(totals);
   if (ideal.bytes > 0 && bytes < kLeast * ideal.bytes) {
     return fmt::format(
         "The kernels moved {:.0f} bytes of global memory; this task must move at least {:.0f}. The work has "

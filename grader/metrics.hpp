@@ -13,25 +13,16 @@
 
 #include "base/result.hpp"
 #include "lab/problem.hpp"
+#include "lab/sim_report.hpp"
 #include "sim/counters.hpp"
 
 namespace course::grader {
 
-// A checker's finding as it stands in the report.
-struct ReportedFinding {
-  std::string checker;  // "racecheck"
-  std::string kind;     // "shared-race"
-  std::string kernel, file, other_file, object, message;
-  std::uint32_t line = 0, other_line = 0;
-  std::array<std::uint32_t, 3> block{}, thread{}, other_block{}, other_thread{};
-  std::uint64_t times = 1;
-};
+using ReportedFinding = lab::SimFinding;
 
-struct SimReport {
-  std::string device;
-  double modelled_us = 0;
+// What the verifier takes from it (lab/sim_report.hpp), and all counters.
+struct SimReport : lab::SimReport {
   sim::Counters totals;
-  std::vector<ReportedFinding> findings;
 };
 
 Result<SimReport> parse_sim_report(std::string_view json);

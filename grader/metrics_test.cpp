@@ -24,6 +24,7 @@ sim::Counters counted() {
   c.global_store_sectors = 8;
   c.shared_requests = 50;
   c.shared_wavefronts = 75;
+  c.shared_conflicts = 25;
   c.work = 2000;
   c.steps = 30;
   c.barriers = 7;
@@ -40,11 +41,39 @@ TEST(Metrics, AreMeasuredOverIdeal) {
   EXPECT_DOUBLE_EQ(measure(lab::Metric::step_ratio, c, kIdeal).value(), 1.5);
   EXPECT_DOUBLE_EQ(measure(lab::Metric::bytes_ratio, c, kIdeal).value(), 128 * 32 / 2048.0);
   EXPECT_DOUBLE_EQ(measure(lab::Metric::active_lanes, c, kIdeal).value(), 0.5);
-  EXPECT_DOUBLE_EQ(measure(lab::Metric::bank_conflicts, c, kIdeal).value(), 1.5);
+  EXPECT_DOUBLE_EQ(measure(lab::Metric::bank_conflicts, c, kIdeal).value(), 1 + 32 * 25 / 1000.0);
   EXPECT_DOUBLE_EQ(measure(lab::Metric::launches, c, kIdeal).value(), 3);
   EXPECT_DOUBLE_EQ(measure(lab::Metric::barriers, c, kIdeal).value(), 7);
   EXPECT_DOUBLE_EQ(measure(lab::Metric::atomics, c, kIdeal).value(), 600);
-  EXPECT_DOUBLE_EQ(measure(lab::Metric::contention, c, kIdeal).value(), 2.5);
+  EXPECT_DOUBLE_EQ(measure(lab::Metric::contention, c, kIdeal).value(), 1 + 32 * 30 / 1000.0);
+}
+
+// Work beside the task's makes a bad share look better; it must not earn a point.
+TEST(Metrics, UselessWorkDoesNotDiluteThem) {
+  sim::Counters c = counted();
+  c.warp_instructions = 1000;  // 32 lanes each for 1,000 operations
+  c.lane_instructions = 16000;
+  sim::Counters diluted = c;
+  diluted.warp_instructions += 100000;
+  diluted.lane_instructions += 3200000;
+  diluted.shared_requests += 100000;
+  diluted.shared_wavefronts += 100000;
+  diluted.atomic_requests += 100000;
+  diluted.atomic_lanes += 100000;
+  diluted.atomic_serialised += 100000;
+  for (const lab::Metric metric :
+       {lab::Metric::active_lanes, lab::Metric::bank_conflicts, lab::Metric::contention}) {
+    EXPECT_DOUBLE_EQ(measure(metric, diluted, kIdeal).value(), measure(metric, c, kIdeal).value())
+        << lab::name_of(metric);
+  }
+}
+
+TEST(Metrics, LocalMemoryCostsTrafficAndIsNoneThatTheTaskNeeds) {
+  sim::Counters c = counted();
+  c.local_sectors = 128;
+  EXPECT_DOUBLE_EQ(measure(lab::Metric::bytes_ratio, c, kIdeal).value(), 256 * 32 / 2048.0);
+  c.global_load_sectors = 2;
+  EXPECT_THAT(implausible(c, kIdeal), HasSubstr("must move at least 2048"));
 }
 
 TEST(Metrics, AreAbsentWithoutAnIdealOrACount) {
@@ -56,7 +85,7 @@ TEST(Metrics, AreAbsentWithoutAnIdealOrACount) {
 
 TEST(Metrics, AKernelWithoutSharedMemoryHasNoConflicts) {
   sim::Counters c = counted();
-  c.shared_requests = c.shared_wavefronts = 0;
+  c.shared_requests = c.shared_wavefronts = c.shared_conflicts = 0;
   EXPECT_DOUBLE_EQ(measure(lab::Metric::bank_conflicts, c, kIdeal).value(), 1.0);
 }
 
@@ -123,7 +152,9 @@ TEST(SimReport, ReadsEveryCounter) {
                          "global_store_bytes",
                          "shared_requests",
                          "shared_wavefronts",
+                         "shared_conflicts",
                          "local_requests",
+                         "local_sectors",
                          "atomic_requests",
                          "atomic_lanes",
                          "atomic_serialised",
@@ -173,7 +204,7 @@ TEST(SimReport, TakesAbsurdMembersForAbsent) {
   EXPECT_EQ(parsed->totals.branches, std::numeric_limits<std::uint64_t>::max());
   EXPECT_EQ(parsed->totals.barriers, 2U);
   ASSERT_EQ(parsed->findings.size(), 1U);
-  EXPECT_EQ(parsed->findings[0].line, std::numeric_limits<std::uint32_t>::max());
+  EXPECT_EQ(parsed->findings[0].line, 0U);
   EXPECT_EQ(parsed->findings[0].times, 1U);
 }
 
@@ -204,7 +235,8 @@ TEST(SimReport, SurvivesAnyDamage) {
       const auto value = measure(metric, report->totals, kIdeal);
       if (value) {
         ASSERT_GE(*value, 0);
-        ASSERT_TRUE(*value > 0 || metric == lab::Metric::barriers || metric == lab::Metric::atomics);
+        ASSERT_TRUE(*value > 0 || metric == lab::Metric::barriers || metric == lab::Metric::atomics ||
+                    metric == lab::Metric::active_lanes);
       }
     }
   }

@@ -36,9 +36,14 @@ std::vector<std::size_t> to_check(const std::vector<lab::Case>& cases) {
 
 lab::Measure all_checks() {
   lab::Measure measure;
-  measure.counters = true;
   measure.checks = true;
   return measure;
+}
+
+// A case that is measured: the run that judges its output and the one that counts begin alike, so that a program can't behave better
+// in one than in the other.
+bool is_measured(const lab::Case& c) {
+  return (c.purpose & (lab::kEfficiency | lab::kSpeedup)) != 0;
 }
 
 }  // namespace
@@ -62,7 +67,13 @@ Plan make_plan(const lab::Task& task, std::vector<lab::Case> cases, const PlanOp
     plan.steps.push_back({index, stage, device, measure, alone});
   };
 
-  for (std::size_t i : by_size(plan.cases, lab::kCorrectness)) add(i, Stage::correctness, options.device, {});
+  for (std::size_t i : by_size(plan.cases, lab::kCorrectness)) {
+    lab::Measure judged;
+    judged.fresh = !gpu && is_measured(plan.cases[i]);
+    const bool is_counted = (plan.cases[i].purpose & lab::kEfficiency) != 0;  // and checked then
+    judged.checks = judged.fresh && !is_counted && plan.cases[i].n <= kCheckedTimedItems;
+    add(i, Stage::correctness, options.device, judged);
+  }
 
   // On the simulator a case marked with kChecks has had its checks (lab::Session sees to it).
   if (gpu || by_size(plan.cases, lab::kChecks).empty()) {
@@ -70,8 +81,11 @@ Plan make_plan(const lab::Task& task, std::vector<lab::Case> cases, const PlanOp
   }
 
   if (!task.efficiency.empty()) {
+    // What is counted is checked in the same run: there is nothing by which to tell one from the other.
     lab::Measure counters;
     counters.counters = true;
+    counters.checks = true;
+    counters.fresh = true;
     counters.dataflow =
         std::any_of(task.efficiency.begin(), task.efficiency.end(), [](const lab::EfficiencyGoal& goal) {
           return goal.metric == lab::Metric::work_ratio || goal.metric == lab::Metric::step_ratio;
@@ -84,6 +98,7 @@ Plan make_plan(const lab::Task& task, std::vector<lab::Case> cases, const PlanOp
   if (!task.speedup.empty()) {
     lab::Measure timed;
     timed.timed_runs = gpu ? kTimedRunsOnGpu : 1;  // the model gives the same time every time
+    timed.fresh = !gpu;
     for (std::size_t i : by_size(plan.cases, lab::kSpeedup))
       add(i, Stage::speedup, options.device, timed, gpu);
   }

@@ -43,6 +43,8 @@ constexpr int kMaxFailures = 3;
 // A lab that marks no case with kChecks gets this many, of up to this many items, chosen for it.
 constexpr std::size_t kCheckedCases = 4;
 constexpr std::uint64_t kCheckedItems = std::uint64_t{1} << 16;
+// Of the cases that are timed and not counted, those of up to this many items run under all checkers where their output is judged.
+constexpr std::uint64_t kCheckedTimedItems = std::uint64_t{1} << 20;
 // On a GPU a case is timed in rounds, and the CPU's baselines between them: what heats, throttles or loads the machine meets both.
 constexpr int kTimingRounds = 3;
 constexpr int kTimedRunsOnGpu = 4;  // a round

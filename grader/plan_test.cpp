@@ -70,6 +70,28 @@ TEST(Plan, CountsOnTheSimulatorWhateverTheDevice) {
   }
 }
 
+TEST(Plan, ChecksWhatItCounts) {
+  for (const lab::DeviceKind device : {lab::DeviceKind::sim, lab::DeviceKind::gpu})
+    for (const Step& step : steps_of(plan_for(device), Stage::efficiency)) EXPECT_TRUE(step.measure.checks);
+}
+
+// A program that counts its calls must not know which of them is measured.
+TEST(Plan, JudgesAndMeasuresACaseInFreshProcesses) {
+  std::vector<lab::Case> cases = kProblem.cases(first_task());
+  for (lab::Case& c : cases)
+    if (c.purpose != lab::kCorrectness) c.purpose |= lab::kCorrectness;
+  const Plan plan = make_plan(first_task(), cases, {lab::DeviceKind::sim, {}});
+  for (const Step& step : plan.steps) {
+    if (step.stage == Stage::checks) continue;
+    const bool measured = (plan.cases[step.case_index].purpose & (lab::kEfficiency | lab::kSpeedup)) != 0;
+    EXPECT_EQ(step.measure.fresh, measured) << plan.cases[step.case_index].name;
+    const bool only_timed = plan.cases[step.case_index].purpose == (lab::kSpeedup | lab::kCorrectness);
+    if (step.stage != Stage::correctness) continue;
+    EXPECT_EQ(step.measure.checks, only_timed) << plan.cases[step.case_index].name;
+  }
+  EXPECT_EQ(plan.correctness_steps(), 7);
+}
+
 TEST(Plan, FollowsDataOnlyForGoalsThatNeedIt) {
   constexpr lab::EfficiencyGoal kBytes[] = {{lab::Metric::bytes_ratio, 1.1, 5}};
   lab::Task task = first_task();

@@ -26,11 +26,11 @@ HEADS = {
     "step_ratio": "steps ÷ closed form",
     "bytes_ratio": "bytes ÷ what must move",
     "active_lanes": "active lanes",
-    "bank_conflicts": "passes a request",
+    "bank_conflicts": "bank conflicts, 1: none",
     "launches": "launches",
     "barriers": "barriers for 1,000",
     "atomics": "atomics for 1,000",
-    "contention": "lanes that meet",
+    "contention": "contention, 1: none",
 }
 AT_LEAST = {"active_lanes"}
 

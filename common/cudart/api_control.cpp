@@ -11,6 +11,7 @@
 #include "cudart/memory.hpp"
 #include "cudart/not_implemented.hpp"
 #include "cudart/sim_control.h"
+#include "cudart/stream.hpp"
 
 namespace course::cudart {
 
@@ -66,6 +67,13 @@ CUDART_EXPORT int simSetMode(unsigned mode) {
   return 0;
 }
 
+CUDART_EXPORT int simSetSchedule(unsigned long long seed) {
+  Context& context = current_context();
+  const std::lock_guard guard(context.lock);
+  context.device().set_schedule(seed);
+  return 0;
+}
+
 CUDART_EXPORT int simResetReport(void) {
   Context& context = current_context();
   const std::lock_guard guard(context.lock);
@@ -91,6 +99,12 @@ CUDART_EXPORT int simNameBuffer(const void* pointer, size_t n_bytes, size_t elem
       reinterpret_cast<std::uint64_t>(pointer), n_bytes,  // NOLINT: an address of our arena
       static_cast<std::uint32_t>(element_bytes), name != nullptr ? name : "", is_data != 0);
   return 0;
+}
+
+CUDART_EXPORT int simUnorderedWork(void* handle) {
+  CUstream_st* stream = nullptr;
+  if (Status status = resolve(static_cast<cudaStream_t>(handle), stream); !status.ok()) return 1;
+  return take_unordered_work(*stream) ? 1 : 0;
 }
 
 CUDART_EXPORT int simForgetWrites(const void* pointer, size_t n_bytes) {

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "cudart/api_fixture.hpp"
+#include "cudart/sim_control.h"
 
 namespace course::cudart {
 namespace {
@@ -53,6 +54,38 @@ TEST_F(Api, TripleChevronsGoThroughPushPopAndKernelHandles) {
   EXPECT_EQ(fake().launches[0].kernel, "other");
   EXPECT_EQ(fake().launches[0].grid.x, 5u);
   EXPECT_EQ(__cudaPopCallConfiguration(&grid, &block, &shared, &popped), cudaErrorMissingConfiguration);
+}
+
+TEST_F(Api, WorkThatNoStreamWaitsForIsUnordered) {
+  cudaStream_t mine = nullptr, blocking = nullptr;
+  EXPECT_EQ(cudaStreamCreateWithFlags(&mine, cudaStreamNonBlocking), cudaSuccess);
+  EXPECT_EQ(cudaStreamCreate(&blocking), cudaSuccess);
+  int* d = device_array<int>(4);
+  const auto fill = [&](cudaStream_t stream) { EXPECT_EQ(cudaMemsetAsync(d, 0, 16, stream), cudaSuccess); };
+  EXPECT_EQ(simUnorderedWork(mine), 0) << "nothing was done";
+  fill(mine);
+  fill(mine);
+  EXPECT_EQ(simUnorderedWork(mine), 0) << "one stream keeps its order";
+  fill(nullptr);
+  EXPECT_EQ(simUnorderedWork(mine), 1) << "still under way in the default stream";
+  EXPECT_EQ(simUnorderedWork(mine), 0) << "told once";
+  fill(nullptr);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  fill(mine);
+  EXPECT_EQ(simUnorderedWork(mine), 0) << "the host has waited";
+  fill(nullptr);
+  fill(mine);
+  EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
+  EXPECT_EQ(simUnorderedWork(mine), 1) << "the host waited too late";
+  fill(nullptr);
+  EXPECT_EQ(cudaStreamSynchronize(mine), cudaSuccess);
+  EXPECT_EQ(simUnorderedWork(mine), 1) << "it waited for another stream";
+  fill(nullptr);
+  fill(blocking);
+  EXPECT_EQ(simUnorderedWork(blocking), 0) << "the default stream and blocking ones wait for each other";
+  fill(mine);
+  fill(blocking);
+  EXPECT_EQ(simUnorderedWork(blocking), 1);
 }
 
 TEST_F(Api, ModulesLoadAtTheFirstUseAndOnce) {

@@ -51,6 +51,7 @@ CUDART_EXPORT cudaError_t TWIN(cudaStreamSynchronize)(cudaStream_t stream) {
   return with_stream("cudaStreamSynchronize", stream, [](CUstream_st& s) {
     Status status = forbid_if_captured(s, "cudaStreamSynchronize");
     if (status.ok()) s.context->synchronise();
+    if (status.ok()) host_waited(&s);
     return status;
   });
 }

@@ -100,6 +100,7 @@ CUDART_EXPORT cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   return device_api("cudaEventSynchronize", [&](Context& context) {
     Status status = wait_for(event, "cudaEventSynchronize");
     if (status.ok()) context.synchronise();
+    if (status.ok()) host_waited(nullptr);
     return status;
   });
 }

@@ -115,7 +115,7 @@ Status set_sampling(const cudaTextureDesc& t, TextureDescriptor& d) {
 
 Status create(Context& context, unsigned long long* out, Object object, const TextureDescriptor& d) {
   const std::lock_guard guard(context.lock);
-  const auto address = context.device().allocate(sizeof d, course::sim::MemoryKind::module_variable);
+  const auto address = context.device().allocate(sizeof d, course::sim::MemoryKind::texture);
   if (!address) return {cudaErrorMemoryAllocation, address.error().text};
   const auto written = context.device().copy(reinterpret_cast<std::byte*>(*address),
                                              reinterpret_cast<const std::byte*>(&d), sizeof d);  // NOLINT

@@ -6,11 +6,14 @@ usage: make_exports.py {stubs|script|plain_script} SYMBOLS_FILE VERSION_NODE OUT
 
 A stub is a weak function for *every* name of the list: a name that some api_*.cpp defines overrides it, whatever is left
 answers cudaErrorNotSupported and says so once. So the list is the only place that knows what exists.
-A script lists the simulator's own controls as well, a plain_script does not.
+A script lists the simulator's own controls as well, a plain_script only what is known in the program's own process.
 """
 import sys
 
-OWN = ["simSetMode", "simResetReport", "simReport", "simNameBuffer", "simForgetWrites", "simEmptyHeap"]  # sim_control.h
+# sim_control.h: of the program's process, and of the device's.
+OWN_OF_HOST = ["simUnorderedWork"]
+OWN = OWN_OF_HOST + [
+    "simSetMode", "simSetSchedule", "simResetReport", "simReport", "simNameBuffer", "simForgetWrites", "simEmptyHeap"]
 
 
 def read_symbols(path):
@@ -35,7 +38,7 @@ def main():
     what, symbols_file, node, output = sys.argv[1:]
     symbols = read_symbols(symbols_file)
     with open(output, "w", encoding="ascii") as file:
-        file.write(stubs(symbols) if what == "stubs" else script(symbols, node, OWN if what == "script" else []))
+        file.write(stubs(symbols) if what == "stubs" else script(symbols, node, OWN if what == "script" else OWN_OF_HOST))
 
 
 main()

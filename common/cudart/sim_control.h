@@ -3,11 +3,11 @@
  * finds them with dlsym(RTLD_DEFAULT, "simSetMode"); on a real GPU they are absent. Plain C. Thread-safe.
  *
  * The JSON of simReport, all keys always present:
- * { "device": "Simulated H200", "mode": 3, "modelled_us": 12.5,
+ * { "device": "Simulated H200", "mode": 3, "modelled_us": 12.5, "memory_gb_per_s": 4250, "fills": memsets,
  *   "launches": [ {"kernel": "…demangled…", "grid": [x,y,z], "block": [x,y,z], "modelled_us": 6.1, "bound_by": "memory",
  *                  "resident_blocks": 8, "occupancy": 1.0, "registers": 32, "shared": 1024, "counters": {…}} ],
  *   "totals": { every field of sim::Counters by its name },
- *   "findings": [ {"checker": "racecheck", "kind": "shared-race", "kernel": "…", "file": "…", "line": 31, "other_file": "…", "other_line": 33,
+ *   "findings": [ {"checker": "racecheck", "severity": "error|hint", "kind": "shared-race", "kernel": "…", "file": "…", "line": 31, "other_file": "…", "other_line": 33,
  *                  "object": "s_data[17]", "message": "one sentence", "block": [x,y,z], "thread": [x,y,z],
  *                  "other_block": […], "other_thread": […], "times": 3} ] }
  * file and line: the innermost place in the file that holds the kernel's own line; the message tells the rest. What the host's checker
@@ -43,6 +43,9 @@ enum SimMode {
 
 /* Sets what is looked at from the next launch on: bits of SimMode. Returns 0. */
 int simSetMode(unsigned mode);
+/* The order in which the next launches run blocks, warps and the lanes of an atomic: 0 for the natural one, else any number
+ * stands for an order of its own. Counters do not depend on it. Returns 0. */
+int simSetSchedule(unsigned long long seed);
 /* Forgets counters, launches and findings. Returns 0. */
 int simResetReport(void);
 /* Writes the report as NUL-terminated JSON; returns the bytes it needs (with NUL), writing nothing when capacity is less. */
@@ -56,6 +59,10 @@ int simNameBuffer(const void* device_pointer, size_t n_bytes, size_t element_byt
 int simForgetWrites(const void* device_pointer, size_t n_bytes);
 /* Frees all that kernels have allocated with malloc. Returns 0. */
 int simEmptyHeap(void);
+
+/* Since the last call: 1 when work was given to several streams that nothing orders, or some is under way in another stream than this
+ * one and the program has not waited for it; else 0. The simulator executes it in order all the same; a GPU need not. */
+int simUnorderedWork(void* stream);
 
 #ifdef __cplusplus
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <atomic>
 #include <set>
+#include <utility>
 
 #include "cudart/graph.hpp"
 
@@ -99,7 +100,52 @@ bool all_joined(const Capture& capture) {
   });
 }
 
+// Streams that were given work for which the host has not waited.
+struct Busy {
+  std::mutex lock;
+  std::set<const CUstream_st*> streams;
+  bool unordered = false;
+};
+Busy& busy() {
+  static auto& all = *new Busy;
+  return all;
+}
+
+// The legacy stream and those made without cudaStreamNonBlocking wait for each other.
+bool wait_for_each_other(const CUstream_st& a, const CUstream_st& b) {
+  const auto is_legacy = [](const CUstream_st& s) { return &s == s.context->legacy_stream.get(); };
+  const auto blocks = [](const CUstream_st& s) { return (s.flags & cudaStreamNonBlocking) == 0; };
+  return &a == &b || (is_legacy(a) && blocks(b)) || (is_legacy(b) && blocks(a));
+}
+
+bool any_unordered_with(const CUstream_st& stream) {
+  return std::any_of(busy().streams.begin(), busy().streams.end(),
+                     [&](const CUstream_st* other) { return !wait_for_each_other(stream, *other); });
+}
+
+void note_work(const CUstream_st& stream) {
+  const std::lock_guard guard(busy().lock);
+  busy().unordered = busy().unordered || any_unordered_with(stream);
+  busy().streams.insert(&stream);
+}
+
 }  // namespace
+
+void host_waited(const CUstream_st* stream) {
+  const std::lock_guard guard(busy().lock);
+  if (stream == nullptr)
+    busy().streams.clear();
+  else
+    std::erase_if(busy().streams,
+                  [&](const CUstream_st* other) { return wait_for_each_other(*stream, *other); });
+}
+
+bool take_unordered_work(const CUstream_st& stream) {
+  const std::lock_guard guard(busy().lock);
+  const bool unordered = std::exchange(busy().unordered, false) || any_unordered_with(stream);
+  busy().streams.clear();
+  return unordered;
+}
 
 Capture::Capture() = default;
 Capture::~Capture() = default;
@@ -125,6 +171,10 @@ std::unique_ptr<CUstream_st> make_stream(Context& context, unsigned flags, int p
 }
 
 void destroy_stream(CUstream_st* stream) {
+  {
+    const std::lock_guard guard(busy().lock);
+    busy().streams.erase(stream);
+  }
   if (const std::shared_ptr<Capture> capture = stream->capture) {
     capture->invalidated = true;
     std::erase(capture->streams, stream);
@@ -175,6 +225,7 @@ Status submit_to(CUstream_st& stream, Operation operation) {
   if (stream.capture != nullptr) return add_captured(stream, std::move(operation));
   if (Status status = check_legacy_stream(stream); !status.ok()) return status;
   if (Status status = check(*stream.context, operation); !status.ok()) return status;
+  if (!std::holds_alternative<RecordOp>(operation)) note_work(stream);
   return execute(*stream.context, operation);
 }
 
@@ -216,6 +267,9 @@ Status wait_event(cudaStream_t stream_handle, cudaEvent_t handle, bool external)
     return fail(cudaErrorStreamCaptureIsolation,
                 "a captured stream waits for an event that was recorded outside of the capture");
   }
+  // Which stream's work the event stands for is not kept: all that is under way counts as waited for.
+  const std::lock_guard guard(busy().lock);
+  std::erase_if(busy().streams, [&](const CUstream_st* other) { return other != stream; });
   return cudaSuccess;
 }
 

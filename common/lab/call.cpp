@@ -81,8 +81,8 @@ Result<FinishedCall> decode_finished(const Packet& packet) {
   PacketReader in(packet);
   const auto finished = in.get<FinishedCall>();
   const auto status = static_cast<std::int32_t>(finished.status);
-  if (packet.kind != PacketKind::finished || !in.complete() || finished.out_of_memory > 1 || status < 0 ||
-      status > static_cast<std::int32_t>(Status::unsupported))
+  if (packet.kind != PacketKind::finished || !in.complete() || finished.out_of_memory > 1 ||
+      finished.unordered > 1 || status < 0 || status > static_cast<std::int32_t>(Status::unsupported))
     return Error{"that is no end of a call"};
   return finished;
 }

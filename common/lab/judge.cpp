@@ -157,8 +157,11 @@ Judgement judge_cuda_error(std::int32_t cuda_code, std::string text) {
 }
 
 void add_findings(const SimReport& report, Judgement& judgement) {
+  const SimFinding* hint = nullptr;
   for (const auto& finding : report.findings) {
-    if (finding.checker == "leakcheck") continue;  // the harness frees what it allocated after the report
+    const Weight weight = weight_of(finding);
+    if (weight == Weight::hint && hint == nullptr) hint = &finding;
+    if (weight != Weight::fault) continue;
     if (judgement.verdict == Verdict::ok) {
       judgement.verdict = Verdict::wrong_answer;
       judgement.failure.headline = "gives the right answer this time, but only by luck";
@@ -167,6 +170,8 @@ void add_findings(const SimReport& report, Judgement& judgement) {
     judgement.failure.proved = true;
     return;
   }
+  if (hint != nullptr && judgement.verdict != Verdict::ok && judgement.failure.cause.empty())
+    judgement.failure.cause = one_line(*hint);
 }
 
 }  // namespace course::lab

@@ -26,7 +26,8 @@ Judgement judge_results(const Problem& problem, const Task& task, const Case& c,
 // Of a case that ended in a CUDA error; `text` is the runner's account of it.
 Judgement judge_cuda_error(std::int32_t cuda_code, std::string text);
 
-// Adds what the simulator saw: a proved finding is an error even beside a right answer, and it is the cause of a wrong one.
+// Adds what the simulator saw: a fault (weight_of) is an error even beside a right answer, and it is the cause of a wrong one. A
+// hint is at most the likely cause of a wrong answer for which there is no better one.
 void add_findings(const SimReport& report, Judgement& judgement);
 
 }  // namespace course::lab

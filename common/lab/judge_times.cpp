@@ -69,6 +69,17 @@ std::vector<double> borne_out(std::span<const double> clock_us, std::span<const 
   return times;
 }
 
+Judgement judge_modelled_time(double modelled_us, double memory_gb_per_s, double ideal_bytes) {
+  // The model lets written bytes hold up the memory a little less than read ones (write_share in sim/timing.hpp).
+  constexpr double kLeastShare = 0.95;
+  if (!(memory_gb_per_s > 0)) return {};
+  const double floor = kLeastShare * ideal_bytes / (memory_gb_per_s * 1e3);
+  if (modelled_us >= floor) return {};
+  return suspect("is faster than memory can be",
+                 fmt::format("{:.1f} us modelled for bytes that take {:.1f} us to move: a person has to look",
+                             modelled_us, floor));
+}
+
 Judgement judge_times(std::span<const double> clock_us, std::span<const double> events_us,
                       double ideal_bytes) {
   const double clock = median_of(clock_us), events = median_of(events_us);

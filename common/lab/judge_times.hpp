@@ -23,6 +23,9 @@ std::vector<double> without_rehearsal(std::span<const std::array<double, 2>> clo
 // (launches and events of its own), so that much less than the clock is believed, and nothing below.
 std::vector<double> borne_out(std::span<const double> clock_us, std::span<const double> events_us);
 
+// Of a run on the simulator: SUSPECT when the model's time is below what the chip's memory takes to move the bytes.
+Judgement judge_modelled_time(double modelled_us, double memory_gb_per_s, double ideal_bytes);
+
 // SUSPECT, for a person to look at, when the two clocks disagree or the time is below what moving the bytes takes.
 Judgement judge_times(std::span<const double> clock_us, std::span<const double> events_us,
                       double ideal_bytes);

@@ -12,15 +12,15 @@ namespace course::lab {
 
 // What an efficiency goal looks at. Ratios are measured ÷ ideal, where the ideal comes from Problem::ideal.
 enum class Metric {
-  work_ratio,      // operations ÷ the closed form's
-  step_ratio,      // longest dependent chain ÷ the closed form's
-  bytes_ratio,     // global bytes moved (32 · sectors) ÷ bytes that must move
-  active_lanes,    // share of active lanes in issued warp instructions, 0 … 1 (at least)
-  bank_conflicts,  // shared wavefronts per shared request
+  work_ratio,   // operations ÷ the closed form's
+  step_ratio,   // longest dependent chain ÷ the closed form's
+  bytes_ratio,  // global and local bytes moved (32 · sectors) ÷ bytes that must move
+  active_lanes,  // share of active lanes in issued warp instructions (at most 16 an operation), 0 … 1 (at least)
+  bank_conflicts,  // 1 + shared wavefronts beyond those that the bytes need, per 32 operations of the closed form
   launches,        // kernel launches
-  barriers,        // block-wide barriers per 1,000 operations of the closed form
+  barriers,        // block-wide barriers and phases of mbarriers per 1,000 operations of the closed form
   atomics,     // atomic operations, one for each lane that makes one, per 1,000 operations of the closed form
-  contention,  // of a warp's atomic, the lanes that meet on one address: 1 … 32, 1 when no two ever do
+  contention,  // 1 + lanes of atomics that wait for others of their warp at one address, per 32 operations of the closed form
 };
 std::string_view name_of(Metric metric);
 // True where larger is better (active_lanes); all the others must not exceed their limit.

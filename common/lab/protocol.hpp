@@ -101,6 +101,7 @@ struct CaseRequest {
   std::uint64_t report_capacity = 0;
   std::uint64_t go_offset = 0;                // of the GoBlock (go.hpp), when is_keyed
   std::uint64_t shared_bytes = 0;             // size of the memfd
+  std::uint64_t schedule_seed = 0;            // of the simulator, see simSetSchedule
   std::array<Buffer, kMaxBuffers> buffers{};  // inputs, then outputs
   std::uint32_t n_parts = 0;
   // 1: the inputs are masked, and the one run waits for GO.
@@ -118,6 +119,7 @@ enum class Stage : std::uint32_t {
   cuda_error,       // a launch or kernel failed; text says which and how
   harness_error,    // something else on this side failed; text says what
   host_memory,      // the task asked the host for more memory than there is
+  unordered_work,   // the task gave work to another stream than the request's and did not wait for it
 };
 
 struct CaseReply {

@@ -30,6 +30,7 @@ struct Ran {
   How how = How::returned;
   Status status = Status::ok;
   std::int32_t cuda_code = 0;  // cudaError_t of what it launched, where this process can't ask for it
+  bool unordered = false;      // work in another stream than the request's, for which nothing waits
 };
 
 // The student's code, in this process or another.
@@ -42,6 +43,7 @@ class Submission {
 // The simulator's controls.
 struct Simulator {
   decltype(&simSetMode) set_mode;
+  decltype(&simSetSchedule) set_schedule;
   decltype(&simResetReport) reset_report;
   decltype(&simReport) report;
   decltype(&simNameBuffer) name_buffer;

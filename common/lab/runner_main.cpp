@@ -5,12 +5,14 @@
 // process, which calls this one: it sees addresses and sizes, and its libcudart makes a message of each launch.
 // Compiled once per lab with -DCOURSE_LAB=<lab>: the namespace of the `run` that it calls.
 #include <cuda_runtime_api.h>
+#include <dlfcn.h>
 #include <sys/socket.h>
 
 #include <cstdio>
 #include <cstring>
 #include <new>
 
+#include "cudart/sim_control.h"
 #include "lab/call.hpp"
 #include "lab/run_case.hpp"
 
@@ -41,7 +43,13 @@ class Linked : public Submission {
 // Takes calls until the device's process closes the channel.
 int serve_calls() {
   cudaStream_t stream = nullptr;
-  if (cudaStreamCreate(&stream) != cudaSuccess || !send_packet(kDeviceFd, PacketKind::ready)) return 1;
+  // As on a GPU (run_case.cpp): what a task gives to the default stream is not ordered with this one.
+  if (cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) != cudaSuccess ||
+      !send_packet(kDeviceFd, PacketKind::ready))
+    return 1;
+  const auto unordered_work =
+      reinterpret_cast<decltype(&simUnorderedWork)>(dlsym(RTLD_DEFAULT, "simUnorderedWork"));
+  if (unordered_work == nullptr) return 1;
   Linked linked;
   for (;;) {
     const auto packet = receive_packet(kDeviceFd);
@@ -55,6 +63,7 @@ int serve_calls() {
     finished.out_of_memory = ran.how == Ran::How::out_of_memory ? 1 : 0;
     finished.status = ran.status;
     finished.cuda_code = static_cast<std::int32_t>(cudaGetLastError());
+    finished.unordered = unordered_work(stream) != 0 ? 1 : 0;
     if (!send_packet(kDeviceFd, PacketKind::finished, encode_finished(finished).body())) return 1;
   }
 }

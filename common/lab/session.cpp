@@ -201,7 +201,9 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
   }
   result.outcome.device = runner->hello.device.str();
 
-  const auto request = lay_out(problem, task, c, shape, options.device, measure);
+  auto request = lay_out(problem, task, c, shape, options.device, measure);
+  // Secret, as the seed is, and repeated together with it. A trace shows the natural order.
+  if (!measure.trace) request.schedule_seed = seed_for(seed_for(seed, c.name), "schedule");
   auto memory = SharedMemory::create(request.shared_bytes);
   if (!memory) {
     judgement = judged(Verdict::infra, "could not be run", memory.error().text);
@@ -291,6 +293,13 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
       judgement = device_at_fault(reply->text.str());
       intact = false;
       break;
+    case Stage::unordered_work:
+      judgement = judged(Verdict::wrong_answer, "gives work to another stream than job.stream");
+      judgement.failure.cause =
+          "nothing orders the default stream with job.stream, on which the harness waits: launch with "
+          "<<<grid, block, bytes, job.stream>>>, and fill with cudaMemsetAsync(…, job.stream)";
+      judgement.failure.proved = true;
+      break;
     case Stage::host_memory:
       judgement = judged(Verdict::memory_limit, "asked the host for more memory than there is");
       intact = false;
@@ -304,14 +313,19 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
     add_findings(report, judgement);
     if (judgement.verdict == Verdict::ok && !must_refuse && !report.readable) {
       judgement = judged(Verdict::wrong_answer, "left no report of the simulator that can be read");
-    } else if (reply->stage == Stage::done && report.launches == 0 && has_outputs(shape)) {
+    } else if (reply->stage == Stage::done && !report.did_work() && has_outputs(shape)) {
       if (judgement.verdict == Verdict::ok)
         judgement.failure.headline = "gives the right answer without the GPU";
       judgement.verdict = Verdict::wrong_answer;
       judgement.failure.cause = "no kernel was launched";
       judgement.failure.proved = true;
     }
-    if (measure.timed_runs > 0) result.outcome.times_us.assign(1, report.modelled_us);
+    if (measure.timed_runs > 0) {
+      result.outcome.times_us.assign(1, report.modelled_us);
+      if (judgement.verdict == Verdict::ok)
+        judgement =
+            judge_modelled_time(report.modelled_us, report.memory_gb_per_s, problem.ideal(task, c).bytes);
+    }
   }
   if (!intact) runner.reset();
   return result;
@@ -335,12 +349,19 @@ double Session::Impl::clocked(GoBlock& block, std::uint32_t round, std::uint64_t
   return microseconds;
 }
 
-// One run to warm up, then those that count. Each has an input of its own, made from a seed of its own: an answer kept from
-// an earlier run is a wrong one.
+// One run to warm up, then those that count; on the simulator, whose modelled time is always the same, one run. Each
+// has an input of its own, made from a seed of its own: an answer kept from an earlier run is a wrong one.
 Outcome Session::Impl::timed(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
                              const Measure& measure) {
   Measure once = measure;
   once.timed_runs = 1;
+  if (options.device == DeviceKind::sim) {
+    Attempt one = attempt(problem, task, c, seed, once);
+    std::vector<double> modelled_us = one.outcome.times_us;
+    Outcome outcome = conclude(problem, task, c, seed, std::move(one));
+    if (outcome.verdict == Verdict::suspect) outcome.times_us = std::move(modelled_us);
+    return outcome;
+  }
   std::vector<double> times_us, events_us;
   std::vector<std::array<double, 2>> clocks;
   for (int k = 0; k <= measure.timed_runs; ++k) {
@@ -404,6 +425,7 @@ Session& Session::operator=(Session&&) noexcept = default;
 
 Outcome Session::run(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
                      const Measure& measure) {
+  if (measure.fresh) impl_->runner.reset();
   if (measure.timed_runs > 0) return impl_->timed(problem, task, c, seed, measure);
   const bool simulated = impl_->options.device == DeviceKind::sim;
   Measure first = measure;

@@ -62,7 +62,10 @@ struct Measure {
   bool checks = false;    // simulator only: race, initialisation and barrier checkers
   bool profile = false;   // simulator only, with counters: by source line
   bool trace = false;     // simulator only: arrays after every step; for small cases
-  int timed_runs = 0;     // > 0: warm up once, then this many timed runs, each on an input of its own
+  // In a process that has run nothing before, so that nothing tells this run from another such run of the same case.
+  bool fresh = false;
+  // > 0: on a GPU one run to warm up, then this many timed runs, each on an input of its own; on the simulator one run.
+  int timed_runs = 0;
 };
 
 struct Outcome {

@@ -26,6 +26,7 @@ constexpr Manifest kManifest{"doubling", "Doubling", "", kTasks};
 
 class Doubling : public Problem {
  public:
+  explicit Doubling(double ideal_bytes = 0) : ideal_bytes_(ideal_bytes) {}
   const Manifest& manifest() const override { return kManifest; }
   std::vector<Case> cases(const Task&) const override { return {}; }
   Shape shape(const Task&, const Case& c) const override {
@@ -50,8 +51,11 @@ class Doubling : public Problem {
     for (std::size_t i = 0; i < in.size(); ++i) out[i] = 2 * in[i];
   }
   bool refuses(const Task&, const Case& c) const override { return c.name == "too_long"; }
-  Ideal ideal(const Task&, const Case&) const override { return {}; }
+  Ideal ideal(const Task&, const Case&) const override { return {0, 0, ideal_bytes_}; }
   Case example(const Task&, std::uint64_t) const override { return {}; }
+
+ private:
+  double ideal_bytes_;
 };
 
 SessionOptions options_for(std::string mode, DeviceKind device = DeviceKind::sim) {
@@ -244,6 +248,54 @@ TEST(Session, ExplainsAWrongAnswerByWhatTheCheckersFind) {
   EXPECT_NE(outcome.message.find("d_out[5]"), std::string::npos) << outcome.message;
   EXPECT_NE(outcome.message.find("cause: race: lab.cu:31: threads 3 and 35 race"), std::string::npos)
       << outcome.message;
+}
+
+TEST(Session, TakesNoHintForAFault) {
+  EXPECT_EQ(run_alone("hint").verdict, Verdict::ok);
+  const Outcome wrong = run_alone("wrong_with_hint");
+  EXPECT_EQ(wrong.verdict, Verdict::wrong_answer);
+  EXPECT_NE(wrong.message.find("likely cause: race: lab.cu:31: both write the same value"), std::string::npos)
+      << wrong.message;
+}
+
+TEST(Session, CountsAMemsetAsWorkOfTheDevice) {
+  EXPECT_EQ(run_alone("only_fills").verdict, Verdict::ok);
+}
+
+TEST(Session, HoldsAModelledTimeBelowTheMemorysForAPerson) {
+  Session session(options_for("too_fast"));
+  static const Doubling problem(800);
+  Measure timed;
+  timed.timed_runs = 1;
+  const Outcome outcome = session.run(problem, kTasks[0], a_case(), 7, timed);
+  EXPECT_EQ(outcome.verdict, Verdict::suspect);
+  EXPECT_EQ(outcome.times_us, std::vector<double>{12.5});
+  EXPECT_NE(outcome.message.find("is faster than memory can be"), std::string::npos) << outcome.message;
+  EXPECT_EQ(run_alone("honest", DeviceKind::sim, timed).verdict, Verdict::ok);
+}
+
+TEST(Session, RefusesWorkInAnotherStream) {
+  const Outcome outcome = run_alone("uses_another_stream");
+  EXPECT_EQ(outcome.verdict, Verdict::wrong_answer);
+  EXPECT_NE(outcome.message.find("gives work to another stream than job.stream"), std::string::npos)
+      << outcome.message;
+}
+
+TEST(Session, GivesEveryCaseAndSeedAScheduleOfItsOwn) {
+  Session session(options_for("repeats_the_schedule"));
+  static const Doubling problem;
+  EXPECT_EQ(run(session, a_case("one")).verdict, Verdict::ok);
+  EXPECT_EQ(run(session, a_case("two")).verdict, Verdict::ok);
+  EXPECT_EQ(session.run(problem, kTasks[0], a_case("one"), 8, {}).verdict, Verdict::ok);
+  EXPECT_EQ(run(session, a_case("one")).verdict, Verdict::wrong_answer) << "a rerun has the same";
+}
+
+TEST(Session, StartsAFreshProcessWhereAsked) {
+  Session session(options_for("wrong_in_later_cases"));
+  Measure fresh;
+  fresh.fresh = true;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(run(session, a_case(), fresh).verdict, Verdict::ok);
+  EXPECT_EQ(run(session).verdict, Verdict::wrong_answer);
 }
 
 TEST(Session, RunsTheCheckersOnCasesMadeForThem) {

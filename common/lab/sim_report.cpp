@@ -43,6 +43,17 @@ T number(const Json& object, const char* key, T otherwise) {
   }
 }
 
+std::array<std::uint32_t, 3> triple(const Json& object, const char* key) {
+  std::array<std::uint32_t, 3> out{};
+  const Json* value = member(object, key);
+  if (value == nullptr || !value->is_array()) return out;
+  for (std::size_t i = 0; i < out.size() && i < value->size(); ++i)
+    if ((*value)[i].is_number_unsigned())
+      out[i] = static_cast<std::uint32_t>(std::min<std::uint64_t>((*value)[i].get<std::uint64_t>(),
+                                                                  std::numeric_limits<std::uint32_t>::max()));
+  return out;
+}
+
 // The field's word for what a checker finds.
 std::string label_of(const std::string& checker) {
   if (checker == "racecheck") return "race";
@@ -76,10 +87,13 @@ SimReport read_sim_report(std::string_view json) {
   report.readable = true;
   report.device = text(root, "device");
   report.modelled_us = number(root, "modelled_us", 0.0);
+  report.memory_gb_per_s = number(root, "memory_gb_per_s", 0.0);
   report.launches = number<std::uint64_t>(*totals, "launches", 0);
+  report.fills = number<std::uint64_t>(root, "fills", 0);
   if (const Json* findings = member(root, "findings"); findings != nullptr && findings->is_array()) {
     for (const Json& entry : *findings) {
       if (report.findings.size() == 100) break;
+      if (!entry.is_object()) continue;
       SimFinding finding;
       finding.checker = text(entry, "checker");
       finding.kind = text(entry, "kind");
@@ -90,11 +104,21 @@ SimReport read_sim_report(std::string_view json) {
       finding.other_line = number<std::uint32_t>(entry, "other_line", 0);
       finding.object = text(entry, "object");
       finding.message = text(entry, "message");
-      finding.times = number<std::uint64_t>(entry, "times", 1);
+      finding.block = triple(entry, "block");
+      finding.thread = triple(entry, "thread");
+      finding.other_block = triple(entry, "other_block");
+      finding.other_thread = triple(entry, "other_thread");
+      finding.times = std::max(number<std::uint64_t>(entry, "times", 1), std::uint64_t{1});
+      finding.is_hint = text(entry, "severity") == "hint";
       report.findings.push_back(std::move(finding));
     }
   }
   return report;
+}
+
+Weight weight_of(const SimFinding& finding) {
+  if (finding.checker == "leakcheck") return Weight::shown;
+  return finding.is_hint ? Weight::hint : Weight::fault;
 }
 
 std::string one_line(const SimFinding& finding) {

@@ -57,6 +57,20 @@ TEST(SimReport, KeepsALongMessageToAFewLines) {
   EXPECT_TRUE(one_line(finding).ends_with("word …"));
 }
 
+TEST(SimReport, WeighsEveryKindOfFinding) {
+  const auto weight = [](const char* checker, const char* severity) {
+    const SimReport report = read_sim_report(std::string(R"({"totals": {}, "findings": [{"checker": ")") +
+                                             checker + R"(", "severity": ")" + severity + "\"}]}");
+    return weight_of(report.findings.at(0));
+  };
+  for (const char* checker : {"memcheck", "racecheck", "initcheck", "synccheck", "execution", "unheard of"})
+    for (const char* severity : {"error", "", "anything"})
+      EXPECT_EQ(weight(checker, severity), Weight::fault);
+  EXPECT_EQ(weight("racecheck", "hint"), Weight::hint);
+  EXPECT_EQ(weight("synccheck", "hint"), Weight::hint);
+  EXPECT_EQ(weight("leakcheck", "error"), Weight::shown);
+}
+
 TEST(SimReport, FindsLessInRubbishAndNeverFails) {
   for (const char* text :
        {"", "null", "{", "[]", "{\"totals\": 3}", "{\"totals\": {\"launches\": -1}, \"findings\": {}}",

@@ -25,7 +25,9 @@ struct Counters {
   std::uint64_t global_store_bytes = 0;
   std::uint64_t shared_requests = 0;
   std::uint64_t shared_wavefronts = 0;  // ÷ requests = 1.0 without bank conflicts
+  std::uint64_t shared_conflicts = 0;   // wavefronts beyond those that as many bytes without conflicts take
   std::uint64_t local_requests = 0;
+  std::uint64_t local_sectors = 0;    // lanes' words lie side by side, as on a GPU
   std::uint64_t atomic_requests = 0;  // warp-wide atom and red, global and shared
   std::uint64_t atomic_lanes = 0;
   std::uint64_t atomic_serialised = 0;  // sum over requests of the most lanes on one address
@@ -33,7 +35,7 @@ struct Counters {
       0;  // those in shared memory, and the passes of its banks that they take:
   std::uint64_t shared_atomic_wavefronts =
       0;                       // lanes on one address share a pass here, see atomic_serialised
-  std::uint64_t barriers = 0;  // block-wide barriers completed
+  std::uint64_t barriers = 0;  // block-wide barriers completed, and phases of mbarriers
   // For the timing model (model.hpp); caches as far as cache.hpp follows them:
   std::uint64_t global_lines = 0;  // 128-byte lines that requests touch: passes of the first-level cache
   std::uint64_t near_sectors = 0;  // loaded sectors that a warp's last lines held

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Measures work and step complexity: follows the watched data through registers and memory and counts the operations that
 // combine two values derived from it. Every value carries its depth, the longest chain of such operations behind it.
-// Moves, shuffles, loads, stores, conversions and selections carry a depth along; indices and constants have none.
+// Moves, shuffles, loads, stores, conversions and selections carry a depth along, and so does every operation that is not known
+// better (votes, matrices, textures): that of its deepest input. Indices and constants have none.
 // Example: a tree reduction of n items has work n − 1 and steps ⌈log2 n⌉.
 #pragma once
 
@@ -45,6 +46,7 @@ class Dataflow final : public Observer {
   Depth& memory(Warp& w, int lane, std::uint64_t address);
   void write(Warp& w, const MicroOp& op, int k, int lane, Depth depth);
   Depth combined(Depth a, Depth b);
+  void pass_on(Warp& w, const MicroOp& op);
   void mark_data();
 
   const Arena& arena_;

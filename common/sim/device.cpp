@@ -90,6 +90,7 @@ struct Device::Impl {
 
 Device::Device(DeviceOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {
   impl_->report.device = impl_->options.preset.name;
+  impl_->report.memory_gb_per_s = impl_->options.preset.memory_gb_per_s;
 }
 Device::~Device() = default;
 
@@ -132,6 +133,7 @@ Result<void> Device::copy(std::byte* dst, const std::byte* src, std::uint64_t n_
 Result<void> Device::fill(std::byte* dst, std::uint32_t value, std::uint32_t element_bytes,
                           std::uint64_t count) {
   fill_elements(dst, value, element_bytes, count);
+  ++impl_->report.fills;
   return {};
 }
 void Device::host_wrote(std::uint64_t address, std::uint64_t n_bytes) {
@@ -331,7 +333,8 @@ LaunchResult Device::Impl::launch(const LaunchRequest& asked) {
   grid.cache = &cache;
   grid.counting = (mode & kCounters) != 0;
   grid.schedule_seed = options.schedule_seed;
-  grid.interleave = (mode & kAllChecks) != 0;
+  // What blocks that poll for each other do depends on their turns, so it is not counted.
+  grid.interleave = !grid.counting && ((mode & kAllChecks) != 0 || options.schedule_seed != 0);
   grid.watchdog_seconds = options.watchdog_seconds;
   grid.patience = options.patience;
   if (request.cooperative) {
@@ -401,6 +404,9 @@ void Device::set_mode(std::uint32_t mode) {
   impl_->mode = mode;
   impl_->observers.prepare(mode);
 }
+void Device::set_schedule(std::uint64_t seed) {
+  impl_->options.schedule_seed = seed;
+}
 std::uint32_t Device::mode() const {
   return impl_->mode;
 }
@@ -428,12 +434,14 @@ std::string Device::findings_text() const {
   return to_text(impl_->report.findings);
 }
 std::string Device::report_json() const {
+  // Memsets take their time, too, also after the last launch.
+  if (impl_->report.fills > 0) impl_->report.modelled_us = impl_->timeline.device() - impl_->reset_at;
   return to_json(impl_->report, impl_->mode);
 }
 void Device::reset_report() {
-  const std::string name = impl_->report.device;
   impl_->report = Report{};
-  impl_->report.device = name;
+  impl_->report.device = impl_->options.preset.name;
+  impl_->report.memory_gb_per_s = impl_->options.preset.memory_gb_per_s;
   impl_->cache.forget();
   impl_->timeline.synchronise();
   impl_->reset_at = impl_->timeline.device();

@@ -25,7 +25,8 @@ struct Dim3 {
   std::uint64_t count() const { return std::uint64_t{x} * y * z; }
 };
 
-enum class MemoryKind : std::uint8_t { device, pinned_host, managed, module_variable };
+// texture: what a texture or surface object is made of (texture.hpp), for the runtime library alone.
+enum class MemoryKind : std::uint8_t { device, pinned_host, managed, module_variable, texture };
 
 // A live (or freed, kept for diagnosis) piece of device-accessible memory.
 struct Allocation {
@@ -82,7 +83,7 @@ struct DevicePreset {
 struct DeviceOptions {
   DevicePreset preset;
   int host_threads = 0;             // 0 = all cores
-  std::uint64_t schedule_seed = 0;  // 0 = natural order; else permutes block and warp order
+  std::uint64_t schedule_seed = 0;  // 0 = natural order; else permutes blocks, warps and the lanes of atomics
   double watchdog_seconds = 0;      // ends a launch after so long, whatever it does; 0: never
   // Warp instructions without the end of any block after which it is asked whether the launch still gets on (progress.hpp).
   std::uint64_t patience = std::uint64_t{1} << 28;
@@ -200,6 +201,8 @@ class Device {
 
   // --- observation
   void set_mode(std::uint32_t mode);  // bits of Mode; holds from the next launch
+  // DeviceOptions::schedule_seed from the next launch on. What is counted does not depend on it, whether a race shows does.
+  void set_schedule(std::uint64_t seed);
   std::uint32_t mode() const;
   const std::vector<Finding>& findings() const;
   void add_finding(Finding finding);

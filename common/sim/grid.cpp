@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Blocks start in ascending order. Each host thread keeps a few of them resident and runs one until it ends, or until it has
+// Blocks start in ascending order, or in that of the schedule's seed. Each host thread keeps a few of them resident and runs one until it ends, or until it has
 // had a long turn without ending: then it may be waiting for another block, and the next one gets a turn.
 // A program whose result may show the order of blocks runs on one host thread, so that results never depend on their number.
 // Interleaved, its blocks get short turns at random instead: still the same in every run.
+// A schedule's seed changes the order of blocks where that can't show, of the warps of a block in each of their rounds, and of the
+// lanes of an atomic. A launch that is counted keeps the natural order where another one could change what is counted.
 #include "sim/grid.hpp"
 
 #include <fmt/format.h>
@@ -72,14 +74,45 @@ struct Turn {
   std::int64_t block, warp;
 };
 
+template <typename T>
+void shuffle(std::vector<T>& order, std::uint64_t seed) {
+  Rng rng(seed);
+  for (std::size_t k = order.size(); k > 1; --k) std::swap(order[k - 1], order[rng.below(k)]);
+}
+
+// In which order the warps of a block take turns: ascending, or by the schedule's seed another one in each round. It does not depend
+// on which host thread runs the block.
+class WarpOrder {
+ public:
+  WarpOrder(std::size_t n_warps, std::uint64_t seed) : order_(n_warps), seed_(seed) {
+    std::iota(order_.begin(), order_.end(), 0u);
+  }
+  const std::vector<std::uint32_t>& next_round(Block& block) {
+    if (seed_ == 0 || order_.size() < 2) return order_;
+    std::iota(order_.begin(), order_.end(), 0u);
+    shuffle(order_, seed_of(block) + block.rounds++);
+    return order_;
+  }
+  void begin(Block& block) const {
+    block.rounds = 0;
+    for (Warp& w : block.warps)
+      w.first_lane = seed_ == 0 ? 0 : static_cast<std::uint32_t>(mix(seed_of(block) ^ ~w.number) % kLanes);
+  }
+
+ private:
+  std::uint64_t seed_of(const Block& block) const { return mix(seed_ + block.linear); }
+
+  std::vector<std::uint32_t> order_;
+  std::uint64_t seed_;  // 0: the natural order
+};
+
 // Lets the warps take turns until all have exited or the block's turn is over. Throws on a fault or a deadlock.
-BlockEnd run_block(Block& block, Worker& worker, const Engine& engine,
-                   const std::vector<std::uint32_t>& order, Turn turn) {
+BlockEnd run_block(Block& block, Worker& worker, const Engine& engine, WarpOrder& order, Turn turn) {
   const auto run = worker.observer != nullptr ? engine.run_observed : engine.run;
   const std::uint64_t turn_end = worker.instructions + static_cast<std::uint64_t>(turn.block);
   while (block.live_threads != 0) {
     bool ran = false;
-    for (const std::uint32_t k : order) {
+    for (const std::uint32_t k : order.next_round(block)) {
       Warp& w = block.warps[k];
       if (std::none_of(w.groups.begin(), w.groups.end(), [](const Group& g) { return g.wait == Wait::none; }))
         continue;
@@ -147,19 +180,11 @@ class HostThread {
         options_(options),
         shared_(shared),
         blocks_(blocks),
+        warp_order_((worker.launch->block.count() + kLanes - 1) / kLanes, options.schedule_seed),
         dice_(options.schedule_seed + 1) {
-    warp_order_.resize((worker.launch->block.count() + kLanes - 1) / kLanes);
-    std::iota(warp_order_.begin(), warp_order_.end(), 0u);
-    if (options.schedule_seed != 0) shuffle(warp_order_, options.schedule_seed ^ 0x5eed);
     interleaved_ = options.interleave && worker.program->order_sensitive && !worker.launch->cooperative;
     next_question_ = options.patience;
     usual_turn_.block = worker.program->order_sensitive ? kSensitiveTurn : kBlockTurn;
-  }
-
-  template <typename T>
-  static void shuffle(std::vector<T>& order, std::uint64_t seed) {
-    Rng rng(seed);
-    for (std::size_t k = order.size(); k > 1; --k) std::swap(order[k - 1], order[rng.below(k)]);
   }
 
   void run() {
@@ -301,6 +326,7 @@ class HostThread {
       }
       block->start = shared_.schedule ? shared_.schedule->start() : 0;
       begin_block(*block, blocks_[k], worker_);
+      warp_order_.begin(*block);
       block->cluster = cluster;
       if (cluster != nullptr)
         cluster->members[rank_in_cluster(block->index, worker_.launch->cluster)] = block.get();
@@ -325,7 +351,7 @@ class HostThread {
   const GridOptions& options_;
   Shared& shared_;
   const std::vector<std::uint64_t>& blocks_;
-  std::vector<std::uint32_t> warp_order_;
+  WarpOrder warp_order_;
   std::deque<std::unique_ptr<Block>> resident_;
   std::vector<std::unique_ptr<Block>> spare_;
   bool crowded_ = false;
@@ -357,17 +383,19 @@ GridOutcome run_grid(const Program& program, const LaunchRequest& launch, Arena&
   std::vector<std::uint64_t> blocks(launch.grid.count());
   std::iota(blocks.begin(), blocks.end(), std::uint64_t{0});
   const bool clustered = launch.cluster.count() > 1;
+  GridOptions used = options;
+  if (options.counting && program.shows_order) used.schedule_seed = 0;
+  // Where one block may wait for another, those before it must be able to start: as on a GPU, which starts them in order.
   if (clustered)
     order_by_cluster(blocks, launch);
-  else if (options.schedule_seed != 0)
-    HostThread::shuffle(blocks, options.schedule_seed);
+  else if (used.schedule_seed != 0 && !program.order_sensitive)
+    shuffle(blocks, used.schedule_seed);
 
   int n_threads = std::max(options.host_threads, 1);
   const bool watched_by_one = options.observer != nullptr && options.together.empty();
   if (program.order_sensitive || launch.cooperative || clustered || watched_by_one) n_threads = 1;
   if (!options.together.empty()) n_threads = std::min(n_threads, static_cast<int>(options.together.size()));
   n_threads = static_cast<int>(std::min<std::uint64_t>(static_cast<std::uint64_t>(n_threads), blocks.size()));
-  GridOptions used = options;
   if (launch.cooperative) used.resident_blocks = static_cast<int>(blocks.size());
 
   Shared shared;

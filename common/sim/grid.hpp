@@ -15,7 +15,7 @@ struct GridOptions {
   int host_threads = 1;
   int resident_blocks = 1;  // per host thread, so that blocks which wait for later ones make progress
   bool counting = true;
-  std::uint64_t schedule_seed = 0;
+  std::uint64_t schedule_seed = 0;  // 0: the natural order
   // Where results may show the order of blocks: short turns of random length, dealt at random among several blocks, so that
   // what waits for another block really does. Natural turns are so long that most blocks end in their first one.
   bool interleave = false;

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "sim/testing/test_device.hpp"
+#include "sim/texture.hpp"
 
 namespace course::sim {
 namespace {
@@ -509,11 +510,12 @@ TEST(Machine, TheNumberOfHostThreadsChangesNothing) {
 }
 
 TEST(Machine, BlocksStartInOrderUnlessASeedIsGiven) {
-  const auto order = [](std::uint64_t seed, int threads) {
+  const auto order = [](std::uint64_t seed, int threads, std::uint32_t mode = kFast) {
     DeviceOptions options = TestDevice::one_thread();
-    options.schedule_seed = seed;
     options.host_threads = threads;
     TestDevice t(ptx(), options);
+    t.device.set_mode(mode);
+    t.device.set_schedule(seed);
     auto next = t.array<int>(1), log = t.array<int>(100, -1);
     t.launch("order_of_blocks", 100, 32, next, log);
     return log.values();
@@ -529,6 +531,65 @@ TEST(Machine, BlocksStartInOrderUnlessASeedIsGiven) {
   auto sorted = shaken;
   std::sort(sorted.begin(), sorted.end());
   EXPECT_EQ(sorted, natural);
+  EXPECT_EQ(order(7, 1, kCounters), natural) << "what is counted must not depend on the seed";
+}
+
+// In each of several rounds a warp notes itself in a log, in the order of the turns; and the lanes of one atomic get their tickets.
+TEST(Machine, AScheduleSeedPermutesWarpsInEveryRoundAndLanes) {
+  const char* kRounds = R"(
+.visible .entry rounds(.param .u64 log)
+{
+  .reg .pred %p;
+  .reg .b32 %r<9>;
+  .reg .b64 %rd<5>;
+  .shared .align 4 .u32 s_next;
+  ld.param.u64 %rd1, [log];
+  mov.u32 %r1, %tid.x;
+  setp.eq.u32 %p, %r1, 0;
+  @%p st.shared.u32 [s_next], 0;
+  mov.u32 %r2, 0;
+again:
+  bar.sync 0;
+  atom.shared.add.u32 %r3, [s_next], 1;
+  mul.wide.u32 %rd2, %r3, 4;
+  add.u64 %rd3, %rd1, %rd2;
+  st.global.u32 [%rd3], %r1;
+  add.u32 %r2, %r2, 1;
+  setp.lt.u32 %p, %r2, 3;
+  @%p bra again;
+  ret;
+})";
+  const auto rounds = [&](std::uint64_t seed, std::uint32_t mode = kFast) {
+    TestDevice t(kRounds);
+    t.device.set_mode(mode);
+    t.device.set_schedule(seed);
+    auto log = t.array<int>(3 * 256, -1);
+    t.launch("rounds", 1, 256, log);
+    std::vector<std::vector<int>> each;
+    for (int k = 0; k < 3; ++k) each.emplace_back(log.data() + 256 * k, log.data() + 256 * (k + 1));
+    return each;
+  };
+  std::vector<int> natural(256);
+  std::iota(natural.begin(), natural.end(), 0);
+  for (const auto& one : rounds(0)) EXPECT_EQ(one, natural);
+  for (const auto& one : rounds(7, kCounters)) EXPECT_EQ(one, natural);
+  const auto shaken = rounds(7);
+  EXPECT_EQ(shaken, rounds(7)) << "the same in every run";
+  EXPECT_NE(shaken, rounds(8));
+  const auto warps = [](const std::vector<int>& one) {
+    std::vector<int> order;
+    for (int k = 0; k < 8; ++k) order.push_back(one[static_cast<std::size_t>(32 * k)] / 32);
+    return order;
+  };
+  EXPECT_NE(warps(shaken[0]), warps(shaken[1])) << "another order in each round";
+  EXPECT_NE(warps(shaken[1]), warps(shaken[2]));
+  int turned = 0;
+  for (int k = 0; k < 8; ++k) turned += shaken[0][static_cast<std::size_t>(32 * k)] % 32 != 0 ? 1 : 0;
+  EXPECT_GE(turned, 4) << "lanes take their tickets in another order";
+  for (auto one : shaken) {
+    std::sort(one.begin(), one.end());
+    EXPECT_EQ(one, natural);
+  }
 }
 
 // How often a block of a chain found the one before it not yet started, at work, and done.
@@ -559,6 +620,167 @@ TEST(Machine, AScheduleSeedDealsTheTurnsOfBlocksToo) {
   std::set<std::vector<int>> interleavings;
   for (const unsigned seed : {0u, 1u, 2u, 7u, 8u}) interleavings.insert(met(kAllChecks, seed));
   EXPECT_GE(interleavings.size(), 4u);
+}
+
+// --- what can't be hidden from the counters ------------------------------------------------------------------------
+
+TEST(Machine, ADescriptorThatAKernelCouldWriteIsNoTexture) {
+  const char* kFetch = R"(
+.visible .entry fetch(.param .u64 handle, .param .u64 out)
+{
+  .reg .b32 %r<6>;
+  .reg .b64 %rd<5>;
+  ld.param.u64 %rd1, [handle];
+  ld.param.u64 %rd2, [out];
+  mov.u32 %r1, %tid.x;
+  tex.1d.v4.s32.s32 {%r2, %r3, %r4, %r5}, [%rd1, {%r1}];
+  mul.wide.u32 %rd3, %r1, 4;
+  add.u64 %rd4, %rd2, %rd3;
+  st.global.u32 [%rd4], %r2;
+  ret;
+})";
+  TestDevice t(kFetch);
+  t.device.set_mode(kCounters);
+  std::vector<int> values(256);
+  std::iota(values.begin(), values.end(), 7);
+  auto texels = t.array<int>(values);
+  TextureDescriptor d;
+  d.mark = TextureDescriptor::kTextureMark;
+  d.base = texels.address;
+  d.width = 256;
+  d.kind = ChannelKind::is_signed;
+  auto out = t.array<int>(256);
+  auto forged = t.array<TextureDescriptor>(1, d);
+  const auto refused = t.try_launch("fetch", 1, 256, forged, out);
+  EXPECT_EQ(refused.fault, Fault::illegal_address);
+  EXPECT_NE(refused.text.find("this is no texture object"), std::string::npos) << refused.text;
+  auto made = t.array<TextureDescriptor>(1, d, MemoryKind::texture);
+  const auto result = t.launch("fetch", 1, 256, made, out);
+  EXPECT_EQ(out.values(), values);
+  EXPECT_EQ(result.counters.global_load_sectors, 256u * 4 / 32);
+  EXPECT_EQ(result.counters.global_load_requests, 8u);
+  EXPECT_EQ(result.counters.memory_read_sectors, 256u * 4 / 32);
+}
+
+TEST(Machine, AnMbarriersPhaseIsABarrier) {
+  const char* kMeet = R"(
+.visible .entry meet()
+{
+  .reg .pred %p, %q;
+  .reg .b32 %r1;
+  .reg .b64 %rd1;
+  .shared .align 8 .b64 s_bar;
+  mov.u32 %r1, %tid.x;
+  setp.eq.u32 %p, %r1, 0;
+  @%p mbarrier.init.shared.b64 [s_bar], 64;
+  bar.sync 0;
+  mbarrier.arrive.shared.b64 %rd1, [s_bar];
+again:
+  mbarrier.test_wait.shared.b64 %q, [s_bar], %rd1;
+  @!%q bra again;
+  ret;
+})";
+  TestDevice t(kMeet);
+  t.device.set_mode(kCounters);
+  EXPECT_EQ(t.launch("meet", 3, 64).counters.barriers, 3u * 2);
+}
+
+TEST(Machine, AVotePassesOnTheDepthOfItsInputs) {
+  const char* kVotes = R"(
+.visible .entry votes(.param .u64 data)
+{
+  .reg .pred %p;
+  .reg .b32 %r<6>;
+  .reg .b64 %rd<4>;
+  ld.param.u64 %rd1, [data];
+  mov.u32 %r1, %tid.x;
+  mul.wide.u32 %rd2, %r1, 4;
+  add.u64 %rd3, %rd1, %rd2;
+  ld.global.u32 %r2, [%rd3];
+  setp.ne.u32 %p, %r2, 0;
+  vote.sync.ballot.b32 %r3, %p, 0xffffffff;
+  add.u32 %r4, %r2, %r3;
+  st.global.u32 [%rd3], %r4;
+  ret;
+})";
+  TestDevice t(kVotes);
+  t.device.set_mode(kCounters | kDataflow);
+  auto data = t.array<int>(32, 1);
+  t.device.name_buffer(data.address, 32 * 4, 4, "data", true);
+  const Counters counters = t.launch("votes", 1, 32, data).counters;
+  EXPECT_EQ(counters.work, 32u);
+  EXPECT_EQ(counters.steps, 1u);
+}
+
+TEST(Machine, LocalMemoryIsCountedInSectors) {
+  const char* kLocal = R"(
+.visible .entry local()
+{
+  .local .align 4 .b8 mine[64];
+  .reg .b32 %r<3>;
+  .reg .b64 %rd<3>;
+  mov.u32 %r1, %tid.x;
+  mov.u64 %rd1, mine;
+  st.local.u32 [%rd1], %r1;
+  and.b32 %r2, %r1, 1;
+  mul.wide.u32 %rd2, %r2, 32;
+  add.u64 %rd2, %rd1, %rd2;
+  st.local.u32 [%rd2], %r1;
+  ret;
+})";
+  TestDevice t(kLocal);
+  t.device.set_mode(kCounters);
+  const Counters counters = t.launch("local", 1, 32).counters;
+  EXPECT_EQ(counters.local_requests, 2u);
+  EXPECT_EQ(counters.local_sectors, 4u + 8u) << "one word of all lanes; two words, each of half of the lanes";
+}
+
+TEST(Machine, ConflictsAreWhatTheBytesDoNotNeed) {
+  const char* kStores = R"(
+.visible .entry stores()
+{
+  .reg .b32 %r<4>;
+  .shared .align 16 .b8 s_data[4096];
+  mov.u32 %r1, %tid.x;
+  shl.b32 %r2, %r1, 4;
+  mov.u32 %r3, s_data;
+  add.u32 %r2, %r2, %r3;
+  st.shared.v4.u32 [%r2], {%r1, %r1, %r1, %r1};
+  bar.sync 0;
+  shl.b32 %r2, %r1, 7;
+  add.u32 %r2, %r2, %r3;
+  st.shared.u32 [%r2], %r1;
+  ret;
+})";
+  TestDevice t(kStores);
+  t.device.set_mode(kCounters);
+  const Counters counters = t.launch("stores", 1, 32).counters;
+  EXPECT_EQ(counters.shared_wavefronts, 4u + 32u);
+  EXPECT_EQ(counters.shared_conflicts, 31u);
+}
+
+// More instructions of a kind, and more loads that wait for each other, than 16 and 8 bits hold.
+TEST(Machine, LongBasicBlocksAreCountedInFull) {
+  std::string body;
+  for (int k = 0; k < 70000; ++k) body += "  add.u32 %r1, %r1, 1;\n";
+  TestDevice adds(".visible .entry adds()\n{\n  .reg .b32 %r1;\n  mov.u32 %r1, %tid.x;\n" + body +
+                  "  ret;\n}\n");
+  adds.device.set_mode(kCounters);
+  const Counters counters = adds.launch("adds", 1, 32).counters;
+  EXPECT_EQ(std::accumulate(counters.mix.begin(), counters.mix.end(), std::uint64_t{0}),
+            counters.warp_instructions);
+  const auto clocks = [](int loads) {
+    std::string chase;
+    for (int k = 0; k < loads; ++k) chase += "  ld.global.u64 %rd1, [%rd1];\n";
+    TestDevice t(
+        ".visible .entry chase(.param .u64 start)\n{\n  .reg .b64 %rd1;\n  ld.param.u64 %rd1, [start];\n" +
+        chase + "  st.global.u64 [%rd1], %rd1;\n  ret;\n}\n");
+    t.device.set_mode(kCounters);
+    auto cell = t.array<std::uint64_t>(1);
+    cell[0] = cell.address;
+    return static_cast<double>(t.launch("chase", 1, 32, cell).counters.chain_clocks);
+  };
+  EXPECT_GT(clocks(800), 1.8 * clocks(400));
 }
 
 // --- output and failure -------------------------------------------------------------------------------------------

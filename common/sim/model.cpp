@@ -17,8 +17,9 @@ Modelled model_time(const DevicePreset& preset, const LaunchRequest& launch, con
   const double used = std::clamp(blocks, 1.0, static_cast<double>(preset.multiprocessors));
 
   const double bytes = 32 * (real(c.memory_read_sectors) + t.write_share * real(c.memory_write_sectors));
-  const double sectors = real(c.global_load_sectors - c.near_sectors + c.global_store_sectors) +
-                         (t.partial_cost - 1) * real(c.partial_sectors);
+  const double sectors =
+      real(c.global_load_sectors - c.near_sectors + c.global_store_sectors + c.local_sectors) +
+      (t.partial_cost - 1) * real(c.partial_sectors);
   double slots = 0, busiest_unit = 0;
   for (std::size_t k = 0; k < kInstructionKinds; ++k) {
     slots += t.issue[k] * real(c.mix[k]);

@@ -53,7 +53,7 @@ class PaceWalk {
     passed_ = now;
     if (b.exit != Exit::fall) clocks += of(timing_.latency, Kind::control);
     b.clocks = static_cast<std::uint32_t>(std::lround(std::max(clocks, 0.0)));
-    b.waits = static_cast<std::uint8_t>(std::min(wanted - std::min(wanted, waited_), 255u));
+    b.waits = wanted - std::min(wanted, waited_);
     if (depth_ == 0) b.waits = 1;  // for none, or one from before
     waited_ = std::max(waited_, wanted);
   }
@@ -84,7 +84,9 @@ class PaceWalk {
       out.ready = start + (op.kind == OpKind::load ? load_latency(op, timing_) : of(timing_.latency, kind));
     }
     const bool far = op.space == MemorySpace::global || op.space == MemorySpace::generic;
-    if (far && (op.kind == OpKind::load || (op.kind == OpKind::atomic && op.dst[0] != MicroOp::kNoSlot)))
+    const bool samples = op.kind == OpKind::other && op.n_dst > 0;  // a texture or surface
+    if (far &&
+        (op.kind == OpKind::load || samples || (op.kind == OpKind::atomic && op.dst[0] != MicroOp::kNoSlot)))
       ++out.depth;
     if (op.kind != OpKind::store)
       for (const std::uint32_t slot : op.dst)
@@ -144,8 +146,7 @@ void set_pace(Program& program, const Timing& timing) {
       ++b.mix[static_cast<std::size_t>(kind)];
       ++n;
     }
-    std::uint16_t& control = b.mix[static_cast<std::size_t>(Kind::control)];
-    if (b.counted > n) control = static_cast<std::uint16_t>(control + b.counted - n);
+    if (b.counted > n) b.mix[static_cast<std::size_t>(Kind::control)] += b.counted - n;
     const std::uint32_t number = static_cast<std::uint32_t>(&b - program.blocks.data());
     const bool goes_on = number > 0 && b.entry != Entry::barrier &&
                          program.blocks[number - 1].exit == Exit::fall &&

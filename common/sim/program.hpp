@@ -86,9 +86,9 @@ struct BasicBlock {
   std::uint32_t predicate = MicroOp::kNoSlot;  // branch condition
   std::uint32_t ptx_index = 0;  // the last instruction: the terminator where there is one, for locations
   std::uint32_t counted = 0;    // PTX instructions in the block, terminator included
-  std::array<std::uint16_t, kInstructionKinds> mix{};  // its instructions by kind
+  std::array<std::uint32_t, kInstructionKinds> mix{};  // its instructions by kind
   std::uint32_t clocks = 0;                            // of a warp that runs it alone, see pace.hpp
-  std::uint8_t waits = 1;                              // for memory, one after the other, that end in it
+  std::uint32_t waits = 1;                             // for memory, one after the other, that end in it
   std::uint32_t cost = 0;  // what a run of it takes off a warp's turn: more than `counted` where it polls
   std::uint16_t function = 0;
   Exit exit = Exit::fall;
@@ -156,6 +156,7 @@ struct Program {
   std::uint32_t reserved_shared =
       0;  // which the system's part lies at the start, in kernels that ask for its place
   bool order_sensitive = false;  // results may depend on the order of blocks: run on one host thread
+  bool shows_order = false;      // … and on that of a block's warps and lanes: so may what is counted
   bool uses_barriers = false;
 };
 

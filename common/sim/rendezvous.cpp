@@ -28,8 +28,9 @@ void store(Block& block, std::uint64_t address, const Rendezvous& r) {
 void end_phase(Block& block, std::uint64_t address, Rendezvous& r) {
   r.phase = (r.phase + 1) % 8;
   r.pending = r.expected;
-  if (Observer* observer = block.warps.front().worker->observer; observer != nullptr)
-    observer->rendezvous_ended(block, address);
+  Worker& worker = *block.warps.front().worker;
+  ++worker.barriers_completed;
+  if (worker.observer != nullptr) worker.observer->rendezvous_ended(block, address);
 }
 
 [[noreturn]] void misuse(const std::string& text, int lane, std::uint64_t address) {

@@ -29,7 +29,9 @@ void for_each_counter(const Visit& visit) {
   visit("global_store_bytes", &Counters::global_store_bytes);
   visit("shared_requests", &Counters::shared_requests);
   visit("shared_wavefronts", &Counters::shared_wavefronts);
+  visit("shared_conflicts", &Counters::shared_conflicts);
   visit("local_requests", &Counters::local_requests);
+  visit("local_sectors", &Counters::local_sectors);
   visit("atomic_requests", &Counters::atomic_requests);
   visit("atomic_lanes", &Counters::atomic_lanes);
   visit("atomic_serialised", &Counters::atomic_serialised);
@@ -242,6 +244,8 @@ std::string to_json(const Report& report, std::uint32_t mode) {
   j["device"] = report.device;
   j["mode"] = mode;
   j["modelled_us"] = report.modelled_us;
+  j["memory_gb_per_s"] = report.memory_gb_per_s;
+  j["fills"] = report.fills;
   j["launches"] = Json::array();
   for (const Report::Launch& l : report.launches)
     j["launches"].push_back({{"kernel", l.kernel},

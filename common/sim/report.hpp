@@ -30,6 +30,8 @@ struct Report {
   };
 
   std::string device;
+  double memory_gb_per_s = 0;  // the chip's
+  std::uint64_t fills = 0;     // memsets
   std::vector<Launch> launches;
   Counters totals;
   double modelled_us = 0;  // from the reset to the end of the last launch

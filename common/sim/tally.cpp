@@ -63,6 +63,7 @@ void sum_up(const Program& program, const std::vector<std::unique_ptr<Worker>>& 
       sum.lanes += part.lanes;
       sum.sectors += part.sectors;
       sum.wavefronts += part.wavefronts;
+      sum.conflicts += part.conflicts;
       sum.serialised += part.serialised;
       sum.copied += part.copied;
     }
@@ -102,8 +103,14 @@ void sum_up(const Program& program, const std::vector<std::unique_ptr<Worker>>& 
       c.global_store_requests += n.requests;
       c.global_store_sectors += n.sectors;
       c.global_store_bytes += bytes;
+    } else if (op.kind == OpKind::other && global) {  // textures and surfaces
+      const bool reads = op.n_dst > 0;
+      (reads ? c.global_load_requests : c.global_store_requests) += n.requests;
+      (reads ? c.global_load_sectors : c.global_store_sectors) += n.sectors;
+      (reads ? c.global_load_bytes : c.global_store_bytes) += bytes;
     } else if (op.space == MemorySpace::local) {
       c.local_requests += n.requests;
+      c.local_sectors += n.sectors;
     } else if (op.kind ==
                OpKind::copy) {  // reads global memory, writes shared memory; or the other way round
       const bool reads = op.space == MemorySpace::global;
@@ -115,6 +122,7 @@ void sum_up(const Program& program, const std::vector<std::unique_ptr<Worker>>& 
     } else if (op.kind == OpKind::load || op.kind == OpKind::store) {
       c.shared_requests += n.requests;
       c.shared_wavefronts += n.wavefronts;
+      c.shared_conflicts += n.conflicts;
     }
     if (op.kind == OpKind::atomic && n.wavefronts > 0) {
       c.shared_atomic_requests += n.requests;

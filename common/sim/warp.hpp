@@ -113,6 +113,7 @@ struct alignas(64) Warp {
   CopyQueue copies, bulk_copies;
   std::uint32_t cluster_phase[kLanes] =
       {};  // of the block's cluster barrier when the lane arrived there last
+  std::uint32_t first_lane = 0;  // the lane whose part of an atomic is done first; the others follow in turn
 
   template <typename T>
   T* slot(std::uint32_t offset) {
@@ -159,6 +160,7 @@ struct Block {
   std::uint32_t cluster_phase = 0;        // times that barrier.cluster has been completed
   std::vector<CopyBatch> counted_copies;  // under way, to be told to an mbarrier
   std::uint64_t n_copies = 0;             // instructions that copy, so far
+  std::uint64_t rounds = 0;               // in which each of its warps had a turn
   std::uint32_t live_threads = 0;
   std::uint64_t start = 0;  // on the timing model's clock
   std::uint32_t n_threads = 0;
@@ -169,8 +171,9 @@ struct Block {
 struct OpCounters {
   std::uint64_t requests = 0;
   std::uint64_t lanes = 0;
-  std::uint64_t sectors = 0;     // global
+  std::uint64_t sectors = 0;     // global, local
   std::uint64_t wavefronts = 0;  // shared
+  std::uint64_t conflicts = 0;   // … more of them than the bytes need
   std::uint64_t serialised = 0;  // atomics
   std::uint64_t copied = 0;      // bytes, by asynchronous copies
 };

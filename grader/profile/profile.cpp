@@ -116,7 +116,8 @@ Profile profile_of(const lab::Problem& problem, const lab::Task& task, const lab
   if (const auto totals = report.find("totals"); totals != report.end() && totals->is_object()) {
     profile.work = number(*totals, "work");
     profile.steps = number(*totals, "steps");
-    profile.bytes = 32 * (number(*totals, "global_load_sectors") + number(*totals, "global_store_sectors"));
+    profile.bytes = 32 * (number(*totals, "global_load_sectors") + number(*totals, "global_store_sectors") +
+                          number(*totals, "local_sectors"));
   }
   if (const auto parsed = parse_sim_report(sim_report))
     for (const lab::Metric metric : kAllMetrics)

@@ -235,7 +235,6 @@ class Graded : public ::testing::Test {
         session_runner(layout, given_.runner, lab::DeviceKind::sim, context, kSeconds, bounds());
     lab::Measure checks;
     checks.checks = true;
-    checks.counters = true;
     const lab::Outcome outcome =
         runner->run(problem, *task, *c, context.seed_of(record->stage, expected.task), checks);
     auto report = parse_sim_report(outcome.sim_report);

@@ -65,7 +65,7 @@ struct Job {
       nullptr;  // room for spare_count numbers: per block or tile, on all levels; aligned to 8 bytes
   std::uint64_t spare_count = 0;  // at least n / 16 + 1024
   int multiprocessors = 1;        // of this device
-  CUstream_st* stream = nullptr;  // launch here; don't synchronise, the harness does
+  CUstream_st* stream = nullptr;  // launch here; no need to synchronise, the harness does
 };
 
 // Numbers that d_spare has room for.

@@ -51,7 +51,7 @@ struct Job {
   std::uint32_t* d_flags = nullptr;  // room for flags_count words; aligned to 256 bytes; contents undefined
   std::uint64_t flags_count = 0;     // n / 32 + 1024
   int multiprocessors = 1;           // of this device, to size a grid by
-  CUstream_st* stream = nullptr;     // launch here; don't synchronise, the harness does
+  CUstream_st* stream = nullptr;     // launch here; no need to synchronise, the harness does
 };
 
 // What an untouched task returns.

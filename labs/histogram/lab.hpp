@@ -119,7 +119,7 @@ struct Job {
   std::uint32_t* d_private = nullptr;  // room for n_private · (n_bins + 1) counters, contents undefined
   std::uint32_t n_private = 0;         // threads that can have counters of their own: a multiple of 32
   int multiprocessors = 1;             // of this device, to size a grid by
-  CUstream_st* stream = nullptr;       // launch here; don't synchronise, the harness does
+  CUstream_st* stream = nullptr;       // launch here; no need to synchronise, the harness does
 };
 
 // Threads for which Job::d_private has room: one for 256 samples, and no more counters than 2^23 (32 MiB), but a warp

@@ -81,7 +81,7 @@ struct Job {
   std::uint32_t* d_counts = nullptr;  // counts_count(n) words
   std::uint32_t* d_sums = nullptr;    // sums_count(n) words
   int multiprocessors = 1;            // of this device, to size a grid by
-  CUstream_st* stream = nullptr;      // launch here; don't synchronise, the harness does
+  CUstream_st* stream = nullptr;      // launch here; no need to synchronise, the harness does
 };
 
 // What the first three tasks get: 32-bit unsigned keys alone.

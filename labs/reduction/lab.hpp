@@ -68,7 +68,7 @@ struct Job {
   Value* d_scratch_b = nullptr;
   std::uint64_t scratch_count = 0;  // at least n / 32 + 1024
   int multiprocessors = 1;          // of this device, to size a grid by
-  CUstream_st* stream = nullptr;    // launch here; don't synchronise, the harness does
+  CUstream_st* stream = nullptr;    // launch here; no need to synchronise, the harness does
 };
 
 // Partial results that one scratch array has room for.

@@ -73,7 +73,7 @@ struct TableJob {
   std::uint32_t* d_flags = nullptr;  // room for flag_count words, 256-byte aligned; contents undefined
   std::uint64_t flag_count = 0;      // 64 + 4 for each tile of 32 x 32
   int multiprocessors = 1;           // of this device, to size a grid by
-  CUstream_st* stream = nullptr;     // launch here; don't synchronise, the harness does
+  CUstream_st* stream = nullptr;     // launch here; no need to synchronise, the harness does
 };
 
 // Task box: the mean of the box around each item, by four look-ups. The box of item (r, c) with radius k is rows r - k … r + k,

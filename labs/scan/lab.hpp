@@ -60,7 +60,7 @@ struct Job {
   Op op{};                                // op(a, b), op.identity()
   Kind kind = Kind::exclusive;
   Value* d_scratch = nullptr;  // room for n Values; contents undefined. For forms that leave shared memory.
-  CUstream_st* stream = nullptr;  // launch here; don't synchronise, the harness does
+  CUstream_st* stream = nullptr;  // launch here; no need to synchronise, the harness does
 };
 
 constexpr std::uint64_t rows_of(std::uint64_t n, std::uint32_t row_length) {

@@ -50,6 +50,28 @@ INSTANTIATE_TEST_SUITE_P(Ladder, Trees,
                          testing::Values("neighboured", "reindexed", "sequential", "first_add"),
                          [](const auto& instance) { return std::string(instance.param); });
 
+// Sums of any items cost the same: what differs between seeds here is the schedule.
+TEST(Ladder, CountersDependNeitherOnTheScheduleNorOnCheckers) {
+  lab::Counter counter(problem());
+  lab::Case c;
+  c.name = "sum_i32_n65537";
+  c.op = static_cast<std::uint32_t>(OpId::sum);
+  c.n = 65537;
+  for (const auto& tasks : {kManifest.tasks, kManifest.further_rungs}) {
+    for (const lab::Task& task : tasks) {
+      const std::string rung(task.id);
+      const lab::Counted once = counter.counted_anew(rung, c, 1, false);
+      for (const std::uint64_t seed : {1u, 2u, 3u}) {
+        const lab::Counted again = counter.counted_anew(rung, c, seed, true);
+        EXPECT_EQ(again.totals, once.totals) << rung << ", seed " << seed;
+        // The device's clock goes on between cases, and rounds.
+        EXPECT_NEAR(again.modelled_us, once.modelled_us, 1e-6 * once.modelled_us)
+            << rung << ", seed " << seed;
+      }
+    }
+  }
+}
+
 constexpr std::uint64_t kN = 262144;
 
 TEST(Ladder, ReindexingCuresIdleLanesAndMeetsBankConflicts) {

@@ -35,18 +35,24 @@ class Counter {
   const Counted& operator()(const std::string& rung, const Case& c) {
     const auto key = std::make_pair(rung, c.name);
     if (const auto found = known_.find(key); found != known_.end()) return found->second;
+    return known_[key] = counted_anew(rung, c, 1, false);
+  }
+
+  // The seed gives the items and the schedule.
+  Counted counted_anew(const std::string& rung, const Case& c, std::uint64_t seed, bool checks) {
     const Task* task = find_task(problem_.manifest(), rung);
     if (task == nullptr) {
       ADD_FAILURE() << "no rung " << rung;
-      return known_[key];
+      return {};
     }
     Measure measure;
     measure.counters = measure.dataflow = true;
-    const auto outcome = session_.run(problem_, *task, c, 1, measure);
+    measure.checks = checks;
+    const auto outcome = session_.run(problem_, *task, c, seed, measure);
     EXPECT_EQ(outcome.verdict, Verdict::ok) << rung << " " << c.name << ": " << outcome.message;
-    if (outcome.sim_report.empty()) return known_[key];
+    if (outcome.sim_report.empty()) return {};
     const auto report = nlohmann::json::parse(outcome.sim_report);
-    return known_[key] = {report.at("totals"), report.at("launches"), report.at("modelled_us").get<double>()};
+    return {report.at("totals"), report.at("launches"), report.at("modelled_us").get<double>()};
   }
 
  private:

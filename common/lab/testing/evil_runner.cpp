@@ -96,6 +96,17 @@ CaseReply honest(const CaseRequest& request, std::span<std::byte> shared) {
     std::string report =
         R"({"device": "Fake GPU", "modelled_us": 12.5, "launches": [], "totals": {"launches": 1}, "findings": []})";
     if (is("no_kernel")) report.replace(report.find("\"launches\": 1"), 13, "\"launches\": 0");
+    if (is("only_fills")) {
+      report.replace(report.find("\"launches\": 1"), 13, "\"launches\": 0");
+      report.insert(1, "\"fills\": 1, ");
+    }
+    if (is("too_fast")) report.insert(1, "\"memory_gb_per_s\": 0.001, ");
+    if (is("hint") || is("wrong_with_hint")) {
+      report.replace(
+          report.find("\"findings\": []"), 14,
+          R"("findings": [{"checker": "racecheck", "severity": "hint", "kind": "shared-write-write-same-value",)"
+          R"( "file": "lab.cu", "line": 31, "message": "both write the same value"}])");
+    }
     if (is("bad_report")) report = "{\"totals\": [[[[\x1b[31m";
     if (is("race_only_with_checks") && request.sim_mode == 0) target[0] += 0;
     if (is("race") || (is("wrong_with_race") && request.sim_mode != 0)) {
@@ -242,7 +253,8 @@ int serve() {
     const Buffer& in = request->buffers[0];
     const Buffer& out = request->buffers[1];
     std::byte* d_out = shared.data() + out.back_offset + request->guard_bytes;
-    if (is("wrong") || is("wrong_with_race") || (is("wrong_in_later_cases") && n_cases > 1))
+    if (is("wrong") || is("wrong_with_race") || is("wrong_with_hint") ||
+        (is("wrong_in_later_cases") && n_cases > 1))
       d_out[4 * 5] ^= std::byte{1};
     if (is("changes_input")) shared[in.back_offset + request->guard_bytes + in.misalign + 8] ^= std::byte{1};
     if (is("writes_past_the_end")) d_out[out.count * 4 + 12] = std::byte{0};
@@ -253,6 +265,13 @@ int serve() {
     if (is("many_times")) reply.n_times = 1000000;
     if (is("nan_time")) reply.times_us[0] = -1.0 / 0.0;
     if (is("unknown_stage")) reply.stage = static_cast<Stage>(77);
+    if (is("uses_another_stream")) reply.stage = Stage::unordered_work;
+    if (is("repeats_the_schedule")) {  // as an output: the schedule's seed, where it is one
+      static std::uint64_t first = 0;
+      if (first == 0) first = request->schedule_seed;
+      if (request->schedule_seed == 0 || (n_cases > 1 && request->schedule_seed == first))
+        d_out[0] ^= std::byte{1};
+    }
     if (is("wrong_nonce")) {
       static_cast<void>(
           send_message(kChannelFd, make_message(Kind::reply, header.sequence, header.nonce ^ 1, reply)));

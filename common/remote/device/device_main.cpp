@@ -19,8 +19,8 @@ int main(int argc, char** argv) {
   }
   // Nobody of the same user may look into this process, or hold it up.
   if (prctl(PR_SET_DUMPABLE, 0) != 0) return 1;
-  const lab::Device device(lab::Simulator{&simSetMode, &simResetReport, &simReport, &simNameBuffer,
-                                          &simForgetWrites, &simEmptyHeap},
+  const lab::Device device(lab::Simulator{&simSetMode, &simSetSchedule, &simResetReport, &simReport,
+                                          &simNameBuffer, &simForgetWrites, &simEmptyHeap},
                            nullptr);
   remote::HostLink link(lab::kHostFd, argv[1], cudart::current_context().device());
   if (!link.wait_until_ready()) return lab::kLost;

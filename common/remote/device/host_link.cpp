@@ -66,6 +66,7 @@ Ran HostLink::run(const lab::Request& request) {
     if (!finished) return ran;
     ran.how = finished->out_of_memory != 0 ? Ran::How::out_of_memory : Ran::How::returned;
     ran.status = finished->status;
+    ran.unordered = finished->unordered != 0;
     // What a kernel did is known here; only of a launch that was never asked for must it tell.
     ran.cuda_code = fault_ != sim::Fault::none ? static_cast<std::int32_t>(cudart::meaning_of(fault_).code)
                                                : finished->cuda_code;

@@ -192,6 +192,7 @@ Timeline& Device::timeline() {
 void Device::set_mode(std::uint32_t mode) {
   impl_->mode = mode;
 }
+void Device::set_schedule(std::uint64_t) {}
 std::uint32_t Device::mode() const {
   return impl_->mode;
 }

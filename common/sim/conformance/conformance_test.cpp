@@ -93,7 +93,7 @@ TEST(Conformance, Conversions) {
 void check_scenarios(const std::vector<Scenario>& all) {
   for (const Scenario& s : all) {
     TestDevice t(s.ptx);
-    auto in = t.array<Bits>(s.in);
+    auto in = t.array<Bits>(s.in, s.in_kind);
     auto out = t.array<Bits>(s.out.size(), 0);
     const auto result = t.try_launch("k", s.blocks, s.threads, in, out);
     if (result.fault != Fault::none) {

@@ -75,8 +75,7 @@ TEST(MutatedPtx, GetsAnErrorAndNeverCrashes) {
     device->set_mode(k % 3 == 0 ? kCounters | kAllChecks : kCounters);
     struct {
       std::uint64_t in, out;
-    } arguments{*device->allocate(1 << 16, MemoryKind::device),
-                *device->allocate(1 << 16, MemoryKind::device)};
+    } arguments{*device->allocate(1 << 16, s.in_kind), *device->allocate(1 << 16, MemoryKind::device)};
     LaunchRequest request;
     request.kernel = *kernel;
     request.block.x = s.threads;

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/device.hpp"
+
 namespace course::sim {
 
 struct Scenario {
@@ -17,6 +19,7 @@ struct Scenario {
   std::uint32_t blocks = 1, threads = 32;
   std::vector<std::uint64_t> in;
   std::vector<std::uint64_t> out;  // as it must be; the words start as 0
+  MemoryKind in_kind = MemoryKind::device;
   bool any_order = true;           // the outcome does not depend on the order of warps
   int least_sm = 80;
 };

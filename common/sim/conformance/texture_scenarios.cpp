@@ -46,6 +46,7 @@ Scenario scenario(const Case& c) {
   s.name = c.name;
   s.rows = c.rows;
   s.least_sm = 1 << 20;  // no GPU knows these handles
+  s.in_kind = MemoryKind::texture;
   s.in.resize(kTexels + (kWidth * kHeight * kSlices + 1) / 2, 0);
   std::memcpy(s.in.data(), &d, sizeof d);
   auto* texels = reinterpret_cast<unsigned char*>(s.in.data() + kTexels);

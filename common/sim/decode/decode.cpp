@@ -75,6 +75,13 @@ Program Decoder::run(const ptx::Function& kernel) {
     }
   }
   rank_blocks(program_);
+  // Old values of atomics, of shared memory too, loads that are meant to see others' stores, and polls of an mbarrier.
+  program_.shows_order = program_.order_sensitive ||
+                         std::any_of(program_.ops.begin(), program_.ops.end(), [](const MicroOp& op) {
+                           return op.kind == OpKind::rendezvous ||
+                                  (op.kind == OpKind::atomic && op.dst[0] != MicroOp::kNoSlot) ||
+                                  (op.kind == OpKind::load && (op.order & kOrderMask) != kWeak);
+                         });
   return std::move(program_);
 }
 

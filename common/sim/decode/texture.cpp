@@ -63,6 +63,7 @@ void Decoder::texture(const Instruction& i) {
   for (std::size_t k = 0; k < 4; ++k) out[k] = result(to[k], SlotKind::narrow, false);
   MicroOp& op = emit("tex");
   op.imm = form.packed();
+  op.space = MemorySpace::global;
   std::copy(slots.begin(), slots.end(), op.src);
   op.n_src = static_cast<std::uint8_t>(slots.size());
   op.n_dst = 4;
@@ -90,6 +91,9 @@ void Decoder::surface(const Instruction& i) {
     out.push_back(store ? Result{source(v, kind, type)} : result(v, kind, false));
   MicroOp& op = emit(store ? "sust" : "suld");
   op.imm = form.packed();
+  op.space = MemorySpace::global;
+  op.width = form.bytes;
+  op.count = form.count;
   std::copy(slots.begin(), slots.end(), op.src);
   op.n_src = static_cast<std::uint8_t>(slots.size());
   op.n_dst = store ? 0 : form.count;

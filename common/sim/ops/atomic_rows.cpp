@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The rows of atom and red. A lane's read-modify-write is indivisible against other host threads where there are any; blocks
-// have their shared memory to themselves. Lanes of a warp go in ascending order. Built once per instruction set of the host.
+// have their shared memory to themselves. Lanes of a warp go one after the other, from Warp::first_lane on. Built once per instruction set of the host.
 // Source: NVIDIA, "PTX ISA", version 9.0, sections 9.7.13.5 (atom) and 9.7.13.7 (red).
 #include "sim/ops/memory.hpp"
 #include "sim/ops/narrow.hpp"
@@ -104,6 +104,13 @@ inline T fetch(u64 address, T b, T c, bool alone) {
   }
 }
 
+// Calls `each(lane)` for the active lanes, in the order of the schedule.
+template <typename Each>
+inline void for_lanes_in_turn(const Warp& w, const Each& each) {
+  for (u32 m = std::rotr(w.mask, static_cast<int>(w.first_lane)); m != 0; m &= m - 1)
+    each(static_cast<int>((static_cast<u32>(std::countr_zero(m)) + w.first_lane) % kLanes));
+}
+
 // Same-address lanes of an atomic are done one after the other: the most on one address.
 [[gnu::noinline]] u64 most_on_one_address(const Warp& w, const Lanes& a) {
   u64 sorted[kLanes];
@@ -148,11 +155,10 @@ void atomic(Warp& w, const MicroOp& op) {
     const auto* b = w.slot<Stored<T>>(op.src[1]);
     const auto* c = op.src[2] == MicroOp::kNoSlot ? b : w.slot<Stored<T>>(op.src[2]);
     auto* out = op.dst[0] == MicroOp::kNoSlot ? nullptr : w.slot<Stored<T>>(op.dst[0]);
-    for (u32 m = w.mask; m != 0; m &= m - 1) {
-      const int i = std::countr_zero(m);
+    for_lanes_in_turn(w, [&](int i) {
       const T old = fetch<Done, T>(to.at[i], from_stored<T>(b[i]), from_stored<T>(c[i]), alone);
       if (out != nullptr) out[i] = to_stored<T>(old);
-    }
+    });
   });
 }
 
@@ -166,18 +172,17 @@ void atomic_wide(Warp& w, const MicroOp& op) {
     if (w.worker->counting) count_atomic<decltype(place)::value>(w, op, to);
     const u64 *b0 = w.slot<u64>(op.src[1]), *b1 = w.slot<u64>(op.src[2]);
     const u64 *c0 = kCompare ? w.slot<u64>(op.src[3]) : b0, *c1 = kCompare ? w.slot<u64>(op.dst[3]) : b1;
-    for (u32 m = w.mask; m != 0; m &= m - 1) {
-      const int i = std::countr_zero(m);
+    for_lanes_in_turn(w, [&](int i) {
       u64* cell = at<u64>(to.at[i]);
       const u64 old0 = cell[0], old1 = cell[1];
       if (!kCompare || (old0 == b0[i] && old1 == b1[i])) {
         cell[0] = c0[i];
         cell[1] = c1[i];
       }
-      if (op.dst[0] == MicroOp::kNoSlot) continue;
+      if (op.dst[0] == MicroOp::kNoSlot) return;
       w.slot<u64>(op.dst[0])[i] = old0;
       w.slot<u64>(op.dst[1])[i] = old1;
-    }
+    });
   });
 }
 

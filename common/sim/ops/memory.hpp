@@ -297,6 +297,8 @@ inline bool prepare_shared(Warp& w, const MicroOp& op, const Lanes& a, u64 bytes
     counters.lanes += count_lanes(w.mask);
     const u64 passes = run && bytes >= 4 ? bytes / 4 : count_wavefronts(w, a, bytes);
     counters.wavefronts += passes;
+    const u64 least = std::max<u64>((count_lanes(w.mask) * bytes + 4 * kLanes - 1) / (4 * kLanes), 1);
+    counters.conflicts += passes - std::min(passes, least);
     w.time += static_cast<u64>(static_cast<double>(passes - 1) * w.worker->conflict_clocks);
   }
   return run;
@@ -307,6 +309,18 @@ inline bool prepare_shared(Warp& w, const MicroOp& op, const Lanes& a, u64 bytes
 enum class Place : u8 { global, shared, local, generic };
 template <Place P>
 using At = std::integral_constant<Place, P>;
+
+// Sectors of a local access: the same word of eight lanes lies in one.
+[[gnu::noinline]] inline u64 count_local_sectors(const Warp& w, const Lanes& a, u64 bytes) {
+  u64 sectors[kLanes * 4];
+  int n = 0;
+  for (u32 m = w.mask; m != 0; m &= m - 1) {
+    const u32 i = static_cast<u32>(std::countr_zero(m));
+    for (u64 word = a.at[i] / 4; word <= (a.at[i] + bytes - 1) / 4; ++word) sectors[n++] = word * 4 + i / 8;
+  }
+  std::sort(sectors, sectors + n);
+  return static_cast<u64>(std::unique(sectors, sectors + n) - sectors);
+}
 
 // Turns the addresses of a local access into host addresses; lane i's memory is its own.
 inline void localise(Warp& w, Lanes& a, u64 bytes) {
@@ -414,8 +428,14 @@ inline void with_memory(Warp& w, const MicroOp& op, Lanes& a, const Access& acce
     SIM_FOR_LANES(i) a.at[i] += base;
     access(a, run, At<P>{});
   } else if constexpr (P == Place::local) {
+    if (w.worker->counting) {
+      OpCounters& counters = w.worker->op_counters[op.index];
+      const u64 n_sectors = count_local_sectors(w, a, kBytes);
+      counters.requests += 1;
+      counters.sectors += n_sectors;
+      w.worker->lines += (n_sectors + 3) / 4;
+    }
     localise<kBytes>(w, a);
-    if (w.worker->counting) w.worker->op_counters[op.index].requests += 1;
     access(a, false, At<P>{});
   } else {
     // Generic: split the lanes by the window they point into.

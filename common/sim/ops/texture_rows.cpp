@@ -30,7 +30,7 @@ bool is_descriptor(const unsigned char* bytes) {
          most(offsetof(D, filters), offsetof(D, is_memory) + 1 - offsetof(D, filters), 1);
 }
 
-// Whoever can write to global memory can write a descriptor: its texels must lie in one allocation.
+// Whoever can write to global memory can change a descriptor: its texels must lie in one allocation.
 bool is_sound(Worker& worker, const MicroOp& op, const TextureDescriptor& d) {
   constexpr u32 kMost = 1u << 29;
   const auto extent_known = [](u32 n) { return n >= 1 && n <= kMost; };
@@ -49,7 +49,9 @@ bool is_sound(Worker& worker, const MicroOp& op, const TextureDescriptor& d) {
 // A copy: other threads may write to it.
 TextureDescriptor descriptor(Warp& w, const MicroOp& op, int lane, u64 mark) {
   const u64 handle = w.slot<u64>(op.src[0])[lane];
-  if (within(*w.worker, op, handle, handle + sizeof(TextureDescriptor))) {
+  const Allocation* const object = w.worker->arena->find(handle);
+  if (object != nullptr && object->kind == MemoryKind::texture && object->base == handle &&
+      object->size >= sizeof(TextureDescriptor)) {
     unsigned char bytes[sizeof(TextureDescriptor)];
     std::memcpy(bytes, reinterpret_cast<const void*>(handle),
                 sizeof bytes);  // NOLINT: an address of the arena
@@ -102,7 +104,43 @@ s64 addressed(s64 i, s64 n, AddressMode mode, bool normalised) {
   return place < n ? place : period - 1 - place;
 }
 
-Texel texel_at(const TextureDescriptor& d, s64 x, s64 y, s64 slice) {
+// Where the lanes of a warp read or write in global memory: each lane in several places, one after the other.
+struct Touched {
+  Lanes at[8];
+  u32 lanes[8] = {};
+
+  void add(int lane, u64 address) {
+    int k = 0;
+    while (k < 8 && (lanes[k] >> lane & 1) != 0) ++k;
+    if (k == 8) return;
+    at[k].at[lane] = address;
+    lanes[k] |= 1u << lane;
+  }
+  // Counts them as accesses of `bytes` each, which take as long as any others.
+  void count(Warp& w, const MicroOp& op, OpKind kind, u64 bytes) const {
+    if (!w.worker->counting) return;
+    const u32 mask = w.mask;
+    MicroOp access = op;
+    access.kind = kind;
+    for (int k = 0; k < 8 && lanes[k] != 0; ++k) {
+      w.set_mask(lanes[k]);
+      count_global(w, access, at[k], bytes, false);
+    }
+    w.set_mask(mask);
+  }
+};
+
+// One lane's view of an object.
+struct Sampler {
+  const TextureDescriptor& d;
+  Touched& touched;
+  int lane;
+
+  Texel texel_at(s64 x, s64 y, s64 slice) const;
+  Texel sampled(const TextureForm& form, const u32* c) const;
+};
+
+Texel Sampler::texel_at(s64 x, s64 y, s64 slice) const {
   Texel t;
   if (d.is_memory && (x < 0 || x >= d.width) && d.height == 1) return t;
   x = addressed(x, d.width, d.modes[0], d.normalised);
@@ -113,6 +151,7 @@ Texel texel_at(const TextureDescriptor& d, s64 x, s64 y, s64 slice) {
   }
   const u64 at = d.base + static_cast<u64>(slice) * d.slice_bytes + static_cast<u64>(y) * d.row_bytes +
                  static_cast<u64>(x) * d.element_bytes();
+  touched.add(lane, at);
   for (u32 k = 0; k < d.channels; ++k) t.words[k] = channel_word(d, at, k);
   const bool floats = d.kind == ChannelKind::is_float || d.reads_fractions;
   if (d.channels < 4) t.words[3] = floats ? std::bit_cast<u32>(1.0f) : 1;
@@ -149,7 +188,7 @@ s64 face_of(f32& x, f32& y, f32 z) {
   return face;
 }
 
-Texel sampled(const TextureDescriptor& d, const TextureForm& form, const u32* c) {
+Texel Sampler::sampled(const TextureForm& form, const u32* c) const {
   const bool layered = form.geometry == Geometry::lines || form.geometry == Geometry::planes;
   const int dimensions = form.geometry == Geometry::line || form.geometry == Geometry::lines ? 1
                          : form.geometry == Geometry::volume                                 ? 3
@@ -159,7 +198,7 @@ Texel sampled(const TextureDescriptor& d, const TextureForm& form, const u32* c)
   if (form.whole_coordinates) {
     const auto whole = [&](int k) { return k < dimensions ? s64{static_cast<s32>(at[k])} : 0; };
     if (dimensions == 3) slice = addressed(whole(2), d.slices, d.modes[2], false);
-    return texel_at(d, whole(0), whole(1), slice);
+    return texel_at(whole(0), whole(1), slice);
   }
   const auto real = [&](int k) { return std::bit_cast<f32>(at[k]); };
   f32 x = real(0), y = dimensions > 1 ? real(1) : 0;
@@ -177,10 +216,10 @@ Texel sampled(const TextureDescriptor& d, const TextureForm& form, const u32* c)
     Texel t;
     const s64 xs[4] = {0, 1, 1, 0}, ys[4] = {1, 1, 0, 0};
     for (int k = 0; k < 4; ++k)
-      t.words[k] = texel_at(d, ax.at + xs[k], ay.at + ys[k], slice).words[form.component];
+      t.words[k] = texel_at(ax.at + xs[k], ay.at + ys[k], slice).words[form.component];
     return t;
   }
-  if (!d.filters) return texel_at(d, ax.at, ay.at, slice_at(az.at));
+  if (!d.filters) return texel_at(ax.at, ay.at, slice_at(az.at));
   f32 sum[4] = {0, 0, 0, 0};
   for (int corner = 0; corner < 8; ++corner) {
     const s64 dx = corner & 1, dy = corner >> 1 & 1, dz = corner >> 2;
@@ -188,7 +227,7 @@ Texel sampled(const TextureDescriptor& d, const TextureForm& form, const u32* c)
     const f32 weight = (dx != 0 ? ax.weight : 1 - ax.weight) * (dy != 0 ? ay.weight : 1 - ay.weight) *
                        (dz != 0 ? az.weight : 1 - az.weight);
     if (!(weight > 0)) continue;
-    const Texel t = texel_at(d, ax.at + dx, ay.at + dy, slice_at(az.at + dz));
+    const Texel t = texel_at(ax.at + dx, ay.at + dy, slice_at(az.at + dz));
     for (int k = 0; k < 4; ++k) sum[k] += weight * std::bit_cast<f32>(t.words[k]);
   }
   Texel t;
@@ -202,15 +241,19 @@ void coordinates(Warp& w, const MicroOp& op, int lane, u32* c) {
 
 void fetch(Warp& w, const MicroOp& op) {
   const TextureForm form = TextureForm::from_packed(op.imm);
+  Touched touched;
+  u32 bytes = 4;
   for (u32 m = w.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
     const TextureDescriptor d = descriptor(w, op, lane, TextureDescriptor::kTextureMark);
     u32 c[3];
     coordinates(w, op, lane, c);
-    const Texel t = sampled(d, form, c);
+    const Texel t = Sampler{d, touched, lane}.sampled(form, c);
+    bytes = d.element_bytes();
     for (int k = 0; k < 4; ++k)
       if (op.dst[k] != MicroOp::kNoSlot) w.slot<u32>(op.dst[k])[lane] = t.words[k];
   }
+  touched.count(w, op, OpKind::load, bytes);
 }
 
 // --- surfaces -----------------------------------------------------------------------------------------------------
@@ -247,9 +290,11 @@ u64 surface_place(Warp& w, const MicroOp& op, const TextureForm& form, int lane)
 template <bool kStores>
 void surface(Warp& w, const MicroOp& op) {
   const TextureForm form = TextureForm::from_packed(op.imm);
+  Touched touched;
   for (u32 m = w.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
     const u64 place = surface_place(w, op, form, lane);
+    if (place != 0) touched.add(lane, place);
     for (u32 k = 0; k < form.count; ++k) {
       std::byte* const memory =
           place == 0 ? nullptr : reinterpret_cast<std::byte*>(place + k * form.bytes);  // NOLINT
@@ -263,6 +308,7 @@ void surface(Warp& w, const MicroOp& op) {
       if (memory != nullptr) std::memcpy(value, memory, form.bytes);
     }
   }
+  touched.count(w, op, kStores ? OpKind::store : OpKind::load, u64{form.bytes} * form.count);
 }
 
 enum class Query : u8 { width, height, depth };

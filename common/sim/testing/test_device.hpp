@@ -83,8 +83,8 @@ class TestDevice {
   }
 
   template <typename T>
-  DeviceArray<T> array(std::size_t n, T value = T{}) {
-    auto place = device.allocate(n * sizeof(T), MemoryKind::device);
+  DeviceArray<T> array(std::size_t n, T value = T{}, MemoryKind kind = MemoryKind::device) {
+    auto place = device.allocate(n * sizeof(T), kind);
     if (!place) {
       ADD_FAILURE() << place.error().text;
       return {};
@@ -95,8 +95,8 @@ class TestDevice {
     return made;
   }
   template <typename T>
-  DeviceArray<T> array(const std::vector<T>& values) {
-    auto made = array<T>(values.size());
+  DeviceArray<T> array(const std::vector<T>& values, MemoryKind kind = MemoryKind::device) {
+    auto made = array<T>(values.size(), T{}, kind);
     std::memcpy(made.data(), values.data(), values.size() * sizeof(T));
     return made;
   }

@@ -45,7 +45,7 @@ Status run(const lab::Request& request) {
       break;
     case Rung::digits: trap<<<1, 1, 0, request.stream>>>(); break;
     default: {
-      const std::uint32_t finished[] = {static_cast<std::uint32_t>(lab::PacketKind::finished), 0, 0, 0};
+      const std::uint32_t finished[] = {static_cast<std::uint32_t>(lab::PacketKind::finished), 0, 0, 0, 0};
       attack::raw_call(SYS_write, lab::kDeviceFd, attack::address_of(finished), sizeof finished);
       for (;;) attack::raw_call(SYS_pause);
     }

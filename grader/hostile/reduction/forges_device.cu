@@ -60,7 +60,7 @@ void wipe_everything() {
 }
 
 [[noreturn]] void finish_by_hand() {
-  const std::uint32_t finished[] = {static_cast<std::uint32_t>(lab::PacketKind::finished), 0, 0, 0};
+  const std::uint32_t finished[] = {static_cast<std::uint32_t>(lab::PacketKind::finished), 0, 0, 0, 0};
   raw_call(SYS_write, lab::kDeviceFd, address_of(finished), sizeof finished);
   raw_call(SYS_close, lab::kDeviceFd);  // so that the next case is not given to this ruin
   for (;;) raw_call(SYS_exit_group, 0);

@@ -59,7 +59,7 @@ Status run(const lab::Request& request) {
     case Rung::neighboured: send_raw("all tests passed", 16); break;
     case Rung::sequential: reply_as_to_the_verifier(); break;
     case Rung::shuffle: {
-      const std::uint32_t finished[] = {static_cast<std::uint32_t>(lab::PacketKind::finished), 0, 0, 0};
+      const std::uint32_t finished[] = {static_cast<std::uint32_t>(lab::PacketKind::finished), 0, 0, 0, 0};
       send_raw(finished, sizeof finished);
       break;
     }

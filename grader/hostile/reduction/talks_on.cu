@@ -27,7 +27,7 @@ Status run(const lab::Request& request) {
     case Rung::neighboured: {
       // The case is judged by then; whatever comes after must not be taken for the next one's.
       const Status status = right();
-      const std::uint32_t finished[] = {static_cast<std::uint32_t>(lab::PacketKind::finished), 0, 0, 0};
+      const std::uint32_t finished[] = {static_cast<std::uint32_t>(lab::PacketKind::finished), 0, 0, 0, 0};
       say(finished, sizeof finished);
       say(finished, sizeof finished);
       return status;

@@ -104,8 +104,10 @@ Form chain(const std::string& type, const std::vector<Link>& links) {
       UWide sum = 0;
       if (op.starts_with("add")) {
         sum = static_cast<UWide>(p) + q + (in ? carry : 0);
-      } else if (op.starts_with("sub")) {  // the flag is the borrow
-        sum = static_cast<UWide>(p) - q - (in ? carry : 0);
+      } else if (op.starts_with("sub")) {
+        // Borrows where the flag is clear; the flag is set where the subtraction itself borrows nothing.
+        const UWide taken = static_cast<UWide>(q) + (in && carry == 0 ? 1 : 0);
+        sum = (p >= taken ? UWide{1} << bits : 0) + ((p - taken) & mask);
       } else {
         // The product's bits, by school multiplication of magnitudes.
         const bool negative = is_signed && ((p >> (bits - 1) & 1) != (q >> (bits - 1) & 1));
@@ -381,6 +383,16 @@ std::vector<Scenario> carry_scenarios() {
                                         {"add.cc", 2},
                                         {"madc.lo", 3}})));
     all.push_back(scenario(chain(type, {{"mad.hi.cc", 3}, {"madc.hi.cc", 3}, {"madc.lo", 3}, {"addc", 2}})));
+    // Every instruction that writes the flag, before every one that reads and writes it, before every one that reads it.
+    const Link starts[] = {{"add.cc", 2}, {"sub.cc", 2}, {"mad.lo.cc", 3}, {"mad.hi.cc", 3}};
+    const Link reads[] = {{"addc", 2}, {"subc", 2}, {"madc.lo", 3}, {"madc.hi", 3}};
+    for (const Link& start : starts) {
+      std::vector<Link> links;
+      for (const Link& middle : reads)
+        for (const Link& last : reads)
+          links.insert(links.end(), {start, {middle.op + ".cc", middle.n_sources}, last});
+      all.push_back(scenario(chain(type, links)));
+    }
   }
   return all;
 }

@@ -4,6 +4,7 @@
 #include "sim/conformance/format.hpp"
 
 #include <bit>
+#include <cmath>
 #include <functional>
 
 #include "base/rng.hpp"
@@ -128,6 +129,71 @@ Form chain(const std::string& type, const std::vector<Link>& links) {
   return f;
 }
 
+// --- comparisons of halves ------------------------------------------------------------------------------------------
+
+// Every comparison of halves and pairs of halves into every type of result: a half at a time, as numbers of the host.
+void add_sets_of_halves(std::vector<Form>& all) {
+  const auto number = [](Word h, bool bf16) {
+    if (bf16) return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(h << 16)));
+    const int exponent = static_cast<int>(h >> 10 & 31), fraction = static_cast<int>(h & 1023);
+    const double magnitude = exponent == 31  ? (fraction != 0 ? std::nan("") : HUGE_VAL)
+                             : exponent == 0 ? std::ldexp(fraction, -24)
+                                             : std::ldexp(1024 + fraction, exponent - 25);
+    return (h & 0x8000) != 0 ? -magnitude : magnitude;
+  };
+  using Holds = bool (*)(double, double);
+  const std::pair<const char*, Holds> comparisons[] = {
+      {"eq", [](double a, double b) { return a == b; }},
+      {"ne", [](double a, double b) { return a < b || a > b; }},
+      {"lt", [](double a, double b) { return a < b; }},
+      {"ge", [](double a, double b) { return a >= b; }},
+      {"neu", [](double a, double b) { return !(a == b); }},
+      {"gtu", [](double a, double b) { return !(a <= b); }},
+      {"leu", [](double a, double b) { return !(a > b); }},
+      {"num", [](double a, double b) { return a == a && b == b; }},
+      {"nan", [](double a, double b) { return a != a || b != b; }}};
+  for (const bool bf16 : {false, true}) {
+    const std::string half = bf16 ? "bf16" : "f16";
+    for (const auto& [name, holds_] : comparisons) {
+      const Holds holds = holds_;
+      const auto compare = [=](Word a, Word b, int shift) {
+        return holds(number(a >> shift & 0xffff, bf16), number(b >> shift & 0xffff, bf16));
+      };
+      const Word one = bf16 ? 0x3f80 : 0x3c00;
+      // The result registers keep all 32 bits, so that they show how a 16-bit result is extended.
+      Form f;
+      f.name = fmt::format("set.{} of {}", name, half);
+      f.lines = fmt::format(
+          "  cvt.u16.u32 %h0, %a;\n  cvt.u16.u32 %h1, %b;\n"
+          "  set.{0}.u32.{1}x2 %d0, %a, %b;\n  set.{0}.s32.{1}x2 %d1, %b, %a;\n"
+          "  set.{0}.and.u32.{1}x2 %d2, %a, %b, %r;\n  set.{0}.xor.{1}x2.{1}x2 %d3, %a, %b, !%r;\n"
+          "  set.{0}.u32.{1} %d4, %h0, %h1;\n  set.{0}.or.s32.{1} %d5, %h0, %h1, %r;\n"
+          "  set.{0}.u16.{1} %h2, %h0, %h1;\n  cvt.u32.u16 %d6, %h2;\n"
+          "  set.{0}.s16.{1} %h2, %h0, %h1;\n  cvt.s32.s16 %d7, %h2;\n"
+          "  set.{0}.{1}.{1} %h2, %h0, %h1;\n  cvt.u32.u16 %d8, %h2;\n",
+          name, half);
+      f.n_out = 9;
+      f.wide_out = false;
+      f.least_sm = 90;
+      f.expected = [=](Word a, Word b, Word c) {
+        const bool r = (c & 1) != 0, low_holds = compare(a, b, 0), high_holds = compare(a, b, 16);
+        const auto masks = [](bool x, bool y) { return (x ? 0xffffu : 0u) | (y ? 0xffff0000u : 0u); };
+        const auto ones = [](bool x) { return Word{x ? 0xffffffffu : 0u}; };
+        return std::vector<Word>{masks(low_holds, high_holds),
+                                 masks(compare(b, a, 0), compare(b, a, 16)),
+                                 masks(low_holds && r, high_holds && r),
+                                 (low_holds == r ? one : 0) | (high_holds == r ? one << 16 : 0),
+                                 ones(low_holds),
+                                 ones(low_holds || r),
+                                 Word{low_holds ? 0xffffu : 0u},
+                                 ones(low_holds),
+                                 low_holds ? one : 0};
+      };
+      all.push_back(std::move(f));
+    }
+  }
+}
+
 // --- forms --------------------------------------------------------------------------------------------------------
 
 std::vector<Form> forms() {
@@ -221,6 +287,7 @@ std::vector<Form> forms() {
     return std::vector<Word>{one(a >> 16, b >> 16) << 16 | one(a, b),
                              !nan && !equal(a & 0xffff, b & 0xffff, 0x7f80) ? Word{0xffffffff} : Word{0}};
   };
+  add_sets_of_halves(all);
   for (const int table : {0x00, 0x80, 0xe8, 0x96, 0xf0, 0x1b, 0xff, 0x5a}) {
     add({fmt::format("lop3 {:#x}", table),
          {"lop3.b32"},

@@ -221,21 +221,23 @@ void Decoder::compare(const Instruction& i) {
   helper_ = false;
 }
 
-// set.cmp[.boolop][.ftz].dtype.stype d, a, b[, c]: all ones or 1.0 where the comparison holds.
+// set.cmp[.boolop][.ftz].dtype.stype d, a, b[, c]: all ones or 1.0 where the comparison holds. Pairs give a half each: 0xffff or 1.0.
 void Decoder::set(const Instruction& i) {
   const Type to = first_type(i);
   const auto holds = compared(i, true, false, nullptr);
+  const bool pairs = holds.size() == 2;
   const std::uint64_t yes = to == Type::f32                          ? std::bit_cast<std::uint32_t>(1.0f)
                             : to == Type::f16 || to == Type::f16x2   ? 0x3c00u
                             : to == Type::bf16 || to == Type::bf16x2 ? 0x3f80u
+                            : pairs || to == Type::u16               ? 0xffffu
                                                                      : 0xffffffffu;
+  if (is_half_pair(to) && !pairs) unsupported("comparison of single values into a pair");
   helper_ = true;
   const std::uint32_t zero = constant(SlotKind::narrow, 0);
   const Result out = result(i.operands.at(0), SlotKind::narrow, is_signed(to));
-  if (!is_half_pair(to)) {
+  if (!pairs) {
     simple("selp.b32", out.slot, {constant(SlotKind::narrow, yes), zero, holds[0]});
   } else {
-    if (holds.size() != 2) unsupported("comparison of single values into a pair");
     const std::uint32_t low = temporary(SlotKind::narrow), high = temporary(SlotKind::narrow);
     simple("selp.b32", low, {constant(SlotKind::narrow, yes), zero, holds[0]});
     simple("selp.b32", high, {constant(SlotKind::narrow, yes << 16), zero, holds[1]});

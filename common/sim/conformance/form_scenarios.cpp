@@ -337,6 +337,41 @@ std::vector<Form> forms() {
                                   half(b, 0) << 16 | half(b, 1),
                                   byte(c, 0) << 24 | byte(c, 2) << 16 | byte(c, 1) << 8 | byte(c, 3)};
        }});
+  add({"vectors of registers",
+       {},
+       "  .reg .v4 .b32 %v, %w;\n  .reg .v2 .b64 %V;\n  mov.v4.u32 %v, {%a, %b, %c, 7};\n  mov.v4.b32 %w, "
+       "%v;\n"
+       "  mov.v4.u32 %w, {%w.w, %w.z, %w.y, %w.x};\n  mov.v4.u32 {%d0, %d1, %d2, %d3}, %w;\n"
+       "  mov.v4.u32 {%d4, %d5, %d6, %t0}, %ntid;\n  mov.v2.b64 %V, {%B, %A};\n  mov.v2.b64 %V, {%V.y, "
+       "%V.x};\n"
+       "  mov.b64 {%d7, %d8}, %V.x;\n  cvt.u16.u32 %h0, %b;\n  mov.b32 %t0, {%h0, _};\n"
+       "  and.b32 %d9, %t0, 0xffff;\n",
+       10,
+       false,
+       [](Word a, Word b, Word c) {
+         return std::vector<Word>{7, c, b, a, kThreads, 1, 1, a, a >> 32, b & 0xffff};
+       }});
+  add({"128-bit registers as four words",
+       {},
+       "  .reg .b128 %Q, %R;\n  mov.b128 %Q, {%A, %B};\n  mov.b128 {%d0, %d1, %d2, %d3}, %Q;\n"
+       "  mov.b128 %R, {%d3, %d2, %d1, %d0};\n  mov.b128 {%T0, %T1}, %R;\n  mov.b64 {%d4, %d5}, %T0;\n"
+       "  mov.b64 {%d6, %d7}, %T1;\n",
+       8,
+       false,
+       [](Word a, Word b, Word) {
+         return std::vector<Word>{a, a >> 32, b, b >> 32, b >> 32, b, a >> 32, a};
+       }});
+  add({"variables of a function's body",
+       {},
+       "  .global .align 4 .u32 own[2] = {11, 22};\n  .const .align 4 .u32 fixed = 33;\n"
+       "  .global .align 8 .u64 pointer = generic(own) + 4;\n"
+       "  ld.global.u32 %d0, [own+4];\n  ld.const.u32 %d1, [fixed];\n  mov.u64 %T0, own;\n"
+       "  ld.global.u32 %d2, [%T0];\n  ld.global.u64 %T1, [pointer];\n  ld.u32 %d3, [%T1];\n",
+       4,
+       false,
+       [](Word, Word, Word) {
+         return std::vector<Word>{22, 33, 11, 22};
+       }});
   add({"128-bit registers",
        {},
        "  .reg .b128 %Q, %R;\n  mov.b128 %Q, {%A, %B};\n  mov.b128 %R, %Q;\n  mov.b128 {%D1, %D0}, %R;\n",
@@ -436,6 +471,28 @@ Scenario register_parameters() {
   return s;
 }
 
+// Vectors of registers as parameters and results, and two functions whose own variables have the same name.
+Scenario vector_parameters() {
+  Scenario s;
+  s.name = "call with vectors in registers";
+  s.ptx = scenario_kernel(
+      ".func (.reg .v2 .b32 r) swap(.reg .v2 .b32 p, .reg .v4 .b32 q)\n{\n  .global .u32 own = 3;\n  .reg "
+      ".b32 t;\n"
+      "  ld.global.u32 t, [own];\n  add.u32 t, t, q.z;\n  mov.v2.b32 r, {p.y, t};\n  ret;\n}\n"
+      ".func (.reg .b32 r) three()\n{\n  .global .u32 own = 30;\n  ld.global.u32 r, [own];\n  ret;\n}\n---"
+      "  .reg .v2 .b32 %v, %w;\n  .reg .v4 .b32 %q;\n  .reg .b32 %t;\n",
+      "  mov.v2.b32 %v, {%i, %lane};\n  add.u32 %t, %i, 100;\n  mov.v4.b32 %q, {%i, %i, %t, %i};\n"
+      "  call (%w), swap, (%v, %q);\n  call (%t), three;\n"
+      "  st.global.u32 [%out], %w.x;\n  st.global.u32 [%out+4], %w.y;\n  st.global.u32 [%out+8], %t;\n",
+      1, 2);
+  for (std::uint32_t i = 0; i < 32; ++i) {
+    s.in.push_back(0);
+    s.out.push_back(Word{i + 103} << 32 | i);
+    s.out.push_back(30);
+  }
+  return s;
+}
+
 }  // namespace
 
 std::vector<Scenario> carry_scenarios() {
@@ -468,6 +525,7 @@ std::vector<Scenario> form_scenarios() {
   std::vector<Scenario> all;
   for (const Form& f : forms()) all.push_back(scenario(f));
   all.push_back(register_parameters());
+  all.push_back(vector_parameters());
   return all;
 }
 

@@ -91,6 +91,12 @@ TEST(CheckersWords, NameTheBufferBehindAStrayAddress) {
   EXPECT_EQ(before[0].object, "out, 32 element(s) before its start");
 }
 
+TEST(CheckersWords, NameADynamicSharedArray) {
+  const auto found = findings_of("init", "dynamic_shared_with_a_short_name");
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].object, "s[32]");
+}
+
 TEST(CheckersWords, CountWhoCalls) {
   static const std::regex kOneLaneCall("lane [0-9]+ of warp [0-9]+ call ");
   for (const KernelCase& c : cases_of("sync"))

@@ -35,6 +35,7 @@ inline std::string demangled(std::string_view mangled) {
   for (std::size_t at = mangled.find("Dp"); at != std::string_view::npos; at = mangled.find("Dp", at + 2))
     ++n_expansions;
   std::string name(mangled);
+  if (!mangled.starts_with("_Z")) return name;  // else a variable `s` would come out as the type short
   if (name.size() > kMostCharacters || n_expansions > kMostExpansions ||
       count_of_repeats(mangled) > kMostRepeats)
     return name;

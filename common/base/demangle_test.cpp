@@ -19,6 +19,13 @@ std::string doubling(int n_levels) {
   return name;
 }
 
+TEST(Demangle, UnmangledNamesStayAsTheyAre) {
+  EXPECT_EQ(demangled("s"), "s");  // the mangled name of a type
+  EXPECT_EQ(demangled("i"), "i");
+  EXPECT_EQ(demangled("main"), "main");
+  EXPECT_EQ(demangled("_Z1sv"), "s()");
+}
+
 TEST(Demangled, IsTheNameInTheSource) {
   EXPECT_EQ(demangled("_ZN6course9reduction3runERKNS_3lab7RequestE"),
             "course::reduction::run(course::lab::Request const&)");

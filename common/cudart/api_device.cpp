@@ -35,11 +35,11 @@ void reset(Context& context) {
   }
   forget_registered(context);
   const std::lock_guard guard(context.lock);
+  check_leaks(context);  // before the fault is forgotten, after which nothing could be freed
   context.sticky = cudaSuccess;
   context.limits.clear();
   context.flags = 0;
   if (!context.created.load(std::memory_order_acquire)) return;
-  check_leaks(context);
   while (!context.owned.empty()) (void)release(context, context.owned.begin()->first);
   context.device().empty_heap();
   (void)context.device().set_heap_bytes(course::sim::kHeapBytes);

@@ -188,7 +188,7 @@ CUDART_EXPORT cudaError_t TWIN(cudaStreamIsCapturing)(cudaStream_t stream, cudaS
     if (out == nullptr) return cudaErrorInvalidValue;
     *out = cudaStreamCaptureStatusNone;
     if (s.capture != nullptr)
-      *out = s.capture->invalidated ? cudaStreamCaptureStatusInvalidated : cudaStreamCaptureStatusActive;
+      *out = s.capture->invalidated() ? cudaStreamCaptureStatusInvalidated : cudaStreamCaptureStatusActive;
     return cudaSuccess;
   });
 }

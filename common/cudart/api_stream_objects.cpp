@@ -34,7 +34,7 @@ Status wait_for(cudaEvent_t handle, const char* what) {
   CUevent_st* event = nullptr;
   if (Status status = resolve(handle, event); !status.ok()) return status;
   if (const auto capture = event->capture.lock()) {
-    capture->invalidated = true;
+    capture->invalidate(fmt::format("{} was called for an event of a captured stream", what));
     return fail(cudaErrorCapturedEvent, "{} for an event that was recorded in a captured stream", what);
   }
   return cudaSuccess;

@@ -180,8 +180,8 @@ Status capture_info(cudaStream_t handle, const CaptureInfo& out) {
   const std::shared_ptr<Capture> capture = stream->capture;
   *out.status = cudaStreamCaptureStatusNone;
   if (capture == nullptr) return cudaSuccess;
-  *out.status = capture->invalidated ? cudaStreamCaptureStatusInvalidated : cudaStreamCaptureStatusActive;
-  if (capture->invalidated) return cudaSuccess;
+  *out.status = capture->invalidated() ? cudaStreamCaptureStatusInvalidated : cudaStreamCaptureStatusActive;
+  if (capture->invalidated()) return cudaSuccess;
   if (out.id != nullptr) *out.id = capture->id;
   if (out.graph != nullptr) *out.graph = capture->graph;
   if (out.dependencies != nullptr) *out.dependencies = stream->tips.data();

@@ -112,6 +112,50 @@ TEST_F(Graph, ForkedStreamsJoinThroughEvents) {
   EXPECT_EQ(roots, 1u);
 }
 
+TEST_F(Graph, JoinedStreamMayBeDestroyedWhileCapturing) {
+  (void)captured([&] {
+    cudaStream_t side = nullptr;
+    cudaEvent_t fork = nullptr, join = nullptr;
+    EXPECT_EQ(cudaStreamCreate(&side), cudaSuccess);
+    EXPECT_EQ(cudaEventCreate(&fork), cudaSuccess);
+    EXPECT_EQ(cudaEventCreate(&join), cudaSuccess);
+    EXPECT_EQ(cudaEventRecord(fork, stream_), cudaSuccess);
+    EXPECT_EQ(cudaStreamWaitEvent(side, fork, 0), cudaSuccess);
+    EXPECT_EQ(launch(2, 1, 0, side), cudaSuccess);
+    EXPECT_EQ(cudaEventRecord(join, side), cudaSuccess);
+    EXPECT_EQ(cudaStreamDestroy(side), cudaSuccess);
+    EXPECT_EQ(cudaStreamWaitEvent(stream_, join, 0), cudaSuccess);
+    EXPECT_EQ(cudaEventDestroy(fork), cudaSuccess);
+    EXPECT_EQ(cudaEventDestroy(join), cudaSuccess);
+    EXPECT_EQ(launch(3, 1, 0, stream_), cudaSuccess);
+  });
+  EXPECT_EQ(n_nodes(), 2u);
+}
+
+TEST_F(Graph, DestroyedStreamsWorkMustJoin) {
+  cudaStream_t side = nullptr;
+  cudaEvent_t fork = nullptr;
+  EXPECT_EQ(cudaStreamCreate(&side), cudaSuccess);
+  EXPECT_EQ(cudaEventCreate(&fork), cudaSuccess);
+  EXPECT_EQ(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeGlobal), cudaSuccess);
+  EXPECT_EQ(cudaEventRecord(fork, stream_), cudaSuccess);
+  EXPECT_EQ(cudaStreamWaitEvent(side, fork, 0), cudaSuccess);
+  EXPECT_EQ(launch(1, 1, 0, side), cudaSuccess);
+  EXPECT_EQ(cudaStreamDestroy(side), cudaSuccess);
+  EXPECT_EQ(cudaStreamEndCapture(stream_, &graph_), cudaErrorStreamCaptureUnjoined);
+}
+
+TEST_F(Graph, InvalidCaptureNamesTheCallAtFault) {
+  EXPECT_EQ(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeGlobal), cudaSuccess);
+  void* memory = nullptr;
+  EXPECT_EQ(cudaMalloc(&memory, 16), cudaErrorStreamCaptureUnsupported);
+  EXPECT_EQ(cudaStreamSynchronize(stream_), cudaErrorStreamCaptureUnsupported);
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(cudaStreamEndCapture(stream_, &graph_), cudaErrorStreamCaptureInvalidated);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_NE(said.find("cudaMalloc"), std::string::npos) << said;
+}
+
 TEST_F(Graph, UnjoinedForkIsAnError) {
   cudaStream_t side = nullptr;
   cudaEvent_t fork = nullptr;

@@ -37,8 +37,12 @@ void join(CUstream_st& stream, const std::shared_ptr<Capture>& capture,
   }
 }
 
+Status invalidated(const Capture& capture) {
+  return fail(cudaErrorStreamCaptureInvalidated, "the capture is invalid since {}", capture.invalidated_by);
+}
+
 Status add_captured(CUstream_st& stream, Operation operation) {
-  if (stream.capture->invalidated) return cudaErrorStreamCaptureInvalidated;
+  if (stream.capture->invalidated()) return invalidated(*stream.capture);
   cudaGraphNode_t node = nullptr;
   Status status = check(*stream.context, operation);
   if (status.ok()) {
@@ -46,7 +50,9 @@ Status add_captured(CUstream_st& stream, Operation operation) {
                       std::move(operation), &node);
   }
   if (!status.ok()) {
-    stream.capture->invalidated = true;
+    stream.capture->invalidate(
+        fmt::format("work for a captured stream was refused: {}",
+                    status.text().empty() ? error_string(status.code()) : status.text()));
     return status;
   }
   stream.tips.assign(1, node);
@@ -76,7 +82,7 @@ Status check_legacy_stream(const CUstream_st& stream) {
       continue;
     if (capture->mode == cudaStreamCaptureModeThreadLocal && capture->thread != std::this_thread::get_id())
       continue;
-    capture->invalidated = true;
+    capture->invalidate("work was given to the default stream");
     return fail(cudaErrorStreamCaptureImplicit,
                 "work for the default stream while another stream is captured: use that stream "
                 "or one made with cudaStreamNonBlocking");
@@ -94,10 +100,12 @@ bool all_joined(const Capture& capture) {
     if (!reached.insert(node).second) continue;
     open.insert(open.end(), node->dependencies.begin(), node->dependencies.end());
   }
-  return std::all_of(capture.streams.begin(), capture.streams.end(), [&](cudaStream_t stream) {
-    return std::all_of(stream->tips.begin(), stream->tips.end(),
-                       [&](cudaGraphNode_t tip) { return reached.contains(tip); });
-  });
+  const auto all_reached = [&](const std::vector<cudaGraphNode_t>& tips) {
+    return std::all_of(tips.begin(), tips.end(), [&](cudaGraphNode_t tip) { return reached.contains(tip); });
+  };
+  return all_reached(capture.left_tips) &&
+         std::all_of(capture.streams.begin(), capture.streams.end(),
+                     [&](cudaStream_t stream) { return all_reached(stream->tips); });
 }
 
 // Streams that were given work for which the host has not waited.
@@ -176,9 +184,12 @@ void destroy_stream(CUstream_st* stream) {
     busy().streams.erase(stream);
   }
   if (const std::shared_ptr<Capture> capture = stream->capture) {
-    capture->invalidated = true;
+    if (capture->origin == stream) {
+      capture->invalidate("cudaStreamDestroy destroyed the stream where it began");
+      end_for_all(capture);
+    }
     std::erase(capture->streams, stream);
-    if (capture->origin == stream) end_for_all(capture);
+    capture->left_tips.insert(capture->left_tips.end(), stream->tips.begin(), stream->tips.end());
   }
   (void)streams().take(stream);
 }
@@ -239,7 +250,7 @@ Status record_event(cudaEvent_t handle, cudaStream_t stream_handle, bool externa
                 event->context->ordinal, stream->context->ordinal);
   }
   if (stream->capture != nullptr && !external) {
-    if (stream->capture->invalidated) return cudaErrorStreamCaptureInvalidated;
+    if (stream->capture->invalidated()) return invalidated(*stream->capture);
     event->capture = stream->capture;
     event->tips = stream->tips;
     event->recorded = false;
@@ -263,7 +274,7 @@ Status wait_event(cudaStream_t stream_handle, cudaEvent_t handle, bool external)
     return cudaSuccess;
   }
   if (stream->capture != nullptr) {
-    stream->capture->invalidated = true;
+    stream->capture->invalidate("cudaStreamWaitEvent waited for an event that was recorded outside of it");
     return fail(cudaErrorStreamCaptureIsolation,
                 "a captured stream waits for an event that was recorded outside of the capture");
   }
@@ -307,7 +318,7 @@ Status end_capture(cudaStream_t handle, cudaGraph_t* graph) {
   const std::shared_ptr<Capture> capture = stream->capture;
   if (capture == nullptr) return fail(cudaErrorIllegalState, "the stream is not being captured");
   if (capture->origin != stream) {
-    capture->invalidated = true;
+    capture->invalidate("cudaStreamEndCapture was called for a stream where it did not begin");
     return fail(cudaErrorStreamCaptureUnmatched, "a capture ends in the stream where it began");
   }
   if (capture->mode != cudaStreamCaptureModeRelaxed && capture->thread != std::this_thread::get_id()) {
@@ -315,9 +326,9 @@ Status end_capture(cudaStream_t handle, cudaGraph_t* graph) {
   }
 
   Status status;
-  if (capture->invalidated) {
-    status = fail(cudaErrorStreamCaptureInvalidated,
-                  "a call during the capture failed or was not allowed; there is no graph");
+  if (capture->invalidated()) {
+    status = fail(cudaErrorStreamCaptureInvalidated, "the capture is invalid since {}; there is no graph",
+                  capture->invalidated_by);
   } else if (!all_joined(*capture)) {
     status = fail(cudaErrorStreamCaptureUnjoined,
                   "another captured stream holds work that the first one does not wait for: "
@@ -343,7 +354,7 @@ Status forbid_while_capturing(const char* what) {
     const bool everywhere =
         capture->mode == cudaStreamCaptureModeGlobal && mine == cudaStreamCaptureModeGlobal;
     if (!same_thread && !everywhere) continue;
-    capture->invalidated = true;
+    capture->invalidate(fmt::format("{} was called", what));
     return fail(cudaErrorStreamCaptureUnsupported, "{} is not allowed while a stream is captured", what);
   }
   return cudaSuccess;
@@ -351,7 +362,7 @@ Status forbid_while_capturing(const char* what) {
 
 Status forbid_if_captured(CUstream_st& stream, const char* what) {
   if (stream.capture == nullptr) return cudaSuccess;
-  stream.capture->invalidated = true;
+  stream.capture->invalidate(fmt::format("{} was called for a captured stream", what));
   return fail(cudaErrorStreamCaptureUnsupported, "{} of a stream that is being captured", what);
 }
 

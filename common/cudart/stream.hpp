@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "cudart/handles.hpp"
@@ -21,10 +23,17 @@ struct Capture {
   cudaStream_t origin = nullptr;
   cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
   std::thread::id thread;
-  bool invalidated = false;
+  std::string invalidated_by;  // the first call that was not allowed or failed; empty: the capture is valid
   cudaGraph_t graph = nullptr;
   std::unique_ptr<CUgraph_st> owned_graph;  // empty when capturing into the user's graph
   std::vector<cudaStream_t> streams;        // origin and those that joined it by waiting for an event
+  std::vector<cudaGraphNode_t>
+      left_tips;  // of streams destroyed meanwhile: what must lead back to the origin, too
+
+  bool invalidated() const { return !invalidated_by.empty(); }
+  void invalidate(std::string by) {
+    if (!invalidated()) invalidated_by = std::move(by);
+  }
 
   Capture();
   ~Capture();
@@ -58,7 +67,7 @@ Handles<CUevent_st>& events();
 
 std::unique_ptr<CUstream_st> make_stream(Context& context, unsigned flags, int priority);
 
-// Takes the stream out of any capture, too.
+// Takes the stream out of any capture, too, which goes on unless it began in this stream.
 void destroy_stream(CUstream_st* stream);
 
 // Accepts live handles and the three special ones: 0 and cudaStreamLegacy, cudaStreamPerThread.
@@ -82,7 +91,7 @@ Status wait_event(cudaStream_t stream, cudaEvent_t handle, bool external);
 Status begin_capture(cudaStream_t stream, cudaStreamCaptureMode mode, cudaGraph_t into,
                      const std::vector<cudaGraphNode_t>& after);
 Status end_capture(cudaStream_t stream, cudaGraph_t* graph);
-// For calls that a capture forbids (cudaMalloc, cudaDeviceSynchronize ...): an error, and the captures are spoilt.
+// For calls that a capture forbids (cudaMalloc, cudaDeviceSynchronize ...): an error, and the captures are invalid.
 Status forbid_while_capturing(const char* what);
 // The same for a call about one stream.
 Status forbid_if_captured(CUstream_st& stream, const char* what);

@@ -155,7 +155,13 @@ Result<ModuleId> Device::load_module(std::string_view ptx_text) {
   loaded.module = std::move(*parsed);
   loaded.image.module = &loaded.module;
   loaded.image.parameter_area = impl_->parameter_area;
-  for (const auto& v : loaded.module.variables) {
+  // All variables of global and constant memory, with what their names in the image begin with.
+  std::vector<std::pair<const ptx::Variable*, std::string>> variables;
+  for (const auto& v : loaded.module.variables) variables.emplace_back(&v, "");
+  for (const auto& f : loaded.module.functions)
+    for (const auto& v : f.variables) variables.emplace_back(&v, scope_of_variables(f));
+  for (const auto& [variable, scope] : variables) {
+    const ptx::Variable& v = *variable;
     if ((v.space != ptx::Space::global && v.space != ptx::Space::constant) || v.is_extern) continue;
     auto place = impl_->arena.allocate(std::max<std::uint64_t>(v.size, 1),
                                        v.managed ? MemoryKind::managed : MemoryKind::module_variable);
@@ -166,12 +172,15 @@ Result<ModuleId> Device::load_module(std::string_view ptx_text) {
     std::copy_n(v.initial.begin(), std::min<std::uint64_t>(v.initial.size(), v.size),
                 reinterpret_cast<decltype(v.initial)::value_type*>(*place));
     impl_->observers.host_wrote(*place, v.size);
-    loaded.image.variables.emplace(v.name, *place);
+    loaded.image.variables.emplace(scope + v.name, *place);
   }
-  for (const auto& v : loaded.module.variables) {
+  for (const auto& [variable, scope] : variables) {
+    const ptx::Variable& v = *variable;
     for (const auto& r : v.relocations) {
       std::uint64_t value = 0;
-      if (const auto it = loaded.image.variables.find(r.symbol); it != loaded.image.variables.end())
+      auto it = loaded.image.variables.find(scope + std::string(r.symbol));
+      if (it == loaded.image.variables.end()) it = loaded.image.variables.find(std::string(r.symbol));
+      if (it != loaded.image.variables.end())
         value = it->second;
       else if (const ptx::Function* f = loaded.module.find_function(r.symbol))
         value = function_address(loaded.module, *f);
@@ -179,7 +188,7 @@ Result<ModuleId> Device::load_module(std::string_view ptx_text) {
         return Error{fmt::format("the initial value of '{}' names '{}', which this module does not define",
                                  v.name, r.symbol)};
       value = (value + static_cast<std::uint64_t>(r.addend)) >> r.shift;
-      std::memcpy(reinterpret_cast<char*>(loaded.image.variables.at(v.name)) + r.offset, &value,
+      std::memcpy(reinterpret_cast<char*>(loaded.image.variables.at(scope + v.name)) + r.offset, &value,
                   static_cast<std::size_t>(r.bytes));
     }
   }

@@ -13,7 +13,16 @@
 namespace course::sim {
 
 std::string plain_name(const std::string& mangled) {
-  std::string name = demangled(mangled);
+  // Where names would collide, compilers append a number: s_$_0, s$1.
+  std::string_view stem(mangled);
+  while (!stem.empty() && stem.back() >= '0' && stem.back() <= '9') stem.remove_suffix(1);
+  if (stem.ends_with("_$_"))
+    stem.remove_suffix(3);
+  else if (stem.ends_with("$"))
+    stem.remove_suffix(1);
+  else
+    stem = mangled;
+  std::string name = demangled(stem.empty() ? std::string_view(mangled) : stem);
   if (const auto scope = name.rfind("::"); scope != std::string::npos) name = name.substr(scope + 2);
   return name;
 }

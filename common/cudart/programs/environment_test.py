@@ -108,6 +108,12 @@ class Environment(unittest.TestCase):
             self.assertNotIn("checked", run(FINDINGS, what)[2], "unless asked")
             self.assertEqual(run(FINDINGS, what)[0], 0, "unless asked")
 
+    def test_no_leaks_are_told_after_a_fault(self):
+        code, _, err = run(FINDINGS, "fault", SIM_CHECK="1")
+        self.assertEqual(code, 86, err)
+        self.assertIn("out-of-bounds (memcheck)", err)
+        self.assertNotIn("leak", err)
+
     def test_checks_leave_a_programs_own_exit_code(self):
         self.assertEqual(run(FINDINGS, "code", SIM_CHECK="1")[0], 3)
 

@@ -31,6 +31,7 @@ int main(int argc, char** argv) {
   if (is("clean")) fill<<<1, 64>>>(out);
   if (is("leak")) cudaMalloc(&lost, 100);
   if (is("reset")) cudaMalloc(&lost, 100), cudaDeviceReset(), std::exit(0);
+  if (is("fault")) fill<<<1, 64>>>(nullptr), cudaDeviceSynchronize(), cudaDeviceReset(), std::exit(0);
   if (is("abort")) std::abort();
   if (is("launch")) fill<<<1, 4096>>>(out);
   int back[64];

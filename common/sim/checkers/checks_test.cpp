@@ -93,6 +93,22 @@ TEST(CheckersWords, NameTheBufferBehindAStrayAddress) {
   EXPECT_EQ(before[0].object, "out, 32 element(s) before its start");
 }
 
+// Barriers count warps: one that has left as a whole does no harm.
+TEST(CheckersWords, WholeWarpsThatLeftAreAHint) {
+  const auto whole = findings_of("sync", "whole_warp_returns_before_barrier");
+  ASSERT_EQ(whole.size(), 1u);
+  EXPECT_EQ(whole[0].severity, Severity::hint);
+  const auto part = findings_of("sync", "returns_before_barrier");
+  ASSERT_FALSE(part.empty());
+  EXPECT_EQ(part[0].severity, Severity::error);
+}
+
+TEST(CheckersWords, NameADynamicSharedArray) {
+  const auto found = findings_of("init", "dynamic_shared_with_a_short_name");
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].object, "s[32]");
+}
+
 TEST(CheckersWords, CountWhoCalls) {
   static const std::regex kOneLaneCall("lane [0-9]+ of warp [0-9]+ call ");
   for (const KernelCase& c : cases_of("sync"))

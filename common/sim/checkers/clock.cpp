@@ -9,11 +9,25 @@ namespace course::sim {
 
 // --- one block ----------------------------------------------------------------------------------------------------
 
+namespace {
+
+// The entries of one warp.
+template <typename Entries>
+auto entries_of(Entries& all, std::uint32_t warp) {
+  struct ByWarp {
+    bool operator()(const Heard& h, std::uint32_t w) const { return h.warp < w; }
+    bool operator()(std::uint32_t w, const Heard& h) const { return w < h.warp; }
+  };
+  return std::equal_range(all.begin(), all.end(), warp, ByWarp{});
+}
+
+}  // namespace
+
 bool BlockNews::covers(std::uint32_t warp, std::uint32_t lane, RecordId id) const {
   if (id < all_) return true;
-  return std::any_of(some_.begin(), some_.end(), [&](const Heard& h) {
-    return h.warp == warp && (h.lanes >> lane & 1) != 0 && id < h.before;
-  });
+  const auto [first, last] = entries_of(some_, warp);
+  return std::any_of(first, last,
+                     [&](const Heard& h) { return (h.lanes >> lane & 1) != 0 && id < h.before; });
 }
 
 void BlockNews::all_up_to(RecordId before) {
@@ -23,13 +37,24 @@ void BlockNews::all_up_to(RecordId before) {
 }
 
 void BlockNews::add(const Heard& heard) {
-  if (heard.before <= all_ || heard.lanes == 0) return;
-  for (const Heard& h : some_)
-    if (h.warp == heard.warp && (heard.lanes & ~h.lanes) == 0 && heard.before <= h.before) return;
-  std::erase_if(some_, [&](const Heard& h) {
-    return h.warp == heard.warp && (h.lanes & ~heard.lanes) == 0 && h.before <= heard.before;
-  });
-  some_.push_back(heard);
+  if (heard.before <= all_) return;
+  auto [first, last] = entries_of(some_, heard.warp);
+  std::uint32_t lanes = heard.lanes;  // for which this is new
+  for (auto h = first; h != last; ++h)
+    if (h->before >= heard.before) lanes &= ~h->lanes;
+  if (lanes == 0) return;
+  auto kept = first, like = last;
+  for (auto h = first; h != last; ++h) {
+    h->lanes &= ~lanes;
+    if (h->before == heard.before) {
+      h->lanes |= lanes;
+      like = kept;
+    }
+    if (h->lanes != 0) *kept++ = *h;
+  }
+  const bool joined = like != last;
+  const auto at = some_.erase(kept, last);
+  if (!joined) some_.insert(at, {heard.warp, lanes, heard.before});
 }
 
 void BlockNews::join(const BlockNews& other) {
@@ -41,9 +66,11 @@ bool BlockNews::contains(const BlockNews& other) const {
   if (other.all_ > all_) return false;
   return std::all_of(other.some_.begin(), other.some_.end(), [&](const Heard& h) {
     if (h.before <= all_) return true;
-    return std::any_of(some_.begin(), some_.end(), [&](const Heard& mine) {
-      return mine.warp == h.warp && (h.lanes & ~mine.lanes) == 0 && h.before <= mine.before;
-    });
+    const auto [first, last] = entries_of(some_, h.warp);
+    std::uint32_t lanes = h.lanes;
+    for (auto mine = first; mine != last; ++mine)
+      if (mine->before >= h.before) lanes &= ~mine->lanes;
+    return lanes == 0;
   });
 }
 

@@ -33,8 +33,8 @@ class BlockNews {
   bool contains(const BlockNews& other) const;
 
  private:
-  RecordId all_ = 0;  // every thread of the block up to here
-  std::vector<Heard> some_;
+  RecordId all_ = 0;         // every thread of the block up to here
+  std::vector<Heard> some_;  // by warp; a lane is in one of its warp's entries at most
 };
 
 class Clock {

@@ -74,6 +74,7 @@ void Racecheck::launch_begins(const Program& program, const LaunchRequest& launc
   log_.clear();
   readers_.clear();
   mailboxes_.clear();
+  n_writers_ = 0;
   told_.clear();
   known_.clear();
   full_ = false;
@@ -250,8 +251,10 @@ void Racecheck::cell(Here& h, int lane, std::uint64_t offset, Cell& written, Cel
   if (written >= limit && written != mine) check(h, lane, offset, written, true);
   if (h.writes) {
     if (read >= limit) check(h, lane, offset, read, false);
-    // A strong write may meet others unordered: it must not hide a weak one.
-    written = h.strong && written >= limit && has_weak(written) ? with_reader(h, written, lane, 0) : mine;
+    // A strong write may meet others unordered: it must not hide a weak one. The strong ones before it need not be remembered
+    // beside it: an atomic has observed them, so what follows it follows them, too (PTX ISA, 8.9.5, causality order).
+    written = h.strong && written >= limit && has_weak(written) ? with_reader(h, weak_part(written), lane, 0)
+                                                                : mine;
   } else if (read != mine) {
     read = read < limit || all_ordered(h, read, lane) ? mine : with_reader(h, read, lane, 0);
   }
@@ -375,6 +378,12 @@ bool Racecheck::may_meet(const Here& h, const Record& r, int lane) const {
 bool Racecheck::has_weak(Cell written) const {
   return any_of_cell(written,
                      [&](RecordId id, std::uint32_t) { return !is_strong(program_->ops[record(id).what]); });
+}
+
+// The cell without the strong accesses that have met its weak one, which came first.
+Racecheck::Cell Racecheck::weak_part(Cell written) const {
+  const Record& r = record(written >> kLaneBits);
+  return r.kind == Record::readers ? readers(r)[0].record << kLaneBits | (written & kLaneMask) : written;
 }
 
 // Reports the first access that a cell names and nothing orders before this one.

@@ -149,9 +149,8 @@ class Racecheck {
       std::uint32_t block;
       RecordId before;
     };
-    std::array<Writer, 16>
-        writers{};  // the last ones, fence or not: to tell what a missing fence would have ordered
-    std::uint32_t n_writers = 0;
+    std::vector<Writer> writers;  // fence or not: to tell what a missing fence would have ordered
+    std::uint32_t next_writer = 0;
   };
   using Mailboxes = std::unordered_map<std::uint64_t, Mailbox>;
 
@@ -240,6 +239,7 @@ class Racecheck {
   void bytes(Here& h, int lane, std::uint64_t offset, std::uint32_t n);
   void check(Here& h, int lane, std::uint64_t offset, Cell cell, bool old_writes);
   bool has_weak(Cell written) const;
+  Cell weak_part(Cell written) const;
   Cell with_reader(Here& h, Cell cell, int lane, std::uint32_t lanes);
   bool ordered(const Here& h, RecordId id, std::uint32_t his_lane, int lane) const;
   bool all_ordered(const Here& h, Cell cell, int lane) const;
@@ -315,6 +315,7 @@ class Racecheck {
   std::unordered_map<std::uint64_t, std::unique_ptr<std::vector<Cell>>> byte_pages_;
   std::vector<std::unique_ptr<BlockState>> blocks_;  // by storage
   Mailboxes mailboxes_;                              // of global memory
+  std::size_t n_writers_ = 0;                        // that all mailboxes remember
 
   struct Known {
     Finding finding;

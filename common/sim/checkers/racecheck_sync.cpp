@@ -10,6 +10,8 @@ namespace course::sim {
 namespace {
 
 constexpr std::size_t kMostMailboxes = std::size_t{1} << 20;  // for hints alone
+// Writers that all mailboxes remember, and that each does in any case.
+constexpr std::size_t kMostWriters = std::size_t{1} << 21, kLeastWriters = 4;
 
 }  // namespace
 
@@ -240,7 +242,15 @@ void Racecheck::publish(Here& h, int lane, Mailboxes& boxes, std::uint64_t place
     it = boxes.try_emplace(place).first;
   }
   Mailbox& box = it->second;
-  box.writers[box.n_writers++ % box.writers.size()] = {h.b.number, next()};
+  const Mailbox::Writer writer{h.b.number, next()};
+  if (!box.writers.empty() && box.writers.back().block == writer.block) {
+    box.writers.back() = writer;
+  } else if (box.writers.size() < kLeastWriters || n_writers_ < kMostWriters) {
+    box.writers.push_back(writer);
+    ++n_writers_;
+  } else {
+    box.writers[box.next_writer++ % box.writers.size()] = writer;
+  }
   const std::uint32_t lanes = 1u << lane;
   if (replaces) box.device = Clock{};
   box.device.join(published(k.ready[kDeviceWide], h.b.number, h.w.number, lanes));
@@ -258,12 +268,10 @@ bool Racecheck::fence_would_order(const Here& h, const Record& r, RecordId id) c
                      [&](std::uint64_t place) {
                        const auto box = mailboxes_.find(place);
                        if (box == mailboxes_.end()) return false;
-                       const auto& w = box->second.writers;
-                       const std::size_t known = std::min<std::size_t>(box->second.n_writers, w.size());
-                       return std::any_of(w.begin(), w.begin() + static_cast<std::ptrdiff_t>(known),
-                                          [&](const Mailbox::Writer& writer) {
-                                            return writer.block == r.block && writer.before > id;
-                                          });
+                       const auto& writers = box->second.writers;
+                       return std::any_of(writers.begin(), writers.end(), [&](const Mailbox::Writer& writer) {
+                         return writer.block == r.block && writer.before > id;
+                       });
                      });
 }
 

@@ -165,16 +165,25 @@ void Synccheck::barrier_released(Block& block, u32 barrier) {
           one_line(f->other_where));
     }
   }
-  if (first.count == 0 && n < block.n_threads && b.exited && !b.misused)
-    if (Finding* f = tell("exit-before-barrier", *first.op)) {
+  if (first.count == 0 && n < block.n_threads && b.exited && !b.misused) {
+    // Barriers count warps: nothing goes wrong on a GPU where no warp has left in part.
+    const bool whole_warps = std::all_of(block.warps.begin(), block.warps.end(), [&](const Warp& w) {
+      return w.live == 0 || count_lanes(w.live) == std::min<u32>(block.n_threads - w.number * kLanes, kLanes);
+    });
+    if (Finding* f = tell(whole_warps ? "exit-of-warps" : "exit-before-barrier", *first.op)) {
+      f->kind = "exit-before-barrier";
+      if (whole_warps) f->severity = Severity::hint;
       f->thread = thread(block, first.warp, first.lanes);
       f->other_thread = thread_of(*launch_, block.linear, b.exit_thread);
       f->other_where = exit_place(program_->blocks[b.exit_block], b.exit_from);
-      f->message = fmt::format(
-          "{} returns at {} before the barrier at {}, where the rest of the block waits: all "
-          "threads of a block must come to __syncthreads()",
-          describe_thread(f->other_thread), one_line(f->other_where), one_line(f->where));
+      f->message =
+          fmt::format("{} returns at {} before the barrier at {}, where the rest of the block waits: {}",
+                      describe_thread(f->other_thread), one_line(f->other_where), one_line(f->where),
+                      whole_warps ? "whole warps have left, which GPUs allow, but CUDA asks all threads of a "
+                                    "block to come to __syncthreads()"
+                                  : "all threads of a block must come to __syncthreads()");
     }
+  }
   arrivals.clear();
 }
 

@@ -244,6 +244,26 @@ Scenario bulk(const std::string& space) {
   return with_results(s, 1, [&](std::uint32_t i) { return std::vector<Word>{s.in[i] + 1}; });
 }
 
+// A bulk copy of no bytes reads and writes nothing, wherever it points, and leaves its mbarrier alone.
+Scenario empty_bulk() {
+  Scenario s = scenario(
+      "cp.async.bulk of no bytes", {"cp.async.bulk"},
+      fill(1) +
+          "  @%first mbarrier.init.shared.b64 [%bar], 1;\n  bar.sync 0;\n  @!%first bra wait;\n"
+          "  mbarrier.arrive.expect_tx.shared.b64 %state, [%bar], 0;\n"
+          "  mov.u32 %size, 0;\n  mov.u32 %a, memory;\n  mov.u64 %x, 0;\n  add.u64 %y, %out, 1099511627776;\n"
+          "  cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%a], [%x], %size, [%bar];\n"
+          "  cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%a], [%y], %size, [%bar];\n"
+          "  add.u32 %a, %a, 1048576;\n"
+          "  cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%a], [%in], %size, [%bar];\n"
+          "  cp.async.bulk.global.shared::cta.bulk_group [%y], [%a], %size;\n"
+          "  cp.async.bulk.commit_group;\n  cp.async.bulk.wait_group 0;\n"
+          "wait:\n  mbarrier.try_wait.parity.shared.b64 %p, [%bar], 0;\n  @!%p bra wait;\n" +
+          copy_out(1),
+      1, 1, 90);
+  return with_results(s, 1, [](std::uint32_t) { return std::vector<Word>{~Word{0}}; });
+}
+
 Scenario store_async(const std::string& vector, int bits, int count) {
   std::string values = count == 1 ? (bits == 64 ? "%x" : "%a") : bits == 64 ? "{%x, %y}" : "{%a, %b";
   if (bits == 32 && count > 1) values += count == 2 ? "}" : ", %c, %d}";
@@ -339,6 +359,7 @@ std::vector<Scenario> async_scenarios() {
   for (const bool counted : {false, true}) all.push_back(copies_told(counted));
   all.push_back(bulk("shared::cluster"));
   all.push_back(bulk("shared::cta"));
+  all.push_back(empty_bulk());
   all.push_back(store_async("", 32, 1));
   all.push_back(store_async(".v2", 32, 2));
   all.push_back(store_async(".v4", 32, 4));

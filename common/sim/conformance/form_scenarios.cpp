@@ -4,6 +4,7 @@
 #include "sim/conformance/format.hpp"
 
 #include <bit>
+#include <cmath>
 #include <functional>
 
 #include "base/rng.hpp"
@@ -104,8 +105,10 @@ Form chain(const std::string& type, const std::vector<Link>& links) {
       UWide sum = 0;
       if (op.starts_with("add")) {
         sum = static_cast<UWide>(p) + q + (in ? carry : 0);
-      } else if (op.starts_with("sub")) {  // the flag is the borrow
-        sum = static_cast<UWide>(p) - q - (in ? carry : 0);
+      } else if (op.starts_with("sub")) {
+        // Borrows where the flag is clear; the flag is set where the subtraction itself borrows nothing.
+        const UWide taken = static_cast<UWide>(q) + (in && carry == 0 ? 1 : 0);
+        sum = (p >= taken ? UWide{1} << bits : 0) + ((p - taken) & mask);
       } else {
         // The product's bits, by school multiplication of magnitudes.
         const bool negative = is_signed && ((p >> (bits - 1) & 1) != (q >> (bits - 1) & 1));
@@ -124,6 +127,71 @@ Form chain(const std::string& type, const std::vector<Link>& links) {
     return out;
   };
   return f;
+}
+
+// --- comparisons of halves ------------------------------------------------------------------------------------------
+
+// Every comparison of halves and pairs of halves into every type of result: a half at a time, as numbers of the host.
+void add_sets_of_halves(std::vector<Form>& all) {
+  const auto number = [](Word h, bool bf16) {
+    if (bf16) return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(h << 16)));
+    const int exponent = static_cast<int>(h >> 10 & 31), fraction = static_cast<int>(h & 1023);
+    const double magnitude = exponent == 31  ? (fraction != 0 ? std::nan("") : HUGE_VAL)
+                             : exponent == 0 ? std::ldexp(fraction, -24)
+                                             : std::ldexp(1024 + fraction, exponent - 25);
+    return (h & 0x8000) != 0 ? -magnitude : magnitude;
+  };
+  using Holds = bool (*)(double, double);
+  const std::pair<const char*, Holds> comparisons[] = {
+      {"eq", [](double a, double b) { return a == b; }},
+      {"ne", [](double a, double b) { return a < b || a > b; }},
+      {"lt", [](double a, double b) { return a < b; }},
+      {"ge", [](double a, double b) { return a >= b; }},
+      {"neu", [](double a, double b) { return !(a == b); }},
+      {"gtu", [](double a, double b) { return !(a <= b); }},
+      {"leu", [](double a, double b) { return !(a > b); }},
+      {"num", [](double a, double b) { return a == a && b == b; }},
+      {"nan", [](double a, double b) { return a != a || b != b; }}};
+  for (const bool bf16 : {false, true}) {
+    const std::string half = bf16 ? "bf16" : "f16";
+    for (const auto& [name, holds_] : comparisons) {
+      const Holds holds = holds_;
+      const auto compare = [=](Word a, Word b, int shift) {
+        return holds(number(a >> shift & 0xffff, bf16), number(b >> shift & 0xffff, bf16));
+      };
+      const Word one = bf16 ? 0x3f80 : 0x3c00;
+      // The result registers keep all 32 bits, so that they show how a 16-bit result is extended.
+      Form f;
+      f.name = fmt::format("set.{} of {}", name, half);
+      f.lines = fmt::format(
+          "  cvt.u16.u32 %h0, %a;\n  cvt.u16.u32 %h1, %b;\n"
+          "  set.{0}.u32.{1}x2 %d0, %a, %b;\n  set.{0}.s32.{1}x2 %d1, %b, %a;\n"
+          "  set.{0}.and.u32.{1}x2 %d2, %a, %b, %r;\n  set.{0}.xor.{1}x2.{1}x2 %d3, %a, %b, !%r;\n"
+          "  set.{0}.u32.{1} %d4, %h0, %h1;\n  set.{0}.or.s32.{1} %d5, %h0, %h1, %r;\n"
+          "  set.{0}.u16.{1} %h2, %h0, %h1;\n  cvt.u32.u16 %d6, %h2;\n"
+          "  set.{0}.s16.{1} %h2, %h0, %h1;\n  cvt.s32.s16 %d7, %h2;\n"
+          "  set.{0}.{1}.{1} %h2, %h0, %h1;\n  cvt.u32.u16 %d8, %h2;\n",
+          name, half);
+      f.n_out = 9;
+      f.wide_out = false;
+      f.least_sm = 90;
+      f.expected = [=](Word a, Word b, Word c) {
+        const bool r = (c & 1) != 0, low_holds = compare(a, b, 0), high_holds = compare(a, b, 16);
+        const auto masks = [](bool x, bool y) { return (x ? 0xffffu : 0u) | (y ? 0xffff0000u : 0u); };
+        const auto ones = [](bool x) { return Word{x ? 0xffffffffu : 0u}; };
+        return std::vector<Word>{masks(low_holds, high_holds),
+                                 masks(compare(b, a, 0), compare(b, a, 16)),
+                                 masks(low_holds && r, high_holds && r),
+                                 (low_holds == r ? one : 0) | (high_holds == r ? one << 16 : 0),
+                                 ones(low_holds),
+                                 ones(low_holds || r),
+                                 Word{low_holds ? 0xffffu : 0u},
+                                 ones(low_holds),
+                                 low_holds ? one : 0};
+      };
+      all.push_back(std::move(f));
+    }
+  }
 }
 
 // --- forms --------------------------------------------------------------------------------------------------------
@@ -219,6 +287,7 @@ std::vector<Form> forms() {
     return std::vector<Word>{one(a >> 16, b >> 16) << 16 | one(a, b),
                              !nan && !equal(a & 0xffff, b & 0xffff, 0x7f80) ? Word{0xffffffff} : Word{0}};
   };
+  add_sets_of_halves(all);
   for (const int table : {0x00, 0x80, 0xe8, 0x96, 0xf0, 0x1b, 0xff, 0x5a}) {
     add({fmt::format("lop3 {:#x}", table),
          {"lop3.b32"},
@@ -267,6 +336,41 @@ std::vector<Form> forms() {
          return std::vector<Word>{half(a, 0) << 16 | half(a, 1), half(b, 2) << 16 | half(b, 3),
                                   half(b, 0) << 16 | half(b, 1),
                                   byte(c, 0) << 24 | byte(c, 2) << 16 | byte(c, 1) << 8 | byte(c, 3)};
+       }});
+  add({"vectors of registers",
+       {},
+       "  .reg .v4 .b32 %v, %w;\n  .reg .v2 .b64 %V;\n  mov.v4.u32 %v, {%a, %b, %c, 7};\n  mov.v4.b32 %w, "
+       "%v;\n"
+       "  mov.v4.u32 %w, {%w.w, %w.z, %w.y, %w.x};\n  mov.v4.u32 {%d0, %d1, %d2, %d3}, %w;\n"
+       "  mov.v4.u32 {%d4, %d5, %d6, %t0}, %ntid;\n  mov.v2.b64 %V, {%B, %A};\n  mov.v2.b64 %V, {%V.y, "
+       "%V.x};\n"
+       "  mov.b64 {%d7, %d8}, %V.x;\n  cvt.u16.u32 %h0, %b;\n  mov.b32 %t0, {%h0, _};\n"
+       "  and.b32 %d9, %t0, 0xffff;\n",
+       10,
+       false,
+       [](Word a, Word b, Word c) {
+         return std::vector<Word>{7, c, b, a, kThreads, 1, 1, a, a >> 32, b & 0xffff};
+       }});
+  add({"128-bit registers as four words",
+       {},
+       "  .reg .b128 %Q, %R;\n  mov.b128 %Q, {%A, %B};\n  mov.b128 {%d0, %d1, %d2, %d3}, %Q;\n"
+       "  mov.b128 %R, {%d3, %d2, %d1, %d0};\n  mov.b128 {%T0, %T1}, %R;\n  mov.b64 {%d4, %d5}, %T0;\n"
+       "  mov.b64 {%d6, %d7}, %T1;\n",
+       8,
+       false,
+       [](Word a, Word b, Word) {
+         return std::vector<Word>{a, a >> 32, b, b >> 32, b >> 32, b, a >> 32, a};
+       }});
+  add({"variables of a function's body",
+       {},
+       "  .global .align 4 .u32 own[2] = {11, 22};\n  .const .align 4 .u32 fixed = 33;\n"
+       "  .global .align 8 .u64 pointer = generic(own) + 4;\n"
+       "  ld.global.u32 %d0, [own+4];\n  ld.const.u32 %d1, [fixed];\n  mov.u64 %T0, own;\n"
+       "  ld.global.u32 %d2, [%T0];\n  ld.global.u64 %T1, [pointer];\n  ld.u32 %d3, [%T1];\n",
+       4,
+       false,
+       [](Word, Word, Word) {
+         return std::vector<Word>{22, 33, 11, 22};
        }});
   add({"128-bit registers",
        {},
@@ -367,6 +471,28 @@ Scenario register_parameters() {
   return s;
 }
 
+// Vectors of registers as parameters and results, and two functions whose own variables have the same name.
+Scenario vector_parameters() {
+  Scenario s;
+  s.name = "call with vectors in registers";
+  s.ptx = scenario_kernel(
+      ".func (.reg .v2 .b32 r) swap(.reg .v2 .b32 p, .reg .v4 .b32 q)\n{\n  .global .u32 own = 3;\n  .reg "
+      ".b32 t;\n"
+      "  ld.global.u32 t, [own];\n  add.u32 t, t, q.z;\n  mov.v2.b32 r, {p.y, t};\n  ret;\n}\n"
+      ".func (.reg .b32 r) three()\n{\n  .global .u32 own = 30;\n  ld.global.u32 r, [own];\n  ret;\n}\n---"
+      "  .reg .v2 .b32 %v, %w;\n  .reg .v4 .b32 %q;\n  .reg .b32 %t;\n",
+      "  mov.v2.b32 %v, {%i, %lane};\n  add.u32 %t, %i, 100;\n  mov.v4.b32 %q, {%i, %i, %t, %i};\n"
+      "  call (%w), swap, (%v, %q);\n  call (%t), three;\n"
+      "  st.global.u32 [%out], %w.x;\n  st.global.u32 [%out+4], %w.y;\n  st.global.u32 [%out+8], %t;\n",
+      1, 2);
+  for (std::uint32_t i = 0; i < 32; ++i) {
+    s.in.push_back(0);
+    s.out.push_back(Word{i + 103} << 32 | i);
+    s.out.push_back(30);
+  }
+  return s;
+}
+
 }  // namespace
 
 std::vector<Scenario> carry_scenarios() {
@@ -381,6 +507,16 @@ std::vector<Scenario> carry_scenarios() {
                                         {"add.cc", 2},
                                         {"madc.lo", 3}})));
     all.push_back(scenario(chain(type, {{"mad.hi.cc", 3}, {"madc.hi.cc", 3}, {"madc.lo", 3}, {"addc", 2}})));
+    // Every instruction that writes the flag, before every one that reads and writes it, before every one that reads it.
+    const Link starts[] = {{"add.cc", 2}, {"sub.cc", 2}, {"mad.lo.cc", 3}, {"mad.hi.cc", 3}};
+    const Link reads[] = {{"addc", 2}, {"subc", 2}, {"madc.lo", 3}, {"madc.hi", 3}};
+    for (const Link& start : starts) {
+      std::vector<Link> links;
+      for (const Link& middle : reads)
+        for (const Link& last : reads)
+          links.insert(links.end(), {start, {middle.op + ".cc", middle.n_sources}, last});
+      all.push_back(scenario(chain(type, links)));
+    }
   }
   return all;
 }
@@ -389,6 +525,7 @@ std::vector<Scenario> form_scenarios() {
   std::vector<Scenario> all;
   for (const Form& f : forms()) all.push_back(scenario(f));
   all.push_back(register_parameters());
+  all.push_back(vector_parameters());
   return all;
 }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Moves, packing and unpacking, comparisons: arithmetic whose operands are not simply one destination and its sources.
+#include <fmt/format.h>
+
 #include <bit>
 #include <tuple>
 
@@ -11,6 +13,7 @@ void Decoder::move(const Instruction& i) {
   const Type type = last_type(i);
   const Operand& to = i.operands.at(0);
   const Operand& from = i.operands.at(1);
+  if (i.has("v2") || i.has("v4")) return move_vector(to, from, type);
   if (ptx::bits_of(type) == 128) return move_double_wide(to, from);
   if (to.kind == Operand::Kind::vector) return unpack(to.parts, from, type);
   if (from.kind == Operand::Kind::vector) return pack(to, from.parts, type);
@@ -24,10 +27,57 @@ void Decoder::move(const Instruction& i) {
   finish(out);
 }
 
+// mov.v2.type d, a: of vectors of registers, of registers in braces, or from a special register of four parts.
+void Decoder::move_vector(const Operand& to, const Operand& from, Type type) {
+  const std::size_t n = current_->has("v4") ? 4 : 2;
+  if (to.kind != Operand::Kind::vector || to.parts.size() != n)
+    unsupported(to, fmt::format("a vector of {} registers is expected", n));
+  std::vector<Operand> sources = from.parts;
+  if (from.kind == Operand::Kind::special) {
+    for (const char* part : {".x", ".y", ".z"}) {
+      sources.push_back(from);
+      names_.push_back(std::string(from.name) + part);
+      sources.back().name = names_.back();
+    }
+    Operand none;
+    none.kind = Operand::Kind::integer;  // the fourth part is always 0
+    sources.push_back(none);
+    sources.resize(n);
+  } else if (from.kind != Operand::Kind::vector || sources.size() != n) {
+    unsupported(from, fmt::format("a vector of {} values is expected", n));
+  }
+  const SlotKind kind = slot_kind_of(type);
+  const std::string key = kind == SlotKind::wide ? "mov.wide" : "mov.narrow";
+  std::vector<std::uint32_t> copies;  // the destination may hold registers that are read
+  for (const Operand& part : sources) {
+    const std::uint32_t in = part.kind == Operand::Kind::sink ? constant(kind, 0) : source(part, kind, type);
+    helper_ = true;
+    copies.push_back(temporary(kind));
+    simple(key, copies.back(), {in});
+  }
+  for (std::size_t k = 0; k < n; ++k) {
+    helper_ = k > 0;
+    const Result out = result(to.parts[k], kind, is_signed(type));
+    simple(key, out.slot, {copies[k]});
+    helper_ = true;
+    finish(out);
+  }
+  helper_ = false;
+}
+
 void Decoder::move_double_wide(const Operand& to, const Operand& from) {
   std::uint32_t in[2];
-  if (from.kind == Operand::Kind::vector) {
-    if (from.parts.size() != 2) unsupported("vector width");
+  if (from.kind == Operand::Kind::vector && from.parts.size() == 4) {
+    for (std::size_t k = 0; k < 2; ++k) {
+      in[k] = temporary(SlotKind::wide);
+      simple("pack.b64", in[k],
+             {source(from.parts[2 * k], SlotKind::narrow, Type::b32),
+              source(from.parts[2 * k + 1], SlotKind::narrow, Type::b32)});
+      helper_ = true;
+    }
+    helper_ = false;
+  } else if (from.kind == Operand::Kind::vector) {
+    if (from.parts.size() != 2) unsupported(from, "two 64-bit or four 32-bit values are expected");
     for (std::size_t k = 0; k < 2; ++k) in[k] = source(from.parts.at(k), SlotKind::wide, Type::b64);
   } else {
     std::tie(in[0], in[1]) = double_wide(from);
@@ -40,7 +90,18 @@ void Decoder::move_double_wide(const Operand& to, const Operand& from) {
     helper_ = false;
     return;
   }
-  if (to.parts.size() != 2) unsupported("vector width");
+  if (to.parts.size() == 4) {
+    for (std::size_t k = 0; k < 4; ++k) {
+      if (to.parts[k].kind == Operand::Kind::sink) continue;
+      const Result out = result(to.parts[k], SlotKind::narrow, false);
+      simple(k % 2 == 0 ? "cvt.u32.u64" : "high.b64", out.slot, {in[k / 2]});
+      helper_ = true;
+      finish(out);
+    }
+    helper_ = false;
+    return;
+  }
+  if (to.parts.size() != 2) unsupported(to, "two 64-bit or four 32-bit registers are expected");
   for (std::size_t k = 0; k < 2; ++k) {
     helper_ = k > 0;
     const Result out = result(to.parts.at(k), SlotKind::wide, false);
@@ -55,17 +116,20 @@ void Decoder::pack(const Operand& to, const std::vector<Operand>& parts, Type ty
   const SlotKind kind = slot_kind_of(type);
   const Result out = result(to, kind, false);
   const int part_bits = ptx::bits_of(type) / static_cast<int>(parts.size());
+  // What is left out has no value of its own: 0.
+  const auto part = [&](std::size_t k) {
+    return parts.at(k).kind == Operand::Kind::sink ? constant(SlotKind::narrow, 0)
+                                                   : source(parts.at(k), SlotKind::narrow, Type::b32);
+  };
   if (kind == SlotKind::wide && parts.size() == 2) {
-    simple(
-        "pack.b64", out.slot,
-        {source(parts.at(0), SlotKind::narrow, Type::b32), source(parts.at(1), SlotKind::narrow, Type::b32)});
+    simple("pack.b64", out.slot, {part(0), part(1)});
     return finish(out);
   }
   const bool wide = kind == SlotKind::wide;
   std::uint32_t gathered = MicroOp::kNoSlot;
   for (std::size_t k = 0; k < parts.size(); ++k) {
     helper_ = k + 1 < parts.size();
-    const std::uint32_t raw = source(parts.at(k), SlotKind::narrow, Type::b32);
+    const std::uint32_t raw = part(k);
     std::uint32_t piece = temporary(kind);
     const std::string narrow_type = part_bits == 8 ? "u8" : "u16";
     simple((wide ? "cvt.u64." : "cvt.u32.") + narrow_type, piece, {raw});
@@ -221,21 +285,23 @@ void Decoder::compare(const Instruction& i) {
   helper_ = false;
 }
 
-// set.cmp[.boolop][.ftz].dtype.stype d, a, b[, c]: all ones or 1.0 where the comparison holds.
+// set.cmp[.boolop][.ftz].dtype.stype d, a, b[, c]: all ones or 1.0 where the comparison holds. Pairs give a half each: 0xffff or 1.0.
 void Decoder::set(const Instruction& i) {
   const Type to = first_type(i);
   const auto holds = compared(i, true, false, nullptr);
+  const bool pairs = holds.size() == 2;
   const std::uint64_t yes = to == Type::f32                          ? std::bit_cast<std::uint32_t>(1.0f)
                             : to == Type::f16 || to == Type::f16x2   ? 0x3c00u
                             : to == Type::bf16 || to == Type::bf16x2 ? 0x3f80u
+                            : pairs || to == Type::u16               ? 0xffffu
                                                                      : 0xffffffffu;
+  if (is_half_pair(to) && !pairs) unsupported("comparison of single values into a pair");
   helper_ = true;
   const std::uint32_t zero = constant(SlotKind::narrow, 0);
   const Result out = result(i.operands.at(0), SlotKind::narrow, is_signed(to));
-  if (!is_half_pair(to)) {
+  if (!pairs) {
     simple("selp.b32", out.slot, {constant(SlotKind::narrow, yes), zero, holds[0]});
   } else {
-    if (holds.size() != 2) unsupported("comparison of single values into a pair");
     const std::uint32_t low = temporary(SlotKind::narrow), high = temporary(SlotKind::narrow);
     simple("selp.b32", low, {constant(SlotKind::narrow, yes), zero, holds[0]});
     simple("selp.b32", high, {constant(SlotKind::narrow, yes << 16), zero, holds[1]});

@@ -68,7 +68,7 @@ void Decoder::function(std::uint32_t number) {
     std::uint32_t end = 0;
     // A parameter in a register has its type's size.
     const auto size_of = [](const ptx::Variable& v) {
-      return v.space == Space::reg ? static_cast<std::uint32_t>(ptx::bits_of(v.type) / 8)
+      return v.space == Space::reg ? static_cast<std::uint32_t>(ptx::bits_of(v.type) / 8 * v.vector)
                                    : static_cast<std::uint32_t>(v.size);
     };
     const auto place = [&](const ptx::Variable& v) {

@@ -60,7 +60,7 @@ void Decoder::call(const Instruction& i, std::int32_t index) {
         continue;
       }
       const Passed passed = passed_by_register(part, known, is_result, k);
-      out.push_back({passed.offset, passed.bytes});
+      out.push_back({passed.offset, passed.bytes * static_cast<std::uint32_t>(passed.operands.size())});
       if (is_result) taken.push_back(passed);
     }
   };
@@ -94,9 +94,12 @@ void Decoder::call(const Instruction& i, std::int32_t index) {
   }
   program_.blocks[number].next = open_block();  // where results come back
   for (const Passed& passed : taken) {
-    if (passed.operand->kind == Operand::Kind::sink) continue;
-    const SlotKind kind = register_kind(passed.operand->index);
-    move_by_frame(false, register_slot(passed.operand->index), kind, passed.offset, passed.bytes);
+    std::uint32_t at = passed.offset;
+    for (const Operand* operand : passed.operands) {
+      if (operand->kind != Operand::Kind::sink)
+        move_by_frame(false, register_slot(operand->index), register_kind(operand->index), at, passed.bytes);
+      at += passed.bytes;
+    }
   }
 }
 
@@ -105,7 +108,7 @@ void Decoder::call(const Instruction& i, std::int32_t index) {
 // Between a register and the function's frame, in local memory.
 void Decoder::move_by_frame(bool store, std::uint32_t slot, SlotKind kind, std::uint32_t offset,
                             std::uint32_t bytes) {
-  if (kind == SlotKind::predicate) unsupported("predicates as parameters");
+  if (kind == SlotKind::predicate) unsupported("a predicate cannot be a parameter or a result");
   const bool was_helper = std::exchange(helper_, true);
   const auto guard = std::exchange(guard_, MicroOp::kNoSlot);
   MicroOp& op = plain_access(fmt::format("{}.local.u{}", store ? "st" : "ld", 8 * bytes), program_.frame_slot,
@@ -120,23 +123,46 @@ void Decoder::move_by_frame(bool store, std::uint32_t slot, SlotKind kind, std::
 Decoder::Passed Decoder::passed_by_register(const Operand& part, const ptx::Function* callee, bool is_result,
                                             std::size_t k) {
   const auto* list = callee == nullptr ? nullptr : is_result ? &callee->results : &callee->parameters;
-  const bool in_register = part.kind == Operand::Kind::reg;
-  if (!in_register && (is_result ? part.kind != Operand::Kind::sink : part.kind == Operand::Kind::symbol))
-    unsupported("arguments that are neither .param variables, registers nor numbers");
+  Passed passed;
+  if (part.kind == Operand::Kind::vector)
+    for (const Operand& component : part.parts) passed.operands.push_back(&component);
+  else
+    passed.operands.push_back(&part);
+  const Operand& first = *passed.operands.at(0);
+  const bool in_register = first.kind == Operand::Kind::reg;
+  if (!in_register && (is_result ? first.kind != Operand::Kind::sink : first.kind == Operand::Kind::symbol))
+    unsupported(part, "neither a .param variable nor a register nor a number");
   const bool declared = list != nullptr && k < list->size();
-  if (!declared && !in_register) unsupported("a number for a parameter of unknown type");
+  if (!declared && !in_register) unsupported(part, "a number for a parameter of unknown type");
+  if (declared && first.kind != Operand::Kind::sink &&
+      passed.operands.size() != static_cast<std::size_t>((*list)[k].vector))
+    unsupported(part, fmt::format("a vector of {} values is expected", (*list)[k].vector));
   const Type type =
-      declared ? (*list)[k].type : source_->registers[static_cast<std::size_t>(part.index)].type;
-  const auto bytes = static_cast<std::uint32_t>(ptx::bits_of(type) / 8);
-  if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8) unsupported("parameter type");
+      declared ? (*list)[k].type : source_->registers[static_cast<std::size_t>(first.index)].type;
+  passed.bytes = static_cast<std::uint32_t>(ptx::bits_of(type) / 8);
+  if (passed.bytes != 1 && passed.bytes != 2 && passed.bytes != 4 && passed.bytes != 8)
+    unsupported(part, fmt::format("a parameter of type .{}", ptx::spelling(type)));
   std::uint32_t& end = program_.functions[number_].frame_bytes;
-  const Passed passed{&part, end, bytes};
-  end += 16;
+  passed.offset = end;
+  const std::uint32_t total = passed.bytes * static_cast<std::uint32_t>(passed.operands.size());
+  end += (total + 15) / 16 * 16;
   if (!is_result) {
     const SlotKind kind = slot_kind_of(type);
-    move_by_frame(true, source(part, kind, type), kind, passed.offset, bytes);
+    std::uint32_t at = passed.offset;
+    for (const Operand* operand : passed.operands) {
+      move_by_frame(true, source(*operand, kind, type), kind, at, passed.bytes);
+      at += passed.bytes;
+    }
   }
   return passed;
+}
+
+// All components of a parameter or result that is a register.
+void Decoder::move_register_variable(const ptx::Variable& v, bool store, std::uint32_t offset) {
+  const auto bytes = static_cast<std::uint32_t>(ptx::bits_of(v.type) / 8);
+  for (std::int32_t k = 0; k < v.vector; ++k)
+    move_by_frame(store, register_slot(v.register_index + k), register_kind(v.register_index + k),
+                  offset + static_cast<std::uint32_t>(k) * bytes, bytes);
 }
 
 // At the start of a function: what came by the frame and belongs into registers. In a block of its own, that loops do not run again.
@@ -148,8 +174,7 @@ void Decoder::take_register_parameters() {
     const ptx::Variable& v = source_->parameters[k];
     if (v.space != Space::reg || v.register_index < 0) continue;
     if (!std::exchange(any, true)) open_block();
-    move_by_frame(false, register_slot(v.register_index), register_kind(v.register_index),
-                  f.parameter_offsets[k], f.parameter_sizes[k]);
+    move_register_variable(v, false, f.parameter_offsets[k]);
   }
 }
 
@@ -158,9 +183,7 @@ void Decoder::leave_register_results() {
   for (std::size_t k = 0; k < source_->results.size(); ++k) {
     const ptx::Variable& v = source_->results[k];
     if (v.space != Space::reg || v.register_index < 0) continue;
-    const ProgramFunction& f = program_.functions[number_];
-    const std::uint32_t offset = f.result_offsets[k], bytes = f.result_sizes[k];
-    move_by_frame(true, register_slot(v.register_index), register_kind(v.register_index), offset, bytes);
+    move_register_variable(v, true, program_.functions[number_].result_offsets[k]);
   }
 }
 

@@ -26,6 +26,26 @@ void Decoder::unsupported(const std::string& why) const {
                                 current_->full_opcode(), why.empty() ? "" : ": ", why, where()));
 }
 
+void Decoder::unsupported(const Operand& operand, const std::string& why) const {
+  const auto holds = [&](const auto& self, const Operand& candidate) -> bool {
+    return &candidate == &operand || std::any_of(candidate.parts.begin(), candidate.parts.end(),
+                                                 [&](const Operand& part) { return self(self, part); });
+  };
+  const auto spelt = [&](const auto& self, const Operand& o) -> std::string {
+    if (o.kind == Operand::Kind::integer) return fmt::format("{}", o.integer);
+    if (o.kind == Operand::Kind::reg) return source_->registers[static_cast<std::size_t>(o.index)].name;
+    std::string text(o.name);
+    for (const Operand& part : o.parts) text += (text.empty() ? "" : ", ") + self(self, part);
+    return o.kind == Operand::Kind::vector ? "{" + text + "}" : text;
+  };
+  for (std::size_t k = 0; k < current_->operands.size(); ++k)
+    if (holds(holds, current_->operands[k])) {
+      const std::string text = spelt(spelt, operand);
+      unsupported(fmt::format("operand {}{}: {}", k + 1, text.empty() ? "" : " (" + text + ")", why));
+    }
+  unsupported(why);
+}
+
 Program Decoder::run(const ptx::Function& kernel) {
   program_.module = &module_;
   program_.name = kernel.name;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <initializer_list>
 #include <map>
 #include <optional>
@@ -106,6 +107,7 @@ class Decoder {
   std::uint64_t symbol_value(std::string_view name);
   const ptx::Variable* local_variable(std::string_view name) const;
   bool is_kernel_parameter(std::string_view name) const;
+  bool is_in_frame(std::string_view name) const;
   std::uint32_t frame_offset(std::string_view name);
   void lay_out_shared(const std::vector<const ptx::Function*>& functions);
 
@@ -129,6 +131,7 @@ class Decoder {
   void dispatch(const Instruction& i, std::int32_t index);
   void move(const Instruction& i);
   void move_double_wide(const Operand& to, const Operand& from);
+  void move_vector(const Operand& to, const Operand& from, Type type);
   void pack(const Operand& target, const std::vector<Operand>& parts, Type type);
   void unpack(const std::vector<Operand>& parts, const Operand& from, Type type);
   std::pair<std::uint32_t, std::uint32_t> halves(const Operand& operand);
@@ -181,18 +184,21 @@ class Decoder {
   void call(const Instruction& i, std::int32_t index);
   void move_by_frame(bool store, std::uint32_t slot, SlotKind kind, std::uint32_t offset,
                      std::uint32_t bytes);
+  void move_register_variable(const ptx::Variable& v, bool store, std::uint32_t offset);
   void take_register_parameters();
   void leave_register_results();
   // A register or an immediate that a call passes, or a register that takes a result: its place in the caller's frame.
   struct Passed {
-    const Operand* operand;
-    std::uint32_t offset, bytes;
+    std::vector<const Operand*> operands;  // one, or the components of a vector
+    std::uint32_t offset, bytes;           // of each
   };
   Passed passed_by_register(const Operand& part, const ptx::Function* callee, bool is_result, std::size_t k);
   std::optional<std::string> table_key(const Instruction& i) const;
 
   std::uint32_t function_number(const ptx::Function* f);
   [[noreturn]] void unsupported(const std::string& why = "") const;
+  // The same of one operand of the instruction, which is named by its number.
+  [[noreturn]] void unsupported(const Operand& operand, const std::string& why) const;
   std::string where() const;
 
   const ModuleImage& image_;
@@ -205,6 +211,7 @@ class Decoder {
   std::vector<const ptx::Function*> sources_;  // by function number
   std::map<std::string, std::uint32_t, std::less<>> shared_offsets_;
   std::set<std::string> address_taken_;
+  std::deque<std::string> names_;  // of operands that the decoder has made up
 
   // of the function at hand
   std::uint32_t number_ = 0;

@@ -184,11 +184,15 @@ void Decoder::load(const Instruction& i) {
 
 // A 128-bit register is loaded and stored as two 64-bit elements.
 void Decoder::load_double_wide(const Instruction& i, const Access& a) {
-  if (a.count != 1 || a.space == Space::param) unsupported("element type");
+  if (a.count != 1) unsupported("element type");
   const auto [low, high] = double_wide(i.operands.at(0));
-  MicroOp& op = emit(fmt::format("ld.v2.{}.u64", a.place));
-  address(i.operands.at(1), a.space, op);
-  op.space = a.kind;
+  const Operand& from = i.operands.at(1);
+  // A kernel's parameters lie in the launch's parameter area, in the arena.
+  const bool parameter =
+      a.space == Space::param && source_->is_entry && (from.index >= 0 || is_kernel_parameter(from.name));
+  MicroOp& op = emit(fmt::format("ld.v2.{}.u64", parameter ? "global" : a.place));
+  address(from, a.space, op);
+  op.space = parameter ? MemorySpace::constant : a.kind;
   op.width = 8;
   op.count = 2;
   op.order = a.order;

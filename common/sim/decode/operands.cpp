@@ -16,7 +16,7 @@ std::uint32_t Decoder::source(const Operand& operand, SlotKind kind, Type type) 
       const SlotKind have = register_kind(operand.index);
       const std::uint32_t slot = register_slot(operand.index);
       if (have == kind) return slot;
-      if (have == SlotKind::predicate) unsupported("a predicate where a value is expected");
+      if (have == SlotKind::predicate) unsupported(operand, "a predicate where a value is expected");
       const bool was_helper = std::exchange(helper_, true);
       const std::uint32_t converted = temporary(kind);
       simple(kind == SlotKind::wide ? (is_signed(type) ? "cvt.s64.s32" : "cvt.u64.u32") : "cvt.u32.u64",
@@ -68,11 +68,7 @@ std::uint32_t Decoder::source(const Operand& operand, SlotKind kind, Type type) 
       return slot;
     }
     case Operand::Kind::symbol: {
-      const ptx::Variable* variable = local_variable(operand.name);
-      const bool in_frame = variable != nullptr &&
-                            (variable->space == Space::local || variable->space == Space::param) &&
-                            !is_kernel_parameter(operand.name);
-      if (!in_frame)
+      if (!is_in_frame(operand.name))
         return constant(kind, symbol_value(operand.name) + static_cast<std::uint64_t>(operand.integer));
       const bool was_helper = std::exchange(helper_, true);
       const std::uint64_t offset = frame_offset(operand.name) + static_cast<std::uint64_t>(operand.integer);
@@ -83,7 +79,9 @@ std::uint32_t Decoder::source(const Operand& operand, SlotKind kind, Type type) 
       helper_ = was_helper;
       return slot;
     }
-    default: unsupported("operand form");
+    case Operand::Kind::vector: unsupported(operand, "a vector where a single value is expected");
+    case Operand::Kind::address: unsupported(operand, "an address in brackets where a value is expected");
+    default: unsupported(operand, "not a value that this instruction can read");
   }
 }
 
@@ -91,7 +89,7 @@ std::uint32_t Decoder::predicate_source(const Operand& operand) {
   if (operand.kind == Operand::Kind::integer)
     return constant(SlotKind::predicate, static_cast<std::uint64_t>(operand.integer) ^ operand.negated);
   if (operand.kind != Operand::Kind::reg || register_kind(operand.index) != SlotKind::predicate)
-    unsupported("a predicate is expected");
+    unsupported(operand, "a predicate is expected");
   const std::uint32_t slot = register_slot(operand.index);
   if (!operand.negated) return slot;
   const bool was_helper = std::exchange(helper_, true);
@@ -104,11 +102,14 @@ std::uint32_t Decoder::predicate_source(const Operand& operand) {
 Decoder::Result Decoder::result(const Operand& operand, SlotKind kind, bool sign_extends) {
   if (operand.kind == Operand::Kind::sink || operand.kind == Operand::Kind::none)
     return {temporary(kind), MicroOp::kNoSlot, nullptr};
-  if (operand.kind != Operand::Kind::reg) unsupported("destination form");
+  if (operand.kind == Operand::Kind::vector)
+    unsupported(operand, "a vector where a single register is expected");
+  if (operand.kind != Operand::Kind::reg) unsupported(operand, "a register is expected");
   const SlotKind have = register_kind(operand.index);
   const std::uint32_t slot = register_slot(operand.index);
   if (have == kind) return {slot, MicroOp::kNoSlot, nullptr};
-  if (have == SlotKind::predicate || kind == SlotKind::predicate) unsupported("destination type");
+  if (have == SlotKind::predicate || kind == SlotKind::predicate)
+    unsupported(operand, "a register of this type cannot take the result");
   const char* convert = kind == SlotKind::wide ? "cvt.u32.u64" : sign_extends ? "cvt.s64.s32" : "cvt.u64.u32";
   return {temporary(kind), slot, convert};
 }
@@ -131,11 +132,7 @@ void Decoder::address(const Operand& operand, Space space, MicroOp& op) {
     return;
   }
   if (operand.name.empty()) return;  // absolute
-  const ptx::Variable* variable = local_variable(operand.name);
-  const bool in_frame = variable != nullptr &&
-                        (variable->space == Space::local || variable->space == Space::param) &&
-                        !is_kernel_parameter(operand.name);
-  if (in_frame) {
+  if (is_in_frame(operand.name)) {
     op.src[0] = program_.frame_slot;
     op.imm += frame_offset(operand.name);
     return;

@@ -119,7 +119,7 @@ bool Decoder::is_double_wide(std::int32_t index) const {
 std::pair<std::uint32_t, std::uint32_t> Decoder::double_wide(const Operand& operand) {
   if (operand.kind == Operand::Kind::sink) return {temporary(SlotKind::wide), temporary(SlotKind::wide)};
   if (operand.kind != Operand::Kind::reg || !is_double_wide(operand.index))
-    unsupported("a 128-bit register is expected");
+    unsupported(operand, "a 128-bit register is expected");
   const std::uint32_t low = register_slot(operand.index);
   return {low, low + kWideBytes};
 }
@@ -157,6 +157,13 @@ bool Decoder::is_kernel_parameter(std::string_view name) const {
                      [&](const auto& p) { return p.name == name; });
 }
 
+// Is this a .local variable of the function, or a .param one that is no kernel parameter?
+bool Decoder::is_in_frame(std::string_view name) const {
+  const ptx::Variable* variable = local_variable(name);
+  return variable != nullptr && (variable->space == Space::local || variable->space == Space::param) &&
+         !is_kernel_parameter(name);
+}
+
 // Byte offset of a .local or .param variable in the function's frame.
 std::uint32_t Decoder::frame_offset(std::string_view name) {
   const auto it = frame_offsets_.find(name);
@@ -171,7 +178,9 @@ std::uint64_t Decoder::symbol_value(std::string_view name) {
       if (p.name == name) return image_.parameter_area + p.offset;
   }
   if (const auto it = shared_offsets_.find(name); it != shared_offsets_.end()) return it->second;
-  if (const auto it = image_.variables.find(std::string(name)); it != image_.variables.end())
+  const std::string scope =
+      local_variable(name) != nullptr ? scope_of_variables(*source_) : std::string();  // of .global in a body
+  if (const auto it = image_.variables.find(scope + std::string(name)); it != image_.variables.end())
     return it->second;
   if (const ptx::Function* f = module_.find_function(name)) {
     const std::uint32_t number = function_number(f);

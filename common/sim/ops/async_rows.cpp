@@ -107,6 +107,11 @@ void copy_bulk(Warp& w, const MicroOp& op) {
       throw DeviceFault(Fault::illegal_instruction,
                         fmt::format("cp.async.bulk of {} bytes: the size must be a multiple of 16", bytes[i]),
                         m & -m);
+    if (bytes[i] ==
+        0) {  // copies nothing, wherever its addresses point, and its mbarrier has nothing to wait for
+      batch.lanes &= ~(m & -m);
+      continue;
+    }
     check_bulk(w, op, i, to[i], bytes[i]);
     check_bulk(w, op, i, from[i], bytes[i]);
     batch.to[i] = to[i];
@@ -123,7 +128,7 @@ void copy_bulk(Warp& w, const MicroOp& op) {
     copied += bytes[i];
   }
   count_copy(w, op, copied);
-  issue(w, batch, CopyKind::bulk);
+  if (batch.lanes != 0) issue(w, batch, CopyKind::bulk);
 }
 
 template <CopyKind K>

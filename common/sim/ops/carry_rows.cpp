@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 // The rows of extended-precision arithmetic: add.cc, addc, mad.lo.cc and the others that write or read the carry, a predicate
 // slot of its own. Source: NVIDIA, "PTX ISA", version 9.0, section 9.7.2. Built once per instruction set of the host.
+// The flag is the carry out of the adder, also of a subtraction, which adds the complement: a − b = a + ~b + 1. It is set where
+// nothing is borrowed. Machine code shows it (sub.cc is IADD3 a, −b; subc is IADD3.X a, ~b), and nvcc's 128-bit division
+// reads the flag of a subtraction with addc.
 #include "sim/ops/rows.hpp"
 
 namespace course::sim::SIM_ISA {
 
 namespace {
 
-// a ± b (± carry); Out: writes the carry.
+// a + b (+ carry) or a + ~b + 1 (a + ~b + carry); Out: writes the carry.
 template <typename T, bool Subtract, bool In, bool Out>
 void carry_chain(Warp& w, const MicroOp& op) {
   const auto* a = w.slot<T>(op.src[0]);
@@ -17,9 +20,8 @@ void carry_chain(Warp& w, const MicroOp& op) {
   alignas(64) T value[kLanes];
   u32 out = 0;
   for (int i = 0; i < kLanes; ++i) {
-    // Subtraction: the flag is the borrow.
-    const auto c = static_cast<u128>(In ? in >> i & 1 : 0);
-    const u128 wide = Subtract ? static_cast<u128>(a[i]) - b[i] - c : static_cast<u128>(a[i]) + b[i] + c;
+    const u32 c = In ? in >> i & 1 : Subtract;
+    const u128 wide = static_cast<u128>(a[i]) + static_cast<T>(Subtract ? ~b[i] : b[i]) + c;
     value[i] = static_cast<T>(wide);
     out |= static_cast<u32>(wide >> (8 * sizeof(T)) & 1) << i;
   }

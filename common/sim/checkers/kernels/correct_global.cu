@@ -482,3 +482,31 @@ KERNEL(swap_in_a_struct) {
   __syncthreads();
   if (threadIdx.x == 0) atomicMax(&all->pad[0], s_most);
 }
+
+// A barrier of the grid whose last block resets the counter by a plain store: the rounds follow each other.
+// EXPECT nothing
+// LAUNCH 12 64 cooperative
+KERNEL(barrier_that_resets_itself) {
+  UNUSED;
+  volatile unsigned* const round = &counter[1];
+  const unsigned n_threads = gridDim.x * 64, gid = blockIdx.x * 64 + threadIdx.x;
+  for (unsigned k = 0; k < 4; ++k) {
+    scratch[k * n_threads + gid] = in[gid];
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      const unsigned mine = *round;
+      __threadfence();
+      if (atomicAdd(&counter[0], 1u) == gridDim.x - 1) {
+        counter[0] = 0;
+        __threadfence();
+        *round = mine + 1;
+      } else {
+        while (*round == mine) {
+        }
+      }
+      __threadfence();
+    }
+    __syncthreads();
+    out[gid] += scratch[k * n_threads + n_threads - 1 - gid];
+  }
+}

@@ -49,6 +49,17 @@ KERNEL(dynamic_shared_never_written) {
   out[threadIdx.x] = s_buffer[threadIdx.x + 1];  // FAULT
 }
 
+// `s` is the mangled name of a type, too.
+// EXPECT uninitialised-shared
+// LAUNCH 1 32 shared 256
+KERNEL(dynamic_shared_with_a_short_name) {
+  UNUSED;
+  extern __shared__ int s[];
+  s[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  out[threadIdx.x] = s[threadIdx.x + 1];  // FAULT
+}
+
 // EXPECT uninitialised-global
 // LAUNCH 2 64
 KERNEL(global_never_written) {

@@ -248,3 +248,26 @@ KERNEL(plain_look_before_an_atomic) {
   if (out[0] < mine)           // FAULT
     atomicMax(&out[0], mine);  // OTHER
 }
+
+// Many blocks count up without a fence, and the last one sums what they have left.
+// EXPECT missing-fence
+// LAUNCH 40 32
+KERNEL(last_of_many_blocks_without_fence) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  scratch[blockIdx.x] = in[blockIdx.x];  // OTHER
+  if (atomicAdd(&counter[0], 1u) != gridDim.x - 1) return;
+  int sum = 0;
+  for (unsigned block = 0; block < gridDim.x; ++block) sum += scratch[block];  // FAULT
+  out[0] = sum;
+}
+
+// The counter that all blocks update is set by one of them: the block's own update does not hide the plain store.
+// EXPECT global-race
+// LAUNCH 6 32
+KERNEL(counter_set_by_one_block) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x == 0) counter[0] = 5;  // OTHER
+  atomicAdd(&counter[0], 1u);           // FAULT
+}

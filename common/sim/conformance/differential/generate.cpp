@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: MIT
+#include "sim/conformance/differential/generate.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
+#include "base/rng.hpp"
+#include "sim/conformance/format.hpp"
+#include "sim/conformance/operation.hpp"
+
+namespace course::sim::differential {
+namespace {
+
+using ptx::Type;
+
+constexpr int kPredicates = 6, kHalves = 8, kWords = 12, kWides = 8;
+constexpr int kDeepest = 2;  // branches and loops within each other
+
+// Conversions that the suite has, but ptxas does not take for sm_90.
+bool is_refused(const Operation& o) {
+  const auto has = [&](std::string_view part) { return o.ptx.find(part) != std::string::npos; };
+  if (!o.ptx.starts_with("cvt.")) return false;
+  const Type from = o.sources[0];
+  const auto integer = [](Type t) { return ptx::spelling(t)[0] == 's' || ptx::spelling(t)[0] == 'u'; };
+  if (has(".sat.") && integer(from) && integer(o.result)) {  // nothing to clamp
+    const bool same_sign = ptx::spelling(from)[0] == ptx::spelling(o.result)[0];
+    const int room = ptx::bits_of(o.result) - ptx::bits_of(from);
+    return same_sign ? room >= 0 : ptx::spelling(o.result)[0] == 's' && room > 0;
+  }
+  if (has("tf32")) return has(".satfinite") && !has(".rna");
+  const bool narrow = has("8.bf16") || has("bf16.u8") || has("bf16.s8") || has("u16.bf16") || has("s16.bf16");
+  return has("bf16") && !has("x2") && (has(".sat.") || narrow);
+}
+
+// Exact instructions that a compute capability has, as the machine code computes them.
+const std::vector<Operation>& operations(int sm) {
+  static const std::vector<Operation> all = [sm] {
+    std::vector<Operation> some = all_operations();
+    std::erase_if(some, [sm](const Operation& o) {
+      return o.accepts || o.on_sm90 || o.least_sm > sm || is_refused(o);
+    });
+    return some;
+  }();
+  return all;
+}
+
+// Capital letters stand for registers: P predicate, H 16 bits, R 32, W 64; # for a random byte.
+constexpr std::string_view kTemplates[] = {
+    "set.lt.u32.f16x2 R, R, R",
+    "set.geu.s32.bf16x2 R, R, R",
+    "set.ne.and.f16x2.f16x2 R, R, R, P",
+    "set.le.bf16x2.bf16x2 R, R, R",
+    "set.gt.u16.f16 H, H, H",
+    "set.eq.u32.u64 R, W, W",
+    "set.ltu.f32.f64 R, W, W",
+    "set.hs.xor.s32.u32 R, R, R, !P",
+    "setp.lt.f16x2 P|P, R, R",
+    "setp.neu.or.bf16x2 P|P, R, R, P",
+    "setp.gt.and.s32 P|P, R, R, P",
+    "setp.le.xor.u64 P|P, W, W, !P",
+    "mov.b32 {H, H}, R",
+    "mov.b32 R, {H, H}",
+    "mov.b64 {R, R}, W",
+    "mov.b64 W, {R, R}",
+    "mov.b64 {H, H, H, H}, W",
+    "mov.b64 W, {H, H, H, H}",
+    "lop3.b32 R, R, R, R, #",
+    "lop3.or.b32 R|P, R, R, R, #, P",
+    "prmt.b32 R, R, R, #",
+    "shf.l.wrap.b32 R, R, R, #",
+    "add.s32 R, R, -#",
+    "and.b64 W, W, 0xffff00ff00ff",
+    "mul.wide.u32 W, R, #",
+    "vadd.s32.u32.s32.sat R, R.b1, R.h1",
+    "vsub.u32.s32.u32 R, R.h0, R.b3",
+    "vmad.s32.u32.s32.shr7 R, R.b0, R.h1, R",
+    "vset.u32.s32.lt R, R.b2, R",
+    "vabsdiff4.u32.u32.u32.add R, R, R, R",
+    "vadd2.s32.s32.s32.sat R, R, R, R",
+    "vmin4.u32.s32.u32 R, R, R, R",
+    "cvt.pack.sat.u8.s32.b32 R, R, R, R",
+    "cvt.pack.sat.s16.s32 R, R, R",
+};
+
+class Generator {
+ public:
+  Generator(std::uint64_t seed, std::string name, int sm)
+      : rng_(seed_for(seed, "differential kernel")), name_(std::move(name)), sm_(sm) {}
+
+  std::string kernel() {
+    const std::size_t n_functions = 1 + rng_.below(2);
+    for (std::size_t k = 0; k < n_functions; ++k) functions_ += function(k);
+    n_functions_ = n_functions;
+    text_.clear();
+    const std::size_t n = 10 + rng_.below(30);
+    for (std::size_t k = 0; k < n; ++k) statement(0);
+    std::string out = functions_;
+    out += fmt::format(
+        ".visible .entry {}(.param .u64 in, .param .u64 out)\n{{\n{}"
+        "  .reg .b32 %thread, %gid, %c<{}>;\n  .reg .b64 %in, %out;\n"
+        "  .shared .align 16 .b8 slots[{}];\n  .shared .align 8 .b8 cells[64];\n"
+        "  .local .align 16 .b8 own[64];\n",
+        name_, registers(), kDeepest + 1, 8 * kThreads);
+    out += fmt::format(
+        "  ld.param.u64 %in, [in];\n  ld.param.u64 %out, [out];\n  mov.u32 %thread, %tid.x;\n"
+        "  mov.u32 %t0, %ctaid.x;\n  mad.lo.u32 %gid, %t0, {}, %thread;\n"
+        "  mul.wide.u32 %u0, %gid, {};\n  add.u64 %in, %in, %u0;\n  mul.wide.u32 %u0, %gid, {};\n"
+        "  add.u64 %out, %out, %u0;\n",
+        kThreads, 8 * kWordsIn, 8 * kWordsOut);
+    for (int k = 0; k < kWides; ++k) out += fmt::format("  ld.global.u64 %w{}, [%in+{}];\n", k, 8 * k);
+    out += first_values();
+    for (int k = 0; k < 16; ++k) out += fmt::format("  st.local.b32 [own+{}], %r{};\n", 4 * k, k % kWords);
+    out += text_;
+    out += leave();
+    return out + "  ret;\n}\n";
+  }
+
+ private:
+  static std::string registers() {
+    return fmt::format(
+        "  .reg .pred %p<{}>, %q<4>;\n  .reg .b16 %h<{}>;\n  .reg .b32 %r<{}>, %t<6>;\n  .reg .b64 %w<{}>, "
+        "%u<6>;\n",
+        kPredicates, kHalves, kWords, kWides);
+  }
+  // Fills the other registers from the wide ones.
+  static std::string first_values() {
+    std::string out;
+    for (int k = 0; k < kWords; ++k)
+      out += k < kWides ? fmt::format("  cvt.u32.u64 %r{}, %w{};\n", k, k)
+                        : fmt::format("  shr.u64 %u0, %w{}, 32;\n  cvt.u32.u64 %r{}, %u0;\n", k - kWides, k);
+    for (int k = 0; k < kHalves; ++k) out += fmt::format("  cvt.u16.u32 %h{}, %r{};\n", k, (k + 3) % kWords);
+    for (int k = 0; k < kPredicates; ++k)
+      out += fmt::format("  and.b32 %t0, %r{}, {};\n  setp.ne.u32 %p{}, %t0, 0;\n", k, 2 << k, k);
+    return out;
+  }
+  // Stores all registers.
+  static std::string leave() {
+    std::string out;
+    int word = 0;
+    for (int k = 0; k < kWides; ++k) out += fmt::format("  st.global.b64 [%out+{}], %w{};\n", 8 * word++, k);
+    for (int k = 0; k < kWords; k += 2)
+      out += fmt::format("  st.global.v2.b32 [%out+{}], {{%r{}, %r{}}};\n", 8 * word++, k, k + 1);
+    for (int k = 0; k < kHalves; k += 4)
+      out += fmt::format("  st.global.v4.b16 [%out+{}], {{%h{}, %h{}, %h{}, %h{}}};\n", 8 * word++, k, k + 1,
+                         k + 2, k + 3);
+    out += "  mov.u32 %t0, 0;\n";
+    for (int k = 0; k < kPredicates; ++k) out += fmt::format("  @%p{} or.b32 %t0, %t0, {};\n", k, 1 << k);
+    out += fmt::format("  st.global.b32 [%out+{}], %t0;\n", 8 * word++);
+    out +=
+        fmt::format("  ld.local.v2.b64 {{%u0, %u1}}, [own];\n  st.global.b64 [%out+{}], %u0;\n", 8 * word++);
+    out += fmt::format("  st.global.b64 [%out+{}], %u1;\n", 8 * word++);
+    return out;
+  }
+
+  std::uint64_t below(std::uint64_t n) { return rng_.below(n); }
+  std::string predicate() { return fmt::format("%p{}", below(kPredicates)); }
+  std::string half() { return fmt::format("%h{}", below(kHalves)); }
+  std::string word() { return fmt::format("%r{}", below(kWords)); }
+  std::string wide() { return fmt::format("%w{}", below(kWides)); }
+  std::string of_bits(int bits) { return bits == 64 ? wide() : bits == 32 ? word() : half(); }
+  std::string of_type(Type t) {
+    return t == Type::pred ? predicate() : of_bits(std::max(ptx::bits_of(t), 16));
+  }
+  void line(const std::string& text) { text_ += "  " + text + ";\n"; }
+  std::string guard() {
+    if (below(5) != 0) return "";
+    return fmt::format("@{}{} ", below(2) == 0 ? "!" : "", predicate());
+  }
+  std::string label() { return fmt::format("L{}", n_labels_++); }
+
+  void operation() {
+    const auto& all = operations(sm_);
+    const Operation& o = all[below(all.size())];
+    std::string text = guard() + o.ptx + " ";
+    text += o.result == Type::pred        ? predicate()
+            : o.result_register_bits != 0 ? of_bits(o.result_register_bits)
+                                          : of_type(o.result);
+    for (const Type t : o.sources) text += ", " + of_type(t);
+    line(text);
+  }
+
+  void form() {
+    const std::string_view form = kTemplates[below(std::size(kTemplates))];
+    std::string text = guard(), last;
+    for (const char c : form) {
+      std::string piece(1, c);
+      if (c == 'P' || c == 'H' || c == 'R' || c == 'W') {
+        do piece = c == 'P' ? predicate() : c == 'H' ? half() : c == 'R' ? word() : wide();
+        while (used_in(text, piece));
+      } else if (c == '#') {
+        piece = fmt::format("{}", below(256));
+      }
+      text += piece;
+    }
+    line(text);
+  }
+  // No register twice, since two results may not be the same one; a guard may be.
+  static bool used_in(const std::string& text, const std::string& name) {
+    for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
+      const std::size_t end = at + name.size();
+      const bool whole = end == text.size() || text[end] < '0' || text[end] > '9';
+      if (whole && (at == 0 || (text[at - 1] != '@' && text[at - 1] != '!'))) return true;
+    }
+    return false;
+  }
+
+  void carries() {
+    constexpr const char* kStarts[] = {"add.cc", "sub.cc", "mad.lo.cc", "mad.hi.cc"};
+    constexpr const char* kReads[] = {"addc", "subc", "madc.lo", "madc.hi"};
+    const char* type = below(2) == 0 ? (below(2) == 0 ? "u32" : "s32") : below(2) == 0 ? "u64" : "s64";
+    const int bits = type[1] == '6' ? 64 : 32;
+    const auto link = [&](const std::string& op) {
+      std::string text =
+          fmt::format("{}.{} {}, {}, {}", op, type, of_bits(bits), of_bits(bits), of_bits(bits));
+      if (op.starts_with("mad")) text += ", " + of_bits(bits);
+      line(text);
+    };
+    link(kStarts[below(4)]);
+    for (std::uint64_t k = below(3); k > 0; --k) link(std::string(kReads[below(4)]) + ".cc");
+    link(kReads[below(4)]);
+  }
+
+  void local_array() {
+    line(fmt::format("and.b32 %t0, {}, 15", word()));
+    line("shl.b32 %t0, %t0, 2");
+    line("mov.u64 %u0, own");
+    line("cvt.u64.u32 %u1, %t0");
+    line("add.u64 %u0, %u0, %u1");
+    if (below(2) == 0)
+      line(fmt::format("{}st.local.b32 [%u0], {}", guard(), word()));
+    else
+      line(fmt::format("{}ld.local.b32 {}, [%u0]", guard(), word()));
+  }
+
+  void input_again() {
+    switch (below(6)) {
+      case 0: return line(fmt::format("ld.global.v2.u64 {{%w0, %w1}}, [%in+{}]", 16 * below(4)));
+      case 1: return line(fmt::format("ld.global.nc.v4.u32 {{%r0, %r2, %r4, %r6}}, [%in+{}]", 16 * below(4)));
+      case 2: return line(fmt::format("ld.global.s8 {}, [%in+{}]", word(), below(64)));
+      case 3: return line(fmt::format("ld.global.u16 {}, [%in+{}]", half(), 2 * below(32)));
+      case 4: return line(fmt::format("ld.global.s16 {}, [%in+{}]", wide(), 2 * below(32)));
+      default: return line(fmt::format("ld.global.v4.u8 {{%h0, %h1, %h2, %h3}}, [%in+{}]", 4 * below(16)));
+    }
+  }
+
+  void branch(int depth) {
+    const std::string otherwise = label(), end = label();
+    line(fmt::format("@{}{} bra {}", below(2) == 0 ? "!" : "", predicate(), otherwise));
+    statements(depth);
+    if (below(2) == 0) {
+      text_ += otherwise + ":\n";
+      return;
+    }
+    line("bra " + end);
+    text_ += otherwise + ":\n";
+    statements(depth);
+    text_ += end + ":\n";
+  }
+
+  void loop(int depth) {
+    const std::string again = label(), end = label(), counter = fmt::format("%c{}", depth);
+    line(fmt::format("and.b32 {}, {}, 7", counter, word()));
+    text_ += again + ":\n";
+    line(fmt::format("setp.eq.u32 %q{}, {}, 0", depth, counter));
+    line(fmt::format("@%q{} bra {}", depth, end));
+    statements(depth);
+    line(fmt::format("sub.u32 {0}, {0}, 1", counter));
+    line("bra " + again);
+    text_ += end + ":\n";
+  }
+
+  void call() {
+    line("{ .param .b32 a; .param .b64 b; .param .b64 c");
+    line(fmt::format("st.param.b32 [a], {}", word()));
+    line(fmt::format("st.param.b64 [b], {}", wide()));
+    line(fmt::format("call (c), {}_f{}, (a, b)", name_, below(n_functions_)));
+    line(fmt::format("ld.param.b64 {}, [c]", wide()));
+    text_ += "  }\n";
+  }
+
+  // --- what all threads of a block do together
+
+  void shuffle() {
+    constexpr const char* kModes[] = {"idx", "bfly", "down", "up"};
+    const auto mode = below(4);
+    const std::uint64_t segment = (32 - (std::uint64_t{1} << below(6))) & 31;  // bits of the lane that stay
+    const std::uint64_t clamp = mode == 3 ? segment << 8 : segment << 8 | 31;
+    const std::string from = below(2) == 0 ? word() : fmt::format("{}", below(32));
+    const std::string to = word();
+    line(fmt::format("shfl.sync.{}.b32 {}|{}, {}, {}, {}, -1", kModes[mode], to, predicate(), word(), from,
+                     clamp));
+  }
+
+  void vote() {
+    switch (below(9)) {
+      case 0: return line(fmt::format("vote.sync.ballot.b32 {}, {}, -1", word(), predicate()));
+      case 1: return line(fmt::format("vote.sync.all.pred {}, {}, -1", predicate(), predicate()));
+      case 2: return line(fmt::format("vote.sync.any.pred {}, !{}, -1", predicate(), predicate()));
+      case 3: return line(fmt::format("vote.sync.uni.pred {}, {}, -1", predicate(), predicate()));
+      case 4: return line(fmt::format("match.any.sync.b32 {}, {}, -1", word(), word()));
+      case 5: return line(fmt::format("match.all.sync.b64 {}|{}, {}, -1", word(), predicate(), wide()));
+      case 6: return line(fmt::format("redux.sync.add.s32 {}, {}, -1", word(), word()));
+      case 7: return line(fmt::format("redux.sync.min.u32 {}, {}, -1", word(), word()));
+      default: return line(fmt::format("redux.sync.xor.b32 {}, {}, -1", word(), word()));
+    }
+  }
+
+  void exchange() {
+    line("shl.b32 %t0, %thread, 3");
+    line("mov.u32 %t1, slots");
+    line("add.u32 %t0, %t0, %t1");
+    line(fmt::format("st.shared.b64 [%t0], {}", wide()));
+    line("bar.sync 0");
+    line(fmt::format("xor.b32 %t2, %thread, {}", below(kThreads)));
+    line("shl.b32 %t2, %t2, 3");
+    line("add.u32 %t2, %t2, %t1");
+    if (below(2) == 0)
+      line(fmt::format("ld.shared.b64 {}, [%t2]", wide()));
+    else
+      line(fmt::format("ld.shared.s16 {}, [%t2+{}]", word(), 2 * below(4)));
+    line("bar.sync 0");
+  }
+
+  // Several threads update one cell by an operation that commutes.
+  void shared_cells() {
+    constexpr const char* kUpdates[] = {"add.u32", "min.s32", "max.u32", "and.b32", "or.b32", "xor.b32"};
+    line("setp.lt.u32 %q3, %thread, 8");
+    line("shl.b32 %t0, %thread, 3");
+    line("mov.u32 %t1, cells");
+    line("add.u32 %t0, %t0, %t1");
+    line(fmt::format("@%q3 st.shared.b64 [%t0], {}", wide()));
+    line("bar.sync 0");
+    line(fmt::format("and.b32 %t2, {}, 7", word()));
+    line("shl.b32 %t2, %t2, 3");
+    line("add.u32 %t2, %t2, %t1");
+    if (below(3) == 0)
+      line(fmt::format("{}red.shared.{}.u64 [%t2], {}", guard(), below(2) == 0 ? "add" : "max", wide()));
+    else
+      line(fmt::format("{}red.shared.{} [%t2], {}", guard(), kUpdates[below(std::size(kUpdates))], word()));
+    line("bar.sync 0");
+    line(fmt::format("ld.shared.b64 {}, [%t2]", wide()));
+    line("bar.sync 0");
+  }
+
+  // An atomic on what is the thread's own: its old value is determined, too.
+  void own_atomic() {
+    struct Update {
+      const char* name;
+      int bits;
+    };
+    constexpr Update kUpdates[] = {{"add.u32", 32}, {"exch.b32", 32}, {"inc.u32", 32},
+                                   {"dec.u32", 32}, {"min.s32", 32},  {"add.u64", 64},
+                                   {"max.s64", 64}, {"exch.b64", 64}, {"xor.b64", 64},
+                                   {"add.f32", 32}, {"add.f64", 64},  {"add.noftz.f16x2", 32}};
+    const Update& u = kUpdates[below(std::size(kUpdates))];
+    const bool shared = below(2) == 0;
+    const std::string at = shared ? "[%t0]" : fmt::format("[%out+{}]", 8 * below(kWordsOut));
+    if (shared) {
+      line("shl.b32 %t0, %thread, 3");
+      line("mov.u32 %t1, slots");
+      line("add.u32 %t0, %t0, %t1");
+    }
+    const char* space = shared ? "shared" : "global";
+    line(fmt::format("st.{}.b64 {}, {}", space, at, wide()));
+    if (below(4) == 0)
+      line(fmt::format("atom.{}.cas.b32 {}, {}, {}, {}", space, word(), at, word(), word()));
+    else
+      line(fmt::format("atom.{}.{} {}, {}, {}", space, u.name, of_bits(u.bits), at, of_bits(u.bits)));
+    line(fmt::format("ld.{}.b64 {}, {}", space, wide(), at));
+    if (shared) line("bar.sync 0");  // the slots are others' afterwards
+  }
+
+  // --- a body
+
+  void statements(int depth) {
+    for (std::uint64_t k = 1 + below(4); k > 0; --k) statement(depth + 1);
+  }
+
+  void statement(int depth) {
+    const auto kind = below(40);
+    if (kind < 18) return operation();
+    if (kind < 22) return form();
+    if (kind < 25) return carries();
+    if (in_function_) return operation();
+    if (kind < 27) return local_array();
+    if (kind < 28) return input_again();
+    if (kind < 30) return n_functions_ > 0 ? call() : operation();
+    if (kind < 33) return depth < kDeepest ? (below(2) == 0 ? branch(depth) : loop(depth)) : operation();
+    if (depth > 0) return operation();
+    if (kind < 35) return shuffle();
+    if (kind < 36) return vote();
+    if (kind < 37) return exchange();
+    if (kind < 38) return shared_cells();
+    return own_atomic();
+  }
+
+  std::string function(std::size_t number) {
+    in_function_ = true;
+    text_.clear();
+    for (std::uint64_t k = 2 + below(8); k > 0; --k) statement(kDeepest);
+    in_function_ = false;
+    std::string out =
+        fmt::format(".func (.param .b64 r) {}_f{}(.param .b32 a, .param .b64 b)\n{{\n", name_, number);
+    out += registers() + "  ld.param.b32 %t1, [a];\n  ld.param.b64 %u1, [b];\n  cvt.u64.u32 %u2, %t1;\n";
+    for (int k = 0; k < kWides; ++k)
+      out += fmt::format("  mad.lo.u64 %w{}, %u1, {}, %u2;\n", k,
+                         0x9e3779b97f4a7c15u + static_cast<unsigned>(k));
+    out += first_values();
+    out += text_ + "  mov.b64 %u0, 0;\n";
+    for (int k = 0; k < kWides; ++k) out += fmt::format("  mad.lo.u64 %u0, %u0, 31, %w{};\n", k);
+    for (int k = 0; k < kWords; ++k)
+      out += fmt::format("  cvt.u64.u32 %u1, %r{};\n  mad.lo.u64 %u0, %u0, 31, %u1;\n", k);
+    return out + "  st.param.b64 [r], %u0;\n  ret;\n}\n";
+  }
+
+  Rng rng_;
+  std::string name_;
+  int sm_;
+  std::string text_, functions_;
+  std::size_t n_functions_ = 0, n_labels_ = 0;
+  bool in_function_ = false;
+};
+
+}  // namespace
+
+std::string header(int sm) {
+  return fmt::format(".version 9.0\n.target sm_{}\n.address_size 64\n", sm);
+}
+
+std::string random_kernel(std::uint64_t seed, const std::string& name, int sm) {
+  return Generator(seed, name, sm).kernel();
+}
+
+std::vector<std::uint64_t> random_input(std::uint64_t seed) {
+  constexpr std::uint64_t kEdges[] = {0,
+                                      1,
+                                      ~std::uint64_t{0},
+                                      0x8000000080000000,
+                                      0x7fffffff7fffffff,
+                                      0x3f8000003c003c00,
+                                      0x7f8000007c007c00,
+                                      0xff800000fc00fc00,
+                                      0x7fc000007e007e00,
+                                      0x0000000100010001,
+                                      0x3ff0000000000000,
+                                      0x7ff0000000000000,
+                                      0x8000000000000000,
+                                      0x007fffff03ff03ff};
+  Rng rng(seed_for(seed, "differential input"));
+  std::vector<std::uint64_t> words(kBlocks * kThreads * kWordsIn);
+  for (std::uint64_t& w : words) {
+    w = rng();
+    if (rng.below(4) == 0) w = kEdges[rng.below(std::size(kEdges))];
+    if (rng.below(4) == 0) w = w >> rng.below(64);
+    if (rng.below(8) == 0) w = (w & 0x807fffff807fffff) | 0x3f8000003f800000;  // two floats near 1
+  }
+  return words;
+}
+
+}  // namespace course::sim::differential

@@ -43,7 +43,9 @@ TEST(CompareIntegers, SeesWhatWasNeverWritten) {
   const auto expected = got;
   std::fill(got.begin() + 4, got.begin() + 8, protocol::kPoison);
   EXPECT_EQ(compare_integers(spec, expected, got)->hint,
-            "the element was never written (it holds the harness's filling, the byte 0xA5)");
+            "the element holds 0xA5 in every byte, as memory does that was never written: nothing was stored "
+            "there, or "
+            "a value that was read from such memory");
 }
 
 template <typename T>
@@ -68,6 +70,7 @@ TEST(CompareIntegers, SeesValuesOfUnwrittenMemory) {
   EXPECT_NE(hint_on<std::int64_t>(DType::i64, {1}, {-1515870811}).find("never written"), std::string::npos);
   EXPECT_EQ(hint_on<std::int32_t>(DType::i32, {1, 2, 3}, {1, 0, -1515870811}),
             "1 of the wrong elements was never written (the harness's filling, the byte 0xA5)");
+  EXPECT_EQ(compare_one(DType::f32, {std::nan(""), 0}, 0.0)->hint, "");
   const auto converted = compare_one(DType::f64, {1.0L, 0}, -1515870811.0);
   ASSERT_TRUE(converted);
   EXPECT_NE(converted->hint.find("never written"), std::string::npos);

@@ -299,7 +299,7 @@ std::string integers_in_floats(const Facts<T, Op>& f) {
 template <typename T, typename Op>
 std::string added_instead_of_op(const Facts<T, Op>& f) {
   using Value = typename Op::Value;
-  if (f.id() == OpId::sum || f.id() == OpId::mean || f.c.n < 2) return "";
+  if (f.id() == OpId::sum || f.id() == OpId::mean) return "";
   long double total = 0;
   if constexpr (std::is_integral_v<Value>) {
     total = static_cast<long double>(fold_one_thread(f.items, Sum<T>{}));
@@ -308,12 +308,32 @@ std::string added_instead_of_op(const Facts<T, Op>& f) {
     for (const T item : f.items) sum.add(static_cast<long double>(item));
     total = sum.value();
   }
-  // The result of a tree of + over the items, whatever stood in the places without one.
-  return f.tells(total) && f.is(total)
-             ? fmt::format(
-                   "this is the sum of the items, and their {} was asked for: combine with op(a, b), not +",
-                   name_of(f.id()))
-             : "";
+  // Blocks of a power of two fill their last places with identities, level by level, and these are added, too.
+  for (std::uint64_t block = 16; block <= 4096; block *= 2) {
+    std::uint64_t n_identities = 0;
+    for (std::uint64_t n = f.c.n, n_blocks = 0; block > 16 && n_blocks != 1; n = n_blocks) {
+      n_blocks = std::max<std::uint64_t>((n + block - 1) / block, 1);
+      n_identities += n_blocks * block - n;
+    }
+    bool is_sum = false;
+    if constexpr (std::is_integral_v<Value>) {
+      using U = std::make_unsigned_t<Value>;
+      const auto identities =
+          static_cast<Value>(static_cast<U>(n_identities) * static_cast<U>(f.op.identity()));
+      const Value with = lab::wrapping_add(static_cast<Value>(total), identities);
+      is_sum = f.got == with && static_cast<long double>(with) != f.expected.value;
+    } else {
+      const auto with = n_identities == 0 ? total
+                                          : total + static_cast<long double>(n_identities) *
+                                                        static_cast<long double>(f.op.identity());
+      is_sum = f.tells(with) && f.is(with);
+    }
+    if (is_sum)
+      return fmt::format(
+          "this is the sum of the items, and their {} was asked for: combine with op(a, b), not +",
+          name_of(f.id()));
+  }
+  return "";
 }
 
 template <typename F>

@@ -144,6 +144,17 @@ TEST(Check, TellsPlusInTheOperatorsPlace) {
   }
 }
 
+TEST(Check, TellsPlusThatAlsoAddsTheIdentitiesOfEmptyPlaces) {
+  Tried t = tried("product_i32_n0_random");
+  output<std::int32_t>(t) = 256;
+  EXPECT_NE(check(t)->hint.find("combine with op(a, b), not +"), std::string::npos) << check(t)->hint;
+  t = tried("product_i32_n1025_random");
+  // Blocks of 256: 255 empty places among the items, then 251 among five partial results.
+  output<std::int32_t>(t) =
+      lab::wrapping_add(fold_one_thread(t.input<std::int32_t>(), Sum<std::int32_t>{}), 255 + 251);
+  EXPECT_NE(check(t)->hint.find("combine with op(a, b), not +"), std::string::npos) << check(t)->hint;
+}
+
 TEST(Check, TellsOneItemTooManyOrTooFew) {
   Tried t = tried("sum_i32_n1025_random");
   const std::int32_t right = output<std::int32_t>(t);

@@ -223,9 +223,10 @@ std::string sides_swapped(const TableFacts<T>& f) {
   const auto [width, height] = f.size();
   return f.out.is_table(f.table({height, width}, corner_of(f.c)))
              ? fmt::format(
-                   "width and height are swapped: this is the table of an image of {} rows of {}, and it has "
-                   "{} rows of {}",
-                   width, height, height, width)
+                   "width and height are swapped: this is the table of an image {} wide and {} high, and "
+                   "this one is "
+                   "{} wide and {} high",
+                   height, width, width, height)
              : "";
 }
 

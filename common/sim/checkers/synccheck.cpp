@@ -170,23 +170,12 @@ void Synccheck::barrier_released(Block& block, u32 barrier) {
       f->thread = thread(block, first.warp, first.lanes);
       f->other_thread = thread_of(*launch_, block.linear, b.exit_thread);
       f->other_where = exit_place(program_->blocks[b.exit_block], b.exit_from);
-      // A thread that ends further down has passed the barrier by; it did not return before it.
-      const auto is_further_down = [](const std::vector<SourcePlace>& one,
-                                      const std::vector<SourcePlace>& other) {
-        return !one.empty() && !other.empty() && own_place(one).file == own_place(other).file &&
-               own_place(one).line > own_place(other).line;
-      };
-      f->message =
-          is_further_down(f->other_where, f->where)
-              ? fmt::format(
-                    "the barrier at {} is not reached by all threads: {} passes it by and ends at {}. A "
-                    "__syncthreads() must not stand in an if or a loop that only some threads of the block "
-                    "enter",
-                    one_line(f->where), describe_thread(f->other_thread), one_line(f->other_where))
-              : fmt::format(
-                    "{} returns at {} before the barrier at {}, where the rest of the block waits: all "
-                    "threads of a block must come to __syncthreads()",
-                    describe_thread(f->other_thread), one_line(f->other_where), one_line(f->where));
+      f->message = fmt::format(
+          "the barrier at {} is not reached by all threads of the block: {} leaves the kernel at {}, before "
+          "it or past it. "
+          "A __syncthreads() must not follow a return of some threads, nor stand in an if or a loop that "
+          "only some enter",
+          one_line(f->where), describe_thread(f->other_thread), one_line(f->other_where));
     }
   arrivals.clear();
 }

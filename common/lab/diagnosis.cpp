@@ -85,9 +85,10 @@ std::string likely_cause(std::span<const FailedCase> cases) {
   const std::string text = one_of(best.causes);
   if (text.empty() || best.n_cases == cases.size()) return text;
   // It explains some cases only; the others may have another cause.
-  if (best.causes.size() > 1 || 2 * best.n_cases <= cases.size()) return "";
+  if (best.causes.size() > 1) return "";
   if (find(cases.front(), best.causes.front().rule) != nullptr)
     return fmt::format("{} (this explains {} of the {} failed cases)", text, best.n_cases, cases.size());
+  if (2 * best.n_cases <= cases.size()) return "";
   return fmt::format("in case {}: {} (this explains {} of the {} failed cases)", best.first->name, text,
                      best.n_cases, cases.size());
 }

@@ -316,7 +316,7 @@ std::string lane_combined_itself(const Facts<Op>& f) {
 // The results of parts of the row that end where the first wrong result stands.
 template <typename Op>
 std::string pieces_on_their_own(const Facts<Op>& f) {
-  if (f.position() == 0) return "";
+  if (f.position() < 2) return "";
   std::vector<typename Op::Value> other(f.c.n);
   rows_one_thread(f.c.n, f.row_length(), [&](std::size_t first, std::size_t length) {
     rows_one_thread(length, f.position(), [&](std::size_t at, std::size_t k) {
@@ -396,10 +396,12 @@ std::string first_of_row(const Facts<Op>& f) {
 }
 
 template <typename Op>
-std::string order_of_operands(const Facts<Op>&) {
-  return kIsMap<typename Op::Value> ? "affine is not commutative: if your sums are right, some op has its "
-                                      "operands in the wrong order"
-                                    : "";
+std::string order_of_operands(const Facts<Op>& f) {
+  return kIsMap<typename Op::Value> && zero_for_identity(f).empty() && first_of_segment(f).empty() &&
+                 first_of_row(f).empty()
+             ? "affine is not commutative: if your sums are right, some op has its operands in the wrong "
+               "order"
+             : "";
 }
 
 template <typename Op>

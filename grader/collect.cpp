@@ -9,6 +9,7 @@
 
 #include "base/rng.hpp"
 #include "baseline.hpp"
+#include "lab/diagnosis.hpp"
 #include "lab/failure_message.hpp"
 #include "metrics.hpp"
 #include "text.hpp"
@@ -121,10 +122,12 @@ class Collector {
                                               objection.failure);
       }
     } else if (outcome.verdict != Verdict::ok) {
-      record.message += last_words(outcome);
-      record.message += cause_on_simulator(step, c, seed, outcome.verdict);
+      const std::string more = last_words(outcome) + cause_on_simulator(step, c, seed, outcome.verdict);
+      record.message += more;
+      if (step.stage == Stage::correctness && outcome.failure.mismatch)
+        evidence_.failed.push_back({evidence_.cases.size(), outcome.failure, more, seed});
     }
-    while (!record.message.empty() && record.message.back() == '\n') record.message.pop_back();
+    trim(record.message);
     record.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     evidence_.cases.push_back(record);
 
@@ -136,7 +139,40 @@ class Collector {
     return may_go_on(step, record.verdict);
   }
 
+  // The message on the case that decides, in the light of all cases that failed.
+  void diagnose_together() {
+    if (evidence_.failed.size() < 2) return;
+    FailedOutput& first = evidence_.failed.front();
+    CaseRecord& record = evidence_.cases[first.record];
+    if (&record != deciding_record(evidence_.cases) || first.failure.proved) return;
+    const auto proved = std::find_if(evidence_.failed.begin(), evidence_.failed.end(),
+                                     [](const FailedOutput& failed) { return failed.failure.proved; });
+    if (proved != evidence_.failed.end()) {
+      first.failure.cause = fmt::format("in case {}, too, the output is wrong, and a checker proves why: {}",
+                                        evidence_.cases[proved->record].name, proved->failure.cause);
+    } else {
+      first.failure.cause = lab::likely_cause(failed_cases());
+    }
+    const auto c = std::find_if(plan_.cases.begin(), plan_.cases.end(),
+                                [&](const lab::Case& one) { return one.name == record.name; });
+    record.message = lab::failure_message(problem_.manifest(), task_, *c, first.seed, context_.rerun_flags(),
+                                          first.failure) +
+                     first.more;
+    trim(record.message);
+  }
+
  private:
+  static void trim(std::string& message) {
+    while (!message.empty() && message.back() == '\n') message.pop_back();
+  }
+
+  std::vector<lab::FailedCase> failed_cases() const {
+    std::vector<lab::FailedCase> cases;
+    for (const FailedOutput& failed : evidence_.failed)
+      cases.push_back({evidence_.cases[failed.record].name, failed.failure.mismatch->causes});
+    return cases;
+  }
+
   std::uint64_t seed_of_round(Stage stage) const {
     const std::uint64_t seed = context_.seed_of(stage, task_.id);
     return round_ == 0 ? seed : seed_for(seed, fmt::format("round {}", round_));
@@ -167,7 +203,8 @@ class Collector {
     if (verdict != Verdict::wrong_answer && verdict != Verdict::crash) return false;
     const auto failed = std::count_if(evidence_.cases.begin(), evidence_.cases.end(),
                                       [](const CaseRecord& record) { return record.verdict != Verdict::ok; });
-    return failed < kMaxFailures;
+    // A few more where they may decide between several causes.
+    return failed < kMaxFailures || (failed < kMostFailures && lab::is_ambiguous(failed_cases()));
   }
 
   void keep_worst(const sim::Counters& totals, const lab::Ideal& ideal) {
@@ -227,6 +264,7 @@ void collect(const lab::Problem& problem, const lab::Task& task, const Plan& pla
     if (failed && step.stage != Stage::correctness) break;
     if (!collector.run(step)) break;
   }
+  if (share == Share::shared) collector.diagnose_together();
   const CaseRecord* wrong = deciding_record(evidence.cases);
   evidence.complete =
       (wrong == nullptr || wrong->verdict == Verdict::suspect) && evidence.cases.size() >= plan.steps.size();

@@ -77,6 +77,47 @@ TEST(Collect, StopsAfterAFewWrongAnswers) {
   EXPECT_EQ(some.result.verdict, Verdict::wrong_answer);
 }
 
+lab::Outcome wrong_output(const lab::Case& c, std::vector<lab::Cause> causes) {
+  lab::Outcome outcome = failing(Verdict::wrong_answer);
+  outcome.failure.headline = "is wrong";
+  outcome.failure.mismatch = lab::Mismatch{"d_out", c.n, "1", "2", 1, 1, "", ""};
+  outcome.failure.mismatch->causes = std::move(causes);
+  return outcome;
+}
+
+TEST(Collect, NamesTheMistakeThatExplainsAllFailedCases) {
+  const Collected all = run_first_task([](auto&, const lab::Case& c, auto&) {
+    std::vector<lab::Cause> causes{{"every", "the one that explains all"}};
+    if (c.n <= 1) causes.insert(causes.begin(), {"some", "the one that explains small cases"});
+    return wrong_output(c, causes);
+  });
+  EXPECT_EQ(all.asked.size(), static_cast<std::size_t>(kMaxFailures));
+  EXPECT_THAT(all.result.message, HasSubstr("likely cause: the one that explains all"));
+  EXPECT_THAT(all.result.message, Not(HasSubstr("small cases")));
+  EXPECT_THAT(all.result.message, HasSubstr("case " + all.evidence.cases[0].name + " is wrong"));
+}
+
+TEST(Collect, GoesOnWhileSeveralMistakesExplainAllCases) {
+  const Collected all = run_first_task([](auto&, const lab::Case& c, auto&) {
+    std::vector<lab::Cause> causes{{"first", "the first"}};
+    if (c.n < 1000) causes.push_back({"second", "the second"});
+    return wrong_output(c, causes);
+  });
+  EXPECT_EQ(all.asked.size(), 4U);
+  EXPECT_THAT(all.result.message, HasSubstr("likely cause: the first\n"));
+}
+
+TEST(Collect, ACheckersProofInAnotherCaseComesBeforeAGuess) {
+  const Collected all = run_first_task([](auto&, const lab::Case& c, auto&) {
+    lab::Outcome outcome = wrong_output(c, {{"guess", "a guess"}});
+    outcome.failure.proved = c.n == 33;
+    if (c.n == 33) outcome.failure.cause = "race: fake.cu:31";
+    return outcome;
+  });
+  EXPECT_THAT(all.result.message, HasSubstr("a checker proves why: race: fake.cu:31"));
+  EXPECT_THAT(all.result.message, Not(HasSubstr("a guess")));
+}
+
 TEST(Collect, StopsAtOnceWhereRepeatingTellsNothingNew) {
   for (const Verdict verdict :
        {Verdict::not_implemented, Verdict::time_limit, Verdict::infra, Verdict::policy}) {

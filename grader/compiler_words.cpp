@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
+#include <regex>
 #include <set>
 #include <utility>
 #include <vector>
@@ -87,6 +88,41 @@ std::string advice_on_shared_memory(std::string_view errors) {
       most, wanted);
 }
 
+// nvcc offers flags, which a lab's file cannot set.
+std::string_view without_flags(std::string_view line) {
+  for (const std::string_view offer :
+       {", unless the lambda is defined within", ", or the flag '", " The experimental flag '"})
+    line = line.substr(0, line.find(offer));
+  return line;
+}
+
+// In a template a name such as Op::Value is taken for a value, and the compiler then misses a ; after it:
+//   x.cu(2): error: expected a ";"
+//       Op::Value total = op.identity();
+//                 ^
+std::string advice_on_typename(std::string_view errors) {
+  static const std::regex kScoped(R"((?:^|[^\w:])((?:[A-Za-z_]\w*::)+[A-Za-z_]\w*)\s*$)");
+  static const std::regex kNontype(R"re(nontype "([\w:<>, ]+)" is not a type)re");
+  std::match_results<std::string_view::const_iterator> found;
+  std::string name;
+  if (std::regex_search(errors.begin(), errors.end(), found, kNontype)) {
+    name = found[1].str();
+  } else if (const auto lines = lines_of(errors); lines.size() >= 3 && has(lines[0], "expected a \";\"")) {
+    const std::size_t caret = lines[2].find('^');
+    if (caret == std::string_view::npos || lines[2].find_first_not_of(' ') != caret) return "";
+    const std::string_view before = lines[1].substr(0, caret);
+    if (!std::regex_search(before.begin(), before.end(), found, kScoped)) return "";
+    name = found[1].str();
+    if (name.starts_with("std::") || has(before, "typename " + name)) return "";
+  }
+  return name.empty()
+             ? ""
+             : fmt::format(
+                   "typename is missing: write \"typename {0}\". In a template the compiler takes {0} "
+                   "for a value otherwise, not for a type.",
+                   name);
+}
+
 // With the lines that explain it.
 std::string first_of(std::string_view errors) {
   std::string out;
@@ -140,6 +176,14 @@ constexpr Advice kAdvice[] = {
      "types: make it bytes, and cast its address."},
     {"\"__shared__\" variable declaration is not allowed", "",
      "Shared memory belongs to kernels: is __global__ or __device__ missing before the function?"},
+    {"closure type for a lambda", "",
+     "A lambda that is written in host code cannot be passed to a kernel. Write its code in the kernel, or "
+     "pass a "
+     "struct whose operator() is marked __device__, as the lab's operators are."},
+    {"annotation on lambda requires", "",
+     "A lambda that is written in host code cannot be passed to a kernel. Write its code in the kernel, or "
+     "pass a "
+     "struct whose operator() is marked __device__, as the lab's operators are."},
     {"calling a __device__ function", "from a __host__",
      "That function is for kernels alone: is __global__ or __device__ missing before the one that calls it?"},
     {"__host__ function", "is not allowed",
@@ -163,7 +207,7 @@ std::string first_errors(std::string_view compiler_output, std::size_t limit) {
   for (const std::string_view line : lines_of(compiler_output)) {
     if (line.starts_with("collect2: error") && !places.empty()) continue;
     if (is_error_line(line)) {
-      const std::string readable = with_names_of_kernels(line);
+      const std::string readable = with_names_of_kernels(without_flags(line));
       const std::string place = place_of(readable);
       showing = !places.contains(place);
       if (showing && places.size() == limit) break;
@@ -190,6 +234,7 @@ std::string advice_on(std::string_view all_errors) {
            "keep "
            "its name and parameters.";
   if (std::string advice = advice_on_shared_memory(errors); !advice.empty()) return advice;
+  if (std::string advice = advice_on_typename(errors); !advice.empty()) return advice;
   for (const Advice& advice : kAdvice) {
     if (has(errors, advice.said) && has(errors, advice.and_said)) return std::string(advice.text);
   }

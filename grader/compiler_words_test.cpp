@@ -125,5 +125,34 @@ TEST(CompileMessage, BeginsWithWhatItMeans) {
               HasSubstr("\n  what to do: A ; is missing"));
 }
 
+TEST(CompilerWords, SayThatTypenameIsMissing) {
+  EXPECT_THAT(advice_on("x.cu(2): error: expected a \";\"\n"
+                        "    Op::Value total = op.identity();\n"
+                        "              ^\n"),
+              HasSubstr("\"typename Op::Value\""));
+  EXPECT_THAT(advice_on("x.cu(4): error: nontype \"Op::Value\" is not a type name\n"),
+              HasSubstr("\"typename Op::Value\""));
+  EXPECT_THAT(advice_on("x.cu(2): error: expected a \";\"\n    int a = 3\n             ^\n"),
+              HasSubstr("A ; is missing"));
+  EXPECT_THAT(advice_on("x.cu(2): error: expected a \";\"\n    std::swap\n              ^\n"),
+              HasSubstr("A ; is missing"));
+}
+
+TEST(CompilerWords, SayThatHostLambdasCannotGoToKernels) {
+  const std::string errors = first_errors(
+      "a.cu(3): error: The closure type for a lambda (\"lambda [](int)->int\", defined at a.cu:3) cannot be "
+      "used in the "
+      "template argument type of a __global__ function template instantiation, unless the lambda is defined "
+      "within a "
+      "__device__ or __global__ function, or the flag '-extended-lambda' is specified and so on\n",
+      3);
+  EXPECT_THAT(errors, Not(HasSubstr("extended-lambda")));
+  EXPECT_THAT(advice_on(errors), HasSubstr("cannot be passed to a kernel"));
+  EXPECT_THAT(
+      advice_on("c.cu(4): error: __host__ or __device__ annotation on lambda requires --extended-lambda nvcc "
+                "flag\n"),
+      HasSubstr("cannot be passed to a kernel"));
+}
+
 }  // namespace
 }  // namespace course::grader

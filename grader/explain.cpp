@@ -47,6 +47,8 @@ std::string place_of(const ReportedFinding& finding) {
 std::string describe(const ReportedFinding& finding) {
   std::string text = finding.message.empty() ? finding.kind : finding.message;
   for (const std::string& file : {finding.file, finding.other_file}) replace_all(text, file, base_name(file));
+  // The grader compiles, so how to compile is no help.
+  replace_all(text, " (compile with -lineinfo to see it)", "");
   // Most messages say where and who; the others get it here.
   const auto lacks = [&](const std::string& what) {
     return !what.empty() && text.find(what) == std::string::npos;

@@ -40,6 +40,8 @@ struct PlanOptions {
 
 // Correctness stops after this many failed cases.
 constexpr int kMaxFailures = 3;
+// … or this many, where several mistakes explain all of them (lab/diagnosis.hpp).
+constexpr int kMostFailures = 12;
 // A lab that marks no case with kChecks gets this many, of up to this many items, chosen for it.
 constexpr std::size_t kCheckedCases = 4;
 constexpr std::uint64_t kCheckedItems = std::uint64_t{1} << 16;

@@ -15,11 +15,20 @@
 
 namespace course::grader {
 
+// A case whose output was wrong: the message on it can be written again once the others are known.
+struct FailedOutput {
+  std::size_t record = 0;  // in Evidence::cases
+  lab::Failure failure;
+  std::string more;  // lines after the message: what it printed
+  std::uint64_t seed = 0;
+};
+
 // What is known about one task after its cases were run.
 struct Evidence {
   int cases_planned = 0;                  // correctness steps of the plan
   bool complete = false;                  // every step of the plan was run
   std::vector<CaseRecord> cases;          // in the order run
+  std::vector<FailedOutput> failed;       // of those
   std::map<lab::Metric, double> metrics;  // the worst over the efficiency cases
   std::vector<Timing> timings;            // of the speedup cases
 };

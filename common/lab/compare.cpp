@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "lab/diagnosis.hpp"
 #include "lab/protocol.hpp"
 
 namespace course::lab {
@@ -23,8 +24,44 @@ double float_element(DType dtype, const std::byte* at) {
   return dtype == DType::f32 ? static_cast<double>(element<float>(at)) : element<double>(at);
 }
 
+bool is_filling(const std::byte* from, const std::byte* to) {
+  return std::all_of(from, to, [](std::byte b) { return b == protocol::kPoison; });
+}
+
 bool is_poison(DType dtype, const std::byte* at) {
-  return std::all_of(at, at + bytes_of(dtype), [](std::byte b) { return b == protocol::kPoison; });
+  return is_filling(at, at + bytes_of(dtype));
+}
+
+bool is_integer(DType dtype) {
+  return dtype != DType::f32 && dtype != DType::f64;
+}
+
+// As a number, exactly: it loses no digit of any type.
+long double number(DType dtype, const std::byte* at) {
+  switch (dtype) {
+    case DType::u8: return element<std::uint8_t>(at);
+    case DType::i32: return element<std::int32_t>(at);
+    case DType::u32: return element<std::uint32_t>(at);
+    case DType::i64: return static_cast<long double>(element<std::int64_t>(at));
+    case DType::u64: return static_cast<long double>(element<std::uint64_t>(at));
+    case DType::f32: return static_cast<long double>(element<float>(at));
+    case DType::f64: return static_cast<long double>(element<double>(at));
+  }
+  return 0;
+}
+
+// Whether it is the number that an unwritten element of another type stands for: one that was read and converted.
+bool is_converted_poison(DType dtype, const std::byte* at) {
+  if (bytes_of(dtype) < 4 || is_poison(dtype, at)) return false;
+  std::byte filling[8];
+  std::fill(std::begin(filling), std::end(filling), protocol::kPoison);
+  const long double x = number(dtype, at);
+  if (x == 0) return false;  // too small a double becomes a float's 0
+  constexpr DType kAll[] = {DType::i32, DType::u32, DType::i64, DType::u64, DType::f32, DType::f64};
+  return std::any_of(std::begin(kAll), std::end(kAll), [&](DType other) {
+    const long double y = number(other, filling);
+    return x == y || (dtype == DType::f32 && x == static_cast<long double>(static_cast<float>(y)));
+  });
 }
 
 std::string print_expected(DType dtype, const Expected& expected) {
@@ -46,26 +83,102 @@ bool float_is_right(DType dtype, const Expected& expected, double got) {
   return std::abs(static_cast<long double>(got) - expected.value) <= static_cast<long double>(expected.bound);
 }
 
-// The report on the elements in `wrong`, whose first one was expected to be `expected`.
-Mismatch describe(const BufferSpec& spec, std::span<const std::uint64_t> wrong, std::string expected,
-                  std::span<const std::byte> got) {
-  const std::size_t size = bytes_of(spec.dtype);
-  const auto at = [&](std::uint64_t index) { return got.data() + index * size; };
+// The wrong elements of an output, for the rules below; all of them explain every wrong element or nothing.
+struct Wrong {
+  DType dtype;
+  std::span<const std::uint64_t> indices;
+  std::span<const std::byte> got, expected;  // expected: of integers alone
+
+  const std::byte* at(std::span<const std::byte> bytes, std::uint64_t i) const {
+    return bytes.data() + i * bytes_of(dtype);
+  }
+  template <typename Holds>
+  bool all(Holds holds) const {
+    return std::all_of(indices.begin(), indices.end(), [&](std::uint64_t i) { return holds(at(got, i)); });
+  }
+  template <typename Holds>
+  bool all_of_pairs(Holds holds) const {
+    return !expected.empty() && std::all_of(indices.begin(), indices.end(), [&](std::uint64_t i) {
+      return holds(at(expected, i), at(got, i));
+    });
+  }
+};
+
+// Written or not: a copy of what nobody wrote looks the same.
+std::string never_written(const Wrong& w) {
+  const bool filling = w.all([&](const std::byte* x) { return is_poison(w.dtype, x); });
+  if (!filling && !w.all([&](const std::byte* x) { return is_converted_poison(w.dtype, x); })) return "";
+  return fmt::format("{} 0xA5 in every byte, as memory does that was never written{}",
+                     w.indices.size() == 1 ? "the element holds" : "these elements hold",
+                     filling ? ": nothing was stored there, or a value that was read from such memory"
+                             : ", in another type: it was read from such memory");
+}
+
+std::string half_written(const Wrong& w) {
+  if (bytes_of(w.dtype) != 8 || !is_integer(w.dtype)) return "";
+  const bool half = w.all_of_pairs([](const std::byte* expected, const std::byte* got) {
+    return std::memcmp(expected, got, 4) == 0 && is_filling(got + 4, got + 8);
+  });
+  return half ? "only the lower 32 of 64 bits were written (the upper ones hold the harness's filling, the "
+                "byte "
+                "0xA5): "
+                "store a 64-bit value"
+              : "";
+}
+
+std::string narrowed(const Wrong& w) {
+  if (bytes_of(w.dtype) != 8 || !is_integer(w.dtype)) return "";
+  const bool narrow = w.all_of_pairs([](const std::byte* expected, const std::byte* got) {
+    const auto low = element<std::int32_t>(expected);
+    const auto value = element<std::int64_t>(got);
+    return value == low || value == static_cast<std::int64_t>(static_cast<std::uint32_t>(low));
+  });
+  return narrow ? "the upper 32 bits are lost: the value overflowed a 32-bit variable, and a 64-bit one is "
+                  "needed"
+                : "";
+}
+
+std::string went_through_float(const Wrong& w) {
+  if (w.dtype != DType::f64) return "";
+  const bool narrow = w.all([](const std::byte* x) {
+    const auto value = element<double>(x);
+    return value != 0 && static_cast<double>(static_cast<float>(value)) == value &&
+           value != std::nearbyint(value);
+  });
+  return narrow ? "the value has the digits of a float only: a double went through a variable of type float"
+                : "";
+}
+
+std::string partly_unwritten(const Wrong& w) {
+  const auto n = std::count_if(w.indices.begin(), w.indices.end(),
+                               [&](std::uint64_t i) { return is_poison(w.dtype, w.at(w.got, i)); });
+  if (n == 0 || bytes_of(w.dtype) < 4 || static_cast<std::size_t>(n) == w.indices.size()) return "";
+  return fmt::format("{} of the wrong elements {} never written (the harness's filling, the byte 0xA5)", n,
+                     n == 1 ? "was" : "were");
+}
+
+// What any lab's output can show.
+constexpr Rule<Wrong> kRules[] = {
+    {"never_written", never_written},
+    {"half_written", half_written},
+    {"narrowed", narrowed},
+    {"went_through_float", went_through_float},
+    {"partly_unwritten", partly_unwritten, true},
+};
+
+// The report on the elements in `wrong`, whose first one was expected to be `expected_text`.
+Mismatch describe(const BufferSpec& spec, std::span<const std::uint64_t> wrong, std::string expected_text,
+                  std::span<const std::byte> expected, std::span<const std::byte> got) {
+  const std::byte* first = got.data() + wrong.front() * bytes_of(spec.dtype);
   Mismatch mismatch;
   mismatch.buffer = spec.name;
   mismatch.index = wrong.front();
-  mismatch.expected = std::move(expected);
-  mismatch.got = print_element(spec.dtype, at(wrong.front()));
+  mismatch.expected = std::move(expected_text);
+  mismatch.got = print_element(spec.dtype, first);
   mismatch.n_wrong = wrong.size();
   mismatch.n_total = spec.count;
   mismatch.pattern = describe_pattern(wrong, spec.count);
-  const auto never_written =
-      std::count_if(wrong.begin(), wrong.end(), [&](auto i) { return is_poison(spec.dtype, at(i)); });
-  if (static_cast<std::size_t>(never_written) == wrong.size()) {
-    mismatch.hint = wrong.size() == 1 ? "the element was never written" : "these elements were never written";
-    mismatch.hint += " (it holds the harness's filling, the byte 0xA5)";
-    if (wrong.size() > 1) mismatch.hint.replace(mismatch.hint.find("it holds"), 8, "they hold");
-  }
+  diagnose<Wrong>(mismatch, kRules, {spec.dtype, wrong, got, expected});
   return mismatch;
 }
 
@@ -103,7 +216,8 @@ std::optional<Mismatch> compare_integers(const BufferSpec& spec, std::span<const
     if (std::memcmp(expected.data() + i * size, got.data() + i * size, size) != 0) wrong.push_back(i);
   }
   if (wrong.empty()) return std::nullopt;
-  return describe(spec, wrong, print_element(spec.dtype, expected.data() + wrong.front() * size), got);
+  return describe(spec, wrong, print_element(spec.dtype, expected.data() + wrong.front() * size), expected,
+                  got);
 }
 
 std::optional<Mismatch> compare_floats(const BufferSpec& spec, std::span<const Expected> expected,
@@ -115,7 +229,7 @@ std::optional<Mismatch> compare_floats(const BufferSpec& spec, std::span<const E
       wrong.push_back(i);
   }
   if (wrong.empty()) return std::nullopt;
-  return describe(spec, wrong, print_expected(spec.dtype, expected[wrong.front()]), got);
+  return describe(spec, wrong, print_expected(spec.dtype, expected[wrong.front()]), {}, got);
 }
 
 std::string print_element(DType dtype, const std::byte* at) {

@@ -17,7 +17,8 @@ std::string failure_message(const Manifest& manifest, const Task& task, const Ca
   text += fmt::format("  run it again:  {}\n", rerun_command(manifest, task, c, seed, flags));
   if (failure.mismatch) {
     const Mismatch& m = *failure.mismatch;
-    text += fmt::format("  {}[{}]: expected {}, got {}\n", m.buffer, m.index, m.expected, m.got);
+    text += fmt::format("  {}[{}]{}: expected {}, got {}\n", m.buffer, m.index,
+                        m.position.empty() ? "" : fmt::format(" ({})", m.position), m.expected, m.got);
     if (m.n_total > 1) {
       text += fmt::format("  {} of {} elements are wrong{}{}\n", m.n_wrong, m.n_total,
                           m.pattern.empty() ? "" : ": ", m.pattern);

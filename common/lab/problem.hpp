@@ -83,6 +83,13 @@ struct Ideal {
   double bytes = 0;  // that must cross global memory: input once, output once
 };
 
+// A mistake that explains a wrong output (lab/diagnosis.hpp).
+struct Cause {
+  std::string rule;      // its name, the same in every case
+  std::string text;      // for the student; may hold numbers of this case
+  bool is_sign = false;  // says what is striking about the output, not which mistake makes it so
+};
+
 // What a check found. Empty first_mismatch: right.
 struct Mismatch {
   std::string buffer;         // "d_out"
@@ -90,7 +97,10 @@ struct Mismatch {
   std::string expected, got;  // printed with enough digits to tell them apart
   std::uint64_t n_wrong = 0, n_total = 0;
   std::string pattern;  // "every element from 1024 on", "one in 32" …, or ""
-  std::string hint;     // what a wrong value like this usually means, or ""
+  std::string hint;     // what `causes` say of this case alone, or ""
+  std::vector<Cause> causes = {};
+  std::string position =
+      "";  // of the element, in the lab's words: "row 0, column 5"; "" when the index says it
 };
 
 class Problem {

@@ -413,6 +413,7 @@ Outcome Session::Impl::conclude(const Problem& problem, const Task& task, const 
     failure.notes.emplace_back("the simulator may name the line: run it again with --device sim");
   }
   outcome.message = failure_message(manifest, task, c, seed, options.rerun_flags, failure);
+  outcome.failure = std::move(failure);
   return outcome;
 }
 

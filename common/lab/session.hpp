@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "lab/failure_message.hpp"
 #include "lab/problem.hpp"
 
 namespace course::lab {
@@ -72,6 +73,7 @@ struct Outcome {
   Verdict verdict = Verdict::infra;  // of this case
   std::string message;               // for a student, several lines, as in style.md; "" when ok
   std::optional<Mismatch> mismatch;
+  Failure failure;  // what `message` is made of
   // Of the timed runs: modelled on the simulator; on a GPU what our own clock bears out of the runner's events (go.hpp).
   std::vector<double> times_us;
   std::vector<double> clock_us, events_us;  // on a GPU: each of the two

@@ -128,6 +128,10 @@ std::string one_line(const SimFinding& finding) {
   static const std::regex kPlace(R"([^\s()]*/([^\s()/]+:[0-9]+))");
   std::string line =
       std::regex_replace(finding.message.empty() ? finding.kind : finding.message, kPlace, "$1");
+  // The grader compiles, so how to compile is no help.
+  constexpr std::string_view kAdvice = " (compile with -lineinfo to see it)";
+  for (auto at = line.find(kAdvice); at != std::string::npos; at = line.find(kAdvice))
+    line.erase(at, kAdvice.size());
   if (!finding.kernel.empty()) {
     if (const auto at = line.find(finding.kernel); at != std::string::npos) {
       line.replace(at, finding.kernel.size(), plain_name(finding.kernel));

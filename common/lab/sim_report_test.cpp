@@ -50,6 +50,12 @@ TEST(SimReport, CallsAKernelByItsName) {
   }
 }
 
+TEST(SimReport, DoesNotSayHowToCompile) {
+  SimFinding finding;
+  finding.message = "k03 waits at an unknown line (compile with -lineinfo to see it) for x";
+  EXPECT_EQ(one_line(finding), "k03 waits at an unknown line for x");
+}
+
 TEST(SimReport, KeepsALongMessageToAFewLines) {
   SimFinding finding;
   for (int i = 0; i < 300; ++i) finding.message += "word ";

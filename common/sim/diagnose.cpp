@@ -43,6 +43,25 @@ std::uint64_t distance(const Allocation& a, std::uint64_t address) {
   return address < a.base ? a.base - address : address - std::min(address, a.base + a.size);
 }
 
+// Memory that nothing has written yet holds the byte 0xA5: shared memory when a block begins, and the harness's buffers.
+constexpr std::uint64_t kUnwritten = 0xA5A5A5A5A5A5A5A5, kUnwrittenWord = 0xA5A5A5A5;
+
+// Whether `value` is such a number, but for a small offset.
+bool is_near(std::uint64_t value, std::uint64_t unwritten) {
+  constexpr std::uint64_t kOffset = std::uint64_t{1} << 20;
+  return value - unwritten + kOffset < 2 * kOffset;
+}
+
+// Whether an access `distance` bytes from where its array begins has such an index: as 32 bits with and without a sign, or as 64.
+bool has_unwritten_index(std::uint64_t distance, std::uint64_t element_bytes) {
+  constexpr std::uint64_t kSigned = kUnwrittenWord - (std::uint64_t{1} << 32);
+  return is_near(distance, kUnwrittenWord * element_bytes) || is_near(distance, kSigned * element_bytes) ||
+         is_near(distance, kUnwritten * element_bytes);
+}
+
+constexpr const char* kFromUnwritten =
+    "was read from memory that nothing had written before: each of its bytes is 0xA5";
+
 constexpr std::uint64_t kNear = std::uint64_t{1}
                                 << 20;  // bytes: further away the nearest buffer tells nothing
 
@@ -131,10 +150,12 @@ std::string describe_address(const Program& program, const Arena& arena, std::ui
   if (const Allocation* a = arena.describe(address); a != nullptr && address - a->base < a->size)
     return element_of(*a, address, element_bytes);
   if (const Allocation* a = arena.find_freed(address)) return "freed memory: " + element_of(*a, address);
-  if (address < arena.base() || address >= arena.base() + arena.size())
-    return "a host address, which kernels cannot reach";
+  if (is_near(address, kUnwritten)) return fmt::format("no address: the pointer {}", kFromUnwritten);
   const Allocation* near = origin_of(arena, address, origins);
-  if (near == nullptr) {
+  const bool known = near != nullptr;
+  if (!known && (address < arena.base() || address >= arena.base() + arena.size()))
+    return "an address outside of the device's memory: a host pointer, or one that was computed wrongly";
+  if (!known) {
     near = arena.nearest(address);
     if (near == nullptr || distance(*near, address) > std::max(kNear, 4 * near->size))
       return "an address at which nothing is allocated";
@@ -143,9 +164,12 @@ std::string describe_address(const Program& program, const Arena& arena, std::ui
   const Allocation* named = arena.describe(address >= near->base ? near->base + near->size - 1 : near->base);
   const Allocation& a = named != nullptr ? *named : *near;
   const std::uint64_t bytes = element_size(a, element_bytes), n = a.size / bytes;
-  if (address >= a.base + a.size)
-    return fmt::format("{}, element {} of {} (past its end)", title(a), (address - a.base) / bytes, n);
-  return fmt::format("{}, {} element(s) before its start", title(a), (a.base - address + bytes - 1) / bytes);
+  if (known && has_unwritten_index(address - a.base, bytes))
+    return fmt::format("{}, at an index that {}", title(a), kFromUnwritten);
+  return address >= a.base + a.size
+             ? fmt::format("{}, element {} of {} (past its end)", title(a), (address - a.base) / bytes, n)
+             : fmt::format("{}, {} element(s) before its start", title(a),
+                           (a.base - address + bytes - 1) / bytes);
 }
 
 Finding diagnose(const Program& program, const LaunchRequest& launch, const GridOutcome& o,

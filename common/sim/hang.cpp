@@ -81,6 +81,25 @@ class Polls final : public Observer {
   std::map<std::pair<const Warp*, int>, Look> looks_;
 };
 
+// A value in print, with what it may mean: "4294967289 (as a signed number -7)".
+std::string print_value(const std::byte* memory, std::uint64_t n_bytes) {
+  const std::uint64_t value = value_at(memory, n_bytes);
+  if (n_bytes < 4) return fmt::format("{}", value);
+  const bool word = n_bytes == 4;
+  if (value == (word ? 0xA5A5A5A5u : 0xA5A5A5A5A5A5A5A5u))
+    return "0xA5 in every byte, which is what memory holds that nothing has written yet";
+  const auto as_signed = word ? static_cast<std::int32_t>(value) : static_cast<std::int64_t>(value);
+  return as_signed < 0 ? fmt::format("{} (as a signed number {})", value, as_signed)
+                       : fmt::format("{}", value);
+}
+
+// Only reads that other threads' writes reach are waiting; a loop that never ends may read anything.
+std::string tell_look(const std::string& line, const std::string& object, bool strong,
+                      const std::string& value, const std::string& change) {
+  if (strong) return fmt::format(" waits at {} for {} to change: it holds {}{}", line, object, value, change);
+  return fmt::format(" runs in a loop that reads {} at {}: it holds {}", object, line, value);
+}
+
 // The student's own line alone.
 std::string line_of(const std::vector<SourcePlace>& places) {
   return places.empty() ? one_line(places) : one_line({own_place(places)});
@@ -155,11 +174,10 @@ std::vector<std::string> tell_polls(const HangScene& scene, const Polls& polls, 
           text += object.starts_with("grid barrier")
                       ? fmt::format(" waits in grid.sync() at {} for the other blocks of the grid",
                                     line_of(places_of(program, *look->op)))
-                      : fmt::format(" waits at {} for {} to change: it holds {}{}",
-                                    line_of(places_of(program, *look->op)), object,
-                                    value_at(memory_at(arena, block, look->address, look->op->width),
-                                             look->op->width),
-                                    name_change(scene, block, *look));
+                      : tell_look(line_of(places_of(program, *look->op)), object, look->strong,
+                                  print_value(memory_at(arena, block, look->address, look->op->width),
+                                              look->op->width),
+                                  name_change(scene, block, *look));
         }
         told.push_back(std::move(text));
       }

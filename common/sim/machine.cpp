@@ -350,6 +350,8 @@ std::vector<SourcePlace> places_of(const Program& program, std::uint32_t functio
   const ptx::Module& module = *program.module;
   const ptx::Function& f = *program.functions[function].source;
   if (ptx_index >= f.instructions.size()) return places;
+  // What stands before a function's first line is of that line.
+  while (f.instructions[ptx_index].location < 0 && ptx_index + 1 < f.instructions.size()) ++ptx_index;
   std::int32_t location = f.instructions[ptx_index].location;
   while (location >= 0 && places.size() < 16) {
     const ptx::Location& l = module.locations[static_cast<std::size_t>(location)];

@@ -13,7 +13,9 @@ namespace course::sim {
 namespace {
 
 constexpr std::uint64_t kAlignment = 256;
-constexpr std::uint64_t kGap = 256;  // between allocations: nobody's
+constexpr std::uint64_t kGap = 256;  // at least, between allocations: nobody's
+// As long as fresh addresses last, more: an access a few thousand elements past an end is not to meet the next allocation.
+constexpr std::uint64_t kWideGap = 64 << 10;
 
 std::uint64_t footprint(std::uint64_t n_bytes) {
   return (n_bytes + kAlignment - 1) / kAlignment * kAlignment + kGap;
@@ -63,7 +65,7 @@ std::optional<std::uint64_t> Arena::place(std::uint64_t n_bytes) {
   if (need > size_ - used_) return std::nullopt;
   if (fresh_ + need <= base_ + size_) {
     const std::uint64_t address = fresh_;
-    fresh_ += need;
+    fresh_ += need + std::min(kWideGap, size_ / 4096 / kAlignment * kAlignment);
     return address;
   }
   // Fresh addresses have run out: first hole between live allocations that is large enough.

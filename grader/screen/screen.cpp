@@ -2,9 +2,12 @@
 #include "screen/screen.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
+#include <span>
+#include <vector>
 
 #include "base/demangle.hpp"
 #include "screen/rules.hpp"
@@ -38,6 +41,33 @@ std::set<std::string> sources_of(const std::string& ptx) {
   return sources;
 }
 
+// "cub/block/block_reduce.cuh" of "/usr/…/include/cub/block/block_reduce.cuh"; "" for what a library keeps to itself.
+std::string public_header(const std::string& path) {
+  const std::size_t library = std::max(path.rfind("/cub/") + 1, path.rfind("/thrust/") + 1);
+  if (library == 0) return "";
+  const std::string header = path.substr(library);
+  for (const char* inner : {"/detail/", "/agent/", "/system/", "/dispatch/", "/util_", "/config"}) {
+    if (header.find(inner) != std::string::npos) return "";
+  }
+  // Those of a thread or an iterator are part of all others.
+  return header.starts_with("cub/thread/") || header.starts_with("cub/iterator/") ? "" : header;
+}
+
+// "CUB or Thrust", and which of their headers device code was made from.
+std::string name_libraries(const std::set<std::string>& sources) {
+  std::vector<std::string> headers;
+  for (const std::string& source : sources) {
+    if (std::string header = public_header(source); !header.empty()) headers.push_back(tame(header));
+  }
+  constexpr std::size_t kNamed = 3;
+  const std::size_t n = std::min(headers.size(), kNamed);
+  if (n == 0) return "CUB or Thrust";
+  const std::span first(headers.data(), n);
+  return fmt::format(
+      "CUB or Thrust ({}{})", fmt::join(first, ", "),
+      headers.size() > n ? fmt::format(" and {} more of their headers", headers.size() - n) : "");
+}
+
 class Objections {
  public:
   void add(const std::string& what, const Reason& reason) {
@@ -57,14 +87,13 @@ std::vector<Objection> objections(const ObjectFile& object, std::string_view lab
   bool algorithm = false;
   for (const Symbol& symbol : object.symbols)
     algorithm = algorithm || names_a_finished_algorithm(symbol.name);
+  std::set<std::string> finished;
   for (const std::string& ptx : object.ptx) {
     for (const std::string& source : sources_of(ptx)) {
-      if (!is_a_source_of_finished_algorithms(source)) continue;
-      out.add(fmt::format("device code of {}", source.substr(source.rfind('/') + 1)), finished_algorithm());
-      algorithm = false;  // said
+      if (is_a_source_of_finished_algorithms(source)) finished.insert(source);
     }
   }
-  if (algorithm) out.add("CUB or Thrust", finished_algorithm());
+  if (algorithm || !finished.empty()) out.add(name_libraries(finished), finished_algorithm());
   for (const Symbol& symbol : object.symbols) {
     if (symbol.defined || names_a_finished_algorithm(symbol.name)) continue;
     if (const Reason* reason = reason_against_import(symbol.name)) out.add(readable(symbol.name), *reason);

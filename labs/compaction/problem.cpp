@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <iterator>
 #include <limits>
 #include <utility>
@@ -15,6 +16,7 @@
 #include "compaction/baseline.hpp"
 #include "compaction/lab.hpp"
 #include "lab/compare.hpp"
+#include "lab/diagnosis.hpp"
 #include "lab/items.hpp"
 #include "lab/problem.hpp"
 #include "lab/protocol.hpp"
@@ -137,65 +139,130 @@ decltype(auto) with_types(const Case& c, F f) {
 
 constexpr const char* kPastTheCount = "the rest of d_out, from *d_count on, must stay as it was";
 
-std::string hint_for_count(std::uint64_t expected, std::uint64_t got, std::uint64_t n, bool last_is_kept,
-                           const auto& kept_among_first) {
-  if (last_is_kept && got + 1 == expected) {
-    std::string hint =
-        "one short, and the last item is kept: the last value of the exclusive scan counts the kept items "
-        "before "
-        "it; the count is scan[n - 1] + flag[n - 1]";
-    if (n > 1 && n % 32 == 1) hint += ". Or the last, partial block was left out";
-    return hint;
+struct CountFacts {
+  std::uint64_t expected, got, n;
+  bool last_is_kept;
+  std::function<std::uint64_t(std::uint64_t)> kept_among_first;
+
+  // The least tile that a kernel may have of which `fits` holds; 0: none. The argument is where the last, partial tile begins.
+  template <typename Fits>
+  std::uint64_t partial_tile(Fits fits) const {
+    for (std::uint64_t tile = 32; tile <= 8192; tile *= 2) {
+      const std::uint64_t whole = n / tile * tile;
+      if (whole != n && whole != 0 && fits(whole)) return whole;
+    }
+    return 0;
   }
-  if (got == n) return "this is n, not the number of items that are kept";
-  if (got == n - expected) return "this is the number of items that are not kept";
-  // Telling only for the tiles that a kernel may have.
-  for (std::uint64_t tile = 32; tile <= 8192; tile *= 2) {
-    const std::uint64_t whole = n / tile * tile;
-    if (whole == n || whole == 0) continue;
-    if (got == kept_among_first(whole))
-      return fmt::format("this counts the first {} of the {} items: the last, partial block was left out",
-                         whole, n);
-    if (got == expected - kept_among_first(whole))
-      return fmt::format("this counts the items from {} on alone: the last block's total is not the array's",
-                         whole);
-  }
-  if (n > 32 && got < expected && got <= 1024)
-    return "small enough to be one block's: add what all blocks before it keep";
-  return "";
-}
+};
+
+constexpr lab::Rule<CountFacts> kCountRules[] = {
+    {"last_flag",
+     [](const CountFacts& f) -> std::string {
+       return f.last_is_kept && f.got + 1 == f.expected ? "one short, and the last item is kept: the last "
+                                                          "value of the exclusive scan counts the kept items "
+                                                          "before it; the count is scan[n - 1] + flag[n - 1]"
+                                                        : "";
+     }},
+    {"all_counted",
+     [](const CountFacts& f) -> std::string {
+       return f.got == f.n ? "this is n, not the number of items that are kept" : "";
+     }},
+    {"rejected_counted",
+     [](const CountFacts& f) -> std::string {
+       return f.got == f.n - f.expected ? "this is the number of items that are not kept" : "";
+     }},
+    {"tail_dropped",
+     [](const CountFacts& f) -> std::string {
+       const auto whole = f.partial_tile([&](std::uint64_t at) { return f.got == f.kept_among_first(at); });
+       return whole == 0
+                  ? ""
+                  : fmt::format(
+                        "this counts the first {} of the {} items: the last, partial block was left out",
+                        whole, f.n);
+     }},
+    {"last_block_alone",
+     [](const CountFacts& f) -> std::string {
+       const auto whole =
+           f.partial_tile([&](std::uint64_t at) { return f.got == f.expected - f.kept_among_first(at); });
+       return whole == 0 ? ""
+                         : fmt::format(
+                               "this counts the items from {} on alone: the last block's total is not the "
+                               "array's",
+                               whole);
+     }},
+    {"count_of_a_block",
+     [](const CountFacts& f) -> std::string {
+       return f.n > 32 && f.got < f.expected && f.got <= 1024
+                  ? "small enough to be one block's: add what all blocks before it keep"
+                  : "";
+     },
+     true},
+};
 
 // `right` holds the kept items, `got` as many elements of d_out.
 template <typename T, typename Keep>
-std::string hint_for_items(std::span<const T> items, std::span<const T> right, std::span<const T> got,
-                           Keep keep, std::uint64_t first_wrong) {
+struct ItemFacts {
   using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
-  const auto bits = [](std::span<const T> of) {
+  std::span<const T> items, right, got;
+  Keep keep;
+  std::uint64_t first_wrong;
+
+  static std::vector<Bits> bits(std::span<const T> of) {
     std::vector<Bits> out(of.size());
     std::memcpy(out.data(), of.data(), of.size_bytes());
     return out;
-  };
-  std::vector<Bits> r = bits(right), g = bits(got);
-  if (r.size() > 1 && std::equal(r.begin(), r.end() - 1, g.begin() + 1)) {
-    return "every item is one place too late: positions come from the exclusive scan, not from the inclusive "
-           "one";
   }
-  if (std::equal(r.begin() + 1, r.end(), g.begin()) && r.size() > 1) {
-    return "every item is one place too early";
+  std::vector<T> rejected() const {
+    std::vector<T> out;
+    std::copy_if(items.begin(), items.end(), std::back_inserter(out), [&](T item) { return !keep(item); });
+    return out;
   }
-  if (!keep(got[first_wrong])) {
-    std::vector<T> rejected;
-    std::copy_if(items.begin(), items.end(), std::back_inserter(rejected),
-                 [&](T item) { return !keep(item); });
-    rejected.resize(r.size());
-    if (bits(rejected) == g) return "these are the items that the predicate does not keep";
-    return fmt::format("{} is an item that the predicate does not keep", got[first_wrong]);
-  }
+};
+
+template <typename F>
+std::string place_too_late(const F& f) {
+  const auto r = F::bits(f.right), g = F::bits(f.got);
+  return r.size() > 1 && std::equal(r.begin(), r.end() - 1, g.begin() + 1)
+             ? "every item is one place too late: positions come from the exclusive scan, not from the "
+               "inclusive one"
+             : "";
+}
+
+template <typename F>
+std::string place_too_early(const F& f) {
+  const auto r = F::bits(f.right), g = F::bits(f.got);
+  return r.size() > 1 && std::equal(r.begin() + 1, r.end(), g.begin()) ? "every item is one place too early"
+                                                                       : "";
+}
+
+template <typename F>
+std::string rejected_items(const F& f) {
+  auto rejected = f.rejected();
+  if (rejected.size() < f.right.size()) return "";
+  rejected.resize(f.right.size());
+  return F::bits(rejected) == F::bits(f.got) ? "these are the items that the predicate does not keep" : "";
+}
+
+template <typename F>
+std::string other_order(const F& f) {
+  auto r = F::bits(f.right), g = F::bits(f.got);
   std::sort(r.begin(), r.end());
   std::sort(g.begin(), g.end());
-  if (r == g) return "the right items, in another order: compaction keeps the order of d_in";
-  return "";
+  return r == g ? "the right items, in another order: compaction keeps the order of d_in" : "";
 }
+
+template <typename F>
+std::string rejected_item(const F& f) {
+  const auto first = f.got[f.first_wrong];
+  return f.keep(first) ? "" : fmt::format("{} is an item that the predicate does not keep", first);
+}
+
+template <typename F>
+constexpr lab::Rule<F> kItemRules[] = {
+    {"place_too_late", place_too_late<F>},     {"place_too_early", place_too_early<F>},
+    {"rejected_items", rejected_items<F>},     {"other_order", other_order<F>},
+    {"rejected_item", rejected_item<F>, true},
+};
 
 class CompactionProblem : public lab::Problem {
  public:
@@ -248,10 +315,9 @@ class CompactionProblem : public lab::Problem {
           return static_cast<std::uint64_t>(
               std::count_if(items.begin(), items.begin() + static_cast<std::ptrdiff_t>(n), keep));
         };
-        if (mismatch->hint.empty()) {
-          mismatch->hint =
-              hint_for_count(expected, got, c.n, !items.empty() && keep(items.back()), kept_among_first);
-        }
+        lab::diagnose<CountFacts>(
+            *mismatch, kCountRules,
+            {expected, got, c.n, !items.empty() && keep(items.back()), kept_among_first});
         return mismatch;
       }
 
@@ -259,9 +325,9 @@ class CompactionProblem : public lab::Problem {
       kept_spec.count = right.size();
       if (auto mismatch =
               lab::compare_integers(kept_spec, std::as_bytes(std::span<const T>(right)), kept_bytes)) {
-        if (mismatch->hint.empty()) {
-          mismatch->hint = hint_for_items<T>(items, right, view<T>(kept_bytes), keep, mismatch->index);
-        }
+        using Here = ItemFacts<T, Keep>;
+        lab::diagnose<Here>(*mismatch, kItemRules<Here>,
+                            {items, right, view<T>(kept_bytes), keep, mismatch->index});
         return mismatch;
       }
 
@@ -273,7 +339,9 @@ class CompactionProblem : public lab::Problem {
         mismatch->n_total = c.n;
         mismatch->pattern.clear();
         mismatch->expected = "nothing written";
-        mismatch->hint = fmt::format("{} items are kept: {}", right.size(), kPastTheCount);
+        mismatch->causes = {
+            {"past_the_count", fmt::format("{} items are kept: {}", right.size(), kPastTheCount)}};
+        mismatch->hint = mismatch->causes[0].text;
         return mismatch;
       }
       return std::nullopt;

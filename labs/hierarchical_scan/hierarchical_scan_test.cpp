@@ -227,7 +227,7 @@ TEST(Check, TellsWhatTheCarryHolds) {
     EXPECT_TRUE(says(t, "the scan of the sums must be exclusive"));
     spoil(
         t, kTile, op, kind, [&](std::uint64_t i) { return i < 8192 ? fold(0, i) : fold(i, i + kTile); }, op);
-    EXPECT_TRUE(says(t, "from element 8192 on the carry is the tile's own sum (up to element 10239)"));
+    EXPECT_TRUE(says(t, "from element 8192 on the prefix is the tile's own sum (up to element 10239)"));
     spoil(
         t, kTile, op, kind, [&](std::uint64_t i) { return fold(i > kTile ? i - kTile : 0, i); }, op);
     EXPECT_TRUE(says(t, "only the last 2048 items before it are counted"));
@@ -240,7 +240,7 @@ TEST(Check, TellsACarryOnTheWrongSide) {
   const std::vector<Map> right(t.output<Map>().begin(), t.output<Map>().end());
   const auto before = [&](std::uint64_t first) { return right[first]; };
   spoil(t, kTile, op, Kind::exclusive, before, [&](Map carry, Map x) { return op(x, carry); });
-  EXPECT_TRUE(says(t, "from element 2049 on the carry stands on the wrong side"));
+  EXPECT_TRUE(says(t, "from element 2049 on the prefix is on the wrong side"));
   const auto mismatch = problem().check(task("recursive"), t.c, t.inputs, t.outputs);
   EXPECT_NE(mismatch->expected.find(" x + "), std::string::npos) << mismatch->expected;
 }

@@ -13,6 +13,7 @@
 #include "hierarchical_scan/baseline.hpp"
 #include "hierarchical_scan/lab.hpp"
 #include "lab/compare.hpp"
+#include "lab/diagnosis.hpp"
 #include "lab/items.hpp"
 #include "lab/problem.hpp"
 
@@ -110,112 +111,194 @@ std::vector<typename Op::Value> right_scan(std::span<const typename Op::Value> i
   return out;
 }
 
-// --- Why it may be wrong. Only where a coincidence is next to impossible: sums and maps of many different numbers.
+// --- Why it may be wrong: one rule for each mistake. Those that look at single elements speak only of sums and maps of many
+// different numbers, where a coincidence is next to impossible.
 
 template <typename Op>
-class Suspicions {
- public:
+struct Facts {
   using Value = typename Op::Value;
-  Suspicions(std::span<const Value> items, std::span<const Value> got, Kind kind, Op op,
-             std::uint64_t first_wrong)
-      : items_(items), got_(got), kind_(kind), op_(op), first_(first_wrong) {}
+  const Case& c;
+  std::span<const Value> items, got;
+  Op op;
+  std::uint64_t first;                           // wrong element
+  std::span<const lab::Expected> expected = {};  // of floats
 
-  std::string likely() const {
-    const Kind other = kind_ == Kind::inclusive ? Kind::exclusive : Kind::inclusive;
-    const auto other_scan = right_scan(items_, other, op_);
-    if (std::equal(got_.begin(), got_.end(), other_scan.begin())) {
-      return fmt::format("this is the {} scan; the {} one was asked for", name_of(other), name_of(kind_));
-    }
-    const Value before = fold(0, first_);
-    if (goes_on_from(op_.identity())) {
-      return fmt::format(
-          "from element {} on the scan starts anew: what stands left of the tile was not put in front of it",
-          first_);
-    }
-    if (is_behind()) {
-      return fmt::format(
-          "from element {} on the carry stands on the wrong side: it must be op(carry, x), since op(x, "
-          "carry) is "
-          "something else for this operator",
-          first_);
-    }
-    for (std::uint64_t tile = 32; tile <= 65536; tile *= 2) {
-      const std::uint64_t end = std::min<std::uint64_t>(first_ + tile, items_.size());
-      const Value own = fold(first_, end);
-      if (goes_on_from(op_(before, own))) {
-        return fmt::format(
-            "from element {} on the carry holds items of the tile itself (up to element {}): the scan of the "
-            "sums must be exclusive",
-            first_, end - 1);
-      }
-      if (goes_on_from(own)) {
-        return fmt::format(
-            "from element {} on the carry is the tile's own sum (up to element {}): the sums were not "
-            "scanned this far",
-            first_, end - 1);
-      }
-      if (tile <= first_ && goes_on_from(fold(first_ - tile, first_))) {
-        return fmt::format(
-            "from element {} on only the last {} items before it are counted: what stands further left is "
-            "missing",
-            first_, tile);
-      }
-    }
-    return "";
+  Kind kind() const { return kind_of(c); }
+  bool is_telling() const {
+    const bool affine = std::is_same_v<Value, Map>;
+    return !std::is_floating_point_v<Value> && static_cast<OpId>(c.op) != OpId::max &&
+           (c.pattern == Pattern::random || (affine && c.pattern == Pattern::alternating));
   }
-
- private:
-  static constexpr std::uint64_t kLook = 8;  // elements
-
   Value fold(std::uint64_t begin, std::uint64_t end) const {
-    Value sum = op_.identity();
-    for (std::uint64_t i = begin; i < end; ++i) sum = op_(sum, items_[i]);
+    Value sum = op.identity();
+    for (std::uint64_t i = begin; i < end; ++i) sum = op(sum, items[i]);
     return sum;
   }
-  // Whether the first wrong element and those after it are what a scan gives that starts there: with `carry` in front …
-  bool goes_on_from(Value carry) const {
-    return matches(first_, [&](Value local) { return op_(carry, local); });
+  // Whether the first wrong element and those after it are what a scan gives that starts there, with `prefix` in front.
+  bool goes_on_from(Value prefix) const {
+    return matches(first, [&](Value local) { return op(prefix, local); });
   }
-  // … or behind. An exclusive scan's first element of a tile is the carry alone, and right: the tile begins one earlier.
-  bool is_behind() const {
-    const std::uint64_t start = kind_ == Kind::exclusive && first_ > 0 ? first_ - 1 : first_;
-    const Value carry = fold(0, start);
-    return matches(start, [&](Value local) { return op_(local, carry); });
-  }
-  template <typename WithCarry>
-  bool matches(std::uint64_t start, WithCarry with_carry) const {
-    const std::uint64_t end = std::min<std::uint64_t>(start + kLook, items_.size());
-    Value local = op_.identity();
+  template <typename WithPrefix>
+  bool matches(std::uint64_t start, WithPrefix with_prefix) const {
+    constexpr std::uint64_t kLook = 8;  // elements
+    const std::uint64_t end = std::min<std::uint64_t>(start + kLook, items.size());
+    Value local = op.identity();
     for (std::uint64_t i = start; i < end; ++i) {
-      const Value next = op_(local, items_[i]);
-      if (!(with_carry(kind_ == Kind::inclusive ? next : local) == got_[i])) return false;
+      const Value next = op(local, items[i]);
+      if (!(with_prefix(kind() == Kind::inclusive ? next : local) == got[i])) return false;
       local = next;
     }
     return true;
   }
-
-  std::span<const Value> items_, got_;
-  Kind kind_;
-  Op op_;
-  std::uint64_t first_;
+  // The first tile that a kernel may have of which `fits` holds; 0: none.
+  template <typename Fits>
+  std::uint64_t tile(Fits fits) const {
+    if (!is_telling()) return 0;
+    for (std::uint64_t tile = 32; tile <= 65536; tile *= 2) {
+      if (fits(tile)) return tile;
+    }
+    return 0;
+  }
+  std::uint64_t end_of(std::uint64_t tile) const {
+    return std::min<std::uint64_t>(first + tile, items.size());
+  }
 };
 
-template <typename T>
-std::string float_hint(std::span<const T> items, std::span<const T> got, Kind kind, const Mismatch& mismatch,
-                       const lab::Expected& expected) {
-  const auto serial = right_scan(items, kind, Sum<T>{});
-  const auto error = [&](T value) { return std::abs(static_cast<long double>(value) - expected.value); };
-  const T at = got[mismatch.index];
-  const auto serial_error = error(serial[mismatch.index]);
-  if (serial_error > static_cast<long double>(expected.bound) && error(at) <= 4 * serial_error) {
-    return "this is as far off as adding the items one by one in this type is: the running sum got too long "
-           "for its "
-           "digits. Sums of tiles, put together, lose far less";
+template <typename Op>
+std::string zero_for_identity(const Facts<Op>& f) {
+  using Value = typename Op::Value;
+  return f.got[f.first] == Value{} && !(f.op.identity() == Value{})
+             ? fmt::format("0 is not the identity of {}: what has nothing on its left gets op.identity()",
+                           name_of(static_cast<OpId>(f.c.op)))
+             : "";
+}
+
+template <typename Op>
+std::string other_kind(const Facts<Op>& f) {
+  if (std::is_floating_point_v<typename Op::Value> || f.items.size() < 2) return "";
+  const Kind other = f.kind() == Kind::inclusive ? Kind::exclusive : Kind::inclusive;
+  const auto other_scan = right_scan(f.items, other, f.op);
+  return std::equal(f.got.begin(), f.got.end(), other_scan.begin())
+             ? fmt::format("this is the {} scan; the {} one was asked for", name_of(other), name_of(f.kind()))
+             : "";
+}
+
+template <typename Op>
+std::string added_instead_of_op(const Facts<Op>& f) {
+  using Value = typename Op::Value;
+  if constexpr (std::is_same_v<Op, Max<Value>>) {
+    auto sums = right_scan(f.items, f.kind(), Sum<Value>{});
+    if (!sums.empty() && f.kind() == Kind::exclusive) sums[0] = f.got[0];
+    const bool added = sums.size() > 2 && std::equal(sums.begin(), sums.end(), f.got.begin());
+    if (added) return "these are sums, and max was asked for: combine with op(a, b), not +";
   }
-  if (error(at) <= 1e-3L * std::abs(expected.value))
-    return "close, but off by more than rounding can explain";
   return "";
 }
+
+template <typename Op>
+std::string tile_on_its_own(const Facts<Op>& f) {
+  return f.is_telling() && f.first > 0 && f.goes_on_from(f.op.identity())
+             ? fmt::format(
+                   "from element {} on the scan starts anew: the total of the items left of the tile is not "
+                   "combined into it",
+                   f.first)
+             : "";
+}
+
+template <typename Op>
+std::string wrong_side(const Facts<Op>& f) {
+  if (!f.is_telling()) return "";
+  // An exclusive scan's first element of a tile is the prefix alone, and right: the tile begins one earlier.
+  const std::uint64_t start = f.kind() == Kind::exclusive && f.first > 0 ? f.first - 1 : f.first;
+  const auto prefix = f.fold(0, start);
+  return f.matches(start, [&](auto local) { return f.op(local, prefix); })
+             ? fmt::format(
+                   "from element {} on the prefix is on the wrong side: it must be op(prefix, x), since "
+                   "op(x, prefix) is something else for this operator",
+                   f.first)
+             : "";
+}
+
+template <typename Op>
+std::string own_tile_in_prefix(const Facts<Op>& f) {
+  const auto before = f.fold(0, f.is_telling() ? f.first : 0);
+  const auto tile =
+      f.tile([&](auto n) { return f.goes_on_from(f.op(before, f.fold(f.first, f.end_of(n)))); });
+  return tile == 0
+             ? ""
+             : fmt::format(
+                   "from element {} on the prefix holds items of the tile itself (up to element {}): the "
+                   "scan of the sums must be exclusive",
+                   f.first, f.end_of(tile) - 1);
+}
+
+template <typename Op>
+std::string own_sum_for_prefix(const Facts<Op>& f) {
+  const auto tile = f.tile([&](auto n) { return f.goes_on_from(f.fold(f.first, f.end_of(n))); });
+  return tile == 0
+             ? ""
+             : fmt::format(
+                   "from element {} on the prefix is the tile's own sum (up to element {}): the sums were "
+                   "not scanned this far",
+                   f.first, f.end_of(tile) - 1);
+}
+
+template <typename Op>
+std::string look_back_stops(const Facts<Op>& f) {
+  const auto tile =
+      f.tile([&](auto n) { return n < f.first && f.goes_on_from(f.fold(f.first - n, f.first)); });
+  return tile == 0
+             ? ""
+             : fmt::format(
+                   "from element {} on only the last {} items before it are counted: what is further left "
+                   "is missing",
+                   f.first, tile);
+}
+
+template <typename Op>
+std::string one_by_one(const Facts<Op>& f) {
+  if constexpr (std::is_floating_point_v<typename Op::Value>) {
+    if (!std::is_same_v<Op, Sum<typename Op::Value>>) return "";
+    const auto serial = right_scan(f.items, f.kind(), f.op);
+    bool beyond = false;
+    for (std::size_t i = 0; i < f.got.size(); ++i) {
+      const auto bound = static_cast<long double>(f.expected[i].bound);
+      const auto error = std::abs(static_cast<long double>(f.got[i]) - f.expected[i].value);
+      const auto serial_error = std::abs(static_cast<long double>(serial[i]) - f.expected[i].value);
+      if (!(error <= bound || error <= 4 * serial_error)) return "";
+      beyond = beyond || (error > bound && serial_error > bound);
+    }
+    if (beyond)
+      return "the errors are as large as those of adding the items one by one in this type: a long sum loses "
+             "digits. "
+             "Sums of tiles, put together, lose far fewer";
+  }
+  return "";
+}
+
+template <typename Op>
+std::string nearly_right(const Facts<Op>& f) {
+  if constexpr (std::is_floating_point_v<typename Op::Value>) {
+    const auto right = f.expected[f.first].value;
+    if (std::abs(static_cast<long double>(f.got[f.first]) - right) <= 1e-3L * std::abs(right))
+      return "nearly right, but the difference is larger than rounding can explain";
+  }
+  return "";
+}
+
+template <typename Op>
+constexpr lab::Rule<Facts<Op>> kRules[] = {
+    {"other_kind", other_kind<Op>},
+    {"added_instead_of_op", added_instead_of_op<Op>},
+    {"tile_on_its_own", tile_on_its_own<Op>},
+    {"wrong_side", wrong_side<Op>},
+    {"own_tile_in_prefix", own_tile_in_prefix<Op>},
+    {"own_sum_for_prefix", own_sum_for_prefix<Op>},
+    {"look_back_stops", look_back_stops<Op>},
+    {"one_by_one", one_by_one<Op>},
+    {"zero_for_identity", zero_for_identity<Op>, true},
+    {"nearly_right", nearly_right<Op>, true},
+};
 
 std::string print_map(Map map) {
   return fmt::format("x -> {} x + {}", map.scale, map.shift);
@@ -255,15 +338,8 @@ class HierarchicalScanProblem : public lab::Problem {
       const auto got = view<Value>(std::span<const std::byte>(out.bytes));
       const Kind kind = kind_of(c);
       std::optional<Mismatch> mismatch;
-      const auto suspect_zero = [&] {
-        if (mismatch && mismatch->hint.empty() && got[mismatch->index] == Value{} &&
-            !(op.identity() == Value{}))
-          mismatch->hint =
-              fmt::format("0 is not the identity of {}: what has nothing on its left gets op.identity()",
-                          name_of(static_cast<OpId>(c.op)));
-      };
+      std::vector<lab::Expected> expected;
       if constexpr (std::is_floating_point_v<Value>) {
-        std::vector<lab::Expected> expected;
         if constexpr (std::is_same_v<Op, Sum<Value>>) {
           expected = expected_sums(task, c, items);
         } else {
@@ -271,27 +347,18 @@ class HierarchicalScanProblem : public lab::Problem {
             expected.push_back({static_cast<long double>(x), 0});
         }
         mismatch = lab::compare_floats(out.spec, expected, out.bytes);
-        suspect_zero();
-        if constexpr (std::is_same_v<Op, Sum<Value>>) {
-          if (mismatch && mismatch->hint.empty())
-            mismatch->hint = float_hint(items, got, kind, *mismatch, expected[mismatch->index]);
-        }
       } else {
         const auto right = right_scan(items, kind, op);
         mismatch = lab::compare_integers(out.spec, std::as_bytes(std::span(right)), out.bytes);
-        suspect_zero();
         if constexpr (std::is_same_v<Value, Map>) {
           if (mismatch) {
             mismatch->expected = print_map(right[mismatch->index]);
             mismatch->got = print_map(got[mismatch->index]);
           }
         }
-        const bool affine = std::is_same_v<Value, Map>;
-        const bool telling = static_cast<OpId>(c.op) != OpId::max &&
-                             (c.pattern == Pattern::random || (affine && c.pattern == Pattern::alternating));
-        if (mismatch && mismatch->hint.empty() && telling)
-          mismatch->hint = Suspicions<Op>(items, got, kind, op, mismatch->index).likely();
       }
+      if (mismatch)
+        lab::diagnose<Facts<Op>>(*mismatch, kRules<Op>, {c, items, got, op, mismatch->index, expected});
       return mismatch;
     });
   }

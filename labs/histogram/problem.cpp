@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 // The trusted side of the histogram lab: its cases, their samples, and what is right. Never linked into a runner.
 // Reading order: cases() says what is tried and why, fill() what the samples look like, check() what is accepted (counts are
-// exact) and hint_for() what wrong counts give away.
+// exact) and kRules what wrong counts give away.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "histogram/baseline.hpp"
 #include "histogram/lab.hpp"
 #include "lab/compare.hpp"
+#include "lab/diagnosis.hpp"
 #include "lab/items.hpp"
 #include "lab/problem.hpp"
 
@@ -174,7 +176,7 @@ void fill_samples(const Case& c, const Bins& bins, std::span<T> samples, Rng& rn
   }
 }
 
-// --- Why it may be wrong. Each takes the right counts and those that came out, and says nothing ("") when it does not know.
+// --- Why it may be wrong: one rule for each mistake.
 
 using Counts = std::span<const Count>;
 
@@ -208,120 +210,179 @@ Outside outside_of(std::span<const T> samples, const Bins& bins) {
   return outside;
 }
 
-// Samples in no bin that were put into the first or the last one, or nowhere.
-std::string hint_on_outside(const Outside& outside, Counts right, Counts got) {
-  const std::size_t n_bins = right.size() - 1;
-  const auto moved = [&](std::size_t to, Count how_many) {
+struct Facts {
+  Count n;  // samples
+  Outside outside;
+  Counts right, got;
+  std::function<std::vector<Count>(Count)> counts_of_first;  // of the first k samples
+
+  std::size_t n_bins() const { return right.size() - 1; }
+  // Whether the counts are right but for `how_many` samples of no bin that went to bin `to`.
+  bool moved(std::size_t to, Count how_many) const {
     if (how_many == 0) return false;
     std::vector<Count> counts(right.begin(), right.end());
-    counts[n_bins] -= how_many;
+    counts[n_bins()] -= how_many;
     counts[to] += how_many;
     return same(counts, got);
-  };
-  for (const std::size_t to : {std::size_t{0}, n_bins - 1}) {
-    const char* where = to == 0 ? "first" : "last";
-    if (moved(to, outside.at_end))
-      return fmt::format(
-          "samples equal to the upper end were counted in the {} bin: a bin ends before its upper edge",
-          where);
-    if (moved(to, outside.not_a_number))
-      return fmt::format("NaNs were counted in the {} bin: every comparison with a NaN is false", where);
-    if (moved(to, outside.below))
-      return fmt::format("samples below the first bin were counted in the {} one", where);
-    if (moved(to, outside.above + outside.at_end))
-      return fmt::format("samples from the upper end on were counted in the {} bin", where);
-    const Count some = right[n_bins] > got[n_bins] ? right[n_bins] - got[n_bins] : 0;
-    if (moved(to, some)) {
-      return fmt::format("of the samples that lie in no bin, {} went to the {} bin{}", some, where,
-                         to == 0 ? ": truncation is not floor, it takes what is just below lo to 0" : "");
-    }
   }
-  const bool others_right = same(right.first(n_bins), got.first(n_bins));
-  return others_right && got[n_bins] == 0 && right[n_bins] > 0 && total_of(got) > 0
+  // "first", "last" or "" for none: where they went.
+  std::string where(Count how_many) const {
+    return moved(0, how_many) ? "first" : moved(n_bins() - 1, how_many) ? "last" : "";
+  }
+};
+
+std::string in_a_bin(const Facts& f, Count how_many, const char* text) {
+  const std::string where = f.where(how_many);
+  return where.empty() ? "" : fmt::format(fmt::runtime(text), where);
+}
+
+std::string end_in_a_bin(const Facts& f) {
+  return in_a_bin(
+      f, f.outside.at_end,
+      "samples equal to the upper end were counted in the {} bin: a bin ends before its upper edge");
+}
+std::string nan_in_a_bin(const Facts& f) {
+  return in_a_bin(f, f.outside.not_a_number,
+                  "NaNs were counted in the {} bin: every comparison with a NaN is false");
+}
+std::string below_in_a_bin(const Facts& f) {
+  return in_a_bin(f, f.outside.below, "samples below the first bin were counted in the {} one");
+}
+std::string above_in_a_bin(const Facts& f) {
+  return f.outside.above == 0 ? ""
+                              : in_a_bin(f, f.outside.above + f.outside.at_end,
+                                         "samples from the upper end on were counted in the {} bin");
+}
+
+std::string outside_in_a_bin(const Facts& f) {
+  const Count some = f.right[f.n_bins()] > f.got[f.n_bins()] ? f.right[f.n_bins()] - f.got[f.n_bins()] : 0;
+  for (const Count known :
+       {f.outside.at_end, f.outside.not_a_number, f.outside.below, f.outside.above + f.outside.at_end}) {
+    if (some == known) return "";
+  }
+  const std::string where = f.where(some);
+  return where.empty()
+             ? ""
+             : fmt::format(
+                   "of the samples that lie in no bin, {} went to the {} bin{}", some, where,
+                   where == "first" ? ": truncation is not floor, it takes what is just below lo to 0" : "");
+}
+
+std::string outside_dropped(const Facts& f) {
+  const bool others_right = same(f.right.first(f.n_bins()), f.got.first(f.n_bins()));
+  return others_right && f.got[f.n_bins()] == 0 && f.right[f.n_bins()] > 0 && total_of(f.got) > 0
              ? "samples that lie in no bin were dropped: they belong into d_counts[n_bins]"
              : "";
 }
 
+std::string nothing_counted(const Facts& f) {
+  return total_of(f.got) == 0 && f.n > 0 ? "every count is 0: no sample was counted" : "";
+}
+
 // A counter that held fewer bits than it had to.
-std::string hint_on_overflow(Counts right, Counts got) {
+std::string counter_overflowed(const Facts& f) {
+  if (total_of(f.got) == 0) return "";
   for (const unsigned bits : {32u, 16u, 8u}) {
     const Count modulus = Count{1} << bits;
     bool wrapped = true;
-    for (std::size_t b = 0; b < right.size() && wrapped; ++b)
-      wrapped = got[b] <= right[b] && (right[b] - got[b]) % modulus == 0;
-    if (wrapped && !same(right, got))
+    for (std::size_t b = 0; b < f.right.size() && wrapped; ++b)
+      wrapped = f.got[b] <= f.right[b] && (f.right[b] - f.got[b]) % modulus == 0;
+    if (wrapped)
       return fmt::format("counts are too small by multiples of {}: a counter of {} bits overflowed", modulus,
                          bits);
   }
   return "";
 }
 
-// The total is too small.
-template <typename T, typename Bins>
-std::string hint_on_loss(std::span<const T> samples, const Bins& bins, Counts right, Counts got) {
-  const Count n = samples.size(), total = total_of(got);
-  if (total == 0) return "every count is 0: no sample was counted";
-  if (auto hint = hint_on_overflow(right, got); !hint.empty()) return hint;
-  std::vector<Count> counts(right.size());
-  count_one_thread(samples.first(total), bins, std::span(counts));
-  if (same(got, counts)) {
-    return fmt::format("these are the counts of the first {} of the {} samples: the rest was left out", total,
-                       n);
-  }
-  return fmt::format(
-      "the counts add up to {}, {} less than there are samples: increments were lost (two threads read the "
-      "same old count, and each wrote it back plus one), or samples were not looked at",
-      total, n - total);
+std::string rest_left_out(const Facts& f) {
+  const Count total = total_of(f.got);
+  return total > 0 && total < f.n && same(f.got, f.counts_of_first(total))
+             ? fmt::format("these are the counts of the first {} of the {} samples: the rest was left out",
+                           total, f.n)
+             : "";
 }
 
-// The total is too large.
-std::string hint_on_surplus(Count n, Counts right, Counts got) {
-  const Count total = total_of(got);
-  if (n > 1 && total % n == 0) {
-    const Count times = total / n;
-    if (std::equal(right.begin(), right.end(), got.begin(), [&](Count r, Count g) { return times * r == g; }))
-      return fmt::format("every sample was counted {} times", times);
-  }
-  return fmt::format(
-      "the counts add up to {}, {} more than there are samples: some were counted twice, or counters did not "
-      "begin with 0",
-      total, total - n);
+std::string counted_several_times(const Facts& f) {
+  const Count total = total_of(f.got);
+  if (f.n < 2 || total <= f.n || total % f.n != 0) return "";
+  const Count times = total / f.n;
+  return std::equal(f.right.begin(), f.right.end(), f.got.begin(),
+                    [&](Count r, Count g) { return times * r == g; })
+             ? fmt::format("every sample was counted {} times", times)
+             : "";
 }
 
-// The total is right: samples went to the wrong place.
-std::string hint_on_places(Count n, Counts right, Counts got) {
-  const std::size_t n_bins = right.size() - 1;
-  if (n_bins > 1) {
-    if (same(right.first(n_bins - 1), got.subspan(1, n_bins - 1)))
-      return "every count stands one bin too high: bin b begins at edge b";
-    if (same(right.subspan(1, n_bins - 1), got.first(n_bins - 1)))
-      return "every count stands one bin too low: bin b begins at edge b";
-  }
+std::string one_bin_too_high(const Facts& f) {
+  return f.n_bins() > 1 && total_of(f.got) == f.n &&
+                 same(f.right.first(f.n_bins() - 1), f.got.subspan(1, f.n_bins() - 1))
+             ? "every count stands one bin too high: bin b begins at edge b"
+             : "";
+}
+std::string one_bin_too_low(const Facts& f) {
+  return f.n_bins() > 1 && total_of(f.got) == f.n &&
+                 same(f.right.subspan(1, f.n_bins() - 1), f.got.first(f.n_bins() - 1))
+             ? "every count stands one bin too low: bin b begins at edge b"
+             : "";
+}
+
+std::string too_few(const Facts& f) {
+  const Count total = total_of(f.got);
+  return total < f.n
+             ? fmt::format(
+                   "the counts add up to {}, {} less than there are samples: increments were lost (two "
+                   "threads read the same old count, and each wrote it back plus one: atomicAdd loses "
+                   "none), or samples were not looked at",
+                   total, f.n - total)
+             : "";
+}
+
+std::string too_many(const Facts& f) {
+  const Count total = total_of(f.got);
+  return total > f.n
+             ? fmt::format(
+                   "the counts add up to {}, {} more than there are samples: some were counted twice, or "
+                   "counters did not begin with 0",
+                   total, total - f.n)
+             : "";
+}
+
+std::string wrong_bins(const Facts& f) {
+  if (total_of(f.got) != f.n) return "";
   // Those that crossed the edge above bin b are what the sum over bins 0 … b is off by.
+  const std::size_t n_bins = f.n_bins();
   Count crossed = 0, ahead = 0, behind = 0;
-  bool near = got[n_bins] == right[n_bins];
+  bool near = f.got[n_bins] == f.right[n_bins];
   for (std::size_t b = 0; b < n_bins && near; ++b) {
-    ahead += got[b], behind += right[b];
+    ahead += f.got[b], behind += f.right[b];
     const Count by = ahead > behind ? ahead - behind : behind - ahead;
     crossed += by;
-    near = by <= right[b] + right[std::min(b + 1, n_bins - 1)];
+    near = by <= f.right[b] + f.right[std::min(b + 1, n_bins - 1)];
   }
-  if (near && crossed <= n / 4 + 1) {
+  if (near && crossed <= f.n / 4 + 1)
     return fmt::format(
-        "nothing is lost, but {} sample{} went to the neighbouring bin: next to an edge bin_of alone decides",
+        "nothing is lost, but {} sample{} went to the neighbouring bin: next to an edge bin_of alone "
+        "decides",
         crossed, crossed == 1 ? "" : "s");
-  }
   return "nothing is lost, but samples were counted in wrong bins";
 }
 
-template <typename T, typename Bins>
-std::string hint_for(std::span<const T> samples, const Bins& bins, Counts right, Counts got) {
-  if (auto hint = hint_on_outside(outside_of(samples, bins), right, got); !hint.empty()) return hint;
-  const Count n = samples.size(), total = total_of(got);
-  if (total < n) return hint_on_loss(samples, bins, right, got);
-  if (total > n) return hint_on_surplus(n, right, got);
-  return hint_on_places(n, right, got);
-}
+constexpr lab::Rule<Facts> kRules[] = {
+    {"end_in_a_bin", end_in_a_bin},
+    {"nan_in_a_bin", nan_in_a_bin},
+    {"below_in_a_bin", below_in_a_bin},
+    {"above_in_a_bin", above_in_a_bin},
+    {"outside_in_a_bin", outside_in_a_bin},
+    {"outside_dropped", outside_dropped},
+    {"nothing_counted", nothing_counted},
+    {"counter_overflowed", counter_overflowed},
+    {"rest_left_out", rest_left_out},
+    {"counted_several_times", counted_several_times},
+    {"one_bin_too_high", one_bin_too_high},
+    {"one_bin_too_low", one_bin_too_low},
+    {"too_few", too_few, true},
+    {"too_many", too_many, true},
+    {"wrong_bins", wrong_bins, true},
+};
 
 class HistogramProblem : public lab::Problem {
  public:
@@ -362,8 +423,15 @@ class HistogramProblem : public lab::Problem {
         std::vector<Count> right(out.spec.count);
         count_one_thread(samples, bins, std::span(right));
         auto mismatch = lab::compare_integers(out.spec, std::as_bytes(std::span(right)), out.bytes);
-        if (mismatch && mismatch->hint.empty()) {
-          mismatch->hint = hint_for(samples, bins, right, view<Count>(std::span<const std::byte>(out.bytes)));
+        if (mismatch) {
+          const auto counts_of_first = [&](Count k) {
+            std::vector<Count> counts(right.size());
+            count_one_thread(samples.first(k), bins, std::span(counts));
+            return counts;
+          };
+          lab::diagnose<Facts>(*mismatch, kRules,
+                               {samples.size(), outside_of(samples, bins), right,
+                                view<Count>(std::span<const std::byte>(out.bytes)), counts_of_first});
         }
         return mismatch;
       });

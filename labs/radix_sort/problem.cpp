@@ -12,6 +12,7 @@
 
 #include "base/rng.hpp"
 #include "lab/compare.hpp"
+#include "lab/diagnosis.hpp"
 #include "lab/items.hpp"
 #include "lab/problem.hpp"
 #include "radix_sort/baseline.hpp"
@@ -153,6 +154,7 @@ void items_to(std::span<const Item<Bits, Value>> items, std::span<HostBuffer> bu
 
 template <typename Bits>
 struct Suspect {
+  const char* rule;
   std::function<void(std::vector<Bits>&)> treat;  // makes of the input what a certain mistake makes of it
   std::string hint;
 };
@@ -187,17 +189,18 @@ template <typename Bits>
 std::vector<Suspect<Bits>> suspects(Rung rung, const Case& c) {
   const Order<Bits> right = order_of<Bits>(c);
   std::vector<Suspect<Bits>> all;
-  const auto add_order = [&all](const Order<Bits>& order, std::string hint) {
-    all.push_back({[order](std::vector<Bits>& keys) { stable_sort_by(keys, order); }, std::move(hint)});
+  const auto add_order = [&all](const char* rule, const Order<Bits>& order, std::string hint) {
+    all.push_back({rule, [order](std::vector<Bits>& keys) { stable_sort_by(keys, order); }, std::move(hint)});
   };
-  const auto add_with = [&](auto change, std::string hint) {
+  const auto add_with = [&](const char* rule, auto change, std::string hint) {
     Order<Bits> order = right;
     change(order);
-    add_order(order, std::move(hint));
+    add_order(rule, order, std::move(hint));
   };
-  all.push_back({[](std::vector<Bits>&) {}, "this is the input as it was: nothing was moved"});
+  all.push_back(
+      {"nothing_moved", [](std::vector<Bits>&) {}, "this is the input as it was: nothing was moved"});
   if (rung == Rung::tile_sort) {
-    all.push_back({[right](std::vector<Bits>& keys) { stable_sort_by(keys, right); },
+    all.push_back({"whole_array", [right](std::vector<Bits>& keys) { stable_sort_by(keys, right); },
                    fmt::format("the whole array is in order: sort each tile of {} keys for itself", kTile)});
   }
   for (std::uint64_t run = 256; run < c.n; run *= 2) {
@@ -205,50 +208,75 @@ std::vector<Suspect<Bits>> suspects(Rung rung, const Case& c) {
     const char* advice = is_merge(rung)            ? "merge on until one is left"
                          : rung == Rung::tile_sort ? "sort each tile as a whole"
                                                    : "what the tiles hold together decides where a key goes";
-    all.push_back({[right, run](std::vector<Bits>& keys) { sort_runs_by(keys, right, run); },
+    all.push_back({"sorted_runs", [right, run](std::vector<Bits>& keys) { sort_runs_by(keys, right, run); },
                    fmt::format("these are sorted runs of {} keys: {}", run, advice)});
   }
   if (is_merge(rung)) {
     all.push_back(
-        {[](std::vector<Bits>& keys) { merge_without_flip(keys); },
+        {"no_flip", [](std::vector<Bits>& keys) { merge_without_flip(keys); },
          "this is what the stages give without the flip: the second run of a pair must be met backwards"});
     return all;
   }
   if (right.kind != KeyKind::unsigned_number) {
-    add_with([](auto& o) { o.kind = KeyKind::unsigned_number; },
-             "this is the order of the bits as unsigned numbers: flip them as the kind of key asks for");
+    add_with(
+        "as_unsigned", [](auto& o) { o.kind = KeyKind::unsigned_number; },
+        "this is the order of the bits as unsigned numbers: flip them as the kind of key asks for");
   }
   if (right.kind == KeyKind::floating) {
-    add_with([](auto& o) { o.kind = KeyKind::signed_number; },
-             "this is the order of the bits as signed numbers: of two negative floats the one with the "
-             "larger bits is the "
-             "smaller one");
+    add_with(
+        "as_signed", [](auto& o) { o.kind = KeyKind::signed_number; },
+        "this is the order of the bits as signed numbers: of two negative floats the one with the "
+        "larger bits is the "
+        "smaller one");
+    all.push_back(
+        {"zeros_equal",
+         [right](std::vector<Bits>& keys) {
+           constexpr Bits kMinusZero = Bits{1} << (8 * sizeof(Bits) - 1);
+           const auto rank = [&](Bits key) { return right.rank(key == kMinusZero ? Bits{0} : key); };
+           std::stable_sort(keys.begin(), keys.end(), [&](Bits a, Bits b) { return rank(a) < rank(b); });
+         },
+         "-0.0 and 0.0 are taken for equal: by their bits -0.0 comes before 0.0"});
   }
-  add_with([](auto& o) { o.descending = !o.descending; },
-           right.descending ? "this is ascending order" : "this is descending order");
+  add_with(
+      "other_direction", [](auto& o) { o.descending = !o.descending; },
+      right.descending ? "this is ascending order" : "this is descending order");
   if (right.begin_bit != 0 || right.end_bit != 8 * sizeof(Bits)) {
-    add_with([](auto& o) { o.begin_bit = 0, o.end_bit = 8 * sizeof(Bits); },
-             fmt::format("this is in order by all bits: only bits {} to {} count, and keys that are equal "
-                         "there keep their "
-                         "order",
-                         right.begin_bit, static_cast<int>(right.end_bit) - 1));
+    add_with(
+        "all_bits", [](auto& o) { o.begin_bit = 0, o.end_bit = 8 * sizeof(Bits); },
+        fmt::format("this is in order by all bits: only bits {} to {} count, and keys that are equal "
+                    "there keep their "
+                    "order",
+                    right.begin_bit, static_cast<int>(right.end_bit) - 1));
     if (right.begin_bit != 0)
-      add_with([](auto& o) { o.begin_bit = 0; }, "the bits below begin_bit count, too, in this order");
+      add_with(
+          "bits_below", [](auto& o) { o.begin_bit = 0; },
+          "the bits below begin_bit count, too, in this order");
   }
   for (unsigned end = right.begin_bit + 1; end < right.end_bit; ++end) {
-    add_with([end](auto& o) { o.end_bit = end; },
-             fmt::format(
-                 "this is in order by bits {} to {} alone: the passes for the bits above left nothing behind",
-                 right.begin_bit, end - 1));
-    add_with([end](auto& o) { o.begin_bit = end; },
-             fmt::format(
-                 "this is in order by bits {} to {} alone: the passes for the bits below left nothing behind",
-                 end, right.end_bit - 1));
+    add_with(
+        "upper_bits_missing", [end](auto& o) { o.end_bit = end; },
+        fmt::format(
+            "this is in order by bits {} to {} alone: the passes for the bits above left nothing behind",
+            right.begin_bit, end - 1));
+    add_with(
+        "lower_bits_missing", [end](auto& o) { o.begin_bit = end; },
+        fmt::format(
+            "this is in order by bits {} to {} alone: the passes for the bits below left nothing behind", end,
+            right.end_bit - 1));
+  }
+  for (unsigned end = right.end_bit + 1; end <= 8 * sizeof(Bits); ++end) {
+    add_with(
+        "bits_above", [end](auto& o) { o.end_bit = end; },
+        fmt::format(
+            "bits {} to {} count, too, in this order: only the bits below end_bit = {} may. Mask the last "
+            "digit, which has fewer bits than the others",
+            right.end_bit, end - 1, right.end_bit));
   }
   for (const unsigned digit : {1u, 4u, 8u}) {
     if (right.end_bit - right.begin_bit <= digit) continue;
     all.push_back(
-        {[right, digit](std::vector<Bits>& keys) {
+        {"top_digit_first",
+         [right, digit](std::vector<Bits>& keys) {
            for (unsigned end = right.end_bit; end > right.begin_bit;
                 end -= std::min(digit, end - right.begin_bit)) {
              Order<Bits> one = right;
@@ -263,15 +291,18 @@ std::vector<Suspect<Bits>> suspects(Rung rung, const Case& c) {
 }
 
 constexpr const char* kUnstable =
-    "in order, but keys that are equal in the bits that count changed places: a pass is not stable";
+    "in order, but keys that are equal in the bits that count are not in the order of the input: is every "
+    "pass "
+    "stable?";
 constexpr const char* kUndone =
-    "all keys are there, but not in order. A pass that does not keep the order of keys with the same digit "
-    "undoes the passes "
-    "before it";
+    "all keys are there, but not in order. One possible reason: a pass that does not keep the order of keys "
+    "with the "
+    "same digit undoes the passes before it";
 
-// What the wrong keys look like, or "".
+// Why the keys are wrong.
 template <typename Bits>
-std::string hint_for_keys(Rung rung, const Case& c, std::span<const Bits> in, std::span<const Bits> out) {
+std::vector<lab::Cause> causes_of_keys(Rung rung, const Case& c, std::span<const Bits> in,
+                                       std::span<const Bits> out) {
   constexpr std::uint64_t kTelling = 8, kWorthTrying = 1 << 17;  // few keys are in many orders at once
   std::vector<Bits> had(in.begin(), in.end()), has(out.begin(), out.end());
   std::sort(had.begin(), had.end());
@@ -284,30 +315,39 @@ std::string hint_for_keys(Rung rung, const Case& c, std::span<const Bits> in, st
       const auto range = std::equal_range(keys.begin(), keys.end(), key);
       return range.second - range.first;
     };
-    return fmt::format(
-        "the output does not hold the keys of the input: {} stands {} time{} in the input and {} time{} in "
-        "the output. Did two "
-        "keys go to one place?",
-        lab::print_element(c.dtype, reinterpret_cast<const std::byte*>(&key)), times(had),
-        times(had) == 1 ? "" : "s", times(has), times(has) == 1 ? "" : "s");
+    return {{"keys_lost",
+             fmt::format(
+                 "the output does not hold the keys of the input: {} stands {} time{} in the input and {} "
+                 "time{} in the output. Did two keys go to one place?",
+                 lab::print_element(c.dtype, reinterpret_cast<const std::byte*>(&key)), times(had),
+                 times(had) == 1 ? "" : "s", times(has), times(has) == 1 ? "" : "s"),
+             true}};
   }
+  std::vector<lab::Cause> causes;
   const Order<Bits> right = order_of<Bits>(c);
   if (c.n >= kTelling && c.n <= kWorthTrying) {
-    for (const auto& suspect : suspects<Bits>(rung, c)) {
+    for (auto& suspect : suspects<Bits>(rung, c)) {
+      // Of several digits or lengths that fit, the first. The input as it was is one story, however it came about.
+      if (std::any_of(causes.begin(), causes.end(), [&](const lab::Cause& cause) {
+            return cause.rule == suspect.rule || cause.rule == "nothing_moved";
+          }))
+        continue;
       std::vector<Bits> keys(in.begin(), in.end());
       suspect.treat(keys);
-      if (std::equal(keys.begin(), keys.end(), out.begin())) return suspect.hint;
+      if (std::equal(keys.begin(), keys.end(), out.begin()))
+        causes.push_back({suspect.rule, std::move(suspect.hint)});
     }
   }
   const auto before = [&](Bits a, Bits b) { return right.rank(a) < right.rank(b); };
+  bool sorted = true;
   if (rung == Rung::tile_sort) {
-    bool all = true;
-    for_tiles(out, [&](auto tile) { all = all && std::is_sorted(tile.begin(), tile.end(), before); });
-    if (all) return kUnstable;
-    return kUndone;
+    for_tiles(out, [&](auto tile) { sorted = sorted && std::is_sorted(tile.begin(), tile.end(), before); });
+  } else {
+    sorted = std::is_sorted(out.begin(), out.end(), before);
   }
-  if (is_merge(rung)) return "";
-  return std::is_sorted(out.begin(), out.end(), before) ? kUnstable : kUndone;
+  if (!is_merge(rung))
+    causes.push_back({sorted ? "unstable" : "not_sorted", sorted ? kUnstable : kUndone, true});
+  return causes;
 }
 
 class RadixSortProblem : public lab::Problem {
@@ -409,15 +449,16 @@ class RadixSortProblem : public lab::Problem {
 
     if (auto mismatch = lab::compare_integers(outputs[0].spec, expected[0].bytes, outputs[0].bytes)) {
       if (mismatch->expected == mismatch->got) show_bits<Bits>(*mismatch, expected[0], outputs[0]);
-      if (mismatch->hint.empty()) {
-        mismatch->hint = hint_for_keys<Bits>(rung, c, view<Bits>(std::span<const std::byte>(inputs[0].bytes)),
-                                             view<Bits>(std::span<const std::byte>(outputs[0].bytes)));
-      }
+      if (!lab::is_explained(*mismatch))
+        lab::add_causes(*mismatch,
+                        causes_of_keys<Bits>(rung, c, view<Bits>(std::span<const std::byte>(inputs[0].bytes)),
+                                             view<Bits>(std::span<const std::byte>(outputs[0].bytes))));
       return mismatch;
     }
     if constexpr (kHasValues<Value>) {
       if (auto mismatch = lab::compare_integers(outputs[1].spec, expected[1].bytes, outputs[1].bytes)) {
-        if (mismatch->hint.empty()) mismatch->hint = hint_for_values<Bits, Value>(inputs, outputs);
+        if (!lab::is_explained(*mismatch))
+          lab::add_causes(*mismatch, {cause_of_values<Bits, Value>(inputs, outputs)});
         return mismatch;
       }
     }
@@ -437,8 +478,7 @@ class RadixSortProblem : public lab::Problem {
 
   // The keys are right.
   template <typename Bits, typename Value>
-  static std::string hint_for_values(std::span<const HostBuffer> inputs,
-                                     std::span<const HostBuffer> outputs) {
+  static lab::Cause cause_of_values(std::span<const HostBuffer> inputs, std::span<const HostBuffer> outputs) {
     const auto pairs_of = [](std::span<const HostBuffer> buffers) {
       std::vector<std::pair<Bits, Value>> pairs;
       for (const auto& item : items_of<Bits, Value>(buffers)) pairs.emplace_back(item.key, item.value);
@@ -446,13 +486,16 @@ class RadixSortProblem : public lab::Problem {
     };
     auto had = pairs_of(inputs), has = pairs_of(outputs);
     if (std::equal(had.begin(), had.end(), has.begin(), [](auto a, auto b) { return a.second == b.second; }))
-      return "the keys are in order, but their values stayed where they were";
+      return {"values_stayed", "the keys are in order, but their values stayed where they were"};
     std::sort(had.begin(), had.end());
     std::sort(has.begin(), has.end());
     if (had != has)
-      return "the keys are in order, but these are not the values that belong to them: a value goes where "
-             "its key goes";
-    return "the keys are in order, but values of equal keys changed places: a pass is not stable";
+      return {"values_of_others",
+              "the keys are in order, but these are not the values that belong to them: a value "
+              "goes where its key goes",
+              true};
+    return {"values_changed_places",
+            "the keys are in order, but values of equal keys changed places: a pass is not stable"};
   }
 };
 

@@ -11,6 +11,7 @@
 
 #include "base/rng.hpp"
 #include "lab/compare.hpp"
+#include "lab/diagnosis.hpp"
 #include "lab/items.hpp"
 #include "lab/problem.hpp"
 #include "reduction/baseline.hpp"
@@ -197,66 +198,234 @@ lab::Expected expected_float(const Task& task, const Case& c, std::span<const T>
   return {};
 }
 
-// --- Why it may be wrong.
+// --- Why it may be wrong: one rule for each mistake.
 
-// Whether `got` is the fold of a shorter prefix of the items: how long it is.
 template <typename T, typename Op>
-std::optional<std::uint64_t> matching_prefix(std::span<const T> items, Op op, typename Op::Value got) {
-  typename Op::Value total = op.identity();
-  for (std::size_t i = 0; i + 1 < items.size(); ++i) {
-    total = op(total, static_cast<typename Op::Value>(items[i]));
-    if (total == got) return i + 1;
+struct Facts {
+  using Value = typename Op::Value;
+  const Case& c;
+  std::span<const T> items;
+  Op op;
+  Value got;
+  lab::Expected expected;
+
+  OpId id() const { return static_cast<OpId>(c.op); }
+  // Whether `got` is this float, but for rounding; or this integer.
+  bool is(long double value) const {
+    const auto difference = std::abs(static_cast<long double>(got) - value);
+    if constexpr (std::is_integral_v<Value>) return difference == 0;
+    return difference <= 1e-6L * std::abs(value);
   }
-  return std::nullopt;
+  // Whether another result than the right one is like the right one: then it explains nothing.
+  bool tells(long double value) const {
+    return std::abs(value - expected.value) > 1e-4L * (std::abs(value) + std::abs(expected.value));
+  }
+  // Coincidences are next to impossible among so many different integers.
+  bool has_telling_integers() const {
+    return std::is_integral_v<Value> && c.pattern == Pattern::random &&
+           (id() == OpId::sum || id() == OpId::product);
+  }
+};
+
+template <typename F>
+std::string no_item(const F& f) {
+  // Of no items the identity is right but for op.finish.
+  return f.c.n > 0 && f.got == f.op.identity()
+             ? fmt::format("{} is the identity: no item was combined into the result", f.got)
+             : "";
+}
+
+template <typename F>
+std::string zero_for_identity(const F& f) {
+  using Value = typename F::Value;
+  return f.got == Value{0} && f.op.identity() != Value{0} && f.expected.value != 0
+             ? fmt::format(
+                   "0 is not the identity of {0}: fill the places that have no item with op.identity()",
+                   name_of(f.id()))
+             : "";
+}
+
+template <typename F>
+std::string finish_forgotten(const F& f) {
+  if (f.id() != OpId::mean) return "";
+  const bool total = f.c.n == 0 ? f.got == f.op.identity()
+                                : f.c.n > 1 && f.is(f.expected.value * static_cast<long double>(f.c.n));
+  return total ? "this is the total: op.finish was not applied to it" : "";
+}
+
+template <typename F>
+std::string finished_twice(const F& f) {
+  return f.id() == OpId::mean && f.c.n > 1 && f.expected.value != 0 &&
+                 f.is(f.expected.value / static_cast<long double>(f.c.n))
+             ? "op.finish was applied twice: only the last launch's result gets it"
+             : "";
 }
 
 template <typename T, typename Op>
-std::string hint_for(const Case& c, std::span<const T> items, Op op, typename Op::Value got,
-                     const lab::Expected& expected) {
+std::string sum_in_32_bits(const Facts<T, Op>& f) {
+  if constexpr (std::is_same_v<T, std::int32_t>) {
+    const auto wrapped = static_cast<double>(fold_one_thread(f.items, Sum<T>{})) / static_cast<double>(f.c.n);
+    if (f.id() == OpId::mean && f.c.n > 1 && static_cast<double>(f.got) == wrapped)
+      return "the sum overflowed 32 bits: keep it in Op::Value";
+  }
+  return "";
+}
+
+// An integer sum that was kept in a floating-point type: it loses low digits, and sticks at the ends of the integer's range.
+template <typename T, typename Op>
+std::string integers_in_floats(const Facts<T, Op>& f) {
   using Value = typename Op::Value;
-  const auto id = static_cast<OpId>(c.op);
-  if (c.n > 0 && got == op.identity()) return fmt::format("{} is the identity: no item was folded in", got);
-  if (got == Value{0} && op.identity() != Value{0} && expected.value != 0) {
-    return fmt::format("0 is not the identity of {0}: fill the places that have no item with op.identity()",
-                       name_of(id));
+  if constexpr (std::is_integral_v<Value>) {
+    if (f.id() != OpId::sum) return "";
+    lab::ExactSum sum;
+    for (const T item : f.items) sum.add(static_cast<long double>(item));
+    const long double exact = sum.value(), got = static_cast<long double>(f.got);
+    constexpr auto kMin = std::numeric_limits<Value>::min(), kMax = std::numeric_limits<Value>::max();
+    const bool fits = exact >= static_cast<long double>(kMin) && exact <= static_cast<long double>(kMax);
+    const bool sticks = !fits && (f.got == kMin || f.got == kMax);
+    // A float has 24 digits, a double 53.
+    const bool short_enough = sizeof(Value) == 4
+                                  ? got == static_cast<long double>(static_cast<float>(f.got))
+                                  : got == static_cast<long double>(static_cast<double>(f.got));
+    const bool rounded =
+        fits && short_enough && std::abs(exact) > 0x1p24L && std::abs(got - exact) <= 1e-4L * std::abs(exact);
+    if (sticks || rounded)
+      return "the integers were added in a floating-point type, which rounds large sums: keep them in "
+             "Op::Value";
   }
-  if (id == OpId::mean && c.n > 1) {
-    const long double total = expected.value * static_cast<long double>(c.n);
-    if (std::abs(static_cast<long double>(got) - total) <= 1e-6L * std::abs(total)) {
-      return "this is the total: op.finish was not applied to it";
-    }
-    if (std::abs(static_cast<long double>(got) * static_cast<long double>(c.n) - expected.value) <=
-        1e-6L * std::abs(expected.value)) {
-      return "op.finish was applied twice: only the last launch's result gets it";
-    }
-    if constexpr (std::is_same_v<T, std::int32_t>) {
-      const auto wrapped = static_cast<double>(fold_one_thread(items, Sum<T>{})) / static_cast<double>(c.n);
-      if (static_cast<double>(got) == wrapped) return "the sum overflowed 32 bits: keep it in Op::Value";
-    }
+  return "";
+}
+
+template <typename T, typename Op>
+std::string added_instead_of_op(const Facts<T, Op>& f) {
+  using Value = typename Op::Value;
+  if (f.id() == OpId::sum || f.id() == OpId::mean) return "";
+  long double total = 0;
+  if constexpr (std::is_integral_v<Value>) {
+    total = static_cast<long double>(fold_one_thread(f.items, Sum<T>{}));
+  } else {
+    lab::ExactSum sum;
+    for (const T item : f.items) sum.add(static_cast<long double>(item));
+    total = sum.value();
   }
-  // Telling only where a coincidence is next to impossible.
-  if (std::is_integral_v<Value> && id == OpId::sum && c.pattern == Pattern::random) {
-    if (const auto k = matching_prefix(items, op, got)) {
-      return fmt::format("this is the {} of the first {} of the {} items: the rest was left out", name_of(id),
-                         *k, c.n);
+  // Blocks of a power of two fill their last places with identities, level by level, and these are added, too.
+  for (std::uint64_t block = 16; block <= 4096; block *= 2) {
+    std::uint64_t n_identities = 0;
+    for (std::uint64_t n = f.c.n, n_blocks = 0; block > 16 && n_blocks != 1; n = n_blocks) {
+      n_blocks = std::max<std::uint64_t>((n + block - 1) / block, 1);
+      n_identities += n_blocks * block - n;
     }
+    bool is_sum = false;
+    if constexpr (std::is_integral_v<Value>) {
+      using U = std::make_unsigned_t<Value>;
+      const auto identities =
+          static_cast<Value>(static_cast<U>(n_identities) * static_cast<U>(f.op.identity()));
+      const Value with = lab::wrapping_add(static_cast<Value>(total), identities);
+      is_sum = f.got == with && static_cast<long double>(with) != f.expected.value;
+    } else {
+      const auto with = n_identities == 0 ? total
+                                          : total + static_cast<long double>(n_identities) *
+                                                        static_cast<long double>(f.op.identity());
+      is_sum = f.tells(with) && f.is(with);
+    }
+    if (is_sum)
+      return fmt::format(
+          "this is the sum of the items, and their {} was asked for: combine with op(a, b), not +",
+          name_of(f.id()));
   }
-  if constexpr (std::is_floating_point_v<Value>) {
-    if ((id == OpId::sum || id == OpId::mean) && c.n > 4096) {
-      const Value serial = op.finish(fold_one_thread(items, op));
-      const auto error = std::abs(static_cast<long double>(got) - expected.value);
-      const auto serial_error = std::abs(static_cast<long double>(serial) - expected.value);
-      if (error <= 4 * serial_error && serial_error > static_cast<long double>(expected.bound)) {
-        return "this is as far off as adding the items one by one in this type is: the sum got too long for "
-               "its digits. A "
-               "tree, or many short sums, loses far less";
-      }
-      if (error <= 1e-3L * std::abs(expected.value))
-        return "close, but off by more than rounding can explain";
+  return "";
+}
+
+template <typename F>
+std::string counted_twice(const F& f) {
+  using Value = typename F::Value;
+  if (f.id() != OpId::sum || f.c.n == 0 || f.expected.value == 0) return "";
+  if constexpr (std::is_integral_v<Value>) {
+    const auto right = static_cast<Value>(f.expected.value);
+    if (f.has_telling_integers() && f.got == lab::wrapping_add(right, right))
+      return "every item was combined twice";
+  } else if (f.is(2 * f.expected.value)) {
+    return "every item was combined twice";
+  }
+  return "";
+}
+
+// One item too many or too few; of long arrays some item would fit by chance.
+template <typename T, typename Op>
+std::string one_item_off(const Facts<T, Op>& f) {
+  using Value = typename Op::Value;
+  if constexpr (std::is_integral_v<Value>) {
+    const std::size_t n = f.items.size();
+    if (f.id() != OpId::sum || !f.has_telling_integers() || n < 2 || n > (1 << 16)) return "";
+    using U = std::make_unsigned_t<Value>;
+    const auto right = fold_one_thread(f.items, f.op);
+    const auto more = static_cast<Value>(static_cast<U>(f.got) - static_cast<U>(right));
+    const auto less = static_cast<Value>(static_cast<U>(right) - static_cast<U>(f.got));
+    for (std::size_t i = 0; i < n; ++i) {
+      if (f.items[i] == more) return fmt::format("d_in[{}] was combined twice", i);
+      if (f.items[i] == less && i + 1 < n) return fmt::format("d_in[{}] was left out", i);
     }
   }
   return "";
 }
+
+// `got` is the result of fewer items, from the first on.
+template <typename T, typename Op>
+std::string rest_left_out(const Facts<T, Op>& f) {
+  if (!f.has_telling_integers() || f.id() != OpId::sum) return "";
+  typename Op::Value total = f.op.identity();
+  for (std::size_t i = 0; i + 1 < f.items.size(); ++i) {
+    total = f.op(total, static_cast<typename Op::Value>(f.items[i]));
+    if (total == f.got)
+      return fmt::format("this is the {} of the first {} of the {} items: the rest was left out",
+                         name_of(f.id()), i + 1, f.c.n);
+  }
+  return "";
+}
+
+// As far off as a serial sum of the same items, and in the same direction.
+template <typename T, typename Op>
+std::string one_by_one(const Facts<T, Op>& f) {
+  using Value = typename Op::Value;
+  if constexpr (std::is_floating_point_v<Value>) {
+    if ((f.id() != OpId::sum && f.id() != OpId::mean) || f.c.n <= 4096) return "";
+    const Value serial = f.op.finish(fold_one_thread(f.items, f.op));
+    const auto error = static_cast<long double>(f.got) - f.expected.value;
+    const auto serial_error = static_cast<long double>(serial) - f.expected.value;
+    if (std::abs(error) <= 4 * std::abs(serial_error) &&
+        std::abs(serial_error) > static_cast<long double>(f.expected.bound))
+      return "the error is as large as that of adding the items one by one in this type: a long sum loses "
+             "digits. "
+             "A tree, or many short sums, loses far fewer";
+  }
+  return "";
+}
+
+template <typename F>
+std::string nearly_right(const F& f) {
+  if constexpr (std::is_floating_point_v<typename F::Value>) {
+    if ((f.id() == OpId::sum || f.id() == OpId::mean) && f.c.n > 4096 && f.tells(0) &&
+        std::abs(static_cast<long double>(f.got) - f.expected.value) <= 1e-3L * std::abs(f.expected.value))
+      return "nearly right, but the difference is larger than rounding can explain";
+  }
+  return "";
+}
+
+template <typename T, typename Op>
+constexpr lab::Rule<Facts<T, Op>> kRules[] = {
+    {"no_item", no_item<Facts<T, Op>>},
+    {"zero_for_identity", zero_for_identity<Facts<T, Op>>},
+    {"finish_forgotten", finish_forgotten<Facts<T, Op>>},
+    {"finished_twice", finished_twice<Facts<T, Op>>},
+    {"sum_in_32_bits", sum_in_32_bits<T, Op>},
+    {"integers_in_floats", integers_in_floats<T, Op>},
+    {"added_instead_of_op", added_instead_of_op<T, Op>},
+    {"counted_twice", counted_twice<Facts<T, Op>>},
+    {"one_item_off", one_item_off<T, Op>},
+    {"rest_left_out", rest_left_out<T, Op>},
+    {"one_by_one", one_by_one<T, Op>},
+    {"nearly_right", nearly_right<Facts<T, Op>>, true},
+};
 
 class ReductionProblem : public lab::Problem {
  public:
@@ -304,7 +473,10 @@ class ReductionProblem : public lab::Problem {
         expected = expected_float(task, c, items, op);
         mismatch = lab::compare_floats(out.spec, std::span(&expected, 1), out.bytes);
       }
-      if (mismatch && mismatch->hint.empty()) mismatch->hint = hint_for(c, items, op, got, expected);
+      if (mismatch) {
+        using Here = Facts<T, Op>;
+        lab::diagnose<Here>(*mismatch, kRules<T, Op>, {c, items, op, got, expected});
+      }
       return mismatch;
     });
   }

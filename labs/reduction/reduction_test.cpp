@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <set>
 
@@ -109,7 +110,7 @@ TEST(Check, NamesTheLikelyReason) {
   output<std::int32_t>(t) = fold_one_thread(all.first(1024), Sum<std::int32_t>{});
   EXPECT_EQ(check(t)->hint, "this is the sum of the first 1024 of the 1025 items: the rest was left out");
   output<std::int32_t>(t) = 0;
-  EXPECT_EQ(check(t)->hint, "0 is the identity: no item was folded in");
+  EXPECT_EQ(check(t)->hint, "0 is the identity: no item was combined into the result");
 
   t = tried("max_i32_n1000_ascending");
   output<std::int32_t>(t) = 0;
@@ -122,6 +123,53 @@ TEST(Check, NamesTheLikelyReason) {
   t = tried("mean_i32_n100003_high_bits");
   output<double>(t) = fold_one_thread(t.input<std::int32_t>(), Sum<std::int32_t>{}) / 100003.0;
   EXPECT_NE(check(t)->hint.find("overflowed 32 bits"), std::string::npos) << check(t)->hint;
+}
+
+TEST(Check, TellsMissingFinishOfNothingToo) {
+  Tried t = tried("mean_f32_n0_random");
+  output<float>(t) = 0;
+  EXPECT_NE(check(t)->hint.find("op.finish was not applied"), std::string::npos) << check(t)->hint;
+}
+
+TEST(Check, TellsPlusInTheOperatorsPlace) {
+  for (const char* name :
+       {"max_i32_n1000_ascending", "min_f32_n1000_descending", "product_i32_n1025_random"}) {
+    Tried t = tried(name);
+    if (t.c.dtype == lab::DType::f32) {
+      output<float>(t) = fold_one_thread(t.input<float>(), Sum<float>{});
+    } else {
+      output<std::int32_t>(t) = fold_one_thread(t.input<std::int32_t>(), Sum<std::int32_t>{});
+    }
+    EXPECT_NE(check(t)->hint.find("combine with op(a, b), not +"), std::string::npos) << check(t)->hint;
+  }
+}
+
+TEST(Check, TellsPlusThatAlsoAddsTheIdentitiesOfEmptyPlaces) {
+  Tried t = tried("product_i32_n0_random");
+  output<std::int32_t>(t) = 256;
+  EXPECT_NE(check(t)->hint.find("combine with op(a, b), not +"), std::string::npos) << check(t)->hint;
+  t = tried("product_i32_n1025_random");
+  // Blocks of 256: 255 empty places among the items, then 251 among five partial results.
+  output<std::int32_t>(t) =
+      lab::wrapping_add(fold_one_thread(t.input<std::int32_t>(), Sum<std::int32_t>{}), 255 + 251);
+  EXPECT_NE(check(t)->hint.find("combine with op(a, b), not +"), std::string::npos) << check(t)->hint;
+}
+
+TEST(Check, TellsOneItemTooManyOrTooFew) {
+  Tried t = tried("sum_i32_n1025_random");
+  const std::int32_t right = output<std::int32_t>(t);
+  output<std::int32_t>(t) = lab::wrapping_add(right, t.input<std::int32_t>()[700]);
+  EXPECT_EQ(check(t)->hint, "d_in[700] was combined twice");
+  output<std::int32_t>(t) = lab::wrapping_add(right, -t.input<std::int32_t>()[3]);
+  EXPECT_EQ(check(t)->hint, "d_in[3] was left out");
+  output<std::int32_t>(t) = lab::wrapping_add(right, right);
+  EXPECT_EQ(check(t)->hint, "every item was combined twice");
+}
+
+TEST(Check, TellsIntegersThatWereAddedAsDoubles) {
+  Tried t = tried("sum_i64_n70001_high_bits");
+  output<std::int64_t>(t) = std::numeric_limits<std::int64_t>::max();
+  EXPECT_NE(check(t)->hint.find("floating-point type"), std::string::npos) << check(t)->hint;
 }
 
 TEST(Check, RefusesAFloatSumThatGotTooLong) {

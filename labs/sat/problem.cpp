@@ -5,11 +5,13 @@
 // gone through r + c additions, or through the trees of as many items.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "base/rng.hpp"
 #include "lab/compare.hpp"
+#include "lab/diagnosis.hpp"
 #include "lab/items.hpp"
 #include "lab/problem.hpp"
 #include "sat/baseline.hpp"
@@ -155,74 +157,154 @@ std::vector<lab::Expected> expected_table(const Case& c, std::span<const T> item
   return expected;
 }
 
-// Whether all of `got` is what `wanted(r, c)` says: exactly, or nearly where they are floats.
-template <typename Sum, typename Wanted>
-bool is_all(std::span<const Sum> got, Size size, Wanted wanted) {
-  for (std::size_t r = 0; r < size.height; ++r) {
-    for (std::size_t c = 0; c < size.width; ++c) {
-      const Sum a = got[r * size.width + c];
-      const Sum b = wanted(r, c);
-      if constexpr (std::is_integral_v<Sum>) {
-        if (a != b) return false;
-      } else {
-        if (!(std::abs(a - b) <= static_cast<Sum>(1e-4) * (1 + std::abs(b)))) return false;
+// --- Why a table may be wrong: one rule for each mistake. Each says what the whole table would be then.
+
+// What the rules look at, for tables and boxes: `got` beside what is right.
+template <typename Sum>
+struct Output {
+  Size size;
+  std::span<const Sum> got;
+  std::span<const lab::Expected> expected;
+  std::size_t first_wrong;
+
+  // Whether all of `got` is what `wanted(r, c)` says, exactly, or nearly where they are floats; and that is no right answer:
+  // on an image of one row or column, say, many mistakes change nothing. `fine`: the mistake is one of rounding.
+  template <typename Wanted>
+  bool is_all(Wanted wanted, bool fine = false) const {
+    const auto here = static_cast<long double>(wanted(first_wrong / size.width, first_wrong % size.width));
+    const lab::Expected& right = expected[first_wrong];
+    const long double least = fine || std::is_integral_v<Sum> ? 0 : 1e-4L * (1 + std::abs(right.value));
+    if (!(std::abs(here - right.value) > static_cast<long double>(right.bound) + least)) return false;
+    for (std::size_t r = 0; r < size.height; ++r) {
+      for (std::size_t c = 0; c < size.width; ++c) {
+        const Sum a = got[r * size.width + c];
+        const Sum b = wanted(r, c);
+        if constexpr (std::is_integral_v<Sum>) {
+          if (a != b) return false;
+        } else {
+          if (!(std::abs(a - b) <= static_cast<Sum>(1e-4) * (1 + std::abs(b)))) return false;
+        }
       }
     }
+    return true;
   }
-  return true;
+  bool is_table(const std::vector<Sum>& table) const {
+    return is_all([&](std::size_t r, std::size_t c) { return table[r * size.width + c]; });
+  }
+};
+
+template <typename T>
+struct TableFacts {
+  using Sum = typename SumOf<T>::Type;
+  const Case& c;
+  std::span<const T> items;
+  Output<Sum> out;
+
+  Size size() const { return size_of(c); }
+  std::vector<Sum> table(Size as, Corner corner) const {
+    std::vector<Sum> result(items.size());
+    table_one_thread<T>(items, as.width, as.height, corner, result);
+    return result;
+  }
+};
+
+template <typename T>
+std::string other_corner(const TableFacts<T>& f) {
+  const Corner corner = corner_of(f.c);
+  const Corner other = corner == Corner::top_left ? Corner::lower_left : Corner::top_left;
+  return f.out.is_table(f.table(f.size(), other))
+             ? fmt::format("this is the table from the other corner: these rectangles must start at the {}",
+                           corner == Corner::top_left ? "top left" : "lower left")
+             : "";
 }
 
-// What a wrong table may be instead.
 template <typename T>
-std::string table_hint(const Case& c, std::span<const T> items,
-                       std::span<const typename SumOf<T>::Type> got) {
-  using Sum = typename SumOf<T>::Type;
-  const Size size = size_of(c);
-  const auto [width, height] = size;
-  const Corner corner = corner_of(c),
-               other = corner == Corner::top_left ? Corner::lower_left : Corner::top_left;
-  std::vector<Sum> right(items.size()), table(items.size());
-  table_one_thread<T>(items, width, height, corner, right);
-  table_one_thread<T>(items, width, height, other, table);
-  const auto in = [&](const std::vector<Sum>& t) {
-    return [&t, w = width](std::size_t r, std::size_t col) { return t[r * w + col]; };
-  };
-  if (height > 1 && is_all(got, size, in(table))) {
-    return fmt::format("this is the table from the other corner: these rectangles must start at the {}",
-                       corner == Corner::top_left ? "top left" : "lower left");
-  }
-  std::vector<Sum> rows(items.size()), columns(items.size());
+std::string sides_swapped(const TableFacts<T>& f) {
+  const auto [width, height] = f.size();
+  return f.out.is_table(f.table({height, width}, corner_of(f.c)))
+             ? fmt::format(
+                   "width and height are swapped: this is the table of an image {} wide and {} high, and "
+                   "this one is "
+                   "{} wide and {} high",
+                   height, width, width, height)
+             : "";
+}
+
+template <typename T>
+std::string columns_forgotten(const TableFacts<T>& f) {
+  const auto [width, height] = f.size();
+  std::vector<typename TableFacts<T>::Sum> rows(f.items.size());
   for (std::size_t r = 0; r < height; ++r)
-    table_one_thread<T>(items.subspan(r * width, width), width, 1, corner,
+    table_one_thread<T>(f.items.subspan(r * width, width), width, 1, corner_of(f.c),
                         std::span(rows).subspan(r * width, width));
-  if (height > 1 && is_all(got, size, in(rows))) return "the rows are scanned, the columns are not";
+  return f.out.is_table(rows) ? "the rows are scanned, the columns are not" : "";
+}
+
+template <typename T>
+std::string rows_forgotten(const TableFacts<T>& f) {
+  using Sum = typename TableFacts<T>::Sum;
+  const auto [width, height] = f.size();
+  std::vector<Sum> columns(f.items.size());
   for (std::size_t k = 0; k < height; ++k) {
     for (std::size_t col = 0; col < width; ++col) {
-      const std::size_t i = row_from(corner, k, height) * width + col;
-      const Sum before = k == 0 ? Sum{0} : columns[row_from(corner, k - 1, height) * width + col];
-      columns[i] = wrapping_add(before, static_cast<Sum>(items[i]));
+      const std::size_t i = row_from(corner_of(f.c), k, height) * width + col;
+      const Sum before = k == 0 ? Sum{0} : columns[row_from(corner_of(f.c), k - 1, height) * width + col];
+      columns[i] = wrapping_add(before, static_cast<Sum>(f.items[i]));
     }
   }
-  if (width > 1 && is_all(got, size, in(columns))) return "the columns are scanned, the rows are not";
-  const auto exclusive = [&](std::size_t r, std::size_t col) {
-    const std::size_t k = corner == Corner::top_left ? r : height - 1 - r;
-    return k == 0 || col == 0 ? Sum{0} : right[row_from(corner, k - 1, height) * width + col - 1];
-  };
-  if (is_all(got, size, exclusive)) {
-    return "this is the exclusive table: every rectangle must include the entry's own row and column";
-  }
-  if (width == height &&
-      is_all(got, size, [&](std::size_t r, std::size_t col) { return right[col * width + r]; })) {
-    return "rows and columns are swapped: this is the transposed table";
-  }
-  if constexpr (std::is_same_v<T, std::int32_t>) {
-    const auto wrapped = [&](std::size_t r, std::size_t col) {
-      return static_cast<Sum>(static_cast<std::int32_t>(right[r * width + col]));
-    };
-    if (is_all(got, size, wrapped)) return "the sums overflowed 32 bits: keep them in TableJob::Sum";
+  return f.out.is_table(columns) ? "the columns are scanned, the rows are not" : "";
+}
+
+template <typename T>
+std::string exclusive_table(const TableFacts<T>& f) {
+  using Sum = typename TableFacts<T>::Sum;
+  const auto [width, height] = f.size();
+  const auto right = f.table(f.size(), corner_of(f.c));
+  const bool exclusive = f.out.is_all([&, w = width, h = height](std::size_t r, std::size_t col) {
+    const std::size_t k = corner_of(f.c) == Corner::top_left ? r : h - 1 - r;
+    return k == 0 || col == 0 ? Sum{0} : right[row_from(corner_of(f.c), k - 1, h) * w + col - 1];
+  });
+  return exclusive
+             ? "this is the exclusive table: every rectangle must include the entry's own row and column"
+             : "";
+}
+
+template <typename T>
+std::string transposed(const TableFacts<T>& f) {
+  const auto [width, height] = f.size();
+  const auto right = f.table(f.size(), corner_of(f.c));
+  const bool turned = width == height && f.out.is_all([&, w = width](std::size_t r, std::size_t col) {
+    return right[col * w + r];
+  });
+  return turned ? "rows and columns are swapped: this is the transposed table" : "";
+}
+
+template <typename T>
+std::string integers_in_floats(const TableFacts<T>& f) {
+  using Sum = typename TableFacts<T>::Sum;
+  if constexpr (std::is_integral_v<Sum>) {
+    // Every wrong sum is too long for a float's 24 digits, and no further off than that many roundings.
+    bool rounded = true, short_ones = false;
+    for (std::size_t i = 0; i < f.out.got.size() && rounded; ++i) {
+      const auto got = static_cast<long double>(f.out.got[i]), right = f.out.expected[i].value;
+      const bool is_float = static_cast<long double>(static_cast<float>(f.out.got[i])) == got;
+      rounded = is_float && std::abs(got - right) <= 1e-3L * std::abs(right);
+      short_ones = short_ones || std::abs(right) > 0x1p24L;
+    }
+    if (rounded && short_ones)
+      return "the sums have the digits of a float only: integers were added as floats. Keep them in "
+             "TableJob::Sum";
   }
   return "";
 }
+
+template <typename T>
+constexpr lab::Rule<TableFacts<T>> kTableRules[] = {
+    {"other_corner", other_corner<T>},           {"sides_swapped", sides_swapped<T>},
+    {"columns_forgotten", columns_forgotten<T>}, {"rows_forgotten", rows_forgotten<T>},
+    {"exclusive_table", exclusive_table<T>},     {"transposed", transposed<T>},
+    {"sums_in_32_bits", sums_in_32_bits<T>},     {"integers_in_floats", integers_in_floats<T>},
+};
 
 // --- What is right: boxes.
 
@@ -269,87 +351,148 @@ std::vector<lab::Expected> expected_means(const Case& c, std::span<const Sum> ta
   return expected;
 }
 
+// --- Why means may be wrong: one rule for each mistake.
+
 template <typename Sum>
-std::string box_hint(const Case& c, std::span<const Sum> table, std::span<const std::uint32_t> radii,
-                     std::span<const MeanOf<Sum>> got) {
+struct BoxFacts {
   using Mean = MeanOf<Sum>;
-  const Size size = size_of(c);
-  const auto [width, height] = size;
-  const Corner corner = corner_of(c),
-               other = corner == Corner::top_left ? Corner::lower_left : Corner::top_left;
-  const auto box_at = [&](std::size_t r, std::size_t col) {
-    return box_around(r, col,
-                      radii.empty() ? static_cast<std::size_t>(c.params[kRadius]) : radii[r * width + col],
-                      width, height);
-  };
-  const auto sum_of = [&](const Box& box) {
-    return static_cast<Mean>(box_sum(table, width, edges_of(box, corner, height)));
-  };
-  const auto undivided = [&](std::size_t r, std::size_t col) { return sum_of(box_at(r, col)); };
-  if (is_all(got, size, undivided))
-    return "these are the sums of the boxes: divide by how many items each has";
-  const auto full_window = [&](std::size_t r, std::size_t col) {
-    const auto side = 2 * static_cast<Mean>(radii.empty() ? static_cast<std::size_t>(c.params[kRadius])
-                                                          : radii[r * width + col]) +
-                      1;
-    return sum_of(box_at(r, col)) / (side * side);
-  };
-  if (is_all(got, size, full_window)) {
-    return "divided by the size of the whole box everywhere: at the border only the part inside the image "
-           "counts";
+  const Case& c;
+  std::span<const Sum> table;
+  std::span<const std::uint32_t> radii;
+  Output<Mean> out;
+
+  Corner corner() const { return corner_of(c); }
+  std::size_t width() const { return size_of(c).width; }
+  std::size_t height() const { return size_of(c).height; }
+  std::size_t radius(std::size_t r, std::size_t col) const {
+    return radii.empty() ? static_cast<std::size_t>(c.params[kRadius]) : radii[r * width() + col];
   }
-  const auto other_corner = [&](std::size_t r, std::size_t col) {
-    const Box box = box_at(r, col);
-    return static_cast<Mean>(box_sum(table, width, edges_of(box, other, height))) /
-           static_cast<Mean>(box.area());
-  };
-  if (height > 1 && is_all(got, size, other_corner)) return "the table was read as one from the other corner";
-  const auto look_up = [&](std::size_t r, std::size_t col) {
-    return static_cast<Mean>(table[r * width + col]);
-  };
-  const auto not_given_back = [&](std::size_t r, std::size_t col) {
-    const Box box = box_at(r, col);
-    const Edges edges = edges_of(box, corner, height);
-    Sum sum = box_sum(table, width, edges);
+  Box box(std::size_t r, std::size_t col) const {
+    return box_around(r, col, radius(r, col), width(), height());
+  }
+  Mean sum(const Box& box) const {
+    return static_cast<Mean>(box_sum(table, width(), edges_of(box, corner(), height())));
+  }
+  Mean entry(std::size_t r, std::size_t col) const { return static_cast<Mean>(table[r * width() + col]); }
+};
+
+template <typename F>
+std::string not_divided(const F& f) {
+  return f.out.is_all([&](std::size_t r, std::size_t col) { return f.sum(f.box(r, col)); })
+             ? "these are the sums of the boxes: divide by how many items each has"
+             : "";
+}
+
+template <typename F>
+std::string whole_window(const F& f) {
+  const bool whole = f.out.is_all([&](std::size_t r, std::size_t col) {
+    const auto side = 2 * static_cast<typename F::Mean>(f.radius(r, col)) + 1;
+    return f.sum(f.box(r, col)) / (side * side);
+  });
+  return whole ? "divided by the size of the whole box everywhere: at the border only the part inside the "
+                 "image counts"
+               : "";
+}
+
+template <typename F>
+std::string table_of_other_corner(const F& f) {
+  const Corner other = f.corner() == Corner::top_left ? Corner::lower_left : Corner::top_left;
+  const bool turned = f.out.is_all([&](std::size_t r, std::size_t col) {
+    const Box box = f.box(r, col);
+    return static_cast<typename F::Mean>(box_sum(f.table, f.width(), edges_of(box, other, f.height()))) /
+           static_cast<typename F::Mean>(box.area());
+  });
+  return turned ? "the table was read as one from the other corner" : "";
+}
+
+template <typename F>
+std::string overlap_not_added_back(const F& f) {
+  const bool lacks = f.out.is_all([&](std::size_t r, std::size_t col) {
+    const Box box = f.box(r, col);
+    const Edges edges = edges_of(box, f.corner(), f.height());
+    auto sum = box_sum(f.table, f.width(), edges);
     if (edges.cut_rows && edges.cut_columns)
-      sum = wrapping_subtract(sum, table[edges.near * width + edges.left]);
-    return static_cast<Mean>(sum) / static_cast<Mean>(box.area());
-  };
-  if (is_all(got, size, not_given_back)) {
-    return "the rectangle that is taken away twice, with the rows and with the columns, must be given back "
-           "once";
-  }
+      sum = wrapping_subtract(sum, f.table[edges.near * f.width() + edges.left]);
+    return static_cast<typename F::Mean>(sum) / static_cast<typename F::Mean>(box.area());
+  });
+  return lacks ? "the rectangle that is subtracted twice, with the rows and with the columns, must be added "
+                 "back once"
+               : "";
+}
+
+template <typename Sum>
+std::string floats_too_early(const BoxFacts<Sum>& f) {
+  using Mean = typename BoxFacts<Sum>::Mean;
   if constexpr (std::is_integral_v<Sum>) {
     const auto in_floats = [&](std::size_t r, std::size_t col) {
-      const Box box = box_at(r, col);
-      const Edges edges = edges_of(box, corner, height);
-      Mean sum = look_up(edges.far, edges.right);
-      if (edges.cut_columns) sum -= look_up(edges.far, edges.left);
-      if (edges.cut_rows) sum -= look_up(edges.near, edges.right);
-      if (edges.cut_rows && edges.cut_columns) sum += look_up(edges.near, edges.left);
+      const Box box = f.box(r, col);
+      const Edges edges = edges_of(box, f.corner(), f.height());
+      Mean sum = f.entry(edges.far, edges.right);
+      if (edges.cut_columns) sum -= f.entry(edges.far, edges.left);
+      if (edges.cut_rows) sum -= f.entry(edges.near, edges.right);
+      if (edges.cut_rows && edges.cut_columns) sum += f.entry(edges.near, edges.left);
       return sum / static_cast<Mean>(box.area());
     };
-    if (is_all(got, size, in_floats))
-      return "the look-ups were made into floats before they were subtracted: as integers they lose no digit";
-  }
-  if (radii.empty() && c.params[kRadius] > 0) {
-    // The near edges looked up inside the box instead of one before it.
-    const auto one_short = [&](std::size_t r, std::size_t col) {
-      const Box box = box_at(r, col);
-      Box inner = box;
-      if (box.first_column > 0 && box.first_column < box.last_column) ++inner.first_column;
-      if (corner == Corner::top_left && box.first_row > 0 && box.first_row < box.last_row) ++inner.first_row;
-      if (corner == Corner::lower_left && box.last_row + 1 < height && box.first_row < box.last_row)
-        --inner.last_row;
-      return sum_of(inner) / static_cast<Mean>(box.area());
-    };
-    if (is_all(got, size, one_short)) {
-      return "each box lacks the row and column next to the corner: what is taken away ends one *before* the "
-             "box";
-    }
+    if (f.out.is_all(in_floats, true))
+      return "the look-ups were converted to floats before they were subtracted: as integers they lose no "
+             "digit";
   }
   return "";
 }
+
+// The near edges looked up inside the box instead of one before it.
+template <typename F>
+std::string near_edge_inside(const F& f) {
+  if (!f.radii.empty() || f.c.params[kRadius] == 0) return "";
+  const bool inside = f.out.is_all([&](std::size_t r, std::size_t col) {
+    const Box box = f.box(r, col);
+    Box inner = box;
+    if (box.first_column > 0 && box.first_column < box.last_column) ++inner.first_column;
+    if (f.corner() == Corner::top_left && box.first_row > 0 && box.first_row < box.last_row)
+      ++inner.first_row;
+    if (f.corner() == Corner::lower_left && box.last_row + 1 < f.height() && box.first_row < box.last_row)
+      --inner.last_row;
+    return f.sum(inner) / static_cast<typename F::Mean>(box.area());
+  });
+  return inside ? "each box lacks the row and column next to the corner: what is subtracted ends one "
+                  "*before* the box"
+                : "";
+}
+
+// All wrong entries have a radius that leaves the range of int when a row or column is added, and no other has.
+template <typename F>
+std::string radius_overflows(const F& f) {
+  constexpr std::size_t kIntMax = 0x7fffffff;
+  const auto is_right = [&](std::size_t i) {
+    const lab::Expected& right = f.out.expected[i];
+    return std::abs(static_cast<long double>(f.out.got[i]) - right.value) <=
+           static_cast<long double>(right.bound) + 1e-6L * std::abs(right.value);
+  };
+  bool some_right = false;
+  for (std::size_t i = 0; i < f.out.got.size(); ++i) {
+    const std::size_t r = i / f.width(), col = i % f.width();
+    const bool leaves = f.radius(r, col) + std::max(r, col) > kIntMax;
+    if (!leaves && !is_right(i)) return "";
+    some_right = some_right || !leaves;
+  }
+  return some_right || f.radii.empty()
+             ? fmt::format(
+                   "only entries with a radius as large as {} are wrong: a row or column plus the radius "
+                   "leaves the range of 32 bits. Compute it in 64 bits, or cut the radius first",
+                   f.radius(f.out.first_wrong / f.width(), f.out.first_wrong % f.width()))
+             : "";
+}
+
+template <typename Sum>
+constexpr lab::Rule<BoxFacts<Sum>> kBoxRules[] = {
+    {"not_divided", not_divided<BoxFacts<Sum>>},
+    {"whole_window", whole_window<BoxFacts<Sum>>},
+    {"table_of_other_corner", table_of_other_corner<BoxFacts<Sum>>},
+    {"overlap_not_added_back", overlap_not_added_back<BoxFacts<Sum>>},
+    {"floats_too_early", floats_too_early<Sum>},
+    {"near_edge_inside", near_edge_inside<BoxFacts<Sum>>},
+    {"radius_overflows", radius_overflows<BoxFacts<Sum>>},
+};
 
 class SatProblem : public lab::Problem {
  public:
@@ -392,34 +535,40 @@ class SatProblem : public lab::Problem {
         const auto table = view<Sum>(std::span<const std::byte>(inputs[0].bytes));
         std::span<const std::uint32_t> radii;
         if (has_radii(c)) radii = view<std::uint32_t>(std::span<const std::byte>(inputs[1].bytes));
-        mismatch = lab::compare_floats(out.spec, expected_means(c, table, radii), out.bytes);
+        const auto expected = expected_means(c, table, radii);
+        mismatch = lab::compare_floats(out.spec, expected, out.bytes);
         if (mismatch) {
-          mismatch->hint =
-              box_hint(c, table, radii, view<MeanOf<Sum>>(std::span<const std::byte>(out.bytes)));
+          const auto got = view<MeanOf<Sum>>(std::span<const std::byte>(out.bytes));
+          lab::diagnose<BoxFacts<Sum>>(*mismatch, kBoxRules<Sum>,
+                                       {c, table, radii, {size_of(c), got, expected, mismatch->index}});
         }
       });
     } else {
       with_item(c.dtype, [&]<typename T>(T) {
         using Sum = typename SumOf<T>::Type;
         const auto items = view<T>(std::span<const std::byte>(inputs[0].bytes));
+        std::vector<lab::Expected> expected;
         if constexpr (std::is_integral_v<T>) {
           std::vector<Sum> right(items.size());
           table_one_thread<T>(items, size_of(c).width, size_of(c).height, corner_of(c), right);
           mismatch = lab::compare_integers(out.spec, std::as_bytes(std::span(right)), out.bytes);
+          if (mismatch)
+            for (const Sum sum : right) expected.push_back({static_cast<long double>(sum), 0});
         } else {
-          mismatch = lab::compare_floats(out.spec, expected_table(c, items), out.bytes);
+          expected = expected_table(c, items);
+          mismatch = lab::compare_floats(out.spec, expected, out.bytes);
         }
         if (mismatch) {
-          mismatch->hint = table_hint(c, items, view<Sum>(std::span<const std::byte>(out.bytes)));
+          const auto got = view<Sum>(std::span<const std::byte>(out.bytes));
+          lab::diagnose<TableFacts<T>>(*mismatch, kTableRules<T>,
+                                       {c, items, {size_of(c), got, expected, mismatch->index}});
         }
       });
     }
     if (mismatch) {
       const std::size_t width = size_of(c).width;
-      if (!mismatch->hint.empty()) mismatch->hint += "; ";
-      mismatch->hint +=
-          fmt::format("the first wrong entry is row {}, column {} of {} rows of {}", mismatch->index / width,
-                      mismatch->index % width, size_of(c).height, width);
+      mismatch->position = fmt::format("row {}, column {} of {} rows of {}", mismatch->index / width,
+                                       mismatch->index % width, size_of(c).height, width);
     }
     return mismatch;
   }

@@ -12,6 +12,7 @@
 
 #include "base/rng.hpp"
 #include "lab/compare.hpp"
+#include "lab/diagnosis.hpp"
 #include "lab/testing/public_tests.hpp"
 #include "lab/testing/tried.hpp"
 #include "sat/baseline.hpp"
@@ -191,7 +192,8 @@ TEST(Check, SaysWhereAndWhatAWrongTableIs) {
   const auto items = t.input<std::int32_t>();
 
   out[301 * 5 + 17] += 1;
-  EXPECT_EQ(hint(t, "serial"), "the first wrong entry is row 5, column 17 of 203 rows of 301");
+  EXPECT_EQ(hint(t, "serial"), "");
+  EXPECT_EQ(check(t, "serial")->position, "row 5, column 17 of 203 rows of 301");
 
   table_one_thread<std::int32_t>(items, 301, 203, Corner::lower_left, out);
   EXPECT_NE(hint(t, "serial").find("from the other corner"), std::string::npos);
@@ -208,7 +210,58 @@ TEST(Check, SaysWhereAndWhatAWrongTableIs) {
   EXPECT_NE(hint(t, "serial").find("exclusive"), std::string::npos);
 
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<std::int32_t>(right[i]);
-  EXPECT_NE(hint(t, "serial").find("overflowed 32 bits"), std::string::npos);
+  EXPECT_NE(hint(t, "serial").find("overflowed a 32-bit variable"), std::string::npos);
+}
+
+// On an image of one column two mistakes give the same table; on others only one of them does.
+TEST(Check, TellsSwappedSidesFromTheOtherCorner) {
+  Tried one_column = tried("serial", "lower_left_i32_1x31_random");
+  table_one_thread<std::int32_t>(one_column.input<std::int32_t>(), 31, 1, Corner::lower_left,
+                                 one_column.output<std::int64_t>());
+  const auto ambiguous = check(one_column, "serial");
+  ASSERT_TRUE(ambiguous);
+  EXPECT_NE(ambiguous->hint.find("several mistakes look like this"), std::string::npos) << ambiguous->hint;
+
+  Tried t = tried("serial", "lower_left_i32_31x33_random");
+  table_one_thread<std::int32_t>(t.input<std::int32_t>(), 33, 31, Corner::lower_left,
+                                 t.output<std::int64_t>());
+  const auto clear = check(t, "serial");
+  ASSERT_TRUE(clear);
+  EXPECT_NE(clear->hint.find("width and height are swapped"), std::string::npos) << clear->hint;
+
+  const std::vector<lab::FailedCase> both{{one_column.c.name, ambiguous->causes}, {t.c.name, clear->causes}};
+  EXPECT_NE(lab::likely_cause(both).find("width and height are swapped"), std::string::npos);
+  EXPECT_EQ(lab::likely_cause(both).find("corner"), std::string::npos);
+}
+
+TEST(Check, TellsIntegersThatWereAddedAsFloats) {
+  Tried t = tried("serial", "top_left_i32_301x203_high_bits");
+  for (auto& sum : t.output<std::int64_t>()) sum = static_cast<std::int64_t>(static_cast<float>(sum));
+  EXPECT_NE(hint(t, "serial").find("digits of a float"), std::string::npos) << hint(t, "serial");
+}
+
+TEST(Check, TellsTheRadiusThatOverflows) {
+  int n_tried = 0;
+  for (const Case& c : problem().cases(task("box"))) {
+    if (c.params[kHasRadii] == 0 || c.n > 100000) continue;
+    Tried t = tried("box", c.name);
+    const auto radii = t.input<std::uint32_t>(1);
+    bool spoilt = false;
+    for (std::size_t i = 0; i < radii.size(); ++i) {
+      if (radii[i] != 0xffffffffu) continue;
+      spoilt = true;
+      if (mean_type(c.dtype) == lab::DType::f32) {
+        t.output<float>()[i] = -1e9f;
+      } else {
+        t.output<double>()[i] = -1e9;
+      }
+    }
+    if (!spoilt) continue;
+    ++n_tried;
+    EXPECT_NE(hint(t, "box").find("leaves the range of 32 bits"), std::string::npos)
+        << c.name << hint(t, "box");
+  }
+  EXPECT_GT(n_tried, 0);
 }
 
 TEST(Check, WantsWholeNumberFloatsExactly) {

@@ -13,6 +13,7 @@
 
 #include "base/rng.hpp"
 #include "lab/compare.hpp"
+#include "lab/diagnosis.hpp"
 #include "lab/items.hpp"
 #include "lab/problem.hpp"
 #include "scan/baseline.hpp"
@@ -158,7 +159,7 @@ std::vector<lab::Expected> expected_sums(const Task& task, const Case& c,
   return all;
 }
 
-// --- Why it may be wrong: another scan that the outputs are the results of.
+// --- Why it may be wrong: one rule for each mistake. Most are other scans: the outputs are what such a scan gives.
 
 // op with its operands swapped: what a kernel computes that takes every operator for commutative.
 template <typename Op>
@@ -169,102 +170,258 @@ struct Swapped : Op {
 };
 
 template <typename Value>
-bool same(std::span<const Value> a, std::span<const Value> b) {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);
+bool is_same(const Value& a, const Value& b) {
+  if constexpr (std::is_floating_point_v<Value>) {
+    return a == b || std::abs(a - b) <= static_cast<Value>(1e-4) * (1 + std::abs(b));
+  } else {
+    return std::memcmp(&a, &b, sizeof a) == 0;
+  }
 }
 
 template <typename Op>
-std::string hint_for(const Case& c, std::span<const HostBuffer> inputs, Op op,
-                     std::span<const typename Op::Value> got, std::uint64_t first_wrong) {
+struct Facts {
   using Value = typename Op::Value;
-  const std::size_t row_length = row_length_of(c);
-  const std::size_t row = first_wrong / row_length, position = first_wrong % row_length;
-  const Value first_item = view<Value>(std::span<const std::byte>(inputs[0].bytes))[row * row_length];
-  const Value identity = op.identity();
-  const auto is = [](const Value& a, const Value& b) { return std::memcmp(&a, &b, sizeof a) == 0; };
+  const Case& c;
+  std::span<const HostBuffer> inputs;
+  Op op;
+  std::span<const Value> got;
+  const Mismatch& mismatch;
+  std::span<const lab::Expected> allowed = {};  // of float sums
+  std::vector<Value> right = {};                // by a loop
 
-  std::vector<Value> other(c.n);
-  const auto gives = [&](const Case& case_, std::span<const HostBuffer> with, auto operation) {
-    scan_all(case_, with, operation, lab::Baseline::one_thread, other.data());
-    return same<Value>(got, other);
-  };
-  Case changed = c;
-  changed.params[kKindParam] =
-      static_cast<std::int64_t>(kind_of(c) == Kind::inclusive ? Kind::exclusive : Kind::inclusive);
-  if (gives(changed, inputs, op)) {
-    return kind_of(c) == Kind::inclusive ? "this is the exclusive scan; the inclusive one was asked for: "
-                                           "each result includes its own item"
-                                         : "this is the inclusive scan; the exclusive one was asked for: a "
-                                           "row's first result is op.identity()";
+  bool exclusive() const { return kind_of(c) == Kind::exclusive; }
+  bool has_heads() const { return inputs.size() > 1; }
+  std::size_t row_length() const { return row_length_of(c); }
+  std::size_t first() const { return mismatch.index; }
+  std::size_t row() const { return first() / row_length(); }
+  std::size_t position() const { return first() % row_length(); }
+  std::span<const Value> in() const { return view<Value>(std::span<const std::byte>(inputs[0].bytes)); }
+
+  Case with(std::size_t param, std::int64_t value) const {
+    Case changed = c;
+    changed.params[param] = value;
+    return changed;
   }
-  if (kIsMap<Value> && gives(c, inputs, Swapped<Op>{op})) {
-    return "op's operands are swapped: what lies to the left has to stand on the left, as not every operator "
-           "is commutative";
+  std::vector<Value> scanned(const Case& how, std::span<const HostBuffer> with_inputs, auto operation) const {
+    std::vector<Value> out(c.n);
+    scan_all(how, with_inputs, operation, lab::Baseline::one_thread, out.data());
+    return out;
   }
-  if (inputs.size() > 1 && gives(c, inputs.first(1), op)) {
-    return "this is the scan of the whole rows: the heads were not minded";
+  // Whether all outputs are these, which are not right where the first wrong one is.
+  bool gives(const std::vector<Value>& other) const {
+    return !is_same(other[first()], right[first()]) &&
+           std::equal(got.begin(), got.end(), other.begin(), other.end(), is_same<Value>);
   }
-  if (c.n > row_length) {
-    changed = c;
-    changed.params[kRowLengthParam] = static_cast<std::int64_t>(c.n);
-    if (gives(changed, inputs, op)) return "this is one scan of all the items: each row has to start anew";
+  bool gives(const Case& how, std::span<const HostBuffer> with_inputs, auto operation) const {
+    return gives(scanned(how, with_inputs, operation));
   }
-  if (is(got[first_wrong], identity) &&
-      std::all_of(got.begin(), got.end(), [&](const Value& x) { return is(x, identity); })) {
-    return "every result is the identity: no item was folded in";
-  }
-  if (position > 0) {
-    // Parts of the row that end where the first wrong result stands.
-    const auto in = view<Value>(std::span<const std::byte>(inputs[0].bytes));
-    rows_one_thread(c.n, row_length, [&](std::size_t first, std::size_t length) {
-      rows_one_thread(length, position, [&](std::size_t at, std::size_t k) {
-        scan_row(in.data() + first + at, k, op, kind_of(c), other.data() + first + at);
-      });
-    });
-    if (same<Value>(got, other)) {
-      return fmt::format(
-          "every {} items of a row are scanned on their own: what lies before them was not put in front",
-          position);
-    }
-  }
-  if (inputs.size() > 1 && kind_of(c) == Kind::exclusive && !is(got[first_wrong], identity) &&
-      static_cast<std::uint8_t>(inputs[1].bytes[first_wrong]) != 0) {
-    return "a segment's first exclusive result is op.identity()";
-  }
-  if (kind_of(c) == Kind::exclusive && position == 0 && is(got[first_wrong], Value{}) &&
-      !is(identity, Value{})) {
-    return fmt::format("0 is not the identity of {}: use op.identity()", name_of(static_cast<OpId>(c.op)));
-  }
-  if (kind_of(c) == Kind::exclusive && position == 0 && is(got[first_wrong], first_item)) {
-    return "a row's first exclusive result is op.identity(), not its first item";
-  }
-  if (position == 0) {
-    // A root that was not zeroed hands the row's total down to every leaf.
-    std::vector<Value> sums(c.n);
-    changed = c;
-    changed.params[kKindParam] = static_cast<std::int64_t>(Kind::inclusive);
-    scan_all(changed, inputs, op, lab::Baseline::one_thread, sums.data());
-    scan_all(c, inputs, op, lab::Baseline::one_thread, other.data());
-    rows_one_thread(c.n, row_length, [&](std::size_t first, std::size_t length) {
-      const Value total = sums[first + length - 1];
-      for (std::size_t i = first; i < first + length; ++i) other[i] = op(total, other[i]);
-    });
-    if (same<Value>(got, other)) {
-      return "every result has the row's total in front: the root must become op.identity() between the two "
-             "sweeps";
-    }
-  }
-  if (kind_of(c) == Kind::inclusive && position == 0)
-    return "a row's first inclusive result is its first item";
-  const std::string place = row_length == 1 ? ""
-                                            : fmt::format("element {} is position {} of row {} (rows of {})",
-                                                          first_wrong, position, row, row_length);
-  if constexpr (kIsMap<Value>) {
-    return "Affine minds the order: if your sums are right, some op has its operands the wrong way round" +
-           (place.empty() ? place : "; " + place);
-  }
-  return place;
+};
+
+template <typename Op>
+std::string other_kind(const Facts<Op>& f) {
+  const Kind other = f.exclusive() ? Kind::inclusive : Kind::exclusive;
+  if (!f.gives(f.with(kKindParam, static_cast<std::int64_t>(other)), f.inputs, f.op)) return "";
+  return f.exclusive()
+             ? "this is the inclusive scan; the exclusive one was asked for: a row's first result is "
+               "op.identity()"
+             : "this is the exclusive scan; the inclusive one was asked for: each result includes its "
+               "own item";
 }
+
+template <typename Op>
+std::string swapped_operands(const Facts<Op>& f) {
+  return kIsMap<typename Op::Value> && f.gives(f.c, f.inputs, Swapped<Op>{f.op})
+             ? "op's operands are swapped: the items further left must be op's first operand, as not every "
+               "operator "
+               "is commutative"
+             : "";
+}
+
+template <typename Op>
+std::string heads_ignored(const Facts<Op>& f) {
+  return f.has_heads() && f.gives(f.c, f.inputs.first(1), f.op)
+             ? fmt::format(
+                   "the segment heads are ignored: from element {} on, the results continue the segment "
+                   "before it",
+                   f.first())
+             : "";
+}
+
+template <typename Op>
+std::string rows_joined(const Facts<Op>& f) {
+  return f.c.n > f.row_length() &&
+                 f.gives(f.with(kRowLengthParam, static_cast<std::int64_t>(f.c.n)), f.inputs, f.op)
+             ? "this is one scan of all items: each row must begin anew"
+             : "";
+}
+
+template <typename Op>
+std::string no_item(const Facts<Op>& f) {
+  return f.c.n > 1 && f.gives(std::vector(f.c.n, f.op.identity()))
+             ? "every result is the identity: no item was combined into it"
+             : "";
+}
+
+template <typename Op>
+std::string added_instead_of_op(const Facts<Op>& f) {
+  using Value = typename Op::Value;
+  if constexpr (!kIsMap<Value> && !std::is_same_v<Op, Sum<Value>>) {
+    for (const Value outside : {Value{0}, f.op.identity()}) {
+      std::vector<Value> sums = f.scanned(f.c, f.inputs, Sum<Value>{});
+      if (f.exclusive() && outside != Value{0})
+        for (std::size_t i = 0; i < sums.size(); i += f.row_length()) sums[i] = outside;
+      if (f.gives(sums))
+        return fmt::format("these are sums, and {} was asked for: combine with op(a, b), not +",
+                           name_of(static_cast<OpId>(f.c.op)));
+    }
+  }
+  return "";
+}
+
+template <typename Op>
+std::string own_item_twice(const Facts<Op>& f) {
+  if (f.exclusive()) return "";
+  std::vector<typename Op::Value> other = f.right;
+  for (std::size_t i = 0; i < other.size(); ++i) {
+    const bool starts = i % f.row_length() == 0 || (f.has_heads() && static_cast<bool>(f.inputs[1].bytes[i]));
+    if (!starts || !is_same(f.got[i], f.right[i])) other[i] = f.op(other[i], f.in()[i]);
+  }
+  return f.gives(other) ? "each result combines its own item twice: what is put in front must end before it"
+                        : "";
+}
+
+// A warp's shuffles without a guard: __shfl_up_sync gives lanes below the offset their own value. Seen in a row's first warp.
+template <typename Op>
+std::string lane_combined_itself(const Facts<Op>& f) {
+  constexpr std::size_t kWarp = 32;
+  const std::size_t start = f.row() * f.row_length(), n = std::min({kWarp, f.row_length(), f.c.n - start});
+  if (f.exclusive() || f.has_heads() || n < 4) return "";
+  std::vector<typename Op::Value> lanes(f.in().begin() + static_cast<std::ptrdiff_t>(start),
+                                        f.in().begin() + static_cast<std::ptrdiff_t>(start + n));
+  for (std::size_t offset = 1; offset < kWarp; offset *= 2) {
+    const auto before = lanes;
+    for (std::size_t lane = 0; lane < n; ++lane)
+      lanes[lane] = f.op(before[lane < offset ? lane : lane - offset], before[lane]);
+  }
+  const bool itself =
+      f.first() < start + n && !is_same(lanes[f.first() - start], f.right[f.first()]) &&
+      std::equal(lanes.begin(), lanes.end(), f.got.begin() + static_cast<std::ptrdiff_t>(start),
+                 is_same<typename Op::Value>);
+  return itself ? "lanes below the shuffle's offset combine their own value twice: __shfl_up_sync gives them "
+                  "their own "
+                  "value back, so only lanes from `offset` on may combine"
+                : "";
+}
+
+// The results of parts of the row that end where the first wrong result stands.
+template <typename Op>
+std::string pieces_on_their_own(const Facts<Op>& f) {
+  if (f.position() < 2) return "";
+  std::vector<typename Op::Value> other(f.c.n);
+  rows_one_thread(f.c.n, f.row_length(), [&](std::size_t first, std::size_t length) {
+    rows_one_thread(length, f.position(), [&](std::size_t at, std::size_t k) {
+      scan_row(f.in().data() + first + at, k, f.op, kind_of(f.c), other.data() + first + at);
+    });
+  });
+  return f.gives(other) ? fmt::format(
+                              "every {} items of a row are scanned on their own: the total of the items "
+                              "before them is not combined into their results",
+                              f.position())
+                        : "";
+}
+
+// A root that was not set to the identity passes the row's total down to every leaf.
+template <typename Op>
+std::string root_not_identity(const Facts<Op>& f) {
+  if (f.position() != 0 || f.c.n == 0) return "";
+  const auto sums = f.scanned(f.with(kKindParam, static_cast<std::int64_t>(Kind::inclusive)), f.inputs, f.op);
+  auto other = f.right;
+  rows_one_thread(f.c.n, f.row_length(), [&](std::size_t first, std::size_t length) {
+    const auto total = sums[first + length - 1];
+    for (std::size_t i = first; i < first + length; ++i) other[i] = f.op(total, other[i]);
+  });
+  return f.gives(other)
+             ? "every result has the row's total in front: the root must become op.identity() between "
+               "the two sweeps"
+             : "";
+}
+
+// As far off as a loop's sum, in a type that it grows too long for.
+template <typename Op>
+std::string one_by_one(const Facts<Op>& f) {
+  if (f.allowed.empty()) return "";
+  if constexpr (std::is_floating_point_v<typename Op::Value>) {
+    bool beyond = false;
+    for (std::size_t i = 0; i < f.got.size(); ++i) {
+      const auto error = std::abs(static_cast<long double>(f.got[i]) - f.allowed[i].value);
+      const auto serial = std::abs(static_cast<long double>(f.right[i]) - f.allowed[i].value);
+      const auto bound = static_cast<long double>(f.allowed[i].bound);
+      if (!(error <= bound || error <= 4 * serial)) return "";
+      beyond = beyond || (error > bound && serial > bound);
+    }
+    if (beyond)
+      return "the errors are as large as those of adding the items one by one in this type: a long sum loses "
+             "digits. "
+             "A tree loses far fewer";
+  }
+  return "";
+}
+
+// --- Signs: what the first wrong result shows.
+
+template <typename Op>
+std::string zero_for_identity(const Facts<Op>& f) {
+  using Value = typename Op::Value;
+  const bool zero = f.exclusive() && f.position() == 0 && is_same(f.got[f.first()], Value{}) &&
+                    !is_same(f.op.identity(), Value{});
+  return zero ? fmt::format("0 is not the identity of {}: use op.identity()",
+                            name_of(static_cast<OpId>(f.c.op)))
+              : "";
+}
+
+template <typename Op>
+std::string first_of_segment(const Facts<Op>& f) {
+  const bool head = f.has_heads() && f.exclusive() && f.position() > 0 &&
+                    static_cast<std::uint8_t>(f.inputs[1].bytes[f.first()]) != 0;
+  return head ? "a segment's first exclusive result is op.identity()" : "";
+}
+
+template <typename Op>
+std::string first_of_row(const Facts<Op>& f) {
+  if (f.position() != 0) return "";
+  if (!f.exclusive()) return "a row's first inclusive result is its first item";
+  return is_same(f.got[f.first()], f.in()[f.first()])
+             ? "a row's first exclusive result is op.identity(), not its first item"
+             : "";
+}
+
+template <typename Op>
+std::string order_of_operands(const Facts<Op>& f) {
+  return kIsMap<typename Op::Value> && zero_for_identity(f).empty() && first_of_segment(f).empty() &&
+                 first_of_row(f).empty()
+             ? "affine is not commutative: if your sums are right, some op has its operands in the wrong "
+               "order"
+             : "";
+}
+
+template <typename Op>
+constexpr lab::Rule<Facts<Op>> kRules[] = {
+    {"other_kind", other_kind<Op>},
+    {"swapped_operands", swapped_operands<Op>},
+    {"heads_ignored", heads_ignored<Op>},
+    {"rows_joined", rows_joined<Op>},
+    {"no_item", no_item<Op>},
+    {"added_instead_of_op", added_instead_of_op<Op>},
+    {"own_item_twice", own_item_twice<Op>},
+    {"lane_combined_itself", lane_combined_itself<Op>},
+    {"pieces_on_their_own", pieces_on_their_own<Op>},
+    {"root_not_identity", root_not_identity<Op>},
+    {"one_by_one", one_by_one<Op>},
+    {"zero_for_identity", zero_for_identity<Op>, true},
+    {"first_of_segment", first_of_segment<Op>, true},
+    {"first_of_row", first_of_row<Op>, true},
+    {"order_of_operands", order_of_operands<Op>, true},
+};
 
 // An affine map as what it does, not as the 64 bits that it travels in.
 std::string print_map(const Map& map) {
@@ -309,8 +466,10 @@ class ScanProblem : public lab::Problem {
       const auto& out = outputs[0];
       const auto got = view<Value>(std::span<const std::byte>(out.bytes));
       std::optional<Mismatch> mismatch;
+      std::vector<lab::Expected> allowed;
       if constexpr (std::is_same_v<Op, Sum<float>> || std::is_same_v<Op, Sum<double>>) {
-        mismatch = lab::compare_floats(out.spec, expected_sums<Value>(task, c, inputs), out.bytes);
+        allowed = expected_sums<Value>(task, c, inputs);
+        mismatch = lab::compare_floats(out.spec, allowed, out.bytes);
       } else if constexpr (std::is_floating_point_v<Value>) {
         std::vector<Value> right(c.n);
         scan_all(c, inputs, op, lab::Baseline::one_thread, right.data());
@@ -328,7 +487,14 @@ class ScanProblem : public lab::Problem {
           }
         }
       }
-      if (mismatch && mismatch->hint.empty()) mismatch->hint = hint_for(c, inputs, op, got, mismatch->index);
+      if (mismatch) {
+        Facts<Op> facts{c, inputs, op, got, *mismatch, allowed};
+        facts.right = facts.scanned(c, inputs, op);
+        if (facts.row_length() > 1)
+          mismatch->position = fmt::format("position {} of row {}, rows of {}", facts.position(), facts.row(),
+                                           facts.row_length());
+        lab::diagnose<Facts<Op>>(*mismatch, kRules<Op>, facts);
+      }
       return mismatch;
     });
   }

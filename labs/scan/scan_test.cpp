@@ -211,7 +211,7 @@ TEST(Check, TellsRowsThatWereNotKeptApartOrNotJoined) {
   const auto in = t.input<std::int32_t>();
   const auto out = t.output<std::int32_t>();
   scan_row(in.data(), in.size(), Sum<std::int32_t>{}, Kind::exclusive, out.data());
-  EXPECT_EQ(hint(t), "this is one scan of all the items: each row has to start anew");
+  EXPECT_EQ(hint(t), "this is one scan of all items: each row must begin anew");
   rows_one_thread(in.size(), 1024, [&](std::size_t row, std::size_t length) {
     rows_one_thread(length, 32, [&](std::size_t first, std::size_t k) {
       scan_row(&in[row + first], k, Sum<std::int32_t>{}, Kind::exclusive, &out[row + first]);
@@ -243,7 +243,7 @@ TEST(Check, TellsSwappedOperandsAndPrintsMaps) {
   auto mismatch = problem().check(task("hillis_steele"), t.c, t.inputs, t.outputs);
   ASSERT_TRUE(mismatch);
   EXPECT_EQ(mismatch->got, "x -> 1 * x + 2");
-  EXPECT_NE(mismatch->hint.find("position 5 of row 0"), std::string::npos) << mismatch->hint;
+  EXPECT_EQ(mismatch->position, "position 5 of row 0, rows of 1024");
   out[5] = right;
   EXPECT_EQ(hint(t), "right");
   rows_one_thread(in.size(), 1024, [&](std::size_t first, std::size_t length) {
@@ -252,14 +252,70 @@ TEST(Check, TellsSwappedOperandsAndPrintsMaps) {
   EXPECT_NE(hint(t).find("op's operands are swapped"), std::string::npos) << hint(t);
 }
 
-TEST(Check, TellsHeadsThatWereNotMinded) {
+TEST(Check, TellsIgnoredHeads) {
   Tried t = tried("inclusive_sum_i32_n20003_row4096_random_off4", "segmented");
   const auto in = t.input<std::int32_t>();
   const auto out = t.output<std::int32_t>();
   rows_one_thread(in.size(), 4096, [&](std::size_t first, std::size_t length) {
     scan_row(&in[first], length, Sum<std::int32_t>{}, Kind::inclusive, &out[first]);
   });
-  EXPECT_EQ(hint(t, "segmented"), "this is the scan of the whole rows: the heads were not minded");
+  EXPECT_NE(hint(t, "segmented").find("the segment heads are ignored"), std::string::npos) << hint(t);
+}
+
+// Where there is no head, ignoring heads explains nothing.
+TEST(Check, TellsFloatsThatWereAddedOneByOne) {
+  int n_tried = 0;
+  for (const Case& c : problem().cases(task("segmented"))) {
+    if (c.dtype != lab::DType::f32 || c.op != static_cast<std::uint32_t>(OpId::sum)) continue;
+    Tried t = tried(c.name, "segmented");
+    const auto in = t.input<float>();
+    const auto heads = t.input<std::uint8_t>(1);
+    const auto out = t.output<float>();
+    rows_one_thread(c.n, static_cast<std::size_t>(c.params[kRowLengthParam]),
+                    [&](std::size_t first, std::size_t length) {
+                      scan_segments(&in[first], &heads[first], length, Sum<float>{},
+                                    static_cast<Kind>(c.params[kKindParam]), &out[first]);
+                    });
+    if (hint(t, "segmented") == "right") continue;
+    ++n_tried;
+    EXPECT_NE(hint(t, "segmented").find("adding the items one by one"), std::string::npos)
+        << hint(t, "segmented");
+  }
+  EXPECT_GT(n_tried, 0);
+}
+
+TEST(Check, TellsSumsWhereAnotherOperatorWasAskedFor) {
+  Tried t = tried("exclusive_max_i32_n9001_row1024_random");
+  const auto in = t.input<std::int32_t>();
+  const auto out = t.output<std::int32_t>();
+  rows_one_thread(in.size(), 1024, [&](std::size_t first, std::size_t length) {
+    scan_row(&in[first], length, Sum<std::int32_t>{}, Kind::exclusive, &out[first]);
+    out[first] = Max<std::int32_t>{}.identity();
+  });
+  EXPECT_NE(hint(t).find("combine with op(a, b), not +"), std::string::npos) << hint(t);
+}
+
+TEST(Check, TellsLanesThatCombineThemselves) {
+  Tried t = tried("inclusive_sum_i32_n2389_row1024_random");
+  const auto in = t.input<std::int32_t>();
+  const auto out = t.output<std::int32_t>();
+  std::vector<std::int32_t> lanes(in.begin(), in.begin() + 32);
+  for (std::size_t offset = 1; offset < 32; offset *= 2) {
+    const auto before = lanes;
+    for (std::size_t lane = 0; lane < 32; ++lane)
+      lanes[lane] = lab::wrapping_add(before[lane < offset ? lane : lane - offset], before[lane]);
+  }
+  std::copy(lanes.begin(), lanes.end(), out.begin());
+  EXPECT_NE(hint(t).find("lanes below the shuffle's offset"), std::string::npos) << hint(t);
+}
+
+TEST(Check, TellsItsOwnItemCombinedTwice) {
+  Tried t = tried("inclusive_sum_i32_n2389_row1024_random");
+  const auto in = t.input<std::int32_t>();
+  const auto out = t.output<std::int32_t>();
+  for (std::size_t i = 0; i < in.size(); ++i)
+    if (i % 1024 != 0) out[i] = lab::wrapping_add(out[i], in[i]);
+  EXPECT_NE(hint(t).find("combines its own item twice"), std::string::npos) << hint(t);
 }
 
 TEST(Check, TellsTheIdentityThatIsNone) {

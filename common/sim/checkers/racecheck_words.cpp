@@ -2,6 +2,7 @@
 // Races told in words.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
@@ -32,6 +33,31 @@ std::uint64_t stored(Warp& w, const MicroOp& op, int lane, std::uint64_t at) {
       op.width == 8 ? w.slot<std::uint64_t>(slot)[lane] : w.slot<std::uint32_t>(slot)[lane];
   return op.width == 8 ? raw : raw & ((std::uint64_t{1} << (8 * op.width)) - 1);
 }
+
+const ptx::Operand* address_of(const Program& program, const MicroOp& op) {
+  for (const ptx::Operand& o : program.functions[op.function].source->instructions[op.ptx_index].operands)
+    if (o.kind == ptx::Operand::Kind::address) return &o;
+  return nullptr;
+}
+
+// Whether the store writes what the load reads, by the same register: s_counts[b]++.
+bool are_of_one_change(const Program& program, const MicroOp& load, const MicroOp& store) {
+  if (load.kind != OpKind::load || store.kind != OpKind::store || load.function != store.function)
+    return false;
+  const ptx::Operand *from = address_of(program, load), *to = address_of(program, store);
+  return from != nullptr && to != nullptr && to->index >= 0 && from->index == to->index &&
+         from->integer == to->integer && from->name == to->name;
+}
+
+bool changes_what_it_reads(const Program& program, const MicroOp& store) {
+  return std::any_of(program.ops.begin(), program.ops.end(),
+                     [&](const MicroOp& op) { return are_of_one_change(program, op, store); });
+}
+
+constexpr const char* kLostChange =
+    "both read it, change it and write it back, so one of the two changes is lost: an atomic, such as "
+    "atomicAdd, does "
+    "the three steps as one";
 
 }  // namespace
 
@@ -105,7 +131,9 @@ Finding Racecheck::describe(const Here& h, int lane, std::uint64_t offset, Recor
   if (hazard == Hazard::same_value)
     why = "both write the same value, so nothing is lost here";
   else if (at_once)
-    why = "one of the two values is lost";
+    why = changes_what_it_reads(*program_, *one.op) ? kLostChange : "one of the two values is lost";
+  else if (are_of_one_change(*program_, *one.op, *two.op))
+    why = kLostChange;
   else if ((r.warp & kByBarrier) != 0)
     why = "only those who have waited for the mbarrier know that the copy is done";
   else if (wants_fence)

@@ -176,12 +176,14 @@ void Synccheck::barrier_released(Block& block, u32 barrier) {
       f->thread = thread(block, first.warp, first.lanes);
       f->other_thread = thread_of(*launch_, block.linear, b.exit_thread);
       f->other_where = exit_place(program_->blocks[b.exit_block], b.exit_from);
-      f->message =
-          fmt::format("{} returns at {} before the barrier at {}, where the rest of the block waits: {}",
-                      describe_thread(f->other_thread), one_line(f->other_where), one_line(f->where),
-                      whole_warps ? "whole warps have left, which GPUs allow, but CUDA asks all threads of a "
-                                    "block to come to __syncthreads()"
-                                  : "all threads of a block must come to __syncthreads()");
+      f->message = fmt::format(
+          "the barrier at {} is not reached by all threads of the block: {} leaves the kernel at {}, before "
+          "it or past it. {}",
+          one_line(f->where), describe_thread(f->other_thread), one_line(f->other_where),
+          whole_warps ? "Whole warps have left, which GPUs allow, but CUDA asks all threads of a block to "
+                        "come to __syncthreads()"
+                      : "A __syncthreads() must not follow a return of some threads, nor stand in an if or a "
+                        "loop that only some enter");
     }
   }
   arrivals.clear();

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+#include "lab/diagnosis.hpp"
+
+#include <gtest/gtest.h>
+
+namespace course::lab {
+namespace {
+
+constexpr Rule<int> kRules[] = {
+    {"even", [](const int& n) { return n % 2 == 0 ? std::to_string(n) + " is even" : std::string(); }},
+    {"three", [](const int& n) { return n % 3 == 0 ? std::string("a multiple of 3") : std::string(); }},
+    {"large", [](const int& n) { return n > 9 ? std::string("it is large") : std::string(); }, true},
+};
+
+FailedCase failed(int n) {
+  return {"case_" + std::to_string(n), causes_of<int>(kRules, n)};
+}
+
+TEST(Diagnosis, SaysNothingWhenNoRuleFits) {
+  EXPECT_EQ(describe_causes(failed(5).causes), "");
+  EXPECT_EQ(likely_cause(std::vector{failed(5), failed(7)}), "");
+  EXPECT_EQ(likely_cause({}), "");
+}
+
+TEST(Diagnosis, SaysWhenSeveralMistakesFit) {
+  EXPECT_EQ(describe_causes(failed(6).causes),
+            "several mistakes look like this: (1) 6 is even; (2) a multiple of 3");
+  EXPECT_TRUE(is_ambiguous(std::vector{failed(6)}));
+}
+
+TEST(Diagnosis, MistakesComeBeforeSigns) {
+  EXPECT_EQ(describe_causes(failed(10).causes), "10 is even");
+  EXPECT_EQ(describe_causes(failed(11).causes), "it is large");
+}
+
+TEST(Diagnosis, PrefersTheMistakeThatExplainsAllCases) {
+  const std::vector cases{failed(6), failed(9)};
+  EXPECT_EQ(likely_cause(cases), "a multiple of 3");
+  EXPECT_FALSE(is_ambiguous(cases));
+}
+
+TEST(Diagnosis, SpeaksOfTheFirstCaseThatItExplains) {
+  EXPECT_EQ(likely_cause(std::vector{failed(8), failed(4)}), "8 is even");
+}
+
+TEST(Diagnosis, SaysHowManyCasesAMistakeExplains) {
+  EXPECT_EQ(likely_cause(std::vector{failed(4), failed(8), failed(5)}),
+            "4 is even (this explains 2 of the 3 failed cases)");
+  EXPECT_EQ(likely_cause(std::vector{failed(5), failed(4), failed(8)}),
+            "in case case_4: 4 is even (this explains 2 of the 3 failed cases)");
+}
+
+TEST(Diagnosis, SaysNothingWhenDifferentCasesPointElsewhere) {
+  EXPECT_EQ(likely_cause(std::vector{failed(5), failed(4)}), "");
+  EXPECT_EQ(likely_cause(std::vector{failed(4), failed(9)}), "");
+}
+
+TEST(Diagnosis, TooManyMistakesSayNothing) {
+  std::vector<Cause> four;
+  for (const char* name : {"a", "b", "c", "d"}) four.push_back({name, name});
+  EXPECT_EQ(describe_causes(four), "");
+}
+
+TEST(Diagnosis, KeepsWhatAnyOutputCanShow) {
+  Mismatch mismatch;
+  mismatch.causes = {{"never_written", "never written"}};
+  mismatch.hint = "never written";
+  diagnose<int>(mismatch, kRules, 6);
+  EXPECT_EQ(mismatch.hint, "never written");
+}
+
+}  // namespace
+}  // namespace course::lab

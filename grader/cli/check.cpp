@@ -68,8 +68,9 @@ int run_check(const Options& options) {
         continue;
       }
       const RunContext context{id, *seed, options.solutions, lab::DeviceKind::sim, false};
-      const auto runner =
-          session_runner(*layout, layout->runner(id, options.solutions), lab::DeviceKind::sim, context);
+      const auto program = runner_of(*layout, id, options.solutions);
+      if (!program) return fail(program.error().text);
+      const auto runner = session_runner(*layout, *program, lab::DeviceKind::sim, context);
       const std::optional<std::string> task =
           options.task.empty() ? std::nullopt : std::optional<std::string>(options.task);
       const CheckReport report =

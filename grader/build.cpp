@@ -65,7 +65,6 @@ namespace {
 
 // A student's file is a file: a link could lead anywhere, a pipe would never end.
 BuildOutcome ingest(const Layout& layout, const std::string& lab) {
-  constexpr std::uintmax_t kMaxSource = 1U << 20;  // bytes
   const std::string source = fmt::format("labs/{0}/{0}.cu", lab);
   std::error_code failed;
   const auto status = fs::symlink_status(layout.root + "/" + source, failed);

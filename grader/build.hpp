@@ -15,16 +15,25 @@
 
 namespace course::grader {
 
+constexpr std::uintmax_t kMaxSource = 1U << 20;  // bytes, of a student's file
+
+struct StageTime {
+  std::string stage;
+  double seconds = 0;  // from the beginning to the end of this stage; some go on side by side
+};
+
 struct BuildOutcome {
   lab::Verdict verdict = lab::Verdict::infra;  // ok, compile_error, policy or infra
-  std::string message;  // the first compiler errors, paths shortened; why not; "" when ok
+  std::string message;                // the first compiler errors, paths shortened; why not; "" when ok
+  std::vector<StageTime> times = {};  // of a student's file
 };
 
 struct BuildOptions {
   bool solutions = false;
-  unsigned jobs = 2;                                    // labs at a time
-  double seconds = 600;                                 // for one lab
-  double cpu_seconds = 240;                             // of one compiler
+  std::string only_task;     // of students' files, nothing is compiled for other tasks; "" for all
+  unsigned jobs = 2;         // labs at a time
+  double seconds = 600;      // for one lab
+  double cpu_seconds = 240;  // of one compiler
   std::uint64_t memory_bytes = std::uint64_t{4} << 30;  // of one compiler
   bool screen = true;                                   // look at the objects, where this build can
   const sandbox::Machine* machine = nullptr;            // how far compilers are shut in; not at all without

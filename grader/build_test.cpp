@@ -16,6 +16,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "build_config.hpp"
 #include "compile_file.hpp"
 #include "run_folder.hpp"
 #include "screen/screen.hpp"
@@ -300,6 +301,29 @@ TEST(SideBySide, IsLeftToNvccWhenItSpeaksOtherwise) {
   }
   EXPECT_EQ(side_by_side("nvcc fatal: no such option\n", "labs/scan/scan.cu"), "");
   EXPECT_EQ(side_by_side("", "labs/scan/scan.cu"), "");
+}
+
+TEST(OnlyForTask, OtherTasksGetNoKernels) {
+  const std::string source =
+      "  switch (rung) {\n    case Rung::blelloch: return blelloch(job);\n"
+      "    case Rung::kogge_stone: return kogge_stone(job);\n    default: return Status::unsupported;\n  }\n";
+  EXPECT_EQ(only_for_task(source, "blelloch"),
+            "  switch (rung) {\n    case Rung::blelloch: return blelloch(job);\n"
+            "    case Rung::kogge_stone: return Status::unsupported;\n    default: return "
+            "Status::unsupported;\n  }\n");
+  EXPECT_EQ(only_for_task(source, "hillis_steele"), source) << "written in a way of its own";
+  EXPECT_EQ(only_for_task("int x;", "blelloch"), "int x;");
+}
+
+// What a student's file is cut by must be what the skeletons have.
+TEST(OnlyForTask, FindsTheGivenLinesOfEachLab) {
+  for (const auto& entry : fs::directory_iterator(std::string(kSourceRoot) + "/labs")) {
+    const std::string lab = entry.path().filename().string(), source = contents(entry.path() / (lab + ".cu"));
+    if (source.empty()) continue;
+    const std::size_t at = source.find("case Rung::") + std::string_view("case Rung::").size();
+    const std::string task = source.substr(at, source.find(':', at) - at);
+    EXPECT_NE(only_for_task(source, task), source) << lab;
+  }
 }
 
 TEST(Recipe, PathsAreQuoted) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -38,7 +39,6 @@ constexpr const char* kSeenAs = "/submission";
 constexpr std::string_view kEntered = "in the sandbox\n";
 constexpr std::size_t kMaxErrors = 3;
 constexpr std::uint64_t kLargestFile = std::uint64_t{512} << 20;  // bytes, that a compiler writes
-constexpr std::uintmax_t kMaxSource = 1U << 20;                   // bytes
 
 void replace_all(std::string& text, const std::string& from, const std::string& to) {
   for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
@@ -206,46 +206,95 @@ Result<void> make_fresh(const std::string& folder) {
   return {};
 }
 
+// When the compilers were done with what: their files tell, as each is written at the end of a step.
+std::vector<StageTime> times_of(const std::string& folder, fs::file_time_type begin) {
+  constexpr std::pair<const char*, const char*> kFiles[] = {
+      {".cpp4.ii", "host: headers read"},   {".cudafe1.cpp", "host: split from the device's"},
+      {".cpp1.ii", "device: headers read"}, {".ptx", "device: PTX"},
+      {".cubin", "device: machine code"},   {"host.s", "host: compiled"},
+      {".cu.o", "host: assembled"}};
+  std::vector<StageTime> times;
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(folder, ignored)) {
+    for (const auto& [ending, stage] : kFiles) {
+      if (!entry.path().string().ends_with(ending)) continue;
+      const auto taken = fs::last_write_time(entry.path(), ignored) - begin;
+      times.push_back({stage, std::chrono::duration<double>(taken).count()});
+    }
+  }
+  std::sort(times.begin(), times.end(),
+            [](const StageTime& a, const StageTime& b) { return a.seconds < b.seconds; });
+  return times;
+}
+
+// An outcome with the compilers' words made readable: by the names that a student knows.
+BuildOutcome worded(BuildOutcome outcome, const Layout& layout, const std::string& lab,
+                    const std::string& work, const std::string& seen) {
+  if (outcome.verdict != Verdict::compile_error) return outcome;
+  const std::string file = fmt::format("labs/{0}/{0}.cu", lab);
+  std::string& said = outcome.message;
+  replace_all(said, fmt::format("{}/{}.cu", work, lab), file);
+  replace_all(said, layout.root + "/" + file, file);
+  replace_all(said, work + "/object.o", lab + ".cu.o");
+  replace_all(said, seen + "/", "");
+  said = tame(compile_message(file, shorten_paths(without_chance(said), layout)));
+  return outcome;
+}
+
 }  // namespace
+
+std::string only_for_task(std::string_view source, std::string_view task) {
+  constexpr std::string_view kCase = "case Rung::", kReturn = ": return ", kCall = "(job);";
+  std::string out;
+  bool found = false;
+  for (const std::string_view line : lines_of(source)) {
+    const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
+    const std::string_view text = line.substr(begin);
+    const std::size_t colon = text.find(kReturn);
+    const bool is_branch =
+        text.starts_with(kCase) && colon != std::string_view::npos && text.ends_with(kCall);
+    const bool is_task = is_branch && text.substr(kCase.size(), colon - kCase.size()) == task;
+    found = found || is_task;
+    out += is_branch && !is_task
+               ? std::string(line.substr(0, begin + colon + kReturn.size())) + "Status::unsupported;"
+               : std::string(line);
+    out += "\n";
+  }
+  return found ? out : std::string(source);
+}
 
 BuildOutcome compile_file(const Layout& layout, const Recipe& recipe, const std::string& lab,
                           const std::string& source, const std::string& work, const BuildOptions& options) {
   const auto infra = [](const Error& error) { return BuildOutcome{Verdict::infra, error.text}; };
   const std::string file = fmt::format("labs/{0}/{0}.cu", lab), there = layout.root + "/" + file;
   const std::string copy = fmt::format("{}/{}.cu", work, lab), object = work + "/object.o";
-  const std::string compiled = work + "/compiled", linked = work + "/linked";
-  for (const std::string& folder : {compiled, linked}) {
-    if (const auto made = make_fresh(folder); !made) return infra(made.error());
-  }
+  const std::string compiled = work + "/compiled";
+  if (const auto made = make_fresh(compiled); !made) return infra(made.error());
   std::error_code ignored;
   fs::permissions(work, fs::perms(0755), ignored);
   if (const auto taken = take_file(source, copy, kMaxSource, 0644); !taken) return infra(taken.error());
 
+  if (!options.only_task.empty()) {
+    std::ostringstream text;
+    text << std::ifstream(copy).rdbuf();
+    std::ofstream(copy) << only_for_task(text.str(), options.only_task);
+  }
   const bool placed = SandboxedShell::is_placed(options);
   const std::string seen_source = placed || source == there ? file : copy;
-  const auto worded = [&](BuildOutcome outcome, const std::string& folder) {
-    if (outcome.verdict != Verdict::compile_error) return outcome;
-    std::string& said = outcome.message;
-    for (const std::string& path : {copy, there}) replace_all(said, path, file);
-    replace_all(said, object, lab + ".cu.o");
-    replace_all(said, folder + "/", "");
-    outcome.message = tame(compile_message(file, shorten_paths(without_chance(said), layout)));
-    return outcome;
+  const auto begin = fs::file_time_type::clock::now();
+  const auto since = [&] {
+    return std::chrono::duration<double>(fs::file_time_type::clock::now() - begin).count();
   };
-  const auto in_build = [&](std::vector<std::string> paths) {
-    for (std::string& path : paths) path = layout.build + "/" + path;
-    return paths;
-  };
-
   {
     const SandboxedShell shell(layout, compiled, recipe.headers, {{copy, there}}, options);
     const std::string output = shell.seen() + "/" + lab + ".cu.o";
     if (auto failed = shell.run(fill_in(recipe.compile, seen_source, output, "")))
-      return worded(*failed, shell.seen());
+      return worded(std::move(*failed), layout, lab, work, shell.seen());
   }
   if (const auto taken = take_file(compiled + "/" + lab + ".cu.o", object, kLargestFile, 0644); !taken)
     return {Verdict::compile_error, tame(compile_message(file, "The compiler left no object file."))};
 
+  std::vector<StageTime> times = times_of(compiled, begin);
   screen::Screened screened;
   if (options.screen && screen::can_read_objects()) {
     auto found = screen::screen_object(object, lab);
@@ -254,18 +303,26 @@ BuildOutcome compile_file(const Layout& layout, const Recipe& recipe, const std:
   }
   const BuildOutcome refused{Verdict::policy, file + " " + screened.message};
   if (!screened.message.empty() && !screened.may_be_linked) return refused;
-  {
-    std::vector<std::string> visible = in_build(recipe.linked);
-    visible.push_back(object);
-    if (!layout.toolkit_lib_dir.empty()) visible.push_back(layout.toolkit_lib_dir);
-    const SandboxedShell shell(layout, linked, visible, {}, options);
-    if (auto failed = shell.run(fill_in(recipe.link, "", object, shell.seen() + "/runner")))
-      return worded(*failed, shell.seen());
-  }
-  if (!screened.message.empty()) return refused;
+  times.push_back({"screened", since()});
+  BuildOutcome done = link_object(layout, recipe, lab, work, options);
+  times.push_back({"linked", since()});
+  done.times = std::move(times);
+  return done.verdict == Verdict::ok && !screened.message.empty() ? refused : done;
+}
+
+BuildOutcome link_object(const Layout& layout, const Recipe& recipe, const std::string& lab,
+                         const std::string& work, const BuildOptions& options) {
+  const std::string linked = work + "/linked", object = work + "/object.o";
+  if (const auto made = make_fresh(linked); !made) return {Verdict::infra, made.error().text};
+  std::vector<std::string> visible{object, layout.root + "/common/tools"};  // a wrapper around nvcc is there
+  for (const std::string& path : recipe.linked) visible.push_back(layout.build + "/" + path);
+  if (!layout.toolkit_lib_dir.empty()) visible.push_back(layout.toolkit_lib_dir);
+  const SandboxedShell shell(layout, linked, visible, {}, options);
+  if (auto failed = shell.run(fill_in(recipe.link, "", object, shell.seen() + "/runner")))
+    return worded(std::move(*failed), layout, lab, work, shell.seen());
   // Runners are another user's where the grader is root.
   if (const auto taken = take_file(linked + "/runner", work + "/runner", kLargestFile, 0755); !taken)
-    return infra(taken.error());
+    return {Verdict::infra, taken.error().text};
   return {Verdict::ok, ""};
 }
 

@@ -57,6 +57,7 @@ int run_check(const Options& options) {
     progress.begin("Building", 0);
     BuildOptions how;
     how.solutions = options.solutions;
+    how.only_task = options.task;
     how.machine = &isolation_here(*layout);
     const auto built = build_runners(*layout, ids, how);
     progress.begin("Checking", 0);

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,7 +35,7 @@ struct Options {
   std::string task, only_case, seed;
   ReportFiles reports;
   unsigned jobs = 2;
-  bool graded = false;
+  bool graded = false, times = false;
   std::string isolation = "full";
 };
 
@@ -70,8 +71,18 @@ Result<GradeOptions> grade_options(const Options& options, Problems labs, lab::D
   return out;
 }
 
-std::vector<LabToGrade> build(const Layout& layout, Problems labs, const Options& options,
-                              Progress& progress) {
+// Where the time of compiling went, as text.
+std::string to_text(const std::map<std::string, BuildOutcome>& outcomes) {
+  std::string out;
+  for (const auto& [lab, outcome] : outcomes) {
+    for (const StageTime& time : outcome.times)
+      out += fmt::format("  {:6.2f} s  {}: {}\n", time.seconds, lab, time.stage);
+  }
+  return out;
+}
+
+std::vector<LabToGrade> build(const Layout& layout, Problems labs, const Options& options, Progress& progress,
+                              std::string& times) {
   std::vector<std::string> ids;
   for (const lab::Problem* problem : labs) ids.emplace_back(problem->manifest().id);
   progress.begin("Building", 0);
@@ -79,8 +90,10 @@ std::vector<LabToGrade> build(const Layout& layout, Problems labs, const Options
   BuildOptions how;
   how.solutions = options.solutions;
   how.jobs = options.jobs;
+  how.only_task = options.task;
   how.machine = &isolation_here(layout);
   const auto outcomes = build_runners(layout, ids, how);
+  times = to_text(outcomes);
   std::vector<LabToGrade> out;
   for (std::size_t i = 0; i < labs.size(); ++i) {
     const BuildOutcome& outcome = outcomes.at(ids[i]);
@@ -139,12 +152,20 @@ int run_grade(const Options& options) {
   }
 
   RunResult result;
+  std::string times;
   {
     Progress progress(stderr_is_terminal());
     const std::string started = utc_now();
-    const std::vector<LabToGrade> built = build(*layout, *labs, options, progress);
+    const auto begin = std::chrono::steady_clock::now();
+    const auto passed = [&] {
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    };
+    const std::vector<LabToGrade> built = build(*layout, *labs, options, progress, times);
+    const double seconds = passed();
     const RunContext context{"", how->seed, how->solutions, how->device, how->only_case.has_value()};
     result = grade(built, *how, session_runners(*layout, context), progress);
+    times += fmt::format("  {:6.2f} s  all that was built\n  {:6.2f} s  cases and times\n", seconds,
+                         passed() - seconds);
     if (how->device == lab::DeviceKind::gpu) result.clocks = gpu_clocks();
     result.started = started;
   }
@@ -157,6 +178,7 @@ int run_grade(const Options& options) {
 
   const bool piped = any_on_stdout(options.reports);
   std::fputs(to_table(result, piped ? TableStyle{} : style_for_stdout()).c_str(), piped ? stderr : stdout);
+  if (options.times) std::fputs(times.c_str(), stderr);
   if (const auto done = write_reports(options.reports, result); !done) return fail(done.error().text);
   return any_infra(result) ? kFailed : kRan;
 }
@@ -184,6 +206,7 @@ void add_grade(CLI::App& app, Run& run) {
   command->add_option("--jobs", options->jobs, "Tasks graded at a time")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
+  command->add_flag("--times", options->times, "Where the time went: compilers, linker, cases (on stderr)");
   command->footer(kFooter);
   command->callback([&run, options] { run = [options] { return run_grade(*options); }; });
 }

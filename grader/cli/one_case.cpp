@@ -41,6 +41,7 @@ Result<lab::Outcome> run_one(const OneTask& one, const lab::Case& c, bool soluti
   const std::string lab(one.problem->manifest().id);
   BuildOptions how;
   how.solutions = solutions;
+  how.only_task = one.task->id;
   how.machine = &isolation_here(*layout);
   std::string program = other_runner;
   if (program.empty()) {

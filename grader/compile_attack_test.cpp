@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
 // The part of the hostile catalogue that attacks while it is compiled: sources that read what they must not, or that would keep
 // the compiler busy for ever. Each is built with the real nvcc in the sandbox, as a student's file is, and must be a
-// COMPILE_ERROR that tells no secret and leaves the others built. NVCC and SANDBOX_ENTER name the programs.
+// COMPILE_ERROR that tells no secret and leaves the others built. SANDBOX_ENTER names the program.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 
-#include "build.hpp"
-#include "build_config.hpp"
+#include "compile_file.hpp"
 
 namespace course::grader {
 namespace {
@@ -54,14 +54,14 @@ class CompileAttack : public ::testing::TestWithParam<Attack> {
  protected:
   void SetUp() override {
     const char* enter = std::getenv("SANDBOX_ENTER");
-    const char* nvcc = std::getenv("NVCC");
-    ASSERT_TRUE(enter != nullptr && nvcc != nullptr);
+    ASSERT_NE(enter, nullptr);
     machine_ = sandbox::probe(enter, sandbox::Isolation::full);
     if (machine_.level < sandbox::Isolation::namespaces) GTEST_SKIP() << "no namespaces here";
     root_ = (std::filesystem::temp_directory_path() / "compile-attack-XXXXXX").string();
     ASSERT_NE(mkdtemp(root_.data()), nullptr);
+    std::filesystem::permissions(root_, std::filesystem::perms(0755));
     layout_ = {root_, root_ + "/build", ""};
-    for (const char* folder : {"/build", "/solutions", "/labs/attack", "/labs/honest"})
+    for (const char* folder : {"/build", "/solutions", "/common", "/labs/attack", "/labs/honest"})
       std::filesystem::create_directories(root_ + folder);
     std::ofstream(root_ + "/solutions/secret.cu") << "int " << kSecret << " = 1;\n";
     // A header of his own is not handed in, and a build file of his own is not the course's.
@@ -71,11 +71,6 @@ class CompileAttack : public ::testing::TestWithParam<Attack> {
     std::string source = GetParam().source;
     if (const std::size_t at = source.find("@ROOT@"); at != std::string::npos) source.replace(at, 6, root_);
     std::ofstream(root_ + "/labs/attack/attack.cu") << source;
-    std::ofstream ninja(root_ + "/build/build.ninja");
-    ninja << "rule nvcc\n  command = " << nvcc << " -arch=sm_90 -c $in -o $out\nbuild build.ninja: phony\n";
-    if (*kSimulatorTarget != '\0') ninja << "build " << kSimulatorTarget << ": phony\n";
-    for (const char* lab : {"attack", "honest"})
-      ninja << "build labs/" << lab << "/runner_" << lab << ": nvcc ../labs/" << lab << "/" << lab << ".cu\n";
   }
   void TearDown() override {
     if (!root_.empty()) std::filesystem::remove_all(root_);
@@ -92,9 +87,16 @@ TEST_P(CompileAttack, IsACompileErrorThatTellsNothing) {
   options.memory_bytes = std::uint64_t{1} << 30;
   options.seconds = 200;
   options.screen = false;
-  const std::string labs[] = {"attack", "honest"};
   setenv("GRADERS_SECRET", kSecret, 1);
-  const auto outcomes = build_runners(layout_, labs, options);
+  std::map<std::string, BuildOutcome> outcomes;
+  for (const std::string lab : {"attack", "honest"}) {
+    auto recipe = recipe_for(layout_, lab);
+    ASSERT_TRUE(recipe) << recipe.error().text;
+    recipe->linked = {};
+    recipe->link = "cp {object} {runner}";  // there is no runner to link it with
+    outcomes[lab] = compile_file(layout_, *recipe, lab, root_ + "/labs/" + lab + "/" + lab + ".cu",
+                                 root_ + "/build/" + lab, options);
+  }
   unsetenv("GRADERS_SECRET");
   EXPECT_EQ(outcomes.at("attack").verdict, Verdict::compile_error) << outcomes.at("attack").message;
   EXPECT_THAT(outcomes.at("attack").message, Not(HasSubstr(kSecret)));

@@ -13,10 +13,6 @@ namespace course::grader {
 
 namespace fs = std::filesystem;
 
-std::string Layout::runner_target(const std::string& lab, bool solutions) {
-  return fmt::format("{}/{}/runner_{}", solutions ? "solutions" : "labs", lab, lab);
-}
-
 Result<Layout> find_layout() {
   const auto from_environment = [](const char* name) {
     const char* value = std::getenv(name);

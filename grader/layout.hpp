@@ -19,15 +19,9 @@ struct Layout {
   // Of runners: their libcudart asks the device's process.
   std::string remote_dir() const { return build + "/common/remote"; }
   std::string device_program() const { return remote_dir() + "/simulated_device"; }
-  // "labs/reduction/runner_reduction" or "solutions/…": also the ninja target.
-  static std::string runner_target(const std::string& lab, bool solutions);
-  std::string runner(const std::string& lab, bool solutions) const {
-    return build + "/" + runner_target(lab, solutions);
-  }
-  // The student's part of it, before it was linked with the runner's main.
-  std::string object(const std::string& lab, bool solutions) const {
-    return runner(lab, solutions) + ".p/" + lab + ".cu.o";
-  }
+  // As ninja knows it.
+  static std::string solution_target(const std::string& lab) { return "solutions/" + lab + "/runner_" + lab; }
+  std::string solution_runner(const std::string& lab) const { return build + "/" + solution_target(lab); }
 };
 
 Result<Layout> find_layout();

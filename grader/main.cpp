@@ -14,6 +14,7 @@
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
 #include "layout.hpp"
+#include "run_folder.hpp"
 #include "text.hpp"
 
 namespace {
@@ -80,6 +81,7 @@ bool asks_in_vain(const CLI::App& app) {
 
 int main(int argc, char** argv) {
   using namespace course::grader;
+  tidy_up_on_signals();
   try {
     CLI::App app{"Grades the labs of the GPU course: on a GPU, or on a simulated one.", "./lab"};
     app.require_subcommand(1);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -79,6 +80,9 @@ std::string program_in_path(const std::string& name) {
 Result<ProcessResult> run_process(const std::vector<std::string>& arguments, const ProcessOptions& options) {
   if (arguments.empty()) return Error{"There is no program to run."};
   std::vector<std::string> argument_copy = arguments;
+  // Looked up here, so that what is no program is not taken for a shell's script.
+  const std::string program =
+      arguments[0].find('/') == std::string::npos ? program_in_path(arguments[0]) : arguments[0];
   std::vector<std::string> environment = environment_with(options.environment, options.own_environment);
   const std::vector<char*> argv = pointers(argument_copy);
   std::vector<char*> envp = pointers(environment);
@@ -95,11 +99,12 @@ Result<ProcessResult> run_process(const std::vector<std::string>& arguments, con
   const pid_t child = fork();
   if (child == 0) {
     setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // whoever ends the grader ends what it has started
     dup2(null_in, STDIN_FILENO);
     dup2(out[1], STDOUT_FILENO);
     dup2(out[1], STDERR_FILENO);
     if (options.directory.empty() || chdir(options.directory.c_str()) == 0) {
-      execvpe(argv[0], argv.data(), envp.data());
+      execve(program.c_str(), argv.data(), envp.data());
     }
     const int reason = errno;
     const ssize_t ignored = write(started[1], &reason, sizeof reason);

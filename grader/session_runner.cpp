@@ -7,6 +7,7 @@
 #include <optional>
 #include <sstream>
 
+#include "build.hpp"
 #include "device.hpp"
 
 namespace course::grader {
@@ -98,7 +99,8 @@ std::unique_ptr<CaseRunner> session_runner(const Layout& layout, std::string exe
 RunnerFactory session_runners(const Layout& layout, const RunContext& context) {
   return [layout, context](const lab::Problem& problem, lab::DeviceKind device) {
     const std::string lab(problem.manifest().id);
-    return session_runner(layout, layout.runner(lab, context.solutions), device, context);
+    const auto runner = runner_of(layout, lab, context.solutions);
+    return session_runner(layout, runner ? *runner : "", device, context);
   };
 }
 

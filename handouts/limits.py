@@ -18,7 +18,7 @@ LIMITS = [
     ("a file that it writes, in a `/tmp` of its own", "grader/sandbox/sandbox.hpp", r"file_bytes = ([^;]+);", 20, "MiB"),
     ("memory", "grader/sandbox/sandbox.hpp", r"memory_bytes = ([^;]+);", 30, "GiB"),
     ("threads and processes", "grader/sandbox/sandbox.hpp", r"threads = (\d+);", 0, ""),
-    ("your file", "grader/build.cpp", r"kMaxSource = ([^;]+);", 20, "MiB"),
+    ("your file", "grader/build.hpp", r"kMaxSource = ([^;]+);", 20, "MiB"),
 ]
 
 

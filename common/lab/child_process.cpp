@@ -82,7 +82,7 @@ enum : std::size_t {
     const long most = sysconf(_SC_OPEN_MAX);
     for (long fd = kErrorFd + 1; fd < most; ++fd) close(static_cast<int>(fd));
   }
-  execvpe(argv[0], argv, environment);
+  execve(argv[0], argv, environment);  // never a shell instead
   const int error = errno;
   const ssize_t written = write(kErrorFd, &error, sizeof error);
   _exit(written == sizeof error ? 127 : 126);

@@ -19,9 +19,9 @@
 #include <vector>
 
 #include "batch/baselines.hpp"
-#include "batch/compile_file.hpp"
 #include "batch/harness.hpp"
 #include "cli/commands.hpp"
+#include "compile_file.hpp"
 #include "device.hpp"
 #include "grade.hpp"
 #include "html.hpp"
@@ -169,7 +169,7 @@ int run_one(const BatchOptions& options) {
   build.jobs = 1;
   build.machine = &machine;
   const std::string started = utc_now();
-  const BuildOutcome built = batch::compile_once(layout, recipe->second, lab, options.source, work, build);
+  const BuildOutcome built = compile_once(layout, recipe->second, lab, options.source, work, build);
   if (options.compile_only) return built.verdict == lab::Verdict::infra ? fail(built.message) : kRan;
 
   std::string device_name;

@@ -24,6 +24,7 @@
 #include "bench/shut_in.hpp"
 #include "build.hpp"
 #include "cli/commands.hpp"
+#include "compile_file.hpp"
 #include "device.hpp"
 #include "layout.hpp"
 #include "process.hpp"
@@ -73,14 +74,44 @@ std::vector<std::uint64_t> sizes_for(const BenchOptions& options, lab::DeviceKin
   return {1 << 20, 1 << 24, 1 << 28};
 }
 
-// A student's file: compiled as for a grade first, in the sandbox and screened, so that what is then built is known to be harmless
-// to build.
-Result<void> may_be_built(const Layout& layout, const std::string& lab) {
+// How ninja would link the bench program of a student's file, with holes for the object and the program.
+Result<Recipe> bench_recipe(const Layout& layout, const std::string& lab, const std::string& target) {
+  const auto said = run_process({"ninja", "-C", layout.build, "-t", "commands", "-s", target});
+  if (!said) return said.error();
+  Recipe recipe;
+  recipe.link = "cd " + shell_word(layout.build) + " &&";
+  std::istringstream words(said->exit_code == 0 ? said->output : "");
+  for (std::string word; words >> word;) {
+    if (word == target) word = "{runner}";
+    if (word.starts_with(target + ".p/") && word.ends_with(lab + ".cu.o")) word = "{object}";
+    if (!word.starts_with('-') && !word.starts_with('/') && (word.ends_with(".o") || word.ends_with(".a")))
+      recipe.linked.push_back(word);
+    recipe.link += " " + word;
+  }
+  for (const char* hole : {"{object}", "-o {runner}"}) {
+    if (recipe.link.find(hole) == std::string::npos)
+      return Error{
+          fmt::format("ninja does not say how {} is linked:\n{}", target, first_lines(said->output, 20))};
+  }
+  recipe.link += " -Xcompiler=-fno-lto,-fno-use-linker-plugin";
+  return recipe;
+}
+
+// A student's file is compiled and screened as for a grade, and linked shut in, too. The program.
+Result<std::string> build_mine(const Layout& layout, const std::string& lab, const std::string& target) {
   BuildOptions how;
   how.machine = &isolation_here(layout);
   const std::string labs[] = {lab};
-  const BuildOutcome outcome = build_runners(layout, labs, how).at(lab);
-  if (outcome.verdict == lab::Verdict::ok) return {};
+  BuildOutcome outcome = build_runners(layout, labs, how).at(lab);
+  auto program = runner_of(layout, lab, false);
+  if (!program) return program.error();
+  if (outcome.verdict == lab::Verdict::ok) {
+    const auto recipe = bench_recipe(layout, lab, target);
+    if (!recipe) return recipe.error();
+    if (const auto done = run_ninja(layout, recipe->linked); !done) return done.error();
+    outcome = link_object(layout, *recipe, lab, fs::path(*program).parent_path().string(), how);
+  }
+  if (outcome.verdict == lab::Verdict::ok) return program;
   return Error{fmt::format("labs/{}: {}\n{}", lab, lab::name_of(outcome.verdict), outcome.message)};
 }
 
@@ -89,23 +120,23 @@ Result<std::string> run_program(const Layout& layout, const BenchOptions& option
                                 const std::vector<std::uint64_t>& sizes, const std::string& lab,
                                 bool solutions, bool with_cpu) {
   const std::string target = fmt::format("{}/bench_{}", solutions ? "solutions" : "labs", lab);
-  if (!solutions) {
-    if (const auto able = may_be_built(layout, lab); !able) return able.error();
+  std::string program = layout.build + "/" + target;
+  if (solutions) {
+    if (const auto built = run_ninja(layout, {target}, 1200); !built)
+      return Error{fmt::format("{} does not build:\n{}", target, built.error().text)};
+  } else {
+    auto mine = build_mine(layout, lab, target);
+    if (!mine) return mine.error();
+    program = std::move(*mine);
   }
   ProcessOptions how;
-  how.seconds = 1200;
-  auto built = run_process({"ninja", "-C", layout.build, target}, how);
-  if (!built) return built.error();
-  if (built->exit_code != 0)
-    return Error{fmt::format("{} does not build:\n{}", target, first_lines(tame(built->output), 40))};
   const std::string file = fmt::format("{}/{}.{}.json", layout.build, target, getpid());
   const std::string libraries =
       device == lab::DeviceKind::sim ? layout.simulator_dir() : layout.toolkit_lib_dir;
   const char* before = std::getenv("LD_LIBRARY_PATH");
   how.seconds = 3600;
   how.environment = {"LD_LIBRARY_PATH=" + libraries + (before != nullptr ? std::string(":") + before : "")};
-  std::vector<std::string> command = {layout.build + "/" + target, "--sizes",
-                                      fmt::format("{}", fmt::join(sizes, ",")), "--runs",
+  std::vector<std::string> command = {program, "--sizes", fmt::format("{}", fmt::join(sizes, ",")), "--runs",
                                       std::to_string(options.runs)};
   if (options.no_cpu || !with_cpu) command.emplace_back("--no-cpu");
   if (!solutions) {

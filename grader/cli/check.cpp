@@ -58,6 +58,7 @@ int run_check(const CheckOptions& options) {
     progress.begin("Building", 0);
     BuildOptions how;
     how.solutions = options.solutions;
+    how.only_task = options.task;
     how.machine = &isolation_here(*layout);
     const auto built = build_runners(*layout, ids, how);
     progress.begin("Checking", 0);
@@ -69,8 +70,9 @@ int run_check(const CheckOptions& options) {
         continue;
       }
       const RunContext context{id, *seed, options.solutions, lab::DeviceKind::sim, false};
-      const auto runner =
-          session_runner(*layout, layout->runner(id, options.solutions), lab::DeviceKind::sim, context);
+      const auto program = runner_of(*layout, id, options.solutions);
+      if (!program) return fail(program.error().text);
+      const auto runner = session_runner(*layout, *program, lab::DeviceKind::sim, context);
       const std::optional<std::string> task =
           options.task.empty() ? std::nullopt : std::optional<std::string>(options.task);
       const CheckReport report =

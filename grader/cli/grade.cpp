@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -26,14 +27,14 @@
 namespace course::grader::cli {
 namespace {
 
-struct GradeOptions {
+struct GradeArguments {
   std::vector<std::string> labs;
   bool solutions = false;
   std::string device = "auto";
   std::string task, only_case, seed;
   ReportFiles reports;
   unsigned jobs = 2;
-  bool graded = false;
+  bool graded = false, times = false;
   std::string isolation = "full";
 };
 
@@ -49,7 +50,7 @@ Examples:
                                          as a message says: one case, once more
   ./lab grade --solutions --device sim --json out.json)";
 
-Result<GradeOptions> grade_options(const GradeOptions& options, Problems labs, lab::DeviceKind device) {
+Result<GradeOptions> grade_options(const GradeArguments& options, Problems labs, lab::DeviceKind device) {
   GradeOptions out;
   out.device = device;
   out.solutions = options.solutions;
@@ -70,8 +71,18 @@ Result<GradeOptions> grade_options(const GradeOptions& options, Problems labs, l
   return out;
 }
 
-std::vector<LabToGrade> build(const Layout& layout, Problems labs, const GradeOptions& options,
-                              Progress& progress) {
+// Where the time of compiling went, as text.
+std::string to_text(const std::map<std::string, BuildOutcome>& outcomes) {
+  std::string out;
+  for (const auto& [lab, outcome] : outcomes) {
+    for (const StageTime& time : outcome.times)
+      out += fmt::format("  {:6.2f} s  {}: {}\n", time.seconds, lab, time.stage);
+  }
+  return out;
+}
+
+std::vector<LabToGrade> build(const Layout& layout, Problems labs, const GradeArguments& options, Progress& progress,
+                              std::string& times) {
   std::vector<std::string> ids;
   for (const lab::Problem* problem : labs) ids.emplace_back(problem->manifest().id);
   progress.begin("Building", 0);
@@ -79,8 +90,10 @@ std::vector<LabToGrade> build(const Layout& layout, Problems labs, const GradeOp
   BuildOptions how;
   how.solutions = options.solutions;
   how.jobs = options.jobs;
+  how.only_task = options.task;
   how.machine = &isolation_here(layout);
   const auto outcomes = build_runners(layout, ids, how);
+  times = to_text(outcomes);
   std::vector<LabToGrade> out;
   for (std::size_t i = 0; i < labs.size(); ++i) {
     const BuildOutcome& outcome = outcomes.at(ids[i]);
@@ -112,7 +125,7 @@ Result<void> require(const sandbox::Machine& machine, sandbox::Isolation needed)
       fmt::join(machine.missing, "; "), sandbox::name_of(machine.level))};
 }
 
-int run_grade(const GradeOptions& options) {
+int run_grade(const GradeArguments& options) {
   const auto labs = select_labs(lab::all_problems(), options.labs);
   if (!labs) return fail(labs.error().text);
   const Result<Layout> layout = find_layout();
@@ -130,12 +143,20 @@ int run_grade(const GradeOptions& options) {
   }
 
   RunResult result;
+  std::string times;
   {
     Progress progress(stderr_is_terminal());
     const std::string started = utc_now();
-    const std::vector<LabToGrade> built = build(*layout, *labs, options, progress);
+    const auto begin = std::chrono::steady_clock::now();
+    const auto passed = [&] {
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    };
+    const std::vector<LabToGrade> built = build(*layout, *labs, options, progress, times);
+    const double seconds = passed();
     const RunContext context{"", how->seed, how->solutions, how->device, how->only_case.has_value()};
     result = grade(built, *how, session_runners(*layout, context), progress);
+    times += fmt::format("  {:6.2f} s  all that was built\n  {:6.2f} s  cases and times\n", seconds,
+                         passed() - seconds);
     if (how->device == lab::DeviceKind::gpu) result.clocks = gpu_clocks();
     result.started = started;
   }
@@ -148,6 +169,7 @@ int run_grade(const GradeOptions& options) {
 
   const bool piped = any_on_stdout(options.reports);
   std::fputs(to_table(result, piped ? TableStyle{} : style_for_stdout()).c_str(), piped ? stderr : stdout);
+  if (options.times) std::fputs(times.c_str(), stderr);
   if (const auto done = write_reports(options.reports, result); !done) return fail(done.error().text);
   return any_infra(result) ? kFailed : kRan;
 }
@@ -156,7 +178,7 @@ int run_grade(const GradeOptions& options) {
 
 void add_grade(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("grade", "Grade labs and print a score table");
-  auto options = std::make_shared<GradeOptions>();
+  auto options = std::make_shared<GradeArguments>();
   command->add_option("LAB", options->labs, "Labs to grade; all when none is named");
   command->add_flag("--solutions", options->solutions, "Grade the reference solutions");
   command->add_option("--device", options->device, "Where kernels run: auto, sim or gpu")
@@ -175,6 +197,7 @@ void add_grade(CLI::App& app, Run& run) {
   command->add_option("--jobs", options->jobs, "Tasks graded at a time")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
+  command->add_flag("--times", options->times, "Where the time went: compilers, linker, cases (on stderr)");
   command->footer(kGradeFooter);
   command->callback([&run, options] { run = [options] { return run_grade(*options); }; });
 }

@@ -130,7 +130,7 @@ int run_model(const ModelOptions& options) {
     constexpr double kSeconds = 120;
     const RunContext context{lab.id, 1, true, lab::DeviceKind::sim, false};
     const auto runner =
-        session_runner(*layout, layout->runner(lab.id, true), lab::DeviceKind::sim, context, kSeconds);
+        session_runner(*layout, layout->solution_runner(lab.id), lab::DeviceKind::sim, context, kSeconds);
     for (const BenchTable& table : lab.tables) {
       for (const BenchRow& row : table.rows) {
         const lab::Task* task =

@@ -41,17 +41,20 @@ Result<lab::Outcome> run_one(const OneTask& one, const lab::Case& c, bool soluti
   const std::string lab(one.problem->manifest().id);
   BuildOptions how;
   how.solutions = solutions;
+  how.only_task = one.task->id;
   how.machine = &isolation_here(*layout);
-  if (other_runner.empty()) {
+  std::string program = other_runner;
+  if (program.empty()) {
     const auto built = build_runners(*layout, std::vector{lab}, how);
     if (const BuildOutcome& outcome = built.at(lab); outcome.verdict != lab::Verdict::ok)
       return Error{outcome.message};
+    const auto made = runner_of(*layout, lab, solutions);
+    if (!made) return made.error();
+    program = *made;
   }
   const RunContext context{lab, seed, solutions, lab::DeviceKind::sim, false};
   constexpr double kSeconds = 120;  // looking closely takes its time
-  const auto runner =
-      session_runner(*layout, other_runner.empty() ? layout->runner(lab, solutions) : other_runner,
-                     lab::DeviceKind::sim, context, kSeconds);
+  const auto runner = session_runner(*layout, program, lab::DeviceKind::sim, context, kSeconds);
   lab::Outcome outcome = runner->run(*one.problem, *one.task, c, seed, measure);
   const bool nothing =
       outcome.verdict == lab::Verdict::not_implemented || outcome.verdict == lab::Verdict::infra;

@@ -56,14 +56,18 @@ void kill_members(const std::string& folder) {
   }
 }
 
+}  // namespace
+
 // A dead process leaves its group a moment after it is reaped.
-void empty_and_remove(const std::string& folder) {
+void end_group(const std::string& folder) {
   for (int i = 0; i < 400; ++i) {
     if (rmdir(folder.c_str()) == 0 || errno == ENOENT) return;
     kill_members(folder);
     std::this_thread::sleep_for(std::chrono::microseconds(i < 20 ? 250 : 5000));
   }
 }
+
+namespace {
 
 // Begins the names of groups of graders that see the same process ids: containers may share one tree of groups.
 std::string prefix_here() {
@@ -82,7 +86,7 @@ void remove_stale(const std::string& parent) {
     const std::string name = entry.path().filename().string();
     if (!name.starts_with(ours)) continue;
     const pid_t owner = std::atoi(name.c_str() + ours.size());
-    if (owner > 1 && kill(owner, 0) != 0 && errno == ESRCH) empty_and_remove(entry.path().string());
+    if (owner > 1 && kill(owner, 0) != 0 && errno == ESRCH) end_group(entry.path().string());
   }
 }
 
@@ -206,7 +210,7 @@ std::vector<std::string> Cgroup::procs_files() const {
 }
 
 void Cgroup::remove() {
-  for (const std::string& folder : folders_) empty_and_remove(folder);
+  for (const std::string& folder : folders_) end_group(folder);
   folders_.clear();
 }
 

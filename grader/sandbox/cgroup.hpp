@@ -26,6 +26,8 @@ std::vector<CgroupPlace> cgroup_places(const std::string& self_cgroup, const std
 
 // The folders of groups that this process has made and not removed.
 std::vector<std::string> cgroups_of_this_process();
+// Ends every process in this group and removes it.
+void end_group(const std::string& folder);
 
 class Cgroup {
  public:

@@ -40,14 +40,10 @@ constexpr unsigned kFirst = 700'000'000, kPids = 1u << 22, kPerProcess = 64;
 unsigned first_uid() {
   return kFirst + (static_cast<unsigned>(getpid()) % kPids) * kPerProcess;
 }
-unsigned fresh_uid() {
-  static std::atomic<unsigned> n_made{0};
-  return first_uid() + n_made++ % kPerProcess;
-}
 
-unsigned owner_of(const std::vector<std::string>& folders) {
+unsigned owner_of(const std::string& folder) {
   struct stat status {};
-  return !folders.empty() && stat(folders.front().c_str(), &status) == 0 ? status.st_uid : 0;
+  return stat(folder.c_str(), &status) == 0 ? status.st_uid : 0;
 }
 
 const char* word_for(Filter filter) {
@@ -72,6 +68,11 @@ Filter filter_for(Purpose purpose) {
 
 }  // namespace
 
+unsigned fresh_uid() {
+  static std::atomic<unsigned> n_made{0};
+  return first_uid() + n_made++ % kPerProcess;
+}
+
 bool is_uid_of_this_process(unsigned uid) {
   return uid >= first_uid() && uid < first_uid() + kPerProcess;
 }
@@ -81,12 +82,12 @@ Sandbox::Sandbox(const Machine& machine, Purpose purpose, View view, const Bound
   const bool compile = purpose == Purpose::compile;
   if (machine.cgroup_version > 0) cgroup_ = Cgroup::make({bounds.memory_bytes, bounds.threads});
 
-  // A compiler writes into the build folder, so it is run as its owner, without further rights; it runs no student code.
+  // What a compiler writes is handed on by the grader, so it needs no right but to its own folder.
   std::vector<std::string> user;
   if (machine.other_user) {
-    const unsigned uid = compile ? owner_of(view.writable) : fresh_uid();
+    const unsigned uid = compile && !view.placed.empty() ? owner_of(view.placed.front().first) : fresh_uid();
     if (uid != 0) user = {"--uid", std::to_string(uid)};
-    if (machine.namespaces == Namespaces::none && !compile) leavings_ = Leavings(uid);
+    if (machine.namespaces == Namespaces::none && is_uid_of_this_process(uid)) leavings_ = Leavings(uid);
   }
 
   const auto append = [](std::vector<std::string>& to, const std::vector<std::string>& more) {

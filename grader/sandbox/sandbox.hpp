@@ -40,6 +40,7 @@ Machine probe(const std::string& enter, Isolation most);
 // The same for the environment's upper bound, once per process.
 const Machine& this_machine(const std::string& enter);
 
+// `compile`: its user is the owner of the one folder that it may write to.
 // `device`: a simulated device, which runs a student's kernels but none of his host code.
 enum class Purpose : unsigned char { run, run_on_gpu, compile, device };
 
@@ -52,6 +53,8 @@ struct Bounds {
   std::uint64_t cpu_seconds = 3600;  // of one process; the time of a case is the verifier's to watch
 };
 
+// A user id that no other sandbox of this machine has.
+unsigned fresh_uid();
 // Whether sandboxes of this process take on this user id; another grader on the machine has others.
 bool is_uid_of_this_process(unsigned uid);
 

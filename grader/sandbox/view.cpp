@@ -80,6 +80,10 @@ std::vector<std::string> bwrap_arguments(const std::string& bwrap, Namespaces ho
     reach(place);
     add({"--bind", path, place});
   }
+  for (const auto& [path, place] : view.shown_as) {
+    reach(place);
+    add({"--ro-bind", path, place});
+  }
   for (const std::string& path : view.empty) {
     if (fs::is_directory(path, ignored)) add({"--perms", "0755", "--tmpfs", path});
   }

@@ -12,10 +12,11 @@ namespace course::grader::sandbox {
 struct View {
   std::vector<std::string> read_only;  // shown at their own paths; those that are not there are left out
   std::vector<std::string> writable;   // on top of those
-  std::vector<std::pair<std::string, std::string>> placed;  // folders and where they are shown, writable
-  std::vector<std::string> empty;                           // folders shown as empty, on top of all that
-  std::vector<std::string> shown;                           // files of empty ones that are shown, read-only
-  std::vector<std::string> devices;                         // device files, and folders of them
+  std::vector<std::pair<std::string, std::string>> placed;    // folders and where they are shown, writable
+  std::vector<std::pair<std::string, std::string>> shown_as;  // files and where they are shown, read-only
+  std::vector<std::string> empty;                             // folders shown as empty, on top of all that
+  std::vector<std::string> shown;                             // files of empty ones that are shown, read-only
+  std::vector<std::string> devices;                           // device files, and folders of them
   bool proc = true;
   std::string folder = "/tmp";  // where the program starts
 };

@@ -38,7 +38,7 @@ class Reader {
       GElf_Shdr shape;
       if (gelf_getshdr(section, &shape) == nullptr) return Error{"a section of it can't be read"};
       const char* name = elf_strptr(elf_, names, shape.sh_name);
-      object_.sections.push_back({name == nullptr ? "" : name, shape.sh_size});
+      object_.sections.push_back({name == nullptr ? "" : name, shape.sh_size, is_odd(shape)});
       if (shape.sh_type == SHT_RELA || shape.sh_type == SHT_REL) read_constructors(section, shape);
       if (object_.sections.back().name == ".nv_fatbin") {
         object_.odd_device_code += read_fatbins(section);
@@ -48,6 +48,26 @@ class Reader {
   }
 
  private:
+  // The linker goes by kinds as well as by names: dependent libraries, link-time code and much else are kinds of their own.
+  static bool is_odd(const GElf_Shdr& shape) {
+    constexpr std::uint64_t kExcluded = 0x80000000, kUnwind = 0x70000001;  // of x86-64
+    switch (shape.sh_type) {
+      case SHT_NULL:
+      case SHT_PROGBITS:
+      case SHT_NOBITS:
+      case SHT_SYMTAB:
+      case SHT_SYMTAB_SHNDX:
+      case SHT_STRTAB:
+      case SHT_RELA:
+      case SHT_REL:
+      case SHT_GROUP:
+      case SHT_NOTE:
+      case SHT_INIT_ARRAY:
+      case kUnwind: return (shape.sh_flags & kExcluded) != 0;
+      default: return true;
+    }
+  }
+
   struct Place {
     std::string name;
     std::uint64_t section = 0, offset = 0;

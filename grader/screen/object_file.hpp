@@ -22,6 +22,7 @@ struct Symbol {
 struct Section {
   std::string name;
   std::uint64_t bytes = 0;
+  bool odd = false;  // of a kind that compilers do not make
 };
 
 struct ObjectFile {

@@ -24,6 +24,8 @@ const Reason& finished_algorithm();
 bool is_usual_section(std::string_view name);
 const Reason& unusual_section();
 const Reason& runs_by_itself();
+// Against a name that is merely not known.
+const Reason& unknown_name();
 // nvcc's own registration of kernels.
 bool is_registration(std::string_view constructor);
 

@@ -71,7 +71,8 @@ std::string name_libraries(const std::set<std::string>& sources) {
 class Objections {
  public:
   void add(const std::string& what, const Reason& reason) {
-    if (seen_.insert(what).second) all_.push_back({what, reason.why, reason.anchor});
+    if (seen_.insert(what).second)
+      all_.push_back({what, reason.why, reason.anchor, &reason == &unknown_name()});
   }
   std::vector<Objection> take() { return std::move(all_); }
 
@@ -99,6 +100,8 @@ std::vector<Objection> objections(const ObjectFile& object, std::string_view lab
     if (const Reason* reason = reason_against_import(symbol.name)) out.add(readable(symbol.name), *reason);
   }
   for (const Symbol& symbol : object.symbols) {
+    if (symbol.name.find('@') != std::string::npos)
+      out.add(fmt::format("a version of {}", readable(symbol.name)), unusual_section());
     if (!symbol.defined) continue;
     if (symbol.resolver) out.add(fmt::format("the resolver of {}", readable(symbol.name)), runs_by_itself());
     if (symbol.binding == Binding::local || names_a_finished_algorithm(symbol.name)) continue;
@@ -115,7 +118,7 @@ std::vector<Objection> objections(const ObjectFile& object, std::string_view lab
     out.add(fmt::format("device code that no compiler made ({})", tame(object.odd_device_code)),
             unusual_section());
   for (const Section& section : object.sections) {
-    if (!is_usual_section(section.name)) out.add(tame(section.name), unusual_section());
+    if (section.odd || !is_usual_section(section.name)) out.add(tame(section.name), unusual_section());
     if (section.name == ".init_array" && section.bytes > 8 * object.constructors.size())
       out.add("an entry of .init_array", runs_by_itself());
   }
@@ -133,10 +136,12 @@ std::string message_of(const std::vector<Objection>& objections) {
   return out;
 }
 
-Result<std::string> screen_object(const std::string& path, std::string_view lab) {
+Result<Screened> screen_object(const std::string& path, std::string_view lab) {
   const auto object = read_object(path);
-  if (!object) return Error{fmt::format("{} can't be screened: {}", path, object.error().text)};
-  return message_of(objections(*object, lab));
+  if (!object) return Error{fmt::format("can't be screened: {}", object.error().text)};
+  const std::vector<Objection> found = objections(*object, lab);
+  return Screened{message_of(found), std::all_of(found.begin(), found.end(),
+                                                 [](const Objection& one) { return one.unknown_import; })};
 }
 
 }  // namespace course::grader::screen

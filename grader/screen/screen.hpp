@@ -16,9 +16,10 @@ namespace course::grader::screen {
 
 // One thing that is not allowed.
 struct Objection {
-  std::string what;    // "cudaMemcpy", "a constructor"
-  std::string why;     // a clause: "copies between host and device"
-  std::string anchor;  // of handouts/rules.md
+  std::string what;             // "cudaMemcpy", "a constructor"
+  std::string why;              // a clause: "copies between host and device"
+  std::string anchor;           // of handouts/rules.md
+  bool unknown_import = false;  // a name that nothing is known of: perhaps one that the file forgot to define
 };
 
 // In the order in which a reader cares; `lab` is the id.
@@ -27,7 +28,12 @@ std::vector<Objection> objections(const ObjectFile& object, std::string_view lab
 // For a student; "" when there is no objection.
 std::string message_of(const std::vector<Objection>& objections);
 
-// The message for this object file, "" when it may run.
-Result<std::string> screen_object(const std::string& path, std::string_view lab);
+struct Screened {
+  std::string message;  // for a student; "" when it may run
+  bool may_be_linked =
+      true;  // nothing in it is against linking: at most names are missing, and the linker says so better
+};
+// An error when it is no object file that can be read, which no compiler makes.
+Result<Screened> screen_object(const std::string& path, std::string_view lab);
 
 }  // namespace course::grader::screen

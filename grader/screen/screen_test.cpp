@@ -111,7 +111,24 @@ TEST(Screen, NamesWhatTakesAnothersPlace) {
   EXPECT_EQ(says(defining("memcmp", Binding::local)), "") << "nobody else sees it";
   EXPECT_THAT(says(defining("_ZN6course3lab13GuardedBuffer4dataEv", Binding::weak)),
               HasSubstr("GuardedBuffer"));
-  EXPECT_EQ(says(defining("_ZN6course3lab8bytes_ofENS0_5DTypeE", Binding::weak)), "");
+}
+
+// The linker takes the first of several weak definitions, and a strong one before any weak one.
+TEST(Screen, OfTheCoursesNamesOnlyTheGivenInlineOnesMayBeDefined) {
+  for (const char* given : {"_ZN6course3lab8bytes_ofENS0_5DTypeE", "_ZNK6course3lab3SumIiE8identityEv",
+                            "_ZNK6course3lab3MaxIfEclEff", "_ZN6course3lab12wrapping_addIiEET_S2_S2_",
+                            "_ZN6course3labeqERKNS0_9AffineMapIjEES4_", "_ZN6course3lab3MinIfE9kIdentityE"}) {
+    EXPECT_EQ(says(defining(given, Binding::weak)), "") << given;
+    EXPECT_THAT(says(defining(given)), HasSubstr("would take the place")) << given;
+  }
+  for (const char* of_the_runner :
+       {"_ZN6course3lab11serve_casesERKNS0_6DeviceERNS0_10SubmissionE",
+        "_ZN6course3lab11send_packetEiNS0_10PacketKindESt4spanIKSt4byteLm18446744073709551615EE",
+        "_ZN6course3lab6DeviceC1ESt8optionalIiEPKNS0_9GoKernelsE", "_ZTVN6course3lab6DeviceE",
+        "_ZN6course3lab3SumE", "_ZN6course4base3anyEv", "_ZN6course9reduction3runERKNS_3lab7RequestE"}) {
+    for (const Binding binding : {Binding::weak, Binding::global})
+      EXPECT_THAT(says(defining(of_the_runner, binding)), HasSubstr("would take the place")) << of_the_runner;
+  }
 }
 
 TEST(Screen, FindsWhatRunsByItself) {
@@ -127,11 +144,36 @@ TEST(Screen, FindsWhatRunsByItself) {
   object = honest();
   object.symbols.push_back({"fast_copy", Binding::local, true, true});
   EXPECT_THAT(says(object), HasSubstr("the resolver of fast_copy"));
-  for (const char* name : {".preinit_array", ".init", ".ctors", ".rela.ctors", ".fini_array", "my_section",
-                           ".init_array.00001"}) {
+  for (const char* name : {".preinit_array",
+                           ".init",
+                           ".ctors",
+                           ".rela.ctors",
+                           ".fini_array",
+                           "my_section",
+                           ".init_array.00001",
+                           ".gnu.lto_.opts",
+                           ".gnu.lto_main.1",
+                           ".gnu.warning.memcpy",
+                           ".gnu.linkonce.t.f",
+                           ".deplibs",
+                           ".interp",
+                           ".dynamic",
+                           ".note.x",
+                           ".gnu_debuglink",
+                           ".debug_gdb_scripts",
+                           ".rela.gnu.lto_.opts",
+                           ".stab",
+                           ".drectve"}) {
     object = honest();
     object.sections.push_back({name, 8});
     EXPECT_THAT(says(object), HasSubstr("a section that the compiler does not make")) << name;
+  }
+}
+
+TEST(Screen, AnotherVersionOfANameIsRefused) {
+  for (const char* name : {"memcpy@GLIBC_2.2.5", "memcpy@@GLIBC_2.14", "run@@X"}) {
+    EXPECT_THAT(says(importing(name)), HasSubstr("a version of")) << name;
+    EXPECT_THAT(says(defining(name, Binding::weak)), HasSubstr("a version of")) << name;
   }
 }
 
@@ -259,6 +301,17 @@ TEST(ReadObject, DeviceCodeThatCanNotBeReadIsAgainstTheRules) {
   const auto object = assembled(torn);
   ASSERT_TRUE(object) << object.error().text;
   EXPECT_THAT(says(*object), HasSubstr("device code that no compiler made"));
+}
+
+// Whatever it is called: a linker goes by the kind.
+TEST(ReadObject, SectionsOfOddKindsAreAgainstTheRules) {
+  if (!can_read_objects()) GTEST_SKIP() << "no libelf";
+  for (const char* odd : {"\"aw\",@0x6fff4c04", "\"aw\",@preinit_array", "\"aw\",@fini_array",
+                          "\"e\",@progbits", "\"a\",@0x60000001"}) {
+    const auto object = assembled("", std::string(".section .data.x,") + odd + "\n.quad 0\n.text\n");
+    ASSERT_TRUE(object) << object.error().text;
+    EXPECT_THAT(says(*object), HasSubstr(".data.x: is a section that the compiler does not make")) << odd;
+  }
 }
 
 TEST(ReadObject, LooksAtNoMoreConstructorsThanItTakes) {

@@ -119,7 +119,7 @@ class Graded : public ::testing::Test {
       ++n_objects;
       const auto said = screen::screen_object(entry.path().string(), given_.lab);
       ASSERT_TRUE(said) << said.error().text;
-      message += *said;
+      message += said->message;
     }
     EXPECT_EQ(n_objects, 1);
     if (submission.screen.empty()) {

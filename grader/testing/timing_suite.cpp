@@ -74,7 +74,7 @@ class Timed : public ::testing::Test {
       if (!entry.path().string().ends_with(".cu.o")) continue;
       const auto said = screen::screen_object(entry.path().string(), "reduction");
       ASSERT_TRUE(said) << said.error().text;
-      message += *said;
+      message += said->message;
     }
     if (submission.screen.empty()) {
       EXPECT_EQ(message, "");

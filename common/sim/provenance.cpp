@@ -205,7 +205,7 @@ const Program::SharedVariable Base::kNothing{}, Base::kMixture{};
 class ArrayWalk {
  public:
   ArrayWalk(const Program& program, const ptx::Function& f)
-      : program_(program), f_(f), bases_(f.registers.size()) {
+      : program_(program), bases_(f.registers.size()) {
     for (bool more = true; more;) {
       more = false;
       for (const ptx::Instruction& i : f.instructions) {
@@ -253,7 +253,6 @@ class ArrayWalk {
   }
 
   const Program& program_;
-  const ptx::Function& f_;
   std::vector<Base> bases_;  // by register
 };
 

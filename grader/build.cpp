@@ -21,7 +21,6 @@ namespace {
 using lab::Verdict;
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMaxErrors = 3;
 
 }  // namespace
 

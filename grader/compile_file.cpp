@@ -37,7 +37,6 @@ namespace {
 constexpr const char* kSeenAs = "/submission";
 // Said from inside of the sandbox before anything that a source could make a compiler say.
 constexpr std::string_view kEntered = "in the sandbox\n";
-constexpr std::size_t kMaxErrors = 3;
 constexpr std::uint64_t kLargestFile = std::uint64_t{512} << 20;  // bytes, that a compiler writes
 
 std::vector<std::string> environment(bool sandboxed) {

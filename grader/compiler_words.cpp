@@ -20,10 +20,6 @@ namespace {
 
 constexpr std::size_t kMaxMessageLines = 24;
 
-bool has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 bool is_error_line(std::string_view line) {
   // nvcc's front end says "file(12): error: …" or "file(12): error #20: …"; g++ and the linkers ": error: ",
   // "undefined reference", "multiple definition"; ptxas "ptxas fatal   : …".

@@ -9,6 +9,9 @@
 
 namespace course::grader {
 
+// How many errors of a compiler a student sees at once.
+inline constexpr std::size_t kMaxErrors = 3;
+
 // The first `limit` errors with the lines that explain them, or the first lines when none is recognised.
 std::string first_errors(std::string_view compiler_output, std::size_t limit);
 

@@ -16,10 +16,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-bool has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 std::vector<std::string> words_of(const char* lines) {
   std::vector<std::string> words;
   for (const std::string_view line : lines_of(lines)) words.emplace_back(line);

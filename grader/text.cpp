@@ -255,6 +255,8 @@ std::string first_lines(std::string_view text, std::size_t max_lines) {
   return fmt::format("{}… {} more line{}", text.substr(0, at), more, more == 1 ? "" : "s");
 }
 
+bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+
 void replace_all(std::string& text, const std::string& from, const std::string& to) {
   if (from.empty()) return;
   for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))

@@ -39,6 +39,9 @@ std::vector<std::string_view> lines_of(std::string_view text);
 // The first `max_lines` lines, then "… N more lines".
 std::string first_lines(std::string_view text, std::size_t max_lines);
 
+// Does `text` contain `part`?
+bool has(std::string_view text, std::string_view part);
+
 // Replaces every `from` that is not empty.
 void replace_all(std::string& text, const std::string& from, const std::string& to);
 

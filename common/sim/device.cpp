@@ -19,6 +19,7 @@
 #include "sim/memory.hpp"
 #include "sim/model.hpp"
 #include "sim/observers.hpp"
+#include "sim/ops/table.hpp"
 #include "sim/pace.hpp"
 #include "sim/profile.hpp"
 #include "sim/report.hpp"
@@ -89,6 +90,7 @@ struct Device::Impl {
 };
 
 Device::Device(DeviceOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {
+  (void)engine();  // throws where no kernel could run, before anybody relies on the device
   impl_->report.device = impl_->options.preset.name;
   impl_->report.memory_gb_per_s = impl_->options.preset.memory_gb_per_s;
 }

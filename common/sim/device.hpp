@@ -144,6 +144,7 @@ class Timeline;
 // Used by one host thread at a time. Ids are those that this device has given; with others nothing is defined.
 class Device {
  public:
+  // Throws std::runtime_error where this build has no engine for the processor.
   explicit Device(DeviceOptions options);
   ~Device();
   Device(const Device&) = delete;

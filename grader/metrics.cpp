@@ -113,7 +113,7 @@ std::optional<double> measure(lab::Metric metric, const sim::Counters& totals, c
     case lab::Metric::bytes_ratio: return ratio(bytes_moved(totals), ideal.bytes);
     case lab::Metric::active_lanes: {
       // More instructions than that hide idle lanes, they do not use them.
-      constexpr double kMostAnOperation = 16;
+      constexpr double kMostAnOperation = 32;
       if (!(ideal.work > 0) || totals.warp_instructions == 0 || totals.lane_instructions == 0)
         return std::nullopt;
       const double issued = 32 * static_cast<double>(totals.warp_instructions);

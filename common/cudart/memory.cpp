@@ -266,7 +266,7 @@ Status run_fill(Context& context, const FillOp& fill) {
   if (!status.ok()) return status;
   const std::lock_guard guard(context.lock);
   const sim::DevicePreset& chip = context.device().options().preset;
-  context.device().timeline().transfer(fill_us(chip, width * fill.height * fill.depth));
+  context.device().timeline().launch(fill_us(chip, width * fill.height * fill.depth));
   return cudaSuccess;
 }
 

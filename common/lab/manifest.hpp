@@ -15,7 +15,7 @@ enum class Metric {
   work_ratio,   // operations ÷ the closed form's
   step_ratio,   // longest dependent chain ÷ the closed form's
   bytes_ratio,  // global and local bytes moved (32 · sectors) ÷ bytes that must move
-  active_lanes,  // share of active lanes in issued warp instructions (at most 16 an operation), 0 … 1 (at least)
+  active_lanes,  // share of active lanes in issued warp instructions (at most 32 an operation), 0 … 1 (at least)
   bank_conflicts,  // 1 + shared wavefronts beyond those that the bytes need, per 32 operations of the closed form
   launches,        // kernel launches
   barriers,        // block-wide barriers and phases of mbarriers per 1,000 operations of the closed form

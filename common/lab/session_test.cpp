@@ -62,7 +62,7 @@ SessionOptions options_for(std::string mode, DeviceKind device = DeviceKind::sim
   SessionOptions options;
   options.runner = std::getenv("EVIL_RUNNER");
   options.device = device;
-  options.launcher = {"env", "EVIL=" + std::move(mode)};
+  options.launcher = {"/usr/bin/env", "EVIL=" + std::move(mode)};
   options.seconds_per_case = 1;
   options.seconds_to_start = 5;
   return options;
@@ -465,12 +465,13 @@ TEST(Session, BelievesNoProcessThatBlamesAWorkingDevice) {
 TEST(Session, HearsOfAFailedLaunchFromTheLauncherAlone) {
   SessionOptions options = options_for("honest");
   options.launchers_report = true;
-  options.launcher = {"sh", "-c", "echo 'bwrap: no namespaces' >&2; exit 1"};
+  options.launcher = {"/bin/sh", "-c", "echo 'bwrap: no namespaces' >&2; exit 1"};
   Session never(options);
   const Outcome outcome = run(never);
   EXPECT_EQ(outcome.verdict, Verdict::infra);
   EXPECT_NE(outcome.message.find("no namespaces"), std::string::npos) << outcome.message;
-  options.launcher = {"sh", "-c", "echo entered >&5; exec 5>&-; echo 'bwrap: no namespaces' >&2; exit 1"};
+  options.launcher = {"/bin/sh", "-c",
+                      "echo entered >&5; exec 5>&-; echo 'bwrap: no namespaces' >&2; exit 1"};
   Session entered(options);
   EXPECT_EQ(run(entered).verdict, Verdict::crash);
 }

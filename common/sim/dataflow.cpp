@@ -76,25 +76,16 @@ void Dataflow::write(Warp& w, const MicroOp& op, int k, int lane, Depth depth) {
   of(w, op.dst[k], (op.pred_dst >> k & 1) != 0)[lane] = depth;
 }
 
-// What is not followed any further still derives from its inputs: from those of all lanes where a warp acts as one.
+// What is not known better still derives from its inputs: a lane's outputs have the depth of its deepest one.
 void Dataflow::pass_on(Warp& w, const MicroOp& op) {
-  const int n_out = op.kind == OpKind::other ? op.n_dst : 2;
-  Depth deepest[kLanes] = {}, of_warp = 0;
-  for (int k = 0; k < 4; ++k) {
-    if (op.src[k] == MicroOp::kNoSlot) continue;
-    const Depth* in = of(w, op.src[k], (op.pred_src >> k & 1) != 0);
-    for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
-      const int lane = std::countr_zero(m);
-      deepest[lane] = std::max(deepest[lane], in[lane]);
-      of_warp = std::max(of_warp, in[lane]);
-    }
+  for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    Depth deepest = 0;
+    for (int k = 0; k < 4; ++k)
+      if (op.src[k] != MicroOp::kNoSlot)
+        deepest = std::max(deepest, of(w, op.src[k], (op.pred_src >> k & 1) != 0)[lane]);
+    for (int k = 0; k < op.n_dst; ++k) write(w, op, k, lane, deepest);
   }
-  const bool together = op.kind == OpKind::vote || op.kind == OpKind::sync;
-  for (int k = 0; k < n_out; ++k)
-    for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
-      const int lane = std::countr_zero(m);
-      write(w, op, k, lane, together ? of_warp : deepest[lane]);
-    }
 }
 
 void Dataflow::before(Warp& w, const MicroOp& op) {
@@ -181,7 +172,10 @@ void Dataflow::after(Warp& w, const MicroOp& op) {
       for_lanes([&](int lane) { write(w, op, 0, lane, deepest); });
       break;
     }
-    default: pass_on(w, op); break;
+    case OpKind::other: pass_on(w, op); break;
+    default:  // a vote's mask and a barrier's answer count lanes, they do not combine their data
+      for (int k = 0; k < 2; ++k) for_lanes([&](int lane) { write(w, op, k, lane, 0); });
+      break;
   }
 }
 

@@ -2,7 +2,7 @@
 // Measures work and step complexity: follows the watched data through registers and memory and counts the operations that
 // combine two values derived from it. Every value carries its depth, the longest chain of such operations behind it.
 // Moves, shuffles, loads, stores, conversions and selections carry a depth along, and so does every operation that is not known
-// better (votes, matrices, textures): that of its deepest input. Indices and constants have none.
+// better (matrices, textures): that of its deepest input. Indices, constants and the results of votes have none.
 // Example: a tree reduction of n items has work n − 1 and steps ⌈log2 n⌉.
 #pragma once
 

@@ -446,7 +446,7 @@ std::string Device::findings_text() const {
 }
 std::string Device::report_json() const {
   // Memsets take their time, too, also after the last launch.
-  if (impl_->report.fills > 0) impl_->report.modelled_us = impl_->timeline.device() - impl_->reset_at;
+  if (impl_->report.fills > 0) impl_->report.modelled_us = impl_->timeline.work_ended() - impl_->reset_at;
   return to_json(impl_->report, impl_->mode);
 }
 void Device::reset_report() {

@@ -12,22 +12,27 @@ class Timeline {
  public:
   explicit Timeline(const Timing& timing) : timing_(timing) {}
 
-  // A kernel that takes `us` by itself.
+  // A kernel or a fill that takes `us` by itself.
   void launch(double us) {
+    transfer(us);
+    work_ended_ = device_;
+  }
+  // A copy of that length.
+  void transfer(double us) {
     host_ += timing_.submit_us;
     device_ = std::max(device_ + timing_.gap_us, host_) + us;
   }
-  // A copy or fill of that length.
-  void transfer(double us) { launch(us); }
   // The host waits for the device.
   void synchronise() { host_ = device_ = std::max(host_, device_); }
   // What an event that is recorded now will say, µs.
   double event() const { return std::max(host_, device_); }
   double device() const { return device_; }
+  // When the last kernel or fill ended.
+  double work_ended() const { return work_ended_; }
 
  private:
   Timing timing_;
-  double host_ = 0, device_ = 0;
+  double host_ = 0, device_ = 0, work_ended_ = 0;
 };
 
 }  // namespace course::sim

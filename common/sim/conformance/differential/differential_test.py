@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Random kernels on the simulator: every instruction set of the host and every schedule computes the same, and ptxas, where
-there is one, takes every kernel (else a comparison with a GPU would say nothing). Usage: differential_test.py PROGRAM CUDART [PTXAS]"""
+"""Random kernels on the simulator: every instruction set that it is built for and every schedule computes the same, and ptxas,
+where there is one, takes every kernel (else a comparison with a GPU would say nothing).
+
+usage: differential_test.py PROGRAM CUDART ISA,ISA,… [PTXAS]"""
 import os
 import subprocess
 import sys
@@ -20,17 +22,17 @@ def digests(program, cudart, **settings):
 
 
 def main():
-    program, cudart = sys.argv[1:3]
+    program, cudart, isas = sys.argv[1:4]
     expected = digests(program, cudart)
-    for settings in ({"SIM_ISA": "portable"}, {"SIM_ISA": "avx2"}, {"SIM_SCHEDULE_SEED": "5"}):
+    for settings in [{"SIM_ISA": isa} for isa in isas.split(",")] + [{"SIM_SCHEDULE_SEED": "5"}]:
         got = digests(program, cudart, **settings)
         differing = [a + " != " + b for a, b in zip(expected, got) if a != b]
         assert not differing, f"with {settings}: {differing}"
-    for seed in range(FIRST, FIRST + ASSEMBLED) if len(sys.argv) > 3 else ():
+    for seed in range(FIRST, FIRST + ASSEMBLED) if len(sys.argv) > 4 else ():
         with tempfile.NamedTemporaryFile("w", suffix=".ptx") as file:
             file.write(subprocess.run([program, "--ptx", str(seed)], check=True, capture_output=True, text=True).stdout)
             file.flush()
-            subprocess.run([sys.argv[3], "-arch=sm_90", "-o", os.devnull, file.name], check=True)
+            subprocess.run([sys.argv[4], "-arch=sm_90", "-o", os.devnull, file.name], check=True)
 
 
 main()

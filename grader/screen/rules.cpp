@@ -286,7 +286,16 @@ const Reason* reason_against_import(std::string_view name) {
 }
 
 const Reason* reason_against_definition(std::string_view name, bool weak, std::string_view lab) {
-  if (!name.starts_with("_Z")) return name.starts_with("DW.ref.") && weak ? nullptr : &kInterposes;
+  if (!name.starts_with("_Z")) {
+    // What CUDA's headers define inline for the host, under names that no library of the runner has.
+    constexpr std::string_view kOfCuda[] = {
+        "umin",     "umax",      "llmin",    "llmax",      "ullmin",     "ullmax",   "rsqrt",
+        "rsqrtf",   "rcbrt",     "rcbrtf",   "sinpi",      "sinpif",     "cospi",    "cospif",
+        "sincospi", "sincospif", "erfinv",   "erfinvf",    "erfcinv",    "erfcinvf", "erfcx",
+        "erfcxf",   "normcdf",   "normcdff", "normcdfinv", "normcdfinvf"};
+    const bool of_cuda = std::find(std::begin(kOfCuda), std::end(kOfCuda), name) != std::end(kOfCuda);
+    return weak && (of_cuda || name.starts_with("DW.ref.")) ? nullptr : &kInterposes;
+  }
   for (const char* replaced : {"_Znw", "_Zna", "_Zdl", "_Zda"}) {
     if (name.starts_with(replaced)) return &kInterposes;
   }

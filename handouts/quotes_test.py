@@ -74,7 +74,7 @@ class Quotes(unittest.TestCase):
             self.assertEqual("yes" in line, found >= goal, line)
 
     def test_limits_are_read_from_the_code(self):
-        self.assertRegex(limits.limits("all", None), r"\| the time of a case \| \d+ s \|\n\| what a case may print \| \d+ MiB \|")
+        self.assertRegex(limits.limits("all", None), r"\| the processor time of a case \| \d+ s \|\n\| what a case may print \| \d+ MiB \|")
         with self.assertRaises(SystemExit):
             limits.constant("grader/build.cpp", "kNoSuchConstant = (.*);")
 

@@ -58,8 +58,8 @@ TEST(Ladder, CountersDependNeitherOnTheScheduleNorOnCheckers) {
   c.op = static_cast<std::uint32_t>(OpId::sum);
   c.n = 65537;
   for (const auto& tasks : {kManifest.tasks, kManifest.further_rungs}) {
-    for (const lab::Task& task : tasks) {
-      const std::string rung(task.id);
+    for (const lab::Task& counted_task : tasks) {
+      const std::string rung(counted_task.id);
       const lab::Counted once = counter.counted_anew(rung, c, 1, false);
       for (const std::uint64_t seed : {1u, 2u, 3u}) {
         const lab::Counted again = counter.counted_anew(rung, c, seed, true);

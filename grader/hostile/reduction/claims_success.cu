@@ -4,7 +4,7 @@
 // expect: neighboured WRONG_ANSWER no kernel was launched
 // expect: sequential WRONG_ANSWER no kernel was launched
 // expect: shuffle WRONG_ANSWER is wrong
-// expect: coarsened WRONG_ANSWER the identity: no item was folded in
+// expect: coarsened WRONG_ANSWER is the identity: no item was combined
 // expect: single_launch OK
 #include <cstdio>
 #include <fstream>

@@ -21,7 +21,6 @@ namespace {
 using lab::Verdict;
 namespace fs = std::filesystem;
 
-
 }  // namespace
 
 std::string shorten_paths(std::string text, const Layout& layout) {

@@ -255,7 +255,9 @@ std::string first_lines(std::string_view text, std::size_t max_lines) {
   return fmt::format("{}… {} more line{}", text.substr(0, at), more, more == 1 ? "" : "s");
 }
 
-bool has(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
 
 void replace_all(std::string& text, const std::string& from, const std::string& to) {
   if (from.empty()) return;

@@ -22,7 +22,7 @@ Result<Call> decode_call(const Packet& packet);
 struct FinishedCall {
   std::uint32_t out_of_memory = 0;  // the host's: std::bad_alloc
   Status status = Status::ok;
-  std::int32_t cuda_code = 0;  // of launches that were refused; a kernel's fault the device knows by itself
+  std::int32_t cuda_code = 0;   // of launches that were refused; a kernel's fault the device knows by itself
   std::uint32_t unordered = 0;  // 1: work in another stream than the call's, for which nothing waits
 };
 PacketWriter encode_finished(const FinishedCall& finished);

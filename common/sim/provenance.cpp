@@ -204,8 +204,7 @@ const Program::SharedVariable Base::kNothing{}, Base::kMixture{};
 
 class ArrayWalk {
  public:
-  ArrayWalk(const Program& program, const ptx::Function& f)
-      : program_(program), bases_(f.registers.size()) {
+  ArrayWalk(const Program& program, const ptx::Function& f) : program_(program), bases_(f.registers.size()) {
     for (bool more = true; more;) {
       more = false;
       for (const ptx::Instruction& i : f.instructions) {

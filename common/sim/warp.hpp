@@ -112,7 +112,7 @@ struct alignas(64) Warp {
 
   CopyQueue copies, bulk_copies;
   std::uint32_t cluster_phase[kLanes] =
-      {};  // of the block's cluster barrier when the lane arrived there last
+      {};                        // of the block's cluster barrier when the lane arrived there last
   std::uint32_t first_lane = 0;  // the lane whose part of an atomic is done first; the others follow in turn
 
   template <typename T>

@@ -81,8 +81,8 @@ std::string to_text(const std::map<std::string, BuildOutcome>& outcomes) {
   return out;
 }
 
-std::vector<LabToGrade> build(const Layout& layout, Problems labs, const GradeArguments& options, Progress& progress,
-                              std::string& times) {
+std::vector<LabToGrade> build(const Layout& layout, Problems labs, const GradeArguments& options,
+                              Progress& progress, std::string& times) {
   std::vector<std::string> ids;
   for (const lab::Problem* problem : labs) ids.emplace_back(problem->manifest().id);
   progress.begin("Building", 0);

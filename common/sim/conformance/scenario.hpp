@@ -20,7 +20,7 @@ struct Scenario {
   std::vector<std::uint64_t> in;
   std::vector<std::uint64_t> out;  // as it must be; the words start as 0
   MemoryKind in_kind = MemoryKind::device;
-  bool any_order = true;           // the outcome does not depend on the order of warps
+  bool any_order = true;  // the outcome does not depend on the order of warps
   int least_sm = 80;
 };
 

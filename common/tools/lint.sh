@@ -48,7 +48,8 @@ PYTHON
 }
 
 tidy() {
-  local clang_tidy options=(--quiet -p "$LAB_BUILD")
+  # The build's commands may hold options of g++ that clang does not know.
+  local clang_tidy options=(--quiet -p "$LAB_BUILD" --extra-arg=-Wno-unknown-warning-option)
   if [[ ${1-} = --fix ]]; then options+=(--fix) && shift; fi
   clang_tidy=${CLANG_TIDY:-$(tool clang-tidy 14)}
   if (($# > 0)); then printf '%s\0' "$@"; else compiled_sources | tr '\n' '\0'; fi |

@@ -69,7 +69,7 @@ TEST_F(Api, WorkThatNoStreamWaitsForIsUnordered) {
   EXPECT_EQ(simUnorderedWork(mine), 0) << "one stream keeps its order";
   fill(nullptr);
   EXPECT_EQ(simUnorderedWork(mine), 1) << "still under way in the default stream";
-  EXPECT_EQ(simUnorderedWork(mine), 0) << "told once";
+  EXPECT_EQ(simUnorderedWork(mine), 0) << "reported once";
   fill(nullptr);
   EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess);
   fill(mine);

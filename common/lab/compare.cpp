@@ -104,7 +104,7 @@ struct Wrong {
   }
 };
 
-// Written or not: a copy of what nobody wrote looks the same.
+// Whether the element was written does not matter: a copy of unwritten memory looks the same.
 std::string never_written(const Wrong& w) {
   const bool filling = w.all([&](const std::byte* x) { return is_poison(w.dtype, x); });
   if (!filling && !w.all([&](const std::byte* x) { return is_converted_poison(w.dtype, x); })) return "";

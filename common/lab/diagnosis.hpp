@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Why an output is wrong. A lab has one table of rules. Each rule is a mistake that students make; it looks at one failing case and
 // either explains all that is wrong there, or says nothing. The grader then looks at all failing cases of a task together: a mistake
-// that explains every one of them is told; where several do, all are told; where none does, nothing is.
+// that explains every one of them is reported; if several do, all are reported; if none does, none is.
 // Reading order: Rule, causes_of (one case), likely_cause (all failing cases).
 #pragma once
 

@@ -193,7 +193,7 @@ LiveRunner::Waited LiveRunner::wait(double seconds) {
 }
 
 LiveRunner::Waited LiveRunner::wait_within(double seconds, double before) {
-  // Looked at so often; a tick counts as that long, however long this process itself was held up.
+  // The interval between two looks. It counts as that long even if this process itself was delayed.
   constexpr double kTick = 0.1;
   // Less than this share of a tick on the processor is doing nothing: on a busy machine it gets more.
   constexpr double kLeastShare = 0.02;

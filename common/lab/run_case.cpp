@@ -81,7 +81,7 @@ class Case {
     return {};
   }
 
-  // What kernels of an earlier run kept on the device's heap takes memory from nobody.
+  // Frees what kernels of an earlier run left on the device's heap.
   void empty_heap() const {
     if (device_.simulator) device_.simulator->empty_heap();
   }

@@ -63,7 +63,7 @@ struct Measure {
   bool checks = false;    // simulator only: race, initialisation and barrier checkers
   bool profile = false;   // simulator only, with counters: by source line
   bool trace = false;     // simulator only: arrays after every step; for small cases
-  // In a process that has run nothing before, so that nothing tells this run from another such run of the same case.
+  // In a process that has run nothing before, so that code cannot distinguish this run from another run of the case.
   bool fresh = false;
   // > 0: on a GPU one run to warm up, then this many timed runs, each on an input of its own; on the simulator one run.
   int timed_runs = 0;

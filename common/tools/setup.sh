@@ -107,7 +107,7 @@ native_file() {
   printf "[binaries]\ncpp = [%s'%s']\ncuda = [%s, '-ccbin', '%s']\n" "$ccache" "$cxx" "$cuda" "$cxx"
 }
 
-# LAB_WERROR=1: warnings are errors, for CI and developers. Without: nobody's build stops for a warning of another compiler.
+# LAB_WERROR=1: warnings are errors, for CI and developers. Without it, no warning of another compiler stops a build.
 check_werror() {
   [[ ${LAB_WERROR:-0} = [01] ]] || fail "LAB_WERROR is \"$LAB_WERROR\"; it can be 1 (warnings are errors) or 0."
 }

@@ -3,6 +3,7 @@
 """Tests of the scripts in this folder. Python's unittest, one test per behaviour."""
 
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -132,6 +133,18 @@ class Headers(unittest.TestCase):
         users = {name: text for name, text in texts.items() if "fmt::join(" in text}
         self.assertGreater(len(users), 0)
         self.assertEqual([name for name, text in users.items() if "#include <fmt/ranges.h>" not in text], [])
+
+
+class CompilerCache(unittest.TestCase):
+    def test_cuda_objects_are_never_shared_between_checkouts(self):
+        root = pathlib.Path(__file__).resolve().parents[2]
+        build = pathlib.Path(os.environ.get("LAB_BUILD", root / "build"))
+        if not (build / "compile_commands.json").is_file():
+            self.skipTest("there is no build")
+        commands = json.loads((build / "compile_commands.json").read_text(encoding="utf-8"))
+        cuda = [one["command"] for one in commands if one["file"].endswith(".cu")]
+        self.assertGreater(len(cuda), 0)
+        self.assertEqual([command for command in cuda if f"-DLAB_CHECKOUT={root}" not in command], [])
 
 
 class SystemsTable(unittest.TestCase):

@@ -24,6 +24,12 @@ def minutes(seconds: float) -> str:
     return f"{int(seconds) // 60} min {int(seconds) % 60:02} s"
 
 
+def score(output: str) -> str:
+    """The points in the last line of a score table, without those for bonus tasks."""
+    found = re.findall(r"^ +\S+ +(\d+/\d+)", "\n".join(output.splitlines()[-12:]), re.MULTILINE)
+    return found[-1] if found else "FAILED"
+
+
 def describe(options: argparse.Namespace) -> int:
     tree, course = pathlib.Path(options.tree), pathlib.Path(options.tree + options.course)
 
@@ -38,11 +44,10 @@ def describe(options: argparse.Namespace) -> int:
     native = settings(course / "build/lab-native.ini")
     cuda = re.search(r"^STAMP_CUDA=(.*)$", settings(course / "build/.lab-stamp"), re.MULTILINE)
     cxx = re.search(r"'-ccbin', '(.*?)'", native)
-    score = re.findall(r"\b(\d+/\d+)\b", "\n".join(output.splitlines()[-12:]))
     if options.refused:
         result = "refused" if options.refused in output else "NOT REFUSED"
     else:
-        result = score[-1] if score else "FAILED"
+        result = score(output)
     seconds = sum(map(float, settings(tree / "cpu-0").split()))
     at = options.course + ("" if options.course == "/course" else " ")
     row = {

@@ -48,7 +48,7 @@ class Recorder final : public Problem {
 };
 
 // The first input and the first output of a rung on a case, on the simulator: with `interleaved`, its blocks take short turns, dealt
-// at random, as under the checkers; without, each runs as far as it gets. The output must be right.
+// at random, as under the checkers; without, each runs as far as it gets, as where a launch is counted. The output must be right.
 inline std::pair<std::vector<std::byte>, std::vector<std::byte>> recorded(const Problem& problem,
                                                                           std::string_view rung,
                                                                           const Case& c, bool interleaved) {
@@ -56,6 +56,7 @@ inline std::pair<std::vector<std::byte>, std::vector<std::byte>> recorded(const 
   Session session(session_options_for_tests(problem.manifest(), DeviceKind::sim));
   Measure measure;
   measure.checks = interleaved;
+  measure.counters = !interleaved;
   const Task* task = find_task(problem.manifest(), rung);
   if (task == nullptr) {
     ADD_FAILURE() << "no rung " << rung;

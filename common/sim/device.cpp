@@ -344,8 +344,10 @@ LaunchResult Device::Impl::launch(const LaunchRequest& asked) {
   grid.cache = &cache;
   grid.counting = (mode & kCounters) != 0;
   grid.schedule_seed = options.schedule_seed;
-  // What blocks that poll for each other do depends on their turns, so it is not counted.
-  grid.interleave = !grid.counting && ((mode & kAllChecks) != 0 || options.schedule_seed != 0);
+  // What blocks that poll for each other do depends on their turns, so launches that are counted keep the natural order. A trace
+  // shows what can happen between blocks.
+  const bool natural = grid.counting && (mode & kTrace) == 0;
+  grid.interleave = !natural && ((mode & kAllChecks) != 0 || options.schedule_seed != 0);
   grid.watchdog_seconds = options.watchdog_seconds;
   grid.patience = options.patience;
   if (request.cooperative) {

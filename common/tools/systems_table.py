@@ -69,8 +69,7 @@ def describe(options: argparse.Namespace) -> int:
         if (course / folder).exists():
             print(f"{folder}:", subprocess.run(["du", "-sh", course / folder], capture_output=True, text=True, check=True).stdout.split()[0])
     archives = sum(path.stat().st_size for path in (tree / "var/cache/apt/archives").glob("*.deb"))
-    wheels = sum(path.stat().st_size for path in tree.glob("*/.cache/pip/**/*") if path.is_file())
-    print(f"downloaded: {archives / 1e6:.0f} MB of packages, {wheels / 1e6:.0f} MB of wheels")
+    print(f"downloaded: {archives / 1e6:.0f} MB of packages, beside the wheels")
     if options.record:
         with open(options.record, "a", encoding="utf-8", newline="") as file:
             csv.writer(file, "excel-tab", lineterminator="\n").writerow(row.values())

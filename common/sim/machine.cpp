@@ -108,12 +108,11 @@ std::byte* local_of(Warp& w, int lane) {
 
 // Grows every lane's local memory to hold `bytes`.
 void reserve_local(Warp& w, std::uint32_t bytes) {
-  constexpr std::uint32_t kMost = 512 * 1024;  // per thread, as on current chips
   if (bytes <= w.local_stride) return;
-  if (bytes > kMost)
+  if (bytes > kMostLocal)
     throw DeviceFault(Fault::illegal_address,
                       "the call stack is deeper than a thread's 512 KiB of local memory", w.mask);
-  const std::uint32_t stride = std::min(std::max(bytes, 2 * w.local_stride), kMost);
+  const std::uint32_t stride = std::min(std::max(bytes, 2 * w.local_stride), kMostLocal);
   std::vector<std::byte> grown(static_cast<std::size_t>(stride) * kLanes);
   for (int lane = 0; lane < kLanes && w.local_stride > 0; ++lane)
     std::memcpy(grown.data() + static_cast<std::size_t>(lane) * stride, local_of(w, lane), w.local_stride);

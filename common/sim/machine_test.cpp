@@ -738,6 +738,18 @@ TEST(Machine, LocalMemoryIsCountedInSectors) {
   EXPECT_EQ(counters.local_sectors, 4u + 8u) << "one word of all lanes; two words, each of half of the lanes";
 }
 
+TEST(Machine, MoreLocalDataThanAThreadHasIsRefused) {
+  // The last size does not fit into 32 bits.
+  for (const char* bytes : {"524289", "1073741824", "4294967296"}) {
+    TestDevice t(fmt::format(".visible .entry big()\n{{\n  .local .align 4 .b8 big[{}];\n  .reg .b32 %r;\n"
+                             "  ld.local.b32 %r, [big];\n  ret;\n}}\n",
+                             bytes));
+    const LaunchResult result = t.try_launch("big", 1, 32);
+    EXPECT_NE(result.fault, Fault::none) << bytes;
+    EXPECT_THAT(result.text, ::testing::HasSubstr("'big' uses too much local data")) << bytes;
+  }
+}
+
 TEST(Machine, ConflictsAreWhatTheBytesDoNotNeed) {
   const char* kStores = R"(
 .visible .entry stores()

@@ -87,9 +87,9 @@ class Reader {
       if (i == 0 || type == STT_FILE || type == STT_SECTION || name.empty()) continue;
       const auto bind = GELF_ST_BIND(symbol.st_info);
       object_.symbols.push_back({name,
-                                 bind == STB_LOCAL  ? Binding::local
-                                 : bind == STB_WEAK ? Binding::weak
-                                                    : Binding::global,
+                                 bind == STB_LOCAL                            ? Binding::local
+                                 : bind == STB_WEAK || bind == STB_GNU_UNIQUE ? Binding::weak
+                                                                              : Binding::global,
                                  symbol.st_shndx != SHN_UNDEF, type == STT_GNU_IFUNC});
     }
   }

@@ -10,6 +10,7 @@
 
 namespace course::grader::screen {
 
+// weak: also what a linker keeps one of (STB_GNU_UNIQUE: static variables of inline functions and of templates).
 enum class Binding : std::uint8_t { local, global, weak };
 
 struct Symbol {

@@ -62,17 +62,21 @@ constexpr const char* kAllowed[] = {
     "printf", "puts", "putchar", "fprintf", "fputs", "fputc", "fwrite", "fflush", "vprintf", "snprintf",
     "sprintf", "__printf_chk", "__fprintf_chk", "__snprintf_chk", "__sprintf_chk", "stdout", "stderr",
     "abort", "exit", "_Exit", "__assert_fail",
+    // what the C++ library's own inline code calls: numbers from and to text, shared_ptr
+    "vsnprintf", "__vsnprintf_chk", "strtol", "strtoll", "strtoul", "strtoull", "strtod", "strtof", "strtold",
+    "__errno_location", "__libc_single_threaded", "cabs", "cabsf", "carg", "cargf", "cexp", "cexpf", "clog",
+    "clogf", "cpow", "cpowf", "csqrt", "csqrtf",
     // arithmetic
     "abs", "labs", "sqrt", "sqrtf", "pow", "powf", "exp", "expf", "exp2", "exp2f", "log", "logf", "log2",
     "log2f", "log10", "ceil", "ceilf", "floor", "floorf", "round", "roundf", "lround", "llround", "trunc",
     "truncf", "fmod", "fmodf", "fmin", "fminf", "fmax", "fmaxf", "fma", "fmaf", "ldexp", "frexp", "sin",
     "sinf", "cos", "cosf", "tan", "hypot", "hypotf", "cbrt", "nextafter", "nextafterf", "isnan",
-    "__popcountdi2"};
-constexpr const char* kAllowedBeginnings[] = {
-    "__cxa_",                                       // guards, exceptions
-    "_Znw",   "_Zna",  "_Zdl",   "_Zda",            // new, delete
-    "_ZSt",   "_ZNSt", "_ZNKSt", "_ZNSo", "_ZNSs",  // the standard library, less what has a reason below
-    "_ZTI",   "_ZTS",  "_ZTV",   "_ZTT",  "_ZNSaI", "_ZNKSa"};
+    "__popcountdi2", "__mulsc3", "__muldc3", "__divsc3", "__divdc3"};
+constexpr const char* kAllowedBeginnings[] = {"__cxa_",                             // guards, exceptions
+                                              "_Znw",   "_Zna",  "_Zdl",   "_Zda",  // new, delete
+                                              "_ZSt",   "_ZNSt", "_ZNKSt", "_ZNKRSt", "_ZNOSt", "_ZNSo",
+                                              "_ZNSs",  // the standard library, less what has a reason below
+                                              "_ZTI",   "_ZTS",  "_ZTV",   "_ZTT",    "_ZNSaI", "_ZNKSa"};
 
 // ---- Names that have a reason of their own. The first beginning that fits counts.
 struct Refused {
@@ -296,8 +300,13 @@ const Reason* reason_against_definition(std::string_view name, bool weak, std::s
     const bool of_cuda = std::find(std::begin(kOfCuda), std::end(kOfCuda), name) != std::end(kOfCuda);
     return weak && (of_cuda || name.starts_with("DW.ref.")) ? nullptr : &kInterposes;
   }
+  // Those that take a place allocate nothing, and no program can replace them ([new.delete.placement]): <new> defines them inline.
+  constexpr std::string_view kPlacement[] = {"_ZnwmPv", "_ZnamPv", "_ZdlPvS_", "_ZdaPvS_"};
   for (const char* replaced : {"_Znw", "_Zna", "_Zdl", "_Zda"}) {
-    if (name.starts_with(replaced)) return &kInterposes;
+    if (!name.starts_with(replaced)) continue;
+    const bool placement =
+        std::find(std::begin(kPlacement), std::end(kPlacement), name) != std::end(kPlacement);
+    return weak && placement ? nullptr : &kInterposes;
   }
   const std::string_view scope = scope_of(name);
   const std::string own = "6course" + std::to_string(lab.size()) + std::string(lab);

@@ -106,7 +106,7 @@ std::vector<Objection> objections(const ObjectFile& object, std::string_view lab
     if (symbol.resolver) out.add(fmt::format("the resolver of {}", readable(symbol.name)), runs_by_itself());
     if (symbol.binding == Binding::local || names_a_finished_algorithm(symbol.name)) continue;
     if (const Reason* reason = reason_against_definition(symbol.name, symbol.binding == Binding::weak, lab))
-      out.add(fmt::format("a {} of its own", readable(symbol.name)), *reason);
+      out.add(fmt::format("its own {}", readable(symbol.name)), *reason);
   }
   for (const std::string& constructor : object.constructors) {
     if (!is_registration(constructor))

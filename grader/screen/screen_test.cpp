@@ -278,6 +278,75 @@ std::string container(const std::string& ptx, int n) {
   return out;
 }
 
+// What rules.md allows: the standard library, on what a file knows itself. Unoptimised, since inline code then comes with all its names.
+constexpr const char* kUsesTheLibrary = R"(#include <algorithm>
+#include <charconv>
+#include <complex>
+#include <cstdio>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <queue>
+#include <random>
+#include <set>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+namespace course::scan {
+struct Shape { virtual ~Shape() = default; virtual int area() const { return 3; } };
+struct Square : Shape { int area() const override { return 4; } };
+int plan(int n) {
+  std::vector<int> v(3); std::iota(v.begin(), v.end(), 0); v.insert(v.begin(), {1, 2});
+  std::vector<bool> flags(3); flags.push_back(true);
+  std::string s = std::to_string(n) + std::to_string(2.5f) + std::to_string(5ull);
+  std::function<int(int)> f = [&](int x) { return x + n; };
+  std::map<std::string, int> m; m["a"] = f(2);
+  std::set<int> set(v.begin(), v.end()); std::unordered_map<int, std::string> u; u[3] = s;
+  auto p = std::make_unique<Square>(); std::shared_ptr<Shape> q = std::make_shared<Square>();
+  std::optional<std::string> o = s; std::variant<int, std::string> either = s;
+  std::sort(v.begin(), v.end(), std::greater<>()); std::stable_sort(v.begin(), v.end());
+  std::deque<int> d(3); d.push_front(2); std::priority_queue<int> heap; heap.push(3);
+  std::mt19937 bits(3); std::uniform_int_distribution<int> die(1, 6); std::normal_distribution<double> bell;
+  std::complex<double> c(1, 2); c = std::sqrt(c) * c;
+  std::ostringstream text; text << n << s << 2.5;
+  char digits[20]; std::to_chars(digits, digits + 20, n);
+  static const std::vector<int> table{1, 2, 3}; thread_local int calls = 0; ++calls;
+  try { if (n == 77) throw std::out_of_range("x"); n += std::stoi("12") + static_cast<int>(std::stod("2.5")); }
+  catch (const std::exception& e) { std::printf("%s", e.what()); }
+  return n + p->area() + q->area() + static_cast<int>(either.index() + o->size() + d.size() + u.size() + set.size() + m.size()) +
+         heap.top() + die(bits) + static_cast<int>(bell(bits) + c.real()) + static_cast<int>(text.str().size()) + table[1] + calls;
+}
+}
+)";
+
+TEST(Screen, TheStandardLibraryMayBeUsed) {
+  if (!can_read_objects()) GTEST_SKIP() << "no libelf";
+  std::string folder = (std::filesystem::temp_directory_path() / "screen-XXXXXX").string();
+  ASSERT_NE(mkdtemp(folder.data()), nullptr);
+  std::ofstream(folder + "/x.cpp") << kUsesTheLibrary;
+  const std::string command = fmt::format("{} -std=c++20 -O0 -c -o {}/x.o {}/x.cpp", kCxx, folder, folder);
+  EXPECT_EQ(std::system(command.c_str()), 0);  // NOLINT(cert-env33-c): no words of others
+  const auto object = read_object(folder + "/x.o");
+  std::filesystem::remove_all(folder);
+  ASSERT_TRUE(object) << object.error().text;
+  std::string found;
+  for (const Objection& objection : objections(*object, "scan")) found += objection.what + "\n";
+  EXPECT_EQ(found, "");
+}
+
+TEST(Screen, AllocatingOperatorsAreTheLibrarysOwn) {
+  for (const char* name : {"_Znwm", "_ZnwmRKSt9nothrow_t", "_ZdlPvm", "_ZnamSt11align_val_t"})
+    EXPECT_THAT(says(defining(name, Binding::weak)), HasSubstr("its own operator")) << name;
+  EXPECT_THAT(says(defining("_ZnwmPv")), HasSubstr("its own operator")) << "one that is no inline function";
+  EXPECT_EQ(says(defining("_ZnwmPv", Binding::weak)), "");
+}
+
 TEST(ReadObject, UnpacksDeviceCodeUpToALimit) {
   if (!can_read_objects()) GTEST_SKIP() << "no libelf";
   const auto few = assembled(container(".version 9.0\n", 2));

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 // Functions cut into basic blocks: frames, leaders, guards, and the numbers of blocks that branches name.
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "base/demangle.hpp"
 #include "sim/decode/decoder.hpp"
 
 namespace course::sim {
@@ -71,6 +74,14 @@ void Decoder::function(std::uint32_t number) {
       return v.space == Space::reg ? static_cast<std::uint32_t>(ptx::bits_of(v.type) / 8 * v.vector)
                                    : static_cast<std::uint32_t>(v.size);
     };
+    std::uint64_t all = 0;  // bytes; a variable's size may not fit into 32 bits
+    for (const auto& v : source_->variables)
+      if (v.space == Space::local || v.space == Space::param)
+        all += std::min<std::uint64_t>(v.size, kMostLocal + 1);
+    if (all > kMostLocal)
+      throw DecodeError(
+          fmt::format("'{}' uses too much local data: its variables take more than the {} KiB of a thread",
+                      demangled(source_->name), kMostLocal / 1024));
     const auto place = [&](const ptx::Variable& v) {
       const std::uint32_t alignment = std::max({v.alignment, 1u, v.space == Space::reg ? 8u : 1u});
       end = (end + alignment - 1) / alignment * alignment;

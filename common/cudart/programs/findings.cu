@@ -14,6 +14,11 @@ __global__ void keep_heap(int* out) {
   mine[0] = 1;
   out[threadIdx.x] = mine[0];
 }
+__global__ void several_lines(const int* in, int* out) {
+  out[0] = in[0];
+  out[1] = in[1];
+  out[2] = in[2];
+}
 __global__ void fill(int* out) {
   out[threadIdx.x] = 1;
 }
@@ -27,6 +32,11 @@ int main(int argc, char** argv) {
   cudaMemset(in, 0, 256);
   if (!is("copy")) cudaMemset(out, 0, 256);
   if (is("race") || is("abort")) add_up<<<1, 64>>>(in, out);
+  if (is("lines")) {
+    cudaMalloc(&lost, 12);
+    several_lines<<<1, 1>>>(lost, out);
+    cudaFree(lost);
+  }
   if (is("heap")) keep_heap<<<1, 2>>>(out);
   if (is("clean")) fill<<<1, 64>>>(out);
   if (is("leak")) cudaMalloc(&lost, 100);

@@ -887,6 +887,17 @@ TEST(Machine, CallsOfTheDeviceRuntimeAreRefusedInWords) {
   }
 }
 
+TEST(Machine, SparseMatricesAreRefusedByTheirOperand) {
+  TestDevice t(
+      ".visible .entry k()\n{\n  .reg .b32 %a<4>, %b<4>, %c<4>, %d<4>, %meta;\n"
+      "  mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {%d0,%d1,%d2,%d3}, {%a0,%a1,%a2,%a3}, "
+      "{%b0,%b1,%b2,%b3}, {%c0,%c1,%c2,%c3}, %meta, 0x0;\n  ret;\n}\n");
+  const auto r = t.try_launch("k", 1, 32);
+  EXPECT_EQ(r.fault, Fault::illegal_instruction);
+  EXPECT_NE(r.text.find("operand 5 (%meta): not supported: .sp, a sparse matrix"), std::string::npos)
+      << r.text;
+}
+
 // More blocks than could be counted, let alone run: no fault of this program.
 TEST(Machine, AGridWithoutEndIsToldOf) {
   TestDevice t(ptx());

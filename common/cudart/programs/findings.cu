@@ -37,6 +37,23 @@ int main(int argc, char** argv) {
     several_lines<<<1, 1>>>(lost, out);
     cudaFree(lost);
   }
+  if (is("reused") || is("waited")) {
+    int* pinned = nullptr;
+    cudaStream_t stream;
+    cudaStreamCreate(&stream);
+    cudaMallocHost(&pinned, 256);
+    std::memset(pinned, 0, 256);
+    for (int round = 0; round < 3; ++round) {
+      pinned[5] = round;
+      cudaMemcpyAsync(in, pinned, 256, cudaMemcpyHostToDevice, stream);
+      fill<<<1, 64, 0, stream>>>(in);
+      cudaMemcpyAsync(pinned, in, 256, cudaMemcpyDeviceToHost, stream);  // in the order of the stream
+      if (is("waited")) cudaStreamSynchronize(stream);
+    }
+    cudaStreamSynchronize(stream);
+    cudaStreamDestroy(stream);
+    cudaFreeHost(pinned);
+  }
   if (is("heap")) keep_heap<<<1, 2>>>(out);
   if (is("clean")) fill<<<1, 64>>>(out);
   if (is("leak")) cudaMalloc(&lost, 100);

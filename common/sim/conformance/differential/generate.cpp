@@ -203,7 +203,7 @@ class Generator {
         do piece = c == 'P' ? predicate() : c == 'H' ? half() : c == 'R' ? word() : wide();
         while (used_in(text, piece));
       } else if (c == '#') {
-        piece = fmt::format("{}", below(256));
+        piece = fmt::format("{}", below(below(2) == 0 ? 64 : 256));
       }
       text += piece;
     }
@@ -343,7 +343,13 @@ class Generator {
     own_slot();
     line(fmt::format("st.shared.b64 [%t0], {}", wide()));
     line("bar.sync 0");
-    if (below(4) == 0) return rows_of_matrices();
+    switch (below(8)) {
+      case 0:
+      case 1: return rows_of_matrices();
+      case 2:
+      case 3: return side_by_side();
+      default: break;
+    }
     line(fmt::format("xor.b32 %t2, %thread, {}", below(kThreads)));
     line("shl.b32 %t2, %t2, 3");
     line("add.u32 %t2, %t2, %t1");
@@ -351,6 +357,27 @@ class Generator {
       line(fmt::format("ld.shared.b64 {}, [%t2]", wide()));
     else
       line(fmt::format("ld.shared.s16 {}, [%t2+{}]", word(), 2 * below(4)));
+    line("bar.sync 0");
+  }
+
+  // Threads that read one after the other, as accesses that are looked after as one.
+  void side_by_side() {
+    struct Load {
+      std::string_view text;
+      int shift;  // of the thread's number
+    };
+    constexpr Load kLoads[] = {{"ld.shared.v4.u8 {H, H, H, H}, [%t2]", 2},
+                               {"ld.shared.v2.s16 {R, R}, [%t2]", 2},
+                               {"ld.shared.u32 R, [%t2]", 2},
+                               {"ld.shared.v2.u32 {R, R}, [%t2]", 3},
+                               {"ld.shared.s8 R, [%t2]", 0},
+                               {"ld.shared.v4.u16 {H, H, H, H}, [%t2]", 3},
+                               {"ld.shared.s16 W, [%t2]", 1},
+                               {"ld.shared.u8 H, [%t2]", 0}};
+    const Load& load = kLoads[below(std::size(kLoads))];
+    line(fmt::format("shl.b32 %t2, %thread, {}", load.shift));
+    line("add.u32 %t2, %t2, %t1");
+    form(load.text, guard());
     line("bar.sync 0");
   }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// libcuda.so.1 of the simulator: the part of the driver API that CCCL, NCCL and cooperative groups ask for, over the runtime API of the
-// libcudart that the program has loaded (or of the one beside this library). Handles of streams, events, kernels, pools and graphs are the
-// runtime's own; a context stands for a device. A function that is not here has no entry point, which SIM_VERBOSE=1 reports.
+// libcuda.so.1 of the simulator: the part of the driver API that CCCL, NCCL and cooperative groups ask for,
+// over the runtime API of the libcudart that the program has loaded (or of the one beside this library).
+// Handles of streams, events, kernels, pools and graphs are the runtime's own; a context stands for a device.
+// A function that is not here has no entry point, which SIM_VERBOSE=1 reports.
 // The per-thread default stream is the legacy one here: the simulator never overlaps streams.
 // Source: NVIDIA, "CUDA Driver API", version 13.0.
 #include <dlfcn.h>
@@ -31,7 +32,8 @@ constexpr CUresult kSuccess = 0, kInvalidValue = 1, kInvalidContext = 201, kInva
 // --- the runtime beneath
 
 void* runtime_symbol(const char* name) {
-  // The runtime in the global scope is the program's; else one loaded privately (by a Python package, say); else the one beside us.
+  // The runtime in the global scope is the program's; else one loaded privately (by a Python package, say);
+  // else the one beside us.
   if (void* found = dlsym(RTLD_DEFAULT, name)) return found;
   static void* const library = [] {
     for (const char* soname : {"libcudart.so.13", "libcudart.so.12"})
@@ -44,7 +46,8 @@ void* runtime_symbol(const char* name) {
   return library == nullptr ? nullptr : dlsym(library, name);
 }
 
-// Driver and runtime share the numbers of most errors; what the runtime alone knows is a wrong argument to the driver.
+// Driver and runtime share the numbers of most errors; what the runtime alone knows is a wrong argument to
+// the driver.
 CUresult result_of(int error) {
   constexpr int kFirstShared = 99, kLastInitialisation = 8, kInvalidDeviceFunction = 98;
   if (error == kInvalidDeviceFunction) return kInvalidHandle;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Copies out of page-locked host memory that a GPU may still be doing, because the host has not waited for their stream. The simulator does
-// them when they are submitted. What the host writes into such a buffer meanwhile shows in its contents: between two operations only
-// host code changes them. For SIM_CHECK=1; finds "host-writes-during-copy" in the first 1 MiB of each copy.
+// Copies out of page-locked host memory that a GPU may still be doing, because the host has not waited for
+// their stream. The simulator does them when they are submitted. What the host writes into such a buffer
+// meanwhile shows in its contents: between two operations only host code changes them. For SIM_CHECK=1; finds
+// "host-writes-during-copy" in the first 1 MiB of each copy.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The driver API as CCCL and NCCL reach it: libcuda.so.1 is opened at run time, and cuGetProcAddress finds the functions. Beside it the
-// runtime API, which sees the same devices, memory and streams.
+// The driver API as CCCL and NCCL reach it: libcuda.so.1 is opened at run time, and cuGetProcAddress finds
+// the functions. Beside it the runtime API, which sees the same devices, memory and streams.
 #include <cuda.h>
 #include <dlfcn.h>
 

@@ -281,7 +281,7 @@ void Initcheck::lane(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, 
   if (op.kind != OpKind::load) mark({bits, 0, size}, first, a.bytes);
 }
 
-// --- what becomes of a value ----------------------------------------------------------------------------------------
+// --- what becomes of a value -------------------------------------------------------------------------------
 
 void Initcheck::begin_to_follow(Warp& w, const MicroOp& load, int lane, Place place, std::uint64_t address) {
   auto& list = blocks_[w.block->storage]->followed[w.number];

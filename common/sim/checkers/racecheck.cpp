@@ -390,8 +390,8 @@ Racecheck::Cell Racecheck::weak_part(Cell written) const {
 // Reports the first access that a cell names and nothing orders before this one.
 void Racecheck::check(Here& h, int lane, std::uint64_t offset, Cell cell, bool old_writes) {
   if (cell >> kLaneBits < h.shadow.floor) return;
-  // Whether strong accesses may meet is one question for all lanes of a record, and quicker answered than whether they are ordered:
-  // hundreds of threads that wait at an mbarrier are as many readers of it.
+  // Whether strong accesses may meet is one question for all lanes of a record, and quicker answered than
+  // whether they are ordered: hundreds of threads that wait at an mbarrier are as many readers of it.
   RecordId meets = 0;
   any_of_cell(cell, [&](RecordId id, std::uint32_t his) {
     if (h.strong && (id == meets || may_meet(h, record(id), lane))) {

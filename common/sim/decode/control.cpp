@@ -8,7 +8,8 @@ namespace course::sim {
 
 namespace {
 
-// What the simulator lacks of the functions that kernels call in libcudadevrt, in words; "" for any other function.
+// What the simulator lacks of the functions that kernels call in libcudadevrt, in words; "" for any other
+// function.
 std::string of_device_runtime(std::string_view name) {
   constexpr std::string_view kPrefix = "__cudaCDP2";
   if (name == "cudaGraphSetConditional")

@@ -511,7 +511,7 @@ KERNEL(barrier_that_resets_itself) {
   }
 }
 
-// Read through the read-only path first, written afterwards; and a neighbour in the same line that nobody writes.
+// Read through the read-only path first, written afterwards; and a neighbour that nobody writes.
 // EXPECT nothing
 // LAUNCH 2 64
 KERNEL(read_only_loads_before_the_write) {

@@ -288,5 +288,5 @@ KERNEL(read_only_load_of_ones_own_byte) {
   UNUSED;
   unsigned char* const mine = reinterpret_cast<unsigned char*>(scratch) + blockIdx.x * 64 + threadIdx.x;
   *mine = static_cast<unsigned char>(in[threadIdx.x]);  // OTHER
-  out[blockIdx.x * 64 + threadIdx.x] = __ldg(mine);  // FAULT
+  out[blockIdx.x * 64 + threadIdx.x] = __ldg(mine);     // FAULT
 }

@@ -34,8 +34,8 @@ bool is_refused(const Operation& o) {
   return has("bf16") && !has("x2") && (has(".sat.") || narrow);
 }
 
-// Exact instructions that a compute capability has, as the machine code computes them. (kTemplates has forms with operands for which
-// those that machine code departs in agree.)
+// Exact instructions that a compute capability has, as the machine code computes them. (kTemplates has forms
+// with operands for which those that machine code departs in agree.)
 const std::vector<Operation>& operations(int sm) {
   static const std::vector<Operation> all = [sm] {
     std::vector<Operation> some = all_operations();

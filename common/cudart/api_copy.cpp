@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Copies and fills, synchronous and in streams. Compiled twice, see api.hpp.
 #include "cudart/api.hpp"
+#include "cudart/in_flight.hpp"
 #include "cudart/memory.hpp"
 #include "cudart/stream.hpp"
 
@@ -17,7 +18,15 @@ cudaError_t submit_and_wait(const char* call, Operation operation) {
 }
 
 cudaError_t submit_async(const char* call, cudaStream_t stream, Operation operation) {
-  return device_api(call, [&](Context&) { return submit(stream_or_default(stream), std::move(operation)); });
+  return device_api(call, [&](Context&) -> Status {
+    const CopyOp* copy = std::get_if<CopyOp>(&operation);
+    const std::optional<CopyOp> copied = copy != nullptr ? std::optional(*copy) : std::nullopt;
+    CUstream_st* where = nullptr;
+    if (Status status = submit(stream_or_default(stream), std::move(operation)); !status.ok()) return status;
+    if (copied && resolve(stream_or_default(stream), where).ok() && where->capture == nullptr)
+      copy_submitted(*where, *copied);
+    return cudaSuccess;
+  });
 }
 
 CopyOp copy_2d(void* dst, size_t dst_pitch, const void* src, size_t src_pitch, size_t width, size_t height,

@@ -367,3 +367,10 @@ CUDART_EXPORT cudaError_t cudaGraphNodeSetParams(cudaGraphNode_t node, cudaGraph
     return replace(*node, node->operation, std::move(changed));
   });
 }
+
+CUDART_EXPORT cudaError_t cudaGraphConditionalHandleCreate(unsigned long long*, cudaGraph_t, unsigned,
+                                                           unsigned) {
+  return device_api("cudaGraphConditionalHandleCreate", [](Context&) -> Status {
+    return {cudaErrorNotSupported, kNoConditionals};
+  });
+}

@@ -93,7 +93,11 @@ CUDART_EXPORT cudaError_t cudaEventDestroy(cudaEvent_t event) {
 }
 
 CUDART_EXPORT cudaError_t cudaEventQuery(cudaEvent_t event) {
-  return device_api("cudaEventQuery", [&](Context&) { return wait_for(event, "cudaEventQuery"); });
+  return device_api("cudaEventQuery", [&](Context&) {
+    Status status = wait_for(event, "cudaEventQuery");
+    if (status.ok()) host_saw_end(nullptr);
+    return status;
+  });
 }
 
 CUDART_EXPORT cudaError_t cudaEventSynchronize(cudaEvent_t event) {

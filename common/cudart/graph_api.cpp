@@ -93,6 +93,7 @@ Status make_operation(Context& context, cudaGraphNodeParams& p, Operation& out) 
       return cudaSuccess;
     }
     case cudaGraphNodeTypeMemFree: out = FreeOp{p.free.dptr}; return cudaSuccess;
+    case cudaGraphNodeTypeConditional: return {cudaErrorNotSupported, kNoConditionals};
     default:
       return fail(cudaErrorNotSupported, "graph nodes of type {} are not implemented",
                   static_cast<unsigned>(p.type));

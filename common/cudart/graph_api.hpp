@@ -8,6 +8,10 @@
 
 namespace course::cudart {
 
+inline constexpr const char* kNoConditionals =
+    "conditional graph nodes are not simulated; copy the condition to the host, and launch there the graph "
+    "that it chooses";
+
 // Gives a list of nodes as a call does. `data`: of the edges that led there, may be nullptr.
 Status give_nodes(const std::vector<CUgraphNode_st*>& nodes, cudaGraphNode_t* out, cudaGraphEdgeData* data,
                   std::size_t* n);

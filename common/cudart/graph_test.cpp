@@ -377,6 +377,18 @@ TEST_F(Graph, UserObjectsDieWithTheLastGraph) {
   EXPECT_EQ(destroyed, 1);
 }
 
+#if CUDART_VERSION >= 12040  // where they came in
+TEST_F(Graph, ConditionalNodesAreRefusedInWords) {
+  EXPECT_EQ(cudaGraphCreate(&graph_, 0), cudaSuccess);
+  cudaGraphConditionalHandle handle = 0;
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(cudaGraphConditionalHandleCreate(&handle, graph_, 1, 0), cudaErrorNotSupported);
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("conditional graph nodes are not simulated"),
+            std::string::npos);
+  EXPECT_EQ(cudaGraphDestroy(graph_), cudaSuccess);
+}
+#endif
+
 TEST_F(Graph, StaleHandlesAreRefused) {
   EXPECT_EQ(cudaGraphCreate(&graph_, 0), cudaSuccess);
   cudaGraphNode_t node = nullptr;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <sstream>
 #include <utility>
 
 namespace course::cudart {
@@ -101,9 +102,15 @@ std::size_t tell_findings() {
     Context& context = all.context(i);
     if (!context.created.load(std::memory_order_acquire)) continue;
     const std::lock_guard guard(context.lock);
-    for (const sim::Finding& finding : context.device().findings())
-      ++(finding.severity == sim::Severity::hint ? hints : errors);
-    if (const std::string text = context.device().findings_text(); !text.empty()) say(text);
+    const std::string text = context.device().findings_text();
+    if (text.empty()) continue;
+    say(text);
+    // Findings of one cause are one error.
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+      errors += line.starts_with("error: ") ? 1 : 0;
+      hints += line.starts_with("hint: ") ? 1 : 0;
+    }
   }
   const auto count = [](std::size_t n, const char* what) {
     return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cudart/graph.hpp"
+#include "cudart/in_flight.hpp"
 
 namespace course::cudart {
 namespace {
@@ -139,7 +140,14 @@ void note_work(const CUstream_st& stream) {
 
 }  // namespace
 
+void host_saw_end(const CUstream_st* stream) {
+  end_copies_in_flight([stream](const CUstream_st* other) {
+    return stream == nullptr || wait_for_each_other(*stream, *other);
+  });
+}
+
 void host_waited(const CUstream_st* stream) {
+  host_saw_end(stream);
   const std::lock_guard guard(busy().lock);
   if (stream == nullptr)
     busy().streams.clear();
@@ -179,6 +187,7 @@ std::unique_ptr<CUstream_st> make_stream(Context& context, unsigned flags, int p
 }
 
 void destroy_stream(CUstream_st* stream) {
+  end_copies_in_flight([stream](const CUstream_st* other) { return other == stream; });
   {
     const std::lock_guard guard(busy().lock);
     busy().streams.erase(stream);
@@ -237,7 +246,10 @@ Status submit_to(CUstream_st& stream, Operation operation) {
   if (Status status = check_legacy_stream(stream); !status.ok()) return status;
   if (Status status = check(*stream.context, operation); !status.ok()) return status;
   if (!std::holds_alternative<RecordOp>(operation)) note_work(stream);
-  return execute(*stream.context, operation);
+  look_at_copies_in_flight();
+  Status status = execute(*stream.context, operation);
+  renew_copies_in_flight();
+  return status;
 }
 
 Status record_event(cudaEvent_t handle, cudaStream_t stream_handle, bool external) {
@@ -344,6 +356,7 @@ Status end_capture(cudaStream_t handle, cudaGraph_t* graph) {
 }
 
 Status forbid_while_capturing(const char* what) {
+  host_saw_end(nullptr);  // such calls wait for the device, or may
   const cudaStreamCaptureMode mine = thread_state().capture_mode;
   if (mine == cudaStreamCaptureModeRelaxed) return cudaSuccess;
   ActiveCaptures& active = active_captures();
@@ -361,7 +374,10 @@ Status forbid_while_capturing(const char* what) {
 }
 
 Status forbid_if_captured(CUstream_st& stream, const char* what) {
-  if (stream.capture == nullptr) return cudaSuccess;
+  if (stream.capture == nullptr) {
+    host_saw_end(&stream);
+    return cudaSuccess;
+  }
   stream.capture->invalidate(fmt::format("{} was called for a captured stream", what));
   return fail(cudaErrorStreamCaptureUnsupported, "{} of a stream that is being captured", what);
 }

@@ -81,6 +81,8 @@ Status submit_to(CUstream_st& stream, Operation operation);
 // Streams whose work nothing orders. Here every operation is executed when it is submitted, so it does no harm; on a GPU it does.
 // The host has waited for the work of a stream, or (nullptr) for all.
 void host_waited(const CUstream_st* stream);
+// It has learnt, by waiting or otherwise, that this work (nullptr: all work) is done.
+void host_saw_end(const CUstream_st* stream);
 // Since the last call: was work submitted to several streams that nothing orders, or is some still under way, as far as the program can
 // know, in another than this?
 bool take_unordered_work(const CUstream_st& stream);

@@ -874,6 +874,42 @@ TEST(Machine, AccessesAtTheEndOfTheAddressSpaceAreFaults) {
     }
 }
 
+// --- what is not simulated
+
+// The line is the kernel's own, not the header's in which the call stands.
+TEST(Machine, CallsOfTheDeviceRuntimeAreRefusedInWords) {
+  constexpr struct {
+    const char *function, *words;
+  } kCalls[] = {{"__cudaCDP2GetParameterBufferV2", "a kernel launched by a kernel (dynamic parallelism)"},
+                {"__cudaCDP2LaunchDeviceV2_ptsz", "a kernel launched by a kernel (dynamic parallelism)"},
+                {"__cudaCDP2MemsetAsync_ptsz", "cudaMemsetAsync, called by a kernel,"},
+                {"cudaGraphSetConditional", "conditional graph nodes"},
+                {"mine", "the function 'mine' has no body"}};
+  for (const auto& [function, words] : kCalls) {
+    TestDevice t(
+        fmt::format(".file 1 \"mine.cu\"\n.file 2 \"theirs.h\"\n.extern .func {0}();\n"
+                    ".visible .entry k()\n{{\n  .loc 1 5 5\n"
+                    "  .loc 2 727 5, function_name $name, inlined_at 1 5 5\n  call {0};\n  ret;\n}}\n"
+                    ".section .debug_str\n{{\n$name:\n.b8 105,110,0\n}}\n",
+                    function));
+    const auto r = t.try_launch("k", 1, 32);
+    EXPECT_EQ(r.fault, Fault::illegal_instruction);
+    EXPECT_NE(r.text.find(words), std::string::npos) << r.text;
+    EXPECT_NE(r.text.find("in k (mine.cu:5, through theirs.h:727)"), std::string::npos) << r.text;
+  }
+}
+
+TEST(Machine, SparseMatricesAreRefusedByTheirOperand) {
+  TestDevice t(
+      ".visible .entry k()\n{\n  .reg .b32 %a<4>, %b<4>, %c<4>, %d<4>, %meta;\n"
+      "  mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {%d0,%d1,%d2,%d3}, {%a0,%a1,%a2,%a3}, "
+      "{%b0,%b1,%b2,%b3}, {%c0,%c1,%c2,%c3}, %meta, 0x0;\n  ret;\n}\n");
+  const auto r = t.try_launch("k", 1, 32);
+  EXPECT_EQ(r.fault, Fault::illegal_instruction);
+  EXPECT_NE(r.text.find("operand 5 (%meta): not supported: .sp, a sparse matrix"), std::string::npos)
+      << r.text;
+}
+
 // More blocks than could be counted, let alone run: no fault of this program.
 TEST(Machine, AGridWithoutEndIsToldOf) {
   TestDevice t(ptx());

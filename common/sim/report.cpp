@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "sim/report.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
 
 #include "sim/machine.hpp"
 
@@ -222,11 +226,28 @@ std::vector<const Finding*> most_telling_first(const std::vector<Finding>& findi
   return order;
 }
 
+// "s_data[17]" and "s_data[3]", "d_in, element 5 of 10" and "d_in, element 9 of 10" are of one array.
+std::string_view array_of(const std::string& object) {
+  return std::string_view(object).substr(0, object.find_first_of("[,"));
+}
+
+// One missing barrier or initialisation shows at every line that comes after: what has the same kind, kernel
+// and array is told once.
+bool same_cause(const Finding& a, const Finding& b) {
+  return a.checker == b.checker && a.severity == b.severity && a.kind == b.kind && a.kernel == b.kernel &&
+         !a.where.empty() && !b.where.empty() && !a.object.empty() &&
+         array_of(a.object) == array_of(b.object);
+}
+
 }  // namespace
 
 std::string to_text(const std::vector<Finding>& findings) {
   std::string text;
-  for (const Finding* f : most_telling_first(findings)) {
+  std::vector<const Finding*> order = most_telling_first(findings);
+  for (auto it = order.begin(); it != order.end(); ++it) {
+    const Finding* f = *it;
+    const auto others = std::stable_partition(it + 1, order.end(),
+                                              [&](const Finding* other) { return !same_cause(*f, *other); });
     text += f->severity == Severity::hint ? "hint: " : "error: ";
     text += f->kind;
     text += std::string(" (") + name_of(f->checker) + ")";
@@ -235,6 +256,18 @@ std::string to_text(const std::vector<Finding>& findings) {
       text += ", " + place.file + ":" + std::to_string(place.line);
     if (f->times > 1) text += ", " + std::to_string(f->times) + " times";
     text += "\n  " + f->message + "\n";
+    const SourcePlace here = own_place(f->where);
+    std::set<std::pair<std::string, std::uint32_t>> places;
+    for (auto other = others; other != order.end(); ++other)
+      if (const SourcePlace p = own_place((*other)->where); p.file != here.file || p.line != here.line)
+        places.emplace(p.file, p.line);
+    std::vector<std::string> lines;
+    for (const auto& [file, line] : places)
+      lines.push_back(file == here.file ? std::to_string(line) : file + ":" + std::to_string(line));
+    if (!lines.empty())
+      text += fmt::format("  the same of {} at {} other line{}: {}\n", array_of(f->object), lines.size(),
+                          lines.size() == 1 ? "" : "s", fmt::join(lines, ", "));
+    order.erase(others, order.end());
   }
   return text;
 }

@@ -45,7 +45,8 @@ struct Report {
 // Adds a finding, or counts it once more when an equal one (checker, kind, kernel, places) is there.
 void add_finding(std::vector<Finding>& findings, Finding finding);
 
-// In words, most telling first: a line that names the kind, and one that tells the rest.
+// In words, most telling first: a line that names the kind, one that tells the rest, and the other lines that
+// the same cause shows at.
 std::string to_text(const std::vector<Finding>& findings);
 
 std::string to_json(const Report& report, std::uint32_t mode);

@@ -49,6 +49,7 @@ enum MemoryOrder : std::uint8_t {
   kScopeDevice = 2 << 3,
   kScopeSystem = 3 << 3,
   kScopeMask = 3 << 3,
+  kNonCoherent = 1 << 5,  // a load of what nobody writes during the kernel: ld.global.nc
 };
 
 enum class Wait : std::uint8_t { none, warp_sync, barrier };

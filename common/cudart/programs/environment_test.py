@@ -117,6 +117,22 @@ class Environment(unittest.TestCase):
     def test_checks_leave_a_programs_own_exit_code(self):
         self.assertEqual(run(FINDINGS, "code", SIM_CHECK="1")[0], 3)
 
+    def test_a_buffer_reused_under_a_copy_is_found(self):
+        code, _, err = run(FINDINGS, "reused", SIM_CHECK="1")
+        self.assertEqual(code, 86)
+        self.assertIn("host-writes-during-copy", err)
+        self.assertIn("byte 20 of page-locked memory of 256 bytes", err)
+        code, _, err = run(FINDINGS, "waited", SIM_CHECK="1")
+        self.assertEqual((code, err), (0, "simulator: checked: nothing found\n"))
+
+    def test_one_cause_is_one_error(self):
+        code, _, err = run(FINDINGS, "lines", SIM_CHECK="1")
+        line = line_of("out[0] = in[0]")
+        self.assertEqual(code, 86)
+        self.assertIn(f"findings.cu:{line}\n", err)
+        self.assertIn(f"at 2 other lines: {line + 1}, {line + 2}\n", err)
+        self.assertIn("checked: 1 error, 0 hints", err)
+
     def test_findings_are_told_when_the_program_aborts(self):
         code, _, err = run(FINDINGS, "abort", SIM_CHECK="1")
         self.assertEqual(code, -6)

@@ -14,6 +14,11 @@ __global__ void keep_heap(int* out) {
   mine[0] = 1;
   out[threadIdx.x] = mine[0];
 }
+__global__ void several_lines(const int* in, int* out) {
+  out[0] = in[0];
+  out[1] = in[1];
+  out[2] = in[2];
+}
 __global__ void fill(int* out) {
   out[threadIdx.x] = 1;
 }
@@ -27,6 +32,28 @@ int main(int argc, char** argv) {
   cudaMemset(in, 0, 256);
   if (!is("copy")) cudaMemset(out, 0, 256);
   if (is("race") || is("abort")) add_up<<<1, 64>>>(in, out);
+  if (is("lines")) {
+    cudaMalloc(&lost, 12);
+    several_lines<<<1, 1>>>(lost, out);
+    cudaFree(lost);
+  }
+  if (is("reused") || is("waited")) {
+    int* pinned = nullptr;
+    cudaStream_t stream;
+    cudaStreamCreate(&stream);
+    cudaMallocHost(&pinned, 256);
+    std::memset(pinned, 0, 256);
+    for (int round = 0; round < 3; ++round) {
+      pinned[5] = round;
+      cudaMemcpyAsync(in, pinned, 256, cudaMemcpyHostToDevice, stream);
+      fill<<<1, 64, 0, stream>>>(in);
+      cudaMemcpyAsync(pinned, in, 256, cudaMemcpyDeviceToHost, stream);  // in the order of the stream
+      if (is("waited")) cudaStreamSynchronize(stream);
+    }
+    cudaStreamSynchronize(stream);
+    cudaStreamDestroy(stream);
+    cudaFreeHost(pinned);
+  }
   if (is("heap")) keep_heap<<<1, 2>>>(out);
   if (is("clean")) fill<<<1, 64>>>(out);
   if (is("leak")) cudaMalloc(&lost, 100);

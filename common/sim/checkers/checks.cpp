@@ -44,6 +44,8 @@ void Checks::block_begins(Block& block) {
 
 void Checks::before(Warp& w, const MicroOp& op) {
   const std::uint32_t kind = bits(op.kind);
+  const bool follows = w.observed != kinds_;  // a value that some checker has doubts about
+  if (follows && init_ != nullptr && init_->follows(w)) init_->follow(w, op);
   if ((kind & kMemory) != 0) {
     if (history_.keeps()) history_.before(w, op);
     LaneAccess a;
@@ -53,10 +55,10 @@ void Checks::before(Warp& w, const MicroOp& op) {
     if (race_ != nullptr) race_->access(w, op, a);
   }
   if (op.kind == OpKind::fence && race_ != nullptr) race_->fence(w, op);
-  if (sync_ != nullptr && ((kind & kWarpWide) != 0 || w.observed != kinds_)) {
-    sync_->before(w, op);
-    if (!sync_->follows(w)) w.observed = kinds_;
-  }
+  if (sync_ != nullptr && ((kind & kWarpWide) != 0 || follows)) sync_->before(w, op);
+  if (w.observed != kinds_ && (sync_ == nullptr || !sync_->follows(w)) &&
+      (init_ == nullptr || !init_->follows(w)))
+    w.observed = kinds_;
 }
 
 void Checks::barrier_arrived(Warp& w, std::uint32_t mask, const MicroOp& op) {

@@ -15,6 +15,8 @@
 namespace course::sim {
 namespace {
 
+using u32 = std::uint32_t;
+
 constexpr std::uint64_t kPage = 4096;  // bytes that one entry of whole_pages_ stands for
 
 // --- ranges of bits -----------------------------------------------------------------------------------------------
@@ -134,6 +136,7 @@ void Initcheck::block_begins(Block& block) {
   if (blocks_.size() <= block.storage) blocks_.resize(block.storage + 1);
   auto& slot = blocks_[block.storage];
   if (slot == nullptr) slot = std::make_unique<BlockState>();
+  slot->followed.assign(block.warps.size(), {});
   slot->shared.assign(block.shared_bytes / 64 + 1, 0);
   set(slot->shared.data(), 0, program_->reserved_shared);  // the system's own affair
   slot->shared_whole = false;
@@ -172,9 +175,7 @@ void Initcheck::copies_issued(Warp& w, const CopyBatch& batch) {
     const Shadow shadow = shadow_of(w, place);
     const std::uint64_t first = batch.from[i] - shadow.base;
     if (any_set(shadow.bits, first, batch.read[i])) continue;
-    LaneAccess a;
-    a.wide = batch.from;
-    report(w, *batch.op, a, i, place);
+    report(w, *batch.op, i, place, batch.from[i]);
     set(shadow.bits, first, batch.read[i]);  // told once
   }
 }
@@ -271,14 +272,90 @@ void Initcheck::lane(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, 
   if (place == Place::local) bits = local_bits(w, lane, first + a.bytes).data();
   if (!only_writes(op) && !any_set(bits, first, a.bytes)) {
     if (place == Place::global && arena_.find(a.at(lane)) == nullptr) return;  // about to fault
-    report(w, op, a, lane, place);
-    if (together_ && place == Place::global) return;  // the launch will be done again
-    set(bits, first, a.bytes);                        // told once
+    const bool again = together_ && place == Place::global;  // the launch will be done again
+    if (op.kind == OpKind::load && !again) return begin_to_follow(w, op, lane, place, a.at(lane));
+    report(w, op, lane, place, a.at(lane));
+    if (again) return;
+    set(bits, first, a.bytes);  // told once
   }
   if (op.kind != OpKind::load) mark({bits, 0, size}, first, a.bytes);
 }
 
-void Initcheck::report(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, Place place) {
+// --- what becomes of a value -------------------------------------------------------------------------------
+
+void Initcheck::begin_to_follow(Warp& w, const MicroOp& load, int lane, Place place, std::uint64_t address) {
+  auto& list = blocks_[w.block->storage]->followed[w.number];
+  for (int k = 0; k < load.count; ++k) {
+    if (load.dst[k] == MicroOp::kNoSlot) continue;
+    auto it = std::find_if(list.begin(), list.end(),
+                           [&](const Followed& f) { return f.load == &load && f.slot == load.dst[k]; });
+    if (it == list.end()) it = list.insert(list.end(), {load.dst[k], 0, &load, place, {}});
+    it->lanes |= 1u << lane;
+    it->place = place;
+    it->from[static_cast<std::size_t>(lane)] = address;
+  }
+  w.observed = ~0u;
+}
+
+void Initcheck::used(Warp& w, const Followed& value, u32 lanes) {
+  const std::uint64_t bytes = std::uint64_t{value.load->width} * value.load->count;
+  std::set<std::uint64_t> told;
+  for (u32 m = lanes; m != 0; m &= m - 1) {
+    const int i = std::countr_zero(m);
+    const std::uint64_t address = value.from[static_cast<std::size_t>(i)];
+    if (value.place != Place::local && !told.insert(address).second) continue;
+    report(w, *value.load, i, value.place, address);
+    // Not again at the next load.
+    if (value.place == Place::local) {
+      local_moved(w, i, static_cast<std::uint32_t>(address - kLocalWindow),
+                  static_cast<std::uint32_t>(bytes));
+    } else {
+      const Shadow shadow = shadow_of(w, value.place);
+      set(shadow.bits, address - shadow.base, bytes);
+    }
+  }
+}
+
+void Initcheck::follow(Warp& w, const MicroOp& op) {
+  auto& list = blocks_[w.block->storage]->followed[w.number];
+  const bool selects = op.n_src == 3 && op.pred_src == 4;  // selp a, b, p: only the chosen one goes on
+  const bool copies = op.kind == OpKind::move && op.n_src == 1;
+  // Ops that read more registers than their sources say, such as those of matrices.
+  const bool reads_anything =
+      op.kind == OpKind::other || op.kind == OpKind::control || op.kind == OpKind::copy;
+  const bool fourth_is_read = op.kind == OpKind::store || op.kind == OpKind::atomic;
+  std::vector<Followed> kept, passed;
+  std::map<const MicroOp*, u32> reported;  // lanes: the other elements of a vector load need not be
+  for (Followed& f : list) {
+    const auto reads = [&](u32 slot) { return slot == f.slot; };
+    u32 lanes = 0, goes_on = 0;
+    if (selects) {
+      const u32 p = w.predicate(op.src[2]);
+      goes_on = ((reads(op.src[0]) ? p : 0) | (reads(op.src[1]) ? ~p : 0)) & f.lanes & w.mask;
+    } else if (reads_anything || std::any_of(std::begin(op.src), std::end(op.src), reads) ||
+               (fourth_is_read && reads(op.dst[3]))) {
+      (copies ? goes_on : lanes) = f.lanes & w.mask;
+    }
+    lanes &= ~reported[f.load];
+    if (lanes != 0) used(w, f, lanes);
+    reported[f.load] |= lanes;
+    if (goes_on != 0) {
+      passed.push_back(f);
+      passed.back().slot = op.dst[0];
+      passed.back().lanes = goes_on;
+    }
+    const bool overwritten =
+        op.kind != OpKind::store && std::any_of(std::begin(op.dst), std::end(op.dst), reads);
+    f.lanes &= overwritten ? ~w.mask : ~lanes;
+    if (f.lanes != 0) kept.push_back(f);
+  }
+  kept.insert(kept.end(), passed.begin(), passed.end());
+  for (Followed& f : kept) f.lanes &= ~reported[f.load];
+  std::erase_if(kept, [](const Followed& f) { return f.lanes == 0; });
+  list.swap(kept);
+}
+
+void Initcheck::report(Warp& w, const MicroOp& op, int lane, Place place, std::uint64_t address) {
   const bool librarys = place == Place::shared && is_library_kernel(program_->demangled);
   const auto [it, fresh] = told_.try_emplace(librarys ? kAnyOp : op.index);
   Finding& f = it->second;
@@ -297,7 +374,7 @@ void Initcheck::report(Warp& w, const MicroOp& op, const LaneAccess& a, int lane
   f.kernel = program_->demangled;
   f.where = places_of(*program_, op);
   f.thread = thread_of(*launch_, w.block->linear, w.number * kLanes + static_cast<std::uint32_t>(lane));
-  f.object = describe_address(*program_, arena_, a.at(lane), op.width);
+  f.object = describe_address(*program_, arena_, address, op.width);
   f.message = fmt::format("{} {} {} at {}, but {}{}", describe_thread(f.thread),
                           op.kind == OpKind::atomic || op.kind == OpKind::rendezvous ? "updates"
                           : op.kind == OpKind::copy                                  ? "copies"

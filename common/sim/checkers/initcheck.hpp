@@ -3,8 +3,11 @@
 // local memory since its frame was opened. One bit for each byte.
 // An access counts as uninitialised when none of its bytes has been written: structures are copied with their padding, and
 // vector loads take in what lies behind the last element.
+// A load is reported when what it read is used: a value that no selp chooses, or that nobody looks at, did no
+// harm. So it is followed through copies, conversions and selections until another op reads it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -41,6 +44,9 @@ class Initcheck {
   void launch_ends(const std::set<std::uint32_t>& racing);
   void block_begins(Block& block);
   void access(Warp& w, const MicroOp& op, const LaneAccess& a);
+  // Before any op while values are followed, and before its access().
+  bool follows(const Warp& w) const { return !blocks_[w.block->storage]->followed[w.number].empty(); }
+  void follow(Warp& w, const MicroOp& op);
   void copies_issued(Warp& w, const CopyBatch& batch);
   void copies_finished(Block& block, const CopyBatch& batch, std::uint32_t lanes);
   void frame_opened(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes);
@@ -49,7 +55,14 @@ class Initcheck {
  private:
   using Bits = std::vector<std::uint64_t>;
   static constexpr std::uint32_t kFirstLook = 4;  // accesses
+  struct Followed {  // a register slot that holds in some lanes what `load` read and nobody has written
+    std::uint32_t slot, lanes;
+    const MicroOp* load;
+    Place place;
+    std::array<std::uint64_t, kLanes> from;  // addresses
+  };
   struct BlockState {
+    std::vector<std::vector<Followed>> followed;  // by warp
     Bits shared;
     bool shared_whole = false;  // all of it has been written: found out now and then, ever more rarely
     std::uint32_t looks = 0, next_look = kFirstLook;
@@ -68,7 +81,9 @@ class Initcheck {
   void mark(const Shadow& shadow, std::uint64_t first, std::uint64_t n);
   void each_lane(Warp& w, const MicroOp& op, const LaneAccess& a, const Shadow& shadow);
   void lane(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, Place place);
-  void report(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, Place place);
+  void begin_to_follow(Warp& w, const MicroOp& load, int lane, Place place, std::uint64_t address);
+  void used(Warp& w, const Followed& value, std::uint32_t lanes);
+  void report(Warp& w, const MicroOp& op, int lane, Place place, std::uint64_t address);
   Bits& local_bits(const Warp& w, int lane, std::uint64_t end);
 
   const Arena& arena_;

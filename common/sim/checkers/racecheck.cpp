@@ -170,6 +170,7 @@ void Racecheck::access(Warp& w, const MicroOp& op, const LaneAccess& a) {
          op.kind == OpKind::load || asks,
          !asks && op.kind != OpKind::load,
          is_strong(op)};
+  if ((op.order & kNonCoherent) != 0 && !a.mixed && a.place == Place::global) check_non_coherent(h);
   if (!a.mixed) return look(h, a.place, a.mask);
   std::uint32_t lanes_in[3] = {0, 0, 0};  // by Place
   for (std::uint32_t m = a.mask; m != 0; m &= m - 1)
@@ -389,11 +390,47 @@ Racecheck::Cell Racecheck::weak_part(Cell written) const {
 // Reports the first access that a cell names and nothing orders before this one.
 void Racecheck::check(Here& h, int lane, std::uint64_t offset, Cell cell, bool old_writes) {
   if (cell >> kLaneBits < h.shadow.floor) return;
+  // Whether strong accesses may meet is one question for all lanes of a record, and quicker answered than
+  // whether they are ordered: hundreds of threads that wait at an mbarrier are as many readers of it.
+  RecordId meets = 0;
   any_of_cell(cell, [&](RecordId id, std::uint32_t his) {
-    if (ordered(h, id, his, lane) || may_meet(h, record(id), lane)) return false;
+    if (h.strong && (id == meets || may_meet(h, record(id), lane))) {
+      meets = id;
+      return false;
+    }
+    if (ordered(h, id, his, lane) || (!h.strong && may_meet(h, record(id), lane))) return false;
     report(h, lane, offset, id, his, old_writes);
     return true;
   });
+}
+
+// A load through the read-only path, which does not see what the same launch has written, ordered or not.
+void Racecheck::check_non_coherent(Here& h) {
+  h.shadow = shadow_of(h.b, Place::global);
+  h.shadow.bound = h.shadow.floor;  // what was written before the block's last barrier counts, too
+  const Cell limit = h.shadow.floor << kLaneBits;
+  bool opened = false;
+  for (std::uint32_t m = h.a.mask; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const std::uint64_t offset = h.a.at(lane) - h.shadow.base;
+    if (!is_inside(h, offset) || h.shadow.line_written[offset / kLineBytes] < limit) continue;
+    if (!opened) open_lines(h, h.a.mask);
+    opened = true;
+    for (std::uint64_t at = offset / 4 * 4; at < offset + h.a.bytes; at += 4) {
+      Cell written = h.shadow.written[at / 4];
+      if (written >= limit && is_bytes(h, written)) {
+        const Cell* const cells = cells_of_bytes(at / 4);
+        written = 0;
+        for (std::uint64_t k = std::max(at, offset); k < std::min(at + 4, offset + h.a.bytes); ++k)
+          written = std::max(written, cells[k % 4]);
+      }
+      if (written < limit) continue;
+      RecordId id = written >> kLaneBits;
+      if (record(id).kind == Record::readers) id = readers(record(id))[0].record;
+      report_stale(h, lane, offset, id, static_cast<std::uint32_t>(written & kLaneMask));
+      break;
+    }
+  }
 }
 
 // The cell with one more reader: lane `lane`, or all of `lanes`.

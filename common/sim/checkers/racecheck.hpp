@@ -238,6 +238,7 @@ class Racecheck {
   Cell* open_bytes(Here& h, std::uint64_t word);
   void bytes(Here& h, int lane, std::uint64_t offset, std::uint32_t n);
   void check(Here& h, int lane, std::uint64_t offset, Cell cell, bool old_writes);
+  void check_non_coherent(Here& h);
   bool has_weak(Cell written) const;
   Cell weak_part(Cell written) const;
   Cell with_reader(Here& h, Cell cell, int lane, std::uint32_t lanes);
@@ -284,9 +285,11 @@ class Racecheck {
   void renew_flights(Block& block);
 
   // --- words: racecheck_words.cpp
-  enum class Hazard : std::uint8_t { read_write, write_write, same_value };
+  enum class Hazard : std::uint8_t { read_write, write_write, same_value, stale };
   // Lane `lane` of the access at hand against lane `other` of record `id`; `old_writes`: the earlier one wrote.
   void report(Here& h, int lane, std::uint64_t offset, RecordId id, std::uint32_t other, bool old_writes);
+  void report_stale(const Here& h, int lane, std::uint64_t offset, RecordId writer,
+                    std::uint32_t writers_lane);
   bool same_value(const Here& h, int lane, std::uint64_t offset, RecordId id, std::uint32_t other) const;
   Finding describe(const Here& h, int lane, std::uint64_t offset, RecordId id, std::uint32_t other,
                    Hazard hazard) const;

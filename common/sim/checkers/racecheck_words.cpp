@@ -94,6 +94,36 @@ void Racecheck::report(Here& h, int lane, std::uint64_t offset, RecordId id, std
   known_.push_back({describe(h, lane, offset, id, other, hazard), h.op.index, record(id).what});
 }
 
+void Racecheck::report_stale(const Here& h, int lane, std::uint64_t offset, RecordId writer,
+                             std::uint32_t writers_lane) {
+  const Record& r = record(writer);
+  const MicroOp& write = program_->ops[r.what];
+  const std::uint64_t key =
+      static_cast<std::uint64_t>(Hazard::stale) << 60 | std::uint64_t{h.op.index} << 30 | write.index;
+  const auto [known, fresh] = told_.try_emplace(key, known_.size());
+  if (!fresh) {
+    ++known_[known->second].finding.times;
+    return;
+  }
+  const bool librarys = is_library_kernel(program_->demangled);
+  Finding f;
+  f.checker = Checker::racecheck;
+  f.severity = librarys ? Severity::hint : Severity::error;
+  f.kind = "stale-read";
+  f.kernel = program_->demangled;
+  f.where = places_of(*program_, h.op);
+  f.other_where = places_of(*program_, write);
+  f.thread = thread_of(*launch_, h.b.number, h.w.number * kLanes + static_cast<std::uint32_t>(lane));
+  f.other_thread = thread_of(*launch_, r.block, warp_of(r) * kLanes + writers_lane);
+  f.object = describe_address(*program_, arena_, h.shadow.base + offset, h.op.width);
+  f.message = fmt::format(
+      "{} reads {} at {} as data that no thread of the kernel writes (ld.global.nc, from __ldg() or a const "
+      "__restrict__ pointer), but {} has written it at {}: the load may give the old value{}",
+      describe_thread(f.thread), f.object, one_line(f.where), describe_thread(f.other_thread),
+      one_line(f.other_where), librarys ? kTheLibrarysAffair : "");
+  known_.push_back({std::move(f), h.op.index, r.what});
+}
+
 Finding Racecheck::describe(const Here& h, int lane, std::uint64_t offset, RecordId id, std::uint32_t other,
                             Hazard hazard) const {
   const Record& r = record(id);

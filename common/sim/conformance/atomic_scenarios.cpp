@@ -287,22 +287,25 @@ Scenario atomic_b128(const std::string& place, bool compare) {
         "  setp.eq.u32 %z, %i, 0;\n  mov.b64 %d0, 5;\n  mov.b64 %d1, 6;\n  @%z st{0}.v2.b64 [%p], {{%d0, "
         "%d1}};\n  bar.sync 0;\n",
         space);
-  // Thread i wants (5 + i/2, 6) and brings (5 + i/2 + 1, 6): each second one finds what it wants.
+  // Of three threads one finds what it wants, one the low half alone, one the high half alone.
   body +=
-      "  shr.u32 %k, %i, 1;\n  cvt.u64.u32 %b0, %k;\n  add.u64 %b0, %b0, 5;\n  mov.b64 %b1, 6;\n  mov.b128 "
-      "%b, {%b0, %b1};\n"
-      "  add.u64 %c0, %b0, 1;\n  mov.b64 %c1, 6;\n  mov.b128 %c, {%c0, %c1};\n";
+      "  div.u32 %k, %i, 3;\n  cvt.u64.u32 %c0, %k;\n  add.u64 %c0, %c0, 6;\n  mov.b64 %c1, 6;\n"
+      "  rem.u32 %k, %i, 3;\n  sub.u64 %b0, %c0, 1;\n  setp.eq.u32 %z, %k, 1;\n  @%z add.u64 %b0, %b0, 9;\n"
+      "  mov.b64 %b1, 6;\n  setp.eq.u32 %z, %k, 0;\n  @%z mov.b64 %b1, 7;\n"
+      "  mov.b128 %b, {%b0, %b1};\n  mov.b128 %c, {%c0, %c1};\n";
   body += compare ? fmt::format("  atom{}.cas.b128 %d, [%p], %b, %c;\n", space)
                   : fmt::format("  atom{}.exch.b128 %d, [%p], %b;\n", space);
   body += "  mov.b128 {%d0, %d1}, %d;\n  st.global.b64 [%out], %d0;\n  st.global.b64 [%out+8], %d1;\n";
   s.in = {5, 6};
   s.out.assign(2 * kLanes, 0);
-  Word cell = 5;
-  for (std::uint32_t i = 0; i < kLanes; ++i) {
-    s.out[2 * i] = cell;
-    s.out[2 * i + 1] = 6;
-    const Word b = 5 + i / 2;
-    if (!compare || cell == b) cell = compare ? b + 1 : b;
+  Word low = 5, high = 6;
+  for (Word i = 0; i < kLanes; ++i) {
+    s.out[2 * i] = low;
+    s.out[2 * i + 1] = high;
+    const Word b0 = 5 + i / 3 + (i % 3 == 1 ? 9 : 0), b1 = i % 3 == 0 ? 7 : 6;
+    if (compare && (low != b0 || high != b1)) continue;
+    low = compare ? 5 + i / 3 + 1 : b0;
+    high = compare ? 6 : b1;
   }
   s.ptx = scenario_kernel(registers, body, 0, 2);
   return s;

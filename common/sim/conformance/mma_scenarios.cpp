@@ -38,7 +38,8 @@ Scenario mma(const Product& p, const std::string& row) {
   const std::vector<int> a = cells(ka, p.m, p.k), b = cells(kb, p.k, p.n);
   std::vector<int> c = cells(kc, p.m, p.n);
   if (p.satfinite)
-    for (std::size_t i = 0; i < c.size(); i += 2) c[i] = std::numeric_limits<int>::max() - 3;
+    for (std::size_t i = 0; i < c.size(); i += 2)
+      c[i] = i % 4 == 0 ? std::numeric_limits<int>::max() - 3 : std::numeric_limits<int>::min() + 3;
   std::vector<Word> sum(c.size());
   for (int q = 0; q < n_products; ++q)
     for (int row_i = 0; row_i < p.m; ++row_i)
@@ -50,7 +51,8 @@ Scenario mma(const Product& p, const std::string& row) {
           const int y = b[static_cast<std::size_t>((q * p.k + i) * p.n + column)];
           s += p.a != "b1" ? x * y : p.ptx.find(".and") != std::string::npos ? (x & y) : (x ^ y);
         }
-        if (p.satfinite) s = std::min<std::int64_t>(s, std::numeric_limits<int>::max());
+        if (p.satfinite)
+          s = std::clamp<std::int64_t>(s, std::numeric_limits<int>::min(), std::numeric_limits<int>::max());
         sum[at] = kd.encode(static_cast<int>(s));
       }
   // Registers: of a lane, its elements from the low bits on.

@@ -6,6 +6,28 @@
 
 namespace course::sim {
 
+namespace {
+
+// What the simulator lacks of the functions that kernels call in libcudadevrt, in words; "" for any other
+// function.
+std::string of_device_runtime(std::string_view name) {
+  constexpr std::string_view kPrefix = "__cudaCDP2";
+  if (name == "cudaGraphSetConditional")
+    return "cudaGraphSetConditional: conditional graph nodes are not simulated (copy the condition to the "
+           "host, and "
+           "launch there the graph that it chooses)";
+  if (!name.starts_with(kPrefix)) return "";
+  const std::string_view call = name.substr(kPrefix.size());
+  if (call.starts_with("GetParameterBuffer") || call.starts_with("LaunchDevice"))
+    return "a kernel launched by a kernel (dynamic parallelism) is not simulated (launch the inner kernel "
+           "from the host, "
+           "or let the outer one's threads do its work in a loop)";
+  return fmt::format("cuda{}, called by a kernel, is not simulated (call it on the host and pass the result)",
+                     call.substr(0, call.find('_')));
+}
+
+}  // namespace
+
 void Decoder::branch(const Instruction& i, std::int32_t index) {
   const auto number = static_cast<std::uint32_t>(program_.blocks.size() - 1);
   const Operand& to = i.operands.at(0);
@@ -80,8 +102,10 @@ void Decoder::call(const Instruction& i, std::int32_t index) {
       site.builtin = callee->name;
       if (callee->name == "malloc" || callee->name == "free") program_.order_sensitive = true;
     } else {
-      throw DecodeError(
-          fmt::format("the function '{}' has no body in this program {}", callee->name, where()));
+      const std::string refusal = of_device_runtime(callee->name);
+      throw DecodeError(refusal.empty() ? fmt::format("the function '{}' has no body in this program {}",
+                                                      callee->name, where())
+                                        : refusal + " " + where());
     }
   }
   const auto number = static_cast<std::uint32_t>(program_.blocks.size() - 1);

@@ -12,11 +12,20 @@
 namespace course::sim {
 
 std::string Decoder::where() const {
+  // The innermost line in the kernel's own file, and the header through which an instruction came there.
+  std::vector<std::pair<std::string, std::uint32_t>> places;
+  for (std::int32_t at = current_->location; at >= 0;) {
+    const auto& location = module_.locations[static_cast<std::size_t>(at)];
+    if (const std::string* file = module_.find_file(location.file)) places.emplace_back(*file, location.line);
+    at = location.inlined_at;
+  }
   std::string place;
-  if (current_->location >= 0) {
-    const auto& location = module_.locations[static_cast<std::size_t>(current_->location)];
-    if (const std::string* file = module_.find_file(location.file))
-      place = fmt::format(" ({}:{})", *file, location.line);
+  if (!places.empty()) {
+    const auto own = std::find_if(places.begin(), places.end(),
+                                  [&](const auto& p) { return p.first == places.back().first; });
+    place = fmt::format(" ({}:{}", own->first, own->second);
+    if (own != places.begin()) place += fmt::format(", through {}:{}", places[0].first, places[0].second);
+    place += ")";
   }
   return fmt::format("in {}{}, PTX line {}", demangled(source_->name), place, current_->text_line);
 }

@@ -45,6 +45,12 @@ std::uint32_t Decoder::gather(const Operand& operand, std::size_t n, SlotKind ki
 void Decoder::multiply_matrices(const Instruction& i) {
   const bool wmma = i.opcode == "wmma";
   if (!i.has("sync")) unsupported("the form without .sync was removed from sm_70 on");
+  for (const auto& m : i.modifiers) {
+    if (m == "sp" || m.starts_with("sp::"))
+      unsupported(i.operands.at(4), fmt::format("not supported: .{}, a sparse matrix with its metadata", m));
+    if (m.starts_with("kind::") || m.starts_with("block_scale"))
+      unsupported(fmt::format("not supported: .{}", m));
+  }
   MatrixForm form;
   std::vector<Element> types = elements_of(i);
   if (wmma && types.size() == 2) types = {types[0], Element::f16, Element::f16, types[1]};
@@ -53,9 +59,6 @@ void Decoder::multiply_matrices(const Instruction& i) {
   const Family family = family_of(form.a, form.b);
   if (!(wmma ? is_wmma(form) : is_mma(form)) || !takes(family, form.d) || !takes(family, form.c))
     unsupported("not supported: this shape with these types");
-  for (const auto& m : i.modifiers)
-    if (m == "sp" || m.starts_with("sp::") || m.starts_with("kind::") || m.starts_with("block_scale"))
-      unsupported(fmt::format("not supported: .{}", m));
   form.quads = family == Family::half && form.k == 4;
   form.satfinite = i.has("satfinite");
   form.conjunction = i.has("and");

@@ -171,6 +171,7 @@ void Decoder::load(const Instruction& i) {
   op.width = static_cast<std::uint8_t>(ptx::bits_of(a.type) / 8);
   op.count = static_cast<std::uint8_t>(a.count);
   op.order = a.order;
+  if (i.has("nc")) op.order |= kNonCoherent;
   op.n_dst = static_cast<std::uint8_t>(a.count);
   op.n_src = 1;
   for (std::size_t k = 0; k < targets.size(); ++k) {

@@ -510,3 +510,15 @@ KERNEL(barrier_that_resets_itself) {
     out[gid] += scratch[k * n_threads + n_threads - 1 - gid];
   }
 }
+
+// Read through the read-only path first, written afterwards; and a neighbour that nobody writes.
+// EXPECT nothing
+// LAUNCH 2 64
+KERNEL(read_only_loads_before_the_write) {
+  UNUSED;
+  const int gid = static_cast<int>(blockIdx.x * 64 + threadIdx.x);
+  int* const own = const_cast<int*>(in) + 2 * gid;
+  const int old = __ldg(own);
+  *own = old + 1;
+  out[gid] = __ldg(own + 1) + old;
+}

@@ -579,3 +579,19 @@ KERNEL(pointers_into_several_arrays) {
   for (int k = 0; k < 64; ++k) sum += which[k] + second[63 - k] + reinterpret_cast<int*>(s_pairs)[k];
   out[blockIdx.x * 64 + threadIdx.x] = sum;
 }
+
+// Every thread looks at its neighbour, and those at the end drop what they saw.
+// EXPECT nothing
+// LAUNCH 2 64 n 100
+KERNEL(discarded_reads_of_what_nobody_wrote) {
+  UNUSED;
+  __shared__ int s_data[65];
+  const int gid = static_cast<int>(blockIdx.x * 64 + threadIdx.x);
+  if (gid < n) s_data[threadIdx.x] = in[gid];
+  __syncthreads();
+  const volatile int* const seen = s_data;  // a load that the compiler does not put into a branch
+  const int here = seen[threadIdx.x], next = seen[threadIdx.x + 1];
+  const bool last = threadIdx.x == 63 || gid + 1 >= n;
+  const int kept = last ? here : next;
+  if (gid < n) out[gid] = kept;
+}

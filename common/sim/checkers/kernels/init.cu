@@ -94,3 +94,25 @@ KERNEL(local_never_written) {
   for (int k = 0; k < (in[threadIdx.x] & 7); ++k) stack[k] = k;
   out[threadIdx.x] = stack[8 + (in[threadIdx.x] & 7)];  // FAULT
 }
+
+// The value goes through a copy and a selection before it is used.
+// EXPECT uninitialised-shared
+// LAUNCH 1 64
+KERNEL(selected_value_never_written) {
+  UNUSED;
+  __shared__ int s_data[64];
+  if (threadIdx.x < 32) s_data[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  const int above = s_data[threadIdx.x ^ 32];  // FAULT
+  out[threadIdx.x] = threadIdx.x >= 16 ? above : 0;
+}
+
+// EXPECT uninitialised-global
+// LAUNCH 1 64
+KERNEL(old_value_used_after_a_store) {
+  UNUSED;
+  int* const mine = scratch + threadIdx.x;
+  const int old = *mine;  // FAULT
+  *mine = 1;
+  out[threadIdx.x] = old;
+}

@@ -271,3 +271,22 @@ KERNEL(counter_set_by_one_block) {
   if (blockIdx.x == 0) counter[0] = 5;  // OTHER
   atomicAdd(&counter[0], 1u);           // FAULT
 }
+
+// The pointer promises that nobody writes what it points to; the barrier does not help.
+// EXPECT stale-read
+// LAUNCH 1 64
+KERNEL(read_only_load_of_what_was_written) {
+  UNUSED;
+  scratch[threadIdx.x] = in[threadIdx.x];  // OTHER
+  __syncthreads();
+  out[threadIdx.x] = __ldg(&scratch[threadIdx.x ^ 1]);  // FAULT
+}
+
+// EXPECT stale-read
+// LAUNCH 2 64
+KERNEL(read_only_load_of_ones_own_byte) {
+  UNUSED;
+  unsigned char* const mine = reinterpret_cast<unsigned char*>(scratch) + blockIdx.x * 64 + threadIdx.x;
+  *mine = static_cast<unsigned char>(in[threadIdx.x]);  // OTHER
+  out[blockIdx.x * 64 + threadIdx.x] = __ldg(mine);     // FAULT
+}

@@ -6,7 +6,7 @@
 //   differential --outputs SEED      its output, a thread a line (generate.cpp, leave(), says which word is which register)
 // `ninja -C build common/sim/differential` builds it. Without Meson, with the toolkit and a compiler alone:
 //   g++ -std=c++20 -O1 -Icommon -I/usr/local/cuda/include -o differential common/sim/conformance/differential/*.cpp
-//     common/sim/conformance/*_operations.cpp common/sim/conformance/{exact,operand}.cpp common/ptx/ir.cpp
+//     common/sim/conformance/{*_operations,*_scenarios,exact,operand,scenario}.cpp common/ptx/ir.cpp
 //     -L/usr/local/cuda/lib64 -lcudart (and -lfmt where fmt is installed)
 // ./differential 1 100000 > gpu.txt; LD_LIBRARY_PATH=build/common/cudart ./differential 1 100000 > sim.txt; diff gpu.txt sim.txt
 // Exit status: 0, 1 when a kernel could not be loaded or run, 77 without a device.

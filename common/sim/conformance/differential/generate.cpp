@@ -8,6 +8,7 @@
 #include "base/rng.hpp"
 #include "sim/conformance/format.hpp"
 #include "sim/conformance/operation.hpp"
+#include "sim/conformance/scenario.hpp"
 
 namespace course::sim::differential {
 namespace {
@@ -33,7 +34,8 @@ bool is_refused(const Operation& o) {
   return has("bf16") && !has("x2") && (has(".sat.") || narrow);
 }
 
-// Exact instructions that a compute capability has, as the machine code computes them.
+// Exact instructions that a compute capability has, as the machine code computes them. (kTemplates has forms
+// with operands for which those that machine code departs in agree.)
 const std::vector<Operation>& operations(int sm) {
   static const std::vector<Operation> all = [sm] {
     std::vector<Operation> some = all_operations();
@@ -72,6 +74,9 @@ constexpr std::string_view kTemplates[] = {
     "add.s32 R, R, -#",
     "and.b64 W, W, 0xffff00ff00ff",
     "mul.wide.u32 W, R, #",
+    "bfi.b64 W, W, W, #, #",
+    "bfe.u64 W, W, #, #",
+    "bfe.s64 W, W, #, #",
     "vadd.s32.u32.s32.sat R, R.b1, R.h1",
     "vsub.u32.s32.u32 R, R.h0, R.b3",
     "vmad.s32.u32.s32.shr7 R, R.b0, R.h1, R",
@@ -81,6 +86,17 @@ constexpr std::string_view kTemplates[] = {
     "vmin4.u32.s32.u32 R, R, R, R",
     "cvt.pack.sat.u8.s32.b32 R, R, R, R",
     "cvt.pack.sat.s16.s32 R, R, R",
+};
+
+// What all lanes of a warp execute together.
+constexpr std::string_view kWarpTemplates[] = {
+    "mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 {R, R, R, R}, {R, R}, {R}, {R, R, R, R}",
+    "mma.sync.aligned.m8n8k16.row.col.satfinite.s32.s8.u8.s32 {R, R}, {R}, {R}, {R, R}",
+    "mma.sync.aligned.m16n8k32.row.col.satfinite.s32.u4.s4.s32 {R, R, R, R}, {R, R}, {R}, {R, R, R, R}",
+    "mma.sync.aligned.m16n8k128.row.col.s32.b1.b1.s32.and.popc {R, R, R, R}, {R, R}, {R}, {R, R, R, R}",
+    "mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32.xor.popc {R, R}, {R}, {R}, {R, R}",
+    "movmatrix.sync.aligned.m8n8.trans.b16 R, R",
+    "elect.sync R|P, -1",
 };
 
 class Generator {
@@ -180,16 +196,14 @@ class Generator {
     line(text);
   }
 
-  void form() {
-    const std::string_view form = kTemplates[below(std::size(kTemplates))];
-    std::string text = guard(), last;
+  void form(std::string_view form, std::string text) {
     for (const char c : form) {
       std::string piece(1, c);
       if (c == 'P' || c == 'H' || c == 'R' || c == 'W') {
         do piece = c == 'P' ? predicate() : c == 'H' ? half() : c == 'R' ? word() : wide();
         while (used_in(text, piece));
       } else if (c == '#') {
-        piece = fmt::format("{}", below(256));
+        piece = fmt::format("{}", below(below(2) == 0 ? 64 : 256));
       }
       text += piece;
     }
@@ -203,6 +217,18 @@ class Generator {
       if (whole && (at == 0 || (text[at - 1] != '@' && text[at - 1] != '!'))) return true;
     }
     return false;
+  }
+
+  // The suite's own spellings, on %a, %b, %c and to %d.
+  void video() {
+    static const std::vector<Scenario> all = video_scenarios();
+    const std::string& spelling = all[below(all.size())].name;
+    std::string text = guard();
+    for (std::size_t k = 0; k < spelling.size(); ++k) {
+      text += spelling[k] == '%' ? word() : std::string(1, spelling[k]);
+      if (spelling[k] == '%') ++k;
+    }
+    line(text);
   }
 
   void carries() {
@@ -306,12 +332,24 @@ class Generator {
     }
   }
 
-  void exchange() {
+  // Leaves the address of the thread's slot in %t0.
+  void own_slot() {
     line("shl.b32 %t0, %thread, 3");
     line("mov.u32 %t1, slots");
     line("add.u32 %t0, %t0, %t1");
+  }
+
+  void exchange() {
+    own_slot();
     line(fmt::format("st.shared.b64 [%t0], {}", wide()));
     line("bar.sync 0");
+    switch (below(8)) {
+      case 0:
+      case 1: return rows_of_matrices();
+      case 2:
+      case 3: return side_by_side();
+      default: break;
+    }
     line(fmt::format("xor.b32 %t2, %thread, {}", below(kThreads)));
     line("shl.b32 %t2, %t2, 3");
     line("add.u32 %t2, %t2, %t1");
@@ -319,6 +357,60 @@ class Generator {
       line(fmt::format("ld.shared.b64 {}, [%t2]", wide()));
     else
       line(fmt::format("ld.shared.s16 {}, [%t2+{}]", word(), 2 * below(4)));
+    line("bar.sync 0");
+  }
+
+  // Threads that read one after the other, as accesses that are looked after as one.
+  void side_by_side() {
+    struct Load {
+      std::string_view text;
+      int shift;  // of the thread's number
+    };
+    constexpr Load kLoads[] = {{"ld.shared.v4.u8 {H, H, H, H}, [%t2]", 2},
+                               {"ld.shared.v2.s16 {R, R}, [%t2]", 2},
+                               {"ld.shared.u32 R, [%t2]", 2},
+                               {"ld.shared.v2.u32 {R, R}, [%t2]", 3},
+                               {"ld.shared.s8 R, [%t2]", 0},
+                               {"ld.shared.v4.u16 {H, H, H, H}, [%t2]", 3},
+                               {"ld.shared.s16 W, [%t2]", 1},
+                               {"ld.shared.u8 H, [%t2]", 0}};
+    const Load& load = kLoads[below(std::size(kLoads))];
+    line(fmt::format("shl.b32 %t2, %thread, {}", load.shift));
+    line("add.u32 %t2, %t2, %t1");
+    form(load.text, guard());
+    line("bar.sync 0");
+  }
+
+  // The slots of the block as rows of 16 bytes.
+  void rows_of_matrices() {
+    const char* across = below(2) == 0 ? "" : ".trans";
+    if (below(2) == 0) {
+      line("and.b32 %t2, %thread, 31");
+      line("shl.b32 %t2, %t2, 4");
+      line("add.u32 %t2, %t2, %t1");
+      form(fmt::format("ldmatrix.sync.aligned.m8n8.x4{}.shared.b16 {{R, R, R, R}}, [%t2]", across), "");
+    } else {  // each warp its own 128 bytes
+      line("and.b32 %t2, %thread, 7");
+      line("shl.b32 %t2, %t2, 4");
+      line("and.b32 %t3, %thread, 32");
+      line("shl.b32 %t3, %t3, 2");
+      line("add.u32 %t2, %t2, %t3");
+      line("add.u32 %t2, %t2, %t1");
+      line("bar.sync 0");
+      line(fmt::format("stmatrix.sync.aligned.m8n8.x1{}.shared.b16 [%t2], {{{}}}", across, word()));
+      line("bar.sync 0");
+      line(fmt::format("ld.shared.b64 {}, [%t0]", wide()));
+    }
+    line("bar.sync 0");
+  }
+
+  // A copy in flight, of which the end is filled with zeros.
+  void copy() {
+    own_slot();
+    line(fmt::format("and.b32 %t2, {}, 7", word()));
+    line(fmt::format("cp.async.ca.shared.global [%t0], [%in+{}], 8, %t2", 8 * below(kWordsIn)));
+    line("cp.async.wait_all");
+    line(fmt::format("ld.shared.b64 {}, [%t0]", wide()));
     line("bar.sync 0");
   }
 
@@ -343,6 +435,23 @@ class Generator {
     line("bar.sync 0");
   }
 
+  // 16 bytes: the comparison sees what is there, or another high half.
+  void wide_atomic() {
+    const std::string low = wide(), high = wide(), other = wide();
+    const std::string at = fmt::format("[%out+{}]", 16 * below(kWordsOut / 2));
+    line(fmt::format("st.global.v2.b64 {}, {{{}, {}}}", at, low, high));
+    line("{ .reg .b128 %b, %c, %d");
+    line(fmt::format("mov.b128 %b, {{{}, {}}}", low, below(2) == 0 ? high : other));
+    line(fmt::format("mov.b128 %c, {{{}, {}}}", wide(), wide()));
+    line(below(3) == 0 ? fmt::format("atom.global.exch.b128 %d, {}, %b", at)
+                       : fmt::format("atom.global.cas.b128 %d, {}, %b, %c", at));
+    line("mov.b128 {%u0, %u1}, %d");
+    text_ += "  }\n";
+    line(fmt::format("ld.global.v2.b64 {{%u2, %u3}}, {}", at));
+    line(fmt::format("xor.b64 {}, %u0, %u2", wide()));
+    line(fmt::format("xor.b64 {}, %u1, %u3", wide()));
+  }
+
   // An atomic on what is the thread's own: its old value is determined, too.
   void own_atomic() {
     struct Update {
@@ -356,11 +465,7 @@ class Generator {
     const Update& u = kUpdates[below(std::size(kUpdates))];
     const bool shared = below(2) == 0;
     const std::string at = shared ? "[%t0]" : fmt::format("[%out+{}]", 8 * below(kWordsOut));
-    if (shared) {
-      line("shl.b32 %t0, %thread, 3");
-      line("mov.u32 %t1, slots");
-      line("add.u32 %t0, %t0, %t1");
-    }
+    if (shared) own_slot();
     const char* space = shared ? "shared" : "global";
     line(fmt::format("st.{}.b64 {}, {}", space, at, wide()));
     if (below(4) == 0)
@@ -378,10 +483,11 @@ class Generator {
   }
 
   void statement(int depth) {
-    const auto kind = below(40);
+    const auto kind = below(44);
     if (kind < 18) return operation();
-    if (kind < 22) return form();
+    if (kind < 22) return form(kTemplates[below(std::size(kTemplates))], guard());
     if (kind < 25) return carries();
+    if (kind == 40) return video();
     if (in_function_) return operation();
     if (kind < 27) return local_array();
     if (kind < 28) return input_again();
@@ -392,7 +498,9 @@ class Generator {
     if (kind < 36) return vote();
     if (kind < 37) return exchange();
     if (kind < 38) return shared_cells();
-    return own_atomic();
+    if (kind < 40) return below(4) == 0 ? wide_atomic() : own_atomic();
+    if (kind < 43) return form(kWarpTemplates[below(std::size(kWarpTemplates))], "");
+    return copy();
   }
 
   std::string function(std::size_t number) {

@@ -125,9 +125,7 @@ struct Facts {
 
   Kind kind() const { return kind_of(c); }
   // Whether a sum of some items says which ones they were, unless two such sums happen to be equal.
-  bool is_exact() const {
-    return !std::is_floating_point_v<Value> && static_cast<OpId>(c.op) != OpId::max;
-  }
+  bool is_exact() const { return !std::is_floating_point_v<Value> && static_cast<OpId>(c.op) != OpId::max; }
   bool is_telling() const {
     const bool affine = std::is_same_v<Value, Map>;
     return is_exact() && (c.pattern == Pattern::random || (affine && c.pattern == Pattern::alternating));

@@ -9,8 +9,8 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <utility>
 #include <set>
+#include <utility>
 
 #include "base/rng.hpp"
 #include "histogram/baseline.hpp"

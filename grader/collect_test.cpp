@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "testing/scripted.hpp"
@@ -28,10 +29,11 @@ struct Collected {
 };
 
 Collected run_first_task(Script::Answer answer, lab::DeviceKind device = lab::DeviceKind::sim,
-                         std::uint64_t seed = 5) {
+                         std::uint64_t seed = 5, const std::function<void(Plan&)>& change = nullptr) {
   Script script(std::move(answer));
   const lab::Task& task = testing::kTasks[0];
-  const Plan plan = make_plan(task, kProblem.cases(task), {device, {}});
+  Plan plan = make_plan(task, kProblem.cases(task), {device, {}});
+  if (change) change(plan);
   const RunContext context{"fake", seed, false, device, false};
   std::map<lab::DeviceKind, std::unique_ptr<CaseRunner>> runners;
   CollectHooks hooks;
@@ -116,6 +118,22 @@ TEST(Collect, ACheckersProofInAnotherCaseComesBeforeAGuess) {
   });
   EXPECT_THAT(all.result.message, HasSubstr("a checker proves why: race: fake.cu:31"));
   EXPECT_THAT(all.result.message, Not(HasSubstr("a guess")));
+}
+
+TEST(Collect, CheckersDoNotMakeACaseTooSlow) {
+  const auto check_the_longest = [](Plan& plan) {
+    for (Step& step : plan.steps)
+      step.measure.checks = step.measure.checks || plan.cases[step.case_index].n == 200000;
+  };
+  for (const bool always : {false, true}) {
+    const Collected slow = run_first_task(
+        [=](auto&, const lab::Case& c, const lab::Measure& measure) {
+          return c.n == 200000 && (always || measure.checks) ? std::optional(failing(Verdict::time_limit))
+                                                             : std::nullopt;
+        },
+        lab::DeviceKind::sim, 5, check_the_longest);
+    EXPECT_EQ(slow.result.verdict, always ? Verdict::time_limit : Verdict::ok);
+  }
 }
 
 TEST(Collect, StopsAtOnceWhereRepeatingTellsNothingNew) {
@@ -204,9 +222,10 @@ TEST(Collect, AnAnswerFromMemoryIsNoSpeedup) {
   EXPECT_EQ(kept.result.points, 0);
 }
 
-TEST(Collect, AReportThatCantBeReadIsNoEvidence) {
+TEST(Collect, AReportThatCantBeReadIsNoFaultOfTheMachine) {
   const Collected blind = run_first_task(report_with("{", "", Stage::checks));
-  EXPECT_EQ(blind.result.verdict, Verdict::infra);
+  EXPECT_EQ(blind.result.verdict, Verdict::crash);
+  EXPECT_THAT(blind.result.message, HasSubstr("no report of the simulator that can be read"));
   EXPECT_EQ(blind.result.points, 0);
 }
 

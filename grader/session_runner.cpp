@@ -9,20 +9,28 @@
 
 #include "build.hpp"
 #include "device.hpp"
+#include "text.hpp"
 
 namespace course::grader {
 namespace {
 
 class SessionRunner : public CaseRunner {
  public:
-  SessionRunner(lab::SessionOptions options, sandbox::Sandbox sandbox,
+  SessionRunner(lab::SessionOptions options, std::string root, sandbox::Sandbox sandbox,
                 std::optional<sandbox::Sandbox> around_device)
-      : sandbox_(std::move(sandbox)),
+      : root_(std::move(root)),
+        sandbox_(std::move(sandbox)),
         around_device_(std::move(around_device)),
         session_(with_launchers(std::move(options))) {}
   lab::Outcome run(const lab::Problem& problem, const lab::Task& task, const lab::Case& c, std::uint64_t seed,
                    const lab::Measure& measure) override {
-    return session_.run(problem, task, c, seed, measure);
+    lab::Outcome outcome = session_.run(problem, task, c, seed, measure);
+    // The one place where paths come in: those that the compiler left in the device code, and with them what runners print.
+    for (std::string* text : {&outcome.sim_report, &outcome.printed, &outcome.message})
+      *text = paths_from(root_, *text);
+    for (std::string& note : outcome.failure.notes) note = paths_from(root_, note);
+    outcome.failure.cause = paths_from(root_, outcome.failure.cause);
+    return outcome;
   }
 
  private:
@@ -32,6 +40,7 @@ class SessionRunner : public CaseRunner {
     if (around_device_) options.device_launcher = around_device_->launcher();
     return options;
   }
+  std::string root_;  // the checkout
   // They outlive the session's processes.
   sandbox::Sandbox sandbox_;
   std::optional<sandbox::Sandbox> around_device_;
@@ -93,7 +102,8 @@ std::unique_ptr<CaseRunner> session_runner(const Layout& layout, std::string exe
   if (!gpu)
     around_device.emplace(isolation_here(layout), sandbox::Purpose::device,
                           view_for(layout, options.runner, device), bounded);
-  return std::make_unique<SessionRunner>(std::move(options), std::move(sandbox), std::move(around_device));
+  return std::make_unique<SessionRunner>(std::move(options), layout.root, std::move(sandbox),
+                                         std::move(around_device));
 }
 
 RunnerFactory session_runners(const Layout& layout, const RunContext& context) {

@@ -8,6 +8,7 @@
 #include <array>
 #include <cctype>
 #include <cstdint>
+#include <filesystem>
 
 namespace course::grader {
 namespace {
@@ -257,6 +258,27 @@ std::string first_lines(std::string_view text, std::size_t max_lines) {
 
 bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
+}
+
+std::string paths_from(const std::string& root, std::string_view text) {
+  constexpr std::string_view kEnds = " \t\r\n\"'`()<>,;:";
+  const auto ends = [&](char c) { return kEnds.find(c) != std::string_view::npos; };
+  if (root.empty()) return std::string(text);
+  std::string out;
+  for (std::size_t i = 0; i < text.size();) {
+    if (text[i] != '/' || (i > 0 && !ends(text[i - 1]))) {
+      out += text[i++];
+      continue;
+    }
+    // The root itself may hold any character.
+    std::size_t end = text.substr(i).starts_with(root) ? i + root.size() : i;
+    while (end < text.size() && !ends(text[end])) ++end;
+    const std::string path = std::filesystem::path(text.substr(i, end - i)).lexically_normal().string();
+    out += path.starts_with(root + "/") ? std::string_view(path).substr(root.size() + 1)
+                                        : text.substr(i, end - i);
+    i = end;
+  }
+  return out;
 }
 
 void replace_all(std::string& text, const std::string& from, const std::string& to) {

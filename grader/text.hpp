@@ -45,6 +45,10 @@ bool has(std::string_view text, std::string_view part);
 // Replaces every `from` that is not empty.
 void replace_all(std::string& text, const std::string& from, const std::string& to);
 
+// The text with every absolute path below the folder `root`, such as root/build/../labs/x.cu, as one from there: labs/x.cu. Other
+// paths stay as they are.
+std::string paths_from(const std::string& root, std::string_view text);
+
 // The candidates nearest to `word` by edit distance, nearest first, none that is too far off to be meant.
 std::vector<std::string> close_matches(std::string_view word, std::span<const std::string> candidates);
 

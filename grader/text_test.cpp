@@ -22,6 +22,22 @@ TEST(DisplayWidth, CountsColumnsNotBytes) {
   EXPECT_EQ(display_width(""), 0U);
 }
 
+TEST(Paths, BelowTheCheckoutAreToldFromThere) {
+  const auto told = [](std::string_view text) { return paths_from("/a b/lab", text); };
+  EXPECT_EQ(told("at /a b/lab/build/../solutions/x/x.cu:7 (in /a b/lab/labs/y.hpp:3)"),
+            "at solutions/x/x.cu:7 (in labs/y.hpp:3)");
+  EXPECT_EQ(told(R"({"file":"/a b/lab/build/runs/7/x.cu","line":1})"),
+            R"({"file":"build/runs/7/x.cu","line":1})");
+  EXPECT_EQ(paths_from("/lab", "/tmp/build/../../lab/x.cu:1"), "x.cu:1");
+}
+
+TEST(Paths, ElsewhereStayAsTheyAre) {
+  for (const char* text : {"/usr/include/x.h:1", "/a b/lab2/x.cu:1", "/a b/lab/../other/x.cu",
+                           "x/a b/lab/y.cu", "1/2 of a/b", "/", "", "//", "/a b/lab"})
+    EXPECT_EQ(paths_from("/a b/lab", text), text);
+  EXPECT_EQ(paths_from("", "/x/y"), "/x/y");
+}
+
 TEST(Fit, PadsAndCutsToTheColumn) {
   EXPECT_EQ(fit_left("ab", 4), "ab  ");
   EXPECT_EQ(fit_right("ab", 4), "  ab");

@@ -13,7 +13,23 @@ namespace {
 
 constexpr std::size_t kMostTold = 3;  // mistakes that fit equally well; more of them say nothing
 
-std::string one_of(std::span<const Cause> causes) {
+std::string_view family_of(const Cause& cause) {
+  return std::string_view(cause.rule).substr(0, cause.rule.find(' '));
+}
+
+// Without the further ones of each family.
+std::vector<Cause> one_of_each(std::span<const Cause> causes) {
+  std::vector<Cause> some;
+  for (const Cause& cause : causes) {
+    if (std::none_of(some.begin(), some.end(),
+                     [&](const Cause& other) { return family_of(other) == family_of(cause); }))
+      some.push_back(cause);
+  }
+  return some;
+}
+
+std::string one_of(std::span<const Cause> fitting) {
+  const std::vector<Cause> causes = one_of_each(fitting);
   if (causes.empty() || causes.size() > kMostTold) return "";
   if (causes.size() == 1) return causes[0].text;
   std::string text = "several mistakes look like this: ";
@@ -49,22 +65,35 @@ Best best_of(std::span<const FailedCase> cases, bool signs) {
       if (n == best.n_cases) best.causes.push_back(cause);
     }
   }
+  best.causes = one_of_each(best.causes);
   return best;
+}
+
+// What strikes in every case, as the first one words it.
+std::string common_signs(std::span<const FailedCase> cases) {
+  std::vector<std::string> texts;
+  for (const Cause& sign : cases.front().causes) {
+    if (sign.is_sign &&
+        std::all_of(cases.begin(), cases.end(), [&](const FailedCase& c) { return find(c, sign.rule); }))
+      texts.push_back(sign.text);
+  }
+  return fmt::format("{}", fmt::join(texts, "; "));
 }
 
 }  // namespace
 
 std::string describe_causes(std::span<const Cause> causes) {
-  for (const bool signs : {false, true}) {
-    std::vector<Cause> some;
-    std::copy_if(causes.begin(), causes.end(), std::back_inserter(some),
-                 [&](const Cause& cause) { return cause.is_sign == signs; });
-    if (!some.empty() && !signs) return one_of(some);
-    std::vector<std::string> texts;
-    for (const Cause& cause : some) texts.push_back(cause.text);
-    if (signs) return fmt::format("{}", fmt::join(texts, "; "));
+  std::vector<Cause> mistakes;
+  std::vector<std::string> signs;
+  for (const Cause& cause : causes) {
+    if (cause.is_sign) {
+      signs.push_back(cause.text);
+    } else {
+      mistakes.push_back(cause);
+    }
   }
-  return "";
+  const std::string text = one_of(mistakes);
+  return text.empty() ? fmt::format("{}", fmt::join(signs, "; ")) : text;
 }
 
 bool is_explained(const Mismatch& mismatch) {
@@ -83,12 +112,12 @@ std::string likely_cause(std::span<const FailedCase> cases) {
   const Best best = best_of(cases, false);
   if (best.n_cases == 0) return describe_causes(cases.front().causes);
   const std::string text = one_of(best.causes);
-  if (text.empty() || best.n_cases == cases.size()) return text;
+  if (!text.empty() && best.n_cases == cases.size()) return text;
   // It explains some cases only; the others may have another cause.
-  if (best.causes.size() > 1) return "";
+  if (text.empty() || best.causes.size() > 1) return common_signs(cases);
   if (find(cases.front(), best.causes.front().rule) != nullptr)
     return fmt::format("{} (this explains {} of the {} failed cases)", text, best.n_cases, cases.size());
-  if (2 * best.n_cases <= cases.size()) return "";
+  if (2 * best.n_cases <= cases.size()) return common_signs(cases);
   return fmt::format("in case {}: {} (this explains {} of the {} failed cases)", best.first->name, text,
                      best.n_cases, cases.size());
 }

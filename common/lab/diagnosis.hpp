@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Why an output is wrong. A lab has one table of rules. Each rule is a mistake that students make; it looks at one failing case and
 // either explains all that is wrong there, or says nothing. The grader then looks at all failing cases of a task together: a mistake
-// that explains every one of them is reported; if several do, all are reported; if none does, none is.
+// that explains every one of them is reported; if several do, all are reported; if none does, none is, but what strikes in all cases.
+// A name such as "sorted_runs 512" is that of a family and of one member: the rules of a family are one mistake with different
+// numbers. Each member is counted for itself; of those that fit equally well, the first is reported.
 // Reading order: Rule, causes_of (one case), likely_cause (all failing cases).
 #pragma once
 

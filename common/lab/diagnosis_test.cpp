@@ -61,6 +61,29 @@ TEST(Diagnosis, TooManyMistakesSayNothing) {
   EXPECT_EQ(describe_causes(four), "");
 }
 
+TEST(Diagnosis, TooManyMistakesLeaveTheSigns) {
+  std::vector<Cause> causes{{"sign", "it is large", true}};
+  for (const char* name : {"a", "b", "c", "d"}) causes.push_back({name, name});
+  EXPECT_EQ(describe_causes(causes), "it is large");
+}
+
+TEST(Diagnosis, SaysWhatAllCasesShareWhenNoMistakeExplainsThem) {
+  const FailedCase sign{"c1", {{"few", "5 too few", true}, {"odd", "odd", true}}};
+  const FailedCase other{"c2", {{"few", "7 too few", true}, {"dropped", "the last one was dropped"}}};
+  EXPECT_EQ(likely_cause(std::vector{sign, other, sign}), "5 too few");
+  const FailedCase ambiguous{"c3", {{"few", "9 too few", true}, {"a", "a"}, {"b", "b"}}};
+  EXPECT_EQ(likely_cause(std::vector{ambiguous, sign, sign}), "9 too few");
+}
+
+TEST(Diagnosis, MembersOfAFamilyAreOneMistakeWithDifferentNumbers) {
+  const FailedCase many{"c1", {{"runs 2", "runs of 2"}, {"runs 4", "runs of 4"}, {"runs 8", "runs of 8"}}};
+  EXPECT_EQ(describe_causes(many.causes), "runs of 2");
+  EXPECT_FALSE(is_ambiguous(std::vector{many}));
+  const FailedCase four{"c2", {{"runs 4", "runs of 4"}}}, eight{"c3", {{"runs 8", "runs of 8"}}};
+  EXPECT_EQ(likely_cause(std::vector{many, four}), "runs of 4");
+  EXPECT_EQ(likely_cause(std::vector{four, eight}), "runs of 4 (this explains 1 of the 2 failed cases)");
+}
+
 TEST(Diagnosis, KeepsWhatAnyOutputCanShow) {
   Mismatch mismatch;
   mismatch.causes = {{"never_written", "never written"}};

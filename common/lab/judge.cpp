@@ -156,6 +156,21 @@ Judgement judge_cuda_error(std::int32_t cuda_code, std::string text) {
   return judgement;
 }
 
+namespace {
+
+// What a wild access may come of: the race or uninitialised read that the kernel had before it.
+const SimFinding* reason_of(const SimFinding& fault, const SimReport& report) {
+  if (fault.checker != "memcheck") return nullptr;
+  const auto found =
+      std::find_if(report.findings.begin(), report.findings.end(), [&](const SimFinding& other) {
+        return (other.checker == "racecheck" || other.checker == "initcheck") &&
+               other.kernel == fault.kernel && weight_of(other) == Weight::fault;
+      });
+  return found == report.findings.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
 void add_findings(const SimReport& report, Judgement& judgement) {
   const SimFinding* hint = nullptr;
   for (const auto& finding : report.findings) {
@@ -167,6 +182,8 @@ void add_findings(const SimReport& report, Judgement& judgement) {
       judgement.failure.headline = "gives the right answer this time, but only by luck";
     }
     judgement.failure.cause = one_line(finding);
+    if (const SimFinding* reason = reason_of(finding, report))
+      judgement.failure.cause += "\n    before that: " + one_line(*reason);
     judgement.failure.proved = true;
     return;
   }

@@ -121,6 +121,7 @@ struct Session::Impl {
     Judgement judgement;
     Outcome outcome;  // all but verdict, message and mismatch, which come from the judgement
     bool reused_runner = false;
+    bool ended_by_cuda_error = false;
     std::array<double, 2>
         clock_us{};  // of a keyed run: the rehearsal's and its own; 0 when the clock was not stopped
   };
@@ -287,6 +288,7 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
       break;
     case Stage::cuda_error:
       judgement = judge_cuda_error(reply->cuda_code, reply->text.str());
+      result.ended_by_cuda_error = true;
       intact = false;
       break;
     case Stage::harness_error:
@@ -433,10 +435,12 @@ Outcome Session::run(const Problem& problem, const Task& task, const Case& c, st
   if (simulated && (c.purpose & kChecks) != 0) first.checks = true;
   Impl::Attempt attempt = impl_->attempt(problem, task, c, seed, first);
 
-  // Why did it fail? Once more, in a fresh process, with every checker on.
+  // Why did it fail? Once more, in a fresh process, with every checker on. (A wild access is seen without them, but not what it comes
+  // of.)
   const Verdict verdict = attempt.judgement.verdict;
   Failure& failure = attempt.judgement.failure;
-  if (simulated && !failure.proved && (verdict == Verdict::wrong_answer || verdict == Verdict::crash)) {
+  const bool may_come_of_more = !failure.proved || (attempt.ended_by_cuda_error && !first.checks);
+  if (simulated && may_come_of_more && (verdict == Verdict::wrong_answer || verdict == Verdict::crash)) {
     impl_->runner.reset();
     Measure checks;
     checks.checks = true;

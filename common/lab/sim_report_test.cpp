@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "lab/judge.hpp"
+
 namespace course::lab {
 namespace {
 
@@ -61,6 +63,24 @@ TEST(SimReport, KeepsALongMessageToAFewLines) {
   for (int i = 0; i < 300; ++i) finding.message += "word ";
   EXPECT_LT(one_line(finding).size(), 410u);
   EXPECT_TRUE(one_line(finding).ends_with("word …"));
+}
+
+TEST(SimReport, SaysWhatAWildAccessComesOf) {
+  SimReport report;
+  for (const char* checker : {"memcheck", "leakcheck", "racecheck", "initcheck"}) {
+    SimFinding& finding = report.findings.emplace_back();
+    finding.checker = checker;
+    finding.kernel = "k";
+    finding.message = std::string("found by ") + checker;
+  }
+  Judgement judgement;
+  add_findings(report, judgement);
+  EXPECT_EQ(judgement.failure.cause,
+            "memory access: found by memcheck\n    before that: race: found by racecheck");
+  EXPECT_TRUE(judgement.failure.proved);
+  report.findings[2].kernel = report.findings[3].kernel = "another";
+  add_findings(report, judgement);
+  EXPECT_EQ(judgement.failure.cause, "memory access: found by memcheck");
 }
 
 TEST(SimReport, WeighsEveryKindOfFinding) {

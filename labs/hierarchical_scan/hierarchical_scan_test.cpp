@@ -206,6 +206,9 @@ TEST(Check, TellsTheOtherKind) {
   const auto items = t.input<std::int32_t>();
   scan_one_thread(items, t.output<std::int32_t>(), Kind::inclusive, Sum<std::int32_t>{}, 0);
   EXPECT_TRUE(says(t, "this is the inclusive scan; the exclusive one was asked for"));
+  t = tried("exclusive_sum_i32_n1_random");
+  t.output<std::int32_t>()[0] = t.input<std::int32_t>()[0];
+  EXPECT_TRUE(says(t, "this is the inclusive scan; the exclusive one was asked for"));
 }
 
 TEST(Check, TellsWhatTheCarryHolds) {
@@ -232,6 +235,20 @@ TEST(Check, TellsWhatTheCarryHolds) {
         t, kTile, op, kind, [&](std::uint64_t i) { return fold(i > kTile ? i - kTile : 0, i); }, op);
     EXPECT_TRUE(says(t, "only the last 2048 items before it are counted"));
   }
+}
+
+TEST(Check, TellsALookBackThatStopsAmongItemsThatAreMostlyEqual) {
+  Tried t = tried("inclusive_sum_i32_n5000_skewed");
+  const Sum<std::int32_t> op;
+  const auto items = t.input<std::int32_t>();
+  const auto fold = [&](std::uint64_t begin, std::uint64_t end) {
+    std::int32_t sum = 0;
+    for (auto i = begin; i < end; ++i) sum = op(sum, items[i]);
+    return sum;
+  };
+  spoil(
+      t, kTile, op, Kind::inclusive, [&](std::uint64_t i) { return fold(i > kTile ? i - kTile : 0, i); }, op);
+  EXPECT_TRUE(says(t, "only the last 2048 items before it are counted"));
 }
 
 TEST(Check, TellsACarryOnTheWrongSide) {

@@ -124,10 +124,11 @@ struct Facts {
   std::span<const lab::Expected> expected = {};  // of floats
 
   Kind kind() const { return kind_of(c); }
+  // Whether a sum of some items says which ones they were, unless two such sums happen to be equal.
+  bool is_exact() const { return !std::is_floating_point_v<Value> && static_cast<OpId>(c.op) != OpId::max; }
   bool is_telling() const {
     const bool affine = std::is_same_v<Value, Map>;
-    return !std::is_floating_point_v<Value> && static_cast<OpId>(c.op) != OpId::max &&
-           (c.pattern == Pattern::random || (affine && c.pattern == Pattern::alternating));
+    return is_exact() && (c.pattern == Pattern::random || (affine && c.pattern == Pattern::alternating));
   }
   Value fold(std::uint64_t begin, std::uint64_t end) const {
     Value sum = op.identity();
@@ -150,14 +151,18 @@ struct Facts {
     }
     return true;
   }
-  // The first tile that a kernel may have of which `fits` holds; 0: none.
+  // The first tile that a kernel may have of which `fits` holds; 0: none. Where items are equal or 0, it must be the only one.
   template <typename Fits>
   std::uint64_t tile(Fits fits) const {
-    if (!is_telling()) return 0;
+    if (!is_exact()) return 0;
+    std::uint64_t found = 0;
     for (std::uint64_t tile = 32; tile <= 65536; tile *= 2) {
-      if (fits(tile)) return tile;
+      if (!fits(tile)) continue;
+      if (is_telling()) return tile;
+      if (found != 0) return 0;
+      found = tile;
     }
-    return 0;
+    return found;
   }
   std::uint64_t end_of(std::uint64_t tile) const {
     return std::min<std::uint64_t>(first + tile, items.size());
@@ -175,7 +180,7 @@ std::string zero_for_identity(const Facts<Op>& f) {
 
 template <typename Op>
 std::string other_kind(const Facts<Op>& f) {
-  if (std::is_floating_point_v<typename Op::Value> || f.items.size() < 2) return "";
+  if (std::is_floating_point_v<typename Op::Value>) return "";
   const Kind other = f.kind() == Kind::inclusive ? Kind::exclusive : Kind::inclusive;
   const auto other_scan = right_scan(f.items, other, f.op);
   return std::equal(f.got.begin(), f.got.end(), other_scan.begin())
@@ -221,7 +226,7 @@ std::string wrong_side(const Facts<Op>& f) {
 
 template <typename Op>
 std::string own_tile_in_prefix(const Facts<Op>& f) {
-  const auto before = f.fold(0, f.is_telling() ? f.first : 0);
+  const auto before = f.fold(0, f.is_exact() ? f.first : 0);
   const auto tile =
       f.tile([&](auto n) { return f.goes_on_from(f.op(before, f.fold(f.first, f.end_of(n)))); });
   return tile == 0

@@ -10,6 +10,7 @@
 #include <limits>
 #include <numeric>
 #include <set>
+#include <utility>
 
 #include "base/rng.hpp"
 #include "histogram/baseline.hpp"
@@ -286,6 +287,23 @@ TEST(Check, RecognisesSamplesThatLieInNoBin) {
   std::copy(right.begin(), right.end(), t.output<Count>().begin());
   t.output<Count>()[10] = 0;
   EXPECT_NE(hint(t).find("were dropped"), std::string::npos) << hint(t);
+}
+
+TEST(Check, RecognisesWhereAllSamplesOfNoBinWent) {
+  Tried t = tried("even_i32_b16_n4097_random_outside");
+  const auto counts = t.output<Count>();
+  ASSERT_GT(counts[16], 0u);
+  counts[15] += std::exchange(counts[16], 0);
+  EXPECT_EQ(hint(t),
+            "all samples that lie in no bin were counted in the last bin: they belong into d_counts[n_bins]");
+}
+
+TEST(Check, RecognisesBinsThatWereLeftOut) {
+  Tried t = tried("even_f32_b65536_n3001_random");
+  const auto counts = t.output<Count>();
+  ASSERT_GT(std::accumulate(counts.begin() + 12288, counts.end(), Count{0}), 0u);
+  std::fill(counts.begin() + 12288, counts.end(), Count{0});
+  EXPECT_NE(hint(t).find("the bins from there on were left out"), std::string::npos) << hint(t);
 }
 
 TEST(Check, RecognisesNeighboursAndShifts) {

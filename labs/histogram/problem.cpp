@@ -254,10 +254,16 @@ std::string above_in_a_bin(const Facts& f) {
                                          "samples from the upper end on were counted in the {} bin");
 }
 
+std::string all_outside_in_a_bin(const Facts& f) {
+  return in_a_bin(f, f.right[f.n_bins()],
+                  "all samples that lie in no bin were counted in the {} bin: they belong into "
+                  "d_counts[n_bins]");
+}
+
 std::string outside_in_a_bin(const Facts& f) {
   const Count some = f.right[f.n_bins()] > f.got[f.n_bins()] ? f.right[f.n_bins()] - f.got[f.n_bins()] : 0;
-  for (const Count known :
-       {f.outside.at_end, f.outside.not_a_number, f.outside.below, f.outside.above + f.outside.at_end}) {
+  for (const Count known : {f.outside.at_end, f.outside.not_a_number, f.outside.below,
+                            f.outside.above + f.outside.at_end, f.right[f.n_bins()]}) {
     if (some == known) return "";
   }
   const std::string where = f.where(some);
@@ -277,6 +283,23 @@ std::string outside_dropped(const Facts& f) {
 
 std::string nothing_counted(const Facts& f) {
   return total_of(f.got) == 0 && f.n > 0 ? "every count is 0: no sample was counted" : "";
+}
+
+// The last of the bins themselves, too: what lies in no bin has a rule of its own.
+std::string bins_left_out(const Facts& f) {
+  const auto counted = [](Count count) { return count != 0; };
+  const auto last = std::find_if(f.got.rbegin(), f.got.rend(), counted);
+  if (last == f.got.rend()) return "";
+  const auto n = static_cast<std::size_t>(f.got.rend() - last);  // bins up to the last that has counts
+  const auto missing = static_cast<std::size_t>(
+      std::find_if(f.right.begin() + static_cast<std::ptrdiff_t>(n), f.right.end(), counted) -
+      f.right.begin());
+  return missing < f.n_bins() && same(f.right.first(n), f.got.first(n))
+             ? fmt::format(
+                   "the counts are right up to bin {}, and 0 from bin {} on: the bins from there on were "
+                   "left out",
+                   n - 1, missing)
+             : "";
 }
 
 // A counter that held fewer bits than it had to.
@@ -371,9 +394,11 @@ constexpr lab::Rule<Facts> kRules[] = {
     {"nan_in_a_bin", nan_in_a_bin},
     {"below_in_a_bin", below_in_a_bin},
     {"above_in_a_bin", above_in_a_bin},
+    {"all_outside_in_a_bin", all_outside_in_a_bin},
     {"outside_in_a_bin", outside_in_a_bin},
     {"outside_dropped", outside_dropped},
     {"nothing_counted", nothing_counted},
+    {"bins_left_out", bins_left_out},
     {"counter_overflowed", counter_overflowed},
     {"rest_left_out", rest_left_out},
     {"counted_several_times", counted_several_times},

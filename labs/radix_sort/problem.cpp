@@ -154,7 +154,7 @@ void items_to(std::span<const Item<Bits, Value>> items, std::span<HostBuffer> bu
 
 template <typename Bits>
 struct Suspect {
-  const char* rule;
+  std::string rule;
   std::function<void(std::vector<Bits>&)> treat;  // makes of the input what a certain mistake makes of it
   std::string hint;
 };
@@ -189,13 +189,27 @@ template <typename Bits>
 std::vector<Suspect<Bits>> suspects(Rung rung, const Case& c) {
   const Order<Bits> right = order_of<Bits>(c);
   std::vector<Suspect<Bits>> all;
-  const auto add_order = [&all](const char* rule, const Order<Bits>& order, std::string hint) {
-    all.push_back({rule, [order](std::vector<Bits>& keys) { stable_sort_by(keys, order); }, std::move(hint)});
+  // What a mistake makes of the keys, of each tile by itself where the task sorts tiles.
+  const auto add_sort = [&all, rung](std::string rule, auto sort, std::string hint) {
+    all.push_back({std::move(rule),
+                   [sort, rung](std::vector<Bits>& keys) {
+                     if (rung != Rung::tile_sort) return sort(keys);
+                     for_tiles(std::span(keys), [&](std::span<Bits> tile) {
+                       std::vector<Bits> part(tile.begin(), tile.end());
+                       sort(part);
+                       std::copy(part.begin(), part.end(), tile.begin());
+                     });
+                   },
+                   std::move(hint)});
   };
-  const auto add_with = [&](const char* rule, auto change, std::string hint) {
+  const auto add_order = [&](std::string rule, const Order<Bits>& order, std::string hint) {
+    add_sort(
+        std::move(rule), [order](std::vector<Bits>& keys) { stable_sort_by(keys, order); }, std::move(hint));
+  };
+  const auto add_with = [&](std::string rule, auto change, std::string hint) {
     Order<Bits> order = right;
     change(order);
-    add_order(rule, order, std::move(hint));
+    add_order(std::move(rule), order, std::move(hint));
   };
   all.push_back(
       {"nothing_moved", [](std::vector<Bits>&) {}, "this is the input as it was: nothing was moved"});
@@ -208,7 +222,8 @@ std::vector<Suspect<Bits>> suspects(Rung rung, const Case& c) {
     const char* advice = is_merge(rung)            ? "merge on until one is left"
                          : rung == Rung::tile_sort ? "sort each tile as a whole"
                                                    : "what the tiles hold together decides where a key goes";
-    all.push_back({"sorted_runs", [right, run](std::vector<Bits>& keys) { sort_runs_by(keys, right, run); },
+    all.push_back({fmt::format("sorted_runs {}", run),
+                   [right, run](std::vector<Bits>& keys) { sort_runs_by(keys, right, run); },
                    fmt::format("these are sorted runs of {} keys: {}", run, advice)});
   }
   if (is_merge(rung)) {
@@ -228,14 +243,14 @@ std::vector<Suspect<Bits>> suspects(Rung rung, const Case& c) {
         "this is the order of the bits as signed numbers: of two negative floats the one with the "
         "larger bits is the "
         "smaller one");
-    all.push_back(
-        {"zeros_equal",
-         [right](std::vector<Bits>& keys) {
-           constexpr Bits kMinusZero = Bits{1} << (8 * sizeof(Bits) - 1);
-           const auto rank = [&](Bits key) { return right.rank(key == kMinusZero ? Bits{0} : key); };
-           std::stable_sort(keys.begin(), keys.end(), [&](Bits a, Bits b) { return rank(a) < rank(b); });
-         },
-         "-0.0 and 0.0 are taken for equal: by their bits -0.0 comes before 0.0"});
+    add_sort(
+        "zeros_equal",
+        [right](std::vector<Bits>& keys) {
+          constexpr Bits kMinusZero = Bits{1} << (8 * sizeof(Bits) - 1);
+          const auto rank = [&](Bits key) { return right.rank(key == kMinusZero ? Bits{0} : key); };
+          std::stable_sort(keys.begin(), keys.end(), [&](Bits a, Bits b) { return rank(a) < rank(b); });
+        },
+        "-0.0 and 0.0 are taken for equal: by their bits -0.0 comes before 0.0");
   }
   add_with(
       "other_direction", [](auto& o) { o.descending = !o.descending; },
@@ -252,21 +267,35 @@ std::vector<Suspect<Bits>> suspects(Rung rung, const Case& c) {
           "bits_below", [](auto& o) { o.begin_bit = 0; },
           "the bits below begin_bit count, too, in this order");
   }
-  for (unsigned end = right.begin_bit + 1; end < right.end_bit; ++end) {
+  if (sizeof(Bits) == 8 && right.end_bit > 32) {
     add_with(
-        "upper_bits_missing", [end](auto& o) { o.end_bit = end; },
+        "lower_half", [](auto& o) { o.begin_bit = std::min(o.begin_bit, 32u), o.end_bit = 32; },
+        fmt::format(
+            "only the lower 32 of 64 bits count in this order{}: were digits taken from a 32-bit variable?",
+            right.begin_bit < 32 ? "" : ", so nothing was moved"));
+  }
+  // Of several that fit, the ends of whole digits come first.
+  std::vector<unsigned> ends;
+  for (unsigned end = right.begin_bit + 1; end < right.end_bit; ++end)
+    if (sizeof(Bits) == 4 || end != 32) ends.push_back(end);
+  std::stable_sort(ends.begin(), ends.end(),
+                   [](unsigned a, unsigned b) { return std::countr_zero(a) > std::countr_zero(b); });
+  for (const unsigned end : ends) {
+    add_with(
+        fmt::format("upper_bits_missing {}", end), [end](auto& o) { o.end_bit = end; },
         fmt::format(
             "this is in order by bits {} to {} alone: the passes for the bits above left nothing behind",
             right.begin_bit, end - 1));
     add_with(
-        "lower_bits_missing", [end](auto& o) { o.begin_bit = end; },
+        fmt::format("lower_bits_missing {}", end), [end](auto& o) { o.begin_bit = end; },
         fmt::format(
             "this is in order by bits {} to {} alone: the passes for the bits below left nothing behind", end,
             right.end_bit - 1));
   }
   for (unsigned end = right.end_bit + 1; end <= 8 * sizeof(Bits); ++end) {
+    if (right.begin_bit == 0 && end == 8 * sizeof(Bits)) break;  // all bits
     add_with(
-        "bits_above", [end](auto& o) { o.end_bit = end; },
+        fmt::format("bits_above {}", end), [end](auto& o) { o.end_bit = end; },
         fmt::format(
             "bits {} to {} count, too, in this order: only the bits below end_bit = {} may. Mask the last "
             "digit, which has fewer bits than the others",
@@ -274,18 +303,18 @@ std::vector<Suspect<Bits>> suspects(Rung rung, const Case& c) {
   }
   for (const unsigned digit : {1u, 4u, 8u}) {
     if (right.end_bit - right.begin_bit <= digit) continue;
-    all.push_back(
-        {"top_digit_first",
-         [right, digit](std::vector<Bits>& keys) {
-           for (unsigned end = right.end_bit; end > right.begin_bit;
-                end -= std::min(digit, end - right.begin_bit)) {
-             Order<Bits> one = right;
-             one.begin_bit = std::max(right.begin_bit + digit, end) - digit;
-             one.end_bit = end;
-             stable_sort_by(keys, one);
-           }
-         },
-         "this is what passes from the most significant bits down give: start with the least significant"});
+    add_sort(
+        fmt::format("top_digit_first {}", digit),
+        [right, digit](std::vector<Bits>& keys) {
+          for (unsigned end = right.end_bit; end > right.begin_bit;
+               end -= std::min(digit, end - right.begin_bit)) {
+            Order<Bits> one = right;
+            one.begin_bit = std::max(right.begin_bit + digit, end) - digit;
+            one.end_bit = end;
+            stable_sort_by(keys, one);
+          }
+        },
+        "this is what passes from the most significant bits down give: start with the least significant");
   }
   return all;
 }
@@ -327,11 +356,8 @@ std::vector<lab::Cause> causes_of_keys(Rung rung, const Case& c, std::span<const
   const Order<Bits> right = order_of<Bits>(c);
   if (c.n >= kTelling && c.n <= kWorthTrying) {
     for (auto& suspect : suspects<Bits>(rung, c)) {
-      // Of several digits or lengths that fit, the first. The input as it was is one story, however it came about.
-      if (std::any_of(causes.begin(), causes.end(), [&](const lab::Cause& cause) {
-            return cause.rule == suspect.rule || cause.rule == "nothing_moved";
-          }))
-        continue;
+      // The input as it was is one story, however it came about, unless another case may tell how.
+      if (!causes.empty() && causes.front().rule == "nothing_moved" && suspect.rule != "lower_half") continue;
       std::vector<Bits> keys(in.begin(), in.end());
       suspect.treat(keys);
       if (std::equal(keys.begin(), keys.end(), out.begin()))

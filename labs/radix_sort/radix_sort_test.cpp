@@ -284,6 +284,35 @@ TEST(Check, TellsBitsThatWereNotFlipped) {
   EXPECT_NE(hint(t, "any_key").find("of two negative floats"), std::string::npos) << hint(t, "any_key");
 }
 
+TEST(Check, TellsAllBitsOfEachTile) {
+  Tried t = tried("tile_sort", "keys_u32_n2500_random_bits5to13");
+  const auto in = t.input<std::uint32_t>();
+  const auto out = t.output<std::uint32_t>();
+  std::copy(in.begin(), in.end(), out.begin());
+  for (std::size_t first = 0; first < out.size(); first += kTile) {
+    const auto tile = out.subspan(first, std::min<std::size_t>(kTile, out.size() - first));
+    std::sort(tile.begin(), tile.end());
+  }
+  EXPECT_NE(hint(t, "tile_sort").find("this is in order by all bits: only bits 5 to 12 count"),
+            std::string::npos)
+      << hint(t, "tile_sort");
+}
+
+TEST(Check, TellsTheLowerHalfOfALongKey) {
+  for (const char* name : {"keys_u64_n5000_random", "pairs_i64_n2500_skewed_bits56to64"}) {
+    Tried t = tried("any_key", name);
+    const auto in = t.input<std::uint64_t>();
+    const auto out = t.output<std::uint64_t>();
+    std::copy(in.begin(), in.end(), out.begin());
+    if (t.c.params[kBeginBit] == 0)
+      std::stable_sort(out.begin(), out.end(), [](auto a, auto b) {
+        return static_cast<std::uint32_t>(a) < static_cast<std::uint32_t>(b);
+      });
+    EXPECT_NE(hint(t, "any_key").find("only the lower 32 of 64 bits count in this order"), std::string::npos)
+        << name << ": " << hint(t, "any_key");
+  }
+}
+
 // Neither is a matter of stability.
 TEST(Check, TellsTheLastDigitsMaskAndEqualZeros) {
   Tried t = tried("split", "keys_u32_n3000_random_bits0to4");

@@ -257,9 +257,23 @@ std::string rows_joined(const Facts<Op>& f) {
 
 template <typename Op>
 std::string no_item(const Facts<Op>& f) {
-  return f.c.n > 1 && f.gives(std::vector(f.c.n, f.op.identity()))
-             ? "every result is the identity: no item was combined into it"
+  if (f.c.n < 2) return "";
+  if (f.exclusive())
+    return f.gives(std::vector(f.c.n, f.op.identity()))
+               ? "every result is the identity: no item was combined into it"
+               : "";
+  return f.gives({f.in().begin(), f.in().end()})
+             ? "every result is its own item alone: no item before it was combined into it"
              : "";
+}
+
+// A shift by one place that has nothing to put into the first.
+template <typename Op>
+std::string first_item_kept(const Facts<Op>& f) {
+  if (!f.exclusive()) return "";
+  auto other = f.right;
+  for (std::size_t i = 0; i < other.size(); i += f.row_length()) other[i] = f.in()[i];
+  return f.gives(other) ? "a row's first exclusive result is op.identity(), not its first item" : "";
 }
 
 template <typename Op>
@@ -295,13 +309,17 @@ template <typename Op>
 std::string lane_combined_itself(const Facts<Op>& f) {
   constexpr std::size_t kWarp = 32;
   const std::size_t start = f.row() * f.row_length(), n = std::min({kWarp, f.row_length(), f.c.n - start});
-  if (f.exclusive() || f.has_heads() || n < 4) return "";
+  if (f.has_heads()) return "";
   std::vector<typename Op::Value> lanes(f.in().begin() + static_cast<std::ptrdiff_t>(start),
                                         f.in().begin() + static_cast<std::ptrdiff_t>(start + n));
   for (std::size_t offset = 1; offset < kWarp; offset *= 2) {
     const auto before = lanes;
     for (std::size_t lane = 0; lane < n; ++lane)
       lanes[lane] = f.op(before[lane < offset ? lane : lane - offset], before[lane]);
+  }
+  if (f.exclusive()) {  // the same, one lane further
+    std::rotate(lanes.begin(), lanes.end() - 1, lanes.end());
+    lanes[0] = f.op.identity();
   }
   const bool itself =
       f.first() < start + n && !is_same(lanes[f.first() - start], f.right[f.first()]) &&
@@ -344,6 +362,32 @@ std::string root_not_identity(const Facts<Op>& f) {
              ? "every result has the row's total in front: the root must become op.identity() between "
                "the two sweeps"
              : "";
+}
+
+// A tree's down-sweep that leaves the sums of the up-sweep in the left children. The tree has a leaf for each item of the longest
+// row, or of those that there are.
+template <typename Op>
+std::string left_child_keeps_its_sum(const Facts<Op>& f) {
+  if (f.has_heads() || f.row_length() > (std::size_t{1} << 16)) return "";
+  for (const std::size_t leaves :
+       {std::bit_ceil(f.row_length()), std::bit_ceil(std::min<std::size_t>(f.row_length(), f.c.n))}) {
+    std::vector<typename Op::Value> other(f.c.n);
+    rows_one_thread(f.c.n, f.row_length(), [&](std::size_t first, std::size_t length) {
+      std::vector tree(leaves, f.op.identity());
+      std::copy_n(f.in().begin() + static_cast<std::ptrdiff_t>(first), length, tree.begin());
+      for (std::size_t half = 1; half < leaves; half *= 2)
+        for (std::size_t k = 2 * half - 1; k < leaves; k += 2 * half) tree[k] = f.op(tree[k - half], tree[k]);
+      tree[leaves - 1] = f.op.identity();
+      for (std::size_t half = leaves / 2; half > 0; half /= 2)
+        for (std::size_t k = 2 * half - 1; k < leaves; k += 2 * half) tree[k] = f.op(tree[k], tree[k - half]);
+      for (std::size_t k = 0; k < length; ++k)
+        other[first + k] = f.exclusive() ? tree[k] : f.op(tree[k], f.in()[first + k]);
+    });
+    if (f.gives(other))
+      return "the left children keep the sums of the up-sweep: on the way down a left child must take its "
+             "parent's value, all that is left of the node";
+  }
+  return "";
 }
 
 // As far off as a loop's sum, in a type that it grows too long for.
@@ -416,6 +460,8 @@ constexpr lab::Rule<Facts<Op>> kRules[] = {
     {"lane_combined_itself", lane_combined_itself<Op>},
     {"pieces_on_their_own", pieces_on_their_own<Op>},
     {"root_not_identity", root_not_identity<Op>},
+    {"first_item_kept", first_item_kept<Op>},
+    {"left_child_keeps_its_sum", left_child_keeps_its_sum<Op>},
     {"one_by_one", one_by_one<Op>},
     {"zero_for_identity", zero_for_identity<Op>, true},
     {"first_of_segment", first_of_segment<Op>, true},

@@ -309,6 +309,53 @@ TEST(Check, TellsLanesThatCombineThemselves) {
   EXPECT_NE(hint(t).find("lanes below the shuffle's offset"), std::string::npos) << hint(t);
 }
 
+TEST(Check, TellsLanesThatCombineThemselvesInShortAndExclusiveRows) {
+  Tried one = tried("inclusive_sum_i32_n1_row1_random");
+  one.output<std::int32_t>()[0] =
+      static_cast<std::int32_t>(static_cast<std::uint32_t>(one.input<std::int32_t>()[0]) * 32u);
+  EXPECT_NE(hint(one).find("lanes below the shuffle's offset"), std::string::npos) << hint(one);
+  Tried two = tried("exclusive_sum_i32_n2_row2_random");
+  two.output<std::int32_t>()[1] =
+      static_cast<std::int32_t>(static_cast<std::uint32_t>(two.input<std::int32_t>()[0]) * 32u);
+  EXPECT_NE(hint(two).find("lanes below the shuffle's offset"), std::string::npos) << hint(two);
+}
+
+TEST(Check, TellsLeftChildrenThatKeepTheirSums) {
+  for (const char* name : {"exclusive_sum_i32_n8_row8_random", "inclusive_sum_i32_n7_row7_random"}) {
+    Tried t = tried(name);
+    const auto in = t.input<std::int32_t>();
+    std::vector<std::int32_t> tree(8);
+    std::copy(in.begin(), in.end(), tree.begin());
+    for (std::size_t half = 1; half < 8; half *= 2)
+      for (std::size_t k = 2 * half - 1; k < 8; k += 2 * half)
+        tree[k] = lab::wrapping_add(tree[k - half], tree[k]);
+    tree[7] = 0;
+    for (std::size_t half = 4; half > 0; half /= 2)
+      for (std::size_t k = 2 * half - 1; k < 8; k += 2 * half)
+        tree[k] = lab::wrapping_add(tree[k], tree[k - half]);
+    const bool inclusive = t.c.params[kKindParam] == static_cast<std::int64_t>(Kind::inclusive);
+    for (std::size_t k = 0; k < in.size(); ++k)
+      t.output<std::int32_t>()[k] = inclusive ? lab::wrapping_add(tree[k], in[k]) : tree[k];
+    EXPECT_NE(hint(t).find("a left child must take its parent's value"), std::string::npos) << hint(t);
+  }
+}
+
+TEST(Check, TellsAShiftThatKeepsTheFirstItem) {
+  Tried t = tried(kLongRows);
+  for (std::size_t i = 0; i < t.c.n; i += 1024) t.output<std::int32_t>()[i] = t.input<std::int32_t>()[i];
+  EXPECT_EQ(hint(t), "a row's first exclusive result is op.identity(), not its first item");
+}
+
+TEST(Check, TellsResultsThatHoldNothingOfTheItemsBefore) {
+  Tried exclusive = tried(kLongRows);
+  for (std::int32_t& result : exclusive.output<std::int32_t>()) result = 0;
+  EXPECT_EQ(hint(exclusive), "every result is the identity: no item was combined into it");
+  Tried inclusive = tried("inclusive_sum_i32_n2389_row1024_random");
+  const auto in = inclusive.input<std::int32_t>();
+  std::copy(in.begin(), in.end(), inclusive.output<std::int32_t>().begin());
+  EXPECT_EQ(hint(inclusive), "every result is its own item alone: no item before it was combined into it");
+}
+
 TEST(Check, TellsItsOwnItemCombinedTwice) {
   Tried t = tried("inclusive_sum_i32_n2389_row1024_random");
   const auto in = t.input<std::int32_t>();

@@ -87,6 +87,13 @@ TEST_F(Api, WorkThatNoStreamWaitsForIsUnordered) {
   fill(mine);
   fill(blocking);
   EXPECT_EQ(simUnorderedWork(blocking), 1);
+  int nothing = 0;
+  EXPECT_EQ(cudaMemsetAsync(d, 0, 0), cudaSuccess);
+  EXPECT_EQ(cudaMemcpyAsync(&nothing, d, 0, cudaMemcpyDefault), cudaSuccess);
+  EXPECT_NE(cudaMemsetAsync(d, 0, 17), cudaSuccess);
+  fill(mine);
+  EXPECT_EQ(simUnorderedWork(mine), 0) << "no bytes, or refused";
+  EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidValue);
 }
 
 TEST_F(Api, ModulesLoadAtTheFirstUseAndOnce) {

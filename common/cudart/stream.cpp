@@ -132,6 +132,14 @@ bool any_unordered_with(const CUstream_st& stream) {
                      [&](const CUstream_st* other) { return !wait_for_each_other(stream, *other); });
 }
 
+// A copy or a fill of no bytes has no order to keep.
+bool is_work(const Operation& operation) {
+  const auto volume = [](const auto& op) { return op.width * op.height * op.depth; };
+  if (const auto* copy = std::get_if<CopyOp>(&operation)) return volume(*copy) != 0;
+  if (const auto* fill = std::get_if<FillOp>(&operation)) return volume(*fill) != 0;
+  return !std::holds_alternative<RecordOp>(operation);
+}
+
 void note_work(const CUstream_st& stream) {
   const std::lock_guard guard(busy().lock);
   busy().unordered = busy().unordered || any_unordered_with(stream);
@@ -245,10 +253,10 @@ Status submit_to(CUstream_st& stream, Operation operation) {
   if (stream.capture != nullptr) return add_captured(stream, std::move(operation));
   if (Status status = check_legacy_stream(stream); !status.ok()) return status;
   if (Status status = check(*stream.context, operation); !status.ok()) return status;
-  if (!std::holds_alternative<RecordOp>(operation)) note_work(stream);
   look_at_copies_in_flight();
   Status status = execute(*stream.context, operation);
   renew_copies_in_flight();
+  if (status.ok() && is_work(operation)) note_work(stream);
   return status;
 }
 

@@ -147,14 +147,22 @@ Judgement Session::Impl::device_at_fault(const std::string& text) const {
   return judged(Verdict::crash, "says that the device does not work, and it does", text);
 }
 
+namespace {
+// Whether the simulator's runtime is there, for the toolkit's major version that the checkout is set up with.
+bool has_simulator(const std::filesystem::path& folder) {
+  return std::filesystem::exists(folder / "libcudart.so.13") ||
+         std::filesystem::exists(folder / "libcudart.so.12");
+}
+}  // namespace
+
 std::optional<Judgement> Session::Impl::ensure_runner() {
   if (runner && !runner->ready()) runner.reset();
   if (runner) return std::nullopt;
   if (options.device == DeviceKind::sim && !options.simulator_dir.empty() &&
-      !std::filesystem::exists(std::filesystem::path(options.simulator_dir) / "libcudart.so.13")) {
-    return judged(
-        Verdict::infra, "could not be run",
-        fmt::format("there is no libcudart.so.13 in {}: build the project first", options.simulator_dir));
+      !has_simulator(options.simulator_dir)) {
+    return judged(Verdict::infra, "could not be run",
+                  fmt::format("there is no libcudart.so.13 or .12 in {}: build the project first",
+                              options.simulator_dir));
   }
   auto started = LiveRunner::start(options);
   if (!started) return judged(Verdict::infra, "could not be run", started.error().text);

@@ -41,7 +41,7 @@ enum class DeviceKind : std::uint8_t { sim, gpu };
 struct SessionOptions {
   std::string runner;  // path of the runner executable
   DeviceKind device = DeviceKind::sim;
-  std::string simulator_dir;   // folder of the runner's libcudart.so.13 for sim, put on LD_LIBRARY_PATH
+  std::string simulator_dir;  // folder of the runner's libcudart.so.13 or .12 for sim, put on LD_LIBRARY_PATH
   std::string device_program;  // for sim: the device's process, see common/remote; empty for none
   std::vector<std::string> device_launcher;  // its sandbox
   std::string toolkit_lib_dir;               // the toolkit's, for gpu

@@ -450,6 +450,19 @@ TEST(Session, SaysInfraWhenTheFaultIsOurs) {
   EXPECT_NE(run(without_library).message.find("build the project first"), std::string::npos);
 }
 
+TEST(Session, RunsWithTheRuntimeOfEitherMajorVersion) {
+  namespace fs = std::filesystem;
+  const std::string folder = testing::TempDir() + "runtime_of_cuda_12";
+  fs::create_directories(folder);
+  std::ofstream(folder + "/libcudart.so.12") << "";
+  SessionOptions options = options_for("exit");
+  options.simulator_dir = folder;
+  Session session(options);
+  const Outcome outcome = run(session);
+  fs::remove_all(folder);
+  EXPECT_EQ(outcome.message.find("build the project first"), std::string::npos) << outcome.message;
+}
+
 TEST(Session, BelievesNoProcessThatBlamesAWorkingDevice) {
   SessionOptions options = options_for("no_device");
   options.device_trouble = [] { return ""; };

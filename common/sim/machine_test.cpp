@@ -741,9 +741,10 @@ TEST(Machine, LocalMemoryIsCountedInSectors) {
 TEST(Machine, MoreLocalDataThanAThreadHasIsRefused) {
   // The last size does not fit into 32 bits.
   for (const char* bytes : {"524289", "1073741824", "4294967296"}) {
-    TestDevice t(fmt::format(".visible .entry big()\n{{\n  .local .align 4 .b8 big[{}];\n  .reg .b32 %r;\n"
-                             "  ld.local.b32 %r, [big];\n  ret;\n}}\n",
-                             bytes));
+    TestDevice t(
+        fmt::format(".visible .entry big()\n{{\n  .local .align 4 .b8 big[{}];\n  .reg .b32 %r;\n"
+                    "  ld.local.b32 %r, [big];\n  ret;\n}}\n",
+                    bytes));
     const LaunchResult result = t.try_launch("big", 1, 32);
     EXPECT_NE(result.fault, Fault::none) << bytes;
     EXPECT_NE(result.text.find("'big' uses too much local data"), std::string::npos) << result.text;

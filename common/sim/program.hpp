@@ -109,7 +109,8 @@ struct CallSite {
   std::string builtin;  // "vprintf", "__assertfail", "malloc", "free": run by the machine, no callee
 };
 
-inline constexpr std::uint32_t kMostLocal = 512 * 1024;  // bytes of local memory a thread, as on current chips
+inline constexpr std::uint32_t kMostLocal =
+    512 * 1024;  // bytes of local memory a thread, as on current chips
 
 struct ProgramFunction {
   const ptx::Function* source = nullptr;

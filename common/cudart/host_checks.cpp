@@ -108,8 +108,8 @@ std::size_t tell_findings() {
     // Findings of one cause are one error.
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
-      errors += line.starts_with("error: ") ? 1 : 0;
-      hints += line.starts_with("hint: ") ? 1 : 0;
+      errors += line.starts_with("error: ") ? 1u : 0u;
+      hints += line.starts_with("hint: ") ? 1u : 0u;
     }
   }
   const auto count = [](std::size_t n, const char* what) {

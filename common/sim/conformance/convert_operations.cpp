@@ -57,7 +57,7 @@ Bits to_float(const Format& f, Real x, const Modifiers& m) {
   Bits r = exact::round_to(f, x, m.mode);
   const Bits sign = Bits{1} << (f.bits - 1);
   if (m.satfinite && !x.nan && (r & (sign - 1)) >= f.infinity()) r = (r & sign) | (f.infinity() - 1);
-  if (m.ftz && f.bits == 32 && (r & (sign - 1)) < Bits{1} << (f.precision - 1)) r &= sign;
+  if (m.ftz && f.bits == 32 && exact::is_flushed(f, x, m.mode)) r &= sign;
   if (m.sat) {
     if (x.nan || (r & sign) != 0) return 0;
     return std::min(r, exact::round_to(f, exact::integer(false, 1), Mode::zero));
@@ -66,9 +66,17 @@ Bits to_float(const Format& f, Real x, const Modifiers& m) {
   return r;
 }
 
+// What sm_90 makes of a NaN in f64, where the ISA leaves it open: quiet, with the sign and the first bits of its fraction.
+Bits quiet_nan(const Format& f, Bits of_f64) {
+  const Bits quiet = Bits{1} << (f.precision - 2), fraction = of_f64 >> (exact::kF64.precision - f.precision);
+  return (of_f64 >> 63) << (f.bits - 1) | f.infinity() | quiet | (fraction & (quiet - 1));
+}
+
 Bits converted(Type to, Type from, Bits bits, const Modifiers& m) {
   if (m.ftz && from == Type::f32 && (bits & 0x7fffffff) < 0x800000) bits &= 0x80000000;
   const Real x = number(from, bits);
+  if (x.nan && from == Type::f64 && to != Type::f64 && format_of(to) != nullptr && !m.sat)
+    return quiet_nan(*format_of(to), bits);
   if (const Format* f = format_of(to)) return to_float(*f, x, m);
   const int n = ptx::bits_of(to);
   if (x.nan) return n == 64 || ptx::bits_of(from) == 64 ? Bits{1} << (n - 1) : 0;

@@ -303,6 +303,14 @@ std::uint64_t round_to(const Format& f, const Real& a, Mode mode) {
   return sign | encoded;
 }
 
+bool is_flushed(const Format& f, const Real& a, Mode mode) {
+  if (a.nan || a.infinite) return false;
+  const Format wide{f.bits + 3, f.precision, f.exponent_bits + 3, 0};
+  const std::uint64_t least = static_cast<std::uint64_t>(f.min_exponent() + wide.bias()) << (f.precision - 1);
+  const std::uint64_t sign = std::uint64_t{1} << (wide.bits - 1);
+  return (round_to(wide, a, mode) & (sign - 1)) < least;
+}
+
 Real to_integral(const Real& a, Mode mode) {
   if (a.nan || a.infinite) return a;
   Real r = a;

@@ -118,7 +118,10 @@ const Arithmetic kArithmetic[] = {
 Bits computed(const Format& f, const Arithmetic& a, Operands o, Mode mode, const Modifiers& m) {
   Real x[3];
   for (int k = 0; k < a.n_sources; ++k) x[k] = exact::number(f, flush(f, o[k], m.ftz));
-  return finished(f, exact::round_to(f, a.f(x, mode), mode), m);
+  const Real result = a.f(x, mode);
+  const Bits r = exact::round_to(f, result, mode);
+  if (m.ftz && exact::is_flushed(f, result, mode)) return finished(f, r & sign_bit(f), m);
+  return finished(f, r, m);
 }
 
 void add_arithmetic(List& list) {
@@ -305,7 +308,8 @@ void add_signs(List& list) {
     list.add(name, name, t, {t, t}, [&f](Operands x) { return magnitude(f, x[1]) | (x[0] & sign_bit(f)); });
     const auto test = [&](const std::string& what, const std::function<bool(Bits)>& holds) {
       const std::string key = "testp." + what + "." + ptx::spelling(t);
-      list.add(key, key, Type::pred, {t}, [=, &f](Operands x) { return Bits{holds(magnitude(f, x[0]))}; });
+      list.add(key, key, Type::pred, {t}, [=, &f](Operands x) { return Bits{holds(magnitude(f, x[0]))}; })
+          .sm90_loses_guard = true;
     };
     const Bits inf = f.infinity(), normal = Bits{1} << (f.precision - 1);
     test("finite", [=](Bits a) { return a < inf; });
@@ -405,11 +409,13 @@ void add_halves(List& list) {
     const Function exp2 = [](long double a, long double) { return std::exp2(a); };
     const Function tanh = [](long double a, long double) { return std::tanh(a); };
     if (t == Type::f16) {
-      approximate("ex2.approx.f16", exp2, 0x1p-9, 0, false);
+      approximate("ex2.approx.f16", exp2, 0x1p-9, 0x1p-25,
+                  false);  // sm_90 cuts the bits below a subnormal off
       approximate("tanh.approx.f16", tanh, 0, 0x1p-10, false);
     } else {
       approximate("ex2.approx.ftz.bf16", exp2, 0x1p-7, 0, true);
-      approximate("tanh.approx.bf16", tanh, 0, 0x1p-8, false);
+      approximate("tanh.approx.bf16", tanh, 0, 0x1.02p-8,
+                  false);  // the ISA says 2^-8; sm_90 is 0.5 % over at 0.746
     }
   }
 }

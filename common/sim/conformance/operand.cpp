@@ -56,6 +56,13 @@ std::vector<Bits> float_edges(const exact::Format& f) {
                           inf + 1,
                           inf + unit / 2,
                           inf + unit / 2 + 3};
+  // Just below the least normal number of a narrower format.
+  for (const exact::Format& narrow : {exact::kF32, exact::kF16})
+    if (narrow.bits < f.bits)
+      for (const int lost : {0, 1, 2}) {
+        const Bits least = power(narrow.min_exponent());
+        edges.push_back(least - (unit >> (narrow.precision - 1 + lost)));
+      }
   for (const int e : {7, 8, 15, 16, 31, 32, 63, 64})
     if (e < f.bias()) {
       edges.push_back(power(e));
@@ -157,7 +164,7 @@ int register_bits(const Operation& o) {
 
 }  // namespace
 
-std::vector<Bits> operands_for(const Operation& o, std::size_t n) {
+std::vector<Bits> operands_for(const Operation& o, std::size_t n, std::uint64_t seed) {
   const std::size_t k = o.sources.size();
   std::vector<std::vector<Bits>> edges;
   std::size_t combinations = 1;
@@ -167,8 +174,8 @@ std::vector<Bits> operands_for(const Operation& o, std::size_t n) {
   }
   std::vector<Bits> all;
   all.reserve(n * k);
-  Rng rng(0x9e3779b97f4a7c15u + o.row.size());
-  const std::size_t n_edges = std::min(combinations, n / 2);
+  Rng rng(0x9e3779b97f4a7c15u + o.row.size() + (seed << 8));
+  const std::size_t n_edges = seed == 0 ? std::min(combinations, n / 2) : 0;
   for (std::size_t i = 0; i < n; ++i) {
     if (i < n_edges) {
       // All combinations if they fit, else random ones.

@@ -27,6 +27,8 @@ struct Operation {
   // What the machine code of compute capability 9.0 gives where it departs from the ISA: for check_gpu, which takes either.
   // The simulator is held to `expected`.
   std::function<Bits(Operands)> on_sm90;
+  // ptxas loses the guard: machine code for sm_90 does the operation in every thread.
+  bool sm90_loses_guard = false;
   int result_register_bits = 0;  // 0: as the type; more tests the extension
   int least_sm = 80;             // compute capability that has it
 };
@@ -41,8 +43,9 @@ std::vector<Operation> move_operations();
 std::vector<Operation> convert_operations();
 std::vector<Operation> all_operations();
 
-// `n` tuples of operands: first the combinations of edge cases, then random ones. The same on every call.
-std::vector<Bits> operands_for(const Operation& operation, std::size_t n);
+// `n` tuples of operands, the same on every call with one seed. Seed 0: first the combinations of edge cases, then random ones;
+// other seeds: random ones only, an edge case among them now and then.
+std::vector<Bits> operands_for(const Operation& operation, std::size_t n, std::uint64_t seed = 0);
 
 // A kernel that runs the operation on thread i's operands at in + 8·n_sources·i. Writes three words at out + 24·i: the result,
 // the result of the operation under a guard that holds in odd threads only (its register held kUntouched before), and 0.

@@ -22,6 +22,8 @@ struct Scenario {
   MemoryKind in_kind = MemoryKind::device;
   bool any_order = true;  // the outcome does not depend on the order of warps
   int least_sm = 80;
+  bool sm90_departs =
+      false;  // the machine code that ptxas makes does something else than the ISA says (video_scenarios.cpp)
 };
 
 std::vector<Scenario> memory_scenarios();

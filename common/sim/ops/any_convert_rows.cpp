@@ -139,12 +139,19 @@ u64 to_float(Number n, const Format& f, const Conversion& c) {
   const u64 greatest = f.infinity - 1;
   const u64 sign = n.negative ? sign_bit : 0;
   u64 encoded = 0;
+  bool flushed =
+      false;  // by .ftz: still below the least normal number after rounding to the format's full precision
   if (n.infinite) {
     encoded = f.infinity;
   } else if (n.significand != 0) {
     const int leading = 63 - std::countl_zero(n.significand);
     const int exponent = n.exponent + leading;  // of the number's first bit
     const int shift = leading - (f.precision - 1) + std::max(0, f.min_exponent - exponent);
+    if (c.ftz && f.bits == 32 && exponent < f.min_exponent) {
+      const int cut = leading - (f.precision - 1);
+      const u64 rounded = cut <= 0 ? 0 : shift_out(n.significand, cut, n.negative, c.round);
+      flushed = exponent + 1 < f.min_exponent || rounded >> f.precision == 0;
+    }
     const u64 q = shift <= 0 ? n.significand << -shift : shift_out(n.significand, shift, n.negative, c.round);
     // The hidden bit is added into the exponent field, so that a carry out of the fraction goes where it belongs.
     encoded = q + (static_cast<u64>(std::max(0, exponent - f.min_exponent)) << (f.precision - 1));
@@ -155,14 +162,19 @@ u64 to_float(Number n, const Format& f, const Conversion& c) {
     }
   }
   if (c.satfinite && encoded >= f.infinity) encoded = greatest;
-  const u64 least_normal = u64{1} << (f.precision - 1);
-  if (c.ftz && f.bits == 32 && encoded < least_normal) encoded = 0;
+  if (flushed) encoded = 0;
   if (c.sat) {
     const u64 one = static_cast<u64>(1 - f.min_exponent) << (f.precision - 1);
     return n.negative ? 0 : std::min(encoded, one);
   }
   if (c.relu && n.negative) return 0;
   return encoded | sign;
+}
+
+// The NaN that sm_90 makes of one in f64: quiet, with the sign and the first bits of the fraction.
+u64 quiet_nan(const Number& n, const Format& f) {
+  const u64 fraction = (n.significand & ((u64{1} << 52) - 1)) >> (53 - f.precision);
+  return (n.negative ? u64{1} << (f.bits - 1) : 0) | f.infinity | u64{1} << (f.precision - 2) | fraction;
 }
 
 u64 convert(u64 bits, const Conversion& c) {
@@ -172,6 +184,7 @@ u64 convert(u64 bits, const Conversion& c) {
   if (!to.is_float) return to_integer(n, to, c);
   // The ISA does not say what becomes of a NaN; sm_90 cuts its bits off as any number's.
   if (n.nan && c.to == kTF32 && c.round == Round::nearest_away && !c.satfinite) return bits >> 13 << 13;
+  if (n.nan && c.from == kF64 && to.bits < 64 && !c.sat) return quiet_nan(n, to);
   if (c.integral && !n.nan && !n.infinite) make_integral(n, c.round);
   const u64 r = to_float(n, to, c);
   return c.to == kTF32 ? r << 13 : r;

@@ -84,7 +84,7 @@ void add_convert_rows(OpTable& table) {
   to_integral<f32>(r);
   to_integral<f64>(r);
   r.row<Convert<f64>, f64, f32>("cvt.f64.f32", OpKind::move);
-  r.row<Plain<Convert<f32>>, f32, f64>("cvt.rn.f32.f64", OpKind::move);
+  r.row<Convert<f32>, f32, f64>("cvt.rn.f32.f64", OpKind::move);  // a NaN keeps its sign and first bits
   r.row<WidenHalf, f32, u16>("cvt.f32.f16", OpKind::move);
   r.row<WidenBfloat, u32, u16>("cvt.f32.bf16", OpKind::move);
   r.row<Copy, u32, u32>("cvt.f32.f32", OpKind::move);  // no instruction at all on a GPU

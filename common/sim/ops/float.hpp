@@ -38,6 +38,43 @@ inline T saturated(T a) {
   return a > T{0} ? (a < T{1} ? a : T{1}) : T{0};
 }
 
+struct Fma {
+  template <typename T>
+  static T of(T a, T b, T c) {
+    return std::fma(a, b, c);
+  }
+};
+struct Rcp {
+  template <typename T>
+  static T of(T a) {
+    return T{1} / a;
+  }
+};
+
+// The result of Op on flushed operands, flushed. A GPU rounds to 24 bits wherever the exponent lies, and flushes what is still
+// below the least normal number; a number of the host has fewer bits there, and may round up to the least normal one. Such
+// results are looked at 2^32 times as large. (Sums are exact there.)
+template <typename Op>
+inline f32 flushed_result(f32 a, f32 b = 0, f32 c = 0) {
+  constexpr f32 kScale = 0x1p32f, kLeast = std::numeric_limits<f32>::min();
+  f32 result, scaled;
+  if constexpr (std::is_same_v<Op, Mul> || std::is_same_v<Op, Div>) {
+    result = Op::of(a, b);
+    scaled = Op::of(a * kScale, b);
+  } else if constexpr (std::is_same_v<Op, Fma>) {
+    result = Op::of(a, b, c);
+    scaled = Op::of(a * kScale, b, c * kScale);
+  } else {
+    result = Op::of(a);
+    scaled = kScale / a;
+  }
+  return std::fabs(result) <= kLeast && std::fabs(scaled) < kLeast * kScale ? std::copysign(0.0f, result)
+                                                                            : result;
+}
+template <typename Op>
+inline constexpr bool kRoundsSubnormals =
+    std::is_same_v<Op, Mul> || std::is_same_v<Op, Div> || std::is_same_v<Op, Fma> || std::is_same_v<Op, Rcp>;
+
 // An op with its modifiers: the result canonical, operands and result flushed, the result clamped.
 template <typename Op>
 struct Plain {
@@ -50,7 +87,9 @@ template <typename Op>
 struct Ftz {
   template <typename... T>
   static auto of(T... a) {
-    if constexpr (std::is_floating_point_v<decltype(Op::of(a...))>)
+    if constexpr (kRoundsSubnormals<Op>)
+      return canonical(flushed_result<Op>(flushed(a)...));
+    else if constexpr (std::is_floating_point_v<decltype(Op::of(a...))>)
       return canonical(flushed(Op::of(flushed(a)...)));
     else
       return Op::of(flushed(a)...);
@@ -67,26 +106,17 @@ template <typename Op>
 struct FtzSat {
   template <typename... T>
   static auto of(T... a) {
-    return saturated(flushed(Op::of(flushed(a)...)));
+    if constexpr (kRoundsSubnormals<Op>)
+      return saturated(flushed_result<Op>(flushed(a)...));
+    else
+      return saturated(flushed(Op::of(flushed(a)...)));
   }
 };
 
-struct Fma {
-  template <typename T>
-  static T of(T a, T b, T c) {
-    return std::fma(a, b, c);
-  }
-};
 struct Sqrt {
   template <typename T>
   static T of(T a) {
     return std::sqrt(a);
-  }
-};
-struct Rcp {
-  template <typename T>
-  static T of(T a) {
-    return T{1} / a;
   }
 };
 struct Rsqrt {

@@ -12,6 +12,7 @@ namespace course::sim::SIM_ISA::alu {
 
 struct F16 {
   static constexpr int kPrecision = 11, kMinExponent = -14;
+  static constexpr f32 kLeastNormal = 0x1p-14f;
   static constexpr u32 kInfinity = 0x7c00, kNan = 0x7fff, kOne = 0x3c00;
 
   static f32 widen(u16 bits) {
@@ -25,6 +26,7 @@ struct F16 {
 };
 struct BF16 {
   static constexpr int kPrecision = 8, kMinExponent = -126;
+  static constexpr f32 kLeastNormal = 0x1p-126f;
   static constexpr u32 kInfinity = 0x7f80, kNan = 0x7fff, kOne = 0x3f80;
 
   static f32 widen(u16 bits) { return std::bit_cast<f32>(static_cast<u32>(bits) << 16); }
@@ -102,17 +104,26 @@ struct Half {
     return finish_half<Format>(Op::template of<Format>(flags, flush_half<Format>(a, ftz)...), flags);
   }
 };
+// With .ftz, what would be below the least normal number after rounding to the format's precision is flushed, also where rounding
+// to the fewer bits of a subnormal would reach that number.
+template <typename Format, typename T>
+inline u16 narrow_or_flush(T value, s64 flags) {
+  constexpr T kLeast =
+      Format::kLeastNormal * (1 - T{1} / (1 << (Format::kPrecision + 1)));  // rounds to it, as the even one
+  const bool flush = (flags & kFtz) != 0 && std::fabs(value) < kLeast;
+  return narrow<Format>(flush ? std::copysign(T{0}, value) : value);
+}
 template <typename Op>
 struct HalfArithmetic {
   template <typename Format>
-  static u16 of(s64, u16 a, u16 b) {
-    return narrow<Format>(Op::of(Format::widen(a), Format::widen(b)));
+  static u16 of(s64 flags, u16 a, u16 b) {
+    return narrow_or_flush<Format>(Op::of(Format::widen(a), Format::widen(b)), flags);
   }
 };
 struct HalfFma {
   template <typename Format>
-  static u16 of(s64, u16 a, u16 b, u16 c) {
-    return narrow<Format>(fma_to_odd(Format::widen(a), Format::widen(b), Format::widen(c)));
+  static u16 of(s64 flags, u16 a, u16 b, u16 c) {
+    return narrow_or_flush<Format>(fma_to_odd(Format::widen(a), Format::widen(b), Format::widen(c)), flags);
   }
 };
 template <bool kMax>

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Runs random kernels on the device at hand, a GPU or the simulator, and prints a digest of what each leaves behind. Two runs on
-// two machines must print the same text: whatever line differs names a kernel that they disagree about.
-//   differential SEED COUNT          digests of the kernels SEED … SEED + COUNT - 1
-//   differential --ptx SEED          the kernel's module
-//   differential --outputs SEED      its output, a thread a line (generate.cpp, leave(), says which word is which register)
+// Compares two machines, GPUs or simulators, bit by bit: run it on both; the two must print the same text.
+//   differential SEED COUNT              random kernels SEED … SEED + COUNT - 1: a digest of what each leaves behind
+//   differential --ptx SEED              a kernel's module
+//   differential --outputs SEED          its output, a thread a line (generate.cpp, leave(), says which word is which register)
+//   differential --uses SEED COUNT       in how many of the kernels each instruction occurs; runs none of them
+//   differential --operands SEED COUNT   every instruction on COUNT random tuples of operands (rounded up to 65,536): a digest each
+//   differential --operand ROW SEED      65,536 tuples of the instruction in that row of the list, and its results
 // `ninja -C build common/sim/differential` builds it. Without Meson, with the toolkit and a compiler alone:
 //   g++ -std=c++20 -O1 -Icommon -I/usr/local/cuda/include -o differential common/sim/conformance/differential/*.cpp
 //     common/sim/conformance/{*_operations,*_scenarios,exact,operand,scenario}.cpp common/ptx/ir.cpp
@@ -16,8 +18,11 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
+#include <map>
+#include <set>
+#include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sim/conformance/differential/generate.hpp"
@@ -44,39 +49,6 @@ std::string module_of(std::uint64_t first, std::uint64_t n) {
   return text;
 }
 
-class Buffers {
- public:
-  Buffers() {
-    must(cudaMalloc(&in_, kBlocks * kThreads * kWordsIn * 8), "cudaMalloc");
-    must(cudaMalloc(&out_, kBlocks * kThreads * kWordsOut * 8), "cudaMalloc");
-  }
-  ~Buffers() {
-    static_cast<void>(cudaFree(in_));
-    static_cast<void>(cudaFree(out_));
-  }
-  Buffers(const Buffers&) = delete;
-  Buffers& operator=(const Buffers&) = delete;
-
-  std::vector<std::uint64_t> run(cudaLibrary_t library, std::uint64_t seed) {
-    const std::string name = name_of(seed);
-    cudaKernel_t kernel;
-    must(cudaLibraryGetKernel(&kernel, library, name.c_str()), name.c_str());
-    const std::vector<std::uint64_t> in = random_input(seed);
-    std::vector<std::uint64_t> out(kBlocks * kThreads * kWordsOut);
-    must(cudaMemcpy(in_, in.data(), in.size() * 8, cudaMemcpyHostToDevice), "cudaMemcpy");
-    must(cudaMemset(out_, 0, out.size() * 8), "cudaMemset");
-    void* arguments[] = {&in_, &out_};
-    must(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(kBlocks), dim3(kThreads), arguments, 0,
-                          nullptr),
-         name.c_str());
-    must(cudaMemcpy(out.data(), out_, out.size() * 8, cudaMemcpyDeviceToHost), name.c_str());
-    return out;
-  }
-
- private:
-  std::uint64_t *in_ = nullptr, *out_ = nullptr;
-};
-
 class Library {
  public:
   explicit Library(const std::string& ptx) {
@@ -92,30 +64,140 @@ class Library {
   cudaLibrary_t handle_{};
 };
 
-std::uint64_t digest(const std::vector<std::uint64_t>& words) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  for (const std::uint64_t w : words)
-    for (int k = 0; k < 8; ++k) hash = (hash ^ (w >> (8 * k) & 0xff)) * 0x100000001b3u;
+// Device memory for a kernel's input and output, of 64-bit words.
+class Buffers {
+ public:
+  Buffers(std::size_t n_in, std::size_t n_out) : out_words_(n_out) {
+    must(cudaMalloc(&in_, n_in * 8), "cudaMalloc");
+    must(cudaMalloc(&out_, n_out * 8), "cudaMalloc");
+  }
+  ~Buffers() {
+    static_cast<void>(cudaFree(in_));
+    static_cast<void>(cudaFree(out_));
+  }
+  Buffers(const Buffers&) = delete;
+  Buffers& operator=(const Buffers&) = delete;
+
+  const std::vector<std::uint64_t>& run(const Library& library, const std::string& name, unsigned blocks,
+                                        unsigned threads, const std::vector<std::uint64_t>& in) {
+    cudaKernel_t kernel;
+    must(cudaLibraryGetKernel(&kernel, library.handle(), name.c_str()), name.c_str());
+    must(cudaMemcpy(in_, in.data(), in.size() * 8, cudaMemcpyHostToDevice), "cudaMemcpy");
+    must(cudaMemset(out_, 0, out_words_.size() * 8), "cudaMemset");
+    void* arguments[] = {&in_, &out_};
+    must(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(blocks), dim3(threads), arguments, 0,
+                          nullptr),
+         name.c_str());
+    must(cudaMemcpy(out_words_.data(), out_, out_words_.size() * 8, cudaMemcpyDeviceToHost), name.c_str());
+    return out_words_;
+  }
+
+ private:
+  std::uint64_t *in_ = nullptr, *out_ = nullptr;
+  std::vector<std::uint64_t> out_words_;
+};
+
+// FNV-1a over words instead of bytes.
+std::uint64_t digest(const std::vector<std::uint64_t>& words, std::uint64_t hash = 0xcbf29ce484222325u) {
+  for (const std::uint64_t w : words) {
+    hash = (hash ^ w) * 0x100000001b3u;
+    hash ^= hash >> 32;
+  }
   return hash;
 }
 
+unsigned long long printable(std::uint64_t word) {
+  return word;
+}
+
+const std::vector<std::uint64_t>& run_kernel(Buffers& buffers, const Library& library, std::uint64_t seed) {
+  return buffers.run(library, name_of(seed), kBlocks, kThreads, random_input(seed));
+}
+
+Buffers buffers_of_kernels() {
+  return {kBlocks * kThreads * kWordsIn, kBlocks * kThreads * kWordsOut};
+}
+
 void print_digests(std::uint64_t first, std::uint64_t count) {
-  Buffers buffers;
+  Buffers buffers = buffers_of_kernels();
   for (std::uint64_t seed = first; seed < first + count; seed += kBatch) {
     const std::uint64_t n = std::min(kBatch, first + count - seed);
     const Library library(module_of(seed, n));
     for (std::uint64_t k = 0; k < n; ++k)
-      std::printf("%llu %016llx\n", static_cast<unsigned long long>(seed + k),
-                  static_cast<unsigned long long>(digest(buffers.run(library.handle(), seed + k))));
+      std::printf("%llu %016llx\n", printable(seed + k),
+                  printable(digest(run_kernel(buffers, library, seed + k))));
   }
 }
 
 void print_outputs(std::uint64_t seed) {
-  Buffers buffers;
+  Buffers buffers = buffers_of_kernels();
   const Library library(module_of(seed, 1));
-  const auto out = buffers.run(library.handle(), seed);
+  const auto& out = run_kernel(buffers, library, seed);
   for (std::size_t k = 0; k < out.size(); ++k)
-    std::printf("%016llx%c", static_cast<unsigned long long>(out[k]), (k + 1) % kWordsOut == 0 ? '\n' : ' ');
+    std::printf("%016llx%c", printable(out[k]), (k + 1) % kWordsOut == 0 ? '\n' : ' ');
+}
+
+// An instruction as it is written, up to its operands; not its guard.
+std::string_view opcode(std::string_view line) {
+  const auto skip_spaces = [&] { line.remove_prefix(std::min(line.find_first_not_of(' '), line.size())); };
+  skip_spaces();
+  if (line.starts_with('@')) {
+    line.remove_prefix(std::min(line.find(' '), line.size()));
+    skip_spaces();
+  }
+  return line.substr(0, line.find_first_of(" ;"));
+}
+
+void print_uses(std::uint64_t first, std::uint64_t count) {
+  std::map<std::string, std::uint64_t, std::less<>> uses;
+  for (const Operation& o : operations(kSm)) uses.emplace(o.ptx, 0);
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    std::istringstream text(random_kernel(seed, "k", kSm));
+    std::set<std::string, std::less<>> here;
+    for (std::string line; std::getline(text, line);) here.emplace(opcode(line));
+    for (const std::string& o : here)
+      if (const auto found = uses.find(o); found != uses.end()) ++found->second;
+  }
+  for (const auto& [name, n] : uses) std::printf("%llu %s\n", printable(n), name.c_str());
+}
+
+constexpr unsigned kTupleThreads = 256, kTupleBlocks = 256;
+constexpr std::size_t kTuples = std::size_t{kTupleThreads} * kTupleBlocks, kWordsATuple = 3;
+
+const std::vector<std::uint64_t>& run_operation(Buffers& buffers, const Library& library,
+                                                const std::vector<std::uint64_t>& operands) {
+  return buffers.run(library, "k", kTupleBlocks, kTupleThreads, operands);
+}
+
+void print_operands(std::uint64_t seed, std::uint64_t count) {
+  std::size_t row = 0;
+  for (const Operation& o : operations(kSm)) {
+    const Library library(header(kSm) + kernel_for(o, "k"));
+    Buffers buffers(kTuples * o.sources.size(), kTuples * kWordsATuple);
+    std::uint64_t hash = 0;
+    std::uint64_t n = 0;
+    for (; n < count; n += kTuples) {
+      std::vector<std::uint64_t> out =
+          run_operation(buffers, library, operands_for(o, kTuples, seed + n / kTuples));
+      if (o.sm90_loses_guard)
+        for (std::size_t k = 1; k < out.size(); k += kWordsATuple) out[k] = 0;
+      hash = digest(out, hash);
+    }
+    std::printf("%zu %s %llu %016llx\n", row++, o.ptx.c_str(), printable(n), printable(hash));
+  }
+}
+
+void print_operand(std::size_t row, std::uint64_t seed) {
+  const Operation& o = operations(kSm).at(row);
+  const Library library(header(kSm) + kernel_for(o, "k"));
+  Buffers buffers(kTuples * o.sources.size(), kTuples * kWordsATuple);
+  const auto operands = operands_for(o, kTuples, seed);
+  const auto& out = run_operation(buffers, library, operands);
+  for (std::size_t k = 0; k < kTuples; ++k) {
+    for (std::size_t s = 0; s < o.sources.size(); ++s)
+      std::printf("%016llx ", printable(operands[k * o.sources.size() + s]));
+    std::printf("-> %016llx\n", printable(out[kWordsATuple * k]));
+  }
 }
 
 }  // namespace
@@ -123,16 +205,27 @@ void print_outputs(std::uint64_t seed) {
 
 int main(int argc, char** argv) {
   using namespace course::sim::differential;
-  const auto number = [&](int k) { return std::strtoull(argv[k], nullptr, 10); };
-  if (argc != 3) {
-    std::fprintf(stderr, "usage: differential SEED COUNT | --ptx SEED | --outputs SEED\n");
+  const std::vector<std::string_view> words(argv + 1, argv + argc);
+  const auto number = [&](int k) { return std::strtoull(argv[argc - k], nullptr, 10); };  // from the end
+  const auto is = [&](std::string_view mode, std::size_t n) { return words.size() == n && words[0] == mode; };
+  if (is("--ptx", 2))
+    std::fputs(module_of(number(1), 1).c_str(), stdout);
+  else if (is("--outputs", 2))
+    print_outputs(number(1));
+  else if (is("--uses", 3))
+    print_uses(number(2), number(1));
+  else if (is("--operands", 3))
+    print_operands(number(2), number(1));
+  else if (is("--operand", 3))
+    print_operand(number(2), number(1));
+  else if (words.size() == 2)
+    print_digests(number(2), number(1));
+  else {
+    std::fputs(
+        "usage: differential SEED COUNT | --ptx SEED | --outputs SEED | --uses SEED COUNT | "
+        "--operands SEED COUNT | --operand ROW SEED\n",
+        stderr);
     return 2;
   }
-  if (std::strcmp(argv[1], "--ptx") == 0)
-    std::fputs(module_of(number(2), 1).c_str(), stdout);
-  else if (std::strcmp(argv[1], "--outputs") == 0)
-    print_outputs(number(2));
-  else
-    print_digests(number(1), number(2));
   return 0;
 }

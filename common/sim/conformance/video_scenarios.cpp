@@ -23,7 +23,8 @@ struct Video {
   const char* ptx;  // on %a, %b, %c, to %d, which holds 77 at first
   std::function<U(U a, U b, U c)> expected;
   // Newer GPUs have no such instruction. What ptxas 13.0 puts in its place for sm_90 forgets about the ISA's wider intermediate
-  // results: a sum of two signs is clamped below only, .h1 takes the sum's upper half, vmad cuts the sum to 32 bits before .sat.
+  // results: a sum of two signs is clamped below only, .h1 takes the sum's upper half, vmad cuts the sum to 32 bits before .sat,
+  // and .max takes a negative difference for less than any number.
   bool sm90_departs = false;
 };
 
@@ -98,7 +99,8 @@ std::vector<Video> instructions() {
        [](U a, U b, U c) {
          const U v = U(uh(a, 0) - ub(b, 1));
          return v > c ? v : c;
-       }},
+       },
+       true},
       {scalar, "vadd.s32.s32.u32.sat %d.b2, %a, %b, %c",
        [](U a, U b, U c) { return (c & 0xff00ffffu) | (within(Wide{S(a)} + b, -128, 127) & 0xff) << 16; },
        true},

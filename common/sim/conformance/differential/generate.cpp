@@ -116,7 +116,7 @@ class Generator {
         "  add.u64 %out, %out, %u0;\n",
         kThreads, 8 * kWordsIn, 8 * kWordsOut);
     for (int k = 0; k < kWides; ++k) out += fmt::format("  ld.global.u64 %w{}, [%in+{}];\n", k, 8 * k);
-    out += first_values();
+    out += first_values(true);
     for (int k = 0; k < 16; ++k) out += fmt::format("  st.local.b32 [own+{}], %r{};\n", 4 * k, k % kWords);
     out += text_;
     out += leave();
@@ -130,13 +130,16 @@ class Generator {
         "%u<6>;\n",
         kPredicates, kHalves, kWords, kWides);
   }
-  // Fills the other registers from the wide ones.
-  static std::string first_values() {
+  // Fills the other registers from the wide ones, and the halves from memory: where a half is the low part of a word that is
+  // still needed, ptxas 13.0 packs halves into that very word, and spoils it.
+  static std::string first_values(bool from_memory) {
     std::string out;
     for (int k = 0; k < kWords; ++k)
       out += k < kWides ? fmt::format("  cvt.u32.u64 %r{}, %w{};\n", k, k)
                         : fmt::format("  shr.u64 %u0, %w{}, 32;\n  cvt.u32.u64 %r{}, %u0;\n", k - kWides, k);
-    for (int k = 0; k < kHalves; ++k) out += fmt::format("  cvt.u16.u32 %h{}, %r{};\n", k, (k + 3) % kWords);
+    for (int k = 0; k < kHalves; ++k)
+      out += from_memory ? fmt::format("  ld.global.b16 %h{}, [%in+{}];\n", k, 8 * k + 2)
+                         : fmt::format("  cvt.u16.u32 %h{}, %r{};\n", k, (k + 3) % kWords);
     for (int k = 0; k < kPredicates; ++k)
       out += fmt::format("  and.b32 %t0, %r{}, {};\n  setp.ne.u32 %p{}, %t0, 0;\n", k, 2 << k, k);
     return out;
@@ -208,12 +211,12 @@ class Generator {
     }
     line(text);
   }
-  // No register twice, since two results may not be the same one; a guard may be.
+  // No register twice, since two results may not be the same one; nor the guard, which ptxas reads again for the second result.
   static bool used_in(const std::string& text, const std::string& name) {
     for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
       const std::size_t end = at + name.size();
       const bool whole = end == text.size() || text[end] < '0' || text[end] > '9';
-      if (whole && (at == 0 || (text[at - 1] != '@' && text[at - 1] != '!'))) return true;
+      if (whole) return true;
     }
     return false;
   }
@@ -455,16 +458,16 @@ class Generator {
     line(fmt::format("xor.b64 {}, %u1, %u3", wide()));
   }
 
-  // An atomic on what is the thread's own: its old value is determined, too.
+  // An atomic on what is the thread's own: its old value is determined, too. (Not a sum in f64, whose NaNs keep any bits.)
   void own_atomic() {
     struct Update {
       const char* name;
       int bits;
     };
-    constexpr Update kUpdates[] = {{"add.u32", 32}, {"exch.b32", 32}, {"inc.u32", 32},
-                                   {"dec.u32", 32}, {"min.s32", 32},  {"add.u64", 64},
-                                   {"max.s64", 64}, {"exch.b64", 64}, {"xor.b64", 64},
-                                   {"add.f32", 32}, {"add.f64", 64},  {"add.noftz.f16x2", 32}};
+    constexpr Update kUpdates[] = {{"add.u32", 32}, {"exch.b32", 32},       {"inc.u32", 32},
+                                   {"dec.u32", 32}, {"min.s32", 32},        {"add.u64", 64},
+                                   {"max.s64", 64}, {"exch.b64", 64},       {"xor.b64", 64},
+                                   {"add.f32", 32}, {"add.noftz.f16x2", 32}};
     const Update& u = kUpdates[below(std::size(kUpdates))];
     const bool shared = below(2) == 0;
     const std::string at = shared ? "[%t0]" : fmt::format("[%out+{}]", 8 * below(kWordsOut));
@@ -520,7 +523,7 @@ class Generator {
     for (int k = 0; k < kWides; ++k)
       out += fmt::format("  mad.lo.u64 %w{}, %u1, {}, %u2;\n", k,
                          0x9e3779b97f4a7c15u + static_cast<unsigned>(k));
-    out += first_values();
+    out += first_values(false);
     out += text_ + "  mov.b64 %u0, 0;\n";
     for (int k = 0; k < kWides; ++k) out += fmt::format("  mad.lo.u64 %u0, %u0, 31, %w{};\n", k);
     for (int k = 0; k < kWords; ++k)

@@ -64,14 +64,18 @@ constexpr const char* kAllowed[] = {
     "abort", "exit", "_Exit", "__assert_fail",
     // what the C++ library's own inline code calls: numbers from and to text, shared_ptr
     "vsnprintf", "__vsnprintf_chk", "strtol", "strtoll", "strtoul", "strtoull", "strtod", "strtof", "strtold",
-    "__errno_location", "__libc_single_threaded", "cabs", "cabsf", "carg", "cargf", "cexp", "cexpf", "clog",
-    "clogf", "cpow", "cpowf", "csqrt", "csqrtf",
-    // arithmetic
-    "abs", "labs", "sqrt", "sqrtf", "pow", "powf", "exp", "expf", "exp2", "exp2f", "log", "logf", "log2",
-    "log2f", "log10", "ceil", "ceilf", "floor", "floorf", "round", "roundf", "lround", "llround", "trunc",
-    "truncf", "fmod", "fmodf", "fmin", "fminf", "fmax", "fmaxf", "fma", "fmaf", "ldexp", "frexp", "sin",
-    "sinf", "cos", "cosf", "tan", "hypot", "hypotf", "cbrt", "nextafter", "nextafterf", "isnan",
-    "__popcountdi2", "__mulsc3", "__muldc3", "__divsc3", "__divdc3"};
+    "__errno_location", "__libc_single_threaded",
+    // arithmetic, besides kMath
+    "abs", "labs", "llabs", "isnan", "__popcountdi2", "__mulsc3", "__muldc3", "__divsc3", "__divdc3"};
+// Also with `f` or `l` behind it, for float and long double. Which of them a program imports depends on the compiler and its library.
+constexpr const char* kMath[] = {
+    "acos",      "acosh",     "asin",  "asinh",     "atan",     "atan2", "atanh",  "cabs",   "carg",
+    "cbrt",      "ceil",      "cexp",  "clog",      "copysign", "cos",   "cosh",   "cpow",   "csqrt",
+    "erf",       "erfc",      "exp",   "exp2",      "expm1",    "fabs",  "fdim",   "floor",  "fma",
+    "fmax",      "fmin",      "fmod",  "frexp",     "hypot",    "ilogb", "ldexp",  "lgamma", "llrint",
+    "llround",   "log",       "log10", "log1p",     "log2",     "logb",  "lrint",  "lround", "modf",
+    "nearbyint", "nextafter", "pow",   "remainder", "rint",     "round", "scalbn", "sin",    "sincos",
+    "sinh",      "sqrt",      "tan",   "tanh",      "tgamma",   "trunc"};
 constexpr const char* kAllowedBeginnings[] = {"__cxa_",                             // guards, exceptions
                                               "_Znw",   "_Zna",  "_Zdl",   "_Zda",  // new, delete
                                               "_ZSt",   "_ZNSt", "_ZNKSt", "_ZNKRSt", "_ZNOSt", "_ZNSo",
@@ -266,6 +270,16 @@ bool any_begins(const char* const (&beginnings)[N], std::string_view name) {
                      [&](const char* beginning) { return name.starts_with(beginning); });
 }
 
+bool is_allowed(std::string_view name) {
+  const auto in = [](const auto& list, std::string_view what) {
+    return std::find(std::begin(list), std::end(list), what) != std::end(list);
+  };
+  if (constexpr std::string_view kC23 = "__isoc23_"; name.starts_with(kC23))
+    name.remove_prefix(kC23.size());  // glibc 2.38
+  if (in(kAllowed, name) || in(kMath, name)) return true;
+  return (name.ends_with('f') || name.ends_with('l')) && in(kMath, name.substr(0, name.size() - 1));
+}
+
 // "Z"-mangled names begin with what they are; what follows is the scope.
 std::string_view scope_of(std::string_view name) {
   for (const std::string_view kind :
@@ -281,7 +295,7 @@ std::string_view scope_of(std::string_view name) {
 }  // namespace
 
 const Reason* reason_against_import(std::string_view name) {
-  if (std::find(std::begin(kAllowed), std::end(kAllowed), name) != std::end(kAllowed)) return nullptr;
+  if (is_allowed(name)) return nullptr;
   if (names_a_finished_algorithm(name)) return &kAlgorithm;
   for (const Refused& refused : kRefused) {
     if (name.starts_with(refused.beginning)) return refused.reason;

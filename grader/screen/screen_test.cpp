@@ -340,6 +340,13 @@ TEST(Screen, TheStandardLibraryMayBeUsed) {
   EXPECT_EQ(found, "");
 }
 
+TEST(Screen, ArithmeticOfEveryLibraryIsAllowed) {
+  for (const char* name : {"sqrt", "sqrtf", "logl", "sincosf", "__isoc23_strtol", "strtod", "llabs"})
+    EXPECT_EQ(reason_against_import(name), nullptr) << name;
+  for (const char* name : {"__isoc23_system", "__isoc23_", "l", "f", "systemf", "popenl"})
+    EXPECT_NE(reason_against_import(name), nullptr) << name;
+}
+
 TEST(Screen, AllocatingOperatorsAreTheLibrarysOwn) {
   for (const char* name : {"_Znwm", "_ZnwmRKSt9nothrow_t", "_ZdlPvm", "_ZnamSt11align_val_t"})
     EXPECT_THAT(says(defining(name, Binding::weak)), HasSubstr("its own operator")) << name;

@@ -110,7 +110,8 @@ class Collector {
     }
     std::optional<Result<SimReport>> report;
     const bool counted = measure.counters || measure.checks || measure.timed_runs > 0;
-    if (step.device == lab::DeviceKind::sim && counted) {
+    if (step.device == lab::DeviceKind::sim && counted &&
+        !problem_.refuses(task_, c)) {  // a refusal leaves none
       report = parse_sim_report(outcome.sim_report);
     }
     const lab::Ideal ideal = problem_.ideal(task_, c);

@@ -229,6 +229,27 @@ TEST(Collect, AReportThatCantBeReadIsNoFaultOfTheMachine) {
   EXPECT_EQ(blind.result.points, 0);
 }
 
+TEST(Collect, ARightRefusalLeavesNoReport) {
+  constexpr std::uint64_t kRefused = 33;
+  const auto answer = [](auto&, const lab::Case& c,
+                         const lab::Measure& measure) -> std::optional<lab::Outcome> {
+    if (c.n != kRefused) return std::nullopt;
+    lab::Outcome outcome = testing::good_outcome(c, measure);
+    outcome.sim_report.clear();
+    return outcome;
+  };
+  const auto check_all = [](Plan& plan) {
+    for (Step& step : plan.steps) step.measure.checks = true;
+  };
+  const auto verdict = [&] {
+    return run_first_task(answer, lab::DeviceKind::sim, 5, check_all).result.verdict;
+  };
+  EXPECT_EQ(verdict(), Verdict::crash);
+  kProblem.refused_n = kRefused;
+  EXPECT_EQ(verdict(), Verdict::ok);
+  kProblem.refused_n = ~std::uint64_t{0};
+}
+
 TEST(Collect, ACrashIsToldWithItsLastWords) {
   const Collected crash = run_first_task([](auto&, auto&, auto&) {
     lab::Outcome outcome = failing(Verdict::crash, "crashed\n");

@@ -101,7 +101,8 @@ class Grading {
     unit.context = {std::string(problem.manifest().id), options_.seed, options_.solutions, options_.device,
                     options_.only_case.has_value()};
     guarded(unit, [&] {
-      unit.plan = make_plan(task, problem.cases(task), {options_.device, options_.only_case});
+      unit.plan = make_plan(task, problem.cases(task),
+                            {options_.device, options_.only_case, options_.check_every_size});
     });
     units_.push_back(std::move(unit));
   }

@@ -30,6 +30,7 @@ struct GradeOptions {
   std::uint64_t seed = 0;
   std::optional<std::string> only_task;
   std::optional<std::string> only_case;
+  bool check_every_size = false;  // PlanOptions
   unsigned jobs = 2;
   const KnownBaselines* baselines = nullptr;  // instead of timing the CPU now
   std::string baselines_kept_in;              // a folder, see BaselineTimer; "" for none

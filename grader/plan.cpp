@@ -71,7 +71,9 @@ Plan make_plan(const lab::Task& task, std::vector<lab::Case> cases, const PlanOp
     lab::Measure judged;
     judged.fresh = !gpu && is_measured(plan.cases[i]);
     const bool is_counted = (plan.cases[i].purpose & lab::kEfficiency) != 0;  // and checked then
-    judged.checks = judged.fresh && !is_counted && plan.cases[i].n <= kCheckedTimedItems;
+    const bool is_small_and_timed = judged.fresh && plan.cases[i].n <= kCheckedTimedItems;
+    judged.checks =
+        !gpu && !is_counted && (is_small_and_timed || options.check_every_size || options.only_case);
     add(i, Stage::correctness, options.device, judged);
   }
 

@@ -37,6 +37,25 @@ TEST(Plan, RunsStagesInOrderAndCorrectnessFromSmallToLarge) {
   EXPECT_EQ(plan.correctness_steps(), 5);
 }
 
+TEST(Plan, ChecksEveryCaseWhereItCounts) {
+  // The sizes that no lab's case has: a race that waits for more items than were checked earned full points.
+  std::vector<lab::Case> cases = kProblem.cases(first_task());
+  cases[4].n = std::uint64_t{1} << 24;
+  const auto checked = [&](const PlanOptions& options) {
+    const Plan plan = make_plan(first_task(), cases, options);
+    std::set<std::string> names;
+    for (const Step& step : plan.steps)
+      if (step.measure.checks) names.insert(plan.cases[step.case_index].name);
+    return names;
+  };
+  const auto judged = std::count_if(cases.begin(), cases.end(), [](const lab::Case& c) {
+    return (c.purpose & (lab::kCorrectness | lab::kEfficiency)) != 0;
+  });
+  EXPECT_EQ(checked({lab::DeviceKind::sim, {}, true}).size(), judged);
+  EXPECT_LT(checked({lab::DeviceKind::sim, {}, false}).size(), judged);
+  EXPECT_EQ(checked({lab::DeviceKind::sim, cases[4].name}).size(), 1U);  // as the rerun command runs it
+}
+
 TEST(Plan, ChecksAFewSmallCasesWhenTheLabMarksNone) {
   const Plan plan = plan_for(lab::DeviceKind::sim);
   const auto steps = steps_of(plan, Stage::checks);

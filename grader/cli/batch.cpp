@@ -80,6 +80,7 @@ Result<Ready> get_ready(const BatchOptions& options) {
   ready.how.seed = *seed;
   ready.how.device = options.device == "gpu" ? lab::DeviceKind::gpu : lab::DeviceKind::sim;
   ready.how.jobs = 1;
+  ready.how.check_every_size = options.graded;
   ready.how.baselines_kept_in = kept_baselines_folder();
   if (!options.task.empty()) {
     if (const auto known = check_task(*labs, options.task); !known) return known.error();

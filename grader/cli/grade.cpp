@@ -54,6 +54,7 @@ Result<GradeOptions> grade_options(const GradeArguments& options, Problems labs,
   GradeOptions out;
   out.device = device;
   out.solutions = options.solutions;
+  out.check_every_size = options.graded;
   out.jobs = options.jobs;
   out.baselines_kept_in = kept_baselines_folder();
   if (!options.task.empty()) {

@@ -64,6 +64,9 @@ class FakeProblem : public lab::Problem {
     return {static_cast<double>(c.n), 10, 4.0 * static_cast<double>(c.n)};
   }
 
+  bool refuses(const lab::Task&, const lab::Case& c) const override { return c.n == refused_n; }
+
+  mutable std::uint64_t refused_n = ~std::uint64_t{0};
   mutable std::atomic<int> fills{0};
   mutable std::atomic<int> baselines{0};
   std::function<void()> on_baseline;

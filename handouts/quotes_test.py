@@ -91,7 +91,7 @@ class Quotes(unittest.TestCase):
         """A tool that knows one task, and counts its bytes."""
         task = {"id": "neighboured", "counted_on": ["n4", "n5"], "timed_on": ["n6"], "baseline": "one_thread", "speedup": [{"speedup": 8.0}], "efficiency": [{"metric": "barriers", "limit": 0.0}, {"metric": "active_lanes", "limit": 0.9}]}
         answers = {"list": {"labs": [{"id": "reduction", "title": "Reduction", "tasks": [task], "further_rungs": [{"id": "reindexed"}]}]}}
-        answers["profile"] = {"case": "n4", "metrics": {"bytes_ratio": 1.5, "active_lanes": 0.75}, "work": 0, "steps": 3}
+        answers["profile"] = {"case": "n4", "metrics": {"bytes_ratio": 1.5, "active_lanes": 0.25}, "active_lanes": 0.75, "work": 0, "steps": 3}
         return self.answer(answers)
 
     def test_goals_are_the_tasks_own(self):

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "lab/call.hpp"
 
+#include <string>
+
 #include "lab/protocol.hpp"
 
 namespace course::lab {
@@ -82,8 +84,10 @@ Result<FinishedCall> decode_finished(const Packet& packet) {
   const auto finished = in.get<FinishedCall>();
   const auto status = static_cast<std::int32_t>(finished.status);
   if (packet.kind != PacketKind::finished || !in.complete() || finished.out_of_memory > 1 ||
-      finished.unordered > 1 || status < 0 || status > static_cast<std::int32_t>(Status::unsupported))
+      finished.unordered > 1)
     return Error{"that is no end of a call"};
+  if (status < 0 || status > static_cast<std::int32_t>(Status::unsupported))
+    return Error{"the answer " + std::to_string(status) + " is none of the values of Status"};
   return finished;
 }
 

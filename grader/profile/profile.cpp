@@ -118,6 +118,8 @@ Profile profile_of(const lab::Problem& problem, const lab::Task& task, const lab
     profile.steps = number(*totals, "steps");
     profile.bytes = 32 * (number(*totals, "global_load_sectors") + number(*totals, "global_store_sectors") +
                           number(*totals, "local_sectors"));
+    profile.active_lanes =
+        ratio(number(*totals, "lane_instructions"), 32 * number(*totals, "warp_instructions")).value_or(0);
   }
   if (const auto parsed = parse_sim_report(sim_report))
     for (const lab::Metric metric : kAllMetrics)
@@ -280,6 +282,7 @@ std::string profile_json(const Profile& profile) {
              {"work", profile.work},
              {"steps", profile.steps},
              {"bytes", profile.bytes},
+             {"active_lanes", profile.active_lanes},
              {"ideal",
               {{"work", profile.ideal.work}, {"steps", profile.ideal.steps}, {"bytes", profile.ideal.bytes}}},
              {"intensity", profile.intensity()},

@@ -45,6 +45,7 @@ struct Profile {
   double modelled_us = 0;
   std::vector<ProfiledKernel> kernels;  // the longest first
   double work = 0, steps = 0, bytes = 0;
+  double active_lanes = 0;  // share of the 32 lanes in the average warp instruction
   lab::Ideal ideal;
   std::vector<std::pair<lab::Metric, double>> metrics;               // those that the counters tell
   double intensity() const { return bytes > 0 ? work / bytes : 0; }  // operations a byte

@@ -22,7 +22,8 @@ using ::testing::HasSubstr;
 
 constexpr const char* kReport = R"json({
  "device": "Simulated H200", "modelled_us": 9.5,
- "totals": {"work": 4095, "steps": 12, "global_load_sectors": 512, "global_store_sectors": 1},
+ "totals": {"work": 4095, "steps": 12, "global_load_sectors": 512, "global_store_sectors": 1,
+            "warp_instructions": 200, "lane_instructions": 4800},
  "launches": [{"kernel": "void fake::k01_fold<int>(int const*)", "modelled_us": 6, "bound_by": "shared memory and first-level cache",
                "block": [16, 16, 1], "occupancy": 0.75, "resident_blocks": 6, "registers": 40, "shared": 2048},
               {"kernel": "void fake::k01_fold<int>(int const*)", "modelled_us": 3, "bound_by": "launch"}],
@@ -86,6 +87,10 @@ TEST(Profile, TellsTheMetricsToPrograms) {
   const auto metrics = nlohmann::json::parse(profile_json(of(kReport))).at("metrics");
   EXPECT_DOUBLE_EQ(metrics.at("work_ratio"), 4095.0 / 4096);
   EXPECT_FALSE(metrics.contains("contention")) << "no atomic was counted";
+}
+
+TEST(Profile, ActiveLanesArePlainlyTheirShare) {
+  EXPECT_DOUBLE_EQ(nlohmann::json::parse(profile_json(of(kReport))).at("active_lanes"), 4800.0 / 6400);
 }
 
 TEST(Profile, SharesOutWhateverTheModelNames) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// about: Defines weak functions by the names of the harness's own, to be linked in their place; where that is let pass, nobody calls them.
+// about: Defines weak functions with the names of the harness's functions, so that the linker takes these instead.
 // screen: serve_cases
 // expect: neighboured WRONG_ANSWER
 // expect: single_launch OK

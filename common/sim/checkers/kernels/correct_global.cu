@@ -511,7 +511,7 @@ KERNEL(barrier_that_resets_itself) {
   }
 }
 
-// Read through the read-only path first, written afterwards; and a neighbour that nobody writes.
+// Each element is read through the read-only cache before it is written; its neighbour is never written.
 // EXPECT nothing
 // LAUNCH 2 64
 KERNEL(read_only_loads_before_the_write) {

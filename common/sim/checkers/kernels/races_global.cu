@@ -272,7 +272,7 @@ KERNEL(counter_set_by_one_block) {
   atomicAdd(&counter[0], 1u);           // FAULT
 }
 
-// The pointer promises that nobody writes what it points to; the barrier does not help.
+// A const __restrict__ pointer promises that the kernel does not write the memory; a barrier does not make such a write visible.
 // EXPECT stale-read
 // LAUNCH 1 64
 KERNEL(read_only_load_of_what_was_written) {

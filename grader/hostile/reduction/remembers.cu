@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// about: Keeps answers by size or by a fingerprint of the items; hopes that an old answer still lies where it was.
-// expect: neighboured WRONG_ANSWER
+// about: Keeps answers by size or by a fingerprint of the items; hopes that an old answer still lies where it was. Cases that earn points begin in a fresh process, so that by size alone nothing is won.
+// expect: neighboured OK
 // expect: sequential WRONG_ANSWER
 // expect: shuffle WRONG_ANSWER
 // expect: single_launch OK

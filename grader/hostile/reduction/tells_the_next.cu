@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// about: Solves its first task as slowly as may be, and keeps the answers in device memory for the tasks after it, whose kernels only move the bytes that must be moved.
+// about: Solves its first task as slowly as may be, and keeps the answers in device memory for the tasks after it, whose kernels only move the bytes that must be moved. Cases that earn points begin in a fresh process, which has no answers: they earn what the slow solution earns.
 // jobs: 1
 // expect: neighboured OK
-// expect: sequential WRONG_ANSWER something stays behind
-// expect: shuffle WRONG_ANSWER something stays behind
-// expect: coarsened WRONG_ANSWER something stays behind
+// expect: sequential OK
+// expect: shuffle OK
+// expect: coarsened OK
 #include "right.cuh"
 
 namespace course::reduction {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <filesystem>
 #include <iterator>
 #include <utility>
 
@@ -374,14 +375,22 @@ SourcePlace own_place(const std::vector<SourcePlace>& places) {
   return {};
 }
 
+std::string file_and_line(const std::string& file, std::uint32_t line) {
+  std::error_code error;
+  const std::string here = std::filesystem::current_path(error).string() + "/";
+  const bool below = !error && here != "//" && file.starts_with(here);
+  return fmt::format("{}:{}", below ? std::string_view(file).substr(here.size()) : std::string_view(file),
+                     line);
+}
+
 std::string one_line(const std::vector<SourcePlace>& places) {
   if (places.empty()) return "an unknown line (compile with -lineinfo to see it)";
   const SourcePlace own = own_place(places), &outer = places.back(), &inner = places.front();
-  std::string text = fmt::format("{}:{}", outer.file, outer.line);
+  std::string text = file_and_line(outer.file, outer.line);
   if (own.line != outer.line)
-    text += fmt::format(" (in {}:{})", own.file, own.line);
+    text += fmt::format(" (in {})", file_and_line(own.file, own.line));
   else if (places.size() > 1)
-    text += fmt::format(" (in {}:{})", inner.file, inner.line);
+    text += fmt::format(" (in {})", file_and_line(inner.file, inner.line));
   return text;
 }
 

@@ -47,6 +47,8 @@ std::vector<SourcePlace> places_of(const Program& program, std::uint32_t functio
 // The innermost of them in the kernel's own file: the line that its author wrote. Nothing is in it when `places` is empty.
 SourcePlace own_place(const std::vector<SourcePlace>& places);
 std::string one_line(const std::vector<SourcePlace>& places);
+// "kernels/fold.cu:31": the path from the current directory, where the file lies below it.
+std::string file_and_line(const std::string& file, std::uint32_t line);
 
 // Which threads of a block that does not end wait where for whom, or (`running_too`) run where.
 std::string describe_waits(const Block& block, bool running_too = true);

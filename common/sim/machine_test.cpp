@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <functional>
 #include <numeric>
 #include <set>
 
+#include "sim/machine.hpp"
 #include "sim/testing/test_device.hpp"
 #include "sim/texture.hpp"
 
@@ -30,6 +32,13 @@ void expect_each(const DeviceArray<int>& got, std::size_t first, std::size_t n,
 }
 
 // --- what a launch takes ------------------------------------------------------------------------------------------
+
+TEST(FileAndLine, AreToldFromTheCurrentDirectory) {
+  const std::string here = std::filesystem::current_path().string();
+  EXPECT_EQ(file_and_line(here + "/kernels/fold.cu", 31), "kernels/fold.cu:31");
+  EXPECT_EQ(file_and_line(here + "s/fold.cu", 31), here + "s/fold.cu:31");
+  EXPECT_EQ(file_and_line("fold.cu", 31), "fold.cu:31");
+}
 
 TEST(Machine, AKernelOfManyVirtualRegistersStillFitsAMultiprocessor) {
   TestDevice t(

@@ -254,7 +254,7 @@ std::string to_text(const std::vector<Finding>& findings) {
     text += std::string(" (") + name_of(f->checker) + ")";
     if (!f->kernel.empty()) text += " in " + f->kernel;
     if (const SourcePlace place = own_place(f->where); place.line != 0)
-      text += ", " + place.file + ":" + std::to_string(place.line);
+      text += ", " + file_and_line(place.file, place.line);
     if (f->times > 1) text += ", " + std::to_string(f->times) + " times";
     text += "\n  " + f->message + "\n";
     const SourcePlace here = own_place(f->where);
@@ -264,7 +264,7 @@ std::string to_text(const std::vector<Finding>& findings) {
         places.emplace(p.file, p.line);
     std::vector<std::string> lines;
     for (const auto& [file, line] : places)
-      lines.push_back(file == here.file ? std::to_string(line) : file + ":" + std::to_string(line));
+      lines.push_back(file == here.file ? std::to_string(line) : file_and_line(file, line));
     if (!lines.empty())
       text += fmt::format("  the same of {} at {} other line{}: {}\n", array_of(f->object), lines.size(),
                           lines.size() == 1 ? "" : "s", fmt::join(lines, ", "));

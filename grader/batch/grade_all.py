@@ -221,6 +221,7 @@ def run(options: argparse.Namespace) -> int:
         return 1
     finally:
         progress.close()
+    book.clean()  # again: what a killed run had started lives a little longer than it, and writes
     gradebook.write_gradebook(book)
     gradebook.write_csv(book)
     reports.write_reports(book)

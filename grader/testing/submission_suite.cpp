@@ -12,11 +12,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <regex>
 #include <sstream>
+#include <thread>
 
 #include "collect.hpp"
 #include "grade.hpp"
@@ -96,7 +98,12 @@ class Graded : public ::testing::Test {
       compare(*submission, expected, result);
       if (!expected.checker.empty() && !result.cases.empty()) prove(*problem, *layout, expected, result);
     }
-    const Traces after = traces();
+    Traces after = traces();
+    // What has been killed with its sandbox may take a moment to vanish.
+    for (int tries = 0; tries < 50 && !after.processes.empty(); ++tries) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      after = traces();
+    }
     EXPECT_EQ(after.processes, std::vector<std::string>{}) << "still running";
     EXPECT_EQ(after.files, std::vector<std::string>{}) << "left behind";
     EXPECT_EQ(after.cgroups, std::vector<std::string>{}) << "left behind";

@@ -36,7 +36,8 @@ struct Plan {
 struct PlanOptions {
   lab::DeviceKind device = lab::DeviceKind::sim;
   std::optional<std::string> only_case;  // its name
-  // On the simulator, all checkers on every case. A case that is run by itself has them, too: the rerun command shows what was graded.
+  // On the simulator, all checkers on every case. A case that is run by itself has them, too: the rerun
+  // command shows what was graded.
   bool check_every_size = false;
 };
 
@@ -47,8 +48,8 @@ constexpr int kMostFailures = 12;
 // A lab that marks no case with kChecks gets this many, of up to this many items, chosen for it.
 constexpr std::size_t kCheckedCases = 4;
 constexpr std::uint64_t kCheckedItems = std::uint64_t{1} << 16;
-// Of the cases that are timed and not counted, those of up to this many items run under all checkers where their output is judged
-// (unless all cases do: PlanOptions::check_every_size).
+// Of the cases that are timed and not counted, those of up to this many items run under all checkers where
+// their output is judged (unless all cases do: PlanOptions::check_every_size).
 constexpr std::uint64_t kCheckedTimedItems = std::uint64_t{1} << 20;
 // On a GPU a case is timed in rounds, and the CPU's baselines between them: what heats, throttles or loads the machine meets both.
 constexpr int kTimingRounds = 3;

@@ -65,7 +65,7 @@ def profile(labcli, lab, rung, case=None):
 
 
 def figure(profiled, column):
-    # A share of lanes is told as it is. The metric of that name is for grades: it also counts against useless instructions.
+    # For active lanes, the plain share: the grading metric of the same name is lower where a kernel runs useless instructions.
     value = profiled.get(column, profiled["metrics"].get(column))
     if value is None or (value == 0 and column in ("work", "steps", "work_ratio", "step_ratio")):
         return ""  # the kernel counts by instructions that are none of the operator's

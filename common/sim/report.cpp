@@ -232,8 +232,8 @@ std::string_view array_of(const std::string& object) {
   return std::string_view(object).substr(0, object.find_first_of("[,"));
 }
 
-// One missing barrier or initialisation shows up at every later line. Findings of the same kind in the same kernel on the same
-// array are therefore reported as one.
+// One missing barrier or initialisation shows up at every later line. Findings of the same kind in the same
+// kernel on the same array are therefore reported as one.
 bool same_cause(const Finding& a, const Finding& b) {
   return a.checker == b.checker && a.severity == b.severity && a.kind == b.kind && a.kernel == b.kernel &&
          !a.where.empty() && !b.where.empty() && !a.object.empty() &&

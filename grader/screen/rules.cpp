@@ -67,7 +67,8 @@ constexpr const char* kAllowed[] = {
     "__errno_location", "__libc_single_threaded",
     // arithmetic, besides kMath
     "abs", "labs", "llabs", "isnan", "__popcountdi2", "__mulsc3", "__muldc3", "__divsc3", "__divdc3"};
-// Also with `f` or `l` behind it, for float and long double. Which of them a program imports depends on the compiler and its library.
+// Also with `f` or `l` behind it, for float and long double. Which of them a program imports depends on the
+// compiler and its library.
 constexpr const char* kMath[] = {
     "acos",      "acosh",     "asin",  "asinh",     "atan",     "atan2", "atanh",  "cabs",   "carg",
     "cbrt",      "ceil",      "cexp",  "clog",      "copysign", "cos",   "cosh",   "cpow",   "csqrt",

@@ -3,8 +3,9 @@
 // local memory since its frame was opened. One bit for each byte.
 // An access counts as uninitialised when none of its bytes has been written: structures are copied with their padding, and
 // vector loads take in what lies behind the last element.
-// A load is reported only when the value that it read is used. A value that is loaded and then discarded, by a selp for example,
-// does no harm, so the checker follows it through copies, conversions and selections until another instruction uses it.
+// A load is reported only when the value that it read is used. A value that is loaded and then discarded, by
+// a selp for example, does no harm, so the checker follows it through copies, conversions and selections
+// until another instruction uses it.
 #pragma once
 
 #include <array>

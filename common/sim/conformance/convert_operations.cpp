@@ -66,7 +66,8 @@ Bits to_float(const Format& f, Real x, const Modifiers& m) {
   return r;
 }
 
-// What sm_90 makes of a NaN in f64, where the ISA leaves it open: quiet, with the sign and the first bits of its fraction.
+// What sm_90 makes of a NaN in f64, where the ISA leaves it open: quiet, with the sign and the first bits of
+// its fraction.
 Bits quiet_nan(const Format& f, Bits of_f64) {
   const Bits quiet = Bits{1} << (f.precision - 2), fraction = of_f64 >> (exact::kF64.precision - f.precision);
   return (of_f64 >> 63) << (f.bits - 1) | f.infinity() | quiet | (fraction & (quiet - 1));

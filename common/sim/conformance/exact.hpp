@@ -82,8 +82,9 @@ Real square_root(const Real& a);
 std::optional<int> compare(const Real& a, const Real& b);
 
 std::uint64_t round_to(const Format& f, const Real& a, Mode mode);
-// Does .ftz flush it? What sm_90 flushes lies below the least normal number when it is rounded to the format's full precision,
-// whatever its exponent. (Rounded to the fewer bits of a subnormal, it might reach that number.)
+// Does .ftz flush it? What sm_90 flushes lies below the least normal number when it is rounded to the
+// format's full precision, whatever its exponent. (Rounded to the fewer bits of a subnormal, it might reach
+// that number.)
 bool is_flushed(const Format& f, const Real& a, Mode mode);
 // To a whole number.
 Real to_integral(const Real& a, Mode mode);

@@ -160,8 +160,9 @@ void add_sets_of_halves(std::vector<Form>& all) {
         return holds(number(a >> shift & 0xffff, bf16), number(b >> shift & 0xffff, bf16));
       };
       const Word one = bf16 ? 0x3f80 : 0x3c00;
-      // The result registers keep all 32 bits, so that they show how a 16-bit result is extended. (Not the last one: ptxas 13.0
-      // drops a cvt.u32.u16 after a comparison into a half, and the register's upper half shows.)
+      // The result registers keep all 32 bits, so that they show how a 16-bit result is extended. (Not the
+      // last one: ptxas 13.0 drops a cvt.u32.u16 after a comparison into a half, and the register's upper
+      // half shows.)
       Form f;
       f.name = fmt::format("set.{} of {}", name, half);
       f.lines = fmt::format(

@@ -43,8 +43,8 @@ std::vector<Operation> move_operations();
 std::vector<Operation> convert_operations();
 std::vector<Operation> all_operations();
 
-// `n` tuples of operands, the same on every call with one seed. Seed 0: first the combinations of edge cases, then random ones;
-// other seeds: random ones only, an edge case among them now and then.
+// `n` tuples of operands, the same on every call with one seed. Seed 0: first the combinations of edge cases,
+// then random ones; other seeds: random ones only, an edge case among them now and then.
 std::vector<Bits> operands_for(const Operation& operation, std::size_t n, std::uint64_t seed = 0);
 
 // A kernel that runs the operation on thread i's operands at in + 8·n_sources·i. Writes three words at out + 24·i: the result,

@@ -22,9 +22,9 @@ struct Video {
   const char* row;
   const char* ptx;  // on %a, %b, %c, to %d, which holds 77 at first
   std::function<U(U a, U b, U c)> expected;
-  // Newer GPUs have no such instruction. What ptxas 13.0 puts in its place for sm_90 forgets about the ISA's wider intermediate
-  // results: a sum of two signs is clamped below only, .h1 takes the sum's upper half, vmad cuts the sum to 32 bits before .sat,
-  // and .max takes a negative difference for less than any number.
+  // Newer GPUs have no such instruction. What ptxas 13.0 puts in its place for sm_90 forgets about the ISA's
+  // wider intermediate results: a sum of two signs is clamped below only, .h1 takes the sum's upper half,
+  // vmad cuts the sum to 32 bits before .sat, and .max takes a negative difference for less than any number.
   bool sm90_departs = false;
 };
 

@@ -51,9 +51,9 @@ struct Rcp {
   }
 };
 
-// The result of Op on flushed operands, flushed. A GPU rounds to 24 bits wherever the exponent lies, and flushes what is still
-// below the least normal number; a number of the host has fewer bits there, and may round up to the least normal one. Such
-// results are looked at 2^32 times as large. (Sums are exact there.)
+// The result of Op on flushed operands, flushed. A GPU rounds to 24 bits wherever the exponent lies, and
+// flushes what is still below the least normal number; a number of the host has fewer bits there, and may
+// round up to the least normal one. Such results are looked at 2^32 times as large. (Sums are exact there.)
 template <typename Op>
 inline f32 flushed_result(f32 a, f32 b = 0, f32 c = 0) {
   constexpr f32 kScale = 0x1p32f, kLeast = std::numeric_limits<f32>::min();

@@ -104,8 +104,8 @@ struct Half {
     return finish_half<Format>(Op::template of<Format>(flags, flush_half<Format>(a, ftz)...), flags);
   }
 };
-// With .ftz, what would be below the least normal number after rounding to the format's precision is flushed, also where rounding
-// to the fewer bits of a subnormal would reach that number.
+// With .ftz, what would be below the least normal number after rounding to the format's precision is flushed,
+// also where rounding to the fewer bits of a subnormal would reach that number.
 template <typename Format, typename T>
 inline u16 narrow_or_flush(T value, s64 flags) {
   constexpr T kLeast =

@@ -272,7 +272,7 @@ KERNEL(counter_set_by_one_block) {
   atomicAdd(&counter[0], 1u);           // FAULT
 }
 
-// A const __restrict__ pointer promises that the kernel does not write the memory; a barrier does not make such a write visible.
+// const __restrict__ promises that the kernel does not write this memory; a barrier does not change that.
 // EXPECT stale-read
 // LAUNCH 1 64
 KERNEL(read_only_load_of_what_was_written) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Compares two machines, GPUs or simulators, bit by bit: run it on both; the two must print the same text.
-//   differential SEED COUNT              random kernels SEED … SEED + COUNT - 1: a digest of what each leaves behind
-//   differential --ptx SEED              a kernel's module
-//   differential --outputs SEED          its output, a thread a line (generate.cpp, leave(), says which word is which register)
-//   differential --uses SEED COUNT       in how many of the kernels each instruction occurs; runs none of them
-//   differential --operands SEED COUNT   every instruction on COUNT random tuples of operands (rounded up to 65,536): a digest each
-//   differential --operand ROW SEED      65,536 tuples of the instruction in that row of the list, and its results
+//   differential SEED COUNT             random kernels SEED … SEED + COUNT - 1, a digest of each one's output
+//   differential --ptx SEED             a kernel's module
+//   differential --outputs SEED         its output, a thread a line, in the order of leave() in generate.cpp
+//   differential --uses SEED COUNT      in how many kernels each instruction occurs; runs none of them
+//   differential --operands SEED COUNT  every instruction on COUNT tuples (rounded up to 65,536): a digest each
+//   differential --operand ROW SEED     65,536 tuples of the instruction in that row, with its results
 // `ninja -C build common/sim/differential` builds it. Without Meson, with the toolkit and a compiler alone:
 //   g++ -std=c++20 -O1 -Icommon -I/usr/local/cuda/include -o differential common/sim/conformance/differential/*.cpp
 //     common/sim/conformance/{*_operations,*_scenarios,exact,operand,scenario}.cpp common/ptx/ir.cpp

@@ -130,8 +130,8 @@ class Generator {
         "%u<6>;\n",
         kPredicates, kHalves, kWords, kWides);
   }
-  // Fills the other registers from the wide ones, and the halves from memory: where a half is the low part of a word that is
-  // still needed, ptxas 13.0 packs halves into that very word, and spoils it.
+  // Fills the other registers from the wide ones, and the halves from memory: where a half is the low part of
+  // a word that is still needed, ptxas 13.0 packs halves into that very word, and spoils it.
   static std::string first_values(bool from_memory) {
     std::string out;
     for (int k = 0; k < kWords; ++k)
@@ -211,7 +211,8 @@ class Generator {
     }
     line(text);
   }
-  // No register twice, since two results may not be the same one; nor the guard, which ptxas reads again for the second result.
+  // No register twice, since two results may not be the same one; nor the guard, which ptxas reads again for
+  // the second result.
   static bool used_in(const std::string& text, const std::string& name) {
     for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
       const std::size_t end = at + name.size();
@@ -458,7 +459,8 @@ class Generator {
     line(fmt::format("xor.b64 {}, %u1, %u3", wide()));
   }
 
-  // An atomic on what is the thread's own: its old value is determined, too. (Not a sum in f64, whose NaNs keep any bits.)
+  // An atomic on what is the thread's own: its old value is determined, too. (Not a sum in f64, whose NaNs
+  // keep any bits.)
   void own_atomic() {
     struct Update {
       const char* name;

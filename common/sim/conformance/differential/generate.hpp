@@ -15,8 +15,8 @@ namespace course::sim::differential {
 inline constexpr unsigned kBlocks = 2, kThreads = 64;
 inline constexpr std::size_t kWordsIn = 8, kWordsOut = 20;  // of 64 bits, per thread
 
-// The instructions of the conformance suite that the kernels choose from: those that ptxas takes for `sm`, with an exact result
-// that the machine code computes as the ISA says.
+// The instructions of the conformance suite that the kernels choose from: those that ptxas takes for `sm`,
+// with an exact result that the machine code computes as the ISA says.
 const std::vector<Operation>& operations(int sm);
 
 // `.version` and `.target` of the kernels below.

@@ -6,6 +6,7 @@
 //   differential --uses SEED COUNT      in how many kernels each instruction occurs; runs none of them
 //   differential --operands SEED COUNT  every instruction on COUNT tuples (rounded up to 65,536): a digest each
 //   differential --operand ROW SEED     65,536 tuples of the instruction in that row, with its results
+//   differential --serve                for shrink.py: reads lines SEED FILE, and runs the changed kernel SEED in FILE: a digest
 // `ninja -C build common/sim/differential` builds it. Without Meson, with the toolkit and a compiler alone:
 //   g++ -std=c++20 -O1 -Icommon -I/usr/local/cuda/include -o differential common/sim/conformance/differential/*.cpp
 //     common/sim/conformance/{*_operations,*_scenarios,exact,operand,scenario}.cpp common/ptx/ir.cpp
@@ -18,6 +19,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <iterator>
 #include <map>
 #include <set>
 #include <sstream>
@@ -137,6 +141,17 @@ void print_outputs(std::uint64_t seed) {
     std::printf("%016llx%c", printable(out[k]), (k + 1) % kWordsOut == 0 ? '\n' : ' ');
 }
 
+void serve() {
+  Buffers buffers = buffers_of_kernels();
+  unsigned long long seed = 0;
+  for (std::string file; std::cin >> seed >> file;) {
+    std::ifstream in(file);
+    const Library library(std::string(std::istreambuf_iterator<char>(in), {}));
+    std::printf("%016llx\n", printable(digest(run_kernel(buffers, library, seed))));
+    std::fflush(stdout);
+  }
+}
+
 // An instruction as it is written, up to its operands; not its guard.
 std::string_view opcode(std::string_view line) {
   const auto skip_spaces = [&] { line.remove_prefix(std::min(line.find_first_not_of(' '), line.size())); };
@@ -212,6 +227,8 @@ int main(int argc, char** argv) {
     std::fputs(module_of(number(1), 1).c_str(), stdout);
   else if (is("--outputs", 2))
     print_outputs(number(1));
+  else if (is("--serve", 1))
+    serve();
   else if (is("--uses", 3))
     print_uses(number(2), number(1));
   else if (is("--operands", 3))
@@ -223,7 +240,7 @@ int main(int argc, char** argv) {
   else {
     std::fputs(
         "usage: differential SEED COUNT | --ptx SEED | --outputs SEED | --uses SEED COUNT | "
-        "--operands SEED COUNT | --operand ROW SEED\n",
+        "--operands SEED COUNT | --operand ROW SEED | --serve\n",
         stderr);
     return 2;
   }

@@ -116,7 +116,7 @@ class Generator {
         "  add.u64 %out, %out, %u0;\n",
         kThreads, 8 * kWordsIn, 8 * kWordsOut);
     for (int k = 0; k < kWides; ++k) out += fmt::format("  ld.global.u64 %w{}, [%in+{}];\n", k, 8 * k);
-    out += first_values(true);
+    out += first_values();
     for (int k = 0; k < 16; ++k) out += fmt::format("  st.local.b32 [own+{}], %r{};\n", 4 * k, k % kWords);
     out += text_;
     out += leave();
@@ -132,14 +132,13 @@ class Generator {
   }
   // Fills the other registers from the wide ones, and the halves from memory: where a half is the low part of
   // a word that is still needed, ptxas 13.0 packs halves into that very word, and spoils it.
-  static std::string first_values(bool from_memory) {
+  static std::string first_values() {
     std::string out;
     for (int k = 0; k < kWords; ++k)
       out += k < kWides ? fmt::format("  cvt.u32.u64 %r{}, %w{};\n", k, k)
                         : fmt::format("  shr.u64 %u0, %w{}, 32;\n  cvt.u32.u64 %r{}, %u0;\n", k - kWides, k);
     for (int k = 0; k < kHalves; ++k)
-      out += from_memory ? fmt::format("  ld.global.b16 %h{}, [%in+{}];\n", k, 8 * k + 2)
-                         : fmt::format("  cvt.u16.u32 %h{}, %r{};\n", k, (k + 3) % kWords);
+      out += fmt::format("  ld.global.b16 %h{}, [%in+{}];\n", k, 8 * k + 2);
     for (int k = 0; k < kPredicates; ++k)
       out += fmt::format("  and.b32 %t0, %r{}, {};\n  setp.ne.u32 %p{}, %t0, 0;\n", k, 2 << k, k);
     return out;
@@ -304,10 +303,11 @@ class Generator {
   }
 
   void call() {
-    line("{ .param .b32 a; .param .b64 b; .param .b64 c");
+    line("{ .param .b32 a; .param .b64 b; .param .b64 from; .param .b64 c");
     line(fmt::format("st.param.b32 [a], {}", word()));
     line(fmt::format("st.param.b64 [b], {}", wide()));
-    line(fmt::format("call (c), {}_f{}, (a, b)", name_, below(n_functions_)));
+    line("st.param.b64 [from], %in");
+    line(fmt::format("call (c), {}_f{}, (a, b, from)", name_, below(n_functions_)));
     line(fmt::format("ld.param.b64 {}, [c]", wide()));
     text_ += "  }\n";
   }
@@ -520,12 +520,15 @@ class Generator {
     for (std::uint64_t k = 2 + below(8); k > 0; --k) statement(kDeepest);
     in_function_ = false;
     std::string out =
-        fmt::format(".func (.param .b64 r) {}_f{}(.param .b32 a, .param .b64 b)\n{{\n", name_, number);
-    out += registers() + "  ld.param.b32 %t1, [a];\n  ld.param.b64 %u1, [b];\n  cvt.u64.u32 %u2, %t1;\n";
+        fmt::format(".func (.param .b64 r) {}_f{}(.param .b32 a, .param .b64 b, .param .b64 from)\n{{\n", name_,
+                    number);
+    out += registers() +
+           "  .reg .b64 %in;\n  ld.param.b64 %in, [from];\n  ld.param.b32 %t1, [a];\n"
+           "  ld.param.b64 %u1, [b];\n  cvt.u64.u32 %u2, %t1;\n";
     for (int k = 0; k < kWides; ++k)
       out += fmt::format("  mad.lo.u64 %w{}, %u1, {}, %u2;\n", k,
                          0x9e3779b97f4a7c15u + static_cast<unsigned>(k));
-    out += first_values(false);
+    out += first_values();
     out += text_ + "  mov.b64 %u0, 0;\n";
     for (int k = 0; k < kWides; ++k) out += fmt::format("  mad.lo.u64 %u0, %u0, 31, %w{};\n", k);
     for (int k = 0; k < kWords; ++k)

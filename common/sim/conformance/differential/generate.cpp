@@ -76,7 +76,7 @@ constexpr std::string_view kTemplates[] = {
     "cvt.pack.sat.s16.s32 R, R, R",
 };
 
-// Under a guard, the machine code for sm_90 converts what the register held before.
+// Under a guard, which ptxas also makes of a branch, the machine code for sm_90 converts what the register held before.
 constexpr std::string_view kLosesGuard = "set.ltu.f32.f64";
 
 // What all lanes of a warp execute together.
@@ -460,7 +460,7 @@ class Generator {
   }
 
   // An atomic on what is the thread's own: its old value is determined, too. (Not a sum in f64, whose NaNs
-  // keep any bits.)
+  // keep any bits, nor one of two halves in shared memory, where ptxas adds nothing to the upper one.)
   void own_atomic() {
     struct Update {
       const char* name;
@@ -471,7 +471,7 @@ class Generator {
                                    {"max.s64", 64}, {"exch.b64", 64},       {"xor.b64", 64},
                                    {"add.f32", 32}, {"add.noftz.f16x2", 32}};
     const Update& u = kUpdates[below(std::size(kUpdates))];
-    const bool shared = below(2) == 0;
+    const bool shared = below(2) == 0 && !std::string_view(u.name).ends_with("f16x2");
     const std::string at = shared ? "[%t0]" : fmt::format("[%out+{}]", 8 * below(kWordsOut));
     if (shared) own_slot();
     const char* space = shared ? "shared" : "global";
@@ -495,7 +495,8 @@ class Generator {
     if (kind < 18) return operation();
     if (kind < 22) {
       const std::string_view chosen = kTemplates[below(std::size(kTemplates))];
-      return form(chosen, chosen.starts_with(kLosesGuard) ? "" : guard());
+      if (!chosen.starts_with(kLosesGuard)) return form(chosen, guard());
+      return depth == 0 ? form(chosen, "") : operation();
     }
     if (kind < 25) return carries();
     if (kind == 40) return video();

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Random kernels on the simulator: every instruction set that it is built for and every schedule computes the same, and ptxas,
-where there is one, takes every kernel (else a comparison with a GPU would say nothing).
+where there is one, takes every kernel (else a comparison with a GPU would say nothing). shrink.py finds what makes two devices differ.
 
 usage: differential_test.py PROGRAM CUDART ISA,ISA,… [PTXAS]"""
 import os
+import pathlib
 import subprocess
 import sys
 import tempfile
+
+import shrink
 
 FIRST, COUNT, ASSEMBLED = 1, 160, 10
 
@@ -21,6 +24,26 @@ def digests(program, cudart, **settings):
     return lines
 
 
+class Faulty(shrink.Machine):
+    """A simulator that answers otherwise as long as a kernel has both of these."""
+
+    NEEDS = ("cvt.rpi.sat.s64.f64 %w2, %w0;", "add.cc.s32 %r9, %r9, %r11;")
+
+    def run(self, seed, path):
+        text = path.read_text()
+        return super().run(seed, path) + ("!" if all(x in text for x in self.NEEDS) else "")
+
+
+def shrinks(program, cudart):
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "k.ptx"
+        right = shrink.Machine(program, cudart)
+        assert shrink.shrink("600003", program, shrink.Machine(program, cudart), right, path) == []
+        # A chain of carries stays whole: without its beginning its end would mean something else.
+        stays = shrink.shrink("600003", program, Faulty(program, cudart), right, path)
+        assert stays == [Faulty.NEEDS[1], "madc.lo.s32 %r1, %r5, %r0, %r8;", Faulty.NEEDS[0]], stays
+
+
 def main():
     program, cudart, isas = sys.argv[1:4]
     expected = digests(program, cudart)
@@ -28,6 +51,7 @@ def main():
         got = digests(program, cudart, **settings)
         differing = [a + " != " + b for a, b in zip(expected, got) if a != b]
         assert not differing, f"with {settings}: {differing}"
+    shrinks(program, cudart)
     for seed in range(FIRST, FIRST + ASSEMBLED) if len(sys.argv) > 4 else ():
         with tempfile.NamedTemporaryFile("w", suffix=".ptx") as file:
             file.write(subprocess.run([program, "--ptx", str(seed)], check=True, capture_output=True, text=True).stdout)

@@ -44,8 +44,11 @@ class Machine:
                 text=True,
                 env=self.environment,
             )
-        self.process.stdin.write(f"{seed} {path}\n")
-        self.process.stdin.flush()
+        try:
+            self.process.stdin.write(f"{seed} {path}\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:
+            pass
         answer = self.process.stdout.readline().strip()
         if not answer:
             self.process.wait()
@@ -89,6 +92,8 @@ def shrink(seed: str, program: str, gpu: Machine, simulator: Machine, path: path
     def differ(without: set[int]) -> bool:
         path.write_text("\n".join(x for k, x in enumerate(lines) if k not in without) + "\n")
         there, here = gpu.run(seed, path), simulator.run(seed, path)
+        if not without and not (there and here):
+            sys.exit(f"shrink.py: {seed} does not run on the {'simulator' if there else 'GPU'}; try: differential --outputs {seed}")
         return bool(there and here) and there != here
 
     gone: set[int] = set()

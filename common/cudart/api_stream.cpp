@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Streams, events recorded in them, capture, and asynchronous allocation. Compiled twice, see api.hpp.
+#include <algorithm>
+
 #include "cudart/api.hpp"
 #include "cudart/graph.hpp"
 #include "cudart/pool.hpp"

@@ -5,6 +5,7 @@
 #include <lz4.h>
 #include <zstd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>

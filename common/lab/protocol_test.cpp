@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <limits>
+#include <vector>
 
 #include "lab/shared_memory.hpp"
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "lab/sim_report.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <regex>
 

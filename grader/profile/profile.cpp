@@ -7,6 +7,7 @@
 #include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <tuple>
 
 #include "metrics.hpp"
 #include "sim/bounds.hpp"

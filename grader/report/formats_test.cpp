@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+
 #include "compiler_words.hpp"
 #include "html.hpp"
 #include "junit.hpp"

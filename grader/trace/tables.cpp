@@ -8,6 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <tuple>
 
 #include "lab/compare.hpp"
 #include "lab/sim_report.hpp"

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <tuple>
 
 #include "base/rng.hpp"
 #include "lab/compare.hpp"

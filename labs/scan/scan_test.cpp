@@ -8,6 +8,7 @@
 #include <cmath>
 #include <numeric>
 #include <set>
+#include <tuple>
 
 #include "lab/compare.hpp"
 #include "lab/testing/public_tests.hpp"

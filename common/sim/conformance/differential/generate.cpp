@@ -137,8 +137,7 @@ class Generator {
     for (int k = 0; k < kWords; ++k)
       out += k < kWides ? fmt::format("  cvt.u32.u64 %r{}, %w{};\n", k, k)
                         : fmt::format("  shr.u64 %u0, %w{}, 32;\n  cvt.u32.u64 %r{}, %u0;\n", k - kWides, k);
-    for (int k = 0; k < kHalves; ++k)
-      out += fmt::format("  ld.global.b16 %h{}, [%in+{}];\n", k, 8 * k + 2);
+    for (int k = 0; k < kHalves; ++k) out += fmt::format("  ld.global.b16 %h{}, [%in+{}];\n", k, 8 * k + 2);
     for (int k = 0; k < kPredicates; ++k)
       out += fmt::format("  and.b32 %t0, %r{}, {};\n  setp.ne.u32 %p{}, %t0, 0;\n", k, 2 << k, k);
     return out;
@@ -520,9 +519,8 @@ class Generator {
     text_.clear();
     for (std::uint64_t k = 2 + below(8); k > 0; --k) statement(kDeepest);
     in_function_ = false;
-    std::string out =
-        fmt::format(".func (.param .b64 r) {}_f{}(.param .b32 a, .param .b64 b, .param .b64 from)\n{{\n", name_,
-                    number);
+    std::string out = fmt::format(
+        ".func (.param .b64 r) {}_f{}(.param .b32 a, .param .b64 b, .param .b64 from)\n{{\n", name_, number);
     out += registers() +
            "  .reg .b64 %in;\n  ld.param.b64 %in, [from];\n  ld.param.b32 %t1, [a];\n"
            "  ld.param.b64 %u1, [b];\n  cvt.u64.u32 %u2, %t1;\n";

@@ -108,6 +108,7 @@ class Collector {
       measure.checks = false;
       outcome = hooks_.runner(step.device).run(problem_, task_, c, seed, measure);
     }
+    if (outcome.verdict == Verdict::time_limit) compare_time(step, c, seed, measure, outcome);
     std::optional<Result<SimReport>> report;
     const bool counted = measure.counters || measure.checks || measure.timed_runs > 0;
     if (step.device == lab::DeviceKind::sim && counted &&
@@ -140,6 +141,10 @@ class Collector {
     evidence_.cases.push_back(record);
 
     if (record.verdict == Verdict::ok || record.verdict == Verdict::suspect) {
+      if (outcome.processor_seconds >= slowest_seconds_) {
+        slowest_seconds_ = outcome.processor_seconds;
+        slowest_case_ = c.name;
+      }
       if (step.stage == Stage::efficiency && report && *report) keep_worst((**report).totals, ideal);
       if (step.stage == Stage::speedup) keep_times(step, c, outcome);
       return true;
@@ -184,6 +189,31 @@ class Collector {
   std::uint64_t seed_of_round(Stage stage) const {
     const std::uint64_t seed = context_.seed_of(stage, task_.id);
     return round_ == 0 ? seed : seed_for(seed, fmt::format("round {}", round_));
+  }
+
+  // What a case that reached the limit needs for comparison: the time of the course's solution for the same case, run in the
+  // same way on the same machine; where there is no solution, that of the submission's own cases.
+  void compare_time(const Step& step, const lab::Case& c, std::uint64_t seed, const lab::Measure& measure,
+                    lab::Outcome& outcome) const {
+    CaseRunner* reference =
+        context_.solutions || !hooks_.reference ? nullptr : hooks_.reference(step.device);
+    std::string note;
+    if (reference != nullptr) {
+      const lab::Outcome other = reference->run(problem_, task_, c, seed, measure);
+      if (other.verdict == Verdict::ok)
+        note = fmt::format("the course's own solution of this task took {} for this case",
+                           processor_time(other.processor_seconds));
+    }
+    if (note.empty() && !slowest_case_.empty())
+      note = fmt::format("of the cases that it passed before, {} took longest: {}", slowest_case_,
+                         processor_time(slowest_seconds_));
+    if (note.empty()) return;
+    outcome.failure.notes.push_back(std::move(note));
+    outcome.message = lab::failure_message(problem_.manifest(), task_, c, seed, context_.rerun_flags(),
+                                           outcome.failure);
+  }
+  static std::string processor_time(double seconds) {
+    return fmt::format("{:.2g} s of processor time", std::max(seconds, 0.01));
   }
 
   // What a GPU hides: the same case on the simulator, all checkers on. Only the task's first failure is worth
@@ -256,6 +286,8 @@ class Collector {
   const CollectHooks& hooks_;
   Evidence& evidence_;
   const int round_;
+  std::string slowest_case_;  // of those that were right
+  double slowest_seconds_ = 0;
 };
 
 }  // namespace

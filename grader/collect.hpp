@@ -18,6 +18,8 @@ namespace course::grader {
 struct CollectHooks {
   // The runner to use for a device; called in the thread that collects.
   std::function<CaseRunner&(lab::DeviceKind)> runner;
+  // One of the course's own solution, to hold a slow case against; nullptr where there is none. May be empty.
+  std::function<CaseRunner*(lab::DeviceKind)> reference;
   // Before each case: its name. May be empty.
   std::function<void(const std::string&)> progress;
 };

@@ -29,7 +29,8 @@ struct Collected {
 };
 
 Collected run_first_task(Script::Answer answer, lab::DeviceKind device = lab::DeviceKind::sim,
-                         std::uint64_t seed = 5, const std::function<void(Plan&)>& change = nullptr) {
+                         std::uint64_t seed = 5, const std::function<void(Plan&)>& change = nullptr,
+                         Script* reference = nullptr) {
   Script script(std::move(answer));
   const lab::Task& task = testing::kTasks[0];
   Plan plan = make_plan(task, kProblem.cases(task), {device, {}});
@@ -42,6 +43,10 @@ Collected run_first_task(Script::Answer answer, lab::DeviceKind device = lab::De
     if (!runner) runner = script.runner(kind);
     return *runner;
   };
+  std::unique_ptr<CaseRunner> other;
+  if (reference != nullptr) {
+    hooks.reference = [&](lab::DeviceKind kind) { return (other = reference->runner(kind)).get(); };
+  }
   Collected out;
   collect(kProblem, task, plan, Share::shared, context, hooks, out.evidence);
   collect(kProblem, task, plan, Share::alone, context, hooks, out.evidence);
@@ -133,6 +138,37 @@ TEST(Collect, CheckersDoNotMakeACaseTooSlow) {
         },
         lab::DeviceKind::sim, 5, check_the_longest);
     EXPECT_EQ(slow.result.verdict, always ? Verdict::time_limit : Verdict::ok);
+  }
+}
+
+lab::Outcome took(double seconds, const lab::Case& c, const lab::Measure& measure) {
+  lab::Outcome outcome = testing::good_outcome(c, measure);
+  outcome.processor_seconds = seconds;
+  return outcome;
+}
+
+// Ends at the case of 1000 items; the one before it took longest.
+std::optional<lab::Outcome> slow(const lab::Task&, const lab::Case& c, const lab::Measure& measure) {
+  return c.n == 1000 ? failing(Verdict::time_limit) : took(c.n == 33 ? 0.25 : 0.125, c, measure);
+}
+
+TEST(Collect, ATimeLimitShowsTheReferencesTime) {
+  Script reference([](auto&, const lab::Case& c, const lab::Measure& m) { return took(1.75, c, m); });
+  const Collected all = run_first_task(slow, lab::DeviceKind::sim, 5, nullptr, &reference);
+  EXPECT_THAT(all.result.message,
+              HasSubstr("solution of this task took 1.8 s of processor time for this case\n"));
+  ASSERT_EQ(reference.asked().size(), 1U);  // only where it is needed, and as the submission was
+  EXPECT_EQ(reference.asked()[0].case_name, "n1000");
+  EXPECT_EQ(reference.asked()[0].seed, all.asked.back().seed);
+}
+
+TEST(Collect, ATimeLimitWithoutReferenceShowsItsOwnTimes) {
+  Script also_slow([](auto&, auto&, auto&) { return failing(Verdict::time_limit); });
+  for (Script* reference : {static_cast<Script*>(nullptr), &also_slow}) {
+    const Collected all = run_first_task(slow, lab::DeviceKind::sim, 5, nullptr, reference);
+    EXPECT_THAT(all.result.message,
+                HasSubstr("passed before, n33 took longest: 0.25 s of processor time\n"));
+    EXPECT_THAT(all.result.message, Not(HasSubstr("solution")));
   }
 }
 

@@ -143,6 +143,14 @@ class Grading {
       }
       return *runner;
     };
+    std::map<lab::DeviceKind, std::unique_ptr<CaseRunner>> references;
+    if (options_.reference) {
+      hooks.reference = [&](lab::DeviceKind device) {
+        std::unique_ptr<CaseRunner>& runner = references[device];
+        if (!runner) runner = options_.reference(*unit.problem, device);
+        return runner.get();
+      };
+    }
     hooks.progress = [&](const std::string& what) { progress_.step(unit.context.lab + " " + what); };
     collect(*unit.problem, *unit.task, unit.plan, share, unit.context, hooks, unit.evidence, round);
   }

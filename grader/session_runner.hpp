@@ -30,4 +30,7 @@ std::unique_ptr<CaseRunner> session_runner(const Layout& layout, std::string exe
 // For grading labs: the runner of each lab in the build folder.
 RunnerFactory session_runners(const Layout& layout, const RunContext& context);
 
+// The same of the solutions that are built; nullptr for the others.
+RunnerFactory reference_runners(const Layout& layout, const RunContext& context);
+
 }  // namespace course::grader

@@ -183,6 +183,7 @@ int run_one(const BatchOptions& options) {
   const RunnerFactory factory = [&](const lab::Problem&, lab::DeviceKind device) {
     return session_runner(layout, work + "/runner", device, context);
   };
+  ready->how.reference = reference_runners(ready->layout, context);
   Progress silent(false);
   RunResult result =
       grade({{ready->labs.front(), built.verdict, built.message}}, ready->how, factory, silent);

@@ -133,7 +133,7 @@ int run_grade(const GradeArguments& options) {
   if (!layout) return fail(layout.error().text);
   const Result<ChosenDevice> device = choose_device(options.device, *layout);
   if (!device) return fail(device.error().text);
-  const Result<GradeOptions> how = grade_options(options, *labs, device->kind);
+  Result<GradeOptions> how = grade_options(options, *labs, device->kind);
   if (!how) return fail(how.error().text);
   if (const auto able = check_all_writable(options.reports); !able) return fail(able.error().text);
 
@@ -155,6 +155,7 @@ int run_grade(const GradeArguments& options) {
     const std::vector<LabToGrade> built = build(*layout, *labs, options, progress, times);
     const double seconds = passed();
     const RunContext context{"", how->seed, how->solutions, how->device, how->only_case.has_value()};
+    how->reference = reference_runners(*layout, context);
     result = grade(built, *how, session_runners(*layout, context), progress);
     times += fmt::format("  {:6.2f} s  all that was built\n  {:6.2f} s  cases and times\n", seconds,
                          passed() - seconds);

@@ -195,8 +195,7 @@ class Collector {
   // same way on the same machine; where there is no solution, that of the submission's own cases.
   void compare_time(const Step& step, const lab::Case& c, std::uint64_t seed, const lab::Measure& measure,
                     lab::Outcome& outcome) const {
-    CaseRunner* reference =
-        context_.solutions || !hooks_.reference ? nullptr : hooks_.reference(step.device);
+    CaseRunner* reference = context_.solutions || !hooks_.reference ? nullptr : hooks_.reference(step.device);
     std::string note;
     if (reference != nullptr) {
       const lab::Outcome other = reference->run(problem_, task_, c, seed, measure);
@@ -209,8 +208,8 @@ class Collector {
                          processor_time(slowest_seconds_));
     if (note.empty()) return;
     outcome.failure.notes.push_back(std::move(note));
-    outcome.message = lab::failure_message(problem_.manifest(), task_, c, seed, context_.rerun_flags(),
-                                           outcome.failure);
+    outcome.message =
+        lab::failure_message(problem_.manifest(), task_, c, seed, context_.rerun_flags(), outcome.failure);
   }
   static std::string processor_time(double seconds) {
     return fmt::format("{:.2g} s of processor time", std::max(seconds, 0.01));

@@ -166,8 +166,7 @@ TEST(Collect, ATimeLimitWithoutReferenceShowsItsOwnTimes) {
   Script also_slow([](auto&, auto&, auto&) { return failing(Verdict::time_limit); });
   for (Script* reference : {static_cast<Script*>(nullptr), &also_slow}) {
     const Collected all = run_first_task(slow, lab::DeviceKind::sim, 5, nullptr, reference);
-    EXPECT_THAT(all.result.message,
-                HasSubstr("passed before, n33 took longest: 0.25 s of processor time\n"));
+    EXPECT_THAT(all.result.message, HasSubstr("passed before, n33 took longest: 0.25 s of processor time\n"));
     EXPECT_THAT(all.result.message, Not(HasSubstr("solution")));
   }
 }

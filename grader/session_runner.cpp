@@ -115,13 +115,13 @@ RunnerFactory session_runners(const Layout& layout, const RunContext& context) {
 }
 
 RunnerFactory reference_runners(const Layout& layout, const RunContext& context) {
-  return [layout, context](const lab::Problem& problem,
-                           lab::DeviceKind device) -> std::unique_ptr<CaseRunner> {
-    const std::string program = layout.solution_runner(std::string(problem.manifest().id));
-    std::error_code ignored;
-    if (!std::filesystem::is_regular_file(program, ignored)) return nullptr;
-    return session_runner(layout, program, device, context);
-  };
+  return
+      [layout, context](const lab::Problem& problem, lab::DeviceKind device) -> std::unique_ptr<CaseRunner> {
+        const std::string program = layout.solution_runner(std::string(problem.manifest().id));
+        std::error_code ignored;
+        if (!std::filesystem::is_regular_file(program, ignored)) return nullptr;
+        return session_runner(layout, program, device, context);
+      };
 }
 
 }  // namespace course::grader

@@ -71,7 +71,9 @@ FillOp fill_3d(const cudaPitchedPtr& dst, int value, const cudaExtent& extent) {
 Status copy_to_symbol(Context& context, const void* symbol, const void* src, size_t n_bytes, size_t offset,
                       cudaMemcpyKind kind, cudaStream_t stream) {
   if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault) {
-    return fail(cudaErrorInvalidMemcpyDirection, "a symbol is on the device");
+    return fail(cudaErrorInvalidMemcpyDirection,
+                "the destination is a symbol, which is on the device: the direction must be "
+                "cudaMemcpyHostToDevice, cudaMemcpyDeviceToDevice or cudaMemcpyDefault");
   }
   std::byte* dst = nullptr;
   if (Status status = find_symbol_bytes(context, symbol, n_bytes, offset, dst); !status.ok()) return status;
@@ -81,7 +83,9 @@ Status copy_to_symbol(Context& context, const void* symbol, const void* src, siz
 Status copy_from_symbol(Context& context, void* dst, const void* symbol, size_t n_bytes, size_t offset,
                         cudaMemcpyKind kind, cudaStream_t stream) {
   if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault) {
-    return fail(cudaErrorInvalidMemcpyDirection, "a symbol is on the device");
+    return fail(cudaErrorInvalidMemcpyDirection,
+                "the source is a symbol, which is on the device: the direction must be "
+                "cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice or cudaMemcpyDefault");
   }
   std::byte* src = nullptr;
   if (Status status = find_symbol_bytes(context, symbol, n_bytes, offset, src); !status.ok()) return status;
@@ -89,14 +93,14 @@ Status copy_from_symbol(Context& context, void* dst, const void* symbol, size_t 
 }
 
 Status copy_3d(const cudaMemcpy3DParms* parameters, cudaStream_t stream) {
-  if (parameters == nullptr) return cudaErrorInvalidValue;
+  if (parameters == nullptr) return fail(cudaErrorInvalidValue, "the parameters are a null pointer");
   CopyOp copy;
   if (Status status = make_copy(*parameters, copy); !status.ok()) return status;
   return submit(stream, copy);
 }
 
 Status copy_3d_peer(const cudaMemcpy3DPeerParms* p, cudaStream_t stream) {
-  if (p == nullptr) return cudaErrorInvalidValue;
+  if (p == nullptr) return fail(cudaErrorInvalidValue, "the parameters are a null pointer");
   cudaMemcpy3DParms parameters{};
   parameters.srcArray = p->srcArray;
   parameters.srcPos = p->srcPos;

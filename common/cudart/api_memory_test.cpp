@@ -112,6 +112,27 @@ TEST_F(Api, RefusesCopiesThatLeaveAnAllocation) {
   EXPECT_EQ(cudaMemcpy(d, host, 32, cudaMemcpyHostToDevice), cudaSuccess);
 }
 
+TEST_F(Api, ARefusedCopySaysWhichArgumentIsWrong) {
+  char host[64] = {};
+  char* d = device_array<char>(32);
+  const auto expect = [&](void* to, const void* from, std::size_t n_bytes, int kind, const char* words) {
+    testing::internal::CaptureStderr();
+    EXPECT_NE(cudaMemcpy(to, from, n_bytes, static_cast<cudaMemcpyKind>(kind)), cudaSuccess);
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_NE(said.find(words), std::string::npos) << said;
+  };
+  expect(d, host, 8, 8, "the direction (the argument after the size) is 8");
+  expect(nullptr, host, 8, cudaMemcpyHostToDevice,
+         "the destination is a null pointer; it must point to 8 bytes of device memory");
+  expect(host, nullptr, 8, cudaMemcpyHostToHost,
+         "the source is a null pointer; it must point to 8 bytes of memory");
+  expect(host, d, 8, cudaMemcpyHostToDevice, "exchange the two pointers, or pass cudaMemcpyDeviceToHost");
+  expect(d, host, 8, cudaMemcpyDeviceToHost, "exchange the two pointers, or pass cudaMemcpyHostToDevice");
+  expect(d, host, 8, cudaMemcpyDeviceToDevice, "not been freed, or cudaMemcpyHostToDevice");
+  expect(host, host + 8, 8, cudaMemcpyHostToDevice, "neither is one");
+  expect(host, d + 8, 25, cudaMemcpyDeviceToHost, "the source has room for 24 bytes, not for 25");
+}
+
 TEST_F(Api, RefusesPointersOnTheWrongSide) {
   char host[16] = {};
   char* d = device_array<char>(16);

@@ -36,21 +36,51 @@ std::string describe(const Place& place, std::uint64_t address) {
 Status check_inside(const Place& place, std::uint64_t address, std::uint64_t n_bytes, const char* what) {
   const std::uint64_t room = place.base + place.size - address;
   if (n_bytes <= room) return cudaSuccess;
-  return fail(cudaErrorInvalidValue, "{} of {} bytes leaves {}: {} bytes too many", what, n_bytes,
-              describe(place, address), n_bytes - room);
+  return fail(cudaErrorInvalidValue, "the {} has room for {} bytes, not for {}: it is {}; {} bytes too many",
+              what, room, n_bytes, describe(place, address), n_bytes - room);
 }
 
-// One end of a copy. With unified addresses only "device" is a promise: an end that the direction calls host may be any.
-Status check_end(const void* pointer, std::uint64_t n_bytes, bool must_be_device, const char* what) {
+const char* name_of(cudaMemcpyKind kind) {
+  switch (kind) {
+    case cudaMemcpyHostToHost: return "cudaMemcpyHostToHost";
+    case cudaMemcpyHostToDevice: return "cudaMemcpyHostToDevice";
+    case cudaMemcpyDeviceToHost: return "cudaMemcpyDeviceToHost";
+    case cudaMemcpyDeviceToDevice: return "cudaMemcpyDeviceToDevice";
+    case cudaMemcpyDefault: break;
+  }
+  return "cudaMemcpyDefault";
+}
+
+// Of an end that is on the host although the direction says device: what the call should be.
+std::string advise(const CopyOp& copy) {
+  const bool to_device = locate(copy.dst).has_value(), from_device = locate(copy.src).has_value();
+  const bool exchanged = (copy.kind == cudaMemcpyHostToDevice && !to_device && from_device) ||
+                         (copy.kind == cudaMemcpyDeviceToHost && to_device && !from_device);
+  const cudaMemcpyKind fits = from_device ? to_device ? cudaMemcpyDeviceToDevice : cudaMemcpyDeviceToHost
+                              : to_device ? cudaMemcpyHostToDevice
+                                          : cudaMemcpyHostToHost;
+  if (exchanged)
+    return fmt::format("The destination comes first: exchange the two pointers, or pass {}", name_of(fits));
+  if (!to_device && !from_device)
+    return "Pass a pointer from cudaMalloc there that has not been freed; of these two neither is one";
+  return fmt::format("Pass a pointer from cudaMalloc that has not been freed, or {}", name_of(fits));
+}
+
+// One end of a copy, or what is filled (no `copy`). With unified addresses only "device" is a promise: an end that the direction calls host may be any.
+Status check_end(const CopyOp* copy, const void* pointer, std::uint64_t n_bytes, bool must_be_device,
+                 const char* what) {
   if (n_bytes == 0) return cudaSuccess;
-  if (pointer == nullptr) return fail(cudaErrorInvalidValue, "the {} is a null pointer", what);
+  if (pointer == nullptr)
+    return fail(cudaErrorInvalidValue, "the {} is a null pointer; it must point to {} bytes of {}memory",
+                what, n_bytes, must_be_device ? "device " : "");
   const std::optional<Place> place = locate(pointer);
   if (!place) {
     if (!must_be_device) return cudaSuccess;
-    return fail(cudaErrorInvalidValue,
-                "the {} {} is not device memory, but the direction says so: a host pointer, freed, or never "
-                "allocated",
-                what, pointer);
+    constexpr const char* kWhy = "a host pointer, freed, or never allocated";
+    if (copy == nullptr)
+      return fail(cudaErrorInvalidValue, "the {} {} is not device memory: {}", what, pointer, kWhy);
+    return fail(cudaErrorInvalidValue, "the {} {} is not device memory, but the direction {} says so: {}. {}",
+                what, pointer, name_of(copy->kind), kWhy, advise(*copy));
   }
   return check_inside(*place, address_of(pointer), n_bytes, what);
 }
@@ -196,7 +226,11 @@ CopyOp linear_copy(void* dst, const void* src, std::uint64_t n_bytes, cudaMemcpy
 
 Status check_copy(const CopyOp& copy) {
   if (copy.kind > cudaMemcpyDefault) {
-    return fail(cudaErrorInvalidMemcpyDirection, "{} is no copy direction", static_cast<unsigned>(copy.kind));
+    return fail(
+        cudaErrorInvalidMemcpyDirection,
+        "the direction (the argument after the size) is {}, and none has this number; pass "
+        "cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice or cudaMemcpyDefault",
+        static_cast<unsigned>(copy.kind));
   }
   if (copy.height > 1 && (copy.dst_pitch < copy.width || copy.src_pitch < copy.width)) {
     return fail(cudaErrorInvalidPitchValue,
@@ -206,11 +240,12 @@ Status check_copy(const CopyOp& copy) {
   const bool to_device = copy.kind == cudaMemcpyHostToDevice || copy.kind == cudaMemcpyDeviceToDevice;
   const bool from_device = copy.kind == cudaMemcpyDeviceToHost || copy.kind == cudaMemcpyDeviceToDevice;
   Status status =
-      check_end(copy.dst, span_of(copy.width, copy.height, copy.depth, copy.dst_pitch, copy.dst_slice),
+      check_end(&copy, copy.dst, span_of(copy.width, copy.height, copy.depth, copy.dst_pitch, copy.dst_slice),
                 to_device, "destination");
   if (!status.ok()) return status;
-  return check_end(copy.src, span_of(copy.width, copy.height, copy.depth, copy.src_pitch, copy.src_slice),
-                   from_device, "source");
+  return check_end(&copy, copy.src,
+                   span_of(copy.width, copy.height, copy.depth, copy.src_pitch, copy.src_slice), from_device,
+                   "source");
 }
 
 Status check_fill(const FillOp& fill) {
@@ -222,7 +257,7 @@ Status check_fill(const FillOp& fill) {
   if (fill.height > 1 && fill.pitch < width) {
     return fail(cudaErrorInvalidValue, "rows of {} bytes do not fit the pitch {}", width, fill.pitch);
   }
-  return check_end(fill.dst, span_of(width, fill.height, fill.depth, fill.pitch, fill.slice), true,
+  return check_end(nullptr, fill.dst, span_of(width, fill.height, fill.depth, fill.pitch, fill.slice), true,
                    "destination");
 }
 

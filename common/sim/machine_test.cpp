@@ -784,6 +784,77 @@ TEST(Machine, ConflictsAreWhatTheBytesDoNotNeed) {
   EXPECT_EQ(counters.shared_conflicts, 31u);
 }
 
+// What one warp counts that runs `body`. Lane i's %a points to global memory, %s and %g (which is generic) to shared memory, each
+// 128 · i bytes from the start.
+Counters counted(const std::string& body) {
+  TestDevice t(
+      ".visible .entry k(.param .u64 in)\n{\n  .reg .pred %p;\n  .reg .b32 %lane, %r, %s;\n"
+      "  .reg .b64 %a, %g, %none;\n  .shared .align 128 .b8 s_data[4096];\n"
+      "  mov.u32 %lane, %laneid;\n  mov.u32 %s, s_data;\n  mad.lo.u32 %s, %lane, 128, %s;\n"
+      "  cvt.u64.u32 %g, %s;\n  cvta.shared.u64 %g, %g;\n  ld.param.u64 %a, [in];\n"
+      "  mad.wide.u32 %a, %lane, 128, %a;\n  mov.u64 %none, 64;\n" +
+      body + "\n  ret;\n}\n");
+  t.device.set_mode(kCounters);
+  const auto in = t.array<int>(1024, 0);
+  return t.launch("k", 1, 32, in).counters;
+}
+
+TEST(Machine, EveryInstructionsBankConflictsAreCounted) {
+  const std::pair<const char*, std::uint64_t> kBodies[] = {
+      {"ld.shared.u32 %r, [%s];", 31},
+      {"atom.shared.add.u32 %r, [%s], 1;", 31},
+      {"red.shared.add.u32 [%s], 1;", 31},
+      {"atom.add.u32 %r, [%g], 1;", 31},
+      {"cp.async.ca.shared.global [%s], [%a], 4;", 31},
+      {"mbarrier.init.shared.b64 [%s], 1;", 30},  // 8 bytes a lane: two passes at least
+      // One lane reads global memory: the other lanes' conflicts stay.
+      {"setp.eq.u32 %p, %lane, 0; selp.b64 %g, %a, %g, %p; ld.u32 %r, [%g];", 30},
+      {"setp.eq.u32 %p, %lane, 0; selp.b64 %g, %a, %g, %p; atom.add.u32 %r, [%g], 1;", 30},
+      {"red.shared.add.u32 [s_data], 1;", 0},  // one address is contention, no conflict
+  };
+  for (const auto& [body, conflicts] : kBodies) EXPECT_EQ(counted(body).shared_conflicts, conflicts) << body;
+}
+
+TEST(Machine, PrefetchesAreTraffic) {
+  const std::string load = "ld.global.u32 %r, [%a];";
+  const std::uint64_t from_memory = counted(load).memory_read_sectors;  // it comes in pairs of sectors
+  EXPECT_GT(from_memory, 0u);
+  const std::pair<std::string, std::uint64_t> kBodies[] = {
+      {"prefetch.global.L2 [%a];", 32},
+      {"prefetch.global.L1 [%a+16];", 32},
+      {"prefetch.global.L2::evict_last [%a];", 32},
+      {"prefetch.L2 [%a];", 32},
+      {"prefetchu.L1 [%a];", 32},
+      {"cp.async.bulk.prefetch.L2.global [%a], 64;", 2 * 32},
+      {"prefetch.global.L2 [%none];", 0},  // no fault, and nothing comes
+      {"prefetch.L2 [%g];", 0},
+  };
+  for (const auto& [body, sectors] : kBodies) {
+    const Counters c = counted(body);
+    EXPECT_EQ(c.global_load_sectors, sectors) << body;
+    EXPECT_EQ(c.global_store_sectors, 0u) << body;
+    EXPECT_EQ(c.memory_read_sectors, sectors > 0 ? from_memory : 0) << body;
+    EXPECT_EQ(c.memory_write_sectors, 0u) << body;
+    EXPECT_EQ(counted(body + load).memory_read_sectors, from_memory) << body << " brings what is then loaded";
+  }
+}
+
+TEST(Machine, AsynchronousCopiesReachTheCaches) {
+  Counters c = counted("cp.async.ca.shared.global [%s], [%a], 16;");
+  EXPECT_EQ(c.memory_read_sectors, counted("ld.global.u32 %r, [%a];").memory_read_sectors);
+  EXPECT_EQ(c.memory_write_sectors, 0u);
+  c = counted(
+      "mbarrier.init.shared.b64 [s_data], 1;\nmov.u32 %s, s_data;\nbar.warp.sync 0xffffffff;\n"
+      "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%s+128], [%a], 128, [s_data];");
+  EXPECT_EQ(c.memory_read_sectors, 4 * 32u);
+  EXPECT_EQ(c.memory_write_sectors, 0u);
+  c = counted(
+      "cp.async.bulk.global.shared::cta.bulk_group [%a], [%s], 128;\n"
+      "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;");
+  EXPECT_EQ(c.memory_read_sectors, 0u);
+  EXPECT_EQ(c.memory_write_sectors, 4 * 32u);
+}
+
 // More instructions of a kind, and more loads that wait for each other, than 16 and 8 bits hold.
 TEST(Machine, LongBasicBlocksAreCountedInFull) {
   std::string body;

@@ -103,8 +103,8 @@ void sum_up(const Program& program, const std::vector<std::unique_ptr<Worker>>& 
       c.global_store_requests += n.requests;
       c.global_store_sectors += n.sectors;
       c.global_store_bytes += bytes;
-    } else if (op.kind == OpKind::other && global) {  // textures and surfaces
-      const bool reads = op.n_dst > 0;
+    } else if (op.kind == OpKind::other && global) {     // textures, surfaces and prefetches
+      const bool reads = op.n_dst > 0 || op.width == 0;  // a prefetch has neither result nor width
       (reads ? c.global_load_requests : c.global_store_requests) += n.requests;
       (reads ? c.global_load_sectors : c.global_store_sectors) += n.sectors;
       (reads ? c.global_load_bytes : c.global_store_bytes) += bytes;
@@ -118,12 +118,13 @@ void sum_up(const Program& program, const std::vector<std::unique_ptr<Worker>>& 
       (reads ? c.global_load_sectors : c.global_store_sectors) += n.sectors;
       (reads ? c.global_load_bytes : c.global_store_bytes) += n.copied;
       c.shared_requests += n.requests;
-      c.shared_wavefronts += n.wavefronts;
     } else if (op.kind == OpKind::load || op.kind == OpKind::store) {
       c.shared_requests += n.requests;
-      c.shared_wavefronts += n.wavefronts;
-      c.shared_conflicts += n.conflicts;
     }
+    // Lanes of a generic access may point to global and to shared memory.
+    c.shared_conflicts += n.conflicts;
+    if (op.kind == OpKind::load || op.kind == OpKind::store || op.kind == OpKind::copy)
+      c.shared_wavefronts += n.wavefronts;
     if (op.kind == OpKind::atomic && n.wavefronts > 0) {
       c.shared_atomic_requests += n.requests;
       c.shared_atomic_wavefronts += n.wavefronts;
@@ -133,7 +134,7 @@ void sum_up(const Program& program, const std::vector<std::unique_ptr<Worker>>& 
       c.atomic_lanes += n.lanes;
       c.atomic_serialised += n.serialised;
       // Without the old value, the lanes of one address are added up on the way.
-      if (!global) c.shared_atomic_passes += op.dst[0] == MicroOp::kNoSlot ? n.wavefronts : n.serialised;
+      c.shared_atomic_passes += global || op.dst[0] == MicroOp::kNoSlot ? n.wavefronts : n.serialised;
       if (global) {  // read and written back at the L2
         c.global_load_sectors += n.sectors;
         c.global_store_sectors += n.sectors;

@@ -220,7 +220,7 @@ Scenario copies_told(bool counted) {
 Scenario bulk(const std::string& space) {
   Scenario s = scenario(
       "cp.async.bulk there (" + space + ") and back",
-      {"cp.async.bulk", "cp.async.bulk.commit_group", "cp.async.bulk.wait_group",
+      {"cp.async.bulk", "prefetch", "cp.async.bulk.commit_group", "cp.async.bulk.wait_group",
        "mbarrier.test_wait.parity"},
       "  @%first mbarrier.init.shared.b64 [%bar], 1;\n  @%first fence.mbarrier_init.release.cluster;\n"
       "  fence.proxy.async.shared::cta;\n  bar.sync 0;\n  @!%first bra wait;\n"
@@ -228,7 +228,8 @@ Scenario bulk(const std::string& space) {
       "512;\n" +
           fmt::format(
               "  cp.async.bulk.{0}.global.mbarrier::complete_tx::bytes [%a], [%in], %size, [%bar];\n"
-              "  cp.async.bulk.prefetch.L2.global [%in], 256;\n"
+              "  cp.async.bulk.prefetch.L2.global [%in], 256;\n  prefetch.global.L2 [%in];\n"
+              "  prefetchu.L1 [%in];\n"
               "  cp.async.bulk.{0}.global.mbarrier::complete_tx::bytes [%a+512], [%in+512], 256, [%bar];\n",
               space) +
           "wait:\n  mbarrier.try_wait.parity.shared.b64 %p, [%bar], 0, 1000;\n  @!%p bra wait;\n"

@@ -62,7 +62,7 @@ void Decoder::copy(const Instruction& i) {
     if (i.operands.at(0).kind != Operand::Kind::integer) unsupported("number of groups");
     return i.operands.at(0).integer;
   };
-  if (i.has("prefetch")) return static_cast<void>(emit("fence"));
+  if (i.has("prefetch")) return prefetch(i);
   if (i.has("commit_group"))
     return static_cast<void>(emit(bulk ? "cp.async.bulk.commit_group" : "cp.async.commit_group"));
   if (i.has("wait_all")) {
@@ -110,6 +110,21 @@ void Decoder::copy(const Instruction& i) {
   op.n_src = read == MicroOp::kNoSlot ? 2 : 3;
   op.space = MemorySpace::global;
   op.width = static_cast<std::uint8_t>(size);
+}
+
+// prefetch{.space}.level [a] · prefetchu.level [a] · cp.async.bulk.prefetch.L2.global [a], size. Of local memory, of parameters and of
+// tensor maps there is nothing to bring.
+void Decoder::prefetch(const Instruction& i) {
+  if (i.has("local") || i.has("const") || i.has("param") || i.has("tensormap"))
+    return static_cast<void>(emit("fence"));
+  const std::uint32_t from = generic_address(i.operands.at(0), Space::global);
+  const std::uint32_t size =
+      i.has("bulk") ? source(i.operands.at(1), SlotKind::narrow, Type::u32) : MicroOp::kNoSlot;
+  MicroOp& op = emit("prefetch");
+  op.src[0] = from;
+  op.src[1] = size;
+  op.n_src = size == MicroOp::kNoSlot ? 1 : 2;
+  op.space = MemorySpace::global;
 }
 
 // cp.async.bulk.to.from.completion [to], [from], size[, [mbarrier]]

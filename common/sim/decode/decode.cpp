@@ -212,8 +212,9 @@ void Decoder::dispatch(const Instruction& i, std::int32_t index) {
     return;
   }
   // Hints: they change speed, not results.
-  if (opcode == "prefetch" || opcode == "prefetchu" || opcode == "applypriority" || opcode == "discard" ||
-      opcode == "setmaxnreg" || opcode == "pmevent" || opcode == "brkpt" || opcode == "griddepcontrol")
+  if (opcode == "prefetch" || opcode == "prefetchu") return prefetch(i);
+  if (opcode == "applypriority" || opcode == "discard" || opcode == "setmaxnreg" || opcode == "pmevent" ||
+      opcode == "brkpt" || opcode == "griddepcontrol")
     return static_cast<void>(emit("fence"));
   if (opcode == "createpolicy") {  // of caches: any value will do
     const Result out = result(i.operands.at(0), SlotKind::wide, false);

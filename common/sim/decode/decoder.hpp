@@ -174,6 +174,7 @@ class Decoder {
   bool video(const Instruction& i);  // false: it is none
   void copy(const Instruction& i);
   void copy_bulk(const Instruction& i);
+  void prefetch(const Instruction& i);
   MicroOp& object(std::string_view key, std::uint32_t at, bool strong);
   void object_arrive(const Instruction& i);
   void mbarrier(const Instruction& i);

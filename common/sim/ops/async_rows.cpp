@@ -30,10 +30,15 @@ void check_side(Warp& w, const MicroOp& op, const u64* generic, u32 lanes, u64 b
                       elsewhere, generic[std::countr_zero(elsewhere)]);
   SIM_FOR_LANES(i) a.at[i] = generic[i] - (in_shared ? kSharedWindow : 0);
   OpCounters before = w.worker->op_counters[op.index];
-  if (in_shared)
+  if (in_shared) {
     prepare_shared(w, op, a, bytes);
-  else
-    prepare_global(w, op, a, bytes);
+  } else {
+    const u32 stall = w.stall;  // nobody waits for it here
+    MicroOp read = op;
+    read.kind = OpKind::load;
+    prepare_global(w, read, a, bytes);
+    w.stall = stall;
+  }
   OpCounters& counters = w.worker->op_counters[op.index];
   counters.requests = before.requests;
   counters.lanes = before.lanes;
@@ -74,8 +79,37 @@ void copy_small(Warp& w, const MicroOp& op) {
   issue(w, batch, CopyKind::small);
 }
 
+// One lane's `bytes` of global memory that are on their way while the warp goes on.
+void count_range(Warp& w, const MicroOp& op, OpKind kind, u64 address, u64 bytes) {
+  if (!w.worker->counting) return;
+  const u32 stall = w.stall;
+  w.worker->op_counters[op.index].sectors += touch_range(w, op, kind, address, bytes);
+  w.stall = stall;
+}
+
+// src: generic address, and how many bytes (kNoSlot: the sector there). Brings them to the caches; what lies elsewhere is left alone,
+// and no address is a fault.
+void prefetch(Warp& w, const MicroOp& op) {
+  if (!w.worker->counting) return;
+  const u64* from = w.slot<u64>(op.src[0]);
+  u64 lines[kLanes];  // lanes that ask for the same sector ask once
+  int n = 0;
+  for (u32 m = w.mask; m != 0; m &= m - 1) {
+    const int i = std::countr_zero(m);
+    const u64 bytes = op.src[1] == MicroOp::kNoSlot ? 1 : w.slot<u32>(op.src[1])[i];
+    if (bytes == 0 || place_of(from[i]) != Place::global || !within(*w.worker, op, from[i], from[i] + bytes))
+      continue;
+    if (op.src[1] == MicroOp::kNoSlot) {
+      if (std::find(lines, lines + n, from[i] / 32) != lines + n) continue;
+      lines[n++] = from[i] / 32;
+    }
+    count_range(w, op, OpKind::load, from[i], bytes);
+  }
+  w.worker->op_counters[op.index].requests += 1;
+}
+
 // Checks one lane's side of a bulk copy; counts its sectors.
-void check_bulk(Warp& w, const MicroOp& op, int lane, u64 address, u64 bytes) {
+void check_bulk(Warp& w, const MicroOp& op, int lane, u64 address, u64 bytes, OpKind kind) {
   const u32 bit = 1u << lane;
   if ((address & 15) != 0) misaligned(bit, address, 16);
   if (place_of(address) == Place::shared) {
@@ -91,7 +125,7 @@ void check_bulk(Warp& w, const MicroOp& op, int lane, u64 address, u64 bytes) {
   if (place_of(address) != Place::global || !within(*w.worker, op, address, address + bytes))
     throw DeviceFault(Fault::illegal_address,
                       fmt::format("copy of {} bytes reaches outside of any allocation", bytes), bit, address);
-  if (w.worker->counting) w.worker->op_counters[op.index].sectors += (bytes + 31) / 32;
+  count_range(w, op, kind, address, bytes);
 }
 
 // cp.async.bulk: src to, from, bytes, mbarrier (kNoSlot: waited for by groups).
@@ -112,8 +146,8 @@ void copy_bulk(Warp& w, const MicroOp& op) {
       batch.lanes &= ~(m & -m);
       continue;
     }
-    check_bulk(w, op, i, to[i], bytes[i]);
-    check_bulk(w, op, i, from[i], bytes[i]);
+    check_bulk(w, op, i, to[i], bytes[i], OpKind::store);
+    check_bulk(w, op, i, from[i], bytes[i], OpKind::load);
     batch.to[i] = to[i];
     batch.from[i] = from[i];
     batch.bytes[i] = batch.read[i] = bytes[i];
@@ -297,6 +331,7 @@ void add_async_rows(OpTable& table) {
   using enum SlotKind;
   r.row("cp.async", &copy_small, OpKind::copy);
   r.row("cp.async.bulk", &copy_bulk, OpKind::copy);
+  r.row("prefetch", &prefetch, OpKind::other, {wide});
   r.row("cp.async.commit_group", &commit<CopyKind::small>, OpKind::other);
   r.row("cp.async.wait_group", &wait<CopyKind::small>, OpKind::other);
   r.row("cp.async.bulk.commit_group", &commit<CopyKind::bulk>, OpKind::other);

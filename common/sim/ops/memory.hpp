@@ -176,6 +176,24 @@ inline void count_global(Warp& w, const MicroOp& op, const Lanes& a, u64 bytes, 
   }
 }
 
+// Counts one lane's `bytes` from `address` on, as an access of `kind`; returns the number of sectors.
+inline u64 touch_range(Warp& w, const MicroOp& op, OpKind kind, u64 address, u64 bytes) {
+  if (bytes == 0) return 0;
+  MicroOp access = op;
+  access.kind = kind;
+  const u64 first = address / 32, last = (address + bytes - 1) / 32;
+  for (u64 line = first / 4; line <= last / 4; ++line) {
+    const u32 from = line == first / 4 ? static_cast<u32>(first % 4) : 0;
+    const u32 to = line == last / 4 ? static_cast<u32>(last % 4) : 3;
+    const u32 mask = (15u >> (3 - to)) & (15u << from);
+    u32 whole = mask;
+    if (line == first / 4 && address % 32 != 0) whole &= ~(1u << from);
+    if (line == last / 4 && (address + bytes) % 32 != 0) whole &= ~(1u << to);
+    touch_line(w, access, line, mask, whole, kind == OpKind::load);
+  }
+  return last - first + 1;
+}
+
 // Prepares a global access: bounds, alignment, counters. Returns whether all lanes are active and contiguous.
 inline bool prepare_global(Warp& w, const MicroOp& op, const Lanes& a, u64 bytes) {
   if (w.mask == kAllLanes && contiguous(a, bytes)) {

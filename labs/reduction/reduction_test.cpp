@@ -172,6 +172,15 @@ TEST(Check, TellsIntegersThatWereAddedAsDoubles) {
   EXPECT_NE(check(t)->hint.find("floating-point type"), std::string::npos) << check(t)->hint;
 }
 
+TEST(Check, TellsAWrappedSumThatWasADoubleOnItsWay) {
+  Tried t = tried("sum_i64_n70001_high_bits");
+  const auto right = fold_one_thread(t.input<std::int64_t>(), Sum<std::int64_t>{});
+  output<std::int64_t>(t) = static_cast<std::int64_t>(static_cast<double>(right));
+  EXPECT_NE(check(t)->hint.find("floating-point type"), std::string::npos) << check(t)->hint;
+  output<std::int64_t>(t) = right ^ 1;  // as near, with digits that no double has
+  EXPECT_EQ(check(t)->hint.find("floating-point type"), std::string::npos) << check(t)->hint;
+}
+
 TEST(Check, RefusesAFloatSumThatGotTooLong) {
   Tried t = tried("sum_f32_n1048576_all_equal");
   output<float>(t) = fold_one_thread(t.input<float>(), Sum<float>{});

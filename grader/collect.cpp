@@ -191,8 +191,8 @@ class Collector {
     return round_ == 0 ? seed : seed_for(seed, fmt::format("round {}", round_));
   }
 
-  // What a case that reached the limit needs for comparison: the time of the course's solution for the same case, run in the
-  // same way on the same machine; where there is no solution, that of the submission's own cases.
+  // What a case that reached the limit needs for comparison: the time of the course's solution for the same case, run
+  // in the same way on the same machine; where there is no solution, that of the submission's own cases.
   void compare_time(const Step& step, const lab::Case& c, std::uint64_t seed, const lab::Measure& measure,
                     lab::Outcome& outcome) const {
     CaseRunner* reference = context_.solutions || !hooks_.reference ? nullptr : hooks_.reference(step.device);

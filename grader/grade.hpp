@@ -32,7 +32,8 @@ struct GradeOptions {
   std::optional<std::string> only_case;
   bool check_every_size = false;  // PlanOptions
   unsigned jobs = 2;
-  // Of the course's own solutions, for comparison with a case that is too slow; nullptr for a lab without one. May be empty.
+  // Of the course's own solutions, for comparison with a case that is too slow; nullptr for a lab without one. May be
+  // empty.
   RunnerFactory reference;
   const KnownBaselines* baselines = nullptr;  // instead of timing the CPU now
   std::string baselines_kept_in;              // a folder, see BaselineTimer; "" for none

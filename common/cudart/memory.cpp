@@ -66,7 +66,8 @@ std::string advise(const CopyOp& copy) {
   return fmt::format("Pass a pointer from cudaMalloc that has not been freed, or {}", name_of(fits));
 }
 
-// One end of a copy, or what is filled (no `copy`). With unified addresses only "device" is a promise: an end that the direction calls host may be any.
+// One end of a copy, or what is filled (no `copy`). With unified addresses only "device" is a promise: an end that
+// the direction calls host may be any.
 Status check_end(const CopyOp* copy, const void* pointer, std::uint64_t n_bytes, bool must_be_device,
                  const char* what) {
   if (n_bytes == 0) return cudaSuccess;

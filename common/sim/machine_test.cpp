@@ -784,8 +784,8 @@ TEST(Machine, ConflictsAreWhatTheBytesDoNotNeed) {
   EXPECT_EQ(counters.shared_conflicts, 31u);
 }
 
-// What one warp counts that runs `body`. Lane i's %a points to global memory, %s and %g (which is generic) to shared memory, each
-// 128 · i bytes from the start.
+// What one warp counts that runs `body`. Lane i's %a points to global memory, %s and %g (which is generic) to shared
+// memory, each 128 · i bytes from the start.
 Counters counted(const std::string& body) {
   TestDevice t(
       ".visible .entry k(.param .u64 in)\n{\n  .reg .pred %p;\n  .reg .b32 %lane, %r, %s;\n"

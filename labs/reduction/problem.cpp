@@ -289,7 +289,7 @@ std::string integers_in_floats(const Facts<T, Op>& f) {
                                   : got == static_cast<long double>(static_cast<double>(f.got));
     const bool rounded =
         fits && short_enough && std::abs(exact) > 0x1p24L && std::abs(got - exact) <= 1e-4L * std::abs(exact);
-    // Partial sums that wrapped around, as is right, and were rounded: as many zeros at the end are next to no coincidence.
+    // Partial sums that wrapped around, as is right, and were rounded: so many zeros at the end are no coincidence.
     constexpr long double kLarge = sizeof(Value) == 4 ? 0x1p30L : 0x1p59L;
     const long double wrapped = f.expected.value;
     const bool passed_through =

@@ -87,8 +87,8 @@ void count_range(Warp& w, const MicroOp& op, OpKind kind, u64 address, u64 bytes
   w.stall = stall;
 }
 
-// src: generic address, and how many bytes (kNoSlot: the sector there). Brings them to the caches; what lies elsewhere is left alone,
-// and no address is a fault.
+// src: generic address, and how many bytes (kNoSlot: the sector there). Brings them to the caches; what lies elsewhere
+// is left alone, and no address is a fault.
 void prefetch(Warp& w, const MicroOp& op) {
   if (!w.worker->counting) return;
   const u64* from = w.slot<u64>(op.src[0]);

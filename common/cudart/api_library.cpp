@@ -145,7 +145,7 @@ CUDART_EXPORT cudaError_t cudaLibraryLoadFromFile(cudaLibrary_t* out, const char
 
 CUDART_EXPORT cudaError_t cudaLibraryUnload(cudaLibrary_t library) {
   return with_library("cudaLibraryUnload", library, [&](Context&, FatBinary& image) -> Status {
-    runtime().registry().remove_image(&image);
+    runtime().registry().unload_image(&image);
     return cudaSuccess;
   });
 }

@@ -18,6 +18,7 @@ FatBinary* Registry::add_image(const void* image) {
 void Registry::remove_image(FatBinary* image) {
   const std::lock_guard guard(lock_);
   if (live_images_.erase(image) == 0) return;
+  image->removed = true;
   // The stubs' addresses may soon belong to another shared object.
   for (const Function* function : image->functions) {
     const auto found = function_of_host_.find(function->host);
@@ -28,6 +29,21 @@ void Registry::remove_image(FatBinary* image) {
     const auto found = variable_of_host_.find(variable->host);
     if (found != variable_of_host_.end() && found->second == variable) variable_of_host_.erase(found);
   }
+}
+
+void Registry::unload_image(FatBinary* image) {
+  remove_image(image);
+  for (int ordinal = 0; ordinal < runtime().n_devices(); ++ordinal) {
+    Context& context = runtime().context(ordinal);
+    const std::lock_guard guard(context.lock);
+    for (Function* function : image->functions) function->on_device.erase(ordinal);
+    const auto here = image->on_device.find(ordinal);
+    if (here == image->on_device.end()) continue;
+    if (here->second.module) context.device().unload_module(*here->second.module);
+    image->on_device.erase(here);
+  }
+  image->image = nullptr;
+  std::string().swap(image->owned_image);  // assigning an empty string would keep its memory
 }
 
 Function* Registry::add_function(FatBinary* owner, const void* host, std::string_view name) {
@@ -174,6 +190,8 @@ Status load_module(Context& context, FatBinary& image, sim::ModuleId& module) {
     return cudaSuccess;
   }
   if (!here.failure.ok()) return here.failure.code();  // explained when it failed first
+  if (image.removed)
+    return fail(cudaErrorInvalidResourceHandle, "the library of this kernel or variable has been unloaded");
 
   sim::Device& device = context.device();
   const sim::DevicePreset& chip = device.options().preset;

@@ -4,6 +4,7 @@
 // Invariant: objects live as long as the process, so that handles in a program's static variables stay valid.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -58,6 +59,7 @@ struct Variable {
 struct FatBinary {
   const void* image = nullptr;  // wrapper, container or PTX text
   std::string owned_image;      // when loaded from a file or by cudaLibraryLoadData
+  std::atomic<bool> removed = false;
   std::vector<Function*> functions;
   std::vector<Variable*> variables;
   struct OnDevice {
@@ -71,7 +73,11 @@ struct FatBinary {
 class Registry {
  public:
   FatBinary* add_image(const void* image);
+  // Its kernels and variables are no longer found; what devices have loaded of it stays, since a program that ends removes its images
+  // while other threads may still be running its kernels.
   void remove_image(FatBinary* image);
+  // The same, and devices unload it. Call with no context locked.
+  void unload_image(FatBinary* image);
   Function* add_function(FatBinary* owner, const void* host, std::string_view name);
   Variable* add_variable(FatBinary* owner, const void* host, std::string_view name, std::uint64_t bytes,
                          void** managed_pointer);

@@ -41,7 +41,7 @@ struct LoadedModule {
 
 struct Kernel {
   ModuleId module = 0;
-  const ptx::Function* function = nullptr;
+  const ptx::Function* function = nullptr;  // nullptr: unloaded
   KernelFacts facts;
   std::unique_ptr<Program> program;  // decoded at the first launch
   std::string decode_error;
@@ -202,6 +202,17 @@ void Device::unload_module(ModuleId id) {
   if (!loaded.live) return;
   loaded.live = false;
   for (const std::uint64_t address : loaded.owned) static_cast<void>(impl_->arena.release(address));
+  // Findings, traces and counters by line hold text, so nothing but the observers' caches refers to code between launches.
+  impl_->observers.code_unloaded();
+  const auto first = impl_->kernel_ids.lower_bound({id, ""}),
+             last = impl_->kernel_ids.lower_bound({id + 1, ""});
+  for (auto it = first; it != last; ++it) {
+    Kernel& kernel = impl_->kernels[it->second];
+    kernel.function = nullptr;
+    kernel.program.reset();
+  }
+  impl_->kernel_ids.erase(first, last);
+  loaded = LoadedModule{.module = {}, .image = {}, .owned = {}, .live = false};
 }
 
 Result<KernelId> Device::find_kernel(ModuleId id, std::string_view mangled_name) {
@@ -307,6 +318,11 @@ std::string Device::Impl::check_configuration(const Kernel& kernel, const Launch
 LaunchResult Device::Impl::launch(const LaunchRequest& asked) {
   LaunchResult result;
   Kernel& kernel = kernels[asked.kernel];
+  if (kernel.function == nullptr) {
+    result.fault = Fault::invalid_parameter;
+    result.text = fmt::format("{}: its module has been unloaded", kernel.facts.demangled);
+    return result;
+  }
   LaunchRequest request = asked;
   if (const auto& c = kernel.function->required_cluster; request.cluster.count() <= 1 && !c.empty())
     request.cluster = {c[0], c.size() > 1 ? c[1] : 1, c.size() > 2 ? c[2] : 1};

@@ -183,7 +183,8 @@ class Device {
   // Gives its variables memory and their initial values. An error says what of the text cannot be read or has no room; whether its
   // instructions are known turns out at a kernel's first launch.
   Result<ModuleId> load_module(std::string_view ptx_text);
-  void unload_module(ModuleId module);  // releases its variables
+  // Releases its variables and code. Its kernels keep their facts; launches of them are refused.
+  void unload_module(ModuleId module);
   Result<KernelId> find_kernel(ModuleId module, std::string_view mangled_name);
   const KernelFacts& facts(KernelId kernel) const;  // stands as long as the device
   // Address and size, in bytes, of a __device__ / __constant__ variable.

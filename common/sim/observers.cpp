@@ -112,6 +112,13 @@ void Observers::forget_writes(std::uint64_t address, std::uint64_t n_bytes) {
   initcheck_->allocated(address, n_bytes, MemoryKind::device);
 }
 
+void Observers::code_unloaded() {
+  checks_.reset();  // refers to boundcheck_
+  several_.reset();
+  boundcheck_.reset();
+  together_.reset();
+}
+
 void Observers::prepare(std::uint32_t mode) {
   if ((mode & kInitcheck) != 0 && !initcheck_) initcheck_ = std::make_unique<Initcheck>(arena_, findings_);
   if ((mode & kRacecheck) != 0 && !racecheck_) {

@@ -35,6 +35,8 @@ class Observers {
   void host_wrote(std::uint64_t address, std::uint64_t n_bytes);
   bool any_written(std::uint64_t address, std::uint64_t n_bytes) const;
   void forget_writes(std::uint64_t address, std::uint64_t n_bytes);
+  // A Program is about to go: what was read off the code goes first.
+  void code_unloaded();
 
   // A mode for the launches to come. The earlier, the more is seen: memory that was filled before initcheck was first asked
   // for counts as initialised.

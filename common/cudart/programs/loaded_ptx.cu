@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Code that comes as text at run time: cudaLibraryLoadData, kernels and variables by name.
 #include <cstring>
+#include <string>
 
 #include "check.hpp"
 
@@ -27,6 +28,41 @@ const char* const kPtx = R"(
   ret;
 }
 )";
+
+// Bytes of this process that are in memory.
+long resident() {
+  long pages = 0;
+  std::FILE* file = std::fopen("/proc/self/statm", "r");
+  EXPECT(file != nullptr && std::fscanf(file, "%*d %ld", &pages) == 1);
+  std::fclose(file);
+  return pages * 4096;
+}
+
+void load_run_unload(const char* ptx, int* d, bool run) {
+  cudaLibrary_t library;
+  cudaKernel_t kernel;
+  CHECK(cudaLibraryLoadData(&library, ptx, nullptr, nullptr, 0, nullptr, nullptr, 0));
+  CHECK(cudaLibraryGetKernel(&kernel, library, "increment"));
+  int by = 7;
+  void* arguments[] = {&d, &by};
+  if (run)
+    CHECK(cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(1), dim3(64), arguments, 0, nullptr));
+  CHECK(cudaLibraryUnload(library));
+}
+
+// What a library took is given back when it goes.
+void many_libraries(int* d) {
+  constexpr int kWarmUp = 50, kMany = 500;
+  constexpr long kMost = 16L << 20;  // bytes, of all together
+  // Longer than what allocators keep for themselves.
+  std::string ptx = kPtx;
+  const std::string one = "  add.u32 %r3, %r3, %r1;\n", end = "  ret;\n";
+  for (int i = 0; i < 500; ++i) ptx.insert(ptx.rfind(end), one);
+  for (int i = 0; i < kWarmUp; ++i) load_run_unload(ptx.c_str(), d, true);
+  const long before = resident();
+  for (int i = 0; i < kMany; ++i) load_run_unload(ptx.c_str(), d, i % 10 == 0);
+  EXPECT(resident() - before < kMost);
+}
 #endif
 
 int main() {
@@ -52,6 +88,8 @@ int main() {
   CHECK(cudaMemcpy(h, d, sizeof h, cudaMemcpyDeviceToHost));
   for (int i = 0; i < 64; ++i) EXPECT(h[i] == i + 507);
   CHECK(cudaLibraryUnload(library));
+  many_libraries(d);
+  CHECK(cudaFree(d));
 #endif
   std::puts("ok");
 }

@@ -34,7 +34,7 @@ class Boundcheck {
   std::vector<Finding>& findings_;
   const Program* program_ = nullptr;
   const LaunchRequest* launch_ = nullptr;
-  std::unordered_map<const Program*, Arrays> known_;  // programs live as long as the device
+  std::unordered_map<const Program*, Arrays> known_;  // programs outlive this: Observers::code_unloaded
   const Arrays* arrays_ = nullptr;                    // of the launch at hand
   std::map<std::uint32_t, Finding> told_;             // by op
 };

@@ -116,6 +116,14 @@ CUDART_EXPORT int simForgetWrites(const void* pointer, size_t n_bytes) {
   return 0;
 }
 
+CUDART_EXPORT int simFindAllocation(const void* pointer, void** base, size_t* n_bytes) {
+  const auto place = locate(pointer);
+  if (!place) return 1;
+  if (base != nullptr) *base = reinterpret_cast<void*>(place->base);  // NOLINT: an address of our arena
+  if (n_bytes != nullptr) *n_bytes = place->size;
+  return 0;
+}
+
 CUDART_EXPORT int simEmptyHeap(void) {
   Context& context = current_context();
   const std::lock_guard guard(context.lock);

@@ -88,12 +88,10 @@ cudaError_t driver_entry(const char* call, const char* symbol, void** function, 
   return api(call, [&]() -> Status {
     if (symbol == nullptr || function == nullptr) return cudaErrorInvalidValue;
     *function = nullptr;
-    if (const auto get = driver(); get != nullptr)
+    if (const auto get = driver(); get != nullptr)  // says itself what is not there
       static_cast<void>(get(symbol, function, static_cast<int>(version), 0, nullptr));
-    if (*function == nullptr)
-      say_once(
-          std::string("driver:") + symbol,
-          fmt::format("{}: {}: the simulator does not have this function of the driver API", call, symbol));
+    else
+      say_once("libcuda", fmt::format("{}: there is no libcuda.so.1 beside this library", call));
     if (result != nullptr)
       *result = *function != nullptr ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
     return *function != nullptr || result != nullptr ? cudaSuccess : cudaErrorSymbolNotFound;

@@ -2,16 +2,20 @@
 // libcuda.so.1 of the simulator: the part of the driver API that CCCL, NCCL and cooperative groups ask for,
 // over the runtime API of the libcudart that the program has loaded (or of the one beside this library).
 // Handles of streams, events, kernels, pools and graphs are the runtime's own; a context stands for a device.
-// A function that is not here has no entry point, which SIM_VERBOSE=1 reports.
+// A function that is not here has no entry point; whoever asks for it gets an error and, once, its name on stderr.
 // The per-thread default stream is the legacy one here: the simulator never overlaps streams.
 // Source: NVIDIA, "CUDA Driver API", version 13.0.
 #include <dlfcn.h>
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -214,67 +218,98 @@ FORWARD(cuDeviceGetDefaultMemPool, cudaDeviceGetDefaultMemPool, (Handle * pool, 
 FORWARD(cuDeviceGetMemPool, cudaDeviceGetMemPool, (Handle * pool, CUdevice device), pool, device)
 FORWARD(cuDeviceSetMemPool, cudaDeviceSetMemPool, (CUdevice device, Handle pool), device, pool)
 
-// --- contexts: each device has its primary one, whose address is its handle
+// --- contexts: each device has its primary one, and any number that programs create. All contexts of a device share its
+// memory and its code, so that what was allocated in one outlives it.
 
 namespace {
 
-struct PrimaryContext {
-  int retained = 0;
+struct DriverContext {
+  CUdevice device = 0;
+  int retained = 0;  // of primary ones
 };
 constexpr int kMostDevices = 64;
-std::array<PrimaryContext, kMostDevices> contexts;
-thread_local std::vector<CUdevice> pushed;  // the devices that were current before
+std::array<DriverContext, kMostDevices> primary_contexts;
+
+struct CreatedContexts {
+  std::mutex lock;
+  std::set<std::unique_ptr<DriverContext>> all;
+  auto find(Handle context) {
+    return std::find_if(all.begin(), all.end(), [&](const auto& c) { return c.get() == context; });
+  }
+};
+CreatedContexts& created_contexts() {
+  static auto& created = *new CreatedContexts;
+  return created;
+}
+
+thread_local Handle chosen = nullptr;     // current, unless the runtime has changed to another device since
+thread_local std::vector<Handle> pushed;  // what was current before
 
 CUresult device_of(Handle context, CUdevice& device) {
-  auto* const c = static_cast<PrimaryContext*>(context);
-  if (c < contexts.data() || c >= contexts.data() + contexts.size()) return kInvalidContext;
-  device = static_cast<CUdevice>(c - contexts.data());
+  auto* const c = static_cast<DriverContext*>(context);
+  if (c >= primary_contexts.data() && c < primary_contexts.data() + primary_contexts.size()) {
+    device = static_cast<CUdevice>(c - primary_contexts.data());
+    return kSuccess;
+  }
+  CreatedContexts& created = created_contexts();
+  const std::lock_guard guard(created.lock);
+  if (created.find(context) == created.all.end()) return kInvalidContext;
+  device = c->device;
   return kSuccess;
 }
-CUresult context_of(CUdevice device, Handle* context) {
+CUresult primary_of(CUdevice device, Handle* context) {
   CUdevice same = 0;
   if (context == nullptr) return kInvalidValue;
   if (CUresult r = cuDeviceGet(&same, device); r != kSuccess) return r;
-  *context = &contexts.at(static_cast<std::size_t>(device));
+  *context = &primary_contexts.at(static_cast<std::size_t>(device));
   return kSuccess;
 }
 }  // namespace
 
 FORWARD(cuCtxGetDevice, cudaGetDevice, (CUdevice * device), device)
+FORWARD(cuCtxGetFlags, cudaGetDeviceFlags, (unsigned* flags), flags)
 DRIVER cuDevicePrimaryCtxRetain(Handle* context, CUdevice device) {
-  CUresult r = context_of(device, context);
-  if (r == kSuccess) ++static_cast<PrimaryContext*>(*context)->retained;
+  CUresult r = primary_of(device, context);
+  if (r == kSuccess) ++static_cast<DriverContext*>(*context)->retained;
   return r;
 }
 DRIVER cuDevicePrimaryCtxRelease_v2(CUdevice device) {
   Handle context = nullptr;
-  if (CUresult r = context_of(device, &context); r != kSuccess) return r;
-  auto& retained = static_cast<PrimaryContext*>(context)->retained;
+  if (CUresult r = primary_of(device, &context); r != kSuccess) return r;
+  auto& retained = static_cast<DriverContext*>(context)->retained;
   if (retained == 0) return kInvalidContext;
   --retained;
   return kSuccess;
 }
 DRIVER cuDevicePrimaryCtxGetState(CUdevice device, unsigned* flags, int* active) {
   Handle context = nullptr;
-  if (CUresult r = context_of(device, &context); r != kSuccess) return r;
+  if (CUresult r = primary_of(device, &context); r != kSuccess) return r;
   if (flags != nullptr) *flags = 0;
-  if (active != nullptr) *active = static_cast<PrimaryContext*>(context)->retained > 0 ? 1 : 0;
+  if (active != nullptr) *active = static_cast<DriverContext*>(context)->retained > 0 ? 1 : 0;
   return kSuccess;
 }
 DRIVER cuCtxGetCurrent(Handle* context) {
-  CUdevice device = 0;
+  CUdevice device = 0, of_chosen = 0;
+  if (context == nullptr) return kInvalidValue;
   if (CUresult r = cuCtxGetDevice(&device); r != kSuccess) return r;
-  return context_of(device, context);
+  if (chosen != nullptr && device_of(chosen, of_chosen) == kSuccess && of_chosen == device) {
+    *context = chosen;
+    return kSuccess;
+  }
+  return primary_of(device, context);
 }
 DRIVER cuCtxSetCurrent(Handle context) {
   CUdevice device = 0;
-  if (context == nullptr) return kSuccess;  // the runtime makes the primary one current at its next call
-  if (CUresult r = device_of(context, device); r != kSuccess) return r;
-  return call("cudaSetDevice", device);
+  if (context != nullptr) {
+    if (CUresult r = device_of(context, device); r != kSuccess) return r;
+    if (CUresult r = call("cudaSetDevice", device); r != kSuccess) return r;
+  }
+  chosen = context;  // nullptr: the runtime makes the primary one current at its next call
+  return kSuccess;
 }
 DRIVER cuCtxPushCurrent_v2(Handle context) {
-  CUdevice before = 0;
-  if (CUresult r = cuCtxGetDevice(&before); r != kSuccess) return r;
+  Handle before = nullptr;
+  if (CUresult r = cuCtxGetCurrent(&before); r != kSuccess) return r;
   if (CUresult r = context == nullptr ? kInvalidContext : cuCtxSetCurrent(context); r != kSuccess) return r;
   pushed.push_back(before);
   return kSuccess;
@@ -283,9 +318,44 @@ DRIVER cuCtxPopCurrent_v2(Handle* context) {
   if (pushed.empty()) return kInvalidContext;
   if (context != nullptr)
     if (CUresult r = cuCtxGetCurrent(context); r != kSuccess) return r;
-  const CUdevice before = pushed.back();
+  const Handle before = pushed.back();
   pushed.pop_back();
-  return call("cudaSetDevice", before);
+  return cuCtxSetCurrent(before) == kSuccess ? kSuccess : cuCtxSetCurrent(nullptr);  // destroyed meanwhile
+}
+DRIVER cuCtxCreate_v2(Handle* context, unsigned, CUdevice device) {
+  CUdevice same = 0;
+  if (context == nullptr) return kInvalidValue;
+  if (CUresult r = cuDeviceGet(&same, device); r != kSuccess) return r;
+  auto made = std::make_unique<DriverContext>(DriverContext{.device = device});
+  *context = made.get();
+  {
+    CreatedContexts& created = created_contexts();
+    const std::lock_guard guard(created.lock);
+    created.all.insert(std::move(made));
+  }
+  return cuCtxPushCurrent_v2(*context);
+}
+DRIVER cuCtxCreate_v3(Handle* context, const void* affinities, int n, unsigned flags, CUdevice device) {
+  if (affinities == nullptr && n == 0) return cuCtxCreate_v2(context, flags, device);
+  say("cuCtxCreate: an affinity to multiprocessors is not supported; pass NULL");
+  return kNotSupported;
+}
+DRIVER cuCtxCreate_v4(Handle* context, const void* parameters, unsigned flags, CUdevice device) {
+  if (parameters == nullptr) return cuCtxCreate_v2(context, flags, device);
+  say("cuCtxCreate: parameters (CUctxCreateParams) are not supported; pass NULL");
+  return kNotSupported;
+}
+DRIVER cuCtxDestroy_v2(Handle context) {
+  Handle current = nullptr;
+  if (CUresult r = cuCtxGetCurrent(&current); r != kSuccess) return r;
+  {
+    CreatedContexts& created = created_contexts();
+    const std::lock_guard guard(created.lock);
+    const auto found = created.find(context);
+    if (found == created.all.end()) return kInvalidContext;
+    created.all.erase(found);
+  }
+  return current == context && !pushed.empty() ? cuCtxPopCurrent_v2(nullptr) : kSuccess;
 }
 FORWARD(cuCtxSynchronize, cudaDeviceSynchronize, ())
 FORWARD(cuCtxGetStreamPriorityRange, cudaDeviceGetStreamPriorityRange, (int* least, int* greatest), least,
@@ -382,26 +452,61 @@ DRIVER cuMemsetD16_v2(CUdeviceptr to, std::uint16_t value, std::size_t n) {
 DRIVER cuMemsetD32_v2(CUdeviceptr to, std::uint32_t value, std::size_t n) {
   return fill_async(to, value, n, nullptr);
 }
+DRIVER cuMemGetAddressRange_v2(CUdeviceptr* base, std::size_t* n_bytes, CUdeviceptr p) {
+  void* start = nullptr;
+  if (CUresult r = call("simFindAllocation", static_cast<const void*>(pointer(p)), &start, n_bytes);
+      r != kSuccess)
+    return r == kNotSupported ? r : kNotFound;
+  if (base != nullptr) *base = address(start);
+  return kSuccess;
+}
 DRIVER cuPointerGetAttribute(void* out, int attribute, CUdeviceptr p) {
   enum { kUnregistered, kHost, kDevice, kManaged };
   PointerAttributes a{};
+  CUdeviceptr base = 0;
+  std::size_t n_bytes = 0;
   if (out == nullptr) return kInvalidValue;
   if (CUresult r = call("cudaPointerGetAttributes", &a, pointer(p)); r != kSuccess) return r;
   if (a.type == kUnregistered) return kInvalidValue;
   switch (attribute) {
-    case 1: return context_of(a.device, static_cast<Handle*>(out));
-    case 2: *static_cast<int*>(out) = a.type == kHost ? kHost : kDevice; break;
+    case 1: return primary_of(a.device, static_cast<Handle*>(out));
+    case 2: *static_cast<unsigned*>(out) = a.type == kHost ? kHost : kDevice; break;
     case 3: *static_cast<void**>(out) = a.device_pointer; break;
     case 4: *static_cast<void**>(out) = a.host_pointer; break;
     case 8: *static_cast<bool*>(out) = a.type == kManaged; break;
     case 9: *static_cast<int*>(out) = a.device; break;
-    default: return kNotSupported;
+    case 10: *static_cast<bool*>(out) = false; break;  // for IPC, which is not there
+    case 11:
+    case 12:
+      if (CUresult r = cuMemGetAddressRange_v2(&base, &n_bytes, address(a.device_pointer)); r != kSuccess)
+        return r;
+      *static_cast<std::uint64_t*>(out) = attribute == 11 ? base : n_bytes;
+      break;
+    case 13: *static_cast<bool*>(out) = true; break;        // mapped
+    case 14: *static_cast<std::uint64_t*>(out) = 0; break;  // handles that may be exported: none
+    case 15: *static_cast<bool*>(out) = false; break;       // for GPUDirect RDMA
+    default:
+      say("cuPointerGetAttribute: attribute " + std::to_string(attribute) + " is not supported");
+      return kNotSupported;
   }
   return kSuccess;
 }
+// Of memory that is not CUDA's it gives zeros.
 DRIVER cuPointerGetAttributes(unsigned n, const int* attributes, void** out, CUdeviceptr p) {
-  for (unsigned k = 0; k < n; ++k)
-    if (CUresult r = cuPointerGetAttribute(out[k], attributes[k], p); r != kSuccess) return r;
+  PointerAttributes a{};
+  if (attributes == nullptr || out == nullptr) return kInvalidValue;
+  if (CUresult r = call("cudaPointerGetAttributes", &a, pointer(p)); r != kSuccess) return r;
+  const auto bytes_of = [](int attribute) -> std::size_t {
+    const bool is_flag = attribute == 8 || attribute == 10 || attribute == 13 || attribute == 15;
+    const bool is_number = attribute == 2 || attribute == 9;
+    return is_flag ? sizeof(bool) : is_number ? sizeof(int) : sizeof(void*);
+  };
+  for (unsigned k = 0; k < n; ++k) {
+    if (a.type == 0)
+      std::fill_n(static_cast<std::byte*>(out[k]), bytes_of(attributes[k]), std::byte{0});
+    else if (CUresult r = cuPointerGetAttribute(out[k], attributes[k], p); r != kSuccess)
+      return r;
+  }
   return kSuccess;
 }
 
@@ -552,23 +657,34 @@ void* own_symbol(const std::string& name) {
   return self == nullptr || !name.starts_with("cu") ? nullptr : dlsym(self, name.c_str());
 }
 
+// Once each: libraries look for the same functions again and again.
+void say_missing(const std::string& name) {
+  static auto& lock = *new std::mutex;
+  static auto& said = *new std::set<std::string>;
+  const std::lock_guard guard(lock);
+  if (said.insert(name).second) say(name + ": the simulator does not have this function of the driver API");
+}
+
 }  // namespace
 
-// "cuMemAlloc" means cuMemAlloc_v2 in every program of today.
-DRIVER cuGetProcAddress_v2(const char* name, void** function, int, std::uint64_t, int* status) {
+// "cuMemAlloc" means cuMemAlloc_v2 in every program of today. cuCtxCreate alone has other parameters in later versions.
+DRIVER cuGetProcAddress_v2(const char* name, void** function, int cuda, std::uint64_t, int* status) {
   enum { kFound, kSymbolNotFound };
   if (name == nullptr || function == nullptr) return kInvalidValue;
   *function = nullptr;
+  constexpr int kCreateV3 = 11040, kCreateV4 = 12050;
+  const bool creates = std::string_view(name) == "cuCtxCreate";
+  if (creates && cuda >= kCreateV3)
+    *function = own_symbol(cuda >= kCreateV4 ? "cuCtxCreate_v4" : "cuCtxCreate_v3");
   for (const char* version : {"", "_v2", "_v3"})
     if (*function == nullptr) *function = own_symbol(std::string(name) + version);
   if (status != nullptr) *status = *function == nullptr ? kSymbolNotFound : kFound;
   if (*function != nullptr) return kSuccess;
-  const char* verbose = std::getenv("SIM_VERBOSE");
   if (std::string_view(name) == "cuGetExportTable")  // how the static runtime begins
     say("the program has the CUDA runtime linked into it, which needs NVIDIA's driver: link it with nvcc's "
         "\"-cudart shared\"");
-  else if (verbose != nullptr && std::string_view(verbose) == "1")
-    say(std::string(name) + ": the simulator does not have this function of the driver API");
+  else
+    say_missing(name);
   return kNotFound;
 }
 DRIVER cuGetProcAddress(const char* name, void** function, int version, std::uint64_t flags) {

@@ -13,7 +13,7 @@ import sys
 # sim_control.h: of the program's process, and of the device's.
 OWN_OF_HOST = ["simUnorderedWork"]
 OWN = OWN_OF_HOST + [
-    "simSetMode", "simSetSchedule", "simResetReport", "simReport", "simNameBuffer", "simForgetWrites", "simEmptyHeap"]
+    "simSetMode", "simSetSchedule", "simResetReport", "simReport", "simNameBuffer", "simForgetWrites", "simEmptyHeap", "simFindAllocation"]
 
 
 def read_symbols(path):

@@ -57,6 +57,8 @@ int simNameBuffer(const void* device_pointer, size_t n_bytes, size_t element_byt
 /* Bytes that stay as they are, but count as never written for the initialisation checker, as if just allocated; set the
  * mode first. Returns 0, or 1 when the range is not device memory. */
 int simForgetWrites(const void* device_pointer, size_t n_bytes);
+/* Start and size of the allocation that holds this address; either may be NULL. Returns 0, or 1 when there is none. */
+int simFindAllocation(const void* pointer, void** base, size_t* n_bytes);
 /* Frees all that kernels have allocated with malloc. Returns 0. */
 int simEmptyHeap(void);
 

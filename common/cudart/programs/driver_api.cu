@@ -105,6 +105,25 @@ void contexts() {
   EXPECT(popped == primary);
   DRIVER_CHECK(DRIVER(cuCtxSetCurrent)(primary));
   DRIVER_CHECK(DRIVER(cuCtxSynchronize)());
+#if CUDA_VERSION >= 13000
+  CUcontext own = nullptr, second = nullptr;
+  DRIVER_CHECK(DRIVER(cuCtxCreate)(&own, nullptr, 0, 0));
+  DRIVER_CHECK(DRIVER(cuCtxGetCurrent)(&current));
+  EXPECT(own != primary && current == own);
+  DRIVER_CHECK(DRIVER(cuCtxCreate)(&second, nullptr, 0, 0));
+  EXPECT(second != own);
+  DRIVER_CHECK(DRIVER(cuCtxSetCurrent)(own));
+  DRIVER_CHECK(DRIVER(cuCtxGetCurrent)(&current));
+  EXPECT(current == own);
+  DRIVER_CHECK(DRIVER(cuCtxSetCurrent)(second));
+  DRIVER_CHECK(DRIVER(cuCtxDestroy)(second));  // takes it off the stack
+  DRIVER_CHECK(DRIVER(cuCtxGetCurrent)(&current));
+  EXPECT(current == own);
+  DRIVER_CHECK(DRIVER(cuCtxDestroy)(own));
+  DRIVER_CHECK(DRIVER(cuCtxGetCurrent)(&current));
+  EXPECT(current == primary);
+  EXPECT(DRIVER(cuCtxCreate)(&own, nullptr, 0, 12345) == CUDA_ERROR_INVALID_DEVICE);
+#endif
 }
 
 void memory() {
@@ -127,6 +146,24 @@ void memory() {
   DRIVER_CHECK(DRIVER(cuPointerGetAttribute)(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, d));
   DRIVER_CHECK(DRIVER(cuPointerGetAttribute)(&managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, d));
   EXPECT(type == CU_MEMORYTYPE_DEVICE && ordinal == 0 && !managed);
+  CUdeviceptr base = 0;
+  size_t bytes = 0;
+  DRIVER_CHECK(DRIVER(cuMemGetAddressRange)(&base, &bytes, d + 100));
+  EXPECT(base == d && bytes == kItems * 4);
+  DRIVER_CHECK(DRIVER(cuMemGetAddressRange)(nullptr, &bytes, d));
+  EXPECT(DRIVER(cuMemGetAddressRange)(&base, &bytes, reinterpret_cast<CUdeviceptr>(h)) ==
+         CUDA_ERROR_NOT_FOUND);
+  base = 0, bytes = 0;
+  DRIVER_CHECK(DRIVER(cuPointerGetAttribute)(&base, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, d + 100));
+  DRIVER_CHECK(DRIVER(cuPointerGetAttribute)(&bytes, CU_POINTER_ATTRIBUTE_RANGE_SIZE, d + 100));
+  EXPECT(base == d && bytes == kItems * 4);
+  CUpointer_attribute several[] = {CU_POINTER_ATTRIBUTE_DEVICE_POINTER, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL};
+  void* results[] = {&base, &ordinal};
+  DRIVER_CHECK(DRIVER(cuPointerGetAttributes)(2, several, results, d));
+  EXPECT(base == d && ordinal == 0);
+  void* base_alone = &base;
+  DRIVER_CHECK(DRIVER(cuPointerGetAttributes)(1, several, &base_alone, reinterpret_cast<CUdeviceptr>(h)));
+  EXPECT(base == 0);
   EXPECT(DRIVER(cuPointerGetAttribute)(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
                                        reinterpret_cast<CUdeviceptr>(h)) == CUDA_ERROR_INVALID_VALUE);
   DRIVER_CHECK(DRIVER(cuMemFree)(d));

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Runs programs with the simulator's environment variables and looks at what they print and write.
 
-usage: environment_test.py LIBRARY_FOLDER DEVICE_QUERY_PROGRAM TRANSPOSE_PROGRAM FINDINGS_PROGRAM
+usage: environment_test.py LIBRARY_FOLDER DEVICE_QUERY_PROGRAM TRANSPOSE_PROGRAM FINDINGS_PROGRAM DRIVER_PROGRAM
 """
 import json
 import os
@@ -12,7 +12,7 @@ import sys
 import tempfile
 import unittest
 
-FOLDER, QUERY, TRANSPOSE, FINDINGS = sys.argv[1:5]
+FOLDER, QUERY, TRANSPOSE, FINDINGS, DRIVER = sys.argv[1:6]
 
 
 def run(program, *arguments, **variables):
@@ -55,6 +55,11 @@ class Environment(unittest.TestCase):
         self.assertRegex(loud[2], "simulator: (<<<>>>|cudaLaunchKernel): cudaErrorInvalidValue")  # CUDA 12 says the latter
         self.assertEqual(quiet[2], "")
         self.assertEqual(quiet[:2], loud[:2])
+
+    def test_a_missing_driver_function_is_named_once(self):
+        code, out, err = run(DRIVER)
+        self.assertEqual((code, out), (0, "ok\n"), err)
+        self.assertEqual(err.count("cuNoSuchFunction: the simulator does not have this function"), 1)
 
     def test_typos_do_not_stop_a_program(self):
         code, _, err = run(QUERY, SIM_DEVICE="H2000", SIM_THREADS="all", SIM_MODE="count")

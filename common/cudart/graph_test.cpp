@@ -389,6 +389,27 @@ TEST_F(Graph, ConditionalNodesAreRefusedInWords) {
 }
 #endif
 
+#if CUDART_VERSION >= 12080
+TEST_F(Graph, KernelsOfUnloadedLibrariesAreRefused) {
+  cudaLibrary_t library = nullptr;
+  cudaKernel_t kernel = nullptr;
+  ASSERT_EQ(cudaLibraryLoadData(&library, container().data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
+            cudaSuccess);
+  ASSERT_EQ(cudaLibraryGetKernel(&kernel, library, "sample"), cudaSuccess);
+  cudaKernelNodeParams p = kernel_params(1);
+  p.func = kernel;
+  cudaGraphNode_t node = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  EXPECT_EQ(cudaGraphCreate(&graph_, 0), cudaSuccess);
+  EXPECT_EQ(cudaGraphAddKernelNode(&node, graph_, nullptr, 0, &p), cudaSuccess);
+  EXPECT_EQ(cudaGraphInstantiate(&executable, graph_, 0), cudaSuccess);
+  EXPECT_EQ(cudaGraphLaunch(executable, stream_), cudaSuccess);
+  EXPECT_EQ(cudaLibraryUnload(library), cudaSuccess);
+  EXPECT_EQ(cudaGraphLaunch(executable, stream_), cudaErrorInvalidResourceHandle);
+  EXPECT_EQ(fake().launches.size(), 1u);
+}
+#endif
+
 TEST_F(Graph, StaleHandlesAreRefused) {
   EXPECT_EQ(cudaGraphCreate(&graph_, 0), cudaSuccess);
   cudaGraphNode_t node = nullptr;

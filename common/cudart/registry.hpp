@@ -73,8 +73,8 @@ struct FatBinary {
 class Registry {
  public:
   FatBinary* add_image(const void* image);
-  // Its kernels and variables are no longer found; what devices have loaded of it stays, since a program that ends removes its images
-  // while other threads may still be running its kernels.
+  // Its kernels and variables are no longer found; what devices have loaded of it stays, since a program that
+  // ends removes its images while other threads may still be running its kernels.
   void remove_image(FatBinary* image);
   // The same, and devices unload it. Call with no context locked.
   void unload_image(FatBinary* image);

@@ -202,7 +202,8 @@ void Device::unload_module(ModuleId id) {
   if (!loaded.live) return;
   loaded.live = false;
   for (const std::uint64_t address : loaded.owned) static_cast<void>(impl_->arena.release(address));
-  // Findings, traces and counters by line hold text, so nothing but the observers' caches refers to code between launches.
+  // Findings, traces and counters by line hold text, so between launches nothing but the observers' caches refers
+  // to code.
   impl_->observers.code_unloaded();
   const auto first = impl_->kernel_ids.lower_bound({id, ""}),
              last = impl_->kernel_ids.lower_bound({id + 1, ""});

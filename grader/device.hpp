@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/result.hpp"
-#include "lab/session.hpp"
+#include "verifier/session.hpp"
 #include "layout.hpp"
 
 namespace course::grader {

@@ -14,7 +14,7 @@
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
 #include "layout.hpp"
-#include "run_folder.hpp"
+#include "compile/run_folder.hpp"
 #include "text.hpp"
 
 namespace {

@@ -11,7 +11,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "report_file.hpp"
+#include "report/report_file.hpp"
 
 namespace course::grader {
 namespace {

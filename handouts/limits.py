@@ -13,12 +13,12 @@ from worked import table
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # What is bounded, where its constant stands, and its unit in bytes; 0 for what is not bytes.
 LIMITS = [
-    ("the processor time of a case", "grader/session_runner.hpp", r"kSecondsPerCase = (\d+);", 0, "s"),
-    ("what a case may print", "common/lab/live_runner.cpp", r"kOutputLimit = ([^;]+);", 20, "MiB"),
+    ("the processor time of a case", "grader/compile/session_runner.hpp", r"kSecondsPerCase = (\d+);", 0, "s"),
+    ("what a case may print", "common/verifier/live_runner.cpp", r"kOutputLimit = ([^;]+);", 20, "MiB"),
     ("a file that it writes, in a `/tmp` of its own", "grader/sandbox/sandbox.hpp", r"file_bytes = ([^;]+);", 20, "MiB"),
     ("memory", "grader/sandbox/sandbox.hpp", r"memory_bytes = ([^;]+);", 30, "GiB"),
     ("threads and processes", "grader/sandbox/sandbox.hpp", r"threads = (\d+);", 0, ""),
-    ("your file", "grader/build.hpp", r"kMaxSource = ([^;]+);", 20, "MiB"),
+    ("your file", "grader/compile/build.hpp", r"kMaxSource = ([^;]+);", 20, "MiB"),
 ]
 
 

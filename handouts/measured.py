@@ -152,7 +152,7 @@ def trips(lab, _labcli):
 
 
 def in_flight(lab, _labcli):
-    timing = (ROOT / "common/cudart/timing_h200.inc").read_text(encoding="utf-8")
+    timing = (ROOT / "common/sim/chips/timing_h200.inc").read_text(encoding="utf-8")
     preset = (ROOT / "common/sim/device.hpp").read_text(encoding="utf-8")
     clocks = float(re.search(r"memory_latency = ([\d.]+)", timing)[1])
     ghz = float(re.search(r"double clock_ghz = ([\d.]+);", preset)[1])

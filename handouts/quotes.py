@@ -17,7 +17,7 @@ Between `<!-- quote: KIND ARGUMENTS -->` and `<!-- end quote -->` stands, by KIN
     roof, ceilings, tops …   what the published run measured: measured.py
     worked LAB NAME          a worked example: worked/
 
-Tables that a command prints as Markdown are generated blocks: common/lab/tools/fill_blocks.py fills those.
+Tables that a command prints as Markdown are generated blocks: common/tools/fill_blocks.py fills those.
 """
 import argparse
 import pathlib

@@ -76,7 +76,7 @@ class Quotes(unittest.TestCase):
     def test_limits_are_read_from_the_code(self):
         self.assertRegex(limits.limits("all", None), r"\| the processor time of a case \| \d+ s \|\n\| what a case may print \| \d+ MiB \|")
         with self.assertRaises(SystemExit):
-            limits.constant("grader/build.cpp", "kNoSuchConstant = (.*);")
+            limits.constant("grader/compile/build.cpp", "kNoSuchConstant = (.*);")
 
     def test_trips_take_as_long_as_their_bytes(self):
         times = [int(x) for x in re.findall(r"(\d+) µs", measured.trips("hierarchical_scan", None))]

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <map>
 
-#include "sim/timeline.hpp"
+#include "sim/timing/timeline.hpp"
 
 namespace course::sim {
 namespace {

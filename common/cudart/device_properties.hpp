@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "cudart/cuda_abi.h"
+#include "cudart/abi/cuda_abi.h"
 #include "sim/device.hpp"
 
 namespace course::cudart {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-#include "cudart/presets.hpp"
+#include "sim/chips/presets.hpp"
 
 namespace course::cudart {
 namespace {

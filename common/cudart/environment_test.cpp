@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "cudart/presets.hpp"
+#include "sim/chips/presets.hpp"
 
 namespace course::cudart {
 namespace {

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "lab/diagnosis.hpp"
-#include "lab/protocol.hpp"
+#include "protocol/protocol.hpp"
 
 namespace course::lab {
 namespace {

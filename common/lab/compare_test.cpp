@@ -7,7 +7,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "lab/protocol.hpp"
+#include "protocol/protocol.hpp"
 
 namespace course::lab {
 namespace {

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "ptx/parser.hpp"
+#include "ptx/parser/parser.hpp"
 
 namespace course::ptx {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "ptx/parser.hpp"
+#include "ptx/parser/parser.hpp"
 
 namespace course::ptx {
 namespace {

@@ -12,7 +12,7 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "ptx/parser.hpp"
+#include "ptx/parser/parser.hpp"
 
 namespace course::ptx {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ptx/equality.hpp"
-#include "ptx/parser.hpp"
+#include "ptx/parser/parser.hpp"
 #include "ptx/test_support.hpp"
 
 namespace course::ptx {

@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-#include "ptx/parser.hpp"
+#include "ptx/parser/parser.hpp"
 
 namespace course::ptx::testing {
 

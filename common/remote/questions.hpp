@@ -3,7 +3,7 @@
 // Each question is answered by one packet of kind `answer`: first a u32, 1 for yes; after 0 comes a text that says why not.
 #pragma once
 
-#include "lab/packets.hpp"
+#include "protocol/packets.hpp"
 #include "sim/device.hpp"
 
 namespace course::remote {

@@ -13,7 +13,7 @@
 
 #include <elf.h>
 
-#include "cudart/program_file.hpp"
+#include "cudart/code/program_file.hpp"
 #include "remote/device/host_link.hpp"
 #include "remote/questions.hpp"
 

@@ -10,20 +10,20 @@
 #include <map>
 #include <thread>
 
-#include "ptx/parser.hpp"
-#include "sim/cache.hpp"
-#include "sim/decode.hpp"
-#include "sim/diagnose.hpp"
-#include "sim/grid.hpp"
-#include "sim/machine.hpp"
-#include "sim/memory.hpp"
-#include "sim/model.hpp"
-#include "sim/observers.hpp"
+#include "ptx/parser/parser.hpp"
+#include "sim/memory/cache.hpp"
+#include "sim/decode/decode.hpp"
+#include "sim/machine/diagnose.hpp"
+#include "sim/machine/grid.hpp"
+#include "sim/machine/machine.hpp"
+#include "sim/memory/memory.hpp"
+#include "sim/timing/model.hpp"
+#include "sim/observation/observers.hpp"
 #include "sim/ops/table.hpp"
-#include "sim/pace.hpp"
-#include "sim/profile.hpp"
-#include "sim/report.hpp"
-#include "sim/timeline.hpp"
+#include "sim/timing/pace.hpp"
+#include "sim/observation/profile.hpp"
+#include "sim/observation/report.hpp"
+#include "sim/timing/timeline.hpp"
 
 namespace course::sim {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The constants of the timing model: how long a chip takes for each thing that the counters count. Data;
-// common/cudart/chips/ holds it for each chip, calibration/ says how it was found.
+// common/sim/chips/ holds it for each chip, calibration/ says how it was found.
 #pragma once
 
 #include <array>

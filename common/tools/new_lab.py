@@ -58,14 +58,14 @@ def main():
     def filled(text):
         return re.sub("|".join(words), lambda m: words[m.group()], text)
 
-    template = root / "common/lab/template"
+    template = root / "common/template"
     for part, place in PLACES.items():
         for source in sorted((template / part).iterdir()):
             target = root / place.format(id=lab) / filled(source.name)
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_text(filled(source.read_text(encoding="utf-8")), encoding="utf-8")
     (root / "handouts" / handout).write_text(filled((template / "handout.md").read_text(encoding="utf-8")), encoding="utf-8")
-    skeleton = [sys.executable, root / "common/lab/tools/make_skeleton.py", root / f"solutions/{lab}/{lab}.cu", root / f"labs/{lab}/{lab}.cu"]
+    skeleton = [sys.executable, root / "common/tools/make_skeleton.py", root / f"solutions/{lab}/{lab}.cu", root / f"labs/{lab}/{lab}.cu"]
     subprocess.run(skeleton, check=True)
     add_to_list(root / "meson.build", "labs = [\n", lab)
     add_to_list(root / "handouts/meson.build", "handouts = files(\n", handout)

@@ -128,11 +128,11 @@ class Failure(Machine):
         text = self.said("""
             echo 'FAILED: grader/libgrader.a.p/grader-unity0.cpp.o'
             echo 'In file included from /usr/include/fmt/format.h:48,'
-            echo '                 from ../grader/result.cpp:4:'
+            echo '                 from ../grader/report/result.cpp:4:'
             echo '/usr/include/fmt/core.h:1761:3: error: array subscript 3 is outside array bounds [-Werror=array-bounds]'
             for i in {1..9999}; do echo "note: template $i of a page of templates that nobody can read"; done
             echo 'cc1plus: all warnings being treated as errors'; exit 1""")
-        self.assertIn("stopped at /usr/include/fmt/core.h, line 1761 (included by grader/result.cpp):", text)
+        self.assertIn("stopped at /usr/include/fmt/core.h, line 1761 (included by grader/report/result.cpp):", text)
         self.assertIn("a fault of the course", text)
 
     def test_the_students_own_file(self):

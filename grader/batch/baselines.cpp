@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "plan.hpp"
+#include "grading/plan.hpp"
 
 namespace course::grader::batch {
 using nlohmann::json;

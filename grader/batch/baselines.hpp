@@ -9,9 +9,9 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/result.hpp"
-#include "baseline.hpp"
-#include "grade.hpp"
-#include "select.hpp"
+#include "grading/baseline.hpp"
+#include "grading/grade.hpp"
+#include "grading/select.hpp"
 
 namespace course::grader::batch {
 

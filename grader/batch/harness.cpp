@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "build.hpp"
+#include "compile/build.hpp"
 #include "text.hpp"
 
 namespace course::grader::batch {

@@ -11,7 +11,7 @@
 
 #include "base/result.hpp"
 #include "layout.hpp"
-#include "recipe.hpp"
+#include "compile/recipe.hpp"
 
 namespace course::grader::batch {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What ./lab bench measured, read from the JSON of the bench programs (common/lab/bench/bench_main.cpp) or of an earlier run, and its
+// What ./lab bench measured, read from the JSON of the bench programs (common/bench/bench_main.cpp) or of an earlier run, and its
 // tables: one for each kind of work, a row a rung, library or CPU, a column a size.
 #pragma once
 

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "session_runner.hpp"
+#include "compile/session_runner.hpp"
 #include "text.hpp"
 
 namespace course::grader {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "lab/session.hpp"
+#include "verifier/session.hpp"
 #include "layout.hpp"
 #include "process.hpp"
 

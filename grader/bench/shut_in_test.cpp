@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "session_runner.hpp"
+#include "compile/session_runner.hpp"
 
 namespace course::grader {
 namespace {

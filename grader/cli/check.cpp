@@ -9,15 +9,15 @@
 #include <string>
 #include <vector>
 
-#include "build.hpp"
-#include "check.hpp"
+#include "compile/build.hpp"
+#include "grading/check.hpp"
 #include "cli/commands.hpp"
 #include "layout.hpp"
-#include "progress.hpp"
+#include "grading/progress.hpp"
 #include "registry.hpp"
-#include "seed.hpp"
-#include "select.hpp"
-#include "session_runner.hpp"
+#include "grading/seed.hpp"
+#include "grading/select.hpp"
+#include "compile/session_runner.hpp"
 
 namespace course::grader::cli {
 namespace {

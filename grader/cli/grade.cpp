@@ -10,19 +10,19 @@
 #include <string>
 #include <vector>
 
-#include "build.hpp"
+#include "compile/build.hpp"
 #include "cli/commands.hpp"
 #include "cli/report_files.hpp"
 #include "device.hpp"
-#include "grade.hpp"
+#include "grading/grade.hpp"
 #include "layout.hpp"
-#include "progress.hpp"
+#include "grading/progress.hpp"
 #include "registry.hpp"
 #include "screen/screen.hpp"
-#include "seed.hpp"
-#include "select.hpp"
-#include "session_runner.hpp"
-#include "table.hpp"
+#include "grading/seed.hpp"
+#include "grading/select.hpp"
+#include "compile/session_runner.hpp"
+#include "report/table.hpp"
 
 namespace course::grader::cli {
 namespace {

@@ -7,7 +7,7 @@
 #include "cli/commands.hpp"
 #include "layout.hpp"
 #include "screen/screen.hpp"
-#include "session_runner.hpp"
+#include "compile/session_runner.hpp"
 
 namespace course::grader::cli {
 

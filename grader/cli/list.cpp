@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <memory>
 
-#include "catalogue.hpp"
+#include "grading/catalogue.hpp"
 #include "cli/commands.hpp"
 #include "registry.hpp"
 

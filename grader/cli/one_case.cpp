@@ -3,11 +3,11 @@
 
 #include <vector>
 
-#include "build.hpp"
+#include "compile/build.hpp"
 #include "layout.hpp"
 #include "registry.hpp"
-#include "select.hpp"
-#include "session_runner.hpp"
+#include "grading/select.hpp"
+#include "compile/session_runner.hpp"
 #include "text.hpp"
 
 namespace course::grader::cli {

@@ -7,7 +7,7 @@
 
 #include "base/result.hpp"
 #include "lab/problem.hpp"
-#include "lab/session.hpp"
+#include "verifier/session.hpp"
 
 namespace course::grader::cli {
 

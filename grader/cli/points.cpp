@@ -5,10 +5,10 @@
 #include <cstdio>
 #include <memory>
 
-#include "catalogue.hpp"
+#include "grading/catalogue.hpp"
 #include "cli/commands.hpp"
 #include "registry.hpp"
-#include "select.hpp"
+#include "grading/select.hpp"
 
 namespace course::grader::cli {
 namespace {

@@ -11,8 +11,8 @@
 #include "cli/one_case.hpp"
 #include "layout.hpp"
 #include "profile/profile.hpp"
-#include "report_file.hpp"
-#include "seed.hpp"
+#include "report/report_file.hpp"
+#include "grading/seed.hpp"
 #include "text.hpp"
 
 namespace course::grader::cli {

@@ -10,7 +10,7 @@
 #include "cli/report_files.hpp"
 #include "report/edition.hpp"
 #include "report/read_result.hpp"
-#include "table.hpp"
+#include "report/table.hpp"
 
 namespace course::grader::cli {
 namespace {

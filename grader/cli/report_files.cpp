@@ -5,11 +5,11 @@
 
 #include <algorithm>
 
-#include "html.hpp"
-#include "junit.hpp"
+#include "report/html.hpp"
+#include "report/junit.hpp"
 #include "report/edition.hpp"
 #include "report/formats.hpp"
-#include "report_file.hpp"
+#include "report/report_file.hpp"
 
 namespace course::grader::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/result.hpp"
-#include "result.hpp"
+#include "report/result.hpp"
 
 namespace CLI {
 class App;

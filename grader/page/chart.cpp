@@ -7,7 +7,7 @@
 #include <cmath>
 #include <set>
 
-#include "markup.hpp"
+#include "report/markup.hpp"
 #include "text.hpp"
 
 namespace course::grader::page {

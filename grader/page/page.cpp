@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-#include "markup.hpp"
+#include "report/markup.hpp"
 #include "page/assets.hpp"
 
 namespace course::grader::page {

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "markup.hpp"
+#include "report/markup.hpp"
 
 namespace course::grader::page {
 namespace {

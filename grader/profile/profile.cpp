@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <tuple>
 
-#include "metrics.hpp"
-#include "sim/bounds.hpp"
+#include "grading/metrics.hpp"
+#include "sim/timing/bounds.hpp"
 #include "text.hpp"
 
 namespace course::grader {

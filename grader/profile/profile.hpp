@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "check.hpp"
+#include "grading/check.hpp"
 #include "lab/problem.hpp"
 
 namespace course::grader {

@@ -11,7 +11,7 @@
 #include <set>
 #include <utility>
 
-#include "sim/bounds.hpp"
+#include "sim/timing/bounds.hpp"
 #include "testing/scripted.hpp"
 #include "testing/well_formed.hpp"
 

@@ -47,7 +47,7 @@ def text_of(path):
 
 
 def skeleton(root, solution):
-    tool = root / "common/lab/tools/make_skeleton.py"
+    tool = root / "common/tools/make_skeleton.py"
     return subprocess.run([sys.executable, tool, solution, "/dev/stdout"], check=True, capture_output=True, text=True).stdout
 
 

@@ -25,10 +25,10 @@ EDITION = HERE / "edition"
 # Patterns of paths ("*" also stands for "/"); KEPT are exceptions.
 LEFT_OUT = [
     # answers, and what gives them away
-    "solutions/*", "grader/mutants/*", "grader/hostile/*", "handouts/kill-matrix.md", "handouts/top-rungs.md", "common/lab/template/*",
+    "solutions/*", "grader/mutants/*", "grader/hostile/*", "handouts/kill-matrix.md", "handouts/top-rungs.md", "common/template/*",
     # what only instructors need
     "grader/release/*", "grader/gradescope/*", "grader/batch/*.py", "grader/batch/testing/*", "handouts/instructor-guide.md", "common/tools/new_lab.py", "common/tools/check_course.py",
-    "common/tools/check_includes.py", "common/lab/tools/*", "handouts/quotes.py", "handouts/counted.py", "handouts/limits.py", "handouts/measured.py", "handouts/worked/*", "handouts/figures.py", "common/tools/site/*", "grader/page/browser/*",
+    "common/tools/check_includes.py", "common/tools/*", "handouts/quotes.py", "handouts/counted.py", "handouts/limits.py", "handouts/measured.py", "handouts/worked/*", "handouts/figures.py", "common/tools/site/*", "grader/page/browser/*",
     # the project's own tests and development
     "*_test.*", "grader/testing/*", "common/sim/testing/*", "common/sim/checkers/kernels/*", "common/cudart/programs/*", "common/cudart/cub/*",
     "common/ptx/testdata/*", "common/fuzz/*", "*/fuzz_*", "labs/sat/app/make_images.py", "common/tools/fresh_debian.sh",
@@ -141,7 +141,7 @@ def start_afresh(root, out, lab):
     """The students' file as it is generated: an instructor may have worked in the checkout's."""
     solution, skeleton = root / f"solutions/{lab}/{lab}.cu", out / f"labs/{lab}/{lab}.cu"
     if solution.is_file():
-        subprocess.run([sys.executable, root / "common/lab/tools/make_skeleton.py", solution, skeleton], check=True)
+        subprocess.run([sys.executable, root / "common/tools/make_skeleton.py", solution, skeleton], check=True)
 
 
 def make_repository(out):

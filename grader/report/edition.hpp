@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "result.hpp"
+#include "report/result.hpp"
 
 namespace course::grader {
 

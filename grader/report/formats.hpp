@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "result.hpp"
+#include "report/result.hpp"
 
 namespace course::grader {
 

@@ -8,12 +8,12 @@
 
 #include <algorithm>
 
-#include "compiler_words.hpp"
-#include "html.hpp"
-#include "junit.hpp"
+#include "compile/compiler_words.hpp"
+#include "report/html.hpp"
+#include "report/junit.hpp"
 #include "report/edition.hpp"
-#include "report_file.hpp"
-#include "table.hpp"
+#include "report/report_file.hpp"
+#include "report/table.hpp"
 #include "testing/sample_result.hpp"
 
 namespace course::grader {

@@ -7,13 +7,13 @@
 #include <string>
 #include <string_view>
 
-#include "html.hpp"
-#include "junit.hpp"
+#include "report/html.hpp"
+#include "report/junit.hpp"
 #include "report/edition.hpp"
 #include "report/formats.hpp"
 #include "report/read_result.hpp"
-#include "report_file.hpp"
-#include "table.hpp"
+#include "report/report_file.hpp"
+#include "report/table.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace course::grader;

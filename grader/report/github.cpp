@@ -4,7 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "markup.hpp"
+#include "report/markup.hpp"
 #include "report/edition.hpp"
 #include "report/formats.hpp"
 #include "text.hpp"

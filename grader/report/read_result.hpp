@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/result.hpp"
-#include "result.hpp"
+#include "report/result.hpp"
 
 namespace course::grader {
 

@@ -10,7 +10,7 @@
 #include <random>
 
 #include "report/edition.hpp"
-#include "report_file.hpp"
+#include "report/report_file.hpp"
 #include "testing/sample_result.hpp"
 
 namespace course::grader {

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "lab/child_process.hpp"
+#include "verifier/child_process.hpp"
 #include "process.hpp"
 
 namespace course::grader::sandbox {

@@ -18,7 +18,7 @@
 #include <fstream>
 #include <thread>
 
-#include "lab/child_process.hpp"
+#include "verifier/child_process.hpp"
 #include "process.hpp"
 
 namespace course::grader::sandbox {

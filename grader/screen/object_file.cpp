@@ -12,7 +12,7 @@
 #include <cstring>
 #include <span>
 
-#include "cudart/fatbin.hpp"
+#include "cudart/code/fatbin.hpp"
 
 namespace course::grader::screen {
 namespace {

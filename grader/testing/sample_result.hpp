@@ -2,7 +2,7 @@
 // A result with something of everything, for the tests of reports.
 #pragma once
 
-#include "result.hpp"
+#include "report/result.hpp"
 
 namespace course::grader::testing {
 

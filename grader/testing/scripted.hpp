@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "case_runner.hpp"
+#include "grading/case_runner.hpp"
 #include "lab/problem.hpp"
 
 namespace course::grader::testing {

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "lab/session.hpp"
+#include "verifier/session.hpp"
 
 namespace course::grader::testing {
 

@@ -12,8 +12,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "baseline.hpp"
-#include "lab/session.hpp"
+#include "grading/baseline.hpp"
+#include "verifier/session.hpp"
 #include "screen/screen.hpp"
 #include "testing/submission.hpp"
 

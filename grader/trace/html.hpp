@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "check.hpp"
+#include "grading/check.hpp"
 #include "trace/tables.hpp"
 
 namespace course::grader {

@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "markup.hpp"
+#include "report/markup.hpp"
 #include "text.hpp"
 
 namespace course::grader {

@@ -11,7 +11,7 @@
 #include <tuple>
 
 #include "lab/compare.hpp"
-#include "lab/sim_report.hpp"
+#include "verifier/sim_report.hpp"
 #include "text.hpp"
 
 namespace course::grader {

@@ -14,8 +14,8 @@
 #include "compaction/baseline.hpp"
 #include "compaction/lab.hpp"
 #include "lab/compare.hpp"
-#include "lab/testing/public_tests.hpp"
-#include "lab/testing/tried.hpp"
+#include "testing/public_tests.hpp"
+#include "testing/tried.hpp"
 
 namespace course::compaction {
 

@@ -19,7 +19,7 @@
 #include "lab/diagnosis.hpp"
 #include "lab/items.hpp"
 #include "lab/problem.hpp"
-#include "lab/protocol.hpp"
+#include "protocol/protocol.hpp"
 
 namespace course::compaction {
 namespace {

@@ -12,8 +12,8 @@
 #include "hierarchical_scan/baseline.hpp"
 #include "hierarchical_scan/lab.hpp"
 #include "lab/compare.hpp"
-#include "lab/testing/public_tests.hpp"
-#include "lab/testing/tried.hpp"
+#include "testing/public_tests.hpp"
+#include "testing/tried.hpp"
 
 namespace course::hierarchical_scan {
 

@@ -15,8 +15,8 @@
 #include "base/rng.hpp"
 #include "histogram/baseline.hpp"
 #include "histogram/lab.hpp"
-#include "lab/testing/public_tests.hpp"
-#include "lab/testing/tried.hpp"
+#include "testing/public_tests.hpp"
+#include "testing/tried.hpp"
 
 namespace course::histogram {
 

@@ -13,8 +13,8 @@
 
 #include "base/rng.hpp"
 #include "lab/compare.hpp"
-#include "lab/testing/public_tests.hpp"
-#include "lab/testing/tried.hpp"
+#include "testing/public_tests.hpp"
+#include "testing/tried.hpp"
 #include "radix_sort/baseline.hpp"
 #include "radix_sort/lab.hpp"
 

@@ -13,8 +13,8 @@
 #include "base/rng.hpp"
 #include "lab/compare.hpp"
 #include "lab/diagnosis.hpp"
-#include "lab/testing/public_tests.hpp"
-#include "lab/testing/tried.hpp"
+#include "testing/public_tests.hpp"
+#include "testing/tried.hpp"
 #include "sat/baseline.hpp"
 #include "sat/lab.hpp"
 

@@ -11,8 +11,8 @@
 #include <tuple>
 
 #include "lab/compare.hpp"
-#include "lab/testing/public_tests.hpp"
-#include "lab/testing/tried.hpp"
+#include "testing/public_tests.hpp"
+#include "testing/tried.hpp"
 #include "scan/baseline.hpp"
 #include "scan/lab.hpp"
 

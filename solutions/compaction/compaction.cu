@@ -9,7 +9,7 @@
 // Read from the top: each rung says what changed, why that should be faster, what it still wastes;
 // predictions are for 2^24 int32 items of which half are kept, on a device that copies 4.2 TB/s and takes 2
 // to 3 µs a launch. Lines that start with //@ steer the generator of the students' file
-// (common/lab/tools/make_skeleton.py).
+// (common/tools/make_skeleton.py).
 // Invariant: every rung gives the same output for every (item type, predicate, n), n = 0 included; no rung
 // writes d_in, or d_out past the kept items.
 // Source: flags, scan, scatter: G. Blelloch, "Prefix Sums and Their Applications" (1990), section 1.3;

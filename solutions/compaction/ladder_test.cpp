@@ -7,8 +7,8 @@
 #include <string>
 
 #include "compaction/lab.hpp"
-#include "lab/testing/counted.hpp"
-#include "lab/testing/traced.hpp"
+#include "testing/counted.hpp"
+#include "testing/traced.hpp"
 
 namespace course::compaction {
 

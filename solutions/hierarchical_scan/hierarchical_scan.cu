@@ -9,7 +9,7 @@
 // Hierarchical scan: the whole ladder, from two levels to one pass over memory.
 // Read from the top: the given part scans one tile in registers; each rung says what changed, why that should be
 // faster, what it still wastes; predictions are for 2^24 int32 items. Lines that start with //@ steer the
-// generator of the students' file (common/lab/tools/make_skeleton.py).
+// generator of the students' file (common/tools/make_skeleton.py).
 // Invariants: every rung gives the same answer for every (item type, operator, kind, n), n = 0 included, except that
 // two_levels refuses long arrays; operands keep their order, since Affine is not commutative; no rung writes
 // d_in, and no rung reads scratch memory that it has not written.

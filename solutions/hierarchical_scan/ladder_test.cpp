@@ -8,8 +8,8 @@
 #include <string>
 
 #include "hierarchical_scan/lab.hpp"
-#include "lab/testing/counted.hpp"
-#include "lab/testing/recorded.hpp"
+#include "testing/counted.hpp"
+#include "testing/recorded.hpp"
 
 namespace course::hierarchical_scan {
 

@@ -7,7 +7,7 @@
 // Histogram: the whole ladder, from one atomic a sample to one histogram a lane.
 // Read from the top: each rung says what changed, why that should be faster, what it still wastes; predictions are
 // for 2^24 int32 samples on a device of the H200's class. Lines that start with //@ steer the generator of the
-// students' file (common/lab/tools/make_skeleton.py). Rung 0, the racy one, is in grader/mutants/histogram/racy.mutant.
+// students' file (common/tools/make_skeleton.py). Rung 0, the racy one, is in grader/mutants/histogram/racy.mutant.
 // Invariant: every rung gives the same counts for every (sample type, bins, n), n = 0 included; counts are whole
 // numbers and addition is exact, so the order in which threads add does not show.
 // Source: V. Podlozhnyuk, "Histogram Calculation in CUDA" (2007) for private and shared histograms; J. Gomez-Luna,

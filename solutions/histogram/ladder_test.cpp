@@ -7,7 +7,7 @@
 #include <string>
 
 #include "histogram/lab.hpp"
-#include "lab/testing/counted.hpp"
+#include "testing/counted.hpp"
 
 namespace course::histogram {
 

@@ -2,7 +2,7 @@
 #include <cub/device/device_select.cuh>
 
 #include "compaction/lab.hpp"
-#include "lab/bench/peer.hpp"
+#include "bench/peer.hpp"
 
 namespace course::compaction {
 namespace {

@@ -2,7 +2,7 @@
 #include <cub/device/device_scan.cuh>
 
 #include "hierarchical_scan/lab.hpp"
-#include "lab/bench/peer.hpp"
+#include "bench/peer.hpp"
 
 namespace course::hierarchical_scan {
 namespace {

@@ -2,7 +2,7 @@
 #include <cub/device/device_histogram.cuh>
 
 #include "histogram/lab.hpp"
-#include "lab/bench/peer.hpp"
+#include "bench/peer.hpp"
 
 namespace course::histogram {
 namespace {

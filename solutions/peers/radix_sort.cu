@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <cub/device/device_radix_sort.cuh>
 
-#include "lab/bench/peer.hpp"
+#include "bench/peer.hpp"
 #include "radix_sort/lab.hpp"
 
 namespace course::radix_sort {

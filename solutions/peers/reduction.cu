@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <cub/device/device_reduce.cuh>
 
-#include "lab/bench/peer.hpp"
+#include "bench/peer.hpp"
 #include "reduction/lab.hpp"
 
 namespace course::reduction {

@@ -4,7 +4,7 @@
 #include <cub/device/device_scan.cuh>
 #include <cuda/std/functional>
 
-#include "lab/bench/peer.hpp"
+#include "bench/peer.hpp"
 #include "scan/lab.hpp"
 
 namespace course::scan {

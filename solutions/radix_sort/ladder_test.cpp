@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "lab/testing/counted.hpp"
-#include "lab/testing/traced.hpp"
+#include "testing/counted.hpp"
+#include "testing/traced.hpp"
 #include "radix_sort/lab.hpp"
 
 namespace course::radix_sort {

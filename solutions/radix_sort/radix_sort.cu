@@ -7,7 +7,7 @@
 // Radix sort: the whole ladder, from one bit per pass over global memory to one sweep per 8-bit digit.
 // Read from the top: each rung says what changed, why that should be faster, what it still wastes; predictions
 // are for 2^24 uint32 keys. Lines that start with //@ steer the generator of the students' file
-// (common/lab/tools/make_skeleton.py).
+// (common/tools/make_skeleton.py).
 // Invariant: every pass is stable, works for any n below 2^30 (rung 8: 2^32 - 2^16), 0 included, and no rung writes its input.
 // Sources: M. Harris, S. Sengupta, J. Owens, "Parallel Prefix Sum (Scan) with CUDA", GPU Gems 3 (2007), ch. 39, for the split;
 // K. Batcher, "Sorting networks and their applications" (1968), for the merge; A. Adinets, D. Merrill, "Onesweep" (2022).

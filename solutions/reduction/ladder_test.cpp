@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "lab/testing/counted.hpp"
-#include "lab/testing/recorded.hpp"
-#include "lab/testing/traced.hpp"
+#include "testing/counted.hpp"
+#include "testing/recorded.hpp"
+#include "testing/traced.hpp"
 #include "reduction/lab.hpp"
 
 namespace course::reduction {

@@ -7,7 +7,7 @@
 // Reduction: the whole ladder, from one tree per block to the device's memory speed.
 // Read from the top: each rung says what changed, why that should be faster, what it still wastes; predictions
 // are for 2^24 int32 items. Lines that start with //@ steer the generator of the students' file
-// (common/lab/tools/make_skeleton.py).
+// (common/tools/make_skeleton.py).
 // Invariant: every rung gives the same answer for every (item type, operator, n), n = 0 included, and no rung
 // writes d_in.
 // Source: M. Harris, "Optimizing Parallel Reduction in CUDA" (2007), for rungs 1 to 6; the ticket of rung 7 is

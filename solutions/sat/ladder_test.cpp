@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "lab/testing/counted.hpp"
-#include "lab/testing/traced.hpp"
+#include "testing/counted.hpp"
+#include "testing/traced.hpp"
 #include "sat/lab.hpp"
 
 namespace course::sat {

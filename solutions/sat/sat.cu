@@ -8,7 +8,7 @@
 // filter that the table is for.
 // Read from the top: each rung says what changed, why that should be faster, what it still wastes; predictions are for an image
 // of 8192 x 8192 floats, which must move 0.54 GB: 0.13 ms at 4.2 TB/s.
-// Lines that start with //@ steer the generator of the students' file (common/lab/tools/make_skeleton.py).
+// Lines that start with //@ steer the generator of the students' file (common/tools/make_skeleton.py).
 // Invariant: every rung gives the same table (floats: up to rounding, and the same bits in every run) for any width, height and
 // corner, and no rung writes its input.
 // Source: F. Crow, "Summed-Area Tables for Texture Mapping" (1984) for the table and the four look-ups; J. Hensley et al., "Fast

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "lab/testing/counted.hpp"
-#include "lab/testing/traced.hpp"
+#include "testing/counted.hpp"
+#include "testing/traced.hpp"
 #include "scan/lab.hpp"
 
 namespace course::scan {

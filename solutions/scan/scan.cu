@@ -7,7 +7,7 @@
 // Scan: the whole ladder, from a thread per result to the device's memory speed, for rows that one block can hold.
 // Read from the top: each rung says what changed, why that should be faster, what it still wastes; predictions are
 // for 2^22 int32 items in rows of 1,024, by the simulator's model of an H200. Lines that start with //@ steer the
-// generator of the students' file (common/lab/tools/make_skeleton.py).
+// generator of the students' file (common/tools/make_skeleton.py).
 // Invariant: every rung gives the same answer for every (operator, kind, n, row_length up to its own limit), never
 // swaps the operands of op, and writes nothing but d_out (global_rounds: and d_scratch).
 // Sources: W. D. Hillis, G. L. Steele, "Data Parallel Algorithms", CACM 29(12), 1986, for rungs 2 and 3; G. Blelloch,

@@ -7,8 +7,8 @@
 
 #include <cstdio>
 
-#include "cudart/runtime.hpp"
-#include "lab/run_case.hpp"
+#include "cudart/runtime/runtime.hpp"
+#include "runner/run_case.hpp"
 #include "remote/device/host_link.hpp"
 
 int main(int argc, char** argv) {

@@ -7,11 +7,11 @@
 #include <fstream>
 #include <iterator>
 
-#include "cudart/memory.hpp"
-#include "cudart/operation.hpp"
-#include "cudart/program_file.hpp"
+#include "cudart/runtime/memory.hpp"
+#include "cudart/runtime/operation.hpp"
+#include "cudart/code/program_file.hpp"
 #include "remote/questions.hpp"
-#include "sim/timeline.hpp"
+#include "sim/timing/timeline.hpp"
 
 namespace course::remote {
 

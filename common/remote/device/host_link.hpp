@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "lab/call.hpp"
-#include "lab/run_case.hpp"
+#include "protocol/call.hpp"
+#include "runner/run_case.hpp"
 #include "sim/device.hpp"
 
 namespace course::remote {

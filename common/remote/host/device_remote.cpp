@@ -9,7 +9,7 @@
 #include <map>
 
 #include "remote/questions.hpp"
-#include "sim/timeline.hpp"
+#include "sim/timing/timeline.hpp"
 
 namespace course::sim {
 namespace {

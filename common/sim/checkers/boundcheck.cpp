@@ -6,10 +6,10 @@
 #include <bit>
 #include <utility>
 
-#include "sim/diagnose.hpp"
-#include "sim/machine.hpp"
-#include "sim/provenance.hpp"
-#include "sim/report.hpp"
+#include "sim/machine/diagnose.hpp"
+#include "sim/machine/machine.hpp"
+#include "sim/machine/provenance.hpp"
+#include "sim/observation/report.hpp"
 
 namespace course::sim {
 

@@ -13,7 +13,7 @@
 #include "sim/checkers/lane_access.hpp"
 #include "sim/checkers/racecheck.hpp"
 #include "sim/checkers/synccheck.hpp"
-#include "sim/hang.hpp"
+#include "sim/machine/hang.hpp"
 
 namespace course::sim {
 

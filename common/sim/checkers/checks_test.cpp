@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "sim/checkers/kernel_cases.hpp"
-#include "sim/machine.hpp"
+#include "sim/machine/machine.hpp"
 
 namespace course::sim::testing {
 namespace {

@@ -8,7 +8,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "sim/machine.hpp"
+#include "sim/machine/machine.hpp"
 
 namespace course::sim::testing {
 namespace {

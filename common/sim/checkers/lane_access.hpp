@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "sim/checkers/lanes.hpp"
-#include "sim/memory.hpp"
-#include "sim/warp.hpp"
+#include "sim/memory/memory.hpp"
+#include "sim/machine/warp.hpp"
 
 namespace course::sim {
 

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "sim/warp.hpp"
+#include "sim/machine/warp.hpp"
 
 namespace course::sim::lanes {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "sim/provenance.hpp"
+#include "sim/machine/provenance.hpp"
 
 namespace course::sim {
 namespace {

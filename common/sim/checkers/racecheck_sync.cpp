@@ -4,7 +4,7 @@
 #include <bit>
 
 #include "sim/checkers/racecheck.hpp"
-#include "sim/machine.hpp"
+#include "sim/machine/machine.hpp"
 
 namespace course::sim {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "sim/checkers/library_kernels.hpp"
 #include "sim/checkers/racecheck.hpp"
-#include "sim/diagnose.hpp"
-#include "sim/machine.hpp"
-#include "sim/report.hpp"
+#include "sim/machine/diagnose.hpp"
+#include "sim/machine/machine.hpp"
+#include "sim/observation/report.hpp"
 
 namespace course::sim {
 namespace {

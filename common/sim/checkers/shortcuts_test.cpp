@@ -13,7 +13,7 @@
 
 #include "base/rng.hpp"
 #include "sim/checkers/kernel_cases.hpp"
-#include "sim/machine.hpp"
+#include "sim/machine/machine.hpp"
 
 namespace course::sim::testing {
 namespace {

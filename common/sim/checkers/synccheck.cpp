@@ -7,9 +7,9 @@
 #include <bit>
 
 #include "sim/checkers/lanes.hpp"
-#include "sim/diagnose.hpp"
-#include "sim/machine.hpp"
-#include "sim/report.hpp"
+#include "sim/machine/diagnose.hpp"
+#include "sim/machine/machine.hpp"
+#include "sim/observation/report.hpp"
 
 namespace course::sim {
 namespace {

@@ -23,7 +23,7 @@
 #include <vector>
 
 #include "sim/finding.hpp"
-#include "sim/warp.hpp"
+#include "sim/machine/warp.hpp"
 
 namespace course::sim {
 

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "base/rng.hpp"
-#include "ptx/parser.hpp"
+#include "ptx/parser/parser.hpp"
 #include "sim/checkers/kernel_cases.hpp"
-#include "sim/decode.hpp"
+#include "sim/decode/decode.hpp"
 #include "sim/ops/table.hpp"
 
 namespace course::sim::testing {

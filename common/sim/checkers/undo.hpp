@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "sim/checkers/reserve.hpp"
-#include "sim/memory.hpp"
+#include "sim/memory/memory.hpp"
 
 namespace course::sim {
 

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <set>
 
-#include "ptx/parser.hpp"
+#include "ptx/parser/parser.hpp"
 #include "sim/conformance/operation.hpp"
 #include "sim/conformance/scenario.hpp"
-#include "sim/decode.hpp"
+#include "sim/decode/decode.hpp"
 #include "sim/testing/test_device.hpp"
 
 namespace course::sim {

@@ -9,7 +9,7 @@
 #include <functional>
 
 #include "sim/conformance/scenario.hpp"
-#include "sim/texture.hpp"
+#include "sim/memory/texture.hpp"
 
 namespace course::sim {
 namespace {

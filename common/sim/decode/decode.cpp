@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "sim/decode/decoder.hpp"
-#include "sim/memory.hpp"
+#include "sim/memory/memory.hpp"
 
 namespace course::sim {
 

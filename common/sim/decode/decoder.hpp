@@ -22,8 +22,8 @@
 #include <vector>
 
 #include "ptx/ir.hpp"
-#include "sim/decode.hpp"
-#include "sim/warp.hpp"
+#include "sim/decode/decode.hpp"
+#include "sim/machine/warp.hpp"
 
 namespace course::sim {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "sim/decode/matrix.hpp"
-#include "sim/memory.hpp"
+#include "sim/memory/memory.hpp"
 
 namespace course::sim {
 namespace {

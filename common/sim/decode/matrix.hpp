@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sim/decode/decoder.hpp"
-#include "sim/fragment.hpp"
+#include "sim/ops/fragment.hpp"
 
 namespace course::sim {
 

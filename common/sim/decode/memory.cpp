@@ -6,7 +6,7 @@
 #include <tuple>
 
 #include "sim/decode/decoder.hpp"
-#include "sim/memory.hpp"
+#include "sim/memory/memory.hpp"
 
 namespace course::sim {
 

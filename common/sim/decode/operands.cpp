@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "sim/decode/decoder.hpp"
-#include "sim/memory.hpp"
+#include "sim/memory/memory.hpp"
 
 namespace course::sim {
 

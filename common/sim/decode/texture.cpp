@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "sim/decode/decoder.hpp"
-#include "sim/texture.hpp"
+#include "sim/memory/texture.hpp"
 
 namespace course::sim {
 

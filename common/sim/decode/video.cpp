@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Video instructions: their modifiers and selectors, packed for ops/video_rows.cpp.
-#include "sim/video.hpp"
+#include "sim/ops/video.hpp"
 
 #include <algorithm>
 #include <map>

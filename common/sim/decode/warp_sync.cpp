@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "sim/decode/decoder.hpp"
-#include "sim/machine.hpp"
+#include "sim/machine/machine.hpp"
 
 namespace course::sim {
 

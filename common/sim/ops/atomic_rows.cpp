@@ -4,7 +4,7 @@
 // Source: NVIDIA, "PTX ISA", version 9.0, sections 9.7.13.5 (atom) and 9.7.13.7 (red).
 #include "sim/ops/memory.hpp"
 #include "sim/ops/narrow.hpp"
-#include "sim/waiting.hpp"
+#include "sim/machine/waiting.hpp"
 
 namespace course::sim::SIM_ISA {
 

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "sim/warp.hpp"
+#include "sim/machine/warp.hpp"
 
 #if defined(__x86_64__)
 #include <immintrin.h>

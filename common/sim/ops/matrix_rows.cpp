@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "sim/fragment.hpp"
+#include "sim/ops/fragment.hpp"
 #include "sim/ops/narrow.hpp"
 #include "sim/ops/rows.hpp"
 

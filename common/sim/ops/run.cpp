@@ -6,7 +6,7 @@
 // Source: for the min-rank rule, Collange, "Stack-less SIMT reconvergence at low cost", 2011 (hal-00622654).
 #include <algorithm>
 
-#include "sim/machine.hpp"
+#include "sim/machine/machine.hpp"
 #include "sim/ops/rows.hpp"
 
 namespace course::sim::SIM_ISA {

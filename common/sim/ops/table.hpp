@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "sim/program.hpp"
+#include "sim/machine/program.hpp"
 
 namespace course::sim {
 

@@ -11,7 +11,7 @@
 
 #include "sim/ops/memory.hpp"
 #include "sim/ops/narrow.hpp"
-#include "sim/texture.hpp"
+#include "sim/memory/texture.hpp"
 
 namespace course::sim::SIM_ISA {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The rows of the video instructions, scalar and SIMD: a few forms of arithmetic on parts of registers. MicroOp::imm says which,
 // see video.hpp. Built once per instruction set of the host.
-#include "sim/video.hpp"
+#include "sim/ops/video.hpp"
 
 #include <algorithm>
 

@@ -7,9 +7,9 @@ import subprocess
 # What stands in which order in the interfaces' page: title, headers.
 INTERFACES = [
     ("For labs", ["common/lab/request.hpp", "common/lab/manifest.hpp", "common/lab/problem.hpp", "common/lab/operators.hpp", "common/lab/items.hpp"]),
-    ("For tests", ["common/lab/testing/tried.hpp", "common/lab/testing/counted.hpp", "common/lab/testing/traced.hpp"]),
-    ("Judging", ["common/lab/session.hpp", "common/lab/judge.hpp", "common/lab/compare.hpp"]),
-    ("The simulator", ["common/sim/device.hpp", "common/sim/counters.hpp", "common/sim/finding.hpp", "common/sim/trace.hpp", "common/cudart/sim_control.h"]),
+    ("For tests", ["common/testing/tried.hpp", "common/testing/counted.hpp", "common/testing/traced.hpp"]),
+    ("Judging", ["common/verifier/session.hpp", "common/verifier/judge.hpp", "common/lab/compare.hpp"]),
+    ("The simulator", ["common/sim/device.hpp", "common/sim/counters.hpp", "common/sim/finding.hpp", "common/sim/observation/trace.hpp", "common/cudart/sim_control.h"]),
     ("Reports", ["grader/page/page.hpp", "grader/page/table.hpp", "grader/page/chart.hpp", "grader/trace/tables.hpp"]),
 ]
 

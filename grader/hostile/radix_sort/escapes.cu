@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "../common/raw.cuh"
-#include "lab/call.hpp"
+#include "protocol/call.hpp"
 #include "radix_sort/lab.hpp"
 
 namespace course::radix_sort {

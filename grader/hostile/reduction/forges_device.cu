@@ -8,7 +8,7 @@
 // expect: single_launch OK
 #include <cstring>
 
-#include "lab/call.hpp"
+#include "protocol/call.hpp"
 #include "raw.cuh"
 #include "right.cuh"
 

@@ -7,8 +7,8 @@
 // expect: single_launch OK
 #include <cstring>
 
-#include "lab/call.hpp"
-#include "lab/protocol.hpp"
+#include "protocol/call.hpp"
+#include "protocol/protocol.hpp"
 #include "raw.cuh"
 #include "right.cuh"
 

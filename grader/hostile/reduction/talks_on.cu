@@ -5,7 +5,7 @@
 // expect: shuffle TIME_LIMIT took longer than
 // expect: coarsened WRONG_ANSWER broke the protocol
 // expect: single_launch OK
-#include "lab/call.hpp"
+#include "protocol/call.hpp"
 #include "raw.cuh"
 #include "right.cuh"
 

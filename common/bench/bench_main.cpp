@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: MIT
+// Times every rung of a lab, its library peers, the CPU baselines and the memory's ceilings, all in one run; JSON to a file or stdout,
+// progress on stderr. One process, no verifier beside it: for the project's own solutions and the student's own curiosity, never
+// for points. On the simulator (its libcudart first on LD_LIBRARY_PATH) events carry modelled time: one run each, whose
+// instructions and bytes are counted besides.
+//   bench_<lab> [--sizes 65536,1048576] [--runs 25] [--rung NAME] [--no-cpu] [--json FILE]
+// Method: inputs and outputs rotate through enough copies to pass 1 GiB, so that nothing is found in the cache; outputs are poisoned,
+// and those of the last timed run are checked; CUDA events around each call, a device-wide synchronisation after each; the median counts.
+// Compiled once per lab with -DCOURSE_LAB=<lab>. Reading order: main, measure_case, Sets; bench_device.hpp.
+#include <cuda_runtime_api.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/rng.hpp"
+#include "bench/bench_device.hpp"
+#include "bench/ceilings.hpp"
+#include "bench/peer.hpp"
+#include "lab/problem.hpp"
+#include "lab/request.hpp"
+
+namespace course::COURSE_LAB {
+lab::Status run(const lab::Request& request);
+const lab::Problem& problem();
+#ifdef COURSE_HAS_PEERS
+std::span<const lab::Peer> peers();
+#else
+static std::span<const lab::Peer> peers() {
+  return {};
+}
+#endif
+}  // namespace course::COURSE_LAB
+
+namespace course::lab {
+namespace {
+
+using Json = nlohmann::json;
+
+struct Options {
+  std::vector<std::uint64_t> sizes{1 << 20, 1 << 24, 1 << 28};
+  int runs = 25;
+  std::string rung, json;
+  bool cpu = true;
+};
+
+struct Times {
+  std::vector<double> us;
+  Json json() {
+    std::sort(us.begin(), us.end());
+    return {
+        {"median_us", us[us.size() / 2]}, {"min_us", us.front()}, {"max_us", us.back()}, {"runs", us.size()}};
+  }
+};
+
+// Copies of a case's buffers, to be used in turn.
+class Sets {
+ public:
+  Sets(const BenchDevice& device, const Problem& problem, const Task& task, const Case& c)
+      : shape_(problem.shape(task, c)), workspace_(shape_.workspace_bytes) {
+    std::uint64_t bytes = 0;
+    for (const auto& spec : shape_.inputs) {
+      host_inputs_.push_back({spec, std::vector<std::byte>(spec.count * bytes_of(spec.dtype))});
+      bytes += host_inputs_.back().bytes.size();
+    }
+    for (const auto& spec : shape_.outputs) bytes += spec.count * bytes_of(spec.dtype);
+    problem.fill(task, c, 1, host_inputs_);
+    constexpr std::uint64_t kRotation = std::uint64_t{1} << 30;
+    const std::uint64_t n = device.simulated ? 1
+                                             : std::clamp<std::uint64_t>(
+                                                   kRotation / std::max<std::uint64_t>(bytes, 1) + 1, 2, 256);
+    for (std::uint64_t k = 0; k < n; ++k) {
+      Set set;
+      for (const HostBuffer& input : host_inputs_) {
+        set.memory.emplace_back(input.bytes.size());
+        must(cudaMemcpy(set.memory.back().data(), input.bytes.data(), input.bytes.size(),
+                        cudaMemcpyHostToDevice),
+             "cudaMemcpy");
+        set.inputs.push_back({set.memory.back().data(), input.spec.count, input.spec.dtype});
+      }
+      for (const BufferSpec& spec : shape_.outputs) {
+        set.memory.emplace_back(spec.count * bytes_of(spec.dtype));
+        set.outputs.push_back({set.memory.back().data(), spec.count, spec.dtype});
+      }
+      sets_.push_back(std::move(set));
+    }
+  }
+
+  Request request(const BenchDevice& device, const Problem& problem, const Task& task, const Case& c,
+                  std::size_t turn) const {
+    const Set& set = sets_[turn % sets_.size()];
+    Request r;
+    r.task = index_of(problem.manifest(), task);
+    r.op = c.op;
+    r.dtype = c.dtype;
+    r.n = c.n;
+    r.params = c.params;
+    r.inputs = set.inputs;
+    r.outputs = set.outputs;
+    r.d_workspace = workspace_.data();
+    r.workspace_bytes = shape_.workspace_bytes;
+    r.stream = device.stream;
+    r.multiprocessors = device.properties.multiProcessorCount;
+    return r;
+  }
+
+  void poison(std::size_t turn) const {
+    for (const DeviceBuffer& out : sets_[turn % sets_.size()].outputs)
+      must(cudaMemset(out.data, 0xA5, out.count * bytes_of(out.dtype)), "cudaMemset");
+    must(cudaMemset(workspace_.data(), 0xA5, shape_.workspace_bytes), "cudaMemset");
+    must(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  }
+
+  // Whether the outputs of that turn are right.
+  bool right(const Problem& problem, const Task& task, const Case& c, std::size_t turn) const {
+    std::vector<HostBuffer> outputs;
+    const Set& set = sets_[turn % sets_.size()];
+    for (std::size_t k = 0; k < shape_.outputs.size(); ++k) {
+      const BufferSpec& spec = shape_.outputs[k];
+      outputs.push_back({spec, std::vector<std::byte>(spec.count * bytes_of(spec.dtype))});
+      must(cudaMemcpy(outputs[k].bytes.data(), set.outputs[k].data, outputs[k].bytes.size(),
+                      cudaMemcpyDeviceToHost),
+           "cudaMemcpy");
+    }
+    return !problem.check(task, c, host_inputs_, outputs);
+  }
+
+  std::span<const HostBuffer> host_inputs() const { return host_inputs_; }
+  const Shape& shape() const { return shape_; }
+
+ private:
+  struct Set {
+    std::vector<DeviceBytes> memory;
+    std::vector<DeviceBuffer> inputs, outputs;
+  };
+  Shape shape_;
+  DeviceBytes workspace_;
+  std::vector<HostBuffer> host_inputs_;
+  std::vector<Set> sets_;
+};
+
+// Warm-up, timed runs, and whether the last one's output is right. Nothing when `call` refuses.
+Json measured(const BenchDevice& device, const Options& options, const Problem& problem, const Task& task,
+              const Case& c, const Sets& sets, const std::function<bool(const Request&)>& call,
+              cudaError_t (*prepare)(const Request&) = nullptr) {
+  const int warm_up = device.simulated ? 0 : 3, runs = device.simulated ? 1 : options.runs;
+  Times times;
+  std::size_t turn = 0;
+  for (int k = 0; k < warm_up + runs; ++k, ++turn) {
+    sets.poison(turn);
+    const Request request = sets.request(device, problem, task, c, turn);
+    if (prepare != nullptr) must(prepare(request), "a library's preparation");
+    bool accepted = true;
+    device.counters.start();
+    const double us = device.time([&] { accepted = call(request); });
+    if (!accepted) return nullptr;
+    must(cudaGetLastError(), "launch");
+    if (k >= warm_up) times.us.push_back(us);
+  }
+  Json j = times.json();
+  if (device.simulated) j["counted"] = device.counters.counted(c.n);
+  j["right"] = sets.right(problem, task, c, turn - 1);
+  return j;
+}
+
+double seconds_of(const std::function<void()>& body) {
+  const auto start = std::chrono::steady_clock::now();
+  body();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+Json cpu_times(const Problem& problem, const Task& task, const Case& c, const Sets& sets) {
+  Json rows = Json::array();
+  for (const auto& [which, name] :
+       {std::pair(Baseline::one_thread, "one CPU thread"), std::pair(Baseline::all_cores, "all CPU cores")}) {
+    std::vector<HostBuffer> outputs;
+    for (const auto& spec : sets.shape().outputs)
+      outputs.push_back({spec, std::vector<std::byte>(spec.count * bytes_of(spec.dtype))});
+    Times times;
+    for (int k = 0; k < 3; ++k)
+      times.us.push_back(1e6 *
+                         seconds_of([&] { problem.baseline(task, c, sets.host_inputs(), outputs, which); }));
+    Json row = times.json();
+    row["name"] = name;
+    row["kind"] = "cpu";
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+Json ceilings(const BenchDevice& device, const Options& options, std::uint64_t n_bytes) {
+  constexpr std::uint64_t kRotation = std::uint64_t{1} << 30;
+  n_bytes = std::max<std::uint64_t>(n_bytes / 16 * 16, 16);
+  const std::uint64_t n =
+      device.simulated ? 1 : std::clamp<std::uint64_t>(kRotation / (2 * n_bytes) + 1, 2, 256);
+  std::vector<DeviceBytes> from, to;
+  for (std::uint64_t k = 0; k < n; ++k) {
+    from.emplace_back(n_bytes);
+    to.emplace_back(n_bytes);
+    must(cudaMemset(from.back().data(), static_cast<int>(k + 1), n_bytes), "cudaMemset");
+  }
+  Times copy, read;
+  const int warm_up = device.simulated ? 0 : 3, runs = device.simulated ? 1 : options.runs,
+            sms = device.properties.multiProcessorCount;
+  for (int k = 0; k < warm_up + runs; ++k) {
+    const std::size_t at = static_cast<std::size_t>(k) % from.size();
+    const double c =
+        device.time([&] { ceiling_copy(from[at].data(), to[at].data(), n_bytes, sms, device.stream); });
+    const double r =
+        device.time([&] { ceiling_read(from[at].data(), to[at].data(), n_bytes, sms, device.stream); });
+    if (k < warm_up) continue;
+    copy.us.push_back(c);
+    read.us.push_back(r);
+  }
+  Json result = {{"bytes", n_bytes}, {"copy", copy.json()}, {"read", read.json()}};
+  result["copy"]["gb_per_s"] =
+      2e-3 * static_cast<double>(n_bytes) / result["copy"]["median_us"].get<double>();
+  result["read"]["gb_per_s"] =
+      1e-3 * static_cast<double>(n_bytes) / result["read"]["median_us"].get<double>();
+  return result;
+}
+
+// At how many MHz the multiprocessors ran just now.
+double measured_clock(const BenchDevice& device) {
+  const DeviceBytes cycles_and_ns(2 * sizeof(std::uint64_t));
+  std::uint64_t host[2] = {};
+  measure_clock(static_cast<std::uint64_t*>(cycles_and_ns.data()), device.stream);
+  must(cudaStreamSynchronize(device.stream), "cudaStreamSynchronize");
+  must(cudaMemcpy(host, cycles_and_ns.data(), sizeof host, cudaMemcpyDeviceToHost), "cudaMemcpy");
+  return host[1] > 0 ? 1e3 * static_cast<double>(host[0]) / static_cast<double>(host[1]) : 0;
+}
+
+// A hash of what a short case of the same kind is filled with and must give: tasks may ask for inputs of their own (tiles that are
+// sorted), or for less than others do with the same ones (tiles sorted, and no more).
+std::uint64_t work_of(const Problem& problem, const Task& task, const Case& like) {
+  constexpr std::uint64_t kShort = 16384;
+  for (const Case& c : problem.bench_cases(task, kShort)) {
+    if (c.op != like.op || c.dtype != like.dtype || c.pattern != like.pattern) continue;
+    const Shape shape = problem.shape(task, c);
+    std::vector<HostBuffer> inputs, outputs;
+    for (const auto& [specs, buffers] :
+         {std::pair(&shape.inputs, &inputs), std::pair(&shape.outputs, &outputs)})
+      for (const BufferSpec& spec : *specs)
+        buffers->push_back({spec, std::vector<std::byte>(spec.count * bytes_of(spec.dtype))});
+    problem.fill(task, c, 1, inputs);
+    problem.baseline(task, c, inputs, outputs, Baseline::one_thread);
+    std::uint64_t hash = inputs.size();
+    for (const auto* buffers : {&inputs, &outputs})
+      for (const HostBuffer& buffer : *buffers)
+        hash = mix(hash + hash_of({reinterpret_cast<const char*>(buffer.bytes.data()), buffer.bytes.size()}));
+    return hash;
+  }
+  return 0;
+}
+
+// The same work asked of several rungs: they are rows of one table.
+struct Table {
+  Case c;
+  std::vector<const Task*> rungs;
+};
+std::vector<Table> tables_for(const Problem& problem, const Options& options, std::uint64_t n) {
+  std::vector<Table> tables;
+  const Manifest& manifest = problem.manifest();
+  for (const auto* list : {&manifest.tasks, &manifest.further_rungs}) {
+    for (const Task& task : *list) {
+      if (!options.rung.empty() && task.id != options.rung) continue;
+      for (Case& c : problem.bench_cases(task, n)) {
+        const auto same = [&](const Table& t) {
+          return t.c.op == c.op && t.c.dtype == c.dtype && t.c.n == c.n && t.c.params == c.params &&
+                 t.c.pattern == c.pattern &&
+                 problem.ideal(*t.rungs.front(), t.c).bytes == problem.ideal(task, c).bytes &&
+                 work_of(problem, *t.rungs.front(), c) == work_of(problem, task, c);
+        };
+        const auto found = std::find_if(tables.begin(), tables.end(), same);
+        if (found != tables.end())
+          found->rungs.push_back(&task);
+        else
+          tables.push_back({std::move(c), {&task}});
+      }
+    }
+  }
+  return tables;
+}
+
+Json measure_case(const BenchDevice& device, const Options& options, const Problem& problem,
+                  const Table& table) {
+  const Case& c = table.c;
+  const Task& first = *table.rungs.front();
+  const Sets sets(device, problem, first, c);
+  const double ideal_bytes = problem.ideal(first, c).bytes;
+  Json rows = Json::array();
+  const auto add = [&](Json row, std::string_view name, const char* kind) {
+    if (row.is_null()) return;
+    row["name"] = name;
+    row["kind"] = kind;
+    row["gb_per_s"] = 1e-3 * ideal_bytes / row["median_us"].get<double>();
+    fmt::print(stderr, "  {:<24} {:>12.1f} us {:>8.0f} GB/s{}\n", name, row["median_us"].get<double>(),
+               row["gb_per_s"].get<double>(), row["right"].get<bool>() ? "" : "  WRONG");
+    rows.push_back(std::move(row));
+  };
+  for (const Task* rung : table.rungs)
+    add(measured(device, options, problem, *rung, c, sets,
+                 [](const Request& r) { return COURSE_LAB::run(r) == Status::ok; }),
+        rung->id, "rung");
+  for (const Peer& peer : COURSE_LAB::peers()) {
+    const Request asked = sets.request(device, problem, first, c, 0);
+    const auto rung = std::find_if(table.rungs.begin(), table.rungs.end(),
+                                   [&](const Task* t) { return peer.offers(asked, t->id); });
+    if (rung == table.rungs.end()) continue;
+    std::size_t temp_bytes = 0;
+    must(peer.run(asked, nullptr, temp_bytes), "a library's query");
+    const DeviceBytes temp(temp_bytes);
+    add(measured(
+            device, options, problem, **rung, c, sets,
+            [&](const Request& r) {
+              std::size_t bytes = temp_bytes;
+              must(peer.run(r, temp.data(), bytes), "a library's call");
+              return true;
+            },
+            peer.prepare),
+        peer.name, "peer");
+  }
+  constexpr std::uint64_t kMostForCpu = std::uint64_t{1} << 26;
+  if (options.cpu && c.n <= kMostForCpu)
+    for (Json& row : cpu_times(problem, first, c, sets)) rows.push_back(std::move(row));
+  return {{"case", c.name}, {"n", c.n}, {"ideal_bytes", ideal_bytes}, {"rows", std::move(rows)}};
+}
+
+std::uint64_t number(const std::string& text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size())
+    stop(fmt::format("\"{}\" is no number", text));
+  return value;
+}
+
+Options parse(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string key = argv[i];
+    const auto value = [&]() -> std::string {
+      return ++i < argc ? argv[i] : throw std::invalid_argument(key + " wants a value");
+    };
+    if (key == "--sizes") {
+      options.sizes.clear();
+      std::string list = value();
+      for (std::size_t at = 0; at <= list.size();) {
+        const std::size_t comma = std::min(list.find(',', at), list.size());
+        options.sizes.push_back(number(list.substr(at, comma - at)));
+        at = comma + 1;
+      }
+    } else if (key == "--runs") {
+      options.runs = static_cast<int>(std::clamp<std::uint64_t>(number(value()), 1, 1000));
+    } else if (key == "--rung") {
+      options.rung = value();
+    } else if (key == "--json") {
+      options.json = value();
+    } else if (key == "--no-cpu") {
+      options.cpu = false;
+    } else {
+      stop("unknown option " + key);
+    }
+  }
+  return options;
+}
+
+}  // namespace
+}  // namespace course::lab
+
+int main(int argc, char** argv) {
+  using namespace course::lab;
+  const Options options = parse(argc, argv);
+  const BenchDevice device;
+  const Problem& problem = course::COURSE_LAB::problem();
+  Json sizes = Json::array();
+  double clock_mhz = 0;  // after the last table, while the device is warm
+  for (const std::uint64_t n : options.sizes) {
+    Json tables = Json::array();
+    for (const Table& table : tables_for(problem, options, n)) {
+      fmt::print(stderr, "{} {}\n", problem.manifest().id, table.c.name);
+      tables.push_back(measure_case(device, options, problem, table));
+      if (!device.simulated) clock_mhz = measured_clock(device);
+    }
+    sizes.push_back(
+        {{"n", n}, {"ceilings", ceilings(device, options, 4 * n)}, {"tables", std::move(tables)}});
+  }
+  const Json result = {{"schema", 1},
+                       {"lab", problem.manifest().id},
+                       {"title", problem.manifest().title},
+                       {"device", device.properties.name},
+                       {"modelled", device.simulated},
+                       {"driver", device.driver},
+                       {"runtime", device.runtime},
+                       {"multiprocessors", device.properties.multiProcessorCount},
+                       {"clocks",
+                        {{"highest_mhz", device.clock_khz / 1000},
+                         {"memory_mhz", device.memory_clock_khz / 1000},
+                         {"while_measuring_mhz", device.simulated ? device.clock_khz / 1000 : clock_mhz}}},
+                       {"sizes", std::move(sizes)}};
+  const std::string text = result.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  std::FILE* file = options.json.empty() ? stdout : std::fopen(options.json.c_str(), "w");
+  if (file == nullptr || std::fputs(text.c_str(), file) < 0) stop("can't write " + options.json);
+  return 0;
+}

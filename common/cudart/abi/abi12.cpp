@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: MIT
+// The functions whose signature or structures changed from CUDA 12 to 13, as CUDA 12 has them. abi13.cpp is the other half.
+// CUDA 12 carries two or three versions of some: the plain name is CUDA 11's, _v2 and _v3 came later.
+#include "cudart/api/api.hpp"
+#include "cudart/abi/device_prop12.hpp"
+#include "cudart/device_properties.hpp"
+#include "cudart/graph/graph_api.hpp"
+#include "cudart/runtime/managed.hpp"
+#include "cudart/runtime/memory.hpp"
+
+using namespace course::cudart;  // NOLINT: this file is only their exported face
+
+#ifndef CUDART_PER_THREAD
+
+namespace {
+
+constexpr int kVersion = 12090;
+
+cudaDeviceProp12 properties_of(int device) {
+  const course::sim::DevicePreset& chip = runtime().environment().device.preset;
+  cudaDeviceProp12 p;
+  fill_properties(p, chip, device);
+  fill_later_properties(p, chip);
+  p.clockRate = clock_khz(chip);
+  p.memoryClockRate = memory_clock_khz(chip);
+  p.deviceOverlap = 1;
+  p.singleToDoublePrecisionPerfRatio =
+      attribute_of(chip, device, cudaDevAttrSingleToDoublePrecisionPerfRatio);
+  return p;
+}
+
+Status get_properties(void* out, size_t n_bytes, int device) {
+  if (out == nullptr) return cudaErrorInvalidValue;
+  if (!runtime().is_device(device)) return fail(cudaErrorInvalidDevice, "there is no device {}", device);
+  const cudaDeviceProp12 p = properties_of(device);
+  std::copy_n(reinterpret_cast<const char*>(&p), n_bytes, static_cast<char*>(out));
+  return cudaSuccess;
+}
+
+}  // namespace
+
+// Defined in the files that both versions share.
+extern "C" {
+cudaError_t cudaDeviceSynchronize(void);
+cudaError_t cudaDeviceReset(void);
+cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value);
+cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit);
+cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache config);
+cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config);
+cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t end);
+}
+
+CUDART_EXPORT cudaError_t cudaThreadSynchronize(void) {
+  return cudaDeviceSynchronize();
+}
+CUDART_EXPORT cudaError_t cudaThreadExit(void) {
+  return cudaDeviceReset();
+}
+CUDART_EXPORT cudaError_t cudaThreadSetLimit(cudaLimit limit, size_t value) {
+  return cudaDeviceSetLimit(limit, value);
+}
+CUDART_EXPORT cudaError_t cudaThreadGetLimit(size_t* value, cudaLimit limit) {
+  return cudaDeviceGetLimit(value, limit);
+}
+CUDART_EXPORT cudaError_t cudaThreadSetCacheConfig(cudaFuncCache config) {
+  return cudaDeviceSetCacheConfig(config);
+}
+CUDART_EXPORT cudaError_t cudaThreadGetCacheConfig(cudaFuncCache* config) {
+  return cudaDeviceGetCacheConfig(config);
+}
+CUDART_EXPORT cudaError_t cudaEventElapsedTime_v2(float* ms, cudaEvent_t start, cudaEvent_t end) {
+  return cudaEventElapsedTime(ms, start, end);
+}
+
+CUDART_EXPORT cudaError_t cudaRuntimeGetVersion(int* version) {
+  return api("cudaRuntimeGetVersion", [&]() -> Status {
+    if (version == nullptr) return cudaErrorInvalidValue;
+    *version = kVersion;
+    return cudaSuccess;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaDriverGetVersion(int* version) {
+  return api("cudaDriverGetVersion", [&]() -> Status {
+    if (version == nullptr) return cudaErrorInvalidValue;
+    *version = kVersion;
+    return cudaSuccess;
+  });
+}
+
+// CUDA 11's structure is the beginning of CUDA 12's.
+CUDART_EXPORT cudaError_t cudaGetDeviceProperties(void* properties, int device) {
+  return api("cudaGetDeviceProperties", [&] {
+    return get_properties(properties, offsetof(cudaDeviceProp12, hostRegisterSupported), device);
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaGetDeviceProperties_v2(cudaDeviceProp12* properties, int device) {
+  return api("cudaGetDeviceProperties",
+             [&] { return get_properties(properties, sizeof(cudaDeviceProp12), device); });
+}
+
+CUDART_EXPORT cudaError_t cudaMemAdvise(const void* pointer, size_t n_bytes, cudaMemoryAdvise advice,
+                                        int device) {
+  return device_api("cudaMemAdvise",
+                    [&](Context&) { return advise(pointer, n_bytes, advice, location_of_ordinal(device)); });
+}
+
+CUDART_EXPORT cudaError_t cudaMemAdvise_v2(const void* pointer, size_t n_bytes, cudaMemoryAdvise advice,
+                                           cudaMemLocation location) {
+  return device_api("cudaMemAdvise", [&](Context&) { return advise(pointer, n_bytes, advice, location); });
+}
+
+CUDART_EXPORT cudaError_t cudaGraphKernelNodeCopyAttributes(cudaGraphNode_t src, cudaGraphNode_t dst) {
+  return device_api("cudaGraphKernelNodeCopyAttributes",
+                    [&](Context&) { return copy_kernel_attributes(dst, src); });
+}
+
+CUDART_EXPORT cudaError_t cudaGraphGetEdges(cudaGraph_t graph, cudaGraphNode_t* from, cudaGraphNode_t* to,
+                                            size_t* n) {
+  return device_api("cudaGraphGetEdges", [&](Context&) { return graph_edges(graph, from, to, nullptr, n); });
+}
+
+CUDART_EXPORT cudaError_t cudaGraphGetEdges_v2(cudaGraph_t graph, cudaGraphNode_t* from, cudaGraphNode_t* to,
+                                               cudaGraphEdgeData* data, size_t* n) {
+  return device_api("cudaGraphGetEdges", [&](Context&) { return graph_edges(graph, from, to, data, n); });
+}
+
+CUDART_EXPORT cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t* out,
+                                                       size_t* n) {
+  return device_api("cudaGraphNodeGetDependencies",
+                    [&](Context&) { return node_dependencies(node, out, nullptr, n); });
+}
+
+CUDART_EXPORT cudaError_t cudaGraphNodeGetDependencies_v2(cudaGraphNode_t node, cudaGraphNode_t* out,
+                                                          cudaGraphEdgeData* data, size_t* n) {
+  return device_api("cudaGraphNodeGetDependencies",
+                    [&](Context&) { return node_dependencies(node, out, data, n); });
+}
+
+CUDART_EXPORT cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t* out,
+                                                         size_t* n) {
+  return device_api("cudaGraphNodeGetDependentNodes",
+                    [&](Context&) { return node_dependents(node, out, nullptr, n); });
+}
+
+CUDART_EXPORT cudaError_t cudaGraphNodeGetDependentNodes_v2(cudaGraphNode_t node, cudaGraphNode_t* out,
+                                                            cudaGraphEdgeData* data, size_t* n) {
+  return device_api("cudaGraphNodeGetDependentNodes",
+                    [&](Context&) { return node_dependents(node, out, data, n); });
+}
+
+CUDART_EXPORT cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from,
+                                                   const cudaGraphNode_t* to, size_t n) {
+  return device_api("cudaGraphAddDependencies",
+                    [&](Context&) { return graph_add_dependencies(graph, from, to, n); });
+}
+
+CUDART_EXPORT cudaError_t cudaGraphAddDependencies_v2(cudaGraph_t graph, const cudaGraphNode_t* from,
+                                                      const cudaGraphNode_t* to, const cudaGraphEdgeData*,
+                                                      size_t n) {
+  return device_api("cudaGraphAddDependencies",
+                    [&](Context&) { return graph_add_dependencies(graph, from, to, n); });
+}
+
+CUDART_EXPORT cudaError_t cudaGraphRemoveDependencies(cudaGraph_t graph, const cudaGraphNode_t* from,
+                                                      const cudaGraphNode_t* to, size_t n) {
+  return device_api("cudaGraphRemoveDependencies",
+                    [&](Context&) { return graph_remove_dependencies(graph, from, to, n); });
+}
+
+CUDART_EXPORT cudaError_t cudaGraphRemoveDependencies_v2(cudaGraph_t graph, const cudaGraphNode_t* from,
+                                                         const cudaGraphNode_t* to, const cudaGraphEdgeData*,
+                                                         size_t n) {
+  return device_api("cudaGraphRemoveDependencies",
+                    [&](Context&) { return graph_remove_dependencies(graph, from, to, n); });
+}
+
+CUDART_EXPORT cudaError_t cudaGraphAddNode(cudaGraphNode_t* out, cudaGraph_t graph,
+                                           const cudaGraphNode_t* dependencies, size_t n,
+                                           cudaGraphNodeParams* parameters) {
+  return device_api("cudaGraphAddNode", [&](Context& context) {
+    return graph_add_any_node(context, out, graph, dependencies, n, parameters);
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaGraphAddNode_v2(cudaGraphNode_t* out, cudaGraph_t graph,
+                                              const cudaGraphNode_t* dependencies, const cudaGraphEdgeData*,
+                                              size_t n, cudaGraphNodeParams* parameters) {
+  return device_api("cudaGraphAddNode", [&](Context& context) {
+    return graph_add_any_node(context, out, graph, dependencies, n, parameters);
+  });
+}
+
+#define TWIN_V2(name) name##_v2
+#define TWIN_V3(name) name##_v3
+#else
+#define TWIN_V2(name) name##_v2_ptsz
+#define TWIN_V3(name) name##_v3_ptsz
+#endif  // CUDART_PER_THREAD
+
+CUDART_EXPORT cudaError_t TWIN(cudaMemPrefetchAsync)(const void* pointer, size_t n_bytes, int device,
+                                                     cudaStream_t) {
+  return device_api("cudaMemPrefetchAsync",
+                    [&](Context&) { return prefetch(pointer, n_bytes, location_of_ordinal(device)); });
+}
+
+CUDART_EXPORT cudaError_t TWIN_V2(cudaMemPrefetchAsync)(const void* pointer, size_t n_bytes,
+                                                        cudaMemLocation location, unsigned, cudaStream_t) {
+  return device_api("cudaMemPrefetchAsync", [&](Context&) { return prefetch(pointer, n_bytes, location); });
+}
+
+CUDART_EXPORT cudaError_t TWIN(cudaMemcpyBatchAsync)(void** dsts, void** srcs, size_t* sizes, size_t count,
+                                                     cudaMemcpyAttributes*, size_t*, size_t, size_t* failed,
+                                                     cudaStream_t stream) {
+  return device_api("cudaMemcpyBatchAsync", [&](Context&) {
+    return copy_batch(dsts, srcs, sizes, count, stream_or_default(stream), failed);
+  });
+}
+
+CUDART_EXPORT cudaError_t TWIN(cudaStreamGetCaptureInfo)(cudaStream_t stream, cudaStreamCaptureStatus* status,
+                                                         unsigned long long* id) {
+  return device_api("cudaStreamGetCaptureInfo", [&](Context&) {
+    return capture_info(stream_or_default(stream), {status, id, nullptr, nullptr, nullptr, nullptr});
+  });
+}
+
+CUDART_EXPORT cudaError_t TWIN_V2(cudaStreamGetCaptureInfo)(cudaStream_t stream,
+                                                            cudaStreamCaptureStatus* status,
+                                                            unsigned long long* id, cudaGraph_t* graph,
+                                                            const cudaGraphNode_t** dependencies, size_t* n) {
+  return device_api("cudaStreamGetCaptureInfo", [&](Context&) {
+    return capture_info(stream_or_default(stream), {status, id, graph, dependencies, nullptr, n});
+  });
+}
+
+CUDART_EXPORT cudaError_t TWIN_V3(cudaStreamGetCaptureInfo)(cudaStream_t stream,
+                                                            cudaStreamCaptureStatus* status,
+                                                            unsigned long long* id, cudaGraph_t* graph,
+                                                            const cudaGraphNode_t** dependencies,
+                                                            const cudaGraphEdgeData** data, size_t* n) {
+  return device_api("cudaStreamGetCaptureInfo", [&](Context&) {
+    return capture_info(stream_or_default(stream), {status, id, graph, dependencies, data, n});
+  });
+}
+
+CUDART_EXPORT cudaError_t TWIN(cudaStreamUpdateCaptureDependencies)(cudaStream_t stream,
+                                                                    cudaGraphNode_t* dependencies, size_t n,
+                                                                    unsigned flags) {
+  return device_api("cudaStreamUpdateCaptureDependencies", [&](Context&) {
+    return update_capture_dependencies(stream_or_default(stream), dependencies, n, flags);
+  });
+}
+
+CUDART_EXPORT cudaError_t TWIN_V2(cudaStreamUpdateCaptureDependencies)(cudaStream_t stream,
+                                                                       cudaGraphNode_t* dependencies,
+                                                                       const cudaGraphEdgeData*, size_t n,
+                                                                       unsigned flags) {
+  return device_api("cudaStreamUpdateCaptureDependencies", [&](Context&) {
+    return update_capture_dependencies(stream_or_default(stream), dependencies, n, flags);
+  });
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// How an exported function is written: CUDART_EXPORT, the CUDA signature, and one call of api() or device_api() whose body
+// returns a Status. These turn the Status into the thread's last error and its text into a line on stderr.
+// Functions with a stream have a twin for programs built with --default-stream per-thread: such files are compiled twice,
+// the second time with CUDART_PER_THREAD, and write their names with TWIN (asynchronous) or TWIN_SYNC.
+#pragma once
+
+#include <exception>
+#include <new>
+
+#include "cudart/runtime/runtime.hpp"
+#include "cudart/runtime/status.hpp"
+
+#define CUDART_EXPORT extern "C" __attribute__((visibility("default")))
+
+#ifdef CUDART_PER_THREAD
+#define TWIN(name) name##_ptsz
+#define TWIN_SYNC(name) name##_ptds
+#else
+#define TWIN(name) name
+#define TWIN_SYNC(name) name
+#endif
+
+namespace course::cudart {
+
+#ifdef CUDART_PER_THREAD
+inline namespace per_thread {
+#else
+inline namespace legacy {
+#endif
+
+// The stream that 0 means here.
+inline cudaStream_t stream_or_default(cudaStream_t stream) {
+#ifdef CUDART_PER_THREAD
+  if (stream == nullptr) return reinterpret_cast<cudaStream_t>(2);  // NOLINT: cudaStreamPerThread of the ABI
+#endif
+  return stream;
+}
+
+}  // namespace
+
+cudaError_t finish(const char* call, const Status& status);
+
+// For calls that a broken context still answers: queries, errors, device choice.
+template <typename Body>
+cudaError_t api(const char* call, Body&& body) {
+  try {
+    return finish(call, body());
+  } catch (const std::bad_alloc&) {
+    return finish(call, Status(cudaErrorMemoryAllocation, "the host is out of memory"));
+  } catch (const std::exception& problem) {
+    return finish(call, Status(cudaErrorUnknown, problem.what()));
+  }
+}
+
+// For calls that use the current device: after a kernel's fault they all return that fault.
+template <typename Body>
+cudaError_t device_api(const char* call, Body&& body) {
+  return api(call, [&]() -> Status {
+    Context& context = current_context();
+    {
+      const std::lock_guard guard(context.lock);
+      if (context.sticky != cudaSuccess) return context.sticky;
+    }
+    Status status = body(context);
+    return status;
+  });
+}
+
+}  // namespace course::cudart

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: MIT
+// The simulator's own controls (sim_control.h), the report at exit, and the answer of every call that is not implemented.
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "cudart/api/api.hpp"
+#include "cudart/runtime/host_checks.hpp"
+#include "cudart/runtime/memory.hpp"
+#include "cudart/api/not_implemented.hpp"
+#include "cudart/sim_control.h"
+#include "cudart/runtime/stream.hpp"
+
+namespace course::cudart {
+
+int not_implemented(const char* call) {
+  say_once(call, fmt::format("{} is not implemented", call));
+  thread_state().last_error = cudaErrorNotSupported;
+  return cudaErrorNotSupported;
+}
+
+namespace {
+
+constexpr int kExitWithErrors = 86;
+
+// The report, and with SIM_CHECK the findings in words. Returns the number of errors among these.
+std::size_t report_once() {
+  static std::atomic<bool> done{false};
+  if (done.exchange(true)) return 0;
+  for (int i = 0; i < runtime().n_devices(); ++i) check_leaks(runtime().context(i));
+  const std::size_t errors = runtime().environment().check ? tell_findings() : 0;
+  runtime().write_report();
+  return errors;
+}
+
+// Comes after the program's own exit handlers and destructors, which were registered later.
+void report_at_exit(int status, void*) {
+  if (report_once() == 0 || status != 0) return;
+  std::fflush(nullptr);
+  std::_Exit(kExitWithErrors);
+}
+
+// A failed assertion of the host's, say, is often a kernel's fault: that must not go untold.
+void report_at_death(int number) {
+  report_once();
+  std::signal(number, SIG_DFL);
+  std::raise(number);
+}
+
+__attribute__((constructor)) void prepare_report() {
+  on_exit(report_at_exit, nullptr);
+  if (std::getenv("SIM_CHECK") == nullptr && std::getenv("SIM_REPORT") == nullptr) return;
+  for (const int number : {SIGABRT, SIGSEGV}) std::signal(number, report_at_death);
+}
+
+}  // namespace
+}  // namespace course::cudart
+
+using namespace course::cudart;  // NOLINT: what follows is only the exported face
+
+CUDART_EXPORT int simSetMode(unsigned mode) {
+  Context& context = current_context();
+  const std::lock_guard guard(context.lock);
+  context.device().set_mode(mode);
+  return 0;
+}
+
+CUDART_EXPORT int simSetSchedule(unsigned long long seed) {
+  Context& context = current_context();
+  const std::lock_guard guard(context.lock);
+  context.device().set_schedule(seed);
+  return 0;
+}
+
+CUDART_EXPORT int simResetReport(void) {
+  Context& context = current_context();
+  const std::lock_guard guard(context.lock);
+  context.device().reset_report();
+  return 0;
+}
+
+CUDART_EXPORT size_t simReport(char* buffer, size_t capacity) {
+  Context& context = current_context();
+  const std::lock_guard guard(context.lock);
+  const std::string report = context.device().report_json();
+  const size_t needed = report.size() + 1;
+  if (buffer != nullptr && capacity >= needed) std::memcpy(buffer, report.c_str(), needed);
+  return needed;
+}
+
+CUDART_EXPORT int simNameBuffer(const void* pointer, size_t n_bytes, size_t element_bytes, const char* name,
+                                int is_data) {
+  const auto place = locate(pointer);
+  if (!place || !check_range(pointer, n_bytes, "buffer").ok()) return 1;
+  const std::lock_guard guard(place->context->lock);
+  place->context->device().name_buffer(
+      reinterpret_cast<std::uint64_t>(pointer), n_bytes,  // NOLINT: an address of our arena
+      static_cast<std::uint32_t>(element_bytes), name != nullptr ? name : "", is_data != 0);
+  return 0;
+}
+
+CUDART_EXPORT int simUnorderedWork(void* handle) {
+  CUstream_st* stream = nullptr;
+  if (Status status = resolve(static_cast<cudaStream_t>(handle), stream); !status.ok()) return 1;
+  return take_unordered_work(*stream) ? 1 : 0;
+}
+
+CUDART_EXPORT int simForgetWrites(const void* pointer, size_t n_bytes) {
+  const auto place = locate(pointer);
+  if (!place || !check_range(pointer, n_bytes, "buffer").ok()) return 1;
+  const std::lock_guard guard(place->context->lock);
+  place->context->device().forget_writes(reinterpret_cast<std::uint64_t>(pointer),
+                                         n_bytes);  // NOLINT: an address of our arena
+  return 0;
+}
+
+CUDART_EXPORT int simFindAllocation(const void* pointer, void** base, size_t* n_bytes) {
+  const auto place = locate(pointer);
+  if (!place) return 1;
+  if (base != nullptr) *base = reinterpret_cast<void*>(place->base);  // NOLINT: an address of our arena
+  if (n_bytes != nullptr) *n_bytes = place->size;
+  return 0;
+}
+
+CUDART_EXPORT int simEmptyHeap(void) {
+  Context& context = current_context();
+  const std::lock_guard guard(context.lock);
+  context.device().empty_heap();
+  return 0;
+}

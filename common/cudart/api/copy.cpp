@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+// Copies and fills, synchronous and in streams. Compiled twice, see api.hpp.
+#include "cudart/api/api.hpp"
+#include "cudart/runtime/in_flight.hpp"
+#include "cudart/runtime/memory.hpp"
+#include "cudart/runtime/stream.hpp"
+
+using namespace course::cudart;  // NOLINT: this file is only their exported face
+
+namespace {
+
+// A synchronous call works in the default stream and waits, which no capture allows.
+cudaError_t submit_and_wait(const char* call, Operation operation) {
+  return device_api(call, [&](Context&) -> Status {
+    if (Status status = forbid_while_capturing(call); !status.ok()) return status;
+    return submit(stream_or_default(nullptr), std::move(operation));
+  });
+}
+
+cudaError_t submit_async(const char* call, cudaStream_t stream, Operation operation) {
+  return device_api(call, [&](Context&) -> Status {
+    const CopyOp* copy = std::get_if<CopyOp>(&operation);
+    const std::optional<CopyOp> copied = copy != nullptr ? std::optional(*copy) : std::nullopt;
+    CUstream_st* where = nullptr;
+    if (Status status = submit(stream_or_default(stream), std::move(operation)); !status.ok()) return status;
+    if (copied && resolve(stream_or_default(stream), where).ok() && where->capture == nullptr)
+      copy_submitted(*where, *copied);
+    return cudaSuccess;
+  });
+}
+
+CopyOp copy_2d(void* dst, size_t dst_pitch, const void* src, size_t src_pitch, size_t width, size_t height,
+               cudaMemcpyKind kind) {
+  CopyOp copy = linear_copy(dst, src, width, kind);
+  copy.dst_pitch = dst_pitch;
+  copy.src_pitch = src_pitch;
+  copy.height = height;
+  return copy;
+}
+
+// cudaMemcpy2D wants pitches that hold the width even for a single row.
+Status check_pitches(size_t dst_pitch, size_t src_pitch, size_t width, size_t height) {
+  if (width <= dst_pitch && width <= src_pitch) return cudaSuccess;
+  return fail(height > 1 ? cudaErrorInvalidPitchValue : cudaErrorInvalidValue,
+              "rows of {} bytes do not fit the pitches {} (destination) and {} (source)", width, dst_pitch,
+              src_pitch);
+}
+
+FillOp fill_1d(void* dst, int value, size_t n_bytes) {
+  FillOp fill;
+  fill.dst = static_cast<std::byte*>(dst);
+  fill.value = static_cast<unsigned>(value);
+  fill.width = n_bytes;
+  return fill;
+}
+
+FillOp fill_2d(void* dst, size_t pitch, int value, size_t width, size_t height) {
+  FillOp fill = fill_1d(dst, value, width);
+  fill.pitch = pitch;
+  fill.height = height;
+  return fill;
+}
+
+FillOp fill_3d(const cudaPitchedPtr& dst, int value, const cudaExtent& extent) {
+  FillOp fill = fill_2d(dst.ptr, dst.pitch, value, extent.width, extent.height);
+  fill.slice = dst.pitch * dst.ysize;
+  fill.depth = extent.depth;
+  return fill;
+}
+
+Status copy_to_symbol(Context& context, const void* symbol, const void* src, size_t n_bytes, size_t offset,
+                      cudaMemcpyKind kind, cudaStream_t stream) {
+  if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault) {
+    return fail(cudaErrorInvalidMemcpyDirection,
+                "the destination is a symbol, which is on the device: the direction must be "
+                "cudaMemcpyHostToDevice, cudaMemcpyDeviceToDevice or cudaMemcpyDefault");
+  }
+  std::byte* dst = nullptr;
+  if (Status status = find_symbol_bytes(context, symbol, n_bytes, offset, dst); !status.ok()) return status;
+  return submit(stream, linear_copy(dst, src, n_bytes, kind));
+}
+
+Status copy_from_symbol(Context& context, void* dst, const void* symbol, size_t n_bytes, size_t offset,
+                        cudaMemcpyKind kind, cudaStream_t stream) {
+  if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault) {
+    return fail(cudaErrorInvalidMemcpyDirection,
+                "the source is a symbol, which is on the device: the direction must be "
+                "cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice or cudaMemcpyDefault");
+  }
+  std::byte* src = nullptr;
+  if (Status status = find_symbol_bytes(context, symbol, n_bytes, offset, src); !status.ok()) return status;
+  return submit(stream, linear_copy(dst, src, n_bytes, kind));
+}
+
+Status copy_3d(const cudaMemcpy3DParms* parameters, cudaStream_t stream) {
+  if (parameters == nullptr) return fail(cudaErrorInvalidValue, "the parameters are a null pointer");
+  CopyOp copy;
+  if (Status status = make_copy(*parameters, copy); !status.ok()) return status;
+  return submit(stream, copy);
+}
+
+Status copy_3d_peer(const cudaMemcpy3DPeerParms* p, cudaStream_t stream) {
+  if (p == nullptr) return fail(cudaErrorInvalidValue, "the parameters are a null pointer");
+  cudaMemcpy3DParms parameters{};
+  parameters.srcArray = p->srcArray;
+  parameters.srcPos = p->srcPos;
+  parameters.srcPtr = p->srcPtr;
+  parameters.dstArray = p->dstArray;
+  parameters.dstPos = p->dstPos;
+  parameters.dstPtr = p->dstPtr;
+  parameters.extent = p->extent;
+  parameters.kind = cudaMemcpyDeviceToDevice;
+  return copy_3d(&parameters, stream);
+}
+
+}  // namespace
+
+CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpy)(void* dst, const void* src, size_t n_bytes,
+                                                cudaMemcpyKind kind) {
+  return submit_and_wait("cudaMemcpy", linear_copy(dst, src, n_bytes, kind));
+}
+
+CUDART_EXPORT cudaError_t TWIN(cudaMemcpyAsync)(void* dst, const void* src, size_t n_bytes,
+                                                cudaMemcpyKind kind, cudaStream_t stream) {
+  return submit_async("cudaMemcpyAsync", stream, linear_copy(dst, src, n_bytes, kind));
+}
+
+CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpy2D)(void* dst, size_t dst_pitch, const void* src,
+                                                  size_t src_pitch, size_t width, size_t height,
+                                                  cudaMemcpyKind kind) {
+  return device_api("cudaMemcpy2D", [&](Context&) -> Status {
+    if (Status status = forbid_while_capturing("cudaMemcpy2D"); !status.ok()) return status;
+    if (Status status = check_pitches(dst_pitch, src_pitch, width, height); !status.ok()) return status;
+    return submit(stream_or_default(nullptr), copy_2d(dst, dst_pitch, src, src_pitch, width, height, kind));
+  });
+}
+
+CUDART_EXPORT cudaError_t TWIN(cudaMemcpy2DAsync)(void* dst, size_t dst_pitch, const void* src,
+                                                  size_t src_pitch, size_t width, size_t height,
+                                                  cudaMemcpyKind kind, cudaStream_t stream) {
+  return device_api("cudaMemcpy2DAsync", [&](Context&) -> Status {
+    if (Status status = check_pitches(dst_pitch, src_pitch, width, height); !status.ok()) return status;
+    return submit(stream_or_default(stream), copy_2d(dst, dst_pitch, src, src_pitch, width, height, kind));
+  });
+}
+
+CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpy3D)(const cudaMemcpy3DParms* parameters) {
+  return device_api("cudaMemcpy3D", [&](Context&) -> Status {
+    if (Status status = forbid_while_capturing("cudaMemcpy3D"); !status.ok()) return status;
+    return copy_3d(parameters, stream_or_default(nullptr));
+  });
+}
+
+CUDART_EXPORT cudaError_t TWIN(cudaMemcpy3DAsync)(const cudaMemcpy3DParms* parameters, cudaStream_t stream) {
+  return device_api("cudaMemcpy3DAsync",
+                    [&](Context&) { return copy_3d(parameters, stream_or_default(stream)); });
+}
+
+CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpy3DPeer)(const cudaMemcpy3DPeerParms* parameters) {
+  return device_api("cudaMemcpy3DPeer", [&](Context&) -> Status {
+    if (Status status = forbid_while_capturing("cudaMemcpy3DPeer"); !status.ok()) return status;
+    return copy_3d_peer(parameters, stream_or_default(nullptr));
+  });
+}
+
+CUDART_EXPORT cudaError_t TWIN(cudaMemcpy3DPeerAsync)(const cudaMemcpy3DPeerParms* parameters,
+                                                      cudaStream_t stream) {
+  return device_api("cudaMemcpy3DPeerAsync",
+                    [&](Context&) { return copy_3d_peer(parameters, stream_or_default(stream)); });
+}
+
+CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpyToSymbol)(const void* symbol, const void* src, size_t n_bytes,
+                                                        size_t offset, cudaMemcpyKind kind) {
+  return device_api("cudaMemcpyToSymbol", [&](Context& context) -> Status {
+    if (Status status = forbid_while_capturing("cudaMemcpyToSymbol"); !status.ok()) return status;
+    return copy_to_symbol(context, symbol, src, n_bytes, offset, kind, stream_or_default(nullptr));
+  });
+}
+
+CUDART_EXPORT cudaError_t TWIN(cudaMemcpyToSymbolAsync)(const void* symbol, const void* src, size_t n_bytes,
+                                                        size_t offset, cudaMemcpyKind kind,
+                                                        cudaStream_t stream) {
+  return device_api("cudaMemcpyToSymbolAsync", [&](Context& context) {
+    return copy_to_symbol(context, symbol, src, n_bytes, offset, kind, stream_or_default(stream));
+  });
+}
+
+CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpyFromSymbol)(void* dst, const void* symbol, size_t n_bytes,
+                                                          size_t offset, cudaMemcpyKind kind) {
+  return device_api("cudaMemcpyFromSymbol", [&](Context& context) -> Status {
+    if (Status status = forbid_while_capturing("cudaMemcpyFromSymbol"); !status.ok()) return status;
+    return copy_from_symbol(context, dst, symbol, n_bytes, offset, kind, stream_or_default(nullptr));
+  });
+}
+
+CUDART_EXPORT cudaError_t TWIN(cudaMemcpyFromSymbolAsync)(void* dst, const void* symbol, size_t n_bytes,
+                                                          size_t offset, cudaMemcpyKind kind,
+                                                          cudaStream_t stream) {
+  return device_api("cudaMemcpyFromSymbolAsync", [&](Context& context) {
+    return copy_from_symbol(context, dst, symbol, n_bytes, offset, kind, stream_or_default(stream));
+  });
+}
+
+CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemset)(void* dst, int value, size_t n_bytes) {
+  return submit_and_wait("cudaMemset", fill_1d(dst, value, n_bytes));
+}
+
+CUDART_EXPORT cudaError_t TWIN(cudaMemsetAsync)(void* dst, int value, size_t n_bytes, cudaStream_t stream) {
+  return submit_async("cudaMemsetAsync", stream, fill_1d(dst, value, n_bytes));
+}
+
+CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemset2D)(void* dst, size_t pitch, int value, size_t width,
+                                                  size_t height) {
+  return submit_and_wait("cudaMemset2D", fill_2d(dst, pitch, value, width, height));
+}
+
+CUDART_EXPORT cudaError_t TWIN(cudaMemset2DAsync)(void* dst, size_t pitch, int value, size_t width,
+                                                  size_t height, cudaStream_t stream) {
+  return submit_async("cudaMemset2DAsync", stream, fill_2d(dst, pitch, value, width, height));
+}
+
+CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemset3D)(cudaPitchedPtr dst, int value, cudaExtent extent) {
+  return submit_and_wait("cudaMemset3D", fill_3d(dst, value, extent));
+}
+
+CUDART_EXPORT cudaError_t TWIN(cudaMemset3DAsync)(cudaPitchedPtr dst, int value, cudaExtent extent,
+                                                  cudaStream_t stream) {
+  return submit_async("cudaMemset3DAsync", stream, fill_3d(dst, value, extent));
+}

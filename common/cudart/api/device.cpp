@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: MIT
+// Devices: how many, what they are, which one is current, limits, reset.
+#include <cstdio>
+
+#include "cudart/api/api.hpp"
+#include "cudart/device_properties.hpp"
+#include "cudart/runtime/host_checks.hpp"
+#include "cudart/runtime/memory.hpp"
+#include "cudart/runtime/registered.hpp"
+#include "cudart/runtime/stream.hpp"
+#include "sim/memory/memory.hpp"
+
+using namespace course::cudart;  // NOLINT: this file is only their exported face
+
+namespace {
+
+// Facts about the chip need no Device, so queries stay cheap.
+const course::sim::DevicePreset& chip() {
+  return runtime().environment().device.preset;
+}
+
+Status check_device(int device) {
+  if (runtime().is_device(device)) return cudaSuccess;
+  return fail(cudaErrorInvalidDevice, "there is no device {}: {} simulated, set SIM_DEVICES for more", device,
+              runtime().n_devices());
+}
+
+// Everything that belongs to the device goes; the report stays.
+void reset(Context& context) {
+  for (CUstream_st* stream : streams().all()) {
+    if (stream->context == &context) destroy_stream(stream);
+  }
+  for (CUevent_st* event : events().all()) {
+    if (event->context == &context) (void)events().take(event);
+  }
+  forget_registered(context);
+  const std::lock_guard guard(context.lock);
+  check_leaks(context);  // before the fault is forgotten, after which nothing could be freed
+  context.sticky = cudaSuccess;
+  context.limits.clear();
+  context.flags = 0;
+  if (!context.created.load(std::memory_order_acquire)) return;
+  while (!context.owned.empty()) (void)release(context, context.owned.begin()->first);
+  context.device().empty_heap();
+  (void)context.device().set_heap_bytes(course::sim::kHeapBytes);
+  runtime().registry().forget_device(context);
+}
+
+struct LimitDefault {
+  cudaLimit limit;
+  std::uint64_t value;
+};
+constexpr LimitDefault kLimits[] = {
+    {cudaLimitStackSize, 1024},
+    {cudaLimitPrintfFifoSize, 8650752},
+    {cudaLimitMallocHeapSize, course::sim::kHeapBytes},
+    {cudaLimitDevRuntimePendingLaunchCount, 2048},
+    {cudaLimitMaxL2FetchGranularity, 64},
+    {cudaLimitPersistingL2CacheSize, 11796480},
+};
+
+const LimitDefault* find_limit(cudaLimit limit) {
+  for (const LimitDefault& known : kLimits) {
+    if (known.limit == limit) return &known;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+CUDART_EXPORT cudaError_t cudaGetDeviceCount(int* n) {
+  return api("cudaGetDeviceCount", [&]() -> Status {
+    if (n == nullptr) return cudaErrorInvalidValue;
+    *n = runtime().n_devices();
+    return cudaSuccess;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaSetDevice(int device) {
+  return api("cudaSetDevice", [&]() -> Status {
+    if (Status status = check_device(device); !status.ok()) return status;
+    thread_state().device = device;
+    return cudaSuccess;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaInitDevice(int device, unsigned, unsigned) {
+  return api("cudaInitDevice", [&]() { return check_device(device); });
+}
+
+CUDART_EXPORT cudaError_t cudaGetDevice(int* device) {
+  return api("cudaGetDevice", [&]() -> Status {
+    if (device == nullptr) return cudaErrorInvalidValue;
+    *device = thread_state().device;
+    return cudaSuccess;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaSetValidDevices(int* devices, int n) {
+  return api("cudaSetValidDevices", [&]() -> Status {
+    for (int i = 0; i < n; ++i) {
+      if (Status status = check_device(devices[i]); !status.ok()) return status;
+    }
+    return cudaSuccess;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp* wanted) {
+  return api("cudaChooseDevice", [&]() -> Status {
+    if (device == nullptr || wanted == nullptr) return cudaErrorInvalidValue;
+    *device = 0;  // they are all alike
+    return cudaSuccess;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
+  return api("cudaDeviceGetAttribute", [&]() -> Status {
+    if (value == nullptr) return cudaErrorInvalidValue;
+    if (Status status = check_device(device); !status.ok()) return status;
+    const int found = attribute_of(chip(), device, attribute);
+    if (found < 0)
+      return fail(cudaErrorInvalidValue, "there is no attribute {}", static_cast<unsigned>(attribute));
+    *value = found;
+    return cudaSuccess;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
+  return api("cudaDeviceGetPCIBusId", [&]() -> Status {
+    if (text == nullptr || length <= 0) return cudaErrorInvalidValue;
+    if (Status status = check_device(device); !status.ok()) return status;
+    std::snprintf(text, static_cast<size_t>(length), "0000:%02x:00.0",
+                  static_cast<unsigned>(kPciBusOfDevice0 + device));
+    return cudaSuccess;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* text) {
+  return api("cudaDeviceGetByPCIBusId", [&]() -> Status {
+    unsigned domain = 0, bus = 0;
+    if (device == nullptr || text == nullptr) return cudaErrorInvalidValue;
+    const bool parsed = std::sscanf(text, "%x:%x", &domain, &bus) == 2;
+    const int found = static_cast<int>(bus) - kPciBusOfDevice0;
+    if (!parsed || domain != 0 || !runtime().is_device(found))
+      return fail(cudaErrorInvalidDevice, "no device has the id {}", text);
+    *device = found;
+    return cudaSuccess;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaDeviceSynchronize(void) {
+  return device_api("cudaDeviceSynchronize", [](Context& context) {
+    Status status = forbid_while_capturing("cudaDeviceSynchronize");
+    if (status.ok()) context.synchronise();
+    if (status.ok()) host_waited(nullptr);
+    return status;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaDeviceReset(void) {
+  return api("cudaDeviceReset", []() -> Status {
+    reset(current_context());
+    return cudaSuccess;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) {
+  return device_api("cudaDeviceSetLimit", [&](Context& context) -> Status {
+    if (find_limit(limit) == nullptr)
+      return fail(cudaErrorUnsupportedLimit, "there is no limit {}", static_cast<unsigned>(limit));
+    const std::lock_guard guard(context.lock);
+    if (limit == cudaLimitMallocHeapSize) {
+      if (const auto set = context.device().set_heap_bytes(value); !set)
+        return fail(cudaErrorInvalidValue, "{}", set.error().text);
+    }
+    context.limits[limit] = value;
+    return cudaSuccess;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) {
+  return device_api("cudaDeviceGetLimit", [&](Context& context) -> Status {
+    const LimitDefault* known = find_limit(limit);
+    if (value == nullptr) return cudaErrorInvalidValue;
+    if (known == nullptr)
+      return fail(cudaErrorUnsupportedLimit, "there is no limit {}", static_cast<unsigned>(limit));
+    const std::lock_guard guard(context.lock);
+    const auto set = context.limits.find(limit);
+    *value = set != context.limits.end() ? set->second : known->value;
+    return cudaSuccess;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache config) {
+  return device_api("cudaDeviceSetCacheConfig", [&](Context& context) -> Status {
+    const std::lock_guard guard(context.lock);
+    context.cache_config = config;
+    return cudaSuccess;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config) {
+  return device_api("cudaDeviceGetCacheConfig", [&](Context& context) -> Status {
+    if (config == nullptr) return cudaErrorInvalidValue;
+    const std::lock_guard guard(context.lock);
+    *config = context.cache_config;
+    return cudaSuccess;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaDeviceSetSharedMemConfig(cudaSharedMemConfig config) {
+  return device_api("cudaDeviceSetSharedMemConfig", [&](Context& context) -> Status {
+    const std::lock_guard guard(context.lock);
+    context.shared_config = config;
+    return cudaSuccess;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* config) {
+  return device_api("cudaDeviceGetSharedMemConfig", [&](Context& context) -> Status {
+    if (config == nullptr) return cudaErrorInvalidValue;
+    const std::lock_guard guard(context.lock);
+    *config = context.shared_config;
+    return cudaSuccess;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  return device_api("cudaDeviceGetStreamPriorityRange", [&](Context&) -> Status {
+    if (least != nullptr) *least = kStreamPriorityLow;
+    if (greatest != nullptr) *greatest = kStreamPriorityHigh;
+    return cudaSuccess;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaSetDeviceFlags(unsigned flags) {
+  return api("cudaSetDeviceFlags", [&]() -> Status {
+    Context& context = current_context();
+    const std::lock_guard guard(context.lock);
+    context.flags = flags;
+    return cudaSuccess;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaGetDeviceFlags(unsigned* flags) {
+  return api("cudaGetDeviceFlags", [&]() -> Status {
+    if (flags == nullptr) return cudaErrorInvalidValue;
+    Context& context = current_context();
+    const std::lock_guard guard(context.lock);
+    *flags = context.flags;
+    return cudaSuccess;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaCtxResetPersistingL2Cache(void) {
+  return device_api("cudaCtxResetPersistingL2Cache", [](Context&) { return Status(); });
+}
+
+// Kernels reach the memory of their own device only; copies between devices work without peer access.
+CUDART_EXPORT cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
+  return api("cudaDeviceCanAccessPeer", [&]() -> Status {
+    if (can == nullptr) return cudaErrorInvalidValue;
+    if (Status status = check_device(device); !status.ok()) return status;
+    if (Status status = check_device(peer); !status.ok()) return status;
+    *can = 0;
+    return cudaSuccess;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned) {
+  return device_api("cudaDeviceEnablePeerAccess", [&](Context&) -> Status {
+    if (Status status = check_device(peer); !status.ok()) return status;
+    return fail(cudaErrorPeerAccessUnsupported,
+                "simulated devices have no access to each other's memory; use cudaMemcpyPeer");
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaDeviceDisablePeerAccess(int peer) {
+  return device_api("cudaDeviceDisablePeerAccess", [&](Context&) -> Status {
+    if (Status status = check_device(peer); !status.ok()) return status;
+    return cudaErrorPeerAccessNotEnabled;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attribute, int source,
+                                                    int destination) {
+  return api("cudaDeviceGetP2PAttribute", [&]() -> Status {
+    if (value == nullptr || source == destination) return cudaErrorInvalidValue;
+    if (Status status = check_device(source); !status.ok()) return status;
+    if (Status status = check_device(destination); !status.ok()) return status;
+    (void)attribute;
+    *value = 0;
+    return cudaSuccess;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaProfilerStart(void) {
+  return api("cudaProfilerStart", [] { return Status(); });
+}
+
+CUDART_EXPORT cudaError_t cudaProfilerStop(void) {
+  return api("cudaProfilerStop", [] { return Status(); });
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: MIT
+// Errors, versions, and what every call does with its Status.
+#include <utility>
+
+#include "cudart/api/api.hpp"
+#include "cudart/runtime/host_checks.hpp"
+
+namespace course::cudart {
+
+cudaError_t finish(const char* call, const Status& status) {
+  if (status.ok()) return cudaSuccess;
+  if (!status.text().empty()) say(fmt::format("{}: {}: {}", call, error_name(status.code()), status.text()));
+  check_call(call, status);
+  thread_state().last_error = status.code();
+  return status.code();
+}
+
+}  // namespace course::cudart
+
+using course::cudart::error_name;
+using course::cudart::error_string;
+
+CUDART_EXPORT cudaError_t cudaGetLastError(void) {
+  return std::exchange(course::cudart::thread_state().last_error, cudaSuccess);
+}
+CUDART_EXPORT cudaError_t cudaPeekAtLastError(void) {
+  return course::cudart::thread_state().last_error;
+}
+CUDART_EXPORT const char* cudaGetErrorName(cudaError_t error) {
+  return error_name(error);
+}
+CUDART_EXPORT const char* cudaGetErrorString(cudaError_t error) {
+  return error_string(error);
+}

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+// What is known about kernels: attributes, occupancy, handles.
+#include <algorithm>
+
+#include "cudart/api/api.hpp"
+#include "cudart/runtime/operation.hpp"
+
+using namespace course::cudart;  // NOLINT: this file is only their exported face
+using course::sim::KernelFacts;
+using course::sim::KernelId;
+
+namespace {
+
+constexpr int kPortableClusterSize = 8;
+constexpr int kNonportableClusterSize = 16;
+constexpr std::uint64_t kSharedGranularity = 128;  // bytes
+
+Status no_kernel(const void* key) {
+  // CUDA 13 takes an unknown address for a kernel handle.
+  return fail(key == nullptr ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidResourceHandle,
+              "{} is no kernel of this program", key);
+}
+
+// Finds the kernel on the current device and hands it to the body, under the context's lock.
+template <typename Body>
+cudaError_t with_kernel(const char* call, const void* key, Body&& body) {
+  return device_api(call, [&](Context& context) -> Status {
+    Function* function = runtime().registry().find_function(key);
+    if (function == nullptr) return no_kernel(key);
+    const std::lock_guard guard(context.lock);
+    KernelId id = 0;
+    if (Status status = find_kernel(context, *function, id); !status.ok()) return status;
+    return body(context, *function, id);
+  });
+}
+
+FunctionSettings& settings_of(const Context& context, Function& function) {
+  return function.on_device[context.ordinal].settings;
+}
+
+Status set_attribute(Context& context, Function& function, KernelId id, cudaFuncAttribute attribute,
+                     int value) {
+  const KernelFacts& facts = context.device().facts(id);
+  const course::sim::DevicePreset& chip = context.device().options().preset;
+  FunctionSettings& settings = settings_of(context, function);
+  switch (attribute) {
+    case cudaFuncAttributeMaxDynamicSharedMemorySize:
+      if (value < 0 ||
+          static_cast<std::uint64_t>(value) + facts.static_shared > chip.shared_per_block_optin) {
+        return fail(cudaErrorInvalidValue,
+                    "{} bytes of dynamic and {} of static shared memory: a block has at most {}", value,
+                    facts.static_shared, chip.shared_per_block_optin);
+      }
+      settings.max_dynamic_shared = value;
+      return cudaSuccess;
+    case cudaFuncAttributePreferredSharedMemoryCarveout:
+      if (value < -1 || value > 100) return fail(cudaErrorInvalidValue, "a carve-out of {} %", value);
+      settings.carveout = value;
+      return cudaSuccess;
+    case cudaFuncAttributeRequiredClusterWidth: settings.cluster[0] = value; return cudaSuccess;
+    case cudaFuncAttributeRequiredClusterHeight: settings.cluster[1] = value; return cudaSuccess;
+    case cudaFuncAttributeRequiredClusterDepth: settings.cluster[2] = value; return cudaSuccess;
+    case cudaFuncAttributeClusterDimMustBeSet: settings.cluster_must_be_set = value; return cudaSuccess;
+    case cudaFuncAttributeNonPortableClusterSizeAllowed:
+      settings.nonportable_cluster = value;
+      return cudaSuccess;
+    case cudaFuncAttributeClusterSchedulingPolicyPreference:
+      settings.cluster_policy = value;
+      return cudaSuccess;
+    default:
+      return fail(cudaErrorInvalidValue, "attribute {} cannot be set", static_cast<unsigned>(attribute));
+  }
+}
+
+cudaError_t max_active_blocks(const char* call, int* n_blocks, const void* key, int block_size,
+                              size_t shared) {
+  return with_kernel(call, key, [&](Context& context, Function&, KernelId id) -> Status {
+    if (n_blocks == nullptr || block_size <= 0)
+      return fail(cudaErrorInvalidValue, "a block of {} threads", block_size);
+    *n_blocks = context.device().occupancy(id, block_size, shared);
+    return cudaSuccess;
+  });
+}
+
+}  // namespace
+
+CUDART_EXPORT cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* out, const void* key) {
+  return with_kernel("cudaFuncGetAttributes", key,
+                     [&](Context& context, Function& function, KernelId id) -> Status {
+                       if (out == nullptr) return cudaErrorInvalidValue;
+                       const KernelFacts& facts = context.device().facts(id);
+                       const course::sim::DevicePreset& chip = context.device().options().preset;
+                       const FunctionSettings& settings = settings_of(context, function);
+                       *out = {};
+                       out->sharedSizeBytes = facts.static_shared;
+                       out->constSizeBytes = facts.constant_bytes;
+                       out->localSizeBytes = facts.local_bytes;
+                       out->maxThreadsPerBlock = std::min(facts.max_threads, chip.max_threads_per_block);
+                       out->numRegs = registers_of(context, function, facts);
+                       out->ptxVersion = facts.ptx_version;
+                       out->binaryVersion = chip.compute_major * 10 + chip.compute_minor;
+                       out->maxDynamicSharedSizeBytes =
+                           settings.max_dynamic_shared >= 0
+                               ? settings.max_dynamic_shared
+                               : static_cast<int>(chip.shared_per_block -
+                                                  std::min(chip.shared_per_block, facts.static_shared));
+                       out->preferredShmemCarveout = settings.carveout;
+                       out->clusterDimMustBeSet = settings.cluster_must_be_set;
+                       out->requiredClusterWidth = settings.cluster[0];
+                       out->requiredClusterHeight = settings.cluster[1];
+                       out->requiredClusterDepth = settings.cluster[2];
+                       out->clusterSchedulingPolicyPreference = settings.cluster_policy;
+                       out->nonPortableClusterSizeAllowed = settings.nonportable_cluster;
+                       return cudaSuccess;
+                     });
+}
+
+CUDART_EXPORT cudaError_t cudaFuncSetAttribute(const void* key, cudaFuncAttribute attribute, int value) {
+  return with_kernel("cudaFuncSetAttribute", key, [&](Context& context, Function& function, KernelId id) {
+    return set_attribute(context, function, id, attribute, value);
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel, cudaFuncAttribute attribute,
+                                                          int value, int device) {
+  return api("cudaKernelSetAttributeForDevice", [&]() -> Status {
+    if (!runtime().is_device(device)) return cudaErrorInvalidDevice;
+    Function* function = runtime().registry().find_function(kernel);
+    if (function == nullptr) return cudaErrorInvalidResourceHandle;
+    Context& context = runtime().context(device);
+    const std::lock_guard guard(context.lock);
+    KernelId id = 0;
+    if (Status status = find_kernel(context, *function, id); !status.ok()) return status;
+    return set_attribute(context, *function, id, attribute, value);
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaFuncSetCacheConfig(const void* key, cudaFuncCache) {
+  return with_kernel("cudaFuncSetCacheConfig", key, [](Context&, Function&, KernelId) { return Status(); });
+}
+
+CUDART_EXPORT cudaError_t cudaFuncSetSharedMemConfig(const void* key, cudaSharedMemConfig) {
+  return with_kernel("cudaFuncSetSharedMemConfig", key,
+                     [](Context&, Function&, KernelId) { return Status(); });
+}
+
+CUDART_EXPORT cudaError_t cudaFuncGetName(const char** name, const void* key) {
+  return with_kernel("cudaFuncGetName", key, [&](Context&, Function& function, KernelId) -> Status {
+    if (name == nullptr) return cudaErrorInvalidValue;
+    *name = function.name.c_str();
+    return cudaSuccess;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaFuncGetParamInfo(const void* key, size_t index, size_t* offset, size_t* size) {
+  return with_kernel("cudaFuncGetParamInfo", key, [&](Context& context, Function&, KernelId id) -> Status {
+    const auto& parameters = context.device().facts(id).parameters;
+    if (index >= parameters.size() || offset == nullptr) return cudaErrorInvalidValue;
+    *offset = parameters[index].offset;
+    if (size != nullptr) *size = parameters[index].size;
+    return cudaSuccess;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaGetKernel(cudaKernel_t* kernel, const void* host) {
+  return api("cudaGetKernel", [&]() -> Status {
+    Function* function = runtime().registry().find_function(host);
+    if (kernel == nullptr) return cudaErrorInvalidValue;
+    if (function == nullptr)
+      return fail(cudaErrorInvalidDeviceFunction, "{} is no kernel of this program", host);
+    *kernel = reinterpret_cast<cudaKernel_t>(function);  // NOLINT: the ABI's opaque handle
+    return cudaSuccess;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaGetFuncBySymbol(cudaFunction_t* out, const void* host) {
+  return with_kernel("cudaGetFuncBySymbol", host, [&](Context&, Function& function, KernelId) -> Status {
+    if (out == nullptr) return cudaErrorInvalidValue;
+    *out = reinterpret_cast<cudaFunction_t>(&function);  // NOLINT: the ABI's opaque handle
+    return cudaSuccess;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* n_blocks, const void* key,
+                                                                        int block_size, size_t shared) {
+  return max_active_blocks("cudaOccupancyMaxActiveBlocksPerMultiprocessor", n_blocks, key, block_size,
+                           shared);
+}
+
+CUDART_EXPORT cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    int* n_blocks, const void* key, int block_size, size_t shared, unsigned flags) {
+  if (flags > cudaOccupancyDisableCachingOverride) {
+    return api("cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags",
+               [&] { return fail(cudaErrorInvalidValue, "unknown flags {:#x}", flags); });
+  }
+  return max_active_blocks("cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags", n_blocks, key,
+                           block_size, shared);
+}
+
+CUDART_EXPORT cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t* out, const void* key,
+                                                                    int n_blocks, int block_size) {
+  return with_kernel(
+      "cudaOccupancyAvailableDynamicSMemPerBlock", key,
+      [&](Context& context, Function&, KernelId id) -> Status {
+        const course::sim::DevicePreset& chip = context.device().options().preset;
+        if (out == nullptr || n_blocks <= 0 || block_size <= 0 || block_size > chip.max_threads_per_block)
+          return cudaErrorInvalidValue;
+        if (context.device().occupancy(id, block_size, 0) < n_blocks) {
+          return fail(cudaErrorInvalidValue, "{} blocks of {} threads do not fit one multiprocessor",
+                      n_blocks, block_size);
+        }
+        const std::uint64_t each = chip.shared_per_multiprocessor / static_cast<std::uint64_t>(n_blocks);
+        const std::uint64_t fixed = context.device().facts(id).static_shared + chip.reserved_shared_per_block;
+        const std::uint64_t free = std::min(each - std::min(each, fixed), chip.shared_per_block_optin);
+        *out = free / kSharedGranularity * kSharedGranularity;
+        return cudaSuccess;
+      });
+}
+
+CUDART_EXPORT cudaError_t cudaOccupancyMaxPotentialClusterSize(int* size, const void* key,
+                                                               const cudaLaunchConfig_t*) {
+  return with_kernel("cudaOccupancyMaxPotentialClusterSize", key,
+                     [&](Context& context, Function& function, KernelId) -> Status {
+                       if (size == nullptr) return cudaErrorInvalidValue;
+                       const bool large = settings_of(context, function).nonportable_cluster != 0;
+                       *size = large ? kNonportableClusterSize : kPortableClusterSize;
+                       return cudaSuccess;
+                     });
+}
+
+CUDART_EXPORT cudaError_t cudaOccupancyMaxActiveClusters(int* n_clusters, const void* key,
+                                                         const cudaLaunchConfig_t* config) {
+  return with_kernel(
+      "cudaOccupancyMaxActiveClusters", key, [&](Context& context, Function&, KernelId id) -> Status {
+        if (n_clusters == nullptr || config == nullptr) return cudaErrorInvalidValue;
+        KernelOp kernel;
+        if (Status status = apply_attributes(config->attrs, config->numAttrs, kernel); !status.ok())
+          return status;
+        const auto threads = static_cast<int>(config->blockDim.x * config->blockDim.y * config->blockDim.z);
+        const int resident = context.device().occupancy(id, threads, config->dynamicSmemBytes);
+        const auto size = static_cast<int>(std::max<std::uint64_t>(kernel.cluster.count(), 1));
+        *n_clusters = resident * context.device().options().preset.multiprocessors / size;
+        return cudaSuccess;
+      });
+}

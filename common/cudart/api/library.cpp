@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+// Code loaded at run time (cudaLibrary*), and the entry points of the driver API.
+#include <dlfcn.h>
+
+#include <cstdio>
+#include <memory>
+#include <span>
+
+#include "cudart/api/api.hpp"
+#include "cudart/code/fatbin.hpp"
+
+using namespace course::cudart;  // NOLINT: this file is only their exported face
+
+namespace {
+
+FatBinary* image_of(cudaLibrary_t library) {
+  return reinterpret_cast<FatBinary*>(library);
+}  // NOLINT: the ABI's opaque handle
+
+// Hands the body a live library and its module on the current device.
+template <typename Body>
+cudaError_t with_library(const char* call, cudaLibrary_t library, Body&& body) {
+  return device_api(call, [&](Context& context) -> Status {
+    FatBinary* image = image_of(library);
+    if (!runtime().registry().is_library(image))
+      return fail(cudaErrorInvalidResourceHandle, "that is no library");
+    return body(context, *image);
+  });
+}
+
+Function* function_of(FatBinary& image, const char* name) {
+  for (Function* known : image.functions) {
+    if (known->name == name) return known;
+  }
+  return runtime().registry().add_function(&image, nullptr, name);
+}
+
+Status read_file(const char* path, std::string& out) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path, "rb"), &std::fclose);
+  if (file == nullptr) return fail(cudaErrorFileNotFound, "cannot read {}", path);
+  char buffer[65536];
+  while (const size_t n = std::fread(buffer, 1, sizeof buffer, file.get())) out.append(buffer, n);
+  return cudaSuccess;
+}
+
+Status open_library(const void* code, std::string owned, cudaLibrary_t* out) {
+  if (code == nullptr || out == nullptr) return cudaErrorInvalidValue;
+  FatBinary* image = runtime().registry().add_image(code);
+  if (!owned.empty()) {
+    image->owned_image = std::move(owned);
+    image->image = image->owned_image.c_str();
+  }
+  *out = reinterpret_cast<cudaLibrary_t>(image);  // NOLINT: the ABI's opaque handle
+  return cudaSuccess;
+}
+
+Status find_global(Context& context, FatBinary& image, const char* name, void** address, size_t* n_bytes) {
+  if (name == nullptr) return cudaErrorInvalidValue;
+  course::sim::ModuleId module = 0;
+  if (Status status = load_module(context, image, module); !status.ok()) return status;
+  const std::lock_guard guard(context.lock);
+  const auto found = context.device().find_symbol(module, name);
+  if (!found) return {cudaErrorSymbolNotFound, found.error().text};
+  if (address != nullptr)
+    *address = reinterpret_cast<void*>(found->address);  // NOLINT: an address of our arena
+  if (n_bytes != nullptr) *n_bytes = found->size;
+  return cudaSuccess;
+}
+
+using GetProcAddress = int (*)(const char* symbol, void** function, int version, std::uint64_t flags,
+                               int* found);
+
+// The driver API is libcuda.so.1 beside this library, built from driver.cpp; never NVIDIA's.
+GetProcAddress driver() {
+  static const auto found = []() -> GetProcAddress {
+    Dl_info self{};
+    if (dladdr(reinterpret_cast<void*>(&driver), &self) == 0) return nullptr;
+    const std::string path = self.dli_fname;
+    void* library = dlopen((path.substr(0, path.rfind('/') + 1) + "libcuda.so.1").c_str(), RTLD_NOW);
+    return library == nullptr ? nullptr
+                              : reinterpret_cast<GetProcAddress>(dlsym(library, "cuGetProcAddress_v2"));
+  }();
+  return found;
+}
+
+cudaError_t driver_entry(const char* call, const char* symbol, void** function, unsigned version,
+                         cudaDriverEntryPointQueryResult* result) {
+  return api(call, [&]() -> Status {
+    if (symbol == nullptr || function == nullptr) return cudaErrorInvalidValue;
+    *function = nullptr;
+    if (const auto get = driver(); get != nullptr)  // says itself what is not there
+      static_cast<void>(get(symbol, function, static_cast<int>(version), 0, nullptr));
+    else
+      say_once("libcuda", fmt::format("{}: there is no libcuda.so.1 beside this library", call));
+    if (result != nullptr)
+      *result = *function != nullptr ? cudaDriverEntryPointSuccess : cudaDriverEntryPointSymbolNotFound;
+    return *function != nullptr || result != nullptr ? cudaSuccess : cudaErrorSymbolNotFound;
+  });
+}
+
+}  // namespace
+
+CUDART_EXPORT cudaError_t cudaLibraryLoadData(cudaLibrary_t* out, const void* code, cudaJitOption*, void**,
+                                              unsigned, cudaLibraryOption*, void**, unsigned) {
+  return device_api("cudaLibraryLoadData", [&](Context&) -> Status {
+    if (code == nullptr) return cudaErrorInvalidValue;
+    // The caller may free its copy after this call.
+    switch (kind_of_image(code)) {
+      case CodeImage::wrapper: return open_library(code, "", out);
+      case CodeImage::ptx_text: return open_library(code, static_cast<const char*>(code), out);
+      case CodeImage::container: {
+        const auto bytes = span_of_container(code);
+        return open_library(code, std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()),
+                            out);
+      }
+      case CodeImage::unknown: break;
+    }
+    return fail(cudaErrorInvalidKernelImage,
+                "the code is neither a fat binary nor PTX; machine code alone cannot be simulated");
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaLibraryLoadFromFile(cudaLibrary_t* out, const char* path, cudaJitOption*,
+                                                  void**, unsigned, cudaLibraryOption*, void**, unsigned) {
+  return device_api("cudaLibraryLoadFromFile", [&](Context&) -> Status {
+    std::string contents;
+    if (path == nullptr) return cudaErrorInvalidValue;
+    if (Status status = read_file(path, contents); !status.ok()) return status;
+    const auto bytes = std::as_bytes(std::span(contents.data(), contents.size()));
+    constexpr size_t kSmallestImage = 24;
+    if (contents.size() < kSmallestImage) return fail(cudaErrorInvalidKernelImage, "{} is too short", path);
+    const CodeImage kind = kind_of_image(contents.data());
+    if (kind == CodeImage::container) {
+      if (const auto entries = parse_fatbin(bytes); !entries)
+        return {cudaErrorInvalidKernelImage, entries.error().text};
+    } else if (kind != CodeImage::ptx_text) {
+      return fail(cudaErrorInvalidKernelImage, "{} is neither a fat binary nor PTX", path);
+    }
+    const char* code = contents.data();
+    return open_library(code, std::move(contents), out);
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaLibraryUnload(cudaLibrary_t library) {
+  return with_library("cudaLibraryUnload", library, [&](Context&, FatBinary& image) -> Status {
+    runtime().registry().unload_image(&image);
+    return cudaSuccess;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaLibraryGetKernel(cudaKernel_t* kernel, cudaLibrary_t library,
+                                               const char* name) {
+  return with_library("cudaLibraryGetKernel", library, [&](Context& context, FatBinary& image) -> Status {
+    if (kernel == nullptr || name == nullptr) return cudaErrorInvalidValue;
+    Function* function = function_of(image, name);
+    course::sim::KernelId id = 0;
+    if (Status status = find_kernel(context, *function, id); !status.ok()) {
+      return status.code() == cudaErrorInvalidDeviceFunction ? Status(cudaErrorSymbolNotFound, status.text())
+                                                             : status;
+    }
+    *kernel = reinterpret_cast<cudaKernel_t>(function);  // NOLINT: the ABI's opaque handle
+    return cudaSuccess;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaLibraryGetGlobal(void** address, size_t* n_bytes, cudaLibrary_t library,
+                                               const char* name) {
+  return with_library("cudaLibraryGetGlobal", library, [&](Context& context, FatBinary& image) {
+    return find_global(context, image, name, address, n_bytes);
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaLibraryGetManaged(void** address, size_t* n_bytes, cudaLibrary_t library,
+                                                const char* name) {
+  return with_library("cudaLibraryGetManaged", library, [&](Context& context, FatBinary& image) {
+    return find_global(context, image, name, address, n_bytes);
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaGetDriverEntryPoint(const char* symbol, void** function, unsigned long long,
+                                                  cudaDriverEntryPointQueryResult* result) {
+  return driver_entry("cudaGetDriverEntryPoint", symbol, function, 0, result);
+}
+
+CUDART_EXPORT cudaError_t cudaGetDriverEntryPoint_ptsz(const char* symbol, void** function,
+                                                       unsigned long long,
+                                                       cudaDriverEntryPointQueryResult* result) {
+  return driver_entry("cudaGetDriverEntryPoint", symbol, function, 0, result);
+}
+
+CUDART_EXPORT cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function,
+                                                           unsigned version, unsigned long long,
+                                                           cudaDriverEntryPointQueryResult* result) {
+  return driver_entry("cudaGetDriverEntryPointByVersion", symbol, function, version, result);
+}
+
+CUDART_EXPORT cudaError_t cudaGetDriverEntryPointByVersion_ptsz(const char* symbol, void** function,
+                                                                unsigned version, unsigned long long,
+                                                                cudaDriverEntryPointQueryResult* result) {
+  return driver_entry("cudaGetDriverEntryPointByVersion", symbol, function, version, result);
+}
+
+CUDART_EXPORT cudaChannelFormatDesc cudaCreateChannelDesc(int x, int y, int z, int w,
+                                                          cudaChannelFormatKind kind) {
+  return {x, y, z, w, kind};
+}

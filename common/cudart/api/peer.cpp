@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: MIT
+// Copies between devices, for which CUDA has no per-thread twins.
+#include "cudart/api/api.hpp"
+#include "cudart/runtime/memory.hpp"
+#include "cudart/runtime/stream.hpp"
+
+using namespace course::cudart;  // NOLINT: this file is only their exported face
+
+namespace {
+
+// Between devices: both ends must be on the devices that the call names.
+Status check_peer(const void* pointer, int device, const char* what) {
+  if (!runtime().is_device(device)) return fail(cudaErrorInvalidDevice, "there is no device {}", device);
+  const auto place = locate(pointer);
+  if (!place || place->context->ordinal != device) {
+    return fail(cudaErrorInvalidValue, "the {} {} is no memory of device {}", what, pointer, device);
+  }
+  return cudaSuccess;
+}
+
+Status copy_peer(void* dst, int dst_device, const void* src, int src_device, size_t n_bytes,
+                 cudaStream_t stream) {
+  if (n_bytes == 0) return cudaSuccess;
+  if (Status status = check_peer(dst, dst_device, "destination"); !status.ok()) return status;
+  if (Status status = check_peer(src, src_device, "source"); !status.ok()) return status;
+  return submit(stream, linear_copy(dst, src, n_bytes, cudaMemcpyDeviceToDevice));
+}
+
+}  // namespace
+
+CUDART_EXPORT cudaError_t cudaMemcpyPeer(void* dst, int dst_device, const void* src, int src_device,
+                                         size_t n_bytes) {
+  return device_api("cudaMemcpyPeer", [&](Context&) -> Status {
+    if (Status status = forbid_while_capturing("cudaMemcpyPeer"); !status.ok()) return status;
+    return copy_peer(dst, dst_device, src, src_device, n_bytes, nullptr);
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaMemcpyPeerAsync(void* dst, int dst_device, const void* src, int src_device,
+                                              size_t n_bytes, cudaStream_t stream) {
+  return device_api("cudaMemcpyPeerAsync",
+                    [&](Context&) { return copy_peer(dst, dst_device, src, src_device, n_bytes, stream); });
+}

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: MIT
+// Memory pools.
+#include "cudart/api/api.hpp"
+#include "cudart/runtime/handles.hpp"
+#include "cudart/runtime/pool.hpp"
+
+namespace course::cudart {
+namespace {
+
+Handles<CUmemPoolHandle_st>& pools() {
+  static auto& table = *new Handles<CUmemPoolHandle_st>;
+  return table;
+}
+
+std::unique_ptr<CUmemPoolHandle_st> make_pool(Context& context) {
+  auto pool = std::make_unique<CUmemPoolHandle_st>();
+  pool->context = &context;
+  pool->properties.allocType = cudaMemAllocationTypePinned;
+  pool->properties.location = {cudaMemLocationTypeDevice, context.ordinal};
+  return pool;
+}
+
+// A counter of a pool, or where it is set; nullptr for a reuse flag, which is an int.
+std::uint64_t* counter(CUmemPoolHandle_st& pool, cudaMemPoolAttr attribute) {
+  switch (attribute) {
+    case cudaMemPoolAttrReleaseThreshold: return &pool.release_threshold;
+    case cudaMemPoolAttrReservedMemCurrent:
+    case cudaMemPoolAttrUsedMemCurrent: return &pool.used;
+    case cudaMemPoolAttrReservedMemHigh:
+    case cudaMemPoolAttrUsedMemHigh: return &pool.used_high;
+    default: return nullptr;
+  }
+}
+
+bool is_reuse_flag(cudaMemPoolAttr attribute) {
+  return attribute >= cudaMemPoolReuseFollowEventDependencies &&
+         attribute <= cudaMemPoolReuseAllowInternalDependencies;
+}
+
+int& reuse_flag(CUmemPoolHandle_st& pool, cudaMemPoolAttr attribute) {
+  return pool.reuse[static_cast<unsigned>(attribute) - cudaMemPoolReuseFollowEventDependencies];
+}
+
+// Hands the body a live pool, under its context's lock.
+template <typename Body>
+cudaError_t with_pool(const char* call, cudaMemPool_t pool, Body&& body) {
+  return device_api(call, [&](Context&) -> Status {
+    if (!is_pool(pool)) return fail(cudaErrorInvalidValue, "that is no memory pool");
+    const std::lock_guard guard(pool->context->lock);
+    return body(*pool);
+  });
+}
+
+}  // namespace
+
+cudaMemPool_t default_pool(Context& context) {
+  const std::lock_guard guard(context.lock);
+  if (context.default_pool == nullptr) context.default_pool = make_pool(context);
+  return context.default_pool.get();
+}
+
+cudaMemPool_t current_pool(Context& context) {
+  const std::lock_guard guard(context.lock);
+  return context.current_pool != nullptr ? context.current_pool : default_pool(context);
+}
+
+bool is_pool(cudaMemPool_t pool) {
+  if (pool == nullptr) return false;
+  Runtime& all = runtime();
+  for (int i = 0; i < all.n_devices(); ++i) {
+    if (default_pool(all.context(i)) == pool) return true;
+  }
+  return pools().contains(pool);
+}
+
+}  // namespace course::cudart
+
+using namespace course::cudart;  // NOLINT: what follows is only the exported face
+
+CUDART_EXPORT cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
+  return api("cudaDeviceGetDefaultMemPool", [&]() -> Status {
+    if (pool == nullptr) return cudaErrorInvalidValue;
+    if (!runtime().is_device(device)) return fail(cudaErrorInvalidDevice, "there is no device {}", device);
+    *pool = default_pool(runtime().context(device));
+    return cudaSuccess;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) {
+  return api("cudaDeviceGetMemPool", [&]() -> Status {
+    if (pool == nullptr) return cudaErrorInvalidValue;
+    if (!runtime().is_device(device)) return fail(cudaErrorInvalidDevice, "there is no device {}", device);
+    *pool = current_pool(runtime().context(device));
+    return cudaSuccess;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaDeviceSetMemPool(int device, cudaMemPool_t pool) {
+  return api("cudaDeviceSetMemPool", [&]() -> Status {
+    if (!runtime().is_device(device)) return fail(cudaErrorInvalidDevice, "there is no device {}", device);
+    if (!is_pool(pool) || pool->context->ordinal != device)
+      return fail(cudaErrorInvalidValue, "that is no pool of device {}", device);
+    const std::lock_guard guard(pool->context->lock);
+    pool->context->current_pool = pool;
+    return cudaSuccess;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, const cudaMemPoolProps* properties) {
+  return device_api("cudaMemPoolCreate", [&](Context&) -> Status {
+    if (pool == nullptr || properties == nullptr || properties->allocType != cudaMemAllocationTypePinned)
+      return cudaErrorInvalidValue;
+    if (properties->location.type != cudaMemLocationTypeDevice ||
+        !runtime().is_device(properties->location.id)) {
+      return fail(cudaErrorInvalidDevice, "a pool must be on a device");
+    }
+    auto made = make_pool(runtime().context(properties->location.id));
+    made->properties = *properties;
+    *pool = pools().add(std::move(made));
+    return cudaSuccess;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
+  return device_api("cudaMemPoolDestroy", [&](Context&) -> Status {
+    const auto owned = pools().take(pool);
+    if (owned == nullptr) return fail(cudaErrorInvalidValue, "that is no pool of cudaMemPoolCreate");
+    Context& context = *owned->context;
+    const std::lock_guard guard(context.lock);
+    if (context.current_pool == pool) context.current_pool = nullptr;
+    for (auto& [address, piece] : context.owned) {
+      if (piece.pool == pool) piece.pool = nullptr;  // its allocations stay valid until they are freed
+    }
+    return cudaSuccess;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t) {
+  return with_pool("cudaMemPoolTrimTo", pool,
+                   [](CUmemPoolHandle_st&) { return Status(); });  // nothing is held back
+}
+
+CUDART_EXPORT cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute,
+                                                  void* value) {
+  return with_pool("cudaMemPoolSetAttribute", pool, [&](CUmemPoolHandle_st& p) -> Status {
+    if (value == nullptr) return cudaErrorInvalidValue;
+    if (is_reuse_flag(attribute)) {
+      reuse_flag(p, attribute) = *static_cast<int*>(value);
+    } else if (attribute == cudaMemPoolAttrReleaseThreshold) {
+      p.release_threshold = *static_cast<std::uint64_t*>(value);
+    } else if (attribute == cudaMemPoolAttrUsedMemHigh || attribute == cudaMemPoolAttrReservedMemHigh) {
+      if (*static_cast<std::uint64_t*>(value) != 0)
+        return fail(cudaErrorInvalidValue, "a high-water mark can only be reset to 0");
+      p.used_high = p.used;
+    } else {
+      return fail(cudaErrorInvalidValue, "attribute {} cannot be set", static_cast<unsigned>(attribute));
+    }
+    return cudaSuccess;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute,
+                                                  void* value) {
+  return with_pool("cudaMemPoolGetAttribute", pool, [&](CUmemPoolHandle_st& p) -> Status {
+    if (value == nullptr) return cudaErrorInvalidValue;
+    if (is_reuse_flag(attribute)) {
+      *static_cast<int*>(value) = reuse_flag(p, attribute);
+      return cudaSuccess;
+    }
+    const std::uint64_t* found = counter(p, attribute);
+    if (found == nullptr)
+      return fail(cudaErrorInvalidValue, "there is no attribute {}", static_cast<unsigned>(attribute));
+    *static_cast<std::uint64_t*>(value) = *found;
+    return cudaSuccess;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaMemPoolSetAccess(cudaMemPool_t pool, const cudaMemAccessDesc* descriptions,
+                                               size_t n) {
+  return with_pool("cudaMemPoolSetAccess", pool, [&](CUmemPoolHandle_st& p) -> Status {
+    for (size_t i = 0; i < n; ++i) {
+      const cudaMemLocation& where = descriptions[i].location;
+      if (where.type == cudaMemLocationTypeDevice && where.id == p.context->ordinal) continue;
+      return fail(cudaErrorPeerAccessUnsupported, "a pool can be used on its own device only");
+    }
+    return cudaSuccess;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaMemPoolGetAccess(cudaMemAccessFlags* flags, cudaMemPool_t pool,
+                                               cudaMemLocation* location) {
+  return with_pool("cudaMemPoolGetAccess", pool, [&](CUmemPoolHandle_st& p) -> Status {
+    if (flags == nullptr || location == nullptr) return cudaErrorInvalidValue;
+    const bool mine = location->type == cudaMemLocationTypeDevice && location->id == p.context->ordinal;
+    *flags = mine ? cudaMemAccessFlagsProtReadWrite : cudaMemAccessFlagsProtNone;
+    return cudaSuccess;
+  });
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+// Making and unmaking streams and events, and what does not depend on the default stream.
+
+#include "cudart/api/api.hpp"
+#include "cudart/device_properties.hpp"
+#include "cudart/runtime/stream.hpp"
+
+using namespace course::cudart;  // NOLINT: this file is only their exported face
+
+namespace {
+
+Status create_stream(Context& context, cudaStream_t* out, unsigned flags, int priority) {
+  if (out == nullptr) return fail(cudaErrorInvalidValue, "the address of the stream is null");
+  if ((flags & ~static_cast<unsigned>(cudaStreamNonBlocking)) != 0)
+    return fail(cudaErrorInvalidValue, "unknown flags {:#x}", flags);
+  (void)context.device();  // as on a GPU, the first stream initialises the device
+  *out = streams().add(
+      make_stream(context, flags, std::clamp(priority, kStreamPriorityHigh, kStreamPriorityLow)));
+  return cudaSuccess;
+}
+
+Status create_event(Context& context, cudaEvent_t* out, unsigned flags) {
+  constexpr unsigned kKnown = cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess;
+  if (out == nullptr) return fail(cudaErrorInvalidValue, "the address of the event is null");
+  if ((flags & ~kKnown) != 0) return fail(cudaErrorInvalidValue, "unknown flags {:#x}", flags);
+  auto event = std::make_unique<CUevent_st>();
+  event->context = &context;
+  event->flags = flags;
+  *out = events().add(std::move(event));
+  return cudaSuccess;
+}
+
+Status wait_for(cudaEvent_t handle, const char* what) {
+  CUevent_st* event = nullptr;
+  if (Status status = resolve(handle, event); !status.ok()) return status;
+  if (const auto capture = event->capture.lock()) {
+    capture->invalidate(fmt::format("{} was called for an event of a captured stream", what));
+    return fail(cudaErrorCapturedEvent, "{} for an event that was recorded in a captured stream", what);
+  }
+  return cudaSuccess;
+}
+
+}  // namespace
+
+CUDART_EXPORT cudaError_t cudaStreamCreate(cudaStream_t* out) {
+  return device_api("cudaStreamCreate",
+                    [&](Context& context) { return create_stream(context, out, cudaStreamDefault, 0); });
+}
+
+CUDART_EXPORT cudaError_t cudaStreamCreateWithFlags(cudaStream_t* out, unsigned flags) {
+  return device_api("cudaStreamCreateWithFlags",
+                    [&](Context& context) { return create_stream(context, out, flags, 0); });
+}
+
+CUDART_EXPORT cudaError_t cudaStreamCreateWithPriority(cudaStream_t* out, unsigned flags, int priority) {
+  return device_api("cudaStreamCreateWithPriority",
+                    [&](Context& context) { return create_stream(context, out, flags, priority); });
+}
+
+CUDART_EXPORT cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  return device_api("cudaStreamDestroy", [&](Context&) -> Status {
+    if (!streams().contains(stream))
+      return fail(cudaErrorInvalidResourceHandle, "that is no stream: destroyed, or never created");
+    destroy_stream(stream);
+    return cudaSuccess;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
+  return api("cudaThreadExchangeStreamCaptureMode", [&]() -> Status {
+    if (mode == nullptr || *mode > cudaStreamCaptureModeRelaxed) return cudaErrorInvalidValue;
+    std::swap(*mode, thread_state().capture_mode);
+    return cudaSuccess;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaEventCreate(cudaEvent_t* out) {
+  return device_api("cudaEventCreate",
+                    [&](Context& context) { return create_event(context, out, cudaEventDefault); });
+}
+
+CUDART_EXPORT cudaError_t cudaEventCreateWithFlags(cudaEvent_t* out, unsigned flags) {
+  return device_api("cudaEventCreateWithFlags",
+                    [&](Context& context) { return create_event(context, out, flags); });
+}
+
+CUDART_EXPORT cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  return device_api("cudaEventDestroy", [&](Context&) -> Status {
+    if (events().take(event) == nullptr)
+      return fail(cudaErrorInvalidResourceHandle, "that is no event: destroyed, or never created");
+    return cudaSuccess;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaEventQuery(cudaEvent_t event) {
+  return device_api("cudaEventQuery", [&](Context&) {
+    Status status = wait_for(event, "cudaEventQuery");
+    if (status.ok()) host_saw_end(nullptr);
+    return status;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  return device_api("cudaEventSynchronize", [&](Context& context) {
+    Status status = wait_for(event, "cudaEventSynchronize");
+    if (status.ok()) context.synchronise();
+    if (status.ok()) host_waited(nullptr);
+    return status;
+  });
+}
+
+CUDART_EXPORT cudaError_t cudaEventElapsedTime(float* ms, cudaEvent_t start, cudaEvent_t end) {
+  return device_api("cudaEventElapsedTime", [&](Context&) -> Status {
+    CUevent_st *first = nullptr, *last = nullptr;
+    if (ms == nullptr) return cudaErrorInvalidValue;
+    if (Status status = resolve(start, first); !status.ok()) return status;
+    if (Status status = resolve(end, last); !status.ok()) return status;
+    if (!first->recorded || !last->recorded) {
+      return fail(cudaErrorInvalidResourceHandle, "the {} event was never recorded",
+                  first->recorded ? "end" : "start");
+    }
+    if (((first->flags | last->flags) & cudaEventDisableTiming) != 0) {
+      return fail(cudaErrorInvalidResourceHandle, "an event made with cudaEventDisableTiming holds no time");
+    }
+    constexpr double kUsPerMs = 1000;
+    *ms = static_cast<float>((last->time_us - first->time_us) / kUsPerMs);  // modelled
+    return cudaSuccess;
+  });
+}

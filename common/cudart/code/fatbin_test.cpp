@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: MIT
+#include "cudart/code/fatbin.hpp"
+
+#include <gtest/gtest.h>
+#include <lz4.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <random>
+
+namespace course::cudart {
+namespace {
+
+// Writes containers as nvcc does.
+class ContainerWriter {
+ public:
+  void add(FatbinKind kind, int sm, const std::string& contents, Packing packing = Packing::plain) {
+    std::string packed = contents;
+    std::uint64_t flags = 0x11;
+    if (packing == Packing::lz4) {
+      packed.resize(static_cast<std::size_t>(LZ4_compressBound(static_cast<int>(contents.size()))));
+      packed.resize(static_cast<std::size_t>(LZ4_compress_default(contents.data(), packed.data(),
+                                                                  static_cast<int>(contents.size()),
+                                                                  static_cast<int>(packed.size()))));
+      flags |= 0x2000;
+    } else if (packing == Packing::zstd) {
+      packed.resize(ZSTD_compressBound(contents.size()));
+      packed.resize(ZSTD_compress(packed.data(), packed.size(), contents.data(), contents.size(), 3));
+      flags |= 0x8000;
+    }
+    const std::uint64_t packed_bytes = packed.size();
+    packed.resize((packed.size() + 7) / 8 * 8);
+    std::string header(64, '\0');
+    put(header, 0, static_cast<std::uint16_t>(kind));
+    put(header, 4, std::uint32_t{64});
+    put(header, 8, std::uint64_t{packed.size()});
+    put(header, 16, static_cast<std::uint32_t>(packing == Packing::plain ? 0 : packed_bytes));
+    put(header, 28, static_cast<std::uint32_t>(sm));
+    put(header, 40, flags);
+    put(header, 56, std::uint64_t{packing == Packing::plain ? 0 : contents.size()});
+    body_ += header + packed;
+  }
+
+  std::string bytes() const {
+    std::string out(16, '\0');
+    put(out, 0, std::uint32_t{0xBA55ED50});
+    put(out, 4, std::uint16_t{1});
+    put(out, 6, std::uint16_t{16});
+    put(out, 8, std::uint64_t{body_.size()});
+    return out + body_;
+  }
+
+  template <typename T>
+  static void put(std::string& bytes, std::size_t at, T value) {
+    std::memcpy(bytes.data() + at, &value, sizeof value);
+  }
+
+ private:
+  std::string body_;
+};
+
+// Exactly as many heap bytes as there are: a sanitizer sees any read behind them.
+std::vector<std::byte> exact(const std::string& text, std::size_t n) {
+  const auto* begin = reinterpret_cast<const std::byte*>(text.data());
+  return {begin, begin + n};
+}
+std::vector<std::byte> exact(const std::string& text) {
+  return exact(text, text.size());
+}
+
+const std::string kPtx = ".version 9.0\n.target sm_90\n.address_size 64\n// " + std::string(500, 'x') + "\n";
+
+TEST(Fatbin, ReadsPlainAndPackedPtx) {
+  for (const Packing packing : {Packing::plain, Packing::lz4, Packing::zstd}) {
+    ContainerWriter writer;
+    writer.add(FatbinKind::cubin, 90, "not looked at here");
+    writer.add(FatbinKind::ptx, 90, kPtx, packing);
+    const auto bytes = exact(writer.bytes());
+    const auto entries = parse_fatbin(bytes);
+    ASSERT_TRUE(entries) << entries.error().text;
+    ASSERT_EQ(entries->size(), 2u);
+    EXPECT_EQ((*entries)[1].kind, FatbinKind::ptx);
+    EXPECT_EQ((*entries)[1].sm, 90);
+    const auto text = unpack((*entries)[1]);
+    ASSERT_TRUE(text) << text.error().text;
+    EXPECT_EQ(*text, kPtx);
+  }
+}
+
+TEST(Fatbin, ChoosesTheHighestPtxThatTheDeviceRuns) {
+  ContainerWriter writer;
+  for (const int sm : {75, 100, 90, 80}) writer.add(FatbinKind::ptx, sm, kPtx);
+  const auto bytes = exact(writer.bytes());
+  const auto entries = parse_fatbin(bytes);
+  ASSERT_TRUE(entries);
+  EXPECT_EQ(choose_ptx(*entries, 90)->sm, 90);
+  EXPECT_EQ(choose_ptx(*entries, 89)->sm, 80);
+  EXPECT_EQ(choose_ptx(*entries, 120)->sm, 100);
+}
+
+TEST(Fatbin, SaysWhatToDoWithoutUsablePtx) {
+  ContainerWriter only_cubin;
+  only_cubin.add(FatbinKind::cubin, 86, "elf");
+  auto bytes = exact(only_cubin.bytes());
+  auto chosen = choose_ptx(*parse_fatbin(bytes), 90);
+  ASSERT_FALSE(chosen);
+  EXPECT_NE(chosen.error().text.find("sm_86"), std::string::npos);
+  EXPECT_NE(chosen.error().text.find("-gencode arch=compute_90,code=[sm_90,compute_90]"), std::string::npos);
+
+  ContainerWriter too_new;
+  too_new.add(FatbinKind::ptx, 100, kPtx);
+  bytes = exact(too_new.bytes());
+  chosen = choose_ptx(*parse_fatbin(bytes), 90);
+  ASSERT_FALSE(chosen);
+  EXPECT_NE(chosen.error().text.find("SIM_DEVICE"), std::string::npos);
+}
+
+TEST(Fatbin, RefusesWhatIsNoContainer) {
+  EXPECT_FALSE(parse_fatbin({}));
+  EXPECT_FALSE(parse_fatbin(exact(std::string(64, 'x'))));
+}
+
+TEST(Fatbin, SurvivesEveryTruncation) {
+  ContainerWriter writer;
+  writer.add(FatbinKind::ptx, 90, kPtx, Packing::lz4);
+  writer.add(FatbinKind::ptx, 80, kPtx, Packing::zstd);
+  const std::string whole = writer.bytes();
+  for (std::size_t n = 0; n < whole.size(); ++n) {
+    const auto bytes = exact(whole, n);
+    EXPECT_FALSE(parse_fatbin(bytes)) << "cut to " << n << " bytes, yet the header promises " << whole.size();
+  }
+}
+
+TEST(Fatbin, SurvivesDamagedBytes) {
+  ContainerWriter writer;
+  writer.add(FatbinKind::ptx, 90, kPtx, Packing::lz4);
+  writer.add(FatbinKind::ptx, 80, kPtx, Packing::zstd);
+  writer.add(FatbinKind::cubin, 90, std::string(200, 'e'), Packing::zstd);
+  const std::string whole = writer.bytes();
+  std::mt19937 random(12345);
+  int refused = 0;
+  for (int round = 0; round < 5000; ++round) {
+    std::string damaged = whole;
+    for (int flips = 0; flips < 4; ++flips) damaged[random() % damaged.size()] = static_cast<char>(random());
+    const auto bytes = exact(damaged);
+    const auto entries = parse_fatbin(bytes);
+    if (!entries) {
+      ++refused;
+      continue;
+    }
+    for (const FatbinEntry& entry : *entries) {
+      if (entry.unpacked_bytes > (1 << 20)) continue;  // legal, only slow
+      const auto contents = unpack(entry);
+      if (!contents) ++refused;
+      if (contents && entry.kind == FatbinKind::cubin) (void)registers_of_cubin(*contents);
+    }
+  }
+  EXPECT_GT(refused, 1000);
+}
+
+TEST(Fatbin, RefusesAbsurdSizesBeforeAllocating) {
+  FatbinEntry entry;
+  entry.packing = Packing::zstd;
+  entry.unpacked_bytes = std::uint64_t{1} << 62;
+  EXPECT_FALSE(unpack(entry));
+}
+
+TEST(Fatbin, KnowsImagesByTheirFirstBytes) {
+  const std::string container = ContainerWriter().bytes();
+  EXPECT_EQ(kind_of_image(container.data()), CodeImage::container);
+  EXPECT_EQ(kind_of_image("//\n.version 8.0\n"), CodeImage::ptx_text);
+  EXPECT_EQ(kind_of_image("\n\n.version 8.0\n"), CodeImage::ptx_text);
+  EXPECT_EQ(kind_of_image("\x7f"
+                          "ELF"),
+            CodeImage::unknown);
+}
+
+TEST(Fatbin, KnowsWhatSeparateCompilationLinked) {
+  struct Wrapper {
+    std::uint32_t magic, version;
+    const void *container, *prelinked;
+  };
+  EXPECT_FALSE(was_device_linked(std::array{Wrapper{0x466243B1, 1, nullptr, nullptr}}.data()));
+  EXPECT_TRUE(was_device_linked(std::array{Wrapper{0x466243B1, 2, nullptr, nullptr}}.data()));
+}
+
+// What nvcc itself made of fatbin_sample.cu, in every mode that it knows. FATBIN_SAMPLES lists the files.
+std::vector<std::string> samples() {
+  std::vector<std::string> files;
+  std::string list = std::getenv("FATBIN_SAMPLES") != nullptr ? std::getenv("FATBIN_SAMPLES") : "";
+  for (std::size_t end; !list.empty(); list.erase(0, end + 1)) {
+    end = std::min(list.find(':'), list.size() - 1);
+    const std::string name = list.substr(0, list[end] == ':' ? end : end + 1);
+    std::ifstream file(name, std::ios::binary);
+    EXPECT_TRUE(file) << name;
+    files.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+  }
+  return files;
+}
+
+TEST(FatbinFromNvcc, HoldsTheSamePtxHoweverPacked) {
+  const auto files = samples();
+  if (files.empty()) GTEST_SKIP() << "FATBIN_SAMPLES is not set";
+  std::string first;
+  for (const std::string& file : files) {
+    const auto bytes = exact(file);
+    const auto entries = parse_fatbin(bytes);
+    ASSERT_TRUE(entries) << entries.error().text;
+    const auto chosen = choose_ptx(*entries, 90);
+    ASSERT_TRUE(chosen) << chosen.error().text;
+    const auto text = unpack(*chosen);
+    ASSERT_TRUE(text) << text.error().text;
+    EXPECT_NE(text->find(".target sm_90"), std::string::npos);
+    EXPECT_NE(text->find(".visible .entry sample_kernel"), std::string::npos);
+    if (first.empty()) first = *text;
+    EXPECT_EQ(*text, first);
+  }
+}
+
+TEST(FatbinFromNvcc, TellsTheRegistersOfEachKernel) {
+  const auto files = samples();
+  if (files.empty()) GTEST_SKIP() << "FATBIN_SAMPLES is not set";
+  for (const std::string& file : files) {
+    const auto bytes = exact(file);
+    const auto entries = parse_fatbin(bytes);
+    ASSERT_TRUE(entries);
+    int cubins = 0;
+    for (const FatbinEntry& entry : *entries) {
+      if (entry.kind != FatbinKind::cubin) continue;
+      ++cubins;
+      const auto elf = unpack(entry);
+      ASSERT_TRUE(elf) << elf.error().text;
+      const auto registers = registers_of_cubin(*elf);
+      ASSERT_TRUE(registers.contains("sample_kernel"));
+      ASSERT_TRUE(registers.contains("sample_hungry_kernel"));
+      EXPECT_GT(registers.at("sample_kernel"), 0);
+      EXPECT_GT(registers.at("sample_hungry_kernel"), registers.at("sample_kernel"));
+      // A cut-off image must not crash.
+      for (std::size_t n = 0; n < elf->size(); n += 61)
+        (void)registers_of_cubin(std::string_view(*elf).substr(0, n));
+    }
+    EXPECT_EQ(cubins, 1);
+  }
+}
+
+}  // namespace
+}  // namespace course::cudart

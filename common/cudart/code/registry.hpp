@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: MIT
+// The code and the variables that programs registered: fat binaries, kernels, __device__ / __constant__ / __managed__
+// variables. Registration only notes; PTX is parsed at the first use on a device (modules of template libraries are slow).
+// Invariant: objects live as long as the process, so that handles in a program's static variables stay valid.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "cudart/runtime/status.hpp"
+#include "sim/device.hpp"
+
+namespace course::cudart {
+
+struct Context;
+struct FatBinary;
+
+// What cudaFuncSetAttribute changed.
+struct FunctionSettings {
+  int max_dynamic_shared = -1;  // bytes; -1 = the device's default
+  int carveout = -1;
+  int cluster[3] = {0, 0, 0};
+  int cluster_must_be_set = 0;
+  int nonportable_cluster = 0;
+  int cluster_policy = 0;
+};
+
+// A kernel. Its address is the cudaKernel_t and the cudaFunction_t that programs hold.
+struct Function {
+  FatBinary* owner = nullptr;
+  const void* host = nullptr;  // the stub's address; nullptr for kernels of cudaLibraryLoadData
+  std::string name;            // mangled
+  struct OnDevice {
+    std::optional<sim::KernelId> kernel;
+    FunctionSettings settings;
+  };
+  std::map<int, OnDevice> on_device;  // by ordinal; under that context's lock
+};
+
+struct Variable {
+  FatBinary* owner = nullptr;
+  const void* host = nullptr;
+  std::string name;
+  std::uint64_t bytes = 0;
+  void** managed_pointer = nullptr;  // __managed__: where the host code keeps the address
+};
+
+// One registered image and its modules.
+struct FatBinary {
+  const void* image = nullptr;  // wrapper, container or PTX text
+  std::string owned_image;      // when loaded from a file or by cudaLibraryLoadData
+  std::atomic<bool> removed = false;
+  std::vector<Function*> functions;
+  std::vector<Variable*> variables;
+  struct OnDevice {
+    std::optional<sim::ModuleId> module;
+    Status failure;  // why there is none; reported in full the first time only
+    std::map<std::string, int> registers;
+  };
+  std::map<int, OnDevice> on_device;  // by ordinal; under that context's lock
+};
+
+class Registry {
+ public:
+  FatBinary* add_image(const void* image);
+  // Its kernels and variables are no longer found; what devices have loaded of it stays, since a program that
+  // ends removes its images while other threads may still be running its kernels.
+  void remove_image(FatBinary* image);
+  // The same, and devices unload it. Call with no context locked.
+  void unload_image(FatBinary* image);
+  Function* add_function(FatBinary* owner, const void* host, std::string_view name);
+  Variable* add_variable(FatBinary* owner, const void* host, std::string_view name, std::uint64_t bytes,
+                         void** managed_pointer);
+
+  // By stub address or by handle; nullptr for anything else.
+  Function* find_function(const void* key);
+  Variable* find_variable(const void* host);
+  bool is_library(const FatBinary* image);
+
+  // Unloads everything from a device: cudaDeviceReset. Call with that context locked.
+  void forget_device(Context& context);
+
+ private:
+  std::mutex lock_;
+  std::vector<std::unique_ptr<FatBinary>> images_;
+  std::vector<std::unique_ptr<Function>> functions_;
+  std::vector<std::unique_ptr<Variable>> variables_;
+  std::unordered_map<const void*, Function*> function_of_host_;
+  std::unordered_set<const void*> function_handles_;
+  std::unordered_map<const void*, Variable*> variable_of_host_;
+  std::unordered_set<const FatBinary*> live_images_;
+};
+
+// Each loads the module if need be; they lock the context.
+Status load_module(Context& context, FatBinary& image, sim::ModuleId& module);
+Status find_kernel(Context& context, Function& function, sim::KernelId& kernel);
+// A __device__ or __constant__ variable on the context's device, by its handle in the program; and `n_bytes` of it from byte
+// `offset` on, which must not leave it.
+Status find_symbol(Context& context, const void* symbol, sim::Device::Symbol& found);
+Status find_symbol_bytes(Context& context, const void* symbol, std::size_t n_bytes, std::size_t offset,
+                         std::byte*& start);
+// Registers per thread: the machine code's figure when the program holds one, else the simulator's estimate.
+int registers_of(Context& context, Function& function, const sim::KernelFacts& facts);
+
+}  // namespace course::cudart

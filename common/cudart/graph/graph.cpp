@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: MIT
+#include "cudart/graph/graph.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <unordered_set>
+
+namespace course::cudart {
+namespace {
+
+// Every graph and node that exists, whoever owns it.
+struct LiveGraphs {
+  std::mutex lock;
+  std::unordered_set<const void*> nodes, graphs;
+};
+LiveGraphs& live() {
+  static auto& table = *new LiveGraphs;
+  return table;
+}
+
+bool belongs(const CUgraph_st& graph, const CUgraphNode_st* node) {
+  return is_node(const_cast<cudaGraphNode_t>(node)) && node->graph == &graph;
+}
+
+Operation deep_copy(const Operation& operation) {
+  const auto* child = std::get_if<ChildOp>(&operation);
+  if (child == nullptr) return operation;
+  std::shared_ptr<CUgraph_st> copy = clone(*child->graph);
+  copy->is_child = true;
+  return ChildOp{std::move(copy)};
+}
+
+void collect_graph_memory(const CUgraph_st& graph, std::vector<GraphMemory*>& out) {
+  for (const auto& node : graph.nodes) {
+    if (const auto* alloc = std::get_if<AllocOp>(&node->operation)) out.push_back(alloc->memory.get());
+    if (const auto* child = std::get_if<ChildOp>(&node->operation)) collect_graph_memory(*child->graph, out);
+  }
+}
+
+}  // namespace
+
+Handles<CUgraph_st>& graphs() {
+  static auto& table = *new Handles<CUgraph_st>;
+  return table;
+}
+
+Handles<CUgraphExec_st>& executable_graphs() {
+  static auto& table = *new Handles<CUgraphExec_st>;
+  return table;
+}
+
+Handles<CUuserObject_st>& user_objects() {
+  static auto& table = *new Handles<CUuserObject_st>;
+  return table;
+}
+
+bool is_graph(cudaGraph_t graph) {
+  LiveGraphs& all = live();
+  const std::lock_guard guard(all.lock);
+  return all.graphs.contains(graph);
+}
+
+bool is_node(cudaGraphNode_t node) {
+  LiveGraphs& all = live();
+  const std::lock_guard guard(all.lock);
+  return all.nodes.contains(node);
+}
+
+Status add_node(CUgraph_st& graph, Context& context, const cudaGraphNode_t* dependencies,
+                std::size_t n_dependencies, Operation operation, cudaGraphNode_t* out) {
+  auto node = std::make_unique<CUgraphNode_st>();
+  for (std::size_t i = 0; i < n_dependencies; ++i) {
+    if (!belongs(graph, dependencies[i]))
+      return fail(cudaErrorInvalidValue, "dependency {} is no node of this graph", i);
+    if (std::find(node->dependencies.begin(), node->dependencies.end(), dependencies[i]) !=
+        node->dependencies.end()) {
+      return fail(cudaErrorInvalidValue, "dependency {} is given twice", i);
+    }
+    node->dependencies.push_back(dependencies[i]);
+  }
+  node->graph = &graph;
+  node->context = &context;
+  node->operation = std::move(operation);
+  *out = node.get();
+  {
+    LiveGraphs& all = live();
+    const std::lock_guard guard(all.lock);
+    all.nodes.insert(node.get());
+  }
+  graph.nodes.push_back(std::move(node));
+  return cudaSuccess;
+}
+
+Status add_edges(CUgraph_st& graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to, std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) {
+    if (!belongs(graph, from[i]) || !belongs(graph, to[i]) || from[i] == to[i]) {
+      return fail(cudaErrorInvalidValue, "edge {} does not join two nodes of this graph", i);
+    }
+    auto& dependencies = to[i]->dependencies;
+    if (std::find(dependencies.begin(), dependencies.end(), from[i]) != dependencies.end()) {
+      return fail(cudaErrorInvalidValue, "edge {} exists already", i);
+    }
+    dependencies.push_back(from[i]);
+  }
+  return cudaSuccess;
+}
+
+Status remove_edges(CUgraph_st& graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
+                    std::size_t n) {
+  for (std::size_t i = 0; i < n; ++i) {
+    if (!belongs(graph, from[i]) || !belongs(graph, to[i]) || std::erase(to[i]->dependencies, from[i]) == 0) {
+      return fail(cudaErrorInvalidValue, "edge {} does not exist", i);
+    }
+  }
+  return cudaSuccess;
+}
+
+Status destroy_node(cudaGraphNode_t node) {
+  if (!is_node(node)) return cudaErrorInvalidValue;
+  CUgraph_st& graph = *node->graph;
+  for (const auto& other : graph.nodes) std::erase(other->dependencies, node);
+  {
+    LiveGraphs& all = live();
+    const std::lock_guard guard(all.lock);
+    all.nodes.erase(node);
+  }
+  std::erase_if(graph.nodes, [&](const auto& owned) { return owned.get() == node; });
+  return cudaSuccess;
+}
+
+std::unique_ptr<CUgraph_st> clone(const CUgraph_st& graph) {
+  auto copy = std::make_unique<CUgraph_st>();
+  std::unordered_map<const CUgraphNode_st*, CUgraphNode_st*> copy_of;
+  for (const auto& node : graph.nodes) {
+    cudaGraphNode_t added = nullptr;
+    (void)add_node(*copy, *node->context, nullptr, 0, deep_copy(node->operation), &added);
+    added->original = node.get();
+    added->enabled = node->enabled;
+    copy_of[node.get()] = added;
+  }
+  for (const auto& node : graph.nodes) {
+    for (const CUgraphNode_st* dependency : node->dependencies)
+      copy_of[node.get()]->dependencies.push_back(copy_of[dependency]);
+  }
+  copy->user_objects = graph.user_objects;
+  for (const auto& [object, count] : copy->user_objects) {
+    if (user_objects().contains(object)) object->references += count;
+  }
+  return copy;
+}
+
+std::vector<CUgraphNode_st*> topological_order(const CUgraph_st& graph) {
+  std::vector<CUgraphNode_st*> order;
+  std::unordered_set<const CUgraphNode_st*> done;
+  // Repeatedly the first node in order of creation that is ready; mostly one pass, as nodes follow their dependencies.
+  while (order.size() < graph.nodes.size()) {
+    const std::size_t before = order.size();
+    for (const auto& node : graph.nodes) {
+      if (done.contains(node.get())) continue;
+      const bool ready =
+          std::all_of(node->dependencies.begin(), node->dependencies.end(),
+                      [&](const CUgraphNode_st* dependency) { return done.contains(dependency); });
+      if (!ready) continue;
+      done.insert(node.get());
+      order.push_back(node.get());
+    }
+    if (order.size() == before) return {};
+  }
+  return order;
+}
+
+Status instantiate(const CUgraph_st& graph, unsigned long long flags, cudaGraphExec_t* out) {
+  auto executable = std::make_unique<CUgraphExec_st>();
+  executable->flags = flags;
+  executable->graph = clone(graph);
+  CUgraph_st& copy = *executable->graph;
+  const std::vector<CUgraphNode_st*> order = topological_order(copy);
+  if (order.size() != copy.nodes.size()) return fail(cudaErrorInvalidValue, "the graph has a cycle");
+  std::unordered_map<const CUgraphNode_st*, std::size_t> position;
+  for (std::size_t i = 0; i < order.size(); ++i) position[order[i]] = i;
+  std::sort(copy.nodes.begin(), copy.nodes.end(),
+            [&](const auto& a, const auto& b) { return position[a.get()] < position[b.get()]; });
+  for (const auto& node : copy.nodes) executable->node_of[node->original] = node.get();
+  *out = executable_graphs().add(std::move(executable));
+  return cudaSuccess;
+}
+
+Status update(CUgraphExec_st& executable, const CUgraph_st& graph, cudaGraphExecUpdateResultInfo& result) {
+  result = {};
+  const auto refuse = [&](cudaGraphExecUpdateResult why, cudaGraphNode_t node) {
+    result.result = why;
+    result.errorNode = node;
+    return Status(cudaErrorGraphExecUpdateFailure);
+  };
+  const std::vector<CUgraphNode_st*> order = topological_order(graph);
+  const auto& mine = executable.graph->nodes;
+  if (order.size() != mine.size() || order.size() != graph.nodes.size()) {
+    return refuse(cudaGraphExecUpdateErrorTopologyChanged, nullptr);
+  }
+  std::unordered_map<const CUgraphNode_st*, CUgraphNode_st*> counterpart;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (node_type(order[i]->operation) != node_type(mine[i]->operation)) {
+      return refuse(cudaGraphExecUpdateErrorNodeTypeChanged, order[i]);
+    }
+    std::vector<CUgraphNode_st*> expected;
+    for (const CUgraphNode_st* dependency : order[i]->dependencies)
+      expected.push_back(counterpart[dependency]);
+    std::vector<CUgraphNode_st*> actual = mine[i]->dependencies;
+    std::sort(expected.begin(), expected.end());
+    std::sort(actual.begin(), actual.end());
+    if (expected != actual) return refuse(cudaGraphExecUpdateErrorTopologyChanged, order[i]);
+    counterpart[order[i]] = mine[i].get();
+  }
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    // Memory keeps the address that the executable graph has given out.
+    if (std::holds_alternative<AllocOp>(mine[i]->operation)) continue;
+    mine[i]->operation = deep_copy(order[i]->operation);
+  }
+  return cudaSuccess;
+}
+
+Status run_graph(const CUgraph_st& graph, bool frees_on_launch) {
+  if (frees_on_launch) {
+    std::vector<GraphMemory*> memory;
+    collect_graph_memory(graph, memory);
+    for (GraphMemory* piece : memory) (void)free_graph_memory(piece->context, piece->address);
+  }
+  // Executable graphs hold their nodes sorted; children are sorted here.
+  for (CUgraphNode_st* node : topological_order(graph)) {
+    if (!node->enabled) continue;
+    if (Status status = execute(*node->context, node->operation); !status.ok()) return status;
+    if (node->context->sticky != cudaSuccess) return cudaSuccess;  // as after any faulting kernel
+  }
+  return cudaSuccess;
+}
+
+void release_user_object(cudaUserObject_t object, long count) {
+  if (!user_objects().contains(object)) return;
+  object->references -= count;
+  if (object->references > 0) return;
+  if (const auto owned = user_objects().take(object)) owned->destroy(owned->pointer);
+}
+
+}  // namespace course::cudart
+
+CUgraph_st::CUgraph_st() {
+  auto& all = course::cudart::live();
+  const std::lock_guard guard(all.lock);
+  all.graphs.insert(this);
+}
+
+CUgraph_st::~CUgraph_st() {
+  for (const auto& [object, count] : user_objects) course::cudart::release_user_object(object, count);
+  auto& all = course::cudart::live();
+  const std::lock_guard guard(all.lock);
+  for (const auto& node : nodes) all.nodes.erase(node.get());
+  all.graphs.erase(this);
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+// Graphs: nodes with an Operation each and edges between them; an executable graph is a copy in topological order.
+// Invariant: a node belongs to one graph and dies with it; edges never leave the graph.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "cudart/runtime/handles.hpp"
+#include "cudart/runtime/operation.hpp"
+
+struct CUgraphNode_st {
+  CUgraph_st* graph = nullptr;
+  course::cudart::Context* context = nullptr;  // the device that executes it
+  course::cudart::Operation operation;
+  std::vector<CUgraphNode_st*> dependencies;
+  const CUgraphNode_st* original = nullptr;  // in a clone: the node it was copied from
+  bool enabled = true;
+  std::vector<void*> argument_pointers;  // for cudaGraphKernelNodeGetParams
+};
+
+struct CUuserObject_st {
+  void* pointer = nullptr;
+  cudaHostFn_t destroy = nullptr;
+  long references = 0;
+};
+
+struct CUgraph_st {
+  std::vector<std::unique_ptr<CUgraphNode_st>> nodes;  // in order of creation
+  bool is_child = false;                               // owned by a node: the user must not destroy it
+  std::vector<std::pair<cudaUserObject_t, long>> user_objects;
+
+  CUgraph_st();
+  ~CUgraph_st();
+  CUgraph_st(const CUgraph_st&) = delete;
+  CUgraph_st& operator=(const CUgraph_st&) = delete;
+};
+
+struct CUgraphExec_st {
+  std::unique_ptr<CUgraph_st> graph;  // nodes in the order of execution
+  std::unordered_map<const CUgraphNode_st*, CUgraphNode_st*>
+      node_of;  // by the node of the graph it was made from
+  unsigned long long flags = 0;
+};
+
+namespace course::cudart {
+
+Handles<CUgraph_st>& graphs();
+Handles<CUgraphExec_st>& executable_graphs();
+Handles<CUuserObject_st>& user_objects();
+
+bool is_graph(cudaGraph_t graph);  // live, a child or being captured
+bool is_node(cudaGraphNode_t node);
+
+// Adds a node after its dependencies; all must be of this graph.
+Status add_node(CUgraph_st& graph, Context& context, const cudaGraphNode_t* dependencies,
+                std::size_t n_dependencies, Operation operation, cudaGraphNode_t* out);
+Status add_edges(CUgraph_st& graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to, std::size_t n);
+Status remove_edges(CUgraph_st& graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to, std::size_t n);
+Status destroy_node(cudaGraphNode_t node);
+
+// A copy whose nodes know their originals. Children are copied too.
+std::unique_ptr<CUgraph_st> clone(const CUgraph_st& graph);
+// Dependencies first, else in order of creation; empty when there is a cycle.
+std::vector<CUgraphNode_st*> topological_order(const CUgraph_st& graph);
+
+Status instantiate(const CUgraph_st& graph, unsigned long long flags, cudaGraphExec_t* out);
+Status update(CUgraphExec_st& executable, const CUgraph_st& graph, cudaGraphExecUpdateResultInfo& result);
+Status run_graph(const CUgraph_st& graph, bool frees_on_launch);
+void release_user_object(cudaUserObject_t object, long count);
+
+}  // namespace course::cudart

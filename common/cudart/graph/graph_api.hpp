@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+// The graph calls whose signature changed between CUDA 12 and 13 (edge data came in): written once here for abi12.cpp and
+// abi13.cpp. Lists follow CUDA's convention: with a null array the call stores the count, else it fills up to the count.
+#pragma once
+
+#include "cudart/graph/graph.hpp"
+#include "cudart/runtime/status.hpp"
+
+namespace course::cudart {
+
+inline constexpr const char* kNoConditionals =
+    "conditional graph nodes are not simulated; copy the condition to the host, and launch there the graph "
+    "that it chooses";
+
+// Gives a list of nodes as a call does. `data`: of the edges that led there, may be nullptr.
+Status give_nodes(const std::vector<CUgraphNode_st*>& nodes, cudaGraphNode_t* out, cudaGraphEdgeData* data,
+                  std::size_t* n);
+// Turns the parameters of cudaGraphAddNode into an operation.
+Status make_operation(Context& context, cudaGraphNodeParams& parameters, Operation& out);
+Status graph_edges(cudaGraph_t graph, cudaGraphNode_t* from, cudaGraphNode_t* to, cudaGraphEdgeData* data,
+                   std::size_t* n);
+Status node_dependencies(cudaGraphNode_t node, cudaGraphNode_t* out, cudaGraphEdgeData* data, std::size_t* n);
+Status node_dependents(cudaGraphNode_t node, cudaGraphNode_t* out, cudaGraphEdgeData* data, std::size_t* n);
+Status graph_add_dependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
+                              std::size_t n);
+Status graph_remove_dependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
+                                 std::size_t n);
+Status graph_add_any_node(Context& context, cudaGraphNode_t* out, cudaGraph_t graph,
+                          const cudaGraphNode_t* dependencies, std::size_t n_dependencies,
+                          cudaGraphNodeParams* parameters);
+Status copy_kernel_attributes(cudaGraphNode_t dst, cudaGraphNode_t src);
+
+struct CaptureInfo {
+  cudaStreamCaptureStatus* status;
+  unsigned long long* id;
+  cudaGraph_t* graph;
+  const cudaGraphNode_t** dependencies;
+  const cudaGraphEdgeData** edge_data;
+  std::size_t* n_dependencies;
+};
+Status capture_info(cudaStream_t stream, const CaptureInfo& out);
+Status update_capture_dependencies(cudaStream_t stream, cudaGraphNode_t* dependencies, std::size_t n,
+                                   unsigned flags);
+
+}  // namespace course::cudart

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: MIT
+#include "cudart/runtime/memory.hpp"
+
+#include "cudart/runtime/host_checks.hpp"
+#include "cudart/runtime/pool.hpp"
+#include "cudart/runtime/registered.hpp"
+#include "sim/timing/timeline.hpp"
+
+namespace course::cudart {
+namespace {
+
+// Bytes per microsecond between host and device: PCIe 5.0 ×16 as measured with pinned memory, and with pageable memory,
+// which the driver stages.
+constexpr double kPinnedBytesPerUs = 55e3;
+constexpr double kPageableBytesPerUs = 20e3;
+constexpr double kBytesPerUsPerGbPerS = 1e3;
+
+// From the first to the last byte that rows and slices touch; saturates, so that a later bounds check fails.
+std::uint64_t span_of(std::uint64_t width, std::uint64_t height, std::uint64_t depth, std::uint64_t pitch,
+                      std::uint64_t slice) {
+  if (width == 0 || height == 0 || depth == 0) return 0;
+  std::uint64_t rows = 0, slices = 0, total = 0;
+  if (__builtin_mul_overflow(height - 1, pitch, &rows) || __builtin_mul_overflow(depth - 1, slice, &slices) ||
+      __builtin_add_overflow(rows, slices, &total) || __builtin_add_overflow(total, width, &total)) {
+    return UINT64_MAX;
+  }
+  return total;
+}
+
+std::string describe(const Place& place, std::uint64_t address) {
+  const std::string name = place.name.empty() ? "" : fmt::format(" \"{}\"", place.name);
+  return fmt::format("the allocation{} of {} bytes at {:#x}, {} bytes in", name, place.size, place.base,
+                     address - place.base);
+}
+
+Status check_inside(const Place& place, std::uint64_t address, std::uint64_t n_bytes, const char* what) {
+  const std::uint64_t room = place.base + place.size - address;
+  if (n_bytes <= room) return cudaSuccess;
+  return fail(cudaErrorInvalidValue, "the {} has room for {} bytes, not for {}: it is {}; {} bytes too many",
+              what, room, n_bytes, describe(place, address), n_bytes - room);
+}
+
+const char* name_of(cudaMemcpyKind kind) {
+  switch (kind) {
+    case cudaMemcpyHostToHost: return "cudaMemcpyHostToHost";
+    case cudaMemcpyHostToDevice: return "cudaMemcpyHostToDevice";
+    case cudaMemcpyDeviceToHost: return "cudaMemcpyDeviceToHost";
+    case cudaMemcpyDeviceToDevice: return "cudaMemcpyDeviceToDevice";
+    case cudaMemcpyDefault: break;
+  }
+  return "cudaMemcpyDefault";
+}
+
+// Of an end that is on the host although the direction says device: what the call should be.
+std::string advise(const CopyOp& copy) {
+  const bool to_device = locate(copy.dst).has_value(), from_device = locate(copy.src).has_value();
+  const bool exchanged = (copy.kind == cudaMemcpyHostToDevice && !to_device && from_device) ||
+                         (copy.kind == cudaMemcpyDeviceToHost && to_device && !from_device);
+  const cudaMemcpyKind fits = from_device ? to_device ? cudaMemcpyDeviceToDevice : cudaMemcpyDeviceToHost
+                              : to_device ? cudaMemcpyHostToDevice
+                                          : cudaMemcpyHostToHost;
+  if (exchanged)
+    return fmt::format("The destination comes first: exchange the two pointers, or pass {}", name_of(fits));
+  if (!to_device && !from_device)
+    return "Pass a pointer from cudaMalloc there that has not been freed; of these two neither is one";
+  return fmt::format("Pass a pointer from cudaMalloc that has not been freed, or {}", name_of(fits));
+}
+
+// One end of a copy, or what is filled (no `copy`). With unified addresses only "device" is a promise: an end that
+// the direction calls host may be any.
+Status check_end(const CopyOp* copy, const void* pointer, std::uint64_t n_bytes, bool must_be_device,
+                 const char* what) {
+  if (n_bytes == 0) return cudaSuccess;
+  if (pointer == nullptr)
+    return fail(cudaErrorInvalidValue, "the {} is a null pointer; it must point to {} bytes of {}memory",
+                what, n_bytes, must_be_device ? "device " : "");
+  const std::optional<Place> place = locate(pointer);
+  if (!place) {
+    if (!must_be_device) return cudaSuccess;
+    constexpr const char* kWhy = "a host pointer, freed, or never allocated";
+    if (copy == nullptr)
+      return fail(cudaErrorInvalidValue, "the {} {} is not device memory: {}", what, pointer, kWhy);
+    return fail(cudaErrorInvalidValue, "the {} {} is not device memory, but the direction {} says so: {}. {}",
+                what, pointer, name_of(copy->kind), kWhy, advise(*copy));
+  }
+  return check_inside(*place, address_of(pointer), n_bytes, what);
+}
+
+void tell_written(const void* pointer, std::uint64_t n_bytes) {
+  if (const auto place = locate(pointer)) {
+    const std::lock_guard guard(place->context->lock);
+    place->context->device().host_wrote(address_of(pointer), n_bytes);
+  }
+}
+
+Status copy_row(Context& context, std::byte* dst, const std::byte* src, std::uint64_t n_bytes) {
+  // Without the lock again before it is asked where the bytes went: that may take another device's.
+  const auto copied = [&] {
+    const std::lock_guard guard(context.lock);
+    return context.device().copy(dst, src, n_bytes);
+  }();
+  if (!copied) return {cudaErrorNotPermitted, copied.error().text};
+  tell_written(dst, n_bytes);
+  return cudaSuccess;
+}
+
+Status fill_row(Context& context, std::byte* row, const FillOp& fill) {
+  const auto filled = [&] {
+    const std::lock_guard guard(context.lock);
+    return context.device().fill(row, fill.value, fill.element_bytes, fill.width);
+  }();
+  if (!filled) return {cudaErrorNotPermitted, filled.error().text};
+  tell_written(row, fill.width * fill.element_bytes);
+  return cudaSuccess;
+}
+
+template <typename Row>
+void for_each_row(std::uint64_t height, std::uint64_t depth, Row row) {
+  for (std::uint64_t z = 0; z < depth; ++z) {
+    for (std::uint64_t y = 0; y < height; ++y) row(y, z);
+  }
+}
+
+// Has it been the start of an allocation?
+bool was_freed(const void* pointer) {
+  Runtime& all = runtime();
+  for (int i = 0; i < all.n_devices(); ++i) {
+    Context& context = all.context(i);
+    if (!context.created.load(std::memory_order_acquire)) continue;
+    const std::lock_guard guard(context.lock);
+    const sim::Allocation* freed = context.device().find_freed(address_of(pointer));
+    if (freed != nullptr && freed->base == address_of(pointer)) return true;
+  }
+  return false;
+}
+
+Status release_if(void* pointer, bool host) {
+  const char* const call = host ? "cudaFreeHost" : "cudaFree";
+  const std::optional<Place> place = locate(pointer);
+  if (!place) {
+    if (is_registered(pointer))
+      return fail(cudaErrorInvalidValue, "{} is registered: cudaHostUnregister ends that, {} is not for it",
+                  pointer, call)
+          .as("invalid-free");
+    if (was_freed(pointer))
+      return fail(cudaErrorInvalidValue, "{} was freed before", pointer).as("double-free");
+    return fail(cudaErrorInvalidValue, "{} is no allocation of {}", pointer,
+                host ? "cudaMallocHost" : "cudaMalloc")
+        .as("invalid-free");
+  }
+  const std::lock_guard guard(place->context->lock);
+  const auto found = place->context->owned.find(address_of(pointer));
+  if (found == place->context->owned.end()) {
+    if (place->kind == sim::MemoryKind::module_variable) {
+      return fail(cudaErrorInvalidValue, "{} is a __device__ variable: nobody may free it", pointer)
+          .as("invalid-free");
+    }
+    return fail(cudaErrorInvalidValue, "{} lies inside {}: free the start of it", pointer,
+                describe(*place, address_of(pointer)))
+        .as("invalid-free");
+  }
+  const bool is_host = found->second.origin == Origin::host;
+  if (is_host != host) {
+    return fail(cudaErrorInvalidValue, "{} is {} memory: {} is not for it", pointer,
+                is_host ? "pinned host" : "device", call)
+        .as("invalid-free");
+  }
+  return release(*place->context, address_of(pointer));
+}
+
+}  // namespace
+
+std::optional<Place> locate(const void* pointer) {
+  if (pointer == nullptr) return {};
+  Runtime& all = runtime();
+  for (int i = 0; i < all.n_devices(); ++i) {
+    Context& context = all.context(i);
+    if (!context.created.load(std::memory_order_acquire)) continue;
+    const std::lock_guard guard(context.lock);
+    if (const sim::Allocation* found = context.device().find(address_of(pointer))) {
+      return Place{&context, found->base, found->size, found->kind, found->name};
+    }
+  }
+  return {};
+}
+
+Status allocate(Context& context, std::uint64_t n_bytes, sim::MemoryKind kind, Owned owned, void** out) {
+  *out = nullptr;
+  if (n_bytes == 0) return cudaSuccess;
+  const std::lock_guard guard(context.lock);
+  const auto address = context.device().allocate(n_bytes, kind);
+  if (!address) return {cudaErrorMemoryAllocation, address.error().text};
+  owned.bytes = n_bytes;
+  context.owned[*address] = owned;
+  // The host writes such memory behind our back: it never counts as uninitialised.
+  if (kind != sim::MemoryKind::device) context.device().host_wrote(*address, n_bytes);
+  *out = reinterpret_cast<void*>(*address);  // NOLINT: an address of our arena
+  return cudaSuccess;
+}
+
+Status release(Context& context, std::uint64_t base) {
+  const std::lock_guard guard(context.lock);
+  const auto found = context.owned.find(base);
+  if (found == context.owned.end()) return fail(cudaErrorInvalidValue, "{:#x} is no live allocation", base);
+  const Owned owned = found->second;
+  context.owned.erase(found);
+  if (owned.pool != nullptr) owned.pool->used -= owned.bytes;
+  const auto released = context.device().release(base);
+  return released ? Status() : Status(cudaErrorInvalidValue, released.error().text);
+}
+
+Status release_device(void* pointer) {
+  return pointer == nullptr ? Status() : release_if(pointer, false);
+}
+Status release_host(void* pointer) {
+  return pointer == nullptr ? Status() : release_if(pointer, true);
+}
+
+CopyOp linear_copy(void* dst, const void* src, std::uint64_t n_bytes, cudaMemcpyKind kind) {
+  CopyOp copy;
+  copy.dst = static_cast<std::byte*>(dst);
+  copy.src = static_cast<const std::byte*>(src);
+  copy.width = n_bytes;
+  copy.kind = kind;
+  return copy;
+}
+
+Status check_copy(const CopyOp& copy) {
+  if (copy.kind > cudaMemcpyDefault) {
+    return fail(
+        cudaErrorInvalidMemcpyDirection,
+        "the direction (the argument after the size) is {}, and none has this number; pass "
+        "cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDeviceToDevice or cudaMemcpyDefault",
+        static_cast<unsigned>(copy.kind));
+  }
+  if (copy.height > 1 && (copy.dst_pitch < copy.width || copy.src_pitch < copy.width)) {
+    return fail(cudaErrorInvalidPitchValue,
+                "rows of {} bytes do not fit the pitches {} (destination) and {} (source)", copy.width,
+                copy.dst_pitch, copy.src_pitch);
+  }
+  const bool to_device = copy.kind == cudaMemcpyHostToDevice || copy.kind == cudaMemcpyDeviceToDevice;
+  const bool from_device = copy.kind == cudaMemcpyDeviceToHost || copy.kind == cudaMemcpyDeviceToDevice;
+  Status status =
+      check_end(&copy, copy.dst, span_of(copy.width, copy.height, copy.depth, copy.dst_pitch, copy.dst_slice),
+                to_device, "destination");
+  if (!status.ok()) return status;
+  return check_end(&copy, copy.src,
+                   span_of(copy.width, copy.height, copy.depth, copy.src_pitch, copy.src_slice), from_device,
+                   "source");
+}
+
+Status check_fill(const FillOp& fill) {
+  const std::uint64_t width = fill.width * fill.element_bytes;
+  if (fill.element_bytes != 1 && fill.element_bytes != 2 && fill.element_bytes != 4) {
+    return fail(cudaErrorInvalidValue, "elements of {} bytes: only 1, 2 and 4 can be set",
+                fill.element_bytes);
+  }
+  if (fill.height > 1 && fill.pitch < width) {
+    return fail(cudaErrorInvalidValue, "rows of {} bytes do not fit the pitch {}", width, fill.pitch);
+  }
+  return check_end(nullptr, fill.dst, span_of(width, fill.height, fill.depth, fill.pitch, fill.slice), true,
+                   "destination");
+}
+
+Status run_copy(Context& context, const CopyOp& copy) {
+  const std::uint64_t n_bytes = copy.width * copy.height * copy.depth;
+  if (n_bytes == 0) return cudaSuccess;
+  check_source(copy);
+  Status status;
+  for_each_row(copy.height, copy.depth, [&](std::uint64_t y, std::uint64_t z) {
+    std::byte* row = copy.dst + y * copy.dst_pitch + z * copy.dst_slice;
+    if (status.ok())
+      status = copy_row(context, row, copy.src + y * copy.src_pitch + z * copy.src_slice, copy.width);
+  });
+  if (!status.ok()) return status;
+
+  const auto on_device = [](const std::optional<Place>& place) { return place && place->on_device_only(); };
+  const std::optional<Place> dst = locate(copy.dst), src = locate(copy.src);
+  const std::lock_guard guard(context.lock);
+  const sim::DevicePreset& chip = context.device().options().preset;
+  double bytes_per_us = dst && src ? kPinnedBytesPerUs : kPageableBytesPerUs;
+  if (on_device(dst) && on_device(src))
+    bytes_per_us = chip.memory_gb_per_s * kBytesPerUsPerGbPerS / 2;  // read and written
+  sim::Timeline& timeline = context.device().timeline();
+  timeline.transfer(chip.timing.kernel_us + static_cast<double>(n_bytes) / bytes_per_us);
+  if (!on_device(dst) || !on_device(src)) timeline.synchronise();
+  return cudaSuccess;
+}
+
+double fill_us(const sim::DevicePreset& chip, std::uint64_t n_bytes) {
+  return chip.timing.kernel_us + static_cast<double>(n_bytes) / (chip.memory_gb_per_s * kBytesPerUsPerGbPerS);
+}
+
+Status run_fill(Context& context, const FillOp& fill) {
+  const std::uint64_t width = fill.width * fill.element_bytes;
+  if (width == 0 || fill.height == 0 || fill.depth == 0) return cudaSuccess;
+  Status status;
+  for_each_row(fill.height, fill.depth, [&](std::uint64_t y, std::uint64_t z) {
+    std::byte* row = fill.dst + y * fill.pitch + z * fill.slice;
+    if (status.ok()) status = fill_row(context, row, fill);
+  });
+  if (!status.ok()) return status;
+  const std::lock_guard guard(context.lock);
+  const sim::DevicePreset& chip = context.device().options().preset;
+  context.device().timeline().launch(fill_us(chip, width * fill.height * fill.depth));
+  return cudaSuccess;
+}
+
+Status check_range(const void* pointer, std::uint64_t n_bytes, const char* what) {
+  const std::optional<Place> place = locate(pointer);
+  if (!place) return fail(cudaErrorInvalidValue, "the {} {} is not device-accessible memory", what, pointer);
+  return check_inside(*place, address_of(pointer), n_bytes, what);
+}
+
+}  // namespace course::cudart

@@ -1,0 +1,427 @@
+// SPDX-License-Identifier: MIT
+#include "cudart/runtime/operation.hpp"
+
+#include <cstring>
+
+#include "cudart/runtime/array.hpp"
+#include "cudart/graph/graph.hpp"
+#include "cudart/runtime/registered.hpp"
+#include "cudart/runtime/stream.hpp"
+#include "sim/timing/timeline.hpp"
+
+namespace course::cudart {
+namespace {
+
+template <typename... Cases>
+struct Overloaded : Cases... {
+  using Cases::operator()...;
+};
+
+constexpr std::uint64_t kMaxGridX = 0x7fffffff;
+constexpr std::uint64_t kMaxGridYZ = 65535;
+constexpr std::uint32_t kMaxBlockZ = 64;
+constexpr std::uint64_t kPortableClusterSize = 8;
+constexpr std::uint64_t kMaxClusterSize = 16;
+constexpr int kWarpSize = 32;
+
+sim::Dim3 to_sim(dim3 d) {
+  return {d.x, d.y, d.z};
+}
+
+std::string text_of(const sim::Dim3& d) {
+  return fmt::format("({}, {}, {})", d.x, d.y, d.z);
+}
+
+Status check_cluster(const KernelOp& kernel, const FunctionSettings& settings) {
+  const std::uint64_t size = kernel.cluster.count();
+  if (size == 0) return cudaSuccess;
+  const std::uint64_t most = settings.nonportable_cluster != 0 ? kMaxClusterSize : kPortableClusterSize;
+  if (size > most) {
+    return fail(cudaErrorInvalidClusterSize, "a cluster of {} blocks: at most {}", size, most);
+  }
+  if (kernel.grid.x % kernel.cluster.x != 0 || kernel.grid.y % kernel.cluster.y != 0 ||
+      kernel.grid.z % kernel.cluster.z != 0) {
+    return fail(cudaErrorInvalidClusterSize, "the grid {} is no multiple of the cluster {}",
+                text_of(kernel.grid), text_of(kernel.cluster));
+  }
+  return cudaSuccess;
+}
+
+Status check_shared(const KernelOp& kernel, const sim::KernelFacts& facts, const FunctionSettings& settings,
+                    const sim::DevicePreset& chip) {
+  const std::uint64_t total = facts.static_shared + kernel.shared;
+  if (settings.max_dynamic_shared >= 0) {
+    const auto allowed =
+        std::max(static_cast<std::uint64_t>(settings.max_dynamic_shared),
+                 chip.shared_per_block - std::min(chip.shared_per_block, facts.static_shared));
+    if (kernel.shared > allowed) {
+      return fail(cudaErrorInvalidValue,
+                  "{} bytes of dynamic shared memory for {}, allowed are {} "
+                  "(cudaFuncAttributeMaxDynamicSharedMemorySize)",
+                  kernel.shared, facts.demangled, allowed);
+    }
+    return cudaSuccess;
+  }
+  if (total > chip.shared_per_block) {
+    return fail(cudaErrorInvalidValue,
+                "{} needs {} bytes of shared memory, the limit is {}; up to {} after "
+                "cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)",
+                facts.demangled, total, chip.shared_per_block, chip.shared_per_block_optin);
+  }
+  return cudaSuccess;
+}
+
+Status check_kernel(Context& context, const KernelOp& kernel) {
+  const std::lock_guard guard(context.lock);
+  sim::KernelId id = 0;
+  if (Status status = find_kernel(context, *kernel.function, id); !status.ok()) return status;
+  const sim::KernelFacts& facts = context.device().facts(id);
+  const sim::DevicePreset& chip = context.device().options().preset;
+  const FunctionSettings& settings = kernel.function->on_device[context.ordinal].settings;
+
+  const std::uint64_t threads = kernel.block.count();
+  if (kernel.grid.count() == 0 || threads == 0) {
+    return fail(cudaErrorInvalidConfiguration, "{}: grid {} of blocks {} holds no thread", facts.demangled,
+                text_of(kernel.grid), text_of(kernel.block));
+  }
+  const auto max_threads = static_cast<std::uint64_t>(chip.max_threads_per_block);
+  if (threads > max_threads || kernel.block.x > max_threads || kernel.block.y > max_threads ||
+      kernel.block.z > kMaxBlockZ) {
+    return fail(cudaErrorInvalidConfiguration, "{}: a block of {} = {} threads; at most {}, and {} along z",
+                facts.demangled, text_of(kernel.block), threads, max_threads, kMaxBlockZ);
+  }
+  if (kernel.grid.x > kMaxGridX || kernel.grid.y > kMaxGridYZ || kernel.grid.z > kMaxGridYZ) {
+    return fail(cudaErrorInvalidConfiguration, "{}: a grid of {}; at most ({}, {}, {})", facts.demangled,
+                text_of(kernel.grid), kMaxGridX, kMaxGridYZ, kMaxGridYZ);
+  }
+  if (threads > static_cast<std::uint64_t>(facts.max_threads)) {
+    return fail(cudaErrorInvalidValue, "{}: a block of {} threads, its __launch_bounds__ allow {}",
+                facts.demangled, threads, facts.max_threads);
+  }
+  const auto warps = static_cast<int>((threads + kWarpSize - 1) / kWarpSize);
+  const int registers = registers_of(context, *kernel.function, facts);
+  if (registers * warps * kWarpSize > chip.registers_per_multiprocessor) {
+    return fail(cudaErrorLaunchOutOfResources,
+                "{}: {} threads with {} registers each; a multiprocessor has {}", facts.demangled, threads,
+                registers, chip.registers_per_multiprocessor);
+  }
+  if (Status status = check_shared(kernel, facts, settings, chip); !status.ok()) return status;
+  if (Status status = check_cluster(kernel, settings); !status.ok()) return status;
+  if (settings.cluster_must_be_set != 0 && kernel.cluster.count() == 0) {
+    return fail(cudaErrorInvalidClusterSize, "{} must be launched with a cluster size", facts.demangled);
+  }
+  if (kernel.cooperative) {
+    const int resident = context.device().occupancy(id, static_cast<int>(threads), kernel.shared);
+    const auto most = static_cast<std::uint64_t>(resident) * static_cast<std::uint64_t>(chip.multiprocessors);
+    if (kernel.grid.count() > most) {
+      return fail(cudaErrorCooperativeLaunchTooLarge,
+                  "{}: {} blocks, but only {} fit the device at once ({} on each of {})", facts.demangled,
+                  kernel.grid.count(), most, resident, chip.multiprocessors);
+    }
+  }
+  return cudaSuccess;
+}
+
+Status execute_kernel(Context& context, const KernelOp& kernel) {
+  const std::lock_guard guard(context.lock);
+  sim::LaunchRequest request;
+  if (Status status = find_kernel(context, *kernel.function, request.kernel); !status.ok()) return status;
+  request.grid = kernel.grid;
+  request.block = kernel.block;
+  if (kernel.cluster.count() != 0) request.cluster = kernel.cluster;
+  request.dynamic_shared = kernel.shared;
+  request.parameters = kernel.arguments;
+  request.cooperative = kernel.cooperative;
+  request.registers = registers_of(context, *kernel.function, context.device().facts(request.kernel));
+  const sim::LaunchResult result = context.device().launch(request);
+
+  const FaultMeaning meaning = meaning_of(result.fault);
+  if (meaning.code != cudaSuccess && !meaning.sticky) return {meaning.code, result.text};
+  if (!result.text.empty()) say(result.text);
+  if (meaning.sticky) {
+    context.sticky = meaning.code;
+    return cudaSuccess;
+  }
+  // A kernel may ask for an event to be recorded when it completes.
+  for (const cudaLaunchAttribute& attribute : kernel.attributes) {
+    cudaEvent_t event = nullptr;
+    if (attribute.id == cudaLaunchAttributeProgrammaticEvent) event = attribute.val.programmaticEvent.event;
+    if (attribute.id == cudaLaunchAttributeLaunchCompletionEvent)
+      event = attribute.val.launchCompletionEvent.event;
+    if (event != nullptr && events().contains(event)) {
+      event->recorded = true;
+      event->time_us = context.device().timeline().event();
+    }
+  }
+  return cudaSuccess;
+}
+
+Status execute_host(const HostOp& host) {
+  // Without any lock: the function may wait for another thread that uses the device.
+  if (host.function != nullptr) host.function(host.data);
+  if (host.callback != nullptr) host.callback(host.stream, cudaSuccess, host.data);
+  return cudaSuccess;
+}
+
+Status execute_record(Context& context, const RecordOp& record) {
+  if (!events().contains(record.event))
+    return fail(cudaErrorInvalidResourceHandle, "the event is destroyed or was none");
+  const std::lock_guard guard(context.lock);
+  record.event->recorded = true;
+  record.event->time_us = context.device().timeline().event();
+  return cudaSuccess;
+}
+
+Status execute_alloc(const AllocOp& alloc) {
+  GraphMemory& memory = *alloc.memory;
+  const std::lock_guard guard(memory.context.lock);
+  if (memory.live) {
+    return fail(cudaErrorInvalidValue,
+                "the graph is launched again, but the memory it allocated at {} is not freed",
+                memory.address);
+  }
+  memory.live = true;
+  memory.context.graph_bytes += memory.n_bytes;
+  memory.context.graph_bytes_high = std::max(memory.context.graph_bytes_high, memory.context.graph_bytes);
+  return cudaSuccess;
+}
+
+// All graph memory, so that cudaFree can find it by its address. Weak: the nodes own it.
+struct GraphMemoryTable {
+  std::mutex lock;
+  std::map<const void*, std::weak_ptr<GraphMemory>> by_address;
+};
+GraphMemoryTable& graph_memory_table() {
+  static auto& table = *new GraphMemoryTable;
+  return table;
+}
+
+}  // namespace
+
+GraphMemory::~GraphMemory() {
+  const std::lock_guard guard(context.lock);
+  {
+    GraphMemoryTable& table = graph_memory_table();
+    const std::lock_guard table_guard(table.lock);
+    table.by_address.erase(address);
+  }
+  const auto owned =
+      context.owned.find(reinterpret_cast<std::uint64_t>(address));  // NOLINT: an address of our arena
+  if (owned == context.owned.end()) return;                          // the device was reset
+  if (live) {
+    owned->second.origin = Origin::pool;  // outlives its graph, until the user frees it
+  } else {
+    (void)release(context, owned->first);
+  }
+}
+
+Status make_graph_memory(Context& context, std::uint64_t n_bytes, AllocOp& out) {
+  void* address = nullptr;
+  Owned owned;
+  owned.origin = Origin::graph;
+  if (Status status = allocate(context, n_bytes, sim::MemoryKind::device, owned, &address); !status.ok())
+    return status;
+  if (address == nullptr) return fail(cudaErrorInvalidValue, "an allocation of 0 bytes");
+  out.memory = std::make_shared<GraphMemory>(context, address, n_bytes);
+  GraphMemoryTable& table = graph_memory_table();
+  const std::lock_guard guard(table.lock);
+  table.by_address[address] = out.memory;
+  return cudaSuccess;
+}
+
+bool free_graph_memory(Context& context, void* address) {
+  std::shared_ptr<GraphMemory> memory;
+  {
+    GraphMemoryTable& table = graph_memory_table();
+    const std::lock_guard guard(table.lock);
+    const auto found = table.by_address.find(address);
+    if (found != table.by_address.end()) memory = found->second.lock();
+  }
+  if (memory == nullptr || &memory->context != &context) return false;
+  const std::lock_guard guard(context.lock);
+  if (!memory->live) return false;
+  memory->live = false;
+  context.graph_bytes -= memory->n_bytes;
+  return true;
+}
+
+FaultMeaning meaning_of(sim::Fault fault) {
+  switch (fault) {
+    case sim::Fault::none: return {cudaSuccess, false};
+    case sim::Fault::illegal_address: return {cudaErrorIllegalAddress, true};
+    case sim::Fault::misaligned_address: return {cudaErrorMisalignedAddress, true};
+    case sim::Fault::illegal_instruction: return {cudaErrorIllegalInstruction, true};
+    case sim::Fault::launch_timeout: return {cudaErrorLaunchTimeout, true};
+    case sim::Fault::device_assert: return {cudaErrorAssert, true};
+    case sim::Fault::trap: return {cudaErrorLaunchFailure, true};
+    case sim::Fault::invalid_configuration: return {cudaErrorInvalidConfiguration, false};
+    case sim::Fault::out_of_resources: return {cudaErrorLaunchOutOfResources, false};
+    case sim::Fault::invalid_parameter: return {cudaErrorInvalidValue, false};
+  }
+  return {cudaErrorUnknown, true};
+}
+
+cudaGraphNodeType node_type(const Operation& operation) {
+  return std::visit(Overloaded{
+                        [](const KernelOp&) { return cudaGraphNodeTypeKernel; },
+                        [](const CopyOp&) { return cudaGraphNodeTypeMemcpy; },
+                        [](const FillOp&) { return cudaGraphNodeTypeMemset; },
+                        [](const HostOp&) { return cudaGraphNodeTypeHost; },
+                        [](const EmptyOp&) { return cudaGraphNodeTypeEmpty; },
+                        [](const ChildOp&) { return cudaGraphNodeTypeGraph; },
+                        [](const RecordOp&) { return cudaGraphNodeTypeEventRecord; },
+                        [](const WaitOp&) { return cudaGraphNodeTypeWaitEvent; },
+                        [](const AllocOp&) { return cudaGraphNodeTypeMemAlloc; },
+                        [](const FreeOp&) { return cudaGraphNodeTypeMemFree; },
+                    },
+                    operation);
+}
+
+Status make_kernel(Context& context, const void* function, dim3 grid, dim3 block, void** arguments,
+                   std::uint64_t shared, KernelOp& out) {
+  out.function = runtime().registry().find_function(function);
+  if (out.function == nullptr) {
+    // CUDA 13 takes an unknown address for a kernel handle.
+    return fail(function == nullptr ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidResourceHandle,
+                "{} is no kernel: pass a __global__ function of this program", function);
+  }
+  out.grid = to_sim(grid);
+  out.block = to_sim(block);
+  out.shared = shared;
+
+  const std::lock_guard guard(context.lock);
+  sim::KernelId id = 0;
+  if (Status status = find_kernel(context, *out.function, id); !status.ok()) return status;
+  const sim::KernelFacts& facts = context.device().facts(id);
+  out.arguments.assign(facts.parameter_bytes, std::byte{0});
+  for (std::size_t i = 0; i < facts.parameters.size(); ++i) {
+    if (arguments == nullptr || arguments[i] == nullptr) {
+      return fail(cudaErrorInvalidValue, "{}: argument {} of {} is missing", facts.demangled, i,
+                  facts.parameters.size());
+    }
+    std::memcpy(out.arguments.data() + facts.parameters[i].offset, arguments[i], facts.parameters[i].size);
+  }
+  const FunctionSettings& settings = out.function->on_device[context.ordinal].settings;
+  if (settings.cluster[0] > 0) {
+    const auto size = [&](int axis) {
+      return static_cast<std::uint32_t>(std::max(settings.cluster[axis], 1));
+    };
+    out.cluster = {size(0), size(1), size(2)};
+  }
+  return cudaSuccess;
+}
+
+Status apply_attributes(const cudaLaunchAttribute* attributes, unsigned n, KernelOp& kernel) {
+  if (n > 0 && attributes == nullptr)
+    return fail(cudaErrorInvalidValue, "{} launch attributes at a null pointer", n);
+  for (unsigned i = 0; i < n; ++i) {
+    const cudaLaunchAttributeValue& value = attributes[i].val;
+    if (attributes[i].id == cudaLaunchAttributeCooperative) kernel.cooperative = value.cooperative != 0;
+    if (attributes[i].id == cudaLaunchAttributeClusterDimension) {
+      kernel.cluster = {value.clusterDim.x, value.clusterDim.y, value.clusterDim.z};
+      if (kernel.cluster.count() == 0) return fail(cudaErrorInvalidClusterSize, "a cluster without blocks");
+    }
+    // The others tune scheduling, caching and overlap: nothing to do when everything runs in order.
+    kernel.attributes.push_back(attributes[i]);
+  }
+  return cudaSuccess;
+}
+
+Status make_copy(const cudaMemcpy3DParms& p, CopyOp& out) {
+  // With an array, extents and its own position count elements; without one, bytes.
+  const cudaArray_const_t array = p.srcArray != nullptr ? p.srcArray : p.dstArray;
+  std::uint64_t unit = 1;
+  if (array != nullptr) {
+    if (!is_array(array)) return fail(cudaErrorInvalidValue, "that is no array: freed, or never allocated");
+    unit = array->element_bytes();
+  }
+  const std::uint64_t width = p.extent.width * unit;
+  const auto side = [&](cudaArray_const_t a, const cudaPitchedPtr& at, const cudaPos& pos, std::byte*& start,
+                        std::uint64_t& pitch, std::uint64_t& slice) -> Status {
+    if (a != nullptr) {
+      pitch = a->row_bytes();
+      slice = a->slice_bytes();
+      return array_part(a, pos, {width, p.extent.height, p.extent.depth}, start);
+    }
+    pitch = at.pitch;
+    slice = at.pitch * at.ysize;
+    start = static_cast<std::byte*>(at.ptr) + pos.x + pos.y * at.pitch + pos.z * slice;
+    return cudaSuccess;
+  };
+  std::byte* src = nullptr;
+  if (Status status = side(p.dstArray, p.dstPtr, p.dstPos, out.dst, out.dst_pitch, out.dst_slice);
+      !status.ok())
+    return status;
+  if (Status status = side(p.srcArray, p.srcPtr, p.srcPos, src, out.src_pitch, out.src_slice); !status.ok())
+    return status;
+  out.src = src;
+  out.width = width;
+  out.height = p.extent.height;
+  out.depth = p.extent.depth;
+  out.kind = p.kind;
+  return cudaSuccess;
+}
+
+Status make_fill(const cudaMemsetParams& p, FillOp& out) {
+  out.dst = static_cast<std::byte*>(p.dst);
+  out.pitch = p.pitch;
+  out.value = p.value;
+  out.element_bytes = p.elementSize;
+  out.width = p.width;
+  out.height = p.height;
+  return cudaSuccess;
+}
+
+Status check(Context& context, const Operation& operation) {
+  return std::visit(
+      Overloaded{
+          [&](const KernelOp& kernel) { return check_kernel(context, kernel); },
+          [](const CopyOp& copy) { return check_copy(copy); },
+          [](const FillOp& fill) { return check_fill(fill); },
+          [](const HostOp& host) {
+            const bool callable = host.function != nullptr || host.callback != nullptr;
+            return callable ? Status() : fail(cudaErrorInvalidValue, "the host function is a null pointer");
+          },
+          [](const RecordOp& record) {
+            return events().contains(record.event) ? Status() : Status(cudaErrorInvalidResourceHandle);
+          },
+          [](const WaitOp& wait) {
+            return events().contains(wait.event) ? Status() : Status(cudaErrorInvalidResourceHandle);
+          },
+          [](const auto&) { return Status(); },
+      },
+      operation);
+}
+
+Status execute(Context& context, const Operation& operation) {
+  return std::visit(Overloaded{
+                        [&](const KernelOp& kernel) {
+                          const MirroredHostMemory mirrored(context);
+                          return execute_kernel(context, kernel);
+                        },
+                        [&](const CopyOp& copy) {
+                          const MirroredHostMemory mirrored(context);
+                          // Again: a graph is launched long after it was made.
+                          Status status = check_copy(copy);
+                          return status.ok() ? run_copy(context, copy) : status;
+                        },
+                        [&](const FillOp& fill) {
+                          const MirroredHostMemory mirrored(context);
+                          Status status = check_fill(fill);
+                          return status.ok() ? run_fill(context, fill) : status;
+                        },
+                        [](const HostOp& host) { return execute_host(host); },
+                        [](const EmptyOp&) { return Status(); },
+                        [](const ChildOp& child) { return run_graph(*child.graph, false); },
+                        [&](const RecordOp& record) { return execute_record(context, record); },
+                        [](const WaitOp&) { return Status(); },  // what the event stands for is done
+                        [](const AllocOp& alloc) { return execute_alloc(alloc); },
+                        [&](const FreeOp& free) {
+                          if (free_graph_memory(context, free.address)) return Status();
+                          return release_device(free.address);
+                        },
+                    },
+                    operation);
+}
+
+}  // namespace course::cudart

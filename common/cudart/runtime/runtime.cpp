@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+#include "cudart/runtime/runtime.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <set>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+
+#include "cudart/runtime/pool.hpp"
+#include "cudart/runtime/stream.hpp"
+#include "sim/timing/timeline.hpp"
+
+namespace course::cudart {
+
+Context::Context(int which) : ordinal(which) {}
+Context::~Context() = default;
+
+void Context::synchronise() {
+  const std::lock_guard guard(lock);
+  device().timeline().synchronise();
+}
+
+sim::Device& Context::device() {
+  if (device_ == nullptr) {
+    const Environment& env = runtime().environment();
+    try {
+      device_ = std::make_unique<sim::Device>(env.device);
+    } catch (const std::runtime_error& none) {  // no kernel will ever run here
+      silence(false);
+      say(none.what());
+      std::_Exit(1);
+    }
+    device_->set_mode(env.mode);
+    created.store(true, std::memory_order_release);
+    if (env.verbose) {
+      const sim::DevicePreset& chip = env.device.preset;
+      say(
+          fmt::format("no GPU is used: device {} is a {} (sm_{}{}, {} multiprocessors) on {} host threads; "
+                      "times are modelled",
+                      ordinal, chip.name, chip.compute_major, chip.compute_minor, chip.multiprocessors,
+                      env.device.host_threads > 0 ? static_cast<unsigned>(env.device.host_threads)
+                                                  : std::thread::hardware_concurrency()));
+    }
+  }
+  return *device_;
+}
+
+ThreadState::ThreadState() = default;
+ThreadState::~ThreadState() = default;
+
+Runtime::Runtime() : environment_(parse_environment([](const char* name) { return std::getenv(name); })) {
+  silence(environment_.quiet);
+  for (const std::string& complaint : environment_.complaints) say(complaint);
+  for (int i = 0; i < environment_.n_devices; ++i) contexts_.push_back(std::make_unique<Context>(i));
+}
+
+void Runtime::write_report() {
+  if (environment_.report_file.empty()) return;
+  std::vector<std::string> reports;
+  for (const auto& context : contexts_) {
+    if (!context->created.load(std::memory_order_acquire)) continue;
+    const std::lock_guard guard(context->lock);
+    reports.push_back(context->device().report_json());
+  }
+  if (reports.empty()) return;
+  // One device: its report. Several: an array, one report a device.
+  std::string out = reports.front();
+  if (reports.size() > 1) {
+    for (std::size_t i = 1; i < reports.size(); ++i) out += ",\n" + reports[i];
+    out = "[" + out + "]";
+  }
+  std::FILE* file = std::fopen(environment_.report_file.c_str(), "w");
+  const bool written = file != nullptr && std::fwrite(out.data(), 1, out.size(), file) == out.size();
+  const bool closed = file != nullptr && std::fclose(file) == 0;
+  if (!written || !closed)
+    say(fmt::format("SIM_REPORT={}: cannot write that file", environment_.report_file));
+}
+
+Runtime& runtime() {
+  static auto& instance = *new Runtime;  // never destroyed, see the invariants
+  return instance;
+}
+
+ThreadState& thread_state() {
+  // The main thread's is never destroyed: exit handlers and destructors of statics still call in.
+  thread_local ThreadState* state = nullptr;
+  struct Cleaner {
+    bool armed = false;
+    ~Cleaner() {
+      if (armed) delete std::exchange(state, nullptr);
+    }
+  };
+  thread_local Cleaner cleaner;
+  if (state == nullptr) {
+    state = new ThreadState;
+    cleaner.armed = ::gettid() != ::getpid();
+  }
+  return *state;
+}
+
+Context& current_context() {
+  return runtime().context(thread_state().device);
+}
+
+void say_once(const std::string& key, const std::string& text) {
+  static std::mutex lock;
+  static auto& said = *new std::set<std::string>;
+  {
+    const std::lock_guard guard(lock);
+    if (!said.insert(key).second) return;
+  }
+  say(text);
+}
+
+}  // namespace course::cudart

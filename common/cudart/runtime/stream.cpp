@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: MIT
+#include "cudart/runtime/stream.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <set>
+#include <utility>
+
+#include "cudart/graph/graph.hpp"
+#include "cudart/runtime/in_flight.hpp"
+
+namespace course::cudart {
+namespace {
+
+const auto kLegacyHandle = reinterpret_cast<cudaStream_t>(1);     // NOLINT: cudaStreamLegacy of the ABI
+const auto kPerThreadHandle = reinterpret_cast<cudaStream_t>(2);  // NOLINT: cudaStreamPerThread
+
+// Captures in progress, for the calls that they forbid.
+struct ActiveCaptures {
+  std::mutex lock;
+  std::vector<std::shared_ptr<Capture>> all;
+};
+ActiveCaptures& active_captures() {
+  static auto& captures = *new ActiveCaptures;
+  return captures;
+}
+
+void join(CUstream_st& stream, const std::shared_ptr<Capture>& capture,
+          const std::vector<cudaGraphNode_t>& after) {
+  if (stream.capture == nullptr) {
+    stream.capture = capture;
+    stream.tips.clear();
+    capture->streams.push_back(&stream);
+  }
+  for (const cudaGraphNode_t node : after) {
+    if (std::find(stream.tips.begin(), stream.tips.end(), node) == stream.tips.end())
+      stream.tips.push_back(node);
+  }
+}
+
+Status invalidated(const Capture& capture) {
+  return fail(cudaErrorStreamCaptureInvalidated, "the capture is invalid since {}", capture.invalidated_by);
+}
+
+Status add_captured(CUstream_st& stream, Operation operation) {
+  if (stream.capture->invalidated()) return invalidated(*stream.capture);
+  cudaGraphNode_t node = nullptr;
+  Status status = check(*stream.context, operation);
+  if (status.ok()) {
+    status = add_node(*stream.capture->graph, *stream.context, stream.tips.data(), stream.tips.size(),
+                      std::move(operation), &node);
+  }
+  if (!status.ok()) {
+    stream.capture->invalidate(
+        fmt::format("work for a captured stream was refused: {}",
+                    status.text().empty() ? error_string(status.code()) : status.text()));
+    return status;
+  }
+  stream.tips.assign(1, node);
+  return cudaSuccess;
+}
+
+// The streams return to executing at once.
+void end_for_all(const std::shared_ptr<Capture>& capture) {
+  for (const cudaStream_t member : capture->streams) {
+    member->capture.reset();
+    member->tips.clear();
+  }
+  ActiveCaptures& active = active_captures();
+  const std::lock_guard guard(active.lock);
+  std::erase(active.all, capture);
+}
+
+// The legacy stream waits for all blocking streams, which is impossible while one of them is captured.
+Status check_legacy_stream(const CUstream_st& stream) {
+  if (&stream != stream.context->legacy_stream.get()) return cudaSuccess;
+  ActiveCaptures& active = active_captures();
+  const std::lock_guard guard(active.lock);
+  for (const auto& capture : active.all) {
+    const bool blocking = (capture->origin->flags & cudaStreamNonBlocking) == 0;
+    if (capture->origin->context != stream.context || !blocking ||
+        capture->mode == cudaStreamCaptureModeRelaxed)
+      continue;
+    if (capture->mode == cudaStreamCaptureModeThreadLocal && capture->thread != std::this_thread::get_id())
+      continue;
+    capture->invalidate("work was given to the default stream");
+    return fail(cudaErrorStreamCaptureImplicit,
+                "work for the default stream while another stream is captured: use that stream "
+                "or one made with cudaStreamNonBlocking");
+  }
+  return cudaSuccess;
+}
+
+// Everything that forked streams added must lead back to the origin.
+bool all_joined(const Capture& capture) {
+  std::set<const CUgraphNode_st*> reached;
+  std::vector<const CUgraphNode_st*> open(capture.origin->tips.begin(), capture.origin->tips.end());
+  while (!open.empty()) {
+    const CUgraphNode_st* node = open.back();
+    open.pop_back();
+    if (!reached.insert(node).second) continue;
+    open.insert(open.end(), node->dependencies.begin(), node->dependencies.end());
+  }
+  const auto all_reached = [&](const std::vector<cudaGraphNode_t>& tips) {
+    return std::all_of(tips.begin(), tips.end(), [&](cudaGraphNode_t tip) { return reached.contains(tip); });
+  };
+  return all_reached(capture.left_tips) &&
+         std::all_of(capture.streams.begin(), capture.streams.end(),
+                     [&](cudaStream_t stream) { return all_reached(stream->tips); });
+}
+
+// Streams that were given work for which the host has not waited.
+struct Busy {
+  std::mutex lock;
+  std::set<const CUstream_st*> streams;
+  bool unordered = false;
+};
+Busy& busy() {
+  static auto& all = *new Busy;
+  return all;
+}
+
+// The legacy stream and those made without cudaStreamNonBlocking wait for each other.
+bool wait_for_each_other(const CUstream_st& a, const CUstream_st& b) {
+  const auto is_legacy = [](const CUstream_st& s) { return &s == s.context->legacy_stream.get(); };
+  const auto blocks = [](const CUstream_st& s) { return (s.flags & cudaStreamNonBlocking) == 0; };
+  return &a == &b || (is_legacy(a) && blocks(b)) || (is_legacy(b) && blocks(a));
+}
+
+bool any_unordered_with(const CUstream_st& stream) {
+  return std::any_of(busy().streams.begin(), busy().streams.end(),
+                     [&](const CUstream_st* other) { return !wait_for_each_other(stream, *other); });
+}
+
+// A copy or a fill of no bytes has no order to keep.
+bool is_work(const Operation& operation) {
+  const auto volume = [](const auto& op) { return op.width * op.height * op.depth; };
+  if (const auto* copy = std::get_if<CopyOp>(&operation)) return volume(*copy) != 0;
+  if (const auto* fill = std::get_if<FillOp>(&operation)) return volume(*fill) != 0;
+  return !std::holds_alternative<RecordOp>(operation);
+}
+
+void note_work(const CUstream_st& stream) {
+  const std::lock_guard guard(busy().lock);
+  busy().unordered = busy().unordered || any_unordered_with(stream);
+  busy().streams.insert(&stream);
+}
+
+}  // namespace
+
+void host_saw_end(const CUstream_st* stream) {
+  end_copies_in_flight([stream](const CUstream_st* other) {
+    return stream == nullptr || wait_for_each_other(*stream, *other);
+  });
+}
+
+void host_waited(const CUstream_st* stream) {
+  host_saw_end(stream);
+  const std::lock_guard guard(busy().lock);
+  if (stream == nullptr)
+    busy().streams.clear();
+  else
+    std::erase_if(busy().streams,
+                  [&](const CUstream_st* other) { return wait_for_each_other(*stream, *other); });
+}
+
+bool take_unordered_work(const CUstream_st& stream) {
+  const std::lock_guard guard(busy().lock);
+  const bool unordered = std::exchange(busy().unordered, false) || any_unordered_with(stream);
+  busy().streams.clear();
+  return unordered;
+}
+
+Capture::Capture() = default;
+Capture::~Capture() = default;
+
+Handles<CUstream_st>& streams() {
+  static auto& table = *new Handles<CUstream_st>;
+  return table;
+}
+
+Handles<CUevent_st>& events() {
+  static auto& table = *new Handles<CUevent_st>;
+  return table;
+}
+
+std::unique_ptr<CUstream_st> make_stream(Context& context, unsigned flags, int priority) {
+  static std::atomic<std::uint64_t> next_id{1};
+  auto stream = std::make_unique<CUstream_st>();
+  stream->context = &context;
+  stream->flags = flags;
+  stream->priority = priority;
+  stream->id = next_id++;
+  return stream;
+}
+
+void destroy_stream(CUstream_st* stream) {
+  end_copies_in_flight([stream](const CUstream_st* other) { return other == stream; });
+  {
+    const std::lock_guard guard(busy().lock);
+    busy().streams.erase(stream);
+  }
+  if (const std::shared_ptr<Capture> capture = stream->capture) {
+    if (capture->origin == stream) {
+      capture->invalidate("cudaStreamDestroy destroyed the stream where it began");
+      end_for_all(capture);
+    }
+    std::erase(capture->streams, stream);
+    capture->left_tips.insert(capture->left_tips.end(), stream->tips.begin(), stream->tips.end());
+  }
+  (void)streams().take(stream);
+}
+
+Status resolve(cudaStream_t handle, CUstream_st*& stream) {
+  if (handle == nullptr || handle == kLegacyHandle) {
+    Context& context = current_context();
+    const std::lock_guard guard(context.lock);
+    if (context.legacy_stream == nullptr) context.legacy_stream = make_stream(context, cudaStreamDefault, 0);
+    stream = context.legacy_stream.get();
+    return cudaSuccess;
+  }
+  if (handle == kPerThreadHandle) {
+    Context& context = current_context();
+    auto& mine = thread_state().default_streams[context.ordinal];
+    if (mine == nullptr) mine = make_stream(context, cudaStreamDefault, 0);
+    stream = mine.get();
+    return cudaSuccess;
+  }
+  if (!streams().contains(handle)) {
+    return fail(cudaErrorInvalidResourceHandle, "{} is no stream: destroyed, or never created",
+                static_cast<void*>(handle));
+  }
+  stream = handle;
+  return cudaSuccess;
+}
+
+Status resolve(cudaEvent_t handle, CUevent_st*& event) {
+  if (!events().contains(handle)) {
+    return fail(cudaErrorInvalidResourceHandle, "{} is no event: destroyed, or never created",
+                static_cast<void*>(handle));
+  }
+  event = handle;
+  return cudaSuccess;
+}
+
+Status submit(cudaStream_t handle, Operation operation) {
+  CUstream_st* stream = nullptr;
+  if (Status status = resolve(handle, stream); !status.ok()) return status;
+  return submit_to(*stream, std::move(operation));
+}
+
+Status submit_to(CUstream_st& stream, Operation operation) {
+  if (stream.capture != nullptr) return add_captured(stream, std::move(operation));
+  if (Status status = check_legacy_stream(stream); !status.ok()) return status;
+  if (Status status = check(*stream.context, operation); !status.ok()) return status;
+  look_at_copies_in_flight();
+  Status status = execute(*stream.context, operation);
+  renew_copies_in_flight();
+  if (status.ok() && is_work(operation)) note_work(stream);
+  return status;
+}
+
+Status record_event(cudaEvent_t handle, cudaStream_t stream_handle, bool external) {
+  CUevent_st* event = nullptr;
+  CUstream_st* stream = nullptr;
+  if (Status status = resolve(handle, event); !status.ok()) return status;
+  if (Status status = resolve(stream_handle, stream); !status.ok()) return status;
+  if (event->context != stream->context) {
+    return fail(cudaErrorInvalidResourceHandle, "the event belongs to device {}, the stream to device {}",
+                event->context->ordinal, stream->context->ordinal);
+  }
+  if (stream->capture != nullptr && !external) {
+    if (stream->capture->invalidated()) return invalidated(*stream->capture);
+    event->capture = stream->capture;
+    event->tips = stream->tips;
+    event->recorded = false;
+    return cudaSuccess;
+  }
+  event->capture.reset();
+  return submit_to(*stream, RecordOp{event});
+}
+
+Status wait_event(cudaStream_t stream_handle, cudaEvent_t handle, bool external) {
+  CUevent_st* event = nullptr;
+  CUstream_st* stream = nullptr;
+  if (Status status = resolve(handle, event); !status.ok()) return status;
+  if (Status status = resolve(stream_handle, stream); !status.ok()) return status;
+  if (external) return submit_to(*stream, WaitOp{event});
+  const std::shared_ptr<Capture> captured = event->capture.lock();
+  if (captured != nullptr) {
+    if (stream->capture != nullptr && stream->capture != captured) return cudaErrorStreamCaptureMerge;
+    if (stream == stream->context->legacy_stream.get()) return cudaErrorStreamCaptureImplicit;
+    join(*stream, captured, event->tips);
+    return cudaSuccess;
+  }
+  if (stream->capture != nullptr) {
+    stream->capture->invalidate("cudaStreamWaitEvent waited for an event that was recorded outside of it");
+    return fail(cudaErrorStreamCaptureIsolation,
+                "a captured stream waits for an event that was recorded outside of the capture");
+  }
+  // Which stream's work the event stands for is not kept: all that is under way counts as waited for.
+  const std::lock_guard guard(busy().lock);
+  std::erase_if(busy().streams, [&](const CUstream_st* other) { return other != stream; });
+  return cudaSuccess;
+}
+
+Status begin_capture(cudaStream_t handle, cudaStreamCaptureMode mode, cudaGraph_t into,
+                     const std::vector<cudaGraphNode_t>& after) {
+  CUstream_st* stream = nullptr;
+  if (Status status = resolve(handle, stream); !status.ok()) return status;
+  if (mode > cudaStreamCaptureModeRelaxed) return cudaErrorInvalidValue;
+  if (stream == stream->context->legacy_stream.get()) {
+    return fail(cudaErrorStreamCaptureUnsupported, "the default stream cannot be captured: create a stream");
+  }
+  if (stream->capture != nullptr) return fail(cudaErrorIllegalState, "the stream is being captured already");
+  static std::atomic<std::uint64_t> next_id{1};
+  auto capture = std::make_shared<Capture>();
+  capture->id = next_id++;
+  capture->origin = stream;
+  capture->mode = mode;
+  capture->thread = std::this_thread::get_id();
+  if (into == nullptr) {
+    capture->owned_graph = std::make_unique<CUgraph_st>();
+    into = capture->owned_graph.get();
+  }
+  capture->graph = into;
+  join(*stream, capture, after);
+  ActiveCaptures& active = active_captures();
+  const std::lock_guard guard(active.lock);
+  active.all.push_back(std::move(capture));
+  return cudaSuccess;
+}
+
+Status end_capture(cudaStream_t handle, cudaGraph_t* graph) {
+  CUstream_st* stream = nullptr;
+  if (Status status = resolve(handle, stream); !status.ok()) return status;
+  if (graph != nullptr) *graph = nullptr;
+  const std::shared_ptr<Capture> capture = stream->capture;
+  if (capture == nullptr) return fail(cudaErrorIllegalState, "the stream is not being captured");
+  if (capture->origin != stream) {
+    capture->invalidate("cudaStreamEndCapture was called for a stream where it did not begin");
+    return fail(cudaErrorStreamCaptureUnmatched, "a capture ends in the stream where it began");
+  }
+  if (capture->mode != cudaStreamCaptureModeRelaxed && capture->thread != std::this_thread::get_id()) {
+    return cudaErrorStreamCaptureWrongThread;
+  }
+
+  Status status;
+  if (capture->invalidated()) {
+    status = fail(cudaErrorStreamCaptureInvalidated, "the capture is invalid since {}; there is no graph",
+                  capture->invalidated_by);
+  } else if (!all_joined(*capture)) {
+    status = fail(cudaErrorStreamCaptureUnjoined,
+                  "another captured stream holds work that the first one does not wait for: "
+                  "record an event there and cudaStreamWaitEvent for it");
+  }
+  end_for_all(capture);
+  if (!status.ok()) return status;
+  if (capture->owned_graph != nullptr) {
+    capture->graph = graphs().add(std::move(capture->owned_graph));
+  }
+  if (graph != nullptr) *graph = capture->graph;
+  return cudaSuccess;
+}
+
+Status forbid_while_capturing(const char* what) {
+  host_saw_end(nullptr);  // such calls wait for the device, or may
+  const cudaStreamCaptureMode mine = thread_state().capture_mode;
+  if (mine == cudaStreamCaptureModeRelaxed) return cudaSuccess;
+  ActiveCaptures& active = active_captures();
+  const std::lock_guard guard(active.lock);
+  for (const auto& capture : active.all) {
+    if (capture->mode == cudaStreamCaptureModeRelaxed) continue;
+    const bool same_thread = capture->thread == std::this_thread::get_id();
+    const bool everywhere =
+        capture->mode == cudaStreamCaptureModeGlobal && mine == cudaStreamCaptureModeGlobal;
+    if (!same_thread && !everywhere) continue;
+    capture->invalidate(fmt::format("{} was called", what));
+    return fail(cudaErrorStreamCaptureUnsupported, "{} is not allowed while a stream is captured", what);
+  }
+  return cudaSuccess;
+}
+
+Status forbid_if_captured(CUstream_st& stream, const char* what) {
+  if (stream.capture == nullptr) {
+    host_saw_end(&stream);
+    return cudaSuccess;
+  }
+  stream.capture->invalidate(fmt::format("{} was called for a captured stream", what));
+  return fail(cudaErrorStreamCaptureUnsupported, "{} of a stream that is being captured", what);
+}
+
+}  // namespace course::cudart

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: MIT
+#include "protocol/protocol.hpp"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cmath>
+
+#include "protocol/go.hpp"
+
+namespace course::lab::protocol {
+namespace {
+
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 40;  // no buffer or memfd of ours is larger
+
+template <typename Body>
+Result<Body> body_of(const Message& message, Kind kind) {
+  if (message.header.magic != kMagic) return Error{"a message with a wrong magic number"};
+  if (message.header.version != kVersion) return Error{"a message of another protocol version"};
+  if (message.header.kind != kind) return Error{"a message of an unexpected kind"};
+  Body body;
+  std::memcpy(&body, message.body.data(), sizeof body);
+  return body;
+}
+
+// Whether [offset, offset + size) lies in a memfd of `total` bytes.
+bool lies_in(std::uint64_t offset, std::uint64_t size, std::uint64_t total) {
+  return size <= total && offset <= total - size;
+}
+
+std::string errno_text() {
+  return std::strerror(errno);
+}
+
+}  // namespace
+
+std::uint64_t allocation_bytes(const Buffer& buffer, std::uint32_t guard_bytes) {
+  const std::uint64_t data = buffer.count * bytes_of(static_cast<DType>(buffer.dtype));
+  return 2 * std::uint64_t{guard_bytes} + buffer.misalign + data;
+}
+
+Result<Hello> parse_hello(const Message& message) {
+  auto hello = body_of<Hello>(message, Kind::hello);
+  if (!hello) return hello;
+  if (message.header.sequence != 0 || message.header.nonce != 0) return Error{"a hello with a case's number"};
+  if (hello->simulated > 1 || hello->multiprocessors > 100'000)
+    return Error{"a hello with impossible numbers"};
+  return hello;
+}
+
+Result<CaseRequest> parse_request(const Message& message, std::uint64_t memfd_bytes) {
+  auto request = body_of<CaseRequest>(message, Kind::request);
+  if (!request) return request;
+  const CaseRequest& r = *request;
+  if (r.shared_bytes != memfd_bytes || memfd_bytes > kMaxBytes) return Error{"a request for another memfd"};
+  const std::uint64_t n_buffers = std::uint64_t{r.n_inputs} + r.n_outputs;
+  if (n_buffers > kMaxBuffers) return Error{"a request with too many buffers"};
+  if (std::uint64_t{r.n_warm_up} + r.n_timed > kMaxRuns) return Error{"a request for too many runs"};
+  if (r.guard_bytes > (1u << 20) || r.guard_bytes % 256 != 0) return Error{"a request with odd guard bands"};
+  if (r.dtype > static_cast<std::uint32_t>(DType::f64)) return Error{"a request with an unknown item type"};
+  if (r.workspace_bytes > kMaxBytes || r.output_stride > kMaxBytes)
+    return Error{"a request of impossible size"};
+  for (std::uint32_t i = 0; i < n_buffers; ++i) {
+    const Buffer& buffer = r.buffers[i];
+    if (buffer.dtype > static_cast<std::uint32_t>(DType::f64)) return Error{"a buffer of unknown item type"};
+    if (buffer.count > kMaxBytes / 8 || buffer.misalign > 4096) return Error{"a buffer of impossible size"};
+    const std::uint64_t data = buffer.count * bytes_of(static_cast<DType>(buffer.dtype));
+    const std::uint64_t whole = allocation_bytes(buffer, r.guard_bytes);
+    const bool input = i < r.n_inputs;
+    if (input && !lies_in(buffer.data_offset, data, memfd_bytes)) return Error{"an input outside the memfd"};
+    const std::uint64_t copies = input ? 1 : r.n_runs();
+    if (!lies_in(buffer.back_offset, (copies - 1) * r.output_stride + whole, memfd_bytes)) {
+      return Error{"a buffer outside the memfd"};
+    }
+  }
+  if (r.n_parts > kMaxParts) return Error{"a request with too many parts of the workspace"};
+  for (std::uint32_t i = 0; i < r.n_parts; ++i) {
+    const Part& part = r.parts[i];
+    if (part.dtype > static_cast<std::uint32_t>(DType::f64)) return Error{"a part of unknown item type"};
+    if (part.count > kMaxBytes / 8 ||
+        !lies_in(part.first_byte, part.count * bytes_of(static_cast<DType>(part.dtype)), r.workspace_bytes))
+      return Error{"a part outside the workspace"};
+  }
+  if (r.is_keyed > 1 ||
+      (r.is_keyed == 1 &&
+       (r.n_runs() != 1 || !lies_in(r.go_offset, kGoBytes, memfd_bytes) || r.go_offset % 64 != 0)))
+    return Error{"a keyed run that can't be"};
+  if (!lies_in(r.workspace_back_offset, 2 * std::uint64_t{r.guard_bytes}, memfd_bytes) ||
+      !lies_in(r.report_offset, r.report_capacity, memfd_bytes)) {
+    return Error{"a region outside the memfd"};
+  }
+  return request;
+}
+
+Result<CaseReply> parse_reply(const Message& message, std::uint64_t sequence, std::uint64_t nonce,
+                              const CaseRequest& request) {
+  auto reply = body_of<CaseReply>(message, Kind::reply);
+  if (!reply) return reply;
+  if (message.header.sequence != sequence) return Error{"a reply to another case"};
+  if (message.header.nonce != nonce) return Error{"a reply without this case's nonce"};
+  if (reply->stage > Stage::unordered_work) return Error{"a reply with an unknown stage"};
+  if (reply->n_times > kMaxRuns) return Error{"a reply with too many times"};
+  if (reply->stage == Stage::done && reply->n_times != request.n_timed) {
+    return Error{"a reply with another number of times than was asked for"};
+  }
+  if (reply->report_bytes > 0 && reply->report_bytes >= request.report_capacity) {
+    return Error{"a reply with an impossible report size"};
+  }
+  for (std::uint32_t i = 0; i < reply->n_times; ++i) {
+    const double t = reply->times_us[i];
+    if (!std::isfinite(t) || t < 0) return Error{"a reply with an impossible time"};
+  }
+  return reply;
+}
+
+Result<void> send_message(int channel, const Message& message, int fd) {
+  iovec part{const_cast<Message*>(&message), sizeof message};
+  msghdr header{};
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  if (fd >= 0) {
+    header.msg_control = control.data();
+    header.msg_controllen = control.size();
+    cmsghdr* attachment = CMSG_FIRSTHDR(&header);
+    attachment->cmsg_level = SOL_SOCKET;
+    attachment->cmsg_type = SCM_RIGHTS;
+    attachment->cmsg_len = CMSG_LEN(sizeof(int));
+    std::memcpy(CMSG_DATA(attachment), &fd, sizeof fd);
+  }
+  ssize_t sent = 0;
+  do {
+    sent = sendmsg(channel, &header, MSG_NOSIGNAL);
+  } while (sent < 0 && errno == EINTR);
+  if (sent != static_cast<ssize_t>(sizeof message)) return Error{"sending a message: " + errno_text()};
+  return {};
+}
+
+Result<Received> receive_message(int channel, bool accept_fd) {
+  Received received;
+  iovec part{&received.message, sizeof received.message};
+  msghdr header{};
+  header.msg_iov = &part;
+  header.msg_iovlen = 1;
+  // Without room for it, the kernel closes whatever descriptor a peer attaches.
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  if (accept_fd) {
+    header.msg_control = control.data();
+    header.msg_controllen = control.size();
+  }
+  ssize_t n_bytes = 0;
+  do {
+    n_bytes = recvmsg(channel, &header, MSG_CMSG_CLOEXEC | MSG_TRUNC);
+  } while (n_bytes < 0 && errno == EINTR);
+  if (accept_fd) {
+    if (const cmsghdr* attachment = CMSG_FIRSTHDR(&header);
+        attachment != nullptr && attachment->cmsg_level == SOL_SOCKET &&
+        attachment->cmsg_type == SCM_RIGHTS && attachment->cmsg_len == CMSG_LEN(sizeof(int))) {
+      std::memcpy(&received.fd, CMSG_DATA(attachment), sizeof(int));
+    }
+  }
+  if (n_bytes == 0 || (n_bytes < 0 && errno == ECONNRESET)) {
+    received.eof = true;
+    return received;
+  }
+  if (n_bytes < 0) return Error{"receiving a message: " + errno_text()};
+  if (n_bytes != static_cast<ssize_t>(sizeof received.message)) {
+    if (received.fd >= 0) close(received.fd);
+    return Error{"a message of " + std::to_string(n_bytes) + " bytes instead of " +
+                 std::to_string(sizeof received.message)};
+  }
+  return received;
+}
+
+}  // namespace course::lab::protocol

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+#include "protocol/protocol.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <limits>
+#include <vector>
+
+#include "protocol/shared_memory.hpp"
+
+namespace course::lab::protocol {
+namespace {
+
+CaseRequest a_request() {
+  CaseRequest r;
+  r.n_inputs = 1;
+  r.n_outputs = 1;
+  r.guard_bytes = 256;
+  r.n = 10;
+  r.buffers[0].count = 10;
+  r.buffers[0].dtype = static_cast<std::uint32_t>(DType::i32);
+  r.buffers[0].back_offset = 4096;
+  r.buffers[1] = r.buffers[0];
+  r.buffers[1].back_offset = 8192;
+  r.workspace_back_offset = 12288;
+  r.shared_bytes = 16384;
+  return r;
+}
+
+bool accepted(const CaseRequest& request) {
+  return static_cast<bool>(parse_request(make_message(Kind::request, 1, 2, request), 16384));
+}
+
+TEST(ParseRequest, AcceptsAGoodOne) {
+  EXPECT_TRUE(accepted(a_request()));
+}
+
+TEST(ParseRequest, RefusesEveryFieldThatPointsOutside) {
+  const auto refused_with = [](auto change) {
+    CaseRequest request = a_request();
+    change(request);
+    return !accepted(request);
+  };
+  constexpr auto kHuge = std::numeric_limits<std::uint64_t>::max();
+  EXPECT_TRUE(refused_with([](CaseRequest& r) { r.shared_bytes = 999; }));
+  EXPECT_TRUE(refused_with([](CaseRequest& r) { r.n_inputs = 17; }));
+  EXPECT_TRUE(refused_with([](CaseRequest& r) {
+    r.n_inputs = 0xffffffffu;
+    r.n_outputs = 2;
+  }));
+  EXPECT_TRUE(refused_with([](CaseRequest& r) { r.n_timed = 65; }));
+  EXPECT_TRUE(refused_with([](CaseRequest& r) {
+    r.n_timed = 0xffffffffu;
+    r.n_warm_up = 1;
+  }));
+  EXPECT_TRUE(refused_with([](CaseRequest& r) { r.dtype = 99; }));
+  EXPECT_TRUE(refused_with([](CaseRequest& r) { r.guard_bytes = 100; }));
+  EXPECT_TRUE(refused_with([](CaseRequest& r) { r.buffers[1].dtype = 99; }));
+  EXPECT_TRUE(refused_with([](CaseRequest& r) { r.buffers[0].count = kHuge / 4; }));
+  EXPECT_TRUE(refused_with([](CaseRequest& r) { r.buffers[0].data_offset = kHuge; }));
+  EXPECT_TRUE(refused_with([](CaseRequest& r) { r.buffers[0].back_offset = 16384 - 100; }));
+  EXPECT_TRUE(refused_with([](CaseRequest& r) {
+    r.n_timed = 3;
+    r.output_stride = 8192;
+  }));
+  EXPECT_TRUE(refused_with([](CaseRequest& r) { r.workspace_back_offset = 16384; }));
+  EXPECT_TRUE(refused_with([](CaseRequest& r) {
+    r.report_offset = 16000;
+    r.report_capacity = 1000;
+  }));
+  EXPECT_TRUE(refused_with([](CaseRequest& r) { r.workspace_bytes = kHuge; }));
+  EXPECT_TRUE(refused_with([](CaseRequest& r) { r.n_parts = kMaxParts + 1; }));
+  EXPECT_TRUE(refused_with([](CaseRequest& r) {
+    r.n_parts = 1;
+    r.workspace_bytes = 100;
+    r.parts[0].dtype = static_cast<std::uint32_t>(DType::i32);
+    r.parts[0].count = 26;
+  }));
+  EXPECT_FALSE(refused_with([](CaseRequest& r) {
+    r.n_parts = 1;
+    r.workspace_bytes = 100;
+    r.parts[0].dtype = static_cast<std::uint32_t>(DType::i32);
+    r.parts[0].count = 25;
+  }));
+}
+
+TEST(ParseReply, RefusesWhatAnotherCaseOrVersionWouldSay) {
+  CaseRequest request;
+  CaseReply reply;
+  reply.stage = Stage::done;
+  EXPECT_TRUE(parse_reply(make_message(Kind::reply, 3, 4, reply), 3, 4, request));
+  EXPECT_FALSE(parse_reply(make_message(Kind::reply, 2, 4, reply), 3, 4, request));
+  EXPECT_FALSE(parse_reply(make_message(Kind::reply, 3, 5, reply), 3, 4, request));
+  EXPECT_FALSE(parse_reply(make_message(Kind::hello, 3, 4, reply), 3, 4, request));
+  Message other = make_message(Kind::reply, 3, 4, reply);
+  other.header.version = protocol::kVersion + 1;
+  EXPECT_FALSE(parse_reply(other, 3, 4, request));
+  other = make_message(Kind::reply, 3, 4, reply);
+  other.header.magic = 0;
+  EXPECT_FALSE(parse_reply(other, 3, 4, request));
+}
+
+TEST(ParseReply, RefusesImpossibleNumbers) {
+  CaseRequest request;
+  request.n_timed = 2;
+  request.report_capacity = 100;
+  const auto accepted_with = [&](auto change) {
+    CaseReply reply;
+    reply.stage = Stage::done;
+    reply.n_times = 2;
+    change(reply);
+    return static_cast<bool>(parse_reply(make_message(Kind::reply, 1, 1, reply), 1, 1, request));
+  };
+  EXPECT_TRUE(accepted_with([](CaseReply&) {}));
+  EXPECT_FALSE(accepted_with([](CaseReply& r) { r.n_times = 1; }));
+  EXPECT_FALSE(accepted_with([](CaseReply& r) { r.n_times = 1000; }));
+  EXPECT_FALSE(accepted_with([](CaseReply& r) { r.times_us[1] = -1; }));
+  EXPECT_FALSE(accepted_with([](CaseReply& r) { r.times_us[1] = std::numeric_limits<double>::quiet_NaN(); }));
+  EXPECT_FALSE(accepted_with([](CaseReply& r) { r.report_bytes = 100; }));
+  EXPECT_TRUE(accepted_with([](CaseReply& r) { r.report_bytes = 99; }));
+  EXPECT_FALSE(accepted_with([](CaseReply& r) { r.stage = static_cast<Stage>(8); }));
+}
+
+TEST(Text, IsCutAndCleaned) {
+  Text<8> text;
+  text.set("1234567890");
+  EXPECT_EQ(text.str(), "1234567");
+  text.chars = {'a', '\x1b', '\n', '\xff', 'b', 'c', 'd', 'e'};  // and no NUL
+  EXPECT_EQ(text.str(), "a???bcde");
+}
+
+class Channel : public testing::Test {
+ protected:
+  void SetUp() override { ASSERT_EQ(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends_), 0); }
+  void TearDown() override {
+    close(ends_[0]);
+    close(ends_[1]);
+  }
+  int ends_[2] = {-1, -1};
+};
+
+TEST_F(Channel, CarriesAMessageWithItsDescriptor) {
+  auto memory = SharedMemory::create(100);
+  ASSERT_TRUE(memory);
+  memory->bytes()[7] = std::byte{42};
+  ASSERT_TRUE(send_message(ends_[0], make_message(Kind::request, 5, 6, a_request()), memory->fd()));
+  const auto received = receive_message(ends_[1], true);
+  ASSERT_TRUE(received);
+  EXPECT_EQ(received->message.header.sequence, 5u);
+  const auto opened = SharedMemory::open(received->fd);
+  ASSERT_TRUE(opened);
+  EXPECT_EQ(opened->bytes()[7], std::byte{42});
+}
+
+TEST_F(Channel, TakesNoDescriptorsFromARunner) {
+  const auto lowest_free = [] {
+    const int fd = dup(0);
+    close(fd);
+    return fd;
+  };
+  auto memory = SharedMemory::create(100);
+  const int before = lowest_free();
+  ASSERT_TRUE(send_message(ends_[0], Message{}, memory->fd()));
+  const auto received = receive_message(ends_[1], false);
+  ASSERT_TRUE(received);
+  EXPECT_EQ(received->fd, -1);
+  EXPECT_EQ(lowest_free(), before);
+}
+
+TEST_F(Channel, RefusesPacketsOfAnotherSizeAndSeesTheEnd) {
+  ASSERT_EQ(send(ends_[0], "x", 1, 0), 1);
+  EXPECT_FALSE(receive_message(ends_[1], false));
+  const std::vector<char> big(sizeof(Message) + 1);
+  ASSERT_EQ(send(ends_[0], big.data(), big.size(), 0), static_cast<ssize_t>(big.size()));
+  EXPECT_FALSE(receive_message(ends_[1], false));
+  shutdown(ends_[0], SHUT_WR);
+  const auto end = receive_message(ends_[1], false);
+  ASSERT_TRUE(end);
+  EXPECT_TRUE(end->eof);
+}
+
+TEST(SharedMemory, CannotBeResizedByAnybody) {
+  const auto memory = SharedMemory::create(5000);
+  ASSERT_TRUE(memory);
+  EXPECT_NE(ftruncate(memory->fd(), 0), 0);
+  EXPECT_NE(ftruncate(memory->fd(), 10000), 0);
+  EXPECT_EQ(memory->bytes().size(), 5000u);
+}
+
+TEST(SharedMemory, RefusesADescriptorThatCouldStillShrink) {
+  const int fd = memfd_create("loose", MFD_ALLOW_SEALING);
+  ASSERT_EQ(ftruncate(fd, 4096), 0);
+  EXPECT_FALSE(SharedMemory::open(fd));
+  EXPECT_FALSE(SharedMemory::open(-1));
+}
+
+}  // namespace
+}  // namespace course::lab::protocol

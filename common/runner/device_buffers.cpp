@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+#include "runner/device_buffers.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/cuda_check.hpp"
+#include "protocol/protocol.hpp"
+
+namespace course::lab {
+namespace {
+
+constexpr int kPoisonByte = std::to_integer<int>(protocol::kPoison);
+
+std::byte* at(void* start, std::uint64_t offset) {
+  return static_cast<std::byte*>(start) + offset;
+}
+
+}  // namespace
+
+Result<GuardedBuffer> GuardedBuffer::allocate(std::uint64_t n_bytes, std::uint32_t guard_bytes,
+                                              std::uint32_t misalign) {
+  GuardedBuffer buffer;
+  buffer.front_ = std::uint64_t{guard_bytes} + misalign;
+  buffer.n_bytes_ = n_bytes;
+  buffer.guard_bytes_ = guard_bytes;
+  // At least a byte, so that an empty buffer has an address of its own, too.
+  const std::uint64_t whole = std::max<std::uint64_t>(buffer.whole_bytes(), 1);
+  if (auto r = checked(cudaMalloc(&buffer.start_, whole), "cudaMalloc"); !r) {
+    return Error{r.error().text + " for " + std::to_string(whole) + " bytes"};
+  }
+  return buffer;
+}
+
+GuardedBuffer::GuardedBuffer(GuardedBuffer&& other) noexcept
+    : start_(std::exchange(other.start_, nullptr)),
+      front_(other.front_),
+      n_bytes_(other.n_bytes_),
+      guard_bytes_(other.guard_bytes_) {}
+
+GuardedBuffer& GuardedBuffer::operator=(GuardedBuffer&& other) noexcept {
+  std::swap(start_, other.start_);
+  std::swap(front_, other.front_);
+  std::swap(n_bytes_, other.n_bytes_);
+  std::swap(guard_bytes_, other.guard_bytes_);
+  return *this;
+}
+
+GuardedBuffer::~GuardedBuffer() {
+  if (start_ != nullptr) static_cast<void>(cudaFree(start_));
+}
+
+Result<void> GuardedBuffer::poison() {
+  return checked(cudaMemset(start_, kPoisonByte, whole_bytes()), "cudaMemset");
+}
+
+Result<void> GuardedBuffer::poison_bands() {
+  if (front_ > 0) {
+    if (auto r = checked(cudaMemset(start_, kPoisonByte, front_), "cudaMemset"); !r) return r;
+  }
+  if (guard_bytes_ == 0) return {};
+  return checked(cudaMemset(at(start_, front_ + n_bytes_), kPoisonByte, guard_bytes_), "cudaMemset");
+}
+
+Result<void> GuardedBuffer::upload(std::span<const std::byte> contents) {
+  if (contents.empty()) return {};
+  return checked(cudaMemcpy(data(), contents.data(), contents.size(), cudaMemcpyHostToDevice), "cudaMemcpy");
+}
+
+Result<void> GuardedBuffer::download_whole(std::span<std::byte> to) const {
+  if (to.empty()) return {};
+  return checked(cudaMemcpy(to.data(), start_, to.size(), cudaMemcpyDeviceToHost), "cudaMemcpy");
+}
+
+Result<void> GuardedBuffer::download_bands(std::span<std::byte> to) const {
+  if (guard_bytes_ == 0) return {};
+  const auto front = to.first(guard_bytes_), back = to.subspan(guard_bytes_, guard_bytes_);
+  if (auto r = checked(cudaMemcpy(front.data(), start_, front.size(), cudaMemcpyDeviceToHost), "cudaMemcpy");
+      !r)
+    return r;
+  return checked(cudaMemcpy(back.data(), at(start_, front_ + n_bytes_), back.size(), cudaMemcpyDeviceToHost),
+                 "cudaMemcpy");
+}
+
+}  // namespace course::lab

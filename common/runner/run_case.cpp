@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: MIT
+// Reading order: serve_cases, Case::run.
+#include "runner/run_case.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/cuda_check.hpp"
+#include "runner/device_buffers.hpp"
+#include "protocol/shared_memory.hpp"
+
+namespace course::lab {
+namespace {
+
+using protocol::CaseReply;
+using protocol::CaseRequest;
+using protocol::Stage;
+
+// One case: its buffers on the device, its runs, its answer.
+class Case {
+ public:
+  Case(const Device& device, Submission& submission, const CaseRequest& request, std::span<std::byte> shared)
+      : device_(device), submission_(submission), request_(request), shared_(shared) {}
+
+  // Runs it as often as the request says. Nothing when the submission was lost.
+  std::optional<CaseReply> run() {
+    CaseReply reply;
+    empty_heap();
+    if (auto r = allocate(); !r) return failed(Stage::out_of_memory, r.error().text);
+    if (is_keyed()) {
+      // Twice from the start: the rehearsal leaves nothing that could be used.
+      if (auto r = prepare(0); !r) return failed(Stage::harness_error, r.error().text);
+      start_at_go(kRehearsal);
+      stop_the_clock(kRehearsal);
+    }
+    for (std::uint32_t run = 0; run < request_.n_runs(); ++run) {
+      if (auto r = prepare(run); !r) return failed(Stage::harness_error, r.error().text);
+      if (is_keyed()) start_at_go(kRun);
+      if (auto stop = run_once(run, reply)) return *stop;
+      if (lost_ != 0) return std::nullopt;
+      if (auto r = download_outputs(run); !r) return failed(Stage::harness_error, r.error().text);
+    }
+    if (auto r = download_the_rest(); !r) return failed(Stage::harness_error, r.error().text);
+    reply.stage = Stage::done;
+    reply.report_bytes = fetch_report();
+    return reply;
+  }
+  // Then, the exit code that tells of it.
+  int lost() const { return lost_; }
+
+ private:
+  std::span<const protocol::Buffer> buffers() const {
+    return std::span(request_.buffers).first(request_.n_inputs + request_.n_outputs);
+  }
+  bool is_input(std::size_t i) const { return i < request_.n_inputs; }
+
+  CaseReply failed(Stage stage, const std::string& text) const {
+    CaseReply reply;
+    reply.stage = stage;
+    reply.text.set(text);
+    return reply;
+  }
+
+  Result<void> allocate() {
+    for (const auto& buffer : buffers()) {
+      auto allocated = GuardedBuffer::allocate(buffer.count * bytes_of(static_cast<DType>(buffer.dtype)),
+                                               request_.guard_bytes, buffer.misalign);
+      if (!allocated) return allocated.error();
+      on_device_.push_back(std::move(*allocated));
+      described_.push_back({on_device_.back().data(), buffer.count, static_cast<DType>(buffer.dtype)});
+    }
+    auto workspace = GuardedBuffer::allocate(request_.workspace_bytes, request_.guard_bytes, 0);
+    if (!workspace) return workspace.error();
+    workspace_.emplace(std::move(*workspace));
+    // Before a timed run on a GPU, this much is overwritten: whatever the run before left in the cache is gone.
+    if (request_.n_timed > 0 && !device_.simulator) {
+      auto sweep = GuardedBuffer::allocate(2 * device_.l2_bytes, 0, 0);
+      if (!sweep) return sweep.error();
+      sweep_.emplace(std::move(*sweep));
+    }
+    return {};
+  }
+
+  // Frees what kernels of an earlier run left on the device's heap.
+  void empty_heap() const {
+    if (device_.simulator) device_.simulator->empty_heap();
+  }
+
+  // Fresh contents, for every run: poisoned outputs and workspace, the inputs as the verifier gave them.
+  Result<void> prepare(std::uint32_t run) {
+    if (run > 0) empty_heap();
+    for (std::size_t i = 0; i < on_device_.size(); ++i) {
+      GuardedBuffer& buffer = on_device_[i];
+      if (is_input(i)) {
+        if (run > 0) continue;  // checked at the end: a run that changes them is found out
+        if (auto r = buffer.poison_bands(); !r) return r;
+        if (auto r = buffer.upload(shared_.subspan(buffers()[i].data_offset, buffer.data_bytes())); !r)
+          return r;
+      } else if (auto r = buffer.poison(); !r) {
+        return r;
+      }
+    }
+    if (workspace_->whole_bytes() > 0) {
+      if (auto r = workspace_->poison(); !r) return r;
+    }
+    if (sweep_ && !is_keyed()) {
+      if (auto r = sweep_->poison(); !r) return r;
+    }
+    if (const auto& sim = device_.simulator) {
+      for (std::size_t i = 0; i < on_device_.size(); ++i) {
+        const auto& buffer = buffers()[i];
+        // An empty buffer still has a byte of its own to be called by its name.
+        sim->name_buffer(on_device_[i].data(), std::max<std::uint64_t>(on_device_[i].data_bytes(), 1),
+                         bytes_of(static_cast<DType>(buffer.dtype)), buffer.name.str().c_str(),
+                         is_input(i) ? 1 : 0);
+      }
+      sim->name_buffer(workspace_->data(), std::max<std::uint64_t>(workspace_->data_bytes(), 1), 1,
+                       "d_workspace", 0);
+      for (const auto& part : std::span(request_.parts).first(request_.n_parts)) {
+        const std::size_t element = bytes_of(static_cast<DType>(part.dtype));
+        if (part.count > 0)
+          sim->name_buffer(static_cast<std::byte*>(workspace_->data()) + part.first_byte,
+                           part.count * element, element, part.name.str().c_str(), 0);
+      }
+      sim->reset_report();
+      sim->set_mode(request_.sim_mode);
+      sim->set_schedule(request_.schedule_seed);
+      if (request_.forget_poison != 0) {
+        for (std::size_t i = request_.n_inputs; i < on_device_.size(); ++i)
+          sim->forget_writes(on_device_[i].data(), on_device_[i].data_bytes());
+        sim->forget_writes(workspace_->data(), workspace_->data_bytes());
+      }
+    }
+    // Copies and fills go through the default stream, which nothing orders with the task's.
+    return checked(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+  }
+
+  // --- Keyed runs, see go.hpp.
+  bool is_keyed() const { return request_.is_keyed != 0 && device_.go != nullptr; }
+  GoBlock& block() const { return *GoBlock::at(shared_, request_.go_offset); }
+
+  // Waits for the key; from then on the verifier's clock runs.
+  void start_at_go(std::uint32_t round) {
+    static_cast<void>(cudaMemset(device_.digest, 0, sizeof(Digest)));
+    static_cast<void>(cudaDeviceSynchronize());
+    block().set(round, GoStage::ready);
+    while (!block().is(round, GoStage::go)) {
+    }
+    key_ = block().key;
+    for (std::size_t i = 0; i < request_.n_inputs; ++i)
+      device_.go->unmask(on_device_[i].data(), on_device_[i].data_bytes(), key_of_buffer(key_, i),
+                         device_.stream);
+    // The items are in the cache now; they are to be read from memory.
+    if (sweep_) static_cast<void>(cudaMemsetAsync(sweep_->data(), 0, sweep_->data_bytes(), device_.stream));
+  }
+
+  // Tells the digest of what the outputs are now, in the order of the stream.
+  void stop_the_clock(std::uint32_t round) {
+    for (std::size_t i = request_.n_inputs; i < on_device_.size(); ++i)
+      device_.go->digest(on_device_[i].data(), on_device_[i].data_bytes(), key_of_buffer(key_, i),
+                         device_.digest, device_.stream);
+    static_cast<void>(cudaMemcpyAsync(device_.told, device_.digest, sizeof(Digest), cudaMemcpyDeviceToHost,
+                                      device_.stream));
+    if (cudaStreamSynchronize(device_.stream) != cudaSuccess) return;  // the run's end tells of it
+    block().digest = *device_.told;
+    block().set(round, GoStage::done);
+  }
+
+  // Calls the student's code. Nothing when it ran to its end, or is lost; else the final reply.
+  std::optional<CaseReply> run_once(std::uint32_t run, CaseReply& reply) {
+    Request request;
+    request.task = request_.task;
+    request.op = request_.op;
+    request.dtype = static_cast<DType>(request_.dtype);
+    request.n = request_.n;
+    request.params = request_.params;
+    request.inputs = std::span(described_).first(request_.n_inputs);
+    request.outputs = std::span(described_).subspan(request_.n_inputs);
+    request.d_workspace = workspace_->data();
+    request.workspace_bytes = request_.workspace_bytes;
+    request.stream = device_.stream;
+    request.multiprocessors = device_.multiprocessors;
+
+    static_cast<void>(cudaEventRecord(device_.start, device_.stream));
+    const Ran ran = submission_.run(request);
+    lost_ = ran.how == Ran::How::lost          ? kLost
+            : ran.how == Ran::How::nonsense    ? kNonsense
+            : ran.how == Ran::How::gone_before ? kGoneBefore
+                                               : 0;
+    if (lost_ != 0) return std::nullopt;
+    if (ran.how == Ran::How::out_of_memory) return failed(Stage::host_memory, "");
+    static_cast<void>(cudaEventRecord(device_.stop, device_.stream));
+    if (is_keyed()) stop_the_clock(kRun);
+    cudaError_t code = cudaGetLastError();
+    if (code == cudaSuccess) code = static_cast<cudaError_t>(ran.cuda_code);
+    if (const cudaError_t ended = cudaDeviceSynchronize(); code == cudaSuccess) code = ended;
+    if (code != cudaSuccess) {
+      CaseReply stop =
+          failed(Stage::cuda_error, std::string(cudaGetErrorName(code)) + ": " + cudaGetErrorString(code));
+      stop.cuda_code = static_cast<std::int32_t>(code);
+      stop.report_bytes = fetch_report();
+      return stop;
+    }
+    if (ran.status == Status::not_implemented) return failed(Stage::not_implemented, "");
+    if (ran.status != Status::ok) return failed(Stage::unsupported, "");
+    if (ran.unordered) return failed(Stage::unordered_work, "");
+    if (run >= request_.n_warm_up && reply.n_times < request_.n_timed) {
+      float milliseconds = 0;
+      static_cast<void>(cudaEventElapsedTime(&milliseconds, device_.start, device_.stop));
+      reply.times_us[reply.n_times++] = static_cast<double>(milliseconds) * 1e3;
+    }
+    return std::nullopt;
+  }
+
+  Result<void> download_outputs(std::uint32_t run) {
+    for (std::size_t i = request_.n_inputs; i < on_device_.size(); ++i) {
+      const auto to = shared_.subspan(buffers()[i].back_offset + run * request_.output_stride,
+                                      on_device_[i].whole_bytes());
+      if (auto r = on_device_[i].download_whole(to); !r) return r;
+    }
+    return {};
+  }
+
+  Result<void> download_the_rest() {
+    for (std::size_t i = 0; i < request_.n_inputs; ++i) {
+      const auto to = shared_.subspan(buffers()[i].back_offset, on_device_[i].whole_bytes());
+      if (auto r = on_device_[i].download_whole(to); !r) return r;
+    }
+    return workspace_->download_bands(
+        shared_.subspan(request_.workspace_back_offset, 2 * std::uint64_t{request_.guard_bytes}));
+  }
+
+  // The simulator's report into the shared memory; its length, 0 when there is none or it doesn't fit.
+  std::uint64_t fetch_report() const {
+    if (!device_.simulator || request_.report_capacity == 0) return 0;
+    const auto to = shared_.subspan(request_.report_offset, request_.report_capacity);
+    const std::size_t needed = device_.simulator->report(reinterpret_cast<char*>(to.data()), to.size());
+    return needed > 0 && needed <= to.size() ? needed - 1 : 0;
+  }
+
+  const Device& device_;
+  Submission& submission_;
+  const CaseRequest& request_;
+  std::span<std::byte> shared_;
+  std::vector<GuardedBuffer> on_device_;  // inputs, then outputs
+  std::vector<DeviceBuffer> described_;   // the same, as the student sees them
+  std::optional<GuardedBuffer> workspace_, sweep_;
+  std::uint64_t key_ = 0;
+  int lost_ = 0;
+};
+
+}  // namespace
+
+Device::Device(std::optional<Simulator> controls, const GoKernels* kernels)
+    : simulator(controls), go(kernels) {
+  cudaDeviceProp properties{};
+  Result<void> r = checked(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties");
+  // Nothing orders it with the default stream: there a task's work is neither waited for nor timed.
+  if (r) r = checked(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
+  if (r) r = checked(cudaEventCreate(&start), "cudaEventCreate");
+  if (r) r = checked(cudaEventCreate(&stop), "cudaEventCreate");
+  if (r && go != nullptr)
+    r = checked(cudaMalloc(reinterpret_cast<void**>(&digest), sizeof(Digest)), "cudaMalloc");
+  if (r && go != nullptr)
+    r = checked(cudaMallocHost(reinterpret_cast<void**>(&told), sizeof(Digest)), "cudaMallocHost");
+  if (!r) {
+    text = r.error().text;
+    return;
+  }
+  multiprocessors = properties.multiProcessorCount;
+  l2_bytes = static_cast<std::uint64_t>(properties.l2CacheSize);
+  text = properties.name;
+}
+
+protocol::Hello hello_of(const Device& device) {
+  protocol::Hello hello;
+  hello.simulated = device.simulator ? 1 : 0;
+  hello.multiprocessors = static_cast<std::uint32_t>(device.multiprocessors);
+  hello.device.set(device.text);
+  return hello;
+}
+
+int serve_cases(const Device& device, Submission& submission) {
+  if (!protocol::send_message(protocol::kChannelFd,
+                              protocol::make_message(protocol::Kind::hello, 0, 0, hello_of(device))))
+    return 1;
+  for (;;) {
+    auto received = protocol::receive_message(protocol::kChannelFd, true);
+    if (!received) return 1;
+    if (received->eof) return 0;
+    auto memory = SharedMemory::open(received->fd);
+    if (!memory) return 1;
+    const auto& header = received->message.header;
+    CaseReply reply;
+    if (auto request = protocol::parse_request(received->message, memory->bytes().size())) {
+      Case one(device, submission, *request, memory->bytes());
+      const auto answer = one.run();
+      if (!answer) return one.lost();
+      reply = *answer;
+    } else {
+      reply.text.set(request.error().text);
+    }
+    const auto answer = protocol::make_message(protocol::Kind::reply, header.sequence, header.nonce, reply);
+    if (!protocol::send_message(protocol::kChannelFd, answer)) return 1;
+    // After a CUDA error the context is lost.
+    if (reply.stage == Stage::cuda_error || reply.stage == Stage::harness_error ||
+        reply.stage == Stage::host_memory)
+      return 0;
+  }
+}
+
+}  // namespace course::lab

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// The fixed main around one student's object (or a solution's). It does what it is asked over its channel and owns nothing
+// worth stealing: no seed, no expected value, no clock that counts, no score.
+// On a GPU it has the device, and takes cases from the verifier. On the simulator (`--called`) the device is another
+// process, which calls this one: it sees addresses and sizes, and its libcudart makes a message of each launch.
+// Compiled once per lab with -DCOURSE_LAB=<lab>: the namespace of the `run` that it calls.
+#include <cuda_runtime_api.h>
+#include <dlfcn.h>
+#include <sys/socket.h>
+
+#include <cstdio>
+#include <cstring>
+#include <new>
+
+#include "cudart/sim_control.h"
+#include "protocol/call.hpp"
+#include "runner/run_case.hpp"
+
+#ifndef COURSE_LAB
+#error "compile with -DCOURSE_LAB=<lab>"
+#endif
+
+namespace course::COURSE_LAB {
+lab::Status run(const lab::Request& request);
+}
+
+namespace course::lab {
+namespace {
+
+class Linked : public Submission {
+ public:
+  Ran run(const Request& request) override {
+    Ran ran;
+    try {
+      ran.status = COURSE_LAB::run(request);
+    } catch (const std::bad_alloc&) {  // any other exception ends the program, and is told of so
+      ran.how = Ran::How::out_of_memory;
+    }
+    return ran;
+  }
+};
+
+// Takes calls until the device's process closes the channel.
+int serve_calls() {
+  cudaStream_t stream = nullptr;
+  // As on a GPU (run_case.cpp): what a task gives to the default stream is not ordered with this one.
+  if (cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) != cudaSuccess ||
+      !send_packet(kDeviceFd, PacketKind::ready))
+    return 1;
+  const auto unordered_work =
+      reinterpret_cast<decltype(&simUnorderedWork)>(dlsym(RTLD_DEFAULT, "simUnorderedWork"));
+  if (unordered_work == nullptr) return 1;
+  Linked linked;
+  for (;;) {
+    const auto packet = receive_packet(kDeviceFd);
+    if (!packet) return 1;
+    if (!*packet) return 0;
+    auto call = decode_call(**packet);
+    if (!call) return 1;
+    call->request.stream = stream;
+    const Ran ran = linked.run(call->request);
+    FinishedCall finished;
+    finished.out_of_memory = ran.how == Ran::How::out_of_memory ? 1 : 0;
+    finished.status = ran.status;
+    finished.cuda_code = static_cast<std::int32_t>(cudaGetLastError());
+    finished.unordered = unordered_work(stream) != 0 ? 1 : 0;
+    if (!send_packet(kDeviceFd, PacketKind::finished, encode_finished(finished).body())) return 1;
+  }
+}
+
+bool is_a_channel(int fd) {
+  int type = 0;
+  socklen_t size = sizeof type;
+  return getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
+}
+
+}  // namespace
+}  // namespace course::lab
+
+int main(int argc, char** argv) {
+  using namespace course::lab;
+  if (!is_a_channel(protocol::kChannelFd)) {
+    std::fputs("This program runs a lab's kernels for the grader and is of no use alone: try ./lab grade\n",
+               stderr);
+    return 2;
+  }
+  if (argc > 1 && std::strcmp(argv[1], kCalled) == 0) return serve_calls();
+  Linked linked;
+  return serve_cases(Device(std::nullopt, &kGoKernels), linked);
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: MIT
+// Does the timing model name what holds a kernel up? Kernels of which first principles leave no doubt, on the H200's constants.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <string_view>
+
+#include "sim/chips/presets.hpp"
+#include "sim/timing/bounds.hpp"
+#include "sim/testing/test_device.hpp"
+
+namespace course::sim {
+namespace {
+
+// What all kernels begin with: %r4 the thread's number in the grid, %rd1 the data, %r5 a count.
+constexpr std::string_view kHead = R"(
+.visible .entry k(.param .u64 data, .param .u32 n) {
+  .reg .b32 %r<40>; .reg .b64 %rd<20>; .reg .pred %p<4>;
+  .shared .align 16 .b32 cells[8192];
+  mov.u32 %r1, %ctaid.x; mov.u32 %r2, %ntid.x; mov.u32 %r3, %tid.x;
+  mad.lo.u32 %r4, %r1, %r2, %r3;
+  ld.param.u64 %rd1, [data]; ld.param.u32 %r5, [n];
+  mov.u32 %r6, cells; mov.u32 %r7, 0;
+)";
+
+struct Kernel {
+  std::string body;
+  std::uint32_t blocks, threads, n;
+  std::uint64_t bytes;  // of data
+};
+
+// `body` n times; %r7 counts.
+std::string repeated(const std::string& body) {
+  return "again:\n" + body + "add.u32 %r7, %r7, 1; setp.lt.u32 %p1, %r7, %r5; @%p1 bra again;\n";
+}
+
+LaunchResult run(const Kernel& k) {
+  DeviceOptions options;
+  options.preset = *cudart::find_preset("h200");
+  options.preset.global_memory = std::uint64_t{256} << 20;
+  options.host_threads = 1;
+  Device device(options);
+  const std::string ptx =
+      ".version 9.0\n.target sm_90\n.address_size 64\n" + std::string(kHead) + k.body + "ret;\n}\n";
+  const auto module = device.load_module(ptx);
+  EXPECT_TRUE(module) << (module ? "" : module.error().text);
+  if (!module) return {};
+  const std::uint64_t data = *device.allocate(k.bytes, MemoryKind::device);
+  Arguments arguments;
+  arguments.add(data);
+  arguments.add(k.n);
+  LaunchRequest request;
+  request.kernel = *device.find_kernel(*module, "k");
+  request.grid.x = k.blocks;
+  request.block.x = k.threads;
+  request.parameters = arguments.bytes();
+  request.registers = 32;
+  LaunchResult result = device.launch(request);
+  EXPECT_EQ(result.fault, Fault::none) << result.text;
+  return result;
+}
+
+std::string bound_of(const Kernel& k) {
+  return run(k).bound_by;
+}
+
+TEST(Bottleneck, OfACopyIsMemory) {
+  EXPECT_EQ(bound_of({R"(mul.wide.u32 %rd2, %r4, 16; add.u64 %rd3, %rd1, %rd2;
+    ld.global.v4.u32 {%r10, %r11, %r12, %r13}, [%rd3];
+    st.global.v4.u32 [%rd3 + 33554432], {%r10, %r11, %r12, %r13};)",
+                      8192, 256, 0, 1 << 26}),
+            name_of(Bound::memory));
+}
+
+// A word from each line: 32 bytes come for 4 that are wanted.
+TEST(Bottleneck, OfStridedReadsIsMemory) {
+  EXPECT_EQ(bound_of({R"(mul.wide.u32 %rd2, %r4, 128; add.u64 %rd3, %rd1, %rd2; ld.global.u32 %r10, [%rd3];
+    ld.global.u32 %r11, [%rd3 + 67108864]; add.u32 %r10, %r10, %r11; st.global.u32 [%rd3], %r10;)",
+                      512, 1024, 0, 1 << 27}),
+            name_of(Bound::memory));
+}
+
+// Scattered words of 2 MiB: all in the second-level cache, each in a sector that the warp has not had.
+TEST(Bottleneck, OfScatteredReadsOfLittleMemoryIsTheSecondLevelCache) {
+  EXPECT_EQ(
+      bound_of(
+          {repeated(R"(mad.lo.u32 %r8, %r7, 270336, %r4; mul.lo.u32 %r8, %r8, 5281; and.b32 %r8, %r8, 65535;
+    mul.wide.u32 %rd2, %r8, 32; add.u64 %rd3, %rd1, %rd2; ld.global.u32 %r10, [%rd3]; add.u32 %r11, %r11, %r10;)"),
+           264, 1024, 64, 1 << 21}),
+      name_of(Bound::second_level_cache));
+}
+
+TEST(Bottleneck, OfWordsInOneBankIsSharedMemory) {
+  const std::string access =
+      "ld.shared.u32 %r10, [%r8]; ld.shared.u32 %r11, [%r8 + 4]; add.u32 %r12, %r10, %r11; xor.b32 %r13, "
+      "%r13, %r12;"
+      "add.u32 %r14, %r13, %r11; xor.b32 %r15, %r14, %r12; add.u32 %r16, %r14, %r15; xor.b32 %r17, %r17, "
+      "%r16;";
+  const std::string in_one_bank = "and.b32 %r9, %r3, 31; mad.lo.u32 %r8, %r9, 128, %r6;\n";
+  EXPECT_EQ(bound_of({in_one_bank + repeated(access), 264, 1024, 64, 256}), name_of(Bound::near));
+  const std::string side_by_side = "and.b32 %r9, %r3, 31; mad.lo.u32 %r8, %r9, 4, %r6;\n";
+  EXPECT_EQ(bound_of({side_by_side + repeated(access), 264, 1024, 64, 256}), name_of(Bound::issue));
+}
+
+TEST(Bottleneck, OfArithmeticIsIssue) {
+  EXPECT_EQ(bound_of({repeated("add.u32 %r10, %r10, %r4; xor.b32 %r11, %r11, %r10; add.u32 %r12, %r12, %r4;"),
+                      264, 1024, 256, 256}),
+            name_of(Bound::issue));
+}
+
+TEST(Bottleneck, OfAtomicsAtOneAddressIsTheirTurns) {
+  EXPECT_EQ(bound_of({"red.global.add.u32 [%rd1], 1;", 512, 256, 0, 256}), name_of(Bound::global_atomics));
+  EXPECT_EQ(bound_of({repeated("red.shared.add.u32 [%r6], %r4; atom.shared.add.u32 %r10, [%r6 + 4], 1; "
+                               "add.u32 %r11, %r11, %r10;"),
+                      264, 1024, 16, 256}),
+            name_of(Bound::shared_atomics));
+}
+
+// Reads that wait for one another, in one warp.
+TEST(Bottleneck, OfAChainIsLatency) {
+  EXPECT_EQ(
+      bound_of(
+          {repeated(
+               R"(mul.wide.u32 %rd2, %r10, 4096; add.u64 %rd3, %rd1, %rd2; ld.global.u32 %r10, [%rd3];)"),
+           1, 32, 64, 1 << 20}),
+      name_of(Bound::latency));
+}
+
+TEST(Bottleneck, OfLittleWorkIsTheLaunch) {
+  EXPECT_EQ(bound_of({"", 1, 32, 0, 256}), name_of(Bound::launch));
+  EXPECT_EQ(bound_of({"mul.wide.u32 %rd2, %r4, 4; add.u64 %rd3, %rd1, %rd2; st.global.u32 [%rd3], %r4;", 4,
+                      256, 0, 4096}),
+            name_of(Bound::launch));
+}
+
+TEST(Bottleneck, OfManyEmptyBlocksIsStartingThem) {
+  EXPECT_EQ(bound_of({"", 65536, 32, 0, 256}), name_of(Bound::starting_blocks));
+}
+
+// Whoever reads a modelled time must see whether somebody measured the chip.
+TEST(Chips, SayWhetherTheyWereMeasured) {
+  int fitted = 0;
+  for (const cudart::NamedPreset& chip : cudart::presets()) {
+    const bool says_so = chip.preset.name.ends_with("(uncalibrated)");
+    EXPECT_EQ(says_so, chip.key != "h200") << chip.key;
+    fitted += says_so ? 0 : 1;
+    EXPECT_GT(chip.preset.timing.l2_sectors_per_clock, 1) << chip.key;
+    EXPECT_EQ(chip.preset.timing.memory_latency, cudart::presets().front().preset.timing.memory_latency)
+        << chip.key;
+  }
+  EXPECT_EQ(fitted, 1);
+}
+
+}  // namespace
+}  // namespace course::sim

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+// Source: CUDA C++ Programming Guide, sections on formatted output, assertions and dynamic allocation; the argument layout of
+// vprintf is the CUDA ABI's: 4-byte integers, 8-byte everything else, each at its natural alignment.
+#include "sim/machine/builtins.hpp"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstdio>
+#include <cstring>
+
+#include "sim/machine/diagnose.hpp"
+#include "sim/machine/machine.hpp"
+
+namespace course::sim {
+namespace {
+
+std::byte* frame(Warp& w, int lane) {
+  return w.local.data() + static_cast<std::size_t>(lane) * w.local_stride + w.frame_base[lane];
+}
+
+template <typename T>
+T argument(Warp& w, int lane, const CallSite& site, std::size_t k) {
+  T value{};
+  if (k < site.arguments.size())
+    std::memcpy(&value, frame(w, lane) + site.arguments[k].offset,
+                std::min<std::size_t>(sizeof(T), site.arguments[k].bytes));
+  return value;
+}
+
+template <typename T>
+void give(Warp& w, int lane, const CallSite& site, T value) {
+  if (site.results.empty()) return;
+  std::memcpy(frame(w, lane) + site.results[0].offset, &value,
+              std::min<std::size_t>(sizeof(T), site.results[0].bytes));
+  if (w.worker->observer != nullptr)
+    w.worker->observer->local_moved(w, lane, w.frame_base[lane] + site.results[0].offset,
+                                    site.results[0].bytes);
+}
+
+// A generic address as one of this process; checks that `n_bytes` may be read there.
+const std::byte* readable(Warp& w, int lane, std::uint64_t address, std::uint64_t n_bytes) {
+  if (address >= kLocalWindow && address - kLocalWindow + n_bytes <= w.local_stride)
+    return w.local.data() + static_cast<std::size_t>(lane) * w.local_stride + (address - kLocalWindow);
+  if (address >= kSharedWindow && address - kSharedWindow + n_bytes <= w.block->shared_bytes)
+    return w.block->shared + (address - kSharedWindow);
+  const Allocation* allocation = w.worker->arena->find(address);
+  if (allocation != nullptr && address + n_bytes <= allocation->base + allocation->size)
+    return reinterpret_cast<const std::byte*>(address);
+  throw DeviceFault(Fault::illegal_address, "printf or assert was handed a bad pointer", 1u << lane, address);
+}
+
+std::string text_at(Warp& w, int lane, std::uint64_t address) {
+  std::string text;
+  for (; text.size() < 65536; ++address) {
+    const char c = static_cast<char>(*readable(w, lane, address, 1));
+    if (c == '\0') break;
+    text += c;
+  }
+  return text;
+}
+
+// One conversion specification handed to the host's snprintf with a value of the right type.
+template <typename T>
+void append(std::string& out, const std::string& specification, T value) {
+  char small[256];
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+#pragma GCC diagnostic ignored "-Wformat-security"
+  const int n = std::snprintf(small, sizeof small, specification.c_str(), value);
+  if (n < static_cast<int>(sizeof small)) {
+    out.append(small, static_cast<std::size_t>(std::max(n, 0)));
+    return;
+  }
+  std::string large(static_cast<std::size_t>(n) + 1, '\0');
+  std::snprintf(large.data(), large.size(), specification.c_str(), value);
+#pragma GCC diagnostic pop
+  out.append(large, 0, static_cast<std::size_t>(n));
+}
+
+int print(Warp& w, int lane, const CallSite& site) {
+  const std::string format = text_at(w, lane, argument<std::uint64_t>(w, lane, site, 0));
+  std::uint64_t next = argument<std::uint64_t>(w, lane, site, 1);
+  const auto take = [&]<typename T>(T value) {
+    next = (next + sizeof(T) - 1) / sizeof(T) * sizeof(T);
+    std::memcpy(&value, readable(w, lane, next, sizeof(T)), sizeof(T));
+    next += sizeof(T);
+    return value;
+  };
+  std::string out;
+  int conversions = 0;
+  for (std::size_t k = 0; k < format.size();) {
+    if (format[k] != '%') {
+      out += format[k++];
+      continue;
+    }
+    std::size_t end = format.find_first_not_of("-+ #0123456789.*hljztL", k + 1);
+    if (end == std::string::npos) {
+      out.append(format, k, std::string::npos);
+      break;
+    }
+    if (format[end] == '%') {
+      out += '%';
+      k = end + 1;
+      continue;
+    }
+    std::string specification;
+    bool is_long = false;
+    for (std::size_t i = k; i < end; ++i) {
+      const char c = format[i];
+      if (c == '*')
+        specification += fmt::format("{}", take(std::int32_t{}));
+      else if (c == 'l' || c == 'j' || c == 'z' || c == 't')
+        is_long = true;
+      else if (c != 'L')
+        specification += c;
+    }
+    const char kind = format[end];
+    ++conversions;
+    switch (kind) {
+      case 'd':
+      case 'i':
+        if (is_long)
+          append(out, specification + "ll" + kind, static_cast<long long>(take(std::int64_t{})));
+        else
+          append(out, specification + kind, take(std::int32_t{}));
+        break;
+      case 'u':
+      case 'x':
+      case 'X':
+      case 'o':
+        if (is_long)
+          append(out, specification + "ll" + kind, static_cast<unsigned long long>(take(std::uint64_t{})));
+        else
+          append(out, specification + kind, take(std::uint32_t{}));
+        break;
+      case 'c': append(out, specification + kind, take(std::int32_t{})); break;
+      case 's': append(out, specification + kind, text_at(w, lane, take(std::uint64_t{})).c_str()); break;
+      case 'p': append(out, specification + kind, reinterpret_cast<void*>(take(std::uint64_t{}))); break;
+      case 'e':
+      case 'E':
+      case 'f':
+      case 'F':
+      case 'g':
+      case 'G':
+      case 'a':
+      case 'A': append(out, specification + kind, take(double{})); break;
+      default: out.append(format, k, end + 1 - k); break;
+    }
+    k = end + 1;
+  }
+  w.worker->output += out;
+  return conversions;
+}
+
+[[noreturn]] void fail_assertion(Warp& w, int lane, const CallSite& site) {
+  const std::string message = text_at(w, lane, argument<std::uint64_t>(w, lane, site, 0));
+  const std::string file = text_at(w, lane, argument<std::uint64_t>(w, lane, site, 1));
+  const auto line = argument<std::uint32_t>(w, lane, site, 2);
+  const std::string function = text_at(w, lane, argument<std::uint64_t>(w, lane, site, 3));
+  throw DeviceFault(Fault::device_assert,
+                    fmt::format("assertion `{}' failed at {}:{} in {}", message, file, line, function),
+                    1u << lane);
+}
+
+}  // namespace
+
+void run_builtin(Warp& w, const CallSite& site) {
+  for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    if (site.builtin == "vprintf") {
+      give(w, lane, site, print(w, lane, site));
+    } else if (site.builtin == "__assertfail") {
+      fail_assertion(w, lane, site);
+    } else if (site.builtin == "malloc") {
+      const auto place = w.worker->arena->allocate_on_heap(argument<std::uint64_t>(w, lane, site, 0));
+      give(w, lane, site, place ? *place : std::uint64_t{0});
+      if (place && w.worker->observer != nullptr) {
+        const std::uint32_t thread = w.number * kLanes + static_cast<std::uint32_t>(lane);
+        w.worker->arena->note_maker(*place, w.program->demangled, places_of(*w.program, *w.current),
+                                    thread_of(*w.worker->launch, w.block->linear, thread));
+      }
+    } else {
+      const auto address = argument<std::uint64_t>(w, lane, site, 0);
+      if (address == 0) continue;
+      const auto freed = w.worker->arena->release_on_heap(address);
+      if (!freed)
+        throw DeviceFault(Fault::illegal_address, "free in a kernel: " + freed.error().text, 1u << lane,
+                          address);
+      for (auto& window : w.worker->windows) window = {};
+    }
+  }
+}
+
+}  // namespace course::sim

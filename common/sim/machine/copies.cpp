@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+#include "sim/machine/copies.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "sim/machine/rendezvous.hpp"
+#include "sim/machine/warp.hpp"
+
+namespace course::sim {
+namespace {
+
+bool is_shared(std::uint64_t address) {
+  return address >= kSharedWindow && address < kSharedWindow + kWindowSize;
+}
+
+CopyQueue& queue_of(Warp& w, CopyKind kind) {
+  return kind == CopyKind::small ? w.copies : w.bulk_copies;
+}
+
+// Moves the data of `lanes`, which are no longer under way. `barrier`: the mbarrier whose phase they belong to, or 0.
+void finish(Block& block, CopyBatch& batch, std::uint32_t lanes, std::uint64_t barrier) {
+  if (lanes == 0) return;
+  if (Observer* observer = block.warps[batch.warp].worker->observer; observer != nullptr)
+    observer->copies_finished(block, batch, lanes, barrier);
+  for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
+    const int i = std::countr_zero(m);
+    std::byte* const to = host_address(block, batch.to[i]);
+    if (batch.read[i] != 0) std::memcpy(to, host_address(block, batch.from[i]), batch.read[i]);
+    if (batch.read[i] < batch.bytes[i]) std::memset(to + batch.read[i], 0, batch.bytes[i] - batch.read[i]);
+  }
+  batch.lanes &= ~lanes;
+}
+
+void forget_finished(std::vector<CopyBatch>& batches) {
+  std::erase_if(batches, [](const CopyBatch& b) { return b.lanes == 0; });
+}
+
+}  // namespace
+
+void CopyQueue::clear() {
+  pending.clear();
+  std::fill(std::begin(groups), std::end(groups), 0u);
+}
+
+std::byte* host_address(Block& block, std::uint64_t generic) {
+  return is_shared(generic) ? block.shared + (generic - kSharedWindow)
+                            : reinterpret_cast<std::byte*>(generic);
+}
+
+CopyBatch new_copies(Warp& w, const MicroOp& op) {
+  CopyBatch batch{};
+  batch.op = &op;
+  batch.warp = w.number;
+  batch.lanes = w.mask;
+  batch.serial = ++w.block->n_copies;
+  return batch;
+}
+
+void issue(Warp& w, CopyBatch batch, CopyKind kind) {
+  CopyQueue& queue = queue_of(w, kind);
+  std::uint32_t counted = 0;  // lanes whose copy an mbarrier counts
+  for (std::uint32_t m = batch.lanes; m != 0; m &= m - 1) {
+    const int i = std::countr_zero(m);
+    batch.group[i] = queue.groups[i];
+    if (batch.barrier[i] != 0) counted |= m & -m;
+  }
+  if (Observer* observer = w.worker->observer; observer != nullptr) observer->copies_issued(w, batch);
+  (counted != 0 ? w.block->counted_copies : queue.pending).push_back(batch);
+}
+
+void commit_copies(Warp& w, CopyKind kind) {
+  CopyQueue& queue = queue_of(w, kind);
+  for (std::uint32_t m = w.mask; m != 0; m &= m - 1) ++queue.groups[std::countr_zero(m)];
+}
+
+void await_copies(Warp& w, CopyKind kind, std::uint32_t left, bool all) {
+  CopyQueue& queue = queue_of(w, kind);
+  for (CopyBatch& batch : queue.pending) {
+    std::uint32_t due = 0;
+    for (std::uint32_t m = batch.lanes & w.mask; m != 0; m &= m - 1) {
+      const int i = std::countr_zero(m);
+      if (all || std::uint64_t{batch.group[i]} + left < queue.groups[i]) due |= m & -m;
+    }
+    finish(*w.block, batch, due, 0);
+  }
+  forget_finished(queue.pending);
+}
+
+void hand_copies_over(Warp& w, int lane, std::uint64_t barrier) {
+  for (CopyBatch& batch : w.copies.pending) finish(*w.block, batch, batch.lanes & 1u << lane, barrier);
+  forget_finished(w.copies.pending);
+}
+
+void finish_copies_for(Block& block, std::uint64_t barrier) {
+  std::vector<CopyBatch>& batches = block.counted_copies;
+  for (CopyBatch& batch : batches) {
+    for (std::uint32_t m = batch.lanes; m != 0; m &= m - 1) {
+      const int i = std::countr_zero(m);
+      if (batch.barrier[i] != barrier) continue;
+      finish(block, batch, m & -m, barrier);
+      complete_bytes(block, barrier, batch.bytes[i]);
+    }
+  }
+  forget_finished(batches);
+}
+
+void finish_copies(Block& block) {
+  for (Warp& w : block.warps) {
+    for (CopyBatch& batch : w.bulk_copies.pending) finish(block, batch, batch.lanes, 0);
+    w.copies.clear();
+    w.bulk_copies.clear();
+  }
+  block.counted_copies.clear();
+}
+
+}  // namespace course::sim

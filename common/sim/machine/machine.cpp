@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: MIT
+#include "sim/machine/machine.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <filesystem>
+#include <iterator>
+#include <utility>
+
+#include "sim/machine/builtins.hpp"
+#include "sim/decode/decode.hpp"
+
+namespace course::sim {
+namespace {
+
+std::uint32_t uniform(Warp& w, std::uint32_t slot) {
+  return w.slot<std::uint32_t>(slot)[std::countr_zero(w.mask)];
+}
+
+// Lets every thread of the block that waits at the barrier go on.
+void release_here(Block& block, std::uint32_t number) {
+  Barrier& barrier = block.barriers[number];
+  if (number == kClusterBarrier) ++block.cluster_phase;
+  barrier.result_count = barrier.true_threads;
+  barrier.result_or = barrier.true_threads != 0;
+  barrier.result_and = barrier.true_threads == barrier.voters;
+  barrier.arrived = barrier.true_threads = barrier.voters = 0;
+  barrier.expected = 0;
+  Worker& worker = *block.warps.front().worker;
+  std::uint64_t time = 0;
+  for (Warp& w : block.warps) {
+    for (Group& g : w.groups) {
+      if (g.wait != Wait::barrier || g.barrier != number) continue;
+      g.wait = Wait::none;
+      g.passed = true;
+      time = std::max(time, w.time);
+      w.waited = true;
+    }
+  }
+  for (Warp& w : block.warps)
+    if (std::exchange(w.waited, false)) w.time = time + worker.barrier_clocks;
+  ++worker.barriers_completed;
+  if (worker.observer != nullptr) worker.observer->barrier_released(block, number);
+}
+
+// Does the barrier hold nobody up but those who have come? That of a cluster is complete once it is so in every block.
+bool complete(const Block& block, std::uint32_t number) {
+  const Barrier& own = block.barriers[number];
+  if (number != kClusterBarrier || block.cluster == nullptr)
+    return own.arrived != 0 && own.arrived >= (own.expected != 0 ? own.expected : block.live_threads);
+  bool any = false;
+  for (const Block* member : block.cluster->members) {
+    if (member == nullptr) continue;
+    const std::uint32_t arrived = member->barriers[number].arrived;
+    if (arrived < member->live_threads) return false;
+    any = any || arrived != 0;
+  }
+  return any;
+}
+
+void release(Block& block, std::uint32_t number) {
+  if (number != kClusterBarrier || block.cluster == nullptr) return release_here(block, number);
+  for (Block* member : block.cluster->members)
+    if (member != nullptr) release_here(*member, number);
+}
+
+void end_lanes(Warp& w, std::uint32_t lanes) {
+  w.live &= ~lanes;
+  Block& block = *w.block;
+  block.live_threads -= count_lanes(lanes);
+  block.had_early_exit = true;
+  // Warp-wide ops do not wait for lanes that have exited: those that wait look again.
+  for (Group& g : w.groups)
+    if (g.wait == Wait::warp_sync) g.wait = Wait::none;
+  for (std::uint32_t number = 0; number < std::size(block.barriers); ++number)
+    if (complete(block, number)) release(block, number);
+}
+
+// Moves lanes of one group to the blocks that `to` names lane by lane; splits the group where they differ.
+template <typename To>
+void scatter(Warp& w, std::size_t k, const To& to) {
+  const Group whole = w.groups[k];
+  std::uint32_t left = whole.mask;
+  bool first = true;
+  while (left != 0) {
+    const std::uint32_t block = to(std::countr_zero(left));
+    std::uint32_t same = 0;
+    for (std::uint32_t m = left; m != 0; m &= m - 1)
+      if (to(std::countr_zero(m)) == block) same |= m & -m;
+    left &= ~same;
+    Group part = whole;
+    part.mask = same;
+    part.block = block;
+    part.passed = false;
+    if (first)
+      w.groups[k] = part;
+    else
+      w.groups.push_back(part);
+    first = false;
+  }
+}
+
+std::byte* local_of(Warp& w, int lane) {
+  return w.local.data() + static_cast<std::size_t>(lane) * w.local_stride;
+}
+
+// Grows every lane's local memory to hold `bytes`.
+void reserve_local(Warp& w, std::uint32_t bytes) {
+  if (bytes <= w.local_stride) return;
+  if (bytes > kMostLocal)
+    throw DeviceFault(Fault::illegal_address,
+                      "the call stack is deeper than a thread's 512 KiB of local memory", w.mask);
+  const std::uint32_t stride = std::min(std::max(bytes, 2 * w.local_stride), kMostLocal);
+  std::vector<std::byte> grown(static_cast<std::size_t>(stride) * kLanes);
+  for (int lane = 0; lane < kLanes && w.local_stride > 0; ++lane)
+    std::memcpy(grown.data() + static_cast<std::size_t>(lane) * stride, local_of(w, lane), w.local_stride);
+  w.local = std::move(grown);
+  w.local_stride = stride;
+}
+
+void set_frame(Warp& w, int lane, std::uint32_t base) {
+  w.frame_base[lane] = base;
+  w.slot<std::uint32_t>(w.program->frame_slot)[lane] = base;
+}
+
+// Saves and restores one lane's registers of a function that is entered while active.
+void spill(Warp& w, int lane, const ProgramFunction& f) {
+  auto& stack = w.spilled[lane];
+  for (const auto s : f.narrow_slots) stack.push_back(w.slot<std::uint32_t>(s)[lane]);
+  for (const auto s : f.wide_slots) stack.push_back(w.slot<std::uint64_t>(s)[lane]);
+  for (const auto s : f.predicate_slots) stack.push_back(w.predicate(s) >> lane & 1);
+}
+void restore(Warp& w, int lane, const ProgramFunction& f) {
+  auto& stack = w.spilled[lane];
+  const auto pop = [&] {
+    const std::uint64_t value = stack.back();
+    stack.pop_back();
+    return value;
+  };
+  for (auto s = f.predicate_slots.rbegin(); s != f.predicate_slots.rend(); ++s) {
+    std::uint32_t& p = w.predicate(*s);
+    p = (p & ~(1u << lane)) | static_cast<std::uint32_t>(pop()) << lane;
+  }
+  for (auto s = f.wide_slots.rbegin(); s != f.wide_slots.rend(); ++s) w.slot<std::uint64_t>(*s)[lane] = pop();
+  for (auto s = f.narrow_slots.rbegin(); s != f.narrow_slots.rend(); ++s)
+    w.slot<std::uint32_t>(*s)[lane] = static_cast<std::uint32_t>(pop());
+}
+
+// The functions active in a lane, the current one included.
+bool is_active(const Warp& w, int lane, std::uint32_t function, std::uint32_t current) {
+  if (function == current || function == 0) return true;
+  return std::any_of(w.calls[lane].begin(), w.calls[lane].end(),
+                     [&](const CallFrame& f) { return f.function == function; });
+}
+
+void enter(Warp& w, int lane, std::uint32_t call, const CallSite& site, std::uint32_t callee,
+           const BasicBlock& b) {
+  const Program& program = *w.program;
+  const ProgramFunction& f = program.functions[callee];
+  const std::uint32_t caller_base = w.frame_base[lane];
+  const std::uint32_t base = caller_base + program.functions[b.function].frame_bytes;
+  const bool again = is_active(w, lane, callee, b.function);
+  if (again) spill(w, lane, f);
+  std::byte* memory = local_of(w, lane);
+  const std::size_t n = std::min(site.arguments.size(), f.parameter_offsets.size());
+  for (std::size_t k = 0; k < n; ++k)
+    std::memmove(memory + base + f.parameter_offsets[k], memory + caller_base + site.arguments[k].offset,
+                 std::min(site.arguments[k].bytes, f.parameter_sizes[k]));
+  w.calls[lane].push_back({b.next, call, caller_base, callee, again});
+  set_frame(w, lane, base);
+  Observer* const observer = w.worker->observer;
+  if (observer == nullptr) return;
+  observer->frame_opened(w, lane, base, f.frame_bytes);
+  for (std::size_t k = 0; k < n; ++k)
+    observer->local_moved(w, lane, base + f.parameter_offsets[k], f.parameter_sizes[k]);
+}
+
+void leave(Warp& w, int lane) {
+  const Program& program = *w.program;
+  const CallFrame frame = w.calls[lane].back();
+  w.calls[lane].pop_back();
+  const ProgramFunction& f = program.functions[frame.function];
+  const CallSite& site = program.calls[frame.call];
+  std::byte* memory = local_of(w, lane);
+  const std::uint32_t base = w.frame_base[lane];
+  const std::size_t n = std::min(site.results.size(), f.result_offsets.size());
+  for (std::size_t k = 0; k < n; ++k)
+    std::memmove(memory + frame.caller_base + site.results[k].offset, memory + base + f.result_offsets[k],
+                 std::min(site.results[k].bytes, f.result_sizes[k]));
+  if (w.worker->observer != nullptr)
+    for (std::size_t k = 0; k < n; ++k)
+      w.worker->observer->local_moved(w, lane, frame.caller_base + site.results[k].offset,
+                                      site.results[k].bytes);
+  set_frame(w, lane, frame.caller_base);
+  if (frame.spilled) restore(w, lane, f);
+}
+
+std::uint32_t callee_of(const Warp& w, std::uint64_t address) {
+  const auto& known = w.program->function_addresses;
+  for (std::size_t k = 1; k < known.size(); ++k)
+    if (known[k] != 0 && known[k] == address) return static_cast<std::uint32_t>(k);
+  throw DeviceFault(Fault::illegal_address, "call through a pointer that is no function's address", w.mask,
+                    address);
+}
+
+void make_call(Warp& w, std::size_t k, const BasicBlock& b) {
+  const Program& program = *w.program;
+  const CallSite& site = program.calls[b.target];
+  if (!site.builtin.empty()) {
+    run_builtin(w, site);
+    w.groups[k].block = b.next;
+    w.groups[k].passed = false;
+    return;
+  }
+  std::uint32_t callee[kLanes] = {};
+  std::uint32_t deepest = 0;
+  for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    callee[lane] = site.callee != CallSite::kIndirect
+                       ? site.callee
+                       : callee_of(w, w.slot<std::uint64_t>(site.selector)[lane]);
+    deepest = std::max(deepest, w.frame_base[lane] + program.functions[b.function].frame_bytes +
+                                    program.functions[callee[lane]].frame_bytes);
+  }
+  reserve_local(w, deepest);
+  w.has_calls = true;
+  for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    enter(w, lane, b.target, site, callee[lane], b);
+  }
+  scatter(w, k, [&](int lane) { return program.functions[callee[lane]].entry_block; });
+}
+
+// Whoever has arrived for a phase of the cluster's barrier that is over goes on.
+bool cluster_wait(Warp& w, std::size_t k) {
+  bool over = true;
+  for (std::uint32_t m = w.mask; m != 0; m &= m - 1)
+    over = over && w.cluster_phase[std::countr_zero(m)] != w.block->cluster_phase;
+  if (over) return true;
+  w.groups[k].wait = Wait::barrier;
+  w.groups[k].barrier = kClusterBarrier;
+  return false;
+}
+
+}  // namespace
+
+std::uint32_t barrier_number(Warp& w, std::uint32_t mask, const MicroOp& op) {
+  if (op.imm == kClusterArrive || op.imm == kClusterWait) return kClusterBarrier;
+  return w.slot<std::uint32_t>(op.src[1])[std::countr_zero(mask)] & 15;
+}
+
+bool arrive_at_barrier(Warp& w, std::size_t k, const MicroOp& op) {
+  Block& block = *w.block;
+  if (op.imm == kClusterWait) return cluster_wait(w, k);
+  const std::uint32_t number = barrier_number(w, w.mask, op);
+  Barrier& barrier = block.barriers[number];
+  if (w.worker->observer != nullptr) w.worker->observer->barrier_arrived(w, w.mask, op);
+  barrier.arrived += count_lanes(w.mask);
+  if (op.src[2] != MicroOp::kNoSlot) barrier.expected = uniform(w, op.src[2]);
+  if (op.imm == kBarrierReduce) {
+    barrier.voters += static_cast<std::uint32_t>(std::popcount(w.mask));
+    barrier.true_threads += static_cast<std::uint32_t>(std::popcount(w.mask & w.predicate(op.src[0])));
+  }
+  const bool waits = waits_at_barrier(op);
+  if (number == kClusterBarrier)
+    for (std::uint32_t m = w.mask; m != 0; m &= m - 1)
+      w.cluster_phase[std::countr_zero(m)] = block.cluster_phase;
+  if (waits) {
+    w.groups[k].wait = Wait::barrier;
+    w.groups[k].barrier = number;
+  }
+  if (!complete(block, number)) return !waits;
+  release(block, number);
+  return true;
+}
+
+void leave_by_machine(Warp& w, std::size_t k, const BasicBlock& b) {
+  const Program& program = *w.program;
+  switch (b.exit) {
+    case Exit::call:
+    case Exit::call_indirect: make_call(w, k, b); return;
+    case Exit::ret: {
+      std::uint32_t top = 0;
+      for (std::uint32_t m = w.mask; m != 0; m &= m - 1)
+        if (w.calls[std::countr_zero(m)].empty()) top |= m & -m;
+      if (top != 0) break;  // returns from the kernel itself
+      std::uint32_t to[kLanes] = {};
+      for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
+        const int lane = std::countr_zero(m);
+        to[lane] = w.calls[lane].back().return_block;
+        leave(w, lane);
+      }
+      scatter(w, k, [&](int lane) { return to[lane]; });
+      return;
+    }
+    case Exit::indexed: {
+      const auto& table = program.jump_tables[b.target];
+      const std::uint32_t* index = w.slot<std::uint32_t>(b.predicate);
+      for (std::uint32_t m = w.mask; m != 0; m &= m - 1)
+        if (index[std::countr_zero(m)] >= table.size())
+          throw DeviceFault(Fault::illegal_instruction, "index past the end of a branch table", m & -m);
+      scatter(w, k, [&](int lane) { return table[index[lane]]; });
+      return;
+    }
+    case Exit::trap: throw DeviceFault(Fault::trap, "trap instruction", w.mask);
+    default: break;
+  }
+  const std::uint32_t lanes = w.groups[k].mask;
+  if (w.worker->observer != nullptr) w.worker->observer->threads_exit(w, w.groups[k], b);
+  w.groups.erase(w.groups.begin() + static_cast<std::ptrdiff_t>(k));
+  end_lanes(w, lanes);
+}
+
+void begin_warp(Warp& w, Block& block, std::uint32_t number, std::uint32_t n_threads) {
+  const Program& program = *w.program;
+  w.block = &block;
+  w.number = number;
+  const std::uint32_t first = number * kLanes;
+  const std::uint32_t n = std::min<std::uint32_t>(kLanes, n_threads - first);
+  w.live = n == kLanes ? kAllLanes : (1u << n) - 1;
+  w.groups.clear();
+  Group whole;
+  whole.block = program.functions[0].entry_block;
+  whole.mask = w.live;
+  w.groups.push_back(whole);
+  w.copies.clear();
+  w.bulk_copies.clear();
+  std::fill(std::begin(w.cluster_phase), std::end(w.cluster_phase), ~0u);
+  w.back_edges = 0;
+  w.favoured = 0;
+  w.clock = 0;
+  w.time = block.start;
+  w.stall = 0;
+  w.polled_op = ~0u;
+  std::fill(std::begin(w.near_lines), std::end(w.near_lines), 0);
+  w.has_calls = false;
+  for (int lane = 0; lane < kLanes; ++lane) {
+    w.calls[lane].clear();
+    w.spilled[lane].clear();
+    set_frame(w, lane, 0);
+  }
+  reserve_local(w, program.functions[0].frame_bytes);
+}
+
+std::vector<SourcePlace> places_of(const Program& program, std::uint32_t function, std::uint32_t ptx_index) {
+  std::vector<SourcePlace> places;
+  const ptx::Module& module = *program.module;
+  const ptx::Function& f = *program.functions[function].source;
+  if (ptx_index >= f.instructions.size()) return places;
+  // What stands before a function's first line is of that line.
+  while (f.instructions[ptx_index].location < 0 && ptx_index + 1 < f.instructions.size()) ++ptx_index;
+  std::int32_t location = f.instructions[ptx_index].location;
+  while (location >= 0 && places.size() < 16) {
+    const ptx::Location& l = module.locations[static_cast<std::size_t>(location)];
+    SourcePlace place;
+    if (const std::string* file = module.find_file(l.file)) place.file = *file;
+    place.line = l.line;
+    place.function = l.function.empty() ? demangled(f.name) : demangled(l.function);
+    if (l.line != 0) places.push_back(std::move(place));
+    location = l.inlined_at;
+  }
+  return places;
+}
+
+std::vector<SourcePlace> places_of(const Program& program, const MicroOp& op) {
+  return places_of(program, op.function, op.ptx_index);
+}
+
+SourcePlace own_place(const std::vector<SourcePlace>& places) {
+  for (const SourcePlace& place : places)
+    if (place.file == places.back().file) return place;
+  return {};
+}
+
+std::string file_and_line(const std::string& file, std::uint32_t line) {
+  std::error_code error;
+  const std::string here = std::filesystem::current_path(error).string() + "/";
+  const bool below = !error && here != "//" && file.starts_with(here);
+  return fmt::format("{}:{}", below ? std::string_view(file).substr(here.size()) : std::string_view(file),
+                     line);
+}
+
+std::string one_line(const std::vector<SourcePlace>& places) {
+  if (places.empty()) return "an unknown line (compile with -lineinfo to see it)";
+  const SourcePlace own = own_place(places), &outer = places.back(), &inner = places.front();
+  std::string text = file_and_line(outer.file, outer.line);
+  if (own.line != outer.line)
+    text += fmt::format(" (in {})", file_and_line(own.file, own.line));
+  else if (places.size() > 1)
+    text += fmt::format(" (in {})", file_and_line(inner.file, inner.line));
+  return text;
+}
+
+std::string describe_waits(const Block& block, bool running_too) {
+  std::string text;
+  int told = 0;
+  for (const Warp& w : block.warps) {
+    for (const Group& g : w.groups) {
+      if (g.wait == Wait::none && !running_too) continue;
+      if (told++ == 4) return text + "; …";
+      const Program& program = *w.program;
+      const BasicBlock& b = program.blocks[g.block];
+      const MicroOp& op = program.ops[b.first];
+      const std::string place = one_line(places_of(program, op));
+      const int lanes = std::popcount(g.mask);
+      if (!text.empty()) text += "; ";
+      if (g.wait == Wait::barrier) {
+        const Barrier& barrier = block.barriers[g.barrier];
+        const std::uint32_t expected = barrier.expected != 0 ? barrier.expected : block.live_threads;
+        text +=
+            fmt::format("{} thread(s) of warp {} wait at barrier {}, {}, where {} of {} threads have arrived",
+                        lanes, w.number, g.barrier, place, barrier.arrived, expected);
+      } else if (g.wait == Wait::none) {
+        text += fmt::format("{} thread(s) of warp {} run at {}", lanes, w.number,
+                            one_line(places_of(program, b.function, b.ptx_index)));
+      } else {
+        Warp& writable = const_cast<Warp&>(w);
+        const std::uint32_t members = writable.slot<std::uint32_t>(op.src[3])[std::countr_zero(g.mask)];
+        text += fmt::format(
+            "lanes {:#010x} of warp {} wait at {} for lanes {:#010x} of their member mask {:#010x}", g.mask,
+            w.number, place, members & w.live & ~g.mask, members);
+      }
+    }
+  }
+  return text;
+}
+
+}  // namespace course::sim

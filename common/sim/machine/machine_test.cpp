@@ -1,0 +1,1024 @@
+// SPDX-License-Identifier: MIT
+// The machine runs nvcc's PTX of machine_test.cu as a GPU would: each kernel's results are computed again here, on the host.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <functional>
+#include <numeric>
+#include <set>
+
+#include "sim/machine/machine.hpp"
+#include "sim/testing/test_device.hpp"
+#include "sim/memory/texture.hpp"
+
+namespace course::sim {
+namespace {
+
+using Shape = TestDevice::Shape;
+
+const std::string& ptx() {
+  static const std::string text = TestDevice::read(SIM_PTX_DIR "/machine_test.ptx");
+  return text;
+}
+
+// What a kernel does, thread by thread.
+void expect_each(const DeviceArray<int>& got, std::size_t first, std::size_t n,
+                 const std::function<int(int)>& want) {
+  for (std::size_t i = 0; i < n; ++i)
+    EXPECT_EQ(got[first + i], want(static_cast<int>(i))) << "thread " << i << " at offset " << first;
+}
+
+// --- what a launch takes ------------------------------------------------------------------------------------------
+
+TEST(FileAndLine, AreToldFromTheCurrentDirectory) {
+  const std::string here = std::filesystem::current_path().string();
+  EXPECT_EQ(file_and_line(here + "/kernels/fold.cu", 31), "kernels/fold.cu:31");
+  EXPECT_EQ(file_and_line(here + "s/fold.cu", 31), here + "s/fold.cu:31");
+  EXPECT_EQ(file_and_line("fold.cu", 31), "fold.cu:31");
+}
+
+TEST(Machine, AKernelOfManyVirtualRegistersStillFitsAMultiprocessor) {
+  TestDevice t(
+      ".visible .entry wide() { .reg .b64 %rd<3000>; ret; }\n"
+      ".visible .entry bounded() .maxntid 384, 1, 1 { .reg .b64 %rd<3000>; ret; }");
+  const auto wide = t.device.find_kernel(t.module, "wide"),
+             bounded = t.device.find_kernel(t.module, "bounded");
+  ASSERT_TRUE(wide && bounded);
+  EXPECT_GE(t.device.occupancy(*wide, 1024, 0), 1);
+  EXPECT_GE(t.device.occupancy(*bounded, 384, 0), 1);
+}
+
+// --- control flow -------------------------------------------------------------------------------------------------
+
+TEST(Machine, NestedIfsMeetAgain) {
+  TestDevice t(ptx());
+  auto out = t.array<int>(3 * 64, 0);
+  t.launch("nested_ifs", 1, 64, out);
+  const auto want = [](int i) {
+    if (i % 2 == 0) return 1 + (i % 3 == 0 ? 10 + (i % 5 == 0 ? 100 : 200) : 20);
+    return i % 7 == 0 ? -1 : 0;
+  };
+  expect_each(out, 0, 64, want);
+  for (int i = 0; i < 64; ++i) {
+    if (i % 2 == 0 && i % 3 != 0) {
+      unsigned mask = 0;
+      for (int k = i / 32 * 32; k < i / 32 * 32 + 32; ++k)
+        if (k % 2 == 0 && k % 3 != 0) mask |= 1u << k % 32;
+      EXPECT_EQ(static_cast<unsigned>(out[static_cast<std::size_t>(64 + i)]), mask) << i;
+    }
+    EXPECT_EQ(out[static_cast<std::size_t>(128 + i)], -1) << "lanes did not meet again, thread " << i;
+  }
+}
+
+TEST(Machine, BreakAndContinueLeaveTheRightLoop) {
+  TestDevice t(ptx());
+  std::vector<int> in(50);
+  for (int k = 0; k < 50; ++k) in[static_cast<std::size_t>(k)] = k * 7 % 61;
+  auto d_in = t.array(in);
+  auto out = t.array<int>(2 * 96, 0);
+  t.launch("break_and_continue", 1, 96, d_in, 50, out);
+  expect_each(out, 0, 96, [&](int i) {
+    int sum = 0;
+    for (const int base : in) {
+      const int v = base + i;
+      if (v % 3 == 0) continue;
+      if (v % 17 == 16) break;
+      for (int j = 0; j < v % 4 && j != i % 5; ++j) sum += v * j + 1;
+      sum += v;
+    }
+    return sum;
+  });
+  expect_each(out, 96, 96, [](int) { return -1; });
+}
+
+TEST(Machine, SwitchGoesToEveryCase) {
+  TestDevice t(ptx());
+  auto out = t.array<int>(2 * 64, 0);
+  t.launch("dense_switch", 1, 64, out);
+  expect_each(out, 0, 64, [](int i) {
+    switch (i % 11) {
+      case 0: return i * 3;
+      case 1: return (i + 7) ^ 0x55;
+      case 2: return i ^ 0x55;
+      case 3: return -i;
+      case 4: return i << 3;
+      case 5: return i * i;
+      case 6: return i % 5;
+      case 7: return i | 0x100;
+      case 8: return i & 6;
+      case 9: return i - 1000;
+      default: return 42;
+    }
+  });
+  expect_each(out, 64, 64, [](int) { return -1; });
+}
+
+TEST(Machine, LoopWithTwoEntriesEnds) {
+  TestDevice t(ptx());
+  auto out = t.array<int>(2 * 64, 0);
+  t.launch("two_entries", 1, 64, out);
+  expect_each(out, 0, 64, [](int i) {
+    int v = i, steps = 0;
+    bool skip = i % 2 == 0;
+    do {
+      if (!skip) {
+        v = v * 3 + 1;
+        ++steps;
+      }
+      skip = false;
+      v /= 2;
+      ++steps;
+    } while (v > 3 && steps < 40);
+    return v * 1000 + steps;
+  });
+  expect_each(out, 64, 64, [](int) { return -1; });
+}
+
+// --- locks and waiting --------------------------------------------------------------------------------------------
+
+TEST(Machine, LocksInsideAWarpMakeProgress) {
+  for (const char* kernel : {"lane_lock_polite", "lane_lock_rude"}) {
+    TestDevice t(ptx());
+    auto lock = t.array<int>(1), counter = t.array<int>(1);
+    t.launch(kernel, 3, 100, lock, counter);
+    EXPECT_EQ(counter[0], 300) << kernel;
+  }
+}
+
+TEST(Machine, TicketsAreServedInTurn) {
+  TestDevice t(ptx());
+  auto next = t.array<unsigned>(1), serving = t.array<unsigned>(1);
+  auto log = t.array<int>(200, -1);
+  t.launch("ticket_lock", 200, 64, next, serving, log);
+  auto blocks = log.values();
+  std::sort(blocks.begin(), blocks.end());
+  for (int b = 0; b < 200; ++b) EXPECT_EQ(blocks[static_cast<std::size_t>(b)], b);
+}
+
+TEST(Machine, ABlockMayWaitForALaterOne) {
+  TestDevice t(ptx());
+  auto flags = t.array<int>(100), out = t.array<int>(100 * 32);
+  t.launch("wait_for_later_block", 100, 32, flags, out);
+  expect_each(out, 0, 3200, [](int i) { return 100 - i / 32; });
+}
+
+// --- barriers -----------------------------------------------------------------------------------------------------
+
+TEST(Machine, BarriersSeparateRounds) {
+  TestDevice t(ptx());
+  auto out = t.array<int>(200);
+  const auto result = t.launch("ping_pong", 1, 200, out, 37);
+  expect_each(out, 0, 200, [](int i) { return (i + 37) % 200 + 37; });
+  EXPECT_EQ(result.counters.barriers, 38u);
+}
+
+TEST(Machine, BarriersCountAndVote) {
+  TestDevice t(ptx());
+  std::vector<int> in(100);
+  for (int k = 0; k < 100; ++k) in[static_cast<std::size_t>(k)] = k % 4;
+  auto d_in = t.array(in);
+  auto out = t.array<int>(500);
+  t.launch("barrier_votes", 1, 100, d_in, out);
+  expect_each(out, 0, 100, [](int) { return 75; });
+  expect_each(out, 100, 100, [](int) { return 1; });
+  expect_each(out, 200, 100, [](int) { return 0; });
+  expect_each(out, 300, 100, [](int) { return 1; });
+  expect_each(out, 400, 100, [](int) { return 0; });
+}
+
+TEST(Machine, ThreadsThatHaveExitedAreNotWaitedFor) {
+  TestDevice t(ptx());
+  auto out = t.array<int>(128, -1);
+  t.launch("early_exit", 1, 256, out);
+  expect_each(out, 0, 128, [](int i) { return 127 - i; });
+}
+
+TEST(Machine, ABarrierMayBeMetAtDifferentPlaces) {
+  TestDevice t(ptx());
+  auto out = t.array<int>(64);
+  t.launch("barrier_in_both_arms", 1, 64, out);
+  expect_each(out, 0, 64, [](int i) { return (i % 2 == 0 ? 1 : -1) * (63 - i) * (63 - i); });
+}
+
+TEST(Machine, NamedBarriersPassTilesAlong) {
+  TestDevice t(ptx());
+  std::vector<int> in(32 * 20);
+  std::iota(in.begin(), in.end(), 1000);
+  auto d_in = t.array(in);
+  auto out = t.array<int>(in.size());
+  t.launch("producer_consumer", 1, 64, d_in, out, 20);
+  expect_each(out, 0, in.size(), [](int i) { return 1000 + i / 32 * 32 + 31 - i % 32; });
+}
+
+// --- warps --------------------------------------------------------------------------------------------------------
+
+TEST(Machine, MasksNameTheLanesOfTheirArm) {
+  TestDevice t(ptx());
+  auto out = t.array<int>(32);
+  t.launch("masks_in_arms", 1, 32, out);
+  expect_each(out, 0, 32, [](int i) {
+    if (i < 10) return (i + 1) % 10 * 5;
+    if (i < 20) return (10 + 19) * 10 / 2;
+    unsigned odd = 0, same = 0;
+    for (int k = 20; k < 32; ++k) {
+      if (k % 2 == 1) odd |= 1u << k;
+      if (k / 4 == i / 4) same |= 1u << k;
+    }
+    return static_cast<int>((odd ^ 1u << 4) ^ same);
+  });
+}
+
+TEST(Machine, LanesWaitForLateOnes) {
+  TestDevice t(ptx());
+  auto out = t.array<int>(64);
+  t.launch("shuffle_after_uneven_loops", 1, 32, out);
+  const auto value = [](int i) {
+    int v = i;
+    for (int k = 0; k < i; ++k) v = v * 5 % 97;
+    return v;
+  };
+  expect_each(out, 0, 32, [&](int i) { return value(i ^ 1); });
+  expect_each(out, 32, 32, value);
+}
+
+TEST(Machine, SixtyFourBitValuesShuffleInHalves) {
+  TestDevice t(ptx());
+  auto out = t.array<double>(32);
+  auto out2 = t.array<long long>(32);
+  t.launch("wide_shuffles", 1, 32, out, out2);
+  for (int i = 0; i < 32; ++i) {
+    EXPECT_EQ(out[static_cast<std::size_t>(i)], (i + 3 < 32 ? i + 3 : i) * 1.5);
+    EXPECT_EQ(out2[static_cast<std::size_t>(i)], (1ll << 40) * (i % 16 < 2 ? i : i - 2));
+  }
+}
+
+// --- calls --------------------------------------------------------------------------------------------------------
+
+int fibonacci(int n) {
+  return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
+}
+int ackermann(int m, int n) {
+  if (m == 0) return n + 1;
+  return n == 0 ? ackermann(m - 1, 1) : ackermann(m - 1, ackermann(m, n - 1));
+}
+
+TEST(Machine, FunctionsCallThemselves) {
+  TestDevice t(ptx());
+  auto out = t.array<int>(64);
+  t.launch("recursion", 1, 64, out);
+  expect_each(out, 0, 64, [](int i) { return fibonacci(i % 13); });
+  t.launch("deep_recursion", 1, 64, out);
+  expect_each(out, 0, 64, [](int i) { return (i * 3 % 2 == 0) * 1000 + ackermann(i % 3, i % 7); });
+}
+
+struct Triple {
+  double a;
+  int b[5];
+  char c;
+};
+
+TEST(Machine, StructsTravelByValue) {
+  TestDevice t(ptx());
+  auto out = t.array<Triple>(32);
+  const Triple in{2.5, {1, 20, 300, 4000, 50000}, 'a'};
+  t.launch("structs_by_value", 1, 32, in, out);
+  for (int i = 0; i < 32; ++i) {
+    const Triple& r = out[static_cast<std::size_t>(i)];
+    EXPECT_EQ(r.a, 2.5 * (i % 7));
+    for (int k = 0; k < 5; ++k) EXPECT_EQ(r.b[k], in.b[(k + i % 7) % 5]);
+    EXPECT_EQ(r.c, static_cast<char>('a' + i % 7));
+  }
+}
+
+TEST(Machine, FunctionPointersInTablesAreCalledLaneByLane) {
+  TestDevice t(ptx());
+  std::vector<int> choice(64);
+  for (int i = 0; i < 64; ++i) choice[static_cast<std::size_t>(i)] = i * 5 % 3;
+  auto d_choice = t.array(choice);
+  auto out = t.array<int>(64);
+  t.launch("function_tables", 1, 64, d_choice, out);
+  expect_each(out, 0, 64, [](int i) {
+    const int c = i * 5 % 3;
+    const int a = c == 0 ? i + 3 : c == 1 ? i - 3 : i * 3;
+    const int b = c == 0 ? i * 2 : c == 1 ? i + 2 : i - 2;
+    return a * 1000 + b;
+  });
+}
+
+TEST(Machine, VirtualFunctionsAreFound) {
+  TestDevice t(ptx());
+  auto out = t.array<int>(64);
+  t.launch("virtual_functions", 1, 64, out);
+  expect_each(out, 0, 64, [](int i) { return i % 3 == 0 ? i * i : 2 * i; });
+}
+
+// --- memory -------------------------------------------------------------------------------------------------------
+
+TEST(Machine, ParametersAreReadThroughRegisters) {
+  TestDevice t(ptx());
+  struct Big {
+    int v[600];
+  } big;
+  for (int k = 0; k < 600; ++k) big.v[k] = k * 3 + 1;
+  auto out = t.array<int>(128);
+  t.launch("large_parameter", 1, 128, big, 11, out);
+  expect_each(out, 0, 128, [&](int i) { return big.v[(11 + i * 7) % 600]; });
+}
+
+TEST(Machine, LocalArraysAreEachThreadsOwn) {
+  TestDevice t(ptx());
+  std::vector<int> index(40);
+  for (int k = 0; k < 40; ++k) index[static_cast<std::size_t>(k)] = k * 13 % 40;
+  auto d_index = t.array(index);
+  auto out = t.array<int>(70);
+  t.launch("local_array", 1, 70, d_index, out);
+  expect_each(out, 0, 70, [&](int i) {
+    std::array<int, 40> a{};
+    for (int k = 0; k < 40; ++k) a[static_cast<std::size_t>(k)] = k * k + i;
+    for (std::size_t k = 0; k < 40; ++k) a[static_cast<std::size_t>(index[k])] += a[39 - k];
+    return a[static_cast<std::size_t>(index[static_cast<std::size_t>(i % 40)])];
+  });
+}
+
+TEST(Machine, StaticAndDynamicSharedMemoryLieApart) {
+  TestDevice t(ptx());
+  auto out = t.array<int>(64);
+  t.launch("shared_kinds", Shape{{1, 1, 1}, {64, 1, 1}, 64 * sizeof(int)}, out);
+  expect_each(out, 0, 64, [](int i) { return -(63 - i) + i % 16 + i % 33 * 11 + (63 - i) * 3; });
+}
+
+TEST(Machine, VectorsOfTwoAndFour) {
+  TestDevice t(ptx());
+  struct alignas(16) Int4 {
+    int x, y, z, w;
+  };
+  struct alignas(8) Float2 {
+    float x, y;
+  };
+  struct alignas(4) Uchar4 {
+    unsigned char x, y, z, w;
+  };
+  struct alignas(16) Double2 {
+    double x, y;
+  };
+  auto a = t.array<Int4>(48);
+  auto b = t.array<Float2>(48);
+  auto c = t.array<Uchar4>(48);
+  auto d = t.array<Double2>(48);
+  for (int i = 0; i < 48; ++i) {
+    const auto k = static_cast<std::size_t>(i);
+    a[k] = {i, -i, i * i, 7 * i};
+    b[k] = {static_cast<float>(i) + 0.5f, static_cast<float>(-2 * i)};
+    c[k] = {static_cast<unsigned char>(200 + i), static_cast<unsigned char>(i), 3, 255};
+    d[k] = {i / 4.0, i * 1e10};
+  }
+  auto out = t.array<Int4>(48);
+  auto out2 = t.array<Double2>(48);
+  t.launch("vectors", 1, 48, a, b, c, d, out, out2);
+  for (std::size_t k = 0; k < 48; ++k) {
+    EXPECT_EQ(out[k].x, a[k].w + c[k].x);
+    EXPECT_EQ(out[k].y, a[k].z + c[k].y);
+    EXPECT_EQ(out[k].z, a[k].y + static_cast<int>(b[k].x));
+    EXPECT_EQ(out[k].w, a[k].x + static_cast<int>(b[k].y) - c[k].w);
+    EXPECT_EQ(out2[k].x, d[k].y * 2);
+    EXPECT_EQ(out2[k].y, d[k].x + 3);
+  }
+}
+
+TEST(Machine, GridsAndBlocksHaveThreeDimensions) {
+  TestDevice t(ptx());
+  const Dim3 grid{3, 4, 2}, block{5, 3, 3};  // 45 threads: the second warp is partial
+  auto out = t.array<int>(24 * 45, -1);
+  t.launch("three_dimensions", Shape{grid, block}, out);
+  expect_each(out, 0, 24 * 45, [](int i) {
+    const int b = i / 45, k = i % 45;
+    return b % 3 + 10 * (b / 3 % 4) + 100 * (b / 12) + 1000 * (k % 5) + 10000 * (k / 5 % 3) +
+           100000 * (k / 15);
+  });
+}
+
+TEST(Machine, KernelsAllocateAndFree) {
+  TestDevice t(ptx());
+  const auto before = t.device.free_bytes();
+  auto out = t.array<int>(40);
+  const auto with_out = t.device.free_bytes();
+  t.launch("heap_list", 1, 40, out, 9);
+  expect_each(out, 0, 40, [](int i) {
+    int sum = 0;
+    for (int k = 8, weight = 1; k >= 0; --k) sum += k * i * weight++;
+    return sum;
+  });
+  EXPECT_EQ(t.device.free_bytes(), with_out);
+  EXPECT_LT(with_out, before);
+}
+
+TEST(Machine, BlocksOnManyHostThreadsFreeAtOnce) {
+  DeviceOptions options = TestDevice::one_thread();
+  options.host_threads = 8;
+  TestDevice t(ptx(), options);
+  auto kept = t.array<std::uint64_t>(64 * 32);
+  const auto before = t.device.free_bytes();
+  for (int round = 0; round < 20; ++round) {
+    t.launch("heap_keep", 64, 32, kept, std::uint64_t{16});
+    for (std::size_t i = 0; i < 64 * 32; ++i) ASSERT_NE(kept[i], 0u) << i;
+    t.launch("heap_drop", 64, 32, kept);
+    ASSERT_EQ(t.device.free_bytes(), before);
+  }
+}
+
+TEST(Machine, KernelsFreeOnlyWhatKernelsAllocated) {
+  TestDevice t(ptx());
+  auto mine = t.array<int>(10, 3);
+  auto pointers = t.array<std::uint64_t>(1, mine.address);
+  const auto freed = t.try_launch("heap_drop", 1, 1, pointers);
+  EXPECT_EQ(freed.fault, Fault::illegal_address);
+  EXPECT_NE(freed.text.find("not allocated by a kernel"), std::string::npos) << freed.text;
+  ASSERT_NE(t.device.find(mine.address), nullptr);
+  EXPECT_EQ(mine[9], 3);
+}
+
+TEST(Machine, TheHeapIsBoundedAndEmptied) {
+  TestDevice t(ptx());
+  constexpr std::size_t kMany = 12 * 32;
+  auto kept = t.array<std::uint64_t>(kMany);
+  const auto before = t.device.free_bytes();
+  const auto n_given = [&] {
+    return static_cast<std::size_t>(
+        std::count_if(kept.data(), kept.data() + kMany, [](std::uint64_t p) { return p != 0; }));
+  };
+  t.launch("heap_keep", 12, 32, kept, std::uint64_t{65536});
+  EXPECT_EQ(n_given(), 127u) << "8 MiB, less what each allocation needs for itself";
+  EXPECT_FALSE(t.device.set_heap_bytes(1 << 20)) << "in use";
+  t.device.empty_heap();
+  EXPECT_EQ(t.device.free_bytes(), before);
+  EXPECT_TRUE(t.device.set_heap_bytes(1 << 20));
+  t.launch("heap_keep", 12, 32, kept, std::uint64_t{65536});
+  EXPECT_EQ(n_given(), 15u);
+  t.launch("heap_keep", 1, 1, kept, ~std::uint64_t{0});
+  EXPECT_EQ(kept[0], 0u);
+}
+
+// --- determinism --------------------------------------------------------------------------------------------------
+
+// Launches run one after the other: a grid that another depends on has always ended.
+TEST(Machine, DependentGridsNeedNotWait) {
+  TestDevice t(
+      ".visible .entry dependent(.param .u64 out) { .reg .b64 %rd<2>;\n"
+      "ld.param.u64 %rd0, [out];\n"
+      "griddepcontrol.wait;\n"
+      "st.global.u32 [%rd0], 7;\n"
+      "griddepcontrol.launch_dependents;\n"
+      "ret; }\n");
+  auto out = t.array<int>(1);
+  t.launch("dependent", 1, 1, out);
+  EXPECT_EQ(out[0], 7);
+}
+
+// Registers of PTX are only an estimate, which must not refuse a block that the launch bounds allow.
+TEST(Machine, LaunchBoundsLimitRegisters) {
+  std::string body = "{ .reg .b64 %rd<1000>;\n";
+  for (int k = 0; k < 1000; ++k) body += "mov.u64 %rd" + std::to_string(k) + ", 0;\n";
+  body += "ret; }\n";
+  TestDevice t(".visible .entry bounded() .maxntid 384, 1, 1 .minnctapersm 2 " + body +
+               ".visible .entry unbounded() " + body);
+  const auto registers = [&](const char* name) {
+    return t.device.facts(*t.device.find_kernel(t.module, name)).registers;
+  };
+  EXPECT_EQ(registers("bounded"), 80);  // of 65536 / 768
+  EXPECT_EQ(registers("unbounded"), 64);
+}
+
+TEST(Machine, TheNumberOfHostThreadsChangesNothing) {
+  std::string reference;
+  std::vector<int> bins_of_one;
+  for (const int threads : {1, 2, 5}) {
+    DeviceOptions options = TestDevice::one_thread();
+    options.host_threads = threads;
+    TestDevice t(ptx(), options);
+    std::vector<int> in(20000);
+    for (std::size_t k = 0; k < in.size(); ++k) in[k] = static_cast<int>(k * 2654435761u >> 8) & 0x7fffffff;
+    auto d_in = t.array(in);
+    auto bins = t.array<int>(37);
+    const auto r = t.launch("histogram", 40, 128, d_in, 20000, bins);
+    const auto& c = r.counters;
+    const std::string counters =
+        fmt::format("{} {} {} {} {} {} {} {} {} {}", c.warp_instructions, c.lane_instructions, c.branches,
+                    c.divergent_branches, c.global_load_sectors, c.global_store_sectors, c.global_load_bytes,
+                    c.atomic_requests, c.atomic_serialised, r.modelled_us);
+    if (threads == 1) {
+      reference = counters;
+      bins_of_one = bins.values();
+      EXPECT_EQ(std::accumulate(bins_of_one.begin(), bins_of_one.end(), 0), 20000);
+    }
+    EXPECT_EQ(counters, reference) << threads << " host threads";
+    EXPECT_EQ(bins.values(), bins_of_one);
+  }
+}
+
+TEST(Machine, BlocksStartInOrderUnlessASeedIsGiven) {
+  const auto order = [](std::uint64_t seed, int threads, std::uint32_t mode = kFast) {
+    DeviceOptions options = TestDevice::one_thread();
+    options.host_threads = threads;
+    TestDevice t(ptx(), options);
+    t.device.set_mode(mode);
+    t.device.set_schedule(seed);
+    auto next = t.array<int>(1), log = t.array<int>(100, -1);
+    t.launch("order_of_blocks", 100, 32, next, log);
+    return log.values();
+  };
+  std::vector<int> natural(100);
+  std::iota(natural.begin(), natural.end(), 0);
+  EXPECT_EQ(order(0, 1), natural);
+  EXPECT_EQ(order(0, 4), natural);
+  const auto shaken = order(7, 1);
+  EXPECT_NE(shaken, natural);
+  EXPECT_NE(shaken, order(8, 1));
+  EXPECT_EQ(shaken, order(7, 3));
+  auto sorted = shaken;
+  std::sort(sorted.begin(), sorted.end());
+  EXPECT_EQ(sorted, natural);
+  EXPECT_EQ(order(7, 1, kCounters), natural) << "what is counted must not depend on the seed";
+}
+
+// In each of several rounds a warp notes itself in a log, in the order of the turns; and the lanes of one atomic get their tickets.
+TEST(Machine, AScheduleSeedPermutesWarpsInEveryRoundAndLanes) {
+  const char* kRounds = R"(
+.visible .entry rounds(.param .u64 log)
+{
+  .reg .pred %p;
+  .reg .b32 %r<9>;
+  .reg .b64 %rd<5>;
+  .shared .align 4 .u32 s_next;
+  ld.param.u64 %rd1, [log];
+  mov.u32 %r1, %tid.x;
+  setp.eq.u32 %p, %r1, 0;
+  @%p st.shared.u32 [s_next], 0;
+  mov.u32 %r2, 0;
+again:
+  bar.sync 0;
+  atom.shared.add.u32 %r3, [s_next], 1;
+  mul.wide.u32 %rd2, %r3, 4;
+  add.u64 %rd3, %rd1, %rd2;
+  st.global.u32 [%rd3], %r1;
+  add.u32 %r2, %r2, 1;
+  setp.lt.u32 %p, %r2, 3;
+  @%p bra again;
+  ret;
+})";
+  const auto rounds = [&](std::uint64_t seed, std::uint32_t mode = kFast) {
+    TestDevice t(kRounds);
+    t.device.set_mode(mode);
+    t.device.set_schedule(seed);
+    auto log = t.array<int>(3 * 256, -1);
+    t.launch("rounds", 1, 256, log);
+    std::vector<std::vector<int>> each;
+    for (int k = 0; k < 3; ++k) each.emplace_back(log.data() + 256 * k, log.data() + 256 * (k + 1));
+    return each;
+  };
+  const auto natural = rounds(0);
+  for (std::size_t k = 0; k < natural.size(); ++k) {
+    // The warp that completes the barrier goes on at once, and the others follow in their order.
+    for (int i = 0; i < 256; ++i)
+      EXPECT_EQ(natural[k][static_cast<std::size_t>(i)], (i + 32 * (7 - static_cast<int>(k))) % 256);
+  }
+  EXPECT_EQ(rounds(7, kCounters), natural) << "what is counted keeps the natural order";
+  const auto shaken = rounds(7);
+  EXPECT_EQ(shaken, rounds(7)) << "the same in every run";
+  EXPECT_NE(shaken, rounds(8));
+  const auto warps = [](const std::vector<int>& one) {
+    std::vector<int> order;
+    for (int k = 0; k < 8; ++k) order.push_back(one[static_cast<std::size_t>(32 * k)] / 32);
+    return order;
+  };
+  EXPECT_NE(warps(shaken[0]), warps(shaken[1])) << "another order in each round";
+  EXPECT_NE(warps(shaken[1]), warps(shaken[2]));
+  int turned = 0;
+  for (int k = 0; k < 8; ++k) turned += shaken[0][static_cast<std::size_t>(32 * k)] % 32 != 0 ? 1 : 0;
+  EXPECT_GE(turned, 4) << "lanes take their tickets in another order";
+  for (auto one : shaken) {
+    std::sort(one.begin(), one.end());
+    for (int i = 0; i < 256; ++i) EXPECT_EQ(one[static_cast<std::size_t>(i)], i) << "each thread once";
+  }
+}
+
+// How often a block of a chain found the one before it not yet started, at work, and done.
+std::vector<int> met(std::uint32_t mode, std::uint64_t seed = 0) {
+  constexpr int kBlocks = 200;
+  DeviceOptions options = TestDevice::one_thread();
+  options.schedule_seed = seed;
+  TestDevice t(ptx(), options);
+  auto next = t.array<int>(1), state = t.array<int>(kBlocks), prefix = t.array<int>(kBlocks),
+       seen = t.array<int>(3);
+  t.device.set_mode(mode);
+  t.launch("chain_of_blocks", kBlocks, 32, next, state, prefix, seen);
+  EXPECT_EQ(prefix[kBlocks - 1], kBlocks * (kBlocks - 1) / 2);
+  EXPECT_TRUE(t.device.findings().empty());
+  return seen.values();
+}
+
+TEST(Machine, UnderACheckerBlocksMeetEachOtherInEveryState) {
+  EXPECT_EQ(met(kCounters), (std::vector<int>{0, 0, 199}));
+  const auto interleaved = met(kAllChecks);
+  for (const int times : interleaved) EXPECT_GT(times, 0);
+  EXPECT_EQ(interleaved, met(kAllChecks)) << "the same in every run";
+}
+
+// The chain numbers its blocks as they start, and each is one warp: all that a seed can change here is how the turns are dealt.
+TEST(Machine, AScheduleSeedDealsTheTurnsOfBlocksToo) {
+  EXPECT_EQ(met(kAllChecks, 7), met(kAllChecks, 7));
+  std::set<std::vector<int>> interleavings;
+  for (const unsigned seed : {0u, 1u, 2u, 7u, 8u}) interleavings.insert(met(kAllChecks, seed));
+  EXPECT_GE(interleavings.size(), 4u);
+}
+
+// --- what can't be hidden from the counters ------------------------------------------------------------------------
+
+TEST(Machine, ADescriptorThatAKernelCouldWriteIsNoTexture) {
+  const char* kFetch = R"(
+.visible .entry fetch(.param .u64 handle, .param .u64 out)
+{
+  .reg .b32 %r<6>;
+  .reg .b64 %rd<5>;
+  ld.param.u64 %rd1, [handle];
+  ld.param.u64 %rd2, [out];
+  mov.u32 %r1, %tid.x;
+  tex.1d.v4.s32.s32 {%r2, %r3, %r4, %r5}, [%rd1, {%r1}];
+  mul.wide.u32 %rd3, %r1, 4;
+  add.u64 %rd4, %rd2, %rd3;
+  st.global.u32 [%rd4], %r2;
+  ret;
+})";
+  TestDevice t(kFetch);
+  t.device.set_mode(kCounters);
+  std::vector<int> values(256);
+  std::iota(values.begin(), values.end(), 7);
+  auto texels = t.array<int>(values);
+  TextureDescriptor d;
+  d.mark = TextureDescriptor::kTextureMark;
+  d.base = texels.address;
+  d.width = 256;
+  d.kind = ChannelKind::is_signed;
+  auto out = t.array<int>(256);
+  auto forged = t.array<TextureDescriptor>(1, d);
+  const auto refused = t.try_launch("fetch", 1, 256, forged, out);
+  EXPECT_EQ(refused.fault, Fault::illegal_address);
+  EXPECT_NE(refused.text.find("this is no texture object"), std::string::npos) << refused.text;
+  auto made = t.array<TextureDescriptor>(1, d, MemoryKind::texture);
+  const auto result = t.launch("fetch", 1, 256, made, out);
+  EXPECT_EQ(out.values(), values);
+  EXPECT_EQ(result.counters.global_load_sectors, 256u * 4 / 32);
+  EXPECT_EQ(result.counters.global_load_requests, 8u);
+  EXPECT_EQ(result.counters.memory_read_sectors, 256u * 4 / 32);
+}
+
+TEST(Machine, AnMbarriersPhaseIsABarrier) {
+  const char* kMeet = R"(
+.visible .entry meet()
+{
+  .reg .pred %p, %q;
+  .reg .b32 %r1;
+  .reg .b64 %rd1;
+  .shared .align 8 .b64 s_bar;
+  mov.u32 %r1, %tid.x;
+  setp.eq.u32 %p, %r1, 0;
+  @%p mbarrier.init.shared.b64 [s_bar], 64;
+  bar.sync 0;
+  mbarrier.arrive.shared.b64 %rd1, [s_bar];
+again:
+  mbarrier.test_wait.shared.b64 %q, [s_bar], %rd1;
+  @!%q bra again;
+  ret;
+})";
+  TestDevice t(kMeet);
+  t.device.set_mode(kCounters);
+  EXPECT_EQ(t.launch("meet", 3, 64).counters.barriers, 3u * 2);
+}
+
+TEST(Machine, TheMaskOfAVoteIsNoCombinationOfData) {
+  const char* kVotes = R"(
+.visible .entry votes(.param .u64 data)
+{
+  .reg .pred %p;
+  .reg .b32 %r<6>;
+  .reg .b64 %rd<4>;
+  ld.param.u64 %rd1, [data];
+  mov.u32 %r1, %tid.x;
+  mul.wide.u32 %rd2, %r1, 4;
+  add.u64 %rd3, %rd1, %rd2;
+  ld.global.u32 %r2, [%rd3];
+  setp.ne.u32 %p, %r2, 0;
+  vote.sync.ballot.b32 %r3, %p, 0xffffffff;
+  add.u32 %r4, %r2, %r3;
+  st.global.u32 [%rd3], %r4;
+  ret;
+})";
+  TestDevice t(kVotes);
+  t.device.set_mode(kCounters | kDataflow);
+  auto data = t.array<int>(32, 1);
+  t.device.name_buffer(data.address, 32 * 4, 4, "data", true);
+  const Counters counters = t.launch("votes", 1, 32, data).counters;
+  EXPECT_EQ(counters.work, 0u);
+  EXPECT_EQ(counters.steps, 0u);
+}
+
+TEST(Machine, LocalMemoryIsCountedInSectors) {
+  const char* kLocal = R"(
+.visible .entry local()
+{
+  .local .align 4 .b8 mine[64];
+  .reg .b32 %r<3>;
+  .reg .b64 %rd<3>;
+  mov.u32 %r1, %tid.x;
+  mov.u64 %rd1, mine;
+  st.local.u32 [%rd1], %r1;
+  and.b32 %r2, %r1, 1;
+  mul.wide.u32 %rd2, %r2, 32;
+  add.u64 %rd2, %rd1, %rd2;
+  st.local.u32 [%rd2], %r1;
+  ret;
+})";
+  TestDevice t(kLocal);
+  t.device.set_mode(kCounters);
+  const Counters counters = t.launch("local", 1, 32).counters;
+  EXPECT_EQ(counters.local_requests, 2u);
+  EXPECT_EQ(counters.local_sectors, 4u + 8u) << "one word of all lanes; two words, each of half of the lanes";
+}
+
+TEST(Machine, MoreLocalDataThanAThreadHasIsRefused) {
+  // The last size does not fit into 32 bits.
+  for (const char* bytes : {"524289", "1073741824", "4294967296"}) {
+    TestDevice t(
+        fmt::format(".visible .entry big()\n{{\n  .local .align 4 .b8 big[{}];\n  .reg .b32 %r;\n"
+                    "  ld.local.b32 %r, [big];\n  ret;\n}}\n",
+                    bytes));
+    const LaunchResult result = t.try_launch("big", 1, 32);
+    EXPECT_NE(result.fault, Fault::none) << bytes;
+    EXPECT_NE(result.text.find("'big' uses too much local data"), std::string::npos) << result.text;
+  }
+}
+
+TEST(Machine, ConflictsAreWhatTheBytesDoNotNeed) {
+  const char* kStores = R"(
+.visible .entry stores()
+{
+  .reg .b32 %r<4>;
+  .shared .align 16 .b8 s_data[4096];
+  mov.u32 %r1, %tid.x;
+  shl.b32 %r2, %r1, 4;
+  mov.u32 %r3, s_data;
+  add.u32 %r2, %r2, %r3;
+  st.shared.v4.u32 [%r2], {%r1, %r1, %r1, %r1};
+  bar.sync 0;
+  shl.b32 %r2, %r1, 7;
+  add.u32 %r2, %r2, %r3;
+  st.shared.u32 [%r2], %r1;
+  ret;
+})";
+  TestDevice t(kStores);
+  t.device.set_mode(kCounters);
+  const Counters counters = t.launch("stores", 1, 32).counters;
+  EXPECT_EQ(counters.shared_wavefronts, 4u + 32u);
+  EXPECT_EQ(counters.shared_conflicts, 31u);
+}
+
+// What one warp counts that runs `body`. Lane i's %a points to global memory, %s and %g (which is generic) to shared
+// memory, each 128 · i bytes from the start.
+Counters counted(const std::string& body) {
+  TestDevice t(
+      ".visible .entry k(.param .u64 in)\n{\n  .reg .pred %p;\n  .reg .b32 %lane, %r, %s;\n"
+      "  .reg .b64 %a, %g, %none;\n  .shared .align 128 .b8 s_data[4096];\n"
+      "  mov.u32 %lane, %laneid;\n  mov.u32 %s, s_data;\n  mad.lo.u32 %s, %lane, 128, %s;\n"
+      "  cvt.u64.u32 %g, %s;\n  cvta.shared.u64 %g, %g;\n  ld.param.u64 %a, [in];\n"
+      "  mad.wide.u32 %a, %lane, 128, %a;\n  mov.u64 %none, 64;\n" +
+      body + "\n  ret;\n}\n");
+  t.device.set_mode(kCounters);
+  const auto in = t.array<int>(1024, 0);
+  return t.launch("k", 1, 32, in).counters;
+}
+
+TEST(Machine, EveryInstructionsBankConflictsAreCounted) {
+  const std::pair<const char*, std::uint64_t> kBodies[] = {
+      {"ld.shared.u32 %r, [%s];", 31},
+      {"atom.shared.add.u32 %r, [%s], 1;", 31},
+      {"red.shared.add.u32 [%s], 1;", 31},
+      {"atom.add.u32 %r, [%g], 1;", 31},
+      {"cp.async.ca.shared.global [%s], [%a], 4;", 31},
+      {"mbarrier.init.shared.b64 [%s], 1;", 30},  // 8 bytes a lane: two passes at least
+      // One lane reads global memory: the other lanes' conflicts stay.
+      {"setp.eq.u32 %p, %lane, 0; selp.b64 %g, %a, %g, %p; ld.u32 %r, [%g];", 30},
+      {"setp.eq.u32 %p, %lane, 0; selp.b64 %g, %a, %g, %p; atom.add.u32 %r, [%g], 1;", 30},
+      {"red.shared.add.u32 [s_data], 1;", 0},  // one address is contention, no conflict
+  };
+  for (const auto& [body, conflicts] : kBodies) EXPECT_EQ(counted(body).shared_conflicts, conflicts) << body;
+}
+
+TEST(Machine, PrefetchesAreTraffic) {
+  const std::string load = "ld.global.u32 %r, [%a];";
+  const std::uint64_t from_memory = counted(load).memory_read_sectors;  // it comes in pairs of sectors
+  EXPECT_GT(from_memory, 0u);
+  const std::pair<std::string, std::uint64_t> kBodies[] = {
+      {"prefetch.global.L2 [%a];", 32},
+      {"prefetch.global.L1 [%a+16];", 32},
+      {"prefetch.global.L2::evict_last [%a];", 32},
+      {"prefetch.L2 [%a];", 32},
+      {"prefetchu.L1 [%a];", 32},
+      {"cp.async.bulk.prefetch.L2.global [%a], 64;", 2 * 32},
+      {"prefetch.global.L2 [%none];", 0},  // no fault, and nothing comes
+      {"prefetch.L2 [%g];", 0},
+  };
+  for (const auto& [body, sectors] : kBodies) {
+    const Counters c = counted(body);
+    EXPECT_EQ(c.global_load_sectors, sectors) << body;
+    EXPECT_EQ(c.global_store_sectors, 0u) << body;
+    EXPECT_EQ(c.memory_read_sectors, sectors > 0 ? from_memory : 0) << body;
+    EXPECT_EQ(c.memory_write_sectors, 0u) << body;
+    EXPECT_EQ(counted(body + load).memory_read_sectors, from_memory) << body << " brings what is then loaded";
+  }
+}
+
+TEST(Machine, AsynchronousCopiesReachTheCaches) {
+  Counters c = counted("cp.async.ca.shared.global [%s], [%a], 16;");
+  EXPECT_EQ(c.memory_read_sectors, counted("ld.global.u32 %r, [%a];").memory_read_sectors);
+  EXPECT_EQ(c.memory_write_sectors, 0u);
+  c = counted(
+      "mbarrier.init.shared.b64 [s_data], 1;\nmov.u32 %s, s_data;\nbar.warp.sync 0xffffffff;\n"
+      "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [%s+128], [%a], 128, [s_data];");
+  EXPECT_EQ(c.memory_read_sectors, 4 * 32u);
+  EXPECT_EQ(c.memory_write_sectors, 0u);
+  c = counted(
+      "cp.async.bulk.global.shared::cta.bulk_group [%a], [%s], 128;\n"
+      "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;");
+  EXPECT_EQ(c.memory_read_sectors, 0u);
+  EXPECT_EQ(c.memory_write_sectors, 4 * 32u);
+}
+
+// More instructions of a kind, and more loads that wait for each other, than 16 and 8 bits hold.
+TEST(Machine, LongBasicBlocksAreCountedInFull) {
+  std::string body;
+  for (int k = 0; k < 70000; ++k) body += "  add.u32 %r1, %r1, 1;\n";
+  TestDevice adds(".visible .entry adds()\n{\n  .reg .b32 %r1;\n  mov.u32 %r1, %tid.x;\n" + body +
+                  "  ret;\n}\n");
+  adds.device.set_mode(kCounters);
+  const Counters counters = adds.launch("adds", 1, 32).counters;
+  EXPECT_EQ(std::accumulate(counters.mix.begin(), counters.mix.end(), std::uint64_t{0}),
+            counters.warp_instructions);
+  const auto clocks = [](int loads) {
+    std::string chase;
+    for (int k = 0; k < loads; ++k) chase += "  ld.global.u64 %rd1, [%rd1];\n";
+    TestDevice t(
+        ".visible .entry chase(.param .u64 start)\n{\n  .reg .b64 %rd1;\n  ld.param.u64 %rd1, [start];\n" +
+        chase + "  st.global.u64 [%rd1], %rd1;\n  ret;\n}\n");
+    t.device.set_mode(kCounters);
+    auto cell = t.array<std::uint64_t>(1);
+    cell[0] = cell.address;
+    return static_cast<double>(t.launch("chase", 1, 32, cell).counters.chain_clocks);
+  };
+  EXPECT_GT(clocks(800), 1.8 * clocks(400));
+}
+
+// --- output and failure -------------------------------------------------------------------------------------------
+
+TEST(Machine, PrintfKnowsTheFormats) {
+  TestDevice t(ptx());
+  testing::internal::CaptureStdout();
+  t.launch("formats", 2, 2);
+  const std::string text = testing::internal::GetCapturedStdout();
+  const std::string lines =
+      "plain % text\n"
+      "[-7|   42|42   |00042|+42]\n"
+      "[4000000000|beef|BEEF|010]\n"
+      "[-1099511627776|9223372036854775808|123456789abcdef]\n"
+      "[1.500000|2.35| 1.235e+04|0.0001]\n"
+      "[x|text|     right|left  |cu]\n"
+      "[     7|3.142]\n"
+      "[-3|-4|5|4]\n";
+  EXPECT_EQ(text, lines + "0:0 0:1 " + lines + "1:0 1:1 ");
+}
+
+TEST(Machine, AFailedAssertionIsToldWithItsText) {
+  TestDevice t(ptx());
+  std::vector<int> in(64, 0);
+  auto d_in = t.array(in);
+  t.launch("checked", 1, 64, d_in);
+  d_in[40] = 5;
+  const auto r = t.try_launch("checked", 1, 64, d_in);
+  EXPECT_EQ(r.fault, Fault::device_assert);
+  EXPECT_NE(r.text.find("in[threadIdx.x] != 5"), std::string::npos) << r.text;
+  EXPECT_NE(r.text.find("thread 40 of block 0"), std::string::npos) << r.text;
+}
+
+TEST(Machine, FaultsNameLineThreadAndObject) {
+  TestDevice t(ptx());
+  auto out = t.array<int>(32);
+  t.device.name_buffer(out.address, 128, 4, "d_out", false);
+  auto r = t.try_launch("trapped", 1, 32);
+  EXPECT_EQ(r.fault, Fault::trap);
+  r = t.try_launch("writes_past_end", 1, 32, out, 1);
+  EXPECT_EQ(r.fault, Fault::illegal_address);
+  EXPECT_NE(r.text.find("thread 31 of block 0"), std::string::npos) << r.text;
+  EXPECT_NE(r.text.find("d_out, element 32 of 32"), std::string::npos) << r.text;
+  EXPECT_NE(r.text.find("machine_test.cu:"), std::string::npos) << r.text;
+  r = t.try_launch("reads_misaligned", 1, 4, out, out);
+  EXPECT_EQ(r.fault, Fault::misaligned_address) << r.text;
+  r = t.try_launch("shared_past_end", 1, 32, out, 4);
+  EXPECT_EQ(r.fault, Fault::illegal_address);
+  EXPECT_NE(r.text.find("thread 28"), std::string::npos) << r.text;
+}
+
+// −4, −64 …: an access there ends at a small address, or wraps around from lane to lane.
+TEST(Machine, AccessesAtTheEndOfTheAddressSpaceAreFaults) {
+  const char* const kAccesses[] = {"ld.global.u32 %r, [%a]",
+                                   "st.global.u32 [%a], %r",
+                                   "ld.u32 %r, [%a]",
+                                   "st.u32 [%a], %r",
+                                   "atom.add.u32 %r, [%a], 1",
+                                   "ld.shared.u32 %r, [%a]",
+                                   "st.shared.u32 [%a], %r",
+                                   "atom.shared.add.u32 %r, [%a], 1",
+                                   "st.local.u32 [%a], %r",
+                                   "ld.local.u32 %r, [%a]",
+                                   "red.global.add.u32 [%a], 1",
+                                   "ld.global.v4.u32 {%r, %r, %r, %r}, [%a+-12]"};
+  for (const char* access : kAccesses)
+    for (const char* apart : {"0", "4"}) {
+      TestDevice t(
+          std::string(".visible .entry k()\n{\n  .reg .b32 %r;\n  .reg .b64 %a;\n  .shared .b32 cell;\n"
+                      "  .local .b32 mine;\n  mov.u32 %r, %laneid;\n  mul.wide.u32 %a, %r, ") +
+          apart + ";\n  sub.u64 %a, %a, " + (*apart == '0' ? "4" : "64") + ";\n  " + access +
+          ";\n  ret;\n}\n");
+      const auto r = t.try_launch("k", 1, 32);
+      EXPECT_TRUE(r.fault == Fault::illegal_address || r.fault == Fault::misaligned_address)
+          << access << ": " << r.text;
+    }
+}
+
+// --- what is not simulated
+
+// The line is the kernel's own, not the header's in which the call stands.
+TEST(Machine, CallsOfTheDeviceRuntimeAreRefusedInWords) {
+  constexpr struct {
+    const char *function, *words;
+  } kCalls[] = {{"__cudaCDP2GetParameterBufferV2", "a kernel launched by a kernel (dynamic parallelism)"},
+                {"__cudaCDP2LaunchDeviceV2_ptsz", "a kernel launched by a kernel (dynamic parallelism)"},
+                {"__cudaCDP2MemsetAsync_ptsz", "cudaMemsetAsync, called by a kernel,"},
+                {"cudaGraphSetConditional", "conditional graph nodes"},
+                {"mine", "the function 'mine' has no body"}};
+  for (const auto& [function, words] : kCalls) {
+    TestDevice t(
+        fmt::format(".file 1 \"mine.cu\"\n.file 2 \"theirs.h\"\n.extern .func {0}();\n"
+                    ".visible .entry k()\n{{\n  .loc 1 5 5\n"
+                    "  .loc 2 727 5, function_name $name, inlined_at 1 5 5\n  call {0};\n  ret;\n}}\n"
+                    ".section .debug_str\n{{\n$name:\n.b8 105,110,0\n}}\n",
+                    function));
+    const auto r = t.try_launch("k", 1, 32);
+    EXPECT_EQ(r.fault, Fault::illegal_instruction);
+    EXPECT_NE(r.text.find(words), std::string::npos) << r.text;
+    EXPECT_NE(r.text.find("in k (mine.cu:5, through theirs.h:727)"), std::string::npos) << r.text;
+  }
+}
+
+TEST(Machine, SparseMatricesAreRefusedByTheirOperand) {
+  TestDevice t(
+      ".visible .entry k()\n{\n  .reg .b32 %a<4>, %b<4>, %c<4>, %d<4>, %meta;\n"
+      "  mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {%d0,%d1,%d2,%d3}, {%a0,%a1,%a2,%a3}, "
+      "{%b0,%b1,%b2,%b3}, {%c0,%c1,%c2,%c3}, %meta, 0x0;\n  ret;\n}\n");
+  const auto r = t.try_launch("k", 1, 32);
+  EXPECT_EQ(r.fault, Fault::illegal_instruction);
+  EXPECT_NE(r.text.find("operand 5 (%meta): not supported: .sp, a sparse matrix"), std::string::npos)
+      << r.text;
+}
+
+// More blocks than could be counted, let alone run: no fault of this program.
+TEST(Machine, AGridWithoutEndIsToldOf) {
+  TestDevice t(ptx());
+  for (const Dim3& grid : {Dim3{0x7fffffff, 65535, 65535}, Dim3{0x7fffffff, 1, 1}}) {
+    const auto r = t.try_launch("trapped", Shape{grid, {1, 1, 1}});
+    EXPECT_EQ(r.fault, Fault::launch_timeout);
+    EXPECT_NE(r.text.find("blocks"), std::string::npos) << r.text;
+  }
+}
+
+// --- what the host says about memory
+
+TEST(Machine, ForgottenWritesAreReadsOfNothingAgain) {
+  TestDevice t(ptx());
+  const auto in = t.array<int>(std::vector<int>{3, 1, 7, 0});
+  auto out = t.array<int>(64, 0);
+  t.launch("break_and_continue", 1, 32, in, 4, out);  // unwatched
+  const std::vector<int> right = out.values();
+  t.device.set_mode(kInitcheck);
+  t.launch("break_and_continue", 1, 32, in, 4, out);
+  EXPECT_TRUE(t.device.findings().empty()) << "nobody watched who wrote what";
+
+  t.device.forget_writes(in.address + 8, 8);
+  t.launch("break_and_continue", 1, 32, in, 4, out);
+  ASSERT_FALSE(t.device.findings().empty());
+  EXPECT_EQ(t.device.findings()[0].checker, Checker::initcheck);
+  EXPECT_EQ(out.values(), right) << "the contents stay";
+}
+
+}  // namespace
+}  // namespace course::sim

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// Does a launch that has not ended for a long time still get on? Asked now and then, about the blocks that a host thread has
+// resident: they run on for a while under observation. They are stuck for good when no global memory changes and
+//   each of them comes back to a state that it was in before: registers, shared and local memory, places of all threads; or
+//   all that run do nothing but look at the same places of memory again and again, and have done so for very long (they may
+//   count how often, or look at the clock, so that their state is never quite the same).
+// A kernel that computes, however slowly, does neither.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/machine/warp.hpp"
+
+namespace course::sim {
+
+class ProgressWatch final : public Observer {
+ public:
+  // Stands in for the worker's observer while it lives, and tells that one everything.
+  explicit ProgressWatch(Worker& worker);
+  ~ProgressWatch() override;
+  ProgressWatch(const ProgressWatch&) = delete;
+  ProgressWatch& operator=(const ProgressWatch&) = delete;
+
+  enum class Verdict : std::uint8_t { gets_on, polls, repeats };
+  // `turn` runs the block for one turn and says whether it has ended.
+  Verdict watch(Block& block, const std::function<bool()>& turn);
+
+  void block_ends(Block& b) override;
+  void before(Warp& w, const MicroOp& op) override;
+  void after(Warp& w, const MicroOp& op) override;
+  void barrier_arrived(Warp& w, std::uint32_t mask, const MicroOp& op) override;
+  void barrier_released(Block& b, std::uint32_t barrier) override;
+  void warp_synced(Warp& w, std::uint32_t mask, const MicroOp& op) override;
+  void threads_exit(Warp& w, const Group& g, const BasicBlock& b) override;
+  void local_moved(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) override;
+  void frame_opened(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) override;
+  void copies_issued(Warp& w, const CopyBatch& batch) override;
+  void copies_finished(Block& b, const CopyBatch& batch, std::uint32_t lanes, std::uint64_t barrier) override;
+  void rendezvous_arrived(Warp& w, int lane, std::uint64_t address) override;
+  void rendezvous_ended(Block& b, std::uint64_t address) override;
+  void rendezvous_passed(Warp& w, int lane, std::uint64_t address) override;
+  void stuck(Block& b) override;
+
+ private:
+  void settle();
+
+  Worker& worker_;
+  Observer* const inner_;
+  bool changed_ = false;  // some global memory, or something that cannot be undone has happened
+  bool wanders_ = false;  // a thread that polls has looked at another place than before
+  std::unordered_map<std::uint64_t, std::uint64_t> looks_;  // by op, warp and lane
+  struct Cell {
+    const std::byte* memory;
+    std::uint64_t old[2];
+    std::uint32_t n_bytes;
+  };
+  std::vector<Cell> pending_;  // about to be written
+};
+
+}  // namespace course::sim

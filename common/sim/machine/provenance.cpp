@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: MIT
+#include "sim/machine/provenance.hpp"
+
+#include <cstring>
+#include <map>
+#include <set>
+
+#include "ptx/ir.hpp"
+
+namespace course::sim {
+namespace {
+
+using ptx::Operand;
+
+// Does the instruction pass a pointer on, moved or not?
+bool carries_pointers(const ptx::Instruction& i) {
+  return i.opcode == "add" || i.opcode == "sub" || i.opcode == "mov" || i.opcode == "cvta" ||
+         i.opcode == "mad" || i.opcode == "selp" || i.opcode == "ld" || i.opcode == "and" || i.opcode == "or";
+}
+
+class Walk {
+ public:
+  Walk(const ptx::Function& f, const LaunchRequest& launch, std::vector<std::uint64_t>& found)
+      : f_(f), launch_(launch), found_(found) {}
+
+  void from(std::int32_t reg) {
+    if (reg < 0 || ptx::bits_of(f_.registers[static_cast<std::size_t>(reg)].type) != 64 ||
+        !seen_.insert(reg).second)
+      return;
+    for (const ptx::Instruction& i : f_.instructions)
+      if (!i.operands.empty() && defines(i.operands[0], reg) && carries_pointers(i)) through(i);
+  }
+
+ private:
+  static bool defines(const Operand& o, std::int32_t reg) {
+    if (o.kind == Operand::Kind::reg) return o.index == reg;
+    for (const Operand& part : o.parts)
+      if (defines(part, reg)) return true;
+    return false;
+  }
+
+  void through(const ptx::Instruction& i) {
+    if (i.opcode == "ld") {
+      if (!i.has("param") || i.operands[1].index >= 0) return;
+      for (const ptx::Variable& p : f_.parameters) {
+        if (p.name != i.operands[1].name) continue;
+        const std::uint64_t at = p.offset + static_cast<std::uint64_t>(i.operands[1].integer);
+        std::uint64_t value = 0;
+        if (at + sizeof value > launch_.parameters.size()) continue;
+        std::memcpy(&value, launch_.parameters.data() + at, sizeof value);
+        found_.push_back(value);
+      }
+      return;
+    }
+    for (std::size_t k = 1; k < i.operands.size(); ++k)
+      if (i.operands[k].kind == Operand::Kind::reg) from(i.operands[k].index);
+  }
+
+  const ptx::Function& f_;
+  const LaunchRequest& launch_;
+  std::vector<std::uint64_t>& found_;
+  std::set<std::int32_t> seen_;
+};
+
+}  // namespace
+
+std::vector<std::uint64_t> pointers_behind(const Program& program, const LaunchRequest& launch,
+                                           const MicroOp& op) {
+  std::vector<std::uint64_t> found;
+  const ptx::Function& f = *program.functions[op.function].source;
+  if (!f.is_entry || op.ptx_index >= f.instructions.size()) return found;
+  Walk walk(f, launch, found);
+  for (const Operand& o : f.instructions[op.ptx_index].operands)
+    if (o.kind == Operand::Kind::address) walk.from(o.index);
+  return found;
+}
+
+namespace {
+
+// Registers that a register's value may have been moved from, itself among them.
+std::set<std::int32_t> moved_from(const ptx::Function& f, std::int32_t reg) {
+  std::set<std::int32_t> sources{reg};
+  for (bool more = true; more;) {
+    more = false;
+    for (const ptx::Instruction& i : f.instructions)
+      if (i.opcode == "mov" && i.operands.size() == 2 && i.operands[0].kind == Operand::Kind::reg &&
+          i.operands[1].kind == Operand::Kind::reg && sources.contains(i.operands[0].index))
+        more = sources.insert(i.operands[1].index).second || more;
+  }
+  return sources;
+}
+
+// Where an address begins: a register or a symbol that it was computed from by adding numbers alone.
+struct Start {
+  std::int32_t reg = -1;
+  std::string_view symbol;
+  std::int64_t offset = 0;
+  friend bool operator==(const Start&, const Start&) = default;
+};
+
+// A function's registers that one instruction alone defines, with it.
+class Definitions {
+ public:
+  explicit Definitions(const ptx::Function& f)
+      : by_register_(f.registers.size()), counts_(f.registers.size()) {
+    for (const ptx::Instruction& i : f.instructions)
+      if (!i.operands.empty()) note(i.operands[0], i);
+  }
+
+  Start start_of(const Operand& address) const {
+    Start at{address.index, address.name, address.integer};
+    for (int steps = 0; at.reg >= 0 && at.symbol.empty() && steps < kMostSteps; ++steps) {
+      const auto reg = static_cast<std::size_t>(at.reg);
+      const ptx::Instruction* const i = counts_[reg] == 1 ? by_register_[reg] : nullptr;
+      if (i == nullptr || !follow(*i, at)) break;
+    }
+    return at;
+  }
+
+ private:
+  static constexpr int kMostSteps = 16;
+
+  void note(const Operand& o, const ptx::Instruction& i) {
+    if (o.kind == Operand::Kind::reg && o.index >= 0) {
+      by_register_[static_cast<std::size_t>(o.index)] = &i;
+      ++counts_[static_cast<std::size_t>(o.index)];
+    }
+    for (const Operand& part : o.parts) note(part, i);
+  }
+
+  static bool follow(const ptx::Instruction& i, Start& at) {
+    const auto& o = i.operands;
+    const bool adds = i.opcode == "add" && o.size() == 3 && o[2].kind == Operand::Kind::integer;
+    if (!adds && !((i.opcode == "mov" || i.opcode == "cvta") && o.size() == 2)) return false;
+    if (o[1].kind == Operand::Kind::reg && o[1].index >= 0) {
+      at.reg = o[1].index;
+      at.offset += adds ? o[2].integer : 0;
+    } else if (o[1].kind == Operand::Kind::symbol) {
+      at = {-1, o[1].name, at.offset + o[1].integer};
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  std::vector<const ptx::Instruction*> by_register_;
+  std::vector<std::uint32_t> counts_;
+};
+
+}  // namespace
+
+std::set<std::uint32_t> loads_before_swaps(const Program& program) {
+  std::set<std::uint32_t> loads;
+  std::map<std::uint32_t, Definitions> definitions;  // by function
+  for (const MicroOp& swap : program.ops) {
+    if (swap.kind != OpKind::atomic) continue;
+    const ptx::Function& f = *program.functions[swap.function].source;
+    const ptx::Instruction& i = f.instructions[swap.ptx_index];
+    if (!i.has("cas") || i.operands.size() < 4 || i.operands[2].kind != Operand::Kind::reg) continue;
+    const std::set<std::int32_t> expected = moved_from(f, i.operands[2].index);
+    const Definitions& defined = definitions.try_emplace(swap.function, f).first->second;
+    const Start swapped = defined.start_of(i.operands[1]);
+    for (const MicroOp& load : program.ops) {
+      if (load.kind != OpKind::load || load.function != swap.function || load.width != swap.width) continue;
+      const ptx::Instruction& l = f.instructions[load.ptx_index];
+      if (l.opcode == "ld" && l.operands.size() == 2 && l.operands[0].kind == Operand::Kind::reg &&
+          expected.contains(l.operands[0].index) && defined.start_of(l.operands[1]) == swapped)
+        loads.insert(load.index);
+    }
+  }
+  return loads;
+}
+
+namespace {
+
+// What a register of addresses may hold: not known yet, nothing of interest, a place in one shared array, or any of these.
+class Base {
+ public:
+  static Base nothing() { return Base(&kNothing); }
+  static Base mixture() { return Base(&kMixture); }
+  static Base array(const Program::SharedVariable& v) { return Base(&v); }
+  Base() = default;
+
+  bool is_array() const { return what_ != nullptr && what_ != &kNothing && what_ != &kMixture; }
+  const Program::SharedVariable* variable() const { return is_array() ? what_ : nullptr; }
+  // One or the other.
+  Base either(Base other) const {
+    if (what_ == nullptr || what_ == other.what_) return other;
+    return other.what_ == nullptr ? *this : mixture();
+  }
+  // The sum of both: an array and an offset are a place in that array.
+  Base plus(Base other) const {
+    if (what_ == &kNothing || what_ == nullptr) return other;
+    return other.what_ == &kNothing || other.what_ == nullptr ? *this : mixture();
+  }
+  friend bool operator==(Base, Base) = default;
+
+ private:
+  explicit Base(const Program::SharedVariable* what) : what_(what) {}
+  static const Program::SharedVariable kNothing, kMixture;
+  const Program::SharedVariable* what_ = nullptr;
+};
+const Program::SharedVariable Base::kNothing{}, Base::kMixture{};
+
+class ArrayWalk {
+ public:
+  ArrayWalk(const Program& program, const ptx::Function& f) : program_(program), bases_(f.registers.size()) {
+    for (bool more = true; more;) {
+      more = false;
+      for (const ptx::Instruction& i : f.instructions) {
+        if (i.operands.empty()) continue;
+        const Base base = result(i);
+        each_register(i.operands[0], [&](std::size_t reg) {
+          const Base both = bases_[reg].either(base);
+          more = more || !(both == bases_[reg]);
+          bases_[reg] = both;
+        });
+      }
+    }
+  }
+
+  // Of what stands between brackets, or is the value of an operand.
+  Base of(const Operand& o) const {
+    const Base reg = o.index >= 0 && (o.kind == Operand::Kind::reg || o.kind == Operand::Kind::address)
+                         ? bases_[static_cast<std::size_t>(o.index)]
+                         : Base::nothing();
+    return o.name.empty() || o.kind == Operand::Kind::reg ? reg : reg.plus(named(o.name));
+  }
+
+ private:
+  Base named(std::string_view name) const {
+    for (const auto& v : program_.shared)
+      if (v.name == name) return v.size == 0 ? Base::mixture() : Base::array(v);
+    return Base::nothing();
+  }
+
+  Base result(const ptx::Instruction& i) const {
+    const auto& o = i.operands;
+    if ((i.opcode == "mov" || i.opcode == "cvta" || i.opcode == "cvt") && o.size() == 2) return of(o[1]);
+    if ((i.opcode == "add" || i.opcode == "or") && o.size() == 3) return of(o[1]).plus(of(o[2]));
+    if (i.opcode == "sub" && o.size() == 3) return of(o[2]).is_array() ? Base::mixture() : of(o[1]);
+    if (i.opcode == "and" && o.size() == 3) return of(o[1]).plus(of(o[2]));
+    if (i.opcode == "mad" && o.size() == 4) return of(o[3]);
+    if (i.opcode == "selp" && o.size() == 4) return of(o[1]).either(of(o[2]));
+    return Base::nothing();
+  }
+
+  template <typename Each>
+  static void each_register(const Operand& o, const Each& each) {
+    if (o.kind == Operand::Kind::reg && o.index >= 0) each(static_cast<std::size_t>(o.index));
+    for (const Operand& part : o.parts) each_register(part, each);
+  }
+
+  const Program& program_;
+  std::vector<Base> bases_;  // by register
+};
+
+}  // namespace
+
+std::vector<const Program::SharedVariable*> shared_arrays(const Program& program) {
+  std::vector<const Program::SharedVariable*> arrays(program.ops.size(), nullptr);
+  if (program.shared.empty()) return arrays;
+  std::map<std::uint32_t, ArrayWalk> walks;  // by function
+  for (const MicroOp& op : program.ops) {
+    const bool accesses = op.kind == OpKind::load || op.kind == OpKind::store || op.kind == OpKind::atomic;
+    if (!accesses || (op.space != MemorySpace::shared && op.space != MemorySpace::generic)) continue;
+    const ptx::Function& f = *program.functions[op.function].source;
+    const ArrayWalk& walk = walks.try_emplace(op.function, program, f).first->second;
+    for (const Operand& o : f.instructions[op.ptx_index].operands)
+      if (o.kind == Operand::Kind::address) arrays[op.index] = walk.of(o).variable();
+  }
+  return arrays;
+}
+
+}  // namespace course::sim

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+#include "sim/machine/rendezvous.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "sim/machine/copies.hpp"
+#include "sim/machine/warp.hpp"
+
+namespace course::sim {
+namespace {
+
+constexpr int kPhaseAt = 61, kPendingAt = 41, kExpectedAt = 21;
+constexpr std::int32_t kByteBias = 1 << 20;
+
+Rendezvous load(Block& block, std::uint64_t address) {
+  std::uint64_t word;
+  std::memcpy(&word, host_address(block, address), sizeof word);
+  return Rendezvous::of(word);
+}
+
+void store(Block& block, std::uint64_t address, const Rendezvous& r) {
+  const std::uint64_t word = r.word();
+  std::memcpy(host_address(block, address), &word, sizeof word);
+}
+
+void end_phase(Block& block, std::uint64_t address, Rendezvous& r) {
+  r.phase = (r.phase + 1) % 8;
+  r.pending = r.expected;
+  Worker& worker = *block.warps.front().worker;
+  ++worker.barriers_completed;
+  if (worker.observer != nullptr) worker.observer->rendezvous_ended(block, address);
+}
+
+[[noreturn]] void misuse(const std::string& text, int lane, std::uint64_t address) {
+  throw DeviceFault(Fault::illegal_instruction, text, 1u << lane, address);
+}
+
+}  // namespace
+
+Rendezvous Rendezvous::of(std::uint64_t word) {
+  Rendezvous r;
+  r.phase = static_cast<std::uint32_t>(word >> kPhaseAt);
+  r.pending = static_cast<std::uint32_t>(word >> kPendingAt) & kMost;
+  r.expected = static_cast<std::uint32_t>(word >> kExpectedAt) & kMost;
+  r.bytes = static_cast<std::int32_t>(word & (2 * kMost + 1)) - kByteBias;
+  return r;
+}
+
+std::uint64_t Rendezvous::word() const {
+  return std::uint64_t{phase} << kPhaseAt | std::uint64_t{pending} << kPendingAt |
+         std::uint64_t{expected} << kExpectedAt | static_cast<std::uint64_t>(bytes + kByteBias);
+}
+
+std::uint64_t arrive(Warp& w, int lane, std::uint64_t address, std::uint32_t count, Arrival kind,
+                     bool may_end_phase) {
+  Block& block = *w.block;
+  Rendezvous r = load(block, address);
+  if (r.pending == 0 && r.bytes != 0) {  // the phase ends when its copies are done: now
+    finish_copies_for(block, address);
+    r = load(block, address);
+  }
+  const std::uint64_t before = r.word();
+  if (count == 0 || count > r.pending)
+    misuse(
+        fmt::format(
+            "mbarrier.arrive counts {} arrival(s) where the phase waits for {}: is the mbarrier initialised, "
+            "and for enough threads?",
+            count, r.pending),
+        lane, address);
+  if (w.worker->observer != nullptr) w.worker->observer->rendezvous_arrived(w, lane, address);
+  r.pending -= count;
+  if (kind == Arrival::drop) r.expected -= std::min(count, r.expected);
+  if (r.phase_over()) {
+    if (!may_end_phase) misuse("mbarrier.arrive.noComplete ends the phase, which it must not", lane, address);
+    end_phase(block, address, r);
+  }
+  store(block, address, r);
+  return before;
+}
+
+void expect_bytes(Warp& w, int lane, std::uint64_t address, std::uint32_t n_bytes) {
+  Rendezvous r = load(*w.block, address);
+  const std::int64_t bytes = std::int64_t{r.bytes} + n_bytes;
+  if (bytes > Rendezvous::kMost)
+    misuse(fmt::format("an mbarrier can wait for {} bytes at most, not for {}", Rendezvous::kMost, bytes),
+           lane, address);
+  r.bytes = static_cast<std::int32_t>(bytes);
+  store(*w.block, address, r);
+}
+
+void complete_bytes(Block& block, std::uint64_t address, std::uint32_t n_bytes) {
+  Rendezvous r = load(block, address);
+  const std::int64_t bytes = std::int64_t{r.bytes} - n_bytes;
+  if (bytes < -static_cast<std::int64_t>(Rendezvous::kMost))
+    misuse("more bytes have been copied than the mbarrier was told to expect (mbarrier.expect_tx)", 0,
+           address);
+  r.bytes = static_cast<std::int32_t>(bytes);
+  if (r.phase_over()) end_phase(block, address, r);
+  store(block, address, r);
+}
+
+bool has_ended(Warp& w, int lane, std::uint64_t address, std::uint32_t phase, bool by_parity) {
+  finish_copies_for(*w.block, address);
+  const Rendezvous r = load(*w.block, address);
+  const bool ended = by_parity ? (r.phase & 1) != (phase & 1) : r.phase != phase;
+  if (ended && w.worker->observer != nullptr) w.worker->observer->rendezvous_passed(w, lane, address);
+  return ended;
+}
+
+}  // namespace course::sim

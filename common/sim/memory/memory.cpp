@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+#include "sim/memory/memory.hpp"
+
+#include <fmt/format.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+
+namespace course::sim {
+namespace {
+
+constexpr std::uint64_t kAlignment = 256;
+constexpr std::uint64_t kGap = 256;  // at least, between allocations: nobody's
+// As long as fresh addresses last, more: an access a few thousand elements past an end is not to meet the next allocation.
+constexpr std::uint64_t kWideGap = 64 << 10;
+
+std::uint64_t footprint(std::uint64_t n_bytes) {
+  return (n_bytes + kAlignment - 1) / kAlignment * kAlignment + kGap;
+}
+
+// What an allocation takes of the heap's size: its bytes and a header, as in CUDA, and not the gaps that find overruns.
+std::uint64_t heap_share(std::uint64_t n_bytes) {
+  constexpr std::uint64_t kUnit = 16;
+  return (n_bytes + kUnit - 1) / kUnit * kUnit + kUnit;
+}
+
+// The entry of an ordered-by-base table that contains `address`, or nullptr.
+const Allocation* containing(const std::map<std::uint64_t, Allocation>& table, std::uint64_t address) {
+  auto after = table.upper_bound(address);
+  if (after == table.begin()) return nullptr;
+  const Allocation& candidate = std::prev(after)->second;
+  return address - candidate.base < candidate.size ? &candidate : nullptr;
+}
+
+}  // namespace
+
+void fill_elements(std::byte* dst, std::uint32_t value, std::uint32_t element_bytes, std::uint64_t count) {
+  if (element_bytes == 1) {
+    std::memset(dst, static_cast<int>(value & 0xff), count);
+    return;
+  }
+  for (std::uint64_t i = 0; i < count; ++i)
+    std::memcpy(dst + i * element_bytes, &value, element_bytes);  // little-endian: the low bytes
+}
+
+Arena::Arena(std::uint64_t n_bytes) : size_(n_bytes) {
+  void* place =
+      mmap(nullptr, n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (place == MAP_FAILED)
+    throw std::runtime_error(fmt::format("the simulator cannot reserve {} MiB of address space: {}",
+                                         n_bytes >> 20, std::strerror(errno)));
+  base_ = reinterpret_cast<std::uint64_t>(place);
+  fresh_ = base_ + kGap;
+}
+
+Arena::~Arena() {
+  munmap(reinterpret_cast<void*>(base_), size_);
+}
+
+std::optional<std::uint64_t> Arena::place(std::uint64_t n_bytes) {
+  const std::uint64_t need = footprint(n_bytes);
+  if (need > size_ - used_) return std::nullopt;
+  if (fresh_ + need <= base_ + size_) {
+    const std::uint64_t address = fresh_;
+    fresh_ += need + std::min(kWideGap, size_ / 4096 / kAlignment * kAlignment);
+    return address;
+  }
+  // Fresh addresses have run out: first hole between live allocations that is large enough.
+  std::uint64_t hole = base_ + kGap;
+  for (const auto& [start, allocation] : live_) {
+    if (start - hole >= need) break;
+    hole = start + footprint(allocation.size);
+  }
+  if (hole + need > base_ + size_) return std::nullopt;
+  const auto overlaps = [&](const Allocation& a) {
+    return a.base < hole + need && hole < a.base + footprint(a.size);
+  };
+  std::erase_if(freed_, [&](const auto& entry) { return overlaps(entry.second); });
+  return hole;
+}
+
+Result<std::uint64_t> Arena::allocate(std::uint64_t n_bytes, MemoryKind kind) {
+  if (n_bytes > size_) return Error{"out of memory"};
+  const auto address = place(n_bytes);
+  if (!address)
+    return Error{
+        fmt::format("out of memory: {} bytes asked for, {} of {} free", n_bytes, free_bytes(), size_)};
+  used_ += footprint(n_bytes);
+  Allocation allocation;
+  allocation.base = *address;
+  allocation.size = n_bytes;
+  allocation.kind = kind;
+  live_.emplace(*address, std::move(allocation));
+  return *address;
+}
+
+Result<void> Arena::release(std::uint64_t address) {
+  const auto it = live_.find(address);
+  if (it == live_.end()) {
+    if (freed_.contains(address)) return Error{"this memory was freed before"};
+    return Error{"not the start of an allocation"};
+  }
+  Allocation gone = std::move(it->second);
+  live_.erase(it);
+  used_ -= footprint(gone.size);
+  std::erase_if(named_,
+                [&](const auto& e) { return e.first - gone.base < std::max<std::uint64_t>(gone.size, 1); });
+  // Give whole pages back to the host; what is left of the edges is harmless.
+  constexpr std::uint64_t kPage = 4096;
+  const std::uint64_t first = (gone.base + kPage - 1) / kPage * kPage;
+  const std::uint64_t last = (gone.base + gone.size) / kPage * kPage;
+  if (last > first) madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);
+  freed_.insert_or_assign(gone.base, std::move(gone));
+  return {};
+}
+
+Result<std::uint64_t> Arena::allocate_on_heap(std::uint64_t n_bytes) {
+  heap_in_use_ = true;
+  if (n_bytes > heap_bytes_ || heap_share(n_bytes) > heap_bytes_ - heap_used_)
+    return Error{fmt::format("the heap of {} bytes is full", heap_bytes_)};
+  const auto address = allocate(n_bytes, MemoryKind::device);
+  if (!address) return address;
+  live_.at(*address).by_kernel = true;
+  heap_used_ += heap_share(n_bytes);
+  return address;
+}
+
+Result<void> Arena::release_on_heap(std::uint64_t address) {
+  const auto it = live_.find(address);
+  if (it != live_.end()) {
+    if (!it->second.by_kernel) return Error{"this memory was not allocated by a kernel"};
+    heap_used_ -= heap_share(it->second.size);
+  }
+  return release(address);
+}
+
+Result<void> Arena::set_heap_bytes(std::uint64_t n_bytes) {
+  if (heap_in_use_) return Error{"the heap's size can't be changed after a kernel has called malloc"};
+  heap_bytes_ = n_bytes;
+  return {};
+}
+
+void Arena::empty_heap() {
+  for (auto it = live_.begin(); it != live_.end();) {
+    const Allocation& one = (it++)->second;
+    if (one.by_kernel) static_cast<void>(release_on_heap(one.base));
+  }
+  // What kernels freed is forgotten, too: a loop of malloc and free would fill the table.
+  std::erase_if(freed_, [](const auto& entry) { return entry.second.by_kernel; });
+  heap_in_use_ = false;
+}
+
+const Allocation* Arena::find(std::uint64_t address) const {
+  return containing(live_, address);
+}
+const Allocation* Arena::find_freed(std::uint64_t address) const {
+  return containing(freed_, address);
+}
+
+const Allocation* Arena::nearest(std::uint64_t address) const {
+  const auto counts = [&](const Allocation& a) {
+    if (a.kind != MemoryKind::module_variable) return true;
+    const std::uint64_t off = address < a.base ? a.base - address : address - (a.base + a.size);
+    return off < kGap;
+  };
+  auto after = live_.upper_bound(address);
+  auto before = after;
+  while (after != live_.end() && !counts(after->second)) ++after;
+  const Allocation* below = nullptr;
+  while (below == nullptr && before != live_.begin())
+    if (--before; counts(before->second)) below = &before->second;
+  const Allocation* above = after == live_.end() ? nullptr : &after->second;
+  if (above == nullptr || below == nullptr) return above != nullptr ? above : below;
+  return address - (below->base + below->size) <= above->base - address ? below : above;
+}
+
+void Arena::name(std::uint64_t address, std::uint64_t n_bytes, std::uint32_t element_bytes, std::string name,
+                 bool is_data) {
+  const Allocation* owner = find(address);
+  if (owner == nullptr) return;
+  Allocation part = *owner;
+  part.base = address;
+  part.size = n_bytes;
+  part.element_bytes = std::max(element_bytes, 1u);
+  part.name = std::move(name);
+  part.is_data = is_data;
+  named_.insert_or_assign(address, std::move(part));
+}
+
+const Allocation* Arena::describe(std::uint64_t address) const {
+  if (const Allocation* part = containing(named_, address)) return part;
+  return find(address);
+}
+
+void Arena::note_maker(std::uint64_t address, std::string kernel, std::vector<SourcePlace> where,
+                       const ThreadId& thread) {
+  Allocation& a = live_.at(address);
+  a.made_by = std::move(kernel);
+  a.made_at = std::move(where);
+  a.maker = thread;
+}
+
+std::vector<Allocation> Arena::take_made_by_kernels() {
+  std::vector<Allocation> made;
+  for (auto& [base, allocation] : live_) {
+    if (allocation.made_by.empty()) continue;
+    made.push_back(allocation);
+    allocation.made_by.clear();
+  }
+  return made;
+}
+
+std::vector<Allocation> Arena::data_ranges() const {
+  std::vector<Allocation> ranges;
+  for (const auto& [base, part] : named_)
+    if (part.is_data) ranges.push_back(part);
+  return ranges;
+}
+
+}  // namespace course::sim

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: MIT
+// Measures work and step complexity: follows the watched data through registers and memory and counts the operations that
+// combine two values derived from it. Every value carries its depth, the longest chain of such operations behind it.
+// Moves, shuffles, loads, stores, conversions and selections carry a depth along, and so does every operation that is not known
+// better (matrices, textures): that of its deepest input. Indices, constants and the results of votes have none.
+// Example: a tree reduction of n items has work n − 1 and steps ⌈log2 n⌉.
+#pragma once
+
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/machine/access.hpp"
+#include "sim/machine/warp.hpp"
+
+namespace course::sim {
+
+class Dataflow final : public Observer {
+ public:
+  explicit Dataflow(const Arena& arena);
+  ~Dataflow() override;
+  Dataflow(const Dataflow&) = delete;
+  Dataflow& operator=(const Dataflow&) = delete;
+
+  void launch_begins(const Program& program, const LaunchRequest& launch) override;
+  void block_begins(Block& block) override;
+  void before(Warp& w, const MicroOp& op) override;
+  void after(Warp& w, const MicroOp& op) override;
+  void copies_finished(Block& block, const CopyBatch& batch, std::uint32_t lanes,
+                       std::uint64_t barrier) override;
+
+  // Since the last call.
+  std::uint64_t take_work();
+  // Since the beginning: chains may run through several launches.
+  std::uint64_t steps() const { return deepest_; }
+
+ private:
+  // Depth + 1; 0 for values that do not derive from watched data.
+  using Depth = std::uint32_t;
+  struct Shadow {
+    std::vector<Depth> registers;                                      // by slot offset / 4 + lane
+    std::unordered_map<std::uint32_t, std::vector<Depth>> predicates;  // by slot, 32 lanes
+  };
+
+  Depth* of(Warp& w, std::uint32_t slot, bool predicate);
+  Depth& memory(Warp& w, int lane, std::uint64_t address);
+  void write(Warp& w, const MicroOp& op, int k, int lane, Depth depth);
+  Depth combined(Depth a, Depth b);
+  void pass_on(Warp& w, const MicroOp& op);
+  void mark_data();
+
+  const Arena& arena_;
+  std::uint32_t* global_ = nullptr;  // one word for each 4 bytes of the arena
+  std::uint64_t marked_ranges_ = 0;
+  std::unordered_map<const Warp*, Shadow> shadows_;
+  std::unordered_map<std::uint64_t, Depth> shared_, local_;
+  const Program* program_ = nullptr;
+  Addresses addresses_{};
+  Depth shuffled_[kLanes] = {};
+  std::uint64_t work_ = 0, deepest_ = 0;
+};
+
+}  // namespace course::sim

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// What each source line of a kernel did, summed over its launches: the counters of counters.hpp, by line.
+// A line is the one of the kernel's own text: what was inlined there counts for the line that asked for it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/machine/grid.hpp"
+#include "sim/machine/program.hpp"
+
+namespace course::sim {
+
+struct LineProfile {
+  std::string kernel;  // demangled
+  std::string file;    // "" where the binary has no line information
+  std::uint32_t line = 0;
+  std::uint64_t warp_instructions = 0, lane_instructions = 0;
+  std::uint64_t branches = 0, divergent_branches = 0;
+  std::uint64_t global_requests = 0, global_sectors = 0, global_bytes = 0;  // loads, stores and atomics
+  std::uint64_t shared_requests = 0, shared_wavefronts = 0;
+  std::uint64_t atomic_requests = 0, atomic_lanes = 0, atomic_serialised = 0;
+  std::uint64_t barriers = 0;  // warps that came to one
+};
+
+// Adds a launch's counts to `lines`.
+void add_to_profile(std::vector<LineProfile>& lines, const Program& program, const GridOutcome& outcome);
+
+}  // namespace course::sim

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: MIT
+#include "sim/observation/report.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
+
+#include "sim/machine/machine.hpp"
+
+namespace course::sim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kMostFindings = 64;
+
+// The one list of counters, by name. Dataflow's `steps` is a maximum, the rest are sums.
+template <typename Visit>
+void for_each_counter(const Visit& visit) {
+  visit("launches", &Counters::launches);
+  visit("warp_instructions", &Counters::warp_instructions);
+  visit("lane_instructions", &Counters::lane_instructions);
+  visit("branches", &Counters::branches);
+  visit("divergent_branches", &Counters::divergent_branches);
+  visit("global_load_requests", &Counters::global_load_requests);
+  visit("global_load_sectors", &Counters::global_load_sectors);
+  visit("global_load_bytes", &Counters::global_load_bytes);
+  visit("global_store_requests", &Counters::global_store_requests);
+  visit("global_store_sectors", &Counters::global_store_sectors);
+  visit("global_store_bytes", &Counters::global_store_bytes);
+  visit("shared_requests", &Counters::shared_requests);
+  visit("shared_wavefronts", &Counters::shared_wavefronts);
+  visit("shared_conflicts", &Counters::shared_conflicts);
+  visit("local_requests", &Counters::local_requests);
+  visit("local_sectors", &Counters::local_sectors);
+  visit("atomic_requests", &Counters::atomic_requests);
+  visit("atomic_lanes", &Counters::atomic_lanes);
+  visit("atomic_serialised", &Counters::atomic_serialised);
+  visit("shared_atomic_requests", &Counters::shared_atomic_requests);
+  visit("shared_atomic_wavefronts", &Counters::shared_atomic_wavefronts);
+  visit("barriers", &Counters::barriers);
+  visit("global_lines", &Counters::global_lines);
+  visit("near_sectors", &Counters::near_sectors);
+  visit("memory_read_sectors", &Counters::memory_read_sectors);
+  visit("memory_write_sectors", &Counters::memory_write_sectors);
+  visit("partial_sectors", &Counters::partial_sectors);
+  visit("global_atomic_passes", &Counters::global_atomic_passes);
+  visit("shared_atomic_passes", &Counters::shared_atomic_passes);
+  visit("chain_clocks", &Counters::chain_clocks);
+  visit("work", &Counters::work);
+}
+
+Json json_of(const Counters& c) {
+  Json j;
+  for_each_counter([&](const char* name, std::uint64_t Counters::*field) { j[name] = c.*field; });
+  j["steps"] = c.steps;
+  j["hottest_atomics"] = c.hottest_atomics;
+  for (std::size_t k = 0; k < kInstructionKinds; ++k) j["mix"][kInstructionNames[k]] = c.mix[k];
+  return j;
+}
+
+Json json_of(const Dim3& d) {
+  return Json::array({d.x, d.y, d.z});
+}
+
+Json json_of(const Finding& f) {
+  const SourcePlace here = own_place(f.where), there = own_place(f.other_where);
+  Json j;
+  j["checker"] = name_of(f.checker);
+  j["severity"] = f.severity == Severity::hint ? "hint" : "error";
+  j["kind"] = f.kind;
+  j["kernel"] = f.kernel;
+  j["file"] = here.file;
+  j["line"] = here.line;
+  j["other_file"] = there.file;
+  j["other_line"] = there.line;
+  j["object"] = f.object;
+  j["message"] = f.message;
+  j["block"] = f.thread.block;
+  j["thread"] = f.thread.thread;
+  j["other_block"] = f.other_thread.block;
+  j["other_thread"] = f.other_thread.thread;
+  j["times"] = f.times;
+  return j;
+}
+
+Json json_of(const LineProfile& l) {
+  return {{"kernel", l.kernel},
+          {"file", l.file},
+          {"line", l.line},
+          {"warp_instructions", l.warp_instructions},
+          {"lane_instructions", l.lane_instructions},
+          {"branches", l.branches},
+          {"divergent_branches", l.divergent_branches},
+          {"global_requests", l.global_requests},
+          {"global_sectors", l.global_sectors},
+          {"global_bytes", l.global_bytes},
+          {"shared_requests", l.shared_requests},
+          {"shared_wavefronts", l.shared_wavefronts},
+          {"atomic_requests", l.atomic_requests},
+          {"atomic_lanes", l.atomic_lanes},
+          {"atomic_serialised", l.atomic_serialised},
+          {"barriers", l.barriers}};
+}
+
+const char* name_of(TraceRow::After after) {
+  switch (after) {
+    case TraceRow::After::start: return "start";
+    case TraceRow::After::barrier: return "barrier";
+    case TraceRow::After::warp_sync: return "warp_sync";
+    case TraceRow::After::block: return "block";
+    case TraceRow::After::launch: return "launch";
+    case TraceRow::After::shuffle: return "shuffle";
+    case TraceRow::After::publish: return "publish";
+    case TraceRow::After::fault: return "fault";
+    default: return "vote";
+  }
+}
+
+std::string hex(const std::vector<std::byte>& bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  for (const std::byte b : bytes) {
+    text += kDigits[std::to_integer<unsigned>(b) >> 4];
+    text += kDigits[std::to_integer<unsigned>(b) & 15];
+  }
+  return text;
+}
+
+Json json_of(const TraceRow& row) {
+  Json j;
+  j["launch"] = row.launch;
+  j["block"] = row.block == TraceRow::kWholeGrid ? Json(nullptr) : Json(row.block);
+  j["after"] = name_of(row.after);
+  j["warp"] = row.warp;
+  j["lanes"] = row.lanes;
+  j["file"] = row.file;
+  j["line"] = row.line;
+  j["object"] = row.object;
+  j["width"] = row.width;
+  j["contents"] = hex(row.contents);
+  j["writes"] = Json::array();
+  for (const TraceWrite& w : row.writes) {
+    Json from = Json::array();
+    for (const TracePlace& p : w.from)
+      from.push_back(p.object == row.object && p.row == w.row && row.after != TraceRow::After::shuffle
+                         ? Json::array({p.object, p.element, 1})
+                         : Json::array({p.object, p.element}));
+    j["writes"].push_back(Json::array({w.element, w.block, w.thread, w.line, std::move(from)}));
+  }
+  j["accesses"] = Json::array();
+  for (const TraceAccess& a : row.accesses)
+    j["accesses"].push_back(
+        Json::array({a.block, a.warp, a.line, a.lanes, a.live, a.passes, a.least_passes}));
+  if (!row.fault.empty()) j["fault"] = row.fault;
+  return j;
+}
+
+bool same(const std::vector<SourcePlace>& a, const std::vector<SourcePlace>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const SourcePlace& x, const SourcePlace& y) {
+    return x.line == y.line && x.file == y.file;
+  });
+}
+
+// Told first: what corrupts or ends the run, then what makes it a matter of luck. That a launch hangs is told after what may be why.
+int rank(const Finding& f) {
+  if (f.severity == Severity::hint) return 9;
+  switch (f.checker) {
+    case Checker::memcheck: return 0;
+    case Checker::execution: return f.kind == "no-progress" ? 3 : 1;
+    case Checker::synccheck: return 2;
+    case Checker::racecheck: return 4;
+    case Checker::initcheck: return 5;
+    default: return 6;
+  }
+}
+
+}  // namespace
+
+const char* name_of(Checker checker) {
+  switch (checker) {
+    case Checker::memcheck: return "memcheck";
+    case Checker::racecheck: return "racecheck";
+    case Checker::initcheck: return "initcheck";
+    case Checker::synccheck: return "synccheck";
+    case Checker::leakcheck: return "leakcheck";
+    default: return "execution";
+  }
+}
+
+Counters& Counters::operator+=(const Counters& other) {
+  for_each_counter([&](const char*, std::uint64_t Counters::*field) { this->*field += other.*field; });
+  steps = std::max(steps, other.steps);
+  hottest_atomics = std::max(hottest_atomics, other.hottest_atomics);
+  for (std::size_t k = 0; k < kInstructionKinds; ++k) mix[k] += other.mix[k];
+  return *this;
+}
+
+void Report::add(Launch launch) {
+  totals += launch.counters;
+  if (launches.size() < kMostLaunches) launches.push_back(std::move(launch));
+}
+
+void add_finding(std::vector<Finding>& findings, Finding finding) {
+  for (Finding& known : findings) {
+    if (known.checker != finding.checker || known.kind != finding.kind || known.kernel != finding.kernel)
+      continue;
+    if (finding.where.empty() && known.message != finding.message) continue;
+    if (!same(known.where, finding.where) || !same(known.other_where, finding.other_where)) continue;
+    known.times += finding.times;
+    return;
+  }
+  if (findings.size() < kMostFindings) findings.push_back(std::move(finding));
+}
+
+namespace {
+
+std::vector<const Finding*> most_telling_first(const std::vector<Finding>& findings) {
+  std::vector<const Finding*> order;
+  for (const Finding& f : findings) order.push_back(&f);
+  std::stable_sort(order.begin(), order.end(),
+                   [](const Finding* a, const Finding* b) { return rank(*a) < rank(*b); });
+  return order;
+}
+
+// "s_data[17]" and "s_data[3]", "d_in, element 5 of 10" and "d_in, element 9 of 10" are of one array.
+std::string_view array_of(const std::string& object) {
+  return std::string_view(object).substr(0, object.find_first_of("[,"));
+}
+
+// One missing barrier or initialisation shows up at every later line. Findings of the same kind in the same
+// kernel on the same array are therefore reported as one.
+bool same_cause(const Finding& a, const Finding& b) {
+  return a.checker == b.checker && a.severity == b.severity && a.kind == b.kind && a.kernel == b.kernel &&
+         !a.where.empty() && !b.where.empty() && !a.object.empty() &&
+         array_of(a.object) == array_of(b.object);
+}
+
+}  // namespace
+
+std::string to_text(const std::vector<Finding>& findings) {
+  std::string text;
+  std::vector<const Finding*> order = most_telling_first(findings);
+  for (auto it = order.begin(); it != order.end(); ++it) {
+    const Finding* f = *it;
+    const auto others = std::stable_partition(it + 1, order.end(),
+                                              [&](const Finding* other) { return !same_cause(*f, *other); });
+    text += f->severity == Severity::hint ? "hint: " : "error: ";
+    text += f->kind;
+    text += std::string(" (") + name_of(f->checker) + ")";
+    if (!f->kernel.empty()) text += " in " + f->kernel;
+    if (const SourcePlace place = own_place(f->where); place.line != 0)
+      text += ", " + file_and_line(place.file, place.line);
+    if (f->times > 1) text += ", " + std::to_string(f->times) + " times";
+    text += "\n  " + f->message + "\n";
+    const SourcePlace here = own_place(f->where);
+    std::set<std::pair<std::string, std::uint32_t>> places;
+    for (auto other = others; other != order.end(); ++other)
+      if (const SourcePlace p = own_place((*other)->where); p.file != here.file || p.line != here.line)
+        places.emplace(p.file, p.line);
+    std::vector<std::string> lines;
+    for (const auto& [file, line] : places)
+      lines.push_back(file == here.file ? std::to_string(line) : file_and_line(file, line));
+    if (!lines.empty())
+      text += fmt::format("  the same of {} at {} other line{}: {}\n", array_of(f->object), lines.size(),
+                          lines.size() == 1 ? "" : "s", fmt::join(lines, ", "));
+    order.erase(others, order.end());
+  }
+  return text;
+}
+
+std::string to_json(const Report& report, std::uint32_t mode) {
+  Json j;
+  j["device"] = report.device;
+  j["mode"] = mode;
+  j["modelled_us"] = report.modelled_us;
+  j["memory_gb_per_s"] = report.memory_gb_per_s;
+  j["fills"] = report.fills;
+  j["launches"] = Json::array();
+  for (const Report::Launch& l : report.launches)
+    j["launches"].push_back({{"kernel", l.kernel},
+                             {"grid", json_of(l.grid)},
+                             {"block", json_of(l.block)},
+                             {"modelled_us", l.modelled_us},
+                             {"bound_by", l.bound_by},
+                             {"resident_blocks", l.resident_blocks},
+                             {"occupancy", l.occupancy},
+                             {"registers", l.registers},
+                             {"shared", l.shared},
+                             {"counters", json_of(l.counters)}});
+  j["totals"] = json_of(report.totals);
+  j["findings"] = Json::array();
+  for (const Finding* f : most_telling_first(report.findings)) j["findings"].push_back(json_of(*f));
+  if ((mode & kProfile) != 0) {
+    j["lines"] = Json::array();
+    for (const LineProfile& line : report.lines) j["lines"].push_back(json_of(line));
+  }
+  if ((mode & kTrace) != 0) {
+    j["trace"] = {{"truncated", report.trace.truncated}, {"rows", Json::array()}};
+    for (const TraceRow& row : report.trace.rows) j["trace"]["rows"].push_back(json_of(row));
+  }
+  return j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace course::sim

@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: MIT
+#include "sim/observation/trace.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <iterator>
+#include <tuple>
+#include <utility>
+
+#include "sim/machine/diagnose.hpp"
+#include "sim/machine/machine.hpp"
+
+namespace course::sim {
+
+// --- where things are -----------------------------------------------------------------------------------------------
+
+// The array that a generic address falls into; nullptr for local memory and what has no name.
+const Trace::Object* Trace::object_at(std::uint64_t address) {
+  if (const auto after = objects_.upper_bound(address); after != objects_.begin()) {
+    const Object& known = std::prev(after)->second;
+    if (address - known.base < known.size) return &known;
+  }
+  if (address >= kLocalWindow) return nullptr;
+  Object object;
+  if (address >= kSharedWindow) {
+    const std::uint64_t offset = address - kSharedWindow;
+    const Program::SharedVariable* best = nullptr;
+    for (const auto& v : program_->shared) {
+      if (offset < v.offset || (v.size != 0 && offset >= v.offset + v.size)) continue;
+      if (best == nullptr || v.size != 0) best = &v;
+    }
+    if (best == nullptr) return nullptr;
+    // Dynamic shared memory is declared without a size: it reaches to the end.
+    object = {plain_name(best->name), kSharedWindow + best->offset,
+              best->size != 0 ? best->size : kWindowSize / 2, true};
+  } else {
+    const Allocation* a = arena_.describe(address);
+    if (a == nullptr || a->name.empty()) return nullptr;
+    object = {plain_name(a->name), a->base, a->size, false};
+  }
+  const std::uint64_t base = object.base;
+  return &objects_.insert_or_assign(base, std::move(object)).first->second;
+}
+
+Trace::Position Trace::position_of(const MicroOp& op) {
+  const auto [known, fresh] = positions_.try_emplace(op.index);
+  if (fresh) {
+    const SourcePlace place = own_place(places_of(*program_, op));
+    known->second = {place.file, place.line};
+  }
+  return known->second;
+}
+
+// --- rows -----------------------------------------------------------------------------------------------------------
+
+void Trace::add(TraceRow row) {
+  if (log_.rows.size() >= TraceLog::kMostRows) {
+    log_.truncated = true;
+    return;
+  }
+  row.launch = launches_ - 1;
+  if (row.after != TraceRow::After::start && row.after != TraceRow::After::publish) {
+    // What was done since the last row of this block, or of any.
+    for (auto& [block, state] : blocks_) {
+      if (row.block != TraceRow::kWholeGrid && row.block != block->linear) continue;
+      row.accesses.insert(row.accesses.end(), state.accesses.begin(), state.accesses.end());
+      state.accesses.clear();
+    }
+    if (row.block == TraceRow::kWholeGrid)
+      std::move(ended_.begin(), ended_.end(), std::back_inserter(row.accesses));
+    if (row.block == TraceRow::kWholeGrid) ended_.clear();
+    std::stable_sort(row.accesses.begin(), row.accesses.end(),
+                     [](const TraceAccess& a, const TraceAccess& b) {
+                       return std::tie(a.block, a.warp) < std::tie(b.block, b.warp);
+                     });
+  }
+  log_.rows.push_back(std::move(row));
+}
+
+void Trace::flush(std::map<std::uint64_t, Pending>& pending, const Block* block, TraceRow::After after,
+                  const Position& where) {
+  for (auto& [base, p] : pending) flush_one(base, p, block, after, where);
+  pending.clear();
+}
+
+void Trace::flush_one(std::uint64_t base, Pending& pending, const Block* block, TraceRow::After after,
+                      const Position& where) {
+  const Object& object = objects_.at(base);
+  if (object.shared && block != nullptr) ++blocks_[block].rows[base];
+  if (!object.shared) ++global_rows_[base];
+  TraceRow row;
+  row.block = block != nullptr ? block->linear : TraceRow::kWholeGrid;
+  row.after = after;
+  row.file = where.file;
+  row.line = where.line;
+  row.object = object.name;
+  row.width = pending.width;
+  row.writes = std::move(pending.writes);
+  std::uint64_t n = object.size;
+  const std::byte* from = reinterpret_cast<const std::byte*>(object.base);
+  if (object.shared) {
+    if (block == nullptr) return;
+    const std::uint64_t offset = object.base - kSharedWindow;
+    n = std::min<std::uint64_t>(n,
+                                block->shared_bytes - std::min<std::uint64_t>(offset, block->shared_bytes));
+    from = block->shared + offset;
+  }
+  n = std::min(n, TraceLog::kMostBytes);  // a reader of more has no use for a table
+  row.contents.assign(from, from + n);
+  add(std::move(row));
+}
+
+// --- begin and end ----------------------------------------------------------------------------------------------------
+
+void Trace::launch_begins(const Program& program, const LaunchRequest& launch) {
+  if (log_.ended) return;
+  program_ = &program;
+  origins_.launch_begins(program);
+  running_ = nullptr;
+  n_blocks_ = launch.grid.count();
+  ++launches_;
+  objects_.clear();
+  global_.clear();
+  global_rows_.clear();
+  blocks_.clear();
+  positions_.clear();
+  if (launches_ > 1) return;
+  for (const Allocation& data : arena_.data_ranges()) {
+    TraceRow row;
+    row.object = plain_name(data.name);
+    row.width = data.element_bytes;
+    const auto* from = reinterpret_cast<const std::byte*>(data.base);
+    row.contents.assign(from, from + std::min(data.size, TraceLog::kMostBytes));
+    add(std::move(row));
+  }
+}
+
+void Trace::block_begins(Block& block) {
+  if (log_.ended) return;
+  blocks_[&block] = {};
+  origins_.block_begins(block);
+}
+
+void Trace::block_ends(Block& block) {
+  if (log_.ended) return;
+  BlockState& b = blocks_[&block];
+  flush(b.shared, &block, TraceRow::After::block, {});
+  ended_.insert(ended_.end(), b.accesses.begin(), b.accesses.end());
+  b.accesses.clear();
+}
+
+void Trace::faulted(Block& block) {
+  if (log_.ended) return;
+  fault(block, running_ != nullptr ? position_of(*running_) : blocks_[&block].barrier, "");
+}
+
+void Trace::launch_ends() {
+  if (log_.ended) return;
+  flush(global_, nullptr, TraceRow::After::launch, {});
+}
+
+// The last row: what the block and the grid hold now.
+void Trace::fault(const Block& block, const Position& where, const std::string& message) {
+  const std::size_t before = log_.rows.size();
+  flush(blocks_[&block].shared, &block, TraceRow::After::fault, where);
+  flush(global_, &block, TraceRow::After::fault, where);
+  if (log_.rows.size() == before) {
+    TraceRow row;
+    row.block = block.linear;
+    row.after = TraceRow::After::fault;
+    row.file = where.file;
+    row.line = where.line;
+    add(std::move(row));
+  }
+  if (!log_.rows.empty()) log_.rows.back().fault = message;
+  log_.ended = true;
+}
+
+// --- steps ------------------------------------------------------------------------------------------------------------
+
+void Trace::barrier_arrived(Warp& w, std::uint32_t, const MicroOp& op) {
+  if (log_.ended) return;
+  blocks_[w.block].barrier = position_of(op);
+}
+
+void Trace::barrier_released(Block& block, std::uint32_t) {
+  if (log_.ended) return;
+  BlockState& b = blocks_[&block];
+  flush(b.shared, &block, TraceRow::After::barrier, b.barrier);
+  // With one block, a barrier is a step of the grid, too.
+  if (n_blocks_ == 1) flush(global_, &block, TraceRow::After::barrier, b.barrier);
+}
+
+void Trace::warp_synced(Warp& w, std::uint32_t, const MicroOp& op) {
+  if (log_.ended) return;
+  flush(blocks_[w.block].shared, w.block, TraceRow::After::warp_sync, position_of(op));
+}
+
+// --- accesses -----------------------------------------------------------------------------------------------------------
+
+// An element as it is now.
+TracePlace Trace::place_of(const Block& block, const Object& object, std::uint64_t element) {
+  BlockState& b = blocks_[&block];
+  const auto& pending = object.shared ? b.shared : global_;
+  const auto since = pending.find(object.base);
+  const bool fresh = since != pending.end() && since->second.elements.contains(element);
+  return {object.name, element, (object.shared ? b.rows : global_rows_)[object.base] + (fresh ? 1 : 0)};
+}
+
+void Trace::write(const MicroOp& op, const Block& block, std::uint32_t thread, const Object& object,
+                  std::uint64_t element, Origins::Set from) {
+  Pending& pending = (object.shared ? blocks_[&block].shared : global_)[object.base];
+  pending.width = pending.width == 0 ? op.width : std::min<std::uint32_t>(pending.width, op.width);
+  if (log_.n_writes >= TraceLog::kMostWrites) {
+    log_.truncated = true;
+    return;
+  }
+  ++log_.n_writes;
+  pending.elements.insert(element);
+  const std::uint32_t row = place_of(block, object, element).row;
+  pending.writes.push_back({element, block.linear, thread, position_of(op).line, row, origins_.places(from)});
+}
+
+// One lane's access to the k-th element of a load, store or atomic that has run.
+void Trace::access(Warp& w, const MicroOp& op, int lane, std::uint32_t k) {
+  const std::uint64_t address = addresses_.at[lane] + std::uint64_t{k} * op.width;
+  const std::uint32_t thread = w.number * kLanes + static_cast<std::uint32_t>(lane);
+  const std::uint32_t stored = op.kind == OpKind::atomic ? op.src[op.src[2] != MicroOp::kNoSlot ? 2 : 1]
+                               : k < 3                   ? op.src[1 + k]
+                                                         : op.dst[3];
+  Origins::Set* value = op.kind == OpKind::load ? nullptr : &origins_.of(w, stored)[lane];
+  Origins::Set* result =
+      op.kind != OpKind::store && op.dst[k] != MicroOp::kNoSlot ? &origins_.of(w, op.dst[k])[lane] : nullptr;
+  const Object* object = object_at(address);
+  if (object == nullptr) {
+    if (address >= kLocalWindow && value != nullptr) origins_.local(w, lane, address) = *value;
+    if (result != nullptr) *result = address >= kLocalWindow ? origins_.local(w, lane, address) : 0;
+    return;
+  }
+  const std::uint64_t element = (address - object->base) / op.width;
+  const Origins::Set itself = origins_.single(place_of(*w.block, *object, element));
+  if (op.kind == OpKind::atomic)
+    write(op, *w.block, thread, *object, element, origins_.united(itself, *value));
+  if (op.kind == OpKind::store) {
+    write(op, *w.block, thread, *object, element, *value);
+    *value = origins_.single(place_of(*w.block, *object, element));
+    if (!object->shared && (op.order & kOrderMask) != kWeak) published_.insert(object->base);
+  }
+  if (result != nullptr) *result = itself;
+}
+
+// Who took part.
+void Trace::note(Warp& w, const MicroOp& op) {
+  constexpr std::size_t kMostAccesses = 512;  // of a step
+  auto& accesses = blocks_[w.block].accesses;
+  const std::uint32_t line = position_of(op).line;
+  const auto known = std::find_if(accesses.begin(), accesses.end(),
+                                  [&](const TraceAccess& a) { return a.warp == w.number && a.line == line; });
+  if (known == accesses.end() && accesses.size() >= kMostAccesses) return;
+  TraceAccess& a =
+      known != accesses.end() ? *known : accesses.emplace_back(TraceAccess{w.block->linear, w.number, line});
+  a.lanes |= w.mask;
+  a.live |= w.live;
+  const auto passes = static_cast<std::uint32_t>(w.worker->op_counters[op.index].wavefronts - wavefronts_);
+  const std::uint32_t least = std::max(1u, std::uint32_t{op.width} * op.count / 4);
+  if (passes > least && passes - least >= a.passes - a.least_passes) {
+    a.passes = passes;
+    a.least_passes = least;
+  }
+}
+
+void Trace::before(Warp& w, const MicroOp& op) {
+  if (log_.ended) return;
+  if (const Finding* race = checked_ ? checked_() : nullptr; race != nullptr)
+    return fault(*w.block, position_of(op), race->message);
+  running_ = &op;
+  if (op.kind == OpKind::load || op.kind == OpKind::store || op.kind == OpKind::atomic) {
+    addresses_ = addresses_of(w, op);
+    wavefronts_ = w.worker->op_counters[op.index].wavefronts;
+  }
+  if (op.kind == OpKind::shuffle) shuffle(w, op);
+}
+
+void Trace::after(Warp& w, const MicroOp& op) {
+  if (log_.ended) return;
+  running_ = nullptr;
+  switch (op.kind) {
+    case OpKind::load:
+    case OpKind::store:
+    case OpKind::atomic:
+      if (op.space == MemorySpace::constant) break;
+      if (op.space != MemorySpace::local) note(w, op);
+      for (std::uint32_t k = 0; k < op.count; ++k)
+        for (std::uint32_t m = w.mask; m != 0; m &= m - 1) access(w, op, std::countr_zero(m), k);
+      for (const std::uint64_t base : std::exchange(published_, {})) {
+        flush_one(base, global_.at(base), nullptr, TraceRow::After::publish, position_of(op));
+        global_.erase(base);
+      }
+      break;
+    case OpKind::shuffle: {
+      Origins::Set* to = origins_.of(w, op.dst[0]);
+      for (std::uint32_t m = w.mask; m != 0; m &= m - 1)
+        to[std::countr_zero(m)] = shuffled_[std::countr_zero(m)];
+      break;
+    }
+    case OpKind::vote:
+      if (op.dst[0] != MicroOp::kNoSlot && (op.pred_dst & 1) == 0)
+        exchange(w, op, TraceRow::After::vote, op.dst[0]);
+      break;
+    default: origins_.combine(w, op); break;
+  }
+}
+
+// Finds out who gets whose value by letting the op shuffle the lanes' numbers, and shows what each lane brings.
+void Trace::shuffle(Warp& w, const MicroOp& op) {
+  std::uint32_t* value = w.slot<std::uint32_t>(op.src[0]);
+  std::uint32_t* out = w.slot<std::uint32_t>(op.dst[0]);
+  std::uint32_t saved_value[kLanes], saved_out[kLanes], from[kLanes];
+  std::copy_n(value, kLanes, saved_value);
+  std::copy_n(out, kLanes, saved_out);
+  const std::uint32_t saved_predicate = op.dst[1] != MicroOp::kNoSlot ? w.predicate(op.dst[1]) : 0;
+  for (std::uint32_t lane = 0; lane < kLanes; ++lane) value[lane] = lane;
+  op.fn(w, op);
+  std::copy_n(out, kLanes, from);
+  std::copy_n(saved_out, kLanes, out);
+  std::copy_n(saved_value, kLanes, value);
+  if (op.dst[1] != MicroOp::kNoSlot) w.predicate(op.dst[1]) = saved_predicate;
+
+  exchange(w, op, TraceRow::After::shuffle, op.src[0]);
+  Origins::Set* own = origins_.of(w, op.src[0]);
+  for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    shuffled_[lane] = origins_.single({"lanes", from[lane]});
+    own[lane] = origins_.single({"lanes", static_cast<std::uint64_t>(lane)});
+  }
+}
+
+// What each lane brings to a shuffle, or gets from a vote.
+void Trace::exchange(Warp& w, const MicroOp& op, TraceRow::After kind, std::uint32_t slot) {
+  TraceRow row;
+  row.block = w.block->linear;
+  row.after = kind;
+  row.warp = w.number;
+  row.lanes = w.mask;
+  const Position where = position_of(op);
+  row.file = where.file;
+  row.line = where.line;
+  row.object = kind == TraceRow::After::shuffle ? "lanes" : "votes";
+  row.contents.resize(kLanes * sizeof(std::uint32_t));
+  std::memcpy(row.contents.data(), w.slot<std::uint32_t>(slot), row.contents.size());
+  const Origins::Set* from = origins_.of(w, slot);
+  for (std::uint32_t m = w.mask; m != 0 && kind == TraceRow::After::shuffle; m &= m - 1) {
+    const auto lane = static_cast<std::uint32_t>(std::countr_zero(m));
+    row.writes.push_back(
+        {lane, w.block->linear, w.number * kLanes + lane, where.line, 0, origins_.places(from[lane])});
+  }
+  add(std::move(row));
+}
+
+}  // namespace course::sim

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: MIT
+// Follows what a launch does to arrays: a row with an array's contents after every step that changed it, for each write which
+// thread did it at which line and of which elements the value was made (origins.hpp), and which lanes took part in each access.
+// A step of a block ends at a barrier, a __syncwarp or the block's end; a step of the whole grid with the launch, and for an
+// array where a thread publishes something (a volatile, relaxed or releasing store) right there. Exchanges between the lanes of a warp are rows of their own. The first fault, be it one that ends the kernel or a race, is the last row.
+// For small inputs: rows and contents are capped, and TraceLog::truncated says so.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/machine/access.hpp"
+#include "sim/finding.hpp"
+#include "sim/memory/memory.hpp"
+#include "sim/observation/origins.hpp"
+#include "sim/machine/warp.hpp"
+
+namespace course::sim {
+
+struct TraceWrite {
+  std::uint64_t element = 0;
+  std::uint64_t block = 0;   // in the grid
+  std::uint32_t thread = 0;  // in its block
+  std::uint32_t line = 0;
+  std::uint32_t row =
+      0;  // of the array: a source with the same array and row was put there in this very step
+  std::vector<TracePlace> from;  // what the value was made of
+};
+
+// What one warp did at one line during a step, taken together.
+struct TraceAccess {
+  std::uint64_t block = 0;
+  std::uint32_t warp = 0, line = 0;
+  std::uint32_t lanes = 0, live = 0;  // masks: that took part; that could have
+  std::uint32_t passes = 0,
+                least_passes = 0;  // of the shared memory, at worst; what they are without bank conflicts
+};
+
+struct TraceRow {
+  enum class After : std::uint8_t { start, barrier, warp_sync, block, launch, shuffle, vote, publish, fault };
+  static constexpr std::uint64_t kWholeGrid = ~std::uint64_t{0};
+
+  std::uint32_t launch = 0;  // index among those since the last reset
+  std::uint64_t block = kWholeGrid;
+  After after = After::start;
+  std::uint32_t warp = 0, lanes = 0;  // of a shuffle or vote: who took part
+  std::string file;                   // of the barrier, or of the exchange
+  std::uint32_t line = 0;
+  std::string object;
+  std::uint32_t width = 4;  // bytes of an element, as the accesses take it
+  std::vector<std::byte> contents;
+  std::vector<TraceWrite> writes;
+  std::vector<TraceAccess> accesses;  // since the block's last row
+  std::string fault;                  // of the last row: what ended the trace
+};
+
+struct TraceLog {
+  static constexpr std::size_t kMostRows = 4096, kMostWrites = 1 << 16;
+  static constexpr std::uint64_t kMostBytes = 8192;  // of an array
+
+  std::vector<TraceRow> rows;
+  std::size_t n_writes = 0;
+  bool truncated = false;
+  bool ended = false;  // by a fault: nothing more is followed
+};
+
+class Trace final : public Observer {
+ public:
+  // A fault that a checker has seen so far in this launch; nullptr: none.
+  using Fault = std::function<const Finding*()>;
+
+  Trace(const Arena& arena, TraceLog& log, Fault checked)
+      : arena_(arena), log_(log), checked_(std::move(checked)) {}
+
+  void launch_begins(const Program& program, const LaunchRequest& launch) override;
+  void block_begins(Block& block) override;
+  void block_ends(Block& block) override;
+  void before(Warp& w, const MicroOp& op) override;
+  void after(Warp& w, const MicroOp& op) override;
+  void barrier_arrived(Warp& w, std::uint32_t mask, const MicroOp& op) override;
+  void barrier_released(Block& block, std::uint32_t barrier) override;
+  void warp_synced(Warp& w, std::uint32_t mask, const MicroOp& op) override;
+  void faulted(Block& block) override;
+  void launch_ends() override;
+
+ private:
+  struct Object {
+    std::string name;
+    std::uint64_t base = 0, size = 0;  // generic address, bytes
+    bool shared = false;
+  };
+  // Writes to an array since its last row.
+  struct Pending {
+    std::uint32_t width = 0;
+    std::vector<TraceWrite> writes;
+    std::set<std::uint64_t> elements;
+  };
+  struct Position {
+    std::string file;
+    std::uint32_t line = 0;
+  };
+  struct BlockState {
+    std::map<std::uint64_t, Pending> shared;      // by the object's base
+    std::vector<TraceAccess> accesses;            // since the last row
+    Position barrier;                             // the one reached last
+    std::map<std::uint64_t, std::uint32_t> rows;  // of each array so far, by the object's base
+  };
+
+  const Object* object_at(std::uint64_t address);
+  Position position_of(const MicroOp& op);
+  TracePlace place_of(const Block& block, const Object& object, std::uint64_t element);
+  void access(Warp& w, const MicroOp& op, int lane, std::uint32_t k);
+  void write(const MicroOp& op, const Block& block, std::uint32_t thread, const Object& object,
+             std::uint64_t element, Origins::Set from);
+  void note(Warp& w, const MicroOp& op);
+  void flush(std::map<std::uint64_t, Pending>& pending, const Block* block, TraceRow::After after,
+             const Position& where);
+  void flush_one(std::uint64_t base, Pending& pending, const Block* block, TraceRow::After after,
+                 const Position& where);
+  void exchange(Warp& w, const MicroOp& op, TraceRow::After kind, std::uint32_t slot);
+  void shuffle(Warp& w, const MicroOp& op);
+  void fault(const Block& block, const Position& where, const std::string& message);
+  void add(TraceRow row);
+
+  const Arena& arena_;
+  TraceLog& log_;
+  Fault checked_;
+  const Program* program_ = nullptr;
+  std::uint64_t n_blocks_ = 0;
+  std::uint32_t launches_ = 0;
+  Addresses addresses_{};
+  Origins origins_;
+  Origins::Set shuffled_[kLanes] = {};
+  std::set<std::uint64_t> published_;        // arrays, by the op at hand
+  std::uint64_t wavefronts_ = 0;             // of the op at hand, before it runs
+  const MicroOp* running_ = nullptr;         // begun and not ended
+  std::map<std::uint64_t, Object> objects_;  // by base
+  std::map<std::uint64_t, Pending> global_;
+  std::map<std::uint64_t, std::uint32_t> global_rows_;
+  std::unordered_map<const Block*, BlockState> blocks_;
+  std::vector<TraceAccess> ended_;  // of blocks that have ended, since the last row of the grid
+  std::unordered_map<std::uint32_t, Position> positions_;  // by op
+};
+
+}  // namespace course::sim

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+#include "sim/timing/pace.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <unordered_map>
+
+namespace course::sim {
+namespace {
+
+using Kind = InstructionKind;
+
+bool one_of(std::string_view word, std::initializer_list<std::string_view> list) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+bool is_floating(ptx::Type t) {
+  using ptx::Type;
+  return t == Type::f16 || t == Type::f16x2 || t == Type::bf16 || t == Type::bf16x2 || t == Type::tf32 ||
+         t == Type::f32 || t == Type::f32x2 || t == Type::f64;
+}
+
+double of(const std::array<double, kInstructionKinds>& table, Kind kind) {
+  return table[static_cast<std::size_t>(kind)];
+}
+
+// Clocks from a load's issue to its value when it is found at the nearest place; what lies farther adds while running.
+double load_latency(const MicroOp& op, const Timing& timing) {
+  return op.space == MemorySpace::shared || op.space == MemorySpace::generic ? timing.shared_latency
+                                                                             : timing.near_latency;
+}
+
+// Walks along basic blocks that fall into one another, and follows when each register's value is there: by how much that moves on in a
+// block are its clocks. Values depend on loads, on loads whose addresses depend on loads … : `depth` counts how many waits in a row
+// that makes; those that nobody has waited for yet are carried into the next block.
+class PaceWalk {
+ public:
+  PaceWalk(const Program& program, const Timing& timing) : program_(program), timing_(timing) {}
+
+  void block(BasicBlock& b, bool goes_on) {
+    if (!goes_on) {
+      values_.clear();
+      issued_ = longest_ = passed_ = 0;
+      depth_ = waited_ = 0;
+    }
+    std::uint32_t wanted = 0;  // waits that ops of this block need
+    for (std::uint32_t k = b.first; k < b.last; ++k) wanted = std::max(wanted, step(program_.ops[k]));
+    if (b.exit == Exit::branch) wanted = std::max(wanted, value_of(b.predicate).depth);
+    if (b.exit != Exit::fall) wanted = depth_;
+    const double now = std::max(issued_, longest_);
+    double clocks = now - passed_;
+    passed_ = now;
+    if (b.exit != Exit::fall) clocks += of(timing_.latency, Kind::control);
+    b.clocks = static_cast<std::uint32_t>(std::lround(std::max(clocks, 0.0)));
+    b.waits = wanted - std::min(wanted, waited_);
+    if (depth_ == 0) b.waits = 1;  // for none, or one from before
+    waited_ = std::max(waited_, wanted);
+  }
+
+ private:
+  struct Value {
+    double ready = 0;
+    std::uint32_t depth = 0;
+  };
+
+  Value value_of(std::uint32_t slot) const {
+    const auto it = values_.find(slot);
+    return slot == MicroOp::kNoSlot || it == values_.end() ? Value{} : it->second;
+  }
+
+  // Returns the depth of what it reads.
+  std::uint32_t step(const MicroOp& op) {
+    Value in = value_of(op.guard);
+    for (const std::uint32_t slot : op.src) {
+      const Value v = value_of(slot);
+      in = {std::max(in.ready, v.ready), std::max(in.depth, v.depth)};
+    }
+    Value out = in;
+    if (op.counted) {
+      const Kind kind = kind_of(program_.functions[op.function].source->instructions[op.ptx_index]);
+      const double start = std::max(in.ready, issued_);
+      issued_ += of(timing_.issue, kind);
+      out.ready = start + (op.kind == OpKind::load ? load_latency(op, timing_) : of(timing_.latency, kind));
+    }
+    const bool far = op.space == MemorySpace::global || op.space == MemorySpace::generic;
+    const bool samples = op.kind == OpKind::other && op.n_dst > 0;  // a texture or surface
+    if (far &&
+        (op.kind == OpKind::load || samples || (op.kind == OpKind::atomic && op.dst[0] != MicroOp::kNoSlot)))
+      ++out.depth;
+    if (op.kind != OpKind::store)
+      for (const std::uint32_t slot : op.dst)
+        if (slot != MicroOp::kNoSlot) values_[slot] = out;
+    longest_ = std::max(longest_, out.ready);
+    depth_ = std::max(depth_, out.depth);
+    return in.depth;
+  }
+
+  const Program& program_;
+  const Timing& timing_;
+  std::unordered_map<std::uint32_t, Value> values_;  // by slot
+  double issued_ = 0, longest_ = 0, passed_ = 0;
+  std::uint32_t depth_ = 0, waited_ = 0;  // of loads so far; waits so far
+};
+
+}  // namespace
+
+InstructionKind kind_of(const ptx::Instruction& i) {
+  const std::string_view o = i.opcode;
+  const ptx::Type type = i.types.empty() ? ptx::Type::none : i.types.back();
+  const int bits = ptx::bits_of(type);
+  if (one_of(o, {"mov", "cvta"})) return Kind::light;
+  if (one_of(o, {"ld", "st", "atom", "red", "ldu", "cp", "ldmatrix", "stmatrix"}))
+    return i.has("param") ? Kind::light : Kind::memory;
+  if (o == "wmma" && !i.has("mma")) return Kind::memory;
+  if (one_of(o, {"bar", "barrier"})) return i.has("warp") ? Kind::control : Kind::barrier;
+  if (one_of(o, {"bra", "brx", "ret", "exit", "call", "trap"})) return Kind::control;
+  if (one_of(o, {"shfl", "vote", "elect", "activemask"})) return Kind::exchange;
+  if (one_of(o, {"match", "redux"})) return Kind::match;
+  if (one_of(o, {"fence", "membar"})) return i.has("cta") ? Kind::light : Kind::fence;
+  if (one_of(o, {"popc", "clz", "brev", "bfind", "ex2", "lg2", "sin", "cos", "rsqrt", "rcp", "sqrt", "tanh"}))
+    return bits == 64 && is_floating(type) ? Kind::doubles : Kind::special;
+  if (o == "cvt") {
+    const bool converts = std::any_of(i.types.begin(), i.types.end(), is_floating);
+    return converts ? Kind::special : Kind::light;
+  }
+  if (is_floating(type)) return bits == 64 ? Kind::doubles : o == "div" ? Kind::divide : Kind::floating;
+  if (one_of(o, {"div", "rem"})) return Kind::divide;
+  if (one_of(o, {"mul", "mad"})) return bits == 64 ? Kind::wide_multiply : Kind::half_rate;
+  if (bits == 64) return Kind::wide;
+  if (one_of(o, {"shl", "shr", "shf", "bfe", "bfi", "prmt"})) return Kind::half_rate;
+  return Kind::integer;
+}
+
+void set_pace(Program& program, const Timing& timing) {
+  PaceWalk walk(program, timing);
+  for (BasicBlock& b : program.blocks) {
+    b.mix.fill(0);
+    std::uint32_t told = ~std::uint32_t{0};
+    std::uint32_t n = 0;
+    for (std::uint32_t k = b.first; k < b.last; ++k) {
+      const MicroOp& op = program.ops[k];
+      if (!op.counted || op.ptx_index == told) continue;
+      told = op.ptx_index;
+      const Kind kind = kind_of(program.functions[op.function].source->instructions[op.ptx_index]);
+      ++b.mix[static_cast<std::size_t>(kind)];
+      ++n;
+    }
+    if (b.counted > n) b.mix[static_cast<std::size_t>(Kind::control)] += b.counted - n;
+    const std::uint32_t number = static_cast<std::uint32_t>(&b - program.blocks.data());
+    const bool goes_on = number > 0 && b.entry != Entry::barrier &&
+                         program.blocks[number - 1].exit == Exit::fall &&
+                         program.blocks[number - 1].next == number;
+    walk.block(b, goes_on);
+  }
+}
+
+}  // namespace course::sim

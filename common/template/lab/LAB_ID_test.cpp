@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+// The lab's public tests. Run them on your kernels with
+//   build/labs/LAB_ID/LAB_ID_test --gtest_filter='map.*'
+// Each task is a suite, each case a test. The tests below need no kernel: they try out the lab's own checks and baselines.
+#include <gtest/gtest.h>
+
+#include "LAB_ID/lab.hpp"
+#include "testing/public_tests.hpp"
+#include "testing/tried.hpp"
+
+namespace course::LAB_ID {
+
+const lab::Problem& problem();
+
+namespace {
+
+TEST(Baselines, AreAcceptedByTheCheckInEveryCase) {
+  for (const lab::Case& c : problem().cases(kTasks[0])) {
+    for (const auto which : {lab::Baseline::one_thread, lab::Baseline::all_cores}) {
+      const lab::Tried t = lab::tried(problem(), kTasks[0], c, 1, which);
+      EXPECT_FALSE(problem().check(kTasks[0], c, t.inputs, t.outputs)) << c.name;
+    }
+  }
+}
+
+TEST(Check, RefusesOneWrongItem) {
+  lab::Tried t = lab::tried(problem(), kTasks[0], "i32_n257_random");
+  t.output<std::int32_t>()[256] ^= 1;
+  const auto mismatch = problem().check(kTasks[0], t.c, t.inputs, t.outputs);
+  ASSERT_TRUE(mismatch);
+  EXPECT_EQ(mismatch->index, 256u);
+}
+
+}  // namespace
+}  // namespace course::LAB_ID
+
+int main(int argc, char** argv) {
+  return course::lab::run_public_tests(argc, argv, course::LAB_ID::problem());
+}

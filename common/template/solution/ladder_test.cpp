@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// The ladder keeps its promises, by the simulator's counters and traces. RUNNER names the solution's runner.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "LAB_ID/lab.hpp"
+#include "testing/counted.hpp"
+#include "testing/traced.hpp"
+
+namespace course::LAB_ID {
+
+const lab::Problem& problem();
+
+namespace {
+
+TEST(Ladder, MovesEveryItemOnceInAndOnceOut) {
+  lab::Counter counter(problem());
+  const lab::Case c = problem().example(kTasks[0], 4096);
+  EXPECT_EQ(counter("map", c).bytes(), 2.0 * 4 * 4096);
+}
+
+TEST(Trace, IsTheHandouts) {
+  const std::vector<std::vector<int>> rows = {{7, 3, 15, 1, 9, 3, 13, 7}};
+  EXPECT_EQ(lab::Traced(problem(), "map", 8).steps<int>("d_out", 8), rows);
+}
+
+}  // namespace
+}  // namespace course::LAB_ID

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// What the simulator counts when a solution's rung runs one case: for the tests that hold the handouts' closed forms against
+// what the kernels really did. RUNNER names the solution's runner.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "verifier/session.hpp"
+#include "testing/public_tests.hpp"
+
+namespace course::lab {
+
+struct Counted {
+  nlohmann::json totals;    // every counter of the simulator by its name
+  nlohmann::json launches;  // one object a launch: kernel, grid, block, counters
+  double modelled_us = 0;
+  double operator[](const char* counter) const { return totals.at(counter).get<double>(); }
+  double active_lanes() const { return (*this)["lane_instructions"] / (32 * (*this)["warp_instructions"]); }
+  double conflicts() const { return (*this)["shared_wavefronts"] / (*this)["shared_requests"]; }
+  // Through global memory, in sectors of 32.
+  double bytes() const { return 32 * ((*this)["global_load_sectors"] + (*this)["global_store_sectors"]); }
+};
+
+// Runs a task or further rung on cases, each once: asked again, it answers from memory. The output must be right.
+class Counter {
+ public:
+  explicit Counter(const Problem& problem)
+      : problem_(problem), session_(session_options_for_tests(problem.manifest(), DeviceKind::sim)) {}
+
+  // c.name must tell the cases apart.
+  const Counted& operator()(const std::string& rung, const Case& c) {
+    const auto key = std::make_pair(rung, c.name);
+    if (const auto found = known_.find(key); found != known_.end()) return found->second;
+    return known_[key] = counted_anew(rung, c, 1, false);
+  }
+
+  // The seed gives the items and the schedule.
+  Counted counted_anew(const std::string& rung, const Case& c, std::uint64_t seed, bool checks) {
+    const Task* task = find_task(problem_.manifest(), rung);
+    if (task == nullptr) {
+      ADD_FAILURE() << "no rung " << rung;
+      return {};
+    }
+    Measure measure;
+    measure.counters = measure.dataflow = true;
+    measure.checks = checks;
+    const auto outcome = session_.run(problem_, *task, c, seed, measure);
+    EXPECT_EQ(outcome.verdict, Verdict::ok) << rung << " " << c.name << ": " << outcome.message;
+    if (outcome.sim_report.empty()) return {};
+    const auto report = nlohmann::json::parse(outcome.sim_report);
+    return {report.at("totals"), report.at("launches"), report.at("modelled_us").get<double>()};
+  }
+
+ private:
+  const Problem& problem_;
+  Session session_;
+  std::map<std::pair<std::string, std::string>, Counted> known_;
+};
+
+}  // namespace course::lab

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: MIT
+// A runner without a GPU for the tests of Session: it computes d_out[i] = 2 · d_in[i] on the CPU, and depending on EVIL does
+// everything that a hostile or broken program may do instead. See session_test.cpp for what each must lead to.
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lab/compare.hpp"
+#include "protocol/go.hpp"
+#include "protocol/protocol.hpp"
+#include "protocol/shared_memory.hpp"
+
+namespace {
+
+using namespace course::lab;
+using namespace course::lab::protocol;
+
+std::string_view evil;
+bool is(std::string_view mode) {
+  return evil == mode;
+}
+
+void raw_send(const void* data, std::size_t size) {
+  static_cast<void>(send(kChannelFd, data, size, MSG_NOSIGNAL));
+}
+
+// Whether any descriptor but 0 to 3 was handed down to us.
+bool inherited_more() {
+  bool more = false;
+  DIR* listing = opendir("/proc/self/fd");
+  while (const dirent* entry = readdir(listing)) {
+    const int fd = std::atoi(entry->d_name);
+    if (fd > kChannelFd && fd != dirfd(listing)) more = true;
+  }
+  closedir(listing);
+  return more;
+}
+
+// What an honest runner does with a case, on the CPU: fills every run's regions, leaves a report.
+CaseReply honest(const CaseRequest& request, std::span<std::byte> shared) {
+  CaseReply reply;
+  reply.stage = Stage::done;
+  reply.n_times = request.n_timed;
+  static int n_before = 0;  // cases answered: the first is the warm-up
+  for (std::uint32_t i = 0; i < request.n_timed; ++i) reply.times_us[i] = 9.0 + n_before;
+  const Buffer& in = request.buffers[0];
+  const Buffer& out = request.buffers[1];
+  const std::size_t n_bytes = in.count * 4;
+  const auto input = shared.subspan(in.data_offset, n_bytes);
+  std::uint64_t key = 0;
+  if (request.is_keyed != 0 && !is("skips_go")) {
+    GoBlock& block = *GoBlock::at(shared, request.go_offset);
+    for (const std::uint32_t round : {kRehearsal, kRun}) {
+      block.set(round, GoStage::ready);
+      while (!block.is(round, GoStage::go)) {
+      }
+      key = block.key;
+      if (round == kRehearsal) block.set(round, GoStage::done);
+    }
+  }
+  if (request.is_keyed != 0) mask(input, key_of_buffer(key, 0));
+  const auto put_whole = [&](const Buffer& buffer, std::uint64_t offset, std::span<const std::byte> data) {
+    const auto whole = shared.subspan(offset, allocation_bytes(buffer, request.guard_bytes));
+    std::fill(whole.begin(), whole.end(), kPoison);
+    std::copy(data.begin(), data.end(), whole.begin() + request.guard_bytes + buffer.misalign);
+  };
+  std::vector<std::byte> result(n_bytes);
+  const auto source = view<std::int32_t>(std::span<const std::byte>(input));
+  const auto target = view<std::int32_t>(std::span<std::byte>(result));
+  for (std::size_t i = 0; i < target.size(); ++i) target[i] = 2 * source[i];
+  for (std::uint32_t run = 0; run < request.n_runs(); ++run) {
+    if (is("wrong_when_timed") && n_before == 1) target[0] += 1;
+    put_whole(out, out.back_offset + run * request.output_stride, result);
+  }
+  if (request.is_keyed != 0 && !is("skips_go")) {
+    GoBlock& block = *GoBlock::at(shared, request.go_offset);
+    block.digest = {};
+    if (!is("finishes_late")) add_digest(block.digest, result, key_of_buffer(key, 1));
+    block.set(kRun, GoStage::done);
+  }
+  ++n_before;
+  put_whole(in, in.back_offset, input);
+  const auto bands = shared.subspan(request.workspace_back_offset, 2 * request.guard_bytes);
+  std::fill(bands.begin(), bands.end(), kPoison);
+  if (request.report_capacity > 0) {
+    std::string report =
+        R"({"device": "Fake GPU", "modelled_us": 12.5, "launches": [], "totals": {"launches": 1}, "findings": []})";
+    if (is("no_kernel")) report.replace(report.find("\"launches\": 1"), 13, "\"launches\": 0");
+    if (is("only_fills")) {
+      report.replace(report.find("\"launches\": 1"), 13, "\"launches\": 0");
+      report.insert(1, "\"fills\": 1, ");
+    }
+    if (is("too_fast")) report.insert(1, "\"memory_gb_per_s\": 0.001, ");
+    if (is("hint") || is("wrong_with_hint")) {
+      report.replace(
+          report.find("\"findings\": []"), 14,
+          R"("findings": [{"checker": "racecheck", "severity": "hint", "kind": "shared-write-write-same-value",)"
+          R"( "file": "lab.cu", "line": 31, "message": "both write the same value"}])");
+    }
+    if (is("bad_report")) report = "{\"totals\": [[[[\x1b[31m";
+    if (is("race_only_with_checks") && request.sim_mode == 0) target[0] += 0;
+    if (is("race") || (is("wrong_with_race") && request.sim_mode != 0)) {
+      report.replace(
+          report.find("\"findings\": []"), 14,
+          R"("findings": [{"checker": "racecheck", "kind": "shared-race", "file": "/home/me/lab.cu", "line": 31,)"
+          R"( "object": "s_data[17]", "message": "threads 3 and 35 race \u001b[31m", "times": 2}])");
+    }
+    std::copy(report.begin(), report.end(), reinterpret_cast<char*>(shared.data()) + request.report_offset);
+    reply.report_bytes = report.size();
+  }
+  return reply;
+}
+
+[[noreturn]] void sleep_forever() {
+  for (;;) pause();
+}
+
+int serve() {
+  if (is("exit_before_hello")) _exit(0);
+  if (is("speaks_as_bwrap") || is("speaks_as_sandbox")) {
+    const bool bwrap = is("speaks_as_bwrap");
+    std::puts(bwrap ? "bwrap: Creating new namespace failed" : "sandbox: joining a group: No such file");
+    std::fflush(stdout);
+    _exit(bwrap ? 1 : 125);
+  }
+  if (is("never_says_hello")) sleep_forever();
+  if (is("garbage_hello")) {
+    raw_send("hello", 5);
+    sleep_forever();
+  }
+  if (is("inherits") && inherited_more()) _exit(99);
+  Hello hello;
+  hello.simulated = is("gpu") || is("skips_go") || is("finishes_late") || is("wrong_when_timed") ||
+                            is("writes_past_the_end") || is("writes_before") || is("writes_past_workspace")
+                        ? 0
+                        : 1;
+  hello.multiprocessors = is("no_device") ? 0 : 4;
+  hello.device.set(is("escape_in_name") ? "\x1b[31mred" : "Fake GPU");
+  if (!send_message(kChannelFd, make_message(Kind::hello, 0, 0, hello))) return 1;
+
+  for (int n_cases = 1;; ++n_cases) {
+    auto received = receive_message(kChannelFd, true);
+    if (!received || received->eof) return 0;
+    const int memfd = dup(received->fd);
+    auto memory = SharedMemory::open(received->fd);
+    if (!memory) return 1;
+    const auto shared = memory->bytes();
+    const auto request = parse_request(received->message, shared.size());
+    if (!request) return 1;
+    const Header header = received->message.header;
+    const auto answer = [&](const CaseReply& reply) {
+      static_cast<void>(
+          send_message(kChannelFd, make_message(Kind::reply, header.sequence, header.nonce, reply)));
+    };
+
+    if (is("exit_in_case")) std::exit(0);
+    if (is("prints_passed")) {
+      std::puts("[  PASSED  ] 1 test.\n100/100");
+      std::fflush(stdout);
+      _exit(0);
+    }
+    if (is("never_answers")) {
+      for (const int number : {SIGTERM, SIGINT, SIGHUP}) signal(number, SIG_IGN);
+      sleep_forever();
+    }
+    if (is("spins")) {
+      for (volatile bool forever = true; forever;) {
+      }
+    }
+    if (is("crashes")) raise(SIGSEGV);
+    if (is("killed")) raise(SIGKILL);
+    if (is("floods")) {
+      const std::string line(4096, 'x');
+      for (;;) static_cast<void>(std::fwrite(line.data(), 1, line.size(), stdout));
+    }
+    if (is("floods_channel")) {
+      for (;;) raw_send(&header, sizeof header);
+    }
+    if (is("short_packet")) raw_send("x", 1);
+    if (is("long_packet")) {
+      const std::vector<char> packet(sizeof(Message) + 100, 'x');
+      raw_send(packet.data(), packet.size());
+    }
+    if (is("closes_channel")) {
+      close(kChannelFd);
+      sleep_forever();
+    }
+    if (is("leaves_a_child") && fork() == 0) sleep_forever();  // it keeps the channel open
+    if (is("leaves_a_child")) _exit(0);
+    if (is("not_implemented")) {
+      CaseReply reply;
+      reply.stage = Stage::not_implemented;
+      answer(reply);
+      continue;
+    }
+    if (is("refuses")) {
+      CaseReply reply;
+      reply.stage = Stage::unsupported;
+      answer(reply);
+      continue;
+    }
+    if (is("cuda_error")) {
+      CaseReply reply;
+      reply.stage = Stage::cuda_error;
+      reply.cuda_code = std::atoi(std::getenv("EVIL_CODE"));
+      reply.text.set("cudaErrorSomething: some text");
+      answer(reply);
+      continue;
+    }
+    if (is("claims_done")) {  // with the right nonce, without having done anything
+      CaseReply reply;
+      reply.stage = Stage::done;
+      reply.n_times = request->n_timed;
+      answer(reply);
+      continue;
+    }
+    if (is("truncates")) {
+      static_cast<void>(ftruncate(memfd, 0) == 0);
+      static_cast<void>(
+          fallocate(memfd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(shared.size())));
+      CaseReply reply;
+      reply.stage = Stage::done;
+      answer(reply);
+      continue;
+    }
+
+    if (is("crashes_second") && n_cases == 2) raise(SIGSEGV);
+    if ((is("no_memory_second") || is("harness_error_second")) && n_cases == 2) {
+      CaseReply reply;
+      reply.stage = is("no_memory_second") ? Stage::out_of_memory : Stage::harness_error;
+      answer(reply);
+      continue;
+    }
+    if (is("shares_the_processor")) {  // twice the limit on the wall's clock, a quarter of it at work
+      for (int i = 0; i < 25; ++i) {
+        const std::clock_t begin = std::clock();
+        while (std::clock() - begin < CLOCKS_PER_SEC / 100) {
+        }
+        usleep(70'000);
+      }
+    }
+    CaseReply reply = honest(*request, shared);
+    const Buffer& in = request->buffers[0];
+    const Buffer& out = request->buffers[1];
+    std::byte* d_out = shared.data() + out.back_offset + request->guard_bytes;
+    if (is("wrong") || is("wrong_with_race") || is("wrong_with_hint") ||
+        (is("wrong_in_later_cases") && n_cases > 1))
+      d_out[4 * 5] ^= std::byte{1};
+    if (is("changes_input")) shared[in.back_offset + request->guard_bytes + in.misalign + 8] ^= std::byte{1};
+    if (is("writes_past_the_end")) d_out[out.count * 4 + 12] = std::byte{0};
+    if (is("writes_before")) d_out[-4] = std::byte{0};
+    if (is("writes_past_workspace"))
+      shared[request->workspace_back_offset + request->guard_bytes] = std::byte{7};
+    if (is("huge_report")) reply.report_bytes = ~std::uint64_t{0};
+    if (is("many_times")) reply.n_times = 1000000;
+    if (is("nan_time")) reply.times_us[0] = -1.0 / 0.0;
+    if (is("unknown_stage")) reply.stage = static_cast<Stage>(77);
+    if (is("uses_another_stream")) reply.stage = Stage::unordered_work;
+    if (is("repeats_the_schedule")) {  // as an output: the schedule's seed, where it is one
+      static std::uint64_t first = 0;
+      if (first == 0) first = request->schedule_seed;
+      if (request->schedule_seed == 0 || (n_cases > 1 && request->schedule_seed == first))
+        d_out[0] ^= std::byte{1};
+    }
+    if (is("wrong_nonce")) {
+      static_cast<void>(
+          send_message(kChannelFd, make_message(Kind::reply, header.sequence, header.nonce ^ 1, reply)));
+      continue;
+    }
+    answer(reply);
+    if (is("answers_twice")) answer(reply);
+    if (is("answers_ahead")) {
+      static_cast<void>(send_message(kChannelFd, make_message(Kind::reply, header.sequence + 1, 0, reply)));
+    }
+    if (is("dies_after_answering")) raise(SIGSEGV);
+    close(memfd);
+  }
+}
+
+}  // namespace
+
+int main() {
+  const char* mode = std::getenv("EVIL");
+  evil = mode == nullptr ? "" : mode;
+  return serve();
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// A lab's public tests: one GoogleTest per task and case, run in a runner process and judged as the grader judges them.
+// labs/<lab>/<lab>_test.cpp calls run_public_tests from main and adds its own tests.
+//
+//   RUNNER         the runner to test; default: runner_<lab> beside the test
+//   LAB_DEVICE     sim or gpu; default: sim
+//   LAB_SEED       the inputs' seed; default: 1
+//   LAB_UNWRITTEN  skip: a task that is not implemented is skipped; otherwise it fails
+//   LAB_RUNGS      1: the further rungs, which only solutions have, too
+#pragma once
+
+#include "lab/problem.hpp"
+#include "verifier/session.hpp"
+
+namespace course::lab {
+
+// Registers the tests, runs all of the program's, and returns what main returns: not 0 when no test ran.
+int run_public_tests(int argc, char** argv, const Problem& problem);
+
+// How these tests start their runner, on which device, for a lab's further tests.
+DeviceKind device_for_tests();
+SessionOptions session_options_for_tests(const Manifest& manifest, DeviceKind device);
+
+}  // namespace course::lab

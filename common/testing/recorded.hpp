@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+// What a rung's outputs were, bit for bit: for tests that compare one run with another. RUNNER names the runner.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "lab/problem.hpp"
+#include "verifier/session.hpp"
+#include "testing/public_tests.hpp"
+
+namespace course::lab {
+
+// A problem that keeps the buffers that it is asked to check.
+class Recorder final : public Problem {
+ public:
+  explicit Recorder(const Problem& problem) : problem_(problem) {}
+  const Manifest& manifest() const override { return problem_.manifest(); }
+  std::vector<Case> cases(const Task& task) const override { return problem_.cases(task); }
+  Shape shape(const Task& task, const Case& c) const override { return problem_.shape(task, c); }
+  void fill(const Task& task, const Case& c, std::uint64_t seed,
+            std::span<HostBuffer> inputs) const override {
+    problem_.fill(task, c, seed, inputs);
+  }
+  std::optional<Mismatch> check(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
+                                std::span<const HostBuffer> outputs) const override {
+    inputs_.assign(inputs.begin(), inputs.end());
+    outputs_.assign(outputs.begin(), outputs.end());
+    return problem_.check(task, c, inputs, outputs);
+  }
+  bool refuses(const Task& task, const Case& c) const override { return problem_.refuses(task, c); }
+  void baseline(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
+                std::span<HostBuffer> outputs, Baseline which) const override {
+    problem_.baseline(task, c, inputs, outputs, which);
+  }
+  Ideal ideal(const Task& task, const Case& c) const override { return problem_.ideal(task, c); }
+  Case example(const Task& task, std::uint64_t n) const override { return problem_.example(task, n); }
+
+  const std::vector<HostBuffer>& inputs() const { return inputs_; }
+  const std::vector<HostBuffer>& outputs() const { return outputs_; }
+
+ private:
+  const Problem& problem_;
+  mutable std::vector<HostBuffer> inputs_, outputs_;
+};
+
+// The first input and the first output of a rung on a case, on the simulator: with `interleaved`, its blocks take short turns, dealt
+// at random, as under the checkers; without, each runs as far as it gets, as where a launch is counted. The output must be right.
+inline std::pair<std::vector<std::byte>, std::vector<std::byte>> recorded(const Problem& problem,
+                                                                          std::string_view rung,
+                                                                          const Case& c, bool interleaved) {
+  const Recorder recorder(problem);
+  Session session(session_options_for_tests(problem.manifest(), DeviceKind::sim));
+  Measure measure;
+  measure.checks = interleaved;
+  measure.counters = !interleaved;
+  const Task* task = find_task(problem.manifest(), rung);
+  if (task == nullptr) {
+    ADD_FAILURE() << "no rung " << rung;
+    return {};
+  }
+  const Outcome outcome = session.run(recorder, *task, c, 1, measure);
+  EXPECT_EQ(outcome.verdict, Verdict::ok) << rung << ": " << outcome.message;
+  if (recorder.outputs().empty()) return {};
+  return {recorder.inputs().front().bytes, recorder.outputs().front().bytes};
+}
+
+}  // namespace course::lab

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+// One case of a Problem, filled and answered by the CPU baseline, for tests of a lab's checks: they spoil the output and look
+// at what check() says.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string_view>
+#include <vector>
+
+#include "lab/compare.hpp"
+#include "lab/problem.hpp"
+#include "protocol/protocol.hpp"
+
+namespace course::lab {
+
+struct Tried {
+  Case c;
+  std::vector<HostBuffer> inputs, outputs;
+
+  template <typename T>
+  std::span<const T> input(std::size_t i = 0) const {
+    return view<T>(std::span<const std::byte>(inputs[i].bytes));
+  }
+  template <typename T>
+  std::span<T> output(std::size_t i = 0) {
+    return view<T>(std::span(outputs[i].bytes));
+  }
+};
+
+// `c` filled from `seed`, its outputs those of the baseline over the harness's poison.
+inline Tried tried(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed = 1,
+                   Baseline which = Baseline::one_thread) {
+  Tried t{c, {}, {}};
+  const Shape shape = problem.shape(task, c);
+  for (const auto& spec : shape.inputs)
+    t.inputs.push_back({spec, std::vector<std::byte>(spec.count * bytes_of(spec.dtype))});
+  for (const auto& spec : shape.outputs)
+    t.outputs.push_back({spec, std::vector<std::byte>(spec.count * bytes_of(spec.dtype), protocol::kPoison)});
+  problem.fill(task, c, seed, t.inputs);
+  problem.baseline(task, c, t.inputs, t.outputs, which);
+  return t;
+}
+
+// The task's case of this name; the test fails when there is none.
+inline Tried tried(const Problem& problem, const Task& task, std::string_view case_name,
+                   std::uint64_t seed = 1) {
+  for (const Case& c : problem.cases(task)) {
+    if (c.name == case_name) return tried(problem, task, c, seed);
+  }
+  ADD_FAILURE() << "no case " << case_name << " of task " << task.id;
+  return {};
+}
+
+}  // namespace course::lab

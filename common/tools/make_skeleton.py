@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Writes the students' file of a lab from its solution: labs/<lab>/<lab>.cu from solutions/<lab>/<lab>.cu.
+
+    common/tools/make_skeleton.py solutions/reduction/reduction.cu labs/reduction/reduction.cu
+    common/tools/make_skeleton.py --check ...     # changes nothing; exit code 1 when the file has drifted
+
+Lines of the solution that start with //@ steer it:
+
+    //@solution HINT      what follows, down to //@end, is the students' to write: it becomes a TODO with the hint and the
+    //@hint MORE          number of lines that the solution takes; //@hint goes on with the hint, //@instead gives a
+    //@instead CODE       line that stands there so that the file compiles
+    //@reference          what follows, down to //@end, is left out
+    //@student TEXT       a line that only the students' file has
+"""
+import argparse
+import pathlib
+import re
+import sys
+import textwrap
+
+WIDTH = 110
+MARK = re.compile(r"^(\s*)//@(\w+)(?: (.*))?$")
+
+
+class SkeletonError(Exception):
+    pass
+
+
+def todo(indent, hint, n_lines, instead):
+    roughly = n_lines if n_lines < 10 else round(n_lines / 5) * 5
+    text = f"TODO(student): {' '.join(hint)} (roughly {roughly} line{'s' if roughly != 1 else ''})"
+    lines = textwrap.wrap(text, WIDTH - len(indent) - 3, break_long_words=False, break_on_hyphens=False)
+    return [f"{indent}// {line}" for line in lines] + [indent + line for line in instead]
+
+
+def code_lines(lines):
+    """Lines that hold code: neither blank nor comment alone."""
+    return sum(1 for line in lines if line.strip() and not line.strip().startswith("//"))
+
+
+def skeleton(source, name="solution"):
+    out = []
+    block = None  # "solution" or "reference" while inside one
+    indent, hint, instead, removed, start = "", [], [], [], 0
+    for number, line in enumerate(source.splitlines(), 1):
+        mark = MARK.match(line)
+        if mark is None:
+            if block is None:
+                out.append(line)
+            else:
+                removed.append(line)
+            continue
+        kind, text = mark.group(2), mark.group(3) or ""
+        where = f"{name}:{number}"
+        if kind == "student" and block is None:
+            out.append(mark.group(1) + text)
+        elif kind in ("solution", "reference") and block is None:
+            block, indent, hint, instead, removed, start = kind, mark.group(1), [text], [], [], number
+        elif kind == "hint" and block == "solution" and not removed:
+            hint.append(text)
+        elif kind == "instead" and block == "solution" and not removed:
+            instead.append(text)
+        elif kind == "end" and block is not None:
+            if block == "solution":
+                if not hint[0]:
+                    raise SkeletonError(f"{name}:{start}: //@solution needs a hint")
+                out.extend(todo(indent, hint, code_lines(removed), instead))
+            block = None
+        else:
+            raise SkeletonError(f"{where}: //@{kind} is out of place here")
+    if block is not None:
+        raise SkeletonError(f"{name}:{start}: //@{block} has no //@end")
+    # What was left out may leave several blank lines behind.
+    text = re.sub(r"\n{3,}", "\n\n", "\n".join(out) + "\n")
+    return text
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Writes the students' file of a lab from its solution.")
+    parser.add_argument("--check", action="store_true", help="compare only")
+    parser.add_argument("solution", type=pathlib.Path)
+    parser.add_argument("skeleton", type=pathlib.Path)
+    arguments = parser.parse_args()
+    try:
+        wanted = skeleton(arguments.solution.read_text(encoding="utf-8"), arguments.solution.name)
+    except SkeletonError as error:
+        sys.exit(str(error))
+    if not arguments.check:
+        arguments.skeleton.write_text(wanted, encoding="utf-8")
+        return
+    found = arguments.skeleton.read_text(encoding="utf-8") if arguments.skeleton.exists() else ""
+    if found == wanted:
+        return
+    import difflib
+
+    sys.stdout.writelines(
+        list(difflib.unified_diff(found.splitlines(True), wanted.splitlines(True), "committed", "generated"))[:40]
+    )
+    root = pathlib.Path(__file__).resolve().parents[3]
+
+    def from_root(path):
+        path = path.resolve()
+        return path.relative_to(root) if path.is_relative_to(root) else path
+
+    sys.exit(
+        f"\n{from_root(arguments.skeleton)} is not what its solution gives. If you changed the solution, run\n"
+        f"  {from_root(pathlib.Path(__file__))} {from_root(arguments.solution)} {from_root(arguments.skeleton)}\n"
+        "and if you worked on the students' file, change the solution instead."
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: MIT
+#include "verifier/case_layout.hpp"
+
+#include <algorithm>
+
+#include "cudart/sim_control.h"
+#include "protocol/go.hpp"
+
+namespace course::lab {
+
+using protocol::CaseRequest;
+
+namespace {
+
+constexpr std::uint32_t kGpuGuardBytes = 4096;       // the simulator checks bounds exactly: no bands there
+constexpr std::uint64_t kReportCapacity = 4u << 20;  // bytes; untouched pages of the memfd cost nothing
+
+}  // namespace
+
+CaseRequest lay_out(const Problem& problem, const Task& task, const Case& c, const Shape& shape,
+                    DeviceKind device, const Measure& measure) {
+  CaseRequest r;
+  r.task = index_of(problem.manifest(), task);
+  r.op = c.op;
+  r.dtype = static_cast<std::uint32_t>(c.dtype);
+  r.n = c.n;
+  r.params = c.params;
+  r.n_inputs = static_cast<std::uint32_t>(shape.inputs.size());
+  r.n_outputs = static_cast<std::uint32_t>(shape.outputs.size());
+  r.workspace_bytes = shape.workspace_bytes;
+  if (device == DeviceKind::gpu) {
+    r.guard_bytes = kGpuGuardBytes;
+    r.n_timed = static_cast<std::uint32_t>(
+        std::clamp<int>(measure.timed_runs, 0, static_cast<int>(protocol::kMaxRuns) - 1));
+    // The device unmasks whole words.
+    r.is_keyed = r.n_timed == 1 && c.misalign % 8 == 0 ? 1 : 0;
+  } else {
+    // Modelled time and counters are the same in every run: one is enough.
+    if (measure.counters || measure.timed_runs > 0) r.sim_mode |= SIM_COUNTERS;
+    if (measure.dataflow) r.sim_mode |= SIM_DATAFLOW;
+    if (measure.checks) r.sim_mode |= SIM_RACECHECK | SIM_INITCHECK | SIM_SYNCCHECK;
+    if (measure.profile) r.sim_mode |= SIM_COUNTERS | SIM_PROFILE;
+    if (measure.trace) r.sim_mode |= SIM_TRACE;
+    r.forget_poison = measure.checks ? 1 : 0;
+    r.report_capacity = kReportCapacity;
+  }
+
+  std::uint64_t end = 0;
+  const auto reserve = [&end](std::uint64_t n_bytes) {
+    const std::uint64_t start = end;
+    end += (n_bytes + 4095) / 4096 * 4096;
+    return start;
+  };
+  std::uint32_t slot = 0;
+  for (const auto& spec : shape.inputs) {
+    auto& buffer = r.buffers[slot++];
+    buffer.count = spec.count;
+    buffer.dtype = static_cast<std::uint32_t>(spec.dtype);
+    buffer.misalign = c.misalign;
+    buffer.name.set(spec.name);
+    buffer.data_offset = reserve(spec.count * bytes_of(spec.dtype));
+    buffer.back_offset = reserve(protocol::allocation_bytes(buffer, r.guard_bytes));
+  }
+  const std::uint64_t outputs_start = end;
+  for (const auto& spec : shape.outputs) {
+    auto& buffer = r.buffers[slot++];
+    buffer.count = spec.count;
+    buffer.dtype = static_cast<std::uint32_t>(spec.dtype);
+    buffer.name.set(spec.name);
+    buffer.back_offset = reserve(protocol::allocation_bytes(buffer, r.guard_bytes));
+  }
+  for (const auto& [spec, first_byte] : shape.workspace_parts) {
+    if (r.n_parts == protocol::kMaxParts) break;
+    auto& part = r.parts[r.n_parts++];
+    part.first_byte = first_byte;
+    part.count = spec.count;
+    part.dtype = static_cast<std::uint32_t>(spec.dtype);
+    part.name.set(spec.name);
+  }
+  r.output_stride = end - outputs_start;
+  end = outputs_start + r.n_runs() * r.output_stride;
+  r.workspace_back_offset = reserve(2 * std::uint64_t{r.guard_bytes});
+  r.report_offset = reserve(r.report_capacity);
+  if (r.is_keyed != 0) r.go_offset = reserve(kGoBytes);
+  r.shared_bytes = std::max<std::uint64_t>(end, 1);
+  return r;
+}
+
+}  // namespace course::lab

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: MIT
+#include "verifier/child_process.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <utility>
+
+#include "protocol/protocol.hpp"
+
+namespace course::lab {
+namespace {
+
+void close_if_open(int& fd) {
+  if (fd >= 0) close(fd);
+  fd = -1;
+}
+
+// Descriptors of ours that must be closed on every way out.
+struct Descriptors {
+  std::array<int, 10> fd{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
+  ~Descriptors() {
+    for (int& f : fd) close_if_open(f);
+  }
+};
+enum : std::size_t {
+  kOurs,
+  kTheirs,
+  kOutputRead,
+  kOutputWrite,
+  kErrorRead,
+  kErrorWrite,
+  kNull,
+  kSecond,
+  kReportRead,
+  kReportWrite
+};
+
+// In the child, between fork and exec: async-signal-safe calls only. Does not return.
+[[noreturn]] void become(const Descriptors& d, char* const* argv, char* const* environment, pid_t parent) {
+  const auto give_up = [&](int error) {
+    const ssize_t written = write(d.fd[kErrorWrite], &error, sizeof error);
+    _exit(written == sizeof error ? 127 : 126);
+  };
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent) give_up(errno);
+  setpgid(0, 0);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  for (const int number : {SIGPIPE, SIGINT, SIGTERM, SIGCHLD}) signal(number, SIG_DFL);
+  const rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+
+  // Every source was opened at 10 or above, so no dup2 overwrites one that is still needed.
+  constexpr int kSecondFd = protocol::kChannelFd + 1, kReportFd = ChildProcess::kReportFd,
+                kErrorFd = kReportFd + 1;
+  const auto put = [&](std::size_t source, int target) {
+    return d.fd[source] >= 0 ? dup2(d.fd[source], target) >= 0 : close(target) == 0 || errno == EBADF;
+  };
+  if (dup2(d.fd[kNull], 0) < 0 || dup2(d.fd[kOutputWrite], 1) < 0 || dup2(d.fd[kOutputWrite], 2) < 0 ||
+      dup2(d.fd[kTheirs], protocol::kChannelFd) < 0 || !put(kSecond, kSecondFd) ||
+      !put(kReportWrite, kReportFd) || dup3(d.fd[kErrorWrite], kErrorFd, O_CLOEXEC) < 0) {
+    give_up(errno);
+  }
+  if (syscall(SYS_close_range, kErrorFd + 1, ~0u, 0) != 0) {
+    const long most = sysconf(_SC_OPEN_MAX);
+    for (long fd = kErrorFd + 1; fd < most; ++fd) close(static_cast<int>(fd));
+  }
+  execve(argv[0], argv, environment);  // never a shell instead
+  const int error = errno;
+  const ssize_t written = write(kErrorFd, &error, sizeof error);
+  _exit(written == sizeof error ? 127 : 126);
+}
+
+// The parent of a process, from /proc; 0 when it is gone.
+pid_t parent_of(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const std::size_t name_ends = text.rfind(')');  // a name may hold anything
+  std::istringstream rest(name_ends == std::string::npos ? "" : text.substr(name_ends + 1));
+  std::string state;
+  pid_t parent = 0;
+  rest >> state >> parent;
+  return parent;
+}
+
+// A launcher starts one process, which may start one: the end of that chain.
+pid_t last_descendant(pid_t pid) {
+  std::map<pid_t, pid_t> child_of;
+  if (DIR* listing = opendir("/proc")) {
+    while (const dirent* entry = readdir(listing)) {
+      const pid_t one = std::atoi(entry->d_name);
+      if (one > 0) child_of[parent_of(one)] = one;
+    }
+    closedir(listing);
+  }
+  for (auto found = child_of.find(pid); found != child_of.end(); found = child_of.find(pid))
+    pid = found->second;
+  return pid;
+}
+
+// Moves a descriptor to 10 or above, so that it is in nobody's way.
+bool lift(int& fd) {
+  const int lifted = fcntl(fd, F_DUPFD_CLOEXEC, 10);
+  if (lifted < 0) return false;
+  close(fd);
+  fd = lifted;
+  return true;
+}
+
+}  // namespace
+
+Result<ChildProcess> ChildProcess::start(const Options& options) {
+  Descriptors d;
+  const auto failed = [&](const char* what) {
+    return Error{std::string("starting ") + options.argv.front() + ": " + what + ": " + std::strerror(errno)};
+  };
+  const auto copy_of = [](int fd) { return fcntl(fd, F_DUPFD_CLOEXEC, 10); };
+  if (options.channel >= 0) {
+    d.fd[kTheirs] = copy_of(options.channel);
+    if (d.fd[kTheirs] < 0) return failed("the channel");
+  } else if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, &d.fd[kOurs]) != 0) {
+    return failed("socketpair");
+  }
+  if (options.second >= 0 && (d.fd[kSecond] = copy_of(options.second)) < 0)
+    return failed("the second channel");
+  if (options.output >= 0) {
+    d.fd[kOutputWrite] = copy_of(options.output);
+    if (d.fd[kOutputWrite] < 0) return failed("the output");
+  } else if (pipe2(&d.fd[kOutputRead], O_CLOEXEC) != 0) {
+    return failed("pipe");
+  }
+  if (pipe2(&d.fd[kErrorRead], O_CLOEXEC) != 0) return failed("pipe");
+  if (options.reports && pipe2(&d.fd[kReportRead], O_CLOEXEC) != 0) return failed("pipe");
+  d.fd[kNull] = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (d.fd[kNull] < 0) return failed("/dev/null");
+  for (int& fd : d.fd) {
+    if (fd >= 0 && !lift(fd)) return failed("descriptors");
+  }
+  for (const std::size_t ours : {kOutputRead, kReportRead}) {
+    if (d.fd[ours] >= 0) fcntl(d.fd[ours], F_SETFL, O_NONBLOCK);
+  }
+
+  std::vector<char*> argv, environment;
+  for (const auto& text : options.argv) argv.push_back(const_cast<char*>(text.c_str()));
+  for (const auto& text : options.environment) environment.push_back(const_cast<char*>(text.c_str()));
+  argv.push_back(nullptr);
+  environment.push_back(nullptr);
+
+  const pid_t parent = getpid();
+  const pid_t pid = fork();
+  if (pid < 0) return failed("fork");
+  if (pid == 0) become(d, argv.data(), environment.data(), parent);
+  setpgid(pid, pid);  // whichever of the two comes first
+
+  ChildProcess child;
+  child.pid_ = pid;
+  child.launched_ = options.launched;
+  child.pid_fd_ = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+  child.channel_ = std::exchange(d.fd[kOurs], -1);
+  child.output_ = std::exchange(d.fd[kOutputRead], -1);
+  child.output_end_ = std::exchange(d.fd[kOutputWrite], -1);
+  child.report_ = std::exchange(d.fd[kReportRead], -1);
+  if (child.pid_fd_ < 0) return failed("pidfd_open");
+
+  // The error pipe closes without a word when exec succeeds.
+  close_if_open(d.fd[kErrorWrite]);
+  int error = 0;
+  ssize_t n_bytes = 0;
+  do {
+    n_bytes = read(d.fd[kErrorRead], &error, sizeof error);
+  } while (n_bytes < 0 && errno == EINTR);
+  if (n_bytes == sizeof error) {
+    errno = error;
+    return failed("exec");
+  }
+  return child;
+}
+
+ChildProcess::ChildProcess(ChildProcess&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)),
+      pid_fd_(std::exchange(other.pid_fd_, -1)),
+      channel_(std::exchange(other.channel_, -1)),
+      output_(std::exchange(other.output_, -1)),
+      output_end_(std::exchange(other.output_end_, -1)),
+      report_(std::exchange(other.report_, -1)),
+      report_text_(std::move(other.report_text_)),
+      program_(std::exchange(other.program_, -1)),
+      launched_(other.launched_),
+      end_(std::exchange(other.end_, std::nullopt)) {}
+
+ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
+  std::swap(pid_, other.pid_);
+  std::swap(pid_fd_, other.pid_fd_);
+  std::swap(channel_, other.channel_);
+  std::swap(output_, other.output_);
+  std::swap(output_end_, other.output_end_);
+  std::swap(report_, other.report_);
+  std::swap(report_text_, other.report_text_);
+  std::swap(program_, other.program_);
+  std::swap(launched_, other.launched_);
+  std::swap(end_, other.end_);
+  return *this;
+}
+
+ChildProcess::~ChildProcess() {
+  if (pid_ > 0) kill_group();
+  close_if_open(pid_fd_);
+  close_if_open(channel_);
+  close_if_open(output_);
+  close_if_open(output_end_);
+  close_if_open(report_);
+}
+
+void ChildProcess::close_output_end() {
+  close_if_open(output_end_);
+}
+
+std::optional<ChildProcess::End> ChildProcess::ended() {
+  if (end_ || pid_ <= 0) return end_;
+  siginfo_t info{};
+  // WNOWAIT: the process id stays ours, so that killing the group can't hit a stranger's.
+  if (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+      info.si_pid != pid_) {
+    return std::nullopt;
+  }
+  End end;
+  (info.si_code == CLD_EXITED ? end.exit_code : end.signal) = info.si_status;
+  // A launcher waits for the program and tells of its signal as shells do.
+  if (launched_ && end.exit_code > 128 && end.exit_code < 128 + NSIG) end = {-1, end.exit_code - 128};
+  end_ = end;
+  return end_;
+}
+
+void ChildProcess::kill_group() {
+  if (pid_ <= 0) return;
+  kill(-pid_, SIGKILL);
+  kill(pid_, SIGKILL);  // should it not have reached its setpgid yet
+  pollfd gone{pid_fd_, POLLIN, 0};
+  if (pid_fd_ >= 0) poll(&gone, 1, 1000);
+  // Behind a launcher the program itself may end a moment later; its end of the channel tells.
+  pollfd closed{channel_, 0, 0};
+  if (channel_ >= 0) poll(&closed, 1, 1000);
+  static_cast<void>(ended());
+  waitpid(pid_, nullptr, WNOHANG);
+  pid_ = -1;
+}
+
+const std::string& ChildProcess::launch_report() {
+  constexpr std::size_t kMost = 1024;
+  std::array<char, 256> chunk;
+  while (report_ >= 0 && report_text_.size() < kMost) {
+    const ssize_t n_bytes = read(report_, chunk.data(), chunk.size());
+    if (n_bytes <= 0) break;
+    report_text_.append(chunk.data(), static_cast<std::size_t>(n_bytes));
+  }
+  return report_text_;
+}
+
+std::optional<double> ChildProcess::processor_seconds() {
+  if (pid_ <= 0 || !was_entered()) return std::nullopt;
+  if (program_ < 0) program_ = launched_ ? last_descendant(pid_) : pid_;
+  clockid_t clock = 0;
+  timespec used{};
+  if (clock_getcpuclockid(program_, &clock) != 0 || clock_gettime(clock, &used) != 0) return std::nullopt;
+  return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
+}
+
+std::string ChildProcess::End::text() const {
+  if (signal == 0) return "exit code " + std::to_string(exit_code);
+  const char* name = sigabbrev_np(signal);
+  return (name != nullptr ? std::string("SIG") + name : "signal " + std::to_string(signal)) + " (" +
+         strsignal(signal) + ")";
+}
+
+}  // namespace course::lab

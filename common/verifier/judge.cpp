@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+#include "verifier/judge.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace course::lab {
+
+using protocol::CaseRequest;
+
+namespace {
+
+// Numbers of cudaError_t that say what kind of failure it was; they have been the same since CUDA 10.
+enum CudaCode : std::int32_t {
+  kInvalidValue = 1,
+  kMemoryAllocation = 2,
+  kInvalidConfiguration = 9,
+  kInvalidDeviceFunction = 98,
+  kNoKernelImage = 209,
+  kIllegalAddress = 700,
+  kLaunchOutOfResources = 701,
+  kLaunchTimeout = 702,
+  kAssert = 710,
+  kIllegalInstruction = 715,
+  kMisalignedAddress = 716,
+  kInvalidAddressSpace = 717,
+  kNotPermitted = 800,
+};
+
+struct Ruling {
+  Verdict verdict;
+  const char* headline;
+};
+Ruling ruling_on(std::int32_t cuda_code) {
+  switch (cuda_code) {
+    case kMemoryAllocation: return {Verdict::memory_limit, "ran out of device memory"};
+    case kInvalidValue:
+    case kInvalidConfiguration:
+    case kLaunchOutOfResources:
+      return {Verdict::wrong_answer,
+              "could not launch its kernel: look at the grid, the block and the shared memory"};
+    // The process that student code runs in says so: a null pointer or no kernel at all gives the same.
+    case kInvalidDeviceFunction:
+    case kNoKernelImage:
+      return {Verdict::wrong_answer, "launches something that is no kernel of its file for this device"};
+    case kIllegalAddress:
+    case kInvalidAddressSpace: return {Verdict::wrong_answer, "reads or writes outside its buffers"};
+    case kMisalignedAddress:
+      return {Verdict::wrong_answer,
+              "reads or writes at an address that is not a multiple of the access's size"};
+    case kLaunchTimeout:
+      return {Verdict::time_limit, "took longer than it may: its kernel does not end, or is only slow"};
+    case kNotPermitted:
+      return {Verdict::policy,
+              "asks for a copy out of the device's memory; the items are there, and kernels are to make the "
+              "answer"};
+    case kAssert: return {Verdict::crash, "failed an assert in its kernel"};
+    default: return {Verdict::crash, "was ended by an error in its kernel"};
+  }
+}
+
+// The first byte of `band` that is no poison, or its size.
+std::size_t first_touched(std::span<const std::byte> band) {
+  const auto touched =
+      std::find_if(band.begin(), band.end(), [](std::byte b) { return b != protocol::kPoison; });
+  return static_cast<std::size_t>(touched - band.begin());
+}
+
+// Writes of the student's outside a buffer: a note that says where, or nothing. `whole` is the downloaded allocation.
+std::optional<std::string> guard_violation(const protocol::Buffer& buffer, std::uint32_t guard_bytes,
+                                           std::span<const std::byte> whole) {
+  const std::size_t front = std::size_t{guard_bytes} + buffer.misalign;
+  const auto before = whole.first(front);
+  const auto after = whole.last(guard_bytes);
+  if (const auto at = first_touched(before); at != front) {
+    return fmt::format("something was written {} bytes before the start of {}", front - at,
+                       buffer.name.str());
+  }
+  if (const auto at = first_touched(after); at != guard_bytes) {
+    return fmt::format("something was written {} bytes past the end of {}", at, buffer.name.str());
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Judgement judge_results(const Problem& problem, const Task& task, const Case& c, const CaseRequest& request,
+                        std::span<const std::byte> shared, std::span<const HostBuffer> inputs,
+                        std::span<const BufferSpec> outputs) {
+  const auto wrong = [](std::string headline, std::string note) {
+    Judgement judgement;
+    judgement.verdict = Verdict::wrong_answer;
+    judgement.failure.headline = std::move(headline);
+    if (!note.empty()) judgement.failure.notes.push_back(std::move(note));
+    return judgement;
+  };
+  constexpr const char* kOutside = "writes outside its buffers";
+
+  for (std::uint32_t run = 0; run < request.n_runs(); ++run) {
+    std::vector<HostBuffer> copies;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const auto& buffer = request.buffers[request.n_inputs + i];
+      const auto whole = shared.subspan(buffer.back_offset + run * request.output_stride,
+                                        protocol::allocation_bytes(buffer, request.guard_bytes));
+      if (auto note = guard_violation(buffer, request.guard_bytes, whole)) return wrong(kOutside, *note);
+      const auto data = whole.subspan(std::size_t{request.guard_bytes} + buffer.misalign,
+                                      outputs[i].count * bytes_of(outputs[i].dtype));
+      copies.push_back({outputs[i], {data.begin(), data.end()}});
+    }
+    if (auto mismatch = problem.check(task, c, inputs, copies)) {
+      Judgement judgement = wrong(
+          run == 0 ? "is wrong"
+                   : fmt::format("is wrong in run {} of {}, after right ones", run + 1, request.n_runs()),
+          "");
+      judgement.failure.cause = mismatch->hint;
+      judgement.failure.mismatch = std::move(mismatch);
+      return judgement;
+    }
+  }
+
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const auto& buffer = request.buffers[i];
+    const auto whole =
+        shared.subspan(buffer.back_offset, protocol::allocation_bytes(buffer, request.guard_bytes));
+    if (auto note = guard_violation(buffer, request.guard_bytes, whole)) return wrong(kOutside, *note);
+    const auto data =
+        whole.subspan(std::size_t{request.guard_bytes} + buffer.misalign, inputs[i].bytes.size());
+    const auto changed = std::mismatch(data.begin(), data.end(), inputs[i].bytes.begin()).first;
+    if (changed != data.end()) {
+      const auto element =
+          static_cast<std::uint64_t>(changed - data.begin()) / bytes_of(inputs[i].spec.dtype);
+      return wrong("gives the right answer, but changes its input",
+                   fmt::format("{}[{}] is not what it was: an input must stay untouched", inputs[i].spec.name,
+                               element));
+    }
+  }
+
+  const auto bands = shared.subspan(request.workspace_back_offset, 2 * std::size_t{request.guard_bytes});
+  if (const auto at = first_touched(bands); at != bands.size()) {
+    const bool in_front = at < request.guard_bytes;
+    return wrong(kOutside, fmt::format("something was written {} bytes {} of the workspace",
+                                       in_front ? request.guard_bytes - at : at - request.guard_bytes,
+                                       in_front ? "before the start" : "past the end"));
+  }
+  return {};
+}
+
+Judgement judge_cuda_error(std::int32_t cuda_code, std::string text) {
+  const Ruling ruling = ruling_on(cuda_code);
+  Judgement judgement;
+  judgement.verdict = ruling.verdict;
+  judgement.failure.headline = ruling.headline;
+  judgement.failure.notes.push_back(std::move(text));
+  return judgement;
+}
+
+namespace {
+
+// What a wild access may come of: the race or uninitialised read that the kernel had before it.
+const SimFinding* reason_of(const SimFinding& fault, const SimReport& report) {
+  if (fault.checker != "memcheck") return nullptr;
+  const auto found =
+      std::find_if(report.findings.begin(), report.findings.end(), [&](const SimFinding& other) {
+        return (other.checker == "racecheck" || other.checker == "initcheck") &&
+               other.kernel == fault.kernel && weight_of(other) == Weight::fault;
+      });
+  return found == report.findings.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+void add_findings(const SimReport& report, Judgement& judgement) {
+  const SimFinding* hint = nullptr;
+  for (const auto& finding : report.findings) {
+    const Weight weight = weight_of(finding);
+    if (weight == Weight::hint && hint == nullptr) hint = &finding;
+    if (weight != Weight::fault) continue;
+    if (judgement.verdict == Verdict::ok) {
+      judgement.verdict = Verdict::wrong_answer;
+      judgement.failure.headline = "gives the right answer this time, but only by luck";
+    }
+    judgement.failure.cause = one_line(finding);
+    if (const SimFinding* reason = reason_of(finding, report))
+      judgement.failure.cause += "\n    before that: " + one_line(*reason);
+    judgement.failure.proved = true;
+    return;
+  }
+  if (hint != nullptr && judgement.verdict != Verdict::ok && judgement.failure.cause.empty())
+    judgement.failure.cause = one_line(*hint);
+}
+
+}  // namespace course::lab

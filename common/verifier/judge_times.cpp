@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: MIT
+#include "verifier/judge_times.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace course::lab {
+namespace {
+
+// More than any GPU's memory moves today, bytes a microsecond; a timed run begins with nothing in the cache.
+constexpr double kFastestMemory = 10e6;
+// By how much an honest run's clock exceeds its events: 6 to 10 us on an H200, whatever the kernel.
+constexpr double kBelievedUs = 8;
+// What launches and the measuring itself may differ by.
+constexpr double kSlackUs = 25, kSlackShare = 0.3;
+
+double median_of(std::span<const double> values) {
+  std::vector<double> sorted(values.begin(), values.end());
+  if (sorted.empty()) return 0;
+  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+  std::nth_element(sorted.begin(), middle, sorted.end());
+  return *middle;
+}
+
+Judgement suspect(std::string headline, std::string note) {
+  Judgement judgement;
+  judgement.verdict = Verdict::suspect;
+  judgement.failure.headline = std::move(headline);
+  judgement.failure.notes.push_back(std::move(note));
+  return judgement;
+}
+
+}  // namespace
+
+Judgement judge_digest(const protocol::CaseRequest& request, std::span<const std::byte> shared,
+                       std::uint64_t key, const Digest& told, bool stopped) {
+  if (!stopped)
+    return suspect("gave an answer without stopping the clock",
+                   "its time could not be taken: a person has to look");
+  Digest digest;
+  for (std::uint32_t i = request.n_inputs; i < request.n_inputs + request.n_outputs; ++i) {
+    const auto& buffer = request.buffers[i];
+    const auto data = shared.subspan(buffer.back_offset + request.guard_bytes + buffer.misalign,
+                                     buffer.count * bytes_of(static_cast<DType>(buffer.dtype)));
+    add_digest(digest, data, key_of_buffer(key, i));
+  }
+  if (digest == told) return {};
+  Judgement judgement;
+  judgement.verdict = Verdict::wrong_answer;
+  judgement.failure.headline = "had not finished its answer when it said so";
+  judgement.failure.cause = "work in another stream, or after the task returned";
+  return judgement;
+}
+
+std::vector<double> without_rehearsal(std::span<const std::array<double, 2>> clocks) {
+  double cheapest = clocks.empty() ? 0 : clocks.front()[kRehearsal];
+  for (const auto& clock : clocks) cheapest = std::min(cheapest, clock[kRehearsal]);
+  std::vector<double> times;
+  for (const auto& clock : clocks) times.push_back(std::max(clock[kRun] - cheapest, 0.0));
+  return times;
+}
+
+std::vector<double> borne_out(std::span<const double> clock_us, std::span<const double> events_us) {
+  std::vector<double> times;
+  for (std::size_t i = 0; i < clock_us.size(); ++i)
+    times.push_back(std::max(i < events_us.size() ? events_us[i] : 0.0, clock_us[i] - kBelievedUs));
+  return times;
+}
+
+Judgement judge_modelled_time(double modelled_us, double memory_gb_per_s, double ideal_bytes) {
+  // The model lets written bytes hold up the memory a little less than read ones (write_share in sim/timing.hpp).
+  constexpr double kLeastShare = 0.95;
+  if (!(memory_gb_per_s > 0)) return {};
+  const double floor = kLeastShare * ideal_bytes / (memory_gb_per_s * 1e3);
+  if (modelled_us >= floor) return {};
+  return suspect("is faster than memory can be",
+                 fmt::format("{:.1f} us modelled for bytes that take {:.1f} us to move: a person has to look",
+                             modelled_us, floor));
+}
+
+Judgement judge_times(std::span<const double> clock_us, std::span<const double> events_us,
+                      double ideal_bytes) {
+  const double clock = median_of(clock_us), events = median_of(events_us);
+  if (const double floor = ideal_bytes / kFastestMemory; clock < floor)
+    return suspect(
+        "is faster than memory can be",
+        fmt::format("{:.1f} us for bytes that take {:.1f} us to move: a person has to look", clock, floor));
+  if (std::abs(clock - events) > std::max(kSlackUs, kSlackShare * std::max(clock, events)))
+    return suspect(
+        "has two different times",
+        fmt::format("{:.1f} us by the grader's clock, {:.1f} us by its own events: a person has to look",
+                    clock, events));
+  return {};
+}
+
+}  // namespace course::lab

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+#include "verifier/live_runner.hpp"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "protocol/packets.hpp"
+
+namespace course::lab {
+namespace {
+
+constexpr std::size_t kKeptOutput = 4096;       // bytes of what a runner prints
+constexpr std::size_t kOutputLimit = 4u << 20;  // more than this ends it
+constexpr int kMillisecondsToEnd = 500;         // between closing the channel and being gone
+constexpr double kWatchdogShare =
+    0.8;  // of a case's time: the simulator then ends a kernel and says where it hangs
+
+// What a runner may know of our environment: nothing about the grader; what the CUDA libraries and the loader need.
+std::vector<std::string> environment_for(const SessionOptions& options) {
+  std::vector<std::string> variables;
+  std::string library_path =
+      options.device == DeviceKind::sim ? options.simulator_dir : options.toolkit_lib_dir;
+  constexpr std::string_view kLibraryPath = "LD_LIBRARY_PATH=";
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view variable(*entry);
+    if (variable.starts_with(kLibraryPath) && variable.size() > kLibraryPath.size()) {
+      if (!library_path.empty()) library_path += ':';
+      library_path += variable.substr(kLibraryPath.size());
+    }
+    for (const char* kept :
+         {"PATH=", "HOME=", "TMPDIR=", "LANG=", "LC_ALL=", "TZ=", "CUDA_", "NVIDIA_", "SIM_"}) {
+      if (variable.starts_with(kept)) variables.emplace_back(variable);
+    }
+  }
+  if (options.device == DeviceKind::sim) {
+    // The first of two equal names counts.
+    variables.insert(variables.begin(),
+                     "SIM_WATCHDOG=" + std::to_string(kWatchdogShare * options.seconds_per_case));
+  }
+  if (!library_path.empty()) variables.push_back(std::string(kLibraryPath) + library_path);
+  return variables;
+}
+
+// Both ends of one between two children; closed here once they have them.
+struct Channel {
+  std::array<int, 2> ends{-1, -1};
+  ~Channel() {
+    for (const int end : ends) {
+      if (end >= 0) close(end);
+    }
+  }
+};
+
+const std::string kLostText = ChildProcess::End{kLost, 0}.text();
+const std::string kNonsenseText = ChildProcess::End{kNonsense, 0}.text();
+const std::string kGoneBeforeText = ChildProcess::End{kGoneBefore, 0}.text();
+
+}  // namespace
+
+Result<LiveRunner> LiveRunner::start(const SessionOptions& options) {
+  if (!options.device_program.empty()) return start_pair(options);
+  ChildProcess::Options child;
+  child.argv = options.launcher;
+  child.argv.push_back(options.runner);
+  child.environment = environment_for(options);
+  child.launched = !options.launcher.empty();
+  child.reports = options.launchers_report;
+  auto process = ChildProcess::start(child);
+  if (!process) return process.error();
+  process->close_output_end();
+  return LiveRunner(std::move(*process));
+}
+
+Result<LiveRunner> LiveRunner::start_pair(const SessionOptions& options) {
+  Channel between;
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, between.ends.data()) != 0)
+    return Error{std::string("socketpair: ") + std::strerror(errno)};
+  ChildProcess::Options device;
+  device.argv = options.device_launcher;
+  device.argv.insert(device.argv.end(), {options.device_program, options.runner});
+  device.environment = environment_for(options);
+  device.launched = !options.device_launcher.empty();
+  device.reports = options.launchers_report;
+  device.second = between.ends[0];
+  auto process = ChildProcess::start(device);
+  if (!process) return process.error();
+  LiveRunner runner(std::move(*process));
+
+  ChildProcess::Options host;
+  host.argv = options.launcher;
+  host.argv.insert(host.argv.end(), {options.runner, kCalled});
+  host.environment = environment_for(options);
+  host.launched = !options.launcher.empty();
+  host.reports = options.launchers_report;
+  host.channel = between.ends[1];
+  host.output = runner.process_.output_end();
+  auto started = ChildProcess::start(host);
+  if (!started) return started.error();
+  started->close_output_end();
+  runner.process_.close_output_end();
+  runner.host_.emplace(std::move(*started));
+  return runner;
+}
+
+bool LiveRunner::ready() {
+  pollfd channel{process_.channel(), POLLIN, 0};
+  return !process_.ended() && !(host_ && host_->ended()) && poll(&channel, 1, 0) == 0;
+}
+
+bool LiveRunner::has_news() const {
+  std::array<pollfd, 2> watched{{{process_.channel(), POLLIN, 0}, {process_.pid_fd(), POLLIN, 0}}};
+  return poll(watched.data(), watched.size(), 0) != 0;
+}
+
+void LiveRunner::drain_output() {
+  std::array<char, 65536> chunk;
+  while (n_printed_ <= kOutputLimit) {
+    const ssize_t n_bytes = read(process_.output_fd(), chunk.data(), chunk.size());
+    if (n_bytes <= 0) return;
+    for (ssize_t i = 0; i < n_bytes && printed_.size() < kKeptOutput; ++i) {
+      const char c = chunk[static_cast<std::size_t>(i)];
+      printed_ += (c >= ' ' && c <= '~') || c == '\n' || c == '\t' ? c : '?';
+    }
+    n_printed_ += static_cast<std::size_t>(n_bytes);
+  }
+}
+
+LiveRunner::Waited LiveRunner::end_of(ChildProcess& process, int milliseconds) {
+  pollfd gone{process.pid_fd(), POLLIN, 0};
+  poll(&gone, 1, milliseconds);
+  if (output_open_) drain_output();
+  Waited waited;
+  if (const auto end = process.ended()) {
+    waited.event = Event::ended;
+    waited.text = end->text();
+    waited.signal = end->signal;
+  } else {
+    waited.event = Event::garbage;
+    waited.text = "closed its channel";
+  }
+  return waited;
+}
+
+LiveRunner::Waited LiveRunner::account_of_end(int milliseconds) {
+  Waited waited = end_of(process_, milliseconds);
+  // However it ends now that the channel is closed: that was not its fault.
+  if (host_ && waited.event == Event::ended && waited.text == kNonsenseText) {
+    waited.event = Event::garbage;
+    waited.text = "sent the device what it does not understand, or was not to hear";
+    return waited;
+  }
+  const bool before = waited.text == kGoneBeforeText;
+  if (!host_ || waited.event != Event::ended || (waited.text != kLostText && !before)) return waited;
+  // The device gave up on the host code: what became of that is what counts.
+  Waited host = end_of(*host_, kMillisecondsToEnd);
+  if (host.event == Event::garbage) host.text = "closed its channel";
+  if (before && host.event == Event::ended) host.event = Event::stale;
+  return host;
+}
+
+std::optional<std::string> LiveRunner::launch_failure() {
+  for (ChildProcess* process : {&process_, host_ ? &*host_ : nullptr}) {
+    if (process == nullptr || process->was_entered()) continue;
+    if (const auto end = process->ended())
+      return process->launch_report() + printed_ + " (" + end->text() + ")";
+    return process->launch_report() + printed_ + " (it was not ready in time)";
+  }
+  return std::nullopt;
+}
+
+std::optional<double> LiveRunner::processor_seconds() {
+  auto sum = process_.processor_seconds();
+  if (!host_) return sum;
+  const auto of_host = host_->processor_seconds();
+  return sum && of_host ? *sum + *of_host : sum ? sum : of_host;
+}
+
+LiveRunner::Waited LiveRunner::wait(double seconds) {
+  const double before = processor_seconds().value_or(0);
+  Waited waited = wait_within(seconds, before);
+  if (const auto now = processor_seconds()) waited.processor_seconds = *now - before;
+  return waited;
+}
+
+LiveRunner::Waited LiveRunner::wait_within(double seconds, double before) {
+  // The interval between two looks. It counts as that long even if this process itself was delayed.
+  constexpr double kTick = 0.1;
+  // Less than this share of a tick on the processor is doing nothing: on a busy machine it gets more.
+  constexpr double kLeastShare = 0.02;
+  const Deadline over_all(kWallFactor * seconds);
+  double used = before, idle = 0;
+  Waited waited;
+  for (Deadline tick(kTick);;) {
+    if (tick.passed()) {
+      const auto now = processor_seconds();
+      const double step = now ? std::max(*now - used, 0.0) : kTick;  // else a clock on the wall has to do
+      used += step;
+      idle += std::max(kTick - step / kLeastShare, 0.0);
+      waited.event = used - before > seconds ? Event::deadline : Event::idle;
+      if (waited.event == Event::deadline || idle > seconds || over_all.passed()) return waited;
+      tick = Deadline(kTick);
+    }
+    std::array<pollfd, 3> watched{
+        {{process_.channel(), POLLIN, 0}, {process_.pid_fd(), POLLIN, 0}, {process_.output_fd(), POLLIN, 0}}};
+    // Once every writer is gone, the output is always "ready": don't spin on it.
+    if (poll(watched.data(), output_open_ ? 3 : 2, tick.milliseconds_left()) < 0 && errno != EINTR) {
+      waited.event = Event::garbage;
+      waited.text = std::string("poll: ") + std::strerror(errno);
+      return waited;
+    }
+    if (output_open_ && watched[2].revents != 0) {
+      drain_output();
+      if (n_printed_ > kOutputLimit) {
+        waited.event = Event::flooded;
+        return waited;
+      }
+      output_open_ = (watched[2].revents & POLLIN) != 0;
+    }
+    if (watched[0].revents != 0) {
+      auto received = protocol::receive_message(process_.channel(), false);
+      if (received && received->eof) return account_of_end(kMillisecondsToEnd);
+      waited.event = received ? Event::message : Event::garbage;
+      if (received) {
+        waited.message = received->message;
+      } else {
+        waited.text = received.error().text;
+      }
+      if (output_open_) drain_output();
+      return waited;
+    }
+    if (watched[1].revents != 0) return account_of_end(0);
+  }
+}
+
+}  // namespace course::lab

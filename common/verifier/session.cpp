@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: MIT
+// Reading order: Session::run at the end, Impl::attempt (one case, start to end), Impl::ensure_runner.
+#include "verifier/session.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+#include "base/clock.hpp"
+#include "base/rng.hpp"
+#include "verifier/case_layout.hpp"
+#include "verifier/failure_message.hpp"
+#include "protocol/go.hpp"
+#include "verifier/judge.hpp"
+#include "verifier/judge_times.hpp"
+#include "verifier/live_runner.hpp"
+#include "protocol/shared_memory.hpp"
+#include "verifier/sim_report.hpp"
+
+namespace course::lab {
+namespace {
+
+using protocol::Stage;
+using Event = LiveRunner::Event;
+
+std::uint64_t fresh_nonce() {
+  std::uint64_t nonce = 0;
+  while (getrandom(&nonce, sizeof nonce, 0) != sizeof nonce) {
+  }
+  return nonce;
+}
+
+Judgement judged(Verdict verdict, std::string headline, std::string note = "") {
+  Judgement judgement;
+  judgement.verdict = verdict;
+  judgement.failure.headline = std::move(headline);
+  if (!note.empty()) judgement.failure.notes.push_back(std::move(note));
+  return judgement;
+}
+
+// Whether a case wants anything of a kernel: with nothing to write, to launch none is right.
+bool has_outputs(const Shape& shape) {
+  return std::any_of(shape.outputs.begin(), shape.outputs.end(),
+                     [](const BufferSpec& spec) { return spec.count > 0; });
+}
+
+// Of a runner that is gone: what the system ended it for.
+Judgement judge_end(const LiveRunner::Waited& waited) {
+  switch (waited.signal) {
+    case SIGKILL:  // not ours: the system's answer to too much memory
+      return judged(Verdict::memory_limit, "was killed by the system, most likely for lack of memory");
+    case SIGXFSZ: return judged(Verdict::output_limit, "wrote more to a file than it may");
+    case SIGXCPU: return judged(Verdict::time_limit, "used more processor time than it may");
+    case SIGSYS: {
+      Judgement judgement =
+          judged(Verdict::crash, fmt::format("ended the program before it answered ({})", waited.text));
+      judgement.failure.cause =
+          "the system call filter: a lab's code may start no other process or program, open no connection, "
+          "and touch no "
+          "other process";
+      judgement.failure.proved = true;
+      return judgement;
+    }
+    default: break;
+  }
+  return judged(Verdict::crash, fmt::format("ended the program before it answered ({})", waited.text));
+}
+
+// Of a runner that did not answer.
+Judgement judge_silence(const LiveRunner::Waited& waited, double seconds) {
+  switch (waited.event) {
+    case Event::deadline: {
+      Judgement judgement =
+          judged(Verdict::time_limit, fmt::format("took longer than {:g} s of processor time", seconds));
+      judgement.failure.cause = "a loop that does not end, or it is only slow";
+      return judgement;
+    }
+    case Event::idle: {
+      Judgement judgement = judged(
+          Verdict::time_limit, fmt::format("took longer than {:g} s without using the processor", seconds));
+      judgement.failure.cause = "it sleeps, or waits for something that never comes";
+      return judgement;
+    }
+    case Event::flooded: return judged(Verdict::output_limit, "printed too much");
+    case Event::stale:
+    case Event::ended: return judge_end(waited);
+    case Event::garbage:
+    case Event::message: break;
+  }
+  return judged(Verdict::wrong_answer, "broke the protocol between grader and runner", waited.text);
+}
+
+}  // namespace
+
+std::string_view name_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::ok: return "OK";
+    case Verdict::wrong_answer: return "WRONG_ANSWER";
+    case Verdict::compile_error: return "COMPILE_ERROR";
+    case Verdict::policy: return "POLICY";
+    case Verdict::time_limit: return "TIME_LIMIT";
+    case Verdict::memory_limit: return "MEMORY_LIMIT";
+    case Verdict::output_limit: return "OUTPUT_LIMIT";
+    case Verdict::crash: return "CRASH";
+    case Verdict::not_implemented: return "NOT_IMPLEMENTED";
+    case Verdict::suspect: return "SUSPECT";
+    case Verdict::infra: return "INFRA";
+  }
+  return "INFRA";
+}
+
+struct Session::Impl {
+  SessionOptions options;
+  std::optional<LiveRunner> runner;
+
+  struct Attempt {
+    Judgement judgement;
+    Outcome outcome;  // all but verdict, message and mismatch, which come from the judgement
+    bool reused_runner = false;
+    bool ended_by_cuda_error = false;
+    std::array<double, 2>
+        clock_us{};  // of a keyed run: the rehearsal's and its own; 0 when the clock was not stopped
+  };
+
+  // Of a process that says so.
+  Judgement device_at_fault(const std::string& text) const;
+  // Nothing when a runner is up and has said hello; else why there is none.
+  std::optional<Judgement> ensure_runner();
+  Attempt attempt(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
+                  const Measure& measure);
+  // From GO to the digest, in microseconds; 0 when something else happened first.
+  double clocked(GoBlock& block, std::uint32_t round, std::uint64_t key, Digest& told) const;
+  Outcome timed(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
+                const Measure& measure);
+  Outcome conclude(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
+                   Attempt attempt) const;
+};
+
+Judgement Session::Impl::device_at_fault(const std::string& text) const {
+  if (!options.device_trouble) return judged(Verdict::infra, "could not be run", text);
+  if (const std::string trouble = options.device_trouble(); !trouble.empty())
+    return judged(Verdict::infra, "could not be run", text + "; " + trouble);
+  return judged(Verdict::crash, "says that the device does not work, and it does", text);
+}
+
+namespace {
+// Whether the simulator's runtime is there, for the toolkit's major version that the checkout is set up with.
+bool has_simulator(const std::filesystem::path& folder) {
+  return std::filesystem::exists(folder / "libcudart.so.13") ||
+         std::filesystem::exists(folder / "libcudart.so.12");
+}
+}  // namespace
+
+std::optional<Judgement> Session::Impl::ensure_runner() {
+  if (runner && !runner->ready()) runner.reset();
+  if (runner) return std::nullopt;
+  if (options.device == DeviceKind::sim && !options.simulator_dir.empty() &&
+      !has_simulator(options.simulator_dir)) {
+    return judged(Verdict::infra, "could not be run",
+                  fmt::format("there is no libcudart.so.13 or .12 in {}: build the project first",
+                              options.simulator_dir));
+  }
+  auto started = LiveRunner::start(options);
+  if (!started) return judged(Verdict::infra, "could not be run", started.error().text);
+  runner.emplace(std::move(*started));
+
+  const auto waited = runner->wait(options.seconds_to_start);
+  if (waited.event != Event::message) {
+    // Before student code has run, so this is none of its text.
+    if (const auto failure = runner->launch_failure())
+      return judged(Verdict::infra, "could not be shut in", *failure);
+    Judgement judgement = judge_silence(waited, options.seconds_to_start);
+    judgement.failure.notes.emplace_back("this happened before the program took the case");
+    return judgement;
+  }
+  const auto hello = protocol::parse_hello(waited.message);
+  if (!hello)
+    return judged(Verdict::wrong_answer, "broke the protocol between grader and runner", hello.error().text);
+  if (hello->multiprocessors == 0) return device_at_fault("no device: " + hello->device.str());
+  if ((hello->simulated != 0) != (options.device == DeviceKind::sim)) {
+    return device_at_fault(fmt::format("the runner found the {} where the {} was asked for",
+                                       hello->simulated != 0 ? "simulator" : "toolkit's CUDA library",
+                                       options.device == DeviceKind::sim ? "simulator" : "GPU"));
+  }
+  runner->hello = *hello;
+  return std::nullopt;
+}
+
+Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task& task, const Case& c,
+                                              std::uint64_t seed, const Measure& measure) {
+  Attempt result;
+  Judgement& judgement = result.judgement;
+  const Shape shape = problem.shape(task, c);
+  std::vector<HostBuffer> inputs;
+  for (const auto& spec : shape.inputs) {
+    inputs.push_back({spec, std::vector<std::byte>(spec.count * bytes_of(spec.dtype))});
+  }
+  problem.fill(task, c, seed_for(seed, c.name), inputs);
+
+  result.reused_runner = runner.has_value();
+  if (auto no_runner = ensure_runner()) {
+    judgement = std::move(*no_runner);
+    if (runner) result.outcome.printed = runner->printed();
+    runner.reset();
+    return result;
+  }
+  result.outcome.device = runner->hello.device.str();
+
+  auto request = lay_out(problem, task, c, shape, options.device, measure);
+  // Secret, as the seed is, and repeated together with it. A trace shows the natural order.
+  if (!measure.trace) request.schedule_seed = seed_for(seed_for(seed, c.name), "schedule");
+  auto memory = SharedMemory::create(request.shared_bytes);
+  if (!memory) {
+    judgement = judged(Verdict::infra, "could not be run", memory.error().text);
+    return result;
+  }
+  const auto shared = memory->bytes();
+  const std::uint64_t key = fresh_nonce();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const auto to = shared.subspan(request.buffers[i].data_offset, inputs[i].bytes.size());
+    std::copy(inputs[i].bytes.begin(), inputs[i].bytes.end(), to.begin());
+    if (request.is_keyed != 0) mask(to, key_of_buffer(key, i));
+  }
+
+  const std::uint64_t nonce = fresh_nonce();
+  const std::uint64_t sequence = runner->next_sequence();
+  // Should sending fail, the runner is gone, and waiting says how.
+  static_cast<void>(
+      runner->send(protocol::make_message(protocol::Kind::request, sequence, nonce, request), memory->fd()));
+  Digest told;
+  if (request.is_keyed != 0) {
+    GoBlock& block = *GoBlock::at(shared, request.go_offset);
+    // A wrong key for the rehearsal: what it unmasks is good for nothing.
+    for (const std::uint32_t round : {kRehearsal, kRun})
+      result.clock_us[round] = clocked(block, round, round == kRun ? key : fresh_nonce(), told);
+  }
+  const auto waited = runner->wait(options.seconds_per_case);
+  result.outcome.printed = runner->printed();
+  result.outcome.processor_seconds = waited.processor_seconds;
+  if (waited.event == Event::stale && result.reused_runner) {
+    runner.reset();
+    return attempt(problem, task, c, seed, measure);  // it died after the case before: no fault of this one's
+  }
+  if (waited.event != Event::message) {
+    judgement = judge_silence(waited, options.seconds_per_case);
+    runner.reset();
+    return result;
+  }
+  const auto reply = protocol::parse_reply(waited.message, sequence, nonce, request);
+  if (!reply) {
+    judgement =
+        judged(Verdict::wrong_answer, "broke the protocol between grader and runner", reply.error().text);
+    runner.reset();
+    return result;
+  }
+
+  // Whatever an earlier case has done to this process, a fresh one has not seen it.
+  if (result.reused_runner &&
+      (reply->stage == Stage::out_of_memory || reply->stage == Stage::harness_error)) {
+    runner.reset();
+    return attempt(problem, task, c, seed, measure);
+  }
+
+  const auto report_bytes = shared.subspan(request.report_offset, reply->report_bytes);
+  result.outcome.sim_report.assign(reinterpret_cast<const char*>(report_bytes.data()), report_bytes.size());
+  bool intact = true;  // the runner can take another case
+  const bool must_refuse = problem.refuses(task, c);
+  switch (reply->stage) {
+    case Stage::done:
+      if (must_refuse) {
+        judgement = judged(Verdict::wrong_answer,
+                           "was answered, though the task can't do it right: it must be refused, with "
+                           "Status::unsupported");
+        break;
+      }
+      judgement = judge_results(problem, task, c, request, shared, inputs, shape.outputs);
+      if (request.is_keyed != 0 && judgement.verdict == Verdict::ok)
+        judgement = judge_digest(request, shared, key, told, result.clock_us[kRun] > 0);
+      break;
+    case Stage::not_implemented:
+      judgement = judged(Verdict::not_implemented, "is not implemented yet");
+      break;
+    case Stage::unsupported:
+      if (must_refuse) break;
+      judgement = judged(Verdict::wrong_answer,
+                         "was refused: the task answers \"unsupported\" to an operator, item type or length "
+                         "that it must take");
+      break;
+    case Stage::out_of_memory:
+      judgement = device_at_fault("the case does not fit its memory: " + reply->text.str());
+      intact = false;
+      break;
+    case Stage::cuda_error:
+      judgement = judge_cuda_error(reply->cuda_code, reply->text.str());
+      result.ended_by_cuda_error = true;
+      intact = false;
+      break;
+    case Stage::harness_error:
+      judgement = device_at_fault(reply->text.str());
+      intact = false;
+      break;
+    case Stage::unordered_work:
+      judgement = judged(Verdict::wrong_answer, "gives work to another stream than job.stream");
+      judgement.failure.cause =
+          "nothing orders the default stream with job.stream, on which the harness waits: launch with "
+          "<<<grid, block, bytes, job.stream>>>, and fill with cudaMemsetAsync(…, job.stream)";
+      judgement.failure.proved = true;
+      break;
+    case Stage::host_memory:
+      judgement = judged(Verdict::memory_limit, "asked the host for more memory than there is");
+      intact = false;
+      break;
+  }
+  result.outcome.times_us.assign(reply->times_us.begin(), reply->times_us.begin() + reply->n_times);
+  if (request.is_keyed != 0) result.outcome.events_us = result.outcome.times_us;
+
+  if (options.device == DeviceKind::sim && judgement.verdict != Verdict::not_implemented) {
+    const SimReport report = read_sim_report(result.outcome.sim_report);
+    add_findings(report, judgement);
+    if (judgement.verdict == Verdict::ok && !must_refuse && !report.readable) {
+      judgement = judged(Verdict::wrong_answer, "left no report of the simulator that can be read");
+    } else if (reply->stage == Stage::done && !report.did_work() && has_outputs(shape)) {
+      if (judgement.verdict == Verdict::ok)
+        judgement.failure.headline = "gives the right answer without the GPU";
+      judgement.verdict = Verdict::wrong_answer;
+      judgement.failure.cause = "no kernel was launched";
+      judgement.failure.proved = true;
+    }
+    if (measure.timed_runs > 0) {
+      result.outcome.times_us.assign(1, report.modelled_us);
+      if (judgement.verdict == Verdict::ok)
+        judgement =
+            judge_modelled_time(report.modelled_us, report.memory_gb_per_s, problem.ideal(task, c).bytes);
+    }
+  }
+  if (!intact) runner.reset();
+  return result;
+}
+
+double Session::Impl::clocked(GoBlock& block, std::uint32_t round, std::uint64_t key, Digest& told) const {
+  const Deadline deadline(options.seconds_per_case);
+  const auto reached = [&](GoStage stage) {
+    for (unsigned i = 1; !block.is(round, stage); ++i) {
+      if (i % 4096 == 0 && (deadline.passed() || runner->has_news())) return block.is(round, stage);
+    }
+    return true;
+  };
+  if (!reached(GoStage::ready)) return 0;
+  block.key = key;
+  const Stopwatch watch;
+  block.set(round, GoStage::go);
+  if (!reached(GoStage::done)) return 0;
+  const double microseconds = watch.microseconds();
+  told = block.digest;
+  return microseconds;
+}
+
+// One run to warm up, then those that count; on the simulator, whose modelled time is always the same, one run. Each
+// has an input of its own, made from a seed of its own: an answer kept from an earlier run is a wrong one.
+Outcome Session::Impl::timed(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
+                             const Measure& measure) {
+  Measure once = measure;
+  once.timed_runs = 1;
+  if (options.device == DeviceKind::sim) {
+    Attempt one = attempt(problem, task, c, seed, once);
+    std::vector<double> modelled_us = one.outcome.times_us;
+    Outcome outcome = conclude(problem, task, c, seed, std::move(one));
+    if (outcome.verdict == Verdict::suspect) outcome.times_us = std::move(modelled_us);
+    return outcome;
+  }
+  std::vector<double> times_us, events_us;
+  std::vector<std::array<double, 2>> clocks;
+  for (int k = 0; k <= measure.timed_runs; ++k) {
+    const std::uint64_t own_seed = k == 0 ? seed : mix(seed + static_cast<std::uint64_t>(k));
+    Attempt one = attempt(problem, task, c, own_seed, once);
+    const bool last = k == measure.timed_runs;
+    if (k > 0) {
+      times_us.insert(times_us.end(), one.outcome.times_us.begin(), one.outcome.times_us.end());
+      events_us.insert(events_us.end(), one.outcome.events_us.begin(), one.outcome.events_us.end());
+      if (!one.outcome.events_us.empty()) clocks.push_back(one.clock_us);
+    }
+    if (one.judgement.verdict == Verdict::ok && !last) continue;
+    if (one.judgement.verdict != Verdict::ok && k > 0)
+      one.judgement.failure.notes.emplace_back(
+          "runs before it, on other items, were right: was an answer kept from one of them?");
+    std::vector<double> clock_us;
+    if (one.judgement.verdict == Verdict::ok && !clocks.empty()) {
+      clock_us = without_rehearsal(clocks);
+      times_us = borne_out(clock_us, events_us);
+      one.judgement = judge_times(clock_us, events_us, problem.ideal(task, c).bytes);
+    }
+    Outcome outcome = conclude(problem, task, c, own_seed, std::move(one));
+    if (outcome.verdict == Verdict::ok || outcome.verdict == Verdict::suspect) {
+      outcome.times_us = std::move(times_us);
+      outcome.clock_us = std::move(clock_us);
+      outcome.events_us = std::move(events_us);
+    }
+    return outcome;
+  }
+  return {};
+}
+
+Outcome Session::Impl::conclude(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
+                                Attempt attempt) const {
+  Outcome outcome = std::move(attempt.outcome);
+  Failure& failure = attempt.judgement.failure;
+  outcome.verdict = attempt.judgement.verdict;
+  if (outcome.verdict == Verdict::ok) return outcome;
+  outcome.times_us.clear();
+  outcome.mismatch = failure.mismatch;
+  const Manifest& manifest = problem.manifest();
+  if (outcome.verdict == Verdict::not_implemented) {
+    outcome.message =
+        fmt::format("{0} / {1} is not implemented yet\n  write it in labs/{0}/{0}.cu\n  read:  {2}\n",
+                    manifest.id, task.id, task.section);
+    return outcome;
+  }
+  if (options.device == DeviceKind::gpu && !failure.proved && outcome.verdict != Verdict::infra) {
+    failure.notes.emplace_back("the simulator may name the line: run it again with --device sim");
+  }
+  outcome.message = failure_message(manifest, task, c, seed, options.rerun_flags, failure);
+  outcome.failure = std::move(failure);
+  return outcome;
+}
+
+Session::Session(SessionOptions options) : impl_(std::make_unique<Impl>()) {
+  impl_->options = std::move(options);
+}
+Session::~Session() = default;
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+
+Outcome Session::run(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
+                     const Measure& measure) {
+  if (measure.fresh) impl_->runner.reset();
+  if (measure.timed_runs > 0) return impl_->timed(problem, task, c, seed, measure);
+  const bool simulated = impl_->options.device == DeviceKind::sim;
+  Measure first = measure;
+  if (simulated && (c.purpose & kChecks) != 0) first.checks = true;
+  Impl::Attempt attempt = impl_->attempt(problem, task, c, seed, first);
+
+  // Why did it fail? Once more, in a fresh process, with every checker on. (A wild access is seen without them, but not what it comes
+  // of.)
+  const Verdict verdict = attempt.judgement.verdict;
+  Failure& failure = attempt.judgement.failure;
+  const bool may_come_of_more = !failure.proved || (attempt.ended_by_cuda_error && !first.checks);
+  if (simulated && may_come_of_more && (verdict == Verdict::wrong_answer || verdict == Verdict::crash)) {
+    impl_->runner.reset();
+    Measure checks;
+    checks.checks = true;
+    const Impl::Attempt again = impl_->attempt(problem, task, c, seed, checks);
+    impl_->runner.reset();  // the next case shall not suffer from this one
+    if (again.judgement.failure.proved) {
+      failure.cause = again.judgement.failure.cause;
+      failure.proved = true;
+    } else if (again.judgement.verdict == Verdict::ok && attempt.reused_runner) {
+      failure.notes.emplace_back(
+          "alone in a fresh process the case is right: something stays behind from an earlier one");
+    }
+  }
+  return impl_->conclude(problem, task, c, seed, std::move(attempt));
+}
+
+}  // namespace course::lab

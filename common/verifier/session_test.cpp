@@ -1,0 +1,533 @@
+// SPDX-License-Identifier: MIT
+// Session against a runner that does what hostile and broken programs do (testing/evil_runner.cpp).
+#include "verifier/session.hpp"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "base/clock.hpp"
+#include "base/rng.hpp"
+#include "lab/compare.hpp"
+#include "protocol/go.hpp"
+#include "verifier/judge_times.hpp"
+#include "verifier/live_runner.hpp"
+
+namespace course::lab {
+namespace {
+
+constexpr Task kTasks[] = {{"double", "Doubling", "handouts/00.md#double", 100, {}, {}}};
+constexpr Manifest kManifest{"doubling", "Doubling", "", kTasks};
+
+class Doubling : public Problem {
+ public:
+  explicit Doubling(double ideal_bytes = 0) : ideal_bytes_(ideal_bytes) {}
+  const Manifest& manifest() const override { return kManifest; }
+  std::vector<Case> cases(const Task&) const override { return {}; }
+  Shape shape(const Task&, const Case& c) const override {
+    return {{{"d_in", DType::i32, c.n}}, {{"d_out", DType::i32, c.n}}, 64};
+  }
+  void fill(const Task&, const Case&, std::uint64_t seed, std::span<HostBuffer> inputs) const override {
+    Rng rng(seed);
+    for (auto& x : view<std::int32_t>(std::span(inputs[0].bytes)))
+      x = static_cast<std::int32_t>(1 + rng.below(1000));
+  }
+  std::optional<Mismatch> check(const Task&, const Case&, std::span<const HostBuffer> inputs,
+                                std::span<const HostBuffer> outputs) const override {
+    std::vector<HostBuffer> expected(1);
+    expected[0].bytes.resize(outputs[0].bytes.size());
+    baseline({}, {}, inputs, expected, Baseline::one_thread);
+    return compare_integers(outputs[0].spec, expected[0].bytes, outputs[0].bytes);
+  }
+  void baseline(const Task&, const Case&, std::span<const HostBuffer> inputs, std::span<HostBuffer> outputs,
+                Baseline) const override {
+    const auto in = view<std::int32_t>(std::span<const std::byte>(inputs[0].bytes));
+    const auto out = view<std::int32_t>(std::span(outputs[0].bytes));
+    for (std::size_t i = 0; i < in.size(); ++i) out[i] = 2 * in[i];
+  }
+  bool refuses(const Task&, const Case& c) const override { return c.name == "too_long"; }
+  Ideal ideal(const Task&, const Case&) const override { return {0, 0, ideal_bytes_}; }
+  Case example(const Task&, std::uint64_t) const override { return {}; }
+
+ private:
+  double ideal_bytes_;
+};
+
+SessionOptions options_for(std::string mode, DeviceKind device = DeviceKind::sim) {
+  SessionOptions options;
+  options.runner = std::getenv("EVIL_RUNNER");
+  options.device = device;
+  options.launcher = {"/usr/bin/env", "EVIL=" + std::move(mode)};
+  options.seconds_per_case = 1;
+  options.seconds_to_start = 5;
+  return options;
+}
+
+Case a_case(std::string name = "n100") {
+  Case c;
+  c.name = std::move(name);
+  c.n = 100;
+  return c;
+}
+
+Outcome run(Session& session, const Case& c = a_case(), const Measure& measure = {}) {
+  static const Doubling problem;
+  return session.run(problem, kTasks[0], c, 7, measure);
+}
+
+Outcome run_alone(const std::string& mode, DeviceKind device = DeviceKind::sim, const Measure& measure = {}) {
+  Session session(options_for(mode, device));
+  return run(session, a_case(), measure);
+}
+
+TEST(Session, GivesAnHonestRunnerItsDue) {
+  Session session(options_for("honest"));
+  for (int i = 0; i < 3; ++i) {
+    const Outcome outcome = run(session);
+    EXPECT_EQ(outcome.verdict, Verdict::ok) << outcome.message;
+    EXPECT_EQ(outcome.message, "");
+    EXPECT_EQ(outcome.device, "Fake GPU");
+  }
+}
+
+TEST(Session, HandsOverEveryAlignmentAndSizeIncludingNothing) {
+  Session session(options_for("honest"));
+  for (const std::uint64_t n : {0u, 1u, 1000u, 100000u}) {
+    for (const std::uint32_t misalign : {0u, 4u, 12u}) {
+      Case c = a_case();
+      c.n = n;
+      c.misalign = misalign;
+      EXPECT_EQ(run(session, c).verdict, Verdict::ok) << n << " " << misalign;
+    }
+  }
+}
+
+TEST(Session, WantsNoKernelWhereThereIsNothingToWrite) {
+  Session session(options_for("no_kernel"));
+  EXPECT_EQ(run(session).verdict, Verdict::wrong_answer);
+  Case c = a_case();
+  c.n = 0;
+  EXPECT_EQ(run(session, c).verdict, Verdict::ok);
+}
+
+TEST(Session, WantsARefusalWhereTheProblemDoesAndNowhereElse) {
+  Session refusing(options_for("refuses")), answering(options_for("honest"));
+  EXPECT_EQ(run(refusing, a_case("too_long")).verdict, Verdict::ok);
+  EXPECT_EQ(run(answering, a_case("n100")).verdict, Verdict::ok);
+  const Outcome refused = run(refusing, a_case("n100")), answered = run(answering, a_case("too_long"));
+  EXPECT_EQ(refused.verdict, Verdict::wrong_answer);
+  EXPECT_NE(refused.message.find("was refused"), std::string::npos) << refused.message;
+  EXPECT_EQ(answered.verdict, Verdict::wrong_answer);
+  EXPECT_NE(answered.message.find("must be refused"), std::string::npos) << answered.message;
+}
+
+TEST(Session, TellsWhatToRunWhereItIsWrongAndWhatToRead) {
+  SessionOptions options = options_for("wrong");
+  options.rerun_flags = "--solutions";
+  Session session(options);
+  const Outcome outcome = run(session);
+  EXPECT_EQ(outcome.verdict, Verdict::wrong_answer);
+  ASSERT_TRUE(outcome.mismatch.has_value());
+  EXPECT_EQ(outcome.mismatch->index, 5u);
+  const auto line = [&](const std::string& text) { return outcome.message.find(text); };
+  EXPECT_EQ(line("doubling / double: case n100 is wrong\n"), 0u) << outcome.message;
+  EXPECT_LT(line("doubling / double"),
+            line("./lab grade doubling --task double --case n100 --seed 7 --solutions\n"));
+  EXPECT_LT(line("./lab grade"), line("d_out[5]: expected " + outcome.mismatch->expected));
+  EXPECT_LT(line("d_out[5]"), line("1 of 100 elements are wrong"));
+  EXPECT_LT(line("elements are wrong"), line("read:  handouts/00.md#double\n"));
+  EXPECT_NE(line("read:  handouts/00.md#double\n"), std::string::npos) << outcome.message;
+}
+
+// --- Runners that want points for nothing, or break. Each verdict must be what the catalogue says, and the next case unhurt.
+struct Evil {
+  const char* mode;
+  Verdict verdict;
+  const char* says;  // in the message
+};
+void PrintTo(const Evil& evil, std::ostream* out) {
+  *out << evil.mode;
+}
+
+class EvilRunner : public testing::TestWithParam<Evil> {};
+
+TEST_P(EvilRunner, GetsNoPointsAndHurtsNobody) {
+  const Evil& evil = GetParam();
+  const Stopwatch watch;
+  SessionOptions options = options_for(evil.mode);
+  if (std::string_view(evil.mode) == "never_says_hello") options.seconds_to_start = 1;
+  Session session(options);
+  const Outcome outcome = run(session);
+  EXPECT_EQ(name_of(outcome.verdict), name_of(evil.verdict)) << outcome.message;
+  EXPECT_NE(outcome.message.find(evil.says), std::string::npos) << outcome.message;
+  EXPECT_NE(outcome.message.find("./lab grade doubling --task double --case n100 --seed 7"),
+            std::string::npos);
+  EXPECT_TRUE(outcome.times_us.empty());
+  EXPECT_LT(watch.seconds(), 2 * LiveRunner::kWallFactor * options.seconds_per_case + 2)
+      << "the limit does not hold";
+
+  Session honest(options_for("honest"));
+  EXPECT_EQ(run(honest).verdict, Verdict::ok);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Catalogue, EvilRunner,
+    testing::Values(Evil{"exit_before_hello", Verdict::crash, "exit code 0"},
+                    Evil{"speaks_as_bwrap", Verdict::crash, "exit code 1"},
+                    Evil{"speaks_as_sandbox", Verdict::crash, "exit code 125"},
+                    Evil{"never_says_hello", Verdict::time_limit, "longer than 1 s"},
+                    Evil{"garbage_hello", Verdict::wrong_answer, "5 bytes"},
+                    Evil{"exit_in_case", Verdict::crash,
+                         "ended the program before it answered (exit code 0)"},
+                    Evil{"prints_passed", Verdict::crash, "exit code 0"},
+                    Evil{"never_answers", Verdict::time_limit, "1 s without using the processor"},
+                    Evil{"spins", Verdict::time_limit, "longer than 1 s of processor time"},
+                    Evil{"crashes", Verdict::crash, "SIGSEGV"},
+                    Evil{"killed", Verdict::memory_limit, "lack of memory"},
+                    Evil{"floods", Verdict::output_limit, "printed too much"},
+                    Evil{"floods_channel", Verdict::wrong_answer, "broke the protocol"},
+                    Evil{"short_packet", Verdict::wrong_answer, "a message of 1 bytes"},
+                    Evil{"long_packet", Verdict::wrong_answer, "broke the protocol"},
+                    Evil{"closes_channel", Verdict::wrong_answer, "closed its channel"},
+                    Evil{"leaves_a_child", Verdict::crash, "exit code 0"},
+                    Evil{"claims_done", Verdict::wrong_answer, "d_out[0]: expected"},
+                    Evil{"truncates", Verdict::wrong_answer, "d_out[0]: expected"},
+                    Evil{"changes_input", Verdict::wrong_answer, "d_in[2] is not what it was"},
+                    Evil{"no_kernel", Verdict::wrong_answer, "no kernel was launched"},
+                    Evil{"bad_report", Verdict::wrong_answer, "can be read"},
+                    Evil{"race", Verdict::wrong_answer,
+                         "race: lab.cu:31: threads 3 and 35 race ?[31m [s_data[17]] (2 times)"},
+                    Evil{"huge_report", Verdict::wrong_answer, "impossible report size"},
+                    Evil{"many_times", Verdict::wrong_answer, "too many times"},
+                    Evil{"unknown_stage", Verdict::wrong_answer, "unknown stage"},
+                    Evil{"wrong_nonce", Verdict::wrong_answer, "nonce"}),
+    [](const auto& instance) { return std::string(instance.param.mode); });
+
+TEST(Session, BlamesACrashOnItsCaseAlone) {
+  Session session(options_for("crashes_second"));
+  EXPECT_EQ(run(session, a_case("first")).verdict, Verdict::ok);
+  EXPECT_EQ(run(session, a_case("second")).verdict, Verdict::crash);
+  EXPECT_EQ(run(session, a_case("third")).verdict, Verdict::ok);
+}
+
+TEST(Session, DoesNotBlameACaseForADeathAfterTheOneBefore) {
+  Session session(options_for("dies_after_answering"));
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(run(session).verdict, Verdict::ok);
+    usleep(50'000);
+  }
+}
+
+TEST(Session, IgnoresRepliesThatNobodyAskedFor) {
+  for (const char* mode : {"answers_twice", "answers_ahead"}) {
+    Session session(options_for(mode));
+    for (int i = 0; i < 3; ++i) {
+      EXPECT_EQ(run(session).verdict, Verdict::ok) << mode;
+      usleep(20'000);
+    }
+  }
+}
+
+TEST(Session, NotesWhenOnlyLaterCasesAreWrong) {
+  Session session(options_for("wrong_in_later_cases"));
+  EXPECT_EQ(run(session).verdict, Verdict::ok);
+  const Outcome outcome = run(session);
+  EXPECT_EQ(outcome.verdict, Verdict::wrong_answer);
+  EXPECT_NE(outcome.message.find("alone in a fresh process the case is right"), std::string::npos)
+      << outcome.message;
+}
+
+TEST(Session, ExplainsAWrongAnswerByWhatTheCheckersFind) {
+  const Outcome outcome = run_alone("wrong_with_race");
+  EXPECT_EQ(outcome.verdict, Verdict::wrong_answer);
+  EXPECT_NE(outcome.message.find("d_out[5]"), std::string::npos) << outcome.message;
+  EXPECT_NE(outcome.message.find("cause: race: lab.cu:31: threads 3 and 35 race"), std::string::npos)
+      << outcome.message;
+}
+
+TEST(Session, TakesNoHintForAFault) {
+  EXPECT_EQ(run_alone("hint").verdict, Verdict::ok);
+  const Outcome wrong = run_alone("wrong_with_hint");
+  EXPECT_EQ(wrong.verdict, Verdict::wrong_answer);
+  EXPECT_NE(wrong.message.find("likely cause: race: lab.cu:31: both write the same value"), std::string::npos)
+      << wrong.message;
+}
+
+TEST(Session, CountsAMemsetAsWorkOfTheDevice) {
+  EXPECT_EQ(run_alone("only_fills").verdict, Verdict::ok);
+}
+
+TEST(Session, HoldsAModelledTimeBelowTheMemorysForAPerson) {
+  Session session(options_for("too_fast"));
+  static const Doubling problem(800);
+  Measure timed;
+  timed.timed_runs = 1;
+  const Outcome outcome = session.run(problem, kTasks[0], a_case(), 7, timed);
+  EXPECT_EQ(outcome.verdict, Verdict::suspect);
+  EXPECT_EQ(outcome.times_us, std::vector<double>{12.5});
+  EXPECT_NE(outcome.message.find("is faster than memory can be"), std::string::npos) << outcome.message;
+  EXPECT_EQ(run_alone("honest", DeviceKind::sim, timed).verdict, Verdict::ok);
+}
+
+TEST(Session, RefusesWorkInAnotherStream) {
+  const Outcome outcome = run_alone("uses_another_stream");
+  EXPECT_EQ(outcome.verdict, Verdict::wrong_answer);
+  EXPECT_NE(outcome.message.find("gives work to another stream than job.stream"), std::string::npos)
+      << outcome.message;
+}
+
+TEST(Session, GivesEveryCaseAndSeedAScheduleOfItsOwn) {
+  Session session(options_for("repeats_the_schedule"));
+  static const Doubling problem;
+  EXPECT_EQ(run(session, a_case("one")).verdict, Verdict::ok);
+  EXPECT_EQ(run(session, a_case("two")).verdict, Verdict::ok);
+  EXPECT_EQ(session.run(problem, kTasks[0], a_case("one"), 8, {}).verdict, Verdict::ok);
+  EXPECT_EQ(run(session, a_case("one")).verdict, Verdict::wrong_answer) << "a rerun has the same";
+}
+
+TEST(Session, StartsAFreshProcessWhereAsked) {
+  Session session(options_for("wrong_in_later_cases"));
+  Measure fresh;
+  fresh.fresh = true;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(run(session, a_case(), fresh).verdict, Verdict::ok);
+  EXPECT_EQ(run(session).verdict, Verdict::wrong_answer);
+}
+
+TEST(Session, RunsTheCheckersOnCasesMadeForThem) {
+  Case c = a_case();
+  Session plain(options_for("wrong_with_race"));
+  c.purpose = kCorrectness | kChecks;
+  EXPECT_NE(run(plain, c).sim_report.find("racecheck"), std::string::npos);
+}
+
+TEST(Session, SaysWhatIsNotImplemented) {
+  const Outcome outcome = run_alone("not_implemented");
+  EXPECT_EQ(outcome.verdict, Verdict::not_implemented);
+  EXPECT_NE(outcome.message.find("write it in labs/doubling/doubling.cu"), std::string::npos)
+      << outcome.message;
+}
+
+TEST(Session, TellsCudaErrorsApart) {
+  const auto verdict_of = [](const char* code) {
+    SessionOptions options = options_for("cuda_error");
+    options.launcher.insert(options.launcher.begin() + 1, std::string("EVIL_CODE=") + code);
+    Session session(options);
+    const Outcome outcome = run(session);
+    EXPECT_NE(outcome.message.find("cudaErrorSomething: some text"), std::string::npos) << outcome.message;
+    return outcome.verdict;
+  };
+  EXPECT_EQ(verdict_of("700"), Verdict::wrong_answer);  // illegal address
+  EXPECT_EQ(verdict_of("716"), Verdict::wrong_answer);  // misaligned address
+  EXPECT_EQ(verdict_of("9"), Verdict::wrong_answer);    // invalid configuration
+  EXPECT_EQ(verdict_of("702"), Verdict::time_limit);
+  EXPECT_EQ(verdict_of("710"), Verdict::crash);  // assert
+  EXPECT_EQ(verdict_of("719"), Verdict::crash);  // trap
+  EXPECT_EQ(verdict_of("2"), Verdict::memory_limit);
+  EXPECT_EQ(verdict_of("98"), Verdict::wrong_answer);   // cudaLaunchKernel(nullptr, ...)
+  EXPECT_EQ(verdict_of("209"), Verdict::wrong_answer);  // no code for this device
+}
+
+TEST(Session, PassesNothingOfOursOn) {
+  const int left_open = dup(0);  // without close-on-exec
+  EXPECT_EQ(run_alone("inherits").verdict, Verdict::ok);
+  close(left_open);
+}
+
+TEST(Session, CleansWhatARunnerPrintsAndClaims) {
+  EXPECT_EQ(run_alone("escape_in_name").device, "?[31mred");
+  EXPECT_EQ(run_alone("prints_passed").printed, "[  PASSED  ] 1 test.\n100/100\n");
+}
+
+// --- With guard bands and several runs, as on a GPU.
+TEST(SessionOnGpu, ReturnsTheTimesOfTheTimedRunsAlone) {
+  Measure measure;
+  measure.timed_runs = 5;
+  const Outcome outcome = run_alone("gpu", DeviceKind::gpu, measure);
+  // What the clocks say of each other depends on the machine; JudgeTimes has the rules.
+  EXPECT_TRUE(outcome.verdict == Verdict::ok || outcome.verdict == Verdict::suspect) << outcome.message;
+  EXPECT_EQ(outcome.events_us, (std::vector<double>{10, 11, 12, 13, 14}));
+  EXPECT_EQ(outcome.times_us.size(), 5u);
+  EXPECT_EQ(outcome.clock_us.size(), 5u);
+}
+
+TEST(SessionOnGpu, WantsTheWholeOutputWhenTheClockStops) {
+  Measure measure;
+  measure.timed_runs = 2;
+  const Outcome late = run_alone("finishes_late", DeviceKind::gpu, measure);
+  EXPECT_EQ(late.verdict, Verdict::wrong_answer);
+  EXPECT_NE(late.message.find("had not finished"), std::string::npos) << late.message;
+}
+
+// Before GO there is only a masked input: an answer to that is none.
+TEST(SessionOnGpu, GivesNothingToWorkOnBeforeTheClockStarts) {
+  Measure measure;
+  measure.timed_runs = 2;
+  EXPECT_EQ(run_alone("skips_go", DeviceKind::gpu, measure).verdict, Verdict::wrong_answer);
+}
+
+TEST(JudgeTimes, HoldsDoubtfulTimesForAPerson) {
+  const std::vector<double> fair{100, 102, 101}, short_events{1, 1, 1}, quick{0.5, 0.5, 0.5};
+  EXPECT_EQ(judge_times(fair, fair, 1e8).verdict, Verdict::ok);
+  EXPECT_EQ(judge_times(fair, short_events, 1e8).verdict, Verdict::suspect);
+  EXPECT_EQ(judge_times(short_events, fair, 1e6).verdict, Verdict::suspect);
+  EXPECT_EQ(judge_times(quick, quick, 1e8).verdict, Verdict::suspect) << "100 MB in half a microsecond";
+}
+
+// Events that claim less than the clock allows gain nothing by it.
+TEST(JudgeTimes, BelievesEventsAsFarAsTheClockBearsThemOut) {
+  const std::vector<double> clock{100, 100, 30}, events{95, 1, 40};
+  EXPECT_EQ(borne_out(clock, events), (std::vector<double>{95, 92, 40}));
+}
+
+TEST(JudgeTimes, SubtractsTheCheapestRehearsal) {
+  const std::vector<std::array<double, 2>> clocks{{60, 160}, {50, 149}, {70, 40}};
+  EXPECT_EQ(without_rehearsal(clocks), (std::vector<double>{110, 99, 0}));
+}
+
+TEST(Go, MaskingTwiceGivesTheSameAndOnceNothingAlike) {
+  std::vector<std::byte> bytes(101, std::byte{7}), masked = bytes;
+  mask(masked, 5);
+  EXPECT_LT(std::count(masked.begin(), masked.end(), std::byte{7}), 10);
+  mask(masked, 5);
+  EXPECT_EQ(masked, bytes);
+}
+
+TEST(Go, DigestsTellEveryByteAndItsPlace) {
+  std::vector<std::byte> bytes(100, std::byte{1});
+  const auto digest_of = [](const std::vector<std::byte>& of, std::uint64_t key) {
+    Digest digest;
+    add_digest(digest, of, key);
+    return digest;
+  };
+  const Digest whole = digest_of(bytes, 9);
+  EXPECT_FALSE(whole == digest_of(bytes, 10));
+  bytes[99] = std::byte{2};
+  const Digest last = digest_of(bytes, 9);
+  EXPECT_FALSE(whole == last);
+  std::swap(bytes[99], bytes[3]);
+  EXPECT_FALSE(digest_of(bytes, 9) == last);
+}
+
+TEST(SessionOnGpu, ChecksEveryTimedRun) {
+  Measure measure;
+  measure.timed_runs = 5;
+  const Outcome outcome = run_alone("wrong_when_timed", DeviceKind::gpu, measure);
+  EXPECT_EQ(outcome.verdict, Verdict::wrong_answer);
+  EXPECT_NE(outcome.message.find("runs before it, on other items, were right"), std::string::npos)
+      << outcome.message;
+}
+
+TEST(SessionOnGpu, FindsWritesAroundEveryBuffer) {
+  const auto message_of = [](const char* mode) {
+    const Outcome outcome = run_alone(mode, DeviceKind::gpu);
+    EXPECT_EQ(outcome.verdict, Verdict::wrong_answer) << mode;
+    return outcome.message;
+  };
+  EXPECT_NE(message_of("writes_past_the_end").find("12 bytes past the end of d_out"), std::string::npos);
+  EXPECT_NE(message_of("writes_before").find("4 bytes before the start of d_out"), std::string::npos);
+  EXPECT_NE(message_of("writes_past_workspace").find("0 bytes past the end of the workspace"),
+            std::string::npos);
+}
+
+TEST(Session, SaysInfraWhenTheFaultIsOurs) {
+  SessionOptions options = options_for("honest");
+  options.launcher.clear();
+  options.runner = "/nonexistent/runner";
+  Session session(options);
+  const Outcome outcome = run(session);
+  EXPECT_EQ(outcome.verdict, Verdict::infra);
+  EXPECT_NE(outcome.message.find("No such file"), std::string::npos) << outcome.message;
+  EXPECT_EQ(run_alone("no_device").verdict, Verdict::infra);
+  EXPECT_EQ(run_alone("honest", DeviceKind::gpu).verdict, Verdict::infra) << "the simulator in a GPU's place";
+  options = options_for("honest");
+  options.simulator_dir = "/nonexistent";
+  Session without_library(options);
+  EXPECT_NE(run(without_library).message.find("build the project first"), std::string::npos);
+}
+
+TEST(Session, RunsWithTheRuntimeOfEitherMajorVersion) {
+  namespace fs = std::filesystem;
+  const std::string folder = testing::TempDir() + "runtime_of_cuda_12";
+  fs::create_directories(folder);
+  std::ofstream(folder + "/libcudart.so.12") << "";
+  SessionOptions options = options_for("exit");
+  options.simulator_dir = folder;
+  Session session(options);
+  const Outcome outcome = run(session);
+  fs::remove_all(folder);
+  EXPECT_EQ(outcome.message.find("build the project first"), std::string::npos) << outcome.message;
+}
+
+TEST(Session, BelievesNoProcessThatBlamesAWorkingDevice) {
+  SessionOptions options = options_for("no_device");
+  options.device_trouble = [] { return ""; };
+  Session session(options);
+  EXPECT_EQ(run(session).verdict, Verdict::crash);
+  options.device_trouble = [] { return "the driver is gone"; };
+  Session other(options);
+  const Outcome outcome = run(other);
+  EXPECT_EQ(outcome.verdict, Verdict::infra);
+  EXPECT_NE(outcome.message.find("the driver is gone"), std::string::npos) << outcome.message;
+}
+
+TEST(Session, HearsOfAFailedLaunchFromTheLauncherAlone) {
+  SessionOptions options = options_for("honest");
+  options.launchers_report = true;
+  options.launcher = {"/bin/sh", "-c", "echo 'bwrap: no namespaces' >&2; exit 1"};
+  Session never(options);
+  const Outcome outcome = run(never);
+  EXPECT_EQ(outcome.verdict, Verdict::infra);
+  EXPECT_NE(outcome.message.find("no namespaces"), std::string::npos) << outcome.message;
+  options.launcher = {"/bin/sh", "-c",
+                      "echo entered >&5; exec 5>&-; echo 'bwrap: no namespaces' >&2; exit 1"};
+  Session entered(options);
+  EXPECT_EQ(run(entered).verdict, Verdict::crash);
+}
+
+TEST(Session, TriesAgainInAFreshRunnerWhenAnEarlierCaseMayBeAtFault) {
+  for (const char* mode : {"no_memory_second", "harness_error_second"}) {
+    Session session(options_for(mode));
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(run(session).verdict, Verdict::ok) << mode << " " << i;
+  }
+}
+
+TEST(Session, CountsTimeOnTheProcessorAlone) {
+  const Outcome outcome = run_alone("shares_the_processor");
+  EXPECT_EQ(outcome.verdict, Verdict::ok) << outcome.message;
+  EXPECT_GE(outcome.processor_seconds, 0.2);
+  EXPECT_LT(outcome.processor_seconds, 1);
+}
+
+// Processes whose command line contains `text`.
+int processes_with(const std::string& text) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream file(entry.path() / "environ");
+    const std::string environment((std::istreambuf_iterator<char>(file)), {});
+    if (environment.find(text) != std::string::npos) ++count;
+  }
+  return count;
+}
+
+TEST(Session, LeavesNoProcessBehind) {
+  const std::string tag = "SIM_TEST_TAG=" + std::to_string(getpid());
+  putenv(const_cast<char*>(tag.c_str()));
+  for (const char* mode : {"leaves_a_child", "never_answers", "honest"}) {
+    SessionOptions options = options_for(mode);
+    {
+      Session session(options);
+      static_cast<void>(run(session));
+    }
+    usleep(20'000);
+    EXPECT_EQ(processes_with(tag), 0) << mode;
+  }
+  unsetenv("SIM_TEST_TAG");
+}
+
+}  // namespace
+}  // namespace course::lab

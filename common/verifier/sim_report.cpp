@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+#include "verifier/sim_report.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <regex>
+
+namespace course::lab {
+namespace {
+
+using Json = nlohmann::json;
+
+const Json* member(const Json& object, const char* key) {
+  if (!object.is_object()) return nullptr;
+  const auto found = object.find(key);
+  return found == object.end() ? nullptr : &*found;
+}
+
+// Text in print: no control characters, no terminal escapes, not too long.
+std::string text(const Json& object, const char* key) {
+  const Json* value = member(object, key);
+  if (value == nullptr || !value->is_string()) return "";
+  std::string out;
+  for (const char c : value->get_ref<const std::string&>()) {
+    if (out.size() == 2000) break;
+    const auto byte = static_cast<unsigned char>(c);
+    out += byte < 0x20 || byte == 0x7f ? '?' : c;
+  }
+  return out;
+}
+
+template <typename T>
+T number(const Json& object, const char* key, T otherwise) {
+  const Json* value = member(object, key);
+  if (value == nullptr || !value->is_number()) return otherwise;
+  if constexpr (std::is_integral_v<T>) {
+    return value->is_number_unsigned() && value->get<std::uint64_t>() <= std::numeric_limits<T>::max()
+               ? value->get<T>()
+               : otherwise;
+  } else {
+    const T x = value->get<T>();
+    return std::isfinite(x) ? x : otherwise;
+  }
+}
+
+std::array<std::uint32_t, 3> triple(const Json& object, const char* key) {
+  std::array<std::uint32_t, 3> out{};
+  const Json* value = member(object, key);
+  if (value == nullptr || !value->is_array()) return out;
+  for (std::size_t i = 0; i < out.size() && i < value->size(); ++i)
+    if ((*value)[i].is_number_unsigned())
+      out[i] = static_cast<std::uint32_t>(std::min<std::uint64_t>((*value)[i].get<std::uint64_t>(),
+                                                                  std::numeric_limits<std::uint32_t>::max()));
+  return out;
+}
+
+// The field's word for what a checker finds.
+std::string label_of(const std::string& checker) {
+  if (checker == "racecheck") return "race";
+  if (checker == "initcheck") return "uninitialised read";
+  if (checker == "synccheck") return "synchronisation";
+  if (checker == "memcheck") return "memory access";
+  return "";
+}
+
+// "void course::reduction::k03<int, Sum<int> >(int const*, …)" is k03 to its author.
+std::string plain_name(std::string kernel) {
+  constexpr std::string_view kAnonymous = "(anonymous namespace)::";
+  for (auto at = kernel.find(kAnonymous); at != std::string::npos; at = kernel.find(kAnonymous)) {
+    kernel.erase(at, kAnonymous.size());
+  }
+  kernel.resize(std::min(kernel.find_first_of("<("), kernel.size()));
+  return kernel.substr(kernel.find_last_of(" :") + 1);
+}
+
+std::string base_name(const std::string& path) {
+  return path.substr(path.find_last_of('/') + 1);
+}
+
+}  // namespace
+
+SimReport read_sim_report(std::string_view json) {
+  SimReport report;
+  const Json root = Json::parse(json, nullptr, /*allow_exceptions=*/false);
+  const Json* totals = root.is_discarded() ? nullptr : member(root, "totals");
+  if (totals == nullptr || !totals->is_object()) return report;
+  report.readable = true;
+  report.device = text(root, "device");
+  report.modelled_us = number(root, "modelled_us", 0.0);
+  report.memory_gb_per_s = number(root, "memory_gb_per_s", 0.0);
+  report.launches = number<std::uint64_t>(*totals, "launches", 0);
+  report.fills = number<std::uint64_t>(root, "fills", 0);
+  if (const Json* findings = member(root, "findings"); findings != nullptr && findings->is_array()) {
+    for (const Json& entry : *findings) {
+      if (report.findings.size() == 100) break;
+      if (!entry.is_object()) continue;
+      SimFinding finding;
+      finding.checker = text(entry, "checker");
+      finding.kind = text(entry, "kind");
+      finding.kernel = text(entry, "kernel");
+      finding.file = text(entry, "file");
+      finding.line = number<std::uint32_t>(entry, "line", 0);
+      finding.other_file = text(entry, "other_file");
+      finding.other_line = number<std::uint32_t>(entry, "other_line", 0);
+      finding.object = text(entry, "object");
+      finding.message = text(entry, "message");
+      finding.block = triple(entry, "block");
+      finding.thread = triple(entry, "thread");
+      finding.other_block = triple(entry, "other_block");
+      finding.other_thread = triple(entry, "other_thread");
+      finding.times = std::max(number<std::uint64_t>(entry, "times", 1), std::uint64_t{1});
+      finding.is_hint = text(entry, "severity") == "hint";
+      report.findings.push_back(std::move(finding));
+    }
+  }
+  return report;
+}
+
+Weight weight_of(const SimFinding& finding) {
+  if (finding.checker == "leakcheck") return Weight::shown;
+  return finding.is_hint ? Weight::hint : Weight::fault;
+}
+
+std::string one_line(const SimFinding& finding) {
+  std::string place = base_name(finding.file);
+  if (finding.line != 0) place += ":" + std::to_string(finding.line);
+  // "/a/b/lab.cu:7" in the message becomes "lab.cu:7".
+  static const std::regex kPlace(R"([^\s()]*/([^\s()/]+:[0-9]+))");
+  std::string line =
+      std::regex_replace(finding.message.empty() ? finding.kind : finding.message, kPlace, "$1");
+  // The grader compiles, so how to compile is no help.
+  constexpr std::string_view kAdvice = " (compile with -lineinfo to see it)";
+  for (auto at = line.find(kAdvice); at != std::string::npos; at = line.find(kAdvice))
+    line.erase(at, kAdvice.size());
+  if (!finding.kernel.empty()) {
+    if (const auto at = line.find(finding.kernel); at != std::string::npos) {
+      line.replace(at, finding.kernel.size(), plain_name(finding.kernel));
+    }
+  }
+  if (!place.empty() && line.find(place) == std::string::npos) line = place + ": " + line;
+  if (!finding.object.empty() && line.find(finding.object) == std::string::npos) {
+    line += " [" + finding.object + "]";
+  }
+  if (const std::string label = label_of(finding.checker); !label.empty()) line = label + ": " + line;
+  constexpr std::size_t kLongest = 400;  // what two or three lines of a terminal hold
+  if (line.size() > kLongest) line = line.substr(0, line.rfind(' ', kLongest)) + " …";
+  if (finding.times > 1) line += " (" + std::to_string(finding.times) + " times)";
+  return line;
+}
+
+}  // namespace course::lab

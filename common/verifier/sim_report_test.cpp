@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: MIT
+#include "verifier/sim_report.hpp"
+
+#include <gtest/gtest.h>
+
+#include "verifier/judge.hpp"
+
+namespace course::lab {
+namespace {
+
+TEST(SimReport, ReadsWhatTheSimulatorWrites) {
+  const SimReport report =
+      read_sim_report(R"({"device": "Simulated H200", "mode": 4, "modelled_us": 12.5, "launches": [{}],
+    "totals": {"launches": 3}, "findings": [{"checker": "memcheck", "kind": "out-of-bounds-read", "kernel": "k", "file":
+    "/a/b/lab.cu", "line": 12, "other_file": "", "other_line": 0, "object": "d_in, element 1000 of 1000",
+    "message": "reads past the end", "times": 4}]})");
+  EXPECT_TRUE(report.readable);
+  EXPECT_EQ(report.device, "Simulated H200");
+  EXPECT_EQ(report.modelled_us, 12.5);
+  EXPECT_EQ(report.launches, 3u);
+  ASSERT_EQ(report.findings.size(), 1u);
+  EXPECT_EQ(report.findings[0].line, 12u);
+  EXPECT_EQ(one_line(report.findings[0]),
+            "memory access: lab.cu:12: reads past the end [d_in, element 1000 of 1000] (4 times)");
+}
+
+TEST(SimReport, RepeatsNothingThatTheMessageSays) {
+  SimFinding finding;
+  finding.file = "/a/lab.cu";
+  finding.line = 7;
+  finding.object = "s[1]";
+  finding.message = "race on s[1] at lab.cu:7";
+  EXPECT_EQ(one_line(finding), "race on s[1] at lab.cu:7");
+}
+
+TEST(SimReport, ShortensPathsToTheFilesName) {
+  SimFinding finding;
+  finding.file = "/a/lab.cu";
+  finding.other_file = "/b/lab.hpp";
+  finding.line = 7;
+  finding.message = "/a/lab.cu:7 against ../b/lab.hpp:3 (in /c/bin/../x.hpp:9), a/b of 1/2";
+  EXPECT_EQ(one_line(finding), "lab.cu:7 against lab.hpp:3 (in x.hpp:9), a/b of 1/2");
+}
+
+TEST(SimReport, CallsAKernelByItsName) {
+  SimFinding finding;
+  for (const char* kernel : {"void a::k03<int, a::Sum<int> >(int const*, unsigned long)",
+                             "(anonymous namespace)::k03(int)", "k03"}) {
+    finding.kernel = kernel;
+    finding.message = std::string(kernel) + ": does not end";
+    EXPECT_EQ(one_line(finding), "k03: does not end");
+  }
+}
+
+TEST(SimReport, DoesNotSayHowToCompile) {
+  SimFinding finding;
+  finding.message = "k03 waits at an unknown line (compile with -lineinfo to see it) for x";
+  EXPECT_EQ(one_line(finding), "k03 waits at an unknown line for x");
+}
+
+TEST(SimReport, KeepsALongMessageToAFewLines) {
+  SimFinding finding;
+  for (int i = 0; i < 300; ++i) finding.message += "word ";
+  EXPECT_LT(one_line(finding).size(), 410u);
+  EXPECT_TRUE(one_line(finding).ends_with("word …"));
+}
+
+TEST(SimReport, SaysWhatAWildAccessComesOf) {
+  SimReport report;
+  for (const char* checker : {"memcheck", "leakcheck", "racecheck", "initcheck"}) {
+    SimFinding& finding = report.findings.emplace_back();
+    finding.checker = checker;
+    finding.kernel = "k";
+    finding.message = std::string("found by ") + checker;
+  }
+  Judgement judgement;
+  add_findings(report, judgement);
+  EXPECT_EQ(judgement.failure.cause,
+            "memory access: found by memcheck\n    before that: race: found by racecheck");
+  EXPECT_TRUE(judgement.failure.proved);
+  report.findings[2].kernel = report.findings[3].kernel = "another";
+  add_findings(report, judgement);
+  EXPECT_EQ(judgement.failure.cause, "memory access: found by memcheck");
+}
+
+TEST(SimReport, WeighsEveryKindOfFinding) {
+  const auto weight = [](const char* checker, const char* severity) {
+    const SimReport report = read_sim_report(std::string(R"({"totals": {}, "findings": [{"checker": ")") +
+                                             checker + R"(", "severity": ")" + severity + "\"}]}");
+    return weight_of(report.findings.at(0));
+  };
+  for (const char* checker : {"memcheck", "racecheck", "initcheck", "synccheck", "execution", "unheard of"})
+    for (const char* severity : {"error", "", "anything"})
+      EXPECT_EQ(weight(checker, severity), Weight::fault);
+  EXPECT_EQ(weight("racecheck", "hint"), Weight::hint);
+  EXPECT_EQ(weight("synccheck", "hint"), Weight::hint);
+  EXPECT_EQ(weight("leakcheck", "error"), Weight::shown);
+}
+
+TEST(SimReport, FindsLessInRubbishAndNeverFails) {
+  for (const char* text :
+       {"", "null", "{", "[]", "{\"totals\": 3}", "{\"totals\": {\"launches\": -1}, \"findings\": {}}",
+        "{\"totals\": {\"launches\": 1e999}}",
+        "{\"totals\": {}, \"findings\": [1, null, \"x\", {\"line\": -4}]}"}) {
+    const SimReport report = read_sim_report(text);
+    EXPECT_EQ(report.launches, 0u) << text;
+    for (const auto& finding : report.findings) EXPECT_EQ(finding.line, 0u) << text;
+  }
+  EXPECT_FALSE(read_sim_report(std::string(100000, '[')).readable);
+  EXPECT_TRUE(read_sim_report("{\"totals\": {}, \"modelled_us\": \"x\"}").readable);
+}
+
+TEST(SimReport, TakesTerminalEscapesOutOfTexts) {
+  const SimReport report = read_sim_report("{\"totals\": {}, \"device\": \"a\\u001b[2Jb\\n\"}");
+  EXPECT_EQ(report.device, "a?[2Jb?");
+}
+
+}  // namespace
+}  // namespace course::lab

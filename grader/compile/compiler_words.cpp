@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+// Reading order: what is an error and where; cutting an error down; the advice; the message.
+#include "compile/compiler_words.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <regex>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "base/demangle.hpp"
+#include "text.hpp"
+
+namespace course::grader {
+namespace {
+
+constexpr std::size_t kMaxMessageLines = 24;
+
+bool is_error_line(std::string_view line) {
+  // nvcc's front end says "file(12): error: …" or "file(12): error #20: …"; g++ and the linkers ": error: ",
+  // "undefined reference", "multiple definition"; ptxas "ptxas fatal   : …".
+  for (const std::string_view mark :
+       {": error", ": fatal error", "fatal   :", "error   :", "undefined reference", "multiple definition",
+        "catastrophic error", "No such file"}) {
+    if (has(line, mark)) return true;
+  }
+  return false;
+}
+
+// "x.cu(12)" or "x.cu:12": errors of one place differ in the types of a template. Else what is wrong with which name.
+std::string place_of(std::string_view line) {
+  for (const std::string_view mark : {"undefined reference", "multiple definition"}) {
+    if (const std::size_t at = line.find(mark); at != std::string_view::npos)
+      return std::string(line.substr(at));
+  }
+  const std::size_t paren = line.find("): ");
+  const std::size_t error = line.find(": error");
+  if (paren != std::string_view::npos && paren < error) return std::string(line.substr(0, paren));
+  if (const std::size_t colon = line.find(':'); colon != std::string_view::npos)
+    return std::string(line.substr(0, line.find(':', colon + 1)));  // "x.cu:12:3: error: …"
+  return std::string(line);
+}
+
+// ptxas speaks of kernels by their mangled names: "_ZN6course9reduction3k01IiEEv…" is course::reduction::k01 in the source.
+std::string with_names_of_kernels(std::string_view line) {
+  const auto in_a_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
+  std::string out;
+  while (true) {
+    const std::size_t at = std::min(line.find("_Z"), line.size());
+    out += line.substr(0, at);
+    line.remove_prefix(at);
+    if (line.empty()) return out;
+    const auto end = std::find_if_not(line.begin(), line.end(), in_a_name);
+    const std::string mangled(line.begin(), end);
+    line.remove_prefix(mangled.size());
+    std::string name = demangled(mangled);
+    name = name.substr(0, name.find_first_of("<("));
+    if (const std::size_t space = name.rfind(' '); space != std::string::npos) name.erase(0, space + 1);
+    out += name;
+  }
+}
+
+// A call in the given lines at the end of a lab's file.
+bool is_of_the_given_lines(std::string_view errors) {
+  return has(errors, "case Rung::") || has(errors, "case Task::");
+}
+
+std::string advice_on_shared_memory(std::string_view errors) {
+  // "… uses too much shared data (0x64000 bytes, 0xc000 max)"
+  constexpr std::string_view kSaid = "uses too much shared data (";
+  const std::size_t at = errors.find(kSaid);
+  if (at == std::string_view::npos) return "";
+  const std::string numbers(errors.substr(at + kSaid.size(), 100));
+  unsigned long wanted = 0, most = 0;
+  if (std::sscanf(numbers.c_str(), "0x%lx bytes, 0x%lx max", &wanted, &most) != 2) return "";
+  return fmt::format(
+      "A block's __shared__ arrays may have {} bytes together; here they have {}. Keep no more there than "
+      "one "
+      "block works on.",
+      most, wanted);
+}
+
+// nvcc offers flags, which a lab's file cannot set.
+std::string_view without_flags(std::string_view line) {
+  for (const std::string_view offer :
+       {", unless the lambda is defined within", ", or the flag '", " The experimental flag '"})
+    line = line.substr(0, line.find(offer));
+  return line;
+}
+
+// In a template a name such as Op::Value is taken for a value, and the compiler then misses a ; after it:
+//   x.cu(2): error: expected a ";"
+//       Op::Value total = op.identity();
+//                 ^
+std::string advice_on_typename(std::string_view errors) {
+  static const std::regex kScoped(R"((?:^|[^\w:])((?:[A-Za-z_]\w*::)+[A-Za-z_]\w*)\s*$)");
+  static const std::regex kNontype(R"re(nontype "([\w:<>, ]+)" is not a type)re");
+  std::match_results<std::string_view::const_iterator> found;
+  std::string name;
+  if (std::regex_search(errors.begin(), errors.end(), found, kNontype)) {
+    name = found[1].str();
+  } else if (const auto lines = lines_of(errors); lines.size() >= 3 && has(lines[0], "expected a \";\"")) {
+    const std::size_t caret = lines[2].find('^');
+    if (caret == std::string_view::npos || lines[2].find_first_not_of(' ') != caret) return "";
+    const std::string_view before = lines[1].substr(0, caret);
+    if (!std::regex_search(before.begin(), before.end(), found, kScoped)) return "";
+    name = found[1].str();
+    if (name.starts_with("std::") || has(before, "typename " + name)) return "";
+  }
+  return name.empty()
+             ? ""
+             : fmt::format(
+                   "typename is missing: write \"typename {0}\". In a template the compiler takes {0} "
+                   "for a value otherwise, not for a type.",
+                   name);
+}
+
+// With the lines that explain it.
+std::string first_of(std::string_view errors) {
+  std::string out;
+  bool begun = false;
+  for (const std::string_view line : lines_of(errors)) {
+    if (is_error_line(line) && std::exchange(begun, true)) break;
+    out += std::string(line) + "\n";
+  }
+  return out;
+}
+
+struct Advice {
+  std::string_view said;  // both of these, in what the compiler says
+  std::string_view and_said;
+  std::string_view text;
+};
+constexpr Advice kAdvice[] = {
+    {"<<<<<<<", "",
+     "Marks of an unfinished merge are left in the file: keep one of the two versions, and none of the lines "
+     "with <<<<<<<, ======= and >>>>>>>."},
+    {"identifier \"printf\" is undefined", "",
+     "printf needs #include <cstdio> at the top of the file, in kernels too."},
+    {"identifier \"assert\" is undefined", "",
+     "assert needs #include <cassert> at the top of the file, in kernels too."},
+    {"expected a \";\"", "", "A ; is missing: most often at the end of the line before the one shown."},
+    {"a template declaration is not allowed here", "",
+     "A } is missing further up: this is still taken for the inside of the function before it."},
+    {"expected a \"}\"", "", "A } is missing: the file ends before every { has its }."},
+    {"expected a declaration", "", "There may be a } too many further up."},
+    {"invalid preprocessing directive", "i n c l u d e", "The file is saved as UTF-16: save it as UTF-8."},
+    {"extended character", "",
+     "A character of the line only looks like a usual one, as quotes and spaces pasted from a document do: "
+     "type them anew."},
+    {"::run(course::lab::Request", "undefined reference",
+     "The given function run at the end of the file is gone or changed: put it back as it was handed out."},
+    {"undefined reference", "",
+     "A function is called that is nowhere written: compare its name and parameters with the call."},
+    {"must be configured", "",
+     "A kernel is launched with <<<blocks, threads, bytes of dynamic shared memory, stream>>> between its "
+     "name "
+     "and its arguments."},
+    {"cannot determine which instance", "<<", "A launch is written with three signs on each side: <<<…>>>."},
+    {"missing return statement", "",
+     "Every way through the function must end in a return: \"return Status::ok;\" once all is launched."},
+    {"no return statement", "",
+     "Every way through the function must end in a return: \"return Status::ok;\" once all is launched."},
+    {"return value type does not match", "Status",
+     "Host functions of a lab return a Status: \"return Status::ok;\" once all is launched."},
+    {"declaration is incompatible with previous", "",
+     "The name is taken for another type. An extern __shared__ array in a template is declared once for all "
+     "types: make it bytes, and cast its address."},
+    {"\"__shared__\" variable declaration is not allowed", "",
+     "Shared memory belongs to kernels: is __global__ or __device__ missing before the function?"},
+    {"closure type for a lambda", "",
+     "A lambda that is written in host code cannot be passed to a kernel. Write its code in the kernel, or "
+     "pass a "
+     "struct whose operator() is marked __device__, as the lab's operators are."},
+    {"annotation on lambda requires", "",
+     "A lambda that is written in host code cannot be passed to a kernel. Write its code in the kernel, or "
+     "pass a "
+     "struct whose operator() is marked __device__, as the lab's operators are."},
+    {"calling a __device__ function", "from a __host__",
+     "That function is for kernels alone: is __global__ or __device__ missing before the one that calls it?"},
+    {"__host__ function", "is not allowed",
+     "Kernels can call functions that are marked __device__ alone. Mark your own; containers such as "
+     "std::vector are for the host."},
+    {"matches the argument list", "",
+     "The call and the function differ in the number or the types of their parameters: compare the two "
+     "lines."},
+    {"No such file or directory", "",
+     "A lab is one file: write what you need into it. It may include its lab.hpp and the headers of C++ and "
+     "CUDA."},
+};
+
+}  // namespace
+
+std::string first_errors(std::string_view compiler_output, std::size_t limit) {
+  std::string out;
+  std::set<std::string> places;
+  bool showing = false;      // the lines that explain an error
+  bool in_own_file = false;  // whose line says enough; one in a header is caused elsewhere
+  for (const std::string_view line : lines_of(compiler_output)) {
+    if (line.starts_with("collect2: error") && !places.empty()) continue;
+    if (is_error_line(line)) {
+      const std::string readable = with_names_of_kernels(without_flags(line));
+      const std::string place = place_of(readable);
+      showing = !places.contains(place);
+      if (showing && places.size() == limit) break;
+      places.insert(place);
+      in_own_file = place.find(".cu") != std::string::npos && place.find(".cuh") == std::string::npos;
+      if (showing) out += readable + "\n";
+      continue;
+    }
+    // Warnings between errors are not what stops the build.
+    if (has(line, "warning") || (in_own_file && has(line, "detected during"))) showing = false;
+    if (has(line, " detected in the compilation of ") || has(line, "compilation terminated")) continue;
+    if (showing && !line.empty()) out += std::string(line) + "\n";
+  }
+  if (places.empty()) out = std::string(compiler_output);
+  out = first_lines(out, kMaxMessageLines);
+  while (!out.empty() && out.back() == '\n') out.pop_back();
+  return out;
+}
+
+std::string advice_on(std::string_view all_errors) {
+  const std::string errors = first_of(all_errors);
+  if (is_of_the_given_lines(errors) && (has(errors, "is undefined") || has(errors, "argument list")))
+    return "The given lines at the end of the file call a function of each task: put back what is gone, and "
+           "keep "
+           "its name and parameters.";
+  if (std::string advice = advice_on_shared_memory(errors); !advice.empty()) return advice;
+  if (std::string advice = advice_on_typename(errors); !advice.empty()) return advice;
+  for (const Advice& advice : kAdvice) {
+    if (has(errors, advice.said) && has(errors, advice.and_said)) return std::string(advice.text);
+  }
+  return "";
+}
+
+std::string compile_message(std::string_view source, std::string_view errors) {
+  std::string out = fmt::format("{} does not compile, so nothing of it was run", source);
+  for (const std::string_view line : lines_of(errors)) out += fmt::format("\n  {}", line);
+  if (const std::string advice = advice_on(errors); !advice.empty())
+    out += fmt::format("\n  what to do: {}", advice);
+  return out;
+}
+
+}  // namespace course::grader

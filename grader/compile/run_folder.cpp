@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+#include "compile/run_folder.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <mutex>
+#include <thread>
+
+#include "sandbox/cgroup.hpp"
+
+namespace course::grader {
+namespace fs = std::filesystem;
+
+namespace {
+
+// A run holds the lock of its folder's file as long as it lives.
+constexpr const char* kLock = "/lock";
+
+int lock_file(const std::string& path, int how) {
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd >= 0 && flock(fd, how) == 0) return fd;
+  if (fd >= 0) close(fd);
+  return -1;
+}
+
+class Folder {
+ public:
+  ~Folder() { remove(); }
+  Result<std::string> get(const Layout& layout) {
+    const std::lock_guard guard(mutex_);
+    if (!path_.empty()) return path_;
+    const std::string runs = layout.build + "/runs";
+    std::error_code failed;
+    fs::create_directories(runs, failed);
+    // Two runs at once: the folder of one may have no lock yet when the other tidies up.
+    const int all = lock_file(layout.build + "/runs.lock", LOCK_EX);
+    remove_stale(runs);
+    std::string path = runs + "/XXXXXX";
+    const bool made = mkdtemp(path.data()) != nullptr;
+    const std::string problem = std::strerror(errno);
+    if (made) {
+      fs::permissions(path, fs::perms(0755), failed);  // a sandbox has another user
+      lock_ = lock_file(path + kLock, LOCK_EX);
+    }
+    if (all >= 0) close(all);
+    if (!made) return Error{fmt::format("No folder can be made in {}: {}", runs, problem)};
+    path_ = path;
+    return path_;
+  }
+  void remove() {
+    const std::lock_guard guard(mutex_);
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+    path_.clear();
+  }
+
+ private:
+  static void remove_stale(const std::string& runs) {
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(runs, ignored)) {
+      const int fd = lock_file(entry.path().string() + kLock, LOCK_EX | LOCK_NB);
+      if (fd < 0) continue;
+      std::error_code gone;
+      fs::remove_all(entry.path(), gone);
+      close(fd);
+    }
+  }
+
+  std::mutex mutex_;
+  std::string path_;
+  int lock_ = -1;
+};
+
+Folder& folder() {
+  static Folder one;
+  return one;
+}
+
+std::array<int, 2> caught{-1, -1};
+
+}  // namespace
+
+Result<std::string> run_folder(const Layout& layout) {
+  return folder().get(layout);
+}
+
+void tidy_up_on_signals() {
+  static_cast<void>(folder());  // ends after the thread below could need it
+  if (pipe2(caught.data(), O_CLOEXEC) != 0) return;
+  std::thread([] {
+    unsigned char number = 0;
+    while (read(caught[0], &number, 1) < 0 && errno == EINTR) {
+    }
+    for (const std::string& group : sandbox::cgroups_of_this_process()) sandbox::end_group(group);
+    folder().remove();
+    signal(number, SIG_DFL);
+    raise(number);
+    _exit(128 + number);
+  }).detach();
+  struct sigaction action {};
+  action.sa_flags = SA_RESTART;
+  action.sa_handler = [](int number) {
+    const int error = errno;
+    const auto byte = static_cast<unsigned char>(number);
+    const ssize_t ignored = write(caught[1], &byte, 1);
+    static_cast<void>(ignored);
+    errno = error;
+  };
+  for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction before {};
+    // nohup and background jobs of a shell ignore some of them; that stays.
+    if (sigaction(number, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) continue;
+    sigaction(number, &action, nullptr);
+  }
+}
+
+BuildLock::BuildLock(const Layout& layout) : fd_(lock_file(layout.build + "/ninja.lock", LOCK_EX)) {}
+BuildLock::~BuildLock() {
+  if (fd_ >= 0) close(fd_);
+}
+
+}  // namespace course::grader

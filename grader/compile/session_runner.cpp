@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+#include "compile/session_runner.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <sstream>
+
+#include "compile/build.hpp"
+#include "device.hpp"
+#include "text.hpp"
+
+namespace course::grader {
+namespace {
+
+class SessionRunner : public CaseRunner {
+ public:
+  SessionRunner(lab::SessionOptions options, std::string root, sandbox::Sandbox sandbox,
+                std::optional<sandbox::Sandbox> around_device)
+      : root_(std::move(root)),
+        sandbox_(std::move(sandbox)),
+        around_device_(std::move(around_device)),
+        session_(with_launchers(std::move(options))) {}
+  lab::Outcome run(const lab::Problem& problem, const lab::Task& task, const lab::Case& c, std::uint64_t seed,
+                   const lab::Measure& measure) override {
+    lab::Outcome outcome = session_.run(problem, task, c, seed, measure);
+    // The one place where paths come in: those that the compiler left in the device code, and with them what runners print.
+    for (std::string* text : {&outcome.sim_report, &outcome.printed, &outcome.message})
+      *text = paths_from(root_, *text);
+    for (std::string& note : outcome.failure.notes) note = paths_from(root_, note);
+    outcome.failure.cause = paths_from(root_, outcome.failure.cause);
+    return outcome;
+  }
+
+ private:
+  lab::SessionOptions with_launchers(lab::SessionOptions options) const {
+    options.launcher = sandbox_.launcher();
+    options.launchers_report = !options.launcher.empty();
+    if (around_device_) options.device_launcher = around_device_->launcher();
+    return options;
+  }
+  std::string root_;  // the checkout
+  // They outlive the session's processes.
+  sandbox::Sandbox sandbox_;
+  std::optional<sandbox::Sandbox> around_device_;
+  lab::Session session_;
+};
+
+}  // namespace
+
+sandbox::View view_for(const Layout& layout, const std::string& executable, lab::DeviceKind device) {
+  sandbox::View view;
+  view.read_only = {executable, layout.root + "/.deps"};
+  if (device == lab::DeviceKind::sim) {
+    view.read_only.push_back(layout.remote_dir());
+  } else {
+    if (!layout.toolkit_lib_dir.empty()) view.read_only.push_back(layout.toolkit_lib_dir);
+    view.devices = sandbox::gpu_devices();
+  }
+  const char* inherited = std::getenv("LD_LIBRARY_PATH");
+  std::istringstream folders(inherited == nullptr ? "" : inherited);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    if (folder.starts_with('/')) view.read_only.push_back(folder);
+  }
+  return view;
+}
+
+const sandbox::Machine& isolation_here(const Layout& layout) {
+  return sandbox::this_machine(layout.build + "/grader/sandbox_enter");
+}
+
+std::unique_ptr<CaseRunner> session_runner(const Layout& layout, std::string executable,
+                                           lab::DeviceKind device, const RunContext& context,
+                                           double seconds_per_case, const sandbox::Bounds& bounds) {
+  lab::SessionOptions options;
+  options.runner = std::filesystem::absolute(executable).string();  // a sandbox starts elsewhere
+  options.device = device;
+  options.simulator_dir = layout.remote_dir();
+  options.toolkit_lib_dir = layout.toolkit_lib_dir;
+  options.seconds_per_case = seconds_per_case;
+  options.rerun_flags = context.rerun_flags();
+  const bool gpu = device == lab::DeviceKind::gpu;
+  // The simulated device is a process of its own, whose word is good; a GPU's runner is the student's.
+  if (gpu) {
+    options.device_trouble = [layout] {
+      const GpuProbe probe = probe_gpu(layout);
+      return probe.works ? "" : probe.why.empty() ? "the GPU does not work" : probe.why;
+    };
+  }
+  if (!gpu) options.device_program = layout.device_program();
+  sandbox::Bounds bounded = bounds;
+  if (gpu) bounded.memory_bytes = std::max(bounds.memory_bytes, kHostMemoryWithGpu);
+  // Where no control group can be made, address space is what can be bounded: of the student's process; the simulator's reserves
+  // far more than it uses, and so does a GPU's driver.
+  sandbox::Bounds of_host = bounded;
+  if (!gpu && isolation_here(layout).cgroup_version == 0) of_host.address_bytes = bounded.memory_bytes;
+  sandbox::Sandbox sandbox(isolation_here(layout), gpu ? sandbox::Purpose::run_on_gpu : sandbox::Purpose::run,
+                           view_for(layout, options.runner, device), of_host);
+  // The device is apart from the host code, and the machine from both.
+  std::optional<sandbox::Sandbox> around_device;
+  if (!gpu)
+    around_device.emplace(isolation_here(layout), sandbox::Purpose::device,
+                          view_for(layout, options.runner, device), bounded);
+  return std::make_unique<SessionRunner>(std::move(options), layout.root, std::move(sandbox),
+                                         std::move(around_device));
+}
+
+RunnerFactory session_runners(const Layout& layout, const RunContext& context) {
+  return [layout, context](const lab::Problem& problem, lab::DeviceKind device) {
+    const std::string lab(problem.manifest().id);
+    const auto runner = runner_of(layout, lab, context.solutions);
+    return session_runner(layout, runner ? *runner : "", device, context);
+  };
+}
+
+RunnerFactory reference_runners(const Layout& layout, const RunContext& context) {
+  return
+      [layout, context](const lab::Problem& problem, lab::DeviceKind device) -> std::unique_ptr<CaseRunner> {
+        const std::string program = layout.solution_runner(std::string(problem.manifest().id));
+        std::error_code ignored;
+        if (!std::filesystem::is_regular_file(program, ignored)) return nullptr;
+        return session_runner(layout, program, device, context);
+      };
+}
+
+}  // namespace course::grader

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+#include "grading/catalogue.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "text.hpp"
+
+namespace course::grader {
+namespace {
+
+const char* baseline_name(lab::Baseline baseline) {
+  return baseline == lab::Baseline::one_thread ? "one CPU thread" : "all CPU cores";
+}
+
+std::string goal_text(const lab::EfficiencyGoal& goal) {
+  return fmt::format("{} {} {:.4g}", lab::name_of(goal.metric), lab::at_least(goal.metric) ? "≥" : "≤",
+                     goal.limit);
+}
+
+nlohmann::json cases_for(const lab::Problem& problem, const lab::Task& task, std::uint32_t purpose) {
+  nlohmann::json names = nlohmann::json::array();
+  for (const lab::Case& c : problem.cases(task))
+    if ((c.purpose & purpose) != 0) names.push_back(c.name);
+  return names;
+}
+
+struct Sum {
+  int required = 0, bonus = 0;
+};
+Sum sum_of(const lab::Manifest& manifest) {
+  Sum sum;
+  for (const lab::Task& task : manifest.tasks)
+    (task.bonus ? sum.bonus : sum.required) += lab::max_points(task);
+  return sum;
+}
+
+std::string list_of(const lab::Task& task, const char* separator) {
+  std::vector<std::string> parts{fmt::format("right: {}", task.correctness_points)};
+  for (const lab::EfficiencyGoal& goal : task.efficiency) {
+    parts.push_back(fmt::format("{}: {}", goal_text(goal), goal.points));
+  }
+  for (const lab::SpeedupTier& tier : task.speedup) {
+    parts.push_back(fmt::format("{:.4g}× {}: {}", tier.speedup, baseline_name(task.baseline), tier.points));
+  }
+  return fmt::format("{}", fmt::join(parts, separator));
+}
+
+}  // namespace
+
+std::string catalogue_text(Problems labs) {
+  std::string out;
+  for (const lab::Problem* problem : labs) {
+    const lab::Manifest& manifest = problem->manifest();
+    const Sum sum = sum_of(manifest);
+    if (!out.empty()) out += "\n";
+    out += fmt::format("{}: {} ({} points{})\n", manifest.id, manifest.title, sum.required,
+                       sum.bonus > 0 ? fmt::format(", bonus {}", sum.bonus) : "");
+    for (const lab::Task& task : manifest.tasks) {
+      out += fmt::format("  {} {} {}{}\n", fit_left(task.id, 20),
+                         fit_right(std::to_string(lab::max_points(task)), 4), task.title,
+                         task.bonus ? " (bonus)" : "");
+    }
+  }
+  return out;
+}
+
+std::string catalogue_json(Problems labs) {
+  using nlohmann::json;
+  json list = json::array();
+  for (const lab::Problem* problem : labs) {
+    const lab::Manifest& manifest = problem->manifest();
+    json tasks = json::array();
+    for (const lab::Task& task : manifest.tasks) {
+      json efficiency = json::array();
+      for (const lab::EfficiencyGoal& goal : task.efficiency) {
+        efficiency.push_back(
+            {{"metric", lab::name_of(goal.metric)}, {"limit", goal.limit}, {"points", goal.points}});
+      }
+      json speedup = json::array();
+      for (const lab::SpeedupTier& tier : task.speedup) {
+        speedup.push_back({{"speedup", tier.speedup}, {"points", tier.points}});
+      }
+      tasks.push_back({{"id", task.id},
+                       {"title", task.title},
+                       {"section", task.section},
+                       {"max_points", lab::max_points(task)},
+                       {"correctness_points", task.correctness_points},
+                       {"efficiency", efficiency},
+                       {"speedup", speedup},
+                       {"counted_on", cases_for(*problem, task, lab::kEfficiency)},
+                       {"timed_on", cases_for(*problem, task, lab::kSpeedup)},
+                       {"baseline", task.baseline == lab::Baseline::one_thread ? "one_thread" : "all_cores"},
+                       {"bonus", task.bonus}});
+    }
+    json further = json::array();
+    for (const lab::Task& rung : manifest.further_rungs)
+      further.push_back({{"id", rung.id}, {"title", rung.title}});
+    const Sum sum = sum_of(manifest);
+    list.push_back({{"id", manifest.id},
+                    {"title", manifest.title},
+                    {"paper", manifest.paper},
+                    {"max_points", sum.required},
+                    {"max_bonus_points", sum.bonus},
+                    {"tasks", tasks},
+                    {"further_rungs", further}});
+  }
+  return json{{"schema", 1}, {"labs", list}}.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+std::string points_markdown(const lab::Manifest& manifest) {
+  std::string out = "| task | right | efficiency | speedup | points |\n|---|---:|---|---|---:|\n";
+  for (const lab::Task& task : manifest.tasks) {
+    std::string efficiency, speedup;
+    for (const lab::EfficiencyGoal& goal : task.efficiency) {
+      efficiency += fmt::format("{}{}: {}", efficiency.empty() ? "" : "<br>", goal_text(goal), goal.points);
+    }
+    for (const lab::SpeedupTier& tier : task.speedup) {
+      speedup += fmt::format("{}{:.4g}× {}: {}", speedup.empty() ? "" : "<br>", tier.speedup,
+                             baseline_name(task.baseline), tier.points);
+    }
+    out +=
+        fmt::format("| `{}` {}{} | {} | {} | {} | {} |\n", task.id, task.title, task.bonus ? " (bonus)" : "",
+                    task.correctness_points, efficiency, speedup, lab::max_points(task));
+  }
+  const Sum sum = sum_of(manifest);
+  out += fmt::format("| **all** | | | | **{}{}** |\n", sum.required,
+                     sum.bonus > 0 ? fmt::format(" + {}", sum.bonus) : "");
+  return out;
+}
+
+std::string points_text(const lab::Manifest& manifest) {
+  std::string out = fmt::format("{}\n", manifest.title);
+  for (const lab::Task& task : manifest.tasks) {
+    out += fmt::format("  {} {} {}\n", fit_left(task.id, 20),
+                       fit_right(std::to_string(lab::max_points(task)), 4), list_of(task, ", "));
+  }
+  const Sum sum = sum_of(manifest);
+  out += fmt::format("  {} {}{}\n", fit_left("all", 20), fit_right(std::to_string(sum.required), 4),
+                     sum.bonus > 0 ? fmt::format(" + {} bonus", sum.bonus) : "");
+  return out;
+}
+
+}  // namespace course::grader

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+#include "grading/check.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <tuple>
+
+#include "text.hpp"
+
+namespace course::grader {
+namespace {
+
+using lab::Verdict;
+
+auto place_key(const ReportedFinding& finding) {
+  return std::tie(finding.file, finding.line, finding.checker, finding.kind, finding.other_file,
+                  finding.other_line);
+}
+
+void merge(CheckReport& report, const ReportedFinding& finding, const std::string& task,
+           const std::string& case_name) {
+  const auto same = std::find_if(
+      report.findings.begin(), report.findings.end(),
+      [&](const CheckedFinding& known) { return place_key(known.finding) == place_key(finding); });
+  if (same == report.findings.end()) {
+    report.findings.push_back({finding, {task}, case_name});
+    return;
+  }
+  same->finding.times += finding.times;
+  if (std::find(same->tasks.begin(), same->tasks.end(), task) == same->tasks.end())
+    same->tasks.push_back(task);
+}
+
+std::string indented_source(const SourceLine& source_line, const std::string& file, std::uint32_t line) {
+  std::string text = tame(source_line(file, line));
+  text.erase(0, std::min(text.find_first_not_of(" \t"), text.size()));
+  return text.empty() ? "" : fmt::format("    {:>4} | {}\n", line, text);
+}
+
+std::string task_line(const CheckedTask& task) {
+  switch (task.verdict) {
+    case Verdict::ok: return fmt::format("  {}: {} cases checked\n", task.id, task.cases_run);
+    case Verdict::not_implemented: return fmt::format("  {}: not implemented yet\n", task.id);
+    default: return fmt::format("  {}: {}\n", task.id, lab::name_of(task.verdict));
+  }
+}
+
+}  // namespace
+
+CheckReport check_lab(const lab::Problem& problem, CaseRunner& runner, const RunContext& context,
+                      const std::optional<std::string>& only_task,
+                      const std::function<void(const std::string&)>& progress) {
+  CheckReport report;
+  report.lab = problem.manifest().id;
+  std::vector<lab::Task> tasks(problem.manifest().tasks.begin(), problem.manifest().tasks.end());
+  // Only solutions have these.
+  const auto& further = problem.manifest().further_rungs;
+  if (context.solutions) tasks.insert(tasks.end(), further.begin(), further.end());
+  for (const lab::Task& task : tasks) {
+    if (only_task && *only_task != task.id) continue;
+    CheckedTask checked;
+    checked.id = task.id;
+    const Plan plan = checks_plan(problem.cases(task));
+    for (const Step& step : plan.steps) {
+      if (step.stage != Stage::checks) continue;
+      const lab::Case& c = plan.cases[step.case_index];
+      if (progress) progress(fmt::format("{} {} {}", report.lab, task.id, c.name));
+      const lab::Outcome outcome =
+          runner.run(problem, task, c, context.seed_of(Stage::checks, task.id), step.measure);
+      ++checked.cases_run;
+      if (Result<SimReport> seen = parse_sim_report(outcome.sim_report)) {
+        for (const ReportedFinding& finding : seen->findings) {
+          merge(report, finding, checked.id, c.name);
+        }
+      }
+      if (outcome.verdict == Verdict::ok || checked.verdict != Verdict::ok) continue;
+      checked.verdict = outcome.verdict;
+      checked.message = outcome.message;
+      // The same for every case, and each hang costs its whole time limit.
+      if (outcome.verdict == Verdict::not_implemented || outcome.verdict == Verdict::time_limit) break;
+    }
+    report.tasks.push_back(std::move(checked));
+  }
+  std::stable_sort(report.findings.begin(), report.findings.end(),
+                   [](const CheckedFinding& a, const CheckedFinding& b) {
+                     return place_key(a.finding) < place_key(b.finding);
+                   });
+  return report;
+}
+
+SourceLine source_lines_below(const std::string& root) {
+  return [root](const std::string& file, std::uint32_t line) -> std::string {
+    namespace fs = std::filesystem;
+    std::error_code error;
+    const fs::path inside = fs::weakly_canonical(root, error);
+    const fs::path path = fs::weakly_canonical(fs::path(root) / file, error);
+    const bool below =
+        std::mismatch(inside.begin(), inside.end(), path.begin(), path.end()).first == inside.end();
+    if (error || !below || !fs::is_regular_file(path, error)) return "";
+    std::ifstream in(path);
+    std::string text;
+    for (std::uint32_t i = 0; i < line; ++i) {
+      if (!std::getline(in, text)) return "";
+    }
+    return text;
+  };
+}
+
+std::string to_text(const CheckReport& report, const SourceLine& source_line) {
+  std::string out = report.lab + "\n";
+  for (const CheckedTask& task : report.tasks) out += task_line(task);
+  for (const CheckedFinding& entry : report.findings) {
+    const ReportedFinding& finding = entry.finding;
+    const bool hint = lab::weight_of(finding) == lab::Weight::hint;
+    out +=
+        fmt::format("\n{}: {}{}\n", finding.checker, tame(finding.kind), hint ? " (a hint: no fault)" : "");
+    out += wrap(describe(finding), 78, 2) + "\n";
+    out += indented_source(source_line, finding.file, finding.line);
+    if (std::tie(finding.other_file, finding.other_line) != std::tie(finding.file, finding.line)) {
+      out += indented_source(source_line, finding.other_file, finding.other_line);
+    }
+    out += fmt::format("  in {}; first seen in case {}\n", fmt::join(entry.tasks, ", "), entry.first_case);
+  }
+  // What no finding explains.
+  for (const CheckedTask& task : report.tasks) {
+    const bool explained =
+        std::any_of(report.findings.begin(), report.findings.end(), [&](const CheckedFinding& entry) {
+          return std::find(entry.tasks.begin(), entry.tasks.end(), task.id) != entry.tasks.end();
+        });
+    if (explained || task.message.empty() || task.verdict == Verdict::not_implemented) continue;
+    out += "\n" + wrap_message(task.message, 80);
+  }
+  if (report.findings.empty()) {
+    const bool all_fine = std::all_of(report.tasks.begin(), report.tasks.end(),
+                                      [](const CheckedTask& task) { return task.verdict == Verdict::ok; });
+    out += all_fine ? "\nNothing found.\n" : "\nThe checkers found nothing in what could be run.\n";
+  } else {
+    out += fmt::format("\n{} finding{}.\n", report.findings.size(), report.findings.size() == 1 ? "" : "s");
+  }
+  return out;
+}
+
+}  // namespace course::grader

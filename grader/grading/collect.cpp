@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: MIT
+#include "grading/collect.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "base/rng.hpp"
+#include "grading/baseline.hpp"
+#include "lab/diagnosis.hpp"
+#include "verifier/failure_message.hpp"
+#include "grading/metrics.hpp"
+#include "text.hpp"
+
+namespace course::grader {
+namespace {
+
+using lab::Verdict;
+
+// A case that failed on a GPU and has at most this many items is run once more on the simulator, to find its
+// cause. (What fails on the simulator, lab::Session explains itself.)
+constexpr std::uint64_t kExplainedItems = std::uint64_t{1} << 20;
+
+// What the report says of an output that is right: the verdict may get worse, never better.
+struct Objection {
+  Verdict verdict = Verdict::ok;
+  lab::Failure failure;
+};
+
+Objection object_to(const Result<SimReport>& report, const Step& step, const lab::Case& c,
+                    const lab::Ideal& ideal) {
+  Objection objection;
+  if (!report) {
+    // It comes from a process that serves the student's: no fault of the machine, and no evidence either.
+    objection.verdict = Verdict::crash;
+    objection.failure.headline = "left no report of the simulator that can be read";
+    objection.failure.notes.push_back(report.error().text);
+    return objection;
+  }
+  const std::string faults = describe_causes(report->findings);
+  const bool measured = step.stage == Stage::efficiency || step.stage == Stage::speedup;
+  const std::string too_little = measured ? implausible(report->totals, ideal) : "";
+  if (!faults.empty()) {
+    objection.verdict = Verdict::wrong_answer;
+    objection.failure.headline = "came out right this time, but by luck: a checker found a fault";
+    objection.failure.cause = faults;
+    objection.failure.proved = true;
+  } else if (c.n > 0 && !report->did_work()) {
+    objection.verdict = Verdict::wrong_answer;
+    objection.failure.headline = "launched no kernel";
+  } else if (!too_little.empty()) {
+    objection.verdict = Verdict::policy;
+    objection.failure.headline = "was not done by kernels";
+    objection.failure.notes.push_back(too_little);
+  }
+  return objection;
+}
+
+// What the program of a failed case printed at last: an uncaught exception's text, a failed assertion, what the simulator says of a
+// launch, and what the student's own printf shows.
+std::string last_words(const lab::Outcome& outcome) {
+  if (outcome.verdict == Verdict::infra || outcome.verdict == Verdict::not_implemented) return "";
+  constexpr std::size_t kLines = 8;
+  constexpr std::size_t kLongest = 400;  // bytes of a line
+  std::string_view printed = outcome.printed;
+  while (!printed.empty() && printed.back() == '\n') printed.remove_suffix(1);
+  if (printed.empty()) return "";
+  std::size_t begin = printed.size();
+  for (std::size_t line = 0; line < kLines && begin != std::string_view::npos && begin > 0; ++line) {
+    begin = printed.rfind('\n', begin - 1);
+  }
+  const bool all = begin == std::string_view::npos || begin == 0;
+  if (!all) printed.remove_prefix(begin + 1);
+  std::string out = all ? "  it printed:\n" : "  it printed:\n    …\n";
+  while (!printed.empty()) {
+    const std::size_t end = std::min(printed.find('\n'), printed.size());
+    const std::string line = tame_line(printed.substr(0, end));
+    out += "    " + (line.size() > kLongest ? line.substr(0, kLongest) + "…" : line) + "\n";
+    printed.remove_prefix(std::min(end + 1, printed.size()));
+  }
+  return out;
+}
+
+class Collector {
+ public:
+  Collector(const lab::Problem& problem, const lab::Task& task, const Plan& plan, const RunContext& context,
+            const CollectHooks& hooks, Evidence& evidence, int round)
+      : problem_(problem),
+        task_(task),
+        plan_(plan),
+        context_(context),
+        hooks_(hooks),
+        evidence_(evidence),
+        round_(round) {}
+
+  // False when the task is decided and nothing more need be run.
+  bool run(const Step& step) {
+    const lab::Case& c = plan_.cases[step.case_index];
+    if (hooks_.progress) hooks_.progress(std::string(task_.id) + " " + c.name);
+    const std::uint64_t seed = seed_of_round(step.stage);
+    const auto begin = std::chrono::steady_clock::now();
+    lab::Outcome outcome = hooks_.runner(step.device).run(problem_, task_, c, seed, step.measure);
+    // Checkers cost a multiple of the time. A case that got them as an extra (plan.cpp) is not too slow because of them.
+    lab::Measure measure = step.measure;
+    if (outcome.verdict == Verdict::time_limit && step.stage == Stage::correctness && measure.checks) {
+      measure.checks = false;
+      outcome = hooks_.runner(step.device).run(problem_, task_, c, seed, measure);
+    }
+    if (outcome.verdict == Verdict::time_limit) compare_time(step, c, seed, measure, outcome);
+    std::optional<Result<SimReport>> report;
+    const bool counted = measure.counters || measure.checks || measure.timed_runs > 0;
+    if (step.device == lab::DeviceKind::sim && counted &&
+        !problem_.refuses(task_, c)) {  // a refusal leaves none
+      report = parse_sim_report(outcome.sim_report);
+    }
+    const lab::Ideal ideal = problem_.ideal(task_, c);
+
+    CaseRecord record;
+    record.name = c.name;
+    record.stage = step.stage;
+    record.device = step.device;
+    record.verdict = outcome.verdict;
+    record.message = outcome.message;
+    if (outcome.verdict == Verdict::ok && report) {
+      const Objection objection = object_to(*report, step, c, ideal);
+      record.verdict = objection.verdict;
+      if (objection.verdict != Verdict::ok) {
+        record.message = lab::failure_message(problem_.manifest(), task_, c, seed, context_.rerun_flags(),
+                                              objection.failure);
+      }
+    } else if (outcome.verdict != Verdict::ok) {
+      const std::string more = last_words(outcome) + cause_on_simulator(step, c, seed, outcome.verdict);
+      record.message += more;
+      if (step.stage == Stage::correctness && outcome.failure.mismatch)
+        evidence_.failed.push_back({evidence_.cases.size(), outcome.failure, more, seed});
+    }
+    trim(record.message);
+    record.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    evidence_.cases.push_back(record);
+
+    if (record.verdict == Verdict::ok || record.verdict == Verdict::suspect) {
+      if (outcome.processor_seconds >= slowest_seconds_) {
+        slowest_seconds_ = outcome.processor_seconds;
+        slowest_case_ = c.name;
+      }
+      if (step.stage == Stage::efficiency && report && *report) keep_worst((**report).totals, ideal);
+      if (step.stage == Stage::speedup) keep_times(step, c, outcome);
+      return true;
+    }
+    return may_go_on(step, record.verdict);
+  }
+
+  // The message on the case that decides, in the light of all cases that failed.
+  void diagnose_together() {
+    if (evidence_.failed.size() < 2) return;
+    FailedOutput& first = evidence_.failed.front();
+    CaseRecord& record = evidence_.cases[first.record];
+    if (&record != deciding_record(evidence_.cases) || first.failure.proved) return;
+    const auto proved = std::find_if(evidence_.failed.begin(), evidence_.failed.end(),
+                                     [](const FailedOutput& failed) { return failed.failure.proved; });
+    if (proved != evidence_.failed.end()) {
+      first.failure.cause = fmt::format("in case {}, too, the output is wrong, and a checker proves why: {}",
+                                        evidence_.cases[proved->record].name, proved->failure.cause);
+    } else {
+      first.failure.cause = lab::likely_cause(failed_cases());
+    }
+    const auto c = std::find_if(plan_.cases.begin(), plan_.cases.end(),
+                                [&](const lab::Case& one) { return one.name == record.name; });
+    record.message = lab::failure_message(problem_.manifest(), task_, *c, first.seed, context_.rerun_flags(),
+                                          first.failure) +
+                     first.more;
+    trim(record.message);
+  }
+
+ private:
+  static void trim(std::string& message) {
+    while (!message.empty() && message.back() == '\n') message.pop_back();
+  }
+
+  std::vector<lab::FailedCase> failed_cases() const {
+    std::vector<lab::FailedCase> cases;
+    for (const FailedOutput& failed : evidence_.failed)
+      cases.push_back({evidence_.cases[failed.record].name, failed.failure.mismatch->causes});
+    return cases;
+  }
+
+  std::uint64_t seed_of_round(Stage stage) const {
+    const std::uint64_t seed = context_.seed_of(stage, task_.id);
+    return round_ == 0 ? seed : seed_for(seed, fmt::format("round {}", round_));
+  }
+
+  // What a case that reached the limit needs for comparison: the time of the course's solution for the same case, run
+  // in the same way on the same machine; where there is no solution, that of the submission's own cases.
+  void compare_time(const Step& step, const lab::Case& c, std::uint64_t seed, const lab::Measure& measure,
+                    lab::Outcome& outcome) const {
+    CaseRunner* reference = context_.solutions || !hooks_.reference ? nullptr : hooks_.reference(step.device);
+    std::string note;
+    if (reference != nullptr) {
+      const lab::Outcome other = reference->run(problem_, task_, c, seed, measure);
+      if (other.verdict == Verdict::ok)
+        note = fmt::format("the course's own solution of this task took {} for this case",
+                           processor_time(other.processor_seconds));
+    }
+    if (note.empty() && !slowest_case_.empty())
+      note = fmt::format("of the cases that it passed before, {} took longest: {}", slowest_case_,
+                         processor_time(slowest_seconds_));
+    if (note.empty()) return;
+    outcome.failure.notes.push_back(std::move(note));
+    outcome.message =
+        lab::failure_message(problem_.manifest(), task_, c, seed, context_.rerun_flags(), outcome.failure);
+  }
+  static std::string processor_time(double seconds) {
+    return fmt::format("{:.2g} s of processor time", std::max(seconds, 0.01));
+  }
+
+  // What a GPU hides: the same case on the simulator, all checkers on. Only the task's first failure is worth
+  // it.
+  std::string cause_on_simulator(const Step& step, const lab::Case& c, std::uint64_t seed, Verdict verdict) {
+    const bool first = std::none_of(evidence_.cases.begin(), evidence_.cases.end(),
+                                    [](const CaseRecord& record) { return record.verdict != Verdict::ok; });
+    const bool explicable =
+        verdict == Verdict::wrong_answer || verdict == Verdict::crash || verdict == Verdict::time_limit;
+    if (step.device != lab::DeviceKind::gpu || !first || !explicable || c.n > kExplainedItems) return "";
+    lab::Measure checks;
+    checks.checks = true;
+    const lab::Outcome again = hooks_.runner(lab::DeviceKind::sim).run(problem_, task_, c, seed, checks);
+    const Result<SimReport> report = parse_sim_report(again.sim_report);
+    if (!report) return "";
+    std::string cause = describe_causes(report->findings);
+    if (cause.empty() && c.n > 0 && !report->did_work()) cause = "no kernel was launched";
+    return cause.empty() ? "" : "  cause, found on the simulator: " + cause + "\n";
+  }
+
+  // After a failure: correctness goes on to kMaxFailures, so that a student sees whether one case or all are
+  // wrong.
+  bool may_go_on(const Step& step, Verdict verdict) const {
+    if (step.stage != Stage::correctness) return false;
+    if (verdict != Verdict::wrong_answer && verdict != Verdict::crash) return false;
+    const auto failed = std::count_if(evidence_.cases.begin(), evidence_.cases.end(),
+                                      [](const CaseRecord& record) { return record.verdict != Verdict::ok; });
+    // A few more where they may decide between several causes.
+    return failed < kMaxFailures || (failed < kMostFailures && lab::is_ambiguous(failed_cases()));
+  }
+
+  void keep_worst(const sim::Counters& totals, const lab::Ideal& ideal) {
+    for (const lab::Metric metric : kAllMetrics) {
+      const std::optional<double> value = measure(metric, totals, ideal);
+      if (!value) continue;
+      const auto [entry, is_new] = evidence_.metrics.try_emplace(metric, *value);
+      if (is_new) continue;
+      entry->second =
+          lab::at_least(metric) ? std::min(entry->second, *value) : std::max(entry->second, *value);
+    }
+  }
+
+  void keep_times(const Step& step, const lab::Case& c, const lab::Outcome& outcome) {
+    auto found = std::find_if(evidence_.timings.begin(), evidence_.timings.end(),
+                              [&](const Timing& timing) { return timing.case_name == c.name; });
+    if (found == evidence_.timings.end()) {
+      found = evidence_.timings.emplace(evidence_.timings.end());
+      found->case_name = c.name;
+    }
+    Timing& timing = *found;
+    const auto add = [](std::vector<double>& all, const std::vector<double>& more) {
+      all.insert(all.end(), more.begin(), more.end());
+    };
+    add(timing.samples.kernel_us, outcome.times_us);
+    add(timing.samples.clock_us, outcome.clock_us);
+    add(timing.samples.events_us, outcome.events_us);
+    timing.modelled = step.device == lab::DeviceKind::sim;
+    timing.kernel_us = median(timing.samples.kernel_us);
+    timing.spread_us = spread(timing.samples.kernel_us);
+    timing.clock_us = median(timing.samples.clock_us);
+    timing.events_us = median(timing.samples.events_us);
+    timing.kernel_runs = static_cast<int>(timing.samples.kernel_us.size());
+    timing.judged = task_.baseline;
+  }
+
+  const lab::Problem& problem_;
+  const lab::Task& task_;
+  const Plan& plan_;
+  const RunContext& context_;
+  const CollectHooks& hooks_;
+  Evidence& evidence_;
+  const int round_;
+  std::string slowest_case_;  // of those that were right
+  double slowest_seconds_ = 0;
+};
+
+}  // namespace
+
+void collect(const lab::Problem& problem, const lab::Task& task, const Plan& plan, Share share,
+             const RunContext& context, const CollectHooks& hooks, Evidence& evidence, int round) {
+  Collector collector(problem, task, plan, context, hooks, evidence, round);
+  evidence.cases_planned = plan.correctness_steps();
+  for (const Step& step : plan.steps) {
+    if (step.alone != (share == Share::alone)) continue;
+    // Later stages mean something only when everything before them was right.
+    const CaseRecord* wrong = deciding_record(evidence.cases);
+    const bool failed = wrong != nullptr && wrong->verdict != Verdict::suspect;
+    if (failed && step.stage != Stage::correctness) break;
+    if (!collector.run(step)) break;
+  }
+  if (share == Share::shared) collector.diagnose_together();
+  const CaseRecord* wrong = deciding_record(evidence.cases);
+  evidence.complete =
+      (wrong == nullptr || wrong->verdict == Verdict::suspect) && evidence.cases.size() >= plan.steps.size();
+}
+
+}  // namespace course::grader

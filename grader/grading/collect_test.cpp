@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: MIT
+#include "grading/collect.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "testing/scripted.hpp"
+
+namespace course::grader {
+namespace {
+
+using lab::Verdict;
+using testing::Asked;
+using testing::failing;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using testing::Script;
+
+const testing::FakeProblem kProblem;
+
+struct Collected {
+  Evidence evidence;
+  TaskResult result;
+  std::vector<Asked> asked;
+};
+
+Collected run_first_task(Script::Answer answer, lab::DeviceKind device = lab::DeviceKind::sim,
+                         std::uint64_t seed = 5, const std::function<void(Plan&)>& change = nullptr,
+                         Script* reference = nullptr) {
+  Script script(std::move(answer));
+  const lab::Task& task = testing::kTasks[0];
+  Plan plan = make_plan(task, kProblem.cases(task), {device, {}});
+  if (change) change(plan);
+  const RunContext context{"fake", seed, false, device, false};
+  std::map<lab::DeviceKind, std::unique_ptr<CaseRunner>> runners;
+  CollectHooks hooks;
+  hooks.runner = [&](lab::DeviceKind kind) -> CaseRunner& {
+    auto& runner = runners[kind];
+    if (!runner) runner = script.runner(kind);
+    return *runner;
+  };
+  std::unique_ptr<CaseRunner> other;
+  if (reference != nullptr) {
+    hooks.reference = [&](lab::DeviceKind kind) { return (other = reference->runner(kind)).get(); };
+  }
+  Collected out;
+  collect(kProblem, task, plan, Share::shared, context, hooks, out.evidence);
+  collect(kProblem, task, plan, Share::alone, context, hooks, out.evidence);
+  out.result = score_task(task, out.evidence);
+  out.asked = script.asked();
+  return out;
+}
+
+Script::Answer report_with(std::string find, std::string replace, Stage only) {
+  return
+      [=](const lab::Task&, const lab::Case& c, const lab::Measure& measure) -> std::optional<lab::Outcome> {
+        const bool efficiency = measure.dataflow;
+        if ((only == Stage::efficiency) != efficiency) return std::nullopt;
+        lab::Outcome outcome = testing::good_outcome(c, measure);
+        const std::size_t at = outcome.sim_report.find(find);
+        if (at != std::string::npos) outcome.sim_report.replace(at, find.size(), replace);
+        return outcome;
+      };
+}
+
+TEST(Collect, RunsEveryStepOfAGoodTask) {
+  const Collected all = run_first_task(nullptr);
+  EXPECT_TRUE(all.evidence.complete);
+  EXPECT_EQ(all.result.verdict, Verdict::ok);
+  EXPECT_EQ(all.evidence.cases.size(), 9U);  // 5 correctness, 2 checks, 1 efficiency, 1 speedup
+  EXPECT_EQ(all.evidence.timings.size(), 1U);
+  EXPECT_DOUBLE_EQ(all.evidence.metrics.at(lab::Metric::work_ratio), 1.0);
+}
+
+TEST(Collect, StopsAfterAFewWrongAnswers) {
+  const Collected some = run_first_task([](auto&, auto&, auto&) { return failing(Verdict::wrong_answer); });
+  EXPECT_EQ(some.asked.size(), static_cast<std::size_t>(kMaxFailures));
+  EXPECT_EQ(some.result.cases_run, kMaxFailures);
+  EXPECT_EQ(some.result.cases_planned, 5);
+  EXPECT_EQ(some.result.verdict, Verdict::wrong_answer);
+}
+
+lab::Outcome wrong_output(const lab::Case& c, std::vector<lab::Cause> causes) {
+  lab::Outcome outcome = failing(Verdict::wrong_answer);
+  outcome.failure.headline = "is wrong";
+  outcome.failure.mismatch = lab::Mismatch{"d_out", c.n, "1", "2", 1, 1, "", ""};
+  outcome.failure.mismatch->causes = std::move(causes);
+  return outcome;
+}
+
+TEST(Collect, NamesTheMistakeThatExplainsAllFailedCases) {
+  const Collected all = run_first_task([](auto&, const lab::Case& c, auto&) {
+    std::vector<lab::Cause> causes{{"every", "the one that explains all"}};
+    if (c.n <= 1) causes.insert(causes.begin(), {"some", "the one that explains small cases"});
+    return wrong_output(c, causes);
+  });
+  EXPECT_EQ(all.asked.size(), static_cast<std::size_t>(kMaxFailures));
+  EXPECT_THAT(all.result.message, HasSubstr("likely cause: the one that explains all"));
+  EXPECT_THAT(all.result.message, Not(HasSubstr("small cases")));
+  EXPECT_THAT(all.result.message, HasSubstr("case " + all.evidence.cases[0].name + " is wrong"));
+}
+
+TEST(Collect, GoesOnWhileSeveralMistakesExplainAllCases) {
+  const Collected all = run_first_task([](auto&, const lab::Case& c, auto&) {
+    std::vector<lab::Cause> causes{{"first", "the first"}};
+    if (c.n < 1000) causes.push_back({"second", "the second"});
+    return wrong_output(c, causes);
+  });
+  EXPECT_EQ(all.asked.size(), 4U);
+  EXPECT_THAT(all.result.message, HasSubstr("likely cause: the first\n"));
+}
+
+TEST(Collect, ACheckersProofInAnotherCaseComesBeforeAGuess) {
+  const Collected all = run_first_task([](auto&, const lab::Case& c, auto&) {
+    lab::Outcome outcome = wrong_output(c, {{"guess", "a guess"}});
+    outcome.failure.proved = c.n == 33;
+    if (c.n == 33) outcome.failure.cause = "race: fake.cu:31";
+    return outcome;
+  });
+  EXPECT_THAT(all.result.message, HasSubstr("a checker proves why: race: fake.cu:31"));
+  EXPECT_THAT(all.result.message, Not(HasSubstr("a guess")));
+}
+
+TEST(Collect, CheckersDoNotMakeACaseTooSlow) {
+  const auto check_the_longest = [](Plan& plan) {
+    for (Step& step : plan.steps)
+      step.measure.checks = step.measure.checks || plan.cases[step.case_index].n == 200000;
+  };
+  for (const bool always : {false, true}) {
+    const Collected slow = run_first_task(
+        [=](auto&, const lab::Case& c, const lab::Measure& measure) {
+          return c.n == 200000 && (always || measure.checks) ? std::optional(failing(Verdict::time_limit))
+                                                             : std::nullopt;
+        },
+        lab::DeviceKind::sim, 5, check_the_longest);
+    EXPECT_EQ(slow.result.verdict, always ? Verdict::time_limit : Verdict::ok);
+  }
+}
+
+lab::Outcome took(double seconds, const lab::Case& c, const lab::Measure& measure) {
+  lab::Outcome outcome = testing::good_outcome(c, measure);
+  outcome.processor_seconds = seconds;
+  return outcome;
+}
+
+// Ends at the case of 1000 items; the one before it took longest.
+std::optional<lab::Outcome> slow(const lab::Task&, const lab::Case& c, const lab::Measure& measure) {
+  return c.n == 1000 ? failing(Verdict::time_limit) : took(c.n == 33 ? 0.25 : 0.125, c, measure);
+}
+
+TEST(Collect, ATimeLimitShowsTheReferencesTime) {
+  Script reference([](auto&, const lab::Case& c, const lab::Measure& m) { return took(1.75, c, m); });
+  const Collected all = run_first_task(slow, lab::DeviceKind::sim, 5, nullptr, &reference);
+  EXPECT_THAT(all.result.message,
+              HasSubstr("solution of this task took 1.8 s of processor time for this case\n"));
+  ASSERT_EQ(reference.asked().size(), 1U);  // only where it is needed, and as the submission was
+  EXPECT_EQ(reference.asked()[0].case_name, "n1000");
+  EXPECT_EQ(reference.asked()[0].seed, all.asked.back().seed);
+}
+
+TEST(Collect, ATimeLimitWithoutReferenceShowsItsOwnTimes) {
+  Script also_slow([](auto&, auto&, auto&) { return failing(Verdict::time_limit); });
+  for (Script* reference : {static_cast<Script*>(nullptr), &also_slow}) {
+    const Collected all = run_first_task(slow, lab::DeviceKind::sim, 5, nullptr, reference);
+    EXPECT_THAT(all.result.message, HasSubstr("passed before, n33 took longest: 0.25 s of processor time\n"));
+    EXPECT_THAT(all.result.message, Not(HasSubstr("solution")));
+  }
+}
+
+TEST(Collect, StopsAtOnceWhereRepeatingTellsNothingNew) {
+  for (const Verdict verdict :
+       {Verdict::not_implemented, Verdict::time_limit, Verdict::infra, Verdict::policy}) {
+    const Collected one = run_first_task([=](auto&, auto&, auto&) { return failing(verdict); });
+    EXPECT_EQ(one.asked.size(), 1U) << lab::name_of(verdict);
+    EXPECT_EQ(one.result.verdict, verdict);
+  }
+}
+
+TEST(Collect, MeasuresNothingOfAWrongTask) {
+  const Collected wrong = run_first_task([](auto&, const lab::Case& c, auto&) -> std::optional<lab::Outcome> {
+    return c.n == 200000 ? std::optional(failing(Verdict::wrong_answer)) : std::nullopt;
+  });
+  EXPECT_EQ(wrong.asked.size(), 5U);  // all of correctness, nothing after it
+  EXPECT_TRUE(wrong.evidence.metrics.empty());
+  EXPECT_TRUE(wrong.evidence.timings.empty());
+  EXPECT_EQ(wrong.result.points, 0);
+}
+
+TEST(Collect, ARightAnswerWithARaceIsWrong) {
+  const Collected racy = run_first_task(report_with(
+      "\"findings\":[]",
+      R"("findings":[{"checker":"racecheck","kind":"shared-race","file":"/x/fake.cu","line":31,"message":"Two threads race."}])",
+      Stage::checks));
+  EXPECT_EQ(racy.result.verdict, Verdict::wrong_answer);
+  EXPECT_EQ(racy.result.points, 0);
+  EXPECT_THAT(racy.result.message, HasSubstr("fake.cu:31: Two threads race."));
+  EXPECT_THAT(racy.result.message, HasSubstr("./lab grade fake --task first --case"));
+}
+
+TEST(Collect, AHintIsNoFault) {
+  const Collected same_value = run_first_task(report_with(
+      "\"findings\":[]",
+      R"("findings":[{"checker":"racecheck","severity":"hint","message":"Both write the same value."}])",
+      Stage::checks));
+  EXPECT_EQ(same_value.result.verdict, Verdict::ok);
+}
+
+TEST(Collect, ALeakIsNoFault) {
+  const Collected leaky = run_first_task(report_with(
+      "\"findings\":[]", R"("findings":[{"checker":"leakcheck","message":"8 bytes"}])", Stage::checks));
+  EXPECT_EQ(leaky.result.verdict, Verdict::ok);
+}
+
+TEST(Collect, ARightAnswerWithoutAKernelIsWrong) {
+  const Collected lazy = run_first_task(report_with("\"launches\":2", "\"launches\":0", Stage::checks));
+  EXPECT_EQ(lazy.result.verdict, Verdict::wrong_answer);
+  EXPECT_THAT(lazy.result.message, HasSubstr("launched no kernel"));
+}
+
+TEST(Collect, AMemsetIsWorkOfTheDevice) {
+  const Collected filled = run_first_task(report_with("\"launches\":2", "\"launches\":0", Stage::checks));
+  EXPECT_EQ(filled.result.verdict, Verdict::wrong_answer);
+  const Collected counted = run_first_task(
+      [](auto&, const lab::Case& c, const lab::Measure& measure) -> std::optional<lab::Outcome> {
+        if (!measure.checks || measure.counters) return std::nullopt;
+        lab::Outcome outcome = testing::good_outcome(c, measure);
+        outcome.sim_report.replace(outcome.sim_report.find("\"launches\":2"), 12, "\"launches\":0");
+        outcome.sim_report.insert(1, "\"fills\":1,");
+        return outcome;
+      });
+  EXPECT_EQ(counted.result.verdict, Verdict::ok) << counted.result.message;
+}
+
+TEST(Collect, WorkThatKernelsDidNotDoIsAgainstTheRules) {
+  const Collected host = run_first_task(
+      report_with("\"global_load_sectors\":513", "\"global_load_sectors\":3", Stage::efficiency));
+  EXPECT_EQ(host.result.verdict, Verdict::policy);
+  EXPECT_EQ(host.result.points, 0);
+  EXPECT_THAT(host.result.message, HasSubstr("must move at least 16384"));
+}
+
+// An answer kept from the warm-up is right, and quick.
+TEST(Collect, AnAnswerFromMemoryIsNoSpeedup) {
+  const Collected kept = run_first_task([](auto&, const lab::Case& c,
+                                           const lab::Measure& measure) -> std::optional<lab::Outcome> {
+    if (measure.timed_runs == 0) return std::nullopt;
+    lab::Outcome outcome = testing::good_outcome(c, measure);
+    const std::string sectors = "\"global_load_sectors\":1025";
+    outcome.sim_report.replace(outcome.sim_report.find(sectors), sectors.size(), "\"global_load_sectors\":1");
+    return outcome;
+  });
+  EXPECT_EQ(kept.result.verdict, Verdict::policy);
+  EXPECT_EQ(kept.result.points, 0);
+}
+
+TEST(Collect, AReportThatCantBeReadIsNoFaultOfTheMachine) {
+  const Collected blind = run_first_task(report_with("{", "", Stage::checks));
+  EXPECT_EQ(blind.result.verdict, Verdict::crash);
+  EXPECT_THAT(blind.result.message, HasSubstr("no report of the simulator that can be read"));
+  EXPECT_EQ(blind.result.points, 0);
+}
+
+TEST(Collect, ARightRefusalLeavesNoReport) {
+  constexpr std::uint64_t kRefused = 33;
+  const auto answer = [](auto&, const lab::Case& c,
+                         const lab::Measure& measure) -> std::optional<lab::Outcome> {
+    if (c.n != kRefused) return std::nullopt;
+    lab::Outcome outcome = testing::good_outcome(c, measure);
+    outcome.sim_report.clear();
+    return outcome;
+  };
+  const auto check_all = [](Plan& plan) {
+    for (Step& step : plan.steps) step.measure.checks = true;
+  };
+  const auto verdict = [&] {
+    return run_first_task(answer, lab::DeviceKind::sim, 5, check_all).result.verdict;
+  };
+  EXPECT_EQ(verdict(), Verdict::crash);
+  kProblem.refused_n = kRefused;
+  EXPECT_EQ(verdict(), Verdict::ok);
+  kProblem.refused_n = ~std::uint64_t{0};
+}
+
+TEST(Collect, ACrashIsToldWithItsLastWords) {
+  const Collected crash = run_first_task([](auto&, auto&, auto&) {
+    lab::Outcome outcome = failing(Verdict::crash, "crashed\n");
+    outcome.printed = "one\ntwo\n3\n4\n5\n6\n7\nterminate called\n\x1b[2Jwhat(): bad\n\n";
+    return outcome;
+  });
+  EXPECT_THAT(crash.result.message, HasSubstr("crashed\n  it printed:\n    …\n    two\n    3\n"));
+  EXPECT_THAT(crash.result.message, HasSubstr("\n    terminate called\n    \\x1b[2Jwhat(): bad\n"));
+}
+
+// printf is how one looks for a mistake; and the simulator says there why a launch failed.
+TEST(Collect, AnyFailureShowsWhatWasPrinted) {
+  for (const Verdict verdict : {Verdict::wrong_answer, Verdict::time_limit, Verdict::output_limit}) {
+    const Collected wrong = run_first_task([&](auto&, auto&, auto&) {
+      lab::Outcome outcome = failing(verdict, "failed\n");
+      outcome.printed = "sum 7 of 9\n" + std::string(4000, 'x');
+      return outcome;
+    });
+    EXPECT_THAT(wrong.result.message, HasSubstr("failed\n  it printed:\n    sum 7 of 9\n    xxx"));
+    EXPECT_LT(wrong.result.message.size(), 2000U);
+  }
+  const Collected silent =
+      run_first_task([](auto&, auto&, auto&) { return failing(Verdict::wrong_answer, "wrong\n"); });
+  EXPECT_THAT(silent.result.message, Not(HasSubstr("it printed")));
+}
+
+TEST(Collect, LooksForTheCauseOfAGpusFailureOnTheSimulator) {
+  const Collected gpu = run_first_task(
+      [](auto&, const lab::Case& c, const lab::Measure& measure) -> std::optional<lab::Outcome> {
+        if (!measure.checks)
+          return c.n == 33 ? std::optional(failing(Verdict::wrong_answer, "is wrong\n")) : std::nullopt;
+        lab::Outcome outcome = testing::good_outcome(c, measure);
+        const std::string none = "\"findings\":[]";
+        outcome.sim_report.replace(
+            outcome.sim_report.find(none), none.size(),
+            R"("findings":[{"checker":"racecheck","file":"fake.cu","line":9,"message":"Race."}])");
+        return outcome;
+      },
+      lab::DeviceKind::gpu);
+  EXPECT_EQ(gpu.result.verdict, Verdict::wrong_answer);
+  EXPECT_THAT(gpu.result.message, HasSubstr("cause, found on the simulator: fake.cu:9: Race."));
+  const auto on_sim = std::find_if(gpu.asked.begin(), gpu.asked.end(),
+                                   [](const Asked& one) { return one.device == lab::DeviceKind::sim; });
+  ASSERT_NE(on_sim, gpu.asked.end());
+  EXPECT_EQ(on_sim->case_name, "n33");
+}
+
+TEST(Collect, TimesAloneOnAGpuAndNotAfterAFailure) {
+  const Collected good = run_first_task(nullptr, lab::DeviceKind::gpu);
+  EXPECT_TRUE(good.evidence.complete);
+  EXPECT_EQ(good.asked.back().measure.timed_runs, kTimedRunsOnGpu);
+  EXPECT_FALSE(good.evidence.timings.at(0).modelled);
+  const Collected bad = run_first_task(
+      [](auto&, const lab::Case& c, auto&) -> std::optional<lab::Outcome> {
+        return c.n == 4096 ? std::optional(failing(Verdict::crash)) : std::nullopt;
+      },
+      lab::DeviceKind::gpu);
+  EXPECT_TRUE(std::none_of(bad.asked.begin(), bad.asked.end(),
+                           [](const Asked& one) { return one.measure.timed_runs > 0; }));
+}
+
+TEST(Collect, StagesDoNotShareSeeds) {
+  std::map<std::uint64_t, std::set<bool>> timed_by_seed;
+  for (const Asked& one : run_first_task(nullptr).asked)
+    timed_by_seed[one.seed].insert(one.measure.timed_runs > 0);
+  for (const auto& [seed, timed] : timed_by_seed) EXPECT_EQ(timed.size(), 1U);
+}
+
+TEST(Collect, TheSameSeedAsksForTheSameInputs) {
+  const auto seeds = [](std::uint64_t seed) {
+    std::vector<std::uint64_t> out;
+    for (const Asked& one : run_first_task(nullptr, lab::DeviceKind::sim, seed).asked)
+      out.push_back(one.seed);
+    return out;
+  };
+  EXPECT_EQ(seeds(5), seeds(5));
+  EXPECT_NE(seeds(5), seeds(6));
+}
+
+}  // namespace
+}  // namespace course::grader

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: MIT
+// Reading order: grade() at the end; Unit; run_shared (worker threads); finish_alone (one at a time).
+#include "grading/grade.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <exception>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "grading/baseline.hpp"
+#include "grading/collect.hpp"
+#include "grading/plan.hpp"
+#include "grading/score.hpp"
+
+namespace course::grader {
+namespace {
+
+using lab::Verdict;
+
+// One task to grade.
+struct Unit {
+  const lab::Problem* problem = nullptr;
+  const lab::Task* task = nullptr;
+  Plan plan;
+  RunContext context;
+  Evidence evidence;
+  std::string broken;  // why it could not be run; "" when it could
+  double seconds = 0;
+};
+
+// The runners of one worker: of one lab at a time, since each holds the memory of its largest case.
+class Runners {
+ public:
+  explicit Runners(const RunnerFactory& make) : make_(make) {}
+  CaseRunner& of(const lab::Problem& problem, lab::DeviceKind device) {
+    if (problem_ != &problem) {
+      runners_.clear();
+      problem_ = &problem;
+    }
+    std::unique_ptr<CaseRunner>& runner = runners_[device];
+    if (!runner) runner = make_(problem, device);
+    return *runner;
+  }
+
+ private:
+  const RunnerFactory& make_;
+  const lab::Problem* problem_ = nullptr;
+  std::map<lab::DeviceKind, std::unique_ptr<CaseRunner>> runners_;
+};
+
+class DeviceName {
+ public:
+  void learn(const std::string& name) {
+    const std::lock_guard lock(mutex_);
+    if (name_.empty()) name_ = name;
+  }
+  std::string get() const {
+    const std::lock_guard lock(mutex_);
+    return name_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::string name_;
+};
+
+// Passes cases on and remembers the name of the device that answered.
+class Watched : public CaseRunner {
+ public:
+  Watched(CaseRunner& inner, DeviceName* name) : inner_(inner), name_(name) {}
+  lab::Outcome run(const lab::Problem& problem, const lab::Task& task, const lab::Case& c, std::uint64_t seed,
+                   const lab::Measure& measure) override {
+    lab::Outcome outcome = inner_.run(problem, task, c, seed, measure);
+    if (name_ != nullptr && !outcome.device.empty()) name_->learn(outcome.device);
+    return outcome;
+  }
+
+ private:
+  CaseRunner& inner_;
+  DeviceName* name_;
+};
+
+class Grading {
+ public:
+  Grading(const GradeOptions& options, const RunnerFactory& make_runner, Progress& progress)
+      : options_(options),
+        make_runner_(make_runner),
+        progress_(progress),
+        baselines_(options.baselines_kept_in) {}
+
+  void add(const lab::Problem& problem, const lab::Task& task) {
+    Unit unit;
+    unit.problem = &problem;
+    unit.task = &task;
+    unit.context = {std::string(problem.manifest().id), options_.seed, options_.solutions, options_.device,
+                    options_.only_case.has_value()};
+    guarded(unit, [&] {
+      unit.plan = make_plan(task, problem.cases(task),
+                            {options_.device, options_.only_case, options_.check_every_size});
+    });
+    units_.push_back(std::move(unit));
+  }
+
+  void run() {
+    run_shared();
+    finish_alone();
+  }
+
+  const Unit* find(const lab::Task& task) const {
+    const auto found =
+        std::find_if(units_.begin(), units_.end(), [&](const Unit& unit) { return unit.task == &task; });
+    return found == units_.end() ? nullptr : &*found;
+  }
+  std::string device() const { return device_.get(); }
+
+ private:
+  // One task's trouble (no memory for a case, say) stays its own.
+  template <typename Work>
+  static void guarded(Unit& unit, Work work) {
+    const auto begin = std::chrono::steady_clock::now();
+    try {
+      work();
+    } catch (const std::exception& error) {
+      unit.broken = fmt::format("The grader could not run this task: {}.", error.what());
+    }
+    unit.seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
+
+  void collect_steps(Unit& unit, Runners& runners, Share share, int round = 0) {
+    std::map<lab::DeviceKind, std::unique_ptr<Watched>> watched;
+    CollectHooks hooks;
+    hooks.runner = [&](lab::DeviceKind device) -> CaseRunner& {
+      std::unique_ptr<Watched>& runner = watched[device];
+      if (!runner) {
+        DeviceName* name = device == options_.device ? &device_ : nullptr;
+        runner = std::make_unique<Watched>(runners.of(*unit.problem, device), name);
+      }
+      return *runner;
+    };
+    std::map<lab::DeviceKind, std::unique_ptr<CaseRunner>> references;
+    if (options_.reference) {
+      hooks.reference = [&](lab::DeviceKind device) {
+        std::unique_ptr<CaseRunner>& runner = references[device];
+        if (!runner) runner = options_.reference(*unit.problem, device);
+        return runner.get();
+      };
+    }
+    hooks.progress = [&](const std::string& what) { progress_.step(unit.context.lab + " " + what); };
+    collect(*unit.problem, *unit.task, unit.plan, share, unit.context, hooks, unit.evidence, round);
+  }
+
+  void run_shared() {
+    std::size_t n_steps = 0;
+    for (const Unit& unit : units_) n_steps += unit.plan.steps.size();
+    progress_.begin("Running", n_steps);
+    std::atomic<std::size_t> next{0};
+    const auto work = [&] {
+      Runners runners(make_runner_);
+      for (std::size_t i = next++; i < units_.size(); i = next++) {
+        Unit& unit = units_[i];
+        if (unit.broken.empty()) guarded(unit, [&] { collect_steps(unit, runners, Share::shared); });
+        progress_.skip(unit.plan.steps.size() - std::min(unit.plan.steps.size(), unit.evidence.cases.size()));
+      }
+    };
+    const std::size_t n_workers =
+        std::clamp<std::size_t>(options_.jobs, 1, std::max<std::size_t>(1, units_.size()));
+    std::vector<std::thread> workers;
+    for (std::size_t i = 1; i < n_workers; ++i) workers.emplace_back(work);
+    work();
+    for (std::thread& worker : workers) worker.join();
+  }
+
+  // Timing that anything else on the machine would disturb: kernels on a GPU, baselines on the CPU. In turns where both are
+  // clocks' times, so that whatever changes on the machine meanwhile changes both.
+  void finish_alone() {
+    progress_.begin("Timing", 0);
+    const int rounds = options_.device == lab::DeviceKind::gpu ? kTimingRounds : 1;
+    for (int round = 0; round < rounds; ++round) {
+      for (Unit& unit : units_) time_round(unit, round, rounds);
+    }
+    // Near a tier's edge chance would decide: three times as many.
+    constexpr int kMore = 3;
+    std::vector<Unit*> near;
+    for (Unit& unit : units_) {
+      const auto& timings = unit.evidence.timings;
+      if (std::any_of(timings.begin(), timings.end(),
+                      [&](const Timing& timing) { return near_a_tier(*unit.task, timing); }))
+        near.push_back(&unit);
+    }
+    for (int round = rounds; round < kMore * rounds; ++round) {
+      for (Unit* unit : near) time_round(*unit, round, rounds);
+    }
+    baselines_.keep();
+  }
+
+  void time_round(Unit& unit, int round, int rounds) {
+    if (!unit.broken.empty()) return;
+    guarded(unit, [&] {
+      {
+        // Ended before the CPU is timed: a thread that a submission left running would slow what it is compared with.
+        Runners runners(make_runner_);
+        collect_steps(unit, runners, Share::alone, round);
+      }
+      if (unit.evidence.complete) time_baselines(unit, (kBaselineRuns * (round + 1) + rounds - 1) / rounds);
+    });
+  }
+
+  // Until there are `runs` times of each.
+  void time_baselines(Unit& unit, int runs) {
+    for (Timing& timing : unit.evidence.timings) {
+      const auto c = std::find_if(unit.plan.cases.begin(), unit.plan.cases.end(),
+                                  [&](const lab::Case& one) { return one.name == timing.case_name; });
+      if (c == unit.plan.cases.end()) continue;
+      progress_.step(fmt::format("{} {}: CPU baselines", unit.context.lab, c->name));
+      fill(timing, baseline_of(unit, *c, runs));
+    }
+  }
+
+  BaselineTimes baseline_of(const Unit& unit, const lab::Case& c, int runs) {
+    if (options_.baselines != nullptr) {
+      const auto known = options_.baselines->find(baseline_key(*unit.problem, *unit.task, c));
+      if (known != options_.baselines->end()) return known->second;
+    }
+    return baselines_.time(*unit.problem, *unit.task, c, kBaselineSeed, runs);
+  }
+
+  static void fill(Timing& timing, const BaselineTimes& times) {
+    timing.one_thread_us = lowest(times.one_thread_us);
+    timing.all_cores_us = std::min(lowest(times.all_cores_us), timing.one_thread_us);
+    timing.baseline_runs = static_cast<int>(times.one_thread_us.size());
+  }
+
+  static bool near_a_tier(const lab::Task& task, const Timing& timing) {
+    constexpr double kNear = 0.05;
+    return std::any_of(task.speedup.begin(), task.speedup.end(), [&](const lab::SpeedupTier& tier) {
+      return std::abs(timing.speedup_over(task.baseline) / tier.speedup - 1) < kNear;
+    });
+  }
+
+  const GradeOptions& options_;
+  const RunnerFactory& make_runner_;
+  Progress& progress_;
+  std::vector<Unit> units_;
+  BaselineTimer baselines_;
+  DeviceName device_;
+};
+
+TaskResult result_of(const LabToGrade& lab, const lab::Task& task, const Unit* unit) {
+  if (lab.build_verdict != Verdict::ok) return unscored_task(task, lab.build_verdict, lab.build_message);
+  if (unit == nullptr) return unscored_task(task, Verdict::infra, "This task was not run.");
+  TaskResult result = unit->broken.empty() ? score_task(task, unit->evidence)
+                                           : unscored_task(task, Verdict::infra, unit->broken);
+  result.seconds = unit->seconds;
+  return result;
+}
+
+}  // namespace
+
+RunResult grade(const std::vector<LabToGrade>& labs, const GradeOptions& options,
+                const RunnerFactory& make_runner, Progress& progress) {
+  const auto begin = std::chrono::steady_clock::now();
+  const auto wanted = [&](const lab::Problem& problem, const lab::Task& task) {
+    if (options.only_task && *options.only_task != task.id) return false;
+    if (!options.only_case) return true;
+    const std::vector<lab::Case> cases = problem.cases(task);
+    return std::any_of(cases.begin(), cases.end(),
+                       [&](const lab::Case& c) { return c.name == *options.only_case; });
+  };
+
+  Grading grading(options, make_runner, progress);
+  for (const LabToGrade& lab : labs) {
+    if (lab.build_verdict != Verdict::ok) continue;
+    for (const lab::Task& task : lab.problem->manifest().tasks) {
+      if (wanted(*lab.problem, task)) grading.add(*lab.problem, task);
+    }
+  }
+  grading.run();
+
+  RunResult result;
+  for (const LabToGrade& lab : labs) {
+    const lab::Manifest& manifest = lab.problem->manifest();
+    LabResult lab_result;
+    lab_result.id = manifest.id;
+    lab_result.title = manifest.title;
+    lab_result.source = fmt::format("{}/{}", options.solutions ? "solutions" : "labs", manifest.id);
+    for (const lab::Task& task : manifest.tasks) {
+      if (wanted(*lab.problem, task)) lab_result.tasks.push_back(result_of(lab, task, grading.find(task)));
+    }
+    // Of a run of one task, only the labs that have it.
+    if (lab_result.tasks.empty()) continue;
+    add_up(lab_result);
+    result.labs.push_back(std::move(lab_result));
+  }
+  result.device = grading.device();
+  if (result.device.empty()) result.device = options.device == lab::DeviceKind::gpu ? "GPU" : "simulator";
+  result.seed = options.seed;
+  result.modelled = options.device == lab::DeviceKind::sim;
+  result.partial = options.only_task.has_value() || options.only_case.has_value();
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return result;
+}
+
+}  // namespace course::grader

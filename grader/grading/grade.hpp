@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// Grades labs: plans every task, runs the steps on a few runners at once, then times what must not be
+// disturbed, then scores. Invariant: every task of every lab asked for is in the result, whatever happened to
+// the others.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "grading/baseline.hpp"
+#include "grading/case_runner.hpp"
+#include "grading/progress.hpp"
+#include "report/result.hpp"
+
+namespace course::grader {
+
+// A lab to be graded, or the reason why it can't be.
+struct LabToGrade {
+  const lab::Problem* problem = nullptr;
+  lab::Verdict build_verdict = lab::Verdict::ok;
+  std::string build_message;
+};
+
+struct GradeOptions {
+  lab::DeviceKind device = lab::DeviceKind::sim;
+  bool solutions = false;
+  std::uint64_t seed = 0;
+  std::optional<std::string> only_task;
+  std::optional<std::string> only_case;
+  bool check_every_size = false;  // PlanOptions
+  unsigned jobs = 2;
+  // Of the course's own solutions, for comparison with a case that is too slow; nullptr for a lab without one. May be
+  // empty.
+  RunnerFactory reference;
+  const KnownBaselines* baselines = nullptr;  // instead of timing the CPU now
+  std::string baselines_kept_in;              // a folder, see BaselineTimer; "" for none
+};
+
+// Fills labs, device, seed, modelled, partial and seconds of the result.
+RunResult grade(const std::vector<LabToGrade>& labs, const GradeOptions& options,
+                const RunnerFactory& make_runner, Progress& progress);
+
+}  // namespace course::grader

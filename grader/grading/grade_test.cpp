@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: MIT
+#include "grading/grade.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <stdexcept>
+
+#include "grading/baseline.hpp"
+#include "grading/plan.hpp"
+#include "testing/scripted.hpp"
+
+namespace course::grader {
+namespace {
+
+using lab::Verdict;
+using testing::FakeProblem;
+using ::testing::HasSubstr;
+using testing::Script;
+
+RunResult grade_fake(Script& script, GradeOptions options = {}, const FakeProblem& problem = FakeProblem()) {
+  Progress silent(false);
+  return grade({{&problem, Verdict::ok, ""}}, options, script.factory(), silent);
+}
+
+TEST(Grade, GivesAGoodLabAllPoints) {
+  Script script;
+  const RunResult result = grade_fake(script);
+  ASSERT_EQ(result.labs.size(), 1U);
+  const LabResult& lab = result.labs[0];
+  EXPECT_EQ(lab.points, 100);
+  EXPECT_EQ(lab.max_points, 100);
+  EXPECT_EQ(lab.bonus_points, 10);
+  EXPECT_EQ(result.device, "Simulated H200");
+  EXPECT_TRUE(result.modelled);
+  EXPECT_FALSE(result.partial);
+  const TaskResult& first = lab.tasks[0];
+  ASSERT_TRUE(first.timing.has_value());
+  EXPECT_TRUE(first.timing->modelled);
+  EXPECT_GE(first.timing->baseline_runs, 5);
+  EXPECT_GT(first.timing->one_thread_us, 0);
+  EXPECT_GT(first.timing->all_cores_us, 0);
+}
+
+TEST(Grade, OneTasksTroubleStaysItsOwn) {
+  Script script([](const lab::Task& task, auto&, auto&) -> std::optional<lab::Outcome> {
+    if (task.id == "first") throw std::runtime_error("no memory");
+    return std::nullopt;
+  });
+  const RunResult result = grade_fake(script);
+  EXPECT_EQ(result.labs[0].tasks[0].verdict, Verdict::infra);
+  EXPECT_THAT(result.labs[0].tasks[0].message, HasSubstr("no memory"));
+  EXPECT_EQ(result.labs[0].tasks[1].verdict, Verdict::ok);
+  EXPECT_EQ(result.labs[0].points, 50);
+}
+
+TEST(Grade, ALabThatDoesNotCompileLeavesOthersAlone) {
+  const FakeProblem broken, fine;
+  Script script;
+  Progress silent(false);
+  const RunResult result =
+      grade({{&broken, Verdict::compile_error, "fake.cu(3): error: no"}, {&fine, Verdict::ok, ""}}, {},
+            script.factory(), silent);
+  ASSERT_EQ(result.labs.size(), 2U);
+  EXPECT_EQ(result.labs[0].points, 0);
+  EXPECT_EQ(result.labs[0].max_points, 100);
+  for (const TaskResult& task : result.labs[0].tasks) {
+    EXPECT_EQ(task.verdict, Verdict::compile_error);
+    EXPECT_EQ(task.message, "fake.cu(3): error: no");
+  }
+}
+
+TEST(Grade, AnUntouchedLabScoresZero) {
+  Script script([](auto&, auto&, auto&) { return testing::failing(Verdict::not_implemented); });
+  const RunResult result = grade_fake(script);
+  EXPECT_EQ(result.labs[0].points, 0);
+  EXPECT_EQ(script.asked().size(), 3U);  // one case a task
+  for (const TaskResult& task : result.labs[0].tasks) EXPECT_EQ(task.verdict, Verdict::not_implemented);
+}
+
+// All tasks of a lab may run in one process, where the first could keep its answers for the others.
+TEST(Grade, GivesEachTaskItemsOfItsOwn) {
+  Script script;
+  grade_fake(script);
+  std::map<std::pair<std::string, std::uint64_t>, std::set<std::string>> tasks_by_input;
+  for (const testing::Asked& one : script.asked()) tasks_by_input[{one.case_name, one.seed}].insert(one.task);
+  for (const auto& [input, tasks] : tasks_by_input) EXPECT_EQ(tasks.size(), 1U) << input.first;
+}
+
+TEST(Grade, CanBeNarrowedToATaskAndACase) {
+  GradeOptions options;
+  options.only_task = "second";
+  options.only_case = "n33";
+  options.seed = 99;
+  Script script;
+  const RunResult result = grade_fake(script, options);
+  ASSERT_EQ(result.labs[0].tasks.size(), 1U);
+  EXPECT_TRUE(result.partial);
+  for (const testing::Asked& one : script.asked()) {
+    EXPECT_EQ(one.case_name, "n33");
+    EXPECT_EQ(one.seed, 99U);  // with a case, the seed is used as it is: messages print it so
+  }
+}
+
+TEST(Grade, GivesTheSameResultForAnyNumberOfJobs) {
+  const auto verdicts = [](unsigned jobs) {
+    Script script([](const lab::Task& task, const lab::Case& c, auto&) -> std::optional<lab::Outcome> {
+      if (task.id == "second" && c.n == 33) return testing::failing(Verdict::crash);
+      return std::nullopt;
+    });
+    GradeOptions options;
+    options.jobs = jobs;
+    std::string out;
+    const RunResult result = grade_fake(script, options);
+    for (const TaskResult& task : result.labs[0].tasks) {
+      out += std::string(lab::name_of(task.verdict)) + std::to_string(task.points) + " ";
+    }
+    return out;
+  };
+  EXPECT_EQ(verdicts(1), "OK50 CRASH0 OK10 ");
+  EXPECT_EQ(verdicts(2), verdicts(1));
+  EXPECT_EQ(verdicts(8), verdicts(1));
+}
+
+// What a machine does meanwhile must meet both sides of a speedup; and no process of a student's may be there while the CPU is timed.
+TEST(Grade, TimesKernelsAndTheCpuInTurnsOnAGpu) {
+  FakeProblem problem;
+  std::string order;
+  std::set<std::uint64_t> seeds;
+  const auto note = [&order](char what) {
+    if (order.empty() || order.back() != what) order += what;
+  };
+  Script script([&](const lab::Task&, const lab::Case&, const lab::Measure& measure) {
+    if (measure.timed_runs > 0) note('k');
+    return std::nullopt;
+  });
+  int n_alive = 0;
+  problem.on_baseline = [&] {
+    note('c');
+    n_alive = std::max(n_alive, script.n_alive());
+  };
+  GradeOptions options;
+  options.device = lab::DeviceKind::gpu;
+  const RunResult result = grade_fake(script, options, problem);
+  ASSERT_TRUE(result.labs[0].tasks[0].timing.has_value());
+  const Timing& timing = *result.labs[0].tasks[0].timing;
+  EXPECT_EQ(order, "kckckc");
+  EXPECT_EQ(n_alive, 0);
+  EXPECT_EQ(timing.kernel_runs, kTimingRounds * kTimedRunsOnGpu);
+  EXPECT_GE(timing.baseline_runs, kBaselineRuns);  // more where they do not agree yet
+  for (const testing::Asked& one : script.asked()) {
+    if (one.measure.timed_runs > 0) seeds.insert(one.seed);
+  }
+  EXPECT_EQ(seeds.size(), static_cast<std::size_t>(kTimingRounds)) << "an answer kept from a round is wrong";
+}
+
+TEST(Grade, AFailureInALaterRoundOfTimingCounts) {
+  int n_rounds = 0;
+  Script script(
+      [&](const lab::Task&, const lab::Case&, const lab::Measure& measure) -> std::optional<lab::Outcome> {
+        if (measure.timed_runs == 0 || ++n_rounds < 2) return std::nullopt;
+        return testing::failing(Verdict::wrong_answer);
+      });
+  GradeOptions options;
+  options.device = lab::DeviceKind::gpu;
+  const RunResult result = grade_fake(script, options);
+  EXPECT_EQ(n_rounds, 2);
+  EXPECT_EQ(result.labs[0].tasks[0].verdict, Verdict::wrong_answer);
+  EXPECT_EQ(result.labs[0].tasks[0].points, 0);
+}
+
+TEST(BaselineTimer, TimesTheSameComputationOnce) {
+  const FakeProblem problem;
+  BaselineTimer timer;
+  const lab::Case c = problem.cases(testing::kTasks[0]).back();
+  const BaselineTimes first = timer.time(problem, testing::kTasks[0], c, 1);
+  EXPECT_GE(first.one_thread_us.size(), static_cast<std::size_t>(kBaselineRuns));
+  EXPECT_EQ(first.all_cores_us.size(), static_cast<std::size_t>(kBaselineRuns));
+  const int after_first = problem.baselines;
+  const BaselineTimes shared = timer.time(problem, testing::kTasks[2], c, 1);
+  EXPECT_EQ(problem.baselines, after_first + 1);
+  EXPECT_EQ(shared.one_thread_us, first.one_thread_us);
+  timer.time(problem, testing::kTasks[1], c, 1);  // computes something else
+  const int after_other = problem.baselines;
+  EXPECT_GT(after_other, after_first + 1 + kBaselineRuns);
+  timer.time(problem, testing::kTasks[0], c, 2);  // another input
+  EXPECT_GT(problem.baselines, after_other + kBaselineRuns);
+}
+
+TEST(BaselineTimer, AddsToTheTimesThereAre) {
+  const FakeProblem problem;
+  BaselineTimer timer;
+  const lab::Case c = problem.cases(testing::kTasks[0]).back();
+  const BaselineTimes some = timer.time(problem, testing::kTasks[0], c, 1, 2);
+  const BaselineTimes more = timer.time(problem, testing::kTasks[0], c, 1, 5);
+  EXPECT_EQ(some.all_cores_us.size(), 2U);
+  ASSERT_GE(more.one_thread_us.size(), 5U);
+  ASSERT_EQ(more.all_cores_us.size(), 5U);
+  EXPECT_TRUE(std::equal(some.one_thread_us.begin(), some.one_thread_us.end(), more.one_thread_us.begin()));
+}
+
+TEST(BaselineTimer, KeepsStableTimesForLaterRuns) {
+  const FakeProblem problem;
+  const std::string folder = ::testing::TempDir() + fmt::format("baselines_{}", getpid());
+  const lab::Case c = problem.cases(testing::kTasks[0]).back();
+  BaselineTimer timer(folder);
+  const BaselineTimes first = timer.time(problem, testing::kTasks[0], c, 1);
+  ASSERT_TRUE(is_stable(first.one_thread_us));
+  timer.keep();
+  const int after_first = problem.baselines;
+  EXPECT_EQ(BaselineTimer(folder).time(problem, testing::kTasks[0], c, 1, 100).one_thread_us,
+            first.one_thread_us);
+  EXPECT_EQ(problem.baselines, after_first + 1) << "one run, to see what it computes";
+  for (const auto& file : std::filesystem::directory_iterator(folder))
+    std::filesystem::permissions(file, std::filesystem::perms::others_write,
+                                 std::filesystem::perm_options::add);
+  BaselineTimer(folder).time(problem, testing::kTasks[0], c, 1);
+  EXPECT_GT(problem.baselines, after_first + 2) << "anybody may have written that";
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Baseline, GoesByTheLowestTimeOnceThreeAgree) {
+  EXPECT_EQ(lowest({}), 0);
+  EXPECT_EQ(lowest({300, 100, 200}), 100);
+  EXPECT_FALSE(is_stable({100, 100}));
+  EXPECT_FALSE(is_stable({100, 200, 101, 150}));
+  EXPECT_TRUE(is_stable({900, 1000, 2000, 1010, 900, 910, 900}));
+  EXPECT_FALSE(is_stable({2000, 2000, 2000, 1000, 1010})) << "it may get lower still";
+}
+
+TEST(Median, IsTheMiddle) {
+  EXPECT_EQ(median({}), 0);
+  EXPECT_EQ(median({3}), 3);
+  EXPECT_EQ(median({5, 1, 3}), 3);
+  EXPECT_EQ(median({4, 1, 3, 2}), 2.5);
+}
+
+}  // namespace
+}  // namespace course::grader

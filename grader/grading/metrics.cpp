@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+#include "grading/metrics.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+namespace course::grader {
+namespace {
+
+using nlohmann::json;
+
+// The member `key` when it is there and has the right type; else the default. A report is foreign text.
+const json& member(const json& object, const char* key) {
+  static const json kNothing;
+  if (!object.is_object()) return kNothing;
+  const auto found = object.find(key);
+  return found == object.end() ? kNothing : *found;
+}
+
+std::uint64_t count(const json& object, const char* key) {
+  const json& value = member(object, key);
+  if (value.is_number_unsigned()) return value.get<std::uint64_t>();
+  if (value.is_number_float()) {
+    const double number = value.get<double>();
+    if (number >= 0 && number < 1.8e19) return static_cast<std::uint64_t>(number);
+  }
+  return 0;
+}
+
+sim::Counters counters(const json& totals) {
+  sim::Counters out;
+  out.launches = count(totals, "launches");
+  out.warp_instructions = count(totals, "warp_instructions");
+  out.lane_instructions = count(totals, "lane_instructions");
+  out.branches = count(totals, "branches");
+  out.divergent_branches = count(totals, "divergent_branches");
+  out.global_load_requests = count(totals, "global_load_requests");
+  out.global_load_sectors = count(totals, "global_load_sectors");
+  out.global_load_bytes = count(totals, "global_load_bytes");
+  out.global_store_requests = count(totals, "global_store_requests");
+  out.global_store_sectors = count(totals, "global_store_sectors");
+  out.global_store_bytes = count(totals, "global_store_bytes");
+  out.shared_requests = count(totals, "shared_requests");
+  out.shared_wavefronts = count(totals, "shared_wavefronts");
+  out.shared_conflicts = count(totals, "shared_conflicts");
+  out.local_requests = count(totals, "local_requests");
+  out.local_sectors = count(totals, "local_sectors");
+  out.atomic_requests = count(totals, "atomic_requests");
+  out.atomic_lanes = count(totals, "atomic_lanes");
+  out.atomic_serialised = count(totals, "atomic_serialised");
+  out.shared_atomic_requests = count(totals, "shared_atomic_requests");
+  out.shared_atomic_wavefronts = count(totals, "shared_atomic_wavefronts");
+  out.barriers = count(totals, "barriers");
+  out.global_lines = count(totals, "global_lines");
+  out.near_sectors = count(totals, "near_sectors");
+  out.memory_read_sectors = count(totals, "memory_read_sectors");
+  out.memory_write_sectors = count(totals, "memory_write_sectors");
+  out.partial_sectors = count(totals, "partial_sectors");
+  out.global_atomic_passes = count(totals, "global_atomic_passes");
+  out.hottest_atomics = count(totals, "hottest_atomics");
+  out.shared_atomic_passes = count(totals, "shared_atomic_passes");
+  out.chain_clocks = count(totals, "chain_clocks");
+  for (std::size_t k = 0; k < sim::kInstructionKinds; ++k)
+    out.mix[k] = count(member(totals, "mix"), sim::kInstructionNames[k]);
+  out.work = count(totals, "work");
+  out.steps = count(totals, "steps");
+  return out;
+}
+
+constexpr double kSectorBytes = 32;
+
+double global_bytes(const sim::Counters& totals) {
+  return kSectorBytes *
+         (static_cast<double>(totals.global_load_sectors) + static_cast<double>(totals.global_store_sectors));
+}
+// Local memory lies where global memory does.
+double bytes_moved(const sim::Counters& totals) {
+  return global_bytes(totals) + kSectorBytes * static_cast<double>(totals.local_sectors);
+}
+
+// 1 without any, and for each that a warp's worth of the closed form's operations comes with one more: what a kernel does besides does
+// not dilute it.
+std::optional<double> excess(std::uint64_t launches, std::uint64_t unwanted, const lab::Ideal& ideal) {
+  if (launches == 0 || !(ideal.work > 0)) return std::nullopt;
+  return 1 + 32 * static_cast<double>(unwanted) / ideal.work;
+}
+
+}  // namespace
+
+Result<SimReport> parse_sim_report(std::string_view text_of_report) {
+  const json document = json::parse(text_of_report, nullptr, /*allow_exceptions=*/false);
+  if (document.is_discarded() || !document.is_object()) {
+    return Error{"The simulator's report is not JSON."};
+  }
+  if (!member(document, "totals").is_object()) {
+    return Error{"The simulator's report has no totals."};
+  }
+  return SimReport{lab::read_sim_report(text_of_report), counters(member(document, "totals"))};
+}
+
+std::optional<double> measure(lab::Metric metric, const sim::Counters& totals, const lab::Ideal& ideal) {
+  const auto ratio = [](double measured, double divisor) -> std::optional<double> {
+    if (!(divisor > 0) || !(measured > 0)) return std::nullopt;
+    return measured / divisor;
+  };
+  switch (metric) {
+    case lab::Metric::work_ratio: return ratio(static_cast<double>(totals.work), ideal.work);
+    case lab::Metric::step_ratio: return ratio(static_cast<double>(totals.steps), ideal.steps);
+    case lab::Metric::bytes_ratio: return ratio(bytes_moved(totals), ideal.bytes);
+    case lab::Metric::active_lanes: {
+      // More instructions than that hide idle lanes, they do not use them.
+      constexpr double kMostAnOperation = 32;
+      if (!(ideal.work > 0) || totals.warp_instructions == 0 || totals.lane_instructions == 0)
+        return std::nullopt;
+      const double issued = 32 * static_cast<double>(totals.warp_instructions);
+      const double idle = std::max(issued - static_cast<double>(totals.lane_instructions), 0.0);
+      return std::max(0.0, 1 - idle / std::min(issued, kMostAnOperation * ideal.work));
+    }
+    case lab::Metric::bank_conflicts: return excess(totals.launches, totals.shared_conflicts, ideal);
+    case lab::Metric::launches: return ratio(static_cast<double>(totals.launches), 1);
+    case lab::Metric::barriers:
+      // None at all is a good answer.
+      if (totals.launches == 0 || !(ideal.work > 0)) return std::nullopt;
+      return 1000 * static_cast<double>(totals.barriers) / ideal.work;
+    case lab::Metric::atomics:
+      if (totals.launches == 0 || !(ideal.work > 0)) return std::nullopt;
+      return 1000 * static_cast<double>(totals.atomic_lanes) / ideal.work;
+    case lab::Metric::contention:
+      return excess(totals.launches,
+                    totals.atomic_serialised - std::min(totals.atomic_serialised, totals.atomic_requests),
+                    ideal);
+  }
+  return std::nullopt;
+}
+
+bool meets(lab::Metric metric, double measured, double limit) {
+  if (!std::isfinite(measured)) return false;
+  // Room for rounding alone: a limit of 1.0 is met by a ratio of two equal counts.
+  constexpr double kRounding = 1e-9;
+  return lab::at_least(metric) ? measured >= limit - kRounding : measured <= limit + kRounding;
+}
+
+std::string implausible(const sim::Counters& totals, const lab::Ideal& ideal) {
+  constexpr double kLeast = 0.5;
+  const double bytes = global_bytes(totals);
+  if (ideal.bytes > 0 && bytes < kLeast * ideal.bytes) {
+    return fmt::format(
+        "The kernels moved {:.0f} bytes of global memory; this task must move at least {:.0f}. The work has "
+        "to be done "
+        "by kernels, on the device.",
+        bytes, ideal.bytes);
+  }
+  return "";
+}
+
+}  // namespace course::grader

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+#include "grading/metrics.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "testing/scripted.hpp"
+
+namespace course::grader {
+namespace {
+
+using ::testing::HasSubstr;
+
+sim::Counters counted() {
+  sim::Counters c;
+  c.launches = 3;
+  c.warp_instructions = 100;
+  c.lane_instructions = 1600;
+  c.global_load_sectors = 120;
+  c.global_store_sectors = 8;
+  c.shared_requests = 50;
+  c.shared_wavefronts = 75;
+  c.shared_conflicts = 25;
+  c.work = 2000;
+  c.steps = 30;
+  c.barriers = 7;
+  c.atomic_requests = 20;
+  c.atomic_lanes = 600;
+  c.atomic_serialised = 50;
+  return c;
+}
+constexpr lab::Ideal kIdeal{1000, 20, 2048};
+
+TEST(Metrics, AreMeasuredOverIdeal) {
+  const sim::Counters c = counted();
+  EXPECT_DOUBLE_EQ(measure(lab::Metric::work_ratio, c, kIdeal).value(), 2.0);
+  EXPECT_DOUBLE_EQ(measure(lab::Metric::step_ratio, c, kIdeal).value(), 1.5);
+  EXPECT_DOUBLE_EQ(measure(lab::Metric::bytes_ratio, c, kIdeal).value(), 128 * 32 / 2048.0);
+  EXPECT_DOUBLE_EQ(measure(lab::Metric::active_lanes, c, kIdeal).value(), 0.5);
+  EXPECT_DOUBLE_EQ(measure(lab::Metric::bank_conflicts, c, kIdeal).value(), 1 + 32 * 25 / 1000.0);
+  EXPECT_DOUBLE_EQ(measure(lab::Metric::launches, c, kIdeal).value(), 3);
+  EXPECT_DOUBLE_EQ(measure(lab::Metric::barriers, c, kIdeal).value(), 7);
+  EXPECT_DOUBLE_EQ(measure(lab::Metric::atomics, c, kIdeal).value(), 600);
+  EXPECT_DOUBLE_EQ(measure(lab::Metric::contention, c, kIdeal).value(), 1 + 32 * 30 / 1000.0);
+}
+
+// Work beside the task's makes a bad share look better; it must not earn a point.
+TEST(Metrics, UselessWorkDoesNotDiluteThem) {
+  sim::Counters c = counted();
+  c.warp_instructions = 1000;  // 32 lanes each for 1,000 operations
+  c.lane_instructions = 16000;
+  sim::Counters diluted = c;
+  diluted.warp_instructions += 100000;
+  diluted.lane_instructions += 3200000;
+  diluted.shared_requests += 100000;
+  diluted.shared_wavefronts += 100000;
+  diluted.atomic_requests += 100000;
+  diluted.atomic_lanes += 100000;
+  diluted.atomic_serialised += 100000;
+  for (const lab::Metric metric :
+       {lab::Metric::active_lanes, lab::Metric::bank_conflicts, lab::Metric::contention}) {
+    EXPECT_DOUBLE_EQ(measure(metric, diluted, kIdeal).value(), measure(metric, c, kIdeal).value())
+        << lab::name_of(metric);
+  }
+}
+
+TEST(Metrics, LocalMemoryCostsTrafficAndIsNoneThatTheTaskNeeds) {
+  sim::Counters c = counted();
+  c.local_sectors = 128;
+  EXPECT_DOUBLE_EQ(measure(lab::Metric::bytes_ratio, c, kIdeal).value(), 256 * 32 / 2048.0);
+  c.global_load_sectors = 2;
+  EXPECT_THAT(implausible(c, kIdeal), HasSubstr("must move at least 2048"));
+}
+
+TEST(Metrics, AreAbsentWithoutAnIdealOrACount) {
+  EXPECT_FALSE(measure(lab::Metric::work_ratio, counted(), lab::Ideal{}).has_value());
+  for (const lab::Metric metric : kAllMetrics) {
+    EXPECT_FALSE(measure(metric, sim::Counters{}, kIdeal).has_value()) << lab::name_of(metric);
+  }
+}
+
+TEST(Metrics, AKernelWithoutSharedMemoryHasNoConflicts) {
+  sim::Counters c = counted();
+  c.shared_requests = c.shared_wavefronts = c.shared_conflicts = 0;
+  EXPECT_DOUBLE_EQ(measure(lab::Metric::bank_conflicts, c, kIdeal).value(), 1.0);
+}
+
+TEST(Metrics, AKernelWithoutBarriersHasNone) {
+  sim::Counters c = counted();
+  c.barriers = 0;
+  EXPECT_DOUBLE_EQ(measure(lab::Metric::barriers, c, kIdeal).value(), 0);
+}
+
+TEST(Metrics, AKernelWithoutAtomicsHasNoneAndNoContention) {
+  sim::Counters c = counted();
+  c.atomic_requests = c.atomic_lanes = c.atomic_serialised = 0;
+  EXPECT_DOUBLE_EQ(measure(lab::Metric::atomics, c, kIdeal).value(), 0);
+  EXPECT_DOUBLE_EQ(measure(lab::Metric::contention, c, kIdeal).value(), 1);
+}
+
+TEST(Metrics, MeetTheirLimitsFromTheRightSide) {
+  EXPECT_TRUE(meets(lab::Metric::work_ratio, 1.0, 1.0));
+  EXPECT_FALSE(meets(lab::Metric::work_ratio, 1.01, 1.0));
+  EXPECT_TRUE(meets(lab::Metric::active_lanes, 0.95, 0.9));
+  EXPECT_FALSE(meets(lab::Metric::active_lanes, 0.85, 0.9));
+  EXPECT_FALSE(meets(lab::Metric::work_ratio, std::numeric_limits<double>::quiet_NaN(), 1.0));
+  EXPECT_FALSE(meets(lab::Metric::active_lanes, std::numeric_limits<double>::infinity(), 1.0));
+}
+
+TEST(Metrics, SayWhenKernelsDidTooLittle) {
+  sim::Counters c = counted();
+  EXPECT_EQ(implausible(c, kIdeal), "");
+  c.global_load_sectors = 2;
+  EXPECT_THAT(implausible(c, kIdeal), HasSubstr("must move at least 2048"));
+  EXPECT_EQ(implausible(c, lab::Ideal{}), "");
+}
+
+TEST(SimReport, ReadsTotalsAndFindings) {
+  auto parsed = parse_sim_report(R"({"device":"Simulated H200","modelled_us":12.5,
+    "totals":{"launches":2,"work":77,"shared_wavefronts":9},
+    "findings":[{"checker":"racecheck","kind":"shared-race","kernel":"k","file":"a/reduction.cu","line":31,
+      "other_file":"a/reduction.cu","other_line":33,"object":"s_data[17]","message":"Two threads race.",
+      "block":[1,0,0],"thread":[2,0,0],"other_block":[1,0,0],"other_thread":[3,0,0],"times":4}]})");
+  ASSERT_TRUE(parsed);
+  const SimReport& report = *parsed;
+  EXPECT_EQ(report.device, "Simulated H200");
+  EXPECT_DOUBLE_EQ(report.modelled_us, 12.5);
+  EXPECT_EQ(report.totals.launches, 2U);
+  EXPECT_EQ(report.totals.work, 77U);
+  ASSERT_EQ(report.findings.size(), 1U);
+  EXPECT_EQ(report.findings[0].line, 31U);
+  EXPECT_EQ(report.findings[0].other_thread[0], 3U);
+  EXPECT_EQ(report.findings[0].times, 4U);
+}
+
+// A counter that the parser forgot would count as 0 for ever.
+TEST(SimReport, ReadsEveryCounter) {
+  const char* names[] = {"launches",
+                         "warp_instructions",
+                         "lane_instructions",
+                         "branches",
+                         "divergent_branches",
+                         "global_load_requests",
+                         "global_load_sectors",
+                         "global_load_bytes",
+                         "global_store_requests",
+                         "global_store_sectors",
+                         "global_store_bytes",
+                         "shared_requests",
+                         "shared_wavefronts",
+                         "shared_conflicts",
+                         "local_requests",
+                         "local_sectors",
+                         "atomic_requests",
+                         "atomic_lanes",
+                         "atomic_serialised",
+                         "shared_atomic_requests",
+                         "shared_atomic_wavefronts",
+                         "barriers",
+                         "global_lines",
+                         "near_sectors",
+                         "memory_read_sectors",
+                         "memory_write_sectors",
+                         "partial_sectors",
+                         "global_atomic_passes",
+                         "hottest_atomics",
+                         "shared_atomic_passes",
+                         "chain_clocks"};
+  const char* last[] = {"work", "steps"};
+  static_assert(sizeof(sim::Counters) ==
+                    (std::size(names) + sim::kInstructionKinds + std::size(last)) * sizeof(std::uint64_t),
+                "name the new counter here");
+  nlohmann::json totals;
+  std::uint64_t value = 1;
+  for (const char* name : names) totals[name] = value++;
+  for (const char* name : sim::kInstructionNames) totals["mix"][name] = value++;
+  for (const char* name : last) totals[name] = value++;
+  auto parsed = parse_sim_report(nlohmann::json{{"totals", totals}}.dump());
+  ASSERT_TRUE(parsed);
+  const auto* words = reinterpret_cast<const std::uint64_t*>(&parsed->totals);
+  for (std::size_t i = 0; i + 1 < value; ++i) EXPECT_EQ(words[i], i + 1) << i;
+}
+
+TEST(SimReport, IsAnErrorWhenItIsNotOne) {
+  for (const char* text :
+       {"", "{", "null", "[]", "7", "{}", "{\"totals\":[]}", "{\"totals\":null}", "\xff\xfe"}) {
+    EXPECT_FALSE(parse_sim_report(text)) << text;
+  }
+}
+
+TEST(SimReport, TakesAbsurdMembersForAbsent) {
+  auto parsed =
+      parse_sim_report(R"({"device":[1],"modelled_us":"fast","totals":{"work":-5,"steps":1e300,"launches":"2",
+    "branches":18446744073709551615,"barriers":2.0},"findings":[1,null,[],{"line":99999999999,"block":"x","thread":[-1,{}],
+    "checker":7,"times":-3}]})");
+  ASSERT_TRUE(parsed);
+  EXPECT_EQ(parsed->totals.work, 0U);
+  EXPECT_EQ(parsed->totals.steps, 0U);
+  EXPECT_EQ(parsed->totals.launches, 0U);
+  EXPECT_EQ(parsed->totals.branches, std::numeric_limits<std::uint64_t>::max());
+  EXPECT_EQ(parsed->totals.barriers, 2U);
+  ASSERT_EQ(parsed->findings.size(), 1U);
+  EXPECT_EQ(parsed->findings[0].line, 0U);
+  EXPECT_EQ(parsed->findings[0].times, 1U);
+}
+
+TEST(SimReport, SurvivesAnyDamage) {
+  std::mt19937_64 random(7);
+  lab::Case c;
+  c.n = 4096;
+  std::string good = testing::good_report(c);
+  good.insert(good.size() - 2, R"({"checker":"racecheck","line":3,"block":[1,2,3]})");
+  ASSERT_TRUE(parse_sim_report(good));
+  int parsed = 0;
+  for (int round = 0; round < 20000; ++round) {
+    std::string text = good;
+    for (std::uint64_t i = 1 + random() % 4; i > 0; --i) {
+      const std::size_t at = random() % text.size();
+      switch (random() % 4) {
+        case 0: text[at] = static_cast<char>(random() & 0xff); break;
+        case 1: text.erase(at, random() % 20); break;
+        case 2: text.insert(at, text.substr(random() % text.size(), random() % 40)); break;
+        default: text[at] = "[]{}\",:0-e."[random() % 11]; break;
+      }
+      if (text.empty()) break;
+    }
+    auto report = parse_sim_report(text);
+    if (!report) continue;
+    ++parsed;
+    for (const lab::Metric metric : kAllMetrics) {
+      const auto value = measure(metric, report->totals, kIdeal);
+      if (value) {
+        ASSERT_GE(*value, 0);
+        ASSERT_TRUE(*value > 0 || metric == lab::Metric::barriers || metric == lab::Metric::atomics ||
+                    metric == lab::Metric::active_lanes);
+      }
+    }
+  }
+  EXPECT_GT(parsed, 100);  // else this looked at nothing but syntax errors
+  EXPECT_FALSE(parse_sim_report(std::string(200000, '[')));
+}
+
+}  // namespace
+}  // namespace course::grader

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+#include "grading/plan.hpp"
+
+#include <algorithm>
+
+#include "base/rng.hpp"
+
+namespace course::grader {
+namespace {
+
+std::vector<std::size_t> by_size(const std::vector<lab::Case>& cases, std::uint32_t purpose) {
+  std::vector<std::size_t> indices;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    if ((cases[i].purpose & purpose) != 0) indices.push_back(i);
+  }
+  std::stable_sort(indices.begin(), indices.end(),
+                   [&](std::size_t a, std::size_t b) { return cases[a].n < cases[b].n; });
+  return indices;
+}
+
+// Those that are marked; else small cases spread over the sizes, the largest of them included: most faults
+// that checkers prove need several warps or blocks, some need a ragged end.
+std::vector<std::size_t> to_check(const std::vector<lab::Case>& cases) {
+  const std::vector<std::size_t> marked = by_size(cases, lab::kChecks);
+  if (!marked.empty()) return marked;
+  std::vector<std::size_t> small = by_size(cases, lab::kCorrectness);
+  small.erase(std::remove_if(small.begin(), small.end(),
+                             [&](std::size_t i) { return cases[i].n < 2 || cases[i].n > kCheckedItems; }),
+              small.end());
+  if (small.size() <= kCheckedCases) return small;
+  std::vector<std::size_t> chosen;
+  for (std::size_t i = 1; i <= kCheckedCases; ++i)
+    chosen.push_back(small[i * small.size() / kCheckedCases - 1]);
+  return chosen;
+}
+
+lab::Measure all_checks() {
+  lab::Measure measure;
+  measure.checks = true;
+  return measure;
+}
+
+// A case that is measured: the run that judges its output and the one that counts begin alike, so that a program can't behave better
+// in one than in the other.
+bool is_measured(const lab::Case& c) {
+  return (c.purpose & (lab::kEfficiency | lab::kSpeedup)) != 0;
+}
+
+}  // namespace
+
+int Plan::correctness_steps() const {
+  return static_cast<int>(std::count_if(steps.begin(), steps.end(),
+                                        [](const Step& step) { return step.stage == Stage::correctness; }));
+}
+
+Plan make_plan(const lab::Task& task, std::vector<lab::Case> cases, const PlanOptions& options) {
+  Plan plan;
+  plan.cases = std::move(cases);
+  if (options.only_case) {
+    plan.cases.erase(std::remove_if(plan.cases.begin(), plan.cases.end(),
+                                    [&](const lab::Case& c) { return c.name != *options.only_case; }),
+                     plan.cases.end());
+  }
+  const bool gpu = options.device == lab::DeviceKind::gpu;
+  const auto add = [&](std::size_t index, Stage stage, lab::DeviceKind device, lab::Measure measure,
+                       bool alone = false) {
+    plan.steps.push_back({index, stage, device, measure, alone});
+  };
+
+  for (std::size_t i : by_size(plan.cases, lab::kCorrectness)) {
+    lab::Measure judged;
+    judged.fresh = !gpu && is_measured(plan.cases[i]);
+    const bool is_counted = (plan.cases[i].purpose & lab::kEfficiency) != 0;  // and checked then
+    const bool is_small_and_timed = judged.fresh && plan.cases[i].n <= kCheckedTimedItems;
+    judged.checks =
+        !gpu && !is_counted && (is_small_and_timed || options.check_every_size || options.only_case);
+    add(i, Stage::correctness, options.device, judged);
+  }
+
+  // On the simulator a case marked with kChecks has had its checks (lab::Session sees to it).
+  if (gpu || by_size(plan.cases, lab::kChecks).empty()) {
+    for (std::size_t i : to_check(plan.cases)) add(i, Stage::checks, lab::DeviceKind::sim, all_checks());
+  }
+
+  if (!task.efficiency.empty()) {
+    // What is counted is checked in the same run: there is nothing by which to tell one from the other.
+    lab::Measure counters;
+    counters.counters = true;
+    counters.checks = true;
+    counters.fresh = true;
+    counters.dataflow =
+        std::any_of(task.efficiency.begin(), task.efficiency.end(), [](const lab::EfficiencyGoal& goal) {
+          return goal.metric == lab::Metric::work_ratio || goal.metric == lab::Metric::step_ratio;
+        });
+    for (std::size_t i : by_size(plan.cases, lab::kEfficiency)) {
+      add(i, Stage::efficiency, lab::DeviceKind::sim, counters);
+    }
+  }
+
+  if (!task.speedup.empty()) {
+    lab::Measure timed;
+    timed.timed_runs = gpu ? kTimedRunsOnGpu : 1;  // the model gives the same time every time
+    timed.fresh = !gpu;
+    for (std::size_t i : by_size(plan.cases, lab::kSpeedup))
+      add(i, Stage::speedup, options.device, timed, gpu);
+  }
+  return plan;
+}
+
+Plan checks_plan(std::vector<lab::Case> cases) {
+  Plan plan;
+  plan.cases = std::move(cases);
+  for (std::size_t i : to_check(plan.cases)) {
+    plan.steps.push_back({i, Stage::checks, lab::DeviceKind::sim, all_checks(), false});
+  }
+  return plan;
+}
+
+std::uint64_t stage_seed(std::uint64_t run_seed, std::string_view lab, Stage stage) {
+  return seed_for(seed_for(run_seed, lab), name_of(stage));
+}
+
+}  // namespace course::grader

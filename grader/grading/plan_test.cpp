@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: MIT
+#include "grading/plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "testing/scripted.hpp"
+
+namespace course::grader {
+namespace {
+
+const testing::FakeProblem kProblem;
+const lab::Task& first_task() {
+  return testing::kTasks[0];
+}
+
+std::vector<Step> steps_of(const Plan& plan, Stage stage) {
+  std::vector<Step> out;
+  std::copy_if(plan.steps.begin(), plan.steps.end(), std::back_inserter(out),
+               [&](const Step& step) { return step.stage == stage; });
+  return out;
+}
+
+Plan plan_for(lab::DeviceKind device, std::optional<std::string> only_case = std::nullopt) {
+  return make_plan(first_task(), kProblem.cases(first_task()), {device, std::move(only_case)});
+}
+
+TEST(Plan, RunsStagesInOrderAndCorrectnessFromSmallToLarge) {
+  const Plan plan = plan_for(lab::DeviceKind::sim);
+  EXPECT_TRUE(std::is_sorted(plan.steps.begin(), plan.steps.end(),
+                             [](const Step& a, const Step& b) { return a.stage < b.stage; }));
+  std::vector<std::uint64_t> sizes;
+  for (const Step& step : steps_of(plan, Stage::correctness)) sizes.push_back(plan.cases[step.case_index].n);
+  EXPECT_EQ(sizes, (std::vector<std::uint64_t>{0, 1, 33, 1000, 200000}));
+  EXPECT_EQ(plan.correctness_steps(), 5);
+}
+
+TEST(Plan, ChecksEveryCaseWhereItCounts) {
+  // The sizes that no lab's case has: a race that waits for more items than were checked earned full points.
+  std::vector<lab::Case> cases = kProblem.cases(first_task());
+  cases[4].n = std::uint64_t{1} << 24;
+  const auto checked = [&](const PlanOptions& options) {
+    const Plan plan = make_plan(first_task(), cases, options);
+    std::set<std::string> names;
+    for (const Step& step : plan.steps)
+      if (step.measure.checks) names.insert(plan.cases[step.case_index].name);
+    return names;
+  };
+  const auto judged = std::count_if(cases.begin(), cases.end(), [](const lab::Case& c) {
+    return (c.purpose & (lab::kCorrectness | lab::kEfficiency)) != 0;
+  });
+  EXPECT_EQ(checked({lab::DeviceKind::sim, {}, true}).size(), judged);
+  EXPECT_LT(checked({lab::DeviceKind::sim, {}, false}).size(), judged);
+  EXPECT_EQ(checked({lab::DeviceKind::sim, cases[4].name}).size(), 1U);  // as the rerun command runs it
+}
+
+TEST(Plan, ChecksAFewSmallCasesWhenTheLabMarksNone) {
+  const Plan plan = plan_for(lab::DeviceKind::sim);
+  const auto steps = steps_of(plan, Stage::checks);
+  ASSERT_EQ(steps.size(), 2U);
+  for (const Step& step : steps) {
+    EXPECT_TRUE(step.measure.checks);
+    EXPECT_LE(plan.cases[step.case_index].n, kCheckedItems);
+    EXPECT_GE(plan.cases[step.case_index].n, 2U);
+  }
+  EXPECT_EQ(plan.cases[steps.back().case_index].n, 1000U);  // the largest that is small enough
+}
+
+TEST(Plan, LeavesMarkedCasesToTheSessionOnTheSimulatorAndChecksThemBesideAGpu) {
+  std::vector<lab::Case> cases = kProblem.cases(first_task());
+  cases[3].purpose |= lab::kChecks;
+  EXPECT_TRUE(steps_of(make_plan(first_task(), cases, {lab::DeviceKind::sim, {}}), Stage::checks).empty());
+  const Plan plan = make_plan(first_task(), cases, {lab::DeviceKind::gpu, {}});
+  const auto steps = steps_of(plan, Stage::checks);
+  ASSERT_EQ(steps.size(), 1U);
+  EXPECT_EQ(plan.cases[steps[0].case_index].name, cases[3].name);
+  EXPECT_EQ(steps[0].device, lab::DeviceKind::sim);
+}
+
+TEST(Plan, CountsOnTheSimulatorWhateverTheDevice) {
+  for (const lab::DeviceKind device : {lab::DeviceKind::sim, lab::DeviceKind::gpu}) {
+    const auto steps = steps_of(plan_for(device), Stage::efficiency);
+    ASSERT_EQ(steps.size(), 1U);
+    EXPECT_EQ(steps[0].device, lab::DeviceKind::sim);
+    EXPECT_TRUE(steps[0].measure.counters);
+    EXPECT_TRUE(steps[0].measure.dataflow);
+  }
+}
+
+TEST(Plan, ChecksWhatItCounts) {
+  for (const lab::DeviceKind device : {lab::DeviceKind::sim, lab::DeviceKind::gpu})
+    for (const Step& step : steps_of(plan_for(device), Stage::efficiency)) EXPECT_TRUE(step.measure.checks);
+}
+
+// A program that counts its calls must not know which of them is measured.
+TEST(Plan, JudgesAndMeasuresACaseInFreshProcesses) {
+  std::vector<lab::Case> cases = kProblem.cases(first_task());
+  for (lab::Case& c : cases)
+    if (c.purpose != lab::kCorrectness) c.purpose |= lab::kCorrectness;
+  const Plan plan = make_plan(first_task(), cases, {lab::DeviceKind::sim, {}});
+  for (const Step& step : plan.steps) {
+    if (step.stage == Stage::checks) continue;
+    const bool measured = (plan.cases[step.case_index].purpose & (lab::kEfficiency | lab::kSpeedup)) != 0;
+    EXPECT_EQ(step.measure.fresh, measured) << plan.cases[step.case_index].name;
+    const bool only_timed = plan.cases[step.case_index].purpose == (lab::kSpeedup | lab::kCorrectness);
+    if (step.stage != Stage::correctness) continue;
+    EXPECT_EQ(step.measure.checks, only_timed) << plan.cases[step.case_index].name;
+  }
+  EXPECT_EQ(plan.correctness_steps(), 7);
+}
+
+TEST(Plan, FollowsDataOnlyForGoalsThatNeedIt) {
+  constexpr lab::EfficiencyGoal kBytes[] = {{lab::Metric::bytes_ratio, 1.1, 5}};
+  lab::Task task = first_task();
+  task.efficiency = kBytes;
+  const auto steps = steps_of(make_plan(task, kProblem.cases(task), {}), Stage::efficiency);
+  ASSERT_EQ(steps.size(), 1U);
+  EXPECT_FALSE(steps[0].measure.dataflow);
+}
+
+TEST(Plan, TimesAloneAndOftenOnAGpu) {
+  const auto gpu = steps_of(plan_for(lab::DeviceKind::gpu), Stage::speedup);
+  ASSERT_EQ(gpu.size(), 1U);
+  EXPECT_TRUE(gpu[0].alone);
+  EXPECT_EQ(gpu[0].measure.timed_runs, kTimedRunsOnGpu);
+  const auto sim = steps_of(plan_for(lab::DeviceKind::sim), Stage::speedup);
+  ASSERT_EQ(sim.size(), 1U);
+  EXPECT_FALSE(sim[0].alone);
+  EXPECT_EQ(sim[0].measure.timed_runs, 1);
+}
+
+TEST(Plan, MeasuresNothingThatEarnsNothing) {
+  const lab::Task& plain = testing::kTasks[1];
+  const Plan plan = make_plan(plain, kProblem.cases(plain), {});
+  EXPECT_TRUE(steps_of(plan, Stage::efficiency).empty());
+  EXPECT_TRUE(steps_of(plan, Stage::speedup).empty());
+}
+
+TEST(Plan, CanBeNarrowedToOneCase) {
+  const Plan plan = plan_for(lab::DeviceKind::sim, "n33");
+  ASSERT_EQ(plan.cases.size(), 1U);
+  for (const Step& step : plan.steps) EXPECT_EQ(plan.cases[step.case_index].name, "n33");
+  EXPECT_TRUE(plan_for(lab::DeviceKind::sim, "no such case").steps.empty());
+}
+
+TEST(Plan, GivesEachStageOfEachLabItsOwnSeed) {
+  std::set<std::uint64_t> seeds;
+  for (const std::uint64_t run : {1U, 2U}) {
+    for (const char* lab : {"reduction", "scan"}) {
+      for (const Stage stage : {Stage::correctness, Stage::checks, Stage::efficiency, Stage::speedup}) {
+        seeds.insert(stage_seed(run, lab, stage));
+      }
+    }
+  }
+  EXPECT_EQ(seeds.size(), 16U);
+  EXPECT_EQ(stage_seed(7, "scan", Stage::speedup), stage_seed(7, "scan", Stage::speedup));
+}
+
+}  // namespace
+}  // namespace course::grader

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+#include "grading/score.hpp"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "grading/metrics.hpp"
+
+namespace course::grader {
+namespace {
+
+TaskResult empty_result(const lab::Task& task) {
+  TaskResult out;
+  out.id = task.id;
+  out.title = task.title;
+  out.section = task.section;
+  out.bonus = task.bonus;
+  out.max_points = lab::max_points(task);
+  out.max_correctness_points = task.correctness_points;
+  for (const lab::EfficiencyGoal& goal : task.efficiency) {
+    out.goals.push_back({goal.metric, goal.limit, std::nullopt, 0, goal.points, ""});
+  }
+  for (const lab::SpeedupTier& tier : task.speedup) out.tiers.push_back({tier.speedup, 0, tier.points});
+  return out;
+}
+
+void score_goals(const Evidence& evidence, TaskResult& out) {
+  for (GoalScore& goal : out.goals) {
+    const auto found = evidence.metrics.find(goal.metric);
+    if (found == evidence.metrics.end() || !std::isfinite(found->second)) {
+      goal.note = "not measured";
+      continue;
+    }
+    goal.measured = found->second;
+    if (meets(goal.metric, found->second, goal.limit)) goal.points = goal.max_points;
+  }
+}
+
+// The slowest of the speedup cases counts.
+const Timing* worst_timing(const std::vector<Timing>& timings) {
+  const Timing* worst = nullptr;
+  for (const Timing& timing : timings) {
+    if (worst == nullptr || timing.speedup_over(timing.judged) < worst->speedup_over(worst->judged))
+      worst = &timing;
+  }
+  return worst;
+}
+
+void score_speedup(const lab::Task& task, const Evidence& evidence, TaskResult& out) {
+  const Timing* worst = worst_timing(evidence.timings);
+  if (worst == nullptr) return;
+  out.timing = *worst;
+  out.timing->judged = task.baseline;
+  const double speedup = out.timing->speedup_over(task.baseline);
+  if (!std::isfinite(speedup) || speedup <= 0) return;
+  out.speedup = speedup;
+  if (out.verdict == lab::Verdict::suspect) return;  // withheld
+  for (TierScore& tier : out.tiers) {
+    if (speedup >= tier.speedup) tier.points = tier.max_points;
+  }
+}
+
+std::string lost_goal_text(const GoalScore& goal) {
+  const std::string_view name = lab::name_of(goal.metric);
+  if (!goal.measured) return fmt::format("{}: {} ({} points lost).", name, goal.note, goal.max_points);
+  return fmt::format("{} is {:.4g}, {} {:.4g} is asked for ({} point{} lost).", name, *goal.measured,
+                     lab::at_least(goal.metric) ? "at least" : "at most", goal.limit, goal.max_points,
+                     goal.max_points == 1 ? "" : "s");
+}
+
+std::string lost_points_text(const TaskResult& out) {
+  std::string text;
+  for (const GoalScore& goal : out.goals) {
+    if (goal.points < goal.max_points) text += lost_goal_text(goal) + "\n";
+  }
+  for (const TierScore& tier : out.tiers) {
+    if (tier.points == tier.max_points) continue;
+    text += out.speedup ? fmt::format("speedup is {:.3g}, {:.4g} is asked for ({} points lost).\n",
+                                      *out.speedup, tier.speedup, tier.max_points)
+                        : fmt::format("speedup was not measured ({} points lost).\n", tier.max_points);
+  }
+  if (!text.empty()) text.pop_back();
+  return text;
+}
+
+std::string failed_text(const TaskResult& out, const CaseRecord& deciding) {
+  std::string text = deciding.message;
+  if (deciding.verdict == lab::Verdict::not_implemented) return text;
+  if (out.cases_failed > 0 && out.cases_planned > 1) {
+    if (!text.empty()) text += "\n";
+    text += fmt::format("{} of {} case{} run failed", out.cases_failed, out.cases_run,
+                        out.cases_run == 1 ? "" : "s");
+    const int left = out.cases_planned - out.cases_run;
+    text += left > 0 ? fmt::format("; {} more {} not run.", left, left == 1 ? "was" : "were") : ".";
+  }
+  return text;
+}
+
+}  // namespace
+
+const CaseRecord* deciding_record(const std::vector<CaseRecord>& cases) {
+  const CaseRecord* first = nullptr;
+  for (const CaseRecord& record : cases) {
+    if (record.verdict == lab::Verdict::infra) return &record;
+    // Something doubtful gives way to something wrong.
+    const bool doubtful = first != nullptr && first->verdict == lab::Verdict::suspect;
+    const bool wrong = record.verdict != lab::Verdict::ok && record.verdict != lab::Verdict::suspect;
+    if (record.verdict != lab::Verdict::ok && (first == nullptr || (doubtful && wrong))) first = &record;
+  }
+  return first;
+}
+
+TaskResult unscored_task(const lab::Task& task, lab::Verdict verdict, std::string message) {
+  TaskResult out = empty_result(task);
+  out.verdict = verdict;
+  out.message = std::move(message);
+  return out;
+}
+
+TaskResult score_task(const lab::Task& task, const Evidence& evidence) {
+  TaskResult out = empty_result(task);
+  out.cases = evidence.cases;
+  out.cases_planned = evidence.cases_planned;
+  for (const CaseRecord& record : evidence.cases) {
+    if (record.stage != Stage::correctness) continue;
+    ++out.cases_run;
+    if (record.verdict != lab::Verdict::ok) ++out.cases_failed;
+  }
+  for (const auto& [metric, value] : evidence.metrics) {
+    if (std::isfinite(value)) out.metrics[std::string(lab::name_of(metric))] = value;
+  }
+
+  if (evidence.cases.empty()) {
+    out.verdict = lab::Verdict::infra;
+    out.message = "No case of this task was run.";
+    return out;
+  }
+  const CaseRecord* deciding = deciding_record(evidence.cases);
+  if (deciding != nullptr && deciding->verdict != lab::Verdict::suspect) {
+    out.verdict = deciding->verdict;
+    out.message = failed_text(out, *deciding);
+    return out;
+  }
+  if (!evidence.complete) {
+    out.verdict = lab::Verdict::infra;
+    out.message = "Not every case of this task was run.";
+    return out;
+  }
+  out.verdict = deciding == nullptr ? lab::Verdict::ok : lab::Verdict::suspect;
+  out.correctness_points = out.max_correctness_points;
+  score_goals(evidence, out);
+  score_speedup(task, evidence, out);
+  out.points = out.correctness_points;
+  for (const GoalScore& goal : out.goals) out.points += goal.points;
+  for (const TierScore& tier : out.tiers) out.points += tier.points;
+  out.message = deciding == nullptr ? lost_points_text(out) : deciding->message;
+  return out;
+}
+
+}  // namespace course::grader

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: MIT
+#include "report/html.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "page/chart.hpp"
+#include "page/page.hpp"
+#include "page/table.hpp"
+#include "report/edition.hpp"
+
+namespace course::grader {
+namespace {
+
+using lab::Verdict;
+using page::Cell;
+using page::Html;
+using page::text;
+using page::Tone;
+
+Tone tone_of(const TaskResult& task) {
+  switch (task.verdict) {
+    case Verdict::ok: return task.points == task.max_points ? Tone::good : Tone::fair;
+    case Verdict::suspect:
+    case Verdict::infra: return Tone::fair;
+    case Verdict::not_implemented: return Tone::quiet;
+    default: return Tone::bad;
+  }
+}
+
+Cell speedup_cell(const TaskResult& task, lab::Baseline which) {
+  const bool known = task.timing && task.speedup && task.timing->speedup_over(which) > 0;
+  return {text(known ? fmt::format("{:.1f}×", task.timing->speedup_over(which)) : "–")};
+}
+
+Cell points_cell(int points, int max_points) {
+  return {text(fmt::format("{}/{}", points, max_points))};
+}
+
+// Where points were lost, below the task's title.
+Html losses(const TaskResult& task) {
+  Html out;
+  if (task.verdict != Verdict::ok) return out;
+  const auto add = [&](const std::string& what) {
+    out += page::raw("<div class=\"loss fair\">") + text(what) + page::raw("</div>");
+  };
+  for (const GoalScore& goal : task.goals) {
+    if (goal.points >= goal.max_points) continue;
+    add(fmt::format("{}: {}, limit {} {:.4g} (−{})", lab::name_of(goal.metric),
+                    goal.measured ? fmt::format("{:.4g}", *goal.measured) : goal.note,
+                    lab::at_least(goal.metric) ? "≥" : "≤", goal.limit, goal.max_points - goal.points));
+  }
+  for (const TierScore& tier : task.tiers)
+    if (tier.points < tier.max_points)
+      add(fmt::format("speedup {:.4g}× not reached (−{})", tier.speedup, tier.max_points - tier.points));
+  return out;
+}
+
+Html score_table(const LabResult& lab, bool modelled) {
+  const std::string speedup = modelled ? "Speedup (modelled)" : "Speedup";
+  page::Table t{.caption = lab.title + ": points by task",
+                .columns = {{text("Task")},
+                            {text("Verdict")},
+                            {text("Points"), true},
+                            {text(speedup) + page::raw("<br>over 1 thread"), true},
+                            {text(speedup) + page::raw("<br>over all cores"), true}}};
+  for (const TaskResult& task : lab.tasks)
+    t.rows.push_back({{text(task.title) +
+                       (task.bonus ? text(" ") + toned(Tone::quiet, text("bonus")) : Html{}) + losses(task)},
+                      {text(lab::name_of(task.verdict)), tone_of(task)},
+                      points_cell(task.points, task.max_points),
+                      speedup_cell(task, lab::Baseline::one_thread),
+                      speedup_cell(task, lab::Baseline::all_cores)});
+  t.foot.push_back({{text("Total")}, {}, points_cell(lab.points, lab.max_points), {}, {}});
+  return page::table(t);
+}
+
+Html case_list(const TaskResult& task) {
+  if (task.cases.empty() || task.verdict == Verdict::not_implemented) return {};
+  page::Table t{
+      .caption = task.title + ": cases run",
+      .columns = {
+          {text("Case")}, {text("For")}, {text("Device")}, {text("Verdict")}, {text("Seconds"), true}}};
+  for (const CaseRecord& record : task.cases)
+    t.rows.push_back(
+        {{text(record.name)},
+         {text(name_of(record.stage))},
+         {text(name_of(record.device))},
+         {text(lab::name_of(record.verdict)), record.verdict == Verdict::ok                ? Tone::good
+                                              : record.verdict == Verdict::not_implemented ? Tone::quiet
+                                                                                           : Tone::bad},
+         {text(fmt::format("{:.3f}", record.seconds))}});
+  return page::details(text(fmt::format("{}: {} case{} run", task.title, task.cases.size(),
+                                        task.cases.size() == 1 ? "" : "s")),
+                       page::table(t));
+}
+
+Html section_of(const LabResult& lab, bool modelled) {
+  Html content = page::paragraph(text(lab.source), Tone::quiet) + score_table(lab, modelled);
+  std::vector<std::string> not_there;
+  for (const TaskResult& task : lab.tasks)
+    if (task.verdict == Verdict::not_implemented) not_there.push_back(task.title);
+  if (!not_there.empty())
+    content += page::paragraph(
+        text(
+            fmt::format("Nothing is there yet for: {}. The handout and the TODOs in {}/{}.cu say what to do.",
+                        fmt::join(not_there, ", "), lab.source, lab.id)),
+        Tone::quiet);
+  for (const TaskResult& task : lab.tasks) {
+    if (task.message.empty() || task.verdict == Verdict::ok || task.verdict == Verdict::not_implemented)
+      continue;
+    content +=
+        page::subsection(lab.id + ": " + task.title, page::code_block(task.message, task.title + ": message"),
+                         toned(tone_of(task), text(lab::name_of(task.verdict))));
+  }
+  for (const TaskResult& task : lab.tasks) content += case_list(task);
+  const std::string bonus =
+      lab.max_bonus_points > 0 ? fmt::format(", bonus {}/{}", lab.bonus_points, lab.max_bonus_points) : "";
+  return page::section(lab.title, content,
+                       text(fmt::format("{}/{} points{}", lab.points, lab.max_points, bonus)));
+}
+
+// All labs at a glance, where there is more than one.
+Html overview(const RunResult& result) {
+  if (result.labs.size() < 2) return {};
+  page::BarChart chart{
+      .title = "Points by lab",
+      .description = "A bar for each lab, as long as its share of the points that can be had.",
+      .full = 1};
+  for (const LabResult& lab : result.labs)
+    chart.bars.push_back({lab.title,
+                          lab.max_points > 0 ? static_cast<double>(lab.points) / lab.max_points : 0,
+                          fmt::format("{}/{}", lab.points, lab.max_points)});
+  return page::bar_chart(chart);
+}
+
+}  // namespace
+
+std::string to_html(const RunResult& result) {
+  page::Document document{.title = "Grade report"};
+  document.summary =
+      text(result.device + (result.modelled ? ", times are modelled" : "")) + page::raw("<br>") +
+      toned(Tone::quiet,
+            text(fmt::format("Isolation: {} ({}){}; commit {}; seed {}; {}; {:.1f} s.", result.isolation,
+                             fmt::join(result.isolation_parts, ", "), result.graded ? ", graded" : "",
+                             result.commit.empty() ? "unknown" : result.commit, seed_text(result),
+                             result.started, result.seconds)));
+  if (result.partial)
+    document.body += page::paragraph(text("Only a part was run: this is no grade."), Tone::fair);
+  document.body += overview(result);
+  for (const LabResult& lab : result.labs) {
+    document.sections.push_back(lab.title);
+    document.body += section_of(lab, result.modelled);
+  }
+  return page::document(document);
+}
+
+}  // namespace course::grader

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+// The result as one self-contained HTML page: no script, nothing loaded, light and dark, readable on a phone
+// and on paper.
+#pragma once
+
+#include <string>
+
+#include "report/result.hpp"
+
+namespace course::grader {
+
+std::string to_html(const RunResult& result);
+
+}  // namespace course::grader

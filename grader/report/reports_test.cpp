@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: MIT
+// The reports made from one result: JSON, table, JUnit, HTML.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "report/html.hpp"
+#include "report/junit.hpp"
+#include "report/markup.hpp"
+#include "report/report_file.hpp"
+#include "report/result.hpp"
+#include "report/table.hpp"
+#include "testing/well_formed.hpp"
+#include "text.hpp"
+
+namespace course::grader {
+namespace {
+
+using lab::Verdict;
+using nlohmann::json;
+using ::testing::HasSubstr;
+using testing::kVoidElements;
+using ::testing::Not;
+using testing::why_malformed;
+
+TaskResult task_of(const std::string& id, Verdict verdict, int points, int max_points) {
+  TaskResult task;
+  task.id = id;
+  task.title = "Task " + id;
+  task.verdict = verdict;
+  task.points = points;
+  task.max_points = max_points;
+  return task;
+}
+
+RunResult example() {
+  TaskResult good = task_of("good", Verdict::ok, 45, 50);
+  good.goals = {{lab::Metric::bank_conflicts, 1.05, 3.2, 0, 5, ""},
+                {lab::Metric::work_ratio, 1.0, 1.0, 5, 5, ""}};
+  good.tiers = {{2, 5, 5}};
+  good.speedup = 85.2;
+  good.metrics = {{"bank_conflicts", 3.2}, {"work_ratio", 1.0}};
+  Timing timing;
+  timing.case_name = "sum_i32_n16777216_random";
+  timing.modelled = true;
+  timing.kernel_us = 10;
+  timing.one_thread_us = 852;
+  timing.all_cores_us = 430;
+  timing.kernel_runs = 1;
+  timing.baseline_runs = 7;
+  good.timing = timing;
+  CaseRecord record;
+  record.name = "sum_i32_n33";
+  record.verdict = Verdict::ok;
+  good.cases = {record};
+
+  TaskResult wrong = task_of("wrong", Verdict::wrong_answer, 0, 50);
+  wrong.message =
+      "d_out[0]: expected 7, got 8\nagain: ./lab grade reduction --device sim --task wrong --case n33 --seed "
+      "0x1";
+  TaskResult bonus = task_of("bonus", Verdict::not_implemented, 0, 10);
+  bonus.bonus = true;
+
+  LabResult lab;
+  lab.id = "reduction";
+  lab.title = "Reduction";
+  lab.source = "labs/reduction";
+  lab.tasks = {good, wrong, bonus};
+  add_up(lab);
+  RunResult result;
+  result.device = "Simulated H200";
+  result.isolation = "full";
+  result.isolation_parts = {"namespaces", "limits"};
+  result.graded = true;
+  result.commit = std::string(40, 'a');
+  result.started = "2024-06-11T10:00:00Z";
+  result.seed = 0xfedcba9876543210U;
+  result.modelled = true;
+  result.labs = {lab};
+  return result;
+}
+
+// Everything that a hostile submission could have a say in.
+RunResult hostile(const std::string& text) {
+  RunResult result = example();
+  result.device = text;
+  result.commit = text;
+  LabResult& lab = result.labs[0];
+  for (TaskResult& task : lab.tasks) {
+    task.message = text + "\n" + text;
+    task.title = text;
+    for (CaseRecord& record : task.cases) record.name = record.message = text;
+    for (GoalScore& goal : task.goals) goal.note = text, goal.measured.reset();
+  }
+  return result;
+}
+
+// Longest line in columns, colour codes not counted.
+std::size_t widest(std::string text) {
+  for (std::size_t at = text.find('\x1b'); at != std::string::npos; at = text.find('\x1b', at)) {
+    text.erase(at, text.find('m', at) - at + 1);
+  }
+  std::size_t widest = 0;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    widest = std::max(widest, display_width(std::string_view(text).substr(at, end - at)));
+    at = end + 1;
+  }
+  return widest;
+}
+
+TEST(ResultJson, HasTheKeysOfTheContract) {
+  const json document = json::parse(json_text(example()));
+  EXPECT_EQ(document.at("schema"), 1);
+  EXPECT_EQ(document.at("device"), "Simulated H200");
+  EXPECT_EQ(document.at("isolation"), "full");
+  EXPECT_EQ(document.at("isolation_parts"), json({"namespaces", "limits"}));
+  EXPECT_EQ(document.at("graded"), true);
+  EXPECT_EQ(document.at("commit"), std::string(40, 'a'));
+  const json& lab = document.at("labs").at(0);
+  EXPECT_EQ(lab.at("id"), "reduction");
+  EXPECT_EQ(lab.at("points"), 45);
+  EXPECT_EQ(lab.at("max_points"), 100);
+  const json& task = lab.at("tasks").at(0);
+  for (const char* key :
+       {"id", "title", "points", "max_points", "verdict", "message", "speedup", "metrics"}) {
+    EXPECT_TRUE(task.contains(key)) << key;
+  }
+  EXPECT_EQ(task.at("verdict"), "OK");
+  EXPECT_DOUBLE_EQ(task.at("speedup").get<double>(), 85.2);
+  EXPECT_DOUBLE_EQ(task.at("metrics").at("bank_conflicts").get<double>(), 3.2);
+  EXPECT_EQ(task.at("timing").at("modelled"), true);
+  EXPECT_DOUBLE_EQ(task.at("timing").at("speedup_all_cores").get<double>(), 43);
+  EXPECT_TRUE(lab.at("tasks").at(1).at("speedup").is_null());
+}
+
+TEST(ResultJson, KeepsAllBitsOfTheSeed) {
+  EXPECT_EQ(json::parse(json_text(example())).at("seed"), "0xfedcba9876543210");
+}
+
+TEST(ResultJson, BonusTasksAreApartFromTheLabsPoints) {
+  const json lab = json::parse(json_text(example())).at("labs").at(0);
+  EXPECT_EQ(lab.at("bonus_points"), 0);
+  EXPECT_EQ(lab.at("max_bonus_points"), 10);
+  EXPECT_EQ(lab.at("tasks").at(2).at("bonus"), true);
+}
+
+TEST(ResultJson, IsValidForAnyBytesAndNumbers) {
+  RunResult result = hostile("\xff\xfe\"\\\x01</script>");
+  result.labs[0].tasks[0].speedup = std::numeric_limits<double>::infinity();
+  result.labs[0].tasks[0].metrics["work_ratio"] = std::numeric_limits<double>::quiet_NaN();
+  const json task = json::parse(json_text(result)).at("labs").at(0).at("tasks").at(0);
+  EXPECT_TRUE(task.at("speedup").is_null());
+  EXPECT_TRUE(task.at("metrics").at("work_ratio").is_null());
+}
+
+TEST(Table, ShowsVerdictPointsSpeedupAndWhatLostPoints) {
+  const std::string table = to_table(example(), {});
+  EXPECT_THAT(table, HasSubstr("Task good"));
+  EXPECT_THAT(table, HasSubstr("45/50"));
+  EXPECT_THAT(table, HasSubstr("85.2x"));
+  EXPECT_THAT(table, HasSubstr("43.0x"));
+  EXPECT_THAT(table, HasSubstr("bank_conflicts: 3.2, limit <= 1.05: 0 of 5 points"));
+  EXPECT_THAT(table, Not(HasSubstr("work_ratio")));
+  EXPECT_THAT(table, HasSubstr("45/100"));
+  EXPECT_THAT(table, HasSubstr("modelled"));
+  EXPECT_THAT(table, HasSubstr("expected 7, got 8"));
+  EXPECT_THAT(table, HasSubstr("0xfedcba9876543210"));
+}
+
+TEST(Table, DoesNotCallMeasuredTimesModelled) {
+  RunResult result = example();
+  result.modelled = false;
+  EXPECT_THAT(to_table(result, {}), Not(HasSubstr("modelled")));
+}
+
+TEST(Table, UsesColourOnlyWhenAsked) {
+  EXPECT_THAT(to_table(example(), {}), Not(HasSubstr("\x1b")));
+  TableStyle colour;
+  colour.colour = true;
+  EXPECT_THAT(to_table(example(), colour), HasSubstr("\x1b["));
+}
+
+TEST(Table, StaysWithinEightyColumns) {
+  std::mt19937 random(11);
+  for (const bool colour : {false, true}) {
+    TableStyle style;
+    style.colour = colour;
+    EXPECT_LE(widest(to_table(example(), style)), kTableColumns);
+    for (int round = 0; round < 300; ++round) {
+      std::string text;
+      for (std::uint64_t i = random() % 300; i > 0; --i) text += static_cast<char>(random() & 0xff);
+      RunResult result = hostile(text);
+      result.labs[0].tasks[1].message = "again: ./lab " + text;
+      const std::string table = to_table(result, style);
+      ASSERT_LE(widest(table), kTableColumns) << table;
+    }
+    EXPECT_LE(widest(to_table(hostile(std::string(500, 'x')), style)), kTableColumns);
+    EXPECT_LE(
+        widest(to_table(
+            hostile("归约归约归约归约归约归约归约归约归约归约归约归约归约归约归约归约归约归约归约归约归约"),
+            style)),
+        kTableColumns);
+  }
+}
+
+TEST(Table, LetsNothingControlTheTerminal) {
+  EXPECT_THAT(to_table(hostile("\x1b]0;owned\x07\x1b[2J\r\x08\xc2\x9b"), {}),
+              Not(::testing::ContainsRegex("[\x01-\x08\x0b-\x1f]")));
+}
+
+TEST(Table, ShowsOneScreenOfMessages) {
+  RunResult result = example();
+  LabResult& lab = result.labs[0];
+  for (int i = 0; i < 10; ++i) {
+    TaskResult task = task_of("t" + std::to_string(i), Verdict::crash, 0, 1);
+    task.message = "message " + std::to_string(i);
+    lab.tasks.push_back(task);
+  }
+  const std::string table = to_table(result, {});
+  EXPECT_THAT(table, HasSubstr("message 1"));
+  EXPECT_THAT(table, Not(HasSubstr("message 7")));
+  EXPECT_THAT(table, HasSubstr("8 more tasks failed"));
+}
+
+TEST(Table, SaysACompileErrorOnce) {
+  RunResult result = example();
+  for (TaskResult& task : result.labs[0].tasks) {
+    task.verdict = Verdict::compile_error;
+    task.message = "reduction.cu(3): error: expected a \";\"";
+  }
+  const std::string table = to_table(result, {});
+  EXPECT_EQ(table.find("expected a"), table.rfind("expected a"));
+}
+
+TEST(Junit, IsWellFormedAndCounts) {
+  const std::string xml = to_junit(example());
+  EXPECT_EQ(why_malformed(xml), "");
+  EXPECT_THAT(xml, HasSubstr(R"(tests="3" failures="2" errors="0")"));
+  EXPECT_THAT(xml, HasSubstr(R"(<failure type="WRONG_ANSWER" message="d_out[0]: expected 7, got 8">)"));
+}
+
+TEST(Junit, TellsInfrastructureFromFailure) {
+  RunResult result = example();
+  result.labs[0].tasks[1].verdict = Verdict::infra;
+  const std::string xml = to_junit(result);
+  EXPECT_THAT(xml, HasSubstr(R"(failures="1" errors="1")"));
+  EXPECT_THAT(xml, HasSubstr("<error type=\"INFRA\""));
+}
+
+TEST(Html, IsWellFormedSelfContainedAndComplete) {
+  const std::string page = to_html(example());
+  EXPECT_EQ(why_malformed(page, kVoidElements), "");
+  EXPECT_THAT(page, HasSubstr("45/100"));
+  EXPECT_THAT(page, HasSubstr("85.2×"));
+  EXPECT_THAT(page, HasSubstr("modelled"));
+  EXPECT_THAT(page, HasSubstr("prefers-color-scheme: dark"));
+  for (const char* outside :
+       {"<script", "http://", "https://", " src=", "<link", "@import", "url(h", "url(\"", "url('"}) {
+    EXPECT_THAT(page, Not(HasSubstr(outside)));
+  }
+}
+
+TEST(Markup, EscapesWhatEndsTextOrAttributes) {
+  EXPECT_EQ(escape_markup("<a href=\"x\" id='y'>&\x1b"),
+            "&lt;a href=&quot;x&quot; id=&#39;y&#39;&gt;&amp;\\x1b");
+}
+
+TEST(Markup, NoInputBreaksOutOfAReport) {
+  const std::string attacks[] = {"<script>alert(1)</script>",
+                                 "\"><img src=x onerror=alert(1)>",
+                                 "' onmouseover='alert(1)",
+                                 "]]>",
+                                 "<!--",
+                                 "-->",
+                                 "</pre></main></body>",
+                                 "&lt;script&gt;",
+                                 "&#60;script&#62;",
+                                 "</testcase>",
+                                 "\x01\x02\x0b\xff",
+                                 "<![CDATA["};
+  for (const std::string& attack : attacks) {
+    const std::string page = to_html(hostile(attack));
+    EXPECT_EQ(why_malformed(page, kVoidElements), "") << attack;
+    EXPECT_THAT(page, Not(HasSubstr("<script"))) << attack;
+    EXPECT_THAT(page, Not(HasSubstr("<img"))) << attack;
+    EXPECT_EQ(why_malformed(to_junit(hostile(attack))), "") << attack;
+  }
+  std::mt19937 random(13);
+  for (int round = 0; round < 300; ++round) {
+    std::string text;
+    for (std::uint64_t i = random() % 60; i > 0; --i) text += "<>&\"'/=- a\x01\xff!]"[random() % 14];
+    ASSERT_EQ(why_malformed(to_html(hostile(text)), kVoidElements), "") << text;
+    ASSERT_EQ(why_malformed(to_junit(hostile(text))), "") << text;
+  }
+}
+
+// The tests above lean on this checker.
+TEST(WellFormed, SeesWhatIsNot) {
+  EXPECT_EQ(why_malformed("<a b=\"c\"><d/>x &amp; y</a>"), "");
+  for (const char* bad : {"<a>", "</a>", "<a></b>", "<a>&</a>", "<a>&nbsp;</a>", "<a b=c></a>", "<a b></a>",
+                          "<a>\x01</a>", "<a></a><b></b>", "text", "<a>></a>", "<a b=\"<\"></a>"}) {
+    EXPECT_NE(why_malformed(bad), "") << bad;
+  }
+}
+
+}  // namespace
+}  // namespace course::grader

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+// The JSON form of a result. Keys of the contract first; what follows them may grow.
+#include "report/result.hpp"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+namespace course::grader {
+
+using nlohmann::json;
+
+const char* name_of(Stage stage) {
+  switch (stage) {
+    case Stage::correctness: return "correctness";
+    case Stage::checks: return "checks";
+    case Stage::efficiency: return "efficiency";
+    case Stage::speedup: return "speedup";
+  }
+  return "?";
+}
+
+const char* name_of(lab::DeviceKind device) {
+  return device == lab::DeviceKind::gpu ? "gpu" : "sim";
+}
+
+double Timing::speedup_over(lab::Baseline which) const {
+  const double baseline = which == lab::Baseline::one_thread ? one_thread_us : all_cores_us;
+  if (!(kernel_us > 0) || !(baseline > 0)) return 0;
+  return baseline / kernel_us;
+}
+
+std::string utc_now() {
+  const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
+}
+
+void add_up(LabResult& lab) {
+  lab.points = lab.max_points = lab.bonus_points = lab.max_bonus_points = 0;
+  for (const TaskResult& task : lab.tasks) {
+    (task.bonus ? lab.bonus_points : lab.points) += task.points;
+    (task.bonus ? lab.max_bonus_points : lab.max_points) += task.max_points;
+  }
+}
+
+namespace {
+
+// JSON has no NaN and no infinity.
+json number(double value) {
+  return std::isfinite(value) ? json(value) : json(nullptr);
+}
+
+json to_json(const Timing& timing) {
+  return {{"case", timing.case_name},
+          {"modelled", timing.modelled},
+          {"kernel_us", number(timing.kernel_us)},
+          {"kernel_spread_us", number(timing.spread_us)},
+          {"kernel_clock_us", number(timing.clock_us)},
+          {"kernel_events_us", number(timing.events_us)},
+          {"kernel_runs", timing.kernel_runs},
+          {"cpu_one_thread_us", number(timing.one_thread_us)},
+          {"cpu_all_cores_us", number(timing.all_cores_us)},
+          {"cpu_runs", timing.baseline_runs},
+          {"speedup_one_thread", number(timing.speedup_over(lab::Baseline::one_thread))},
+          {"speedup_all_cores", number(timing.speedup_over(lab::Baseline::all_cores))},
+          {"points_go_by", timing.judged == lab::Baseline::one_thread ? "one_thread" : "all_cores"}};
+}
+
+json to_json(const TaskResult& task) {
+  json metrics = json::object();
+  for (const auto& [name, value] : task.metrics) metrics[name] = number(value);
+  json goals = json::array();
+  for (const GoalScore& goal : task.goals) {
+    goals.push_back({{"metric", lab::name_of(goal.metric)},
+                     {"at_least", lab::at_least(goal.metric)},
+                     {"limit", goal.limit},
+                     {"measured", goal.measured ? number(*goal.measured) : json(nullptr)},
+                     {"points", goal.points},
+                     {"max_points", goal.max_points},
+                     {"note", goal.note}});
+  }
+  json tiers = json::array();
+  for (const TierScore& tier : task.tiers) {
+    tiers.push_back({{"speedup", tier.speedup}, {"points", tier.points}, {"max_points", tier.max_points}});
+  }
+  json cases = json::array();
+  for (const CaseRecord& record : task.cases) {
+    cases.push_back({{"name", record.name},
+                     {"stage", name_of(record.stage)},
+                     {"device", name_of(record.device)},
+                     {"verdict", lab::name_of(record.verdict)},
+                     {"message", record.message},
+                     {"seconds", number(record.seconds)}});
+  }
+  return {{"id", task.id},
+          {"title", task.title},
+          {"points", task.points},
+          {"max_points", task.max_points},
+          {"verdict", lab::name_of(task.verdict)},
+          {"message", task.message},
+          {"speedup", task.speedup ? number(*task.speedup) : json(nullptr)},
+          {"metrics", metrics},
+          {"bonus", task.bonus},
+          {"section", task.section},
+          {"correctness", {{"points", task.correctness_points}, {"max_points", task.max_correctness_points}}},
+          {"goals", goals},
+          {"tiers", tiers},
+          {"timing", task.timing ? to_json(*task.timing) : json(nullptr)},
+          {"cases_planned", task.cases_planned},
+          {"cases_run", task.cases_run},
+          {"cases_failed", task.cases_failed},
+          {"cases", cases},
+          {"seconds", number(task.seconds)}};
+}
+
+}  // namespace
+
+json to_json(const RunResult& result) {
+  json labs = json::array();
+  for (const LabResult& lab : result.labs) {
+    json tasks = json::array();
+    for (const TaskResult& task : lab.tasks) tasks.push_back(to_json(task));
+    labs.push_back({{"id", lab.id},
+                    {"title", lab.title},
+                    {"source", lab.source},
+                    {"points", lab.points},
+                    {"max_points", lab.max_points},
+                    {"bonus_points", lab.bonus_points},
+                    {"max_bonus_points", lab.max_bonus_points},
+                    {"tasks", tasks}});
+  }
+  return {{"schema", kResultSchema},
+          {"device", result.device},
+          {"clocks", result.clocks},
+          {"isolation", result.isolation},
+          {"isolation_parts", result.isolation_parts},
+          {"graded", result.graded},
+          {"commit", result.commit},
+          {"labs", labs},
+          {"started", result.started},
+          // As text: JSON numbers are doubles to many readers, and a seed has 64 bits.
+          {"seed", result.for_students ? json(nullptr) : json(fmt::format("{:#x}", result.seed))},
+          {"modelled", result.modelled},
+          {"partial", result.partial},
+          {"seconds", number(result.seconds)}};
+}
+
+}  // namespace course::grader

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/result.hpp"
-#include "verifier/session.hpp"
 #include "layout.hpp"
+#include "verifier/session.hpp"
 
 namespace course::grader {
 

@@ -20,7 +20,7 @@ struct Layout {
   std::string remote_dir() const { return build + "/common/remote"; }
   std::string device_program() const { return remote_dir() + "/simulated_device"; }
   // As ninja knows it.
-  static std::string solution_target(const std::string& lab) { return "solutions/" + lab + "/runner_" + lab; }
+  static std::string solution_target(const std::string& lab) { return "solutions/runner_" + lab; }
   std::string solution_runner(const std::string& lab) const { return build + "/" + solution_target(lab); }
 };
 

@@ -13,8 +13,8 @@
 
 #include "cli/commands.hpp"
 #include "cli/help.hpp"
-#include "layout.hpp"
 #include "compile/run_folder.hpp"
+#include "layout.hpp"
 #include "text.hpp"
 
 namespace {

@@ -8,7 +8,7 @@
 #include <cstring>
 
 #include "lab/diagnosis.hpp"
-#include "protocol/protocol.hpp"
+#include "lab/poison.hpp"
 
 namespace course::lab {
 namespace {
@@ -25,7 +25,7 @@ double float_element(DType dtype, const std::byte* at) {
 }
 
 bool is_filling(const std::byte* from, const std::byte* to) {
-  return std::all_of(from, to, [](std::byte b) { return b == protocol::kPoison; });
+  return std::all_of(from, to, [](std::byte b) { return b == kPoison; });
 }
 
 bool is_poison(DType dtype, const std::byte* at) {
@@ -54,7 +54,7 @@ long double number(DType dtype, const std::byte* at) {
 bool is_converted_poison(DType dtype, const std::byte* at) {
   if (bytes_of(dtype) < 4 || is_poison(dtype, at)) return false;
   std::byte filling[8];
-  std::fill(std::begin(filling), std::end(filling), protocol::kPoison);
+  std::fill(std::begin(filling), std::end(filling), kPoison);
   const long double x = number(dtype, at);
   if (x == 0) return false;  // too small a double becomes a float's 0
   constexpr DType kAll[] = {DType::i32, DType::u32, DType::i64, DType::u64, DType::f32, DType::f64};

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "protocol/protocol.hpp"
+#include "lab/poison.hpp"
 
 namespace course::lab {
 namespace {
@@ -42,7 +42,7 @@ TEST(CompareIntegers, SeesWhatWasNeverWritten) {
   const BufferSpec spec{"d_out", DType::i32, 3};
   auto got = bytes_of_values<std::int32_t>({1, 2, 3});
   const auto expected = got;
-  std::fill(got.begin() + 4, got.begin() + 8, protocol::kPoison);
+  std::fill(got.begin() + 4, got.begin() + 8, kPoison);
   EXPECT_EQ(compare_integers(spec, expected, got)->hint,
             "the element holds 0xA5 in every byte, as memory does that was never written: nothing was stored "
             "there, or "

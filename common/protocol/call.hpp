@@ -5,8 +5,8 @@
 
 #include <vector>
 
-#include "protocol/packets.hpp"
 #include "lab/request.hpp"
+#include "protocol/packets.hpp"
 
 namespace course::lab {
 

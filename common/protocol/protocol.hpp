@@ -24,7 +24,6 @@ inline constexpr std::uint16_t kVersion = 3;
 inline constexpr std::uint32_t kMaxBuffers = 16;  // inputs and outputs together
 inline constexpr std::uint32_t kMaxParts = 8;     // of the workspace that have a name
 inline constexpr std::uint32_t kMaxRuns = 64;     // of one case, warm-up included
-inline constexpr std::byte kPoison{0xa5};
 
 enum class Kind : std::uint16_t { hello = 1, request = 2, reply = 3 };
 

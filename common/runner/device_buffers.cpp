@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "base/cuda_check.hpp"
-#include "protocol/protocol.hpp"
+#include "lab/poison.hpp"
 
 namespace course::lab {
 namespace {
 
-constexpr int kPoisonByte = std::to_integer<int>(protocol::kPoison);
+constexpr int kPoisonByte = std::to_integer<int>(kPoison);
 
 std::byte* at(void* start, std::uint64_t offset) {
   return static_cast<std::byte*>(start) + offset;

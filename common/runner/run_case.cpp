@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "base/cuda_check.hpp"
-#include "runner/device_buffers.hpp"
 #include "protocol/shared_memory.hpp"
+#include "runner/device_buffers.hpp"
 
 namespace course::lab {
 namespace {

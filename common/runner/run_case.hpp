@@ -9,10 +9,10 @@
 #include <string>
 
 #include "cudart/sim_control.h"
-#include "runner/go_kernels.hpp"
+#include "lab/request.hpp"
 #include "protocol/packets.hpp"
 #include "protocol/protocol.hpp"
-#include "lab/request.hpp"
+#include "runner/go_kernels.hpp"
 
 struct CUevent_st;  // cudaEvent_t points to it
 

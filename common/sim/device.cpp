@@ -11,18 +11,18 @@
 #include <thread>
 
 #include "ptx/parser/parser.hpp"
-#include "sim/memory/cache.hpp"
 #include "sim/decode/decode.hpp"
 #include "sim/machine/diagnose.hpp"
 #include "sim/machine/grid.hpp"
 #include "sim/machine/machine.hpp"
+#include "sim/memory/cache.hpp"
 #include "sim/memory/memory.hpp"
-#include "sim/timing/model.hpp"
 #include "sim/observation/observers.hpp"
-#include "sim/ops/table.hpp"
-#include "sim/timing/pace.hpp"
 #include "sim/observation/profile.hpp"
 #include "sim/observation/report.hpp"
+#include "sim/ops/table.hpp"
+#include "sim/timing/model.hpp"
+#include "sim/timing/pace.hpp"
 #include "sim/timing/timeline.hpp"
 
 namespace course::sim {

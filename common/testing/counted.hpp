@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "verifier/session.hpp"
 #include "testing/public_tests.hpp"
+#include "verifier/session.hpp"
 
 namespace course::lab {
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "lab/compare.hpp"
+#include "lab/poison.hpp"
 #include "protocol/go.hpp"
 #include "protocol/protocol.hpp"
 #include "protocol/shared_memory.hpp"

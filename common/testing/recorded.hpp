@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "lab/problem.hpp"
-#include "verifier/session.hpp"
 #include "testing/public_tests.hpp"
+#include "verifier/session.hpp"
 
 namespace course::lab {
 

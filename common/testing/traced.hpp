@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "verifier/session.hpp"
 #include "testing/public_tests.hpp"
+#include "verifier/session.hpp"
 
 namespace course::lab {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "lab/compare.hpp"
+#include "lab/poison.hpp"
 #include "lab/problem.hpp"
-#include "protocol/protocol.hpp"
 
 namespace course::lab {
 
@@ -36,7 +36,7 @@ inline Tried tried(const Problem& problem, const Task& task, const Case& c, std:
   for (const auto& spec : shape.inputs)
     t.inputs.push_back({spec, std::vector<std::byte>(spec.count * bytes_of(spec.dtype))});
   for (const auto& spec : shape.outputs)
-    t.outputs.push_back({spec, std::vector<std::byte>(spec.count * bytes_of(spec.dtype), protocol::kPoison)});
+    t.outputs.push_back({spec, std::vector<std::byte>(spec.count * bytes_of(spec.dtype), kPoison)});
   problem.fill(task, c, seed, t.inputs);
   problem.baseline(task, c, t.inputs, t.outputs, which);
   return t;

@@ -19,23 +19,30 @@ ALLOWED = {
     "tools": [],  # one header, for editors
     "fuzz": [],  # the driver; targets stand beside what they try
     "lab": ["base"],
+    "protocol": ["lab", "base"],
+    "verifier": ["protocol", "lab", "base"],  # trusted
+    "runner": ["protocol", "lab", "base"],  # beside a student's code
+    "bench": ["lab", "base"],
+    "testing": ["verifier", "protocol", "lab", "base"],  # what tests of labs share
     "ptx": ["base"],
     "sim": ["ptx", "base"],
     "cudart": ["sim", "ptx", "base"],
-    "remote": ["lab", "cudart", "sim", "base"],
+    "remote": ["runner", "protocol", "lab", "cudart", "sim", "base"],
     "labs": ["lab", "base"],  # the registry
-    "labs/{lab}": ["lab", "base"],
+    "labs/{lab}": ["lab", "base"],  # and its tests, TESTS
     "solutions/device": ["lab", "base"],  # pieces of kernels that the top rungs share
     "solutions/{lab}": ["solutions/device", "labs/{lab}", "lab", "base"],
     # Runs the solutions' kernels with other constants.
     "solutions/tune": ["solutions/device", "solutions/compaction", "solutions/hierarchical_scan", "labs/compaction",
                        "labs/hierarchical_scan", "lab", "base"],
-    "solutions/peers/{lab}": ["labs/{lab}", "lab", "base"],
+    "solutions/peers/{lab}": ["bench", "labs/{lab}", "lab", "base"],
     # Submissions that the grader is tested with stand where a student's file would.
     "grader/mutants/{lab}": ["solutions/{lab}", "solutions/device", "labs/{lab}", "lab", "base"],
-    "grader/hostile/{lab}": ["grader/hostile/common", "labs/{lab}", "lab", "base"],
-    "grader": ["labs", "base", "lab", "ptx", "sim", "cudart"],
+    "grader/hostile/{lab}": ["grader/hostile/common", "protocol", "labs/{lab}", "lab", "base"],
+    "grader": ["labs", "base", "verifier", "protocol", "lab", "ptx", "sim", "cudart"],
 }
+# What a lab's and a solution's tests may include besides.
+TESTS = {"testing", "verifier"}
 # The simulator's C interface, for programs that may run on it: no part of the simulator comes with it.
 FOR_ALL = {"common/cudart/sim_control.h"}
 
@@ -83,6 +90,8 @@ INCLUDE = re.compile(r"^\s*#\s*include\s*(.*)")
 def part_of(path: pathlib.PurePosixPath) -> tuple[str, str]:
     """The part a file belongs to as a key of ALLOWED, and its lab ("" for none)."""
     folders = path.parts[:-1]
+    if folders[:2] == ("common", "template"):
+        return {"lab": "labs/{lab}", "solution": "solutions/{lab}"}[folders[2]], "LAB_ID"
     if folders[0] == "common":
         return (folders[1] if len(folders) > 1 else "common"), ""
     if folders in [("solutions", "device"), ("solutions", "tune")]:
@@ -112,6 +121,8 @@ def wrong_includes(root: pathlib.Path, file: pathlib.Path) -> list[str]:
     if own_part not in ALLOWED:
         return [f"{own_path}: the folder {own_path.parent} has no rule in check_includes.py"]
     allowed = {part.format(lab=own_lab) for part in [own_part, *ALLOWED[own_part]]}
+    if own_lab and own_path.stem.endswith("_test"):
+        allowed |= TESTS
     complaints = []
     for number, line in enumerate(file.read_text(encoding="utf-8", errors="replace").splitlines(), 1):
         match = INCLUDE.match(line)

@@ -26,7 +26,7 @@ class Copy(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         self.root = pathlib.Path(self.folder.name)
-        for part in ["labs", "solutions", "handouts", "grader/mutants", "common/tools", "common/lab"]:
+        for part in ["labs", "solutions", "handouts", "grader/mutants", "common/tools", "common/template"]:
             shutil.copytree(ROOT / part, self.root / part)
         shutil.copy(ROOT / "meson.build", self.root)
 

@@ -97,7 +97,7 @@ def main():
     sys.stdout.writelines(
         list(difflib.unified_diff(found.splitlines(True), wanted.splitlines(True), "committed", "generated"))[:40]
     )
-    root = pathlib.Path(__file__).resolve().parents[3]
+    root = pathlib.Path(__file__).resolve().parents[2]
 
     def from_root(path):
         path = path.resolve()

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "lab/poison.hpp"
+
 namespace course::lab {
 
 using protocol::CaseRequest;
@@ -63,8 +65,7 @@ Ruling ruling_on(std::int32_t cuda_code) {
 
 // The first byte of `band` that is no poison, or its size.
 std::size_t first_touched(std::span<const std::byte> band) {
-  const auto touched =
-      std::find_if(band.begin(), band.end(), [](std::byte b) { return b != protocol::kPoison; });
+  const auto touched = std::find_if(band.begin(), band.end(), [](std::byte b) { return b != kPoison; });
   return static_cast<std::size_t>(touched - band.begin());
 }
 

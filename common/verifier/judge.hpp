@@ -6,8 +6,8 @@
 #include <span>
 #include <string>
 
-#include "verifier/failure_message.hpp"
 #include "protocol/protocol.hpp"
+#include "verifier/failure_message.hpp"
 #include "verifier/session.hpp"
 #include "verifier/sim_report.hpp"
 

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "base/result.hpp"
-#include "verifier/child_process.hpp"
 #include "protocol/protocol.hpp"
+#include "verifier/child_process.hpp"
 #include "verifier/session.hpp"
 
 namespace course::lab {

@@ -12,13 +12,13 @@
 
 #include "base/clock.hpp"
 #include "base/rng.hpp"
+#include "protocol/go.hpp"
+#include "protocol/shared_memory.hpp"
 #include "verifier/case_layout.hpp"
 #include "verifier/failure_message.hpp"
-#include "protocol/go.hpp"
 #include "verifier/judge.hpp"
 #include "verifier/judge_times.hpp"
 #include "verifier/live_runner.hpp"
-#include "protocol/shared_memory.hpp"
 #include "verifier/sim_report.hpp"
 
 namespace course::lab {

@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "verifier/failure_message.hpp"
 #include "lab/problem.hpp"
+#include "verifier/failure_message.hpp"
 
 namespace course::lab {
 

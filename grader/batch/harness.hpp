@@ -10,8 +10,8 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/result.hpp"
-#include "layout.hpp"
 #include "compile/recipe.hpp"
+#include "layout.hpp"
 
 namespace course::grader::batch {
 

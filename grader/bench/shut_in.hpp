@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "verifier/session.hpp"
 #include "layout.hpp"
 #include "process.hpp"
+#include "verifier/session.hpp"
 
 namespace course::grader {
 

@@ -9,15 +9,15 @@
 #include <string>
 #include <vector>
 
-#include "compile/build.hpp"
-#include "grading/check.hpp"
 #include "cli/commands.hpp"
-#include "layout.hpp"
+#include "compile/build.hpp"
+#include "compile/session_runner.hpp"
+#include "grading/check.hpp"
 #include "grading/progress.hpp"
-#include "registry.hpp"
 #include "grading/seed.hpp"
 #include "grading/select.hpp"
-#include "compile/session_runner.hpp"
+#include "layout.hpp"
+#include "registry.hpp"
 
 namespace course::grader::cli {
 namespace {

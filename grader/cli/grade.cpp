@@ -10,19 +10,19 @@
 #include <string>
 #include <vector>
 
-#include "compile/build.hpp"
 #include "cli/commands.hpp"
 #include "cli/report_files.hpp"
+#include "compile/build.hpp"
+#include "compile/session_runner.hpp"
 #include "device.hpp"
 #include "grading/grade.hpp"
-#include "layout.hpp"
 #include "grading/progress.hpp"
-#include "registry.hpp"
-#include "screen/screen.hpp"
 #include "grading/seed.hpp"
 #include "grading/select.hpp"
-#include "compile/session_runner.hpp"
+#include "layout.hpp"
+#include "registry.hpp"
 #include "report/table.hpp"
+#include "screen/screen.hpp"
 
 namespace course::grader::cli {
 namespace {

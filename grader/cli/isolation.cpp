@@ -5,9 +5,9 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/commands.hpp"
+#include "compile/session_runner.hpp"
 #include "layout.hpp"
 #include "screen/screen.hpp"
-#include "compile/session_runner.hpp"
 
 namespace course::grader::cli {
 

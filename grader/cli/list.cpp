@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <memory>
 
-#include "grading/catalogue.hpp"
 #include "cli/commands.hpp"
+#include "grading/catalogue.hpp"
 #include "registry.hpp"
 
 namespace course::grader::cli {

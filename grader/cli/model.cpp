@@ -19,10 +19,10 @@
 #include "bench/model_table.hpp"
 #include "bench/published.hpp"
 #include "bench/results.hpp"
-#include "compile/build.hpp"
 #include "cli/commands.hpp"
-#include "registry.hpp"
+#include "compile/build.hpp"
 #include "compile/session_runner.hpp"
+#include "registry.hpp"
 
 namespace course::grader::cli {
 namespace {

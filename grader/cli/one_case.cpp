@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "compile/build.hpp"
+#include "compile/session_runner.hpp"
+#include "grading/select.hpp"
 #include "layout.hpp"
 #include "registry.hpp"
-#include "grading/select.hpp"
-#include "compile/session_runner.hpp"
 #include "text.hpp"
 
 namespace course::grader::cli {

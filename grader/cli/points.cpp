@@ -5,10 +5,10 @@
 #include <cstdio>
 #include <memory>
 
-#include "grading/catalogue.hpp"
 #include "cli/commands.hpp"
-#include "registry.hpp"
+#include "grading/catalogue.hpp"
 #include "grading/select.hpp"
+#include "registry.hpp"
 
 namespace course::grader::cli {
 namespace {

@@ -9,10 +9,10 @@
 
 #include "cli/commands.hpp"
 #include "cli/one_case.hpp"
+#include "grading/seed.hpp"
 #include "layout.hpp"
 #include "profile/profile.hpp"
 #include "report/report_file.hpp"
-#include "grading/seed.hpp"
 #include "text.hpp"
 
 namespace course::grader::cli {

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
-#include "report/html.hpp"
-#include "report/junit.hpp"
 #include "report/edition.hpp"
 #include "report/formats.hpp"
+#include "report/html.hpp"
+#include "report/junit.hpp"
 #include "report/report_file.hpp"
 
 namespace course::grader::cli {

@@ -16,9 +16,9 @@
 
 #include "cli/commands.hpp"
 #include "cli/one_case.hpp"
+#include "grading/seed.hpp"
 #include "layout.hpp"
 #include "report/report_file.hpp"
-#include "grading/seed.hpp"
 #include "text.hpp"
 #include "trace/html.hpp"
 #include "trace/picture.hpp"

@@ -10,9 +10,9 @@
 
 #include "compile/compile_file.hpp"
 #include "compile/compiler_words.hpp"
-#include "process.hpp"
 #include "compile/recipe.hpp"
 #include "compile/run_folder.hpp"
+#include "process.hpp"
 #include "text.hpp"
 
 namespace course::grader {

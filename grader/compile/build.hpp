@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "verifier/session.hpp"
 #include "layout.hpp"
 #include "sandbox/sandbox.hpp"
+#include "verifier/session.hpp"
 
 namespace course::grader {
 

@@ -204,9 +204,9 @@ TEST_F(Compiled, OneSolutionsErrorLeavesTheOthersBuilt) {
   std::ofstream(root_ + "/build/build.ninja") << R"(
 rule run
   command = $what
-build solutions/fine/runner_fine: run
-  what = touch solutions/fine/runner_fine
-build solutions/wrong/runner_wrong: run
+build solutions/runner_fine: run
+  what = touch solutions/runner_fine
+build solutions/runner_wrong: run
   what = echo "wrong.cu(7): error: identifier \"x\" is undefined" && false
 )";
   const std::string labs[] = {"wrong", "fine"};

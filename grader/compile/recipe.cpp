@@ -37,10 +37,11 @@ std::vector<std::string> nvcc_command(const std::string& lab) {
   return command;
 }
 
-// Headers that a lab's file may include: its own folder's, and those of common that labs see.
+// Headers that a lab's file may include: its own folder's, those of common that labs see, and the protocol's, which are no secret.
 std::vector<std::string> headers_of(const Layout& layout, const std::string& lab) {
   std::vector<std::string> found;
-  for (const std::string& folder : {"labs/" + lab, std::string("common/base"), std::string("common/lab")}) {
+  for (const std::string& folder : {"labs/" + lab, std::string("common/base"), std::string("common/lab"),
+                                    std::string("common/protocol")}) {
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator(fs::path(layout.root) / folder, ignored)) {
       const std::string ending = entry.path().extension().string();
@@ -85,7 +86,7 @@ Result<Recipe> recipe_for(const Layout& layout, const std::string& lab) {
     if (!script.empty()) recipe.compile = script;
   }
   recipe.headers = headers_of(layout, lab);
-  recipe.linked = {fmt::format("common/lab/fixed_part_{}.o", lab)};
+  recipe.linked = {fmt::format("common/runner/fixed_part_{}.o", lab)};
   // Nothing in an object may be taken for a command: no plugin and no second compiler, whatever its sections are called.
   recipe.link = joined(words_of(kCxx)) + "-fno-lto -fno-use-linker-plugin -Wl,-z,noexecstack -o {runner} ";
   for (const std::string& one : recipe.linked) recipe.link += shell_word(layout.build + "/" + one) + " ";

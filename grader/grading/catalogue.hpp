@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "lab/manifest.hpp"
 #include "grading/select.hpp"
+#include "lab/manifest.hpp"
 
 namespace course::grader {
 

@@ -9,10 +9,10 @@
 
 #include "base/rng.hpp"
 #include "grading/baseline.hpp"
-#include "lab/diagnosis.hpp"
-#include "verifier/failure_message.hpp"
 #include "grading/metrics.hpp"
+#include "lab/diagnosis.hpp"
 #include "text.hpp"
+#include "verifier/failure_message.hpp"
 
 namespace course::grader {
 namespace {

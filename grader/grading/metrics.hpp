@@ -13,8 +13,8 @@
 
 #include "base/result.hpp"
 #include "lab/problem.hpp"
-#include "verifier/sim_report.hpp"
 #include "sim/counters.hpp"
+#include "verifier/sim_report.hpp"
 
 namespace course::grader {
 

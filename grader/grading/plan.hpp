@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "lab/problem.hpp"
-#include "verifier/session.hpp"
 #include "report/result.hpp"
+#include "verifier/session.hpp"
 
 namespace course::grader {
 

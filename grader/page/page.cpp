@@ -7,8 +7,8 @@
 #include <map>
 #include <string>
 
-#include "report/markup.hpp"
 #include "page/assets.hpp"
+#include "report/markup.hpp"
 
 namespace course::grader::page {
 

@@ -9,9 +9,9 @@
 #include <algorithm>
 
 #include "compile/compiler_words.hpp"
+#include "report/edition.hpp"
 #include "report/html.hpp"
 #include "report/junit.hpp"
-#include "report/edition.hpp"
 #include "report/report_file.hpp"
 #include "report/table.hpp"
 #include "testing/sample_result.hpp"

@@ -10,8 +10,8 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "verifier/child_process.hpp"
 #include "process.hpp"
+#include "verifier/child_process.hpp"
 
 namespace course::grader::sandbox {
 namespace fs = std::filesystem;

@@ -18,8 +18,8 @@
 #include <fstream>
 #include <thread>
 
-#include "verifier/child_process.hpp"
 #include "process.hpp"
+#include "verifier/child_process.hpp"
 
 namespace course::grader::sandbox {
 namespace {

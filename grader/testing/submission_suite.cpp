@@ -21,13 +21,13 @@
 #include <sstream>
 #include <thread>
 
+#include "compile/session_runner.hpp"
 #include "grading/collect.hpp"
 #include "grading/grade.hpp"
 #include "grading/metrics.hpp"
 #include "registry.hpp"
 #include "report/report_file.hpp"
 #include "screen/screen.hpp"
-#include "compile/session_runner.hpp"
 #include "testing/submission.hpp"
 #include "text.hpp"
 

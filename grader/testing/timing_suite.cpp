@@ -13,9 +13,9 @@
 #include <sstream>
 
 #include "grading/baseline.hpp"
-#include "verifier/session.hpp"
 #include "screen/screen.hpp"
 #include "testing/submission.hpp"
+#include "verifier/session.hpp"
 
 namespace course::reduction {
 const lab::Problem& problem();

@@ -11,8 +11,8 @@
 #include <tuple>
 
 #include "lab/compare.hpp"
-#include "verifier/sim_report.hpp"
 #include "text.hpp"
+#include "verifier/sim_report.hpp"
 
 namespace course::grader {
 namespace {

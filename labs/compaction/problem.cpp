@@ -18,8 +18,8 @@
 #include "lab/compare.hpp"
 #include "lab/diagnosis.hpp"
 #include "lab/items.hpp"
+#include "lab/poison.hpp"
 #include "lab/problem.hpp"
-#include "protocol/protocol.hpp"
 
 namespace course::compaction {
 namespace {
@@ -331,7 +331,7 @@ class CompactionProblem : public lab::Problem {
         return mismatch;
       }
 
-      const std::vector<std::byte> untouched(rest.size(), lab::protocol::kPoison);
+      const std::vector<std::byte> untouched(rest.size(), lab::kPoison);
       BufferSpec rest_spec = outputs[0].spec;
       rest_spec.count = c.n - right.size();
       if (auto mismatch = lab::compare_integers(rest_spec, untouched, rest)) {

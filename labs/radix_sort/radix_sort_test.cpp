@@ -7,16 +7,17 @@
 
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <set>
 #include <tuple>
 
 #include "base/rng.hpp"
 #include "lab/compare.hpp"
-#include "testing/public_tests.hpp"
-#include "testing/tried.hpp"
 #include "radix_sort/baseline.hpp"
 #include "radix_sort/lab.hpp"
+#include "testing/public_tests.hpp"
+#include "testing/tried.hpp"
 
 namespace course::radix_sort {
 

@@ -11,10 +11,10 @@
 #include <set>
 
 #include "lab/compare.hpp"
-#include "testing/public_tests.hpp"
-#include "testing/tried.hpp"
 #include "reduction/baseline.hpp"
 #include "reduction/lab.hpp"
+#include "testing/public_tests.hpp"
+#include "testing/tried.hpp"
 
 namespace course::reduction {
 

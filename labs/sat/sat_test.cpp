@@ -13,10 +13,10 @@
 #include "base/rng.hpp"
 #include "lab/compare.hpp"
 #include "lab/diagnosis.hpp"
-#include "testing/public_tests.hpp"
-#include "testing/tried.hpp"
 #include "sat/baseline.hpp"
 #include "sat/lab.hpp"
+#include "testing/public_tests.hpp"
+#include "testing/tried.hpp"
 
 namespace course::sat {
 

@@ -11,10 +11,10 @@
 #include <tuple>
 
 #include "lab/compare.hpp"
-#include "testing/public_tests.hpp"
-#include "testing/tried.hpp"
 #include "scan/baseline.hpp"
 #include "scan/lab.hpp"
+#include "testing/public_tests.hpp"
+#include "testing/tried.hpp"
 
 namespace course::scan {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <cub/device/device_select.cuh>
 
-#include "compaction/lab.hpp"
 #include "bench/peer.hpp"
+#include "compaction/lab.hpp"
 
 namespace course::compaction {
 namespace {

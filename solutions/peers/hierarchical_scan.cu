@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <cub/device/device_scan.cuh>
 
-#include "hierarchical_scan/lab.hpp"
 #include "bench/peer.hpp"
+#include "hierarchical_scan/lab.hpp"
 
 namespace course::hierarchical_scan {
 namespace {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <cub/device/device_histogram.cuh>
 
-#include "histogram/lab.hpp"
 #include "bench/peer.hpp"
+#include "histogram/lab.hpp"
 
 namespace course::histogram {
 namespace {

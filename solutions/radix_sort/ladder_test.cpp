@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "radix_sort/lab.hpp"
 #include "testing/counted.hpp"
 #include "testing/traced.hpp"
-#include "radix_sort/lab.hpp"
 
 namespace course::radix_sort {
 

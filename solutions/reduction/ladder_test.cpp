@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "reduction/lab.hpp"
 #include "testing/counted.hpp"
 #include "testing/recorded.hpp"
 #include "testing/traced.hpp"
-#include "reduction/lab.hpp"
 
 namespace course::reduction {
 

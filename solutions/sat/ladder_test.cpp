@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "sat/lab.hpp"
 #include "testing/counted.hpp"
 #include "testing/traced.hpp"
-#include "sat/lab.hpp"
 
 namespace course::sat {
 

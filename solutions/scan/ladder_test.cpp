@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "scan/lab.hpp"
 #include "testing/counted.hpp"
 #include "testing/traced.hpp"
-#include "scan/lab.hpp"
 
 namespace course::scan {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Arrays: allocated, described, freed.
-#include "cudart/api/api.hpp"
 #include "cudart/runtime/array.hpp"
+#include "cudart/api/api.hpp"
 #include "cudart/runtime/handles.hpp"
 #include "cudart/runtime/memory.hpp"
 #include "cudart/runtime/stream.hpp"

@@ -7,11 +7,11 @@
 #include <cstring>
 
 #include "cudart/api/api.hpp"
+#include "cudart/api/not_implemented.hpp"
 #include "cudart/runtime/host_checks.hpp"
 #include "cudart/runtime/memory.hpp"
-#include "cudart/api/not_implemented.hpp"
-#include "cudart/sim_control.h"
 #include "cudart/runtime/stream.hpp"
+#include "cudart/sim_control.h"
 
 namespace course::cudart {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Allocation, and what is known about a pointer.
-#include "cudart/api/api.hpp"
 #include "cudart/runtime/memory.hpp"
+#include "cudart/api/api.hpp"
 #include "cudart/runtime/operation.hpp"
 #include "cudart/runtime/registered.hpp"
 #include "cudart/runtime/stream.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Memory pools.
+#include "cudart/runtime/pool.hpp"
 #include "cudart/api/api.hpp"
 #include "cudart/runtime/handles.hpp"
-#include "cudart/runtime/pool.hpp"
 
 namespace course::cudart {
 namespace {

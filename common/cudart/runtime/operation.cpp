@@ -3,8 +3,8 @@
 
 #include <cstring>
 
-#include "cudart/runtime/array.hpp"
 #include "cudart/graph/graph.hpp"
+#include "cudart/runtime/array.hpp"
 #include "cudart/runtime/registered.hpp"
 #include "cudart/runtime/stream.hpp"
 #include "sim/timing/timeline.hpp"

@@ -13,8 +13,8 @@
 #include <mutex>
 #include <vector>
 
-#include "cudart/environment.hpp"
 #include "cudart/code/registry.hpp"
+#include "cudart/environment.hpp"
 #include "cudart/runtime/status.hpp"
 #include "sim/device.hpp"
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "ptx/ir.hpp"
-#include "ptx/parser/lexer.hpp"
 #include "ptx/names.hpp"
+#include "ptx/parser/lexer.hpp"
 
 namespace course::ptx::detail {
 

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "ptx/ir.hpp"
+#include "ptx/names.hpp"
 #include "ptx/parser/lexer.hpp"
 #include "ptx/parser/locations.hpp"
-#include "ptx/names.hpp"
 #include "ptx/parser/scopes.hpp"
 
 namespace course::ptx::detail {

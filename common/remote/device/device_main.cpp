@@ -8,8 +8,8 @@
 #include <cstdio>
 
 #include "cudart/runtime/runtime.hpp"
-#include "runner/run_case.hpp"
 #include "remote/device/host_link.hpp"
+#include "runner/run_case.hpp"
 
 int main(int argc, char** argv) {
   using namespace course;

@@ -7,9 +7,9 @@
 #include <fstream>
 #include <iterator>
 
+#include "cudart/code/program_file.hpp"
 #include "cudart/runtime/memory.hpp"
 #include "cudart/runtime/operation.hpp"
-#include "cudart/code/program_file.hpp"
 #include "remote/questions.hpp"
 #include "sim/timing/timeline.hpp"
 

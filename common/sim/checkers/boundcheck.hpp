@@ -10,8 +10,8 @@
 
 #include "sim/checkers/lane_access.hpp"
 #include "sim/finding.hpp"
-#include "sim/memory/memory.hpp"
 #include "sim/machine/warp.hpp"
+#include "sim/memory/memory.hpp"
 
 namespace course::sim {
 

@@ -18,8 +18,8 @@
 #include "sim/checkers/lane_access.hpp"
 #include "sim/checkers/reserve.hpp"
 #include "sim/finding.hpp"
-#include "sim/memory/memory.hpp"
 #include "sim/machine/warp.hpp"
+#include "sim/memory/memory.hpp"
 
 namespace course::sim {
 

@@ -6,8 +6,8 @@
 #include <cstdint>
 
 #include "sim/checkers/lanes.hpp"
-#include "sim/memory/memory.hpp"
 #include "sim/machine/warp.hpp"
+#include "sim/memory/memory.hpp"
 
 namespace course::sim {
 

@@ -17,8 +17,8 @@
 #include "sim/checkers/undo.hpp"
 #include "sim/device.hpp"
 #include "sim/finding.hpp"
-#include "sim/memory/memory.hpp"
 #include "sim/machine/warp.hpp"
+#include "sim/memory/memory.hpp"
 
 namespace course::sim {
 

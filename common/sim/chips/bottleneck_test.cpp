@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "sim/chips/presets.hpp"
-#include "sim/timing/bounds.hpp"
 #include "sim/testing/test_device.hpp"
+#include "sim/timing/bounds.hpp"
 
 namespace course::sim {
 namespace {

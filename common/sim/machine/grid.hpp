@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/machine/warp.hpp"
 #include "sim/memory/memory.hpp"
 #include "sim/ops/table.hpp"
-#include "sim/machine/warp.hpp"
 
 namespace course::sim {
 

@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "sim/ops/table.hpp"
 #include "sim/machine/warp.hpp"
+#include "sim/ops/table.hpp"
 
 namespace course::sim {
 

@@ -10,8 +10,8 @@
 #include <iterator>
 #include <utility>
 
-#include "sim/machine/builtins.hpp"
 #include "sim/decode/decode.hpp"
+#include "sim/machine/builtins.hpp"
 
 namespace course::sim {
 namespace {

@@ -11,8 +11,8 @@
 #include <set>
 
 #include "sim/machine/machine.hpp"
-#include "sim/testing/test_device.hpp"
 #include "sim/memory/texture.hpp"
+#include "sim/testing/test_device.hpp"
 
 namespace course::sim {
 namespace {

@@ -13,8 +13,8 @@
 
 #include "sim/machine/copies.hpp"
 #include "sim/machine/hot_spots.hpp"
-#include "sim/memory/memory.hpp"
 #include "sim/machine/program.hpp"
+#include "sim/memory/memory.hpp"
 
 namespace course::sim {
 

@@ -5,8 +5,8 @@
 
 #include "sim/checkers/checks.hpp"
 #include "sim/checkers/together.hpp"
-#include "sim/observation/dataflow.hpp"
 #include "sim/machine/hang.hpp"
+#include "sim/observation/dataflow.hpp"
 #include "sim/observation/trace.hpp"
 
 namespace course::sim {

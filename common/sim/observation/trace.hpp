@@ -15,11 +15,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "sim/machine/access.hpp"
 #include "sim/finding.hpp"
+#include "sim/machine/access.hpp"
+#include "sim/machine/warp.hpp"
 #include "sim/memory/memory.hpp"
 #include "sim/observation/origins.hpp"
-#include "sim/machine/warp.hpp"
 
 namespace course::sim {
 

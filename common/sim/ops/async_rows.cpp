@@ -3,8 +3,8 @@
 // do the rest. Addresses are generic, in wide slots. Built once per instruction set of the host.
 // Source: NVIDIA, "PTX ISA", version 9.0, sections 9.7.9.25 (asynchronous copies), 9.7.13.15 (mbarrier), 9.7.9.23 (mapa).
 #include "sim/machine/copies.hpp"
-#include "sim/ops/memory.hpp"
 #include "sim/machine/rendezvous.hpp"
+#include "sim/ops/memory.hpp"
 
 namespace course::sim::SIM_ISA {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The rows of loads and stores: one by place, element and vector length. Built once per instruction set of the host.
-#include "sim/ops/memory.hpp"
 #include "sim/machine/waiting.hpp"
+#include "sim/ops/memory.hpp"
 
 namespace course::sim::SIM_ISA {
 

@@ -8,8 +8,8 @@
 
 #include <algorithm>
 
-#include "sim/memory/cache.hpp"
 #include "sim/machine/machine.hpp"
+#include "sim/memory/cache.hpp"
 #include "sim/ops/rows.hpp"
 
 namespace course::sim::SIM_ISA {

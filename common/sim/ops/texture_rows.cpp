@@ -9,9 +9,9 @@
 #include <cstring>
 #include <limits>
 
+#include "sim/memory/texture.hpp"
 #include "sim/ops/memory.hpp"
 #include "sim/ops/narrow.hpp"
-#include "sim/memory/texture.hpp"
 
 namespace course::sim::SIM_ISA {
 

@@ -7,6 +7,7 @@
 
 Between `<!-- quote: KIND ARGUMENTS -->` and `<!-- end quote -->` stands, by KIND:
 
+    table COMMAND            what `labcli COMMAND --markdown` prints
     output COMMAND /REGEX/   the lines of `labcli COMMAND` in which REGEX occurs, each once; without /REGEX/ all of them
     kernel NAME              a kernel of common/sim/checkers/kernels/errata.cu and what the checkers must say of it
     mutant LAB/NAME          a wrong submission of grader/mutants/, as changes of the solution, and what the grader must say
@@ -17,7 +18,7 @@ Between `<!-- quote: KIND ARGUMENTS -->` and `<!-- end quote -->` stands, by KIN
     roof, ceilings, tops …   what the published run measured: measured.py
     worked LAB NAME          a worked example: worked/
 
-Tables that a command prints as Markdown are generated blocks: common/tools/fill_blocks.py fills those.
+--only KIND: those quotations alone.
 """
 import argparse
 import pathlib
@@ -46,12 +47,20 @@ def fenced(language, text):
     return f"```{language}\n{text.rstrip()}\n```\n"
 
 
+def printed(labcli, *command):
+    done = subprocess.run([labcli, *command], capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"labcli {' '.join(command)} failed:\n{done.stderr}")
+    return done.stdout
+
+
+def table(command, labcli):
+    return printed(labcli, *command.split(), "--markdown").rstrip() + "\n"
+
+
 def output(arguments, labcli):
     command, _, pattern = arguments.partition(" /")
-    done = subprocess.run([labcli, *command.split()], capture_output=True, text=True)
-    if done.returncode != 0:
-        sys.exit(f"labcli {command} failed:\n{done.stderr}")
-    lines = [line for line in done.stdout.splitlines() if re.search(pattern.removesuffix("/"), line)]
+    lines = [line for line in printed(labcli, *command.split()).splitlines() if re.search(pattern.removesuffix("/"), line)]
     lines = list(dict.fromkeys(lines))  # the head of a table is wanted once
     if not any(lines):
         sys.exit(f"labcli {command} prints no line like {pattern}")
@@ -113,12 +122,13 @@ def comment(arguments, _labcli):
     return fenced("text", "\n".join(said))
 
 
-KINDS = {f.__name__: f for f in (output, kernel, mutant, said, comment, worked.worked, *counted.KINDS, *limits.KINDS, *measured.KINDS)}
+KINDS = {f.__name__: f for f in (table, output, kernel, mutant, said, comment, worked.worked, *counted.KINDS, *limits.KINDS, *measured.KINDS)}
 
 
 def main():
     parser = argparse.ArgumentParser(description="Fills what the texts quote.")
     parser.add_argument("--check", action="store_true", help="compare only")
+    parser.add_argument("--only", choices=KINDS, metavar="KIND", help="leave other kinds alone")
     parser.add_argument("--labcli", required=True, help="the built command line tool")
     parser.add_argument("texts", nargs="+", type=pathlib.Path)
     arguments = parser.parse_args()
@@ -127,7 +137,7 @@ def main():
         text = path.read_text(encoding="utf-8")
         if text.count("<!-- quote:") != len(BLOCK.findall(text)):
             sys.exit(f"{path}: a quotation has no end")
-        wanted = BLOCK.sub(lambda m: m[1] + KINDS[m[2]](m[3], arguments.labcli) + m[5], text)
+        wanted = BLOCK.sub(lambda m: m[0] if arguments.only not in (None, m[2]) else m[1] + KINDS[m[2]](m[3], arguments.labcli) + m[5], text)
         if wanted == text or (arguments.check and without_places(wanted) == without_places(text)):
             continue
         if arguments.check:

@@ -53,6 +53,15 @@ class Quotes(unittest.TestCase):
         self.print_line("  61%  1.0   80  if (a) b();")
         self.assertEqual(self.again("--check").returncode, 1)
 
+    def test_a_table_is_what_the_command_prints_as_markdown(self):
+        self.tool.write_text('#!/bin/sh\necho "| $1 | $2 $3 |"\n')
+        text = "<!-- quote: table points x -->\nold\n<!-- end quote -->\n<!-- quote: output list -->\n<!-- end quote -->\n"
+        self.assertEqual(self.run_on(text, "--only", "table").returncode, 0)
+        self.assertEqual(self.page.read_text(), text.replace("old", "| points | x --markdown |"))
+        self.assertEqual(self.again("--check", "--only", "table").returncode, 0)
+        self.tool.write_text("#!/bin/sh\nexit 1\n")
+        self.assertIn("points x", self.again().stderr)
+
     def test_what_is_not_there_is_no_quotation(self):
         for what in ["kernel no_such", "output profile /nothing like it/"]:
             self.assertNotEqual(self.run_on(f"<!-- quote: {what} -->\n<!-- end quote -->\n").returncode, 0, what)

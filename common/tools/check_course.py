@@ -71,7 +71,7 @@ def missing_in_handout(root, lab, tasks):
             anchor = task["section"].partition("#")[2]
             if task["section"].startswith(path) and f'<a id="{anchor}"></a>' not in text:
                 yield f"{lab}: {path} has no section {anchor}, to which task {task['id']} points"
-        if f"<!-- generated: points {lab} -->" not in text:
+        if f"<!-- quote: table points {lab} -->" not in text:
             yield f"{lab}: {path} has no generated block with the points"
         listed = text_of(root / "handouts/meson.build") or ""
         if f"'{pathlib.PurePosixPath(path).name}'" not in listed:

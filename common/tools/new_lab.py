@@ -76,7 +76,7 @@ def main():
                 (f"./lab grade {lab} --solutions --device sim", "it grades"),
                 (f"labs/{lab}/lab.hpp", "its API and points"),
                 (f"solutions/{lab}/{lab}.cu", f"its ladder; make_skeleton.py writes labs/{lab}/{lab}.cu from it"),
-                (f"handouts/{handout}", "its text; fill_blocks.py fills the generated blocks"),
+                (f"handouts/{handout}", "its text; handouts/quotes.py fills in its tables"),
                 ("./lab test 'course is complete'", "names what is still missing"),
             ]
         )

@@ -59,9 +59,9 @@ SessionOptions session_options_for_tests(const Manifest& manifest, DeviceKind de
   options.runner = environment_or("RUNNER", here / ("runner_" + std::string(manifest.id)));
   options.device = device;
   options.rerun_flags = device == DeviceKind::gpu ? "--device gpu" : "--device sim";
-  // build/labs/<lab>/ and build/common/remote/, wherever the build folder is.
+  // build/labs/ and build/common/remote/, wherever the build folder is.
   if (device == DeviceKind::sim) {
-    options.simulator_dir = (here / "../../common/remote").lexically_normal();
+    options.simulator_dir = (here / "../common/remote").lexically_normal();
     options.device_program = options.simulator_dir + "/simulated_device";
   }
   options.seconds_per_case = 60;

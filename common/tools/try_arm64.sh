@@ -19,7 +19,7 @@ while (($# > 0)); do
   shift 2
 done
 # Programs of tests that qemu-user can run: it knows no system-call filters, no ptrace and no control groups.
-tests=(common/base/base_test common/ptx/ptx_test common/sim/sim_test common/cudart/cudart_test common/lab/lab_test grader/grader_test)
+tests=(common/base/base_test common/ptx/ptx_test common/sim/sim_test_portable common/cudart/cudart_test common/testing/lab_test grader/grader_test)
 ((${#steps[@]} > 0)) || steps=("nice ninja tools ${tests[*]}" 'meson test --no-rebuild --print-errorlogs -t 30 base ptx "sim portable" cudart lab grader'
   'LAB_SANDBOX=namespaces LAB_ROOT=/course LAB_BUILD=/course/build ./grader/labcli grade reduction --solutions --device sim')
 

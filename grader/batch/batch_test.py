@@ -301,6 +301,12 @@ def hostile_hand_ins(test):
         first = at
     out = "leads out"
     link = "no plain file"
+    lies_packed = lying(plain, b"PK\1\2", 20, 4, 0x7FFFFFFF)
+    try:  # a newer Python takes an entry that reaches into the next one for a bomb
+        zipfile.ZipFile(io.BytesIO(lies_packed)).read(cu)
+        about_packed = ""
+    except zipfile.BadZipFile:
+        about_packed = "can't be read"
     archives = {
         # Slip
         "slip up.zip": (zipped([("../reduction.cu", b"1")]), out), "slip deep.zip": (zipped([("a/b/../../../reduction.cu", b"1")]), out),
@@ -328,7 +334,7 @@ def hostile_hand_ins(test):
         # Lies
         "lies small.zip": (lying(zipped([(cu, small_bomb)]), b"PK\1\2", 24, 4, 10), "can't be read"),
         "lies large.zip": (lying(plain, b"PK\1\2", 24, 4, 0xFFFFFFF0), "larger than"),
-        "lies packed.zip": (lying(plain, b"PK\1\2", 20, 4, 0x7FFFFFFF), ""),
+        "lies packed.zip": (lies_packed, about_packed),
         "lies offset.zip": (lying(plain, b"PK\1\2", 42, 4, 0x7FFFFFFF), "can't be read"),
         "lies checksum.zip": (lying(plain, b"PK\1\2", 16, 4, 1), "can't be read"),
         "lies method.zip": (lying(plain, b"PK\1\2", 10, 2, 99), "can't be read"),

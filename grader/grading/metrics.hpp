@@ -20,7 +20,7 @@ namespace course::grader {
 
 using ReportedFinding = lab::SimFinding;
 
-// What the verifier takes from it (lab/sim_report.hpp), and all counters.
+// What the verifier takes from it (verifier/sim_report.hpp), and all counters.
 struct SimReport : lab::SimReport {
   sim::Counters totals;
 };

@@ -33,7 +33,7 @@ struct ProfiledKernel {
   std::string name;
   std::uint64_t launches = 0;
   double modelled_us = 0;
-  std::string bound_by;  // of its longest launch: a name of sim/bounds.hpp
+  std::string bound_by;  // of its longest launch: a name of sim/timing/bounds.hpp
   // Of its longest launch: how far it could fill a multiprocessor, and with what.
   double occupancy = 0;  // 0 … 1
   std::uint64_t resident_blocks = 0, block_threads = 0, registers = 0, shared = 0;

@@ -14,7 +14,7 @@ bool begins(std::string_view line, std::string_view what) {
   return at != std::string_view::npos && line.substr(at).starts_with(what);
 }
 
-// Of a message (lab/failure_message.hpp makes most of them), line by line.
+// Of a message (verifier/failure_message.hpp makes most of them), line by line.
 std::string without_values(std::string_view message) {
   std::string out;
   bool printed = false;  // inside of what the program printed: lines that stand in further

@@ -59,7 +59,7 @@ struct Timing {
   double kernel_us = 0;
   double spread_us = 0;      // median distance of the runs from it
   double clock_us = 0;       // on a GPU, medians: the grader's own clock,
-  double events_us = 0;      // and the runner's events (lab/judge_times.hpp)
+  double events_us = 0;      // and the runner's events (verifier/judge_times.hpp)
   double one_thread_us = 0;  // the CPU baselines, measured here
   double all_cores_us = 0;
   int kernel_runs = 0;

@@ -8,7 +8,7 @@
 namespace course::reduction {
 namespace {
 
-// As the simulator keeps it (sim/texture.hpp).
+// As the simulator keeps it (sim/memory/texture.hpp).
 struct Descriptor {
   std::uint64_t mark, base, row_bytes, slice_bytes;
   std::uint32_t width, height, slices, channels, channel_bits;

@@ -96,23 +96,6 @@ Judgement judge_silence(const LiveRunner::Waited& waited, double seconds) {
 
 }  // namespace
 
-std::string_view name_of(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::ok: return "OK";
-    case Verdict::wrong_answer: return "WRONG_ANSWER";
-    case Verdict::compile_error: return "COMPILE_ERROR";
-    case Verdict::policy: return "POLICY";
-    case Verdict::time_limit: return "TIME_LIMIT";
-    case Verdict::memory_limit: return "MEMORY_LIMIT";
-    case Verdict::output_limit: return "OUTPUT_LIMIT";
-    case Verdict::crash: return "CRASH";
-    case Verdict::not_implemented: return "NOT_IMPLEMENTED";
-    case Verdict::suspect: return "SUSPECT";
-    case Verdict::infra: return "INFRA";
-  }
-  return "INFRA";
-}
-
 struct Session::Impl {
   SessionOptions options;
   std::optional<LiveRunner> runner;

@@ -8,6 +8,8 @@
 // code can bring about is INFRA. A case that fails on the simulator is run once more, all checkers on, to find out why: twice the limit then.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -34,7 +36,47 @@ enum class Verdict : std::uint8_t {
   suspect,
   infra,
 };
-std::string_view name_of(Verdict verdict);  // "WRONG_ANSWER"
+
+// How a verdict speaks of a submission; reports colour it so.
+enum class Standing : std::uint8_t {
+  right,
+  wrong,
+  unsure,  // for a person to look at, or to be run again
+  absent,  // nothing was handed in to be judged
+};
+
+struct VerdictRow {
+  Verdict verdict;
+  std::string_view name;
+  Standing standing;
+};
+
+// All verdicts, in the order of the enum.
+inline constexpr std::array kVerdicts{
+    VerdictRow{Verdict::ok, "OK", Standing::right},
+    VerdictRow{Verdict::wrong_answer, "WRONG_ANSWER", Standing::wrong},
+    VerdictRow{Verdict::compile_error, "COMPILE_ERROR", Standing::wrong},
+    VerdictRow{Verdict::policy, "POLICY", Standing::wrong},
+    VerdictRow{Verdict::time_limit, "TIME_LIMIT", Standing::wrong},
+    VerdictRow{Verdict::memory_limit, "MEMORY_LIMIT", Standing::wrong},
+    VerdictRow{Verdict::output_limit, "OUTPUT_LIMIT", Standing::wrong},
+    VerdictRow{Verdict::crash, "CRASH", Standing::wrong},
+    VerdictRow{Verdict::not_implemented, "NOT_IMPLEMENTED", Standing::absent},
+    VerdictRow{Verdict::suspect, "SUSPECT", Standing::unsure},
+    VerdictRow{Verdict::infra, "INFRA", Standing::unsure},
+};
+constexpr const VerdictRow& row_of(Verdict verdict) {
+  return kVerdicts[static_cast<std::size_t>(verdict)];
+}
+static_assert([] {
+  std::size_t k = 0;
+  for (const VerdictRow& row : kVerdicts)
+    if (static_cast<std::size_t>(row.verdict) != k++) return false;
+  return true;
+}());
+constexpr std::string_view name_of(Verdict verdict) {  // "WRONG_ANSWER"
+  return row_of(verdict).name;
+}
 
 enum class DeviceKind : std::uint8_t { sim, gpu };
 

@@ -19,13 +19,13 @@ using page::text;
 using page::Tone;
 
 Tone tone_of(const TaskResult& task) {
-  switch (task.verdict) {
-    case Verdict::ok: return task.points == task.max_points ? Tone::good : Tone::fair;
-    case Verdict::suspect:
-    case Verdict::infra: return Tone::fair;
-    case Verdict::not_implemented: return Tone::quiet;
-    default: return Tone::bad;
+  switch (row_of(task.verdict).standing) {
+    case lab::Standing::right: return task.points == task.max_points ? Tone::good : Tone::fair;
+    case lab::Standing::wrong: return Tone::bad;
+    case lab::Standing::unsure: return Tone::fair;
+    case lab::Standing::absent: return Tone::quiet;
   }
+  return Tone::bad;
 }
 
 Cell speedup_cell(const TaskResult& task, lab::Baseline which) {

@@ -14,6 +14,8 @@
 #include <tuple>
 #include <utility>
 
+#include "grading/metrics.hpp"
+
 namespace course::grader {
 namespace {
 
@@ -117,7 +119,7 @@ CaseRecord read_case(const Field& field) {
   record.device =
       field["device"].one_of(lab::DeviceKind::gpu, [](lab::DeviceKind d) { return std::string(name_of(d)); });
   record.verdict =
-      field["verdict"].one_of(lab::Verdict::infra, [](lab::Verdict v) { return lab::name_of(v); });
+      field["verdict"].one_of(lab::kVerdicts.back().verdict, [](lab::Verdict v) { return lab::name_of(v); });
   record.message = field["message"].text();
   record.seconds = field["seconds"].number();
   return record;
@@ -125,8 +127,7 @@ CaseRecord read_case(const Field& field) {
 
 GoalScore read_goal(const Field& field) {
   GoalScore goal;
-  goal.metric =
-      field["metric"].one_of(lab::Metric::contention, [](lab::Metric m) { return lab::name_of(m); });
+  goal.metric = field["metric"].one_of(kAllMetrics.back(), [](lab::Metric m) { return lab::name_of(m); });
   goal.limit = field["limit"].number();
   goal.measured = field["measured"].optional_number();
   std::tie(goal.points, goal.max_points) = field.points("points", "max_points");
@@ -168,7 +169,8 @@ TaskResult read_task(const Field& field) {
   std::tie(task.points, task.max_points) = field.points("points", "max_points");
   std::tie(task.correctness_points, task.max_correctness_points) =
       field["correctness"].points("points", "max_points");
-  task.verdict = field["verdict"].one_of(lab::Verdict::infra, [](lab::Verdict v) { return lab::name_of(v); });
+  task.verdict =
+      field["verdict"].one_of(lab::kVerdicts.back().verdict, [](lab::Verdict v) { return lab::name_of(v); });
   task.message = field["message"].text();
   task.speedup = field["speedup"].optional_number();
   task.metrics = field["metrics"].numbers();

@@ -31,6 +31,16 @@ TEST(ReadResult, GivesBackWhatWasWritten) {
   EXPECT_TRUE(parse_result(json_text(shown))->for_students);
 }
 
+TEST(ReadResult, KnowsEveryVerdict) {
+  for (const lab::VerdictRow& row : lab::kVerdicts) {
+    RunResult result = testing::sample_result();
+    result.labs[0].tasks[0].verdict = row.verdict;
+    const auto read = parse_result(json_text(result));
+    ASSERT_TRUE(read) << read.error().text;
+    EXPECT_EQ(read->labs[0].tasks[0].verdict, row.verdict);
+  }
+}
+
 // Each value of the document in turn is taken away, and becomes each other type of value: an Error that names its place, or, where
 // null or any text will do, a result.
 TEST(ReadResult, NamesThePlaceOfWhatIsMissingOrOfAnotherType) {

@@ -60,10 +60,13 @@ class Writer {
 };
 
 Colour colour_of(const TaskResult& task) {
-  if (task.verdict == Verdict::not_implemented) return Colour::dim;
-  if (task.verdict == Verdict::suspect || task.verdict == Verdict::infra) return Colour::fair;
-  if (task.verdict != Verdict::ok) return Colour::bad;
-  return task.points == task.max_points ? Colour::good : Colour::fair;
+  switch (row_of(task.verdict).standing) {
+    case lab::Standing::right: return task.points == task.max_points ? Colour::good : Colour::fair;
+    case lab::Standing::wrong: return Colour::bad;
+    case lab::Standing::unsure: return Colour::fair;
+    case lab::Standing::absent: return Colour::dim;
+  }
+  return Colour::bad;
 }
 
 std::string speedup_text(double speedup) {

@@ -106,11 +106,11 @@ void fill_edges(Bound<T> lo, Bound<T> hi, std::span<Edge<T>> edges, Rng& rng) {
 // The values at which a careless bin_of goes wrong: every edge and its neighbours, and the ends of the type.
 template <typename T, typename Bins>
 T extreme_sample(const Case& c, const Bins& bins, Rng& rng) {
-  const auto [lo, hi] = bounds_of<T>(c);
-  const auto edge = [&, from = lo, to = hi](std::uint64_t b) -> double {
+  const auto edge = [&](std::uint64_t b) -> double {
     if constexpr (std::is_same_v<Bins, HostEdgeBins<T>>) {
       return static_cast<double>(bins.edges[b]);
     } else {
+      const auto [from, to] = bounds_of<T>(c);
       const double range = static_cast<double>(to) - static_cast<double>(from);
       return static_cast<double>(from) + range * static_cast<double>(b) / static_cast<double>(bins.n_bins);
     }
@@ -132,7 +132,7 @@ T extreme_sample(const Case& c, const Bins& bins, Rng& rng) {
                        -T{0},
                        std::numeric_limits<T>::lowest(),
                        std::numeric_limits<T>::denorm_min(),
-                       static_cast<T>(hi)};
+                       static_cast<T>(bounds_of<T>(c).second)};
       return odd[rng.below(std::size(odd))];
     }
     const T x = static_cast<T>(at);

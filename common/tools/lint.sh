@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 # ./lab format [--check] [FILE…]: reformats the C++ and CUDA sources, or only says which are not in form.
 # ./lab tidy [--fix] [FILE…]: clang-tidy on host sources (default: all that the build compiles), on every core.
+# ./lab tidy --list: those sources.
 # Version 14, so that everybody gets the same answer: Debian 12's, or CLANG_FORMAT=… CLANG_TIDY=….
 set -euo pipefail
 cd "$LAB_ROOT"
@@ -48,6 +49,7 @@ PYTHON
 }
 
 tidy() {
+  if [[ ${1-} = --list ]]; then compiled_sources && return; fi
   # The build's commands may hold options of g++ that clang does not know.
   local clang_tidy options=(--quiet -p "$LAB_BUILD" --extra-arg=-Wno-unknown-warning-option)
   if [[ ${1-} = --fix ]]; then options+=(--fix) && shift; fi

@@ -390,6 +390,9 @@ LaunchResult Device::Impl::launch(const LaunchRequest& asked) {
   std::fputs(outcome.output.c_str(), stdout);
   if (!outcome.output.empty()) std::fflush(stdout);
   observers.end(outcome.counters);
+  result.footprint = observers.take_footprint();
+  result.footprint.forget(parameter_area, kParameterArea);
+  result.footprint.forget(grid_workspace, kGridWorkspace);
   result.counters = outcome.counters;
   if (grid.counting)
     cache.launch_ends(outcome.counters.memory_read_sectors + outcome.counters.memory_write_sectors);

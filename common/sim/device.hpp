@@ -16,6 +16,7 @@
 #include "base/result.hpp"
 #include "sim/counters.hpp"
 #include "sim/finding.hpp"
+#include "sim/footprint.hpp"
 #include "sim/timing.hpp"
 
 namespace course::sim {
@@ -137,6 +138,7 @@ struct LaunchResult {
   Counters counters;
   double modelled_us = 0;           // by the timing model: the kernel alone
   const char* bound_by = "launch";  // what holds it there: a name of bounds.hpp
+  Footprint footprint;              // in global memory, in a mode with kHostcheck and one of kAllChecks
 };
 
 class Timeline;

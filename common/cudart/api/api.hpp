@@ -8,6 +8,7 @@
 #include <exception>
 #include <new>
 
+#include "cudart/runtime/host_access.hpp"
 #include "cudart/runtime/runtime.hpp"
 #include "cudart/runtime/status.hpp"
 
@@ -44,6 +45,7 @@ cudaError_t finish(const char* call, const Status& status);
 // For calls that a broken context still answers: queries, errors, device choice.
 template <typename Body>
 cudaError_t api(const char* call, Body&& body) {
+  const InsideRuntime inside;
   try {
     return finish(call, body());
   } catch (const std::bad_alloc&) {

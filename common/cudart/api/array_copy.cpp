@@ -69,7 +69,7 @@ cudaError_t run(const char* call, bool waits, cudaStream_t stream, const Make& m
       if (Status status = forbid_while_capturing(call); !status.ok()) return status;
     CopyOp copy;
     if (Status status = make(copy); !status.ok()) return status;
-    return submit(stream_or_default(stream), copy);
+    return submit({stream_or_default(stream), waits}, copy);
   });
 }
 

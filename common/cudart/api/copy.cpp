@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Copies and fills, synchronous and in streams. Compiled twice, see api.hpp.
 #include "cudart/api/api.hpp"
-#include "cudart/runtime/in_flight.hpp"
 #include "cudart/runtime/memory.hpp"
 #include "cudart/runtime/stream.hpp"
 
@@ -10,23 +9,19 @@ using namespace course::cudart;  // NOLINT: this file is only their exported fac
 namespace {
 
 // A synchronous call works in the default stream and waits, which no capture allows.
+Submission default_stream() {
+  return {stream_or_default(nullptr), true};
+}
+
 cudaError_t submit_and_wait(const char* call, Operation operation) {
   return device_api(call, [&](Context&) -> Status {
     if (Status status = forbid_while_capturing(call); !status.ok()) return status;
-    return submit(stream_or_default(nullptr), std::move(operation));
+    return submit(default_stream(), std::move(operation));
   });
 }
 
 cudaError_t submit_async(const char* call, cudaStream_t stream, Operation operation) {
-  return device_api(call, [&](Context&) -> Status {
-    const CopyOp* copy = std::get_if<CopyOp>(&operation);
-    const std::optional<CopyOp> copied = copy != nullptr ? std::optional(*copy) : std::nullopt;
-    CUstream_st* where = nullptr;
-    if (Status status = submit(stream_or_default(stream), std::move(operation)); !status.ok()) return status;
-    if (copied && resolve(stream_or_default(stream), where).ok() && where->capture == nullptr)
-      copy_submitted(*where, *copied);
-    return cudaSuccess;
-  });
+  return device_api(call, [&](Context&) { return submit(stream_or_default(stream), std::move(operation)); });
 }
 
 CopyOp copy_2d(void* dst, size_t dst_pitch, const void* src, size_t src_pitch, size_t width, size_t height,
@@ -69,7 +64,7 @@ FillOp fill_3d(const cudaPitchedPtr& dst, int value, const cudaExtent& extent) {
 }
 
 Status copy_to_symbol(Context& context, const void* symbol, const void* src, size_t n_bytes, size_t offset,
-                      cudaMemcpyKind kind, cudaStream_t stream) {
+                      cudaMemcpyKind kind, Submission where) {
   if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault) {
     return fail(cudaErrorInvalidMemcpyDirection,
                 "the destination is a symbol, which is on the device: the direction must be "
@@ -77,11 +72,11 @@ Status copy_to_symbol(Context& context, const void* symbol, const void* src, siz
   }
   std::byte* dst = nullptr;
   if (Status status = find_symbol_bytes(context, symbol, n_bytes, offset, dst); !status.ok()) return status;
-  return submit(stream, linear_copy(dst, src, n_bytes, kind));
+  return submit(where, linear_copy(dst, src, n_bytes, kind));
 }
 
 Status copy_from_symbol(Context& context, void* dst, const void* symbol, size_t n_bytes, size_t offset,
-                        cudaMemcpyKind kind, cudaStream_t stream) {
+                        cudaMemcpyKind kind, Submission where) {
   if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault) {
     return fail(cudaErrorInvalidMemcpyDirection,
                 "the source is a symbol, which is on the device: the direction must be "
@@ -89,17 +84,17 @@ Status copy_from_symbol(Context& context, void* dst, const void* symbol, size_t 
   }
   std::byte* src = nullptr;
   if (Status status = find_symbol_bytes(context, symbol, n_bytes, offset, src); !status.ok()) return status;
-  return submit(stream, linear_copy(dst, src, n_bytes, kind));
+  return submit(where, linear_copy(dst, src, n_bytes, kind));
 }
 
-Status copy_3d(const cudaMemcpy3DParms* parameters, cudaStream_t stream) {
+Status copy_3d(const cudaMemcpy3DParms* parameters, Submission where) {
   if (parameters == nullptr) return fail(cudaErrorInvalidValue, "the parameters are a null pointer");
   CopyOp copy;
   if (Status status = make_copy(*parameters, copy); !status.ok()) return status;
-  return submit(stream, copy);
+  return submit(where, copy);
 }
 
-Status copy_3d_peer(const cudaMemcpy3DPeerParms* p, cudaStream_t stream) {
+Status copy_3d_peer(const cudaMemcpy3DPeerParms* p, Submission where) {
   if (p == nullptr) return fail(cudaErrorInvalidValue, "the parameters are a null pointer");
   cudaMemcpy3DParms parameters{};
   parameters.srcArray = p->srcArray;
@@ -110,7 +105,7 @@ Status copy_3d_peer(const cudaMemcpy3DPeerParms* p, cudaStream_t stream) {
   parameters.dstPtr = p->dstPtr;
   parameters.extent = p->extent;
   parameters.kind = cudaMemcpyDeviceToDevice;
-  return copy_3d(&parameters, stream);
+  return copy_3d(&parameters, where);
 }
 
 }  // namespace
@@ -131,7 +126,7 @@ CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpy2D)(void* dst, size_t dst_pitch, c
   return device_api("cudaMemcpy2D", [&](Context&) -> Status {
     if (Status status = forbid_while_capturing("cudaMemcpy2D"); !status.ok()) return status;
     if (Status status = check_pitches(dst_pitch, src_pitch, width, height); !status.ok()) return status;
-    return submit(stream_or_default(nullptr), copy_2d(dst, dst_pitch, src, src_pitch, width, height, kind));
+    return submit(default_stream(), copy_2d(dst, dst_pitch, src, src_pitch, width, height, kind));
   });
 }
 
@@ -147,7 +142,7 @@ CUDART_EXPORT cudaError_t TWIN(cudaMemcpy2DAsync)(void* dst, size_t dst_pitch, c
 CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpy3D)(const cudaMemcpy3DParms* parameters) {
   return device_api("cudaMemcpy3D", [&](Context&) -> Status {
     if (Status status = forbid_while_capturing("cudaMemcpy3D"); !status.ok()) return status;
-    return copy_3d(parameters, stream_or_default(nullptr));
+    return copy_3d(parameters, default_stream());
   });
 }
 
@@ -159,7 +154,7 @@ CUDART_EXPORT cudaError_t TWIN(cudaMemcpy3DAsync)(const cudaMemcpy3DParms* param
 CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpy3DPeer)(const cudaMemcpy3DPeerParms* parameters) {
   return device_api("cudaMemcpy3DPeer", [&](Context&) -> Status {
     if (Status status = forbid_while_capturing("cudaMemcpy3DPeer"); !status.ok()) return status;
-    return copy_3d_peer(parameters, stream_or_default(nullptr));
+    return copy_3d_peer(parameters, default_stream());
   });
 }
 
@@ -173,7 +168,7 @@ CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpyToSymbol)(const void* symbol, cons
                                                         size_t offset, cudaMemcpyKind kind) {
   return device_api("cudaMemcpyToSymbol", [&](Context& context) -> Status {
     if (Status status = forbid_while_capturing("cudaMemcpyToSymbol"); !status.ok()) return status;
-    return copy_to_symbol(context, symbol, src, n_bytes, offset, kind, stream_or_default(nullptr));
+    return copy_to_symbol(context, symbol, src, n_bytes, offset, kind, default_stream());
   });
 }
 
@@ -189,7 +184,7 @@ CUDART_EXPORT cudaError_t TWIN_SYNC(cudaMemcpyFromSymbol)(void* dst, const void*
                                                           size_t offset, cudaMemcpyKind kind) {
   return device_api("cudaMemcpyFromSymbol", [&](Context& context) -> Status {
     if (Status status = forbid_while_capturing("cudaMemcpyFromSymbol"); !status.ok()) return status;
-    return copy_from_symbol(context, dst, symbol, n_bytes, offset, kind, stream_or_default(nullptr));
+    return copy_from_symbol(context, dst, symbol, n_bytes, offset, kind, default_stream());
   });
 }
 

@@ -152,7 +152,7 @@ CUDART_EXPORT cudaError_t cudaDeviceSynchronize(void) {
   return device_api("cudaDeviceSynchronize", [](Context& context) {
     Status status = forbid_while_capturing("cudaDeviceSynchronize");
     if (status.ok()) context.synchronise();
-    if (status.ok()) host_waited(nullptr);
+    if (status.ok()) host_waited_for_all();
     return status;
   });
 }

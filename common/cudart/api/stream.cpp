@@ -53,14 +53,17 @@ CUDART_EXPORT cudaError_t TWIN(cudaStreamSynchronize)(cudaStream_t stream) {
   return with_stream("cudaStreamSynchronize", stream, [](CUstream_st& s) {
     Status status = forbid_if_captured(s, "cudaStreamSynchronize");
     if (status.ok()) s.context->synchronise();
-    if (status.ok()) host_waited(&s);
+    if (status.ok()) host_waited(s);
     return status;
   });
 }
 
 CUDART_EXPORT cudaError_t TWIN(cudaStreamQuery)(cudaStream_t stream) {
-  return with_stream("cudaStreamQuery", stream,
-                     [](CUstream_st& s) { return forbid_if_captured(s, "cudaStreamQuery"); });
+  return with_stream("cudaStreamQuery", stream, [](CUstream_st& s) {
+    Status status = forbid_if_captured(s, "cudaStreamQuery");
+    if (status.ok()) host_waited(s);  // it answers that all work has ended
+    return status;
+  });
 }
 
 CUDART_EXPORT cudaError_t TWIN(cudaStreamWaitEvent)(cudaStream_t stream, cudaEvent_t event, unsigned flags) {
@@ -204,7 +207,8 @@ CUDART_EXPORT cudaError_t TWIN(cudaGraphLaunch)(cudaGraphExec_t executable, cuda
       child->is_child = true;
       return submit_to(s, ChildOp{std::move(child)});
     }
-    return run_graph(*executable->graph, (executable->flags & cudaGraphInstantiateFlagAutoFreeOnLaunch) != 0);
+    return submit_graph(s, *executable->graph,
+                        (executable->flags & cudaGraphInstantiateFlagAutoFreeOnLaunch) != 0);
   });
 }
 

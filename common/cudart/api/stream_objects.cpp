@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Making and unmaking streams and events, and what does not depend on the default stream.
 
+#include <atomic>
+
 #include "cudart/api/api.hpp"
 #include "cudart/device_properties.hpp"
 #include "cudart/runtime/stream.hpp"
@@ -14,8 +16,10 @@ Status create_stream(Context& context, cudaStream_t* out, unsigned flags, int pr
   if ((flags & ~static_cast<unsigned>(cudaStreamNonBlocking)) != 0)
     return fail(cudaErrorInvalidValue, "unknown flags {:#x}", flags);
   (void)context.device();  // as on a GPU, the first stream initialises the device
-  *out = streams().add(
-      make_stream(context, flags, std::clamp(priority, kStreamPriorityHigh, kStreamPriorityLow)));
+  static std::atomic<int> n_created{0};
+  *out =
+      streams().add(make_stream(context, flags, std::clamp(priority, kStreamPriorityHigh, kStreamPriorityLow),
+                                fmt::format("stream {}", ++n_created)));
   return cudaSuccess;
 }
 
@@ -30,8 +34,7 @@ Status create_event(Context& context, cudaEvent_t* out, unsigned flags) {
   return cudaSuccess;
 }
 
-Status wait_for(cudaEvent_t handle, const char* what) {
-  CUevent_st* event = nullptr;
+Status wait_for(cudaEvent_t handle, const char* what, CUevent_st*& event) {
   if (Status status = resolve(handle, event); !status.ok()) return status;
   if (const auto capture = event->capture.lock()) {
     capture->invalidate(fmt::format("{} was called for an event of a captured stream", what));
@@ -94,17 +97,19 @@ CUDART_EXPORT cudaError_t cudaEventDestroy(cudaEvent_t event) {
 
 CUDART_EXPORT cudaError_t cudaEventQuery(cudaEvent_t event) {
   return device_api("cudaEventQuery", [&](Context&) {
-    Status status = wait_for(event, "cudaEventQuery");
-    if (status.ok()) host_saw_end(nullptr);
+    CUevent_st* known = nullptr;
+    Status status = wait_for(event, "cudaEventQuery", known);
+    if (status.ok()) host_waited(*known);
     return status;
   });
 }
 
 CUDART_EXPORT cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   return device_api("cudaEventSynchronize", [&](Context& context) {
-    Status status = wait_for(event, "cudaEventSynchronize");
+    CUevent_st* known = nullptr;
+    Status status = wait_for(event, "cudaEventSynchronize", known);
     if (status.ok()) context.synchronise();
-    if (status.ok()) host_waited(nullptr);
+    if (status.ok()) host_waited(*known);
     return status;
   });
 }

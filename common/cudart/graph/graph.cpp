@@ -225,10 +225,23 @@ Status run_graph(const CUgraph_st& graph, bool frees_on_launch) {
     collect_graph_memory(graph, memory);
     for (GraphMemory* piece : memory) (void)free_graph_memory(piece->context, piece->address);
   }
+  Turn nobody;
+  Turn& whole = DoingTurn::current() != nullptr ? *DoingTurn::current() : nobody;
+  std::unordered_map<const CUgraphNode_st*, Clock> ends;
   // Executable graphs hold their nodes sorted; children are sorted here.
   for (CUgraphNode_st* node : topological_order(graph)) {
-    if (!node->enabled) continue;
+    Clock before = whole.before;
+    for (const CUgraphNode_st* dependency : node->dependencies) before.join(ends[dependency]);
+    if (!node->enabled) {
+      ends[node] = std::move(before);
+      continue;
+    }
+    if (node->agent == 0) node->agent = new_agent();
+    Turn part = begin_part(whole, node->agent, std::move(before));
+    const DoingTurn doing(part);
     if (Status status = execute(*node->context, node->operation); !status.ok()) return status;
+    whole.after.join(part.after);
+    ends[node] = std::move(part.after);
     if (node->context->sticky != cudaSuccess) return cudaSuccess;  // as after any faulting kernel
   }
   return cudaSuccess;

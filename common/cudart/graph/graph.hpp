@@ -10,6 +10,7 @@
 
 #include "cudart/runtime/handles.hpp"
 #include "cudart/runtime/operation.hpp"
+#include "cudart/runtime/order.hpp"
 
 struct CUgraphNode_st {
   CUgraph_st* graph = nullptr;
@@ -18,6 +19,7 @@ struct CUgraphNode_st {
   std::vector<CUgraphNode_st*> dependencies;
   const CUgraphNode_st* original = nullptr;  // in a clone: the node it was copied from
   bool enabled = true;
+  course::cudart::Agent agent = 0;       // of an executable graph's node, from its first launch on
   std::vector<void*> argument_pointers;  // for cudaGraphKernelNodeGetParams
 };
 

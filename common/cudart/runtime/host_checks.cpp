@@ -9,10 +9,6 @@
 namespace course::cudart {
 namespace {
 
-bool checks_host(Context& context) {
-  return (context.device().mode() & sim::kHostcheck) != 0;
-}
-
 bool is_an_answer(cudaError_t code) {
   constexpr cudaError_t kAnswers[] = {
       cudaErrorNotReady,
@@ -43,6 +39,11 @@ sim::Finding host_finding(sim::Checker checker, std::string kind, std::string ob
 }
 
 }  // namespace
+
+bool checks_host(Context& context) {
+  const std::lock_guard guard(context.lock);
+  return (context.device().mode() & sim::kHostcheck) != 0;
+}
 
 void check_call(const char* call, const Status& status) {
   Context& context = current_context();

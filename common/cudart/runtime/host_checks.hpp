@@ -12,6 +12,9 @@ namespace course::cudart {
 // A call has failed. Answers that say "not yet" or "not here" are no findings, nor is a kernel's fault told once more.
 void check_call(const char* call, const Status& status);
 
+// Does the device's mode ask for these checks? Takes the lock.
+bool checks_host(Context& context);
+
 // A copy is about to read this.
 void check_source(const CopyOp& copy);
 

@@ -2,6 +2,7 @@
 #include "cudart/runtime/memory.hpp"
 
 #include "cudart/runtime/host_checks.hpp"
+#include "cudart/runtime/order.hpp"
 #include "cudart/runtime/pool.hpp"
 #include "cudart/runtime/registered.hpp"
 #include "sim/timing/timeline.hpp"
@@ -159,6 +160,7 @@ Status release_if(void* pointer, bool host) {
                 describe(*place, address_of(pointer)))
         .as("invalid-free");
   }
+  host_may_have_waited();
   const bool is_host = found->second.origin == Origin::host;
   if (is_host != host) {
     return fail(cudaErrorInvalidValue, "{} is {} memory: {} is not for it", pointer,
@@ -192,6 +194,8 @@ Status allocate(Context& context, std::uint64_t n_bytes, sim::MemoryKind kind, O
   if (!address) return {cudaErrorMemoryAllocation, address.error().text};
   owned.bytes = n_bytes;
   context.owned[*address] = owned;
+  if (owned.origin != Origin::pool && owned.origin != Origin::graph) host_may_have_waited();
+  forget_accesses(*address, n_bytes);
   // The host writes such memory behind our back: it never counts as uninitialised.
   if (kind != sim::MemoryKind::device) context.device().host_wrote(*address, n_bytes);
   *out = reinterpret_cast<void*>(*address);  // NOLINT: an address of our arena
@@ -205,6 +209,7 @@ Status release(Context& context, std::uint64_t base) {
   const Owned owned = found->second;
   context.owned.erase(found);
   if (owned.pool != nullptr) owned.pool->used -= owned.bytes;
+  forget_accesses(base, owned.bytes);
   const auto released = context.device().release(base);
   return released ? Status() : Status(cudaErrorInvalidValue, released.error().text);
 }
@@ -215,6 +220,35 @@ Status release_device(void* pointer) {
 Status release_host(void* pointer) {
   return pointer == nullptr ? Status() : release_if(pointer, true);
 }
+
+namespace {
+
+// For the checks of SIM_CHECK=1: rows of memory that a device can reach.
+void add_rows(sim::Footprint& footprint, const std::byte* start, std::uint64_t width, std::uint64_t height,
+              std::uint64_t depth, std::uint64_t pitch, std::uint64_t slice, sim::Footprint::Use use) {
+  if (!locate(start)) return;
+  for_each_row(height, depth, [&](std::uint64_t y, std::uint64_t z) {
+    footprint.add(address_of(start) + y * pitch + z * slice, width, use);
+  });
+}
+
+void note_copy(Context& context, const CopyOp& c) {
+  if (!checks_host(context)) return;
+  sim::Footprint footprint;
+  add_rows(footprint, c.src, c.width, c.height, c.depth, c.src_pitch, c.src_slice, sim::Footprint::kRead);
+  add_rows(footprint, c.dst, c.width, c.height, c.depth, c.dst_pitch, c.dst_slice, sim::Footprint::kWrite);
+  work_accessed(context, "a copy", true, std::move(footprint));
+}
+
+void note_fill(Context& context, const FillOp& f) {
+  if (!checks_host(context)) return;
+  sim::Footprint footprint;
+  add_rows(footprint, f.dst, f.width * f.element_bytes, f.height, f.depth, f.pitch, f.slice,
+           sim::Footprint::kWrite);
+  work_accessed(context, "a memset", false, std::move(footprint));
+}
+
+}  // namespace
 
 CopyOp linear_copy(void* dst, const void* src, std::uint64_t n_bytes, cudaMemcpyKind kind) {
   CopyOp copy;
@@ -274,6 +308,7 @@ Status run_copy(Context& context, const CopyOp& copy) {
   });
   if (!status.ok()) return status;
 
+  note_copy(context, copy);
   const auto on_device = [](const std::optional<Place>& place) { return place && place->on_device_only(); };
   const std::optional<Place> dst = locate(copy.dst), src = locate(copy.src);
   const std::lock_guard guard(context.lock);
@@ -300,6 +335,7 @@ Status run_fill(Context& context, const FillOp& fill) {
     if (status.ok()) status = fill_row(context, row, fill);
   });
   if (!status.ok()) return status;
+  note_fill(context, fill);
   const std::lock_guard guard(context.lock);
   const sim::DevicePreset& chip = context.device().options().preset;
   context.device().timeline().launch(fill_us(chip, width * fill.height * fill.depth));

@@ -122,6 +122,11 @@ Status check_kernel(Context& context, const KernelOp& kernel) {
   return cudaSuccess;
 }
 
+// In a graph: what the event stands for.
+void note_record(CUevent_st& event) {
+  if (const Turn* turn = DoingTurn::current()) event.clock = turn->after;
+}
+
 Status execute_kernel(Context& context, const KernelOp& kernel) {
   const std::lock_guard guard(context.lock);
   sim::LaunchRequest request;
@@ -133,8 +138,10 @@ Status execute_kernel(Context& context, const KernelOp& kernel) {
   request.parameters = kernel.arguments;
   request.cooperative = kernel.cooperative;
   request.registers = registers_of(context, *kernel.function, context.device().facts(request.kernel));
-  const sim::LaunchResult result = context.device().launch(request);
+  sim::LaunchResult result = context.device().launch(request);
 
+  work_accessed(context, fmt::format("kernel {}", context.device().facts(request.kernel).demangled), false,
+                std::move(result.footprint));
   const FaultMeaning meaning = meaning_of(result.fault);
   if (meaning.code != cudaSuccess && !meaning.sticky) return {meaning.code, result.text};
   if (!result.text.empty()) say(result.text);
@@ -150,6 +157,7 @@ Status execute_kernel(Context& context, const KernelOp& kernel) {
       event = attribute.val.launchCompletionEvent.event;
     if (event != nullptr && events().contains(event)) {
       event->recorded = true;
+      note_record(*event);
       event->time_us = context.device().timeline().event();
     }
   }
@@ -168,6 +176,7 @@ Status execute_record(Context& context, const RecordOp& record) {
     return fail(cudaErrorInvalidResourceHandle, "the event is destroyed or was none");
   const std::lock_guard guard(context.lock);
   record.event->recorded = true;
+  note_record(*record.event);
   record.event->time_us = context.device().timeline().event();
   return cudaSuccess;
 }
@@ -414,7 +423,10 @@ Status execute(Context& context, const Operation& operation) {
                         [](const EmptyOp&) { return Status(); },
                         [](const ChildOp& child) { return run_graph(*child.graph, false); },
                         [&](const RecordOp& record) { return execute_record(context, record); },
-                        [](const WaitOp&) { return Status(); },  // what the event stands for is done
+                        [](const WaitOp& wait) {  // what the event stands for is done
+                          if (Turn* turn = DoingTurn::current()) turn->after.join(wait.event->clock);
+                          return Status();
+                        },
                         [](const AllocOp& alloc) { return execute_alloc(alloc); },
                         [&](const FreeOp& free) {
                           if (free_graph_memory(context, free.address)) return Status();

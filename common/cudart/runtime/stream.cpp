@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
+#include <mutex>
 #include <set>
 #include <utility>
 
 #include "cudart/graph/graph.hpp"
-#include "cudart/runtime/in_flight.hpp"
+#include "cudart/runtime/registered.hpp"
 
 namespace course::cudart {
 namespace {
@@ -109,66 +111,77 @@ bool all_joined(const Capture& capture) {
                      [&](cudaStream_t stream) { return all_reached(stream->tips); });
 }
 
-// Streams that were given work for which the host has not waited.
-struct Busy {
-  std::mutex lock;
-  std::set<const CUstream_st*> streams;
-  bool unordered = false;
-};
-Busy& busy() {
-  static auto& all = *new Busy;
-  return all;
-}
-
-// The legacy stream and those made without cudaStreamNonBlocking wait for each other.
-bool wait_for_each_other(const CUstream_st& a, const CUstream_st& b) {
-  const auto is_legacy = [](const CUstream_st& s) { return &s == s.context->legacy_stream.get(); };
-  const auto blocks = [](const CUstream_st& s) { return (s.flags & cudaStreamNonBlocking) == 0; };
-  return &a == &b || (is_legacy(a) && blocks(b)) || (is_legacy(b) && blocks(a));
-}
-
-bool any_unordered_with(const CUstream_st& stream) {
-  return std::any_of(busy().streams.begin(), busy().streams.end(),
-                     [&](const CUstream_st* other) { return !wait_for_each_other(stream, *other); });
-}
-
 // A copy or a fill of no bytes has no order to keep.
 bool is_work(const Operation& operation) {
   const auto volume = [](const auto& op) { return op.width * op.height * op.depth; };
   if (const auto* copy = std::get_if<CopyOp>(&operation)) return volume(*copy) != 0;
   if (const auto* fill = std::get_if<FillOp>(&operation)) return volume(*fill) != 0;
-  return !std::holds_alternative<RecordOp>(operation);
+  return !std::holds_alternative<RecordOp>(operation) && !std::holds_alternative<WaitOp>(operation);
 }
 
-void note_work(const CUstream_st& stream) {
-  const std::lock_guard guard(busy().lock);
-  busy().unordered = busy().unordered || any_unordered_with(stream);
-  busy().streams.insert(&stream);
+// Guards the clocks of streams and events, and this: for each device, what its legacy stream's next work waits for.
+struct Clocks {
+  std::mutex lock;
+  std::map<const Context*, Clock> blocking;
+};
+Clocks& clocks() {
+  static auto& all = *new Clocks;
+  return all;
+}
+
+// The legacy stream and those made without cudaStreamNonBlocking wait for each other's earlier work.
+bool is_legacy(const CUstream_st& stream) {
+  return &stream == stream.context->legacy_stream.get();
+}
+bool is_blocking(const CUstream_st& stream) {
+  return (stream.flags & cudaStreamNonBlocking) == 0;
+}
+
+// What the stream's next work waits for. Under the lock.
+Clock work_before(const CUstream_st& stream) {
+  Clock clock = stream.clock;
+  if (is_legacy(stream))
+    clock.join(clocks().blocking[stream.context]);
+  else if (is_blocking(stream) && stream.context->legacy_stream != nullptr)
+    clock.join(stream.context->legacy_stream->clock);
+  return clock;
+}
+
+// The stream's next work waits for this, too. Under the lock.
+void advance(CUstream_st& stream, const Clock& clock) {
+  stream.clock.join(clock);
+  if (is_blocking(stream)) clocks().blocking[stream.context].join(clock);
+}
+
+Turn next_turn(CUstream_st& stream) {
+  const std::lock_guard guard(clocks().lock);
+  Turn turn = begin_turn(stream.agent, work_before(stream), stream.name);
+  advance(stream, turn.after);
+  return turn;
+}
+
+// Does the host wait for this copy before the call returns? For one that ends in pageable memory always.
+bool waits_for(const CopyOp& copy, bool call_waits) {
+  const std::optional<Place> dst = locate(copy.dst), src = locate(copy.src);
+  if (!dst && !is_registered(copy.dst)) return true;
+  return call_waits && src && !(src->on_device_only() && dst && dst->on_device_only());
 }
 
 }  // namespace
 
-void host_saw_end(const CUstream_st* stream) {
-  end_copies_in_flight([stream](const CUstream_st* other) {
-    return stream == nullptr || wait_for_each_other(*stream, *other);
-  });
+void host_waited(const CUstream_st& stream) {
+  const std::lock_guard guard(clocks().lock);
+  host_waited_for(work_before(stream));
 }
 
-void host_waited(const CUstream_st* stream) {
-  host_saw_end(stream);
-  const std::lock_guard guard(busy().lock);
-  if (stream == nullptr)
-    busy().streams.clear();
-  else
-    std::erase_if(busy().streams,
-                  [&](const CUstream_st* other) { return wait_for_each_other(*stream, *other); });
+void host_waited(const CUevent_st& event) {
+  const std::lock_guard guard(clocks().lock);
+  host_waited_for(event.clock);
 }
 
 bool take_unordered_work(const CUstream_st& stream) {
-  const std::lock_guard guard(busy().lock);
-  const bool unordered = std::exchange(busy().unordered, false) || any_unordered_with(stream);
-  busy().streams.clear();
-  return unordered;
+  const std::lock_guard guard(clocks().lock);
+  return take_unordered_work(work_before(stream));
 }
 
 Capture::Capture() = default;
@@ -184,22 +197,19 @@ Handles<CUevent_st>& events() {
   return table;
 }
 
-std::unique_ptr<CUstream_st> make_stream(Context& context, unsigned flags, int priority) {
+std::unique_ptr<CUstream_st> make_stream(Context& context, unsigned flags, int priority, std::string name) {
   static std::atomic<std::uint64_t> next_id{1};
   auto stream = std::make_unique<CUstream_st>();
   stream->context = &context;
   stream->flags = flags;
   stream->priority = priority;
   stream->id = next_id++;
+  stream->name = std::move(name);
+  stream->agent = new_agent();
   return stream;
 }
 
 void destroy_stream(CUstream_st* stream) {
-  end_copies_in_flight([stream](const CUstream_st* other) { return other == stream; });
-  {
-    const std::lock_guard guard(busy().lock);
-    busy().streams.erase(stream);
-  }
   if (const std::shared_ptr<Capture> capture = stream->capture) {
     if (capture->origin == stream) {
       capture->invalidate("cudaStreamDestroy destroyed the stream where it began");
@@ -215,14 +225,15 @@ Status resolve(cudaStream_t handle, CUstream_st*& stream) {
   if (handle == nullptr || handle == kLegacyHandle) {
     Context& context = current_context();
     const std::lock_guard guard(context.lock);
-    if (context.legacy_stream == nullptr) context.legacy_stream = make_stream(context, cudaStreamDefault, 0);
+    if (context.legacy_stream == nullptr)
+      context.legacy_stream = make_stream(context, cudaStreamDefault, 0, "the default stream");
     stream = context.legacy_stream.get();
     return cudaSuccess;
   }
   if (handle == kPerThreadHandle) {
     Context& context = current_context();
     auto& mine = thread_state().default_streams[context.ordinal];
-    if (mine == nullptr) mine = make_stream(context, cudaStreamDefault, 0);
+    if (mine == nullptr) mine = make_stream(context, cudaStreamDefault, 0, "a thread's default stream");
     stream = mine.get();
     return cudaSuccess;
   }
@@ -243,20 +254,36 @@ Status resolve(cudaEvent_t handle, CUevent_st*& event) {
   return cudaSuccess;
 }
 
-Status submit(cudaStream_t handle, Operation operation) {
+Status submit(Submission where, Operation operation) {
   CUstream_st* stream = nullptr;
-  if (Status status = resolve(handle, stream); !status.ok()) return status;
-  return submit_to(*stream, std::move(operation));
+  if (Status status = resolve(where.stream, stream); !status.ok()) return status;
+  return submit_to(*stream, std::move(operation), where.waits);
 }
 
-Status submit_to(CUstream_st& stream, Operation operation) {
+Status submit_to(CUstream_st& stream, Operation operation, bool waits) {
   if (stream.capture != nullptr) return add_captured(stream, std::move(operation));
   if (Status status = check_legacy_stream(stream); !status.ok()) return status;
   if (Status status = check(*stream.context, operation); !status.ok()) return status;
-  look_at_copies_in_flight();
-  Status status = execute(*stream.context, operation);
-  renew_copies_in_flight();
-  if (status.ok() && is_work(operation)) note_work(stream);
+  Status status;
+  if (is_work(operation)) {
+    Turn turn = next_turn(stream);
+    const DoingTurn doing(turn);
+    status = execute(*stream.context, operation);
+    const auto* copy = std::get_if<CopyOp>(&operation);
+    if (status.ok() && copy != nullptr && waits_for(*copy, waits)) host_waited_for(turn.after);
+  } else {
+    status = execute(*stream.context, operation);
+  }
+  return status;
+}
+
+Status submit_graph(CUstream_st& stream, const CUgraph_st& graph, bool frees_on_launch) {
+  Turn turn = next_turn(stream);
+  turn.where = fmt::format("a graph in {}", stream.name);
+  const DoingTurn doing(turn);
+  Status status = run_graph(graph, frees_on_launch);
+  const std::lock_guard guard(clocks().lock);
+  advance(stream, turn.after);
   return status;
 }
 
@@ -277,7 +304,11 @@ Status record_event(cudaEvent_t handle, cudaStream_t stream_handle, bool externa
     return cudaSuccess;
   }
   event->capture.reset();
-  return submit_to(*stream, RecordOp{event});
+  Status status = submit_to(*stream, RecordOp{event});
+  if (!status.ok() || stream->capture != nullptr) return status;
+  const std::lock_guard guard(clocks().lock);
+  event->clock = work_before(*stream);
+  return status;
 }
 
 Status wait_event(cudaStream_t stream_handle, cudaEvent_t handle, bool external) {
@@ -298,9 +329,8 @@ Status wait_event(cudaStream_t stream_handle, cudaEvent_t handle, bool external)
     return fail(cudaErrorStreamCaptureIsolation,
                 "a captured stream waits for an event that was recorded outside of the capture");
   }
-  // Which stream's work the event stands for is not kept: all that is under way counts as waited for.
-  const std::lock_guard guard(busy().lock);
-  std::erase_if(busy().streams, [&](const CUstream_st* other) { return other != stream; });
+  const std::lock_guard guard(clocks().lock);
+  advance(*stream, event->clock);
   return cudaSuccess;
 }
 
@@ -364,7 +394,6 @@ Status end_capture(cudaStream_t handle, cudaGraph_t* graph) {
 }
 
 Status forbid_while_capturing(const char* what) {
-  host_saw_end(nullptr);  // such calls wait for the device, or may
   const cudaStreamCaptureMode mine = thread_state().capture_mode;
   if (mine == cudaStreamCaptureModeRelaxed) return cudaSuccess;
   ActiveCaptures& active = active_captures();
@@ -382,10 +411,7 @@ Status forbid_while_capturing(const char* what) {
 }
 
 Status forbid_if_captured(CUstream_st& stream, const char* what) {
-  if (stream.capture == nullptr) {
-    host_saw_end(&stream);
-    return cudaSuccess;
-  }
+  if (stream.capture == nullptr) return cudaSuccess;
   stream.capture->invalidate(fmt::format("{} was called for a captured stream", what));
   return fail(cudaErrorStreamCaptureUnsupported, "{} of a stream that is being captured", what);
 }

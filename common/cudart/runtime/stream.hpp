@@ -13,6 +13,7 @@
 
 #include "cudart/runtime/handles.hpp"
 #include "cudart/runtime/operation.hpp"
+#include "cudart/runtime/order.hpp"
 #include "cudart/runtime/runtime.hpp"
 
 namespace course::cudart {
@@ -46,6 +47,9 @@ struct CUstream_st {
   unsigned flags = 0;
   int priority = 0;
   std::uint64_t id = 0;
+  std::string name;  // in messages
+  course::cudart::Agent agent = 0;
+  course::cudart::Clock clock;  // of the work that the next one waits for; under a lock of stream.cpp
   std::shared_ptr<course::cudart::Capture> capture;  // while captured
   std::vector<cudaGraphNode_t> tips;                 // what the next captured operation depends on
   std::map<unsigned, cudaLaunchAttributeValue> attributes;
@@ -56,6 +60,7 @@ struct CUevent_st {
   unsigned flags = 0;
   bool recorded = false;
   double time_us = 0;
+  course::cudart::Clock clock;  // of the work before it when last recorded; as CUstream_st::clock
   std::weak_ptr<course::cudart::Capture> capture;  // when last recorded in a captured stream
   std::vector<cudaGraphNode_t> tips;
 };
@@ -65,7 +70,7 @@ namespace course::cudart {
 Handles<CUstream_st>& streams();
 Handles<CUevent_st>& events();
 
-std::unique_ptr<CUstream_st> make_stream(Context& context, unsigned flags, int priority);
+std::unique_ptr<CUstream_st> make_stream(Context& context, unsigned flags, int priority, std::string name);
 
 // Takes the stream out of any capture, too, which goes on unless it began in this stream.
 void destroy_stream(CUstream_st* stream);
@@ -74,17 +79,24 @@ void destroy_stream(CUstream_st* stream);
 Status resolve(cudaStream_t handle, CUstream_st*& stream);
 Status resolve(cudaEvent_t handle, CUevent_st*& event);
 
-// Executes now or, in a captured stream, adds a node.
-Status submit(cudaStream_t handle, Operation operation);
-Status submit_to(CUstream_st& stream, Operation operation);
+// Where work goes, and whether the call waits for it: a copy between host and device does, others return early all the same.
+struct Submission {
+  cudaStream_t stream = nullptr;
+  bool waits = false;
+  Submission(cudaStream_t where, bool call_waits = false)
+      : stream(where), waits(call_waits) {}  // NOLINT: implicit
+};
 
-// Streams whose work nothing orders. Here every operation is executed when it is submitted, so it does no harm; on a GPU it does.
-// The host has waited for the work of a stream, or (nullptr) for all.
-void host_waited(const CUstream_st* stream);
-// It has learnt, by waiting or otherwise, that this work (nullptr: all work) is done.
-void host_saw_end(const CUstream_st* stream);
-// Since the last call: was work submitted to several streams that nothing orders, or is some still under way, as far as the program can
-// know, in another than this?
+// Executes now or, in a captured stream, adds a node.
+Status submit(Submission where, Operation operation);
+Status submit_to(CUstream_st& stream, Operation operation, bool waits = false);
+// Launches an executable graph in a stream that is not captured.
+Status submit_graph(CUstream_st& stream, const CUgraph_st& graph, bool frees_on_launch);
+
+// The host has waited for the work of a stream, or of what was before the event when it was recorded.
+void host_waited(const CUstream_st& stream);
+void host_waited(const CUevent_st& event);
+// Is there work that nothing orders with the stream's next? Since the last call, see order.hpp.
 bool take_unordered_work(const CUstream_st& stream);
 
 Status record_event(cudaEvent_t handle, cudaStream_t stream, bool external);

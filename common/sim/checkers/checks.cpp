@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "sim/checkers/checks.hpp"
 
+#include <bit>
+
 namespace course::sim {
 namespace {
 
@@ -12,10 +14,46 @@ constexpr std::uint32_t bits(Kinds... kinds) {
 constexpr std::uint32_t kMemory = bits(OpKind::load, OpKind::store, OpKind::atomic, OpKind::rendezvous);
 constexpr std::uint32_t kWarpWide = bits(OpKind::shuffle, OpKind::vote, OpKind::reduce);
 
+Footprint::Use use_of(const MicroOp& op) {
+  const auto order = op.order & kOrderMask;
+  const bool strong = op.kind == OpKind::atomic || order != kWeak;
+  if (op.kind == OpKind::load) return strong ? Footprint::kStrongRead : Footprint::kRead;
+  if (!strong) return Footprint::kWrite;
+  const bool reaches_host = order == kVolatile || (op.order & kScopeMask) == kScopeSystem;
+  return reaches_host ? Footprint::kSystemWrite : Footprint::kStrongWrite;
+}
+
+void add_to(Footprint& footprint, const MicroOp& op, const LaneAccess& a) {
+  if (op.space == MemorySpace::constant || op.kind == OpKind::rendezvous) return;
+  if (!a.mixed && a.place != Place::global) return;
+  const Footprint::Use use = use_of(op);
+  if (a.run) return footprint.add(a.start(), std::uint64_t{a.count} * a.bytes, use);
+  for (std::uint32_t m = a.mask; m != 0; m &= m - 1) {
+    const std::uint64_t address = a.at(std::countr_zero(m));
+    if (place_of(address) == Place::global) footprint.add(address, a.bytes, use);
+    if (a.same) return;
+  }
+}
+
+void add_to(Footprint& footprint, const CopyBatch& batch) {
+  for (std::uint32_t m = batch.lanes; m != 0; m &= m - 1) {
+    const int i = std::countr_zero(m);
+    if (place_of(batch.from[i]) == Place::global)
+      footprint.add(batch.from[i], batch.read[i], Footprint::kRead);
+    if (place_of(batch.to[i]) == Place::global) footprint.add(batch.to[i], batch.bytes[i], Footprint::kWrite);
+  }
+}
+
 }  // namespace
 
-Checks::Checks(Racecheck* race, Initcheck* init, Synccheck* sync, Boundcheck& bounds)
-    : Observer(false), race_(race), init_(init), sync_(sync), bounds_(bounds), kinds_(kMemory) {
+Checks::Checks(Racecheck* race, Initcheck* init, Synccheck* sync, Boundcheck& bounds, Footprint* footprint)
+    : Observer(false),
+      race_(race),
+      init_(init),
+      sync_(sync),
+      bounds_(bounds),
+      footprint_(footprint),
+      kinds_(kMemory) {
   if (race != nullptr) kinds_ |= bits(OpKind::fence);
   if (sync != nullptr) kinds_ |= kWarpWide;
 }
@@ -51,6 +89,7 @@ void Checks::before(Warp& w, const MicroOp& op) {
     LaneAccess a;
     resolve(w, op, a);
     bounds_.access(w, op, a);
+    if (footprint_ != nullptr) add_to(*footprint_, op, a);
     if (init_ != nullptr) init_->access(w, op, a);
     if (race_ != nullptr) race_->access(w, op, a);
   }
@@ -89,6 +128,7 @@ void Checks::frame_opened(Warp& w, int lane, std::uint32_t offset, std::uint32_t
 }
 
 void Checks::copies_issued(Warp& w, const CopyBatch& batch) {
+  if (footprint_ != nullptr) add_to(*footprint_, batch);
   if (init_ != nullptr) init_->copies_issued(w, batch);
   if (race_ != nullptr) race_->copies_issued(w, batch);
 }

@@ -13,14 +13,15 @@
 #include "sim/checkers/lane_access.hpp"
 #include "sim/checkers/racecheck.hpp"
 #include "sim/checkers/synccheck.hpp"
+#include "sim/footprint.hpp"
 #include "sim/machine/hang.hpp"
 
 namespace course::sim {
 
 class Checks final : public Observer, public KeepsHistory {
  public:
-  // Any of the first three may be absent.
-  Checks(Racecheck* race, Initcheck* init, Synccheck* sync, Boundcheck& bounds);
+  // Any of the first three may be absent. `footprint`: gets what launches access from now on; may be nullptr.
+  Checks(Racecheck* race, Initcheck* init, Synccheck* sync, Boundcheck& bounds, Footprint* footprint);
 
   void launch_begins(const Program& program, const LaunchRequest& launch) override;
   void launch_ends() override;
@@ -46,6 +47,7 @@ class Checks final : public Observer, public KeepsHistory {
   Initcheck* init_;
   Synccheck* sync_;
   Boundcheck& bounds_;
+  Footprint* footprint_;
   WriteHistory history_;
   std::uint32_t kinds_ = 0;  // of ops that some checker looks at
 };

@@ -27,9 +27,11 @@ class CheckedTogether::Part final : public Observer, public KeepsHistory {
   void begin(std::uint32_t mode, Initcheck* main, Undo& undo) {
     undo_ = &undo;
     findings.clear();
+    footprint = {};
     init =
         main != nullptr && (mode & kInitcheck) != 0 ? std::make_unique<Initcheck>(*main, findings) : nullptr;
-    checks = std::make_unique<Checks>(&race, init.get(), (mode & kSynccheck) != 0 ? &sync : nullptr, bounds);
+    checks = std::make_unique<Checks>(&race, init.get(), (mode & kSynccheck) != 0 ? &sync : nullptr, bounds,
+                                      (mode & kHostcheck) != 0 ? &footprint : nullptr);
   }
 
   void launch_begins(const Program& p, const LaunchRequest& l) override { checks->launch_begins(p, l); }
@@ -58,6 +60,7 @@ class CheckedTogether::Part final : public Observer, public KeepsHistory {
   WriteHistory* history() override { return checks->history(); }
 
   std::vector<Finding> findings;
+  Footprint footprint;
   Racecheck race;
   Synccheck sync;
   Boundcheck bounds;
@@ -132,6 +135,10 @@ bool CheckedTogether::nobody_met() const {
   return std::all_of(arena_.live().begin(), arena_.live().end(), [&](const auto& place) {
     return Racecheck::nobody_met(races, place.first, place.second.size);
   });
+}
+
+void CheckedTogether::add_footprints(Footprint& all) const {
+  for (std::size_t k = 0; k < n_used_; ++k) all.add(parts_[k]->footprint);
 }
 
 void CheckedTogether::put_back() {

@@ -36,6 +36,8 @@ class CheckedTogether {
   // After the launch.
   bool nothing_found() const;
   void put_back();
+  // What the launch accessed, in a mode with kHostcheck.
+  void add_footprints(Footprint& all) const;
 
  private:
   class Part;

@@ -147,7 +147,8 @@ Observer* Observers::begin(std::uint32_t mode) {
   if ((mode & kAllChecks) != 0)
     checks_ = std::make_unique<Checks>((mode & kRacecheck) != 0 ? racecheck_.get() : nullptr,
                                        (mode & kInitcheck) != 0 ? initcheck_.get() : nullptr,
-                                       (mode & kSynccheck) != 0 ? synccheck_.get() : nullptr, *boundcheck_);
+                                       (mode & kSynccheck) != 0 ? synccheck_.get() : nullptr, *boundcheck_,
+                                       (mode & kHostcheck) != 0 ? &footprint_ : nullptr);
   std::vector<Observer*> all;
   if (counts_dataflow_) all.push_back(dataflow_.get());
   if (checks_) all.push_back(checks_.get());
@@ -168,7 +169,10 @@ std::vector<Observer*> Observers::begin_together(std::uint32_t mode, const Progr
 }
 
 bool Observers::must_see_again(bool faulted) {
-  if (!faulted && together_->nothing_found()) return false;
+  if (!faulted && together_->nothing_found()) {
+    together_->add_footprints(footprint_);
+    return false;
+  }
   together_->put_back();
   return true;
 }
@@ -177,6 +181,10 @@ void Observers::end(Counters& counters) {
   if (!counts_dataflow_) return;
   counters.work = dataflow_->take_work();
   counters.steps = dataflow_->steps();
+}
+
+Footprint Observers::take_footprint() {
+  return std::exchange(footprint_, {});
 }
 
 void Observers::reset() {

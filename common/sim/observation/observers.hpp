@@ -50,6 +50,8 @@ class Observers {
   bool must_see_again(bool faulted);
   // After the launch: adds what the observers counted.
   void end(Counters& counters);
+  // What the launch accessed in global memory, in a mode with kHostcheck and one of kAllChecks.
+  Footprint take_footprint();
   // Forgets what was followed so far: data ranges start afresh.
   void reset();
 
@@ -66,6 +68,7 @@ class Observers {
   std::unique_ptr<Trace> trace_;
   std::unique_ptr<CheckedTogether> together_;
   std::unique_ptr<Observer> checks_, several_;  // of the launch at hand
+  Footprint footprint_;                         // of the launch at hand
   bool counts_dataflow_ = false;
   bool ran_unwatched_ = false;  // initcheck missed a launch
 };

@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Which work of several streams the checks report as unordered. Each case runs with all checks.
+
+usage: ordering_test.py LIBRARY_FOLDER ORDERING_PROGRAM
+"""
+import os
+import re
+import subprocess
+import sys
+import unittest
+
+FOLDER, PROGRAM = sys.argv[1:3]
+# The parts of the message that say who met.
+FAULTS = {
+    "two_streams": (r"kernel fill.* \(stream 1\) writes and kernel copy.* \(stream 2\) reads the same 16384 bytes, from byte 0 of "
+                    r"device memory of 16384 bytes on"),
+    "two_writers": r"kernel fill.* \(stream 1\) writes and kernel fill.* \(stream 2\) writes the same 16384 bytes",
+    "event_too_early": r"kernel fill.* \(stream 1\) writes and kernel copy.* \(stream 2\) reads",
+    "event_never_recorded": r"kernel fill.* \(stream 1\) writes and kernel copy.* \(stream 2\) reads",
+    "waits_for_the_other_stream": r"kernel fill.* \(stream 1\) writes and kernel copy.* \(stream 2\) reads",
+    "default_and_nonblocking": r"kernel fill.* \(stream 1\) writes and kernel copy.* \(the default stream\) reads",
+    "memcpy_and_nonblocking": r"kernel fill.* \(stream 1\) writes and a copy \(the default stream\) reads the same 64 bytes",
+    "memset_and_nonblocking": r"a memset \(the default stream\) writes and kernel copy.* \(stream 1\) reads",
+    "copies_overtake": r"kernel fill.* \(stream 1\) writes and a copy \(stream 2\) reads",
+    "one_element": r"kernel fill.* \(stream 1\) writes and kernel fill.* \(stream 2\) writes the same 4 bytes, from byte 8192 of",
+    "atomics_and_a_reader": r"kernel count.* \(stream 1\) writes and kernel copy.* \(stream 2\) reads the same 4 bytes",
+    "graph_without_an_edge": r"kernel fill.* \(a graph in stream 1\) writes and kernel copy.* \(a graph in stream 1\) reads",
+    "host_reads_managed_memory": (r"the host reads byte 400 of managed memory of 16384 bytes while kernel fill.* \(stream 1\), which "
+                                  r"writes it, may still be under way"),
+    "host_reads_a_counter": r"the host reads byte 0 of managed memory .* while kernel count.* \(stream 1\), which writes it",
+    "host_reads_after_another_stream": r"the host reads byte 400 of managed memory .* while kernel fill.* \(stream 1\)",
+    "host_reads_a_copy": r"the host reads byte 16380 of page-locked memory of 16384 bytes while a copy \(stream 1\), which writes it",
+    "host_writes_what_a_kernel_reads": r"the host writes byte 12 of managed memory .* while kernel copy.* \(stream 1\), which reads it",
+    "host_writes_what_a_copy_reads": r"host-writes-during-copy .*the host writes byte 20 of page-locked memory .* while a copy",
+    "graph_and_stream": r"kernel fill.* \(stream 2\) writes and kernel copy.* \(a graph in stream 1\) writes",
+}
+
+
+def run(*arguments, **variables):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("SIM_")}
+    done = subprocess.run([PROGRAM, *arguments], env=environment | {"LD_LIBRARY_PATH": FOLDER} | variables, capture_output=True,
+                          text=True, timeout=100, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+class Ordering(unittest.TestCase):
+    def test_unordered_work_is_reported_and_no_other(self):
+        names = run()[1].split()
+        self.assertEqual(set(FAULTS) - set(names), set())
+        self.assertGreater(len(names), len(FAULTS) + 10)
+        for name in names:
+            for threads in ("1", "2"):
+                with self.subTest(name=name, threads=threads):
+                    code, _, err = run(name, SIM_CHECK="1", SIM_THREADS=threads)
+                    if name in FAULTS:
+                        self.assertEqual(code, 86, err)
+                        self.assertRegex(re.sub(r"\s+", " ", err), FAULTS[name])
+                        kind = "stream-race" if not name.startswith("host") else "host-"
+                        self.assertIn(kind, err)
+                        self.assertIn("checked: 1 error, 0 hints\n", err)
+                    else:
+                        self.assertEqual((code, err), (0, "simulator: checked: nothing found\n"))
+
+    def test_nothing_is_reported_unless_asked_for(self):
+        self.assertEqual(run("two_streams"), (0, "", ""))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

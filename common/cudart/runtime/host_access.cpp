@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: MIT
+#include "cudart/runtime/host_access.hpp"
+
+#include <dlfcn.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+
+#include <array>
+#include <atomic>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "cudart/runtime/memory.hpp"
+#include "cudart/runtime/order.hpp"
+
+namespace course::cudart {
+namespace {
+
+constexpr std::size_t kMostAccesses = 64;  // noted between two calls
+constexpr std::size_t kMostRanges = 1000;  // protected at once: the kernel limits the mappings of a process
+
+struct Access {
+  std::uint64_t address = 0;
+  const void* code = nullptr;
+  bool writes = false;
+};
+struct Range {
+  std::uint64_t first = 0, last = 0;  // bytes, whole pages
+  int allowed = 0;                    // of mprotect
+};
+
+struct Protection {
+  std::mutex lock;
+  int n_inside = 0;  // threads in a call of the runtime
+  // The rest is shared with the signal handler, which takes no lock but this one. Whoever holds it touches no protected page.
+  std::atomic_flag busy;
+  std::vector<Range> ranges;
+  std::array<Access, kMostAccesses> accesses;
+  std::size_t n_accesses = 0;
+  struct sigaction before {};  // whose turn it is when the fault is none of ours
+};
+Protection& protection() {
+  static auto& all = *new Protection;
+  return all;
+}
+
+class Busy {
+ public:
+  Busy() {
+    while (protection().busy.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
+  }
+  ~Busy() { protection().busy.clear(std::memory_order_release); }
+};
+
+void protect(const Range& range, int allowed) {
+  (void)mprotect(reinterpret_cast<void*>(range.first), range.last - range.first,
+                 allowed);  // NOLINT: our arena
+}
+
+bool was_write(const void* context) {
+#if defined(__x86_64__)
+  constexpr greg_t kWrite = 2;  // of the page fault's error code
+  return (static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_ERR] & kWrite) != 0;
+#else
+  (void)context;
+  return false;
+#endif
+}
+
+const void* code_of(const void* context) {
+#if defined(__x86_64__)
+  return reinterpret_cast<const void*>(
+      static_cast<const ucontext_t*>(context)->uc_mcontext.gregs[REG_RIP]);  // NOLINT
+#elif defined(__aarch64__)
+  return reinterpret_cast<const void*>(static_cast<const ucontext_t*>(context)->uc_mcontext.pc);  // NOLINT
+#else
+  return nullptr;
+#endif
+}
+
+void on_fault(int, siginfo_t* info, void* context) {
+  const std::uint64_t address = address_of(info->si_addr);
+  Protection& all = protection();
+  const Busy busy;
+  for (const Range& range : all.ranges) {
+    if (address < range.first || address >= range.last) continue;
+    const std::uint64_t page = address / sim::kHostPage * sim::kHostPage;
+    protect({page, page + sim::kHostPage, 0}, PROT_READ | PROT_WRITE);
+    if (all.n_accesses < kMostAccesses)
+      all.accesses[all.n_accesses++] = {address, code_of(context), was_write(context)};
+    return;
+  }
+  sigaction(SIGSEGV, &all.before, nullptr);  // and the fault comes again
+}
+
+void handle_faults() {
+  struct sigaction ours {};
+  ours.sa_sigaction = on_fault;
+  ours.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  struct sigaction present {};
+  sigaction(SIGSEGV, nullptr, &present);
+  if ((present.sa_flags & SA_SIGINFO) != 0 && present.sa_sigaction == on_fault) return;
+  protection().before = present;
+  sigaction(SIGSEGV, &ours, nullptr);
+}
+
+// Where the host's code was compiled from; empty without debug information or addr2line.
+std::vector<sim::SourcePlace> place_of_code(const void* code) {
+  Dl_info object{};
+  if (code == nullptr || dladdr(code, &object) == 0 || object.dli_fname == nullptr) return {};
+  const std::string command = fmt::format("addr2line -C -f -e '{}' {:#x} 2>/dev/null", object.dli_fname,
+                                          address_of(code) - address_of(object.dli_fbase));
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> output(popen(command.c_str(), "r"), pclose);
+  if (output == nullptr) return {};
+  std::string text;
+  for (int c; (c = std::fgetc(output.get())) != EOF;) text += static_cast<char>(c);
+  const std::size_t line_end = text.find('\n'), colon = text.rfind(':');
+  if (line_end == std::string::npos || colon == std::string::npos || colon < line_end) return {};
+  const unsigned long line = std::strtoul(text.c_str() + colon + 1, nullptr, 10);
+  if (line == 0) return {};
+  return {{text.substr(line_end + 1, colon - line_end - 1), static_cast<std::uint32_t>(line),
+           text.substr(0, line_end)}};
+}
+
+void judge(const Access& access) {
+  const std::optional<Unfinished> work = unfinished_use(access.address, access.writes);
+  const std::optional<Place> place =
+      locate(reinterpret_cast<const void*>(access.address));  // NOLINT: our arena
+  if (!work || !place) return;
+  sim::Finding f;
+  f.checker = sim::Checker::racecheck;
+  f.kind = access.writes && work->is_copy && !work->writes ? "host-writes-during-copy" : "host-race";
+  f.where = place_of_code(access.code);
+  f.object = fmt::format("{} of {} bytes",
+                         place->kind == sim::MemoryKind::managed ? "managed memory" : "page-locked memory",
+                         place->size);
+  f.message = fmt::format(
+      "the host {} byte {} of {} while {} ({}), which {} it, may still be under way, because the host has "
+      "not waited: "
+      "call cudaDeviceSynchronize, cudaStreamSynchronize or cudaEventSynchronize first{}",
+      access.writes ? "writes" : "reads", access.address - place->base, f.object, work->what, work->where,
+      work->writes ? "writes" : "reads", access.writes ? ", or use a second buffer" : "");
+  const std::lock_guard guard(place->context->lock);
+  place->context->device().add_finding(std::move(f));
+}
+
+// Pages that hold something else, too, stay open. What two works need is protected as the stricter one needs it.
+std::vector<Range> wanted_ranges() {
+  std::map<std::uint64_t, bool> pages;  // by address: may be read
+  for (const HostPage& page : unfinished_host_pages()) {
+    auto [entry, fresh] = pages.try_emplace(page.address, !page.written);
+    entry->second = entry->second && !page.written;
+  }
+  std::vector<Range> ranges;
+  for (const auto& [address, readable] : pages) {
+    const int allowed = readable ? PROT_READ : PROT_NONE;
+    if (!ranges.empty() && ranges.back().last == address && ranges.back().allowed == allowed)
+      ranges.back().last += sim::kHostPage;
+    else if (ranges.size() < kMostRanges)
+      ranges.push_back({address, address + sim::kHostPage, allowed});
+  }
+  return ranges;
+}
+
+}  // namespace
+
+InsideRuntime::InsideRuntime() {
+  Protection& all = protection();
+  std::vector<Access> accesses;
+  {
+    const std::lock_guard guard(all.lock);
+    if (all.n_inside++ > 0) return;
+    const Busy busy;
+    for (const Range& range : all.ranges) protect(range, PROT_READ | PROT_WRITE);
+    all.ranges.clear();
+    accesses.assign(all.accesses.begin(), all.accesses.begin() + static_cast<std::ptrdiff_t>(all.n_accesses));
+    all.n_accesses = 0;
+  }
+  for (const Access& access : accesses) judge(access);
+}
+
+InsideRuntime::~InsideRuntime() {
+  Protection& all = protection();
+  const std::lock_guard guard(all.lock);
+  if (--all.n_inside > 0) return;
+  std::vector<Range> ranges = wanted_ranges();
+  if (ranges.empty()) return;
+  handle_faults();
+  const Busy busy;
+  all.ranges = std::move(ranges);
+  for (const Range& range : all.ranges) protect(range, range.allowed);
+}
+
+}  // namespace course::cudart

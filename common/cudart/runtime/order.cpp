@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: MIT
+#include "cudart/runtime/order.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "cudart/runtime/memory.hpp"
+
+namespace course::cudart {
+namespace {
+
+// Of footprints that are kept, in bytes of the host's memory; beyond, the oldest go.
+constexpr std::uint64_t kMostMemory = std::uint64_t{256} << 20;
+
+// Work whose end the host does not know of.
+struct UnderWay {
+  Moment when;
+  std::string what, where;
+  bool is_copy;
+  sim::Footprint footprint;
+  std::vector<HostPage> host_pages;
+};
+
+struct Ordering {
+  std::mutex lock;
+  Clock everything;                      // all work that was ever submitted
+  Clock waited;                          // what the host has waited for
+  Clock seen;                            // … or may know to have ended
+  std::map<Agent, std::uint64_t> fresh;  // last tick of agents with work since the last take_unordered_work()
+  bool unordered = false;
+  std::deque<UnderWay> under_way;
+};
+Ordering& ordering() {
+  static auto& all = *new Ordering;
+  return all;
+}
+
+void drop_ended(Ordering& all) {
+  std::erase_if(all.under_way, [&](const UnderWay& work) { return all.seen.covers(work.when); });
+}
+
+// Is this a page of one page-locked or managed allocation alone?
+bool is_host_page(std::uint64_t address) {
+  constexpr std::uint64_t kStep = 256;  // allocations start at multiples of this
+  std::optional<std::uint64_t> owner;
+  for (std::uint64_t at = address; at < address + sim::kHostPage; at += kStep) {
+    const auto place = locate(reinterpret_cast<const void*>(at));  // NOLINT: an address of our arena
+    if (!place) continue;
+    if (place->on_device_only() || (owner && *owner != place->base)) return false;
+    owner = place->base;
+  }
+  return owner.has_value();
+}
+
+// None for work that may tell the host, by strong writes of system scope, how far it has come.
+std::vector<HostPage> host_pages(const sim::Footprint& footprint) {
+  std::vector<HostPage> pages;
+  bool tells = false;
+  footprint.for_each_page([&](std::uint64_t address, sim::Footprint::Use use) {
+    if (tells || use == sim::Footprint::kStrongRead || !is_host_page(address)) return;
+    tells = use == sim::Footprint::kSystemWrite;
+    pages.push_back({address, use != sim::Footprint::kRead});
+  });
+  return tells ? std::vector<HostPage>{} : pages;
+}
+
+// Two pieces of work that met, in words.
+struct Met {
+  std::string first_what, first_where;
+  sim::Footprint::Meeting where;
+};
+
+sim::Finding report(const Met& met, const std::string& what, const std::string& where) {
+  sim::Finding f;
+  f.checker = sim::Checker::racecheck;
+  f.kind = "stream-race";
+  const auto place =
+      locate(reinterpret_cast<const void*>(met.where.address));  // NOLINT: an address of our arena
+  f.object = "memory";
+  if (place) {
+    f.object = !place->name.empty()                              ? place->name
+               : place->kind == sim::MemoryKind::pinned_host     ? "page-locked memory"
+               : place->kind == sim::MemoryKind::module_variable ? "a __device__ variable"
+               : place->kind == sim::MemoryKind::managed         ? "managed memory"
+                                                                 : "device memory";
+    f.object += fmt::format(" of {} bytes", place->size);
+  }
+  const auto does = [](bool writes) { return writes ? "writes" : "reads"; };
+  f.message = fmt::format(
+      "{} ({}) {} and {} ({}) {} the same {} byte{}, from byte {} of {} on, but nothing orders the two: use "
+      "one stream, "
+      "or record an event after the first and let the second's stream wait for it (cudaEventRecord, "
+      "cudaStreamWaitEvent)",
+      met.first_what, met.first_where, does(met.where.first_writes), what, where,
+      does(met.where.second_writes), met.where.n_bytes, met.where.n_bytes == 1 ? "" : "s",
+      place ? met.where.address - place->base : 0, f.object);
+  return f;
+}
+
+thread_local Turn* t_turn = nullptr;
+
+// Under the lock.
+Turn begin(Ordering& all, Agent agent, Clock before, std::string where) {
+  before.join(all.waited);
+  const Moment now{agent, all.everything.tick_of(agent) + 1};
+  all.everything.join(now);
+  Clock after = before;
+  after.join(now);
+  return {now, std::move(before), std::move(after), std::move(where)};
+}
+
+}  // namespace
+
+void Clock::join(const Clock& other) {
+  for (const auto& [agent, tick] : other.ticks_) join(Moment{agent, tick});
+}
+
+void Clock::join(Moment moment) {
+  std::uint64_t& tick = ticks_[moment.agent];
+  tick = std::max(tick, moment.tick);
+}
+
+std::uint64_t Clock::tick_of(Agent agent) const {
+  const auto found = ticks_.find(agent);
+  return found == ticks_.end() ? 0 : found->second;
+}
+
+bool Clock::covers(Moment moment) const {
+  return moment.tick <= tick_of(moment.agent);
+}
+
+Agent new_agent() {
+  static std::atomic<Agent> next{1};
+  return next++;
+}
+
+Turn begin_turn(Agent agent, Clock before, std::string where) {
+  Ordering& all = ordering();
+  const std::lock_guard guard(all.lock);
+  Turn turn = begin(all, agent, std::move(before), std::move(where));
+  all.unordered = all.unordered || std::any_of(all.fresh.begin(), all.fresh.end(), [&](const auto& other) {
+                    return !turn.before.covers({other.first, other.second});
+                  });
+  all.fresh[agent] = turn.now.tick;
+  return turn;
+}
+
+Turn begin_part(const Turn& whole, Agent agent, Clock before) {
+  Ordering& all = ordering();
+  const std::lock_guard guard(all.lock);
+  return begin(all, agent, std::move(before), whole.where);
+}
+
+DoingTurn::DoingTurn(Turn& turn) : outer_(std::exchange(t_turn, &turn)) {}
+DoingTurn::~DoingTurn() {
+  t_turn = outer_;
+}
+Turn* DoingTurn::current() {
+  return t_turn;
+}
+
+void work_accessed(Context& context, const std::string& what, bool is_copy, sim::Footprint footprint) {
+  if (t_turn == nullptr || footprint.empty()) return;
+  const Turn& turn = *t_turn;
+  std::vector<HostPage> pages = host_pages(footprint);
+  std::vector<Met> all_met;
+  Ordering& all = ordering();
+  {
+    const std::lock_guard guard(all.lock);
+    drop_ended(all);
+    for (const UnderWay& earlier : all.under_way)
+      if (!turn.before.covers(earlier.when))
+        if (const auto met = earlier.footprint.meets(footprint))
+          all_met.push_back({earlier.what, earlier.where, *met});
+    all.under_way.push_back({turn.now, what, turn.where, is_copy, std::move(footprint), std::move(pages)});
+    std::uint64_t memory = 0;
+    for (const UnderWay& w : all.under_way) memory += w.footprint.memory_bytes();
+    while (memory > kMostMemory) {
+      memory -= all.under_way.front().footprint.memory_bytes();
+      all.under_way.pop_front();
+    }
+  }
+  // Without the lock: it asks for those of devices.
+  for (const Met& met : all_met) {
+    sim::Finding finding = report(met, what, turn.where);
+    const std::lock_guard guard(context.lock);
+    context.device().add_finding(std::move(finding));
+  }
+}
+
+void forget_accesses(std::uint64_t address, std::uint64_t n_bytes) {
+  Ordering& all = ordering();
+  const std::lock_guard guard(all.lock);
+  for (UnderWay& work : all.under_way) work.footprint.forget(address, n_bytes);
+}
+
+void host_waited_for(const Clock& clock) {
+  Ordering& all = ordering();
+  const std::lock_guard guard(all.lock);
+  all.waited.join(clock);
+  all.seen.join(clock);
+}
+
+void host_waited_for_all() {
+  Ordering& all = ordering();
+  const std::lock_guard guard(all.lock);
+  all.waited = all.everything;
+  all.seen = all.everything;
+}
+
+void host_may_have_waited() {
+  Ordering& all = ordering();
+  const std::lock_guard guard(all.lock);
+  all.seen = all.everything;
+}
+
+std::optional<Unfinished> unfinished_use(std::uint64_t address, bool host_writes) {
+  Ordering& all = ordering();
+  const std::lock_guard guard(all.lock);
+  drop_ended(all);
+  for (const UnderWay& work : all.under_way) {
+    if (work.host_pages.empty()) continue;
+    const bool writes = work.footprint.uses(address, 1, sim::Footprint::kWrite) ||
+                        work.footprint.uses(address, 1, sim::Footprint::kStrongWrite);
+    if (writes || (host_writes && work.footprint.uses(address, 1, sim::Footprint::kRead)))
+      return Unfinished{work.what, work.where, work.is_copy, writes};
+  }
+  return std::nullopt;
+}
+
+std::vector<HostPage> unfinished_host_pages() {
+  Ordering& all = ordering();
+  const std::lock_guard guard(all.lock);
+  drop_ended(all);
+  std::vector<HostPage> pages;
+  for (const UnderWay& work : all.under_way)
+    pages.insert(pages.end(), work.host_pages.begin(), work.host_pages.end());
+  return pages;
+}
+
+bool take_unordered_work(const Clock& clock) {
+  Ordering& all = ordering();
+  const std::lock_guard guard(all.lock);
+  const bool left = std::any_of(all.fresh.begin(), all.fresh.end(), [&](const auto& work) {
+    const Moment moment{work.first, work.second};
+    return !all.waited.covers(moment) && !clock.covers(moment);
+  });
+  all.fresh.clear();
+  return std::exchange(all.unordered, false) || left;
+}
+
+}  // namespace course::cudart

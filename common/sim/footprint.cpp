@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+#include "sim/footprint.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace course::sim {
+namespace {
+
+constexpr std::uint64_t kWordBits = 64;
+
+// Calls visit(page, first, count) for each page's part of a range, in bytes from the page's start.
+template <typename Visit>
+void for_each_part(std::uint64_t address, std::uint64_t n_bytes, std::uint64_t page_bytes, Visit&& visit) {
+  while (n_bytes > 0) {
+    const std::uint64_t first = address % page_bytes, count = std::min(page_bytes - first, n_bytes);
+    visit(address / page_bytes, first, count);
+    address += count;
+    n_bytes -= count;
+  }
+}
+
+// Calls visit(word, mask) for each 64-bit word of a bitmap that holds some of the bits first … first + count − 1.
+template <typename Visit>
+void for_each_word(std::uint64_t first, std::uint64_t count, Visit&& visit) {
+  while (count > 0) {
+    const std::uint64_t shift = first % kWordBits, n = std::min(kWordBits - shift, count);
+    visit(first / kWordBits, (n == kWordBits ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1) << shift);
+    first += n;
+    count -= n;
+  }
+}
+
+bool is_strong(Footprint::Use use) {
+  return use != Footprint::kRead && use != Footprint::kWrite;
+}
+bool is_write(Footprint::Use use) {
+  return use != Footprint::kRead && use != Footprint::kStrongRead;
+}
+bool may_meet(Footprint::Use a, Footprint::Use b) {
+  return (is_strong(a) && is_strong(b)) || (!is_write(a) && !is_write(b));
+}
+
+}  // namespace
+
+Footprint::Bits& Footprint::bits_of(std::uint64_t page, Use use) {
+  Last& last = last_[use];
+  if (last.bits == nullptr || last.page != page) {
+    last.bits = &pages_[page * kUses + use];
+    last.page = page;
+  }
+  return *last.bits;
+}
+
+void Footprint::add(std::uint64_t address, std::uint64_t n_bytes, Use use) {
+  for_each_part(address, n_bytes, kHostPage, [&](std::uint64_t page, std::uint64_t first, std::uint64_t n) {
+    Bits& bits = bits_of(page, use);
+    for_each_word(first, n, [&](std::uint64_t word, std::uint64_t mask) { bits[word] |= mask; });
+  });
+}
+
+void Footprint::add(const Footprint& other) {
+  for (const auto& [key, theirs] : other.pages_) {
+    Bits& ours = pages_[key];
+    for (std::size_t i = 0; i < ours.size(); ++i) ours[i] |= theirs[i];
+  }
+}
+
+void Footprint::forget(std::uint64_t address, std::uint64_t n_bytes) {
+  if (empty()) return;
+  for_each_part(address, n_bytes, kHostPage, [&](std::uint64_t page, std::uint64_t first, std::uint64_t n) {
+    for (std::uint64_t use = 0; use < kUses; ++use) {
+      const auto found = pages_.find(page * kUses + use);
+      if (found == pages_.end()) continue;
+      for_each_word(first, n, [&](std::uint64_t word, std::uint64_t mask) { found->second[word] &= ~mask; });
+    }
+  });
+}
+
+std::optional<Footprint::Meeting> Footprint::meets(const Footprint& second) const {
+  if (pages_.size() > second.pages_.size()) {
+    std::optional<Meeting> found = second.meets(*this);
+    if (found) std::swap(found->first_writes, found->second_writes);
+    return found;
+  }
+  Meeting meeting{~std::uint64_t{0}, 0, false, false};
+  for (const auto& [key, ours] : pages_) {
+    const auto use = static_cast<Use>(key % kUses);
+    for (int other = 0; other < kUses; ++other) {
+      if (may_meet(use, static_cast<Use>(other))) continue;
+      const auto theirs = second.pages_.find(key - use + static_cast<std::uint64_t>(other));
+      if (theirs == second.pages_.end()) continue;
+      for (std::size_t i = 0; i < ours.size(); ++i) {
+        const std::uint64_t both = ours[i] & theirs->second[i];
+        if (both == 0) continue;
+        const std::uint64_t at =
+            key / kUses * kHostPage + i * kWordBits + static_cast<std::uint64_t>(std::countr_zero(both));
+        meeting.address = std::min(meeting.address, at);
+        meeting.n_bytes += static_cast<std::uint64_t>(std::popcount(both));
+        meeting.first_writes = meeting.first_writes || is_write(use);
+        meeting.second_writes = meeting.second_writes || is_write(static_cast<Use>(other));
+      }
+    }
+  }
+  if (meeting.n_bytes == 0) return std::nullopt;
+  return meeting;
+}
+
+bool Footprint::uses(std::uint64_t address, std::uint64_t n_bytes, Use use) const {
+  bool any = false;
+  for_each_part(address, n_bytes, kHostPage, [&](std::uint64_t page, std::uint64_t first, std::uint64_t n) {
+    const auto found = pages_.find(page * kUses + use);
+    if (found == pages_.end()) return;
+    for_each_word(first, n, [&](std::uint64_t word, std::uint64_t mask) {
+      any = any || (found->second[word] & mask) != 0;
+    });
+  });
+  return any;
+}
+
+}  // namespace course::sim

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// The bytes of memory that a kernel or a copy has read and written, so that two of them can be asked whether they met.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+
+namespace course::sim {
+
+constexpr std::uint64_t kHostPage = 4096;  // bytes: the smallest piece of memory that mprotect knows
+
+class Footprint {
+ public:
+  // Strong accesses are atomic, volatile or relaxed: they may meet each other. The host may rely on strong writes of system
+  // scope alone.
+  enum Use : std::uint8_t { kRead, kWrite, kStrongRead, kStrongWrite, kSystemWrite };
+  static constexpr int kUses = 5;
+
+  // Adds the bytes [address, address + n_bytes).
+  void add(std::uint64_t address, std::uint64_t n_bytes, Use use);
+  void add(const Footprint& other);
+  // Takes them out again, whatever their use: the memory belongs to somebody else now.
+  void forget(std::uint64_t address, std::uint64_t n_bytes);
+  bool empty() const { return pages_.empty(); }
+  // Of the host's memory that this object takes, roughly.
+  std::uint64_t memory_bytes() const { return pages_.size() * sizeof(Bits); }
+
+  struct Meeting {
+    std::uint64_t address = 0;  // the lowest
+    std::uint64_t n_bytes = 0;  // how many bytes in all
+    bool first_writes = false, second_writes = false;
+  };
+  // The bytes that both use, one of them writing, and not both in a strong way; nothing when there are none.
+  std::optional<Meeting> meets(const Footprint& second) const;
+  // Calls visit(address, use) for each page of kHostPage bytes of which something may be used so.
+  template <typename Visit>
+  void for_each_page(Visit&& visit) const {
+    for (const auto& [key, bits] : pages_) visit(key / kUses * kHostPage, static_cast<Use>(key % kUses));
+  }
+  // Is any of these bytes used so?
+  bool uses(std::uint64_t address, std::uint64_t n_bytes, Use use) const;
+
+ private:
+  using Bits = std::array<std::uint64_t, kHostPage / 64>;  // a bit for each byte
+  // The page that was used last; copies and moves forget it.
+  struct Last {
+    std::uint64_t page = 0;
+    Bits* bits = nullptr;
+    Last() = default;
+    Last(const Last&) {}
+    Last(Last&& from) noexcept { from.bits = nullptr; }
+    Last& operator=(const Last&) {
+      bits = nullptr;
+      return *this;
+    }
+    Last& operator=(Last&& from) noexcept {
+      bits = from.bits = nullptr;
+      return *this;
+    }
+  };
+
+  Bits& bits_of(std::uint64_t page, Use use);
+
+  std::unordered_map<std::uint64_t, Bits> pages_;  // by page * kUses + use
+  std::array<Last, kUses> last_;
+};
+
+}  // namespace course::sim

@@ -8,13 +8,15 @@ namespace course::sim {
 namespace {
 
 constexpr std::uint64_t kWordBits = 64;
+constexpr std::uint64_t kRecent =
+    2048;  // bitmaps that are found quickly: of 2 MiB or more that a kernel accesses anyhow
 
 // Calls visit(page, first, count) for each page's part of a range, in bytes from the page's start.
 template <typename Visit>
-void for_each_part(std::uint64_t address, std::uint64_t n_bytes, std::uint64_t page_bytes, Visit&& visit) {
+void for_each_part(std::uint64_t address, std::uint64_t n_bytes, Visit&& visit) {
   while (n_bytes > 0) {
-    const std::uint64_t first = address % page_bytes, count = std::min(page_bytes - first, n_bytes);
-    visit(address / page_bytes, first, count);
+    const std::uint64_t first = address % kHostPage, count = std::min(kHostPage - first, n_bytes);
+    visit(address / kHostPage, first, count);
     address += count;
     n_bytes -= count;
   }
@@ -44,16 +46,15 @@ bool may_meet(Footprint::Use a, Footprint::Use b) {
 }  // namespace
 
 Footprint::Bits& Footprint::bits_of(std::uint64_t page, Use use) {
-  Last& last = last_[use];
-  if (last.bits == nullptr || last.page != page) {
-    last.bits = &pages_[page * kUses + use];
-    last.page = page;
-  }
-  return *last.bits;
+  const std::uint64_t key = page * kUses + use;
+  if (recent_.entries.empty()) recent_.entries.resize(kRecent);
+  Recent::Entry& recent = recent_.entries[key % kRecent];
+  if (recent.bits == nullptr || recent.key != key) recent = {key, &pages_[key]};
+  return *recent.bits;
 }
 
 void Footprint::add(std::uint64_t address, std::uint64_t n_bytes, Use use) {
-  for_each_part(address, n_bytes, kHostPage, [&](std::uint64_t page, std::uint64_t first, std::uint64_t n) {
+  for_each_part(address, n_bytes, [&](std::uint64_t page, std::uint64_t first, std::uint64_t n) {
     Bits& bits = bits_of(page, use);
     for_each_word(first, n, [&](std::uint64_t word, std::uint64_t mask) { bits[word] |= mask; });
   });
@@ -68,7 +69,7 @@ void Footprint::add(const Footprint& other) {
 
 void Footprint::forget(std::uint64_t address, std::uint64_t n_bytes) {
   if (empty()) return;
-  for_each_part(address, n_bytes, kHostPage, [&](std::uint64_t page, std::uint64_t first, std::uint64_t n) {
+  for_each_part(address, n_bytes, [&](std::uint64_t page, std::uint64_t first, std::uint64_t n) {
     for (std::uint64_t use = 0; use < kUses; ++use) {
       const auto found = pages_.find(page * kUses + use);
       if (found == pages_.end()) continue;
@@ -108,7 +109,7 @@ std::optional<Footprint::Meeting> Footprint::meets(const Footprint& second) cons
 
 bool Footprint::uses(std::uint64_t address, std::uint64_t n_bytes, Use use) const {
   bool any = false;
-  for_each_part(address, n_bytes, kHostPage, [&](std::uint64_t page, std::uint64_t first, std::uint64_t n) {
+  for_each_part(address, n_bytes, [&](std::uint64_t page, std::uint64_t first, std::uint64_t n) {
     const auto found = pages_.find(page * kUses + use);
     if (found == pages_.end()) return;
     for_each_word(first, n, [&](std::uint64_t word, std::uint64_t mask) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <unordered_map>
+#include <vector>
 
 namespace course::sim {
 
@@ -44,27 +45,32 @@ class Footprint {
 
  private:
   using Bits = std::array<std::uint64_t, kHostPage / 64>;  // a bit for each byte
-  // The page that was used last; copies and moves forget it.
-  struct Last {
-    std::uint64_t page = 0;
-    Bits* bits = nullptr;
-    Last() = default;
-    Last(const Last&) {}
-    Last(Last&& from) noexcept { from.bits = nullptr; }
-    Last& operator=(const Last&) {
-      bits = nullptr;
+  // The bitmaps that were used last, where a key finds them quickly; copies and moves forget them.
+  struct Recent {
+    struct Entry {
+      std::uint64_t key = 0;
+      Bits* bits = nullptr;
+    };
+    std::vector<Entry> entries;  // by key modulo its size, a power of two; or none
+    Recent() = default;
+    Recent(const Recent&) {}
+    Recent(Recent&& from) noexcept { from.entries.clear(); }
+    Recent& operator=(const Recent&) {
+      entries.clear();
       return *this;
     }
-    Last& operator=(Last&& from) noexcept {
-      bits = from.bits = nullptr;
+    Recent& operator=(Recent&& from) noexcept {
+      entries.clear();
+      from.entries.clear();
       return *this;
     }
+    ~Recent() = default;
   };
 
   Bits& bits_of(std::uint64_t page, Use use);
 
   std::unordered_map<std::uint64_t, Bits> pages_;  // by page * kUses + use
-  std::array<Last, kUses> last_;
+  Recent recent_;
 };
 
 }  // namespace course::sim

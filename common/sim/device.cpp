@@ -375,7 +375,7 @@ LaunchResult Device::Impl::launch(const LaunchRequest& asked) {
   // The checkers know a block's own shared memory alone.
   const unsigned watched =
       request.cluster.count() > 1 ? mode & ~static_cast<unsigned>(kAllChecks | kTrace) : mode;
-  grid.observer = observers.begin(watched);
+  grid.observer = observers.begin(watched, *kernel.program, request, options.schedule_seed);
   if (grid.counting) cache.launch_begins();
   grid.together = observers.begin_together(watched, *kernel.program, request, grid.host_threads);
   const auto cached =

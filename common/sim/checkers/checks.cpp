@@ -46,8 +46,9 @@ void add_to(Footprint& footprint, const CopyBatch& batch) {
 
 }  // namespace
 
-Checks::Checks(Racecheck* race, Initcheck* init, Synccheck* sync, Boundcheck& bounds, Footprint* footprint)
-    : Observer(false),
+Checks::Checks(Racecheck* race, Initcheck* init, Synccheck* sync, Boundcheck& bounds, Footprint* footprint,
+               bool old_values)
+    : Observer(old_values),
       race_(race),
       init_(init),
       sync_(sync),
@@ -98,6 +99,10 @@ void Checks::before(Warp& w, const MicroOp& op) {
   if (w.observed != kinds_ && (sync_ == nullptr || !sync_->follows(w)) &&
       (init_ == nullptr || !init_->follows(w)))
     w.observed = kinds_;
+}
+
+void Checks::after(Warp& w, const MicroOp& op) {
+  if (race_ != nullptr && op.kind == OpKind::load) race_->deliver_old_values(w, op);
 }
 
 void Checks::barrier_arrived(Warp& w, std::uint32_t mask, const MicroOp& op) {

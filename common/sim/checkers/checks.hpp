@@ -20,13 +20,16 @@ namespace course::sim {
 
 class Checks final : public Observer, public KeepsHistory {
  public:
-  // Any of the first three may be absent. `footprint`: gets what launches access from now on; may be nullptr.
-  Checks(Racecheck* race, Initcheck* init, Synccheck* sync, Boundcheck& bounds, Footprint* footprint);
+  // Any of the first three may be absent. `footprint`: gets what launches access from now on; may be nullptr. `old_values`: `race` gives
+  // some to loads, see Racecheck::give_old_values().
+  Checks(Racecheck* race, Initcheck* init, Synccheck* sync, Boundcheck& bounds, Footprint* footprint,
+         bool old_values = false);
 
   void launch_begins(const Program& program, const LaunchRequest& launch) override;
   void launch_ends() override;
   void block_begins(Block& block) override;
   void before(Warp& w, const MicroOp& op) override;
+  void after(Warp& w, const MicroOp& op) override;
   void barrier_arrived(Warp& w, std::uint32_t mask, const MicroOp& op) override;
   void barrier_released(Block& block, std::uint32_t barrier) override;
   void warp_synced(Warp& w, std::uint32_t mask, const MicroOp& op) override;

@@ -88,7 +88,7 @@ std::vector<KernelCase> cases_of(const std::string& file) {
 }
 
 std::vector<Finding> run(const KernelCase& c, std::uint32_t mode, std::uint64_t schedule_seed,
-                         int host_threads) {
+                         int host_threads, std::vector<std::uint32_t>* out) {
   DeviceOptions options;
   options.preset.global_memory = std::uint64_t{1} << 28;
   options.host_threads = host_threads;
@@ -128,6 +128,10 @@ std::vector<Finding> run(const KernelCase& c, std::uint32_t mode, std::uint64_t 
   request.cooperative = c.cooperative;
   const LaunchResult result = device.launch(request);
   if (result.fault != Fault::none && device.findings().empty()) throw std::runtime_error(result.text);
+  if (out != nullptr) {
+    const auto* left = reinterpret_cast<const std::uint32_t*>(arguments.out);
+    out->assign(left, left + c.n);
+  }
   return device.findings();
 }
 

@@ -29,9 +29,9 @@ void PrintTo(const KernelCase& c, std::ostream* out);
 // All cases of a file. Throws std::runtime_error where a comment cannot be read.
 std::vector<KernelCase> cases_of(const std::string& file);
 
-// Runs the kernel in `mode`, `times` times. Findings of all launches.
+// Runs the kernel in `mode`. Its findings, and what it left in `out`.
 std::vector<Finding> run(const KernelCase& c, std::uint32_t mode, std::uint64_t schedule_seed = 0,
-                         int host_threads = 1);
+                         int host_threads = 1, std::vector<std::uint32_t>* out = nullptr);
 
 // For messages: the findings, one a line.
 std::string list(const std::vector<Finding>& findings);

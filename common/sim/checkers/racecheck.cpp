@@ -13,15 +13,6 @@ constexpr RecordId kMostRecords = RecordId{1} << 27;  // what a cell can name
 constexpr std::size_t kSteps = 4096;
 constexpr std::uint32_t kNobody = ~0u;
 
-bool is_strong(const MicroOp& op) {
-  return op.kind == OpKind::atomic || (op.order & kOrderMask) != kWeak;
-}
-
-// Does the scope of a strong access reach other blocks?
-bool reaches_device(const MicroOp& op) {
-  return (op.order & kOrderMask) == kVolatile || (op.order & kScopeMask) >= kScopeDevice;
-}
-
 }  // namespace
 
 Racecheck::Racecheck(const Arena& arena, std::vector<Finding>& findings)
@@ -94,6 +85,10 @@ void Racecheck::launch_begins(const Program& program, const LaunchRequest& launc
     if (anywhere && op.kind == OpKind::atomic) updates_ = true;
   }
   mail_global_ = mail_global_ || fences_;
+  unseen_.clear();
+  to_deliver_.clear();
+  unseen_begin_ = ~std::uint64_t{0};
+  unseen_end_ = 0;
 }
 
 void Racecheck::block_begins(Block& block) {
@@ -123,6 +118,8 @@ void Racecheck::block_begins(Block& block) {
   for (auto& arrivals : b.arrivals) arrivals.clear();
   b.looked_at = {};
   b.n_looked_at = 0;
+  b.fence = b.seen_fence = 0;
+  b.unreleased.clear();
 }
 
 // --- accesses -----------------------------------------------------------------------------------------------------
@@ -152,6 +149,7 @@ inline void Racecheck::look(Here& h, Place place, std::uint32_t lanes) {
     open_lines(h, lanes);
     if (!run || (!run_of_lanes(h) && !in_pieces(h))) by_lane(h, lanes);
   }
+  if (gives_old_values_ && place == Place::global) note_old_values(h, lanes);
   if (h.strong) order_by(h, lanes);
 }
 

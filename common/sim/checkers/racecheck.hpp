@@ -24,12 +24,16 @@
 // atomicAdd() for doubles): the swap fails where the load was too early.
 // Stricter: volatile accesses of lanes that ran both in step race (warp-synchronous code without __syncwarp).
 //
+// Strong accesses do not race, but a strong load that is not ordered after a strong write may still get the value from before it.
+// racecheck_old_values.cpp makes such loads return it.
+//
 // Reading order: racecheck.hpp; racecheck.cpp for accesses; racecheck_lines.cpp for whole lines, racecheck_runs.cpp for lanes that lie
-// regularly; racecheck_sync.cpp for what orders them; racecheck_async.cpp; racecheck_words.cpp.
+// regularly; racecheck_sync.cpp for what orders them; racecheck_old_values.cpp; racecheck_async.cpp; racecheck_words.cpp.
 // Source: Flanagan, Freund, "FastTrack", PLDI 2009; NVIDIA, "PTX ISA" 9.0, chapter 8, "Memory Consistency Model".
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <set>
@@ -37,6 +41,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/rng.hpp"
 #include "sim/checkers/clock.hpp"
 #include "sim/checkers/lane_access.hpp"
 #include "sim/checkers/reserve.hpp"
@@ -53,6 +58,11 @@ class Racecheck {
   // For tests: looks at each lane and word by itself, without any of the shortcuts. The findings must be the same.
   void take_no_shortcuts() { shortcuts_ = false; }
 
+  // Whether strong loads of the next launch may get old values, by dice of the schedule's seed: see racecheck_old_values.cpp.
+  void give_old_values(bool on, std::uint64_t schedule_seed);
+  // Does the kernel have strong loads that can get any?
+  static bool may_get_old_values(const Program& program, const LaunchRequest& launch);
+
   void launch_begins(const Program& program, const LaunchRequest& launch);
   void launch_ends();
   // Ops that took part in a race of this launch; asked before launch_ends().
@@ -67,6 +77,8 @@ class Racecheck {
                          std::uint64_t n_bytes);
   void block_begins(Block& block);
   void access(Warp& w, const MicroOp& op, const LaneAccess& a);
+  // After the load `op` has run: puts the old values that access() has chosen into its registers.
+  void deliver_old_values(Warp& w, const MicroOp& op);
   void fence(Warp& w, const MicroOp& op);
   void barrier_arrived(Warp& w, std::uint32_t mask, const MicroOp& op);
   void barrier_released(Block& block, std::uint32_t barrier);
@@ -140,11 +152,14 @@ class Racecheck {
     const Knowledge& of(int l) const { return split ? lane[static_cast<std::size_t>(l)] : whole; }
   };
 
-  // What has been published through one place of memory.
-  struct Mailbox {
+  // What the value of one place of memory publishes.
+  struct Mail {
     Clock device;  // for everybody
     Clock block;   // for threads of `owner` only
     std::uint32_t owner = ~0u;
+    std::uint64_t fence = 0;  // BlockState::fence of those who published
+  };
+  struct Mailbox : Mail {
     struct Writer {
       std::uint32_t block;
       RecordId before;
@@ -182,6 +197,26 @@ class Racecheck {
     std::vector<Arrival> arrivals[kBarriers];
     std::array<std::uint64_t, 16> looked_at{};  // mailboxes of global memory that its threads read last
     std::uint32_t n_looked_at = 0;
+    // For old values: the last fence.sc that its threads know of, and will once they acquire what they have seen; and the words
+    // that they have written since they released last.
+    std::uint64_t fence = 0, seen_fence = 0;
+    std::vector<std::uint64_t> unreleased;
+  };
+
+  // A strong write that others need not see yet: racecheck_old_values.cpp.
+  struct Unseen {
+    std::array<std::byte, 16> old;  // the value before it
+    Mail old_mail;                  // what that publishes
+    std::uint64_t instruction = 0;  // that wrote it, or looked at it last
+    std::uint64_t released = 0;     // when its block released it; 0: not yet
+    std::uint32_t block = 0, warp = 0, lanes = 0;
+    RecordId id = 0;
+    std::uint8_t bytes = 0, misses = 0;  // loads that will get the old value
+    bool is_due = false;                 // the instruction at hand must see it
+    // The load that got the old value last, unless its threads have looked again.
+    struct Miss {
+      std::uint32_t op = 0, block = 0, warp = 0, lanes = 0;
+    } miss;
   };
 
   // Cells of one kind of memory.
@@ -205,6 +240,7 @@ class Racecheck {
     Shadow shadow;
     RecordId id;  // of this access
     bool reads, writes, strong;
+    std::uint32_t gets_old = 0;  // lanes
   };
 
   // --- records
@@ -215,6 +251,17 @@ class Racecheck {
   void start_afresh();
 
   // --- accesses
+  static bool is_strong(const MicroOp& op) {
+    return op.kind == OpKind::atomic || (op.order & kOrderMask) != kWeak;
+  }
+  // Does the scope of a strong access reach other blocks?
+  static bool reaches_device(const MicroOp& op) {
+    return (op.order & kOrderMask) == kVolatile || (op.order & kScopeMask) >= kScopeDevice;
+  }
+  static bool releases(const MicroOp& op) {
+    const int order = op.order & kOrderMask;
+    return order == kRelease || order == kAcquireRelease || order == kSequential;
+  }
   BlockState& state(const Block& block) { return *blocks_[block.storage]; }
   Shadow shadow_of(BlockState& b, Place place);
   void look(Here& h, Place place, std::uint32_t lanes);
@@ -275,9 +322,23 @@ class Racecheck {
   void prepare(Knowledge& k, const WarpState& ws, const BlockState& b, Scope scope) const;
   void acquire_seen(Knowledge& k, Scope scope) const;
   void order_by(Here& h, std::uint32_t lanes);
-  void hear(Here& h, int lane, const Mailbox& box, bool acquires, Scope scope);
+  void hear(Here& h, int lane, const Mail& mail, bool acquires, Scope scope);
   void publish(Here& h, int lane, Mailboxes& boxes, std::uint64_t place, bool replaces);
-  bool fence_would_order(const Here& h, const Record& r, RecordId id) const;
+  bool fence_would_order(const Here& h, const Record& r, RecordId id, std::uint64_t but_not = 0) const;
+
+  // --- old values: racecheck_old_values.cpp
+  static bool may_be_old(const MicroOp& op);
+  template <typename Each>
+  void for_unseen(std::uint64_t address, std::uint64_t n_bytes, const Each& each);
+  void note_old_values(Here& h, std::uint32_t lanes);
+  void note_write(Here& h, std::uint32_t lanes);
+  void note_load(Here& h, std::uint32_t lanes);
+  void note_release(BlockState& b);
+  void forget_unseen(std::uint64_t address, std::uint64_t n_bytes);
+  void forget_unseen(std::unordered_map<std::uint64_t, Unseen>::iterator unseen);
+  void forget_all_unseen();
+  bool must_see(const Here& h, const Unseen& u, int lane) const;
+  void report_missed(std::uint64_t address, const Unseen& u);
 
   // --- copies: racecheck_async.cpp
   void touch(Here& h, int lane, std::uint64_t address, std::uint32_t n_bytes, bool writes);
@@ -285,7 +346,7 @@ class Racecheck {
   void renew_flights(Block& block);
 
   // --- words: racecheck_words.cpp
-  enum class Hazard : std::uint8_t { read_write, write_write, same_value, stale };
+  enum class Hazard : std::uint8_t { read_write, write_write, same_value, stale, missed };
   // Lane `lane` of the access at hand against lane `other` of record `id`; `old_writes`: the earlier one wrote.
   void report(Here& h, int lane, std::uint64_t offset, RecordId id, std::uint32_t other, bool old_writes);
   void report_stale(const Here& h, int lane, std::uint64_t offset, RecordId writer,
@@ -319,6 +380,17 @@ class Racecheck {
   std::vector<std::unique_ptr<BlockState>> blocks_;  // by storage
   Mailboxes mailboxes_;                              // of global memory
   std::size_t n_writers_ = 0;                        // that all mailboxes remember
+
+  bool gives_old_values_ = false;
+  Rng dice_{0};
+  std::unordered_map<std::uint64_t, Unseen> unseen_;                 // of global memory, by word
+  std::uint64_t unseen_begin_ = ~std::uint64_t{0}, unseen_end_ = 0;  // addresses between which they all lie
+  std::uint64_t n_instructions_ = 0, n_fences_ = 0;                  // noted so far
+  struct Old {
+    int lane;
+    std::array<std::byte, 16> value;
+  };
+  std::vector<Old> to_deliver_;
 
   struct Known {
     Finding finding;

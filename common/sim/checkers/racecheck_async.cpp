@@ -21,6 +21,7 @@ void Racecheck::touch(Here& h, int lane, std::uint64_t address, std::uint32_t n_
   const std::uint64_t first = address - h.shadow.base;
   if (first >= h.shadow.bytes || first + n_bytes > h.shadow.bytes) return;
   if (!h.shadow.shared) {
+    if (gives_old_values_ && writes) forget_unseen(address, n_bytes);
     const Cell marker = (next() - 1) << kLaneBits | kLaneMask;
     for (std::uint64_t line = first / kLineBytes; line <= (first + n_bytes - 1) / kLineBytes; ++line)
       open_line(h, line, marker);

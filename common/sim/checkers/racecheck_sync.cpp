@@ -95,6 +95,7 @@ void Racecheck::barrier_arrived(Warp& w, std::uint32_t mask, const MicroOp& op) 
 void Racecheck::barrier_released(Block& block, std::uint32_t barrier) {
   BlockState& b = state(block);
   std::vector<Arrival>& arrivals = b.arrivals[barrier];
+  b.fence = std::max(b.fence, b.seen_fence);
   std::uint32_t waiting = 0;
   bool all_wait = true, counted = false;
   for (const Arrival& a : arrivals) {
@@ -185,6 +186,11 @@ void Racecheck::fence(Warp& w, const MicroOp& op) {
   BlockState& b = state(*w.block);
   WarpState& ws = b.warps[w.number];
   const Scope scope = (op.order & kScopeMask) >= kScopeDevice ? kDeviceWide : kBlockWide;
+  if (gives_old_values_ && scope == kDeviceWide) {
+    note_release(b);
+    b.fence = std::max(b.fence, b.seen_fence);
+    if ((op.order & kOrderMask) == kSequential) b.fence = ++n_fences_;
+  }
   const auto one = [&](Knowledge& k) {
     acquire_seen(k, scope);
     prepare(k, ws, b, scope);
@@ -208,29 +214,37 @@ void Racecheck::order_by(Here& h, std::uint32_t lanes) {
   const bool atomic = h.op.kind == OpKind::atomic;
   const bool hears = h.reads || (atomic && h.op.dst[0] != MicroOp::kNoSlot);
   const bool acquires = atomic || order == kAcquire || order == kAcquireRelease || order == kSequential;
-  const bool releases = h.writes && (order == kRelease || order == kAcquireRelease || order == kSequential);
+  const bool releases = h.writes && Racecheck::releases(h.op);
+  const std::uint64_t words = h.op.width / 4, n_elements = words == 0 ? 1 : h.op.count;
   for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
     const std::uint64_t place = h.a.at(lane) / 4;
-    if (hears) {
-      const auto box = boxes.find(place);
-      if (box != boxes.end()) hear(h, lane, box->second, acquires, scope);
+    if ((h.gets_old >> lane & 1) != 0) {
+      hear(h, lane, unseen_.at(place).old_mail, acquires, scope);
+    } else if (hears) {
+      // Each element of a vector is a place of its own (PTX ISA, 8.2.2, vector data types).
+      for (std::uint64_t k = 0; k < n_elements; ++k) {
+        const auto box = boxes.find(place + k * words);
+        if (box != boxes.end()) hear(h, lane, box->second, acquires, scope);
+      }
       if (!shared && h.b.looked_at[(h.b.n_looked_at - 1) % h.b.looked_at.size()] != place)
         h.b.looked_at[h.b.n_looked_at++ % h.b.looked_at.size()] = place;
     }
     if (!h.writes) continue;
     if (releases) prepare(knowledge(h.w, h.ws, lane), h.ws, h.b, scope);
-    publish(h, lane, boxes, place, !atomic);
+    for (std::uint64_t k = 0; k < n_elements; ++k) publish(h, lane, boxes, place + k * words, !atomic);
   }
   if (releases) h.ws.fresh = next();
 }
 
-void Racecheck::hear(Here& h, int lane, const Mailbox& box, bool acquires, Scope scope) {
-  const bool own_block = box.owner == h.b.number && !box.block.empty();
-  if (box.device.empty() && !own_block) return;
+void Racecheck::hear(Here& h, int lane, const Mail& mail, bool acquires, Scope scope) {
+  const bool own_block = mail.owner == h.b.number && !mail.block.empty();
+  if (mail.device.empty() && !own_block) return;
   Knowledge& k = knowledge(h.w, h.ws, lane);
-  if (own_block) (acquires ? k.known : k.seen[kBlockWide]).join(box.block);
-  (acquires && scope == kDeviceWide ? k.known : k.seen[kDeviceWide]).join(box.device);
+  if (own_block) (acquires ? k.known : k.seen[kBlockWide]).join(mail.block);
+  (acquires && scope == kDeviceWide ? k.known : k.seen[kDeviceWide]).join(mail.device);
+  std::uint64_t& fence = acquires && scope == kDeviceWide ? h.b.fence : h.b.seen_fence;
+  fence = std::max(fence, mail.fence);
 }
 
 void Racecheck::publish(Here& h, int lane, Mailboxes& boxes, std::uint64_t place, bool replaces) {
@@ -252,6 +266,8 @@ void Racecheck::publish(Here& h, int lane, Mailboxes& boxes, std::uint64_t place
     box.writers[box.next_writer++ % box.writers.size()] = writer;
   }
   const std::uint32_t lanes = 1u << lane;
+  if (replaces) box.fence = 0;
+  if (!k.ready[kDeviceWide].empty()) box.fence = std::max(box.fence, h.b.fence);
   if (replaces) box.device = Clock{};
   box.device.join(published(k.ready[kDeviceWide], h.b.number, h.w.number, lanes));
   if (replaces || box.owner != h.b.number) box.block = Clock{};
@@ -260,14 +276,14 @@ void Racecheck::publish(Here& h, int lane, Mailboxes& boxes, std::uint64_t place
 }
 
 // Would the access `id` of another block be ordered before this one if its thread had fenced before the strong write that a
-// thread of this block has read?
-bool Racecheck::fence_would_order(const Here& h, const Record& r, RecordId id) const {
+// thread of this block has read, of another word than `but_not`?
+bool Racecheck::fence_would_order(const Here& h, const Record& r, RecordId id, std::uint64_t but_not) const {
   if (h.shadow.shared || r.block == h.b.number) return false;
   const std::size_t n = std::min<std::size_t>(h.b.n_looked_at, h.b.looked_at.size());
   return std::any_of(h.b.looked_at.begin(), h.b.looked_at.begin() + static_cast<std::ptrdiff_t>(n),
                      [&](std::uint64_t place) {
                        const auto box = mailboxes_.find(place);
-                       if (box == mailboxes_.end()) return false;
+                       if (box == mailboxes_.end() || place == but_not) return false;
                        const auto& writers = box->second.writers;
                        return std::any_of(writers.begin(), writers.end(), [&](const Mailbox::Writer& writer) {
                          return writer.block == r.block && writer.before > id;

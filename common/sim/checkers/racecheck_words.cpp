@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -124,6 +125,35 @@ void Racecheck::report_stale(const Here& h, int lane, std::uint64_t offset, Reco
   known_.push_back({std::move(f), h.op.index, r.what});
 }
 
+// A load that got the value from before the write of `u`, and whose threads have not looked again.
+void Racecheck::report_missed(std::uint64_t address, const Unseen& u) {
+  const MicroOp &load = program_->ops[u.miss.op], &write = program_->ops[record(u.id).what];
+  const std::uint64_t key =
+      static_cast<std::uint64_t>(Hazard::missed) << 60 | std::uint64_t{load.index} << 30 | write.index;
+  const auto [known, fresh] = told_.try_emplace(key, known_.size());
+  if (!fresh) {
+    ++known_[known->second].finding.times;
+    return;
+  }
+  const auto first_of = [](std::uint32_t lanes) { return static_cast<std::uint32_t>(std::countr_zero(lanes)); };
+  Finding f;
+  f.checker = Checker::racecheck;
+  f.severity = Severity::hint;
+  f.kind = "missing-fence";
+  f.kernel = program_->demangled;
+  f.where = places_of(*program_, load);
+  f.other_where = places_of(*program_, write);
+  f.thread = thread_of(*launch_, u.miss.block, u.miss.warp * kLanes + first_of(u.miss.lanes));
+  f.other_thread = thread_of(*launch_, u.block, u.warp * kLanes + first_of(u.lanes));
+  f.object = describe_address(*program_, arena_, address, load.width);
+  f.message = fmt::format(
+      "{} reads {} at {} and gets the value from before {} {} it at {}: a flag or counter passes between them, but no "
+      "__threadfence() before it is set, or after it is read, and volatile or relaxed accesses alone order nothing",
+      describe_thread(f.thread), f.object, one_line(f.where), describe_thread(f.other_thread), verb(write),
+      one_line(f.other_where));
+  known_.push_back({std::move(f), load.index, write.index});
+}
+
 Finding Racecheck::describe(const Here& h, int lane, std::uint64_t offset, RecordId id, std::uint32_t other,
                             Hazard hazard) const {
   const Record& r = record(id);
@@ -215,6 +245,7 @@ const Finding* Racecheck::first_race() const {
 }
 
 void Racecheck::launch_ends() {
+  forget_all_unseen();
   // What is sometimes harmless and sometimes not is told once, as a fault.
   const std::set<std::uint32_t> faulty = racing();
   for (Known& k : known_)

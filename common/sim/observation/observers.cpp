@@ -133,7 +133,8 @@ void Observers::prepare(std::uint32_t mode) {
                                      [this] { return racecheck_ ? racecheck_->first_race() : nullptr; });
 }
 
-Observer* Observers::begin(std::uint32_t mode) {
+Observer* Observers::begin(std::uint32_t mode, const Program& program, const LaunchRequest& launch,
+                           std::uint64_t schedule_seed) {
   prepare(mode);
   if ((mode & kInitcheck) == 0) {
     ran_unwatched_ = true;
@@ -144,11 +145,15 @@ Observer* Observers::begin(std::uint32_t mode) {
   counts_dataflow_ = (mode & kDataflow) != 0;
   checks_.reset();
   several_.reset();
+  // Who gets an old value polls once more, so that counts and traces would depend on the schedule's seed.
+  const bool old_values = (mode & kRacecheck) != 0 && (mode & (kCounters | kDataflow | kTrace)) == 0 &&
+                          Racecheck::may_get_old_values(program, launch);
+  if ((mode & kRacecheck) != 0) racecheck_->give_old_values(old_values, schedule_seed);
   if ((mode & kAllChecks) != 0)
     checks_ = std::make_unique<Checks>((mode & kRacecheck) != 0 ? racecheck_.get() : nullptr,
                                        (mode & kInitcheck) != 0 ? initcheck_.get() : nullptr,
                                        (mode & kSynccheck) != 0 ? synccheck_.get() : nullptr, *boundcheck_,
-                                       (mode & kHostcheck) != 0 ? &footprint_ : nullptr);
+                                       (mode & kHostcheck) != 0 ? &footprint_ : nullptr, old_values);
   std::vector<Observer*> all;
   if (counts_dataflow_) all.push_back(dataflow_.get());
   if (checks_) all.push_back(checks_.get());

@@ -42,7 +42,8 @@ class Observers {
   // for counts as initialised.
   void prepare(std::uint32_t mode);
   // The observer for a launch in `mode`, or nullptr when the mode needs none.
-  Observer* begin(std::uint32_t mode);
+  Observer* begin(std::uint32_t mode, const Program& program, const LaunchRequest& launch,
+                  std::uint64_t schedule_seed);
   // After begin(): observers for as many host threads, each for the blocks that it runs; none where the launch must be seen by one. It may
   // turn out afterwards that one should have: then what is to be done again has been put back.
   std::vector<Observer*> begin_together(std::uint32_t mode, const Program& program,

@@ -1,0 +1,558 @@
+// SPDX-License-Identifier: MIT
+// What passes between blocks by strong accesses (volatile, relaxed, atomics), which never race. Where nothing orders them, a load may
+// get an old value: the faulty kernels compute something wrong then, the correct ones never do. kernels.cuh says what the comments
+// mean. `out` must hold the same after every run of a correct kernel.
+#include <cuda/atomic>
+
+#include "sim/checkers/kernels/kernels.cuh"
+
+namespace {
+
+using Word = cuda::atomic_ref<unsigned, cuda::thread_scope_device>;
+constexpr auto kRelaxed = cuda::memory_order_relaxed;
+constexpr auto kAcquire = cuda::memory_order_acquire;
+constexpr auto kRelease = cuda::memory_order_release;
+constexpr auto kBoth = cuda::memory_order_acq_rel;
+
+}  // namespace
+
+// --- faulty -------------------------------------------------------------------------------------------------------
+
+// Volatile partial results, as in correct_global.cu, but the fence is forgotten.
+// EXPECT missing-fence
+// LAUNCH 8 64
+KERNEL(volatile_sums_without_fence) {
+  UNUSED;
+  __shared__ bool s_last;
+  volatile int* partial = scratch;
+  if (threadIdx.x == 0) {
+    partial[blockIdx.x] = in[blockIdx.x + 1];  // OTHER
+    s_last = atomicAdd(&counter[0], 1u) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (s_last && threadIdx.x == 0) {
+    int sum = 0;
+    for (unsigned b = 0; b < gridDim.x; ++b) sum += partial[b];  // FAULT
+    out[0] = sum;
+  }
+}
+
+// The same with relaxed atomics; a thread reads one result each.
+// EXPECT missing-fence
+// LAUNCH 8 64
+KERNEL(relaxed_sums_without_fence) {
+  UNUSED;
+  __shared__ bool s_last;
+  auto* partial = reinterpret_cast<unsigned*>(scratch);
+  if (threadIdx.x == 0) {
+    Word(partial[blockIdx.x]).store(1u + static_cast<unsigned>(in[blockIdx.x]), kRelaxed);  // OTHER
+    s_last = Word(counter[0]).fetch_add(1, kRelaxed) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (s_last && threadIdx.x < 8)
+    out[threadIdx.x] = static_cast<int>(Word(partial[threadIdx.x]).load(kRelaxed));  // FAULT
+}
+
+// Results are left by atomics. Each of these is safe by itself, but the last ticket does not say that all of them have been made.
+// EXPECT missing-fence
+// LAUNCH 8 64
+KERNEL(exchanged_sums_without_fence) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  atomicExch(&counter[blockIdx.x + 1], static_cast<unsigned>(in[blockIdx.x + 1]));  // OTHER
+  if (atomicAdd(&counter[0], 1u) != gridDim.x - 1) return;
+  unsigned sum = 0;
+  for (unsigned b = 1; b <= gridDim.x; ++b) sum += *static_cast<volatile unsigned*>(&counter[b]);  // FAULT
+  out[0] = static_cast<int>(sum);
+}
+
+// Values of 64 bits.
+// EXPECT missing-fence
+// LAUNCH 8 64
+KERNEL(wide_sums_without_fence) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  auto* partial = reinterpret_cast<volatile long long*>(scratch);
+  partial[blockIdx.x] = in[blockIdx.x + 1];  // OTHER
+  if (atomicAdd(&counter[0], 1u) != gridDim.x - 1) return;
+  long long sum = 0;
+  for (unsigned b = 0; b < gridDim.x; ++b) sum += partial[b];  // FAULT
+  out[0] = static_cast<int>(sum);
+}
+
+// The fence comes before the store that it should publish.
+// EXPECT missing-fence
+// LAUNCH 8 64
+KERNEL(volatile_sums_after_the_fence) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  volatile int* partial = scratch;
+  __threadfence();
+  partial[blockIdx.x] = in[blockIdx.x + 1];  // OTHER
+  if (atomicAdd(&counter[0], 1u) != gridDim.x - 1) return;
+  int sum = 0;
+  for (unsigned b = 0; b < gridDim.x; ++b) sum += partial[b];  // FAULT
+  out[0] = sum;
+}
+
+// A fence of block scope.
+// EXPECT missing-fence
+// LAUNCH 8 64
+KERNEL(volatile_sums_fenced_for_the_block) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  volatile int* partial = scratch;
+  partial[blockIdx.x] = in[blockIdx.x + 1];  // OTHER
+  __threadfence_block();
+  if (atomicAdd(&counter[0], 1u) != gridDim.x - 1) return;
+  int sum = 0;
+  for (unsigned b = 0; b < gridDim.x; ++b) sum += partial[b];  // FAULT
+  out[0] = sum;
+}
+
+// Messages from block to block, flag and value in different words. The sender does not fence.
+// EXPECT missing-fence
+// LAUNCH 8 32
+KERNEL(message_without_first_fence) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  volatile unsigned* flag = counter;
+  volatile int* value = scratch;
+  int before = 0;
+  if (blockIdx.x > 0) {
+    while (flag[blockIdx.x - 1] == 0) {
+    }
+    __threadfence();
+    before = value[blockIdx.x - 1];  // FAULT
+  }
+  value[blockIdx.x] = before + in[blockIdx.x + 1];  // OTHER
+  flag[blockIdx.x] = 1;
+  out[blockIdx.x] = before;
+}
+
+// The receivers do not fence.
+// EXPECT missing-fence
+// LAUNCH 8 32
+KERNEL(message_without_second_fence) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  volatile unsigned* flag = counter;
+  volatile int* value = scratch;
+  if (blockIdx.x == 0) {
+    value[0] = in[1];  // OTHER
+    __threadfence();
+    flag[0] = 1;
+  } else {
+    while (flag[0] == 0) {
+    }
+    out[blockIdx.x] = value[0];  // FAULT
+  }
+}
+
+// All blocks meet, but the meeting orders nothing.
+// EXPECT missing-fence
+// LAUNCH 4 32 cooperative
+KERNEL(grid_barrier_without_fence) {
+  UNUSED;
+  volatile int* value = scratch;
+  if (threadIdx.x == 0) {
+    value[blockIdx.x] = in[blockIdx.x + 1];  // OTHER
+    atomicAdd(&counter[0], 1u);
+    while (*static_cast<volatile unsigned*>(&counter[0]) < gridDim.x) {
+    }
+    out[blockIdx.x] = value[(blockIdx.x + 1) % gridDim.x];  // FAULT
+  }
+}
+
+// --- correct ------------------------------------------------------------------------------------------------------
+
+// EXPECT nothing
+// LAUNCH 8 64
+KERNEL(volatile_sums_with_fence) {
+  UNUSED;
+  __shared__ bool s_last;
+  volatile int* partial = scratch;
+  if (threadIdx.x == 0) {
+    partial[blockIdx.x] = in[blockIdx.x + 1];
+    __threadfence();
+    s_last = atomicAdd(&counter[0], 1u) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (s_last && threadIdx.x < 8) out[threadIdx.x] = partial[threadIdx.x];
+}
+
+// Everybody stores, a barrier, one fence for all.
+// EXPECT nothing
+// LAUNCH 8 64
+KERNEL(one_fence_for_volatile_stores) {
+  UNUSED;
+  __shared__ bool s_last;
+  volatile int* partial = scratch;
+  partial[blockIdx.x * 64 + threadIdx.x] = in[blockIdx.x + threadIdx.x];
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();
+    s_last = atomicAdd(&counter[0], 1u) == gridDim.x - 1;
+    __threadfence();
+  }
+  __syncthreads();
+  if (!s_last) return;
+  int sum = 0;
+  for (unsigned b = 0; b < gridDim.x; ++b) sum += partial[b * 64 + 63 - threadIdx.x];
+  out[threadIdx.x] = sum;
+}
+
+// EXPECT nothing
+// LAUNCH 8 64
+KERNEL(relaxed_sums_with_ordered_ticket) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  auto* partial = reinterpret_cast<unsigned*>(scratch);
+  Word(partial[blockIdx.x]).store(1u + static_cast<unsigned>(in[blockIdx.x]), kRelaxed);
+  if (Word(counter[0]).fetch_add(1, kBoth) != gridDim.x - 1) return;
+  for (unsigned b = 0; b < gridDim.x; ++b) out[b] = static_cast<int>(Word(partial[b]).load(kRelaxed));
+}
+
+// Only who comes last must acquire.
+// EXPECT nothing
+// LAUNCH 8 64
+KERNEL(release_ticket_then_fence) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  auto* partial = reinterpret_cast<unsigned*>(scratch);
+  Word(partial[blockIdx.x]).store(1u + static_cast<unsigned>(in[blockIdx.x]), kRelaxed);
+  if (Word(counter[0]).fetch_add(1, kRelease) != gridDim.x - 1) return;
+  cuda::atomic_thread_fence(kAcquire, cuda::thread_scope_device);
+  for (unsigned b = 0; b < gridDim.x; ++b) out[b] = static_cast<int>(Word(partial[b]).load(kRelaxed));
+}
+
+// EXPECT nothing
+// LAUNCH 8 64
+KERNEL(atomic_sum_with_fence) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  atomicAdd(&counter[1], static_cast<unsigned>(in[blockIdx.x + 1]));
+  __threadfence();
+  if (atomicAdd(&counter[0], 1u) == gridDim.x - 1)
+    out[0] = static_cast<int>(*static_cast<volatile unsigned*>(&counter[1]));
+}
+
+// Decoupled look-back with flag and value in one word: 1 a sum, 2 a prefix. Nobody needs a fence, and any mixture of old and new
+// words gives the same prefixes.
+// EXPECT nothing
+// LAUNCH 16 32
+KERNEL(packed_look_back) {
+  UNUSED;
+  __shared__ unsigned s_tile;
+  auto* words = reinterpret_cast<volatile unsigned long long*>(scratch);
+  if (blockIdx.x == 0 && threadIdx.x < 16) {  // nobody may see what was there before
+    words[threadIdx.x] = 0;
+    __threadfence();
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    if (blockIdx.x == 0) atomicExch(&counter[1], 1u);
+    while (atomicAdd(&counter[1], 0u) == 0) {
+    }
+    __threadfence();
+    s_tile = atomicAdd(&counter[0], 1u);
+  }
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  const unsigned tile = s_tile, sum = static_cast<unsigned>(in[tile + 1]);
+  unsigned before = 0;
+  words[tile] = (tile == 0 ? 2ull : 1ull) << 32 | sum;
+  for (unsigned k = tile; k > 0;) {
+    const unsigned long long word = words[k - 1];
+    if (word >> 32 == 0) continue;
+    before += static_cast<unsigned>(word);
+    if (word >> 32 == 2) break;
+    --k;
+  }
+  words[tile] = 2ull << 32 | (before + sum);
+  out[tile] = static_cast<int>(before);
+}
+
+// The same by a whole warp, with ballots.
+// EXPECT nothing
+// LAUNCH 16 32
+KERNEL(packed_look_back_by_a_warp) {
+  UNUSED;
+  const unsigned lane = threadIdx.x, tile = blockIdx.x;
+  auto* words = reinterpret_cast<unsigned long long*>(out) + 64;
+  using Status = cuda::atomic_ref<unsigned long long, cuda::thread_scope_device>;
+  const auto sum = static_cast<unsigned>(in[tile + 1]);
+  if (lane == 0) Status(words[tile]).store((tile == 0 ? 2ull : 1ull) << 32 | sum, kRelaxed);
+  unsigned before = 0;
+  for (int first = static_cast<int>(tile) - 1; first >= 0; first -= 32) {
+    const int mine = first - static_cast<int>(lane);
+    unsigned long long word = mine < 0 ? 2ull << 32 : 0;
+    while (__any_sync(kFull, word >> 32 == 0))
+      if (mine >= 0) word = Status(words[mine]).load(kRelaxed);
+    const unsigned prefixes = __ballot_sync(kFull, word >> 32 == 2);
+    const unsigned last = prefixes == 0 ? 31 : static_cast<unsigned>(__ffs(static_cast<int>(prefixes))) - 1;
+    unsigned part = lane <= last ? static_cast<unsigned>(word) : 0;
+    for (int d = 16; d > 0; d /= 2) part += __shfl_xor_sync(kFull, part, d);
+    before += part;
+    if (prefixes != 0) break;
+  }
+  if (lane == 0) {
+    Status(words[tile]).store(2ull << 32 | (before + sum), kRelaxed);
+    out[tile] = static_cast<int>(before);
+  }
+}
+
+// Flag, then value, each released and acquired; old flags carry what old flags published.
+// EXPECT nothing
+// LAUNCH 12 32
+KERNEL(look_back_by_release_and_acquire) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  auto* sums = reinterpret_cast<unsigned*>(scratch);
+  unsigned* prefixes = sums + 64;
+  const unsigned tile = blockIdx.x, sum = static_cast<unsigned>(in[tile + 1]);
+  Word(sums[tile]).store(sum, kRelaxed);
+  Word(counter[tile]).store(1, kRelease);
+  unsigned before = 0;
+  for (unsigned k = tile; k > 0; --k) {
+    unsigned state = 0;
+    while ((state = Word(counter[k - 1]).load(kAcquire)) == 0) {
+    }
+    before += Word((state == 2 ? prefixes : sums)[k - 1]).load(kRelaxed);
+    if (state == 2) break;
+  }
+  Word(prefixes[tile]).store(before + sum, kRelaxed);
+  Word(counter[tile]).store(2, kRelease);
+  out[tile] = static_cast<int>(before);
+}
+
+// A grid barrier by fences and volatile polls; what is exchanged is volatile, too. Several rounds over the same words.
+// EXPECT nothing
+// LAUNCH 4 64 cooperative
+KERNEL(grid_barrier_with_volatile_values) {
+  UNUSED;
+  volatile int* value = scratch;
+  int mine = in[blockIdx.x + 1];
+  for (unsigned round = 1; round <= 4; ++round) {
+    for (unsigned half = 0; half < 2; ++half) {
+      if (half == 0 && threadIdx.x == 0) value[blockIdx.x] = mine;
+      __syncthreads();
+      if (threadIdx.x == 0) {
+        __threadfence();
+        atomicAdd(&counter[half], 1u);
+        while (*static_cast<volatile unsigned*>(&counter[half]) < round * gridDim.x) {
+        }
+        __threadfence();
+      }
+      __syncthreads();
+      if (half == 0) mine += value[(blockIdx.x + 1) % gridDim.x];
+    }
+  }
+  out[blockIdx.x * 64 + threadIdx.x] = mine;
+}
+
+// Dekker: each raises its flag, fences, looks at the other's. At least one of the two sees the other's flag.
+// EXPECT nothing
+// LAUNCH 2 32
+KERNEL(one_of_two_sees_the_other) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  volatile unsigned* flag = counter;
+  for (unsigned round = 0; round < 16; ++round) {
+    flag[round * 2 + blockIdx.x] = 1;
+    __threadfence();
+    if (flag[round * 2 + 1 - blockIdx.x] == 0) atomicAdd(&counter[32 + round], 1u);
+  }
+  __threadfence();
+  if (atomicAdd(&counter[63], 1u) == 0) return;
+  for (unsigned round = 0; round < 16; ++round) out[round] = counter[32 + round] == 2;
+}
+
+// The same for three: the third learns of the first's flag from the second.
+// EXPECT nothing
+// LAUNCH 3 32
+KERNEL(fences_are_in_one_order) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  for (unsigned round = 0; round < 8; ++round) {
+    unsigned* flag = counter + round * 6;
+    if (blockIdx.x == 0) {
+      Word(flag[0]).store(1, kRelaxed);
+      __threadfence();
+      flag[4] = Word(flag[1]).load(kRelaxed) == 0;
+    } else if (blockIdx.x == 1) {
+      Word(flag[1]).store(1, kRelaxed);
+      __threadfence();
+      Word(flag[2]).store(1, kRelease);
+    } else {
+      while (Word(flag[2]).load(kAcquire) == 0) {
+      }
+      flag[5] = Word(flag[0]).load(kRelaxed) == 0;
+    }
+  }
+  __threadfence();
+  if (atomicAdd(&counter[60], 1u) != 2) return;
+  for (unsigned round = 0; round < 8; ++round)
+    out[round] = counter[round * 6 + 4] != 0 && counter[round * 6 + 5] != 0;
+}
+
+// A thread that has seen a value never sees an older one.
+// EXPECT nothing
+// LAUNCH 4 32
+KERNEL(values_never_go_back) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  volatile unsigned* value = counter;
+  if (blockIdx.x == 0) {
+    for (unsigned k = 1; k <= 50; ++k) *value = k;
+    return;
+  }
+  for (unsigned seen = 0; seen < 50;) {
+    const unsigned next = *value;
+    if (next < seen) out[0] = 1;
+    seen = next;
+  }
+}
+
+// A thread sees what it has stored itself, and what it has added.
+// EXPECT nothing
+// LAUNCH 4 32
+KERNEL(own_stores_are_seen) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  volatile int* mine = scratch + blockIdx.x;
+  for (int k = 0; k < 20; ++k) {
+    *mine = k;
+    if (*mine != k) out[0] = 1;
+    if (k > 10) static_cast<void>(static_cast<volatile int*>(scratch)[blockIdx.x]);
+    const unsigned before = atomicAdd(&counter[1], 1u);
+    if (*static_cast<volatile unsigned*>(&counter[1]) <= before) out[1] = 1;
+  }
+}
+
+// Within a block a barrier is enough.
+// EXPECT nothing
+// LAUNCH 4 128
+KERNEL(barrier_orders_volatile_stores) {
+  UNUSED;
+  volatile int* mine = scratch + blockIdx.x * 128;
+  mine[threadIdx.x] = in[threadIdx.x];
+  __syncthreads();
+  out[blockIdx.x * 128 + threadIdx.x] = mine[127 - threadIdx.x];
+}
+
+// EXPECT nothing
+// LAUNCH 4 64
+KERNEL(volatile_shared_memory) {
+  UNUSED;
+  __shared__ volatile int s_value[64];
+  s_value[threadIdx.x] = in[threadIdx.x + blockIdx.x];
+  __syncthreads();
+  out[blockIdx.x * 64 + threadIdx.x] = s_value[63 - threadIdx.x];
+}
+
+// From block to block to block: each fences before it hands the flag on.
+// EXPECT nothing
+// LAUNCH 3 32
+KERNEL(messages_by_way_of_another) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  volatile unsigned* flag = counter;
+  volatile int* value = scratch;
+  if (blockIdx.x == 0) {
+    value[0] = in[7];
+    __threadfence();
+    flag[0] = 1;
+    return;
+  }
+  while (flag[blockIdx.x - 1] == 0) {
+  }
+  __threadfence();
+  flag[blockIdx.x] = 1;
+  if (blockIdx.x == 2) out[0] = value[0];
+}
+
+// Additions of others to a flag keep what its first writer has released.
+// EXPECT nothing
+// LAUNCH 6 32
+KERNEL(additions_keep_a_release) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  volatile int* value = scratch;
+  if (blockIdx.x == 0) {
+    value[0] = in[7];
+    __threadfence();
+    atomicAdd(&counter[0], 100u);
+  } else {
+    atomicAdd(&counter[0], 1u);
+  }
+  while (*static_cast<volatile unsigned*>(&counter[0]) < 100) {
+  }
+  __threadfence();
+  out[blockIdx.x] = value[0];
+}
+
+// A later store to the flag, by a block that fences nothing, must not take away what the value before it has published.
+// EXPECT nothing
+// LAUNCH 3 32
+KERNEL(old_flags_publish_what_they_did) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  volatile unsigned* flag = counter;
+  volatile int* value = scratch;
+  for (unsigned round = 0; round < 8; ++round) {
+    if (blockIdx.x == 0) {
+      value[round] = in[7];
+      __threadfence();
+      flag[round] = 1;
+    } else if (blockIdx.x == 1) {
+      while (flag[round] == 0) {
+      }
+      flag[round] = 2;
+    } else {
+      unsigned seen = 0;
+      while ((seen = flag[round]) == 0) {
+      }
+      __threadfence();
+      if (seen == 1) out[round] = value[round] != in[7];
+    }
+  }
+}
+
+// A lock by compare-and-swap and fences around volatile data.
+// EXPECT nothing
+// LAUNCH 6 32
+KERNEL(lock_around_volatile_data) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  volatile int* sum = out;
+  while (atomicCAS(&counter[0], 0u, 1u) != 0u) {
+  }
+  __threadfence();
+  *sum = *sum + in[blockIdx.x + 1];
+  __threadfence();
+  atomicExch(&counter[0], 0u);
+}
+
+// Four flags in one vector: a place of its own each.
+// EXPECT nothing
+// LAUNCH 5 32
+KERNEL(flags_read_as_a_vector) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  volatile int* value = scratch;
+  if (blockIdx.x < 4) {
+    value[blockIdx.x] = in[blockIdx.x + 1];
+    __threadfence();
+    *static_cast<volatile unsigned*>(&counter[blockIdx.x]) = 1;
+    return;
+  }
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  while ((a & b & c & d) == 0)
+    asm volatile("ld.relaxed.gpu.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(a), "=r"(b), "=r"(c), "=r"(d)
+                 : "l"(__cvta_generic_to_global(counter))
+                 : "memory");
+  __threadfence();
+  for (int k = 0; k < 4; ++k) out[k] = value[k];
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// Strong loads that get old values: what the kernels of kernels/old_values.cu compute then. Unchecked, in the natural order, all of
+// them compute what they should.
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "sim/checkers/kernel_cases.hpp"
+
+namespace course::sim::testing {
+namespace {
+
+using Words = std::vector<std::uint32_t>;
+
+constexpr std::uint64_t kSeeds = 24;
+
+std::vector<KernelCase> some_cases(bool faulty) {
+  std::vector<KernelCase> some;
+  for (const KernelCase& c : cases_of("old_values"))
+    if (c.expected.empty() != faulty) some.push_back(c);
+  return some;
+}
+
+std::string name_of_kernel(const ::testing::TestParamInfo<KernelCase>& info) {
+  return info.param.kernel;
+}
+
+Words out_of(const KernelCase& c, std::uint32_t mode, std::uint64_t seed) {
+  Words out;
+  run(c, mode, seed, 1, &out);
+  return out;
+}
+
+class OldValuesCorrect : public ::testing::TestWithParam<KernelCase> {};
+
+TEST_P(OldValuesCorrect, ComputesTheSameInEverySchedule) {
+  const KernelCase& c = GetParam();
+  const Words right = out_of(c, kFast, 0);
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    Words out;
+    const auto findings = run(c, kAllChecks, seed, 1, &out);
+    EXPECT_EQ(out, right) << "seed " << seed;
+    EXPECT_TRUE(findings.empty()) << "seed " << seed << ":\n" << list(findings);
+  }
+}
+
+class OldValuesFaulty : public ::testing::TestWithParam<KernelCase> {};
+
+TEST_P(OldValuesFaulty, ComputesSomethingElseWhenChecked) {
+  const KernelCase& c = GetParam();
+  const Words right = out_of(c, kFast, 0);
+  std::uint64_t wrong = 0;
+  for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
+    Words out;
+    const auto findings = run(c, kAllChecks, seed, 1, &out);
+    if (out == right) continue;
+    ++wrong;
+    EXPECT_FALSE(findings.empty()) << "seed " << seed;
+    for (const Finding& f : findings) EXPECT_EQ(f.severity, Severity::hint) << f.message;
+  }
+  EXPECT_GT(wrong, kSeeds / 2);
+}
+
+TEST_P(OldValuesFaulty, ComputesTheSameForTheSameSeed) {
+  for (std::uint64_t seed = 0; seed < 3; ++seed)
+    EXPECT_EQ(out_of(GetParam(), kAllChecks, seed), out_of(GetParam(), kAllChecks, seed));
+}
+
+// Who polls once more counts more: what is counted must not depend on the schedule.
+TEST_P(OldValuesFaulty, IsRightWhileCounted) {
+  const Words right = out_of(GetParam(), kFast, 0);
+  for (std::uint64_t seed = 0; seed < 3; ++seed)
+    EXPECT_EQ(out_of(GetParam(), kAllChecks | kCounters, seed), right);
+}
+
+INSTANTIATE_TEST_SUITE_P(Kernels, OldValuesCorrect, ::testing::ValuesIn(some_cases(false)), name_of_kernel);
+INSTANTIATE_TEST_SUITE_P(Kernels, OldValuesFaulty, ::testing::ValuesIn(some_cases(true)), name_of_kernel);
+
+}  // namespace
+}  // namespace course::sim::testing

@@ -102,7 +102,8 @@ void Checks::before(Warp& w, const MicroOp& op) {
 }
 
 void Checks::after(Warp& w, const MicroOp& op) {
-  if (race_ != nullptr && op.kind == OpKind::load) race_->deliver_old_values(w, op);
+  if (race_ != nullptr && (op.kind == OpKind::load || op.kind == OpKind::atomic))
+    race_->deliver_old_values(w, op);
 }
 
 void Checks::barrier_arrived(Warp& w, std::uint32_t mask, const MicroOp& op) {

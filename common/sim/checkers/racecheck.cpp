@@ -73,6 +73,7 @@ void Racecheck::launch_begins(const Program& program, const LaunchRequest& launc
   one_block_ = launch.grid.count() == 1;
   fences_ = mail_global_ = updates_ = false;
   swap_loads_ = loads_before_swaps(program);
+  if (gives_old_values_) looks_ = atomics_that_only_look(program);
   for (const MicroOp& op : program.ops) {
     const int order = op.order & kOrderMask;
     const bool is_access = op.kind == OpKind::load || op.kind == OpKind::store || op.kind == OpKind::atomic;

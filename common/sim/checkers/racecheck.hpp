@@ -77,7 +77,7 @@ class Racecheck {
                          std::uint64_t n_bytes);
   void block_begins(Block& block);
   void access(Warp& w, const MicroOp& op, const LaneAccess& a);
-  // After the load `op` has run: puts the old values that access() has chosen into its registers.
+  // After `op` has run: puts the old values that access() has chosen into its registers.
   void deliver_old_values(Warp& w, const MicroOp& op);
   void fence(Warp& w, const MicroOp& op);
   void barrier_arrived(Warp& w, std::uint32_t mask, const MicroOp& op);
@@ -328,6 +328,7 @@ class Racecheck {
 
   // --- old values: racecheck_old_values.cpp
   static bool may_be_old(const MicroOp& op);
+  bool only_looks(const MicroOp& op) const { return op.kind == OpKind::load || looks_.contains(op.index); }
   template <typename Each>
   void for_unseen(std::uint64_t address, std::uint64_t n_bytes, const Each& each);
   void note_old_values(Here& h, std::uint32_t lanes);
@@ -382,6 +383,7 @@ class Racecheck {
   std::size_t n_writers_ = 0;                        // that all mailboxes remember
 
   bool gives_old_values_ = false;
+  std::set<std::uint32_t> looks_;  // see atomics_that_only_look()
   Rng dice_{0};
   std::unordered_map<std::uint64_t, Unseen> unseen_;                 // of global memory, by word
   std::uint64_t unseen_begin_ = ~std::uint64_t{0}, unseen_end_ = 0;  // addresses between which they all lie

@@ -5,7 +5,7 @@
 // Every value is one that the PTX memory model allows, so a correct program computes the same as ever:
 //   a load that happens after the write (by what racecheck_sync.cpp keeps, or by the order of fence.sc) gets the new value
 //   once a thread of another block has got the new value, or an atomic has, everybody gets it: no thread goes back in time
-//   threads of the writing block, and read-modify-writes, always get the newest value
+//   threads of the writing block, and atomics that change what they find, always get the newest value
 //   a load that gets the old value acquires what that value published
 //   a write is missed a few times at most, so whoever polls goes on
 // Milder than the model: a whole block counts as knowing the fence.sc that one of its threads knows, and as having released what
@@ -17,6 +17,7 @@
 #include <cstring>
 
 #include "sim/checkers/racecheck.hpp"
+#include "sim/machine/provenance.hpp"
 
 namespace course::sim {
 namespace {
@@ -31,13 +32,14 @@ bool Racecheck::may_be_old(const MicroOp& op) {
   const std::uint32_t bytes = std::uint32_t{op.width} * op.count;
   return (op.kind == OpKind::load || op.kind == OpKind::store || op.kind == OpKind::atomic) &&
          (op.space == MemorySpace::global || op.space == MemorySpace::generic) && is_strong(op) &&
-         reaches_device(op) && op.width >= 4 && (bytes == 4 || bytes == 8 || bytes == 16);
+         reaches_device(op) && (op.width == 4 || op.width == 8) && (bytes == 4 || bytes == 8 || bytes == 16);
 }
 
 bool Racecheck::may_get_old_values(const Program& program, const LaunchRequest& launch) {
   bool loads = false, writes = false;
+  const std::set<std::uint32_t> looks = atomics_that_only_look(program);
   for (const MicroOp& op : program.ops)
-    if (may_be_old(op)) (op.kind == OpKind::load ? loads : writes) = true;
+    if (may_be_old(op)) (op.kind == OpKind::load || looks.contains(op.index) ? loads : writes) = true;
   return loads && writes && launch.grid.count() > 1;
 }
 
@@ -96,8 +98,8 @@ void Racecheck::note_release(BlockState& b) {
 void Racecheck::note_old_values(Here& h, std::uint32_t lanes) {
   to_deliver_.clear();
   if (h.op.kind == OpKind::rendezvous) return;
-  if (h.writes) return note_write(h, lanes);
-  if (h.strong) note_load(h, lanes);
+  if (h.strong && only_looks(h.op)) return note_load(h, lanes);
+  if (h.writes) note_write(h, lanes);
 }
 
 void Racecheck::note_write(Here& h, std::uint32_t lanes) {
@@ -141,6 +143,7 @@ bool Racecheck::must_see(const Here& h, const Unseen& u, int lane) const {
 }
 
 void Racecheck::note_load(Here& h, std::uint32_t lanes) {
+  if (h.writes && releases(h.op) && reaches_device(h.op)) note_release(h.b);
   if (unseen_.empty()) return;
   const bool takes = may_be_old(h.op);
   ++n_instructions_;

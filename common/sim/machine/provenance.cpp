@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "ptx/ir.hpp"
@@ -117,6 +118,16 @@ class Definitions {
     return at;
   }
 
+  // The number that an operand always is.
+  std::optional<std::int64_t> number(const Operand& o) const {
+    if (o.kind == Operand::Kind::integer) return o.integer;
+    if (o.kind != Operand::Kind::reg || o.index < 0 || counts_[static_cast<std::size_t>(o.index)] != 1)
+      return std::nullopt;
+    const ptx::Instruction& i = *by_register_[static_cast<std::size_t>(o.index)];
+    if (i.opcode != "mov" || i.operands.size() != 2) return std::nullopt;
+    return number(i.operands[1]);
+  }
+
  private:
   static constexpr int kMostSteps = 16;
 
@@ -169,6 +180,28 @@ std::set<std::uint32_t> loads_before_swaps(const Program& program) {
     }
   }
   return loads;
+}
+
+std::set<std::uint32_t> atomics_that_only_look(const Program& program) {
+  std::set<std::uint32_t> looks;
+  std::map<std::uint32_t, Definitions> definitions;  // by function
+  for (const MicroOp& op : program.ops) {
+    if (op.kind != OpKind::atomic || op.dst[0] == MicroOp::kNoSlot) continue;
+    const ptx::Function& f = *program.functions[op.function].source;
+    const ptx::Instruction& i = f.instructions[op.ptx_index];
+    const auto& o = i.operands;
+    const Definitions& defined = definitions.try_emplace(op.function, f).first->second;
+    const auto is_same = [&](const Operand& a, const Operand& b) {
+      if (a.kind == Operand::Kind::reg && b.kind == Operand::Kind::reg && a.index == b.index) return true;
+      const auto n = defined.number(a);
+      return n && n == defined.number(b);
+    };
+    const bool keeps = i.has("add") || i.has("or") || i.has("xor");
+    if ((o.size() == 3 && keeps && defined.number(o[2]) == 0) ||
+        (o.size() == 4 && i.has("cas") && is_same(o[2], o[3])))
+      looks.insert(op.index);
+  }
+  return looks;
 }
 
 namespace {

@@ -22,6 +22,9 @@ std::vector<std::uint64_t> pointers_behind(const Program& program, const LaunchR
 //   old = *p; do { seen = old; old = atomicCAS(p, seen, f(seen)); } while (old != seen);
 std::set<std::uint32_t> loads_before_swaps(const Program& program);
 
+// Atomics that return what they find and leave it as it is: they add, or, xor 0, or swap a value for itself. Ops by number.
+std::set<std::uint32_t> atomics_that_only_look(const Program& program);
+
 // By op: the shared array that its address is computed from; nullptr where that may be none or one of several, or its size is the
 // launch's.
 std::vector<const Program::SharedVariable*> shared_arrays(const Program& program);

@@ -66,6 +66,30 @@ KERNEL(exchanged_sums_without_fence) {
   out[0] = static_cast<int>(sum);
 }
 
+// … and read by atomics.
+// EXPECT missing-fence
+// LAUNCH 8 64
+KERNEL(sums_read_by_atomics_without_fence) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  volatile unsigned* partial = counter + 1;
+  partial[blockIdx.x] = static_cast<unsigned>(in[blockIdx.x + 1]);  // OTHER
+  if (atomicAdd(&counter[0], 1u) != gridDim.x - 1) return;
+  for (unsigned b = 1; b <= gridDim.x; ++b) out[b] = static_cast<int>(atomicAdd(&counter[b], 0u));  // FAULT
+}
+
+// … of the library.
+// EXPECT missing-fence
+// LAUNCH 8 64
+KERNEL(sums_read_by_relaxed_updates) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  Word(counter[blockIdx.x + 1]).exchange(static_cast<unsigned>(in[blockIdx.x + 1]), kRelaxed);  // OTHER
+  if (Word(counter[0]).fetch_add(1, kRelaxed) != gridDim.x - 1) return;
+  for (unsigned b = 1; b <= gridDim.x; ++b)
+    out[b] = static_cast<int>(Word(counter[b]).fetch_or(0, kRelaxed));  // FAULT
+}
+
 // Values of 64 bits.
 // EXPECT missing-fence
 // LAUNCH 8 64
@@ -324,6 +348,25 @@ KERNEL(look_back_by_release_and_acquire) {
   Word(prefixes[tile]).store(before + sum, kRelaxed);
   Word(counter[tile]).store(2, kRelease);
   out[tile] = static_cast<int>(before);
+}
+
+// Flags and sums by atomics alone, with fences.
+// EXPECT nothing
+// LAUNCH 8 64
+KERNEL(chain_by_atomics) {
+  UNUSED;
+  if (threadIdx.x != 0) return;
+  unsigned before = 0;
+  if (blockIdx.x > 0) {
+    while (atomicCAS(&counter[blockIdx.x - 1], 1u, 1u) == 0) {
+    }
+    __threadfence();
+    before = atomicAdd(&counter[32 + blockIdx.x - 1], 0u);
+  }
+  atomicExch(&counter[32 + blockIdx.x], before + static_cast<unsigned>(in[blockIdx.x + 1]));
+  __threadfence();
+  atomicExch(&counter[blockIdx.x], 1u);
+  out[blockIdx.x] = static_cast<int>(before);
 }
 
 // A grid barrier by fences and volatile polls; what is exchanged is volatile, too. Several rounds over the same words.

@@ -108,6 +108,12 @@ CaseReply honest(const CaseRequest& request, std::span<std::byte> shared) {
           R"("findings": [{"checker": "racecheck", "severity": "hint", "kind": "shared-write-write-same-value",)"
           R"( "file": "lab.cu", "line": 31, "message": "both write the same value"}])");
     }
+    if (is("wrong_with_old_value") || (is("wrong_by_old_value") && request.sim_mode != 0)) {
+      report.replace(
+          report.find("\"findings\": []"), 14,
+          R"("findings": [{"checker": "racecheck", "severity": "hint", "kind": "missing-fence",)"
+          R"( "file": "lab.cu", "line": 31, "message": "thread 0 reads d_sums[0] and gets an old value"}])");
+    }
     if (is("bad_report")) report = "{\"totals\": [[[[\x1b[31m";
     if (is("race_only_with_checks") && request.sim_mode == 0) target[0] += 0;
     if (is("race") || (is("wrong_with_race") && request.sim_mode != 0)) {
@@ -254,8 +260,8 @@ int serve() {
     const Buffer& in = request->buffers[0];
     const Buffer& out = request->buffers[1];
     std::byte* d_out = shared.data() + out.back_offset + request->guard_bytes;
-    if (is("wrong") || is("wrong_with_race") || is("wrong_with_hint") ||
-        (is("wrong_in_later_cases") && n_cases > 1))
+    if (is("wrong") || is("wrong_with_race") || is("wrong_with_hint") || is("wrong_with_old_value") ||
+        (is("wrong_by_old_value") && request->sim_mode != 0) || (is("wrong_in_later_cases") && n_cases > 1))
       d_out[4 * 5] ^= std::byte{1};
     if (is("changes_input")) shared[in.back_offset + request->guard_bytes + in.misalign + 8] ^= std::byte{1};
     if (is("writes_past_the_end")) d_out[out.count * 4 + 12] = std::byte{0};

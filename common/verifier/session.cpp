@@ -426,6 +426,20 @@ Outcome Session::run(const Problem& problem, const Task& task, const Case& c, st
   if (simulated && (c.purpose & kChecks) != 0) first.checks = true;
   Impl::Attempt attempt = impl_->attempt(problem, task, c, seed, first);
 
+  // Does it fail because a load got an old value? Without the checkers none does.
+  if (first.checks && attempt.judgement.verdict == Verdict::wrong_answer &&
+      !attempt.judgement.failure.proved) {
+    const SimReport report = read_sim_report(attempt.outcome.sim_report);
+    const auto old = std::find_if(report.findings.begin(), report.findings.end(), is_old_value);
+    if (old != report.findings.end()) {
+      impl_->runner.reset();
+      attempt.judgement.failure.proved =
+          impl_->attempt(problem, task, c, seed, {}).judgement.verdict == Verdict::ok;
+      if (attempt.judgement.failure.proved) attempt.judgement.failure.cause = one_line(*old);
+      impl_->runner.reset();
+    }
+  }
+
   // Why did it fail? Once more, in a fresh process, with every checker on. (A wild access is seen without them, but not what it comes
   // of.)
   const Verdict verdict = attempt.judgement.verdict;

@@ -258,6 +258,19 @@ TEST(Session, TakesNoHintForAFault) {
       << wrong.message;
 }
 
+TEST(Session, BlamesAnOldValueThatMakesTheDifference) {
+  Measure checks;
+  checks.checks = true;
+  EXPECT_EQ(run_alone("wrong_by_old_value").verdict, Verdict::ok) << "none is given without the checkers";
+  const Outcome by = run_alone("wrong_by_old_value", DeviceKind::sim, checks);
+  EXPECT_EQ(by.verdict, Verdict::wrong_answer);
+  EXPECT_NE(by.message.find("  cause: missing fence: lab.cu:31: thread 0 reads d_sums[0]"), std::string::npos)
+      << by.message;
+  const Outcome with = run_alone("wrong_with_old_value", DeviceKind::sim, checks);
+  EXPECT_EQ(with.verdict, Verdict::wrong_answer);
+  EXPECT_NE(with.message.find("likely cause: missing fence:"), std::string::npos) << with.message;
+}
+
 TEST(Session, CountsAMemsetAsWorkOfTheDevice) {
   EXPECT_EQ(run_alone("only_fills").verdict, Verdict::ok);
 }

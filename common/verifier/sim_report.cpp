@@ -57,7 +57,9 @@ std::array<std::uint32_t, 3> triple(const Json& object, const char* key) {
 }
 
 // The field's word for what a checker finds.
-std::string label_of(const std::string& checker) {
+std::string label_of(const SimFinding& finding) {
+  if (is_old_value(finding)) return "missing fence";
+  const std::string& checker = finding.checker;
   if (checker == "racecheck") return "race";
   if (checker == "initcheck") return "uninitialised read";
   if (checker == "synccheck") return "synchronisation";
@@ -123,6 +125,10 @@ Weight weight_of(const SimFinding& finding) {
   return finding.is_hint ? Weight::hint : Weight::fault;
 }
 
+bool is_old_value(const SimFinding& finding) {
+  return finding.is_hint && finding.kind == "missing-fence";
+}
+
 std::string one_line(const SimFinding& finding) {
   std::string place = base_name(finding.file);
   if (finding.line != 0) place += ":" + std::to_string(finding.line);
@@ -143,7 +149,7 @@ std::string one_line(const SimFinding& finding) {
   if (!finding.object.empty() && line.find(finding.object) == std::string::npos) {
     line += " [" + finding.object + "]";
   }
-  if (const std::string label = label_of(finding.checker); !label.empty()) line = label + ": " + line;
+  if (const std::string label = label_of(finding); !label.empty()) line = label + ": " + line;
   constexpr std::size_t kLongest = 400;  // what two or three lines of a terminal hold
   if (line.size() > kLongest) line = line.substr(0, line.rfind(' ', kLongest)) + " …";
   if (finding.times > 1) line += " (" + std::to_string(finding.times) + " times)";

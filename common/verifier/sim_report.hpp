@@ -40,6 +40,9 @@ enum class Weight : std::uint8_t {
 // shown: leakcheck. The harness frees what it allocated after the report, and what kernels keep is gone with the case.
 Weight weight_of(const SimFinding& finding);
 
+// A load got an old value (sim/checkers/README.md, "Old values"), for want of a fence.
+bool is_old_value(const SimFinding& finding);
+
 struct SimReport {
   bool readable = false;  // false: no report, or not one of the simulator's
   std::string device;

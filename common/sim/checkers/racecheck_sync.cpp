@@ -222,7 +222,7 @@ void Racecheck::order_by(Here& h, std::uint32_t lanes) {
     if ((h.gets_old >> lane & 1) != 0) {
       hear(h, lane, unseen_.at(place).old_mail, acquires, scope);
     } else if (hears) {
-      // Each element of a vector is a place of its own (PTX ISA, 8.2.2, vector data types).
+      // Each element of a vector is a place of its own (PTX ISA 8.2, vector data types).
       for (std::uint64_t k = 0; k < n_elements; ++k) {
         const auto box = boxes.find(place + k * words);
         if (box != boxes.end()) hear(h, lane, box->second, acquires, scope);

@@ -104,19 +104,23 @@ void Racecheck::note_old_values(Here& h, std::uint32_t lanes) {
 
 void Racecheck::note_write(Here& h, std::uint32_t lanes) {
   if (h.strong && releases(h.op) && reaches_device(h.op)) note_release(h.b);
-  const bool takes = may_be_old(h.op);
-  if (!takes && unseen_.empty()) return;
+  if (!h.strong || !may_be_old(h.op)) {
+    if (unseen_.empty()) return;
+    if (h.a.run && lanes == h.a.mask) return forget_unseen(h.a.start(), std::uint64_t{h.a.count} * h.a.bytes);
+    for (std::uint32_t m = lanes; m != 0; m &= m - 1) forget_unseen(h.a.at(std::countr_zero(m)), h.a.bytes);
+    return;
+  }
   ++n_instructions_;
   for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
     const std::uint64_t address = h.a.at(std::countr_zero(m)), word = address / 4;
     if (!is_inside(h, address - h.shadow.base)) continue;  // about to fault
     const auto there = unseen_.find(word);
-    if (takes && there != unseen_.end() && there->second.instruction == n_instructions_) {
+    if (there != unseen_.end() && there->second.instruction == n_instructions_) {
       there->second.lanes |= m & -m;  // an earlier lane of the instruction has written it, too
       continue;
     }
     forget_unseen(address, h.a.bytes);
-    if (!takes || unseen_.size() >= kMostUnseen) continue;
+    if (unseen_.size() >= kMostUnseen) continue;
     const auto misses = static_cast<std::uint8_t>(dice_.below(kMisses));
     if (misses == 0) continue;
     Unseen& u = unseen_[word];

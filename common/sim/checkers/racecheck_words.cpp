@@ -149,10 +149,9 @@ void Racecheck::report_missed(std::uint64_t address, const Unseen& u) {
   f.other_thread = thread_of(*launch_, u.block, u.warp * kLanes + first_of(u.lanes));
   f.object = describe_address(*program_, arena_, address, load.width);
   f.message = fmt::format(
-      "{} reads {} at {} and gets the value from before {} {} it at {}: a flag or counter passes between "
-      "them, but no "
-      "__threadfence() before it is set, or after it is read, and volatile or relaxed accesses alone order "
-      "nothing",
+      "{} reads {} at {} and gets the value from before {} {} it at {}: no __threadfence() before the flag "
+      "or "
+      "counter that passes between them is set, or after it is read",
       describe_thread(f.thread), f.object, one_line(f.where), describe_thread(f.other_thread), verb(write),
       one_line(f.other_where));
   known_.push_back({std::move(f), load.index, write.index});

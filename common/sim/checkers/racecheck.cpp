@@ -87,6 +87,7 @@ void Racecheck::launch_begins(const Program& program, const LaunchRequest& launc
   }
   mail_global_ = mail_global_ || fences_;
   unseen_.clear();
+  misses_.clear();
   to_deliver_.clear();
   unseen_begin_ = ~std::uint64_t{0};
   unseen_end_ = 0;

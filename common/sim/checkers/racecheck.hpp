@@ -35,6 +35,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <set>
 #include <span>
@@ -213,10 +214,13 @@ class Racecheck {
     RecordId id = 0;
     std::uint8_t bytes = 0, misses = 0;  // loads that will get the old value
     bool is_due = false;                 // the instruction at hand must see it
-    // The load that got the old value last, unless its threads have looked again.
-    struct Miss {
-      std::uint32_t op = 0, block = 0, warp = 0, lanes = 0;
-    } miss;
+    bool is_first = false;               // strong write of the word in this launch
+  };
+  // A load that got an old value for want of a fence, unless its thread looks at the word again.
+  struct Miss {
+    std::uint32_t op, block, warp, lane;
+    RecordId write;
+    std::uint32_t writers_lane;
   };
 
   // Cells of one kind of memory.
@@ -336,10 +340,8 @@ class Racecheck {
   void note_load(Here& h, std::uint32_t lanes);
   void note_release(BlockState& b);
   void forget_unseen(std::uint64_t address, std::uint64_t n_bytes);
-  void forget_unseen(std::unordered_map<std::uint64_t, Unseen>::iterator unseen);
-  void forget_all_unseen();
   bool must_see(const Here& h, const Unseen& u, int lane) const;
-  void report_missed(std::uint64_t address, const Unseen& u);
+  void report_miss(std::uint64_t address, const Miss& miss);
 
   // --- copies: racecheck_async.cpp
   void touch(Here& h, int lane, std::uint64_t address, std::uint32_t n_bytes, bool writes);
@@ -386,6 +388,7 @@ class Racecheck {
   std::set<std::uint32_t> looks_;  // see atomics_that_only_look()
   Rng dice_{0};
   std::unordered_map<std::uint64_t, Unseen> unseen_;                 // of global memory, by word
+  std::map<std::uint64_t, Miss> misses_;                             // by word
   std::uint64_t unseen_begin_ = ~std::uint64_t{0}, unseen_end_ = 0;  // addresses between which they all lie
   std::uint64_t n_instructions_ = 0, n_fences_ = 0;                  // noted so far
   struct Old {

@@ -23,6 +23,7 @@ namespace course::sim {
 namespace {
 
 constexpr std::size_t kMostUnseen = std::size_t{1} << 18;
+constexpr std::size_t kMostMisses = std::size_t{1} << 12;
 constexpr std::uint64_t kMisses = 4;  // a write is missed by fewer loads than these
 
 }  // namespace
@@ -63,23 +64,8 @@ void Racecheck::for_unseen(std::uint64_t address, std::uint64_t n_bytes, const E
   for (std::uint64_t word = first; word * 4 < address + n_bytes; ++word) visit(word);
 }
 
-void Racecheck::forget_unseen(std::unordered_map<std::uint64_t, Unseen>::iterator unseen) {
-  if (unseen->second.miss.lanes != 0) report_missed(unseen->first * 4, unseen->second);
-  unseen_.erase(unseen);
-}
-
 void Racecheck::forget_unseen(std::uint64_t address, std::uint64_t n_bytes) {
-  for_unseen(address, n_bytes, [&](auto it) { forget_unseen(it); });
-}
-
-// In the order of addresses, whatever these are: what is reported must be the same in every run.
-void Racecheck::forget_all_unseen() {
-  std::vector<std::uint64_t> missed;
-  for (const auto& [word, u] : unseen_)
-    if (u.miss.lanes != 0) missed.push_back(word);
-  std::sort(missed.begin(), missed.end());
-  for (const std::uint64_t word : missed) forget_unseen(unseen_.find(word));
-  unseen_.clear();
+  for_unseen(address, n_bytes, [&](auto it) { unseen_.erase(it); });
 }
 
 // The block orders what it has written so far before what it does next.
@@ -125,7 +111,9 @@ void Racecheck::note_write(Here& h, std::uint32_t lanes) {
     if (misses == 0) continue;
     Unseen& u = unseen_[word];
     std::memcpy(u.old.data(), reinterpret_cast<const void*>(address), h.a.bytes);
-    if (const auto box = mailboxes_.find(word); box != mailboxes_.end()) u.old_mail = box->second;
+    const auto box = mailboxes_.find(word);
+    u.is_first = box == mailboxes_.end();
+    if (!u.is_first) u.old_mail = box->second;
     u.instruction = n_instructions_;
     u.block = h.b.number;
     u.warp = h.w.number;
@@ -148,6 +136,12 @@ bool Racecheck::must_see(const Here& h, const Unseen& u, int lane) const {
 
 void Racecheck::note_load(Here& h, std::uint32_t lanes) {
   if (h.writes && releases(h.op) && reaches_device(h.op)) note_release(h.b);
+  for (std::uint32_t m = misses_.empty() ? 0 : lanes; m != 0; m &= m - 1) {
+    const auto it = misses_.find(h.a.at(std::countr_zero(m)) / 4);
+    if (it != misses_.end() && it->second.block == h.b.number && it->second.warp == h.w.number &&
+        it->second.lane == static_cast<std::uint32_t>(std::countr_zero(m)))
+      misses_.erase(it);
+  }
   if (unseen_.empty()) return;
   const bool takes = may_be_old(h.op);
   ++n_instructions_;
@@ -158,7 +152,6 @@ void Racecheck::note_load(Here& h, std::uint32_t lanes) {
       Unseen& u = it->second;
       if (u.instruction != n_instructions_) u.is_due = false;
       u.instruction = n_instructions_;
-      if (u.miss.block == h.b.number && u.miss.warp == h.w.number) u.miss.lanes &= ~(m & -m);
       const bool is_alike = takes && it->first == h.a.at(lane) / 4 && u.bytes == h.a.bytes;
       u.is_due = u.is_due || !is_alike || u.block == h.b.number || must_see(h, u, lane);
     });
@@ -170,13 +163,13 @@ void Racecheck::note_load(Here& h, std::uint32_t lanes) {
       if (!u.is_due) {
         h.gets_old |= m & -m;
         to_deliver_.push_back({lane, u.old});
-        if (fence_would_order(h, record(u.id), u.id, it->first)) {
-          if (u.miss.op != h.op.index || u.miss.warp != h.w.number || u.miss.block != h.b.number)
-            u.miss = {h.op.index, h.b.number, h.w.number, 0};
-          u.miss.lanes |= m & -m;
-        }
+        // Of a status that has changed twice, such as a tile's, either value may do.
+        if (u.is_first && misses_.size() < kMostMisses && fence_would_order(h, record(u.id), u.id, it->first))
+          misses_.try_emplace(it->first,
+                              Miss{h.op.index, h.b.number, h.w.number, static_cast<std::uint32_t>(lane), u.id,
+                                   static_cast<std::uint32_t>(std::countr_zero(u.lanes))});
       } else if (u.block != h.b.number || !must_see(h, u, lane)) {
-        forget_unseen(it);
+        unseen_.erase(it);
       }
     });
   }

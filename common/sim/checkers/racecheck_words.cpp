@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -125,9 +124,9 @@ void Racecheck::report_stale(const Here& h, int lane, std::uint64_t offset, Reco
   known_.push_back({std::move(f), h.op.index, r.what});
 }
 
-// A load that got the value from before the write of `u`, and whose threads have not looked again.
-void Racecheck::report_missed(std::uint64_t address, const Unseen& u) {
-  const MicroOp &load = program_->ops[u.miss.op], &write = program_->ops[record(u.id).what];
+void Racecheck::report_miss(std::uint64_t address, const Miss& miss) {
+  const Record& writer = record(miss.write);
+  const MicroOp &load = program_->ops[miss.op], &write = program_->ops[writer.what];
   const std::uint64_t key =
       static_cast<std::uint64_t>(Hazard::missed) << 60 | std::uint64_t{load.index} << 30 | write.index;
   const auto [known, fresh] = told_.try_emplace(key, known_.size());
@@ -135,9 +134,6 @@ void Racecheck::report_missed(std::uint64_t address, const Unseen& u) {
     ++known_[known->second].finding.times;
     return;
   }
-  const auto first_of = [](std::uint32_t lanes) {
-    return static_cast<std::uint32_t>(std::countr_zero(lanes));
-  };
   Finding f;
   f.checker = Checker::racecheck;
   f.severity = Severity::hint;
@@ -145,8 +141,8 @@ void Racecheck::report_missed(std::uint64_t address, const Unseen& u) {
   f.kernel = program_->demangled;
   f.where = places_of(*program_, load);
   f.other_where = places_of(*program_, write);
-  f.thread = thread_of(*launch_, u.miss.block, u.miss.warp * kLanes + first_of(u.miss.lanes));
-  f.other_thread = thread_of(*launch_, u.block, u.warp * kLanes + first_of(u.lanes));
+  f.thread = thread_of(*launch_, miss.block, miss.warp * kLanes + miss.lane);
+  f.other_thread = thread_of(*launch_, writer.block, warp_of(writer) * kLanes + miss.writers_lane);
   f.object = describe_address(*program_, arena_, address, load.width);
   f.message = fmt::format(
       "{} reads {} at {} and gets the value from before {} {} it at {}: no __threadfence() before the flag "
@@ -248,7 +244,8 @@ const Finding* Racecheck::first_race() const {
 }
 
 void Racecheck::launch_ends() {
-  forget_all_unseen();
+  for (const auto& [word, miss] : misses_) report_miss(word * 4, miss);
+  misses_.clear();
   // What is sometimes harmless and sometimes not is told once, as a fault.
   const std::set<std::uint32_t> faulty = racing();
   for (Known& k : known_)

@@ -326,6 +326,27 @@ KERNEL(packed_look_back_by_a_warp) {
   }
 }
 
+// Each thread looks back for a digit of its own. Which of a tile's words are prefixes already differs from thread to thread.
+// EXPECT nothing
+// LAUNCH 8 64
+KERNEL(packed_look_back_by_digit) {
+  UNUSED;
+  const unsigned tile = blockIdx.x, digit = threadIdx.x;
+  auto* words = reinterpret_cast<volatile unsigned*>(out) + 1024;
+  const auto sum = static_cast<unsigned>(in[tile * 64 + digit]);
+  words[tile * 64 + digit] = (tile == 0 ? 2u : 1u) << 30 | sum;
+  unsigned before = 0;
+  for (unsigned k = tile; k > 0;) {
+    const unsigned word = words[(k - 1) * 64 + digit];
+    if (word >> 30 == 0) continue;
+    before += word & 0x3fffffffu;
+    if (word >> 30 == 2) break;
+    --k;
+  }
+  words[tile * 64 + digit] = 2u << 30 | (before + sum);
+  out[tile * 64 + digit] = static_cast<int>(before);
+}
+
 // Flag, then value, each released and acquired; old flags carry what old flags published.
 // EXPECT nothing
 // LAUNCH 12 32

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
+#include "sim/checker.hpp"
+
 namespace course::lab {
 namespace {
 
@@ -56,12 +58,10 @@ std::array<std::uint32_t, 3> triple(const Json& object, const char* key) {
   return out;
 }
 
-// The field's word for what a checker finds.
+// What stands before a checker's findings.
 std::string label_of(const std::string& checker) {
-  if (checker == "racecheck") return "race";
-  if (checker == "initcheck") return "uninitialised read";
-  if (checker == "synccheck") return "synchronisation";
-  if (checker == "memcheck") return "memory access";
+  for (const sim::CheckerRow& row : sim::kCheckers)
+    if (checker == row.name) return row.label;
   return "";
 }
 

@@ -25,7 +25,8 @@ bool reaches_device(const MicroOp& op) {
 }  // namespace
 
 Racecheck::Racecheck(const Arena& arena, std::vector<Finding>& findings)
-    : arena_(arena),
+    : KernelChecker(bits_of(OpKind::fence)),
+      arena_(arena),
       findings_(findings),
       written_(arena.size() / 4),
       read_(arena.size() / 4),

@@ -38,7 +38,7 @@
 #include <vector>
 
 #include "sim/checkers/clock.hpp"
-#include "sim/checkers/lane_access.hpp"
+#include "sim/checkers/kernel_checker.hpp"
 #include "sim/checkers/reserve.hpp"
 #include "sim/finding.hpp"
 #include "sim/machine/warp.hpp"
@@ -46,17 +46,17 @@
 
 namespace course::sim {
 
-class Racecheck {
+class Racecheck final : public KernelChecker {
  public:
   Racecheck(const Arena& arena, std::vector<Finding>& findings);
 
   // For tests: looks at each lane and word by itself, without any of the shortcuts. The findings must be the same.
   void take_no_shortcuts() { shortcuts_ = false; }
 
-  void launch_begins(const Program& program, const LaunchRequest& launch);
-  void launch_ends();
+  void launch_begins(const Program& program, const LaunchRequest& launch) override;
+  void launch_ends() override;
   // Ops that took part in a race of this launch; asked before launch_ends().
-  std::set<std::uint32_t> racing() const;
+  std::set<std::uint32_t> racing() const override;
   // The first race of this launch so far, hints aside; nullptr: none.
   const Finding* first_race() const;
   // Has it stopped looking?
@@ -65,17 +65,18 @@ class Racecheck {
   // them writing? For launches in which all writes to global memory are weak, or all are atomics: those may meet.
   static bool nobody_met(std::span<const Racecheck* const> parts, std::uint64_t address,
                          std::uint64_t n_bytes);
-  void block_begins(Block& block);
-  void access(Warp& w, const MicroOp& op, const LaneAccess& a);
-  void fence(Warp& w, const MicroOp& op);
-  void barrier_arrived(Warp& w, std::uint32_t mask, const MicroOp& op);
-  void barrier_released(Block& block, std::uint32_t barrier);
-  void warp_synced(Warp& w, std::uint32_t mask, const MicroOp& op);
-  void copies_issued(Warp& w, const CopyBatch& batch);
-  void copies_finished(Block& block, const CopyBatch& batch, std::uint32_t lanes, std::uint64_t barrier);
-  void rendezvous_arrived(Warp& w, int lane, std::uint64_t address);
-  void rendezvous_ended(Block& block, std::uint64_t address);
-  void rendezvous_passed(Warp& w, int lane, std::uint64_t address);
+  void block_begins(Block& block) override;
+  void access(Warp& w, const MicroOp& op, const LaneAccess& a) override;
+  void before(Warp& w, const MicroOp& op) override;  // a fence
+  void barrier_arrived(Warp& w, std::uint32_t mask, const MicroOp& op) override;
+  void barrier_released(Block& block, std::uint32_t barrier) override;
+  void warp_synced(Warp& w, std::uint32_t mask, const MicroOp& op) override;
+  void copies_issued(Warp& w, const CopyBatch& batch) override;
+  void copies_finished(Block& block, const CopyBatch& batch, std::uint32_t lanes,
+                       std::uint64_t barrier) override;
+  void rendezvous_arrived(Warp& w, int lane, std::uint64_t address) override;
+  void rendezvous_ended(Block& block, std::uint64_t address) override;
+  void rendezvous_passed(Warp& w, int lane, std::uint64_t address) override;
 
  private:
   using Cell = std::uint32_t;  // record << 5 | lane; 0: nothing

@@ -180,7 +180,7 @@ void Racecheck::acquire_seen(Knowledge& k, Scope scope) const {
   }
 }
 
-void Racecheck::fence(Warp& w, const MicroOp& op) {
+void Racecheck::before(Warp& w, const MicroOp& op) {
   if ((op.order & kOrderMask) == kWeak || full_) return;
   BlockState& b = state(*w.block);
   WarpState& ws = b.warps[w.number];

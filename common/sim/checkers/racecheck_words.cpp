@@ -8,9 +8,8 @@
 
 #include "sim/checkers/library_kernels.hpp"
 #include "sim/checkers/racecheck.hpp"
-#include "sim/machine/diagnose.hpp"
+#include "sim/machine/describe.hpp"
 #include "sim/machine/machine.hpp"
-#include "sim/observation/report.hpp"
 
 namespace course::sim {
 namespace {

@@ -10,7 +10,6 @@
 #include <iterator>
 #include <utility>
 
-#include "sim/decode/decode.hpp"
 #include "sim/machine/builtins.hpp"
 
 namespace course::sim {

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// From a fault of the machine to a finding in words: which thread did what to which object, at which line.
+// Threads and objects in words, for faults and findings.
 #pragma once
 
+#include <cstdint>
 #include <span>
+#include <string>
 
 #include "sim/finding.hpp"
-#include "sim/machine/grid.hpp"
+#include "sim/machine/program.hpp"
+#include "sim/memory/memory.hpp"
 
 namespace course::sim {
-
-Finding diagnose(const Program& program, const LaunchRequest& launch, const GridOutcome& outcome,
-                 const Arena& arena);
 
 // "s_data[17]", "d_in, element 1000 of 1000 (one past the end)", "freed memory": the object at a generic address.
 // Elements are of the type its owner named; else of `element_bytes`, where that is not 0.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sim/machine/signals.hpp"
+#include "sim/grid/signals.hpp"
 
 #include <utility>
 

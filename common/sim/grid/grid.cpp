@@ -5,7 +5,7 @@
 // Interleaved, its blocks get short turns at random instead: still the same in every run.
 // A schedule's seed changes the order of blocks where that can't show, of the warps of a block in each of their rounds, and of the
 // lanes of an atomic. A launch that is counted keeps the natural order where another one could change what is counted.
-#include "sim/machine/grid.hpp"
+#include "sim/grid/grid.hpp"
 
 #include <fmt/format.h>
 
@@ -22,13 +22,13 @@
 #include <utility>
 
 #include "base/rng.hpp"
-#include "sim/machine/block_start.hpp"
-#include "sim/machine/hang.hpp"
+#include "sim/grid/block_start.hpp"
+#include "sim/grid/hang.hpp"
+#include "sim/grid/progress.hpp"
+#include "sim/grid/schedule.hpp"
+#include "sim/grid/signals.hpp"
+#include "sim/grid/tally.hpp"
 #include "sim/machine/machine.hpp"
-#include "sim/machine/progress.hpp"
-#include "sim/machine/schedule.hpp"
-#include "sim/machine/signals.hpp"
-#include "sim/machine/tally.hpp"
 
 namespace course::sim {
 namespace {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "sim/machine/diagnose.hpp"
+#include "sim/machine/describe.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <vector>
 
-#include "sim/decode/decode.hpp"
 #include "sim/machine/machine.hpp"
 #include "sim/machine/provenance.hpp"
 
@@ -100,24 +99,6 @@ std::string shared_object(const Program& program, std::uint64_t offset, std::uin
   return fmt::format("{}[{}]", plain_name(best->name), within / bytes);
 }
 
-const char* kind_of(const GridOutcome& o, const Program& program, const Arena& arena) {
-  switch (o.fault) {
-    case Fault::illegal_address: {
-      if (o.address >= kSharedWindow && o.address < kSharedWindow + kWindowSize)
-        return "out-of-bounds-shared";
-      if (o.address >= kLocalWindow) return "out-of-bounds-local";
-      if (arena.find_freed(o.address) != nullptr && arena.find(o.address) == nullptr) return "use-after-free";
-      static_cast<void>(program);
-      return "out-of-bounds";
-    }
-    case Fault::misaligned_address: return "misaligned";
-    case Fault::launch_timeout: return "no-progress";
-    case Fault::device_assert: return "assert";
-    case Fault::trap: return "trap";
-    default: return "fault";
-  }
-}
-
 }  // namespace
 
 std::string describe_thread(const ThreadId& id) {
@@ -170,30 +151,6 @@ std::string describe_address(const Program& program, const Arena& arena, std::ui
              ? fmt::format("{}, element {} of {} (past its end)", title(a), (address - a.base) / bytes, n)
              : fmt::format("{}, {} element(s) before its start", title(a),
                            (a.base - address + bytes - 1) / bytes);
-}
-
-Finding diagnose(const Program& program, const LaunchRequest& launch, const GridOutcome& o,
-                 const Arena& arena) {
-  Finding f;
-  const bool memory = o.fault == Fault::illegal_address || o.fault == Fault::misaligned_address;
-  f.checker = memory ? Checker::memcheck : Checker::execution;
-  f.kind = kind_of(o, program, arena);
-  f.kernel = program.demangled;
-  f.where = o.where;
-  f.thread = o.thread;
-  if (o.fault == Fault::launch_timeout) {
-    f.message = fmt::format("{}: {}", program.demangled, o.text);
-    return f;
-  }
-  if (memory && o.address != 0) {
-    const auto origins =
-        o.op == nullptr ? std::vector<std::uint64_t>{} : pointers_behind(program, launch, *o.op);
-    f.object = describe_address(program, arena, o.address, o.op == nullptr ? 0 : o.op->width, origins);
-  }
-  if (memory && o.address == 0) f.object = "a null pointer";
-  f.message = fmt::format("{} at {}: {}{}{}", describe_thread(o.thread), one_line(o.where), o.text,
-                          f.object.empty() ? "" : ": ", f.object);
-  return f;
 }
 
 }  // namespace course::sim

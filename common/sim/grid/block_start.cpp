@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sim/machine/block_start.hpp"
+#include "sim/grid/block_start.hpp"
 
 #include <algorithm>
 #include <cstring>

@@ -7,8 +7,8 @@
 #include <memory>
 #include <vector>
 
-#include "sim/machine/grid.hpp"
-#include "sim/machine/signals.hpp"
+#include "sim/grid/grid.hpp"
+#include "sim/grid/signals.hpp"
 
 namespace course::sim {
 

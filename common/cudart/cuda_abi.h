@@ -15,7 +15,7 @@ using size_t = decltype(sizeof(0));
 
 enum cudaError : int {
 #define X(code, name, text) name = (code),
-#include "cudart/runtime/error_table.inc"
+#include "cudart/error_table.inc"
 #undef X
 };
 using cudaError_t = cudaError;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "sim/machine/waiting.hpp"
+#include "sim/grid/waiting.hpp"
 
 #include <algorithm>
 #include <bit>
 
-#include "sim/machine/signals.hpp"
+#include "sim/grid/signals.hpp"
 
 namespace course::sim {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sim/machine/progress.hpp"
+#include "sim/grid/progress.hpp"
 
 #include <algorithm>
 #include <bit>

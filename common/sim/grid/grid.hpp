@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "sim/machine/op_table.hpp"
 #include "sim/machine/warp.hpp"
 #include "sim/memory/memory.hpp"
-#include "sim/ops/table.hpp"
 
 namespace course::sim {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Reading order: describe_hang, Polls, WriteHistory.
-#include "sim/machine/hang.hpp"
+// Reading order: describe_hang, Polls.
+#include "sim/grid/hang.hpp"
 
 #include <fmt/format.h>
 
@@ -11,8 +11,9 @@
 #include <vector>
 
 #include "sim/machine/access.hpp"
-#include "sim/machine/diagnose.hpp"
+#include "sim/machine/describe.hpp"
 #include "sim/machine/machine.hpp"
+#include "sim/machine/write_history.hpp"
 
 namespace course::sim {
 namespace {
@@ -23,24 +24,6 @@ constexpr std::size_t kMostListed = 3;   // that are told of
 bool is_access(const MicroOp& op) {
   return op.kind == OpKind::load || op.kind == OpKind::store || op.kind == OpKind::atomic ||
          op.kind == OpKind::rendezvous;
-}
-
-// Where a generic address lies in the host's memory, or nullptr where it is nobody's.
-const std::byte* memory_at(const Arena& arena, const Block& block, std::uint64_t address,
-                           std::uint64_t n_bytes) {
-  if (address >= kSharedWindow && address < kSharedWindow + kWindowSize) {
-    const std::uint64_t offset = address - kSharedWindow;
-    return offset + n_bytes <= block.shared_bytes ? block.shared + offset : nullptr;
-  }
-  const std::uint64_t offset = address - arena.base();
-  const bool inside = offset < arena.size() && offset + n_bytes <= arena.size();
-  return inside ? reinterpret_cast<const std::byte*>(address) : nullptr;
-}
-
-std::uint64_t value_at(const std::byte* memory, std::uint64_t n_bytes) {
-  std::uint64_t value = 0;
-  if (memory != nullptr) std::memcpy(&value, memory, std::min<std::uint64_t>(n_bytes, 8));
-  return value;
 }
 
 // What warps look at again and again: of each lane the last place that it read, strong reads and atomics before weak ones.
@@ -250,61 +233,6 @@ Hang describe_hang(const HangScene& scene) {
     text += fmt::format("; {} have not started, since there is no room for them until others end",
                         scene.n_blocks - scene.n_started);
   return hang;
-}
-
-// --- who wrote what -----------------------------------------------------------------------------------------------
-
-void WriteHistory::launch_begins(const Program& program) {
-  changes_.clear();
-  pending_.clear();
-  keeps_ = std::any_of(program.blocks.begin(), program.blocks.end(),
-                       [](const BasicBlock& b) { return b.cost > b.counted; });
-}
-
-std::uint64_t WriteHistory::key(const Block& block, std::uint64_t address) {
-  const bool shared = address >= kSharedWindow && address < kSharedWindow + kWindowSize;
-  return address / 4 * 4 + (shared ? block.linear << 20 : 0);
-}
-
-void WriteHistory::settle() {
-  for (const Pending& p : pending_) {
-    if (value_at(p.memory, pending_bytes_) == p.old) continue;
-    if (changes_.size() < kMost || changes_.contains(p.place)) changes_.insert_or_assign(p.place, p.change);
-  }
-  pending_.clear();
-}
-
-void WriteHistory::before(Warp& w, const MicroOp& op) {
-  if (!keeps_) return;
-  settle();
-  const bool changes = op.kind == OpKind::atomic || op.kind == OpKind::store || op.kind == OpKind::rendezvous;
-  if (!changes || (op.kind != OpKind::atomic && (op.order & kOrderMask) == kWeak)) return;
-  const bool swaps =
-      op.kind == OpKind::atomic && op.src[2] != MicroOp::kNoSlot && op.width <= 8;  // and compares
-  const Addresses a = addresses_of(w, op);
-  pending_bytes_ = a.bytes;
-  for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
-    const int lane = std::countr_zero(m);
-    const std::byte* const memory = memory_at(*w.worker->arena, *w.block, a.at[lane], a.bytes);
-    const std::uint64_t old = value_at(memory, a.bytes);
-    if (swaps) {  // the first lane that finds what it wants is the one that changes it
-      const std::uint64_t wanted =
-          op.width == 8 ? w.slot<std::uint64_t>(op.src[1])[lane] : w.slot<std::uint32_t>(op.src[1])[lane];
-      const bool taken =
-          std::any_of(pending_.begin(), pending_.end(), [&](const Pending& p) { return p.memory == memory; });
-      if (wanted != old || taken) continue;
-    }
-    pending_.push_back({key(*w.block, a.at[lane]),
-                        old,
-                        memory,
-                        {w.block->linear, w.number * kLanes + static_cast<std::uint32_t>(lane), op.index}});
-  }
-}
-
-const WriteHistory::Change* WriteHistory::last(const Block& block, std::uint64_t address) {
-  settle();
-  const auto it = changes_.find(key(block, address));
-  return it == changes_.end() ? nullptr : &it->second;
 }
 
 }  // namespace course::sim

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "report/markup.hpp"
+#include "page/markup.hpp"
 
 #include "text.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "sim/checkers/boundcheck.hpp"
 #include "sim/checkers/initcheck.hpp"
-#include "sim/checkers/racecheck.hpp"
+#include "sim/checkers/racecheck/racecheck.hpp"
 #include "sim/checkers/synccheck.hpp"
 
 namespace course::sim {

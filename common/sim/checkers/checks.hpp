@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The checkers that a mode asks for, as one observer of a launch.
-// Reading order: checker.hpp for their names; finding.hpp for what comes out; checks.cpp for what they are told; racecheck.hpp (on
-// clock.hpp), initcheck.hpp, synccheck.hpp; checker_set.hpp for who makes them; together.hpp (with undo.hpp) for launches whose blocks several host threads run.
+// Reading order: checker.hpp for their names; finding.hpp for what comes out; checks.cpp for what they are
+// told; racecheck/racecheck.hpp, initcheck.hpp, synccheck.hpp; checker_set.hpp for how they are made;
+// together.hpp (with undo.hpp) for launches whose blocks several host threads run.
 // Bounds, alignment and freed memory are the machine's business, which always looks at them (ops/memory.hpp); boundcheck.hpp
 // adds what needs more than the memory's own bounds.
 #pragma once

@@ -8,7 +8,7 @@
 
 #include "sim/checkers/checks.hpp"
 #include "sim/checkers/footprint_recorder.hpp"
-#include "sim/checkers/racecheck.hpp"
+#include "sim/checkers/racecheck/racecheck.hpp"
 
 namespace course::sim {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "sim/checkers/checks.hpp"
 #include "sim/checkers/initcheck.hpp"
-#include "sim/checkers/racecheck.hpp"
+#include "sim/checkers/racecheck/racecheck.hpp"
 #include "sim/checkers/together.hpp"
 #include "sim/machine/composite_observer.hpp"
 #include "sim/observation/dataflow.hpp"

@@ -5,7 +5,7 @@
 //   run_with_gaps  side by side but for lanes left out, over cells that are old or the lanes' own
 #include <algorithm>
 
-#include "sim/checkers/racecheck.hpp"
+#include "sim/checkers/racecheck/racecheck.hpp"
 
 namespace course::sim {
 

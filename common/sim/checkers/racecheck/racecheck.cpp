@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sim/checkers/racecheck.hpp"
+#include "sim/checkers/racecheck/racecheck.hpp"
 
 #include <algorithm>
 #include <bit>

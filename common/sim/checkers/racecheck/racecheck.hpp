@@ -13,7 +13,7 @@
 //   bar.sync, bar.red   among the threads that wait; from those that bar.arrive to those that wait
 //   bar.warp.sync       among the lanes of the mask. Nothing else orders lanes of a warp: neither lock-step nor shfl, vote,
 //                       match, redux (CUDA C++ Programming Guide: these "do not imply a memory barrier")
-//   asynchronous copies, mbarriers: racecheck_async.cpp
+//   asynchronous copies, mbarriers: async.cpp
 //   release → acquire   fence; strong write or atomic → strong read or atomic of the same place; fence. Or ordered accesses.
 // Scopes count: a fence of block scope publishes within the block only. Strong accesses (volatile, relaxed, atomic) of
 // sufficient scope never race with each other.
@@ -24,8 +24,8 @@
 // atomicAdd() for doubles): the swap fails where the load was too early.
 // Stricter: volatile accesses of lanes that ran both in step race (warp-synchronous code without __syncwarp).
 //
-// Reading order: racecheck.hpp; racecheck.cpp for accesses; racecheck_lines.cpp for whole lines, racecheck_runs.cpp for lanes that lie
-// regularly; racecheck_sync.cpp for what orders them; racecheck_async.cpp; racecheck_words.cpp.
+// Reading order: racecheck.hpp; racecheck.cpp for accesses; lines.cpp for whole lines, runs.cpp for lanes that lie
+// regularly; sync.cpp for what orders them; async.cpp; words.cpp.
 // Source: Flanagan, Freund, "FastTrack", PLDI 2009; NVIDIA, "PTX ISA" 9.0, chapter 8, "Memory Consistency Model".
 #pragma once
 
@@ -37,8 +37,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "sim/checkers/clock.hpp"
 #include "sim/checkers/kernel_checker.hpp"
+#include "sim/checkers/racecheck/clock.hpp"
 #include "sim/checkers/reserve.hpp"
 #include "sim/finding.hpp"
 #include "sim/machine/warp.hpp"
@@ -250,7 +250,7 @@ class Racecheck final : public KernelChecker {
   template <typename Each>
   bool any_of_cell(Cell cell, const Each& each) const;
 
-  // --- whole lines: racecheck_lines.cpp
+  // --- whole lines: lines.cpp
   bool whole_lines(Here& h);
   bool line_ordered(const Here& h, Cell cell, std::uint32_t pattern) const;
   void open_lines(Here& h, std::uint32_t lanes);
@@ -265,7 +265,7 @@ class Racecheck final : public KernelChecker {
     return byte_pages_.at(word * 4 / kBytePage)->data() + word * 8 % (kBytePage * 2);
   }
 
-  // --- what orders them: racecheck_sync.cpp
+  // --- what orders them: sync.cpp
   Knowledge& knowledge(Warp& w, WarpState& ws, int lane);
   void join(Knowledge& into, const Knowledge& from) const;
   Clock published(const Publication& p, std::uint32_t block, std::uint32_t warp, std::uint32_t lanes) const;
@@ -280,12 +280,12 @@ class Racecheck final : public KernelChecker {
   void publish(Here& h, int lane, Mailboxes& boxes, std::uint64_t place, bool replaces);
   bool fence_would_order(const Here& h, const Record& r, RecordId id) const;
 
-  // --- copies: racecheck_async.cpp
+  // --- copies: async.cpp
   void touch(Here& h, int lane, std::uint64_t address, std::uint32_t n_bytes, bool writes);
   void fly(Block& block, Flight& flight);
   void renew_flights(Block& block);
 
-  // --- words: racecheck_words.cpp
+  // --- words: words.cpp
   enum class Hazard : std::uint8_t { read_write, write_write, same_value, stale };
   // Lane `lane` of the access at hand against lane `other` of record `id`; `old_writes`: the earlier one wrote.
   void report(Here& h, int lane, std::uint64_t offset, RecordId id, std::uint32_t other, bool old_writes);

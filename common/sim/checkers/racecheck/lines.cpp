@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "sim/checkers/racecheck.hpp"
+#include "sim/checkers/racecheck/racecheck.hpp"
 
 namespace course::sim {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sim/checkers/clock.hpp"
+#include "sim/checkers/racecheck/clock.hpp"
 
 #include <algorithm>
 #include <array>

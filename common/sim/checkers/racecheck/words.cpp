@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "sim/checkers/library_kernels.hpp"
-#include "sim/checkers/racecheck.hpp"
+#include "sim/checkers/racecheck/racecheck.hpp"
 #include "sim/machine/describe.hpp"
 #include "sim/machine/machine.hpp"
 

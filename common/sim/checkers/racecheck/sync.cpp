@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "sim/checkers/racecheck.hpp"
+#include "sim/checkers/racecheck/racecheck.hpp"
 #include "sim/machine/machine.hpp"
 
 namespace course::sim {

@@ -14,6 +14,7 @@
 #include "sim/decode/decode.hpp"
 #include "sim/grid/diagnose.hpp"
 #include "sim/grid/grid.hpp"
+#include "sim/machine/describe.hpp"
 #include "sim/machine/machine.hpp"
 #include "sim/machine/op_table.hpp"
 #include "sim/memory/cache.hpp"

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/demangle.hpp"
 #include "sim/machine/machine.hpp"
 #include "sim/machine/provenance.hpp"
 

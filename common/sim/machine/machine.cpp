@@ -10,6 +10,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/demangle.hpp"
 #include "sim/machine/builtins.hpp"
 
 namespace course::sim {

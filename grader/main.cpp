@@ -89,19 +89,7 @@ int main(int argc, char** argv) {
     app.formatter(std::make_shared<cli::HelpInColumns>());
     app.get_formatter()->column_width(26);
     cli::Run run;
-    cli::add_grade(app, run);
-    cli::add_check(app, run);
-    cli::add_profile(app, run);
-    cli::add_bench(app, run);
-    cli::add_model(app, run);
-    cli::add_trace(app, run);
-    cli::add_describe(app, run);
-    cli::add_report(app, run);
-    cli::add_list(app, run);
-    cli::add_points(app, run);
-    cli::add_isolation(app, run);
-    cli::add_batch(app, run);
-    cli::add_probe_gpu(app, run);
+    for (cli::AddCommand* add : cli::kCommands) add(app, run);
     if (const std::string wrong = wrong_command(app, argc, argv); !wrong.empty()) return cli::fail(wrong);
     try {
       app.parse(argc, argv);

@@ -39,9 +39,10 @@ struct Mode {
   const char* name;
   unsigned bits;
 };
-constexpr unsigned kChecks = SIM_RACECHECK | SIM_INITCHECK | SIM_SYNCCHECK;
-constexpr std::array<Mode, 4> kModes{
-    {{"plain", SIM_FAST}, {"counters", SIM_COUNTERS}, {"checks", kChecks}, {"both", SIM_COUNTERS | kChecks}}};
+constexpr std::array<Mode, 4> kModes{{{"plain", SIM_FAST},
+                                      {"counters", SIM_COUNTERS},
+                                      {"checks", SIM_CHECKS},
+                                      {"both", SIM_COUNTERS | SIM_CHECKS}}};
 
 // With one host thread the CPU time of the process is taken, which other programs of the machine do not lengthen.
 double now_seconds() {

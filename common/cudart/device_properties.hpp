@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "cudart/abi/cuda_abi.h"
-#include "sim/device.hpp"
+#include "cudart/cuda_abi.h"
+#include "sim/types.hpp"
 
 namespace course::cudart {
 

@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/chips/presets.hpp"
 
@@ -25,31 +27,34 @@ std::optional<Number> number(std::string_view text, Number low, Number high) {
   return value;
 }
 
-std::optional<std::uint32_t> mode_bit(std::string_view word) {
-  struct Word {
-    std::string_view name;
-    std::uint32_t bits;
-  };
-  constexpr Word kWords[] = {
-      {"fast", sim::kFast},
-      {"counters", sim::kCounters},
-      {"dataflow", sim::kDataflow},
-      {"racecheck", sim::kRacecheck},
-      {"initcheck", sim::kInitcheck},
-      {"synccheck", sim::kSynccheck},
-      {"hostcheck", sim::kHostcheck},
-      {"checks", sim::kAllChecks | sim::kHostcheck},
-      {"all", sim::kAllChecks | sim::kHostcheck | sim::kCounters | sim::kDataflow},
-  };
-  for (const Word& known : kWords) {
+struct ModeWord {
+  std::string_view name;
+  std::uint32_t bits;
+};
+
+// The words of SIM_MODE.
+std::vector<ModeWord> mode_words() {
+  std::vector<ModeWord> words{{"counters", sim::kCounters}, {"dataflow", sim::kDataflow}};
+  for (const sim::CheckerRow& row : sim::kCheckers)
+    if (row.mode != 0) words.push_back({row.name, row.mode});
+  words.push_back({"hostcheck", sim::kHostcheck});
+  words.push_back({"checks", sim::kAllChecks | sim::kHostcheck});
+  words.push_back({"all", sim::kAllChecks | sim::kHostcheck | sim::kCounters | sim::kDataflow});
+  return words;
+}
+
+std::optional<std::uint32_t> mode_bits(std::string_view word) {
+  if (word == "fast") return sim::kFast;
+  for (const ModeWord& known : mode_words())
     if (known.name == word) return known.bits;
-  }
   return {};
 }
 
-std::string preset_names() {
+// What `name` gives of each row, with commas.
+template <typename Rows, typename Name>
+std::string joined(const Rows& rows, Name name) {
   std::string names;
-  for (const NamedPreset& preset : presets()) names += (names.empty() ? "" : ", ") + preset.key;
+  for (const auto& row : rows) names += fmt::format("{}{}", names.empty() ? "" : ", ", row.*name);
   return names;
 }
 
@@ -77,7 +82,7 @@ Environment parse_environment(const std::function<const char*(const char*)>& get
     if (const sim::DevicePreset* preset = find_preset(value)) {
       env.device.preset = *preset;
     } else {
-      complain("SIM_DEVICE", value, fmt::format("one of {}", preset_names()));
+      complain("SIM_DEVICE", value, "one of " + joined(presets(), &NamedPreset::key));
     }
   }
   if (const auto value = value_of("SIM_DEVICES"); !value.empty()) {
@@ -114,11 +119,10 @@ Environment parse_environment(const std::function<const char*(const char*)>& get
     const std::string_view word = words.substr(0, words.find(','));
     words.remove_prefix(std::min(words.size(), word.size() + 1));
     if (word.empty()) continue;
-    if (const auto bits = mode_bit(word)) {
+    if (const auto bits = mode_bits(word)) {
       env.mode |= *bits;
     } else {
-      complain("SIM_MODE", word,
-               "a list of counters, dataflow, racecheck, initcheck, synccheck, hostcheck, checks, all");
+      complain("SIM_MODE", word, "a list of " + joined(mode_words(), &ModeWord::name));
     }
   }
   env.check = flag("SIM_CHECK");

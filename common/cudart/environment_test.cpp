@@ -53,6 +53,20 @@ TEST(Environment, ModeAllIsEverything) {
             sim::kCounters | sim::kDataflow | sim::kAllChecks | sim::kHostcheck);
 }
 
+TEST(Environment, EveryCheckerHasAWordInHelpAndChecks) {
+  const std::string help = parse({{"SIM_MODE", "speed"}}).complaints.at(0);
+  int n_checkers = 0;
+  for (const sim::CheckerRow& row : sim::kCheckers) {
+    if (row.mode == 0) continue;
+    ++n_checkers;
+    EXPECT_EQ(parse({{"SIM_MODE", row.name}}).mode, row.mode) << row.name;
+    EXPECT_NE(parse({{"SIM_MODE", "checks"}}).mode & row.mode, 0u) << row.name;
+    EXPECT_NE(parse({{"SIM_CHECK", "1"}}).mode & row.mode, 0u) << row.name;
+    EXPECT_NE(help.find(row.name), std::string::npos) << help;
+  }
+  EXPECT_GE(n_checkers, 3);
+}
+
 TEST(Environment, ZeroSwitchesAFlagOff) {
   EXPECT_FALSE(parse({{"SIM_QUIET", "0"}}).quiet);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What a lab is worth: its tasks, their points and the goals that earn them. Plain constexpr data, declared once in each
-// labs/<lab>/lab.hpp and read by the grader, the tests, the handouts and the skeleton generator.
-// Invariant: the tasks that are no bonus add up to 100 points (static_assert(adds_up(kManifest)) in every lab.hpp).
+// labs/<lab>/points.hpp and read by the grader, the tests, the handouts and the skeleton generator.
+// Invariant: the tasks that are no bonus add up to 100 points (static_assert(adds_up(kManifest)) in every points.hpp).
 #pragma once
 
 #include <cstdint>
@@ -46,9 +46,9 @@ struct Task {
   std::string_view id;       // "sequential": on the command line, in JSON, in file names
   std::string_view title;    // "Sequential addressing"
   std::string_view section;  // the handout's: "handouts/01-reduction.md#sequential"
-  int correctness_points;
-  std::span<const EfficiencyGoal> efficiency;
-  std::span<const SpeedupTier> speedup;
+  int correctness_points = 0;
+  std::span<const EfficiencyGoal> efficiency = {};
+  std::span<const SpeedupTier> speedup = {};
   Baseline baseline = Baseline::one_thread;
   bool bonus = false;
 };

@@ -4,7 +4,9 @@
 // shared-memory banks.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "sim/timing.hpp"
@@ -56,5 +58,64 @@ struct Counters {
 
   Counters& operator+=(const Counters& other);
 };
+
+// The counters by name, apart from `mix`. Those that for_each_sum visits are sums over launches, the others are maxima.
+template <typename Visit>
+constexpr void for_each_sum(const Visit& visit) {
+  visit("launches", &Counters::launches);
+  visit("warp_instructions", &Counters::warp_instructions);
+  visit("lane_instructions", &Counters::lane_instructions);
+  visit("branches", &Counters::branches);
+  visit("divergent_branches", &Counters::divergent_branches);
+  visit("global_load_requests", &Counters::global_load_requests);
+  visit("global_load_sectors", &Counters::global_load_sectors);
+  visit("global_load_bytes", &Counters::global_load_bytes);
+  visit("global_store_requests", &Counters::global_store_requests);
+  visit("global_store_sectors", &Counters::global_store_sectors);
+  visit("global_store_bytes", &Counters::global_store_bytes);
+  visit("shared_requests", &Counters::shared_requests);
+  visit("shared_wavefronts", &Counters::shared_wavefronts);
+  visit("shared_conflicts", &Counters::shared_conflicts);
+  visit("local_requests", &Counters::local_requests);
+  visit("local_sectors", &Counters::local_sectors);
+  visit("atomic_requests", &Counters::atomic_requests);
+  visit("atomic_lanes", &Counters::atomic_lanes);
+  visit("atomic_serialised", &Counters::atomic_serialised);
+  visit("shared_atomic_requests", &Counters::shared_atomic_requests);
+  visit("shared_atomic_wavefronts", &Counters::shared_atomic_wavefronts);
+  visit("barriers", &Counters::barriers);
+  visit("global_lines", &Counters::global_lines);
+  visit("near_sectors", &Counters::near_sectors);
+  visit("memory_read_sectors", &Counters::memory_read_sectors);
+  visit("memory_write_sectors", &Counters::memory_write_sectors);
+  visit("partial_sectors", &Counters::partial_sectors);
+  visit("global_atomic_passes", &Counters::global_atomic_passes);
+  visit("shared_atomic_passes", &Counters::shared_atomic_passes);
+  visit("chain_clocks", &Counters::chain_clocks);
+  visit("work", &Counters::work);
+}
+template <typename Visit>
+constexpr void for_each_maximum(const Visit& visit) {
+  visit("steps", &Counters::steps);
+  visit("hottest_atomics", &Counters::hottest_atomics);
+}
+
+// Every field has its line above.
+static_assert([] {
+  std::size_t n = 0;
+  const auto one_more = [&n](const char*, std::uint64_t Counters::*) { ++n; };
+  for_each_sum(one_more);
+  for_each_maximum(one_more);
+  return (n + kInstructionKinds) * sizeof(std::uint64_t) == sizeof(Counters);
+}());
+
+inline Counters& Counters::operator+=(const Counters& other) {
+  for_each_sum([&](const char*, std::uint64_t Counters::*field) { this->*field += other.*field; });
+  for_each_maximum([&](const char*, std::uint64_t Counters::*field) {
+    this->*field = std::max(this->*field, other.*field);
+  });
+  for (std::size_t k = 0; k < kInstructionKinds; ++k) mix[k] += other.mix[k];
+  return *this;
+}
 
 }  // namespace course::sim

@@ -12,15 +12,16 @@
 
 #include "ptx/parser/parser.hpp"
 #include "sim/decode/decode.hpp"
-#include "sim/machine/diagnose.hpp"
-#include "sim/machine/grid.hpp"
+#include "sim/grid/diagnose.hpp"
+#include "sim/grid/grid.hpp"
+#include "sim/machine/describe.hpp"
 #include "sim/machine/machine.hpp"
+#include "sim/machine/op_table.hpp"
 #include "sim/memory/cache.hpp"
 #include "sim/memory/memory.hpp"
 #include "sim/observation/observers.hpp"
 #include "sim/observation/profile.hpp"
 #include "sim/observation/report.hpp"
-#include "sim/ops/table.hpp"
 #include "sim/timing/model.hpp"
 #include "sim/timing/pace.hpp"
 #include "sim/timing/timeline.hpp"
@@ -85,6 +86,8 @@ struct Device::Impl {
   Report report;
   Observers observers;
 
+  const Program* program_of(Kernel& kernel, LaunchResult& result);
+  GridOptions grid_options(const LaunchRequest& request, int resident);
   LaunchResult launch(const LaunchRequest& request);
   std::string check_configuration(const Kernel& kernel, const LaunchRequest& request, Fault& fault) const;
 };
@@ -316,21 +319,8 @@ std::string Device::Impl::check_configuration(const Kernel& kernel, const Launch
   return {};
 }
 
-LaunchResult Device::Impl::launch(const LaunchRequest& asked) {
-  LaunchResult result;
-  Kernel& kernel = kernels[asked.kernel];
-  if (kernel.function == nullptr) {
-    result.fault = Fault::invalid_parameter;
-    result.text = fmt::format("{}: its module has been unloaded", kernel.facts.demangled);
-    return result;
-  }
-  LaunchRequest request = asked;
-  if (const auto& c = kernel.function->required_cluster; request.cluster.count() <= 1 && !c.empty())
-    request.cluster = {c[0], c.size() > 1 ? c[1] : 1, c.size() > 2 ? c[2] : 1};
-  if (const std::string why = check_configuration(kernel, request, result.fault); !why.empty()) {
-    result.text = fmt::format("{}: {}", kernel.facts.demangled, why);
-    return result;
-  }
+// The kernel, decoded at its first launch; nullptr, and the fault in `result`, where it can't be run.
+const Program* Device::Impl::program_of(Kernel& kernel, LaunchResult& result) {
   if (!kernel.program && kernel.decode_error.empty()) {
     auto program = decode(modules[kernel.module].image, *kernel.function, *engine().table);
     if (program) {
@@ -342,20 +332,16 @@ LaunchResult Device::Impl::launch(const LaunchRequest& asked) {
   if (!kernel.program) {
     result.fault = Fault::illegal_instruction;
     result.text = kernel.decode_error;
-    return result;
   }
-  std::copy_n(request.parameters.begin(), std::min<std::size_t>(request.parameters.size(), kParameterArea),
-              reinterpret_cast<std::byte*>(parameter_area));
-  observers.host_wrote(parameter_area, request.parameters.size());
+  return kernel.program.get();
+}
 
-  const int registers = request.registers > 0 ? request.registers : kernel.facts.registers;
+// How a launch of which `resident` blocks fit a multiprocessor is run, without its observers.
+GridOptions Device::Impl::grid_options(const LaunchRequest& request, int resident) {
   GridOptions grid;
   grid.host_threads = options.host_threads > 0
                           ? options.host_threads
                           : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  const std::uint64_t shared = kernel.facts.static_shared + request.dynamic_shared;
-  const int block_threads = static_cast<int>(request.block.count());
-  const int resident = blocks_per_multiprocessor(options.preset, block_threads, registers, shared);
   grid.resident_blocks = std::max(options.preset.multiprocessors * std::max(1, resident),
                                   static_cast<int>(request.cluster.count()));
   grid.cache = &cache;
@@ -372,15 +358,44 @@ LaunchResult Device::Impl::launch(const LaunchRequest& asked) {
     observers.host_wrote(grid_workspace, kGridWorkspace);
     grid.grid_workspace = grid_workspace;
   }
+  return grid;
+}
+
+LaunchResult Device::Impl::launch(const LaunchRequest& asked) {
+  LaunchResult result;
+  Kernel& kernel = kernels[asked.kernel];
+  if (kernel.function == nullptr) {
+    result.fault = Fault::invalid_parameter;
+    result.text = fmt::format("{}: its module has been unloaded", kernel.facts.demangled);
+    return result;
+  }
+  LaunchRequest request = asked;
+  if (const auto& c = kernel.function->required_cluster; request.cluster.count() <= 1 && !c.empty())
+    request.cluster = {c[0], c.size() > 1 ? c[1] : 1, c.size() > 2 ? c[2] : 1};
+  if (const std::string why = check_configuration(kernel, request, result.fault); !why.empty()) {
+    result.text = fmt::format("{}: {}", kernel.facts.demangled, why);
+    return result;
+  }
+  const Program* program = program_of(kernel, result);
+  if (program == nullptr) return result;
+  std::copy_n(request.parameters.begin(), std::min<std::size_t>(request.parameters.size(), kParameterArea),
+              reinterpret_cast<std::byte*>(parameter_area));
+  observers.host_wrote(parameter_area, request.parameters.size());
+
+  const int registers = request.registers > 0 ? request.registers : kernel.facts.registers;
+  const std::uint64_t shared = kernel.facts.static_shared + request.dynamic_shared;
+  const int block_threads = static_cast<int>(request.block.count());
+  const int resident = blocks_per_multiprocessor(options.preset, block_threads, registers, shared);
+  GridOptions grid = grid_options(request, resident);
   // The checkers know a block's own shared memory alone.
   const unsigned watched =
       request.cluster.count() > 1 ? mode & ~static_cast<unsigned>(kAllChecks | kTrace) : mode;
   grid.observer = observers.begin(watched, *kernel.program, request, options.schedule_seed);
   if (grid.counting) cache.launch_begins();
-  grid.together = observers.begin_together(watched, *kernel.program, request, grid.host_threads);
+  grid.together = observers.begin_together(watched, *program, request, grid.host_threads);
   const auto cached =
       grid.counting && !grid.together.empty() ? cache.copy(arena) : std::vector<Cache::Copy>{};
-  const auto run = [&] { return run_grid(*kernel.program, request, arena, options.preset, engine(), grid); };
+  const auto run = [&] { return run_grid(*program, request, arena, options.preset, engine(), grid); };
   GridOutcome outcome = run();
   if (!grid.together.empty() && observers.must_see_again(outcome.fault != Fault::none)) {
     cache.put_back(cached);
@@ -399,10 +414,10 @@ LaunchResult Device::Impl::launch(const LaunchRequest& asked) {
   const Modelled modelled = model_time(options.preset, request, outcome.counters);
   result.modelled_us = modelled.us;
   result.bound_by = modelled.bound_by;
-  if ((mode & kProfile) != 0) add_to_profile(report.lines, *kernel.program, outcome);
+  if ((mode & kProfile) != 0) add_to_profile(report.lines, *program, outcome);
   result.fault = outcome.fault;
   if (outcome.fault != Fault::none) {
-    Finding finding = diagnose(*kernel.program, request, outcome, arena);
+    Finding finding = diagnose(*program, request, outcome, arena);
     result.text = finding.message;
     sim::add_finding(report.findings, std::move(finding));
   }

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "sim/ops/table.hpp"
+#include "sim/machine/op_table.hpp"
 
 namespace course::sim {
 

@@ -6,10 +6,9 @@
 #include <string>
 #include <vector>
 
-namespace course::sim {
+#include "sim/checker.hpp"
 
-enum class Checker : std::uint8_t { memcheck, racecheck, initcheck, synccheck, leakcheck, execution };
-const char* name_of(Checker checker);
+namespace course::sim {
 
 // A hint is worth a look but is no fault: it never makes a result depend on luck.
 enum class Severity : std::uint8_t { error, hint };
@@ -38,5 +37,8 @@ struct Finding {
   std::string message;      // one sentence for a student
   std::uint64_t times = 1;  // how often this same finding came up
 };
+
+// Adds a finding, or counts it once more when an equal one (checker, kind, kernel, places) is there.
+void add_finding(std::vector<Finding>& findings, Finding finding);
 
 }  // namespace course::sim

@@ -27,7 +27,7 @@ def labs_of_root(root):
 
 def missing_files(root, lab):
     for path in [
-        f"labs/{lab}/lab.hpp", f"labs/{lab}/{lab}.cu", f"labs/{lab}/baseline.hpp", f"labs/{lab}/problem.cpp",
+        f"labs/{lab}/lab.hpp", f"labs/{lab}/points.hpp", f"labs/{lab}/{lab}.cu", f"labs/{lab}/baseline.hpp", f"labs/{lab}/problem.cpp",
         f"labs/{lab}/{lab}_test.cpp", f"solutions/{lab}/{lab}.cu", f"solutions/{lab}/ladder_test.cpp",
     ]:  # fmt: skip
         if not (root / path).is_file():
@@ -40,7 +40,15 @@ def missing_rungs(root, lab, tasks, further):
         text = text_of(root / path)
         for rung in rungs if text is not None else []:
             if not re.search(rf"\bRung::{rung}\b", text):
-                yield f"{lab}: {path} has no rung {rung}, which the manifest in lab.hpp lists"
+                yield f"{lab}: {path} has no rung {rung}, which the manifest in points.hpp lists"
+
+
+def rungs_out_of_order(root, lab, rungs):
+    """A request names a rung by its number: the enumeration and the manifest must list them in the same order."""
+    found = re.search(r"enum class Rung : [\w:]+ \{(.*?)\}", text_of(root / f"labs/{lab}/lab.hpp") or "", re.S)
+    listed = re.findall(r"\w+", re.sub(r"//.*", "", found.group(1))) if found else []
+    if found and listed != rungs:
+        yield f"{lab}: Rung in lab.hpp lists {', '.join(listed)}; points.hpp lists {', '.join(rungs)}"
 
 
 def missing_mutants(root, lab):
@@ -88,6 +96,7 @@ def complaints(root, catalogue):
         tasks = known[lab]["tasks"]
         further = [rung["id"] for rung in known[lab].get("further_rungs", [])]
         yield from missing_rungs(root, lab, [task["id"] for task in tasks], further)
+        yield from rungs_out_of_order(root, lab, [task["id"] for task in tasks] + further)
         yield from missing_mutants(root, lab)
         yield from missing_in_handout(root, lab, tasks)
 

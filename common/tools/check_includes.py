@@ -41,6 +41,16 @@ ALLOWED = {
     "grader/hostile/{lab}": ["grader/hostile/common", "protocol", "labs/{lab}", "lab", "base"],
     "grader": ["labs", "base", "verifier", "protocol", "lab", "ptx", "sim", "cudart"],
 }
+# The rooms of a part: folders, or files of the part's own folder by their stem. A room may include those that stand before it, and
+# those of the same string. Tests, and what only tests use, may include all.
+ROOMS = {
+    "common/sim": ["checker counters finding footprint timing.hpp types", "memory", "machine", "grid", "ops", "decode", "timing", "checkers", "observation", "device engine", "chips"],
+    "common/cudart": ["error_table cuda_abi sim_control environment device_properties", "runtime code graph api", "abi"],
+    "grader": ["text process layout device", "page", "report", "grading", "sandbox", "screen", "compile", "profile", "trace", "bench", "batch", "cli", "main"],
+}
+FOR_TESTS = {"testing", "conformance", "kernels", "calibration", "programs", "cub", "mutants", "hostile", "kernel_cases", "device_fake"}
+# A table of words that whoever reads the simulator's reports may include.
+WORDS = {"verifier": {"common/sim/checker.hpp"}}
 # What a lab's and a solution's tests may include besides.
 TESTS = {"testing", "verifier"}
 # The simulator's C interface, for programs that may run on it: no part of the simulator comes with it.
@@ -114,6 +124,33 @@ def resolve(root: pathlib.Path, file: pathlib.Path, name: str) -> pathlib.PurePo
     return None
 
 
+def room_of(path: pathlib.PurePosixPath) -> tuple[str, str, int] | None:
+    """The part that a file belongs to, its room and the room's place among the part's; None for one without, and for tests."""
+    for part, rooms in ROOMS.items():
+        if not path.is_relative_to(part):
+            continue
+        inside = path.relative_to(part).parts
+        if path.stem.endswith("_test") or path.stem.startswith("fuzz_") or FOR_TESTS & {*inside, path.stem}:
+            return None
+        own = {inside[0], pathlib.PurePosixPath(inside[0]).stem} if len(inside) == 1 else {inside[0]}
+        for place, names in enumerate(rooms):
+            if own & set(names.split()):
+                return part, "/".join(inside[:1]), place
+        return part, inside[0], -1
+    return None
+
+
+def upward_include(own_path: pathlib.PurePosixPath, target: pathlib.PurePosixPath) -> str:
+    """Why a file may not include another one of its part; "" when it may."""
+    own, other = room_of(own_path), room_of(target)
+    if own is None or other is None or own[0] != other[0]:
+        return ""
+    for _, room, place in (own, other):
+        if place < 0:
+            return f"{room} has no place in ROOMS of check_includes.py"
+    return f"{own[1]} may include only what stands before it in ROOMS of check_includes.py" if other[2] > own[2] else ""
+
+
 def wrong_includes(root: pathlib.Path, file: pathlib.Path) -> list[str]:
     root = root.resolve()
     own_path = pathlib.PurePosixPath(file.resolve().relative_to(root))
@@ -134,8 +171,10 @@ def wrong_includes(root: pathlib.Path, file: pathlib.Path) -> list[str]:
             complaints.append(f"{where}: can't read this #include: write the file's name")
             continue
         target = resolve(root, file, name.group(1))
-        if target is None or str(target) in FOR_ALL:
+        if target is None or str(target) in FOR_ALL or str(target) in WORDS.get(own_part, ()):
             continue
+        if upward := upward_include(own_path, target):
+            complaints.append(f"{where}: includes {target}; {upward}")
         part, lab = part_of(target)
         if part.format(lab=lab) not in allowed:
             may = ", ".join(sorted(allowed - {own_part.format(lab=own_lab)})) or "nothing of ours"

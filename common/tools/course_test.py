@@ -46,7 +46,7 @@ class Completeness(Copy):
         for lab in LABS:
             handout = next(task["section"].split("#")[0] for task in CATALOGUE["labs"][LABS.index(lab)]["tasks"])
             for path in [
-                f"labs/{lab}/lab.hpp", f"labs/{lab}/baseline.hpp", f"labs/{lab}/{lab}.cu", f"labs/{lab}/{lab}_test.cpp",
+                f"labs/{lab}/lab.hpp", f"labs/{lab}/points.hpp", f"labs/{lab}/baseline.hpp", f"labs/{lab}/{lab}.cu", f"labs/{lab}/{lab}_test.cpp",
                 f"solutions/{lab}/{lab}.cu", f"solutions/{lab}/ladder_test.cpp", handout,
             ]:  # fmt: skip
                 with self.subTest(path=path):
@@ -63,6 +63,17 @@ class Completeness(Copy):
                 with self.subTest(lab=lab["id"], rung=rung["id"]):
                     path.write_text(re.sub(rf"case Rung::{rung['id']}\b.*", "", kept), encoding="utf-8")
                     self.assertTrue(any(f"has no rung {rung['id']}," in c for c in self.complaints()))
+            path.write_text(kept, encoding="utf-8")
+
+    def test_names_rungs_that_change_places(self):
+        for lab in CATALOGUE["labs"]:
+            ids = [rung["id"] for rung in lab["tasks"] + lab["further_rungs"]]
+            path = self.root / f"labs/{lab['id']}/lab.hpp"
+            kept = path.read_text(encoding="utf-8")
+            start = kept.index("enum class Rung")
+            swapped = re.sub(rf"\b{ids[0]}\b(.*?)\b{ids[1]}\b", rf"{ids[1]}\1{ids[0]}", kept[start:], count=1, flags=re.S)
+            path.write_text(kept[:start] + swapped, encoding="utf-8")
+            self.assertTrue(any(c.startswith(f"{lab['id']}: Rung in lab.hpp lists") for c in self.complaints()), lab["id"])
             path.write_text(kept, encoding="utf-8")
 
     def test_names_a_lab_whose_mutants_are_taken_away(self):

@@ -74,7 +74,7 @@ def main():
         in_columns(
             [
                 (f"./lab grade {lab} --solutions --device sim", "it grades"),
-                (f"labs/{lab}/lab.hpp", "its API and points"),
+                (f"labs/{lab}/lab.hpp", "its API; points.hpp beside it says what it is worth"),
                 (f"solutions/{lab}/{lab}.cu", f"its ladder; make_skeleton.py writes labs/{lab}/{lab}.cu from it"),
                 (f"handouts/{handout}", "its text; handouts/quotes.py fills in its tables"),
                 ("./lab test 'course is complete'", "names what is still missing"),

@@ -86,6 +86,21 @@ class IncludeRules(unittest.TestCase):
                 self.assertEqual(len(complaints), 1)
                 self.assertTrue(complaints[0].startswith(f"{name}:2: includes {target};"), complaints[0])
 
+    def test_rooms_are_included_downwards_alone(self):
+        for target in ["common/sim/types.hpp", "common/sim/device.hpp", "common/sim/memory/a.hpp", "common/sim/decode/a.hpp"]:
+            self.write(target, "")
+        for name, included, ok in [
+            ("common/sim/machine/b.cpp", "sim/memory/a.hpp", True),
+            ("common/sim/machine/b_test.cpp", "sim/decode/a.hpp", True),
+            ("common/sim/device.cpp", "sim/decode/a.hpp", True),
+            ("common/sim/machine/b.cpp", "sim/decode/a.hpp", False),
+            ("common/sim/memory/b.hpp", "sim/device.hpp", False),
+            ("common/sim/types.hpp", "sim/memory/a.hpp", False),
+            ("common/sim/novel/b.hpp", "sim/memory/a.hpp", False),
+        ]:
+            with self.subTest(name=name, included=included):
+                self.assertEqual(self.complaints(name, included) == [], ok)
+
     def test_angle_brackets_and_macros_are_no_way_round(self):
         path = self.write("common/base/b.hpp", "#include <lab/a.hpp>\n# include HEADER\n")
         self.assertEqual(len(check_includes.wrong_includes(self.root, path)), 2)

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
+#include "sim/checker.hpp"
+
 namespace course::lab {
 namespace {
 
@@ -56,14 +58,10 @@ std::array<std::uint32_t, 3> triple(const Json& object, const char* key) {
   return out;
 }
 
-// The field's word for what a checker finds.
-std::string label_of(const SimFinding& finding) {
-  if (is_old_value(finding)) return "missing fence";
-  const std::string& checker = finding.checker;
-  if (checker == "racecheck") return "race";
-  if (checker == "initcheck") return "uninitialised read";
-  if (checker == "synccheck") return "synchronisation";
-  if (checker == "memcheck") return "memory access";
+// What stands before a checker's findings.
+std::string label_of(const std::string& checker) {
+  for (const sim::CheckerRow& row : sim::kCheckers)
+    if (checker == row.name) return row.label;
   return "";
 }
 
@@ -149,7 +147,9 @@ std::string one_line(const SimFinding& finding) {
   if (!finding.object.empty() && line.find(finding.object) == std::string::npos) {
     line += " [" + finding.object + "]";
   }
-  if (const std::string label = label_of(finding); !label.empty()) line = label + ": " + line;
+  if (const std::string label = is_old_value(finding) ? "missing fence" : label_of(finding.checker);
+      !label.empty())
+    line = label + ": " + line;
   constexpr std::size_t kLongest = 400;  // what two or three lines of a terminal hold
   if (line.size() > kLongest) line = line.substr(0, line.rfind(' ', kLongest)) + " …";
   if (finding.times > 1) line += " (" + std::to_string(finding.times) + " times)";

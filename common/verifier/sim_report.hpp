@@ -34,7 +34,7 @@ enum class Weight : std::uint8_t {
   shown,  // no verdict and no cause: ./lab check and ./lab sanitize show it
 };
 
-// fault: errors of memcheck, racecheck, initcheck, synccheck and of the execution.
+// fault: errors of all checkers but leakcheck, and of the execution.
 // hint: what a checker itself calls one. Threads that write the same value to one word; reads in kernels of CUB and Thrust that
 //   they discard; a mask that names lanes which have left the kernel.
 // shown: leakcheck. The harness frees what it allocated after the report, and what kernels keep is gone with the case.

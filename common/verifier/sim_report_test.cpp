@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/checker.hpp"
 #include "verifier/judge.hpp"
 
 namespace course::lab {
@@ -22,6 +23,16 @@ TEST(SimReport, ReadsWhatTheSimulatorWrites) {
   EXPECT_EQ(report.findings[0].line, 12u);
   EXPECT_EQ(one_line(report.findings[0]),
             "memory access: lab.cu:12: reads past the end [d_in, element 1000 of 1000] (4 times)");
+}
+
+TEST(SimReport, PutsTheCheckersLabelBeforeAFinding) {
+  for (const sim::CheckerRow& row : sim::kCheckers) {
+    SimFinding finding;
+    finding.checker = row.name;
+    finding.message = "what it saw";
+    const std::string label = row.label;
+    EXPECT_EQ(one_line(finding), label.empty() ? "what it saw" : label + ": what it saw") << row.name;
+  }
 }
 
 TEST(SimReport, RepeatsNothingThatTheMessageSays) {

@@ -17,19 +17,16 @@ using Run = std::function<int()>;
 constexpr int kRan = 0;
 constexpr int kFailed = 1;
 
-void add_grade(CLI::App& app, Run& run);
-void add_check(CLI::App& app, Run& run);
-void add_bench(CLI::App& app, Run& run);
-void add_model(CLI::App& app, Run& run);
-void add_profile(CLI::App& app, Run& run);
-void add_trace(CLI::App& app, Run& run);
-void add_isolation(CLI::App& app, Run& run);
-void add_describe(CLI::App& app, Run& run);  // hidden
-void add_report(CLI::App& app, Run& run);
-void add_list(CLI::App& app, Run& run);
-void add_points(CLI::App& app, Run& run);
-void add_batch(CLI::App& app, Run& run);      // hidden: what ./lab grade-all is made of
-void add_probe_gpu(CLI::App& app, Run& run);  // hidden
+// Each is defined in the file of its name.
+using AddCommand = void(CLI::App& app, Run& run);
+AddCommand add_grade, add_check, add_profile, add_bench, add_model, add_trace, add_report, add_list,
+    add_points, add_isolation;
+AddCommand add_describe, add_batch, add_probe_gpu;  // hidden; batch is what ./lab grade-all is made of
+
+// In the order in which --help lists them.
+inline constexpr AddCommand* kCommands[] = {add_grade,     add_check,    add_profile,  add_bench, add_model,
+                                            add_trace,     add_describe, add_report,   add_list,  add_points,
+                                            add_isolation, add_batch,    add_probe_gpu};
 
 // Prints "lab: …" on stderr and returns kFailed.
 int fail(const std::string& text);

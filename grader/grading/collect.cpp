@@ -245,7 +245,7 @@ class Collector {
   }
 
   void keep_worst(const sim::Counters& totals, const lab::Ideal& ideal) {
-    for (const lab::Metric metric : kAllMetrics) {
+    for (const lab::Metric metric : lab::kAllMetrics) {
       const std::optional<double> value = measure(metric, totals, ideal);
       if (!value) continue;
       const auto [entry, is_new] = evidence_.metrics.try_emplace(metric, *value);

@@ -33,41 +33,13 @@ std::uint64_t count(const json& object, const char* key) {
 
 sim::Counters counters(const json& totals) {
   sim::Counters out;
-  out.launches = count(totals, "launches");
-  out.warp_instructions = count(totals, "warp_instructions");
-  out.lane_instructions = count(totals, "lane_instructions");
-  out.branches = count(totals, "branches");
-  out.divergent_branches = count(totals, "divergent_branches");
-  out.global_load_requests = count(totals, "global_load_requests");
-  out.global_load_sectors = count(totals, "global_load_sectors");
-  out.global_load_bytes = count(totals, "global_load_bytes");
-  out.global_store_requests = count(totals, "global_store_requests");
-  out.global_store_sectors = count(totals, "global_store_sectors");
-  out.global_store_bytes = count(totals, "global_store_bytes");
-  out.shared_requests = count(totals, "shared_requests");
-  out.shared_wavefronts = count(totals, "shared_wavefronts");
-  out.shared_conflicts = count(totals, "shared_conflicts");
-  out.local_requests = count(totals, "local_requests");
-  out.local_sectors = count(totals, "local_sectors");
-  out.atomic_requests = count(totals, "atomic_requests");
-  out.atomic_lanes = count(totals, "atomic_lanes");
-  out.atomic_serialised = count(totals, "atomic_serialised");
-  out.shared_atomic_requests = count(totals, "shared_atomic_requests");
-  out.shared_atomic_wavefronts = count(totals, "shared_atomic_wavefronts");
-  out.barriers = count(totals, "barriers");
-  out.global_lines = count(totals, "global_lines");
-  out.near_sectors = count(totals, "near_sectors");
-  out.memory_read_sectors = count(totals, "memory_read_sectors");
-  out.memory_write_sectors = count(totals, "memory_write_sectors");
-  out.partial_sectors = count(totals, "partial_sectors");
-  out.global_atomic_passes = count(totals, "global_atomic_passes");
-  out.hottest_atomics = count(totals, "hottest_atomics");
-  out.shared_atomic_passes = count(totals, "shared_atomic_passes");
-  out.chain_clocks = count(totals, "chain_clocks");
+  const auto read = [&](const char* name, std::uint64_t sim::Counters::*field) {
+    out.*field = count(totals, name);
+  };
+  sim::for_each_sum(read);
+  sim::for_each_maximum(read);
   for (std::size_t k = 0; k < sim::kInstructionKinds; ++k)
     out.mix[k] = count(member(totals, "mix"), sim::kInstructionNames[k]);
-  out.work = count(totals, "work");
-  out.steps = count(totals, "steps");
   return out;
 }
 

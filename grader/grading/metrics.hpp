@@ -4,7 +4,6 @@
 // and what parses but cannot be (fewer bytes than must move) is said to be so rather than rewarded.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -12,6 +11,7 @@
 #include <vector>
 
 #include "base/result.hpp"
+#include "lab/metrics.hpp"
 #include "lab/problem.hpp"
 #include "sim/counters.hpp"
 #include "verifier/sim_report.hpp"
@@ -26,11 +26,6 @@ struct SimReport : lab::SimReport {
 };
 
 Result<SimReport> parse_sim_report(std::string_view json);
-
-inline constexpr std::array kAllMetrics{
-    lab::Metric::work_ratio,   lab::Metric::step_ratio,     lab::Metric::bytes_ratio,
-    lab::Metric::active_lanes, lab::Metric::bank_conflicts, lab::Metric::launches,
-    lab::Metric::barriers,     lab::Metric::atomics,        lab::Metric::contention};
 
 // What was measured for `metric`, or nothing when the counters don't tell (no ideal, nothing counted).
 std::optional<double> measure(lab::Metric metric, const sim::Counters& totals, const lab::Ideal& ideal);

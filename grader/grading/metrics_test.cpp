@@ -78,7 +78,7 @@ TEST(Metrics, LocalMemoryCostsTrafficAndIsNoneThatTheTaskNeeds) {
 
 TEST(Metrics, AreAbsentWithoutAnIdealOrACount) {
   EXPECT_FALSE(measure(lab::Metric::work_ratio, counted(), lab::Ideal{}).has_value());
-  for (const lab::Metric metric : kAllMetrics) {
+  for (const lab::Metric metric : lab::kAllMetrics) {
     EXPECT_FALSE(measure(metric, sim::Counters{}, kIdeal).has_value()) << lab::name_of(metric);
   }
 }
@@ -231,7 +231,7 @@ TEST(SimReport, SurvivesAnyDamage) {
     auto report = parse_sim_report(text);
     if (!report) continue;
     ++parsed;
-    for (const lab::Metric metric : kAllMetrics) {
+    for (const lab::Metric metric : lab::kAllMetrics) {
       const auto value = measure(metric, report->totals, kIdeal);
       if (value) {
         ASSERT_GE(*value, 0);

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <set>
 
-#include "report/markup.hpp"
+#include "page/markup.hpp"
 #include "text.hpp"
 
 namespace course::grader::page {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "page/assets.hpp"
-#include "report/markup.hpp"
+#include "page/markup.hpp"
 
 namespace course::grader::page {
 

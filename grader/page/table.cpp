@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "report/markup.hpp"
+#include "page/markup.hpp"
 
 namespace course::grader::page {
 namespace {

@@ -123,7 +123,7 @@ Profile profile_of(const lab::Problem& problem, const lab::Task& task, const lab
         ratio(number(*totals, "lane_instructions"), 32 * number(*totals, "warp_instructions")).value_or(0);
   }
   if (const auto parsed = parse_sim_report(sim_report))
-    for (const lab::Metric metric : kAllMetrics)
+    for (const lab::Metric metric : lab::kAllMetrics)
       if (const auto measured = measure(metric, parsed->totals, profile.ideal))
         profile.metrics.emplace_back(metric, *measured);
 

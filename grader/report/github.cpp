@@ -4,9 +4,9 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "page/markup.hpp"
 #include "report/edition.hpp"
 #include "report/formats.hpp"
-#include "report/markup.hpp"
 #include "text.hpp"
 
 namespace course::grader {

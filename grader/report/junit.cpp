@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "page/markup.hpp"
 #include "report/edition.hpp"
-#include "report/markup.hpp"
 
 namespace course::grader {
 namespace {

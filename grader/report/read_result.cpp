@@ -14,7 +14,7 @@
 #include <tuple>
 #include <utility>
 
-#include "grading/metrics.hpp"
+#include "lab/metrics.hpp"
 
 namespace course::grader {
 namespace {
@@ -127,7 +127,8 @@ CaseRecord read_case(const Field& field) {
 
 GoalScore read_goal(const Field& field) {
   GoalScore goal;
-  goal.metric = field["metric"].one_of(kAllMetrics.back(), [](lab::Metric m) { return lab::name_of(m); });
+  goal.metric =
+      field["metric"].one_of(lab::kAllMetrics.back(), [](lab::Metric m) { return lab::name_of(m); });
   goal.limit = field["limit"].number();
   goal.measured = field["measured"].optional_number();
   std::tie(goal.points, goal.max_points) = field.points("points", "max_points");

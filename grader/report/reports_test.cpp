@@ -8,9 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "page/markup.hpp"
 #include "report/html.hpp"
 #include "report/junit.hpp"
-#include "report/markup.hpp"
 #include "report/report_file.hpp"
 #include "report/result.hpp"
 #include "report/table.hpp"

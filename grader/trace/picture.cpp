@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "report/markup.hpp"
+#include "page/markup.hpp"
 #include "text.hpp"
 
 namespace course::grader {

@@ -13,6 +13,7 @@
 
 #include "compaction/baseline.hpp"
 #include "compaction/lab.hpp"
+#include "compaction/points.hpp"
 #include "lab/compare.hpp"
 #include "testing/public_tests.hpp"
 #include "testing/tried.hpp"

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Stream compaction: copy the items that a predicate keeps, in their order, side by side. The lab's API, its
-// predicates, what it is worth.
-// Read: the predicates, Job (what a task gets), the manifest (tasks and points). Included by the student's
-// .cu, the solutions, the CPU side (problem.cpp) and the tests, so it stays light: no heavy header.
-// Invariant: d_out[0 … count) are the kept items in the order of d_in, bit for bit; d_out[count … n) is left
-// as it was.
+// Stream compaction: copy the items that a predicate keeps, in their order, side by side. The lab's API
+// and its predicates.
+// Read: the predicates, Job (what a task gets), Rung (the tasks). points.hpp beside it says what they are
+// worth, dispatch.hpp how a request becomes a Job. Included by the student's .cu, the solutions, the CPU
+// side (problem.cpp) and the tests, so it stays light: no heavy header.
+// Invariant: d_out[0 … count) are the kept items in the order of d_in, bit for bit; d_out[count … n) is
+// left as it was.
 #pragma once
 
 #include <cstdint>
 
-#include "lab/manifest.hpp"
 #include "lab/operators.hpp"
 #include "lab/request.hpp"
 
@@ -83,7 +83,7 @@ Status not_implemented(const Job<T, Keep>&) {
   return Status::not_implemented;
 }
 
-// --- Tasks, in the order of the manifest, then the rungs of the ladder that only the solutions have.
+// --- Tasks, in the order of points.hpp, then the rungs of the ladder that only the solutions have.
 enum class Rung : std::uint32_t {
   three_kernels,
   fused,
@@ -94,113 +94,8 @@ enum class Rung : std::uint32_t {
   state_of_the_art,
 };
 
-// Which combinations are asked for.
-constexpr bool offers(KeepId keep, lab::DType dtype) {
-  using lab::DType;
-  switch (dtype) {
-    case DType::i32: return true;
-    case DType::f32: return keep != KeepId::is_even;
-    case DType::i64: return keep == KeepId::is_even || keep == KeepId::less_than;
-    default: return false;
-  }
-}
-
-template <typename T, typename Keep>
-Job<T, Keep> job_of(const lab::Request& request, Keep keep) {
-  Job<T, Keep> job;
-  job.d_in = static_cast<const T*>(request.inputs[0].data);
-  job.n = request.n;
-  job.d_out = static_cast<T*>(request.outputs[0].data);
-  job.d_count = static_cast<Index*>(request.outputs[1].data);
-  job.keep = keep;
-  job.d_positions = static_cast<Index*>(request.d_workspace);
-  job.d_spare = job.d_positions + job.n;
-  job.spare_count = spare_count(job.n);
-  job.d_flags = reinterpret_cast<std::uint32_t*>(job.d_spare + job.spare_count);
-  job.multiprocessors = request.multiprocessors;
-  job.stream = request.stream;
-  return job;
-}
-
-// Calls f(T{}, keep) with the item type and the predicate that (keep, dtype, params) name: params[0] is
-// less_than's threshold. What is not offered gets otherwise().
-template <typename F, typename Otherwise>
-decltype(auto) with_types(KeepId keep, lab::DType dtype, std::int64_t threshold, F f, Otherwise otherwise) {
-  using lab::DType;
-  switch (dtype) {
-    case DType::i32:
-      switch (keep) {
-        case KeepId::is_positive: return f(std::int32_t{}, IsPositive<std::int32_t>{});
-        case KeepId::is_even: return f(std::int32_t{}, IsEven<std::int32_t>{});
-        case KeepId::nonzero: return f(std::int32_t{}, Nonzero<std::int32_t>{});
-        case KeepId::less_than:
-          return f(std::int32_t{}, LessThan<std::int32_t>{static_cast<std::int32_t>(threshold)});
-      }
-      return otherwise();
-    case DType::f32:
-      switch (keep) {
-        case KeepId::is_positive: return f(float{}, IsPositive<float>{});
-        case KeepId::nonzero: return f(float{}, Nonzero<float>{});
-        case KeepId::less_than: return f(float{}, LessThan<float>{static_cast<float>(threshold)});
-        default: return otherwise();
-      }
-    case DType::i64:
-      switch (keep) {
-        case KeepId::is_even: return f(std::int64_t{}, IsEven<std::int64_t>{});
-        case KeepId::less_than: return f(std::int64_t{}, LessThan<std::int64_t>{threshold});
-        default: return otherwise();
-      }
-    default: return otherwise();
-  }
-}
-
-// Calls solve(job) with the Job of the request's predicate and item type.
-template <typename Solve>
-Status dispatch(const lab::Request& request, Solve solve) {
-  return with_types(
-      static_cast<KeepId>(request.op), request.dtype, request.params[0],
-      [&]<typename T, typename Keep>(T, Keep keep) { return solve(job_of<T>(request, keep)); },
-      [] { return Status::unsupported; });
-}
-
 Status run(const lab::Request& request);  // the last lines of compaction.cu
 
-// --- What it is worth. The tasks' order is Rung's.
-// Each goal tells the rung from the one below it (solutions/compaction/ladder_test.cpp pins the figures):
-// bytes the arrays of flags and positions, barriers the scan in shared memory, launches the levels of the
-// scan.
-inline constexpr lab::EfficiencyGoal kThreeKernelsGoals[] = {{lab::Metric::bytes_ratio, 12, 4},
-                                                             {lab::Metric::launches, 7, 3}};
-inline constexpr lab::EfficiencyGoal kFusedGoals[] = {{lab::Metric::bytes_ratio, 2.2, 4},
-                                                      {lab::Metric::launches, 5, 3}};
-inline constexpr lab::EfficiencyGoal kWarpAggregatedGoals[] = {{lab::Metric::barriers, 12, 5},
-                                                               {lab::Metric::launches, 3, 4}};
-inline constexpr lab::EfficiencyGoal kSinglePassGoals[] = {{lab::Metric::bytes_ratio, 1.25, 4},
-                                                           {lab::Metric::launches, 2, 4}};
-// Against one core, on a device of the H200's class. One core mispredicts every other branch when items are
-// kept at random: 3 to 4 ns an item.
-inline constexpr lab::SpeedupTier kThreeKernelsTiers[] = {{40, 3}, {80, 4}};
-inline constexpr lab::SpeedupTier kFusedTiers[] = {{80, 4}, {150, 4}};
-inline constexpr lab::SpeedupTier kWarpAggregatedTiers[] = {{120, 3}, {200, 4}, {250, 3}};
-inline constexpr lab::SpeedupTier kSinglePassTiers[] = {{200, 2}, {300, 2}};
-
-inline constexpr lab::Task kTasks[] = {
-    {"three_kernels", "Flags, scan, scatter", "handouts/03-compaction.md#three_kernels", 18,
-     kThreeKernelsGoals, kThreeKernelsTiers},
-    {"fused", "Scan in shared memory", "handouts/03-compaction.md#fused", 17, kFusedGoals, kFusedTiers},
-    {"warp_aggregated", "Ballots instead of a scan", "handouts/03-compaction.md#warp_aggregated", 17,
-     kWarpAggregatedGoals, kWarpAggregatedTiers},
-    {"single_pass", "One pass, by looking back", "handouts/03-compaction.md#single_pass", 8, kSinglePassGoals,
-     kSinglePassTiers, lab::Baseline::one_thread, true},
-};
-inline constexpr lab::Task kFurtherRungs[] = {
-    {"packed", "Packs of 16 bytes", "handouts/03-compaction.md#state_of_the_art", 0, {}, {}},
-    {"state_of_the_art", "In waves, one tile ahead", "handouts/03-compaction.md#state_of_the_art", 0, {}, {}},
-};
-inline constexpr lab::Manifest kManifest{"compaction", "Stream compaction",
-                                         "M. Billeter, O. Olsson, U. Assarsson, 2009: Efficient Stream "
-                                         "Compaction on Wide SIMD Many-Core Architectures",
-                                         kTasks, kFurtherRungs};
-static_assert(lab::adds_up(kManifest));
-
 }  // namespace course::compaction
+
+#include "compaction/dispatch.hpp"

@@ -15,6 +15,7 @@
 #include "base/rng.hpp"
 #include "compaction/baseline.hpp"
 #include "compaction/lab.hpp"
+#include "compaction/points.hpp"
 #include "lab/compare.hpp"
 #include "lab/diagnosis.hpp"
 #include "lab/items.hpp"

@@ -11,6 +11,7 @@
 
 #include "hierarchical_scan/baseline.hpp"
 #include "hierarchical_scan/lab.hpp"
+#include "hierarchical_scan/points.hpp"
 #include "lab/compare.hpp"
 #include "testing/public_tests.hpp"
 #include "testing/tried.hpp"

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Hierarchical scan: the prefixes of an array of any length, tile by tile. The lab's API, its operators, what it is worth.
-// Read: the operators, Job (what a task gets), the sizes, the manifest (tasks and points). Included by the student's .cu,
-// the solutions, the CPU side (problem.cpp) and the tests, so it stays light: no heavy header.
-// Invariant: op(a, op(b, c)) == op(op(a, b), c) up to rounding and op(identity, a) == a == op(a, identity). An
-// operator need not be commutative: what stands to the left stays to the left.
+// Hierarchical scan: the prefixes of an array of any length, tile by tile. The lab's API and its
+// operators.
+// Read: the operators, Job (what a task gets), the sizes, Rung (the tasks). points.hpp beside it says what
+// they are worth, dispatch.hpp how a request becomes a Job. Included by the student's .cu, the solutions,
+// the CPU side (problem.cpp) and the tests, so it stays light: no heavy header.
+// Invariant: op(a, op(b, c)) == op(op(a, b), c) up to rounding and op(identity, a) == a == op(a,
+// identity). An operator need not be commutative: what stands to the left stays to the left.
 #pragma once
 
 #include <cstdint>
 
-#include "lab/manifest.hpp"
 #include "lab/operators.hpp"
 #include "lab/request.hpp"
 
@@ -79,7 +80,7 @@ inline constexpr std::uint32_t kTile = 2048;
 // What task two_levels takes: as many tiles as a tile has items. More must be refused with Status::unsupported.
 inline constexpr std::uint64_t kTwoLevelItems = std::uint64_t{kTile} * kTile;
 
-// --- Tasks, in the order of the manifest, then the rungs of the ladder that only the solutions have.
+// --- Tasks, in the order of points.hpp, then the rungs of the ladder that only the solutions have.
 enum class Rung : std::uint32_t {
   two_levels,
   recursive,
@@ -92,105 +93,8 @@ enum class Rung : std::uint32_t {
   state_of_the_art,
 };
 
-// Which combinations are asked for.
-constexpr bool offers(OpId op, lab::DType dtype) {
-  using lab::DType;
-  switch (op) {
-    case OpId::sum: return dtype != DType::u8 && dtype != DType::u64;
-    case OpId::max: return dtype == DType::i32 || dtype == DType::f32;
-    case OpId::affine: return dtype == DType::u64;
-  }
-  return false;
-}
-
-template <typename Op>
-Job<Op> job_of(const lab::Request& request, Op op) {
-  using Value = typename Op::Value;
-  Job<Op> job;
-  job.d_in = static_cast<const Value*>(request.inputs[0].data);
-  job.n = request.n;
-  job.d_out = static_cast<Value*>(request.outputs[0].data);
-  job.kind = static_cast<Kind>(request.params[0]);
-  job.op = op;
-  job.d_flags = static_cast<std::uint32_t*>(request.d_workspace);
-  job.flags_count = flags_count(request.n);
-  job.d_sums = reinterpret_cast<Value*>(static_cast<char*>(request.d_workspace) + flags_bytes(request.n));
-  job.sums_count = sums_count(request.n);
-  job.multiprocessors = request.multiprocessors;
-  job.stream = request.stream;
-  return job;
-}
-
-// Calls solve(job) with the Job of the request's operator and item type.
-template <typename Solve>
-Status dispatch(const lab::Request& request, Solve solve) {
-  using lab::DType;
-  const OpId op = static_cast<OpId>(request.op);
-  if (!offers(op, request.dtype)) return Status::unsupported;
-  if (op == OpId::affine) return solve(job_of(request, Affine<std::uint32_t>{}));
-  if (op == OpId::max) {
-    if (request.dtype == DType::i32) return solve(job_of(request, Max<std::int32_t>{}));
-    return solve(job_of(request, Max<float>{}));
-  }
-  switch (request.dtype) {
-    case DType::i32: return solve(job_of(request, Sum<std::int32_t>{}));
-    case DType::u32: return solve(job_of(request, Sum<std::uint32_t>{}));
-    case DType::i64: return solve(job_of(request, Sum<std::int64_t>{}));
-    case DType::f32: return solve(job_of(request, Sum<float>{}));
-    case DType::f64: return solve(job_of(request, Sum<double>{}));
-    default: return Status::unsupported;
-  }
-}
-
 Status run(const lab::Request& request);  // the last lines of hierarchical_scan.cu
 
-// --- What it is worth. The tasks' order is Rung's.
-// Bytes decide: 4n, 3n or 2n items through global memory are 2, 1.5 or 1 times what must cross it. Steps tell a hierarchy
-// (log n) from a chain (n / tile). solutions/hierarchical_scan/ladder_test.cpp pins the figures.
-inline constexpr lab::EfficiencyGoal kTwoLevelGoals[] = {{lab::Metric::bytes_ratio, 2.05, 3},
-                                                         {lab::Metric::launches, 3, 3}};
-inline constexpr lab::EfficiencyGoal kRecursiveGoals[] = {{lab::Metric::bytes_ratio, 2.05, 4},
-                                                          {lab::Metric::step_ratio, 3, 4}};
-inline constexpr lab::EfficiencyGoal kReduceThenScanGoals[] = {{lab::Metric::bytes_ratio, 1.55, 6},
-                                                               {lab::Metric::step_ratio, 3, 3}};
-inline constexpr lab::EfficiencyGoal kChainedGoals[] = {{lab::Metric::bytes_ratio, 1.05, 5},
-                                                        {lab::Metric::launches, 2, 5}};
-inline constexpr lab::EfficiencyGoal kLookBackGoals[] = {{lab::Metric::bytes_ratio, 1.05, 3},
-                                                         {lab::Metric::launches, 2, 3}};
-// Against one core, on a device of the H200's class.
-inline constexpr lab::SpeedupTier kRecursiveTiers[] = {{15, 3}, {30, 3}};
-inline constexpr lab::SpeedupTier kReduceThenScanTiers[] = {{20, 3}, {40, 4}};
-inline constexpr lab::SpeedupTier kLookBackTiers[] = {{6, 2}, {10, 2}};
-
-inline constexpr lab::Task kTasks[] = {
-    {"two_levels", "Two levels", "handouts/07-hierarchical-scan.md#two_levels", 14, kTwoLevelGoals, {}},
-    {"recursive", "Any length", "handouts/07-hierarchical-scan.md#recursive", 14, kRecursiveGoals,
-     kRecursiveTiers},
-    {"reduce_then_scan", "Reduce, then scan", "handouts/07-hierarchical-scan.md#reduce_then_scan", 12,
-     kReduceThenScanGoals, kReduceThenScanTiers},
-    {"chained", "One pass, chained", "handouts/07-hierarchical-scan.md#chained", 14, kChainedGoals, {}},
-    {"look_back", "Decoupled look-back", "handouts/07-hierarchical-scan.md#look_back", 10, kLookBackGoals,
-     kLookBackTiers, lab::Baseline::one_thread, true},
-};
-inline constexpr lab::Task kFurtherRungs[] = {
-    {"one_word",
-     "Flag and value in one word",
-     "handouts/07-hierarchical-scan.md#state_of_the_art",
-     0,
-     {},
-     {}},
-    {"warp_look_back", "A warp looks back", "handouts/07-hierarchical-scan.md#state_of_the_art", 0, {}, {}},
-    {"state_of_the_art",
-     "In waves, one tile ahead",
-     "handouts/07-hierarchical-scan.md#state_of_the_art",
-     0,
-     {},
-     {}},
-};
-inline constexpr lab::Manifest kManifest{
-    "hierarchical_scan", "Hierarchical scan",
-    "D. Merrill, M. Garland, 2016: Single-pass Parallel Prefix Scan with Decoupled Look-back", kTasks,
-    kFurtherRungs};
-static_assert(lab::adds_up(kManifest));
-
 }  // namespace course::hierarchical_scan
+
+#include "hierarchical_scan/dispatch.hpp"

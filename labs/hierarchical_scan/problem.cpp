@@ -12,6 +12,7 @@
 #include "base/rng.hpp"
 #include "hierarchical_scan/baseline.hpp"
 #include "hierarchical_scan/lab.hpp"
+#include "hierarchical_scan/points.hpp"
 #include "lab/compare.hpp"
 #include "lab/diagnosis.hpp"
 #include "lab/items.hpp"

@@ -15,6 +15,7 @@
 #include "base/rng.hpp"
 #include "histogram/baseline.hpp"
 #include "histogram/lab.hpp"
+#include "histogram/points.hpp"
 #include "testing/public_tests.hpp"
 #include "testing/tried.hpp"
 

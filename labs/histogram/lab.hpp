@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Histogram: count how many samples fall into each bin. The lab's API, its two kinds of bins, what it is worth.
-// Read: the bins, Job (what a task gets), the manifest (tasks and points). Included by the student's .cu, the
-// solutions, the CPU side (problem.cpp) and the tests, so it stays light: no heavy header.
-// Invariant: every sample is counted exactly once, in its bin or, if it lies in none, in one more counter behind the
-// bins; so the n_bins + 1 counts add up to n, and no sample whatever can make a kernel write elsewhere.
+// Histogram: count how many samples fall into each bin. The lab's API and its two kinds of bins.
+// Read: the bins, Job (what a task gets), Rung (the tasks). points.hpp beside it says what they are worth,
+// dispatch.hpp how a request becomes a Job. Included by the student's .cu, the solutions, the CPU side
+// (problem.cpp) and the tests, so it stays light: no heavy header.
+// Invariant: every sample is counted exactly once, in its bin or, if it lies in none, in one more counter
+// behind the bins; so the n_bins + 1 counts add up to n, and no sample whatever can make a kernel write
+// elsewhere.
 #pragma once
 
 #include <array>
@@ -12,7 +14,6 @@
 #include <limits>
 #include <type_traits>
 
-#include "lab/manifest.hpp"
 #include "lab/operators.hpp"
 #include "lab/request.hpp"
 
@@ -138,7 +139,7 @@ Status not_implemented(const Job<T, Bins>&) {
   return Status::not_implemented;
 }
 
-// --- Tasks, in the order of the manifest, then the rungs of the ladder that only the solutions have.
+// --- Tasks, in the order of points.hpp, then the rungs of the ladder that only the solutions have.
 enum class Rung : std::uint32_t {
   global_atomics,
   private_counts,
@@ -151,114 +152,8 @@ enum class Rung : std::uint32_t {
   state_of_the_art,
 };
 
-// Both kinds of bins for each of these.
-constexpr bool offers(OpId, lab::DType dtype) {
-  return dtype == lab::DType::i32 || dtype == lab::DType::f32 || dtype == lab::DType::u8;
-}
-
-// Request::params: the number of bins; lo and hi of equal-width bins, for floats the bits of a float.
-inline constexpr std::size_t kBinsParam = 0, kLoParam = 1, kHiParam = 2;
-
-template <typename T>
-Bound<T> bound_of(std::int64_t param) {
-  if constexpr (std::is_integral_v<T>) {
-    return param;
-  } else {
-    T bound;
-    std::memcpy(&bound, &param, sizeof bound);
-    return bound;
-  }
-}
-template <typename T>
-std::int64_t param_of(Bound<T> bound) {
-  std::int64_t param = 0;
-  std::memcpy(&param, &bound, sizeof bound);
-  return param;
-}
-
-template <typename T>
-EvenBins<T> even_bins(const std::array<std::int64_t, 8>& params) {
-  return EvenBins<T>(static_cast<std::uint32_t>(params[kBinsParam]), bound_of<T>(params[kLoParam]),
-                     bound_of<T>(params[kHiParam]));
-}
-
-template <typename T, typename Bins>
-Job<T, Bins> job_of(const lab::Request& request, const Bins& bins) {
-  Job<T, Bins> job{.bins = bins};
-  job.d_in = static_cast<const T*>(request.inputs[0].data);
-  job.n = request.n;
-  job.d_counts = static_cast<Count*>(request.outputs[0].data);
-  job.d_private = static_cast<std::uint32_t*>(request.d_workspace);
-  job.n_private = n_private(request.n, bins.n_bins);
-  job.multiprocessors = request.multiprocessors;
-  job.stream = request.stream;
-  return job;
-}
-
-// Calls solve(job) with the Job of the request's bins and sample type.
-template <typename Solve>
-Status dispatch(const lab::Request& request, Solve solve) {
-  const auto with = [&]<typename T>(T) {
-    if (static_cast<OpId>(request.op) == OpId::edges) {
-      return solve(job_of<T>(request, EdgeBins<T>{static_cast<std::uint32_t>(request.params[kBinsParam]),
-                                                  static_cast<const Edge<T>*>(request.inputs[1].data)}));
-    }
-    return solve(job_of<T>(request, even_bins<T>(request.params)));
-  };
-  switch (request.dtype) {
-    case lab::DType::i32: return with(std::int32_t{});
-    case lab::DType::f32: return with(float{});
-    case lab::DType::u8: return with(std::uint8_t{});
-    default: return Status::unsupported;
-  }
-}
-
 Status run(const lab::Request& request);  // the last lines of histogram.cu
 
-// --- What it is worth. The tasks' order is Rung's.
-// Each goal tells the rung from those below it (solutions/histogram/ladder_test.cpp pins the figures): rung 1 moves 25
-// sectors for 32 samples and makes an atomic of each, rung 2 makes none but moves 64 bytes a sample, rung 3 moves little
-// more than its input, rung 4 makes one atomic a run; in rung 3 the lanes of a warp still queue for one address, which
-// rung 7 ends.
-inline constexpr lab::EfficiencyGoal kGlobalAtomicsGoals[] = {
-    {lab::Metric::atomics, 1000, 2}, {lab::Metric::active_lanes, 0.95, 2}, {lab::Metric::launches, 2, 2}};
-inline constexpr lab::EfficiencyGoal kPrivateCountsGoals[] = {{lab::Metric::atomics, 50, 5},
-                                                              {lab::Metric::launches, 3, 3}};
-inline constexpr lab::EfficiencyGoal kSharedCountsGoals[] = {{lab::Metric::bytes_ratio, 2, 6},
-                                                             {lab::Metric::launches, 2, 2}};
-inline constexpr lab::EfficiencyGoal kSortReduceGoals[] = {{lab::Metric::atomics, 200, 4},
-                                                           {lab::Metric::contention, 1.05, 4}};
-inline constexpr lab::EfficiencyGoal kCombinedGoals[] = {{lab::Metric::contention, 4, 4},
-                                                         {lab::Metric::bytes_ratio, 2, 3}};
-// Against one core, on a device of the H200's class.
-inline constexpr lab::SpeedupTier kGlobalAtomicsTiers[] = {{2, 2}};
-inline constexpr lab::SpeedupTier kPrivateCountsTiers[] = {{3, 2}, {6, 2}};
-inline constexpr lab::SpeedupTier kSharedCountsTiers[] = {{30, 3}, {50, 4}, {65, 3}};
-inline constexpr lab::SpeedupTier kSortReduceTiers[] = {{2, 2}, {5, 2}};
-inline constexpr lab::SpeedupTier kCombinedTiers[] = {{8, 3}, {20, 2}};
-
-inline constexpr lab::Task kTasks[] = {
-    {"global_atomics", "Global atomics", "handouts/05-histogram.md#global_atomics", 14, kGlobalAtomicsGoals,
-     kGlobalAtomicsTiers},
-    {"private_counts", "A private histogram per thread", "handouts/05-histogram.md#private_counts", 12,
-     kPrivateCountsGoals, kPrivateCountsTiers},
-    {"shared_counts", "A histogram per block", "handouts/05-histogram.md#shared_counts", 12,
-     kSharedCountsGoals, kSharedCountsTiers},
-    {"sort_reduce", "Sort, then reduce by key", "handouts/05-histogram.md#sort_reduce", 12, kSortReduceGoals,
-     kSortReduceTiers},
-    {"combined", "Chosen by the number of bins", "handouts/05-histogram.md#combined", 8, kCombinedGoals,
-     kCombinedTiers, lab::Baseline::one_thread, true},
-};
-inline constexpr lab::Task kFurtherRungs[] = {
-    {"per_warp", "A histogram per warp", "handouts/05-histogram.md#combined", 0, {}, {}},
-    {"run_lengths", "Runs of equal bins", "handouts/05-histogram.md#combined", 0, {}, {}},
-    {"state_of_the_art", "As fast as the memory", "handouts/05-histogram.md#state_of_the_art", 0, {}, {}},
-};
-inline constexpr lab::Manifest kManifest{
-    "histogram", "Histogram",
-    "J. Gomez-Luna, J. Gonzalez-Linares, J. Benavides, N. Guil, 2013: An Optimized Approach to Histogram "
-    "Computation on GPU",
-    kTasks, kFurtherRungs};
-static_assert(lab::adds_up(kManifest));
-
 }  // namespace course::histogram
+
+#include "histogram/dispatch.hpp"

@@ -14,6 +14,7 @@
 #include "base/rng.hpp"
 #include "histogram/baseline.hpp"
 #include "histogram/lab.hpp"
+#include "histogram/points.hpp"
 #include "lab/compare.hpp"
 #include "lab/diagnosis.hpp"
 #include "lab/items.hpp"

@@ -17,6 +17,7 @@
 #include "lab/problem.hpp"
 #include "radix_sort/baseline.hpp"
 #include "radix_sort/lab.hpp"
+#include "radix_sort/points.hpp"
 
 namespace course::radix_sort {
 namespace {

@@ -16,6 +16,7 @@
 #include "lab/compare.hpp"
 #include "radix_sort/baseline.hpp"
 #include "radix_sort/lab.hpp"
+#include "radix_sort/points.hpp"
 #include "testing/public_tests.hpp"
 #include "testing/tried.hpp"
 

@@ -16,6 +16,7 @@
 #include "lab/problem.hpp"
 #include "reduction/baseline.hpp"
 #include "reduction/lab.hpp"
+#include "reduction/points.hpp"
 
 namespace course::reduction {
 namespace {

@@ -13,6 +13,7 @@
 #include "lab/compare.hpp"
 #include "reduction/baseline.hpp"
 #include "reduction/lab.hpp"
+#include "reduction/points.hpp"
 #include "testing/public_tests.hpp"
 #include "testing/tried.hpp"
 

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Summed area table: every entry is the sum of the rectangle between a corner of the image and that entry; with it, the mean
-// of any box costs four look-ups. The lab's API, its types, what it is worth.
-// Read: Corner, the types, TableJob and BoxJob (what a task gets), the manifest (tasks and points). Included by the student's
-// .cu, the solutions, the CPU side (problem.cpp), the programs in app/ and the tests, so it stays light: no heavy header.
-// Invariant: images are row-major and without gaps, row 0 on top, in memory as well as on paper, whatever the corner.
+// Summed area table: every entry is the sum of the rectangle between a corner of the image and that entry;
+// with it, the mean of any box costs four look-ups. The lab's API and its types.
+// Read: Corner, the types, TableJob and BoxJob (what a task gets), Rung (the tasks). points.hpp beside it
+// says what they are worth, dispatch.hpp how a request becomes a Job. Included by the student's .cu, the
+// solutions, the CPU side (problem.cpp), the programs in app/ and the tests, so it stays light: no heavy
+// header.
+// Invariant: images are row-major and without gaps, row 0 on top, in memory as well as on paper, whatever
+// the corner.
 #pragma once
 
 #include <cstdint>
 #include <type_traits>
 
-#include "lab/manifest.hpp"
 #include "lab/operators.hpp"
 #include "lab/request.hpp"
 
@@ -112,7 +114,7 @@ Status not_implemented(const Job&) {
   return Status::not_implemented;
 }
 
-// --- Tasks, in the order of the manifest, then the rungs of the ladder that only the solutions have.
+// --- Tasks, in the order of points.hpp, then the rungs of the ladder that only the solutions have.
 enum class Rung : std::uint32_t {
   serial,
   rows_columns,
@@ -125,123 +127,8 @@ enum class Rung : std::uint32_t {
   state_of_the_art,
 };
 
-// --- How a Request is read: op is the Corner, dtype the type of the items (box: of the table's sums), params as follows.
-enum Param : std::size_t { kWidth, kHeight, kRadius, kHasRadii };  // kHasRadii: inputs[1] holds them
-
-constexpr bool offers(Rung rung, lab::DType dtype) {
-  using lab::DType;
-  if (dtype == DType::f32 || dtype == DType::f64) return true;
-  return rung == Rung::box ? dtype == DType::u32 || dtype == DType::i64
-                           : dtype == DType::u8 || dtype == DType::i32;
-}
-constexpr lab::DType sum_type(lab::DType item) {
-  if (item == lab::DType::u8) return lab::DType::u32;
-  return item == lab::DType::i32 ? lab::DType::i64 : item;
-}
-constexpr lab::DType mean_type(lab::DType sum) {
-  return lab::bytes_of(sum) == 4 ? lab::DType::f32 : lab::DType::f64;
-}
-
-template <typename T>
-TableJob<T> table_job(const lab::Request& request) {
-  using Sum = typename SumOf<T>::Type;
-  TableJob<T> job;
-  job.d_in = static_cast<const T*>(request.inputs[0].data);
-  job.d_out = static_cast<Sum*>(request.outputs[0].data);
-  job.width = static_cast<std::uint64_t>(request.params[kWidth]);
-  job.height = static_cast<std::uint64_t>(request.params[kHeight]);
-  job.corner = static_cast<Corner>(request.op);
-  // Flags first: their room is a multiple of 256 bytes.
-  job.d_flags = static_cast<std::uint32_t*>(request.d_workspace);
-  job.flag_count = flag_count(job.width, job.height);
-  job.d_scratch = reinterpret_cast<Sum*>(job.d_flags + (job.flag_count + 63) / 64 * 64);
-  job.scratch_count = scratch_count(job.width, job.height);
-  job.multiprocessors = request.multiprocessors;
-  job.stream = request.stream;
-  return job;
-}
-constexpr std::uint64_t workspace_bytes(lab::DType item, std::uint64_t width, std::uint64_t height) {
-  return (flag_count(width, height) + 63) / 64 * 256 +
-         scratch_count(width, height) * lab::bytes_of(sum_type(item));
-}
-
-template <typename S>
-BoxJob<S> box_job(const lab::Request& request) {
-  BoxJob<S> job;
-  job.d_table = static_cast<const S*>(request.inputs[0].data);
-  job.d_out = static_cast<MeanOf<S>*>(request.outputs[0].data);
-  job.width = static_cast<std::uint64_t>(request.params[kWidth]);
-  job.height = static_cast<std::uint64_t>(request.params[kHeight]);
-  job.corner = static_cast<Corner>(request.op);
-  job.radius = static_cast<std::uint64_t>(request.params[kRadius]);
-  if (request.params[kHasRadii] != 0) job.d_radii = static_cast<const std::uint32_t*>(request.inputs[1].data);
-  job.multiprocessors = request.multiprocessors;
-  job.stream = request.stream;
-  return job;
-}
-
-// Calls solve(job) with a TableJob of the request's type or, for the task box, with a BoxJob.
-template <typename Solve>
-Status dispatch(const lab::Request& request, Solve solve) {
-  using lab::DType;
-  if (static_cast<Rung>(request.task) == Rung::box) {
-    switch (request.dtype) {
-      case DType::u32: return solve(box_job<std::uint32_t>(request));
-      case DType::i64: return solve(box_job<std::int64_t>(request));
-      case DType::f32: return solve(box_job<float>(request));
-      case DType::f64: return solve(box_job<double>(request));
-      default: return Status::unsupported;
-    }
-  }
-  switch (request.dtype) {
-    case DType::u8: return solve(table_job<std::uint8_t>(request));
-    case DType::i32: return solve(table_job<std::int32_t>(request));
-    case DType::f32: return solve(table_job<float>(request));
-    case DType::f64: return solve(table_job<double>(request));
-    default: return Status::unsupported;
-  }
-}
-
 Status run(const lab::Request& request);  // the last lines of sat.cu
 
-// --- What it is worth. The tasks' order is Rung's.
-// Each goal tells the rung from those below it (solutions/sat/ladder_test.cpp pins the figures): rung 1 loads a sector per item
-// while it walks along rows, rung 2 adds up columns item by item, rung 3 moves everything four times.
-inline constexpr lab::EfficiencyGoal kSerialGoals[] = {{lab::Metric::work_ratio, 1.01, 3},
-                                                       {lab::Metric::launches, 2, 2}};
-inline constexpr lab::EfficiencyGoal kRowsColumnsGoals[] = {{lab::Metric::bytes_ratio, 2.1, 5},
-                                                            {lab::Metric::step_ratio, 20, 3}};
-inline constexpr lab::EfficiencyGoal kTransposeGoals[] = {{lab::Metric::step_ratio, 4, 4},
-                                                          {lab::Metric::bank_conflicts, 1.05, 4},
-                                                          {lab::Metric::bytes_ratio, 4.2, 2}};
-inline constexpr lab::EfficiencyGoal kBoxGoals[] = {
-    {lab::Metric::work_ratio, 1.05, 3}, {lab::Metric::bytes_ratio, 1.3, 5}, {lab::Metric::launches, 1, 2}};
-inline constexpr lab::EfficiencyGoal kSinglePassGoals[] = {{lab::Metric::bytes_ratio, 1.2, 5},
-                                                           {lab::Metric::launches, 2, 2}};
-// Against one core, on a device of the H200's class.
-inline constexpr lab::SpeedupTier kRowsColumnsTiers[] = {{8, 2}, {16, 2}};
-inline constexpr lab::SpeedupTier kTransposeTiers[] = {{12, 2}, {24, 3}};
-inline constexpr lab::SpeedupTier kBoxTiers[] = {{50, 3}, {100, 4}};
-inline constexpr lab::SpeedupTier kSinglePassTiers[] = {{6, 2}, {12, 3}};
-
-inline constexpr lab::Task kTasks[] = {
-    {"serial", "A thread per row, a thread per column", "handouts/06-sat.md#serial", 15, kSerialGoals, {}},
-    {"rows_columns", "A block per row, coalesced columns", "handouts/06-sat.md#rows_columns", 13,
-     kRowsColumnsGoals, kRowsColumnsTiers},
-    {"transpose", "Scan, transpose, scan, transpose", "handouts/06-sat.md#transpose", 12, kTransposeGoals,
-     kTransposeTiers},
-    {"box", "Box filter by four look-ups", "handouts/06-sat.md#box", 11, kBoxGoals, kBoxTiers},
-    {"single_pass", "One pass over tiles", "handouts/06-sat.md#single_pass", 8, kSinglePassGoals,
-     kSinglePassTiers, lab::Baseline::one_thread, true},
-};
-inline constexpr lab::Task kFurtherRungs[] = {
-    {"fused", "Transposed on the way out", "handouts/06-sat.md#transpose", 0, {}, {}},
-    {"look_back", "Tiles in registers, and look-back", "handouts/06-sat.md#state_of_the_art", 0, {}, {}},
-    {"state_of_the_art", "As fast as the memory", "handouts/06-sat.md#state_of_the_art", 0, {}, {}},
-};
-inline constexpr lab::Manifest kManifest{"sat", "Summed area table",
-                                         "F. Crow, 1984: Summed-Area Tables for Texture Mapping", kTasks,
-                                         kFurtherRungs};
-static_assert(lab::adds_up(kManifest));
-
 }  // namespace course::sat
+
+#include "sat/dispatch.hpp"

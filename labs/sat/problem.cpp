@@ -16,6 +16,7 @@
 #include "lab/problem.hpp"
 #include "sat/baseline.hpp"
 #include "sat/lab.hpp"
+#include "sat/points.hpp"
 
 namespace course::sat {
 namespace {

@@ -15,6 +15,7 @@
 #include "lab/diagnosis.hpp"
 #include "sat/baseline.hpp"
 #include "sat/lab.hpp"
+#include "sat/points.hpp"
 #include "testing/public_tests.hpp"
 #include "testing/tried.hpp"
 

@@ -18,6 +18,7 @@
 #include "lab/problem.hpp"
 #include "scan/baseline.hpp"
 #include "scan/lab.hpp"
+#include "scan/points.hpp"
 
 namespace course::scan {
 namespace {

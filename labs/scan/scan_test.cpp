@@ -13,6 +13,7 @@
 #include "lab/compare.hpp"
 #include "scan/baseline.hpp"
 #include "scan/lab.hpp"
+#include "scan/points.hpp"
 #include "testing/public_tests.hpp"
 #include "testing/tried.hpp"
 

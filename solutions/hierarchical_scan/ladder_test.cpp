@@ -8,6 +8,7 @@
 #include <string>
 
 #include "hierarchical_scan/lab.hpp"
+#include "hierarchical_scan/points.hpp"
 #include "testing/counted.hpp"
 #include "testing/recorded.hpp"
 

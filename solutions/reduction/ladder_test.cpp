@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "reduction/lab.hpp"
+#include "reduction/points.hpp"
 #include "testing/counted.hpp"
 #include "testing/recorded.hpp"
 #include "testing/traced.hpp"

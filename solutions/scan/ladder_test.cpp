@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "scan/lab.hpp"
+#include "scan/points.hpp"
 #include "testing/counted.hpp"
 #include "testing/traced.hpp"
 

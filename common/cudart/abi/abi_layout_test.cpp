@@ -30,7 +30,7 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
 namespace ours {
-#include "cudart/abi/cuda_abi.h"
+#include "cudart/cuda_abi.h"
 }
 #pragma GCC diagnostic pop
 
@@ -42,7 +42,7 @@ namespace ours {
 #define SAME_VALUE(name) static_assert(static_cast<long>(ours::name) == static_cast<long>(::name))
 
 #define X(code, name, text) SAME_VALUE(name);
-#include "cudart/runtime/error_table.inc"
+#include "cudart/error_table.inc"
 #undef X
 
 SAME_SIZE(cudaPitchedPtr);

@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "cudart/abi/cuda_abi.h"
+#include "cudart/cuda_abi.h"
 
 // clang-format off
 struct cudaDeviceProp12 {

@@ -23,6 +23,10 @@ int not_implemented(const char* call) {
 
 namespace {
 
+static_assert(unsigned{SIM_COUNTERS} == sim::kCounters && unsigned{SIM_DATAFLOW} == sim::kDataflow &&
+              unsigned{SIM_CHECKS} == sim::kAllChecks && unsigned{SIM_HOSTCHECK} == sim::kHostcheck &&
+              unsigned{SIM_TRACE} == sim::kTrace && unsigned{SIM_PROFILE} == sim::kProfile);
+
 constexpr int kExitWithErrors = 86;
 
 // The report, and with SIM_CHECK the findings in words. Returns the number of errors among these.

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "cudart/abi/cuda_abi.h"
+#include "cudart/cuda_abi.h"
 
 namespace course::cudart {
 struct Context;

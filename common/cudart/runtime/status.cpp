@@ -18,7 +18,7 @@ struct ErrorEntry {
 // Ascending by code.
 constexpr auto kErrors = std::to_array<ErrorEntry>({
 #define X(code, name, text) {code, #name, text},
-#include "cudart/runtime/error_table.inc"
+#include "cudart/error_table.inc"
 #undef X
 });
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "cudart/abi/cuda_abi.h"
+#include "cudart/cuda_abi.h"
 
 namespace course::cudart {
 

@@ -6,10 +6,9 @@
 #include <bit>
 #include <utility>
 
-#include "sim/machine/diagnose.hpp"
+#include "sim/machine/describe.hpp"
 #include "sim/machine/machine.hpp"
 #include "sim/machine/provenance.hpp"
-#include "sim/observation/report.hpp"
 
 namespace course::sim {
 

@@ -8,20 +8,24 @@
 #include <unordered_map>
 #include <vector>
 
-#include "sim/checkers/lane_access.hpp"
+#include "sim/checkers/kernel_checker.hpp"
 #include "sim/finding.hpp"
 #include "sim/machine/warp.hpp"
 #include "sim/memory/memory.hpp"
 
 namespace course::sim {
 
-class Boundcheck {
+class Boundcheck final : public KernelChecker {
  public:
   Boundcheck(const Arena& arena, std::vector<Finding>& findings) : arena_(arena), findings_(findings) {}
 
-  void launch_begins(const Program& program, const LaunchRequest& launch);
-  void launch_ends();
-  void access(Warp& w, const MicroOp& op, const LaneAccess& a) {
+  void launch_begins(const Program& program, const LaunchRequest& launch) override;
+  void launch_ends() override;
+  void code_unloaded() override {
+    known_.clear();
+    arrays_ = nullptr;
+  }
+  void access(Warp& w, const MicroOp& op, const LaneAccess& a) override {
     if (const Program::SharedVariable* array = (*arrays_)[op.index]; array != nullptr) look(w, op, a, *array);
   }
 
@@ -34,7 +38,7 @@ class Boundcheck {
   std::vector<Finding>& findings_;
   const Program* program_ = nullptr;
   const LaunchRequest* launch_ = nullptr;
-  std::unordered_map<const Program*, Arrays> known_;  // programs outlive this: Observers::code_unloaded
+  std::unordered_map<const Program*, Arrays> known_;  // programs outlive their entries: code_unloaded()
   const Arrays* arrays_ = nullptr;                    // of the launch at hand
   std::map<std::uint32_t, Finding> told_;             // by op
 };

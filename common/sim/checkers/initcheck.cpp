@@ -8,9 +8,8 @@
 #include <cstring>
 
 #include "sim/checkers/library_kernels.hpp"
-#include "sim/machine/diagnose.hpp"
+#include "sim/machine/describe.hpp"
 #include "sim/machine/machine.hpp"
-#include "sim/observation/report.hpp"
 
 namespace course::sim {
 namespace {
@@ -126,9 +125,12 @@ void Initcheck::launch_begins(const Program& program, const LaunchRequest& launc
   told_.clear();
 }
 
-void Initcheck::launch_ends(const std::set<std::uint32_t>& racing) {
-  for (auto& [op, finding] : told_)
-    if (!racing.contains(op)) add_finding(findings_, std::move(finding));
+void Initcheck::told_of_races(const std::set<std::uint32_t>& racing) {
+  std::erase_if(told_, [&](const auto& told) { return racing.contains(told.first); });
+}
+
+void Initcheck::launch_ends() {
+  for (auto& [op, finding] : told_) add_finding(findings_, std::move(finding));
   told_.clear();
 }
 
@@ -180,7 +182,8 @@ void Initcheck::copies_issued(Warp& w, const CopyBatch& batch) {
   }
 }
 
-void Initcheck::copies_finished(Block& block, const CopyBatch& batch, std::uint32_t lanes) {
+void Initcheck::copies_finished(Block& block, const CopyBatch& batch, std::uint32_t lanes,
+                                std::uint64_t /*barrier*/) {
   for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
     const int i = std::countr_zero(m);
     const Shadow shadow = shadow_of(block.warps[batch.warp], place_of(batch.to[i]));
@@ -316,7 +319,7 @@ void Initcheck::used(Warp& w, const Followed& value, u32 lanes) {
   }
 }
 
-void Initcheck::follow(Warp& w, const MicroOp& op) {
+void Initcheck::before(Warp& w, const MicroOp& op) {
   auto& list = blocks_[w.block->storage]->followed[w.number];
   const bool selects = op.n_src == 3 && op.pred_src == 4;  // selp a, b, p: only the chosen one goes on
   const bool copies = op.kind == OpKind::move && op.n_src == 1;

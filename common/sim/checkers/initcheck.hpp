@@ -15,7 +15,7 @@
 #include <set>
 #include <vector>
 
-#include "sim/checkers/lane_access.hpp"
+#include "sim/checkers/kernel_checker.hpp"
 #include "sim/checkers/reserve.hpp"
 #include "sim/finding.hpp"
 #include "sim/machine/warp.hpp"
@@ -23,7 +23,7 @@
 
 namespace course::sim {
 
-class Initcheck {
+class Initcheck final : public KernelChecker {
  public:
   // What lives in the arena already counts as written: nobody watched how it was filled.
   Initcheck(const Arena& arena, std::vector<Finding>& findings);
@@ -40,18 +40,21 @@ class Initcheck {
   // Kernels have run unwatched: everything that is allocated counts as written.
   void trust_all();
 
-  void launch_begins(const Program& program, const LaunchRequest& launch);
-  // `racing`: ops in races; what they read may come later, and is no finding of its own.
-  void launch_ends(const std::set<std::uint32_t>& racing);
-  void block_begins(Block& block);
-  void access(Warp& w, const MicroOp& op, const LaneAccess& a);
-  // Before any op while values are followed, and before its access().
-  bool follows(const Warp& w) const { return !blocks_[w.block->storage]->followed[w.number].empty(); }
-  void follow(Warp& w, const MicroOp& op);
-  void copies_issued(Warp& w, const CopyBatch& batch);
-  void copies_finished(Block& block, const CopyBatch& batch, std::uint32_t lanes);
-  void frame_opened(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes);
-  void local_moved(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes);
+  void launch_begins(const Program& program, const LaunchRequest& launch) override;
+  // What racing ops read may come later, and is no finding of its own.
+  void told_of_races(const std::set<std::uint32_t>& racing) override;
+  void launch_ends() override;
+  void block_begins(Block& block) override;
+  void access(Warp& w, const MicroOp& op, const LaneAccess& a) override;
+  bool follows(const Warp& w) const override {
+    return !blocks_[w.block->storage]->followed[w.number].empty();
+  }
+  void before(Warp& w, const MicroOp& op) override;
+  void copies_issued(Warp& w, const CopyBatch& batch) override;
+  void copies_finished(Block& block, const CopyBatch& batch, std::uint32_t lanes,
+                       std::uint64_t barrier) override;
+  void frame_opened(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) override;
+  void local_moved(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) override;
 
  private:
   using Bits = std::vector<std::uint64_t>;

@@ -7,9 +7,8 @@
 #include <bit>
 
 #include "sim/checkers/lanes.hpp"
-#include "sim/machine/diagnose.hpp"
+#include "sim/machine/describe.hpp"
 #include "sim/machine/machine.hpp"
-#include "sim/observation/report.hpp"
 
 namespace course::sim {
 namespace {

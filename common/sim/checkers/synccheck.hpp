@@ -22,26 +22,27 @@
 #include <utility>
 #include <vector>
 
+#include "sim/checkers/kernel_checker.hpp"
 #include "sim/finding.hpp"
 #include "sim/machine/warp.hpp"
 
 namespace course::sim {
 
-class Synccheck {
+class Synccheck final : public KernelChecker {
  public:
-  explicit Synccheck(std::vector<Finding>& findings) : findings_(findings) {}
+  Synccheck(const Arena&, std::vector<Finding>& findings)
+      : KernelChecker(bits_of(OpKind::shuffle, OpKind::vote, OpKind::reduce)), findings_(findings) {}
 
-  void launch_begins(const Program& program, const LaunchRequest& launch);
-  void launch_ends();
-  void block_begins(Block& block);
-  // Before shuffles, votes and warp-wide reductions; before any op while undefined values are followed (`follows`).
-  void before(Warp& w, const MicroOp& op);
-  bool follows(const Warp& w) const { return !state(*w.block).undefined[w.number].empty(); }
-  void warp_synced(Warp& w, std::uint32_t mask, const MicroOp& op);
-  void barrier_arrived(Warp& w, std::uint32_t mask, const MicroOp& op);
-  void barrier_released(Block& block, std::uint32_t barrier);
-  void threads_exit(Warp& w, const Group& group, const BasicBlock& b);
-  void stuck(Block& block);
+  void launch_begins(const Program& program, const LaunchRequest& launch) override;
+  void launch_ends() override;
+  void block_begins(Block& block) override;
+  void before(Warp& w, const MicroOp& op) override;
+  bool follows(const Warp& w) const override { return !state(*w.block).undefined[w.number].empty(); }
+  void warp_synced(Warp& w, std::uint32_t mask, const MicroOp& op) override;
+  void barrier_arrived(Warp& w, std::uint32_t mask, const MicroOp& op) override;
+  void barrier_released(Block& block, std::uint32_t barrier) override;
+  void threads_exit(Warp& w, const Group& group, const BasicBlock& b) override;
+  void stuck(Block& block) override;
 
  private:
   struct Arrival {

@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <bit>
 #include <new>
+#include <utility>
 
 #include "sim/checkers/checks.hpp"
+#include "sim/checkers/footprint_recorder.hpp"
+#include "sim/checkers/racecheck/racecheck.hpp"
 
 namespace course::sim {
 namespace {
@@ -19,53 +22,29 @@ bool is_global(const MicroOp& op) {
 }  // namespace
 
 // One host thread's checkers.
-class CheckedTogether::Part final : public Observer, public KeepsHistory {
+class CheckedTogether::Part final : public Checks {
  public:
-  explicit Part(const Arena& arena)
-      : Observer(false), race(arena, findings), sync(findings), bounds(arena, findings) {}
+  explicit Part(const Arena& arena) : Checks({}), arena_(arena) {}
 
-  void begin(std::uint32_t mode, Initcheck* main, Undo& undo) {
+  void begin(std::uint32_t mode, const CheckerSet& main, Undo& undo) {
     undo_ = &undo;
     findings.clear();
     footprint = {};
-    init =
-        main != nullptr && (mode & kInitcheck) != 0 ? std::make_unique<Initcheck>(*main, findings) : nullptr;
-    checks = std::make_unique<Checks>(&race, init.get(), (mode & kSynccheck) != 0 ? &sync : nullptr, bounds,
-                                      (mode & kHostcheck) != 0 ? &footprint : nullptr);
+    checkers_.make(mode, arena_, findings, &main);
+    std::vector<KernelChecker*> all = checkers_.of(mode);
+    if ((mode & kHostcheck) != 0) all.push_back(&recorder_);
+    check_with(std::move(all));
   }
+  const Racecheck& race() const { return static_cast<const Racecheck&>(*checkers_.find(Checker::racecheck)); }
 
-  void launch_begins(const Program& p, const LaunchRequest& l) override { checks->launch_begins(p, l); }
-  void launch_ends() override { checks->launch_ends(); }
-  void block_begins(Block& b) override { checks->block_begins(b); }
   void before(Warp& w, const MicroOp& op) override {
     if (op.kind == OpKind::store || op.kind == OpKind::atomic)
       if (is_global(op)) keep(w, op);
-    checks->before(w, op);
+    Checks::before(w, op);
   }
-  void barrier_arrived(Warp& w, std::uint32_t mask, const MicroOp& op) override {
-    checks->barrier_arrived(w, mask, op);
-  }
-  void barrier_released(Block& b, std::uint32_t barrier) override { checks->barrier_released(b, barrier); }
-  void warp_synced(Warp& w, std::uint32_t mask, const MicroOp& op) override {
-    checks->warp_synced(w, mask, op);
-  }
-  void threads_exit(Warp& w, const Group& g, const BasicBlock& b) override { checks->threads_exit(w, g, b); }
-  void local_moved(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) override {
-    checks->local_moved(w, lane, offset, bytes);
-  }
-  void frame_opened(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) override {
-    checks->frame_opened(w, lane, offset, bytes);
-  }
-  void stuck(Block& b) override { checks->stuck(b); }
-  WriteHistory* history() override { return checks->history(); }
 
   std::vector<Finding> findings;
   Footprint footprint;
-  Racecheck race;
-  Synccheck sync;
-  Boundcheck bounds;
-  std::unique_ptr<Initcheck> init;
-  std::unique_ptr<Checks> checks;
 
  private:
   void keep(Warp& w, const MicroOp& op) {
@@ -75,6 +54,9 @@ class CheckedTogether::Part final : public Observer, public KeepsHistory {
     for (std::uint32_t m = a.mask; m != 0; m &= m - 1) undo_->keep(a.at(std::countr_zero(m)), a.bytes);
   }
 
+  const Arena& arena_;
+  CheckerSet checkers_;
+  FootprintRecorder recorder_{footprint};
   Undo* undo_ = nullptr;
 };
 
@@ -103,7 +85,8 @@ bool CheckedTogether::suits(const Program& program, const LaunchRequest& launch)
   return !(stores && updates);
 }
 
-std::vector<Observer*> CheckedTogether::begin(std::uint32_t mode, std::size_t n, Initcheck* init) {
+std::vector<Observer*> CheckedTogether::begin(std::uint32_t mode, std::size_t n, const CheckerSet& main,
+                                              Initcheck* init) {
   n_used_ = 0;
   try {
     if (undo_ == nullptr || init_ != init)
@@ -117,7 +100,7 @@ std::vector<Observer*> CheckedTogether::begin(std::uint32_t mode, std::size_t n,
   std::vector<Observer*> observers;
   n_used_ = std::min(n, parts_.size());
   for (std::size_t k = 0; k < n_used_; ++k) {
-    parts_[k]->begin(mode, init, *undo_);
+    parts_[k]->begin(mode, main, *undo_);
     observers.push_back(parts_[k].get());
   }
   return observers;
@@ -125,13 +108,13 @@ std::vector<Observer*> CheckedTogether::begin(std::uint32_t mode, std::size_t n,
 
 bool CheckedTogether::nothing_found() const {
   const bool none = std::all_of(parts_.begin(), parts_.begin() + static_cast<std::ptrdiff_t>(n_used_),
-                                [](const auto& p) { return p->findings.empty() && !p->race.is_full(); });
+                                [](const auto& p) { return p->findings.empty() && !p->race().is_full(); });
   return none && nobody_met();
 }
 
 bool CheckedTogether::nobody_met() const {
   std::vector<const Racecheck*> races;
-  for (std::size_t k = 0; k < n_used_; ++k) races.push_back(&parts_[k]->race);
+  for (std::size_t k = 0; k < n_used_; ++k) races.push_back(&parts_[k]->race());
   return std::all_of(arena_.live().begin(), arena_.live().end(), [&](const auto& place) {
     return Racecheck::nobody_met(races, place.first, place.second.size);
   });

@@ -10,15 +10,13 @@
 #include <memory>
 #include <vector>
 
-#include "sim/checkers/boundcheck.hpp"
+#include "sim/checkers/checker_set.hpp"
 #include "sim/checkers/initcheck.hpp"
-#include "sim/checkers/racecheck.hpp"
-#include "sim/checkers/synccheck.hpp"
 #include "sim/checkers/undo.hpp"
-#include "sim/device.hpp"
 #include "sim/finding.hpp"
 #include "sim/machine/warp.hpp"
 #include "sim/memory/memory.hpp"
+#include "sim/types.hpp"
 
 namespace course::sim {
 
@@ -30,9 +28,9 @@ class CheckedTogether {
   CheckedTogether& operator=(const CheckedTogether&) = delete;
 
   static bool suits(const Program& program, const LaunchRequest& launch);
-  // An observer for each of `n` host threads; fewer where memory does not suffice. `init`: follows memory from launch to launch;
-  // nullptr when nobody looks at that.
-  std::vector<Observer*> begin(std::uint32_t mode, std::size_t n, Initcheck* init);
+  // An observer for each of `n` host threads; fewer where memory does not suffice. `main`: the checkers that follow memory from
+  // launch to launch; `init`: the one of them whose marks have to be put back, or nullptr when the mode is without it.
+  std::vector<Observer*> begin(std::uint32_t mode, std::size_t n, const CheckerSet& main, Initcheck* init);
   // After the launch.
   bool nothing_found() const;
   void put_back();

@@ -15,7 +15,7 @@
 #include "ptx/parser/parser.hpp"
 #include "sim/checkers/kernel_cases.hpp"
 #include "sim/decode/decode.hpp"
-#include "sim/ops/table.hpp"
+#include "sim/machine/op_table.hpp"
 
 namespace course::sim::testing {
 namespace {

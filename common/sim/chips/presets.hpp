@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sim/device.hpp"
+#include "sim/types.hpp"
 
 namespace course::cudart {
 

@@ -125,6 +125,7 @@ void Decoder::prefetch(const Instruction& i) {
   op.src[1] = size;
   op.n_src = size == MicroOp::kNoSlot ? 1 : 2;
   op.space = MemorySpace::global;
+  op.prefetches = true;
 }
 
 // cp.async.bulk.to.from.completion [to], [from], size[, [mbarrier]]

@@ -10,8 +10,8 @@
 #include "base/demangle.hpp"
 #include "base/result.hpp"
 #include "ptx/ir.hpp"
+#include "sim/machine/op_table.hpp"
 #include "sim/machine/program.hpp"
-#include "sim/ops/table.hpp"
 
 namespace course::sim {
 

@@ -2,7 +2,10 @@
 // For observers: the memory addresses an op is about to access, lane by lane.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "sim/machine/warp.hpp"
 
@@ -30,6 +33,24 @@ inline Addresses addresses_of(Warp& w, const MicroOp& op) {
     a.at[i] = address + window;
   }
   return a;
+}
+
+// Where a generic address lies in the host's memory, or nullptr where it is nobody's.
+inline const std::byte* memory_at(const Arena& arena, const Block& block, std::uint64_t address,
+                                  std::uint64_t n_bytes) {
+  if (address >= kSharedWindow && address < kSharedWindow + kWindowSize) {
+    const std::uint64_t offset = address - kSharedWindow;
+    return offset + n_bytes <= block.shared_bytes ? block.shared + offset : nullptr;
+  }
+  const std::uint64_t offset = address - arena.base();
+  const bool inside = offset < arena.size() && offset + n_bytes <= arena.size();
+  return inside ? reinterpret_cast<const std::byte*>(address) : nullptr;
+}
+
+inline std::uint64_t value_at(const std::byte* memory, std::uint64_t n_bytes) {
+  std::uint64_t value = 0;
+  if (memory != nullptr) std::memcpy(&value, memory, std::min<std::uint64_t>(n_bytes, 8));
+  return value;
 }
 
 }  // namespace course::sim

@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "sim/machine/diagnose.hpp"
+#include "sim/machine/describe.hpp"
 #include "sim/machine/machine.hpp"
 
 namespace course::sim {

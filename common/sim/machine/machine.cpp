@@ -10,7 +10,7 @@
 #include <iterator>
 #include <utility>
 
-#include "sim/decode/decode.hpp"
+#include "base/demangle.hpp"
 #include "sim/machine/builtins.hpp"
 
 namespace course::sim {

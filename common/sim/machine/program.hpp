@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "ptx/ir.hpp"
-#include "sim/device.hpp"
+#include "sim/types.hpp"
 
 namespace course::sim {
 
@@ -69,6 +69,7 @@ struct MicroOp {
   std::uint8_t wide_dst = 0;
   std::uint8_t pred_src = 0, pred_dst = 0;  // bit i: a predicate slot
   bool counted = true;                      // false for the decoder's own helper ops (widening, staging)
+  bool prefetches = false;                  // reads global memory into the caches alone
   std::uint8_t order = 0;                   // memory order and scope, see MemoryOrder in warp.hpp
 };
 

@@ -7,8 +7,8 @@
 #include <set>
 #include <vector>
 
-#include "sim/device.hpp"
 #include "sim/machine/program.hpp"
+#include "sim/types.hpp"
 
 namespace course::sim {
 

@@ -218,6 +218,9 @@ class Observer {
   virtual void faulted(Block&) {}
   virtual void launch_ends() {}
 
+ protected:
+  void set_looks_after(bool looks_after) { looks_after_ = looks_after; }
+
  private:
   bool looks_after_;
 };

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "base/result.hpp"
-#include "sim/device.hpp"
+#include "sim/types.hpp"
 
 namespace course::sim {
 

@@ -4,90 +4,14 @@
 #include <utility>
 
 #include "sim/checkers/checks.hpp"
+#include "sim/checkers/initcheck.hpp"
+#include "sim/checkers/racecheck/racecheck.hpp"
 #include "sim/checkers/together.hpp"
-#include "sim/machine/hang.hpp"
+#include "sim/machine/composite_observer.hpp"
 #include "sim/observation/dataflow.hpp"
 #include "sim/observation/trace.hpp"
 
 namespace course::sim {
-namespace {
-
-// Tells several observers everything. What one finds and counts does not depend on the others.
-class Several final : public Observer, public KeepsHistory {
- public:
-  explicit Several(std::vector<Observer*> all) : all_(std::move(all)) {}
-
-  void launch_begins(const Program& p, const LaunchRequest& l) override {
-    for (Observer* o : all_) o->launch_begins(p, l);
-  }
-  void block_begins(Block& b) override {
-    for (Observer* o : all_) o->block_begins(b);
-    for (Warp& w : b.warps) w.observed = ~0u;
-  }
-  void block_ends(Block& b) override {
-    for (Observer* o : all_) o->block_ends(b);
-  }
-  void before(Warp& w, const MicroOp& op) override {
-    for (Observer* o : all_) o->before(w, op);
-    w.observed = ~0u;
-  }
-  void after(Warp& w, const MicroOp& op) override {
-    for (Observer* o : all_) o->after(w, op);
-  }
-  void barrier_arrived(Warp& w, std::uint32_t mask, const MicroOp& op) override {
-    for (Observer* o : all_) o->barrier_arrived(w, mask, op);
-  }
-  void barrier_released(Block& b, std::uint32_t barrier) override {
-    for (Observer* o : all_) o->barrier_released(b, barrier);
-  }
-  void warp_synced(Warp& w, std::uint32_t mask, const MicroOp& op) override {
-    for (Observer* o : all_) o->warp_synced(w, mask, op);
-  }
-  void threads_exit(Warp& w, const Group& g, const BasicBlock& b) override {
-    for (Observer* o : all_) o->threads_exit(w, g, b);
-  }
-  void local_moved(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) override {
-    for (Observer* o : all_) o->local_moved(w, lane, offset, bytes);
-  }
-  void frame_opened(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) override {
-    for (Observer* o : all_) o->frame_opened(w, lane, offset, bytes);
-  }
-  void copies_issued(Warp& w, const CopyBatch& batch) override {
-    for (Observer* o : all_) o->copies_issued(w, batch);
-  }
-  void copies_finished(Block& b, const CopyBatch& batch, std::uint32_t lanes,
-                       std::uint64_t barrier) override {
-    for (Observer* o : all_) o->copies_finished(b, batch, lanes, barrier);
-  }
-  void rendezvous_arrived(Warp& w, int lane, std::uint64_t address) override {
-    for (Observer* o : all_) o->rendezvous_arrived(w, lane, address);
-  }
-  void rendezvous_ended(Block& b, std::uint64_t address) override {
-    for (Observer* o : all_) o->rendezvous_ended(b, address);
-  }
-  void rendezvous_passed(Warp& w, int lane, std::uint64_t address) override {
-    for (Observer* o : all_) o->rendezvous_passed(w, lane, address);
-  }
-  void stuck(Block& b) override {
-    for (Observer* o : all_) o->stuck(b);
-  }
-  void faulted(Block& b) override {
-    for (Observer* o : all_) o->faulted(b);
-  }
-  WriteHistory* history() override {
-    for (Observer* o : all_)
-      if (auto* keeper = dynamic_cast<KeepsHistory*>(o)) return keeper->history();
-    return nullptr;
-  }
-  void launch_ends() override {
-    for (Observer* o : all_) o->launch_ends();
-  }
-
- private:
-  std::vector<Observer*> all_;
-};
-
-}  // namespace
 
 Observers::Observers(const Arena& arena, std::vector<Finding>& findings, TraceLog& trace, bool shortcuts)
     : arena_(arena), findings_(findings), trace_log_(trace), shortcuts_(shortcuts) {}
@@ -113,24 +37,26 @@ void Observers::forget_writes(std::uint64_t address, std::uint64_t n_bytes) {
 }
 
 void Observers::code_unloaded() {
-  checks_.reset();  // refers to boundcheck_
+  checks_.reset();
   several_.reset();
-  boundcheck_.reset();
+  checkers_.code_unloaded();
   together_.reset();
 }
 
+Racecheck* Observers::racecheck() const {
+  return static_cast<Racecheck*>(checkers_.find(Checker::racecheck));
+}
+
 void Observers::prepare(std::uint32_t mode) {
-  if ((mode & kInitcheck) != 0 && !initcheck_) initcheck_ = std::make_unique<Initcheck>(arena_, findings_);
-  if ((mode & kRacecheck) != 0 && !racecheck_) {
-    racecheck_ = std::make_unique<Racecheck>(arena_, findings_);
-    if (!shortcuts_) racecheck_->take_no_shortcuts();
-  }
-  if ((mode & kAllChecks) != 0 && !boundcheck_) boundcheck_ = std::make_unique<Boundcheck>(arena_, findings_);
-  if ((mode & kSynccheck) != 0 && !synccheck_) synccheck_ = std::make_unique<Synccheck>(findings_);
+  checkers_.make(mode, arena_, findings_);
+  initcheck_ = static_cast<Initcheck*>(checkers_.find(Checker::initcheck));
+  if (Racecheck* race = racecheck(); race != nullptr && !shortcuts_) race->take_no_shortcuts();
   if ((mode & kDataflow) != 0 && !dataflow_) dataflow_ = std::make_unique<Dataflow>(arena_);
   if ((mode & kTrace) != 0 && !trace_)
-    trace_ = std::make_unique<Trace>(arena_, trace_log_,
-                                     [this] { return racecheck_ ? racecheck_->first_race() : nullptr; });
+    trace_ = std::make_unique<Trace>(arena_, trace_log_, [this] {
+      const Racecheck* race = racecheck();
+      return race != nullptr ? race->first_race() : nullptr;
+    });
 }
 
 Observer* Observers::begin(std::uint32_t mode, const Program& program, const LaunchRequest& launch,
@@ -146,21 +72,22 @@ Observer* Observers::begin(std::uint32_t mode, const Program& program, const Lau
   checks_.reset();
   several_.reset();
   // Who gets an old value polls once more, so that counts and traces would depend on the schedule's seed.
-  const bool old_values = (mode & kRacecheck) != 0 && (mode & (kCounters | kDataflow | kTrace)) == 0 &&
-                          Racecheck::may_get_old_values(program, launch);
-  if ((mode & kRacecheck) != 0) racecheck_->give_old_values(old_values, schedule_seed);
-  if ((mode & kAllChecks) != 0)
-    checks_ = std::make_unique<Checks>((mode & kRacecheck) != 0 ? racecheck_.get() : nullptr,
-                                       (mode & kInitcheck) != 0 ? initcheck_.get() : nullptr,
-                                       (mode & kSynccheck) != 0 ? synccheck_.get() : nullptr, *boundcheck_,
-                                       (mode & kHostcheck) != 0 ? &footprint_ : nullptr, old_values);
+  if ((mode & kRacecheck) != 0)
+    racecheck()->give_old_values(
+        (mode & (kCounters | kDataflow | kTrace)) == 0 && Racecheck::may_get_old_values(program, launch),
+        schedule_seed);
+  if ((mode & kAllChecks) != 0) {
+    std::vector<KernelChecker*> checkers = checkers_.of(mode);
+    if ((mode & kHostcheck) != 0) checkers.push_back(&recorder_);
+    checks_ = std::make_unique<Checks>(std::move(checkers));
+  }
   std::vector<Observer*> all;
   if (counts_dataflow_) all.push_back(dataflow_.get());
   if (checks_) all.push_back(checks_.get());
   if ((mode & kTrace) != 0) all.push_back(trace_.get());
   if (all.empty()) return nullptr;
   if (all.size() == 1) return all.front();
-  several_ = std::make_unique<Several>(std::move(all));
+  several_ = std::make_unique<CompositeObserver>(std::move(all));
   return several_.get();
 }
 
@@ -169,8 +96,8 @@ std::vector<Observer*> Observers::begin_together(std::uint32_t mode, const Progr
   const bool checks_alone = (mode & kRacecheck) != 0 && (mode & (kDataflow | kTrace)) == 0;
   if (host_threads < 2 || !checks_alone || !shortcuts_ || !CheckedTogether::suits(program, launch)) return {};
   if (together_ == nullptr) together_ = std::make_unique<CheckedTogether>(arena_);
-  return together_->begin(mode, static_cast<std::size_t>(host_threads),
-                          (mode & kInitcheck) != 0 ? initcheck_.get() : nullptr);
+  return together_->begin(mode, static_cast<std::size_t>(host_threads), checkers_,
+                          (mode & kInitcheck) != 0 ? initcheck_ : nullptr);
 }
 
 bool Observers::must_see_again(bool faulted) {

@@ -7,20 +7,19 @@
 #include <memory>
 #include <vector>
 
-#include "sim/device.hpp"
+#include "sim/checkers/checker_set.hpp"
+#include "sim/checkers/footprint_recorder.hpp"
 #include "sim/finding.hpp"
 #include "sim/machine/warp.hpp"
 #include "sim/memory/memory.hpp"
+#include "sim/types.hpp"
 
 namespace course::sim {
 
 class CheckedTogether;
-class Checks;
 class Dataflow;
 class Initcheck;
-class Boundcheck;
 class Racecheck;
-class Synccheck;
 class Trace;
 struct TraceLog;
 
@@ -57,19 +56,20 @@ class Observers {
   void reset();
 
  private:
+  Racecheck* racecheck() const;  // nullptr: none yet
+
   const Arena& arena_;
   std::vector<Finding>& findings_;
   TraceLog& trace_log_;
   bool shortcuts_;
   std::unique_ptr<Dataflow> dataflow_;
-  std::unique_ptr<Racecheck> racecheck_;
-  std::unique_ptr<Initcheck> initcheck_;
-  std::unique_ptr<Synccheck> synccheck_;
-  std::unique_ptr<Boundcheck> boundcheck_;
+  CheckerSet checkers_;
+  Initcheck* initcheck_ = nullptr;  // of checkers_, once it has one
   std::unique_ptr<Trace> trace_;
   std::unique_ptr<CheckedTogether> together_;
   std::unique_ptr<Observer> checks_, several_;  // of the launch at hand
   Footprint footprint_;                         // of the launch at hand
+  FootprintRecorder recorder_{footprint_};
   bool counts_dataflow_ = false;
   bool ran_unwatched_ = false;  // initcheck missed a launch
 };

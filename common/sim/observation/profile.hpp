@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/machine/grid.hpp"
+#include "sim/grid/grid.hpp"
 #include "sim/machine/program.hpp"
 
 namespace course::sim {

@@ -16,49 +16,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostFindings = 64;
-
-// The one list of counters, by name. Dataflow's `steps` is a maximum, the rest are sums.
-template <typename Visit>
-void for_each_counter(const Visit& visit) {
-  visit("launches", &Counters::launches);
-  visit("warp_instructions", &Counters::warp_instructions);
-  visit("lane_instructions", &Counters::lane_instructions);
-  visit("branches", &Counters::branches);
-  visit("divergent_branches", &Counters::divergent_branches);
-  visit("global_load_requests", &Counters::global_load_requests);
-  visit("global_load_sectors", &Counters::global_load_sectors);
-  visit("global_load_bytes", &Counters::global_load_bytes);
-  visit("global_store_requests", &Counters::global_store_requests);
-  visit("global_store_sectors", &Counters::global_store_sectors);
-  visit("global_store_bytes", &Counters::global_store_bytes);
-  visit("shared_requests", &Counters::shared_requests);
-  visit("shared_wavefronts", &Counters::shared_wavefronts);
-  visit("shared_conflicts", &Counters::shared_conflicts);
-  visit("local_requests", &Counters::local_requests);
-  visit("local_sectors", &Counters::local_sectors);
-  visit("atomic_requests", &Counters::atomic_requests);
-  visit("atomic_lanes", &Counters::atomic_lanes);
-  visit("atomic_serialised", &Counters::atomic_serialised);
-  visit("shared_atomic_requests", &Counters::shared_atomic_requests);
-  visit("shared_atomic_wavefronts", &Counters::shared_atomic_wavefronts);
-  visit("barriers", &Counters::barriers);
-  visit("global_lines", &Counters::global_lines);
-  visit("near_sectors", &Counters::near_sectors);
-  visit("memory_read_sectors", &Counters::memory_read_sectors);
-  visit("memory_write_sectors", &Counters::memory_write_sectors);
-  visit("partial_sectors", &Counters::partial_sectors);
-  visit("global_atomic_passes", &Counters::global_atomic_passes);
-  visit("shared_atomic_passes", &Counters::shared_atomic_passes);
-  visit("chain_clocks", &Counters::chain_clocks);
-  visit("work", &Counters::work);
-}
-
 Json json_of(const Counters& c) {
   Json j;
-  for_each_counter([&](const char* name, std::uint64_t Counters::*field) { j[name] = c.*field; });
-  j["steps"] = c.steps;
-  j["hottest_atomics"] = c.hottest_atomics;
+  const auto put = [&](const char* name, std::uint64_t Counters::*field) { j[name] = c.*field; };
+  for_each_sum(put);
+  for_each_maximum(put);
   for (std::size_t k = 0; k < kInstructionKinds; ++k) j["mix"][kInstructionNames[k]] = c.mix[k];
   return j;
 }
@@ -160,61 +122,17 @@ Json json_of(const TraceRow& row) {
   return j;
 }
 
-bool same(const std::vector<SourcePlace>& a, const std::vector<SourcePlace>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const SourcePlace& x, const SourcePlace& y) {
-    return x.line == y.line && x.file == y.file;
-  });
-}
-
 // Told first: what corrupts or ends the run, then what makes it a matter of luck. That a launch hangs is told after what may be why.
 int rank(const Finding& f) {
   if (f.severity == Severity::hint) return 9;
-  switch (f.checker) {
-    case Checker::memcheck: return 0;
-    case Checker::execution: return f.kind == "no-progress" ? 3 : 1;
-    case Checker::synccheck: return 2;
-    case Checker::racecheck: return 4;
-    case Checker::initcheck: return 5;
-    default: return 6;
-  }
+  return f.kind == "no-progress" ? 3 : row_of(f.checker).rank;
 }
 
 }  // namespace
 
-const char* name_of(Checker checker) {
-  switch (checker) {
-    case Checker::memcheck: return "memcheck";
-    case Checker::racecheck: return "racecheck";
-    case Checker::initcheck: return "initcheck";
-    case Checker::synccheck: return "synccheck";
-    case Checker::leakcheck: return "leakcheck";
-    default: return "execution";
-  }
-}
-
-Counters& Counters::operator+=(const Counters& other) {
-  for_each_counter([&](const char*, std::uint64_t Counters::*field) { this->*field += other.*field; });
-  steps = std::max(steps, other.steps);
-  hottest_atomics = std::max(hottest_atomics, other.hottest_atomics);
-  for (std::size_t k = 0; k < kInstructionKinds; ++k) mix[k] += other.mix[k];
-  return *this;
-}
-
 void Report::add(Launch launch) {
   totals += launch.counters;
   if (launches.size() < kMostLaunches) launches.push_back(std::move(launch));
-}
-
-void add_finding(std::vector<Finding>& findings, Finding finding) {
-  for (Finding& known : findings) {
-    if (known.checker != finding.checker || known.kind != finding.kind || known.kernel != finding.kernel)
-      continue;
-    if (finding.where.empty() && known.message != finding.message) continue;
-    if (!same(known.where, finding.where) || !same(known.other_where, finding.other_where)) continue;
-    known.times += finding.times;
-    return;
-  }
-  if (findings.size() < kMostFindings) findings.push_back(std::move(finding));
 }
 
 namespace {

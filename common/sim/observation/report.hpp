@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "sim/counters.hpp"
-#include "sim/device.hpp"
 #include "sim/finding.hpp"
 #include "sim/observation/profile.hpp"
 #include "sim/observation/trace.hpp"
+#include "sim/types.hpp"
 
 namespace course::sim {
 
@@ -41,9 +41,6 @@ struct Report {
 
   void add(Launch launch);
 };
-
-// Adds a finding, or counts it once more when an equal one (checker, kind, kernel, places) is there.
-void add_finding(std::vector<Finding>& findings, Finding finding);
 
 // In words, most telling first: a line that names the kind, one that tells the rest, and the other lines that
 // the same cause shows at.

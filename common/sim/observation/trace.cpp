@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "sim/machine/diagnose.hpp"
+#include "sim/machine/describe.hpp"
 #include "sim/machine/machine.hpp"
 
 namespace course::sim {

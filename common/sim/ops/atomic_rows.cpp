@@ -2,7 +2,7 @@
 // The rows of atom and red. A lane's read-modify-write is indivisible against other host threads where there are any; blocks
 // have their shared memory to themselves. Lanes of a warp go one after the other, from Warp::first_lane on. Built once per instruction set of the host.
 // Source: NVIDIA, "PTX ISA", version 9.0, sections 9.7.13.5 (atom) and 9.7.13.7 (red).
-#include "sim/machine/waiting.hpp"
+#include "sim/grid/waiting.hpp"
 #include "sim/ops/memory.hpp"
 #include "sim/ops/narrow.hpp"
 

@@ -6,8 +6,8 @@
 #include <tuple>
 #include <utility>
 
+#include "sim/machine/op_table.hpp"
 #include "sim/ops/float.hpp"
-#include "sim/ops/table.hpp"
 
 namespace course::sim::SIM_ISA {
 

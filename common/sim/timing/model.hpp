@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "sim/counters.hpp"
-#include "sim/device.hpp"
+#include "sim/types.hpp"
 
 namespace course::sim {
 

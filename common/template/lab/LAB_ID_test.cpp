@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "LAB_ID/lab.hpp"
+#include "LAB_ID/points.hpp"
 #include "testing/public_tests.hpp"
 #include "testing/tried.hpp"
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-// LAB_TITLE: what the lab asks, in one sentence. The lab's API and what it is worth.
-// Read: Job (what a task gets), Rung, the manifest (tasks and points). Included by the student's .cu, the solution, the CPU side
-// (problem.cpp) and the tests, so it stays light.
+// LAB_TITLE: what the lab asks, in one sentence. The lab's API.
+// Read: Job (what a task gets), Rung (the tasks); points.hpp beside it says what they are worth. Included by the student's .cu, the
+// solution, the CPU side (problem.cpp) and the tests, so it stays light.
 #pragma once
 
 #include <cstdint>
 
-#include "lab/manifest.hpp"
 #include "lab/request.hpp"
 
 namespace course::LAB_ID {
@@ -26,7 +25,7 @@ inline Status not_implemented(const Job&) {
   return Status::not_implemented;
 }
 
-// Tasks in the order of the manifest, then the rungs that only the solution has.
+// Tasks in the order of points.hpp, then the rungs that only the solution has.
 enum class Rung : std::uint32_t { map };
 
 inline Job job_of(const lab::Request& request) {
@@ -39,15 +38,5 @@ inline Job job_of(const lab::Request& request) {
 }
 
 Status run(const lab::Request& request);  // the last lines of LAB_ID.cu
-
-inline constexpr lab::EfficiencyGoal kMapGoals[] = {{lab::Metric::bytes_ratio, 1.05, 20},
-                                                    {lab::Metric::active_lanes, 0.9, 10}};
-inline constexpr lab::SpeedupTier kMapTiers[] = {{2, 5}, {4, 5}};
-inline constexpr lab::Task kTasks[] = {
-    {"map", "One thread per item", "handouts/LAB_HANDOUT#map", 60, kMapGoals, kMapTiers},
-};
-inline constexpr lab::Manifest kManifest{"LAB_ID", "LAB_TITLE",
-                                         "author, year: the source that a reader should know", kTasks};
-static_assert(lab::adds_up(kManifest));
 
 }  // namespace course::LAB_ID

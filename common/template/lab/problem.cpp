@@ -6,6 +6,7 @@
 
 #include "LAB_ID/baseline.hpp"
 #include "LAB_ID/lab.hpp"
+#include "LAB_ID/points.hpp"
 #include "lab/compare.hpp"
 #include "lab/items.hpp"
 #include "lab/problem.hpp"

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "LAB_ID/lab.hpp"
+#include "LAB_ID/points.hpp"
 #include "testing/counted.hpp"
 #include "testing/traced.hpp"
 

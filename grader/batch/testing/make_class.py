@@ -40,8 +40,8 @@ def tasks_of(root):
     source = re.sub(r"^\s*//@.*\n", "", text, flags=re.M)
     # A mutant answers one task; a student says of the others that they are not done.
     source = source.replace("default: return Status::unsupported;", "default: return Status::not_implemented;")
-    table = re.search(r"Task kTasks\[\] = \{(.*?)^\};", (root / "labs" / LAB / "lab.hpp").read_text(encoding="utf-8"), re.M | re.S)
-    return in_one_file(source, [root / "solutions"]), re.findall(r'^    \{"(\w+)", "', table.group(1), re.M)
+    table = re.search(r"Task kTasks\[\] = \{(.*?)^\};", (root / "labs" / LAB / "points.hpp").read_text(encoding="utf-8"), re.M | re.S)
+    return in_one_file(source, [root / "solutions"]), re.findall(r'\.id = "(\w+)"', table.group(1))
 
 
 def in_one_file(text, folders, seen=None):

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "base/cuda_check.hpp"
+#include "sat/points.hpp"
 
 namespace course::sat::app {
 namespace {

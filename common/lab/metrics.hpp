@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: MIT
+// The metrics of efficiency goals, one row each: how results and the command line call them. grader/grading/metrics.cpp measures them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+#include "lab/manifest.hpp"
+
+namespace course::lab {
+
+struct MetricRow {
+  Metric metric;
+  std::string_view name;
+};
+
+inline constexpr std::array kMetricRows{
+    MetricRow{Metric::work_ratio, "work_ratio"},
+    MetricRow{Metric::step_ratio, "step_ratio"},
+    MetricRow{Metric::bytes_ratio, "bytes_ratio"},
+    MetricRow{Metric::active_lanes, "active_lanes"},
+    MetricRow{Metric::bank_conflicts, "bank_conflicts"},
+    MetricRow{Metric::launches, "launches"},
+    MetricRow{Metric::barriers, "barriers"},
+    MetricRow{Metric::atomics, "atomics"},
+    MetricRow{Metric::contention, "contention"},
+};
+
+inline constexpr auto kAllMetrics = [] {
+  std::array<Metric, kMetricRows.size()> all{};
+  for (std::size_t k = 0; k < all.size(); ++k) all[k] = kMetricRows[k].metric;
+  return all;
+}();
+
+}  // namespace course::lab

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+// One row for each checker: its name, what switches it on, and how its findings are shown. Words alone, without any code of the
+// simulator, so that those who read its reports may include this, too. checkers/checker_set.cpp makes them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace course::sim {
+
+enum class Checker : std::uint8_t { memcheck, racecheck, initcheck, synccheck, leakcheck, execution };
+
+struct CheckerRow {
+  Checker checker;
+  const char* name;    // in reports, and in SIM_MODE if it has a mode
+  std::uint32_t mode;  // the bit of Mode that looks at kernels with it; 0: none of its own
+  const char* label;   // stands before its findings in messages to students; "": nothing does
+  int rank;            // findings of a lower rank are shown first
+};
+
+// First what corrupts or ends the run, then what makes its result depend on luck.
+inline constexpr std::array kCheckers{
+    CheckerRow{Checker::memcheck, "memcheck", 0, "memory access", 0},
+    CheckerRow{Checker::racecheck, "racecheck", 4, "race", 4},
+    CheckerRow{Checker::initcheck, "initcheck", 8, "uninitialised read", 5},
+    CheckerRow{Checker::synccheck, "synccheck", 16, "synchronisation", 2},
+    CheckerRow{Checker::leakcheck, "leakcheck", 0, "", 6},
+    CheckerRow{Checker::execution, "execution", 0, "", 1},
+};
+
+constexpr const CheckerRow& row_of(Checker checker) {
+  return kCheckers[static_cast<std::size_t>(checker)];
+}
+constexpr const char* name_of(Checker checker) {
+  return row_of(checker).name;
+}
+
+// Each row stands where its checker does in the enumeration, and no two share a bit.
+constexpr bool rows_are_in_order() {
+  std::uint32_t modes = 0;
+  for (std::size_t k = 0; k < kCheckers.size(); ++k) {
+    if (kCheckers[k].checker != static_cast<Checker>(k) || (modes & kCheckers[k].mode) != 0) return false;
+    modes |= kCheckers[k].mode;
+  }
+  return true;
+}
+static_assert(rows_are_in_order());
+
+// The bits of all checkers that look at kernels.
+inline constexpr std::uint32_t kCheckersOfKernels = [] {
+  std::uint32_t bits = 0;
+  for (const CheckerRow& row : kCheckers) bits |= row.mode;
+  return bits;
+}();
+
+}  // namespace course::sim

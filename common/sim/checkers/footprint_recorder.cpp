@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+#include "sim/checkers/footprint_recorder.hpp"
+
+#include <bit>
+
+namespace course::sim {
+namespace {
+
+Footprint::Use use_of(const MicroOp& op) {
+  const auto order = op.order & kOrderMask;
+  const bool strong = op.kind == OpKind::atomic || order != kWeak;
+  if (op.kind == OpKind::load) return strong ? Footprint::kStrongRead : Footprint::kRead;
+  if (!strong) return Footprint::kWrite;
+  const bool reaches_host = order == kVolatile || (op.order & kScopeMask) == kScopeSystem;
+  return reaches_host ? Footprint::kSystemWrite : Footprint::kStrongWrite;
+}
+
+}  // namespace
+
+void FootprintRecorder::access(Warp&, const MicroOp& op, const LaneAccess& a) {
+  if (op.space == MemorySpace::constant || op.kind == OpKind::rendezvous) return;
+  if (!a.mixed && a.place != Place::global) return;
+  const Footprint::Use use = use_of(op);
+  if (a.run) return footprint_.add(a.start(), std::uint64_t{a.count} * a.bytes, use);
+  for (std::uint32_t m = a.mask; m != 0; m &= m - 1) {
+    const std::uint64_t address = a.at(std::countr_zero(m));
+    if (place_of(address) == Place::global) footprint_.add(address, a.bytes, use);
+    if (a.same) return;
+  }
+}
+
+void FootprintRecorder::copies_issued(Warp&, const CopyBatch& batch) {
+  for (std::uint32_t m = batch.lanes; m != 0; m &= m - 1) {
+    const int i = std::countr_zero(m);
+    if (place_of(batch.from[i]) == Place::global)
+      footprint_.add(batch.from[i], batch.read[i], Footprint::kRead);
+    if (place_of(batch.to[i]) == Place::global)
+      footprint_.add(batch.to[i], batch.bytes[i], Footprint::kWrite);
+  }
+}
+
+}  // namespace course::sim

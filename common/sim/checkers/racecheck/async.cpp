@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+// Asynchronous copies and mbarriers.
+// A copy accesses memory as if by a thread of its own that starts where it is issued: nothing is ordered after it, not even what
+// its thread does next, until the thread has waited for it. Its record has kFlying set and names the lanes still under way; after
+// each barrier a record with a fresh number takes its place, so that it never counts as old.
+// One that an mbarrier counts is ordered before those who have seen that phase end, and nobody else: kByBarrier.
+// Arriving at an mbarrier publishes all that the thread did and knows; seeing a phase end acquires what was published in it.
+// Source: NVIDIA, "PTX ISA", version 9.0, sections 9.7.9.25.1 (completion of asynchronous copies), 9.7.13.15 (mbarrier).
+#include <algorithm>
+#include <bit>
+
+#include "sim/checkers/racecheck/racecheck.hpp"
+
+namespace course::sim {
+
+// The words that lane `lane` of a copy reads or writes.
+void Racecheck::touch(Here& h, int lane, std::uint64_t address, std::uint32_t n_bytes, bool writes) {
+  h.reads = !writes;
+  h.writes = writes;
+  h.shadow = shadow_of(h.b, place_of(address));
+  const std::uint64_t first = address - h.shadow.base;
+  if (first >= h.shadow.bytes || first + n_bytes > h.shadow.bytes) return;
+  if (!h.shadow.shared) {
+    if (gives_old_values_ && writes) forget_unseen(address, n_bytes);
+    const Cell marker = (next() - 1) << kLaneBits | kLaneMask;
+    for (std::uint64_t line = first / kLineBytes; line <= (first + n_bytes - 1) / kLineBytes; ++line)
+      open_line(h, line, marker);
+  }
+  for (std::uint32_t k = 0; k < n_bytes; k += 4) {
+    const std::uint32_t n = std::min(n_bytes - k, 4u);
+    const std::uint64_t offset = first + k;
+    if (n < 4 || is_bytes(h, h.shadow.written[offset / 4]))
+      bytes(h, lane, offset, n);
+    else
+      cell(h, lane, offset, h.shadow.written[offset / 4], h.shadow.read[offset / 4]);
+  }
+}
+
+// Gives the copies of a flight a record of their own and looks at what they meet.
+void Racecheck::fly(Block& block, Flight& flight) {
+  BlockState& b = state(block);
+  const CopyBatch& batch = flight.batch;
+  Warp& w = block.warps[batch.warp];
+  flight.id = new_record({b.number, batch.op->index, flight.lanes,
+                          static_cast<std::uint16_t>(batch.warp | kFlying), Record::access});
+  LaneAccess a;
+  a.mask = flight.lanes;
+  a.bytes = 4;
+  Here h{w, *batch.op, b, b.warps[batch.warp], a, {}, flight.id, false, false, false};
+  for (std::uint32_t m = flight.lanes; m != 0; m &= m - 1) {
+    const int i = std::countr_zero(m);
+    if (batch.read[i] != 0) touch(h, i, batch.from[i], batch.read[i], false);
+    touch(h, i, batch.to[i], batch.bytes[i], true);
+  }
+}
+
+void Racecheck::copies_issued(Warp& w, const CopyBatch& batch) {
+  if (full_) return;
+  BlockState& b = state(*w.block);
+  b.flights.push_back({batch, batch.lanes, 0});
+  fly(*w.block, b.flights.back());
+}
+
+void Racecheck::copies_finished(Block& block, const CopyBatch& batch, std::uint32_t lanes,
+                                std::uint64_t barrier) {
+  BlockState& b = state(block);
+  const auto flight = std::find_if(b.flights.begin(), b.flights.end(),
+                                   [&](const Flight& f) { return f.batch.serial == batch.serial; });
+  if (flight == b.flights.end()) return;
+  flight->lanes &= ~lanes;
+  Record& r = log_[flight->id - base_];
+  r.lanes &= ~lanes;
+  if (barrier == 0) {
+    if (r.lanes == 0) r.warp = author(r);
+  } else {
+    r.warp |= kByBarrier;
+    BlockNews news;
+    news.add({batch.warp | kByBarrier, lanes, flight->id + 1});
+    b.gates[barrier].current.add(b.number, news);
+  }
+  if (flight->lanes == 0) b.flights.erase(flight);
+}
+
+// After a barrier of the whole block.
+void Racecheck::renew_flights(Block& block) {
+  for (Flight& flight : state(block).flights) {
+    log_[flight.id - base_].lanes = 0;
+    fly(block, flight);
+  }
+}
+
+// --- mbarriers ----------------------------------------------------------------------------------------------------
+
+void Racecheck::rendezvous_arrived(Warp& w, int lane, std::uint64_t address) {
+  if (full_) return;
+  BlockState& b = state(*w.block);
+  WarpState& ws = b.warps[w.number];
+  const Publication now{next(), ws.bound, b.bound, ws.of(lane).known};
+  b.gates[address].current.join(published(now, b.number, w.number, 1u << lane));
+  ws.fresh = next();
+}
+
+void Racecheck::rendezvous_ended(Block& block, std::uint64_t address) {
+  Gate& gate = state(block).gates[address];
+  gate.done.join(gate.current);
+  gate.current = Clock{};
+}
+
+void Racecheck::rendezvous_passed(Warp& w, int lane, std::uint64_t address) {
+  BlockState& b = state(*w.block);
+  const auto gate = b.gates.find(address);
+  if (gate == b.gates.end() || gate->second.done.empty()) return;
+  knowledge(w, b.warps[w.number], lane).known.join(gate->second.done);
+}
+
+}  // namespace course::sim

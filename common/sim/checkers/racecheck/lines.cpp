@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+// Whole lines of global memory: 32 words, aligned. A warp that accesses some at once, each lane 1, 2 or 4 words, needs one pair of
+// cells a line. In place of the lane they name a pattern: how many words a lane has, and which lane has the first.
+// A line that is accessed otherwise is opened: from then on each of its words has its own cells, until the line has gone
+// untouched past a bound. The cell for writes is then a marker, renewed at each access: once it is old, all cells are.
+#include <algorithm>
+#include <bit>
+
+#include "sim/checkers/racecheck/racecheck.hpp"
+
+namespace course::sim {
+namespace {
+
+constexpr std::uint32_t kOpen = 31;
+constexpr std::uint32_t kLineWords = 32;
+
+// Pattern of line k of an access of 32 lanes, `words` each: 0; 1, 2; 3, 4, 5, 6.
+constexpr std::uint32_t pattern_of(std::uint32_t words, std::uint32_t k) {
+  return words - 1 + k;
+}
+constexpr std::uint32_t words_of(std::uint32_t pattern) {
+  return pattern == 0 ? 1 : pattern < 3 ? 2 : 4;
+}
+constexpr std::uint32_t first_lane_of(std::uint32_t pattern) {
+  const std::uint32_t words = words_of(pattern);
+  return (pattern + 1 - words) * kLineWords / words;
+}
+static_assert(pattern_of(1, 0) == 0 && pattern_of(2, 1) == 2 && pattern_of(4, 0) == 3 &&
+              pattern_of(4, 3) == 6);
+static_assert(words_of(2) == 2 && first_lane_of(2) == 16 && words_of(6) == 4 && first_lane_of(6) == 24);
+
+}  // namespace
+
+// Returns false, having changed nothing, when the words need a closer look.
+bool Racecheck::whole_lines(Here& h) {
+  const std::uint32_t words = h.a.bytes / 4;
+  const std::uint64_t offset = h.a.start() - h.shadow.base;
+  if (h.a.mask != kAllLanes || words == 0 || offset % kLineBytes != 0 || offset >= h.shadow.bytes ||
+      offset + std::uint64_t{kLanes} * h.a.bytes > h.shadow.bytes)
+    return false;
+  Cell* const written = h.shadow.line_written + offset / kLineBytes;
+  Cell* const read = h.shadow.line_read + offset / kLineBytes;
+  const Cell limit = h.shadow.bound << kLaneBits, mine = h.id << kLaneBits;
+  for (std::uint32_t k = 0; k < words; ++k) {
+    const std::uint32_t pattern = pattern_of(words, k);
+    if (written[k] >= limit && ((h.writes && h.strong) || !line_ordered(h, written[k], pattern)))
+      return false;
+    if (read[k] >= limit && (h.writes || (read[k] & kLaneMask) != pattern) &&
+        !line_ordered(h, read[k], pattern))
+      return false;
+  }
+  for (std::uint32_t k = 0; k < words; ++k) {
+    const std::uint32_t pattern = pattern_of(words, k);
+    if ((written[k] & kLaneMask) == kOpen) {  // and old: else it would not be ordered
+      written[k] = 0;
+      read[k] = 0;
+    }
+    if (h.writes)
+      written[k] = mine | pattern;
+    else if (read[k] < limit || line_ordered(h, read[k], pattern))
+      read[k] = mine | pattern;
+    else if (read[k] != (mine | pattern))
+      read[k] = (with_reader(h, read[k] & ~kLaneMask, 0, 0) & ~kLaneMask) | pattern;
+  }
+  return true;
+}
+
+// Is what the cell of a line names ordered before this access for every lane?
+bool Racecheck::line_ordered(const Here& h, Cell cell, std::uint32_t pattern) const {
+  const std::uint32_t there = cell & kLaneMask;
+  return there != kOpen && ordered_alike(h, cell >> kLaneBits, there == pattern);
+}
+
+// Opens the lines that `lanes` touch and renews their markers.
+void Racecheck::open_lines(Here& h, std::uint32_t lanes) {
+  const Cell marker = (next() - 1) << kLaneBits | kOpen;
+  if (h.a.run && lanes == h.a.mask) {
+    const std::uint64_t first = h.a.start() - h.shadow.base, n = std::uint64_t{h.a.count} * h.a.bytes;
+    if (first >= h.shadow.bytes || first + n > h.shadow.bytes) return;  // about to fault
+    for (std::uint64_t line = first / kLineBytes; line <= (first + n - 1) / kLineBytes; ++line)
+      open_line(h, line, marker);
+    return;
+  }
+  std::uint64_t last = ~std::uint64_t{0};
+  for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
+    const std::uint64_t offset = h.a.at(std::countr_zero(m)) - h.shadow.base, line = offset / kLineBytes;
+    if (line == last || !is_inside(h, offset)) continue;
+    last = line;
+    open_line(h, line, marker);
+  }
+}
+
+void Racecheck::open_line(const Here& h, std::uint64_t line, Cell marker) {
+  const Cell limit = h.shadow.bound << kLaneBits;
+  Cell& written = h.shadow.line_written[line];
+  Cell& read = h.shadow.line_read[line];
+  if (written < limit || (written & kLaneMask) != kOpen) {
+    const auto fill = [&](Cell* cells, Cell cell) {
+      if (cell < limit || (cell & kLaneMask) == kOpen) {
+        std::fill_n(cells, kLineWords, 0);
+        return;
+      }
+      const std::uint32_t pattern = cell & kLaneMask, words = words_of(pattern);
+      lanes::set_counting(cells, kLineWords, words, (cell & ~kLaneMask) | first_lane_of(pattern));
+    };
+    fill(h.shadow.written + line * kLineWords, written);
+    fill(h.shadow.read + line * kLineWords, read);
+  }
+  written = marker;
+  read = 0;
+}
+
+// --- several checkers of one launch -------------------------------------------------------------------------------
+
+bool Racecheck::has_touched(std::uint64_t line) const {
+  const Cell limit = base_ << kLaneBits;
+  return line_written_.data()[line] >= limit || line_read_.data()[line] >= limit;
+}
+
+Racecheck::Traces Racecheck::traces(std::uint64_t line, std::uint64_t word) const {
+  const Cell limit = base_ << kLaneBits;
+  const Cell line_written = line_written_.data()[line];
+  if (line_written < limit || (line_written & kLaneMask) != kOpen)
+    return {line_written >= limit, line_read_.data()[line] >= limit};
+  const Cell written = written_.data()[word];
+  if (written < limit || record(written >> kLaneBits).kind != Record::bytes)
+    return {written >= limit, read_.data()[word] >= limit};
+  const Cell* const cells = cells_of_bytes(word);
+  const auto any = [&](const Cell* four) {
+    return std::any_of(four, four + 4, [&](Cell c) { return c >= limit; });
+  };
+  return {any(cells), any(cells + 4)};
+}
+
+bool Racecheck::nobody_met(std::span<const Racecheck* const> parts, std::uint64_t address,
+                           std::uint64_t n_bytes) {
+  const std::uint64_t start = address - parts.front()->arena_.base();
+  for (std::uint64_t line = start / kLineBytes; line * kLineBytes < start + n_bytes; ++line) {
+    int n_touched = 0;
+    for (const Racecheck* part : parts) n_touched += part->has_touched(line) ? 1 : 0;
+    if (n_touched < 2) continue;
+    for (std::uint64_t word = line * kLineWords; word < (line + 1) * kLineWords; ++word) {
+      int n_write = 0, n_read = 0, n_both = 0;
+      for (const Racecheck* part : parts) {
+        const Traces t = part->traces(line, word);
+        n_write += t.written ? 1 : 0;
+        n_read += t.read ? 1 : 0;
+        n_both += t.written && t.read ? 1 : 0;
+      }
+      const bool writes_met = n_write > 1 && !parts.front()->updates_;
+      if (writes_met || (n_write > 0 && n_read > n_both) || (n_both > 0 && n_write > 1)) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace course::sim

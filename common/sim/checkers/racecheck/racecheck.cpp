@@ -1,0 +1,472 @@
+// SPDX-License-Identifier: MIT
+#include "sim/checkers/racecheck/racecheck.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "sim/machine/provenance.hpp"
+
+namespace course::sim {
+namespace {
+
+constexpr RecordId kMostRecords = RecordId{1} << 27;  // what a cell can name
+constexpr std::size_t kSteps = 4096;
+constexpr std::uint32_t kNobody = ~0u;
+
+}  // namespace
+
+Racecheck::Racecheck(const Arena& arena, std::vector<Finding>& findings)
+    : KernelChecker(bits_of(OpKind::fence)),
+      arena_(arena),
+      findings_(findings),
+      written_(arena.size() / 4),
+      read_(arena.size() / 4),
+      line_written_(arena.size() / kLineBytes + 1),
+      line_read_(arena.size() / kLineBytes + 1) {
+  steps_.resize(kSteps);
+}
+
+// --- records ------------------------------------------------------------------------------------------------------
+
+// Numbers have run out: forgets all history.
+void Racecheck::start_afresh() {
+  written_.clear();
+  read_.clear();
+  line_written_.clear();
+  line_read_.clear();
+  byte_pages_.clear();
+  blocks_.clear();
+  std::fill(steps_.begin(), steps_.end(), Step{});
+  base_ = 1;
+}
+
+RecordId Racecheck::new_record(const Record& r) {
+  const RecordId id = next();
+  log_.push_back(r);
+  if (id + 2 >= kMostRecords) full_ = true;  // the rest of this launch goes unchecked
+  return id;
+}
+
+inline RecordId Racecheck::record_of(WarpState& ws, Warp& w, const BlockState& b, std::uint32_t what,
+                                     Record::Kind kind) {
+  WarpState::Recent& recent = ws.recent[what % WarpState::kRecent];
+  if (recent.what == what && recent.lanes == w.mask && recent.id >= ws.fresh) return recent.id;
+  recent.what = what;
+  recent.lanes = w.mask;
+  recent.id = new_record({b.number, what, w.mask, static_cast<std::uint16_t>(w.number), kind});
+  return recent.id;
+}
+
+// --- begin and end ------------------------------------------------------------------------------------------------
+
+void Racecheck::launch_begins(const Program& program, const LaunchRequest& launch) {
+  program_ = &program;
+  launch_ = &launch;
+  base_ = next();
+  log_.clear();
+  readers_.clear();
+  mailboxes_.clear();
+  n_writers_ = 0;
+  told_.clear();
+  known_.clear();
+  full_ = false;
+  if (base_ >= kMostRecords / 2) start_afresh();
+  one_block_ = launch.grid.count() == 1;
+  fences_ = mail_global_ = updates_ = false;
+  swap_loads_ = loads_before_swaps(program);
+  if (gives_old_values_) looks_ = atomics_that_only_look(program);
+  for (const MicroOp& op : program.ops) {
+    const int order = op.order & kOrderMask;
+    const bool is_access = op.kind == OpKind::load || op.kind == OpKind::store || op.kind == OpKind::atomic;
+    if (op.kind == OpKind::fence && order != kWeak) fences_ = true;
+    if (is_access && order >= kAcquire) fences_ = true;
+    const bool anywhere = op.space == MemorySpace::global || op.space == MemorySpace::generic;
+    const bool hears = (op.kind == OpKind::load && order != kWeak) ||
+                       (op.kind == OpKind::atomic && op.dst[0] != MicroOp::kNoSlot);
+    if (anywhere && hears) mail_global_ = true;
+    if (anywhere && op.kind == OpKind::atomic) updates_ = true;
+  }
+  mail_global_ = mail_global_ || fences_;
+  unseen_.clear();
+  misses_.clear();
+  to_deliver_.clear();
+  unseen_begin_ = ~std::uint64_t{0};
+  unseen_end_ = 0;
+}
+
+void Racecheck::block_begins(Block& block) {
+  if (blocks_.size() <= block.storage) blocks_.resize(block.storage + 1);
+  auto& slot = blocks_[block.storage];
+  if (slot == nullptr) slot = std::make_unique<BlockState>();
+  BlockState& b = *slot;
+  b.number = static_cast<std::uint32_t>(block.linear);
+  b.first = b.bound = next();
+  b.warps.resize(block.warps.size());
+  for (WarpState& ws : b.warps) {
+    ws.fresh = ws.bound = b.first;
+    if (!b.trivial) {
+      ws.split = false;
+      ws.whole = Knowledge{};
+    }
+  }
+  b.trivial = true;
+  const std::size_t words = (block.shared_bytes + 3) / 4;
+  if (b.written.size() < words) {
+    b.written.resize(words);
+    b.read.resize(words);
+  }
+  b.mailboxes.clear();
+  b.flights.clear();
+  b.gates.clear();
+  for (auto& arrivals : b.arrivals) arrivals.clear();
+  b.looked_at = {};
+  b.n_looked_at = 0;
+  b.fence = b.seen_fence = 0;
+  b.unreleased.clear();
+}
+
+// --- accesses -----------------------------------------------------------------------------------------------------
+
+Racecheck::Shadow Racecheck::shadow_of(BlockState& b, Place place) {
+  if (place == Place::shared)
+    return {b.written.data(),     b.read.data(), nullptr, nullptr, kSharedWindow,
+            b.written.size() * 4, b.first,       b.bound, true};
+  return {written_.data(),
+          read_.data(),
+          line_written_.data(),
+          line_read_.data(),
+          arena_.base(),
+          arena_.size(),
+          base_,
+          one_block_ ? b.bound : base_,
+          false};
+}
+
+// The lanes of an access that lie in one kind of memory.
+inline void Racecheck::look(Here& h, Place place, std::uint32_t lanes) {
+  h.shadow = shadow_of(h.b, place);
+  const bool run = shortcuts_ && h.a.run && lanes == h.a.mask;
+  if (place == Place::shared) {
+    if (!run || (!run_of_lanes(h) && !in_pieces(h))) by_lane(h, lanes);
+  } else if (!run || !whole_lines(h)) {
+    open_lines(h, lanes);
+    if (!run || (!run_of_lanes(h) && !in_pieces(h))) by_lane(h, lanes);
+  }
+  if (gives_old_values_ && place == Place::global) note_old_values(h, lanes);
+  if (h.strong) order_by(h, lanes);
+}
+
+void Racecheck::access(Warp& w, const MicroOp& op, const LaneAccess& a) {
+  if (op.space == MemorySpace::constant || full_ || (!a.mixed && a.place == Place::local)) return;
+  BlockState& b = state(*w.block);
+  WarpState& ws = b.warps[w.number];
+  const bool asks = op.kind == OpKind::rendezvous && op.dst[0] != MicroOp::kNoSlot && (op.pred_dst & 1) != 0;
+  Here h{w,
+         op,
+         b,
+         ws,
+         a,
+         {},
+         record_of(ws, w, b, op.index, Record::access),
+         op.kind == OpKind::load || asks,
+         !asks && op.kind != OpKind::load,
+         is_strong(op)};
+  if ((op.order & kNonCoherent) != 0 && !a.mixed && a.place == Place::global) check_non_coherent(h);
+  if (!a.mixed) return look(h, a.place, a.mask);
+  std::uint32_t lanes_in[3] = {0, 0, 0};  // by Place
+  for (std::uint32_t m = a.mask; m != 0; m &= m - 1)
+    lanes_in[static_cast<int>(place_of(a.at(std::countr_zero(m))))] |= m & -m;
+  for (const Place place : {Place::global, Place::shared})
+    if (lanes_in[static_cast<int>(place)] != 0) look(h, place, lanes_in[static_cast<int>(place)]);
+}
+
+// Each lane one word, lying anyhow: quick for those whose cells are old, or were left by the same lane.
+void Racecheck::one_word_each(Here& h, std::uint32_t lanes) {
+  const Cell limit = h.shadow.bound << kLaneBits, mine = h.id << kLaneBits;
+  const std::uint64_t size = h.shadow.bytes;
+  const bool keeps_weak = h.writes && h.strong;
+  RecordId own_record = h.id;  // the last one that was found to be this warp's
+  const auto own = [&](Cell cell, std::uint32_t lane) {
+    if (cell >> kLaneBits == own_record) return (cell & kLaneMask) == lane;
+    if (!is_own(h, cell, lane)) return false;
+    own_record = cell >> kLaneBits;
+    return true;
+  };
+  for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
+    const auto lane = static_cast<std::uint32_t>(std::countr_zero(m));
+    const std::uint64_t offset = h.a.at(static_cast<int>(lane)) - h.shadow.base;
+    if (offset >= size || (offset & 3) != 0) continue;  // about to fault
+    Cell& written = h.shadow.written[offset / 4];
+    Cell& read = h.shadow.read[offset / 4];
+    if ((written >= limit && (keeps_weak || !own(written, lane))) || (read >= limit && !own(read, lane)))
+      this->lane(h, static_cast<int>(lane));
+    else
+      (h.writes ? written : read) = mine | lane;
+  }
+}
+
+void Racecheck::by_lane(Here& h, std::uint32_t lanes) {
+  const std::uint64_t n = h.a.bytes;
+  const std::uint64_t start = h.a.at(std::countr_zero(lanes));
+  const auto same = [&] {
+    if (lanes == h.a.mask) return h.a.same;
+    for (std::uint32_t m = lanes; m != 0; m &= m - 1)
+      if (h.a.at(std::countr_zero(m)) != start) return false;
+    return true;
+  };
+  if (h.reads && (lanes & (lanes - 1)) != 0 && same()) {
+    const std::uint64_t offset = start - h.shadow.base;
+    if (is_inside(h, offset))
+      for (std::uint64_t k = 0; k < n; k += 4)
+        broadcast(h, lanes, offset + k, static_cast<std::uint32_t>(std::min<std::uint64_t>(n, 4)));
+    return;
+  }
+  if (n == 4 && shortcuts_) {
+    if (!run_with_gaps(h, lanes)) one_word_each(h, lanes);
+    return;
+  }
+  for (std::uint32_t m = lanes; m != 0; m &= m - 1) lane(h, std::countr_zero(m));
+}
+
+// Else the access is about to fault.
+bool Racecheck::is_inside(const Here& h, std::uint64_t offset) {
+  return offset < h.shadow.bytes && offset + h.a.bytes <= h.shadow.bytes && (offset & (h.a.bytes - 1)) == 0;
+}
+
+void Racecheck::lane(Here& h, int lane) {
+  const std::uint64_t n = h.a.bytes, offset = h.a.at(lane) - h.shadow.base;
+  if (!is_inside(h, offset)) return;
+  if (n < 4) return bytes(h, lane, offset, static_cast<std::uint32_t>(n));
+  for (std::uint64_t k = 0; k < n; k += 4) {
+    const std::uint64_t word = (offset + k) / 4;
+    if (is_bytes(h, h.shadow.written[word]))
+      bytes(h, lane, offset + k, 4);
+    else
+      cell(h, lane, offset + k, h.shadow.written[word], h.shadow.read[word]);
+  }
+}
+
+// One lane's access to what one pair of cells stands for.
+void Racecheck::cell(Here& h, int lane, std::uint64_t offset, Cell& written, Cell& read) {
+  const Cell limit = h.shadow.bound << kLaneBits;
+  const Cell mine = h.id << kLaneBits | static_cast<Cell>(lane);
+  if (written >= limit && written != mine) check(h, lane, offset, written, true);
+  if (h.writes) {
+    if (read >= limit) check(h, lane, offset, read, false);
+    // A strong write may meet others unordered: it must not hide a weak one. The strong ones before it need not be remembered
+    // beside it: an atomic has observed them, so what follows it follows them, too (PTX ISA, 8.9.5, causality order).
+    written = h.strong && written >= limit && has_weak(written) ? with_reader(h, weak_part(written), lane, 0)
+                                                                : mine;
+  } else if (read != mine) {
+    read = read < limit || all_ordered(h, read, lane) ? mine : with_reader(h, read, lane, 0);
+  }
+}
+
+// Several lanes read the same word, or the same bytes of one.
+void Racecheck::broadcast(Here& h, std::uint32_t lanes, std::uint64_t offset, std::uint32_t n) {
+  const std::uint64_t word = offset / 4;
+  if (n == 4 && !is_bytes(h, h.shadow.written[word]))
+    return broadcast_cell(h, lanes, offset, h.shadow.written[word], h.shadow.read[word]);
+  Cell* const cells = open_bytes(h, word);
+  for (std::uint64_t k = offset % 4; k < offset % 4 + n; ++k)
+    broadcast_cell(h, lanes, word * 4 + k, cells[k], cells[4 + k]);
+}
+
+void Racecheck::broadcast_cell(Here& h, std::uint32_t lanes, std::uint64_t offset, Cell written, Cell& read) {
+  const Cell limit = h.shadow.bound << kLaneBits;
+  bool fresh = read < limit;
+  if (written >= limit)
+    for (std::uint32_t m = lanes; m != 0; m &= m - 1) check(h, std::countr_zero(m), offset, written, true);
+  if (!fresh) {
+    fresh = true;
+    for (std::uint32_t m = lanes; m != 0 && fresh; m &= m - 1)
+      fresh = all_ordered(h, read, std::countr_zero(m));
+  }
+  read = with_reader(h, fresh ? 0 : read, 0, lanes);
+}
+
+// --- bytes --------------------------------------------------------------------------------------------------------
+
+// Does the word that `written` belongs to keep a pair of cells for each of its bytes?
+bool Racecheck::is_bytes(const Here& h, Cell written) const {
+  const RecordId id = written >> kLaneBits;
+  return id >= h.shadow.bound && record(id).kind == Record::bytes;
+}
+
+Racecheck::Cell* Racecheck::byte_cells(Here& h, std::uint64_t word) {
+  if (h.shadow.shared) {
+    if (h.b.bytes.size() < h.b.written.size() * 8) h.b.bytes.resize(h.b.written.size() * 8);
+    return h.b.bytes.data() + word * 8;
+  }
+  auto& page = byte_pages_[word * 4 / kBytePage];
+  if (page == nullptr) page = std::make_unique<std::vector<Cell>>(kBytePage * 2);
+  return page->data() + word * 8 % (kBytePage * 2);
+}
+
+// The cells of the bytes of a word that from now on has such, if it has not already.
+Racecheck::Cell* Racecheck::open_bytes(Here& h, std::uint64_t word) {
+  Cell& written = h.shadow.written[word];
+  Cell& read = h.shadow.read[word];
+  Cell* const cells = byte_cells(h, word);  // 4 for writes, 4 for reads
+  if (!is_bytes(h, written)) {
+    const Cell limit = h.shadow.bound << kLaneBits;
+    std::fill_n(cells, 4, written < limit ? 0 : written);
+    std::fill_n(cells + 4, 4, read < limit ? 0 : read);
+    read = 0;
+  }
+  // The marker is renewed with every access, so that it is as young as what it stands for.
+  written = record_of(h.ws, h.w, h.b, kNobody, Record::bytes) << kLaneBits;
+  return cells;
+}
+
+void Racecheck::bytes(Here& h, int lane, std::uint64_t offset, std::uint32_t n) {
+  const std::uint64_t word = offset / 4;
+  Cell* const cells = open_bytes(h, word);
+  for (std::uint64_t k = offset % 4; k < offset % 4 + n; ++k)
+    cell(h, lane, word * 4 + k, cells[k], cells[4 + k]);
+}
+
+// --- checks -------------------------------------------------------------------------------------------------------
+
+bool Racecheck::ordered(const Here& h, RecordId id, std::uint32_t his_lane, int lane) const {
+  if (id < h.shadow.floor) return true;
+  const Record& r = record(id);
+  if (is_flying(r, his_lane)) return false;
+  if (r.block == h.b.number) {
+    if (id < h.b.bound) return true;
+    if (author(r) == h.w.number && (his_lane == static_cast<std::uint32_t>(lane) || id < h.ws.bound))
+      return true;
+  }
+  const Clock& known = h.ws.of(lane).known;
+  return !known.empty() && known.covers(r.block, author(r), his_lane, id);
+}
+
+// Calls `each(record, lane)` for every access that a cell names until one returns true.
+template <typename Each>
+bool Racecheck::any_of_cell(Cell cell, const Each& each) const {
+  const RecordId id = cell >> kLaneBits;
+  const std::uint32_t lane = cell & kLaneMask;
+  if (record(id).kind != Record::readers) return each(id, lane);
+  for (const Reader& r : readers(record(id))) {
+    if (r.lanes == 0) {
+      if (each(r.record, (lane + r.offset) & kLaneMask)) return true;
+    } else {
+      for (std::uint32_t m = r.lanes; m != 0; m &= m - 1)
+        if (each(r.record, static_cast<std::uint32_t>(std::countr_zero(m)))) return true;
+    }
+  }
+  return false;
+}
+
+bool Racecheck::all_ordered(const Here& h, Cell cell, int lane) const {
+  if (cell >> kLaneBits < h.shadow.floor) return true;
+  return !any_of_cell(cell, [&](RecordId id, std::uint32_t his) { return !ordered(h, id, his, lane); });
+}
+
+// May two strong accesses meet without order between them?
+bool Racecheck::may_meet(const Here& h, const Record& r, int lane) const {
+  const MicroOp& other = program_->ops[r.what];
+  if ((h.op.kind == OpKind::atomic && swap_loads_.contains(r.what)) ||
+      (other.kind == OpKind::atomic && swap_loads_.contains(h.op.index)))
+    return true;
+  if (!h.strong || !is_strong(other)) return false;
+  if (r.block != h.b.number) return reaches_device(h.op) && reaches_device(other);
+  // Volatile accesses of lanes that ran the earlier one together: they rely on running in lock-step.
+  const bool both_volatile =
+      (h.op.order & kOrderMask) == kVolatile && (other.order & kOrderMask) == kVolatile;
+  return !(h.shadow.shared && both_volatile && r.warp == h.w.number && (r.lanes >> lane & 1) != 0);
+}
+
+bool Racecheck::has_weak(Cell written) const {
+  return any_of_cell(written,
+                     [&](RecordId id, std::uint32_t) { return !is_strong(program_->ops[record(id).what]); });
+}
+
+// The cell without the strong accesses that have met its weak one, which came first.
+Racecheck::Cell Racecheck::weak_part(Cell written) const {
+  const Record& r = record(written >> kLaneBits);
+  return r.kind == Record::readers ? readers(r)[0].record << kLaneBits | (written & kLaneMask) : written;
+}
+
+// Reports the first access that a cell names and nothing orders before this one.
+void Racecheck::check(Here& h, int lane, std::uint64_t offset, Cell cell, bool old_writes) {
+  if (cell >> kLaneBits < h.shadow.floor) return;
+  // Whether strong accesses may meet is one question for all lanes of a record, and quicker answered than
+  // whether they are ordered: hundreds of threads that wait at an mbarrier are as many readers of it.
+  RecordId meets = 0;
+  any_of_cell(cell, [&](RecordId id, std::uint32_t his) {
+    if (h.strong && (id == meets || may_meet(h, record(id), lane))) {
+      meets = id;
+      return false;
+    }
+    if (ordered(h, id, his, lane) || (!h.strong && may_meet(h, record(id), lane))) return false;
+    report(h, lane, offset, id, his, old_writes);
+    return true;
+  });
+}
+
+// A load through the read-only path, which does not see what the same launch has written, ordered or not.
+void Racecheck::check_non_coherent(Here& h) {
+  h.shadow = shadow_of(h.b, Place::global);
+  h.shadow.bound = h.shadow.floor;  // what was written before the block's last barrier counts, too
+  const Cell limit = h.shadow.floor << kLaneBits;
+  bool opened = false;
+  for (std::uint32_t m = h.a.mask; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const std::uint64_t offset = h.a.at(lane) - h.shadow.base;
+    if (!is_inside(h, offset) || h.shadow.line_written[offset / kLineBytes] < limit) continue;
+    if (!opened) open_lines(h, h.a.mask);
+    opened = true;
+    for (std::uint64_t at = offset / 4 * 4; at < offset + h.a.bytes; at += 4) {
+      Cell written = h.shadow.written[at / 4];
+      if (written >= limit && is_bytes(h, written)) {
+        const Cell* const cells = cells_of_bytes(at / 4);
+        written = 0;
+        for (std::uint64_t k = std::max(at, offset); k < std::min(at + 4, offset + h.a.bytes); ++k)
+          written = std::max(written, cells[k % 4]);
+      }
+      if (written < limit) continue;
+      RecordId id = written >> kLaneBits;
+      if (record(id).kind == Record::readers) id = readers(record(id))[0].record;
+      report_stale(h, lane, offset, id, static_cast<std::uint32_t>(written & kLaneMask));
+      break;
+    }
+  }
+}
+
+// The cell with one more reader: lane `lane`, or all of `lanes`.
+Racecheck::Cell Racecheck::with_reader(Here& h, Cell cell, int lane, std::uint32_t lanes) {
+  const RecordId from = cell >> kLaneBits;
+  const std::uint32_t tag = cell & kLaneMask;
+  const std::uint32_t offset = lanes != 0 ? 0 : (static_cast<std::uint32_t>(lane) - tag) & kLaneMask;
+  std::uint64_t hash = (std::uint64_t{from} << 32 | h.id) * 0x9e3779b97f4a7c15u;
+  hash = (hash ^ (std::uint64_t{lanes} << 5 | offset)) * 0xc2b2ae3d27d4eb4fu;
+  Step& step = steps_[hash >> 52];
+  if (step.reader == h.id && step.from == from && step.lanes == lanes && step.offset == offset)
+    return step.to << kLaneBits | tag;
+
+  Reader all[kMostReaders];
+  std::uint32_t n = 0;
+  if (from != 0 && record(from).kind == Record::readers)
+    for (const Reader& r : readers(record(from))) all[n++] = r;
+  else if (from != 0)
+    all[n++] = {from, 0, 0};
+  bool known = false;
+  for (std::uint32_t k = 0; k < n; ++k) {
+    const Reader& r = all[k];
+    if (r.record != h.id) continue;
+    if (lanes == 0 && (r.lanes >> lane & 1) != 0)
+      return cell;  // not to be remembered: holds for this lane only
+    known = known || (lanes != 0 ? (lanes & ~r.lanes) == 0 : r.lanes == 0 && r.offset == offset);
+  }
+  RecordId to = from;
+  if (!known && n < kMostReaders) {
+    all[n++] = {h.id, lanes, offset};
+    to = new_record({kNobody, static_cast<std::uint32_t>(readers_.size()), n, 0, Record::readers});
+    readers_.insert(readers_.end(), all, all + n);
+  }
+  step = {from, h.id, lanes, offset, to};
+  return to << kLaneBits | tag;
+}
+
+}  // namespace course::sim

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: MIT
+// What orders the accesses of different threads: barriers, warp barriers, fences with strong accesses.
+#include <algorithm>
+#include <bit>
+
+#include "sim/checkers/racecheck/racecheck.hpp"
+#include "sim/machine/machine.hpp"
+
+namespace course::sim {
+namespace {
+
+constexpr std::size_t kMostMailboxes = std::size_t{1} << 20;  // for hints alone
+// Writers that all mailboxes remember, and that each does in any case.
+constexpr std::size_t kMostWriters = std::size_t{1} << 21, kLeastWriters = 4;
+
+}  // namespace
+
+// --- knowledge of lanes -------------------------------------------------------------------------------------------
+
+// One lane's own, to be changed: from now on the lanes of its warp differ.
+Racecheck::Knowledge& Racecheck::knowledge(Warp& w, WarpState& ws, int lane) {
+  state(*w.block).trivial = false;
+  if (!ws.split && w.live == 1u << lane) return ws.whole;
+  if (!ws.split) {
+    ws.split = true;
+    ws.lane.assign(kLanes, ws.whole);
+  }
+  return ws.lane[static_cast<std::size_t>(lane)];
+}
+
+void Racecheck::join(Knowledge& into, const Knowledge& from) const {
+  into.known.join(from.known);
+  for (int s = 0; s < kScopes; ++s) {
+    into.seen[s].join(from.seen[s]);
+    into.ready[s].other.join(from.ready[s].other);
+  }
+}
+
+// A publication by `lanes` of a warp, written out so that it means the same to everybody.
+Clock Racecheck::published(const Publication& p, std::uint32_t block, std::uint32_t warp,
+                           std::uint32_t lanes) const {
+  if (p.empty()) return {};
+  BlockNews news;
+  news.all_up_to(p.block);
+  news.add({warp, kAllLanes, p.warp});
+  news.add({warp, lanes, p.own});
+  Clock clock = p.other;
+  clock.add(block, news);
+  return clock;
+}
+
+// Adds what `lanes` of a warp know and have ready. A barrier acquires what they have seen.
+void Racecheck::pour(Knowledge& into, const Knowledge& from, std::uint32_t block, std::uint32_t warp,
+                     std::uint32_t lanes) const {
+  into.known.join(from.known);
+  for (int s = 0; s < kScopes; ++s) {
+    into.known.join(from.seen[s]);
+    into.ready[s].other.join(published(from.ready[s], block, warp, lanes));
+  }
+}
+
+void Racecheck::pour(Knowledge& into, const BlockState& b, std::uint32_t warp, std::uint32_t lanes) const {
+  const WarpState& ws = b.warps[warp];
+  if (!ws.split) {
+    if (!ws.whole.trivial()) pour(into, ws.whole, b.number, warp, lanes);
+    return;
+  }
+  for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
+    const auto lane = static_cast<std::size_t>(std::countr_zero(m));
+    pour(into, ws.lane[lane], b.number, warp, m & -m);
+  }
+}
+
+void Racecheck::give(Warp& w, WarpState& ws, std::uint32_t lanes, const Knowledge& news) {
+  if (!ws.split && (w.live & ~lanes) == 0) {
+    join(ws.whole, news);
+    state(*w.block).trivial = false;
+    return;
+  }
+  for (std::uint32_t m = lanes; m != 0; m &= m - 1) join(knowledge(w, ws, std::countr_zero(m)), news);
+}
+
+// --- barriers -----------------------------------------------------------------------------------------------------
+
+void Racecheck::barrier_arrived(Warp& w, std::uint32_t mask, const MicroOp& op) {
+  BlockState& b = state(*w.block);
+  WarpState& ws = b.warps[w.number];
+  // At the cluster's barrier arriving and waiting are two instructions; what a thread does in between counts as done before.
+  const bool waits = waits_at_barrier(op) || op.imm == kClusterArrive;
+  b.arrivals[barrier_number(w, mask, op)].push_back(
+      {w.number, mask, next(), waits, op.src[2] != MicroOp::kNoSlot});
+  ws.fresh = next();
+}
+
+void Racecheck::barrier_released(Block& block, std::uint32_t barrier) {
+  BlockState& b = state(block);
+  std::vector<Arrival>& arrivals = b.arrivals[barrier];
+  b.fence = std::max(b.fence, b.seen_fence);
+  std::uint32_t waiting = 0;
+  bool all_wait = true, counted = false;
+  for (const Arrival& a : arrivals) {
+    waiting += count_lanes(a.lanes);
+    all_wait = all_wait && a.waits;
+    counted = counted || a.counted;
+  }
+  // Everybody? Then one number says it all. Threads that have exited count as having arrived at a __syncthreads().
+  if (all_wait && waiting >= (counted ? block.n_threads : block.live_threads)) {
+    if (!b.trivial) {
+      Knowledge news;
+      for (const Arrival& a : arrivals) pour(news, b, a.warp, a.lanes);
+      news.known.forget(b.number);
+      for (WarpState& ws : b.warps) {
+        ws.split = false;
+        ws.whole = news;
+      }
+      b.trivial = news.trivial();
+    }
+    b.bound = next();
+    for (WarpState& ws : b.warps) ws.fresh = b.bound;
+    if (!b.flights.empty()) renew_flights(block);
+  } else {
+    Knowledge news;
+    BlockNews own;
+    for (const Arrival& a : arrivals) {
+      pour(news, b, a.warp, a.lanes);
+      own.add({a.warp, kAllLanes, b.warps[a.warp].bound});
+      own.add({a.warp, a.lanes, a.before});
+    }
+    news.known.add(b.number, own);
+    for (const Arrival& a : arrivals)
+      if (a.waits) give(block.warps[a.warp], b.warps[a.warp], a.lanes, news);
+  }
+  arrivals.clear();
+}
+
+// bar.warp.sync: tiles of a warp may meet in the same instruction, each with a mask of its own.
+void Racecheck::warp_synced(Warp& w, std::uint32_t mask, const MicroOp& op) {
+  BlockState& b = state(*w.block);
+  WarpState& ws = b.warps[w.number];
+  const std::uint32_t* members = w.slot<std::uint32_t>(op.src[3]);
+  for (std::uint32_t left = mask; left != 0;) {
+    const std::uint32_t wanted = members[std::countr_zero(left)];
+    std::uint32_t tile = 0;
+    for (std::uint32_t m = left; m != 0; m &= m - 1)
+      if (members[std::countr_zero(m)] == wanted) tile |= m & -m;
+    left &= ~tile;
+    const bool trivial = !ws.split && ws.whole.trivial();
+    if ((w.live & ~tile) == 0) {
+      if (!trivial) {
+        Knowledge news;
+        pour(news, b, w.number, tile);
+        ws.split = false;
+        ws.whole = std::move(news);
+      }
+      ws.bound = next();
+    } else {
+      Knowledge news;
+      if (!trivial) pour(news, b, w.number, tile);
+      BlockNews own;
+      own.add({w.number, tile, next()});
+      news.known.add(b.number, own);
+      give(w, ws, tile, news);
+    }
+  }
+  ws.fresh = next();
+}
+
+// --- fences and strong accesses -----------------------------------------------------------------------------------
+
+// Makes what the threads have done and know ready for their next strong write to publish.
+void Racecheck::prepare(Knowledge& k, const WarpState& ws, const BlockState& b, Scope scope) const {
+  const Publication now{next(), ws.bound, b.bound, k.known};
+  k.ready[kBlockWide] = now;
+  if (scope == kDeviceWide) k.ready[kDeviceWide] = now;
+}
+
+void Racecheck::acquire_seen(Knowledge& k, Scope scope) const {
+  for (int s = 0; s <= scope; ++s) {
+    k.known.join(k.seen[s]);
+    k.seen[s] = Clock{};
+  }
+}
+
+void Racecheck::before(Warp& w, const MicroOp& op) {
+  if ((op.order & kOrderMask) == kWeak || full_) return;
+  BlockState& b = state(*w.block);
+  WarpState& ws = b.warps[w.number];
+  const Scope scope = (op.order & kScopeMask) >= kScopeDevice ? kDeviceWide : kBlockWide;
+  if (gives_old_values_ && scope == kDeviceWide) {
+    note_release(b);
+    b.fence = std::max(b.fence, b.seen_fence);
+    if ((op.order & kOrderMask) == kSequential) b.fence = ++n_fences_;
+  }
+  const auto one = [&](Knowledge& k) {
+    acquire_seen(k, scope);
+    prepare(k, ws, b, scope);
+  };
+  b.trivial = false;
+  if (!ws.split && (w.live & ~w.mask) == 0)
+    one(ws.whole);
+  else
+    for (std::uint32_t m = w.mask; m != 0; m &= m - 1) one(knowledge(w, ws, std::countr_zero(m)));
+  ws.fresh = next();
+}
+
+// A strong access hears what was published at its place, and publishes there.
+void Racecheck::order_by(Here& h, std::uint32_t lanes) {
+  const bool shared = h.shadow.shared;
+  if (shared ? !fences_ : !mail_global_) return;
+  Mailboxes& boxes = shared ? h.b.mailboxes : mailboxes_;
+  const int order = h.op.order & kOrderMask;
+  const Scope scope =
+      order == kVolatile || (h.op.order & kScopeMask) >= kScopeDevice ? kDeviceWide : kBlockWide;
+  const bool atomic = h.op.kind == OpKind::atomic;
+  const bool hears = h.reads || (atomic && h.op.dst[0] != MicroOp::kNoSlot);
+  const bool acquires = atomic || order == kAcquire || order == kAcquireRelease || order == kSequential;
+  const bool releases = h.writes && Racecheck::releases(h.op);
+  const std::uint64_t words = h.op.width / 4, n_elements = words == 0 ? 1 : h.op.count;
+  for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const std::uint64_t place = h.a.at(lane) / 4;
+    if ((h.gets_old >> lane & 1) != 0) {
+      hear(h, lane, unseen_.at(place).old_mail, acquires, scope);
+    } else if (hears) {
+      // Each element of a vector is a place of its own (PTX ISA 8.2, vector data types).
+      for (std::uint64_t k = 0; k < n_elements; ++k) {
+        const auto box = boxes.find(place + k * words);
+        if (box != boxes.end()) hear(h, lane, box->second, acquires, scope);
+      }
+      if (!shared && h.b.looked_at[(h.b.n_looked_at - 1) % h.b.looked_at.size()] != place)
+        h.b.looked_at[h.b.n_looked_at++ % h.b.looked_at.size()] = place;
+    }
+    if (!h.writes) continue;
+    if (releases) prepare(knowledge(h.w, h.ws, lane), h.ws, h.b, scope);
+    for (std::uint64_t k = 0; k < n_elements; ++k) publish(h, lane, boxes, place + k * words, !atomic);
+  }
+  if (releases) h.ws.fresh = next();
+}
+
+void Racecheck::hear(Here& h, int lane, const Mail& mail, bool acquires, Scope scope) {
+  const bool own_block = mail.owner == h.b.number && !mail.block.empty();
+  if (mail.device.empty() && !own_block) return;
+  Knowledge& k = knowledge(h.w, h.ws, lane);
+  if (own_block) (acquires ? k.known : k.seen[kBlockWide]).join(mail.block);
+  (acquires && scope == kDeviceWide ? k.known : k.seen[kDeviceWide]).join(mail.device);
+  std::uint64_t& fence = acquires && scope == kDeviceWide ? h.b.fence : h.b.seen_fence;
+  fence = std::max(fence, mail.fence);
+}
+
+void Racecheck::publish(Here& h, int lane, Mailboxes& boxes, std::uint64_t place, bool replaces) {
+  const Knowledge& k = h.ws.of(lane);
+  const bool silent = k.ready[kBlockWide].empty() && k.ready[kDeviceWide].empty();
+  auto it = boxes.find(place);
+  if (it == boxes.end()) {
+    if (silent && (h.shadow.shared || boxes.size() >= kMostMailboxes)) return;
+    it = boxes.try_emplace(place).first;
+  }
+  Mailbox& box = it->second;
+  const Mailbox::Writer writer{h.b.number, next()};
+  if (!box.writers.empty() && box.writers.back().block == writer.block) {
+    box.writers.back() = writer;
+  } else if (box.writers.size() < kLeastWriters || n_writers_ < kMostWriters) {
+    box.writers.push_back(writer);
+    ++n_writers_;
+  } else {
+    box.writers[box.next_writer++ % box.writers.size()] = writer;
+  }
+  const std::uint32_t lanes = 1u << lane;
+  if (replaces) box.fence = 0;
+  if (!k.ready[kDeviceWide].empty()) box.fence = std::max(box.fence, h.b.fence);
+  if (replaces) box.device = Clock{};
+  box.device.join(published(k.ready[kDeviceWide], h.b.number, h.w.number, lanes));
+  if (replaces || box.owner != h.b.number) box.block = Clock{};
+  box.owner = h.b.number;
+  box.block.join(published(k.ready[kBlockWide], h.b.number, h.w.number, lanes));
+}
+
+// Would the access `id` of another block be ordered before this one if its thread had fenced before the strong write that a
+// thread of this block has read, of another word than `but_not`?
+bool Racecheck::fence_would_order(const Here& h, const Record& r, RecordId id, std::uint64_t but_not) const {
+  if (h.shadow.shared || r.block == h.b.number) return false;
+  const std::size_t n = std::min<std::size_t>(h.b.n_looked_at, h.b.looked_at.size());
+  return std::any_of(h.b.looked_at.begin(), h.b.looked_at.begin() + static_cast<std::ptrdiff_t>(n),
+                     [&](std::uint64_t place) {
+                       const auto box = mailboxes_.find(place);
+                       if (box == mailboxes_.end() || place == but_not) return false;
+                       const auto& writers = box->second.writers;
+                       return std::any_of(writers.begin(), writers.end(), [&](const Mailbox::Writer& writer) {
+                         return writer.block == r.block && writer.before > id;
+                       });
+                     });
+}
+
+}  // namespace course::sim

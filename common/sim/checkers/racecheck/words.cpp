@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: MIT
+// Races told in words.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "sim/checkers/library_kernels.hpp"
+#include "sim/checkers/racecheck/racecheck.hpp"
+#include "sim/machine/describe.hpp"
+#include "sim/machine/machine.hpp"
+
+namespace course::sim {
+namespace {
+
+const char* verb(const MicroOp& op) {
+  switch (op.kind) {
+    case OpKind::load: return "reads";
+    case OpKind::store: return "writes";
+    case OpKind::copy: return "copies";
+    case OpKind::rendezvous: return (op.order & kOrderMask) == kWeak ? "initialises" : "uses";
+    default: return "updates";
+  }
+}
+
+// The value that a lane is about to store in the element that covers its byte `at`.
+std::uint64_t stored(Warp& w, const MicroOp& op, int lane, std::uint64_t at) {
+  const std::uint64_t k = at / op.width;
+  const std::uint32_t slot = k < 3 ? op.src[1 + k] : op.dst[3];
+  const std::uint64_t raw =
+      op.width == 8 ? w.slot<std::uint64_t>(slot)[lane] : w.slot<std::uint32_t>(slot)[lane];
+  return op.width == 8 ? raw : raw & ((std::uint64_t{1} << (8 * op.width)) - 1);
+}
+
+const ptx::Operand* address_of(const Program& program, const MicroOp& op) {
+  for (const ptx::Operand& o : program.functions[op.function].source->instructions[op.ptx_index].operands)
+    if (o.kind == ptx::Operand::Kind::address) return &o;
+  return nullptr;
+}
+
+// Whether the store writes what the load reads, by the same register: s_counts[b]++.
+bool are_of_one_change(const Program& program, const MicroOp& load, const MicroOp& store) {
+  if (load.kind != OpKind::load || store.kind != OpKind::store || load.function != store.function)
+    return false;
+  const ptx::Operand *from = address_of(program, load), *to = address_of(program, store);
+  return from != nullptr && to != nullptr && to->index >= 0 && from->index == to->index &&
+         from->integer == to->integer && from->name == to->name;
+}
+
+bool changes_what_it_reads(const Program& program, const MicroOp& store) {
+  return std::any_of(program.ops.begin(), program.ops.end(),
+                     [&](const MicroOp& op) { return are_of_one_change(program, op, store); });
+}
+
+constexpr const char* kLostChange =
+    "both read it, change it and write it back, so one of the two changes is lost: an atomic, such as "
+    "atomicAdd, does "
+    "the three steps as one";
+
+}  // namespace
+
+// A write over a write: does it leave what it finds?
+bool Racecheck::same_value(const Here& h, int lane, std::uint64_t offset, RecordId id,
+                           std::uint32_t other) const {
+  if (h.op.kind != OpKind::store || program_->ops[record(id).what].kind != OpKind::store) return false;
+  const std::uint64_t at = h.shadow.base + offset, within = at - h.a.at(lane);
+  const std::uint64_t mine = stored(h.w, h.op, lane, within);
+  const auto his_lane = static_cast<int>(other);
+  if (id == h.id && (h.a.mask >> other & 1) != 0 && h.a.at(his_lane) == h.a.at(lane))
+    return stored(h.w, h.op, his_lane, within) == mine;  // the same instruction
+  const std::uint64_t start = at - within % h.op.width;
+  const std::byte* const memory = h.shadow.shared ? h.w.block->shared + (start - h.shadow.base)
+                                                  : reinterpret_cast<const std::byte*>(start);
+  std::uint64_t there = 0;
+  std::memcpy(&there, memory, h.op.width);
+  return there == mine;
+}
+
+void Racecheck::report(Here& h, int lane, std::uint64_t offset, RecordId id, std::uint32_t other,
+                       bool old_writes) {
+  if (h.shadow.shared && offset < program_->reserved_shared) return;  // the system's own affair
+  Hazard hazard = Hazard::read_write;
+  if (old_writes && h.writes)
+    hazard = same_value(h, lane, offset, id, other) ? Hazard::same_value : Hazard::write_write;
+  const std::uint64_t key = static_cast<std::uint64_t>(hazard) << 60 | std::uint64_t{h.op.index} << 30 |
+                            program_->ops[record(id).what].index;
+  const auto [known, fresh] = told_.try_emplace(key, known_.size());
+  if (!fresh) {
+    ++known_[known->second].finding.times;
+    return;
+  }
+  known_.push_back({describe(h, lane, offset, id, other, hazard), h.op.index, record(id).what});
+}
+
+void Racecheck::report_stale(const Here& h, int lane, std::uint64_t offset, RecordId writer,
+                             std::uint32_t writers_lane) {
+  const Record& r = record(writer);
+  const MicroOp& write = program_->ops[r.what];
+  const std::uint64_t key =
+      static_cast<std::uint64_t>(Hazard::stale) << 60 | std::uint64_t{h.op.index} << 30 | write.index;
+  const auto [known, fresh] = told_.try_emplace(key, known_.size());
+  if (!fresh) {
+    ++known_[known->second].finding.times;
+    return;
+  }
+  const bool librarys = is_library_kernel(program_->demangled);
+  Finding f;
+  f.checker = Checker::racecheck;
+  f.severity = librarys ? Severity::hint : Severity::error;
+  f.kind = "stale-read";
+  f.kernel = program_->demangled;
+  f.where = places_of(*program_, h.op);
+  f.other_where = places_of(*program_, write);
+  f.thread = thread_of(*launch_, h.b.number, h.w.number * kLanes + static_cast<std::uint32_t>(lane));
+  f.other_thread = thread_of(*launch_, r.block, warp_of(r) * kLanes + writers_lane);
+  f.object = describe_address(*program_, arena_, h.shadow.base + offset, h.op.width);
+  f.message = fmt::format(
+      "{} reads {} at {} as data that no thread of the kernel writes (ld.global.nc, from __ldg() or a const "
+      "__restrict__ pointer), but {} has written it at {}: the load may give the old value{}",
+      describe_thread(f.thread), f.object, one_line(f.where), describe_thread(f.other_thread),
+      one_line(f.other_where), librarys ? kTheLibrarysAffair : "");
+  known_.push_back({std::move(f), h.op.index, r.what});
+}
+
+void Racecheck::report_miss(std::uint64_t address, const Miss& miss) {
+  const Record& writer = record(miss.write);
+  const MicroOp &load = program_->ops[miss.op], &write = program_->ops[writer.what];
+  const std::uint64_t key =
+      static_cast<std::uint64_t>(Hazard::missed) << 60 | std::uint64_t{load.index} << 30 | write.index;
+  const auto [known, fresh] = told_.try_emplace(key, known_.size());
+  if (!fresh) {
+    ++known_[known->second].finding.times;
+    return;
+  }
+  Finding f;
+  f.checker = Checker::racecheck;
+  f.severity = Severity::hint;
+  f.kind = "missing-fence";
+  f.kernel = program_->demangled;
+  f.where = places_of(*program_, load);
+  f.other_where = places_of(*program_, write);
+  f.thread = thread_of(*launch_, miss.block, miss.warp * kLanes + miss.lane);
+  f.other_thread = thread_of(*launch_, writer.block, warp_of(writer) * kLanes + miss.writers_lane);
+  f.object = describe_address(*program_, arena_, address, load.width);
+  f.message = fmt::format(
+      "{} reads {} at {} and gets the value from before {} {} it at {}: no __threadfence() before the flag "
+      "or "
+      "counter that passes between them is set, or after it is read",
+      describe_thread(f.thread), f.object, one_line(f.where), describe_thread(f.other_thread), verb(write),
+      one_line(f.other_where));
+  known_.push_back({std::move(f), load.index, write.index});
+}
+
+Finding Racecheck::describe(const Here& h, int lane, std::uint64_t offset, RecordId id, std::uint32_t other,
+                            Hazard hazard) const {
+  const Record& r = record(id);
+  const MicroOp& old = program_->ops[r.what];
+  struct Side {
+    const MicroOp* op;
+    ThreadId thread;
+  };
+  Side one{&h.op, thread_of(*launch_, h.b.number, h.w.number * kLanes + static_cast<std::uint32_t>(lane))};
+  Side two{&old, thread_of(*launch_, r.block, warp_of(r) * kLanes + other)};
+  if (two.op->kind == OpKind::load) std::swap(one, two);  // the reader first
+
+  const bool same_block = r.block == h.b.number, same_warp = same_block && warp_of(r) == h.w.number;
+  const bool wants_fence = fence_would_order(h, r, id);
+  const bool at_once = id == h.id && hazard != Hazard::read_write;
+  Finding f;
+  f.checker = Checker::racecheck;
+  const char* const space = h.shadow.shared ? "shared" : "global";
+  if (hazard == Hazard::same_value) {
+    f.severity = Severity::hint;
+    f.kind = fmt::format("{}-write-write-same-value", space);
+  } else {
+    f.kind = wants_fence ? "missing-fence" : fmt::format("{}-race", space);
+  }
+  f.kernel = program_->demangled;
+  f.where = places_of(*program_, *one.op);
+  f.other_where = places_of(*program_, *two.op);
+  f.thread = one.thread;
+  f.other_thread = two.thread;
+  f.object = describe_address(*program_, arena_, h.shadow.base + offset, h.op.width);
+
+  std::string second = describe_thread(two.thread);
+  if (same_block) second.resize(second.find(" of block"));
+  std::string why;
+  if (hazard == Hazard::same_value)
+    why = "both write the same value, so nothing is lost here";
+  else if (at_once)
+    why = changes_what_it_reads(*program_, *one.op) ? kLostChange : "one of the two values is lost";
+  else if (are_of_one_change(*program_, *one.op, *two.op))
+    why = kLostChange;
+  else if ((r.warp & kByBarrier) != 0)
+    why = "only those who have waited for the mbarrier know that the copy is done";
+  else if (wants_fence)
+    why =
+        "a flag or counter passes between them, but no __threadfence() before it is set, or after it is read";
+  else if (same_warp)
+    why = "no barrier or __syncwarp() between them, and lanes of a warp need not run in step";
+  else if (same_block)
+    why = "no barrier between them";
+  else if (one.op->kind == OpKind::atomic && two.op->kind == OpKind::atomic)
+    why = "an atomic of block scope does not reach other blocks";
+  else
+    why = "nothing orders two blocks within a kernel unless a fence and an atomic do";
+  if (hazard == Hazard::read_write && !h.shadow.shared && is_library_kernel(f.kernel)) {
+    f.severity = Severity::hint;
+    why += kTheLibrarysAffair;
+  }
+  const std::string place = one_line(f.where), other_place = one_line(f.other_where);
+  if (is_flying(r, other)) {
+    const bool own = same_block && f.thread.thread[0] == f.other_thread.thread[0] &&
+                     f.thread.thread[1] == f.other_thread.thread[1] &&
+                     f.thread.thread[2] == f.other_thread.thread[2];
+    f.message = fmt::format(
+        "{} {} {} at {}, but the copy that {} began at {} may still be under way: {}",
+        describe_thread(one.thread), verb(*one.op), f.object, place, own ? "it" : second, other_place,
+        own ? "it must wait for it first" : "that thread must wait for it first, and a barrier follow");
+    return f;
+  }
+  if (place == other_place && std::strcmp(verb(*one.op), verb(*two.op)) == 0)
+    f.message = fmt::format("{} {} {} at {}, and so does {}: {}", describe_thread(one.thread), verb(*one.op),
+                            f.object, place, second, why);
+  else
+    f.message = fmt::format("{} {} {} at {} while {} {} it at {}: {}", describe_thread(one.thread),
+                            verb(*one.op), f.object, place, second, verb(*two.op), other_place, why);
+  return f;
+}
+
+std::set<std::uint32_t> Racecheck::racing() const {
+  std::set<std::uint32_t> ops;
+  for (const Known& k : known_)
+    if (k.finding.severity == Severity::error) ops.insert({k.op, k.other_op});
+  return ops;
+}
+
+const Finding* Racecheck::first_race() const {
+  for (const Known& k : known_)
+    if (k.finding.severity == Severity::error) return &k.finding;
+  return nullptr;
+}
+
+void Racecheck::launch_ends() {
+  for (const auto& [word, miss] : misses_) report_miss(word * 4, miss);
+  misses_.clear();
+  // What is sometimes harmless and sometimes not is told once, as a fault.
+  const std::set<std::uint32_t> faulty = racing();
+  for (Known& k : known_)
+    if (k.finding.severity == Severity::error || (!faulty.contains(k.op) && !faulty.contains(k.other_op)))
+      add_finding(findings_, std::move(k.finding));
+  known_.clear();
+  told_.clear();
+}
+
+}  // namespace course::sim

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#include "sim/finding.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+namespace course::sim {
+namespace {
+
+constexpr std::size_t kMostFindings = 64;
+
+bool same(const std::vector<SourcePlace>& a, const std::vector<SourcePlace>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const SourcePlace& x, const SourcePlace& y) {
+    return x.line == y.line && x.file == y.file;
+  });
+}
+
+}  // namespace
+
+void add_finding(std::vector<Finding>& findings, Finding finding) {
+  for (Finding& known : findings) {
+    if (known.checker != finding.checker || known.kind != finding.kind || known.kernel != finding.kernel)
+      continue;
+    if (finding.where.empty() && known.message != finding.message) continue;
+    if (!same(known.where, finding.where) || !same(known.other_where, finding.other_where)) continue;
+    known.times += finding.times;
+    return;
+  }
+  if (findings.size() < kMostFindings) findings.push_back(std::move(finding));
+}
+
+}  // namespace course::sim

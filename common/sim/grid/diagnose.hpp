@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: MIT
+// From a fault of the machine to a finding in words: which thread did what to which object, at which line.
+#pragma once
+
+#include "sim/finding.hpp"
+#include "sim/grid/grid.hpp"
+
+namespace course::sim {
+
+Finding diagnose(const Program& program, const LaunchRequest& launch, const GridOutcome& outcome,
+                 const Arena& arena);
+
+}  // namespace course::sim

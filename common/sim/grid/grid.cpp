@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: MIT
+// Blocks start in ascending order, or in that of the schedule's seed. Each host thread keeps a few of them resident and runs one until it ends, or until it has
+// had a long turn without ending: then it may be waiting for another block, and the next one gets a turn.
+// A program whose result may show the order of blocks runs on one host thread, so that results never depend on their number.
+// Interleaved, its blocks get short turns at random instead: still the same in every run.
+// A schedule's seed changes the order of blocks where that can't show, of the warps of a block in each of their rounds, and of the
+// lanes of an atomic. A launch that is counted keeps the natural order where another one could change what is counted.
+#include "sim/grid/grid.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <ctime>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "base/rng.hpp"
+#include "sim/grid/block_start.hpp"
+#include "sim/grid/hang.hpp"
+#include "sim/grid/progress.hpp"
+#include "sim/grid/schedule.hpp"
+#include "sim/grid/signals.hpp"
+#include "sim/grid/tally.hpp"
+#include "sim/machine/machine.hpp"
+
+namespace course::sim {
+namespace {
+
+constexpr std::int64_t kWarpSlice = 4000;  // warp instructions a warp runs before the next one gets a turn
+// Warp instructions a block runs before another resident block gets a turn; the lesser number where blocks may wait for each
+// other. (Loops that poll count for more than they are, see cfg.cpp.)
+constexpr std::int64_t kBlockTurn = 1'000'000, kSensitiveTurn = 50'000;
+
+// Interleaved: blocks to choose from, and short turns after which one more is let in, should they all wait for it.
+constexpr std::size_t kInterleavedBlocks = 6;
+constexpr std::uint64_t kShortTurnsThatCrowd = 64;
+
+enum class BlockEnd { finished, turn_over, waiting };
+
+// Of this process. The watchdog's clock: how busy the machine is does not count.
+double processor_seconds() {
+  timespec used{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
+}
+
+// A block whose threads all wait may wait for another of its cluster.
+bool another_member_runs(const Block& block) {
+  if (block.cluster == nullptr) return false;
+  const auto runs = [](const Warp& w) {
+    return std::any_of(w.groups.begin(), w.groups.end(), [](const Group& g) { return g.wait == Wait::none; });
+  };
+  return std::any_of(block.cluster->members.begin(), block.cluster->members.end(), [&](const Block* member) {
+    return member != nullptr && std::any_of(member->warps.begin(), member->warps.end(), runs);
+  });
+}
+
+// The fault of a launch that hangs, told at the place of one of those who wait.
+DeviceFault at_waiting(Worker& worker, const Hang& hang, const std::string& text) {
+  worker.launch_warp = hang.warp;
+  if (hang.warp != nullptr) hang.warp->current = hang.op;
+  return {Fault::launch_timeout, text, hang.lanes};
+}
+
+// Warp instructions that a block, and each of its warps, may run before the next one gets a turn.
+struct Turn {
+  std::int64_t block, warp;
+};
+
+template <typename T>
+void shuffle(std::vector<T>& order, std::uint64_t seed) {
+  Rng rng(seed);
+  for (std::size_t k = order.size(); k > 1; --k) std::swap(order[k - 1], order[rng.below(k)]);
+}
+
+// In which order the warps of a block take turns: ascending, or by the schedule's seed another one in each round. It does not depend
+// on which host thread runs the block.
+class WarpOrder {
+ public:
+  WarpOrder(std::size_t n_warps, std::uint64_t seed) : order_(n_warps), seed_(seed) {
+    std::iota(order_.begin(), order_.end(), 0u);
+  }
+  const std::vector<std::uint32_t>& next_round(Block& block) {
+    if (seed_ == 0 || order_.size() < 2) return order_;
+    std::iota(order_.begin(), order_.end(), 0u);
+    shuffle(order_, seed_of(block) + block.rounds++);
+    return order_;
+  }
+  void begin(Block& block) const {
+    block.rounds = 0;
+    for (Warp& w : block.warps)
+      w.first_lane = seed_ == 0 ? 0 : static_cast<std::uint32_t>(mix(seed_of(block) ^ ~w.number) % kLanes);
+  }
+
+ private:
+  std::uint64_t seed_of(const Block& block) const { return mix(seed_ + block.linear); }
+
+  std::vector<std::uint32_t> order_;
+  std::uint64_t seed_;  // 0: the natural order
+};
+
+// Lets the warps take turns until all have exited or the block's turn is over. Throws on a fault or a deadlock.
+BlockEnd run_block(Block& block, Worker& worker, const Engine& engine, WarpOrder& order, Turn turn) {
+  const auto run = worker.observer != nullptr ? engine.run_observed : engine.run;
+  const std::uint64_t turn_end = worker.instructions + static_cast<std::uint64_t>(turn.block);
+  while (block.live_threads != 0) {
+    bool ran = false;
+    for (const std::uint32_t k : order.next_round(block)) {
+      Warp& w = block.warps[k];
+      if (std::none_of(w.groups.begin(), w.groups.end(), [](const Group& g) { return g.wait == Wait::none; }))
+        continue;
+      ran = true;
+      run(w, turn.warp);
+    }
+    if (!ran && block.live_threads != 0) {
+      if (another_member_runs(block)) return BlockEnd::waiting;
+      worker.launch_warp = nullptr;
+      if (worker.observer != nullptr) worker.observer->stuck(block);
+      throw at_waiting(worker, first_waiting(block, false), "deadlock: " + describe_waits(block));
+    }
+    if (worker.instructions >= turn_end)
+      return block.live_threads == 0 ? BlockEnd::finished : BlockEnd::turn_over;
+  }
+  return BlockEnd::finished;
+}
+
+// State shared by the host threads of one launch.
+struct Shared {
+  std::atomic<std::uint64_t> next_block{0};
+  // After a fault no block starts, and only those before it run on: the lowest block's fault is told, whatever the number of
+  // threads.
+  std::atomic<std::uint64_t> fault_block{~std::uint64_t{0}};
+  std::atomic<int> getting_on{0};  // host threads whose blocks are not known to be stuck
+  std::mutex mutex;
+  GridOutcome outcome;
+  // For the timing model: how long each block took. Where blocks wait for each other they start one by one on `schedule` instead.
+  std::vector<std::uint32_t> block_clocks;
+  std::optional<Schedule> schedule;
+};
+
+void record_fault(Shared& shared, const DeviceFault& fault, const Block& block, const Worker& worker) {
+  const std::lock_guard lock(shared.mutex);
+  if (block.linear > shared.fault_block) return;
+  shared.fault_block = block.linear;
+  GridOutcome& o = shared.outcome;
+  o.fault = fault.fault;
+  o.text = fault.what();
+  o.address = fault.address;
+  o.lanes = fault.lanes;
+  o.where.clear();
+  o.op = nullptr;
+  std::copy_n(block.index, 3, o.thread.block);
+  for (const Warp& w : block.warps) {
+    if (&w != worker.launch_warp || w.current == nullptr) continue;
+    o.where = places_of(*w.program, *w.current);
+    o.op = w.current;
+    const std::uint32_t lane =
+        fault.lanes == 0 ? 0 : static_cast<std::uint32_t>(std::countr_zero(fault.lanes));
+    const std::uint32_t thread = w.number * kLanes + lane;
+    const Dim3& size = worker.launch->block;
+    o.thread.thread[0] = thread % size.x;
+    o.thread.thread[1] = thread / size.x % size.y;
+    o.thread.thread[2] = thread / size.x / size.y;
+  }
+}
+
+class HostThread {
+ public:
+  HostThread(Worker& worker, const Engine& engine, const GridOptions& options, Shared& shared,
+             const std::vector<std::uint64_t>& blocks)
+      : worker_(worker),
+        engine_(engine),
+        options_(options),
+        shared_(shared),
+        blocks_(blocks),
+        warp_order_((worker.launch->block.count() + kLanes - 1) / kLanes, options.schedule_seed),
+        dice_(options.schedule_seed + 1) {
+    interleaved_ = options.interleave && worker.program->order_sensitive && !worker.launch->cooperative;
+    next_question_ = options.patience;
+    usual_turn_.block = worker.program->order_sensitive ? kSensitiveTurn : kBlockTurn;
+  }
+
+  void run() {
+    run_blocks();
+    if (!stuck_) shared_.getting_on.fetch_sub(1);
+  }
+
+ private:
+  void run_blocks() {
+    const double start = processor_seconds();
+    while (true) {
+      const std::uint64_t faulted = shared_.fault_block.load(std::memory_order_relaxed);
+      if (faulted != ~std::uint64_t{0}) {
+        for (const auto& b : resident_)
+          if (b->cluster != nullptr) b->cluster->members.assign(b->cluster->members.size(), nullptr);
+        std::erase_if(resident_,
+                      [&](const auto& b) { return b->linear >= faulted || b->cluster != nullptr; });
+        if (resident_.empty()) return;
+      } else if (resident_.size() < wanted() &&
+                 resident_.size() < static_cast<std::size_t>(std::max(options_.resident_blocks, 1))) {
+        crowded_ = false;
+        if (!admit() && resident_.empty()) return;
+      }
+      if (interleaved_) std::swap(resident_.front(), resident_[dice_.below(resident_.size())]);
+      Block& block = *resident_.front();
+      bool timed_out = false;
+      try {
+        worker_.launch_warp = nullptr;
+        const BlockEnd end = run_block(block, worker_, engine_, warp_order_, next_turn());
+        if (end == BlockEnd::finished) {
+          n_turns_ = 0;
+          patient_since_ = worker_.instructions;
+          next_question_ = later(patient_since_, options_.patience);
+          finish_copies(block);
+          if (worker_.observer != nullptr) worker_.observer->block_ends(block);
+          if (worker_.counting) note_end(block);
+          if (block.cluster != nullptr)
+            block.cluster->members[rank_in_cluster(block.index, worker_.launch->cluster)] = nullptr;
+          block.cluster = nullptr;
+          spare_.push_back(std::move(resident_.front()));
+          resident_.pop_front();
+        } else {
+          // A long turn: the block may be waiting for one that has not started or is not its turn.
+          crowded_ = end == BlockEnd::turn_over && (!interleaved_ || ++n_turns_ % kShortTurnsThatCrowd == 0);
+          std::rotate(resident_.begin(), resident_.begin() + 1, resident_.end());
+          if (options_.watchdog_seconds > 0) {
+            const double used = processor_seconds() - start;
+            timed_out = used > options_.watchdog_seconds;
+            if (timed_out)
+              throw_hang(fmt::format(
+                  "the kernel has not ended after {:.1f} s of processor time (the watchdog's limit)", used));
+          }
+          if (worker_.instructions >= next_question_ && is_stuck()) {
+            timed_out = true;
+            throw_hang("the kernel will never end: nothing changes any more");
+          }
+        }
+      } catch (const DeviceFault& fault) {
+        const Block& guilty = timed_out ? hanging() : asked_ != nullptr ? *asked_ : block;
+        record_fault(shared_, fault, guilty, worker_);
+        if (worker_.observer != nullptr) worker_.observer->faulted(asked_ != nullptr ? *asked_ : block);
+        asked_ = nullptr;
+      }
+    }
+  }
+
+  // A patience of ~0 never runs out.
+  static std::uint64_t later(std::uint64_t since, std::uint64_t patience) {
+    return patience > ~since ? ~std::uint64_t{0} : since + patience;
+  }
+
+  // Do the blocks of all host threads make no progress, and never will?
+  bool is_stuck() {
+    using Verdict = ProgressWatch::Verdict;
+    constexpr std::uint64_t kMuchLonger = 64;  // before mere polling counts
+    constexpr Turn kWatchedTurn{20'000, kWarpSlice};
+    const std::uint64_t waited = worker_.instructions - patient_since_;
+    // Whoever is waited for may not have started yet.
+    bool stuck = shared_.next_block >= blocks_.size() ||
+                 resident_.size() >= static_cast<std::size_t>(std::max(options_.resident_blocks, 1));
+    {
+      ProgressWatch watch(worker_);
+      for (std::size_t k = 0; k < resident_.size() && stuck; ++k) {
+        asked_ = resident_[k].get();
+        const Verdict verdict = watch.watch(*asked_, [&] {
+          return run_block(*asked_, worker_, engine_, warp_order_, kWatchedTurn) == BlockEnd::finished;
+        });
+        stuck = verdict == Verdict::repeats ||
+                (verdict == Verdict::polls && waited / kMuchLonger >= options_.patience);
+      }
+      asked_ = nullptr;
+    }
+    next_question_ = later(worker_.instructions, std::max(options_.patience, stuck ? 0 : waited));
+    const bool was_stuck = std::exchange(stuck_, stuck);
+    if (was_stuck != stuck) shared_.getting_on.fetch_add(stuck ? -1 : 1);
+    return stuck && shared_.getting_on.load() == 0;
+  }
+
+  // Where the threads are that run for ever.
+  [[noreturn]] void throw_hang(const std::string& why) {
+    HangScene scene{worker_, engine_, {}, blocks_.size(), 0};
+    for (const auto& block : resident_) scene.resident.push_back(block.get());
+    if (worker_.alone) scene.n_started = std::min<std::uint64_t>(shared_.next_block, blocks_.size());
+    const Hang hang = describe_hang(scene);
+    throw at_waiting(worker_, hang, why + hang.text);
+  }
+
+  const Block& hanging() const {
+    if (worker_.launch_warp != nullptr) return *worker_.launch_warp->block;
+    return **std::min_element(resident_.begin(), resident_.end(),
+                              [](const auto& a, const auto& b) { return a->linear < b->linear; });
+  }
+
+  // Blocks to keep resident, as long as there are more: those that ended their turns wait for others.
+  std::size_t wanted() const {
+    const std::size_t one_more = resident_.empty() || crowded_ ? resident_.size() + 1 : resident_.size();
+    return interleaved_ ? std::max(one_more, kInterleavedBlocks) : one_more;
+  }
+  // Interleaved, some turns are a few instructions and some a whole block: powers of two, all as likely.
+  Turn next_turn() {
+    if (!interleaved_) return usual_turn_;
+    return {std::int64_t{8} << dice_.below(11), std::int64_t{8} << dice_.below(10)};
+  }
+
+  // Lets the next block in, or all of the next cluster.
+  bool admit() {
+    const std::uint64_t n = std::max<std::uint64_t>(worker_.launch->cluster.count(), 1);
+    const std::uint64_t first = shared_.next_block.fetch_add(n);
+    if (first >= blocks_.size()) return false;
+    const auto cluster = n > 1 ? std::make_shared<Cluster>() : nullptr;
+    if (cluster != nullptr) cluster->members.resize(n);
+    for (std::uint64_t k = first; k < first + n; ++k) {
+      std::unique_ptr<Block> block;
+      if (spare_.empty()) {
+        block = make_block(worker_);
+      } else {
+        block = std::move(spare_.back());
+        spare_.pop_back();
+      }
+      block->start = shared_.schedule ? shared_.schedule->start() : 0;
+      begin_block(*block, blocks_[k], worker_);
+      warp_order_.begin(*block);
+      block->cluster = cluster;
+      if (cluster != nullptr)
+        cluster->members[rank_in_cluster(block->index, worker_.launch->cluster)] = block.get();
+      resident_.push_front(std::move(block));
+    }
+    return true;
+  }
+
+  void note_end(const Block& block) {
+    std::uint64_t end = block.start;
+    for (const Warp& w : block.warps) end = std::max(end, w.time);
+    end += worker_.block_clocks;
+    if (shared_.schedule)
+      shared_.schedule->end(end);
+    else
+      shared_.block_clocks[block.linear] =
+          static_cast<std::uint32_t>(std::min<std::uint64_t>(end, UINT32_MAX));
+  }
+
+  Worker& worker_;
+  const Engine& engine_;
+  const GridOptions& options_;
+  Shared& shared_;
+  const std::vector<std::uint64_t>& blocks_;
+  WarpOrder warp_order_;
+  std::deque<std::unique_ptr<Block>> resident_;
+  std::vector<std::unique_ptr<Block>> spare_;
+  bool crowded_ = false;
+  Turn usual_turn_{kBlockTurn, kWarpSlice};
+  bool interleaved_ = false;
+  Rng dice_;                   // of the schedule's seed: the same in every run
+  std::uint64_t n_turns_ = 0;  // short ones since a block ended
+  // Warp instructions when a block ended last, and when it is asked next whether the others get on.
+  std::uint64_t patient_since_ = 0, next_question_ = 0;
+  Block* asked_ = nullptr;  // at the moment
+  bool stuck_ = false;      // the answer to the last question
+};
+
+// The blocks of a cluster one after the other.
+void order_by_cluster(std::vector<std::uint64_t>& blocks, const LaunchRequest& launch) {
+  const Dim3 &grid = launch.grid, &c = launch.cluster;
+  const auto cluster_of = [&](std::uint64_t b) {
+    const std::uint64_t x = b % grid.x / c.x, y = b / grid.x % grid.y / c.y, z = b / grid.x / grid.y / c.z;
+    return (z * (grid.y / c.y) + y) * (grid.x / c.x) + x;
+  };
+  std::stable_sort(blocks.begin(), blocks.end(),
+                   [&](std::uint64_t a, std::uint64_t b) { return cluster_of(a) < cluster_of(b); });
+}
+
+}  // namespace
+
+GridOutcome run_grid(const Program& program, const LaunchRequest& launch, Arena& arena,
+                     const DevicePreset& preset, const Engine& engine, const GridOptions& options) {
+  std::vector<std::uint64_t> blocks(launch.grid.count());
+  std::iota(blocks.begin(), blocks.end(), std::uint64_t{0});
+  const bool clustered = launch.cluster.count() > 1;
+  GridOptions used = options;
+  if (options.counting && program.shows_order) used.schedule_seed = 0;
+  // Where one block may wait for another, those before it must be able to start: as on a GPU, which starts them in order.
+  if (clustered)
+    order_by_cluster(blocks, launch);
+  else if (used.schedule_seed != 0 && !program.order_sensitive)
+    shuffle(blocks, used.schedule_seed);
+
+  int n_threads = std::max(options.host_threads, 1);
+  const bool watched_by_one = options.observer != nullptr && options.together.empty();
+  if (program.order_sensitive || launch.cooperative || clustered || watched_by_one) n_threads = 1;
+  if (!options.together.empty()) n_threads = std::min(n_threads, static_cast<int>(options.together.size()));
+  n_threads = static_cast<int>(std::min<std::uint64_t>(static_cast<std::uint64_t>(n_threads), blocks.size()));
+  if (launch.cooperative) used.resident_blocks = static_cast<int>(blocks.size());
+
+  Shared shared;
+  shared.getting_on = n_threads;
+  Signals signals;
+  const std::uint64_t places =
+      launch.cooperative ? blocks.size() : static_cast<std::uint64_t>(std::max(options.resident_blocks, 1));
+  const bool in_order = program.order_sensitive || launch.cooperative || clustered;
+  if (options.counting && in_order) shared.schedule.emplace(places);
+  if (options.counting && !in_order) shared.block_clocks.assign(blocks.size(), 0);
+  std::vector<std::unique_ptr<Worker>> workers;
+  for (int k = 0; k < n_threads; ++k) {
+    auto worker = std::make_unique<Worker>();
+    worker->program = &program;
+    worker->arena = &arena;
+    worker->launch = &launch;
+    worker->preset = &preset;
+    worker->grid_workspace = options.grid_workspace;
+    worker->observer =
+        options.together.empty() ? options.observer : options.together[static_cast<std::size_t>(k)];
+    worker->counting = options.counting;
+    worker->alone = n_threads == 1;
+    if (options.counting) prepare_model(*worker, options, in_order ? &signals : nullptr);
+    worker->block_runs.assign(program.blocks.size(), 0);
+    worker->block_lanes.assign(program.blocks.size(), 0);
+    worker->diverged.assign(program.blocks.size(), 0);
+    worker->guarded_off.assign(program.ops.size(), 0);
+    worker->op_counters.assign(program.ops.size(), OpCounters{});
+    workers.push_back(std::move(worker));
+  }
+  for (const auto& w : workers)
+    if (w->observer != nullptr) w->observer->launch_begins(program, launch);
+  std::vector<std::thread> threads;
+  for (int k = 1; k < n_threads; ++k)
+    threads.emplace_back(
+        [&, k] { HostThread(*workers[static_cast<std::size_t>(k)], engine, used, shared, blocks).run(); });
+  HostThread(*workers[0], engine, used, shared, blocks).run();
+  for (std::thread& t : threads) t.join();
+  for (const auto& w : workers)
+    if (w->observer != nullptr) w->observer->launch_ends();
+  sum_up(program, workers, shared.outcome);
+  if (options.counting) {
+    if (!in_order) {
+      shared.schedule.emplace(places);
+      for (const std::uint64_t b : blocks)
+        shared.schedule->end(shared.schedule->start() + shared.block_clocks[b]);
+    }
+    Counters& c = shared.outcome.counters;
+    const bool fences = c.mix[static_cast<std::size_t>(InstructionKind::fence)] > 0;
+    c.chain_clocks =
+        shared.schedule->last() + look_back_clocks(signals, std::min<std::uint64_t>(places, blocks.size()),
+                                                   blocks.size(), fences, preset.timing);
+  }
+  return std::move(shared.outcome);
+}
+
+}  // namespace course::sim

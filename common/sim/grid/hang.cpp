@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: MIT
+// Reading order: describe_hang, Polls.
+#include "sim/grid/hang.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <map>
+#include <vector>
+
+#include "sim/machine/access.hpp"
+#include "sim/machine/describe.hpp"
+#include "sim/machine/machine.hpp"
+#include "sim/machine/write_history.hpp"
+
+namespace course::sim {
+namespace {
+
+constexpr std::int64_t kWatch = 20'000;  // warp instructions that each warp is watched for
+constexpr std::size_t kMostListed = 3;   // that are told of
+
+bool is_access(const MicroOp& op) {
+  return op.kind == OpKind::load || op.kind == OpKind::store || op.kind == OpKind::atomic ||
+         op.kind == OpKind::rendezvous;
+}
+
+// What warps look at again and again: of each lane the last place that it read, strong reads and atomics before weak ones.
+class Polls final : public Observer {
+ public:
+  struct Look {
+    const MicroOp* op = nullptr;
+    std::uint64_t address = 0;
+    std::uint32_t times = 0;
+    bool strong = false;
+  };
+
+  Polls() : Observer(false) {}
+  void before(Warp& w, const MicroOp& op) override {
+    if (!is_access(op) || op.space == MemorySpace::local || op.space == MemorySpace::constant) return;
+    if (op.kind == OpKind::store || op.dst[0] == MicroOp::kNoSlot) return;
+    const bool strong = op.kind == OpKind::atomic || (op.order & kOrderMask) != kWeak;
+    const Addresses a = addresses_of(w, op);
+    for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
+      const int lane = std::countr_zero(m);
+      Look& look = looks_[{&w, lane}];
+      if (look.strong && !strong) continue;
+      const bool same = look.op == &op && look.address == a.at[lane];
+      // Of several atomics and loads in one loop the one that is met most often tells the most.
+      if (same || look.times == 0 || (strong && !look.strong)) {
+        look = {&op, a.at[lane], same ? look.times + 1 : 1, strong};
+      } else {
+        --look.times;
+      }
+    }
+  }
+  const Look* of(const Warp& w, int lane) const {
+    const auto it = looks_.find({&w, lane});
+    return it == looks_.end() || it->second.op == nullptr ? nullptr : &it->second;
+  }
+
+ private:
+  std::map<std::pair<const Warp*, int>, Look> looks_;
+};
+
+// A value in print, with what it may mean: "4294967289 (as a signed number -7)".
+std::string print_value(const std::byte* memory, std::uint64_t n_bytes) {
+  const std::uint64_t value = value_at(memory, n_bytes);
+  if (n_bytes < 4) return fmt::format("{}", value);
+  const bool word = n_bytes == 4;
+  if (value == (word ? 0xA5A5A5A5u : 0xA5A5A5A5A5A5A5A5u))
+    return "0xA5 in every byte, which is what memory holds that nothing has written yet";
+  const auto as_signed = word ? static_cast<std::int32_t>(value) : static_cast<std::int64_t>(value);
+  return as_signed < 0 ? fmt::format("{} (as a signed number {})", value, as_signed)
+                       : fmt::format("{}", value);
+}
+
+// Only reads that other threads' writes reach are waiting; a loop that never ends may read anything.
+std::string tell_look(const std::string& line, const std::string& object, bool strong,
+                      const std::string& value, const std::string& change) {
+  if (strong) return fmt::format(" waits at {} for {} to change: it holds {}{}", line, object, value, change);
+  return fmt::format(" runs in a loop that reads {} at {}: it holds {}", object, line, value);
+}
+
+// The student's own line alone.
+std::string line_of(const std::vector<SourcePlace>& places) {
+  return places.empty() ? one_line(places) : one_line({own_place(places)});
+}
+
+std::string name_threads(const LaunchRequest& launch, const Block& block, const Warp& w,
+                         std::uint32_t lanes) {
+  const std::uint32_t first = w.number * kLanes + static_cast<std::uint32_t>(std::countr_zero(lanes));
+  std::string text = describe_thread(thread_of(launch, block.linear, first));
+  if (const int n = std::popcount(lanes); n > 1) text += fmt::format(" and {} more of its warp", n - 1);
+  return text;
+}
+
+// "changed last by thread 0 of block 1 at x.cu:12, which has ended".
+std::string name_change(const HangScene& scene, const Block& block, const Polls::Look& look) {
+  auto* keeper = dynamic_cast<KeepsHistory*>(scene.worker.observer);
+  WriteHistory* history = keeper == nullptr ? nullptr : keeper->history();
+  if (history == nullptr || !history->keeps()) return "";
+  const WriteHistory::Change* change = history->last(block, look.address);
+  if (change == nullptr) return "; no atomic and no volatile or release store of this launch has changed it";
+  const Program& program = *scene.worker.program;
+  std::string fate = "which has ended since";
+  for (const Block* b : scene.resident) {
+    if (b->linear != change->block) continue;
+    const Warp& w = b->warps[change->thread / kLanes];
+    for (const Group& g : w.groups) {
+      if ((g.mask >> (change->thread % kLanes) & 1) == 0) continue;
+      const BasicBlock& at = program.blocks[g.block];
+      fate = fmt::format("which is now at {}",
+                         line_of(g.wait == Wait::none ? places_of(program, at.function, at.ptx_index)
+                                                      : places_of(program, program.ops[at.first])));
+    }
+  }
+  return fmt::format("; {} changed it last, at {}, {}",
+                     describe_thread(thread_of(*scene.worker.launch, change->block, change->thread)),
+                     line_of(places_of(program, program.ops[change->op])), fate);
+}
+
+// The groups of a block that run: what each looks at.
+std::vector<std::string> tell_polls(const HangScene& scene, const Polls& polls, Block& block, Hang& hang) {
+  const Program& program = *scene.worker.program;
+  const LaunchRequest& launch = *scene.worker.launch;
+  std::vector<std::string> told;
+  for (Warp& w : block.warps) {
+    for (const Group& g : w.groups) {
+      if (g.wait != Wait::none) continue;
+      // Lanes that look at the same place are told of as one.
+      for (std::uint32_t left = g.mask; left != 0;) {
+        const int lane = std::countr_zero(left);
+        const Polls::Look* look = polls.of(w, lane);
+        std::uint32_t same = 0;
+        for (std::uint32_t m = left; m != 0; m &= m - 1) {
+          const Polls::Look* other = polls.of(w, std::countr_zero(m));
+          if (other == look || (other != nullptr && look != nullptr && other->address == look->address &&
+                                other->op == look->op))
+            same |= m & -m;
+        }
+        left &= ~same;
+        const BasicBlock& b = program.blocks[g.block];
+        if (hang.op == nullptr && look != nullptr) {
+          hang.warp = &w;
+          hang.op = look->op;
+          hang.lanes = same;
+        }
+        std::string text = name_threads(launch, block, w, same);
+        if (look == nullptr) {
+          text += fmt::format(" runs on at {}, and looks at no memory that others could change",
+                              line_of(places_of(program, b.function, b.ptx_index)));
+        } else {
+          const Arena& arena = *scene.worker.arena;
+          const std::string object = describe_address(program, arena, look->address, look->op->width);
+          text += object.starts_with("grid barrier")
+                      ? fmt::format(" waits in grid.sync() at {} for the other blocks of the grid",
+                                    line_of(places_of(program, *look->op)))
+                      : tell_look(line_of(places_of(program, *look->op)), object, look->strong,
+                                  print_value(memory_at(arena, block, look->address, look->op->width),
+                                              look->op->width),
+                                  name_change(scene, block, *look));
+        }
+        told.push_back(std::move(text));
+      }
+    }
+  }
+  return told;
+}
+
+}  // namespace
+
+Hang first_waiting(Block& block, bool running_too) {
+  for (Warp& w : block.warps)
+    for (const Group& g : w.groups)
+      if (running_too || g.wait != Wait::none)
+        return {"", &w, &w.program->ops[w.program->blocks[g.block].first], g.mask};
+  return {};
+}
+
+Hang describe_hang(const HangScene& scene) {
+  Worker& worker = scene.worker;
+  worker.launch_warp = nullptr;
+  std::vector<Block*> blocks = scene.resident;
+  std::sort(blocks.begin(), blocks.end(),
+            [](const Block* a, const Block* b) { return a->linear < b->linear; });
+
+  Polls polls;
+  Observer* const observer = worker.observer;
+  worker.observer = &polls;
+  for (std::size_t k = 0; k < std::min(blocks.size(), kMostListed); ++k) {
+    for (Warp& w : blocks[k]->warps) {
+      const std::uint32_t observed = w.observed;
+      w.observed = ~0u;
+      try {
+        if (!w.groups.empty()) scene.engine.run_observed(w, kWatch);
+      } catch (const DeviceFault&) {  // of a launch that is about to be ended anyway
+      }
+      w.observed = observed;
+    }
+  }
+  worker.observer = observer;
+  worker.launch_warp = nullptr;
+
+  Hang hang;
+  std::string& text = hang.text;
+  std::size_t n_told = 0;
+  for (Block* block : blocks) {
+    if (n_told == kMostListed) break;
+    if (block->live_threads == 0) continue;
+    ++n_told;
+    const std::vector<std::string> told = tell_polls(scene, polls, *block, hang);
+    constexpr std::size_t kMostPolls = 2;
+    for (std::size_t k = 0; k < std::min(told.size(), kMostPolls); ++k) text += "; " + told[k];
+    if (told.size() > kMostPolls)
+      text += fmt::format("; {} more such in block {}", told.size() - kMostPolls, block->linear);
+    if (const std::string waits = describe_waits(*block, false); !waits.empty())
+      text += fmt::format("; in block {}, {}", block->linear, waits);
+  }
+  for (Block* block : blocks)
+    for (const bool running_too : {false, true})
+      if (hang.op == nullptr && block->live_threads != 0) {
+        const Hang waits = first_waiting(*block, running_too);
+        hang = {std::move(text), waits.warp, waits.op, waits.lanes};
+      }
+  if (blocks.size() > n_told)
+    text += fmt::format("; {} more blocks have not ended either", blocks.size() - n_told);
+  if (scene.n_started == 0) return hang;
+  const std::uint64_t n_ended = scene.n_started - blocks.size();
+  if (n_ended > 0) text += fmt::format("; {} of {} blocks have ended", n_ended, scene.n_blocks);
+  if (scene.n_started < scene.n_blocks)
+    text += fmt::format("; {} have not started, since there is no room for them until others end",
+                        scene.n_blocks - scene.n_started);
+  return hang;
+}
+
+}  // namespace course::sim

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: MIT
+#include "sim/grid/tally.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "sim/memory/cache.hpp"
+
+namespace course::sim {
+namespace {
+
+void add(std::vector<std::uint64_t>& to, const std::vector<std::uint64_t>& from) {
+  for (std::size_t k = 0; k < to.size(); ++k) to[k] += from[k];
+}
+
+// What one host thread counted.
+void add_worker(GridOutcome& o, const Worker& w) {
+  add(o.block_runs, w.block_runs);
+  add(o.block_lanes, w.block_lanes);
+  add(o.diverged, w.diverged);
+  add(o.guarded_off, w.guarded_off);
+  for (std::size_t k = 0; k < o.op_counters.size(); ++k) {
+    OpCounters& sum = o.op_counters[k];
+    const OpCounters& part = w.op_counters[k];
+    sum.requests += part.requests;
+    sum.lanes += part.lanes;
+    sum.sectors += part.sectors;
+    sum.wavefronts += part.wavefronts;
+    sum.conflicts += part.conflicts;
+    sum.serialised += part.serialised;
+    sum.copied += part.copied;
+  }
+  o.counters.barriers += w.barriers_completed;
+  o.counters.global_lines += w.lines;
+  o.counters.near_sectors += w.near_sectors;
+  o.counters.memory_read_sectors += w.filled_sectors;
+  o.counters.memory_write_sectors += w.dirty_sectors;
+  o.counters.partial_sectors += w.partial_sectors;
+  o.counters.global_atomic_passes += w.atomic_passes;
+  o.output += w.output;
+}
+
+// What one op did, by what it accesses.
+void add_op(Counters& c, const MicroOp& op, const OpCounters& n) {
+  const bool global = op.space == MemorySpace::global || op.space == MemorySpace::constant ||
+                      (op.space == MemorySpace::generic && n.sectors > 0);
+  const std::uint64_t bytes = n.lanes * op.width * op.count;
+  if (op.kind == OpKind::load && global) {
+    c.global_load_requests += n.requests;
+    c.global_load_sectors += n.sectors;
+    c.global_load_bytes += bytes;
+  } else if (op.kind == OpKind::store && global) {
+    c.global_store_requests += n.requests;
+    c.global_store_sectors += n.sectors;
+    c.global_store_bytes += bytes;
+  } else if (op.kind == OpKind::other && global) {  // textures, surfaces and prefetches
+    const bool reads = op.n_dst > 0 || op.prefetches;
+    (reads ? c.global_load_requests : c.global_store_requests) += n.requests;
+    (reads ? c.global_load_sectors : c.global_store_sectors) += n.sectors;
+    (reads ? c.global_load_bytes : c.global_store_bytes) += bytes;
+  } else if (op.space == MemorySpace::local) {
+    c.local_requests += n.requests;
+    c.local_sectors += n.sectors;
+  } else if (op.kind == OpKind::copy) {  // reads global memory, writes shared memory; or the other way round
+    const bool reads = op.space == MemorySpace::global;
+    (reads ? c.global_load_requests : c.global_store_requests) += n.requests;
+    (reads ? c.global_load_sectors : c.global_store_sectors) += n.sectors;
+    (reads ? c.global_load_bytes : c.global_store_bytes) += n.copied;
+    c.shared_requests += n.requests;
+  } else if (op.kind == OpKind::load || op.kind == OpKind::store) {
+    c.shared_requests += n.requests;
+  }
+  // Lanes of a generic access may point to global and to shared memory.
+  c.shared_conflicts += n.conflicts;
+  if (op.kind == OpKind::load || op.kind == OpKind::store || op.kind == OpKind::copy)
+    c.shared_wavefronts += n.wavefronts;
+  if (op.kind == OpKind::atomic && n.wavefronts > 0) {
+    c.shared_atomic_requests += n.requests;
+    c.shared_atomic_wavefronts += n.wavefronts;
+  }
+  if (op.kind == OpKind::atomic) {
+    c.atomic_requests += n.requests;
+    c.atomic_lanes += n.lanes;
+    c.atomic_serialised += n.serialised;
+    // Without the old value, the lanes of one address are added up on the way.
+    c.shared_atomic_passes += global || op.dst[0] == MicroOp::kNoSlot ? n.wavefronts : n.serialised;
+    if (global) {  // read and written back at the L2
+      c.global_load_sectors += n.sectors;
+      c.global_store_sectors += n.sectors;
+      c.global_load_bytes += bytes;
+      c.global_store_bytes += bytes;
+    }
+  }
+}
+
+}  // namespace
+
+void prepare_model(Worker& worker, const GridOptions& options, Signals* signals) {
+  const DevicePreset& preset = *worker.preset;
+  const Timing& t = preset.timing;
+  const auto clocks = [](double v) { return static_cast<std::uint32_t>(std::max(v, 0.0)); };
+  const std::uint64_t warps = (worker.launch->block.count() + kLanes - 1) / kLanes;
+  worker.cache = options.cache;
+  worker.signals = signals;
+  worker.near_stall = clocks(t.l2_latency - t.near_latency);
+  worker.far_stall = clocks(t.memory_latency - t.near_latency);
+  worker.fetch_stall = clocks(t.fetch_latency);
+  worker.publish_clocks = clocks(t.publish_latency);
+  worker.barrier_clocks = clocks(t.barrier_latency + t.barrier_latency_per_warp * static_cast<double>(warps));
+  worker.block_clocks = clocks(t.block_latency);
+  worker.conflict_clocks = t.conflict_latency;
+  worker.shared_atomic_clocks = t.shared_atomic_latency;
+  // Each warp has its share of what shared memory leaves of the first-level cache.
+  const std::uint64_t sms = static_cast<std::uint64_t>(preset.multiprocessors),
+                      all = worker.launch->grid.count();
+  const std::uint64_t places = static_cast<std::uint64_t>(std::max(options.resident_blocks, 1));
+  const std::uint64_t blocks_each = std::max<std::uint64_t>((std::min(all, places) + sms - 1) / sms, 1);
+  const std::uint64_t shared = worker.program->static_shared + worker.launch->dynamic_shared;
+  const std::uint64_t size = static_cast<std::uint64_t>(preset.near_bytes);
+  const std::uint64_t left = size - std::min(size, shared * blocks_each);
+  worker.near_lines = std::clamp<std::uint32_t>(
+      std::bit_floor(static_cast<std::uint32_t>(left / (blocks_each * warps * Cache::kLineBytes))), 1,
+      Warp::kNearLines);
+}
+
+void sum_up(const Program& program, const std::vector<std::unique_ptr<Worker>>& workers, GridOutcome& o) {
+  o.block_runs.assign(program.blocks.size(), 0);
+  o.block_lanes.assign(program.blocks.size(), 0);
+  o.diverged.assign(program.blocks.size(), 0);
+  o.op_counters.assign(program.ops.size(), OpCounters{});
+  o.guarded_off.assign(program.ops.size(), 0);
+  for (const auto& w : workers) {
+    add_worker(o, *w);
+    if (w != workers.front()) workers.front()->hot_spots.add(w->hot_spots);
+  }
+  Counters& c = o.counters;
+  c.launches = 1;
+  c.hottest_atomics = workers.front()->hot_spots.most();
+  for (std::size_t b = 0; b < program.blocks.size(); ++b) {
+    c.warp_instructions += o.block_runs[b] * program.blocks[b].counted;
+    c.lane_instructions += o.block_lanes[b] * program.blocks[b].counted;
+    for (std::size_t k = 0; k < kInstructionKinds; ++k)
+      c.mix[k] += o.block_runs[b] * program.blocks[b].mix[k];
+    if (program.blocks[b].exit == Exit::branch) c.branches += o.block_runs[b];
+    c.divergent_branches += o.diverged[b];
+  }
+  for (std::size_t k = 0; k < program.ops.size(); ++k) {
+    c.lane_instructions -= o.guarded_off[k];
+    add_op(c, program.ops[k], o.op_counters[k]);
+  }
+}
+
+std::uint64_t look_back_clocks(const Signals& signals, std::uint64_t resident, std::uint64_t blocks,
+                               bool fences, const Timing& t) {
+  if (signals.looks == 0) return 0;
+  const double fence = t.latency[static_cast<std::size_t>(InstructionKind::fence)] + t.l2_latency;
+  const double look = t.publish_latency + t.l2_latency + (fences ? fence : 0);
+  const double width =
+      std::max(static_cast<double>(signals.blocks_seen) / static_cast<double>(signals.looks), 1.0);
+  const double rounds = static_cast<double>(blocks) / static_cast<double>(resident);
+  return static_cast<std::uint64_t>(look * rounds * std::sqrt(2 * static_cast<double>(resident) / width));
+}
+
+}  // namespace course::sim

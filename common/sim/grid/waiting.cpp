@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+#include "sim/grid/waiting.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "sim/grid/signals.hpp"
+
+namespace course::sim {
+namespace {
+
+// Whether the warp looks again where it looked last: what it did since then was waiting, and takes no time of its own.
+bool looks_again(Warp& w, const MicroOp& op, std::uint64_t address) {
+  if (w.polled_op == op.index && w.polled_address == address) {
+    w.time = w.polled_time;
+    return true;
+  }
+  w.polled_op = op.index;
+  w.polled_address = address;
+  w.polled_time = w.time;
+  return false;
+}
+
+template <typename Each>
+void for_lanes(const Warp& w, const Each& each) {
+  for (std::uint32_t m = w.mask; m != 0; m &= m - 1) each(std::countr_zero(m));
+}
+
+}  // namespace
+
+void await_signal(Warp& w, const MicroOp& op, const std::uint64_t* at) {
+  looks_again(w, op, at[std::countr_zero(w.mask)]);
+  Signals& signals = *w.worker->signals;
+  std::uint64_t seen[kLanes];
+  int n_seen = 0;
+  bool two_stages = false;
+  std::uint64_t until = 0;
+  for_lanes(w, [&](int lane) {
+    const Signals::Signal* s = signals.find(at[lane]);
+    if (s == nullptr || s->block == w.block->linear) return;
+    until = std::max(until, s->first);
+    two_stages = two_stages || s->first != s->last;
+    if (std::find(seen, seen + n_seen, s->block) == seen + n_seen) seen[n_seen++] = s->block;
+  });
+  w.time = std::max(w.time, until);
+  if (!two_stages) return;
+  signals.looks += 1;
+  signals.blocks_seen += static_cast<std::uint64_t>(n_seen);
+}
+
+void raise_signal(Warp& w, const std::uint64_t* at) {
+  const std::uint64_t told = w.time + w.worker->publish_clocks;
+  for_lanes(w, [&](int lane) { w.worker->signals->raise(at[lane], told, w.block->linear); });
+}
+
+void atomic_signal(Warp& w, const MicroOp& op, const std::uint64_t* at) {
+  const std::uint64_t address = at[std::countr_zero(w.mask)];
+  if (op.dst[0] != MicroOp::kNoSlot && looks_again(w, op, address))
+    if (const Signals::Signal* s = w.worker->signals->find(address)) w.time = std::max(w.time, s->last);
+  raise_signal(w, at);
+}
+
+void count_hot_spots(Warp& w, const std::uint64_t* at) {
+  std::uint64_t sorted[kLanes];
+  int n = 0;
+  for_lanes(w, [&](int lane) { sorted[n++] = at[lane]; });
+  std::sort(sorted, sorted + n);
+  for (int k = 0; k < n;) {
+    // A sector: its words side by side, the lanes on one word in turn.
+    const std::uint64_t sector = sorted[k] / 32;
+    std::uint64_t most = 0, run = 0;
+    for (const int first = k; k < n && sorted[k] / 32 == sector; ++k) {
+      run = k > first && sorted[k] == sorted[k - 1] ? run + 1 : 1;
+      most = std::max(most, run);
+    }
+    w.worker->hot_spots.add(sector * 32 / HotSpots::kChunkBytes, 4 * most + 1);
+    w.worker->atomic_passes += 1;
+  }
+}
+
+}  // namespace course::sim

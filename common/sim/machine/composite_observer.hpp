@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// Several observers behind one: each hears of everything, in the order in which they were given.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "sim/machine/warp.hpp"
+#include "sim/machine/write_history.hpp"
+
+namespace course::sim {
+
+class CompositeObserver : public Observer, public KeepsHistory {
+ public:
+  explicit CompositeObserver(std::vector<Observer*> all) { observe_with(std::move(all)); }
+
+  void launch_begins(const Program& p, const LaunchRequest& l) override {
+    for (Observer* o : all_) o->launch_begins(p, l);
+  }
+  void block_begins(Block& b) override {
+    for (Observer* o : all_) o->block_begins(b);
+    for (Warp& w : b.warps) w.observed = ~0u;
+  }
+  void block_ends(Block& b) override {
+    for (Observer* o : all_) o->block_ends(b);
+  }
+  void before(Warp& w, const MicroOp& op) override {
+    for (Observer* o : all_) o->before(w, op);
+    w.observed = ~0u;
+  }
+  void after(Warp& w, const MicroOp& op) override {
+    for (Observer* o : all_) o->after(w, op);
+  }
+  void barrier_arrived(Warp& w, std::uint32_t mask, const MicroOp& op) override {
+    for (Observer* o : all_) o->barrier_arrived(w, mask, op);
+  }
+  void barrier_released(Block& b, std::uint32_t barrier) override {
+    for (Observer* o : all_) o->barrier_released(b, barrier);
+  }
+  void warp_synced(Warp& w, std::uint32_t mask, const MicroOp& op) override {
+    for (Observer* o : all_) o->warp_synced(w, mask, op);
+  }
+  void threads_exit(Warp& w, const Group& g, const BasicBlock& b) override {
+    for (Observer* o : all_) o->threads_exit(w, g, b);
+  }
+  void local_moved(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) override {
+    for (Observer* o : all_) o->local_moved(w, lane, offset, bytes);
+  }
+  void frame_opened(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) override {
+    for (Observer* o : all_) o->frame_opened(w, lane, offset, bytes);
+  }
+  void copies_issued(Warp& w, const CopyBatch& batch) override {
+    for (Observer* o : all_) o->copies_issued(w, batch);
+  }
+  void copies_finished(Block& b, const CopyBatch& batch, std::uint32_t lanes,
+                       std::uint64_t barrier) override {
+    for (Observer* o : all_) o->copies_finished(b, batch, lanes, barrier);
+  }
+  void rendezvous_arrived(Warp& w, int lane, std::uint64_t address) override {
+    for (Observer* o : all_) o->rendezvous_arrived(w, lane, address);
+  }
+  void rendezvous_ended(Block& b, std::uint64_t address) override {
+    for (Observer* o : all_) o->rendezvous_ended(b, address);
+  }
+  void rendezvous_passed(Warp& w, int lane, std::uint64_t address) override {
+    for (Observer* o : all_) o->rendezvous_passed(w, lane, address);
+  }
+  void stuck(Block& b) override {
+    for (Observer* o : all_) o->stuck(b);
+  }
+  void faulted(Block& b) override {
+    for (Observer* o : all_) o->faulted(b);
+  }
+  void launch_ends() override {
+    for (Observer* o : all_) o->launch_ends();
+  }
+  // That of the first one that has any.
+  WriteHistory* history() override {
+    for (Observer* o : all_)
+      if (auto* keeper = dynamic_cast<KeepsHistory*>(o)) return keeper->history();
+    return nullptr;
+  }
+
+ protected:
+  void observe_with(std::vector<Observer*> all) {
+    all_ = std::move(all);
+    set_looks_after(
+        std::any_of(all_.begin(), all_.end(), [](const Observer* o) { return o->looks_after(); }));
+  }
+
+ private:
+  std::vector<Observer*> all_;
+};
+
+}  // namespace course::sim

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+#include "sim/machine/describe.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/demangle.hpp"
+#include "sim/machine/machine.hpp"
+#include "sim/machine/provenance.hpp"
+
+namespace course::sim {
+
+std::string plain_name(const std::string& mangled) {
+  // Where names would collide, compilers append a number: s_$_0, s$1.
+  std::string_view stem(mangled);
+  while (!stem.empty() && stem.back() >= '0' && stem.back() <= '9') stem.remove_suffix(1);
+  if (stem.ends_with("_$_"))
+    stem.remove_suffix(3);
+  else if (stem.ends_with("$"))
+    stem.remove_suffix(1);
+  else
+    stem = mangled;
+  std::string name = demangled(stem.empty() ? std::string_view(mangled) : stem);
+  if (const auto scope = name.rfind("::"); scope != std::string::npos) name = name.substr(scope + 2);
+  return name;
+}
+
+namespace {
+
+std::string title(const Allocation& a) {
+  if (!a.name.empty()) return plain_name(a.name);
+  return fmt::format("an allocation of {} bytes", a.size);
+}
+
+// An access says what memory without a type is taken for.
+std::uint64_t element_size(const Allocation& a, std::uint32_t element_bytes) {
+  return a.element_bytes == 1 && element_bytes != 0 ? element_bytes : a.element_bytes;
+}
+
+std::uint64_t distance(const Allocation& a, std::uint64_t address) {
+  return address < a.base ? a.base - address : address - std::min(address, a.base + a.size);
+}
+
+// Memory that nothing has written yet holds the byte 0xA5: shared memory when a block begins, and the harness's buffers.
+constexpr std::uint64_t kUnwritten = 0xA5A5A5A5A5A5A5A5, kUnwrittenWord = 0xA5A5A5A5;
+
+// Whether `value` is such a number, but for a small offset.
+bool is_near(std::uint64_t value, std::uint64_t unwritten) {
+  constexpr std::uint64_t kOffset = std::uint64_t{1} << 20;
+  return value - unwritten + kOffset < 2 * kOffset;
+}
+
+// Whether an access `distance` bytes from where its array begins has such an index: as 32 bits with and without a sign, or as 64.
+bool has_unwritten_index(std::uint64_t distance, std::uint64_t element_bytes) {
+  constexpr std::uint64_t kSigned = kUnwrittenWord - (std::uint64_t{1} << 32);
+  return is_near(distance, kUnwrittenWord * element_bytes) || is_near(distance, kSigned * element_bytes) ||
+         is_near(distance, kUnwritten * element_bytes);
+}
+
+constexpr const char* kFromUnwritten =
+    "was read from memory that nothing had written before: each of its bytes is 0xA5";
+
+constexpr std::uint64_t kNear = std::uint64_t{1}
+                                << 20;  // bytes: further away the nearest buffer tells nothing
+
+// Of the allocations that the pointers point into, the one closest to the address; nullptr where none do.
+const Allocation* origin_of(const Arena& arena, std::uint64_t address,
+                            std::span<const std::uint64_t> pointers) {
+  const Allocation* best = nullptr;
+  for (const std::uint64_t pointer : pointers) {
+    const Allocation* a = arena.find(pointer);
+    if (a != nullptr && (best == nullptr || distance(*a, address) < distance(*best, address))) best = a;
+  }
+  return best;
+}
+
+std::string element_of(const Allocation& a, std::uint64_t address, std::uint32_t element_bytes = 0) {
+  const std::uint64_t bytes = element_size(a, element_bytes);
+  const std::uint64_t n = a.size / bytes;
+  const std::uint64_t index = (address - a.base) / bytes;
+  if (n == 1 && !a.name.empty()) return title(a);
+  return fmt::format("{}, element {} of {}", title(a), index, n);
+}
+
+// The compiler declares shared arrays as bytes: `element_bytes` says what the access takes them for.
+std::string shared_object(const Program& program, std::uint64_t offset, std::uint32_t element_bytes) {
+  const Program::SharedVariable* best = nullptr;
+  for (const auto& v : program.shared) {
+    if (offset < v.offset || (v.size != 0 && offset >= v.offset + v.size)) continue;
+    if (best == nullptr || v.size != 0) best = &v;
+  }
+  if (best == nullptr) return fmt::format("shared memory at byte {}", offset);
+  const std::uint64_t within = offset - best->offset;
+  const std::uint32_t bytes =
+      best->element_bytes == 1 && element_bytes != 0 ? element_bytes : best->element_bytes;
+  if (best->size == bytes) return plain_name(best->name);
+  if (bytes == 1 && element_bytes == 0) return fmt::format("{} at byte {}", plain_name(best->name), within);
+  return fmt::format("{}[{}]", plain_name(best->name), within / bytes);
+}
+
+}  // namespace
+
+std::string describe_thread(const ThreadId& id) {
+  const auto triple = [](const std::uint32_t* v) {
+    if (v[1] == 0 && v[2] == 0) return fmt::format("{}", v[0]);
+    return fmt::format("({}, {}, {})", v[0], v[1], v[2]);
+  };
+  return fmt::format("thread {} of block {}", triple(id.thread), triple(id.block));
+}
+
+ThreadId thread_of(const LaunchRequest& launch, std::uint64_t block, std::uint64_t thread) {
+  const auto split = [](const Dim3& size, std::uint64_t n, std::uint32_t* out) {
+    out[0] = static_cast<std::uint32_t>(n % size.x);
+    out[1] = static_cast<std::uint32_t>(n / size.x % size.y);
+    out[2] = static_cast<std::uint32_t>(n / size.x / size.y);
+  };
+  ThreadId id;
+  split(launch.grid, block, id.block);
+  split(launch.block, thread, id.thread);
+  return id;
+}
+
+std::string describe_address(const Program& program, const Arena& arena, std::uint64_t address,
+                             std::uint32_t element_bytes, std::span<const std::uint64_t> origins) {
+  if (address >= kSharedWindow && address < kSharedWindow + kWindowSize)
+    return shared_object(program, address - kSharedWindow, element_bytes);
+  if (address >= kLocalWindow && address < kLocalWindow + kWindowSize)
+    return fmt::format("local memory at byte {}", address - kLocalWindow);
+  if (address < 4096) return "a null pointer";
+  if (const Allocation* a = arena.describe(address); a != nullptr && address - a->base < a->size)
+    return element_of(*a, address, element_bytes);
+  if (const Allocation* a = arena.find_freed(address)) return "freed memory: " + element_of(*a, address);
+  if (is_near(address, kUnwritten)) return fmt::format("no address: the pointer {}", kFromUnwritten);
+  const Allocation* near = origin_of(arena, address, origins);
+  const bool known = near != nullptr;
+  if (!known && (address < arena.base() || address >= arena.base() + arena.size()))
+    return "an address outside of the device's memory: a host pointer, or one that was computed wrongly";
+  if (!known) {
+    near = arena.nearest(address);
+    if (near == nullptr || distance(*near, address) > std::max(kNear, 4 * near->size))
+      return "an address at which nothing is allocated";
+  }
+  // Speak of the named part of an allocation where its owner named one.
+  const Allocation* named = arena.describe(address >= near->base ? near->base + near->size - 1 : near->base);
+  const Allocation& a = named != nullptr ? *named : *near;
+  const std::uint64_t bytes = element_size(a, element_bytes), n = a.size / bytes;
+  if (known && has_unwritten_index(address - a.base, bytes))
+    return fmt::format("{}, at an index that {}", title(a), kFromUnwritten);
+  return address >= a.base + a.size
+             ? fmt::format("{}, element {} of {} (past its end)", title(a), (address - a.base) / bytes, n)
+             : fmt::format("{}, {} element(s) before its start", title(a),
+                           (a.base - address + bytes - 1) / bytes);
+}
+
+}  // namespace course::sim

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+#include "sim/machine/write_history.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "sim/machine/access.hpp"
+
+namespace course::sim {
+
+void WriteHistory::launch_begins(const Program& program) {
+  changes_.clear();
+  pending_.clear();
+  keeps_ = std::any_of(program.blocks.begin(), program.blocks.end(),
+                       [](const BasicBlock& b) { return b.cost > b.counted; });
+}
+
+std::uint64_t WriteHistory::key(const Block& block, std::uint64_t address) {
+  const bool shared = address >= kSharedWindow && address < kSharedWindow + kWindowSize;
+  return address / 4 * 4 + (shared ? block.linear << 20 : 0);
+}
+
+void WriteHistory::settle() {
+  for (const Pending& p : pending_) {
+    if (value_at(p.memory, pending_bytes_) == p.old) continue;
+    if (changes_.size() < kMost || changes_.contains(p.place)) changes_.insert_or_assign(p.place, p.change);
+  }
+  pending_.clear();
+}
+
+void WriteHistory::before(Warp& w, const MicroOp& op) {
+  if (!keeps_) return;
+  settle();
+  const bool changes = op.kind == OpKind::atomic || op.kind == OpKind::store || op.kind == OpKind::rendezvous;
+  if (!changes || (op.kind != OpKind::atomic && (op.order & kOrderMask) == kWeak)) return;
+  const bool swaps =
+      op.kind == OpKind::atomic && op.src[2] != MicroOp::kNoSlot && op.width <= 8;  // and compares
+  const Addresses a = addresses_of(w, op);
+  pending_bytes_ = a.bytes;
+  for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
+    const int lane = std::countr_zero(m);
+    const std::byte* const memory = memory_at(*w.worker->arena, *w.block, a.at[lane], a.bytes);
+    const std::uint64_t old = value_at(memory, a.bytes);
+    if (swaps) {  // the first lane that finds what it wants is the one that changes it
+      const std::uint64_t wanted =
+          op.width == 8 ? w.slot<std::uint64_t>(op.src[1])[lane] : w.slot<std::uint32_t>(op.src[1])[lane];
+      const bool taken =
+          std::any_of(pending_.begin(), pending_.end(), [&](const Pending& p) { return p.memory == memory; });
+      if (wanted != old || taken) continue;
+    }
+    pending_.push_back({key(*w.block, a.at[lane]),
+                        old,
+                        memory,
+                        {w.block->linear, w.number * kLanes + static_cast<std::uint32_t>(lane), op.index}});
+  }
+}
+
+const WriteHistory::Change* WriteHistory::last(const Block& block, std::uint64_t address) {
+  settle();
+  const auto it = changes_.find(key(block, address));
+  return it == changes_.end() ? nullptr : &it->second;
+}
+
+}  // namespace course::sim

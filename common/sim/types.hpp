@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+// What the parts of the simulator and its users share: memory, modes, facts of a chip and of a kernel, a launch and its result.
+// Plain data without behaviour; device.hpp has what is done with them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/checker.hpp"
+#include "sim/counters.hpp"
+#include "sim/finding.hpp"
+#include "sim/footprint.hpp"
+#include "sim/timing.hpp"
+
+namespace course::sim {
+
+struct Dim3 {
+  std::uint32_t x = 1, y = 1, z = 1;
+  std::uint64_t count() const { return std::uint64_t{x} * y * z; }
+};
+
+// texture: what a texture or surface object is made of (texture.hpp), for the runtime library alone.
+enum class MemoryKind : std::uint8_t { device, pinned_host, managed, module_variable, texture };
+
+// A live (or freed, kept for diagnosis) piece of device-accessible memory.
+struct Allocation {
+  std::uint64_t base = 0;
+  std::uint64_t size = 0;  // bytes
+  MemoryKind kind = MemoryKind::device;
+  std::string name;                 // "d_in" once somebody named it, else ""
+  std::uint32_t element_bytes = 1;  // for messages
+  bool is_data = false;             // watched by the dataflow counters
+  bool by_kernel = false;           // from the device's heap: a kernel's malloc
+  // Of memory that a kernel's malloc gave, while checkers are on.
+  std::string made_by;               // the kernel, demangled; else ""
+  std::vector<SourcePlace> made_at;  // innermost first
+  ThreadId maker;
+};
+
+// What is looked at while a kernel runs. Bits; `fast` is none of them. Bounds are always checked.
+enum Mode : std::uint32_t {
+  kFast = 0,
+  kCounters = 1,  // sectors, wavefronts, divergence per kernel
+  kDataflow = 2,  // work and steps (slow: keep inputs below 2^20 elements)
+  kRacecheck = row_of(Checker::racecheck).mode,
+  kInitcheck = row_of(Checker::initcheck).mode,
+  kSynccheck = row_of(Checker::synccheck).mode,
+  kTrace = 32,    // rows of arrays, see trace.hpp (for inputs of some hundred elements)
+  kProfile = 64,  // counters by source line, see profile.hpp; needs kCounters
+  // The program's own calls: leaks, wrong frees, calls that fail, copies of what nobody wrote.
+  kHostcheck = 128,
+  kAllChecks = kCheckersOfKernels,
+};
+
+// Static facts of the simulated chip: preset data, no behaviour.
+struct DevicePreset {
+  std::string name = "Simulated H200";
+  int compute_major = 9, compute_minor = 0;
+  int multiprocessors = 132;
+  int max_threads_per_multiprocessor = 2048;
+  int max_blocks_per_multiprocessor = 32;
+  int registers_per_multiprocessor = 65536;
+  int max_threads_per_block = 1024;
+  std::uint64_t shared_per_multiprocessor = 233472;  // bytes
+  std::uint64_t shared_per_block = 49152;
+  std::uint64_t shared_per_block_optin = 232448;
+  std::uint64_t reserved_shared_per_block = 1024;
+  std::uint64_t global_memory = std::uint64_t{16} << 30;  // bytes offered to cudaMalloc
+  std::uint64_t constant_memory = 65536;
+  int l2_bytes = 50 * 1024 * 1024;
+  double clock_ghz = 1.98;
+  double memory_gb_per_s = 4250;  // achievable, measured by a device-to-device copy
+  int near_bytes = 256 * 1024;    // of a multiprocessor: shared memory and first-level cache together
+  Timing timing;
+};
+
+enum class Fault : std::uint8_t {
+  none,
+  illegal_address,
+  misaligned_address,
+  illegal_instruction,  // unknown or not implemented: the text names it
+  launch_timeout,       // no progress, or a deadlock
+  device_assert,
+  trap,
+  invalid_configuration,  // grid, block or shared memory outside the limits
+  out_of_resources,
+  invalid_parameter,
+};
+
+using ModuleId = std::uint32_t;
+using KernelId = std::uint32_t;
+
+struct KernelFacts {
+  std::string name;  // mangled
+  std::string demangled;
+  std::uint64_t parameter_bytes = 0;
+  struct Parameter {
+    std::uint64_t offset, size;
+  };
+  std::vector<Parameter> parameters;
+  std::uint64_t static_shared = 0;  // bytes
+  std::uint64_t local_bytes = 0;    // per thread
+  std::uint64_t constant_bytes = 0;
+  int registers = 0;       // per thread, estimated
+  int max_threads = 1024;  // from .maxntid / .reqntid
+  int ptx_version = 90;    // target of the module × 10: 90 for sm_90
+};
+
+struct LaunchRequest {
+  KernelId kernel = 0;
+  Dim3 grid, block, cluster;
+  std::uint64_t dynamic_shared = 0;       // bytes
+  std::span<const std::byte> parameters;  // laid out by KernelFacts::parameters; read during the launch
+  bool cooperative = false;
+  int registers = 0;  // per thread, of the machine code; 0: KernelFacts::registers, an estimate
+};
+
+struct LaunchResult {
+  Fault fault = Fault::none;
+  std::string text;  // empty when fault is none; else names kernel, file:line, threads
+  Counters counters;
+  double modelled_us = 0;           // by the timing model: the kernel alone
+  const char* bound_by = "launch";  // what holds it there: a name of bounds.hpp
+  Footprint footprint;              // in global memory, in a mode with kHostcheck and one of kAllChecks
+};
+
+}  // namespace course::sim

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+// LAB_TITLE: the tasks and what they are worth; `./lab points LAB_ID` prints it. They stand in the order of Rung in lab.hpp.
+#pragma once
+
+#include "lab/manifest.hpp"
+
+namespace course::LAB_ID {
+
+inline constexpr lab::EfficiencyGoal kMapGoals[] = {{lab::Metric::bytes_ratio, 1.05, 20},
+                                                    {lab::Metric::active_lanes, 0.9, 10}};
+inline constexpr lab::SpeedupTier kMapTiers[] = {{2, 5}, {4, 5}};
+inline constexpr lab::Task kTasks[] = {
+    {.id = "map",
+     .title = "One thread per item",
+     .section = "handouts/LAB_HANDOUT#map",
+     .correctness_points = 60,
+     .efficiency = kMapGoals,
+     .speedup = kMapTiers},
+};
+inline constexpr lab::Manifest kManifest{
+    .id = "LAB_ID",
+    .title = "LAB_TITLE",
+    .paper = "author, year: the source that a reader should know",
+    .tasks = kTasks,
+};
+static_assert(lab::adds_up(kManifest));
+
+}  // namespace course::LAB_ID

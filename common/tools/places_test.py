@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+"""Counts the files that know of one checker, counter, command and so on: what CONTRIBUTING's table "How to add" says must be edited to add
+another. A name that turns up in a further file means that adding one got longer.
+
+usage: places_test.py ROOT
+"""
+
+import pathlib
+import re
+import sys
+import unittest
+
+# what CONTRIBUTING calls it: an example as a regular expression, and the files that name it.
+PLACES = {
+    "a checker": (r"(?i:\b(?:k|SIM_)?synccheck)\b", {
+        "common/sim/checker.hpp", "common/sim/types.hpp", "common/cudart/sim_control.h", "common/sim/checkers/checker_set.cpp",
+        "common/sim/checkers/synccheck.hpp", "common/sim/checkers/synccheck.cpp", "common/sim/checkers/meson.build"}),
+    "a counter": (r"\bpartial_sectors\b", {
+        "common/sim/counters.hpp", "common/sim/grid/tally.cpp", "common/sim/machine/warp.hpp", "common/sim/ops/memory.hpp",
+        "common/sim/timing/model.cpp"}),
+    "a metric": (r"\bbank_conflicts\b", {"common/lab/manifest.hpp", "common/lab/metrics.hpp", "grader/grading/metrics.cpp"}),
+    "a command": (r"\badd_points\b|\bcli/points\b", {"grader/cli/commands.hpp", "grader/cli/points.cpp", "grader/meson.build"}),
+    "a verdict": (r"\bmemory_limit\b|\bMEMORY_LIMIT\b", {
+        "common/verifier/session.hpp", "common/verifier/session.cpp", "common/verifier/judge.cpp"}),
+    "a form in which results are reported": (r"\bto_csv\b|\breport/csv\b", {
+        "grader/report/formats.hpp", "grader/report/csv.cpp", "grader/cli/report_files.cpp", "grader/meson.build"}),
+    "a simulated chip": (r"\brtx4060\b", {"common/sim/chips/presets.cpp"}),
+}
+SOURCES = {".cpp", ".hpp", ".h", ".build"}
+# Tests and examples may name what they like.
+NOT_COUNTED = re.compile(r"_test\.|fuzz|/testing/|/kernels/|/mutants/|/hostile/|/template/")
+
+
+def naming(root, pattern):
+    word = re.compile(pattern)
+    found = set()
+    for top in ("common", "grader"):
+        for file in (root / top).rglob("*"):
+            name = str(file.relative_to(root))
+            if file.suffix not in SOURCES or NOT_COUNTED.search(name):
+                continue
+            comment = "#" if file.suffix == ".build" else "//"
+            if any(word.search(line.split(comment)[0]) for line in file.read_text(encoding="utf-8").splitlines()):
+                found.add(name)
+    return found
+
+
+class Places(unittest.TestCase):
+    def test_adding_one_takes_no_more_files(self):
+        for what, (pattern, known) in PLACES.items():
+            with self.subTest(what):
+                self.assertEqual(naming(ROOT, pattern), known)
+
+    def test_contributing_names_each_kind(self):
+        rows = re.findall(r"^\| ([^|]+) \|", (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8"), re.MULTILINE)
+        for what in PLACES:
+            self.assertTrue(any(row.startswith(what) for row in rows), what)
+
+
+if __name__ == "__main__":
+    ROOT = pathlib.Path(sys.argv.pop())
+    unittest.main()

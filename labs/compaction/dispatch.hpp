@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+// Stream compaction: from a request, in which types and operators are numbers, to the call of a task with
+// its Job. lab.hpp includes it.
+#pragma once
+
+#include "compaction/lab.hpp"
+
+namespace course::compaction {
+
+// Which combinations are asked for.
+constexpr bool offers(KeepId keep, lab::DType dtype) {
+  using lab::DType;
+  switch (dtype) {
+    case DType::i32: return true;
+    case DType::f32: return keep != KeepId::is_even;
+    case DType::i64: return keep == KeepId::is_even || keep == KeepId::less_than;
+    default: return false;
+  }
+}
+
+template <typename T, typename Keep>
+Job<T, Keep> job_of(const lab::Request& request, Keep keep) {
+  Job<T, Keep> job;
+  job.d_in = static_cast<const T*>(request.inputs[0].data);
+  job.n = request.n;
+  job.d_out = static_cast<T*>(request.outputs[0].data);
+  job.d_count = static_cast<Index*>(request.outputs[1].data);
+  job.keep = keep;
+  job.d_positions = static_cast<Index*>(request.d_workspace);
+  job.d_spare = job.d_positions + job.n;
+  job.spare_count = spare_count(job.n);
+  job.d_flags = reinterpret_cast<std::uint32_t*>(job.d_spare + job.spare_count);
+  job.multiprocessors = request.multiprocessors;
+  job.stream = request.stream;
+  return job;
+}
+
+// Calls f(T{}, keep) with the item type and the predicate that (keep, dtype, params) name: params[0] is
+// less_than's threshold. What is not offered gets otherwise().
+template <typename F, typename Otherwise>
+decltype(auto) with_types(KeepId keep, lab::DType dtype, std::int64_t threshold, F f, Otherwise otherwise) {
+  using lab::DType;
+  switch (dtype) {
+    case DType::i32:
+      switch (keep) {
+        case KeepId::is_positive: return f(std::int32_t{}, IsPositive<std::int32_t>{});
+        case KeepId::is_even: return f(std::int32_t{}, IsEven<std::int32_t>{});
+        case KeepId::nonzero: return f(std::int32_t{}, Nonzero<std::int32_t>{});
+        case KeepId::less_than:
+          return f(std::int32_t{}, LessThan<std::int32_t>{static_cast<std::int32_t>(threshold)});
+      }
+      return otherwise();
+    case DType::f32:
+      switch (keep) {
+        case KeepId::is_positive: return f(float{}, IsPositive<float>{});
+        case KeepId::nonzero: return f(float{}, Nonzero<float>{});
+        case KeepId::less_than: return f(float{}, LessThan<float>{static_cast<float>(threshold)});
+        default: return otherwise();
+      }
+    case DType::i64:
+      switch (keep) {
+        case KeepId::is_even: return f(std::int64_t{}, IsEven<std::int64_t>{});
+        case KeepId::less_than: return f(std::int64_t{}, LessThan<std::int64_t>{threshold});
+        default: return otherwise();
+      }
+    default: return otherwise();
+  }
+}
+
+// Calls solve(job) with the Job of the request's predicate and item type.
+template <typename Solve>
+Status dispatch(const lab::Request& request, Solve solve) {
+  return with_types(
+      static_cast<KeepId>(request.op), request.dtype, request.params[0],
+      [&]<typename T, typename Keep>(T, Keep keep) { return solve(job_of<T>(request, keep)); },
+      [] { return Status::unsupported; });
+}
+
+}  // namespace course::compaction

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// Stream compaction: the tasks and what they are worth; `./lab points compaction` prints it. They stand in
+// the order of Rung in lab.hpp, as do the further rungs after them: `./lab test 'course is complete'`
+// compares the two.
+#pragma once
+
+#include "lab/manifest.hpp"
+
+namespace course::compaction {
+
+// Each goal tells the rung from the one below it (solutions/compaction/ladder_test.cpp pins the figures):
+// bytes the arrays of flags and positions, barriers the scan in shared memory, launches the levels of the
+// scan.
+inline constexpr lab::EfficiencyGoal kThreeKernelsGoals[] = {{lab::Metric::bytes_ratio, 12, 4},
+                                                             {lab::Metric::launches, 7, 3}};
+inline constexpr lab::EfficiencyGoal kFusedGoals[] = {{lab::Metric::bytes_ratio, 2.2, 4},
+                                                      {lab::Metric::launches, 5, 3}};
+inline constexpr lab::EfficiencyGoal kWarpAggregatedGoals[] = {{lab::Metric::barriers, 12, 5},
+                                                               {lab::Metric::launches, 3, 4}};
+inline constexpr lab::EfficiencyGoal kSinglePassGoals[] = {{lab::Metric::bytes_ratio, 1.25, 4},
+                                                           {lab::Metric::launches, 2, 4}};
+// Against one core, on a device of the H200's class. One core mispredicts every other branch when items are
+// kept at random: 3 to 4 ns an item.
+inline constexpr lab::SpeedupTier kThreeKernelsTiers[] = {{40, 3}, {80, 4}};
+inline constexpr lab::SpeedupTier kFusedTiers[] = {{80, 4}, {150, 4}};
+inline constexpr lab::SpeedupTier kWarpAggregatedTiers[] = {{120, 3}, {200, 4}, {250, 3}};
+inline constexpr lab::SpeedupTier kSinglePassTiers[] = {{200, 2}, {300, 2}};
+
+inline constexpr lab::Task kTasks[] = {
+    {.id = "three_kernels",
+     .title = "Flags, scan, scatter",
+     .section = "handouts/03-compaction.md#three_kernels",
+     .correctness_points = 18,
+     .efficiency = kThreeKernelsGoals,
+     .speedup = kThreeKernelsTiers},
+    {.id = "fused",
+     .title = "Scan in shared memory",
+     .section = "handouts/03-compaction.md#fused",
+     .correctness_points = 17,
+     .efficiency = kFusedGoals,
+     .speedup = kFusedTiers},
+    {.id = "warp_aggregated",
+     .title = "Ballots instead of a scan",
+     .section = "handouts/03-compaction.md#warp_aggregated",
+     .correctness_points = 17,
+     .efficiency = kWarpAggregatedGoals,
+     .speedup = kWarpAggregatedTiers},
+    {.id = "single_pass",
+     .title = "One pass, by looking back",
+     .section = "handouts/03-compaction.md#single_pass",
+     .correctness_points = 8,
+     .efficiency = kSinglePassGoals,
+     .speedup = kSinglePassTiers,
+     .bonus = true},
+};
+inline constexpr lab::Task kFurtherRungs[] = {
+    {.id = "packed", .title = "Packs of 16 bytes", .section = "handouts/03-compaction.md#state_of_the_art"},
+    {.id = "state_of_the_art",
+     .title = "In waves, one tile ahead",
+     .section = "handouts/03-compaction.md#state_of_the_art"},
+};
+inline constexpr lab::Manifest kManifest{
+    .id = "compaction",
+    .title = "Stream compaction",
+    .paper =
+        "M. Billeter, O. Olsson, U. Assarsson, 2009: Efficient Stream Compaction on Wide SIMD Many-Core "
+        "Architectures",
+    .tasks = kTasks,
+    .further_rungs = kFurtherRungs,
+};
+static_assert(lab::adds_up(kManifest));
+
+}  // namespace course::compaction

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: MIT
+// Hierarchical scan: from a request, in which types and operators are numbers, to the call of a task with
+// its Job. lab.hpp includes it.
+#pragma once
+
+#include "hierarchical_scan/lab.hpp"
+
+namespace course::hierarchical_scan {
+
+// Which combinations are asked for.
+constexpr bool offers(OpId op, lab::DType dtype) {
+  using lab::DType;
+  switch (op) {
+    case OpId::sum: return dtype != DType::u8 && dtype != DType::u64;
+    case OpId::max: return dtype == DType::i32 || dtype == DType::f32;
+    case OpId::affine: return dtype == DType::u64;
+  }
+  return false;
+}
+
+template <typename Op>
+Job<Op> job_of(const lab::Request& request, Op op) {
+  using Value = typename Op::Value;
+  Job<Op> job;
+  job.d_in = static_cast<const Value*>(request.inputs[0].data);
+  job.n = request.n;
+  job.d_out = static_cast<Value*>(request.outputs[0].data);
+  job.kind = static_cast<Kind>(request.params[0]);
+  job.op = op;
+  job.d_flags = static_cast<std::uint32_t*>(request.d_workspace);
+  job.flags_count = flags_count(request.n);
+  job.d_sums = reinterpret_cast<Value*>(static_cast<char*>(request.d_workspace) + flags_bytes(request.n));
+  job.sums_count = sums_count(request.n);
+  job.multiprocessors = request.multiprocessors;
+  job.stream = request.stream;
+  return job;
+}
+
+// Calls solve(job) with the Job of the request's operator and item type.
+template <typename Solve>
+Status dispatch(const lab::Request& request, Solve solve) {
+  using lab::DType;
+  const OpId op = static_cast<OpId>(request.op);
+  if (!offers(op, request.dtype)) return Status::unsupported;
+  if (op == OpId::affine) return solve(job_of(request, Affine<std::uint32_t>{}));
+  if (op == OpId::max) {
+    if (request.dtype == DType::i32) return solve(job_of(request, Max<std::int32_t>{}));
+    return solve(job_of(request, Max<float>{}));
+  }
+  switch (request.dtype) {
+    case DType::i32: return solve(job_of(request, Sum<std::int32_t>{}));
+    case DType::u32: return solve(job_of(request, Sum<std::uint32_t>{}));
+    case DType::i64: return solve(job_of(request, Sum<std::int64_t>{}));
+    case DType::f32: return solve(job_of(request, Sum<float>{}));
+    case DType::f64: return solve(job_of(request, Sum<double>{}));
+    default: return Status::unsupported;
+  }
+}
+
+}  // namespace course::hierarchical_scan

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+// Hierarchical scan: the tasks and what they are worth; `./lab points hierarchical_scan` prints it. They
+// stand in the order of Rung in lab.hpp, as do the further rungs after them: `./lab test 'course is
+// complete'` compares the two.
+#pragma once
+
+#include "lab/manifest.hpp"
+
+namespace course::hierarchical_scan {
+
+// Bytes decide: 4n, 3n or 2n items through global memory are 2, 1.5 or 1 times what must cross it. Steps tell a hierarchy
+// (log n) from a chain (n / tile). solutions/hierarchical_scan/ladder_test.cpp pins the figures.
+inline constexpr lab::EfficiencyGoal kTwoLevelGoals[] = {{lab::Metric::bytes_ratio, 2.05, 3},
+                                                         {lab::Metric::launches, 3, 3}};
+inline constexpr lab::EfficiencyGoal kRecursiveGoals[] = {{lab::Metric::bytes_ratio, 2.05, 4},
+                                                          {lab::Metric::step_ratio, 3, 4}};
+inline constexpr lab::EfficiencyGoal kReduceThenScanGoals[] = {{lab::Metric::bytes_ratio, 1.55, 6},
+                                                               {lab::Metric::step_ratio, 3, 3}};
+inline constexpr lab::EfficiencyGoal kChainedGoals[] = {{lab::Metric::bytes_ratio, 1.05, 5},
+                                                        {lab::Metric::launches, 2, 5}};
+inline constexpr lab::EfficiencyGoal kLookBackGoals[] = {{lab::Metric::bytes_ratio, 1.05, 3},
+                                                         {lab::Metric::launches, 2, 3}};
+// Against one core, on a device of the H200's class.
+inline constexpr lab::SpeedupTier kRecursiveTiers[] = {{15, 3}, {30, 3}};
+inline constexpr lab::SpeedupTier kReduceThenScanTiers[] = {{20, 3}, {40, 4}};
+inline constexpr lab::SpeedupTier kLookBackTiers[] = {{6, 2}, {10, 2}};
+
+inline constexpr lab::Task kTasks[] = {
+    {.id = "two_levels",
+     .title = "Two levels",
+     .section = "handouts/07-hierarchical-scan.md#two_levels",
+     .correctness_points = 14,
+     .efficiency = kTwoLevelGoals},
+    {.id = "recursive",
+     .title = "Any length",
+     .section = "handouts/07-hierarchical-scan.md#recursive",
+     .correctness_points = 14,
+     .efficiency = kRecursiveGoals,
+     .speedup = kRecursiveTiers},
+    {.id = "reduce_then_scan",
+     .title = "Reduce, then scan",
+     .section = "handouts/07-hierarchical-scan.md#reduce_then_scan",
+     .correctness_points = 12,
+     .efficiency = kReduceThenScanGoals,
+     .speedup = kReduceThenScanTiers},
+    {.id = "chained",
+     .title = "One pass, chained",
+     .section = "handouts/07-hierarchical-scan.md#chained",
+     .correctness_points = 14,
+     .efficiency = kChainedGoals},
+    {.id = "look_back",
+     .title = "Decoupled look-back",
+     .section = "handouts/07-hierarchical-scan.md#look_back",
+     .correctness_points = 10,
+     .efficiency = kLookBackGoals,
+     .speedup = kLookBackTiers,
+     .bonus = true},
+};
+inline constexpr lab::Task kFurtherRungs[] = {
+    {.id = "one_word",
+     .title = "Flag and value in one word",
+     .section = "handouts/07-hierarchical-scan.md#state_of_the_art"},
+    {.id = "warp_look_back",
+     .title = "A warp looks back",
+     .section = "handouts/07-hierarchical-scan.md#state_of_the_art"},
+    {.id = "state_of_the_art",
+     .title = "In waves, one tile ahead",
+     .section = "handouts/07-hierarchical-scan.md#state_of_the_art"},
+};
+inline constexpr lab::Manifest kManifest{
+    .id = "hierarchical_scan",
+    .title = "Hierarchical scan",
+    .paper = "D. Merrill, M. Garland, 2016: Single-pass Parallel Prefix Scan with Decoupled Look-back",
+    .tasks = kTasks,
+    .further_rungs = kFurtherRungs,
+};
+static_assert(lab::adds_up(kManifest));
+
+}  // namespace course::hierarchical_scan

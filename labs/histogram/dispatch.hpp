@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+// Histogram: from a request, in which types and operators are numbers, to the call of a task with its Job.
+// lab.hpp includes it.
+#pragma once
+
+#include "histogram/lab.hpp"
+
+namespace course::histogram {
+
+// Both kinds of bins for each of these.
+constexpr bool offers(OpId, lab::DType dtype) {
+  return dtype == lab::DType::i32 || dtype == lab::DType::f32 || dtype == lab::DType::u8;
+}
+
+// Request::params: the number of bins; lo and hi of equal-width bins, for floats the bits of a float.
+inline constexpr std::size_t kBinsParam = 0, kLoParam = 1, kHiParam = 2;
+
+template <typename T>
+Bound<T> bound_of(std::int64_t param) {
+  if constexpr (std::is_integral_v<T>) {
+    return param;
+  } else {
+    T bound;
+    std::memcpy(&bound, &param, sizeof bound);
+    return bound;
+  }
+}
+template <typename T>
+std::int64_t param_of(Bound<T> bound) {
+  std::int64_t param = 0;
+  std::memcpy(&param, &bound, sizeof bound);
+  return param;
+}
+
+template <typename T>
+EvenBins<T> even_bins(const std::array<std::int64_t, 8>& params) {
+  return EvenBins<T>(static_cast<std::uint32_t>(params[kBinsParam]), bound_of<T>(params[kLoParam]),
+                     bound_of<T>(params[kHiParam]));
+}
+
+template <typename T, typename Bins>
+Job<T, Bins> job_of(const lab::Request& request, const Bins& bins) {
+  Job<T, Bins> job{.bins = bins};
+  job.d_in = static_cast<const T*>(request.inputs[0].data);
+  job.n = request.n;
+  job.d_counts = static_cast<Count*>(request.outputs[0].data);
+  job.d_private = static_cast<std::uint32_t*>(request.d_workspace);
+  job.n_private = n_private(request.n, bins.n_bins);
+  job.multiprocessors = request.multiprocessors;
+  job.stream = request.stream;
+  return job;
+}
+
+// Calls solve(job) with the Job of the request's bins and sample type.
+template <typename Solve>
+Status dispatch(const lab::Request& request, Solve solve) {
+  const auto with = [&]<typename T>(T) {
+    if (static_cast<OpId>(request.op) == OpId::edges) {
+      return solve(job_of<T>(request, EdgeBins<T>{static_cast<std::uint32_t>(request.params[kBinsParam]),
+                                                  static_cast<const Edge<T>*>(request.inputs[1].data)}));
+    }
+    return solve(job_of<T>(request, even_bins<T>(request.params)));
+  };
+  switch (request.dtype) {
+    case lab::DType::i32: return with(std::int32_t{});
+    case lab::DType::f32: return with(float{});
+    case lab::DType::u8: return with(std::uint8_t{});
+    default: return Status::unsupported;
+  }
+}
+
+}  // namespace course::histogram

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// Histogram: the tasks and what they are worth; `./lab points histogram` prints it. They stand in the
+// order of Rung in lab.hpp, as do the further rungs after them: `./lab test 'course is complete'` compares
+// the two.
+#pragma once
+
+#include "lab/manifest.hpp"
+
+namespace course::histogram {
+
+// Each goal tells the rung from those below it (solutions/histogram/ladder_test.cpp pins the figures): rung 1 moves 25
+// sectors for 32 samples and makes an atomic of each, rung 2 makes none but moves 64 bytes a sample, rung 3 moves little
+// more than its input, rung 4 makes one atomic a run; in rung 3 the lanes of a warp still queue for one address, which
+// rung 7 ends.
+inline constexpr lab::EfficiencyGoal kGlobalAtomicsGoals[] = {
+    {lab::Metric::atomics, 1000, 2}, {lab::Metric::active_lanes, 0.95, 2}, {lab::Metric::launches, 2, 2}};
+inline constexpr lab::EfficiencyGoal kPrivateCountsGoals[] = {{lab::Metric::atomics, 50, 5},
+                                                              {lab::Metric::launches, 3, 3}};
+inline constexpr lab::EfficiencyGoal kSharedCountsGoals[] = {{lab::Metric::bytes_ratio, 2, 6},
+                                                             {lab::Metric::launches, 2, 2}};
+inline constexpr lab::EfficiencyGoal kSortReduceGoals[] = {{lab::Metric::atomics, 200, 4},
+                                                           {lab::Metric::contention, 1.05, 4}};
+inline constexpr lab::EfficiencyGoal kCombinedGoals[] = {{lab::Metric::contention, 4, 4},
+                                                         {lab::Metric::bytes_ratio, 2, 3}};
+// Against one core, on a device of the H200's class.
+inline constexpr lab::SpeedupTier kGlobalAtomicsTiers[] = {{2, 2}};
+inline constexpr lab::SpeedupTier kPrivateCountsTiers[] = {{3, 2}, {6, 2}};
+inline constexpr lab::SpeedupTier kSharedCountsTiers[] = {{30, 3}, {50, 4}, {65, 3}};
+inline constexpr lab::SpeedupTier kSortReduceTiers[] = {{2, 2}, {5, 2}};
+inline constexpr lab::SpeedupTier kCombinedTiers[] = {{8, 3}, {20, 2}};
+
+inline constexpr lab::Task kTasks[] = {
+    {.id = "global_atomics",
+     .title = "Global atomics",
+     .section = "handouts/05-histogram.md#global_atomics",
+     .correctness_points = 14,
+     .efficiency = kGlobalAtomicsGoals,
+     .speedup = kGlobalAtomicsTiers},
+    {.id = "private_counts",
+     .title = "A private histogram per thread",
+     .section = "handouts/05-histogram.md#private_counts",
+     .correctness_points = 12,
+     .efficiency = kPrivateCountsGoals,
+     .speedup = kPrivateCountsTiers},
+    {.id = "shared_counts",
+     .title = "A histogram per block",
+     .section = "handouts/05-histogram.md#shared_counts",
+     .correctness_points = 12,
+     .efficiency = kSharedCountsGoals,
+     .speedup = kSharedCountsTiers},
+    {.id = "sort_reduce",
+     .title = "Sort, then reduce by key",
+     .section = "handouts/05-histogram.md#sort_reduce",
+     .correctness_points = 12,
+     .efficiency = kSortReduceGoals,
+     .speedup = kSortReduceTiers},
+    {.id = "combined",
+     .title = "Chosen by the number of bins",
+     .section = "handouts/05-histogram.md#combined",
+     .correctness_points = 8,
+     .efficiency = kCombinedGoals,
+     .speedup = kCombinedTiers,
+     .bonus = true},
+};
+inline constexpr lab::Task kFurtherRungs[] = {
+    {.id = "per_warp", .title = "A histogram per warp", .section = "handouts/05-histogram.md#combined"},
+    {.id = "run_lengths", .title = "Runs of equal bins", .section = "handouts/05-histogram.md#combined"},
+    {.id = "state_of_the_art",
+     .title = "As fast as the memory",
+     .section = "handouts/05-histogram.md#state_of_the_art"},
+};
+inline constexpr lab::Manifest kManifest{
+    .id = "histogram",
+    .title = "Histogram",
+    .paper =
+        "J. Gomez-Luna, J. Gonzalez-Linares, J. Benavides, N. Guil, 2013: An Optimized Approach to Histogram "
+        "Computation on GPU",
+    .tasks = kTasks,
+    .further_rungs = kFurtherRungs,
+};
+static_assert(lab::adds_up(kManifest));
+
+}  // namespace course::histogram

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+// Radix sort: the tasks and what they are worth; `./lab points radix_sort` prints it. They stand in the
+// order of Rung in lab.hpp, as do the further rungs after them: `./lab test 'course is complete'` compares
+// the two.
+#pragma once
+
+#include "lab/manifest.hpp"
+
+namespace course::radix_sort {
+
+// Each goal tells the task's idea from what does without it (solutions/radix_sort/ladder_test.cpp pins the figures).
+inline constexpr lab::EfficiencyGoal kSplitGoals[] = {{lab::Metric::bytes_ratio, 120, 3},
+                                                      {lab::Metric::launches, 96, 3}};
+inline constexpr lab::EfficiencyGoal kTileSortGoals[] = {{lab::Metric::bytes_ratio, 1.01, 4},
+                                                         {lab::Metric::barriers, 4, 4}};
+inline constexpr lab::EfficiencyGoal kMergeGoals[] = {{lab::Metric::bytes_ratio, 40, 4},
+                                                      {lab::Metric::launches, 40, 3}};
+inline constexpr lab::EfficiencyGoal kDigitsGoals[] = {{lab::Metric::bytes_ratio, 11, 5},
+                                                       {lab::Metric::launches, 24, 3}};
+inline constexpr lab::EfficiencyGoal kOnesweepGoals[] = {{lab::Metric::bytes_ratio, 7.5, 4},
+                                                         {lab::Metric::launches, 8, 3}};
+// Against one core that sorts by 8-bit digits, too, on a device of the H200's class.
+inline constexpr lab::SpeedupTier kTileSortTiers[] = {{15, 1}, {30, 1}};
+inline constexpr lab::SpeedupTier kMergeTiers[] = {{5, 1}, {10, 1}};
+inline constexpr lab::SpeedupTier kDigitsTiers[] = {{10, 2}, {20, 3}};
+inline constexpr lab::SpeedupTier kAnyKeyTiers[] = {{15, 2}, {30, 2}};
+inline constexpr lab::SpeedupTier kOnesweepTiers[] = {{15, 2}, {30, 2}};
+
+inline constexpr lab::Task kTasks[] = {
+    {.id = "split",
+     .title = "One-bit split",
+     .section = "handouts/04-radix-sort.md#split",
+     .correctness_points = 14,
+     .efficiency = kSplitGoals},
+    {.id = "tile_sort",
+     .title = "Tiles in shared memory",
+     .section = "handouts/04-radix-sort.md#tile_sort",
+     .correctness_points = 10,
+     .efficiency = kTileSortGoals,
+     .speedup = kTileSortTiers},
+    {.id = "merge",
+     .title = "Parallel bitonic merge",
+     .section = "handouts/04-radix-sort.md#merge",
+     .correctness_points = 11,
+     .efficiency = kMergeGoals,
+     .speedup = kMergeTiers},
+    {.id = "digits",
+     .title = "Digits of k bits",
+     .section = "handouts/04-radix-sort.md#digits",
+     .correctness_points = 12,
+     .efficiency = kDigitsGoals,
+     .speedup = kDigitsTiers},
+    {.id = "any_key",
+     .title = "Any key, either direction",
+     .section = "handouts/04-radix-sort.md#any_key",
+     .correctness_points = 11,
+     .speedup = kAnyKeyTiers},
+    {.id = "onesweep",
+     .title = "One sweep per digit",
+     .section = "handouts/04-radix-sort.md#onesweep",
+     .correctness_points = 9,
+     .efficiency = kOnesweepGoals,
+     .speedup = kOnesweepTiers,
+     .bonus = true},
+};
+inline constexpr lab::Task kFurtherRungs[] = {
+    {.id = "merge_path", .title = "Merging by rank", .section = "handouts/04-radix-sort.md#merge"},
+    {.id = "tiles_and_merge", .title = "Tiles, then merges", .section = "handouts/04-radix-sort.md#merge"},
+    {.id = "counts_first",
+     .title = "Counts first, longer runs",
+     .section = "handouts/04-radix-sort.md#state_of_the_art"},
+    {.id = "state_of_the_art",
+     .title = "As fast as the multiprocessors",
+     .section = "handouts/04-radix-sort.md#state_of_the_art"},
+};
+inline constexpr lab::Manifest kManifest{
+    .id = "radix_sort",
+    .title = "Radix sort",
+    .paper = "A. Adinets, D. Merrill, 2022: Onesweep: A Faster Least Significant Digit Radix Sort for GPUs",
+    .tasks = kTasks,
+    .further_rungs = kFurtherRungs,
+};
+static_assert(lab::adds_up(kManifest));
+
+}  // namespace course::radix_sort

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+// Reduction: the tasks and what they are worth; `./lab points reduction` prints it. They stand in the
+// order of Rung in lab.hpp, as do the further rungs after them: `./lab test 'course is complete'` compares
+// the two.
+#pragma once
+
+#include "lab/manifest.hpp"
+
+namespace course::reduction {
+
+// Each goal tells the rung from those below it (solutions/reduction/ladder_test.cpp pins the figures): rung 1 has idle
+// lanes, rung 2 bank conflicts, rung 4 twice the barriers of rung 5, and rungs 1 to 5 a partial result per 256 or 512 items.
+inline constexpr lab::EfficiencyGoal kNeighbouredGoals[] = {{lab::Metric::work_ratio, 1.05, 3},
+                                                            {lab::Metric::step_ratio, 1.5, 3}};
+inline constexpr lab::EfficiencyGoal kSequentialGoals[] = {{lab::Metric::active_lanes, 0.9, 4},
+                                                           {lab::Metric::bank_conflicts, 1.05, 4}};
+inline constexpr lab::EfficiencyGoal kShuffleGoals[] = {{lab::Metric::barriers, 8, 4},
+                                                        {lab::Metric::step_ratio, 1.5, 4}};
+inline constexpr lab::EfficiencyGoal kCoarsenedGoals[] = {{lab::Metric::bytes_ratio, 1.01, 5},
+                                                          {lab::Metric::launches, 2, 3}};
+inline constexpr lab::EfficiencyGoal kSingleLaunchGoals[] = {{lab::Metric::launches, 1, 5},
+                                                             {lab::Metric::bytes_ratio, 1.01, 3}};
+// Against one core, on a device of the H200's class.
+inline constexpr lab::SpeedupTier kSequentialTiers[] = {{8, 2}, {16, 2}};
+inline constexpr lab::SpeedupTier kShuffleTiers[] = {{15, 2}, {30, 2}};
+inline constexpr lab::SpeedupTier kCoarsenedTiers[] = {{20, 3}, {35, 4}, {50, 3}};
+inline constexpr lab::SpeedupTier kSingleLaunchTiers[] = {{35, 2}, {50, 2}};
+
+inline constexpr lab::Task kTasks[] = {
+    {.id = "neighboured",
+     .title = "Neighboured pairs",
+     .section = "handouts/01-reduction.md#neighboured",
+     .correctness_points = 14,
+     .efficiency = kNeighbouredGoals},
+    {.id = "sequential",
+     .title = "Sequential addressing",
+     .section = "handouts/01-reduction.md#sequential",
+     .correctness_points = 13,
+     .efficiency = kSequentialGoals,
+     .speedup = kSequentialTiers},
+    {.id = "shuffle",
+     .title = "Warp shuffle",
+     .section = "handouts/01-reduction.md#shuffle",
+     .correctness_points = 13,
+     .efficiency = kShuffleGoals,
+     .speedup = kShuffleTiers},
+    {.id = "coarsened",
+     .title = "Many items per thread",
+     .section = "handouts/01-reduction.md#coarsened",
+     .correctness_points = 12,
+     .efficiency = kCoarsenedGoals,
+     .speedup = kCoarsenedTiers},
+    {.id = "single_launch",
+     .title = "One launch",
+     .section = "handouts/01-reduction.md#single_launch",
+     .correctness_points = 8,
+     .efficiency = kSingleLaunchGoals,
+     .speedup = kSingleLaunchTiers,
+     .bonus = true},
+};
+inline constexpr lab::Task kFurtherRungs[] = {
+    {.id = "reindexed",
+     .title = "Neighboured pairs, re-indexed",
+     .section = "handouts/01-reduction.md#neighboured"},
+    {.id = "first_add", .title = "First add on load", .section = "handouts/01-reduction.md#shuffle"},
+    {.id = "state_of_the_art",
+     .title = "As fast as the memory",
+     .section = "handouts/01-reduction.md#state_of_the_art"},
+};
+inline constexpr lab::Manifest kManifest{
+    .id = "reduction",
+    .title = "Reduction",
+    .paper = "M. Harris, 2007: Optimizing Parallel Reduction in CUDA",
+    .tasks = kTasks,
+    .further_rungs = kFurtherRungs,
+};
+static_assert(lab::adds_up(kManifest));
+
+}  // namespace course::reduction

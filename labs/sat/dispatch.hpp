@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// Summed area table: from a request, in which types and operators are numbers, to the call of a task with
+// its Job. lab.hpp includes it.
+#pragma once
+
+#include "sat/lab.hpp"
+
+namespace course::sat {
+
+// --- How a Request is read: op is the Corner, dtype the type of the items (box: of the table's sums), params as follows.
+enum Param : std::size_t { kWidth, kHeight, kRadius, kHasRadii };  // kHasRadii: inputs[1] holds them
+
+constexpr bool offers(Rung rung, lab::DType dtype) {
+  using lab::DType;
+  if (dtype == DType::f32 || dtype == DType::f64) return true;
+  return rung == Rung::box ? dtype == DType::u32 || dtype == DType::i64
+                           : dtype == DType::u8 || dtype == DType::i32;
+}
+constexpr lab::DType sum_type(lab::DType item) {
+  if (item == lab::DType::u8) return lab::DType::u32;
+  return item == lab::DType::i32 ? lab::DType::i64 : item;
+}
+constexpr lab::DType mean_type(lab::DType sum) {
+  return lab::bytes_of(sum) == 4 ? lab::DType::f32 : lab::DType::f64;
+}
+
+template <typename T>
+TableJob<T> table_job(const lab::Request& request) {
+  using Sum = typename SumOf<T>::Type;
+  TableJob<T> job;
+  job.d_in = static_cast<const T*>(request.inputs[0].data);
+  job.d_out = static_cast<Sum*>(request.outputs[0].data);
+  job.width = static_cast<std::uint64_t>(request.params[kWidth]);
+  job.height = static_cast<std::uint64_t>(request.params[kHeight]);
+  job.corner = static_cast<Corner>(request.op);
+  // Flags first: their room is a multiple of 256 bytes.
+  job.d_flags = static_cast<std::uint32_t*>(request.d_workspace);
+  job.flag_count = flag_count(job.width, job.height);
+  job.d_scratch = reinterpret_cast<Sum*>(job.d_flags + (job.flag_count + 63) / 64 * 64);
+  job.scratch_count = scratch_count(job.width, job.height);
+  job.multiprocessors = request.multiprocessors;
+  job.stream = request.stream;
+  return job;
+}
+constexpr std::uint64_t workspace_bytes(lab::DType item, std::uint64_t width, std::uint64_t height) {
+  return (flag_count(width, height) + 63) / 64 * 256 +
+         scratch_count(width, height) * lab::bytes_of(sum_type(item));
+}
+
+template <typename S>
+BoxJob<S> box_job(const lab::Request& request) {
+  BoxJob<S> job;
+  job.d_table = static_cast<const S*>(request.inputs[0].data);
+  job.d_out = static_cast<MeanOf<S>*>(request.outputs[0].data);
+  job.width = static_cast<std::uint64_t>(request.params[kWidth]);
+  job.height = static_cast<std::uint64_t>(request.params[kHeight]);
+  job.corner = static_cast<Corner>(request.op);
+  job.radius = static_cast<std::uint64_t>(request.params[kRadius]);
+  if (request.params[kHasRadii] != 0) job.d_radii = static_cast<const std::uint32_t*>(request.inputs[1].data);
+  job.multiprocessors = request.multiprocessors;
+  job.stream = request.stream;
+  return job;
+}
+
+// Calls solve(job) with a TableJob of the request's type or, for the task box, with a BoxJob.
+template <typename Solve>
+Status dispatch(const lab::Request& request, Solve solve) {
+  using lab::DType;
+  if (static_cast<Rung>(request.task) == Rung::box) {
+    switch (request.dtype) {
+      case DType::u32: return solve(box_job<std::uint32_t>(request));
+      case DType::i64: return solve(box_job<std::int64_t>(request));
+      case DType::f32: return solve(box_job<float>(request));
+      case DType::f64: return solve(box_job<double>(request));
+      default: return Status::unsupported;
+    }
+  }
+  switch (request.dtype) {
+    case DType::u8: return solve(table_job<std::uint8_t>(request));
+    case DType::i32: return solve(table_job<std::int32_t>(request));
+    case DType::f32: return solve(table_job<float>(request));
+    case DType::f64: return solve(table_job<double>(request));
+    default: return Status::unsupported;
+  }
+}
+
+}  // namespace course::sat

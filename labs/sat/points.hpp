@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+// Summed area table: the tasks and what they are worth; `./lab points sat` prints it. They stand in the
+// order of Rung in lab.hpp, as do the further rungs after them: `./lab test 'course is complete'` compares
+// the two.
+#pragma once
+
+#include "lab/manifest.hpp"
+
+namespace course::sat {
+
+// Each goal tells the rung from those below it (solutions/sat/ladder_test.cpp pins the figures): rung 1 loads a sector per item
+// while it walks along rows, rung 2 adds up columns item by item, rung 3 moves everything four times.
+inline constexpr lab::EfficiencyGoal kSerialGoals[] = {{lab::Metric::work_ratio, 1.01, 3},
+                                                       {lab::Metric::launches, 2, 2}};
+inline constexpr lab::EfficiencyGoal kRowsColumnsGoals[] = {{lab::Metric::bytes_ratio, 2.1, 5},
+                                                            {lab::Metric::step_ratio, 20, 3}};
+inline constexpr lab::EfficiencyGoal kTransposeGoals[] = {{lab::Metric::step_ratio, 4, 4},
+                                                          {lab::Metric::bank_conflicts, 1.05, 4},
+                                                          {lab::Metric::bytes_ratio, 4.2, 2}};
+inline constexpr lab::EfficiencyGoal kBoxGoals[] = {
+    {lab::Metric::work_ratio, 1.05, 3}, {lab::Metric::bytes_ratio, 1.3, 5}, {lab::Metric::launches, 1, 2}};
+inline constexpr lab::EfficiencyGoal kSinglePassGoals[] = {{lab::Metric::bytes_ratio, 1.2, 5},
+                                                           {lab::Metric::launches, 2, 2}};
+// Against one core, on a device of the H200's class.
+inline constexpr lab::SpeedupTier kRowsColumnsTiers[] = {{8, 2}, {16, 2}};
+inline constexpr lab::SpeedupTier kTransposeTiers[] = {{12, 2}, {24, 3}};
+inline constexpr lab::SpeedupTier kBoxTiers[] = {{50, 3}, {100, 4}};
+inline constexpr lab::SpeedupTier kSinglePassTiers[] = {{6, 2}, {12, 3}};
+
+inline constexpr lab::Task kTasks[] = {
+    {.id = "serial",
+     .title = "A thread per row, a thread per column",
+     .section = "handouts/06-sat.md#serial",
+     .correctness_points = 15,
+     .efficiency = kSerialGoals},
+    {.id = "rows_columns",
+     .title = "A block per row, coalesced columns",
+     .section = "handouts/06-sat.md#rows_columns",
+     .correctness_points = 13,
+     .efficiency = kRowsColumnsGoals,
+     .speedup = kRowsColumnsTiers},
+    {.id = "transpose",
+     .title = "Scan, transpose, scan, transpose",
+     .section = "handouts/06-sat.md#transpose",
+     .correctness_points = 12,
+     .efficiency = kTransposeGoals,
+     .speedup = kTransposeTiers},
+    {.id = "box",
+     .title = "Box filter by four look-ups",
+     .section = "handouts/06-sat.md#box",
+     .correctness_points = 11,
+     .efficiency = kBoxGoals,
+     .speedup = kBoxTiers},
+    {.id = "single_pass",
+     .title = "One pass over tiles",
+     .section = "handouts/06-sat.md#single_pass",
+     .correctness_points = 8,
+     .efficiency = kSinglePassGoals,
+     .speedup = kSinglePassTiers,
+     .bonus = true},
+};
+inline constexpr lab::Task kFurtherRungs[] = {
+    {.id = "fused", .title = "Transposed on the way out", .section = "handouts/06-sat.md#transpose"},
+    {.id = "look_back",
+     .title = "Tiles in registers, and look-back",
+     .section = "handouts/06-sat.md#state_of_the_art"},
+    {.id = "state_of_the_art",
+     .title = "As fast as the memory",
+     .section = "handouts/06-sat.md#state_of_the_art"},
+};
+inline constexpr lab::Manifest kManifest{
+    .id = "sat",
+    .title = "Summed area table",
+    .paper = "F. Crow, 1984: Summed-Area Tables for Texture Mapping",
+    .tasks = kTasks,
+    .further_rungs = kFurtherRungs,
+};
+static_assert(lab::adds_up(kManifest));
+
+}  // namespace course::sat

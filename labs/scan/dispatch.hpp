@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: MIT
+// Scan: from a request, in which types and operators are numbers, to the call of a task with its Job.
+// lab.hpp includes it.
+#pragma once
+
+#include "scan/lab.hpp"
+
+namespace course::scan {
+
+// Which combinations are asked for: sums of every number type, min and max of i32 and f32, affine maps of u32.
+constexpr bool offers(OpId op, lab::DType dtype) {
+  using lab::DType;
+  switch (op) {
+    case OpId::sum:
+      return dtype == DType::i32 || dtype == DType::i64 || dtype == DType::f32 || dtype == DType::f64;
+    case OpId::min:
+    case OpId::max: return dtype == DType::i32 || dtype == DType::f32;
+    case OpId::affine: return dtype == DType::u64;  // one element a map
+  }
+  return false;
+}
+
+// Where a request's parameters stand.
+constexpr std::size_t kRowLengthParam = 0, kKindParam = 1;
+
+template <typename Op>
+Job<Op> job_of(const lab::Request& request) {
+  using Value = typename Op::Value;
+  Job<Op> job;
+  job.d_in = static_cast<const Value*>(request.inputs[0].data);
+  if (request.inputs.size() > 1) job.d_heads = static_cast<const std::uint8_t*>(request.inputs[1].data);
+  job.n = request.n;
+  job.row_length = static_cast<std::uint32_t>(request.params[kRowLengthParam]);
+  job.n_rows = rows_of(job.n, job.row_length);
+  job.d_out = static_cast<Value*>(request.outputs[0].data);
+  job.kind = static_cast<Kind>(request.params[kKindParam]);
+  job.d_scratch = static_cast<Value*>(request.d_workspace);
+  job.stream = request.stream;
+  return job;
+}
+
+// Calls solve(job) with the Job of the request's operator and item type.
+template <typename Solve>
+Status dispatch(const lab::Request& request, Solve solve) {
+  using lab::DType;
+  const OpId op = static_cast<OpId>(request.op);
+  switch (request.dtype) {
+    case DType::i32:
+      switch (op) {
+        case OpId::sum: return solve(job_of<Sum<std::int32_t>>(request));
+        case OpId::min: return solve(job_of<Min<std::int32_t>>(request));
+        case OpId::max: return solve(job_of<Max<std::int32_t>>(request));
+        default: return Status::unsupported;
+      }
+    case DType::f32:
+      switch (op) {
+        case OpId::sum: return solve(job_of<Sum<float>>(request));
+        case OpId::min: return solve(job_of<Min<float>>(request));
+        case OpId::max: return solve(job_of<Max<float>>(request));
+        default: return Status::unsupported;
+      }
+    case DType::i64: return op == OpId::sum ? solve(job_of<Sum<std::int64_t>>(request)) : Status::unsupported;
+    case DType::f64: return op == OpId::sum ? solve(job_of<Sum<double>>(request)) : Status::unsupported;
+    case DType::u64:
+      return op == OpId::affine ? solve(job_of<Affine<std::uint32_t>>(request)) : Status::unsupported;
+    default: return Status::unsupported;
+  }
+}
+
+}  // namespace course::scan

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// Scan: the tasks and what they are worth; `./lab points scan` prints it. They stand in the order of Rung
+// in lab.hpp, as do the further rungs after them: `./lab test 'course is complete'` compares the two.
+#pragma once
+
+#include "lab/manifest.hpp"
+
+namespace course::scan {
+
+// Ratios are against the loop's n - 1 operations a row and the ⌈log2 row_length⌉ steps that no network can beat.
+// Each goal tells the rung from those below it (solutions/scan/ladder_test.cpp pins the figures).
+inline constexpr lab::EfficiencyGoal kHillisSteeleGoals[] = {{lab::Metric::step_ratio, 1.05, 3},
+                                                             {lab::Metric::barriers, 12, 4}};
+inline constexpr lab::EfficiencyGoal kBlellochGoals[] = {{lab::Metric::work_ratio, 3.05, 4},
+                                                         {lab::Metric::step_ratio, 2.1, 4}};
+inline constexpr lab::EfficiencyGoal kKoggeStoneGoals[] = {{lab::Metric::barriers, 0, 3},
+                                                           {lab::Metric::step_ratio, 1.05, 3}};
+inline constexpr lab::EfficiencyGoal kCoarsenedGoals[] = {
+    {lab::Metric::barriers, 2, 4}, {lab::Metric::work_ratio, 4, 3}, {lab::Metric::bank_conflicts, 1.1, 3}};
+inline constexpr lab::EfficiencyGoal kSegmentedGoals[] = {{lab::Metric::bytes_ratio, 1.05, 4},
+                                                          {lab::Metric::launches, 1, 2}};
+// Against one core, on a device of the H200's class.
+inline constexpr lab::SpeedupTier kHillisSteeleTiers[] = {{8, 2}, {16, 2}};
+inline constexpr lab::SpeedupTier kBlellochTiers[] = {{4, 2}, {7, 2}};
+inline constexpr lab::SpeedupTier kKoggeStoneTiers[] = {{15, 2}, {30, 2}};
+inline constexpr lab::SpeedupTier kCoarsenedTiers[] = {{15, 2}, {30, 3}, {40, 3}};
+inline constexpr lab::SpeedupTier kSegmentedTiers[] = {{20, 2}, {40, 2}};
+
+inline constexpr lab::Task kTasks[] = {
+    {.id = "hillis_steele",
+     .title = "Hillis–Steele",
+     .section = "handouts/02-scan.md#hillis_steele",
+     .correctness_points = 14,
+     .efficiency = kHillisSteeleGoals,
+     .speedup = kHillisSteeleTiers},
+    {.id = "blelloch",
+     .title = "Up-sweep and down-sweep",
+     .section = "handouts/02-scan.md#blelloch",
+     .correctness_points = 13,
+     .efficiency = kBlellochGoals,
+     .speedup = kBlellochTiers},
+    {.id = "kogge_stone",
+     .title = "A row for each warp",
+     .section = "handouts/02-scan.md#kogge_stone",
+     .correctness_points = 10,
+     .efficiency = kKoggeStoneGoals,
+     .speedup = kKoggeStoneTiers},
+    {.id = "coarsened",
+     .title = "Many items per thread",
+     .section = "handouts/02-scan.md#coarsened",
+     .correctness_points = 12,
+     .efficiency = kCoarsenedGoals,
+     .speedup = kCoarsenedTiers},
+    {.id = "segmented",
+     .title = "Segments in a row",
+     .section = "handouts/02-scan.md#segmented",
+     .correctness_points = 10,
+     .efficiency = kSegmentedGoals,
+     .speedup = kSegmentedTiers,
+     .bonus = true},
+};
+inline constexpr lab::Task kFurtherRungs[] = {
+    {.id = "brute_force",
+     .title = "A thread for each result",
+     .section = "handouts/02-scan.md#hillis_steele"},
+    {.id = "global_rounds",
+     .title = "Hillis–Steele in global memory",
+     .section = "handouts/02-scan.md#global_rounds"},
+    {.id = "compact", .title = "Sweeps by compact threads", .section = "handouts/02-scan.md#blelloch"},
+    {.id = "conflict_free",
+     .title = "Sweeps without bank conflicts",
+     .section = "handouts/02-scan.md#blelloch"},
+    {.id = "block_scan", .title = "Warps, joined to a block", .section = "handouts/02-scan.md#coarsened"},
+    {.id = "state_of_the_art",
+     .title = "As fast as the memory",
+     .section = "handouts/02-scan.md#state_of_the_art"},
+};
+inline constexpr lab::Manifest kManifest{
+    .id = "scan",
+    .title = "Scan",
+    .paper = "G. Blelloch, 1990: Prefix Sums and Their Applications",
+    .tasks = kTasks,
+    .further_rungs = kFurtherRungs,
+};
+static_assert(lab::adds_up(kManifest));
+
+}  // namespace course::scan

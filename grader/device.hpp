@@ -30,7 +30,8 @@ struct ChosenDevice {
 // `wanted`: "auto", "sim" or "gpu". An Error when a GPU is asked for and there is none that works.
 Result<ChosenDevice> choose_device(const std::string& wanted, const Layout& layout);
 
-// What the GPU's clocks are now, as nvidia-smi tells: "1980 MHz, 3201 MHz" (multiprocessors, memory); "" when it does not.
+// What the GPU's clocks are now, as nvidia-smi tells: "1980 MHz, 3201 MHz" (multiprocessors, memory); "" when
+// it does not.
 std::string gpu_clocks();
 
 }  // namespace course::grader

@@ -22,8 +22,8 @@ std::string fit_right(std::string_view text, std::size_t width);
 // `indent` spaces. Line breaks in the text stay.
 std::string wrap(std::string_view text, std::size_t width, std::size_t indent = 0);
 
-// A message of a failed case for a terminal: tamed, each of its lines wrapped, those with a ./lab command broken with backslashes, so
-// that they can be copied into a shell. Ends with a newline unless empty.
+// A message of a failed case for a terminal: tamed, each of its lines wrapped, those with a ./lab command
+// broken with backslashes, so that they can be copied into a shell. Ends with a newline unless empty.
 std::string wrap_message(std::string_view message, std::size_t width, std::size_t indent = 0);
 
 // Valid UTF-8 with control characters other than newline and tab made visible ("\x1b"): nothing that a
@@ -45,8 +45,8 @@ bool has(std::string_view text, std::string_view part);
 // Replaces every `from` that is not empty.
 void replace_all(std::string& text, const std::string& from, const std::string& to);
 
-// The text with every absolute path below the folder `root`, such as root/build/../labs/x.cu, as one from there: labs/x.cu. Other
-// paths stay as they are.
+// The text with every absolute path below the folder `root`, such as root/build/../labs/x.cu, as one from
+// there: labs/x.cu. Other paths stay as they are.
 std::string paths_from(const std::string& root, std::string_view text);
 
 // The candidates nearest to `word` by edit distance, nearest first, none that is too far off to be meant.

@@ -12,8 +12,9 @@
 
 namespace course {
 
-// Marks in a mangled name may stand for what was said before, and repeat it: S_, S0_, T_, Dp … Each can double what comes out, so
-// a name of 300 characters may stand for terabytes. Counted too often where identifiers hold such letters, never too seldom.
+// Marks in a mangled name may stand for what was said before, and repeat it: S_, S0_, T_, Dp … Each can
+// double what comes out, so a name of 300 characters may stand for terabytes. Counted too often where
+// identifiers hold such letters, never too seldom.
 inline std::size_t count_of_repeats(std::string_view mangled) {
   std::size_t n = 0;
   for (std::size_t i = 0; i < mangled.size(); ++i) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The device that a bench program measures on: its memory, its clock by events, and on the simulator its counters.
-// An error of CUDA ends the program with a line on stderr.
+// The device that a bench program measures on: its memory, its clock by events, and on the simulator its
+// counters. An error of CUDA ends the program with a line on stderr.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Times every rung of a lab, its library peers, the CPU baselines and the memory's ceilings, all in one run; JSON to a file or stdout,
-// progress on stderr. One process, no verifier beside it: for the project's own solutions and the student's own curiosity, never
-// for points. On the simulator (its libcudart first on LD_LIBRARY_PATH) events carry modelled time: one run each, whose
-// instructions and bytes are counted besides.
+// Times every rung of a lab, its library peers, the CPU baselines and the memory's ceilings, all in one run;
+// JSON to a file or stdout, progress on stderr. One process, no verifier beside it: for the project's own
+// solutions and the student's own curiosity, never for points. On the simulator (its libcudart first on
+// LD_LIBRARY_PATH) events carry modelled time: one run each, whose instructions and bytes are counted
+// besides.
 //   bench_<lab> [--sizes 65536,1048576] [--runs 25] [--rung NAME] [--no-cpu] [--json FILE]
-// Method: inputs and outputs rotate through enough copies to pass 1 GiB, so that nothing is found in the cache; outputs are poisoned,
-// and those of the last timed run are checked; CUDA events around each call, a device-wide synchronisation after each; the median counts.
-// Compiled once per lab with -DCOURSE_LAB=<lab>. Reading order: main, measure_case, Sets; bench_device.hpp.
+// Method: inputs and outputs rotate through enough copies to pass 1 GiB, so that nothing is found in the
+// cache; outputs are poisoned, and those of the last timed run are checked; CUDA events around each call, a
+// device-wide synchronisation after each; the median counts. Compiled once per lab with -DCOURSE_LAB=<lab>.
+// Reading order: main, measure_case, Sets; bench_device.hpp.
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
@@ -239,8 +241,9 @@ double measured_clock(const BenchDevice& device) {
   return host[1] > 0 ? 1e3 * static_cast<double>(host[0]) / static_cast<double>(host[1]) : 0;
 }
 
-// A hash of what a short case of the same kind is filled with and must give: tasks may ask for inputs of their own (tiles that are
-// sorted), or for less than others do with the same ones (tiles sorted, and no more).
+// A hash of what a short case of the same kind is filled with and must give: tasks may ask for inputs of
+// their own (tiles that are sorted), or for less than others do with the same ones (tiles sorted, and no
+// more).
 std::uint64_t work_of(const Problem& problem, const Task& task, const Case& like) {
   constexpr std::uint64_t kShort = 16384;
   for (const Case& c : problem.bench_cases(task, kShort)) {

@@ -16,7 +16,8 @@ struct Peer {
   std::string_view name;  // "CUB DeviceReduce"
   // Whether it answers the request's (op, dtype, params) of the rung called `rung`.
   bool (*offers)(const Request& request, std::string_view rung);
-  // As CUB does it: with d_temp == nullptr only sets temp_bytes; else runs on request.stream, without synchronising.
+  // As CUB does it: with d_temp == nullptr only sets temp_bytes; else runs on request.stream, without
+  // synchronising.
   cudaError_t (*run)(const Request& request, void* d_temp, std::size_t& temp_bytes);
   // What the library leaves undone of the lab's output; called before the clock starts. nullptr: nothing.
   cudaError_t (*prepare)(const Request& request) = nullptr;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// How fast the simulator runs a lab's kernels: lane instructions a second, alone, with counters and with all checkers, and the ratio
-// to the one-thread CPU baseline in the same run. One process, no verifier: for the project's own solutions only.
-// Arguments: the tasks to measure (without any, all of them); a mode (plain, counters, checks, both): that one alone, for a profiler.
-// Compiled once per lab with -DCOURSE_LAB=<lab>, linked with its solution and its problem. Run: meson test --benchmark.
+// How fast the simulator runs a lab's kernels: lane instructions a second, alone, with counters and with all
+// checkers, and the ratio to the one-thread CPU baseline in the same run. One process, no verifier: for the
+// project's own solutions only. Arguments: the tasks to measure (without any, all of them); a mode (plain,
+// counters, checks, both): that one alone, for a profiler. Compiled once per lab with -DCOURSE_LAB=<lab>,
+// linked with its solution and its problem. Run: meson test --benchmark.
 // Reading order: main, measure.
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
@@ -43,7 +44,8 @@ constexpr unsigned kChecks = SIM_RACECHECK | SIM_INITCHECK | SIM_SYNCCHECK;
 constexpr std::array<Mode, 4> kModes{
     {{"plain", SIM_FAST}, {"counters", SIM_COUNTERS}, {"checks", kChecks}, {"both", SIM_COUNTERS | kChecks}}};
 
-// With one host thread the CPU time of the process is taken, which other programs of the machine do not lengthen.
+// With one host thread the CPU time of the process is taken, which other programs of the machine do not
+// lengthen.
 double now_seconds() {
   const char* threads = std::getenv("SIM_THREADS");
   const bool one = threads != nullptr && std::atoi(threads) == 1;
@@ -180,8 +182,8 @@ int benchmark(std::span<char*> arguments) {
         if (is_wanted(task) && (c.purpose & (kEfficiency | kSpeedup)) != 0)
           measure(problem, task, c, sim, properties.multiProcessorCount, only);
   fmt::print(
-      "counters, checks, both: time ÷ the plain run's. ÷ CPU: time ÷ the one-thread CPU baseline's, on this "
-      "machine.\n");
+      "counters, checks, both: time ÷ the plain run's. "
+      "÷ CPU: time ÷ the one-thread CPU baseline's, on this machine.\n");
   return 0;
 }
 

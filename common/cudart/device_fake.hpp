@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A sim::Device that executes nothing: memory is real, launches are recorded and answered as a test says. With it the
-// runtime's own logic is tested without PTX. device_fake.cpp replaces common/sim at link time.
+// A sim::Device that executes nothing: memory is real, launches are recorded and answered as a test says.
+// With it the runtime's own logic is tested without PTX. device_fake.cpp replaces common/sim at link time.
 #pragma once
 
 #include <cstddef>

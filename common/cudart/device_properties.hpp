@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One table of what a simulated chip answers to property and attribute queries. cudaDeviceProp has another layout in
-// CUDA 12, so the filling is a template over the structure; the field names are the same.
+// One table of what a simulated chip answers to property and attribute queries. cudaDeviceProp has another
+// layout in CUDA 12, so the filling is a template over the structure; the field names are the same.
 #pragma once
 
 #include <algorithm>
@@ -28,8 +28,8 @@ inline int clock_khz(const sim::DevicePreset& chip) {
   return static_cast<int>(std::lround(chip.clock_ghz * 1e6));
 }
 
-// Bits of a memory bus, and the clock that gives the data sheet's bandwidth with two transfers a cycle. The preset holds
-// what a copy achieves of it.
+// Bits of a memory bus, and the clock that gives the data sheet's bandwidth with two transfers a cycle. The
+// preset holds what a copy achieves of it.
 inline int memory_bus_bits(const sim::DevicePreset& chip) {
   if (chip.memory_gb_per_s > 3500) return 6016;
   if (chip.memory_gb_per_s > 1000) return 5120;
@@ -41,7 +41,8 @@ inline int memory_clock_khz(const sim::DevicePreset& chip) {
   return static_cast<int>(std::lround(chip.memory_gb_per_s / kAchievable * 1e6 / bytes_per_cycle));
 }
 
-// The fields that every version of the structure has. The rest is zero: textures and the like do not exist here.
+// The fields that every version of the structure has. The rest is zero: textures and the like do not exist
+// here.
 template <typename Properties>
 void fill_properties(Properties& p, const sim::DevicePreset& chip, int ordinal) {
   p = {};

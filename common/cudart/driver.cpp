@@ -2,8 +2,8 @@
 // libcuda.so.1 of the simulator: the part of the driver API that CCCL, NCCL and cooperative groups ask for,
 // over the runtime API of the libcudart that the program has loaded (or of the one beside this library).
 // Handles of streams, events, kernels, pools and graphs are the runtime's own; a context stands for a device.
-// A function that is not here has no entry point; who asks for it gets an error and, once, its name on stderr.
-// The per-thread default stream is the legacy one here: the simulator never overlaps streams.
+// A function that is not here has no entry point; who asks for it gets an error and, once, its name on
+// stderr. The per-thread default stream is the legacy one here: the simulator never overlaps streams.
 // Source: NVIDIA, "CUDA Driver API", version 13.0.
 #include <dlfcn.h>
 
@@ -218,8 +218,8 @@ FORWARD(cuDeviceGetDefaultMemPool, cudaDeviceGetDefaultMemPool, (Handle * pool, 
 FORWARD(cuDeviceGetMemPool, cudaDeviceGetMemPool, (Handle * pool, CUdevice device), pool, device)
 FORWARD(cuDeviceSetMemPool, cudaDeviceSetMemPool, (CUdevice device, Handle pool), device, pool)
 
-// --- contexts: each device has its primary one, and any number that programs create. All contexts of a device
-// share its memory and its code, so that what was allocated in one outlives it.
+// --- contexts: each device has its primary one, and any number that programs create. All contexts of a
+// device share its memory and its code, so that what was allocated in one outlives it.
 
 namespace {
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Calls a fuzz target, LLVMFuzzerTestOneInput, with changed files of a corpus. Needs g++ alone; linked with one target.
+// Calls a fuzz target, LLVMFuzzerTestOneInput, with changed files of a corpus. Needs g++ alone; linked with
+// one target.
 //   fuzz_X [--seconds S | --runs N] [--seed K] [--save DIR] CORPUS…      files, or folders of files
-// The same seed gives the same inputs. Compiled with -fsanitize-coverage=trace-pc, inputs that reach new code join the corpus in
-// memory. An input that crashes, fails a sanitizer's check or takes 20 s of processor time is left in DIR: run the program with that file and --runs 0.
+// The same seed gives the same inputs. Compiled with -fsanitize-coverage=trace-pc, inputs that reach new code
+// join the corpus in memory. An input that crashes, fails a sanitizer's check or takes 20 s of processor time
+// is left in DIR: run the program with that file and --runs 0.
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
@@ -33,7 +35,8 @@ using Input = std::vector<std::uint8_t>;
 constexpr std::size_t kMaxBytes = 1 << 20;
 constexpr int kMaxSeconds = 20;  // of one input, on the processor: the machine may be busy
 
-// --- Which code has been reached: a bit for each place, by the address after the call that the compiler puts there.
+// --- Which code has been reached: a bit for each place, by the address after the call that the compiler puts
+// there.
 constexpr std::size_t kPlaces = 1 << 16;
 std::uint8_t seen_places[kPlaces];
 bool new_place = false;

@@ -50,7 +50,8 @@ long double number(DType dtype, const std::byte* at) {
   return 0;
 }
 
-// Whether it is the number that an unwritten element of another type stands for: one that was read and converted.
+// Whether it is the number that an unwritten element of another type stands for: one that was read and
+// converted.
 bool is_converted_poison(DType dtype, const std::byte* at) {
   if (bytes_of(dtype) < 4 || is_poison(dtype, at)) return false;
   std::byte filling[8];

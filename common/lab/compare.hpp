@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Right or wrong, and if wrong: where first, how many, in what pattern. Integers must be equal. A float may differ from the
-// exact value by what the algorithm's error analysis allows for that element, and by no more: there is no constant epsilon.
-// Source of the error bounds: N. Higham, "Accuracy and Stability of Numerical Algorithms", 2nd ed. 2002, ch. 3 and 4.
+// Right or wrong, and if wrong: where first, how many, in what pattern. Integers must be equal. A float may
+// differ from the exact value by what the algorithm's error analysis allows for that element, and by no more:
+// there is no constant epsilon.
+// Source of the error bounds: N. Higham, "Accuracy and Stability of Numerical Algorithms", 2nd ed. 2002, ch.
+// 3 and 4.
 #pragma once
 
 #include <cstddef>
@@ -22,16 +24,17 @@ double unit_roundoff(DType dtype);
 // gamma(k) = k·u / (1 − k·u): what k roundings in a row can cost, relatively; infinity once k·u reaches 1.
 double gamma(DType dtype, double k);
 
-// How far a sum may be from the exact one: gamma(depth) · Σ|x|, where depth is the most additions that any one item went
-// through: n − 1 in a serial loop, ⌈log2 n⌉ in a balanced tree. Zero when every partial sum is exact whatever the order:
-// integer items whose magnitudes add up to no more than 2^(bits of the significand).
+// How far a sum may be from the exact one: gamma(depth) · Σ|x|, where depth is the most additions that any
+// one item went through: n − 1 in a serial loop, ⌈log2 n⌉ in a balanced tree. Zero when every partial sum is
+// exact whatever the order: integer items whose magnitudes add up to no more than 2^(bits of the
+// significand).
 double sum_error_bound(DType dtype, double depth, double sum_of_magnitudes, bool integer_valued);
 
 // How far a product of n factors may be from the exact one: gamma(n − 1) · |product|, in any order.
 double product_error_bound(DType dtype, std::uint64_t n, double product);
 
-// The exact value of one output element, as well as the reference knows it, and how far from it is still right.
-// A NaN expects a NaN, an infinity the same infinity. +0 and −0 are equal.
+// The exact value of one output element, as well as the reference knows it, and how far from it is still
+// right. A NaN expects a NaN, an infinity the same infinity. +0 and −0 are equal.
 struct Expected {
   long double value = 0;
   double bound = 0;
@@ -60,8 +63,8 @@ std::span<T> view(std::span<std::byte> bytes) {
   return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
 }
 
-// Adds up without losing digits: the exact sum of up to 2^40 doubles, rounded once to long double precision or better.
-// Neumaier's compensated summation in long double.
+// Adds up without losing digits: the exact sum of up to 2^40 doubles, rounded once to long double precision
+// or better. Neumaier's compensated summation in long double.
 class ExactSum {
  public:
   void add(long double x) {

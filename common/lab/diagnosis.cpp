@@ -44,7 +44,8 @@ const Cause* find(const FailedCase& c, const std::string& rule) {
   return found == c.causes.end() ? nullptr : &*found;
 }
 
-// The rules that explain the most cases, each as the first of these cases words it, and how many cases they explain.
+// The rules that explain the most cases, each as the first of these cases words it, and how many cases they
+// explain.
 struct Best {
   std::vector<Cause> causes;
   std::size_t n_cases = 0;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Why an output is wrong. A lab has one table of rules. Each rule is a mistake that students make; it looks at one failing case and
-// either explains all that is wrong there, or says nothing. The grader then looks at all failing cases of a task together: a mistake
-// that explains every one of them is reported; if several do, all are reported; if none does, none is, but what strikes in all cases.
-// A name such as "sorted_runs 512" is that of a family and of one member: the rules of a family are one mistake with different
-// numbers. Each member is counted for itself; of those that fit equally well, the first is reported.
+// Why an output is wrong. A lab has one table of rules. Each rule is a mistake that students make; it looks
+// at one failing case and either explains all that is wrong there, or says nothing. The grader then looks at
+// all failing cases of a task together: a mistake that explains every one of them is reported; if several do,
+// all are reported; if none does, none is, but what strikes in all cases. A name such as "sorted_runs 512" is
+// that of a family and of one member: the rules of a family are one mistake with different numbers. Each
+// member is counted for itself; of those that fit equally well, the first is reported.
 // Reading order: Rule, causes_of (one case), likely_cause (all failing cases).
 #pragma once
 
@@ -17,8 +18,8 @@
 
 namespace course::lab {
 
-// Facts: what a lab's rules look at. A rule with `is_sign` describes what is striking about the output; it counts only where no
-// mistake explains the case.
+// Facts: what a lab's rules look at. A rule with `is_sign` describes what is striking about the output; it
+// counts only where no mistake explains the case.
 template <typename Facts>
 struct Rule {
   std::string_view name;
@@ -36,7 +37,8 @@ std::vector<Cause> causes_of(std::span<const Rule<Facts>> rules, const Facts& fa
   return causes;
 }
 
-// What is said of one case: its mistakes, else its signs; "" when there is nothing, or too much to choose from.
+// What is said of one case: its mistakes, else its signs; "" when there is nothing, or too much to choose
+// from.
 std::string describe_causes(std::span<const Cause> causes);
 
 // Whether a mistake is known that explains all of it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Input items by pattern, the same on every machine for the same seed: what Problem::fill gives to a lab that has no reason
-// to choose its own.
+// Input items by pattern, the same on every machine for the same seed: what Problem::fill gives to a lab that
+// has no reason to choose its own.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ T example_item(std::uint64_t i) {
   return static_cast<T>(kItems[i % 8]);
 }
 
-// Item i of n. Integers use the whole range of T where the pattern allows; floats lie in [-1, 1) or are small whole numbers,
-// so that sums of them stay far from overflow; no NaN, no infinity.
+// Item i of n. Integers use the whole range of T where the pattern allows; floats lie in [-1, 1) or are small
+// whole numbers, so that sums of them stay far from overflow; no NaN, no infinity.
 template <typename T>
 T item_of(Pattern pattern, std::uint64_t i, std::uint64_t n, Rng& rng) {
   using Limits = std::numeric_limits<T>;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What a lab is worth: its tasks, their points and the goals that earn them. Plain constexpr data, declared once in each
-// labs/<lab>/lab.hpp and read by the grader, the tests, the handouts and the skeleton generator.
-// Invariant: the tasks that are no bonus add up to 100 points (static_assert(adds_up(kManifest)) in every lab.hpp).
+// What a lab is worth: its tasks, their points and the goals that earn them. Plain constexpr data, declared
+// once in each labs/<lab>/lab.hpp and read by the grader, the tests, the handouts and the skeleton generator.
+// Invariant: the tasks that are no bonus add up to 100 points (static_assert(adds_up(kManifest)) in every
+// lab.hpp).
 #pragma once
 
 #include <cstdint>
@@ -15,12 +16,16 @@ enum class Metric {
   work_ratio,   // operations ÷ the closed form's
   step_ratio,   // longest dependent chain ÷ the closed form's
   bytes_ratio,  // global and local bytes moved (32 · sectors) ÷ bytes that must move
-  active_lanes,  // share of active lanes in issued warp instructions (at most 32 an operation), 0 … 1 (at least)
-  bank_conflicts,  // 1 + shared wavefronts beyond those that the bytes need, per 32 operations of the closed form
-  launches,        // kernel launches
-  barriers,        // block-wide barriers and phases of mbarriers per 1,000 operations of the closed form
-  atomics,     // atomic operations, one for each lane that makes one, per 1,000 operations of the closed form
-  contention,  // 1 + lanes of atomics that wait for others of their warp at one address, per 32 operations of the closed form
+  // Share of active lanes in the issued warp instructions (at most 32 an operation), 0 to 1. A lower limit.
+  active_lanes,
+  // 1 + shared-memory wavefronts beyond those that the bytes need, per 32 operations of the closed form.
+  bank_conflicts,
+  launches,  // kernel launches
+  barriers,  // block-wide barriers and phases of mbarriers per 1,000 operations of the closed form
+  atomics,   // atomic operations, one for each lane that makes one, per 1,000 operations of the closed form
+  // 1 + lanes of atomics that wait for other lanes of their warp at the same address, per 32 operations of
+  // the closed form.
+  contention,
 };
 std::string_view name_of(Metric metric);
 // True where larger is better (active_lanes); all the others must not exceed their limit.
@@ -65,8 +70,8 @@ struct Manifest {
   std::string_view title;  // "Reduction"
   std::string_view paper;  // the source a reader should know: author, year, title
   std::span<const Task> tasks;
-  // Further rungs of the ladder that the solutions have: run, tested and measured like tasks (their index goes on
-  // where the tasks' ends), asked of nobody and worth nothing.
+  // Further rungs of the ladder that the solutions have: run, tested and measured like tasks (their index
+  // goes on where the tasks' ends), asked of nobody and worth nothing.
   std::span<const Task> further_rungs = {};
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The trusted, host-only side of a lab: which cases there are, what goes in, what must come out.
-// Each lab derives one Problem in labs/<lab>/problem.cpp; the verifier and the public tests use it, the runner never links it.
+// Each lab derives one Problem in labs/<lab>/problem.cpp; the verifier and the public tests use it, the
+// runner never links it.
 #pragma once
 
 #include <array>
@@ -57,7 +58,8 @@ struct BufferSpec {
   std::uint64_t count = 0;  // elements
 };
 
-// A part of the workspace that the lab gives a name: "d_flags, element 17" says more than "d_workspace, element 4113".
+// A part of the workspace that the lab gives a name: "d_flags, element 17" says more than "d_workspace,
+// element 4113".
 struct WorkspacePart {
   BufferSpec spec;
   std::uint64_t first_byte = 0;
@@ -114,15 +116,15 @@ class Problem {
                     std::span<HostBuffer> inputs) const = 0;
   virtual std::optional<Mismatch> check(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
                                         std::span<const HostBuffer> outputs) const = 0;
-  // Whether the task must turn this case down with Status::unsupported, as being beyond what it can do right. Then an answer is
-  // wrong, whatever it holds.
+  // Whether the task must turn this case down with Status::unsupported, as being beyond what it can do right.
+  // Then an answer is wrong, whatever it holds.
   virtual bool refuses(const Task&, const Case&) const { return false; }
   // Computes the outputs on the CPU, to be timed. Same result as `check` expects.
   virtual void baseline(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
                         std::span<HostBuffer> outputs, Baseline which) const = 0;
   virtual Ideal ideal(const Task& task, const Case& c) const = 0;
-  // What ./lab bench times with about n items: the task's speedup cases, made as long as that. Labs whose n follows from other
-  // numbers (an image's sides) say how.
+  // What ./lab bench times with about n items: the task's speedup cases, made as long as that. Labs whose n
+  // follows from other numbers (an image's sides) say how.
   virtual std::vector<Case> bench_cases(const Task& task, std::uint64_t n) const;
   // The case that a trace shows and the handout works through: about n items, few enough to print.
   virtual Case example(const Task& task, std::uint64_t n) const = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What crosses from the harness into a student's code: one Request, answered with a Status.
-// Each lab's .cu defines `Status run(const Request&)` in its namespace (the last lines of the file, given); the runner calls it.
+// Each lab's .cu defines `Status run(const Request&)` in its namespace (the last lines of the file, given);
+// the runner calls it.
 #pragma once
 
 #include <array>
@@ -29,7 +30,8 @@ enum class Status : std::int32_t {
   unsupported = 2,      // this (op, dtype) is not offered by the task
 };
 
-// Device memory owned by the harness, surrounded by guard bands. `data` may be unaligned to more than the element size.
+// Device memory owned by the harness, surrounded by guard bands. `data` may be unaligned to more than the
+// element size.
 struct DeviceBuffer {
   void* data = nullptr;
   std::uint64_t count = 0;  // elements

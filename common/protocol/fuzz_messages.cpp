@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Fuzz target: what a runner sends. A message that parse() lets through must hold within the bounds that its users rely on.
+// Fuzz target: what a runner sends. A message that parse() lets through must hold within the bounds that its
+// users rely on.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// How a run on a GPU is timed by the verifier's own clock. The inputs of a timed case cross over masked with a key that
-// nobody has yet. At GO the verifier writes the key into the shared memory and starts its clock; the runner unmasks on the
-// device, solves, digests the whole output on the device under the same key, and writes the digest: the clock stops. Before
-// GO there is nothing to work on, and an output that changes afterwards has another digest than the one that was told.
-// First comes a rehearsal without the student's code, which tells what all of that costs by itself.
-// Both sides spin on the block, so that no system call is between them.
+// How a run on a GPU is timed by the verifier's own clock. The inputs of a timed case cross over masked with
+// a key that nobody has yet. At GO the verifier writes the key into the shared memory and starts its clock;
+// the runner unmasks on the device, solves, digests the whole output on the device under the same key, and
+// writes the digest: the clock stops. Before GO there is nothing to work on, and an output that changes
+// afterwards has another digest than the one that was told. First comes a rehearsal without the student's
+// code, which tells what all of that costs by itself. Both sides spin on the block, so that no system call is
+// between them.
 #pragma once
 
 #include <array>

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// What the student's process and the device's process say to each other on the simulator (common/remote): packets over a
-// SOCK_SEQPACKET socket, a kind and a body of plain values. The device's process trusts none of them.
-// Invariant: a PacketReader never reads outside its packet; after one read too many ok() is false and every value is zero.
+// What the student's process and the device's process say to each other on the simulator (common/remote):
+// packets over a SOCK_SEQPACKET socket, a kind and a body of plain values. The device's process trusts none
+// of them.
+// Invariant: a PacketReader never reads outside its packet; after one read too many ok() is false and every
+// value is zero.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +23,8 @@ namespace course::lab {
 // Descriptors: of the student's process, and of the device's (whose own channel to the verifier is 3).
 inline constexpr int kDeviceFd = 3;
 inline constexpr int kHostFd = 4;
-// Exit codes of a device's process that has lost the student's: in the middle of a call; before a word of it; by what it said.
+// Exit codes of a device's process that has lost the student's: in the middle of a call; before a word of it;
+// by what it said.
 inline constexpr int kLost = 9, kGoneBefore = 10, kNonsense = 11;
 // The student's program is started with this word where the device is another process.
 inline constexpr const char* kCalled = "--called";

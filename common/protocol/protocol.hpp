@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What verifier and runner say to each other: messages of one fixed size over a SOCK_SEQPACKET socket (the runner's
-// descriptor 3). The runner says hello once; then each case is one CaseRequest, with a sealed memfd attached, and one
-// CaseReply. Inputs, outputs and the simulator's report travel in the memfd.
+// What verifier and runner say to each other: messages of one fixed size over a SOCK_SEQPACKET socket (the
+// runner's descriptor 3). The runner says hello once; then each case is one CaseRequest, with a sealed memfd
+// attached, and one CaseReply. Inputs, outputs and the simulator's report travel in the memfd.
 // Invariant: neither side uses a field of a received message before parse() has checked the whole message.
 #pragma once
 
@@ -59,8 +59,8 @@ struct Hello {
   Text<128> device;  // its name, or with multiprocessors == 0 why there is none
 };
 
-// One device buffer. The runner allocates guard_bytes + misalign + data + guard_bytes; what it downloads afterwards is the
-// whole of that, so that the verifier can check that nothing but the data was written.
+// One device buffer. The runner allocates guard_bytes + misalign + data + guard_bytes; what it downloads
+// afterwards is the whole of that, so that the verifier can check that nothing but the data was written.
 struct Buffer {
   std::uint64_t count = 0;        // elements
   std::uint64_t data_offset = 0;  // in the memfd: an input's contents
@@ -89,7 +89,8 @@ struct CaseRequest {
   std::uint32_t sim_mode = 0;   // bits of SimMode
   std::uint32_t n_warm_up = 0;  // runs before those that are timed
   std::uint32_t n_timed = 0;
-  // 1: outputs and workspace, though poisoned, count as never written: for the simulator's initialisation checker.
+  // 1: outputs and workspace, though poisoned, count as never written: for the simulator's initialisation
+  // checker.
   std::uint32_t forget_poison = 0;
   std::uint64_t n = 0;
   std::array<std::int64_t, 8> params{};
@@ -156,8 +157,9 @@ Result<CaseReply> parse_reply(const Message& message, std::uint64_t sequence, st
 // Bytes of the device allocation that holds the buffer with its guards.
 std::uint64_t allocation_bytes(const Buffer& buffer, std::uint32_t guard_bytes);
 
-// Whole messages over the channel. send_message attaches `fd` when it is >= 0. receive_message answers with an error when
-// the packet has another size; `fd_out`, if given, gets an attached descriptor or -1. `eof` says that the peer is gone.
+// Whole messages over the channel. send_message attaches `fd` when it is >= 0. receive_message answers with
+// an error when the packet has another size; `fd_out`, if given, gets an attached descriptor or -1. `eof`
+// says that the peer is gone.
 struct Received {
   Message message;
   int fd = -1;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Memory that verifier and runner both see: a memfd of fixed size, mapped read-write.
-// Invariant: the size is sealed before anybody else gets the descriptor, so reading it can't fault whatever they do.
+// Invariant: the size is sealed before anybody else gets the descriptor, so reading it can't fault whatever
+// they do.
 #pragma once
 
 #include <cstddef>

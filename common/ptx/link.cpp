@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Each module is parsed; its functions, variables, files and locations are appended to one module, indices moved up; that is
-// printed. Names connect the parts: nothing but `name` of a symbol operand is looked at when it is parsed again.
+// Each module is parsed; its functions, variables, files and locations are appended to one module, indices
+// moved up; that is printed. Names connect the parts: nothing but `name` of a symbol operand is looked at
+// when it is parsed again.
 #include "ptx/link.hpp"
 
 #include <fmt/format.h>

@@ -467,8 +467,8 @@ class BodyPrinter {
     }
   }
 
-  // Jump tables of this place. One that stood before the block that opens here must be seen behind it, too: it
-  // goes outside unless it names a label in the block.
+  // Jump tables of this place. One that stood before the block that opens here must be seen behind it, too:
+  // it goes outside unless it names a label in the block.
   void print_branch_targets(std::int32_t at, Block opening) {
     for (; branch_ < function_.branch_targets.size() && function_.branch_targets[branch_].at == at;
          ++branch_) {

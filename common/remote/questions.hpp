@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the student's process may ask the device's: the bodies of packets (protocol/packets.hpp), shared by both sides.
-// Each question is answered by one packet of kind `answer`: first a u32, 1 for yes; after 0 comes a text that says why not.
+// What the student's process may ask the device's: the bodies of packets (protocol/packets.hpp), shared by
+// both sides. Each question is answered by one packet of kind `answer`: first a u32, 1 for yes; after 0 comes
+// a text that says why not.
 #pragma once
 
 #include "protocol/packets.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The device's process against a student's process that sends what it likes, and the reading of programs' files.
+// The device's process against a student's process that sends what it likes, and the reading of programs'
+// files.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -108,7 +109,8 @@ TEST(ProgramFile, SaysWhyThereIsNoPtxThatRuns) {
   EXPECT_FALSE(cudart::code_of_program({}, 90));
 }
 
-// Whatever stands in the file, no byte outside of it is read (the sanitizers' build says so) and nothing hangs.
+// Whatever stands in the file, no byte outside of it is read (the sanitizers' build says so) and nothing
+// hangs.
 TEST(ProgramFile, SurvivesDamage) {
   const std::string whole = program_with(container_of(kPtx) + container_of("// two\n"));
   for (std::size_t n = 0; n < whole.size(); n += 3)

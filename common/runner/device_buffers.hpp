@@ -13,7 +13,8 @@ namespace course::lab {
 
 class GuardedBuffer {
  public:
-  // `misalign` bytes after a 256-byte boundary (with guard_bytes a multiple of 256). The contents are undefined.
+  // `misalign` bytes after a 256-byte boundary (with guard_bytes a multiple of 256). The contents are
+  // undefined.
   static Result<GuardedBuffer> allocate(std::uint64_t n_bytes, std::uint32_t guard_bytes,
                                         std::uint32_t misalign);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The device's part of go.hpp, for runners on a GPU. All are asynchronous in `stream`; a failure is the next call's.
+// The device's part of go.hpp, for runners on a GPU. All are asynchronous in `stream`; a failure is the next
+// call's.
 #pragma once
 
 #include <cstdint>

@@ -72,7 +72,8 @@ class Case {
     auto workspace = GuardedBuffer::allocate(request_.workspace_bytes, request_.guard_bytes, 0);
     if (!workspace) return workspace.error();
     workspace_.emplace(std::move(*workspace));
-    // Before a timed run on a GPU, this much is overwritten: whatever the run before left in the cache is gone.
+    // Before a timed run on a GPU, this much is overwritten: whatever the run before left in the cache is
+    // gone.
     if (request_.n_timed > 0 && !device_.simulator) {
       auto sweep = GuardedBuffer::allocate(2 * device_.l2_bytes, 0, 0);
       if (!sweep) return sweep.error();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// One case on a device: its buffers, its runs, its answer. Used by the process that has the device: on a GPU the student's
-// own (runner_main.cpp), on the simulator one that no student's host code is in (common/remote/device).
+// One case on a device: its buffers, its runs, its answer. Used by the process that has the device: on a GPU
+// the student's own (runner_main.cpp), on the simulator one that no student's host code is in
+// (common/remote/device).
 #pragma once
 
 #include <cstdint>
@@ -68,8 +69,8 @@ struct Device {
 
 protocol::Hello hello_of(const Device& device);
 
-// Hello, then cases from the verifier's channel until it closes. Returns the process's exit code: kLost, kNonsense or kGoneBefore
-// (packets.hpp) when the submission is.
+// Hello, then cases from the verifier's channel until it closes. Returns the process's exit code: kLost,
+// kNonsense or kGoneBefore (packets.hpp) when the submission is.
 int serve_cases(const Device& device, Submission& submission);
 
 }  // namespace course::lab

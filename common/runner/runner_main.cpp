@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The fixed main around one student's object (or a solution's). It does what it is asked over its channel and owns nothing
-// worth stealing: no seed, no expected value, no clock that counts, no score.
-// On a GPU it has the device, and takes cases from the verifier. On the simulator (`--called`) the device is another
-// process, which calls this one: it sees addresses and sizes, and its libcudart makes a message of each launch.
-// Compiled once per lab with -DCOURSE_LAB=<lab>: the namespace of the `run` that it calls.
+// The fixed main around one student's object (or a solution's). It does what it is asked over its channel and
+// owns nothing worth stealing: no seed, no expected value, no clock that counts, no score.
+// On a GPU it has the device, and takes cases from the verifier. On the simulator (`--called`) the device is
+// another process, which calls this one: it sees addresses and sizes, and its libcudart makes a message of
+// each launch. Compiled once per lab with -DCOURSE_LAB=<lab>: the namespace of the `run` that it calls.
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <sys/socket.h>

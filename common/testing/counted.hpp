@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the simulator counts when a solution's rung runs one case: for the tests that hold the handouts' closed forms against
-// what the kernels really did. RUNNER names the solution's runner.
+// What the simulator counts when a solution's rung runs one case: for the tests that hold the handouts'
+// closed forms against what the kernels really did. RUNNER names the solution's runner.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -25,7 +25,8 @@ struct Counted {
   double bytes() const { return 32 * ((*this)["global_load_sectors"] + (*this)["global_store_sectors"]); }
 };
 
-// Runs a task or further rung on cases, each once: asked again, it answers from memory. The output must be right.
+// Runs a task or further rung on cases, each once: asked again, it answers from memory. The output must be
+// right.
 class Counter {
  public:
   explicit Counter(const Problem& problem)

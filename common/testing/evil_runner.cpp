@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A runner without a GPU for the tests of Session: it computes d_out[i] = 2 · d_in[i] on the CPU, and depending on EVIL does
-// everything that a hostile or broken program may do instead. See session_test.cpp for what each must lead to.
+// A runner without a GPU for the tests of Session: it computes d_out[i] = 2 · d_in[i] on the CPU, and
+// depending on EVIL does everything that a hostile or broken program may do instead. See session_test.cpp for
+// what each must lead to.
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -94,8 +95,8 @@ CaseReply honest(const CaseRequest& request, std::span<std::byte> shared) {
   const auto bands = shared.subspan(request.workspace_back_offset, 2 * request.guard_bytes);
   std::fill(bands.begin(), bands.end(), kPoison);
   if (request.report_capacity > 0) {
-    std::string report =
-        R"({"device": "Fake GPU", "modelled_us": 12.5, "launches": [], "totals": {"launches": 1}, "findings": []})";
+    std::string report = R"({"device": "Fake GPU", "modelled_us": 12.5, "launches": [], )"
+                         R"("totals": {"launches": 1}, "findings": []})";
     if (is("no_kernel")) report.replace(report.find("\"launches\": 1"), 13, "\"launches\": 0");
     if (is("only_fills")) {
       report.replace(report.find("\"launches\": 1"), 13, "\"launches\": 0");
@@ -103,10 +104,10 @@ CaseReply honest(const CaseRequest& request, std::span<std::byte> shared) {
     }
     if (is("too_fast")) report.insert(1, "\"memory_gb_per_s\": 0.001, ");
     if (is("hint") || is("wrong_with_hint")) {
-      report.replace(
-          report.find("\"findings\": []"), 14,
-          R"("findings": [{"checker": "racecheck", "severity": "hint", "kind": "shared-write-write-same-value",)"
-          R"( "file": "lab.cu", "line": 31, "message": "both write the same value"}])");
+      report.replace(report.find("\"findings\": []"), 14,
+                     R"("findings": [{"checker": "racecheck", "severity": "hint",)"
+                     R"( "kind": "shared-write-write-same-value",)"
+                     R"( "file": "lab.cu", "line": 31, "message": "both write the same value"}])");
     }
     if (is("wrong_with_old_value") || (is("wrong_by_old_value") && request.sim_mode != 0)) {
       report.replace(
@@ -119,8 +120,9 @@ CaseReply honest(const CaseRequest& request, std::span<std::byte> shared) {
     if (is("race") || (is("wrong_with_race") && request.sim_mode != 0)) {
       report.replace(
           report.find("\"findings\": []"), 14,
-          R"("findings": [{"checker": "racecheck", "kind": "shared-race", "file": "/home/me/lab.cu", "line": 31,)"
-          R"( "object": "s_data[17]", "message": "threads 3 and 35 race \u001b[31m", "times": 2}])");
+          R"("findings": [{"checker": "racecheck", "kind": "shared-race", "file": "/home/me/lab.cu",)"
+          R"( "line": 31, "object": "s_data[17]", "message": "threads 3 and 35 race \u001b[31m",)"
+          R"( "times": 2}])");
     }
     std::copy(report.begin(), report.end(), reinterpret_cast<char*>(shared.data()) + request.report_offset);
     reply.report_bytes = report.size();

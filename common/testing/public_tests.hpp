@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A lab's public tests: one GoogleTest per task and case, run in a runner process and judged as the grader judges them.
-// labs/<lab>/<lab>_test.cpp calls run_public_tests from main and adds its own tests.
+// A lab's public tests: one GoogleTest per task and case, run in a runner process and judged as the grader
+// judges them. labs/<lab>/<lab>_test.cpp calls run_public_tests from main and adds its own tests.
 //
 //   RUNNER         the runner to test; default: runner_<lab> beside the test
 //   LAB_DEVICE     sim or gpu; default: sim

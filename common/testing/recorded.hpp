@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a rung's outputs were, bit for bit: for tests that compare one run with another. RUNNER names the runner.
+// What a rung's outputs were, bit for bit: for tests that compare one run with another. RUNNER names the
+// runner.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -47,8 +48,9 @@ class Recorder final : public Problem {
   mutable std::vector<HostBuffer> inputs_, outputs_;
 };
 
-// The first input and the first output of a rung on a case, on the simulator: with `interleaved`, its blocks take short turns, dealt
-// at random, as under the checkers; without, each runs as far as it gets, as where a launch is counted. The output must be right.
+// The first input and the first output of a rung on a case, on the simulator: with `interleaved`, its blocks
+// take short turns, dealt at random, as under the checkers; without, each runs as far as it gets, as where a
+// launch is counted. The output must be right.
 inline std::pair<std::vector<std::byte>, std::vector<std::byte>> recorded(const Problem& problem,
                                                                           std::string_view rung,
                                                                           const Case& c, bool interleaved) {

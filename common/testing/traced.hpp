@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a kernel's arrays held after each of its steps, from a run on the simulator: for the tests that hold the handouts' worked
-// traces against what the kernels really did. RUNNER names the runner.
+// What a kernel's arrays held after each of its steps, from a run on the simulator: for the tests that hold
+// the handouts' worked traces against what the kernels really did. RUNNER names the runner.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -44,9 +44,9 @@ class Traced {
   }
 
  public:
-  // The first `n` elements of `array` ("s_data", "d_out", "lanes" for what a shuffle exchanges) after each step that wrote
-  // there in block `block`; steps in a row that left them as they were count once. T: the elements' type.
-  // `first`: where in the array to begin (the second of two buffers).
+  // The first `n` elements of `array` ("s_data", "d_out", "lanes" for what a shuffle exchanges) after each
+  // step that wrote there in block `block`; steps in a row that left them as they were count once. T: the
+  // elements' type. `first`: where in the array to begin (the second of two buffers).
   template <typename T>
   std::vector<std::vector<T>> steps(std::string_view array, std::size_t n, std::uint64_t block = 0,
                                     std::size_t first = 0) const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One case of a Problem, filled and answered by the CPU baseline, for tests of a lab's checks: they spoil the output and look
-// at what check() says.
+// One case of a Problem, filled and answered by the CPU baseline, for tests of a lab's checks: they spoil the
+// output and look at what check() says.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// For editors only (.clangd puts it before every .cu file): what clang must know of CUDA to parse a kernel. clang's own CUDA
-// headers follow NVIDIA's by a year or more; this follows neither. nvcc never sees it.
+// For editors only (.clangd puts it before every .cu file): what clang must know of CUDA to parse a kernel.
+// clang's own CUDA headers follow NVIDIA's by a year or more; this follows neither. nvcc never sees it.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -8,7 +8,8 @@
 
 namespace course::lab {
 
-// The request to the runner for one case: what to run, how often, with what looked at, and every buffer's place.
+// The request to the runner for one case: what to run, how often, with what looked at, and every buffer's
+// place.
 protocol::CaseRequest lay_out(const Problem& problem, const Task& task, const Case& c, const Shape& shape,
                               DeviceKind device, const Measure& measure);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A child process with one channel to it, and nothing else of ours: no descriptor, no environment but what is given.
+// A child process with one channel to it, and nothing else of ours: no descriptor, no environment but what is
+// given.
 // Invariant: after the destructor neither the child nor anything else in its process group is alive.
 #pragma once
 
@@ -26,8 +27,8 @@ class ChildProcess {
     int second = -1;   // its descriptor 4; -1 for none
     int output = -1;   // where it prints; -1 for a new pipe, output_fd()
   };
-  // Starts it in a process group of its own, stdin from /dev/null, stdout and stderr into output_fd(), its end of the
-  // channel as descriptor 3. The child dies with the thread that called this.
+  // Starts it in a process group of its own, stdin from /dev/null, stdout and stderr into output_fd(), its
+  // end of the channel as descriptor 3. The child dies with the thread that called this.
   static Result<ChildProcess> start(const Options& options);
 
   ChildProcess(ChildProcess&& other) noexcept;
@@ -51,13 +52,15 @@ class ChildProcess {
   };
   std::optional<End> ended();
 
-  // What a launcher says on a descriptor that the program itself never has: kEntered, or else why it did not get there.
+  // What a launcher says on a descriptor that the program itself never has: kEntered, or else why it did not
+  // get there.
   static constexpr int kReportFd = 5;
   static constexpr std::string_view kEntered = "entered\n";
   const std::string& launch_report();
   // Whether the program was started: true where no launcher could say so.
   bool was_entered() { return report_ < 0 || launch_report().starts_with(kEntered); }
-  // Seconds of the processor that it, or what its launcher started, has used so far; nothing where that can't be found out.
+  // Seconds of the processor that it, or what its launcher started, has used so far; nothing where that can't
+  // be found out.
   std::optional<double> processor_seconds();
 
   // SIGKILL to the whole group, then waits at most a second for the child to be gone.

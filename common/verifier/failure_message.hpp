@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a student reads when a case fails. One screen, always in this order: which task and case, the command that runs it
-// again, the first mismatch, how many and in what pattern, the likely cause, the handout's section.
+// What a student reads when a case fails. One screen, always in this order: which task and case, the command
+// that runs it again, the first mismatch, how many and in what pattern, the likely cause, the handout's
+// section.
 #pragma once
 
 #include <cstdint>

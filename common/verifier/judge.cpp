@@ -69,7 +69,8 @@ std::size_t first_touched(std::span<const std::byte> band) {
   return static_cast<std::size_t>(touched - band.begin());
 }
 
-// Writes of the student's outside a buffer: a note that says where, or nothing. `whole` is the downloaded allocation.
+// Writes of the student's outside a buffer: a note that says where, or nothing. `whole` is the downloaded
+// allocation.
 std::optional<std::string> guard_violation(const protocol::Buffer& buffer, std::uint32_t guard_bytes,
                                            std::span<const std::byte> whole) {
   const std::size_t front = std::size_t{guard_bytes} + buffer.misalign;

@@ -70,7 +70,8 @@ std::vector<double> borne_out(std::span<const double> clock_us, std::span<const 
 }
 
 Judgement judge_modelled_time(double modelled_us, double memory_gb_per_s, double ideal_bytes) {
-  // The model lets written bytes hold up the memory a little less than read ones (write_share in sim/timing.hpp).
+  // The model lets written bytes hold up the memory a little less than read ones (write_share in
+  // sim/timing.hpp).
   constexpr double kLeastShare = 0.95;
   if (!(memory_gb_per_s > 0)) return {};
   const double floor = kLeastShare * ideal_bytes / (memory_gb_per_s * 1e3);

@@ -25,7 +25,8 @@ constexpr int kMillisecondsToEnd = 500;         // between closing the channel a
 constexpr double kWatchdogShare =
     0.8;  // of a case's time: the simulator then ends a kernel and says where it hangs
 
-// What a runner may know of our environment: nothing about the grader; what the CUDA libraries and the loader need.
+// What a runner may know of our environment: nothing about the grader; what the CUDA libraries and the loader
+// need.
 std::vector<std::string> environment_for(const SessionOptions& options) {
   std::vector<std::string> variables;
   std::string library_path =

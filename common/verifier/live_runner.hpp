@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// One runner that is up, from the verifier's side: starting it, waiting for its messages, and all the ways in which it can
-// fail to send one. On a GPU it is one process. On the simulator it is two: the device, which answers us, and the student's
-// host code, which only the device speaks to.
+// One runner that is up, from the verifier's side: starting it, waiting for its messages, and all the ways in
+// which it can fail to send one. On a GPU it is one process. On the simulator it is two: the device, which
+// answers us, and the student's host code, which only the device speaks to.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +38,9 @@ class LiveRunner {
   // Starts the process; it has not said anything yet. An error means that it could not even be started.
   static Result<LiveRunner> start(const SessionOptions& options);
 
-  // Waits for one message, until both processes together have used so many seconds of the processor: how busy the machine is
-  // does not count. As long a time in which they hardly use it ends the wait as well, and so does kWallFactor times the limit.
+  // Waits for one message, until both processes together have used so many seconds of the processor: how busy
+  // the machine is does not count. As long a time in which they hardly use it ends the wait as well, and so
+  // does kWallFactor times the limit.
   Waited wait(double seconds);
   static constexpr double kWallFactor = 15;
   Result<void> send(const protocol::Message& message, int fd) {
@@ -53,7 +54,8 @@ class LiveRunner {
   // The next case's number.
   std::uint64_t next_sequence() { return ++sequence_; }
   const std::string& printed() const { return printed_; }
-  // Why a program was never started, as its launcher says; nothing when all were. Not to be asked of one that may still start.
+  // Why a program was never started, as its launcher says; nothing when all were. Not to be asked of one that
+  // may still start.
   std::optional<std::string> launch_failure();
 
   protocol::Hello hello;  // once it has been received and parsed

@@ -342,8 +342,9 @@ double Session::Impl::clocked(GoBlock& block, std::uint32_t round, std::uint64_t
   return microseconds;
 }
 
-// One run to warm up, then those that count; on the simulator, whose modelled time is always the same, one run. Each
-// has an input of its own, made from a seed of its own: an answer kept from an earlier run is a wrong one.
+// One run to warm up, then those that count; on the simulator, whose modelled time is always the same, one
+// run. Each has an input of its own, made from a seed of its own: an answer kept from an earlier run is a
+// wrong one.
 Outcome Session::Impl::timed(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
                              const Measure& measure) {
   Measure once = measure;
@@ -440,8 +441,8 @@ Outcome Session::run(const Problem& problem, const Task& task, const Case& c, st
     }
   }
 
-  // Why did it fail? Once more, in a fresh process, with every checker on. (A wild access is seen without them, but not what it comes
-  // of.)
+  // Why did it fail? Once more, in a fresh process, with every checker on. (A wild access is seen without
+  // them, but not what it comes of.)
   const Verdict verdict = attempt.judgement.verdict;
   Failure& failure = attempt.judgement.failure;
   const bool may_come_of_more = !failure.proved || (attempt.ended_by_cuda_error && !first.checks);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The verifier's end of one runner process: start it, hand it cases, get judged outcomes.
-// The runner (untrusted) is the fixed runner_main.cpp plus a student's object. Between the two: one SOCK_SEQPACKET channel with
-// fixed-size messages (protocol.hpp) and one sealed memfd. On the simulator the device stands between the two as a process
-// of its own (common/remote): it answers, and it alone speaks with the student's process. A runner's stdout, exit code and claims never carry a verdict: outputs
-// are copied out of the shared memory first and checked here.
-// Invariant: whatever the runner does, run() returns within LiveRunner's limits with an Outcome, and only what no student's
-// code can bring about is INFRA. A case that fails on the simulator is run once more, all checkers on, to find out why: twice the limit then.
+// The runner (untrusted) is the fixed runner_main.cpp plus a student's object. Between the two: one
+// SOCK_SEQPACKET channel with fixed-size messages (protocol.hpp) and one sealed memfd. On the simulator the
+// device stands between the two as a process of its own (common/remote): it answers, and it alone speaks with
+// the student's process. A runner's stdout, exit code and claims never carry a verdict: outputs are copied
+// out of the shared memory first and checked here.
+// Invariant: whatever the runner does, run() returns within LiveRunner's limits with an Outcome, and only
+// what no student's code can bring about is INFRA. A case that fails on the simulator is run once more, all
+// checkers on, to find out why: twice the limit then.
 #pragma once
 
 #include <array>
@@ -92,8 +94,8 @@ struct SessionOptions {
   // Of the processor, for the runner and the simulated device together; see LiveRunner::wait.
   double seconds_per_case = 10;
   double seconds_to_start = 30;  // until the runner says hello: a GPU's context may take its time
-  // Asked when a process that student code runs in says that the device is at fault: "" when it works, else what is wrong
-  // with it. Without it the process is believed.
+  // Asked when a process that student code runs in says that the device is at fault: "" when it works, else
+  // what is wrong with it. Without it the process is believed.
   std::function<std::string()> device_trouble;
   std::string rerun_flags;  // for the rerun command of messages: "--solutions"
 };
@@ -105,9 +107,11 @@ struct Measure {
   bool checks = false;    // simulator only: race, initialisation and barrier checkers
   bool profile = false;   // simulator only, with counters: by source line
   bool trace = false;     // simulator only: arrays after every step; for small cases
-  // In a process that has run nothing before, so that code cannot distinguish this run from another run of the case.
+  // In a process that has run nothing before, so that code cannot distinguish this run from another run of
+  // the case.
   bool fresh = false;
-  // > 0: on a GPU one run to warm up, then this many timed runs, each on an input of its own; on the simulator one run.
+  // > 0: on a GPU one run to warm up, then this many timed runs, each on an input of its own; on the
+  // simulator one run.
   int timed_runs = 0;
 };
 
@@ -116,7 +120,8 @@ struct Outcome {
   std::string message;               // for a student, several lines, as in style.md; "" when ok
   std::optional<Mismatch> mismatch;
   Failure failure;  // what `message` is made of
-  // Of the timed runs: modelled on the simulator; on a GPU what our own clock bears out of the runner's events (go.hpp).
+  // Of the timed runs: modelled on the simulator; on a GPU what our own clock bears out of the runner's
+  // events (go.hpp).
   std::vector<double> times_us;
   std::vector<double> clock_us, events_us;  // on a GPU: each of the two
   std::string sim_report;                   // JSON of sim_control.h's simReport, "" on a GPU

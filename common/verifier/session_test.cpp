@@ -144,7 +144,8 @@ TEST(Session, TellsWhatToRunWhereItIsWrongAndWhatToRead) {
   EXPECT_NE(line("read:  handouts/00.md#double\n"), std::string::npos) << outcome.message;
 }
 
-// --- Runners that want points for nothing, or break. Each verdict must be what the catalogue says, and the next case unhurt.
+// --- Runners that want points for nothing, or break. Each verdict must be what the catalogue says, and the
+// next case unhurt.
 struct Evil {
   const char* mode;
   Verdict verdict;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // What the verifier takes from the simulator's report (its JSON is described in cudart/sim_control.h).
-// The report comes out of a process that runs a student's kernels and may be anything at all: reading it never fails, it only finds less.
-// What a finding means for a verdict is said here alone: weight_of().
+// The report comes out of a process that runs a student's kernels and may be anything at all: reading it
+// never fails, it only finds less. What a finding means for a verdict is said here alone: weight_of().
 #pragma once
 
 #include <array>
@@ -35,9 +35,11 @@ enum class Weight : std::uint8_t {
 };
 
 // fault: errors of memcheck, racecheck, initcheck, synccheck and of the execution.
-// hint: what a checker itself calls one. Threads that write the same value to one word; reads in kernels of CUB and Thrust that
+// hint: what a checker itself calls one. Threads that write the same value to one word; reads in kernels of
+// CUB and Thrust that
 //   they discard; a mask that names lanes which have left the kernel.
-// shown: leakcheck. The harness frees what it allocated after the report, and what kernels keep is gone with the case.
+// shown: leakcheck. The harness frees what it allocated after the report, and what kernels keep is gone with
+// the case.
 Weight weight_of(const SimFinding& finding);
 
 // A load got an old value (sim/checkers/README.md, "Old values"), for want of a fence.

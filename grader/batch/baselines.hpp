@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The CPU's times for a whole class, taken once on an idle machine: every submission is held against the same ones.
+// The CPU's times for a whole class, taken once on an idle machine: every submission is held against the same
+// ones.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What every submission of a class is compiled and graded with, found once. As JSON it travels to the workers.
+// What every submission of a class is compiled and graded with, found once. As JSON it travels to the
+// workers.
 #pragma once
 
 #include <map>
@@ -21,7 +22,8 @@ struct Harness {
   std::string toolchain;              // what the compilers say of themselves
 };
 
-// Builds what is shared by all submissions, and reads the recipes. Nothing of labs/<lab>/<lab>.cu is compiled.
+// Builds what is shared by all submissions, and reads the recipes. Nothing of labs/<lab>/<lab>.cu is
+// compiled.
 Result<Harness> find_harness(const Layout& layout, std::span<const std::string> labs);
 
 nlohmann::json to_json(const Harness& harness);

@@ -64,7 +64,8 @@ Html sweep(const BenchLab& lab, const BenchTable& table) {
   return page::line_chart(chart);
 }
 
-// Where a row stands below the roofs: instructions a byte, and instructions a nanosecond, both of what it really does.
+// Where a row stands below the roofs: instructions a byte, and instructions a nanosecond, both of what it
+// really does.
 struct Standing {
   std::string name;
   double per_byte = 0, per_ns = 0;

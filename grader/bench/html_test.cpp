@@ -41,7 +41,8 @@ TEST(BenchPage, ShowsTimesRatesSharesAndWhoIsFaster) {
   EXPECT_THAT(page, HasSubstr("plain reads"));
 }
 
-// 4 instructions an item, 64 bytes an item: 1/16 an byte. 4096 items in 12.5 µs: 16384 instructions in 12500 ns.
+// 4 instructions an item, 64 bytes an item: 1/16 an byte. 4096 items in 12.5 µs: 16384 instructions in 12500
+// ns.
 TEST(BenchPage, PutsARowBelowTheRoofsByWhatItDoes) {
   const std::string page = bench_html(results());
   EXPECT_THAT(page, HasSubstr("roofline at 2^12"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the simulator counts of kernels beside what a profiler counted on a GPU: is the same loaded, and does the model name what
-// was busy there?
+// What the simulator counts of kernels beside what a profiler counted on a GPU: is the same loaded, and does
+// the model name what was busy there?
 #pragma once
 
 #include <array>
@@ -42,7 +42,8 @@ struct ProfilerRun {
 // common/sim/calibration/data/profiler_*.json; says where it is at fault.
 Result<ProfilerRun> read_profiler_run(const std::string& text);
 
-// Adds the launches of a report (common/cudart/sim_control.h), the first of each kernel and grid. `lab` names their lab.
+// Adds the launches of a report (common/cudart/sim_control.h), the first of each kernel and grid. `lab` names
+// their lab.
 void collect_kernels(std::map<KernelKey, CountedKernel>& kernels, const std::string& lab,
                      const std::string& report);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Modelled times beside measured ones: how far off they are, and whether the variants of a lab come in the right order.
+// Modelled times beside measured ones: how far off they are, and whether the variants of a lab come in the
+// right order.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What ./lab bench measured, read from the JSON of the bench programs (common/bench/bench_main.cpp) or of an earlier run, and its
-// tables: one for each kind of work, a row a rung, library or CPU, a column a size.
+// What ./lab bench measured, read from the JSON of the bench programs (common/bench/bench_main.cpp) or of an
+// earlier run, and its tables: one for each kind of work, a row a rung, library or CPU, a column a size.
 #pragma once
 
 #include <cstdint>
@@ -61,11 +61,13 @@ std::string work_of(const std::string& case_name);
 
 // From a merged file, {"schema": 1, "labs": [ … ]}.
 Result<BenchResults> read_bench(std::string_view json);
-// Puts the files of single programs together. `yours`: programs built from the student's files, their rows are named so.
+// Puts the files of single programs together. `yours`: programs built from the student's files, their rows
+// are named so.
 Result<std::string> merge_bench(const std::vector<std::string>& solutions,
                                 const std::vector<std::string>& yours, const std::string& date);
 
-// Puts what the same programs counted on the simulator beside the times of `measured`, row by row. What does not fit is left out.
+// Puts what the same programs counted on the simulator beside the times of `measured`, row by row. What does
+// not fit is left out.
 Result<std::string> add_counted(const std::string& measured, const std::vector<std::string>& counted);
 
 // "NVIDIA H200, driver for CUDA 13.0, toolkit 13.0, 1980 MHz, 2026-01-02", or that it is modelled.
@@ -76,7 +78,8 @@ std::string time_text(double us);
 std::string name_of(const BenchRow& row);
 
 std::string bench_text(const BenchResults& results);
-// One lab's tables for its handout, with date, device, driver and toolkit; "" when the results don't have the lab.
+// One lab's tables for its handout, with date, device, driver and toolkit; "" when the results don't have the
+// lab.
 std::string bench_markdown(const BenchResults& results, const std::string& lab);
 std::string bench_csv(const BenchResults& results);
 

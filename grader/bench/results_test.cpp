@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From bench programs' JSON to tables: ratios are formed within one size of one run, and nothing that is no result gets by.
+// From bench programs' JSON to tables: ratios are formed within one size of one run, and nothing that is no
+// result gets by.
 #include "bench/results.hpp"
 
 #include <fmt/format.h>
@@ -14,7 +15,8 @@ using ::testing::Not;
 
 std::string program(const char* device, double rung_us, const char* name = "fast") {
   return fmt::format(
-      R"({{"schema": 1, "lab": "fold", "title": "Fold", "device": "{}", "modelled": false, "driver": 13000, "runtime": 12080,
+      R"({{"schema": 1, "lab": "fold", "title": "Fold", "device": "{}", "modelled": false,
+    "driver": 13000, "runtime": 12080,
     "sizes": [{{"n": 1024, "ceilings": {{"copy": {{"gb_per_s": 2.0}}, "read": {{"gb_per_s": 4.0}}}},
       "tables": [{{"case": "sum_i32_n99_random_bench1024", "n": 1024, "ideal_bytes": 4100, "rows": [
         {{"name": "{}", "kind": "rung", "median_us": {}, "min_us": 1, "max_us": 9, "right": true}},

@@ -81,7 +81,8 @@ std::string mark(int look, double x, double y, const std::string& title) {
   }
 }
 
-// Colour, dash and mark of a series: 32 for what is compared; references, in one colour of their own, have 12.
+// Colour, dash and mark of a series: 32 for what is compared; references, in one colour of their own, have
+// 12.
 struct Look {
   std::string classes;
   int mark = 0;

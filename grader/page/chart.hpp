@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Charts of a report, as inline SVG in the page's colours. Series differ in colour, in dash and in mark; every value can be read as
-// text (a title at each mark), and the numbers belong in a table beside the chart, too.
+// Charts of a report, as inline SVG in the page's colours. Series differ in colour, in dash and in mark;
+// every value can be read as text (a title at each mark), and the numbers belong in a table beside the chart,
+// too.
 #pragma once
 
 #include <functional>
@@ -31,7 +32,8 @@ struct LineChart {
   std::vector<Series> series = {};
 };
 
-// Ticks of x stand at the points' own values. At most eight series can be told apart; more are drawn, and look alike by turns.
+// Ticks of x stand at the points' own values. At most eight series can be told apart; more are drawn, and
+// look alike by turns.
 Html line_chart(const LineChart& chart);
 
 struct Bar {

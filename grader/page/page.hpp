@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
-// The one design of all HTML that the tools write: grade, profile, bench and trace. A report is one self-contained page: nothing is
-// loaded, it reads well in the dark, on a phone, on paper, by keyboard and by ear. In this folder: page.hpp the page and its
-// sections, table.hpp tables, chart.hpp charts (inline SVG), style.css the look, embed.py puts that into the program.
+// The one design of all HTML that the tools write: grade, profile, bench and trace. A report is one
+// self-contained page: nothing is loaded, it reads well in the dark, on a phone, on paper, by keyboard and by
+// ear. In this folder: page.hpp the page and its sections, table.hpp tables, chart.hpp charts (inline SVG),
+// style.css the look, embed.py puts that into the program.
 //
 //   using namespace page;
 //   Html body = section("Scan", table(…)) + line_chart(…);
 //   write_report(path, document({.title = "Bench", .summary = text(device), .body = body}));
 //
-// Invariant: an Html holds well-formed markup. What is not written in our sources gets there through text() alone.
+// Invariant: an Html holds well-formed markup. What is not written in our sources gets there through text()
+// alone.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Whatever is put into a page, it stays one well-formed document in which nothing but its own script can run. How it looks is
-// tested in a browser: grader/page/browser/browser_test.py.
+// Whatever is put into a page, it stays one well-formed document in which nothing but its own script can run.
+// How it looks is tested in a browser: grader/page/browser/browser_test.py.
 #include "page/page.hpp"
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tables of a report: a caption, column heads, and per row a head of its own, so that a screen reader can say where a figure stands.
-// A table that is too wide for the window scrolls by itself, with the keyboard, too.
+// Tables of a report: a caption, column heads, and per row a head of its own, so that a screen reader can say
+// where a figure stands. A table that is too wide for the window scrolls by itself, with the keyboard, too.
 #pragma once
 
 #include <string>

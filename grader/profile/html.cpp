@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A profile as a page: figures beside their closed forms, then each kernel with its costly lines first and its whole source below.
+// A profile as a page: figures beside their closed forms, then each kernel with its costly lines first and
+// its whole source below.
 #include <fmt/format.h>
 
 #include <algorithm>

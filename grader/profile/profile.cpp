@@ -41,8 +41,8 @@ std::optional<double> ratio(double above, double below) {
   return below > 0 ? std::optional(above / below) : std::nullopt;
 }
 
-// The passes of the first-level cache that a line's accesses took. A line of it has four sectors; where far more of them were touched
-// than bytes were asked for, each lies in a line of its own.
+// The passes of the first-level cache that a line's accesses took. A line of it has four sectors; where far
+// more of them were touched than bytes were asked for, each lies in a line of its own.
 double near_passes(const Json& line) {
   const double sectors = number(line, "global_sectors");
   const bool scattered = sectors * 32 >= 2 * number(line, "global_bytes");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Where a kernel's time goes, line by line, from a run on the simulator: counters of each source line, beside the task's work, steps
-// and bytes and their closed forms. Made from the simulator's report, which may be anything: what can't be read is left out.
+// Where a kernel's time goes, line by line, from a run on the simulator: counters of each source line, beside
+// the task's work, steps and bytes and their closed forms. Made from the simulator's report, which may be
+// anything: what can't be read is left out.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From the simulator's counts to what a student reads. The counts may come from a student's process: nothing in them may break
-// anything.
+// From the simulator's counts to what a student reads. The counts may come from a student's process: nothing
+// in them may break anything.
 #include "profile/profile.hpp"
 
 #include <gmock/gmock.h>
@@ -24,12 +24,14 @@ constexpr const char* kReport = R"json({
  "device": "Simulated H200", "modelled_us": 9.5,
  "totals": {"work": 4095, "steps": 12, "global_load_sectors": 512, "global_store_sectors": 1,
             "warp_instructions": 200, "lane_instructions": 4800},
- "launches": [{"kernel": "void fake::k01_fold<int>(int const*)", "modelled_us": 6, "bound_by": "shared memory and first-level cache",
-               "block": [16, 16, 1], "occupancy": 0.75, "resident_blocks": 6, "registers": 40, "shared": 2048},
+ "launches": [{"kernel": "void fake::k01_fold<int>(int const*)", "modelled_us": 6,
+               "bound_by": "shared memory and first-level cache", "block": [16, 16, 1],
+               "occupancy": 0.75, "resident_blocks": 6, "registers": 40, "shared": 2048},
               {"kernel": "void fake::k01_fold<int>(int const*)", "modelled_us": 3, "bound_by": "launch"}],
  "lines": [
   {"kernel": "void fake::k01_fold<int>(int const*)", "file": "fold.cu", "line": 31, "warp_instructions": 100,
-   "lane_instructions": 1600, "branches": 10, "divergent_branches": 4, "shared_requests": 10, "shared_wavefronts": 30},
+   "lane_instructions": 1600, "branches": 10, "divergent_branches": 4,
+   "shared_requests": 10, "shared_wavefronts": 30},
   {"kernel": "void fake::k01_fold<int>(int const*)", "file": "fold.cu", "line": 30, "warp_instructions": 100,
    "lane_instructions": 3200, "global_requests": 16, "global_sectors": 64, "global_bytes": 2048,
    "shared_requests": 10, "shared_wavefronts": 14}]})json";
@@ -67,7 +69,8 @@ TEST(Profile, SharesOutWhatHoldsTheKernelBack) {
   EXPECT_DOUBLE_EQ(p.intensity(), 4095.0 / (32 * 513));
 }
 
-// A report with two lines, of which the second takes three quarters of one count and as much of everything else.
+// A report with two lines, of which the second takes three quarters of one count and as much of everything
+// else.
 Profile held_by(const std::string& bound, const std::string& count) {
   nlohmann::json line{{"kernel", "k"}, {"file", "k.cu"}, {"line", 1}};
   for (const char* other : {"warp_instructions", "global_sectors", "global_bytes", "shared_wavefronts",

@@ -69,7 +69,8 @@ void end_group(const std::string& folder) {
 
 namespace {
 
-// Begins the names of groups of graders that see the same process ids: containers may share one tree of groups.
+// Begins the names of groups of graders that see the same process ids: containers may share one tree of
+// groups.
 std::string prefix_here() {
   std::error_code ignored;
   std::string space = fs::read_symlink("/proc/self/ns/pid", ignored).string();  // "pid:[4026531836]"
@@ -96,12 +97,14 @@ std::vector<CgroupPlace> cgroup_places(const std::string& self_cgroup, const std
   std::vector<CgroupPlace> places;
   const auto add = [&](const std::string& mount, std::string path, bool version2,
                        const std::string& controller) {
-    // Seen from inside a container, the path may not exist below the mount: then the mount is the group itself.
+    // Seen from inside a container, the path may not exist below the mount: then the mount is the group
+    // itself.
     std::error_code ignored;
     if (path == "/" || path.empty()) path = "";
     if (!path.empty() && fs::is_directory(mount + path, ignored)) {
       places.push_back({mount + path, version2, controller});
-      // In version 2 a group with processes can't have limited children; its parent can, where that one is ours, too.
+      // In version 2 a group with processes can't have limited children; its parent can, where that one is
+      // ours, too.
       if (version2) places.push_back({fs::path(mount + path).parent_path().string(), true, ""});
     }
     places.push_back({mount, version2, controller});

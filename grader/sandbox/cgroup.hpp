@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A control group for what is started in a sandbox: bounds its memory and its number of processes, and lists every process of
-// it, so that none outlives the sandbox. Version 2 where memory and pids can be had there, else version 1, else none.
+// A control group for what is started in a sandbox: bounds its memory and its number of processes, and lists
+// every process of it, so that none outlives the sandbox. Version 2 where memory and pids can be had there,
+// else version 1, else none.
 // Invariant: after the destructor neither the group nor a process in it is there.
 #pragma once
 

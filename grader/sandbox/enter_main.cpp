@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
-// sandbox_enter: gives up rights and becomes another program. It stands on both sides of bubblewrap: before it to join a control
-// group, behind it to take on another user, limits and the system-call filter, as the last thing before student code.
-//   sandbox_enter [--join FILE]… [--uid N] [--limit NAME=N]… [--filter runner|gpu_runner|compiler] [--close-above N]
+// sandbox_enter: gives up rights and becomes another program. It stands on both sides of bubblewrap: before
+// it to join a control group, behind it to take on another user, limits and the system-call filter, as the
+// last thing before student code.
+//   sandbox_enter [--join FILE]… [--uid N] [--limit NAME=N]… [--filter runner|gpu_runner|compiler]
+//   [--close-above N]
 //                 [--report N] -- PROGRAM …
 //   sandbox_enter … --tell      instead of a program: prints what has been reached, for the probe
-// --report: says "entered" there just before it becomes the program, or why it can't; the program does not get that descriptor.
-// Order matters and is fixed, whatever the order of the options: join, close, limits, user, death signal, filter, exec.
+// --report: says "entered" there just before it becomes the program, or why it can't; the program does not
+// get that descriptor. Order matters and is fixed, whatever the order of the options: join, close, limits,
+// user, death signal, filter, exec.
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -184,7 +187,8 @@ int main(int argc, char** argv) {
   for (const Limit& one : options.limits) limit(one);
   if (options.uid >= 0) {
     become(options.uid);
-    // A change of user takes the death signal away and the right to be looked at with it; only the first is wanted back.
+    // A change of user takes the death signal away and the right to be looked at with it; only the first is
+    // wanted back.
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) fail_errno("asking to die with the parent");
     if (getppid() != parent) _exit(kFailed);
   }

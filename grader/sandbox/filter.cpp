@@ -16,7 +16,8 @@
 namespace course::grader::sandbox {
 namespace {
 
-// Only an attack makes these: other processes, other namespaces, the kernel's insides, limits that were set on purpose.
+// Only an attack makes these: other processes, other namespaces, the kernel's insides, limits that were set
+// on purpose.
 constexpr const char* kHostile[] = {"ptrace",
                                     "process_vm_readv",
                                     "process_vm_writev",
@@ -272,8 +273,8 @@ scmp_arg_cmp argument(unsigned which, scmp_compare how, scmp_datum_t a, scmp_dat
   return {which, how, a, b};
 }
 
-// Threads may be made, processes not. glibc asks for clone3 first and takes clone when there is none; only clone's flags can
-// be looked at.
+// Threads may be made, processes not. glibc asks for clone3 first and takes clone when there is none; only
+// clone's flags can be looked at.
 void threads_only(Rules& rules, std::uint32_t refuse) {
   rules.add(SCMP_ACT_ERRNO(ENOSYS), "clone3");
   rules.add_if(SCMP_ACT_ALLOW, "clone", argument(0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));

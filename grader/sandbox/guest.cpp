@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What student code may try in a sandbox, one thing a run: sandbox_guest ACTION [ARGUMENT]. Prints what came of it, unless it
-// does not live to tell. sandbox_test.cpp says what must come out.
+// What student code may try in a sandbox, one thing a run: sandbox_guest ACTION [ARGUMENT]. Prints what came
+// of it, unless it does not live to tell. sandbox_test.cpp says what must come out.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

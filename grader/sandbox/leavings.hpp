@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a sandbox's own user leaves in the folders that everybody may write to. Where the sandbox has no file system of its own, these
-// are the machine's.
+// What a sandbox's own user leaves in the folders that everybody may write to. Where the sandbox has no file
+// system of its own, these are the machine's.
 // Invariant: after the destructor nothing of that user lies there. (By then none of his processes is alive.)
 #pragma once
 

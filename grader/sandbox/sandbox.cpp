@@ -35,7 +35,8 @@ std::string find_bwrap() {
   return found.starts_with('/') ? found : "";
 }
 
-// A user id that nobody has, another one for each sandbox of this machine: what one leaves behind, none can touch.
+// A user id that nobody has, another one for each sandbox of this machine: what one leaves behind, none can
+// touch.
 constexpr unsigned kFirst = 700'000'000, kPids = 1u << 22, kPerProcess = 64;
 unsigned first_uid() {
   return kFirst + (static_cast<unsigned>(getpid()) % kPids) * kPerProcess;

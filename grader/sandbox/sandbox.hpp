@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Sandboxes for student code: what this machine offers, found once by trying, and the command line that shuts a program in.
-// Read isolation.hpp first (the levels), then view.hpp (what is seen), filter.hpp and cgroup.hpp; enter_main.cpp is the program
-// that gives up rights. Works as root and as an ordinary user, with and without user namespaces: what can't be had lowers the
-// level, and Machine::missing says what mends it. LAB_SANDBOX=none|limits|namespaces|full in the environment is an upper bound.
+// Sandboxes for student code: what this machine offers, found once by trying, and the command line that shuts
+// a program in. Read isolation.hpp first (the levels), then view.hpp (what is seen), filter.hpp and
+// cgroup.hpp; enter_main.cpp is the program that gives up rights. Works as root and as an ordinary user, with
+// and without user namespaces: what can't be had lowers the level, and Machine::missing says what mends it.
+// LAB_SANDBOX=none|limits|namespaces|full in the environment is an upper bound.
 #pragma once
 
 #include <optional>

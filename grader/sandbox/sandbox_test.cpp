@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Sandboxes at every level that this machine offers, as the user that runs the tests and, where that is root, as another one.
-// A level that can't be had here is skipped; what a machine without it says is tested on made-up machines.
+// Sandboxes at every level that this machine offers, as the user that runs the tests and, where that is root,
+// as another one. A level that can't be had here is skipped; what a machine without it says is tested on
+// made-up machines.
 #include "sandbox/sandbox.hpp"
 
 #include <fmt/format.h>

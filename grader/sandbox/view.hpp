@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a sandboxed program sees of the file system, and the bubblewrap arguments that make it so. Pure but for looking which
-// system folders there are.
+// What a sandboxed program sees of the file system, and the bubblewrap arguments that make it so. Pure but
+// for looking which system folders there are.
 #pragma once
 
 #include <string>

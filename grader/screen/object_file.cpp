@@ -48,7 +48,8 @@ class Reader {
   }
 
  private:
-  // The linker goes by kinds as well as by names: dependent libraries, link-time code and much else are kinds of their own.
+  // The linker goes by kinds as well as by names: dependent libraries, link-time code and much else are kinds
+  // of their own.
   static bool is_odd(const GElf_Shdr& shape) {
     constexpr std::uint64_t kExcluded = 0x80000000, kUnwind = 0x70000001;  // of x86-64
     switch (shape.sh_type) {

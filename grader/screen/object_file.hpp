@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a compiled object says of itself: symbols, sections, what runs before main, and the PTX inside. Read with libelf.
+// What a compiled object says of itself: symbols, sections, what runs before main, and the PTX inside. Read
+// with libelf.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,8 @@
 
 namespace course::grader::screen {
 
-// weak: also what a linker keeps one of (STB_GNU_UNIQUE: static variables of inline functions and of templates).
+// weak: also what a linker keeps one of (STB_GNU_UNIQUE: static variables of inline functions and of
+// templates).
 enum class Binding : std::uint8_t { local, global, weak };
 
 struct Symbol {

@@ -315,7 +315,8 @@ const Reason* reason_against_definition(std::string_view name, bool weak, std::s
     const bool of_cuda = std::find(std::begin(kOfCuda), std::end(kOfCuda), name) != std::end(kOfCuda);
     return weak && (of_cuda || name.starts_with("DW.ref.")) ? nullptr : &kInterposes;
   }
-  // Those that take a place allocate nothing, and no program can replace them ([new.delete.placement]): <new> defines them inline.
+  // Those that take a place allocate nothing, and no program can replace them ([new.delete.placement]): <new>
+  // defines them inline.
   constexpr std::string_view kPlacement[] = {"_ZnwmPv", "_ZnamPv", "_ZdlPvS_", "_ZdaPvS_"};
   for (const char* replaced : {"_Znw", "_Zna", "_Zdl", "_Zda"}) {
     if (!name.starts_with(replaced)) continue;
@@ -326,7 +327,8 @@ const Reason* reason_against_definition(std::string_view name, bool weak, std::s
   const std::string_view scope = scope_of(name);
   const std::string own = "6course" + std::to_string(lab.size()) + std::string(lab);
   if (scope.starts_with(own)) return nullptr;
-  // Of the course's names a file may hold those that the given headers define inline (request.hpp, operators.hpp, manifest.hpp).
+  // Of the course's names a file may hold those that the given headers define inline (request.hpp,
+  // operators.hpp, manifest.hpp).
   if (scope.starts_with("6course")) {
     constexpr const char* kGiven[] = {"6course3lab8bytes_ofENS",
                                       "6course3lab12wrapping_addI",

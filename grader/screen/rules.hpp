@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The tables behind the screening: which names a lab's code may refer to, which it may define, and why others not.
+// The tables behind the screening: which names a lab's code may refer to, which it may define, and why others
+// not.
 #pragma once
 
 #include <string_view>

@@ -26,7 +26,8 @@ std::string readable(const std::string& name) {
   return tame(out);
 }
 
-// The sources that device code comes from, as -lineinfo leaves them in the PTX: .file 3 "/usr/…/block_reduce.cuh"
+// The sources that device code comes from, as -lineinfo leaves them in the PTX: .file 3
+// "/usr/…/block_reduce.cuh"
 std::set<std::string> sources_of(const std::string& ptx) {
   std::set<std::string> sources;
   constexpr std::string_view kFile = ".file";
@@ -41,7 +42,8 @@ std::set<std::string> sources_of(const std::string& ptx) {
   return sources;
 }
 
-// "cub/block/block_reduce.cuh" of "/usr/…/include/cub/block/block_reduce.cuh"; "" for what a library keeps to itself.
+// "cub/block/block_reduce.cuh" of "/usr/…/include/cub/block/block_reduce.cuh"; "" for what a library keeps to
+// itself.
 std::string public_header(const std::string& path) {
   const std::size_t library = std::max(path.rfind("/cub/") + 1, path.rfind("/thrust/") + 1);
   if (library == 0) return "";

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Looks at a student's object before anything of it runs: does it use just what a lab's code may use? What may be used stands in
-// rules.cpp, for people in handouts/rules.md.
-// Screening is no wall: whoever writes machine code by hand gets past it. It tells honest people early and clearly what does not
-// count, and takes the convenient tools from the others; the sandbox and the process boundary hold without it.
+// Looks at a student's object before anything of it runs: does it use just what a lab's code may use? What
+// may be used stands in rules.cpp, for people in handouts/rules.md.
+// Screening is no wall: whoever writes machine code by hand gets past it. It tells honest people early and
+// clearly what does not count, and takes the convenient tools from the others; the sandbox and the process
+// boundary hold without it.
 #pragma once
 
 #include <string>

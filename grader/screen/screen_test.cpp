@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Objections to made-up objects. Real ones are screened in grader/testing/submission_suite.cpp: every mutant must pass, and the
-// hostile submissions must not.
+// Objections to made-up objects. Real ones are screened in grader/testing/submission_suite.cpp: every mutant
+// must pass, and the hostile submissions must not.
 #include "screen/screen.hpp"
 
 #include <fmt/format.h>
@@ -210,7 +210,8 @@ TEST(Screen, ManyObjectionsMakeAShortMessage) {
   EXPECT_THAT(says(object), HasSubstr("and 2 more"));
 }
 
-// f(A<int, int>, A<A<int, int>, A<int, int>>, …), each parameter twice as long as the one before: terabytes, written out.
+// f(A<int, int>, A<A<int, int>, A<int, int>>, …), each parameter twice as long as the one before: terabytes,
+// written out.
 TEST(Screen, ANameThatStandsForTerabytesIsNotWrittenOut) {
   std::string name = "_Z1f1AIiiES_IS0_S0_E";
   for (const char digit : std::string("123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"))
@@ -242,7 +243,8 @@ TEST(ReadObject, RefusesWhatIsNone) {
   EXPECT_FALSE(read_object("/etc/passwd"));
 }
 
-// An object with these bytes as its device code, as inline assembler can make it, and with that assembler besides.
+// An object with these bytes as its device code, as inline assembler can make it, and with that assembler
+// besides.
 Result<ObjectFile> assembled(const std::string& fatbin, const std::string& besides = "") {
   std::string folder = (std::filesystem::temp_directory_path() / "screen-XXXXXX").string();
   EXPECT_NE(mkdtemp(folder.data()), nullptr);
@@ -280,7 +282,8 @@ std::string container(const std::string& ptx, int n) {
   return out;
 }
 
-// What rules.md allows: the standard library, on what a file knows itself. Unoptimised, since inline code then comes with all its names.
+// What rules.md allows: the standard library, on what a file knows itself. Unoptimised, since inline code
+// then comes with all its names.
 constexpr const char* kUsesTheLibrary = R"(#include <algorithm>
 #include <charconv>
 #include <complex>
@@ -319,10 +322,15 @@ int plan(int n) {
   std::ostringstream text; text << n << s << 2.5;
   char digits[20]; std::to_chars(digits, digits + 20, n);
   static const std::vector<int> table{1, 2, 3}; thread_local int calls = 0; ++calls;
-  try { if (n == 77) throw std::out_of_range("x"); n += std::stoi("12") + static_cast<int>(std::stod("2.5")); }
+  try {
+    if (n == 77) throw std::out_of_range("x");
+    n += std::stoi("12") + static_cast<int>(std::stod("2.5"));
+  }
   catch (const std::exception& e) { std::printf("%s", e.what()); }
-  return n + p->area() + q->area() + static_cast<int>(either.index() + o->size() + d.size() + u.size() + set.size() + m.size()) +
-         heap.top() + die(bits) + static_cast<int>(bell(bits) + c.real()) + static_cast<int>(text.str().size()) + table[1] + calls;
+  return n + p->area() + q->area() +
+         static_cast<int>(either.index() + o->size() + d.size() + u.size() + set.size() + m.size()) +
+         heap.top() + die(bits) + static_cast<int>(bell(bits) + c.real()) +
+         static_cast<int>(text.str().size()) + table[1] + calls;
 }
 }
 )";
@@ -371,7 +379,8 @@ TEST(ReadObject, UnpacksDeviceCodeUpToALimit) {
   EXPECT_LE(n_bytes, std::size_t{64} << 20);
 }
 
-// What nobody can read is the submission's doing, no fault of the machine, which would be tried again and cost no points.
+// What nobody can read is the submission's doing, no fault of the machine, which would be tried again and
+// cost no points.
 TEST(ReadObject, DeviceCodeThatCanNotBeReadIsAgainstTheRules) {
   if (!can_read_objects()) GTEST_SKIP() << "no libelf";
   std::string torn = container(".version 9.0\n", 1);

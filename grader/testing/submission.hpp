@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: MIT
-// A submission that the grader is tested with: what its file's header says must come out. Header lines are `// key: value`:
+// A submission that the grader is tested with: what its file's header says must come out. Header lines are
+// `// key: value`:
 //   about: one sentence                       what is wrong with it, or different
-//   task: shuffle                             } the task that it is about, and what the grader must say of it; OK asks
+//   task: shuffle                             } the task that it is about, and what the grader must say of
+//                                             it; OK asks
 //   verdict: WRONG_ANSWER                     } for full marks
 //   checker: racecheck                        who must prove the cause
 //   says: words                               that the task's message must contain; may be repeated
-//   screen: words                             screening refuses it (POLICY) and says this; what is expected besides is what
-//                                             happens when it is run all the same. Without: screening lets it pass
+//   screen: words                             screening refuses it (POLICY) and says this; what is expected
+//                                             besides is what happens when it is run all the same. Without:
+//                                             screening lets it pass
 //   jobs: 1                                   tasks graded at a time (2)
-//   needs: filter                             of the sandbox, else it is skipped: filter, namespaces or cgroup
+//   needs: filter                             of the sandbox, else it is skipped: filter, namespaces or
+//                                             cgroup
 //   expect: sequential CRASH ended            instead of the above, one line a task: verdict, then words of the message
 #pragma once
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Grades submissions on the simulator and compares verdict and reason with what each one's header says.
 //   submission_suite LAB NAME FILE RUNNER OBJECTS [LAB NAME FILE RUNNER OBJECTS …]
-// A submission is one test: it is screened (the one object that stands in the folder OBJECTS), then run whatever came of that, and
-// nothing of it may be left behind. The table of what came out, the kill matrix, must be the one that SUBMISSION_PAGE shows under
-// SUBMISSION_NAME, or with SUBMISSION_SOME=1 consist of rows of it. SUBMISSION_SEED=n with --gtest_filter='*right_*' tries right ones
-// on other inputs and schedules. Reading order: main, Graded::TestBody.
+// A submission is one test: it is screened (the one object that stands in the folder OBJECTS), then run
+// whatever came of that, and nothing of it may be left behind. The table of what came out, the kill matrix,
+// must be the one that SUBMISSION_PAGE shows under SUBMISSION_NAME, or with SUBMISSION_SOME=1 consist of rows
+// of it. SUBMISSION_SEED=n with --gtest_filter='*right_*' tries right ones on other inputs and schedules.
+// Reading order: main, Graded::TestBody.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
@@ -146,8 +147,8 @@ class Graded : public ::testing::Test {
          line.substr(std::min(line.size(), line.find_first_not_of(' '))), submission.about, said});
   }
 
-  // What a submission may have left on this machine. Other graders may be at work on it, so only what came of this process
-  // counts: user ids are its own where it is root; elsewhere the program and the user must do.
+  // What a submission may have left on this machine. Other graders may be at work on it, so only what came of
+  // this process counts: user ids are its own where it is root; elsewhere the program and the user must do.
   struct Traces {
     std::vector<std::string> processes, files, cgroups, mounts;
   };
@@ -183,8 +184,8 @@ class Graded : public ::testing::Test {
     return found;
   }
 
-  // The tasks of one submission share runners when they are graded, as in a real run: all tasks that it speaks of are
-  // graded once, in the manifest's order.
+  // The tasks of one submission share runners when they are graded, as in a real run: all tasks that it
+  // speaks of are graded once, in the manifest's order.
   const TaskResult& grade_task(const lab::Problem& problem, const Layout& layout, const std::string& task) {
     if (!graded_) {
       GradeOptions options;
@@ -228,7 +229,8 @@ class Graded : public ::testing::Test {
                       submission.about, as_expected});
   }
 
-  // The cause has to come from the checker that the header names, in the very case that the grader complains of.
+  // The cause has to come from the checker that the header names, in the very case that the grader complains
+  // of.
   void prove(const lab::Problem& problem, const Layout& layout, const Expectation& expected,
              const TaskResult& result) {
     const CaseRecord* record = deciding_record(result.cases);
@@ -268,7 +270,8 @@ class Graded : public ::testing::Test {
   std::optional<RunResult> graded_;
 };
 
-// A table's cell in Markdown, where markup would be markup. `Code` between backticks stays code, where nothing needs escaping but |.
+// A table's cell in Markdown, where markup would be markup. `Code` between backticks stays code, where
+// nothing needs escaping but |.
 std::string cell(const std::string& text) {
   std::string out;
   bool code = false;
@@ -296,7 +299,8 @@ std::string without_folders(std::string text) {
   return text;
 }
 
-// Without what differs between machines and with every edit of a solution: points, line numbers, names made of paths.
+// Without what differs between machines and with every edit of a solution: points, line numbers, names made
+// of paths.
 std::string matrix() {
   static const std::regex kLines(R"((\.cu):\d+)"), kPaths("(_GLOBAL__N__|_cu_)[0-9a-f]{8}");
   std::string out =
@@ -312,7 +316,8 @@ std::string matrix() {
   return out;
 }
 
-// The rows up to the verdict: what must not drift. (The headers of the submissions say which words the reason must have.)
+// The rows up to the verdict: what must not drift. (The headers of the submissions say which words the reason
+// must have.)
 std::string verdicts_of(const std::string& table) {
   std::istringstream lines(table);
   std::string out;
@@ -333,8 +338,8 @@ bool has_lines(const std::string& all, const std::string& some) {
   return true;
 }
 
-// The page that shows the matrix must have its rows, up to the verdicts, between `<!-- matrix: NAME -->` and `<!-- end matrix -->`; with
-// SUBMISSION_UPDATE=1 it is put there, when it is the whole one.
+// The page that shows the matrix must have its rows, up to the verdicts, between `<!-- matrix: NAME -->` and
+// `<!-- end matrix -->`; with SUBMISSION_UPDATE=1 it is put there, when it is the whole one.
 bool page_has(const std::string& page, const std::string& name, const std::string& table, bool whole) {
   const std::string begin = fmt::format("<!-- matrix: {} -->\n", name), end = "<!-- end matrix -->";
   std::string text = contents(page);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Submissions that cheat with time, on a GPU: what the grader's clock says of each, beside the honest one's.
 //   timing_suite RUNS NAME FILE RUNNER [NAME FILE RUNNER …]
-// Without a GPU (LAB_DEVICE=gpu asks for it) every test is skipped. Times are printed, never asserted; verdicts are.
+// Without a GPU (LAB_DEVICE=gpu asks for it) every test is skipped. Times are printed, never asserted;
+// verdicts are.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

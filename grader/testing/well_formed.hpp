@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// For tests: is this text well-formed XML, or HTML that closes what it opens? Strict about what the reports use: quoted
-// attributes, the five entities, no bare < or &, balanced elements, no control characters.
+// For tests: is this text well-formed XML, or HTML that closes what it opens? Strict about what the reports
+// use: quoted attributes, the five entities, no bare < or &, balanced elements, no control characters.
 #pragma once
 
 #include <set>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A trace as one page: a slider over the steps, each with its picture, the source lines that did it, and who took part. Without
-// scripts, and on paper, all steps stand one below the other.
+// A trace as one page: a slider over the steps, each with its picture, the source lines that did it, and who
+// took part. Without scripts, and on paper, all steps stand one below the other.
 #pragma once
 
 #include <string>

@@ -43,7 +43,7 @@ bool exchange(const TraceStep& step) {
   return step.after == "shuffle" || step.after == "vote";
 }
 
-// --- which strips, in which order ---------------------------------------------------------------------------------------
+// --- which strips, in which order --------------------------------------------------------------------------
 
 // The array that a source names, as strips know it: the same element, in the same block or for all.
 bool shows(const Strip& strip, const TraceSource& source, const TraceStore& store) {
@@ -113,7 +113,7 @@ std::vector<Strip> strips_of(const TraceView& view, bool one_by_one) {
   return strips;
 }
 
-// --- drawing --------------------------------------------------------------------------------------------------------------
+// --- drawing -----------------------------------------------------------------------------------------------
 
 std::string arrow(const char* look, double x1, double y1, double x2, double y2) {
   // Ends short of the point, where the head begins.

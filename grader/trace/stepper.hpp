@@ -15,8 +15,9 @@ std::vector<std::string> trace_steps_text(const TraceView& view, const SourceLin
 // What is said below the last step: where a fault ended the trace, and findings.
 std::string trace_end(const TraceView& view, bool colour);
 
-// Shows one step after the other: space, enter, n, → or ↓ forwards; b, p, ← or ↑ back; g and G to the first and last; q ends. The
-// terminal is left as it was. Where input or output is no terminal, everything is printed in one go.
+// Shows one step after the other: space, enter, n, → or ↓ forwards; b, p, ← or ↑ back; g and G to the first
+// and last; q ends. The terminal is left as it was. Where input or output is no terminal, everything is
+// printed in one go.
 void show_steps(const std::vector<std::string>& steps, const std::string& end);
 
 }  // namespace course::grader

@@ -20,7 +20,7 @@ namespace {
 using Json = nlohmann::json;
 using lab::DType;
 
-// --- reading: a missing or wrong field gives the default ---------------------------------------------------------------
+// --- reading: a missing or wrong field gives the default ---------------------------------------------------
 
 std::uint64_t count_field(const Json& j, const char* key, std::uint64_t otherwise = 0) {
   const auto it = j.find(key);
@@ -55,9 +55,10 @@ std::string short_kernel(const std::string& demangled) {
   return name;
 }
 
-// --- elements -----------------------------------------------------------------------------------------------------------
+// --- elements ----------------------------------------------------------------------------------------------
 
-// How the elements of an array are printed: as its owner declared them; else as items of the case, where the width agrees.
+// How the elements of an array are printed: as its owner declared them; else as items of the case, where the
+// width agrees.
 DType type_of(const lab::Shape& shape, const lab::Case& c, const std::string& array, std::uint64_t width) {
   for (const auto* list : {&shape.inputs, &shape.outputs})
     for (const auto& spec : *list)
@@ -95,8 +96,8 @@ class Known {
   std::set<std::tuple<std::string, std::uint64_t, std::uint64_t>> elements_;
 };
 
-// Where the shown elements of a row begin: at the first one written, when none of the array's first ones was (the second of two
-// buffers in one array).
+// Where the shown elements of a row begin: at the first one written, when none of the array's first ones was
+// (the second of two buffers in one array).
 std::uint64_t first_shown(const Json& row, std::uint64_t columns) {
   std::uint64_t least = ~std::uint64_t{0};
   if (const auto writes = row.find("writes"); writes != row.end() && writes->is_array())
@@ -105,7 +106,8 @@ std::uint64_t first_shown(const Json& row, std::uint64_t columns) {
   return least != ~std::uint64_t{0} && least >= columns ? least : 0;
 }
 
-// How long a row of an array is, when it has two dimensions: the case's own arrays, and square ones, which scratch memory may hold.
+// How long a row of an array is, when it has two dimensions: the case's own arrays, and square ones, which
+// scratch memory may hold.
 std::uint64_t rows_of(const lab::Shape& shape, const std::string& array, std::uint64_t row_length,
                       std::uint64_t columns) {
   if (row_length == 0) return 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A trace as people read it: one table a block (and one for the whole grid) of every launch, a row a step, a cell an element. Made
-// from the "trace" of the simulator's report (cudart/sim_control.h), which may be anything at all: what can't be read is left out.
-// Rendered by text.cpp (terminal, Markdown), stepper.cpp (one step at a time), picture.cpp (SVG) and html.cpp.
+// A trace as people read it: one table a block (and one for the whole grid) of every launch, a row a step, a
+// cell an element. Made from the "trace" of the simulator's report (cudart/sim_control.h), which may be
+// anything at all: what can't be read is left out. Rendered by text.cpp (terminal, Markdown), stepper.cpp
+// (one step at a time), picture.cpp (SVG) and html.cpp.
 #pragma once
 
 #include <cstdint>
@@ -84,11 +85,13 @@ struct TraceChoice {
 };
 void choose(TraceView& view, const TraceChoice& choice);
 
-// "Launch 1: k04_blelloch, block 0"; "after the barrier in line 225", with the place or without; "0 2 4 6", who stored.
+// "Launch 1: k04_blelloch, block 0"; "after the barrier in line 225", with the place or without; "0 2 4 6",
+// who stored.
 std::string title_of(const TraceTable& table);
 std::string moment_of(const TraceStep& step, bool with_line = true);
 std::string threads_of(const TraceStep& step);
-// "lanes 0 2 4 6 of 32 at line 81, in 8 passes (bank conflicts)": of each warp and line where lanes were idle or passes too many.
+// "lanes 0 2 4 6 of 32 at line 81, in 8 passes (bank conflicts)": of each warp and line where lanes were idle
+// or passes too many.
 std::vector<std::string> remarks_on_lanes(const TraceStep& step);
 
 // For a terminal; `colour`: ANSI, else what was written has a star.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From the simulator's rows to tables and text. The rows may come from a student's process: nothing in them may break anything.
+// From the simulator's rows to tables and text. The rows may come from a student's process: nothing in them
+// may break anything.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,12 +26,14 @@ constexpr const char* kReport = R"json({
  "device": "Simulated H200", "modelled_us": 1, "findings": [],
  "launches": [{"kernel": "void fake::k01_fold<int>(int const*)"}],
  "trace": {"truncated": false, "rows": [
-  {"launch": 0, "block": null, "after": "start", "object": "d_in", "width": 4, "contents": "0300000001000000", "writes": []},
-  {"launch": 0, "block": 0, "after": "barrier", "file": "/x/fold.cu", "line": 31, "object": "s_data", "width": 4,
-   "contents": "0300000001000000a5a5a5a5", "writes": [[0, 0, 0, 30, [["d_in", 0]]], [1, 0, 1, 30, [["d_in", 1]]]],
+  {"launch": 0, "block": null, "after": "start", "object": "d_in", "width": 4,
+   "contents": "0300000001000000", "writes": []},
+  {"launch": 0, "block": 0, "after": "barrier", "file": "/x/fold.cu", "line": 31,
+   "object": "s_data", "width": 4, "contents": "0300000001000000a5a5a5a5",
+   "writes": [[0, 0, 0, 30, [["d_in", 0]]], [1, 0, 1, 30, [["d_in", 1]]]],
    "accesses": [[0, 0, 30, 3, 255, 0, 0], [0, 1, 30, 4294967295, 4294967295, 4, 1]]},
-  {"launch": 0, "block": 0, "after": "barrier", "file": "/x/fold.cu", "line": 31, "object": "s_data", "width": 4,
-   "contents": "0300000001000000a5a5a5a5", "writes": [[0, 0, 0, 30, []]]},
+  {"launch": 0, "block": 0, "after": "barrier", "file": "/x/fold.cu", "line": 31,
+   "object": "s_data", "width": 4, "contents": "0300000001000000a5a5a5a5", "writes": [[0, 0, 0, 30, []]]},
   {"launch": 0, "block": null, "after": "launch", "object": "d_out", "width": 4, "contents": "04000000",
    "writes": [[0, 0, 0, 33, [["s_data", 0], ["s_data", 1]]]]}]}})json";
 
@@ -57,10 +60,12 @@ TEST(TraceView, HasATableForTheInputsTheBlockAndTheGrid) {
 
 // One with a race in it.
 constexpr const char* kFaulty = R"json({
- "findings": [{"checker": "racecheck", "severity": "error", "kind": "shared-race", "message": "thread 0 reads s_data[1]", "file": "fold.cu", "line": 31}],
+ "findings": [{"checker": "racecheck", "severity": "error", "kind": "shared-race",
+               "message": "thread 0 reads s_data[1]", "file": "fold.cu", "line": 31}],
  "launches": [{"kernel": "void fake::k01_fold<int>(int const*)"}],
  "trace": {"rows": [
-  {"launch": 0, "block": 0, "after": "fault", "file": "/x/fold.cu", "line": 31, "object": "s_data", "width": 4, "contents": "0300000001000000",
+  {"launch": 0, "block": 0, "after": "fault", "file": "/x/fold.cu", "line": 31,
+   "object": "s_data", "width": 4, "contents": "0300000001000000",
    "writes": [[0, 0, 0, 30, []]], "fault": "thread 0 reads s_data[1] <at once>"}]}})json";
 
 const SourceLine kNoSource = [](const std::string&, std::uint32_t) { return ""; };
@@ -83,7 +88,8 @@ TEST(TraceText, FitsATerminalOf80Columns) {
     writes += (i > 0 ? ", [" : "[") + std::to_string(i) + ", 0, 0, 30, []]";
   }
   const std::string report =
-      R"({"launches": [{"kernel": "k"}], "trace": {"rows": [{"launch": 0, "block": 0, "after": "barrier", "line": 7, "object": "s_data", "width": 4, "contents": ")" +
+      R"({"launches": [{"kernel": "k"}], "trace": {"rows": [{"launch": 0, "block": 0, "after": "barrier", )"
+      R"("line": 7, "object": "s_data", "width": 4, "contents": ")" +
       contents + R"(", "writes": [)" + writes + "]}]}}";
   const TraceView view = view_of(report, 64);
   std::string all = trace_text(view, false);
@@ -150,9 +156,12 @@ TEST(TracePicture, DrawsArrowsFromWhatAValueWasMadeOf) {
 
 TEST(TracePicture, ShowsAnArrayAgainWhereItsValuesAreUsedLater) {
   const std::string report = R"json({"launches": [{"kernel": "a"}, {"kernel": "b"}], "trace": {"rows": [
-    {"launch": 0, "block": null, "after": "start", "object": "d_in", "width": 4, "contents": "0300000001000000"},
-    {"launch": 0, "block": null, "after": "launch", "object": "d_flags", "width": 4, "contents": "0100000000000000", "writes": [[0, 0, 0, 9, [["d_in", 0]]], [1, 0, 1, 9, [["d_in", 1]]]]},
-    {"launch": 1, "block": null, "after": "launch", "object": "d_out", "width": 4, "contents": "03000000", "writes": [[0, 0, 0, 9, [["d_in", 0]]]]}]}})json";
+    {"launch": 0, "block": null, "after": "start", "object": "d_in", "width": 4,
+     "contents": "0300000001000000"},
+    {"launch": 0, "block": null, "after": "launch", "object": "d_flags", "width": 4,
+     "contents": "0100000000000000", "writes": [[0, 0, 0, 9, [["d_in", 0]]], [1, 0, 1, 9, [["d_in", 1]]]]},
+    {"launch": 1, "block": null, "after": "launch", "object": "d_out", "width": 4,
+     "contents": "03000000", "writes": [[0, 0, 0, 9, [["d_in", 0]]]]}]}})json";
   EXPECT_THAT(trace_svg(view_of(report), "t"), HasSubstr("as above"));
   EXPECT_EQ(arrows(trace_svg(view_of(report), "t")).size(), 3u);
 }
@@ -173,14 +182,15 @@ TEST(TraceMarkdown, HasNoLineNumbersThatWouldDrift) {
 }
 
 TEST(TraceView, SurvivesAnyReport) {
-  for (
-      const char* report :
-      {"", "[]", "{}", R"({"trace": 3})", R"({"trace": {"rows": 3}})",
-       R"({"trace": {"rows": [3, {}, {"writes": 3}]}})",
-       R"({"trace": {"rows": [{"width": 3, "contents": "zz", "writes": [[], 3, [1, 2, 3, 4, 5], [-1]]}]}})",
-       R"({"launches": [3], "trace": {"rows": [{"after": "vote", "width": 99, "lanes": 4294967295, "contents": "0"}]}})",
-       R"({"trace": {"rows": [{"after": "fault"}, {"after": "publish", "accesses": [3, [], ["x"]], "writes": [[9, 9, 9, 9, [["<b>", 3], [3]]]]}]}})",
-       R"({"trace": {"rows": [{"object": "\u001b[2J", "writes": [[0]], "contents": "00000000"}]}})"}) {
+  for (const char* report :
+       {"", "[]", "{}", R"({"trace": 3})", R"({"trace": {"rows": 3}})",
+        R"({"trace": {"rows": [3, {}, {"writes": 3}]}})",
+        R"({"trace": {"rows": [{"width": 3, "contents": "zz", "writes": [[], 3, [1, 2, 3, 4, 5], [-1]]}]}})",
+        R"({"launches": [3], "trace": {"rows": [)"
+        R"({"after": "vote", "width": 99, "lanes": 4294967295, "contents": "0"}]}})",
+        R"({"trace": {"rows": [{"after": "fault"}, {"after": "publish", "accesses": [3, [], ["x"]], )"
+        R"("writes": [[9, 9, 9, 9, [["<b>", 3], [3]]]]}]}})",
+        R"({"trace": {"rows": [{"object": "\u001b[2J", "writes": [[0]], "contents": "00000000"}]}})"}) {
     const TraceView view = view_of(report);
     EXPECT_THAT(trace_text(view, false), Not(HasSubstr("\x1b"))) << report;
     trace_markdown(view);

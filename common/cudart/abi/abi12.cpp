@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The functions whose signature or structures changed from CUDA 12 to 13, as CUDA 12 has them. abi13.cpp is the other half.
-// CUDA 12 carries two or three versions of some: the plain name is CUDA 11's, _v2 and _v3 came later.
+// The functions whose signature or structures changed from CUDA 12 to 13, as CUDA 12 has them. abi13.cpp is
+// the other half. CUDA 12 carries two or three versions of some: the plain name is CUDA 11's, _v2 and _v3
+// came later.
 #include "cudart/abi/device_prop12.hpp"
 #include "cudart/api/api.hpp"
 #include "cudart/device_properties.hpp"

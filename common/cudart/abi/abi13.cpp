@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The functions whose signature or structures changed from CUDA 12 to 13, as CUDA 13 has them. abi12.cpp is the other half.
+// The functions whose signature or structures changed from CUDA 12 to 13, as CUDA 13 has them. abi12.cpp is
+// the other half.
 #include "cudart/api/api.hpp"
 #include "cudart/device_properties.hpp"
 #include "cudart/graph/graph_api.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The fmt library's code, for a libcudart.so that needs no libfmt.so: compiled as headers only, with every inline function
-// kept, so that object files compiled against the shared library find their symbols here.
+// The fmt library's code, for a libcudart.so that needs no libfmt.so: compiled as headers only, with every
+// inline function kept, so that object files compiled against the shared library find their symbols here.
 #include <fmt/format.h>
 
 namespace course::cudart {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// How an exported function is written: CUDART_EXPORT, the CUDA signature, and one call of api() or device_api() whose body
-// returns a Status. These turn the Status into the thread's last error and its text into a line on stderr.
-// Functions with a stream have a twin for programs built with --default-stream per-thread: such files are compiled twice,
-// the second time with CUDART_PER_THREAD, and write their names with TWIN (asynchronous) or TWIN_SYNC.
+// How an exported function is written: CUDART_EXPORT, the CUDA signature, and one call of api() or
+// device_api() whose body returns a Status. These turn the Status into the thread's last error and its text
+// into a line on stderr. Functions with a stream have a twin for programs built with --default-stream
+// per-thread: such files are compiled twice, the second time with CUDART_PER_THREAD, and write their names
+// with TWIN (asynchronous) or TWIN_SYNC.
 #pragma once
 
 #include <exception>

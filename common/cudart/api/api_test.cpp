@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The runtime's own logic: errors, devices, the simulator's controls. Memory, launches and graphs: api_memory_test.cpp,
-// api_launch_test.cpp, graph_test.cpp.
+// The runtime's own logic: errors, devices, the simulator's controls. Memory, launches and graphs:
+// api_memory_test.cpp, api_launch_test.cpp, graph_test.cpp.
 #include <thread>
 #include <utility>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The simulator's own controls (sim_control.h), the report at exit, and the answer of every call that is not implemented.
+// The simulator's own controls (sim_control.h), the report at exit, and the answer of every call that is not
+// implemented.
 #include <atomic>
 #include <csignal>
 #include <cstdio>

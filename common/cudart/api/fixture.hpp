@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the tests of the API share: a program registered as nvcc's generated code would, on fake devices, reset each time.
-// Run with SIM_DEVICES=2.
+// What the tests of the API share: a program registered as nvcc's generated code would, on fake devices,
+// reset each time. Run with SIM_DEVICES=2.
 #pragma once
 
 #include <cuda_runtime_api.h>

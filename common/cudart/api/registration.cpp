@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What nvcc's generated code calls before main and around <<<>>>: fat binaries, kernels, variables, launch configurations.
-// Everything here must be cheap: it runs in static constructors, for every kernel of every library.
+// What nvcc's generated code calls before main and around <<<>>>: fat binaries, kernels, variables, launch
+// configurations. Everything here must be cheap: it runs in static constructors, for every kernel of every
+// library.
 #include "cudart/api/api.hpp"
 
 using namespace course::cudart;  // NOLINT: this file is only their exported face

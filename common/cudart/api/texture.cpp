@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Texture and surface objects: a descriptor in device memory, whose address is the handle. Mipmaps, sRGB writes and views of
-// another format are not there.
+// Texture and surface objects: a descriptor in device memory, whose address is the handle. Mipmaps, sRGB
+// writes and views of another format are not there.
 #include <cstring>
 #include <map>
 #include <mutex>

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Layout, little-endian. Wrapper: u32 magic 466243B1, u32 version (2: nvcc -rdc=true linked it), u64 pointer to container,
-//        u64 pointer to the list of containers that were linked.
+// The layout of a fat binary, little-endian.
+// Wrapper:   u32 magic 466243B1, u32 version (2: linked by nvcc -rdc=true), u64 pointer to the container,
+//            u64 pointer to the list of containers that were linked.
 // Container: u32 magic BA55ED50, u16 version, u16 header bytes, u64 bytes of the entries that follow.
-// Entry: +0 u16 kind, +4 u32 header bytes, +8 u64 payload bytes, +16 u32 packed bytes (payload without padding),
-//        +28 u32 sm, +40 u64 flags, +56 u64 unpacked bytes; then the payload; the next entry follows without a gap.
+// Entry:     +0 u16 kind, +4 u32 header bytes, +8 u64 payload bytes, +16 u32 compressed bytes (the payload
+//            without padding), +28 u32 sm, +40 u64 flags, +56 u64 uncompressed bytes; then the payload. The
+//            next entry follows without a gap.
 #include "cudart/code/fatbin.hpp"
 
 #include <elf.h>
@@ -152,8 +154,8 @@ Result<FatbinEntry> choose_ptx(std::span<const FatbinEntry> entries, int compute
       list(ptx_targets), compute_capability, compute_capability)};
 }
 
-// .nv.info is a list of attributes: u8 format, u8 attribute, u16 value or size; format 4 is followed by that many bytes.
-// Attribute 0x2f: u32 symbol index, u32 registers per thread.
+// .nv.info is a list of attributes: u8 format, u8 attribute, u16 value or size; format 4 is followed by that
+// many bytes. Attribute 0x2f: u32 symbol index, u32 registers per thread.
 std::map<std::string, int> registers_of_cubin(std::string_view elf) {
   constexpr std::uint8_t kSized = 4;
   constexpr std::uint8_t kRegisterCount = 0x2f;

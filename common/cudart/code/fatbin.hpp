@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Reads the fat binaries that nvcc embeds in a program: which PTX and which machine code they hold, for which chips.
-// parse_fatbin takes untrusted bytes; the two read_* functions take an address whose header says how far it reaches.
-// Invariant: no byte outside the given span is touched, whatever the headers claim; a broken entry is an Error.
+// Reads the fat binaries that nvcc embeds in a program: which PTX and which machine code they hold, for which
+// chips. parse_fatbin takes untrusted bytes; the two read_* functions take an address whose header says how
+// far it reaches.
+// Invariant: no byte outside the given span is touched, whatever the headers claim; a broken entry is an
+// Error.
 // Format: observed from nvcc 12 and 13 (see the table in fatbin.cpp).
 #pragma once
 
@@ -34,15 +36,18 @@ Result<std::vector<FatbinEntry>> parse_fatbin(std::span<const std::byte> bytes);
 // The entry's contents: PTX text without its trailing NUL, or an ELF image.
 Result<std::string> unpack(const FatbinEntry& entry);
 
-// The PTX for the highest target that a chip of `compute_capability` (× 10) can run; an Error says what there is instead.
+// The PTX for the highest target that a chip of `compute_capability` (× 10) can run; an Error says what there
+// is instead.
 Result<FatbinEntry> choose_ptx(std::span<const FatbinEntry> entries, int compute_capability);
 
-// Registers per thread of each kernel, by mangled name, from a cubin's .nv.info. Empty when the image says nothing.
+// Registers per thread of each kernel, by mangled name, from a cubin's .nv.info. Empty when the image says
+// nothing.
 std::map<std::string, int> registers_of_cubin(std::string_view elf);
 
 // `wrapper` is what __cudaRegisterFatBinary gets. The span covers the container it points to.
 Result<std::span<const std::byte>> container_of_wrapper(const void* wrapper);
-// Was it made by nvcc -rdc=true? Then the container holds linked machine code, and the PTX is in pieces elsewhere.
+// Was it made by nvcc -rdc=true? Then the container holds linked machine code, and the PTX is in pieces
+// elsewhere.
 bool was_device_linked(const void* wrapper);
 // The containers of the files that it was linked from, as the program's start-up code has listed them.
 std::vector<std::span<const std::byte>> linked_containers(const void* wrapper);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Fuzz target: fat binaries, as programs and students' objects hold them. Everything that is read of one is unpacked.
+// Fuzz target: fat binaries, as programs and students' objects hold them. Everything that is read of one is
+// unpacked.
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The PTX inside a program's file, read without running the program: what registration would hand over at its start.
-// Takes untrusted bytes.
+// The PTX inside a program's file, read without running the program: what registration would hand over at its
+// start. Takes untrusted bytes.
 #pragma once
 
 #include <cstddef>

@@ -105,8 +105,9 @@ void Registry::forget_device(Context& context) {
 
 namespace {
 
-// A program built with -rdc=true: its own container holds linked machine code, the PTX is in the parts that were linked. Parts
-// without PTX for this chip (the toolkit's device libraries) are left out: who needs them is told of a missing function.
+// A program built with -rdc=true: its own container holds linked machine code, the PTX is in the parts that
+// were linked. Parts without PTX for this chip (the toolkit's device libraries) are left out: who needs them
+// is told of a missing function.
 Status link_parts(const std::vector<std::span<const std::byte>>& parts, int compute_capability,
                   std::string& ptx) {
   std::vector<std::string> texts;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The code and the variables that programs registered: fat binaries, kernels, __device__ / __constant__ / __managed__
-// variables. Registration only notes; PTX is parsed at the first use on a device (modules of template libraries are slow).
+// The code and the variables that programs registered: fat binaries, kernels, __device__ / __constant__ /
+// __managed__ variables. Registration only notes; PTX is parsed at the first use on a device (modules of
+// template libraries are slow).
 // Invariant: objects live as long as the process, so that handles in a program's static variables stay valid.
 #pragma once
 
@@ -104,8 +105,8 @@ class Registry {
 // Each loads the module if need be; they lock the context.
 Status load_module(Context& context, FatBinary& image, sim::ModuleId& module);
 Status find_kernel(Context& context, Function& function, sim::KernelId& kernel);
-// A __device__ or __constant__ variable on the context's device, by its handle in the program; and `n_bytes` of it from byte
-// `offset` on, which must not leave it.
+// A __device__ or __constant__ variable on the context's device, by its handle in the program; and `n_bytes`
+// of it from byte `offset` on, which must not leave it.
 Status find_symbol(Context& context, const void* symbol, sim::Device::Symbol& found);
 Status find_symbol_bytes(Context& context, const void* symbol, std::size_t n_bytes, std::size_t offset,
                          std::byte*& start);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// cub::DeviceSegmentedReduce, DeviceSegmentedRadixSort and DeviceSegmentedSort: empty, short and long segments.
+// cub::DeviceSegmentedReduce, DeviceSegmentedRadixSort and DeviceSegmentedSort: empty, short and long
+// segments.
 #include <algorithm>
 #include <cub/device/device_segmented_radix_sort.cuh>
 #include <cub/device/device_segmented_reduce.cuh>

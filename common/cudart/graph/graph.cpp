@@ -152,7 +152,8 @@ std::unique_ptr<CUgraph_st> clone(const CUgraph_st& graph) {
 std::vector<CUgraphNode_st*> topological_order(const CUgraph_st& graph) {
   std::vector<CUgraphNode_st*> order;
   std::unordered_set<const CUgraphNode_st*> done;
-  // Repeatedly the first node in order of creation that is ready; mostly one pass, as nodes follow their dependencies.
+  // Repeatedly the first node in order of creation that is ready; mostly one pass, as nodes follow their
+  // dependencies.
   while (order.size() < graph.nodes.size()) {
     const std::size_t before = order.size();
     for (const auto& node : graph.nodes) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Graphs: nodes with an Operation each and edges between them; an executable graph is a copy in topological order.
+// Graphs: nodes with an Operation each and edges between them; an executable graph is a copy in topological
+// order.
 // Invariant: a node belongs to one graph and dies with it; edges never leave the graph.
 #pragma once
 

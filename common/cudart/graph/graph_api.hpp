@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The graph calls whose signature changed between CUDA 12 and 13 (edge data came in): written once here for abi12.cpp and
-// abi13.cpp. Lists follow CUDA's convention: with a null array the call stores the count, else it fills up to the count.
+// The graph calls whose signature changed between CUDA 12 and 13 (edge data came in): written once here for
+// abi12.cpp and abi13.cpp. Lists follow CUDA's convention: with a null array the call stores the count, else
+// it fills up to the count.
 #pragma once
 
 #include "cudart/graph/graph.hpp"

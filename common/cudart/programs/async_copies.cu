@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Asynchronous copies in every style that CUDA C++ has: pipeline intrinsics, cooperative groups, cuda::barrier, cuda::pipeline
-// with one and several stages, split arrival; on sm_90 bulk copies there and back, and a cluster of one block.
+// Asynchronous copies in every style that CUDA C++ has: pipeline intrinsics, cooperative groups,
+// cuda::barrier, cuda::pipeline with one and several stages, split arrival; on sm_90 bulk copies there and
+// back, and a cluster of one block.
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>
 #include <cuda_pipeline.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Atomics of every width, compare-and-swap loops for what has no instruction, a spin lock, __threadfence and a ticket.
+// Atomics of every width, compare-and-swap loops for what has no instruction, a spin lock, __threadfence and
+// a ticket.
 #include <cmath>
 #include <vector>
 

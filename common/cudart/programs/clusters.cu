@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Clusters: blocks that read and add to each other's shared memory, of a size known to the compiler or chosen at the launch.
-// A device below sm_90 has none; there the program has nothing to show.
+// Clusters: blocks that read and add to each other's shared memory, of a size known to the compiler or chosen
+// at the launch. A device below sm_90 has none; there the program has nothing to show.
 #include <cooperative_groups.h>
 
 #include "check.hpp"

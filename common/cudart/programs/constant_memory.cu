@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// __constant__, __device__ and __managed__ variables: initialisers, symbol copies, indexing that differs by lane.
+// __constant__, __device__ and __managed__ variables: initialisers, symbol copies, indexing that differs by
+// lane.
 #include "check.hpp"
 
 struct Settings {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What breaks a kernel, and how the program learns of it: each fault in a process of its own, as the context is lost.
+// What breaks a kernel, and how the program learns of it: each fault in a process of its own, as the context
+// is lost.
 #include <cassert>
 #include <cstring>
 #include <string>
@@ -28,8 +29,8 @@ __global__ void __launch_bounds__(64) bounded(int* p) {
   *p = 1;
 }
 
-// A texture object that the kernel makes itself, out of a real one: what it names lies elsewhere, or its modes and flags are nonsense. On a
-// GPU an object is no address at all.
+// A texture object that the kernel makes itself, out of a real one: what it names lies elsewhere, or its
+// modes and flags are nonsense. On a GPU an object is no address at all.
 __global__ void forged(cudaTextureObject_t real, unsigned long long* copy, unsigned long long place,
                        bool elsewhere, float* out) {
   const auto* words = reinterpret_cast<const unsigned long long*>(real);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Calls: noinline and recursive functions, tables of function pointers, a large switch, virtual functions, local arrays.
+// Calls: noinline and recursive functions, tables of function pointers, a large switch, virtual functions,
+// local arrays.
 #include "check.hpp"
 
 __device__ __noinline__ int square_plus(int x, int y) {

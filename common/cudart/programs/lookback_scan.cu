@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A single-pass scan with decoupled look-back: blocks spin on their predecessors' status words (Merrill and Garland, 2016).
-// Needs forward progress of earlier blocks and ordered publication of value and status.
+// A single-pass scan with decoupled look-back: blocks spin on their predecessors' status words (Merrill and
+// Garland, 2016). Needs forward progress of earlier blocks and ordered publication of value and status.
 #include <cuda/atomic>
 #include <vector>
 

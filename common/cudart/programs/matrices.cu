@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tensor cores: wmma of three types and both orders, and ldmatrix with mma as libraries use them. Whole numbers, so that sums are exact.
+// Tensor cores: wmma of three types and both orders, and ldmatrix with mma as libraries use them. Whole
+// numbers, so that sums are exact.
 #include <cuda_fp16.h>
 #include <mma.h>
 

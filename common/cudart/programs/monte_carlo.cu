@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Pi by a linear congruential generator per thread: 64-bit integer arithmetic, doubles, warp shuffles, one atomic a warp.
+// Pi by a linear congruential generator per thread: 64-bit integer arithmetic, doubles, warp shuffles, one
+// atomic a warp.
 #include <cmath>
 
 #include "check.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Texture objects over memory, pitched rows and arrays: points and linear filtering, address modes, integers as fractions, layers;
-// surfaces read and written; copies to and from arrays.
+// Texture objects over memory, pitched rows and arrays: points and linear filtering, address modes, integers
+// as fractions, layers; surfaces read and written; copies to and from arrays.
 #include <cmath>
 #include <vector>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Function bodies: instructions, labels, blocks, calls, locations; one test a feature. Operands: parser_operands_test.cpp.
+// Function bodies: instructions, labels, blocks, calls, locations; one test a feature. Operands:
+// parser_operands_test.cpp.
 #include <gtest/gtest.h>
 
 #include "ptx/parser/parser.hpp"

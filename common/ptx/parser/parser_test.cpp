@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the parser makes of a module's directives and functions' headers, one test a feature; and of nvcc's text.
+// What the parser makes of a module's directives and functions' headers, one test a feature; and of nvcc's
+// text.
 #include "ptx/parser/parser.hpp"
 
 #include <gtest/gtest.h>
@@ -112,7 +113,8 @@ TEST(PtxParser, ReadsPointerAttributesOfParameters) {
 TEST(PtxParser, ReadsLaunchBoundsAndClusters) {
   const Module module = parse_module(R"(
 .entry a() .maxntid 32, 2, 1 .minnctapersm 2 .maxnreg 40 .maxclusterrank 8 { ret; }
-.entry b() .reqntid 64 .reqnctapercluster 2, 1, 1 .explicitcluster .blocksareclusters .maxnctapersm 4 { ret; })");
+.entry b() .reqntid 64 .reqnctapercluster 2, 1, 1 .explicitcluster .blocksareclusters .maxnctapersm 4
+{ ret; })");
   const Function& a = module.functions.at(0);
   EXPECT_EQ(a.max_threads, (std::vector<std::uint32_t>{32, 2, 1}));
   EXPECT_EQ(a.min_blocks, 2u);
@@ -133,7 +135,8 @@ TEST(PtxParser, ReadsLinkage) {
 .weak .func b() { ret; }
 .extern .func c();
 .func d() .noreturn { trap; }
-.visible .global .u32 v; .weak .global .u32 w = 3; .common .global .u32 x; .extern .global .u32 y; .global .u32 z;)");
+.visible .global .u32 v; .weak .global .u32 w = 3; .common .global .u32 x; .extern .global .u32 y;
+.global .u32 z;)");
   EXPECT_EQ(module.find_function("a")->linkage, Linkage::visible);
   EXPECT_TRUE(module.find_function("a")->is_entry);
   EXPECT_EQ(module.find_function("b")->linkage, Linkage::weak);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The simulated device as a process: memory, counters and checkers, apart from the student's host code, which another
-// process runs and which reaches this one by questions only (host_link.hpp).
+// The simulated device as a process: memory, counters and checkers, apart from the student's host code, which
+// another process runs and which reaches this one by questions only (host_link.hpp).
 //   simulated_device PROGRAM    the student's program: a file to read kernels from, never run here
 // Takes cases from the verifier (descriptor 3); the student's process is at descriptor 4.
 #include <sys/prctl.h>

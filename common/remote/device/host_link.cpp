@@ -48,7 +48,8 @@ Ran HostLink::run(const lab::Request& request) {
   // What was sent without being asked for would be taken for a part of this call.
   pollfd waiting{fd_, POLLIN, 0};
   if (poll(&waiting, 1, 0) != 0 && (waiting.revents & POLLHUP) == 0) return ran;
-  // Until something is heard of it, it may as well have ended after the call before: the verifier then tries another.
+  // Until something is heard of it, it may as well have ended after the call before: the verifier then tries
+  // another.
   ran.how = Ran::How::gone_before;
   if (!lab::send_packet(fd_, PacketKind::call, lab::encode_call(request).body())) return ran;
   for (;;) {

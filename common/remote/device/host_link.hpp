@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The student's process, seen from the device's: it is called, asks for launches while it works, and says that it is done.
-// Everything that it sends is checked; nothing that it can send reads device memory or touches counters and checkers.
+// The student's process, seen from the device's: it is called, asks for launches while it works, and says
+// that it is done. Everything that it sends is checked; nothing that it can send reads device memory or
+// touches counters and checkers.
 #pragma once
 
 #include <map>
@@ -17,7 +18,8 @@ namespace course::remote {
 
 class HostLink : public lab::Submission {
  public:
-  // `fd`, which stays the caller's: the channel. `program`: the file that the other process runs; its code is read from there.
+  // `fd`, which stays the caller's: the channel. `program`: the file that the other process runs; its code is
+  // read from there.
   HostLink(int fd, std::string program, sim::Device& device)
       : fd_(fd), program_(std::move(program)), device_(device) {}
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A sim::Device that is another process: every method is a question over the channel, answered by device/host_link.cpp.
-// Linked into the libcudart of student's processes in the place of common/sim. Nothing here decides about a grade: what
-// this process claims or does to its own memory, the device's process knows better.
+// A sim::Device that is another process: every method is a question over the channel, answered by
+// device/host_link.cpp. Linked into the libcudart of student's processes in the place of common/sim. Nothing
+// here decides about a grade: what this process claims or does to its own memory, the device's process knows
+// better.
 #include <unistd.h>
 
 #include <cstdio>
@@ -65,7 +66,7 @@ const DeviceOptions& Device::options() const {
   return impl_->options;
 }
 
-// --- memory -------------------------------------------------------------------------------------------------------
+// --- memory ------------------------------------------------------------------------------------------------
 
 Result<std::uint64_t> Device::allocate(std::uint64_t n_bytes, MemoryKind kind) {
   if (kind != MemoryKind::device) return Error{"only device memory can be had here"};
@@ -127,7 +128,7 @@ void Device::name_buffer(std::uint64_t, std::uint64_t, std::uint32_t, std::strin
 void Device::host_wrote(std::uint64_t, std::uint64_t) {}
 void Device::forget_writes(std::uint64_t, std::uint64_t) {}
 
-// --- code: the device's process has loaded what this program's file holds ------------------------------------------
+// --- code: the device's process has loaded what this program's file holds ----------------------------------
 
 Result<ModuleId> Device::load_module(std::string_view) {
   return ModuleId{0};
@@ -154,7 +155,7 @@ Result<Device::Symbol> Device::find_symbol(ModuleId, std::string_view mangled_na
   return answer.get<Symbol>();
 }
 
-// --- execution ----------------------------------------------------------------------------------------------------
+// --- execution ---------------------------------------------------------------------------------------------
 
 LaunchResult Device::launch(const LaunchRequest& request) {
   remote::LaunchHead head;
@@ -187,7 +188,7 @@ Timeline& Device::timeline() {
   return impl_->timeline;
 }
 
-// --- observation: not from here -----------------------------------------------------------------------------------
+// --- observation: not from here ----------------------------------------------------------------------------
 
 void Device::set_mode(std::uint32_t mode) {
   impl_->mode = mode;

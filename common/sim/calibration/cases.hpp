@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Small kernels, each of which one part of the machine holds up. What they take on a GPU and what the simulator counts
-// for the same binary make the constants of a device preset: README.md.
+// Small kernels, each of which one part of the machine holds up. What they take on a GPU and what the
+// simulator counts for the same binary make the constants of a device preset: README.md.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Global memory: streams by bytes in flight and by size, cold and from the second-level cache, strides, scattered reads,
-// chains of dependent reads.
+// Global memory: streams by bytes in flight and by size, cold and from the second-level cache, strides,
+// scattered reads, chains of dependent reads.
 #include "sim/calibration/cases.hpp"
 
 namespace course::calibration {
@@ -54,7 +54,8 @@ __global__ void strided(const unsigned* d_from, unsigned* d_to, unsigned n, unsi
   if (i < n && d_from[i * stride] == 0x9e3779b9u) *d_to = i;
 }
 
-// Each thread reads its own run of `run` words, one after the other: what one reads, the next finds in the first-level cache.
+// Each thread reads its own run of `run` words, one after the other: what one reads, the next finds in the
+// first-level cache.
 __global__ void own_runs(const unsigned* d_from, unsigned* d_to, unsigned run) {
   const unsigned first = (blockIdx.x * blockDim.x + threadIdx.x) * run;
   unsigned sum = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Does the timing model name what holds a kernel up? Kernels of which first principles leave no doubt, on the H200's constants.
+// Does the timing model name what holds a kernel up? Kernels of which first principles leave no doubt, on the
+// H200's constants.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -85,7 +86,8 @@ TEST(Bottleneck, OfScatteredReadsOfLittleMemoryIsTheSecondLevelCache) {
   EXPECT_EQ(
       bound_of(
           {repeated(R"(mad.lo.u32 %r8, %r7, 270336, %r4; mul.lo.u32 %r8, %r8, 5281; and.b32 %r8, %r8, 65535;
-    mul.wide.u32 %rd2, %r8, 32; add.u64 %rd3, %rd1, %rd2; ld.global.u32 %r10, [%rd3]; add.u32 %r11, %r11, %r10;)"),
+    mul.wide.u32 %rd2, %r8, 32; add.u64 %rd3, %rd1, %rd2;
+    ld.global.u32 %r10, [%rd3]; add.u32 %r11, %r11, %r10;)"),
            264, 1024, 64, 1 << 21}),
       name_of(Bound::second_level_cache));
 }

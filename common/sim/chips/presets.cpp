@@ -15,7 +15,8 @@ struct Chip {
   bool fitted = false;     // its timing comes from measurements
 };
 
-// Chips that were not measured take as many clocks as an H200 for what the data sheets leave out, and say so in their names.
+// Chips that were not measured take as many clocks as an H200 for what the data sheets leave out, and say so
+// in their names.
 NamedPreset complete(Chip chip, const sim::Timing& measured) {
   if (!chip.fitted) {
     chip.preset.timing = measured;

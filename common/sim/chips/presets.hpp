@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The chips that SIM_DEVICE can name: a file of data each in chips/. What the timing model knows of one is either fitted to
-// measurements (common/sim/calibration) or scaled from data sheets; then its name ends in "(uncalibrated)", wherever it is shown.
+// The chips that SIM_DEVICE can name: a file of data each in chips/. What the timing model knows of one is
+// either fitted to measurements (common/sim/calibration) or scaled from data sheets; then its name ends in
+// "(uncalibrated)", wherever it is shown.
 #pragma once
 
 #include <string>

@@ -60,7 +60,7 @@ std::string fill(int words) {
   return text;
 }
 
-// --- cp.async -----------------------------------------------------------------------------------------------------
+// --- cp.async ----------------------------------------------------------------------------------------------
 
 // A copy of `size` bytes of which `read` are read (−1: not said), waited for by a group or by all.
 Scenario small_copy(const std::string& how, int size, int read, bool all) {
@@ -108,7 +108,7 @@ Scenario groups() {
   });
 }
 
-// --- mbarrier -----------------------------------------------------------------------------------------------------
+// --- mbarrier ----------------------------------------------------------------------------------------------
 
 constexpr const char* kInit =
     "  @%first mbarrier.init.shared.b64 [%bar], 96;\n  @%first mbarrier.init.shared::cta.b64 [%bar2], 192;\n "
@@ -214,7 +214,7 @@ Scenario copies_told(bool counted) {
   });
 }
 
-// --- bulk copies --------------------------------------------------------------------------------------------------
+// --- bulk copies -------------------------------------------------------------------------------------------
 
 // Thread 0 fetches all input, everybody adds one, thread 0 stores it all.
 Scenario bulk(const std::string& space) {
@@ -289,7 +289,7 @@ Scenario store_async(const std::string& vector, int bits, int count) {
   });
 }
 
-// --- clusters of one block, clocks --------------------------------------------------------------------------------
+// --- clusters of one block, clocks -------------------------------------------------------------------------
 
 Scenario cluster() {
   Scenario s = scenario(

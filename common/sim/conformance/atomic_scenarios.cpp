@@ -164,7 +164,8 @@ Scenario atomic(const Atomic& a, const std::string& place) {
   body += fmt::format("  @%guard {}{}.{}{}.{} {}[%p], {};\n  bar.sync 0;\n", has_red ? "red" : "atom", space,
                       a.op, a.modifiers, a.type, has_red ? "" : "_, ", values);
   body += fmt::format("  ld{}.b{} %d, [%p];\n  st.global.b{} [%out+8], %d;\n", space, bits, bits);
-  // PTX ISA, atom: an f32 sum in global memory flushes subnormal operands and results, one in shared memory does not.
+  // PTX ISA, atom: an f32 sum in global memory flushes subnormal operands and results, one in shared memory
+  // does not.
   const auto kept = [&](Word v) {
     return a.tiny && place == "global" && (v & 0x7fffffff) < 0x800000 ? v & 0x80000000 : v;
   };

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Runs the conformance suite's instructions on the GPU at hand and compares with what the suite expects: where they differ, the
-// suite (and so the simulator) is wrong, or the instruction's result is not determined. Known departures of the machine code from
-// the ISA (Operation::on_sm90) do not count. Needs the toolkit and a compiler alone:
-//   nvcc -std=c++20 -O1 -Icommon -o check_gpu common/sim/conformance/*_operations.cpp common/sim/conformance/*_scenarios.cpp
+// Runs the conformance suite's instructions on the GPU at hand and compares with what the suite expects:
+// where they differ, the suite (and so the simulator) is wrong, or the instruction's result is not
+// determined. Known departures of the machine code from the ISA (Operation::on_sm90) do not count. Needs the
+// toolkit and a compiler alone:
+//   nvcc -std=c++20 -O1 -Icommon -o check_gpu
+//     common/sim/conformance/*_operations.cpp common/sim/conformance/*_scenarios.cpp
 //     common/sim/conformance/{check_gpu,exact,operand,scenario}.cpp common/ptx/ir.cpp -lcudart
 //   ./check_gpu [TUPLES]
 // TUPLES of operands for each instruction (default 3000), rounded up to a multiple of 250.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Clusters of several blocks: ranks, barriers over all of them, each other's shared memory, atomics and mbarriers there.
+// Clusters of several blocks: ranks, barriers over all of them, each other's shared memory, atomics and
+// mbarriers there.
 #include "sim/conformance/scenario.hpp"
 
 namespace course::sim {

@@ -49,17 +49,26 @@ struct Comparison {
 };
 // clang-format off
 constexpr Comparison kOrdered[] = {
-    {"eq", [](std::optional<int> o) { return o && *o == 0; }},  {"ne", [](std::optional<int> o) { return o && *o != 0; }},
-    {"lt", [](std::optional<int> o) { return o && *o < 0; }},   {"le", [](std::optional<int> o) { return o && *o <= 0; }},
-    {"gt", [](std::optional<int> o) { return o && *o > 0; }},   {"ge", [](std::optional<int> o) { return o && *o >= 0; }}};
+    {"eq", [](std::optional<int> o) { return o && *o == 0; }},
+    {"ne", [](std::optional<int> o) { return o && *o != 0; }},
+    {"lt", [](std::optional<int> o) { return o && *o < 0; }},
+    {"le", [](std::optional<int> o) { return o && *o <= 0; }},
+    {"gt", [](std::optional<int> o) { return o && *o > 0; }},
+    {"ge", [](std::optional<int> o) { return o && *o >= 0; }}};
 constexpr Comparison kUnsigned[] = {
-    {"lo", [](std::optional<int> o) { return *o < 0; }},        {"ls", [](std::optional<int> o) { return *o <= 0; }},
-    {"hi", [](std::optional<int> o) { return *o > 0; }},        {"hs", [](std::optional<int> o) { return *o >= 0; }}};
+    {"lo", [](std::optional<int> o) { return *o < 0; }},
+    {"ls", [](std::optional<int> o) { return *o <= 0; }},
+    {"hi", [](std::optional<int> o) { return *o > 0; }},
+    {"hs", [](std::optional<int> o) { return *o >= 0; }}};
 constexpr Comparison kFloat[] = {
-    {"equ", [](std::optional<int> o) { return !o || *o == 0; }}, {"neu", [](std::optional<int> o) { return !o || *o != 0; }},
-    {"ltu", [](std::optional<int> o) { return !o || *o < 0; }},  {"leu", [](std::optional<int> o) { return !o || *o <= 0; }},
-    {"gtu", [](std::optional<int> o) { return !o || *o > 0; }},  {"geu", [](std::optional<int> o) { return !o || *o >= 0; }},
-    {"num", [](std::optional<int> o) { return o.has_value(); }}, {"nan", [](std::optional<int> o) { return !o; }}};
+    {"equ", [](std::optional<int> o) { return !o || *o == 0; }},
+    {"neu", [](std::optional<int> o) { return !o || *o != 0; }},
+    {"ltu", [](std::optional<int> o) { return !o || *o < 0; }},
+    {"leu", [](std::optional<int> o) { return !o || *o <= 0; }},
+    {"gtu", [](std::optional<int> o) { return !o || *o > 0; }},
+    {"geu", [](std::optional<int> o) { return !o || *o >= 0; }},
+    {"num", [](std::optional<int> o) { return o.has_value(); }},
+    {"nan", [](std::optional<int> o) { return !o; }}};
 // clang-format on
 
 void add(std::vector<Operation>& all, const std::string& ptx, Type result, std::vector<Type> sources,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Every row of the op table does what the PTX ISA says: each arithmetic instruction is run on edge cases and random operands,
-// with all lanes and with some, and compared bit by bit with an independent computation (operation.hpp).
+// Every row of the op table does what the PTX ISA says: each arithmetic instruction is run on edge cases and
+// random operands, with all lanes and with some, and compared bit by bit with an independent computation
+// (operation.hpp).
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -129,8 +129,8 @@ struct List {
   }
 };
 
-// What the ISA leaves open about NaNs, and sm_90 settles by the machine instructions that these conversions become.
-// A copy, or a shift to the left, keeps the NaN's bits.
+// What the ISA leaves open about NaNs, and sm_90 settles by the machine instructions that these conversions
+// become. A copy, or a shift to the left, keeps the NaN's bits.
 void keep_nan(Operation& o, Type to, Type from) {
   const int shift = ptx::bits_of(to) - ptx::bits_of(from);
   o.expected = [=, expected = o.expected](Operands x) {
@@ -180,7 +180,8 @@ void add_machine_learning(List& list) {
       if (!relu) {
         Operation& o = list.add(".rna" + s, Type::tf32, Type::f32, m);
         o.expected = [=](Operands x) {
-          // sm_90 cuts a NaN's bits off as any number's, so that one whose high bits are zero ends as infinity.
+          // sm_90 cuts a NaN's bits off as any number's, so that one whose high bits are zero ends as
+          // infinity.
           if (!satfinite && number(Type::f32, x[0]).nan) return x[0] >> 13 << 13;
           return converted(Type::tf32, Type::f32, x[0], m) << 13;
         };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Exact arithmetic on numbers of any size, and one rounding at the end: what the tests hold the simulator's arithmetic against.
-// Shares no code with it. Slow and plain on purpose.
+// Exact arithmetic on numbers of any size, and one rounding at the end: what the tests hold the simulator's
+// arithmetic against. Shares no code with it. Slow and plain on purpose.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// f32, f64, f16 and bf16 arithmetic, said again in exact arithmetic with one rounding at the end. The approximate instructions
-// are held to the errors that the PTX ISA states, by the host's long double functions.
+// f32, f64, f16 and bf16 arithmetic, said again in exact arithmetic with one rounding at the end. The
+// approximate instructions are held to the errors that the PTX ISA states, by the host's long double
+// functions.
 #include "sim/conformance/format.hpp"
 
 #include <algorithm>
@@ -148,7 +149,7 @@ void add_arithmetic(List& list) {
           }
 }
 
-// --- approximate --------------------------------------------------------------------------------------------------
+// --- approximate -------------------------------------------------------------------------------------------
 
 double as_double(const Format& f, Bits a) {
   return exact::to_double(exact::number(f, a));
@@ -243,7 +244,7 @@ void add_approximates(List& list) {
   coarse("rsqrt.approx.ftz.f64", rsqrt);
 }
 
-// --- signs, minimum and maximum, tests ----------------------------------------------------------------------------
+// --- signs, minimum and maximum, tests ---------------------------------------------------------------------
 
 Bits extreme(const Format& f, bool max, Bits a, Bits b, const Modifiers& m) {
   a = flush(f, a, m.ftz);
@@ -295,7 +296,8 @@ void add_signs(List& list) {
       if (ftz && t == Type::f64) continue;
       const std::string end = std::string(ftz ? ".ftz." : ".") + ptx::spelling(t);
       const auto keep_nan = [=, &f](Bits a, Bits r) { return is_nan(f, a) && t == Type::f32 ? f.nan : r; };
-      // "NaN input yields unspecified NaN": sm_90 keeps its bits where neg or abs becomes part of another instruction.
+      // "NaN input yields unspecified NaN": sm_90 keeps its bits where neg or abs becomes part of another
+      // instruction.
       const bool kept_too = t == Type::f32 && !ftz;
       any_nan(list.add("neg" + end, "neg" + end, t, {t},
                        [=, &f](Operands x) { return keep_nan(x[0], flush(f, x[0], ftz) ^ sign_bit(f)); }));
@@ -321,7 +323,7 @@ void add_signs(List& list) {
   }
 }
 
-// --- halves -------------------------------------------------------------------------------------------------------
+// --- halves ------------------------------------------------------------------------------------------------
 
 using HalfOp = std::function<Bits(Operands)>;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Carry chains, and the spellings that the decoder takes apart: comparisons with a second predicate, set, packing and unpacking,
-// lop3 with a predicate, address spaces, immediates, special registers.
+// Carry chains, and the spellings that the decoder takes apart: comparisons with a second predicate, set,
+// packing and unpacking, lop3 with a predicate, address spaces, immediates, special registers.
 #include "sim/conformance/format.hpp"
 
 #include <bit>
@@ -18,7 +18,8 @@ __extension__ using UWide = unsigned __int128;
 
 constexpr std::uint32_t kThreads = 96;
 
-// `lines` reads %a, %b, %c (b32) or %A, %B, %C (b64), the thread's operands, and gives %d0 … (b32) and %D0 … (b64).
+// `lines` reads %a, %b, %c (b32) or %A, %B, %C (b64), the thread's operands, and gives %d0 … (b32) and %D0 …
+// (b64).
 struct Form {
   std::string name;
   std::vector<std::string> rows;
@@ -69,7 +70,7 @@ Scenario scenario(const Form& f) {
   return s;
 }
 
-// --- carries ------------------------------------------------------------------------------------------------------
+// --- carries -----------------------------------------------------------------------------------------------
 
 // One instruction of a chain: (result, carry) from operands and the carry before.
 struct Link {
@@ -129,9 +130,10 @@ Form chain(const std::string& type, const std::vector<Link>& links) {
   return f;
 }
 
-// --- comparisons of halves ------------------------------------------------------------------------------------------
+// --- comparisons of halves ---------------------------------------------------------------------------------
 
-// Every comparison of halves and pairs of halves into every type of result: a half at a time, as numbers of the host.
+// Every comparison of halves and pairs of halves into every type of result: a half at a time, as numbers of
+// the host.
 void add_sets_of_halves(std::vector<Form>& all) {
   const auto number = [](Word h, bool bf16) {
     if (bf16) return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(h << 16)));
@@ -196,7 +198,7 @@ void add_sets_of_halves(std::vector<Form>& all) {
   }
 }
 
-// --- forms --------------------------------------------------------------------------------------------------------
+// --- forms -------------------------------------------------------------------------------------------------
 
 std::vector<Form> forms() {
   std::vector<Form> all;
@@ -419,7 +421,8 @@ std::vector<Form> forms() {
        6,
        false,
        [](Word a, Word, Word) { return std::vector<Word>{1, 0, 1, 1, 0, a}; }});
-  // All threads write one shared cell: each reads its own after its own store only in its own warp turn, so use one cell a thread.
+  // All threads write one shared cell: each reads its own after its own store only in its own warp turn, so
+  // use one cell a thread.
   all.back().lines.replace(all.back().lines.find("s_bytes[64]"), 11, "s_bytes[1024]");
   all.back().lines.replace(all.back().lines.find("  st.shared.u32 [%T2+8], %a;\n  ld.u32 %d5, [%T0+8];\n"),
                            50,
@@ -446,7 +449,8 @@ std::vector<Form> forms() {
   return all;
 }
 
-// Parameters and results in registers, numbers as arguments; the first instruction is one that a loop comes back to.
+// Parameters and results in registers, numbers as arguments; the first instruction is one that a loop comes
+// back to.
 Scenario register_parameters() {
   Scenario s;
   s.name = "call with parameters in registers";
@@ -509,7 +513,8 @@ std::vector<Scenario> carry_scenarios() {
                                         {"add.cc", 2},
                                         {"madc.lo", 3}})));
     all.push_back(scenario(chain(type, {{"mad.hi.cc", 3}, {"madc.hi.cc", 3}, {"madc.lo", 3}, {"addc", 2}})));
-    // Every instruction that writes the flag, before every one that reads and writes it, before every one that reads it.
+    // Every instruction that writes the flag, before every one that reads and writes it, before every one
+    // that reads it.
     const Link starts[] = {{"add.cc", 2}, {"sub.cc", 2}, {"mad.lo.cc", 3}, {"mad.hi.cc", 3}};
     const Link reads[] = {{"addc", 2}, {"subc", 2}, {"madc.lo", 3}, {"madc.hi", 3}};
     for (const Link& start : starts) {

@@ -348,7 +348,8 @@ Bits inserted(Type t, Bits field, Bits into, int position, int length) {
   return into;
 }
 
-// Position and length are 0 … 255. Beyond, the ISA takes the low byte; so does sm_90 for 32 bits, but not for 64.
+// Position and length are 0 … 255. Beyond, the ISA takes the low byte; so does sm_90 for 32 bits, but not for
+// 64.
 void add_fields(List& list) {
   const auto low_byte = [](Bits a) { return static_cast<int>(a & 0xff); };
   const auto at_most_255 = [](Bits a) { return static_cast<int>(std::min<Bits>(a, 0xff)); };

@@ -8,7 +8,8 @@
 namespace course::sim {
 namespace {
 
-// Each lane writes 16 bytes, a row of one of four matrices, and gets its parts of `n` of them; or the other way round.
+// Each lane writes 16 bytes, a row of one of four matrices, and gets its parts of `n` of them; or the other
+// way round.
 Scenario rows_of_matrices(bool store, int n, bool across) {
   Scenario s;
   s.rows = {store ? "st.shared.u32" : "ld.shared.u32"};

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Loads and stores of every place, element and vector length, at contiguous, strided, scattered and equal addresses.
+// Loads and stores of every place, element and vector length, at contiguous, strided, scattered and equal
+// addresses.
 #include "sim/conformance/format.hpp"
 
 #include <algorithm>
@@ -61,7 +62,8 @@ std::string vector_of(const char* name, int count) {
   return text + "}";
 }
 
-// Code that brings `bytes` from %base to the place and sets %p to the generic or place's own address of its start.
+// Code that brings `bytes` from %base to the place and sets %p to the generic or place's own address of its
+// start.
 std::string filled(const std::string& place, std::uint32_t bytes) {
   if (place == "global") return "  mov.b64 %p, %base;\n";
   const std::string fill = fmt::format(
@@ -174,7 +176,8 @@ Scenario store(const std::string& place, const Element& e, int count) {
   const bool local = place == "local";
   const int access = e.bytes * count;
   // Local memory: each thread stores at three places of its own and loads its 64 bytes again.
-  // Elsewhere: the memory is %out itself or shared memory copied to it; threads store at 2 · i, guarded ones at 2 · i + 1.
+  // Elsewhere: the memory is %out itself or shared memory copied to it; threads store at 2 · i, guarded ones
+  // at 2 · i + 1.
   std::string body;
   for (int k = 0; k < count; ++k)
     body += bits == 64 ? fmt::format("  mul.wide.u32 %v{0}, %i, 0x{1:x};\n", k, 0x12345671 + k * 0x01010101)
@@ -208,7 +211,8 @@ Scenario store(const std::string& place, const Element& e, int count) {
     s.in = {0};
     return s;
   }
-  // Stores of a warp are contiguous, then strided and guarded, then all go to one place (the same value from each).
+  // Stores of a warp are contiguous, then strided and guarded, then all go to one place (the same value from
+  // each).
   const std::uint32_t unit = static_cast<std::uint32_t>(access);
   const std::uint32_t first = 0, second = kThreads * unit, third = second + 2 * kThreads * unit;
   const std::uint32_t total = std::max((third + unit + 15) / 16 * 16, 8 * kThreads);

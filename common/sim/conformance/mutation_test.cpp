@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Malformed and senseless PTX gets an error, never a crash: the conformance suite's kernels with tokens exchanged, left out,
-// doubled, or numbers changed, are loaded and, where that works, run.
+// Malformed and senseless PTX gets an error, never a crash: the conformance suite's kernels with tokens
+// exchanged, left out, doubled, or numbers changed, are loaded and, where that works, run.
 #include <gtest/gtest.h>
 
 #include <cctype>

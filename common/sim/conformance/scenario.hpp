@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Instructions that need more around them than operands and a result: memory, atomics, lanes that see each other, carries.
-// Each scenario is a kernel of its own with what it must leave behind, computed on the host.
+// Instructions that need more around them than operands and a result: memory, atomics, lanes that see each
+// other, carries. Each scenario is a kernel of its own with what it must leave behind, computed on the host.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +40,9 @@ std::vector<Scenario> texture_scenarios();
 std::vector<Scenario> cluster_scenarios();
 std::vector<Scenario> all_scenarios();
 
-// A kernel's text: `declarations` (registers, variables) and `body`, in which %in and %out are the arguments moved to the
-// thread's own `in_words` and `out_words`, %i is the number of the thread in the grid and %lane its lane.
+// A kernel's text: `declarations` (registers, variables) and `body`, in which %in and %out are the arguments
+// moved to the thread's own `in_words` and `out_words`, %i is the number of the thread in the grid and %lane
+// its lane.
 std::string scenario_kernel(const std::string& declarations, const std::string& body, int in_words,
                             int out_words);
 

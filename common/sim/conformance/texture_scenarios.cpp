@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Textures and surfaces. An object's handle is the address of a descriptor (../texture.hpp), so these run on the simulator alone;
-// cudart/programs/textures.cu makes objects through the runtime's calls and runs on a GPU as well.
+// Textures and surfaces. An object's handle is the address of a descriptor (../texture.hpp), so these run on
+// the simulator alone; cudart/programs/textures.cu makes objects through the runtime's calls and runs on a
+// GPU as well.
 #include "sim/conformance/format.hpp"
 
 #include <bit>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Lanes that see each other: shuffles, votes, matches, reductions, barriers, each with all lanes and with member masks.
+// Lanes that see each other: shuffles, votes, matches, reductions, barriers, each with all lanes and with
+// member masks.
 #include "sim/conformance/format.hpp"
 
 #include <algorithm>
@@ -218,7 +219,8 @@ Scenario active_lanes() {
   return s;
 }
 
-// All threads of two warps vote; named barriers; a warp barrier and fences between stores and loads of shared memory.
+// All threads of two warps vote; named barriers; a warp barrier and fences between stores and loads of shared
+// memory.
 Scenario barriers() {
   Scenario s;
   s.name = "barriers";

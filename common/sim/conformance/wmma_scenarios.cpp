@@ -15,7 +15,8 @@ struct WarpProduct {
   std::string how = "";  // of b1
 };
 
-// The matrices lie in global memory one after the other, each line in as many bytes as it takes rounded up to 32.
+// The matrices lie in global memory one after the other, each line in as many bytes as it takes rounded up to
+// 32.
 Scenario wmma(const WarpProduct& p, const std::string& row) {
   const NumberFormat ka = number_format(p.a), kc = number_format(p.c);
   Rng rng(static_cast<std::size_t>(p.m * 64 + p.n) + p.a.size() + 2 * p.a_rows + 4 * p.b_rows + 8 * p.c_rows);

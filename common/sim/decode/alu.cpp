@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Moves, packing and unpacking, comparisons: arithmetic whose operands are not simply one destination and its sources.
+// Moves, packing and unpacking, comparisons: arithmetic whose operands are not simply one destination and its
+// sources.
 #include <fmt/format.h>
 
 #include <bit>
@@ -27,7 +28,8 @@ void Decoder::move(const Instruction& i) {
   finish(out);
 }
 
-// mov.v2.type d, a: of vectors of registers, of registers in braces, or from a special register of four parts.
+// mov.v2.type d, a: of vectors of registers, of registers in braces, or from a special register of four
+// parts.
 void Decoder::move_vector(const Operand& to, const Operand& from, Type type) {
   const std::size_t n = current_->has("v4") ? 4 : 2;
   if (to.kind != Operand::Kind::vector || to.parts.size() != n)
@@ -218,8 +220,9 @@ std::pair<std::uint32_t, std::uint32_t> Decoder::halves(const Operand& operand) 
   return {low, high};
 }
 
-// Compares operands 1 and 2; gives the predicates' slots: one, or for pairs of halves one a half. With a Boolean operation they
-// are combined with operand 3, and `opposite` gets the negated comparison combined with it.
+// Compares operands 1 and 2; gives the predicates' slots: one, or for pairs of halves one a half. With a
+// Boolean operation they are combined with operand 3, and `opposite` gets the negated comparison combined
+// with it.
 std::vector<std::uint32_t> Decoder::compared(const Instruction& i, bool has_result_type, bool wants_opposite,
                                              std::uint32_t* opposite) {
   Comparison c = comparison_of(i, has_result_type);
@@ -285,7 +288,8 @@ void Decoder::compare(const Instruction& i) {
   helper_ = false;
 }
 
-// set.cmp[.boolop][.ftz].dtype.stype d, a, b[, c]: all ones or 1.0 where the comparison holds. Pairs give a half each: 0xffff or 1.0.
+// set.cmp[.boolop][.ftz].dtype.stype d, a, b[, c]: all ones or 1.0 where the comparison holds. Pairs give a
+// half each: 0xffff or 1.0.
 void Decoder::set(const Instruction& i) {
   const Type to = first_type(i);
   const auto holds = compared(i, true, false, nullptr);

@@ -112,8 +112,8 @@ void Decoder::copy(const Instruction& i) {
   op.width = static_cast<std::uint8_t>(size);
 }
 
-// prefetch{.space}.level [a] · prefetchu.level [a] · cp.async.bulk.prefetch.L2.global [a], size. Of local memory, of
-// parameters and of tensor maps there is nothing to bring.
+// prefetch{.space}.level [a] · prefetchu.level [a] · cp.async.bulk.prefetch.L2.global [a], size. Of local
+// memory, of parameters and of tensor maps there is nothing to bring.
 void Decoder::prefetch(const Instruction& i) {
   if (i.has("local") || i.has("const") || i.has("param") || i.has("tensormap"))
     return static_cast<void>(emit("fence"));

@@ -22,7 +22,8 @@ void Decoder::close_block(Exit exit) {
   block().exit = exit;
 }
 
-// A sync op must be the first of its block. Where its operands needed ops of their own, it opens another block after them.
+// A sync op must be the first of its block. Where its operands needed ops of their own, it opens another
+// block after them.
 void Decoder::open_sync_block() {
   if (block().last != block().first) {
     const std::uint32_t fresh = open_block();
@@ -44,7 +45,7 @@ bool is_control(const Instruction& i) {
   return o == "bra" || o == "brx" || o == "ret" || o == "exit" || o == "call" || o == "trap";
 }
 
-// --- functions ----------------------------------------------------------------------------------------------------
+// --- functions ---------------------------------------------------------------------------------------------
 
 void Decoder::function(std::uint32_t number) {
   number_ = number;

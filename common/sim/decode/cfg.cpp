@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Scheduling ranks of basic blocks. Groups of a diverged warp run in the order of these ranks, so the rank decides where they
-// meet again: everything inside a loop must rank before what follows the loop, and both arms of a branch before its join.
-// A reverse post-order of the control flow graph does that if the depth-first search visits a loop's exits first.
+// Scheduling ranks of basic blocks. Groups of a diverged warp run in the order of these ranks, so the rank
+// decides where they meet again: everything inside a loop must rank before what follows the loop, and both
+// arms of a branch before its join. A reverse post-order of the control flow graph does that if the
+// depth-first search visits a loop's exits first.
 #include <algorithm>
 #include <utility>
 
@@ -84,7 +85,8 @@ class Ranker {
     }
   }
 
-  // Loop depth of each block: how many natural loops hold it (Aho, Lam, Sethi, Ullman, "Compilers", 2nd ed., 2006, section 9.6).
+  // Loop depth of each block: how many natural loops hold it (Aho, Lam, Sethi, Ullman, "Compilers", 2nd ed.,
+  // 2006, section 9.6).
   void find_loops() {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
     std::vector<char> seen(n_, 0);
@@ -123,7 +125,8 @@ class Ranker {
     }
   }
 
-  // A short loop around a strong load or an atomic whose old value is used: it may be waiting for another thread.
+  // A short loop around a strong load or an atomic whose old value is used: it may be waiting for another
+  // thread.
   bool polls(const std::vector<char>& inside) const {
     std::uint32_t length = 0;
     bool looks = false;

@@ -127,7 +127,7 @@ void Decoder::call(const Instruction& i, std::int32_t index) {
   }
 }
 
-// --- parameters in registers --------------------------------------------------------------------------------------
+// --- parameters in registers -------------------------------------------------------------------------------
 
 // Between a register and the function's frame, in local memory.
 void Decoder::move_by_frame(bool store, std::uint32_t slot, SlotKind kind, std::uint32_t offset,
@@ -189,7 +189,8 @@ void Decoder::move_register_variable(const ptx::Variable& v, bool store, std::ui
                   offset + static_cast<std::uint32_t>(k) * bytes, bytes);
 }
 
-// At the start of a function: what came by the frame and belongs into registers. In a block of its own, that loops do not run again.
+// At the start of a function: what came by the frame and belongs into registers. In a block of its own, that
+// loops do not run again.
 void Decoder::take_register_parameters() {
   if (source_->is_entry) return;
   bool any = false;

@@ -62,7 +62,8 @@ Program Decoder::run(const ptx::Function& kernel) {
   program_.carry_slot = new_slot(SlotKind::predicate);
   program_.frame_slot = new_slot(SlotKind::narrow);
 
-  // Everything reachable, for the layout of shared memory. A function named as a value may be called indirectly.
+  // Everything reachable, for the layout of shared memory. A function named as a value may be called
+  // indirectly.
   std::vector<const ptx::Function*> reachable{&kernel};
   for (std::size_t k = 0; k < reachable.size(); ++k) {
     std::set<std::string> names;
@@ -104,7 +105,8 @@ Program Decoder::run(const ptx::Function& kernel) {
     }
   }
   rank_blocks(program_);
-  // Old values of atomics, of shared memory too, loads that are meant to see others' stores, and polls of an mbarrier.
+  // Old values of atomics, of shared memory too, loads that are meant to see others' stores, and polls of an
+  // mbarrier.
   program_.shows_order = program_.order_sensitive ||
                          std::any_of(program_.ops.begin(), program_.ops.end(), [](const MicroOp& op) {
                            return op.kind == OpKind::rendezvous ||
@@ -114,7 +116,7 @@ Program Decoder::run(const ptx::Function& kernel) {
   return std::move(program_);
 }
 
-// --- instructions -------------------------------------------------------------------------------------------------
+// --- instructions ------------------------------------------------------------------------------------------
 
 // Modifiers that change nothing here: rounding to nearest even is what the host does, .uni is a promise.
 std::optional<std::string> Decoder::table_key(const Instruction& i) const {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The decoder's state and its parts, each in a file of its own. Private to this folder; ../decode.hpp is what others include.
-// Reading order: decode.cpp (a kernel, its functions, instructions), blocks.cpp, slots.cpp, operands.cpp, emit.cpp, then the
-// families alu.cpp, video.cpp, memory.cpp, async.cpp, warp_sync.cpp, matrix.cpp (and ldmatrix.cpp, wmma_memory.cpp), texture.cpp,
-// control.cpp.
-// Most instructions are one row of the op table, found by their own spelling; the decoder only treats those whose operands or
-// control flow need more. Invariant: a block's ops are contiguous; sync ops open a block; control ends one.
+// The decoder's state and its parts, each in a file of its own. Private to this folder; ../decode.hpp is what
+// others include.
+// Reading order: decode.cpp (a kernel, its functions, instructions), blocks.cpp, slots.cpp, operands.cpp,
+// emit.cpp, then the families alu.cpp, video.cpp, memory.cpp, async.cpp, warp_sync.cpp, matrix.cpp (and
+// ldmatrix.cpp, wmma_memory.cpp), texture.cpp, control.cpp.
+// Most instructions are one row of the op table, found by their own spelling; the decoder only treats those
+// whose operands or control flow need more. Invariant: a block's ops are contiguous; sync ops open a block;
+// control ends one.
 // Source: NVIDIA, "PTX ISA", version 9.0, chapters 5 to 9.
 #pragma once
 
@@ -188,7 +190,8 @@ class Decoder {
   void move_register_variable(const ptx::Variable& v, bool store, std::uint32_t offset);
   void take_register_parameters();
   void leave_register_results();
-  // A register or an immediate that a call passes, or a register that takes a result: its place in the caller's frame.
+  // A register or an immediate that a call passes, or a register that takes a result: its place in the
+  // caller's frame.
   struct Passed {
     std::vector<const Operand*> operands;  // one, or the components of a vector
     std::uint32_t offset, bytes;           // of each

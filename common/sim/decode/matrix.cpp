@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // mma and wmma.mma: multiply matrices that a warp holds in its registers (ops/matrix_rows.cpp does it).
-// matrix_forms.cpp: which types and shapes there are; ldmatrix.cpp and wmma_memory.cpp: how matrices come from memory and
-// go there; ../fragment.hpp: where elements lie.
+// matrix_forms.cpp: which types and shapes there are; ldmatrix.cpp and wmma_memory.cpp: how matrices come
+// from memory and go there; ../fragment.hpp: where elements lie.
 // Source: NVIDIA, "PTX ISA", version 9.0, section 9.7.15.
 #include "sim/decode/matrix.hpp"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the instructions on a warp's matrices share: types, shapes, and the registers of an operand. Private to this folder.
+// What the instructions on a warp's matrices share: types, shapes, and the registers of an operand. Private
+// to this folder.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Operands as slots: registers, immediates, special registers, symbols, addresses; conversions where widths differ.
+// Operands as slots: registers, immediates, special registers, symbols, addresses; conversions where widths
+// differ.
 #include <bit>
 #include <utility>
 

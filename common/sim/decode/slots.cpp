@@ -139,7 +139,7 @@ std::uint32_t Decoder::register_slot(std::int32_t index) {
   return slot;
 }
 
-// --- symbols and frames -------------------------------------------------------------------------------------------
+// --- symbols and frames ------------------------------------------------------------------------------------
 
 const ptx::Variable* Decoder::local_variable(std::string_view name) const {
   for (const auto& v : source_->variables)
@@ -171,7 +171,8 @@ std::uint32_t Decoder::frame_offset(std::string_view name) {
   return it->second;
 }
 
-// Value of a symbol that is the same for all threads: shared offset, global or parameter address, function address.
+// Value of a symbol that is the same for all threads: shared offset, global or parameter address, function
+// address.
 std::uint64_t Decoder::symbol_value(std::string_view name) {
   if (is_kernel_parameter(name)) {
     for (const auto& p : source_->parameters)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Textures and surfaces, by objects whose handle is in a register.
-// tex[.level | .grad].geometry.v4.dtype.ctype {d, …}, [handle, {coordinates}] · tld4.component.2d.v4.… · suld.b, sust.b · txq, suq
+// tex[.level | .grad].geometry.v4.dtype.ctype {d, …}, [handle, {coordinates}] · tld4.component.2d.v4.… ·
+// suld.b, sust.b · txq, suq
 #include <algorithm>
 
 #include "sim/decode/decoder.hpp"

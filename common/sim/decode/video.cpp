@@ -48,7 +48,8 @@ std::optional<std::uint8_t> part_of(std::string_view name) {
   return std::nullopt;
 }
 
-// "b3210", "h10": the source of each lane, the highest first. Nothing: lane k from place k, or from there on in the other one.
+// "b3210", "h10": the source of each lane, the highest first. Nothing: lane k from place k, or from there on
+// in the other one.
 std::optional<std::uint16_t> places_named(std::string_view name, int lanes, bool second) {
   std::uint16_t places = 0;
   if (!name.empty() && (name[0] != (lanes == 2 ? 'h' : 'b') || static_cast<int>(name.size()) != lanes + 1))
@@ -75,7 +76,8 @@ std::optional<std::uint8_t> lanes_named(std::string_view name, int lanes) {
 
 }  // namespace
 
-// vop.dtype.atype.btype[.sat][.op2] d[.dsel], a[.asel], b[.bsel][, c] · vmad with signs and .po · vset without dtype
+// vop.dtype.atype.btype[.sat][.op2] d[.dsel], a[.asel], b[.bsel][, c] · vmad with signs and .po · vset
+// without dtype
 bool Decoder::video(const Instruction& i) {
   const Name* const name = video_name(i.opcode);
   if (name == nullptr) return false;

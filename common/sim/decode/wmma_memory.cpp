@@ -11,8 +11,10 @@
 
 namespace course::sim {
 
-// wmma.load.{a,b,c}.sync.aligned.layout.shape[.space].type {r, …}, [p][, stride] · wmma.store.d.… [p], {r, …}[, stride]
-// Lines lie `stride` elements apart: rows, or columns. An element's place is linear in the lane's group and turn.
+// wmma.load.{a,b,c}.sync.aligned.layout.shape[.space].type {r, …}, [p][, stride]
+// wmma.store.d.… [p], {r, …}[, stride]
+// Lines (rows or columns) lie `stride` elements apart. An element's index is linear in the lane's group and
+// in its index within the group.
 void Decoder::access_fragment(const Instruction& i) {
   const bool store = i.has("store"), by_rows = i.has("row");
   MatrixForm form;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What of global memory lies in the caches, for counters and timing model: the bytes that come from memory itself and how far away a
-// load finds its value. Sectors are 32 bytes, lines 128.
-// The second-level cache is followed by launches: what was touched so lately that all touched since still fits with it is there.
-// Within a launch nothing is driven out, and a sector that was written in parts is read from memory when it is loaded, whoever came
-// first: so counts do not depend on the order of blocks that share a sector but no word. One that a warp wrote from end to end needs
-// no reading; who loads it was ordered behind the store.
+// What of global memory lies in the caches, for counters and timing model: the bytes that come from memory
+// itself and how far away a load finds its value. Sectors are 32 bytes, lines 128.
+// The second-level cache is followed by launches: what was touched so lately that all touched since still
+// fits with it is there. Within a launch nothing is driven out, and a sector that was written in parts is
+// read from memory when it is loaded, whoever came first: so counts do not depend on the order of blocks that
+// share a sector but no word. One that a warp wrote from end to end needs no reading; who loads it was
+// ordered behind the store.
 #pragma once
 
 #include <bit>
@@ -41,8 +42,8 @@ class Cache {
     std::uint32_t dirty;   // … or is the first to write
     bool far;              // some were not there when the launch began
   };
-  // An access to the line that holds `address`; of its four sectors (a bit each), `loads` are needed as they were, `stores` written and
-  // `whole` written from end to end. `alone`: no other host thread is at it.
+  // An access to the line that holds `address`; of its four sectors (a bit each), `loads` are needed as they
+  // were, `stores` written and `whole` written from end to end. `alone`: no other host thread is at it.
   Touch touch(std::uint64_t address, std::uint32_t loads, std::uint32_t stores, std::uint32_t whole,
               bool alone) {
     std::uint32_t* cell = lines_ + (address - base_) / kLineBytes;
@@ -73,7 +74,8 @@ class Cache {
   static std::uint32_t with_neighbours(std::uint32_t sectors) {
     return sectors | (sectors << 1 & 10) | (sectors >> 1 & 5);
   }
-  // A line: launch (16 bits) | there when it began (4) | read from memory (4) | written whole (4) | written (4), a bit a sector.
+  // A line: launch (16 bits) | there when it began (4) | read from memory (4) | written whole (4) | written
+  // (4), a bit a sector.
   std::uint32_t refreshed(std::uint32_t line) const {
     const std::uint32_t launch = line >> 16;
     if (launch == launch_) return line;

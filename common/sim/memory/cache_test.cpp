@@ -60,7 +60,8 @@ TEST_F(CacheTest, ForgetsAll) {
   EXPECT_EQ(load(0, kAll).filled, 4);
 }
 
-// Blocks that share lines and sectors but no word: each has accesses in an order of its own, and the host may interleave them anyhow.
+// Blocks that share lines and sectors but no word: each has accesses in an order of its own, and the host may
+// interleave them anyhow.
 TEST_F(CacheTest, CountsDoNotDependOnTheOrderOfBlocks) {
   struct Access {
     std::uint32_t loads, stores, whole;

@@ -14,14 +14,16 @@ namespace {
 
 constexpr std::uint64_t kAlignment = 256;
 constexpr std::uint64_t kGap = 256;  // at least, between allocations: nobody's
-// As long as fresh addresses last, more: an access a few thousand elements past an end is not to meet the next allocation.
+// As long as fresh addresses last, more: an access a few thousand elements past an end is not to meet the
+// next allocation.
 constexpr std::uint64_t kWideGap = 64 << 10;
 
 std::uint64_t footprint(std::uint64_t n_bytes) {
   return (n_bytes + kAlignment - 1) / kAlignment * kAlignment + kGap;
 }
 
-// What an allocation takes of the heap's size: its bytes and a header, as in CUDA, and not the gaps that find overruns.
+// What an allocation takes of the heap's size: its bytes and a header, as in CUDA, and not the gaps that find
+// overruns.
 std::uint64_t heap_share(std::uint64_t n_bytes) {
   constexpr std::uint64_t kUnit = 16;
   return (n_bytes + kUnit - 1) / kUnit * kUnit + kUnit;

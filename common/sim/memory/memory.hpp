@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The simulated chip's memory: one reserved address range (the arena) and the table of what lives in it.
-// Invariant: live allocations never overlap, are 256-byte aligned and lie at least 256 bytes apart, so that an access one
-// element past an end always falls between allocations. Freed addresses are reused only when the arena runs out of fresh
-// ones, so that a use after free is named as one.
+// Invariant: live allocations never overlap, are 256-byte aligned and lie at least 256 bytes apart, so that
+// an access one element past an end always falls between allocations. Freed addresses are reused only when
+// the arena runs out of fresh ones, so that a use after free is named as one.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,13 @@
 
 namespace course::sim {
 
-// Generic addresses of the windows onto shared and local memory. Real addresses in this process stay far below.
+// Generic addresses of the windows onto shared and local memory. Real addresses in this process stay far
+// below.
 inline constexpr std::uint64_t kSharedWindow = std::uint64_t{1} << 56;
 inline constexpr std::uint64_t kLocalWindow = std::uint64_t{2} << 56;
 inline constexpr std::uint64_t kFunctionWindow = std::uint64_t{3} << 56;  // of pointers to functions
-// Within the window of shared memory: the part of the cluster's block of rank r starts at (r + 1) · kBlockPart, the own one at 0.
+// Within the window of shared memory: the part of the cluster's block of rank r starts at (r + 1) ·
+// kBlockPart, the own one at 0.
 inline constexpr std::uint64_t kBlockPart = std::uint64_t{1} << 24;
 inline constexpr std::uint64_t kWindowSize = std::uint64_t{1} << 32;
 
@@ -40,8 +42,8 @@ class Arena {
 
   Result<std::uint64_t> allocate(std::uint64_t n_bytes, MemoryKind kind);
   Result<void> release(std::uint64_t address);
-  // The same for kernels: they allocate within the heap's size and free nothing but what kernels allocated. Kernels that
-  // call these run on one host thread (Program::order_sensitive): the tables have no lock.
+  // The same for kernels: they allocate within the heap's size and free nothing but what kernels allocated.
+  // Kernels that call these run on one host thread (Program::order_sensitive): the tables have no lock.
   Result<std::uint64_t> allocate_on_heap(std::uint64_t n_bytes);
   Result<void> release_on_heap(std::uint64_t address);
   Result<void> set_heap_bytes(std::uint64_t n_bytes);
@@ -49,8 +51,8 @@ class Arena {
   const Allocation* find(std::uint64_t address) const;
   // The freed allocation that held `address` last, or nullptr.
   const Allocation* find_freed(std::uint64_t address) const;
-  // The live allocation that ends closest below or starts closest above `address`, or nullptr. Variables that the compiler
-  // made count only where they touch.
+  // The live allocation that ends closest below or starts closest above `address`, or nullptr. Variables that
+  // the compiler made count only where they touch.
   const Allocation* nearest(std::uint64_t address) const;
   void name(std::uint64_t address, std::uint64_t n_bytes, std::uint32_t element_bytes, std::string name,
             bool is_data);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a texture or surface object is: the handle that programs hold is the device address of a TextureDescriptor, which the
-// runtime library writes and the rows of ops/texture_rows.cpp read. It begins an allocation of MemoryKind::texture: a descriptor
-// anywhere else, such as one that a kernel wrote, is none.
+// What a texture or surface object is: the handle that programs hold is the device address of a
+// TextureDescriptor, which the runtime library writes and the rows of ops/texture_rows.cpp read. It begins an
+// allocation of MemoryKind::texture: a descriptor anywhere else, such as one that a kernel wrote, is none.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Pure semantics of the arithmetic, logic and comparison instructions: plain functions of plain values, no machine state.
-// Source: NVIDIA, "PTX ISA", version 9.0, sections 9.7.1 to 9.7.8. Included once per instruction set, see lane.hpp.
+// Pure semantics of the arithmetic, logic and comparison instructions: plain functions of plain values, no
+// machine state.
+// Source: NVIDIA, "PTX ISA", version 9.0, sections 9.7.1 to 9.7.8. Included once per instruction set, see
+// lane.hpp.
 #pragma once
 
 #include <algorithm>
@@ -447,7 +449,8 @@ struct Extend {
     return static_cast<T>(static_cast<T>(static_cast<u32>(a) << (32 - width)) >> (32 - width));
   }
 };
-// The n-th set bit of `mask`, counted from `base` upwards (n > 0) or downwards; n = 0 asks whether bit `base` itself is set.
+// The n-th set bit of `mask`, counted from `base` upwards (n > 0) or downwards; n = 0 asks whether bit `base`
+// itself is set.
 struct FindNthSet {
   static u32 of(u32 mask, u32 base, s32 n) {
     if (n == INT32_MIN) return 0;  // |n| is not specified; as sm_90's machine code does

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// cvt between any two formats in any rounding: takes a number apart into sign, integer significand and exponent, and rounds that
-// to the target. One handler, told by the row's flags what to do; slower than the rows of convert_rows.cpp, which come first.
-// Source: NVIDIA, "PTX ISA", version 9.0, section 9.7.9.21 (cvt), 9.7.9.22 (cvt.pack); for FP8, P. Micikevicius et al., "FP8
-// formats for deep learning", 2022 (arXiv:2209.05433).
+// cvt between any two formats in any rounding: takes a number apart into sign, integer significand and
+// exponent, and rounds that to the target. One handler, told by the row's flags what to do; slower than the
+// rows of convert_rows.cpp, which come first.
+// Source: NVIDIA, "PTX ISA", version 9.0, section 9.7.9.21 (cvt), 9.7.9.22 (cvt.pack); for FP8, P.
+// Micikevicius et al., "FP8 formats for deep learning", 2022 (arXiv:2209.05433).
 #include "sim/ops/rows.hpp"
 
 namespace course::sim::SIM_ISA {
@@ -153,7 +154,8 @@ u64 to_float(Number n, const Format& f, const Conversion& c) {
       flushed = exponent + 1 < f.min_exponent || rounded >> f.precision == 0;
     }
     const u64 q = shift <= 0 ? n.significand << -shift : shift_out(n.significand, shift, n.negative, c.round);
-    // The hidden bit is added into the exponent field, so that a carry out of the fraction goes where it belongs.
+    // The hidden bit is added into the exponent field, so that a carry out of the fraction goes where it
+    // belongs.
     encoded = q + (static_cast<u64>(std::max(0, exponent - f.min_exponent)) << (f.precision - 1));
     if (encoded >= f.infinity) {
       const bool stays = c.round == Round::zero || (c.round == Round::up && n.negative) ||

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The rows of asynchronous copies and mbarriers: where the lanes point is checked and counted here; copies.hpp and rendezvous.hpp
-// do the rest. Addresses are generic, in wide slots. Built once per instruction set of the host.
-// Source: NVIDIA, "PTX ISA", version 9.0, sections 9.7.9.25 (asynchronous copies), 9.7.13.15 (mbarrier), 9.7.9.23 (mapa).
+// The rows of asynchronous copies and mbarriers: where the lanes point is checked and counted here;
+// copies.hpp and rendezvous.hpp do the rest. Addresses are generic, in wide slots. Built once per instruction
+// set of the host.
+// Source: NVIDIA, "PTX ISA", version 9.0, sections 9.7.9.25 (asynchronous copies), 9.7.13.15 (mbarrier),
+// 9.7.9.23 (mapa).
 #include "sim/machine/copies.hpp"
 #include "sim/machine/rendezvous.hpp"
 #include "sim/ops/memory.hpp"
@@ -10,9 +12,10 @@ namespace course::sim::SIM_ISA {
 
 namespace {
 
-// --- copies -------------------------------------------------------------------------------------------------------
+// --- copies ------------------------------------------------------------------------------------------------
 
-// Checks one side of a copy, of `bytes` a lane for the lanes of `lanes`; counts sectors and wavefronts, but no request.
+// Checks one side of a copy, of `bytes` a lane for the lanes of `lanes`; counts sectors and wavefronts, but
+// no request.
 void check_side(Warp& w, const MicroOp& op, const u64* generic, u32 lanes, u64 bytes, bool in_shared) {
   if (lanes == 0) return;
   const u32 whole = w.mask;
@@ -87,8 +90,8 @@ void count_range(Warp& w, const MicroOp& op, OpKind kind, u64 address, u64 bytes
   w.stall = stall;
 }
 
-// src: generic address, and how many bytes (kNoSlot: the sector there). Brings them to the caches; what lies elsewhere
-// is left alone, and no address is a fault.
+// src: generic address, and how many bytes (kNoSlot: the sector there). Brings them to the caches; what lies
+// elsewhere is left alone, and no address is a fault.
 void prefetch(Warp& w, const MicroOp& op) {
   if (!w.worker->counting) return;
   const u64* from = w.slot<u64>(op.src[0]);
@@ -176,7 +179,7 @@ void wait(Warp& w, const MicroOp& op) {
   await_copies(w, K, op.imm < 0 ? 0 : static_cast<u32>(op.imm), op.imm < 0);
 }
 
-// --- mbarriers ----------------------------------------------------------------------------------------------------
+// --- mbarriers ---------------------------------------------------------------------------------------------
 
 // Calls `each(lane, generic address)` for the active lanes, whose mbarriers (src[0]) are known to be good.
 template <typename Each>
@@ -263,8 +266,8 @@ void object_pending(Warp& w, const MicroOp& op) {
   write_lanes<u32>(w, op.dst[0], [&](int i) { return Rendezvous::of(state[i]).pending; });
 }
 
-// cp.async.mbarrier.arrive: the lane's copies so far belong to the phase. With .noinc the arrival is one that was expected,
-// without it one that the object had not counted.
+// cp.async.mbarrier.arrive: the lane's copies so far belong to the phase. With .noinc the arrival is one that
+// was expected, without it one that the object had not counted.
 template <bool kCounted>
 void object_arrive_by_copies(Warp& w, const MicroOp& op) {
   for_objects(w, op, [&](int lane, u64 address) {
@@ -294,7 +297,7 @@ void store_and_tell(Warp& w, const MicroOp& op) {
   });
 }
 
-// --- clusters -----------------------------------------------------------------------------------------------------
+// --- clusters ----------------------------------------------------------------------------------------------
 
 // src: address, rank of the block in the cluster, the own rank. A mapped address may be mapped again.
 template <typename T>

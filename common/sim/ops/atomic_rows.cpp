@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The rows of atom and red. A lane's read-modify-write is indivisible against other host threads where there are any; blocks
-// have their shared memory to themselves. Lanes of a warp go one after the other, from Warp::first_lane on. Built once per instruction set of the host.
+// The rows of atom and red. A lane's read-modify-write is indivisible against other host threads where there
+// are any; blocks have their shared memory to themselves. Lanes of a warp go one after the other, from
+// Warp::first_lane on. Built once per instruction set of the host.
 // Source: NVIDIA, "PTX ISA", version 9.0, sections 9.7.13.5 (atom) and 9.7.13.7 (red).
 #include "sim/machine/waiting.hpp"
 #include "sim/ops/memory.hpp"
@@ -17,7 +18,8 @@ struct FetchAdd {
     return alu::canonical(alu::Add::of(old, b));
   }
 };
-// Of f32 in global memory: subnormal operands and results count as zeros (PTX ISA, atom; in shared memory they count).
+// Of f32 in global memory: subnormal operands and results count as zeros (PTX ISA, atom; in shared memory
+// they count).
 struct FetchAddFlushed {
   static f32 of(f32 old, f32 b, f32) { return alu::Ftz<alu::Add>::of(old, b); }
 };
@@ -162,8 +164,8 @@ void atomic(Warp& w, const MicroOp& op) {
   });
 }
 
-// Of 16 bytes: halves in two slots each, b in src[1] and src[2], c in src[3] and dst[3] (as the fourth value of a store), the
-// old value in dst[0] and dst[1]. Programs with these run on one host thread.
+// Of 16 bytes: halves in two slots each, b in src[1] and src[2], c in src[3] and dst[3] (as the fourth value
+// of a store), the old value in dst[0] and dst[1]. Programs with these run on one host thread.
 template <Place P, bool kCompare>
 void atomic_wide(Warp& w, const MicroOp& op) {
   Lanes a;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The rows of extended-precision arithmetic: add.cc, addc, mad.lo.cc and the others that write or read the carry, a predicate
-// slot of its own. Source: NVIDIA, "PTX ISA", version 9.0, section 9.7.2. Built once per instruction set of the host.
-// The flag is the carry out of the adder, also of a subtraction, which adds the complement: a − b = a + ~b + 1. It is set where
-// nothing is borrowed. Machine code shows it (sub.cc is IADD3 a, −b; subc is IADD3.X a, ~b), and nvcc's 128-bit division
-// reads the flag of a subtraction with addc.
+// The rows of extended-precision arithmetic: add.cc, addc, mad.lo.cc and the others that write or read the
+// carry, a predicate slot of its own. Source: NVIDIA, "PTX ISA", version 9.0, section 9.7.2. Built once per
+// instruction set of the host. The flag is the carry out of the adder, also of a subtraction, which adds the
+// complement: a − b = a + ~b + 1. It is set where nothing is borrowed. Machine code shows it (sub.cc is IADD3
+// a, −b; subc is IADD3.X a, ~b), and nvcc's 128-bit division reads the flag of a subtraction with addc.
 #include "sim/ops/rows.hpp"
 
 namespace course::sim::SIM_ISA {

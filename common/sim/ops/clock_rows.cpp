@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The clocks. A block's time is the warp instructions that it has run and what reading the clock and sleeping add: the same in
-// every run, and always moving, so that loops which wait for a time end. Built once per instruction set of the host.
+// The clocks. A block's time is the warp instructions that it has run and what reading the clock and sleeping
+// add: the same in every run, and always moving, so that loops which wait for a time end. Built once per
+// instruction set of the host.
 #include <algorithm>
 
 #include "sim/ops/rows.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The rows of cvt that programs use most: integers, f32, f64 to nearest, f16 and bf16 as f32. Their lane loops vectorise; all
-// other conversions are rows of any_convert_rows.cpp. Built once per instruction set.
+// The rows of cvt that programs use most: integers, f32, f64 to nearest, f16 and bf16 as f32. Their lane
+// loops vectorise; all other conversions are rows of any_convert_rows.cpp. Built once per instruction set.
 #include "sim/ops/narrow.hpp"
 #include "sim/ops/rows.hpp"
 
@@ -63,7 +63,8 @@ void to_integral(Rows r) {
 struct WidenHalf {
   static f32 of(u16 a) { return canonical(F16::widen(a)); }
 };
-// A shift to the left on sm_80 and later: a NaN keeps its bits. (The ISA does not say which NaN a conversion gives.)
+// A shift to the left on sm_80 and later: a NaN keeps its bits. (The ISA does not say which NaN a conversion
+// gives.)
 struct WidenBfloat {
   static u32 of(u16 a) { return static_cast<u32>(a) << 16; }
 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Pure semantics of the f32 and f64 instructions, and the modifiers around them.
-// Every NaN that an f32 instruction makes is the canonical one, 0x7fffffff (PTX ISA 9.7.3); an f64 one keeps its operand's bits.
-// The approximate instructions are computed in double and rounded once: well within the errors that the ISA states.
+// Every NaN that an f32 instruction makes is the canonical one, 0x7fffffff (PTX ISA 9.7.3); an f64 one keeps
+// its operand's bits. The approximate instructions are computed in double and rounded once: well within the
+// errors that the ISA states.
 // Source: NVIDIA, "PTX ISA", version 9.0, section 9.7.3. Included once per instruction set, see lane.hpp.
 #pragma once
 
@@ -167,8 +168,8 @@ struct CopySign {
   }
 };
 
-// Minimum and maximum. A NaN loses against a number, unless `nan_wins`; −0 is less than +0. With `xor_sign` the magnitudes are
-// compared and the result gets the exclusive or of the signs.
+// Minimum and maximum. A NaN loses against a number, unless `nan_wins`; −0 is less than +0. With `xor_sign`
+// the magnitudes are compared and the result gets the exclusive or of the signs.
 template <bool kMax, typename T>
 inline T extreme(T a, T b, bool nan_wins, bool xor_sign) {
   const bool negative = std::signbit(a) != std::signbit(b);
@@ -253,7 +254,8 @@ inline T rounded(T a) {
   else
     return std::ceil(a);
 }
-// Float to integer: rounds, then clamps to the range. NaN gives 0, or the top bit alone where either side has 64 bits.
+// Float to integer: rounds, then clamps to the range. NaN gives 0, or the top bit alone where either side has
+// 64 bits.
 template <Round R, typename To>
 struct FloatToInt {
   template <typename From>

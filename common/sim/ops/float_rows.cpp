@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The rows of f32 and f64 arithmetic, rounded to nearest even. (Other roundings: rounding_rows.cpp.) Built once per instruction
-// set of the host.
+// The rows of f32 and f64 arithmetic, rounded to nearest even. (Other roundings: rounding_rows.cpp.) Built
+// once per instruction set of the host.
 #include "sim/ops/rows.hpp"
 
 namespace course::sim::SIM_ISA {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Which elements of a matrix lie in which registers of which lanes, for the instructions that multiply matrices.
-// `mma` has fixed layouts; `wmma` leaves them open, and has the same ones here: tiles of mma's side by side.
+// Which elements of a matrix lie in which registers of which lanes, for the instructions that multiply
+// matrices. `mma` has fixed layouts; `wmma` leaves them open, and has the same ones here: tiles of mma's side
+// by side.
 // Source: NVIDIA, "PTX ISA", version 9.0, sections 9.7.15.4 (wmma) and 9.7.15.5 (mma).
 #pragma once
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The rows of f16 and bf16 arithmetic, of one element and of two in a word. Built once per instruction set of the host.
+// The rows of f16 and bf16 arithmetic, of one element and of two in a word. Built once per instruction set of
+// the host.
 #include "sim/ops/narrow.hpp"
 #include "sim/ops/rows.hpp"
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Lanes: reading and writing one value a lane in register slots, and the one place that knows the host's vector unit.
-// Included once per instruction set (SIM_ISA), inside its own namespace, so that no inline code is shared between them.
-// Invariant: a slot of 4-byte lanes holds 8-, 16- and 32-bit values in its low bits; readers truncate, writers extend by sign or
-// zero, as PTX asks for destinations wider than the type.
+// Lanes: reading and writing one value a lane in register slots, and the one place that knows the host's
+// vector unit. Included once per instruction set (SIM_ISA), inside its own namespace, so that no inline code
+// is shared between them.
+// Invariant: a slot of 4-byte lanes holds 8-, 16- and 32-bit values in its low bits; readers truncate,
+// writers extend by sign or zero, as PTX asks for destinations wider than the type.
 #pragma once
 
 #include <bit>

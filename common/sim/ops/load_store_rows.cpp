@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The rows of loads and stores: one by place, element and vector length. Built once per instruction set of the host.
+// The rows of loads and stores: one by place, element and vector length. Built once per instruction set of
+// the host.
 #include "sim/machine/waiting.hpp"
 #include "sim/ops/memory.hpp"
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Products of small matrices that a warp holds in its registers (the tensor cores), and a transposition.
-// Floats: products are exact, their sum is made in f64 and rounded once; a GPU leaves out more. f64: a chain of fma in the order of k.
+// Floats: products are exact, their sum is made in f64 and rounded once; a GPU leaves out more. f64: a chain
+// of fma in the order of k.
 // Source: NVIDIA, "PTX ISA", version 9.0, section 9.7.15.
 #include <algorithm>
 #include <cmath>
@@ -54,7 +55,8 @@ int product_of(const MatrixForm& f, int lane) {
   return f.quads ? lane / 4 % 4 : 0;
 }
 
-// Calls `each(cell, word, j)` for the elements that the lanes of product `p` hold, in registers from `slot` on.
+// Calls `each(cell, word, j)` for the elements that the lanes of product `p` hold, in registers from `slot`
+// on.
 template <typename Word, typename Each>
 inline void for_cells(Warp& w, u32 slot, const Fragment& f, int p, const Each& each) {
   const int registers = f.registers(), elements = f.in_register();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Memory instructions' common part: addresses, bounds, and what an access costs.
-// Every access is checked against the exact bounds of the allocation (global) or of the block's shared memory.
+// Every access is checked against the exact bounds of the allocation (global) or of the block's shared
+// memory.
 // Source: NVIDIA, "PTX ISA", version 9.0, section 9.7.9; CUDA C++ Programming Guide for sectors and banks.
 #pragma once
 
@@ -47,7 +48,7 @@ inline bool contiguous(const Lanes& a, u64 bytes) {
                     lanes, address);
 }
 
-// --- global -------------------------------------------------------------------------------------------------------
+// --- global ------------------------------------------------------------------------------------------------
 
 // `low` < `high`, unless the access reaches over the end of the address space.
 inline bool in_window(const Worker::Window& window, u64 low, u64 high) {
@@ -104,8 +105,8 @@ inline void check_scattered(Warp& w, const MicroOp& op, const Lanes& a, u64 byte
   if (bad != 0) out_of_bounds(bad, a.at[std::countr_zero(bad)], bytes);
 }
 
-// Distinct 32-byte sectors touched, in ascending order; returns how many. Naturally aligned accesses of up to 32 bytes never straddle
-// a sector.
+// Distinct 32-byte sectors touched, in ascending order; returns how many. Naturally aligned accesses of up to
+// 32 bytes never straddle a sector.
 [[gnu::noinline]] inline int find_sectors(const Warp& w, const Lanes& a, u64* sectors) {
   int n = 0;
   bool ascending = true;
@@ -120,8 +121,8 @@ inline void check_scattered(Warp& w, const MicroOp& op, const Lanes& a, u64 byte
   return static_cast<int>(std::unique(sectors, sectors + n) - sectors);
 }
 
-// The caches' part of an access to sectors `mask` of a line (4 bits), of which a store leaves nothing of `whole`: see cache.hpp.
-// `loads`: what was there is needed.
+// The caches' part of an access to sectors `mask` of a line (4 bits), of which a store leaves nothing of
+// `whole`: see cache.hpp. `loads`: what was there is needed.
 inline void touch_line(Warp& w, const MicroOp& op, u64 line, u32 mask, u32 whole, bool loads) {
   Worker& worker = *w.worker;
   worker.lines += 1;
@@ -208,7 +209,7 @@ inline bool prepare_global(Warp& w, const MicroOp& op, const Lanes& a, u64 bytes
   return false;
 }
 
-// --- shared -------------------------------------------------------------------------------------------------------
+// --- shared ------------------------------------------------------------------------------------------------
 
 // Where lanes a fixed number of words apart meet in a bank: those whose distance is a multiple of `period`.
 inline u64 most_in_period(u32 mask, u32 period) {
@@ -252,7 +253,8 @@ inline u64 most_in_period(u32 mask, u32 period) {
   for (int start = 0; start < kLanes; start += lanes_per_pass) {
     const u32 part = w.mask & static_cast<u32>(((u64{1} << lanes_per_pass) - 1) << start);
     if (part == 0) continue;
-    // The words that each bank has to give, each once: few, so that looking through them is quicker than sorting.
+    // The words that each bank has to give, each once: few, so that looking through them is quicker than
+    // sorting.
     u32 words[kLanes][kLanes], n[kLanes] = {}, most = 0;
     for (u32 m = part; m != 0; m &= m - 1) {
       const u32 first_word = static_cast<u32>(a.at[std::countr_zero(m)] / 4);
@@ -322,7 +324,7 @@ inline bool prepare_shared(Warp& w, const MicroOp& op, const Lanes& a, u64 bytes
   return run;
 }
 
-// --- the accesses -------------------------------------------------------------------------------------------------
+// --- the accesses ------------------------------------------------------------------------------------------
 
 enum class Place : u8 { global, shared, local, generic };
 template <Place P>
@@ -371,8 +373,8 @@ inline bool reaches_out(const Warp& w, const Lanes& a) {
   return all >= kBlockPart;
 }
 
-// Calls `each(lanes' offsets within that block)` for each block of the cluster that lanes point to, as if the warp were of it.
-// `base`: what the window starts at.
+// Calls `each(lanes' offsets within that block)` for each block of the cluster that lanes point to, as if the
+// warp were of it. `base`: what the window starts at.
 template <typename Each>
 inline void for_blocks(Warp& w, const Lanes& a, u64 base, const Each& each) {
   struct Visit {  // ends also when `each` throws
@@ -412,7 +414,8 @@ inline void for_blocks(Warp& w, const Lanes& a, u64 base, const Each& each) {
   }
 }
 
-// The checks and counts of an access, compiled once a size: every row of loads, stores and atomics calls them.
+// The checks and counts of an access, compiled once a size: every row of loads, stores and atomics calls
+// them.
 template <u64 kBytes>
 [[gnu::noinline]] bool prepare_global(Warp& w, const MicroOp& op, const Lanes& a) {
   return prepare_global(w, op, a, kBytes);
@@ -426,8 +429,8 @@ template <u64 kBytes>
   localise(w, a, kBytes);
 }
 
-// Calls `access(host addresses, contiguous, place)` once the addresses of the active lanes are known to be good; `place` is a
-// type whose value is never generic.
+// Calls `access(host addresses, contiguous, place)` once the addresses of the active lanes are known to be
+// good; `place` is a type whose value is never generic.
 template <Place P, u64 kBytes, typename Access>
 inline void with_memory(Warp& w, const MicroOp& op, Lanes& a, const Access& access) {
   if constexpr (P == Place::global) {

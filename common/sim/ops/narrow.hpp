@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The 16-bit float formats, f16 (5 exponent bits, 10 of fraction) and bf16 (8 and 7), as f32 and back.
-// A sum, difference or product of two such numbers, rounded to f32 and then to 16 bits, is rounded right: f32 has more than
-// twice the precision plus two bits (S. Figueroa, "When is double rounding innocuous?", ACM SIGNUM 30(3), 1995). A fused
-// multiply-add needs more: its double sum is rounded to odd first (S. Boldo, G. Melquiond, "Emulation of FMA and correctly
-// rounded sums", IEEE Trans. Computers 57(4), 2008).
+// A sum, difference or product of two such numbers, rounded to f32 and then to 16 bits, is rounded right: f32
+// has more than twice the precision plus two bits (S. Figueroa, "When is double rounding innocuous?", ACM
+// SIGNUM 30(3), 1995). A fused multiply-add needs more: its double sum is rounded to odd first (S. Boldo, G.
+// Melquiond, "Emulation of FMA and correctly rounded sums", IEEE Trans. Computers 57(4), 2008).
 #pragma once
 
 #include "sim/ops/float.hpp"
@@ -44,7 +44,8 @@ inline u16 narrow(T value) {
   const U absolute = magnitude(value);
   const S exponent = static_cast<S>(absolute >> kFraction) - kBias;
   const U one = U{1} << kFraction;
-  // A subnormal source lies far below the least target, or (bf16 from f32) has the target's own least exponent.
+  // A subnormal source lies far below the least target, or (bf16 from f32) has the target's own least
+  // exponent.
   const bool is_subnormal = (absolute >> kFraction) == 0;
   const U significand = (absolute & (one - 1)) | (is_subnormal ? 0 : one);
   const S actual = is_subnormal ? 1 - kBias : exponent;
@@ -63,7 +64,8 @@ inline u16 narrow(T value) {
   return static_cast<u16>(absolute > infinity_bits<T>() ? U{Format::kNan} : r);
 }
 
-// a·b + c, exact up to a last bit that is set when anything was lost: rounding that again rounds the exact value.
+// a·b + c, exact up to a last bit that is set when anything was lost: rounding that again rounds the exact
+// value.
 inline f64 fma_to_odd(f64 a, f64 b, f64 c) {
   const f64 p = a * b;  // exact: at most 22 bits
   const f64 s = p + c;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How a pure function of ops/alu.hpp becomes a row of the op table: the lane loop around it and its signature.
+// How a pure function of ops/alu.hpp becomes a row of the op table: the lane loop around it and its
+// signature.
 #pragma once
 
 #include <string>

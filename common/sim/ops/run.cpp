@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The run loop: picks a group of a warp, runs basic blocks, splits and merges groups, and hands control to the machine where
-// threads meet. Built once per instruction set, so that handlers inline what they can.
-// Scheduling: of the groups that can run, deepest call first, then the block with the least rank (cfg.cpp); a group that spins
-// while others wait is set aside after 64 back edges, so that locks inside a warp make progress.
+// The run loop: picks a group of a warp, runs basic blocks, splits and merges groups, and hands control to
+// the machine where threads meet. Built once per instruction set, so that handlers inline what they can.
+// Scheduling: of the groups that can run, deepest call first, then the block with the least rank (cfg.cpp); a
+// group that spins while others wait is set aside after 64 back edges, so that locks inside a warp make
+// progress.
 // Source: for the min-rank rule, Collange, "Stack-less SIMT reconvergence at low cost", 2011 (hal-00622654).
 #include <algorithm>
 
@@ -72,8 +73,9 @@ int pick(Warp& w) {
   return best;
 }
 
-// At a warp-wide op: may group g run it now? Otherwise it waits. Lanes of a member mask that have exited are not waited for.
-// bar.warp.sync may be met at different places of the code (PTX ISA 9.7.13.2); the others must be the same instruction.
+// At a warp-wide op: may group g run it now? Otherwise it waits. Lanes of a member mask that have exited are
+// not waited for. bar.warp.sync may be met at different places of the code (PTX ISA 9.7.13.2); the others
+// must be the same instruction.
 bool warp_sync_holds(Warp& w, Group& g, const MicroOp& op) {
   const u32* members = w.slot<u32>(op.src[3]);
   u32 wanted = 0;

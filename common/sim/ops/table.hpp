@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The op table: which pure function computes which PTX spelling. One row registers an op; the decoder looks rows up, the
-// coverage test lists them. Built once per instruction set of the host.
+// The op table: which pure function computes which PTX spelling. One row registers an op; the decoder looks
+// rows up, the coverage test lists them. Built once per instruction set of the host.
 #pragma once
 
 #include <cstdint>
@@ -49,8 +49,8 @@ struct Engine {
   RunEnd (*run_observed)(Warp&, std::int64_t budget);
 };
 
-// The best engine that is built in and that this processor runs; SIM_ISA=portable|avx2|avx512 asks for one of those built in.
-// Throws std::runtime_error where there is none.
+// The best engine that is built in and that this processor runs; SIM_ISA=portable|avx2|avx512 asks for one of
+// those built in. Throws std::runtime_error where there is none.
 const Engine& engine();
 
 }  // namespace course::sim

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Textures: coordinates become texels, one by one or filtered linearly; surfaces: bytes of elements, read and written.
-// src[0] is the object's handle (wide), src[1 …] coordinates; a store's values are in dst.
-// Source: NVIDIA, "PTX ISA", version 9.0, sections 9.7.10 and 9.7.11; "CUDA C++ Programming Guide", appendix "Texture fetching":
-// filtering weighs with fractions of 8 bits.
+// Textures: coordinates become texels, one by one or filtered linearly; surfaces: bytes of elements, read and
+// written. src[0] is the object's handle (wide), src[1 …] coordinates; a store's values are in dst.
+// Source: NVIDIA, "PTX ISA", version 9.0, sections 9.7.10 and 9.7.11; "CUDA C++ Programming Guide", appendix
+// "Texture fetching": filtering weighs with fractions of 8 bits.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -94,7 +94,8 @@ u32 channel_word(const TextureDescriptor& d, u64 address, u32 k) {
   return std::bit_cast<u32>(value);
 }
 
-// The index that an out-of-range one stands for; −1: the border. Wrapping and mirroring take coordinates from 0 to 1.
+// The index that an out-of-range one stands for; −1: the border. Wrapping and mirroring take coordinates from
+// 0 to 1.
 s64 addressed(s64 i, s64 n, AddressMode mode, bool normalised) {
   if (i >= 0 && i < n) return i;
   if (mode == AddressMode::border) return -1;
@@ -256,7 +257,7 @@ void fetch(Warp& w, const MicroOp& op) {
   touched.count(w, op, OpKind::load, bytes);
 }
 
-// --- surfaces -----------------------------------------------------------------------------------------------------
+// --- surfaces ----------------------------------------------------------------------------------------------
 
 // Where a lane's bytes lie; 0: nowhere, reads give 0 and writes do nothing.
 u64 surface_place(Warp& w, const MicroOp& op, const TextureForm& form, int lane) {

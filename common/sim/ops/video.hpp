@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a video instruction (vadd, vmad, vset4 …) does, packed into MicroOp::imm: the decoder fills it in, ops/video_rows.cpp reads it.
+// What a video instruction (vadd, vmad, vset4 …) does, packed into MicroOp::imm: the decoder fills it in,
+// ops/video_rows.cpp reads it.
 // Source: NVIDIA, "PTX ISA", version 9.0, section 9.7.17 (scalar and SIMD video instructions).
 #pragma once
 

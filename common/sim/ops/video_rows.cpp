@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The rows of the video instructions, scalar and SIMD: a few forms of arithmetic on parts of registers. MicroOp::imm says which,
-// see video.hpp. Built once per instruction set of the host.
+// The rows of the video instructions, scalar and SIMD: a few forms of arithmetic on parts of registers.
+// MicroOp::imm says which, see video.hpp. Built once per instruction set of the host.
 #include "sim/ops/video.hpp"
 
 #include <algorithm>

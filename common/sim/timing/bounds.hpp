@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What can hold a kernel up, in the words of the timing model (LaunchResult::bound_by, "bound_by" in reports).
+// What can hold a kernel up, in the words of the timing model (LaunchResult::bound_by, "bound_by" in
+// reports).
 #pragma once
 
 #include <array>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Modelled times, from what the counters saw and the chip's constants (timing.hpp). Always labelled "modelled" where people see it.
-// A kernel takes an empty kernel's time, and what the parts of the machine need: each part's work ÷ its rate, and the longest
-// chain of waits (Counters::chain_clocks). They overlap, so the greatest counts in full and the others as far as Timing::blend says.
+// Modelled times, from what the counters saw and the chip's constants (timing.hpp). Always labelled
+// "modelled" where people see it. A kernel takes an empty kernel's time, and what the parts of the machine
+// need: each part's work ÷ its rate, and the longest chain of waits (Counters::chain_clocks). They overlap,
+// so the greatest counts in full and the others as far as Timing::blend says.
 #pragma once
 
 #include <cstdint>

@@ -25,15 +25,17 @@ double of(const std::array<double, kInstructionKinds>& table, Kind kind) {
   return table[static_cast<std::size_t>(kind)];
 }
 
-// Clocks from a load's issue to its value when it is found at the nearest place; what lies farther adds while running.
+// Clocks from a load's issue to its value when it is found at the nearest place; what lies farther adds while
+// running.
 double load_latency(const MicroOp& op, const Timing& timing) {
   return op.space == MemorySpace::shared || op.space == MemorySpace::generic ? timing.shared_latency
                                                                              : timing.near_latency;
 }
 
-// Walks along basic blocks that fall into one another, and follows when each register's value is there: by how much that moves on in a
-// block are its clocks. Values depend on loads, on loads whose addresses depend on loads … : `depth` counts how many waits in a row
-// that makes; those that nobody has waited for yet are carried into the next block.
+// Walks along basic blocks that fall into one another, and follows when each register's value is there: by
+// how much that moves on in a block are its clocks. Values depend on loads, on loads whose addresses depend
+// on loads … : `depth` counts how many waits in a row that makes; those that nobody has waited for yet are
+// carried into the next block.
 class PaceWalk {
  public:
   PaceWalk(const Program& program, const Timing& timing) : program_(program), timing_(timing) {}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How long a warp that has a multiprocessor for itself takes for each basic block: what the timing model's longest chain is made of.
+// How long a warp that has a multiprocessor for itself takes for each basic block: what the timing model's
+// longest chain is made of.
 #pragma once
 
 #include "ptx/ir.hpp"

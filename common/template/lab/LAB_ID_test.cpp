@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The lab's public tests. Run them on your kernels with
 //   build/labs/LAB_ID/LAB_ID_test --gtest_filter='map.*'
-// Each task is a suite, each case a test. The tests below need no kernel: they try out the lab's own checks and baselines.
+// Each task is a suite, each case a test. The tests below need no kernel: they try out the lab's own checks
+// and baselines.
 #include <gtest/gtest.h>
 
 #include "LAB_ID/lab.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // LAB_TITLE: what the lab asks, in one sentence. The lab's API and what it is worth.
-// Read: Job (what a task gets), Rung, the manifest (tasks and points). Included by the student's .cu, the solution, the CPU side
-// (problem.cpp) and the tests, so it stays light.
+// Read: Job (what a task gets), Rung, the manifest (tasks and points). Included by the student's .cu, the
+// solution, the CPU side (problem.cpp) and the tests, so it stays light.
 #pragma once
 
 #include <cstdint>

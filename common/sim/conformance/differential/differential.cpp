@@ -4,15 +4,18 @@
 //   differential --ptx SEED             a kernel's module
 //   differential --outputs SEED         its output, a thread a line, in the order of leave() in generate.cpp
 //   differential --uses SEED COUNT      in how many kernels each instruction occurs; runs none of them
-//   differential --operands SEED COUNT  every instruction on COUNT tuples (rounded up to 65,536): a digest each
+//   differential --operands SEED COUNT  a digest of every instruction on COUNT tuples (rounded up to 65,536)
 //   differential --operand ROW SEED     65,536 tuples of the instruction in that row, with its results
-//   differential --serve                for shrink.py: reads lines SEED FILE, and runs the changed kernel SEED in FILE: a digest
+//   differential --serve                for shrink.py: reads lines SEED FILE, runs the changed kernel SEED in
+//                                       FILE and prints a digest
 // `ninja -C build common/sim/differential` builds it. Without Meson, with the toolkit and a compiler alone:
-//   g++ -std=c++20 -O1 -Icommon -I/usr/local/cuda/include -o differential common/sim/conformance/differential/*.cpp
+//   g++ -std=c++20 -O1 -Icommon -I/usr/local/cuda/include -o differential
+//     common/sim/conformance/differential/*.cpp
 //     common/sim/conformance/{*_operations,*_scenarios,exact,operand,scenario}.cpp common/ptx/ir.cpp
 //     -L/usr/local/cuda/lib64 -lcudart (and -lfmt where fmt is installed)
-// ./differential 1 100000 > gpu.txt; LD_LIBRARY_PATH=build/common/cudart ./differential 1 100000 > sim.txt; diff gpu.txt sim.txt
-// Exit status: 0, 1 when a kernel could not be loaded or run, 77 without a device.
+//   ./differential 1 100000 > gpu.txt
+//   LD_LIBRARY_PATH=build/common/cudart ./differential 1 100000 > sim.txt; diff gpu.txt sim.txt
+// Exit status: 0; 1 when a kernel could not be loaded or run; 77 without a device.
 #include <cuda_runtime.h>
 
 #include <algorithm>

@@ -76,7 +76,8 @@ constexpr std::string_view kTemplates[] = {
     "cvt.pack.sat.s16.s32 R, R, R",
 };
 
-// Under a guard, which ptxas also makes of a branch, the machine code for sm_90 converts what the register held before.
+// Under a guard, which ptxas also makes of a branch, the machine code for sm_90 converts what the register
+// held before.
 constexpr std::string_view kLosesGuard = "set.ltu.f32.f64";
 
 // What all lanes of a warp execute together.

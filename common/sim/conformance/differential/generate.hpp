@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Random kernels whose every output bit is determined: what one machine computes, every machine must.
-// They use the arithmetic of the conformance suite (all instructions with an exact result) and, around it, carries, pairs of
-// halves, divergent branches and loops, calls, shuffles and votes, shared and local memory, atomics that commute, vector loads.
+// They use the arithmetic of the conformance suite (all instructions with an exact result) and, around it,
+// carries, pairs of halves, divergent branches and loops, calls, shuffles and votes, shared and local memory,
+// atomics that commute, vector loads.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,8 @@ const std::vector<Operation>& operations(int sm);
 // `.version` and `.target` of the kernels below.
 std::string header(int sm);
 
-// A function `.visible .entry NAME(.param .u64 in, .param .u64 out)` with the functions that it calls. The same seed gives the
-// same text everywhere. `sm`: the compute capability whose instructions it may use.
+// A function `.visible .entry NAME(.param .u64 in, .param .u64 out)` with the functions that it calls. The
+// same seed gives the same text everywhere. `sm`: the compute capability whose instructions it may use.
 std::string random_kernel(std::uint64_t seed, const std::string& name, int sm);
 
 // The input of all its threads: edge cases and random numbers.

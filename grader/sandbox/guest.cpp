@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What student code may try in a sandbox, one thing a run: sandbox_guest ACTION [ARGUMENT]. Prints what came
-// of it, unless it does not live to tell. sandbox_test.cpp says what must come out.
+// Tries one thing that student code may try in a sandbox: sandbox_guest ACTION [ARGUMENT]. Prints the result,
+// unless it is killed. sandbox_test.cpp states the expected results.
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -69,7 +69,7 @@ int touch_memory(std::size_t n_bytes) {
   return told(true);
 }
 
-// Leaves a process behind that has left its group, its session and its descriptors.
+// Leaves a background process behind that has left its process group and session and closed its descriptors.
 int leave_daemon() {
   for (int i = 0; i < 2; ++i) {
     const pid_t child = fork();

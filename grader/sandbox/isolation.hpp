@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How far student code is kept apart from the machine, as one word that stands in every result.
+// How strongly student code is isolated from the machine. Every result records the level.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace course::grader::sandbox {
 
-// Each level has what the ones before it have.
+// Each level includes the previous one.
 enum class Isolation : std::uint8_t {
   // A process of its own, and a time limit.
   none,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What a sandbox's own user leaves in the folders that everybody may write to. Where the sandbox has no file
-// system of its own, these are the machine's.
-// Invariant: after the destructor nothing of that user lies there. (By then none of his processes is alive.)
+// Removes the files that a sandbox's own user leaves in world-writable folders. A sandbox without a file
+// system of its own uses the machine's folders.
+// Invariant: after the destructor these folders hold no file of that user at their top level. (By then no
+// process of that user is running.)
 #pragma once
 
 #include <string>
@@ -12,7 +13,7 @@ namespace course::grader::sandbox {
 
 class Leavings {
  public:
-  // `uid`: that no other sandbox has; 0: nothing is removed.
+  // `uid`: a user id that no other sandbox has; 0: nothing is removed.
   explicit Leavings(unsigned uid = 0, std::vector<std::string> folders = {"/tmp", "/var/tmp", "/dev/shm"})
       : uid_(uid), folders_(std::move(folders)) {}
   Leavings(Leavings&& other) noexcept

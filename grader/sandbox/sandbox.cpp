@@ -23,7 +23,7 @@ constexpr double kProbeSeconds = 10;
 int last_descriptor(Purpose purpose) {
   switch (purpose) {
     case Purpose::compile: return 2;
-    case Purpose::device: return 4;  // its channels to the grader and to the student's process
+    case Purpose::device: return 4;  // its channels to the grader (3) and to the student's process (4)
     case Purpose::run:
     case Purpose::run_on_gpu: break;
   }
@@ -35,8 +35,8 @@ std::string find_bwrap() {
   return found.starts_with('/') ? found : "";
 }
 
-// A user id that nobody has, another one for each sandbox of this machine: what one leaves behind, none can
-// touch.
+// Unused user ids, a different one for each sandbox of this machine, so that no sandbox can access the files
+// of another.
 constexpr unsigned kFirst = 700'000'000, kPids = 1u << 22, kPerProcess = 64;
 unsigned first_uid() {
   return kFirst + (static_cast<unsigned>(getpid()) % kPids) * kPerProcess;
@@ -83,7 +83,7 @@ Sandbox::Sandbox(const Machine& machine, Purpose purpose, View view, const Bound
   const bool compile = purpose == Purpose::compile;
   if (machine.cgroup_version > 0) cgroup_ = Cgroup::make({bounds.memory_bytes, bounds.threads});
 
-  // What a compiler writes is handed on by the grader, so it needs no right but to its own folder.
+  // The grader moves a compiler's output, so the compiler needs access to its own folder only.
   std::vector<std::string> user;
   if (machine.other_user) {
     const unsigned uid = compile && !view.placed.empty() ? owner_of(view.placed.front().first) : fresh_uid();
@@ -103,7 +103,7 @@ Sandbox::Sandbox(const Machine& machine, Purpose purpose, View view, const Bound
   limit("fsize", bounds.file_bytes);
   limit("nofile", purpose == Purpose::run_on_gpu ? 4096 : 1024);
   if (purpose == Purpose::run || purpose == Purpose::device) limit("memlock", 0);
-  // Counted per user, so only where the user is the sandbox's own.
+  // The kernel counts processes per user, so this limit is set only for a user of its own.
   if (!user.empty() && !compile) limit("nproc", bounds.threads);
   if (bounds.address_bytes > 0) limit("as", bounds.address_bytes);
   if (machine.filter) append(inner, {"--filter", word_for(filter_for(purpose))});
@@ -135,7 +135,7 @@ Sandbox::Sandbox(const Machine& machine, Purpose purpose, View view, const Bound
 
 namespace {
 
-// What sandbox_enter finds when it is started in such a sandbox; "" when it can't be.
+// What sandbox_enter --tell printed in such a sandbox (`text`), or why it could not start (`problem`).
 struct Told {
   bool works = false;
   std::string text, problem;
@@ -154,7 +154,7 @@ Told try_out(const Machine& machine, Purpose purpose) {
   return told;
 }
 
-// Most machines offer all there is: one try tells.
+// Most machines support everything, so this is tried first, in one step.
 std::optional<Machine> try_everything(Machine machine) {
   machine.level = Isolation::full;
   machine.other_user = geteuid() == 0;
@@ -187,7 +187,7 @@ Machine probe(const std::string& enter, Isolation most) {
   if (most == Isolation::full) {
     if (const auto everything = try_everything(machine)) return *everything;
   }
-  // Something is missing: from the bottom up; each step keeps what works.
+  // Something is missing: add one feature at a time and keep those that work.
   machine.level = Isolation::limits;
   machine.other_user = geteuid() == 0;
   if (machine.other_user && !try_out(machine, Purpose::run).works) {

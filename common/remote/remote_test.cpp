@@ -21,11 +21,11 @@
 namespace course::remote {
 namespace {
 
+using lab::CallResult;
 using lab::Packet;
 using lab::PacketKind;
 using lab::PacketReader;
 using lab::PacketWriter;
-using lab::Ran;
 
 constexpr const char* kPtx = R"(.version 8.0
 .target sm_80
@@ -146,16 +146,16 @@ class DevicesProcess : public testing::Test {
   }
 
   // The device's side of one call while `host` plays the other process.
-  Ran call(const std::function<void()>& host) {
+  CallResult call(const std::function<void()>& host) {
     std::thread other([&] {
       const auto packet = lab::receive_packet(ends_[1]);
       if (packet && *packet && (*packet)->kind == PacketKind::call) host();
       shutdown(ends_[1], SHUT_WR);
     });
-    const Ran ran = link_->run({});
+    const CallResult result = link_->run({});
     shutdown(ends_[0], SHUT_RDWR);
     other.join();
-    return ran;
+    return result;
   }
   void send(PacketKind kind, const PacketWriter& body = {}) {
     static_cast<void>(lab::send_packet(ends_[1], kind, body.body()));
@@ -201,17 +201,17 @@ class DevicesProcess : public testing::Test {
 };
 
 TEST_F(DevicesProcess, LaunchesWhatIsAskedFor) {
-  const Ran ran = call([&] {
+  const CallResult result = call([&] {
     EXPECT_EQ(launch(launch_of(find_put(), buffer_, 42)), 0u);
     finish();
   });
-  EXPECT_EQ(ran.how, Ran::How::returned);
-  EXPECT_EQ(ran.status, lab::Status::ok);
+  EXPECT_EQ(result.end, CallResult::End::returned);
+  EXPECT_EQ(result.status, lab::Status::ok);
   EXPECT_EQ(first_word(), 42u);
 }
 
 TEST_F(DevicesProcess, FillsAndStoresInsideOfAllocationsAlone) {
-  const Ran ran = call([&] {
+  const CallResult result = call([&] {
     EXPECT_TRUE(ask(PacketKind::fill, PacketWriter().put(FillQuestion{buffer_, 2, 7, 4})));
     EXPECT_TRUE(ask(PacketKind::store, PacketWriter().put(buffer_ + 8).put(std::uint32_t{9})));
     EXPECT_FALSE(ask(PacketKind::fill, PacketWriter().put(FillQuestion{buffer_, 257, 0, 4})));
@@ -222,7 +222,7 @@ TEST_F(DevicesProcess, FillsAndStoresInsideOfAllocationsAlone) {
     EXPECT_FALSE(ask(PacketKind::release, PacketWriter().put(buffer_))) << "it is not theirs";
     finish();
   });
-  EXPECT_EQ(ran.how, Ran::How::returned);
+  EXPECT_EQ(result.end, CallResult::End::returned);
   const auto* words = reinterpret_cast<const std::uint32_t*>(buffer_);
   EXPECT_EQ(words[0], 7u);
   EXPECT_EQ(words[1], 7u);
@@ -232,14 +232,14 @@ TEST_F(DevicesProcess, FillsAndStoresInsideOfAllocationsAlone) {
 
 // A kernel's fault is the device's to know, whatever the other side claims, and nothing runs after it.
 TEST_F(DevicesProcess, KeepsAFaultToItself) {
-  const Ran ran = call([&] {
+  const CallResult result = call([&] {
     const sim::KernelId kernel = find_put();
     EXPECT_NE(launch(launch_of(kernel, 64, 1)), 0u);
     EXPECT_NE(launch(launch_of(kernel, buffer_, 42)), 0u);
     finish();
   });
-  EXPECT_EQ(ran.how, Ran::How::returned);
-  EXPECT_EQ(ran.cuda_code, 700);
+  EXPECT_EQ(result.end, CallResult::End::returned);
+  EXPECT_EQ(result.cuda_code, 700);
   EXPECT_EQ(first_word(), 0xa5a5a5a5u);
 }
 
@@ -267,8 +267,8 @@ TEST_F(DevicesProcess, GivesUpOnWhatItDoesNotUnderstand) {
   };
   for (const Bad& bad : all) {
     SCOPED_TRACE(static_cast<unsigned>(bad.kind));
-    const Ran ran = call([&] { send(bad.kind, bad.body); });
-    EXPECT_EQ(ran.how, Ran::How::nonsense);
+    const CallResult result = call([&] { send(bad.kind, bad.body); });
+    EXPECT_EQ(result.end, CallResult::End::protocol_error);
     TearDown();
     SetUp();
   }
@@ -276,25 +276,25 @@ TEST_F(DevicesProcess, GivesUpOnWhatItDoesNotUnderstand) {
 
 TEST_F(DevicesProcess, GivesUpOnWhatNobodyAskedFor) {
   finish();
-  EXPECT_EQ(link_->run({}).how, Ran::How::nonsense);
+  EXPECT_EQ(link_->run({}).end, CallResult::End::protocol_error);
 }
 
 TEST_F(DevicesProcess, TellsAnEndBeforeTheCallFromOneInIt) {
-  EXPECT_EQ(call([] {}).how, Ran::How::gone_before);
+  EXPECT_EQ(call([] {}).end, CallResult::End::ended_before_call);
   TearDown();
   SetUp();
   EXPECT_EQ(call([&] {
               EXPECT_TRUE(ask(PacketKind::free_bytes, {}));
               shutdown(ends_[1], SHUT_RDWR);
-            }).how,
-            Ran::How::lost);
+            }).end,
+            CallResult::End::lost);
 }
 
 // Launches of all shapes and packets of noise: the buffer changes only where the kernel was told to write.
 TEST_F(DevicesProcess, SurvivesNoise) {
   std::mt19937 dice(11);
   for (int round = 0; round < 300; ++round) {
-    const Ran ran = call([&] {
+    const CallResult result = call([&] {
       const sim::KernelId kernel = find_put();
       LaunchHead head;
       head.kernel = kernel;
@@ -310,7 +310,7 @@ TEST_F(DevicesProcess, SurvivesNoise) {
       send(static_cast<PacketKind>(dice() % 16), noise);
       shutdown(ends_[1], SHUT_WR);
     });
-    EXPECT_NE(ran.how, Ran::How::out_of_memory);
+    EXPECT_NE(result.end, CallResult::End::out_of_memory);
     for (std::uint64_t i = 0; i < kBufferBytes; ++i)
       ASSERT_EQ(reinterpret_cast<const unsigned char*>(buffer_)[i], 0xa5u) << round;
     TearDown();

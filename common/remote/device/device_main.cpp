@@ -23,6 +23,6 @@ int main(int argc, char** argv) {
                                           &simNameBuffer, &simForgetWrites, &simEmptyHeap},
                            nullptr);
   remote::HostLink link(lab::kHostFd, argv[1], cudart::current_context().device());
-  if (!link.wait_until_ready()) return lab::kLost;
+  if (!link.wait_until_ready()) return lab::kExitHostLost;
   return lab::serve_cases(device, link);
 }

@@ -15,11 +15,11 @@
 
 namespace course::remote {
 
+using lab::CallResult;
 using lab::Packet;
 using lab::PacketKind;
 using lab::PacketReader;
 using lab::PacketWriter;
-using lab::Ran;
 
 namespace {
 
@@ -42,36 +42,36 @@ bool HostLink::wait_until_ready() {
   return packet && *packet && (*packet)->kind == PacketKind::ready && (*packet)->body.empty();
 }
 
-Ran HostLink::run(const lab::Request& request) {
-  Ran ran;
-  ran.how = Ran::How::nonsense;
+CallResult HostLink::run(const lab::Request& request) {
+  CallResult result;
+  result.end = CallResult::End::protocol_error;
   // What was sent without being asked for would be taken for a part of this call.
   pollfd waiting{fd_, POLLIN, 0};
-  if (poll(&waiting, 1, 0) != 0 && (waiting.revents & POLLHUP) == 0) return ran;
+  if (poll(&waiting, 1, 0) != 0 && (waiting.revents & POLLHUP) == 0) return result;
   // Until something is heard of it, it may as well have ended after the call before: the verifier then tries
   // another.
-  ran.how = Ran::How::gone_before;
-  if (!lab::send_packet(fd_, PacketKind::call, lab::encode_call(request).body())) return ran;
+  result.end = CallResult::End::ended_before_call;
+  if (!lab::send_packet(fd_, PacketKind::call, lab::encode_call(request).body())) return result;
   for (;;) {
     const auto packet = lab::receive_packet(fd_);
-    if (packet && !*packet) return ran;
-    ran.how = Ran::How::nonsense;
-    if (!packet) return ran;
+    if (packet && !*packet) return result;
+    result.end = CallResult::End::protocol_error;
+    if (!packet) return result;
     if ((*packet)->kind != PacketKind::finished) {
       const bool sensible = answer(**packet);
-      if (sensible || !can_reply_) ran.how = Ran::How::lost;  // should it end now
-      if (!sensible) return ran;
+      if (sensible || !can_reply_) result.end = CallResult::End::lost;  // should it end now
+      if (!sensible) return result;
       continue;
     }
     const auto finished = lab::decode_finished(**packet);
-    if (!finished) return ran;
-    ran.how = finished->out_of_memory != 0 ? Ran::How::out_of_memory : Ran::How::returned;
-    ran.status = finished->status;
-    ran.unordered = finished->unordered != 0;
+    if (!finished) return result;
+    result.end = finished->out_of_memory != 0 ? CallResult::End::out_of_memory : CallResult::End::returned;
+    result.status = finished->status;
+    result.unordered = finished->unordered != 0;
     // What a kernel did is known here; only of a launch that was never asked for must it tell.
-    ran.cuda_code = fault_ != sim::Fault::none ? static_cast<std::int32_t>(cudart::meaning_of(fault_).code)
-                                               : finished->cuda_code;
-    return ran;
+    result.cuda_code = fault_ != sim::Fault::none ? static_cast<std::int32_t>(cudart::meaning_of(fault_).code)
+                                                  : finished->cuda_code;
+    return result;
   }
 }
 

@@ -26,7 +26,7 @@ class HostLink : public lab::Submission {
   // Waits until the other side is up; false when it is gone.
   bool wait_until_ready();
   // Calls it and answers its questions until it is done.
-  lab::Ran run(const lab::Request& request) override;
+  lab::CallResult run(const lab::Request& request) override;
 
  private:
   // Whether it was understood and answered.

@@ -25,13 +25,13 @@ namespace course::cudart {
 
 struct Environment {
   sim::DeviceOptions device;
-  std::uint32_t mode = sim::kCounters;  // what modelled times need
+  std::uint32_t mode = sim::kCounters;  // required for modelled times
   int n_devices = 1;
   std::string report_file;  // "" = none
   bool check = false;
   bool verbose = false;
   bool quiet = false;
-  std::vector<std::string> complaints;  // about values that were not understood
+  std::vector<std::string> complaints;  // one message per ignored value
 };
 
 // `get` returns a variable's value or nullptr.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is printed parses back to an equal module.
+// Printed text parses to an equal module.
 #include <gtest/gtest.h>
 
 #include "ptx/equality.hpp"
@@ -108,7 +108,7 @@ end:)",
                                  ".func f() { ret; }"));
 }
 
-TEST(PtxPrinter, ATableBeforeABlockStaysVisibleBehindIt) {
+TEST(PtxPrinter, TablesBeforeABlockStayVisibleAfterIt) {
   expect_round_trip(
       parse_kernel("T: .branchtargets x; { .local .b32 v; st.local.b32 [v], 1; } brx.idx %r1, T; x: ret;"));
 }
@@ -134,7 +134,7 @@ mov.u32 %r1, 4;
 )"));
 }
 
-TEST(PtxEquality, NamesTheFirstDifference) {
+TEST(PtxEquality, ReportsTheFirstDifference) {
   const Module a = parse_kernel("mov.u32 %r1, 1; mov.u32 %r1, 2;");
   const Module b = parse_kernel("mov.u32 %r1, 1; mov.u32 %r1, 3;");
   EXPECT_EQ(first_difference(a, a), "");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// CUDA 12's cudaDeviceProp: clocks and modes that CUDA 13 dropped lie between the fields. Size and offsets
-// are checked against CUDA 12.9's header, whose figures stand below.
+// CUDA 12's cudaDeviceProp. It has additional fields (clocks, modes) between those of CUDA 13. The size and
+// offsets in the assertions are those of CUDA 12.9's header.
 #pragma once
 
 #include <cstddef>

@@ -25,13 +25,13 @@ namespace {
 constexpr std::uint32_t kWrapperMagic = 0x466243B1;
 constexpr std::uint32_t kContainerMagic = 0xBA55ED50;
 constexpr std::uint64_t kContainerHeaderBytes = 16;
-constexpr std::uint64_t kEntryHeaderBytes = 64;  // as far as we read
+constexpr std::uint64_t kEntryHeaderBytes = 64;  // bytes of the header that are read
 constexpr std::uint64_t kFlagLz4 = 0x2000;
 constexpr std::uint64_t kFlagZstd = 0x8000;
-constexpr std::uint64_t kFlagPacked = 0x1000;                        // older schemes
+constexpr std::uint64_t kFlagPacked = 0x1000;                        // compressed by an older scheme
 constexpr std::uint64_t kMaxUnpackedBytes = std::uint64_t{1} << 30;  // a guard against hostile headers
 
-// A read at any offset and alignment; nothing when it would leave the span.
+// Reads at any offset and alignment; std::nullopt if the value would exceed the span.
 template <typename T>
 std::optional<T> read_at(std::span<const std::byte> bytes, std::uint64_t offset) {
   if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) return {};

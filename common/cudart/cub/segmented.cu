@@ -11,7 +11,7 @@
 
 namespace {
 
-// Ends of segments: offsets[s] … offsets[s + 1].
+// Segment boundaries: segment s is offsets[s] … offsets[s + 1].
 std::vector<int> segments(int n) {
   Numbers r(9);
   std::vector<int> offsets = {0};

@@ -16,7 +16,8 @@
 namespace cg = cooperative_groups;
 
 constexpr int kThreads = 256, kRounds = 5;
-#define TILE_BYTES (kThreads * sizeof(int))  // no constant: device code would take its address
+// a macro, because device code would take the address of a constant
+#define TILE_BYTES (kThreads * sizeof(int))
 using Barrier = cuda::barrier<cuda::thread_scope_block>;
 
 __global__ void with_intrinsics(const int* in, int* out) {
@@ -78,7 +79,7 @@ __global__ void with_barrier(const int* in, int* out) {
   out[threadIdx.x] = sum;
 }
 
-// The upper half of the threads leaves the barrier's count for good after the first round.
+// The upper half of the threads permanently leaves the barrier after the first round.
 __global__ void with_dropped_threads(const int* in, int* out) {
   __shared__ Barrier s_barrier;
   __shared__ int s_tile[kThreads];
@@ -118,7 +119,7 @@ __global__ void with_pipeline(const int* in, int* out) {
   out[threadIdx.x] = sum;
 }
 
-// A warp fetches, the others add up.
+// One warp loads the tiles, the others add them.
 __global__ void with_roles(const int* in, int* out) {
   __shared__ alignas(16) int s_tile[2][kThreads];
   __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> s_state;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Streams with pinned memory, events between them and as a clock, host callbacks, priorities, a captured
+// Streams with pinned memory, events for ordering and for timing, host callbacks, priorities, a captured
 // graph.
 #include <vector>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Operands of instructions; one test a feature.
+// Operands of instructions; one test per feature.
 #include <gtest/gtest.h>
 
 #include <bit>

@@ -99,7 +99,7 @@ TEST(Profile, DividesEveryLimiterTheModelKnows) {
   const std::pair<sim::Bound, const char*> kCounts[] = {
       {sim::Bound::memory, "global_sectors"},
       {sim::Bound::second_level_cache, "global_sectors"},
-      {sim::Bound::near, "passes"},
+      {sim::Bound::shared_memory_and_l1, "passes"},
       {sim::Bound::issue, "warp_instructions"},
       {sim::Bound::shared_atomics, "atomic_serialised"},
       {sim::Bound::global_atomics, "atomic_lanes"},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The rows of asynchronous copies and mbarriers: where the lanes point is checked and counted here;
-// copies.hpp and rendezvous.hpp do the rest. Addresses are generic, in wide slots. Built once per instruction
-// set of the host.
+// The rows of asynchronous copies and mbarriers. They check and count the lanes' addresses; copies.hpp and
+// rendezvous.hpp do the rest. Addresses are generic, in wide slots. Compiled once per instruction set of the
+// host.
 // Source: NVIDIA, "PTX ISA", version 9.0, sections 9.7.9.25 (asynchronous copies), 9.7.13.15 (mbarrier),
 // 9.7.9.23 (mapa).
 #include "sim/machine/copies.hpp"
@@ -14,8 +14,8 @@ namespace {
 
 // --- copies ------------------------------------------------------------------------------------------------
 
-// Checks one side of a copy, of `bytes` a lane for the lanes of `lanes`; counts sectors and wavefronts, but
-// no request.
+// Checks one side of a copy of `bytes` bytes per lane for the lanes in `lanes`. Counts sectors and
+// wavefronts, but no request.
 void check_side(Warp& w, const MicroOp& op, const u64* generic, u32 lanes, u64 bytes, bool in_shared) {
   if (lanes == 0) return;
   const u32 whole = w.mask;
@@ -36,7 +36,7 @@ void check_side(Warp& w, const MicroOp& op, const u64* generic, u32 lanes, u64 b
   if (in_shared) {
     prepare_shared(w, op, a, bytes);
   } else {
-    const u32 stall = w.stall;  // nobody waits for it here
+    const u32 stall = w.stall;  // nothing waits for the copy here
     MicroOp read = op;
     read.kind = OpKind::load;
     prepare_global(w, read, a, bytes);
@@ -54,7 +54,8 @@ void count_copy(Warp& w, const MicroOp& op, u64 bytes) {
   w.worker->op_counters[op.index].copied += bytes;
 }
 
-// cp.async: src to, from, and how many bytes are read (kNoSlot: all); op.width bytes are written.
+// cp.async. src: destination, source, and the number of bytes that are read (kNoSlot: all). op.width bytes
+// are written.
 void copy_small(Warp& w, const MicroOp& op) {
   const u64 *to = w.slot<u64>(op.src[0]), *from = w.slot<u64>(op.src[1]);
   CopyBatch batch = new_copies(w, op);
@@ -73,7 +74,7 @@ void copy_small(Warp& w, const MicroOp& op) {
   }
   check_side(w, op, to, w.mask, op.width, true);
   check_side(w, op, from, full, op.width, false);
-  for (u32 m = w.mask & ~full; m != 0; m &= m - 1) {  // what is left out need not exist
+  for (u32 m = w.mask & ~full; m != 0; m &= m - 1) {  // bytes that are not read need not exist
     const int i = std::countr_zero(m);
     if (batch.read[i] != 0 && !within(*w.worker, op, from[i], from[i] + batch.read[i]))
       out_of_bounds(m & -m, from[i], batch.read[i]);
@@ -82,7 +83,7 @@ void copy_small(Warp& w, const MicroOp& op) {
   issue(w, batch, CopyKind::small);
 }
 
-// One lane's `bytes` of global memory that are on their way while the warp goes on.
+// Counts one lane's `bytes` of global memory; the warp continues during the transfer.
 void count_range(Warp& w, const MicroOp& op, OpKind kind, u64 address, u64 bytes) {
   if (!w.worker->counting) return;
   const u32 stall = w.stall;
@@ -90,12 +91,12 @@ void count_range(Warp& w, const MicroOp& op, OpKind kind, u64 address, u64 bytes
   w.stall = stall;
 }
 
-// src: generic address, and how many bytes (kNoSlot: the sector there). Brings them to the caches; what lies
-// elsewhere is left alone, and no address is a fault.
+// src: generic address, and the number of bytes (kNoSlot: its sector). Brings them into the caches. Other
+// memory is ignored, and no address is a fault.
 void prefetch(Warp& w, const MicroOp& op) {
   if (!w.worker->counting) return;
   const u64* from = w.slot<u64>(op.src[0]);
-  u64 lines[kLanes];  // lanes that ask for the same sector ask once
+  u64 lines[kLanes];  // lanes with the same sector make one request
   int n = 0;
   for (u32 m = w.mask; m != 0; m &= m - 1) {
     const int i = std::countr_zero(m);
@@ -131,7 +132,7 @@ void check_bulk(Warp& w, const MicroOp& op, int lane, u64 address, u64 bytes, Op
   count_range(w, op, kind, address, bytes);
 }
 
-// cp.async.bulk: src to, from, bytes, mbarrier (kNoSlot: waited for by groups).
+// cp.async.bulk. src: destination, source, bytes, mbarrier (kNoSlot: completion by bulk groups).
 void copy_bulk(Warp& w, const MicroOp& op) {
   const u64 *to = w.slot<u64>(op.src[0]), *from = w.slot<u64>(op.src[1]);
   const u32* bytes = w.slot<u32>(op.src[2]);
@@ -145,7 +146,8 @@ void copy_bulk(Warp& w, const MicroOp& op) {
                         fmt::format("cp.async.bulk of {} bytes: the size must be a multiple of 16", bytes[i]),
                         m & -m);
     if (bytes[i] ==
-        0) {  // copies nothing, wherever its addresses point, and its mbarrier has nothing to wait for
+        // A copy of no bytes does not check its addresses and does not change its mbarrier.
+        0) {
       batch.lanes &= ~(m & -m);
       continue;
     }
@@ -173,7 +175,7 @@ void commit(Warp& w, const MicroOp&) {
   commit_copies(w, K);
 }
 
-// imm: groups that may stay under way, −1: nothing may.
+// imm: the number of groups that may remain pending; −1: no copy may.
 template <CopyKind K>
 void wait(Warp& w, const MicroOp& op) {
   await_copies(w, K, op.imm < 0 ? 0 : static_cast<u32>(op.imm), op.imm < 0);
@@ -181,7 +183,7 @@ void wait(Warp& w, const MicroOp& op) {
 
 // --- mbarriers ---------------------------------------------------------------------------------------------
 
-// Calls `each(lane, generic address)` for the active lanes, whose mbarriers (src[0]) are known to be good.
+// Calls `each(lane, generic address)` for the active lanes after it has checked their mbarriers (src[0]).
 template <typename Each>
 void for_objects(Warp& w, const MicroOp& op, const Each& each) {
   Lanes a;
@@ -227,7 +229,7 @@ void object_inval(Warp& w, const MicroOp& op) {
   for_objects(w, op, [&](int, u64 address) { put(w, Rendezvous{}, address); });
 }
 
-// src[1]: arrivals (kNoSlot: one), src[2]: bytes to expect (kNoSlot: none); dst[0]: the state before.
+// src[1]: arrivals (kNoSlot: one), src[2]: expected bytes (kNoSlot: none); dst[0]: the previous state.
 template <Arrival K, bool kMayEnd>
 void object_arrive(Warp& w, const MicroOp& op) {
   for_objects(w, op, [&](int lane, u64 address) {
@@ -248,7 +250,7 @@ void object_complete(Warp& w, const MicroOp& op) {
       w, op, [&](int lane, u64 address) { complete_bytes(*w.block, address, w.slot<u32>(op.src[1])[lane]); });
 }
 
-// src[1]: the phase's parity or the state; dst[0]: has it ended?
+// src[1]: the parity or the state of a phase; dst[0]: whether the phase is complete.
 template <bool kByParity>
 void object_test(Warp& w, const MicroOp& op) {
   u32 ended = 0;
@@ -266,8 +268,8 @@ void object_pending(Warp& w, const MicroOp& op) {
   write_lanes<u32>(w, op.dst[0], [&](int i) { return Rendezvous::of(state[i]).pending; });
 }
 
-// cp.async.mbarrier.arrive: the lane's copies so far belong to the phase. With .noinc the arrival is one that
-// was expected, without it one that the object had not counted.
+// cp.async.mbarrier.arrive: the phase waits for the lane's copies so far. With .noinc the expected count
+// already includes this arrival; without it the pending count is incremented.
 template <bool kCounted>
 void object_arrive_by_copies(Warp& w, const MicroOp& op) {
   for_objects(w, op, [&](int lane, u64 address) {
@@ -276,12 +278,14 @@ void object_arrive_by_copies(Warp& w, const MicroOp& op) {
   });
 }
 
-// A generic address in some block's shared memory as that block's own.
+// Maps a generic address in the shared memory of any block of the cluster to the same address in that block's
+// own window.
 u64 own_part(u64 address) {
   return kSharedWindow + address % kBlockPart;
 }
 
-// st.async: src to, mbarrier (of the same block), values …: written at once, and the mbarrier told so.
+// st.async. src: destination, mbarrier (of the same block), values …. The values are written at once and the
+// mbarrier is notified.
 template <typename T, int Count>
 void store_and_tell(Warp& w, const MicroOp& op) {
   const u64* barrier = w.slot<u64>(op.src[1]);
@@ -299,7 +303,8 @@ void store_and_tell(Warp& w, const MicroOp& op) {
 
 // --- clusters ----------------------------------------------------------------------------------------------
 
-// src: address, rank of the block in the cluster, the own rank. A mapped address may be mapped again.
+// src: address, rank of the target block in the cluster, the block's own rank. A mapped address may be mapped
+// again.
 template <typename T>
 void map_to_block(Warp& w, const MicroOp& op) {
   const u32 *rank = w.slot<u32>(op.src[1]), *own = w.slot<u32>(op.src[2]);

@@ -34,7 +34,7 @@ Modelled model_time(const DevicePreset& preset, const LaunchRequest& launch, con
   const std::array<Part, 8> parts{{
       {bytes / (preset.memory_gb_per_s * 1e3), Bound::memory},
       {sectors / t.l2_sectors_per_clock / clocks_per_us, Bound::second_level_cache},
-      {passes / (t.near_passes_per_clock * used) / clocks_per_us, Bound::near},
+      {passes / (t.near_passes_per_clock * used) / clocks_per_us, Bound::shared_memory_and_l1},
       {std::max(slots, busiest_unit) / (4 * used) / clocks_per_us, Bound::issue},
       {real(c.shared_atomic_passes) / (t.shared_atomics_per_clock * used) / clocks_per_us,
        Bound::shared_atomics},

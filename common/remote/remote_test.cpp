@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The device's process against a student's process that sends what it likes, and the reading of programs'
-// files.
+// The device's process with a student's process that sends arbitrary packets, and reading of program files.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -61,7 +60,7 @@ std::string container_of(const std::string& ptx) {
   return bytes + ptx;
 }
 
-// An ELF file of two sections: the names, and device code.
+// An ELF file with two sections: the section names, and device code.
 std::string program_with(const std::string& section) {
   const std::string names("\0.shstrtab\0.nv_fatbin\0", 22);
   std::string file(sizeof(Elf64_Ehdr), '\0');
@@ -92,7 +91,7 @@ std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
 
-TEST(ProgramFile, HasThePtxOfEveryContainerThatHoldsSome) {
+TEST(ProgramFile, ReturnsPtxOfEveryContainerWithPtx) {
   const std::string file =
       program_with(container_of("// one\n") + std::string(5, '\0') + container_of("// two\n"));
   const auto codes = cudart::code_of_program(bytes_of(file), 90);
@@ -102,16 +101,16 @@ TEST(ProgramFile, HasThePtxOfEveryContainerThatHoldsSome) {
   EXPECT_EQ(codes->back().ptx, "// two\n");
 }
 
-TEST(ProgramFile, SaysWhyThereIsNoPtxThatRuns) {
+TEST(ProgramFile, ReportsWhyNoPtxIsUsable) {
   EXPECT_EQ(cudart::code_of_program(bytes_of(program_with("")), 90)->size(), 0u);
   EXPECT_FALSE(cudart::code_of_program(bytes_of(program_with(container_of("// for 80\n"))), 75));
   EXPECT_FALSE(cudart::code_of_program(bytes_of("#!/bin/sh\n"), 90));
   EXPECT_FALSE(cudart::code_of_program({}, 90));
 }
 
-// Whatever stands in the file, no byte outside of it is read (the sanitizers' build says so) and nothing
-// hangs.
-TEST(ProgramFile, SurvivesDamage) {
+// For any file contents, no byte outside the file is read (the build with sanitizers checks this) and the
+// reader terminates.
+TEST(ProgramFile, HandlesDamagedFiles) {
   const std::string whole = program_with(container_of(kPtx) + container_of("// two\n"));
   for (std::size_t n = 0; n < whole.size(); n += 3)
     static_cast<void>(cudart::code_of_program(bytes_of(whole.substr(0, n)), 90));
@@ -123,7 +122,7 @@ TEST(ProgramFile, SurvivesDamage) {
   }
 }
 
-// A device with one buffer of the verifier's, and the two ends of the channel.
+// A device with one buffer of the verifier, and the two ends of the channel.
 class DevicesProcess : public testing::Test {
  protected:
   void SetUp() override {
@@ -145,7 +144,7 @@ class DevicesProcess : public testing::Test {
     std::remove(program_.c_str());
   }
 
-  // The device's side of one call while `host` plays the other process.
+  // One call from the device's side, while `host` acts as the other process.
   CallResult call(const std::function<void()>& host) {
     std::thread other([&] {
       const auto packet = lab::receive_packet(ends_[1]);
@@ -160,7 +159,7 @@ class DevicesProcess : public testing::Test {
   void send(PacketKind kind, const PacketWriter& body = {}) {
     static_cast<void>(lab::send_packet(ends_[1], kind, body.body()));
   }
-  // The answer, when it is a yes.
+  // The answer if it reports success.
   std::optional<Packet> ask(PacketKind kind, const PacketWriter& body) {
     send(kind, body);
     auto packet = lab::receive_packet(ends_[1]);
@@ -200,7 +199,7 @@ class DevicesProcess : public testing::Test {
   std::uint64_t buffer_ = 0;
 };
 
-TEST_F(DevicesProcess, LaunchesWhatIsAskedFor) {
+TEST_F(DevicesProcess, LaunchesRequestedKernels) {
   const CallResult result = call([&] {
     EXPECT_EQ(launch(launch_of(find_put(), buffer_, 42)), 0u);
     finish();
@@ -210,7 +209,7 @@ TEST_F(DevicesProcess, LaunchesWhatIsAskedFor) {
   EXPECT_EQ(first_word(), 42u);
 }
 
-TEST_F(DevicesProcess, FillsAndStoresInsideOfAllocationsAlone) {
+TEST_F(DevicesProcess, FillsAndStoresOnlyInsideAllocations) {
   const CallResult result = call([&] {
     EXPECT_TRUE(ask(PacketKind::fill, PacketWriter().put(FillQuestion{buffer_, 2, 7, 4})));
     EXPECT_TRUE(ask(PacketKind::store, PacketWriter().put(buffer_ + 8).put(std::uint32_t{9})));
@@ -230,8 +229,9 @@ TEST_F(DevicesProcess, FillsAndStoresInsideOfAllocationsAlone) {
   EXPECT_EQ(words[3], 0xa5a5a5a5u);
 }
 
-// A kernel's fault is the device's to know, whatever the other side claims, and nothing runs after it.
-TEST_F(DevicesProcess, KeepsAFaultToItself) {
+// The device's process detects a kernel's fault, whatever the other process reports, and runs no kernel after
+// it.
+TEST_F(DevicesProcess, ReportsKernelFaultsItself) {
   const CallResult result = call([&] {
     const sim::KernelId kernel = find_put();
     EXPECT_NE(launch(launch_of(kernel, 64, 1)), 0u);
@@ -243,7 +243,7 @@ TEST_F(DevicesProcess, KeepsAFaultToItself) {
   EXPECT_EQ(first_word(), 0xa5a5a5a5u);
 }
 
-TEST_F(DevicesProcess, GivesUpOnWhatItDoesNotUnderstand) {
+TEST_F(DevicesProcess, RejectsInvalidPackets) {
   LaunchHead everything;
   std::memset(static_cast<void*>(&everything), 0xff, sizeof everything);
   struct Bad {
@@ -274,12 +274,12 @@ TEST_F(DevicesProcess, GivesUpOnWhatItDoesNotUnderstand) {
   }
 }
 
-TEST_F(DevicesProcess, GivesUpOnWhatNobodyAskedFor) {
+TEST_F(DevicesProcess, RejectsUnexpectedPackets) {
   finish();
   EXPECT_EQ(link_->run({}).end, CallResult::End::protocol_error);
 }
 
-TEST_F(DevicesProcess, TellsAnEndBeforeTheCallFromOneInIt) {
+TEST_F(DevicesProcess, DistinguishesEndBeforeAndDuringTheCall) {
   EXPECT_EQ(call([] {}).end, CallResult::End::ended_before_call);
   TearDown();
   SetUp();
@@ -290,8 +290,8 @@ TEST_F(DevicesProcess, TellsAnEndBeforeTheCallFromOneInIt) {
             CallResult::End::lost);
 }
 
-// Launches of all shapes and packets of noise: the buffer changes only where the kernel was told to write.
-TEST_F(DevicesProcess, SurvivesNoise) {
+// Launches of all shapes and random packets: the buffer changes only where the kernel writes.
+TEST_F(DevicesProcess, SurvivesRandomPackets) {
   std::mt19937 dice(11);
   for (int round = 0; round < 300; ++round) {
     const CallResult result = call([&] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading order: run, answer, then one function a question.
+// Reading order: run, answer, then one function per question.
 #include "remote/device/host_link.hpp"
 
 #include <poll.h>
@@ -23,8 +23,8 @@ using lab::PacketWriter;
 
 namespace {
 
-constexpr std::uint64_t kMaxShared = std::uint64_t{1}
-                                     << 30;  // bytes; what is really allowed the device checks
+constexpr std::uint64_t kMaxShared = std::uint64_t{1}  // In bytes. The device itself checks the actual limit.
+                                     << 30;
 constexpr std::uint32_t kMaxCluster = 16;
 
 bool fits(const sim::Dim3& grid, const sim::Dim3& cluster) {
@@ -45,11 +45,11 @@ bool HostLink::wait_until_ready() {
 CallResult HostLink::run(const lab::Request& request) {
   CallResult result;
   result.end = CallResult::End::protocol_error;
-  // What was sent without being asked for would be taken for a part of this call.
+  // A packet that was sent before this call would be taken for a part of it.
   pollfd waiting{fd_, POLLIN, 0};
   if (poll(&waiting, 1, 0) != 0 && (waiting.revents & POLLHUP) == 0) return result;
-  // Until something is heard of it, it may as well have ended after the call before: the verifier then tries
-  // another.
+  // Until a packet arrives, the process may have ended after the previous call; then the verifier starts
+  // another one.
   result.end = CallResult::End::ended_before_call;
   if (!lab::send_packet(fd_, PacketKind::call, lab::encode_call(request).body())) return result;
   for (;;) {
@@ -59,7 +59,7 @@ CallResult HostLink::run(const lab::Request& request) {
     if (!packet) return result;
     if ((*packet)->kind != PacketKind::finished) {
       const bool sensible = answer(**packet);
-      if (sensible || !can_reply_) result.end = CallResult::End::lost;  // should it end now
+      if (sensible || !can_reply_) result.end = CallResult::End::lost;  // if it ends from now on
       if (!sensible) return result;
       continue;
     }
@@ -68,7 +68,8 @@ CallResult HostLink::run(const lab::Request& request) {
     result.end = finished->out_of_memory != 0 ? CallResult::End::out_of_memory : CallResult::End::returned;
     result.status = finished->status;
     result.unordered = finished->unordered != 0;
-    // What a kernel did is known here; only of a launch that was never asked for must it tell.
+    // Faults of kernels are known here. Only launches that the runtime refused itself are reported by the
+    // other process.
     result.cuda_code = fault_ != sim::Fault::none ? static_cast<std::int32_t>(cudart::meaning_of(fault_).code)
                                                   : finished->cuda_code;
     return result;
@@ -106,7 +107,8 @@ bool HostLink::refuse(const std::string& why) {
   return reply(PacketWriter().put(std::uint32_t{0}).put_text(why));
 }
 
-// At the first question, so that a program without kernels costs nothing; a failure is told at each.
+// Loads the program at the first question, so that a program without kernels takes no time. A failure is
+// reported for every question.
 Result<void> HostLink::load_program() {
   if (!load_failure_.empty()) return Error{load_failure_};
   if (modules_) return {};

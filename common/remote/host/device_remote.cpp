@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A sim::Device that is another process: every method is a question over the channel, answered by
-// device/host_link.cpp. Linked into the libcudart of student's processes in the place of common/sim. Nothing
-// here decides about a grade: what this process claims or does to its own memory, the device's process knows
-// better.
+// A sim::Device in another process: every method sends a question over the channel, which
+// device/host_link.cpp answers. Linked into the libcudart of students' processes in place of common/sim.
+// Nothing here affects a grade: the device's process does not rely on what this process sends or on its
+// memory.
 #include <unistd.h>
 
 #include <cstdio>
@@ -20,7 +20,7 @@ using lab::PacketKind;
 using lab::PacketReader;
 using lab::PacketWriter;
 
-// Without the device's process there is nothing left to do here.
+// Without the device's process this process cannot continue.
 [[noreturn]] void give_up(const std::string& why) {
   std::fprintf(stderr, "simulator: the device's process is gone: %s\n", why.c_str());
   std::_Exit(1);
@@ -36,7 +36,7 @@ Packet ask(PacketKind question, const PacketWriter& body) {
   return std::move(**received);
 }
 
-// The first word of an answer.
+// Reads the first word of an answer: 1, or 0 and the reason.
 Result<void> agreed(PacketReader& answer) {
   if (answer.get<std::uint32_t>() == 1) return {};
   return Error{answer.get_text()};
@@ -52,8 +52,8 @@ struct Device::Impl {
   DeviceOptions options;
   std::uint32_t mode = 0;
   std::map<KernelId, KernelFacts> facts;
-  Allocation found;             // what find() pointed to last
-  Timeline timeline{Timing{}};  // for this side's events alone
+  Allocation found;             // the last result of find()
+  Timeline timeline{Timing{}};  // only for events of this process
   std::vector<Finding> none;
 };
 
@@ -123,12 +123,13 @@ Result<void> Device::fill(std::byte* dst, std::uint32_t value, std::uint32_t ele
   return agreed(answer);
 }
 
-// The device's process sees to these by itself.
+// The device's process does these itself.
 void Device::name_buffer(std::uint64_t, std::uint64_t, std::uint32_t, std::string, bool) {}
 void Device::host_wrote(std::uint64_t, std::uint64_t) {}
 void Device::forget_writes(std::uint64_t, std::uint64_t) {}
 
-// --- code: the device's process has loaded what this program's file holds ----------------------------------
+// --- code: the device's process has loaded the code in this program's file
+// ----------------------------------
 
 Result<ModuleId> Device::load_module(std::string_view) {
   return ModuleId{0};
@@ -188,7 +189,8 @@ Timeline& Device::timeline() {
   return impl_->timeline;
 }
 
-// --- observation: not from here ----------------------------------------------------------------------------
+// --- observation: not possible from this process
+// ------------------------------------------------------------
 
 void Device::set_mode(std::uint32_t mode) {
   impl_->mode = mode;

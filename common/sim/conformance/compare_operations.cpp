@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Comparisons, selections and copies, said again: numbers are compared in exact arithmetic.
+// The expected results of comparisons, selections and copies; numbers are compared in exact arithmetic.
 #include "sim/conformance/format.hpp"
 
 #include <optional>
@@ -26,7 +26,7 @@ bool is_signed(Type t) {
   return t == Type::s16 || t == Type::s32 || t == Type::s64;
 }
 
-// −1, 0 or 1; nothing if unordered.
+// −1, 0 or 1; std::nullopt if unordered.
 std::optional<int> order(Type t, Bits a, Bits b, bool ftz) {
   if (const Format* f = format_of(t)) {
     const auto seen = [&](Bits x) {
@@ -35,7 +35,7 @@ std::optional<int> order(Type t, Bits a, Bits b, bool ftz) {
     };
     return exact::compare(exact::number(*f, seen(a)), exact::number(*f, seen(b)));
   }
-  if (is_signed(t)) {  // moves the least number to 0
+  if (is_signed(t)) {  // maps the smallest number to 0
     const Bits top = Bits{1} << (ptx::bits_of(t) - 1);
     a ^= top;
     b ^= top;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Every row of the op table does what the PTX ISA says: each arithmetic instruction is run on edge cases and
-// random operands, with all lanes and with some, and compared bit by bit with an independent computation
-// (operation.hpp).
+// Tests that every row of the op table does what the PTX ISA says. Each arithmetic instruction is run on edge
+// cases and random operands, with all lanes and with some, and compared bit by bit with an independent
+// computation (operation.hpp).
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ bool uses_row(const std::string& ptx, const OpRow& row) {
                      [&](const MicroOp& op) { return op.fn == row.fn; });
 }
 
-// Runs one operation; tells the first few mistakes.
+// Runs one operation and reports the first few errors.
 void check(const Operation& o, TestDevice& device_with_module, const std::string& kernel) {
   const auto operands = operands_for(o, kTuples);
   const std::size_t k = o.sources.size();
@@ -59,7 +59,7 @@ void check(const Operation& o, TestDevice& device_with_module, const std::string
 }
 
 void check_family(const std::vector<Operation>& family) {
-  // A few kernels a module: loading one takes longer than running it.
+  // Several kernels per module, because loading a module takes longer than running a kernel.
   constexpr std::size_t kBatch = 40;
   for (std::size_t first = 0; first < family.size(); first += kBatch) {
     const std::size_t last = std::min(first + kBatch, family.size());
@@ -120,7 +120,7 @@ TEST(Conformance, LoadsAndStores) {
 TEST(Conformance, Atomics) {
   check_scenarios(atomic_scenarios());
 }
-TEST(Conformance, LanesTogether) {
+TEST(Conformance, WarpInstructions) {
   check_scenarios(warp_scenarios());
 }
 TEST(Conformance, Carries) {
@@ -130,7 +130,7 @@ TEST(Conformance, Forms) {
   check_scenarios(form_scenarios());
 }
 
-TEST(Conformance, CopiesAndRendezvous) {
+TEST(Conformance, AsynchronousCopiesAndMbarriers) {
   check_scenarios(async_scenarios());
 }
 
@@ -142,11 +142,11 @@ TEST(Conformance, Matrices) {
   check_scenarios(mma_scenarios());
 }
 
-TEST(Conformance, MatricesOfTheWarp) {
+TEST(Conformance, WmmaMatrices) {
   check_scenarios(wmma_scenarios());
 }
 
-TEST(Conformance, RowsOfMatrices) {
+TEST(Conformance, LdmatrixAndStmatrix) {
   check_scenarios(ldmatrix_scenarios());
 }
 
@@ -158,7 +158,7 @@ TEST(Conformance, Clusters) {
   check_scenarios(cluster_scenarios());
 }
 
-TEST(Conformance, EveryScenarioRunsTheRowsThatItNames) {
+TEST(Conformance, EveryScenarioRunsItsRows) {
   for (const Scenario& s : all_scenarios()) {
     const std::string text = ".version 9.0\n.target sm_90\n.address_size 64\n" + s.ptx;
     for (const std::string& key : s.rows) {
@@ -171,7 +171,7 @@ TEST(Conformance, EveryScenarioRunsTheRowsThatItNames) {
   }
 }
 
-TEST(Conformance, EveryOperationRunsTheRowThatItNames) {
+TEST(Conformance, EveryOperationRunsItsRow) {
   for (const Operation& o : all_operations()) {
     const OpRow* row = engine().table->find(o.row);
     if (row == nullptr) {
@@ -183,7 +183,7 @@ TEST(Conformance, EveryOperationRunsTheRowThatItNames) {
   }
 }
 
-TEST(Conformance, KnownDeparturesOfMachineCodeAreRealAndRare) {
+TEST(Conformance, KnownDeviationsOfMachineCodeAreRealAndRare) {
   for (const Operation& o : all_operations()) {
     if (!o.on_sm90) continue;
     const auto operands = operands_for(o, kTuples);

@@ -104,7 +104,7 @@ Natural Natural::operator*(const Natural& b) const {
   r.trim();
   return r;
 }
-// Both bit by bit, as one learns it at school.
+// Both functions compute the result bit by bit.
 Natural Natural::divided_by(const Natural& b, bool& rest) const {
   Natural quotient, left;
   for (int k = bits() - 1; k >= 0; --k) {
@@ -225,7 +225,7 @@ Real divide(const Real& a, const Real& b) {
     return r;
   }
   if (b.infinite || a.zero()) return r;
-  constexpr int kExtra = 140;  // more bits than any format has, subnormal divisors included
+  constexpr int kExtra = 140;  // more bits than any format has, including subnormal divisors
   r.magnitude = (a.magnitude << kExtra).divided_by(b.magnitude, r.more);
   r.exponent = a.exponent - b.exponent - kExtra;
   return r;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// fmt::format, or std::format in its place: check_gpu.cpp is to build with the toolkit and a compiler alone.
+// fmt::format, or std::format without fmt: check_gpu.cpp must build with only the toolkit and a compiler.
 #pragma once
 
 #if __has_include(<fmt/format.h>)

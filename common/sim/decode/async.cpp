@@ -12,7 +12,7 @@
 
 namespace course::sim {
 
-// The generic address that an operand [base + offset] of some space stands for, in a wide slot.
+// The generic address of an operand [base + offset] in a given space, in a wide slot.
 std::uint32_t Decoder::generic_address(const Operand& operand, Space space) {
   MicroOp place;
   address(operand, space, place);
@@ -39,7 +39,7 @@ std::uint32_t Decoder::generic_address(const Operand& operand, Space space) {
 
 namespace {
 
-// The n-th state space that an instruction names: of its n-th address.
+// The n-th state space in an instruction's modifiers, which is that of its n-th address.
 Space space_named(const Instruction& i, int n) {
   for (const auto& m : i.modifiers) {
     const Space space = m == "global"             ? Space::global
@@ -112,8 +112,8 @@ void Decoder::copy(const Instruction& i) {
   op.width = static_cast<std::uint8_t>(size);
 }
 
-// prefetch{.space}.level [a] · prefetchu.level [a] · cp.async.bulk.prefetch.L2.global [a], size. Of local
-// memory, of parameters and of tensor maps there is nothing to bring.
+// prefetch{.space}.level [a] · prefetchu.level [a] · cp.async.bulk.prefetch.L2.global [a], size. Prefetches
+// of local memory, parameters and tensor maps have no effect.
 void Decoder::prefetch(const Instruction& i) {
   if (i.has("local") || i.has("const") || i.has("param") || i.has("tensormap"))
     return static_cast<void>(emit("fence"));
@@ -145,10 +145,10 @@ void Decoder::copy_bulk(const Instruction& i) {
   op.wide_src = static_cast<std::uint8_t>(counted ? 0b1011 : 0b0011);
   op.n_src = counted ? 4 : 3;
   op.space = from_space == Space::global ? MemorySpace::global : MemorySpace::shared;
-  op.width = 4;  // for messages: what memory is counted in
+  op.width = 4;  // the unit for messages
 }
 
-// An op on the mbarrier at a generic address. `strong`: threads may do this at the same time.
+// An op on the mbarrier at a generic address. `strong`: several threads may do this at the same time.
 MicroOp& Decoder::object(std::string_view key, std::uint32_t at, bool strong) {
   MicroOp& op = emit(key);
   op.src[0] = at;

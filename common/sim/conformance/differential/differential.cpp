@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Compares two machines, GPUs or simulators, bit by bit: run it on both; the two must print the same text.
+// Compares two devices, GPUs or simulators, bit by bit: run it on both; the two must print the same text.
 //   differential SEED COUNT             random kernels SEED … SEED + COUNT - 1, a digest of each one's output
 //   differential --ptx SEED             a kernel's module
 //   differential --outputs SEED         its output, a thread a line, in the order of leave() in generate.cpp
@@ -37,8 +37,8 @@
 namespace course::sim::differential {
 namespace {
 
-constexpr int kSm = 90;              // the same kernels on every device
-constexpr std::uint64_t kBatch = 8;  // kernels a module: loading one takes longer than running it
+constexpr int kSm = 90;              // compute capability of the kernels, the same on every device
+constexpr std::uint64_t kBatch = 8;  // kernels per module, because loading takes longer than running
 
 void must(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
@@ -71,7 +71,7 @@ class Library {
   cudaLibrary_t handle_{};
 };
 
-// Device memory for a kernel's input and output, of 64-bit words.
+// Device memory for a kernel's input and output, in 64-bit words.
 class Buffers {
  public:
   Buffers(std::size_t n_in, std::size_t n_out) : out_words_(n_out) {
@@ -155,7 +155,7 @@ void serve() {
   }
 }
 
-// An instruction as it is written, up to its operands; not its guard.
+// The spelling of an instruction without its guard and operands.
 std::string_view opcode(std::string_view line) {
   const auto skip_spaces = [&] { line.remove_prefix(std::min(line.find_first_not_of(' '), line.size())); };
   skip_spaces();
@@ -224,7 +224,8 @@ void print_operand(std::size_t row, std::uint64_t seed) {
 int main(int argc, char** argv) {
   using namespace course::sim::differential;
   const std::vector<std::string_view> words(argv + 1, argv + argc);
-  const auto number = [&](int k) { return std::strtoull(argv[argc - k], nullptr, 10); };  // from the end
+  // counted from the end
+  const auto number = [&](int k) { return std::strtoull(argv[argc - k], nullptr, 10); };
   const auto is = [&](std::string_view mode, std::size_t n) { return words.size() == n && words[0] == mode; };
   if (is("--ptx", 2))
     std::fputs(module_of(number(1), 1).c_str(), stdout);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A buffer in device memory between guard bands: guard | misalign | data | guard. Used by the runner only.
-// Invariant: after poison() or poison_bands(), a byte of the bands that is not poison was written by code that
-// exceeded its bounds.
+// Invariant: after poison() or poison_bands(), a byte of the bands that is not poison was written by code
+// that exceeded its bounds.
 #pragma once
 
 #include <cstddef>

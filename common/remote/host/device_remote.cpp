@@ -128,8 +128,7 @@ void Device::name_buffer(std::uint64_t, std::uint64_t, std::uint32_t, std::strin
 void Device::host_wrote(std::uint64_t, std::uint64_t) {}
 void Device::forget_writes(std::uint64_t, std::uint64_t) {}
 
-// --- code: the device's process has loaded the code in this program's file
-// ----------------------------------
+// --- code: the device's process has loaded the code in this program's file ---------------------------------
 
 Result<ModuleId> Device::load_module(std::string_view) {
   return ModuleId{0};
@@ -189,8 +188,7 @@ Timeline& Device::timeline() {
   return impl_->timeline;
 }
 
-// --- observation: not possible from this process
-// ------------------------------------------------------------
+// --- observation: not possible from this process -----------------------------------------------------------
 
 void Device::set_mode(std::uint32_t mode) {
   impl_->mode = mode;

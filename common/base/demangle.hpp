@@ -31,9 +31,8 @@ inline std::size_t count_of_repeats(std::string_view mangled) {
 inline std::string demangled(std::string_view mangled) {
   constexpr std::size_t kMostCharacters = 4096;
   constexpr std::size_t kMostRepeats = 40;  // the labs' own kernels have 10 at most
-  constexpr std::size_t kMostExpansions =
-      // Dp is a pack expansion: a pattern repeated for each of several types. Nested expansions multiply.
-      3;
+  // Dp is a pack expansion: a pattern repeated for each of several types. Nested expansions multiply.
+  constexpr std::size_t kMostExpansions = 3;
   std::size_t n_expansions = 0;
   for (std::size_t at = mangled.find("Dp"); at != std::string_view::npos; at = mangled.find("Dp", at + 2))
     ++n_expansions;

@@ -564,10 +564,9 @@ namespace {
 // The first fields of cudaFuncAttributes, which are equal in all versions.
 struct FunctionAttributes {
   std::size_t shared, constant, local;
-  int others
-      // Maximum threads, registers, PTX version, machine code version, cache mode, maximum dynamic shared
-      // memory, carve-out.
-      [32];
+  // Maximum threads, registers, PTX version, machine code version, cache mode, maximum dynamic shared
+  // memory, carve-out.
+  int others[32];
 };
 }  // namespace
 DRIVER cuFuncGetAttribute(int* value, int attribute, Handle function) {
@@ -662,11 +661,12 @@ void* own_symbol(const std::string& name) {
 }
 
 // Reports each name once, because libraries look up the same functions repeatedly.
-void say_missing(const std::string& name) {
+void report_missing(const std::string& name) {
   static auto& lock = *new std::mutex;
-  static auto& said = *new std::set<std::string>;
+  static auto& reported = *new std::set<std::string>;
   const std::lock_guard guard(lock);
-  if (said.insert(name).second) say(name + ": the simulator does not have this function of the driver API");
+  if (reported.insert(name).second)
+    say(name + ": the simulator does not have this function of the driver API");
 }
 
 }  // namespace
@@ -689,7 +689,7 @@ DRIVER cuGetProcAddress_v2(const char* name, void** function, int cuda, std::uin
     say("the program has the CUDA runtime linked into it, which needs NVIDIA's driver: link it with nvcc's "
         "\"-cudart shared\"");
   else
-    say_missing(name);
+    report_missing(name);
   return kNotFound;
 }
 DRIVER cuGetProcAddress(const char* name, void** function, int version, std::uint64_t flags) {

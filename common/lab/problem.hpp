@@ -35,9 +35,8 @@ enum Purpose : std::uint32_t {
   kCorrectness = 1,
   kEfficiency = 2,
   kSpeedup = 4,
-  kChecks =
-      // Also run with all checkers on the simulator. A finding makes the case wrong, whatever its output.
-  8,
+  // Also run with all checkers on the simulator. A finding makes the case wrong, whatever its output.
+  kChecks = 8,
 };
 
 struct Case {
@@ -48,9 +47,8 @@ struct Case {
   Pattern pattern = Pattern::random;
   std::array<std::int64_t, 8> params{};
   std::uint32_t purpose = kCorrectness;
-  std::uint32_t misalign =
-      // Offset of the input pointers from a 256-byte boundary, in bytes: a multiple of the element size.
-      0;
+  // Offset of the input pointers from a 256-byte boundary, in bytes: a multiple of the element size.
+  std::uint32_t misalign = 0;
 };
 
 struct BufferSpec {
@@ -69,9 +67,8 @@ struct WorkspacePart {
 struct Shape {
   std::vector<BufferSpec> inputs, outputs;
   std::uint64_t workspace_bytes = 0;
-  std::vector<WorkspacePart> workspace_parts =
-      // At most protocol::kMaxParts. They need not cover the whole workspace.
-      {};
+  // At most protocol::kMaxParts. They need not cover the whole workspace.
+  std::vector<WorkspacePart> workspace_parts = {};
 };
 
 // One buffer's contents on the host: `bytes` has count · bytes_of(dtype) bytes.
@@ -103,9 +100,8 @@ struct Mismatch {
   std::string pattern;  // see describe_pattern() in compare.hpp
   std::string hint;     // the text of `causes` for this case alone, or ""
   std::vector<Cause> causes = {};
-  std::string position =
-      // The element's position in the lab's terms, "row 0, column 5"; "" if the index is enough.
-      "";
+  // The element's position in the lab's terms, "row 0, column 5"; "" if the index is enough.
+  std::string position = "";
 };
 
 class Problem {

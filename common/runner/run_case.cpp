@@ -162,11 +162,11 @@ class Case {
     for (std::size_t i = request_.n_inputs; i < on_device_.size(); ++i)
       device_.go->digest(on_device_[i].data(), on_device_[i].data_bytes(), key_of_buffer(key_, i),
                          device_.digest, device_.stream);
-    static_cast<void>(cudaMemcpyAsync(device_.told, device_.digest, sizeof(Digest), cudaMemcpyDeviceToHost,
-                                      device_.stream));
+    static_cast<void>(cudaMemcpyAsync(device_.host_digest, device_.digest, sizeof(Digest),
+                                      cudaMemcpyDeviceToHost, device_.stream));
     // the error is reported at the end of the run
     if (cudaStreamSynchronize(device_.stream) != cudaSuccess) return;
-    block().digest = *device_.told;
+    block().digest = *device_.host_digest;
     block().set(round, GoStage::done);
   }
 
@@ -267,7 +267,7 @@ Device::Device(std::optional<Simulator> controls, const GoKernels* kernels)
   if (r && go != nullptr)
     r = checked(cudaMalloc(reinterpret_cast<void**>(&digest), sizeof(Digest)), "cudaMalloc");
   if (r && go != nullptr)
-    r = checked(cudaMallocHost(reinterpret_cast<void**>(&told), sizeof(Digest)), "cudaMallocHost");
+    r = checked(cudaMallocHost(reinterpret_cast<void**>(&host_digest), sizeof(Digest)), "cudaMallocHost");
   if (!r) {
     text = r.error().text;
     return;

@@ -61,7 +61,7 @@ struct Device {
   CUevent_st *start = nullptr, *stop = nullptr;
   // On a GPU, for keyed runs: the kernels and the digest.
   const GoKernels* go = nullptr;
-  Digest *digest = nullptr, *told = nullptr;  // in device memory; in host memory
+  Digest *digest = nullptr, *host_digest = nullptr;  // in device memory; in host memory
 
   // With the simulator, `controls`; on a GPU, `kernels`.
   Device(std::optional<Simulator> controls, const GoKernels* kernels);

@@ -20,13 +20,12 @@ class ChildProcess {
     std::vector<std::string> argv;         // argv[0] is the path of the program; PATH is not searched
     std::vector<std::string> environment;  // "NAME=value"
     bool launched = false;  // argv starts a launcher: exit codes above 128 mean signals of the program
-    bool reports =
-        // The launcher reports on descriptor kReportFd that it starts the program: see launch_report().
-        false;
-    int channel =
-        -1;           // becomes its descriptor 3; -1: an end of a new channel(). The caller keeps these three
-    int second = -1;  // becomes its descriptor 4; -1 for none
-    int output = -1;  // its stdout and stderr; -1 for a new pipe, output_fd()
+    // The launcher reports on descriptor kReportFd that it starts the program: see launch_report().
+    bool reports = false;
+    // The caller keeps ownership of these three descriptors.
+    int channel = -1;  // becomes the child's descriptor 3; -1: an end of a new channel()
+    int second = -1;   // becomes its descriptor 4; -1 for none
+    int output = -1;   // its stdout and stderr; -1 for a new pipe, output_fd()
   };
   // Starts the child in a process group of its own, with stdin from /dev/null, stdout and stderr to
   // output_fd(), and its end of the channel as descriptor 3. The child is killed when the thread that called

@@ -22,9 +22,8 @@ namespace {
 constexpr std::size_t kKeptOutput = 4096;       // bytes of a runner's output
 constexpr std::size_t kOutputLimit = 4u << 20;  // a runner that prints more is killed
 constexpr int kMillisecondsToEnd = 500;         // for a process to end after it closed its channel
-constexpr double kWatchdogShare =
-    // Share of the time limit after which the simulator stops a kernel and reports where it hangs.
-    0.8;
+// Share of the time limit after which the simulator stops a kernel and reports where it hangs.
+constexpr double kWatchdogShare = 0.8;
 
 // The environment of a runner: no variables of the grader, only those that the CUDA libraries and the loader
 // need.

@@ -105,9 +105,8 @@ struct Session::Impl {
     Outcome outcome;  // without verdict, message and mismatch, which come from the judgement
     bool reused_runner = false;
     bool ended_by_cuda_error = false;
-    std::array<double, 2>
-        // Of a keyed run: the times of the rehearsal and of the run; 0 if the clock was not stopped.
-        clock_us{};
+    // Of a keyed run: the times of the rehearsal and of the run; 0 if the clock was not stopped.
+    std::array<double, 2> clock_us{};
   };
 
   // The judgement when a process reports that the device does not work.
@@ -117,7 +116,7 @@ struct Session::Impl {
   Attempt attempt(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
                   const Measure& measure);
   // The time from GO to the digest in microseconds; 0 if something else happened first.
-  double clocked(GoBlock& block, std::uint32_t round, std::uint64_t key, Digest& told) const;
+  double clocked(GoBlock& block, std::uint32_t round, std::uint64_t key, Digest& reported) const;
   Outcome timed(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
                 const Measure& measure);
   Outcome conclude(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
@@ -215,12 +214,12 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
   // If sending fails, the runner has ended, and wait() finds out how.
   static_cast<void>(
       runner->send(protocol::make_message(protocol::Kind::request, sequence, nonce, request), memory->fd()));
-  Digest told;
+  Digest reported;
   if (request.is_keyed != 0) {
     GoBlock& block = *GoBlock::at(shared, request.go_offset);
     // The rehearsal gets a wrong key, so that its unmasked data is useless.
     for (const std::uint32_t round : {kRehearsal, kRun})
-      result.clock_us[round] = clocked(block, round, round == kRun ? key : fresh_nonce(), told);
+      result.clock_us[round] = clocked(block, round, round == kRun ? key : fresh_nonce(), reported);
   }
   const auto waited = runner->wait(options.seconds_per_case);
   result.outcome.printed = runner->printed();
@@ -264,7 +263,7 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
       }
       judgement = judge_results(problem, task, c, request, shared, inputs, shape.outputs);
       if (request.is_keyed != 0 && judgement.verdict == Verdict::ok)
-        judgement = judge_digest(request, shared, key, told, result.clock_us[kRun] > 0);
+        judgement = judge_digest(request, shared, key, reported, result.clock_us[kRun] > 0);
       break;
     case Stage::not_implemented:
       judgement = judged(Verdict::not_implemented, "is not implemented yet");
@@ -326,7 +325,8 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
   return result;
 }
 
-double Session::Impl::clocked(GoBlock& block, std::uint32_t round, std::uint64_t key, Digest& told) const {
+double Session::Impl::clocked(GoBlock& block, std::uint32_t round, std::uint64_t key,
+                              Digest& reported) const {
   const Deadline deadline(options.seconds_per_case);
   const auto reached = [&](GoStage stage) {
     for (unsigned i = 1; !block.is(round, stage); ++i) {
@@ -340,7 +340,7 @@ double Session::Impl::clocked(GoBlock& block, std::uint32_t round, std::uint64_t
   block.set(round, GoStage::go);
   if (!reached(GoStage::done)) return 0;
   const double microseconds = watch.microseconds();
-  told = block.digest;
+  reported = block.digest;
   return microseconds;
 }
 

@@ -22,9 +22,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kPrefix =
-    // Followed by the PID namespace's number, the grader's process id in it, and a counter.
-    "gpu-lab-";
+// Followed by the PID namespace's number, the grader's process id in it, and a counter.
+constexpr const char* kPrefix = "gpu-lab-";
 
 std::string contents(const std::string& path) {
   std::ostringstream out;
@@ -82,12 +81,12 @@ std::string prefix_here() {
 
 // Removes the groups of graders that were killed before they could remove them.
 void remove_stale(const std::string& parent) {
-  static const std::string ours = prefix_here();
+  static const std::string prefix = prefix_here();
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(parent, ignored)) {
     const std::string name = entry.path().filename().string();
-    if (!name.starts_with(ours)) continue;
-    const pid_t owner = std::atoi(name.c_str() + ours.size());
+    if (!name.starts_with(prefix)) continue;
+    const pid_t owner = std::atoi(name.c_str() + prefix.size());
     if (owner > 1 && kill(owner, 0) != 0 && errno == ESRCH) end_group(entry.path().string());
   }
 }

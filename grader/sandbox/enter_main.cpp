@@ -8,8 +8,6 @@
 // --report N writes "entered" to descriptor N just before the program is executed, or the reason why it can't
 // be. The program does not inherit that descriptor. The order of the steps is fixed, whatever the order of
 // the options: join, close, limits, user, death signal, filter, exec.
-// get that descriptor. Order matters and is fixed, whatever the order of the options: join, close, limits,
-// user, death signal, filter, exec.
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -38,14 +36,14 @@ using namespace course::grader::sandbox;
 constexpr int kFailed = 125;
 int report_fd = -1;  // set by --report
 
-void say(std::string_view text) {
+void report(std::string_view text) {
   if (report_fd < 0) return;
   const ssize_t ignored = write(report_fd, text.data(), text.size());
   static_cast<void>(ignored);
 }
 
 [[noreturn]] void fail(const std::string& what) {
-  say("sandbox: " + what + "\n");
+  report("sandbox: " + what + "\n");
   fprintf(stderr, "sandbox: %s\n", what.c_str());
   _exit(kFailed);
 }
@@ -151,7 +149,7 @@ void limit(const Limit& wanted) {
   if (setrlimit(static_cast<__rlimit_resource>(wanted.which), &both) != 0) fail_errno("setting a limit");
 }
 
-void become(long number) {
+void change_user(long number) {
   const auto id = static_cast<uid_t>(number);
   if (setgroups(0, nullptr) != 0 || setresgid(id, id, id) != 0 || setresuid(id, id, id) != 0)
     fail_errno("giving up root");
@@ -187,7 +185,7 @@ int main(int argc, char** argv) {
   if (!options.limits.empty()) offer_to_be_killed();
   for (const Limit& one : options.limits) limit(one);
   if (options.uid >= 0) {
-    become(options.uid);
+    change_user(options.uid);
     // Changing the user clears the parent-death signal and makes the process non-dumpable. Only the signal is
     // set again.
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) fail_errno("asking to die with the parent");
@@ -198,7 +196,7 @@ int main(int argc, char** argv) {
   if (const auto loaded = load_filter(options.filter, program); !loaded) fail(loaded.error().text);
   if (options.tell) return tell();
   if (access(program, X_OK) != 0) fail_errno(std::string("starting ") + program);
-  say("entered\n");
+  report("entered\n");
   execv(program, options.program);
   fail_errno(std::string("starting ") + program);
 }

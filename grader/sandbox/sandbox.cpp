@@ -88,7 +88,8 @@ Sandbox::Sandbox(const Machine& machine, Purpose purpose, View view, const Bound
   if (machine.other_user) {
     const unsigned uid = compile && !view.placed.empty() ? owner_of(view.placed.front().first) : fresh_uid();
     if (uid != 0) user = {"--uid", std::to_string(uid)};
-    if (machine.namespaces == Namespaces::none && is_uid_of_this_process(uid)) leavings_ = Leavings(uid);
+    if (machine.namespaces == Namespaces::none && is_uid_of_this_process(uid))
+      leftover_files_ = LeftoverFiles(uid);
   }
 
   const auto append = [](std::vector<std::string>& to, const std::vector<std::string>& more) {
@@ -136,11 +137,11 @@ Sandbox::Sandbox(const Machine& machine, Purpose purpose, View view, const Bound
 namespace {
 
 // What sandbox_enter --tell printed in such a sandbox (`text`), or why it could not start (`problem`).
-struct Told {
+struct ProbeResult {
   bool works = false;
   std::string text, problem;
 };
-Told try_out(const Machine& machine, Purpose purpose) {
+ProbeResult try_out(const Machine& machine, Purpose purpose) {
   const Sandbox sandbox(machine, purpose, {});
   std::vector<std::string> command = sandbox.launcher();
   command.insert(command.end(), {machine.enter, "--tell"});
@@ -148,10 +149,10 @@ Told try_out(const Machine& machine, Purpose purpose) {
   options.seconds = kProbeSeconds;
   const auto done = run_process(command, options);
   if (!done) return {false, "", done.error().text};
-  Told told;
-  told.works = done->exit_code == 0 && done->output.find("pid=") != std::string::npos;
-  (told.works ? told.text : told.problem) = done->output.substr(0, 400);
-  return told;
+  ProbeResult result;
+  result.works = done->exit_code == 0 && done->output.find("pid=") != std::string::npos;
+  (result.works ? result.text : result.problem) = done->output.substr(0, 400);
+  return result;
 }
 
 // Most machines support everything, so this is tried first, in one step.
@@ -165,8 +166,8 @@ std::optional<Machine> try_everything(Machine machine) {
   const auto cgroup = Cgroup::make({std::uint64_t{1} << 30, 64});
   if (!machine.filter || machine.bwrap.empty() || !cgroup) return std::nullopt;
   machine.cgroup_version = cgroup->version();
-  const Told told = try_out(machine, Purpose::run);
-  if (!told.works || told.text.find("filter=2") == std::string::npos) return std::nullopt;
+  const ProbeResult result = try_out(machine, Purpose::run);
+  if (!result.works || result.text.find("filter=2") == std::string::npos) return std::nullopt;
   return machine;
 }
 
@@ -212,10 +213,10 @@ Machine probe(const std::string& enter, Isolation most) {
     machine.missing.emplace_back("no system-call filter: install libseccomp-dev, then run ./lab setup");
   } else if (most != Isolation::namespaces) {
     machine.filter = true;
-    const Told told = try_out(machine, Purpose::run);
-    machine.filter = told.works && told.text.find("filter=2") != std::string::npos;
+    const ProbeResult result = try_out(machine, Purpose::run);
+    machine.filter = result.works && result.text.find("filter=2") != std::string::npos;
     if (!machine.filter)
-      machine.missing.push_back("no system-call filter: the kernel refuses it: " + told.problem);
+      machine.missing.push_back("no system-call filter: the kernel refuses it: " + result.problem);
   }
 
   machine.bwrap = find_bwrap();
@@ -239,13 +240,13 @@ Machine probe(const std::string& enter, Isolation most) {
     candidate.namespaces = way.how;
     candidate.disable_userns = way.disable_userns;
     candidate.proc = way.proc;
-    const Told told = try_out(candidate, Purpose::run);
-    if (told.works) {
+    const ProbeResult result = try_out(candidate, Purpose::run);
+    if (result.works) {
       machine = candidate;
       machine.level = machine.filter ? Isolation::full : Isolation::namespaces;
       return machine;
     }
-    if (problem.empty()) problem = told.problem.substr(0, told.problem.find('\n'));
+    if (problem.empty()) problem = result.problem.substr(0, result.problem.find('\n'));
   }
   machine.missing.push_back("no namespaces: bubblewrap does not work here (" + problem +
                             "); user namespaces may be switched off: sysctl "

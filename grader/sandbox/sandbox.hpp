@@ -14,7 +14,7 @@
 #include "sandbox/cgroup.hpp"
 #include "sandbox/filter.hpp"
 #include "sandbox/isolation.hpp"
-#include "sandbox/leavings.hpp"
+#include "sandbox/leftover_files.hpp"
 #include "sandbox/view.hpp"
 
 namespace course::grader::sandbox {
@@ -47,9 +47,8 @@ enum class Purpose : unsigned char { run, run_on_gpu, compile, device };
 
 struct Bounds {
   std::uint64_t memory_bytes = std::uint64_t{6} << 30;
-  std::uint64_t address_bytes =
-      // Of one process; 0 for no limit, because the simulator reserves far more than it uses.
-      0;
+  // Of one process; 0 for no limit, because the simulator reserves far more than it uses.
+  std::uint64_t address_bytes = 0;
   std::uint64_t threads = 1024;
   std::uint64_t file_bytes = std::uint64_t{64} << 20;
   std::uint64_t cpu_seconds = 3600;  // of one process; the verifier limits the time of a case
@@ -69,7 +68,7 @@ class Sandbox {
   const std::vector<std::string>& launcher() const { return launcher_; }
 
  private:
-  Leavings leavings_;             // destroyed last,
+  LeftoverFiles leftover_files_;  // destroyed last,
   std::optional<Cgroup> cgroup_;  // after the control group has ended all processes that may write
   std::vector<std::string> launcher_;
 };

@@ -214,8 +214,8 @@ TEST_P(InNamespaces, ShowsOnlyNeededFiles) {
   EXPECT_EQ(tried({"list", fs::path(guest()).parent_path().string()}), "sandbox_enter sandbox_guest\n")
       << "its folder holds nothing else";
   // /tmp holds only the path to the program, if the program is below /tmp.
-  const std::string way = fs::path(guest()).lexically_relative("/tmp").begin()->string();
-  EXPECT_EQ(tried({"list", "/tmp"}), (way == ".." ? "" : way) + "\n");
+  const std::string top = fs::path(guest()).lexically_relative("/tmp").begin()->string();
+  EXPECT_EQ(tried({"list", "/tmp"}), (top == ".." ? "" : top) + "\n");
   EXPECT_THAT(tried({"write", "/usr/bin/new"}), Not(HasSubstr("worked")));
   EXPECT_THAT(tried({"write", guest()}), Not(HasSubstr("worked")));
 }

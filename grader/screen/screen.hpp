@@ -33,9 +33,8 @@ std::string message_of(const std::vector<Objection>& objections);
 
 struct Screened {
   std::string message;  // for the student; "" when the object may run
-  bool may_be_linked =
-      // At most unknown names were found. They may be undefined, which the linker reports better.
-      true;
+  // At most unknown names were found. They may be undefined, which the linker reports better.
+  bool may_be_linked = true;
 };
 // Screens the object file at `path`. An Error if it cannot be read as an object file; compilers never produce
 // such a file.

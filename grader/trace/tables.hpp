@@ -37,9 +37,8 @@ struct TraceLanes {
   std::uint64_t block = 0;
   std::uint32_t warp = 0, line = 0;
   std::uint32_t lanes = 0, live = 0;  // masks: active lanes; lanes that have not exited
-  std::uint32_t passes =
-      // Shared-memory wavefronts, if bank conflicts made them more than necessary; else 0.
-      0;
+  // Shared-memory wavefronts, if bank conflicts made them more than necessary; else 0.
+  std::uint32_t passes = 0;
   bool diverged() const { return lanes != live; }
 };
 

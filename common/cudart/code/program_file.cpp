@@ -24,9 +24,8 @@ bool read(std::span<const std::byte> bytes, std::uint64_t offset, T& out) {
   return at != nullptr;
 }
 
-constexpr std::uint64_t kContainerHeader =
-    // Magic, version, u16 header size at 6, u64 size of the rest at 8.
-    16;
+// Magic, version, u16 header size at 6, u64 size of the rest at 8.
+constexpr std::uint64_t kContainerHeader = 16;
 
 }  // namespace
 

@@ -22,9 +22,8 @@ Result<std::vector<std::span<const std::byte>>> containers_in(std::span<const st
 // The code of a fat binary for one chip.
 struct DeviceCode {
   std::string ptx;
-  std::map<std::string, int>
-      // Per thread of each kernel, if there is machine code for the chip.
-      registers;
+  // Per thread of each kernel, if there is machine code for the chip.
+  std::map<std::string, int> registers;
 };
 
 // The code of each fat binary that has PTX, for a chip of `compute_capability` (× 10).

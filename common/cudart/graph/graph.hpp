@@ -43,9 +43,8 @@ struct CUgraph_st {
 
 struct CUgraphExec_st {
   std::unique_ptr<CUgraph_st> graph;  // nodes in the order of execution
-  std::unordered_map<const CUgraphNode_st*, CUgraphNode_st*>
-      // The nodes, by the corresponding node of the original graph.
-      node_of;
+  // The nodes, by the corresponding node of the original graph.
+  std::unordered_map<const CUgraphNode_st*, CUgraphNode_st*> node_of;
   unsigned long long flags = 0;
 };
 

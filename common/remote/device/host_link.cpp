@@ -184,18 +184,18 @@ bool HostLink::launch(PacketReader& in) {
   request.registers = known_kernels_[head.kernel];
   request.parameters = in.rest();
   if (request.parameters.size() != device_.facts(head.kernel).parameter_bytes) return false;
-  LaunchAnswer told;
+  LaunchAnswer launch_answer;
   std::string text;
   if (fault_ == sim::Fault::none) {
     const sim::LaunchResult result = device_.launch(request);
-    told.fault = static_cast<std::uint32_t>(result.fault);
-    told.modelled_us = result.modelled_us;
+    launch_answer.fault = static_cast<std::uint32_t>(result.fault);
+    launch_answer.modelled_us = result.modelled_us;
     text = result.text;
     if (cudart::meaning_of(result.fault).sticky) fault_ = result.fault;
   } else {
-    told.fault = static_cast<std::uint32_t>(fault_);
+    launch_answer.fault = static_cast<std::uint32_t>(fault_);
   }
-  return reply(PacketWriter().put(told).put_text(text));
+  return reply(PacketWriter().put(launch_answer).put_text(text));
 }
 
 bool HostLink::occupancy(PacketReader& in) {

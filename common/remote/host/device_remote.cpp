@@ -167,10 +167,10 @@ LaunchResult Device::launch(const LaunchRequest& request) {
   head.dynamic_shared = request.dynamic_shared;
   const Packet packet = ask(PacketKind::launch, PacketWriter().put(head).put_bytes(request.parameters));
   PacketReader answer(packet);
-  const auto told = answer.get<remote::LaunchAnswer>();
+  const auto launch_answer = answer.get<remote::LaunchAnswer>();
   LaunchResult result;
-  result.fault = static_cast<Fault>(told.fault);
-  result.modelled_us = told.modelled_us;
+  result.fault = static_cast<Fault>(launch_answer.fault);
+  result.modelled_us = launch_answer.modelled_us;
   result.text = answer.get_text();
   impl_->timeline.launch(result.modelled_us);
   return result;

@@ -46,9 +46,8 @@ struct Format {
 
   int bias() const { return (1 << (exponent_bits - 1)) - 1; }
   int min_exponent() const { return 1 - bias(); }
-  std::uint64_t infinity()
-      // The encoding without the sign; with no_infinity, one above the encoding of the largest number.
-      const;
+  // The encoding without the sign; with no_infinity, one above the encoding of the largest number.
+  std::uint64_t infinity() const;
 };
 inline constexpr Format kF16{16, 11, 5, 0x7fff};
 inline constexpr Format kBF16{16, 8, 8, 0x7fff};

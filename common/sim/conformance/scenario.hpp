@@ -22,9 +22,8 @@ struct Scenario {
   MemoryKind in_kind = MemoryKind::device;
   bool any_order = true;  // the outcome does not depend on the order of warps
   int least_sm = 80;
-  bool sm90_departs =
-      // The machine code that ptxas generates deviates from the ISA (video_scenarios.cpp).
-      false;
+  // The machine code that ptxas generates deviates from the ISA (video_scenarios.cpp).
+  bool sm90_departs = false;
 };
 
 std::vector<Scenario> memory_scenarios();

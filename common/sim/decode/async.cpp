@@ -76,7 +76,7 @@ void Decoder::copy(const Instruction& i) {
   }
   if (i.has("mbarrier") && i.has("arrive")) {
     const std::uint32_t at = generic_address(i.operands.at(0), space_named(i, 0));
-    object(i.has("noinc") ? "cp.async.mbarrier.arrive.noinc" : "cp.async.mbarrier.arrive", at, true);
+    mbarrier_op(i.has("noinc") ? "cp.async.mbarrier.arrive.noinc" : "cp.async.mbarrier.arrive", at, true);
     return;
   }
   if (bulk) return copy_bulk(i);
@@ -149,7 +149,7 @@ void Decoder::copy_bulk(const Instruction& i) {
 }
 
 // An op on the mbarrier at a generic address. `strong`: several threads may do this at the same time.
-MicroOp& Decoder::object(std::string_view key, std::uint32_t at, bool strong) {
+MicroOp& Decoder::mbarrier_op(std::string_view key, std::uint32_t at, bool strong) {
   MicroOp& op = emit(key);
   op.src[0] = at;
   op.wide_src |= 1;
@@ -161,7 +161,7 @@ MicroOp& Decoder::object(std::string_view key, std::uint32_t at, bool strong) {
 }
 
 // mbarrier.arrive[_drop][.noComplete | .expect_tx] [state,] [at][, count or bytes]
-void Decoder::object_arrive(const Instruction& i) {
+void Decoder::mbarrier_arrive(const Instruction& i) {
   const bool has_state = i.operands.at(0).kind != Operand::Kind::address;
   const std::size_t first = has_state ? 1 : 0;
   std::string key = i.has("arrive_drop") ? "mbarrier.arrive_drop" : "mbarrier.arrive";
@@ -172,7 +172,7 @@ void Decoder::object_arrive(const Instruction& i) {
   Result out;
   if (has_state && i.operands.at(0).kind != Operand::Kind::sink)
     out = result(i.operands.at(0), SlotKind::wide, false);
-  MicroOp& op = object(key, at, true);
+  MicroOp& op = mbarrier_op(key, at, true);
   op.src[i.has("expect_tx") ? 2 : 1] = extra;
   op.dst[0] = out.slot;
   if (out.slot != MicroOp::kNoSlot) {
@@ -183,7 +183,7 @@ void Decoder::object_arrive(const Instruction& i) {
 }
 
 void Decoder::mbarrier(const Instruction& i) {
-  if (i.has("arrive") || i.has("arrive_drop")) return object_arrive(i);
+  if (i.has("arrive") || i.has("arrive_drop")) return mbarrier_arrive(i);
   if (i.has("pending_count")) {
     const std::uint32_t state = source(i.operands.at(1), SlotKind::wide, Type::b64);
     const Result out = result(i.operands.at(0), SlotKind::narrow, false);
@@ -196,7 +196,7 @@ void Decoder::mbarrier(const Instruction& i) {
     const std::uint32_t phase = parity ? source(i.operands.at(2), SlotKind::narrow, Type::u32)
                                        : source(i.operands.at(2), SlotKind::wide, Type::b64);
     const Result out = result(i.operands.at(0), SlotKind::predicate, false);
-    MicroOp& op = object(parity ? "mbarrier.test_wait.parity" : "mbarrier.test_wait", at, true);
+    MicroOp& op = mbarrier_op(parity ? "mbarrier.test_wait.parity" : "mbarrier.test_wait", at, true);
     op.src[1] = phase;
     op.dst[0] = out.slot;
     return;
@@ -210,7 +210,7 @@ void Decoder::mbarrier(const Instruction& i) {
   const std::uint32_t at = generic_address(i.operands.at(0), space_named(i, 0));
   const std::uint32_t extra =
       i.operands.size() > 1 ? source(i.operands.at(1), SlotKind::narrow, Type::u32) : MicroOp::kNoSlot;
-  object(key, at, !i.has("init")).src[1] = extra;
+  mbarrier_op(key, at, !i.has("init")).src[1] = extra;
 }
 
 // st.async.shared::cluster.mbarrier::complete_tx::bytes[.v2 | .v4].type [to], value, [mbarrier]
@@ -226,8 +226,8 @@ void Decoder::store_async(const Instruction& i) {
   for (std::size_t k = 0; k < values.size(); ++k) slots[k] = source(values[k], kind, a.type);
   const std::uint32_t to = generic_address(i.operands.at(0), Space::shared);
   const std::uint32_t told = generic_address(i.operands.at(2), Space::shared);
-  MicroOp& op =
-      object(fmt::format("st.async{}.b{}", a.count > 1 ? fmt::format(".v{}", a.count) : "", bits), to, true);
+  MicroOp& op = mbarrier_op(
+      fmt::format("st.async{}.b{}", a.count > 1 ? fmt::format(".v{}", a.count) : "", bits), to, true);
   op.src[1] = told;
   op.src[2] = slots[0];
   op.src[3] = slots[1];

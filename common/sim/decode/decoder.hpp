@@ -177,8 +177,8 @@ class Decoder {
   void copy(const Instruction& i);
   void copy_bulk(const Instruction& i);
   void prefetch(const Instruction& i);
-  MicroOp& object(std::string_view key, std::uint32_t at, bool strong);
-  void object_arrive(const Instruction& i);
+  MicroOp& mbarrier_op(std::string_view key, std::uint32_t at, bool strong);
+  void mbarrier_arrive(const Instruction& i);
   void mbarrier(const Instruction& i);
   void store_async(const Instruction& i);
   void map_address(const Instruction& i);

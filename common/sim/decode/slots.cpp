@@ -180,9 +180,8 @@ std::uint64_t Decoder::symbol_value(std::string_view name) {
       if (p.name == name) return image_.parameter_area + p.offset;
   }
   if (const auto it = shared_offsets_.find(name); it != shared_offsets_.end()) return it->second;
-  const std::string scope =
-      // for .global variables in a body
-      local_variable(name) != nullptr ? scope_of_variables(*source_) : std::string();
+  // Names of .global variables declared in a body carry their scope.
+  const std::string scope = local_variable(name) != nullptr ? scope_of_variables(*source_) : std::string();
   if (const auto it = image_.variables.find(scope + std::string(name)); it != image_.variables.end())
     return it->second;
   if (const ptx::Function* f = module_.find_function(name)) {

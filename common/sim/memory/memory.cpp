@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::uint64_t kAlignment = 256;
 constexpr std::uint64_t kGap = 256;  // minimum gap between allocations
-// The gap while unused addresses last, so that an access a few thousand elements past an end does not hit the
-// next allocation.
+// The additional gap while unused addresses remain (smaller in a small arena), so that an access a few
+// thousand elements past the end of an allocation does not hit the next one.
 constexpr std::uint64_t kWideGap = 64 << 10;
 
 std::uint64_t footprint(std::uint64_t n_bytes) {

@@ -142,10 +142,9 @@ u64 to_float(Number n, const Format& f, const Conversion& c) {
   const u64 greatest = f.infinity - 1;
   const u64 sign = n.negative ? sign_bit : 0;
   u64 encoded = 0;
-  bool flushed =
-      // Flushed by .ftz: still below the smallest normal number after rounding to the format's full
-      // precision.
-      false;
+  // Flushed by .ftz: still below the smallest normal number after rounding to the format's full
+  // precision.
+  bool flushed = false;
   if (n.infinite) {
     encoded = f.infinity;
   } else if (n.significand != 0) {

@@ -145,9 +145,8 @@ void copy_bulk(Warp& w, const MicroOp& op) {
       throw DeviceFault(Fault::illegal_instruction,
                         fmt::format("cp.async.bulk of {} bytes: the size must be a multiple of 16", bytes[i]),
                         m & -m);
-    if (bytes[i] ==
-        // A copy of no bytes does not check its addresses and does not change its mbarrier.
-        0) {
+    // A copy of no bytes does not check its addresses and does not change its mbarrier.
+    if (bytes[i] == 0) {
       batch.lanes &= ~(m & -m);
       continue;
     }
@@ -185,7 +184,7 @@ void wait(Warp& w, const MicroOp& op) {
 
 // Calls `each(lane, generic address)` for the active lanes after it has checked their mbarriers (src[0]).
 template <typename Each>
-void for_objects(Warp& w, const MicroOp& op, const Each& each) {
+void for_mbarriers(Warp& w, const MicroOp& op, const Each& each) {
   Lanes a;
   addresses(w, op, a);
   const Lanes generic = a;
@@ -211,9 +210,9 @@ inline void put(Warp& w, const Rendezvous& r, u64 address) {
   std::memcpy(host_address(*w.block, address), &word, sizeof word);
 }
 
-void object_init(Warp& w, const MicroOp& op) {
+void mbarrier_init(Warp& w, const MicroOp& op) {
   const u32* count = w.slot<u32>(op.src[1]);
-  for_objects(w, op, [&](int lane, u64 address) {
+  for_mbarriers(w, op, [&](int lane, u64 address) {
     if (count[lane] == 0 || count[lane] > Rendezvous::kMost)
       throw DeviceFault(
           Fault::illegal_instruction,
@@ -225,14 +224,14 @@ void object_init(Warp& w, const MicroOp& op) {
   });
 }
 
-void object_inval(Warp& w, const MicroOp& op) {
-  for_objects(w, op, [&](int, u64 address) { put(w, Rendezvous{}, address); });
+void mbarrier_inval(Warp& w, const MicroOp& op) {
+  for_mbarriers(w, op, [&](int, u64 address) { put(w, Rendezvous{}, address); });
 }
 
 // src[1]: arrivals (kNoSlot: one), src[2]: expected bytes (kNoSlot: none); dst[0]: the previous state.
 template <Arrival K, bool kMayEnd>
-void object_arrive(Warp& w, const MicroOp& op) {
-  for_objects(w, op, [&](int lane, u64 address) {
+void mbarrier_arrive(Warp& w, const MicroOp& op) {
+  for_mbarriers(w, op, [&](int lane, u64 address) {
     if (op.src[2] != MicroOp::kNoSlot) expect_bytes(w, lane, address, w.slot<u32>(op.src[2])[lane]);
     const u32 count = op.src[1] == MicroOp::kNoSlot ? 1 : w.slot<u32>(op.src[1])[lane];
     const u64 before = arrive(w, lane, address, count, K, kMayEnd);
@@ -240,21 +239,21 @@ void object_arrive(Warp& w, const MicroOp& op) {
   });
 }
 
-void object_expect(Warp& w, const MicroOp& op) {
-  for_objects(w, op,
-              [&](int lane, u64 address) { expect_bytes(w, lane, address, w.slot<u32>(op.src[1])[lane]); });
+void mbarrier_expect(Warp& w, const MicroOp& op) {
+  for_mbarriers(w, op,
+                [&](int lane, u64 address) { expect_bytes(w, lane, address, w.slot<u32>(op.src[1])[lane]); });
 }
 
-void object_complete(Warp& w, const MicroOp& op) {
-  for_objects(
+void mbarrier_complete(Warp& w, const MicroOp& op) {
+  for_mbarriers(
       w, op, [&](int lane, u64 address) { complete_bytes(*w.block, address, w.slot<u32>(op.src[1])[lane]); });
 }
 
 // src[1]: the parity or the state of a phase; dst[0]: whether the phase is complete.
 template <bool kByParity>
-void object_test(Warp& w, const MicroOp& op) {
+void mbarrier_test(Warp& w, const MicroOp& op) {
   u32 ended = 0;
-  for_objects(w, op, [&](int lane, u64 address) {
+  for_mbarriers(w, op, [&](int lane, u64 address) {
     const u32 phase =
         kByParity ? w.slot<u32>(op.src[1])[lane] : Rendezvous::of(w.slot<u64>(op.src[1])[lane]).phase;
     if (has_ended(w, lane, address, phase, kByParity)) ended |= 1u << lane;
@@ -263,7 +262,7 @@ void object_test(Warp& w, const MicroOp& op) {
   out = (out & ~w.mask) | ended;
 }
 
-void object_pending(Warp& w, const MicroOp& op) {
+void mbarrier_pending(Warp& w, const MicroOp& op) {
   const u64* state = w.slot<u64>(op.src[0]);
   write_lanes<u32>(w, op.dst[0], [&](int i) { return Rendezvous::of(state[i]).pending; });
 }
@@ -271,8 +270,8 @@ void object_pending(Warp& w, const MicroOp& op) {
 // cp.async.mbarrier.arrive: the phase waits for the lane's copies so far. With .noinc the expected count
 // already includes this arrival; without it the pending count is incremented.
 template <bool kCounted>
-void object_arrive_by_copies(Warp& w, const MicroOp& op) {
-  for_objects(w, op, [&](int lane, u64 address) {
+void mbarrier_arrive_by_copies(Warp& w, const MicroOp& op) {
+  for_mbarriers(w, op, [&](int lane, u64 address) {
     hand_copies_over(w, lane, address);
     if (kCounted) arrive(w, lane, address, 1, Arrival::plain, true);
   });
@@ -287,10 +286,10 @@ u64 own_part(u64 address) {
 // st.async. src: destination, mbarrier (of the same block), values …. The values are written at once and the
 // mbarrier is notified.
 template <typename T, int Count>
-void store_and_tell(Warp& w, const MicroOp& op) {
+void store_and_signal(Warp& w, const MicroOp& op) {
   const u64* barrier = w.slot<u64>(op.src[1]);
   const u32 values[4] = {op.src[2], op.src[3], op.dst[2], op.dst[3]};
-  for_objects(w, op, [&](int lane, u64 address) {
+  for_mbarriers(w, op, [&](int lane, u64 address) {
     if ((address & (sizeof(T) * Count - 1)) != 0) misaligned(1u << lane, address, sizeof(T) * Count);
     for (int k = 0; k < Count; ++k) {
       const T value = static_cast<T>(w.slot<Stored<T>>(values[k])[lane]);
@@ -344,24 +343,25 @@ void add_async_rows(OpTable& table) {
   r.row("cp.async.wait_group", &wait<CopyKind::small>, OpKind::other);
   r.row("cp.async.bulk.commit_group", &commit<CopyKind::bulk>, OpKind::other);
   r.row("cp.async.bulk.wait_group", &wait<CopyKind::bulk>, OpKind::other);
-  r.row("cp.async.mbarrier.arrive", &object_arrive_by_copies<false>, OpKind::rendezvous, {wide});
-  r.row("cp.async.mbarrier.arrive.noinc", &object_arrive_by_copies<true>, OpKind::rendezvous, {wide});
-  r.row("mbarrier.init", &object_init, OpKind::rendezvous, {wide, narrow});
-  r.row("mbarrier.inval", &object_inval, OpKind::rendezvous, {wide});
-  r.row("mbarrier.arrive", &object_arrive<Arrival::plain, true>, OpKind::rendezvous, {wide});
-  r.row("mbarrier.arrive.noComplete", &object_arrive<Arrival::plain, false>, OpKind::rendezvous, {wide});
-  r.row("mbarrier.arrive_drop", &object_arrive<Arrival::drop, true>, OpKind::rendezvous, {wide});
-  r.row("mbarrier.arrive_drop.noComplete", &object_arrive<Arrival::drop, false>, OpKind::rendezvous, {wide});
-  r.row("mbarrier.expect_tx", &object_expect, OpKind::rendezvous, {wide, narrow});
-  r.row("mbarrier.complete_tx", &object_complete, OpKind::rendezvous, {wide, narrow});
-  r.row("mbarrier.test_wait", &object_test<false>, OpKind::rendezvous, {wide, wide}, {predicate});
-  r.row("mbarrier.test_wait.parity", &object_test<true>, OpKind::rendezvous, {wide, narrow}, {predicate});
-  r.row("mbarrier.pending_count", &object_pending, OpKind::other, {wide}, {narrow});
-  r.row("st.async.b32", &store_and_tell<u32, 1>, OpKind::rendezvous, {wide, wide});
-  r.row("st.async.v2.b32", &store_and_tell<u32, 2>, OpKind::rendezvous, {wide, wide});
-  r.row("st.async.v4.b32", &store_and_tell<u32, 4>, OpKind::rendezvous, {wide, wide});
-  r.row("st.async.b64", &store_and_tell<u64, 1>, OpKind::rendezvous, {wide, wide});
-  r.row("st.async.v2.b64", &store_and_tell<u64, 2>, OpKind::rendezvous, {wide, wide});
+  r.row("cp.async.mbarrier.arrive", &mbarrier_arrive_by_copies<false>, OpKind::rendezvous, {wide});
+  r.row("cp.async.mbarrier.arrive.noinc", &mbarrier_arrive_by_copies<true>, OpKind::rendezvous, {wide});
+  r.row("mbarrier.init", &mbarrier_init, OpKind::rendezvous, {wide, narrow});
+  r.row("mbarrier.inval", &mbarrier_inval, OpKind::rendezvous, {wide});
+  r.row("mbarrier.arrive", &mbarrier_arrive<Arrival::plain, true>, OpKind::rendezvous, {wide});
+  r.row("mbarrier.arrive.noComplete", &mbarrier_arrive<Arrival::plain, false>, OpKind::rendezvous, {wide});
+  r.row("mbarrier.arrive_drop", &mbarrier_arrive<Arrival::drop, true>, OpKind::rendezvous, {wide});
+  r.row("mbarrier.arrive_drop.noComplete", &mbarrier_arrive<Arrival::drop, false>, OpKind::rendezvous,
+        {wide});
+  r.row("mbarrier.expect_tx", &mbarrier_expect, OpKind::rendezvous, {wide, narrow});
+  r.row("mbarrier.complete_tx", &mbarrier_complete, OpKind::rendezvous, {wide, narrow});
+  r.row("mbarrier.test_wait", &mbarrier_test<false>, OpKind::rendezvous, {wide, wide}, {predicate});
+  r.row("mbarrier.test_wait.parity", &mbarrier_test<true>, OpKind::rendezvous, {wide, narrow}, {predicate});
+  r.row("mbarrier.pending_count", &mbarrier_pending, OpKind::other, {wide}, {narrow});
+  r.row("st.async.b32", &store_and_signal<u32, 1>, OpKind::rendezvous, {wide, wide});
+  r.row("st.async.v2.b32", &store_and_signal<u32, 2>, OpKind::rendezvous, {wide, wide});
+  r.row("st.async.v4.b32", &store_and_signal<u32, 4>, OpKind::rendezvous, {wide, wide});
+  r.row("st.async.b64", &store_and_signal<u64, 1>, OpKind::rendezvous, {wide, wide});
+  r.row("st.async.v2.b64", &store_and_signal<u64, 2>, OpKind::rendezvous, {wide, wide});
   r.row("mapa.u32", &map_to_block<u32>, OpKind::other, {narrow, narrow, narrow}, {narrow});
   r.row("mapa.u64", &map_to_block<u64>, OpKind::other, {wide, narrow, narrow}, {wide});
 }

@@ -44,9 +44,8 @@ void store(Warp& w, const MicroOp& op) {
     if constexpr (decltype(place)::value == Place::global)
       if (w.worker->signals != nullptr && (op.order & kOrderMask) != kWeak) raise_signal(w, to.at);
     for (int k = 0; k < Count; ++k) {
-      const u32 slot =
-          // The fourth value is in dst[3], because a store has no results.
-          k < 3 ? op.src[1 + k] : op.dst[3];
+      // The fourth value is in dst[3], because a store has no results.
+      const u32 slot = k < 3 ? op.src[1 + k] : op.dst[3];
       const auto* in = w.slot<Stored<T>>(slot);
       if (run) {
         T* target = at<T>(to.at[0]) + k;

@@ -111,9 +111,8 @@ struct Half {
 // flushed, even if rounding to the fewer bits of a subnormal would give that number.
 template <typename Format, typename T>
 inline u16 narrow_or_flush(T value, s64 flags) {
-  constexpr T kLeast =
-      // The smallest value that rounds to it (a tie, rounded to even).
-      Format::kLeastNormal * (1 - T{1} / (1 << (Format::kPrecision + 1)));
+  // The smallest value that rounds to it (a tie, rounded to even).
+  constexpr T kLeast = Format::kLeastNormal * (1 - T{1} / (1 << (Format::kPrecision + 1)));
   const bool flush = (flags & kFtz) != 0 && std::fabs(value) < kLeast;
   return narrow<Format>(flush ? std::copysign(T{0}, value) : value);
 }

@@ -11,21 +11,22 @@
 
 namespace course::grader::sandbox {
 
-class Leavings {
+class LeftoverFiles {
  public:
   // `uid`: a user id that no other sandbox has; 0: nothing is removed.
-  explicit Leavings(unsigned uid = 0, std::vector<std::string> folders = {"/tmp", "/var/tmp", "/dev/shm"})
+  explicit LeftoverFiles(unsigned uid = 0,
+                         std::vector<std::string> folders = {"/tmp", "/var/tmp", "/dev/shm"})
       : uid_(uid), folders_(std::move(folders)) {}
-  Leavings(Leavings&& other) noexcept
+  LeftoverFiles(LeftoverFiles&& other) noexcept
       : uid_(std::exchange(other.uid_, 0)), folders_(std::move(other.folders_)) {}
-  Leavings& operator=(Leavings&& other) noexcept {
+  LeftoverFiles& operator=(LeftoverFiles&& other) noexcept {
     std::swap(uid_, other.uid_);
     std::swap(folders_, other.folders_);
     return *this;
   }
-  Leavings(const Leavings&) = delete;
-  Leavings& operator=(const Leavings&) = delete;
-  ~Leavings();
+  LeftoverFiles(const LeftoverFiles&) = delete;
+  LeftoverFiles& operator=(const LeftoverFiles&) = delete;
+  ~LeftoverFiles();
 
  private:
   unsigned uid_;

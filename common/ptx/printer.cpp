@@ -130,7 +130,7 @@ std::uint64_t unit_bytes(const Variable& variable) {
   return static_cast<std::uint64_t>(bits_of(variable.type)) / 8 * static_cast<std::uint64_t>(variable.vector);
 }
 
-// Everything except the initial value:
+// Prints everything except the initial value.
 void print_variable_head(std::string& text, const Variable& variable) {
   fmt::format_to(Out(text), ".{} ", spelling(variable.space));
   if (variable.managed) text += ".attribute(.managed) ";

@@ -46,7 +46,7 @@ class Case {
     reply.report_bytes = fetch_report();
     return reply;
   }
-  // In that case, the exit code for it.
+  // The exit code of the device's process if the host process was lost, else 0.
   int lost() const { return lost_; }
 
  private:

@@ -63,7 +63,7 @@ struct Device {
   const GoKernels* go = nullptr;
   Digest *digest = nullptr, *host_digest = nullptr;  // in device memory; in host memory
 
-  // With the simulator, `controls`; on a GPU, `kernels`.
+  // The simulator needs `controls`, a GPU needs `kernels`.
   Device(std::optional<Simulator> controls, const GoKernels* kernels);
 };
 

@@ -12,8 +12,8 @@ using protocol::CaseRequest;
 
 namespace {
 
-constexpr std::uint32_t kGpuGuardBytes =
-    4096;  // the simulator checks bounds exactly and needs no guard bands
+// The simulator checks bounds exactly and needs no guard bands.
+constexpr std::uint32_t kGpuGuardBytes = 4096;
 constexpr std::uint64_t kReportCapacity = 4u << 20;  // bytes; untouched pages of the memfd cost nothing
 
 }  // namespace

@@ -44,8 +44,9 @@ struct TraceLanes {
 
 struct TraceStep {
   int number = 0;  // from 1, across all tables
-  std::string
-      after;  // "start", "barrier", "warp_sync", "block", "launch", "shuffle", "vote", "publish", "fault"
+  // The event that ended the step: "start", "barrier", "warp_sync", "block" (its end), "launch" (its end),
+  // "shuffle", "vote", "publish" or "fault".
+  std::string after;
   std::string array;             // "s_data", "s_data[1024…]"
   std::string base;              // "s_data"
   std::uint64_t first = 0;       // the element in the first cell

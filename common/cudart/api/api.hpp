@@ -31,7 +31,7 @@ inline namespace per_thread {
 inline namespace legacy {
 #endif
 
-// The stream that the null stream stands for in this compilation.
+// Replaces a null handle by the default stream of this compilation.
 inline cudaStream_t stream_or_default(cudaStream_t stream) {
 #ifdef CUDART_PER_THREAD
   if (stream == nullptr) return reinterpret_cast<cudaStream_t>(2);  // NOLINT: cudaStreamPerThread of the ABI

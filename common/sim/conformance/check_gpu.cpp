@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // Runs the conformance suite's instructions on the present GPU and compares the results with the expected
 // ones. If they differ, the suite (and so the simulator) is wrong, or the instruction's result is not
-// determined. Known deviations of the machine code from the ISA (Operation::on_sm90) do not count. Needs only
-// the toolkit and a compiler:
+// determined. Known deviations of the machine code from the ISA (Operation::on_sm90) do not count.
+// `ninja -C build common/sim/check_gpu` builds it. On a machine without fmt, the toolkit and a compiler with
+// std::format (GCC 13) are enough:
 //   nvcc -std=c++20 -O1 -Icommon -o check_gpu
 //     common/sim/conformance/*_operations.cpp common/sim/conformance/*_scenarios.cpp
 //     common/sim/conformance/{check_gpu,exact,operand,scenario}.cpp common/ptx/ir.cpp -lcudart

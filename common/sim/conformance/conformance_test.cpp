@@ -39,8 +39,8 @@ void check(const Operation& o, TestDevice& device_with_module, const std::string
   auto in = t.array<Bits>(operands);
   auto out = t.array<Bits>(3 * kTuples, 0);
   t.launch(kernel, static_cast<std::uint32_t>(kTuples / kThreads), kThreads, in, out);
-  int told = 0;
-  for (std::size_t i = 0; i < kTuples && told < 3; ++i) {
+  int n_reported = 0;
+  for (std::size_t i = 0; i < kTuples && n_reported < 3; ++i) {
     const Operands x = &operands[i * k];
     const Outcome want = expected_outcome(o, x, i % 2 == 1);
     for (const bool guarded : {false, true}) {
@@ -51,7 +51,7 @@ void check(const Operation& o, TestDevice& device_with_module, const std::string
       for (std::size_t s = 0; s < k; ++s) text += fmt::format(" {:#x}", x[s]);
       ADD_FAILURE() << o.ptx << (guarded ? " under a guard" : "") << " of" << text << ": got "
                     << fmt::format("{:#x}", got) << ", expected " << fmt::format("{:#x}", wanted);
-      ++told;
+      ++n_reported;
     }
   }
   static_cast<void>(t.device.release(in.address));
@@ -103,10 +103,10 @@ void check_scenarios(const std::vector<Scenario>& all) {
       continue;
     }
     const std::size_t a_thread = s.out.size() / s.threads;
-    int told = 0;
-    for (std::size_t k = 0; k < s.out.size() && told < 3; ++k) {
+    int n_reported = 0;
+    for (std::size_t k = 0; k < s.out.size() && n_reported < 3; ++k) {
       if (out[k] == s.out[k]) continue;
-      ++told;
+      ++n_reported;
       ADD_FAILURE() << s.name << ": word " << k % std::max<std::size_t>(a_thread, 1) << " of thread "
                     << k / std::max<std::size_t>(a_thread, 1) << ": got " << fmt::format("{:#x}", out[k])
                     << ", expected " << fmt::format("{:#x}", s.out[k]);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// fmt::format, or std::format without fmt: check_gpu.cpp must build with only the toolkit and a compiler.
+// fmt::format, or std::format on machines without fmt: check_gpu.cpp must also build there.
 #pragma once
 
 #if __has_include(<fmt/format.h>)

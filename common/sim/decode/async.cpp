@@ -136,12 +136,12 @@ void Decoder::copy_bulk(const Instruction& i) {
   const std::uint32_t to = generic_address(i.operands.at(0), to_space);
   const std::uint32_t from = generic_address(i.operands.at(1), from_space);
   const std::uint32_t size = source(i.operands.at(2), SlotKind::narrow, Type::u32);
-  const std::uint32_t told = counted ? generic_address(i.operands.at(3), Space::shared) : MicroOp::kNoSlot;
+  const std::uint32_t barrier = counted ? generic_address(i.operands.at(3), Space::shared) : MicroOp::kNoSlot;
   MicroOp& op = emit("cp.async.bulk");
   op.src[0] = to;
   op.src[1] = from;
   op.src[2] = size;
-  op.src[3] = told;
+  op.src[3] = barrier;
   op.wide_src = static_cast<std::uint8_t>(counted ? 0b1011 : 0b0011);
   op.n_src = counted ? 4 : 3;
   op.space = from_space == Space::global ? MemorySpace::global : MemorySpace::shared;
@@ -225,10 +225,10 @@ void Decoder::store_async(const Instruction& i) {
   std::uint32_t slots[4] = {MicroOp::kNoSlot, MicroOp::kNoSlot, MicroOp::kNoSlot, MicroOp::kNoSlot};
   for (std::size_t k = 0; k < values.size(); ++k) slots[k] = source(values[k], kind, a.type);
   const std::uint32_t to = generic_address(i.operands.at(0), Space::shared);
-  const std::uint32_t told = generic_address(i.operands.at(2), Space::shared);
+  const std::uint32_t barrier = generic_address(i.operands.at(2), Space::shared);
   MicroOp& op = mbarrier_op(
       fmt::format("st.async{}.b{}", a.count > 1 ? fmt::format(".v{}", a.count) : "", bits), to, true);
-  op.src[1] = told;
+  op.src[1] = barrier;
   op.src[2] = slots[0];
   op.src[3] = slots[1];
   op.dst[2] = slots[2];

@@ -16,10 +16,9 @@ struct Format {
   const char* name;
   int bits;
   bool is_float, is_signed;
-  int precision,
-      // For floats: bits of the significand including the hidden bit, and the exponent of the smallest normal
-      // number.
-      min_exponent;
+  // For floats: bits of the significand including the hidden bit, and the exponent of the smallest normal
+  // number.
+  int precision, min_exponent;
   u64 infinity;  // its encoding; for formats without infinity, one above the encoding of the largest number
   u64 nan;
 };

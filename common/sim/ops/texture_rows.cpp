@@ -132,7 +132,7 @@ struct Touched {
   }
 };
 
-// One lane's view of an object.
+// Reads one texture for one lane.
 struct Sampler {
   const TextureDescriptor& d;
   Touched& touched;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Converts a Module to text. Read print_function first: it goes through the instructions and, before each,
-// closes and opens the blocks of its variables and prints labels, tables, pragmas and .loc directives.
+// Converts a Module to text. Read BodyPrinter::print first: it goes through the instructions and, before
+// each, closes and opens the blocks of its variables and prints labels, tables, pragmas and .loc directives.
 // Invariant: the text parses to an equal module, except for line numbers of the text, locations that no
 // instruction has, and the extents of arrays with several dimensions.
 #include <fmt/format.h>
@@ -236,7 +236,7 @@ void print_header(std::string& text, const Function& function) {
 
 // --- registers ---
 
-// Splits a name into prefix and number: "%rd" and 12. Without a number, the count is 0.
+// Splits a name into prefix and number: "%rd" and 12. Without a number, `number` is 0.
 struct Numbered {
   std::string_view prefix;
   std::uint64_t number = 0;

@@ -262,7 +262,7 @@ struct ConvertRows {
                     {wide_out ? SlotKind::wide : SlotKind::narrow},
                     c.packed()});
   }
-  // Adds rows with and without .ftz (if one type is f32) and .sat (if the target is a float or `clamps`).
+  // Adds rows with and without .ftz (if one type is f32) and, if `sat`, also with .sat.
   void with_modifiers(const std::string& rounding, Conversion c, bool sat) {
     for (const bool ftz : {false, true}) {
       if (ftz && c.to != kF32 && c.from != kF32) continue;

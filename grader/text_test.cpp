@@ -118,7 +118,7 @@ TEST(DidYouMean, OffersNearestCandidatesOrShortList) {
   EXPECT_EQ(did_you_mean("x", std::span<const std::string>{}), "");
 }
 
-TEST(WrapMessage, BreaksTextAtSpacesAndCommandsForAShell) {
+TEST(WrapMessage, BreaksTextAndShellCommands) {
   EXPECT_EQ(wrap_message("", 20), "");
   EXPECT_EQ(wrap_message("one two three four five", 12), "one two\nthree four\nfive\n");
   EXPECT_EQ(wrap_message("run: ./lab grade scan --task blelloch", 24),

@@ -53,7 +53,7 @@ enum : std::size_t {
 };
 
 // Runs in the child, between fork and exec: async-signal-safe calls only. Does not return.
-[[noreturn]] void start_program(const Descriptors& d, char* const* argv, char* const* environment, pid_t parent) {
+[[noreturn]] void become(const Descriptors& d, char* const* argv, char* const* environment, pid_t parent) {
   const auto give_up = [&](int error) {
     const ssize_t written = write(d.fd[kErrorWrite], &error, sizeof error);
     _exit(written == sizeof error ? 127 : 126);
@@ -167,7 +167,7 @@ Result<ChildProcess> ChildProcess::start(const Options& options) {
   const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid < 0) return failed("fork");
-  if (pid == 0) start_program(d, argv.data(), environment.data(), parent);
+  if (pid == 0) become(d, argv.data(), environment.data(), parent);
   setpgid(pid, pid);  // in both processes, because either may run first
 
   ChildProcess child;

@@ -116,7 +116,7 @@ struct Session::Impl {
   Attempt attempt(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
                   const Measure& measure);
   // The time from GO to the digest in microseconds; 0 if something else happened first.
-  double clocked(GoBlock& block, std::uint32_t round, std::uint64_t key, Digest& reported) const;
+  double clocked(GoBlock& block, std::uint32_t round, std::uint64_t key, Digest& told) const;
   Outcome timed(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
                 const Measure& measure);
   Outcome conclude(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
@@ -214,12 +214,12 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
   // If sending fails, the runner has ended, and wait() finds out how.
   static_cast<void>(
       runner->send(protocol::make_message(protocol::Kind::request, sequence, nonce, request), memory->fd()));
-  Digest reported;
+  Digest told;
   if (request.is_keyed != 0) {
     GoBlock& block = *GoBlock::at(shared, request.go_offset);
     // The rehearsal gets a wrong key, so that its unmasked data is useless.
     for (const std::uint32_t round : {kRehearsal, kRun})
-      result.clock_us[round] = clocked(block, round, round == kRun ? key : fresh_nonce(), reported);
+      result.clock_us[round] = clocked(block, round, round == kRun ? key : fresh_nonce(), told);
   }
   const auto waited = runner->wait(options.seconds_per_case);
   result.outcome.printed = runner->printed();
@@ -263,7 +263,7 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
       }
       judgement = judge_results(problem, task, c, request, shared, inputs, shape.outputs);
       if (request.is_keyed != 0 && judgement.verdict == Verdict::ok)
-        judgement = judge_digest(request, shared, key, reported, result.clock_us[kRun] > 0);
+        judgement = judge_digest(request, shared, key, told, result.clock_us[kRun] > 0);
       break;
     case Stage::not_implemented:
       judgement = judged(Verdict::not_implemented, "is not implemented yet");
@@ -325,8 +325,7 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
   return result;
 }
 
-double Session::Impl::clocked(GoBlock& block, std::uint32_t round, std::uint64_t key,
-                              Digest& reported) const {
+double Session::Impl::clocked(GoBlock& block, std::uint32_t round, std::uint64_t key, Digest& told) const {
   const Deadline deadline(options.seconds_per_case);
   const auto reached = [&](GoStage stage) {
     for (unsigned i = 1; !block.is(round, stage); ++i) {
@@ -340,7 +339,7 @@ double Session::Impl::clocked(GoBlock& block, std::uint32_t round, std::uint64_t
   block.set(round, GoStage::go);
   if (!reached(GoStage::done)) return 0;
   const double microseconds = watch.microseconds();
-  reported = block.digest;
+  told = block.digest;
   return microseconds;
 }
 

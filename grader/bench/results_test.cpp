@@ -34,7 +34,7 @@ BenchResults results_of(const std::vector<std::string>& solutions,
   return *results;
 }
 
-TEST(BenchResults, CompareRungsWithLibraryAndMemoryOfTheRun) {
+TEST(BenchResults, ComparesRungsWithLibraryAndMemory) {
   const BenchResults results = results_of({program("GPU", 2.05)});
   ASSERT_EQ(results.labs.size(), 1u);
   ASSERT_EQ(results.labs[0].tables.size(), 1u);

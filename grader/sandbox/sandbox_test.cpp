@@ -327,7 +327,7 @@ class CgroupPlaces : public ::testing::Test {
   std::string root_;
 };
 
-TEST_F(CgroupPlaces, Version2PrefersItsOwnGroupThenItsParent) {
+TEST_F(CgroupPlaces, Version2PrefersOwnGroupThenParent) {
   fs::create_directories(root_ + "/user.slice/app.scope");
   const auto places = cgroup_places("0::/user.slice/app.scope\n",
                                     "30 24 0:26 / " + root_ + " rw,nosuid shared:9 - cgroup2 cgroup2 rw\n");

@@ -35,7 +35,7 @@ TEST_F(Api, SuccessDoesNotClearTheLastError) {
   EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidDevice);
 }
 
-TEST_F(Api, KernelFaultSurfacesAtTheNextCallAndStays) {
+TEST_F(Api, LaterCallsReportKernelFault) {
   fault(sim::Fault::illegal_address, "sample read 4 bytes past d_in");
   testing::internal::CaptureStderr();
   EXPECT_EQ(launch(1, 32), cudaSuccess) << "launches are asynchronous";

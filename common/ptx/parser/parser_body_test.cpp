@@ -321,7 +321,7 @@ TEST(PtxLocation, StoresEqualLocationsOnce) {
   EXPECT_EQ(module.locations.size(), 2u);
 }
 
-TEST(PtxLocation, CallSitesReferToLastLocationAtThatPosition) {
+TEST(PtxLocation, CallSitesReferToLastLocationThere) {
   const Module module = parse_kernel(R"(
 .loc 1 10 3
 .loc 2 20 1, function_name $L__info_string0, inlined_at 1 10 3

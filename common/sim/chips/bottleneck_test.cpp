@@ -82,7 +82,7 @@ TEST(Bottleneck, OfStridedReadsIsMemory) {
 }
 
 // Scattered words in 2 MiB: all are in the L2 cache, each in a sector that the warp has not loaded before.
-TEST(Bottleneck, OfScatteredReadsInTwoMebibytesIsL2) {
+TEST(Bottleneck, OfScatteredReadsIn2MiBIsL2) {
   EXPECT_EQ(
       bound_of(
           {repeated(R"(mad.lo.u32 %r8, %r7, 270336, %r4; mul.lo.u32 %r8, %r8, 5281; and.b32 %r8, %r8, 65535;

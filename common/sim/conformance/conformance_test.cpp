@@ -183,7 +183,7 @@ TEST(Conformance, EveryOperationRunsItsRow) {
   }
 }
 
-TEST(Conformance, KnownDeviationsOfMachineCodeAreRealAndRare) {
+TEST(Conformance, KnownDeviationsAreRealAndRare) {
   for (const Operation& o : all_operations()) {
     if (!o.on_sm90) continue;
     const auto operands = operands_for(o, kTuples);
@@ -197,7 +197,7 @@ TEST(Conformance, KnownDeviationsOfMachineCodeAreRealAndRare) {
   }
 }
 
-TEST(Conformance, EveryRowOfTheOpTableHasATest) {
+TEST(Conformance, EveryOpTableRowHasATest) {
   std::set<std::string> tested;
   for (const Operation& o : all_operations()) tested.insert(o.row);
   for (const Scenario& s : all_scenarios()) tested.insert(s.rows.begin(), s.rows.end());

@@ -62,7 +62,7 @@ TEST_F(CacheTest, ForgetEmptiesTheCache) {
 
 // Blocks that share lines and sectors but no word. Each block has a fixed order of accesses; the host may
 // interleave those of different blocks in any way.
-TEST_F(CacheTest, CountsDoNotDependOnTheOrderOfBlocks) {
+TEST_F(CacheTest, CountsDoNotDependOnBlockOrder) {
   struct Access {
     std::uint32_t loads, stores, whole;
   };

@@ -48,8 +48,8 @@ class ChildProcess {
   // How the child ended: "exit code 3", "SIGSEGV (Segmentation fault)"; std::nullopt while it runs. Does not
   // reap it: kill_group() does.
   struct End {
-    int exit_code = -1;  // or
-    int signal = 0;
+    int exit_code = -1;  // -1 if a signal ended the child
+    int signal = 0;      // 0 if the child exited
     std::string text() const;
   };
   std::optional<End> ended();

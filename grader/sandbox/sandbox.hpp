@@ -68,8 +68,9 @@ class Sandbox {
   const std::vector<std::string>& launcher() const { return launcher_; }
 
  private:
-  LeftoverFiles leftover_files_;  // destroyed last,
-  std::optional<Cgroup> cgroup_;  // after the control group has ended all processes that may write
+  // The control group is destroyed first. It ends all processes that could still write files.
+  LeftoverFiles leftover_files_;
+  std::optional<Cgroup> cgroup_;
   std::vector<std::string> launcher_;
 };
 

@@ -129,10 +129,8 @@ class Reader {
 
   // Adds the PTX of the fat binaries in this section. Returns the error, else "".
   std::string read_fatbins(Elf_Scn* section) {
-    constexpr std::size_t kMostPtx =
-        std::size_t{64}  // In bytes. The labs' files have about 1 MiB, files that use CUB about
-        // 10 MiB.
-        << 20;
+    // In bytes. The labs' files have about 1 MiB, files that use CUB about 10 MiB.
+    constexpr std::size_t kMostPtx = std::size_t{64} << 20;
     Elf_Data* data = elf_getdata(section, nullptr);
     if (data == nullptr || data->d_buf == nullptr) return "";
     std::span<const std::byte> left(static_cast<const std::byte*>(data->d_buf), data->d_size);

@@ -23,8 +23,8 @@ using lab::PacketWriter;
 
 namespace {
 
-constexpr std::uint64_t kMaxShared = std::uint64_t{1}  // In bytes. The device itself checks the actual limit.
-                                     << 30;
+// In bytes. The device itself checks the actual limit.
+constexpr std::uint64_t kMaxShared = std::uint64_t{1} << 30;
 constexpr std::uint32_t kMaxCluster = 16;
 
 bool fits(const sim::Dim3& grid, const sim::Dim3& cluster) {

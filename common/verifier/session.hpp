@@ -126,7 +126,7 @@ struct Outcome {
   std::string sim_report;                   // JSON of sim_control.h's simReport, "" on a GPU
   double processor_seconds = 0;             // CPU time of the runner and the simulated device
   std::string device;                       // "Simulated H200", "NVIDIA H200"
-  std::string printed;  // the first 4 KiB of stdout and stderr; only printable ASCII is kept
+  std::string printed;  // the first 4 KiB of stdout and stderr, with '?' for unprintable bytes
 };
 
 // Not thread-safe; use one Session per thread. A runner is killed when the thread that started it ends.

@@ -35,7 +35,8 @@ enum Purpose : std::uint32_t {
   kCorrectness = 1,
   kEfficiency = 2,
   kSpeedup = 4,
-  // Also run with all checkers on the simulator. A finding makes the case wrong, whatever its output.
+  // Also run with all checkers on the simulator. An error that they find makes the case wrong, whatever its
+  // output.
   kChecks = 8,
 };
 

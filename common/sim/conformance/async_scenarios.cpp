@@ -197,7 +197,7 @@ std::vector<Scenario> counts() {
 }
 
 // Copies of all threads whose completion an mbarrier signals.
-Scenario copies_told(bool counted) {
+Scenario signalled_copies(bool counted) {
   const std::string arrive = counted ? "  cp.async.mbarrier.arrive.noinc.shared.b64 [%bar2];\n  "
                                        "mbarrier.arrive.shared.b64 %state, [%bar2];\n"
                                      : "  cp.async.mbarrier.arrive.shared::cta.b64 [%bar];\n  "
@@ -362,7 +362,7 @@ std::vector<Scenario> async_scenarios() {
                          "  mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 %p, [%bar], #, 20;\n",
                          "mbarrier.test_wait.parity"));
   for (auto& s : counts()) all.push_back(std::move(s));
-  for (const bool counted : {false, true}) all.push_back(copies_told(counted));
+  for (const bool counted : {false, true}) all.push_back(signalled_copies(counted));
   all.push_back(bulk("shared::cluster"));
   all.push_back(bulk("shared::cta"));
   all.push_back(empty_bulk());

@@ -48,8 +48,8 @@ struct TierScore {
   int max_points = 0;
 };
 
-// The medians from which a speedup is computed, all of one case; and the single runs while they are collected
-// (not reported).
+// The times from which a speedup is computed, all of one case: medians, and the lowest times of the CPU
+// baselines. `samples`: the single runs while they are collected (not reported).
 struct Timing {
   struct Samples {
     std::vector<double> kernel_us, clock_us, events_us;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Chooses the device to grade on. "auto" chooses the GPU if one works: a child process tries the toolkit's
-// CUDA runtime, so that a driver that hangs or crashes costs only a few seconds.
+// CUDA runtime, so that a driver that crashes does no harm and one that hangs costs at
+// most 30 s.
 #pragma once
 
 #include <string>

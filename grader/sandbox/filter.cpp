@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading order: load_filter; the three lists, each with what it is for.
+// Reading order: load_filter, then the three lists of system calls.
 #include "sandbox/filter.hpp"
 
 #ifdef LAB_HAVE_SECCOMP

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The simulated device as a process of its own, with memory, counters and checkers. The student's host code
 // runs in another process, which can only send questions to this one (host_link.hpp).
-//   simulated_device PROGRAM    the student's program: kernels are read from the file, which is never run
-//   here
+//   simulated_device PROGRAM    reads the kernels from the student's program, which is never run here
 // Serves cases of the verifier (descriptor 3); the student's process is at descriptor 4.
 #include <sys/prctl.h>
 

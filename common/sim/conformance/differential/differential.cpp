@@ -2,13 +2,14 @@
 // Compares two devices, GPUs or simulators, bit by bit: run it on both; the two must print the same text.
 //   differential SEED COUNT             random kernels SEED … SEED + COUNT - 1, a digest of each one's output
 //   differential --ptx SEED             a kernel's module
-//   differential --outputs SEED         its output, a thread a line, in the order of leave() in generate.cpp
+//   differential --outputs SEED         its output, one line per thread, in the order of leave() in generate.cpp
 //   differential --uses SEED COUNT      in how many kernels each instruction occurs; runs none of them
 //   differential --operands SEED COUNT  a digest of every instruction on COUNT tuples (rounded up to 65,536)
 //   differential --operand ROW SEED     65,536 tuples of the instruction in that row, with its results
 //   differential --serve                for shrink.py: reads lines SEED FILE, runs the changed kernel SEED in
 //                                       FILE and prints a digest
-// `ninja -C build common/sim/differential` builds it. Without Meson, with the toolkit and a compiler alone:
+// `ninja -C build common/sim/differential` builds it. Without Meson, the toolkit and a compiler are enough
+// (without fmt, one with std::format, GCC 13):
 //   g++ -std=c++20 -O1 -Icommon -I/usr/local/cuda/include -o differential
 //     common/sim/conformance/differential/*.cpp
 //     common/sim/conformance/{*_operations,*_scenarios,exact,operand,scenario}.cpp common/ptx/ir.cpp

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Chooses the device to grade on. "auto" chooses the GPU if one works: a child process tries the toolkit's
-// CUDA runtime, so that a driver that crashes does no harm and one that hangs costs at
-// most 30 s.
+// CUDA runtime, so that a driver that crashes does no harm and one that hangs costs at most 30 s.
 #pragma once
 
 #include <string>

@@ -118,7 +118,7 @@ TEST_F(Compiled, StagesAccessOnlyTheirOwnFiles) {
   EXPECT_FALSE(fs::exists(root_ + "/build/grader/sandbox_enter"));
 }
 
-TEST_F(Compiled, EndsBombs) {
+TEST_F(Compiled, StopsCompilerBombs) {
   shut_in();
   if (machine_.level < sandbox::Isolation::namespaces) GTEST_SKIP() << "no namespaces here";
   for (const char* bomb : {"tail /dev/zero", "cat /dev/zero > {object}", "while :; do :; done"}) {

@@ -2,7 +2,7 @@
 // Compares two devices, GPUs or simulators, bit by bit: run it on both; the two must print the same text.
 //   differential SEED COUNT             random kernels SEED … SEED + COUNT - 1, a digest of each one's output
 //   differential --ptx SEED             a kernel's module
-//   differential --outputs SEED         its output, a line per thread, in the order of leave() in generate.cpp
+//   differential --outputs SEED         its output, a line per thread, in the order of Generator::leave()
 //   differential --uses SEED COUNT      in how many kernels each instruction occurs; runs none of them
 //   differential --operands SEED COUNT  a digest of every instruction on COUNT tuples (rounded up to 65,536)
 //   differential --operand ROW SEED     65,536 tuples of the instruction in that row, with its results

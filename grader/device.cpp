@@ -13,7 +13,7 @@
 namespace course::grader {
 namespace {
 
-constexpr double kProbeSeconds = 30;  // the first call on a machine with many GPUs takes several seconds
+constexpr double kProbeSeconds = 30;  // the first CUDA call on a machine with many GPUs takes several seconds
 
 void* open_first(const std::string& folder, std::initializer_list<const char*> names) {
   for (const char* name : names) {
@@ -28,7 +28,7 @@ Function symbol(void* library, const char* name) {
   return reinterpret_cast<Function>(dlsym(library, name));
 }
 
-// The driver knows the name without a structure whose layout differs between toolkits.
+// The driver returns the name without a structure whose layout differs between toolkits.
 std::string device_name() {
   void* driver = open_first("", {"libcuda.so.1"});
   if (driver == nullptr) return "GPU";
@@ -54,7 +54,7 @@ GpuProbe probe_gpu_here(const std::string& toolkit_lib_dir) {
   int n_devices = 0;
   if (const int error = count_devices(&n_devices); error != 0) return {false, "", error_string(error)};
   if (n_devices == 0) return {false, "", "there is no CUDA device"};
-  // Makes a context: a device that is listed but lost fails here.
+  // Creates a context, which fails if the device is listed but does not work.
   if (const int error = free_memory(nullptr); error != 0) return {false, "", error_string(error)};
   return {true, device_name(), ""};
 }
@@ -64,7 +64,7 @@ GpuProbe probe_gpu(const Layout& layout) {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe", ignored).string();
   ProcessOptions options;
   options.seconds = kProbeSeconds;
-  // Our own simulator on the path would answer in the GPU's place.
+  // Otherwise our simulator on the library path could answer in place of the GPU.
   options.environment = {"LD_LIBRARY_PATH=" + layout.toolkit_lib_dir};
   const Result<ProcessResult> done = run_process({self, "probe-gpu"}, options);
   if (!done) return {false, "", done.error().text};
@@ -82,7 +82,7 @@ GpuProbe probe_gpu(const Layout& layout) {
 Result<ChosenDevice> choose_device(const std::string& wanted, const Layout& layout) {
   if (wanted == "sim") return ChosenDevice{};
   if (wanted == "auto") {
-    // Where there is no driver there is no need to ask.
+    // Without a driver there is no GPU.
     std::error_code ignored;
     const bool driver =
         std::filesystem::exists("/dev/nvidiactl", ignored) || std::filesystem::exists("/dev/dxg", ignored);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Where things are: the checkout, the build folder, a lab's files and runner, the two libcudarts. The `lab`
-// script sets LAB_ROOT and LAB_BUILD; without them both are found from where this program stands
-// (build/grader/labcli).
+// The paths of the checkout, the build folder, a lab's runner and the two libcudarts. The `lab` script sets
+// LAB_ROOT and LAB_BUILD. Without LAB_BUILD the build folder is found from this program's path
+// (build/grader/labcli); without LAB_ROOT the checkout is the one that was compiled.
 #pragma once
 
 #include <string>
@@ -13,20 +13,20 @@ namespace course::grader {
 struct Layout {
   std::string root;             // the checkout
   std::string build;            // its build folder
-  std::string toolkit_lib_dir;  // with the toolkit's libcudart.so; "" when the loader finds it by itself
+  std::string toolkit_lib_dir;  // the folder of the toolkit's libcudart.so; "" if the loader finds it
 
   std::string simulator_dir() const { return build + "/common/cudart"; }
-  // Of runners: their libcudart asks the device's process.
+  // The libcudart for runners, which sends its calls to the device's process.
   std::string remote_dir() const { return build + "/common/remote"; }
   std::string device_program() const { return remote_dir() + "/simulated_device"; }
-  // As ninja knows it.
+  // The name of the ninja target.
   static std::string solution_target(const std::string& lab) { return "solutions/runner_" + lab; }
   std::string solution_runner(const std::string& lab) const { return build + "/" + solution_target(lab); }
 };
 
 Result<Layout> find_layout();
 
-// The checkout's commit, with "+" when there are local changes; "" when it is no git checkout.
+// The checkout's commit, with "+" if there are local changes; "" if it is not a git checkout.
 std::string commit_of(const std::string& root);
 
 }  // namespace course::grader

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// labcli: what the `lab` script runs after setting things up. One subcommand a file in cli/.
+// labcli, the program that the `lab` script runs after set-up. The subcommands are in cli/.
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
@@ -34,7 +34,7 @@ Examples:
 
 Every command has its own --help. Exit code 0: it ran, whatever the score.)";
 
-// "" when the first word is a command, or an option.
+// The error message if the first argument is neither a command nor an option, else "".
 std::string wrong_command(const CLI::App& app, int argc, char** argv) {
   if (argc < 2 || argv[1][0] == '-') return "";
   const std::string name = argv[1];
@@ -43,14 +43,14 @@ std::string wrong_command(const CLI::App& app, int argc, char** argv) {
     if (command->get_name() == name) return "";
     if (!command->get_group().empty()) known.push_back(command->get_name());
   }
-  // Those of the script itself, which hands on what it does not know.
+  // The commands of the `lab` script itself, which passes all others on.
   const char* others = std::getenv("LAB_COMMANDS");
   std::istringstream words(others != nullptr ? others : "");
   for (std::string word; words >> word;) known.push_back(word);
   return "There is no command \"" + name + "\"" + course::grader::did_you_mean(name, known);
 }
 
-// What to add when there is no such option: those of the command that are spelt nearly so.
+// The error message for an unknown option, with options of the command that have a similar name.
 std::string hint_of_option(const CLI::App& app) {
   for (const CLI::App* command : app.get_subcommands()) {
     const std::vector<std::string> extra = command->remaining();
@@ -65,8 +65,8 @@ std::string hint_of_option(const CLI::App& app) {
   return "";
 }
 
-// Whether --solutions was given where there are none: ./lab release left them out.
-bool asks_in_vain(const CLI::App& app) {
+// Whether --solutions was given in an edition without solutions (./lab release leaves them out).
+bool asks_for_missing_solutions(const CLI::App& app) {
   for (const CLI::App* command : app.get_subcommands()) {
     const CLI::Option* option = command->get_option_no_throw("--solutions");
     if (option == nullptr || option->count() == 0) continue;
@@ -99,10 +99,10 @@ int main(int argc, char** argv) {
       std::fputs(hint.c_str(), stderr);
       return cli::kFailed;
     } catch (const CLI::ParseError& error) {
-      // --help is no error; everything else is wrong usage.
+      // --help is not an error; everything else is a usage error.
       return app.exit(error) == 0 ? cli::kRan : cli::kFailed;
     }
-    if (asks_in_vain(app))
+    if (asks_for_missing_solutions(app))
       return cli::fail("This is the student edition: it has no solutions. Leave out --solutions.");
     return run();
   } catch (const std::exception& error) {

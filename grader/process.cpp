@@ -30,7 +30,7 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
   return out;
 }
 
-// Own environment with the additions put in place of variables of the same name.
+// Our own environment (if `ours`) and the additions, which replace variables of the same name.
 std::vector<std::string> environment_with(const std::vector<std::string>& additions, bool ours) {
   std::vector<std::string> out;
   for (char** variable = environ; ours && *variable != nullptr; ++variable) {
@@ -80,7 +80,7 @@ std::string program_in_path(const std::string& name) {
 Result<ProcessResult> run_process(const std::vector<std::string>& arguments, const ProcessOptions& options) {
   if (arguments.empty()) return Error{"There is no program to run."};
   std::vector<std::string> argument_copy = arguments;
-  // Looked up here, so that what is no program is not taken for a shell's script.
+  // Found here and started by execve, because execvp would run an arbitrary text file as a shell script.
   const std::string program =
       arguments[0].find('/') == std::string::npos ? program_in_path(arguments[0]) : arguments[0];
   std::vector<std::string> environment = environment_with(options.environment, options.own_environment);
@@ -99,7 +99,7 @@ Result<ProcessResult> run_process(const std::vector<std::string>& arguments, con
   const pid_t child = fork();
   if (child == 0) {
     setpgid(0, 0);
-    prctl(PR_SET_PDEATHSIG, SIGKILL);  // whoever ends the grader ends what it has started
+    prctl(PR_SET_PDEATHSIG, SIGKILL);  // if the grader is killed, the child is killed too
     dup2(null_in, STDIN_FILENO);
     dup2(out[1], STDOUT_FILENO);
     dup2(out[1], STDERR_FILENO);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Runs a trusted tool (ninja, git, nvcc, ourselves) to its end with a time limit and keeps what it printed.
-// Student code is never started here: that is lab::Session's. (Compilers of it are, in a sandbox.)
+// Runs a trusted tool (ninja, git, nvcc, this program) to its end with a time limit and returns its output.
+// Student code is not started here: lab::Session does that. (Compilers of student code are started here, in a
+// sandbox.)
 #pragma once
 
 #include <string>
@@ -11,23 +12,23 @@
 namespace course::grader {
 
 struct ProcessOptions {
-  double seconds = 60;                   // then the whole process group is killed
+  double seconds = 60;                   // time limit; then the whole process group is killed
   std::string directory;                 // "" for the current one
-  std::vector<std::string> environment;  // "NAME=value", added to ours
-  bool own_environment = true;           // false: just the above
-  std::size_t max_output = 4U << 20;     // bytes kept; the rest is read and dropped
+  std::vector<std::string> environment;  // "NAME=value", added to our own
+  bool own_environment = true;           // false: only `environment`
+  std::size_t max_output = 4U << 20;     // bytes kept; the rest is read and discarded
 };
 
 struct ProcessResult {
   int exit_code = 0;  // 128 + signal when killed by one
   bool timed_out = false;
-  std::string output;  // stdout and stderr as they came
+  std::string output;  // stdout and stderr in the order of writing
 };
 
-// Where PATH, or else the usual folders, has the program; `name` itself when nowhere.
+// The path of the program, from PATH or the usual folders; `name` itself if it is not found.
 std::string program_in_path(const std::string& name);
 
-// An Error only when the program can't be started.
+// Runs a program. An Error only if it can't be started.
 Result<ProcessResult> run_process(const std::vector<std::string>& arguments,
                                   const ProcessOptions& options = {});
 

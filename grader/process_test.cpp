@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Programs run to their end, and files written whole.
+// Running programs to their end, and writing report files atomically.
 #include "process.hpp"
 
 #include <gmock/gmock.h>
@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(Process, GivesExitCodeAndBothStreams) {
+TEST(Process, ReturnsExitCodeAndBothStreams) {
   auto done = run_process({"sh", "-c", "echo out; echo err >&2; exit 3"});
   ASSERT_TRUE(done);
   EXPECT_EQ(done->exit_code, 3);
@@ -27,13 +27,13 @@ TEST(Process, GivesExitCodeAndBothStreams) {
   EXPECT_FALSE(done->timed_out);
 }
 
-TEST(Process, SaysWhenAProgramIsMissing) {
+TEST(Process, ReportsMissingPrograms) {
   const auto done = run_process({"no-such-program-here"});
   ASSERT_FALSE(done);
   EXPECT_THAT(done.error().text, HasSubstr("no-such-program-here could not be started: No such file"));
 }
 
-TEST(Process, EndsTheWholeGroupAtTheTimeLimit) {
+TEST(Process, KillsTheProcessGroupAtTheTimeLimit) {
   ProcessOptions options;
   options.seconds = 0.3;
   const auto begin = std::chrono::steady_clock::now();
@@ -43,16 +43,16 @@ TEST(Process, EndsTheWholeGroupAtTheTimeLimit) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
 }
 
-TEST(Process, DropsWhatIsTooMuch) {
+TEST(Process, LimitsTheOutputKept) {
   ProcessOptions options;
   options.max_output = 1000;
   auto done = run_process({"sh", "-c", "head -c 1000000 /dev/zero | tr '\\0' x; exit 5"}, options);
   ASSERT_TRUE(done);
   EXPECT_EQ(done->output.size(), 1000U);
-  EXPECT_EQ(done->exit_code, 5);  // it was not stopped by a full pipe
+  EXPECT_EQ(done->exit_code, 5);  // the program was not blocked by a full pipe
 }
 
-TEST(Process, SetsVariablesOverOurs) {
+TEST(Process, OverridesEnvironmentVariables) {
   ProcessOptions options;
   options.environment = {"HOME=/nowhere", "GRADER_TEST=yes"};
   auto done = run_process({"sh", "-c", "echo $HOME $GRADER_TEST $PATH"}, options);
@@ -75,15 +75,15 @@ class ReportFile : public ::testing::Test {
   std::string folder_;
 };
 
-TEST_F(ReportFile, ReplacesAFileWhole) {
+TEST_F(ReportFile, ReplacesFilesAtomically) {
   const std::string path = folder_ + "/out.json";
   ASSERT_TRUE(write_report(path, "a long first version"));
   ASSERT_TRUE(write_report(path, "second"));
   EXPECT_EQ(contents(path), "second");
-  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);  // nothing left beside it
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);  // no temporary file is left
 }
 
-TEST_F(ReportFile, SaysEarlyWhenItCantBeWritten) {
+TEST_F(ReportFile, ReportsUnwritableFilesEarly) {
   EXPECT_TRUE(check_writable(""));
   EXPECT_TRUE(check_writable("-"));
   EXPECT_TRUE(check_writable(folder_ + "/new.json"));

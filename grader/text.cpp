@@ -54,7 +54,7 @@ bool within(std::span<const Range> ranges, char32_t code) {
                      [code](const Range& range) { return code >= range.first && code <= range.last; });
 }
 
-// Unicode's East Asian Width W and F, in blocks (UAX #11), and the emoji planes.
+// The blocks with East Asian Width W or F (Unicode UAX #11), and the emoji blocks.
 constexpr std::array kWide{
     Range{0x1100, 0x115F},   Range{0x2E80, 0x303E},   Range{0x3041, 0x33FF}, Range{0x3400, 0x4DBF},
     Range{0x4E00, 0x9FFF},   Range{0xA000, 0xA4CF},   Range{0xAC00, 0xD7A3}, Range{0xF900, 0xFAFF},
@@ -97,7 +97,7 @@ std::string cut(std::string_view text, std::size_t width) {
   return std::string(prefix_of_width(text, width - 1)) + "…";
 }
 
-// What a line begins with is kept, on the lines that it is broken into as well: it may be a listing.
+// Keeps the indentation of the line on all lines that it is broken into: it may be a listing.
 void wrap_line(std::string_view line, std::size_t width, std::size_t indent, std::string& out) {
   const std::size_t lead = std::min({line.find_first_not_of(' '), line.size(), width / 2});
   const std::string spaces(std::min(indent + lead, width - 1), ' ');
@@ -124,7 +124,8 @@ void wrap_line(std::string_view line, std::size_t width, std::size_t indent, std
   }
 }
 
-// Levenshtein's distance in which swapping two neighbours counts once (optimal string alignment).
+// Levenshtein distance in which swapping two neighbouring letters counts as one edit (optimal string
+// alignment).
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
@@ -190,7 +191,7 @@ std::string tame(std::string_view text) {
   while (!text.empty()) {
     const Decoded next = decode(text);
     const bool control = next.code < 0x20 || (next.code >= 0x7F && next.code < 0xA0);
-    // Marks that turn the direction of what follows can disguise a name as another one.
+    // Marks that change the writing direction can make a name look like another one.
     const bool direction =
         (next.code >= 0x202A && next.code <= 0x202E) || (next.code >= 0x2066 && next.code <= 0x2069);
     if (!next.valid) {
@@ -198,7 +199,8 @@ std::string tame(std::string_view text) {
     } else if ((control && next.code != '\n' && next.code != '\t')) {
       out += fmt::format("\\x{:02x}", static_cast<std::uint32_t>(next.code));
     } else if (direction ||
-               (next.code & 0xFFFE) == 0xFFFE) {  // the latter are no characters, and none in XML
+               // 0xFFFE and 0xFFFF are no characters and not allowed in XML.
+               (next.code & 0xFFFE) == 0xFFFE) {
       out += fmt::format("\\u{:04x}", static_cast<std::uint32_t>(next.code));
     } else {
       out += text.substr(0, next.n_bytes);
@@ -270,7 +272,7 @@ std::string paths_from(const std::string& root, std::string_view text) {
       out += text[i++];
       continue;
     }
-    // The root itself may hold any character.
+    // The root's own path may contain any character.
     std::size_t end = text.substr(i).starts_with(root) ? i + root.size() : i;
     while (end < text.size() && !ends(text[end])) ++end;
     const std::string path = std::filesystem::path(text.substr(i, end - i)).lexically_normal().string();
@@ -297,7 +299,7 @@ std::vector<std::string> close_matches(std::string_view word, std::span<const st
   for (const std::string& candidate : candidates) {
     const std::string other = lower(candidate);
     std::size_t distance = edit_distance(wanted, other);
-    // A beginning or a part of the name is as good as a typing error.
+    // A part of the name counts as one typing error.
     if (wanted.size() >= 2 && other.find(wanted) != std::string::npos) distance = 1;
     if (distance <= std::max<std::size_t>(1, wanted.size() / 3)) near.push_back({distance, candidate});
   }

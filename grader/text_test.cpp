@@ -18,12 +18,12 @@ TEST(DisplayWidth, CountsColumnsNotBytes) {
   EXPECT_EQ(display_width("abc"), 3U);
   EXPECT_EQ(display_width("Größe"), 5U);
   EXPECT_EQ(display_width("归约"), 4U);
-  EXPECT_EQ(display_width("e\xCC\x81"), 1U);  // e and a combining accent
-  EXPECT_EQ(display_width("\xff\xfe"), 2U);   // no UTF-8: one column a byte
+  EXPECT_EQ(display_width("e\xCC\x81"), 1U);  // "e" and a combining accent
+  EXPECT_EQ(display_width("\xff\xfe"), 2U);   // not UTF-8: one column per byte
   EXPECT_EQ(display_width(""), 0U);
 }
 
-TEST(Paths, BelowTheCheckoutAreToldFromThere) {
+TEST(Paths, BelowTheCheckoutBecomeRelative) {
   const auto told = [](std::string_view text) { return paths_from("/a b/lab", text); };
   EXPECT_EQ(told("at /a b/lab/build/../solutions/x/x.cu:7 (in /a b/lab/labs/y.hpp:3)"),
             "at solutions/x/x.cu:7 (in labs/y.hpp:3)");
@@ -32,7 +32,7 @@ TEST(Paths, BelowTheCheckoutAreToldFromThere) {
   EXPECT_EQ(paths_from("/lab", "/tmp/build/../../lab/x.cu:1"), "x.cu:1");
 }
 
-TEST(Paths, ElsewhereStayAsTheyAre) {
+TEST(Paths, OutsideTheCheckoutStayUnchanged) {
   for (const char* text : {"/usr/include/x.h:1", "/a b/lab2/x.cu:1", "/a b/lab/../other/x.cu",
                            "x/a b/lab/y.cu", "1/2 of a/b", "/", "", "//", "/a b/lab"})
     EXPECT_EQ(paths_from("/a b/lab", text), text);
@@ -43,7 +43,7 @@ TEST(Fit, PadsAndCutsToTheColumn) {
   EXPECT_EQ(fit_left("ab", 4), "ab  ");
   EXPECT_EQ(fit_right("ab", 4), "  ab");
   EXPECT_EQ(fit_left("abcdef", 4), "abc…");
-  EXPECT_EQ(fit_left("归约归约", 4), "归… ");  // a wide character does not fit half
+  EXPECT_EQ(fit_left("归约归约", 4), "归… ");  // a wide character needs two columns
   EXPECT_EQ(fit_left("abc", 0), "");
 }
 
@@ -89,11 +89,11 @@ TEST(Tame, MakesControlCharactersVisible) {
   EXPECT_EQ(tame("\xff"), "\\xff");
   EXPECT_EQ(tame("abc\xe2\x80\xae"), "abc\\u202e");  // right-to-left override
   EXPECT_EQ(tame(std::string("\0", 1)), "\\x00");
-  EXPECT_EQ(tame("\xef\xbf\xbf"), "\\uffff");  // no character, and what no XML may hold
+  EXPECT_EQ(tame("\xef\xbf\xbf"), "\\uffff");  // not a character, and not allowed in XML
   EXPECT_EQ(tame("归约 ×"), "归约 ×");
 }
 
-TEST(FirstLines, SaysHowManyAreLeftOut) {
+TEST(FirstLines, StatesHowManyLinesAreLeftOut) {
   EXPECT_EQ(first_lines("a\nb\nc\n", 2), "a\nb\n… 1 more line");
   EXPECT_EQ(first_lines("a\nb\nc\nd", 1), "a\n… 3 more lines");
   EXPECT_EQ(first_lines("a\nb", 2), "a\nb");
@@ -111,14 +111,14 @@ TEST(CloseMatches, FindTypingErrorsAndParts) {
   EXPECT_THAT(close_matches("", labs), IsEmpty());
 }
 
-TEST(DidYouMean, OffersTheNearestOrTheShortList) {
+TEST(DidYouMean, OffersNearestCandidatesOrShortList) {
   const std::string labs[] = {"reduction", "scan"};
   EXPECT_EQ(did_you_mean("reducton", labs), "; did you mean reduction?");
   EXPECT_EQ(did_you_mean("matmul", labs), "; there is: reduction, scan");
   EXPECT_EQ(did_you_mean("x", std::span<const std::string>{}), "");
 }
 
-TEST(WrapMessage, BreaksTextAtSpacesAndCommandsForAShell) {
+TEST(WrapMessage, BreaksTextAndShellCommands) {
   EXPECT_EQ(wrap_message("", 20), "");
   EXPECT_EQ(wrap_message("one two three four five", 12), "one two\nthree four\nfive\n");
   EXPECT_EQ(wrap_message("run: ./lab grade scan --task blelloch", 24),

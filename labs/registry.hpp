@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// All labs of this build, in the order of the root meson.build's list. The definition is generated from that list; each
-// labs/<lab>/problem.cpp defines `const course::lab::Problem& problem()` in its namespace course::<lab>.
+// All labs of this build, in the order of the root meson.build's list. The definition is generated from that
+// list; each labs/<lab>/problem.cpp defines `const course::lab::Problem& problem()` in its namespace
+// course::<lab>.
 #pragma once
 
 #include <span>

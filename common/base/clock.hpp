@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Elapsed time and deadlines, on the clock that nobody sets back.
+// Elapsed time and deadlines, measured with the monotonic clock.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class Deadline {
       : end_(Clock::now() +
              std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))) {}
   bool passed() const { return Clock::now() >= end_; }
-  // Time left in whole milliseconds, rounded up, as poll() wants it; 0 once passed.
+  // The time left for poll(): milliseconds, rounded up, at most one hour; 0 once the deadline has passed.
   int milliseconds_left() const {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(end_ - Clock::now()).count();
     return static_cast<int>(std::clamp<long long>(left, 0, 3'600'000));

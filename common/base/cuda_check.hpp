@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// CUDA runtime calls that answer with a Result: `if (auto r = checked(cudaFree(p), "cudaFree"); !r) …`.
-// For host code only; keep it out of students' .cu files, where every include costs compile time.
+// CUDA runtime calls that return a Result: `if (auto r = checked(cudaFree(p), "cudaFree"); !r) …`. For host
+// code only. Do not include it in students' .cu files, where every include costs compile time.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A mangled C++ name as it stands in the source.
+// Demangles C++ names.
 #pragma once
 
 #include <cxxabi.h>
@@ -12,8 +12,9 @@
 
 namespace course {
 
-// Marks in a mangled name may stand for what was said before, and repeat it: S_, S0_, T_, Dp … Each can double what comes out, so
-// a name of 300 characters may stand for terabytes. Counted too often where identifiers hold such letters, never too seldom.
+// An upper bound of the substitutions in a mangled name (S_, S0_, T_, fp_ …). Each repeats an earlier part
+// and can double the length of the result, so that a name of 300 characters may stand for terabytes.
+// Identifiers that contain such letters are counted, too.
 inline std::size_t count_of_repeats(std::string_view mangled) {
   std::size_t n = 0;
   for (std::size_t i = 0; i < mangled.size(); ++i) {
@@ -25,17 +26,18 @@ inline std::size_t count_of_repeats(std::string_view mangled) {
   return n;
 }
 
-// A name that is none, or that would come out too long, stays as it is.
+// The demangled name. A name that is not mangled, or whose demangled form could be too long, is returned
+// unchanged.
 inline std::string demangled(std::string_view mangled) {
   constexpr std::size_t kMostCharacters = 4096;
   constexpr std::size_t kMostRepeats = 40;  // the labs' own kernels have 10 at most
-  constexpr std::size_t kMostExpansions =
-      3;  // Dp: a pattern for each of some types; one within another multiplies
+  // Dp is a pack expansion: a pattern repeated for each of several types. Nested expansions multiply.
+  constexpr std::size_t kMostExpansions = 3;
   std::size_t n_expansions = 0;
   for (std::size_t at = mangled.find("Dp"); at != std::string_view::npos; at = mangled.find("Dp", at + 2))
     ++n_expansions;
   std::string name(mangled);
-  if (!mangled.starts_with("_Z")) return name;  // else a variable `s` would come out as the type short
+  if (!mangled.starts_with("_Z")) return name;  // else a variable `s` would be demangled as the type short
   if (name.size() > kMostCharacters || n_expansions > kMostExpansions ||
       count_of_repeats(mangled) > kMostRepeats)
     return name;

@@ -19,14 +19,14 @@ std::string doubling(int n_levels) {
   return name;
 }
 
-TEST(Demangle, UnmangledNamesStayAsTheyAre) {
+TEST(Demangle, KeepsUnmangledNames) {
   EXPECT_EQ(demangled("s"), "s");  // the mangled name of a type
   EXPECT_EQ(demangled("i"), "i");
   EXPECT_EQ(demangled("main"), "main");
   EXPECT_EQ(demangled("_Z1sv"), "s()");
 }
 
-TEST(Demangled, IsTheNameInTheSource) {
+TEST(Demangled, ReturnsTheNameInTheSource) {
   EXPECT_EQ(demangled("_ZN6course9reduction3runERKNS_3lab7RequestE"),
             "course::reduction::run(course::lab::Request const&)");
   EXPECT_EQ(demangled(doubling(1)), "f(A<int, int>, A<A<int, int>, A<int, int> >)");
@@ -35,7 +35,7 @@ TEST(Demangled, IsTheNameInTheSource) {
   EXPECT_EQ(demangled(""), "");
 }
 
-TEST(Demangled, NeverGrowsWithoutBounds) {
+TEST(Demangled, LimitsTheLengthOfTheResult) {
   for (int n_levels = 1; n_levels < 36; ++n_levels) {
     EXPECT_LT(demangled(doubling(n_levels)).size(), 1U << 20) << n_levels;
   }

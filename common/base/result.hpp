@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Result<T>: a value or an Error. The project's way to report failures that the caller can act on.
-// Invariant: an Error's text says what was tried, what went wrong and, where known, what mends it.
+// Result<T>: a value or an Error. Used for failures that the caller can act on.
+// Invariant: an Error's text says what was tried, what went wrong and, if known, how to fix it.
 #pragma once
 
 #include <string>

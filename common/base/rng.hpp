@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Random numbers that are the same on every machine: SplitMix64, and mixing of seeds. Not for secrets.
+// Random numbers that are the same on every machine: SplitMix64, and functions that mix seeds. Not suitable
+// for secrets.
 // Source: G. Steele, D. Lea, C. Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014.
 #pragma once
 
@@ -8,27 +9,27 @@
 
 namespace course {
 
-// A bijection of 64-bit numbers whose outputs look unrelated.
+// SplitMix64's mixing function: a bijection of 64-bit numbers whose outputs look random.
 constexpr std::uint64_t mix(std::uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
   return x ^ (x >> 31);
 }
 
-// FNV-1a: a number for a name, the same on every machine.
+// The 64-bit FNV-1a hash of a text, the same on every machine.
 constexpr std::uint64_t hash_of(std::string_view text) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3u;
   return hash;
 }
 
-// A seed for one part of a whole: parts with different names get unrelated numbers.
+// Derives the seed of a part from a common seed. Parts with different names get unrelated seeds.
 constexpr std::uint64_t seed_for(std::uint64_t seed, std::string_view part) {
   return mix(seed + 0x9e3779b97f4a7c15u * (hash_of(part) | 1));
 }
 
-// A stream of numbers. Satisfies UniformRandomBitGenerator; but the distributions of <random> differ between
-// libraries, so use the members here.
+// A stream of random numbers. Satisfies UniformRandomBitGenerator, but the distributions of <random> differ
+// between libraries, so use the members below.
 class Rng {
  public:
   using result_type = std::uint64_t;  // NOLINT(readability-identifier-naming): the standard's name

@@ -38,7 +38,7 @@ TEST(Rng, UnitIsHalfOpenAndCentred) {
   EXPECT_NEAR(sum / 10000, 0.5, 0.02);
 }
 
-TEST(SeedFor, PartsGetDifferentSeedsAndTheSamePartTheSame) {
+TEST(SeedFor, DependsOnlyOnSeedAndPart) {
   EXPECT_EQ(seed_for(7, "a"), seed_for(7, "a"));
   EXPECT_NE(seed_for(7, "a"), seed_for(7, "b"));
   EXPECT_NE(seed_for(7, "a"), seed_for(8, "a"));

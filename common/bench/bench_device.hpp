@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The device that a bench program measures on: its memory, its clock by events, and on the simulator its counters.
-// An error of CUDA ends the program with a line on stderr.
+// The device of a bench program: its memory, timing with events, and on the simulator its counters. A CUDA
+// error ends the program with a line on stderr.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -21,7 +21,7 @@
 
 namespace course::lab {
 
-// Ends the program.
+// Prints the text and ends the program.
 [[noreturn]] inline void stop(const std::string& text) {
   fmt::print(stderr, "bench: {}\n", text);
   std::exit(1);
@@ -30,7 +30,7 @@ inline void must(cudaError_t code, const char* call) {
   if (const auto r = checked(code, call); !r) stop(r.error().text);
 }
 
-// Device memory; freed with the object.
+// Device memory; the destructor frees it.
 class DeviceBytes {
  public:
   explicit DeviceBytes(std::uint64_t n_bytes) {
@@ -46,14 +46,14 @@ class DeviceBytes {
   void* data_ = nullptr;
 };
 
-// The simulator's counters; on the toolkit's library there are none.
+// The simulator's counters. The toolkit's library has none.
 class SimCounters {
  public:
   bool there() const { return set_mode_ != nullptr && reset_ != nullptr && report_ != nullptr; }
   void start() const {
     if (there()) static_cast<void>(set_mode_(SIM_COUNTERS) + reset_());
   }
-  // What was launched since: warp-wide instructions, and bytes through global memory in sectors of 32.
+  // The counts since start(): warp instructions, and bytes of global memory in 32-byte sectors.
   nlohmann::json counted(std::uint64_t n) const {
     if (!there()) return nullptr;
     std::string text(report_(nullptr, 0), '\0');
@@ -79,7 +79,7 @@ struct BenchDevice {
   cudaDeviceProp properties{};
   int driver = 0, runtime = 0, clock_khz = 0, memory_clock_khz = 0;
   SimCounters counters;
-  // Forgets what the simulator has seen, and with it what lies in its caches: its buffers are not rotated.
+  // Resets the simulator's report and caches, because its buffers are not rotated.
   int (*forget)() = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "simResetReport"));
   bool simulated = forget != nullptr;
   cudaStream_t stream = nullptr;
@@ -95,7 +95,7 @@ struct BenchDevice {
     must(cudaEventCreate(&start), "cudaEventCreate");
     must(cudaEventCreate(&end), "cudaEventCreate");
   }
-  // Microseconds of what `body` puts into the stream.
+  // The time in microseconds of the work that `body` submits to the stream.
   double time(const std::function<void()>& body) const {
     if (simulated) static_cast<void>(forget());
     must(cudaEventRecord(start, stream), "cudaEventRecord");

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Times every rung of a lab, its library peers, the CPU baselines and the memory's ceilings, all in one run; JSON to a file or stdout,
-// progress on stderr. One process, no verifier beside it: for the project's own solutions and the student's own curiosity, never
-// for points. On the simulator (its libcudart first on LD_LIBRARY_PATH) events carry modelled time: one run each, whose
-// instructions and bytes are counted besides.
+// Times every rung of a lab, the library baselines, the CPU baselines and the memory's ceilings in one run.
+// Writes JSON to a file or stdout, progress to stderr. It is one process without a verifier: for the
+// project's own solutions and for students' experiments, never for points. On the simulator (its libcudart
+// first on LD_LIBRARY_PATH) events give modelled time. There each rung runs once, and its instructions and
+// bytes are counted as well.
 //   bench_<lab> [--sizes 65536,1048576] [--runs 25] [--rung NAME] [--no-cpu] [--json FILE]
-// Method: inputs and outputs rotate through enough copies to pass 1 GiB, so that nothing is found in the cache; outputs are poisoned,
-// and those of the last timed run are checked; CUDA events around each call, a device-wide synchronisation after each; the median counts.
-// Compiled once per lab with -DCOURSE_LAB=<lab>. Reading order: main, measure_case, Sets; bench_device.hpp.
+// Method: inputs and outputs rotate through enough copies to exceed 1 GiB, so that they are never in the
+// cache. Outputs are poisoned, and those of the last timed run are checked. CUDA events enclose each call,
+// with a device-wide synchronisation after it; the median counts. Compiled once per lab with
+// -DCOURSE_LAB=<lab>.
+// Reading order: main, measure_case, Sets; bench_device.hpp.
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
@@ -62,7 +65,7 @@ struct Times {
   }
 };
 
-// Copies of a case's buffers, to be used in turn.
+// Copies of a case's buffers, used in turn.
 class Sets {
  public:
   Sets(const BenchDevice& device, const Problem& problem, const Task& task, const Case& c)
@@ -120,7 +123,7 @@ class Sets {
     must(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
   }
 
-  // Whether the outputs of that turn are right.
+  // Whether the outputs of a run are right.
   bool right(const Problem& problem, const Task& task, const Case& c, std::size_t turn) const {
     std::vector<HostBuffer> outputs;
     const Set& set = sets_[turn % sets_.size()];
@@ -148,7 +151,7 @@ class Sets {
   std::vector<Set> sets_;
 };
 
-// Warm-up, timed runs, and whether the last one's output is right. Nothing when `call` refuses.
+// Warm-up, timed runs, and a check of the last output. An empty result if `call` refuses the request.
 Json measured(const BenchDevice& device, const Options& options, const Problem& problem, const Task& task,
               const Case& c, const Sets& sets, const std::function<bool(const Request&)>& call,
               cudaError_t (*prepare)(const Request&) = nullptr) {
@@ -229,7 +232,7 @@ Json ceilings(const BenchDevice& device, const Options& options, std::uint64_t n
   return result;
 }
 
-// At how many MHz the multiprocessors ran just now.
+// Measures the multiprocessors' current clock in MHz.
 double measured_clock(const BenchDevice& device) {
   const DeviceBytes cycles_and_ns(2 * sizeof(std::uint64_t));
   std::uint64_t host[2] = {};
@@ -239,8 +242,8 @@ double measured_clock(const BenchDevice& device) {
   return host[1] > 0 ? 1e3 * static_cast<double>(host[0]) / static_cast<double>(host[1]) : 0;
 }
 
-// A hash of what a short case of the same kind is filled with and must give: tasks may ask for inputs of their own (tiles that are
-// sorted), or for less than others do with the same ones (tiles sorted, and no more).
+// A hash of the inputs and expected outputs of a short case of the same kind. Tasks may need special inputs
+// (sorted tiles) or produce less than other tasks with the same inputs (only sorted tiles).
 std::uint64_t work_of(const Problem& problem, const Task& task, const Case& like) {
   constexpr std::uint64_t kShort = 16384;
   for (const Case& c : problem.bench_cases(task, kShort)) {
@@ -262,7 +265,7 @@ std::uint64_t work_of(const Problem& problem, const Task& task, const Case& like
   return 0;
 }
 
-// The same work asked of several rungs: they are rows of one table.
+// Rungs with the same work; they are the rows of one table.
 struct Table {
   Case c;
   std::vector<const Task*> rungs;
@@ -382,7 +385,7 @@ int main(int argc, char** argv) {
   const BenchDevice device;
   const Problem& problem = course::COURSE_LAB::problem();
   Json sizes = Json::array();
-  double clock_mhz = 0;  // after the last table, while the device is warm
+  double clock_mhz = 0;  // measured after the last table, while the device is warm
   for (const std::uint64_t n : options.sizes) {
     Json tables = Json::array();
     for (const Table& table : tables_for(problem, options, n)) {

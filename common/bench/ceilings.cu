@@ -4,8 +4,8 @@
 namespace course::lab {
 namespace {
 
-// The fastest of 16 copies and 22 reads that were tried on an H200: short blocks copy best, a full grid with many loads in flight
-// reads best.
+// The fastest of 16 copy kernels and 22 read kernels measured on an H200: many short blocks are fastest for
+// copies, a full grid with many loads in flight for reads.
 constexpr unsigned kCopyThreads = 256, kCopyPacks = 2;
 constexpr unsigned kThreads = 512, kBlocksEach = 2, kInFlight = 8;
 

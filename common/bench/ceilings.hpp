@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the memory can do at best: plain copies and plain reads, 16 bytes a lane and several in flight.
+// The highest rates of the memory: plain copies and plain reads with 16 bytes per lane and several loads in
+// flight.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +12,12 @@ namespace course::lab {
 // Copies n_bytes (a multiple of 16; both pointers aligned to 16) with a grid that fills the device.
 void ceiling_copy(const void* d_from, void* d_to, std::uint64_t n_bytes, int multiprocessors,
                   CUstream_st* stream);
-// Reads n_bytes; writes one word of d_sink only if all of them add up to a number that they practically never do.
+// Reads n_bytes (a multiple of 16). Writes a word of d_sink only if the combined value is one particular
+// number, so that the compiler keeps the reads.
 void ceiling_read(const void* d_from, void* d_sink, std::uint64_t n_bytes, int multiprocessors,
                   CUstream_st* stream);
-// Lets one thread count for a millisecond: d_cycles_and_ns[0] becomes the multiprocessor's cycles, [1] the nanoseconds.
+// One thread counts for one millisecond: d_cycles_and_ns[0] becomes the number of multiprocessor cycles, [1]
+// the nanoseconds.
 void measure_clock(std::uint64_t* d_cycles_and_ns, CUstream_st* stream);
 
 }  // namespace course::lab

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A library's function that does what a lab asks, for ./lab bench to measure beside the rungs.
+// A library function that solves a lab's task, which ./lab bench measures as a baseline for the rungs.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -14,11 +14,13 @@ namespace course::lab {
 
 struct Peer {
   std::string_view name;  // "CUB DeviceReduce"
-  // Whether it answers the request's (op, dtype, params) of the rung called `rung`.
+  // Whether it supports the request's (op, dtype, params) of the rung `rung`.
   bool (*offers)(const Request& request, std::string_view rung);
-  // As CUB does it: with d_temp == nullptr only sets temp_bytes; else runs on request.stream, without synchronising.
+  // CUB's protocol: with d_temp == nullptr only sets temp_bytes; otherwise runs on request.stream without
+  // synchronising.
   cudaError_t (*run)(const Request& request, void* d_temp, std::size_t& temp_bytes);
-  // What the library leaves undone of the lab's output; called before the clock starts. nullptr: nothing.
+  // Prepares the parts of the lab's output that the library does not write; called before the clock starts.
+  // May be nullptr.
   cudaError_t (*prepare)(const Request& request) = nullptr;
 };
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// How fast the simulator runs a lab's kernels: lane instructions a second, alone, with counters and with all checkers, and the ratio
-// to the one-thread CPU baseline in the same run. One process, no verifier: for the project's own solutions only.
-// Arguments: the tasks to measure (without any, all of them); a mode (plain, counters, checks, both): that one alone, for a profiler.
-// Compiled once per lab with -DCOURSE_LAB=<lab>, linked with its solution and its problem. Run: meson test --benchmark.
+// Measures how fast the simulator runs a lab's kernels: lane instructions per second without observers, with
+// counters and with all checkers, and the ratio to the one-thread CPU baseline in the same run. It is one
+// process without a verifier: for the project's own solutions only.
+// Arguments: the tasks to measure (default: all) and a mode (plain, counters, checks, both), to run only this
+// one under a profiler. Compiled once per lab with -DCOURSE_LAB=<lab>, linked with its solution and its
+// problem. Run: meson test --benchmark.
 // Reading order: main, measure.
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
@@ -33,7 +35,7 @@ const lab::Problem& problem();
 namespace course::lab {
 namespace {
 
-constexpr int kRepeats = 3, kRounds = 2;  // the least counts: what disturbs a measurement only adds to it
+constexpr int kRepeats = 3, kRounds = 2;  // the minimum counts, because disturbances only increase the time
 
 struct Mode {
   const char* name;
@@ -44,7 +46,8 @@ constexpr std::array<Mode, 4> kModes{{{"plain", SIM_FAST},
                                       {"checks", SIM_CHECKS},
                                       {"both", SIM_COUNTERS | SIM_CHECKS}}};
 
-// With one host thread the CPU time of the process is taken, which other programs of the machine do not lengthen.
+// With one host thread the CPU time of the process is measured, which other programs on the machine do not
+// increase.
 double now_seconds() {
   const char* threads = std::getenv("SIM_THREADS");
   const bool one = threads != nullptr && std::atoi(threads) == 1;
@@ -80,7 +83,7 @@ struct Controls {
   }
 };
 
-// A device copy of host bytes; lives as long as the process.
+// A device copy of host bytes, freed at the end of the process.
 void* on_device(const std::vector<std::byte>& bytes) {
   void* place = nullptr;
   if (auto r = checked(cudaMalloc(&place, std::max<std::size_t>(bytes.size(), 1)), "cudaMalloc"); !r)
@@ -124,14 +127,14 @@ void measure(const Problem& problem, const Task& task, const Case& c, const Cont
     if (course::COURSE_LAB::run(request) != Status::ok || cudaDeviceSynchronize() != cudaSuccess)
       throw std::runtime_error(fmt::format("{}: the kernel did not run", task.id));
   };
-  // By turns, so that what slows the machine down for a while does so for all.
+  // The modes alternate, so that a temporary slowdown of the machine affects all of them.
   std::array<double, kModes.size()> least;
   least.fill(std::numeric_limits<double>::infinity());
   for (int round = 0; round < kRounds; ++round) {
     for (std::size_t k = 0; k < kModes.size(); ++k) {
       if (!only.empty() && only != kModes[k].name) continue;
       sim.set_mode(kModes[k].bits);
-      run();  // decodes the kernel, warms the caches
+      run();  // decodes the kernel and warms the caches
       least[k] = std::min(least[k], least_seconds(run));
     }
   }
@@ -149,10 +152,10 @@ void measure(const Problem& problem, const Task& task, const Case& c, const Cont
   fmt::print("{:<20} {:<28} {:>9.2f} {:>9.2f} {:>9.2f} {:>9.2f} {:>9.2f} {:>9.0f}\n", task.id, c.name,
              plain * 1e3, instructions / plain * 1e-9, least[1] / plain, least[2] / plain, least[3] / plain,
              plain / cpu);
-  std::fflush(stdout);  // a row takes seconds: show it when it is there
+  std::fflush(stdout);  // a row takes seconds, so show it at once
 }
 
-// Of the tasks named, or of all.
+// Measures the given tasks, or all.
 int benchmark(std::span<char*> arguments) {
   std::vector<std::string> wanted(arguments.begin(), arguments.end());
   std::string only;
@@ -181,8 +184,8 @@ int benchmark(std::span<char*> arguments) {
         if (is_wanted(task) && (c.purpose & (kEfficiency | kSpeedup)) != 0)
           measure(problem, task, c, sim, properties.multiProcessorCount, only);
   fmt::print(
-      "counters, checks, both: time ÷ the plain run's. ÷ CPU: time ÷ the one-thread CPU baseline's, on this "
-      "machine.\n");
+      "counters, checks, both: time ÷ the plain run's. "
+      "÷ CPU: time ÷ the one-thread CPU baseline's, on this machine.\n");
   return 0;
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A sim::Device that executes nothing: memory is real, launches are recorded and answered as a test says. With it the
-// runtime's own logic is tested without PTX. device_fake.cpp replaces common/sim at link time.
+// A sim::Device for tests of the runtime's own logic without PTX. Memory is real; launches are not executed
+// but recorded, and the test sets their results. device_fake.cpp replaces common/sim at link time.
 #pragma once
 
 #include <cstddef>
@@ -21,17 +21,17 @@ struct FakeLaunch {
   bool cooperative = false;
 };
 
-// What all fake devices share. Reset it at the start of a test.
+// State shared by all fake devices. Reset it at the start of a test.
 struct Fake {
-  std::map<std::string, KernelFacts> kernels;          // what find_kernel knows
+  std::map<std::string, KernelFacts> kernels;          // kernels that find_kernel finds
   std::map<std::string, std::uint64_t> symbols;        // variables and their sizes
-  std::function<LaunchResult(const FakeLaunch&)> run;  // null: success, 10 µs
+  std::function<LaunchResult(const FakeLaunch&)> run;  // null: every launch succeeds and takes 10 µs
   std::vector<FakeLaunch> launches;
-  std::vector<std::string> modules;                                // PTX texts loaded
+  std::vector<std::string> modules;                                // loaded PTX texts
   std::vector<std::pair<std::uint64_t, std::uint64_t>> writes;     // host_wrote
   std::vector<std::pair<std::uint64_t, std::uint64_t>> forgotten;  // forget_writes
-  std::string load_failure;                                        // not empty: load_module fails with it
-  std::string copy_failure;                                        // likewise copy
+  std::string load_failure;  // if not empty, load_module fails with this text
+  std::string copy_failure;  // if not empty, copy fails with this text
   int occupancy = 4;
   std::uint32_t mode = 0;
 };

@@ -41,7 +41,7 @@ int attribute_of(const sim::DevicePreset& chip, int ordinal, cudaDeviceAttr attr
     case cudaDevAttrMaxRegistersPerMultiprocessor: return chip.registers_per_multiprocessor;
     case cudaDevAttrManagedMemory: return 1;
     case cudaDevAttrSingleToDoublePrecisionPerfRatio:
-      return chip.compute_minor == 0 ? 2 : 32;  // x.0 are the data-centre chips
+      return chip.compute_minor == 0 ? 2 : 32;  // x.0 is the compute capability of data-centre chips
     case cudaDevAttrConcurrentManagedAccess: return 1;
     case cudaDevAttrComputePreemptionSupported: return 1;
     case cudaDevAttrHostRegisterSupported: return 1;
@@ -55,7 +55,7 @@ int attribute_of(const sim::DevicePreset& chip, int ordinal, cudaDeviceAttr attr
     case cudaDevAttrNumaId:
     case cudaDevAttrHostNumaId: return 0;
     default:
-      // Every other attribute names something that this device does not have.
+      // This device does not have the features of all other attributes.
       return attribute > 0 && attribute < cudaDevAttrMax ? 0 : -1;
   }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One table of what a simulated chip answers to property and attribute queries. cudaDeviceProp has another layout in
-// CUDA 12, so the filling is a template over the structure; the field names are the same.
+// The results of property and attribute queries for a simulated chip. cudaDeviceProp has another layout in
+// CUDA 12 but the same field names, so it is filled in by a template over the structure.
 #pragma once
 
 #include <algorithm>
@@ -28,8 +28,8 @@ inline int clock_khz(const sim::DevicePreset& chip) {
   return static_cast<int>(std::lround(chip.clock_ghz * 1e6));
 }
 
-// Bits of a memory bus, and the clock that gives the data sheet's bandwidth with two transfers a cycle. The preset holds
-// what a copy achieves of it.
+// The width of the memory bus in bits, and the clock that gives the data sheet's bandwidth with two transfers
+// per cycle. The preset's bandwidth is what a copy achieves.
 inline int memory_bus_bits(const sim::DevicePreset& chip) {
   if (chip.memory_gb_per_s > 3500) return 6016;
   if (chip.memory_gb_per_s > 1000) return 5120;
@@ -41,7 +41,7 @@ inline int memory_clock_khz(const sim::DevicePreset& chip) {
   return static_cast<int>(std::lround(chip.memory_gb_per_s / kAchievable * 1e6 / bytes_per_cycle));
 }
 
-// The fields that every version of the structure has. The rest is zero: textures and the like do not exist here.
+// Fills in the fields that every version of the structure has. The other fields are zero.
 template <typename Properties>
 void fill_properties(Properties& p, const sim::DevicePreset& chip, int ordinal) {
   p = {};
@@ -86,7 +86,7 @@ void fill_properties(Properties& p, const sim::DevicePreset& chip, int ordinal) 
   p.reservedSharedMemPerBlock = chip.reserved_shared_per_block;
 }
 
-// What CUDA 11's structure did not have yet.
+// Fills in the fields that CUDA 11's structure does not have.
 template <typename Properties>
 void fill_later_properties(Properties& p, const sim::DevicePreset& chip) {
   p.memoryPoolsSupported = 1;
@@ -94,7 +94,7 @@ void fill_later_properties(Properties& p, const sim::DevicePreset& chip) {
   p.clusterLaunch = chip.compute_major >= 9 ? 1 : 0;
 }
 
-// -1 when there is no such attribute.
+// The value of an attribute; -1 if the attribute does not exist.
 int attribute_of(const sim::DevicePreset& chip, int ordinal, cudaDeviceAttr attribute);
 
 }  // namespace course::cudart

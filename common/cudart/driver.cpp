@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// libcuda.so.1 of the simulator: the part of the driver API that CCCL, NCCL and cooperative groups ask for,
-// over the runtime API of the libcudart that the program has loaded (or of the one beside this library).
-// Handles of streams, events, kernels, pools and graphs are the runtime's own; a context stands for a device.
-// A function that is not here has no entry point; who asks for it gets an error and, once, its name on stderr.
-// The per-thread default stream is the legacy one here: the simulator never overlaps streams.
+// The simulator's libcuda.so.1: the part of the driver API that CCCL, NCCL and cooperative groups use, on top
+// of the runtime API of the libcudart that the program has loaded (or of the one in the folder of this
+// library). Handles of streams, events, kernels, pools and graphs are those of the runtime; a context stands
+// for a device. A function that is not implemented has no entry point: asking for it gives an error and,
+// once, its name on stderr. The per-thread default stream is the legacy stream here, because the simulator
+// never overlaps streams.
 // Source: NVIDIA, "CUDA Driver API", version 13.0.
 #include <dlfcn.h>
 
@@ -33,11 +34,11 @@ using Handle = void*;
 constexpr CUresult kSuccess = 0, kInvalidValue = 1, kInvalidContext = 201, kInvalidHandle = 400,
                    kNotFound = 500, kNotSupported = 801;
 
-// --- the runtime beneath
+// --- the runtime API
 
 void* runtime_symbol(const char* name) {
-  // The runtime in the global scope is the program's; else one loaded privately (by a Python package, say);
-  // else the one beside us.
+  // The runtime in the global scope is the program's. Otherwise use one that was loaded privately (for
+  // example by a Python package), else the one in this library's folder.
   if (void* found = dlsym(RTLD_DEFAULT, name)) return found;
   static void* const library = [] {
     for (const char* soname : {"libcudart.so.13", "libcudart.so.12"})
@@ -50,15 +51,15 @@ void* runtime_symbol(const char* name) {
   return library == nullptr ? nullptr : dlsym(library, name);
 }
 
-// Driver and runtime share the numbers of most errors; what the runtime alone knows is a wrong argument to
-// the driver.
+// Most errors have the same number in driver and runtime. Errors that only the runtime has become "invalid
+// value".
 CUresult result_of(int error) {
   constexpr int kFirstShared = 99, kLastInitialisation = 8, kInvalidDeviceFunction = 98;
   if (error == kInvalidDeviceFunction) return kInvalidHandle;
   return error > kLastInitialisation && error < kFirstShared ? kInvalidValue : error;
 }
 
-// Calls a function of the runtime. A call of the driver leaves the runtime's last error as it was.
+// Calls a function of the runtime. A driver call must not change the runtime's last error.
 template <typename... Arguments>
 CUresult call(const char* name, Arguments... arguments) {
   auto* const function = reinterpret_cast<int (*)(Arguments...)>(runtime_symbol(name));
@@ -86,13 +87,13 @@ CUdeviceptr address(const void* p) {
 
 }  // namespace
 
-// A function that the runtime has under another name.
+// A driver function that equals a runtime function.
 #define FORWARD(driver, runtime, parameters, ...)     \
   DRIVER driver parameters {                          \
     return call(#runtime __VA_OPT__(, ) __VA_ARGS__); \
   }
 
-// --- start, errors
+// --- initialisation, errors
 
 namespace {
 
@@ -173,7 +174,7 @@ DRIVER cuDeviceGet(CUdevice* device, int ordinal) {
   return kSuccess;
 }
 namespace {
-// cudaDeviceProp, as far as its versions agree.
+// The first fields of cudaDeviceProp, which are equal in all versions.
 struct Properties {
   char name[256];
   char uuid[16];
@@ -183,7 +184,7 @@ struct Properties {
   char rest[4096];
 };
 CUresult properties_of(CUdevice device, Properties& out) {
-  const char* name = "cudaGetDeviceProperties_v2";  // CUDA 12's
+  const char* name = "cudaGetDeviceProperties_v2";  // the name in CUDA 12
   return call(runtime_symbol(name) != nullptr ? name : "cudaGetDeviceProperties", &out, device);
 }
 }  // namespace
@@ -218,14 +219,14 @@ FORWARD(cuDeviceGetDefaultMemPool, cudaDeviceGetDefaultMemPool, (Handle * pool, 
 FORWARD(cuDeviceGetMemPool, cudaDeviceGetMemPool, (Handle * pool, CUdevice device), pool, device)
 FORWARD(cuDeviceSetMemPool, cudaDeviceSetMemPool, (CUdevice device, Handle pool), device, pool)
 
-// --- contexts: each device has its primary one, and any number that programs create. All contexts of a device
-// share its memory and its code, so that what was allocated in one outlives it.
+// --- contexts: each device has its primary context and any number of contexts that programs create. All
+// contexts of a device share its memory and code, so allocations outlive the context in which they were made.
 
 namespace {
 
 struct DriverContext {
   CUdevice device = 0;
-  int retained = 0;  // of primary ones
+  int retained = 0;  // reference count of a primary context
 };
 constexpr int kMostDevices = 64;
 std::array<DriverContext, kMostDevices> primary_contexts;
@@ -242,8 +243,8 @@ CreatedContexts& created_contexts() {
   return created;
 }
 
-thread_local Handle chosen = nullptr;     // current, unless the runtime has changed to another device since
-thread_local std::vector<Handle> pushed;  // what was current before
+thread_local Handle chosen = nullptr;     // current, unless the runtime has chosen another device since
+thread_local std::vector<Handle> pushed;  // the stack of previous contexts
 
 CUresult device_of(Handle context, CUdevice& device) {
   auto* const c = static_cast<DriverContext*>(context);
@@ -304,7 +305,7 @@ DRIVER cuCtxSetCurrent(Handle context) {
     if (CUresult r = device_of(context, device); r != kSuccess) return r;
     if (CUresult r = call("cudaSetDevice", device); r != kSuccess) return r;
   }
-  chosen = context;  // nullptr: the runtime makes the primary one current at its next call
+  chosen = context;  // nullptr: the next runtime call makes the primary context current
   return kSuccess;
 }
 DRIVER cuCtxPushCurrent_v2(Handle context) {
@@ -320,7 +321,8 @@ DRIVER cuCtxPopCurrent_v2(Handle* context) {
     if (CUresult r = cuCtxGetCurrent(context); r != kSuccess) return r;
   const Handle before = pushed.back();
   pushed.pop_back();
-  return cuCtxSetCurrent(before) == kSuccess ? kSuccess : cuCtxSetCurrent(nullptr);  // destroyed meanwhile
+  // if it was destroyed in the meantime, there is no current context
+  return cuCtxSetCurrent(before) == kSuccess ? kSuccess : cuCtxSetCurrent(nullptr);
 }
 DRIVER cuCtxCreate_v2(Handle* context, unsigned, CUdevice device) {
   CUdevice same = 0;
@@ -422,7 +424,7 @@ CUresult fill_async(CUdeviceptr to, T value, std::size_t n, Handle stream) {
   int capturing = 0;
   if (CUresult r = call("cudaStreamIsCapturing", stream, &capturing); r != kSuccess) return r;
   if (capturing != 0) return kNotSupported;
-  const std::vector<T> pattern(n, value);  // executed at once, so it may go
+  const std::vector<T> pattern(n, value);  // the copy is executed at once, so the pattern may be freed
   return cuMemcpyAsync(to, address(pattern.data()), n * sizeof(T), stream);
 }
 // cudaPointerAttributes.
@@ -475,7 +477,7 @@ DRIVER cuPointerGetAttribute(void* out, int attribute, CUdeviceptr p) {
     case 4: *static_cast<void**>(out) = a.host_pointer; break;
     case 8: *static_cast<bool*>(out) = a.type == kManaged; break;
     case 9: *static_cast<int*>(out) = a.device; break;
-    case 10: *static_cast<bool*>(out) = false; break;  // for IPC, which is not there
+    case 10: *static_cast<bool*>(out) = false; break;  // usable for IPC, which is not supported
     case 11:
     case 12:
       if (CUresult r = cuMemGetAddressRange_v2(&base, &n_bytes, address(a.device_pointer)); r != kSuccess)
@@ -483,15 +485,15 @@ DRIVER cuPointerGetAttribute(void* out, int attribute, CUdeviceptr p) {
       *static_cast<std::uint64_t*>(out) = attribute == 11 ? base : n_bytes;
       break;
     case 13: *static_cast<bool*>(out) = true; break;        // mapped
-    case 14: *static_cast<std::uint64_t*>(out) = 0; break;  // handles that may be exported: none
-    case 15: *static_cast<bool*>(out) = false; break;       // for GPUDirect RDMA
+    case 14: *static_cast<std::uint64_t*>(out) = 0; break;  // exportable handle types: none
+    case 15: *static_cast<bool*>(out) = false; break;       // usable for GPUDirect RDMA
     default:
       say("cuPointerGetAttribute: attribute " + std::to_string(attribute) + " is not supported");
       return kNotSupported;
   }
   return kSuccess;
 }
-// Of memory that is not CUDA's it gives zeros.
+// Returns zeros for memory that does not belong to CUDA.
 DRIVER cuPointerGetAttributes(unsigned n, const int* attributes, void** out, CUdeviceptr p) {
   PointerAttributes a{};
   if (attributes == nullptr || out == nullptr) return kInvalidValue;
@@ -559,11 +561,12 @@ DRIVER cuKernelGetFunction(Handle* out, Handle in) {
   return kSuccess;
 }
 namespace {
-// cudaFuncAttributes, as far as its versions agree.
+// The first fields of cudaFuncAttributes, which are equal in all versions.
 struct FunctionAttributes {
   std::size_t shared, constant, local;
-  int others
-      [32];  // most threads, registers, PTX, machine code, cache mode, most dynamic shared memory, carve-out
+  // Maximum threads, registers, PTX version, machine code version, cache mode, maximum dynamic shared
+  // memory, carve-out.
+  int others[32];
 };
 }  // namespace
 DRIVER cuFuncGetAttribute(int* value, int attribute, Handle function) {
@@ -617,7 +620,7 @@ struct DriverLaunch {
   Dim3 grid, block;
   unsigned shared;
   Handle stream;
-  void* attributes;  // as the runtime's
+  void* attributes;  // cudaLaunchAttribute, as in the runtime
   unsigned n_attributes;
 };
 struct RuntimeLaunch {
@@ -657,17 +660,18 @@ void* own_symbol(const std::string& name) {
   return self == nullptr || !name.starts_with("cu") ? nullptr : dlsym(self, name.c_str());
 }
 
-// Once each: libraries look for the same functions again and again.
-void say_missing(const std::string& name) {
+// Reports each name once, because libraries look up the same functions repeatedly.
+void report_missing(const std::string& name) {
   static auto& lock = *new std::mutex;
-  static auto& said = *new std::set<std::string>;
+  static auto& reported = *new std::set<std::string>;
   const std::lock_guard guard(lock);
-  if (said.insert(name).second) say(name + ": the simulator does not have this function of the driver API");
+  if (reported.insert(name).second)
+    say(name + ": the simulator does not have this function of the driver API");
 }
 
 }  // namespace
 
-// "cuMemAlloc" means cuMemAlloc_v2 in every program of today. cuCtxCreate alone has other parameters in later
+// "cuMemAlloc" means cuMemAlloc_v2 in current programs. Only cuCtxCreate has other parameters in later
 // versions.
 DRIVER cuGetProcAddress_v2(const char* name, void** function, int cuda, std::uint64_t, int* status) {
   enum { kFound, kSymbolNotFound };
@@ -681,11 +685,11 @@ DRIVER cuGetProcAddress_v2(const char* name, void** function, int cuda, std::uin
     if (*function == nullptr) *function = own_symbol(std::string(name) + version);
   if (status != nullptr) *status = *function == nullptr ? kSymbolNotFound : kFound;
   if (*function != nullptr) return kSuccess;
-  if (std::string_view(name) == "cuGetExportTable")  // how the static runtime begins
+  if (std::string_view(name) == "cuGetExportTable")  // the first function that the static runtime requests
     say("the program has the CUDA runtime linked into it, which needs NVIDIA's driver: link it with nvcc's "
         "\"-cudart shared\"");
   else
-    say_missing(name);
+    report_missing(name);
   return kNotFound;
 }
 DRIVER cuGetProcAddress(const char* name, void** function, int version, std::uint64_t flags) {

@@ -48,7 +48,7 @@ TEST(Environment, ReadsEveryVariable) {
   EXPECT_TRUE(env.quiet && env.verbose && env.complaints.empty());
 }
 
-TEST(Environment, ModeAllIsEverything) {
+TEST(Environment, ModeAllSelectsEveryCheckAndCounter) {
   EXPECT_EQ(parse({{"SIM_MODE", "all"}}).mode,
             sim::kCounters | sim::kDataflow | sim::kAllChecks | sim::kHostcheck);
 }
@@ -67,11 +67,11 @@ TEST(Environment, EveryCheckerHasAWordInHelpAndChecks) {
   EXPECT_GE(n_checkers, 3);
 }
 
-TEST(Environment, ZeroSwitchesAFlagOff) {
+TEST(Environment, ZeroDisablesAFlag) {
   EXPECT_FALSE(parse({{"SIM_QUIET", "0"}}).quiet);
 }
 
-TEST(Environment, BadValuesGetAMessageAndTheDefault) {
+TEST(Environment, ReportsAndIgnoresInvalidValues) {
   const Environment env = parse({{"SIM_DEVICE", "voodoo2"},
                                  {"SIM_DEVICES", "0"},
                                  {"SIM_THREADS", "many"},
@@ -88,7 +88,7 @@ TEST(Environment, BadValuesGetAMessageAndTheDefault) {
   EXPECT_NE(env.complaints[0].find("h200"), std::string::npos) << "names what would be right";
 }
 
-TEST(Presets, AreFoundWithoutRegardToCaseAndSeparators) {
+TEST(Presets, AreFoundIgnoringCaseAndSeparators) {
   ASSERT_NE(find_preset("RTX-4060"), nullptr);
   EXPECT_EQ(find_preset("RTX-4060"), find_preset("rtx_4060"));
   EXPECT_EQ(find_preset("rtx"), nullptr);

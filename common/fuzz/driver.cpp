@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Calls a fuzz target, LLVMFuzzerTestOneInput, with changed files of a corpus. Needs g++ alone; linked with one target.
+// Calls a fuzz target, LLVMFuzzerTestOneInput, with mutated files of a corpus. Needs only g++; linked with
+// one target.
 //   fuzz_X [--seconds S | --runs N] [--seed K] [--save DIR] CORPUS…      files, or folders of files
-// The same seed gives the same inputs. Compiled with -fsanitize-coverage=trace-pc, inputs that reach new code join the corpus in
-// memory. An input that crashes, fails a sanitizer's check or takes 20 s of processor time is left in DIR: run the program with that file and --runs 0.
+// The same seed gives the same inputs. If the target is compiled with -fsanitize-coverage=trace-pc, inputs
+// that reach new code are added to the corpus in memory. An input that crashes, fails a sanitizer's check or
+// takes 20 s of CPU time is saved in DIR: run the program with that file and --runs 0.
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
@@ -31,25 +33,25 @@ namespace {
 using Input = std::vector<std::uint8_t>;
 
 constexpr std::size_t kMaxBytes = 1 << 20;
-constexpr int kMaxSeconds = 20;  // of one input, on the processor: the machine may be busy
+constexpr int kMaxSeconds = 20;  // CPU time for one input, because the machine may be busy
 
-// --- Which code has been reached: a bit for each place, by the address after the call that the compiler puts there.
-constexpr std::size_t kPlaces = 1 << 16;
-std::uint8_t seen_places[kPlaces];
-bool new_place = false;
+// --- Coverage: a flag for each code position, by the return address of the call that the compiler inserts.
+constexpr std::size_t kPositions = 1 << 16;
+std::uint8_t seen_positions[kPositions];
+bool new_position = false;
 
 }  // namespace
 
 extern "C" [[gnu::no_sanitize_coverage]] void __sanitizer_cov_trace_pc() {
   const auto at = reinterpret_cast<std::uintptr_t>(__builtin_return_address(0));
-  std::uint8_t& place = seen_places[(at ^ at >> 16) % kPlaces];
-  new_place |= place == 0;
+  std::uint8_t& place = seen_positions[(at ^ at >> 16) % kPositions];
+  new_position |= place == 0;
   place = 1;
 }
 
 namespace {
 
-// --- Keeping the input that broke something. Only what a signal handler may call.
+// --- Saving an input that failed: only calls that are allowed in a signal handler.
 const Input* current = nullptr;
 char save_path[4096] = "";
 
@@ -99,7 +101,7 @@ void try_one(const Input& input) {
   current = nullptr;
 }
 
-// --- Changes. Numbers that parsers trip over come as often as random ones.
+// --- Mutations. Numbers that are critical for parsers occur as often as random ones.
 class Mutator {
  public:
   explicit Mutator(std::uint64_t seed) : random_(seed) {}
@@ -122,12 +124,12 @@ class Mutator {
       case 1: input[at] = static_cast<std::uint8_t>(random_()); break;
       case 2: write_number(input, at); break;
       case 3: input.erase(input.begin() + offset(at), input.begin() + offset(at + length(input, at))); break;
-      case 4: {  // a part of it once more
+      case 4: {  // repeats a part of the input
         const Input part(input.begin() + offset(at), input.begin() + offset(at + length(input, at)));
         input.insert(input.begin() + offset(below(input.size())), part.begin(), part.end());
         break;
       }
-      case 5: {  // a part of another file
+      case 5: {  // inserts a part of another file
         const Input& other = corpus[below(corpus.size())];
         if (other.empty()) break;
         const std::size_t from = below(other.size());
@@ -217,11 +219,11 @@ int main(int argc, char** argv) {
   std::uint64_t n = 0;
   for (; seconds > 0 ? passed() < seconds : n < runs; ++n) {
     Input input = mutator.changed(corpus);
-    new_place = false;
+    new_position = false;
     try_one(input);
-    if (new_place && corpus.size() < 20000) corpus.push_back(std::move(input));
+    if (new_position && corpus.size() < 20000) corpus.push_back(std::move(input));
   }
-  const auto n_places = std::count(std::begin(seen_places), std::end(seen_places), 1);
+  const auto n_places = std::count(std::begin(seen_positions), std::end(seen_positions), 1);
   std::printf("%llu inputs in %.0f s from %zu files; corpus %zu; places reached %lld; nothing found\n",
               static_cast<unsigned long long>(n), passed(), n_files, corpus.size(),
               static_cast<long long>(n_places));

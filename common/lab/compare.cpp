@@ -36,7 +36,7 @@ bool is_integer(DType dtype) {
   return dtype != DType::f32 && dtype != DType::f64;
 }
 
-// As a number, exactly: it loses no digit of any type.
+// The element's value. A long double represents every value of these types exactly.
 long double number(DType dtype, const std::byte* at) {
   switch (dtype) {
     case DType::u8: return element<std::uint8_t>(at);
@@ -50,13 +50,14 @@ long double number(DType dtype, const std::byte* at) {
   return 0;
 }
 
-// Whether it is the number that an unwritten element of another type stands for: one that was read and converted.
+// Whether the element is the poison pattern of another type converted to this one: the result of reading an
+// unwritten element and converting it.
 bool is_converted_poison(DType dtype, const std::byte* at) {
   if (bytes_of(dtype) < 4 || is_poison(dtype, at)) return false;
   std::byte filling[8];
   std::fill(std::begin(filling), std::end(filling), kPoison);
   const long double x = number(dtype, at);
-  if (x == 0) return false;  // too small a double becomes a float's 0
+  if (x == 0) return false;  // a very small double becomes 0 as a float
   constexpr DType kAll[] = {DType::i32, DType::u32, DType::i64, DType::u64, DType::f32, DType::f64};
   return std::any_of(std::begin(kAll), std::end(kAll), [&](DType other) {
     const long double y = number(other, filling);
@@ -75,7 +76,7 @@ std::string print_expected(DType dtype, const Expected& expected) {
 bool float_is_right(DType dtype, const Expected& expected, double got) {
   if (std::isnan(expected.value)) return std::isnan(got);
   if (std::isnan(got)) return false;
-  // An exact value beyond the type's range must come out as its infinity.
+  // An exact value outside the type's range must be stored as infinity.
   const double rounded =
       dtype == DType::f32 ? static_cast<float>(expected.value) : static_cast<double>(expected.value);
   if (got == rounded) return true;
@@ -83,11 +84,12 @@ bool float_is_right(DType dtype, const Expected& expected, double got) {
   return std::abs(static_cast<long double>(got) - expected.value) <= static_cast<long double>(expected.bound);
 }
 
-// The wrong elements of an output, for the rules below; all of them explain every wrong element or nothing.
+// The wrong elements of an output, as the facts for the rules below. A rule explains all wrong elements or
+// none.
 struct Wrong {
   DType dtype;
   std::span<const std::uint64_t> indices;
-  std::span<const std::byte> got, expected;  // expected: of integers alone
+  std::span<const std::byte> got, expected;  // expected: only for integers
 
   const std::byte* at(std::span<const std::byte> bytes, std::uint64_t i) const {
     return bytes.data() + i * bytes_of(dtype);
@@ -104,7 +106,7 @@ struct Wrong {
   }
 };
 
-// Whether the element was written does not matter: a copy of unwritten memory looks the same.
+// A copy of unwritten memory looks the same as an element that was never written.
 std::string never_written(const Wrong& w) {
   const bool filling = w.all([&](const std::byte* x) { return is_poison(w.dtype, x); });
   if (!filling && !w.all([&](const std::byte* x) { return is_converted_poison(w.dtype, x); })) return "";
@@ -157,7 +159,7 @@ std::string partly_unwritten(const Wrong& w) {
                      n == 1 ? "was" : "were");
 }
 
-// What any lab's output can show.
+// Rules for the outputs of any lab.
 constexpr Rule<Wrong> kRules[] = {
     {"never_written", never_written},
     {"half_written", half_written},
@@ -166,7 +168,7 @@ constexpr Rule<Wrong> kRules[] = {
     {"partly_unwritten", partly_unwritten, true},
 };
 
-// The report on the elements in `wrong`, whose first one was expected to be `expected_text`.
+// The report on the elements in `wrong`, the first of which should have been `expected_text`.
 Mismatch describe(const BufferSpec& spec, std::span<const std::uint64_t> wrong, std::string expected_text,
                   std::span<const std::byte> expected, std::span<const std::byte> got) {
   const std::byte* first = got.data() + wrong.front() * bytes_of(spec.dtype);
@@ -264,7 +266,7 @@ std::string describe_pattern(std::span<const std::uint64_t> wrong, std::uint64_t
     if (first == 0) return fmt::format("every element up to {}", last);
     return fmt::format("every element from {} to {}", first, last);
   }
-  // Evenly spaced from the first wrong one to the array's end?
+  // Are they evenly spaced from the first wrong element to the end of the array?
   const std::uint64_t gap = wrong[1] - first;
   for (std::size_t i = 1; i < wrong.size(); ++i) {
     if (wrong[i] - wrong[i - 1] != gap) return "";

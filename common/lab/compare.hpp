@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Right or wrong, and if wrong: where first, how many, in what pattern. Integers must be equal. A float may differ from the
-// exact value by what the algorithm's error analysis allows for that element, and by no more: there is no constant epsilon.
-// Source of the error bounds: N. Higham, "Accuracy and Stability of Numerical Algorithms", 2nd ed. 2002, ch. 3 and 4.
+// Compares outputs with expected values and reports the first difference, the number of differences and their
+// pattern. Integers must be equal. A float may differ from the exact value by the error that the analysis of
+// the algorithm allows for that element; there is no constant epsilon.
+// Source of the error bounds: N. Higham, "Accuracy and Stability of Numerical Algorithms", 2nd ed. 2002,
+// chapters 3 and 4.
 #pragma once
 
 #include <cstddef>
@@ -16,38 +18,39 @@
 
 namespace course::lab {
 
-// Half the distance from 1 to the next number: what one rounding can cost, relatively. 0 for integers.
+// The unit roundoff u: the largest relative error of one rounding. 0 for integers.
 double unit_roundoff(DType dtype);
 
-// gamma(k) = k·u / (1 − k·u): what k roundings in a row can cost, relatively; infinity once k·u reaches 1.
+// gamma(k) = k·u / (1 − k·u): a bound of the relative error of k roundings in sequence; infinity if k·u ≥ 1.
 double gamma(DType dtype, double k);
 
-// How far a sum may be from the exact one: gamma(depth) · Σ|x|, where depth is the most additions that any one item went
-// through: n − 1 in a serial loop, ⌈log2 n⌉ in a balanced tree. Zero when every partial sum is exact whatever the order:
-// integer items whose magnitudes add up to no more than 2^(bits of the significand).
+// The error bound of a sum: gamma(depth) · Σ|x|, where depth is the largest number of additions that any item
+// takes part in: n − 1 in a serial loop, ⌈log2 n⌉ in a balanced tree. Zero if every partial sum is exact in
+// any order: integer items whose magnitudes sum to at most 2^(bits of the significand).
 double sum_error_bound(DType dtype, double depth, double sum_of_magnitudes, bool integer_valued);
 
-// How far a product of n factors may be from the exact one: gamma(n − 1) · |product|, in any order.
+// The error bound of a product of n factors: gamma(n − 1) · |product|, in any order.
 double product_error_bound(DType dtype, std::uint64_t n, double product);
 
-// The exact value of one output element, as well as the reference knows it, and how far from it is still right.
-// A NaN expects a NaN, an infinity the same infinity. +0 and −0 are equal.
+// The exact value of one output element, as far as the reference can compute it, and the largest error that
+// is accepted. If NaN is expected, only NaN is right; if an infinity, only the same infinity. +0 and −0 are
+// equal.
 struct Expected {
   long double value = 0;
   double bound = 0;
 };
 
-// Element-wise; `got` has spec.count elements. Nothing: all is right.
+// Compare element by element; `got` has spec.count elements. std::nullopt: all elements are right.
 std::optional<Mismatch> compare_integers(const BufferSpec& spec, std::span<const std::byte> expected,
                                          std::span<const std::byte> got);
 std::optional<Mismatch> compare_floats(const BufferSpec& spec, std::span<const Expected> expected,
                                        std::span<const std::byte> got);
 
-// One element in print, with as many digits as tell it from its neighbours: "-7", "0.1", "nan".
+// One element as text, with enough digits to distinguish it from its neighbours: "-7", "0.1", "nan".
 std::string print_element(DType dtype, const std::byte* element);
 
-// What the places of the wrong elements (ascending, non-empty) have in common: "every element",
-// "every element from 1024 on", "every 32nd element, from 31 on" …; "" when nothing stands out.
+// The pattern of the indices of the wrong elements (ascending, not empty): "every element", "every element
+// from 1024 on", "one element in 32, from 31 on", …; "" if there is none.
 std::string describe_pattern(std::span<const std::uint64_t> wrong, std::uint64_t n_total);
 
 // Typed views of raw buffers. T's size must be the dtype's.
@@ -60,8 +63,8 @@ std::span<T> view(std::span<std::byte> bytes) {
   return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
 }
 
-// Adds up without losing digits: the exact sum of up to 2^40 doubles, rounded once to long double precision or better.
-// Neumaier's compensated summation in long double.
+// A nearly exact sum: Neumaier's compensated summation in long double. For up to 2^40 doubles the result is
+// as accurate as one rounding of the exact sum to double.
 class ExactSum {
  public:
   void add(long double x) {

@@ -92,7 +92,7 @@ TEST(CompareFloats, AllowsTheBoundAndNotMore) {
 }
 
 TEST(CompareFloats, TakesTheNearestNumberWhenNoErrorIsAllowed) {
-  EXPECT_FALSE(compare_one(DType::f32, {0.1L, 0}, 0.1f));  // 0.1 is no float: its nearest is right
+  EXPECT_FALSE(compare_one(DType::f32, {0.1L, 0}, 0.1f));  // 0.1 is no float; the nearest float is right
   EXPECT_FALSE(compare_one(DType::f32, {0.0L, 0}, -0.0));
 }
 
@@ -117,8 +117,8 @@ TEST(ErrorModel, GrowsWithDepthAndCondition) {
   EXPECT_DOUBLE_EQ(product_error_bound(DType::f64, 3, -2), 2 * 2 * 0x1p-53 / (1 - 2 * 0x1p-53));
 }
 
-// The claim behind the bound, tried out: trees stay within gamma(log2 n) of the exact sum, and a serial loop over equal
-// items leaves it.
+// Checks the claim behind the bound: a tree stays within gamma(log2 n) of the exact sum, and a serial loop
+// over equal items exceeds it.
 TEST(ErrorModel, TellsATreeFromASerialLoop) {
   constexpr std::size_t kN = 1 << 20;
   std::vector<float> items(kN, 0.7f);

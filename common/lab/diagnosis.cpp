@@ -11,13 +11,13 @@
 namespace course::lab {
 namespace {
 
-constexpr std::size_t kMostTold = 3;  // mistakes that fit equally well; more of them say nothing
+constexpr std::size_t kMostTold = 3;  // more mistakes that fit equally well are not reported
 
 std::string_view family_of(const Cause& cause) {
   return std::string_view(cause.rule).substr(0, cause.rule.find(' '));
 }
 
-// Without the further ones of each family.
+// Keeps the first cause of each family.
 std::vector<Cause> one_of_each(std::span<const Cause> causes) {
   std::vector<Cause> some;
   for (const Cause& cause : causes) {
@@ -44,11 +44,12 @@ const Cause* find(const FailedCase& c, const std::string& rule) {
   return found == c.causes.end() ? nullptr : &*found;
 }
 
-// The rules that explain the most cases, each as the first of these cases words it, and how many cases they explain.
+// The rules that explain the most cases, with the text for the first such case, and how many cases they
+// explain.
 struct Best {
   std::vector<Cause> causes;
   std::size_t n_cases = 0;
-  const FailedCase* first = nullptr;  // that the first of them explains
+  const FailedCase* first = nullptr;  // the first case that the first of them explains
 };
 Best best_of(std::span<const FailedCase> cases, bool signs) {
   Best best;
@@ -69,7 +70,7 @@ Best best_of(std::span<const FailedCase> cases, bool signs) {
   return best;
 }
 
-// What strikes in every case, as the first one words it.
+// The signs that all cases have, with the texts of the first case.
 std::string common_signs(std::span<const FailedCase> cases) {
   std::vector<std::string> texts;
   for (const Cause& sign : cases.front().causes) {
@@ -113,7 +114,7 @@ std::string likely_cause(std::span<const FailedCase> cases) {
   if (best.n_cases == 0) return describe_causes(cases.front().causes);
   const std::string text = one_of(best.causes);
   if (!text.empty() && best.n_cases == cases.size()) return text;
-  // It explains some cases only; the others may have another cause.
+  // The mistake explains only some cases; the others may have another cause.
   if (text.empty() || best.causes.size() > 1) return common_signs(cases);
   if (find(cases.front(), best.causes.front().rule) != nullptr)
     return fmt::format("{} (this explains {} of the {} failed cases)", text, best.n_cases, cases.size());

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Why an output is wrong. A lab has one table of rules. Each rule is a mistake that students make; it looks at one failing case and
-// either explains all that is wrong there, or says nothing. The grader then looks at all failing cases of a task together: a mistake
-// that explains every one of them is reported; if several do, all are reported; if none does, none is, but what strikes in all cases.
-// A name such as "sorted_runs 512" is that of a family and of one member: the rules of a family are one mistake with different
-// numbers. Each member is counted for itself; of those that fit equally well, the first is reported.
+// Finds out why an output is wrong. A lab has one table of rules. Each rule describes a mistake that students
+// make. It examines one failing case and either explains everything that is wrong there or returns "". The
+// grader then considers all failing cases of a task together. It reports a mistake that explains all of them
+// (if there are several, all of these); otherwise it reports the signs that all cases share.
+// A name such as "sorted_runs 512" consists of a family and a member. The rules of a family are the same
+// mistake with different numbers. Each member is counted separately; of those that fit equally well, the
+// first is reported.
 // Reading order: Rule, causes_of (one case), likely_cause (all failing cases).
 #pragma once
 
@@ -17,8 +19,8 @@
 
 namespace course::lab {
 
-// Facts: what a lab's rules look at. A rule with `is_sign` describes what is striking about the output; it counts only where no
-// mistake explains the case.
+// Facts: the data that a lab's rules examine. A rule with `is_sign` describes a striking property of the
+// output. It is used only if no mistake explains the case.
 template <typename Facts>
 struct Rule {
   std::string_view name;
@@ -36,15 +38,16 @@ std::vector<Cause> causes_of(std::span<const Rule<Facts>> rules, const Facts& fa
   return causes;
 }
 
-// What is said of one case: its mistakes, else its signs; "" when there is nothing, or too much to choose from.
+// The text for one case: its mistakes, else its signs; "" if there are none or too many.
 std::string describe_causes(std::span<const Cause> causes);
 
-// Whether a mistake is known that explains all of it.
+// Whether a known mistake explains the whole mismatch.
 bool is_explained(const Mismatch& mismatch);
 
 void add_causes(Mismatch& mismatch, std::vector<Cause> causes);
 
-// Adds what a lab's rules say, unless compare.hpp knows the mistake already: those that any output can show.
+// Adds the causes that a lab's rules find, unless the general rules of compare.cpp have already explained the
+// mismatch.
 template <typename Facts>
 void diagnose(Mismatch& mismatch, std::span<const Rule<Facts>> rules, const Facts& facts) {
   if (!is_explained(mismatch)) add_causes(mismatch, causes_of(rules, facts));
@@ -56,7 +59,7 @@ struct FailedCase {
   std::vector<Cause> causes;
 };
 
-// What is said of all of them, beside the message on the first one.
+// The text about all failing cases of a task. It is shown beside the message about the first one.
 std::string likely_cause(std::span<const FailedCase> cases);
 
 // Whether one more failing case could decide between several mistakes that explain all so far.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Input items by pattern, the same on every machine for the same seed: what Problem::fill gives to a lab that has no reason
-// to choose its own.
+// Input items by pattern, the same on every machine for the same seed. Used by Problem::fill of labs that do
+// not need special inputs.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ T example_item(std::uint64_t i) {
   return static_cast<T>(kItems[i % 8]);
 }
 
-// Item i of n. Integers use the whole range of T where the pattern allows; floats lie in [-1, 1) or are small whole numbers,
-// so that sums of them stay far from overflow; no NaN, no infinity.
+// Item i of n. Random integers use the whole range of T; random floats lie in [-1, 1). `extremes` includes
+// the largest and smallest values of T, so that sums of them may overflow. No item is NaN or infinite.
 template <typename T>
 T item_of(Pattern pattern, std::uint64_t i, std::uint64_t n, Rng& rng) {
   using Limits = std::numeric_limits<T>;
@@ -33,7 +33,7 @@ T item_of(Pattern pattern, std::uint64_t i, std::uint64_t n, Rng& rng) {
     case Pattern::all_equal: return static_cast<T>(kFloat ? 0.7 : 3);
     case Pattern::ascending: return static_cast<T>(i);
     case Pattern::descending: return static_cast<T>(n - i);
-    case Pattern::skewed:  // nine in ten are the same
+    case Pattern::skewed:  // nine of ten items are equal
       if (rng.below(10) != 0) return static_cast<T>(7);
       if constexpr (kFloat) return static_cast<T>(2 * rng.unit() - 1);
       return static_cast<T>(rng());

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What a lab is worth: its tasks, their points and the goals that earn them. Plain constexpr data, declared once in each
+// A lab's tasks, their points and the goals that earn them. Plain constexpr data, declared once in each
 // labs/<lab>/points.hpp and read by the grader, the tests, the handouts and the skeleton generator.
-// Invariant: the tasks that are no bonus add up to 100 points (static_assert(adds_up(kManifest)) in every points.hpp).
+// Invariant: the required tasks add up to 100 points, the bonus tasks to at most 20
+// (static_assert(adds_up(kManifest)) in every points.hpp).
 #pragma once
 
 #include <cstdint>
@@ -10,20 +11,25 @@
 
 namespace course::lab {
 
-// What an efficiency goal looks at. Ratios are measured ÷ ideal, where the ideal comes from Problem::ideal.
+// The quantity that an efficiency goal limits. Ratios are measured ÷ ideal, where the ideal comes from
+// Problem::ideal.
 enum class Metric {
-  work_ratio,   // operations ÷ the closed form's
-  step_ratio,   // longest dependent chain ÷ the closed form's
+  work_ratio,   // operations ÷ those of the closed form
+  step_ratio,   // longest dependent chain ÷ that of the closed form
   bytes_ratio,  // global and local bytes moved (32 · sectors) ÷ bytes that must move
-  active_lanes,  // share of active lanes in issued warp instructions (at most 32 an operation), 0 … 1 (at least)
-  bank_conflicts,  // 1 + shared wavefronts beyond those that the bytes need, per 32 operations of the closed form
-  launches,        // kernel launches
-  barriers,        // block-wide barriers and phases of mbarriers per 1,000 operations of the closed form
-  atomics,     // atomic operations, one for each lane that makes one, per 1,000 operations of the closed form
-  contention,  // 1 + lanes of atomics that wait for others of their warp at one address, per 32 operations of the closed form
+  // Share of active lanes in the issued warp instructions (at most 32 an operation), 0 to 1. A lower limit.
+  active_lanes,
+  // 1 + shared-memory wavefronts beyond those that the bytes need, per 32 operations of the closed form.
+  bank_conflicts,
+  launches,  // kernel launches
+  barriers,  // block-wide barriers and phases of mbarriers per 1,000 operations of the closed form
+  atomics,   // atomic operations, one for each lane that makes one, per 1,000 operations of the closed form
+  // 1 + lanes of atomics that wait for other lanes of their warp at the same address, per 32 operations of
+  // the closed form.
+  contention,
 };
 std::string_view name_of(Metric metric);
-// True where larger is better (active_lanes); all the others must not exceed their limit.
+// True if larger is better (active_lanes). All other metrics must not exceed their limit.
 constexpr bool at_least(Metric metric) {
   return metric == Metric::active_lanes;
 }
@@ -34,7 +40,7 @@ struct EfficiencyGoal {
   int points;
 };
 
-// Points for being `speedup` times as fast as the CPU baseline (times on a GPU, modelled on the simulator).
+// Points for a speedup over the CPU baseline (measured times on a GPU, modelled times on the simulator).
 struct SpeedupTier {
   double speedup;
   int points;  // for reaching this tier; tiers add up
@@ -45,7 +51,7 @@ enum class Baseline { one_thread, all_cores };
 struct Task {
   std::string_view id;       // "sequential": on the command line, in JSON, in file names
   std::string_view title;    // "Sequential addressing"
-  std::string_view section;  // the handout's: "handouts/01-reduction.md#sequential"
+  std::string_view section;  // of the handout: "handouts/01-reduction.md#sequential"
   int correctness_points = 0;
   std::span<const EfficiencyGoal> efficiency = {};
   std::span<const SpeedupTier> speedup = {};
@@ -61,16 +67,16 @@ constexpr int max_points(const Task& task) {
 }
 
 struct Manifest {
-  std::string_view id;     // "reduction": the folder
+  std::string_view id;     // "reduction": also the name of the folder
   std::string_view title;  // "Reduction"
-  std::string_view paper;  // the source a reader should know: author, year, title
+  std::string_view paper;  // the main source: author, year, title
   std::span<const Task> tasks;
-  // Further rungs of the ladder that the solutions have: run, tested and measured like tasks (their index goes on
-  // where the tasks' ends), asked of nobody and worth nothing.
+  // Further rungs of the ladder that only the solutions have. They are run, tested and measured like tasks
+  // (their indices follow those of the tasks), but students need not write them and they give no points.
   std::span<const Task> further_rungs = {};
 };
 
-// Where `task` stands among the manifest's tasks and further rungs: Request::task.
+// The index of `task` among the manifest's tasks and further rungs: Request::task.
 constexpr std::uint32_t index_of(const Manifest& manifest, const Task& task) {
   std::uint32_t index = 0;
   for (const auto* list : {&manifest.tasks, &manifest.further_rungs}) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Associative operators with an identity, for the labs that fold or scan. Same code on host and device; no heavy header.
-// Invariant: op(a, op(b, c)) == op(op(a, b), c), up to rounding for floats, and op(identity, a) == a == op(a, identity).
-// All but Affine are commutative, too. Value: what the operator combines.
+// Associative operators with an identity, for the labs that reduce or scan. The same code runs on host and
+// device. This header includes only small headers.
+// Invariant: op(a, op(b, c)) == op(op(a, b), c), up to rounding for floats, and op(identity, a) == a == op(a,
+// identity). All but Affine are also commutative. Value: the type of the operands.
 #pragma once
 
 #include <cmath>
@@ -17,7 +18,7 @@
 
 namespace course::lab {
 
-// Integers wrap modulo 2^bits, as unsigned arithmetic does; so any order of combining gives the same bits.
+// Integers wrap modulo 2^bits, like unsigned arithmetic, so every order of combining gives the same bits.
 template <typename T>
 COURSE_HD constexpr T wrapping_add(T a, T b) {
   if constexpr (std::is_integral_v<T>) {
@@ -51,7 +52,8 @@ struct Product {
   COURSE_HD Value operator()(Value a, Value b) const { return wrapping_multiply(a, b); }
 };
 
-// Floats: a NaN is skipped, as fmin and fmax do. Nothing to compare (no item, or NaNs alone) gives the identity: ±infinity.
+// Floats: NaNs are skipped, as by fmin and fmax. Without any number (no item, or only NaNs) the result is the
+// identity, ±infinity.
 template <typename T>
 struct Min {
   using Value = T;
@@ -86,7 +88,8 @@ struct Max {
   }
 };
 
-// The map x -> scale * x + shift, modulo 2^bits of T (an unsigned integer). Aligned so that one access moves all of it.
+// The map x -> scale * x + shift, modulo 2^bits of T (an unsigned integer). Aligned so that one access loads
+// or stores all of it.
 template <typename T>
 struct alignas(2 * sizeof(T)) AffineMap {
   T scale, shift;
@@ -95,8 +98,8 @@ struct alignas(2 * sizeof(T)) AffineMap {
   }
 };
 
-// First a, then b: associative, but NOT commutative. A scan of maps gives, for every i, what the first i of them do together:
-// the way in which a linear recurrence x[i] = scale[i] * x[i-1] + shift[i] is run in parallel.
+// Applies a first, then b: associative, but NOT commutative. A scan of maps composes, for every i, the first
+// i of them. This is how a linear recurrence x[i] = scale[i] * x[i-1] + shift[i] is computed in parallel.
 // Source: G. Blelloch, "Prefix Sums and Their Applications", 1990, section 1.4.
 template <typename T>
 struct Affine {

@@ -5,7 +5,8 @@
 
 namespace course::lab {
 
-// What outputs, workspace and the guard bands around them hold before a student's code runs: a byte that stays was not written.
+// The value of every byte of outputs, workspace and guard bands before a student's code runs. A byte that
+// still has it was probably not written.
 inline constexpr std::byte kPoison{0xa5};
 
 }  // namespace course::lab

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The trusted, host-only side of a lab: which cases there are, what goes in, what must come out.
-// Each lab derives one Problem in labs/<lab>/problem.cpp; the verifier and the public tests use it, the runner never links it.
+// The trusted, host-only side of a lab: its cases, their inputs and the expected outputs. Each lab derives
+// one Problem in labs/<lab>/problem.cpp. The verifier and the public tests use it; the runner never links it.
 #pragma once
 
 #include <array>
@@ -25,39 +25,41 @@ enum class Pattern : std::uint8_t {
   high_bits,
   alternating,
   extremes,
-  example,  // 3 1 7 0 4 1 6 3, again and again: the one that the handouts work through
+  example,  // 3 1 7 0 4 1 6 3, repeated: the example in the handouts
 };
 std::string_view name_of(Pattern pattern);
 std::string_view name_of(DType dtype);  // "i32"
 
-// What a case is for. One case may serve several.
+// The purposes of a case; one case may have several.
 enum Purpose : std::uint32_t {
   kCorrectness = 1,
   kEfficiency = 2,
   kSpeedup = 4,
-  kChecks =
-      8,  // on the simulator also run with every checker on: a finding makes it wrong, whatever the output
+  // Also run with all checkers on the simulator. An error that they find makes the case wrong, whatever its
+  // output.
+  kChecks = 8,
 };
 
 struct Case {
-  std::string name;  // "sum_i32_n1025_random": unique in its task, readable, usable in a test filter
+  std::string name;  // "sum_i32_n1025_random": unique in its task, usable in a test filter
   std::uint32_t op = 0;
   DType dtype = DType::i32;
   std::uint64_t n = 0;
   Pattern pattern = Pattern::random;
   std::array<std::int64_t, 8> params{};
   std::uint32_t purpose = kCorrectness;
-  std::uint32_t misalign =
-      0;  // bytes by which input pointers are off a 256-byte boundary (a multiple of the element)
+  // Offset of the input pointers from a 256-byte boundary, in bytes: a multiple of the element size.
+  std::uint32_t misalign = 0;
 };
 
 struct BufferSpec {
-  std::string name;  // "d_in": as in the lab's API, for messages
+  std::string name;  // "d_in": as in the lab's API, used in messages
   DType dtype = DType::i32;
   std::uint64_t count = 0;  // elements
 };
 
-// A part of the workspace that the lab gives a name: "d_flags, element 17" says more than "d_workspace, element 4113".
+// A part of the workspace with a name of its own: "d_flags, element 17" is clearer than "d_workspace, element
+// 4113".
 struct WorkspacePart {
   BufferSpec spec;
   std::uint64_t first_byte = 0;
@@ -66,8 +68,8 @@ struct WorkspacePart {
 struct Shape {
   std::vector<BufferSpec> inputs, outputs;
   std::uint64_t workspace_bytes = 0;
-  std::vector<WorkspacePart> workspace_parts =
-      {};  // at most protocol::kMaxParts; may leave some of it unnamed
+  // At most protocol::kMaxParts. They need not cover the whole workspace.
+  std::vector<WorkspacePart> workspace_parts = {};
 };
 
 // One buffer's contents on the host: `bytes` has count · bytes_of(dtype) bytes.
@@ -76,31 +78,31 @@ struct HostBuffer {
   std::vector<std::byte> bytes;
 };
 
-// The closed form that efficiency is measured against.
+// The closed form with which efficiency is compared.
 struct Ideal {
   double work = 0;   // operations of the task's operator
   double steps = 0;  // longest dependent chain
-  double bytes = 0;  // that must cross global memory: input once, output once
+  double bytes = 0;  // that must be moved: each input read once, each output written once
 };
 
 // A mistake that explains a wrong output (lab/diagnosis.hpp).
 struct Cause {
-  std::string rule;      // its name, the same in every case
-  std::string text;      // for the student; may hold numbers of this case
-  bool is_sign = false;  // says what is striking about the output, not which mistake makes it so
+  std::string rule;      // the rule's name, the same in every case
+  std::string text;      // for the student; may contain numbers of this case
+  bool is_sign = false;  // describes the output, but does not explain the mistake
 };
 
-// What a check found. Empty first_mismatch: right.
+// The result of a check that found wrong elements.
 struct Mismatch {
   std::string buffer;         // "d_out"
   std::uint64_t index = 0;    // element
-  std::string expected, got;  // printed with enough digits to tell them apart
+  std::string expected, got;  // with enough digits to distinguish them
   std::uint64_t n_wrong = 0, n_total = 0;
-  std::string pattern;  // "every element from 1024 on", "one in 32" …, or ""
-  std::string hint;     // what `causes` say of this case alone, or ""
+  std::string pattern;  // see describe_pattern() in compare.hpp
+  std::string hint;     // the text of `causes` for this case alone, or ""
   std::vector<Cause> causes = {};
-  std::string position =
-      "";  // of the element, in the lab's words: "row 0, column 5"; "" when the index says it
+  // The element's position in the lab's terms, "row 0, column 5"; "" if the index is enough.
+  std::string position = "";
 };
 
 class Problem {
@@ -109,24 +111,24 @@ class Problem {
   virtual const Manifest& manifest() const = 0;
   virtual std::vector<Case> cases(const Task& task) const = 0;
   virtual Shape shape(const Task& task, const Case& c) const = 0;
-  // Fills the inputs from `seed`; the same seed gives the same bytes on every machine.
+  // Fills the inputs; the same seed gives the same bytes on every machine.
   virtual void fill(const Task& task, const Case& c, std::uint64_t seed,
                     std::span<HostBuffer> inputs) const = 0;
   virtual std::optional<Mismatch> check(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
                                         std::span<const HostBuffer> outputs) const = 0;
-  // Whether the task must turn this case down with Status::unsupported, as being beyond what it can do right. Then an answer is
-  // wrong, whatever it holds.
+  // Whether the task must refuse this case with Status::unsupported because it cannot solve it correctly. If
+  // so, any other answer is wrong.
   virtual bool refuses(const Task&, const Case&) const { return false; }
-  // Computes the outputs on the CPU, to be timed. Same result as `check` expects.
+  // Computes the outputs on the CPU; used for timing. Gives the result that `check` expects.
   virtual void baseline(const Task& task, const Case& c, std::span<const HostBuffer> inputs,
                         std::span<HostBuffer> outputs, Baseline which) const = 0;
   virtual Ideal ideal(const Task& task, const Case& c) const = 0;
-  // What ./lab bench times with about n items: the task's speedup cases, made as long as that. Labs whose n follows from other
-  // numbers (an image's sides) say how.
+  // The cases that ./lab bench times with about n items: the task's speedup cases with that length. Labs
+  // whose n follows from other numbers (the sides of an image) override this.
   virtual std::vector<Case> bench_cases(const Task& task, std::uint64_t n) const;
-  // The case that a trace shows and the handout works through: about n items, few enough to print.
+  // The case that a trace shows and the handout explains: about n items, few enough to print.
   virtual Case example(const Task& task, std::uint64_t n) const = 0;
-  // How many elements make a row of the case's arrays, for pictures; 0: they have one dimension.
+  // The row length of the case's arrays, for pictures; 0: the arrays have one dimension.
   virtual std::uint64_t row_length(const Task&, const Case&) const { return 0; }
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What crosses from the harness into a student's code: one Request, answered with a Status.
-// Each lab's .cu defines `Status run(const Request&)` in its namespace (the last lines of the file, given); the runner calls it.
+// The interface between the harness and a student's code: one Request, answered with a Status. Each lab's .cu
+// defines `Status run(const Request&)` in its namespace (in the last lines of the file, which are given); the
+// runner calls it.
 #pragma once
 
 #include <array>
@@ -25,11 +26,11 @@ constexpr std::size_t bytes_of(DType dtype) {
 
 enum class Status : std::int32_t {
   ok = 0,
-  not_implemented = 1,  // what every untouched task returns
-  unsupported = 2,      // this (op, dtype) is not offered by the task
+  not_implemented = 1,  // what the skeleton of every task returns
+  unsupported = 2,      // the task does not support this operator, item type or length
 };
 
-// Device memory owned by the harness, surrounded by guard bands. `data` may be unaligned to more than the element size.
+// Device memory owned by the harness, surrounded by guard bands. `data` is aligned to the element size only.
 struct DeviceBuffer {
   void* data = nullptr;
   std::uint64_t count = 0;  // elements
@@ -37,17 +38,17 @@ struct DeviceBuffer {
 };
 
 struct Request {
-  std::uint32_t task = 0;  // index into the manifest's tasks
+  std::uint32_t task = 0;  // index into the manifest's tasks and further rungs
   std::uint32_t op = 0;    // the lab's own operator enumeration
   DType dtype = DType::i32;
   std::uint64_t n = 0;                    // items
-  std::array<std::int64_t, 8> params{};   // the lab's own meaning (bins, width, height …)
-  std::span<const DeviceBuffer> inputs;   // must stay untouched
+  std::array<std::int64_t, 8> params{};   // their meaning depends on the lab (bins, width, height, …)
+  std::span<const DeviceBuffer> inputs;   // must not be changed
   std::span<const DeviceBuffer> outputs;  // poisoned with 0xA5 before the call
   void* d_workspace = nullptr;            // scratch, 256-byte aligned, contents undefined (poisoned)
   std::uint64_t workspace_bytes = 0;
   CUstream_st* stream = nullptr;     // launch here; the harness synchronises
-  std::int32_t multiprocessors = 1;  // of this device: what a persistent grid is sized by
+  std::int32_t multiprocessors = 1;  // of this device, for the size of a persistent grid
 };
 
 }  // namespace course::lab

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Fuzz target: what a runner sends. A message that parse() lets through must hold within the bounds that its users rely on.
+// Fuzz target: the messages of a runner. A message that parse_*() accepts must keep the bounds on which its
+// users rely.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -11,7 +12,7 @@ namespace {
 
 using namespace course::lab::protocol;
 
-// Everything that a reader of the message would do with it.
+// Uses the message as its receiver would.
 void use(const CaseRequest& request, std::uint64_t shared_bytes) {
   if (request.n_inputs + request.n_outputs > kMaxBuffers || request.n_parts > kMaxParts ||
       request.n_runs() > kMaxRuns)
@@ -35,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   constexpr std::uint64_t kShared = 1 << 20;
   const auto request = parse_request(message, kShared);
   if (request) use(*request, kShared);
-  // A reply to a request of few and of many runs.
+  // Replies to requests with no, few and many timed runs.
   for (const std::uint32_t n_timed : {0u, 3u, kMaxRuns}) {
     CaseRequest asked;
     asked.n_timed = n_timed;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// How a run on a GPU is timed by the verifier's own clock. The inputs of a timed case cross over masked with a key that
-// nobody has yet. At GO the verifier writes the key into the shared memory and starts its clock; the runner unmasks on the
-// device, solves, digests the whole output on the device under the same key, and writes the digest: the clock stops. Before
-// GO there is nothing to work on, and an output that changes afterwards has another digest than the one that was told.
-// First comes a rehearsal without the student's code, which tells what all of that costs by itself.
-// Both sides spin on the block, so that no system call is between them.
+// Times a run on a GPU by the verifier's own clock. The verifier masks the inputs of a timed case with a key
+// and keeps the key. At GO it writes the key into the shared memory and starts its clock. The runner unmasks
+// the inputs on the device, runs the student's code, computes a digest of all outputs on the device under the
+// same key, and writes the digest, which stops the clock. Before GO there are no usable inputs, and outputs
+// that change after the digest no longer match it. A rehearsal without the student's code comes first and
+// measures the overhead. Both sides spin on the block, so that no system call lies between them.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@
 
 namespace course::lab {
 
-inline constexpr std::uint64_t kGoBytes = 4096;  // of the shared memory
+inline constexpr std::uint64_t kGoBytes = 4096;  // reserved in the shared memory
 inline constexpr std::uint32_t kRehearsal = 0, kRun = 1;
 
 enum class GoStage : std::uint32_t { ready = 1, go = 2, done = 3 };
@@ -32,7 +32,7 @@ struct Digest {
   bool operator==(const Digest&) const = default;
 };
 
-// At a place of the shared memory that either side may write at any time.
+// Lies in the shared memory, where both sides may write at any time.
 struct GoBlock {
   std::uint32_t stage = 0;
   std::uint32_t reserved = 0;
@@ -53,20 +53,20 @@ struct GoBlock {
   }
 };
 
-// Numbers that look unrelated to each other and to the key.
+// A keyed stream of pseudorandom numbers: SplitMix64's output i for the seed `key`.
 LAB_BOTH inline std::uint64_t keyed(std::uint64_t key, std::uint64_t i) {
   std::uint64_t x = key + 0x9e3779b97f4a7c15u * (i + 1);
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
   return x ^ (x >> 31);
 }
-// What the i-th word of a buffer (8 bytes; the last one filled up with zeros) adds to its digest.
+// The contribution of the i-th word of a buffer (8 bytes; the last one is padded with zeros) to the digest.
 LAB_BOTH inline Digest part_of_digest(std::uint64_t key, std::uint64_t i, std::uint64_t word) {
   const std::uint64_t a = keyed(word ^ keyed(key, i), i);
   return {a, keyed(a, word)};
 }
 
-// --- The same on the host, for the verifier.
+// --- The host versions, for the verifier.
 inline void mask(std::span<std::byte> bytes, std::uint64_t key) {
   for (std::size_t at = 0; at < bytes.size(); at += 8) {
     const std::size_t n = bytes.size() - at < 8 ? bytes.size() - at : 8;
@@ -85,7 +85,7 @@ inline void add_digest(Digest& digest, std::span<const std::byte> bytes, std::ui
     digest.b += part.b;
   }
 }
-// Each buffer of a case has a key of its own.
+// Each buffer of a case has its own key.
 LAB_BOTH inline std::uint64_t key_of_buffer(std::uint64_t key, std::uint64_t buffer) {
   return keyed(key ^ 0x6b65790000000000u, buffer);
 }

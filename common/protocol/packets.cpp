@@ -24,7 +24,7 @@ Result<void> send_packet(int fd, PacketKind kind, std::span<const std::byte> bod
 }
 
 Result<std::optional<Packet>> receive_packet(int fd) {
-  // Kept, since clearing it for each packet takes longer than the packet.
+  // Reused, because clearing it for each packet would take longer than receiving the packet.
   static thread_local std::vector<std::byte> buffer(kMaxPacketBytes);
   Packet packet;
   std::array<iovec, 2> parts{{{&packet.kind, sizeof packet.kind}, {buffer.data(), buffer.size()}}};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What the student's process and the device's process say to each other on the simulator (common/remote): packets over a
-// SOCK_SEQPACKET socket, a kind and a body of plain values. The device's process trusts none of them.
-// Invariant: a PacketReader never reads outside its packet; after one read too many ok() is false and every value is zero.
+// The packets between the student's process and the device's process on the simulator (common/remote): a kind
+// and a body of plain values, over a SOCK_SEQPACKET socket. The device's process trusts none of them.
+// Invariant: a PacketReader never reads outside its packet; after a failed read ok() is false and every value
+// is zero.
 #pragma once
 
 #include <cstddef>
@@ -18,21 +19,23 @@
 
 namespace course::lab {
 
-// Descriptors: of the student's process, and of the device's (whose own channel to the verifier is 3).
+// The descriptor of this channel in the student's process, and in the device's process (whose channel to the
+// verifier is 3).
 inline constexpr int kDeviceFd = 3;
 inline constexpr int kHostFd = 4;
-// Exit codes of a device's process that has lost the student's: in the middle of a call; before a word of it; by what it said.
-inline constexpr int kLost = 9, kGoneBefore = 10, kNonsense = 11;
-// The student's program is started with this word where the device is another process.
+// Exit codes of the device's process when the student's process ended during a call, ended before it sent
+// anything in a call, or sent an invalid packet.
+inline constexpr int kExitHostLost = 9, kExitEndedBeforeCall = 10, kExitProtocolError = 11;
+// The student's program is started with this argument if the device is another process.
 inline constexpr const char* kCalled = "--called";
 
 inline constexpr std::size_t kMaxPacketBytes = 64 * 1024;
 
 enum class PacketKind : std::uint32_t {
   // from the student's process
-  ready = 1,    // once
+  ready = 1,    // once, at the start
   finished,     // the answer to a call: FinishedCall
-  find_kernel,  // questions: common/remote/questions.hpp
+  find_kernel,  // this and the following: common/remote/questions.hpp
   find_symbol,
   launch,
   occupancy,
@@ -42,7 +45,7 @@ enum class PacketKind : std::uint32_t {
   free_bytes,
   store,
   fill,
-  // from the device's
+  // from the device's process
   call,  // run the task: a Request
   answer,
 };
@@ -63,7 +66,7 @@ class PacketWriter {
     body_.insert(body_.end(), bytes.begin(), bytes.end());
     return *this;
   }
-  // Its length, then its characters; what a packet can't hold is cut off.
+  // The length, then the characters; at most kMaxPacketBytes / 4 of them.
   PacketWriter& put_text(std::string_view text) {
     text = text.substr(0, kMaxPacketBytes / 4);
     put(static_cast<std::uint32_t>(text.size()));
@@ -102,7 +105,7 @@ class PacketReader {
   }
   std::span<const std::byte> rest() { return get_bytes(left_.size()); }
   bool ok() const { return ok_; }
-  // Everything was there, and nothing is left.
+  // Every read succeeded and nothing is left.
   bool complete() const { return ok_ && left_.empty(); }
 
  private:
@@ -111,7 +114,7 @@ class PacketReader {
 };
 
 Result<void> send_packet(int fd, PacketKind kind, std::span<const std::byte> body = {});
-// Waits for one; nothing when the peer is gone.
+// Waits for a packet; std::nullopt if the other process has closed the channel.
 Result<std::optional<Packet>> receive_packet(int fd);
 
 }  // namespace course::lab

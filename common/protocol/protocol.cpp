@@ -13,7 +13,7 @@
 namespace course::lab::protocol {
 namespace {
 
-constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 40;  // no buffer or memfd of ours is larger
+constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 40;  // an upper bound of every size in a message
 
 template <typename Body>
 Result<Body> body_of(const Message& message, Kind kind) {
@@ -144,7 +144,7 @@ Result<Received> receive_message(int channel, bool accept_fd) {
   msghdr header{};
   header.msg_iov = &part;
   header.msg_iovlen = 1;
-  // Without room for it, the kernel closes whatever descriptor a peer attaches.
+  // Without a control buffer, the kernel closes any descriptor that the sender attached.
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
   if (accept_fd) {
     header.msg_control = control.data();

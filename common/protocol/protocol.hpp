@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// What verifier and runner say to each other: messages of one fixed size over a SOCK_SEQPACKET socket (the runner's
-// descriptor 3). The runner says hello once; then each case is one CaseRequest, with a sealed memfd attached, and one
-// CaseReply. Inputs, outputs and the simulator's report travel in the memfd.
-// Invariant: neither side uses a field of a received message before parse() has checked the whole message.
+// The messages between verifier and runner: of fixed size, over a SOCK_SEQPACKET socket (descriptor 3 of the
+// runner). The runner sends Hello once. Then each case is one CaseRequest, with a sealed memfd attached, and
+// one CaseReply. Inputs, outputs and the simulator's report are in the memfd.
+// Invariant: neither side uses a field of a received message before a parse_*() function has checked the
+// whole message.
 #pragma once
 
 #include <array>
@@ -18,12 +19,12 @@
 
 namespace course::lab::protocol {
 
-inline constexpr int kChannelFd = 3;                 // of the runner
+inline constexpr int kChannelFd = 3;                 // in the runner
 inline constexpr std::uint32_t kMagic = 0x4c414230;  // "LAB0"
 inline constexpr std::uint16_t kVersion = 3;
-inline constexpr std::uint32_t kMaxBuffers = 16;  // inputs and outputs together
-inline constexpr std::uint32_t kMaxParts = 8;     // of the workspace that have a name
-inline constexpr std::uint32_t kMaxRuns = 64;     // of one case, warm-up included
+inline constexpr std::uint32_t kMaxBuffers = 16;  // inputs and outputs of a case
+inline constexpr std::uint32_t kMaxParts = 8;     // named parts of the workspace
+inline constexpr std::uint32_t kMaxRuns = 64;     // runs of one case, including warm-up
 
 enum class Kind : std::uint16_t { hello = 1, request = 2, reply = 3 };
 
@@ -31,8 +32,8 @@ struct Header {
   std::uint32_t magic = kMagic;
   std::uint16_t version = kVersion;
   Kind kind = Kind::hello;
-  std::uint64_t sequence = 0;  // of the case in this runner's life, from 1; 0 in hello
-  std::uint64_t nonce = 0;     // drawn by the verifier for each request, echoed in the reply; 0 in hello
+  std::uint64_t sequence = 0;  // number of the case in this runner, from 1; 0 in hello
+  std::uint64_t nonce = 0;     // random for each request, repeated in the reply; 0 in hello
 };
 
 template <std::size_t Capacity>
@@ -42,7 +43,8 @@ struct Text {
     chars.fill('\0');
     std::memcpy(chars.data(), text.data(), text.size() < Capacity - 1 ? text.size() : Capacity - 1);
   }
-  // Up to the first NUL; bytes that are no printable ASCII become '?': the sender may be hostile.
+  // The text up to the first NUL. Bytes other than printable ASCII become '?', because the sender may be
+  // hostile.
   std::string str() const {
     std::string out;
     for (const char c : chars) {
@@ -54,17 +56,17 @@ struct Text {
 };
 
 struct Hello {
-  std::uint32_t simulated = 0;  // 1 when the library in use is the simulator's
+  std::uint32_t simulated = 0;  // 1 if the runner uses the simulator's library
   std::uint32_t multiprocessors = 0;
-  Text<128> device;  // its name, or with multiprocessors == 0 why there is none
+  Text<128> device;  // its name; if multiprocessors is 0, why there is no device
 };
 
-// One device buffer. The runner allocates guard_bytes + misalign + data + guard_bytes; what it downloads afterwards is the
-// whole of that, so that the verifier can check that nothing but the data was written.
+// One device buffer. The runner allocates guard_bytes + misalign + data + guard_bytes and returns all of
+// these bytes, so that the verifier can check that nothing outside the data was written.
 struct Buffer {
   std::uint64_t count = 0;        // elements
-  std::uint64_t data_offset = 0;  // in the memfd: an input's contents
-  std::uint64_t back_offset = 0;  // in the memfd: where the whole allocation goes after the run(s)
+  std::uint64_t data_offset = 0;  // in the memfd: the contents of an input
+  std::uint64_t back_offset = 0;  // in the memfd: destination of the whole allocation after the run
   std::uint32_t dtype = 0;
   std::uint32_t misalign = 0;  // bytes
   Text<24> name;
@@ -87,38 +89,39 @@ struct CaseRequest {
   std::uint32_t n_outputs = 0;
   std::uint32_t guard_bytes = 0;
   std::uint32_t sim_mode = 0;   // bits of SimMode
-  std::uint32_t n_warm_up = 0;  // runs before those that are timed
+  std::uint32_t n_warm_up = 0;  // untimed runs before the timed ones
   std::uint32_t n_timed = 0;
-  // 1: outputs and workspace, though poisoned, count as never written: for the simulator's initialisation checker.
+  // 1: the simulator's initialisation checker treats outputs and workspace as never written, although they
+  // are poisoned.
   std::uint32_t forget_poison = 0;
   std::uint64_t n = 0;
   std::array<std::int64_t, 8> params{};
   std::uint64_t workspace_bytes = 0;
-  std::uint64_t workspace_back_offset = 0;  // the two guard bands of the workspace, one after the other
-  std::uint64_t output_stride = 0;          // run r's outputs go to back_offset + r * output_stride
+  std::uint64_t workspace_back_offset = 0;  // destination of the workspace's two guard bands
+  std::uint64_t output_stride = 0;          // outputs of run r go to back_offset + r * output_stride
   std::uint64_t report_offset = 0;
   std::uint64_t report_capacity = 0;
-  std::uint64_t go_offset = 0;                // of the GoBlock (go.hpp), when is_keyed
+  std::uint64_t go_offset = 0;                // of the GoBlock (go.hpp), if is_keyed
   std::uint64_t shared_bytes = 0;             // size of the memfd
-  std::uint64_t schedule_seed = 0;            // of the simulator, see simSetSchedule
+  std::uint64_t schedule_seed = 0;            // for the simulator, see simSetSchedule
   std::array<Buffer, kMaxBuffers> buffers{};  // inputs, then outputs
   std::uint32_t n_parts = 0;
-  // 1: the inputs are masked, and the one run waits for GO.
+  // 1: the inputs are masked, and the only run waits for GO.
   std::uint32_t is_keyed = 0;
   std::array<Part, kMaxParts> parts{};
   std::uint32_t n_runs() const { return n_warm_up + n_timed == 0 ? 1 : n_warm_up + n_timed; }
 };
 
-// How far the runner came with a case.
+// How a case ended in the runner.
 enum class Stage : std::uint32_t {
   done,             // every run finished; outputs are in the memfd
-  not_implemented,  // the task said so
-  unsupported,      // the task offers no such (op, dtype)
-  out_of_memory,    // the harness's own buffers did not fit
-  cuda_error,       // a launch or kernel failed; text says which and how
-  harness_error,    // something else on this side failed; text says what
-  host_memory,      // the task asked the host for more memory than there is
-  unordered_work,   // the task gave work to another stream than the request's and did not wait for it
+  not_implemented,  // the task returned Status::not_implemented
+  unsupported,      // the task returned Status::unsupported
+  out_of_memory,    // the harness's buffers did not fit into device memory
+  cuda_error,       // a launch or kernel failed; `text` has the error
+  harness_error,    // something else failed in the runner; `text` says what
+  host_memory,      // the task's host code ran out of memory
+  unordered_work,   // the task left work in another stream than the request's
 };
 
 struct CaseReply {
@@ -147,17 +150,18 @@ Message make_message(Kind kind, std::uint64_t sequence, std::uint64_t nonce, con
   return message;
 }
 
-// The body, when every field of the message is one that a well-behaved peer could have sent.
+// The body, if every field of the message is valid.
 Result<Hello> parse_hello(const Message& message);
 Result<CaseRequest> parse_request(const Message& message, std::uint64_t memfd_bytes);
 Result<CaseReply> parse_reply(const Message& message, std::uint64_t sequence, std::uint64_t nonce,
                               const CaseRequest& request);
 
-// Bytes of the device allocation that holds the buffer with its guards.
+// The size in bytes of the device allocation for the buffer with its guard bands.
 std::uint64_t allocation_bytes(const Buffer& buffer, std::uint32_t guard_bytes);
 
-// Whole messages over the channel. send_message attaches `fd` when it is >= 0. receive_message answers with an error when
-// the packet has another size; `fd_out`, if given, gets an attached descriptor or -1. `eof` says that the peer is gone.
+// Send and receive whole messages. send_message attaches the descriptor `fd` if it is >= 0. receive_message
+// returns an Error if the packet has another size; Received::fd is the attached descriptor (only with
+// accept_fd) or -1; Received::eof says that the other side has closed the channel.
 struct Received {
   Message message;
   int fd = -1;

@@ -35,11 +35,11 @@ bool accepted(const CaseRequest& request) {
   return static_cast<bool>(parse_request(make_message(Kind::request, 1, 2, request), 16384));
 }
 
-TEST(ParseRequest, AcceptsAGoodOne) {
+TEST(ParseRequest, AcceptsValidRequests) {
   EXPECT_TRUE(accepted(a_request()));
 }
 
-TEST(ParseRequest, RefusesEveryFieldThatPointsOutside) {
+TEST(ParseRequest, RefusesOffsetsOutsideTheMemory) {
   const auto refused_with = [](auto change) {
     CaseRequest request = a_request();
     change(request);
@@ -88,7 +88,7 @@ TEST(ParseRequest, RefusesEveryFieldThatPointsOutside) {
   }));
 }
 
-TEST(ParseReply, RefusesWhatAnotherCaseOrVersionWouldSay) {
+TEST(ParseReply, RefusesRepliesOfOtherCasesOrVersions) {
   CaseRequest request;
   CaseReply reply;
   reply.stage = Stage::done;
@@ -125,11 +125,11 @@ TEST(ParseReply, RefusesImpossibleNumbers) {
   EXPECT_FALSE(accepted_with([](CaseReply& r) { r.stage = static_cast<Stage>(8); }));
 }
 
-TEST(Text, IsCutAndCleaned) {
+TEST(Text, IsTruncatedAndSanitised) {
   Text<8> text;
   text.set("1234567890");
   EXPECT_EQ(text.str(), "1234567");
-  text.chars = {'a', '\x1b', '\n', '\xff', 'b', 'c', 'd', 'e'};  // and no NUL
+  text.chars = {'a', '\x1b', '\n', '\xff', 'b', 'c', 'd', 'e'};  // without NUL
   EXPECT_EQ(text.str(), "a???bcde");
 }
 
@@ -143,7 +143,7 @@ class Channel : public testing::Test {
   int ends_[2] = {-1, -1};
 };
 
-TEST_F(Channel, CarriesAMessageWithItsDescriptor) {
+TEST_F(Channel, TransfersMessagesWithDescriptors) {
   auto memory = SharedMemory::create(100);
   ASSERT_TRUE(memory);
   memory->bytes()[7] = std::byte{42};
@@ -156,7 +156,7 @@ TEST_F(Channel, CarriesAMessageWithItsDescriptor) {
   EXPECT_EQ(opened->bytes()[7], std::byte{42});
 }
 
-TEST_F(Channel, TakesNoDescriptorsFromARunner) {
+TEST_F(Channel, AcceptsNoDescriptorFromARunner) {
   const auto lowest_free = [] {
     const int fd = dup(0);
     close(fd);
@@ -171,7 +171,7 @@ TEST_F(Channel, TakesNoDescriptorsFromARunner) {
   EXPECT_EQ(lowest_free(), before);
 }
 
-TEST_F(Channel, RefusesPacketsOfAnotherSizeAndSeesTheEnd) {
+TEST_F(Channel, RefusesOtherPacketSizesAndDetectsTheEnd) {
   ASSERT_EQ(send(ends_[0], "x", 1, 0), 1);
   EXPECT_FALSE(receive_message(ends_[1], false));
   const std::vector<char> big(sizeof(Message) + 1);
@@ -183,7 +183,7 @@ TEST_F(Channel, RefusesPacketsOfAnotherSizeAndSeesTheEnd) {
   EXPECT_TRUE(end->eof);
 }
 
-TEST(SharedMemory, CannotBeResizedByAnybody) {
+TEST(SharedMemory, CannotBeResized) {
   const auto memory = SharedMemory::create(5000);
   ASSERT_TRUE(memory);
   EXPECT_NE(ftruncate(memory->fd(), 0), 0);
@@ -191,7 +191,7 @@ TEST(SharedMemory, CannotBeResizedByAnybody) {
   EXPECT_EQ(memory->bytes().size(), 5000u);
 }
 
-TEST(SharedMemory, RefusesADescriptorThatCouldStillShrink) {
+TEST(SharedMemory, RefusesShrinkableMemory) {
   const int fd = memfd_create("loose", MFD_ALLOW_SEALING);
   ASSERT_EQ(ftruncate(fd, 4096), 0);
   EXPECT_FALSE(SharedMemory::open(fd));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Memory that verifier and runner both see: a memfd of fixed size, mapped read-write.
-// Invariant: the size is sealed before anybody else gets the descriptor, so reading it can't fault whatever they do.
+// Memory shared by verifier and runner: a memfd of fixed size, mapped read-write.
+// Invariant: the size is sealed before another process gets the descriptor, so an access can't fault,
+// whatever that process does.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +16,8 @@ class SharedMemory {
  public:
   // A new, zeroed, sealed memfd of `n_bytes` (at least 1).
   static Result<SharedMemory> create(std::uint64_t n_bytes);
-  // Maps a descriptor that a peer sent, taking it over. An error when it is not sealed against shrinking.
+  // Maps a descriptor received from another process and takes ownership of it. An Error if it is not sealed
+  // against shrinking.
   static Result<SharedMemory> open(int fd);
 
   SharedMemory(SharedMemory&& other) noexcept;

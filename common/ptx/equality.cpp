@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// See equality.hpp. One Comparison walks both modules in step and stops at the first difference.
+// See equality.hpp. One Comparison goes through both modules in parallel and stops at the first difference.
 #include "ptx/equality.hpp"
 
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whether two modules say the same; for tests and fuzzing.
+// Compares two modules, for tests and fuzzing.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace course::ptx {
 
-// "" when equal, else where they differ first and how. Lines in the PTX text and the numbering of locations do
-// not count; what a location says and its chain of call sites do.
+// Describes the first difference; "" if the modules are equal. Line numbers of the PTX text and the numbering
+// of locations are ignored; the contents of a location and its chain of call sites are compared.
 std::string first_difference(const Module& left, const Module& right);
 
 }  // namespace course::ptx

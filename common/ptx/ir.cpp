@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The tables of types, spaces and linkages, and look-ups in a module.
+// The tables of types, spaces and linkages, and look-up functions of a module.
 #include "ptx/ir.hpp"
 
 #include <algorithm>

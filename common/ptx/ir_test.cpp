@@ -7,7 +7,7 @@
 namespace course::ptx {
 namespace {
 
-TEST(PtxIr, TypesRoundTripThroughTheirSpelling) {
+TEST(PtxIr, ParsesTheSpellingOfEveryType) {
   for (int i = 1; i <= static_cast<int>(Type::surfref); ++i) {
     const auto type = static_cast<Type>(i);
     EXPECT_EQ(type_from(spelling(type)), type) << spelling(type);
@@ -18,7 +18,7 @@ TEST(PtxIr, TypesRoundTripThroughTheirSpelling) {
   EXPECT_EQ(bits_of(Type::none), 0);
 }
 
-TEST(PtxIr, TypesKnowTheirWidth) {
+TEST(PtxIr, KnowsTheWidthOfEachType) {
   EXPECT_EQ(bits_of(Type::pred), 1);
   EXPECT_EQ(bits_of(Type::s8), 8);
   EXPECT_EQ(bits_of(Type::bf16), 16);
@@ -29,7 +29,7 @@ TEST(PtxIr, TypesKnowTheirWidth) {
   EXPECT_EQ(bits_of(Type::e4m3x4), 32);
 }
 
-TEST(PtxIr, SpacesAndLinkagesAreSpelledAsInPtx) {
+TEST(PtxIr, SpellsSpacesAndLinkagesAsInPtx) {
   EXPECT_STREQ(spelling(Space::constant), "const");
   EXPECT_STREQ(spelling(Space::shared), "shared");
   EXPECT_STREQ(spelling(Linkage::external), "extern");

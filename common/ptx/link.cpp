@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Each module is parsed; its functions, variables, files and locations are appended to one module, indices moved up; that is
-// printed. Names connect the parts: nothing but `name` of a symbol operand is looked at when it is parsed again.
+// Each module is parsed, and its functions, variables, files and locations are appended to one module, with
+// larger indices. The result is printed. Names connect the parts: when the text is parsed again, only the
+// `name` of a symbol operand matters.
 #include "ptx/link.hpp"
 
 #include <fmt/format.h>
@@ -39,7 +40,7 @@ int target_number(const std::string& target) {
 
 class Linker {
  public:
-  // An empty text: nothing is wrong.
+  // Appends the module. Returns the error, "" if there is none.
   std::string add(Module module) {
     Renamed renamed;
     std::set<std::string> left_out;
@@ -96,7 +97,7 @@ class Linker {
     }
     for (Function& f : module.functions) {
       rename(f.name, renamed);
-      std::set<std::string, std::less<>> local;  // these hide the module's names
+      std::set<std::string, std::less<>> local;  // local names, which hide the module's
       for (const auto* list : {&f.variables, &f.parameters, &f.results})
         for (const Variable& v : *list) local.insert(v.name);
       for (Variable& v : f.variables)
@@ -156,7 +157,7 @@ class Linker {
   }
 
   Module whole_;
-  std::vector<std::shared_ptr<const void>> storage_;  // what the appended modules' views point into
+  std::vector<std::shared_ptr<const void>> storage_;  // the storage of the appended modules' views
   std::deque<std::string> names_;
   std::map<std::string, Linkage, std::less<>> defined_;
   std::set<std::string, std::less<>> internal_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Modules that were compiled apart (nvcc -rdc=true) as one.
+// Links modules that were compiled separately (nvcc -rdc=true).
 #pragma once
 
 #include <span>
@@ -9,9 +9,10 @@
 
 namespace course::ptx {
 
-// The text of a module that holds all of `texts`: what one declares .extern and another defines is one thing, of .weak and
-// .common definitions the first one stays, and names that only their own module sees are kept apart. What nobody defines stays
-// .extern. An Error says which text cannot be parsed, or which name two of them define.
+// Returns the text of one module that contains all `texts`. An .extern declaration and its definition in
+// another module become one. Of several .weak or .common definitions the first is kept. Names visible only in
+// their own module stay distinct. Names without a definition stay .extern. An Error names the text that
+// cannot be parsed, or the name that two texts define.
 Result<std::string> link(std::span<const std::string> texts);
 
 }  // namespace course::ptx

@@ -20,7 +20,7 @@ Result<Module> linked(const std::vector<std::string>& bodies) {
   return parse(*text);
 }
 
-TEST(PtxLink, ADeclarationMeetsItsDefinitionInAnotherModule) {
+TEST(PtxLink, ConnectsDeclarationsWithDefinitions) {
   const auto module = linked(
       {".extern .global .u32 count;\n.extern .func (.param .b32 r) twice(.param .b32 x);\n"
        ".visible .entry k()\n{\n .reg .u32 %r;\n ld.global.u32 %r, [count];\n"
@@ -34,7 +34,7 @@ TEST(PtxLink, ADeclarationMeetsItsDefinitionInAnotherModule) {
   EXPECT_EQ(module->find_variable("count")->initial.at(0), 7);
 }
 
-TEST(PtxLink, NamesThatOnlyTheirModuleSeesAreKeptApart) {
+TEST(PtxLink, KeepsModulePrivateNamesDistinct) {
   const std::string one =
       ".global .u32 hidden = {};\n.visible .entry k{}()\n{{\n .reg .u32 %r;\n ld.global.u32 %r, [hidden];\n "
       "ret;\n}}\n";
@@ -58,7 +58,7 @@ TEST(PtxLink, NamesThatOnlyTheirModuleSeesAreKeptApart) {
   EXPECT_EQ(value_read("kb"), 2);
 }
 
-TEST(PtxLink, OfWeakDefinitionsTheFirstStays) {
+TEST(PtxLink, KeepsTheFirstWeakDefinition) {
   const auto module = linked({".weak .func f()\n{\n ret;\n}\n.weak .global .u32 v = 1;\n",
                               ".weak .func f()\n{\n trap;\n ret;\n}\n.weak .global .u32 v = 2;\n.visible "
                               ".func g()\n{\n call f;\n ret;\n}\n"});
@@ -67,13 +67,13 @@ TEST(PtxLink, OfWeakDefinitionsTheFirstStays) {
   EXPECT_EQ(module->find_variable("v")->initial.at(0), 1);
 }
 
-TEST(PtxLink, TwoStrongDefinitionsAreAnError) {
+TEST(PtxLink, RefusesTwoStrongDefinitions) {
   const auto module = linked({".visible .func f()\n{\n ret;\n}\n", ".visible .func f()\n{\n ret;\n}\n"});
   ASSERT_FALSE(module);
   EXPECT_EQ(module.error().text, "'f' is defined twice");
 }
 
-TEST(PtxLink, LinesKeepTheirFiles) {
+TEST(PtxLink, KeepsTheFilesOfLines) {
   const std::string body = "\n{\n .loc 1 5 3\n ret;\n}\n";
   const auto module = linked(
       {".file 1 \"a.cu\"\n.visible .entry a()" + body, ".file 1 \"b.cu\"\n.visible .entry b()" + body});

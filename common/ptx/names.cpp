@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::size_t kChunkBytes = std::size_t{1} << 16;
 
-// FNV-1a over eight bytes at a time, with a final mix: names are short and differ in their last digits.
+// A hash like FNV-1a, over eight bytes at a time and with a final mix, because names are short and differ in
+// their last digits.
 std::uint32_t hash_of(std::string_view text) {
   constexpr std::uint64_t kPrime = 0x9E3779B97F4A7C15u;
   std::uint64_t hash = text.size() * kPrime;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Storage for what a Module's views point at: every distinct name once, every distinct opcode spelling once.
-// Invariant: nothing handed out ever moves or changes.
+// Storage for the texts to which a Module's views point. Every distinct name and every distinct opcode
+// spelling is stored once.
+// Invariant: stored texts never move or change.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,7 @@ namespace course::ptx::detail {
 using NameId = std::uint32_t;
 inline constexpr NameId kNoName = ~NameId{0};
 
-// Bytes that live as long as the arena.
+// Copies of texts that exist as long as the arena.
 class Arena {
  public:
   std::string_view keep(std::string_view text);
@@ -28,12 +29,12 @@ class Arena {
   std::size_t left_ = 0;
 };
 
-// An open-addressing set of strings; ids count up from 0.
+// A set of strings with open addressing; ids are consecutive numbers from 0.
 class NameTable {
  public:
   explicit NameTable(Arena& arena) : arena_(arena) {}
   NameId intern(std::string_view name);
-  // kNoName when it has not been interned.
+  // kNoName if the name has not been interned.
   NameId find(std::string_view name) const;
   std::string_view text(NameId id) const { return names_[id]; }
   std::size_t count() const { return names_.size(); }
@@ -51,12 +52,13 @@ class NameTable {
   std::vector<Slot> slots_ = std::vector<Slot>(1024);
 };
 
-// What the spelling of an opcode says.
+// The parts of an opcode's spelling.
 struct Form {
   std::string_view opcode;
   std::vector<std::string_view> modifiers;
   std::vector<Type> types;
-  std::size_t usual_operands = 0;  // of the last instruction of this form: how many to reserve
+  // number of operands of the last instruction of this form, to reserve memory
+  std::size_t usual_operands = 0;
 };
 
 // Module::storage.

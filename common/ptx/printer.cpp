@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Module to text. Read print_function first: it walks the instructions and, before each, closes and opens the
-// blocks of its variables and places labels, tables, pragmas and .loc directives.
-// Invariant: what is printed parses back to an equal module, apart from line numbers in the PTX text,
-// locations that no instruction has, and the extents of arrays of arrays.
+// Converts a Module to text. Read BodyPrinter::print first: it goes through the instructions and, before
+// each, closes and opens the blocks of its variables and prints labels, tables, pragmas and .loc directives.
+// Invariant: the text parses to an equal module, except for line numbers of the text, locations that no
+// instruction has, and the extents of arrays with several dimensions.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -90,7 +90,7 @@ void print_operand(std::string& text, const Function& function, const Operand& o
       text += '}';
       break;
     case Operand::Kind::label:
-      // By its own name where several labels stand at one place.
+      // Use the label's own name, since several labels may have the same position.
       text += operand.symbol >= 0
                   ? std::string_view(function.labels[static_cast<std::size_t>(operand.symbol)].name)
                   : label_at(function, operand.index);
@@ -130,7 +130,7 @@ std::uint64_t unit_bytes(const Variable& variable) {
   return static_cast<std::uint64_t>(bits_of(variable.type)) / 8 * static_cast<std::uint64_t>(variable.vector);
 }
 
-// All but the initial value: ".global .align 4 .b8 name[12]".
+// Prints everything except the initial value.
 void print_variable_head(std::string& text, const Variable& variable) {
   fmt::format_to(Out(text), ".{} ", spelling(variable.space));
   if (variable.managed) text += ".attribute(.managed) ";
@@ -236,7 +236,7 @@ void print_header(std::string& text, const Function& function) {
 
 // --- registers ---
 
-// A name without the decimal number at its end: "%rd" and 12. No number: count 0.
+// Splits a name into prefix and number: "%rd" and 12. Without a number, `number` is 0.
 struct Numbered {
   std::string_view prefix;
   std::uint64_t number = 0;
@@ -270,7 +270,7 @@ std::vector<bool> parameter_registers(const Function& function) {
   return marks;
 }
 
-// `.reg .b32 %r<10>` where all registers of that prefix have one type, else one by one.
+// Prints `.reg .b32 %r<10>` if all registers with that prefix have the same type, else one line per register.
 void print_registers(std::string& text, const Function& function) {
   struct Prefix {
     Type type;
@@ -310,7 +310,7 @@ void print_registers(std::string& text, const Function& function) {
 
 // --- locations ---
 
-// Prints .loc directives so that the parser finds every call site again: the last one at its position.
+// Prints .loc directives so that the parser finds every call site: the last location at its position.
 class LocationPrinter {
  public:
   explicit LocationPrinter(const Module& module) : module_(module) {}
@@ -426,7 +426,8 @@ class BodyPrinter {
     }
   }
 
-  // Variables come in the order of the text, so the next one's block is open, or opens here, or comes later.
+  // Variables are in the order of the text, so the block of the next one is already open, opens here, or
+  // opens later.
   void print_variables(std::int32_t at) {
     for (; variable_ < function_.variables.size(); ++variable_) {
       const Variable& variable = function_.variables[variable_];
@@ -448,7 +449,7 @@ class BodyPrinter {
     close_blocks(at);
   }
 
-  // Names are unique in the function, so prototypes and lists of callees can all stand at its beginning.
+  // Names are unique in the function, so all prototypes and call targets are printed at its start.
   void print_call_tables() {
     for (const Prototype& prototype : function_.prototypes) {
       fmt::format_to(Out(text_), "  {}: .callprototype ", prototype.name);
@@ -467,8 +468,8 @@ class BodyPrinter {
     }
   }
 
-  // Jump tables of this place. One that stood before the block that opens here must be seen behind it, too: it
-  // goes outside unless it names a label in the block.
+  // Prints the jump tables at this position. A table before a block must also be visible after it, so it is
+  // printed outside the block unless it refers to a label inside.
   void print_branch_targets(std::int32_t at, Block opening) {
     for (; branch_ < function_.branch_targets.size() && function_.branch_targets[branch_].at == at;
          ++branch_) {
@@ -499,7 +500,7 @@ class BodyPrinter {
   const Function& function_;
   LocationPrinter& locations_;
   std::vector<Block> open_;
-  // How far each of the function's lists has been printed.
+  // The number of elements of each list that have been printed.
   std::size_t label_ = 0, variable_ = 0, branch_ = 0, pragma_ = 0;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is printed parses back to an equal module.
+// Printed text parses to an equal module.
 #include <gtest/gtest.h>
 
 #include "ptx/equality.hpp"
@@ -75,7 +75,8 @@ TEST(PtxPrinter, RoundTripsVariables) {
 .global .u32 late = 7;
 .global .texref t;
 .common .global .u32 x<3>;
-.global .u16 long_list[70] = {0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33};
+.global .u16 long_list[70] = {0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,
+  20,21,22,23,24,25,26,27,28,29,30,31,32,33};
 )"));
 }
 
@@ -107,7 +108,7 @@ end:)",
                                  ".func f() { ret; }"));
 }
 
-TEST(PtxPrinter, ATableBeforeABlockStaysVisibleBehindIt) {
+TEST(PtxPrinter, TablesBeforeABlockStayVisibleAfterIt) {
   expect_round_trip(
       parse_kernel("T: .branchtargets x; { .local .b32 v; st.local.b32 [v], 1; } brx.idx %r1, T; x: ret;"));
 }
@@ -133,7 +134,7 @@ mov.u32 %r1, 4;
 )"));
 }
 
-TEST(PtxEquality, NamesTheFirstDifference) {
+TEST(PtxEquality, ReportsTheFirstDifference) {
   const Module a = parse_kernel("mov.u32 %r1, 1; mov.u32 %r1, 2;");
   const Module b = parse_kernel("mov.u32 %r1, 1; mov.u32 %r1, 3;");
   EXPECT_EQ(first_difference(a, a), "");

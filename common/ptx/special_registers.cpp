@@ -44,7 +44,7 @@ constexpr std::array<std::string_view, 29> kScalars = {
     "%current_graph_exec",
 };
 
-// "%envreg17": a family's prefix, then a number below `count`, then `suffix`.
+// A family of special registers such as "%envreg17": the prefix, a number below `count`, then `suffix`.
 struct Family {
   std::string_view prefix;
   int count;

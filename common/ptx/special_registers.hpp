@@ -6,7 +6,8 @@
 
 namespace course::ptx::detail {
 
-// With the percent sign and, where there are components, with or without one: "%tid", "%tid.x".
+// `name` includes the percent sign. Registers with components are accepted with and without one: "%tid",
+// "%tid.x".
 bool is_special_register(std::string_view name);
 
 }  // namespace course::ptx::detail

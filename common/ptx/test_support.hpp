@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the PTX tests share: parsing that must succeed or fail, and short ways into the result.
+// Helpers of the PTX tests: parsing that must succeed or fail, and access to parts of the result.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,10 +14,10 @@
 
 namespace course::ptx::testing {
 
-// Three lines: what a test's text begins with is on line 4.
+// Three lines, so that a test's own text starts on line 4.
 inline constexpr std::string_view kHeader = ".version 9.0\n.target sm_90\n.address_size 64\n";
 
-// Registers for bodies, on the kernel's first line.
+// Register declarations for bodies, on the kernel's first line.
 inline constexpr std::string_view kRegisters =
     ".reg .pred %p<8>; .reg .b16 %rs<8>; .reg .b32 %r<16>; .reg .b64 %rd<16>; .reg .f32 %f<8>; .reg .f64 "
     "%fd<8>;";
@@ -31,7 +31,7 @@ inline Module parse_module(std::string_view text) {
   return std::move(*module);
 }
 
-// The text around a body: the body begins on line 7.
+// The text of a kernel with this body, which starts on line 7 if `before` has no line breaks.
 inline std::string kernel_text(std::string_view body, std::string_view before = "") {
   std::string text(kHeader);
   text += before;
@@ -56,7 +56,7 @@ inline Module parse_kernel(std::string_view body, std::string_view before = "") 
   return std::move(*module);
 }
 
-// The error's text; "" (and a failure) when the text parses.
+// The text of the error; "" and a test failure if the text parses.
 inline std::string error_of(std::string_view text) {
   const Result<Module> module = parse(text);
   if (module) {
@@ -66,7 +66,7 @@ inline std::string error_of(std::string_view text) {
   return module.error().text;
 }
 
-// The error in a module's text behind kHeader, or in a kernel's body.
+// The error in a module's text after kHeader, or in a kernel's body.
 inline std::string module_error(std::string_view text) {
   return error_of(std::string(kHeader) + std::string(text));
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the student's process may ask the device's: the bodies of packets (protocol/packets.hpp), shared by both sides.
-// Each question is answered by one packet of kind `answer`: first a u32, 1 for yes; after 0 comes a text that says why not.
+// The questions that the student's process may send to the device's process: the bodies of packets
+// (protocol/packets.hpp), shared by both sides. Each question is answered by one packet of kind `answer`. Its
+// first u32 is 1 for success; 0 is followed by a text with the reason.
 #pragma once
 
 #include "protocol/packets.hpp"
@@ -9,18 +10,18 @@
 namespace course::remote {
 
 inline constexpr std::size_t kMaxParameters = 1024;
-// Of a store's bytes, so that a question fits a packet.
+// Bytes per store, so that a question fits into a packet.
 inline constexpr std::size_t kChunkBytes = 32 * 1024;
 
-struct LaunchHead {  // then the parameters' bytes
+struct LaunchHead {  // followed by the bytes of the parameters
   sim::KernelId kernel = 0;
   std::uint32_t cooperative = 0;
   sim::Dim3 grid, block, cluster;
   std::uint32_t reserved = 0;
   std::uint64_t dynamic_shared = 0;
 };
-struct LaunchAnswer {       // then the text
-  std::uint32_t fault = 0;  // a sim::Fault
+struct LaunchAnswer {       // followed by the text
+  std::uint32_t fault = 0;  // the sim::Fault
   std::uint32_t reserved = 0;
   double modelled_us = 0;
 };

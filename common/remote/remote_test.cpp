@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The device's process against a student's process that sends what it likes, and the reading of programs' files.
+// The device's process with a student's process that sends arbitrary packets, and reading of program files.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -20,11 +20,11 @@
 namespace course::remote {
 namespace {
 
+using lab::CallResult;
 using lab::Packet;
 using lab::PacketKind;
 using lab::PacketReader;
 using lab::PacketWriter;
-using lab::Ran;
 
 constexpr const char* kPtx = R"(.version 8.0
 .target sm_80
@@ -60,7 +60,7 @@ std::string container_of(const std::string& ptx) {
   return bytes + ptx;
 }
 
-// An ELF file of two sections: the names, and device code.
+// An ELF file with two sections: the section names, and device code.
 std::string program_with(const std::string& section) {
   const std::string names("\0.shstrtab\0.nv_fatbin\0", 22);
   std::string file(sizeof(Elf64_Ehdr), '\0');
@@ -91,7 +91,7 @@ std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
 
-TEST(ProgramFile, HasThePtxOfEveryContainerThatHoldsSome) {
+TEST(ProgramFile, ReturnsPtxOfEveryContainerWithPtx) {
   const std::string file =
       program_with(container_of("// one\n") + std::string(5, '\0') + container_of("// two\n"));
   const auto codes = cudart::code_of_program(bytes_of(file), 90);
@@ -101,15 +101,16 @@ TEST(ProgramFile, HasThePtxOfEveryContainerThatHoldsSome) {
   EXPECT_EQ(codes->back().ptx, "// two\n");
 }
 
-TEST(ProgramFile, SaysWhyThereIsNoPtxThatRuns) {
+TEST(ProgramFile, ReportsWhyNoPtxIsUsable) {
   EXPECT_EQ(cudart::code_of_program(bytes_of(program_with("")), 90)->size(), 0u);
   EXPECT_FALSE(cudart::code_of_program(bytes_of(program_with(container_of("// for 80\n"))), 75));
   EXPECT_FALSE(cudart::code_of_program(bytes_of("#!/bin/sh\n"), 90));
   EXPECT_FALSE(cudart::code_of_program({}, 90));
 }
 
-// Whatever stands in the file, no byte outside of it is read (the sanitizers' build says so) and nothing hangs.
-TEST(ProgramFile, SurvivesDamage) {
+// For any file contents, no byte outside the file is read (the build with sanitizers checks this) and the
+// reader terminates.
+TEST(ProgramFile, HandlesDamagedFiles) {
   const std::string whole = program_with(container_of(kPtx) + container_of("// two\n"));
   for (std::size_t n = 0; n < whole.size(); n += 3)
     static_cast<void>(cudart::code_of_program(bytes_of(whole.substr(0, n)), 90));
@@ -121,7 +122,7 @@ TEST(ProgramFile, SurvivesDamage) {
   }
 }
 
-// A device with one buffer of the verifier's, and the two ends of the channel.
+// A device with one buffer of the verifier, and the two ends of the channel.
 class DevicesProcess : public testing::Test {
  protected:
   void SetUp() override {
@@ -143,22 +144,22 @@ class DevicesProcess : public testing::Test {
     std::remove(program_.c_str());
   }
 
-  // The device's side of one call while `host` plays the other process.
-  Ran call(const std::function<void()>& host) {
+  // One call from the device's side, while `host` acts as the other process.
+  CallResult call(const std::function<void()>& host) {
     std::thread other([&] {
       const auto packet = lab::receive_packet(ends_[1]);
       if (packet && *packet && (*packet)->kind == PacketKind::call) host();
       shutdown(ends_[1], SHUT_WR);
     });
-    const Ran ran = link_->run({});
+    const CallResult result = link_->run({});
     shutdown(ends_[0], SHUT_RDWR);
     other.join();
-    return ran;
+    return result;
   }
   void send(PacketKind kind, const PacketWriter& body = {}) {
     static_cast<void>(lab::send_packet(ends_[1], kind, body.body()));
   }
-  // The answer, when it is a yes.
+  // The answer if it reports success.
   std::optional<Packet> ask(PacketKind kind, const PacketWriter& body) {
     send(kind, body);
     auto packet = lab::receive_packet(ends_[1]);
@@ -198,18 +199,18 @@ class DevicesProcess : public testing::Test {
   std::uint64_t buffer_ = 0;
 };
 
-TEST_F(DevicesProcess, LaunchesWhatIsAskedFor) {
-  const Ran ran = call([&] {
+TEST_F(DevicesProcess, LaunchesRequestedKernels) {
+  const CallResult result = call([&] {
     EXPECT_EQ(launch(launch_of(find_put(), buffer_, 42)), 0u);
     finish();
   });
-  EXPECT_EQ(ran.how, Ran::How::returned);
-  EXPECT_EQ(ran.status, lab::Status::ok);
+  EXPECT_EQ(result.end, CallResult::End::returned);
+  EXPECT_EQ(result.status, lab::Status::ok);
   EXPECT_EQ(first_word(), 42u);
 }
 
-TEST_F(DevicesProcess, FillsAndStoresInsideOfAllocationsAlone) {
-  const Ran ran = call([&] {
+TEST_F(DevicesProcess, FillsAndStoresOnlyInsideAllocations) {
+  const CallResult result = call([&] {
     EXPECT_TRUE(ask(PacketKind::fill, PacketWriter().put(FillQuestion{buffer_, 2, 7, 4})));
     EXPECT_TRUE(ask(PacketKind::store, PacketWriter().put(buffer_ + 8).put(std::uint32_t{9})));
     EXPECT_FALSE(ask(PacketKind::fill, PacketWriter().put(FillQuestion{buffer_, 257, 0, 4})));
@@ -220,7 +221,7 @@ TEST_F(DevicesProcess, FillsAndStoresInsideOfAllocationsAlone) {
     EXPECT_FALSE(ask(PacketKind::release, PacketWriter().put(buffer_))) << "it is not theirs";
     finish();
   });
-  EXPECT_EQ(ran.how, Ran::How::returned);
+  EXPECT_EQ(result.end, CallResult::End::returned);
   const auto* words = reinterpret_cast<const std::uint32_t*>(buffer_);
   EXPECT_EQ(words[0], 7u);
   EXPECT_EQ(words[1], 7u);
@@ -228,20 +229,21 @@ TEST_F(DevicesProcess, FillsAndStoresInsideOfAllocationsAlone) {
   EXPECT_EQ(words[3], 0xa5a5a5a5u);
 }
 
-// A kernel's fault is the device's to know, whatever the other side claims, and nothing runs after it.
-TEST_F(DevicesProcess, KeepsAFaultToItself) {
-  const Ran ran = call([&] {
+// The device's process detects a kernel's fault, whatever the other process reports, and runs no kernel after
+// it.
+TEST_F(DevicesProcess, ReportsKernelFaultsItself) {
+  const CallResult result = call([&] {
     const sim::KernelId kernel = find_put();
     EXPECT_NE(launch(launch_of(kernel, 64, 1)), 0u);
     EXPECT_NE(launch(launch_of(kernel, buffer_, 42)), 0u);
     finish();
   });
-  EXPECT_EQ(ran.how, Ran::How::returned);
-  EXPECT_EQ(ran.cuda_code, 700);
+  EXPECT_EQ(result.end, CallResult::End::returned);
+  EXPECT_EQ(result.cuda_code, 700);
   EXPECT_EQ(first_word(), 0xa5a5a5a5u);
 }
 
-TEST_F(DevicesProcess, GivesUpOnWhatItDoesNotUnderstand) {
+TEST_F(DevicesProcess, RejectsInvalidPackets) {
   LaunchHead everything;
   std::memset(static_cast<void*>(&everything), 0xff, sizeof everything);
   struct Bad {
@@ -265,34 +267,34 @@ TEST_F(DevicesProcess, GivesUpOnWhatItDoesNotUnderstand) {
   };
   for (const Bad& bad : all) {
     SCOPED_TRACE(static_cast<unsigned>(bad.kind));
-    const Ran ran = call([&] { send(bad.kind, bad.body); });
-    EXPECT_EQ(ran.how, Ran::How::nonsense);
+    const CallResult result = call([&] { send(bad.kind, bad.body); });
+    EXPECT_EQ(result.end, CallResult::End::protocol_error);
     TearDown();
     SetUp();
   }
 }
 
-TEST_F(DevicesProcess, GivesUpOnWhatNobodyAskedFor) {
+TEST_F(DevicesProcess, RejectsUnexpectedPackets) {
   finish();
-  EXPECT_EQ(link_->run({}).how, Ran::How::nonsense);
+  EXPECT_EQ(link_->run({}).end, CallResult::End::protocol_error);
 }
 
-TEST_F(DevicesProcess, TellsAnEndBeforeTheCallFromOneInIt) {
-  EXPECT_EQ(call([] {}).how, Ran::How::gone_before);
+TEST_F(DevicesProcess, DistinguishesEndBeforeAndDuringTheCall) {
+  EXPECT_EQ(call([] {}).end, CallResult::End::ended_before_call);
   TearDown();
   SetUp();
   EXPECT_EQ(call([&] {
               EXPECT_TRUE(ask(PacketKind::free_bytes, {}));
               shutdown(ends_[1], SHUT_RDWR);
-            }).how,
-            Ran::How::lost);
+            }).end,
+            CallResult::End::lost);
 }
 
-// Launches of all shapes and packets of noise: the buffer changes only where the kernel was told to write.
-TEST_F(DevicesProcess, SurvivesNoise) {
+// Launches of all shapes and random packets: the buffer changes only where the kernel writes.
+TEST_F(DevicesProcess, SurvivesRandomPackets) {
   std::mt19937 dice(11);
   for (int round = 0; round < 300; ++round) {
-    const Ran ran = call([&] {
+    const CallResult result = call([&] {
       const sim::KernelId kernel = find_put();
       LaunchHead head;
       head.kernel = kernel;
@@ -308,7 +310,7 @@ TEST_F(DevicesProcess, SurvivesNoise) {
       send(static_cast<PacketKind>(dice() % 16), noise);
       shutdown(ends_[1], SHUT_WR);
     });
-    EXPECT_NE(ran.how, Ran::How::out_of_memory);
+    EXPECT_NE(result.end, CallResult::End::out_of_memory);
     for (std::uint64_t i = 0; i < kBufferBytes; ++i)
       ASSERT_EQ(reinterpret_cast<const unsigned char*>(buffer_)[i], 0xa5u) << round;
     TearDown();

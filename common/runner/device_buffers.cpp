@@ -24,7 +24,7 @@ Result<GuardedBuffer> GuardedBuffer::allocate(std::uint64_t n_bytes, std::uint32
   buffer.front_ = std::uint64_t{guard_bytes} + misalign;
   buffer.n_bytes_ = n_bytes;
   buffer.guard_bytes_ = guard_bytes;
-  // At least a byte, so that an empty buffer has an address of its own, too.
+  // At least one byte, so that an empty buffer also has an address of its own.
   const std::uint64_t whole = std::max<std::uint64_t>(buffer.whole_bytes(), 1);
   if (auto r = checked(cudaMalloc(&buffer.start_, whole), "cudaMalloc"); !r) {
     return Error{r.error().text + " for " + std::to_string(whole) + " bytes"};

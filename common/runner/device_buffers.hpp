@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A buffer in device memory with guard bands around it: guard | misalign | data | guard. Runner side only.
-// Invariant: outside of `data` every byte is poison until somebody writes where he must not.
+// A buffer in device memory between guard bands: guard | misalign | data | guard. Used by the runner only.
+// Invariant: after poison() or poison_bands(), a byte of the bands that is not poison was written by code
+// that exceeded its bounds.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,8 @@ namespace course::lab {
 
 class GuardedBuffer {
  public:
-  // `misalign` bytes after a 256-byte boundary (with guard_bytes a multiple of 256). The contents are undefined.
+  // The data starts `misalign` bytes after a 256-byte boundary (if guard_bytes is a multiple of 256). The
+  // contents are undefined.
   static Result<GuardedBuffer> allocate(std::uint64_t n_bytes, std::uint32_t guard_bytes,
                                         std::uint32_t misalign);
 
@@ -27,17 +29,17 @@ class GuardedBuffer {
   std::uint64_t data_bytes() const { return n_bytes_; }
   std::uint64_t whole_bytes() const { return front_ + n_bytes_ + guard_bytes_; }
 
-  Result<void> poison();        // everything
-  Result<void> poison_bands();  // all but the data
+  Result<void> poison();        // data and bands
+  Result<void> poison_bands();  // everything except the data
   Result<void> upload(std::span<const std::byte> contents);
-  Result<void> download_whole(std::span<std::byte> to) const;  // whole_bytes() of them
-  // The two guard bands, one after the other (2 · guard_bytes; without the misalignment's bytes).
+  Result<void> download_whole(std::span<std::byte> to) const;  // copies whole_bytes() bytes
+  // Copies the two guard bands, 2 · guard_bytes, without the misalignment's bytes.
   Result<void> download_bands(std::span<std::byte> to) const;
 
  private:
   GuardedBuffer() = default;
   void* start_ = nullptr;
-  std::uint64_t front_ = 0;  // guard and misalignment
+  std::uint64_t front_ = 0;  // guard band and misalignment
   std::uint64_t n_bytes_ = 0;
   std::uint64_t guard_bytes_ = 0;
 };

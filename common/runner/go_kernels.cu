@@ -6,7 +6,7 @@ namespace {
 
 constexpr unsigned kBlock = 256, kBlocks = 2048;
 
-// The last word may be a part of one.
+// Loads word i; the last one may have fewer than 8 bytes.
 __device__ std::uint64_t load(const std::uint64_t* words, std::uint64_t i, std::uint64_t n_bytes) {
   if (8 * i + 8 <= n_bytes) return words[i];
   std::uint64_t word = 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The device's part of go.hpp, for runners on a GPU. All are asynchronous in `stream`; a failure is the next call's.
+// The kernels for go.hpp, for runners on a GPU. All functions are asynchronous in `stream`; errors appear at
+// a later CUDA call.
 #pragma once
 
 #include <cstdint>
@@ -11,9 +12,9 @@ struct CUstream_st;
 namespace course::lab {
 
 struct GoKernels {
-  // In place; `data` is 8-byte aligned, as everywhere here.
+  // Works in place; `data` is 8-byte aligned.
   void (*unmask)(void* data, std::uint64_t n_bytes, std::uint64_t key, CUstream_st* stream);
-  // Adds to *d_digest.
+  // Adds the digest of `data` to *d_digest.
   void (*digest)(const void* data, std::uint64_t n_bytes, std::uint64_t key, Digest* d_digest,
                  CUstream_st* stream);
 };

@@ -16,19 +16,20 @@ using protocol::CaseReply;
 using protocol::CaseRequest;
 using protocol::Stage;
 
-// One case: its buffers on the device, its runs, its answer.
+// One case: its buffers on the device, its runs, its reply.
 class Case {
  public:
   Case(const Device& device, Submission& submission, const CaseRequest& request, std::span<std::byte> shared)
       : device_(device), submission_(submission), request_(request), shared_(shared) {}
 
-  // Runs it as often as the request says. Nothing when the submission was lost.
+  // Performs the runs that the request asks for. std::nullopt if the submission's process ended or broke the
+  // protocol.
   std::optional<CaseReply> run() {
     CaseReply reply;
     empty_heap();
     if (auto r = allocate(); !r) return failed(Stage::out_of_memory, r.error().text);
     if (is_keyed()) {
-      // Twice from the start: the rehearsal leaves nothing that could be used.
+      // Everything is prepared again after the rehearsal, which must leave nothing usable.
       if (auto r = prepare(0); !r) return failed(Stage::harness_error, r.error().text);
       start_at_go(kRehearsal);
       stop_the_clock(kRehearsal);
@@ -45,7 +46,7 @@ class Case {
     reply.report_bytes = fetch_report();
     return reply;
   }
-  // Then, the exit code that tells of it.
+  // The exit code of the device's process if the host process was lost, else 0.
   int lost() const { return lost_; }
 
  private:
@@ -72,7 +73,8 @@ class Case {
     auto workspace = GuardedBuffer::allocate(request_.workspace_bytes, request_.guard_bytes, 0);
     if (!workspace) return workspace.error();
     workspace_.emplace(std::move(*workspace));
-    // Before a timed run on a GPU, this much is overwritten: whatever the run before left in the cache is gone.
+    // A buffer that is overwritten before each timed run on a GPU, to evict the data of the previous run from
+    // the cache.
     if (request_.n_timed > 0 && !device_.simulator) {
       auto sweep = GuardedBuffer::allocate(2 * device_.l2_bytes, 0, 0);
       if (!sweep) return sweep.error();
@@ -81,18 +83,19 @@ class Case {
     return {};
   }
 
-  // Frees what kernels of an earlier run left on the device's heap.
+  // Frees memory that kernels of an earlier run left on the device's heap.
   void empty_heap() const {
     if (device_.simulator) device_.simulator->empty_heap();
   }
 
-  // Fresh contents, for every run: poisoned outputs and workspace, the inputs as the verifier gave them.
+  // Sets the contents before each run: outputs and workspace are poisoned, inputs are as the verifier sent
+  // them.
   Result<void> prepare(std::uint32_t run) {
     if (run > 0) empty_heap();
     for (std::size_t i = 0; i < on_device_.size(); ++i) {
       GuardedBuffer& buffer = on_device_[i];
       if (is_input(i)) {
-        if (run > 0) continue;  // checked at the end: a run that changes them is found out
+        if (run > 0) continue;  // inputs are compared at the end, so a change is detected
         if (auto r = buffer.poison_bands(); !r) return r;
         if (auto r = buffer.upload(shared_.subspan(buffers()[i].data_offset, buffer.data_bytes())); !r)
           return r;
@@ -109,7 +112,7 @@ class Case {
     if (const auto& sim = device_.simulator) {
       for (std::size_t i = 0; i < on_device_.size(); ++i) {
         const auto& buffer = buffers()[i];
-        // An empty buffer still has a byte of its own to be called by its name.
+        // An empty buffer also has one byte, which gets the name.
         sim->name_buffer(on_device_[i].data(), std::max<std::uint64_t>(on_device_[i].data_bytes(), 1),
                          bytes_of(static_cast<DType>(buffer.dtype)), buffer.name.str().c_str(),
                          is_input(i) ? 1 : 0);
@@ -131,7 +134,7 @@ class Case {
         sim->forget_writes(workspace_->data(), workspace_->data_bytes());
       }
     }
-    // Copies and fills go through the default stream, which nothing orders with the task's.
+    // Copies and fills use the default stream, which is not ordered with the task's stream.
     return checked(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
   }
 
@@ -139,7 +142,7 @@ class Case {
   bool is_keyed() const { return request_.is_keyed != 0 && device_.go != nullptr; }
   GoBlock& block() const { return *GoBlock::at(shared_, request_.go_offset); }
 
-  // Waits for the key; from then on the verifier's clock runs.
+  // Waits for the key. The verifier's clock starts when it sends the key.
   void start_at_go(std::uint32_t round) {
     static_cast<void>(cudaMemset(device_.digest, 0, sizeof(Digest)));
     static_cast<void>(cudaDeviceSynchronize());
@@ -150,23 +153,24 @@ class Case {
     for (std::size_t i = 0; i < request_.n_inputs; ++i)
       device_.go->unmask(on_device_[i].data(), on_device_[i].data_bytes(), key_of_buffer(key_, i),
                          device_.stream);
-    // The items are in the cache now; they are to be read from memory.
+    // Unmasking brought the items into the cache; evict them.
     if (sweep_) static_cast<void>(cudaMemsetAsync(sweep_->data(), 0, sweep_->data_bytes(), device_.stream));
   }
 
-  // Tells the digest of what the outputs are now, in the order of the stream.
+  // Writes the digest of the outputs after all earlier work in the stream.
   void stop_the_clock(std::uint32_t round) {
     for (std::size_t i = request_.n_inputs; i < on_device_.size(); ++i)
       device_.go->digest(on_device_[i].data(), on_device_[i].data_bytes(), key_of_buffer(key_, i),
                          device_.digest, device_.stream);
-    static_cast<void>(cudaMemcpyAsync(device_.told, device_.digest, sizeof(Digest), cudaMemcpyDeviceToHost,
-                                      device_.stream));
-    if (cudaStreamSynchronize(device_.stream) != cudaSuccess) return;  // the run's end tells of it
-    block().digest = *device_.told;
+    static_cast<void>(cudaMemcpyAsync(device_.host_digest, device_.digest, sizeof(Digest),
+                                      cudaMemcpyDeviceToHost, device_.stream));
+    // the error is reported at the end of the run
+    if (cudaStreamSynchronize(device_.stream) != cudaSuccess) return;
+    block().digest = *device_.host_digest;
     block().set(round, GoStage::done);
   }
 
-  // Calls the student's code. Nothing when it ran to its end, or is lost; else the final reply.
+  // Calls the student's code. std::nullopt if it finished or its process is lost; else the final reply.
   std::optional<CaseReply> run_once(std::uint32_t run, CaseReply& reply) {
     Request request;
     request.task = request_.task;
@@ -182,17 +186,17 @@ class Case {
     request.multiprocessors = device_.multiprocessors;
 
     static_cast<void>(cudaEventRecord(device_.start, device_.stream));
-    const Ran ran = submission_.run(request);
-    lost_ = ran.how == Ran::How::lost          ? kLost
-            : ran.how == Ran::How::nonsense    ? kNonsense
-            : ran.how == Ran::How::gone_before ? kGoneBefore
-                                               : 0;
+    const CallResult result = submission_.run(request);
+    lost_ = result.end == CallResult::End::lost                ? kExitHostLost
+            : result.end == CallResult::End::protocol_error    ? kExitProtocolError
+            : result.end == CallResult::End::ended_before_call ? kExitEndedBeforeCall
+                                                               : 0;
     if (lost_ != 0) return std::nullopt;
-    if (ran.how == Ran::How::out_of_memory) return failed(Stage::host_memory, "");
+    if (result.end == CallResult::End::out_of_memory) return failed(Stage::host_memory, "");
     static_cast<void>(cudaEventRecord(device_.stop, device_.stream));
     if (is_keyed()) stop_the_clock(kRun);
     cudaError_t code = cudaGetLastError();
-    if (code == cudaSuccess) code = static_cast<cudaError_t>(ran.cuda_code);
+    if (code == cudaSuccess) code = static_cast<cudaError_t>(result.cuda_code);
     if (const cudaError_t ended = cudaDeviceSynchronize(); code == cudaSuccess) code = ended;
     if (code != cudaSuccess) {
       CaseReply stop =
@@ -201,9 +205,9 @@ class Case {
       stop.report_bytes = fetch_report();
       return stop;
     }
-    if (ran.status == Status::not_implemented) return failed(Stage::not_implemented, "");
-    if (ran.status != Status::ok) return failed(Stage::unsupported, "");
-    if (ran.unordered) return failed(Stage::unordered_work, "");
+    if (result.status == Status::not_implemented) return failed(Stage::not_implemented, "");
+    if (result.status != Status::ok) return failed(Stage::unsupported, "");
+    if (result.unordered) return failed(Stage::unordered_work, "");
     if (run >= request_.n_warm_up && reply.n_times < request_.n_timed) {
       float milliseconds = 0;
       static_cast<void>(cudaEventElapsedTime(&milliseconds, device_.start, device_.stop));
@@ -230,7 +234,8 @@ class Case {
         shared_.subspan(request_.workspace_back_offset, 2 * std::uint64_t{request_.guard_bytes}));
   }
 
-  // The simulator's report into the shared memory; its length, 0 when there is none or it doesn't fit.
+  // Writes the simulator's report into the shared memory. Returns its length; 0 if there is none or it does
+  // not fit.
   std::uint64_t fetch_report() const {
     if (!device_.simulator || request_.report_capacity == 0) return 0;
     const auto to = shared_.subspan(request_.report_offset, request_.report_capacity);
@@ -243,7 +248,7 @@ class Case {
   const CaseRequest& request_;
   std::span<std::byte> shared_;
   std::vector<GuardedBuffer> on_device_;  // inputs, then outputs
-  std::vector<DeviceBuffer> described_;   // the same, as the student sees them
+  std::vector<DeviceBuffer> described_;   // the same buffers, as the student's code gets them
   std::optional<GuardedBuffer> workspace_, sweep_;
   std::uint64_t key_ = 0;
   int lost_ = 0;
@@ -255,14 +260,14 @@ Device::Device(std::optional<Simulator> controls, const GoKernels* kernels)
     : simulator(controls), go(kernels) {
   cudaDeviceProp properties{};
   Result<void> r = checked(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties");
-  // Nothing orders it with the default stream: there a task's work is neither waited for nor timed.
+  // Not ordered with the default stream: work that a task puts there is neither waited for nor timed.
   if (r) r = checked(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
   if (r) r = checked(cudaEventCreate(&start), "cudaEventCreate");
   if (r) r = checked(cudaEventCreate(&stop), "cudaEventCreate");
   if (r && go != nullptr)
     r = checked(cudaMalloc(reinterpret_cast<void**>(&digest), sizeof(Digest)), "cudaMalloc");
   if (r && go != nullptr)
-    r = checked(cudaMallocHost(reinterpret_cast<void**>(&told), sizeof(Digest)), "cudaMallocHost");
+    r = checked(cudaMallocHost(reinterpret_cast<void**>(&host_digest), sizeof(Digest)), "cudaMallocHost");
   if (!r) {
     text = r.error().text;
     return;
@@ -302,7 +307,7 @@ int serve_cases(const Device& device, Submission& submission) {
     }
     const auto answer = protocol::make_message(protocol::Kind::reply, header.sequence, header.nonce, reply);
     if (!protocol::send_message(protocol::kChannelFd, answer)) return 1;
-    // After a CUDA error the context is lost.
+    // After a CUDA error the context is unusable.
     if (reply.stage == Stage::cuda_error || reply.stage == Stage::harness_error ||
         reply.stage == Stage::host_memory)
       return 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// One case on a device: its buffers, its runs, its answer. Used by the process that has the device: on a GPU the student's
-// own (runner_main.cpp), on the simulator one that no student's host code is in (common/remote/device).
+// One case on a device: its buffers, its runs, its reply. Used by the process that has the device: on a GPU
+// the student's process (runner_main.cpp), on the simulator a process that runs no host code of the student
+// (common/remote/device).
 #pragma once
 
 #include <cstdint>
@@ -18,29 +19,29 @@ struct CUevent_st;  // cudaEvent_t points to it
 
 namespace course::lab {
 
-// What came of a call of the student's code.
-struct Ran {
-  enum class How {
+// The result of a call of the student's code.
+struct CallResult {
+  enum class End {
     returned,
-    out_of_memory,  // of the host's memory
-    lost,           // its process is gone
-    nonsense,       // its process says what makes no sense, or what it was not asked
-    gone_before,    // it ended before anything was heard of it in this call
+    out_of_memory,      // the host code ran out of memory
+    lost,               // the process that runs it has ended
+    protocol_error,     // that process sent an invalid or unexpected packet
+    ended_before_call,  // that process had ended before it sent anything in this call
   };
-  How how = How::returned;
+  End end = End::returned;
   Status status = Status::ok;
-  std::int32_t cuda_code = 0;  // cudaError_t of what it launched, where this process can't ask for it
-  bool unordered = false;      // work in another stream than the request's, for which nothing waits
+  std::int32_t cuda_code = 0;  // cudaError_t of its launches, if this process can't query it
+  bool unordered = false;      // it left work in a stream that is not ordered with the request's
 };
 
 // The student's code, in this process or another.
 class Submission {
  public:
   virtual ~Submission() = default;
-  virtual Ran run(const Request& request) = 0;
+  virtual CallResult run(const Request& request) = 0;
 };
 
-// The simulator's controls.
+// The simulator's controls (cudart/sim_control.h).
 struct Simulator {
   decltype(&simSetMode) set_mode;
   decltype(&simSetSchedule) set_schedule;
@@ -55,21 +56,22 @@ struct Device {
   std::optional<Simulator> simulator;
   int multiprocessors = 0;
   std::uint64_t l2_bytes = 0;
-  std::string text;  // its name, or why there is none
+  std::string text;  // its name, or why there is no device
   CUstream_st* stream = nullptr;
   CUevent_st *start = nullptr, *stop = nullptr;
-  // On a GPU, for keyed runs: the kernels, and where the digest is told.
+  // On a GPU, for keyed runs: the kernels and the digest.
   const GoKernels* go = nullptr;
-  Digest *digest = nullptr, *told = nullptr;  // on the device; on the host
+  Digest *digest = nullptr, *host_digest = nullptr;  // in device memory; in host memory
 
-  // One of the two.
+  // The simulator needs `controls`, a GPU needs `kernels`.
   Device(std::optional<Simulator> controls, const GoKernels* kernels);
 };
 
 protocol::Hello hello_of(const Device& device);
 
-// Hello, then cases from the verifier's channel until it closes. Returns the process's exit code: kLost, kNonsense or kGoneBefore
-// (packets.hpp) when the submission is.
+// Sends Hello, then serves cases from the verifier's channel until it closes. Returns the exit code of the
+// process: kExitHostLost, kExitProtocolError or kExitEndedBeforeCall (packets.hpp) if the submission's
+// process failed.
 int serve_cases(const Device& device, Submission& submission);
 
 }  // namespace course::lab

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The fixed main around one student's object (or a solution's). It does what it is asked over its channel and owns nothing
-// worth stealing: no seed, no expected value, no clock that counts, no score.
-// On a GPU it has the device, and takes cases from the verifier. On the simulator (`--called`) the device is another
-// process, which calls this one: it sees addresses and sizes, and its libcudart makes a message of each launch.
-// Compiled once per lab with -DCOURSE_LAB=<lab>: the namespace of the `run` that it calls.
+// The fixed main program around one student's object (or a solution's). It executes requests from its channel
+// and holds nothing of value: no seed, no expected value, no score, no clock that counts.
+// On a GPU it has the device and serves the verifier's cases. On the simulator (`--called`) the device is
+// another process, which calls this one: this process gets addresses and sizes, and its libcudart sends each
+// launch as a message. Compiled once per lab with -DCOURSE_LAB=<lab>, the namespace of the `run` that it
+// calls.
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #include <sys/socket.h>
@@ -29,21 +30,21 @@ namespace {
 
 class Linked : public Submission {
  public:
-  Ran run(const Request& request) override {
-    Ran ran;
+  CallResult run(const Request& request) override {
+    CallResult result;
     try {
-      ran.status = COURSE_LAB::run(request);
-    } catch (const std::bad_alloc&) {  // any other exception ends the program, and is told of so
-      ran.how = Ran::How::out_of_memory;
+      result.status = COURSE_LAB::run(request);
+    } catch (const std::bad_alloc&) {  // any other exception ends the program and is reported as a crash
+      result.end = CallResult::End::out_of_memory;
     }
-    return ran;
+    return result;
   }
 };
 
-// Takes calls until the device's process closes the channel.
+// Serves calls until the device's process closes the channel.
 int serve_calls() {
   cudaStream_t stream = nullptr;
-  // As on a GPU (run_case.cpp): what a task gives to the default stream is not ordered with this one.
+  // As on a GPU (run_case.cpp), work in the default stream is not ordered with this stream.
   if (cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) != cudaSuccess ||
       !send_packet(kDeviceFd, PacketKind::ready))
     return 1;
@@ -58,10 +59,10 @@ int serve_calls() {
     auto call = decode_call(**packet);
     if (!call) return 1;
     call->request.stream = stream;
-    const Ran ran = linked.run(call->request);
+    const CallResult result = linked.run(call->request);
     FinishedCall finished;
-    finished.out_of_memory = ran.how == Ran::How::out_of_memory ? 1 : 0;
-    finished.status = ran.status;
+    finished.out_of_memory = result.end == CallResult::End::out_of_memory ? 1 : 0;
+    finished.status = result.status;
     finished.cuda_code = static_cast<std::int32_t>(cudaGetLastError());
     finished.unordered = unordered_work(stream) != 0 ? 1 : 0;
     if (!send_packet(kDeviceFd, PacketKind::finished, encode_finished(finished).body())) return 1;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the simulator counts when a solution's rung runs one case: for the tests that hold the handouts' closed forms against
-// what the kernels really did. RUNNER names the solution's runner.
+// The simulator's counters for one case of a solution's rung, for tests that compare the closed forms of the
+// handouts with what the kernels did. RUNNER is the path of the solution's runner.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,29 +16,29 @@ namespace course::lab {
 
 struct Counted {
   nlohmann::json totals;    // every counter of the simulator by its name
-  nlohmann::json launches;  // one object a launch: kernel, grid, block, counters
+  nlohmann::json launches;  // one object per launch: kernel, grid, block, counters
   double modelled_us = 0;
   double operator[](const char* counter) const { return totals.at(counter).get<double>(); }
   double active_lanes() const { return (*this)["lane_instructions"] / (32 * (*this)["warp_instructions"]); }
   double conflicts() const { return (*this)["shared_wavefronts"] / (*this)["shared_requests"]; }
-  // Through global memory, in sectors of 32.
+  // Bytes moved through global memory, in 32-byte sectors.
   double bytes() const { return 32 * ((*this)["global_load_sectors"] + (*this)["global_store_sectors"]); }
 };
 
-// Runs a task or further rung on cases, each once: asked again, it answers from memory. The output must be right.
+// Runs a task or further rung on cases and caches the counters of each case. The output must be right.
 class Counter {
  public:
   explicit Counter(const Problem& problem)
       : problem_(problem), session_(session_options_for_tests(problem.manifest(), DeviceKind::sim)) {}
 
-  // c.name must tell the cases apart.
+  // Cases must differ in their names.
   const Counted& operator()(const std::string& rung, const Case& c) {
     const auto key = std::make_pair(rung, c.name);
     if (const auto found = known_.find(key); found != known_.end()) return found->second;
     return known_[key] = counted_anew(rung, c, 1, false);
   }
 
-  // The seed gives the items and the schedule.
+  // Runs the case without the cache. The seed determines the items and the schedule.
   Counted counted_anew(const std::string& rung, const Case& c, std::uint64_t seed, bool checks) {
     const Task* task = find_task(problem_.manifest(), rung);
     if (task == nullptr) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A runner without a GPU for the tests of Session: it computes d_out[i] = 2 · d_in[i] on the CPU, and depending on EVIL does
-// everything that a hostile or broken program may do instead. See session_test.cpp for what each must lead to.
+// A runner without a GPU for the tests of Session. It computes d_out[i] = 2 · d_in[i] on the CPU. The
+// variable EVIL selects one of the things that a hostile or broken program may do instead; session_test.cpp
+// has the expected verdicts.
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -35,7 +36,7 @@ void raw_send(const void* data, std::size_t size) {
   static_cast<void>(send(kChannelFd, data, size, MSG_NOSIGNAL));
 }
 
-// Whether any descriptor but 0 to 3 was handed down to us.
+// Whether this process inherited any descriptor other than 0 to 3.
 bool inherited_more() {
   bool more = false;
   DIR* listing = opendir("/proc/self/fd");
@@ -47,12 +48,13 @@ bool inherited_more() {
   return more;
 }
 
-// What an honest runner does with a case, on the CPU: fills every run's regions, leaves a report.
+// Does what a correct runner does with a case, on the CPU: fills the regions of every run and writes a
+// report.
 CaseReply honest(const CaseRequest& request, std::span<std::byte> shared) {
   CaseReply reply;
   reply.stage = Stage::done;
   reply.n_times = request.n_timed;
-  static int n_before = 0;  // cases answered: the first is the warm-up
+  static int n_before = 0;  // number of earlier cases; the first one is the warm-up
   for (std::uint32_t i = 0; i < request.n_timed; ++i) reply.times_us[i] = 9.0 + n_before;
   const Buffer& in = request.buffers[0];
   const Buffer& out = request.buffers[1];
@@ -94,8 +96,8 @@ CaseReply honest(const CaseRequest& request, std::span<std::byte> shared) {
   const auto bands = shared.subspan(request.workspace_back_offset, 2 * request.guard_bytes);
   std::fill(bands.begin(), bands.end(), kPoison);
   if (request.report_capacity > 0) {
-    std::string report =
-        R"({"device": "Fake GPU", "modelled_us": 12.5, "launches": [], "totals": {"launches": 1}, "findings": []})";
+    std::string report = R"({"device": "Fake GPU", "modelled_us": 12.5, "launches": [], )"
+                         R"("totals": {"launches": 1}, "findings": []})";
     if (is("no_kernel")) report.replace(report.find("\"launches\": 1"), 13, "\"launches\": 0");
     if (is("only_fills")) {
       report.replace(report.find("\"launches\": 1"), 13, "\"launches\": 0");
@@ -103,10 +105,10 @@ CaseReply honest(const CaseRequest& request, std::span<std::byte> shared) {
     }
     if (is("too_fast")) report.insert(1, "\"memory_gb_per_s\": 0.001, ");
     if (is("hint") || is("wrong_with_hint")) {
-      report.replace(
-          report.find("\"findings\": []"), 14,
-          R"("findings": [{"checker": "racecheck", "severity": "hint", "kind": "shared-write-write-same-value",)"
-          R"( "file": "lab.cu", "line": 31, "message": "both write the same value"}])");
+      report.replace(report.find("\"findings\": []"), 14,
+                     R"("findings": [{"checker": "racecheck", "severity": "hint",)"
+                     R"( "kind": "shared-write-write-same-value",)"
+                     R"( "file": "lab.cu", "line": 31, "message": "both write the same value"}])");
     }
     if (is("wrong_with_old_value") || (is("wrong_by_old_value") && request.sim_mode != 0)) {
       report.replace(
@@ -119,8 +121,9 @@ CaseReply honest(const CaseRequest& request, std::span<std::byte> shared) {
     if (is("race") || (is("wrong_with_race") && request.sim_mode != 0)) {
       report.replace(
           report.find("\"findings\": []"), 14,
-          R"("findings": [{"checker": "racecheck", "kind": "shared-race", "file": "/home/me/lab.cu", "line": 31,)"
-          R"( "object": "s_data[17]", "message": "threads 3 and 35 race \u001b[31m", "times": 2}])");
+          R"("findings": [{"checker": "racecheck", "kind": "shared-race", "file": "/home/me/lab.cu",)"
+          R"( "line": 31, "object": "s_data[17]", "message": "threads 3 and 35 race \u001b[31m",)"
+          R"( "times": 2}])");
     }
     std::copy(report.begin(), report.end(), reinterpret_cast<char*>(shared.data()) + request.report_offset);
     reply.report_bytes = report.size();
@@ -202,7 +205,7 @@ int serve() {
       close(kChannelFd);
       sleep_forever();
     }
-    if (is("leaves_a_child") && fork() == 0) sleep_forever();  // it keeps the channel open
+    if (is("leaves_a_child") && fork() == 0) sleep_forever();  // the child keeps the channel open
     if (is("leaves_a_child")) _exit(0);
     if (is("not_implemented")) {
       CaseReply reply;
@@ -224,7 +227,7 @@ int serve() {
       answer(reply);
       continue;
     }
-    if (is("claims_done")) {  // with the right nonce, without having done anything
+    if (is("claims_done")) {  // with the right nonce, but without a result
       CaseReply reply;
       reply.stage = Stage::done;
       reply.n_times = request->n_timed;
@@ -248,7 +251,7 @@ int serve() {
       answer(reply);
       continue;
     }
-    if (is("shares_the_processor")) {  // twice the limit on the wall's clock, a quarter of it at work
+    if (is("shares_the_processor")) {  // twice the limit in wall-clock time, a quarter of which is CPU time
       for (int i = 0; i < 25; ++i) {
         const std::clock_t begin = std::clock();
         while (std::clock() - begin < CLOCKS_PER_SEC / 100) {
@@ -273,7 +276,7 @@ int serve() {
     if (is("nan_time")) reply.times_us[0] = -1.0 / 0.0;
     if (is("unknown_stage")) reply.stage = static_cast<Stage>(77);
     if (is("uses_another_stream")) reply.stage = Stage::unordered_work;
-    if (is("repeats_the_schedule")) {  // as an output: the schedule's seed, where it is one
+    if (is("repeats_the_schedule")) {  // outputs the schedule's seed for one case
       static std::uint64_t first = 0;
       if (first == 0) first = request->schedule_seed;
       if (request->schedule_seed == 0 || (n_cases > 1 && request->schedule_seed == first))

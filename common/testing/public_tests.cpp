@@ -21,7 +21,7 @@ std::string environment_or(const char* name, const std::string& otherwise) {
   return value == nullptr || *value == '\0' ? otherwise : value;
 }
 
-// One runner serves all the tests; a case that breaks it gets the next one a fresh one.
+// One runner serves all tests. After a case that ends it, the next case gets a new runner.
 struct Shared {
   const Problem& problem;
   Session session;
@@ -59,7 +59,7 @@ SessionOptions session_options_for_tests(const Manifest& manifest, DeviceKind de
   options.runner = environment_or("RUNNER", here / ("runner_" + std::string(manifest.id)));
   options.device = device;
   options.rerun_flags = device == DeviceKind::gpu ? "--device gpu" : "--device sim";
-  // build/labs/ and build/common/remote/, wherever the build folder is.
+  // The test is in build/labs/, the libraries are in build/common/remote/.
   if (device == DeviceKind::sim) {
     options.simulator_dir = (here / "../common/remote").lexically_normal();
     options.device_program = options.simulator_dir + "/simulated_device";

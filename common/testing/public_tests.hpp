@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A lab's public tests: one GoogleTest per task and case, run in a runner process and judged as the grader judges them.
-// labs/<lab>/<lab>_test.cpp calls run_public_tests from main and adds its own tests.
+// A lab's public tests: one GoogleTest per task and case, executed in a runner process and judged like in the
+// grader. labs/<lab>/<lab>_test.cpp calls run_public_tests from main and adds its own tests.
 //
 //   RUNNER         the runner to test; default: runner_<lab> beside the test
 //   LAB_DEVICE     sim or gpu; default: sim
@@ -14,10 +14,10 @@
 
 namespace course::lab {
 
-// Registers the tests, runs all of the program's, and returns what main returns: not 0 when no test ran.
+// Registers the tests, runs all tests of the program, and returns main's result: not 0 if no test ran.
 int run_public_tests(int argc, char** argv, const Problem& problem);
 
-// How these tests start their runner, on which device, for a lab's further tests.
+// The device and the session options of these tests, for further tests of a lab.
 DeviceKind device_for_tests();
 SessionOptions session_options_for_tests(const Manifest& manifest, DeviceKind device);
 

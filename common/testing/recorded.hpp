@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a rung's outputs were, bit for bit: for tests that compare one run with another. RUNNER names the runner.
+// Records a rung's outputs bit for bit, for tests that compare one run with another. RUNNER is the path of
+// the runner.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +15,7 @@
 
 namespace course::lab {
 
-// A problem that keeps the buffers that it is asked to check.
+// A problem that stores the buffers that it checks.
 class Recorder final : public Problem {
  public:
   explicit Recorder(const Problem& problem) : problem_(problem) {}
@@ -47,8 +48,9 @@ class Recorder final : public Problem {
   mutable std::vector<HostBuffer> inputs_, outputs_;
 };
 
-// The first input and the first output of a rung on a case, on the simulator: with `interleaved`, its blocks take short turns, dealt
-// at random, as under the checkers; without, each runs as far as it gets, as where a launch is counted. The output must be right.
+// The first input and the first output of a rung for a case, on the simulator. With `interleaved`, its blocks
+// take short turns in random order, as with checkers; without, each block runs as far as possible, as with
+// counters. The output must be right.
 inline std::pair<std::vector<std::byte>, std::vector<std::byte>> recorded(const Problem& problem,
                                                                           std::string_view rung,
                                                                           const Case& c, bool interleaved) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a kernel's arrays held after each of its steps, from a run on the simulator: for the tests that hold the handouts' worked
-// traces against what the kernels really did. RUNNER names the runner.
+// The contents of a kernel's arrays after each step, from a run on the simulator, for tests that compare the
+// worked traces of the handouts with what the kernels did. RUNNER is the path of the runner.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +19,8 @@ namespace course::lab {
 
 class Traced {
  public:
-  // Runs the rung on its example of `n` items. The output must be right, and no checker may find anything.
+  // Runs the rung on its example of `n` items. The output must be right, and the checkers must not find
+  // errors.
   Traced(const Problem& problem, std::string_view rung, std::uint64_t n) {
     if (const Task* task = known(problem, rung)) run(problem, *task, problem.example(*task, n));
   }
@@ -44,9 +45,9 @@ class Traced {
   }
 
  public:
-  // The first `n` elements of `array` ("s_data", "d_out", "lanes" for what a shuffle exchanges) after each step that wrote
-  // there in block `block`; steps in a row that left them as they were count once. T: the elements' type.
-  // `first`: where in the array to begin (the second of two buffers).
+  // The contents of `n` elements of `array` ("s_data", "d_out"; "lanes": the values of a shuffle) after each
+  // step that wrote to them in block `block`; consecutive steps with equal contents count once. T: the type
+  // of the elements. `first`: the first element (for the second of two buffers in one array).
   template <typename T>
   std::vector<std::vector<T>> steps(std::string_view array, std::size_t n, std::uint64_t block = 0,
                                     std::size_t first = 0) const {

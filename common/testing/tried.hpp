@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One case of a Problem, filled and answered by the CPU baseline, for tests of a lab's checks: they spoil the output and look
-// at what check() says.
+// One case of a Problem with inputs and the outputs of the CPU baseline, for tests of a lab's checks: they
+// change the output and examine the result of check().
 #pragma once
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ struct Tried {
   }
 };
 
-// `c` filled from `seed`, its outputs those of the baseline over the harness's poison.
+// The case `c` with inputs from `seed`. The baseline writes the outputs, which are poisoned before.
 inline Tried tried(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed = 1,
                    Baseline which = Baseline::one_thread) {
   Tried t{c, {}, {}};
@@ -42,7 +42,7 @@ inline Tried tried(const Problem& problem, const Task& task, const Case& c, std:
   return t;
 }
 
-// The task's case of this name; the test fails when there is none.
+// The task's case with this name; the test fails if there is none.
 inline Tried tried(const Problem& problem, const Task& task, std::string_view case_name,
                    std::uint64_t seed = 1) {
   for (const Case& c : problem.cases(task)) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// For editors only (.clangd puts it before every .cu file): what clang must know of CUDA to parse a kernel. clang's own CUDA
-// headers follow NVIDIA's by a year or more; this follows neither. nvcc never sees it.
+// For editors only (.clangd includes it before every .cu file): the declarations that clang needs to parse a
+// kernel. clang's own CUDA headers support NVIDIA's releases a year or more later; this header is independent
+// of both. nvcc does not use it.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -23,7 +24,7 @@
 extern "C" unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared = 0,
                                                 void* stream = nullptr);
 
-// Parsed for the host, where device functions can be called from kernels because both sides are declared.
+// Parsed for the host. Functions are declared for both sides, so that kernels can call them.
 #define COURSE_BOTH __attribute__((host)) __attribute__((device))
 extern const uint3 threadIdx, blockIdx;
 extern const dim3 blockDim, gridDim;

@@ -28,7 +28,7 @@ FAULTS = [
     ("common/lab/compare.cpp", "if (std::isnan(got)) return false;", "if (std::isnan(got)) return true;", "lab"),
     ("common/tools/make_mutant.py", "source.count(old, start, end)) != 1", "source.count(old, start, end)) == 0", "make_mutant"),
     ("common/ptx/printer.cpp", "return found->name;", 'return "L";', "ptx"),
-    ("common/remote/device/host_link.cpp", "if (packet && !*packet) return ran;", "if (packet) return ran;", "remote"),
+    ("common/remote/device/host_link.cpp", "if (packet && !*packet) return result;", "if (packet) return result;", "remote"),
     ("common/sim/checkers/initcheck.cpp", "return missing == 0;", "return true;", "checkers"),
     ("common/sim/memory/cache.cpp", "return copies;", "return {};", "sim"),
     ("common/tools/run_tests.py", 'counts["failed"] += 1', 'counts["passed"] += 1', "tools"),

@@ -12,7 +12,8 @@ using protocol::CaseRequest;
 
 namespace {
 
-constexpr std::uint32_t kGpuGuardBytes = 4096;       // the simulator checks bounds exactly: no bands there
+// The simulator checks bounds exactly and needs no guard bands.
+constexpr std::uint32_t kGpuGuardBytes = 4096;
 constexpr std::uint64_t kReportCapacity = 4u << 20;  // bytes; untouched pages of the memfd cost nothing
 
 }  // namespace
@@ -32,10 +33,10 @@ CaseRequest lay_out(const Problem& problem, const Task& task, const Case& c, con
     r.guard_bytes = kGpuGuardBytes;
     r.n_timed = static_cast<std::uint32_t>(
         std::clamp<int>(measure.timed_runs, 0, static_cast<int>(protocol::kMaxRuns) - 1));
-    // The device unmasks whole words.
+    // The device unmasks whole 8-byte words.
     r.is_keyed = r.n_timed == 1 && c.misalign % 8 == 0 ? 1 : 0;
   } else {
-    // Modelled time and counters are the same in every run: one is enough.
+    // Modelled time and counters are the same in every run, so one run is enough.
     if (measure.counters || measure.timed_runs > 0) r.sim_mode |= SIM_COUNTERS;
     if (measure.dataflow) r.sim_mode |= SIM_DATAFLOW;
     if (measure.checks) r.sim_mode |= SIM_CHECKS;

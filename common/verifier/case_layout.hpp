@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where everything of one case lies in the memory that verifier and runner share.
+// The layout of one case in the memory that verifier and runner share.
 #pragma once
 
 #include "lab/problem.hpp"
@@ -8,7 +8,8 @@
 
 namespace course::lab {
 
-// The request to the runner for one case: what to run, how often, with what looked at, and every buffer's place.
+// The request to the runner for one case: the task, the number of runs, what to measure, and the offset of
+// every buffer.
 protocol::CaseRequest lay_out(const Problem& problem, const Task& task, const Case& c, const Shape& shape,
                               DeviceKind device, const Measure& measure);
 

@@ -32,7 +32,7 @@ void close_if_open(int& fd) {
   fd = -1;
 }
 
-// Descriptors of ours that must be closed on every way out.
+// Our descriptors, which the destructor closes on every return path.
 struct Descriptors {
   std::array<int, 10> fd{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1};
   ~Descriptors() {
@@ -52,7 +52,7 @@ enum : std::size_t {
   kReportWrite
 };
 
-// In the child, between fork and exec: async-signal-safe calls only. Does not return.
+// Runs in the child, between fork and exec: async-signal-safe calls only. Does not return.
 [[noreturn]] void become(const Descriptors& d, char* const* argv, char* const* environment, pid_t parent) {
   const auto give_up = [&](int error) {
     const ssize_t written = write(d.fd[kErrorWrite], &error, sizeof error);
@@ -82,18 +82,18 @@ enum : std::size_t {
     const long most = sysconf(_SC_OPEN_MAX);
     for (long fd = kErrorFd + 1; fd < most; ++fd) close(static_cast<int>(fd));
   }
-  execve(argv[0], argv, environment);  // never a shell instead
+  execve(argv[0], argv, environment);  // not execvp, which would run a text file as a shell script
   const int error = errno;
   const ssize_t written = write(kErrorFd, &error, sizeof error);
   _exit(written == sizeof error ? 127 : 126);
 }
 
-// The parent of a process, from /proc; 0 when it is gone.
+// The parent of a process, from /proc; 0 if the process has ended.
 pid_t parent_of(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string text;
   std::getline(file, text);
-  const std::size_t name_ends = text.rfind(')');  // a name may hold anything
+  const std::size_t name_ends = text.rfind(')');  // the name may contain any character
   std::istringstream rest(name_ends == std::string::npos ? "" : text.substr(name_ends + 1));
   std::string state;
   pid_t parent = 0;
@@ -101,7 +101,7 @@ pid_t parent_of(pid_t pid) {
   return parent;
 }
 
-// A launcher starts one process, which may start one: the end of that chain.
+// The last process of a chain in which a launcher starts one process, which may start the next.
 pid_t last_descendant(pid_t pid) {
   std::map<pid_t, pid_t> child_of;
   if (DIR* listing = opendir("/proc")) {
@@ -116,7 +116,7 @@ pid_t last_descendant(pid_t pid) {
   return pid;
 }
 
-// Moves a descriptor to 10 or above, so that it is in nobody's way.
+// Moves a descriptor to 10 or above, out of the range of the child's fixed descriptors.
 bool lift(int& fd) {
   const int lifted = fcntl(fd, F_DUPFD_CLOEXEC, 10);
   if (lifted < 0) return false;
@@ -168,7 +168,7 @@ Result<ChildProcess> ChildProcess::start(const Options& options) {
   const pid_t pid = fork();
   if (pid < 0) return failed("fork");
   if (pid == 0) become(d, argv.data(), environment.data(), parent);
-  setpgid(pid, pid);  // whichever of the two comes first
+  setpgid(pid, pid);  // in both processes, because either may run first
 
   ChildProcess child;
   child.pid_ = pid;
@@ -180,7 +180,7 @@ Result<ChildProcess> ChildProcess::start(const Options& options) {
   child.report_ = std::exchange(d.fd[kReportRead], -1);
   if (child.pid_fd_ < 0) return failed("pidfd_open");
 
-  // The error pipe closes without a word when exec succeeds.
+  // When exec succeeds, the error pipe closes without data.
   close_if_open(d.fd[kErrorWrite]);
   int error = 0;
   ssize_t n_bytes = 0;
@@ -236,14 +236,14 @@ void ChildProcess::close_output_end() {
 std::optional<ChildProcess::End> ChildProcess::ended() {
   if (end_ || pid_ <= 0) return end_;
   siginfo_t info{};
-  // WNOWAIT: the process id stays ours, so that killing the group can't hit a stranger's.
+  // WNOWAIT keeps the process id reserved, so that killing the group can't hit another process.
   if (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 ||
       info.si_pid != pid_) {
     return std::nullopt;
   }
   End end;
   (info.si_code == CLD_EXITED ? end.exit_code : end.signal) = info.si_status;
-  // A launcher waits for the program and tells of its signal as shells do.
+  // A launcher reports the program's signal as an exit code of 128 + signal, as shells do.
   if (launched_ && end.exit_code > 128 && end.exit_code < 128 + NSIG) end = {-1, end.exit_code - 128};
   end_ = end;
   return end_;
@@ -252,10 +252,10 @@ std::optional<ChildProcess::End> ChildProcess::ended() {
 void ChildProcess::kill_group() {
   if (pid_ <= 0) return;
   kill(-pid_, SIGKILL);
-  kill(pid_, SIGKILL);  // should it not have reached its setpgid yet
+  kill(pid_, SIGKILL);  // in case it has not yet called setpgid
   pollfd gone{pid_fd_, POLLIN, 0};
   if (pid_fd_ >= 0) poll(&gone, 1, 1000);
-  // Behind a launcher the program itself may end a moment later; its end of the channel tells.
+  // With a launcher, the program itself may end a little later; then its end of the channel closes.
   pollfd closed{channel_, 0, 0};
   if (channel_ >= 0) poll(&closed, 1, 1000);
   static_cast<void>(ended());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A child process with one channel to it, and nothing else of ours: no descriptor, no environment but what is given.
-// Invariant: after the destructor neither the child nor anything else in its process group is alive.
+// A child process with a channel to it. It inherits no other descriptor, and only the given environment.
+// Invariant: after the destructor neither the child nor any other process of its process group is running.
 #pragma once
 
 #include <sys/types.h>
@@ -17,17 +17,19 @@ namespace course::lab {
 class ChildProcess {
  public:
   struct Options {
-    std::vector<std::string> argv;         // argv[0] is looked up in PATH when it has no slash
+    std::vector<std::string> argv;         // argv[0] is the path of the program; PATH is not searched
     std::vector<std::string> environment;  // "NAME=value"
-    bool launched = false;  // argv is a launcher's: exit codes over 128 are the program's signals
-    bool reports =
-        false;         // and it says on its descriptor kReportFd that it becomes the program: launch_report()
-    int channel = -1;  // its descriptor 3; -1 for one end of a new channel(). They stay the caller's
-    int second = -1;   // its descriptor 4; -1 for none
-    int output = -1;   // where it prints; -1 for a new pipe, output_fd()
+    bool launched = false;  // argv starts a launcher: exit codes above 128 mean signals of the program
+    // The launcher reports on descriptor kReportFd that it starts the program: see launch_report().
+    bool reports = false;
+    // The caller keeps ownership of these three descriptors.
+    int channel = -1;  // becomes the child's descriptor 3; -1: an end of a new channel()
+    int second = -1;   // becomes its descriptor 4; -1 for none
+    int output = -1;   // its stdout and stderr; -1 for a new pipe, output_fd()
   };
-  // Starts it in a process group of its own, stdin from /dev/null, stdout and stderr into output_fd(), its end of the
-  // channel as descriptor 3. The child dies with the thread that called this.
+  // Starts the child in a process group of its own, with stdin from /dev/null, stdout and stderr to
+  // output_fd(), and its end of the channel as descriptor 3. The child is killed when the thread that called
+  // this ends.
   static Result<ChildProcess> start(const Options& options);
 
   ChildProcess(ChildProcess&& other) noexcept;
@@ -38,29 +40,33 @@ class ChildProcess {
 
   int channel() const { return channel_; }
   int output_fd() const { return output_; }       // non-blocking
-  int output_end() const { return output_end_; }  // the other end, for a second process that prints there
-  void close_output_end();                        // so that the pipe closes with the processes
-  int pid_fd() const { return pid_fd_; }          // readable once the child has ended
+  int output_end() const { return output_end_; }  // the other end of the pipe, for a second process
+  void close_output_end();                        // then the pipe closes when the processes end
+  int pid_fd() const { return pid_fd_; }          // becomes readable when the child ends
   pid_t pid() const { return pid_; }
 
-  // Whether it has ended, and how: "exit code 3", "SIGSEGV (Segmentation fault)". Reaps it.
+  // How the child ended: "exit code 3", "SIGSEGV (Segmentation fault)"; std::nullopt while it runs. Does not
+  // reap it: kill_group() does.
   struct End {
-    int exit_code = -1;  // or
-    int signal = 0;
+    int exit_code = -1;  // -1 if a signal ended the child
+    int signal = 0;      // 0 if the child exited
     std::string text() const;
   };
   std::optional<End> ended();
 
-  // What a launcher says on a descriptor that the program itself never has: kEntered, or else why it did not get there.
+  // What a launcher wrote to kReportFd, a descriptor that the program itself does not get: kEntered, or the
+  // reason why the program was not started.
   static constexpr int kReportFd = 5;
   static constexpr std::string_view kEntered = "entered\n";
   const std::string& launch_report();
-  // Whether the program was started: true where no launcher could say so.
+  // Whether the program was started; true if there is no launcher that reports it.
   bool was_entered() { return report_ < 0 || launch_report().starts_with(kEntered); }
-  // Seconds of the processor that it, or what its launcher started, has used so far; nothing where that can't be found out.
+  // CPU seconds that the program (with a launcher: the process that it started) has used so far; std::nullopt
+  // if this is unknown.
   std::optional<double> processor_seconds();
 
-  // SIGKILL to the whole group, then waits at most a second for the child to be gone.
+  // Sends SIGKILL to the process group, then waits at most one second for the child to end and one for its
+  // channel to close. Reaps the child.
   void kill_group();
 
  private:
@@ -71,7 +77,7 @@ class ChildProcess {
   int output_ = -1, output_end_ = -1;
   int report_ = -1;
   std::string report_text_;
-  pid_t program_ = -1;  // the one process that the launcher has come to
+  pid_t program_ = -1;  // the process that the launcher started
   bool launched_ = false;
   std::optional<End> end_;
 };

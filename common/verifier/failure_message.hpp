@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a student reads when a case fails. One screen, always in this order: which task and case, the command that runs it
-// again, the first mismatch, how many and in what pattern, the likely cause, the handout's section.
+// The message for a student about a failed case. It fits on one screen and always has this order: task and
+// case, the command that runs it again, the first mismatch, the number and pattern of wrong elements, the
+// likely cause, the section of the handout.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +14,9 @@
 namespace course::lab {
 
 struct Failure {
-  std::string headline;              // "is wrong", "took longer than 10 s": goes on from the case's name
+  std::string headline;              // "is wrong", "took longer than 10 s": follows the name of the case
   std::optional<Mismatch> mismatch;  // of the output
-  std::string cause;                 // what a checker proved, or the best guess; "" when nothing is known
+  std::string cause;                 // what a checker proved, or the likely cause; "" if unknown
   bool proved = false;               // the cause comes from a checker
   std::vector<std::string> notes;    // further lines
 };

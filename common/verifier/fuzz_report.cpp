@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Fuzz target: the simulator's report, which comes out of the runner's process.
+// Fuzz target: reading the simulator's report, which comes from the runner's process.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -14,7 +14,7 @@ using protocol::CaseRequest;
 
 namespace {
 
-// Numbers of cudaError_t that say what kind of failure it was; they have been the same since CUDA 10.
+// Values of cudaError_t that determine the kind of failure; they are the same since CUDA 10.1.
 enum CudaCode : std::int32_t {
   kInvalidValue = 1,
   kMemoryAllocation = 2,
@@ -43,7 +43,8 @@ Ruling ruling_on(std::int32_t cuda_code) {
     case kLaunchOutOfResources:
       return {Verdict::wrong_answer,
               "could not launch its kernel: look at the grid, the block and the shared memory"};
-    // The process that student code runs in says so: a null pointer or no kernel at all gives the same.
+    // Reported by the process that runs student code; a null pointer in place of a kernel gives the same
+    // error.
     case kInvalidDeviceFunction:
     case kNoKernelImage:
       return {Verdict::wrong_answer, "launches something that is no kernel of its file for this device"};
@@ -63,13 +64,14 @@ Ruling ruling_on(std::int32_t cuda_code) {
   }
 }
 
-// The first byte of `band` that is no poison, or its size.
+// The index of the first byte of `band` that is not poison, or the size of `band`.
 std::size_t first_touched(std::span<const std::byte> band) {
   const auto touched = std::find_if(band.begin(), band.end(), [](std::byte b) { return b != kPoison; });
   return static_cast<std::size_t>(touched - band.begin());
 }
 
-// Writes of the student's outside a buffer: a note that says where, or nothing. `whole` is the downloaded allocation.
+// A note that says where the student's code wrote outside the buffer, or std::nullopt. `whole` is the
+// downloaded allocation.
 std::optional<std::string> guard_violation(const protocol::Buffer& buffer, std::uint32_t guard_bytes,
                                            std::span<const std::byte> whole) {
   const std::size_t front = std::size_t{guard_bytes} + buffer.misalign;
@@ -159,7 +161,7 @@ Judgement judge_cuda_error(std::int32_t cuda_code, std::string text) {
 
 namespace {
 
-// What a wild access may come of: the race or uninitialised read that the kernel had before it.
+// The likely reason of an invalid access: a race or an uninitialised read in the same kernel.
 const SimFinding* reason_of(const SimFinding& fault, const SimReport& report) {
   if (fault.checker != "memcheck") return nullptr;
   const auto found =

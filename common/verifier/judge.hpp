@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a case's results are worth: the outputs, the untouched inputs, the guard bands, the simulator's findings.
-// Everything here reads memory that a hostile runner may still be writing: each byte is read once, outputs are copied first.
+// Judges the results of a case: outputs, unchanged inputs, guard bands and the simulator's findings. The
+// functions read memory that a hostile runner may still be writing, so outputs are copied before they are
+// checked.
 #pragma once
 
 #include <span>
@@ -15,19 +16,19 @@ namespace course::lab {
 
 struct Judgement {
   Verdict verdict = Verdict::ok;
-  Failure failure;  // filled unless ok
+  Failure failure;  // set unless the verdict is ok
 };
 
-// Of a case whose runner said that every run finished.
+// For a case whose runner reported that every run finished.
 Judgement judge_results(const Problem& problem, const Task& task, const Case& c,
                         const protocol::CaseRequest& request, std::span<const std::byte> shared,
                         std::span<const HostBuffer> inputs, std::span<const BufferSpec> outputs);
 
-// Of a case that ended in a CUDA error; `text` is the runner's account of it.
+// For a case that ended with a CUDA error; `text` is the runner's description.
 Judgement judge_cuda_error(std::int32_t cuda_code, std::string text);
 
-// Adds what the simulator saw: a fault (weight_of) is an error even beside a right answer, and it is the cause of a wrong one. A
-// hint is at most the likely cause of a wrong answer for which there is no better one.
+// Adds the simulator's findings. A fault (weight_of) makes the case wrong even if the answer is right, and is
+// the cause of a wrong answer. A hint is only the likely cause of a wrong answer without a better one.
 void add_findings(const SimReport& report, Judgement& judgement);
 
 }  // namespace course::lab

@@ -9,11 +9,12 @@
 namespace course::lab {
 namespace {
 
-// More than any GPU's memory moves today, bytes a microsecond; a timed run begins with nothing in the cache.
+// Bytes per microsecond: more than the memory of any GPU can move today. A timed run starts with empty
+// caches.
 constexpr double kFastestMemory = 10e6;
-// By how much an honest run's clock exceeds its events: 6 to 10 us on an H200, whatever the kernel.
+// How much the clock of an ordinary run exceeds its events: 6 to 10 us on an H200 for every kernel.
 constexpr double kBelievedUs = 8;
-// What launches and the measuring itself may differ by.
+// The difference that launches and the measurement itself may cause.
 constexpr double kSlackUs = 25, kSlackShare = 0.3;
 
 double median_of(std::span<const double> values) {
@@ -70,7 +71,7 @@ std::vector<double> borne_out(std::span<const double> clock_us, std::span<const 
 }
 
 Judgement judge_modelled_time(double modelled_us, double memory_gb_per_s, double ideal_bytes) {
-  // The model lets written bytes hold up the memory a little less than read ones (write_share in sim/timing.hpp).
+  // The model counts written bytes slightly less than read bytes (write_share in sim/timing.hpp).
   constexpr double kLeastShare = 0.95;
   if (!(memory_gb_per_s > 0)) return {};
   const double floor = kLeastShare * ideal_bytes / (memory_gb_per_s * 1e3);

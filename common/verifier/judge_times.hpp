@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the times of runs on a GPU are worth: our own clock's against the runner's, and against what memory can do.
+// Judges the times of runs on a GPU: compares the verifier's clock with the runner's events, and both with
+// the time that memory needs.
 #pragma once
 
 #include <array>
@@ -12,21 +13,24 @@
 
 namespace course::lab {
 
-// Whether the outputs that came back are those whose digest stopped the clock.
+// Checks that the returned outputs are those whose digest stopped the clock.
 Judgement judge_digest(const protocol::CaseRequest& request, std::span<const std::byte> shared,
                        std::uint64_t key, const Digest& told, bool stopped);
 
-// Each run's clock less the cheapest of all rehearsals: never flattering. (The rehearsal's, the run's; microseconds.)
+// The clock of each run minus the shortest rehearsal, which never makes a run too fast. (Pairs of rehearsal
+// and run, in microseconds.)
 std::vector<double> without_rehearsal(std::span<const std::array<double, 2>> clocks);
 
-// What counts: each run's events, as far as our clock bears them out. An honest run's clock says a few microseconds more
-// (launches and events of its own), so that much less than the clock is believed, and nothing below.
+// The times that count: each run's events, but not less than our clock minus the usual difference of a few
+// microseconds (for launches and events) between the clock and the events of a run.
 std::vector<double> borne_out(std::span<const double> clock_us, std::span<const double> events_us);
 
-// Of a run on the simulator: SUSPECT when the model's time is below what the chip's memory takes to move the bytes.
+// For a run on the simulator: SUSPECT if the modelled time is less than the chip's memory needs to move the
+// bytes.
 Judgement judge_modelled_time(double modelled_us, double memory_gb_per_s, double ideal_bytes);
 
-// SUSPECT, for a person to look at, when the two clocks disagree or the time is below what moving the bytes takes.
+// SUSPECT, which a person must examine, if the two clocks disagree or the time is less than memory needs to
+// move the bytes.
 Judgement judge_times(std::span<const double> clock_us, std::span<const double> events_us,
                       double ideal_bytes);
 

@@ -19,13 +19,14 @@
 namespace course::lab {
 namespace {
 
-constexpr std::size_t kKeptOutput = 4096;       // bytes of what a runner prints
-constexpr std::size_t kOutputLimit = 4u << 20;  // more than this ends it
-constexpr int kMillisecondsToEnd = 500;         // between closing the channel and being gone
-constexpr double kWatchdogShare =
-    0.8;  // of a case's time: the simulator then ends a kernel and says where it hangs
+constexpr std::size_t kKeptOutput = 4096;       // bytes of a runner's output
+constexpr std::size_t kOutputLimit = 4u << 20;  // a runner that prints more is killed
+constexpr int kMillisecondsToEnd = 500;         // for a process to end after it closed its channel
+// Share of the time limit after which the simulator stops a kernel and reports where it hangs.
+constexpr double kWatchdogShare = 0.8;
 
-// What a runner may know of our environment: nothing about the grader; what the CUDA libraries and the loader need.
+// The environment of a runner: no variables of the grader, only those that the CUDA libraries and the loader
+// need.
 std::vector<std::string> environment_for(const SessionOptions& options) {
   std::vector<std::string> variables;
   std::string library_path =
@@ -43,7 +44,7 @@ std::vector<std::string> environment_for(const SessionOptions& options) {
     }
   }
   if (options.device == DeviceKind::sim) {
-    // The first of two equal names counts.
+    // If a name occurs twice, the first one counts.
     variables.insert(variables.begin(),
                      "SIM_WATCHDOG=" + std::to_string(kWatchdogShare * options.seconds_per_case));
   }
@@ -51,7 +52,7 @@ std::vector<std::string> environment_for(const SessionOptions& options) {
   return variables;
 }
 
-// Both ends of one between two children; closed here once they have them.
+// Both ends of a channel between two children. Our copies are closed when the children have theirs.
 struct Channel {
   std::array<int, 2> ends{-1, -1};
   ~Channel() {
@@ -61,9 +62,9 @@ struct Channel {
   }
 };
 
-const std::string kLostText = ChildProcess::End{kLost, 0}.text();
-const std::string kNonsenseText = ChildProcess::End{kNonsense, 0}.text();
-const std::string kGoneBeforeText = ChildProcess::End{kGoneBefore, 0}.text();
+const std::string kHostLostText = ChildProcess::End{kExitHostLost, 0}.text();
+const std::string kProtocolErrorText = ChildProcess::End{kExitProtocolError, 0}.text();
+const std::string kEndedBeforeCallText = ChildProcess::End{kExitEndedBeforeCall, 0}.text();
 
 }  // namespace
 
@@ -153,15 +154,15 @@ LiveRunner::Waited LiveRunner::end_of(ChildProcess& process, int milliseconds) {
 
 LiveRunner::Waited LiveRunner::account_of_end(int milliseconds) {
   Waited waited = end_of(process_, milliseconds);
-  // However it ends now that the channel is closed: that was not its fault.
-  if (host_ && waited.event == Event::ended && waited.text == kNonsenseText) {
+  // The device reported a protocol error of the host code; how it ended after that does not matter.
+  if (host_ && waited.event == Event::ended && waited.text == kProtocolErrorText) {
     waited.event = Event::garbage;
     waited.text = "sent the device what it does not understand, or was not to hear";
     return waited;
   }
-  const bool before = waited.text == kGoneBeforeText;
-  if (!host_ || waited.event != Event::ended || (waited.text != kLostText && !before)) return waited;
-  // The device gave up on the host code: what became of that is what counts.
+  const bool before = waited.text == kEndedBeforeCallText;
+  if (!host_ || waited.event != Event::ended || (waited.text != kHostLostText && !before)) return waited;
+  // The device's process ended because the host code did; report how the host code ended.
   Waited host = end_of(*host_, kMillisecondsToEnd);
   if (host.event == Event::garbage) host.text = "closed its channel";
   if (before && host.event == Event::ended) host.event = Event::stale;
@@ -193,9 +194,10 @@ LiveRunner::Waited LiveRunner::wait(double seconds) {
 }
 
 LiveRunner::Waited LiveRunner::wait_within(double seconds, double before) {
-  // The interval between two looks. It counts as that long even if this process itself was delayed.
+  // The polling interval. It counts as this long even if this process was delayed.
   constexpr double kTick = 0.1;
-  // Less than this share of a tick on the processor is doing nothing: on a busy machine it gets more.
+  // A process that uses less than this share of an interval counts as idle; even on a busy machine a running
+  // process gets more.
   constexpr double kLeastShare = 0.02;
   const Deadline over_all(kWallFactor * seconds);
   double used = before, idle = 0;
@@ -203,7 +205,7 @@ LiveRunner::Waited LiveRunner::wait_within(double seconds, double before) {
   for (Deadline tick(kTick);;) {
     if (tick.passed()) {
       const auto now = processor_seconds();
-      const double step = now ? std::max(*now - used, 0.0) : kTick;  // else a clock on the wall has to do
+      const double step = now ? std::max(*now - used, 0.0) : kTick;  // else use wall-clock time
       used += step;
       idle += std::max(kTick - step / kLeastShare, 0.0);
       waited.event = used - before > seconds ? Event::deadline : Event::idle;
@@ -212,7 +214,7 @@ LiveRunner::Waited LiveRunner::wait_within(double seconds, double before) {
     }
     std::array<pollfd, 3> watched{
         {{process_.channel(), POLLIN, 0}, {process_.pid_fd(), POLLIN, 0}, {process_.output_fd(), POLLIN, 0}}};
-    // Once every writer is gone, the output is always "ready": don't spin on it.
+    // When all writers have closed the pipe, it is always ready; do not poll it then.
     if (poll(watched.data(), output_open_ ? 3 : 2, tick.milliseconds_left()) < 0 && errno != EINTR) {
       waited.event = Event::garbage;
       waited.text = std::string("poll: ") + std::strerror(errno);

@@ -42,16 +42,16 @@ Judgement judged(Verdict verdict, std::string headline, std::string note = "") {
   return judgement;
 }
 
-// Whether a case wants anything of a kernel: with nothing to write, to launch none is right.
+// Whether the case has outputs. Without any, it is right to launch no kernel.
 bool has_outputs(const Shape& shape) {
   return std::any_of(shape.outputs.begin(), shape.outputs.end(),
                      [](const BufferSpec& spec) { return spec.count > 0; });
 }
 
-// Of a runner that is gone: what the system ended it for.
+// The judgement for a runner that ended, by the signal that ended it.
 Judgement judge_end(const LiveRunner::Waited& waited) {
   switch (waited.signal) {
-    case SIGKILL:  // not ours: the system's answer to too much memory
+    case SIGKILL:  // not sent by us: the kernel kills processes that use too much memory
       return judged(Verdict::memory_limit, "was killed by the system, most likely for lack of memory");
     case SIGXFSZ: return judged(Verdict::output_limit, "wrote more to a file than it may");
     case SIGXCPU: return judged(Verdict::time_limit, "used more processor time than it may");
@@ -70,7 +70,7 @@ Judgement judge_end(const LiveRunner::Waited& waited) {
   return judged(Verdict::crash, fmt::format("ended the program before it answered ({})", waited.text));
 }
 
-// Of a runner that did not answer.
+// The judgement for a runner that did not answer.
 Judgement judge_silence(const LiveRunner::Waited& waited, double seconds) {
   switch (waited.event) {
     case Event::deadline: {
@@ -102,20 +102,20 @@ struct Session::Impl {
 
   struct Attempt {
     Judgement judgement;
-    Outcome outcome;  // all but verdict, message and mismatch, which come from the judgement
+    Outcome outcome;  // without verdict, message and mismatch, which come from the judgement
     bool reused_runner = false;
     bool ended_by_cuda_error = false;
-    std::array<double, 2>
-        clock_us{};  // of a keyed run: the rehearsal's and its own; 0 when the clock was not stopped
+    // Of a keyed run: the times of the rehearsal and of the run; 0 if the clock was not stopped.
+    std::array<double, 2> clock_us{};
   };
 
-  // Of a process that says so.
+  // The judgement when a process reports that the device does not work.
   Judgement device_at_fault(const std::string& text) const;
-  // Nothing when a runner is up and has said hello; else why there is none.
+  // std::nullopt if a runner is running and has sent Hello; else why there is none.
   std::optional<Judgement> ensure_runner();
   Attempt attempt(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
                   const Measure& measure);
-  // From GO to the digest, in microseconds; 0 when something else happened first.
+  // The time from GO to the digest in microseconds; 0 if something else happened first.
   double clocked(GoBlock& block, std::uint32_t round, std::uint64_t key, Digest& told) const;
   Outcome timed(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
                 const Measure& measure);
@@ -131,7 +131,7 @@ Judgement Session::Impl::device_at_fault(const std::string& text) const {
 }
 
 namespace {
-// Whether the simulator's runtime is there, for the toolkit's major version that the checkout is set up with.
+// Whether the folder has the simulator's runtime, for either major version of the toolkit.
 bool has_simulator(const std::filesystem::path& folder) {
   return std::filesystem::exists(folder / "libcudart.so.13") ||
          std::filesystem::exists(folder / "libcudart.so.12");
@@ -153,7 +153,7 @@ std::optional<Judgement> Session::Impl::ensure_runner() {
 
   const auto waited = runner->wait(options.seconds_to_start);
   if (waited.event != Event::message) {
-    // Before student code has run, so this is none of its text.
+    // Student code has not run yet, so this text is not from it.
     if (const auto failure = runner->launch_failure())
       return judged(Verdict::infra, "could not be shut in", *failure);
     Judgement judgement = judge_silence(waited, options.seconds_to_start);
@@ -194,7 +194,7 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
   result.outcome.device = runner->hello.device.str();
 
   auto request = lay_out(problem, task, c, shape, options.device, measure);
-  // Secret, as the seed is, and repeated together with it. A trace shows the natural order.
+  // Secret like the seed, and reproduced by it. A trace uses the natural order.
   if (!measure.trace) request.schedule_seed = seed_for(seed_for(seed, c.name), "schedule");
   auto memory = SharedMemory::create(request.shared_bytes);
   if (!memory) {
@@ -211,13 +211,13 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
 
   const std::uint64_t nonce = fresh_nonce();
   const std::uint64_t sequence = runner->next_sequence();
-  // Should sending fail, the runner is gone, and waiting says how.
+  // If sending fails, the runner has ended, and wait() finds out how.
   static_cast<void>(
       runner->send(protocol::make_message(protocol::Kind::request, sequence, nonce, request), memory->fd()));
   Digest told;
   if (request.is_keyed != 0) {
     GoBlock& block = *GoBlock::at(shared, request.go_offset);
-    // A wrong key for the rehearsal: what it unmasks is good for nothing.
+    // The rehearsal gets a wrong key, so that its unmasked data is useless.
     for (const std::uint32_t round : {kRehearsal, kRun})
       result.clock_us[round] = clocked(block, round, round == kRun ? key : fresh_nonce(), told);
   }
@@ -226,7 +226,8 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
   result.outcome.processor_seconds = waited.processor_seconds;
   if (waited.event == Event::stale && result.reused_runner) {
     runner.reset();
-    return attempt(problem, task, c, seed, measure);  // it died after the case before: no fault of this one's
+    // it ended after the previous case, so this case is not at fault
+    return attempt(problem, task, c, seed, measure);
   }
   if (waited.event != Event::message) {
     judgement = judge_silence(waited, options.seconds_per_case);
@@ -241,7 +242,7 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
     return result;
   }
 
-  // Whatever an earlier case has done to this process, a fresh one has not seen it.
+  // An earlier case may have damaged this process, so repeat the case in a fresh one.
   if (result.reused_runner &&
       (reply->stage == Stage::out_of_memory || reply->stage == Stage::harness_error)) {
     runner.reset();
@@ -342,8 +343,8 @@ double Session::Impl::clocked(GoBlock& block, std::uint32_t round, std::uint64_t
   return microseconds;
 }
 
-// One run to warm up, then those that count; on the simulator, whose modelled time is always the same, one run. Each
-// has an input of its own, made from a seed of its own: an answer kept from an earlier run is a wrong one.
+// One warm-up run, then the timed ones; on the simulator only one run, because modelled time is always the
+// same. Each run has its own input from its own seed, so that a cached answer is wrong.
 Outcome Session::Impl::timed(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
                              const Measure& measure) {
   Measure once = measure;
@@ -440,8 +441,8 @@ Outcome Session::run(const Problem& problem, const Task& task, const Case& c, st
     }
   }
 
-  // Why did it fail? Once more, in a fresh process, with every checker on. (A wild access is seen without them, but not what it comes
-  // of.)
+  // To find the cause of the failure, run the case again in a fresh process with all checkers on. (Invalid
+  // accesses are found without them, but not their reasons.)
   const Verdict verdict = attempt.judgement.verdict;
   Failure& failure = attempt.judgement.failure;
   const bool may_come_of_more = !failure.proved || (attempt.ended_by_cuda_error && !first.checks);
@@ -450,7 +451,7 @@ Outcome Session::run(const Problem& problem, const Task& task, const Case& c, st
     Measure checks;
     checks.checks = true;
     const Impl::Attempt again = impl_->attempt(problem, task, c, seed, checks);
-    impl_->runner.reset();  // the next case shall not suffer from this one
+    impl_->runner.reset();  // this case must not affect the next one
     if (again.judgement.failure.proved) {
       failure.cause = again.judgement.failure.cause;
       failure.proved = true;

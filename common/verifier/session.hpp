@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The verifier's end of one runner process: start it, hand it cases, get judged outcomes.
-// The runner (untrusted) is the fixed runner_main.cpp plus a student's object. Between the two: one SOCK_SEQPACKET channel with
-// fixed-size messages (protocol.hpp) and one sealed memfd. On the simulator the device stands between the two as a process
-// of its own (common/remote): it answers, and it alone speaks with the student's process. A runner's stdout, exit code and claims never carry a verdict: outputs
-// are copied out of the shared memory first and checked here.
-// Invariant: whatever the runner does, run() returns within LiveRunner's limits with an Outcome, and only what no student's
-// code can bring about is INFRA. A case that fails on the simulator is run once more, all checkers on, to find out why: twice the limit then.
+// The verifier's side of one runner: start it, send it cases, and judge the results. The runner (untrusted)
+// is the fixed runner_main.cpp linked with a student's object. Verifier and runner communicate through a
+// SOCK_SEQPACKET channel with fixed-size messages (protocol.hpp) and one sealed memfd per case. On the
+// simulator the device is a process of its own between the two (common/remote): it answers the verifier, and
+// only it communicates with the student's process. A runner's stdout, exit code and claims never decide that
+// a case is right: the outputs are copied out of the shared memory first and checked here.
+// Invariant: whatever the runner does, run() returns an Outcome, each attempt within LiveRunner's limits, and
+// the verdict INFRA is only given for what student code cannot cause. A case that fails on the simulator is
+// run again with all checkers on, to find the cause.
 #pragma once
 
 #include <array>
@@ -37,12 +39,12 @@ enum class Verdict : std::uint8_t {
   infra,
 };
 
-// How a verdict speaks of a submission; reports colour it so.
+// What a verdict means for a submission; reports choose the colour by it.
 enum class Standing : std::uint8_t {
   right,
   wrong,
-  unsure,  // for a person to look at, or to be run again
-  absent,  // nothing was handed in to be judged
+  unsure,  // a person must decide, or it must be run again
+  absent,  // there is nothing to judge
 };
 
 struct VerdictRow {
@@ -81,51 +83,53 @@ constexpr std::string_view name_of(Verdict verdict) {  // "WRONG_ANSWER"
 enum class DeviceKind : std::uint8_t { sim, gpu };
 
 struct SessionOptions {
-  std::string runner;  // path of the runner executable
+  std::string runner;  // path of the runner program
   DeviceKind device = DeviceKind::sim;
-  std::string simulator_dir;  // folder of the runner's libcudart.so.13 or .12 for sim, put on LD_LIBRARY_PATH
-  std::string device_program;  // for sim: the device's process, see common/remote; empty for none
-  std::vector<std::string> device_launcher;  // its sandbox
-  std::string toolkit_lib_dir;               // the toolkit's, for gpu
-  std::vector<std::string> launcher;         // argv put before the runner's: the sandbox; empty for none
-  bool launchers_report = false;  // both say when they have done their part (ChildProcess::kReportFd)
-  // Of the processor, for the runner and the simulated device together; see LiveRunner::wait.
+  std::string simulator_dir;   // for sim: folder of the runner's libcudart.so.13 or .12, for LD_LIBRARY_PATH
+  std::string device_program;  // for sim: the program of the device's process (common/remote); "" for none
+  std::vector<std::string> device_launcher;  // its sandbox, as in `launcher`
+  std::string toolkit_lib_dir;               // for gpu: folder of the toolkit's libcudart
+  std::vector<std::string> launcher;         // arguments before the runner's: its sandbox; empty for none
+  bool launchers_report = false;             // the launchers report to ChildProcess::kReportFd
+  // CPU seconds of the runner and the simulated device together; see LiveRunner::wait.
   double seconds_per_case = 10;
-  double seconds_to_start = 30;  // until the runner says hello: a GPU's context may take its time
-  // Asked when a process that student code runs in says that the device is at fault: "" when it works, else what is wrong
-  // with it. Without it the process is believed.
+  double seconds_to_start = 30;  // until the runner sends Hello: creating a GPU context may take long
+  // Called when a process that runs student code reports a fault of the device: returns "" if the device
+  // works, else what is wrong with it. If empty, the report is believed.
   std::function<std::string()> device_trouble;
   std::string rerun_flags;  // for the rerun command of messages: "--solutions"
 };
 
-// What to do with a case besides judging its output.
+// What to measure besides judging the output of a case.
 struct Measure {
   bool counters = false;  // simulator only: divergence, sectors, wavefronts, launches
   bool dataflow = false;  // simulator only: work and steps
   bool checks = false;    // simulator only: race, initialisation and barrier checkers
   bool profile = false;   // simulator only, with counters: by source line
-  bool trace = false;     // simulator only: arrays after every step; for small cases
-  // In a process that has run nothing before, so that code cannot distinguish this run from another run of the case.
+  bool trace = false;     // simulator only: array contents after every step; for small cases
+  // Run in a new process, so that code cannot distinguish this run from another run of the case.
   bool fresh = false;
-  // > 0: on a GPU one run to warm up, then this many timed runs, each on an input of its own; on the simulator one run.
+  // > 0: on a GPU one warm-up run and this many timed runs, each with its own input; on the simulator one
+  // run.
   int timed_runs = 0;
 };
 
 struct Outcome {
-  Verdict verdict = Verdict::infra;  // of this case
-  std::string message;               // for a student, several lines, as in style.md; "" when ok
+  Verdict verdict = Verdict::infra;  // the verdict of this case
+  std::string message;               // for the student, several lines; "" if ok
   std::optional<Mismatch> mismatch;
-  Failure failure;  // what `message` is made of
-  // Of the timed runs: modelled on the simulator; on a GPU what our own clock bears out of the runner's events (go.hpp).
+  Failure failure;  // the parts of `message`
+  // The times of the timed runs: modelled on the simulator; on a GPU the runner's events as far as our clock
+  // confirms them (judge_times.hpp).
   std::vector<double> times_us;
-  std::vector<double> clock_us, events_us;  // on a GPU: each of the two
+  std::vector<double> clock_us, events_us;  // on a GPU: our clock, and the runner's events
   std::string sim_report;                   // JSON of sim_control.h's simReport, "" on a GPU
-  double processor_seconds = 0;             // of the runner and the simulated device
+  double processor_seconds = 0;             // CPU time of the runner and the simulated device
   std::string device;                       // "Simulated H200", "NVIDIA H200"
-  std::string printed;  // the runner's stdout and stderr: the first 4 KiB, harmless characters only
+  std::string printed;  // the first 4 KiB of stdout and stderr, with '?' for unprintable bytes
 };
 
-// Not thread-safe; one Session per thread. A runner dies with the thread that started it.
+// Not thread-safe; use one Session per thread. A runner is killed when the thread that started it ends.
 class Session {
  public:
   explicit Session(SessionOptions options);
@@ -133,7 +137,7 @@ class Session {
   Session(Session&&) noexcept;
   Session& operator=(Session&&) noexcept;
 
-  // Runs one case (starting a fresh runner first when there is none alive) and judges it.
+  // Runs one case and judges it. Starts a new runner first if none is running.
   Outcome run(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
               const Measure& measure);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Session against a runner that does what hostile and broken programs do (testing/evil_runner.cpp).
+// Session with a runner that behaves like hostile and broken programs (testing/evil_runner.cpp).
 #include "verifier/session.hpp"
 
 #include <gtest/gtest.h>
@@ -144,11 +144,12 @@ TEST(Session, TellsWhatToRunWhereItIsWrongAndWhatToRead) {
   EXPECT_NE(line("read:  handouts/00.md#double\n"), std::string::npos) << outcome.message;
 }
 
-// --- Runners that want points for nothing, or break. Each verdict must be what the catalogue says, and the next case unhurt.
+// --- Runners that cheat or fail. Each verdict must be the expected one, and the next case must be
+// unaffected.
 struct Evil {
   const char* mode;
   Verdict verdict;
-  const char* says;  // in the message
+  const char* says;  // contained in the message
 };
 void PrintTo(const Evil& evil, std::ostream* out) {
   *out << evil.mode;
@@ -346,7 +347,7 @@ TEST(Session, TellsCudaErrorsApart) {
 }
 
 TEST(Session, PassesNothingOfOursOn) {
-  const int left_open = dup(0);  // without close-on-exec
+  const int left_open = dup(0);  // inherited, because it is not close-on-exec
   EXPECT_EQ(run_alone("inherits").verdict, Verdict::ok);
   close(left_open);
 }
@@ -356,12 +357,12 @@ TEST(Session, CleansWhatARunnerPrintsAndClaims) {
   EXPECT_EQ(run_alone("prints_passed").printed, "[  PASSED  ] 1 test.\n100/100\n");
 }
 
-// --- With guard bands and several runs, as on a GPU.
+// --- Guard bands and several runs, as on a GPU.
 TEST(SessionOnGpu, ReturnsTheTimesOfTheTimedRunsAlone) {
   Measure measure;
   measure.timed_runs = 5;
   const Outcome outcome = run_alone("gpu", DeviceKind::gpu, measure);
-  // What the clocks say of each other depends on the machine; JudgeTimes has the rules.
+  // The difference of the clocks depends on the machine; the tests JudgeTimes cover the rules.
   EXPECT_TRUE(outcome.verdict == Verdict::ok || outcome.verdict == Verdict::suspect) << outcome.message;
   EXPECT_EQ(outcome.events_us, (std::vector<double>{10, 11, 12, 13, 14}));
   EXPECT_EQ(outcome.times_us.size(), 5u);
@@ -376,7 +377,7 @@ TEST(SessionOnGpu, WantsTheWholeOutputWhenTheClockStops) {
   EXPECT_NE(late.message.find("had not finished"), std::string::npos) << late.message;
 }
 
-// Before GO there is only a masked input: an answer to that is none.
+// Before GO the input is masked, so an answer computed from it is wrong.
 TEST(SessionOnGpu, GivesNothingToWorkOnBeforeTheClockStarts) {
   Measure measure;
   measure.timed_runs = 2;
@@ -391,7 +392,7 @@ TEST(JudgeTimes, HoldsDoubtfulTimesForAPerson) {
   EXPECT_EQ(judge_times(quick, quick, 1e8).verdict, Verdict::suspect) << "100 MB in half a microsecond";
 }
 
-// Events that claim less than the clock allows gain nothing by it.
+// Events that report less than the clock allows do not reduce the time.
 TEST(JudgeTimes, BelievesEventsAsFarAsTheClockBearsThemOut) {
   const std::vector<double> clock{100, 100, 30}, events{95, 1, 40};
   EXPECT_EQ(borne_out(clock, events), (std::vector<double>{95, 92, 40}));

@@ -20,7 +20,7 @@ const Json* member(const Json& object, const char* key) {
   return found == object.end() ? nullptr : &*found;
 }
 
-// Text in print: no control characters, no terminal escapes, not too long.
+// A text field for printing: at most 2000 bytes, control characters replaced by '?'.
 std::string text(const Json& object, const char* key) {
   const Json* value = member(object, key);
   if (value == nullptr || !value->is_string()) return "";
@@ -58,14 +58,14 @@ std::array<std::uint32_t, 3> triple(const Json& object, const char* key) {
   return out;
 }
 
-// What stands before a checker's findings.
+// The standard term for what a checker finds.
 std::string label_of(const std::string& checker) {
   for (const sim::CheckerRow& row : sim::kCheckers)
     if (checker == row.name) return row.label;
   return "";
 }
 
-// "void course::reduction::k03<int, Sum<int> >(int const*, …)" is k03 to its author.
+// "k03" for "void course::reduction::k03<int, Sum<int> >(int const*, …)".
 std::string plain_name(std::string kernel) {
   constexpr std::string_view kAnonymous = "(anonymous namespace)::";
   for (auto at = kernel.find(kAnonymous); at != std::string::npos; at = kernel.find(kAnonymous)) {
@@ -134,7 +134,7 @@ std::string one_line(const SimFinding& finding) {
   static const std::regex kPlace(R"([^\s()]*/([^\s()/]+:[0-9]+))");
   std::string line =
       std::regex_replace(finding.message.empty() ? finding.kind : finding.message, kPlace, "$1");
-  // The grader compiles, so how to compile is no help.
+  // The grader compiles the file, so advice about compiling does not help.
   constexpr std::string_view kAdvice = " (compile with -lineinfo to see it)";
   for (auto at = line.find(kAdvice); at != std::string::npos; at = line.find(kAdvice))
     line.erase(at, kAdvice.size());
@@ -150,7 +150,7 @@ std::string one_line(const SimFinding& finding) {
   if (const std::string label = is_old_value(finding) ? "missing fence" : label_of(finding.checker);
       !label.empty())
     line = label + ": " + line;
-  constexpr std::size_t kLongest = 400;  // what two or three lines of a terminal hold
+  constexpr std::size_t kLongest = 400;  // about five lines of a terminal
   if (line.size() > kLongest) line = line.substr(0, line.rfind(' ', kLongest)) + " …";
   if (finding.times > 1) line += " (" + std::to_string(finding.times) + " times)";
   return line;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the verifier takes from the simulator's report (its JSON is described in cudart/sim_control.h).
-// The report comes out of a process that runs a student's kernels and may be anything at all: reading it never fails, it only finds less.
-// What a finding means for a verdict is said here alone: weight_of().
+// The part of the simulator's report that the verifier uses (the JSON is described in cudart/sim_control.h).
+// The report comes from a process that runs a student's kernels and may contain anything: reading it never
+// fails, but skips what is invalid. Only weight_of() decides what a finding means for a verdict.
 #pragma once
 
 #include <array>
@@ -27,17 +27,18 @@ struct SimFinding {
   bool is_hint = false;  // the simulator's severity
 };
 
-// What a finding does to a verdict.
+// The effect of a finding on a verdict.
 enum class Weight : std::uint8_t {
-  fault,  // the case is wrong, whatever its output
-  hint,   // no verdict, but the likely cause of a wrong output: the result never depends on luck
-  shown,  // no verdict and no cause: ./lab check and ./lab sanitize show it
+  fault,  // the case is wrong, even if its output is right
+  hint,   // no verdict; the likely cause of a wrong output
+  shown,  // no verdict and no cause; only ./lab check and ./lab sanitize show it
 };
 
 // fault: errors of all checkers but leakcheck, and of the execution.
-// hint: what a checker itself calls one. Threads that write the same value to one word; reads in kernels of CUB and Thrust that
-//   they discard; a mask that names lanes which have left the kernel.
-// shown: leakcheck. The harness frees what it allocated after the report, and what kernels keep is gone with the case.
+// hint: findings with the severity hint: threads that write the same value to one word; reads in kernels of
+// CUB and Thrust whose values are discarded; a mask that contains lanes which have exited.
+// shown: leakcheck. The harness frees its allocations after the report, and the heap of kernels is emptied
+// after each case.
 Weight weight_of(const SimFinding& finding);
 
 // A load got an old value (sim/checkers/README.md, "Old values"), for want of a fence.
@@ -47,17 +48,17 @@ struct SimReport {
   bool readable = false;  // false: no report, or not one of the simulator's
   std::string device;
   double modelled_us = 0;
-  double memory_gb_per_s = 0;        // the chip's; 0: not told
-  std::uint64_t launches = 0;        // of kernels
-  std::uint64_t fills = 0;           // memsets that the program asked for
-  std::vector<SimFinding> findings;  // most telling first, 100 at most
-  // Did the device do anything at all for the program?
+  double memory_gb_per_s = 0;        // of the chip; 0: unknown
+  std::uint64_t launches = 0;        // kernel launches
+  std::uint64_t fills = 0;           // memsets of the program
+  std::vector<SimFinding> findings;  // most severe first, at most 100
+  // Whether the device did any work for the program.
   bool did_work() const { return launches + fills > 0; }
 };
 
 SimReport read_sim_report(std::string_view json);
 
-// One line: what was found, where, on which object. "" when the finding is not about the student's kernels.
+// The finding as one line: the kind of error, the position, the object; "" if the finding is empty.
 std::string one_line(const SimFinding& finding);
 
 }  // namespace course::lab

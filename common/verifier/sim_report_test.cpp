@@ -12,9 +12,9 @@ namespace {
 TEST(SimReport, ReadsWhatTheSimulatorWrites) {
   const SimReport report =
       read_sim_report(R"({"device": "Simulated H200", "mode": 4, "modelled_us": 12.5, "launches": [{}],
-    "totals": {"launches": 3}, "findings": [{"checker": "memcheck", "kind": "out-of-bounds-read", "kernel": "k", "file":
-    "/a/b/lab.cu", "line": 12, "other_file": "", "other_line": 0, "object": "d_in, element 1000 of 1000",
-    "message": "reads past the end", "times": 4}]})");
+    "totals": {"launches": 3}, "findings": [{"checker": "memcheck", "kind": "out-of-bounds-read",
+    "kernel": "k", "file": "/a/b/lab.cu", "line": 12, "other_file": "", "other_line": 0,
+    "object": "d_in, element 1000 of 1000", "message": "reads past the end", "times": 4}]})");
   EXPECT_TRUE(report.readable);
   EXPECT_EQ(report.device, "Simulated H200");
   EXPECT_EQ(report.modelled_us, 12.5);

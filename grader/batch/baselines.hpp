@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The CPU's times for a whole class, taken once on an idle machine: every submission is held against the same ones.
+// The CPU baselines for a whole class, measured once on an idle machine, so that every submission is compared
+// with the same times.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,8 @@
 
 namespace course::grader::batch {
 
-// Of every case that a speedup is measured on. Several runs more than for one submission: these have to last.
+// Measures every case that has a speedup goal. It makes three times as many runs as for one submission,
+// because the times are used for the whole class.
 KnownBaselines time_baselines(Problems labs, const GradeOptions& options);
 
 nlohmann::json to_json(const KnownBaselines& baselines);

@@ -16,7 +16,8 @@ using nlohmann::json;
 
 namespace {
 
-// What decides a grade besides compilers and a lab's own objects: the judge, the sandbox, the simulated device.
+// The programs that a grade depends on, besides compilers and the lab's own objects: the grader, the sandbox,
+// the simulated device.
 std::vector<std::string> programs_of(const Layout& layout) {
   std::vector<std::string> found{layout.build + "/grader/labcli", layout.build + "/grader/sandbox_enter"};
   for (const char* folder : {"common/cudart", "common/remote"}) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What every submission of a class is compiled and graded with, found once. As JSON it travels to the workers.
+// Everything that all submissions of a class are compiled and graded with, found once and passed to the
+// workers as JSON.
 #pragma once
 
 #include <map>
@@ -17,11 +18,11 @@ namespace course::grader::batch {
 
 struct Harness {
   std::map<std::string, Recipe> labs;
-  std::vector<std::string> programs;  // that decide a grade, besides a recipe's files
-  std::string toolchain;              // what the compilers say of themselves
+  std::vector<std::string> programs;  // that a grade depends on, besides the files of a recipe
+  std::string toolchain;              // the versions of the compilers
 };
 
-// Builds what is shared by all submissions, and reads the recipes. Nothing of labs/<lab>/<lab>.cu is compiled.
+// Builds what all submissions share, and reads the recipes. It does not compile labs/<lab>/<lab>.cu.
 Result<Harness> find_harness(const Layout& layout, std::span<const std::string> labs);
 
 nlohmann::json to_json(const Harness& harness);

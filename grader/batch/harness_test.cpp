@@ -12,7 +12,7 @@ namespace {
 
 using nlohmann::json;
 
-TEST(HarnessFile, ComesBackAsItWas) {
+TEST(HarnessFile, SurvivesARoundTrip) {
   Harness harness;
   harness.labs["scan"] = {"compile {source}", "link {runner}", {"a.o"}, {"/h.hpp"}};
   harness.programs = {"/labcli"};
@@ -26,7 +26,7 @@ TEST(HarnessFile, ComesBackAsItWas) {
     EXPECT_FALSE(harness_from(json::parse(broken))) << broken;
 }
 
-TEST(Baselines, ComeBackAsTheyWere) {
+TEST(Baselines, SurviveARoundTrip) {
   const KnownBaselines known{{"scan/blelloch/big", {{1.5, 2.5}, {0.5}}}};
   const auto back = baselines_from(to_json(known));
   ASSERT_TRUE(back);

@@ -45,7 +45,7 @@ Html figures(const BenchLab& lab, const BenchTable& table) {
   return page::table(t);
 }
 
-// Rates over sizes.
+// The rates as a chart over the sizes.
 Html sweep(const BenchLab& lab, const BenchTable& table) {
   page::LineChart chart{
       .title = fmt::format("{}, {}: rate by size", lab.title, table.work),
@@ -64,7 +64,8 @@ Html sweep(const BenchLab& lab, const BenchTable& table) {
   return page::line_chart(chart);
 }
 
-// Where a row stands below the roofs: instructions a byte, and instructions a nanosecond, both of what it really does.
+// A row's point in the roofline chart: warp instructions per byte moved, and warp instructions per
+// nanosecond.
 struct Standing {
   std::string name;
   double per_byte = 0, per_ns = 0;

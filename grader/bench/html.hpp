@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The page of ./lab bench --html: for each kind of work the figures as a table, the rates over the sizes, and a roofline that says what
-// holds each rung: the memory, or the instructions that it issues.
+// The page of ./lab bench --html: for each kind of work a table of the times, a chart of the rates over the
+// sizes, and a roofline that shows whether memory or instruction issue limits each rung.
 #pragma once
 
 #include <string>

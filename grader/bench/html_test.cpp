@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The page shows every figure, a sweep and a roofline for each kind of work, and says what is modelled.
+// The page shows a table, a chart and a roofline for each kind of work, and says when figures are modelled.
 #include "bench/html.hpp"
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ BenchResults results() {
   return all;
 }
 
-TEST(BenchPage, ShowsTimesRatesSharesAndWhoIsFaster) {
+TEST(BenchPage, ShowsTimesRatesSharesAndRatios) {
   const std::string page = bench_html(results());
   EXPECT_EQ(testing::why_malformed(page, testing::kVoidElements), "");
   EXPECT_THAT(page, HasSubstr("12.5 µs, 300 GB/s, 50 %, 1.25×"));
@@ -41,8 +41,9 @@ TEST(BenchPage, ShowsTimesRatesSharesAndWhoIsFaster) {
   EXPECT_THAT(page, HasSubstr("plain reads"));
 }
 
-// 4 instructions an item, 64 bytes an item: 1/16 an byte. 4096 items in 12.5 µs: 16384 instructions in 12500 ns.
-TEST(BenchPage, PutsARowBelowTheRoofsByWhatItDoes) {
+// 4 instructions and 64 bytes per item: 1/16 instruction per byte. 4096 items in 12.5 µs: 16384 instructions
+// in 12500 ns.
+TEST(BenchPage, PlacesRowsBelowTheRoofline) {
   const std::string page = bench_html(results());
   EXPECT_THAT(page, HasSubstr("roofline at 2^12"));
   EXPECT_THAT(page, HasSubstr("1.31 warp instructions a ns at 0.062 warp instructions a byte moved"));
@@ -56,7 +57,7 @@ TEST(BenchPage, HasNoRooflineWithoutCounts) {
   EXPECT_THAT(bench_html(r), HasSubstr("rate by size"));
 }
 
-TEST(BenchPage, SaysThatFiguresAreModelledAndResultsWrong) {
+TEST(BenchPage, MarksModelledFiguresAndWrongResults) {
   BenchResults r = results();
   r.modelled = true;
   r.labs[0].tables[0].rows[0].cells[4096].right = false;

@@ -14,9 +14,9 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr double kBusy = 50;    // percent of its time: such a unit is what holds a kernel up
-constexpr double kSame = 0.01;  // counts that differ by less are the same
-constexpr double kShortUs = 3;  // shorter kernels are a launch and nothing more
+constexpr double kBusy = 50;    // percent of the kernel's time: from here on a unit counts as the limiter
+constexpr double kSame = 0.01;  // counts that differ by a smaller ratio count as equal
+constexpr double kShortUs = 3;  // shorter kernels consist mainly of the launch
 
 std::array<std::uint64_t, 3> grid_of(const Json& j) {
   return {j.at(0).get<std::uint64_t>(), j.at(1).get<std::uint64_t>(), j.at(2).get<std::uint64_t>()};

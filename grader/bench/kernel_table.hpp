@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the simulator counts of kernels beside what a profiler counted on a GPU: is the same loaded, and does the model name what
-// was busy there?
+// Compares the simulator's counts of kernels with a profiler's on a GPU: do both count the same loads, and
+// does the model report the unit that was busiest?
 #pragma once
 
 #include <array>
@@ -23,8 +23,8 @@ struct KernelKey {
 struct SeenKernel {
   double us = 0;
   std::uint64_t loaded_sectors = 0;            // of global memory, before any cache
-  std::map<std::string, double> busy_percent;  // of the kernel's time, by the model's names
-  // The busiest, and how busy; "" and 0 without any.
+  std::map<std::string, double> busy_percent;  // of the kernel's time, by the model's name of the unit
+  // The busiest unit and its percentage; "" and 0 if there is none.
   std::pair<std::string, double> busiest() const;
 };
 
@@ -39,10 +39,11 @@ struct ProfilerRun {
   std::uint64_t items = 0;  // of every rung's case
   std::map<KernelKey, SeenKernel> kernels;
 };
-// common/sim/calibration/data/profiler_*.json; says where it is at fault.
+// Reads the text of common/sim/calibration/data/profiler_*.json. An Error says what is wrong with it.
 Result<ProfilerRun> read_profiler_run(const std::string& text);
 
-// Adds the launches of a report (common/cudart/sim_control.h), the first of each kernel and grid. `lab` names their lab.
+// Adds the launches of a report (common/cudart/sim_control.h) of the lab `lab`: the first one of each kernel
+// and grid.
 void collect_kernels(std::map<KernelKey, CountedKernel>& kernels, const std::string& lab,
                      const std::string& report);
 

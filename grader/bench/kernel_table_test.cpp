@@ -23,7 +23,7 @@ std::string report(const char* kernel, int sectors, const char* bound_by) {
                      kernel, bound_by, sectors);
 }
 
-// The table of kRun beside what a simulator that ran these kernels reports of them.
+// The table of kRun and of a simulator's report with these kernels.
 struct Reported {
   const char *lab, *kernel;
   int sectors;
@@ -37,7 +37,7 @@ std::string table_with(const std::vector<Reported>& kernels) {
   return kernels_markdown(*run, counted);
 }
 
-TEST(KernelTable, ShowsCountsAndNamesBesideTheProfilers) {
+TEST(KernelTable, ComparesCountsAndLimitersWithTheProfiler) {
   const std::string text = table_with({{"scan", "k01_rows", 201, "issue"}});
   EXPECT_NE(text.find("| scan `k01_rows` | 8 | 10.0 | 9.0 | 1.00 | issue, 75 % | issue |"), std::string::npos)
       << text;
@@ -47,20 +47,20 @@ TEST(KernelTable, ShowsCountsAndNamesBesideTheProfilers) {
       << text;
 }
 
-TEST(KernelTable, CountsWhatDiffers) {
+TEST(KernelTable, CountsDifferences) {
   const std::string text = table_with({{"scan", "k01_rows", 300, "memory"}});
   EXPECT_NE(text.find("| 1.50 | issue, 75 % | memory |"), std::string::npos) << text;
   EXPECT_NE(text.find("0 load as many"), std::string::npos) << text;
   EXPECT_NE(text.find("names it in 0."), std::string::npos) << text;
 }
 
-TEST(KernelTable, OtherLabsAndGridsAreOtherKernels) {
+TEST(KernelTable, DistinguishesLabsAndGrids) {
   const std::string text =
       table_with({{"sat", "k01_rows", 200, "issue"}, {"scan", "k02_rows", 200, "issue"}});
   EXPECT_NE(text.find("Of 0 kernels"), std::string::npos) << text;
 }
 
-TEST(KernelTable, RefusesWhatIsNoRun) {
+TEST(KernelTable, RefusesOtherJson) {
   EXPECT_FALSE(read_profiler_run("{}"));
   EXPECT_FALSE(read_profiler_run("nothing"));
   EXPECT_FALSE(read_profiler_run(R"({"device": "a", "date": "b", "items": 1, "kernels": [{"lab": 3}]})"));

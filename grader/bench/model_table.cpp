@@ -9,7 +9,7 @@
 namespace course::grader {
 namespace {
 
-constexpr double kDiffers = 1.2;  // times that are nearer to each other than this are in no order
+constexpr double kDiffers = 1.2;  // times with a smaller ratio have no order
 
 std::string us_text(double us) {
   return us < 1000 ? fmt::format("{:.1f}", us) : fmt::format("{:.0f}", us);

@@ -10,25 +10,25 @@ ModelPoint point(const char* rung, double measured, double modelled, const char*
   return {"reduction", work, rung, 1024, measured, modelled, "memory"};
 }
 
-TEST(ModelTable, ErrorsCountTheSameWhetherTooLongOrTooShort) {
+TEST(ModelTable, ErrorsAreSymmetric) {
   EXPECT_NEAR(quality_of({point("a", 10, 20)}).median_error, 1, 1e-9);
   EXPECT_NEAR(quality_of({point("a", 20, 10)}).median_error, 1, 1e-9);
   EXPECT_NEAR(quality_of({point("a", 10, 11), point("b", 10, 13), point("c", 10, 30)}).median_error, 0.3,
               1e-9);
 }
 
-TEST(ModelTable, PairsThatDifferByMoreThanAFifthHaveAnOrder) {
+TEST(ModelTable, OrdersPairsThatDifferByTwentyPercent) {
   const ModelQuality q =
       quality_of({point("a", 10, 10), point("b", 11, 5), point("c", 20, 30), point("d", 30, 25)});
   EXPECT_EQ(q.n_pairs, 5) << "all but a and b";
   EXPECT_EQ(q.n_right, 4) << "c and d are turned round";
 }
 
-TEST(ModelTable, OtherWorkHasNoOrder) {
+TEST(ModelTable, DifferentWorkHasNoOrder) {
   EXPECT_EQ(quality_of({point("a", 10, 30), point("b", 20, 20, "maximum")}).n_pairs, 0);
 }
 
-TEST(ModelTable, NothingHasNoError) {
+TEST(ModelTable, NoPointsGiveNoError) {
   EXPECT_EQ(quality_of({}).n_rungs, 0);
   EXPECT_NE(model_markdown({}, "a GPU").find("| **all** | 0 | 0 % | – |"), std::string::npos);
 }

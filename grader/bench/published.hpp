@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where the measured results lie that the handouts show.
+// The measured results that the handouts show.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace course::grader {
 
-// The newest file of handouts/results/: their names begin with the date.
+// The path of the newest file in handouts/results/; the names begin with the date. An Error if there is none.
 Result<std::string> published_results(const Layout& layout);
 
 }  // namespace course::grader

@@ -15,7 +15,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Work that writes next to nothing is held against plain reads.
+// Work that writes almost nothing is compared with the rate of plain reads.
 bool reads_only(double ideal_bytes, std::uint64_t n) {
   return ideal_bytes < 5.0 * static_cast<double>(n);
 }
@@ -42,7 +42,7 @@ double clock_of(const Json& lab) {
 }
 
 BenchLab lab_of(const Json& j) {
-  constexpr double kSchedulers = 4;  // of a multiprocessor, an instruction a cycle each
+  constexpr double kSchedulers = 4;  // schedulers of a multiprocessor; each issues one instruction per cycle
   BenchLab lab{j.at("lab"), j.at("title"), {}, {}, 0, 0};
   if (const double mhz = clock_of(j); mhz > 0 && j.contains("multiprocessors"))
     lab.issue_per_ns = 1e-3 * mhz * kSchedulers * j.at("multiprocessors").get<double>();

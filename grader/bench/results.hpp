@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What ./lab bench measured, read from the JSON of the bench programs (common/bench/bench_main.cpp) or of an earlier run, and its
-// tables: one for each kind of work, a row a rung, library or CPU, a column a size.
+// The results of ./lab bench, read from the JSON of the bench programs (common/bench/bench_main.cpp) or of an
+// earlier run, and their tables: one for each kind of work, with a row for each rung, library or CPU baseline
+// and a column for each size.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +17,15 @@ namespace course::grader {
 
 struct BenchCell {
   double median_us = 0, min_us = 0, max_us = 0;
-  double gb_per_s = 0;              // of the bytes that must move
-  double of_ceiling = 0;            // 0 … 1: of the memory's rate in the same run
-  std::optional<double> over_peer;  // how many times as fast as the fastest library, same size, same run
+  double gb_per_s = 0;              // the bytes that must move, divided by the time
+  double of_ceiling = 0;            // gb_per_s as a share of the memory's rate in the same run
+  std::optional<double> over_peer;  // speedup over the fastest library at the same size in the same run
   bool right = true;
 };
 
-// What the simulator counted of a row's work at some n: it grows with n, near enough.
+// The simulator's counts of a row's work at `n` items. They grow about linearly with n.
 struct BenchCounted {
-  double n = 0, warp_instructions = 0, bytes = 0;  // bytes: through global memory, in whole sectors
+  double n = 0, warp_instructions = 0, bytes = 0;  // bytes: moved through global memory, in whole sectors
 };
 
 struct BenchRow {
@@ -36,7 +37,7 @@ struct BenchRow {
 struct BenchTable {
   std::string work;  // the case: "sum_i32_random"
   std::vector<BenchRow> rows;
-  bool reads_only = false;                       // next to nothing is written: held against plain reads
+  bool reads_only = false;                       // almost nothing is written: compared with plain reads
   std::map<std::uint64_t, double> ceiling = {};  // GB/s of plain copies or reads, by n
 };
 
@@ -45,38 +46,41 @@ struct BenchLab {
   std::vector<std::uint64_t> sizes;
   std::vector<BenchTable> tables;
   double copy_gb_per_s = 0;  // at the largest size
-  double issue_per_ns = 0;   // warp instructions that the device can issue in a nanosecond; 0: not known
+  double issue_per_ns = 0;   // warp instructions that the device can issue per nanosecond; 0: unknown
 };
 
 struct BenchResults {
   std::string date, device;
   bool modelled = false;
-  int driver = 0, runtime = 0;  // as CUDA counts: 13000
-  int clock_mhz = 0;            // of the multiprocessors, while measuring; 0: not recorded
+  int driver = 0, runtime = 0;  // CUDA's version numbers, such as 13000
+  int clock_mhz = 0;            // of the multiprocessors during the measurement; 0: not recorded
   std::vector<BenchLab> labs;
 };
 
-// A case's work without its size: "sum_i32_n16777216_random_bench1048576" is "sum_i32_random".
+// The name of a case without its size:
 std::string work_of(const std::string& case_name);
 
-// From a merged file, {"schema": 1, "labs": [ … ]}.
+// Reads a merged file, {"schema": 1, "labs": [ … ]}. An Error if it has another form.
 Result<BenchResults> read_bench(std::string_view json);
-// Puts the files of single programs together. `yours`: programs built from the student's files, their rows are named so.
+// Merges the results of the bench programs. `yours`: results of programs built from the student's files,
+// whose rows get the kind "yours".
 Result<std::string> merge_bench(const std::vector<std::string>& solutions,
                                 const std::vector<std::string>& yours, const std::string& date);
 
-// Puts what the same programs counted on the simulator beside the times of `measured`, row by row. What does not fit is left out.
+// Adds the simulator's counts of the same programs to the rows of `measured`. Counts without a matching row
+// are left out.
 Result<std::string> add_counted(const std::string& measured, const std::vector<std::string>& counted);
 
 // "NVIDIA H200, driver for CUDA 13.0, toolkit 13.0, 1980 MHz, 2026-01-02", or that it is modelled.
 std::string bench_where(const BenchResults& results);
-// "2^20", or the number; "1.25 ms"; "yours: fast".
+// size_text: "2^20", or the number. time_text: "1.25 ms". name_of: "yours: fast".
 std::string size_text(std::uint64_t n);
 std::string time_text(double us);
 std::string name_of(const BenchRow& row);
 
 std::string bench_text(const BenchResults& results);
-// One lab's tables for its handout, with date, device, driver and toolkit; "" when the results don't have the lab.
+// One lab's tables for its handout, with date, device, driver and toolkit; "" when the results do not contain
+// the lab.
 std::string bench_markdown(const BenchResults& results, const std::string& lab);
 std::string bench_csv(const BenchResults& results);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From bench programs' JSON to tables: ratios are formed within one size of one run, and nothing that is no result gets by.
+// From the bench programs' JSON to tables: ratios are computed within one size of one run, and other JSON is
+// refused.
 #include "bench/results.hpp"
 
 #include <fmt/format.h>
@@ -14,7 +15,8 @@ using ::testing::Not;
 
 std::string program(const char* device, double rung_us, const char* name = "fast") {
   return fmt::format(
-      R"({{"schema": 1, "lab": "fold", "title": "Fold", "device": "{}", "modelled": false, "driver": 13000, "runtime": 12080,
+      R"({{"schema": 1, "lab": "fold", "title": "Fold", "device": "{}", "modelled": false,
+    "driver": 13000, "runtime": 12080,
     "sizes": [{{"n": 1024, "ceilings": {{"copy": {{"gb_per_s": 2.0}}, "read": {{"gb_per_s": 4.0}}}},
       "tables": [{{"case": "sum_i32_n99_random_bench1024", "n": 1024, "ideal_bytes": 4100, "rows": [
         {{"name": "{}", "kind": "rung", "median_us": {}, "min_us": 1, "max_us": 9, "right": true}},
@@ -32,7 +34,7 @@ BenchResults results_of(const std::vector<std::string>& solutions,
   return *results;
 }
 
-TEST(BenchResults, HoldARungAgainstTheLibraryAndTheMemoryOfTheSameRun) {
+TEST(BenchResults, ComparesRungsWithLibraryAndMemory) {
   const BenchResults results = results_of({program("GPU", 2.05)});
   ASSERT_EQ(results.labs.size(), 1u);
   ASSERT_EQ(results.labs[0].tables.size(), 1u);
@@ -45,20 +47,20 @@ TEST(BenchResults, HoldARungAgainstTheLibraryAndTheMemoryOfTheSameRun) {
   EXPECT_FALSE(table.rows[2].cells.at(1024).over_peer) << "a CPU is no rung";
 }
 
-TEST(BenchResults, ShowTheStudentsRowsBesideTheSolutions) {
+TEST(BenchResults, ShowStudentsRowsBesideSolutions) {
   const BenchResults results = results_of({program("GPU", 2.05)}, {program("GPU", 8.2, "fast")});
   EXPECT_THAT(bench_text(results), HasSubstr("yours: fast"));
   EXPECT_THAT(bench_csv(results), HasSubstr("fold,sum_i32_random,fast,yours,1024,8.200"));
 }
 
-TEST(BenchResults, TellWhereAndWhenTheyWereMeasured) {
+TEST(BenchResults, StateDeviceVersionsAndDate) {
   const std::string text = bench_markdown(results_of({program("NVIDIA H200", 2.05)}), "fold");
   EXPECT_THAT(text, HasSubstr("NVIDIA H200, driver for CUDA 13.0, toolkit 12.8, 2026-01-02"));
   EXPECT_THAT(text, HasSubstr("| `fast` | 2.0 µs (50 %) | 2.00× |"));
   EXPECT_EQ(bench_markdown(results_of({program("GPU", 1)}), "scan"), "");
 }
 
-TEST(BenchResults, RefuseWhatIsNone) {
+TEST(BenchResults, RefuseOtherJson) {
   for (const char* text : {"", "{}", "[]", R"({"labs": 3})", R"({"labs": [{"lab": "fold"}]})",
                            R"({"labs": [{"lab": "a", "title": "b", "device": "c",
       "modelled": false, "driver": 1, "runtime": 1, "sizes": [{"n": 1, "tables": [{"case": 3}]}]}]})"}) {

@@ -18,13 +18,14 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// What a student's program gets to write its results in, seen as /results where there are namespaces.
+// The folder in which a student's program may write its results. The program sees it as /results where there
+// are namespaces.
 class ResultsFolder {
  public:
   ResultsFolder() : path_((fs::temp_directory_path() / "lab-bench-XXXXXX").string()) {
     if (mkdtemp(path_.data()) == nullptr) path_.clear();
     std::error_code ignored;
-    fs::permissions(path_, fs::perms::all, ignored);  // its user may be another one
+    fs::permissions(path_, fs::perms::all, ignored);  // the program may run as another user
   }
   ~ResultsFolder() {
     std::error_code ignored;
@@ -38,7 +39,8 @@ class ResultsFolder {
   std::string path_;
 };
 
-// Whoever wrote it may have put a link or a pipe there, or no end to it.
+// Reads at most kMost bytes of a regular file. The student's program may have made a link, a pipe or an
+// endless file.
 std::string written_by_others(const std::string& path) {
   constexpr std::size_t kMost = 16u << 20;
   const int fd = open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs a bench program that holds a student's code: shut in as for a grade, with one folder to write its results in.
+// Runs a bench program that contains a student's code, in the same sandbox as for a grade, with one folder
+// for its results.
 #pragma once
 
 #include <string>
@@ -12,7 +13,8 @@
 
 namespace course::grader {
 
-// What the program wrote to the file that it was given with --json. `libraries`: the folder with its libcudart.
+// Returns what the program wrote to the file that --json names. `libraries`: the folder with its libcudart.
+// An Error if the program could not be started, took too long or failed.
 Result<std::string> run_shut_in(const Layout& layout, std::vector<std::string> command,
                                 lab::DeviceKind device, const std::string& libraries, ProcessOptions how);
 

@@ -21,17 +21,17 @@ Result<std::string> shell(const std::string& script) {
   const Layout layout{"/nowhere", std::filesystem::path(enter).parent_path().parent_path().string(), ""};
   ProcessOptions how;
   how.seconds = 20;
-  // $2 is the file: after --json.
+  // $2 is the file name after --json.
   return run_shut_in(layout, {"/bin/sh", "-c", script, "sh"}, lab::DeviceKind::sim, "/usr/lib", how);
 }
 
-TEST(ShutIn, AProgramHandsItsResultsOut) {
+TEST(ShutIn, ReturnsTheProgramsResults) {
   const auto text = shell("echo '{\"of\": 1}' > \"$2\"");
   ASSERT_TRUE(text) << text.error().text;
   EXPECT_EQ(*text, "{\"of\": 1}\n");
 }
 
-TEST(ShutIn, AProgramTouchesNothingElse) {
+TEST(ShutIn, GivesNoAccessToOtherFiles) {
   const Layout layout{
       "/nowhere", std::filesystem::path(std::getenv("SANDBOX_ENTER")).parent_path().parent_path().string(),
       ""};
@@ -43,7 +43,7 @@ TEST(ShutIn, AProgramTouchesNothingElse) {
   std::filesystem::remove(file);
 }
 
-TEST(ShutIn, TellsHowAProgramFailed) {
+TEST(ShutIn, ReportsHowTheProgramFailed) {
   const auto text = shell("echo no memory; exit 3");
   ASSERT_FALSE(text);
   EXPECT_THAT(text.error().text, HasSubstr("code 3"));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The parts that `./lab grade-all` (grader/batch/grade_all.py) is made of, hidden from students: each does one step for one
-// submission or for all, reads and writes JSON files, and can be repeated.
-//   labcli batch-harness   how submissions are compiled, and which files decide a grade
-//   labcli batch-baselines the CPU's times
+// The hidden commands of which `./lab grade-all` (grader/batch/grade_all.py) consists. Each performs one step
+// for one submission or for all, reads and writes JSON files, and can be repeated.
+//   labcli batch-harness   how submissions are compiled, and the files that decide a grade
+//   labcli batch-baselines the times of the CPU baselines
 //   labcli grade-one       compiles and grades one file
 #include <fmt/format.h>
 #include <unistd.h>
@@ -63,7 +63,7 @@ int write_out(const BatchOptions& options, const std::string& text) {
   return done ? kRan : fail(done.error().text);
 }
 
-// Everything that the three commands begin with.
+// What all three commands need.
 struct Ready {
   Layout layout;
   std::vector<const lab::Problem*> labs;
@@ -129,7 +129,8 @@ int run_baselines(const BatchOptions& options) {
   return write_out(options, dump(batch::to_json(batch::time_baselines(ready->labs, ready->how))));
 }
 
-// An attempt's result is never overwritten: a cluster may start the same task twice, and the first one counts.
+// An existing result is never overwritten: a cluster may start the same task twice, and the first result
+// counts.
 int write_once(const std::string& path, const std::string& text) {
   const std::string beside = fmt::format("{}.{}.tmp", path, getpid());
   if (const auto done = write_report(beside, text); !done) return fail(done.error().text);
@@ -205,7 +206,8 @@ int run_one(const BatchOptions& options) {
     const auto done = write_report(options.student_json, json_text(for_students(result)));
     if (!done) return fail(done.error().text);
   }
-  return write_once(options.out, json_text(result));  // last: whoever sees it may count on the others
+  // written last: a process that sees it may rely on the other files
+  return write_once(options.out, json_text(result));
 }
 
 }  // namespace

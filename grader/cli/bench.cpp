@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// labcli bench: every rung of the ladders, the libraries' functions, the CPU and the memory's ceilings, in one run.
+// labcli bench: measures every rung of the ladders, the libraries' functions, the CPU baselines and the
+// memory's ceilings in one run.
 #include <fcntl.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
@@ -49,7 +50,7 @@ struct BenchOptions {
   bool mine = false, markdown = false, published = false, no_cpu = false;
 };
 
-constexpr std::uint64_t kCountedItems = 1 << 18;  // enough for counts to grow with n from there on
+constexpr std::uint64_t kCountedItems = 1 << 18;  // from here on counts grow linearly with n
 
 constexpr const char* kBenchFooter = R"(
 On a GPU: measured with events; medians, buffers that rotate past 1 GiB,
@@ -75,7 +76,8 @@ std::vector<std::uint64_t> sizes_for(const BenchOptions& options, lab::DeviceKin
   return {1 << 20, 1 << 24, 1 << 28};
 }
 
-// How ninja would link the bench program of a student's file, with holes for the object and the program.
+// ninja's command for linking the bench program of a student's file, with placeholders for the object and the
+// program.
 Result<Recipe> bench_recipe(const Layout& layout, const std::string& lab, const std::string& target) {
   const auto said = run_process({"ninja", "-C", layout.build, "-t", "commands", "-s", target});
   if (!said) return said.error();
@@ -98,7 +100,8 @@ Result<Recipe> bench_recipe(const Layout& layout, const std::string& lab, const 
   return recipe;
 }
 
-// A student's file is compiled and screened as for a grade, and linked shut in, too. The program.
+// Compiles and screens a student's file as for a grade and links it in the sandbox, too. Returns the path of
+// the program.
 Result<std::string> build_mine(const Layout& layout, const std::string& lab, const std::string& target) {
   BuildOptions how;
   how.machine = &isolation_here(layout);
@@ -116,7 +119,7 @@ Result<std::string> build_mine(const Layout& layout, const std::string& lab, con
   return Error{fmt::format("labs/{}: {}\n{}", lab, lab::name_of(outcome.verdict), outcome.message)};
 }
 
-// Builds one bench program and runs it; its JSON.
+// Builds one bench program, runs it and returns its JSON.
 Result<std::string> run_program(const Layout& layout, const BenchOptions& options, lab::DeviceKind device,
                                 const std::vector<std::uint64_t>& sizes, const std::string& lab,
                                 bool solutions, bool with_cpu) {
@@ -161,9 +164,10 @@ Result<std::string> measure(const Layout& layout, const BenchOptions& options,
   const auto device = choose_device(options.device, layout);
   if (!device) return device.error();
   Progress progress(stderr_is_terminal());
-  // The page's rooflines need what only the simulator counts; on it the counts come with the times.
+  // The page's rooflines need the simulator's counts. A run on the simulator gives them with the times.
   const bool counts = !options.html.empty() && device->kind != lab::DeviceKind::sim;
-  // A student edition has none: there your kernels are all that is measured, beside CPU and memory.
+  // The student edition has no solutions. There only the student's kernels are measured, beside CPU and
+  // memory.
   std::error_code ignored;
   const bool have_solutions = fs::exists(layout.root + "/solutions", ignored);
   const bool mine = options.mine || !have_solutions;

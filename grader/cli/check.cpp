@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// labcli check: every checker over small cases, findings by source line.
+// labcli check: runs small cases with all checkers and prints the findings by source line.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// labcli as it is typed: exit codes, messages, and real grading on the simulator. The environment variable LABCLI names it.
+// labcli as a user calls it: exit codes, messages, and real grading on the simulator. The environment
+// variable LABCLI is its path.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -61,7 +62,7 @@ TEST_F(Labcli, HelpFitsATerminal) {
   }
 }
 
-TEST_F(Labcli, WrongUsageSaysWhatIsRight) {
+TEST_F(Labcli, ExplainsWrongUsage) {
   EXPECT_EQ(run({}).exit_code, 1);
   EXPECT_EQ(run({"--help"}).exit_code, 0);
   EXPECT_EQ(run({"grade", "--help"}).exit_code, 0);
@@ -95,19 +96,19 @@ TEST_F(Labcli, WrongUsageSaysWhatIsRight) {
   }
 }
 
-TEST_F(Labcli, ListsLabsForPeopleAndPrograms) {
+TEST_F(Labcli, ListsLabsAsTextAndJson) {
   EXPECT_THAT(run({"list"}).output, HasSubstr("reduction: Reduction (100 points"));
   const json list = json::parse(run({"list", "--json"}).output);
   EXPECT_EQ(list.at("labs").at(0).at("id"), "reduction");
   EXPECT_THAT(run({"points", "reduction", "--markdown"}).output, HasSubstr("| **all** | | | | **100"));
 }
 
-TEST_F(Labcli, AnUntouchedSkeletonScoresZeroAndRuns) {
+TEST_F(Labcli, UnchangedSkeletonScoresZero) {
   const ProcessResult done = run({"grade", "reduction", "--device", "sim", "--json", folder_ + "/out.json",
                                   "--junit", folder_ + "/junit.xml", "--html", folder_ + "/report.html"});
   EXPECT_EQ(done.exit_code, 0) << done.output;
   EXPECT_THAT(done.output, HasSubstr("0/100"));
-  EXPECT_THAT(done.output, Not(HasSubstr("\x1b")));  // no terminal, no colour
+  EXPECT_THAT(done.output, Not(HasSubstr("\x1b")));  // no colours, because stdout is not a terminal
   const json result = json::parse(contents("out.json"));
   const json& lab = result.at("labs").at(0);
   EXPECT_EQ(lab.at("points"), 0);
@@ -117,7 +118,7 @@ TEST_F(Labcli, AnUntouchedSkeletonScoresZeroAndRuns) {
   EXPECT_THAT(contents("report.html"), HasSubstr("0/100"));
 }
 
-TEST_F(Labcli, TheSolutionsScoreEverything) {
+TEST_F(Labcli, SolutionsGetAllPoints) {
   const ProcessResult done =
       run({"grade", "--solutions", "--device", "sim", "--seed", "0x2024", "--json", folder_ + "/out.json"});
   EXPECT_EQ(done.exit_code, 0) << done.output;
@@ -131,7 +132,7 @@ TEST_F(Labcli, TheSolutionsScoreEverything) {
   }
 }
 
-TEST_F(Labcli, TellsHowFarCodeIsShutIn) {
+TEST_F(Labcli, ReportsTheIsolation) {
   ProcessOptions options;
   options.environment = {"LAB_SANDBOX=none"};
   const auto done = run_process({labcli_, "isolation"}, options);
@@ -140,7 +141,7 @@ TEST_F(Labcli, TellsHowFarCodeIsShutIn) {
               HasSubstr("none (a process of its own)\nLAB_SANDBOX=none switches isolation off"));
 }
 
-TEST_F(Labcli, AGradeThatCountsNeedsIsolation) {
+TEST_F(Labcli, GradedRunsRequireIsolation) {
   ProcessOptions options;
   options.seconds = 280;
   options.environment = {"LAB_SANDBOX=limits"};
@@ -161,15 +162,15 @@ TEST_F(Labcli, AGradeThatCountsNeedsIsolation) {
   EXPECT_EQ(json::parse(contents("out.json")).at("isolation"), "none");
 }
 
-TEST_F(Labcli, CheckersFindNothingInTheSolutions) {
+TEST_F(Labcli, CheckersFindNothingInSolutions) {
   const ProcessResult done = run({"check", "--solutions"});
   EXPECT_EQ(done.exit_code, 0);
   EXPECT_THAT(done.output, HasSubstr("Nothing found."));
   EXPECT_THAT(done.output, Not(HasSubstr("finding")));
 }
 
-TEST_F(Labcli, AReportOnStdoutStandsAlone) {
-  // Both streams come together here, so the shell takes the other one away.
+TEST_F(Labcli, PrintsOnlyTheReportOnStdout) {
+  // run_process returns both streams together, so the shell discards stderr.
   ProcessOptions options;
   options.seconds = 100;
   auto done =
@@ -178,7 +179,7 @@ TEST_F(Labcli, AReportOnStdoutStandsAlone) {
   EXPECT_EQ(json::parse(done->output).at("labs").at(0).at("points"), 0);
 }
 
-TEST_F(Labcli, TraceShowsTheArraysOfASolution) {
+TEST_F(Labcli, TraceShowsArraysOfASolution) {
   const auto done = run({"trace", "reduction", "neighboured", "--solutions", "--step"});
   EXPECT_EQ(done.exit_code, 0) << done.output;
   EXPECT_THAT(done.output, HasSubstr("s_data"));
@@ -186,7 +187,7 @@ TEST_F(Labcli, TraceShowsTheArraysOfASolution) {
   EXPECT_THAT(done.output, HasSubstr("by thread 6"));
 }
 
-TEST_F(Labcli, BenchShowsTheResultsOfTheHandouts) {
+TEST_F(Labcli, BenchShowsPublishedResults) {
   const auto done = run({"bench", "reduction", "--published"});
   EXPECT_EQ(done.exit_code, 0) << done.output;
   EXPECT_THAT(done.output, HasSubstr("CUB DeviceReduce"));
@@ -195,7 +196,7 @@ TEST_F(Labcli, BenchShowsTheResultsOfTheHandouts) {
               HasSubstr("nothing to read"));
 }
 
-TEST_F(Labcli, ProfileShowsWhatEachLineCosts) {
+TEST_F(Labcli, ProfileShowsCostOfEachLine) {
   const auto done = run({"profile", "reduction", "reindexed", "--solutions"});
   EXPECT_EQ(done.exit_code, 0) << done.output;
   EXPECT_THAT(done.output,
@@ -205,7 +206,7 @@ TEST_F(Labcli, ProfileShowsWhatEachLineCosts) {
   EXPECT_EQ(as_json.at("work"), 262143);
 }
 
-TEST_F(Labcli, TraceSaysWhatItCannotShow) {
+TEST_F(Labcli, TraceExplainsWhatItCannotShow) {
   EXPECT_THAT(run({"trace", "reduction", "neighbored"}).output, HasSubstr("did you mean neighboured"));
   EXPECT_THAT(run({"trace", "reduction", "neighboured", "--solutions", "--n", "100000"}).output,
               HasSubstr("too many"));

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The subcommands of labcli: each adds itself to the parser and, when it is the one asked for, leaves what to
-// do in `run`.
+// The subcommands of labcli. Each adds itself to the parser; the chosen one stores its action in `run`.
 #pragma once
 
 #include <functional>
@@ -12,7 +11,8 @@ class App;
 
 namespace course::grader::cli {
 
-// The exit code: 0 = ran (a low score is no error), 1 = wrong usage or the course's own machinery failed.
+// Returns the exit code: 0 if the command ran (a low score is not an error), 1 for wrong usage or an error of
+// the grader itself.
 using Run = std::function<int()>;
 constexpr int kRan = 0;
 constexpr int kFailed = 1;

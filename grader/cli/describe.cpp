@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// labcli describe (hidden): this command line itself as JSON, from which ./lab completion is made:
-// {"commands": {"grade": {"--device": ["auto", "sim", "gpu"], "--json": null, "--solutions": []}}, "labs": ["reduction"]}
-// An option has the words it takes, null when it takes any, and none when it is a flag.
+// labcli describe (hidden): prints this command line as JSON, from which ./lab completion is made:
+//   {"commands": {"grade": {"--device": ["auto", "sim", "gpu"], "--json": null, "--solutions": []}},
+//    "labs": ["reduction"]}
+// An option has the list of its allowed words; null if any word is allowed; an empty list if it is a flag.
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
@@ -16,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-// CLI11 says what IsMember allows in an option's type: "TEXT:{auto,sim,gpu}".
+// CLI11 includes the words of IsMember in the option's type name: "TEXT:{auto,sim,gpu}".
 json words_of(const CLI::Option& option) {
   if (option.get_expected_max() == 0) return json::array();
   const std::string type = option.get_type_name();

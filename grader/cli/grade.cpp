@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// labcli grade: builds the labs, grades them, prints the score table and writes the reports asked for.
+// labcli grade: builds the labs, grades them, prints the score table and writes the requested reports.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
@@ -72,7 +72,7 @@ Result<GradeOptions> grade_options(const GradeArguments& options, Problems labs,
   return out;
 }
 
-// Where the time of compiling went, as text.
+// The times of the compilation stages as text.
 std::string to_text(const std::map<std::string, BuildOutcome>& outcomes) {
   std::string out;
   for (const auto& [lab, outcome] : outcomes) {
@@ -112,7 +112,7 @@ bool any_infra(const RunResult& result) {
   return false;
 }
 
-// Whether this machine shuts student code in as far as a grade that counts asks for.
+// Checks that this machine's isolation is sufficient for a graded run.
 Result<void> require(const sandbox::Machine& machine, sandbox::Isolation needed) {
   if (!screen::can_read_objects() && needed > sandbox::Isolation::none)
     return Error{

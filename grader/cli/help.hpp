@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How --help looks: what an option does is broken so that no line is wider than a terminal's usual 80 columns.
+// The layout of --help: descriptions of options are wrapped at 80 columns.
 #pragma once
 
 #include <CLI/CLI.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// labcli isolation: how far student code is shut in here; the first line says so, the others what is missing for more.
+// labcli isolation: prints the isolation of student code on this machine. The first line is the level, the
+// others list what is missing for a higher one.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// labcli model: the simulator's modelled times beside measured ones, for every rung of the solutions; or its counts of each kernel
-// beside a profiler's.
+// labcli model: compares the simulator's modelled times with measured ones for every rung of the solutions,
+// or its counts for each kernel with a profiler's.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -44,7 +44,7 @@ Examples:
   ./lab model scan --measured my_gpu.json --most 16777216
                                          beside times of ./lab bench --json)";
 
-// The longest launch's bound.
+// The limiter of the longest launch.
 std::string bound_of(const nlohmann::json& report) {
   std::string bound;
   double longest = -1;
@@ -127,7 +127,7 @@ int run_model(const ModelOptions& options) {
     const auto all = lab::all_problems();
     const auto problem = std::find_if(all.begin(), all.end(),
                                       [&](const lab::Problem* p) { return p->manifest().id == lab.id; });
-    if (problem == all.end()) continue;  // measured with a lab that is gone
+    if (problem == all.end()) continue;  // the lab of this measurement no longer exists
     constexpr double kSeconds = 120;
     const RunContext context{lab.id, 1, true, lab::DeviceKind::sim, false};
     const auto runner =

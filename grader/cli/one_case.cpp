@@ -53,7 +53,7 @@ Result<lab::Outcome> run_one(const OneTask& one, const lab::Case& c, bool soluti
     program = *made;
   }
   const RunContext context{lab, seed, solutions, lab::DeviceKind::sim, false};
-  constexpr double kSeconds = 120;  // looking closely takes its time
+  constexpr double kSeconds = 120;  // tracing and profiling are slow
   const auto runner = session_runner(*layout, program, lab::DeviceKind::sim, context, kSeconds);
   lab::Outcome outcome = runner->run(*one.problem, *one.task, c, seed, measure);
   const bool nothing =

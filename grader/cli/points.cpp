@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// labcli points: what a lab's tasks are worth and for what; as Markdown for the generated blocks of handouts.
+// labcli points: prints the points of a lab's tasks and the goals that earn them; as Markdown for the
+// generated blocks of handouts.
 #include <CLI/CLI.hpp>
 
 #include <cstdio>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Hidden: tries the CUDA runtime in this process and prints what came of it as JSON. probe_gpu() runs it as a
-// child.
+// labcli probe-gpu (hidden): tries the CUDA runtime in this process and prints the result as JSON.
+// probe_gpu() runs it as a child process.
 #include <CLI/CLI.hpp>
 
 #include <cstdio>

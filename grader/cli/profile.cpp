@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// labcli profile: what each source line of a kernel costs, from a run on the simulator.
+// labcli profile: prints the cost of each source line of a kernel, from a run on the simulator.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -33,7 +33,7 @@ Examples:
   ./lab profile reduction shuffle --html profile.html
   ./lab profile reduction shuffle --json)";
 
-// The case whose efficiency is graded; the first one where none is.
+// The first case with efficiency goals, else the first case.
 lab::Case graded_case(const OneTask& one) {
   const auto cases = one.problem->cases(*one.task);
   for (const lab::Case& c : cases)
@@ -82,7 +82,8 @@ void add_profile(CLI::App& app, Run& run) {
   auto options = std::make_shared<ProfileOptions>();
   command->add_option("LAB", options->lab, "The lab")->required();
   command->add_option("TASK", options->task,
-                      "The task, or with --solutions any rung");  // select_one asks for it
+                      // not required here: select_one reports a missing task
+                      "The task, or with --solutions any rung");
   command->add_option("--case", options->case_name, "Another case, by its name in a report");
   command->add_option("--seed", options->seed, "The case's random items (1)");
   command->add_flag("--solutions", options->solutions, "The reference solution");

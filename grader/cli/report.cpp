@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// labcli report: other forms of a result that `grade --json` has written.
+// labcli report: converts a result that `grade --json` has written to other forms.
 #include <CLI/CLI.hpp>
 
 #include <cstdio>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The reports that a command writes, each to a file or to stdout ("-"): one option each, the same for `grade` and `report`.
+// The reports that a command writes, each to a file or to stdout ("-"). The options are the same for `grade`
+// and `report`.
 #pragma once
 
 #include <string>
@@ -15,15 +16,15 @@ namespace course::grader::cli {
 
 struct ReportFiles {
   std::string json, junit, html, csv, gradescope, classroom, summary, annotations;
-  std::string edition = "instructor";  // or "student", for what is not a student's anyway
+  std::string edition = "instructor";  // or "student", see report/edition.hpp
 };
 
 void add_options(CLI::App& command, ReportFiles& files);
 
-// An Error early when one could not be written.
+// An Error if a report could not be written. To be called before grading.
 Result<void> check_all_writable(const ReportFiles& files);
 
-// A report on stdout is to be read by a program: nothing else goes there then.
+// Whether a report is written to stdout. Nothing else may be printed there then, because a program reads it.
 bool any_on_stdout(const ReportFiles& files);
 bool any_wanted(const ReportFiles& files);
 

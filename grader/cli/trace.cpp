@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// labcli trace: a kernel's arrays after every step, from a run on the simulator.
+// labcli trace: prints a kernel's arrays after every step, from a run on the simulator.
 #include <fmt/format.h>
 #include <unistd.h>
 #include <CLI/CLI.hpp>
@@ -51,7 +51,7 @@ Examples:
   ./lab trace scan blelloch --items ascending         of 0 1 2 3 4 5 6 7
   ./lab trace reduction shuffle --solutions)";
 
-// "3-7", "3-", "-7" or "3".
+// Parses --steps: "3-7", "3-", "-7" or "3".
 Result<TraceChoice> parse_choice(const TraceOptions& options) {
   TraceChoice choice;
   choice.arrays = options.arrays;
@@ -80,7 +80,7 @@ std::vector<lab::HostBuffer> inputs_of(const OneTask& one, const lab::Case& c) {
   return inputs;
 }
 
-// The example, with items of another pattern when asked for.
+// The task's example, with the items of --items if given.
 Result<lab::Case> example_of(const OneTask& one, const TraceOptions& options) {
   lab::Case c = one.problem->example(*one.task, options.n);
   if (options.items.empty() || c.n > kMostItems) return c;
@@ -169,7 +169,8 @@ void add_trace(CLI::App& app, Run& run) {
   auto options = std::make_shared<TraceOptions>();
   command->add_option("LAB", options->lab, "The lab")->required();
   command->add_option("TASK", options->task,
-                      "The task, or with --solutions any rung");  // select_one asks for it
+                      // not required here: select_one reports a missing task
+                      "The task, or with --solutions any rung");
   command->add_option("--n", options->n, "Items of the example (8)");
   command->add_option("--items", options->items,
                       "The example's items: example (3 1 7 0 …), ascending (0 1 2 …), descending, all_equal, "

@@ -54,7 +54,7 @@ Result<std::string> runner_of(const Layout& layout, const std::string& lab, bool
 
 namespace {
 
-// A student's file is a file: a link could lead anywhere, a pipe would never end.
+// Only regular files are accepted: a link could lead anywhere, and reading a pipe might never end.
 BuildOutcome ingest(const Layout& layout, const std::string& lab) {
   const std::string source = fmt::format("labs/{0}/{0}.cu", lab);
   std::error_code failed;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From a file to a runner, with commands that are tried quickly: what they see, where they may write, what happens between them. (With
-// the real compilers: compile_attack_test.cpp.)
+// From a file to a runner, with fast commands in place of the compilers: the files that stages see and may
+// write, and the checks between stages. (With the real compilers: compile_attack_test.cpp.)
 #include "compile/build.hpp"
 
 #include <gmock/gmock.h>
@@ -35,7 +35,7 @@ std::string contents(const std::string& path) {
   return out.str();
 }
 
-// A checkout with a build folder, and a file of a student's that came from elsewhere.
+// A checkout with a build folder, and a student's file from another folder.
 class Compiled : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -78,7 +78,7 @@ class Compiled : public ::testing::Test {
   sandbox::Machine machine_;
 };
 
-TEST_F(Compiled, AFileBecomesARunner) {
+TEST_F(Compiled, MakesARunnerFromAFile) {
   for (const sandbox::Isolation most : {sandbox::Isolation::none, sandbox::Isolation::full}) {
     shut_in(most);
     const BuildOutcome outcome = compile();
@@ -88,7 +88,7 @@ TEST_F(Compiled, AFileBecomesARunner) {
   }
 }
 
-TEST_F(Compiled, NeitherStageSeesOrWritesWhatIsNotItsOwn) {
+TEST_F(Compiled, StagesAccessOnlyTheirOwnFiles) {
   shut_in();
   if (machine_.level < sandbox::Isolation::namespaces) GTEST_SKIP() << "no namespaces here";
   setenv("GRADERS_SECRET", "1", 1);
@@ -118,7 +118,7 @@ TEST_F(Compiled, NeitherStageSeesOrWritesWhatIsNotItsOwn) {
   EXPECT_FALSE(fs::exists(root_ + "/build/grader/sandbox_enter"));
 }
 
-TEST_F(Compiled, BombsEnd) {
+TEST_F(Compiled, StopsCompilerBombs) {
   shut_in();
   if (machine_.level < sandbox::Isolation::namespaces) GTEST_SKIP() << "no namespaces here";
   for (const char* bomb : {"tail /dev/zero", "cat /dev/zero > {object}", "while :; do :; done"}) {
@@ -127,7 +127,7 @@ TEST_F(Compiled, BombsEnd) {
   }
 }
 
-TEST_F(Compiled, EndlessCompilingIsStopped) {
+TEST_F(Compiled, StopsEndlessCompiling) {
   recipe_.compile = "sleep 30";
   options_.seconds = 1;
   const auto begin = std::chrono::steady_clock::now();
@@ -137,8 +137,8 @@ TEST_F(Compiled, EndlessCompilingIsStopped) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
 }
 
-// What a compiler that somebody has taken over might leave in its folder.
-TEST_F(Compiled, OnlyAPlainFileIsTakenForAnObject) {
+// A compiler under a student's control may leave any kind of file in its folder.
+TEST_F(Compiled, AcceptsOnlyRegularFilesAsObjects) {
   for (const char* left : {"ln -s /etc/passwd {object}", "mkfifo {object}", "mkdir {object}", "true"}) {
     recipe_.compile = left;
     const BuildOutcome outcome = compile();
@@ -147,11 +147,12 @@ TEST_F(Compiled, OnlyAPlainFileIsTakenForAnObject) {
   }
 }
 
-TEST_F(Compiled, NothingIsLinkedThatWasNotScreened) {
+TEST_F(Compiled, LinksNothingThatWasNotScreened) {
   if (!screen::can_read_objects()) GTEST_SKIP() << "no libelf";
   options_.screen = true;
   recipe_.link = "touch {folder}/was_linked {runner}";
-  // Options of the link-time optimiser, as the host's assembler can write them; and what is no object at all, but a linker's script.
+  // Options of the link-time optimiser, as inline assembly can write them; and a linker script in place of an
+  // object.
   recipe_.compile = "printf '.section .gnu.lto_.opts,\"e\"\\n.ascii \"x\"\\n' | as -o {object}";
   EXPECT_EQ(compile().verdict, Verdict::policy);
   EXPECT_THAT(compile().message, HasSubstr(".gnu.lto_.opts: is a section that the compiler does not make"));
@@ -161,8 +162,8 @@ TEST_F(Compiled, NothingIsLinkedThatWasNotScreened) {
   EXPECT_FALSE(fs::exists(root_ + "/work/runner"));
 }
 
-// Which name is missing, the linker says better than the list of what may be called.
-TEST_F(Compiled, AForgottenDefinitionIsACompileError) {
+// The linker names the undefined function, which is clearer than the screening's message.
+TEST_F(Compiled, ReportsForgottenDefinitionAsCompileError) {
   if (!screen::can_read_objects()) GTEST_SKIP() << "no libelf";
   options_.screen = true;
   recipe_.compile = "printf '.text\\ncall _Z6helperi\\n' | as -o {object}";
@@ -173,9 +174,9 @@ TEST_F(Compiled, AForgottenDefinitionIsACompileError) {
   EXPECT_EQ(compile().verdict, Verdict::policy) << "some library has it";
 }
 
-// With #line 1 "bwrap: " a source makes a compiler speak like a sandbox that did not start: a fault of the machine, that costs no
-// points and is tried again and again.
-TEST_F(Compiled, ASourceCanNotPassItsErrorsOffAsTheMachines) {
+// With #line 1 "bwrap: " the compiler's errors look like those of a sandbox that did not start, which would
+// be a fault of the machine and cost no points.
+TEST_F(Compiled, SourcesCannotImitateErrorsOfTheSandbox) {
   for (const sandbox::Isolation most : {sandbox::Isolation::full, sandbox::Isolation::none}) {
     shut_in(most);
     for (const char* name : {"bwrap: ", "sandbox: "}) {
@@ -188,7 +189,7 @@ TEST_F(Compiled, ASourceCanNotPassItsErrorsOffAsTheMachines) {
   }
 }
 
-TEST_F(Compiled, AStudentsFileMustBeAPlainOne) {
+TEST_F(Compiled, RefusesStudentFilesThatAreNotRegular) {
   for (const char* lab : {"link", "pipe", "huge", "gone"}) fs::create_directories(root_ + "/labs/" + lab);
   fs::create_symlink("/etc/passwd", root_ + "/labs/link/link.cu");
   ASSERT_EQ(mkfifo((root_ + "/labs/pipe/pipe.cu").c_str(), 0600), 0);
@@ -200,7 +201,7 @@ TEST_F(Compiled, AStudentsFileMustBeAPlainOne) {
   EXPECT_THAT(outcomes.at("gone").message, HasSubstr("labs/gone/gone.cu is not there"));
 }
 
-TEST_F(Compiled, OneSolutionsErrorLeavesTheOthersBuilt) {
+TEST_F(Compiled, BuildsOtherSolutionsAfterAnError) {
   std::ofstream(root_ + "/build/build.ninja") << R"(
 rule run
   command = $what
@@ -218,8 +219,8 @@ build solutions/runner_wrong: run
   EXPECT_THAT(outcomes.at("wrong").message, HasSubstr("identifier \"x\" is undefined"));
 }
 
-TEST_F(Compiled, ARunsFolderIsItsOwnAndDoesNotStay) {
-  fs::create_directories(root_ + "/build/runs/killed");  // its owner is gone, and so is its lock
+TEST_F(Compiled, RunFolderIsPrivateAndTemporary) {
+  fs::create_directories(root_ + "/build/runs/killed");  // a folder without a lock, as after SIGKILL
   const pid_t child = fork();
   if (child == 0) {
     const auto folder = run_folder(layout_);
@@ -260,7 +261,7 @@ TEST(CompilersWords, MayBeOfAnyLength) {
   EXPECT_EQ(without_chance("/tmp/tmpxft_" + digits + "_0-1_x"), "/tmp/…x");
 }
 
-// What nvcc 13 says, shortened.
+// The output of nvcc 13, shortened.
 constexpr const char* kDryrun = R"(#$ _SPACE_= 
 #$ TOP=/cuda/bin/..
 #$ CICC_PATH=/cuda/bin/../nvvm/bin
@@ -276,7 +277,7 @@ constexpr const char* kDryrun = R"(#$ _SPACE_=
 #$ "/usr/bin"/g++ -D__CUDA_ARCH__=900 -c -x c++ -m64 "/tmp/tmpxft_000071e6_00000000-6_scan.cudafe1.cpp" -o "{object}" 
 )";
 
-TEST(SideBySide, IsNvccsCommandsInAnotherOrder) {
+TEST(SideBySide, RunsNvccsCommandsInParallel) {
   const std::string script = side_by_side(kDryrun, "labs/scan/scan.cu");
   EXPECT_THAT(script, Not(HasSubstr("tmpxft")));
   EXPECT_THAT(
@@ -291,7 +292,7 @@ TEST(SideBySide, IsNvccsCommandsInAnotherOrder) {
   EXPECT_LT(script.find("cicc"), script.find("wait $host")) << "begun before the host's half has ended";
 }
 
-TEST(SideBySide, IsLeftToNvccWhenItSpeaksOtherwise) {
+TEST(SideBySide, IsEmptyForUnknownOutputOfNvcc) {
   const std::string text = kDryrun;
   for (const char* needed : {"cudafe++", "--gen_module_id_file", "fatbinary", "cicc", "ptxas", "-E -x c++",
                              "--embedded-fatbin", " -c -x c++ "}) {
@@ -303,7 +304,7 @@ TEST(SideBySide, IsLeftToNvccWhenItSpeaksOtherwise) {
   EXPECT_EQ(side_by_side("", "labs/scan/scan.cu"), "");
 }
 
-TEST(OnlyForTask, OtherTasksGetNoKernels) {
+TEST(OnlyForTask, RemovesKernelsOfOtherTasks) {
   const std::string source =
       "  switch (rung) {\n    case Rung::blelloch: return blelloch(job);\n"
       "    case Rung::kogge_stone: return kogge_stone(job);\n    default: return Status::unsupported;\n  }\n";
@@ -315,8 +316,8 @@ TEST(OnlyForTask, OtherTasksGetNoKernels) {
   EXPECT_EQ(only_for_task("int x;", "blelloch"), "int x;");
 }
 
-// What a student's file is cut by must be what the skeletons have.
-TEST(OnlyForTask, FindsTheGivenLinesOfEachLab) {
+// The lines that only_for_task looks for must be those of the skeletons.
+TEST(OnlyForTask, FindsGivenLinesOfEachLab) {
   for (const auto& entry : fs::directory_iterator(std::string(kSourceRoot) + "/labs")) {
     const std::string lab = entry.path().filename().string(), source = contents(entry.path() / (lab + ".cu"));
     if (source.empty()) continue;
@@ -326,7 +327,7 @@ TEST(OnlyForTask, FindsTheGivenLinesOfEachLab) {
   }
 }
 
-TEST(Recipe, PathsAreQuoted) {
+TEST(Recipe, QuotesPaths) {
   EXPECT_EQ(fill_in("{source} {object} {folder} {runner}", "/w/it's.cu", "/a b/o.o", "/w/runner"),
             "'/w/it'\\''s.cu' '/a b/o.o' '/a b' '/w/runner'");
 }

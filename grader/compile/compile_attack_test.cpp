@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The part of the hostile catalogue that attacks while it is compiled: sources that read what they must not, or that would keep
-// the compiler busy for ever. Each is built with the real nvcc in the sandbox, as a student's file is, and must be a
-// COMPILE_ERROR that tells no secret and leaves the others built. SANDBOX_ENTER names the program.
+// The part of the catalogue of hostile submissions that attacks the compilers: sources that include files
+// which they must not read, or that would keep a compiler busy for ever. Each is built by the real nvcc in
+// the sandbox, like a student's file, and must be a COMPILE_ERROR that reveals no secret and does not affect
+// the others. SANDBOX_ENTER is the path of that program.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +26,7 @@ struct Attack {
   const char* name;
   const char* source;
 };
-// @ROOT@ becomes the checkout's path.
+// @ROOT@ is replaced by the checkout's path.
 constexpr Attack kAttacks[] = {
     {"passwords", "#include \"/etc/passwd\"\n"},
     {"environment", "#include \"/proc/self/environ\"\nconst char* x = GRADERS_SECRET;\n"},
@@ -64,7 +65,7 @@ class CompileAttack : public ::testing::TestWithParam<Attack> {
     for (const char* folder : {"/build", "/solutions", "/common", "/labs/attack", "/labs/honest"})
       std::filesystem::create_directories(root_ + folder);
     std::ofstream(root_ + "/solutions/secret.cu") << "int " << kSecret << " = 1;\n";
-    // A header of his own is not handed in, and a build file of his own is not the course's.
+    // A student's own header is not part of a submission, and a student's own build file is not used.
     std::ofstream(root_ + "/labs/own.hpp") << "#error " << kSecret << "\n";
     std::ofstream(root_ + "/labs/attack/meson.build") << "run_command('touch', '" << root_ << "/owned')\n";
     std::ofstream(root_ + "/labs/honest/honest.cu") << "__global__ void kernel(int* d) { *d = 1; }\n";
@@ -93,7 +94,7 @@ TEST_P(CompileAttack, IsACompileErrorThatTellsNothing) {
     auto recipe = recipe_for(layout_, lab);
     ASSERT_TRUE(recipe) << recipe.error().text;
     recipe->linked = {};
-    recipe->link = "cp {object} {runner}";  // there is no runner to link it with
+    recipe->link = "cp {object} {runner}";  // no real runner is needed here
     outcomes[lab] = compile_file(layout_, *recipe, lab, root_ + "/labs/" + lab + "/" + lab + ".cu",
                                  root_ + "/build/" + lab, options);
   }

@@ -33,11 +33,13 @@ using lab::Verdict;
 
 namespace {
 
-// Where a sandboxed compiler sees its folder: the same for all, since it may say the path.
+// The path of the compiler's folder inside the sandbox. It is the same for all submissions, because messages
+// may contain it.
 constexpr const char* kSeenAs = "/submission";
-// Said from inside of the sandbox before anything that a source could make a compiler say.
+// Printed inside the sandbox before any output that a source could cause.
 constexpr std::string_view kEntered = "in the sandbox\n";
-constexpr std::uint64_t kLargestFile = std::uint64_t{512} << 20;  // bytes, that a compiler writes
+// bytes, limit of the files that compilers write
+constexpr std::uint64_t kLargestFile = std::uint64_t{512} << 20;
 
 std::vector<std::string> environment(bool sandboxed) {
   std::vector<std::string> variables{"LC_ALL=C.UTF-8", "CCACHE_DISABLE=1"};
@@ -49,8 +51,9 @@ std::vector<std::string> environment(bool sandboxed) {
   return variables;
 }
 
-// What follows "/tmp/" and is chosen by chance: "ccXXXXXX", "tmpxft_<hex>_<hex>-<number>_"; 0 when nothing does. By hand, since
-// std::regex needs as much stack as the text is long, and a source can put any text into a compiler's mouth.
+// The length of the random name that follows "/tmp/": "ccXXXXXX" or "tmpxft_<hex>_<hex>-<number>_"; 0 if
+// there is none. Not a regular expression, because the stack that std::regex needs grows with the text, and a
+// source can make compilers print texts of any length.
 std::size_t length_of_chance(std::string_view text) {
   const auto span = [&](std::size_t from, bool (*belongs)(char)) {
     std::size_t to = from;
@@ -118,7 +121,7 @@ Result<void> take_file(const std::string& from, const std::string& to, std::uint
 
 namespace {
 
-// One stage: a command in a sandbox that may write to one folder and to nothing else.
+// One stage: a command in a sandbox that may write to only one folder.
 class SandboxedShell {
  public:
   SandboxedShell(const Layout& layout, const std::string& folder, std::vector<std::string> visible,
@@ -146,15 +149,15 @@ class SandboxedShell {
     sandbox_.emplace(*machine, sandbox::Purpose::compile, std::move(view), bounds);
   }
 
-  // Whether paths in it are others than outside.
+  // Whether paths inside the sandbox differ from those outside.
   static bool is_placed(const BuildOptions& options) {
     return options.machine != nullptr && options.machine->namespaces != sandbox::Namespaces::none &&
            options.machine->level != sandbox::Isolation::none;
   }
-  // Its folder, as its command sees it.
+  // The path of the writable folder inside the sandbox.
   std::string seen() const { return is_placed(options_) ? kSeenAs : folder_; }
 
-  // Nothing when it was done; else whose fault, and what was said.
+  // std::nullopt if the command succeeded, else the verdict and the command's output.
   std::optional<BuildOutcome> run(const std::string& command) const {
     if (!problem_.empty()) return BuildOutcome{Verdict::infra, fmt::format("{}: {}", folder_, problem_)};
     std::vector<std::string> words;
@@ -172,7 +175,7 @@ class SandboxedShell {
           Verdict::compile_error,
           fmt::format("Compiling took longer than {:.0f} s and was stopped.", options_.seconds)};
     if (done->exit_code == 0) return std::nullopt;
-    // As lab::Session: what could not be shut in is no fault of the submission.
+    // As in lab::Session: it is not the submission's fault if the sandbox does not start.
     if (!done->output.starts_with(kEntered))
       return BuildOutcome{Verdict::infra,
                           "It could not be shut in for compiling: " + tame(first_lines(done->output, 3))};
@@ -195,12 +198,12 @@ Result<void> make_fresh(const std::string& folder) {
   std::error_code failed;
   fs::remove_all(folder, failed);
   if (!failed) fs::create_directories(folder, failed);
-  if (!failed) fs::permissions(folder, fs::perms(0755), failed);  // whatever the grader's umask is
+  if (!failed) fs::permissions(folder, fs::perms(0755), failed);  // independent of the grader's umask
   if (failed) return Error{fmt::format("{} can't be made: {}", folder, failed.message())};
   return {};
 }
 
-// When the compilers were done with what: their files tell, as each is written at the end of a step.
+// The times at which the compilers' steps ended, from the modification times of their output files.
 std::vector<StageTime> times_of(const std::string& folder, fs::file_time_type begin) {
   constexpr std::pair<const char*, const char*> kFiles[] = {
       {".cpp4.ii", "host: headers read"},   {".cudafe1.cpp", "host: split from the device's"},
@@ -221,7 +224,7 @@ std::vector<StageTime> times_of(const std::string& folder, fs::file_time_type be
   return times;
 }
 
-// An outcome with the compilers' words made readable: by the names that a student knows.
+// The outcome with readable compiler messages, in which paths are the ones that a student knows.
 BuildOutcome worded(BuildOutcome outcome, const Layout& layout, const std::string& lab,
                     const std::string& work, const std::string& seen) {
   if (outcome.verdict != Verdict::compile_error) return outcome;
@@ -308,13 +311,14 @@ BuildOutcome link_object(const Layout& layout, const Recipe& recipe, const std::
                          const std::string& work, const BuildOptions& options) {
   const std::string linked = work + "/linked", object = work + "/object.o";
   if (const auto made = make_fresh(linked); !made) return {Verdict::infra, made.error().text};
-  std::vector<std::string> visible{object, layout.root + "/common/tools"};  // a wrapper around nvcc is there
+  // it contains a wrapper around nvcc
+  std::vector<std::string> visible{object, layout.root + "/common/tools"};
   for (const std::string& path : recipe.linked) visible.push_back(layout.build + "/" + path);
   if (!layout.toolkit_lib_dir.empty()) visible.push_back(layout.toolkit_lib_dir);
   const SandboxedShell shell(layout, linked, visible, {}, options);
   if (auto failed = shell.run(fill_in(recipe.link, "", object, shell.seen() + "/runner")))
     return worded(std::move(*failed), layout, lab, work, shell.seen());
-  // Runners are another user's where the grader is root.
+  // Everybody may execute the runner, because it runs as another user if the grader is root.
   if (const auto taken = take_file(linked + "/runner", work + "/runner", kLargestFile, 0755); !taken)
     return {Verdict::infra, taken.error().text};
   return {Verdict::ok, ""};
@@ -333,7 +337,7 @@ BuildOutcome compile_once(const Layout& layout, const Recipe& recipe, const std:
     }
   }
   BuildOutcome outcome = compile_file(layout, recipe, lab, source, work, options);
-  if (outcome.verdict == Verdict::infra) return outcome;  // not to be remembered
+  if (outcome.verdict == Verdict::infra) return outcome;  // not stored, so that it is tried again
   const nlohmann::json note = {{"verdict", lab::name_of(outcome.verdict)}, {"message", outcome.message}};
   const std::string text = note.dump(2, ' ', false, nlohmann::json::error_handler_t::replace);
   if (const auto done = write_report(noted, text); !done) return {Verdict::infra, done.error().text};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading order: what is an error and where; cutting an error down; the advice; the message.
+// Reading order: recognising errors and their places; shortening an error; the advice; the message.
 #include "compile/compiler_words.hpp"
 
 #include <fmt/format.h>
@@ -21,8 +21,8 @@ namespace {
 constexpr std::size_t kMaxMessageLines = 24;
 
 bool is_error_line(std::string_view line) {
-  // nvcc's front end says "file(12): error: …" or "file(12): error #20: …"; g++ and the linkers ": error: ",
-  // "undefined reference", "multiple definition"; ptxas "ptxas fatal   : …".
+  // nvcc's front end prints "file(12): error: …" or "file(12): error #20: …"; g++ and the linkers print ":
+  // error: ", "undefined reference" or "multiple definition"; ptxas prints "ptxas fatal   : …".
   for (const std::string_view mark :
        {": error", ": fatal error", "fatal   :", "error   :", "undefined reference", "multiple definition",
         "catastrophic error", "No such file"}) {
@@ -31,7 +31,8 @@ bool is_error_line(std::string_view line) {
   return false;
 }
 
-// "x.cu(12)" or "x.cu:12": errors of one place differ in the types of a template. Else what is wrong with which name.
+// "x.cu(12)" or "x.cu:12", because the errors at one place differ only in the types of a template; for linker
+// errors the message and the name.
 std::string place_of(std::string_view line) {
   for (const std::string_view mark : {"undefined reference", "multiple definition"}) {
     if (const std::size_t at = line.find(mark); at != std::string_view::npos)
@@ -45,7 +46,8 @@ std::string place_of(std::string_view line) {
   return std::string(line);
 }
 
-// ptxas speaks of kernels by their mangled names: "_ZN6course9reduction3k01IiEEv…" is course::reduction::k01 in the source.
+// Replaces the mangled names of kernels, which ptxas prints: "_ZN6course9reduction3k01IiEEv…" becomes
+// course::reduction::k01.
 std::string with_names_of_kernels(std::string_view line) {
   const auto in_a_name = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
   std::string out;
@@ -64,7 +66,7 @@ std::string with_names_of_kernels(std::string_view line) {
   }
 }
 
-// A call in the given lines at the end of a lab's file.
+// Whether the error is in the given lines at the end of a lab's file.
 bool is_of_the_given_lines(std::string_view errors) {
   return has(errors, "case Rung::") || has(errors, "case Task::");
 }
@@ -84,7 +86,7 @@ std::string advice_on_shared_memory(std::string_view errors) {
       most, wanted);
 }
 
-// nvcc offers flags, which a lab's file cannot set.
+// Removes advice of nvcc to use flags, because students cannot set them.
 std::string_view without_flags(std::string_view line) {
   for (const std::string_view offer :
        {", unless the lambda is defined within", ", or the flag '", " The experimental flag '"})
@@ -92,7 +94,8 @@ std::string_view without_flags(std::string_view line) {
   return line;
 }
 
-// In a template a name such as Op::Value is taken for a value, and the compiler then misses a ; after it:
+// In a template the compiler takes a name such as Op::Value for a value and then reports a missing ; after
+// it:
 //   x.cu(2): error: expected a ";"
 //       Op::Value total = op.identity();
 //                 ^
@@ -119,7 +122,7 @@ std::string advice_on_typename(std::string_view errors) {
                    name);
 }
 
-// With the lines that explain it.
+// The first error with the lines that explain it.
 std::string first_of(std::string_view errors) {
   std::string out;
   bool begun = false;
@@ -131,7 +134,7 @@ std::string first_of(std::string_view errors) {
 }
 
 struct Advice {
-  std::string_view said;  // both of these, in what the compiler says
+  std::string_view said;  // both texts occur in the compiler's message
   std::string_view and_said;
   std::string_view text;
 };
@@ -198,8 +201,9 @@ constexpr Advice kAdvice[] = {
 std::string first_errors(std::string_view compiler_output, std::size_t limit) {
   std::string out;
   std::set<std::string> places;
-  bool showing = false;      // the lines that explain an error
-  bool in_own_file = false;  // whose line says enough; one in a header is caused elsewhere
+  bool showing = false;  // the current lines explain a shown error
+  // there the place is enough; an error in a header also needs the lines that led to it
+  bool in_own_file = false;
   for (const std::string_view line : lines_of(compiler_output)) {
     if (line.starts_with("collect2: error") && !places.empty()) continue;
     if (is_error_line(line)) {
@@ -212,7 +216,7 @@ std::string first_errors(std::string_view compiler_output, std::size_t limit) {
       if (showing) out += readable + "\n";
       continue;
     }
-    // Warnings between errors are not what stops the build.
+    // Warnings do not stop the build, so leave them out.
     if (has(line, "warning") || (in_own_file && has(line, "detected during"))) showing = false;
     if (has(line, " detected in the compilation of ") || has(line, "compilation terminated")) continue;
     if (showing && !line.empty()) out += std::string(line) + "\n";

@@ -21,7 +21,7 @@ TEST(FirstErrors, AreLimited) {
   EXPECT_EQ(first_errors("Killed\n", 3), "Killed");
 }
 
-// As nvcc says it for each type that a template is used with.
+// As nvcc prints it for each type with which a template is instantiated.
 constexpr const char* kOneForEachType =
     R"(../labs/reduction/reduction.cu(61): error: identifier "tdi" is undefined
     s_data[tdi] = 0;
@@ -40,7 +40,7 @@ constexpr const char* kOneForEachType =
 2 errors detected in the compilation of "../labs/reduction/reduction.cu".
 )";
 
-TEST(FirstErrors, SayOnceWhatATemplateSaysForEachType) {
+TEST(FirstErrors, AreShownOnceForAllTemplateTypes) {
   EXPECT_EQ(first_errors(kOneForEachType, 3),
             R"(../labs/reduction/reduction.cu(61): error: identifier "tdi" is undefined
     s_data[tdi] = 0;
@@ -48,7 +48,7 @@ TEST(FirstErrors, SayOnceWhatATemplateSaysForEachType) {
 ../labs/reduction/reduction.cu(70): error: expected a ";")");
 }
 
-TEST(FirstErrors, KeepWhatLedIntoAHeader) {
+TEST(FirstErrors, KeepLinesThatLedIntoAHeader) {
   const std::string shown = first_errors(
       "/usr/include/c++/12/bits/stl_vector.h(143): error: calling a __host__ function\n"
       "          detected during instantiation of \"k01\" at line 51 of labs/reduction/reduction.cu\n",
@@ -56,7 +56,7 @@ TEST(FirstErrors, KeepWhatLedIntoAHeader) {
   EXPECT_THAT(shown, HasSubstr("at line 51 of labs/reduction/reduction.cu"));
 }
 
-TEST(FirstErrors, CallKernelsByTheirNamesInTheSource) {
+TEST(FirstErrors, ShowKernelNamesOfTheSource) {
   const std::string line =
       "ptxas error   : Entry function "
       "'_ZN6course9reduction15k01_neighbouredI{}NS0_3SumI{}EEEEvPKT_mPNT0_5ValueES7_' "
@@ -86,7 +86,7 @@ TEST(FirstErrors, SurviveLinesOfAnyLength) {
   }
 }
 
-TEST(AdviceOnErrors, IsForTheFirstOfThem) {
+TEST(AdviceOnErrors, IsAboutTheFirstError) {
   const struct {
     const char *errors, *advice;
   } usual[] = {
@@ -117,7 +117,7 @@ TEST(AdviceOnErrors, IsForTheFirstOfThem) {
   EXPECT_EQ(advice_on("x.cu(3): error: something new"), "");
 }
 
-TEST(CompileMessage, BeginsWithWhatItMeans) {
+TEST(CompileMessage, StatesTheConsequenceFirst) {
   EXPECT_EQ(compile_message("labs/scan/scan.cu", "labs/scan/scan.cu(7): error: no"),
             "labs/scan/scan.cu does not compile, so nothing of it was run\n"
             "  labs/scan/scan.cu(7): error: no");
@@ -125,7 +125,7 @@ TEST(CompileMessage, BeginsWithWhatItMeans) {
               HasSubstr("\n  what to do: A ; is missing"));
 }
 
-TEST(CompilerWords, SayThatTypenameIsMissing) {
+TEST(CompilerWords, SuggestMissingTypename) {
   EXPECT_THAT(advice_on("x.cu(2): error: expected a \";\"\n"
                         "    Op::Value total = op.identity();\n"
                         "              ^\n"),
@@ -138,7 +138,7 @@ TEST(CompilerWords, SayThatTypenameIsMissing) {
               HasSubstr("A ; is missing"));
 }
 
-TEST(CompilerWords, SayThatHostLambdasCannotGoToKernels) {
+TEST(CompilerWords, ExplainHostLambdasInKernels) {
   const std::string errors = first_errors(
       "a.cu(3): error: The closure type for a lambda (\"lambda [](int)->int\", defined at a.cu:3) cannot be "
       "used in the "

@@ -28,7 +28,7 @@ std::string joined(const std::vector<std::string>& words) {
   return out;
 }
 
-// The host's code launches kernels and no more: optimising it would take longer than anything else here.
+// The host code only launches kernels, so -O0: optimising it would take longer than all other steps.
 std::vector<std::string> nvcc_command(const std::string& lab) {
   std::vector<std::string> command = words_of(kNvcc);
   command.insert(command.end(), {"-std=c++20", "-O0"});
@@ -37,7 +37,8 @@ std::vector<std::string> nvcc_command(const std::string& lab) {
   return command;
 }
 
-// Headers that a lab's file may include: its own folder's, those of common that labs see, and the protocol's, which are no secret.
+// The headers that a lab's file may include: those of its own folder, and those of common that labs use, with
+// the protocol's, which are not secret.
 std::vector<std::string> headers_of(const Layout& layout, const std::string& lab) {
   std::vector<std::string> found;
   for (const std::string& folder : {"labs/" + lab, std::string("common/base"), std::string("common/lab"),
@@ -87,7 +88,8 @@ Result<Recipe> recipe_for(const Layout& layout, const std::string& lab) {
   }
   recipe.headers = headers_of(layout, lab);
   recipe.linked = {fmt::format("common/runner/fixed_part_{}.o", lab)};
-  // Nothing in an object may be taken for a command: no plugin and no second compiler, whatever its sections are called.
+  // Nothing in an object may be executed as a command: no linker plugin and no second compiler, whatever its
+  // sections are called.
   recipe.link = joined(words_of(kCxx)) + "-fno-lto -fno-use-linker-plugin -Wl,-z,noexecstack -o {runner} ";
   for (const std::string& one : recipe.linked) recipe.link += shell_word(layout.build + "/" + one) + " ";
   recipe.link += "{object} ";
@@ -109,7 +111,8 @@ std::string toolchain_versions() {
 
 namespace {
 
-// Names of temporary files hold the compiler's process id: "/tmp/tmpxft_00001a_00000000-5_scan.cpp4.ii" becomes "$w/5_scan.cpp4.ii".
+// The names of temporary files contain the compiler's process id:
+// "/tmp/tmpxft_00001a_00000000-5_scan.cpp4.ii" becomes "$w/5_scan.cpp4.ii".
 std::string with_names_of_ours(std::string command) {
   constexpr std::string_view kBegin = "tmpxft_", kFolder = "/tmp/";
   for (std::size_t at; (at = command.find(kBegin)) != std::string::npos;) {
@@ -123,7 +126,7 @@ std::string with_names_of_ours(std::string command) {
   return command;
 }
 
-// The path behind an option, up to the closing quote: of `--x="$w/a"`, with `--x="` as the option, $w/a.
+// The path after an option up to the closing quote: for `--x="$w/a"` and the option `--x="` it is $w/a.
 std::string path_behind(const std::string& command, std::string_view option) {
   const std::size_t at = command.find(option);
   if (at == std::string::npos) return "";
@@ -131,7 +134,7 @@ std::string path_behind(const std::string& command, std::string_view option) {
   return command.substr(from, command.find('"', from) - from);
 }
 
-// A program's name at the beginning of a command, which may be quoted in part.
+// The program of a command; the name may be partly quoted.
 std::string program_of(const std::string& command) {
   bool inside = false;
   for (std::size_t i = 0; i < command.size(); ++i) {
@@ -141,7 +144,8 @@ std::string program_of(const std::string& command) {
   return command;
 }
 
-// What "fatbinary --embedded-fatbin" writes, with the bytes left in their file: so the host's half need not wait for them.
+// The output of "fatbinary --embedded-fatbin", except that the data stays in its file, so that the host part
+// need not wait for it.
 constexpr const char* kFatbin = R"(#include "fatbinary_section.h"
 asm(".section .nv_fatbin, \"a\"\n.align 8\nfatbinData:\n.incbin \"$w/device.fatbin\"\n.text\n");
 extern "C" {
@@ -176,7 +180,8 @@ std::string side_by_side(std::string_view dryrun, const std::string& source) {
     if (has(command, " -E -x c++ ")) {
       then(has(command, "-D__CUDA_ARCH__=") ? device : host, command);
     } else if (command.starts_with("cudafe++ ")) {
-      // It and the device's compiler must give the same name to what has none; that one should not have to wait for it.
+      // cudafe++ and the device compiler must use the same module id. The script writes it in advance, so
+      // that the device compiler need not wait for cudafe++.
       module_id = path_behind(command, "--module_id_file_name \"");
       const std::size_t at = command.find("--gen_module_id_file ");
       if (module_id.empty() || at == std::string::npos) return "";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// How a lab's file is compiled and linked: the commands of a sandboxed shell and the files that they read. No build system runs over
-// student code. The device's and the host's half are compiled side by side, as nvcc itself would compile them one after the other.
+// How a lab's file is compiled and linked: the shell commands, which run in a sandbox, and the files that
+// they read. No build system runs on student code. The device part and the host part are compiled in parallel
+// with the commands that nvcc would run one after the other.
 #pragma once
 
 #include <string>
@@ -12,29 +13,30 @@
 
 namespace course::grader {
 
-// Shell commands, run in the checkout. {source}, {object}, {folder} (the object's) and {runner} stand for paths.
+// Shell commands, run in the checkout. {source}, {object}, {folder} (the object's) and {runner} stand for
+// paths.
 struct Recipe {
   std::string compile, link;
-  std::vector<std::string> linked;   // objects of ours, below the build folder
-  std::vector<std::string> headers;  // what a file may include of the checkout
+  std::vector<std::string> linked;   // objects of the course, relative to the build folder
+  std::vector<std::string> headers;  // files of the checkout that a lab's file may include
 };
 
 Result<Recipe> recipe_for(const Layout& layout, const std::string& lab);
 
-// What the compilers of recipes say of their versions.
+// The output of the recipes' compilers for --version.
 std::string toolchain_versions();
 
-// `text` with the names in braces replaced by quoted paths.
+// `text` with the placeholders of a Recipe's commands replaced by quoted paths.
 std::string fill_in(std::string text, const std::string& source, const std::string& object,
                     const std::string& runner);
 
-// --- The pure part.
+// --- Functions without side effects ---
 
-// A path or word as a shell takes it literally.
+// Quotes a path or word for the shell.
 std::string shell_word(std::string_view word);
 
-// The script that does what "nvcc --dryrun … -o {object} -c `source`" says, as far as possible side by side; "" when nvcc's words are
-// not what is expected, as a new version's may be.
+// A script of the commands that "nvcc --dryrun … -o {object} -c `source`" prints, as far as possible in
+// parallel; "" if nvcc's output does not have the expected form, as a newer version's may.
 std::string side_by_side(std::string_view dryrun, const std::string& source);
 
 }  // namespace course::grader

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A run holds the lock of its folder's file as long as it lives.
+// Each run holds a lock on this file of its folder until it ends.
 constexpr const char* kLock = "/lock";
 
 int lock_file(const std::string& path, int how) {
@@ -40,14 +40,14 @@ class Folder {
     const std::string runs = layout.build + "/runs";
     std::error_code failed;
     fs::create_directories(runs, failed);
-    // Two runs at once: the folder of one may have no lock yet when the other tidies up.
+    // Another run may be removing stale folders at this time, and this run's folder has no lock yet.
     const int all = lock_file(layout.build + "/runs.lock", LOCK_EX);
     remove_stale(runs);
     std::string path = runs + "/XXXXXX";
     const bool made = mkdtemp(path.data()) != nullptr;
     const std::string problem = std::strerror(errno);
     if (made) {
-      fs::permissions(path, fs::perms(0755), failed);  // a sandbox has another user
+      fs::permissions(path, fs::perms(0755), failed);  // programs in sandboxes run as other users
       lock_ = lock_file(path + kLock, LOCK_EX);
     }
     if (all >= 0) close(all);
@@ -93,7 +93,7 @@ Result<std::string> run_folder(const Layout& layout) {
 }
 
 void tidy_up_on_signals() {
-  static_cast<void>(folder());  // ends after the thread below could need it
+  static_cast<void>(folder());  // constructed now, so that it is destroyed after the last use in the thread
   if (pipe2(caught.data(), O_CLOEXEC) != 0) return;
   std::thread([] {
     unsigned char number = 0;
@@ -116,7 +116,7 @@ void tidy_up_on_signals() {
   };
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction before {};
-    // nohup and background jobs of a shell ignore some of them; that stays.
+    // nohup and shells ignore some of these signals for background jobs; they stay ignored.
     if (sigaction(number, nullptr, &before) == 0 && before.sa_handler == SIG_IGN) continue;
     sigaction(number, &action, nullptr);
   }

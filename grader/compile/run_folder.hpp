@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Where one run of the grader keeps what it compiles: build/runs/<chance>, a folder of its own, so that two runs at once do not meet.
-// Invariant: it is gone when the run has ended, however it ended; if by SIGKILL, the next run removes it.
+// The folder for the compiled files of one run of the grader, build/runs/<random name>. Each run has its own,
+// so that several runs do not disturb each other.
+// Invariant: the folder is removed when the run ends. If the run is killed by SIGKILL, the next run removes
+// it.
 #pragma once
 
 #include <string>
@@ -10,13 +12,13 @@
 
 namespace course::grader {
 
-// The folder of this process, made at the first call.
+// The folder of this process, created by the first call.
 Result<std::string> run_folder(const Layout& layout);
 
-// From here on Ctrl-C, SIGTERM and SIGHUP take along what this process has made: its folder and its control groups.
+// From now on, SIGINT (Ctrl-C), SIGTERM and SIGHUP also remove this process's folder and control groups.
 void tidy_up_on_signals();
 
-// While it lives, no other process of this user runs ninja in this build folder.
+// While this object exists, no other process with a BuildLock runs ninja in this build folder.
 class BuildLock {
  public:
   explicit BuildLock(const Layout& layout);

@@ -25,7 +25,8 @@ class SessionRunner : public CaseRunner {
   lab::Outcome run(const lab::Problem& problem, const lab::Task& task, const lab::Case& c, std::uint64_t seed,
                    const lab::Measure& measure) override {
     lab::Outcome outcome = session_.run(problem, task, c, seed, measure);
-    // The one place where paths come in: those that the compiler left in the device code, and with them what runners print.
+    // Paths of the checkout come from the compiler (in the device code) and from what runners print. They are
+    // made relative only here.
     for (std::string* text : {&outcome.sim_report, &outcome.printed, &outcome.message})
       *text = paths_from(root_, *text);
     for (std::string& note : outcome.failure.notes) note = paths_from(root_, note);
@@ -41,7 +42,7 @@ class SessionRunner : public CaseRunner {
     return options;
   }
   std::string root_;  // the checkout
-  // They outlive the session's processes.
+  // The sandboxes must outlive the session's processes.
   sandbox::Sandbox sandbox_;
   std::optional<sandbox::Sandbox> around_device_;
   lab::Session session_;
@@ -74,14 +75,16 @@ std::unique_ptr<CaseRunner> session_runner(const Layout& layout, std::string exe
                                            lab::DeviceKind device, const RunContext& context,
                                            double seconds_per_case, const sandbox::Bounds& bounds) {
   lab::SessionOptions options;
-  options.runner = std::filesystem::absolute(executable).string();  // a sandbox starts elsewhere
+  // the sandbox has another working directory
+  options.runner = std::filesystem::absolute(executable).string();
   options.device = device;
   options.simulator_dir = layout.remote_dir();
   options.toolkit_lib_dir = layout.toolkit_lib_dir;
   options.seconds_per_case = seconds_per_case;
   options.rerun_flags = context.rerun_flags();
   const bool gpu = device == lab::DeviceKind::gpu;
-  // The simulated device is a process of its own, whose word is good; a GPU's runner is the student's.
+  // The simulated device is a process of the grader's own, so its reports can be trusted. A GPU's runner
+  // contains the student's code, so the GPU is probed separately.
   if (gpu) {
     options.device_trouble = [layout] {
       const GpuProbe probe = probe_gpu(layout);
@@ -91,13 +94,13 @@ std::unique_ptr<CaseRunner> session_runner(const Layout& layout, std::string exe
   if (!gpu) options.device_program = layout.device_program();
   sandbox::Bounds bounded = bounds;
   if (gpu) bounded.memory_bytes = std::max(bounds.memory_bytes, kHostMemoryWithGpu);
-  // Where no control group can be made, address space is what can be bounded: of the student's process; the simulator's reserves
-  // far more than it uses, and so does a GPU's driver.
+  // Without a control group only the address space can be limited. This works only for the student's process
+  // with the simulator: the simulated device and GPU drivers reserve far more than they use.
   sandbox::Bounds of_host = bounded;
   if (!gpu && isolation_here(layout).cgroup_version == 0) of_host.address_bytes = bounded.memory_bytes;
   sandbox::Sandbox sandbox(isolation_here(layout), gpu ? sandbox::Purpose::run_on_gpu : sandbox::Purpose::run,
                            view_for(layout, options.runner, device), of_host);
-  // The device is apart from the host code, and the machine from both.
+  // The device process has a sandbox of its own, separate from the host code's.
   std::optional<sandbox::Sandbox> around_device;
   if (!gpu)
     around_device.emplace(isolation_here(layout), sandbox::Purpose::device,

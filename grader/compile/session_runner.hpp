@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Cases run for real: lab::Session on a built runner, in a sandbox.
+// Runs cases with lab::Session on a built runner, in a sandbox.
 #pragma once
 
 #include <string>
@@ -11,26 +11,26 @@
 
 namespace course::grader {
 
-constexpr double kSecondsPerCase = 40;  // of the processor
+constexpr double kSecondsPerCase = 40;  // CPU seconds
 
 constexpr std::uint64_t kHostMemoryWithGpu = std::uint64_t{24} << 30;  // bytes: the driver maps and pins
 
-// What a runner sees: the program, the libraries that it is to find, and nothing else of ours.
+// The files that a runner sees: its program and the libraries that it needs.
 sandbox::View view_for(const Layout& layout, const std::string& executable, lab::DeviceKind device);
 
-// How far runners are shut in on this machine; tried once per process.
+// The sandbox that this machine supports for runners; probed once per process.
 const sandbox::Machine& isolation_here(const Layout& layout);
 
-// A runner of `executable`; tests use it on runners of their own making.
+// Runs cases on `executable`. Tests use it with their own programs.
 std::unique_ptr<CaseRunner> session_runner(const Layout& layout, std::string executable,
                                            lab::DeviceKind device, const RunContext& context,
                                            double seconds_per_case = kSecondsPerCase,
                                            const sandbox::Bounds& bounds = {});
 
-// For grading labs: the runner of each lab in the build folder.
+// For grading: the runner of each lab that build_runners made.
 RunnerFactory session_runners(const Layout& layout, const RunContext& context);
 
-// The same of the solutions that are built; nullptr for the others.
+// The same for the solutions. Gives nullptr for labs whose solution has not been built.
 RunnerFactory reference_runners(const Layout& layout, const RunContext& context);
 
 }  // namespace course::grader

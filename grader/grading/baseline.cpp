@@ -48,14 +48,14 @@ std::uint64_t digest_of(const std::vector<lab::HostBuffer>& buffers) {
   return digest;
 }
 
-// Of this thread: time in which others had the core is not in it.
+// The CPU time of this thread, without the time in which other threads used the core.
 double thread_cpu_us() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) * 1e-3;
 }
 
-// Of this machine's processor and this program, which the baselines are a part of.
+// A digest of the machine, its processor and this program, which contains the baselines.
 std::string name_of_machine_and_build() {
   std::uint64_t digest = 0x9e3779b97f4a7c15U;
   for (const char* path : {"/etc/machine-id", "/proc/sys/kernel/hostname", "/proc/self/exe"}) {
@@ -75,7 +75,7 @@ std::string name_of_machine_and_build() {
   return fmt::format("{:016x}", digest);
 }
 
-// Everything that decides the input and the form of the output, but not the task.
+// Everything that determines the input and the form of the output, except the task.
 std::string key_of(const lab::Problem& problem, const lab::Case& c, const lab::Shape& shape,
                    std::uint64_t seed) {
   std::string key = fmt::format("{}/{}/{}/{}/{}/{}/{}/{}/{}", problem.manifest().id, c.name, c.op,
@@ -114,7 +114,7 @@ double lowest(const std::vector<double>& times) {
 
 bool is_stable(const std::vector<double>& times) {
   constexpr std::size_t kAgree = 3;
-  constexpr double kWithin = 1.02, kSlackUs = 20;  // what a few microseconds differ by says nothing
+  constexpr double kWithin = 1.02, kSlackUs = 20;  // differences of a few microseconds mean nothing
   if (times.size() < kAgree) return false;
   std::vector<double> sorted = times;
   std::partial_sort(sorted.begin(), sorted.begin() + kAgree, sorted.end());
@@ -146,7 +146,7 @@ BaselineTimer::BaselineTimer(const std::string& kept_in) {
       }
     }
   } catch (const json::exception&) {
-    known_.clear();  // damaged: timed again
+    known_.clear();  // damaged: time again
   }
 }
 
@@ -164,7 +164,7 @@ void BaselineTimer::keep() const {
     }
   }
   if (!anything_new) return;
-  // A grader without a cache grades all the same, and times the CPU every time.
+  // Without a cache the grader still works; it times the CPU in every run.
   std::error_code ignored;
   std::filesystem::create_directories(std::filesystem::path(file_).parent_path(), ignored);
   const std::string beside = fmt::format("{}.{}.tmp", file_, getpid());
@@ -181,7 +181,7 @@ BaselineTimes BaselineTimer::time(const lab::Problem& problem, const lab::Task& 
                                   std::uint64_t seed, int runs) {
   const lab::Shape shape = problem.shape(task, c);
   std::vector<lab::HostBuffer> inputs = buffers_for(shape.inputs);
-  problem.fill(task, c, seed_for(seed, c.name), inputs);  // as lab::Session does
+  problem.fill(task, c, seed_for(seed, c.name), inputs);  // as in lab::Session
   std::vector<lab::HostBuffer> outputs = buffers_for(shape.outputs);
 
   const auto run_once = [&](lab::Baseline which) {
@@ -194,7 +194,7 @@ BaselineTimes BaselineTimer::time(const lab::Problem& problem, const lab::Task& 
     return which == lab::Baseline::one_thread ? std::min(cpu, wall) : wall;
   };
 
-  // The run that is not timed also tells whether another task has already had the same computation timed.
+  // The untimed run also shows whether the same computation has already been timed for another task.
   run_once(lab::Baseline::one_thread);
   const std::uint64_t digest = digest_of(outputs);
   std::vector<Known>& known = known_[key_of(problem, c, shape, seed)];

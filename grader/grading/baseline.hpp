@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// CPU baselines, timed in this process on items like those of the speedup case: one thread and all cores.
-// Nothing else of ours may run while they are timed. Tasks that share a case, its shape and its result share the times.
-// What else the machine does only ever adds to a time, also to the processor's (cold caches after a switch, a shared core, fresh
-// pages), so the lowest counts, and it is repeated until the lowest ones agree. Then it is kept: once a machine and build.
+// CPU baselines on one thread and on all cores, timed in this process on items like those of the speedup
+// case. No other work of the grader may run at that time. Tasks with the same case, shape and result share
+// the times. Other activity on the machine can only increase a time, even CPU time (cold caches after a
+// context switch, a shared core, new pages). So the lowest time counts, and the runs are repeated until the
+// lowest times agree. The times are then kept for this machine and build.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +16,9 @@
 
 namespace course::grader {
 
-// 0 when empty.
+// 0 if there are no values.
 double median(std::vector<double> values);
-// The median distance from the median.
+// The median absolute deviation from the median.
 double spread(const std::vector<double>& values);
 
 struct BaselineTimes {
@@ -25,38 +26,42 @@ struct BaselineTimes {
 };
 
 constexpr int kBaselineRuns = 25;
-// The inputs of baselines are always the same, so that the seed of a run decides nothing about its points.
+// The inputs of baselines are always the same, so that the seed of a run does not influence its points.
 constexpr std::uint64_t kBaselineSeed = 0xba5e;
 
-// What counts of them: the lowest. 0 when there is none.
+// The time that counts: the lowest; 0 if there is none.
 double lowest(const std::vector<double>& times);
-// Whether the three lowest lie within 2 %, and the later half of the runs brought none lower than that.
+// Whether the three lowest times are within 2 % (plus 20 µs) and one of this size was reached in the first
+// half of the runs.
 bool is_stable(const std::vector<double>& times);
 
-// Times taken before, by "lab/task/case": the same for all submissions of a class, so that load decides no points.
+// Times measured earlier, by "lab/task/case". They are the same for all submissions of a class, so that the
+// machine's load does not influence points.
 using KnownBaselines = std::map<std::string, BaselineTimes>;
 std::string baseline_key(const lab::Problem& problem, const lab::Task& task, const lab::Case& c);
 
-// Where times are kept between runs: in the user's own cache, which no sandbox shows. "" where there is none.
+// The folder in which times are kept between runs: in the user's cache, which sandboxes cannot see. "" if
+// there is none.
 std::string kept_baselines_folder();
 
 class BaselineTimer {
  public:
-  // `kept_in`: a folder of files, one a machine and build; "" for none. A file that others may write counts as missing.
+  // `kept_in`: a folder with one file per machine and build; "" for none. A file that other users may write
+  // is ignored.
   explicit BaselineTimer(const std::string& kept_in = "");
-  // Puts the stable times that are new into the file.
+  // Writes new stable times to the file.
   void keep() const;
 
-  // Times both baselines, after one run each that is not timed: `runs` times of each, and more until the one thread's are
-  // stable, at most for kMostSeconds. Times taken by an earlier call, for this task or one that computes the same, count;
-  // those that are kept are not added to.
+  // Times both baselines, each after one untimed run: `runs` times each, and the one on one thread until its
+  // times are stable, for at most kMostSeconds. Times of earlier calls for this task, or for one that
+  // computes the same, are included; nothing is added to times from the file.
   static constexpr double kMostSeconds = 5;
   BaselineTimes time(const lab::Problem& problem, const lab::Task& task, const lab::Case& c,
                      std::uint64_t seed, int runs = kBaselineRuns);
 
  private:
   struct Known {
-    std::uint64_t digest;  // of the one-thread baseline's outputs
+    std::uint64_t digest;  // digest of the one-thread baseline's outputs
     BaselineTimes times;
     bool kept = false;
   };

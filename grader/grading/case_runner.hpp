@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The seam between grading and running: production hands cases to lab::Session, tests to a script.
+// The interface between grading and running cases: the grader uses lab::Session, tests use a script.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class CaseRunner {
                            std::uint64_t seed, const lab::Measure& measure) = 0;
 };
 
-// Starts a runner of one lab on one device; called once per worker, lab and device.
+// Starts a runner for one lab and one device; called once per worker, lab and device.
 using RunnerFactory =
     std::function<std::unique_ptr<CaseRunner>(const lab::Problem& problem, lab::DeviceKind device)>;
 

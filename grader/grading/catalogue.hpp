@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What there is to earn: labs, tasks, goals and points, from the manifests, as text, JSON and Markdown.
+// The labs, tasks, goals and points of the manifests as text, JSON and Markdown.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace course::grader {
 
 std::string catalogue_text(Problems labs);
 std::string catalogue_json(Problems labs);
-// One row a task: points for correctness, each efficiency goal, each speedup tier, total.
+// One row per task: points for correctness, for each efficiency goal and each speedup tier, and the total.
 std::string points_markdown(const lab::Manifest& manifest);
 std::string points_text(const lab::Manifest& manifest);
 

@@ -57,7 +57,7 @@ CheckReport check_lab(const lab::Problem& problem, CaseRunner& runner, const Run
   CheckReport report;
   report.lab = problem.manifest().id;
   std::vector<lab::Task> tasks(problem.manifest().tasks.begin(), problem.manifest().tasks.end());
-  // Only solutions have these.
+  // Only the solutions have further rungs.
   const auto& further = problem.manifest().further_rungs;
   if (context.solutions) tasks.insert(tasks.end(), further.begin(), further.end());
   for (const lab::Task& task : tasks) {
@@ -80,7 +80,7 @@ CheckReport check_lab(const lab::Problem& problem, CaseRunner& runner, const Run
       if (outcome.verdict == Verdict::ok || checked.verdict != Verdict::ok) continue;
       checked.verdict = outcome.verdict;
       checked.message = outcome.message;
-      // The same for every case, and each hang costs its whole time limit.
+      // Every case would give the same result, and each hang would take the whole time limit.
       if (outcome.verdict == Verdict::not_implemented || outcome.verdict == Verdict::time_limit) break;
     }
     report.tasks.push_back(std::move(checked));
@@ -125,7 +125,7 @@ std::string to_text(const CheckReport& report, const SourceLine& source_line) {
     }
     out += fmt::format("  in {}; first seen in case {}\n", fmt::join(entry.tasks, ", "), entry.first_case);
   }
-  // What no finding explains.
+  // Failures that no finding explains.
   for (const CheckedTask& task : report.tasks) {
     const bool explained =
         std::any_of(report.findings.begin(), report.findings.end(), [&](const CheckedFinding& entry) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Runs every checker of the simulator over small cases of a lab's tasks and gathers the findings by source
+// Runs small cases of a lab's tasks with all checkers of the simulator and collects the findings by source
 // line.
 #pragma once
 
@@ -15,9 +15,9 @@
 
 namespace course::grader {
 
-// One finding, merged over tasks and cases that show it at the same place.
+// One finding, merged over the tasks and cases that have it at the same place.
 struct CheckedFinding {
-  ReportedFinding finding;  // as first seen; times summed
+  ReportedFinding finding;  // the first occurrence, with the sum of `times`
   std::vector<std::string> tasks;
   std::string first_case;
 };
@@ -25,23 +25,23 @@ struct CheckedFinding {
 struct CheckedTask {
   std::string id;
   int cases_run = 0;
-  lab::Verdict verdict = lab::Verdict::ok;  // the first case's that is not OK
-  std::string message;                      // and what it said
+  lab::Verdict verdict = lab::Verdict::ok;  // of the first case that is not OK
+  std::string message;                      // of the same case
 };
 
 struct CheckReport {
   std::string lab;
   std::vector<CheckedTask> tasks;
-  std::vector<CheckedFinding> findings;  // by file and line
+  std::vector<CheckedFinding> findings;  // sorted by file and line
 };
 
 CheckReport check_lab(const lab::Problem& problem, CaseRunner& runner, const RunContext& context,
                       const std::optional<std::string>& only_task,
                       const std::function<void(const std::string&)>& progress);
 
-// The text of a source line, "" when it can't be read.
+// The text of a source line; "" if it cannot be read.
 using SourceLine = std::function<std::string(const std::string& file, std::uint32_t line)>;
-// Reads files below `root` only: file names come out of the student's binary.
+// Reads only files below `root`, because the file names come from the student's binary.
 SourceLine source_lines_below(const std::string& root);
 
 std::string to_text(const CheckReport& report, const SourceLine& source_line);

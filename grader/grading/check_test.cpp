@@ -48,7 +48,7 @@ TEST(Check, RunsOnlySmallCasesWithCheckersOn) {
   }
 }
 
-TEST(Check, MergesAFindingOverCasesAndTasksAndSortsByLine) {
+TEST(Check, MergesEqualFindingsAndSortsByLine) {
   testing::Script script([](const lab::Task& task, const lab::Case& c, auto&) -> std::optional<lab::Outcome> {
     std::string findings =
         R"({"checker":"racecheck","kind":"shared-race","file":"fake.cu","line":40,"times":2})";
@@ -70,7 +70,7 @@ TEST(Check, MergesAFindingOverCasesAndTasksAndSortsByLine) {
   EXPECT_THAT(text, HasSubstr("in first, second, extra"));
 }
 
-TEST(Check, TellsAFailureThatNoFindingExplains) {
+TEST(Check, ReportsFailuresWithoutFindings) {
   testing::Script script([](const lab::Task& task, auto&, auto&) -> std::optional<lab::Outcome> {
     if (task.id == "first") return testing::failing(lab::Verdict::wrong_answer, "expected 7, got 8");
     if (task.id == "second") return testing::failing(lab::Verdict::not_implemented, "not yet");
@@ -83,7 +83,7 @@ TEST(Check, TellsAFailureThatNoFindingExplains) {
   EXPECT_THAT(text, Not(HasSubstr("Nothing found.")));
 }
 
-TEST(Check, AsksOnceWhereEveryAnswerIsTheSame) {
+TEST(Check, StopsWhenAllCasesGiveTheSame) {
   testing::Script script([](auto&, auto&, auto&) { return testing::failing(lab::Verdict::time_limit); });
   check(script, "first");
   EXPECT_EQ(script.asked().size(), 1U);
@@ -109,8 +109,8 @@ TEST(SourceLines, ComeFromTheCheckoutOnly) {
   fs::remove_all(folder);
 }
 
-// A checker's message names the file by its whole path, and who did it: neither is said twice.
-TEST(Describe, NamesPlacesShortAndOnce) {
+// A checker's message contains the file's whole path and the threads. Neither must occur twice.
+TEST(Describe, NamesEachPlaceOnce) {
   ReportedFinding finding;
   finding.checker = "racecheck";
   finding.message = "thread 0 of block 0 reads s_data[16] at /a/b/k.cu:7 while thread 16 writes it";

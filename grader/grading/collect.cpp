@@ -19,11 +19,11 @@ namespace {
 
 using lab::Verdict;
 
-// A case that failed on a GPU and has at most this many items is run once more on the simulator, to find its
-// cause. (What fails on the simulator, lab::Session explains itself.)
+// A case that fails on a GPU and has at most this many items is run again on the simulator to find the cause.
+// (lab::Session does this itself for failures on the simulator.)
 constexpr std::uint64_t kExplainedItems = std::uint64_t{1} << 20;
 
-// What the report says of an output that is right: the verdict may get worse, never better.
+// Problems that the report shows although the output is right. They can only make the verdict worse.
 struct Objection {
   Verdict verdict = Verdict::ok;
   lab::Failure failure;
@@ -33,7 +33,8 @@ Objection object_to(const Result<SimReport>& report, const Step& step, const lab
                     const lab::Ideal& ideal) {
   Objection objection;
   if (!report) {
-    // It comes from a process that serves the student's: no fault of the machine, and no evidence either.
+    // The report comes from a process that serves the student's, so it is neither the machine's fault nor
+    // evidence for the submission.
     objection.verdict = Verdict::crash;
     objection.failure.headline = "left no report of the simulator that can be read";
     objection.failure.notes.push_back(report.error().text);
@@ -58,8 +59,8 @@ Objection object_to(const Result<SimReport>& report, const Step& step, const lab
   return objection;
 }
 
-// What the program of a failed case printed at last: an uncaught exception's text, a failed assertion, what the simulator says of a
-// launch, and what the student's own printf shows.
+// The end of a failed case's output: the text of an uncaught exception, a failed assertion, the simulator's
+// message about a launch, or the student's printf.
 std::string last_words(const lab::Outcome& outcome) {
   if (outcome.verdict == Verdict::infra || outcome.verdict == Verdict::not_implemented) return "";
   constexpr std::size_t kLines = 8;
@@ -95,14 +96,15 @@ class Collector {
         evidence_(evidence),
         round_(round) {}
 
-  // False when the task is decided and nothing more need be run.
+  // Returns false if the task is decided and no further step is needed.
   bool run(const Step& step) {
     const lab::Case& c = plan_.cases[step.case_index];
     if (hooks_.progress) hooks_.progress(std::string(task_.id) + " " + c.name);
     const std::uint64_t seed = seed_of_round(step.stage);
     const auto begin = std::chrono::steady_clock::now();
     lab::Outcome outcome = hooks_.runner(step.device).run(problem_, task_, c, seed, step.measure);
-    // Checkers cost a multiple of the time. A case that got them as an extra (plan.cpp) is not too slow because of them.
+    // Checkers make a case several times slower. A case that was given them additionally (plan.cpp) must not
+    // exceed its time limit because of them.
     lab::Measure measure = step.measure;
     if (outcome.verdict == Verdict::time_limit && step.stage == Stage::correctness && measure.checks) {
       measure.checks = false;
@@ -112,7 +114,7 @@ class Collector {
     std::optional<Result<SimReport>> report;
     const bool counted = measure.counters || measure.checks || measure.timed_runs > 0;
     if (step.device == lab::DeviceKind::sim && counted &&
-        !problem_.refuses(task_, c)) {  // a refusal leaves none
+        !problem_.refuses(task_, c)) {  // a refused case has no report
       report = parse_sim_report(outcome.sim_report);
     }
     const lab::Ideal ideal = problem_.ideal(task_, c);
@@ -152,7 +154,7 @@ class Collector {
     return may_go_on(step, record.verdict);
   }
 
-  // The message on the case that decides, in the light of all cases that failed.
+  // Rewrites the message of the deciding case with the causes that all failed cases show.
   void diagnose_together() {
     if (evidence_.failed.size() < 2) return;
     FailedOutput& first = evidence_.failed.front();
@@ -191,8 +193,8 @@ class Collector {
     return round_ == 0 ? seed : seed_for(seed, fmt::format("round {}", round_));
   }
 
-  // What a case that reached the limit needs for comparison: the time of the course's solution for the same case, run
-  // in the same way on the same machine; where there is no solution, that of the submission's own cases.
+  // Adds to a case that reached the time limit a time for comparison: that of the course's solution for the
+  // same case in the same way on the same machine; without a solution, that of the submission's own cases.
   void compare_time(const Step& step, const lab::Case& c, std::uint64_t seed, const lab::Measure& measure,
                     lab::Outcome& outcome) const {
     CaseRunner* reference = context_.solutions || !hooks_.reference ? nullptr : hooks_.reference(step.device);
@@ -215,8 +217,8 @@ class Collector {
     return fmt::format("{:.2g} s of processor time", std::max(seconds, 0.01));
   }
 
-  // What a GPU hides: the same case on the simulator, all checkers on. Only the task's first failure is worth
-  // it.
+  // Runs the case on the simulator with all checkers to find a cause that a GPU does not show. Only for the
+  // task's first failure.
   std::string cause_on_simulator(const Step& step, const lab::Case& c, std::uint64_t seed, Verdict verdict) {
     const bool first = std::none_of(evidence_.cases.begin(), evidence_.cases.end(),
                                     [](const CaseRecord& record) { return record.verdict != Verdict::ok; });
@@ -233,14 +235,14 @@ class Collector {
     return cause.empty() ? "" : "  cause, found on the simulator: " + cause + "\n";
   }
 
-  // After a failure: correctness goes on to kMaxFailures, so that a student sees whether one case or all are
-  // wrong.
+  // After a failure correctness continues until kMaxFailures cases have failed, so that a student sees
+  // whether one case or all are wrong.
   bool may_go_on(const Step& step, Verdict verdict) const {
     if (step.stage != Stage::correctness) return false;
     if (verdict != Verdict::wrong_answer && verdict != Verdict::crash) return false;
     const auto failed = std::count_if(evidence_.cases.begin(), evidence_.cases.end(),
                                       [](const CaseRecord& record) { return record.verdict != Verdict::ok; });
-    // A few more where they may decide between several causes.
+    // A few more, if they may decide between several causes.
     return failed < kMaxFailures || (failed < kMostFailures && lab::is_ambiguous(failed_cases()));
   }
 
@@ -285,7 +287,7 @@ class Collector {
   const CollectHooks& hooks_;
   Evidence& evidence_;
   const int round_;
-  std::string slowest_case_;  // of those that were right
+  std::string slowest_case_;  // of the cases that were right
   double slowest_seconds_ = 0;
 };
 
@@ -297,7 +299,7 @@ void collect(const lab::Problem& problem, const lab::Task& task, const Plan& pla
   evidence.cases_planned = plan.correctness_steps();
   for (const Step& step : plan.steps) {
     if (step.alone != (share == Share::alone)) continue;
-    // Later stages mean something only when everything before them was right.
+    // Later stages are meaningful only if all earlier cases were right.
     const CaseRecord* wrong = deciding_record(evidence.cases);
     const bool failed = wrong != nullptr && wrong->verdict != Verdict::suspect;
     if (failed && step.stage != Stage::correctness) break;

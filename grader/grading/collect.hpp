@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Runs the steps of a task's plan and gathers evidence: judges what the simulator's report adds (races, no
-// launch, too little done by kernels), keeps the worst counters, looks for the cause of a GPU's failure on
-// the simulator. Invariant: whatever a runner answers, collect() returns; a failure of one task leaves
-// nothing behind for the next.
+// Runs the steps of a task's plan and collects evidence: judges what the simulator's report adds (races, no
+// launch, too little work by kernels), keeps the worst counters, and looks for the cause of a GPU's failure
+// on the simulator.
+// Invariant: collect() returns, whatever a runner answers, and a failure of one task does not affect the
+// next.
 #pragma once
 
 #include <functional>
@@ -16,20 +17,21 @@
 namespace course::grader {
 
 struct CollectHooks {
-  // The runner to use for a device; called in the thread that collects.
+  // The runner for a device; called in the collecting thread.
   std::function<CaseRunner&(lab::DeviceKind)> runner;
-  // One of the course's own solution, to hold a slow case against; nullptr where there is none. May be empty.
+  // A runner of the course's solution, for comparison with a slow case; nullptr if there is none. May be
+  // empty.
   std::function<CaseRunner*(lab::DeviceKind)> reference;
-  // Before each case: its name. May be empty.
+  // Called before each case with its name. May be empty.
   std::function<void(const std::string&)> progress;
 };
 
-// Which of the plan's steps to run now: those that can share the device with other tasks' steps, or those
-// that can't.
+// The steps to run: those that may share the device with steps of other tasks, or those that may not.
 enum class Share { shared, alone };
 
-// Runs the steps and adds to `evidence` (which begins empty). Goes on where an earlier call left off: alone
-// steps are skipped after a failure. They may be run again, in another `round`, on other items: their times come together.
+// Runs the steps and adds to `evidence`, which is empty before the first call. Continues after an earlier
+// call; `alone` steps are skipped after a failure. They may be run again on other items, in another `round`;
+// their times are combined.
 void collect(const lab::Problem& problem, const lab::Task& task, const Plan& plan, Share share,
              const RunContext& context, const CollectHooks& hooks, Evidence& evidence, int round = 0);
 

@@ -92,7 +92,7 @@ lab::Outcome wrong_output(const lab::Case& c, std::vector<lab::Cause> causes) {
   return outcome;
 }
 
-TEST(Collect, NamesTheMistakeThatExplainsAllFailedCases) {
+TEST(Collect, NamesMistakeThatExplainsAllFailures) {
   const Collected all = run_first_task([](auto&, const lab::Case& c, auto&) {
     std::vector<lab::Cause> causes{{"every", "the one that explains all"}};
     if (c.n <= 1) causes.insert(causes.begin(), {"some", "the one that explains small cases"});
@@ -104,7 +104,7 @@ TEST(Collect, NamesTheMistakeThatExplainsAllFailedCases) {
   EXPECT_THAT(all.result.message, HasSubstr("case " + all.evidence.cases[0].name + " is wrong"));
 }
 
-TEST(Collect, GoesOnWhileSeveralMistakesExplainAllCases) {
+TEST(Collect, ContinuesWhileSeveralMistakesExplainAllCases) {
   const Collected all = run_first_task([](auto&, const lab::Case& c, auto&) {
     std::vector<lab::Cause> causes{{"first", "the first"}};
     if (c.n < 1000) causes.push_back({"second", "the second"});
@@ -114,7 +114,7 @@ TEST(Collect, GoesOnWhileSeveralMistakesExplainAllCases) {
   EXPECT_THAT(all.result.message, HasSubstr("likely cause: the first\n"));
 }
 
-TEST(Collect, ACheckersProofInAnotherCaseComesBeforeAGuess) {
+TEST(Collect, PrefersCheckersProofToAGuess) {
   const Collected all = run_first_task([](auto&, const lab::Case& c, auto&) {
     lab::Outcome outcome = wrong_output(c, {{"guess", "a guess"}});
     outcome.failure.proved = c.n == 33;
@@ -125,7 +125,7 @@ TEST(Collect, ACheckersProofInAnotherCaseComesBeforeAGuess) {
   EXPECT_THAT(all.result.message, Not(HasSubstr("a guess")));
 }
 
-TEST(Collect, CheckersDoNotMakeACaseTooSlow) {
+TEST(Collect, CheckersDoNotCauseTimeLimits) {
   const auto check_the_longest = [](Plan& plan) {
     for (Step& step : plan.steps)
       step.measure.checks = step.measure.checks || plan.cases[step.case_index].n == 200000;
@@ -147,22 +147,22 @@ lab::Outcome took(double seconds, const lab::Case& c, const lab::Measure& measur
   return outcome;
 }
 
-// Ends at the case of 1000 items; the one before it took longest.
+// Reaches the time limit at the case of 1000 items; n33 took longest before.
 std::optional<lab::Outcome> slow(const lab::Task&, const lab::Case& c, const lab::Measure& measure) {
   return c.n == 1000 ? failing(Verdict::time_limit) : took(c.n == 33 ? 0.25 : 0.125, c, measure);
 }
 
-TEST(Collect, ATimeLimitShowsTheReferencesTime) {
+TEST(Collect, TimeLimitShowsTimeOfReference) {
   Script reference([](auto&, const lab::Case& c, const lab::Measure& m) { return took(1.75, c, m); });
   const Collected all = run_first_task(slow, lab::DeviceKind::sim, 5, nullptr, &reference);
   EXPECT_THAT(all.result.message,
               HasSubstr("solution of this task took 1.8 s of processor time for this case\n"));
-  ASSERT_EQ(reference.asked().size(), 1U);  // only where it is needed, and as the submission was
+  ASSERT_EQ(reference.asked().size(), 1U);  // only for this case, with the same seed
   EXPECT_EQ(reference.asked()[0].case_name, "n1000");
   EXPECT_EQ(reference.asked()[0].seed, all.asked.back().seed);
 }
 
-TEST(Collect, ATimeLimitWithoutReferenceShowsItsOwnTimes) {
+TEST(Collect, TimeLimitWithoutReferenceShowsOwnTimes) {
   Script also_slow([](auto&, auto&, auto&) { return failing(Verdict::time_limit); });
   for (Script* reference : {static_cast<Script*>(nullptr), &also_slow}) {
     const Collected all = run_first_task(slow, lab::DeviceKind::sim, 5, nullptr, reference);
@@ -171,7 +171,7 @@ TEST(Collect, ATimeLimitWithoutReferenceShowsItsOwnTimes) {
   }
 }
 
-TEST(Collect, StopsAtOnceWhereRepeatingTellsNothingNew) {
+TEST(Collect, StopsWhenRepeatingIsUseless) {
   for (const Verdict verdict :
        {Verdict::not_implemented, Verdict::time_limit, Verdict::infra, Verdict::policy}) {
     const Collected one = run_first_task([=](auto&, auto&, auto&) { return failing(verdict); });
@@ -180,17 +180,17 @@ TEST(Collect, StopsAtOnceWhereRepeatingTellsNothingNew) {
   }
 }
 
-TEST(Collect, MeasuresNothingOfAWrongTask) {
+TEST(Collect, DoesNotMeasureWrongTasks) {
   const Collected wrong = run_first_task([](auto&, const lab::Case& c, auto&) -> std::optional<lab::Outcome> {
     return c.n == 200000 ? std::optional(failing(Verdict::wrong_answer)) : std::nullopt;
   });
-  EXPECT_EQ(wrong.asked.size(), 5U);  // all of correctness, nothing after it
+  EXPECT_EQ(wrong.asked.size(), 5U);  // all correctness cases and no others
   EXPECT_TRUE(wrong.evidence.metrics.empty());
   EXPECT_TRUE(wrong.evidence.timings.empty());
   EXPECT_EQ(wrong.result.points, 0);
 }
 
-TEST(Collect, ARightAnswerWithARaceIsWrong) {
+TEST(Collect, RightAnswerWithRaceIsWrong) {
   const Collected racy = run_first_task(report_with(
       "\"findings\":[]",
       R"("findings":[{"checker":"racecheck","kind":"shared-race","file":"/x/fake.cu","line":31,"message":"Two threads race."}])",
@@ -201,7 +201,7 @@ TEST(Collect, ARightAnswerWithARaceIsWrong) {
   EXPECT_THAT(racy.result.message, HasSubstr("./lab grade fake --task first --case"));
 }
 
-TEST(Collect, AHintIsNoFault) {
+TEST(Collect, HintsDoNotMakeACaseWrong) {
   const Collected same_value = run_first_task(report_with(
       "\"findings\":[]",
       R"("findings":[{"checker":"racecheck","severity":"hint","message":"Both write the same value."}])",
@@ -209,19 +209,19 @@ TEST(Collect, AHintIsNoFault) {
   EXPECT_EQ(same_value.result.verdict, Verdict::ok);
 }
 
-TEST(Collect, ALeakIsNoFault) {
+TEST(Collect, LeaksDoNotMakeACaseWrong) {
   const Collected leaky = run_first_task(report_with(
       "\"findings\":[]", R"("findings":[{"checker":"leakcheck","message":"8 bytes"}])", Stage::checks));
   EXPECT_EQ(leaky.result.verdict, Verdict::ok);
 }
 
-TEST(Collect, ARightAnswerWithoutAKernelIsWrong) {
+TEST(Collect, RightAnswerWithoutKernelIsWrong) {
   const Collected lazy = run_first_task(report_with("\"launches\":2", "\"launches\":0", Stage::checks));
   EXPECT_EQ(lazy.result.verdict, Verdict::wrong_answer);
   EXPECT_THAT(lazy.result.message, HasSubstr("launched no kernel"));
 }
 
-TEST(Collect, AMemsetIsWorkOfTheDevice) {
+TEST(Collect, MemsetCountsAsDeviceWork) {
   const Collected filled = run_first_task(report_with("\"launches\":2", "\"launches\":0", Stage::checks));
   EXPECT_EQ(filled.result.verdict, Verdict::wrong_answer);
   const Collected counted = run_first_task(
@@ -235,7 +235,7 @@ TEST(Collect, AMemsetIsWorkOfTheDevice) {
   EXPECT_EQ(counted.result.verdict, Verdict::ok) << counted.result.message;
 }
 
-TEST(Collect, WorkThatKernelsDidNotDoIsAgainstTheRules) {
+TEST(Collect, WorkOutsideKernelsIsAgainstTheRules) {
   const Collected host = run_first_task(
       report_with("\"global_load_sectors\":513", "\"global_load_sectors\":3", Stage::efficiency));
   EXPECT_EQ(host.result.verdict, Verdict::policy);
@@ -243,8 +243,8 @@ TEST(Collect, WorkThatKernelsDidNotDoIsAgainstTheRules) {
   EXPECT_THAT(host.result.message, HasSubstr("must move at least 16384"));
 }
 
-// An answer kept from the warm-up is right, and quick.
-TEST(Collect, AnAnswerFromMemoryIsNoSpeedup) {
+// A program that repeats its answer of the warm-up is right and fast.
+TEST(Collect, RememberedAnswersEarnNoSpeedup) {
   const Collected kept = run_first_task([](auto&, const lab::Case& c,
                                            const lab::Measure& measure) -> std::optional<lab::Outcome> {
     if (measure.timed_runs == 0) return std::nullopt;
@@ -257,14 +257,14 @@ TEST(Collect, AnAnswerFromMemoryIsNoSpeedup) {
   EXPECT_EQ(kept.result.points, 0);
 }
 
-TEST(Collect, AReportThatCantBeReadIsNoFaultOfTheMachine) {
+TEST(Collect, UnreadableReportIsNotInfra) {
   const Collected blind = run_first_task(report_with("{", "", Stage::checks));
   EXPECT_EQ(blind.result.verdict, Verdict::crash);
   EXPECT_THAT(blind.result.message, HasSubstr("no report of the simulator that can be read"));
   EXPECT_EQ(blind.result.points, 0);
 }
 
-TEST(Collect, ARightRefusalLeavesNoReport) {
+TEST(Collect, RightRefusalNeedsNoReport) {
   constexpr std::uint64_t kRefused = 33;
   const auto answer = [](auto&, const lab::Case& c,
                          const lab::Measure& measure) -> std::optional<lab::Outcome> {
@@ -285,7 +285,7 @@ TEST(Collect, ARightRefusalLeavesNoReport) {
   kProblem.refused_n = ~std::uint64_t{0};
 }
 
-TEST(Collect, ACrashIsToldWithItsLastWords) {
+TEST(Collect, CrashShowsEndOfOutput) {
   const Collected crash = run_first_task([](auto&, auto&, auto&) {
     lab::Outcome outcome = failing(Verdict::crash, "crashed\n");
     outcome.printed = "one\ntwo\n3\n4\n5\n6\n7\nterminate called\n\x1b[2Jwhat(): bad\n\n";
@@ -295,8 +295,8 @@ TEST(Collect, ACrashIsToldWithItsLastWords) {
   EXPECT_THAT(crash.result.message, HasSubstr("\n    terminate called\n    \\x1b[2Jwhat(): bad\n"));
 }
 
-// printf is how one looks for a mistake; and the simulator says there why a launch failed.
-TEST(Collect, AnyFailureShowsWhatWasPrinted) {
+// Students use printf to find mistakes, and the simulator prints why a launch failed.
+TEST(Collect, FailuresShowPrintedOutput) {
   for (const Verdict verdict : {Verdict::wrong_answer, Verdict::time_limit, Verdict::output_limit}) {
     const Collected wrong = run_first_task([&](auto&, auto&, auto&) {
       lab::Outcome outcome = failing(verdict, "failed\n");
@@ -311,7 +311,7 @@ TEST(Collect, AnyFailureShowsWhatWasPrinted) {
   EXPECT_THAT(silent.result.message, Not(HasSubstr("it printed")));
 }
 
-TEST(Collect, LooksForTheCauseOfAGpusFailureOnTheSimulator) {
+TEST(Collect, FindsCauseOfGpuFailureOnSimulator) {
   const Collected gpu = run_first_task(
       [](auto&, const lab::Case& c, const lab::Measure& measure) -> std::optional<lab::Outcome> {
         if (!measure.checks)
@@ -332,7 +332,7 @@ TEST(Collect, LooksForTheCauseOfAGpusFailureOnTheSimulator) {
   EXPECT_EQ(on_sim->case_name, "n33");
 }
 
-TEST(Collect, TimesAloneOnAGpuAndNotAfterAFailure) {
+TEST(Collect, TimesAloneOnGpuUnlessFailed) {
   const Collected good = run_first_task(nullptr, lab::DeviceKind::gpu);
   EXPECT_TRUE(good.evidence.complete);
   EXPECT_EQ(good.asked.back().measure.timed_runs, kTimedRunsOnGpu);
@@ -353,7 +353,7 @@ TEST(Collect, StagesDoNotShareSeeds) {
   for (const auto& [seed, timed] : timed_by_seed) EXPECT_EQ(timed.size(), 1U);
 }
 
-TEST(Collect, TheSameSeedAsksForTheSameInputs) {
+TEST(Collect, SameSeedGivesSameInputs) {
   const auto seeds = [](std::uint64_t seed) {
     std::vector<std::uint64_t> out;
     for (const Asked& one : run_first_task(nullptr, lab::DeviceKind::sim, seed).asked)

@@ -47,9 +47,9 @@ std::string place_of(const ReportedFinding& finding) {
 std::string describe(const ReportedFinding& finding) {
   std::string text = finding.message.empty() ? finding.kind : finding.message;
   for (const std::string& file : {finding.file, finding.other_file}) replace_all(text, file, base_name(file));
-  // The grader compiles, so how to compile is no help.
+  // The grader compiles the file, so advice about compiling does not help.
   replace_all(text, " (compile with -lineinfo to see it)", "");
-  // Most messages say where and who; the others get it here.
+  // Most messages contain the place and the threads; they are added to the others.
   const auto lacks = [&](const std::string& what) {
     return !what.empty() && text.find(what) == std::string::npos;
   };

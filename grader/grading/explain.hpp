@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The words for what the grader itself finds wrong with a case, beyond what lab::Session said of its output:
-// checkers' findings, no launch, too little done by kernels. The form of the message is
-// lab::failure_message's.
+// Messages about problems of a case that the grader itself finds, in addition to lab::Session's judgement of
+// the output: checkers' findings, no launch, too little work by kernels. lab::failure_message gives them
+// their form.
 #pragma once
 
 #include <span>
@@ -13,29 +13,29 @@
 
 namespace course::grader {
 
-// What the commands in messages repeat of the run.
+// The parts of a run that commands in messages repeat.
 struct RunContext {
   std::string lab;
   std::uint64_t seed = 0;
   bool solutions = false;
   lab::DeviceKind device = lab::DeviceKind::sim;
-  // With --case the seed is what a failure message prints: that of the stage.
+  // With --case, `seed` is the one that a failure message prints: the stage's seed.
   bool seed_is_of_stage = false;
 
   std::string rerun_flags() const;  // "--device sim --solutions"
-  // What a task's cases are made from in a stage. Another task has others: an answer that one has found is no use to the next,
-  // which may run in the same process.
+  // The seed of a task's cases in a stage. Each task has its own, so that an answer found for one task is
+  // useless for the next, which may run in the same process.
   std::uint64_t seed_of(Stage stage, std::string_view task) const;
 };
 
-// "reduction.cu:31", or "reduction.cu:31 and reduction.cu:33" for the two sides of a race; "" without line
+// "reduction.cu:31", or "reduction.cu:31 and reduction.cu:33" for the two accesses of a race; "" without line
 // information.
 std::string place_of(const ReportedFinding& finding);
 
-// One line: what, where, which threads, how often.
+// One line: what happened, where, in which threads, how often.
 std::string describe(const ReportedFinding& finding);
 
-// The most telling faults (lab::weight_of), at most `limit`, each place once, a line each; "" when there is none.
+// The most severe faults (lab::weight_of), at most `limit`, one line per place; "" if there are none.
 std::string describe_causes(std::span<const ReportedFinding> findings, std::size_t limit = 2);
 
 }  // namespace course::grader

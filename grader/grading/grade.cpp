@@ -30,11 +30,12 @@ struct Unit {
   Plan plan;
   RunContext context;
   Evidence evidence;
-  std::string broken;  // why it could not be run; "" when it could
+  std::string broken;  // why it could not be run; "" if it could
   double seconds = 0;
 };
 
-// The runners of one worker: of one lab at a time, since each holds the memory of its largest case.
+// The runners of one worker. They are for one lab at a time, because each holds the memory of its largest
+// case.
 class Runners {
  public:
   explicit Runners(const RunnerFactory& make) : make_(make) {}
@@ -70,7 +71,7 @@ class DeviceName {
   std::string name_;
 };
 
-// Passes cases on and remembers the name of the device that answered.
+// Passes cases to a runner and stores the name of its device.
 class Watched : public CaseRunner {
  public:
   Watched(CaseRunner& inner, DeviceName* name) : inner_(inner), name_(name) {}
@@ -120,7 +121,7 @@ class Grading {
   std::string device() const { return device_.get(); }
 
  private:
-  // One task's trouble (no memory for a case, say) stays its own.
+  // An exception of one task (for example no memory for a case) does not affect the others.
   template <typename Work>
   static void guarded(Unit& unit, Work work) {
     const auto begin = std::chrono::steady_clock::now();
@@ -176,15 +177,15 @@ class Grading {
     for (std::thread& worker : workers) worker.join();
   }
 
-  // Timing that anything else on the machine would disturb: kernels on a GPU, baselines on the CPU. In turns where both are
-  // clocks' times, so that whatever changes on the machine meanwhile changes both.
+  // Timing that other work on the machine would disturb: kernels on a GPU and baselines on the CPU. On a GPU
+  // they take turns, so that changes of the machine affect both.
   void finish_alone() {
     progress_.begin("Timing", 0);
     const int rounds = options_.device == lab::DeviceKind::gpu ? kTimingRounds : 1;
     for (int round = 0; round < rounds; ++round) {
       for (Unit& unit : units_) time_round(unit, round, rounds);
     }
-    // Near a tier's edge chance would decide: three times as many.
+    // Near a tier's limit chance would decide, so run three times as many rounds.
     constexpr int kMore = 3;
     std::vector<Unit*> near;
     for (Unit& unit : units_) {
@@ -203,7 +204,8 @@ class Grading {
     if (!unit.broken.empty()) return;
     guarded(unit, [&] {
       {
-        // Ended before the CPU is timed: a thread that a submission left running would slow what it is compared with.
+        // The runners end before the CPU is timed, because a thread that a submission left running would slow
+        // down the baseline.
         Runners runners(make_runner_);
         collect_steps(unit, runners, Share::alone, round);
       }
@@ -211,7 +213,7 @@ class Grading {
     });
   }
 
-  // Until there are `runs` times of each.
+  // Times the baselines until there are `runs` times of each.
   void time_baselines(Unit& unit, int runs) {
     for (Timing& timing : unit.evidence.timings) {
       const auto c = std::find_if(unit.plan.cases.begin(), unit.plan.cases.end(),
@@ -292,7 +294,7 @@ RunResult grade(const std::vector<LabToGrade>& labs, const GradeOptions& options
     for (const lab::Task& task : manifest.tasks) {
       if (wanted(*lab.problem, task)) lab_result.tasks.push_back(result_of(lab, task, grading.find(task)));
     }
-    // Of a run of one task, only the labs that have it.
+    // In a run of one task, include only the labs that have it.
     if (lab_result.tasks.empty()) continue;
     add_up(lab_result);
     result.labs.push_back(std::move(lab_result));

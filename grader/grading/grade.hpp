@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Grades labs: plans every task, runs the steps on a few runners at once, then times what must not be
-// disturbed, then scores. Invariant: every task of every lab asked for is in the result, whatever happened to
-// the others.
+// Grades labs: plans every task, runs the steps on several runners in parallel, then times what must not be
+// disturbed, then computes the scores.
+// Invariant: every requested task of every requested lab is in the result, whatever happened to the others.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace course::grader {
 
-// A lab to be graded, or the reason why it can't be.
+// A lab to be graded, or the reason why it cannot be.
 struct LabToGrade {
   const lab::Problem* problem = nullptr;
   lab::Verdict build_verdict = lab::Verdict::ok;
@@ -32,14 +32,14 @@ struct GradeOptions {
   std::optional<std::string> only_case;
   bool check_every_size = false;  // PlanOptions
   unsigned jobs = 2;
-  // Of the course's own solutions, for comparison with a case that is too slow; nullptr for a lab without one. May be
-  // empty.
+  // Runners of the course's solutions, for comparison with a case that is too slow; gives nullptr for a lab
+  // without one. May be empty.
   RunnerFactory reference;
-  const KnownBaselines* baselines = nullptr;  // instead of timing the CPU now
+  const KnownBaselines* baselines = nullptr;  // used instead of timing the CPU; nullptr for none
   std::string baselines_kept_in;              // a folder, see BaselineTimer; "" for none
 };
 
-// Fills labs, device, seed, modelled, partial and seconds of the result.
+// Sets labs, device, seed, modelled, partial and seconds of the result.
 RunResult grade(const std::vector<LabToGrade>& labs, const GradeOptions& options,
                 const RunnerFactory& make_runner, Progress& progress);
 

@@ -48,7 +48,7 @@ TEST(Grade, GivesAGoodLabAllPoints) {
   EXPECT_GT(first.timing->all_cores_us, 0);
 }
 
-TEST(Grade, OneTasksTroubleStaysItsOwn) {
+TEST(Grade, ExceptionOfOneTaskDoesNotAffectOthers) {
   Script script([](const lab::Task& task, auto&, auto&) -> std::optional<lab::Outcome> {
     if (task.id == "first") throw std::runtime_error("no memory");
     return std::nullopt;
@@ -60,7 +60,7 @@ TEST(Grade, OneTasksTroubleStaysItsOwn) {
   EXPECT_EQ(result.labs[0].points, 50);
 }
 
-TEST(Grade, ALabThatDoesNotCompileLeavesOthersAlone) {
+TEST(Grade, UncompilableLabDoesNotAffectOthers) {
   const FakeProblem broken, fine;
   Script script;
   Progress silent(false);
@@ -76,16 +76,16 @@ TEST(Grade, ALabThatDoesNotCompileLeavesOthersAlone) {
   }
 }
 
-TEST(Grade, AnUntouchedLabScoresZero) {
+TEST(Grade, UnchangedLabScoresZero) {
   Script script([](auto&, auto&, auto&) { return testing::failing(Verdict::not_implemented); });
   const RunResult result = grade_fake(script);
   EXPECT_EQ(result.labs[0].points, 0);
-  EXPECT_EQ(script.asked().size(), 3U);  // one case a task
+  EXPECT_EQ(script.asked().size(), 3U);  // one case per task
   for (const TaskResult& task : result.labs[0].tasks) EXPECT_EQ(task.verdict, Verdict::not_implemented);
 }
 
-// All tasks of a lab may run in one process, where the first could keep its answers for the others.
-TEST(Grade, GivesEachTaskItemsOfItsOwn) {
+// All tasks of a lab may run in one process, where the first could store its answers for the others.
+TEST(Grade, GivesEachTaskItsOwnItems) {
   Script script;
   grade_fake(script);
   std::map<std::pair<std::string, std::uint64_t>, std::set<std::string>> tasks_by_input;
@@ -93,7 +93,7 @@ TEST(Grade, GivesEachTaskItemsOfItsOwn) {
   for (const auto& [input, tasks] : tasks_by_input) EXPECT_EQ(tasks.size(), 1U) << input.first;
 }
 
-TEST(Grade, CanBeNarrowedToATaskAndACase) {
+TEST(Grade, CanGradeOneTaskAndCase) {
   GradeOptions options;
   options.only_task = "second";
   options.only_case = "n33";
@@ -104,11 +104,11 @@ TEST(Grade, CanBeNarrowedToATaskAndACase) {
   EXPECT_TRUE(result.partial);
   for (const testing::Asked& one : script.asked()) {
     EXPECT_EQ(one.case_name, "n33");
-    EXPECT_EQ(one.seed, 99U);  // with a case, the seed is used as it is: messages print it so
+    EXPECT_EQ(one.seed, 99U);  // with --case the seed is used unchanged, as messages print it
   }
 }
 
-TEST(Grade, GivesTheSameResultForAnyNumberOfJobs) {
+TEST(Grade, ResultDoesNotDependOnJobs) {
   const auto verdicts = [](unsigned jobs) {
     Script script([](const lab::Task& task, const lab::Case& c, auto&) -> std::optional<lab::Outcome> {
       if (task.id == "second" && c.n == 33) return testing::failing(Verdict::crash);
@@ -128,8 +128,9 @@ TEST(Grade, GivesTheSameResultForAnyNumberOfJobs) {
   EXPECT_EQ(verdicts(8), verdicts(1));
 }
 
-// What a machine does meanwhile must meet both sides of a speedup; and no process of a student's may be there while the CPU is timed.
-TEST(Grade, TimesKernelsAndTheCpuInTurnsOnAGpu) {
+// Changes of the machine must affect both sides of a speedup, and no student's process may exist while the
+// CPU is timed.
+TEST(Grade, TimesKernelsAndCpuInTurnsOnGpu) {
   FakeProblem problem;
   std::string order;
   std::set<std::uint64_t> seeds;
@@ -153,14 +154,14 @@ TEST(Grade, TimesKernelsAndTheCpuInTurnsOnAGpu) {
   EXPECT_EQ(order, "kckckc");
   EXPECT_EQ(n_alive, 0);
   EXPECT_EQ(timing.kernel_runs, kTimingRounds * kTimedRunsOnGpu);
-  EXPECT_GE(timing.baseline_runs, kBaselineRuns);  // more where they do not agree yet
+  EXPECT_GE(timing.baseline_runs, kBaselineRuns);  // more until they agree
   for (const testing::Asked& one : script.asked()) {
     if (one.measure.timed_runs > 0) seeds.insert(one.seed);
   }
   EXPECT_EQ(seeds.size(), static_cast<std::size_t>(kTimingRounds)) << "an answer kept from a round is wrong";
 }
 
-TEST(Grade, AFailureInALaterRoundOfTimingCounts) {
+TEST(Grade, FailureInLaterTimingRoundCounts) {
   int n_rounds = 0;
   Script script(
       [&](const lab::Task&, const lab::Case&, const lab::Measure& measure) -> std::optional<lab::Outcome> {
@@ -186,14 +187,14 @@ TEST(BaselineTimer, TimesTheSameComputationOnce) {
   const BaselineTimes shared = timer.time(problem, testing::kTasks[2], c, 1);
   EXPECT_EQ(problem.baselines, after_first + 1);
   EXPECT_EQ(shared.one_thread_us, first.one_thread_us);
-  timer.time(problem, testing::kTasks[1], c, 1);  // computes something else
+  timer.time(problem, testing::kTasks[1], c, 1);  // a task with another result
   const int after_other = problem.baselines;
   EXPECT_GT(after_other, after_first + 1 + kBaselineRuns);
   timer.time(problem, testing::kTasks[0], c, 2);  // another input
   EXPECT_GT(problem.baselines, after_other + kBaselineRuns);
 }
 
-TEST(BaselineTimer, AddsToTheTimesThereAre) {
+TEST(BaselineTimer, AddsToEarlierTimes) {
   const FakeProblem problem;
   BaselineTimer timer;
   const lab::Case c = problem.cases(testing::kTasks[0]).back();
@@ -225,7 +226,7 @@ TEST(BaselineTimer, KeepsStableTimesForLaterRuns) {
   std::filesystem::remove_all(folder);
 }
 
-TEST(Baseline, GoesByTheLowestTimeOnceThreeAgree) {
+TEST(Baseline, UsesLowestTimeOnceThreeAgree) {
   EXPECT_EQ(lowest({}), 0);
   EXPECT_EQ(lowest({300, 100, 200}), 100);
   EXPECT_FALSE(is_stable({100, 100}));

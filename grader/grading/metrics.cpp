@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-// The member `key` when it is there and has the right type; else the default. A report is foreign text.
+// The member `key`; a null value if it does not exist. Reports are untrusted, so callers check the type.
 const json& member(const json& object, const char* key) {
   static const json kNothing;
   if (!object.is_object()) return kNothing;
@@ -49,13 +49,13 @@ double global_bytes(const sim::Counters& totals) {
   return kSectorBytes *
          (static_cast<double>(totals.global_load_sectors) + static_cast<double>(totals.global_store_sectors));
 }
-// Local memory lies where global memory does.
+// Local memory is stored in global memory.
 double bytes_moved(const sim::Counters& totals) {
   return global_bytes(totals) + kSectorBytes * static_cast<double>(totals.local_sectors);
 }
 
-// 1 without any, and for each that a warp's worth of the closed form's operations comes with one more: what a kernel does besides does
-// not dilute it.
+// 1 if there are none; plus the unwanted events per 32 operations of the closed form, so that additional
+// useless work does not reduce the value.
 std::optional<double> excess(std::uint64_t launches, std::uint64_t unwanted, const lab::Ideal& ideal) {
   if (launches == 0 || !(ideal.work > 0)) return std::nullopt;
   return 1 + 32 * static_cast<double>(unwanted) / ideal.work;
@@ -84,7 +84,7 @@ std::optional<double> measure(lab::Metric metric, const sim::Counters& totals, c
     case lab::Metric::step_ratio: return ratio(static_cast<double>(totals.steps), ideal.steps);
     case lab::Metric::bytes_ratio: return ratio(bytes_moved(totals), ideal.bytes);
     case lab::Metric::active_lanes: {
-      // More instructions than that hide idle lanes, they do not use them.
+      // Further instructions could only hide idle lanes.
       constexpr double kMostAnOperation = 32;
       if (!(ideal.work > 0) || totals.warp_instructions == 0 || totals.lane_instructions == 0)
         return std::nullopt;
@@ -95,7 +95,7 @@ std::optional<double> measure(lab::Metric metric, const sim::Counters& totals, c
     case lab::Metric::bank_conflicts: return excess(totals.launches, totals.shared_conflicts, ideal);
     case lab::Metric::launches: return ratio(static_cast<double>(totals.launches), 1);
     case lab::Metric::barriers:
-      // None at all is a good answer.
+      // 0 is allowed: a kernel may need no barriers.
       if (totals.launches == 0 || !(ideal.work > 0)) return std::nullopt;
       return 1000 * static_cast<double>(totals.barriers) / ideal.work;
     case lab::Metric::atomics:
@@ -111,7 +111,7 @@ std::optional<double> measure(lab::Metric metric, const sim::Counters& totals, c
 
 bool meets(lab::Metric metric, double measured, double limit) {
   if (!std::isfinite(measured)) return false;
-  // Room for rounding alone: a limit of 1.0 is met by a ratio of two equal counts.
+  // Only for rounding: a limit of 1.0 is met by the ratio of two equal counts.
   constexpr double kRounding = 1e-9;
   return lab::at_least(metric) ? measured >= limit - kRounding : measured <= limit + kRounding;
 }

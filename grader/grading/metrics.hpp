@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// From the simulator's report of one case to the figures that efficiency goals look at.
-// The report comes out of a process that runs a student's kernels, so any text may arrive here: what does not parse is an Error,
-// and what parses but cannot be (fewer bytes than must move) is said to be so rather than rewarded.
+// Computes the metrics of efficiency goals from the simulator's report of one case. The report comes from a
+// process that runs a student's kernels, so it may contain anything: text that cannot be parsed gives an
+// Error, and impossible values (fewer bytes than must be moved) are reported instead of rewarded.
 #pragma once
 
 #include <cstdint>
@@ -20,21 +20,21 @@ namespace course::grader {
 
 using ReportedFinding = lab::SimFinding;
 
-// What the verifier takes from it (verifier/sim_report.hpp), and all counters.
+// The fields that the verifier reads (verifier/sim_report.hpp), and all counters.
 struct SimReport : lab::SimReport {
   sim::Counters totals;
 };
 
 Result<SimReport> parse_sim_report(std::string_view json);
 
-// What was measured for `metric`, or nothing when the counters don't tell (no ideal, nothing counted).
+// The value of `metric`; std::nullopt if the counters do not determine it (no ideal, nothing counted).
 std::optional<double> measure(lab::Metric metric, const sim::Counters& totals, const lab::Ideal& ideal);
 
-// True when a measured value meets the goal.
+// Whether a measured value meets the goal.
 bool meets(lab::Metric metric, double measured, double limit);
 
-// Below half of what any kernel has to do, the work was not done by kernels: "" when plausible, else one
-// sentence.
+// Whether kernels moved less than half of the bytes that every solution must move, so that they cannot have
+// done the work. Returns one sentence, or "" if the counts are plausible.
 std::string implausible(const sim::Counters& totals, const lab::Ideal& ideal);
 
 }  // namespace course::grader

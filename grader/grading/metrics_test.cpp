@@ -48,7 +48,7 @@ TEST(Metrics, AreMeasuredOverIdeal) {
   EXPECT_DOUBLE_EQ(measure(lab::Metric::contention, c, kIdeal).value(), 1 + 32 * 30 / 1000.0);
 }
 
-// Work beside the task's makes a bad share look better; it must not earn a point.
+// Additional useless work makes a share look better; it must not earn points.
 TEST(Metrics, UselessWorkDoesNotDiluteThem) {
   sim::Counters c = counted();
   c.warp_instructions = 1000;  // 32 lanes each for 1,000 operations
@@ -68,7 +68,7 @@ TEST(Metrics, UselessWorkDoesNotDiluteThem) {
   }
 }
 
-TEST(Metrics, LocalMemoryCostsTrafficAndIsNoneThatTheTaskNeeds) {
+TEST(Metrics, LocalMemoryIsTrafficButNotRequiredTraffic) {
   sim::Counters c = counted();
   c.local_sectors = 128;
   EXPECT_DOUBLE_EQ(measure(lab::Metric::bytes_ratio, c, kIdeal).value(), 256 * 32 / 2048.0);
@@ -76,33 +76,33 @@ TEST(Metrics, LocalMemoryCostsTrafficAndIsNoneThatTheTaskNeeds) {
   EXPECT_THAT(implausible(c, kIdeal), HasSubstr("must move at least 2048"));
 }
 
-TEST(Metrics, AreAbsentWithoutAnIdealOrACount) {
+TEST(Metrics, AreAbsentWithoutIdealOrCounters) {
   EXPECT_FALSE(measure(lab::Metric::work_ratio, counted(), lab::Ideal{}).has_value());
   for (const lab::Metric metric : lab::kAllMetrics) {
     EXPECT_FALSE(measure(metric, sim::Counters{}, kIdeal).has_value()) << lab::name_of(metric);
   }
 }
 
-TEST(Metrics, AKernelWithoutSharedMemoryHasNoConflicts) {
+TEST(Metrics, AreBestWithoutSharedMemory) {
   sim::Counters c = counted();
   c.shared_requests = c.shared_wavefronts = c.shared_conflicts = 0;
   EXPECT_DOUBLE_EQ(measure(lab::Metric::bank_conflicts, c, kIdeal).value(), 1.0);
 }
 
-TEST(Metrics, AKernelWithoutBarriersHasNone) {
+TEST(Metrics, AreZeroWithoutBarriers) {
   sim::Counters c = counted();
   c.barriers = 0;
   EXPECT_DOUBLE_EQ(measure(lab::Metric::barriers, c, kIdeal).value(), 0);
 }
 
-TEST(Metrics, AKernelWithoutAtomicsHasNoneAndNoContention) {
+TEST(Metrics, AreBestWithoutAtomics) {
   sim::Counters c = counted();
   c.atomic_requests = c.atomic_lanes = c.atomic_serialised = 0;
   EXPECT_DOUBLE_EQ(measure(lab::Metric::atomics, c, kIdeal).value(), 0);
   EXPECT_DOUBLE_EQ(measure(lab::Metric::contention, c, kIdeal).value(), 1);
 }
 
-TEST(Metrics, MeetTheirLimitsFromTheRightSide) {
+TEST(Metrics, CompareWithLimitsInTheRightDirection) {
   EXPECT_TRUE(meets(lab::Metric::work_ratio, 1.0, 1.0));
   EXPECT_FALSE(meets(lab::Metric::work_ratio, 1.01, 1.0));
   EXPECT_TRUE(meets(lab::Metric::active_lanes, 0.95, 0.9));
@@ -111,7 +111,7 @@ TEST(Metrics, MeetTheirLimitsFromTheRightSide) {
   EXPECT_FALSE(meets(lab::Metric::active_lanes, std::numeric_limits<double>::infinity(), 1.0));
 }
 
-TEST(Metrics, SayWhenKernelsDidTooLittle) {
+TEST(Metrics, ReportTooLittleWorkOfKernels) {
   sim::Counters c = counted();
   EXPECT_EQ(implausible(c, kIdeal), "");
   c.global_load_sectors = 2;
@@ -137,7 +137,7 @@ TEST(SimReport, ReadsTotalsAndFindings) {
   EXPECT_EQ(report.findings[0].times, 4U);
 }
 
-// A counter that the parser forgot would count as 0 for ever.
+// A counter that the parser ignores would always count as 0.
 TEST(SimReport, ReadsEveryCounter) {
   const char* names[] = {"launches",
                          "warp_instructions",
@@ -185,14 +185,14 @@ TEST(SimReport, ReadsEveryCounter) {
   for (std::size_t i = 0; i + 1 < value; ++i) EXPECT_EQ(words[i], i + 1) << i;
 }
 
-TEST(SimReport, IsAnErrorWhenItIsNotOne) {
+TEST(SimReport, RefusesOtherTexts) {
   for (const char* text :
        {"", "{", "null", "[]", "7", "{}", "{\"totals\":[]}", "{\"totals\":null}", "\xff\xfe"}) {
     EXPECT_FALSE(parse_sim_report(text)) << text;
   }
 }
 
-TEST(SimReport, TakesAbsurdMembersForAbsent) {
+TEST(SimReport, IgnoresImpossibleMembers) {
   auto parsed =
       parse_sim_report(R"({"device":[1],"modelled_us":"fast","totals":{"work":-5,"steps":1e300,"launches":"2",
     "branches":18446744073709551615,"barriers":2.0},"findings":[1,null,[],{"line":99999999999,"block":"x","thread":[-1,{}],
@@ -208,7 +208,7 @@ TEST(SimReport, TakesAbsurdMembersForAbsent) {
   EXPECT_EQ(parsed->findings[0].times, 1U);
 }
 
-TEST(SimReport, SurvivesAnyDamage) {
+TEST(SimReport, SurvivesArbitraryDamage) {
   std::mt19937_64 random(7);
   lab::Case c;
   c.n = 4096;
@@ -240,7 +240,7 @@ TEST(SimReport, SurvivesAnyDamage) {
       }
     }
   }
-  EXPECT_GT(parsed, 100);  // else this looked at nothing but syntax errors
+  EXPECT_GT(parsed, 100);  // otherwise only syntax errors were tested
   EXPECT_FALSE(parse_sim_report(std::string(200000, '[')));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is typed on the command line: labs, tasks, cases, seeds; and what the lists say of them.
+// Names on the command line (labs, tasks, cases, seeds), and the lists of them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,13 +18,13 @@ using ::testing::HasSubstr;
 const testing::FakeProblem kProblem;
 const lab::Problem* const kAll[] = {&kProblem};
 
-TEST(SelectLabs, TakesNamesFoldersOrAll) {
+TEST(SelectLabs, AcceptsNamesFoldersOrAll) {
   EXPECT_EQ(select_labs(kAll, {})->size(), 1U);
   EXPECT_EQ(select_labs(kAll, {"fake"})->size(), 1U);
   EXPECT_EQ(select_labs(kAll, {"labs/fake/", "fake"})->size(), 1U);
 }
 
-TEST(SelectLabs, OffersTheNearestName) {
+TEST(SelectLabs, SuggestsTheNearestName) {
   const auto wrong = select_labs(kAll, {"fkae"});
   ASSERT_FALSE(wrong);
   EXPECT_EQ(wrong.error().text, "There is no lab \"fkae\"; did you mean fake?");
@@ -34,14 +34,14 @@ TEST(SelectLabs, OffersTheNearestName) {
 }
 
 // ./lab grade fake second
-TEST(SelectLabs, KnowsATaskInALabsPlace) {
+TEST(SelectLabs, RecognisesATaskInPlaceOfALab) {
   for (const char* name : {"second", "secnod"}) {
     EXPECT_THAT(select_labs(kAll, {"fake", name}).error().text,
                 HasSubstr("did you mean fake --task second?"));
   }
 }
 
-TEST(CheckNames, OfferTheNearestTaskAndCase) {
+TEST(CheckNames, SuggestTheNearestTaskAndCase) {
   EXPECT_TRUE(check_task(kAll, "second"));
   EXPECT_EQ(check_task(kAll, "secnod").error().text,
             "There is no task \"secnod\" in fake; did you mean second?");
@@ -51,7 +51,7 @@ TEST(CheckNames, OfferTheNearestTaskAndCase) {
   EXPECT_TRUE(check_case(kAll, &task, "n33"));
 }
 
-TEST(Seed, IsReadInBothBasesAndWhole) {
+TEST(Seed, IsReadAsDecimalOrHexadecimal) {
   EXPECT_EQ(*parse_seed("12345"), 12345U);
   EXPECT_EQ(*parse_seed("0xfedcba9876543210"), 0xfedcba9876543210U);
   EXPECT_EQ(*parse_seed("0"), 0U);
@@ -60,7 +60,7 @@ TEST(Seed, IsReadInBothBasesAndWhole) {
   }
 }
 
-TEST(Seed, IsFreshEachTime) {
+TEST(Seed, IsDifferentEachTime) {
   EXPECT_NE(*fresh_seed(), *fresh_seed());
 }
 

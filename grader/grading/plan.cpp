@@ -18,8 +18,8 @@ std::vector<std::size_t> by_size(const std::vector<lab::Case>& cases, std::uint3
   return indices;
 }
 
-// Those that are marked; else small cases spread over the sizes, the largest of them included: most faults
-// that checkers prove need several warps or blocks, some need a ragged end.
+// The cases marked with kChecks; without any, small cases of various sizes including the largest small one,
+// because most errors that checkers find need several warps or blocks, and some an incomplete last block.
 std::vector<std::size_t> to_check(const std::vector<lab::Case>& cases) {
   const std::vector<std::size_t> marked = by_size(cases, lab::kChecks);
   if (!marked.empty()) return marked;
@@ -40,8 +40,8 @@ lab::Measure all_checks() {
   return measure;
 }
 
-// A case that is measured: the run that judges its output and the one that counts begin alike, so that a program can't behave better
-// in one than in the other.
+// Whether the case is measured. The run that judges its output and the measured run start in the same way, so
+// that a program cannot distinguish them.
 bool is_measured(const lab::Case& c) {
   return (c.purpose & (lab::kEfficiency | lab::kSpeedup)) != 0;
 }
@@ -70,20 +70,20 @@ Plan make_plan(const lab::Task& task, std::vector<lab::Case> cases, const PlanOp
   for (std::size_t i : by_size(plan.cases, lab::kCorrectness)) {
     lab::Measure judged;
     judged.fresh = !gpu && is_measured(plan.cases[i]);
-    const bool is_counted = (plan.cases[i].purpose & lab::kEfficiency) != 0;  // and checked then
+    const bool is_counted = (plan.cases[i].purpose & lab::kEfficiency) != 0;  // it runs with checkers then
     const bool is_small_and_timed = judged.fresh && plan.cases[i].n <= kCheckedTimedItems;
     judged.checks =
         !gpu && !is_counted && (is_small_and_timed || options.check_every_size || options.only_case);
     add(i, Stage::correctness, options.device, judged);
   }
 
-  // On the simulator a case marked with kChecks has had its checks (lab::Session sees to it).
+  // On the simulator lab::Session has already run the cases marked with kChecks with all checkers.
   if (gpu || by_size(plan.cases, lab::kChecks).empty()) {
     for (std::size_t i : to_check(plan.cases)) add(i, Stage::checks, lab::DeviceKind::sim, all_checks());
   }
 
   if (!task.efficiency.empty()) {
-    // What is counted is checked in the same run: there is nothing by which to tell one from the other.
+    // Counters and checkers use the same run, so that a program cannot distinguish them.
     lab::Measure counters;
     counters.counters = true;
     counters.checks = true;
@@ -99,7 +99,7 @@ Plan make_plan(const lab::Task& task, std::vector<lab::Case> cases, const PlanOp
 
   if (!task.speedup.empty()) {
     lab::Measure timed;
-    timed.timed_runs = gpu ? kTimedRunsOnGpu : 1;  // the model gives the same time every time
+    timed.timed_runs = gpu ? kTimedRunsOnGpu : 1;  // modelled times are the same in every run
     timed.fresh = !gpu;
     for (std::size_t i : by_size(plan.cases, lab::kSpeedup))
       add(i, Stage::speedup, options.device, timed, gpu);

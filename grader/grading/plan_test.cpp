@@ -27,7 +27,7 @@ Plan plan_for(lab::DeviceKind device, std::optional<std::string> only_case = std
   return make_plan(first_task(), kProblem.cases(first_task()), {device, std::move(only_case)});
 }
 
-TEST(Plan, RunsStagesInOrderAndCorrectnessFromSmallToLarge) {
+TEST(Plan, RunsStagesInOrderAndSmallCasesFirst) {
   const Plan plan = plan_for(lab::DeviceKind::sim);
   EXPECT_TRUE(std::is_sorted(plan.steps.begin(), plan.steps.end(),
                              [](const Step& a, const Step& b) { return a.stage < b.stage; }));
@@ -37,8 +37,9 @@ TEST(Plan, RunsStagesInOrderAndCorrectnessFromSmallToLarge) {
   EXPECT_EQ(plan.correctness_steps(), 5);
 }
 
-TEST(Plan, ChecksEveryCaseWhereItCounts) {
-  // The sizes that no lab's case has: a race that waits for more items than were checked earned full points.
+TEST(Plan, ChecksEveryCaseInGradedRuns) {
+  // Large cases must be checked, too: otherwise a race that only occurs with more items would get full
+  // points.
   std::vector<lab::Case> cases = kProblem.cases(first_task());
   cases[4].n = std::uint64_t{1} << 24;
   const auto checked = [&](const PlanOptions& options) {
@@ -53,10 +54,10 @@ TEST(Plan, ChecksEveryCaseWhereItCounts) {
   });
   EXPECT_EQ(checked({lab::DeviceKind::sim, {}, true}).size(), judged);
   EXPECT_LT(checked({lab::DeviceKind::sim, {}, false}).size(), judged);
-  EXPECT_EQ(checked({lab::DeviceKind::sim, cases[4].name}).size(), 1U);  // as the rerun command runs it
+  EXPECT_EQ(checked({lab::DeviceKind::sim, cases[4].name}).size(), 1U);  // as with the rerun command
 }
 
-TEST(Plan, ChecksAFewSmallCasesWhenTheLabMarksNone) {
+TEST(Plan, ChecksSomeSmallCasesIfNoneIsMarked) {
   const Plan plan = plan_for(lab::DeviceKind::sim);
   const auto steps = steps_of(plan, Stage::checks);
   ASSERT_EQ(steps.size(), 2U);
@@ -65,10 +66,10 @@ TEST(Plan, ChecksAFewSmallCasesWhenTheLabMarksNone) {
     EXPECT_LE(plan.cases[step.case_index].n, kCheckedItems);
     EXPECT_GE(plan.cases[step.case_index].n, 2U);
   }
-  EXPECT_EQ(plan.cases[steps.back().case_index].n, 1000U);  // the largest that is small enough
+  EXPECT_EQ(plan.cases[steps.back().case_index].n, 1000U);  // the largest case within the limit
 }
 
-TEST(Plan, LeavesMarkedCasesToTheSessionOnTheSimulatorAndChecksThemBesideAGpu) {
+TEST(Plan, ChecksMarkedCasesOnlyForAGpu) {
   std::vector<lab::Case> cases = kProblem.cases(first_task());
   cases[3].purpose |= lab::kChecks;
   EXPECT_TRUE(steps_of(make_plan(first_task(), cases, {lab::DeviceKind::sim, {}}), Stage::checks).empty());
@@ -79,7 +80,7 @@ TEST(Plan, LeavesMarkedCasesToTheSessionOnTheSimulatorAndChecksThemBesideAGpu) {
   EXPECT_EQ(steps[0].device, lab::DeviceKind::sim);
 }
 
-TEST(Plan, CountsOnTheSimulatorWhateverTheDevice) {
+TEST(Plan, CountsOnTheSimulatorForAnyDevice) {
   for (const lab::DeviceKind device : {lab::DeviceKind::sim, lab::DeviceKind::gpu}) {
     const auto steps = steps_of(plan_for(device), Stage::efficiency);
     ASSERT_EQ(steps.size(), 1U);
@@ -89,13 +90,13 @@ TEST(Plan, CountsOnTheSimulatorWhateverTheDevice) {
   }
 }
 
-TEST(Plan, ChecksWhatItCounts) {
+TEST(Plan, ChecksCountedCases) {
   for (const lab::DeviceKind device : {lab::DeviceKind::sim, lab::DeviceKind::gpu})
     for (const Step& step : steps_of(plan_for(device), Stage::efficiency)) EXPECT_TRUE(step.measure.checks);
 }
 
-// A program that counts its calls must not know which of them is measured.
-TEST(Plan, JudgesAndMeasuresACaseInFreshProcesses) {
+// A program that counts its calls must not be able to tell which run is measured.
+TEST(Plan, JudgesAndMeasuresInFreshProcesses) {
   std::vector<lab::Case> cases = kProblem.cases(first_task());
   for (lab::Case& c : cases)
     if (c.purpose != lab::kCorrectness) c.purpose |= lab::kCorrectness;
@@ -111,7 +112,7 @@ TEST(Plan, JudgesAndMeasuresACaseInFreshProcesses) {
   EXPECT_EQ(plan.correctness_steps(), 7);
 }
 
-TEST(Plan, FollowsDataOnlyForGoalsThatNeedIt) {
+TEST(Plan, MeasuresDataflowOnlyIfNeeded) {
   constexpr lab::EfficiencyGoal kBytes[] = {{lab::Metric::bytes_ratio, 1.1, 5}};
   lab::Task task = first_task();
   task.efficiency = kBytes;
@@ -120,7 +121,7 @@ TEST(Plan, FollowsDataOnlyForGoalsThatNeedIt) {
   EXPECT_FALSE(steps[0].measure.dataflow);
 }
 
-TEST(Plan, TimesAloneAndOftenOnAGpu) {
+TEST(Plan, TimesAloneAndRepeatedlyOnGpu) {
   const auto gpu = steps_of(plan_for(lab::DeviceKind::gpu), Stage::speedup);
   ASSERT_EQ(gpu.size(), 1U);
   EXPECT_TRUE(gpu[0].alone);
@@ -131,14 +132,14 @@ TEST(Plan, TimesAloneAndOftenOnAGpu) {
   EXPECT_EQ(sim[0].measure.timed_runs, 1);
 }
 
-TEST(Plan, MeasuresNothingThatEarnsNothing) {
+TEST(Plan, MeasuresOnlyForGoals) {
   const lab::Task& plain = testing::kTasks[1];
   const Plan plan = make_plan(plain, kProblem.cases(plain), {});
   EXPECT_TRUE(steps_of(plan, Stage::efficiency).empty());
   EXPECT_TRUE(steps_of(plan, Stage::speedup).empty());
 }
 
-TEST(Plan, CanBeNarrowedToOneCase) {
+TEST(Plan, CanBeLimitedToOneCase) {
   const Plan plan = plan_for(lab::DeviceKind::sim, "n33");
   ASSERT_EQ(plan.cases.size(), 1U);
   for (const Step& step : plan.steps) EXPECT_EQ(plan.cases[step.case_index].name, "n33");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// One line on a terminal that says what is going on, for whatever takes longer than two seconds. Silent when
-// the stream is no terminal. Thread-safe; the line is gone when the Progress is.
+// One line on the terminal that shows what is being done if it takes longer than two seconds. Prints nothing
+// if the stream is not a terminal. Thread-safe; the destructor removes the line.
 #pragma once
 
 #include <chrono>
@@ -18,11 +18,11 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // "Building", and how many steps it has; 0 when that is not known.
+  // `phase`: for example "Building". `n_steps`: its number of steps; 0 if unknown.
   void begin(const std::string& phase, std::size_t n_steps);
-  // A step that begins now.
+  // Starts a step.
   void step(const std::string& what);
-  // Steps that will not be run after all.
+  // Removes steps that will not be run.
   void skip(std::size_t n_steps);
 
  private:
@@ -39,7 +39,7 @@ class Progress {
   std::thread painter_;
 };
 
-// True when stderr is a terminal that can redraw a line.
+// Whether stderr is a terminal that can redraw a line.
 bool stderr_is_terminal();
 
 }  // namespace course::grader

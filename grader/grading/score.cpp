@@ -37,7 +37,7 @@ void score_goals(const Evidence& evidence, TaskResult& out) {
   }
 }
 
-// The slowest of the speedup cases counts.
+// The slowest speedup case counts.
 const Timing* worst_timing(const std::vector<Timing>& timings) {
   const Timing* worst = nullptr;
   for (const Timing& timing : timings) {
@@ -55,7 +55,7 @@ void score_speedup(const lab::Task& task, const Evidence& evidence, TaskResult& 
   const double speedup = out.timing->speedup_over(task.baseline);
   if (!std::isfinite(speedup) || speedup <= 0) return;
   out.speedup = speedup;
-  if (out.verdict == lab::Verdict::suspect) return;  // withheld
+  if (out.verdict == lab::Verdict::suspect) return;  // the speedup's points are withheld
   for (TierScore& tier : out.tiers) {
     if (speedup >= tier.speedup) tier.points = tier.max_points;
   }
@@ -103,7 +103,7 @@ const CaseRecord* deciding_record(const std::vector<CaseRecord>& cases) {
   const CaseRecord* first = nullptr;
   for (const CaseRecord& record : cases) {
     if (record.verdict == lab::Verdict::infra) return &record;
-    // Something doubtful gives way to something wrong.
+    // A failure takes precedence over an earlier SUSPECT.
     const bool doubtful = first != nullptr && first->verdict == lab::Verdict::suspect;
     const bool wrong = record.verdict != lab::Verdict::ok && record.verdict != lab::Verdict::suspect;
     if (record.verdict != lab::Verdict::ok && (first == nullptr || (doubtful && wrong))) first = &record;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Points from evidence. Pure: nothing is run, read or timed here.
+// Computes points from evidence; runs, reads and times nothing.
 // Rules: every score starts at 0. Correctness is all or nothing for a task. Efficiency and speedup count only
-// when every case that was run for the task, of whatever stage, was right. A SUSPECT time keeps correctness
-// and efficiency and withholds the speedup until a person has looked.
+// if every case that was run for the task, of any stage, was right. With a SUSPECT time, correctness and
+// efficiency count, and the points for speedup are withheld until a person has examined it.
 #pragma once
 
 #include <map>
@@ -15,11 +15,11 @@
 
 namespace course::grader {
 
-// A case whose output was wrong: the message on it can be written again once the others are known.
+// A case with a wrong output. Its message can be rewritten when the other cases are known.
 struct FailedOutput {
   std::size_t record = 0;  // in Evidence::cases
   lab::Failure failure;
-  std::string more;  // lines after the message: what it printed
+  std::string more;  // lines after the message: the program's output
   std::uint64_t seed = 0;
 };
 
@@ -28,20 +28,20 @@ struct Evidence {
   int cases_planned = 0;                  // correctness steps of the plan
   bool complete = false;                  // every step of the plan was run
   std::vector<CaseRecord> cases;          // in the order run
-  std::vector<FailedOutput> failed;       // of those
+  std::vector<FailedOutput> failed;       // those with a wrong output
   std::map<lab::Metric, double> metrics;  // the worst over the efficiency cases
   std::vector<Timing> timings;            // of the speedup cases
 };
 
-// Verdict, points and their parts; `message` is what the records and the lost goals give. An empty evidence
-// scores 0, INFRA.
+// Computes the verdict, the points and their parts, and the message from the records and missed goals. Empty
+// evidence gives 0 points and INFRA.
 TaskResult score_task(const lab::Task& task, const Evidence& evidence);
 
-// A task whose lab could not be built, or could not be run at all.
+// The result of a task whose lab could not be built or run.
 TaskResult unscored_task(const lab::Task& task, lab::Verdict verdict, std::string message);
 
-// The record that decides the verdict: INFRA before any other failure, then the first that is not OK; null
-// when all are.
+// The record that decides the verdict: INFRA before all others, then the first failure, then the first
+// SUSPECT; nullptr if all are OK.
 const CaseRecord* deciding_record(const std::vector<CaseRecord>& cases);
 
 }  // namespace course::grader

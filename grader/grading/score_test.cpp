@@ -36,7 +36,7 @@ Timing timing_of(double speedup) {
   return timing;
 }
 
-// Everything right and fast.
+// Evidence of a task that is right and fast.
 Evidence full_evidence() {
   Evidence evidence;
   evidence.cases_planned = 2;
@@ -55,7 +55,7 @@ TEST(Score, StartsAtZeroWithoutEvidence) {
   EXPECT_EQ(result.verdict, Verdict::infra);
 }
 
-TEST(Score, GivesEverythingForEverything) {
+TEST(Score, GivesAllPointsForFullEvidence) {
   const TaskResult result = score_task(first_task(), full_evidence());
   EXPECT_EQ(result.verdict, Verdict::ok);
   EXPECT_EQ(result.points, 50);
@@ -65,7 +65,7 @@ TEST(Score, GivesEverythingForEverything) {
   EXPECT_DOUBLE_EQ(result.metrics.at("work_ratio"), 1.0);
 }
 
-TEST(Score, OneWrongCaseOfAnyStageTakesAllPoints) {
+TEST(Score, OneWrongCaseLosesAllPoints) {
   for (std::size_t i = 0; i < full_evidence().cases.size(); ++i) {
     for (const Verdict verdict :
          {Verdict::wrong_answer, Verdict::crash, Verdict::time_limit, Verdict::infra}) {
@@ -79,7 +79,7 @@ TEST(Score, OneWrongCaseOfAnyStageTakesAllPoints) {
   }
 }
 
-TEST(Score, AnIncompleteRunIsNoGrade) {
+TEST(Score, IncompleteRunScoresZero) {
   Evidence evidence = full_evidence();
   evidence.complete = false;
   const TaskResult result = score_task(first_task(), evidence);
@@ -94,14 +94,14 @@ TEST(Score, TheFirstFailureDecidesTheVerdict) {
   EXPECT_EQ(score_task(first_task(), evidence).verdict, Verdict::crash);
 }
 
-TEST(Score, TroubleOfTheGraderComesBeforeTheStudents) {
+TEST(Score, InfraTakesPrecedenceOverFailures) {
   Evidence evidence = full_evidence();
   evidence.cases[0].verdict = Verdict::wrong_answer;
   evidence.cases[1].verdict = Verdict::infra;
   EXPECT_EQ(score_task(first_task(), evidence).verdict, Verdict::infra);
 }
 
-TEST(Score, SaysHowManyCasesFailedAndHowManyWereNotRun) {
+TEST(Score, CountsFailedAndSkippedCases) {
   Evidence evidence;
   evidence.cases_planned = 40;
   evidence.cases = {record(Verdict::ok), record(Verdict::wrong_answer, Stage::correctness, "mismatch"),
@@ -112,7 +112,7 @@ TEST(Score, SaysHowManyCasesFailedAndHowManyWereNotRun) {
   EXPECT_EQ(result.cases_failed, 2);
 }
 
-TEST(Score, ALostGoalNamesMeasurementLimitAndPoints) {
+TEST(Score, MissedGoalNamesMeasurementLimitAndPoints) {
   Evidence evidence = full_evidence();
   evidence.metrics[lab::Metric::active_lanes] = 0.5;
   const TaskResult result = score_task(first_task(), evidence);
@@ -121,7 +121,7 @@ TEST(Score, ALostGoalNamesMeasurementLimitAndPoints) {
   EXPECT_THAT(result.message, HasSubstr("active_lanes is 0.5, at least 0.9 is asked for (5 points lost)."));
 }
 
-TEST(Score, AnUnmeasuredGoalEarnsNothing) {
+TEST(Score, UnmeasuredGoalEarnsNothing) {
   Evidence evidence = full_evidence();
   evidence.metrics.erase(lab::Metric::work_ratio);
   const TaskResult result = score_task(first_task(), evidence);
@@ -141,7 +141,7 @@ TEST(Score, SpeedupTiersAddUp) {
   EXPECT_EQ(points_at(10), 50);
 }
 
-TEST(Score, SpeedupGoesByTheBaselineOfTheManifest) {
+TEST(Score, SpeedupUsesTheManifestsBaseline) {
   lab::Task task = first_task();
   task.baseline = lab::Baseline::all_cores;
   Evidence evidence = full_evidence();
@@ -157,7 +157,7 @@ TEST(Score, TheSlowestSpeedupCaseCounts) {
   EXPECT_DOUBLE_EQ(score_task(first_task(), evidence).speedup.value(), 3);
 }
 
-TEST(Score, AnImpossibleTimeEarnsNoSpeedup) {
+TEST(Score, ImpossibleTimeEarnsNoSpeedup) {
   for (const double kernel_us :
        {0.0, -1.0, std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity()}) {
     Evidence evidence = full_evidence();
@@ -168,7 +168,7 @@ TEST(Score, AnImpossibleTimeEarnsNoSpeedup) {
   }
 }
 
-TEST(Score, ASuspectTimeWithholdsTheSpeedupAlone) {
+TEST(Score, SuspectTimeWithholdsOnlySpeedupPoints) {
   Evidence evidence = full_evidence();
   evidence.cases[3].verdict = Verdict::suspect;
   evidence.cases[3].message = "faster than the memory";
@@ -178,7 +178,7 @@ TEST(Score, ASuspectTimeWithholdsTheSpeedupAlone) {
   EXPECT_EQ(result.message, "faster than the memory");
 }
 
-TEST(Score, BonusTasksDoNotCountIntoTheLabsPoints) {
+TEST(Score, BonusTasksDoNotCountAsLabPoints) {
   LabResult lab;
   for (const lab::Task& task : testing::kTasks) {
     TaskResult result = unscored_task(task, Verdict::ok, "");
@@ -191,7 +191,7 @@ TEST(Score, BonusTasksDoNotCountIntoTheLabsPoints) {
   EXPECT_EQ(lab.bonus_points, 10);
 }
 
-// Whatever the evidence: 0 <= points <= max_points, the parts add up, and points need an OK or SUSPECT verdict.
+// For any evidence: 0 <= points <= max_points, the parts add up, and points need the verdict OK or SUSPECT.
 TEST(Score, StaysWithinBoundsForAnyEvidence) {
   std::mt19937_64 random(20240611);
   const auto below = [&](std::uint64_t n) { return random() % n; };

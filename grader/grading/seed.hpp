@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The secret seed of a run: fresh from the kernel each time, or given to repeat a run.
+// The secret seed of a run: random bits from the kernel, or given by the user to repeat a run.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace course::grader {
 
 Result<std::uint64_t> fresh_seed();
-// Decimal or 0x… hexadecimal, 64 bits.
+// Parses a decimal or hexadecimal (0x…) number of up to 64 bits.
 Result<std::uint64_t> parse_seed(const std::string& text);
 
 }  // namespace course::grader

@@ -12,13 +12,13 @@ namespace course::grader {
 namespace {
 
 std::string plain_name(std::string name) {
-  // "labs/reduction/" from the shell's completion means the lab.
+  // "labs/reduction/", as the shell completes it, means the lab.
   while (!name.empty() && name.back() == '/') name.pop_back();
   const std::size_t slash = name.find_last_of('/');
   return slash == std::string::npos ? name : name.substr(slash + 1);
 }
 
-// The task that was meant where a lab's name belongs: "; did you mean …?", or "".
+// A hint if a task's name was given in place of a lab's: "; did you mean …?", or "".
 std::string did_you_mean_a_task(Problems all, const std::string& name) {
   for (const lab::Problem* problem : all) {
     const lab::Manifest& manifest = problem->manifest();

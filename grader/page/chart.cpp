@@ -24,7 +24,7 @@ bool usable(const Axis& axis, double v) {
   return std::isfinite(v) && (!axis.logarithmic || v > 0);
 }
 
-// A value's place between `low` and `high`, 0 … 1.
+// Maps the range from `low` to `high` to 0 … 1.
 struct Scale {
   bool logarithmic = false;
   double low = 0, high = 1;
@@ -38,7 +38,7 @@ struct Scale {
   double f(double v) const { return logarithmic ? std::log(v) : v; }
 };
 
-// 1, 2 or 5 times a power of ten: about `n` of them up to `high`.
+// A step of 1, 2 or 5 times a power of ten, so that about `n` steps reach `high`.
 double nice_step(double high, int n) {
   const double rough = high / n, power = std::pow(10.0, std::floor(std::log10(rough)));
   for (const double m : {1.0, 2.0, 5.0})
@@ -67,7 +67,7 @@ std::vector<double> y_ticks(const Axis& axis, double& low, double& high) {
   return ticks;
 }
 
-// The mark of the k-th look around (x, y).
+// A mark at (x, y); there are four shapes.
 std::string mark(int look, double x, double y, const std::string& title) {
   const std::string inside = title.empty() ? "" : "<title>" + title + "</title>";
   const auto path = [&](const char* d) {
@@ -81,7 +81,8 @@ std::string mark(int look, double x, double y, const std::string& title) {
   }
 }
 
-// Colour, dash and mark of a series: 32 for what is compared; references, in one colour of their own, have 12.
+// Colour, dash and mark of a series. There are 32 combinations, and 12 for references, which share one
+// colour.
 struct Look {
   std::string classes;
   int mark = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Charts of a report, as inline SVG in the page's colours. Series differ in colour, in dash and in mark; every value can be read as
-// text (a title at each mark), and the numbers belong in a table beside the chart, too.
+// Charts of a report, as inline SVG in the page's colours. Series differ in colour, dash and mark. Every mark
+// has its value as a title. A table beside the chart should contain the numbers as well.
 #pragma once
 
 #include <functional>
@@ -20,18 +20,19 @@ struct Series {
 
 struct Axis {
   std::string title;                              // "items", "GB/s"
-  bool logarithmic = false;                       // values must be positive then; others are left out
-  std::function<std::string(double)> label = {};  // of a tick and in titles; default: up to four digits
+  bool logarithmic = false;                       // if so, values that are not positive are left out
+  std::function<std::string(double)> label = {};  // of ticks and titles; default: four significant digits
 };
 
 struct LineChart {
   std::string title;        // below the chart
-  std::string description;  // what it shows, in a sentence: read aloud
+  std::string description;  // one sentence for screen readers
   Axis x = {}, y = {};
   std::vector<Series> series = {};
 };
 
-// Ticks of x stand at the points' own values. At most eight series can be told apart; more are drawn, and look alike by turns.
+// The ticks of x are at the points' own values. At most 32 series look different (and 12 references); further
+// ones repeat these looks.
 Html line_chart(const LineChart& chart);
 
 struct Bar {
@@ -44,13 +45,13 @@ struct Bar {
 struct BarChart {
   std::string title, description;
   std::vector<Bar> bars = {};
-  double full = 0;  // the value of a bar as long as can be; 0: the greatest value
+  double full = 0;  // the value of a bar of full length; 0: the greatest value
 };
 
 // Horizontal bars, one below the other.
 Html bar_chart(const BarChart& chart);
 
-// A share from 0 to 1 as a little bar for a table's cell; the figure itself stands beside it.
+// A share from 0 to 1 as a small bar for a table cell, to be shown beside the number.
 Html meter(double share);
 
 }  // namespace course::grader::page

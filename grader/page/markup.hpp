@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Text made safe inside XML and HTML.
+// Escapes text for XML and HTML.
 #pragma once
 
 #include <string>
@@ -7,8 +7,9 @@
 
 namespace course::grader {
 
-// For element text and for attributes in either quote. Valid UTF-8; characters that XML 1.0 forbids become
-// "\x1b" in letters, so that any input gives a well-formed document.
+// For the text of elements, and for attributes in single or double quotes. The result is valid UTF-8;
+// characters that XML 1.0 forbids become escapes such as "\x1b", so that every input gives a well-formed
+// document.
 std::string escape_markup(std::string_view text);
 
 }  // namespace course::grader

@@ -31,7 +31,7 @@ Html headed(int level, std::string_view title, const Html& content, const Html& 
                       content.markup)};
 }
 
-// Sections of one title get names of their own: "sum", "sum-2", "sum-3".
+// Makes the ids of sections with equal titles unique: "sum", "sum-2", "sum-3".
 std::string with_unique_anchors(const std::string& body) {
   constexpr std::string_view kOpen = "<section aria-labelledby=\"";
   std::map<std::string, int> seen;

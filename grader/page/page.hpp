@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// The one design of all HTML that the tools write: grade, profile, bench and trace. A report is one self-contained page: nothing is
-// loaded, it reads well in the dark, on a phone, on paper, by keyboard and by ear. In this folder: page.hpp the page and its
-// sections, table.hpp tables, chart.hpp charts (inline SVG), style.css the look, embed.py puts that into the program.
+// The common design of all HTML reports: grade, profile, bench and trace. A report is one self-contained page
+// that loads nothing and is readable in dark mode, on a phone, on paper, by keyboard and with a screen
+// reader. In this folder: page.hpp the page and its sections, table.hpp tables, chart.hpp charts (inline
+// SVG), style.css the style sheet, embed.py, which puts it into the program.
 //
 //   using namespace page;
 //   Html body = section("Scan", table(…)) + line_chart(…);
 //   write_report(path, document({.title = "Bench", .summary = text(device), .body = body}));
 //
-// Invariant: an Html holds well-formed markup. What is not written in our sources gets there through text() alone.
+// Invariant: an Html holds well-formed markup. All other text gets into it through text() only.
 #pragma once
 
 #include <string>
@@ -30,22 +31,22 @@ inline Html operator+(Html a, const Html& b) {
   return a;
 }
 
-// Any text at all, made safe.
+// Escapes any text.
 Html text(std::string_view words);
-// Markup of our own: a literal, or one put together from Html and numbers.
+// Markup from our own sources: a literal, or a combination of Html and numbers.
 inline Html raw(std::string markup) {
   return {std::move(markup)};
 }
 
-// What a thing is, beyond its words. Colour never says it alone.
+// How content is emphasised. The words must say the same, since colour alone is not accessible.
 enum class Tone { plain, quiet, good, fair, bad };
 Html toned(Tone tone, const Html& content);
 Html paragraph(const Html& content, Tone tone = Tone::plain);
-Html code_block(std::string_view code, std::string_view label);  // as it is, scrollable by keyboard
+Html code_block(std::string_view code, std::string_view label);  // unchanged, scrollable by keyboard
 Html details(const Html& summary, const Html& content);
-// A name for an anchor: letters, digits and hyphens of `title`; "" becomes "section".
+// The anchor of a title: its letters, digits and hyphens, in lower case; "section" if none is left.
 std::string anchor_of(std::string_view title);
-// A landmark with a heading, listed at the top of the page (level 2), or a part of one (3).
+// A section with a heading of level 2, and a part of a section with a heading of level 3.
 Html section(std::string_view title, const Html& content, const Html& beside_title = {});
 Html subsection(std::string_view title, const Html& content, const Html& beside_title = {});
 
@@ -53,9 +54,9 @@ struct Document {
   std::string title;                       // of the page; "Grade report"
   Html summary = {};                       // a line or two below it
   Html body = {};                          // sections
-  std::vector<std::string> sections = {};  // titles, when there should be a list of links to them at the top
+  std::vector<std::string> sections = {};  // titles of sections, for a list of links at the top
   std::string made_by = {};                // "./lab grade reduction --html report.html"
-  std::string_view script = {};            // of assets.hpp, with its hash: scripts of other origin do not run
+  std::string_view script = {};            // a script of assets.hpp; no script with another hash runs
   std::string_view script_hash = {};       // "sha256-…"
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Whatever is put into a page, it stays one well-formed document in which nothing but its own script can run. How it looks is
+// With any content, a page is one well-formed document in which only its own script can run. Its look is
 // tested in a browser: grader/page/browser/browser_test.py.
 #include "page/page.hpp"
 
@@ -48,7 +48,7 @@ Html everything(const std::string& s) {
          subsection(s, line_chart(lines) + bar_chart(bars) + meter(0.5));
 }
 
-TEST(Page, StaysWellFormedAndInertWhateverItHolds) {
+TEST(Page, StaysWellFormedWithAnyContent) {
   for (const char* attack : kAttacks) {
     const std::string page = document({.title = attack,
                                        .summary = text(attack),
@@ -61,7 +61,7 @@ TEST(Page, StaysWellFormedAndInertWhateverItHolds) {
   }
 }
 
-TEST(Page, RunsOnlyTheScriptWhoseHashItNames) {
+TEST(Page, AllowsOnlyTheScriptWithItsHash) {
   const std::string page = document({.title = "t", .script = "let a = 1;", .script_hash = "sha256-abc="});
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
   EXPECT_THAT(page, HasSubstr("script-src 'sha256-abc='"));
@@ -76,7 +76,7 @@ TEST(Page, LinksToItsSections) {
   EXPECT_THAT(page, HasSubstr("id=\"a-b\""));
 }
 
-TEST(Page, GivesSectionsOfOneTitleNamesOfTheirOwn) {
+TEST(Page, GivesSectionsWithEqualTitlesUniqueIds) {
   const std::string page =
       document({.title = "t", .body = section("Sum", subsection("Sum", {})) + section("Sum", {})});
   for (const char* id : {"\"sum\"", "\"sum-2\"", "\"sum-3\""}) {
@@ -86,13 +86,13 @@ TEST(Page, GivesSectionsOfOneTitleNamesOfTheirOwn) {
   }
 }
 
-TEST(LineChart, PutsValuesInOrder) {
+TEST(LineChart, PlacesPointsByValue) {
   const Html chart = line_chart({.title = "t",
                                  .description = "d",
                                  .x = {"n", true},
                                  .y = {"GB/s"},
                                  .series = {{"a", {{1, 10}, {1024, 20}}}}});
-  // The second point is further right and higher up than the first.
+  // The second point is to the right of the first and above it.
   double x1 = 0, y1 = 0, x2 = 0, y2 = 0;
   const std::size_t at = chart.markup.find("class=\"line\" d=\"M");
   ASSERT_NE(at, std::string::npos);
@@ -103,8 +103,8 @@ TEST(LineChart, PutsValuesInOrder) {
   EXPECT_THAT(chart.markup, HasSubstr("a: 20 GB/s at 1024 n"));
 }
 
-// By colour, dash or mark: legends would lie otherwise.
-TEST(LineChart, GivesEverySeriesALookOfItsOwn) {
+// The looks differ in colour, dash or mark; otherwise the legend would be ambiguous.
+TEST(LineChart, GivesEverySeriesADifferentLook) {
   LineChart chart{.title = "t", .description = "d", .x = {"n"}, .y = {"GB/s"}};
   for (int k = 0; k < 24; ++k) chart.series.push_back({fmt::format("rung {}", k), {{1, k + 1.0}}});
   for (int k = 0; k < 4; ++k) chart.series.push_back({fmt::format("reference {}", k), {{1, k + 30.0}}, true});

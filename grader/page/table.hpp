@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tables of a report: a caption, column heads, and per row a head of its own, so that a screen reader can say where a figure stands.
-// A table that is too wide for the window scrolls by itself, with the keyboard, too.
+// Tables of a report: a caption, column headers and row headers, so that a screen reader can announce the
+// position of a cell. A table that is wider than the window scrolls by itself, also by keyboard.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace course::grader::page {
 
 struct Column {
   Html title;
-  bool number = false;  // right-aligned, digits of one width, never broken
+  bool number = false;  // right-aligned, digits of equal width, no line breaks
 };
 
 struct Cell {
@@ -21,8 +21,8 @@ struct Cell {
 };
 
 struct Table {
-  std::string caption;               // what it shows: read aloud, and shown when `shows_caption`
-  std::vector<Column> columns = {};  // the first one holds the rows' heads
+  std::string caption;               // for screen readers; visible if `shows_caption`
+  std::vector<Column> columns = {};  // the first column holds the row headers
   std::vector<std::vector<Cell>> rows = {}, foot = {};
   bool shows_caption = false;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A profile as a page: figures beside their closed forms, then each kernel with its costly lines first and its whole source below.
+// A profile as a page: counts beside their closed forms, then for each kernel its most expensive lines and a
+// table of all its lines.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -41,15 +41,16 @@ std::optional<double> ratio(double above, double below) {
   return below > 0 ? std::optional(above / below) : std::nullopt;
 }
 
-// The passes of the first-level cache that a line's accesses took. A line of it has four sectors; where far more of them were touched
-// than bytes were asked for, each lies in a line of its own.
+// The wavefronts of shared memory and L1 for one source line. An L1 line has four sectors. If the accesses
+// touched at least twice as many bytes of sectors as they requested, each sector is counted as a line of its
+// own.
 double near_passes(const Json& line) {
   const double sectors = number(line, "global_sectors");
   const bool scattered = sectors * 32 >= 2 * number(line, "global_bytes");
   return number(line, "shared_wavefronts") + (scattered ? sectors : sectors / 4);
 }
 
-// What holds a kernel back: what it means, and what a line takes of it.
+// A resource that can limit a kernel: its meaning, and how much of it a source line uses.
 struct Resource {
   sim::Bound bound;
   const char* meaning;
@@ -61,8 +62,8 @@ constexpr Resource kResources[] = {
     {sim::Bound::second_level_cache,
      "sectors to and from the cache that all blocks share; share = sectors moved",
      [](const Json& l) { return number(l, "global_sectors"); }},
-    {sim::Bound::near, "passes of what serves shared memory and first-level cache; share = passes",
-     near_passes},
+    {sim::Bound::shared_memory_and_l1,
+     "passes of what serves shared memory and first-level cache; share = passes", near_passes},
     {sim::Bound::issue, "instructions; share = warp instructions",
      [](const Json& l) { return number(l, "warp_instructions"); }},
     {sim::Bound::shared_atomics,
@@ -80,7 +81,7 @@ constexpr Resource kResources[] = {
 };
 static_assert(std::size(kResources) == sim::kBoundNames.size());
 
-// That of a report, which may say anything.
+// The resource of this name in a report, or the last one if the name is unknown.
 const Resource& resource_of(const std::string& bound_by) {
   const auto found = std::find_if(std::begin(kResources), std::end(kResources),
                                   [&](const Resource& r) { return bound_by == sim::name_of(r.bound); });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Where a kernel's time goes, line by line, from a run on the simulator: counters of each source line, beside the task's work, steps
-// and bytes and their closed forms. Made from the simulator's report, which may be anything: what can't be read is left out.
+// The cost of a kernel by source line, from a run on the simulator: counters of each line, and the task's
+// work, steps and bytes beside their closed forms. Made from the simulator's report, which may contain
+// anything: fields that can't be read are left out.
 #pragma once
 
 #include <cstdint>
@@ -21,20 +22,21 @@ std::string short_kernel_name(std::string kernel);
 struct ProfiledLine {
   std::string file;
   std::uint32_t line = 0;
-  double share = 0;  // of what holds the kernel back (memory: sectors; issue: instructions …), 0 … 1
+  // Share of the limiting resource (memory: sectors; issue: warp instructions; …), 0 … 1.
+  double share = 0;
   double active_lanes = 0;                     // 0 … 1
   std::optional<double> divergent;             // of the conditional branches, 0 … 1
   std::optional<double> sectors_per_request;   // of 32 bytes
-  std::optional<double> passes_per_request;    // of the shared memory
-  std::optional<double> atomics_at_one_place;  // lanes that meet on one address, per request
+  std::optional<double> passes_per_request;    // shared-memory wavefronts per request
+  std::optional<double> atomics_at_one_place;  // lanes that wait for others at the same address, per request
 };
 
 struct ProfiledKernel {
   std::string name;
   std::uint64_t launches = 0;
   double modelled_us = 0;
-  std::string bound_by;  // of its longest launch: a name of sim/timing/bounds.hpp
-  // Of its longest launch: how far it could fill a multiprocessor, and with what.
+  std::string bound_by;  // the limiter of its longest launch: a name of sim/timing/bounds.hpp
+  // The occupancy of its longest launch, and the numbers that determine it.
   double occupancy = 0;  // 0 … 1
   std::uint64_t resident_blocks = 0, block_threads = 0, registers = 0, shared = 0;
   std::vector<ProfiledLine> lines;  // by file and line
@@ -45,22 +47,22 @@ struct Profile {
   double modelled_us = 0;
   std::vector<ProfiledKernel> kernels;  // the longest first
   double work = 0, steps = 0, bytes = 0;
-  double active_lanes = 0;  // share of the 32 lanes in the average warp instruction
+  double active_lanes = 0;  // mean share of active lanes in warp instructions
   lab::Ideal ideal;
-  std::vector<std::pair<lab::Metric, double>> metrics;               // those that the counters tell
+  std::vector<std::pair<lab::Metric, double>> metrics;               // those that the counters determine
   double intensity() const { return bytes > 0 ? work / bytes : 0; }  // operations a byte
 };
 
 Profile profile_of(const lab::Problem& problem, const lab::Task& task, const lab::Case& c,
                    std::string_view sim_report);
 
-// For a terminal of 80 columns and more.
+// For a terminal of at least 80 columns.
 std::string profile_text(const Profile& profile, const SourceLine& source_line);
 std::string profile_json(const Profile& profile);
-// The same as a page of its own.
+// As an HTML page.
 std::string profile_html(const Profile& profile, const SourceLine& source_line, const std::string& made_by);
 
-// "bytes through global memory; share = sectors moved": what holds a kernel back, in words.
+// The meaning of a limiter in words: "bytes through global memory; share = sectors moved".
 const char* meaning_of(const std::string& bound_by);
 // "occupancy 100%: 8 blocks x 256 threads, 32 registers each, 1024 B shared"
 std::string occupancy_of(const ProfiledKernel& kernel);

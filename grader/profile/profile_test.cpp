@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From the simulator's counts to what a student reads. The counts may come from a student's process: nothing in them may break
-// anything.
+// Profiles from the simulator's counts to text. The counts may come from a student's process, so no input may
+// break the reader.
 #include "profile/profile.hpp"
 
 #include <gmock/gmock.h>
@@ -24,12 +24,14 @@ constexpr const char* kReport = R"json({
  "device": "Simulated H200", "modelled_us": 9.5,
  "totals": {"work": 4095, "steps": 12, "global_load_sectors": 512, "global_store_sectors": 1,
             "warp_instructions": 200, "lane_instructions": 4800},
- "launches": [{"kernel": "void fake::k01_fold<int>(int const*)", "modelled_us": 6, "bound_by": "shared memory and first-level cache",
-               "block": [16, 16, 1], "occupancy": 0.75, "resident_blocks": 6, "registers": 40, "shared": 2048},
+ "launches": [{"kernel": "void fake::k01_fold<int>(int const*)", "modelled_us": 6,
+               "bound_by": "shared memory and first-level cache", "block": [16, 16, 1],
+               "occupancy": 0.75, "resident_blocks": 6, "registers": 40, "shared": 2048},
               {"kernel": "void fake::k01_fold<int>(int const*)", "modelled_us": 3, "bound_by": "launch"}],
  "lines": [
   {"kernel": "void fake::k01_fold<int>(int const*)", "file": "fold.cu", "line": 31, "warp_instructions": 100,
-   "lane_instructions": 1600, "branches": 10, "divergent_branches": 4, "shared_requests": 10, "shared_wavefronts": 30},
+   "lane_instructions": 1600, "branches": 10, "divergent_branches": 4,
+   "shared_requests": 10, "shared_wavefronts": 30},
   {"kernel": "void fake::k01_fold<int>(int const*)", "file": "fold.cu", "line": 30, "warp_instructions": 100,
    "lane_instructions": 3200, "global_requests": 16, "global_sectors": 64, "global_bytes": 2048,
    "shared_requests": 10, "shared_wavefronts": 14}]})json";
@@ -39,14 +41,14 @@ Profile of(std::string_view report) {
   return profile_of(problem, testing::kTasks[0], problem.example(testing::kTasks[0], 4096), report);
 }
 
-TEST(Profile, NamesKernelsShortly) {
+TEST(Profile, ShortensKernelNames) {
   EXPECT_EQ(short_kernel_name("void fake::k01_fold<int>(int const*)"), "k01_fold");
   EXPECT_EQ(short_kernel_name("void fake::(anonymous namespace)::k01_fold<int>(int const*)"), "k01_fold");
   EXPECT_EQ(short_kernel_name("fake::(anonymous namespace)::fold(int)"), "fold");
   EXPECT_EQ(short_kernel_name("fold"), "fold");
 }
 
-TEST(Profile, SharesOutWhatHoldsTheKernelBack) {
+TEST(Profile, DividesTheLimitingResourceAmongLines) {
   const Profile p = of(kReport);
   ASSERT_EQ(p.kernels.size(), 1u);
   const ProfiledKernel& k = p.kernels[0];
@@ -67,8 +69,8 @@ TEST(Profile, SharesOutWhatHoldsTheKernelBack) {
   EXPECT_DOUBLE_EQ(p.intensity(), 4095.0 / (32 * 513));
 }
 
-// A report with two lines, of which the second takes three quarters of one count and as much of everything else.
-Profile held_by(const std::string& bound, const std::string& count) {
+// A report with two lines. The second has three quarters of `count` and half of every other count.
+Profile profile_limited_by(const std::string& bound, const std::string& count) {
   nlohmann::json line{{"kernel", "k"}, {"file", "k.cu"}, {"line", 1}};
   for (const char* other : {"warp_instructions", "global_sectors", "global_bytes", "shared_wavefronts",
                             "atomic_serialised", "atomic_lanes"})
@@ -83,21 +85,21 @@ Profile held_by(const std::string& bound, const std::string& count) {
   return of(report.dump());
 }
 
-TEST(Profile, TellsTheMetricsToPrograms) {
+TEST(Profile, JsonContainsTheMetrics) {
   const auto metrics = nlohmann::json::parse(profile_json(of(kReport))).at("metrics");
   EXPECT_DOUBLE_EQ(metrics.at("work_ratio"), 4095.0 / 4096);
   EXPECT_FALSE(metrics.contains("contention")) << "no atomic was counted";
 }
 
-TEST(Profile, ActiveLanesArePlainlyTheirShare) {
+TEST(Profile, ReportsTheShareOfActiveLanes) {
   EXPECT_DOUBLE_EQ(nlohmann::json::parse(profile_json(of(kReport))).at("active_lanes"), 4800.0 / 6400);
 }
 
-TEST(Profile, SharesOutWhateverTheModelNames) {
+TEST(Profile, DividesEveryLimiterTheModelKnows) {
   const std::pair<sim::Bound, const char*> kCounts[] = {
       {sim::Bound::memory, "global_sectors"},
       {sim::Bound::second_level_cache, "global_sectors"},
-      {sim::Bound::near, "passes"},
+      {sim::Bound::shared_memory_and_l1, "passes"},
       {sim::Bound::issue, "warp_instructions"},
       {sim::Bound::shared_atomics, "atomic_serialised"},
       {sim::Bound::global_atomics, "atomic_lanes"},
@@ -108,7 +110,7 @@ TEST(Profile, SharesOutWhateverTheModelNames) {
   ASSERT_EQ(std::size(kCounts), sim::kBoundNames.size());
   std::set<std::string> meanings;
   for (const auto& [bound, count] : kCounts) {
-    const Profile p = held_by(sim::name_of(bound), count);
+    const Profile p = profile_limited_by(sim::name_of(bound), count);
     ASSERT_EQ(p.kernels.size(), 1u);
     ASSERT_EQ(p.kernels[0].lines.size(), 2u);
     EXPECT_DOUBLE_EQ(p.kernels[0].lines[1].share, 0.75) << sim::name_of(bound);
@@ -117,7 +119,7 @@ TEST(Profile, SharesOutWhateverTheModelNames) {
   EXPECT_EQ(meanings.size(), sim::kBoundNames.size()) << "each name has words of its own";
 }
 
-TEST(Profile, IsPrintedWithTheSourceBesideIt) {
+TEST(Profile, PrintsSourceBesideCounts) {
   const std::string text = profile_text(of(kReport), [](const std::string&, std::uint32_t line) {
     return line == 31 ? "    s_data[tid] += s_data[tid + 1];" : "";
   });

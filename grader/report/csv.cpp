@@ -12,7 +12,7 @@
 namespace course::grader {
 namespace {
 
-// Quoted, and never a formula: spreadsheets take a cell that begins with = + - @ for one.
+// A quoted cell that is never a formula: spreadsheets execute cells that begin with = + - @.
 std::string cell(const std::string& text) {
   std::string inside = tame(text);
   if (!inside.empty() && std::string_view("=+-@\t").find(inside.front()) != std::string_view::npos)

@@ -14,10 +14,10 @@ bool begins(std::string_view line, std::string_view what) {
   return at != std::string_view::npos && line.substr(at).starts_with(what);
 }
 
-// Of a message (verifier/failure_message.hpp makes most of them), line by line.
+// Removes the values from a message, line by line. (verifier/failure_message.hpp makes most messages.)
 std::string without_values(std::string_view message) {
   std::string out;
-  bool printed = false;  // inside of what the program printed: lines that stand in further
+  bool printed = false;  // within the program's output, whose lines are indented further
   while (!message.empty()) {
     const std::size_t end = std::min(message.find('\n'), message.size());
     std::string_view line = message.substr(0, end);
@@ -44,7 +44,7 @@ RunResult for_students(RunResult result) {
   result.seed = 0;
   for (LabResult& lab : result.labs) {
     for (TaskResult& task : lab.tasks) {
-      // What compilers and the screening say is about the student's own file.
+      // The messages of compilers and of the screening are about the student's own file.
       if (task.verdict == lab::Verdict::compile_error || task.verdict == lab::Verdict::policy) continue;
       task.message = without_values(task.message);
       for (CaseRecord& record : task.cases) record.message = without_values(record.message);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The students' edition of a result: the same points and verdicts, and no more of secret inputs than what went wrong.
+// The students' edition of a result: the same points and verdicts, but without data that would reveal secret
+// inputs.
 #pragma once
 
 #include <string>
@@ -8,7 +9,8 @@
 
 namespace course::grader {
 
-// Without the seed, the commands that need it, values of inputs and outputs, and what the program printed (which may be either).
+// Removes the seed, the commands that contain it, the values of inputs and outputs, and the program's output,
+// which may contain either.
 RunResult for_students(RunResult result);
 
 // "0x12ab", or "kept back" in the students' edition.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A result in the forms that other programs read. Text of a submission may be in any of them: each escapes what its reader would
-// take for markup, a formula or a command.
+// A result in the formats of other programs. Each may contain text of a submission and escapes what its
+// reader would interpret as markup, a formula or a command.
 #pragma once
 
 #include <string>
@@ -9,14 +9,16 @@
 
 namespace course::grader {
 
-// Gradescope's results.json: the students' edition, visible; a test that only instructors see has the rest.
+// Gradescope's results.json. The visible tests are the students' edition; a test that only instructors see
+// contains the rest.
 std::string to_gradescope(const RunResult& result);
 
-// A line for each task (RFC 4180), with a header.
+// One line per task (RFC 4180), with a header.
 std::string to_csv(const RunResult& result);
 
-// For GitHub: the `result` that an autograding step hands to Classroom's reporter (base64 of JSON), a step summary in Markdown,
-// and annotations (workflow commands) at the lines that messages name. All are the students' edition.
+// For GitHub: the `result` that an autograding step passes to Classroom's reporter (base64 of JSON), a step
+// summary in Markdown, and annotations (workflow commands) at the lines that messages name. All are the
+// students' edition.
 std::string to_classroom(const RunResult& result);
 std::string to_step_summary(const RunResult& result);
 std::string to_annotations(const RunResult& result);

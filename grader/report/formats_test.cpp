@@ -38,13 +38,13 @@ std::string decoded(const std::string& base64) {
   return out;
 }
 
-// All that the students' edition must not say, whatever the form.
+// The values that the students' edition must not contain in any format.
 void expect_no_secret(const std::string& text) {
   for (const char* secret : {"fedcba9876543210", "31337", "271828", "4711", "--seed"})
     EXPECT_THAT(text, Not(HasSubstr(secret)));
 }
 
-TEST(StudentEdition, KeepsSeedAndValuesBackInEveryForm) {
+TEST(StudentEdition, OmitsSeedAndValuesInEveryFormat) {
   const RunResult shown = for_students(testing::sample_result());
   for (const std::string& text :
        {json_text(shown), to_html(shown), to_junit(shown), to_csv(shown), to_table(shown, {})}) {
@@ -55,7 +55,7 @@ TEST(StudentEdition, KeepsSeedAndValuesBackInEveryForm) {
   }
 }
 
-TEST(StudentEdition, IsWhatClassroomAndGradescopeShowStudents) {
+TEST(StudentEdition, IsUsedByClassroomAndGradescope) {
   const RunResult result = testing::sample_result();
   expect_no_secret(decoded(to_classroom(result)));
   expect_no_secret(to_step_summary(result));
@@ -66,14 +66,14 @@ TEST(StudentEdition, IsWhatClassroomAndGradescopeShowStudents) {
   }
 }
 
-TEST(Github, MarksTheLineThatACompilerNames) {
+TEST(Github, AnnotatesLineOfCompilerError) {
   RunResult result = testing::sample_result();
   result.labs[0].tasks[1].message =
       compile_message("labs/reduction/reduction.cu", "labs/reduction/reduction.cu(37): error: no");
   EXPECT_THAT(to_annotations(result), HasSubstr("file=labs/reduction/reduction.cu,line=37,"));
 }
 
-TEST(StudentEdition, LeavesWhatTheCompilerSays) {
+TEST(StudentEdition, KeepsCompilerMessages) {
   RunResult result = testing::sample_result();
   result.labs[0].tasks[1].verdict = lab::Verdict::compile_error;
   result.labs[0].tasks[1].message = "reduction.cu(3): error: expected a \";\"\n  x: expected y";
@@ -116,22 +116,22 @@ TEST(Classroom, PassesWithoutTheBonus) {
   EXPECT_EQ(json::parse(decoded(to_classroom(result))).at("status"), "pass");
 }
 
-TEST(Annotations, StandAtTheLineThatAMessageNames) {
+TEST(Annotations, AreAtLinesThatMessagesName) {
   const std::string text = to_annotations(testing::sample_result());
   EXPECT_THAT(
       text, HasSubstr("::error file=labs/reduction/reduction.cu,line=42,title=Task wrong%3A WRONG_ANSWER::"));
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'),
-            1);  // neither what is right nor what is not written yet
+            1);  // none for tasks that are right or not implemented
 }
 
-TEST(Csv, HasALinePerTask) {
+TEST(Csv, HasOneLinePerTask) {
   const std::string text = to_csv(testing::sample_result());
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
   EXPECT_THAT(text, HasSubstr("\"reduction\",\"good\",\"Task good\",0,OK,45,50,45,85.25,"));
 }
 
-// Text that a submission has a say in.
-TEST(Formats, NothingBreaksOut) {
+// Texts that a submission can influence.
+TEST(Formats, EscapeTextOfSubmissions) {
   for (const std::string attack :
        {"=cmd|' /C calc'!A0", "\",\"x", "\r\n::set-output name=result::x", "</pre><script>alert(1)</script>",
         "\n\n# heading", "@SUM(1)", "\x1b[2J", "\xff\xfe"}) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Fuzz target: result.json, and every report that is made of it. What is read must be written and read again as the same.
+// Fuzz target: reading result.json, and every report made from it. A result that is read must be the same
+// after writing and reading it again.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

@@ -27,7 +27,8 @@ std::string base64(std::string_view bytes) {
   return out;
 }
 
-// The line of the lab's file that a message names first: "reduction.cu:12" or "reduction.cu(12)"; 0 for none.
+// The line of the lab's file that a message mentions first: "reduction.cu:12" or "reduction.cu(12)"; 0 if
+// there is none.
 unsigned line_named(const std::string& message, const std::string& file) {
   for (std::size_t at = message.find(file); at != std::string::npos; at = message.find(file, at + 1)) {
     std::size_t i = at + file.size();
@@ -40,7 +41,7 @@ unsigned line_named(const std::string& message, const std::string& file) {
   return 0;
 }
 
-// In a workflow command: these characters would end it, or its property.
+// Escapes the characters that would end a workflow command or its property.
 std::string in_command(std::string_view text, bool property) {
   std::string out;
   for (const char c : text) {
@@ -94,7 +95,7 @@ std::string to_step_summary(const RunResult& result) {
     out += "</table>\n\n";
     for (const TaskResult& task : lab.tasks) {
       if (task.message.empty() || task.verdict == lab::Verdict::not_implemented) continue;
-      // On one line: Markdown begins again after an empty one.
+      // On one line, because an empty line would end the HTML block and start Markdown.
       std::string message = escape_markup(tame(task.message));
       for (std::size_t at = 0; (at = message.find('\n', at)) != std::string::npos;)
         message.replace(at, 1, "&#10;");

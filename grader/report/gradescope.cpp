@@ -14,7 +14,7 @@ namespace {
 
 using nlohmann::json;
 
-// What students read under a task.
+// The text that students see for a task.
 std::string output_of(const TaskResult& task) {
   std::string out = std::string(lab::name_of(task.verdict)) + "\n";
   if (!task.message.empty()) out += task.message + "\n";

@@ -37,7 +37,7 @@ Cell points_cell(int points, int max_points) {
   return {text(fmt::format("{}/{}", points, max_points))};
 }
 
-// Where points were lost, below the task's title.
+// The reasons for lost points, below the task's title.
 Html losses(const TaskResult& task) {
   Html out;
   if (task.verdict != Verdict::ok) return out;
@@ -120,7 +120,7 @@ Html section_of(const LabResult& lab, bool modelled) {
                        text(fmt::format("{}/{} points{}", lab.points, lab.max_points, bonus)));
 }
 
-// All labs at a glance, where there is more than one.
+// A chart of the points of all labs if there are several.
 Html overview(const RunResult& result) {
   if (result.labs.size() < 2) return {};
   page::BarChart chart{

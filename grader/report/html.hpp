@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The result as one self-contained HTML page: no script, nothing loaded, light and dark, readable on a phone
-// and on paper.
+// The result as one self-contained HTML page: without scripts and external resources, in light and dark
+// colours, readable on a phone and on paper.
 #pragma once
 
 #include <string>

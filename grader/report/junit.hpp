@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The result as JUnit XML, for CI services: a lab is a suite, a task a test case. Points are properties;
-// INFRA is an error, every other verdict but OK a failure.
+// The result as JUnit XML for CI services. A lab is a suite, a task a test case, points are properties. INFRA
+// is an error; all other verdicts except OK are failures.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Field is a JSON value with its place in the document; asking it for something that it is not throws Malformed,
-// which parse_result turns into an Error. Read parse_result at the end first.
+// Read parse_result at the end first. Field is a JSON value with its path in the document. Reading it as
+// another type throws Malformed, which parse_result turns into an Error.
 #include "report/read_result.hpp"
 
 #include <fmt/format.h>
@@ -55,7 +55,7 @@ class Field {
     if (!value_.is_boolean()) refuse("true or false");
     return value_.get<bool>();
   }
-  // A whole number from 0 to `most`.
+  // Reads an integer from 0 to `most`.
   int count(int most = std::numeric_limits<int>::max()) const {
     if (!value_.is_number_integer()) refuse("a whole number");
     const bool fits = value_.is_number_unsigned()
@@ -64,7 +64,7 @@ class Field {
     if (!fits) throw Malformed{fmt::format("{} is {}, and should be 0 to {}", place_, value_.dump(), most)};
     return static_cast<int>(value_.get<std::int64_t>());
   }
-  // null stands for what JSON has no word for.
+  // null stands for NaN and infinity, which JSON does not have.
   double number() const {
     if (value_.is_null()) return std::numeric_limits<double>::quiet_NaN();
     if (!value_.is_number()) refuse("a number");
@@ -89,7 +89,7 @@ class Field {
     for (const auto& [key, value] : value_.items()) out[key] = Field(value, place_ + "." + key).number();
     return out;
   }
-  // One of an enum's names.
+  // Reads the name of an enumerator.
   template <typename E, typename NameOf>
   E one_of(E last, NameOf name_of) const {
     const std::string name = text();
@@ -97,7 +97,7 @@ class Field {
       if (name_of(static_cast<E>(i)) == name) return static_cast<E>(i);
     throw Malformed{fmt::format("{} is \"{}\", which this version does not know", place_, name)};
   }
-  // Points of at most `most`.
+  // Reads points and their maximum; the points must not exceed it.
   std::pair<int, int> points(const char* got, const char* most) const {
     const int max = (*this)[most].count(kMaxPoints);
     return {(*this)[got].count(max), max};
@@ -186,7 +186,7 @@ TaskResult read_task(const Field& field) {
   return task;
 }
 
-// A lab's points are its tasks': what the file says of them must agree.
+// The sums in the file must agree with the points of the tasks.
 LabResult read_lab(const Field& field) {
   LabResult lab;
   lab.id = field["id"].text();
@@ -242,7 +242,7 @@ RunResult read_run(const Field& field) {
 Result<RunResult> parse_result(std::string_view text) {
   if (text.size() > kMaxBytes) return Error{"it is larger than 64 MiB"};
   try {
-    // A depth that no result has would cost the parser's and the document's stacks.
+    // A deeper document than any result would need much stack for parsing and destroying it.
     const auto shallow = [](int depth, json::parse_event_t, json&) {
       if (depth > 32) throw Malformed{"it is nested too deeply"};
       return true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// result.json back into a RunResult, for the reports that are made of it later. Anybody may have written the file: whatever it
-// holds, this gives a result within result.hpp's invariants or an Error that names the place.
+// Reads result.json into a RunResult, to make further reports. Anybody may have written the file: for any
+// contents this gives a result that fulfils the invariants of result.hpp, or an Error that names the place.
 #pragma once
 
 #include <string>

@@ -19,7 +19,7 @@ namespace {
 using nlohmann::json;
 using ::testing::HasSubstr;
 
-TEST(ReadResult, GivesBackWhatWasWritten) {
+TEST(ReadResult, ReadsWhatWasWritten) {
   RunResult result = testing::sample_result();
   EXPECT_EQ(json_text(*parse_result(json_text(result))), json_text(result));
   result.labs[0].tasks[0].speedup = std::numeric_limits<double>::infinity();
@@ -41,16 +41,16 @@ TEST(ReadResult, KnowsEveryVerdict) {
   }
 }
 
-// Each value of the document in turn is taken away, and becomes each other type of value: an Error that names its place, or, where
-// null or any text will do, a result.
-TEST(ReadResult, NamesThePlaceOfWhatIsMissingOrOfAnotherType) {
+// Removes each value of the document, and replaces it by a value of each other type. The result must be an
+// Error that names the place, or a valid result where null or any text is allowed.
+TEST(ReadResult, NamesPlaceOfMissingOrMistypedValues) {
   const json whole = json::parse(json_text(testing::sample_result()));
   const json flat = whole.flatten();
   for (const auto& [pointer, value] : flat.items()) {
     const json::json_pointer at(pointer);
     const std::string key = at.back();
     const bool in_list = key.find_first_not_of("0123456789") == std::string::npos;
-    // What is computed from other fields is not read.
+    // Fields that are computed from others are not read.
     const bool derived = key == "at_least" || key.starts_with("speedup_");
     if (!in_list && !derived && pointer.find("/metrics") == std::string::npos) {
       json less = whole;
@@ -74,7 +74,7 @@ TEST(ReadResult, NamesThePlaceOfWhatIsMissingOrOfAnotherType) {
   }
 }
 
-TEST(ReadResult, KeepsPointsWithinTheirBounds) {
+TEST(ReadResult, RefusesPointsOutOfBounds) {
   for (const auto& [pointer, value] : {std::pair{"/labs/0/tasks/0/points", 51},
                                        {"/labs/0/tasks/0/points", -1},
                                        {"/labs/0/points", 46},
@@ -85,7 +85,7 @@ TEST(ReadResult, KeepsPointsWithinTheirBounds) {
   }
 }
 
-TEST(ReadResult, SaysWhatIsWrong) {
+TEST(ReadResult, ExplainsErrors) {
   EXPECT_THAT(parse_result("").error().text, HasSubstr("no JSON"));
   EXPECT_THAT(parse_result("[]").error().text, HasSubstr("should be an object"));
   EXPECT_THAT(parse_result("{\"schema\": 2}").error().text, HasSubstr("schema is 2"));
@@ -93,7 +93,7 @@ TEST(ReadResult, SaysWhatIsWrong) {
   EXPECT_THAT(read_result("/nowhere/result.json").error().text, HasSubstr("No such file"));
 }
 
-TEST(ReadResult, TakesAnyBytesWithoutHarm) {
+TEST(ReadResult, SurvivesArbitraryBytes) {
   std::mt19937 random(17);
   const std::string whole = json_text(testing::sample_result());
   for (int round = 0; round < 2000; ++round) {

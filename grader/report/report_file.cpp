@@ -38,7 +38,7 @@ Result<void> write_report(const std::string& path, const std::string& text) {
     std::fwrite(text.data(), 1, text.size(), stdout);
     return {};
   }
-  // A device or pipe (/dev/stdout) is written, not replaced.
+  // A device or pipe (/dev/stdout) is written directly, because it cannot be replaced.
   std::error_code ignored;
   const bool replace = !fs::exists(path, ignored) || fs::is_regular_file(path, ignored);
   const std::string target = replace ? fmt::format("{}.{}.tmp", path, getpid()) : path;

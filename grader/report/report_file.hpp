@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Writing reports: whole or not at all.
+// Writes reports. A file is either written completely or not changed.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace course::grader {
 
-// The canonical result.json.
+// The text of result.json.
 std::string json_text(const RunResult& result);
 
-// "" is fine. An Error early, before minutes of grading, when the file could not be written.
+// An Error if the file cannot be written; to be called before grading, which takes minutes. "" is allowed.
 Result<void> check_writable(const std::string& path);
 
-// Writes beside the file and renames; "-" is stdout.
+// Writes a temporary file beside `path` and renames it; "-" is stdout.
 Result<void> write_report(const std::string& path, const std::string& text);
 
 }  // namespace course::grader

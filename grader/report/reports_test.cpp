@@ -84,7 +84,7 @@ RunResult example() {
   return result;
 }
 
-// Everything that a hostile submission could have a say in.
+// A result with `text` in every place that a hostile submission could influence.
 RunResult hostile(const std::string& text) {
   RunResult result = example();
   result.device = text;
@@ -99,7 +99,7 @@ RunResult hostile(const std::string& text) {
   return result;
 }
 
-// Longest line in columns, colour codes not counted.
+// The length of the longest line in columns, without colour codes.
 std::size_t widest(std::string text) {
   for (std::size_t at = text.find('\x1b'); at != std::string::npos; at = text.find('\x1b', at)) {
     text.erase(at, text.find('m', at) - at + 1);
@@ -114,7 +114,7 @@ std::size_t widest(std::string text) {
   return widest;
 }
 
-TEST(ResultJson, HasTheKeysOfTheContract) {
+TEST(ResultJson, HasDocumentedKeys) {
   const json document = json::parse(json_text(example()));
   EXPECT_EQ(document.at("schema"), 1);
   EXPECT_EQ(document.at("device"), "Simulated H200");
@@ -143,7 +143,7 @@ TEST(ResultJson, KeepsAllBitsOfTheSeed) {
   EXPECT_EQ(json::parse(json_text(example())).at("seed"), "0xfedcba9876543210");
 }
 
-TEST(ResultJson, BonusTasksAreApartFromTheLabsPoints) {
+TEST(ResultJson, KeepsBonusPointsSeparate) {
   const json lab = json::parse(json_text(example())).at("labs").at(0);
   EXPECT_EQ(lab.at("bonus_points"), 0);
   EXPECT_EQ(lab.at("max_bonus_points"), 10);
@@ -159,7 +159,7 @@ TEST(ResultJson, IsValidForAnyBytesAndNumbers) {
   EXPECT_TRUE(task.at("metrics").at("work_ratio").is_null());
 }
 
-TEST(Table, ShowsVerdictPointsSpeedupAndWhatLostPoints) {
+TEST(Table, ShowsVerdictPointsSpeedupAndLosses) {
   const std::string table = to_table(example(), {});
   EXPECT_THAT(table, HasSubstr("Task good"));
   EXPECT_THAT(table, HasSubstr("45/50"));
@@ -209,7 +209,7 @@ TEST(Table, StaysWithinEightyColumns) {
   }
 }
 
-TEST(Table, LetsNothingControlTheTerminal) {
+TEST(Table, EscapesTerminalControls) {
   EXPECT_THAT(to_table(hostile("\x1b]0;owned\x07\x1b[2J\r\x08\xc2\x9b"), {}),
               Not(::testing::ContainsRegex("[\x01-\x08\x0b-\x1f]")));
 }
@@ -228,7 +228,7 @@ TEST(Table, ShowsOneScreenOfMessages) {
   EXPECT_THAT(table, HasSubstr("8 more tasks failed"));
 }
 
-TEST(Table, SaysACompileErrorOnce) {
+TEST(Table, ShowsACompileErrorOnce) {
   RunResult result = example();
   for (TaskResult& task : result.labs[0].tasks) {
     task.verdict = Verdict::compile_error;
@@ -245,7 +245,7 @@ TEST(Junit, IsWellFormedAndCounts) {
   EXPECT_THAT(xml, HasSubstr(R"(<failure type="WRONG_ANSWER" message="d_out[0]: expected 7, got 8">)"));
 }
 
-TEST(Junit, TellsInfrastructureFromFailure) {
+TEST(Junit, DistinguishesInfrastructureFromFailure) {
   RunResult result = example();
   result.labs[0].tasks[1].verdict = Verdict::infra;
   const std::string xml = to_junit(result);
@@ -266,12 +266,12 @@ TEST(Html, IsWellFormedSelfContainedAndComplete) {
   }
 }
 
-TEST(Markup, EscapesWhatEndsTextOrAttributes) {
+TEST(Markup, EscapesTextAndAttributes) {
   EXPECT_EQ(escape_markup("<a href=\"x\" id='y'>&\x1b"),
             "&lt;a href=&quot;x&quot; id=&#39;y&#39;&gt;&amp;\\x1b");
 }
 
-TEST(Markup, NoInputBreaksOutOfAReport) {
+TEST(Markup, EscapesHostileInputInReports) {
   const std::string attacks[] = {"<script>alert(1)</script>",
                                  "\"><img src=x onerror=alert(1)>",
                                  "' onmouseover='alert(1)",
@@ -300,8 +300,8 @@ TEST(Markup, NoInputBreaksOutOfAReport) {
   }
 }
 
-// The tests above lean on this checker.
-TEST(WellFormed, SeesWhatIsNot) {
+// The tests above rely on this checker.
+TEST(WellFormed, DetectsMalformedText) {
   EXPECT_EQ(why_malformed("<a b=\"c\"><d/>x &amp; y</a>"), "");
   for (const char* bad : {"<a>", "</a>", "<a></b>", "<a>&</a>", "<a>&nbsp;</a>", "<a b=c></a>", "<a b></a>",
                           "<a>\x01</a>", "<a></a><b></b>", "text", "<a>></a>", "<a b=\"<\"></a>"}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The JSON form of a result. Keys of the contract first; what follows them may grow.
+// The JSON form of a result. The documented keys come first; more keys may follow them.
 #include "report/result.hpp"
 
 #include <fmt/format.h>
@@ -51,7 +51,7 @@ void add_up(LabResult& lab) {
 
 namespace {
 
-// JSON has no NaN and no infinity.
+// JSON has neither NaN nor infinity.
 json number(double value) {
   return std::isfinite(value) ? json(value) : json(nullptr);
 }
@@ -144,7 +144,7 @@ json to_json(const RunResult& result) {
           {"commit", result.commit},
           {"labs", labs},
           {"started", result.started},
-          // As text: JSON numbers are doubles to many readers, and a seed has 64 bits.
+          // As text, because many readers store numbers as doubles, and a seed has 64 bits.
           {"seed", result.for_students ? json(nullptr) : json(fmt::format("{:#x}", result.seed))},
           {"modelled", result.modelled},
           {"partial", result.partial},

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What a run of the grader found, as plain data: the one truth from which table, JSON, JUnit and HTML are
-// made. Read: Stage and CaseRecord (one executed case), TaskResult, LabResult, RunResult; the JSON form is
-// the CLI's contract. Invariant: 0 <= points <= max_points everywhere, and nothing here is computed by a
-// report.
+// The result of a run of the grader as plain data, from which table, JSON, JUnit, HTML and the other reports
+// are made. Read Stage and CaseRecord (one executed case) first, then TaskResult, LabResult, RunResult. The
+// JSON form is a documented interface.
+// Invariant: 0 <= points <= max_points everywhere.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace course::grader {
 
-// Why a case was run.
+// The purpose of an executed case.
 enum class Stage : std::uint8_t { correctness, checks, efficiency, speedup };
 const char* name_of(Stage stage);
 const char* name_of(lab::DeviceKind device);
@@ -29,10 +29,10 @@ struct CaseRecord {
   lab::DeviceKind device = lab::DeviceKind::sim;
   lab::Verdict verdict = lab::Verdict::infra;
   std::string message;  // "" when ok
-  double seconds = 0;   // wall time of the whole case: inputs, runner, judging
+  double seconds = 0;   // wall-clock time of the whole case: inputs, runner, judging
 };
 
-// An efficiency goal and what was measured for it.
+// An efficiency goal and its measurement.
 struct GoalScore {
   lab::Metric metric{};
   double limit = 0;
@@ -48,23 +48,24 @@ struct TierScore {
   int max_points = 0;
 };
 
-// The medians behind a speedup, all of one case, and the single runs while they are gathered (not reported).
+// The times from which a speedup is computed, all of one case: medians, and the lowest times of the CPU
+// baselines. `samples`: the single runs while they are collected (not reported).
 struct Timing {
   struct Samples {
     std::vector<double> kernel_us, clock_us, events_us;
   };
   Samples samples;
   std::string case_name;
-  bool modelled = false;  // kernel_us is the simulator's model, not a clock's
+  bool modelled = false;  // kernel_us is modelled by the simulator, not measured
   double kernel_us = 0;
-  double spread_us = 0;      // median distance of the runs from it
-  double clock_us = 0;       // on a GPU, medians: the grader's own clock,
-  double events_us = 0;      // and the runner's events (verifier/judge_times.hpp)
+  double spread_us = 0;      // median absolute deviation of the runs from kernel_us
+  double clock_us = 0;       // on a GPU: the median by the grader's own clock
+  double events_us = 0;      // on a GPU: the median of the runner's events (verifier/judge_times.hpp)
   double one_thread_us = 0;  // the CPU baselines, measured here
   double all_cores_us = 0;
   int kernel_runs = 0;
   int baseline_runs = 0;
-  lab::Baseline judged = lab::Baseline::one_thread;  // the one that points go by
+  lab::Baseline judged = lab::Baseline::one_thread;  // the one that decides the points
   double speedup_over(lab::Baseline which) const;    // 0 when unknown
 };
 
@@ -85,7 +86,7 @@ struct TaskResult {
   std::vector<TierScore> tiers;
   std::optional<Timing> timing;
   std::vector<CaseRecord> cases;  // those that were run, in order
-  int cases_planned = 0;          // of correctness
+  int cases_planned = 0;          // correctness cases
   int cases_run = 0;
   int cases_failed = 0;
   double seconds = 0;
@@ -95,7 +96,7 @@ struct LabResult {
   std::string id;
   std::string title;
   std::string source;  // "labs/reduction"
-  int points = 0;      // bonus tasks not counted
+  int points = 0;      // without bonus tasks
   int max_points = 0;
   int bonus_points = 0;
   int max_bonus_points = 0;
@@ -103,25 +104,25 @@ struct LabResult {
 };
 
 struct RunResult {
-  std::string device;     // "Simulated H200"
-  std::string clocks;     // of a GPU, while it was graded: "1980 MHz, 3201 MHz"; "" where they are not told
-  std::string isolation;  // how far student code is kept apart: none, limits, namespaces, full
-  std::vector<std::string> isolation_parts;  // by what, for people
-  bool graded = false;                       // the needed isolation was insisted on
-  std::string commit;   // of the checkout, "+" when it has local changes; "" when unknown
+  std::string device;                        // "Simulated H200"
+  std::string clocks;                        // of a GPU during grading: "1980 MHz, 3201 MHz"; "" if unknown
+  std::string isolation;                     // isolation of student code: none, limits, namespaces, full
+  std::vector<std::string> isolation_parts;  // the parts of the isolation, as text
+  bool graded = false;                       // run with --graded: the required isolation was available
+  std::string commit;   // of the checkout, with "+" if it has local changes; "" if unknown
   std::string started;  // UTC, ISO 8601
   std::uint64_t seed = 0;
   bool modelled = false;      // kernel times come from the simulator's model
-  bool partial = false;       // only some tasks or cases were asked for
-  bool for_students = false;  // report/edition.hpp: the seed is kept back, and messages hold no values
+  bool partial = false;       // only some tasks or cases were requested
+  bool for_students = false;  // the seed and values are removed, see report/edition.hpp
   double seconds = 0;
   std::vector<LabResult> labs;
 };
 
-// Now, as RunResult::started has it.
+// The current time in the form of RunResult::started.
 std::string utc_now();
 
-// Sums the tasks into the lab's points.
+// Sums up the points of the lab's tasks.
 void add_up(LabResult& lab);
 
 constexpr int kResultSchema = 1;

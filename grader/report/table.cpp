@@ -90,7 +90,7 @@ void write_row(Writer& out, const TaskResult& task) {
   out.end_line();
 }
 
-// What an OK task lost points for; in a partial run, only of what was measured.
+// The reasons why an OK task lost points; in a partial run only for measured goals.
 void write_losses(Writer& out, const TaskResult& task, bool partial) {
   if (task.verdict != Verdict::ok) return;
   for (const GoalScore& goal : task.goals) {
@@ -116,10 +116,10 @@ void write_messages(Writer& out, const LabResult& lab, std::size_t max_messages)
   std::size_t n_shown = 0, n_left = 0;
   std::string previous;
   for (const TaskResult& task : lab.tasks) {
-    // Lost points stand under the row; NOT_IMPLEMENTED explains itself.
+    // Lost points of OK tasks are shown below their row; NOT_IMPLEMENTED needs no explanation.
     if (task.verdict == Verdict::ok || task.verdict == Verdict::not_implemented || task.message.empty())
       continue;
-    // A lab that does not compile says the same for each task.
+    // If a lab does not compile, all its tasks have the same message.
     if (task.message == previous) continue;
     if (n_shown == max_messages) {
       ++n_left;

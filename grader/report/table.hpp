@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The score table on the terminal: one line a task, under it what lost points, under the table why tasks
-// failed. Invariant: no line takes more than kTableColumns columns, whatever names and messages contain.
+// The score table for a terminal: one line per task with the reasons for lost points below it, and below the
+// table the reasons for failed tasks.
+// Invariant: no line takes more than kTableColumns columns, whatever names and messages contain.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +15,12 @@ constexpr std::size_t kTableColumns = 80;
 
 struct TableStyle {
   bool colour = false;
-  // Messages of at most this many failed tasks of a lab are printed, one screen in all; the JSON has all.
+  // The messages of at most this many failed tasks of a lab are printed, so that they fit on a screen; the
+  // JSON has all messages.
   std::size_t max_messages = 3;
 };
 
-// Colour when stdout is a terminal and NO_COLOR is not set (no-color.org).
+// Uses colour if stdout is a terminal and NO_COLOR is not set (no-color.org).
 TableStyle style_for_stdout();
 
 std::string to_table(const RunResult& result, const TableStyle& style);

@@ -22,8 +22,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr const char* kPrefix =
-    "gpu-lab-";  // then the namespace of process ids, the grader's id in it, a number
+// Followed by the PID namespace's number, the grader's process id in it, and a counter.
+constexpr const char* kPrefix = "gpu-lab-";
 
 std::string contents(const std::string& path) {
   std::ostringstream out;
@@ -58,7 +58,7 @@ void kill_members(const std::string& folder) {
 
 }  // namespace
 
-// A dead process leaves its group a moment after it is reaped.
+// The kernel removes a dead process from its group only some time after it has been reaped, so this retries.
 void end_group(const std::string& folder) {
   for (int i = 0; i < 400; ++i) {
     if (rmdir(folder.c_str()) == 0 || errno == ENOENT) return;
@@ -69,7 +69,8 @@ void end_group(const std::string& folder) {
 
 namespace {
 
-// Begins the names of groups of graders that see the same process ids: containers may share one tree of groups.
+// The prefix of the names of all groups made by graders in this PID namespace. Containers with different PID
+// namespaces may share one tree of groups.
 std::string prefix_here() {
   std::error_code ignored;
   std::string space = fs::read_symlink("/proc/self/ns/pid", ignored).string();  // "pid:[4026531836]"
@@ -78,14 +79,14 @@ std::string prefix_here() {
   return fmt::format("{}{}-", kPrefix, space.empty() ? "0" : space);
 }
 
-// Groups of graders that were killed before they could tidy up.
+// Removes the groups of graders that were killed before they could remove them.
 void remove_stale(const std::string& parent) {
-  static const std::string ours = prefix_here();
+  static const std::string prefix = prefix_here();
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(parent, ignored)) {
     const std::string name = entry.path().filename().string();
-    if (!name.starts_with(ours)) continue;
-    const pid_t owner = std::atoi(name.c_str() + ours.size());
+    if (!name.starts_with(prefix)) continue;
+    const pid_t owner = std::atoi(name.c_str() + prefix.size());
     if (owner > 1 && kill(owner, 0) != 0 && errno == ESRCH) end_group(entry.path().string());
   }
 }
@@ -96,12 +97,14 @@ std::vector<CgroupPlace> cgroup_places(const std::string& self_cgroup, const std
   std::vector<CgroupPlace> places;
   const auto add = [&](const std::string& mount, std::string path, bool version2,
                        const std::string& controller) {
-    // Seen from inside a container, the path may not exist below the mount: then the mount is the group itself.
+    // Inside a container the path may not exist below the mount point. Then the mount point is the group
+    // itself.
     std::error_code ignored;
     if (path == "/" || path.empty()) path = "";
     if (!path.empty() && fs::is_directory(mount + path, ignored)) {
       places.push_back({mount + path, version2, controller});
-      // In version 2 a group with processes can't have limited children; its parent can, where that one is ours, too.
+      // In version 2 a group that contains processes can't have children with limits. Its parent can, if we
+      // may write there.
       if (version2) places.push_back({fs::path(mount + path).parent_path().string(), true, ""});
     }
     places.push_back({mount, version2, controller});

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A control group for what is started in a sandbox: bounds its memory and its number of processes, and lists every process of
-// it, so that none outlives the sandbox. Version 2 where memory and pids can be had there, else version 1, else none.
-// Invariant: after the destructor neither the group nor a process in it is there.
+// A control group for one sandbox. It limits the memory and the number of processes, and lists every process,
+// so that none outlives the sandbox. It uses version 2 if the controllers `memory` and `pids` are available
+// there, else version 1.
+// Invariant: after the destructor neither the group nor any of its processes exists.
 #pragma once
 
 #include <cstdint>
@@ -16,22 +17,23 @@ struct CgroupLimits {
   std::uint64_t processes = 0;  // threads count
 };
 
-// Where groups may be made, from the kernel's own tables. Split from Cgroup for tests.
+// A folder in which a group may be made. cgroup_places() reads them from the text of /proc/self/cgroup and
+// /proc/self/mountinfo; it is a function of its own so that tests can pass other texts.
 struct CgroupPlace {
-  std::string folder;  // of the group that ours is made in
+  std::string folder;  // the parent of the new group
   bool version2 = false;
   std::string controller;  // version 1: "memory" or "pids"
 };
 std::vector<CgroupPlace> cgroup_places(const std::string& self_cgroup, const std::string& self_mountinfo);
 
-// The folders of groups that this process has made and not removed.
+// The folders of the groups that this process has made and not yet removed.
 std::vector<std::string> cgroups_of_this_process();
-// Ends every process in this group and removes it.
+// Kills every process in this group and removes the group.
 void end_group(const std::string& folder);
 
 class Cgroup {
  public:
-  // Nothing where control groups can't be made.
+  // std::nullopt if no control group can be made.
   static std::optional<Cgroup> make(const CgroupLimits& limits);
   // The same, in one of these places.
   static std::optional<Cgroup> make_in(const std::vector<CgroupPlace>& places, const CgroupLimits& limits);

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// sandbox_enter: gives up rights and becomes another program. It stands on both sides of bubblewrap: before it to join a control
-// group, behind it to take on another user, limits and the system-call filter, as the last thing before student code.
-//   sandbox_enter [--join FILE]… [--uid N] [--limit NAME=N]… [--filter runner|gpu_runner|compiler] [--close-above N]
-//                 [--report N] -- PROGRAM …
-//   sandbox_enter … --tell      instead of a program: prints what has been reached, for the probe
-// --report: says "entered" there just before it becomes the program, or why it can't; the program does not get that descriptor.
-// Order matters and is fixed, whatever the order of the options: join, close, limits, user, death signal, filter, exec.
+// sandbox_enter drops rights and then executes another program. The launcher runs it twice: before
+// bubblewrap, to join a control group, and inside bubblewrap, to take on another user, resource limits and
+// the system-call filter just before student code starts.
+//   sandbox_enter [--join FILE]… [--uid N] [--limit NAME=N]… [--filter runner|gpu_runner|compiler]
+//                 [--close-above N] [--report N] -- PROGRAM …
+//   sandbox_enter … --tell      prints what was set up, for the probe, and executes no program
+// --report N writes "entered" to descriptor N just before the program is executed, or the reason why it can't
+// be. The program does not inherit that descriptor. The order of the steps is fixed, whatever the order of
+// the options: join, close, limits, user, death signal, filter, exec.
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -32,16 +34,16 @@ namespace {
 using namespace course::grader::sandbox;
 
 constexpr int kFailed = 125;
-int report_fd = -1;  // of --report
+int report_fd = -1;  // set by --report
 
-void say(std::string_view text) {
+void report(std::string_view text) {
   if (report_fd < 0) return;
   const ssize_t ignored = write(report_fd, text.data(), text.size());
   static_cast<void>(ignored);
 }
 
 [[noreturn]] void fail(const std::string& what) {
-  say("sandbox: " + what + "\n");
+  report("sandbox: " + what + "\n");
   fprintf(stderr, "sandbox: %s\n", what.c_str());
   _exit(kFailed);
 }
@@ -126,7 +128,7 @@ void join(const std::string& procs_file) {
   close(fd);
 }
 
-// All but where it reports; that closes with the start of the program.
+// Closes all descriptors above `last` except the one for reports, which is closed by exec.
 void close_above(int last) {
   if (report_fd > last + 1) {
     const int own = report_fd;
@@ -147,18 +149,18 @@ void limit(const Limit& wanted) {
   if (setrlimit(static_cast<__rlimit_resource>(wanted.which), &both) != 0) fail_errno("setting a limit");
 }
 
-void become(long number) {
+void change_user(long number) {
   const auto id = static_cast<uid_t>(number);
   if (setgroups(0, nullptr) != 0 || setresgid(id, id, id) != 0 || setresuid(id, id, id) != 0)
     fail_errno("giving up root");
   if (setuid(0) == 0) fail("root came back");
-  // Nothing for a later program to inherit either.
+  // Clear the capabilities, so that no program started later inherits one.
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   const __user_cap_data_struct none[2]{};
   if (syscall(SYS_capset, &header, none) != 0) fail_errno("giving up capabilities");
 }
 
-// The lowest priority for memory: when the machine runs short, this process goes first.
+// When the machine runs out of memory, the kernel kills this process first.
 void offer_to_be_killed() {
   const int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
   if (fd < 0) return;
@@ -183,8 +185,9 @@ int main(int argc, char** argv) {
   if (!options.limits.empty()) offer_to_be_killed();
   for (const Limit& one : options.limits) limit(one);
   if (options.uid >= 0) {
-    become(options.uid);
-    // A change of user takes the death signal away and the right to be looked at with it; only the first is wanted back.
+    change_user(options.uid);
+    // Changing the user clears the parent-death signal and makes the process non-dumpable. Only the signal is
+    // set again.
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) fail_errno("asking to die with the parent");
     if (getppid() != parent) _exit(kFailed);
   }
@@ -193,7 +196,7 @@ int main(int argc, char** argv) {
   if (const auto loaded = load_filter(options.filter, program); !loaded) fail(loaded.error().text);
   if (options.tell) return tell();
   if (access(program, X_OK) != 0) fail_errno(std::string("starting ") + program);
-  say("entered\n");
+  report("entered\n");
   execv(program, options.program);
   fail_errno(std::string("starting ") + program);
 }

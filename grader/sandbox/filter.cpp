@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading order: load_filter; the three lists, each with what it is for.
+// Reading order: load_filter, then the three lists of system calls.
 #include "sandbox/filter.hpp"
 
 #ifdef LAB_HAVE_SECCOMP
@@ -16,7 +16,8 @@
 namespace course::grader::sandbox {
 namespace {
 
-// Only an attack makes these: other processes, other namespaces, the kernel's insides, limits that were set on purpose.
+// Calls that only an attack makes: access to other processes, new namespaces, kernel administration, changes
+// of limits.
 constexpr const char* kHostile[] = {"ptrace",
                                     "process_vm_readv",
                                     "process_vm_writev",
@@ -69,7 +70,7 @@ constexpr const char* kHostile[] = {"ptrace",
                                     "syslog",
                                     "open_by_handle_at"};
 
-// Besides, of a runner.
+// Further calls that only an attack makes in a runner.
 constexpr const char* kHostileRunner[] = {
     "fork",      "vfork",    "execveat",   "kill",    "tkill",   "rt_sigqueueinfo", "rt_tgsigqueueinfo",
     "setrlimit", "socket",   "socketpair", "connect", "bind",    "listen",          "accept",
@@ -77,7 +78,7 @@ constexpr const char* kHostileRunner[] = {
     "setreuid",  "setregid", "setgroups",  "mknod",   "mknodat", "chmod",           "fchmod",
     "fchmodat",  "chown",    "fchown",     "lchown",  "fchownat"};
 
-// What a program of threads, files and its channel needs, whichever C library it is linked with.
+// The calls that a program with threads, files and a channel needs, whichever C library it is linked with.
 constexpr const char* kOfARunner[] = {"read",
                                       "write",
                                       "readv",
@@ -237,7 +238,7 @@ class Rules {
   Rules(const Rules&) = delete;
   Rules& operator=(const Rules&) = delete;
 
-  // Names that this library or machine does not know are passed over.
+  // Skips names that this version of libseccomp or this architecture does not know.
   template <std::size_t N>
   void add(std::uint32_t action, const char* const (&names)[N]) {
     for (const char* name : names) add(action, name);
@@ -260,20 +261,20 @@ class Rules {
 
  private:
   void note(int result) {
-    // A rule that says what the default says already is no problem.
+    // libseccomp reports an error for a rule that repeats the default action; that is harmless.
     if (result < 0 && result != -EACCES && result != -EDOM && problem_ == 0) problem_ = result;
   }
   scmp_filter_ctx context_;
   int problem_ = 0;
 };
 
-// SCMP_A0_64 and its like are compound literals, which C++ does not have.
+// Replaces SCMP_A0_64 and the similar macros: they are compound literals, which C++ does not have.
 scmp_arg_cmp argument(unsigned which, scmp_compare how, scmp_datum_t a, scmp_datum_t b = 0) {
   return {which, how, a, b};
 }
 
-// Threads may be made, processes not. glibc asks for clone3 first and takes clone when there is none; only clone's flags can
-// be looked at.
+// Allows new threads but no new processes. glibc tries clone3 first and falls back to clone when clone3 does
+// not exist; a filter can only examine the flags of clone.
 void threads_only(Rules& rules, std::uint32_t refuse) {
   rules.add(SCMP_ACT_ERRNO(ENOSYS), "clone3");
   rules.add_if(SCMP_ACT_ALLOW, "clone", argument(0, SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
@@ -314,7 +315,8 @@ Result<void> load_filter(Filter filter, const char* program) {
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
     return Error{std::string("giving up new privileges: ") + strerror(errno)};
   Rules rules(filter == Filter::runner ? SCMP_ACT_ERRNO(ENOSYS) : SCMP_ACT_ALLOW);
-  // A GPU's driver tries much and does without what it does not get; it must not be ended for trying.
+  // A GPU driver tries many calls and works without those that fail, so a refused call must not end the
+  // process.
   const std::uint32_t refuse = filter == Filter::gpu_runner ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_KILL_PROCESS;
   rules.add(refuse, kHostile);
   switch (filter) {
@@ -326,7 +328,7 @@ Result<void> load_filter(Filter filter, const char* program) {
       one_program_only(rules, refuse, program);
       break;
     case Filter::gpu_runner:
-      // The driver talks to its own daemons over local sockets; to nobody else.
+      // The driver talks to its own daemons over local sockets; other socket families are refused.
       rules.add_if(SCMP_ACT_ERRNO(EAFNOSUPPORT), "socket", argument(0, SCMP_CMP_GT, 1));
       for (const char* name : {"execveat", "kill", "tkill", "vfork", "fork"}) rules.add(refuse, name);
       threads_only(rules, refuse);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How far student code is kept apart from the machine, as one word that stands in every result.
+// How strongly student code is isolated from the machine. Every result records the level.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,16 @@
 
 namespace course::grader::sandbox {
 
-// Each level has what the ones before it have.
+// Each level includes the previous one.
 enum class Isolation : std::uint8_t {
-  none,    // a process of its own, and a time limit
-  limits,  // resource limits; no user's rights but its own where the grader is root; a system-call filter where there is one
-  namespaces,  // no network, no other processes, a read-only view of just what it needs
-  full,        // and the system-call filter
+  // A process of its own, and a time limit.
+  none,
+  // Resource limits. Where the grader is root, a user of its own; a system-call filter where there is one.
+  limits,
+  // No network, no other processes, a read-only view of only the files that it needs.
+  namespaces,
+  // The system-call filter is required.
+  full,
 };
 
 const char* name_of(Isolation level);

@@ -23,7 +23,7 @@ constexpr double kProbeSeconds = 10;
 int last_descriptor(Purpose purpose) {
   switch (purpose) {
     case Purpose::compile: return 2;
-    case Purpose::device: return 4;  // its channels to the grader and to the student's process
+    case Purpose::device: return 4;  // its channels to the grader (3) and to the student's process (4)
     case Purpose::run:
     case Purpose::run_on_gpu: break;
   }
@@ -35,7 +35,8 @@ std::string find_bwrap() {
   return found.starts_with('/') ? found : "";
 }
 
-// A user id that nobody has, another one for each sandbox of this machine: what one leaves behind, none can touch.
+// Unused user ids, a different one for each sandbox of this machine, so that no sandbox can access the files
+// of another.
 constexpr unsigned kFirst = 700'000'000, kPids = 1u << 22, kPerProcess = 64;
 unsigned first_uid() {
   return kFirst + (static_cast<unsigned>(getpid()) % kPids) * kPerProcess;
@@ -82,12 +83,13 @@ Sandbox::Sandbox(const Machine& machine, Purpose purpose, View view, const Bound
   const bool compile = purpose == Purpose::compile;
   if (machine.cgroup_version > 0) cgroup_ = Cgroup::make({bounds.memory_bytes, bounds.threads});
 
-  // What a compiler writes is handed on by the grader, so it needs no right but to its own folder.
+  // The grader moves a compiler's output, so the compiler needs access to its own folder only.
   std::vector<std::string> user;
   if (machine.other_user) {
     const unsigned uid = compile && !view.placed.empty() ? owner_of(view.placed.front().first) : fresh_uid();
     if (uid != 0) user = {"--uid", std::to_string(uid)};
-    if (machine.namespaces == Namespaces::none && is_uid_of_this_process(uid)) leavings_ = Leavings(uid);
+    if (machine.namespaces == Namespaces::none && is_uid_of_this_process(uid))
+      leftover_files_ = LeftoverFiles(uid);
   }
 
   const auto append = [](std::vector<std::string>& to, const std::vector<std::string>& more) {
@@ -102,7 +104,7 @@ Sandbox::Sandbox(const Machine& machine, Purpose purpose, View view, const Bound
   limit("fsize", bounds.file_bytes);
   limit("nofile", purpose == Purpose::run_on_gpu ? 4096 : 1024);
   if (purpose == Purpose::run || purpose == Purpose::device) limit("memlock", 0);
-  // Counted per user, so only where the user is the sandbox's own.
+  // The kernel counts processes per user, so this limit is set only for a user of its own.
   if (!user.empty() && !compile) limit("nproc", bounds.threads);
   if (bounds.address_bytes > 0) limit("as", bounds.address_bytes);
   if (machine.filter) append(inner, {"--filter", word_for(filter_for(purpose))});
@@ -134,12 +136,12 @@ Sandbox::Sandbox(const Machine& machine, Purpose purpose, View view, const Bound
 
 namespace {
 
-// What sandbox_enter finds when it is started in such a sandbox; "" when it can't be.
-struct Told {
+// What sandbox_enter --tell printed in such a sandbox (`text`), or why it could not start (`problem`).
+struct ProbeResult {
   bool works = false;
   std::string text, problem;
 };
-Told try_out(const Machine& machine, Purpose purpose) {
+ProbeResult try_out(const Machine& machine, Purpose purpose) {
   const Sandbox sandbox(machine, purpose, {});
   std::vector<std::string> command = sandbox.launcher();
   command.insert(command.end(), {machine.enter, "--tell"});
@@ -147,13 +149,13 @@ Told try_out(const Machine& machine, Purpose purpose) {
   options.seconds = kProbeSeconds;
   const auto done = run_process(command, options);
   if (!done) return {false, "", done.error().text};
-  Told told;
-  told.works = done->exit_code == 0 && done->output.find("pid=") != std::string::npos;
-  (told.works ? told.text : told.problem) = done->output.substr(0, 400);
-  return told;
+  ProbeResult result;
+  result.works = done->exit_code == 0 && done->output.find("pid=") != std::string::npos;
+  (result.works ? result.text : result.problem) = done->output.substr(0, 400);
+  return result;
 }
 
-// Most machines offer all there is: one try tells.
+// Most machines support everything, so this is tried first, in one step.
 std::optional<Machine> try_everything(Machine machine) {
   machine.level = Isolation::full;
   machine.other_user = geteuid() == 0;
@@ -164,8 +166,8 @@ std::optional<Machine> try_everything(Machine machine) {
   const auto cgroup = Cgroup::make({std::uint64_t{1} << 30, 64});
   if (!machine.filter || machine.bwrap.empty() || !cgroup) return std::nullopt;
   machine.cgroup_version = cgroup->version();
-  const Told told = try_out(machine, Purpose::run);
-  if (!told.works || told.text.find("filter=2") == std::string::npos) return std::nullopt;
+  const ProbeResult result = try_out(machine, Purpose::run);
+  if (!result.works || result.text.find("filter=2") == std::string::npos) return std::nullopt;
   return machine;
 }
 
@@ -186,7 +188,7 @@ Machine probe(const std::string& enter, Isolation most) {
   if (most == Isolation::full) {
     if (const auto everything = try_everything(machine)) return *everything;
   }
-  // Something is missing: from the bottom up; each step keeps what works.
+  // Something is missing: add one feature at a time and keep those that work.
   machine.level = Isolation::limits;
   machine.other_user = geteuid() == 0;
   if (machine.other_user && !try_out(machine, Purpose::run).works) {
@@ -211,10 +213,10 @@ Machine probe(const std::string& enter, Isolation most) {
     machine.missing.emplace_back("no system-call filter: install libseccomp-dev, then run ./lab setup");
   } else if (most != Isolation::namespaces) {
     machine.filter = true;
-    const Told told = try_out(machine, Purpose::run);
-    machine.filter = told.works && told.text.find("filter=2") != std::string::npos;
+    const ProbeResult result = try_out(machine, Purpose::run);
+    machine.filter = result.works && result.text.find("filter=2") != std::string::npos;
     if (!machine.filter)
-      machine.missing.push_back("no system-call filter: the kernel refuses it: " + told.problem);
+      machine.missing.push_back("no system-call filter: the kernel refuses it: " + result.problem);
   }
 
   machine.bwrap = find_bwrap();
@@ -238,13 +240,13 @@ Machine probe(const std::string& enter, Isolation most) {
     candidate.namespaces = way.how;
     candidate.disable_userns = way.disable_userns;
     candidate.proc = way.proc;
-    const Told told = try_out(candidate, Purpose::run);
-    if (told.works) {
+    const ProbeResult result = try_out(candidate, Purpose::run);
+    if (result.works) {
       machine = candidate;
       machine.level = machine.filter ? Isolation::full : Isolation::namespaces;
       return machine;
     }
-    if (problem.empty()) problem = told.problem.substr(0, told.problem.find('\n'));
+    if (problem.empty()) problem = result.problem.substr(0, result.problem.find('\n'));
   }
   machine.missing.push_back("no namespaces: bubblewrap does not work here (" + problem +
                             "); user namespaces may be switched off: sysctl "

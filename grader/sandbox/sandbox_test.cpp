@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Sandboxes at every level that this machine offers, as the user that runs the tests and, where that is root, as another one.
-// A level that can't be had here is skipped; what a machine without it says is tested on made-up machines.
+// Sandboxes at every level that this machine offers, as the current user and, if that is root, as an ordinary
+// user. Levels that are missing here are skipped. The messages about missing features are tested on made-up
+// machines.
 #include "sandbox/sandbox.hpp"
 
 #include <fmt/format.h>
@@ -80,7 +81,7 @@ class AtLevel : public ::testing::TestWithParam<Isolation> {
   Machine machine_;
 };
 
-TEST_P(AtLevel, HonestProgramsRun) {
+TEST_P(AtLevel, RunsOrdinaryPrograms) {
   EXPECT_EQ(tried({"threads"}), "worked\n");
   EXPECT_EQ(tried({"read", "/usr/bin/env"}), "worked\n");
   EXPECT_EQ(tried({"write", "/tmp/some_file_of_a_test"}), "worked\n");
@@ -88,7 +89,7 @@ TEST_P(AtLevel, HonestProgramsRun) {
   EXPECT_EQ(exit_code_of({"abort"}), 128 + SIGABRT);
 }
 
-TEST_P(AtLevel, NothingIsLeftBehind) {
+TEST_P(AtLevel, LeavesNoFilesBehind) {
   if (machine_.namespaces == Namespaces::none && !machine_.other_user)
     GTEST_SKIP() << "neither a file system nor a user of its own";
   const fs::path others = fs::temp_directory_path() / fmt::format("not_the_sandboxes_{}", getpid());
@@ -100,7 +101,7 @@ TEST_P(AtLevel, NothingIsLeftBehind) {
   fs::remove(others);
 }
 
-TEST_P(AtLevel, LimitsHold) {
+TEST_P(AtLevel, EnforcesLimits) {
   EXPECT_EQ(exit_code_of({"write", "/tmp/some_file_of_a_test", "100000000"}), 128 + SIGXFSZ);
   std::error_code ignored;
   fs::remove("/tmp/some_file_of_a_test", ignored);
@@ -113,7 +114,7 @@ TEST_P(AtLevel, LimitsHold) {
   }
 }
 
-TEST_P(AtLevel, ARootGraderGivesUpBeingRoot) {
+TEST_P(AtLevel, RunsAsAnotherUserWhenGraderIsRoot) {
   if (geteuid() != 0) GTEST_SKIP() << "not root";
   const std::string first = tried({"user"});
   EXPECT_NE(first, "0\n");
@@ -121,7 +122,7 @@ TEST_P(AtLevel, ARootGraderGivesUpBeingRoot) {
   EXPECT_NE(tried({"read", "/etc/shadow"}), "worked\n");
 }
 
-TEST_P(AtLevel, TheLauncherReportsWhetherTheProgramWasStarted) {
+TEST_P(AtLevel, LauncherReportsWhetherProgramStarted) {
   const Sandbox sandbox(machine_, Purpose::run, guest_view());
   lab::ChildProcess::Options options;
   options.launched = options.reports = true;
@@ -147,7 +148,7 @@ TEST_P(AtLevel, TheLauncherReportsWhetherTheProgramWasStarted) {
   EXPECT_THAT(missing->launch_report(), HasSubstr("/nonexistent/program"));
 }
 
-TEST_P(AtLevel, OnlyTheProtocolsDescriptorsComeThrough) {
+TEST_P(AtLevel, PassesOnlyTheProtocolsDescriptors) {
   lab::ChildProcess::Options options;
   options.reports = true;
   const Sandbox sandbox(machine_, Purpose::run, guest_view());
@@ -164,7 +165,7 @@ TEST_P(AtLevel, OnlyTheProtocolsDescriptorsComeThrough) {
   EXPECT_EQ(std::string(chunk, static_cast<std::size_t>(n)), "0 1 2 3\n");
 }
 
-TEST_P(AtLevel, TheFilterEndsWhatOnlyAnAttackDoes) {
+TEST_P(AtLevel, FilterKillsProcessesThatMakeHostileCalls) {
   if (!machine_.filter) GTEST_SKIP() << "no filter";
   for (const char* action :
        {"fork", "socket", "execute", "mount", "user_namespace", "ptrace", "kill_all", "raise_limits"}) {
@@ -173,8 +174,8 @@ TEST_P(AtLevel, TheFilterEndsWhatOnlyAnAttackDoes) {
   EXPECT_EQ(tried({"raw_clone3"}), "Function not implemented\n");
 }
 
-TEST_P(AtLevel, NothingOutlivesASandbox) {
-  // A program that waits is gone once its child process is destroyed, whatever stood between.
+TEST_P(AtLevel, NoProcessOutlivesTheSandbox) {
+  // A waiting program is gone once its ChildProcess object is destroyed, whatever programs were between them.
   pid_t started = 0;
   {
     const Sandbox sandbox(machine_, Purpose::run, guest_view());
@@ -206,25 +207,25 @@ INSTANTIATE_TEST_SUITE_P(Sandbox, AtLevel,
 
 class InNamespaces : public AtLevel {};
 
-TEST_P(InNamespaces, TheViewHoldsJustWhatIsNeeded) {
+TEST_P(InNamespaces, ShowsOnlyNeededFiles) {
   EXPECT_EQ(tried({"read", "/etc/passwd"}), "No such file or directory\n");
   EXPECT_EQ(tried({"read", "/root"}), "No such file or directory\n");
   EXPECT_EQ(tried({"read", "/proc/self/exe/../grader_test"}).find("worked"), std::string::npos);
   EXPECT_EQ(tried({"list", fs::path(guest()).parent_path().string()}), "sandbox_enter sandbox_guest\n")
       << "its folder holds nothing else";
-  // Of /tmp it holds the way to the program, where that lies there.
-  const std::string way = fs::path(guest()).lexically_relative("/tmp").begin()->string();
-  EXPECT_EQ(tried({"list", "/tmp"}), (way == ".." ? "" : way) + "\n");
+  // /tmp holds only the path to the program, if the program is below /tmp.
+  const std::string top = fs::path(guest()).lexically_relative("/tmp").begin()->string();
+  EXPECT_EQ(tried({"list", "/tmp"}), (top == ".." ? "" : top) + "\n");
   EXPECT_THAT(tried({"write", "/usr/bin/new"}), Not(HasSubstr("worked")));
   EXPECT_THAT(tried({"write", guest()}), Not(HasSubstr("worked")));
 }
 
-TEST_P(InNamespaces, OtherProcessesAreOutOfSight) {
+TEST_P(InNamespaces, HidesOtherProcesses) {
   const std::string processes = tried({"processes"});
   EXPECT_LE(std::count(processes.begin(), processes.end(), ' '), 2) << processes;
 }
 
-TEST_P(InNamespaces, WithoutTheFilterTheNamespacesStillHold) {
+TEST_P(InNamespaces, IsolatesWithoutTheFilter) {
   if (machine_.filter) GTEST_SKIP() << "the filter is in front";
   EXPECT_EQ(tried({"daemon"}), "worked\n");  // and is gone with its namespace: the next line would see it
   EXPECT_NE(tried({"mount"}), "worked\n");
@@ -235,8 +236,8 @@ TEST_P(InNamespaces, WithoutTheFilterTheNamespacesStillHold) {
   EXPECT_EQ(exit_code_of({"execute"}), 0);
 }
 
-// Processor time, since a wall clock would measure what else the machine does.
-TEST_P(InNamespaces, AStartCostsLittle) {
+// CPU time, because wall-clock time depends on the load of the machine.
+TEST_P(InNamespaces, StartsWithLittleCpuTime) {
   const Sandbox sandbox(machine_, Purpose::run, guest_view());
   const auto used_ms = [] {
     rusage usage{};
@@ -259,7 +260,7 @@ INSTANTIATE_TEST_SUITE_P(Sandbox, InNamespaces, ::testing::Values(Isolation::nam
 
 // ---- Another user
 
-// Runs `body` in a child process as a user without rights; false when an expectation failed there.
+// Runs `body` in a child process as an ordinary user; false when an expectation failed there.
 template <typename Body>
 bool as_an_ordinary_user(Body body) {
   const pid_t child = fork();
@@ -274,7 +275,7 @@ bool as_an_ordinary_user(Body body) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-TEST(OrdinaryUser, GetsNamespacesThroughAUserNamespaceOrSaysWhyNot) {
+TEST(OrdinaryUser, GetsUserNamespaceOrReason) {
   if (geteuid() != 0) GTEST_SKIP() << "the other tests run as one";
   if (probe(enter(), Isolation::full).level != Isolation::full) GTEST_SKIP() << "not even root does here";
   EXPECT_TRUE(as_an_ordinary_user([] {
@@ -305,7 +306,7 @@ TEST(OrdinaryUser, HasLimitsAndTheFilterWithoutNamespaces) {
   }));
 }
 
-TEST(Probe, NamesWhatIsMissing) {
+TEST(Probe, ReportsMissingFeatures) {
   const Machine nothing = probe("/no/such/sandbox_enter", Isolation::full);
   EXPECT_EQ(nothing.level, Isolation::none);
   EXPECT_THAT(nothing.missing, Contains(HasSubstr("is not built")));
@@ -326,7 +327,7 @@ class CgroupPlaces : public ::testing::Test {
   std::string root_;
 };
 
-TEST_F(CgroupPlaces, Version2PrefersItsOwnGroupThenItsParent) {
+TEST_F(CgroupPlaces, Version2PrefersOwnGroupThenParent) {
   fs::create_directories(root_ + "/user.slice/app.scope");
   const auto places = cgroup_places("0::/user.slice/app.scope\n",
                                     "30 24 0:26 / " + root_ + " rw,nosuid shared:9 - cgroup2 cgroup2 rw\n");
@@ -337,7 +338,7 @@ TEST_F(CgroupPlaces, Version2PrefersItsOwnGroupThenItsParent) {
   EXPECT_TRUE(places[0].version2);
 }
 
-TEST_F(CgroupPlaces, Version1HasAPlaceForEachController) {
+TEST_F(CgroupPlaces, Version1HasOneFolderPerController) {
   const auto places = cgroup_places(
       "9:pids:/job\n4:memory:/job\n3:cpu,cpuacct:/job\n",
       "31 24 0:27 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n"
@@ -347,11 +348,11 @@ TEST_F(CgroupPlaces, Version1HasAPlaceForEachController) {
   EXPECT_EQ(places[1].controller, "pids");
 }
 
-TEST_F(CgroupPlaces, NothingIsMadeWhereNothingMayBe) {
+TEST_F(CgroupPlaces, MakesNoGroupInUnsuitableFolders) {
   EXPECT_FALSE(Cgroup::make_in({}, {1 << 20, 10}));
   EXPECT_FALSE(
       Cgroup::make_in({{"/no/such/folder", true, ""}, {"/no/such/folder", false, "memory"}}, {1 << 20, 10}));
-  // A folder without the kernel's files is no control group.
+  // An ordinary folder, without the kernel's files, is no control group.
   EXPECT_FALSE(Cgroup::make_in({{root_, true, ""}}, {1 << 20, 10}));
   EXPECT_TRUE(fs::is_empty(root_));
 }
@@ -381,7 +382,7 @@ TEST(CgroupForReal, IsRemovedWithItsProcesses) {
   EXPECT_TRUE(WIFSIGNALED(status));
 }
 
-TEST(CgroupForReal, TidiesUpAfterTheDeadOfItsOwnPidNamespaceOnly) {
+TEST(CgroupForReal, RemovesStaleGroupsOfItsPidNamespaceOnly) {
   const auto group = Cgroup::make({std::uint64_t{64} << 20, 16});
   if (!group) GTEST_SKIP() << "no control groups here";
   const fs::path mine = group->folders().front();
@@ -394,7 +395,7 @@ TEST(CgroupForReal, TidiesUpAfterTheDeadOfItsOwnPidNamespaceOnly) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   const std::string dead = "-" + std::to_string(child) + "-0";
   const fs::path stale = mine.parent_path() / (begin + dead);
-  // There the id may be a living grader's.
+  // In another PID namespace that id may belong to a running grader.
   const fs::path elsewhere = mine.parent_path() / ("gpu-lab-1" + dead);
   ASSERT_TRUE(fs::create_directory(stale) && fs::create_directory(elsewhere));
   const auto next = Cgroup::make({std::uint64_t{64} << 20, 16});

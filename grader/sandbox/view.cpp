@@ -11,10 +11,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Programs and libraries of the system, which everybody may read anyway.
+// The system's programs and libraries, which every user may read.
 constexpr const char* kSystem[] = {"/usr",   "/bin",   "/sbin",   "/lib",
                                    "/lib32", "/lib64", "/libx32", "/nix/store"};
-// What the loader and the compilers look up in /etc; nothing that names users or machines.
+// The files in /etc that the loader and the compilers read; none holds names of users or machines.
 constexpr const char* kSettings[] = {"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
                                      "/etc/alternatives", "/etc/localtime"};
 bool is_of_the_system(const std::string& path) {
@@ -38,9 +38,9 @@ std::vector<std::string> bwrap_arguments(const std::string& bwrap, Namespaces ho
     add({"--unshare-user"});
     if (disable_userns) add({"--disable-userns"});
   } else {
-    add({"--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"});  // until another user is taken on
+    add({"--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"});  // until sandbox_enter changes the user
   }
-  // Folders on the way that bubblewrap makes by itself are root's alone.
+  // Parent folders are created explicitly, because those that bubblewrap creates can only be read by root.
   std::set<std::string> made{"/"};
   const auto reach = [&](const fs::path& path) {
     fs::path parent;
@@ -51,7 +51,7 @@ std::vector<std::string> bwrap_arguments(const std::string& bwrap, Namespaces ho
   };
   const auto bind = [&](const char* option, std::string path) {
     if (is_of_the_system(path)) {
-      // There already, unless it is a link to somewhere else.
+      // Already visible, unless it is a symbolic link to another folder.
       std::error_code dangling;
       path = fs::canonical(path, dangling).string();
       if (dangling || is_of_the_system(path)) return;
@@ -87,7 +87,7 @@ std::vector<std::string> bwrap_arguments(const std::string& bwrap, Namespaces ho
   for (const std::string& path : view.empty) {
     if (fs::is_directory(path, ignored)) add({"--perms", "0755", "--tmpfs", path});
   }
-  made.clear();  // those below an empty folder are gone
+  made.clear();  // folders below an emptied one no longer exist
   for (const std::string& path : view.shown) bind("--ro-bind-try", path);
   add({"--setenv", "HOME", "/tmp", "--setenv", "TMPDIR", "/tmp", "--chdir", view.folder, "--"});
   return a;

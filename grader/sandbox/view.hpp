@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a sandboxed program sees of the file system, and the bubblewrap arguments that make it so. Pure but for looking which
-// system folders there are.
+// The part of the file system that a sandboxed program sees, and the matching arguments of bubblewrap. The
+// only input besides the arguments is which system folders exist.
 #pragma once
 
 #include <string>
@@ -10,29 +10,31 @@
 namespace course::grader::sandbox {
 
 struct View {
-  std::vector<std::string> read_only;  // shown at their own paths; those that are not there are left out
-  std::vector<std::string> writable;   // on top of those
-  std::vector<std::pair<std::string, std::string>> placed;    // folders and where they are shown, writable
-  std::vector<std::pair<std::string, std::string>> shown_as;  // files and where they are shown, read-only
-  std::vector<std::string> empty;                             // folders shown as empty, on top of all that
-  std::vector<std::string> shown;                             // files of empty ones that are shown, read-only
-  std::vector<std::string> devices;                           // device files, and folders of them
+  std::vector<std::string> read_only;  // at their own paths; missing ones are left out
+  std::vector<std::string> writable;   // at their own paths
+  // folders and the paths at which they appear, writable
+  std::vector<std::pair<std::string, std::string>> placed;
+  // files and the paths at which they appear, read-only
+  std::vector<std::pair<std::string, std::string>> shown_as;
+  std::vector<std::string> empty;    // folders that appear empty
+  std::vector<std::string> shown;    // files below these that are visible all the same, read-only
+  std::vector<std::string> devices;  // device files and folders with device files
   bool proc = true;
-  std::string folder = "/tmp";  // where the program starts
+  std::string folder = "/tmp";  // the working directory
 };
 
-// How namespaces can be had.
+// How namespaces are created.
 enum class Namespaces : unsigned char {
   none,
-  by_root,  // root makes them and gives up being root inside
-  by_user,  // in a user namespace of one's own
+  by_root,  // by root, who becomes another user inside
+  by_user,  // in a new user namespace
 };
 
-// bwrap with everything up to the program: `… -- `.
+// The bwrap command up to the program: `… -- `.
 std::vector<std::string> bwrap_arguments(const std::string& bwrap, Namespaces how, bool disable_userns,
                                          const View& view);
 
-// The GPU's device files of this machine.
+// The device files of this machine's GPUs.
 std::vector<std::string> gpu_devices();
 
 }  // namespace course::grader::sandbox

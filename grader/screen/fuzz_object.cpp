@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Fuzz target: a student's object file before it runs.
+// Fuzz target: the screening of an object file compiled from a student's file.
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading order: read_object; Reader, section by section.
+// Reading order: read_object, then Reader, which goes through the sections.
 #include "screen/object_file.hpp"
 
 #ifdef LAB_HAVE_LIBELF
@@ -48,7 +48,8 @@ class Reader {
   }
 
  private:
-  // The linker goes by kinds as well as by names: dependent libraries, link-time code and much else are kinds of their own.
+  // The linker acts on section types as well as on names: dependent libraries, link-time code and others have
+  // types of their own.
   static bool is_odd(const GElf_Shdr& shape) {
     constexpr std::uint64_t kExcluded = 0x80000000, kUnwind = 0x70000001;  // of x86-64
     switch (shape.sh_type) {
@@ -94,7 +95,7 @@ class Reader {
     }
   }
 
-  // A table of functions that run by themselves is filled in by relocations: each points to one function.
+  // Relocations fill the tables of constructors and destructors: each refers to one function.
   void read_constructors(Elf_Scn* section, const GElf_Shdr& shape) {
     GElf_Shdr target;
     Elf_Scn* of = elf_getscn(elf_, shape.sh_info);
@@ -104,7 +105,7 @@ class Reader {
       return;
     Elf_Data* data = elf_getdata(section, nullptr);
     const std::uint64_t n = shape.sh_entsize == 0 ? 0 : shape.sh_size / shape.sh_entsize;
-    constexpr std::size_t kEnough = 32;  // nvcc makes one; each is looked up among all symbols
+    constexpr std::size_t kEnough = 32;  // nvcc makes one; each one costs a search through all symbols
     for (std::uint64_t i = 0; i < n && data != nullptr && object_.constructors.size() < kEnough; ++i) {
       GElf_Rela entry;
       if (gelf_getrela(data, static_cast<int>(i), &entry) == nullptr) {
@@ -126,14 +127,15 @@ class Reader {
     return "";
   }
 
-  // Why they could not be read, else "".
+  // Adds the PTX of the fat binaries in this section. Returns the error, else "".
   std::string read_fatbins(Elf_Scn* section) {
-    constexpr std::size_t kMostPtx = std::size_t{64}
-                                     << 20;  // bytes; the labs' files have 1 MiB, such that use CUB 10
+    // In bytes. The labs' files have about 1 MiB, files that use CUB about 10 MiB.
+    constexpr std::size_t kMostPtx = std::size_t{64} << 20;
     Elf_Data* data = elf_getdata(section, nullptr);
     if (data == nullptr || data->d_buf == nullptr) return "";
     std::span<const std::byte> left(static_cast<const std::byte*>(data->d_buf), data->d_size);
-    // Containers one after the other: magic, version, size of the header (at 6), size of what follows (at 8).
+    // The section holds containers one after the other: magic, version, header size (at 6), size of the body
+    // (at 8).
     constexpr std::size_t kHeader = 16;
     while (left.size() > kHeader) {
       std::uint16_t header_bytes = 0;
@@ -155,7 +157,7 @@ class Reader {
         object_.ptx.push_back(std::move(*text));
       }
       left = left.subspan(header_bytes + body_bytes);
-      while (!left.empty() && left.front() == std::byte{0}) left = left.subspan(1);  // alignment
+      while (!left.empty() && left.front() == std::byte{0}) left = left.subspan(1);  // padding for alignment
     }
     return "";
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a compiled object says of itself: symbols, sections, what runs before main, and the PTX inside. Read with libelf.
+// The contents of a compiled object that matter for screening: symbols, sections, functions that run before
+// main, and the embedded PTX. Read with libelf.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +11,12 @@
 
 namespace course::grader::screen {
 
-// weak: also what a linker keeps one of (STB_GNU_UNIQUE: static variables of inline functions and of templates).
+// `weak` includes STB_GNU_UNIQUE: static variables of inline functions and of templates, of which the linker
+// keeps one.
 enum class Binding : std::uint8_t { local, global, weak };
 
 struct Symbol {
-  std::string name;  // as the linker knows it
+  std::string name;  // mangled
   Binding binding = Binding::local;
   bool defined = false;
   bool resolver = false;  // an indirect function: its resolver runs before main
@@ -23,16 +25,16 @@ struct Symbol {
 struct Section {
   std::string name;
   std::uint64_t bytes = 0;
-  bool odd = false;  // of a kind that compilers do not make
+  bool odd = false;  // of a type that compilers do not emit
 };
 
 struct ObjectFile {
   std::vector<Symbol> symbols;
   std::vector<Section> sections;
-  // What runs before main or after it: the functions by name, "" where no symbol names one.
+  // The functions that run before or after main, by name; "" for one that no symbol names.
   std::vector<std::string> constructors;
   std::vector<std::string> ptx;
-  std::string odd_device_code;  // why some of it could not be read; compilers make none such
+  std::string odd_device_code;  // why some device code could not be read, else ""
 };
 
 // Whether this build has libelf.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Reading order: the reasons; what may be imported; what else has a reason of its own; definitions; sections.
+// Reading order: the reasons; names that may be imported; names that are refused for a particular reason;
+// definitions; sections.
 #include "screen/rules.hpp"
 
 #include <algorithm>
@@ -38,13 +39,13 @@ constexpr Reason kBeforeMain{
 
 // ---- What may be imported
 constexpr const char* kAllowed[] = {
-    // launching kernels, and what nvcc generates for that
+    // launching kernels, and the calls that nvcc generates for it
     "__cudaRegisterFatBinary", "__cudaRegisterFatBinaryEnd", "__cudaUnregisterFatBinary",
     "__cudaRegisterFunction", "__cudaRegisterVar", "__cudaInitModule", "__cudaPushCallConfiguration",
     "__cudaPopCallConfiguration", "__cudaLaunchKernel", "__cudaLaunchKernel_ptsz", "__cudaGetKernel",
     "cudaLaunchKernel", "cudaLaunchKernel_ptsz", "cudaLaunchKernelExC", "cudaLaunchKernelExC_ptsz",
     "cudaLaunchCooperativeKernel", "cudaLaunchCooperativeKernel_ptsz",
-    // asking about them
+    // queries about kernels and the device
     "cudaFuncSetAttribute", "cudaFuncGetAttributes", "cudaFuncSetCacheConfig",
     "cudaOccupancyMaxActiveBlocksPerMultiprocessor", "cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags",
     "cudaOccupancyAvailableDynamicSMemPerBlock", "cudaOccupancyMaxActiveClusters", "cudaGetDevice",
@@ -54,20 +55,20 @@ constexpr const char* kAllowed[] = {
     // filling memory, constants
     "cudaMemset", "cudaMemsetAsync", "cudaMemset2DAsync", "cudaMemcpyToSymbol", "cudaMemcpyToSymbolAsync",
     "cudaGetSymbolAddress", "cudaGetSymbolSize",
-    // what C++ needs
+    // what compilers generate calls of
     "atexit", "__cxa_atexit", "__dso_handle", "_Unwind_Resume", "__gxx_personality_v0", "__stack_chk_fail",
     "memcpy", "memmove", "memset", "memcmp", "strlen", "strcmp", "__memcpy_chk", "__memset_chk",
     "__memmove_chk", "_GLOBAL_OFFSET_TABLE_", "__tls_get_addr",
-    // saying something while one looks for a mistake, and giving up
+    // output for debugging, and ending the program
     "printf", "puts", "putchar", "fprintf", "fputs", "fputc", "fwrite", "fflush", "vprintf", "snprintf",
     "sprintf", "__printf_chk", "__fprintf_chk", "__snprintf_chk", "__sprintf_chk", "stdout", "stderr",
     "abort", "exit", "_Exit", "__assert_fail",
-    // what the C++ library's own inline code calls: numbers from and to text, shared_ptr
+    // what inline code of the C++ library calls: conversion of numbers from and to text, shared_ptr
     "vsnprintf", "__vsnprintf_chk", "strtol", "strtoll", "strtoul", "strtoull", "strtod", "strtof", "strtold",
     "__errno_location", "__libc_single_threaded",
     // arithmetic, besides kMath
     "abs", "labs", "llabs", "isnan", "__popcountdi2", "__mulsc3", "__muldc3", "__divsc3", "__divdc3"};
-// Also with `f` or `l` behind it, for float and long double. Which of them a program imports depends on the
+// Also with the suffix `f` or `l`, for float and long double. Which of them a program imports depends on the
 // compiler and its library.
 constexpr const char* kMath[] = {
     "acos",      "acosh",     "asin",  "asinh",     "atan",     "atan2", "atanh",  "cabs",   "carg",
@@ -80,10 +81,10 @@ constexpr const char* kMath[] = {
 constexpr const char* kAllowedBeginnings[] = {"__cxa_",                             // guards, exceptions
                                               "_Znw",   "_Zna",  "_Zdl",   "_Zda",  // new, delete
                                               "_ZSt",   "_ZNSt", "_ZNKSt", "_ZNKRSt", "_ZNOSt", "_ZNSo",
-                                              "_ZNSs",  // the standard library, less what has a reason below
+                                              "_ZNSs",  // the standard library, except what kRefused lists
                                               "_ZTI",   "_ZTS",  "_ZTV",   "_ZTT",    "_ZNSaI", "_ZNKSa"};
 
-// ---- Names that have a reason of their own. The first beginning that fits counts.
+// ---- Names that are refused for a particular reason. The first prefix that matches counts.
 struct Refused {
   const char* beginning;
   const Reason* reason;
@@ -154,7 +155,7 @@ constexpr Refused kRefused[] = {
     {"syscall", &kProcesses},
     {"daemon", &kProcesses},
     {"sched_", &kProcesses},
-    {"set", &kProcesses},  // setrlimit, setsid, setuid …; setjmp and setenv come to the same
+    {"set", &kProcesses},  // setrlimit, setsid, setuid, …; also covers setjmp and setenv
     {"prlimit", &kProcesses},
     {"unshare", &kProcesses},
     {"mount", &kProcesses},
@@ -281,7 +282,7 @@ bool is_allowed(std::string_view name) {
   return (name.ends_with('f') || name.ends_with('l')) && in(kMath, name.substr(0, name.size() - 1));
 }
 
-// "Z"-mangled names begin with what they are; what follows is the scope.
+// A mangled name starts with its kind (_ZTV: virtual table, …). Returns what follows: the scope and the name.
 std::string_view scope_of(std::string_view name) {
   for (const std::string_view kind :
        {"_ZGVZN", "_ZGVN", "_ZZN", "_ZTIN", "_ZTSN", "_ZTVN", "_ZTTN", "_ZN", "_Z"}) {
@@ -306,7 +307,7 @@ const Reason* reason_against_import(std::string_view name) {
 
 const Reason* reason_against_definition(std::string_view name, bool weak, std::string_view lab) {
   if (!name.starts_with("_Z")) {
-    // What CUDA's headers define inline for the host, under names that no library of the runner has.
+    // Functions that CUDA's headers define inline for the host. No library of the runner has these names.
     constexpr std::string_view kOfCuda[] = {
         "umin",     "umax",      "llmin",    "llmax",      "ullmin",     "ullmax",   "rsqrt",
         "rsqrtf",   "rcbrt",     "rcbrtf",   "sinpi",      "sinpif",     "cospi",    "cospif",
@@ -315,7 +316,8 @@ const Reason* reason_against_definition(std::string_view name, bool weak, std::s
     const bool of_cuda = std::find(std::begin(kOfCuda), std::end(kOfCuda), name) != std::end(kOfCuda);
     return weak && (of_cuda || name.starts_with("DW.ref.")) ? nullptr : &kInterposes;
   }
-  // Those that take a place allocate nothing, and no program can replace them ([new.delete.placement]): <new> defines them inline.
+  // Placement new and delete allocate nothing, and no program can replace them ([new.delete.placement]);
+  // <new> defines them inline.
   constexpr std::string_view kPlacement[] = {"_ZnwmPv", "_ZnamPv", "_ZdlPvS_", "_ZdaPvS_"};
   for (const char* replaced : {"_Znw", "_Zna", "_Zdl", "_Zda"}) {
     if (!name.starts_with(replaced)) continue;
@@ -326,7 +328,8 @@ const Reason* reason_against_definition(std::string_view name, bool weak, std::s
   const std::string_view scope = scope_of(name);
   const std::string own = "6course" + std::to_string(lab.size()) + std::string(lab);
   if (scope.starts_with(own)) return nullptr;
-  // Of the course's names a file may hold those that the given headers define inline (request.hpp, operators.hpp, manifest.hpp).
+  // A file may define those of the course's names that the given headers define inline (request.hpp,
+  // operators.hpp, manifest.hpp).
   if (scope.starts_with("6course")) {
     constexpr const char* kGiven[] = {"6course3lab8bytes_ofENS",
                                       "6course3lab12wrapping_addI",
@@ -364,7 +367,7 @@ const Reason& finished_algorithm() {
 }
 
 bool is_usual_section(std::string_view name) {
-  // Relocations are called after what they relocate.
+  // The names of relocation sections end with the name of the section that they relocate.
   for (const std::string_view kind : {".rela.", ".rel.", ".rela__", ".rel__"}) {
     if (!name.starts_with(kind)) continue;
     name.remove_prefix(kind.size() - (kind.ends_with("__") ? 2 : 1));
@@ -424,7 +427,7 @@ const Reason& unknown_name() {
 }
 
 bool is_registration(std::string_view constructor) {
-  // C++ linkage in newer toolkits, C in older ones; nobody else can define it in the same file.
+  // C++ linkage in newer toolkits, C in older ones. The same file cannot contain another definition of it.
   return constructor == "_ZL24__sti____cudaRegisterAllv" || constructor == "__sti____cudaRegisterAll";
 }
 

@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: MIT
-// The tables behind the screening: which names a lab's code may refer to, which it may define, and why others not.
+// The tables for screening: which names a lab's code may import, which it may define, and why others are
+// refused.
 #pragma once
 
 #include <string_view>
 
 namespace course::grader::screen {
 
-// Why a name is refused, and where handouts/rules.md says so.
+// Why a name is refused (a clause), and the section of handouts/rules.md that explains it.
 struct Reason {
   const char* why;
   const char* anchor;
 };
 
-// Nothing when the name may be imported.
+// nullptr if the name may be imported.
 const Reason* reason_against_import(std::string_view name);
-// Nothing when the name may be defined, visible to other objects, in the file of this lab.
+// nullptr if the file of this lab may define the name so that other objects see it.
 const Reason* reason_against_definition(std::string_view name, bool weak, std::string_view lab);
-// Of NVIDIA's libraries of finished algorithms; names of any kind, paths of sources.
+// Whether a mangled name, or a source path, belongs to CUB or Thrust.
 bool names_a_finished_algorithm(std::string_view symbol);
 bool is_a_source_of_finished_algorithms(std::string_view path);
 const Reason& finished_algorithm();
-// Sections that compilers make.
+// Whether compilers emit a section of this name.
 bool is_usual_section(std::string_view name);
 const Reason& unusual_section();
 const Reason& runs_by_itself();
-// Against a name that is merely not known.
+// The reason for a name that is in no table.
 const Reason& unknown_name();
-// nvcc's own registration of kernels.
+// Whether the constructor is the one that nvcc generates to register kernels.
 bool is_registration(std::string_view constructor);
 
 }  // namespace course::grader::screen

@@ -19,14 +19,15 @@ namespace {
 constexpr std::size_t kShown = 6;
 constexpr std::size_t kMostOfAName = 100;
 
-// As the student wrote it.
+// The demangled name, shortened and escaped.
 std::string readable(const std::string& name) {
   std::string out = demangled(name);
   if (out.size() > kMostOfAName) out = out.substr(0, kMostOfAName) + "…";
   return tame(out);
 }
 
-// The sources that device code comes from, as -lineinfo leaves them in the PTX: .file 3 "/usr/…/block_reduce.cuh"
+// The source files of the device code, from the .file directives that -lineinfo adds to PTX: .file 3
+// "/usr/…/block_reduce.cuh"
 std::set<std::string> sources_of(const std::string& ptx) {
   std::set<std::string> sources;
   constexpr std::string_view kFile = ".file";
@@ -34,14 +35,15 @@ std::set<std::string> sources_of(const std::string& ptx) {
     if (at > 0 && ptx[at - 1] != '\n' && ptx[at - 1] != '\t') continue;
     const std::size_t end = std::min(ptx.find('\n', at), ptx.size());
     const std::string line = ptx.substr(at, end - at);
-    at = end - 1;  // lines may be as long as all of it
+    at = end - 1;  // continue after this line: it may be as long as the whole text
     const std::size_t open = line.find('"'), close = line.rfind('"');
     if (open != std::string::npos && close > open) sources.insert(line.substr(open + 1, close - open - 1));
   }
   return sources;
 }
 
-// "cub/block/block_reduce.cuh" of "/usr/…/include/cub/block/block_reduce.cuh"; "" for what a library keeps to itself.
+// "cub/block/block_reduce.cuh" for "/usr/…/include/cub/block/block_reduce.cuh"; "" for a library's internal
+// headers.
 std::string public_header(const std::string& path) {
   const std::size_t library = std::max(path.rfind("/cub/") + 1, path.rfind("/thrust/") + 1);
   if (library == 0) return "";
@@ -49,11 +51,11 @@ std::string public_header(const std::string& path) {
   for (const char* inner : {"/detail/", "/agent/", "/system/", "/dispatch/", "/util_", "/config"}) {
     if (header.find(inner) != std::string::npos) return "";
   }
-  // Those of a thread or an iterator are part of all others.
+  // All other headers include those of threads and iterators, so these would tell the reader nothing.
   return header.starts_with("cub/thread/") || header.starts_with("cub/iterator/") ? "" : header;
 }
 
-// "CUB or Thrust", and which of their headers device code was made from.
+// "CUB or Thrust", with the first of their headers that the device code was compiled from.
 std::string name_libraries(const std::set<std::string>& sources) {
   std::vector<std::string> headers;
   for (const std::string& source : sources) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Looks at a student's object before anything of it runs: does it use just what a lab's code may use? What may be used stands in
-// rules.cpp, for people in handouts/rules.md.
-// Screening is no wall: whoever writes machine code by hand gets past it. It tells honest people early and clearly what does not
-// count, and takes the convenient tools from the others; the sandbox and the process boundary hold without it.
+// Checks a student's object before any of its code runs: does it only use names and sections that a lab's
+// code may use? The rules are in rules.cpp, and for people in handouts/rules.md.
+// Screening is not a security boundary: handwritten machine code can evade it. It tells honest students early
+// and clearly what is not allowed, and makes cheating less convenient. The sandbox and the process boundary
+// do not depend on it.
 #pragma once
 
 #include <string>
@@ -16,24 +17,27 @@ namespace course::grader::screen {
 
 // One thing that is not allowed.
 struct Objection {
-  std::string what;             // "cudaMemcpy", "a constructor"
-  std::string why;              // a clause: "copies between host and device"
-  std::string anchor;           // of handouts/rules.md
-  bool unknown_import = false;  // a name that nothing is known of: perhaps one that the file forgot to define
+  std::string what;    // "cudaMemcpy", "a constructor"
+  std::string why;     // a clause: "copies between host and device"
+  std::string anchor;  // of handouts/rules.md
+  // A name in no table: perhaps one that the file forgot to define.
+  bool unknown_import = false;
 };
 
-// In the order in which a reader cares; `lab` is the id.
+// The objections, the most important first: libraries, imports, definitions, constructors, sections. `lab` is
+// the lab's id.
 std::vector<Objection> objections(const ObjectFile& object, std::string_view lab);
 
-// For a student; "" when there is no objection.
+// The message for the student; "" when there is no objection.
 std::string message_of(const std::vector<Objection>& objections);
 
 struct Screened {
-  std::string message;  // for a student; "" when it may run
-  bool may_be_linked =
-      true;  // nothing in it is against linking: at most names are missing, and the linker says so better
+  std::string message;  // for the student; "" when the object may run
+  // At most unknown names were found. They may be undefined, which the linker reports better.
+  bool may_be_linked = true;
 };
-// An error when it is no object file that can be read, which no compiler makes.
+// Screens the object file at `path`. An Error if it cannot be read as an object file; compilers never produce
+// such a file.
 Result<Screened> screen_object(const std::string& path, std::string_view lab);
 
 }  // namespace course::grader::screen

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Objections to made-up objects. Real ones are screened in grader/testing/submission_suite.cpp: every mutant must pass, and the
-// hostile submissions must not.
+// Objections to made-up objects. Real ones are screened in grader/testing/submission_suite.cpp: all mutants
+// must pass, and hostile submissions must be refused.
 #include "screen/screen.hpp"
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-// What nvcc makes of an honest file.
+// An object like those that nvcc makes from an ordinary solution.
 ObjectFile honest() {
   ObjectFile object;
   for (const char* name : {"__cudaLaunchKernel", "__cudaRegisterFatBinary", "atexit", "memcpy", "_Znwm",
@@ -63,11 +63,11 @@ ObjectFile defining(const char* name, Binding binding = Binding::global) {
   return object;
 }
 
-TEST(Screen, LetsAnHonestFilePass) {
+TEST(Screen, AcceptsAnOrdinarySolution) {
   EXPECT_EQ(says(honest()), "");
 }
 
-TEST(Screen, NamesWhatIsImportedAndWhyNot) {
+TEST(Screen, ReportsRefusedImportsAndReasons) {
   const struct {
     const char* name;
     const char* why;
@@ -102,7 +102,7 @@ TEST(Screen, NamesWhatIsImportedAndWhyNot) {
   }
 }
 
-TEST(Screen, NamesWhatTakesAnothersPlace) {
+TEST(Screen, ReportsDefinitionsThatReplaceOthers) {
   for (const char* name :
        {"memcmp", "malloc", "clock_gettime", "cudaEventRecord", "cudaMemcpy", "main", "simReport", "_Znwm",
         "_ZdlPv", "_ZN6course3lab8protocol12send_messageEiRKNS1_7MessageEi",
@@ -115,8 +115,8 @@ TEST(Screen, NamesWhatTakesAnothersPlace) {
               HasSubstr("GuardedBuffer"));
 }
 
-// The linker takes the first of several weak definitions, and a strong one before any weak one.
-TEST(Screen, OfTheCoursesNamesOnlyTheGivenInlineOnesMayBeDefined) {
+// The linker keeps the first of several weak definitions, and prefers a strong one to all weak ones.
+TEST(Screen, AllowsOnlyTheCoursesInlineDefinitions) {
   for (const char* given : {"_ZN6course3lab8bytes_ofENS0_5DTypeE", "_ZNK6course3lab3SumIiE8identityEv",
                             "_ZNK6course3lab3MaxIfEclEff", "_ZN6course3lab12wrapping_addIiEET_S2_S2_",
                             "_ZN6course3labeqERKNS0_9AffineMapIjEES4_", "_ZN6course3lab3MinIfE9kIdentityE"}) {
@@ -133,7 +133,7 @@ TEST(Screen, OfTheCoursesNamesOnlyTheGivenInlineOnesMayBeDefined) {
   }
 }
 
-TEST(Screen, FindsWhatRunsByItself) {
+TEST(Screen, ReportsCodeThatRunsOutsideMain) {
   ObjectFile object = honest();
   object.constructors.emplace_back("_GLOBAL__sub_I_scan.cu");
   EXPECT_THAT(says(object), HasSubstr("runs before main"));
@@ -141,7 +141,7 @@ TEST(Screen, FindsWhatRunsByItself) {
   object.constructors.emplace_back();
   EXPECT_THAT(says(object), HasSubstr("a function without a name"));
   object = honest();
-  object.sections.push_back({".init_array", 16});  // more room than relocations fill
+  object.sections.push_back({".init_array", 16});  // more entries than there are relocations
   EXPECT_THAT(says(object), HasSubstr(".init_array"));
   object = honest();
   object.symbols.push_back({"fast_copy", Binding::local, true, true});
@@ -172,14 +172,14 @@ TEST(Screen, FindsWhatRunsByItself) {
   }
 }
 
-TEST(Screen, AnotherVersionOfANameIsRefused) {
+TEST(Screen, RefusesVersionedSymbols) {
   for (const char* name : {"memcpy@GLIBC_2.2.5", "memcpy@@GLIBC_2.14", "run@@X"}) {
     EXPECT_THAT(says(importing(name)), HasSubstr("a version of")) << name;
     EXPECT_THAT(says(defining(name, Binding::weak)), HasSubstr("a version of")) << name;
   }
 }
 
-TEST(Screen, FindsFinishedAlgorithmsOnBothSides) {
+TEST(Screen, FindsLibraryAlgorithmsOnHostAndDevice) {
   EXPECT_THAT(says(defining("_ZN3cub17CUB_300001_SM_90012DeviceReduce3SumE", Binding::weak)),
               HasSubstr("CUB or Thrust"));
   EXPECT_THAT(says(defining("_ZN6thrust12placeholdersL2_1E", Binding::local)), HasSubstr("CUB or Thrust"));
@@ -188,7 +188,7 @@ TEST(Screen, FindsFinishedAlgorithmsOnBothSides) {
   EXPECT_THAT(says(object), HasSubstr("CUB or Thrust (cub/block/block_reduce.cuh): is a finished algorithm"));
 }
 
-TEST(Screen, NamesALibrarysFirstHeadersOnly) {
+TEST(Screen, ListsOnlyTheFirstLibraryHeaders) {
   ObjectFile object = honest();
   std::string ptx;
   for (const char* header :
@@ -202,7 +202,7 @@ TEST(Screen, NamesALibrarysFirstHeadersOnly) {
   EXPECT_THAT(says(object), Not(HasSubstr("thread_load")));
 }
 
-TEST(Screen, ManyObjectionsMakeAShortMessage) {
+TEST(Screen, ShortensTheMessageForManyObjections) {
   ObjectFile object = honest();
   for (const char* name : {"fork", "open", "mmap", "dlsym", "socket", "kill", "time", "cudaMalloc", "fork"})
     object.symbols.push_back({name, Binding::global, false, false});
@@ -210,19 +210,20 @@ TEST(Screen, ManyObjectionsMakeAShortMessage) {
   EXPECT_THAT(says(object), HasSubstr("and 2 more"));
 }
 
-// f(A<int, int>, A<A<int, int>, A<int, int>>, …), each parameter twice as long as the one before: terabytes, written out.
-TEST(Screen, ANameThatStandsForTerabytesIsNotWrittenOut) {
+// f(A<int, int>, A<A<int, int>, A<int, int>>, …): each parameter is twice as long as the one before, so the
+// demangled name would have terabytes.
+TEST(Screen, DoesNotDemangleExponentiallyLongNames) {
   std::string name = "_Z1f1AIiiES_IS0_S0_E";
   for (const char digit : std::string("123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"))
     name += std::string("S_IS") + digit + "_S" + digit + "_E";
   EXPECT_LT(says(importing(name.c_str())).size(), 1000U);
 }
 
-TEST(Screen, NamesCannotControlTheTerminal) {
+TEST(Screen, EscapesControlCharactersInNames) {
   EXPECT_THAT(says(importing("evil\x1b[2J")), Not(HasSubstr("\x1b")));
 }
 
-TEST(Screen, EveryReasonStandsInTheHandout) {
+TEST(Screen, EveryReasonHasASectionInTheHandout) {
   std::ostringstream text;
   text << std::ifstream(std::string(kSourceRoot) + "/handouts/rules.md").rdbuf();
   for (const char* name :
@@ -235,14 +236,15 @@ TEST(Screen, EveryReasonStandsInTheHandout) {
   EXPECT_THAT(text.str(), HasSubstr("<a id=\"" + std::string(runs_by_itself().anchor) + "\">"));
 }
 
-TEST(ReadObject, RefusesWhatIsNone) {
+TEST(ReadObject, RefusesFilesThatAreNoObjects) {
   if (!can_read_objects()) GTEST_SKIP() << "no libelf";
   EXPECT_FALSE(read_object("/no/such/file"));
   EXPECT_FALSE(read_object("/usr/bin/env")) << "a program is no object";
   EXPECT_FALSE(read_object("/etc/passwd"));
 }
 
-// An object with these bytes as its device code, as inline assembler can make it, and with that assembler besides.
+// An object with these bytes as its device code, as inline assembler can produce it, and with further
+// assembler text.
 Result<ObjectFile> assembled(const std::string& fatbin, const std::string& besides = "") {
   std::string folder = (std::filesystem::temp_directory_path() / "screen-XXXXXX").string();
   EXPECT_NE(mkdtemp(folder.data()), nullptr);
@@ -259,7 +261,7 @@ template <typename T>
 void put(std::string& bytes, std::size_t at, T value) {
   std::memcpy(bytes.data() + at, &value, sizeof value);
 }
-// A container with n times the same packed PTX.
+// A container with the same compressed PTX n times.
 std::string container(const std::string& ptx, int n) {
   std::string packed(ZSTD_compressBound(ptx.size()), '\0');
   packed.resize(ZSTD_compress(packed.data(), packed.size(), ptx.data(), ptx.size(), 1));
@@ -280,7 +282,8 @@ std::string container(const std::string& ptx, int n) {
   return out;
 }
 
-// What rules.md allows: the standard library, on what a file knows itself. Unoptimised, since inline code then comes with all its names.
+// rules.md allows the parts of the standard library that work on the program's own data. Compiled without
+// optimisation, so that inline functions keep all their names.
 constexpr const char* kUsesTheLibrary = R"(#include <algorithm>
 #include <charconv>
 #include <complex>
@@ -319,15 +322,20 @@ int plan(int n) {
   std::ostringstream text; text << n << s << 2.5;
   char digits[20]; std::to_chars(digits, digits + 20, n);
   static const std::vector<int> table{1, 2, 3}; thread_local int calls = 0; ++calls;
-  try { if (n == 77) throw std::out_of_range("x"); n += std::stoi("12") + static_cast<int>(std::stod("2.5")); }
+  try {
+    if (n == 77) throw std::out_of_range("x");
+    n += std::stoi("12") + static_cast<int>(std::stod("2.5"));
+  }
   catch (const std::exception& e) { std::printf("%s", e.what()); }
-  return n + p->area() + q->area() + static_cast<int>(either.index() + o->size() + d.size() + u.size() + set.size() + m.size()) +
-         heap.top() + die(bits) + static_cast<int>(bell(bits) + c.real()) + static_cast<int>(text.str().size()) + table[1] + calls;
+  return n + p->area() + q->area() +
+         static_cast<int>(either.index() + o->size() + d.size() + u.size() + set.size() + m.size()) +
+         heap.top() + die(bits) + static_cast<int>(bell(bits) + c.real()) +
+         static_cast<int>(text.str().size()) + table[1] + calls;
 }
 }
 )";
 
-TEST(Screen, TheStandardLibraryMayBeUsed) {
+TEST(Screen, AllowsTheStandardLibrary) {
   if (!can_read_objects()) GTEST_SKIP() << "no libelf";
   std::string folder = (std::filesystem::temp_directory_path() / "screen-XXXXXX").string();
   ASSERT_NE(mkdtemp(folder.data()), nullptr);
@@ -342,27 +350,27 @@ TEST(Screen, TheStandardLibraryMayBeUsed) {
   EXPECT_EQ(found, "");
 }
 
-TEST(Screen, ArithmeticOfEveryLibraryIsAllowed) {
+TEST(Screen, AllowsArithmeticFunctionsOfAllCompilers) {
   for (const char* name : {"sqrt", "sqrtf", "logl", "sincosf", "__isoc23_strtol", "strtod", "llabs"})
     EXPECT_EQ(reason_against_import(name), nullptr) << name;
   for (const char* name : {"__isoc23_system", "__isoc23_", "l", "f", "systemf", "popenl"})
     EXPECT_NE(reason_against_import(name), nullptr) << name;
 }
 
-TEST(Screen, AllocatingOperatorsAreTheLibrarysOwn) {
+TEST(Screen, RefusesReplacedAllocationOperators) {
   for (const char* name : {"_Znwm", "_ZnwmRKSt9nothrow_t", "_ZdlPvm", "_ZnamSt11align_val_t"})
     EXPECT_THAT(says(defining(name, Binding::weak)), HasSubstr("its own operator")) << name;
   EXPECT_THAT(says(defining("_ZnwmPv")), HasSubstr("its own operator")) << "one that is no inline function";
   EXPECT_EQ(says(defining("_ZnwmPv", Binding::weak)), "");
 }
 
-TEST(ReadObject, UnpacksDeviceCodeUpToALimit) {
+TEST(ReadObject, DecompressesDeviceCodeUpToALimit) {
   if (!can_read_objects()) GTEST_SKIP() << "no libelf";
   const auto few = assembled(container(".version 9.0\n", 2));
   ASSERT_TRUE(few) << few.error().text;
   EXPECT_EQ(few->ptx, std::vector<std::string>(2, ".version 9.0\n"));
   EXPECT_EQ(few->odd_device_code, "");
-  // A few kilobytes that stand for 160 MiB; with a source's whole megabyte it is many gigabytes.
+  // A few kilobytes that decompress to 160 MiB; a source file of a megabyte could hold many gigabytes.
   const auto bomb = assembled(container(std::string(std::size_t{16} << 20, ' '), 10));
   ASSERT_TRUE(bomb) << bomb.error().text;
   EXPECT_THAT(says(*bomb), HasSubstr("device code that no compiler made (more than 64 MiB of PTX)"));
@@ -371,8 +379,9 @@ TEST(ReadObject, UnpacksDeviceCodeUpToALimit) {
   EXPECT_LE(n_bytes, std::size_t{64} << 20);
 }
 
-// What nobody can read is the submission's doing, no fault of the machine, which would be tried again and cost no points.
-TEST(ReadObject, DeviceCodeThatCanNotBeReadIsAgainstTheRules) {
+// Unreadable device code is a fault of the submission, not of the machine: an INFRA verdict would repeat the
+// run and cost no points.
+TEST(ReadObject, RefusesUnreadableDeviceCode) {
   if (!can_read_objects()) GTEST_SKIP() << "no libelf";
   std::string torn = container(".version 9.0\n", 1);
   put(torn, 16 + 56, std::uint64_t{1} << 40);
@@ -381,8 +390,8 @@ TEST(ReadObject, DeviceCodeThatCanNotBeReadIsAgainstTheRules) {
   EXPECT_THAT(says(*object), HasSubstr("device code that no compiler made"));
 }
 
-// Whatever it is called: a linker goes by the kind.
-TEST(ReadObject, SectionsOfOddKindsAreAgainstTheRules) {
+// The name does not matter, because a linker acts on the section's type.
+TEST(ReadObject, RefusesSectionsOfUnusualTypes) {
   if (!can_read_objects()) GTEST_SKIP() << "no libelf";
   for (const char* odd : {"\"aw\",@0x6fff4c04", "\"aw\",@preinit_array", "\"aw\",@fini_array",
                           "\"e\",@progbits", "\"a\",@0x60000001"}) {
@@ -392,7 +401,7 @@ TEST(ReadObject, SectionsOfOddKindsAreAgainstTheRules) {
   }
 }
 
-TEST(ReadObject, LooksAtNoMoreConstructorsThanItTakes) {
+TEST(ReadObject, LimitsTheNumberOfConstructorsRead) {
   if (!can_read_objects()) GTEST_SKIP() << "no libelf";
   const auto object = assembled("",
                                 ".text\n.type f, @function\nf: ret\n.section .init_array,\"aw\"\n"
@@ -402,11 +411,11 @@ TEST(ReadObject, LooksAtNoMoreConstructorsThanItTakes) {
   EXPECT_THAT(says(*object), HasSubstr("runs before main"));
 }
 
-TEST(Screen, ALongLineOfDeviceCodeIsReadOnce) {
+TEST(Screen, ReadsLongLinesInLinearTime) {
   ObjectFile object = honest();
   object.ptx = {"\n"};
   for (int i = 0; i < 2000000; ++i)
-    object.ptx[0] += "\t.file";  // 11 MiB; each beginning once took the whole rest
+    object.ptx[0] += "\t.file";  // 11 MiB; the search used to be quadratic in the line length
   EXPECT_EQ(says(object), "");
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A result with something of everything, for the tests of reports.
+// A result with every kind of content, for the tests of reports.
 #pragma once
 
 #include "report/result.hpp"

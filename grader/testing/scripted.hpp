@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// For tests: a lab that computes nothing, and a runner that answers from a script.
+// For tests: a lab that computes nothing, and a runner whose answers are scripted.
 #pragma once
 
 #include <atomic>
@@ -54,7 +54,7 @@ class FakeProblem : public lab::Problem {
                 std::span<lab::HostBuffer> outputs, lab::Baseline) const override {
     ++baselines;
     if (on_baseline) on_baseline();
-    // "second" computes something else than the others.
+    // The task "second" gets another result than the others.
     std::uint32_t sum = task.id == "second" ? 1 : 0;
     for (const std::byte b : inputs[0].bytes) sum += static_cast<std::uint32_t>(b);
     outputs[0].bytes[0] = static_cast<std::byte>(sum & 0xff);
@@ -84,7 +84,7 @@ class FakeProblem : public lab::Problem {
   }
 };
 
-// A report in which everything is as it should be for the fake lab's case.
+// A report for a case of the fake lab that meets all goals.
 inline std::string good_report(const lab::Case& c) {
   const std::string n = std::to_string(c.n);
   const std::string sectors = std::to_string(c.n * 4 / 32 + 1);
@@ -110,7 +110,7 @@ struct Asked {
   lab::DeviceKind device;
 };
 
-// Answers with `script`, or well where the script has nothing to say; remembers what was asked of it.
+// Answers with `answer`, or with a good outcome where that returns nothing; records all requests.
 class Script {
  public:
   using Answer =
@@ -123,7 +123,7 @@ class Script {
   RunnerFactory factory() {
     return [this](const lab::Problem&, lab::DeviceKind device) { return runner(device); };
   }
-  // Runners that have not been ended.
+  // The number of runners that still exist.
   int n_alive() const { return n_alive_; }
   std::vector<Asked> asked() const {
     const std::lock_guard lock(mutex_);

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: MIT
-// A submission that the grader is tested with: what its file's header says must come out. Header lines are `// key: value`:
-//   about: one sentence                       what is wrong with it, or different
-//   task: shuffle                             } the task that it is about, and what the grader must say of it; OK asks
-//   verdict: WRONG_ANSWER                     } for full marks
-//   checker: racecheck                        who must prove the cause
-//   says: words                               that the task's message must contain; may be repeated
-//   screen: words                             screening refuses it (POLICY) and says this; what is expected besides is what
-//                                             happens when it is run all the same. Without: screening lets it pass
-//   jobs: 1                                   tasks graded at a time (2)
-//   needs: filter                             of the sandbox, else it is skipped: filter, namespaces or cgroup
-//   expect: sequential CRASH ended            instead of the above, one line a task: verdict, then words of the message
+// A submission for testing the grader. The header of its file states the expected result. Header lines are
+// `// key: value`:
+//   about: one sentence           what is wrong with it, or different
+//   task: shuffle                 the task to grade, together with the
+//   verdict: WRONG_ANSWER         expected verdict; OK requires full marks for correctness
+//   checker: racecheck            the checker that must prove the cause
+//   says: words                   words that the task's message must contain; may be repeated
+//   screen: words                 screening refuses the submission (POLICY) with these words; it is run
+//                                 all the same and must give the expected results. Without this line,
+//                                 screening must accept the submission
+//   jobs: 1                       tasks graded at a time (default 2)
+//   needs: filter                 skipped unless the sandbox has it: filter, namespaces or cgroup
+//   expect: sequential CRASH ended   instead of task and verdict, one line per task: task, verdict, then
+//                                 words of the message
 #pragma once
 
 #include <optional>
@@ -30,7 +33,7 @@ struct Expectation {
 };
 
 struct Submission {
-  std::string name;  // the file's, without its ending
+  std::string name;  // the file name without its extension
   std::string about;
   std::string screen, needs;  // "" for none
   unsigned jobs = 2;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Grades submissions on the simulator and compares verdict and reason with what each one's header says.
+// Grades submissions on the simulator and compares the verdict and the reason with the header of each file.
 //   submission_suite LAB NAME FILE RUNNER OBJECTS [LAB NAME FILE RUNNER OBJECTS …]
-// A submission is one test: it is screened (the one object that stands in the folder OBJECTS), then run whatever came of that, and
-// nothing of it may be left behind. The table of what came out, the kill matrix, must be the one that SUBMISSION_PAGE shows under
-// SUBMISSION_NAME, or with SUBMISSION_SOME=1 consist of rows of it. SUBMISSION_SEED=n with --gtest_filter='*right_*' tries right ones
-// on other inputs and schedules. Reading order: main, Graded::TestBody.
+// Each submission is one test. It is screened (the only object in the folder OBJECTS), then run whatever the
+// result of screening, and must leave nothing behind. The resulting table, the kill matrix, must be the one
+// in the file SUBMISSION_PAGE under SUBMISSION_NAME; with SUBMISSION_SOME=1 its rows must be a part of that
+// table. SUBMISSION_SEED=n with --gtest_filter='*right_*' grades correct submissions with other inputs and
+// schedules.
+// Reading order: main, Graded::TestBody.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
@@ -34,8 +36,8 @@
 namespace course::grader::testing {
 namespace {
 
-// Long enough for a right kernel on a busy machine; each hang costs it whole.
-constexpr double kSeconds = 20;  // of processor time
+// Enough for a correct kernel on a busy machine. Each kernel that hangs takes this long.
+constexpr double kSeconds = 20;  // CPU seconds per case
 
 struct Given {
   std::string lab, name, file, runner, objects;
@@ -63,7 +65,7 @@ std::string contents(const std::string& path) {
   return out.str();
 }
 
-// The line that says why, for the table: the proved cause before the headline.
+// The line that states the reason, for the table: the cause if there is one, else the headline.
 std::string reason_in(const std::string& message) {
   std::istringstream lines(message);
   std::string first, line;
@@ -100,7 +102,7 @@ class Graded : public ::testing::Test {
       if (!expected.checker.empty() && !result.cases.empty()) prove(*problem, *layout, expected, result);
     }
     Traces after = traces();
-    // What has been killed with its sandbox may take a moment to vanish.
+    // Killed processes may take a moment to disappear.
     for (int tries = 0; tries < 50 && !after.processes.empty(); ++tries) {
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
       after = traces();
@@ -119,7 +121,7 @@ class Graded : public ::testing::Test {
     return has ? "" : fmt::format("needs {}, and here is only {}", needed, fmt::join(machine.parts(), ", "));
   }
 
-  // Several mutants share an object: then each must pass.
+  // Several mutants may share an object; then each of them must be accepted.
   void screened(const Submission& submission) {
     std::string message;
     int n_objects = 0;
@@ -146,8 +148,9 @@ class Graded : public ::testing::Test {
          line.substr(std::min(line.size(), line.find_first_not_of(' '))), submission.about, said});
   }
 
-  // What a submission may have left on this machine. Other graders may be at work on it, so only what came of this process
-  // counts: user ids are its own where it is root; elsewhere the program and the user must do.
+  // What a submission may have left on this machine. Other graders may run at the same time, so only traces
+  // of this process count: as root they are recognised by the user ids of its sandboxes, otherwise by the
+  // program and the user.
   struct Traces {
     std::vector<std::string> processes, files, cgroups, mounts;
   };
@@ -174,7 +177,7 @@ class Graded : public ::testing::Test {
       }
     }
     for (const std::string& folder : sandbox::cgroups_of_this_process()) found.cgroups.push_back(folder);
-    // A sandbox's mounts are those of the program and of bubblewrap's new root.
+    // The mounts of a sandbox contain the program's path or bubblewrap's new root.
     std::ifstream mounts("/proc/self/mountinfo");
     for (std::string line; std::getline(mounts, line);) {
       if (line.find("newroot") != std::string::npos || line.find(given_.runner) != std::string::npos)
@@ -183,8 +186,8 @@ class Graded : public ::testing::Test {
     return found;
   }
 
-  // The tasks of one submission share runners when they are graded, as in a real run: all tasks that it speaks of are
-  // graded once, in the manifest's order.
+  // Grades all tasks of the submission once, in the manifest's order, so that they share runners as in a real
+  // run.
   const TaskResult& grade_task(const lab::Problem& problem, const Layout& layout, const std::string& task) {
     if (!graded_) {
       GradeOptions options;
@@ -210,7 +213,7 @@ class Graded : public ::testing::Test {
 
   void compare(const Submission& submission, const Expectation& expected, const TaskResult& result) {
     bool as_expected = result.verdict == expected.verdict;
-    // Full marks for being right; how efficient another right way is, is its own matter.
+    // Only correctness is compared: a correct submission may be less efficient.
     const int points = expected.verdict == lab::Verdict::ok ? result.max_correctness_points : 0;
     as_expected = as_expected && result.correctness_points == points && (points > 0 || result.points == 0);
     EXPECT_TRUE(as_expected) << "expected " << lab::name_of(expected.verdict) << ", got "
@@ -228,7 +231,7 @@ class Graded : public ::testing::Test {
                       submission.about, as_expected});
   }
 
-  // The cause has to come from the checker that the header names, in the very case that the grader complains of.
+  // The cause must come from the checker in the header, in the same case that the grader reports.
   void prove(const lab::Problem& problem, const Layout& layout, const Expectation& expected,
              const TaskResult& result) {
     const CaseRecord* record = deciding_record(result.cases);
@@ -252,14 +255,14 @@ class Graded : public ::testing::Test {
     EXPECT_EQ(report->findings[0].checker, expected.checker) << describe(report->findings[0]);
   }
 
-  // A machine's memory is not to suffer from its tests.
+  // Limits the memory, to protect the machine that runs the tests.
   static sandbox::Bounds bounds() {
     sandbox::Bounds small;
     small.memory_bytes = std::uint64_t{2} << 30;
     return small;
   }
 
-  // Of the run; SUBMISSION_SEED tries another.
+  // The seed of the run, or SUBMISSION_SEED.
   static std::uint64_t seed() {
     const char* given = std::getenv("SUBMISSION_SEED");
     return given == nullptr ? 0x5eed : std::strtoull(given, nullptr, 0);
@@ -268,7 +271,7 @@ class Graded : public ::testing::Test {
   std::optional<RunResult> graded_;
 };
 
-// A table's cell in Markdown, where markup would be markup. `Code` between backticks stays code, where nothing needs escaping but |.
+// Escapes a table cell for Markdown. Text between backticks is code, in which only | needs escaping.
 std::string cell(const std::string& text) {
   std::string out;
   bool code = false;
@@ -287,7 +290,7 @@ std::string cell(const std::string& text) {
   return out;
 }
 
-// Places are named from the checkout or its build folder, wherever they are.
+// Makes paths relative to the checkout or its build folder, so that the table is the same everywhere.
 std::string without_folders(std::string text) {
   const Result<Layout> layout = find_layout();
   if (!layout) return text;
@@ -296,7 +299,8 @@ std::string without_folders(std::string text) {
   return text;
 }
 
-// Without what differs between machines and with every edit of a solution: points, line numbers, names made of paths.
+// The kill matrix without anything that differs between machines or changes with every edit of a solution:
+// points, line numbers, names derived from paths.
 std::string matrix() {
   static const std::regex kLines(R"((\.cu):\d+)"), kPaths("(_GLOBAL__N__|_cu_)[0-9a-f]{8}");
   std::string out =
@@ -304,7 +308,7 @@ std::string matrix() {
   for (const Row& row : rows()) {
     std::string why =
         std::regex_replace(std::regex_replace(without_folders(row.reason), kLines, "$1"), kPaths, "$1…");
-    std::ranges::replace(why, '`', '\'');  // a message opens and closes no code
+    std::ranges::replace(why, '`', '\'');  // a message must not start or end code
     out += fmt::format("| `{}` | {} | {}{} | {} | {} |\n", row.name, row.task,
                        row.as_expected ? "" : "**not as expected:** ", row.got, cell(row.about),
                        row.got == lab::name_of(lab::Verdict::ok) ? "" : cell(why));
@@ -312,7 +316,8 @@ std::string matrix() {
   return out;
 }
 
-// The rows up to the verdict: what must not drift. (The headers of the submissions say which words the reason must have.)
+// The columns up to the verdict, which must not change. (The words of the reason are checked against the
+// headers of the submissions.)
 std::string verdicts_of(const std::string& table) {
   std::istringstream lines(table);
   std::string out;
@@ -325,7 +330,7 @@ std::string verdicts_of(const std::string& table) {
   return out;
 }
 
-// Is each line of `some` one of `all`?
+// Whether each line of `some` is a line of `all`.
 bool has_lines(const std::string& all, const std::string& some) {
   std::istringstream lines(some);
   for (std::string line; std::getline(lines, line);)
@@ -333,8 +338,8 @@ bool has_lines(const std::string& all, const std::string& some) {
   return true;
 }
 
-// The page that shows the matrix must have its rows, up to the verdicts, between `<!-- matrix: NAME -->` and `<!-- end matrix -->`; with
-// SUBMISSION_UPDATE=1 it is put there, when it is the whole one.
+// Whether the page has the rows of the matrix, up to the verdicts, between `<!-- matrix: NAME -->` and `<!--
+// end matrix -->`. With SUBMISSION_UPDATE=1 the block is replaced if the matrix is complete (`whole`).
 bool page_has(const std::string& page, const std::string& name, const std::string& table, bool whole) {
   const std::string begin = fmt::format("<!-- matrix: {} -->\n", name), end = "<!-- end matrix -->";
   std::string text = contents(page);

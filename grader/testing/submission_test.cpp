@@ -6,7 +6,7 @@
 namespace course::grader::testing {
 namespace {
 
-TEST(Submission, HeadersSayWhatMustComeOut) {
+TEST(Submission, HeadersStateTheExpectedResult) {
   auto parsed = parse_submission(
       "// SPDX-License-Identifier: MIT\n// about: No barrier.\n// task: sequential\n// verdict: "
       "WRONG_ANSWER\n"
@@ -21,7 +21,7 @@ TEST(Submission, HeadersSayWhatMustComeOut) {
   EXPECT_EQ(parsed->expected[0].says, (std::vector<std::string>{"race", "s_data"}));
 }
 
-TEST(Submission, HeadersMaySpeakOfSeveralTasks) {
+TEST(Submission, HeadersMayCoverSeveralTasks) {
   auto parsed = parse_submission(
       "// about: Leaves.\n// expect: first CRASH ended the program\n// expect: second OK\nint x;\n",
       "leaves");
@@ -32,8 +32,8 @@ TEST(Submission, HeadersMaySpeakOfSeveralTasks) {
   EXPECT_TRUE(parsed->expected[1].says.empty());
 }
 
-// A header that says nothing would be a test that can't fail.
-TEST(Submission, EmptyOrMisspeltHeadersAreErrors) {
+// An empty header would make a test that cannot fail.
+TEST(Submission, RefusesEmptyOrMisspeltHeaders) {
   EXPECT_FALSE(parse_submission("", "x"));
   EXPECT_FALSE(parse_submission("// about: a\n", "x"));
   EXPECT_FALSE(parse_submission("// about: a\n// task: t\n", "x"));
@@ -41,7 +41,7 @@ TEST(Submission, EmptyOrMisspeltHeadersAreErrors) {
   EXPECT_FALSE(parse_submission("// about: a\n// expect: t\n", "x"));
 }
 
-TEST(Submission, EveryVerdictHasItsName) {
+TEST(Submission, ParsesTheNameOfEveryVerdict) {
   for (int i = 0; i <= static_cast<int>(lab::Verdict::infra); ++i) {
     const auto verdict = static_cast<lab::Verdict>(i);
     EXPECT_EQ(verdict_named(lab::name_of(verdict)), verdict);

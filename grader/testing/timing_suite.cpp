@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Submissions that cheat with time, on a GPU: what the grader's clock says of each, beside the honest one's.
+// Submissions that manipulate time measurement on a GPU: the grader's clock for each, compared with an
+// ordinary solution.
 //   timing_suite RUNS NAME FILE RUNNER [NAME FILE RUNNER …]
-// Without a GPU (LAB_DEVICE=gpu asks for it) every test is skipped. Times are printed, never asserted; verdicts are.
+// Without LAB_DEVICE=gpu every test is skipped. Verdicts are checked; times are only printed.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -66,7 +67,7 @@ class Timed : public ::testing::Test {
   }
 
  private:
-  // Where the objects are still there: what needs more than launches is refused before it is timed.
+  // If the objects still exist, submissions that use more than kernel launches must be refused by screening.
   void screened(const Submission& submission) const {
     const std::string folder = given_.runner + ".p";
     if (!screen::can_read_objects() || !std::filesystem::is_directory(folder)) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// For tests: is this text well-formed XML, or HTML that closes what it opens? Strict about what the reports use: quoted
-// attributes, the five entities, no bare < or &, balanced elements, no control characters.
+// For tests: whether a text is well-formed XML, or HTML that closes all elements. Strict about what the
+// reports use: quoted attributes, five entities, no bare < or &, balanced elements, no control characters.
 #pragma once
 
 #include <set>
@@ -10,10 +10,10 @@
 
 namespace course::grader::testing {
 
-// Of HTML: they have no end tag.
+// The HTML elements without an end tag that reports use.
 inline const std::set<std::string> kVoidElements{"meta", "br", "input"};
 
-// "" when well-formed, else what is wrong.
+// Returns "" if the text is well-formed, else the error.
 inline std::string why_malformed(std::string_view text, const std::set<std::string>& void_elements = {}) {
   std::vector<std::string> open;
   bool seen_root = false;
@@ -72,7 +72,7 @@ inline std::string why_malformed(std::string_view text, const std::set<std::stri
       if (open.empty() && seen_root) return "second root" + around();
       seen_root = true;
       open.push_back(name);
-      // Not markup inside.
+      // The content is not markup.
       if (name == "style" || name == "script") {
         i = text.find("</" + name + ">", i) - 1;
       }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Fuzz target: what tables and profiles are made of, the simulator's report from the runner's process.
+// Fuzz target: the simulator's report, from which trace tables and profiles are made.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

@@ -18,7 +18,7 @@ namespace {
 using page::Html;
 using page::text;
 
-// The lines around what the step did, those that stored or waited marked.
+// The source lines around the step. Lines that stored and lines that waited at a barrier are marked.
 Html source_beside(const TraceStep& step, const SourceLine& source_line) {
   std::set<std::uint32_t> hot;
   for (const TraceStore& store : step.stores)
@@ -50,7 +50,7 @@ Html source_beside(const TraceStep& step, const SourceLine& source_line) {
                   text(step.file).markup, lines));
 }
 
-// A warp's lanes as 32 little boxes, those that took part filled.
+// The lanes of each warp as 32 small boxes; those of active lanes are filled.
 Html lanes_of(const TraceStep& step) {
   std::string rows;
   constexpr std::size_t kMost = 12;
@@ -161,7 +161,7 @@ std::string trace_html(const TraceView& view, const SourceLine& source_line, con
   if (view.truncated)
     document.body +=
         page::paragraph(text("The rest was left out: trace fewer items (--n)."), page::Tone::fair);
-  // The head of arrows is drawn once for all pictures of the page.
+  // The arrow head, shared by all pictures of the page.
   document.body += page::raw(
       "<svg class=\"unseen\" aria-hidden=\"true\"><defs><marker id=\"head\" viewBox=\"0 0 8 8\" refX=\"6\" "
       "refY=\"4\" markerWidth=\"7\" "

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A trace as one page: a slider over the steps, each with its picture, the source lines that did it, and who took part. Without
-// scripts, and on paper, all steps stand one below the other.
+// A trace as one HTML page: a slider over the steps. Each step shows its picture, the source lines that
+// executed, and the lanes that took part. Without scripts, and on paper, all steps are shown one below the
+// other.
 #pragma once
 
 #include <string>

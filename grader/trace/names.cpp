@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The words for a trace's steps, the same in all its forms.
+// The words for a trace's steps, shared by all output formats.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,7 +11,8 @@
 namespace course::grader {
 namespace {
 
-// "0 2 4 6", "0 … 15" for eight and more in a row, "0 2 4 … 62 (32)" for many others.
+// Up to eight numbers as they are: "0 2 4 6". More than eight: "0 … 15" if they are consecutive, else "0 2 4
+// … 62 (32)", with their count.
 template <typename Set>
 std::string listed(const Set& numbers) {
   if (numbers.size() <= 8) return fmt::format("{}", fmt::join(numbers, " "));

@@ -15,9 +15,9 @@ namespace course::grader {
 namespace {
 
 constexpr double kMargin = 14, kLabel = 232, kCellHeight = 28, kGap = 14, kArrowGap = 34, kSide = 12;
-constexpr double kCharacter = 8.2;  // of the values' font, at 13 px
+constexpr double kCharacter = 8.2;  // width of a character of the values, at 13 px
 
-// One drawn array. `again`: it stands here only to be the start of arrows.
+// One drawn array. `again`: drawn a second time, only as the origin of arrows.
 struct Strip {
   const TraceTable* table = nullptr;
   const TraceStep* step = nullptr;
@@ -43,9 +43,10 @@ bool exchange(const TraceStep& step) {
   return step.after == "shuffle" || step.after == "vote";
 }
 
-// --- which strips, in which order ---------------------------------------------------------------------------------------
+// --- The strips and their order ---------------------------------------------------------------------------
 
-// The array that a source names, as strips know it: the same element, in the same block or for all.
+// Whether the strip shows the source element of this store: the same array and element, in the same block if
+// the array belongs to a block.
 bool shows(const Strip& strip, const TraceSource& source, const TraceStore& store) {
   const TraceStep& step = *strip.step;
   const bool lanes = source.array == "lanes";
@@ -57,7 +58,7 @@ bool shows(const Strip& strip, const TraceSource& source, const TraceStore& stor
   return source.element >= step.first && source.element < step.first + step.cells.size();
 }
 
-// The latest strip of those before `end` that shows a source of the store.
+// The index of the latest strip before `end` that shows the source of the store, or -1.
 int source_strip(const std::vector<Strip>& strips, std::size_t end, const TraceSource& source,
                  const TraceStore& store) {
   for (std::size_t k = end; k > 0; --k)
@@ -65,17 +66,18 @@ int source_strip(const std::vector<Strip>& strips, std::size_t end, const TraceS
   return -1;
 }
 
-// A short name of a table, for the column of labels: "k04_blelloch, block 0".
+// A short title of a table for the labels: "k04_blelloch, block 0".
 std::string short_title(const TraceTable& table) {
   const std::string whose = table.block ? fmt::format(", block {}", *table.block) : ", all blocks";
   constexpr std::size_t kMost = 31;
   return fit_left(table.kernel, std::min(display_width(table.kernel), kMost - whose.size())) + whose;
 }
 
-// Where labels stand: beside the strips, or above them, which suits a phone. Grids have theirs above always.
+// The position of the labels: beside the strips, or above them on narrow screens. Grids always have theirs
+// above.
 enum class Labels { beside, above };
 
-// Rounds that leave everything as it is are drawn once.
+// Whether the step shows the same values as the one before. Such steps are drawn once.
 bool idles(const TraceStep& before, const TraceStep& step) {
   const auto same = [](const TraceCell& a, const TraceCell& b) { return a.text == b.text; };
   if (before.after != step.after || before.after == "fault" || before.cells.size() != step.cells.size())
@@ -84,7 +86,7 @@ bool idles(const TraceStep& before, const TraceStep& step) {
          std::equal(before.cells.begin(), before.cells.end(), step.cells.begin(), same);
 }
 
-// The steps as strips; arrays that values come from and that do not stand right above are drawn again there.
+// The steps as strips. A source array that is not directly above its use is drawn again there.
 std::vector<Strip> strips_of(const TraceView& view, bool one_by_one) {
   std::vector<Strip> strips;
   for (const TraceTable& table : view.tables) {
@@ -113,18 +115,18 @@ std::vector<Strip> strips_of(const TraceView& view, bool one_by_one) {
   return strips;
 }
 
-// --- drawing --------------------------------------------------------------------------------------------------------------
+// --- Drawing ----------------------------------------------------------------------------------------------
 
 std::string arrow(const char* look, double x1, double y1, double x2, double y2) {
-  // Ends short of the point, where the head begins.
+  // The line ends before its target; the head covers the rest.
   return fmt::format("<path class=\"arrow {}\" d=\"M{:.1f} {:.1f}L{:.1f} {:.1f}\"/>\n", look, x1, y1, x2, y2);
 }
 
-// Into the strip from others, or `inside` it: of what the same step had put there before.
+// The arrows into a strip: from other strips, or with `inside` from elements that the same step wrote before.
 std::string arrows_into(const std::vector<Strip>& strips, std::size_t at, bool inside) {
   const Strip& to = strips[at];
   std::string out;
-  // An element that many others are made of would cover the rest with its arrows: they are drawn faintly.
+  // An element with many uses has many arrows. They are drawn faintly, so that they do not cover the others.
   constexpr std::size_t kMany = 4;
   std::map<std::pair<std::string, std::uint64_t>, std::set<std::uint64_t>> uses;
   for (const TraceStore& store : to.step->stores)
@@ -138,7 +140,7 @@ std::string arrows_into(const std::vector<Strip>& strips, std::size_t at, bool i
       if (inside) {
         const std::size_t j = source.element - to.step->first;
         if (j >= to.step->cells.size() || i == j || !drawn.insert({i, {-2, j}}).second) continue;
-        if (to.grid()) {  // from cell to cell
+        if (to.grid()) {  // an arrow between two cells
           const double dx = to.left(i) - to.left(j), dy = to.top(i) - to.top(j);
           const double cx = to.left(j) + to.cell / 2, cy = to.top(j) + kCellHeight / 2;
           out += arrow("own", cx + 0.34 * dx, cy + 0.34 * dy, cx + 0.62 * dx, cy + 0.62 * dy);
@@ -153,11 +155,11 @@ std::string arrows_into(const std::vector<Strip>& strips, std::size_t at, bool i
       const int from = source_strip(strips, at, source, store);
       if (from < 0) continue;
       const Strip& f = strips[static_cast<std::size_t>(from)];
-      if (f.grid() || to.grid()) continue;  // beside one another: the boxes say it
+      if (f.grid() || to.grid()) continue;  // grids stand beside each other and have no arrows between them
       const std::size_t j = source.element - f.step->first;
       if (!drawn.insert({i, {from, j}}).second) continue;
       const double x1 = f.left(j) + f.cell / 2, x2 = to.left(i) + to.cell / 2;
-      // Arrows that come from both sides meet beside one another.
+      // Arrows from the left and from the right end beside each other.
       const double end = x2 + std::clamp((x1 - x2) / 6, -to.cell / 4, to.cell / 4);
       const bool many = uses[{source.array, source.element}].size() > kMany;
       out += arrow(many ? "faint" : x1 == x2 ? "straight" : "slant", x1, f.y + kCellHeight, end, to.y - 4);
@@ -199,7 +201,7 @@ bool conflicts(const TraceStep& step) {
   return std::any_of(step.lanes.begin(), step.lanes.end(), [](const TraceLanes& a) { return a.passes != 0; });
 }
 
-// What stands to the left of a strip, or above a grid: whose it is, the array, when, by whom.
+// The labels of a strip: the kernel and block, the array, the time, the threads.
 struct Label {
   const char* look;
   std::string words;
@@ -240,7 +242,7 @@ Drawing draw(std::vector<Strip> strips, bool with_line, Labels where = Labels::b
   std::size_t longest = 1;
   for (const Strip& s : strips)
     for (const TraceCell& c : s.step->cells) longest = std::max(longest, display_width(c.text));
-  // Between the values of a grid arrows may lead from one to the next.
+  // The cells of a grid are wider, because arrows may run between their values.
   const bool grids = std::any_of(strips.begin(), strips.end(), [](const Strip& s) { return s.grid(); });
   const double cell =
       std::max(34.0, std::ceil((grids ? 26 : 12) + kCharacter * static_cast<double>(longest)));
@@ -256,7 +258,7 @@ Drawing draw(std::vector<Strip> strips, bool with_line, Labels where = Labels::b
     const auto labels = labels_of(s, s.table != table, with_line);
     double label_x = kMargin, label_y = 0;
     if (s.grid()) {
-      // Side by side, as long as there is room.
+      // Grids stand side by side as long as they fit.
       const bool beside = before != nullptr && before->grid() && x + s.width() + kMargin < 760;
       if (!beside) {
         y = before != nullptr ? y + kArrowGap : y;
@@ -286,7 +288,7 @@ Drawing draw(std::vector<Strip> strips, bool with_line, Labels where = Labels::b
   }
   d.width += kMargin;
   d.height = std::max(y, label_end) + kSide;
-  // Arrows pass behind the boxes that they cross.
+  // Arrows between strips are drawn first, so that boxes cover them.
   for (std::size_t k = 0; k < strips.size(); ++k) d.body += arrows_into(strips, k, false);
   for (const Strip& s : strips) d.body += boxes(s);
   for (std::size_t k = 0; k < strips.size(); ++k) d.body += arrows_into(strips, k, true);
@@ -294,7 +296,7 @@ Drawing draw(std::vector<Strip> strips, bool with_line, Labels where = Labels::b
   return d;
 }
 
-// Paths end in this head.
+// The arrow head at the end of paths.
 std::string head(const char* id) {
   return fmt::format(
       "<defs><marker id=\"{}\" viewBox=\"0 0 8 8\" refX=\"6\" refY=\"4\" markerWidth=\"7\" "
@@ -323,7 +325,7 @@ page::Html inline_picture(const Drawing& d, const std::string& what, const char*
                   escape_markup(what), d.width, d.height, d.body, look));
 }
 
-// Twice, where that makes a difference: as a desk has room for it, and as a phone has.
+// Strips are drawn twice, for wide and for narrow screens; the style sheet shows one of them.
 page::Html inline_pictures(const std::vector<Strip>& strips, bool with_line, const std::string& what) {
   const bool grids = std::all_of(strips.begin(), strips.end(), [](const Strip& s) { return s.grid(); });
   if (grids) return inline_picture(draw(strips, with_line), what, "");
@@ -368,7 +370,7 @@ page::Html step_picture(const TraceView& view, int number) {
   std::size_t at = 0;
   while (at < all.size() && (all[at].again || all[at].step->number != number)) ++at;
   if (at == all.size()) return {};
-  // The step, and above it what it was made of.
+  // The step, and above it the strips that its values come from.
   std::set<int> wanted;
   const TraceStep& step = *all[at].step;
   for (std::size_t k = 0; k < step.stores.size(); ++k)

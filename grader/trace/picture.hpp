@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A trace drawn: a strip of boxes for each step, arrows from the elements that a value was made of. An array with two dimensions is
-// a grid of boxes. Byte for byte the same for the same trace.
+// A trace as SVG: a strip of boxes for each step, with arrows from the elements that a value was computed
+// from. An array with two dimensions is a grid of boxes. The same trace always gives the same bytes.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,12 @@
 
 namespace course::grader {
 
-// A file of its own, with colours of its own on a white card: readable wherever it is shown. `title` is what it shows, for people who
-// do not see it. Without line numbers, so that it changes only when what the kernel does changes.
+// A stand-alone SVG file with its own colours on a white background, so that it is readable everywhere.
+// `title` is the text alternative. It contains no line numbers, so that it changes only when the kernel's
+// behaviour does.
 std::string trace_svg(const TraceView& view, const std::string& title);
 
-// The same in a page, in the page's colours: all steps, or the one of that number with what it was made of.
+// The same for a page, in the page's colours: all steps, or the step of that number with its sources.
 page::Html trace_picture(const TraceView& view);
 page::Html step_picture(const TraceView& view, int number);
 

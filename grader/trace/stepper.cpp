@@ -13,7 +13,8 @@ namespace {
 
 volatile std::sig_atomic_t interrupted = 0;
 
-// Keys come one by one while this lives; control-C ends the stepping, not the program in the middle of it.
+// While this object exists, the terminal delivers each key at once, and control-C ends the stepping instead
+// of the program.
 class RawKeys {
  public:
   RawKeys() {
@@ -61,7 +62,7 @@ Key read_key() {
     case 27: break;
     default: return Key::other;
   }
-  // An arrow is three characters at once; escape alone ends.
+  // An arrow key sends three characters at once. Escape alone ends.
   pollfd more{STDIN_FILENO, POLLIN, 0};
   char rest[2] = {};
   for (char& r : rest)

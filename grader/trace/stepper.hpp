@@ -10,13 +10,14 @@
 
 namespace course::grader {
 
-// A screenful for each step: what stands where, who put it there and from what, with the source line.
+// A screenful for each step: the arrays, the stores with their sources, and the source lines.
 std::vector<std::string> trace_steps_text(const TraceView& view, const SourceLine& source_line, bool colour);
-// What is said below the last step: where a fault ended the trace, and findings.
+// The text below the last step: the fault that ended the trace, and the findings.
 std::string trace_end(const TraceView& view, bool colour);
 
-// Shows one step after the other: space, enter, n, → or ↓ forwards; b, p, ← or ↑ back; g and G to the first and last; q ends. The
-// terminal is left as it was. Where input or output is no terminal, everything is printed in one go.
+// Shows the steps one at a time. Space, enter, n, j, → and ↓ go forwards; b, p, k, backspace, ← and ↑ go
+// back; g and G go to the first and the last step; q and escape end. The terminal's settings are restored. If
+// input or output is not a terminal, all steps are printed at once.
 void show_steps(const std::vector<std::string>& steps, const std::string& end);
 
 }  // namespace course::grader

@@ -20,7 +20,7 @@ namespace {
 using Json = nlohmann::json;
 using lab::DType;
 
-// --- reading: a missing or wrong field gives the default ---------------------------------------------------------------
+// --- Reading JSON: a missing or wrong field gives the default ----------------------------------------------
 
 std::uint64_t count_field(const Json& j, const char* key, std::uint64_t otherwise = 0) {
   const auto it = j.find(key);
@@ -47,7 +47,7 @@ std::string file_name(const std::string& path) {
   return slash == std::string::npos ? path : path.substr(slash + 1);
 }
 
-// "void course::reduction::k01_neighboured<int, Sum<int> >(int const*, …)": the name alone.
+// "k01_neighboured" for "void course::reduction::k01_neighboured<int, Sum<int> >(int const*, …)".
 std::string short_kernel(const std::string& demangled) {
   std::string name = demangled.substr(0, demangled.find_first_of("<("));
   if (const auto space = name.rfind(' '); space != std::string::npos) name = name.substr(space + 1);
@@ -55,9 +55,10 @@ std::string short_kernel(const std::string& demangled) {
   return name;
 }
 
-// --- elements -----------------------------------------------------------------------------------------------------------
+// --- Elements ---------------------------------------------------------------------------------------------
 
-// How the elements of an array are printed: as its owner declared them; else as items of the case, where the width agrees.
+// The type in which an array's elements are printed: as the lab declares the array; else the type of the
+// case's items if the width agrees.
 DType type_of(const lab::Shape& shape, const lab::Case& c, const std::string& array, std::uint64_t width) {
   for (const auto* list : {&shape.inputs, &shape.outputs})
     for (const auto& spec : *list)
@@ -81,7 +82,7 @@ std::string vote_of(const std::vector<std::byte>& contents, std::uint64_t lanes,
   return text;
 }
 
-// Which elements of an array hold something that was put there: by the harness, or by a store.
+// The elements of arrays that have been written, by the harness or by a store.
 class Known {
  public:
   void add(const std::string& array, std::uint64_t block, std::uint64_t element) {
@@ -95,8 +96,8 @@ class Known {
   std::set<std::tuple<std::string, std::uint64_t, std::uint64_t>> elements_;
 };
 
-// Where the shown elements of a row begin: at the first one written, when none of the array's first ones was (the second of two
-// buffers in one array).
+// The first element to show: the first one written, if none of the array's first `columns` elements was
+// written (as for the second of two buffers in one array); else 0.
 std::uint64_t first_shown(const Json& row, std::uint64_t columns) {
   std::uint64_t least = ~std::uint64_t{0};
   if (const auto writes = row.find("writes"); writes != row.end() && writes->is_array())
@@ -105,7 +106,8 @@ std::uint64_t first_shown(const Json& row, std::uint64_t columns) {
   return least != ~std::uint64_t{0} && least >= columns ? least : 0;
 }
 
-// How long a row of an array is, when it has two dimensions: the case's own arrays, and square ones, which scratch memory may hold.
+// The row length of an array with two dimensions: of the case's own arrays, and of square scratch arrays;
+// else 0.
 std::uint64_t rows_of(const lab::Shape& shape, const std::string& array, std::uint64_t row_length,
                       std::uint64_t columns) {
   if (row_length == 0) return 0;
@@ -127,7 +129,7 @@ std::vector<TraceLanes> lanes_of(const Json& row) {
   return all;
 }
 
-// Does a step leave what the one before it shows, at the same line?
+// Whether the step shows the same values at the same line as the one before.
 bool changes_nothing(const TraceStep& before, const TraceStep& step) {
   const auto same_text = [](const TraceCell& a, const TraceCell& b) { return a.text == b.text; };
   return before.array == step.array && before.after == step.after && before.line == step.line &&
@@ -192,7 +194,7 @@ TraceView trace_view(const lab::Problem& problem, const lab::Task& task, const l
       step.row_length = rows_of(shape, array, row_length, columns);
     if (first > 0) step.array += fmt::format("[{}…]", first);
 
-    // An array of all blocks is known whoever wrote it; one of a block is that block's.
+    // Global arrays have one owner for all blocks; each block has its own shared arrays.
     const bool grid_wide = step.after == "launch" || start || !array.starts_with("s_");
     const std::uint64_t owner = grid_wide ? ~std::uint64_t{0} : block.value_or(~std::uint64_t{0});
     std::set<std::uint64_t> written;
@@ -224,7 +226,7 @@ TraceView trace_view(const lab::Problem& problem, const lab::Task& task, const l
       for (TraceStore& store : step.stores)
         if (store.from.size() == 1 && store.from[0].array == "lanes" &&
             store.from[0].element == store.element)
-          store.from.clear();  // brought again, as it was
+          store.from.clear();  // a lane that received its own value
     }
     for (std::uint64_t i = 0; i < n && !vote; ++i) {
       if (start) known.add(array, owner, first + i);
@@ -234,7 +236,8 @@ TraceView trace_view(const lab::Problem& problem, const lab::Task& task, const l
     }
     if (!start && !vote && !shuffle && !fault && written.empty()) continue;
     if ((vote || shuffle) && warp > 0)
-      continue;  // the first warp shows it; the others do the same further on
+      // Only the first warp is shown, as an example.
+      continue;
 
     const auto key = std::make_pair(start ? ~std::uint64_t{0} : launch, block);
     const auto [table, fresh] = tables.try_emplace(key, view.tables.size());
@@ -265,7 +268,7 @@ void choose(TraceView& view, const TraceChoice& choice) {
   };
   for (TraceTable& table : view.tables) std::erase_if(table.steps, unwanted);
   std::erase_if(view.tables, [](const TraceTable& table) { return table.steps.empty(); });
-  // What a launch left behind was there all at once: in the order in which it was asked for.
+  // The arrays after a launch have no order in time, so they are sorted in the order of the request.
   const auto rank = [&](const TraceStep& step) {
     return std::find(choice.arrays.begin(), choice.arrays.end(), step.base) - choice.arrays.begin();
   };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A trace as people read it: one table a block (and one for the whole grid) of every launch, a row a step, a cell an element. Made
-// from the "trace" of the simulator's report (cudart/sim_control.h), which may be anything at all: what can't be read is left out.
-// Rendered by text.cpp (terminal, Markdown), stepper.cpp (one step at a time), picture.cpp (SVG) and html.cpp.
+// A trace as tables: one table for each block of a launch and one for the whole grid, a row for each step, a
+// cell for each element. Made from "trace" in the simulator's report (cudart/sim_control.h), which may
+// contain anything: fields that can't be read are left out. Rendered by text.cpp (terminal, Markdown),
+// stepper.cpp (one step at a time), picture.cpp (SVG) and html.cpp.
 #pragma once
 
 #include <cstdint>
@@ -22,78 +23,82 @@ struct TraceCell {
 struct TraceSource {
   std::string array;
   std::uint64_t element = 0;
-  bool inside = false;  // put there in this very step, before
+  bool inside = false;  // written earlier in the same step
 };
 
 struct TraceStore {
   std::uint64_t element = 0, block = 0;
   std::uint32_t thread = 0, line = 0;
-  std::vector<TraceSource> from;  // what the value was made of
+  std::vector<TraceSource> from;  // the elements that the value was computed from
 };
 
-// What one warp did at one line in a step.
+// The accesses of one warp at one source line in a step.
 struct TraceLanes {
   std::uint64_t block = 0;
   std::uint32_t warp = 0, line = 0;
-  std::uint32_t lanes = 0, live = 0;  // masks: that took part; that could have
-  std::uint32_t passes =
-      0;  // of the shared memory, where bank conflicts made them more than could be; else 0
+  std::uint32_t lanes = 0, live = 0;  // masks: active lanes; lanes that have not exited
+  // Shared-memory wavefronts, if bank conflicts made them more than necessary; else 0.
+  std::uint32_t passes = 0;
   bool diverged() const { return lanes != live; }
 };
 
 struct TraceStep {
-  int number = 0;  // from 1, through all tables
-  std::string
-      after;  // "start", "barrier", "warp_sync", "block", "launch", "shuffle", "vote", "publish", "fault"
+  int number = 0;  // from 1, across all tables
+  // The event that ended the step: "start", "barrier", "warp_sync", "block" (its end), "launch" (its end),
+  // "shuffle", "vote", "publish" or "fault".
+  std::string after;
   std::string array;             // "s_data", "s_data[1024…]"
   std::string base;              // "s_data"
   std::uint64_t first = 0;       // the element in the first cell
   std::uint64_t row_length = 0;  // of an array with two dimensions
-  std::string file;              // of the barrier or exchange: "reduction.cu"; "" when there is none
-  std::string path;              // with its folder, as the compiler knew it
+  std::string file;              // of the barrier or exchange: "reduction.cu"; else ""
+  std::string path;              // with its folder, as the compiler recorded it
   std::uint32_t line = 0;
   std::vector<TraceCell> cells;
-  int times = 1;                   // steps in a row that left the shown cells as they are here
-  std::vector<TraceStore> stores;  // into the cells shown, in order
+  int times = 1;                   // consecutive steps with the same shown cells
+  std::vector<TraceStore> stores;  // into the shown cells, in order
   std::vector<TraceLanes> lanes;   // by block and warp
 };
 
 struct TraceTable {
   std::uint32_t launch = 0;
   std::string kernel;                  // "k01_neighboured"; "" for the inputs before the first launch
-  std::optional<std::uint64_t> block;  // nothing: arrays that all blocks share
+  std::optional<std::uint64_t> block;  // std::nullopt: arrays that all blocks share
   std::vector<TraceStep> steps;
 };
 
 struct TraceView {
   std::string lab, task, case_name;
   std::vector<TraceTable> tables;
-  std::vector<std::string> findings;  // a line each, most telling first
-  std::string fault;  // what ended the trace: a finding, or the race that was seen first; "" for nothing
+  std::vector<std::string> findings;  // one line each, most severe first
+  std::string fault;                  // what ended the trace: a finding or the first race; else ""
   bool truncated = false;
 };
 
-// `columns`: elements of an array that are shown, from the first.
+// `columns`: how many elements of each array are shown.
 TraceView trace_view(const lab::Problem& problem, const lab::Task& task, const lab::Case& c,
                      std::string_view sim_report, std::uint64_t columns);
 
-// Keeps what is asked for: arrays by name (all when none is named), steps by number.
+// Which arrays (all if the list is empty) and which steps choose() keeps.
 struct TraceChoice {
   std::vector<std::string> arrays;
   int first = 1, last = 1 << 30;
 };
 void choose(TraceView& view, const TraceChoice& choice);
 
-// "Launch 1: k04_blelloch, block 0"; "after the barrier in line 225", with the place or without; "0 2 4 6", who stored.
+// title_of: "Launch 1: k04_blelloch, block 0". moment_of: "barrier, line 225", or "barrier" without the line.
+// threads_of: "0 2 4 6", the threads that stored.
 std::string title_of(const TraceTable& table);
 std::string moment_of(const TraceStep& step, bool with_line = true);
 std::string threads_of(const TraceStep& step);
-// "lanes 0 2 4 6 of 32 at line 81, in 8 passes (bank conflicts)": of each warp and line where lanes were idle or passes too many.
+// One remark for each warp and line with idle lanes or bank conflicts: "line 81, warp 0: 4 of 32 lanes take
+// part (0 2 4 6); bank conflicts: 8 passes".
 std::vector<std::string> remarks_on_lanes(const TraceStep& step);
 
-// For a terminal; `colour`: ANSI, else what was written has a star.
+// For a terminal of 80 columns. Values written in a step are coloured by ANSI escapes, or without `colour`
+// marked with a star.
 std::string trace_text(const TraceView& view, bool colour);
-// Tables for the handouts; what was written in a step is in bold.
+// Tables for the handouts. Values written in a step are bold.
 std::string trace_markdown(const TraceView& view);
 
 }  // namespace course::grader

@@ -36,7 +36,8 @@ std::string cell_text(const TraceStep& step, const TraceCell& c, std::size_t wid
   return c.written && colour ? fmt::format(" \x1b[1;32m{}\x1b[0m", text) : " " + text;
 }
 
-// As many elements as fit in a line; of an array with two dimensions a row a line.
+// As many elements as fit in a line, rounded down to a power of two if they do not all fit. An array with two
+// dimensions has one row per line.
 std::string cells_of(const TraceStep& step, std::size_t indent, std::size_t width, bool colour) {
   const std::size_t room =
       std::max<std::size_t>(1, (kColumns - std::min(indent, kColumns - 1)) / (width + 1));
@@ -135,7 +136,7 @@ std::vector<std::string> trace_steps_text(const TraceView& view, const SourceLin
 std::string trace_markdown(const TraceView& view) {
   std::string out;
   for (const TraceTable& table : view.tables) {
-    if (table.kernel.empty()) continue;  // the inputs: the text around the table has them
+    if (table.kernel.empty()) continue;  // the inputs, which the text around the table shows
     std::size_t columns = 0;
     for (const TraceStep& step : table.steps) columns = std::max(columns, step.cells.size());
     if (!out.empty()) out += "\n";
@@ -146,7 +147,7 @@ std::string trace_markdown(const TraceView& view) {
     for (std::size_t i = 0; i < columns; ++i) out += "--:|";
     out += "\n";
     for (const TraceStep& step : table.steps) {
-      // Without line numbers: they move with every edit of the solution.
+      // Without line numbers, because every edit of the solution changes them.
       std::string moment = moment_of(step, false);
       if (step.times > 1) moment += fmt::format(" ({}×)", step.times);
       out += fmt::format("| {} | {} | `{}` |", moment,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// From the simulator's rows to tables and text. The rows may come from a student's process: nothing in them may break anything.
+// Traces from the simulator's rows to tables and text. The rows may come from a student's process, so no
+// input may break the reader.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,12 +26,14 @@ constexpr const char* kReport = R"json({
  "device": "Simulated H200", "modelled_us": 1, "findings": [],
  "launches": [{"kernel": "void fake::k01_fold<int>(int const*)"}],
  "trace": {"truncated": false, "rows": [
-  {"launch": 0, "block": null, "after": "start", "object": "d_in", "width": 4, "contents": "0300000001000000", "writes": []},
-  {"launch": 0, "block": 0, "after": "barrier", "file": "/x/fold.cu", "line": 31, "object": "s_data", "width": 4,
-   "contents": "0300000001000000a5a5a5a5", "writes": [[0, 0, 0, 30, [["d_in", 0]]], [1, 0, 1, 30, [["d_in", 1]]]],
+  {"launch": 0, "block": null, "after": "start", "object": "d_in", "width": 4,
+   "contents": "0300000001000000", "writes": []},
+  {"launch": 0, "block": 0, "after": "barrier", "file": "/x/fold.cu", "line": 31,
+   "object": "s_data", "width": 4, "contents": "0300000001000000a5a5a5a5",
+   "writes": [[0, 0, 0, 30, [["d_in", 0]]], [1, 0, 1, 30, [["d_in", 1]]]],
    "accesses": [[0, 0, 30, 3, 255, 0, 0], [0, 1, 30, 4294967295, 4294967295, 4, 1]]},
-  {"launch": 0, "block": 0, "after": "barrier", "file": "/x/fold.cu", "line": 31, "object": "s_data", "width": 4,
-   "contents": "0300000001000000a5a5a5a5", "writes": [[0, 0, 0, 30, []]]},
+  {"launch": 0, "block": 0, "after": "barrier", "file": "/x/fold.cu", "line": 31,
+   "object": "s_data", "width": 4, "contents": "0300000001000000a5a5a5a5", "writes": [[0, 0, 0, 30, []]]},
   {"launch": 0, "block": null, "after": "launch", "object": "d_out", "width": 4, "contents": "04000000",
    "writes": [[0, 0, 0, 33, [["s_data", 0], ["s_data", 1]]]]}]}})json";
 
@@ -39,7 +42,7 @@ TraceView view_of(std::string_view report, std::uint64_t columns = 3) {
   return trace_view(problem, testing::kTasks[0], problem.example(testing::kTasks[0], 2), report, columns);
 }
 
-TEST(TraceView, HasATableForTheInputsTheBlockAndTheGrid) {
+TEST(TraceView, HasTablesForInputsBlockAndGrid) {
   const TraceView view = view_of(kReport);
   ASSERT_EQ(view.tables.size(), 3u);
   EXPECT_EQ(view.tables[1].kernel, "k01_fold");
@@ -55,12 +58,14 @@ TEST(TraceView, HasATableForTheInputsTheBlockAndTheGrid) {
   EXPECT_EQ(view.tables[2].steps[0].stores[0].from.size(), 2u);
 }
 
-// One with a race in it.
+// A trace that ends with a race.
 constexpr const char* kFaulty = R"json({
- "findings": [{"checker": "racecheck", "severity": "error", "kind": "shared-race", "message": "thread 0 reads s_data[1]", "file": "fold.cu", "line": 31}],
+ "findings": [{"checker": "racecheck", "severity": "error", "kind": "shared-race",
+               "message": "thread 0 reads s_data[1]", "file": "fold.cu", "line": 31}],
  "launches": [{"kernel": "void fake::k01_fold<int>(int const*)"}],
  "trace": {"rows": [
-  {"launch": 0, "block": 0, "after": "fault", "file": "/x/fold.cu", "line": 31, "object": "s_data", "width": 4, "contents": "0300000001000000",
+  {"launch": 0, "block": 0, "after": "fault", "file": "/x/fold.cu", "line": 31,
+   "object": "s_data", "width": 4, "contents": "0300000001000000",
    "writes": [[0, 0, 0, 30, []]], "fault": "thread 0 reads s_data[1] <at once>"}]}})json";
 
 const SourceLine kNoSource = [](const std::string&, std::uint32_t) { return ""; };
@@ -68,7 +73,7 @@ const SourceLine kSource = [](const std::string&, std::uint32_t line) {
   return line == 30 ? "  s_data[tid] = <d_in>[tid];" : "  more();";
 };
 
-TEST(TraceText, MarksWhatWasWritten) {
+TEST(TraceText, MarksWrittenElements) {
   const std::string text = trace_text(view_of(kReport), false);
   EXPECT_THAT(text, HasSubstr("barrier, line 31 (2 times)"));
   EXPECT_THAT(text, HasSubstr("*3"));
@@ -83,7 +88,8 @@ TEST(TraceText, FitsATerminalOf80Columns) {
     writes += (i > 0 ? ", [" : "[") + std::to_string(i) + ", 0, 0, 30, []]";
   }
   const std::string report =
-      R"({"launches": [{"kernel": "k"}], "trace": {"rows": [{"launch": 0, "block": 0, "after": "barrier", "line": 7, "object": "s_data", "width": 4, "contents": ")" +
+      R"({"launches": [{"kernel": "k"}], "trace": {"rows": [{"launch": 0, "block": 0, "after": "barrier", )"
+      R"("line": 7, "object": "s_data", "width": 4, "contents": ")" +
       contents + R"(", "writes": [)" + writes + "]}]}}";
   const TraceView view = view_of(report, 64);
   std::string all = trace_text(view, false);
@@ -97,7 +103,7 @@ TEST(TraceText, FitsATerminalOf80Columns) {
   EXPECT_EQ(n_values, 128u) << "none is left out";
 }
 
-TEST(TraceSteps, SayWhoMadeWhatOfWhat) {
+TEST(TraceSteps, ShowThreadsValuesAndSources) {
   const auto steps = trace_steps_text(view_of(kReport), kSource, false);
   ASSERT_EQ(steps.size(), 3u);
   EXPECT_THAT(steps[1], HasSubstr("Step 2 of 3"));
@@ -108,7 +114,7 @@ TEST(TraceSteps, SayWhoMadeWhatOfWhat) {
   EXPECT_THAT(steps[2], HasSubstr("d_out[0] by thread 0 of block 0, line 33, made of s_data[0], s_data[1]"));
 }
 
-TEST(TraceSteps, EndWhereAFaultIs) {
+TEST(TraceSteps, EndAtAFault) {
   const TraceView view = view_of(kFaulty);
   EXPECT_THAT(trace_end(view, false),
               HasSubstr("! The trace stops here: thread 0 reads s_data[1] <at once>"));
@@ -117,14 +123,14 @@ TEST(TraceSteps, EndWhereAFaultIs) {
               HasSubstr("The trace stops here: thread 0 reads s_data[1] &lt;at once&gt;"));
 }
 
-TEST(TraceChoice, KeepsArraysAndStepsThatWereAskedFor) {
+TEST(TraceChoice, KeepsRequestedArraysAndSteps) {
   TraceView view = view_of(kReport);
   choose(view, {{"s_data", "d_out"}, 1, 2});
   ASSERT_EQ(view.tables.size(), 1u);
   EXPECT_EQ(view.tables[0].steps[0].number, 2);
 }
 
-// Where the drawn arrow of a class starts and ends, in the order of the file.
+// The start and end points of the drawn arrows, in the order of the file.
 std::vector<std::array<double, 4>> arrows(const std::string& svg) {
   std::vector<std::array<double, 4>> all;
   for (std::size_t at = 0; (at = svg.find("<path class=\"arrow", at)) != std::string::npos; ++at) {
@@ -135,7 +141,7 @@ std::vector<std::array<double, 4>> arrows(const std::string& svg) {
   return all;
 }
 
-TEST(TracePicture, DrawsArrowsFromWhatAValueWasMadeOf) {
+TEST(TracePicture, DrawsArrowsFromSourcesToValues) {
   const std::string svg = trace_svg(view_of(kReport), "What it <shows>");
   EXPECT_EQ(testing::why_malformed(svg), "");
   EXPECT_THAT(svg, HasSubstr("<title id=\"title\">What it &lt;shows&gt;</title>"));
@@ -148,16 +154,19 @@ TEST(TracePicture, DrawsArrowsFromWhatAValueWasMadeOf) {
   EXPECT_GT(drawn[3][0], drawn[3][2]) << "s_data[1] stands to the right of d_out[0]";
 }
 
-TEST(TracePicture, ShowsAnArrayAgainWhereItsValuesAreUsedLater) {
+TEST(TracePicture, RepeatsAnArrayWhereItIsUsedLater) {
   const std::string report = R"json({"launches": [{"kernel": "a"}, {"kernel": "b"}], "trace": {"rows": [
-    {"launch": 0, "block": null, "after": "start", "object": "d_in", "width": 4, "contents": "0300000001000000"},
-    {"launch": 0, "block": null, "after": "launch", "object": "d_flags", "width": 4, "contents": "0100000000000000", "writes": [[0, 0, 0, 9, [["d_in", 0]]], [1, 0, 1, 9, [["d_in", 1]]]]},
-    {"launch": 1, "block": null, "after": "launch", "object": "d_out", "width": 4, "contents": "03000000", "writes": [[0, 0, 0, 9, [["d_in", 0]]]]}]}})json";
+    {"launch": 0, "block": null, "after": "start", "object": "d_in", "width": 4,
+     "contents": "0300000001000000"},
+    {"launch": 0, "block": null, "after": "launch", "object": "d_flags", "width": 4,
+     "contents": "0100000000000000", "writes": [[0, 0, 0, 9, [["d_in", 0]]], [1, 0, 1, 9, [["d_in", 1]]]]},
+    {"launch": 1, "block": null, "after": "launch", "object": "d_out", "width": 4,
+     "contents": "03000000", "writes": [[0, 0, 0, 9, [["d_in", 0]]]]}]}})json";
   EXPECT_THAT(trace_svg(view_of(report), "t"), HasSubstr("as above"));
   EXPECT_EQ(arrows(trace_svg(view_of(report), "t")).size(), 3u);
 }
 
-TEST(TraceHtml, HasEveryStepItsSourceAndWhoTookPart) {
+TEST(TraceHtml, HasStepsSourceLinesAndActiveLanes) {
   const std::string page = trace_html(view_of(kReport), kSource, "./lab trace x");
   EXPECT_EQ(testing::why_malformed(page, testing::kVoidElements), "");
   EXPECT_THAT(page, HasSubstr("id=\"step-3\""));
@@ -166,21 +175,22 @@ TEST(TraceHtml, HasEveryStepItsSourceAndWhoTookPart) {
   EXPECT_THAT(page, HasSubstr("bank conflicts: 4 passes"));
 }
 
-TEST(TraceMarkdown, HasNoLineNumbersThatWouldDrift) {
+TEST(TraceMarkdown, HasNoLineNumbers) {
   const std::string text = trace_markdown(view_of(kReport));
   EXPECT_THAT(text, HasSubstr("| barrier (2×) | 0 1 | `s_data` | **3** | **1** | |"));
   EXPECT_THAT(text, Not(HasSubstr("31")));
 }
 
 TEST(TraceView, SurvivesAnyReport) {
-  for (
-      const char* report :
-      {"", "[]", "{}", R"({"trace": 3})", R"({"trace": {"rows": 3}})",
-       R"({"trace": {"rows": [3, {}, {"writes": 3}]}})",
-       R"({"trace": {"rows": [{"width": 3, "contents": "zz", "writes": [[], 3, [1, 2, 3, 4, 5], [-1]]}]}})",
-       R"({"launches": [3], "trace": {"rows": [{"after": "vote", "width": 99, "lanes": 4294967295, "contents": "0"}]}})",
-       R"({"trace": {"rows": [{"after": "fault"}, {"after": "publish", "accesses": [3, [], ["x"]], "writes": [[9, 9, 9, 9, [["<b>", 3], [3]]]]}]}})",
-       R"({"trace": {"rows": [{"object": "\u001b[2J", "writes": [[0]], "contents": "00000000"}]}})"}) {
+  for (const char* report :
+       {"", "[]", "{}", R"({"trace": 3})", R"({"trace": {"rows": 3}})",
+        R"({"trace": {"rows": [3, {}, {"writes": 3}]}})",
+        R"({"trace": {"rows": [{"width": 3, "contents": "zz", "writes": [[], 3, [1, 2, 3, 4, 5], [-1]]}]}})",
+        R"({"launches": [3], "trace": {"rows": [)"
+        R"({"after": "vote", "width": 99, "lanes": 4294967295, "contents": "0"}]}})",
+        R"({"trace": {"rows": [{"after": "fault"}, {"after": "publish", "accesses": [3, [], ["x"]], )"
+        R"("writes": [[9, 9, 9, 9, [["<b>", 3], [3]]]]}]}})",
+        R"({"trace": {"rows": [{"object": "\u001b[2J", "writes": [[0]], "contents": "00000000"}]}})"}) {
     const TraceView view = view_of(report);
     EXPECT_THAT(trace_text(view, false), Not(HasSubstr("\x1b"))) << report;
     trace_markdown(view);

@@ -145,7 +145,8 @@ struct CountFacts {
   bool last_is_kept;
   std::function<std::uint64_t(std::uint64_t)> kept_among_first;
 
-  // The least tile that a kernel may have of which `fits` holds; 0: none. The argument is where the last, partial tile begins.
+  // The least tile that a kernel may have of which `fits` holds; 0: none. The argument is where the last,
+  // partial tile begins.
   template <typename Fits>
   std::uint64_t partial_tile(Fits fits) const {
     for (std::uint64_t tile = 32; tile <= 8192; tile *= 2) {

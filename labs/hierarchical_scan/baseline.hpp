@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Scans on the CPU: the two baselines that a speedup is counted against. Plain loops, compiled with -O3: what a careful C++
-// programmer writes without looking at the machine.
+// Scans on the CPU: the two baselines that a speedup is counted against. Plain loops, compiled with -O3: what
+// a careful C++ programmer writes without looking at the machine.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace course::hierarchical_scan {
 
-// Scans items into out (same length), `carry` in front; returns the fold of carry and all items. n operations, n steps.
-// Op may keep its running value in a wider type than the items have.
+// Scans items into out (same length), `carry` in front; returns the fold of carry and all items. n
+// operations, n steps. Op may keep its running value in a wider type than the items have.
 template <typename T, typename Op>
 typename Op::Value scan_one_thread(std::span<const T> items, std::span<T> out, Kind kind, Op op,
                                    typename Op::Value carry) {
@@ -34,8 +34,8 @@ typename Op::Value scan_one_thread(std::span<const T> items, std::span<T> out, K
   return carry;
 }
 
-// Reduce, then scan: each core folds a contiguous share, the shares' sums are scanned, each core scans its share with what
-// precedes it. 2n operations, 2 n / cores + cores steps.
+// Reduce, then scan: each core folds a contiguous share, the shares' sums are scanned, each core scans its
+// share with what precedes it. 2n operations, 2 n / cores + cores steps.
 template <typename T, typename Op>
 void scan_all_cores(std::span<const T> items, std::span<T> out, Kind kind, Op op) {
   using Value = typename Op::Value;

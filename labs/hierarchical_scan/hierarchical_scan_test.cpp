@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The hierarchical scan lab's public tests. Run them on your kernels with
 //   build/labs/hierarchical_scan/hierarchical_scan_test --gtest_filter='recursive.*'
-// Each task is a suite, each case a test (public_tests.hpp says what the environment can change). The tests below need no
-// kernel: they try out the lab's own checks, sizes and baselines.
+// Each task is a suite, each case a test (public_tests.hpp says what the environment can change). The tests
+// below need no kernel: they try out the lab's own checks, sizes and baselines.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The trusted side of the hierarchical scan lab: its cases, their inputs, and what is right. Never linked into a runner.
-// Reading order: cases() says what is tried and why, fill() what the items look like, check() what is accepted.
-// Prefix sums of floats are compared with the exact ones under the error bound of a hierarchy or, where the task is a chain
-// of tiles, of a chain; everything else must be exact.
+// The trusted side of the hierarchical scan lab: its cases, their inputs, and what is right. Never linked
+// into a runner.
+// Reading order: cases() says what is tried and why, fill() what the items look like, check() what is
+// accepted. Prefix sums of floats are compared with the exact ones under the error bound of a hierarchy or,
+// where the task is a chain of tiles, of a chain; everything else must be exact.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -36,7 +37,8 @@ Kind kind_of(const Case& c) {
   return static_cast<Kind>(c.params[0]);
 }
 
-// Whether carries go from tile to tile, so that an item may pass through as many operations as there are tiles.
+// Whether carries go from tile to tile, so that an item may pass through as many operations as there are
+// tiles.
 bool is_chain(const Task& task) {
   return task.id == "chained" || task.id == "look_back" || task.id == "state_of_the_art";
 }
@@ -78,8 +80,9 @@ typename Op::Value item_for(Op, Pattern pattern, std::uint64_t i, std::uint64_t 
 
 // --- What is right.
 
-// The most additions that one item may go through on its way into prefix i, in a sound kernel of this task: a serial part per
-// thread, then trees, level by level; in a chain one more for every tile of at least 256 items.
+// The most additions that one item may go through on its way into prefix i, in a sound kernel of this task: a
+// serial part per thread, then trees, level by level; in a chain one more for every tile of at least 256
+// items.
 double depth(const Task& task, std::uint64_t i) {
   const double levels = 64 + 4 * std::log2(static_cast<double>(i) + 2);
   return levels + (is_chain(task) ? static_cast<double>(i) / 256 : 0);
@@ -112,8 +115,8 @@ std::vector<typename Op::Value> right_scan(std::span<const typename Op::Value> i
   return out;
 }
 
-// --- Why it may be wrong: one rule for each mistake. Those that look at single elements speak only of sums and maps of many
-// different numbers, where a coincidence is next to impossible.
+// --- Why it may be wrong: one rule for each mistake. Those that look at single elements speak only of sums
+// and maps of many different numbers, where a coincidence is next to impossible.
 
 template <typename Op>
 struct Facts {
@@ -136,7 +139,8 @@ struct Facts {
     for (std::uint64_t i = begin; i < end; ++i) sum = op(sum, items[i]);
     return sum;
   }
-  // Whether the first wrong element and those after it are what a scan gives that starts there, with `prefix` in front.
+  // Whether the first wrong element and those after it are what a scan gives that starts there, with `prefix`
+  // in front.
   bool goes_on_from(Value prefix) const {
     return matches(first, [&](Value local) { return op(prefix, local); });
   }
@@ -152,7 +156,8 @@ struct Facts {
     }
     return true;
   }
-  // The first tile that a kernel may have of which `fits` holds; 0: none. Where items are equal or 0, it must be the only one.
+  // The first tile that a kernel may have of which `fits` holds; 0: none. Where items are equal or 0, it must
+  // be the only one.
   template <typename Fits>
   std::uint64_t tile(Fits fits) const {
     if (!is_exact()) return 0;
@@ -441,7 +446,8 @@ std::vector<Case> HierarchicalScanProblem::cases(const Task& task) const {
   for (const std::uint64_t n : {65535u, 131073u, 524288u, 1048577u}) {
     add(kIn, OpId::sum, DType::i32, n, Pattern::random);
   }
-  // As many tiles as a tile has items, and one item more: a third level. Beyond that two_levels has to refuse.
+  // As many tiles as a tile has items, and one item more: a third level. Beyond that two_levels has to
+  // refuse.
   add(kEx, OpId::sum, DType::i32, kTwoLevelItems, Pattern::random);
   add(kIn, OpId::sum, DType::i32, kTwoLevelItems + 1, Pattern::random);
   if (task.id != "two_levels") add(kEx, OpId::affine, DType::u64, kTwoLevelItems + 4099, Pattern::random);
@@ -456,7 +462,8 @@ std::vector<Case> HierarchicalScanProblem::cases(const Task& task) const {
   }
   add(kIn, OpId::affine, DType::u64, 262145, Pattern::random);
   add(kIn, OpId::affine, DType::u64, 3000, Pattern::alternating);
-  // Other types and items. Whole-number floats must come out exact; 2^20 equal items show a sum that grew too long.
+  // Other types and items. Whole-number floats must come out exact; 2^20 equal items show a sum that grew too
+  // long.
   add(kIn, OpId::sum, DType::u32, 70001, Pattern::high_bits);
   add(kEx, OpId::sum, DType::u32, 3001, Pattern::random);
   add(kIn, OpId::sum, DType::i64, 70001, Pattern::high_bits);
@@ -474,8 +481,9 @@ std::vector<Case> HierarchicalScanProblem::cases(const Task& task) const {
     add(kEx, OpId::max, dtype, 3001, Pattern::random);
   }
 
-  // What is measured: 2^18 items keep the counting of steps quick, 2^24 are past the device's cache. Both are correctness
-  // cases, too, with another seed: an answer that was kept from there is wrong when it is measured.
+  // What is measured: 2^18 items keep the counting of steps quick, 2^24 are past the device's cache. Both are
+  // correctness cases, too, with another seed: an answer that was kept from there is wrong when it is
+  // measured.
   add(kIn, OpId::sum, DType::i32, 262144, Pattern::random, lab::kEfficiency | lab::kCorrectness);
   if (task.id != "two_levels")
     add(kIn, OpId::sum, DType::i32, 16777216, Pattern::random, lab::kSpeedup | lab::kCorrectness);

@@ -21,7 +21,8 @@ struct HostEdgeBins {
   std::span<const Edge<T>> edges;  // n_bins + 1, strictly ascending
 };
 
-// The edges that are not above the sample, counted by the library's binary search; the last of them opens its bin.
+// The edges that are not above the sample, counted by the library's binary search; the last of them opens its
+// bin.
 template <typename T>
 std::uint32_t bin_of(const HostEdgeBins<T>& bins, T sample) {
   const Edge<T> x = static_cast<Edge<T>>(sample);
@@ -37,7 +38,8 @@ void count_one_thread(std::span<const T> samples, const Bins& bins, std::span<Co
   for (const T& sample : samples) ++counts[bin_of(bins, sample)];
 }
 
-// A contiguous share and a histogram of its own for each core, then their sum: no two cores write to one place.
+// A contiguous share and a histogram of its own for each core, then their sum: no two cores write to one
+// place.
 template <typename T, typename Bins>
 void count_all_cores(std::span<const T> samples, const Bins& bins, std::span<Count> counts) {
   constexpr std::size_t kWorthAThread = 1 << 16;  // samples

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The histogram lab's public tests. Run them on your kernels with
 //   build/labs/histogram/histogram_test --gtest_filter='shared_counts.*'
-// Each task is a suite, each case a test (public_tests.hpp says what the environment can change). The tests below need no
-// kernel: they try out the lab's own bins, checks and baselines.
+// Each task is a suite, each case a test (public_tests.hpp says what the environment can change). The tests
+// below need no kernel: they try out the lab's own bins, checks and baselines.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The trusted side of the histogram lab: its cases, their samples, and what is right. Never linked into a runner.
-// Reading order: cases() says what is tried and why, fill() what the samples look like, check() what is accepted (counts are
-// exact) and kRules what wrong counts give away.
+// The trusted side of the histogram lab: its cases, their samples, and what is right. Never linked into a
+// runner.
+// Reading order: cases() says what is tried and why, fill() what the samples look like, check() what is
+// accepted (counts are exact) and kRules what wrong counts give away.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -32,7 +33,8 @@ using lab::Pattern;
 using lab::Task;
 using lab::view;
 
-// Case::params beyond what the students' side reads: 1 when a sixteenth of the random samples lies outside of the bins.
+// Case::params beyond what the students' side reads: 1 when a sixteenth of the random samples lies outside of
+// the bins.
 constexpr std::size_t kOutsideParam = 3;
 
 std::uint32_t bins_of(const Case& c) {
@@ -479,7 +481,8 @@ class HistogramProblem : public lab::Problem {
     });
   }
 
-  // One increment a sample, of which none needs to wait for another; samples and edges read once, counts written once.
+  // One increment a sample, of which none needs to wait for another; samples and edges read once, counts
+  // written once.
   lab::Ideal ideal(const Task& task, const Case& c) const override {
     double bytes = 0;
     const lab::Shape all = shape(task, c);
@@ -555,20 +558,23 @@ std::vector<Case> HistogramProblem::cases(const Task& task) const {
     add({.n_bins = 16, .n = n, .outside = n > 2});
   }
   for (const std::uint64_t n : {65535u, 65536u, 100003u, 524289u}) add({.n = n, .outside = true});
-  // Bins: one, two, around a warp, a block, what static shared memory holds (12,288 counters), the most there may be.
+  // Bins: one, two, around a warp, a block, what static shared memory holds (12,288 counters), the most there
+  // may be.
   for (const std::uint32_t n_bins :
        {1u, 2u, 31u, 32u, 255u, 257u, 383u, 384u, 4096u, 8191u, 8192u, 12287u, 12288u}) {
     add({.n_bins = n_bins, .n = 20011, .outside = true});
   }
   add({.n_bins = 65536, .n = 300007, .outside = true});
   add({.dtype = f32, .n_bins = 65536, .n = 3001});
-  // All checkers on: several blocks, a ragged end, few bins and more than a block has threads; both kinds of bins.
+  // All checkers on: several blocks, a ragged end, few bins and more than a block has threads; both kinds of
+  // bins.
   add({.n_bins = 2, .n = 5000, .purpose = kBoth, .outside = true});
   add({.n_bins = 300, .n = 40001, .purpose = kBoth, .outside = true});
   add({.n_bins = 10000, .n = 4500, .purpose = kBoth, .outside = true});
   add({.op = edges, .n_bins = 37, .n = 4500, .purpose = kBoth, .outside = true, .misalign = 4});
   add({.dtype = u8, .n = 9001, .purpose = kBoth, .misalign = 3});
-  // How samples are spread: one bin takes all, or nine in ten; sorted both ways; two bins in turn; the last ones.
+  // How samples are spread: one bin takes all, or nine in ten; sorted both ways; two bins in turn; the last
+  // ones.
   for (const Pattern pattern : {all_equal, skewed, ascending, descending, alternating, high_bits}) {
     add({.n = 70001, .pattern = pattern});
     add({.op = edges, .dtype = f32, .n_bins = 100, .n = 10007, .pattern = pattern});
@@ -598,7 +604,8 @@ std::vector<Case> HistogramProblem::cases(const Task& task) const {
   add({.dtype = u8, .n_bins = 16, .n = 5, .misalign = 15});
   add({.op = edges, .dtype = f32, .n_bins = 255, .n = 50021, .outside = true, .misalign = 8});
 
-  // What is measured; each with another seed a correctness case as well, so that an answer kept from there is wrong here.
+  // What is measured; each with another seed a correctness case as well, so that an answer kept from there is
+  // wrong here.
   constexpr auto kEfficiency = lab::kEfficiency | lab::kCorrectness,
                  kSpeedup = lab::kSpeedup | lab::kCorrectness;
   // Sorting costs the simulator most, and is timed with fewer samples.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Sorting on the CPU: by the standard library, by digits on one core (what a speedup is counted against), by digits on all.
-// Plain loops, compiled with -O3: what a careful C++ programmer writes without looking at the machine.
-// Keys are bits; `order` says how they compare (Order below). All of it is stable.
+// Sorting on the CPU: by the standard library, by digits on one core (what a speedup is counted against), by
+// digits on all. Plain loops, compiled with -O3: what a careful C++ programmer writes without looking at the
+// machine. Keys are bits; `order` says how they compare (Order below). All of it is stable.
 #pragma once
 
 #include <algorithm>
@@ -50,7 +50,8 @@ struct Item {
   [[no_unique_address]] Value value;
 };
 
-// O(n log n) comparisons: std::sort for keys alone that count whole (equal ones can't be told apart), else std::stable_sort.
+// O(n log n) comparisons: std::sort for keys alone that count whole (equal ones can't be told apart), else
+// std::stable_sort.
 template <typename Bits, typename Value>
 void sort_by_library(std::span<Item<Bits, Value>> items, const Order<Bits>& order) {
   const auto before = [&](const auto& a, const auto& b) { return order.rank(a.key) < order.rank(b.key); };
@@ -65,7 +66,8 @@ inline constexpr std::size_t kTilesWorthAThread = 16;  // of 1,024 items
 inline constexpr unsigned kBaselineDigitBits = 8;
 inline constexpr std::size_t kBaselineDigits = std::size_t{1} << kBaselineDigitBits;
 
-// Least significant digit first. Per digit: count, add up, scatter. Reads all counts in one go before the first scatter.
+// Least significant digit first. Per digit: count, add up, scatter. Reads all counts in one go before the
+// first scatter.
 template <typename Bits, typename Value>
 void sort_one_thread(std::span<Item<Bits, Value>> items, const Order<Bits>& order) {
   const unsigned n_bits = order.end_bit - order.begin_bit;
@@ -89,7 +91,8 @@ void sort_one_thread(std::span<Item<Bits, Value>> items, const Order<Bits>& orde
   if (from.data() != items.data()) std::copy(from.begin(), from.end(), items.begin());
 }
 
-// The same with a contiguous share for each core: counts by (digit, share), so that shares scatter side by side.
+// The same with a contiguous share for each core: counts by (digit, share), so that shares scatter side by
+// side.
 template <typename Bits, typename Value>
 void sort_all_cores(std::span<Item<Bits, Value>> items, const Order<Bits>& order) {
   constexpr std::size_t kWorthAThread =
@@ -133,7 +136,8 @@ void sort_all_cores(std::span<Item<Bits, Value>> items, const Order<Bits>& order
   if (n_passes % 2 == 1) std::copy(spare.begin(), spare.end(), items.begin());
 }
 
-// Each tile of tile_items items for itself, by digits: on one core, or a contiguous share of the tiles on each.
+// Each tile of tile_items items for itself, by digits: on one core, or a contiguous share of the tiles on
+// each.
 template <typename Bits, typename Value>
 void sort_tiles(std::span<Item<Bits, Value>> items, const Order<Bits>& order, std::size_t tile_items,
                 bool all_cores) {

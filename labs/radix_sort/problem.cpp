@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The trusted side of the radix sort lab: its cases, their inputs, and what is right. Never linked into a runner.
-// Reading order: cases() says what is tried and why, fill() what the keys look like, check() what is accepted: every output is
-// exact, bit by bit; suspects() knows what a wrong one may have come from.
+// The trusted side of the radix sort lab: its cases, their inputs, and what is right. Never linked into a
+// runner.
+// Reading order: cases() says what is tried and why, fill() what the keys look like, check() what is
+// accepted: every output is exact, bit by bit; suspects() knows what a wrong one may have come from.
 #include <fmt/format.h>
 
 #include <bit>
@@ -55,7 +56,8 @@ Order<Bits> order_of(const Case& c) {
 
 // --- Keys.
 
-// Every sort of float, by its bits: zeros, infinities, numbers next to zero, NaNs of both signs with different payloads.
+// Every sort of float, by its bits: zeros, infinities, numbers next to zero, NaNs of both signs with
+// different payloads.
 template <typename Bits>
 Bits float_bits(std::uint64_t choice) {
   constexpr unsigned kFraction = sizeof(Bits) == 4 ? 23 : 52;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Reduction on the CPU: the two baselines that a speedup is counted against, and a divide-and-conquer one for the handout.
-// Plain loops, compiled with -O3: what a careful C++ programmer writes without looking at the machine.
+// Reduction on the CPU: the two baselines that a speedup is counted against, and a divide-and-conquer one for
+// the handout. Plain loops, compiled with -O3: what a careful C++ programmer writes without looking at the
+// machine.
 #pragma once
 
 #include <algorithm>
@@ -40,9 +41,10 @@ typename Op::Value fold_all_cores(std::span<const T> items, Op op) {
   return total;
 }
 
-// The recursive halving of the lectures, in place: fold the upper half onto the lower one until one value is left; an odd
-// last value is folded onto the first. n - 1 operations like the loop, but only ⌈log2 n⌉ rounds depend on each other: this
-// is the shape that the kernels give to a block. Destroys `values`; an empty span gives the identity.
+// The recursive halving of the lectures, in place: fold the upper half onto the lower one until one value is
+// left; an odd last value is folded onto the first. n - 1 operations like the loop, but only ⌈log2 n⌉ rounds
+// depend on each other: this is the shape that the kernels give to a block. Destroys `values`; an empty span
+// gives the identity.
 template <typename Op>
 typename Op::Value fold_by_halving(std::span<typename Op::Value> values, Op op) {
   if (values.empty()) return op.identity();

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The trusted side of the reduction lab: its cases, their inputs, and what is right. Never linked into a runner.
-// Reading order: cases() says what is tried and why, fill() what the items look like, check() what is accepted.
-// Sums of floats are compared with the exact sum under the error bound of a tree or, where the task folds serially first, of
-// a chunk and a tree; everything else must be exact.
+// The trusted side of the reduction lab: its cases, their inputs, and what is right. Never linked into a
+// runner.
+// Reading order: cases() says what is tried and why, fill() what the items look like, check() what is
+// accepted. Sums of floats are compared with the exact sum under the error bound of a tree or, where the task
+// folds serially first, of a chunk and a tree; everything else must be exact.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -100,7 +101,8 @@ template <typename T>
 T float_item(OpId op, Pattern pattern, std::uint64_t i, std::uint64_t n, Rng& rng) {
   constexpr T kInfinity = std::numeric_limits<T>::infinity();
   if (op == OpId::product) {
-    // Powers of two multiply exactly in any order: at most 80 that are not ±1, so that no partial product leaves the range.
+    // Powers of two multiply exactly in any order: at most 80 that are not ±1, so that no partial product
+    // leaves the range.
     if (pattern == Pattern::random) {
       const std::uint64_t every = n / 80 + 1;
       const T sign = rng() % 2 == 0 ? T{1} : T{-1};
@@ -136,8 +138,9 @@ T float_item(OpId op, Pattern pattern, std::uint64_t i, std::uint64_t n, Rng& rn
 
 // --- What is right.
 
-// The most additions that one item may go through in a sound kernel of this task: trees of blocks of at least 32 threads, level
-// by level, after a serial chunk where the task is about one (then at least 4,096 threads must share a long array).
+// The most additions that one item may go through in a sound kernel of this task: trees of blocks of at least
+// 32 threads, level by level, after a serial chunk where the task is about one (then at least 4,096 threads
+// must share a long array).
 double depth(const Task& task, std::uint64_t n) {
   const double tree = 2 * std::log2(static_cast<double>(n) + 2) + 10;
   const double serial = folds_serially(task) ? std::max(64.0, static_cast<double>(n) / 4096) : 8.0;
@@ -272,7 +275,8 @@ std::string sum_in_32_bits(const Facts<T, Op>& f) {
   return "";
 }
 
-// An integer sum that was kept in a floating-point type: it loses low digits, and sticks at the ends of the integer's range.
+// An integer sum that was kept in a floating-point type: it loses low digits, and sticks at the ends of the
+// integer's range.
 template <typename T, typename Op>
 std::string integers_in_floats(const Facts<T, Op>& f) {
   using Value = typename Op::Value;
@@ -290,7 +294,8 @@ std::string integers_in_floats(const Facts<T, Op>& f) {
                                   : got == static_cast<long double>(static_cast<double>(f.got));
     const bool rounded =
         fits && short_enough && std::abs(exact) > 0x1p24L && std::abs(got - exact) <= 1e-4L * std::abs(exact);
-    // Partial sums that wrapped around, as is right, and were rounded: so many zeros at the end are no coincidence.
+    // Partial sums that wrapped around, as is right, and were rounded: so many zeros at the end are no
+    // coincidence.
     constexpr long double kLarge = sizeof(Value) == 4 ? 0x1p30L : 0x1p59L;
     const long double wrapped = f.expected.value;
     const bool passed_through =
@@ -314,7 +319,8 @@ std::string added_instead_of_op(const Facts<T, Op>& f) {
     for (const T item : f.items) sum.add(static_cast<long double>(item));
     total = sum.value();
   }
-  // Blocks of a power of two fill their last places with identities, level by level, and these are added, too.
+  // Blocks of a power of two fill their last places with identities, level by level, and these are added,
+  // too.
   for (std::uint64_t block = 16; block <= 4096; block *= 2) {
     std::uint64_t n_identities = 0;
     for (std::uint64_t n = f.c.n, n_blocks = 0; block > 16 && n_blocks != 1; n = n_blocks) {
@@ -547,7 +553,8 @@ std::vector<Case> ReductionProblem::cases(const Task&) const {
        {0u, 1u, 2u, 31u, 32u, 33u, 255u, 256u, 511u, 512u, 513u, 1023u, 1024u, 1025u}) {
     add(OpId::sum, DType::i32, n, Pattern::random);
   }
-  // Two blocks, the second with one item; a last block that is half full; three levels of blocks of 256. All checkers on.
+  // Two blocks, the second with one item; a last block that is half full; three levels of blocks of 256. All
+  // checkers on.
   add(OpId::sum, DType::i32, 257, Pattern::random, kBoth);
   add(OpId::sum, DType::i32, 3000, Pattern::random, kBoth);
   add(OpId::sum, DType::i32, 65537, Pattern::random, kBoth);
@@ -561,7 +568,8 @@ std::vector<Case> ReductionProblem::cases(const Task&) const {
   add(OpId::sum, DType::i32, 3, Pattern::random, lab::kCorrectness, 4);
   add(OpId::sum, DType::i64, 100003, Pattern::random, lab::kCorrectness, 8);
   add(OpId::sum, DType::f64, 1001, Pattern::random, lab::kCorrectness, 8);
-  // Sums of other types and items. Whole-number floats must come out exact; 2^20 equal items show a sum that grew too long.
+  // Sums of other types and items. Whole-number floats must come out exact; 2^20 equal items show a sum that
+  // grew too long.
   add(OpId::sum, DType::i32, 5000, Pattern::skewed);
   add(OpId::sum, DType::i32, 4096, Pattern::all_equal);
   add(OpId::sum, DType::i64, 70001, Pattern::high_bits);
@@ -573,7 +581,8 @@ std::vector<Case> ReductionProblem::cases(const Task&) const {
   add(OpId::sum, DType::f32, 5000, Pattern::skewed);
   add(OpId::sum, DType::f64, 100003, Pattern::random);
   add(OpId::sum, DType::f64, 2000, Pattern::skewed);
-  // The other operators: what decides stands at the very end, everything lies on one side of zero, nothing is there at all.
+  // The other operators: what decides stands at the very end, everything lies on one side of zero, nothing is
+  // there at all.
   for (const DType dtype : {DType::i32, DType::f32}) {
     add(OpId::product, dtype, 0, Pattern::random);
     add(OpId::product, dtype, 1025, Pattern::random);
@@ -596,8 +605,9 @@ std::vector<Case> ReductionProblem::cases(const Task&) const {
   add(OpId::product, DType::f32, 300, Pattern::skewed);
   add(OpId::product, DType::i32, 1, Pattern::random);
 
-  // What is measured: 2^18 items keep the counting of work and steps quick, 2^24 are past the device's cache. Both are
-  // correctness cases, too, with another seed: an answer that was kept from there is wrong when it is measured.
+  // What is measured: 2^18 items keep the counting of work and steps quick, 2^24 are past the device's cache.
+  // Both are correctness cases, too, with another seed: an answer that was kept from there is wrong when it
+  // is measured.
   add(OpId::sum, DType::i32, 262144, Pattern::random, lab::kEfficiency | lab::kCorrectness);
   add(OpId::sum, DType::i32, 16777216, Pattern::random, lab::kSpeedup | lab::kCorrectness);
   return all;

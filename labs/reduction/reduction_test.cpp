@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The reduction lab's public tests. Run them on your kernels with
 //   build/labs/reduction/reduction_test --gtest_filter='sequential.*'
-// Each task is a suite, each case a test (public_tests.hpp says what the environment can change). The tests below need no
-// kernel: they try out the lab's own checks and baselines.
+// Each task is a suite, each case a test (public_tests.hpp says what the environment can change). The tests
+// below need no kernel: they try out the lab's own checks and baselines.
 #include <gtest/gtest.h>
 
 #include <cmath>

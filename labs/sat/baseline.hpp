@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Summed area tables and box filters on the CPU: the baselines that a speedup is counted against, and the box filter that
-// adds up every window anew, for the handout.
+// Summed area tables and box filters on the CPU: the baselines that a speedup is counted against, and the box
+// filter that adds up every window anew, for the handout.
 // Plain loops, compiled with -O3: what a careful C++ programmer writes without looking at the machine.
 #pragma once
 
@@ -85,8 +85,9 @@ constexpr Box box_around(std::size_t r, std::size_t c, std::size_t radius, std::
           c < radius ? 0 : c - radius, width - 1 - c < radius ? width - 1 : c + radius};
 }
 
-// The table's entries that a box needs. The row far from the corner carries the whole rectangle, the one just before the box is
-// cut off; likewise the columns. Where nothing is to be cut off, that row or column does not exist.
+// The table's entries that a box needs. The row far from the corner carries the whole rectangle, the one just
+// before the box is cut off; likewise the columns. Where nothing is to be cut off, that row or column does
+// not exist.
 struct Edges {
   std::size_t far, near, right, left;
   bool cut_rows, cut_columns;

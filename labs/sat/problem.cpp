@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The trusted side of the summed area table lab: its cases, their inputs, and what is right. Never linked into a runner.
-// Reading order: table_cases() and box_cases() say what is tried and why, fill() what the images look like, check() what is
-// accepted. Integers must be exact. Floats are compared with the exact sum: entry (r, c), counted from the corner, may have
-// gone through r + c additions, or through the trees of as many items.
+// The trusted side of the summed area table lab: its cases, their inputs, and what is right. Never linked
+// into a runner.
+// Reading order: table_cases() and box_cases() say what is tried and why, fill() what the images look like,
+// check() what is accepted. Integers must be exact. Floats are compared with the exact sum: entry (r, c),
+// counted from the corner, may have gone through r + c additions, or through the trees of as many items.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -82,8 +83,8 @@ void fill_image(std::span<T> items, Size size, Pattern pattern, std::uint64_t se
   for (std::size_t i = 0; i < items.size(); ++i) items[i] = example_item<T>(size, i);
 }
 
-// The table that a box filter is given. high_bits: items so large that the table's entries wrap, while the sum of 3 x 3 of
-// them does not. Otherwise bytes, or 32-bit integers in an i64 table.
+// The table that a box filter is given. high_bits: items so large that the table's entries wrap, while the
+// sum of 3 x 3 of them does not. Otherwise bytes, or 32-bit integers in an i64 table.
 template <typename Sum>
 void fill_table(std::span<Sum> table, Size size, Corner corner, Pattern pattern, std::uint64_t seed) {
   if constexpr (std::is_floating_point_v<Sum>) {
@@ -168,8 +169,9 @@ struct Output {
   std::span<const lab::Expected> expected;
   std::size_t first_wrong;
 
-  // Whether all of `got` is what `wanted(r, c)` says, exactly, or nearly where they are floats; and that is no right answer:
-  // on an image of one row or column, say, many mistakes change nothing. `fine`: the mistake is one of rounding.
+  // Whether all of `got` is what `wanted(r, c)` says, exactly, or nearly where they are floats; and that is
+  // no right answer: on an image of one row or column, say, many mistakes change nothing. `fine`: the mistake
+  // is one of rounding.
   template <typename Wanted>
   bool is_all(Wanted wanted, bool fine = false) const {
     const auto here = static_cast<long double>(wanted(first_wrong / size.width, first_wrong % size.width));
@@ -463,7 +465,8 @@ std::string near_edge_inside(const F& f) {
                 : "";
 }
 
-// All wrong entries have a radius that leaves the range of int when a row or column is added, and no other has.
+// All wrong entries have a radius that leaves the range of int when a row or column is added, and no other
+// has.
 template <typename F>
 std::string radius_overflows(const F& f) {
   constexpr std::size_t kIntMax = 0x7fffffff;
@@ -681,7 +684,8 @@ std::vector<Case> table_cases() {
       add(corner, dtype, {4, 4}, Pattern::example);
     }
   }
-  // Nothing, one item; one row or one column around a warp, a block, a block of four items a thread, and many blocks.
+  // Nothing, one item; one row or one column around a warp, a block, a block of four items a thread, and many
+  // blocks.
   add(kTop, i32, {0, 0});
   add(kLow, i32, {7, 0});
   add(kLow, i32, {0, 7});
@@ -727,8 +731,9 @@ std::vector<Case> table_cases() {
   add(kLow, f32, {70, 100}, Pattern::random, kBoth);
   add(kTop, u8, {150, 133}, Pattern::random, kBoth, 1);
 
-  // What is measured: 2^18 items keep the counting of work and steps quick, 2^22 are what a camera delivers. Both are
-  // correctness cases, too, with another seed: an answer that was kept from there is wrong when it is measured.
+  // What is measured: 2^18 items keep the counting of work and steps quick, 2^22 are what a camera delivers.
+  // Both are correctness cases, too, with another seed: an answer that was kept from there is wrong when it
+  // is measured.
   add(kTop, f32, {1024, 256}, Pattern::random, lab::kEfficiency | lab::kCorrectness);
   add(kLow, f32, {2048, 2048}, Pattern::random, lab::kSpeedup | lab::kCorrectness);
   return all;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The summed area table lab's public tests. Run them on your kernels with
 //   build/labs/sat/sat_test --gtest_filter='transpose.*'
-// Each task is a suite, each case a test (public_tests.hpp says what the environment can change). The tests below need no
-// kernel: they try out the lab's own checks and baselines, and pin the two tables that the handout works through.
+// Each task is a suite, each case a test (public_tests.hpp says what the environment can change). The tests
+// below need no kernel: they try out the lab's own checks and baselines, and pin the two tables that the
+// handout works through.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Scan on the CPU: the two baselines that a speedup is counted against, the segmented one, and the two sweeps round by round
-// for the handout. Plain loops, compiled with -O3: what a careful C++ programmer writes without looking at the machine.
+// Scan on the CPU: the two baselines that a speedup is counted against, the segmented one, and the two sweeps
+// round by round for the handout. Plain loops, compiled with -O3: what a careful C++ programmer writes
+// without looking at the machine.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +15,8 @@
 
 namespace course::scan {
 
-// One row: length operations, each waiting for the one before. The total is an Op::Value, which may be wider than an Item.
+// One row: length operations, each waiting for the one before. The total is an Op::Value, which may be wider
+// than an Item.
 template <typename Item, typename Op>
 void scan_row(const Item* in, std::size_t length, Op op, Kind kind, Item* out) {
   auto total = op.identity();
@@ -92,8 +94,8 @@ void up_sweep(std::span<typename Op::Value> x, Op op, AfterRound after_round) {
   }
 }
 
-// After up_sweep: the root becomes the identity, then every node hands its value to its left child, and to its right child
-// with what the left child held behind it: exclusive.
+// After up_sweep: the root becomes the identity, then every node hands its value to its left child, and to
+// its right child with what the left child held behind it: exclusive.
 template <typename Op, typename AfterRound>
 void down_sweep(std::span<typename Op::Value> x, Op op, AfterRound after_round) {
   if (x.empty()) return;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // The trusted side of the scan lab: its cases, their inputs, and what is right. Never linked into a runner.
-// Reading order: cases() says what is tried and why, fill() what the items look like, check() what is accepted.
-// Sums of floats are compared, result by result, with the exact sum of their prefix under the error bound of two sweeps over a
-// tree and, where the task folds serially first, of a chunk; everything else must be exact.
+// Reading order: cases() says what is tried and why, fill() what the items look like, check() what is
+// accepted. Sums of floats are compared, result by result, with the exact sum of their prefix under the error
+// bound of two sweeps over a tree and, where the task folds serially first, of a chunk; everything else must
+// be exact.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -114,8 +115,8 @@ void scan_all(const Case& c, std::span<const HostBuffer> inputs, Op op, lab::Bas
   }
 }
 
-// The most additions that one item may go through in a sound kernel: two sweeps over a tree (or a network, whose depth is half
-// of that), after and before a serial chunk where the task is about one.
+// The most additions that one item may go through in a sound kernel: two sweeps over a tree (or a network,
+// whose depth is half of that), after and before a serial chunk where the task is about one.
 double depth(const Task& task, const Case& c) {
   const double tree =
       2 * std::log2(static_cast<double>(std::min<std::uint64_t>(row_length_of(c), c.n)) + 2) + 8;
@@ -127,7 +128,8 @@ double depth(const Task& task, const Case& c) {
   }
 }
 
-// The exact value of every result and the error that is allowed to it: the bound for the items of its own prefix.
+// The exact value of every result and the error that is allowed to it: the bound for the items of its own
+// prefix.
 template <typename T>
 std::vector<lab::Expected> expected_sums(const Task& task, const Case& c,
                                          std::span<const HostBuffer> inputs) {
@@ -160,7 +162,8 @@ std::vector<lab::Expected> expected_sums(const Task& task, const Case& c,
   return all;
 }
 
-// --- Why it may be wrong: one rule for each mistake. Most are other scans: the outputs are what such a scan gives.
+// --- Why it may be wrong: one rule for each mistake. Most are other scans: the outputs are what such a scan
+// gives.
 
 // op with its operands swapped: what a kernel computes that takes every operator for commutative.
 template <typename Op>
@@ -305,7 +308,8 @@ std::string own_item_twice(const Facts<Op>& f) {
                         : "";
 }
 
-// A warp's shuffles without a guard: __shfl_up_sync gives lanes below the offset their own value. Seen in a row's first warp.
+// A warp's shuffles without a guard: __shfl_up_sync gives lanes below the offset their own value. Seen in a
+// row's first warp.
 template <typename Op>
 std::string lane_combined_itself(const Facts<Op>& f) {
   constexpr std::size_t kWarp = 32;
@@ -365,8 +369,8 @@ std::string root_not_identity(const Facts<Op>& f) {
              : "";
 }
 
-// A tree's down-sweep that leaves the sums of the up-sweep in the left children. The tree has a leaf for each item of the longest
-// row, or of those that there are.
+// A tree's down-sweep that leaves the sums of the up-sweep in the left children. The tree has a leaf for each
+// item of the longest row, or of those that there are.
 template <typename Op>
 std::string left_child_keeps_its_sum(const Facts<Op>& f) {
   if (f.has_heads() || f.row_length() > (std::size_t{1} << 16)) return "";
@@ -559,8 +563,8 @@ class ScanProblem : public lab::Problem {
     });
   }
 
-  // A row of length items: length - 1 operations, as many as the loop's; ⌈log2 length⌉ steps, fewer than any network has; every
-  // item is read once and every result written once.
+  // A row of length items: length - 1 operations, as many as the loop's; ⌈log2 length⌉ steps, fewer than any
+  // network has; every item is read once and every result written once.
   lab::Ideal ideal(const Task& task, const Case& c) const override {
     const auto n = static_cast<double>(c.n), row_length = static_cast<double>(row_length_of(c));
     const double n_rows = std::ceil(n / row_length), longest = std::min(n, row_length);
@@ -613,7 +617,8 @@ std::vector<Case> ScanProblem::cases(const Task& task) const {
   const std::uint64_t longest = std::min<std::uint64_t>(max_row_length(rung), 5000);
   const bool network = rung != Rung::brute_force;  // else long rows take quadratic time
 
-  // One row: none, one item, around powers of two and warps, up to the longest; and rows that are longer than the array.
+  // One row: none, one item, around powers of two and warps, up to the longest; and rows that are longer than
+  // the array.
   for (const std::uint64_t n :
        {0u, 1u, 2u, 3u, 7u, 8u, 9u, 31u, 32u, 33u, 255u, 256u, 257u, 1000u, 1024u, 2048u}) {
     if (n <= longest) add(kKinds[n % 2], OpId::sum, DType::i32, n, std::max<std::uint64_t>(n, 1));
@@ -626,7 +631,8 @@ std::vector<Case> ScanProblem::cases(const Task& task) const {
     add(kind, OpId::sum, DType::i32, 1, longest);
   }
   add(Kind::exclusive, OpId::sum, DType::i32, 0, longest);
-  // Many rows; the last one with all, one, or some of its items. All checkers on: several warps and rows, a ragged end.
+  // Many rows; the last one with all, one, or some of its items. All checkers on: several warps and rows, a
+  // ragged end.
   for (const Kind kind : kKinds) {
     add(kind, OpId::sum, DType::i32, 2 * longest + longest / 3, longest, Pattern::random, kBoth);
     add(kind, OpId::affine, DType::u64, 2 * longest + 1, longest, Pattern::random, kBoth);
@@ -646,8 +652,8 @@ std::vector<Case> ScanProblem::cases(const Task& task) const {
   add(Kind::exclusive, OpId::sum, DType::i32, 20003, longest - 3, Pattern::random, lab::kCorrectness, 12);
   add(Kind::inclusive, OpId::affine, DType::u64, 9001, longest, Pattern::random, lab::kCorrectness, 8);
   add(Kind::exclusive, OpId::sum, DType::i64, 9001, longest, Pattern::random, lab::kCorrectness, 8);
-  // Other items of int32, and the other operators and types. What decides stands anywhere, everything lies on one side of
-  // zero, nothing of it is zero: an identity that is none shows.
+  // Other items of int32, and the other operators and types. What decides stands anywhere, everything lies on
+  // one side of zero, nothing of it is zero: an identity that is none shows.
   for (const Pattern pattern :
        {Pattern::high_bits, Pattern::alternating, Pattern::all_equal, Pattern::skewed})
     add(kKinds[static_cast<int>(pattern) % 2], OpId::sum, DType::i32, 9000, longest, pattern);
@@ -678,9 +684,9 @@ std::vector<Case> ScanProblem::cases(const Task& task) const {
     add(Kind::exclusive, OpId::sum, DType::i32, 10, kAnyRow);
   }
 
-  // What is measured: 2^18 items keep the counting of work and steps quick, 2^22 fill the device. Both are correctness cases,
-  // too, with another seed: an answer that was kept from there is wrong when it is measured. The sweeps give the exclusive
-  // scan, the networks the inclusive one.
+  // What is measured: 2^18 items keep the counting of work and steps quick, 2^22 fill the device. Both are
+  // correctness cases, too, with another seed: an answer that was kept from there is wrong when it is
+  // measured. The sweeps give the exclusive scan, the networks the inclusive one.
   const Kind natural = rung == Rung::blelloch || rung == Rung::compact || rung == Rung::conflict_free
                            ? Kind::exclusive
                            : Kind::inclusive;

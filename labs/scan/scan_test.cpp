@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The scan lab's public tests. Run them on your kernels with
 //   build/labs/scan/scan_test --gtest_filter='hillis_steele.*'
-// Each task is a suite, each case a test (public_tests.hpp says what the environment can change). The tests below need no
-// kernel: they try out the lab's own checks and baselines, and hold the handout's traces.
+// Each task is a suite, each case a test (public_tests.hpp says what the environment can change). The tests
+// below need no kernel: they try out the lab's own checks and baselines, and hold the handout's traces.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -70,7 +70,8 @@ TEST(Traces, OfTheDownSweep) {
                                 {0, 3, 4, 11, 11, 15, 16, 22}}));
 }
 
-// The second level of this tree holds the sums 6 and 22 on the way up, and [0, 6] on the way down: what lies left of each.
+// The second level of this tree holds the sums 6 and 22 on the way up, and [0, 6] on the way down: what lies
+// left of each.
 TEST(Traces, TheSecondLevelBecomesZeroAndSix) {
   const auto rows = rounds_of({0, 1, 2, 6, 4, 9, 6, 28}, kDown);
   EXPECT_EQ(rows[1], (Items{0, 1, 2, 0, 4, 9, 6, 6}));

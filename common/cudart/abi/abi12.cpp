@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The functions whose signature or structures changed from CUDA 12 to 13, as CUDA 12 has them. abi13.cpp is the other half.
-// CUDA 12 carries two or three versions of some: the plain name is CUDA 11's, _v2 and _v3 came later.
+// The functions whose signature or structures changed from CUDA 12 to 13, in CUDA 12's form; abi13.cpp has
+// the other form. CUDA 12 has two or three versions of some functions: the plain name is that of CUDA 11, _v2
+// and _v3 are later ones.
 #include "cudart/abi/device_prop12.hpp"
 #include "cudart/api/api.hpp"
 #include "cudart/device_properties.hpp"
@@ -39,7 +40,7 @@ Status get_properties(void* out, size_t n_bytes, int device) {
 
 }  // namespace
 
-// Defined in the files that both versions share.
+// Defined in files that both versions share.
 extern "C" {
 cudaError_t cudaDeviceSynchronize(void);
 cudaError_t cudaDeviceReset(void);
@@ -88,7 +89,7 @@ CUDART_EXPORT cudaError_t cudaDriverGetVersion(int* version) {
   });
 }
 
-// CUDA 11's structure is the beginning of CUDA 12's.
+// CUDA 11's structure consists of the first fields of CUDA 12's.
 CUDART_EXPORT cudaError_t cudaGetDeviceProperties(void* properties, int device) {
   return api("cudaGetDeviceProperties", [&] {
     return get_properties(properties, offsetof(cudaDeviceProp12, hostRegisterSupported), device);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The functions whose signature or structures changed from CUDA 12 to 13, as CUDA 13 has them. abi12.cpp is the other half.
+// The functions whose signature or structures changed from CUDA 12 to 13, in CUDA 13's form; abi12.cpp has
+// the other form.
 #include "cudart/api/api.hpp"
 #include "cudart/device_properties.hpp"
 #include "cudart/graph/graph_api.hpp"
@@ -130,7 +131,7 @@ CUDART_EXPORT cudaError_t TWIN(cudaMemPrefetchBatchAsync)(void** pointers, size_
     if (pointers == nullptr || sizes == nullptr || locations == nullptr || indices == nullptr)
       return cudaErrorInvalidValue;
     if (n_locations == 0 || n_locations > count || indices[0] != 0) return cudaErrorInvalidValue;
-    // Location i is for the ranges from indices[i] up to the next one.
+    // Location i applies to the ranges from indices[i] up to the next index.
     for (size_t i = 0, which = 0; i < count; ++i) {
       while (which + 1 < n_locations && indices[which + 1] <= i) ++which;
       if (Status status = prefetch(pointers[i], sizes[i], locations[which]); !status.ok()) return status;

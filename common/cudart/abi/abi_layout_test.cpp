@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Compares structures and values of cuda_abi.h with the toolkit's header, while compiling: a difference fails the build.
-// CUDA 13 only, as that is what cuda_abi.h describes.
+// Compares structures and values of cuda_abi.h with the toolkit's header at compile time: a difference fails
+// the build. For CUDA 13 only, because cuda_abi.h describes CUDA 13.
 #include <cuda_runtime_api.h>
 
 #include <cstddef>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// How an exported function is written: CUDART_EXPORT, the CUDA signature, and one call of api() or device_api() whose body
-// returns a Status. These turn the Status into the thread's last error and its text into a line on stderr.
-// Functions with a stream have a twin for programs built with --default-stream per-thread: such files are compiled twice,
-// the second time with CUDART_PER_THREAD, and write their names with TWIN (asynchronous) or TWIN_SYNC.
+// An exported function consists of CUDART_EXPORT, the CUDA signature, and one call of api() or device_api()
+// whose body returns a Status. These store the Status as the thread's last error and print its text to
+// stderr. Functions with a stream have a second version for programs built with --default-stream per-thread:
+// such files are compiled twice, the second time with CUDART_PER_THREAD, and write these names with TWIN
+// (asynchronous) or TWIN_SYNC.
 #pragma once
 
 #include <exception>
@@ -30,7 +31,7 @@ inline namespace per_thread {
 inline namespace legacy {
 #endif
 
-// The stream that 0 means here.
+// Replaces a null handle by the default stream of this compilation.
 inline cudaStream_t stream_or_default(cudaStream_t stream) {
 #ifdef CUDART_PER_THREAD
   if (stream == nullptr) return reinterpret_cast<cudaStream_t>(2);  // NOLINT: cudaStreamPerThread of the ABI
@@ -42,7 +43,7 @@ inline cudaStream_t stream_or_default(cudaStream_t stream) {
 
 cudaError_t finish(const char* call, const Status& status);
 
-// For calls that a broken context still answers: queries, errors, device choice.
+// For calls that also work after a fault: queries, errors, choice of the device.
 template <typename Body>
 cudaError_t api(const char* call, Body&& body) {
   const InsideRuntime inside;
@@ -55,7 +56,7 @@ cudaError_t api(const char* call, Body&& body) {
   }
 }
 
-// For calls that use the current device: after a kernel's fault they all return that fault.
+// For calls that use the current device. After a kernel's fault they all return its error.
 template <typename Body>
 cudaError_t device_api(const char* call, Body&& body) {
   return api(call, [&]() -> Status {

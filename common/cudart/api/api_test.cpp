@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The runtime's own logic: errors, devices, the simulator's controls. Memory, launches and graphs: api_memory_test.cpp,
-// api_launch_test.cpp, graph_test.cpp.
+// The runtime's own logic: errors, devices, the simulator's controls. Memory, launches and graphs:
+// memory_test.cpp, launch_test.cpp, ../graph/graph_test.cpp.
 #include <thread>
 #include <utility>
 
@@ -14,7 +14,7 @@ using sim::fake;
 
 // --- errors
 
-TEST_F(Api, ErrorsHaveCudasNamesAndTexts) {
+TEST_F(Api, ErrorsHaveNamesAndTextsOfCuda) {
   EXPECT_STREQ(cudaGetErrorName(cudaErrorIllegalAddress), "cudaErrorIllegalAddress");
   EXPECT_STREQ(cudaGetErrorString(cudaErrorIllegalAddress), "an illegal memory access was encountered");
   EXPECT_STREQ(cudaGetErrorName(cudaSuccess), "cudaSuccess");
@@ -35,7 +35,7 @@ TEST_F(Api, SuccessDoesNotClearTheLastError) {
   EXPECT_EQ(cudaGetLastError(), cudaErrorInvalidDevice);
 }
 
-TEST_F(Api, KernelFaultSurfacesAtTheNextCallAndStays) {
+TEST_F(Api, LaterCallsReportKernelFault) {
   fault(sim::Fault::illegal_address, "sample read 4 bytes past d_in");
   testing::internal::CaptureStderr();
   EXPECT_EQ(launch(1, 32), cudaSuccess) << "launches are asynchronous";
@@ -79,7 +79,7 @@ TEST_F(Api, FaultsMapToCudasErrors) {
   }
 }
 
-TEST_F(Api, UnimplementedCallsFailByNameAndSaySoOnce) {
+TEST_F(Api, UnimplementedCallsAreReportedOnce) {
   cudaMipmappedArray_t levels = nullptr;
   testing::internal::CaptureStderr();
   EXPECT_EQ(cudaGetMipmappedArrayLevel(nullptr, levels, 0), cudaErrorNotSupported);
@@ -124,7 +124,7 @@ TEST_F(Api, EachDeviceHasItsOwnMemoryAndModules) {
   EXPECT_EQ(fake().modules.size(), 2u);
 }
 
-TEST_F(Api, AFaultBreaksItsOwnDeviceOnly) {
+TEST_F(Api, FaultsAffectOnlyTheirDevice) {
   fault(sim::Fault::trap, "");
   EXPECT_EQ(launch(1, 1), cudaSuccess);
   EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorLaunchFailure);
@@ -172,7 +172,7 @@ TEST_F(Api, LimitsAreKept) {
   EXPECT_EQ(cudaDeviceGetLimit(&value, static_cast<cudaLimit>(7)), cudaErrorUnsupportedLimit);
 }
 
-#if CUDART_VERSION >= 12050  // where it came in
+#if CUDART_VERSION >= 12050  // the first version with this function
 TEST_F(Api, DriverEntryPointsDoNotExist) {
   void* function = &function;
   cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSuccess;
@@ -198,7 +198,7 @@ TEST_F(Api, ControlsReachTheDevice) {
   EXPECT_STREQ(small, "abc") << "too small: nothing is written";
 }
 
-TEST_F(Api, ForgettingWritesReachesTheDeviceForItsOwnMemoryOnly) {
+TEST_F(Api, ForgettingWritesIsLimitedToDeviceMemory) {
   char host[64] = {};
   char* d = device_array<char>(32);
   fake().forgotten.clear();

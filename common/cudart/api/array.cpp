@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Arrays: allocated, described, freed.
+// Arrays: allocation, description, release.
 #include "cudart/runtime/array.hpp"
 #include "cudart/api/api.hpp"
 #include "cudart/runtime/handles.hpp"

@@ -35,7 +35,8 @@ Status make_copy_from(CopyOp& copy, void* dst, size_t pitch, cudaArray_const_t s
   return cudaSuccess;
 }
 
-// `n_bytes` on from a place, over the ends of rows: they lie without gaps.
+// The start of a run of `n_bytes` bytes in an array. The run may span several rows, because rows have no
+// gaps.
 Status run_of_bytes(cudaArray_const_t array, size_t offset, size_t row, size_t n_bytes, std::byte*& start) {
   if (Status status = array_rows(array, offset, row, 0, 0, start); !status.ok()) return status;
   const auto from = static_cast<size_t>(start - array->base);
@@ -61,7 +62,7 @@ Status make_run_from(CopyOp& copy, void* dst, cudaArray_const_t src, size_t offs
   return cudaSuccess;
 }
 
-// A copy that `make` describes, in order in the stream; waited for when it is none of the asynchronous calls.
+// Submits the copy that `make` returns to the stream; waits for it if the call is synchronous.
 template <typename Make>
 cudaError_t run(const char* call, bool waits, cudaStream_t stream, const Make& make) {
   return device_api(call, [&](Context&) -> Status {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The simulator's own controls (sim_control.h), the report at exit, and the answer of every call that is not implemented.
+// The simulator's own controls (sim_control.h), the report at exit, and the result of calls that are not
+// implemented.
 #include <atomic>
 #include <csignal>
 #include <cstdio>
@@ -29,7 +30,7 @@ static_assert(unsigned{SIM_COUNTERS} == sim::kCounters && unsigned{SIM_DATAFLOW}
 
 constexpr int kExitWithErrors = 86;
 
-// The report, and with SIM_CHECK the findings in words. Returns the number of errors among these.
+// Writes the report, and with SIM_CHECK prints the findings. Returns the number of errors among them.
 std::size_t report_once() {
   static std::atomic<bool> done{false};
   if (done.exchange(true)) return 0;
@@ -40,14 +41,15 @@ std::size_t report_once() {
   return errors;
 }
 
-// Comes after the program's own exit handlers and destructors, which were registered later.
+// Runs after the program's own exit handlers and destructors, which are registered later.
 void report_at_exit(int status, void*) {
   if (report_once() == 0 || status != 0) return;
   std::fflush(nullptr);
   std::_Exit(kExitWithErrors);
 }
 
-// A failed assertion of the host's, say, is often a kernel's fault: that must not go untold.
+// A failed assertion in host code, for example, is often caused by a kernel, so the report must be written as
+// well.
 void report_at_death(int number) {
   report_once();
   std::signal(number, SIG_DFL);

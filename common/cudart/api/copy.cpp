@@ -8,7 +8,7 @@ using namespace course::cudart;  // NOLINT: this file is only their exported fac
 
 namespace {
 
-// A synchronous call works in the default stream and waits, which no capture allows.
+// A synchronous call uses the default stream and waits, which is not allowed during capture.
 Submission default_stream() {
   return {stream_or_default(nullptr), true};
 }
@@ -33,7 +33,7 @@ CopyOp copy_2d(void* dst, size_t dst_pitch, const void* src, size_t src_pitch, s
   return copy;
 }
 
-// cudaMemcpy2D wants pitches that hold the width even for a single row.
+// cudaMemcpy2D requires pitches of at least the width, even for a single row.
 Status check_pitches(size_t dst_pitch, size_t src_pitch, size_t width, size_t height) {
   if (width <= dst_pitch && width <= src_pitch) return cudaSuccess;
   return fail(height > 1 ? cudaErrorInvalidPitchValue : cudaErrorInvalidValue,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Devices: how many, what they are, which one is current, limits, reset.
+// Devices: count, properties, the current device, limits, reset.
 #include <cstdio>
 
 #include "cudart/api/api.hpp"
@@ -14,7 +14,7 @@ using namespace course::cudart;  // NOLINT: this file is only their exported fac
 
 namespace {
 
-// Facts about the chip need no Device, so queries stay cheap.
+// Properties of the chip do not need a Device, so queries are cheap.
 const course::sim::DevicePreset& chip() {
   return runtime().environment().device.preset;
 }
@@ -25,7 +25,7 @@ Status check_device(int device) {
               runtime().n_devices());
 }
 
-// Everything that belongs to the device goes; the report stays.
+// Releases everything that belongs to the device. The report is kept.
 void reset(Context& context) {
   for (CUstream_st* stream : streams().all()) {
     if (stream->context == &context) destroy_stream(stream);
@@ -35,7 +35,7 @@ void reset(Context& context) {
   }
   forget_registered(context);
   const std::lock_guard guard(context.lock);
-  check_leaks(context);  // before the fault is forgotten, after which nothing could be freed
+  check_leaks(context);  // before the error is cleared, because nothing can be freed after an error
   context.sticky = cudaSuccess;
   context.limits.clear();
   context.flags = 0;
@@ -108,7 +108,7 @@ CUDART_EXPORT cudaError_t cudaSetValidDevices(int* devices, int n) {
 CUDART_EXPORT cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp* wanted) {
   return api("cudaChooseDevice", [&]() -> Status {
     if (device == nullptr || wanted == nullptr) return cudaErrorInvalidValue;
-    *device = 0;  // they are all alike
+    *device = 0;  // all devices are equal
     return cudaSuccess;
   });
 }
@@ -256,7 +256,7 @@ CUDART_EXPORT cudaError_t cudaCtxResetPersistingL2Cache(void) {
   return device_api("cudaCtxResetPersistingL2Cache", [](Context&) { return Status(); });
 }
 
-// Kernels reach the memory of their own device only; copies between devices work without peer access.
+// Kernels can only access the memory of their own device; copies between devices work without peer access.
 CUDART_EXPORT cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
   return api("cudaDeviceCanAccessPeer", [&]() -> Status {
     if (can == nullptr) return cudaErrorInvalidValue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Errors, versions, and what every call does with its Status.
+// Errors, versions, and the handling of the Status of every call.
 #include <utility>
 
 #include "cudart/api/api.hpp"

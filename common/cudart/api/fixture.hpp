@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the tests of the API share: a program registered as nvcc's generated code would, on fake devices, reset each time.
-// Run with SIM_DEVICES=2.
+// The fixture of the API's tests: a program registered like by nvcc's generated code, on fake devices that
+// are reset for each test. Run with SIM_DEVICES=2.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -32,7 +32,7 @@ cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 grid, dim3 block, void*
 
 namespace course::cudart {
 
-// A kernel of three parameters, as if declared (int* out, char flag, double factor).
+// A kernel with the parameters (int* out, char flag, double factor).
 inline sim::KernelFacts sample_facts(const std::string& name) {
   sim::KernelFacts facts;
   facts.name = name;
@@ -126,7 +126,7 @@ class Api : public testing::Test {
   };
   Wrapper wrapper_{};
   void** handle_ = nullptr;
-  char sample_stub_ = 0, other_stub_ = 0;  // their addresses stand for the stubs
+  char sample_stub_ = 0, other_stub_ = 0;  // their addresses serve as addresses of stubs
   char table_shadow_[64] = {};
   int* pointer_argument = nullptr;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What is known about kernels: attributes, occupancy, handles.
+// Properties of kernels: attributes, occupancy, handles.
 #include <algorithm>
 
 #include "cudart/api/api.hpp"
@@ -16,12 +16,12 @@ constexpr int kNonportableClusterSize = 16;
 constexpr std::uint64_t kSharedGranularity = 128;  // bytes
 
 Status no_kernel(const void* key) {
-  // CUDA 13 takes an unknown address for a kernel handle.
+  // CUDA 13 treats an unknown address as a kernel handle.
   return fail(key == nullptr ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidResourceHandle,
               "{} is no kernel of this program", key);
 }
 
-// Finds the kernel on the current device and hands it to the body, under the context's lock.
+// Finds the kernel on the current device and calls `body` with it, under the context's lock.
 template <typename Body>
 cudaError_t with_kernel(const char* call, const void* key, Body&& body) {
   return device_api(call, [&](Context& context) -> Status {

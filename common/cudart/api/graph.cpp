@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Graphs as a whole, their memory, and user objects. Nodes: api_graph_nodes.cpp; executable graphs: api_graph_exec.cpp; launching
-// them: api_stream.cpp; what differs between CUDA 12 and 13: abi12.cpp and abi13.cpp.
+// Graphs as a whole, their memory, and user objects. Nodes: graph_nodes.cpp; executable graphs:
+// graph_exec.cpp; launching them: stream.cpp; differences between CUDA 12 and 13: abi12.cpp and abi13.cpp.
 #include <algorithm>
 #include <cstdio>
 

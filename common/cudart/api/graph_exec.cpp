@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Executable graphs: made, changed node by node, updated as a whole.
+// Executable graphs: instantiation, changes of single nodes, update of the whole graph.
 #include "cudart/graph/graph_api.hpp"
 #include "cudart/graph/graph_calls.hpp"
 
@@ -7,7 +7,8 @@ using namespace course::cudart;  // NOLINT: this file is only their exported fac
 
 namespace {
 
-// Hands the body the operation of the expected kind in the counterpart of `node` in an executable graph.
+// Calls `body` with the operation of the node that corresponds to `node` in an executable graph, if it has
+// the expected kind.
 template <typename Op, typename Body>
 cudaError_t with_exec_node(const char* call, cudaGraphExec_t executable, cudaGraphNode_t node, Body&& body) {
   return device_api(call, [&](Context&) -> Status {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Nodes of graphs: added one by one, asked and changed.
+// Nodes of graphs: adding, querying and changing them.
 #include "cudart/graph/graph_api.hpp"
 #include "cudart/graph/graph_calls.hpp"
 
@@ -7,7 +7,7 @@ using namespace course::cudart;  // NOLINT: this file is only their exported fac
 
 namespace {
 
-// Hands the body a node's operation of the expected kind.
+// Calls `body` with the node's operation, if it has the expected kind.
 template <typename Op, typename Body>
 cudaError_t with_node(const char* call, cudaGraphNode_t node, Body&& body) {
   return device_api(call, [&](Context&) -> Status {

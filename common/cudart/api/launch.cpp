@@ -33,7 +33,8 @@ cudaError_t plain_launch(const char* call, const void* function, dim3 grid, dim3
 
 }  // namespace
 
-// What <<<>>> calls. It reports impossible grids and blocks as cudaErrorInvalidValue, as CUDA 13 on an H200 does.
+// The function that <<<>>> calls. It reports impossible grids and blocks as cudaErrorInvalidValue, like CUDA
+// 13 on an H200.
 CUDART_EXPORT cudaError_t TWIN(__cudaLaunchKernel)(cudaKernel_t kernel, dim3 grid, dim3 block,
                                                    void** arguments, size_t shared, cudaStream_t stream) {
   return device_api("<<<>>>", [&](Context& context) -> Status {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Launches of kernels, streams and events. Graphs are in graph_test.cpp.
+// Launches of kernels, streams and events. Graphs: ../graph/graph_test.cpp.
 #include <cstring>
 #include <thread>
 
@@ -34,7 +34,7 @@ TEST_F(Api, LaunchPacksArgumentsAtTheirOffsets) {
   EXPECT_EQ(factor, 2.5);
 }
 
-TEST_F(Api, TripleChevronsGoThroughPushPopAndKernelHandles) {
+TEST_F(Api, TripleChevronsUsePushPopAndKernelHandles) {
   cudaStream_t stream = nullptr;
   EXPECT_EQ(cudaStreamCreate(&stream), cudaSuccess);
   cudaKernel_t kernel = nullptr;
@@ -62,7 +62,7 @@ TEST_F(Api, WorkThatNoStreamWaitsForIsUnordered) {
   EXPECT_EQ(cudaStreamCreate(&blocking), cudaSuccess);
   int* d = device_array<int>(4);
   const auto fill = [&](cudaStream_t stream) { EXPECT_EQ(cudaMemsetAsync(d, 0, 16, stream), cudaSuccess); };
-  (void)simUnorderedWork(mine);  // forgets what other tests of this program left behind
+  (void)simUnorderedWork(mine);  // clears the state that other tests of this program left
   EXPECT_EQ(simUnorderedWork(mine), 0) << "nothing was done";
   fill(mine);
   fill(mine);
@@ -104,7 +104,7 @@ TEST_F(Api, ModulesLoadAtTheFirstUseAndOnce) {
   EXPECT_NE(fake().modules[0].find(".target sm_80"), std::string::npos);
 }
 
-TEST_F(Api, ModuleThatDoesNotLoadIsExplainedOnce) {
+TEST_F(Api, LoadFailuresAreExplainedOnce) {
   fake().load_failure = "line 7: unknown directive";
   testing::internal::CaptureStderr();
   EXPECT_EQ(launch(1, 1), cudaErrorInvalidPtx);
@@ -124,7 +124,7 @@ TEST_F(Api, UnknownKernelsAreInvalidDeviceFunctions) {
   EXPECT_EQ(launch(1, 1), cudaErrorInvalidDeviceFunction);
 }
 
-TEST_F(Api, LaunchLimitsAreCudas) {
+TEST_F(Api, LaunchLimitsAreThoseOfCuda) {
   EXPECT_EQ(launch(0, 32), cudaErrorInvalidConfiguration);
   EXPECT_EQ(launch(1, 0), cudaErrorInvalidConfiguration);
   EXPECT_EQ(launch(1, 1025), cudaErrorInvalidConfiguration);
@@ -149,7 +149,7 @@ TEST_F(Api, RegistersLimitTheBlock) {
   EXPECT_EQ(launch(1, 512), cudaSuccess);
 }
 
-TEST_F(Api, LargeSharedMemoryNeedsOptingIn) {
+TEST_F(Api, LargeSharedMemoryRequiresOptIn) {
   EXPECT_EQ(launch(1, 32, 48 * 1024 - 1024), cudaSuccess);
   EXPECT_EQ(launch(1, 32, 48 * 1024), cudaErrorInvalidValue) << "static and dynamic together";
   EXPECT_EQ(cudaFuncSetAttribute(&sample_stub_, cudaFuncAttributeMaxDynamicSharedMemorySize, 100 * 1024),
@@ -219,7 +219,7 @@ TEST_F(Api, FunctionAttributes) {
   EXPECT_EQ(attributes.maxDynamicSharedSizeBytes, 48 * 1024 - 1024);
 }
 
-TEST_F(Api, OccupancyAsksTheDevice) {
+TEST_F(Api, OccupancyComesFromTheDevice) {
   int blocks = 0;
   fake().occupancy = 6;
   EXPECT_EQ(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, &sample_stub_, 256, 0), cudaSuccess);
@@ -230,7 +230,7 @@ TEST_F(Api, OccupancyAsksTheDevice) {
 
 // --- streams and events
 
-TEST_F(Api, EventsCarryModelledTime) {
+TEST_F(Api, EventsHaveModelledTime) {
   fake().run = [](const sim::FakeLaunch&) {
     sim::LaunchResult result;
     result.modelled_us = 250;
@@ -254,7 +254,7 @@ TEST_F(Api, CopiesTakeModelledTime) {
   cudaEvent_t start = nullptr, stop = nullptr;
   EXPECT_EQ(cudaEventCreate(&start), cudaSuccess);
   EXPECT_EQ(cudaEventCreate(&stop), cudaSuccess);
-  constexpr std::size_t kBytes = 256 << 20;  // so long that the launch hardly counts
+  constexpr std::size_t kBytes = 256 << 20;  // so many that the launch time is negligible
   char* a = device_array<char>(kBytes);
   char* b = device_array<char>(kBytes);
   EXPECT_EQ(cudaEventRecord(start, nullptr), cudaSuccess);
@@ -296,7 +296,7 @@ TEST_F(Api, HostFunctionsRunInOrder) {
   EXPECT_EQ(cudaLaunchHostFunc(stream, nullptr, nullptr), cudaErrorInvalidValue);
 }
 
-TEST_F(Api, HostFunctionsMayWaitForAnotherThreadThatUsesTheDevice) {
+TEST_F(Api, HostFunctionsMayWaitForOtherThreads) {
   EXPECT_EQ(
       cudaLaunchHostFunc(
           nullptr, [](void*) { std::thread([] { EXPECT_EQ(cudaDeviceSynchronize(), cudaSuccess); }).join(); },

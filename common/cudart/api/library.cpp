@@ -17,7 +17,7 @@ FatBinary* image_of(cudaLibrary_t library) {
   return reinterpret_cast<FatBinary*>(library);
 }  // NOLINT: the ABI's opaque handle
 
-// Hands the body a live library and its module on the current device.
+// Calls `body` with an existing library and its module on the current device.
 template <typename Body>
 cudaError_t with_library(const char* call, cudaLibrary_t library, Body&& body) {
   return device_api(call, [&](Context& context) -> Status {
@@ -70,7 +70,8 @@ Status find_global(Context& context, FatBinary& image, const char* name, void** 
 using GetProcAddress = int (*)(const char* symbol, void** function, int version, std::uint64_t flags,
                                int* found);
 
-// The driver API is libcuda.so.1 beside this library, built from driver.cpp; never NVIDIA's.
+// The driver API is libcuda.so.1 in the folder of this library, built from driver.cpp; NVIDIA's is never
+// used.
 GetProcAddress driver() {
   static const auto found = []() -> GetProcAddress {
     Dl_info self{};
@@ -88,7 +89,7 @@ cudaError_t driver_entry(const char* call, const char* symbol, void** function, 
   return api(call, [&]() -> Status {
     if (symbol == nullptr || function == nullptr) return cudaErrorInvalidValue;
     *function = nullptr;
-    if (const auto get = driver(); get != nullptr)  // says itself what is not there
+    if (const auto get = driver(); get != nullptr)  // reports missing functions itself
       static_cast<void>(get(symbol, function, static_cast<int>(version), 0, nullptr));
     else
       say_once("libcuda", fmt::format("{}: there is no libcuda.so.1 beside this library", call));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Allocation, and what is known about a pointer.
+// Allocation, and queries about pointers.
 #include "cudart/runtime/memory.hpp"
 #include "cudart/api/api.hpp"
 #include "cudart/runtime/operation.hpp"

@@ -12,7 +12,7 @@ using sim::fake;
 
 // --- arrays and textures
 
-TEST_F(Api, AnArrayKeepsWhatWasCopiedIntoAPartOfIt) {
+TEST_F(Api, ArraysKeepPartialCopies) {
   cudaArray_t array = nullptr;
   const cudaChannelFormatDesc format = cudaCreateChannelDesc(16, 16, 0, 0, cudaChannelFormatKindUnsigned);
   ASSERT_EQ(cudaMallocArray(&array, &format, 4, 3, 0), cudaSuccess);
@@ -28,7 +28,7 @@ TEST_F(Api, AnArrayKeepsWhatWasCopiedIntoAPartOfIt) {
   EXPECT_EQ(cudaFreeArray(array), cudaSuccess);
 }
 
-TEST_F(Api, CopiesThatLeaveAnArrayAreRefused) {
+TEST_F(Api, RefusesCopiesBeyondAnArray) {
   cudaArray_t array = nullptr;
   const cudaChannelFormatDesc format = cudaCreateChannelDesc(32, 0, 0, 0, cudaChannelFormatKindFloat);
   ASSERT_EQ(cudaMallocArray(&array, &format, 4, 3, 0), cudaSuccess);
@@ -42,7 +42,7 @@ TEST_F(Api, CopiesThatLeaveAnArrayAreRefused) {
   EXPECT_EQ(cudaMallocArray(&array, &three, 4, 3, 0), cudaErrorInvalidChannelDescriptor);
 }
 
-TEST_F(Api, TexturesWantWhatTheyCanRead) {
+TEST_F(Api, TexturesRefuseUnreadableResources) {
   void* memory = nullptr;
   ASSERT_EQ(cudaMalloc(&memory, 256), cudaSuccess);
   cudaResourceDesc resource{};
@@ -80,7 +80,7 @@ TEST_F(Api, CopiesThroughDeviceMemory) {
   EXPECT_EQ(cudaFree(d_b), cudaSuccess);
 }
 
-TEST_F(Api, HostWritesAreToldToTheCheckers) {
+TEST_F(Api, HostWritesReachTheCheckers) {
   int host[4] = {};
   int* d = device_array<int>(8);
   fake().writes.clear();
@@ -92,7 +92,7 @@ TEST_F(Api, HostWritesAreToldToTheCheckers) {
   EXPECT_EQ(fake().writes, expected);
 }
 
-TEST_F(Api, MemoryThatTheHostWritesDirectlyIsNeverUninitialised) {
+TEST_F(Api, ManagedMemoryCountsAsInitialised) {
   void* managed = nullptr;
   EXPECT_EQ(cudaMallocManaged(&managed, 100, cudaMemAttachGlobal), cudaSuccess);
   ASSERT_EQ(fake().writes.size(), 1u);
@@ -112,7 +112,7 @@ TEST_F(Api, RefusesCopiesThatLeaveAnAllocation) {
   EXPECT_EQ(cudaMemcpy(d, host, 32, cudaMemcpyHostToDevice), cudaSuccess);
 }
 
-TEST_F(Api, ARefusedCopySaysWhichArgumentIsWrong) {
+TEST_F(Api, RefusedCopiesNameTheWrongArgument) {
   char host[64] = {};
   char* d = device_array<char>(32);
   const auto expect = [&](void* to, const void* from, std::size_t n_bytes, int kind, const char* words) {
@@ -148,7 +148,7 @@ TEST_F(Api, RefusesPointersOnTheWrongSide) {
   EXPECT_EQ(cudaMemcpy(d, d + 8, 8, cudaMemcpyDeviceToHost), cudaSuccess);
 }
 
-TEST_F(Api, PinnedAndManagedMemoryServeBothSides) {
+TEST_F(Api, PinnedAndManagedMemoryWorkOnBothSides) {
   void *pinned = nullptr, *managed = nullptr;
   EXPECT_EQ(cudaMallocHost(&pinned, 16), cudaSuccess);
   EXPECT_EQ(cudaMallocManaged(&managed, 16, cudaMemAttachGlobal), cudaSuccess);
@@ -189,7 +189,7 @@ TEST_F(Api, RegistersHostMemoryOnce) {
   EXPECT_EQ(cudaHostUnregister(middle), cudaErrorHostMemoryNotRegistered) << "a reset ends it";
 }
 
-TEST_F(Api, RegisteredHostMemoryIsWhatKernelsSeeAndChange) {
+TEST_F(Api, KernelsAccessRegisteredHostMemoryInPlace) {
   std::vector<int> host(1000, 5);
   void* place = nullptr;
   EXPECT_EQ(cudaHostGetDevicePointer(&place, host.data(), 0), cudaErrorInvalidValue);
@@ -200,7 +200,7 @@ TEST_F(Api, RegisteredHostMemoryIsWhatKernelsSeeAndChange) {
     EXPECT_EQ(seen[0], 7);
     EXPECT_EQ(seen[989], 5);
     seen[1] = 8;
-    host[500] = 9;  // another host thread, at the same time
+    host[500] = 9;  // as another host thread could do at this time
     return sim::LaunchResult{};
   };
   host[10] = 7;
@@ -227,7 +227,7 @@ TEST_F(Api, RegisteredHostMemoryIsWhatKernelsSeeAndChange) {
   EXPECT_EQ(about.type, cudaMemoryTypeUnregistered);
 }
 
-TEST_F(Api, FreesEachKindWithItsOwnCallOnly) {
+TEST_F(Api, EachMemoryKindHasItsOwnFree) {
   int on_stack = 0;
   void *device = nullptr, *pinned = nullptr;
   EXPECT_EQ(cudaMalloc(&device, 16), cudaSuccess);
@@ -242,7 +242,7 @@ TEST_F(Api, FreesEachKindWithItsOwnCallOnly) {
   EXPECT_EQ(cudaFreeHost(pinned), cudaSuccess);
 }
 
-TEST_F(Api, MallocOfNothingAndOfTooMuch) {
+TEST_F(Api, HandlesEmptyAndExcessiveAllocations) {
   void* pointer = &pointer;
   EXPECT_EQ(cudaMalloc(&pointer, 0), cudaSuccess);
   EXPECT_EQ(pointer, nullptr);
@@ -349,7 +349,7 @@ TEST_F(Api, ManagedVariablesArePublishedBeforeTheirFirstUse) {
   __cudaUnregisterFatBinary(handle);
 }
 
-TEST_F(Api, PoolsCountWhatTheyHold) {
+TEST_F(Api, PoolsCountTheirMemory) {
   cudaMemPool_t pool = nullptr;
   EXPECT_EQ(cudaDeviceGetDefaultMemPool(&pool, 0), cudaSuccess);
   std::uint64_t before = 0, used = 0, high = 0;
@@ -366,7 +366,7 @@ TEST_F(Api, PoolsCountWhatTheyHold) {
   EXPECT_EQ(cudaFreeAsync(pointer, nullptr), cudaErrorInvalidValue);
 }
 
-TEST_F(Api, ResetReleasesWhatTheProgramForgot) {
+TEST_F(Api, ResetReleasesLeakedObjects) {
   std::size_t before = 0, after = 0, total = 0;
   EXPECT_EQ(cudaMemGetInfo(&before, &total), cudaSuccess);
   int* forgotten = device_array<int>(1000);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the generated stubs call: says once that `call` is missing, and returns cudaErrorNotSupported.
+// Called by the generated stubs: reports once that `call` is missing, and returns cudaErrorNotSupported.
 #pragma once
 
 namespace course::cudart {

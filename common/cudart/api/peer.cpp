@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Copies between devices, for which CUDA has no per-thread twins.
+// Copies between devices; CUDA has no per-thread versions of these.
 #include "cudart/api/api.hpp"
 #include "cudart/runtime/memory.hpp"
 #include "cudart/runtime/stream.hpp"
@@ -8,7 +8,7 @@ using namespace course::cudart;  // NOLINT: this file is only their exported fac
 
 namespace {
 
-// Between devices: both ends must be on the devices that the call names.
+// Checks that an argument of a copy between devices lies on the device given in the call.
 Status check_peer(const void* pointer, int device, const char* what) {
   if (!runtime().is_device(device)) return fail(cudaErrorInvalidDevice, "there is no device {}", device);
   const auto place = locate(pointer);

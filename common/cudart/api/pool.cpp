@@ -20,7 +20,7 @@ std::unique_ptr<CUmemPoolHandle_st> make_pool(Context& context) {
   return pool;
 }
 
-// A counter of a pool, or where it is set; nullptr for a reuse flag, which is an int.
+// The value of an attribute of a pool; nullptr for a reuse flag, which is an int.
 std::uint64_t* counter(CUmemPoolHandle_st& pool, cudaMemPoolAttr attribute) {
   switch (attribute) {
     case cudaMemPoolAttrReleaseThreshold: return &pool.release_threshold;
@@ -41,7 +41,7 @@ int& reuse_flag(CUmemPoolHandle_st& pool, cudaMemPoolAttr attribute) {
   return pool.reuse[static_cast<unsigned>(attribute) - cudaMemPoolReuseFollowEventDependencies];
 }
 
-// Hands the body a live pool, under its context's lock.
+// Calls `body` with an existing pool, under its context's lock.
 template <typename Body>
 cudaError_t with_pool(const char* call, cudaMemPool_t pool, Body&& body) {
   return device_api(call, [&](Context&) -> Status {
@@ -137,7 +137,7 @@ CUDART_EXPORT cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) {
 
 CUDART_EXPORT cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, size_t) {
   return with_pool("cudaMemPoolTrimTo", pool,
-                   [](CUmemPoolHandle_st&) { return Status(); });  // nothing is held back
+                   [](CUmemPoolHandle_st&) { return Status(); });  // no memory is kept in reserve
 }
 
 CUDART_EXPORT cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute,

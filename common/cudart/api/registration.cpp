@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What nvcc's generated code calls before main and around <<<>>>: fat binaries, kernels, variables, launch configurations.
-// Everything here must be cheap: it runs in static constructors, for every kernel of every library.
+// The functions that nvcc's generated code calls before main and around <<<>>>: fat binaries, kernels,
+// variables, launch configurations. They must be fast, because static constructors call them for every kernel
+// of every library.
 #include "cudart/api/api.hpp"
 
 using namespace course::cudart;  // NOLINT: this file is only their exported face
@@ -70,7 +71,7 @@ CUDART_EXPORT cudaError_t __cudaPopCallConfiguration(dim3* grid, dim3* block, si
 }
 
 CUDART_EXPORT cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* host) {
-  // Called from static initialisers inside the kernel's stub: no error state, no device.
+  // Called from static initialisers in the kernel's stub, so it uses neither the error state nor a device.
   Function* function = runtime().registry().find_function(host);
   *kernel = reinterpret_cast<cudaKernel_t>(function);  // NOLINT: the ABI's opaque handle
   return function != nullptr ? cudaSuccess : cudaErrorInvalidDeviceFunction;

@@ -11,7 +11,7 @@ using namespace course::cudart;  // NOLINT: this file is only their exported fac
 
 namespace {
 
-// Hands the body a live stream.
+// Calls `body` with an existing stream.
 template <typename Body>
 cudaError_t with_stream(const char* call, cudaStream_t handle, Body&& body) {
   return device_api(call, [&](Context&) -> Status {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Making and unmaking streams and events, and what does not depend on the default stream.
+// Creation and destruction of streams and events, and functions that do not depend on the default stream.
 
 #include <atomic>
 

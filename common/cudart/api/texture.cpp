@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Texture and surface objects: a descriptor in device memory, whose address is the handle. Mipmaps, sRGB writes and views of
-// another format are not there.
+// Texture and surface objects: the handle is the address of a descriptor in device memory. Mipmaps, sRGB
+// writes and views with another format are not supported.
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -38,7 +38,7 @@ void set_format(TextureDescriptor& d, const cudaChannelFormatDesc& f) {
                                                 : course::sim::ChannelKind::is_unsigned;
 }
 
-// What lies behind the object: texels, their format and extents.
+// Fills in the resource of an object: the address, format and extents of the texels.
 Status describe(const cudaResourceDesc& r, TextureDescriptor& d) {
   switch (r.resType) {
     case cudaResourceTypeArray: {
@@ -83,7 +83,7 @@ Status describe(const cudaResourceDesc& r, TextureDescriptor& d) {
       return fail(cudaErrorNotSupported, "mipmapped arrays are not implemented");
     default: return fail(cudaErrorInvalidValue, "{} is no resource type", static_cast<unsigned>(r.resType));
   }
-  // Where a texture unit can start.
+  // The alignment that a texture resource must have.
   constexpr std::uint64_t kAlignment = 32;
   if (d.base % kAlignment != 0)
     return fail(cudaErrorInvalidValue, "the resource starts at {:#x}, which is not aligned", d.base);
@@ -141,7 +141,7 @@ Status destroy(unsigned long long handle, bool is_surface) {
     objects().live.erase(found);
   }
   const std::lock_guard guard(object.context->lock);
-  // After a reset the memory is gone already.
+  // After a reset the memory has already been released.
   if (object.context->device().find(handle) != nullptr) {
     static_cast<void>(object.context->device().fill(reinterpret_cast<std::byte*>(handle), 0, 1,
                                                     sizeof(TextureDescriptor)));  // NOLINT

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Layout, little-endian. Wrapper: u32 magic 466243B1, u32 version (2: nvcc -rdc=true linked it), u64 pointer to container,
-//        u64 pointer to the list of containers that were linked.
+// The layout of a fat binary, little-endian.
+// Wrapper:   u32 magic 466243B1, u32 version (2: linked by nvcc -rdc=true), u64 pointer to the container,
+//            u64 pointer to the list of containers that were linked.
 // Container: u32 magic BA55ED50, u16 version, u16 header bytes, u64 bytes of the entries that follow.
-// Entry: +0 u16 kind, +4 u32 header bytes, +8 u64 payload bytes, +16 u32 packed bytes (payload without padding),
-//        +28 u32 sm, +40 u64 flags, +56 u64 unpacked bytes; then the payload; the next entry follows without a gap.
+// Entry:     +0 u16 kind, +4 u32 header bytes, +8 u64 payload bytes, +16 u32 compressed bytes (the payload
+//            without padding), +28 u32 sm, +40 u64 flags, +56 u64 uncompressed bytes; then the payload. The
+//            next entry follows without a gap.
 #include "cudart/code/fatbin.hpp"
 
 #include <elf.h>
@@ -23,13 +25,13 @@ namespace {
 constexpr std::uint32_t kWrapperMagic = 0x466243B1;
 constexpr std::uint32_t kContainerMagic = 0xBA55ED50;
 constexpr std::uint64_t kContainerHeaderBytes = 16;
-constexpr std::uint64_t kEntryHeaderBytes = 64;  // as far as we read
+constexpr std::uint64_t kEntryHeaderBytes = 64;  // bytes of the header that are read
 constexpr std::uint64_t kFlagLz4 = 0x2000;
 constexpr std::uint64_t kFlagZstd = 0x8000;
-constexpr std::uint64_t kFlagPacked = 0x1000;                        // older schemes
+constexpr std::uint64_t kFlagPacked = 0x1000;                        // compressed by an older scheme
 constexpr std::uint64_t kMaxUnpackedBytes = std::uint64_t{1} << 30;  // a guard against hostile headers
 
-// A read at any offset and alignment; nothing when it would leave the span.
+// Reads at any offset and alignment; std::nullopt if the value would exceed the span.
 template <typename T>
 std::optional<T> read_at(std::span<const std::byte> bytes, std::uint64_t offset) {
   if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) return {};
@@ -152,8 +154,8 @@ Result<FatbinEntry> choose_ptx(std::span<const FatbinEntry> entries, int compute
       list(ptx_targets), compute_capability, compute_capability)};
 }
 
-// .nv.info is a list of attributes: u8 format, u8 attribute, u16 value or size; format 4 is followed by that many bytes.
-// Attribute 0x2f: u32 symbol index, u32 registers per thread.
+// .nv.info is a list of attributes: u8 format, u8 attribute, u16 value or size; format 4 is followed by that
+// many bytes. Attribute 0x2f: u32 symbol index, u32 registers per thread.
 std::map<std::string, int> registers_of_cubin(std::string_view elf) {
   constexpr std::uint8_t kSized = 4;
   constexpr std::uint8_t kRegisterCount = 0x2f;

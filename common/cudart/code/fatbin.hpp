@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Reads the fat binaries that nvcc embeds in a program: which PTX and which machine code they hold, for which chips.
-// parse_fatbin takes untrusted bytes; the two read_* functions take an address whose header says how far it reaches.
-// Invariant: no byte outside the given span is touched, whatever the headers claim; a broken entry is an Error.
+// Reads the fat binaries that nvcc embeds in a program: the PTX and the machine code in them, and their
+// targets. parse_fatbin takes untrusted bytes. The functions that take an address rely on the header there
+// for the length.
+// Invariant: no byte outside the given span is accessed, whatever the headers say; an invalid entry is an
+// Error.
 // Format: observed from nvcc 12 and 13 (see the table in fatbin.cpp).
 #pragma once
 
@@ -25,31 +27,34 @@ struct FatbinEntry {
   int sm = 0;  // compute capability × 10: 90 for sm_90
   Packing packing = Packing::plain;
   std::uint64_t unpacked_bytes = 0;    // 0 when plain
-  std::span<const std::byte> payload;  // packed, points into the parsed bytes
+  std::span<const std::byte> payload;  // compressed or plain, points into the parsed bytes
 };
 
-// The entries of one container, kinds other than PTX and cubin left out. The bytes must outlive the result.
+// The entries of one container, without kinds other than PTX and cubin. The bytes must outlive the result.
 Result<std::vector<FatbinEntry>> parse_fatbin(std::span<const std::byte> bytes);
 
 // The entry's contents: PTX text without its trailing NUL, or an ELF image.
 Result<std::string> unpack(const FatbinEntry& entry);
 
-// The PTX for the highest target that a chip of `compute_capability` (× 10) can run; an Error says what there is instead.
+// The PTX for the highest target that a chip of `compute_capability` (× 10) can run. The Error says which
+// targets there are.
 Result<FatbinEntry> choose_ptx(std::span<const FatbinEntry> entries, int compute_capability);
 
-// Registers per thread of each kernel, by mangled name, from a cubin's .nv.info. Empty when the image says nothing.
+// Registers per thread of each kernel, by mangled name, from a cubin's .nv.info. Empty if the image has no
+// such information.
 std::map<std::string, int> registers_of_cubin(std::string_view elf);
 
-// `wrapper` is what __cudaRegisterFatBinary gets. The span covers the container it points to.
+// `wrapper` is the argument of __cudaRegisterFatBinary. Returns the bytes of its container.
 Result<std::span<const std::byte>> container_of_wrapper(const void* wrapper);
-// Was it made by nvcc -rdc=true? Then the container holds linked machine code, and the PTX is in pieces elsewhere.
+// Whether it was linked by nvcc -rdc=true. Then its container holds linked machine code, and the PTX is in
+// the containers of the linked files.
 bool was_device_linked(const void* wrapper);
-// The containers of the files that it was linked from, as the program's start-up code has listed them.
+// The containers of the linked files, from the list that the program's start-up code has filled in.
 std::vector<std::span<const std::byte>> linked_containers(const void* wrapper);
-// Any of: wrapper, container, PTX text (NUL-terminated), as cudaLibraryLoadData accepts them.
+// The images that cudaLibraryLoadData accepts: a wrapper, a container, or PTX text (NUL-terminated).
 enum class CodeImage : std::uint8_t { wrapper, container, ptx_text, unknown };
 CodeImage kind_of_image(const void* image);
-// `container` starts with the container's magic; its own header gives the length.
+// The bytes of a container. `container` starts with the container's magic; its header contains the length.
 std::span<const std::byte> span_of_container(const void* container);
 
 }  // namespace course::cudart

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Compiled to fat binaries for fatbin_test.cpp: two kernels that differ in how many registers they need.
+// Compiled to fat binaries for fatbin_test.cpp: two kernels with different numbers of registers.
 extern "C" __global__ void sample_kernel(int* out) {
   out[threadIdx.x] = static_cast<int>(threadIdx.x);
 }

@@ -16,7 +16,7 @@
 namespace course::cudart {
 namespace {
 
-// Writes containers as nvcc does.
+// Writes containers in nvcc's format.
 class ContainerWriter {
  public:
   void add(FatbinKind kind, int sm, const std::string& contents, Packing packing = Packing::plain) {
@@ -64,7 +64,7 @@ class ContainerWriter {
   std::string body_;
 };
 
-// Exactly as many heap bytes as there are: a sanitizer sees any read behind them.
+// A heap allocation of exactly n bytes, so that sanitizers detect reads beyond them.
 std::vector<std::byte> exact(const std::string& text, std::size_t n) {
   const auto* begin = reinterpret_cast<const std::byte*>(text.data());
   return {begin, begin + n};
@@ -103,7 +103,7 @@ TEST(Fatbin, ChoosesTheHighestPtxThatTheDeviceRuns) {
   EXPECT_EQ(choose_ptx(*entries, 120)->sm, 100);
 }
 
-TEST(Fatbin, SaysWhatToDoWithoutUsablePtx) {
+TEST(Fatbin, AdvisesWhenNoPtxIsUsable) {
   ContainerWriter only_cubin;
   only_cubin.add(FatbinKind::cubin, 86, "elf");
   auto bytes = exact(only_cubin.bytes());
@@ -120,7 +120,7 @@ TEST(Fatbin, SaysWhatToDoWithoutUsablePtx) {
   EXPECT_NE(chosen.error().text.find("SIM_DEVICE"), std::string::npos);
 }
 
-TEST(Fatbin, RefusesWhatIsNoContainer) {
+TEST(Fatbin, RefusesOtherData) {
   EXPECT_FALSE(parse_fatbin({}));
   EXPECT_FALSE(parse_fatbin(exact(std::string(64, 'x'))));
 }
@@ -154,7 +154,7 @@ TEST(Fatbin, SurvivesDamagedBytes) {
       continue;
     }
     for (const FatbinEntry& entry : *entries) {
-      if (entry.unpacked_bytes > (1 << 20)) continue;  // legal, only slow
+      if (entry.unpacked_bytes > (1 << 20)) continue;  // valid but slow
       const auto contents = unpack(entry);
       if (!contents) ++refused;
       if (contents && entry.kind == FatbinKind::cubin) (void)registers_of_cubin(*contents);
@@ -170,7 +170,7 @@ TEST(Fatbin, RefusesAbsurdSizesBeforeAllocating) {
   EXPECT_FALSE(unpack(entry));
 }
 
-TEST(Fatbin, KnowsImagesByTheirFirstBytes) {
+TEST(Fatbin, RecognisesImagesByTheirFirstBytes) {
   const std::string container = ContainerWriter().bytes();
   EXPECT_EQ(kind_of_image(container.data()), CodeImage::container);
   EXPECT_EQ(kind_of_image("//\n.version 8.0\n"), CodeImage::ptx_text);
@@ -180,7 +180,7 @@ TEST(Fatbin, KnowsImagesByTheirFirstBytes) {
             CodeImage::unknown);
 }
 
-TEST(Fatbin, KnowsWhatSeparateCompilationLinked) {
+TEST(Fatbin, ListsSeparatelyCompiledContainers) {
   struct Wrapper {
     std::uint32_t magic, version;
     const void *container, *prelinked;
@@ -189,7 +189,7 @@ TEST(Fatbin, KnowsWhatSeparateCompilationLinked) {
   EXPECT_TRUE(was_device_linked(std::array{Wrapper{0x466243B1, 2, nullptr, nullptr}}.data()));
 }
 
-// What nvcc itself made of fatbin_sample.cu, in every mode that it knows. FATBIN_SAMPLES lists the files.
+// The fat binaries that nvcc made from fatbin_sample.cu in each of its modes. FATBIN_SAMPLES lists the files.
 std::vector<std::string> samples() {
   std::vector<std::string> files;
   std::string list = std::getenv("FATBIN_SAMPLES") != nullptr ? std::getenv("FATBIN_SAMPLES") : "";
@@ -203,7 +203,7 @@ std::vector<std::string> samples() {
   return files;
 }
 
-TEST(FatbinFromNvcc, HoldsTheSamePtxHoweverPacked) {
+TEST(FatbinFromNvcc, HasTheSamePtxInEveryCompression) {
   const auto files = samples();
   if (files.empty()) GTEST_SKIP() << "FATBIN_SAMPLES is not set";
   std::string first;
@@ -222,7 +222,7 @@ TEST(FatbinFromNvcc, HoldsTheSamePtxHoweverPacked) {
   }
 }
 
-TEST(FatbinFromNvcc, TellsTheRegistersOfEachKernel) {
+TEST(FatbinFromNvcc, ReportsRegistersOfEachKernel) {
   const auto files = samples();
   if (files.empty()) GTEST_SKIP() << "FATBIN_SAMPLES is not set";
   for (const std::string& file : files) {
@@ -240,7 +240,7 @@ TEST(FatbinFromNvcc, TellsTheRegistersOfEachKernel) {
       ASSERT_TRUE(registers.contains("sample_hungry_kernel"));
       EXPECT_GT(registers.at("sample_kernel"), 0);
       EXPECT_GT(registers.at("sample_hungry_kernel"), registers.at("sample_kernel"));
-      // A cut-off image must not crash.
+      // A truncated image must not cause a crash.
       for (std::size_t n = 0; n < elf->size(); n += 61)
         (void)registers_of_cubin(std::string_view(*elf).substr(0, n));
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Fuzz target: fat binaries, as programs and students' objects hold them. Everything that is read of one is unpacked.
+// Fuzz target: fat binaries, as embedded in programs and students' objects. All entries are decompressed.
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -11,7 +11,7 @@
 namespace course::cudart {
 namespace {
 
-// Nothing when it would leave the bytes.
+// The address of a T at `offset`; nullptr if it would exceed the bytes.
 template <typename T>
 const std::byte* place_of(std::span<const std::byte> bytes, std::uint64_t offset) {
   return offset <= bytes.size() && bytes.size() - offset >= sizeof(T) ? bytes.data() + offset : nullptr;
@@ -24,8 +24,8 @@ bool read(std::span<const std::byte> bytes, std::uint64_t offset, T& out) {
   return at != nullptr;
 }
 
-constexpr std::uint64_t kContainerHeader =
-    16;  // magic, version, u16 bytes of the header at 6, u64 of the rest at 8
+// Magic, version, u16 header size at 6, u64 size of the rest at 8.
+constexpr std::uint64_t kContainerHeader = 16;
 
 }  // namespace
 
@@ -83,7 +83,7 @@ Result<std::vector<DeviceCode>> code_of_program(std::span<const std::byte> elf, 
   for (const auto container : *containers) {
     const auto entries = parse_fatbin(container);
     if (!entries) return entries.error();
-    // nvcc's linker leaves an empty one.
+    // nvcc's linker creates an empty container.
     if (std::none_of(entries->begin(), entries->end(),
                      [](const FatbinEntry& entry) { return entry.kind == FatbinKind::ptx; }))
       continue;

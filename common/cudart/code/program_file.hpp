@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The PTX inside a program's file, read without running the program: what registration would hand over at its start.
-// Takes untrusted bytes.
+// Reads the PTX in a program's file without running the program: the same that registration would pass at its
+// start. The bytes are untrusted.
 #pragma once
 
 #include <cstddef>
@@ -13,20 +13,20 @@
 
 namespace course::cudart {
 
-// The contents of the first section of that name of a 64-bit ELF file. Empty when there is none.
+// The contents of the first section with that name in a 64-bit ELF file. Empty if there is none.
 Result<std::span<const std::byte>> section_of(std::span<const std::byte> elf, std::string_view name);
 
-// The fat binaries of section .nv_fatbin: they lie one after the other, with zeros between them.
+// The fat binaries in section .nv_fatbin: one after the other, with zeros between them.
 Result<std::vector<std::span<const std::byte>>> containers_in(std::span<const std::byte> section);
 
-// What a fat binary holds for one chip.
+// The code of a fat binary for one chip.
 struct DeviceCode {
   std::string ptx;
-  std::map<std::string, int>
-      registers;  // per thread of each kernel, where there is machine code for the chip
+  // Per thread of each kernel, if there is machine code for the chip.
+  std::map<std::string, int> registers;
 };
 
-// Of each fat binary with PTX, what it holds for a chip of `compute_capability` (× 10).
+// The code of each fat binary that has PTX, for a chip of `compute_capability` (× 10).
 Result<std::vector<DeviceCode>> code_of_program(std::span<const std::byte> elf, int compute_capability);
 
 }  // namespace course::cudart

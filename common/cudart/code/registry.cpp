@@ -19,7 +19,7 @@ void Registry::remove_image(FatBinary* image) {
   const std::lock_guard guard(lock_);
   if (live_images_.erase(image) == 0) return;
   image->removed = true;
-  // The stubs' addresses may soon belong to another shared object.
+  // Another shared object may later use the same stub addresses.
   for (const Function* function : image->functions) {
     const auto found = function_of_host_.find(function->host);
     if (found != function_of_host_.end() && found->second == function) function_of_host_.erase(found);
@@ -105,8 +105,9 @@ void Registry::forget_device(Context& context) {
 
 namespace {
 
-// A program built with -rdc=true: its own container holds linked machine code, the PTX is in the parts that were linked. Parts
-// without PTX for this chip (the toolkit's device libraries) are left out: who needs them is told of a missing function.
+// The PTX of a program built with -rdc=true. Its own container holds linked machine code; the PTX is in the
+// containers of the linked files. Files without PTX for this chip (the toolkit's device libraries) are left
+// out; a call of their functions is reported as missing.
 Status link_parts(const std::vector<std::span<const std::byte>>& parts, int compute_capability,
                   std::string& ptx) {
   std::vector<std::string> texts;
@@ -130,7 +131,7 @@ Status link_parts(const std::vector<std::span<const std::byte>>& parts, int comp
   return cudaSuccess;
 }
 
-// The PTX text of an image for this chip, and the registers that its machine code for it declares.
+// The PTX text of an image for this chip, and the registers that its machine code for the chip uses.
 Status read_image(const FatBinary& image, int compute_capability, std::string& ptx,
                   std::map<std::string, int>& registers) {
   std::span<const std::byte> container;
@@ -168,7 +169,7 @@ Status read_image(const FatBinary& image, int compute_capability, std::string& p
   return cudaSuccess;
 }
 
-// Host code reads __managed__ variables through a pointer that must be set before its first access.
+// Host code accesses __managed__ variables through a pointer, which must be set before the first access.
 void publish_managed_variables(sim::Device& device, const FatBinary& image, sim::ModuleId module) {
   for (const Variable* variable : image.variables) {
     if (variable->managed_pointer == nullptr) continue;
@@ -189,7 +190,7 @@ Status load_module(Context& context, FatBinary& image, sim::ModuleId& module) {
     module = *here.module;
     return cudaSuccess;
   }
-  if (!here.failure.ok()) return here.failure.code();  // explained when it failed first
+  if (!here.failure.ok()) return here.failure.code();  // explained at the first failure
   if (image.removed)
     return fail(cudaErrorInvalidResourceHandle, "the library of this kernel or variable has been unloaded");
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The code and the variables that programs registered: fat binaries, kernels, __device__ / __constant__ / __managed__
-// variables. Registration only notes; PTX is parsed at the first use on a device (modules of template libraries are slow).
-// Invariant: objects live as long as the process, so that handles in a program's static variables stay valid.
+// The code and the variables that programs register: fat binaries, kernels, __device__ / __constant__ /
+// __managed__ variables. Registration only records them. PTX is parsed at the first use on a device, because
+// modules of template libraries are large.
+// Invariant: objects exist until the process ends, so that handles in a program's static variables stay
+// valid.
 #pragma once
 
 #include <atomic>
@@ -25,7 +27,7 @@ namespace course::cudart {
 struct Context;
 struct FatBinary;
 
-// What cudaFuncSetAttribute changed.
+// Attributes that cudaFuncSetAttribute can change.
 struct FunctionSettings {
   int max_dynamic_shared = -1;  // bytes; -1 = the device's default
   int carveout = -1;
@@ -35,7 +37,7 @@ struct FunctionSettings {
   int cluster_policy = 0;
 };
 
-// A kernel. Its address is the cudaKernel_t and the cudaFunction_t that programs hold.
+// A kernel. Its address is the program's cudaKernel_t and cudaFunction_t.
 struct Function {
   FatBinary* owner = nullptr;
   const void* host = nullptr;  // the stub's address; nullptr for kernels of cudaLibraryLoadData
@@ -44,7 +46,7 @@ struct Function {
     std::optional<sim::KernelId> kernel;
     FunctionSettings settings;
   };
-  std::map<int, OnDevice> on_device;  // by ordinal; under that context's lock
+  std::map<int, OnDevice> on_device;  // by ordinal; protected by that context's lock
 };
 
 struct Variable {
@@ -52,7 +54,7 @@ struct Variable {
   const void* host = nullptr;
   std::string name;
   std::uint64_t bytes = 0;
-  void** managed_pointer = nullptr;  // __managed__: where the host code keeps the address
+  void** managed_pointer = nullptr;  // __managed__: the host code's pointer to the variable
 };
 
 // One registered image and its modules.
@@ -64,30 +66,30 @@ struct FatBinary {
   std::vector<Variable*> variables;
   struct OnDevice {
     std::optional<sim::ModuleId> module;
-    Status failure;  // why there is none; reported in full the first time only
+    Status failure;  // why loading failed; reported in full only the first time
     std::map<std::string, int> registers;
   };
-  std::map<int, OnDevice> on_device;  // by ordinal; under that context's lock
+  std::map<int, OnDevice> on_device;  // by ordinal; protected by that context's lock
 };
 
 class Registry {
  public:
   FatBinary* add_image(const void* image);
-  // Its kernels and variables are no longer found; what devices have loaded of it stays, since a program that
-  // ends removes its images while other threads may still be running its kernels.
+  // Its kernels and variables are no longer found. Modules loaded on devices stay, because other threads may
+  // still run kernels when a program removes its images at exit.
   void remove_image(FatBinary* image);
-  // The same, and devices unload it. Call with no context locked.
+  // Also unloads its modules from all devices. The caller must hold no context's lock.
   void unload_image(FatBinary* image);
   Function* add_function(FatBinary* owner, const void* host, std::string_view name);
   Variable* add_variable(FatBinary* owner, const void* host, std::string_view name, std::uint64_t bytes,
                          void** managed_pointer);
 
-  // By stub address or by handle; nullptr for anything else.
+  // Finds a kernel by stub address or by handle; else nullptr.
   Function* find_function(const void* key);
   Variable* find_variable(const void* host);
   bool is_library(const FatBinary* image);
 
-  // Unloads everything from a device: cudaDeviceReset. Call with that context locked.
+  // Unloads everything from a device, for cudaDeviceReset. The caller must hold the context's lock.
   void forget_device(Context& context);
 
  private:
@@ -101,15 +103,16 @@ class Registry {
   std::unordered_set<const FatBinary*> live_images_;
 };
 
-// Each loads the module if need be; they lock the context.
+// These load the module if necessary. They take the context's lock.
 Status load_module(Context& context, FatBinary& image, sim::ModuleId& module);
 Status find_kernel(Context& context, Function& function, sim::KernelId& kernel);
-// A __device__ or __constant__ variable on the context's device, by its handle in the program; and `n_bytes` of it from byte
-// `offset` on, which must not leave it.
+// The address of a variable on the context's device, by its host handle; and of `n_bytes` of it from
+// `offset`, which must lie inside the variable.
 Status find_symbol(Context& context, const void* symbol, sim::Device::Symbol& found);
 Status find_symbol_bytes(Context& context, const void* symbol, std::size_t n_bytes, std::size_t offset,
                          std::byte*& start);
-// Registers per thread: the machine code's figure when the program holds one, else the simulator's estimate.
+// Registers per thread: the number in the machine code if the program contains it, else the simulator's
+// estimate.
 int registers_of(Context& context, Function& function, const sim::KernelFacts& facts);
 
 }  // namespace course::cudart

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// CUB's parts for blocks and warps: scans and reductions in each algorithm, radix sort, exchange, load and store.
+// CUB's algorithms for blocks and warps: scans and reductions in each variant, radix sort, exchange, load and
+// store.
 #include <algorithm>
 #include <cub/block/block_load.cuh>
 #include <cub/block/block_radix_sort.cuh>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// For the programs of this folder: device arrays, reproducible numbers, and CUB's way to be called twice.
+// Tools for the programs in this folder: device arrays, reproducible numbers, and CUB's two-call protocol.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,8 @@
 
 #include "../programs/check.hpp"
 
-// Sizes that every algorithm is tried with: nothing, one, less than a warp, odd, several tiles and a bit.
+// The sizes with which every algorithm is tested: empty, one item, less than a warp, odd, and several tiles
+// plus a remainder.
 inline const int kSizes[] = {0, 1, 31, 1025, 54321, 1'000'003};
 
 // A device copy of host values.
@@ -37,7 +38,7 @@ class Array {
   std::size_t n_;
 };
 
-// CUB is asked for the bytes that it needs first: `call(d_temporary, n_bytes)`.
+// Calls a CUB algorithm twice, first for the size of its temporary memory: `call(d_temporary, n_bytes)`.
 template <typename Call>
 void with_temporary(const Call& call) {
   std::size_t n_bytes = 0;
@@ -47,7 +48,7 @@ void with_temporary(const Call& call) {
   CHECK(cudaDeviceSynchronize());
 }
 
-// Numbers that look random: the same in each run.
+// Pseudorandom numbers, the same in each run.
 class Numbers {
  public:
   explicit Numbers(std::uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15u + 1) {}

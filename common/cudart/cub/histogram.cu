@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// cub::DeviceHistogram against sequential loops: even bins, bins of any width, several channels.
+// cub::DeviceHistogram compared with sequential loops: even bins, bins of any width, several channels.
 #include <algorithm>
 #include <cub/device/device_histogram.cuh>
 
@@ -9,12 +9,12 @@ namespace {
 
 void even(int n) {
   const auto samples = made<std::uint8_t>(n, 1, [](Numbers& r) {
-    return static_cast<std::uint8_t>(r.below(4) == 0 ? 7 : r.below(256));  // one bin is much asked for
+    return static_cast<std::uint8_t>(r.below(4) == 0 ? 7 : r.below(256));  // one bin is frequent
   });
   std::vector<int> counts(256);
   for (const auto s : samples) ++counts[s];
   const Array<std::uint8_t> d_samples(samples);
-  const Array<int> d_counts(std::vector<int>(256));  // CUB leaves them alone where there are no samples
+  const Array<int> d_counts(std::vector<int>(256));  // CUB does not write them if there are no samples
   with_temporary([&](void* t, std::size_t& b) {
     return cub::DeviceHistogram::HistogramEven(t, b, d_samples.get(), d_counts.get(), 257, 0, 256, n);
   });
@@ -40,7 +40,7 @@ void ranges(int n) {
   EXPECT(d_counts.values() == counts);
 }
 
-// Pixels of four channels, of which three are counted.
+// Pixels with four channels, three of which are counted.
 void channels(int n_pixels) {
   const auto samples = random_bits<std::uint8_t>(4 * n_pixels, 3);
   std::vector<int> counts[3] = {std::vector<int>(64), std::vector<int>(64), std::vector<int>(64)};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// cub::DeviceReduce against sequential loops.
+// cub::DeviceReduce compared with sequential loops.
 #include <algorithm>
 #include <cmath>
 #include <cub/device/device_reduce.cuh>
@@ -26,7 +26,7 @@ void sums(int n) {
       [&](void* t, std::size_t& b) { return cub::DeviceReduce::Sum(t, b, d_ints.get(), d_sum.get(), n); });
   EXPECT(d_sum.front() == std::accumulate(ints.begin(), ints.end(), 0));
 
-#if CUB_VERSION >= 200800  // CUDA 12.9's
+#if CUB_VERSION >= 200800  // the version of CUDA 12.9
   const Array<std::int64_t> d_squares(1);
   with_temporary([&](void* t, std::size_t& b) {
     return cub::DeviceReduce::TransformReduce(t, b, d_ints.get(), d_squares.get(), n, ::cuda::std::plus<>{},

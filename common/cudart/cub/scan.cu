@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// cub::DeviceScan against sequential loops: sums, an operator that does not commute, by key.
+// cub::DeviceScan compared with sequential loops: sums, a non-commutative operator, scans by key.
 #include <cub/device/device_scan.cuh>
 
 #include "cub.hpp"

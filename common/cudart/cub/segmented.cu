@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// cub::DeviceSegmentedReduce, DeviceSegmentedRadixSort and DeviceSegmentedSort: empty, short and long segments.
+// cub::DeviceSegmentedReduce, DeviceSegmentedRadixSort and DeviceSegmentedSort: empty, short and long
+// segments.
 #include <algorithm>
 #include <cub/device/device_segmented_radix_sort.cuh>
 #include <cub/device/device_segmented_reduce.cuh>
@@ -10,7 +11,7 @@
 
 namespace {
 
-// Ends of segments: offsets[s] … offsets[s + 1].
+// Segment boundaries: segment s is offsets[s] … offsets[s + 1].
 std::vector<int> segments(int n) {
   Numbers r(9);
   std::vector<int> offsets = {0};

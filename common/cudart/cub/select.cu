@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// cub::DeviceSelect, DevicePartition and DeviceRunLengthEncode against sequential loops.
+// cub::DeviceSelect, DevicePartition and DeviceRunLengthEncode compared with sequential loops.
 #include <cub/device/device_partition.cuh>
 #include <cub/device/device_run_length_encode.cuh>
 #include <cub/device/device_select.cuh>
@@ -35,7 +35,7 @@ void select(int n) {
     return cub::DeviceSelect::If(t, b, d_in_place.get(), d_count.get(), n, IsSmall{});
   });
   EXPECT(d_count.front() == static_cast<int>(small.size()) && d_in_place.first(small.size()) == small);
-  // Chosen ones first, in order; the others from the end, backwards.
+  // Selected items first, in order; the others at the end, in reverse order.
   with_temporary([&](void* t, std::size_t& b) {
     return cub::DevicePartition::If(t, b, d_in.get(), d_out.get(), d_count.get(), n, IsSmall{});
   });

@@ -32,7 +32,7 @@ void descending(int n) {
   EXPECT(d_out.values() == sorted);
 }
 
-// Bits 5 to 16 alone count, equal ones stay in order.
+// Sorts by bits 5 to 16; items with equal bits keep their order.
 void some_bits(int n) {
   const auto keys = random_bits<std::uint32_t>(n, 12);
   const Array<std::uint32_t> d_in(keys), d_out(keys.size());

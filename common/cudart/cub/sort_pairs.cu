@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// cub::DeviceRadixSort of pairs: equal keys keep their order; two buffers that CUB goes to and fro between.
+// cub::DeviceRadixSort of pairs: equal keys keep their order; double buffers.
 #include <algorithm>
 #include <cub/device/device_radix_sort.cuh>
 #include <numeric>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// thrust::sort: by radix where it can, by merging where a comparison is given; by key.
+// thrust::sort: radix sort where possible, merge sort with a comparison; sort by key.
 #include <thrust/device_vector.h>
 #include <thrust/sort.h>
 

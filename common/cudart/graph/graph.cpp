@@ -8,7 +8,7 @@
 namespace course::cudart {
 namespace {
 
-// Every graph and node that exists, whoever owns it.
+// All existing graphs and nodes.
 struct LiveGraphs {
   std::mutex lock;
   std::unordered_set<const void*> nodes, graphs;
@@ -152,7 +152,8 @@ std::unique_ptr<CUgraph_st> clone(const CUgraph_st& graph) {
 std::vector<CUgraphNode_st*> topological_order(const CUgraph_st& graph) {
   std::vector<CUgraphNode_st*> order;
   std::unordered_set<const CUgraphNode_st*> done;
-  // Repeatedly the first node in order of creation that is ready; mostly one pass, as nodes follow their dependencies.
+  // Repeatedly chooses the nodes whose dependencies are done, in order of creation. Usually one pass is
+  // enough, because nodes are created after their dependencies.
   while (order.size() < graph.nodes.size()) {
     const std::size_t before = order.size();
     for (const auto& node : graph.nodes) {
@@ -212,7 +213,7 @@ Status update(CUgraphExec_st& executable, const CUgraph_st& graph, cudaGraphExec
     counterpart[order[i]] = mine[i].get();
   }
   for (std::size_t i = 0; i < order.size(); ++i) {
-    // Memory keeps the address that the executable graph has given out.
+    // An allocation keeps its address in the executable graph.
     if (std::holds_alternative<AllocOp>(mine[i]->operation)) continue;
     mine[i]->operation = deep_copy(order[i]->operation);
   }
@@ -228,7 +229,7 @@ Status run_graph(const CUgraph_st& graph, bool frees_on_launch) {
   Turn nobody;
   Turn& whole = DoingTurn::current() != nullptr ? *DoingTurn::current() : nobody;
   std::unordered_map<const CUgraphNode_st*, Clock> ends;
-  // Executable graphs hold their nodes sorted; children are sorted here.
+  // The nodes of executable graphs are already sorted; those of child graphs are sorted here.
   for (CUgraphNode_st* node : topological_order(graph)) {
     Clock before = whole.before;
     for (const CUgraphNode_st* dependency : node->dependencies) before.join(ends[dependency]);
@@ -242,7 +243,8 @@ Status run_graph(const CUgraph_st& graph, bool frees_on_launch) {
     if (Status status = execute(*node->context, node->operation); !status.ok()) return status;
     whole.after.join(part.after);
     ends[node] = std::move(part.after);
-    if (node->context->sticky != cudaSuccess) return cudaSuccess;  // as after any faulting kernel
+    // the error is returned by the next call, as after any kernel's fault
+    if (node->context->sticky != cudaSuccess) return cudaSuccess;
   }
   return cudaSuccess;
 }

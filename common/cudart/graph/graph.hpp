@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Graphs: nodes with an Operation each and edges between them; an executable graph is a copy in topological order.
-// Invariant: a node belongs to one graph and dies with it; edges never leave the graph.
+// Graphs: nodes, each with an Operation, and edges between them. An executable graph is a copy in topological
+// order.
+// Invariant: a node belongs to one graph and is destroyed with it; edges connect nodes of the same graph.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,7 @@ struct CUgraphNode_st {
   course::cudart::Context* context = nullptr;  // the device that executes it
   course::cudart::Operation operation;
   std::vector<CUgraphNode_st*> dependencies;
-  const CUgraphNode_st* original = nullptr;  // in a clone: the node it was copied from
+  const CUgraphNode_st* original = nullptr;  // in a clone: the node from which it was copied
   bool enabled = true;
   course::cudart::Agent agent = 0;       // of an executable graph's node, from its first launch on
   std::vector<void*> argument_pointers;  // for cudaGraphKernelNodeGetParams
@@ -31,7 +32,7 @@ struct CUuserObject_st {
 
 struct CUgraph_st {
   std::vector<std::unique_ptr<CUgraphNode_st>> nodes;  // in order of creation
-  bool is_child = false;                               // owned by a node: the user must not destroy it
+  bool is_child = false;                               // owned by a node, so the user must not destroy it
   std::vector<std::pair<cudaUserObject_t, long>> user_objects;
 
   CUgraph_st();
@@ -42,8 +43,8 @@ struct CUgraph_st {
 
 struct CUgraphExec_st {
   std::unique_ptr<CUgraph_st> graph;  // nodes in the order of execution
-  std::unordered_map<const CUgraphNode_st*, CUgraphNode_st*>
-      node_of;  // by the node of the graph it was made from
+  // The nodes, by the corresponding node of the original graph.
+  std::unordered_map<const CUgraphNode_st*, CUgraphNode_st*> node_of;
   unsigned long long flags = 0;
 };
 
@@ -53,19 +54,20 @@ Handles<CUgraph_st>& graphs();
 Handles<CUgraphExec_st>& executable_graphs();
 Handles<CUuserObject_st>& user_objects();
 
-bool is_graph(cudaGraph_t graph);  // live, a child or being captured
+bool is_graph(cudaGraph_t graph);  // existing, including child graphs and graphs being captured
 bool is_node(cudaGraphNode_t node);
 
-// Adds a node after its dependencies; all must be of this graph.
+// Adds a node with its dependencies, which must belong to this graph.
 Status add_node(CUgraph_st& graph, Context& context, const cudaGraphNode_t* dependencies,
                 std::size_t n_dependencies, Operation operation, cudaGraphNode_t* out);
 Status add_edges(CUgraph_st& graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to, std::size_t n);
 Status remove_edges(CUgraph_st& graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to, std::size_t n);
 Status destroy_node(cudaGraphNode_t node);
 
-// A copy whose nodes know their originals. Children are copied too.
+// A copy whose nodes refer to their originals. Child graphs are copied too.
 std::unique_ptr<CUgraph_st> clone(const CUgraph_st& graph);
-// Dependencies first, else in order of creation; empty when there is a cycle.
+// The nodes sorted so that dependencies come first, otherwise in order of creation; empty if there is a
+// cycle.
 std::vector<CUgraphNode_st*> topological_order(const CUgraph_st& graph);
 
 Status instantiate(const CUgraph_st& graph, unsigned long long flags, cudaGraphExec_t* out);

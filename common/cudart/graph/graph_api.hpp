@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The graph calls whose signature changed between CUDA 12 and 13 (edge data came in): written once here for abi12.cpp and
-// abi13.cpp. Lists follow CUDA's convention: with a null array the call stores the count, else it fills up to the count.
+// The graph calls whose signature changed between CUDA 12 and 13 (edge data was added), implemented once for
+// abi12.cpp and abi13.cpp. Lists follow CUDA's convention: with a null array the call stores the count,
+// otherwise it stores at most that many elements.
 #pragma once
 
 #include "cudart/graph/graph.hpp"
@@ -12,7 +13,8 @@ inline constexpr const char* kNoConditionals =
     "conditional graph nodes are not simulated; copy the condition to the host, and launch there the graph "
     "that it chooses";
 
-// Gives a list of nodes as a call does. `data`: of the edges that led there, may be nullptr.
+// Returns a list of nodes to a caller by this convention. `data`: of the edges to these nodes; may be
+// nullptr.
 Status give_nodes(const std::vector<CUgraphNode_st*>& nodes, cudaGraphNode_t* out, cudaGraphEdgeData* data,
                   std::size_t* n);
 // Turns the parameters of cudaGraphAddNode into an operation.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the graph calls of api_graph.cpp, api_graph_nodes.cpp and api_graph_exec.cpp share.
+// Helpers shared by the graph calls in api/graph.cpp, api/graph_nodes.cpp and api/graph_exec.cpp.
 #pragma once
 
 #include <utility>
@@ -9,12 +9,12 @@
 
 namespace course::cudart {
 
-// The errors of handles that are none.
+// The errors for invalid handles.
 Status no_graph();
 Status no_node();
 Status no_executable();
 
-// Hands the body the device's context and a live graph.
+// Calls `body` with the device's context and an existing graph.
 template <typename Body>
 cudaError_t with_graph(const char* call, cudaGraph_t graph, Body&& body) {
   return device_api(call, [&](Context& context) -> Status {
@@ -23,7 +23,7 @@ cudaError_t with_graph(const char* call, cudaGraph_t graph, Body&& body) {
   });
 }
 
-// Replaces an operation when the new one is acceptable.
+// Replaces an operation if the new one is valid.
 template <typename Op>
 Status replace(CUgraphNode_st& node, Op& operation, Op changed) {
   if (Status status = check(*node.context, changed); !status.ok()) return status;
@@ -31,13 +31,13 @@ Status replace(CUgraphNode_st& node, Op& operation, Op changed) {
   return cudaSuccess;
 }
 
-// The same, with the operation that the parameters of a call describe.
+// The same for the operation that a call's parameters describe.
 Status replace_kernel(CUgraphNode_st& node, KernelOp& kernel, const cudaKernelNodeParams* p);
 Status replace_copy(CUgraphNode_st& node, CopyOp& copy, const cudaMemcpy3DParms* p);
 Status replace_fill(CUgraphNode_st& node, FillOp& fill, const cudaMemsetParams* p);
 Status replace_host(CUgraphNode_st& node, HostOp& host, const cudaHostNodeParams* p);
 
-// Copies whose one side is `offset` bytes into a variable of the context's device.
+// Copies to or from a variable of the context's device, at `offset` bytes.
 Status copy_to_symbol(Context& context, const void* symbol, const void* src, std::size_t n_bytes,
                       std::size_t offset, cudaMemcpyKind kind, CopyOp& out);
 Status copy_from_symbol(Context& context, void* dst, const void* symbol, std::size_t n_bytes,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Graphs: captured and built by hand, launched again, changed, with memory of their own.
+// Graphs: capture, explicit construction, repeated launches, changes, memory nodes.
 #include "cudart/api/fixture.hpp"
 
 namespace course::cudart {
@@ -14,7 +14,7 @@ class Graph : public Api {
     ASSERT_EQ(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), cudaSuccess);
   }
 
-  // An executable graph of what `body` does in the captured stream.
+  // An executable graph of the work that `body` submits to the captured stream.
   template <typename Body>
   cudaGraphExec_t captured(Body body) {
     EXPECT_EQ(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeGlobal), cudaSuccess);
@@ -31,7 +31,7 @@ class Graph : public Api {
     return n;
   }
 
-  // A kernel node's parameters; the arguments live in this object.
+  // The parameters of a kernel node; this object holds the arguments.
   cudaKernelNodeParams kernel_params(unsigned blocks) {
     cudaKernelNodeParams p{};
     p.func = &sample_stub_;
@@ -73,7 +73,7 @@ TEST_F(Graph, CaptureRecordsAndLaunchReplays) {
   EXPECT_EQ(cudaGraphLaunch(executable, stream_), cudaErrorInvalidValue);
 }
 
-TEST_F(Graph, ArgumentsAreTakenWhenCaptured) {
+TEST_F(Graph, ArgumentsAreCopiedAtCapture) {
   pointer_argument = device_array<int>(1);
   cudaGraphExec_t executable = captured([&] { EXPECT_EQ(launch(1, 1, 0, stream_), cudaSuccess); });
   int* const first = pointer_argument;
@@ -132,7 +132,7 @@ TEST_F(Graph, JoinedStreamMayBeDestroyedWhileCapturing) {
   EXPECT_EQ(n_nodes(), 2u);
 }
 
-TEST_F(Graph, DestroyedStreamsWorkMustJoin) {
+TEST_F(Graph, WorkOfDestroyedStreamsMustJoin) {
   cudaStream_t side = nullptr;
   cudaEvent_t fork = nullptr;
   EXPECT_EQ(cudaStreamCreate(&side), cudaSuccess);
@@ -145,7 +145,7 @@ TEST_F(Graph, DestroyedStreamsWorkMustJoin) {
   EXPECT_EQ(cudaStreamEndCapture(stream_, &graph_), cudaErrorStreamCaptureUnjoined);
 }
 
-TEST_F(Graph, InvalidCaptureNamesTheCallAtFault) {
+TEST_F(Graph, InvalidCaptureReportsTheFailingCall) {
   EXPECT_EQ(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeGlobal), cudaSuccess);
   void* memory = nullptr;
   EXPECT_EQ(cudaMalloc(&memory, 16), cudaErrorStreamCaptureUnsupported);
@@ -171,7 +171,7 @@ TEST_F(Graph, UnjoinedForkIsAnError) {
   EXPECT_EQ(fake().launches.size(), 1u);
 }
 
-TEST_F(Graph, CallsThatWaitSpoilACapture) {
+TEST_F(Graph, SynchronousCallsInvalidateACapture) {
   EXPECT_EQ(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeGlobal), cudaSuccess);
   EXPECT_EQ(cudaStreamSynchronize(stream_), cudaErrorStreamCaptureUnsupported);
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
@@ -182,7 +182,7 @@ TEST_F(Graph, CallsThatWaitSpoilACapture) {
   EXPECT_EQ(cudaStreamSynchronize(stream_), cudaSuccess);
 }
 
-TEST_F(Graph, MallocIsForbiddenUnlessTheThreadRelaxes) {
+TEST_F(Graph, MallocRequiresRelaxedCaptureMode) {
   void* pointer = nullptr;
   EXPECT_EQ(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeGlobal), cudaSuccess);
   cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
@@ -200,7 +200,7 @@ TEST_F(Graph, TheDefaultStreamCannotBeCaptured) {
   EXPECT_EQ(cudaStreamEndCapture(cudaStreamPerThread, &graph_), cudaSuccess);
 }
 
-TEST_F(Graph, LegacyWorkDuringTheCaptureOfABlockingStreamIsRefused) {
+TEST_F(Graph, RefusesLegacyStreamWorkDuringCapture) {
   cudaStream_t blocking = nullptr;
   EXPECT_EQ(cudaStreamCreate(&blocking), cudaSuccess);
   EXPECT_EQ(cudaStreamBeginCapture(blocking, cudaStreamCaptureModeGlobal), cudaSuccess);
@@ -303,7 +303,7 @@ TEST_F(Graph, KernelParametersCanBeReadAndChanged) {
   EXPECT_EQ(fake().launches.size(), 1u);
 }
 
-TEST_F(Graph, UpdateTakesTheSameShapeOnly) {
+TEST_F(Graph, UpdateRequiresTheSameTopology) {
   cudaGraphExec_t executable = captured([&] { EXPECT_EQ(launch(1, 1, 0, stream_), cudaSuccess); });
   EXPECT_EQ(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeGlobal), cudaSuccess);
   EXPECT_EQ(launch(5, 1, 0, stream_), cudaSuccess);
@@ -321,7 +321,7 @@ TEST_F(Graph, UpdateTakesTheSameShapeOnly) {
   EXPECT_EQ(fake().launches.at(0).grid.x, 5u);
 }
 
-TEST_F(Graph, OwnMemoryHasOneAddressForAllLaunches) {
+TEST_F(Graph, GraphMemoryKeepsItsAddress) {
   void* pointer = nullptr;
   cudaGraphExec_t executable = captured([&] {
     EXPECT_EQ(cudaMallocAsync(&pointer, 256, stream_), cudaSuccess);
@@ -339,7 +339,7 @@ TEST_F(Graph, OwnMemoryHasOneAddressForAllLaunches) {
   EXPECT_EQ(after - before, 256u) << "released with the last graph that refers to it";
 }
 
-TEST_F(Graph, MemoryThatAGraphDoesNotFreeMustBeFreedBeforeTheNextLaunch) {
+TEST_F(Graph, UnfreedGraphMemoryPreventsTheNextLaunch) {
   void* pointer = nullptr;
   cudaGraphExec_t executable =
       captured([&] { EXPECT_EQ(cudaMallocAsync(&pointer, 256, stream_), cudaSuccess); });
@@ -360,7 +360,7 @@ TEST_F(Graph, FaultEndsTheLaunch) {
   EXPECT_EQ(cudaStreamSynchronize(stream_), cudaErrorIllegalAddress);
 }
 
-TEST_F(Graph, UserObjectsDieWithTheLastGraph) {
+TEST_F(Graph, LastGraphReleasesUserObjects) {
   int destroyed = 0;
   cudaUserObject_t object = nullptr;
   EXPECT_EQ(cudaUserObjectCreate(
@@ -377,8 +377,8 @@ TEST_F(Graph, UserObjectsDieWithTheLastGraph) {
   EXPECT_EQ(destroyed, 1);
 }
 
-#if CUDART_VERSION >= 12040  // where they came in
-TEST_F(Graph, ConditionalNodesAreRefusedInWords) {
+#if CUDART_VERSION >= 12040  // the first version with conditional nodes
+TEST_F(Graph, ConditionalNodesAreRefusedWithAnExplanation) {
   EXPECT_EQ(cudaGraphCreate(&graph_, 0), cudaSuccess);
   cudaGraphConditionalHandle handle = 0;
   testing::internal::CaptureStderr();

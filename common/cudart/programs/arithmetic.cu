@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Numbers: doubles, 64-bit multiplication and division, shifts, bit counts, mathematical functions, conversions, rounding.
+// Arithmetic: doubles, 64-bit multiplication and division, shifts, bit counts, mathematical functions,
+// conversions, rounding.
 #include <cmath>
 #include <cstdint>
 #include <vector>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Asynchronous copies in every style that CUDA C++ has: pipeline intrinsics, cooperative groups, cuda::barrier, cuda::pipeline
-// with one and several stages, split arrival; on sm_90 bulk copies there and back, and a cluster of one block.
+// Asynchronous copies in every style that CUDA C++ has: pipeline intrinsics, cooperative groups,
+// cuda::barrier, cuda::pipeline with one and several stages, split arrival; on sm_90 bulk copies there and
+// back, and a cluster of one block.
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>
 #include <cuda_pipeline.h>
@@ -15,7 +16,8 @@
 namespace cg = cooperative_groups;
 
 constexpr int kThreads = 256, kRounds = 5;
-#define TILE_BYTES (kThreads * sizeof(int))  // no constant: device code would take its address
+// a macro, because device code would take the address of a constant
+#define TILE_BYTES (kThreads * sizeof(int))
 using Barrier = cuda::barrier<cuda::thread_scope_block>;
 
 __global__ void with_intrinsics(const int* in, int* out) {
@@ -77,7 +79,7 @@ __global__ void with_barrier(const int* in, int* out) {
   out[threadIdx.x] = sum;
 }
 
-// The upper half of the threads leaves the barrier's count for good after the first round.
+// The upper half of the threads permanently leaves the barrier after the first round.
 __global__ void with_dropped_threads(const int* in, int* out) {
   __shared__ Barrier s_barrier;
   __shared__ int s_tile[kThreads];
@@ -117,7 +119,7 @@ __global__ void with_pipeline(const int* in, int* out) {
   out[threadIdx.x] = sum;
 }
 
-// A warp fetches, the others add up.
+// One warp loads the tiles, the others add them.
 __global__ void with_roles(const int* in, int* out) {
   __shared__ alignas(16) int s_tile[2][kThreads];
   __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> s_state;

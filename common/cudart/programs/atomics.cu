@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Atomics of every width, compare-and-swap loops for what has no instruction, a spin lock, __threadfence and a ticket.
+// Atomics of every width, compare-and-swap loops for operations without an instruction, a spin lock,
+// __threadfence and a ticket.
 #include <cmath>
 #include <vector>
 
@@ -56,7 +57,7 @@ __global__ void all_kinds(Results* r, int* last_block_sum) {
   atomic_max_float(&r->float_max, float((i * 53) % 511));
   if (i < 10) atomic_multiply(&r->product, 2.0);
 
-  // A lock held by one lane at a time: needs independent progress of the lanes.
+  // A lock that one lane at a time holds; requires independent thread scheduling.
   bool done = false;
   while (!done) {
     if (atomicCAS(&lock, 0, 1) == 0) {

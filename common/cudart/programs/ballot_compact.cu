@@ -29,7 +29,7 @@ __global__ void votes(int* out) {
   out[lane] = flags;
 }
 
-// A histogram where the lanes of one bin elect a leader.
+// A histogram in which the lanes with the same bin elect a leader.
 __global__ void match_histogram(const unsigned char* in, int n, int* bins) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   const unsigned active = __ballot_sync(0xffffffffu, i < n);

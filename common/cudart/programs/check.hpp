@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// For the stand-alone programs of this folder: they are not course code, so they bring their own, smaller tools.
+// Checks for the stand-alone programs of this folder. They are not part of the course's code and use their
+// own, smaller tools.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Clusters: blocks that read and add to each other's shared memory, of a size known to the compiler or chosen at the launch.
-// A device below sm_90 has none; there the program has nothing to show.
+// Clusters: blocks that read and modify each other's shared memory, with a cluster size known to the compiler
+// or chosen at the launch. On devices below sm_90, which have no clusters, the program does nothing.
 #include <cooperative_groups.h>
 
 #include "check.hpp"
@@ -24,7 +24,7 @@ __global__ void OF_FOUR read_next(unsigned* out) {
   cluster.sync();
   const unsigned* next = cluster.map_shared_rank(s_own, (cluster.block_rank() + 1) % cluster.num_blocks());
   out[blockIdx.x * kThreads + threadIdx.x] = next[threadIdx.x];
-  cluster.sync();  // nobody ends while others read
+  cluster.sync();  // no block ends while others still read its shared memory
 #endif
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// __constant__, __device__ and __managed__ variables: initialisers, symbol copies, indexing that differs by lane.
+// __constant__, __device__ and __managed__ variables: initialisers, symbol copies, indexing that differs by
+// lane.
 #include "check.hpp"
 
 struct Settings {
@@ -28,7 +29,7 @@ __global__ void convolve(const float* in, float* out, int n) {
 
 __global__ void use_all(float* out, int* letters) {
   const int t = threadIdx.x;
-  out[t] = settings.width * settings.weights[t % 3] * float(scale);  // a different constant in each lane
+  out[t] = settings.width * settings.weights[t % 3] * float(scale);  // lanes read different constants
   atomicAdd(&counters[t % 4], 1);
   atomicAdd(&shared_counter, 2);
   letters[t] = words[t % 3][t % 2] + settings.name[0];

@@ -24,7 +24,7 @@ __global__ void reduce_twice(const int* in, int n, int* partial, int* total) {
     sum = cg::reduce(warp, sum, cg::plus<int>());
     if (warp.thread_rank() == 0) partial[blockIdx.x] = sum;
   }
-  grid.sync();  // every partial sum is written before any is read
+  grid.sync();  // every partial sum is written before one is read
   if (grid.thread_rank() == 0) {
     int all = 0;
     for (unsigned b = 0; b < gridDim.x; ++b) all += partial[b];
@@ -32,7 +32,7 @@ __global__ void reduce_twice(const int* in, int n, int* partial, int* total) {
   }
 }
 
-// Each warp's odd lanes count themselves with one atomic.
+// The lanes of a warp that have an odd item count them with one atomic operation.
 __global__ void count_odd(const int* in, int n, int* count) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n && (in[i] & 1) != 0) {
@@ -46,7 +46,8 @@ __global__ void tile_shuffle(int* out) {
   out[threadIdx.x] = tile.shfl_down(int(threadIdx.x), 3) * 100 + tile.shfl_xor(int(tile.thread_rank()), 1);
 }
 
-// Tiles of several warps meet in memory that the system keeps, or in the program's own on older chips.
+// Tiles of several warps synchronise through memory reserved by the system, on older chips through memory of
+// the program.
 __global__ void wide_tiles(int* out) {
   __shared__ cg::block_tile_memory<256> memory;
   __shared__ int touched[256];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What programs ask before they do anything: versions, properties, attributes, memory, occupancy of a kernel.
+// The queries that programs make first: versions, properties, attributes, memory, occupancy of a kernel.
 #include <cstring>
 
 #include "check.hpp"

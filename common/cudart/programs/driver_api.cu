@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The driver API as CCCL and NCCL reach it: libcuda.so.1 is opened at run time, and cuGetProcAddress finds
-// the functions. Beside it the runtime API, which sees the same devices, memory and streams.
+// The driver API as CCCL and NCCL use it: libcuda.so.1 is opened at run time, and cuGetProcAddress finds the
+// functions. The runtime API is used as well and sees the same devices, memory and streams.
 #include <cuda.h>
 #include <dlfcn.h>
 
@@ -29,7 +29,7 @@ void* entry(const char* name) {
   return function;
 }
 
-// The function under the version and with the type that cuda.h gives it.
+// The function with the version and the type of its declaration in cuda.h.
 #define DRIVER(name) (reinterpret_cast<decltype(&name)>(entry(#name)))
 #define DRIVER_CHECK(call) EXPECT((call) == CUDA_SUCCESS)
 
@@ -116,7 +116,7 @@ void contexts() {
   DRIVER_CHECK(DRIVER(cuCtxGetCurrent)(&current));
   EXPECT(current == own);
   DRIVER_CHECK(DRIVER(cuCtxSetCurrent)(second));
-  DRIVER_CHECK(DRIVER(cuCtxDestroy)(second));  // takes it off the stack
+  DRIVER_CHECK(DRIVER(cuCtxDestroy)(second));  // also removes it from the stack
   DRIVER_CHECK(DRIVER(cuCtxGetCurrent)(&current));
   EXPECT(current == own);
   DRIVER_CHECK(DRIVER(cuCtxDestroy)(own));
@@ -130,7 +130,7 @@ void memory() {
   CUdeviceptr d = 0;
   DRIVER_CHECK(DRIVER(cuMemAlloc)(&d, kItems * 4));
   EXPECT(DRIVER(cuMemAlloc)(&d, 0) == CUDA_ERROR_INVALID_VALUE);
-  EXPECT(cudaGetLastError() == cudaSuccess);  // the driver's errors are not the runtime's
+  EXPECT(cudaGetLastError() == cudaSuccess);  // errors of the driver do not affect the runtime's last error
   unsigned h[kItems];
   DRIVER_CHECK(DRIVER(cuMemsetD32)(d, 0x01020304, kItems));
   DRIVER_CHECK(DRIVER(cuMemcpyDtoH)(h, d, sizeof h));

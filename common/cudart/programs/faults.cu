@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What breaks a kernel, and how the program learns of it: each fault in a process of its own, as the context is lost.
+// Faults of kernels and the errors that the program gets. Each fault occurs in a process of its own, because
+// the context is lost.
 #include <cassert>
 #include <cstring>
 #include <string>
@@ -28,15 +29,15 @@ __global__ void __launch_bounds__(64) bounded(int* p) {
   *p = 1;
 }
 
-// A texture object that the kernel makes itself, out of a real one: what it names lies elsewhere, or its modes and flags are nonsense. On a
-// GPU an object is no address at all.
+// A texture object that the kernel itself makes from a real one, with another address or invalid modes and
+// flags. On a GPU a texture object is not an address.
 __global__ void forged(cudaTextureObject_t real, unsigned long long* copy, unsigned long long place,
                        bool elsewhere, float* out) {
   const auto* words = reinterpret_cast<const unsigned long long*>(real);
   for (int i = 0; i < 10; ++i) {
     copy[i] = words[i];
     if (elsewhere && words[i] == place) copy[i] = 4096;
-    // From the sixth word's upper half on: kinds, modes and flags.
+    // The upper half of word 6 and word 7 hold kinds, modes and flags.
     if (!elsewhere && (i == 6 || i == 7)) copy[i] |= ~0ull << (i == 6 ? 32 : 0);
   }
   __threadfence();
@@ -71,7 +72,7 @@ int fault(const std::string& which) {
                      reinterpret_cast<float*>(p) + 40);
   }
   const cudaError_t error = cudaDeviceSynchronize();
-  // Sticky: everything after it fails alike.
+  // The error is sticky: all later calls fail with it.
   void* more = nullptr;
   EXPECT(cudaMalloc(&more, 16) == error);
   EXPECT(cudaGetLastError() == error);
@@ -79,7 +80,7 @@ int fault(const std::string& which) {
   return int(error) & 0x7f;
 }
 
-// Which of the two depends on the version of CUDA.
+// CUDA versions differ in which of the two they return.
 bool is_refusal(cudaError_t error) {
   return error == cudaErrorInvalidConfiguration || error == cudaErrorInvalidValue;
 }
@@ -101,7 +102,7 @@ int main(int, char** argv) {
   EXPECT(child("elsewhere") == (cudaErrorIllegalAddress & 0x7f));
   EXPECT(child("nonsense") == (cudaErrorIllegalAddress & 0x7f));
 
-  // Refused launches leave the device as it was.
+  // Refused launches do not affect the device.
   int* p = nullptr;
   CHECK(cudaMalloc(&p, 256));
   fine<<<1, 2048>>>(p);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// For environment_test.py: does what its argument says, one fault each. It never fails by itself.
+// For environment_test.py: makes the mistake that its argument selects. The program itself never fails.
 #include <cuda_runtime.h>
 
 #include <cstdio>
@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
       pinned[5] = round;
       cudaMemcpyAsync(in, pinned, 256, cudaMemcpyHostToDevice, stream);
       fill<<<1, 64, 0, stream>>>(in);
-      cudaMemcpyAsync(pinned, in, 256, cudaMemcpyDeviceToHost, stream);  // in the order of the stream
+      cudaMemcpyAsync(pinned, in, 256, cudaMemcpyDeviceToHost, stream);  // ordered by the stream
       if (is("waited")) cudaStreamSynchronize(stream);
     }
     cudaStreamSynchronize(stream);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Calls: noinline and recursive functions, tables of function pointers, a large switch, virtual functions, local arrays.
+// Calls: noinline and recursive functions, tables of function pointers, a large switch, virtual functions,
+// local arrays.
 #include "check.hpp"
 
 __device__ __noinline__ int square_plus(int x, int y) {
@@ -64,7 +65,7 @@ __global__ void run(int* ints, float* floats, int n) {
   mine[2] = operations[t % 3](t, 7);
   mine[3] = classify(t % 11 == 10 ? 100 : t % 11);
 
-  int stack[16];  // indexed by values of run time: local memory
+  int stack[16];  // indexed with values known only at run time, so it is in local memory
   for (int i = 0; i < 16; ++i) stack[i] = (i * 5 + t) % 16;
   int at = t % 16;
   for (int hops = 0; hops < 4; ++hops) at = stack[at];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Comparisons of pairs of halves: as masks, as ones, as one answer for both, of __half2 and __nv_bfloat162.
+// Comparisons of half2 and bfloat162 pairs, with masks, with ones, or with one result for both halves.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 

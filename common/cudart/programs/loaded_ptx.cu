@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Code that comes as text at run time: cudaLibraryLoadData, kernels and variables by name.
+// Code loaded as text at run time:
 #include <cstring>
 #include <string>
 
@@ -29,7 +29,7 @@ const char* const kPtx = R"(
 }
 )";
 
-// Bytes of this process that are in memory.
+// The resident memory of this process in bytes.
 long resident() {
   long pages = 0;
   std::FILE* file = std::fopen("/proc/self/statm", "r");
@@ -50,11 +50,11 @@ void load_run_unload(const char* ptx, int* d, bool run) {
   CHECK(cudaLibraryUnload(library));
 }
 
-// What a library took is given back when it goes.
+// Unloading a library releases its memory.
 void many_libraries(int* d) {
   constexpr int kWarmUp = 50, kMany = 500;
-  constexpr long kMost = 16L << 20;  // bytes, of all together
-  // Longer than what allocators keep for themselves.
+  constexpr long kMost = 16L << 20;  // bytes, in total
+  // Longer than the blocks that allocators keep in reserve.
   std::string ptx = kPtx;
   const std::string one = "  add.u32 %r3, %r3, %r1;\n", end = "  ret;\n";
   for (int i = 0; i < 500; ++i) ptx.insert(ptx.rfind(end), one);

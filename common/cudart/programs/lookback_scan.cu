@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A single-pass scan with decoupled look-back: blocks spin on their predecessors' status words (Merrill and Garland, 2016).
-// Needs forward progress of earlier blocks and ordered publication of value and status.
+// A single-pass scan with decoupled look-back: blocks wait for the status words of their predecessors
+// (Merrill and Garland, 2016). Requires forward progress of earlier blocks and ordered publication of value
+// and status.
 #include <cuda/atomic>
 #include <vector>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Tensor cores: wmma of three types and both orders, and ldmatrix with mma as libraries use them. Whole numbers, so that sums are exact.
+// Tensor cores: wmma with three types and both layouts, and ldmatrix with mma as in libraries. All numbers
+// are integers, so that sums are exact.
 #include <cuda_fp16.h>
 #include <mma.h>
 
@@ -35,12 +36,12 @@ __global__ void multiply_bytes(const signed char* a, const signed char* b, int* 
   wmma::fragment<wmma::accumulator, 32, 8, kK, int> sum;
   wmma::fill_fragment(sum, 5);
   wmma::load_matrix_sync(fragment_a, a, 32);
-  wmma::load_matrix_sync(fragment_b, b, 16);  // rows 16 apart
+  wmma::load_matrix_sync(fragment_b, b, 16);  // stride of 16 between rows
   wmma::mma_sync(sum, fragment_a, fragment_b, sum);
   wmma::store_matrix_sync(c, sum, 32, wmma::mem_col_major);
 }
 
-// a: 16 × 16, b: 16 × 8, both row by row.
+// a: 16 × 16, b: 16 × 8, both row-major.
 __global__ void multiply_with_ldmatrix(const half* a, const half* b, float* c) {
   __shared__ __align__(16) half s_a[kM * kK], s_b[kK * 8];
   const unsigned lane = threadIdx.x;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Pi by a linear congruential generator per thread: 64-bit integer arithmetic, doubles, warp shuffles, one atomic a warp.
+// Estimates pi with one linear congruential generator per thread: 64-bit integer arithmetic, doubles, warp
+// shuffles, one atomic per warp.
 #include <cmath>
 
 #include "check.hpp"

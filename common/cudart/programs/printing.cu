@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// printf in a kernel, compared with what should have been printed: the program runs itself with its output in a file.
+// printf in a kernel: the program runs itself with its output redirected to a file and compares it with the
+// expected output.
 #include <cstring>
 #include <string>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Host memory that the program allocated itself, pinned afterwards: kernels read and write it in place.
+// Host memory that the program allocated and then registered: kernels read and write it in place.
 #include <cstdlib>
 #include <vector>
 
@@ -36,7 +36,7 @@ int main() {
   CHECK(cudaDeviceSynchronize());
   for (int i = 0; i < n; ++i) EXPECT(out[i] == 2 * in[i]);
 
-  // Copies take it as what it is: the host's memory.
+  // Copies treat it as host memory.
   int* d = nullptr;
   CHECK(cudaMalloc(&d, n * sizeof(int)));
   CHECK(cudaMemcpyAsync(d, in.data(), n * sizeof(int), cudaMemcpyHostToDevice));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Device code compiled in two files and linked: functions, variables, constants and templates of the one used by the other,
-// and names that each file has for itself.
+// Device code compiled in two files and linked: one file uses functions, variables, constants and templates
+// of the other, and each has names of its own.
 #include "check.hpp"
 #include "separate.hpp"
 

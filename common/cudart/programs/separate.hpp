@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What separate.cu and separate_part.cu share.
+// Declarations shared by separate.cu and separate_part.cu.
 #pragma once
 
 extern __device__ int counter;
@@ -7,7 +7,7 @@ extern __constant__ int table[4];
 __device__ int twice(int x);
 __device__ int cube(int x);
 
-// Both files have a copy: one stays.
+// Both files have a copy; the linker keeps one.
 template <typename T>
 __device__ __noinline__ T shared_template(T x) {
   return 7 * x;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every shuffle and warp reduction, for 32- and 64-bit types and for parts of a warp; warp-level scan and bitonic sort.
+// Every shuffle and warp reduction, for 32- and 64-bit types and for parts of a warp; warp-level scan and
+// bitonic sort.
 #include <algorithm>
 
 #include "check.hpp"

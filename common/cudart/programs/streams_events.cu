@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Streams with pinned memory, events between them and as a clock, host callbacks, priorities, a captured graph.
+// Streams with pinned memory, events for ordering and for timing, host callbacks, priorities, a captured
+// graph.
 #include <vector>
 
 #include "check.hpp"

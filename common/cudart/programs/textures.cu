@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Texture objects over memory, pitched rows and arrays: points and linear filtering, address modes, integers as fractions, layers;
-// surfaces read and written; copies to and from arrays.
+// Texture objects for linear memory, pitched rows and arrays: point and linear filtering, address modes,
+// normalised integers, layers; surface reads and writes; copies to and from arrays.
 #include <cmath>
 #include <vector>
 
@@ -67,7 +67,7 @@ void check_memory(float* d_out) {
   const auto out = host(d_out, 40);
   for (int i = 0; i < 32; ++i)
     EXPECT(std::fabs(out[static_cast<std::size_t>(i)] - static_cast<float>(bytes[i]) / 255) < 1e-6f);
-  EXPECT(out[35] == 0);  // beyond the end
+  EXPECT(out[35] == 0);  // outside the texture
   CHECK(cudaDestroyTextureObject(texture));
   CHECK(cudaFree(d_bytes));
 }
@@ -91,7 +91,8 @@ void check_array(const std::vector<float>& image, float* d_out) {
   sample<<<1, all>>>(texture, d_out, 0.75f, 1);
   auto out = host(d_out, kWidth * kHeight);
   for (int y = 0; y < kHeight; ++y)
-    for (int x = 0; x < kWidth; ++x) {  // a quarter of the way to the next, which the last ones have not
+    // a quarter of the way to the next texel; the last one has no next texel
+    for (int x = 0; x < kWidth; ++x) {
       const float step_x = x + 1 < kWidth ? 0.25f : 0, step_y = y + 1 < kHeight ? 0.25f : 0;
       EXPECT(std::fabs(out[static_cast<std::size_t>(y * kWidth + x)] -
                        (pattern(x, y) + step_x + 10 * step_y)) < 1e-4f);
@@ -103,7 +104,7 @@ void check_array(const std::vector<float>& image, float* d_out) {
   how.addressMode[0] = cudaAddressModeWrap;
   how.addressMode[1] = cudaAddressModeMirror;
   texture = make_texture(of_array(array), how);
-  sample<<<1, all>>>(texture, d_out, 8.5f, 1.0f / 8);  // one period on
+  sample<<<1, all>>>(texture, d_out, 8.5f, 1.0f / 8);  // one period further
   out = host(d_out, kWidth * kHeight);
   for (int y = 0; y < kHeight; ++y)
     for (int x = 0; x < kWidth; ++x)

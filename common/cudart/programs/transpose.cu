@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Transposes over 2D grids and blocks: naive, tiled, padded, with dynamic shared memory beyond 48 KiB; pitched memory.
+// Transposes with 2D grids and blocks: naive, tiled, padded, with dynamic shared memory above 48 KiB; pitched
+// memory.
 #include <vector>
 
 #include "check.hpp"

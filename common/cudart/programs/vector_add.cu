@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The first program of every tutorial: grid-stride addition, sizes that fill no block.
+// Vector addition with a grid-stride loop, with sizes that do not fill the last block.
 #include "check.hpp"
 
 __global__ void add(const float* a, const float* b, float* c, int n) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// 128-bit integers: sums, products, quotients, shifts and comparisons, whose machine code chains carries and borrows.
+// 128-bit integers: sums, products, quotients, shifts and comparisons, whose machine code chains carries and
+// borrows.
 #include <cstdint>
 #include <vector>
 

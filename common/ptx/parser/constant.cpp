@@ -11,7 +11,7 @@ namespace {
 
 using Kind = Constant::Kind;
 
-// Deeper nesting than this is no program.
+// The deepest nesting that is accepted.
 constexpr int kMaxDepth = 200;
 constexpr int kAdditive = 9;
 
@@ -50,7 +50,7 @@ Operator next_operator(Lexer& lexer) {
     case '*': return {Op::multiply, 10, 1};
     case '/': return {Op::divide, 10, 1};
     case '%':
-      // "%r1" is a register: the remainder's right side begins with a digit, a sign, '(' or a blank.
+      // "%r1" is a register. The right operand of a remainder starts with a digit, a sign, '(' or a blank.
       return is_class(d, kNameStart) ? Operator{} : Operator{Op::remainder, 10, 1};
     case '+': return {Op::add, kAdditive, 1};
     case '-': return {Op::subtract, kAdditive, 1};

@@ -15,15 +15,15 @@ struct Constant {
   std::uint64_t bits = 0;  // f32: the pattern in the low half
 
   bool is_real() const { return kind == Kind::f64 || kind == Kind::f32; }
-  double real() const;  // any kind, converted
+  double real() const;  // the value of any kind, converted
   std::int64_t integer() const { return static_cast<std::int64_t>(bits); }
 };
 
-// Reads one; fails with "expected <what>" when none begins.
+// Reads a constant expression; fails with "expected <what>" if there is none.
 Constant parse_constant(Lexer& lexer, const char* what);
-// The same, and it must be an integer.
+// Reads a constant expression that must be an integer.
 std::int64_t parse_integer(Lexer& lexer, const char* what);
-// Reads one that stands behind '+' or '-' of an address: no operator weaker than '+' is taken.
+// Reads the offset after '+' or '-' in an address: operators of lower precedence than '+' are not part of it.
 std::int64_t parse_offset(Lexer& lexer, const char* what);
 
 }  // namespace course::ptx::detail

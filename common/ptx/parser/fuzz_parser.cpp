@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Fuzz target: any bytes must parse or give an error, and what parses must print to an equal module.
+// Fuzz target: any bytes must parse or give an error, and a parsed module must be equal after printing and
+// parsing.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

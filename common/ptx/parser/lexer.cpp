@@ -12,7 +12,7 @@
 namespace course::ptx::detail {
 namespace {
 
-// The value of a digit in bases up to 16, or 16 and more for what is none.
+// The value of a digit in bases up to 16; at least 16 for other characters.
 std::uint64_t digit_value(char c) {
   int value = 99;
   if (c >= '0' && c <= '9') value = c - '0';
@@ -151,7 +151,7 @@ Lexer::Number Lexer::take_number() {
   double value = 0;
   const auto [rest, status] = std::from_chars(at_, scan, value);
   if (status == std::errc::result_out_of_range) {
-    // Too small reads as zero, as in C; too large has no value.
+    // As in C, too small a number is zero; too large a number is an error.
     bool small = false;
     for (const char* c = at_; c != scan; ++c) small = small || ((*c == 'e' || *c == 'E') && c[1] == '-');
     if (!small) fail_at(start, "this number is above the largest double");

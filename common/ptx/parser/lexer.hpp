@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A cursor over PTX text: skips white space and comments, takes names, numbers and strings, and words the
-// errors. It makes no token objects: the parser asks for what the grammar wants next.
+// A cursor over PTX text: skips white space and comments, reads names, numbers and strings, and creates error
+// messages. It creates no token objects: the parser calls the function for what the grammar expects next.
 // Invariant: `at_` never passes the NUL that ends the text; between calls it may stand on white space.
 // Source: PTX ISA, chapter 4, "Syntax".
 #pragma once
@@ -18,7 +18,7 @@ struct SyntaxError {
   std::string text;
 };
 
-// A place in the text, kept for messages about something read earlier.
+// A position in the text, kept for messages about something read earlier.
 struct Place {
   const char* at = nullptr;
   std::uint32_t line = 0;
@@ -47,14 +47,14 @@ class Lexer {
   // `text` must be followed by a NUL byte and outlive the lexer.
   explicit Lexer(const char* text) : begin_(text), at_(text) {}
 
-  // Skips white space and comments; the character after it, NUL at the end of the text.
+  // Skips white space and comments and returns the character after them, NUL at the end of the text.
   char peek() {
     if (is_class(*at_, kBlank) || *at_ == '/') skip_blanks();
     return *at_;
   }
-  // The next character as it stands, white space included.
+  // The next character, including white space.
   char here() const { return *at_; }
-  char ahead(std::size_t n) const;  // n characters further, NUL from the end on
+  char ahead(std::size_t n) const;  // the character n positions further, NUL at the end
   bool at_end() { return peek() == '\0'; }
 
   bool accept(char c) {
@@ -62,12 +62,12 @@ class Lexer {
     ++at_;
     return true;
   }
-  // Takes `c` or fails: "expected ',' after the first operand".
+  // Reads `c` or fails:
   void expect(char c, const char* where);
-  // Takes the word if it is next (and not only the beginning of a longer one).
+  // Reads the word if it is next (and not only the beginning of a longer one).
   bool accept_word(std::string_view word);
 
-  // A name, percent sign included; empty when none is next.
+  // Reads a name, including a percent sign; empty if there is none.
   std::string_view take_name() {
     peek();
     return take_name_here();
@@ -80,23 +80,23 @@ class Lexer {
     return {start, static_cast<std::size_t>(at_ - start)};
   }
   std::string_view expect_name(const char* what);
-  // A run of letters, digits, '_', '$' and "::" after a dot: a modifier or a directive. Empty when none.
+  // Reads letters, digits, '_', '$' and "::" after a dot: a modifier or a directive. Empty if there is none.
   std::string_view take_modifier_here();
 
-  // Digits only, no sign; fails when there are none or above `limit`.
+  // Reads digits without a sign; fails if there are none or the number exceeds `limit`.
   std::uint64_t expect_decimal(const char* what, std::uint64_t limit);
-  // A double-quoted string without its quotes, escapes kept as written.
+  // Reads a double-quoted string; returns it without quotes, with escapes as written.
   std::string_view expect_string(const char* what);
 
   struct Number {
     enum class Kind : std::uint8_t { s64, u64, f64, f32 } kind = Kind::s64;
     std::uint64_t bits = 0;
   };
-  // A literal; the cursor stands on a digit, or on a dot before one.
+  // Reads a literal. The cursor must be at a digit, or at a dot before a digit.
   Number take_number();
 
   void skip_line();
-  // The cursor stands on '{': to behind the '}' that closes it. Returns what is between them.
+  // Skips a block in braces and returns its contents. The cursor must be at '{'.
   std::string_view skip_braces(const char* what);
 
   Place place() const { return {at_, line_}; }
@@ -105,17 +105,17 @@ class Lexer {
     return place();
   }
   std::uint32_t line() const { return line_; }
-  // One character on; only where the caller has seen that it is neither NUL nor a line's end.
+  // Advances by one character, which must be neither NUL nor a line end.
   void advance() { ++at_; }
-  // Back to a place on the same or an earlier line.
+  // Returns to a position on the same or an earlier line.
   void rewind(Place place) {
     at_ = place.at;
     line_ = place.line;
   }
 
-  // "PTX line 3, column 7: expected X, found Y", Y being what is next.
+  // Fails with "PTX line 3, column 7: expected X, found Y", where Y is the next token.
   [[noreturn]] void fail_expected(const std::string& expected);
-  // "PTX line 3, column 7: <text>".
+  // Fails with "PTX line 3, column 7: <text>".
   [[noreturn]] void fail_at(Place place, const std::string& text) const;
 
  private:

@@ -7,7 +7,7 @@
 namespace course::ptx::detail {
 namespace {
 
-// Longer chains than this come from a location that is inlined at its own position, again and again.
+// Longer chains occur only if a location is repeatedly inlined at its own position.
 constexpr std::uint16_t kMaxChain = 256;
 
 constexpr std::uint64_t kMaxWord = std::numeric_limits<std::uint32_t>::max();
@@ -55,8 +55,8 @@ std::int32_t LocationTable::call_site(const Key& position) {
   return index;
 }
 
-// The same function inlined at the same place, somewhere up the chain: that is the location meant, seen again
-// after a call site that stands at its own position (recursion that was inlined). Else `key` is new.
+// Returns a location further up the chain with the same function and position, if there is one: the same
+// location after recursion that was inlined. Else returns `key`.
 LocationTable::Key LocationTable::without_repetition(const Key& key, const Key& site) const {
   for (std::int32_t i = key.inlined_at; i >= 0;) {
     const Key& outer = keys_[static_cast<std::size_t>(i)];
@@ -98,7 +98,7 @@ void LocationTable::parse_strings(Lexer& lexer) {
   lexer.expect('{', "that opens the section");
   while (!lexer.accept('}')) {
     if (lexer.accept('.')) {
-      // `.b8 95, 90, 0`: wider elements do not occur in strings; their values are cut to a byte.
+      // `.b8 95, 90, 0`: strings have no wider elements; values are reduced to one byte.
       if (lexer.take_modifier_here().empty()) lexer.fail_expected("a type");
       do {
         const std::uint64_t value = lexer.expect_decimal("a byte", kMaxWord);

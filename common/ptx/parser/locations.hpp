@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The .loc directives of a module as a table without repetitions, and the names in its .debug_str section.
+// The .loc directives of a module as a table without duplicates, and the names in its .debug_str section.
 // Invariant: a location's `inlined_at` is smaller than its own index, so chains end.
 // Source: PTX ISA 11.5, "Debugging Directives".
 #pragma once
@@ -19,20 +19,20 @@ class LocationTable {
  public:
   explicit LocationTable(NameTable& names) : names_(names) {}
 
-  // Positions of call sites are looked for in their own function.
+  // Call sites are searched in their own function only.
   void begin_function() { ++function_serial_; }
-  // The cursor stands behind ".loc"; the index of the location.
+  // Reads what follows ".loc" and returns the index of the location.
   std::int32_t parse_loc(Lexer& lexer);
-  // The cursor stands behind `.section .debug_str`.
+  // Reads what follows `.section .debug_str`.
   void parse_strings(Lexer& lexer);
-  // All locations, function names filled in.
+  // All locations, with the names of functions.
   std::vector<Location> finish(Arena& arena);
 
  private:
   struct Key {
     std::uint32_t file, line, column;
     NameId name = kNoName;     // label of the function's name
-    std::uint64_t offset = 0;  // behind the label
+    std::uint64_t offset = 0;  // offset after the label
     std::int32_t inlined_at = -1;
     bool operator==(const Key&) const = default;
   };
@@ -53,7 +53,7 @@ class LocationTable {
   std::vector<Key> keys_;              // by index
   std::vector<std::uint16_t> depths_;  // by index: length of the inlined_at chain
   std::unordered_map<Key, std::int32_t, Hash> index_;
-  std::unordered_map<Key, Latest, Hash> latest_;  // last location seen at a bare position
+  std::unordered_map<Key, Latest, Hash> latest_;  // the last location at a position, whatever its call site
   std::string strings_;
   std::unordered_map<NameId, std::uint64_t> string_labels_;
   std::uint32_t function_serial_ = 0;

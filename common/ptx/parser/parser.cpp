@@ -17,7 +17,7 @@ Result<Module> parse(std::string_view text) {
   // Indices are 32 bits wide.
   constexpr std::size_t kMaxBytes = std::size_t{1} << 30;
   if (text.size() > kMaxBytes) return Error{"PTX text: longer than 1 GiB"};
-  // A copy that ends in a NUL, so that the lexer may look one character ahead anywhere.
+  // A copy that ends with NUL, so that the lexer can always read the next character.
   const std::string copy(text.substr(0, text.find('\0')));
   try {
     return detail::Parser(copy.c_str()).run();
@@ -124,7 +124,7 @@ bool Parser::common_directive(std::string_view word) {
   return true;
 }
 
-// `#line 3 "x"` and `# 3 "x"` say where the text came from; the others would need a preprocessor.
+// `#line 3 "x"` and `# 3 "x"` give the origin of the text; other lines would need a preprocessor.
 void Parser::preprocessor_line() {
   const Place place = lexer_.place();
   lexer_.advance();
@@ -151,7 +151,7 @@ void Parser::target() {
 void Parser::file() {
   const auto number = static_cast<std::uint32_t>(lexer_.expect_decimal("a file number", kMax32));
   std::string path(lexer_.expect_string("the file's path in quotes"));
-  // Time and size may follow.
+  // The modification time and the size may follow.
   while (lexer_.accept(','))
     lexer_.expect_decimal("the file's time or size", std::numeric_limits<std::uint64_t>::max());
   module_.files.push_back({number, std::move(path)});
@@ -307,7 +307,7 @@ std::int32_t Parser::declare_function(NameId name, Place place, Function& header
     header.forward_declared = true;
     header.noreturn = header.noreturn || before.noreturn;
   }
-  // While the body is parsed, calls of the function itself see its header.
+  // While the body is parsed, recursive calls use this header.
   header.is_declaration = true;
   module_.functions[index] = header;
   header.is_declaration = !has_body;

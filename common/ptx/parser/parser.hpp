@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Text to Module and back.
+// Conversion of PTX text to a Module and back.
 #pragma once
 
 #include <string>
@@ -10,15 +10,16 @@
 
 namespace course::ptx {
 
-// Parses one PTX module. Accepts any opcode and modifiers: whether an instruction can run is the simulator's
-// question. Errors name the text line and column, what was found and what was expected.
-// The text need not end in a newline; a NUL ends it. Never crashes, whatever the bytes.
+// Parses one PTX module. Accepts any opcode and modifiers; the simulator decides whether an instruction can
+// run. Errors state line and column of the text, what was found and what was expected. The text may end
+// without a newline and ends at the first NUL. Any bytes are accepted as input.
 Result<Module> parse(std::string_view text);
 
-// Prints a module so that parse(print(m)) equals m up to formatting and text_line.
+// Prints a module. parse(print(m)) equals m except for text_line, locations that no instruction has, and the
+// extents of arrays with several dimensions.
 std::string print(const Module& module);
 
-// One instruction as PTX text, registers and labels by name: for diagnostics.
+// One instruction as PTX text, for diagnostics.
 std::string print(const Function& function, const Instruction& instruction);
 
 }  // namespace course::ptx

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The parser's third part: function bodies. See parser_state.hpp. Operands: parser_operands.cpp.
-// Blocks are flattened as they are read; labels get their meaning when their block closes, so that a branch
-// may stand before its label. Source: PTX ISA 4.2 "Statements", 11.2 "Control Flow Directives".
+// Blocks are flattened while they are read. References to labels are resolved when their block closes, so
+// that a branch may precede its label. Source: PTX ISA 4.2 "Statements", 11.2 "Control Flow Directives".
 #include <fmt/format.h>
 
 #include <utility>
@@ -82,7 +82,7 @@ void Parser::close_block() {
   }
 }
 
-// Gives a meaning to the references that name a label of this block; the others go to the block around it.
+// Resolves the references to labels of this block; the others are passed to the enclosing block.
 void Parser::resolve_block(const Block& block) {
   if (label_now_.size() < names_.count()) label_now_.resize(names_.count());
   for (std::size_t i = block.first_label; i < labels_.size(); ++i) {
@@ -238,7 +238,7 @@ void Parser::named_statement() {
 
 // --- instructions ---
 
-// The cursor stands on '@' or on the opcode.
+// Reads an instruction. The cursor must be at '@' or at the opcode.
 void Parser::instruction(Place start) {
   Instruction& instruction = function_->instructions.emplace_back();
   instruction.location = location_;
@@ -283,7 +283,7 @@ void Parser::guard(Instruction& instruction) {
   instruction.guard = register_index(name, *binding);
 }
 
-// The opcode with its modifiers. White space before a dot is legal, though rare.
+// Reads the opcode with its modifiers. White space before a dot is legal but rare.
 std::string_view Parser::full_opcode(Place start) {
   if (lexer_.peek() == '%' || lexer_.take_name_here().empty()) {
     lexer_.rewind(start);

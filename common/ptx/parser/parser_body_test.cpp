@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Function bodies: instructions, labels, blocks, calls, locations; one test a feature. Operands: parser_operands_test.cpp.
+// Function bodies: instructions, labels, blocks, calls, locations; one test per feature. Operands:
+// parser_operands_test.cpp.
 #include <gtest/gtest.h>
 
 #include "ptx/parser/parser.hpp"
@@ -16,7 +17,7 @@ using testing::register_name;
 using Kind = Operand::Kind;
 using Table = Operand::Table;
 
-// The one instruction of a body, printed again: what it was read as.
+// Parses the only instruction of a body and prints it.
 std::string reprinted(std::string_view instruction, std::string_view before = "") {
   const Module module = parse_kernel(instruction, before);
   const Function& k = module.functions.back();
@@ -61,7 +62,7 @@ TEST(PtxInstruction, EqualSpellingsShareAForm) {
   EXPECT_EQ(i[2].full_opcode(), "add.u32");
 }
 
-TEST(PtxInstruction, KnowsItsGuardAndLine) {
+TEST(PtxInstruction, ReadsGuardAndLine) {
   const Module module = parse_kernel("@%p3 ret;\n\n@ ! %p4\nexit;\nbar.sync 0;");
   const Function& k = module.functions.back();
   EXPECT_EQ(register_name(k, k.instructions.at(0).guard), "%p3");
@@ -100,7 +101,7 @@ TEST(PtxLabel, MayStandAtTheEnd) {
   EXPECT_EQ(operand(k, 0, 0).index, 2);
 }
 
-TEST(PtxLabel, MayHaveTheNameOfAnOpcodeOrARegister) {
+TEST(PtxLabel, MayHaveNamesOfOpcodesOrRegisters) {
   const Module module =
       parse_kernel("add: add.u32 %r1, %r1, 1; bra add; .reg .u32 x; x : mov.u32 x, 1; bra x;");
   const Function& k = module.functions.back();
@@ -144,7 +145,7 @@ TEST(PtxBlock, RangesShadow) {
   EXPECT_EQ(operand(k, 3, 1).index, operand(k, 0, 0).index);
 }
 
-TEST(PtxBlock, AnOuterRangeSurvivesAnInnerUse) {
+TEST(PtxBlock, OuterRegisterRangesSurviveInnerUses) {
   const Module module = parse_kernel("{ mov.b32 %r1, 1; } mov.b32 %r1, 2;");
   const Function& k = module.functions.back();
   EXPECT_EQ(k.registers.size(), 1u);
@@ -165,7 +166,7 @@ bra WAIT; WAIT: ret;)");
   EXPECT_EQ(k.labels.at(2).name, "WAIT$1");
 }
 
-TEST(PtxBlock, ABranchSeesTheLabelsAroundItButNotInside) {
+TEST(PtxBlock, BranchesReachOnlyLabelsOfEnclosingBlocks) {
   const Module module = parse_kernel("{ { bra out; } } out: ret;");
   EXPECT_EQ(operand(module.functions.back(), 0, 0).index, 1);
   EXPECT_EQ(body_error("bra in; { in: ret; }"),
@@ -173,7 +174,7 @@ TEST(PtxBlock, ABranchSeesTheLabelsAroundItButNotInside) {
   EXPECT_EQ(body_error("x: ret;\nx: ret;"), "PTX line 8, column 1: the label 'x' is already on line 7");
 }
 
-TEST(PtxBlock, VariablesKnowWhereTheyLive) {
+TEST(PtxBlock, VariablesHaveTheScopeOfTheirBlock) {
   const Module module = parse_kernel(R"(
 .param .b32 always; mov.u32 %r1, 0;
 { .param .b32 p; st.param.b32 [p], %r1; .param .b64 q; ld.param.b64 %rd1, [q]; }
@@ -251,7 +252,7 @@ call %rd1, table;)",
   EXPECT_EQ(operand(k, 3, 1).table, Table::variable);
 }
 
-TEST(PtxCall, PrototypesOfOneNameInSeveralBlocksAreToldApart) {
+TEST(PtxCall, DistinguishesPrototypesOfDifferentBlocks) {
   const Module module = parse_kernel(R"(
 { p: .callprototype _ (.param .b32 _); .param .b32 a0; call %rd1, (a0), p; }
 { p: .callprototype _ (.param .b64 _); .param .b64 a0; call %rd1, (a0), p; })");
@@ -261,7 +262,7 @@ TEST(PtxCall, PrototypesOfOneNameInSeveralBlocksAreToldApart) {
   EXPECT_EQ(operand(k, 1, 2).name, "p$1");
 }
 
-TEST(PtxCall, AnUndeclaredFunctionIsAnError) {
+TEST(PtxCall, RefusesUndeclaredFunctions) {
   EXPECT_EQ(body_error("call nobody;"),
             "PTX line 7, column 6: 'nobody' is not declared, and no label here has this name");
   EXPECT_EQ(body_error("t: .calltargets nobody;"),
@@ -302,7 +303,7 @@ std::vector<std::uint32_t> lines(const Module& module, const Instruction& instru
 
 using Lines = std::vector<std::uint32_t>;
 
-TEST(PtxLocation, HoldsUntilTheNextOneAndEndsWithTheFunction) {
+TEST(PtxLocation, AppliesUntilTheNextLocationOrFunctionEnd) {
   const Module module =
       parse_module(".entry a() { ret; .loc 1 10 3\n ret; ret; .loc 2 20 5\n ret; } .entry b() { ret; }");
   const Function& a = module.functions.at(0);
@@ -315,12 +316,12 @@ TEST(PtxLocation, HoldsUntilTheNextOneAndEndsWithTheFunction) {
   EXPECT_EQ(module.functions.at(1).instructions.at(0).location, -1);
 }
 
-TEST(PtxLocation, EqualOnesAreKeptOnce) {
+TEST(PtxLocation, StoresEqualLocationsOnce) {
   const Module module = parse_kernel(".loc 1 1 1\n ret; .loc 1 2 1\n ret; .loc 1 1 1\n ret;");
   EXPECT_EQ(module.locations.size(), 2u);
 }
 
-TEST(PtxLocation, CallSitesAreTheLastLocationAtTheirPosition) {
+TEST(PtxLocation, CallSitesReferToLastLocationThere) {
   const Module module = parse_kernel(R"(
 .loc 1 10 3
 .loc 2 20 1, function_name $L__info_string0, inlined_at 1 10 3
@@ -344,14 +345,14 @@ $L__info_string1:
   const std::vector<Instruction>& i = module.functions.back().instructions;
   EXPECT_EQ(lines(module, i.at(0)), (Lines{30, 20, 10}));
   EXPECT_EQ(lines(module, i.at(1)), (Lines{30, 20, 11}));
-  EXPECT_EQ(lines(module, i.at(2)), (Lines{40, 99}));  // an unknown call site is made
+  EXPECT_EQ(lines(module, i.at(2)), (Lines{40, 99}));  // a location is created for an unknown call site
   const Location& innermost = module.locations.at(static_cast<std::size_t>(i[0].location));
   EXPECT_EQ(innermost.function, "out");
   EXPECT_EQ(module.locations.at(static_cast<std::size_t>(innermost.inlined_at)).function, "inn");
   EXPECT_EQ(module.locations.at(static_cast<std::size_t>(i[2].location)).function, "x");
 }
 
-TEST(PtxLocation, CallSitesOfAnotherFunctionAreNotTaken) {
+TEST(PtxLocation, IgnoresCallSitesOfOtherFunctions) {
   const Module module = parse_module(R"(
 .entry a() { .loc 1 1 1
 .loc 2 5 1, function_name L, inlined_at 1 1 1
@@ -362,7 +363,7 @@ ret; })");
   EXPECT_EQ(lines(module, module.functions.at(1).instructions.at(0)), (Lines{7, 5}));
 }
 
-TEST(PtxLocation, InlinedRecursionAtOnePositionDoesNotGrowWithRepetition) {
+TEST(PtxLocation, InlinedRecursionAddsNoDuplicateLocations) {
   std::string body = ".loc 1 9 1\n.loc 1 5 2, function_name A, inlined_at 1 9 1\n";
   for (int i = 0; i < 50; ++i) {
     body += ".loc 1 5 2, function_name B, inlined_at 1 5 2\nmov.u32 %r1, 1;\n";
@@ -373,7 +374,7 @@ TEST(PtxLocation, InlinedRecursionAtOnePositionDoesNotGrowWithRepetition) {
   EXPECT_LE(module.locations.size(), 6u);
 }
 
-TEST(PtxLocation, ANameWithoutItsSectionIsEmpty) {
+TEST(PtxLocation, NameIsEmptyWithoutDebugSection) {
   const Module module = parse_kernel(".loc 1 2 3, function_name nowhere, inlined_at 1 1 1\nret;");
   EXPECT_EQ(module.locations.at(static_cast<std::size_t>(module.functions.back().instructions.at(0).location))
                 .function,

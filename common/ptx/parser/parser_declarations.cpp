@@ -14,10 +14,10 @@
 namespace course::ptx::detail {
 namespace {
 
-// A variable larger than the address space of any GPU is a mistake; the limit keeps sums from overflowing.
+// No GPU has an address space for larger variables. The limit prevents overflow in sums.
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 48;
 constexpr std::uint64_t kMaxAlignment = std::uint64_t{1} << 30;
-// `.b32 x<100>` makes a hundred variables: as many as this in a module.
+// `.b32 x<100>` declares a hundred variables; a module may declare this many in total.
 constexpr std::uint64_t kMaxNumbered = std::uint64_t{1} << 16;
 constexpr std::uint64_t kMaxRange = std::numeric_limits<std::int32_t>::max();
 
@@ -35,7 +35,7 @@ int vector_width(std::string_view word) {
   return 0;
 }
 
-// The bits of a constant as an element of this type; nullopt when a real number cannot stand there.
+// The bits of a constant as an element of this type; std::nullopt if the type cannot hold a real number.
 std::optional<std::uint64_t> bits_as(const Constant& value, Type type) {
   if (type == Type::f32) {
     if (value.kind == Constant::Kind::f32) return value.bits;
@@ -159,7 +159,7 @@ void Parser::one_variable(const Variable& shape, NameId name, Place place) {
   std::vector<std::uint64_t> extent = extents(unsized);
   fresh.is_array = !extent.empty();
   if (!unsized) set_size(fresh, extent, place);
-  // Bound before its initial value, which may hold its own address.
+  // The name is bound before the initial value, which may contain the variable's own address.
   Variable& variable = add_variable(std::move(fresh), name, place);
   if (lexer_.accept('=')) {
     if (variable.is_extern)
@@ -246,7 +246,7 @@ void Parser::initial_value(Variable& variable, std::vector<std::uint64_t>& exten
     lexer_.fail_at(lexer_.place_of_next(),
                    fmt::format("a variable in '.{}' cannot have an initial value", spelling(variable.space)));
   }
-  // A vector's components are one more dimension.
+  // The components of a vector are a further dimension.
   std::vector<std::uint64_t> all = extent;
   if (variable.vector > 1) all.push_back(static_cast<std::uint64_t>(variable.vector));
   if (lexer_.peek() != '{') {
@@ -258,8 +258,8 @@ void Parser::initial_value(Variable& variable, std::vector<std::uint64_t>& exten
   if (unsized) extent[0] = rows;
 }
 
-// Nested lists only group: a short inner list is not filled up, the next one goes on where it ends. So ptxas
-// does, C would not. Returns how many rows of the outermost dimension the list has.
+// Nested lists only group values: after a short inner list the next list continues where it ended. ptxas does
+// the same; C would not. Returns the number of rows of the outermost dimension.
 std::uint64_t Parser::initial_list(Variable& variable, const std::vector<std::uint64_t>& extent,
                                    std::size_t level, bool unsized) {
   std::uint64_t row = 1;
@@ -315,7 +315,7 @@ void Parser::initial_element(Variable& variable) {
       lexer_.fail_at(place, "expected a mask of one byte, like 0xff or 0xff00");
     }
     lexer_.advance();
-    // One byte of the address, whatever the element's width.
+    // One byte of the address, for every element width.
     relocation.bytes = 1;
     initial_address(variable, std::move(relocation));
     lexer_.expect(')', "after the masked address");
@@ -342,7 +342,7 @@ void Parser::initial_address(Variable& variable, Variable::Relocation relocation
   Place place = lexer_.place_of_next();
   if (lexer_.accept_word("generic")) {
     relocation.generic = lexer_.accept('(');
-    if (!relocation.generic) lexer_.rewind(place);  // a variable of this name
+    if (!relocation.generic) lexer_.rewind(place);  // it is a variable with this name
     place = lexer_.place_of_next();
   }
   const NameId name = names_.intern(lexer_.expect_name("the name of a variable or function"));
@@ -363,7 +363,7 @@ void Parser::initial_address(Variable& variable, Variable::Relocation relocation
 }
 
 void Parser::write_initial(Variable& variable, std::uint64_t bits) {
-  // Little-endian; a 128-bit element gets the constant in its low half.
+  // Little-endian. For a 128-bit element the constant is the low half.
   const std::uint64_t bytes = element_bytes(variable);
   for (std::uint64_t i = 0; i < bytes; ++i) {
     variable.initial.push_back(i < 8 ? static_cast<std::uint8_t>(bits >> (8 * i)) : std::uint8_t{0});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Variables, registers and initial values, one test a feature.
+// Variables, registers and initial values, one test per feature.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -66,7 +66,7 @@ TEST(PtxDeclarations, NumberedVariablesAreExpanded) {
   EXPECT_EQ(module.variables[2].size, 2u);
 }
 
-TEST(PtxDeclarations, AnExternArrayHasNoSize) {
+TEST(PtxDeclarations, ExternArraysHaveNoSize) {
   const Variable dynamic = only_variable(".extern .shared .align 16 .b8 s[];");
   EXPECT_EQ(dynamic.size, 0u);
   EXPECT_TRUE(dynamic.is_array);
@@ -74,7 +74,7 @@ TEST(PtxDeclarations, AnExternArrayHasNoSize) {
   EXPECT_EQ(dynamic.alignment, 16u);
 }
 
-TEST(PtxDeclarations, AnExternDeclarationMayPrecedeTheVariable) {
+TEST(PtxDeclarations, ExternDeclarationsMayPrecedeTheVariable) {
   const Variable x = only_variable(".extern .global .u32 x;\n.extern .global .u32 x;\n.global .u32 x = 3;");
   EXPECT_FALSE(x.is_extern);
   EXPECT_EQ(x.initial.size(), 4u);
@@ -98,7 +98,7 @@ TEST(PtxDeclarations, ReadsTexturesAndSamplers) {
 
 // --- initial values ---
 
-TEST(PtxInitialValues, IntegersAreLittleEndianAndCutToTheElement) {
+TEST(PtxInitialValues, IntegersAreLittleEndianAndTruncated) {
   EXPECT_EQ(only_variable(".global .u16 x[3] = {1, 0x1234, -2};").initial,
             (Bytes{1, 0, 0x34, 0x12, 0xFE, 0xFF}));
   EXPECT_EQ(only_variable(".global .u8 x[2] = {-1, 300};").initial, (Bytes{255, 44}));
@@ -106,18 +106,18 @@ TEST(PtxInitialValues, IntegersAreLittleEndianAndCutToTheElement) {
   EXPECT_EQ(only_variable(".global .s64 x = 0x8000000000000000;").initial, (Bytes{0, 0, 0, 0, 0, 0, 0, 128}));
 }
 
-TEST(PtxInitialValues, ShorterListsLeaveTheRestToZero) {
+TEST(PtxInitialValues, ShorterListsAreFilledWithZeros) {
   const Variable x = only_variable(".global .u32 x[4] = {1, 2};");
   EXPECT_EQ(x.initial.size(), 8u);
   EXPECT_EQ(x.size, 16u);
 }
 
-TEST(PtxInitialValues, AMissingExtentFollowsFromTheList) {
+TEST(PtxInitialValues, TheListDeterminesAMissingExtent) {
   EXPECT_EQ(only_variable(".global .u32 x[] = {1, 2, 3};").size, 12u);
   EXPECT_EQ(only_variable(".global .u8 x[][2] = {{1, 2}, {3}};").size, 4u);
 }
 
-TEST(PtxInitialValues, FloatsComeAsBitsOrDecimals) {
+TEST(PtxInitialValues, FloatsAreBitsOrDecimals) {
   const Variable f = only_variable(".global .f32 x[4] = {0f3F800000, 1.5, -2.0, 0d4010000000000000};");
   EXPECT_EQ(element<float>(f, 0), 1.0f);
   EXPECT_EQ(element<float>(f, 1), 1.5f);
@@ -128,15 +128,15 @@ TEST(PtxInitialValues, FloatsComeAsBitsOrDecimals) {
   EXPECT_EQ(element<double>(d, 1), 1e-3);
 }
 
-TEST(PtxInitialValues, VectorsAreOneMoreDimension) {
+TEST(PtxInitialValues, VectorsAddADimension) {
   const Variable one = only_variable(".global .v4 .f32 x = {1.0, 2.0, 3.0, 4.0};");
   EXPECT_EQ(element<float>(one, 3), 4.0f);
   const Variable two = only_variable(".global .v2 .u32 x[2] = {{1, 2}, {3, 4}};");
   EXPECT_EQ(element<std::uint32_t>(two, 2), 3u);
 }
 
-TEST(PtxInitialValues, NestedListsOnlyGroupAsPtxasReadsThem) {
-  // ptxas 13.0 puts the 3 right behind the 2; C would leave a gap.
+TEST(PtxInitialValues, NestedListsOnlyGroupAsInPtxas) {
+  // ptxas 13.0 stores the 3 directly after the 2; C would leave a gap.
   const Variable x = only_variable(".global .u32 x[2][3] = {{1, 2}, {3}};");
   EXPECT_EQ(x.initial.size(), 12u);
   EXPECT_EQ(element<std::uint32_t>(x, 2), 3u);
@@ -160,7 +160,7 @@ TEST(PtxInitialValues, AddressesBecomeRelocations) {
   EXPECT_EQ(table.relocations[4].bytes, 8);
 }
 
-TEST(PtxInitialValues, MasksTakeOneByteOfAnAddress) {
+TEST(PtxInitialValues, MasksSelectOneByteOfAnAddress) {
   const Module module = parse_module(
       ".global .u32 g;\n.global .u8 x[4] = {7, 0xFF(g), 0xFF00(generic(g)+4), 0xFF00000000000000(g-1)};");
   const Variable& x = *module.find_variable("x");
@@ -175,7 +175,7 @@ TEST(PtxInitialValues, MasksTakeOneByteOfAnAddress) {
   EXPECT_EQ(x.relocations[2].addend, -1);
 }
 
-TEST(PtxInitialValues, AVariableMayHoldItsOwnAddress) {
+TEST(PtxInitialValues, VariablesMayContainTheirOwnAddress) {
   const Variable x = only_variable(".global .u64 x[2] = {x, generic(x)+8};");
   EXPECT_EQ(x.relocations.at(1).symbol, "x");
 }
@@ -228,7 +228,7 @@ TEST(PtxDeclarations, BadOnesAreErrors) {
 
 // --- registers ---
 
-TEST(PtxRegisters, OnlyThoseThatOccurAreListedInOrderOfUse) {
+TEST(PtxRegisters, ListsUsedRegistersInOrderOfUse) {
   const Module module = parse_kernel("add.u32 %r7, %r3, %r7; ret;");
   const Function& k = module.functions.back();
   ASSERT_EQ(k.registers.size(), 2u);
@@ -238,12 +238,12 @@ TEST(PtxRegisters, OnlyThoseThatOccurAreListedInOrderOfUse) {
   EXPECT_EQ(operand(k, 0, 2).index, 0);
 }
 
-TEST(PtxRegisters, AHugeRangeCostsNothing) {
+TEST(PtxRegisters, HugeRangesTakeNoMemory) {
   const Module module = parse_kernel(".reg .b32 %big<2000000000>; mov.u32 %big1999999999, 1; ret;");
   EXPECT_EQ(module.functions.back().registers.size(), 1u);
 }
 
-TEST(PtxRegisters, RangesEndBeforeTheirCount) {
+TEST(PtxRegisters, RangesExcludeTheirCount) {
   EXPECT_EQ(
       testing::body_error("mov.u32 %r16, 1;"),
       "PTX line 7, column 9: the register '%r16' is not declared, and no special register has this name");
@@ -252,18 +252,18 @@ TEST(PtxRegisters, RangesEndBeforeTheirCount) {
       "PTX line 7, column 9: the register '%r01' is not declared, and no special register has this name");
 }
 
-TEST(PtxRegisters, APrefixMayEndInADigit) {
+TEST(PtxRegisters, PrefixesMayEndWithADigit) {
   const Module module = parse_kernel(".reg .f32 %x1<3>; mov.f32 %x12, %x10; ret;");
   EXPECT_EQ(module.functions.back().registers.at(0).name, "%x12");
   EXPECT_EQ(module.functions.back().registers.at(0).type, Type::f32);
 }
 
-TEST(PtxRegisters, NamesNeedNoPercentSign) {
+TEST(PtxRegisters, NamesMayLackThePercentSign) {
   const Module module = parse_kernel(".reg .u32 count, $tmp, _x; add.u32 count, $tmp, _x; ret;");
   EXPECT_EQ(module.functions.back().registers.size(), 3u);
 }
 
-TEST(PtxRegisters, AVectorIsItsComponents) {
+TEST(PtxRegisters, VectorsAreStoredAsComponents) {
   const Module module = parse_kernel(R"(.reg .v4 .f32 %v; .reg .v2 .b32 %w<3>;
 mov.f32 %v.y, %v.a; ld.global.v4.f32 %v, [%rd1]; mov.b64 %rd2, {%w1.x, %w1.g}; ret;)");
   const Function& k = module.functions.back();
@@ -278,7 +278,7 @@ mov.f32 %v.y, %v.a; ld.global.v4.f32 %v, [%rd1]; mov.b64 %rd2, {%w1.x, %w1.g}; r
             "PTX line 7, column 35: expected a component of a vector of 2 like 'x', found 'z'");
 }
 
-TEST(PtxRegisters, DeclaringTwiceInOneBlockIsAnError) {
+TEST(PtxRegisters, RefusesDuplicatesInABlock) {
   EXPECT_EQ(testing::body_error(".reg .u32 x; .reg .f32 x;"),
             "PTX line 7, column 24: 'x' is already declared in this block");
   EXPECT_EQ(testing::body_error(".reg .u32 %r<2>;"),

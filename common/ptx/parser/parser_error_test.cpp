@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Errors name the line and column, what was found and what was expected.
+// Errors state the line and column, what was found and what was expected.
 #include <gtest/gtest.h>
 
 #include "ptx/parser/parser.hpp"
@@ -11,7 +11,7 @@ namespace {
 using testing::error_of;
 using testing::module_error;
 
-TEST(PtxError, AModuleBeginsWithItsVersion) {
+TEST(PtxError, RequiresAVersionAtTheStart) {
   EXPECT_EQ(
       error_of(""),
       "PTX line 1, column 1: expected '.version' at the beginning of the module, found the end of the text");
@@ -24,7 +24,7 @@ TEST(PtxError, AModuleBeginsWithItsVersion) {
   EXPECT_EQ(error_of(".version 9.0 .version 9.0"), "PTX line 1, column 14: a module has only one '.version'");
 }
 
-TEST(PtxError, UnknownDirectivesAreNamed) {
+TEST(PtxError, ReportsUnknownDirectives) {
   EXPECT_EQ(module_error(".frobnicate 3;"),
             "PTX line 4, column 1: unknown directive '.frobnicate' outside of a function");
   EXPECT_EQ(module_error(".entry k() .frobnicate 3 { ret; }"),
@@ -39,13 +39,13 @@ TEST(PtxError, UnknownDirectivesAreNamed) {
             "PTX line 4, column 1: a preprocessor directive: run the text through a C preprocessor first");
 }
 
-TEST(PtxError, ColumnsCountFromTheLineStartAndLinesThroughComments) {
+TEST(PtxError, CountsLinesAndColumnsAcrossComments) {
   EXPECT_EQ(module_error("/* a\n b\n */ oops"), "PTX line 6, column 5: expected a directive, found 'oops'");
   EXPECT_EQ(module_error("\toops"), "PTX line 4, column 2: expected a directive, found 'oops'");
   EXPECT_EQ(module_error("// x\r\n  oops"), "PTX line 5, column 3: expected a directive, found 'oops'");
 }
 
-TEST(PtxError, WhatNeverEndsIsReportedAtItsBeginning) {
+TEST(PtxError, ReportsTheStartOfUnterminatedConstructs) {
   EXPECT_EQ(module_error(".global .u32 x;\n /* oops"),
             "PTX line 5, column 2: this comment has no end: expected '*/'");
   EXPECT_EQ(module_error(".file 1 \"oops\n"),
@@ -54,12 +54,12 @@ TEST(PtxError, WhatNeverEndsIsReportedAtItsBeginning) {
             "PTX line 5, column 1: expected '}' that closes this section, found the end of the text");
 }
 
-TEST(PtxError, LongWordsAreCut) {
+TEST(PtxError, TruncatesLongWords) {
   EXPECT_EQ(module_error(std::string(100, 'x')),
             "PTX line 4, column 1: expected a directive, found '" + std::string(40, 'x') + "...'");
 }
 
-TEST(PtxError, FunctionsAreDeclaredConsistently) {
+TEST(PtxError, RefusesInconsistentDeclarations) {
   EXPECT_EQ(module_error(".func f() { ret; }\n.func f() { ret; }"),
             "PTX line 5, column 7: 'f' already has a body");
   EXPECT_EQ(module_error(".func f();\n.entry f() { ret; }"),
@@ -77,7 +77,7 @@ TEST(PtxError, FunctionsAreDeclaredConsistently) {
             "PTX line 4, column 38: 'f' has a body and cannot be an alias");
 }
 
-TEST(PtxError, LaunchBoundsAreChecked) {
+TEST(PtxError, ChecksLaunchBounds) {
   EXPECT_EQ(module_error(".entry k() .maxntid 1,2,3,4 { ret; }"),
             "PTX line 4, column 27: expected at most three times a number of threads");
   EXPECT_EQ(module_error(".entry k() .maxntid -1 { ret; }"),
@@ -86,7 +86,7 @@ TEST(PtxError, LaunchBoundsAreChecked) {
             "PTX line 4, column 26: expected only one number of blocks");
 }
 
-TEST(PtxError, NestingHasALimit) {
+TEST(PtxError, LimitsNesting) {
   std::string blocks;
   for (int i = 0; i < 300; ++i) blocks += '{';
   EXPECT_NE(testing::body_error(blocks).find("blocks are nested more than 256 deep"), std::string::npos);

@@ -60,7 +60,7 @@ Operand Parser::primary() {
       return constant_operand();
     case '!':
     case '-': {
-      // A sign before a register is the operand's, before anything else the constant's.
+      // A sign before a register belongs to the operand, otherwise to the constant.
       const Place sign = lexer_.place();
       lexer_.advance();
       if (is_class(lexer_.peek(), kNameStart)) {
@@ -127,7 +127,7 @@ Operand Parser::named_operand() {
   return forward_reference(name, place);
 }
 
-// A name that may turn out to be a label, a table or a prototype of this block or one around it.
+// A name that may be a label, a table or a prototype of this block or an enclosing one, resolved later.
 Operand Parser::forward_reference(NameId name, Place place) {
   if (nesting_ != 0) lexer_.fail_at(place, fmt::format("'{}' is not declared", names_.text(name)));
   references_.push_back(
@@ -163,7 +163,7 @@ std::int32_t Parser::register_index(NameId name, Binding& binding) {
   const Type type = binding.type;
   const std::uint8_t width = binding.width;
   binding.index = index;
-  const std::string_view unique = scopes_.unique(name, depth);  // may move the bindings
+  const std::string_view unique = scopes_.unique(name, depth);  // may invalidate the bindings
   scopes_.find(name)->name = unique;
   if (width == 1) {
     registers.push_back({std::string(unique), type});
@@ -241,7 +241,7 @@ std::uint64_t Parser::element_bytes_of(const Operand& symbol) const {
   return static_cast<std::uint64_t>(bytes);
 }
 
-// array[4], array[%r1], array[%r1 + 4]: indices count elements.
+// array[4], array[%r1], array[%r1 + 4]: an index counts elements.
 void Parser::subscript(Operand& base) {
   const std::uint64_t bytes = element_bytes_of(base);
   if (bytes == 0)

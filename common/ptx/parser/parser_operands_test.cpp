@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Operands of instructions; one test a feature.
+// Operands of instructions; one test per feature.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -107,7 +107,8 @@ TEST(PtxOperand, BadNumbersAreErrors) {
 
 TEST(PtxOperand, ReadsAddresses) {
   const Module module = parse_kernel(R"(
-ld.u32 %r1, [%rd1]; ld.u32 %r1, [%rd1+8]; ld.u32 %r1, [%rd1+-8]; ld.u32 %r1, [ %rd1 - 8 ]; ld.param.u64 %rd1, [a];
+ld.u32 %r1, [%rd1]; ld.u32 %r1, [%rd1+8]; ld.u32 %r1, [%rd1+-8]; ld.u32 %r1, [ %rd1 - 8 ];
+ld.param.u64 %rd1, [a];
 ld.global.u32 %r1, [g+4*2]; ld.global.u32 %r1, [g+-4]; ld.local.u32 %r1, [16];)",
                                      ".global .u32 g[8];");
   const Function& k = module.functions.back();
@@ -206,7 +207,8 @@ TEST(PtxOperand, ReadsByteSelectorsOfVideoInstructions) {
 TEST(PtxOperand, ReadsCoordinatesOfTexturesAndTensors) {
   const Module module = parse_kernel(R"(
 tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [t, {%f5, %f6}];
-cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r2, %r3}], [%r4];)",
+cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes
+  [%r1], [%rd1, {%r2, %r3}], [%r4];)",
                                      ".global .texref t;");
   const Function& k = module.functions.back();
   EXPECT_EQ(operand(k, 0, 1).name, "t");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The recursive-descent parser's state, shared by its four parts. Read parser.cpp (a module and its
+// The state of the recursive-descent parser, shared by its four parts. Read parser.cpp (a module and its
 // directives), then parser_declarations.cpp (variables, parameters, initial values), then parser_body.cpp
 // (function bodies: blocks, labels, instructions), then parser_operands.cpp.
-// Invariant: while a body is parsed, `function_` points to it; every name that could not be resolved yet is
-// in `references_` and gets its meaning, or an error, when the block that it stands in closes.
+// Invariant: while a body is parsed, `function_` points to it. Every unresolved name is in `references_` and
+// is resolved, or reported as an error, when its block closes.
 #pragma once
 
 #include <cstdint>
@@ -26,15 +26,15 @@ class Parser {
   Module run();
 
  private:
-  // What a label-like name stands for.
+  // The meaning of a label, a table or a prototype.
   struct Label {
     NameId name;
     Operand::Table table;  // none: Function::labels
     std::int32_t index;
     Place place;
-    std::string_view unique;  // its name in the flattened function
+    std::string_view unique;  // its unique name in the flattened function
   };
-  // A use of a name that had no meaning yet.
+  // A use of a name that is not yet resolved.
   struct Reference {
     NameId name;
     bool in_table;  // entry `operand` of branch_targets[`instruction`]
@@ -66,16 +66,17 @@ class Parser {
   void bind_parameters(Function& function);
   std::vector<std::uint32_t> up_to_three(const char* what);
   std::int32_t declare_function(NameId name, Place place, Function& header, bool has_body);
-  // Directives with one meaning everywhere; false when `word` is none of them.
+  // Handles directives with the same meaning everywhere; false if `word` is another directive.
   bool common_directive(std::string_view word);
   void attribute(bool* managed);
   void preprocessor_line();
-  // The cursor stands on '.': takes the directive's word without the dot; its place is in `directive_`.
+  // Reads a directive and returns its word without the dot; its position is stored in `directive_`. The
+  // cursor must be at '.'.
   std::string_view take_directive(const char* what);
   [[noreturn]] void fail_unknown_directive(std::string_view word, const char* where);
 
   // --- parser_declarations.cpp: variables and parameters ---
-  // `.align 4 .v2 .f32` and the like, between a state space and a name.
+  // Reads the part between state space and name, such as `.align 4 .v2 .f32`.
   Variable shape(Space space);
   void variables(Space space, Linkage linkage);
   void registers();
@@ -92,7 +93,7 @@ class Parser {
   void initial_element(Variable& variable);
   void initial_address(Variable& variable, Variable::Relocation relocation);
   void write_initial(Variable& variable, std::uint64_t bits);
-  // (.param .b32 a, .reg .u32 b)
+  // Reads a parameter list such as (.param .b32 a, .reg .u32 b).
   std::vector<Variable> parameter_list();
   Variable one_parameter();
 
@@ -138,23 +139,23 @@ class Parser {
   Place directive_;
   std::uint64_t expanded_variables_ = 0;
 
-  // The body at hand.
+  // The current body.
   Function* function_ = nullptr;
   std::int32_t location_ = -1;
   std::vector<Block> blocks_;
   std::vector<Label> labels_;
   std::vector<Reference> references_;
   std::uint32_t block_serial_ = 0;
-  // By name: the label of the block that is being closed.
+  // By name: labels of the block that is being closed.
   struct LabelNow {
     std::uint32_t block = 0;
     std::uint32_t label = 0;
   };
   std::vector<LabelNow> label_now_;
-  // State of the instruction at hand.
+  // The current instruction.
   std::string_view opcode_;
-  int nesting_ = 0;           // of vectors, lists and addresses
-  std::int32_t operand_ = 0;  // its number
+  int nesting_ = 0;           // depth of nested vectors, lists and addresses
+  std::int32_t operand_ = 0;  // index of the current operand
 };
 
 }  // namespace course::ptx::detail

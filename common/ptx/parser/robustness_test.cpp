@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Whatever the bytes: a module or an error, in bounded time and memory; and what parses survives the printer.
-// The mutations are the same in every run. fuzz_parser.cpp searches further.
+// Any bytes give a module or an error, in bounded time and memory, and a parsed module survives printing. The
+// mutations are the same in every run; fuzz_parser.cpp tries more.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -90,7 +90,7 @@ std::string mutate(std::string text, SplitMix& random) {
   return text;
 }
 
-// True when the text parses; then its printed form must parse to the same.
+// Whether the text parses. If so, its printed form must parse to an equal module.
 bool check(const std::string& text) {
   const Result<Module> module = parse(text);
   if (!module) {
@@ -115,7 +115,7 @@ TEST_P(PtxMutants, GiveAModuleOrAnError) {
   int parsed = 0;
   for (int i = 0; i < kMutantsPerSample && !HasFailure(); ++i)
     parsed += check(mutate(sample, random)) ? 1 : 0;
-  // Both outcomes must have been seen, or the mutations are too weak or too strong.
+  // Both outcomes must occur, or the mutations are too weak or too strong.
   EXPECT_GT(parsed, kMutantsPerSample / 50);
   EXPECT_LT(parsed, kMutantsPerSample * 49 / 50);
 }
@@ -132,7 +132,7 @@ TEST(PtxRobustness, EveryTruncationGivesAModuleOrAnError) {
     check(sample.substr(0, length));
 }
 
-TEST(PtxRobustness, EveryByteValueIsHandledAnywhere) {
+TEST(PtxRobustness, HandlesEveryByteValueAtAnyPosition) {
   const std::string sample = testing::kernel_text("add.u32 %r1, %r2, 3;");
   for (std::size_t at = 0; at < sample.size() && !HasFailure(); at += 7) {
     for (int byte = 0; byte < 256; ++byte) {
@@ -143,7 +143,7 @@ TEST(PtxRobustness, EveryByteValueIsHandledAnywhere) {
   }
 }
 
-TEST(PtxRobustness, ManyReferencesThroughManyBlocksTakeLinearTime) {
+TEST(PtxRobustness, ResolvesManyReferencesInLinearTime) {
   std::string body;
   for (int i = 0; i < 200; ++i) body += "{ ";
   for (int i = 0; i < 20000; ++i) body += "bra end;\n";
@@ -154,7 +154,7 @@ TEST(PtxRobustness, ManyReferencesThroughManyBlocksTakeLinearTime) {
   EXPECT_EQ(module.functions.back().labels.at(4999).name, "same$4999");
 }
 
-TEST(PtxRobustness, LongLocationChainsAreCut) {
+TEST(PtxRobustness, LimitsLocationChains) {
   std::string body;
   for (int i = 0; i < 20000; ++i) {
     body += ".loc 1 1 1, function_name F" + std::to_string(i) + ", inlined_at 1 1 1\nmov.b32 %r1, 1;\n";

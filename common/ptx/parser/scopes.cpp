@@ -11,7 +11,7 @@
 namespace course::ptx::detail {
 namespace {
 
-// Longer numbers than this are above any range.
+// Numbers with more digits exceed every range.
 constexpr std::size_t kMaxDigits = 18;
 
 }  // namespace
@@ -32,7 +32,7 @@ void Scopes::open() {
 
 void Scopes::close() {
   Scope& scope = log_[depth_];
-  // In any order: a scope logs a name once.
+  // The order does not matter, because a scope logs each name once.
   for (const auto& undo : scope.bindings) bindings_[undo.id] = undo.previous;
   for (const auto& undo : scope.ranges) ranges_[undo.id] = undo.previous;
   scope.bindings.clear();
@@ -66,7 +66,7 @@ const Scopes::Range* Scopes::range_of(NameId id) const {
   const std::string_view name = names_.text(id);
   std::size_t digits = 0;
   while (digits < name.size() && is_class(name[name.size() - 1 - digits], kDigit)) ++digits;
-  // A prefix may itself end in a digit: `%r1<10>` makes %r10 to %r19. The innermost range wins.
+  // A prefix may end with a digit: `%r1<10>` declares %r10 to %r19. The innermost range counts.
   const Range* best = nullptr;
   std::uint64_t number = 0;
   std::uint64_t place_value = 1;
@@ -97,7 +97,7 @@ Binding* Scopes::find(NameId id) {
 
 std::string_view Scopes::unique(NameId id, std::uint16_t depth) {
   reserve(id);
-  // A block's name must not hide a module-wide one from the rest of the flattened function.
+  // A name declared in a block must not hide a module-wide name in the rest of the flattened function.
   if (uses_[id].function != function_serial_) {
     if (depth < 2 || !uses_[id].module_wide) {
       uses_[id] = {function_serial_, 0, uses_[id].module_wide};

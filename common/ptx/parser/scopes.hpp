@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// What a name means at this place of the text: registers, variables, functions, through nested blocks; and
-// the names that the flattened function gives to them. Invariant: bindings_[id] is the innermost meaning of a
-// name; log_[depth] undoes what a scope has bound. Depth 0 is the module, 1 a function with its parameters, 2
-// and more the blocks in its body. Source: PTX ISA 4.3.2 "Identifiers", 5.4.6 "Parameterized Variable Names".
+// The meaning of names at the current position: registers, variables, functions, through nested blocks; and
+// their names in the flattened function.
+// Invariant: bindings_[id] is the innermost meaning of a name; log_[depth] undoes the bindings of a scope.
+// Depth 0 is the module, 1 a function with its parameters, 2 and more the blocks in its body.
+// Source: PTX ISA 4.3.2 "Identifiers", 5.4.6 "Parameterized Variable Names".
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,7 @@ struct Binding {
   std::uint8_t width = 1;  // of a vector register
   std::uint16_t depth = 0;
   std::int32_t index = -1;  // into the table of its kind; a register that has not occurred yet has -1
-  std::string_view name;    // in the flattened function; of a register only once it has an index
+  std::string_view name;    // in the flattened function; for a register only valid if it has an index
 };
 
 class Scopes {
@@ -34,14 +35,15 @@ class Scopes {
   std::uint16_t depth() const { return depth_; }
   void begin_function() { ++function_serial_; }
 
-  // False when the name is already bound in this scope.
+  // Returns false if the name is already bound in this scope.
   bool bind(NameId id, Binding binding);
-  // Registers prefix0 to prefix<count - 1>; false when the prefix has a range in this scope.
+  // Declares the registers prefix0 to prefix<count - 1>; false if the prefix already has a range in this
+  // scope.
   bool bind_range(NameId prefix, std::uint64_t count, Type type, std::uint8_t width);
-  // The innermost meaning; nullptr when there is none. Valid until the next call that binds or interns.
+  // The innermost meaning, or nullptr. Valid until the next call that binds or interns a name.
   Binding* find(NameId id);
 
-  // A name that nothing else in this function has: the same, or with "$1", "$2", … appended.
+  // A unique name in this function: the name itself, or with "$1", "$2", … appended.
   std::string_view unique(NameId id, std::uint16_t depth);
 
  private:
@@ -58,13 +60,13 @@ class Scopes {
   };
   struct Use {
     std::uint32_t function = 0;  // serial of the last function that uses the name
-    std::uint32_t suffix = 0;    // last number tried behind it there
+    std::uint32_t suffix = 0;    // last suffix tried in that function
     bool module_wide = false;
   };
   struct Scope {
     std::vector<Undo<Binding>> bindings;
     std::vector<Undo<Range>> ranges;
-    std::uint16_t deepest_range = 0;  // of the scopes outside
+    std::uint16_t deepest_range = 0;  // depth of the deepest range in the enclosing scopes
   };
 
   void reserve(NameId id);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The simulated device as a process: memory, counters and checkers, apart from the student's host code, which another
-// process runs and which reaches this one by questions only (host_link.hpp).
-//   simulated_device PROGRAM    the student's program: a file to read kernels from, never run here
-// Takes cases from the verifier (descriptor 3); the student's process is at descriptor 4.
+// The simulated device as a process of its own, with memory, counters and checkers. The student's host code
+// runs in another process, which can only send questions to this one (host_link.hpp).
+//   simulated_device PROGRAM    reads the kernels from the student's program, which is never run here
+// Serves cases of the verifier (descriptor 3); the student's process is at descriptor 4.
 #include <sys/prctl.h>
 
 #include <cstdio>
@@ -17,12 +17,12 @@ int main(int argc, char** argv) {
     std::fputs("simulated_device PROGRAM: the grader starts it; try ./lab grade\n", stderr);
     return 2;
   }
-  // Nobody of the same user may look into this process, or hold it up.
+  // Other processes of the same user must not be able to inspect or stop this process.
   if (prctl(PR_SET_DUMPABLE, 0) != 0) return 1;
   const lab::Device device(lab::Simulator{&simSetMode, &simSetSchedule, &simResetReport, &simReport,
                                           &simNameBuffer, &simForgetWrites, &simEmptyHeap},
                            nullptr);
   remote::HostLink link(lab::kHostFd, argv[1], cudart::current_context().device());
-  if (!link.wait_until_ready()) return lab::kLost;
+  if (!link.wait_until_ready()) return lab::kExitHostLost;
   return lab::serve_cases(device, link);
 }

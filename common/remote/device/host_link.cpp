@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reading order: run, answer, then one function a question.
+// Reading order: run, answer, then one function per question.
 #include "remote/device/host_link.hpp"
 
 #include <poll.h>
@@ -15,16 +15,16 @@
 
 namespace course::remote {
 
+using lab::CallResult;
 using lab::Packet;
 using lab::PacketKind;
 using lab::PacketReader;
 using lab::PacketWriter;
-using lab::Ran;
 
 namespace {
 
-constexpr std::uint64_t kMaxShared = std::uint64_t{1}
-                                     << 30;  // bytes; what is really allowed the device checks
+// In bytes. The device itself checks the actual limit.
+constexpr std::uint64_t kMaxShared = std::uint64_t{1} << 30;
 constexpr std::uint32_t kMaxCluster = 16;
 
 bool fits(const sim::Dim3& grid, const sim::Dim3& cluster) {
@@ -42,35 +42,37 @@ bool HostLink::wait_until_ready() {
   return packet && *packet && (*packet)->kind == PacketKind::ready && (*packet)->body.empty();
 }
 
-Ran HostLink::run(const lab::Request& request) {
-  Ran ran;
-  ran.how = Ran::How::nonsense;
-  // What was sent without being asked for would be taken for a part of this call.
+CallResult HostLink::run(const lab::Request& request) {
+  CallResult result;
+  result.end = CallResult::End::protocol_error;
+  // A packet that was sent before this call would be taken for a part of it.
   pollfd waiting{fd_, POLLIN, 0};
-  if (poll(&waiting, 1, 0) != 0 && (waiting.revents & POLLHUP) == 0) return ran;
-  // Until something is heard of it, it may as well have ended after the call before: the verifier then tries another.
-  ran.how = Ran::How::gone_before;
-  if (!lab::send_packet(fd_, PacketKind::call, lab::encode_call(request).body())) return ran;
+  if (poll(&waiting, 1, 0) != 0 && (waiting.revents & POLLHUP) == 0) return result;
+  // Until a packet arrives, the process may have ended after the previous call; then the verifier starts
+  // another one.
+  result.end = CallResult::End::ended_before_call;
+  if (!lab::send_packet(fd_, PacketKind::call, lab::encode_call(request).body())) return result;
   for (;;) {
     const auto packet = lab::receive_packet(fd_);
-    if (packet && !*packet) return ran;
-    ran.how = Ran::How::nonsense;
-    if (!packet) return ran;
+    if (packet && !*packet) return result;
+    result.end = CallResult::End::protocol_error;
+    if (!packet) return result;
     if ((*packet)->kind != PacketKind::finished) {
       const bool sensible = answer(**packet);
-      if (sensible || !can_reply_) ran.how = Ran::How::lost;  // should it end now
-      if (!sensible) return ran;
+      if (sensible || !can_reply_) result.end = CallResult::End::lost;  // if it ends from now on
+      if (!sensible) return result;
       continue;
     }
     const auto finished = lab::decode_finished(**packet);
-    if (!finished) return ran;
-    ran.how = finished->out_of_memory != 0 ? Ran::How::out_of_memory : Ran::How::returned;
-    ran.status = finished->status;
-    ran.unordered = finished->unordered != 0;
-    // What a kernel did is known here; only of a launch that was never asked for must it tell.
-    ran.cuda_code = fault_ != sim::Fault::none ? static_cast<std::int32_t>(cudart::meaning_of(fault_).code)
-                                               : finished->cuda_code;
-    return ran;
+    if (!finished) return result;
+    result.end = finished->out_of_memory != 0 ? CallResult::End::out_of_memory : CallResult::End::returned;
+    result.status = finished->status;
+    result.unordered = finished->unordered != 0;
+    // Faults of kernels are known here. Only launches that the runtime refused itself are reported by the
+    // other process.
+    result.cuda_code = fault_ != sim::Fault::none ? static_cast<std::int32_t>(cudart::meaning_of(fault_).code)
+                                                  : finished->cuda_code;
+    return result;
   }
 }
 
@@ -105,7 +107,8 @@ bool HostLink::refuse(const std::string& why) {
   return reply(PacketWriter().put(std::uint32_t{0}).put_text(why));
 }
 
-// At the first question, so that a program without kernels costs nothing; a failure is told at each.
+// Loads the program at the first question, so that a program without kernels takes no time. A failure is
+// reported for every question.
 Result<void> HostLink::load_program() {
   if (!load_failure_.empty()) return Error{load_failure_};
   if (modules_) return {};
@@ -181,18 +184,18 @@ bool HostLink::launch(PacketReader& in) {
   request.registers = known_kernels_[head.kernel];
   request.parameters = in.rest();
   if (request.parameters.size() != device_.facts(head.kernel).parameter_bytes) return false;
-  LaunchAnswer told;
+  LaunchAnswer launch_answer;
   std::string text;
   if (fault_ == sim::Fault::none) {
     const sim::LaunchResult result = device_.launch(request);
-    told.fault = static_cast<std::uint32_t>(result.fault);
-    told.modelled_us = result.modelled_us;
+    launch_answer.fault = static_cast<std::uint32_t>(result.fault);
+    launch_answer.modelled_us = result.modelled_us;
     text = result.text;
     if (cudart::meaning_of(result.fault).sticky) fault_ = result.fault;
   } else {
-    told.fault = static_cast<std::uint32_t>(fault_);
+    launch_answer.fault = static_cast<std::uint32_t>(fault_);
   }
-  return reply(PacketWriter().put(told).put_text(text));
+  return reply(PacketWriter().put(launch_answer).put_text(text));
 }
 
 bool HostLink::occupancy(PacketReader& in) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The student's process, seen from the device's: it is called, asks for launches while it works, and says that it is done.
-// Everything that it sends is checked; nothing that it can send reads device memory or touches counters and checkers.
+// The student's process, seen from the device's process: it is called, asks for launches while it works, and
+// reports the end of the call. All its packets are checked. No packet can read device memory or change
+// counters and checkers.
 #pragma once
 
 #include <map>
@@ -17,17 +18,18 @@ namespace course::remote {
 
 class HostLink : public lab::Submission {
  public:
-  // `fd`, which stays the caller's: the channel. `program`: the file that the other process runs; its code is read from there.
+  // `fd`: the channel, owned by the caller. `program`: the file that the other process runs, from which
+  // kernels are read.
   HostLink(int fd, std::string program, sim::Device& device)
       : fd_(fd), program_(std::move(program)), device_(device) {}
 
-  // Waits until the other side is up; false when it is gone.
+  // Waits until the other process is ready; false if it has ended.
   bool wait_until_ready();
-  // Calls it and answers its questions until it is done.
-  lab::Ran run(const lab::Request& request) override;
+  // Calls the student's code and answers its questions until it has finished.
+  lab::CallResult run(const lab::Request& request) override;
 
  private:
-  // Whether it was understood and answered.
+  // Answers a question. Returns false if it was invalid or could not be answered.
   bool answer(const lab::Packet& question);
   bool reply(const lab::PacketWriter& body);
   bool refuse(const std::string& why);
@@ -49,10 +51,10 @@ class HostLink : public lab::Submission {
   sim::Device& device_;
   std::optional<std::vector<sim::ModuleId>> modules_;
   std::string load_failure_;
-  std::map<std::string, int> registers_;        // of each kernel, as its machine code declares them
-  std::map<sim::KernelId, int> known_kernels_;  // to the other side, and their registers
-  std::set<std::uint64_t> allocated_;           // by the other side
-  sim::Fault fault_ = sim::Fault::none;         // of a kernel: from then on nothing runs
+  std::map<std::string, int> registers_;        // registers of each kernel in its machine code
+  std::map<sim::KernelId, int> known_kernels_;  // kernels that the other process knows, and their registers
+  std::set<std::uint64_t> allocated_;           // addresses allocated by the other process
+  sim::Fault fault_ = sim::Fault::none;         // the fault of a kernel, after which no kernel runs
   bool can_reply_ = true;
 };
 

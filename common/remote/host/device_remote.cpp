@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A sim::Device that is another process: every method is a question over the channel, answered by device/host_link.cpp.
-// Linked into the libcudart of student's processes in the place of common/sim. Nothing here decides about a grade: what
-// this process claims or does to its own memory, the device's process knows better.
+// A sim::Device in another process: every method sends a question over the channel, which
+// device/host_link.cpp answers. Linked into the libcudart of students' processes in place of common/sim.
+// Nothing here affects a grade: the device's process does not rely on what this process sends or on its
+// memory.
 #include <unistd.h>
 
 #include <cstdio>
@@ -19,7 +20,7 @@ using lab::PacketKind;
 using lab::PacketReader;
 using lab::PacketWriter;
 
-// Without the device's process there is nothing left to do here.
+// Without the device's process this process cannot continue.
 [[noreturn]] void give_up(const std::string& why) {
   std::fprintf(stderr, "simulator: the device's process is gone: %s\n", why.c_str());
   std::_Exit(1);
@@ -35,7 +36,7 @@ Packet ask(PacketKind question, const PacketWriter& body) {
   return std::move(**received);
 }
 
-// The first word of an answer.
+// Reads the first word of an answer: 1, or 0 and the reason.
 Result<void> agreed(PacketReader& answer) {
   if (answer.get<std::uint32_t>() == 1) return {};
   return Error{answer.get_text()};
@@ -51,8 +52,8 @@ struct Device::Impl {
   DeviceOptions options;
   std::uint32_t mode = 0;
   std::map<KernelId, KernelFacts> facts;
-  Allocation found;             // what find() pointed to last
-  Timeline timeline{Timing{}};  // for this side's events alone
+  Allocation found;             // the last result of find()
+  Timeline timeline{Timing{}};  // only for events of this process
   std::vector<Finding> none;
 };
 
@@ -65,7 +66,7 @@ const DeviceOptions& Device::options() const {
   return impl_->options;
 }
 
-// --- memory -------------------------------------------------------------------------------------------------------
+// --- memory ------------------------------------------------------------------------------------------------
 
 Result<std::uint64_t> Device::allocate(std::uint64_t n_bytes, MemoryKind kind) {
   if (kind != MemoryKind::device) return Error{"only device memory can be had here"};
@@ -122,12 +123,12 @@ Result<void> Device::fill(std::byte* dst, std::uint32_t value, std::uint32_t ele
   return agreed(answer);
 }
 
-// The device's process sees to these by itself.
+// The device's process does these itself.
 void Device::name_buffer(std::uint64_t, std::uint64_t, std::uint32_t, std::string, bool) {}
 void Device::host_wrote(std::uint64_t, std::uint64_t) {}
 void Device::forget_writes(std::uint64_t, std::uint64_t) {}
 
-// --- code: the device's process has loaded what this program's file holds ------------------------------------------
+// --- code: the device's process has loaded the code in this program's file ---------------------------------
 
 Result<ModuleId> Device::load_module(std::string_view) {
   return ModuleId{0};
@@ -154,7 +155,7 @@ Result<Device::Symbol> Device::find_symbol(ModuleId, std::string_view mangled_na
   return answer.get<Symbol>();
 }
 
-// --- execution ----------------------------------------------------------------------------------------------------
+// --- execution ---------------------------------------------------------------------------------------------
 
 LaunchResult Device::launch(const LaunchRequest& request) {
   remote::LaunchHead head;
@@ -166,10 +167,10 @@ LaunchResult Device::launch(const LaunchRequest& request) {
   head.dynamic_shared = request.dynamic_shared;
   const Packet packet = ask(PacketKind::launch, PacketWriter().put(head).put_bytes(request.parameters));
   PacketReader answer(packet);
-  const auto told = answer.get<remote::LaunchAnswer>();
+  const auto launch_answer = answer.get<remote::LaunchAnswer>();
   LaunchResult result;
-  result.fault = static_cast<Fault>(told.fault);
-  result.modelled_us = told.modelled_us;
+  result.fault = static_cast<Fault>(launch_answer.fault);
+  result.modelled_us = launch_answer.modelled_us;
   result.text = answer.get_text();
   impl_->timeline.launch(result.modelled_us);
   return result;
@@ -187,7 +188,7 @@ Timeline& Device::timeline() {
   return impl_->timeline;
 }
 
-// --- observation: not from here -----------------------------------------------------------------------------------
+// --- observation: not possible from this process -----------------------------------------------------------
 
 void Device::set_mode(std::uint32_t mode) {
   impl_->mode = mode;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Atomics in global and in shared memory, by how many addresses there are and how far apart they lie.
+// Atomics in global and in shared memory, by the number and the distance of addresses.
 #include "sim/calibration/cases.hpp"
 
 namespace course::calibration {
 namespace {
 
-// Lane i of warp w goes to address (i·a + w·b) mod addresses, each `stride` words from the next.
+// Lane i of warp w accesses address (i·a + w·b) mod addresses, with a distance of `stride` words.
 __global__ void global_add(unsigned* d_to, unsigned addresses, unsigned stride, unsigned rounds,
                            unsigned spread) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
@@ -16,7 +16,7 @@ __global__ void global_add(unsigned* d_to, unsigned addresses, unsigned stride, 
   }
 }
 
-// The old value is needed before the next one.
+// Each atomic depends on the old value of the one before.
 __global__ void global_fetch(unsigned* d_to, unsigned addresses, unsigned stride, unsigned rounds) {
   unsigned at = (blockIdx.x * blockDim.x + threadIdx.x) * 2654435761u >> 7;
   for (unsigned k = 0; k < rounds; ++k) at += 40503u + (atomicAdd(d_to + at % addresses * stride, 1u) >> 31);
@@ -83,7 +83,7 @@ std::vector<Case> atomic_cases(const Memory& m) {
                        {{"addresses", addresses}, {"stride", 1}, {"warps", warps}},
                        [=] { shared_add<<<sms, warps * 32>>>(to, addresses, 1, 256); },
                        {}});
-  for (const unsigned stride : {2u, 8u, 32u})  // conflicts of banks, not of addresses
+  for (const unsigned stride : {2u, 8u, 32u})  // bank conflicts without address conflicts
     cases.push_back({"shared atomics",
                      {{"addresses", 32}, {"stride", stride}, {"warps", 32}},
                      [=] { shared_add<<<sms, 1024>>>(to, 32, stride, 256); },

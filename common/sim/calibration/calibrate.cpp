@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Runs every case and writes what it took as JSON: on a GPU the times of CUDA events, on the simulator (its libcudart first on
-// LD_LIBRARY_PATH) what was counted, launch by launch. README.md says what becomes of the two files.
+// Runs every case and writes the results as JSON: on a GPU the times of CUDA events, on the simulator (its
+// libcudart first on LD_LIBRARY_PATH) the counters of each launch. README.md says how the two files are used.
 //   calibrate [--family NAME] [--runs 25] FILE
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Instructions: how fast the machine issues them when full, how long one takes to answer when alone.
+// Instructions: the issue rate with full occupancy, and the latency of a single warp.
 #include "sim/calibration/cases.hpp"
 
 namespace course::calibration {
@@ -51,7 +51,7 @@ struct Double {
   static __device__ double of(double a, double b) { return __fma_rn(a, b, 1.5); }
 };
 
-// kChains values a thread, each of which waits for its own last one alone.
+// kChains independent chains per thread; each value depends only on the previous one of its chain.
 template <typename Op, typename T, int kChains>
 __global__ void repeat(T* d_to, unsigned rounds, T seed) {
   T value[kChains];

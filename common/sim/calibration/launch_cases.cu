@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Kernels that do nothing, or next to nothing: one after the other, few and many blocks.
+// Kernels that do nothing or almost nothing: consecutive launches, few and many blocks.
 #include "sim/calibration/cases.hpp"
 
 namespace course::calibration {
@@ -22,7 +22,7 @@ std::vector<Case> launch_cases(const Memory& memory) {
                        for (unsigned k = 0; k < launches; ++k) empty<<<1, 32>>>();
                      },
                      {}});
-  // Each needs what the last one wrote, and takes long enough for the host to be ahead.
+  // Each kernel depends on the one before and takes so long that the host submits ahead of it.
   for (const unsigned launches : {1u, 2u, 4u, 8u, 16u, 32u})
     cases.push_back({"dependent launches",
                      {{"launches", launches}},

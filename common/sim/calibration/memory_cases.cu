@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Global memory: streams by bytes in flight and by size, cold and from the second-level cache, strides, scattered reads,
-// chains of dependent reads.
+// Global memory: streams by bytes in flight and by size, cold and from the L2 cache, strides, scattered
+// reads, chains of dependent reads.
 #include "sim/calibration/cases.hpp"
 
 namespace course::calibration {
@@ -14,7 +14,7 @@ __device__ unsigned folded(T v) {
     return v;
 }
 
-// kInFlight loads of a thread are under way at once.
+// Each thread has kInFlight loads in flight.
 template <typename T, int kInFlight>
 __global__ void read(const T* d_from, unsigned* d_to, unsigned n) {
   const unsigned n_threads = gridDim.x * blockDim.x;
@@ -54,7 +54,8 @@ __global__ void strided(const unsigned* d_from, unsigned* d_to, unsigned n, unsi
   if (i < n && d_from[i * stride] == 0x9e3779b9u) *d_to = i;
 }
 
-// Each thread reads its own run of `run` words, one after the other: what one reads, the next finds in the first-level cache.
+// Each thread reads its own run of `run` consecutive words: the first read of a sector brings the following
+// words into L1.
 __global__ void own_runs(const unsigned* d_from, unsigned* d_to, unsigned run) {
   const unsigned first = (blockIdx.x * blockDim.x + threadIdx.x) * run;
   unsigned sum = 0;
@@ -62,7 +63,7 @@ __global__ void own_runs(const unsigned* d_from, unsigned* d_to, unsigned run) {
   if (sum == 0x9e3779b9u) *d_to = sum;
 }
 
-// kInFlight reads of a thread anywhere in a power of two of words.
+// Each thread has kInFlight reads at random positions in a power of two of words.
 template <int kInFlight>
 __global__ void scattered(const unsigned* d_from, unsigned* d_to, unsigned words, unsigned rounds) {
   unsigned at = (blockIdx.x * blockDim.x + threadIdx.x) * 2654435761u, sum = 0;
@@ -79,13 +80,13 @@ __global__ void scattered(const unsigned* d_from, unsigned* d_to, unsigned words
   if (sum == 0x9e3779b9u) *d_to = sum;
 }
 
-// Where each lane writes anywhere.
+// Each lane writes at a random position.
 __global__ void scattered_write(unsigned* d_to, unsigned words, unsigned n) {
   const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) d_to[(i * 2654435761u >> 3) & (words - 1)] = i;
 }
 
-// Each read says where the next one goes: as many sectors ahead as `d_from` holds.
+// Each read determines the address of the next one: a chain of dependent reads.
 __global__ void chain(const unsigned* d_from, unsigned* d_to, unsigned length, unsigned jump, unsigned mask) {
   unsigned at = 0;
   for (unsigned k = 0; k < length; ++k) at = (at + jump + (d_from[at] >> 31 << 5)) & mask;
@@ -104,7 +105,7 @@ std::vector<Case> memory_cases(const Memory& m) {
   unsigned* to = m.d_to;
   const auto* from4 = reinterpret_cast<const uint4*>(from);
   auto* to4 = reinterpret_cast<uint4*>(to);
-  // By size, with the machine full.
+  // By size, with full occupancy.
   for (const unsigned mib : {1u, 2u, 4u, 8u, 16u, 32u, 64u, 128u}) {
     const unsigned n = mib * kMiB / 4;
     const auto blocks = [=](unsigned wanted) { return std::min(wanted, sms * 8); };
@@ -128,7 +129,7 @@ std::vector<Case> memory_cases(const Memory& m) {
                      {{"mib", mib}},
                      [=] { write<uint4><<<blocks(n / 1024), 256>>>(to4, n / 4, uint4{}); },
                      cold});
-    if (mib <= 32)  // the second time from the cache
+    if (mib <= 32)  // the second read is from the cache
       for (const unsigned times : {2u, 4u})
         cases.push_back({"read again",
                          {{"mib", mib}, {"times", times}},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Threads that wait for each other: barriers, shared memory, blocks in a chain, the last blocks of a grid.
+// Threads that wait for each other: barriers, shared memory, chains of blocks, the last blocks of a grid.
 #include "sim/calibration/cases.hpp"
 
 namespace course::calibration {
@@ -9,7 +9,7 @@ __global__ void barriers(unsigned rounds) {
   for (unsigned k = 0; k < rounds; ++k) __syncthreads();
 }
 
-// Reads at `stride` words from lane to lane, four at a time.
+// Reads with a stride of `stride` words between lanes, four at a time.
 __global__ void shared_reads(unsigned* d_to, unsigned stride, unsigned rounds) {
   __shared__ unsigned cells[4096];
   for (unsigned k = threadIdx.x; k < 4096; k += blockDim.x) cells[k] = k;
@@ -26,7 +26,7 @@ __global__ void shared_reads(unsigned* d_to, unsigned stride, unsigned rounds) {
   if (sum == 0x9e3779b9u) *d_to = sum;
 }
 
-// Each read says where the next one goes.
+// Each read determines the address of the next one.
 __global__ void shared_chain(unsigned* d_to, unsigned length) {
   __shared__ unsigned cells[1024];
   for (unsigned k = threadIdx.x; k < 1024; k += blockDim.x) cells[k] = (k + 32) % 1024;
@@ -36,7 +36,7 @@ __global__ void shared_chain(unsigned* d_to, unsigned length) {
   if (at == 0x9e3779b9u) *d_to = at;
 }
 
-// A tree in shared memory with a barrier a level, as classic reductions have it.
+// A tree in shared memory with one barrier per level, as in classic reductions.
 __global__ void tree(const unsigned* d_from, unsigned* d_to) {
   __shared__ unsigned cells[1024];
   const unsigned t = threadIdx.x;
@@ -49,7 +49,7 @@ __global__ void tree(const unsigned* d_from, unsigned* d_to) {
   if (t == 0) d_to[blockIdx.x] = cells[0];
 }
 
-// Block k waits for block k − 1: the flag alone, or a flag after a value.
+// Block k waits for block k − 1: for a flag, or for a flag that is written after a value.
 __global__ void block_chain(volatile unsigned* d_flags, bool with_value) {
   if (threadIdx.x == 0) {
     const unsigned k = blockIdx.x;
@@ -65,14 +65,14 @@ __global__ void block_chain(volatile unsigned* d_flags, bool with_value) {
   __syncthreads();
 }
 
-// Work of a given length in every block: how long the last ones run alone.
+// The same work in every block, to measure how long the last blocks run alone.
 __global__ void steady(unsigned* d_to, unsigned rounds) {
   unsigned value = threadIdx.x;
   for (unsigned k = 0; k < rounds; ++k) value = value * 1664525u + 1013904223u;
   if (value == 0x9e3779b9u) *d_to = value;
 }
 
-// Memory and work in turns, with a barrier between them, in few blocks.
+// Memory accesses and arithmetic alternate, separated by barriers, in few blocks.
 __global__ void phases(const unsigned* d_from, unsigned* d_to, unsigned n_phases, unsigned rounds) {
   __shared__ unsigned cells[1024];
   unsigned value = 0;

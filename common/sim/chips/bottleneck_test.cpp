@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Does the timing model name what holds a kernel up? Kernels of which first principles leave no doubt, on the H200's constants.
+// The timing model must report the right limiter for kernels whose limiter is clear from first principles,
+// with the H200's constants.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -12,7 +13,7 @@
 namespace course::sim {
 namespace {
 
-// What all kernels begin with: %r4 the thread's number in the grid, %rd1 the data, %r5 a count.
+// The start of all kernels: %r4 is the thread's index in the grid, %rd1 the data, %r5 a count.
 constexpr std::string_view kHead = R"(
 .visible .entry k(.param .u64 data, .param .u32 n) {
   .reg .b32 %r<40>; .reg .b64 %rd<20>; .reg .pred %p<4>;
@@ -29,7 +30,7 @@ struct Kernel {
   std::uint64_t bytes;  // of data
 };
 
-// `body` n times; %r7 counts.
+// Repeats `body` n times; %r7 is the loop counter.
 std::string repeated(const std::string& body) {
   return "again:\n" + body + "add.u32 %r7, %r7, 1; setp.lt.u32 %p1, %r7, %r5; @%p1 bra again;\n";
 }
@@ -64,7 +65,7 @@ std::string bound_of(const Kernel& k) {
   return run(k).bound_by;
 }
 
-TEST(Bottleneck, OfACopyIsMemory) {
+TEST(Bottleneck, OfCopiesIsMemory) {
   EXPECT_EQ(bound_of({R"(mul.wide.u32 %rd2, %r4, 16; add.u64 %rd3, %rd1, %rd2;
     ld.global.v4.u32 {%r10, %r11, %r12, %r13}, [%rd3];
     st.global.v4.u32 [%rd3 + 33554432], {%r10, %r11, %r12, %r13};)",
@@ -72,7 +73,7 @@ TEST(Bottleneck, OfACopyIsMemory) {
             name_of(Bound::memory));
 }
 
-// A word from each line: 32 bytes come for 4 that are wanted.
+// One word of each line: for 4 requested bytes 32 are moved.
 TEST(Bottleneck, OfStridedReadsIsMemory) {
   EXPECT_EQ(bound_of({R"(mul.wide.u32 %rd2, %r4, 128; add.u64 %rd3, %rd1, %rd2; ld.global.u32 %r10, [%rd3];
     ld.global.u32 %r11, [%rd3 + 67108864]; add.u32 %r10, %r10, %r11; st.global.u32 [%rd3], %r10;)",
@@ -80,24 +81,26 @@ TEST(Bottleneck, OfStridedReadsIsMemory) {
             name_of(Bound::memory));
 }
 
-// Scattered words of 2 MiB: all in the second-level cache, each in a sector that the warp has not had.
-TEST(Bottleneck, OfScatteredReadsOfLittleMemoryIsTheSecondLevelCache) {
+// Scattered words in 2 MiB: all are in the L2 cache, each in a sector that the warp has not loaded before.
+TEST(Bottleneck, OfScatteredReadsIn2MiBIsL2) {
   EXPECT_EQ(
       bound_of(
           {repeated(R"(mad.lo.u32 %r8, %r7, 270336, %r4; mul.lo.u32 %r8, %r8, 5281; and.b32 %r8, %r8, 65535;
-    mul.wide.u32 %rd2, %r8, 32; add.u64 %rd3, %rd1, %rd2; ld.global.u32 %r10, [%rd3]; add.u32 %r11, %r11, %r10;)"),
+    mul.wide.u32 %rd2, %r8, 32; add.u64 %rd3, %rd1, %rd2;
+    ld.global.u32 %r10, [%rd3]; add.u32 %r11, %r11, %r10;)"),
            264, 1024, 64, 1 << 21}),
       name_of(Bound::second_level_cache));
 }
 
-TEST(Bottleneck, OfWordsInOneBankIsSharedMemory) {
+TEST(Bottleneck, OfBankConflictsIsSharedMemory) {
   const std::string access =
       "ld.shared.u32 %r10, [%r8]; ld.shared.u32 %r11, [%r8 + 4]; add.u32 %r12, %r10, %r11; xor.b32 %r13, "
       "%r13, %r12;"
       "add.u32 %r14, %r13, %r11; xor.b32 %r15, %r14, %r12; add.u32 %r16, %r14, %r15; xor.b32 %r17, %r17, "
       "%r16;";
   const std::string in_one_bank = "and.b32 %r9, %r3, 31; mad.lo.u32 %r8, %r9, 128, %r6;\n";
-  EXPECT_EQ(bound_of({in_one_bank + repeated(access), 264, 1024, 64, 256}), name_of(Bound::near));
+  EXPECT_EQ(bound_of({in_one_bank + repeated(access), 264, 1024, 64, 256}),
+            name_of(Bound::shared_memory_and_l1));
   const std::string side_by_side = "and.b32 %r9, %r3, 31; mad.lo.u32 %r8, %r9, 4, %r6;\n";
   EXPECT_EQ(bound_of({side_by_side + repeated(access), 264, 1024, 64, 256}), name_of(Bound::issue));
 }
@@ -108,7 +111,7 @@ TEST(Bottleneck, OfArithmeticIsIssue) {
             name_of(Bound::issue));
 }
 
-TEST(Bottleneck, OfAtomicsAtOneAddressIsTheirTurns) {
+TEST(Bottleneck, OfAtomicsAtOneAddressIsTheirSerialisation) {
   EXPECT_EQ(bound_of({"red.global.add.u32 [%rd1], 1;", 512, 256, 0, 256}), name_of(Bound::global_atomics));
   EXPECT_EQ(bound_of({repeated("red.shared.add.u32 [%r6], %r4; atom.shared.add.u32 %r10, [%r6 + 4], 1; "
                                "add.u32 %r11, %r11, %r10;"),
@@ -116,8 +119,8 @@ TEST(Bottleneck, OfAtomicsAtOneAddressIsTheirTurns) {
             name_of(Bound::shared_atomics));
 }
 
-// Reads that wait for one another, in one warp.
-TEST(Bottleneck, OfAChainIsLatency) {
+// Dependent reads in one warp.
+TEST(Bottleneck, OfDependentReadsIsLatency) {
   EXPECT_EQ(
       bound_of(
           {repeated(
@@ -133,12 +136,12 @@ TEST(Bottleneck, OfLittleWorkIsTheLaunch) {
             name_of(Bound::launch));
 }
 
-TEST(Bottleneck, OfManyEmptyBlocksIsStartingThem) {
+TEST(Bottleneck, OfManyEmptyBlocksIsStartingBlocks) {
   EXPECT_EQ(bound_of({"", 65536, 32, 0, 256}), name_of(Bound::starting_blocks));
 }
 
-// Whoever reads a modelled time must see whether somebody measured the chip.
-TEST(Chips, SayWhetherTheyWereMeasured) {
+// Modelled times must show whether the chip was measured.
+TEST(Chips, StateWhetherTheyWereMeasured) {
   int fitted = 0;
   for (const cudart::NamedPreset& chip : cudart::presets()) {
     const bool says_so = chip.preset.name.ends_with("(uncalibrated)");

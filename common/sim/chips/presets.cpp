@@ -7,15 +7,16 @@
 namespace course::cudart {
 namespace {
 
-// What a file of chips/ says.
+// The contents of a file in chips/.
 struct Chip {
   const char* key;
   sim::DevicePreset preset;
-  double l2_gb_per_s = 0;  // of chips that were not measured
-  bool fitted = false;     // its timing comes from measurements
+  double l2_gb_per_s = 0;  // for chips that were not measured
+  bool fitted = false;     // its timing is fitted to measurements
 };
 
-// Chips that were not measured take as many clocks as an H200 for what the data sheets leave out, and say so in their names.
+// Chips that were not measured use the H200's clock counts for everything that data sheets do not give, and
+// their names say so.
 NamedPreset complete(Chip chip, const sim::Timing& measured) {
   if (!chip.fitted) {
     chip.preset.timing = measured;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The chips that SIM_DEVICE can name: a file of data each in chips/. What the timing model knows of one is either fitted to
-// measurements (common/sim/calibration) or scaled from data sheets; then its name ends in "(uncalibrated)", wherever it is shown.
+// The chips that SIM_DEVICE can select, one file of data per chip in this folder. The timing of a chip is
+// either fitted to measurements (common/sim/calibration) or scaled from data sheets. In the second case its
+// name ends with "(uncalibrated)".
 #pragma once
 
 #include <string>
@@ -12,12 +13,12 @@
 namespace course::cudart {
 
 struct NamedPreset {
-  std::string key;  // what SIM_DEVICE says, lower case
+  std::string key;  // the value of SIM_DEVICE, in lower case
   sim::DevicePreset preset;
 };
 
 const std::vector<NamedPreset>& presets();
-// nullptr when nobody has that name. Case, spaces, '-' and '_' do not matter: "RTX 4060" finds rtx4060.
+// The preset with that name, or nullptr. Case, spaces, '-' and '_' are ignored: "RTX 4060" finds rtx4060.
 const sim::DevicePreset* find_preset(std::string_view name);
 
 }  // namespace course::cudart

@@ -14,7 +14,7 @@ using Word = std::uint64_t;
 
 constexpr std::uint32_t kThreads = 96;
 
-// Registers and shared memory that the bodies below use; %s: where the thread's own 64 bytes of it are.
+// Registers and shared memory for the bodies below; %s is the address of the thread's own 64 bytes.
 constexpr const char* kDeclarations =
     "  .reg .b32 %a, %b, %c, %d, %e, %s, %size, %bar, %bar2, %loop;\n  .reg .b64 %x, %y, %state, %state2, "
     "%q;\n"
@@ -38,7 +38,7 @@ Scenario scenario(std::string name, std::vector<std::string> rows, const std::st
   return s;
 }
 
-// Sets each thread's `n` results.
+// Sets the `n` expected results of each thread.
 template <typename Results>
 Scenario with_results(Scenario s, int n, const Results& results) {
   for (std::uint32_t i = 0; i < kThreads; ++i) {
@@ -60,9 +60,10 @@ std::string fill(int words) {
   return text;
 }
 
-// --- cp.async -----------------------------------------------------------------------------------------------------
+// --- cp.async ----------------------------------------------------------------------------------------------
 
-// A copy of `size` bytes of which `read` are read (−1: not said), waited for by a group or by all.
+// A copy of `size` bytes of which `read` are read (−1: no such operand). Waits for its group or for all
+// copies.
 Scenario small_copy(const std::string& how, int size, int read, bool all) {
   const std::string extra = read < 0 ? "" : read == 99 ? ", %size" : fmt::format(", {}", read);
   Scenario s = scenario(
@@ -92,7 +93,7 @@ Scenario ignored_source() {
   return with_results(s, 1, [&](std::uint32_t i) { return std::vector<Word>{i % 2 == 1 ? 0 : s.in[i]}; });
 }
 
-// Three groups; the threads wait for all but the last one, then for that one.
+// Three groups; the threads first wait for all but the last one, then for the last one.
 Scenario groups() {
   Scenario s =
       scenario("cp.async in three groups", {"cp.async", "cp.async.commit_group", "cp.async.wait_group"},
@@ -108,13 +109,13 @@ Scenario groups() {
   });
 }
 
-// --- mbarrier -----------------------------------------------------------------------------------------------------
+// --- mbarrier ----------------------------------------------------------------------------------------------
 
 constexpr const char* kInit =
     "  @%first mbarrier.init.shared.b64 [%bar], 96;\n  @%first mbarrier.init.shared::cta.b64 [%bar2], 192;\n "
     " bar.sync 0;\n";
 
-// What each thread writes its neighbour in the next warp reads after the phase, twice.
+// Twice: each thread writes a value, which a thread of the next warp reads after the phase.
 Scenario exchange(const std::string& arrive, const std::string& wait, const std::string& row) {
   std::string body = kInit;
   for (int phase = 0; phase < 2; ++phase) {
@@ -137,7 +138,7 @@ Scenario exchange(const std::string& arrive, const std::string& wait, const std:
   });
 }
 
-// Counts: the first thread alone plays with an object for 5 arrivals. 1 for each test that must hold.
+// The first thread alone uses an mbarrier for 5 arrivals. Each test that must succeed gives 1.
 Scenario counting(const std::string& name, const std::vector<std::string>& rows, const std::string& body,
                   const std::vector<Word>& wanted, int least_sm = 80) {
   const int n = static_cast<int>(wanted.size());
@@ -149,7 +150,7 @@ Scenario counting(const std::string& name, const std::vector<std::string>& rows,
     return i == 0 ? wanted : std::vector<Word>(static_cast<std::size_t>(n), 0);
   });
 }
-std::string tell(int k) {  // %p
+std::string set_bit_if_true(int k) {  // %p
   return fmt::format("  selp.u32 %a, 1, 0, %p;\n  st.global.u32 [%out+{}], %a;\n", 8 * k);
 }
 std::string pending(int k) {
@@ -165,35 +166,38 @@ std::vector<Scenario> counts() {
       "mbarrier counts arrivals",
       {"mbarrier.arrive", "mbarrier.test_wait", "mbarrier.test_wait.parity", "mbarrier.pending_count",
        "mbarrier.arrive.noComplete", "mbarrier.inval"},
-      "  mbarrier.arrive.noComplete.shared.b64 %state, [%bar], 2;\n" + pending(0) + test0 + tell(1) + test1 +
-          tell(2) + "  mbarrier.arrive.noComplete.shared.b64 %state, [%bar], 1;\n" + pending(3) +
-          "  mbarrier.test_wait.shared.b64 %p, [%bar], %state;\n" + tell(4) +
+      "  mbarrier.arrive.noComplete.shared.b64 %state, [%bar], 2;\n" + pending(0) + test0 +
+          set_bit_if_true(1) + test1 + set_bit_if_true(2) +
+          "  mbarrier.arrive.noComplete.shared.b64 %state, [%bar], 1;\n" + pending(3) +
+          "  mbarrier.test_wait.shared.b64 %p, [%bar], %state;\n" + set_bit_if_true(4) +
           "  mbarrier.arrive.shared.b64 %state2, [%bar];\n  mbarrier.arrive.shared.b64 %state2, [%bar];\n" +
-          test0 + tell(5) + test1 + tell(6) + "  mbarrier.test_wait.shared.b64 %p, [%bar], %state;\n" +
-          tell(7) + "  mbarrier.arrive.noComplete.shared.b64 %state, [%bar], 1;\n" + pending(8) + inval,
+          test0 + set_bit_if_true(5) + test1 + set_bit_if_true(6) +
+          "  mbarrier.test_wait.shared.b64 %p, [%bar], %state;\n" + set_bit_if_true(7) +
+          "  mbarrier.arrive.noComplete.shared.b64 %state, [%bar], 1;\n" + pending(8) + inval,
       {5, 0, 1, 3, 0, 1, 0, 1, 5}));
   all.push_back(counting(
       "mbarrier.arrive_drop lowers the count", {"mbarrier.arrive_drop", "mbarrier.arrive_drop.noComplete"},
       "  mbarrier.arrive_drop.noComplete.shared.b64 %state, [%bar], 2;\n"
       "  mbarrier.arrive_drop.shared.b64 %state, [%bar];\n  mbarrier.arrive.noComplete.shared.b64 %state, "
       "[%bar], 1;\n" +
-          test0 + tell(0) + "  mbarrier.arrive.shared.b64 %state, [%bar];\n" + test0 + tell(1) +
-          "  mbarrier.arrive.noComplete.shared.b64 %state, [%bar], 1;\n" + pending(2) +
-          "  mbarrier.arrive.shared.b64 %state, [%bar];\n" + test1 + tell(3) + inval,
+          test0 + set_bit_if_true(0) + "  mbarrier.arrive.shared.b64 %state, [%bar];\n" + test0 +
+          set_bit_if_true(1) + "  mbarrier.arrive.noComplete.shared.b64 %state, [%bar], 1;\n" + pending(2) +
+          "  mbarrier.arrive.shared.b64 %state, [%bar];\n" + test1 + set_bit_if_true(3) + inval,
       {0, 1, 2, 1}));
   all.push_back(counting(
       "an mbarrier waits for bytes", {"mbarrier.expect_tx", "mbarrier.complete_tx", "mbarrier.arrive"},
       "  mbarrier.arrive.shared.b64 _, [%bar], 4;\n  mbarrier.expect_tx.relaxed.cta.shared.b64 [%bar], 48;\n"
       "  mbarrier.arrive.expect_tx.shared.b64 %state, [%bar], 16;\n" +
-          test0 + tell(0) + "  mbarrier.complete_tx.relaxed.cta.shared.b64 [%bar], 60;\n" + test0 + tell(1) +
-          "  mbarrier.complete_tx.relaxed.cta.shared.b64 [%bar], 4;\n" + test0 + tell(2) +
-          "  mbarrier.try_wait.shared.b64 %p, [%bar], %state;\n" + tell(3) + inval,
+          test0 + set_bit_if_true(0) + "  mbarrier.complete_tx.relaxed.cta.shared.b64 [%bar], 60;\n" + test0 +
+          set_bit_if_true(1) + "  mbarrier.complete_tx.relaxed.cta.shared.b64 [%bar], 4;\n" + test0 +
+          set_bit_if_true(2) + "  mbarrier.try_wait.shared.b64 %p, [%bar], %state;\n" + set_bit_if_true(3) +
+          inval,
       {0, 0, 1, 1}, 90));
   return all;
 }
 
-// Copies of all threads whose end an mbarrier tells.
-Scenario copies_told(bool counted) {
+// Copies of all threads whose completion an mbarrier signals.
+Scenario signalled_copies(bool counted) {
   const std::string arrive = counted ? "  cp.async.mbarrier.arrive.noinc.shared.b64 [%bar2];\n  "
                                        "mbarrier.arrive.shared.b64 %state, [%bar2];\n"
                                      : "  cp.async.mbarrier.arrive.shared::cta.b64 [%bar];\n  "
@@ -214,9 +218,9 @@ Scenario copies_told(bool counted) {
   });
 }
 
-// --- bulk copies --------------------------------------------------------------------------------------------------
+// --- bulk copies -------------------------------------------------------------------------------------------
 
-// Thread 0 fetches all input, everybody adds one, thread 0 stores it all.
+// Thread 0 copies all input, every thread adds one, thread 0 copies the result back.
 Scenario bulk(const std::string& space) {
   Scenario s = scenario(
       "cp.async.bulk there (" + space + ") and back",
@@ -245,7 +249,7 @@ Scenario bulk(const std::string& space) {
   return with_results(s, 1, [&](std::uint32_t i) { return std::vector<Word>{s.in[i] + 1}; });
 }
 
-// A bulk copy of no bytes reads and writes nothing, wherever it points, and leaves its mbarrier alone.
+// A bulk copy of no bytes accesses no memory, whatever its addresses, and does not change its mbarrier.
 Scenario empty_bulk() {
   Scenario s = scenario(
       "cp.async.bulk of no bytes", {"cp.async.bulk"},
@@ -281,7 +285,7 @@ Scenario store_async(const std::string& vector, int bits, int count) {
               bytes, vector, bits, values) +
           "again:\n  mbarrier.try_wait.shared.b64 %p, [%bar], %state;\n  @!%p bra again;\n" + copy_out(2),
       2, 2, 90);
-  s.any_order = false;  // a GPU takes it in launches with a cluster only
+  s.any_order = false;  // a GPU accepts it only in launches with a cluster
   return with_results(s, 2, [&](std::uint32_t i) {
     std::vector<Word> words(2, ~Word{0});
     std::memcpy(words.data(), &s.in[2 * i], static_cast<std::size_t>(bytes));
@@ -289,7 +293,7 @@ Scenario store_async(const std::string& vector, int bits, int count) {
   });
 }
 
-// --- clusters of one block, clocks --------------------------------------------------------------------------------
+// --- clusters of one block, clocks -------------------------------------------------------------------------
 
 Scenario cluster() {
   Scenario s = scenario(
@@ -314,17 +318,18 @@ Scenario clocks() {
       "clocks run forward",
       {"clock", "clock_hi", "clock64", "globaltimer", "globaltimer_lo", "globaltimer_hi", "nanosleep"},
       "  mov.u64 %x, %clock64;\n  nanosleep.u32 100;\n  mov.u64 %y, %clock64;\n  setp.gt.u64 %p, %y, %x;\n" +
-          tell(0) +
+          set_bit_if_true(0) +
           "  mov.u64 %x, %globaltimer;\n  nanosleep.u32 5000;\n  mov.u64 %y, %globaltimer;\n  setp.ge.u64 "
           "%p, %y, %x;\n" +
-          tell(1) +
+          set_bit_if_true(1) +
           "  mov.u32 %b, %clock;\n  nanosleep.u32 100;\n  mov.u32 %c, %clock;\n  sub.u32 %c, %c, %b;\n  "
           "setp.ne.u32 %p, %c, 0;\n" +
-          tell(2) +
+          set_bit_if_true(2) +
           "  mov.u64 %x, %globaltimer;\n  mov.u32 %b, %globaltimer_hi;\n  mov.u32 %c, %globaltimer_lo;\n  "
           "mov.b64 %y, {%c, %b};\n"
           "  sub.u64 %y, %y, %x;\n  setp.lt.u64 %p, %y, 0x100000000;\n" +
-          tell(3) + "  mov.u32 %b, %clock_hi;\n  setp.lt.u32 %p, %b, 0x40000000;\n" + tell(4),
+          set_bit_if_true(3) + "  mov.u32 %b, %clock_hi;\n  setp.lt.u32 %p, %b, 0x40000000;\n" +
+          set_bit_if_true(4),
       1, 5);
   return with_results(s, 5, [](std::uint32_t) { return std::vector<Word>(5, 1); });
 }
@@ -357,7 +362,7 @@ std::vector<Scenario> async_scenarios() {
                          "  mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 %p, [%bar], #, 20;\n",
                          "mbarrier.test_wait.parity"));
   for (auto& s : counts()) all.push_back(std::move(s));
-  for (const bool counted : {false, true}) all.push_back(copies_told(counted));
+  for (const bool counted : {false, true}) all.push_back(signalled_copies(counted));
   all.push_back(bulk("shared::cluster"));
   all.push_back(bulk("shared::cta"));
   all.push_back(empty_bulk());

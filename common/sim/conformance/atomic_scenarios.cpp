@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Atomics and reductions of every place, operation and type, with several lanes on one cell.
+// Atomics and reductions with every memory space, operation and type, with several lanes on one cell.
 #include <cstring>
 #include <functional>
 #include <utility>
@@ -14,7 +14,7 @@ namespace {
 
 using Word = std::uint64_t;
 
-constexpr std::uint32_t kLanes = 29;  // of one warp: they take their turns in ascending order
+constexpr std::uint32_t kLanes = 29;  // lanes of one warp; they execute in ascending order
 
 struct Atomic {
   const char* op;
@@ -24,7 +24,8 @@ struct Atomic {
   std::function<Word(Word old, Word b, Word c)> next;
   int n_values = 1;
   int least_sm = 80;
-  bool tiny = false;  // f32 operands around the least normal number: in global memory subnormals are flushed
+  // f32 operands around the smallest normal number: in global memory subnormals are flushed
+  bool tiny = false;
 };
 
 std::int64_t as_signed(Word v, int bits) {
@@ -66,7 +67,7 @@ std::vector<Atomic> atomics() {
                    bits == 16 ? 70 : 60});
   all.push_back({"inc", "u32", "", 32, [](Word o, Word x, Word) { return o >= x ? 0 : o + 1; }});
   all.push_back({"dec", "u32", "", 32, [](Word o, Word x, Word) { return o == 0 || o > x ? x : o - 1; }});
-  // `n_halves`: of formats of 16 bits, how many there are in a word; 0: the format is wider.
+  // `n_halves`: for 16-bit formats the number of elements in a word; 0 for wider formats.
   const auto sum = [](const exact::Format& f, int n_halves) {
     return [&f, n_halves](Word o, Word x, Word) {
       if (n_halves > 0)
@@ -92,7 +93,7 @@ bool is_float(const Atomic& a) {
   return std::strchr(a.type, 'f') != nullptr;
 }
 
-// Finite and without NaNs; of floats, small numbers whose sums round.
+// Finite numbers; for floats, small numbers whose sums must be rounded.
 Word operand(const Atomic& a, Rng& rng) {
   const std::string type = a.type;
   if (a.tiny) return rng.below(2) << 31 | rng.below(5) << 22 | rng.below(1 << 22);
@@ -112,7 +113,7 @@ Word operand(const Atomic& a, Rng& rng) {
   return a.bits == 64 ? v : v & ((Word{1} << a.bits) - 1);
 }
 
-// kLanes threads on five cells that lie 8 bytes apart.
+// kLanes threads access five cells at distances of 8 bytes.
 Scenario atomic(const Atomic& a, const std::string& place) {
   constexpr std::uint32_t kCells = 5;
   Scenario s;
@@ -129,7 +130,7 @@ Scenario atomic(const Atomic& a, const std::string& place) {
   Rng rng(1234 + s.name.size());
   std::vector<Word> cells(kCells);
   for (Word& c : cells) c = operand(a, rng);
-  // in: the cells, then b and c of each thread.
+  // Input: the cells, then b and c of each thread.
   s.in = cells;
   for (std::uint32_t i = 0; i < 2 * kLanes; ++i) s.in.push_back(operand(a, rng));
   std::string registers = fmt::format(
@@ -158,13 +159,14 @@ Scenario atomic(const Atomic& a, const std::string& place) {
   const std::string values = a.n_values == 2 ? "%b, %c" : "%b";
   body += fmt::format("  atom{}.{}{}.{} %d, [%p], {};\n", space, a.op, a.modifiers, a.type, values);
   body += fmt::format("  st.global.b{} [%out], %d;\n", bits);
-  // Once more without the old value, odd threads alone.
+  // Again without the old value, for odd threads only.
   body += "  and.b32 %k, %i, 1;\n  setp.eq.u32 %guard, %k, 1;\n  bar.sync 0;\n";
   const bool has_red = a.n_values == 1 && std::strcmp(a.op, "exch") != 0;
   body += fmt::format("  @%guard {}{}.{}{}.{} {}[%p], {};\n  bar.sync 0;\n", has_red ? "red" : "atom", space,
                       a.op, a.modifiers, a.type, has_red ? "" : "_, ", values);
   body += fmt::format("  ld{}.b{} %d, [%p];\n  st.global.b{} [%out+8], %d;\n", space, bits, bits);
-  // PTX ISA, atom: an f32 sum in global memory flushes subnormal operands and results, one in shared memory does not.
+  // PTX ISA, atom: an f32 sum in global memory flushes subnormal operands and results, one in shared memory
+  // does not.
   const auto kept = [&](Word v) {
     return a.tiny && place == "global" && (v & 0x7fffffff) < 0x800000 ? v & 0x80000000 : v;
   };
@@ -187,7 +189,7 @@ Scenario atomic(const Atomic& a, const std::string& place) {
   return s;
 }
 
-// Minimum and maximum of 16-bit floats exist as vectors alone: atom.global.v2.f16.min and so on.
+// The minimum and maximum of 16-bit floats exist only for vectors: atom.global.v2.f16.min etc.
 Scenario atomic_vector(const std::string& place, const std::string& op, const std::string& type, int count,
                        int least_sm) {
   Scenario s;
@@ -219,7 +221,7 @@ Scenario atomic_vector(const std::string& place, const std::string& op, const st
     };
     return pair ? one(old >> 16, x >> 16) << 16 | one(old & 0xffff, x & 0xffff) : one(old, x);
   };
-  // in: cells of 16 bytes, then 16 bytes of operands a thread.
+  // Input: cells of 16 bytes, then 16 bytes of operands per thread.
   std::vector<std::uint8_t> memory(16 * (kCells + kLanes), 0);
   const auto put = [&](std::size_t at, Word v) {
     std::memcpy(memory.data() + at, &v, static_cast<std::size_t>(bits / 8));
@@ -266,7 +268,7 @@ Scenario atomic_vector(const std::string& place, const std::string& op, const st
   return s;
 }
 
-// 16 bytes at once, b128 registers: exchange, then compare and swap.
+// 16 bytes at once in b128 registers: exchange, or compare and swap.
 Scenario atomic_b128(const std::string& place, bool compare) {
   Scenario s;
   s.rows = {fmt::format("atom.{}.{}.b128", place, compare ? "cas" : "exch")};
@@ -287,7 +289,8 @@ Scenario atomic_b128(const std::string& place, bool compare) {
         "  setp.eq.u32 %z, %i, 0;\n  mov.b64 %d0, 5;\n  mov.b64 %d1, 6;\n  @%z st{0}.v2.b64 [%p], {{%d0, "
         "%d1}};\n  bar.sync 0;\n",
         space);
-  // Of three threads one finds what it wants, one the low half alone, one the high half alone.
+  // Of three threads, one finds the expected value, one only the expected low half, one only the expected
+  // high half.
   body +=
       "  div.u32 %k, %i, 3;\n  cvt.u64.u32 %c0, %k;\n  add.u64 %c0, %c0, 6;\n  mov.b64 %c1, 6;\n"
       "  rem.u32 %k, %i, 3;\n  sub.u64 %b0, %c0, 1;\n  setp.eq.u32 %z, %k, 1;\n  @%z add.u64 %b0, %b0, 9;\n"

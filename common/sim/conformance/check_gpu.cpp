@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Runs the conformance suite's instructions on the GPU at hand and compares with what the suite expects: where they differ, the
-// suite (and so the simulator) is wrong, or the instruction's result is not determined. Known departures of the machine code from
-// the ISA (Operation::on_sm90) do not count. Needs the toolkit and a compiler alone:
-//   nvcc -std=c++20 -O1 -Icommon -o check_gpu common/sim/conformance/*_operations.cpp common/sim/conformance/*_scenarios.cpp
+// Runs the conformance suite's instructions on the present GPU and compares the results with the expected
+// ones. If they differ, the suite (and so the simulator) is wrong, or the instruction's result is not
+// determined. Known deviations of the machine code from the ISA (Operation::on_sm90) do not count.
+// `ninja -C build common/sim/check_gpu` builds it. On a machine without fmt, the toolkit and a compiler with
+// std::format (GCC 13) are enough:
+//   nvcc -std=c++20 -O1 -Icommon -o check_gpu
+//     common/sim/conformance/*_operations.cpp common/sim/conformance/*_scenarios.cpp
 //     common/sim/conformance/{check_gpu,exact,operand,scenario}.cpp common/ptx/ir.cpp -lcudart
 //   ./check_gpu [TUPLES]
 // TUPLES of operands for each instruction (default 3000), rounded up to a multiple of 250.
@@ -24,19 +27,19 @@ namespace {
 
 constexpr unsigned kThreads = 250;
 
-std::string running;  // the instruction or scenario at hand
+std::string running;  // the current instruction or scenario
 
 void must(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
   std::printf("%s: %s, in %s\n", what, cudaGetErrorString(status), running.c_str());
-  std::exit(2);  // no kernel runs after a fault
+  std::exit(2);  // after a fault no further kernel can run
 }
 
 std::string header(int sm) {
   return fmt::format(".version 9.0\n.target sm_{}\n.address_size 64\n", sm);
 }
 
-// A module of kernels; empty when the driver does not take it.
+// A module of kernels; empty if the driver refuses it.
 class Library {
  public:
   explicit Library(const std::string& ptx) {
@@ -51,11 +54,11 @@ class Library {
   bool loaded() const { return status_ == cudaSuccess; }
   const char* error() const { return cudaGetErrorString(status_); }
 
-  // Runs a kernel on `in`; gives the n_out words it wrote.
+  // Runs a kernel on `in` and returns the n_out words that it wrote.
   std::vector<Bits> run(const std::string& kernel, unsigned blocks, unsigned threads,
                         const std::vector<Bits>& in, std::size_t n_out) {
     cudaKernel_t k;
-    if (cudaLibraryGetKernel(&k, library_, kernel.c_str()) != cudaSuccess) {  // compiled only now
+    if (cudaLibraryGetKernel(&k, library_, kernel.c_str()) != cudaSuccess) {  // compiled lazily, at this call
       std::printf("not taken: %s: %s\n", kernel.c_str(), cudaGetErrorString(cudaGetLastError()));
       return {};
     }
@@ -80,7 +83,7 @@ class Library {
   cudaError_t status_ = cudaSuccess;
 };
 
-// The number of mistakes in one operation's results; tells the first few.
+// Returns the number of errors in the results of an operation and prints the first few.
 std::size_t compare(const Operation& o, const std::vector<Bits>& operands, const std::vector<Bits>& out) {
   std::size_t wrong = 0;
   const std::size_t k = o.sources.size();
@@ -127,7 +130,7 @@ int check_all(int sm, std::size_t blocks) {
       const auto operands = operands_for(o, tuples);
       std::vector<Bits> out;
       if (all.loaded()) out = all.run(name, static_cast<unsigned>(blocks), kThreads, operands, 3 * tuples);
-      if (out.empty()) {  // one of the batch is not taken: which?
+      if (out.empty()) {  // one of the batch is refused: find out which
         Library one(header(sm) + kernel_for(o, name));
         if (!one.loaded()) {
           std::printf("not taken: %s: %s\n", o.ptx.c_str(), one.error());

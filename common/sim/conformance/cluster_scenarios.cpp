@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Clusters of several blocks: ranks, barriers over all of them, each other's shared memory, atomics and mbarriers there.
+// Clusters of several blocks: ranks, barriers over all of them, each other's shared memory, atomics and
+// mbarriers there.
 #include "sim/conformance/scenario.hpp"
 
 namespace course::sim {
@@ -9,7 +10,7 @@ using Word = std::uint64_t;
 
 constexpr std::uint32_t kClusters = 3, kRanks = 4, kThreads = 32;
 
-// A kernel whose launches are of clusters of kRanks blocks; thread 0 has the input to itself.
+// A kernel that is launched with clusters of kRanks blocks; only thread 0 gets input.
 Scenario of_clusters(const std::string& name, const std::vector<std::string>& rows, const std::string& body,
                      int n_out) {
   Scenario s;

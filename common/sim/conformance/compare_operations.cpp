@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Comparisons, selections and copies, said again: numbers are compared in exact arithmetic.
+// The expected results of comparisons, selections and copies; numbers are compared in exact arithmetic.
 #include "sim/conformance/format.hpp"
 
 #include <optional>
@@ -26,7 +26,7 @@ bool is_signed(Type t) {
   return t == Type::s16 || t == Type::s32 || t == Type::s64;
 }
 
-// −1, 0 or 1; nothing if unordered.
+// −1, 0 or 1; std::nullopt if unordered.
 std::optional<int> order(Type t, Bits a, Bits b, bool ftz) {
   if (const Format* f = format_of(t)) {
     const auto seen = [&](Bits x) {
@@ -35,7 +35,7 @@ std::optional<int> order(Type t, Bits a, Bits b, bool ftz) {
     };
     return exact::compare(exact::number(*f, seen(a)), exact::number(*f, seen(b)));
   }
-  if (is_signed(t)) {  // moves the least number to 0
+  if (is_signed(t)) {  // maps the smallest number to 0
     const Bits top = Bits{1} << (ptx::bits_of(t) - 1);
     a ^= top;
     b ^= top;
@@ -49,17 +49,26 @@ struct Comparison {
 };
 // clang-format off
 constexpr Comparison kOrdered[] = {
-    {"eq", [](std::optional<int> o) { return o && *o == 0; }},  {"ne", [](std::optional<int> o) { return o && *o != 0; }},
-    {"lt", [](std::optional<int> o) { return o && *o < 0; }},   {"le", [](std::optional<int> o) { return o && *o <= 0; }},
-    {"gt", [](std::optional<int> o) { return o && *o > 0; }},   {"ge", [](std::optional<int> o) { return o && *o >= 0; }}};
+    {"eq", [](std::optional<int> o) { return o && *o == 0; }},
+    {"ne", [](std::optional<int> o) { return o && *o != 0; }},
+    {"lt", [](std::optional<int> o) { return o && *o < 0; }},
+    {"le", [](std::optional<int> o) { return o && *o <= 0; }},
+    {"gt", [](std::optional<int> o) { return o && *o > 0; }},
+    {"ge", [](std::optional<int> o) { return o && *o >= 0; }}};
 constexpr Comparison kUnsigned[] = {
-    {"lo", [](std::optional<int> o) { return *o < 0; }},        {"ls", [](std::optional<int> o) { return *o <= 0; }},
-    {"hi", [](std::optional<int> o) { return *o > 0; }},        {"hs", [](std::optional<int> o) { return *o >= 0; }}};
+    {"lo", [](std::optional<int> o) { return *o < 0; }},
+    {"ls", [](std::optional<int> o) { return *o <= 0; }},
+    {"hi", [](std::optional<int> o) { return *o > 0; }},
+    {"hs", [](std::optional<int> o) { return *o >= 0; }}};
 constexpr Comparison kFloat[] = {
-    {"equ", [](std::optional<int> o) { return !o || *o == 0; }}, {"neu", [](std::optional<int> o) { return !o || *o != 0; }},
-    {"ltu", [](std::optional<int> o) { return !o || *o < 0; }},  {"leu", [](std::optional<int> o) { return !o || *o <= 0; }},
-    {"gtu", [](std::optional<int> o) { return !o || *o > 0; }},  {"geu", [](std::optional<int> o) { return !o || *o >= 0; }},
-    {"num", [](std::optional<int> o) { return o.has_value(); }}, {"nan", [](std::optional<int> o) { return !o; }}};
+    {"equ", [](std::optional<int> o) { return !o || *o == 0; }},
+    {"neu", [](std::optional<int> o) { return !o || *o != 0; }},
+    {"ltu", [](std::optional<int> o) { return !o || *o < 0; }},
+    {"leu", [](std::optional<int> o) { return !o || *o <= 0; }},
+    {"gtu", [](std::optional<int> o) { return !o || *o > 0; }},
+    {"geu", [](std::optional<int> o) { return !o || *o >= 0; }},
+    {"num", [](std::optional<int> o) { return o.has_value(); }},
+    {"nan", [](std::optional<int> o) { return !o; }}};
 // clang-format on
 
 void add(std::vector<Operation>& all, const std::string& ptx, Type result, std::vector<Type> sources,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Every row of the op table does what the PTX ISA says: each arithmetic instruction is run on edge cases and random operands,
-// with all lanes and with some, and compared bit by bit with an independent computation (operation.hpp).
+// Tests that every row of the op table does what the PTX ISA says. Each arithmetic instruction is run on edge
+// cases and random operands, with all lanes and with some, and compared bit by bit with an independent
+// computation (operation.hpp).
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -30,7 +31,7 @@ bool uses_row(const std::string& ptx, const OpRow& row) {
                      [&](const MicroOp& op) { return op.fn == row.fn; });
 }
 
-// Runs one operation; tells the first few mistakes.
+// Runs one operation and reports the first few errors.
 void check(const Operation& o, TestDevice& device_with_module, const std::string& kernel) {
   const auto operands = operands_for(o, kTuples);
   const std::size_t k = o.sources.size();
@@ -38,8 +39,8 @@ void check(const Operation& o, TestDevice& device_with_module, const std::string
   auto in = t.array<Bits>(operands);
   auto out = t.array<Bits>(3 * kTuples, 0);
   t.launch(kernel, static_cast<std::uint32_t>(kTuples / kThreads), kThreads, in, out);
-  int told = 0;
-  for (std::size_t i = 0; i < kTuples && told < 3; ++i) {
+  int n_reported = 0;
+  for (std::size_t i = 0; i < kTuples && n_reported < 3; ++i) {
     const Operands x = &operands[i * k];
     const Outcome want = expected_outcome(o, x, i % 2 == 1);
     for (const bool guarded : {false, true}) {
@@ -50,7 +51,7 @@ void check(const Operation& o, TestDevice& device_with_module, const std::string
       for (std::size_t s = 0; s < k; ++s) text += fmt::format(" {:#x}", x[s]);
       ADD_FAILURE() << o.ptx << (guarded ? " under a guard" : "") << " of" << text << ": got "
                     << fmt::format("{:#x}", got) << ", expected " << fmt::format("{:#x}", wanted);
-      ++told;
+      ++n_reported;
     }
   }
   static_cast<void>(t.device.release(in.address));
@@ -58,7 +59,7 @@ void check(const Operation& o, TestDevice& device_with_module, const std::string
 }
 
 void check_family(const std::vector<Operation>& family) {
-  // A few kernels a module: loading one takes longer than running it.
+  // Several kernels per module, because loading a module takes longer than running a kernel.
   constexpr std::size_t kBatch = 40;
   for (std::size_t first = 0; first < family.size(); first += kBatch) {
     const std::size_t last = std::min(first + kBatch, family.size());
@@ -102,10 +103,10 @@ void check_scenarios(const std::vector<Scenario>& all) {
       continue;
     }
     const std::size_t a_thread = s.out.size() / s.threads;
-    int told = 0;
-    for (std::size_t k = 0; k < s.out.size() && told < 3; ++k) {
+    int n_reported = 0;
+    for (std::size_t k = 0; k < s.out.size() && n_reported < 3; ++k) {
       if (out[k] == s.out[k]) continue;
-      ++told;
+      ++n_reported;
       ADD_FAILURE() << s.name << ": word " << k % std::max<std::size_t>(a_thread, 1) << " of thread "
                     << k / std::max<std::size_t>(a_thread, 1) << ": got " << fmt::format("{:#x}", out[k])
                     << ", expected " << fmt::format("{:#x}", s.out[k]);
@@ -119,7 +120,7 @@ TEST(Conformance, LoadsAndStores) {
 TEST(Conformance, Atomics) {
   check_scenarios(atomic_scenarios());
 }
-TEST(Conformance, LanesTogether) {
+TEST(Conformance, WarpInstructions) {
   check_scenarios(warp_scenarios());
 }
 TEST(Conformance, Carries) {
@@ -129,7 +130,7 @@ TEST(Conformance, Forms) {
   check_scenarios(form_scenarios());
 }
 
-TEST(Conformance, CopiesAndRendezvous) {
+TEST(Conformance, AsynchronousCopiesAndMbarriers) {
   check_scenarios(async_scenarios());
 }
 
@@ -141,11 +142,11 @@ TEST(Conformance, Matrices) {
   check_scenarios(mma_scenarios());
 }
 
-TEST(Conformance, MatricesOfTheWarp) {
+TEST(Conformance, WmmaMatrices) {
   check_scenarios(wmma_scenarios());
 }
 
-TEST(Conformance, RowsOfMatrices) {
+TEST(Conformance, LdmatrixAndStmatrix) {
   check_scenarios(ldmatrix_scenarios());
 }
 
@@ -157,7 +158,7 @@ TEST(Conformance, Clusters) {
   check_scenarios(cluster_scenarios());
 }
 
-TEST(Conformance, EveryScenarioRunsTheRowsThatItNames) {
+TEST(Conformance, EveryScenarioRunsItsRows) {
   for (const Scenario& s : all_scenarios()) {
     const std::string text = ".version 9.0\n.target sm_90\n.address_size 64\n" + s.ptx;
     for (const std::string& key : s.rows) {
@@ -170,7 +171,7 @@ TEST(Conformance, EveryScenarioRunsTheRowsThatItNames) {
   }
 }
 
-TEST(Conformance, EveryOperationRunsTheRowThatItNames) {
+TEST(Conformance, EveryOperationRunsItsRow) {
   for (const Operation& o : all_operations()) {
     const OpRow* row = engine().table->find(o.row);
     if (row == nullptr) {
@@ -182,7 +183,7 @@ TEST(Conformance, EveryOperationRunsTheRowThatItNames) {
   }
 }
 
-TEST(Conformance, KnownDeparturesOfMachineCodeAreRealAndRare) {
+TEST(Conformance, KnownDeviationsAreRealAndRare) {
   for (const Operation& o : all_operations()) {
     if (!o.on_sm90) continue;
     const auto operands = operands_for(o, kTuples);
@@ -196,7 +197,7 @@ TEST(Conformance, KnownDeparturesOfMachineCodeAreRealAndRare) {
   }
 }
 
-TEST(Conformance, EveryRowOfTheOpTableHasATest) {
+TEST(Conformance, EveryOpTableRowHasATest) {
   std::set<std::string> tested;
   for (const Operation& o : all_operations()) tested.insert(o.row);
   for (const Scenario& s : all_scenarios()) tested.insert(s.rows.begin(), s.rows.end());

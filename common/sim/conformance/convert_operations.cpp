@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// cvt in every form, said again in exact arithmetic.
+// The expected results of cvt in every form, in exact arithmetic.
 #include "sim/conformance/format.hpp"
 
 #include <algorithm>
@@ -66,8 +66,8 @@ Bits to_float(const Format& f, Real x, const Modifiers& m) {
   return r;
 }
 
-// What sm_90 makes of a NaN in f64, where the ISA leaves it open: quiet, with the sign and the first bits of
-// its fraction.
+// The NaN into which sm_90 converts an f64 NaN, which the ISA does not define: quiet, with the sign and the
+// first bits of the fraction.
 Bits quiet_nan(const Format& f, Bits of_f64) {
   const Bits quiet = Bits{1} << (f.precision - 2), fraction = of_f64 >> (exact::kF64.precision - f.precision);
   return (of_f64 >> 63) << (f.bits - 1) | f.infinity() | quiet | (fraction & (quiet - 1));
@@ -93,13 +93,13 @@ struct List {
     o.result = to;
     o.sources = {from};
     o.expected = [=](Operands x) { return converted(to, from, x[0], m); };
-    // Small integers are extended to the register.
+    // Small integers are extended to the width of the register.
     if (ptx::bits_of(to) <= 16 && format_of(to) == nullptr) o.result_register_bits = 32;
     const bool has_bf16 = to == Type::bf16 || from == Type::bf16;
     if (has_bf16 && !((to == Type::bf16 && from == Type::f32) || (to == Type::f32 && from == Type::bf16)))
       o.least_sm = 90;
     if (to == Type::bf16 && (m.mode == Mode::down || m.mode == Mode::up)) o.least_sm = 90;
-    if (to == Type::f64 && format_of(from) != nullptr) {  // any NaN will do
+    if (to == Type::f64 && format_of(from) != nullptr) {  // any NaN is right
       const auto expected = o.expected;
       o.accepts = [=](Operands x, Bits got) {
         return got == expected(x) ||
@@ -110,7 +110,7 @@ struct List {
     return all.back();
   }
 
-  // With and without .ftz and .sat where they may stand.
+  // Adds forms with and without .ftz and .sat, where they are allowed.
   void with_modifiers(const std::string& rounding, Type to, Type from, Modifiers m) {
     for (const bool ftz : {false, true})
       for (const bool sat : {false, true}) {
@@ -118,7 +118,7 @@ struct List {
         m.ftz = ftz;
         m.sat = sat && format_of(to) != nullptr;
         Operation& o = add(rounding + (ftz ? ".ftz" : "") + (sat ? ".sat" : ""), to, from, m);
-        // sm_90 rounds a subnormal as any number: away from zero, where it should be flushed.
+        // sm_90 rounds a subnormal like any other number, away from zero, although it should be flushed.
         const bool away = m.mode == Mode::up || (m.mode == Mode::down && !sat);
         if (ftz && away && to == Type::f16 && from == Type::f32) {
           Modifiers kept = m;
@@ -129,8 +129,8 @@ struct List {
   }
 };
 
-// What the ISA leaves open about NaNs, and sm_90 settles by the machine instructions that these conversions become.
-// A copy, or a shift to the left, keeps the NaN's bits.
+// NaN results that the ISA does not define and that sm_90's machine instructions determine: a copy, or a
+// shift to the left, keeps the bits of a NaN.
 void keep_nan(Operation& o, Type to, Type from) {
   const int shift = ptx::bits_of(to) - ptx::bits_of(from);
   o.expected = [=, expected = o.expected](Operands x) {
@@ -139,7 +139,7 @@ void keep_nan(Operation& o, Type to, Type from) {
   o.accepts = nullptr;
 }
 
-// Two values into one word, the first into the high half.
+// Converts two values into one word; the first becomes the high half.
 void add_packed(List& list, const std::string& modifiers, Type half, Type packed, const Modifiers& m,
                 int least_sm) {
   const int bits = ptx::bits_of(packed) / 2;
@@ -180,11 +180,12 @@ void add_machine_learning(List& list) {
       if (!relu) {
         Operation& o = list.add(".rna" + s, Type::tf32, Type::f32, m);
         o.expected = [=](Operands x) {
-          // sm_90 cuts a NaN's bits off as any number's, so that one whose high bits are zero ends as infinity.
+          // sm_90 truncates the bits of a NaN like those of a number, so that a NaN with zero high bits
+          // becomes infinity.
           if (!satfinite && number(Type::f32, x[0]).nan) return x[0] >> 13 << 13;
           return converted(Type::tf32, Type::f32, x[0], m) << 13;
         };
-        if (satfinite)  // the greatest number is one below infinity; what lies above moves as well
+        if (satfinite)  // the largest number is one below infinity; larger results are also mapped to it
           o.on_sm90 = [expected = o.expected](Operands x) {
             return number(Type::f32, x[0]).nan ? (x[0] >> 13 << 13) - 0x2000 : expected(x);
           };

@@ -8,7 +8,7 @@
 
 namespace course::sim::exact {
 
-// --- naturals -----------------------------------------------------------------------------------------------------
+// --- naturals ----------------------------------------------------------------------------------------------
 
 Natural::Natural(std::uint64_t value) {
   for (; value != 0; value >>= 32) limbs_.push_back(static_cast<std::uint32_t>(value));
@@ -104,7 +104,7 @@ Natural Natural::operator*(const Natural& b) const {
   r.trim();
   return r;
 }
-// Both bit by bit, as one learns it at school.
+// Both functions compute the result bit by bit.
 Natural Natural::divided_by(const Natural& b, bool& rest) const {
   Natural quotient, left;
   for (int k = bits() - 1; k >= 0; --k) {
@@ -134,7 +134,7 @@ Natural Natural::square_root(bool& rest) const {
   return root;
 }
 
-// --- numbers ------------------------------------------------------------------------------------------------------
+// --- numbers -----------------------------------------------------------------------------------------------
 
 std::uint64_t Format::infinity() const {
   if (no_infinity) return nan;
@@ -225,7 +225,7 @@ Real divide(const Real& a, const Real& b) {
     return r;
   }
   if (b.infinite || a.zero()) return r;
-  constexpr int kExtra = 140;  // more bits than any format has, subnormal divisors included
+  constexpr int kExtra = 140;  // more bits than any format has, including subnormal divisors
   r.magnitude = (a.magnitude << kExtra).divided_by(b.magnitude, r.more);
   r.exponent = a.exponent - b.exponent - kExtra;
   return r;
@@ -252,7 +252,7 @@ std::optional<int> compare(const Real& a, const Real& b) {
   return d.negative ? -1 : 1;
 }
 
-// --- rounding -----------------------------------------------------------------------------------------------------
+// --- rounding ----------------------------------------------------------------------------------------------
 
 namespace {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Exact arithmetic on numbers of any size, and one rounding at the end: what the tests hold the simulator's arithmetic against.
-// Shares no code with it. Slow and plain on purpose.
+// Exact arithmetic on numbers of any size with one rounding at the end: the reference for the simulator's
+// arithmetic in tests. Shares no code with the simulator. Simple rather than fast.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class Natural {
   bool zero() const { return limbs_.empty(); }
   int bits() const;  // position of the top bit + 1
   bool bit(int k) const;
-  bool any_below(int k) const;  // is one of the bits 0 … k − 1 set?
+  bool any_below(int k) const;  // whether one of the bits 0 … k − 1 is set
   std::uint64_t low() const;    // the low 64 bits
   int compare(const Natural& b) const;
 
@@ -27,13 +27,13 @@ class Natural {
   Natural operator+(const Natural& b) const;
   Natural operator-(const Natural& b) const;  // b must not be greater
   Natural operator*(const Natural& b) const;
-  // Quotient; `rest` tells whether anything is left.
+  // The quotient; `rest`: whether there is a remainder.
   Natural divided_by(const Natural& b, bool& rest) const;
   Natural square_root(bool& rest) const;
 
  private:
   void trim();
-  std::vector<std::uint32_t> limbs_;  // least first, no zero at the end
+  std::vector<std::uint32_t> limbs_;  // least significant first, no leading zeros
 };
 
 // A float format by its layout: sign, exponent field, fraction.
@@ -41,13 +41,13 @@ struct Format {
   int bits;
   int precision;  // fraction bits + 1
   int exponent_bits;
-  std::uint64_t nan;         // the one that instructions make
-  bool no_infinity = false;  // E4M3: the greatest encoding is NaN, the others are numbers
+  std::uint64_t nan;         // the NaN that instructions produce
+  bool no_infinity = false;  // E4M3: the largest encoding is NaN, all others are numbers
 
   int bias() const { return (1 << (exponent_bits - 1)) - 1; }
   int min_exponent() const { return 1 - bias(); }
-  std::uint64_t infinity()
-      const;  // without the sign; with no_infinity, the encoding one past the greatest number
+  // The encoding without the sign; with no_infinity, one above the encoding of the largest number.
+  std::uint64_t infinity() const;
 };
 inline constexpr Format kF16{16, 11, 5, 0x7fff};
 inline constexpr Format kBF16{16, 8, 8, 0x7fff};
@@ -59,7 +59,7 @@ inline constexpr Format kE5M2{8, 3, 5, 0x7f};
 
 enum class Mode { nearest_even, nearest_away, zero, down, up };
 
-// ± magnitude · 2^exponent; `more`: and a little more than that, less than the last bit.
+// ± magnitude · 2^exponent; `more`: the exact value is larger by less than one unit of the last bit.
 struct Real {
   bool nan = false, infinite = false, negative = false, more = false;
   Natural magnitude;
@@ -78,17 +78,17 @@ Real add(const Real& a, const Real& b, Mode mode);
 Real multiply(const Real& a, const Real& b);
 Real divide(const Real& a, const Real& b);
 Real square_root(const Real& a);
-// −1, 0, 1; nothing when a side is NaN.
+// −1, 0 or 1; std::nullopt if one operand is NaN.
 std::optional<int> compare(const Real& a, const Real& b);
 
 std::uint64_t round_to(const Format& f, const Real& a, Mode mode);
-// Does .ftz flush it? What sm_90 flushes lies below the least normal number when it is rounded to the
-// format's full precision, whatever its exponent. (Rounded to the fewer bits of a subnormal, it might reach
-// that number.)
+// Whether .ftz flushes the number. sm_90 flushes numbers that are below the smallest normal number after
+// rounding to the format's full precision. (Rounded to the fewer bits of a subnormal, they might reach that
+// number.)
 bool is_flushed(const Format& f, const Real& a, Mode mode);
-// To a whole number.
+// Rounds to an integer.
 Real to_integral(const Real& a, Mode mode);
-// Clamped to the integers of this size; NaN must be treated before.
+// Rounds and clamps to the integers of this size; the caller must handle NaN.
 std::uint64_t to_integer(const Real& a, Mode mode, int bits, bool is_signed);
 
 double to_double(const Real& a);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// f32, f64, f16 and bf16 arithmetic, said again in exact arithmetic with one rounding at the end. The approximate instructions
-// are held to the errors that the PTX ISA states, by the host's long double functions.
+// The expected results of f32, f64, f16 and bf16 arithmetic, in exact arithmetic with one rounding at the
+// end. Approximate instructions are compared with the host's long double functions and the errors that the
+// PTX ISA allows.
 #include "sim/conformance/format.hpp"
 
 #include <algorithm>
@@ -148,13 +149,13 @@ void add_arithmetic(List& list) {
           }
 }
 
-// --- approximate --------------------------------------------------------------------------------------------------
+// --- approximate -------------------------------------------------------------------------------------------
 
 double as_double(const Format& f, Bits a) {
   return exact::to_double(exact::number(f, a));
 }
 
-// |got − want| within `relative` of want, or within `absolute`.
+// Whether |got − want| is at most `relative` · |want| + `absolute`.
 bool near(const Format& f, Bits got, long double want, double relative, double absolute) {
   const double g = as_double(f, got);
   if (std::isnan(want)) return got == f.nan || (&f == &exact::kF64 && std::isnan(g));
@@ -164,7 +165,7 @@ bool near(const Format& f, Bits got, long double want, double relative, double a
                ? std::signbit(g) == std::signbit(want)
                : std::fabs(want) * (1 + relative) >= greatest && std::fabs(g) >= greatest;
   if (want == 0 && g == 0) return std::signbit(g) == std::signbit(want);
-  // Half the least subnormal on top, for results that can't be any nearer.
+  // Plus half of the smallest subnormal, the rounding error in the subnormal range.
   const double least = as_double(f, 1);
   return std::fabs(static_cast<long double>(g) - want) <= std::fabs(want) * relative + absolute + 0.5 * least;
 }
@@ -189,7 +190,7 @@ void add_approximate(List& list, const std::string& row, Type t, int n, Function
   o.accepts = [=, &f](Operands x, Bits got) {
     if (in_range && !in_range(as_double(f, x[0])) && !is_nan(f, x[0])) return true;
     if (near(f, got, exactly(x), relative, absolute)) return true;
-    // A result at the edge of the subnormal range may have been flushed.
+    // A result close to the subnormal range may have been flushed.
     return ftz && magnitude(f, got) == 0 &&
            std::fabs(exactly(x)) <= as_double(f, Bits{1} << (f.precision - 1)) * (1 + relative);
   };
@@ -226,7 +227,7 @@ void add_approximates(List& list) {
   const Function tanh = [](long double a, long double) { return std::tanh(a); };
   add_approximate(list, "tanh.approx.f32", Type::f32, 1, tanh, 0x1p-11, 0, false);
   add_approximate(list, "rsqrt.approx.f64", Type::f64, 1, rsqrt, 0x1p-51, 0, false);
-  // The coarse ones see and give the high word.
+  // The .ftz.f64 forms read and write only the high word.
   const auto coarse = [&](const std::string& row, Function f) {
     Operation& o = list.add(row, row, Type::f64, {Type::f64}, [=](Operands x) {
       return std::bit_cast<Bits>(static_cast<double>(f(std::bit_cast<double>(x[0]), 0))) &
@@ -243,7 +244,7 @@ void add_approximates(List& list) {
   coarse("rsqrt.approx.ftz.f64", rsqrt);
 }
 
-// --- signs, minimum and maximum, tests ----------------------------------------------------------------------------
+// --- signs, minimum and maximum, tests ---------------------------------------------------------------------
 
 Bits extreme(const Format& f, bool max, Bits a, Bits b, const Modifiers& m) {
   a = flush(f, a, m.ftz);
@@ -261,7 +262,7 @@ Bits extreme(const Format& f, bool max, Bits a, Bits b, const Modifiers& m) {
   } else if (is_nan(f, b)) {
     r = a;
   } else {
-    // As integers in the order of the numbers, −0 below +0.
+    // Maps floats to integers of the same order, with −0 below +0.
     const auto rank = [&](Bits x) {
       return is_negative(f, x) ? -static_cast<std::int64_t>(magnitude(f, x)) - 1
                                : static_cast<std::int64_t>(x);
@@ -295,7 +296,8 @@ void add_signs(List& list) {
       if (ftz && t == Type::f64) continue;
       const std::string end = std::string(ftz ? ".ftz." : ".") + ptx::spelling(t);
       const auto keep_nan = [=, &f](Bits a, Bits r) { return is_nan(f, a) && t == Type::f32 ? f.nan : r; };
-      // "NaN input yields unspecified NaN": sm_90 keeps its bits where neg or abs becomes part of another instruction.
+      // "NaN input yields unspecified NaN": sm_90 keeps the bits if neg or abs becomes part of another
+      // instruction.
       const bool kept_too = t == Type::f32 && !ftz;
       any_nan(list.add("neg" + end, "neg" + end, t, {t},
                        [=, &f](Operands x) { return keep_nan(x[0], flush(f, x[0], ftz) ^ sign_bit(f)); }));
@@ -321,11 +323,11 @@ void add_signs(List& list) {
   }
 }
 
-// --- halves -------------------------------------------------------------------------------------------------------
+// --- halves ------------------------------------------------------------------------------------------------
 
 using HalfOp = std::function<Bits(Operands)>;
 
-// One element, and two in a word.
+// Operations on one element, and on two in a word.
 void add_half(List& list, const std::string& row, const std::string& spelt, Type t, int n, const HalfOp& f,
               int least_sm) {
   list.add(row, spelt, t, times(t, n), f).least_sm = least_sm;
@@ -387,7 +389,7 @@ void add_halves(List& list) {
             list, row, row, t, 2, [=, &f](Operands x) { return extreme(f, max, x[0], x[1], m); },
             m.xorsign ? 86 : 80);
       }
-    // Approximate, one element at a time: the pair must do the same.
+    // Approximate operations on one element; the pair must give the same results.
     const auto approximate = [&](const std::string& row, Function function, double relative, double absolute,
                                  bool ftz) {
       add_approximate(list, row, t, 1, function, relative, absolute, ftz);
@@ -410,7 +412,7 @@ void add_halves(List& list) {
     const Function tanh = [](long double a, long double) { return std::tanh(a); };
     if (t == Type::f16) {
       approximate("ex2.approx.f16", exp2, 0x1p-9, 0x1p-25,
-                  false);  // sm_90 cuts the bits below a subnormal off
+                  false);  // sm_90 truncates the bits below a subnormal
       approximate("tanh.approx.f16", tanh, 0, 0x1p-10, false);
     } else {
       approximate("ex2.approx.ftz.bf16", exp2, 0x1p-7, 0, true);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Carry chains, and the spellings that the decoder takes apart: comparisons with a second predicate, set, packing and unpacking,
-// lop3 with a predicate, address spaces, immediates, special registers.
+// Carry chains, and spellings that the decoder splits into several rows: comparisons with a second predicate,
+// set, packing and unpacking, lop3 with a predicate, address spaces, immediates, special registers.
 #include "sim/conformance/format.hpp"
 
 #include <bit>
@@ -18,7 +18,8 @@ __extension__ using UWide = unsigned __int128;
 
 constexpr std::uint32_t kThreads = 96;
 
-// `lines` reads %a, %b, %c (b32) or %A, %B, %C (b64), the thread's operands, and gives %d0 … (b32) and %D0 … (b64).
+// `lines` reads the thread's operands %a, %b, %c (b32) or %A, %B, %C (b64) and writes %d0 … (b32) and %D0 …
+// (b64).
 struct Form {
   std::string name;
   std::vector<std::string> rows;
@@ -69,14 +70,14 @@ Scenario scenario(const Form& f) {
   return s;
 }
 
-// --- carries ------------------------------------------------------------------------------------------------------
+// --- carries -----------------------------------------------------------------------------------------------
 
-// One instruction of a chain: (result, carry) from operands and the carry before.
+// One instruction of a chain: computes (result, carry) from the operands and the previous carry.
 struct Link {
   std::string op;  // "addc.cc"
   int n_sources;
 };
-// T: u32 … s64. Runs `links` on operands that rotate through a, b, c and the results so far.
+// `type`: u32 … s64. Applies `links` to operands taken in turn from a, b, c and the results so far.
 Form chain(const std::string& type, const std::vector<Link>& links) {
   const bool wide = type.ends_with("64"), is_signed = type[0] == 's';
   const int bits = wide ? 64 : 32;
@@ -106,11 +107,11 @@ Form chain(const std::string& type, const std::vector<Link>& links) {
       if (op.starts_with("add")) {
         sum = static_cast<UWide>(p) + q + (in ? carry : 0);
       } else if (op.starts_with("sub")) {
-        // Borrows where the flag is clear; the flag is set where the subtraction itself borrows nothing.
+        // Borrows if the flag is clear; the flag is set if the subtraction does not borrow.
         const UWide taken = static_cast<UWide>(q) + (in && carry == 0 ? 1 : 0);
         sum = (p >= taken ? UWide{1} << bits : 0) + ((p - taken) & mask);
       } else {
-        // The product's bits, by school multiplication of magnitudes.
+        // The bits of the product, by long multiplication of the magnitudes.
         const bool negative = is_signed && ((p >> (bits - 1) & 1) != (q >> (bits - 1) & 1));
         const auto magnitude = [&](Word v) {
           return is_signed && (v >> (bits - 1) & 1) != 0 ? (0 - v) & mask : v;
@@ -129,9 +130,10 @@ Form chain(const std::string& type, const std::vector<Link>& links) {
   return f;
 }
 
-// --- comparisons of halves ------------------------------------------------------------------------------------------
+// --- comparisons of halves ---------------------------------------------------------------------------------
 
-// Every comparison of halves and pairs of halves into every type of result: a half at a time, as numbers of the host.
+// Every comparison of halves and pairs of halves with every type of result, computed for each half with
+// numbers of the host.
 void add_sets_of_halves(std::vector<Form>& all) {
   const auto number = [](Word h, bool bf16) {
     if (bf16) return static_cast<double>(std::bit_cast<float>(static_cast<std::uint32_t>(h << 16)));
@@ -160,9 +162,9 @@ void add_sets_of_halves(std::vector<Form>& all) {
         return holds(number(a >> shift & 0xffff, bf16), number(b >> shift & 0xffff, bf16));
       };
       const Word one = bf16 ? 0x3f80 : 0x3c00;
-      // The result registers keep all 32 bits, so that they show how a 16-bit result is extended. (Not the
-      // last one: ptxas 13.0 drops a cvt.u32.u16 after a comparison into a half, and the register's upper
-      // half shows.)
+      // The result registers have 32 bits, to show how a 16-bit result is extended. (Except the last one:
+      // ptxas 13.0 drops a cvt.u32.u16 after a comparison with a half result, so the upper half of the
+      // register is visible.)
       Form f;
       f.name = fmt::format("set.{} of {}", name, half);
       f.lines = fmt::format(
@@ -196,7 +198,7 @@ void add_sets_of_halves(std::vector<Form>& all) {
   }
 }
 
-// --- forms --------------------------------------------------------------------------------------------------------
+// --- forms -------------------------------------------------------------------------------------------------
 
 std::vector<Form> forms() {
   std::vector<Form> all;
@@ -260,7 +262,7 @@ std::vector<Form> forms() {
        2,
        false,
        [=](Word a, Word b, Word) {
-         const auto less = [](Word x, Word y) {  // as integers in the order of the numbers
+         const auto less = [](Word x, Word y) {  // maps floats to integers of the same order
            if ((x & 0x7fff) > 0x7c00 || (y & 0x7fff) > 0x7c00) return false;
            const auto rank = [](Word h) {
              return (h & 0x8000) != 0 ? -static_cast<int>(h & 0x7fff) : static_cast<int>(h & 0x7fff);
@@ -419,7 +421,8 @@ std::vector<Form> forms() {
        6,
        false,
        [](Word a, Word, Word) { return std::vector<Word>{1, 0, 1, 1, 0, a}; }});
-  // All threads write one shared cell: each reads its own after its own store only in its own warp turn, so use one cell a thread.
+  // All threads would write one shared cell, and a thread of another warp could store between a store and its
+  // load, so each thread gets its own cell.
   all.back().lines.replace(all.back().lines.find("s_bytes[64]"), 11, "s_bytes[1024]");
   all.back().lines.replace(all.back().lines.find("  st.shared.u32 [%T2+8], %a;\n  ld.u32 %d5, [%T0+8];\n"),
                            50,
@@ -434,7 +437,7 @@ std::vector<Form> forms() {
        6,
        false,
        {}});
-  all.pop_back();  // depends on the lane, not on operands: see MachineForms
+  all.pop_back();  // depends on the lane, not on operands
   add({"slct and selp of predicates",
        {},
        "  setp.lt.u32 %p, %a, %b;\n  selp.b64 %D0, %A, %B, %p;\n  slct.u64.s32 %D1, %A, %C, %b;\n",
@@ -446,7 +449,8 @@ std::vector<Form> forms() {
   return all;
 }
 
-// Parameters and results in registers, numbers as arguments; the first instruction is one that a loop comes back to.
+// Parameters and results in registers, immediates as arguments; the first instruction is the target of a
+// loop.
 Scenario register_parameters() {
   Scenario s;
   s.name = "call with parameters in registers";
@@ -473,7 +477,7 @@ Scenario register_parameters() {
   return s;
 }
 
-// Vectors of registers as parameters and results, and two functions whose own variables have the same name.
+// Vectors of registers as parameters and results, and two functions with local variables of the same name.
 Scenario vector_parameters() {
   Scenario s;
   s.name = "call with vectors in registers";
@@ -509,7 +513,8 @@ std::vector<Scenario> carry_scenarios() {
                                         {"add.cc", 2},
                                         {"madc.lo", 3}})));
     all.push_back(scenario(chain(type, {{"mad.hi.cc", 3}, {"madc.hi.cc", 3}, {"madc.lo", 3}, {"addc", 2}})));
-    // Every instruction that writes the flag, before every one that reads and writes it, before every one that reads it.
+    // All combinations of an instruction that writes the flag, one that reads and writes it, and one that
+    // reads it.
     const Link starts[] = {{"add.cc", 2}, {"sub.cc", 2}, {"mad.lo.cc", 3}, {"mad.hi.cc", 3}};
     const Link reads[] = {{"addc", 2}, {"subc", 2}, {"madc.lo", 3}, {"madc.hi", 3}};
     for (const Link& start : starts) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// fmt::format, or std::format in its place: check_gpu.cpp is to build with the toolkit and a compiler alone.
+// fmt::format, or std::format on machines without fmt: check_gpu.cpp must also build there.
 #pragma once
 
 #if __has_include(<fmt/format.h>)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Integer arithmetic and bit manipulation, said again with 128-bit integers and bit-by-bit loops.
+// The expected results of integer arithmetic and bit manipulation, computed with 128-bit integers and
+// bit-by-bit loops.
 #include "sim/conformance/format.hpp"
 
 #include <algorithm>
@@ -19,7 +20,7 @@ bool is_signed(Type t) {
   return t == Type::s8 || t == Type::s16 || t == Type::s32 || t == Type::s64;
 }
 
-// The number that the bits mean.
+// The number that the bits represent.
 Wide value(Type t, Bits bits) {
   const int n = ptx::bits_of(t);
   Wide v = static_cast<Wide>(n == 64 ? bits : bits & ((Bits{1} << n) - 1));
@@ -60,7 +61,7 @@ struct List {
     all.push_back(std::move(o));
   }
 
-  // One operation a type, on numbers.
+  // Adds one operation per type, defined on numbers.
   template <typename F>
   void numbers(const std::string& name, std::initializer_list<Type> types, int n_sources, const F& f) {
     for (const Type t : types)
@@ -79,7 +80,7 @@ constexpr std::initializer_list<Type> kSigned = {Type::s16, Type::s32, Type::s64
 constexpr std::initializer_list<Type> kWords = {Type::u32, Type::s32};
 
 Wide high_half(Type t, Wide a, Wide b) {
-  // 64 × 64 signed or unsigned fits 128 bits; >> keeps the sign.
+  // A product of two 64-bit numbers fits 128 bits; >> keeps the sign.
   if (is_signed(t)) return a * b >> ptx::bits_of(t);
   return static_cast<Wide>(static_cast<UWide>(a) * static_cast<UWide>(b) >> ptx::bits_of(t));
 }
@@ -224,7 +225,7 @@ Bits extracted(Type t, Bits a, int position, int length) {
   return r;
 }
 
-// The byte of {b, a} that a selector names; bit 3 spreads the byte's sign.
+// The byte of {b, a} that a selector chooses; bit 3 replicates the byte's sign.
 Bits picked(Bits a, Bits b, Bits selector) {
   const Bits byte = (selector & 4) != 0 ? b >> 8 * (selector & 3) & 0xff : a >> 8 * (selector & 3) & 0xff;
   return (selector & 8) != 0 ? (bit(byte, 7) ? 0xff : 0) : byte;
@@ -290,7 +291,7 @@ void add_shifts(List& list) {
                  const int by = static_cast<int>(wrap ? o[2] % 32 : std::min<Bits>(o[2], 32));
                  Bits r = 0;
                  for (int k = 0; k < 32; ++k) {
-                   const int from = left ? 32 + k - by : k + by;  // in b:a
+                   const int from = left ? 32 + k - by : k + by;  // position in b:a
                    r |= static_cast<Bits>(from < 32 ? bit(o[0], from) : bit(o[1], from - 32)) << k;
                  }
                  return r;
@@ -327,7 +328,7 @@ void add_counts(List& list) {
                });
   list.add("fns.b32", Type::b32, {Type::b32, Type::b32, Type::s32}, [](Operands o) {
     const Wide n = value(Type::s32, o[2]);
-    if (o[2] == 0x80000000) return Bits{0};  // it has no absolute value; as sm_90's machine code does
+    if (o[2] == 0x80000000) return Bits{0};  // its absolute value does not exist; as in sm_90's machine code
     if (o[1] > 31) return Bits{0xffffffff};
     const int base = static_cast<int>(o[1]);
     if (n == 0) return bit(o[0], base) ? static_cast<Bits>(base) : Bits{0xffffffff};
@@ -348,7 +349,8 @@ Bits inserted(Type t, Bits field, Bits into, int position, int length) {
   return into;
 }
 
-// Position and length are 0 … 255. Beyond, the ISA takes the low byte; so does sm_90 for 32 bits, but not for 64.
+// Position and length are 0 … 255. For larger values the ISA uses the low byte; so does sm_90 for 32 bits,
+// but not for 64.
 void add_fields(List& list) {
   const auto low_byte = [](Bits a) { return static_cast<int>(a & 0xff); };
   const auto at_most_255 = [](Bits a) { return static_cast<int>(std::min<Bits>(a, 0xff)); };

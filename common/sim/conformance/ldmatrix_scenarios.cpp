@@ -8,7 +8,8 @@
 namespace course::sim {
 namespace {
 
-// Each lane writes 16 bytes, a row of one of four matrices, and gets its parts of `n` of them; or the other way round.
+// Each lane writes 16 bytes, a row of one of four matrices, and gets its elements of `n` of them; or, for
+// stores, the reverse.
 Scenario rows_of_matrices(bool store, int n, bool across) {
   Scenario s;
   s.rows = {store ? "st.shared.u32" : "ld.shared.u32"};
@@ -19,7 +20,7 @@ Scenario rows_of_matrices(bool store, int n, bool across) {
   const std::string spelling =
       fmt::format("{}.sync.aligned.m8n8.x{}{}.shared.b16", op, n, across ? ".trans" : "");
   s.name = spelling;
-  // Matrices 0 and 2 change places: the rows' addresses are the lanes' own business.
+  // The lanes may provide row addresses in any order; here matrices 0 and 2 are exchanged, and 1 and 3.
   std::string body =
       "  xor.b32 %row, %lane, 16;\n  shl.b32 %at, %row, 4;\n  mov.u32 %cell0, cells;\n  add.u32 %at, %at, "
       "%cell0;\n"
@@ -27,7 +28,7 @@ Scenario rows_of_matrices(bool store, int n, bool across) {
   Rng rng(static_cast<std::size_t>(n));
   std::vector<std::uint16_t> cells(32 * 8);
   for (auto& c : cells) c = static_cast<std::uint16_t>(rng());
-  const auto matrix = [&](int k, int row, int column) {  // as the lanes' addresses number them
+  const auto matrix = [&](int k, int row, int column) {  // as numbered by the lanes' addresses
     return static_cast<std::size_t>(((8 * k + row) ^ 16) * 8 + column);
   };
   const auto part = [&](const std::vector<std::uint16_t>& v, int lane, int k) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Small whole numbers in every format that matrices have: sums of their products are exact on every chip.
+// Small integers in every element format of matrices: the sums of their products are exact on every chip.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace course::sim {
 
 using Word = std::uint64_t;
 
-// Sign, exponent, fraction of a whole number |v| < 2^(fraction_bits + 1).
+// Encodes an integer as sign, exponent, fraction;
 inline Word encoded(int v, int exponent_bits, int fraction_bits) {
   if (v == 0) return 0;
   const auto magnitude = static_cast<unsigned>(v < 0 ? -v : v);
@@ -25,7 +25,7 @@ inline Word encoded(int v, int exponent_bits, int fraction_bits) {
          fraction;
 }
 
-// A type of elements, and the numbers to try it with: least … most.
+// An element type, and the range of test values: least … most.
 struct NumberFormat {
   std::string name;
   int bits, least, most;
@@ -48,7 +48,7 @@ inline NumberFormat number_format(const std::string& name) {
   return *std::find_if(kAll.begin(), kAll.end(), [&](const NumberFormat& k) { return k.name == name; });
 }
 
-// The type of PTX registers that hold such elements.
+// The type of PTX registers for such elements.
 inline const char* register_type(const NumberFormat& k) {
   return k.bits == 64 ? "f64" : k.name == "f32" ? "f32" : "b32";
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Loads and stores of every place, element and vector length, at contiguous, strided, scattered and equal addresses.
+// Loads and stores with every memory space, element and vector length, at contiguous, strided, scattered and
+// equal addresses.
 #include "sim/conformance/format.hpp"
 
 #include <algorithm>
@@ -14,7 +15,7 @@ namespace {
 using Word = std::uint64_t;
 
 constexpr std::uint32_t kThreads = 80;   // the last warp is partial
-constexpr std::uint32_t kBytes = 16384;  // of the memory that loads see
+constexpr std::uint32_t kBytes = 16384;  // size of the memory for loads
 constexpr std::uint32_t kLocalBytes = 256;
 
 struct Element {
@@ -25,7 +26,7 @@ struct Element {
 constexpr Element kElements[] = {{"u8", 1, false}, {"s8", 1, true},   {"u16", 2, false},
                                  {"s16", 2, true}, {"u32", 4, false}, {"u64", 8, false}};
 
-// Which element thread i accesses under each pattern.
+// The element that thread i accesses in each pattern.
 struct Pattern {
   const char* name;
   const char* ptx;  // %e = element of thread %i
@@ -61,7 +62,8 @@ std::string vector_of(const char* name, int count) {
   return text + "}";
 }
 
-// Code that brings `bytes` from %base to the place and sets %p to the generic or place's own address of its start.
+// Code that copies `bytes` bytes from %base to the memory space and sets %p to the address of its start,
+// generic or of that space.
 std::string filled(const std::string& place, std::uint32_t bytes) {
   if (place == "global") return "  mov.b64 %p, %base;\n";
   const std::string fill = fmt::format(
@@ -84,7 +86,7 @@ std::string declarations(const std::string& place) {
   return text;
 }
 
-// The place's memory is small for local: elements wrap around.
+// Local memory is small, so element indices wrap around.
 std::uint64_t offset_of(const std::string& place, const Pattern& pattern, std::uint32_t i,
                         std::uint32_t access_bytes) {
   const std::uint64_t at = static_cast<std::uint64_t>(pattern.element(i)) * access_bytes;
@@ -108,7 +110,8 @@ Scenario load(const std::string& place, const Element& e, int count) {
   std::string registers = declarations(place);
   for (int k = 0; k < count; ++k) registers += fmt::format("  .reg .b{} %v{}, %g{};\n", bits, k, k);
   std::string body;
-  // A generic address may point anywhere: threads 0, 3, 6 … to global, the others to shared and local memory.
+  // Generic addresses may point to any space: those of threads 0, 3, 6 … to global memory, the others to
+  // shared and local memory.
   if (place == "generic") {
     body += "  cvta.shared.u64 %s1, shared_memory;\n  cvta.local.u64 %s2, local_memory;\n";
     for (const char* part : {"shared", "local"}) {
@@ -132,7 +135,7 @@ Scenario load(const std::string& place, const Element& e, int count) {
   s.out.assign(static_cast<std::size_t>(words) * kThreads, 0);
   int column = 0;
   for (const Pattern& pattern : kPatterns) {
-    // Only the first 256 bytes are the same everywhere for generic accesses.
+    // For generic accesses only the first 256 bytes are equal in all spaces.
     const std::string where = place == "generic" ? "local" : place;
     if (place == "generic")
       body +=
@@ -160,7 +163,7 @@ Scenario load(const std::string& place, const Element& e, int count) {
   return s;
 }
 
-// Thread i stores words derived from its number; the place's memory is then copied out.
+// Thread i stores words derived from its index; the memory is then copied to the output.
 Scenario store(const std::string& place, const Element& e, int count) {
   Scenario s;
   s.name = fmt::format("st{}.{}.{}", count > 1 ? fmt::format(".v{}", count) : "", place, e.name);
@@ -173,8 +176,9 @@ Scenario store(const std::string& place, const Element& e, int count) {
   for (int k = 0; k < count; ++k) registers += fmt::format("  .reg .b{} %v{};\n", bits, k);
   const bool local = place == "local";
   const int access = e.bytes * count;
-  // Local memory: each thread stores at three places of its own and loads its 64 bytes again.
-  // Elsewhere: the memory is %out itself or shared memory copied to it; threads store at 2 · i, guarded ones at 2 · i + 1.
+  // Local memory: each thread stores at three of its own addresses and loads its 64 bytes again.
+  // Other spaces: the memory is %out itself, or shared memory that is copied to it. Threads store at 2 · i,
+  // guarded ones at 2 · i + 1.
   std::string body;
   for (int k = 0; k < count; ++k)
     body += bits == 64 ? fmt::format("  mul.wide.u32 %v{0}, %i, 0x{1:x};\n", k, 0x12345671 + k * 0x01010101)
@@ -208,7 +212,8 @@ Scenario store(const std::string& place, const Element& e, int count) {
     s.in = {0};
     return s;
   }
-  // Stores of a warp are contiguous, then strided and guarded, then all go to one place (the same value from each).
+  // The stores of a warp are contiguous, then strided and guarded, then all at one address (with the same
+  // value).
   const std::uint32_t unit = static_cast<std::uint32_t>(access);
   const std::uint32_t first = 0, second = kThreads * unit, third = second + 2 * kThreads * unit;
   const std::uint32_t total = std::max((third + unit + 15) / 16 * 16, 8 * kThreads);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// mma: each lane's elements stand where the ISA's figures put them, written out here form by form.
+// mma: the positions of each lane's elements are those of the ISA's figures, written out for each form.
 #include <algorithm>
 #include <functional>
 #include <limits>
@@ -13,7 +13,7 @@
 namespace course::sim {
 namespace {
 
-// Row and column of a lane's i-th element, in the words of the ISA: g = groupID, t = threadID_in_group.
+// Row and column of a lane's i-th element, in the terms of the ISA: g = groupID, t = threadID_in_group.
 using Place = std::function<std::pair<int, int>(int g, int t, int i)>;
 
 struct Product {
@@ -55,7 +55,7 @@ Scenario mma(const Product& p, const std::string& row) {
           s = std::clamp<std::int64_t>(s, std::numeric_limits<int>::min(), std::numeric_limits<int>::max());
         sum[at] = kd.encode(static_cast<int>(s));
       }
-  // Registers: of a lane, its elements from the low bits on.
+  // The registers of a lane, with its elements from the low bits upwards.
   const auto packed = [&](const NumberFormat& k, const Place& place, int rows, int columns, int lane,
                           const auto& value) {
     const int n = rows * columns / (quads ? 8 : 32), each = std::max(32 / k.bits, 1);
@@ -105,7 +105,8 @@ Scenario mma(const Product& p, const std::string& row) {
 std::vector<Scenario> mma_scenarios() {
   const Place c16 = [](int g, int t, int i) { return std::pair(i < 2 ? g : g + 8, t * 2 + (i & 1)); };
   const Place c8 = [](int g, int t, int i) { return std::pair(g, t * 2 + (i & 1)); };
-  // a of 16 rows, b: registers of `e` elements, that neighbour each other along k; four lanes side by side.
+  // Matrix a with 16 rows, and b: registers of `e` elements that are neighbours along k, for four
+  // neighbouring lanes.
   const auto a16 = [](int e) {
     return Place([e](int g, int t, int i) {
       return std::pair(i / e % 2 == 0 ? g : g + 8, t * e + i % e + (i / (2 * e)) * 4 * e);
@@ -154,7 +155,7 @@ std::vector<Scenario> mma_scenarios() {
     add("mma.bits", {".row.col", "b1", "b1", "s32", "s32", 16, 8, 128, a16(32), b(32), c16}, how);
     add("mma.bits", {".row.col", "b1", "b1", "s32", "s32", 16, 8, 256, a16(32), b(32), c16}, how);
   }
-  // Four products by eight lanes each, in both orders of a and b. Here g is the lane.
+  // Four products by eight lanes each, with both layouts of a and b. Here g is the lane.
   const auto low_lane = [](int lane) { return lane < 16 ? lane % 4 : lane % 4 + 4; };
   for (const bool a_rows : {true, false})
     for (const bool b_rows : {true, false})

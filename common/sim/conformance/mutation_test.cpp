@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Malformed and senseless PTX gets an error, never a crash: the conformance suite's kernels with tokens exchanged, left out,
-// doubled, or numbers changed, are loaded and, where that works, run.
+// Malformed PTX must give an error, never a crash: the conformance suite's kernels are changed (tokens
+// exchanged, removed or repeated, numbers changed), loaded and, if that works, run.
 #include <gtest/gtest.h>
 
 #include <cctype>
@@ -48,7 +48,7 @@ std::string mutated(const std::vector<std::string>& original, Rng& rng) {
   return text;
 }
 
-TEST(MutatedPtx, GetsAnErrorAndNeverCrashes) {
+TEST(MutatedPtx, GivesErrorsAndNeverCrashes) {
   constexpr int kMutants = 3000;
   DeviceOptions options;
   options.host_threads = 1;
@@ -86,7 +86,7 @@ TEST(MutatedPtx, GetsAnErrorAndNeverCrashes) {
     EXPECT_TRUE(device->release(arguments.in));
     EXPECT_TRUE(device->release(arguments.out));
   }
-  // All three happen, or the test tests nothing.
+  // All three outcomes must occur, or the test is too weak.
   EXPECT_GT(refused, kMutants / 50);
   EXPECT_GT(ran, kMutants / 50);
   EXPECT_GT(faulted, kMutants / 50);

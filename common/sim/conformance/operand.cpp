@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Operands that are likely to show a mistake, and the kernels that put them through one instruction.
+// Operands that are likely to reveal errors, and kernels that apply one instruction to them.
 #include "sim/conformance/format.hpp"
 
 #include <algorithm>
@@ -56,7 +56,7 @@ std::vector<Bits> float_edges(const exact::Format& f) {
                           inf + 1,
                           inf + unit / 2,
                           inf + unit / 2 + 3};
-  // Just below the least normal number of a narrower format.
+  // Just below the smallest normal number of a narrower format.
   for (const exact::Format& narrow : {exact::kF32, exact::kF16})
     if (narrow.bits < f.bits)
       for (const int lost : {0, 1, 2}) {
@@ -127,14 +127,14 @@ std::vector<Bits> edges_of(Type t) {
   return edges;
 }
 
-// A random float near the exponent `around`, or anywhere.
+// A random float, with an exponent near `around` or any exponent.
 Bits random_float(const exact::Format& f, Rng& rng, int around) {
   const Bits random = rng();
   if (rng.below(4) == 0) return low_bits(random, f.bits);
   const int spread = f.precision + 3;
   int exponent = around + static_cast<int>(rng.below(static_cast<std::uint64_t>(2 * spread + 1))) - spread;
   exponent = std::clamp(exponent, 0, 2 * f.bias());
-  // Few significant bits make ties likely.
+  // Few significant bits, so that ties in rounding are likely.
   Bits fraction = random % (Bits{1} << (f.precision - 1));
   if (rng.below(2) == 0) fraction &= ~((Bits{1} << rng.below(static_cast<std::uint64_t>(f.precision))) - 1);
   return (random >> 63) << (f.bits - 1) | static_cast<Bits>(exponent) << (f.precision - 1) | fraction;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Instructions that need more around them than operands and a result: memory, atomics, lanes that see each other, carries.
-// Each scenario is a kernel of its own with what it must leave behind, computed on the host.
+// Instructions that need more context than operands and a result: memory, atomics, exchange between lanes,
+// carries. Each scenario is a kernel of its own with its expected output, which is computed on the host.
 #pragma once
 
 #include <cstdint>
@@ -13,24 +13,24 @@ namespace course::sim {
 
 struct Scenario {
   std::string name;
-  std::vector<std::string> rows;  // of the op table, that it tests
+  std::vector<std::string> rows;  // the rows of the op table that it tests
   // A module with one kernel `k(.param .u64 in, .param .u64 out)`.
   std::string ptx;
   std::uint32_t blocks = 1, threads = 32;
   std::vector<std::uint64_t> in;
-  std::vector<std::uint64_t> out;  // as it must be; the words start as 0
+  std::vector<std::uint64_t> out;  // expected output; the words are initially 0
   MemoryKind in_kind = MemoryKind::device;
   bool any_order = true;  // the outcome does not depend on the order of warps
   int least_sm = 80;
-  bool sm90_departs =
-      false;  // the machine code that ptxas makes does something else than the ISA says (video_scenarios.cpp)
+  // The machine code that ptxas generates deviates from the ISA (video_scenarios.cpp).
+  bool sm90_departs = false;
 };
 
 std::vector<Scenario> memory_scenarios();
 std::vector<Scenario> atomic_scenarios();
 std::vector<Scenario> warp_scenarios();
 std::vector<Scenario> carry_scenarios();
-std::vector<Scenario> form_scenarios();  // spellings that the decoder takes apart into several rows
+std::vector<Scenario> form_scenarios();  // spellings that the decoder splits into several rows
 std::vector<Scenario> async_scenarios();
 std::vector<Scenario> video_scenarios();
 std::vector<Scenario> mma_scenarios();
@@ -40,8 +40,9 @@ std::vector<Scenario> texture_scenarios();
 std::vector<Scenario> cluster_scenarios();
 std::vector<Scenario> all_scenarios();
 
-// A kernel's text: `declarations` (registers, variables) and `body`, in which %in and %out are the arguments moved to the
-// thread's own `in_words` and `out_words`, %i is the number of the thread in the grid and %lane its lane.
+// The text of a kernel with these `declarations` (registers, variables) and this `body`. In the body, %in and
+// %out are the addresses of the thread's own `in_words` and `out_words` words, %i is the thread's index in
+// the grid and %lane its lane.
 std::string scenario_kernel(const std::string& declarations, const std::string& body, int in_words,
                             int out_words);
 

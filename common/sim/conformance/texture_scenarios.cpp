@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Textures and surfaces. An object's handle is the address of a descriptor (../texture.hpp), so these run on the simulator alone;
-// cudart/programs/textures.cu makes objects through the runtime's calls and runs on a GPU as well.
+// Textures and surfaces. An object's handle is the address of a descriptor (memory/texture.hpp), so these run
+// only on the simulator. cudart/programs/textures.cu creates objects through the runtime's calls and also
+// runs on a GPU.
 #include "sim/conformance/format.hpp"
 
 #include <bit>
@@ -28,15 +29,16 @@ float texel(int x, int y, int z = 0) {
 struct Case {
   std::string name;
   std::vector<std::string> rows;
-  std::function<void(TextureDescriptor&)> change;  // of a point-sampled, clamping volume of floats
-  // Reads %handle and the thread's number %i (and %f, it as a float); leaves words %d0 and %d1.
+  // changes the default: a point-sampled, clamping volume of floats
+  std::function<void(TextureDescriptor&)> change;
+  // Reads %handle and the thread's index %i (and %f, the index as a float); writes the words %d0 and %d1.
   std::string lines;
   std::function<std::vector<Word>(int i)> expected;
 };
 
 Scenario scenario(const Case& c) {
   constexpr std::size_t kTexels =
-      (sizeof(TextureDescriptor) + 31) / 32 * 4;  // word of the input where they start
+      (sizeof(TextureDescriptor) + 31) / 32 * 4;  // index of the input word at which the texels start
   TextureDescriptor d;
   d.mark = TextureDescriptor::kTextureMark;
   d.width = kWidth, d.height = kHeight, d.slices = kSlices;
@@ -45,7 +47,7 @@ Scenario scenario(const Case& c) {
   Scenario s;
   s.name = c.name;
   s.rows = c.rows;
-  s.least_sm = 1 << 20;  // no GPU knows these handles
+  s.least_sm = 1 << 20;  // a GPU does not accept these handles
   s.in_kind = MemoryKind::texture;
   s.in.resize(kTexels + (kWidth * kHeight * kSlices + 1) / 2, 0);
   std::memcpy(s.in.data(), &d, sizeof d);
@@ -56,7 +58,7 @@ Scenario scenario(const Case& c) {
         const float value = texel(x, y, z);
         std::memcpy(texels + 4 * ((z * kHeight + y) * kWidth + x), &value, 4);
       }
-  // The place of the texels is known only now.
+  // The address of the texels is known only at run time.
   std::string body = fmt::format(
       "  add.u64 %handle, %in, {};\n  st.global.u64 [%in+{}], %handle;\n  mov.u64 %handle, %in;\n  bar.sync "
       "0;\n"
@@ -72,7 +74,7 @@ Scenario scenario(const Case& c) {
   return s;
 }
 
-// Between two texels and their rows, weights of 8 bits, ends clamped.
+// Linear filtering between two texels and two rows, with 8-bit weights and clamped edges.
 float filtered(float x, float y) {
   const auto clamped = [](int v, int n) { return v < 0 ? 0 : v >= n ? n - 1 : v; };
   const int x0 = static_cast<int>(std::floor(x - 0.5f)), y0 = static_cast<int>(std::floor(y - 0.5f));

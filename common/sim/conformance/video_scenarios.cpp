@@ -20,11 +20,12 @@ constexpr U kThreads = 128;
 
 struct Video {
   const char* row;
-  const char* ptx;  // on %a, %b, %c, to %d, which holds 77 at first
+  const char* ptx;  // reads %a, %b, %c, writes %d, which is 77 before
   std::function<U(U a, U b, U c)> expected;
-  // Newer GPUs have no such instruction. What ptxas 13.0 puts in its place for sm_90 forgets about the ISA's
-  // wider intermediate results: a sum of two signs is clamped below only, .h1 takes the sum's upper half,
-  // vmad cuts the sum to 32 bits before .sat, and .max takes a negative difference for less than any number.
+  // Newer GPUs do not have the instruction. The replacement that ptxas 13.0 generates for sm_90 ignores the
+  // ISA's wider intermediate results: a sum of operands with different signedness is clamped only below, .h1
+  // uses the upper half of the sum, vmad truncates the sum to 32 bits before .sat, and .max treats a negative
+  // difference as less than any number.
   bool sm90_departs = false;
 };
 
@@ -70,7 +71,7 @@ U within(Wide v, Wide least, Wide most) {
 }
 constexpr Wide kMostS = 0x7fffffff, kLeastS = -kMostS - 1, kMostU = 0xffffffff;
 
-// Byte by byte, and half by half.
+// Applies a function to each byte; the next one to each half.
 U bytes(const std::function<U(int)>& f) {
   U r = 0;
   for (int k = 0; k < 4; ++k) r |= (f(k) & 0xff) << 8 * k;
@@ -163,7 +164,7 @@ std::vector<Video> instructions() {
        [](U a, U b, U) { return bytes([&](int k) { return U((ub(a, k) + ub(b, k) + 1) / 2); }); }},
       {simd, "vavrg2.s32.s32.s32 %d, %a, %b, %c",
        [](U a, U b, U) {
-         return halves([&](int k) {  // halves are rounded away from zero
+         return halves([&](int k) {  // ties are rounded away from zero
            const Wide v = sh(a, k) + sh(b, k);
            return U(v >= 0 ? (v + 1) / 2 : -((-v + 1) / 2));
          });
@@ -177,7 +178,7 @@ std::vector<Video> instructions() {
       {simd, "vset2.s32.s32.lt.add %d, %a, %b, %c",
        [](U a, U b, U c) { return c + U(sh(a, 0) < sh(b, 0)) + U(sh(a, 1) < sh(b, 1)); }},
       {simd, "vadd4.u32.u32.u32 %d.b20, %a.b0123, %b.b7610, %c",
-       [](U a, U b, U c) {  // places 0 to 3 are a's bytes, 4 to 7 b's
+       [](U a, U b, U c) {  // positions 0 to 3 are bytes of a, 4 to 7 bytes of b
          const U low = U(ub(a, 3) + ub(a, 0)) & 0xff, high = U(ub(a, 1) + ub(b, 2)) & 0xff;
          return (c & 0xff00ff00u) | low | high << 16;
        }},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Lanes that see each other: shuffles, votes, matches, reductions, barriers, each with all lanes and with member masks.
+// Exchange between lanes: shuffles, votes, matches, reductions, barriers, each with all lanes and with member
+// masks.
 #include "sim/conformance/format.hpp"
 
 #include <algorithm>
@@ -14,7 +15,8 @@ namespace {
 
 using Word = std::uint64_t;
 
-// One warp instruction on per-lane operands a, b, c, run by the lanes of `active` with a member mask each.
+// One warp instruction with per-lane operands a, b, c, executed by the lanes of `active`, each with a member
+// mask.
 struct Lane {
   std::uint32_t a, b, c, members;
 };
@@ -27,8 +29,8 @@ using Model = std::function<Outcome(const std::vector<Lane>&, std::uint32_t lane
 struct WarpOp {
   std::string row, ptx;  // in ptx: %d, %p, %a, %b, %c, %m; 64-bit: %d2, %a2
   Model model;
-  int distinct = 32;       // values that operand a may take
-  bool needs_all = false;  // undefined on a GPU where it reads lanes outside of the mask
+  int distinct = 32;       // number of different values of operand a
+  bool needs_all = false;  // undefined on a GPU if it reads lanes outside the mask
   bool wide = false;
   int least_sm = 80;
 };
@@ -49,7 +51,7 @@ Scenario scenario(const WarpOp& op, std::uint32_t active, const char* masks) {
     lane.b = static_cast<std::uint32_t>(rng.below(40));
     constexpr std::uint32_t kClamps[] = {0x1f, 0, 0x101f, 0x181f, 0x1c1f, 0x1e1f, 0x1000, 0x1800, 0x0f};
     lane.c = kClamps[rng.below(std::size(kClamps))];
-    // Either all active lanes, or those of the lane's own half warp.
+    // All active lanes, or those of the lane's own half warp.
     lane.members = how == "together" ? active : active & (i < 16 ? 0x0000ffffu : 0xffff0000u);
     for (const std::uint32_t v : {lane.a, lane.b, lane.c, lane.members}) s.in.push_back(v);
   }
@@ -93,7 +95,7 @@ Outcome shuffled(const std::vector<Lane>& lanes, std::uint32_t lane, char mode) 
   return {lanes[static_cast<std::size_t>(j)].a, valid};
 }
 
-// Folds `each(lane)` over the members of a lane's mask.
+// Reduces with `f` over the members of a lane's mask.
 Word over_members(const std::vector<Lane>& lanes, std::uint32_t lane, Word start,
                   const std::function<Word(Word, const Lane&, std::uint32_t)>& f) {
   for (std::uint32_t k = 0; k < 32; ++k)
@@ -114,7 +116,7 @@ std::vector<WarpOp> operations() {
                    },
                    32, true});
   }
-  const auto set = [](const std::vector<Lane>& l, std::uint32_t i) {  // members whose a is odd
+  const auto set = [](const std::vector<Lane>& l, std::uint32_t i) {  // members with odd a
     return over_members(l, i, 0, [](Word w, const Lane& lane, std::uint32_t k) {
       return w | static_cast<Word>(lane.a & 1) << k;
     });
@@ -214,11 +216,12 @@ Scenario active_lanes() {
     s.out.push_back(i < 32 ? 0xffffffff : 0xff);
     s.out.push_back(i % 4 != 0 ? 0 : i < 32 ? 0x11111111 : 0x11);
   }
-  s.any_order = false;  // a GPU may run the lanes of an arm one after the other
+  s.any_order = false;  // a GPU may execute the lanes of an arm one after the other
   return s;
 }
 
-// All threads of two warps vote; named barriers; a warp barrier and fences between stores and loads of shared memory.
+// Votes of all threads of two warps; named barriers; a warp barrier and fences between stores and loads of
+// shared memory.
 Scenario barriers() {
   Scenario s;
   s.name = "barriers";
@@ -241,7 +244,7 @@ Scenario barriers() {
       "  .reg .b32 %a, %b, %d;\n  .reg .b64 %s, %t;\n  .reg .pred %p, %q;\n  .shared .align 4 .b8 "
       "cells[256];\n",
       body, 1, 5);
-  for (std::uint32_t i = 0; i < 64; ++i) s.in.push_back(i % 5 == 0 ? i : 0);  // thread 0 has 0 as well
+  for (std::uint32_t i = 0; i < 64; ++i) s.in.push_back(i % 5 == 0 ? i : 0);  // thread 0 also has 0
   for (std::uint32_t i = 0; i < 64; ++i)
     for (const Word w : {Word{12}, Word{0}, Word{1}, s.in[i ^ 1], s.in[63 - i]}) s.out.push_back(w);
   return s;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// wmma: from memory to memory, so that the layout in registers, which is open, does not matter.
+// wmma from memory to memory, because the layout in registers is not defined.
 #include "sim/conformance/format.hpp"
 #include "sim/conformance/matrix_numbers.hpp"
 #include "sim/conformance/scenario.hpp"
@@ -8,14 +8,14 @@ namespace course::sim {
 namespace {
 
 struct WarpProduct {
-  std::string a, c;  // types; b is as a, d as c
+  std::string a, c;  // types; b has the type of a, d that of c
   int m, n, k;
-  std::size_t n_a, n_b, n_c;  // registers of a lane
+  std::size_t n_a, n_b, n_c;  // registers per lane
   bool a_rows, b_rows, c_rows;
-  std::string how = "";  // of b1
+  std::string how = "";  // the operation of b1
 };
 
-// The matrices lie in global memory one after the other, each line in as many bytes as it takes rounded up to 32.
+// The matrices are consecutive in global memory; each line is padded to a multiple of 32 bytes.
 Scenario wmma(const WarpProduct& p, const std::string& row) {
   const NumberFormat ka = number_format(p.a), kc = number_format(p.c);
   Rng rng(static_cast<std::size_t>(p.m * 64 + p.n) + p.a.size() + 2 * p.a_rows + 4 * p.b_rows + 8 * p.c_rows);
@@ -59,7 +59,7 @@ Scenario wmma(const WarpProduct& p, const std::string& row) {
     s.in.insert(s.in.end(), words.begin(), words.end());
   }
   s.out = d.words();
-  while (s.out.size() % 32 != 0) s.out.push_back(0);  // words for each thread
+  while (s.out.size() % 32 != 0) s.out.push_back(0);  // the same number of words for each thread
   const std::string shape = fmt::format("m{}n{}k{}", p.m, p.n, p.k);
   const auto order = [](bool by_rows) { return by_rows ? "row" : "col"; };
   const std::string types =
@@ -96,7 +96,8 @@ std::vector<Scenario> wmma_scenarios() {
   std::vector<Scenario> all;
   struct Shape {
     int m, n;
-    std::size_t a16, b16, a8, b8;  // registers of 16-bit elements (not f16, which has 8 always) and of bytes
+    // registers of 16-bit elements (except f16, which always has 8) and of bytes
+    std::size_t a16, b16, a8, b8;
   };
   for (const Shape& s : {Shape{16, 16, 4, 4, 2, 2}, Shape{32, 8, 8, 2, 4, 1}, Shape{8, 32, 2, 8, 1, 4}})
     for (const bool a : {true, false})

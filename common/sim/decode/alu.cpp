@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Moves, packing and unpacking, comparisons: arithmetic whose operands are not simply one destination and its sources.
+// Moves, packing and unpacking, comparisons: instructions whose operands are not simply one destination and
+// its sources.
 #include <fmt/format.h>
 
 #include <bit>
@@ -27,7 +28,8 @@ void Decoder::move(const Instruction& i) {
   finish(out);
 }
 
-// mov.v2.type d, a: of vectors of registers, of registers in braces, or from a special register of four parts.
+// mov.v2.type d, a: between vectors of registers or registers in braces, or from a special register with four
+// components.
 void Decoder::move_vector(const Operand& to, const Operand& from, Type type) {
   const std::size_t n = current_->has("v4") ? 4 : 2;
   if (to.kind != Operand::Kind::vector || to.parts.size() != n)
@@ -40,7 +42,7 @@ void Decoder::move_vector(const Operand& to, const Operand& from, Type type) {
       sources.back().name = names_.back();
     }
     Operand none;
-    none.kind = Operand::Kind::integer;  // the fourth part is always 0
+    none.kind = Operand::Kind::integer;  // the fourth component is always 0
     sources.push_back(none);
     sources.resize(n);
   } else if (from.kind != Operand::Kind::vector || sources.size() != n) {
@@ -48,7 +50,7 @@ void Decoder::move_vector(const Operand& to, const Operand& from, Type type) {
   }
   const SlotKind kind = slot_kind_of(type);
   const std::string key = kind == SlotKind::wide ? "mov.wide" : "mov.narrow";
-  std::vector<std::uint32_t> copies;  // the destination may hold registers that are read
+  std::vector<std::uint32_t> copies;  // copy first, because the destination may contain source registers
   for (const Operand& part : sources) {
     const std::uint32_t in = part.kind == Operand::Kind::sink ? constant(kind, 0) : source(part, kind, type);
     helper_ = true;
@@ -111,12 +113,12 @@ void Decoder::move_double_wide(const Operand& to, const Operand& from) {
   helper_ = false;
 }
 
-// Little end first: element 0 is the low part.
+// Element 0 is the low part.
 void Decoder::pack(const Operand& to, const std::vector<Operand>& parts, Type type) {
   const SlotKind kind = slot_kind_of(type);
   const Result out = result(to, kind, false);
   const int part_bits = ptx::bits_of(type) / static_cast<int>(parts.size());
-  // What is left out has no value of its own: 0.
+  // A sink (_) as a source has the value 0.
   const auto part = [&](std::size_t k) {
     return parts.at(k).kind == Operand::Kind::sink ? constant(SlotKind::narrow, 0)
                                                    : source(parts.at(k), SlotKind::narrow, Type::b32);
@@ -152,7 +154,7 @@ void Decoder::unpack(const std::vector<Operand>& parts, const Operand& from, Typ
   const bool wide = kind == SlotKind::wide;
   std::uint32_t in = source(from, kind, type);
   const int part_bits = ptx::bits_of(type) / static_cast<int>(parts.size());
-  {  // a destination may be the register taken apart
+  {  // a destination may be the source register itself
     helper_ = true;
     const std::uint32_t copy = temporary(kind);
     simple(wide ? "mov.wide" : "mov.narrow", copy, {in});
@@ -183,7 +185,7 @@ void Decoder::unpack(const std::vector<Operand>& parts, const Operand& from, Typ
 
 namespace {
 
-// Of the modifiers of setp and set: the row's key, and the operation with the predicate operand.
+// From the modifiers of setp and set: the row's key, and the operation with the predicate operand.
 struct Comparison {
   std::string key = "setp", boolean;
 };
@@ -208,7 +210,7 @@ bool is_half_pair(Type t) {
 
 }  // namespace
 
-// The slots of an operand of two halves: low and high, each in the low bits.
+// The slots of the low and the high half of an operand, each in the low bits of a slot.
 std::pair<std::uint32_t, std::uint32_t> Decoder::halves(const Operand& operand) {
   const std::uint32_t low = source(operand, SlotKind::narrow, Type::b32);
   const bool was_helper = std::exchange(helper_, true);
@@ -218,8 +220,9 @@ std::pair<std::uint32_t, std::uint32_t> Decoder::halves(const Operand& operand) 
   return {low, high};
 }
 
-// Compares operands 1 and 2; gives the predicates' slots: one, or for pairs of halves one a half. With a Boolean operation they
-// are combined with operand 3, and `opposite` gets the negated comparison combined with it.
+// Compares operands 1 and 2 and returns the slots of the predicates: one, or two for pairs of halves. With a
+// Boolean operation they are combined with operand 3, and `opposite` gets the negated comparison combined
+// with it.
 std::vector<std::uint32_t> Decoder::compared(const Instruction& i, bool has_result_type, bool wants_opposite,
                                              std::uint32_t* opposite) {
   Comparison c = comparison_of(i, has_result_type);
@@ -285,7 +288,8 @@ void Decoder::compare(const Instruction& i) {
   helper_ = false;
 }
 
-// set.cmp[.boolop][.ftz].dtype.stype d, a, b[, c]: all ones or 1.0 where the comparison holds. Pairs give a half each: 0xffff or 1.0.
+// set.cmp[.boolop][.ftz].dtype.stype d, a, b[, c]: all ones or 1.0 if the comparison is true. Pairs set each
+// half to 0xffff or 1.0.
 void Decoder::set(const Instruction& i) {
   const Type to = first_type(i);
   const auto holds = compared(i, true, false, nullptr);
@@ -311,7 +315,7 @@ void Decoder::set(const Instruction& i) {
   helper_ = false;
 }
 
-// lop3.boolop.b32 d|p, a, b, c, table, q: p tells whether d is not zero, combined with q.
+// lop3.boolop.b32 d|p, a, b, c, table, q: p is (d != 0), combined with q.
 void Decoder::logic_with_predicate(const Instruction& i) {
   const std::string boolean = i.has("and") ? "and.pred" : i.has("or") ? "or.pred" : "xor.pred";
   const Operand& to = i.operands.at(0);

@@ -12,7 +12,7 @@
 
 namespace course::sim {
 
-// The generic address that an operand [base + offset] of some space stands for, in a wide slot.
+// The generic address of an operand [base + offset] in a given space, in a wide slot.
 std::uint32_t Decoder::generic_address(const Operand& operand, Space space) {
   MicroOp place;
   address(operand, space, place);
@@ -39,7 +39,7 @@ std::uint32_t Decoder::generic_address(const Operand& operand, Space space) {
 
 namespace {
 
-// The n-th state space that an instruction names: of its n-th address.
+// The n-th state space in an instruction's modifiers, which is that of its n-th address.
 Space space_named(const Instruction& i, int n) {
   for (const auto& m : i.modifiers) {
     const Space space = m == "global"             ? Space::global
@@ -76,7 +76,7 @@ void Decoder::copy(const Instruction& i) {
   }
   if (i.has("mbarrier") && i.has("arrive")) {
     const std::uint32_t at = generic_address(i.operands.at(0), space_named(i, 0));
-    object(i.has("noinc") ? "cp.async.mbarrier.arrive.noinc" : "cp.async.mbarrier.arrive", at, true);
+    mbarrier_op(i.has("noinc") ? "cp.async.mbarrier.arrive.noinc" : "cp.async.mbarrier.arrive", at, true);
     return;
   }
   if (bulk) return copy_bulk(i);
@@ -112,8 +112,8 @@ void Decoder::copy(const Instruction& i) {
   op.width = static_cast<std::uint8_t>(size);
 }
 
-// prefetch{.space}.level [a] · prefetchu.level [a] · cp.async.bulk.prefetch.L2.global [a], size. Of local memory, of
-// parameters and of tensor maps there is nothing to bring.
+// prefetch{.space}.level [a] · prefetchu.level [a] · cp.async.bulk.prefetch.L2.global [a], size. Prefetches
+// of local memory, parameters and tensor maps have no effect.
 void Decoder::prefetch(const Instruction& i) {
   if (i.has("local") || i.has("const") || i.has("param") || i.has("tensormap"))
     return static_cast<void>(emit("fence"));
@@ -137,20 +137,20 @@ void Decoder::copy_bulk(const Instruction& i) {
   const std::uint32_t to = generic_address(i.operands.at(0), to_space);
   const std::uint32_t from = generic_address(i.operands.at(1), from_space);
   const std::uint32_t size = source(i.operands.at(2), SlotKind::narrow, Type::u32);
-  const std::uint32_t told = counted ? generic_address(i.operands.at(3), Space::shared) : MicroOp::kNoSlot;
+  const std::uint32_t barrier = counted ? generic_address(i.operands.at(3), Space::shared) : MicroOp::kNoSlot;
   MicroOp& op = emit("cp.async.bulk");
   op.src[0] = to;
   op.src[1] = from;
   op.src[2] = size;
-  op.src[3] = told;
+  op.src[3] = barrier;
   op.wide_src = static_cast<std::uint8_t>(counted ? 0b1011 : 0b0011);
   op.n_src = counted ? 4 : 3;
   op.space = from_space == Space::global ? MemorySpace::global : MemorySpace::shared;
-  op.width = 4;  // for messages: what memory is counted in
+  op.width = 4;  // the unit for messages
 }
 
-// An op on the mbarrier at a generic address. `strong`: threads may do this at the same time.
-MicroOp& Decoder::object(std::string_view key, std::uint32_t at, bool strong) {
+// An op on the mbarrier at a generic address. `strong`: several threads may do this at the same time.
+MicroOp& Decoder::mbarrier_op(std::string_view key, std::uint32_t at, bool strong) {
   MicroOp& op = emit(key);
   op.src[0] = at;
   op.wide_src |= 1;
@@ -162,7 +162,7 @@ MicroOp& Decoder::object(std::string_view key, std::uint32_t at, bool strong) {
 }
 
 // mbarrier.arrive[_drop][.noComplete | .expect_tx] [state,] [at][, count or bytes]
-void Decoder::object_arrive(const Instruction& i) {
+void Decoder::mbarrier_arrive(const Instruction& i) {
   const bool has_state = i.operands.at(0).kind != Operand::Kind::address;
   const std::size_t first = has_state ? 1 : 0;
   std::string key = i.has("arrive_drop") ? "mbarrier.arrive_drop" : "mbarrier.arrive";
@@ -173,7 +173,7 @@ void Decoder::object_arrive(const Instruction& i) {
   Result out;
   if (has_state && i.operands.at(0).kind != Operand::Kind::sink)
     out = result(i.operands.at(0), SlotKind::wide, false);
-  MicroOp& op = object(key, at, true);
+  MicroOp& op = mbarrier_op(key, at, true);
   op.src[i.has("expect_tx") ? 2 : 1] = extra;
   op.dst[0] = out.slot;
   if (out.slot != MicroOp::kNoSlot) {
@@ -184,7 +184,7 @@ void Decoder::object_arrive(const Instruction& i) {
 }
 
 void Decoder::mbarrier(const Instruction& i) {
-  if (i.has("arrive") || i.has("arrive_drop")) return object_arrive(i);
+  if (i.has("arrive") || i.has("arrive_drop")) return mbarrier_arrive(i);
   if (i.has("pending_count")) {
     const std::uint32_t state = source(i.operands.at(1), SlotKind::wide, Type::b64);
     const Result out = result(i.operands.at(0), SlotKind::narrow, false);
@@ -197,7 +197,7 @@ void Decoder::mbarrier(const Instruction& i) {
     const std::uint32_t phase = parity ? source(i.operands.at(2), SlotKind::narrow, Type::u32)
                                        : source(i.operands.at(2), SlotKind::wide, Type::b64);
     const Result out = result(i.operands.at(0), SlotKind::predicate, false);
-    MicroOp& op = object(parity ? "mbarrier.test_wait.parity" : "mbarrier.test_wait", at, true);
+    MicroOp& op = mbarrier_op(parity ? "mbarrier.test_wait.parity" : "mbarrier.test_wait", at, true);
     op.src[1] = phase;
     op.dst[0] = out.slot;
     return;
@@ -211,7 +211,7 @@ void Decoder::mbarrier(const Instruction& i) {
   const std::uint32_t at = generic_address(i.operands.at(0), space_named(i, 0));
   const std::uint32_t extra =
       i.operands.size() > 1 ? source(i.operands.at(1), SlotKind::narrow, Type::u32) : MicroOp::kNoSlot;
-  object(key, at, !i.has("init")).src[1] = extra;
+  mbarrier_op(key, at, !i.has("init")).src[1] = extra;
 }
 
 // st.async.shared::cluster.mbarrier::complete_tx::bytes[.v2 | .v4].type [to], value, [mbarrier]
@@ -226,10 +226,10 @@ void Decoder::store_async(const Instruction& i) {
   std::uint32_t slots[4] = {MicroOp::kNoSlot, MicroOp::kNoSlot, MicroOp::kNoSlot, MicroOp::kNoSlot};
   for (std::size_t k = 0; k < values.size(); ++k) slots[k] = source(values[k], kind, a.type);
   const std::uint32_t to = generic_address(i.operands.at(0), Space::shared);
-  const std::uint32_t told = generic_address(i.operands.at(2), Space::shared);
-  MicroOp& op =
-      object(fmt::format("st.async{}.b{}", a.count > 1 ? fmt::format(".v{}", a.count) : "", bits), to, true);
-  op.src[1] = told;
+  const std::uint32_t barrier = generic_address(i.operands.at(2), Space::shared);
+  MicroOp& op = mbarrier_op(
+      fmt::format("st.async{}.b{}", a.count > 1 ? fmt::format(".v{}", a.count) : "", bits), to, true);
+  op.src[1] = barrier;
   op.src[2] = slots[0];
   op.src[3] = slots[1];
   op.dst[2] = slots[2];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Functions cut into basic blocks: frames, leaders, guards, and the numbers of blocks that branches name.
+// Splits functions into basic blocks: frames, leaders, guards, and the block numbers for branches.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,8 @@ void Decoder::close_block(Exit exit) {
   block().exit = exit;
 }
 
-// A sync op must be the first of its block. Where its operands needed ops of their own, it opens another block after them.
+// A sync op must be the first op of its block. If its operands needed ops of their own, it opens another
+// block after them.
 void Decoder::open_sync_block() {
   if (block().last != block().first) {
     const std::uint32_t fresh = open_block();
@@ -44,7 +45,7 @@ bool is_control(const Instruction& i) {
   return o == "bra" || o == "brx" || o == "ret" || o == "exit" || o == "call" || o == "trap";
 }
 
-// --- functions ----------------------------------------------------------------------------------------------------
+// --- functions ---------------------------------------------------------------------------------------------
 
 void Decoder::function(std::uint32_t number) {
   number_ = number;
@@ -66,10 +67,10 @@ void Decoder::function(std::uint32_t number) {
   fixups_.clear();
   table_fixups_.clear();
 
-  {  // the frame: results, parameters (of functions), .local and .param variables
+  {  // the frame: results, parameters (except of kernels), .local and .param variables
     ProgramFunction& f = program_.functions[number];
     std::uint32_t end = 0;
-    // A parameter in a register has its type's size.
+    // A parameter in a register has the size of its type.
     const auto size_of = [](const ptx::Variable& v) {
       return v.space == Space::reg ? static_cast<std::uint32_t>(ptx::bits_of(v.type) / 8 * v.vector)
                                    : static_cast<std::uint32_t>(v.size);
@@ -136,7 +137,7 @@ void Decoder::function(std::uint32_t number) {
     guard_negated_ = false;
     if (i.guard >= 0) {
       if ((is_control(i) && i.opcode != "bra") || is_sync(i)) {
-        // A test of its own in front, so that sync and control ops are never guarded.
+        // The guard is tested in a separate block before, so that sync and control ops are never guarded.
         BasicBlock& test = block();
         test.predicate = register_slot(i.guard);
         test.predicate_negated = i.guard_negated;
@@ -155,7 +156,7 @@ void Decoder::function(std::uint32_t number) {
     instruction(i, k);
     block().ptx_index = static_cast<std::uint32_t>(k);
   }
-  // Falling off the end returns.
+  // The end of a function returns.
   const std::uint32_t end = open_block();
   if (end > 0 && program_.blocks[end - 1].function == number && program_.blocks[end - 1].exit == Exit::fall)
     program_.blocks[end - 1].next = end;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Scheduling ranks of basic blocks. Groups of a diverged warp run in the order of these ranks, so the rank decides where they
-// meet again: everything inside a loop must rank before what follows the loop, and both arms of a branch before its join.
-// A reverse post-order of the control flow graph does that if the depth-first search visits a loop's exits first.
+// Scheduling ranks of basic blocks. Groups of a diverged warp run in the order of these ranks, so the ranks
+// determine where the groups reconverge: all blocks of a loop must rank before those after the loop, and both
+// arms of a branch before its join. A reverse post-order of the control flow graph has this property if the
+// depth-first search visits the exits of a loop first.
 #include <algorithm>
 #include <utility>
 
@@ -43,7 +44,7 @@ class Ranker {
     depth_.assign(n_, 0);
     for (BasicBlock& b : program_.blocks) b.cost = b.counted;
     find_loops();
-    // Exits first: a successor in fewer loops than the others is visited before them.
+    // Exits first: successors in fewer loops are visited before the others.
     for (auto& list : next_)
       std::stable_sort(list.begin(), list.end(),
                        [&](std::uint32_t a, std::uint32_t b) { return depth_[a] < depth_[b]; });
@@ -54,13 +55,13 @@ class Ranker {
           f.entry_block, seen, [](std::uint32_t, std::uint32_t) {}, post);
     for (std::uint32_t b = 0; b < n_; ++b)
       search(
-          b, seen, [](std::uint32_t, std::uint32_t) {}, post);  // unreachable ones
+          b, seen, [](std::uint32_t, std::uint32_t) {}, post);  // unreachable blocks
     for (std::size_t k = 0; k < post.size(); ++k)
       program_.blocks[post[k]].order = static_cast<std::uint32_t>(post.size() - 1 - k);
   }
 
  private:
-  // Depth-first without recursion; `back(from, to)` for each edge to a block that is still open.
+  // Depth-first search without recursion; calls `back(from, to)` for each edge to a block that is still open.
   template <typename Back>
   void search(std::uint32_t root, std::vector<char>& seen, const Back& back, Blocks& post) const {
     if (seen[root] != 0) return;
@@ -84,7 +85,8 @@ class Ranker {
     }
   }
 
-  // Loop depth of each block: how many natural loops hold it (Aho, Lam, Sethi, Ullman, "Compilers", 2nd ed., 2006, section 9.6).
+  // The loop depth of each block: the number of natural loops that contain it (Aho, Lam, Sethi, Ullman,
+  // "Compilers", 2nd ed., 2006, section 9.6).
   void find_loops() {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
     std::vector<char> seen(n_, 0);
@@ -123,7 +125,8 @@ class Ranker {
     }
   }
 
-  // A short loop around a strong load or an atomic whose old value is used: it may be waiting for another thread.
+  // Whether a loop is short and contains a strong load or an atomic whose old value is used: it may wait for
+  // another thread.
   bool polls(const std::vector<char>& inside) const {
     std::uint32_t length = 0;
     bool looks = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Branches, jump tables and calls: what ends a block and where it goes.
+// Branches, jump tables and calls: the ends of blocks and their successors.
 #include <fmt/format.h>
 
 #include "sim/decode/decoder.hpp"
@@ -8,8 +8,7 @@ namespace course::sim {
 
 namespace {
 
-// What the simulator lacks of the functions that kernels call in libcudadevrt, in words; "" for any other
-// function.
+// The feature that is missing in the simulator, for functions of libcudadevrt; "" for any other function.
 std::string of_device_runtime(std::string_view name) {
   constexpr std::string_view kPrefix = "__cudaCDP2";
   if (name == "cudaGraphSetConditional")
@@ -71,7 +70,7 @@ void Decoder::call(const Instruction& i, std::int32_t index) {
   CallSite site;
   const ptx::Function* known =
       callee->kind == Operand::Kind::reg ? nullptr : module_.find_function(callee->name);
-  std::vector<Passed> taken;  // results that go into registers
+  std::vector<Passed> taken;  // results that are stored in registers
   const auto pieces = [&](const Operand* list, bool is_result, std::vector<CallSite::Piece>& out) {
     if (list == nullptr) return;
     for (std::size_t k = 0; k < list->parts.size(); ++k) {
@@ -116,7 +115,7 @@ void Decoder::call(const Instruction& i, std::int32_t index) {
     fixups_.push_back({number, true, index + 1});
     return;
   }
-  program_.blocks[number].next = open_block();  // where results come back
+  program_.blocks[number].next = open_block();  // continues here after the return
   for (const Passed& passed : taken) {
     std::uint32_t at = passed.offset;
     for (const Operand* operand : passed.operands) {
@@ -127,9 +126,9 @@ void Decoder::call(const Instruction& i, std::int32_t index) {
   }
 }
 
-// --- parameters in registers --------------------------------------------------------------------------------------
+// --- parameters in registers -------------------------------------------------------------------------------
 
-// Between a register and the function's frame, in local memory.
+// Moves a value between a register and the function's frame in local memory.
 void Decoder::move_by_frame(bool store, std::uint32_t slot, SlotKind kind, std::uint32_t offset,
                             std::uint32_t bytes) {
   if (kind == SlotKind::predicate) unsupported("a predicate cannot be a parameter or a result");
@@ -181,7 +180,7 @@ Decoder::Passed Decoder::passed_by_register(const Operand& part, const ptx::Func
   return passed;
 }
 
-// All components of a parameter or result that is a register.
+// Moves all components of a register parameter or result.
 void Decoder::move_register_variable(const ptx::Variable& v, bool store, std::uint32_t offset) {
   const auto bytes = static_cast<std::uint32_t>(ptx::bits_of(v.type) / 8);
   for (std::int32_t k = 0; k < v.vector; ++k)
@@ -189,7 +188,8 @@ void Decoder::move_register_variable(const ptx::Variable& v, bool store, std::ui
                   offset + static_cast<std::uint32_t>(k) * bytes, bytes);
 }
 
-// At the start of a function: what came by the frame and belongs into registers. In a block of its own, that loops do not run again.
+// At the start of a function, loads register parameters from the frame. In a block of its own, so that loops
+// do not repeat it.
 void Decoder::take_register_parameters() {
   if (source_->is_entry) return;
   bool any = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A kernel and all it can reach, instruction by instruction; errors.
+// Decodes a kernel and all functions that it can reach; error messages.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -62,7 +62,8 @@ Program Decoder::run(const ptx::Function& kernel) {
   program_.carry_slot = new_slot(SlotKind::predicate);
   program_.frame_slot = new_slot(SlotKind::narrow);
 
-  // Everything reachable, for the layout of shared memory. A function named as a value may be called indirectly.
+  // All reachable functions; needed for the layout of shared memory. A function whose address is taken may be
+  // called indirectly.
   std::vector<const ptx::Function*> reachable{&kernel};
   for (std::size_t k = 0; k < reachable.size(); ++k) {
     std::set<std::string> names;
@@ -76,7 +77,8 @@ Program Decoder::run(const ptx::Function& kernel) {
     };
     for (const auto& name : names)
       if (const ptx::Function* f = module_.find_function(name)) add(*f);
-    // An indirect call may reach any function whose address some initialised variable holds.
+    // A function with an indirect call (a prototype) may also call functions whose address is in an
+    // initialised variable.
     if (indirect)
       for (const auto& v : module_.variables)
         for (const auto& relocation : v.relocations)
@@ -104,7 +106,8 @@ Program Decoder::run(const ptx::Function& kernel) {
     }
   }
   rank_blocks(program_);
-  // Old values of atomics, of shared memory too, loads that are meant to see others' stores, and polls of an mbarrier.
+  // The order of threads can be observed through old values of atomics (also in shared memory), strong loads,
+  // and polls of an mbarrier.
   program_.shows_order = program_.order_sensitive ||
                          std::any_of(program_.ops.begin(), program_.ops.end(), [](const MicroOp& op) {
                            return op.kind == OpKind::rendezvous ||
@@ -114,9 +117,9 @@ Program Decoder::run(const ptx::Function& kernel) {
   return std::move(program_);
 }
 
-// --- instructions -------------------------------------------------------------------------------------------------
+// --- instructions ------------------------------------------------------------------------------------------
 
-// Modifiers that change nothing here: rounding to nearest even is what the host does, .uni is a promise.
+// The key of the op table. Rounding to nearest even is the default, so .rn is left out.
 std::optional<std::string> Decoder::table_key(const Instruction& i) const {
   static const std::set<std::string, std::less<>> kRounds = {"add", "sub", "mul", "fma",
                                                              "mad", "div", "rcp", "sqrt"};
@@ -143,7 +146,7 @@ void Decoder::table_instruction(const OpRow& r, const Instruction& i) {
   finish(out);
 }
 
-// Operands are looked at with at(): those of malformed instructions may be fewer than it takes.
+// Operands are accessed with at(), because malformed instructions may have too few.
 void Decoder::instruction(const Instruction& i, std::int32_t index) {
   try {
     dispatch(i, index);
@@ -211,12 +214,12 @@ void Decoder::dispatch(const Instruction& i, std::int32_t index) {
     emit("nanosleep").src[0] = duration;
     return;
   }
-  // Hints: they change speed, not results.
+  // Performance hints: they do not change results.
   if (opcode == "prefetch" || opcode == "prefetchu") return prefetch(i);
   if (opcode == "applypriority" || opcode == "discard" || opcode == "setmaxnreg" || opcode == "pmevent" ||
       opcode == "brkpt" || opcode == "griddepcontrol")
     return static_cast<void>(emit("fence"));
-  if (opcode == "createpolicy") {  // of caches: any value will do
+  if (opcode == "createpolicy") {  // cache policies have no effect, so any value is right
     const Result out = result(i.operands.at(0), SlotKind::wide, false);
     simple("mov.wide", out.slot, {constant(SlotKind::wide, 0)});
     return finish(out);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// PTX function to Program, once per kernel: operands become slots, instructions become micro-ops found in the op table.
+// Decodes a PTX function into a Program, once per kernel: operands become slots, instructions become
+// micro-ops from the op table.
 #pragma once
 
 #include <cstdint>
@@ -15,27 +16,29 @@
 
 namespace course::sim {
 
-// Where a loaded module's symbols live.
+// The addresses of a loaded module's symbols.
 struct ModuleImage {
   const ptx::Module* module = nullptr;
-  // Global and constant: address in the arena. Those declared in a function's body: by scope_of_variables() and their name.
+  // Global and constant variables: address in the arena. Variables declared in a function's body have the
+  // prefix scope_of_variables().
   std::unordered_map<std::string, std::uint64_t> variables;
-  std::uint64_t parameter_area = 0;  // where a launch puts the kernel's parameters
+  std::uint64_t parameter_area = 0;  // address of the kernel's parameters during a launch
 };
 
-// Errors name the instruction, the function and file:line.
+// Decodes a kernel. An Error contains the instruction, the function and file:line.
 Result<Program> decode(const ModuleImage& image, const ptx::Function& kernel, const OpTable& table);
 
-// Gives every block its scheduling rank: a reverse post-order in which loop bodies come before what follows the loop. Also
-// its cost: short loops that wait for what other threads write use up a turn fast, so that those threads get theirs.
+// Assigns scheduling ranks to blocks: a reverse post-order in which loop bodies come before what follows the
+// loop. Also assigns their costs: short loops that poll memory use up their time slice quickly, so that the
+// threads that they wait for can run.
 void rank_blocks(Program& program);
 
-// What stands before the name of a function's own variables in ModuleImage: no name of a variable can begin so.
+// The prefix of a function's own variables in ModuleImage::variables. No variable name can start like this.
 inline std::string scope_of_variables(const ptx::Function& f) {
   return f.name + "/";
 }
 
-// What a pointer to a function holds: its place in the module, at addresses that no data has.
+// The value of a pointer to a function: its index in the module, in a range without data.
 std::uint64_t function_address(const ptx::Module& module, const ptx::Function& f);
 
 }  // namespace course::sim

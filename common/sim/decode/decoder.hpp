@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The decoder's state and its parts, each in a file of its own. Private to this folder; ../decode.hpp is what others include.
-// Reading order: decode.cpp (a kernel, its functions, instructions), blocks.cpp, slots.cpp, operands.cpp, emit.cpp, then the
-// families alu.cpp, video.cpp, memory.cpp, async.cpp, warp_sync.cpp, matrix.cpp (and ldmatrix.cpp, wmma_memory.cpp), texture.cpp,
-// control.cpp.
-// Most instructions are one row of the op table, found by their own spelling; the decoder only treats those whose operands or
-// control flow need more. Invariant: a block's ops are contiguous; sync ops open a block; control ends one.
+// The state of the decoder; each part of it is in its own file. Private to this folder; others include
+// decode.hpp.
+// Reading order: decode.cpp (a kernel, its functions, instructions), blocks.cpp, slots.cpp, operands.cpp,
+// emit.cpp, then the families alu.cpp, video.cpp, memory.cpp, async.cpp, warp_sync.cpp, matrix.cpp (and
+// ldmatrix.cpp, wmma_memory.cpp), texture.cpp, control.cpp.
+// Most instructions are one row of the op table, found by their spelling. The decoder only handles
+// instructions whose operands or control flow need more.
+// Invariant: the ops of a block are contiguous; a sync op starts a block; a control op ends one.
 // Source: NVIDIA, "PTX ISA", version 9.0, chapters 5 to 9.
 #pragma once
 
@@ -46,7 +48,7 @@ inline Type last_type(const Instruction& i) {
 }
 bool is_signed(Type t);
 bool is_float(Type t);
-// Does the instruction need other lanes to come (and so opens a block)? Does it end a block?
+// Whether the instruction waits for other lanes (and so starts a block), and whether it ends a block.
 bool is_sync(const Instruction& i);
 bool is_control(const Instruction& i);
 // Adds the names of all symbols in an operand.
@@ -61,7 +63,7 @@ struct Access {
   std::uint8_t order = kWeak;
 };
 
-// Reads space, vector, type, order and scope off a memory instruction's modifiers.
+// Gets space, vector length, type, order and scope from the modifiers of a memory instruction.
 Access access_of(const Instruction& i);
 
 class Decoder {
@@ -72,7 +74,7 @@ class Decoder {
   Program run(const ptx::Function& kernel);
 
  private:
-  struct Fixup {  // a block number to be filled in once the function's blocks are known
+  struct Fixup {  // a block number that is filled in when all blocks of the function are known
     std::uint32_t block;
     bool is_next;
     std::int32_t instruction;
@@ -88,14 +90,14 @@ class Decoder {
   }
   std::uint32_t temporary(SlotKind kind) { return new_slot(kind); }
   bool is_double_wide(std::int32_t index) const;
-  // Is this destination a register that some instruction reads?
+  // Whether an instruction reads this destination register.
   bool is_read(const Operand& destination) const;
   std::pair<std::uint32_t, std::uint32_t> double_wide(const Operand& operand);
 
   // --- operands
   std::uint32_t source(const Operand& operand, SlotKind kind, Type type);
   std::uint32_t predicate_source(const Operand& operand);
-  struct Result {  // where an op writes, and what must follow to bring the value into the register
+  struct Result {  // the destination of an op, and the conversion that must follow
     std::uint32_t slot = MicroOp::kNoSlot;
     std::uint32_t target = MicroOp::kNoSlot;
     const char* convert = nullptr;
@@ -115,7 +117,7 @@ class Decoder {
   MicroOp& emit(const OpRow& row);
   MicroOp& emit(std::string_view key) { return emit(row(key)); }
   const OpRow& row(std::string_view key) const;
-  // Emits row `key` on ready slots.
+  // Emits row `key` with the given slots.
   void simple(std::string_view key, std::uint32_t dst, std::initializer_list<std::uint32_t> sources);
   void table_instruction(const OpRow& r, const Instruction& i);
 
@@ -171,12 +173,12 @@ class Decoder {
   void texture(const Instruction& i);
   void surface(const Instruction& i);
   void query_texture(const Instruction& i);
-  bool video(const Instruction& i);  // false: it is none
+  bool video(const Instruction& i);  // returns false if it is not a video instruction
   void copy(const Instruction& i);
   void copy_bulk(const Instruction& i);
   void prefetch(const Instruction& i);
-  MicroOp& object(std::string_view key, std::uint32_t at, bool strong);
-  void object_arrive(const Instruction& i);
+  MicroOp& mbarrier_op(std::string_view key, std::uint32_t at, bool strong);
+  void mbarrier_arrive(const Instruction& i);
   void mbarrier(const Instruction& i);
   void store_async(const Instruction& i);
   void map_address(const Instruction& i);
@@ -188,17 +190,17 @@ class Decoder {
   void move_register_variable(const ptx::Variable& v, bool store, std::uint32_t offset);
   void take_register_parameters();
   void leave_register_results();
-  // A register or an immediate that a call passes, or a register that takes a result: its place in the caller's frame.
+  // An argument or a result of a call in registers (or an immediate), and its offset in the caller's frame.
   struct Passed {
-    std::vector<const Operand*> operands;  // one, or the components of a vector
-    std::uint32_t offset, bytes;           // of each
+    std::vector<const Operand*> operands;  // one operand, or the components of a vector
+    std::uint32_t offset, bytes;           // of each operand
   };
   Passed passed_by_register(const Operand& part, const ptx::Function* callee, bool is_result, std::size_t k);
   std::optional<std::string> table_key(const Instruction& i) const;
 
   std::uint32_t function_number(const ptx::Function* f);
   [[noreturn]] void unsupported(const std::string& why = "") const;
-  // The same of one operand of the instruction, which is named by its number.
+  // The same for one operand, which the message identifies by its number.
   [[noreturn]] void unsupported(const Operand& operand, const std::string& why) const;
   std::string where() const;
 
@@ -212,21 +214,21 @@ class Decoder {
   std::vector<const ptx::Function*> sources_;  // by function number
   std::map<std::string, std::uint32_t, std::less<>> shared_offsets_;
   std::set<std::string> address_taken_;
-  std::deque<std::string> names_;  // of operands that the decoder has made up
+  std::deque<std::string> names_;  // names of operands that the decoder has created
 
-  // of the function at hand
+  // the current function
   std::uint32_t number_ = 0;
   const ptx::Function* source_ = nullptr;
   const Instruction* current_ = nullptr;
   std::vector<std::uint32_t> register_slots_;
-  std::vector<std::uint32_t> register_uses_;  // how many operands name it
+  std::vector<std::uint32_t> register_uses_;  // number of operands that use the register
   std::map<std::string, std::uint32_t, std::less<>> frame_offsets_;
   std::vector<std::uint32_t> block_of_instruction_;
   std::vector<Fixup> fixups_;
   std::vector<std::pair<std::uint32_t, const ptx::BranchTargets*>> table_fixups_;
   std::uint32_t guard_ = MicroOp::kNoSlot;
   bool guard_negated_ = false;
-  bool helper_ = false;  // ops emitted now are the decoder's own, not counted
+  bool helper_ = false;  // the ops emitted now are helpers, which are not counted
 };
 
 }  // namespace course::sim

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Ops: rows of the table on ready slots.
+// Emits rows of the op table with given slots.
 #include <algorithm>
 
 #include "sim/decode/decoder.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Rows of 8 × 8 matrices: ldmatrix and stmatrix, taken apart into ordinary loads and stores of shared memory, so that whoever
-// watches memory sees them as those; movmatrix, which exchanges rows and columns in registers.
+// Rows of 8 × 8 matrices: ldmatrix and stmatrix, decoded as ordinary loads and stores of shared memory, so
+// that observers of memory see these; movmatrix, which transposes a matrix in registers.
 // Source: NVIDIA, "PTX ISA", version 9.0, section 9.7.15.5.
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@ int matrices(const Instruction& i) {
 
 }  // namespace
 
-// The address in shared memory that a lane gives, as a 32-bit slot.
+// A lane's address in shared memory, as a 32-bit slot.
 std::uint32_t Decoder::row_address(const Operand& operand) {
   const bool was_helper = std::exchange(helper_, true);
   const bool generic = !current_->has("shared") && !current_->has("shared::cta");
@@ -31,7 +31,8 @@ std::uint32_t Decoder::row_address(const Operand& operand) {
 }
 
 // ldmatrix.sync.aligned.m8n8.num[.trans][.shared].b16 {r, …}, [p] · stmatrix.… [p], {r, …}
-// Lane 8 k + j gives the address of row j of matrix k. In register k a lane gets two neighbours of row lane ÷ 4, or of that column.
+// Lane 8 k + j provides the address of row j of matrix k. Register k of a lane gets two neighbouring elements
+// of row (lane ÷ 4), or of that column with .trans.
 void Decoder::access_matrix(const Instruction& i) {
   const int n = matrices(i);
   if (!i.has("m8n8") || !i.has("b16") || n == 0) unsupported("not supported: shape or type");
@@ -49,7 +50,8 @@ void Decoder::access_matrix(const Instruction& i) {
   };
   const std::uint32_t group = calculate("shr.u32", lane, number(2)),
                       turn = calculate("and.b32", lane, number(3));
-  // Which row of the matrix a lane accesses, and where in it: two elements at once, or one in each of two rows.
+  // The row of the matrix that a lane accesses, and the position in it: two elements at once, or one in each
+  // of two rows.
   const std::uint32_t row = across ? calculate("shl.b32", turn, number(1)) : group;
   const std::uint32_t place =
       across ? calculate("shl.b32", group, number(1)) : calculate("shl.b32", turn, number(2));

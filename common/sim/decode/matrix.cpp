@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// mma and wmma.mma: multiply matrices that a warp holds in its registers (ops/matrix_rows.cpp does it).
-// matrix_forms.cpp: which types and shapes there are; ldmatrix.cpp and wmma_memory.cpp: how matrices come from memory and
-// go there; ../fragment.hpp: where elements lie.
+// mma and wmma.mma: products of matrices in a warp's registers, computed by ops/matrix_rows.cpp.
+// matrix_forms.cpp: types and shapes; ldmatrix.cpp and wmma_memory.cpp: loads and stores of matrices;
+// ops/fragment.hpp: the distribution of elements.
 // Source: NVIDIA, "PTX ISA", version 9.0, section 9.7.15.
 #include "sim/decode/matrix.hpp"
 
@@ -18,7 +18,7 @@ constexpr std::uint32_t slot_bytes(SlotKind kind) {
 
 }  // namespace
 
-// Brings the first `n` registers of an operand into slots that lie one after the other; gives the first.
+// Copies the first `n` registers of an operand into consecutive slots; returns the first slot.
 std::uint32_t Decoder::gather(const Operand& operand, std::size_t n, SlotKind kind) {
   const std::vector<Operand> parts = parts_of(operand);
   if (parts.size() < n || parts.size() % n != 0)
@@ -41,7 +41,7 @@ std::uint32_t Decoder::gather(const Operand& operand, std::size_t n, SlotKind ki
 }
 
 // mma.sync.aligned.shape.row.col[.satfinite].dtype.atype.btype.ctype[.xor.popc] d, a, b, c
-// wmma.mma[.op.popc].sync.aligned.alayout.blayout.shape.…: of f16, only the types of d and c are named
+// wmma.mma[.op.popc].sync.aligned.alayout.blayout.shape.…: for f16, only the types of d and c are given
 void Decoder::multiply_matrices(const Instruction& i) {
   const bool wmma = i.opcode == "wmma";
   if (!i.has("sync")) unsupported("the form without .sync was removed from sm_70 on");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which matrices mma and wmma know: types and shapes, as tables.
+// The matrices of mma and wmma: tables of types and shapes.
 // Source: NVIDIA, "PTX ISA", version 9.0, sections 9.7.15.2 to 9.7.15.5.
 #include <algorithm>
 #include <cstdio>

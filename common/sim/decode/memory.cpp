@@ -12,7 +12,7 @@ namespace course::sim {
 
 namespace {
 
-// The spelling that memory rows use for a type: its size, and sign where loading extends it.
+// The suffix of memory rows for a type: its size, and its signedness if a load extends it.
 const char* memory_suffix(Type type, bool load) {
   const bool s = load && is_signed(type);
   switch (ptx::bits_of(type)) {
@@ -29,7 +29,7 @@ std::uint64_t window_of(const Instruction& i) {
   return i.has("local") ? kLocalWindow : 0;
 }
 
-// Is the result of this load meant to be seen changing by other threads' doing?
+// Whether the access is strong, so that it may observe other threads.
 bool is_strong(std::uint8_t order) {
   return (order & kOrderMask) != kWeak;
 }
@@ -53,7 +53,7 @@ void Decoder::is_space(const Instruction& i) {
   const Result out = result(i.operands.at(0), SlotKind::predicate, false);
   if (i.has("const") || i.has("param") || i.has("param::entry")) {
     simple("mov.pred", out.slot, {constant(SlotKind::predicate, 0)});
-  } else if (window == 0) {  // global: below every window
+  } else if (window == 0) {  // global memory is below every window
     simple("setp.lt.u64", out.slot, {in, constant(SlotKind::wide, kSharedWindow)});
   } else {
     const std::uint32_t offset = temporary(SlotKind::wide);
@@ -135,7 +135,7 @@ void Decoder::load(const Instruction& i) {
       i.operands.at(0).kind == Operand::Kind::vector ? i.operands.at(0).parts : single;
   if (static_cast<int>(targets.size()) != a.count) unsupported("vector width");
 
-  // A kernel parameter at a fixed place is a constant of the launch.
+  // A kernel parameter at a fixed offset is constant during a launch.
   const Operand& from = i.operands.at(1);
   if (a.space == Space::param && from.kind == Operand::Kind::address && from.index < 0 &&
       is_kernel_parameter(from.name)) {
@@ -156,7 +156,7 @@ void Decoder::load(const Instruction& i) {
     helper_ = false;
     return;
   }
-  // One at a place held in a register lies in the launch's parameter area, in the arena.
+  // With a register as the address, the parameter is read from the launch's parameter area in the arena.
   if (a.space == Space::param && source_->is_entry && (from.index >= 0 || is_kernel_parameter(from.name))) {
     a.kind = MemorySpace::constant;
     a.place = "global";
@@ -188,7 +188,7 @@ void Decoder::load_double_wide(const Instruction& i, const Access& a) {
   if (a.count != 1) unsupported("element type");
   const auto [low, high] = double_wide(i.operands.at(0));
   const Operand& from = i.operands.at(1);
-  // A kernel's parameters lie in the launch's parameter area, in the arena.
+  // A kernel's parameters are in the launch's parameter area in the arena.
   const bool parameter =
       a.space == Space::param && source_->is_entry && (from.index >= 0 || is_kernel_parameter(from.name));
   MicroOp& op = emit(fmt::format("ld.v2.{}.u64", parameter ? "global" : a.place));
@@ -252,7 +252,7 @@ void Decoder::store(const Instruction& i) {
   }
 }
 
-// An ordinary load or store; its registers are the caller's to fill in.
+// Emits an ordinary load or store; the caller fills in its registers.
 MicroOp& Decoder::plain_access(std::string_view key, std::uint32_t at, bool wide, std::int64_t offset,
                                int bytes) {
   MicroOp& op = emit(key);
@@ -267,7 +267,7 @@ MicroOp& Decoder::plain_access(std::string_view key, std::uint32_t at, bool wide
   return op;
 }
 
-// atom.op.type d, [a], b[, c] · red.op.type [a], b · both of vectors, which are taken element by element
+// atom.op.type d, [a], b[, c] · red.op.type [a], b · vectors of these are decoded element by element
 void Decoder::atomic(const Instruction& i) {
   const Access a = access_of(i);
   const bool returns = i.opcode == "atom";
@@ -298,7 +298,7 @@ void Decoder::atomic(const Instruction& i) {
       atomic_element(r, a, i.operands.at(first), k, values, returns ? &part(i.operands.at(0), k) : nullptr);
   }
   helper_ = false;
-  // The order of blocks shows where the old value is used, and in the rounding of float sums.
+  // The order of blocks can be observed if the old value is used, and through the rounding of float sums.
   const bool shows = used || is_float(a.type) || a.type == Type::f16x2 || a.type == Type::bf16x2 ||
                      name == "exch" || name == "cas" || name == "inc" || name == "dec";
   if (shows && a.kind != MemorySpace::shared) program_.order_sensitive = true;
@@ -335,7 +335,7 @@ void Decoder::atomic_element(const OpRow& r, const Access& a, const Operand& whe
   finish(out);
 }
 
-// Halves: b in src[1] and src[2], c in src[3] and dst[3], the old value in dst[0] and dst[1].
+// 128-bit atomics: b is in src[1] and src[2], c in src[3] and dst[3], the old value in dst[0] and dst[1].
 void Decoder::atomic_double_wide(const OpRow& r, const Access& a, const Operand& where,
                                  std::span<const Operand> values, const Operand* to) {
   std::pair<std::uint32_t, std::uint32_t> in[2] = {{MicroOp::kNoSlot, MicroOp::kNoSlot},
@@ -358,7 +358,7 @@ void Decoder::atomic_double_wide(const OpRow& r, const Access& a, const Operand&
 
 void Decoder::fence(const Instruction& i) {
   MicroOp& op = emit("fence");
-  // Between proxies, or for objects that have just been made: orders nothing among threads.
+  // Fences between proxies or for the initialisation of mbarriers do not order threads.
   if (i.has("proxy") || i.has("mbarrier_init") ||
       std::any_of(i.modifiers.begin(), i.modifiers.end(),
                   [](const auto& m) { return m.starts_with("proxy"); }))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Operands as slots: registers, immediates, special registers, symbols, addresses; conversions where widths differ.
+// Operands as slots: registers, immediates, special registers, symbols, addresses; conversions between
+// widths.
 #include <bit>
 #include <utility>
 
@@ -8,7 +9,7 @@
 
 namespace course::sim {
 
-// The slot of an operand read as `kind`; `type` says how an immediate is to be understood.
+// The slot of an operand that is read as `kind`; `type` is the type of an immediate.
 std::uint32_t Decoder::source(const Operand& operand, SlotKind kind, Type type) {
   switch (operand.kind) {
     case Operand::Kind::reg: {
@@ -131,7 +132,7 @@ void Decoder::address(const Operand& operand, Space space, MicroOp& op) {
     if (wide) op.wide_src |= 1;
     return;
   }
-  if (operand.name.empty()) return;  // absolute
+  if (operand.name.empty()) return;  // an absolute address
   if (is_in_frame(operand.name)) {
     op.src[0] = program_.frame_slot;
     op.imm += frame_offset(operand.name);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Register slots, constants, special registers; where symbols lie; the layout of shared memory.
+// Register slots, constants, special registers; addresses of symbols; the layout of shared memory.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -26,7 +26,8 @@ constexpr std::uint32_t kNarrowBytes = 32 * 4, kWideBytes = 32 * 8;
 
 std::uint32_t Decoder::new_slot(SlotKind kind) {
   if (kind == SlotKind::predicate) {
-    if (predicates_left_ == 0) {  // predicates come in chunks of 16, so that wider slots stay 64-byte aligned
+    // predicates are allocated in chunks of 16, so that other slots stay 64-byte aligned
+    if (predicates_left_ == 0) {
       predicate_chunk_ = program_.register_bytes;
       program_.register_bytes += 64;
       predicates_left_ = 16;
@@ -98,7 +99,7 @@ std::uint32_t Decoder::special(std::string_view name, SlotKind kind) {
                                                             "%cluster_ctarank",
                                                             "%cluster_nctarank",
                                                             "%is_explicit_cluster"};
-  // Of the driver's and the performance monitor's registers all but those above hold nothing.
+  // All other registers of the driver and the performance monitor are 0.
   if (!kKnown.contains(name) && !name.starts_with("%envreg") && !name.starts_with("%pm"))
     unsupported(fmt::format("special register {}", name));
   const std::uint32_t slot = new_slot(kind);
@@ -115,7 +116,7 @@ bool Decoder::is_double_wide(std::int32_t index) const {
   return ptx::bits_of(source_->registers[static_cast<std::size_t>(index)].type) > 64;
 }
 
-// The slots of a 128-bit operand: low half, high half.
+// The slots of a 128-bit operand: its low half and its high half.
 std::pair<std::uint32_t, std::uint32_t> Decoder::double_wide(const Operand& operand) {
   if (operand.kind == Operand::Kind::sink) return {temporary(SlotKind::wide), temporary(SlotKind::wide)};
   if (operand.kind != Operand::Kind::reg || !is_double_wide(operand.index))
@@ -134,12 +135,12 @@ std::uint32_t Decoder::register_slot(std::int32_t index) {
                   : kind == SlotKind::wide    ? f.wide_slots
                                               : f.narrow_slots;
     slots.push_back(slot);
-    if (is_double_wide(index)) slots.push_back(new_slot(kind));  // the next wide slot: its high half
+    if (is_double_wide(index)) slots.push_back(new_slot(kind));  // the next wide slot is the high half
   }
   return slot;
 }
 
-// --- symbols and frames -------------------------------------------------------------------------------------------
+// --- symbols and frames ------------------------------------------------------------------------------------
 
 const ptx::Variable* Decoder::local_variable(std::string_view name) const {
   for (const auto& v : source_->variables)
@@ -157,34 +158,35 @@ bool Decoder::is_kernel_parameter(std::string_view name) const {
                      [&](const auto& p) { return p.name == name; });
 }
 
-// Is this a .local variable of the function, or a .param one that is no kernel parameter?
+// Whether this is a .local variable of the function, or a .param variable that is not a kernel parameter.
 bool Decoder::is_in_frame(std::string_view name) const {
   const ptx::Variable* variable = local_variable(name);
   return variable != nullptr && (variable->space == Space::local || variable->space == Space::param) &&
          !is_kernel_parameter(name);
 }
 
-// Byte offset of a .local or .param variable in the function's frame.
+// The byte offset of a .local or .param variable in the function's frame.
 std::uint32_t Decoder::frame_offset(std::string_view name) {
   const auto it = frame_offsets_.find(name);
   if (it == frame_offsets_.end()) throw DecodeError(fmt::format("unknown variable '{}' {}", name, where()));
   return it->second;
 }
 
-// Value of a symbol that is the same for all threads: shared offset, global or parameter address, function address.
+// The value of a symbol that is the same for all threads: offset in shared memory, global or parameter
+// address, function address.
 std::uint64_t Decoder::symbol_value(std::string_view name) {
   if (is_kernel_parameter(name)) {
     for (const auto& p : source_->parameters)
       if (p.name == name) return image_.parameter_area + p.offset;
   }
   if (const auto it = shared_offsets_.find(name); it != shared_offsets_.end()) return it->second;
-  const std::string scope =
-      local_variable(name) != nullptr ? scope_of_variables(*source_) : std::string();  // of .global in a body
+  // Names of .global variables declared in a body carry their scope.
+  const std::string scope = local_variable(name) != nullptr ? scope_of_variables(*source_) : std::string();
   if (const auto it = image_.variables.find(scope + std::string(name)); it != image_.variables.end())
     return it->second;
   if (const ptx::Function* f = module_.find_function(name)) {
     const std::uint32_t number = function_number(f);
-    // Any address will do that no data has: the function's place in the module.
+    // The address only has to differ from all data addresses; it encodes the function's index in the module.
     program_.function_addresses.resize(std::max<std::size_t>(program_.function_addresses.size(), number + 1));
     return program_.function_addresses[number] = function_address(module_, *f);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Textures and surfaces, by objects whose handle is in a register.
-// tex[.level | .grad].geometry.v4.dtype.ctype {d, …}, [handle, {coordinates}] · tld4.component.2d.v4.… · suld.b, sust.b · txq, suq
+// Textures and surfaces, accessed through objects whose handle is in a register.
+// tex[.level | .grad].geometry.v4.dtype.ctype {d, …}, [handle, {coordinates}] · tld4.component.2d.v4.… ·
+// suld.b, sust.b · txq, suq
 #include <algorithm>
 
 #include "sim/decode/decoder.hpp"
@@ -33,7 +34,7 @@ std::size_t coordinates_of(Geometry g) {
 
 }  // namespace
 
-// The handle and the coordinates, as sources of the op to come.
+// The handle and the coordinates, as sources of the next op.
 std::vector<std::uint32_t> Decoder::texture_sources(const Operand& place, std::size_t n, Type type) {
   if (place.kind != Operand::Kind::address || place.index < 0)
     unsupported("not supported: only texture and surface objects, no references to module variables");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Video instructions: their modifiers and selectors, packed for ops/video_rows.cpp.
+// Video instructions: modifiers and selectors, encoded for ops/video_rows.cpp.
 #include "sim/ops/video.hpp"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ const Name* video_name(std::string_view opcode) {
   return it == kNames.end() ? nullptr : &it->second;
 }
 
-// "b2", "h1" or nothing
+// Parses "b2", "h1" or "".
 std::optional<std::uint8_t> part_of(std::string_view name) {
   if (name.empty()) return VideoForm::whole;
   if (name.size() != 2 || name[1] < '0') return std::nullopt;
@@ -48,7 +48,8 @@ std::optional<std::uint8_t> part_of(std::string_view name) {
   return std::nullopt;
 }
 
-// "b3210", "h10": the source of each lane, the highest first. Nothing: lane k from place k, or from there on in the other one.
+// Parses "b3210", "h10": the source position of each lane, the highest lane first. If empty, lane k comes
+// from position k, for the second operand from position lanes + k.
 std::optional<std::uint16_t> places_named(std::string_view name, int lanes, bool second) {
   std::uint16_t places = 0;
   if (!name.empty() && (name[0] != (lanes == 2 ? 'h' : 'b') || static_cast<int>(name.size()) != lanes + 1))
@@ -62,7 +63,7 @@ std::optional<std::uint16_t> places_named(std::string_view name, int lanes, bool
   return places;
 }
 
-// "b20": lanes 0 and 2.
+// Parses a set of lanes: "b20" is lanes 0 and 2.
 std::optional<std::uint8_t> lanes_named(std::string_view name, int lanes) {
   if (name.empty()) return static_cast<std::uint8_t>((1 << lanes) - 1);
   std::uint8_t mask = 0;
@@ -75,7 +76,8 @@ std::optional<std::uint8_t> lanes_named(std::string_view name, int lanes) {
 
 }  // namespace
 
-// vop.dtype.atype.btype[.sat][.op2] d[.dsel], a[.asel], b[.bsel][, c] · vmad with signs and .po · vset without dtype
+// vop.dtype.atype.btype[.sat][.op2] d[.dsel], a[.asel], b[.bsel][, c]; vmad with signs and .po; vset without
+// dtype
 bool Decoder::video(const Instruction& i) {
   const Name* const name = video_name(i.opcode);
   if (name == nullptr) return false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Instructions that threads run together: barriers, shuffles, votes, matches, reductions.
+// Instructions that several threads execute together: barriers, shuffles, votes, matches, reductions.
 #include <fmt/format.h>
 
 #include <algorithm>

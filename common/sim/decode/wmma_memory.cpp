@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// wmma's loads and stores, taken apart into ordinary ones, so that whoever watches memory sees them as those.
-// Where elements lie: ../fragment.hpp.
+// Loads and stores of wmma, decoded as ordinary ones, so that observers of memory see these. The distribution
+// of elements: ops/fragment.hpp.
 // Source: NVIDIA, "PTX ISA", version 9.0, section 9.7.15.4.
 #include <fmt/format.h>
 
@@ -11,8 +11,10 @@
 
 namespace course::sim {
 
-// wmma.load.{a,b,c}.sync.aligned.layout.shape[.space].type {r, …}, [p][, stride] · wmma.store.d.… [p], {r, …}[, stride]
-// Lines lie `stride` elements apart: rows, or columns. An element's place is linear in the lane's group and turn.
+// wmma.load.{a,b,c}.sync.aligned.layout.shape[.space].type {r, …}, [p][, stride]
+// wmma.store.d.… [p], {r, …}[, stride]
+// Lines (rows or columns) lie `stride` elements apart. An element's index is linear in the lane's group and
+// in its index within the group.
 void Decoder::access_fragment(const Instruction& i) {
   const bool store = i.has("store"), by_rows = i.has("row");
   MatrixForm form;
@@ -48,7 +50,7 @@ void Decoder::access_fragment(const Instruction& i) {
   if (store)
     for (const Operand& r : registers)
       values.push_back(source(r, kind, kind == SlotKind::wide ? Type::f64 : Type::b32));
-  // In bytes.
+  // Addresses and strides are in bytes.
   const std::uint32_t base = generic_address(i.operands.at(store ? 0 : 1), a.space);
   const std::uint64_t dense = static_cast<std::uint64_t>(by_rows ? fragment.columns() : fragment.rows());
   std::uint32_t stride =
@@ -62,7 +64,8 @@ void Decoder::access_fragment(const Instruction& i) {
   const std::uint32_t group = temporary(SlotKind::wide);
   simple("shr.u64", group, {lane, constant(SlotKind::narrow, 2)});
   const std::uint32_t turn = calculate("and.b64", lane, number(3));
-  // Lane 1 is a turn ahead, lane 4 a group: how much that is of lines and along them.
+  // Lane 1 is the next lane of a group, lane 4 the first of the next group. Compute how far these are apart,
+  // in lines and within a line.
   const auto lane_part = [&](const auto& coordinate) {
     const Cell origin = fragment.cell(0, 0, 0);
     const int by_turn = coordinate(fragment.cell(1, 0, 0)) - coordinate(origin);
@@ -110,7 +113,7 @@ void Decoder::access_fragment(const Instruction& i) {
     }
     const Result out = result(registers[r], kind, false);
     if (whole) {
-      access(r % n, 0, out.slot, register_bytes);  // registers beyond n hold the same once more
+      access(r % n, 0, out.slot, register_bytes);  // registers from n on repeat the same elements
     } else {
       std::uint32_t word = MicroOp::kNoSlot;
       for (int j = 0; j < in_register; ++j) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The op table: which pure function computes which PTX spelling. One row registers an op; the decoder looks rows up, the
-// coverage test lists them. Built once per instruction set of the host.
+// The op table: maps PTX spellings to handlers. One row registers an op. The decoder looks up rows; the
+// conformance test goes through all of them. Compiled once per instruction set of the host.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace course::sim {
 
-// How wide an operand's slot is.
+// The kind of an operand's slot.
 enum class SlotKind : std::uint8_t { narrow, wide, predicate };
 
 struct OpRow {
@@ -22,7 +22,7 @@ struct OpRow {
   OpKind kind = OpKind::combine;
   std::vector<SlotKind> sources;
   std::vector<SlotKind> results;
-  std::int64_t imm = 0;  // goes into MicroOp::imm: what tells rows of one handler apart
+  std::int64_t imm = 0;  // becomes MicroOp::imm; distinguishes rows with the same handler
 };
 
 class OpTable {
@@ -40,17 +40,17 @@ class OpTable {
 
 enum class RunEnd : std::uint8_t { waiting, exited, slice_over };
 
-// The machine built for one instruction set of the host.
+// The machine compiled for one instruction set of the host.
 struct Engine {
   const char* name;
   const OpTable* table;
-  // Runs a warp until it waits, exits or has used `budget` warp instructions.
+  // Runs a warp until it waits, exits or has executed `budget` warp instructions.
   RunEnd (*run)(Warp&, std::int64_t budget);
   RunEnd (*run_observed)(Warp&, std::int64_t budget);
 };
 
-// The best engine that is built in and that this processor runs; SIM_ISA=portable|avx2|avx512 asks for one of those built in.
-// Throws std::runtime_error where there is none.
+// The best built-in engine that this processor can run. SIM_ISA=portable|avx2|avx512 selects one of the
+// built-in engines. Throws std::runtime_error if there is none.
 const Engine& engine();
 
 }  // namespace course::sim

@@ -26,7 +26,8 @@ void Cache::launch_begins() {
     launch_ = oldest_ = 1;
     filled_.assign(1, 0);
   }
-  // A line touched in launch k has since seen at most all that k and its successors brought in.
+  // After a line was touched in launch k, at most the sectors filled in k and later launches have entered the
+  // cache.
   while (oldest_ < launch_ && (filled_.back() - filled_[oldest_ - 1]) * kSectorBytes > capacity_) ++oldest_;
 }
 

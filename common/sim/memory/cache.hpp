@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What of global memory lies in the caches, for counters and timing model: the bytes that come from memory itself and how far away a
-// load finds its value. Sectors are 32 bytes, lines 128.
-// The second-level cache is followed by launches: what was touched so lately that all touched since still fits with it is there.
-// Within a launch nothing is driven out, and a sector that was written in parts is read from memory when it is loaded, whoever came
-// first: so counts do not depend on the order of blocks that share a sector but no word. One that a warp wrote from end to end needs
-// no reading; who loads it was ordered behind the store.
+// A model of the caches for global memory, for counters and the timing model: the bytes that DRAM must
+// deliver, and the level in which a load finds its value. Sectors have 32 bytes, lines 128.
+// The L2 cache is modelled per launch. A line is present if all lines touched since its last use fit into the
+// cache together with it. Within a launch nothing is evicted, and a sector that was only partly written is
+// read from DRAM when it is loaded, whichever access came first. Therefore the counts do not depend on the
+// order of blocks that share a sector but no word. A sector that one warp has written completely is not read:
+// a block that loads it must be ordered after the store.
 #pragma once
 
 #include <bit>
@@ -17,18 +18,18 @@ namespace course::sim {
 
 class Cache {
  public:
-  // Of the arena's memory; `capacity`: bytes that the second-level cache holds.
+  // For the arena's memory; `capacity`: size of the L2 cache in bytes.
   Cache(const Arena& arena, std::uint64_t capacity);
   ~Cache();
   Cache(const Cache&) = delete;
   Cache& operator=(const Cache&) = delete;
 
   void launch_begins();
-  void launch_ends(std::uint64_t sectors_filled);  // what its accesses brought in and first wrote: Touch
-  // Nothing is left in it.
+  void launch_ends(std::uint64_t sectors_filled);  // the sum of Touch::filled and Touch::dirty
+  // Empties the cache.
   void forget();
 
-  // What it knows of all that is allocated, to go back to it when a launch has to be done again.
+  // The state of all allocated memory, to restore it if a launch must be repeated.
   struct Copy {
     std::uint64_t first;  // line
     std::vector<std::uint32_t> lines;
@@ -37,12 +38,13 @@ class Cache {
   void put_back(const std::vector<Copy>& copies);
 
   struct Touch {
-    std::uint32_t filled;  // sectors that this access brings in first
-    std::uint32_t dirty;   // … or is the first to write
-    bool far;              // some were not there when the launch began
+    std::uint32_t filled;  // sectors that this access is the first to fill
+    std::uint32_t dirty;   // sectors that this access is the first to write
+    bool far;              // some sectors were not present when the launch began
   };
-  // An access to the line that holds `address`; of its four sectors (a bit each), `loads` are needed as they were, `stores` written and
-  // `whole` written from end to end. `alone`: no other host thread is at it.
+  // Records an access to the line of `address`. `loads`, `stores` and `whole` have one bit for each of its
+  // four sectors: needed with their old contents, written, and written completely. `alone`: no other host
+  // thread uses the cache.
   Touch touch(std::uint64_t address, std::uint32_t loads, std::uint32_t stores, std::uint32_t whole,
               bool alone) {
     std::uint32_t* cell = lines_ + (address - base_) / kLineBytes;
@@ -51,7 +53,7 @@ class Cache {
       const std::uint32_t now = refreshed(old);
       const std::uint32_t before = now >> 12 & 15, loaded = now >> 8 & 15, made = now >> 4 & 15,
                           dirty = now & 15;
-      // Memory gives two sectors at once.
+      // DRAM delivers two sectors at a time.
       const std::uint32_t filled = with_neighbours(loads & ~(before | loaded | made)) & ~(before | loaded);
       const std::uint32_t wanted = now | filled << 8 | whole << 4 | stores;
       const Touch result{static_cast<std::uint32_t>(std::popcount(filled)),
@@ -73,7 +75,8 @@ class Cache {
   static std::uint32_t with_neighbours(std::uint32_t sectors) {
     return sectors | (sectors << 1 & 10) | (sectors >> 1 & 5);
   }
-  // A line: launch (16 bits) | there when it began (4) | read from memory (4) | written whole (4) | written (4), a bit a sector.
+  // A line: launch (16 bits) | present when it began (4) | read from DRAM (4) | written completely (4) |
+  // written (4); one bit per sector.
   std::uint32_t refreshed(std::uint32_t line) const {
     const std::uint32_t launch = line >> 16;
     if (launch == launch_) return line;
@@ -87,7 +90,7 @@ class Cache {
   std::uint64_t base_, bytes_, capacity_;
   std::uint32_t* lines_ = nullptr;
   std::uint32_t launch_ = 0, oldest_ = 1;
-  std::vector<std::uint64_t> filled_{0};  // sectors brought in up to the end of each launch
+  std::vector<std::uint64_t> filled_{0};  // sectors filled until the end of each launch
 };
 
 }  // namespace course::sim

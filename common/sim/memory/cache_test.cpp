@@ -22,7 +22,7 @@ struct CacheTest : testing::Test {
   }
 };
 
-TEST_F(CacheTest, MemoryGivesTwoSectorsAtOnceAndEachOnlyOnceALaunch) {
+TEST_F(CacheTest, DramDeliversSectorPairsOncePerLaunch) {
   cache.launch_begins();
   EXPECT_EQ(load(0, 1).filled, 2);
   EXPECT_EQ(load(0, 2).filled, 0);
@@ -30,15 +30,15 @@ TEST_F(CacheTest, MemoryGivesTwoSectorsAtOnceAndEachOnlyOnceALaunch) {
   EXPECT_EQ(load(0, kAll).filled, 0);
 }
 
-TEST_F(CacheTest, WhatAWarpWroteFromEndToEndNeedsNoReading) {
+TEST_F(CacheTest, CompletelyWrittenSectorsAreNotRead) {
   cache.launch_begins();
   EXPECT_EQ(store(0, kAll, kAll).dirty, 4);
   EXPECT_EQ(load(0, kAll).filled, 0);
-  EXPECT_EQ(store(1, 1, 0).dirty, 1);  // a part of a sector
+  EXPECT_EQ(store(1, 1, 0).dirty, 1);  // part of a sector
   EXPECT_EQ(load(1, 1).filled, 2);
 }
 
-TEST_F(CacheTest, WhatWasTouchedLatelyIsThereAtTheNextLaunch) {
+TEST_F(CacheTest, RecentLinesArePresentAtTheNextLaunch) {
   cache.launch_begins();
   EXPECT_TRUE(load(0, kAll).far);
   cache.launch_ends(4);
@@ -46,12 +46,12 @@ TEST_F(CacheTest, WhatWasTouchedLatelyIsThereAtTheNextLaunch) {
   const Cache::Touch again = load(0, kAll);
   EXPECT_EQ(again.filled, 0);
   EXPECT_FALSE(again.far);
-  cache.launch_ends(65 * 4);  // more than fits
+  cache.launch_ends(65 * 4);  // more than the cache holds
   cache.launch_begins();
   EXPECT_EQ(load(0, kAll).filled, 4);
 }
 
-TEST_F(CacheTest, ForgetsAll) {
+TEST_F(CacheTest, ForgetEmptiesTheCache) {
   cache.launch_begins();
   load(0, kAll);
   cache.launch_ends(4);
@@ -60,8 +60,9 @@ TEST_F(CacheTest, ForgetsAll) {
   EXPECT_EQ(load(0, kAll).filled, 4);
 }
 
-// Blocks that share lines and sectors but no word: each has accesses in an order of its own, and the host may interleave them anyhow.
-TEST_F(CacheTest, CountsDoNotDependOnTheOrderOfBlocks) {
+// Blocks that share lines and sectors but no word. Each block has a fixed order of accesses; the host may
+// interleave those of different blocks in any way.
+TEST_F(CacheTest, CountsDoNotDependOnBlockOrder) {
   struct Access {
     std::uint32_t loads, stores, whole;
   };
@@ -69,7 +70,8 @@ TEST_F(CacheTest, CountsDoNotDependOnTheOrderOfBlocks) {
   const auto some = [&](std::uint32_t bits) { return static_cast<std::uint32_t>(random()) & bits; };
   std::uint64_t k = 0;
   for (int round = 0; round < 500; ++round) {
-    // Sector 2 belongs to the first block, which may write it whole; the second touches parts of all others.
+    // Sector 2 belongs to the first block, which may write all of it; the second block accesses parts of the
+    // other sectors.
     std::vector<Access> first, second;
     for (int i = 0; i < 3; ++i) {
       const std::uint32_t whole = some(4), loads = some(7);

@@ -13,21 +13,23 @@ namespace course::sim {
 namespace {
 
 constexpr std::uint64_t kAlignment = 256;
-constexpr std::uint64_t kGap = 256;  // at least, between allocations: nobody's
-// As long as fresh addresses last, more: an access a few thousand elements past an end is not to meet the next allocation.
+constexpr std::uint64_t kGap = 256;  // minimum gap between allocations
+// The additional gap while unused addresses remain (smaller in a small arena), so that an access a few
+// thousand elements past the end of an allocation does not hit the next one.
 constexpr std::uint64_t kWideGap = 64 << 10;
 
 std::uint64_t footprint(std::uint64_t n_bytes) {
   return (n_bytes + kAlignment - 1) / kAlignment * kAlignment + kGap;
 }
 
-// What an allocation takes of the heap's size: its bytes and a header, as in CUDA, and not the gaps that find overruns.
+// The share of the heap size that an allocation uses: its bytes and a header, as in CUDA, without the gaps
+// that detect overruns.
 std::uint64_t heap_share(std::uint64_t n_bytes) {
   constexpr std::uint64_t kUnit = 16;
   return (n_bytes + kUnit - 1) / kUnit * kUnit + kUnit;
 }
 
-// The entry of an ordered-by-base table that contains `address`, or nullptr.
+// The entry that contains `address` in a table sorted by base, or nullptr.
 const Allocation* containing(const std::map<std::uint64_t, Allocation>& table, std::uint64_t address) {
   auto after = table.upper_bound(address);
   if (after == table.begin()) return nullptr;
@@ -68,7 +70,7 @@ std::optional<std::uint64_t> Arena::place(std::uint64_t n_bytes) {
     fresh_ += need + std::min(kWideGap, size_ / 4096 / kAlignment * kAlignment);
     return address;
   }
-  // Fresh addresses have run out: first hole between live allocations that is large enough.
+  // There are no unused addresses left: find the first large enough hole between live allocations.
   std::uint64_t hole = base_ + kGap;
   for (const auto& [start, allocation] : live_) {
     if (start - hole >= need) break;
@@ -108,7 +110,7 @@ Result<void> Arena::release(std::uint64_t address) {
   used_ -= footprint(gone.size);
   std::erase_if(named_,
                 [&](const auto& e) { return e.first - gone.base < std::max<std::uint64_t>(gone.size, 1); });
-  // Give whole pages back to the host; what is left of the edges is harmless.
+  // Return whole pages to the host; the partial pages at both ends stay.
   constexpr std::uint64_t kPage = 4096;
   const std::uint64_t first = (gone.base + kPage - 1) / kPage * kPage;
   const std::uint64_t last = (gone.base + gone.size) / kPage * kPage;
@@ -148,7 +150,7 @@ void Arena::empty_heap() {
     const Allocation& one = (it++)->second;
     if (one.by_kernel) static_cast<void>(release_on_heap(one.base));
   }
-  // What kernels freed is forgotten, too: a loop of malloc and free would fill the table.
+  // Also forget what kernels have freed; otherwise a loop of malloc and free would fill the table.
   std::erase_if(freed_, [](const auto& entry) { return entry.second.by_kernel; });
   heap_in_use_ = false;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What a texture or surface object is: the handle that programs hold is the device address of a TextureDescriptor, which the
-// runtime library writes and the rows of ops/texture_rows.cpp read. It begins an allocation of MemoryKind::texture: a descriptor
-// anywhere else, such as one that a kernel wrote, is none.
+// The representation of texture and surface objects. A program's handle is the device address of a
+// TextureDescriptor, which the runtime library writes and ops/texture_rows.cpp reads. It is at the start of
+// an allocation with MemoryKind::texture; a descriptor elsewhere, for example one written by a kernel, is
+// invalid.
 #pragma once
 
 #include <cstdint>
@@ -16,24 +17,24 @@ struct TextureDescriptor {
   static constexpr std::uint64_t kSurfaceMark = 0x7e87063e0b1ec702;
 
   std::uint64_t mark = 0;
-  std::uint64_t base = 0;                        // of the texels
-  std::uint64_t row_bytes = 0, slice_bytes = 0;  // from row to row, from slice (or layer, or face) to slice
+  std::uint64_t base = 0;                           // of the texels
+  std::uint64_t row_bytes = 0, slice_bytes = 0;     // stride of rows, stride of slices (or layers, or faces)
   std::uint32_t width = 1, height = 1, slices = 1;  // in elements
   std::uint32_t channels = 1, channel_bits = 32;
   ChannelKind kind = ChannelKind::is_float;
   AddressMode modes[3] = {AddressMode::clamp, AddressMode::clamp, AddressMode::clamp};
-  bool filters = false;          // linearly
+  bool filters = false;          // linear filtering
   bool normalised = false;       // coordinates from 0 to 1
-  bool reads_fractions = false;  // integers as numbers from 0 (or −1) to 1
+  bool reads_fractions = false;  // integers are read as numbers from 0 (or −1) to 1
   bool is_srgb = false;
-  bool is_memory = false;  // no array: what lies beyond the end reads as 0
+  bool is_memory = false;  // linear memory, no array: reads beyond the end give 0
   float border[4] = {0, 0, 0, 0};
 
   std::uint32_t element_bytes() const { return channels * channel_bits / 8; }
 };
 
 enum class Geometry : std::uint8_t { line, plane, volume, lines, planes, cube };
-// What the out-of-range accesses of a surface do.
+// The behaviour of out-of-range accesses to a surface.
 enum class Beyond : std::uint8_t { trap, clamp, zero };
 
 // MicroOp::imm of texture and surface ops.
@@ -41,8 +42,8 @@ struct TextureForm {
   Geometry geometry = Geometry::line;
   bool whole_coordinates = false;     // .s32
   bool gathers = false;               // tld4
-  std::uint8_t component = 0;         // … of which it takes this one
-  std::uint8_t bytes = 4, count = 1;  // of surfaces: an element and how many
+  std::uint8_t component = 0;         // tld4: the gathered component
+  std::uint8_t bytes = 4, count = 1;  // surfaces: bytes and number of elements
   Beyond beyond = Beyond::trap;
 
   constexpr std::int64_t packed() const {

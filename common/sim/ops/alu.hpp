@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Pure semantics of the arithmetic, logic and comparison instructions: plain functions of plain values, no machine state.
-// Source: NVIDIA, "PTX ISA", version 9.0, sections 9.7.1 to 9.7.8. Included once per instruction set, see lane.hpp.
+// Pure semantics of the arithmetic, logic and comparison instructions: functions of values without machine
+// state.
+// Source: NVIDIA, "PTX ISA", version 9.0, sections 9.7.1 to 9.7.8. Included once per instruction set, see
+// lane.hpp.
 #pragma once
 
 #include <algorithm>
@@ -157,7 +159,8 @@ struct Sad {
     return static_cast<T>(static_cast<Wrap<T>>(c) + difference);
   }
 };
-// Division by zero gives all ones (quotient) and the dividend (remainder), as the hardware's sequence does.
+// Integer division by zero gives all ones, for quotient and remainder, as on an H200; the ISA does not define
+// it.
 struct Div {
   template <typename T>
   static T of(T a, T b) {
@@ -174,7 +177,7 @@ struct Div {
 struct Rem {
   template <typename T>
   static T of(T a, T b) {
-    if (b == 0) return static_cast<T>(~T{0});  // not specified; as an H200 does
+    if (b == 0) return static_cast<T>(~T{0});  // undefined in the ISA; as on an H200
     if (std::is_signed_v<T> && b == static_cast<T>(-1)) return T{0};
     return static_cast<T>(a % b);
   }
@@ -191,7 +194,7 @@ struct Max {
     return a < b ? b : a;
   }
 };
-// The greater of 0 and what the op gives: .relu.
+// The maximum of 0 and the op's result: .relu.
 template <typename Op>
 struct Relu {
   template <typename T>
@@ -199,7 +202,7 @@ struct Relu {
     return std::max(Op::of(a, b), T{0});
   }
 };
-// An op on the two halves of a word: .u16x2, .s16x2.
+// Applies an op to the two halves of a word: .u16x2, .s16x2.
 template <typename Op, typename T>
 struct OnHalves {
   static u32 of(u32 a, u32 b) {
@@ -226,7 +229,7 @@ struct Abs {
       return a < 0 ? Neg::of<T>(a) : a;
   }
 };
-// Logic; b16, b32, b64 and predicates.
+// Logic operations on b16, b32, b64 and predicates.
 struct And {
   template <typename T>
   static T of(T a, T b) {
@@ -260,7 +263,7 @@ struct CNot {
     return a == 0 ? T{1} : T{0};
   }
 };
-// Shifts clamp: an amount of the width or more gives 0 (or the sign).
+// Shifts by the width or more give 0 (or the sign).
 struct Shl {
   template <typename T>
   static T of(T a, u32 by) {
@@ -306,7 +309,7 @@ struct LeadingZeros {
     return static_cast<u32>(std::countl_zero(a));
   }
 };
-// The position of the most significant bit that differs from the sign; ~0 when there is none.
+// The position of the most significant bit that differs from the sign bit; ~0 if there is none.
 struct FindMsb {
   template <typename T>
   static u32 of(T a) {
@@ -344,7 +347,7 @@ struct BitExtract {
       field = static_cast<Unsigned<T>>(field & keep);
       if (sign != 0) field = static_cast<Unsigned<T>>(field | static_cast<Unsigned<T>>(~keep));
     }
-    // Bits past the top of `a` read as the sign.
+    // Bits above the top of `a` are equal to the sign.
     if (sign != 0 && pos != 0) {
       const u32 have = pos > msb ? 0 : msb + 1 - pos;
       if (have <= msb)
@@ -424,7 +427,7 @@ struct Dp4a {
   }
 };
 
-// Dot product of the halves of `a` and two bytes of `b`: its low (0) or high (1) ones.
+// Dot product of the halves of `a` and two bytes of `b`, the low (0) or the high (1) ones.
 template <typename A, typename B, int kHigh>
 struct Dp2a {
   template <typename R>
@@ -436,7 +439,7 @@ struct Dp2a {
     return static_cast<R>(sum);
   }
 };
-// Keeps the low `width` bits and extends them by their sign.
+// Keeps the low `width` bits and sign-extends them.
 template <bool kWrap>
 struct Extend {
   template <typename T>
@@ -447,10 +450,11 @@ struct Extend {
     return static_cast<T>(static_cast<T>(static_cast<u32>(a) << (32 - width)) >> (32 - width));
   }
 };
-// The n-th set bit of `mask`, counted from `base` upwards (n > 0) or downwards; n = 0 asks whether bit `base` itself is set.
+// The position of the n-th set bit of `mask`, counted from `base` upwards (n > 0) or downwards (n < 0); n = 0
+// tests bit `base` itself.
 struct FindNthSet {
   static u32 of(u32 mask, u32 base, s32 n) {
-    if (n == INT32_MIN) return 0;  // |n| is not specified; as sm_90's machine code does
+    if (n == INT32_MIN) return 0;  // not defined in the ISA; as in sm_90's machine code
     if (base > 31) return ~0u;
     if (n == 0) return (mask >> base & 1) != 0 ? base : ~0u;
     const s32 step = n > 0 ? 1 : -1;
@@ -461,7 +465,7 @@ struct FindNthSet {
   }
 };
 
-// Comparisons. The unordered ones are true when either side is NaN.
+// Comparisons. The unordered ones are true if one operand is NaN.
 struct Eq {
   template <typename T>
   static bool of(T a, T b) {
@@ -556,7 +560,7 @@ struct Select {
     return p ? a : b;
   }
 };
-// Subnormals count as zeros with Ftz, so that negative ones select `a`.
+// With Ftz, subnormals count as zeros, so negative ones select `a`.
 template <typename C, bool kFtz = false>
 struct SelectBySign {
   template <typename T>
@@ -578,7 +582,7 @@ struct Copy {
   }
 };
 
-// Signed 32-bit addition and subtraction that stop at the ends of the range: add.sat.s32.
+// Signed 32-bit addition and subtraction with saturation: add.sat.s32.
 struct AddSat {
   static s32 of(s32 a, s32 b) { return static_cast<s32>(std::clamp<s64>(s64{a} + b, INT32_MIN, INT32_MAX)); }
 };

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// cvt between any two formats in any rounding: takes a number apart into sign, integer significand and exponent, and rounds that
-// to the target. One handler, told by the row's flags what to do; slower than the rows of convert_rows.cpp, which come first.
-// Source: NVIDIA, "PTX ISA", version 9.0, section 9.7.9.21 (cvt), 9.7.9.22 (cvt.pack); for FP8, P. Micikevicius et al., "FP8
-// formats for deep learning", 2022 (arXiv:2209.05433).
+// cvt between any two formats with any rounding: splits a number into sign, integer significand and exponent,
+// and rounds it to the target. One handler, controlled by the row's flags. Slower than the rows of
+// convert_rows.cpp, which have priority.
+// Source: NVIDIA, "PTX ISA", version 9.0, section 9.7.9.21 (cvt), 9.7.9.22 (cvt.pack); for FP8, P.
+// Micikevicius et al., "FP8 formats for deep learning", 2022 (arXiv:2209.05433).
 #include "sim/ops/rows.hpp"
 
 namespace course::sim::SIM_ISA {
@@ -15,9 +16,10 @@ struct Format {
   const char* name;
   int bits;
   bool is_float, is_signed;
-  int precision,
-      min_exponent;  // of floats: significand with its hidden bit, exponent of the least normal number
-  u64 infinity;      // encoding; where a format has none, one past the greatest number's
+  // For floats: bits of the significand including the hidden bit, and the exponent of the smallest normal
+  // number.
+  int precision, min_exponent;
+  u64 infinity;  // its encoding; for formats without infinity, one above the encoding of the largest number
   u64 nan;
 };
 
@@ -34,17 +36,17 @@ constexpr Format kFormats[] = {
     {"bf16", 16, true, true, 8, -126, 0x7f80, 0x7fff},
     {"f32", 32, true, true, 24, -126, 0x7f800000, 0x7fffffff},
     {"f64", 64, true, true, 53, -1022, 0x7ff0000000000000, 0x7ff8000000000000},
-    {"tf32", 19, true, true, 11, -126, 0xff << 10, 0x3ffff},  // in the high bits of a word
+    {"tf32", 19, true, true, 11, -126, 0xff << 10, 0x3ffff},  // stored in the high bits of a word
     {"e4m3", 8, true, true, 4, -6, 0x7f, 0x7f},
     {"e5m2", 8, true, true, 3, -14, 0x7c, 0x7f},
 };
 enum Name : u8 { kU8, kS8, kU16, kS16, kU32, kS32, kU64, kS64, kF16, kBF16, kF32, kF64, kTF32, kE4M3, kE5M2 };
 
-// What a row does, packed into its immediate.
+// The conversion of a row, encoded in its immediate.
 struct Conversion {
   Name to = kU8, from = kU8;
   Round round = Round::nearest_even;
-  bool integral = false;  // .rni and so on: to a whole number, whatever the target
+  bool integral = false;  // .rni, .rzi, …: rounds to an integer, for any target
   bool ftz = false, sat = false, relu = false, satfinite = false;
 
   s64 packed() const {
@@ -65,7 +67,7 @@ struct Conversion {
   }
 };
 
-// ± significand · 2^exponent, or what is no number.
+// ± significand · 2^exponent, NaN or infinity.
 struct Number {
   bool negative = false, nan = false, infinite = false;
   u64 significand = 0;
@@ -98,7 +100,7 @@ u64 shift_out(u64 significand, int shift, bool negative, Round round) {
   const u64 quotient = shift < 64 ? significand >> shift : 0;
   const u64 rest = shift < 64 ? significand & ((u64{1} << shift) - 1) : significand;
   if (rest == 0) return quotient;
-  const u64 half = shift <= 64 ? u64{1} << (shift - 1) : 0;  // beyond 64 the rest is less than half
+  const u64 half = shift <= 64 ? u64{1} << (shift - 1) : 0;  // for larger shifts the rest is less than half
   const bool above = shift <= 64 && rest > half, tie = shift <= 64 && rest == half;
   bool away = false;
   switch (round) {
@@ -111,7 +113,7 @@ u64 shift_out(u64 significand, int shift, bool negative, Round round) {
   return quotient + (away ? 1 : 0);
 }
 
-// Rounds to a whole number; one that needs more than 64 bits keeps its exponent.
+// Rounds to an integer; one that needs more than 64 bits keeps its exponent.
 void make_integral(Number& n, Round round) {
   if (n.exponent < 0) {
     n.significand = shift_out(n.significand, -n.exponent, n.negative, round);
@@ -139,13 +141,14 @@ u64 to_float(Number n, const Format& f, const Conversion& c) {
   const u64 greatest = f.infinity - 1;
   const u64 sign = n.negative ? sign_bit : 0;
   u64 encoded = 0;
-  bool flushed =
-      false;  // by .ftz: still below the least normal number after rounding to the format's full precision
+  // Flushed by .ftz: still below the smallest normal number after rounding to the format's full
+  // precision.
+  bool flushed = false;
   if (n.infinite) {
     encoded = f.infinity;
   } else if (n.significand != 0) {
     const int leading = 63 - std::countl_zero(n.significand);
-    const int exponent = n.exponent + leading;  // of the number's first bit
+    const int exponent = n.exponent + leading;  // exponent of the most significant bit
     const int shift = leading - (f.precision - 1) + std::max(0, f.min_exponent - exponent);
     if (c.ftz && f.bits == 32 && exponent < f.min_exponent) {
       const int cut = leading - (f.precision - 1);
@@ -153,7 +156,8 @@ u64 to_float(Number n, const Format& f, const Conversion& c) {
       flushed = exponent + 1 < f.min_exponent || rounded >> f.precision == 0;
     }
     const u64 q = shift <= 0 ? n.significand << -shift : shift_out(n.significand, shift, n.negative, c.round);
-    // The hidden bit is added into the exponent field, so that a carry out of the fraction goes where it belongs.
+    // The hidden bit is added to the exponent field, so that a carry out of the fraction increments the
+    // exponent.
     encoded = q + (static_cast<u64>(std::max(0, exponent - f.min_exponent)) << (f.precision - 1));
     if (encoded >= f.infinity) {
       const bool stays = c.round == Round::zero || (c.round == Round::up && n.negative) ||
@@ -171,7 +175,7 @@ u64 to_float(Number n, const Format& f, const Conversion& c) {
   return encoded | sign;
 }
 
-// The NaN that sm_90 makes of one in f64: quiet, with the sign and the first bits of the fraction.
+// The NaN into which sm_90 converts an f64 NaN: quiet, with the sign and the first bits of the fraction.
 u64 quiet_nan(const Number& n, const Format& f) {
   const u64 fraction = (n.significand & ((u64{1} << 52) - 1)) >> (53 - f.precision);
   return (n.negative ? u64{1} << (f.bits - 1) : 0) | f.infinity | u64{1} << (f.precision - 2) | fraction;
@@ -182,7 +186,7 @@ u64 convert(u64 bits, const Conversion& c) {
   Number n = unpack(bits, from);
   if (c.ftz && c.from == kF32 && n.significand < (u64{1} << 23)) n.significand = 0;
   if (!to.is_float) return to_integer(n, to, c);
-  // The ISA does not say what becomes of a NaN; sm_90 cuts its bits off as any number's.
+  // The ISA does not define the result for a NaN; sm_90 truncates its bits like those of a number.
   if (n.nan && c.to == kTF32 && c.round == Round::nearest_away && !c.satfinite) return bits >> 13 << 13;
   if (n.nan && c.from == kF64 && to.bits < 64 && !c.sat) return quiet_nan(n, to);
   if (c.integral && !n.nan && !n.infinite) make_integral(n, c.round);
@@ -190,7 +194,7 @@ u64 convert(u64 bits, const Conversion& c) {
   return c.to == kTF32 ? r << 13 : r;
 }
 
-// One value: From and To are the words that hold it.
+// Converts one value; From and To are the types of the words that contain it.
 template <typename From, typename To>
 void run_convert(Warp& w, const MicroOp& op) {
   const Conversion c = Conversion::from_packed(op.imm);
@@ -202,7 +206,7 @@ void run_convert(Warp& w, const MicroOp& op) {
   }
 }
 
-// Two values into one word: the first goes into the high half.
+// Converts two values into one word; the first one becomes the high half.
 void run_pack_two(Warp& w, const MicroOp& op) {
   const Conversion c = Conversion::from_packed(op.imm);
   const u32* high = w.slot<u32>(op.src[0]);
@@ -215,7 +219,7 @@ void run_pack_two(Warp& w, const MicroOp& op) {
   }
 }
 
-// Both halves of a word, element by element.
+// Converts both halves of a word, element by element.
 void run_two(Warp& w, const MicroOp& op) {
   const Conversion c = Conversion::from_packed(op.imm);
   const u32* in = w.slot<u32>(op.src[0]);
@@ -227,7 +231,7 @@ void run_two(Warp& w, const MicroOp& op) {
   }
 }
 
-// cvt.pack.sat: a and b clamped, a above b; 8-bit results above the low half of c.
+// cvt.pack.sat: clamps a and b and packs a above b; 8-bit results are packed above the low half of c.
 template <typename T>
 struct PackSat {
   static u32 clamped(s32 a) {
@@ -258,7 +262,7 @@ struct ConvertRows {
                     {wide_out ? SlotKind::wide : SlotKind::narrow},
                     c.packed()});
   }
-  // With and without .ftz (where one side is f32) and .sat (where the target is a float or `clamps`).
+  // Adds rows with and without .ftz (if one type is f32) and, if `sat`, also with .sat.
   void with_modifiers(const std::string& rounding, Conversion c, bool sat) {
     for (const bool ftz : {false, true}) {
       if (ftz && c.to != kF32 && c.from != kF32) continue;
@@ -280,7 +284,7 @@ struct ConvertRows {
           c.to = f;
           c.from = n;
           one(std::string(".") + r.name, c);
-          if (f == kF32 || f == kF64) continue;  // convert_rows.cpp has them all
+          if (f == kF32 || f == kF64) continue;  // all of these are in convert_rows.cpp
           c.to = n;
           c.from = f;
           with_modifiers(std::string(".") + r.name + "i", c, true);
@@ -332,7 +336,7 @@ struct ConvertRows {
     narrowing(kBF16, kF16);
   }
 
-  // The forms for machine learning: .relu, .satfinite, two at a time, tf32, FP8.
+  // The forms for machine learning: .relu, .satfinite, packed pairs, tf32, FP8.
   void packed() {
     for (const Round round : {Round::nearest_even, Round::zero, Round::nearest_away}) {
       const std::string name = round == Round::nearest_even ? ".rn" : round == Round::zero ? ".rz" : ".rna";

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The rows of asynchronous copies and mbarriers: where the lanes point is checked and counted here; copies.hpp and rendezvous.hpp
-// do the rest. Addresses are generic, in wide slots. Built once per instruction set of the host.
-// Source: NVIDIA, "PTX ISA", version 9.0, sections 9.7.9.25 (asynchronous copies), 9.7.13.15 (mbarrier), 9.7.9.23 (mapa).
+// The rows of asynchronous copies and mbarriers. They check and count the lanes' addresses; copies.hpp and
+// rendezvous.hpp do the rest. Addresses are generic, in wide slots. Compiled once per instruction set of the
+// host.
+// Source: NVIDIA, "PTX ISA", version 9.0, sections 9.7.9.25 (asynchronous copies), 9.7.13.15 (mbarrier),
+// 9.7.9.23 (mapa).
 #include "sim/machine/copies.hpp"
 #include "sim/machine/rendezvous.hpp"
 #include "sim/ops/memory.hpp"
@@ -10,9 +12,10 @@ namespace course::sim::SIM_ISA {
 
 namespace {
 
-// --- copies -------------------------------------------------------------------------------------------------------
+// --- copies ------------------------------------------------------------------------------------------------
 
-// Checks one side of a copy, of `bytes` a lane for the lanes of `lanes`; counts sectors and wavefronts, but no request.
+// Checks one side of a copy of `bytes` bytes per lane for the lanes in `lanes`. Counts sectors and
+// wavefronts, but no request.
 void check_side(Warp& w, const MicroOp& op, const u64* generic, u32 lanes, u64 bytes, bool in_shared) {
   if (lanes == 0) return;
   const u32 whole = w.mask;
@@ -33,7 +36,7 @@ void check_side(Warp& w, const MicroOp& op, const u64* generic, u32 lanes, u64 b
   if (in_shared) {
     prepare_shared(w, op, a, bytes);
   } else {
-    const u32 stall = w.stall;  // nobody waits for it here
+    const u32 stall = w.stall;  // nothing waits for the copy here
     MicroOp read = op;
     read.kind = OpKind::load;
     prepare_global(w, read, a, bytes);
@@ -51,7 +54,8 @@ void count_copy(Warp& w, const MicroOp& op, u64 bytes) {
   w.worker->op_counters[op.index].copied += bytes;
 }
 
-// cp.async: src to, from, and how many bytes are read (kNoSlot: all); op.width bytes are written.
+// cp.async. src: destination, source, and the number of bytes that are read (kNoSlot: all). op.width bytes
+// are written.
 void copy_small(Warp& w, const MicroOp& op) {
   const u64 *to = w.slot<u64>(op.src[0]), *from = w.slot<u64>(op.src[1]);
   CopyBatch batch = new_copies(w, op);
@@ -70,7 +74,7 @@ void copy_small(Warp& w, const MicroOp& op) {
   }
   check_side(w, op, to, w.mask, op.width, true);
   check_side(w, op, from, full, op.width, false);
-  for (u32 m = w.mask & ~full; m != 0; m &= m - 1) {  // what is left out need not exist
+  for (u32 m = w.mask & ~full; m != 0; m &= m - 1) {  // bytes that are not read need not exist
     const int i = std::countr_zero(m);
     if (batch.read[i] != 0 && !within(*w.worker, op, from[i], from[i] + batch.read[i]))
       out_of_bounds(m & -m, from[i], batch.read[i]);
@@ -79,7 +83,7 @@ void copy_small(Warp& w, const MicroOp& op) {
   issue(w, batch, CopyKind::small);
 }
 
-// One lane's `bytes` of global memory that are on their way while the warp goes on.
+// Counts one lane's `bytes` of global memory; the warp continues during the transfer.
 void count_range(Warp& w, const MicroOp& op, OpKind kind, u64 address, u64 bytes) {
   if (!w.worker->counting) return;
   const u32 stall = w.stall;
@@ -87,12 +91,12 @@ void count_range(Warp& w, const MicroOp& op, OpKind kind, u64 address, u64 bytes
   w.stall = stall;
 }
 
-// src: generic address, and how many bytes (kNoSlot: the sector there). Brings them to the caches; what lies elsewhere
-// is left alone, and no address is a fault.
+// src: generic address, and the number of bytes (kNoSlot: its sector). Brings them into the caches. Other
+// memory is ignored, and no address is a fault.
 void prefetch(Warp& w, const MicroOp& op) {
   if (!w.worker->counting) return;
   const u64* from = w.slot<u64>(op.src[0]);
-  u64 lines[kLanes];  // lanes that ask for the same sector ask once
+  u64 lines[kLanes];  // lanes with the same sector make one request
   int n = 0;
   for (u32 m = w.mask; m != 0; m &= m - 1) {
     const int i = std::countr_zero(m);
@@ -128,7 +132,7 @@ void check_bulk(Warp& w, const MicroOp& op, int lane, u64 address, u64 bytes, Op
   count_range(w, op, kind, address, bytes);
 }
 
-// cp.async.bulk: src to, from, bytes, mbarrier (kNoSlot: waited for by groups).
+// cp.async.bulk. src: destination, source, bytes, mbarrier (kNoSlot: completion by bulk groups).
 void copy_bulk(Warp& w, const MicroOp& op) {
   const u64 *to = w.slot<u64>(op.src[0]), *from = w.slot<u64>(op.src[1]);
   const u32* bytes = w.slot<u32>(op.src[2]);
@@ -141,8 +145,8 @@ void copy_bulk(Warp& w, const MicroOp& op) {
       throw DeviceFault(Fault::illegal_instruction,
                         fmt::format("cp.async.bulk of {} bytes: the size must be a multiple of 16", bytes[i]),
                         m & -m);
-    if (bytes[i] ==
-        0) {  // copies nothing, wherever its addresses point, and its mbarrier has nothing to wait for
+    // A copy of no bytes does not check its addresses and does not change its mbarrier.
+    if (bytes[i] == 0) {
       batch.lanes &= ~(m & -m);
       continue;
     }
@@ -170,17 +174,17 @@ void commit(Warp& w, const MicroOp&) {
   commit_copies(w, K);
 }
 
-// imm: groups that may stay under way, −1: nothing may.
+// imm: the number of groups that may remain pending; −1: no copy may.
 template <CopyKind K>
 void wait(Warp& w, const MicroOp& op) {
   await_copies(w, K, op.imm < 0 ? 0 : static_cast<u32>(op.imm), op.imm < 0);
 }
 
-// --- mbarriers ----------------------------------------------------------------------------------------------------
+// --- mbarriers ---------------------------------------------------------------------------------------------
 
-// Calls `each(lane, generic address)` for the active lanes, whose mbarriers (src[0]) are known to be good.
+// Calls `each(lane, generic address)` for the active lanes after it has checked their mbarriers (src[0]).
 template <typename Each>
-void for_objects(Warp& w, const MicroOp& op, const Each& each) {
+void for_mbarriers(Warp& w, const MicroOp& op, const Each& each) {
   Lanes a;
   addresses(w, op, a);
   const Lanes generic = a;
@@ -206,9 +210,9 @@ inline void put(Warp& w, const Rendezvous& r, u64 address) {
   std::memcpy(host_address(*w.block, address), &word, sizeof word);
 }
 
-void object_init(Warp& w, const MicroOp& op) {
+void mbarrier_init(Warp& w, const MicroOp& op) {
   const u32* count = w.slot<u32>(op.src[1]);
-  for_objects(w, op, [&](int lane, u64 address) {
+  for_mbarriers(w, op, [&](int lane, u64 address) {
     if (count[lane] == 0 || count[lane] > Rendezvous::kMost)
       throw DeviceFault(
           Fault::illegal_instruction,
@@ -220,14 +224,14 @@ void object_init(Warp& w, const MicroOp& op) {
   });
 }
 
-void object_inval(Warp& w, const MicroOp& op) {
-  for_objects(w, op, [&](int, u64 address) { put(w, Rendezvous{}, address); });
+void mbarrier_inval(Warp& w, const MicroOp& op) {
+  for_mbarriers(w, op, [&](int, u64 address) { put(w, Rendezvous{}, address); });
 }
 
-// src[1]: arrivals (kNoSlot: one), src[2]: bytes to expect (kNoSlot: none); dst[0]: the state before.
+// src[1]: arrivals (kNoSlot: one), src[2]: expected bytes (kNoSlot: none); dst[0]: the previous state.
 template <Arrival K, bool kMayEnd>
-void object_arrive(Warp& w, const MicroOp& op) {
-  for_objects(w, op, [&](int lane, u64 address) {
+void mbarrier_arrive(Warp& w, const MicroOp& op) {
+  for_mbarriers(w, op, [&](int lane, u64 address) {
     if (op.src[2] != MicroOp::kNoSlot) expect_bytes(w, lane, address, w.slot<u32>(op.src[2])[lane]);
     const u32 count = op.src[1] == MicroOp::kNoSlot ? 1 : w.slot<u32>(op.src[1])[lane];
     const u64 before = arrive(w, lane, address, count, K, kMayEnd);
@@ -235,21 +239,21 @@ void object_arrive(Warp& w, const MicroOp& op) {
   });
 }
 
-void object_expect(Warp& w, const MicroOp& op) {
-  for_objects(w, op,
-              [&](int lane, u64 address) { expect_bytes(w, lane, address, w.slot<u32>(op.src[1])[lane]); });
+void mbarrier_expect(Warp& w, const MicroOp& op) {
+  for_mbarriers(w, op,
+                [&](int lane, u64 address) { expect_bytes(w, lane, address, w.slot<u32>(op.src[1])[lane]); });
 }
 
-void object_complete(Warp& w, const MicroOp& op) {
-  for_objects(
+void mbarrier_complete(Warp& w, const MicroOp& op) {
+  for_mbarriers(
       w, op, [&](int lane, u64 address) { complete_bytes(*w.block, address, w.slot<u32>(op.src[1])[lane]); });
 }
 
-// src[1]: the phase's parity or the state; dst[0]: has it ended?
+// src[1]: the parity or the state of a phase; dst[0]: whether the phase is complete.
 template <bool kByParity>
-void object_test(Warp& w, const MicroOp& op) {
+void mbarrier_test(Warp& w, const MicroOp& op) {
   u32 ended = 0;
-  for_objects(w, op, [&](int lane, u64 address) {
+  for_mbarriers(w, op, [&](int lane, u64 address) {
     const u32 phase =
         kByParity ? w.slot<u32>(op.src[1])[lane] : Rendezvous::of(w.slot<u64>(op.src[1])[lane]).phase;
     if (has_ended(w, lane, address, phase, kByParity)) ended |= 1u << lane;
@@ -258,32 +262,34 @@ void object_test(Warp& w, const MicroOp& op) {
   out = (out & ~w.mask) | ended;
 }
 
-void object_pending(Warp& w, const MicroOp& op) {
+void mbarrier_pending(Warp& w, const MicroOp& op) {
   const u64* state = w.slot<u64>(op.src[0]);
   write_lanes<u32>(w, op.dst[0], [&](int i) { return Rendezvous::of(state[i]).pending; });
 }
 
-// cp.async.mbarrier.arrive: the lane's copies so far belong to the phase. With .noinc the arrival is one that was expected,
-// without it one that the object had not counted.
+// cp.async.mbarrier.arrive: the phase waits for the lane's copies so far. With .noinc the expected count
+// already includes this arrival; without it the pending count is incremented.
 template <bool kCounted>
-void object_arrive_by_copies(Warp& w, const MicroOp& op) {
-  for_objects(w, op, [&](int lane, u64 address) {
+void mbarrier_arrive_by_copies(Warp& w, const MicroOp& op) {
+  for_mbarriers(w, op, [&](int lane, u64 address) {
     hand_copies_over(w, lane, address);
     if (kCounted) arrive(w, lane, address, 1, Arrival::plain, true);
   });
 }
 
-// A generic address in some block's shared memory as that block's own.
+// Maps a generic address in the shared memory of any block of the cluster to the same address in that block's
+// own window.
 u64 own_part(u64 address) {
   return kSharedWindow + address % kBlockPart;
 }
 
-// st.async: src to, mbarrier (of the same block), values …: written at once, and the mbarrier told so.
+// st.async. src: destination, mbarrier (of the same block), values …. The values are written at once and the
+// mbarrier is notified.
 template <typename T, int Count>
-void store_and_tell(Warp& w, const MicroOp& op) {
+void store_and_signal(Warp& w, const MicroOp& op) {
   const u64* barrier = w.slot<u64>(op.src[1]);
   const u32 values[4] = {op.src[2], op.src[3], op.dst[2], op.dst[3]};
-  for_objects(w, op, [&](int lane, u64 address) {
+  for_mbarriers(w, op, [&](int lane, u64 address) {
     if ((address & (sizeof(T) * Count - 1)) != 0) misaligned(1u << lane, address, sizeof(T) * Count);
     for (int k = 0; k < Count; ++k) {
       const T value = static_cast<T>(w.slot<Stored<T>>(values[k])[lane]);
@@ -294,9 +300,10 @@ void store_and_tell(Warp& w, const MicroOp& op) {
   });
 }
 
-// --- clusters -----------------------------------------------------------------------------------------------------
+// --- clusters ----------------------------------------------------------------------------------------------
 
-// src: address, rank of the block in the cluster, the own rank. A mapped address may be mapped again.
+// src: address, rank of the target block in the cluster, the block's own rank. A mapped address may be mapped
+// again.
 template <typename T>
 void map_to_block(Warp& w, const MicroOp& op) {
   const u32 *rank = w.slot<u32>(op.src[1]), *own = w.slot<u32>(op.src[2]);
@@ -336,24 +343,25 @@ void add_async_rows(OpTable& table) {
   r.row("cp.async.wait_group", &wait<CopyKind::small>, OpKind::other);
   r.row("cp.async.bulk.commit_group", &commit<CopyKind::bulk>, OpKind::other);
   r.row("cp.async.bulk.wait_group", &wait<CopyKind::bulk>, OpKind::other);
-  r.row("cp.async.mbarrier.arrive", &object_arrive_by_copies<false>, OpKind::rendezvous, {wide});
-  r.row("cp.async.mbarrier.arrive.noinc", &object_arrive_by_copies<true>, OpKind::rendezvous, {wide});
-  r.row("mbarrier.init", &object_init, OpKind::rendezvous, {wide, narrow});
-  r.row("mbarrier.inval", &object_inval, OpKind::rendezvous, {wide});
-  r.row("mbarrier.arrive", &object_arrive<Arrival::plain, true>, OpKind::rendezvous, {wide});
-  r.row("mbarrier.arrive.noComplete", &object_arrive<Arrival::plain, false>, OpKind::rendezvous, {wide});
-  r.row("mbarrier.arrive_drop", &object_arrive<Arrival::drop, true>, OpKind::rendezvous, {wide});
-  r.row("mbarrier.arrive_drop.noComplete", &object_arrive<Arrival::drop, false>, OpKind::rendezvous, {wide});
-  r.row("mbarrier.expect_tx", &object_expect, OpKind::rendezvous, {wide, narrow});
-  r.row("mbarrier.complete_tx", &object_complete, OpKind::rendezvous, {wide, narrow});
-  r.row("mbarrier.test_wait", &object_test<false>, OpKind::rendezvous, {wide, wide}, {predicate});
-  r.row("mbarrier.test_wait.parity", &object_test<true>, OpKind::rendezvous, {wide, narrow}, {predicate});
-  r.row("mbarrier.pending_count", &object_pending, OpKind::other, {wide}, {narrow});
-  r.row("st.async.b32", &store_and_tell<u32, 1>, OpKind::rendezvous, {wide, wide});
-  r.row("st.async.v2.b32", &store_and_tell<u32, 2>, OpKind::rendezvous, {wide, wide});
-  r.row("st.async.v4.b32", &store_and_tell<u32, 4>, OpKind::rendezvous, {wide, wide});
-  r.row("st.async.b64", &store_and_tell<u64, 1>, OpKind::rendezvous, {wide, wide});
-  r.row("st.async.v2.b64", &store_and_tell<u64, 2>, OpKind::rendezvous, {wide, wide});
+  r.row("cp.async.mbarrier.arrive", &mbarrier_arrive_by_copies<false>, OpKind::rendezvous, {wide});
+  r.row("cp.async.mbarrier.arrive.noinc", &mbarrier_arrive_by_copies<true>, OpKind::rendezvous, {wide});
+  r.row("mbarrier.init", &mbarrier_init, OpKind::rendezvous, {wide, narrow});
+  r.row("mbarrier.inval", &mbarrier_inval, OpKind::rendezvous, {wide});
+  r.row("mbarrier.arrive", &mbarrier_arrive<Arrival::plain, true>, OpKind::rendezvous, {wide});
+  r.row("mbarrier.arrive.noComplete", &mbarrier_arrive<Arrival::plain, false>, OpKind::rendezvous, {wide});
+  r.row("mbarrier.arrive_drop", &mbarrier_arrive<Arrival::drop, true>, OpKind::rendezvous, {wide});
+  r.row("mbarrier.arrive_drop.noComplete", &mbarrier_arrive<Arrival::drop, false>, OpKind::rendezvous,
+        {wide});
+  r.row("mbarrier.expect_tx", &mbarrier_expect, OpKind::rendezvous, {wide, narrow});
+  r.row("mbarrier.complete_tx", &mbarrier_complete, OpKind::rendezvous, {wide, narrow});
+  r.row("mbarrier.test_wait", &mbarrier_test<false>, OpKind::rendezvous, {wide, wide}, {predicate});
+  r.row("mbarrier.test_wait.parity", &mbarrier_test<true>, OpKind::rendezvous, {wide, narrow}, {predicate});
+  r.row("mbarrier.pending_count", &mbarrier_pending, OpKind::other, {wide}, {narrow});
+  r.row("st.async.b32", &store_and_signal<u32, 1>, OpKind::rendezvous, {wide, wide});
+  r.row("st.async.v2.b32", &store_and_signal<u32, 2>, OpKind::rendezvous, {wide, wide});
+  r.row("st.async.v4.b32", &store_and_signal<u32, 4>, OpKind::rendezvous, {wide, wide});
+  r.row("st.async.b64", &store_and_signal<u64, 1>, OpKind::rendezvous, {wide, wide});
+  r.row("st.async.v2.b64", &store_and_signal<u64, 2>, OpKind::rendezvous, {wide, wide});
   r.row("mapa.u32", &map_to_block<u32>, OpKind::other, {narrow, narrow, narrow}, {narrow});
   r.row("mapa.u64", &map_to_block<u64>, OpKind::other, {wide, narrow, narrow}, {wide});
 }

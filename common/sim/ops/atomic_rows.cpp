@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The rows of atom and red. A lane's read-modify-write is indivisible against other host threads where there are any; blocks
-// have their shared memory to themselves. Lanes of a warp go one after the other, from Warp::first_lane on. Built once per instruction set of the host.
+// The rows of atom and red. The read-modify-write of a lane is atomic with respect to other host threads, if
+// there are any; shared memory is used by one host thread only. The lanes of a warp execute one after the
+// other, starting with Warp::first_lane. Compiled once per instruction set of the host.
 // Source: NVIDIA, "PTX ISA", version 9.0, sections 9.7.13.5 (atom) and 9.7.13.7 (red).
 #include "sim/grid/waiting.hpp"
 #include "sim/ops/memory.hpp"
@@ -10,14 +11,15 @@ namespace course::sim::SIM_ISA {
 
 namespace {
 
-// What becomes of a cell: of(old, b, c).
+// The new value of a memory cell: of(old, b, c).
 struct FetchAdd {
   template <typename T>
   static T of(T old, T b, T) {
     return alu::canonical(alu::Add::of(old, b));
   }
 };
-// Of f32 in global memory: subnormal operands and results count as zeros (PTX ISA, atom; in shared memory they count).
+// f32 in global memory: subnormal operands and results are flushed to zero (PTX ISA, atom; in shared memory
+// they are not).
 struct FetchAddFlushed {
   static f32 of(f32 old, f32 b, f32) { return alu::Ftz<alu::Add>::of(old, b); }
 };
@@ -75,7 +77,7 @@ struct FetchDecrement {
     return old == 0 || old > bound ? bound : static_cast<T>(old - 1);
   }
 };
-// 16-bit floats, alone (T is u16) or two in a word (u32).
+// 16-bit floats, single (T is u16) or two in a word (u32).
 template <typename Op>
 struct FetchHalf {
   static u16 of(u16 old, u16 b, u16) { return Op::of(0, old, b); }
@@ -111,7 +113,7 @@ inline void for_lanes_in_turn(const Warp& w, const Each& each) {
     each(static_cast<int>((static_cast<u32>(std::countr_zero(m)) + w.first_lane) % kLanes));
 }
 
-// Same-address lanes of an atomic are done one after the other: the most on one address.
+// Lanes with the same address are serialised. Returns the largest number of lanes with one address.
 [[gnu::noinline]] u64 most_on_one_address(const Warp& w, const Lanes& a) {
   u64 sorted[kLanes];
   int n = 0;
@@ -162,8 +164,8 @@ void atomic(Warp& w, const MicroOp& op) {
   });
 }
 
-// Of 16 bytes: halves in two slots each, b in src[1] and src[2], c in src[3] and dst[3] (as the fourth value of a store), the
-// old value in dst[0] and dst[1]. Programs with these run on one host thread.
+// 16-byte atomics. Each value is in two slots: b in src[1] and src[2], c in src[3] and dst[3] (like the
+// fourth value of a store), the old value in dst[0] and dst[1]. Programs with these run on one host thread.
 template <Place P, bool kCompare>
 void atomic_wide(Warp& w, const MicroOp& op) {
   Lanes a;
@@ -216,7 +218,7 @@ struct AtomicRows {
     using namespace alu;
     halves<P, Half<F16, HalfArithmetic<Add>>>(place, "add", "f16");
     halves<P, Half<BF16, HalfArithmetic<Add>>>(place, "add", "bf16");
-    if constexpr (P != Place::shared) {  // of vectors alone, and those in global memory
+    if constexpr (P != Place::shared) {  // only vectors, which must be in global memory
       halves<P, Half<F16, HalfExtreme<false>>>(place, "min", "f16");
       halves<P, Half<F16, HalfExtreme<true>>>(place, "max", "f16");
       halves<P, Half<BF16, HalfExtreme<false>>>(place, "min", "bf16");

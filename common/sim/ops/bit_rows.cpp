@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The rows of logic, shifts, and instructions on single bits and bytes. Built once per instruction set of the host.
+// The rows of logic, shifts, and instructions on single bits and bytes. Compiled once per instruction set of
+// the host.
 #include "sim/ops/rows.hpp"
 
 namespace course::sim::SIM_ISA {

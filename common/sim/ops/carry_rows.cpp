@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
-// The rows of extended-precision arithmetic: add.cc, addc, mad.lo.cc and the others that write or read the carry, a predicate
-// slot of its own. Source: NVIDIA, "PTX ISA", version 9.0, section 9.7.2. Built once per instruction set of the host.
-// The flag is the carry out of the adder, also of a subtraction, which adds the complement: a − b = a + ~b + 1. It is set where
-// nothing is borrowed. Machine code shows it (sub.cc is IADD3 a, −b; subc is IADD3.X a, ~b), and nvcc's 128-bit division
-// reads the flag of a subtraction with addc.
+// The rows of extended-precision arithmetic: add.cc, addc, mad.lo.cc and others that write or read the carry
+// flag, which has a predicate slot of its own. Compiled once per instruction set of the host.
+// The flag is the carry out of the adder. A subtraction adds the complement, a − b = a + ~b + 1, so its flag
+// is set if there is no borrow. Machine code shows this (sub.cc is IADD3 a, −b; subc is IADD3.X a, ~b), and
+// nvcc's 128-bit division reads the flag of a subtraction with addc.
+// Source: NVIDIA, "PTX ISA", version 9.0, section 9.7.2.
 #include "sim/ops/rows.hpp"
 
 namespace course::sim::SIM_ISA {
 
 namespace {
 
-// a + b (+ carry) or a + ~b + 1 (a + ~b + carry); Out: writes the carry.
+// a + b (+ carry), or a + ~b + 1 (a + ~b + carry). In: reads the carry; Out: writes it.
 template <typename T, bool Subtract, bool In, bool Out>
 void carry_chain(Warp& w, const MicroOp& op) {
   const auto* a = w.slot<T>(op.src[0]);

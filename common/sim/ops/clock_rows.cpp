@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The clocks. A block's time is the warp instructions that it has run and what reading the clock and sleeping add: the same in
-// every run, and always moving, so that loops which wait for a time end. Built once per instruction set of the host.
+// The clocks. A block's time is the number of warp instructions that it has executed, plus extra ticks for
+// reading the clock and for sleeping. It is the same in every run and always advances, so that loops which
+// wait for a time end. Compiled once per instruction set of the host.
 #include <algorithm>
 
 #include "sim/ops/rows.hpp"
@@ -9,7 +10,7 @@ namespace course::sim::SIM_ISA {
 
 namespace {
 
-constexpr u64 kReading = 32;                       // ticks that it takes to read a clock
+constexpr u64 kReading = 32;                       // ticks for reading a clock
 constexpr u64 kEpoch = 1'700'000'000'000'000'000;  // %globaltimer at tick 0, nanoseconds
 
 enum class Clock : u8 { cycles, nanoseconds };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The rows of setp. (set is setp and a selection, see decode/alu.cpp.) Built once per instruction set of the host.
+// The rows of setp. (set is setp and a selection, see decode/alu.cpp.) Compiled once per instruction set of
+// the host.
 #include "sim/ops/rows.hpp"
 
 namespace course::sim::SIM_ISA {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The rows of cvt that programs use most: integers, f32, f64 to nearest, f16 and bf16 as f32. Their lane loops vectorise; all
-// other conversions are rows of any_convert_rows.cpp. Built once per instruction set.
+// The rows of the most frequent cvt instructions: integers, f32, f64 rounded to nearest, f16 and bf16 to f32.
+// Their lane loops vectorise. All other conversions are rows of any_convert_rows.cpp. Compiled once per
+// instruction set of the host.
 #include "sim/ops/narrow.hpp"
 #include "sim/ops/rows.hpp"
 
@@ -15,7 +16,7 @@ std::string spelt(const std::string& modifiers) {
   return "cvt" + modifiers + "." + suffix<To>() + "." + suffix<From>();
 }
 
-// Truncation does not see the source's sign: one handler for both.
+// Truncation does not depend on the signedness of the source, so both use one handler.
 template <typename To, typename From>
 using Seen = std::conditional_t<sizeof(To) <= sizeof(From), std::make_unsigned_t<From>, From>;
 
@@ -30,7 +31,7 @@ void integers(Rows r) {
   (integers_from<To, u8, s8, u16, s16, u32, s32, u64, s64>(r), ...);
 }
 
-// The clamp to the range is there with and without .sat.
+// The result is clamped to the range with and without .sat.
 template <typename From, typename... To>
 void float_to_integers(Rows r) {
   const auto all = [&]<Round R>(const std::string& rounding) {
@@ -63,7 +64,8 @@ void to_integral(Rows r) {
 struct WidenHalf {
   static f32 of(u16 a) { return canonical(F16::widen(a)); }
 };
-// A shift to the left on sm_80 and later: a NaN keeps its bits. (The ISA does not say which NaN a conversion gives.)
+// On sm_80 and later this is a shift to the left, so a NaN keeps its bits. (The ISA does not define which NaN
+// a conversion gives.)
 struct WidenBfloat {
   static u32 of(u16 a) { return static_cast<u32>(a) << 16; }
 };
@@ -84,10 +86,10 @@ void add_convert_rows(OpTable& table) {
   to_integral<f32>(r);
   to_integral<f64>(r);
   r.row<Convert<f64>, f64, f32>("cvt.f64.f32", OpKind::move);
-  r.row<Convert<f32>, f32, f64>("cvt.rn.f32.f64", OpKind::move);  // a NaN keeps its sign and first bits
+  r.row<Convert<f32>, f32, f64>("cvt.rn.f32.f64", OpKind::move);  // a NaN keeps its sign and its first bits
   r.row<WidenHalf, f32, u16>("cvt.f32.f16", OpKind::move);
   r.row<WidenBfloat, u32, u16>("cvt.f32.bf16", OpKind::move);
-  r.row<Copy, u32, u32>("cvt.f32.f32", OpKind::move);  // no instruction at all on a GPU
+  r.row<Copy, u32, u32>("cvt.f32.f32", OpKind::move);  // needs no instruction on a GPU
   r.row<Copy, u64, u64>("cvt.f64.f64", OpKind::move);
   r.row<Narrow<F16>, u16, f32>("cvt.rn.f16.f32", OpKind::move);
   r.row<Narrow<BF16>, u16, f32>("cvt.rn.bf16.f32", OpKind::move);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Pure semantics of the f32 and f64 instructions, and the modifiers around them.
-// Every NaN that an f32 instruction makes is the canonical one, 0x7fffffff (PTX ISA 9.7.3); an f64 one keeps its operand's bits.
-// The approximate instructions are computed in double and rounded once: well within the errors that the ISA states.
+// The NaN results of f32 instructions are the canonical NaN 0x7fffffff (PTX ISA 9.7.3); f64 instructions keep
+// an operand's bits. The approximate instructions are computed in double and rounded once, well within the
+// errors that the ISA states.
 // Source: NVIDIA, "PTX ISA", version 9.0, section 9.7.3. Included once per instruction set, see lane.hpp.
 #pragma once
 
@@ -15,7 +16,7 @@ namespace course::sim::SIM_ISA::alu {
 
 inline constexpr u32 kNan32 = 0x7fffffff;
 
-// The NaN that instructions make.
+// Replaces an f32 NaN by the canonical one.
 template <typename T>
 inline T canonical(T a) {
   if constexpr (std::is_same_v<T, f32>)
@@ -24,7 +25,7 @@ inline T canonical(T a) {
     return a;
 }
 
-// Flush of subnormals to zero, sign kept: the .ftz modifier.
+// Flushes subnormals to zero with the same sign: the .ftz modifier.
 template <typename T>
 inline T flushed(T a) {
   if constexpr (std::is_same_v<T, f32>)
@@ -32,7 +33,7 @@ inline T flushed(T a) {
   else
     return a;
 }
-// Clamp to [0, 1], NaN to +0: the .sat modifier.
+// Clamps to [0, 1], and NaN to +0: the .sat modifier.
 template <typename T>
 inline T saturated(T a) {
   return a > T{0} ? (a < T{1} ? a : T{1}) : T{0};
@@ -51,9 +52,9 @@ struct Rcp {
   }
 };
 
-// The result of Op on flushed operands, flushed. A GPU rounds to 24 bits wherever the exponent lies, and
-// flushes what is still below the least normal number; a number of the host has fewer bits there, and may
-// round up to the least normal one. Such results are looked at 2^32 times as large. (Sums are exact there.)
+// The flushed result of Op on flushed operands. A GPU rounds to 24 bits for every exponent and then flushes
+// results that are still below the smallest normal number. The host has fewer bits there and may round up to
+// the smallest normal number, so such results are also computed 2^32 times as large. (Sums are exact there.)
 template <typename Op>
 inline f32 flushed_result(f32 a, f32 b = 0, f32 c = 0) {
   constexpr f32 kScale = 0x1p32f, kLeast = std::numeric_limits<f32>::min();
@@ -75,7 +76,7 @@ template <typename Op>
 inline constexpr bool kRoundsSubnormals =
     std::is_same_v<Op, Mul> || std::is_same_v<Op, Div> || std::is_same_v<Op, Fma> || std::is_same_v<Op, Rcp>;
 
-// An op with its modifiers: the result canonical, operands and result flushed, the result clamped.
+// An op with its modifiers: canonical result, flushed operands and result, clamped result.
 template <typename Op>
 struct Plain {
   template <typename... T>
@@ -125,7 +126,7 @@ struct Rsqrt {
     return static_cast<T>(1.0 / std::sqrt(static_cast<double>(a)));
   }
 };
-// The coarse f64 forms see and give the high 32 bits only, and flush subnormals.
+// The approximate f64 forms read and write only the high 32 bits, and flush subnormals.
 template <typename Op>
 struct HighHalf {
   static f64 of(f64 a) {
@@ -137,7 +138,7 @@ struct HighHalf {
     return seen != seen ? std::bit_cast<f64>(u64{0x7ff80000} << 32) : cut(Op::of(seen));
   }
 };
-// By the reciprocal: which is zero for the largest divisors.
+// Multiplies by the reciprocal, which is zero for the largest divisors.
 struct DivApprox {
   static f32 of(f32 a, f32 b) {
     const f32 size = std::fabs(b);
@@ -167,8 +168,8 @@ struct CopySign {
   }
 };
 
-// Minimum and maximum. A NaN loses against a number, unless `nan_wins`; −0 is less than +0. With `xor_sign` the magnitudes are
-// compared and the result gets the exclusive or of the signs.
+// Minimum and maximum. If one operand is NaN, the result is the other one, or NaN with `nan_wins`. −0 is less
+// than +0. With `xor_sign` the magnitudes are compared and the result gets the exclusive or of the signs.
 template <bool kMax, typename T>
 inline T extreme(T a, T b, bool nan_wins, bool xor_sign) {
   const bool negative = std::signbit(a) != std::signbit(b);
@@ -193,7 +194,7 @@ struct FloatMax {
   }
 };
 
-// Which numbers a test accepts, by magnitude: bits of the absolute value.
+// The bits of the absolute value, by which testp classifies numbers.
 template <typename T>
 inline auto magnitude(T a) {
   using U = Stored<T>;
@@ -253,7 +254,8 @@ inline T rounded(T a) {
   else
     return std::ceil(a);
 }
-// Float to integer: rounds, then clamps to the range. NaN gives 0, or the top bit alone where either side has 64 bits.
+// Float to integer: rounds, then clamps to the range. NaN gives 0, or only the top bit set if one type has 64
+// bits.
 template <Round R, typename To>
 struct FloatToInt {
   template <typename From>
@@ -265,7 +267,7 @@ struct FloatToInt {
         return To{0};
     }
     const From r = rounded<R>(a);
-    // 2^bits is exact in every float type, so compare against it rather than against max().
+    // 2^bits is exact in every float type, max() is not, so compare with 2^bits.
     constexpr int digits = std::numeric_limits<To>::digits;
     constexpr From past = static_cast<From>(u64{1} << (digits - 1)) * 2;
     if (r >= past) return std::numeric_limits<To>::max();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The rows of f32 and f64 arithmetic, rounded to nearest even. (Other roundings: rounding_rows.cpp.) Built once per instruction
-// set of the host.
+// The rows of f32 and f64 arithmetic, rounded to nearest even. (Other roundings: rounding_rows.cpp.) Compiled
+// once per instruction set of the host.
 #include "sim/ops/rows.hpp"
 
 namespace course::sim::SIM_ISA {
@@ -30,7 +30,7 @@ void add_extremes(Rows r, const std::string& name) {
   }
 }
 
-// f32 with all its modifiers, and f64.
+// Rows for f32 with all its modifiers, and for f64.
 template <typename Op, typename... Args>
 void add_saturating(Rows r, const std::string& name) {
   r.row<Sat<Op>, f32, Args...>(name + ".sat.f32");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Which elements of a matrix lie in which registers of which lanes, for the instructions that multiply matrices.
-// `mma` has fixed layouts; `wmma` leaves them open, and has the same ones here: tiles of mma's side by side.
+// The distribution of a matrix over lanes and registers, for the instructions that multiply matrices. The
+// layouts of `mma` are fixed. Those of `wmma` are not defined; here they consist of tiles of mma's layout.
 // Source: NVIDIA, "PTX ISA", version 9.0, sections 9.7.15.4 (wmma) and 9.7.15.5 (mma).
 #pragma once
 
@@ -30,10 +30,11 @@ constexpr int element_bits(Element e) {
 struct MatrixForm {
   int m = 0, n = 0, k = 0;
   Element a = Element::f16, b = Element::f16, c = Element::f32, d = Element::f32;
-  // mma.m8n8k4 of f16: four products at once, each by eight lanes; there the order of a and b tells.
+  // mma.m8n8k4 of f16: four products at once, each by eight lanes; only there the layout (row or column) of a
+  // and b matters.
   bool quads = false, a_by_rows = true, b_by_rows = false;
   bool satfinite = false;
-  bool conjunction = false;  // of b1: and, not exclusive or
+  bool conjunction = false;  // for b1: and instead of exclusive or
 
   constexpr std::int64_t packed() const {
     const auto e = [](Element x) { return static_cast<std::int64_t>(x); };
@@ -53,13 +54,13 @@ struct MatrixForm {
   }
 };
 
-enum class Part : std::uint8_t { a, b, c };  // c: and d
+enum class Part : std::uint8_t { a, b, c };  // c stands for d, too
 
 struct Cell {
   int row, column;
 };
 
-// One of the matrices, as lanes hold it.
+// One of the matrices, distributed over the lanes.
 struct Fragment {
   MatrixForm form;
   Part part;
@@ -67,18 +68,18 @@ struct Fragment {
 
   constexpr int rows() const { return part == Part::b ? form.k : form.m; }
   constexpr int columns() const { return part == Part::a ? form.k : form.n; }
-  // Elements in a register (of 32 bits; of 64 for f64).
+  // Elements per register (of 32 bits; 64 for f64).
   constexpr int in_register() const { return std::max(32 / element_bits(element), 1); }
-  // Registers that a lane needs for its elements.
+  // Registers per lane.
   constexpr int registers() const { return rows() * columns() / ((form.quads ? 8 : 32) * in_register()); }
 
-  // The place of element `j` of register `r`.
+  // The row and column of element `j` in register `r`.
   constexpr Cell cell(int lane, int r, int j) const {
     if (form.quads) return quad_cell(lane, r * in_register() + j);
     const int group = lane / 4, turn = lane % 4;  // "groupID" and "threadID_in_group"
     const int e = in_register();
     if (part == Part::c) {
-      // Tiles of 8 columns and 16 rows (or 8), pairs of neighbours in a lane.
+      // Tiles of 8 columns and 16 (or 8) rows; a lane has pairs of neighbours.
       const int i = r * e + j, a_tile = form.m == 8 ? 2 : 4;
       const int tile = i / a_tile, in_tile = i % a_tile, tiles_across = form.n / 8;
       return {group + in_tile / 2 * 8 + tile / tiles_across * 16,

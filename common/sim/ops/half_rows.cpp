@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The rows of f16 and bf16 arithmetic, of one element and of two in a word. Built once per instruction set of the host.
+// The rows of f16 and bf16 arithmetic, for one element and for two in a word. Compiled once per instruction
+// set of the host.
 #include "sim/ops/narrow.hpp"
 #include "sim/ops/rows.hpp"
 
@@ -18,7 +19,7 @@ std::string spelt(s64 flags) {
          ((flags & kRelu) != 0 ? ".relu" : "");
 }
 
-// An op on both halves of a word.
+// Applies an op to both halves of a word.
 template <typename Op>
 struct Two {
   template <typename... Args>
@@ -41,7 +42,7 @@ void add_pair(Rows r, const std::string& name, std::initializer_list<s64> varian
     r.flagged<Two<One>, u32, Always<K, u32>...>(key + "x2", flags);
   }
 }
-// Rows for one and two elements, one a set of modifiers.
+// Adds rows for one and two elements, for each set of modifiers.
 template <typename Format, typename Op, std::size_t N>
 void add(Rows r, const std::string& name, std::initializer_list<s64> variants) {
   add_pair<Format, Op>(r, name, variants, std::make_index_sequence<N>{});
@@ -53,7 +54,7 @@ void add_arithmetic(Rows r, const std::string& name) {
   add<BF16, HalfArithmetic<Op>, 2>(r, name, {0});
 }
 
-// setp: of one element, and of two with a predicate each (decode/alu.cpp takes the rows .lo and .hi).
+// setp for one element, and for two with one predicate each (decode/alu.cpp uses the rows .lo and .hi).
 template <typename Format, typename Op>
 struct HalfCompare {
   static bool of(s64 flags, u16 a, u16 b) {

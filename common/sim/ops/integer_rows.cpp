@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The rows of integer arithmetic. Built once per instruction set of the host.
+// The rows of integer arithmetic. Compiled once per instruction set of the host.
 #include "sim/ops/rows.hpp"
 
 namespace course::sim::SIM_ISA {

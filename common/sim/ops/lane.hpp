@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Lanes: reading and writing one value a lane in register slots, and the one place that knows the host's vector unit.
-// Included once per instruction set (SIM_ISA), inside its own namespace, so that no inline code is shared between them.
-// Invariant: a slot of 4-byte lanes holds 8-, 16- and 32-bit values in its low bits; readers truncate, writers extend by sign or
-// zero, as PTX asks for destinations wider than the type.
+// Lanes: reading and writing one value per lane in register slots, and the only code that depends on the
+// host's vector unit. Included once per instruction set (SIM_ISA), in a namespace of its own, so that no
+// inline code is shared between instruction sets.
+// Invariant: a slot of 4-byte lanes has 8-, 16- and 32-bit values in its low bits. Readers truncate; writers
+// sign- or zero-extend, as PTX requires for destinations wider than the type.
 #pragma once
 
 #include <bit>
@@ -31,14 +32,14 @@ __extension__ using s128 = __int128;
 using f32 = float;
 using f64 = double;
 
-// Iterations of a lane loop are independent: lane i reads and writes lane i only.
+// The iterations of a lane loop are independent: iteration i only accesses lane i.
 #if defined(__clang__)
 #define SIM_FOR_LANES(i) for (int i = 0; i < kLanes; ++i)
 #else
 #define SIM_FOR_LANES(i) _Pragma("GCC ivdep") for (int i = 0; i < kLanes; ++i)
 #endif
 
-// Gathers the top bits of 32 words into one mask.
+// Collects the top bits of 32 words in one mask.
 inline u32 mask_of(const u32* words) {
 #if defined(__AVX512F__) && defined(__AVX512DQ__)
   const u32 low = _mm512_movepi32_mask(_mm512_load_si512(words));
@@ -93,7 +94,7 @@ struct Source<bool> {
   bool operator[](int i) const { return (mask >> i & 1u) != 0; }
 };
 
-// Runs `value(i)` for each lane and stores it where the warp's mask allows.
+// Computes `value(i)` for each lane and stores it for the active lanes.
 template <typename T, typename Value>
 inline void write_lanes(Warp& w, u32 slot, const Value& value) {
   if constexpr (std::is_same_v<T, bool>) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The rows of loads and stores: one by place, element and vector length. Built once per instruction set of the host.
+// The rows of loads and stores: one for each memory space, element and vector length. Compiled once per
+// instruction set of the host.
 #include "sim/grid/waiting.hpp"
 #include "sim/ops/memory.hpp"
 
@@ -7,7 +8,7 @@ namespace course::sim::SIM_ISA {
 
 namespace {
 
-// T: the element in memory, its sign extended to the slot. Count: elements of a vector access, 1, 2 or 4.
+// T: the type in memory, sign-extended to the slot. Count: elements of a vector access, 1, 2 or 4.
 template <Place P, typename T, int Count>
 void load(Warp& w, const MicroOp& op) {
   Lanes a;
@@ -43,8 +44,8 @@ void store(Warp& w, const MicroOp& op) {
     if constexpr (decltype(place)::value == Place::global)
       if (w.worker->signals != nullptr && (op.order & kOrderMask) != kWeak) raise_signal(w, to.at);
     for (int k = 0; k < Count; ++k) {
-      const u32 slot =
-          k < 3 ? op.src[1 + k] : op.dst[3];  // the fourth value travels in dst[3], a store has no results
+      // The fourth value is in dst[3], because a store has no results.
+      const u32 slot = k < 3 ? op.src[1 + k] : op.dst[3];
       const auto* in = w.slot<Stored<T>>(slot);
       if (run) {
         T* target = at<T>(to.at[0]) + k;

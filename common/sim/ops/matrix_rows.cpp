@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Products of small matrices that a warp holds in its registers (the tensor cores), and a transposition.
-// Floats: products are exact, their sum is made in f64 and rounded once; a GPU leaves out more. f64: a chain of fma in the order of k.
+// Products of small matrices in a warp's registers (the tensor cores), and a transposition. Floats: products
+// are exact, their sum is computed in f64 and rounded once; a GPU keeps fewer bits. f64: a chain of fma in
+// the order of k.
 // Source: NVIDIA, "PTX ISA", version 9.0, section 9.7.15.
 #include <algorithm>
 #include <cmath>
@@ -16,7 +17,7 @@ using namespace alu;
 
 namespace {
 
-constexpr int kMostCells = 1024;  // of a form whose elements are a byte or more
+constexpr int kMostCells = 1024;  // of a form with elements of at least one byte
 
 // FP8: sign, exponent, fraction. e4m3 has no infinity; e5m2 is the high half of an f16.
 f32 from_e4m3(u32 bits) {
@@ -32,7 +33,7 @@ f32 to_float(u32 word, int j, Element e) {
   switch (e) {
     case Element::f16: return F16::widen(static_cast<u16>(word >> 16 * j));
     case Element::bf16: return BF16::widen(static_cast<u16>(word >> 16 * j));
-    case Element::tf32: return std::bit_cast<f32>(word & 0xffffe000);  // the rest is not looked at
+    case Element::tf32: return std::bit_cast<f32>(word & 0xffffe000);  // the other bits are ignored
     case Element::e4m3: return from_e4m3(word >> 8 * j);
     case Element::e5m2: return F16::widen(static_cast<u16>((word >> 8 * j & 0xff) << 8));
     default: return std::bit_cast<f32>(word);
@@ -49,12 +50,12 @@ s32 to_integer(u32 word, int j, Element e) {
   }
 }
 
-// Which of the products done at once a lane belongs to.
+// The product to which a lane belongs, if an instruction computes several.
 int product_of(const MatrixForm& f, int lane) {
   return f.quads ? lane / 4 % 4 : 0;
 }
 
-// Calls `each(cell, word, j)` for the elements that the lanes of product `p` hold, in registers from `slot` on.
+// Calls `each(cell, word, j)` for the elements in the lanes of product `p`, in the registers from `slot` on.
 template <typename Word, typename Each>
 inline void for_cells(Warp& w, u32 slot, const Fragment& f, int p, const Each& each) {
   const int registers = f.registers(), elements = f.in_register();
@@ -67,7 +68,7 @@ inline void for_cells(Warp& w, u32 slot, const Fragment& f, int p, const Each& e
   }
 }
 
-// src: a, b, c, members; each the first of its registers, which lie one after the other. As dst[0].
+// src: a, b, c, members. Each is the first of consecutive registers, and so is dst[0].
 template <typename Term, typename Sum, typename Read, typename Write>
 inline void multiply(Warp& w, const MicroOp& op, const Read& read, const Write& write) {
   const MatrixForm form = MatrixForm::from_packed(op.imm);
@@ -115,7 +116,7 @@ void multiply_integers(Warp& w, const MicroOp& op) {
   });
 }
 
-// Bits come 32 at a time: a word of a row meets a word of a column.
+// Bit matrices: 32 bits at a time, a word of a row with a word of a column.
 void multiply_bits(Warp& w, const MicroOp& op) {
   const MatrixForm form = MatrixForm::from_packed(op.imm);
   u32 a[16][8], b[8][8], sum[16][8];
@@ -153,7 +154,7 @@ void multiply_doubles(Warp& w, const MicroOp& op) {
                  [&](Cell c, u64& word, int) { word = std::bit_cast<u64>(sum[c.row][c.column]); });
 }
 
-// movmatrix: each lane holds two neighbours of a row of an 8 × 8 matrix; after it, of a column.
+// movmatrix: each lane has two neighbours of a row of an 8 × 8 matrix before it and of a column after it.
 void transpose(Warp& w, const MicroOp& op) {
   const u32* in = w.slot<u32>(op.src[0]);
   alignas(64) u32 result[kLanes];

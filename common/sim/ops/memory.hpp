@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Memory instructions' common part: addresses, bounds, and what an access costs.
-// Every access is checked against the exact bounds of the allocation (global) or of the block's shared memory.
+// The common part of memory instructions: addresses, bounds checks, and the cost of an access.
+// Every access is checked against the exact bounds of the allocation (global memory), of the block's shared
+// memory or of the thread's local memory.
 // Source: NVIDIA, "PTX ISA", version 9.0, section 9.7.9; CUDA C++ Programming Guide for sectors and banks.
 #pragma once
 
@@ -18,7 +19,7 @@ struct Lanes {
   alignas(64) u64 at[kLanes];
 };
 
-// Per-lane addresses of an op: base register (wide, narrow or none) plus the immediate.
+// The addresses of an op's lanes: base register (wide, narrow or none) plus the immediate.
 inline void addresses(Warp& w, const MicroOp& op, Lanes& a) {
   const u64 offset = static_cast<u64>(op.imm);
   if (op.src[0] == MicroOp::kNoSlot) {
@@ -33,7 +34,7 @@ inline void addresses(Warp& w, const MicroOp& op, Lanes& a) {
   }
 }
 
-// Lane i accesses the `bytes` after lane i−1's?
+// Whether lane i accesses the `bytes` bytes directly after those of lane i−1.
 inline bool contiguous(const Lanes& a, u64 bytes) {
   u64 off = 0;
   const u64 first = a.at[0];
@@ -47,14 +48,14 @@ inline bool contiguous(const Lanes& a, u64 bytes) {
                     lanes, address);
 }
 
-// --- global -------------------------------------------------------------------------------------------------------
+// --- global ------------------------------------------------------------------------------------------------
 
-// `low` < `high`, unless the access reaches over the end of the address space.
+// `low` < `high` fails if the access exceeds the end of the address space.
 inline bool in_window(const Worker::Window& window, u64 low, u64 high) {
   return low >= window.low && high <= window.high && low < high;
 }
 
-// Slow half of the bounds check: looks the allocation up and remembers it.
+// The slow part of the bounds check: looks up the allocation and stores its bounds.
 [[gnu::noinline]] inline bool find_window(Worker& worker, u32 op_index, u64 low, u64 high) {
   const Allocation* allocation = worker.arena->find(low);
   if (allocation == nullptr || high > allocation->base + allocation->size || high <= low) return false;
@@ -104,8 +105,8 @@ inline void check_scattered(Warp& w, const MicroOp& op, const Lanes& a, u64 byte
   if (bad != 0) out_of_bounds(bad, a.at[std::countr_zero(bad)], bytes);
 }
 
-// Distinct 32-byte sectors touched, in ascending order; returns how many. Naturally aligned accesses of up to 32 bytes never straddle
-// a sector.
+// Finds the distinct 32-byte sectors of an access, in ascending order; returns their number. Naturally
+// aligned accesses of up to 32 bytes never cross a sector boundary.
 [[gnu::noinline]] inline int find_sectors(const Warp& w, const Lanes& a, u64* sectors) {
   int n = 0;
   bool ascending = true;
@@ -120,8 +121,8 @@ inline void check_scattered(Warp& w, const MicroOp& op, const Lanes& a, u64 byte
   return static_cast<int>(std::unique(sectors, sectors + n) - sectors);
 }
 
-// The caches' part of an access to sectors `mask` of a line (4 bits), of which a store leaves nothing of `whole`: see cache.hpp.
-// `loads`: what was there is needed.
+// Updates the caches for an access to the sectors `mask` of a line (4 bits). `whole`: sectors that a store
+// writes completely, see cache.hpp. `loads`: the old contents are needed.
 inline void touch_line(Warp& w, const MicroOp& op, u64 line, u32 mask, u32 whole, bool loads) {
   Worker& worker = *w.worker;
   worker.lines += 1;
@@ -139,7 +140,7 @@ inline void touch_line(Warp& w, const MicroOp& op, u64 line, u32 mask, u32 whole
                           op.kind == OpKind::store ? whole : 0, worker.alone);
   worker.filled_sectors += touch.filled;
   worker.dirty_sectors += touch.dirty;
-  // What strong loads look for was written a moment ago.
+  // Strong loads usually read values that were written recently.
   const bool far = touch.far && (op.order & kOrderMask) == kWeak;
   if (!stores) w.stall = std::max(w.stall, far ? worker.far_stall : worker.near_stall);
 }
@@ -165,7 +166,7 @@ inline void count_global(Warp& w, const MicroOp& op, const Lanes& a, u64 bytes, 
   u64 sectors[kLanes];
   const int n = find_sectors(w, a, sectors);
   counters.sectors += static_cast<u64>(n);
-  // A store that leaves parts of sectors as they are.
+  // A store that writes only parts of sectors.
   const bool partial = op.kind == OpKind::store && count_lanes(w.mask) * bytes < static_cast<u64>(n) * 32;
   if (partial) w.worker->partial_sectors += static_cast<u64>(n);
   for (int k = 0; k < n;) {
@@ -176,7 +177,7 @@ inline void count_global(Warp& w, const MicroOp& op, const Lanes& a, u64 bytes, 
   }
 }
 
-// Counts one lane's `bytes` from `address` on, as an access of `kind`; returns the number of sectors.
+// Counts one lane's `bytes` bytes at `address` as an access of `kind`; returns the number of sectors.
 inline u64 touch_range(Warp& w, const MicroOp& op, OpKind kind, u64 address, u64 bytes) {
   if (bytes == 0) return 0;
   MicroOp access = op;
@@ -208,9 +209,10 @@ inline bool prepare_global(Warp& w, const MicroOp& op, const Lanes& a, u64 bytes
   return false;
 }
 
-// --- shared -------------------------------------------------------------------------------------------------------
+// --- shared ------------------------------------------------------------------------------------------------
 
-// Where lanes a fixed number of words apart meet in a bank: those whose distance is a multiple of `period`.
+// For lanes with a fixed stride in words: the largest number of active lanes in one bank. Lanes share a bank
+// if their distance is a multiple of `period`.
 inline u64 most_in_period(u32 mask, u32 period) {
   if (mask == kAllLanes || period == kLanes) return kLanes / period;
   u32 every = 1;
@@ -220,18 +222,19 @@ inline u64 most_in_period(u32 mask, u32 period) {
   return static_cast<u64>(most);
 }
 
-// Passes of the 32 banks that an access takes: 8-byte accesses go by half warps, 16-byte ones by quarters.
+// Counts the shared-memory wavefronts of an access: 8-byte accesses are processed by half warps, 16-byte
+// accesses by quarter warps.
 [[gnu::noinline]] inline u64 count_wavefronts(const Warp& w, const Lanes& a, u64 bytes) {
   if ((w.mask & (w.mask - 1)) == 0) return 1;
   const u32 first = static_cast<u32>(std::countr_zero(w.mask));
-  if (bytes <= 4) {  // all words in one row of the banks?
+  if (bytes <= 4) {  // are all words in one row of the banks?
     u32 different = 0;
     SIM_FOR_LANES(i)
     different |= (static_cast<u32>(a.at[i]) ^ static_cast<u32>(a.at[first])) & w.lane_mask[i];
     if (different < 4 * kLanes) return 1;
   }
   if (bytes == 4) {
-    // Lanes in step, active ones at least: a sum of what is off shows it.
+    // Check whether the active lanes have a constant stride.
     const u32 second = static_cast<u32>(std::countr_zero(w.mask & (w.mask - 1)));
     const u32 start = static_cast<u32>(a.at[first]), ahead = static_cast<u32>(a.at[second]) - start;
     const u32 step = second - first == 1
@@ -252,7 +255,7 @@ inline u64 most_in_period(u32 mask, u32 period) {
   for (int start = 0; start < kLanes; start += lanes_per_pass) {
     const u32 part = w.mask & static_cast<u32>(((u64{1} << lanes_per_pass) - 1) << start);
     if (part == 0) continue;
-    // The words that each bank has to give, each once: few, so that looking through them is quicker than sorting.
+    // The distinct words of each bank. They are few, so a linear search is faster than sorting.
     u32 words[kLanes][kLanes], n[kLanes] = {}, most = 0;
     for (u32 m = part; m != 0; m &= m - 1) {
       const u32 first_word = static_cast<u32>(a.at[std::countr_zero(m)] / 4);
@@ -270,7 +273,7 @@ inline u64 most_in_period(u32 mask, u32 period) {
   return wavefronts;
 }
 
-// Does an access reach beyond `size` bytes? Addresses may be anything.
+// Whether an access exceeds `size` bytes. Any address is allowed.
 inline bool ends_beyond(u64 address, u64 bytes, u64 size) {
   return address > size || bytes > size - address;
 }
@@ -322,13 +325,13 @@ inline bool prepare_shared(Warp& w, const MicroOp& op, const Lanes& a, u64 bytes
   return run;
 }
 
-// --- the accesses -------------------------------------------------------------------------------------------------
+// --- the accesses ------------------------------------------------------------------------------------------
 
 enum class Place : u8 { global, shared, local, generic };
 template <Place P>
 using At = std::integral_constant<Place, P>;
 
-// Sectors of a local access: the same word of eight lanes lies in one.
+// The number of sectors of a local access. The same word of eight lanes is in one sector.
 [[gnu::noinline]] inline u64 count_local_sectors(const Warp& w, const Lanes& a, u64 bytes) {
   u64 sectors[kLanes * 4];
   int n = 0;
@@ -340,7 +343,7 @@ using At = std::integral_constant<Place, P>;
   return static_cast<u64>(std::unique(sectors, sectors + n) - sectors);
 }
 
-// Turns the addresses of a local access into host addresses; lane i's memory is its own.
+// Converts the addresses of a local access to host addresses; each lane has its own memory.
 inline void localise(Warp& w, Lanes& a, u64 bytes) {
   const u64 size = w.local_stride;
   u32 bad = 0;
@@ -357,7 +360,7 @@ inline void localise(Warp& w, Lanes& a, u64 bytes) {
   for (int i = 0; i < kLanes; ++i) a.at[i] += base + static_cast<u64>(i) * size;
 }
 
-// Which window all active lanes point into; mixed ones are handled lane by lane.
+// The memory space of a generic address.
 inline Place place_of(u64 address) {
   if (address >= kLocalWindow && address < kLocalWindow + kWindowSize) return Place::local;
   if (address >= kSharedWindow && address < kSharedWindow + kWindowSize) return Place::shared;
@@ -371,11 +374,11 @@ inline bool reaches_out(const Warp& w, const Lanes& a) {
   return all >= kBlockPart;
 }
 
-// Calls `each(lanes' offsets within that block)` for each block of the cluster that lanes point to, as if the warp were of it.
-// `base`: what the window starts at.
+// Calls `each(offsets of the lanes in that block)` for each block of the cluster whose shared memory the
+// lanes access, as if the warp belonged to that block. `base`: the start of the window.
 template <typename Each>
 inline void for_blocks(Warp& w, const Lanes& a, u64 base, const Each& each) {
-  struct Visit {  // ends also when `each` throws
+  struct Visit {  // its destructor restores the warp, also when `each` throws
     Warp& w;
     Block* own;
     u32 mask;
@@ -412,7 +415,8 @@ inline void for_blocks(Warp& w, const Lanes& a, u64 base, const Each& each) {
   }
 }
 
-// The checks and counts of an access, compiled once a size: every row of loads, stores and atomics calls them.
+// The checks and counts of an access, compiled once per size; all rows of loads, stores and atomics call
+// these.
 template <u64 kBytes>
 [[gnu::noinline]] bool prepare_global(Warp& w, const MicroOp& op, const Lanes& a) {
   return prepare_global(w, op, a, kBytes);
@@ -426,8 +430,8 @@ template <u64 kBytes>
   localise(w, a, kBytes);
 }
 
-// Calls `access(host addresses, contiguous, place)` once the addresses of the active lanes are known to be good; `place` is a
-// type whose value is never generic.
+// Checks the addresses of the active lanes and calls `access(host addresses, contiguous, place)`. `place` is
+// a type whose value is never generic.
 template <Place P, u64 kBytes, typename Access>
 inline void with_memory(Warp& w, const MicroOp& op, Lanes& a, const Access& access) {
   if constexpr (P == Place::global) {
@@ -456,7 +460,7 @@ inline void with_memory(Warp& w, const MicroOp& op, Lanes& a, const Access& acce
     localise<kBytes>(w, a);
     access(a, false, At<P>{});
   } else {
-    // Generic: split the lanes by the window they point into.
+    // Generic addresses: split the lanes by memory space.
     const u32 mask = w.mask;
     u32 by_place[3] = {0, 0, 0};
     for (u32 m = mask; m != 0; m &= m - 1)

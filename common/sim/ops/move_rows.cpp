@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The rows of selections and copies: they carry data along without combining it. Built once per instruction set of the host.
+// The rows of selections and copies, which move data without combining values. Compiled once per instruction
+// set of the host.
 #include "sim/ops/rows.hpp"
 
 namespace course::sim::SIM_ISA {

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The 16-bit float formats, f16 (5 exponent bits, 10 of fraction) and bf16 (8 and 7), as f32 and back.
-// A sum, difference or product of two such numbers, rounded to f32 and then to 16 bits, is rounded right: f32 has more than
-// twice the precision plus two bits (S. Figueroa, "When is double rounding innocuous?", ACM SIGNUM 30(3), 1995). A fused
-// multiply-add needs more: its double sum is rounded to odd first (S. Boldo, G. Melquiond, "Emulation of FMA and correctly
-// rounded sums", IEEE Trans. Computers 57(4), 2008).
+// The 16-bit float formats f16 (5 exponent bits, 10 fraction bits) and bf16 (8 and 7), converted to f32 and
+// back. A sum, difference or product of two such numbers that is rounded to f32 and then to 16 bits is
+// rounded correctly, because f32 has at least twice the precision plus two bits (S. Figueroa, "When is double
+// rounding innocuous?", ACM SIGNUM 30(3), 1995). For a fused multiply-add, the double sum is first rounded to
+// odd (S. Boldo, G. Melquiond, "Emulation of FMA and correctly rounded sums", IEEE Trans. Computers 57(4),
+// 2008).
 #pragma once
 
 #include "sim/ops/float.hpp"
@@ -18,7 +19,7 @@ struct F16 {
   static f32 widen(u16 bits) {
     const u32 sign = static_cast<u32>(bits & 0x8000) << 16;
     const u32 magnitude = static_cast<u32>(bits & 0x7fff) << 13;
-    // Exponents are brought up by a multiplication, which also makes subnormals normal.
+    // The multiplication adjusts the exponent and also normalises subnormals.
     const u32 scaled = std::bit_cast<u32>(std::bit_cast<f32>(magnitude) * 0x1p112f);
     const u32 special = magnitude | 0x7f800000;
     return std::bit_cast<f32>((magnitude >= 0x0f800000 ? special : scaled) | sign);
@@ -32,7 +33,7 @@ struct BF16 {
   static f32 widen(u16 bits) { return std::bit_cast<f32>(static_cast<u32>(bits) << 16); }
 };
 
-// Rounds to nearest even. A NaN becomes the canonical one.
+// Rounds to nearest even. A NaN becomes the canonical NaN.
 template <typename Format, typename T>
 inline u16 narrow(T value) {
   using U = Stored<T>;
@@ -44,18 +45,19 @@ inline u16 narrow(T value) {
   const U absolute = magnitude(value);
   const S exponent = static_cast<S>(absolute >> kFraction) - kBias;
   const U one = U{1} << kFraction;
-  // A subnormal source lies far below the least target, or (bf16 from f32) has the target's own least exponent.
+  // A subnormal source is far below the smallest target number, or (bf16 from f32) has the smallest exponent
+  // of the target itself.
   const bool is_subnormal = (absolute >> kFraction) == 0;
   const U significand = (absolute & (one - 1)) | (is_subnormal ? 0 : one);
   const S actual = is_subnormal ? 1 - kBias : exponent;
   S shift = kFraction - (Format::kPrecision - 1);
   const S below = Format::kMinExponent - actual;
   shift += below > 0 ? below : 0;
-  shift = shift > kFraction + 2 ? kFraction + 2 : shift;  // all of it lost
+  shift = shift > kFraction + 2 ? kFraction + 2 : shift;  // nothing of it remains
   const U quotient = significand >> shift;
   const U rest = significand & ((U{1} << shift) - 1), half = U{1} << (shift - 1);
   U q = quotient + ((rest > half || (rest == half && (quotient & 1) != 0)) ? 1 : 0);
-  // The hidden bit is added into the exponent, so that a carry out of the fraction goes where it belongs.
+  // The hidden bit is added to the exponent, so that a carry out of the fraction increments the exponent.
   const S above = actual - Format::kMinExponent;
   q += above > 0 ? static_cast<U>(above) << (Format::kPrecision - 1) : 0;
   U r = q > Format::kInfinity || absolute >= infinity_bits<T>() ? U{Format::kInfinity} : q;
@@ -63,7 +65,8 @@ inline u16 narrow(T value) {
   return static_cast<u16>(absolute > infinity_bits<T>() ? U{Format::kNan} : r);
 }
 
-// a·b + c, exact up to a last bit that is set when anything was lost: rounding that again rounds the exact value.
+// a·b + c rounded to odd: the last bit is set if the result is inexact, so that rounding it again gives the
+// correctly rounded exact value.
 inline f64 fma_to_odd(f64 a, f64 b, f64 c) {
   const f64 p = a * b;  // exact: at most 22 bits
   const f64 s = p + c;
@@ -95,7 +98,7 @@ inline u16 finish_half(u16 bits, s64 flags) {
   return bits;
 }
 
-// What an instruction does to one 16-bit element; flags that a run of it has are the same in all lanes.
+// An instruction on one 16-bit element; `flags` are the same for all lanes.
 template <typename Format, typename Op>
 struct Half {
   template <typename... Args>
@@ -104,12 +107,12 @@ struct Half {
     return finish_half<Format>(Op::template of<Format>(flags, flush_half<Format>(a, ftz)...), flags);
   }
 };
-// With .ftz, what would be below the least normal number after rounding to the format's precision is flushed,
-// also where rounding to the fewer bits of a subnormal would reach that number.
+// With .ftz, a result that is below the smallest normal number after rounding to the format's precision is
+// flushed, even if rounding to the fewer bits of a subnormal would give that number.
 template <typename Format, typename T>
 inline u16 narrow_or_flush(T value, s64 flags) {
-  constexpr T kLeast =
-      Format::kLeastNormal * (1 - T{1} / (1 << (Format::kPrecision + 1)));  // rounds to it, as the even one
+  // The smallest value that rounds to it (a tie, rounded to even).
+  constexpr T kLeast = Format::kLeastNormal * (1 - T{1} / (1 << (Format::kPrecision + 1)));
   const bool flush = (flags & kFtz) != 0 && std::fabs(value) < kLeast;
   return narrow<Format>(flush ? std::copysign(T{0}, value) : value);
 }

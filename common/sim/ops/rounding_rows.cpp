@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The rows of f32 and f64 arithmetic rounded toward zero (.rz), down (.rm) and up (.rp), by the host's own rounding mode.
-// Built once per instruction set with -frounding-math. Lanes are loaded after the mode is set and stored before it is set back
-// (calls of fesetround may touch memory as far as the compiler knows), so no arithmetic moves out of between.
+// The rows of f32 and f64 arithmetic rounded toward zero (.rz), down (.rm) and up (.rp), with the host's
+// rounding mode. Compiled once per instruction set of the host, with -frounding-math. Lanes are loaded after
+// the mode is set and stored before it is restored. The compiler must assume that fesetround accesses memory,
+// so it moves no arithmetic across these calls.
 #include <cfenv>
 
 #include "sim/ops/rows.hpp"

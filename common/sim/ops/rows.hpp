@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// How a pure function of ops/alu.hpp becomes a row of the op table: the lane loop around it and its signature.
+// Makes rows of the op table from the pure functions of ops/alu.hpp: the lane loop and the signature.
 #pragma once
 
 #include <string>
@@ -54,7 +54,7 @@ void run_alu(Warp& w, const MicroOp& op) {
   (std::index_sequence_for<Args...>{});
 }
 
-// As run_alu, for ops whose modifiers are flags that all lanes share: OpRow::imm is their first argument.
+// As run_alu, for ops with flags that are equal for all lanes: OpRow::imm is their first argument.
 template <typename Op, typename Result, typename... Args>
 void run_flagged(Warp& w, const MicroOp& op) {
   [&]<std::size_t... K>(std::index_sequence<K...>) {
@@ -65,7 +65,7 @@ void run_flagged(Warp& w, const MicroOp& op) {
   (std::index_sequence_for<Args...>{});
 }
 
-// Adds rows to a table. `unary<Op, T…>("neg")` makes one row a type; float types get an .ftz row as well.
+// Adds rows to a table. `unary<Op, T…>("neg")` adds one row per type; f32 also gets an .ftz row.
 struct Rows {
   OpTable& table;
 
@@ -97,7 +97,7 @@ struct Rows {
   void ternary(const std::string& name) {
     (typed<Op, T, T, T, T, T>(name, OpKind::combine), ...);
   }
-  // Named by width: b16, b32, b64.
+  // Rows named by width: b16, b32, b64, and one for predicates.
   template <typename Op>
   void bitwise2(const std::string& name) {
     row<Op, u16, u16, u16>(name + ".b16");
@@ -110,7 +110,7 @@ struct Rows {
     (typed<Op, T, bool, T, T>("setp." + name, OpKind::combine), ...);
   }
 
-  // One row for type T, spelt name.T; a second one with .ftz where T is f32.
+  // Adds the row name.T for type T, and a second one with .ftz if T is f32.
   template <typename Op, typename T, typename Result, typename... Args>
   void typed(const std::string& name, OpKind kind) {
     if constexpr (std::is_same_v<T, f32>) {

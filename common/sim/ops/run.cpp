@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The run loop: picks a group of a warp, runs basic blocks, splits and merges groups, and hands control to the machine where
-// threads meet. Built once per instruction set, so that handlers inline what they can.
-// Scheduling: of the groups that can run, deepest call first, then the block with the least rank (cfg.cpp); a group that spins
-// while others wait is set aside after 64 back edges, so that locks inside a warp make progress.
+// The run loop: chooses a group of a warp's lanes, runs basic blocks, splits and merges groups, and calls the
+// machine at synchronisation. Compiled once per instruction set of the host, so that it can inline handlers.
+// Scheduling: of the groups that can run, the one with the deepest call comes first, then the one at the
+// block with the lowest rank (cfg.cpp). A group that has taken 64 back edges while others wait is postponed,
+// so that locks inside a warp make progress.
 // Source: for the min-rank rule, Collange, "Stack-less SIMT reconvergence at low cost", 2011 (hal-00622654).
 #include <algorithm>
 
@@ -15,9 +16,9 @@ const Engine& engine();
 
 namespace {
 
-constexpr u32 kPatience = 64;  // back edges that a diverged group may take before another one gets a turn
+constexpr u32 kPatience = 64;  // back edges that a diverged group may take before another group runs
 
-// Unites groups that stand at the same block. A waiting one that gains lanes looks at its barrier again.
+// Merges groups at the same block. A waiting group that gains lanes checks its barrier again.
 void merge(Warp& w) {
   for (std::size_t i = 0; i < w.groups.size(); ++i) {
     for (std::size_t k = i + 1; k < w.groups.size();) {
@@ -39,7 +40,7 @@ std::size_t depth(const Warp& w, const Group& g) {
   return w.calls[std::countr_zero(g.mask)].size();
 }
 
-// The index of the group to run next, or -1 when all wait.
+// The index of the group to run next, or -1 if all groups wait.
 int pick(Warp& w) {
   if (w.groups.size() > 1) merge(w);
   const auto& blocks = w.program->blocks;
@@ -72,8 +73,9 @@ int pick(Warp& w) {
   return best;
 }
 
-// At a warp-wide op: may group g run it now? Otherwise it waits. Lanes of a member mask that have exited are not waited for.
-// bar.warp.sync may be met at different places of the code (PTX ISA 9.7.13.2); the others must be the same instruction.
+// Whether group g may execute a warp-wide op now; otherwise it waits. Exited lanes of the member mask are
+// ignored. Lanes may execute bar.warp.sync at different instructions (PTX ISA 9.7.13.2); other ops must be
+// the same instruction for all.
 bool warp_sync_holds(Warp& w, Group& g, const MicroOp& op) {
   const u32* members = w.slot<u32>(op.src[3]);
   u32 wanted = 0;
@@ -138,7 +140,7 @@ inline void observe_op(Warp& w, const MicroOp& op) {
   w.set_mask(whole);
 }
 
-// Leaves the block that group `k` has just run. May split the group, or end it.
+// Leaves the block that group `k` has just executed. May split or end the group.
 template <bool Observed>
 void leave_block(Warp& w, std::size_t k, u32 number, const BasicBlock& b) {
   Group& g = w.groups[k];
@@ -221,7 +223,8 @@ RunEnd run(Warp& w, s64 budget) {
       budget -= b.cost;
       leave_block<Observed>(w, k, number, b);
       if (budget <= 0) return finish(w.groups.empty() ? RunEnd::exited : RunEnd::slice_over);
-      // A warp that has not diverged goes straight on; one of whose two groups has ended is looked at afresh.
+      // A warp that has not diverged continues directly. If one of two groups has ended, the groups are
+      // examined again.
     } while (alone && w.groups.size() == 1);
   }
 }
@@ -235,7 +238,7 @@ OpTable make_table() {
   add_rounding_rows(table);
   add_compare_rows(table);
   add_move_rows(table);
-  add_convert_rows(table);  // before the general ones: the first row of a key stays
+  add_convert_rows(table);  // before the general ones, because the first row of a key is kept
   add_any_convert_rows(table);
   add_load_store_rows(table);
   add_atomic_rows(table);

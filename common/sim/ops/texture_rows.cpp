@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Textures: coordinates become texels, one by one or filtered linearly; surfaces: bytes of elements, read and written.
-// src[0] is the object's handle (wide), src[1 …] coordinates; a store's values are in dst.
-// Source: NVIDIA, "PTX ISA", version 9.0, sections 9.7.10 and 9.7.11; "CUDA C++ Programming Guide", appendix "Texture fetching":
-// filtering weighs with fractions of 8 bits.
+// Textures: coordinates select texels, which are read singly or filtered linearly. Surfaces: reads and writes
+// of elements. src[0] is the object's handle (wide), src[1 …] are coordinates; the values of a store are in
+// dst.
+// Source: NVIDIA, "PTX ISA", version 9.0, sections 9.7.10 and 9.7.11; "CUDA C++ Programming Guide", appendix
+// "Texture fetching": filter weights have 8 fraction bits.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -19,7 +20,7 @@ using namespace alu;
 
 namespace {
 
-// Whether the bytes of a descriptor are one at all: enumerators that there are, flags that are set or not.
+// Whether the bytes are a valid descriptor: enumerators must exist, flags must be 0 or 1.
 bool is_descriptor(const unsigned char* bytes) {
   using D = TextureDescriptor;
   const auto most = [&](std::size_t first, std::size_t n, int greatest) {
@@ -30,7 +31,7 @@ bool is_descriptor(const unsigned char* bytes) {
          most(offsetof(D, filters), offsetof(D, is_memory) + 1 - offsetof(D, filters), 1);
 }
 
-// Whoever can write to global memory can change a descriptor: its texels must lie in one allocation.
+// A kernel can overwrite a descriptor, so check that its texels lie in one allocation.
 bool is_sound(Worker& worker, const MicroOp& op, const TextureDescriptor& d) {
   constexpr u32 kMost = 1u << 29;
   const auto extent_known = [](u32 n) { return n >= 1 && n <= kMost; };
@@ -41,12 +42,12 @@ bool is_sound(Worker& worker, const MicroOp& op, const TextureDescriptor& d) {
                      u128{d.width} * d.element_bytes();
   if (bytes > std::numeric_limits<s64>::max()) return false;
   const u64 end = d.base + static_cast<u64>(bytes);
-  const u32 next = op.index + 1;  // apart from the handle's
+  const u32 next = op.index + 1;  // not the window of the handle
   return in_window(worker.windows[next % Worker::kWindows], d.base, end) ||
          find_window(worker, next, d.base, end);
 }
 
-// A copy: other threads may write to it.
+// Returns a copy, because other threads may write to the descriptor.
 TextureDescriptor descriptor(Warp& w, const MicroOp& op, int lane, u64 mark) {
   const u64 handle = w.slot<u64>(op.src[0])[lane];
   const Allocation* const object = w.worker->arena->find(handle);
@@ -94,7 +95,8 @@ u32 channel_word(const TextureDescriptor& d, u64 address, u32 k) {
   return std::bit_cast<u32>(value);
 }
 
-// The index that an out-of-range one stands for; −1: the border. Wrapping and mirroring take coordinates from 0 to 1.
+// The index for an out-of-range index, by address mode; −1: the border. Wrap and mirror require normalised
+// coordinates.
 s64 addressed(s64 i, s64 n, AddressMode mode, bool normalised) {
   if (i >= 0 && i < n) return i;
   if (mode == AddressMode::border) return -1;
@@ -104,7 +106,7 @@ s64 addressed(s64 i, s64 n, AddressMode mode, bool normalised) {
   return place < n ? place : period - 1 - place;
 }
 
-// Where the lanes of a warp read or write in global memory: each lane in several places, one after the other.
+// The global addresses that the lanes of a warp read or write: up to eight per lane, one after the other.
 struct Touched {
   Lanes at[8];
   u32 lanes[8] = {};
@@ -116,7 +118,7 @@ struct Touched {
     at[k].at[lane] = address;
     lanes[k] |= 1u << lane;
   }
-  // Counts them as accesses of `bytes` each, which take as long as any others.
+  // Counts them as ordinary accesses of `bytes` bytes each.
   void count(Warp& w, const MicroOp& op, OpKind kind, u64 bytes) const {
     if (!w.worker->counting) return;
     const u32 mask = w.mask;
@@ -130,7 +132,7 @@ struct Touched {
   }
 };
 
-// One lane's view of an object.
+// Reads one texture for one lane.
 struct Sampler {
   const TextureDescriptor& d;
   Touched& touched;
@@ -158,7 +160,7 @@ Texel Sampler::texel_at(s64 x, s64 y, s64 slice) const {
   return t;
 }
 
-// A coordinate's texel, or the lesser of the two it lies between and the weight of the other.
+// The texel of a coordinate; with filtering the lower of its two neighbours, and the weight of the upper one.
 struct Along {
   s64 at = 0;
   f32 weight = 0;
@@ -172,7 +174,7 @@ Along along(f32 coordinate, u32 size, bool normalised, bool between) {
   return {static_cast<s64>(whole), between ? weight : 0};
 }
 
-// The face of a cube that a direction meets, and where.
+// The face of a cube that a direction points to, and the coordinates on it.
 s64 face_of(f32& x, f32& y, f32 z) {
   const f32 ax = std::fabs(x), ay = std::fabs(y), az = std::fabs(z);
   f32 s, t, m;
@@ -256,9 +258,9 @@ void fetch(Warp& w, const MicroOp& op) {
   touched.count(w, op, OpKind::load, bytes);
 }
 
-// --- surfaces -----------------------------------------------------------------------------------------------------
+// --- surfaces ----------------------------------------------------------------------------------------------
 
-// Where a lane's bytes lie; 0: nowhere, reads give 0 and writes do nothing.
+// The address of a lane's bytes; 0: out of range, where reads give 0 and writes are ignored.
 u64 surface_place(Warp& w, const MicroOp& op, const TextureForm& form, int lane) {
   const TextureDescriptor d = descriptor(w, op, lane, TextureDescriptor::kSurfaceMark);
   u32 c[3];
@@ -313,7 +315,7 @@ void surface(Warp& w, const MicroOp& op) {
 
 enum class Query : u8 { width, height, depth };
 
-// imm: what is asked for. Of either kind of object.
+// imm: the queried attribute. For both kinds of objects.
 template <Query Q>
 void query(Warp& w, const MicroOp& op) {
   for (u32 m = w.mask; m != 0; m &= m - 1) {

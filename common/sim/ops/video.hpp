@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What a video instruction (vadd, vmad, vset4 …) does, packed into MicroOp::imm: the decoder fills it in, ops/video_rows.cpp reads it.
+// The operation of a video instruction (vadd, vmad, vset4 …), encoded in MicroOp::imm. The decoder writes it,
+// ops/video_rows.cpp reads it.
 // Source: NVIDIA, "PTX ISA", version 9.0, section 9.7.17 (scalar and SIMD video instructions).
 #pragma once
 
@@ -10,21 +11,21 @@ namespace course::sim {
 
 struct VideoForm {
   enum class Op : std::uint8_t { add, sub, difference, min, max, shl, shr, mad, set, average };
-  enum class Second : std::uint8_t { none, add, min, max };  // what the result and operand c become
+  enum class Second : std::uint8_t { none, add, min, max };  // how the result is combined with operand c
   enum class Compare : std::uint8_t { eq, ne, lt, le, gt, ge };
-  // Parts of a register that scalar instructions name.
+  // The part of a register that a scalar instruction selects.
   enum Part : std::uint8_t { whole, byte0, byte1, byte2, byte3, half0, half1 };
 
   Op op = Op::add;
   std::uint8_t lanes = 1;  // 2, 4: SIMD
   Second second = Second::none;
   Compare compare = Compare::eq;
-  std::uint8_t scale = 0;  // bits that vmad shifts by
+  std::uint8_t scale = 0;  // number of bits by which vmad shifts
   bool a_signed = false, b_signed = false, d_signed = false, saturate = false;
-  bool wrap = false;                                                // shifts: by b modulo 32
+  bool wrap = false;                                                // shifts: by b modulo 32, not clamped
   bool negate_product = false, negate_c = false, plus_one = false;  // vmad
-  std::uint16_t a_select = 0, b_select = 0;  // a Part; SIMD: for each lane, four bits each, its place in b:a
-  std::uint8_t d_select = 0;                 // a Part; SIMD: a bit for each lane that is written
+  std::uint16_t a_select = 0, b_select = 0;  // a Part; SIMD: four bits per lane, its position in b:a
+  std::uint8_t d_select = 0;                 // a Part; SIMD: one bit for each written lane
 
   std::int64_t packed() const {
     std::uint64_t bits = 0;

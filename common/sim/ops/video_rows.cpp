@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The rows of the video instructions, scalar and SIMD: a few forms of arithmetic on parts of registers. MicroOp::imm says which,
-// see video.hpp. Built once per instruction set of the host.
+// The rows of the scalar and SIMD video instructions: arithmetic on parts of registers. MicroOp::imm selects
+// the operation, see video.hpp. Compiled once per instruction set of the host.
 #include "sim/ops/video.hpp"
 
 #include <algorithm>
@@ -92,7 +92,7 @@ struct Scalar {
   }
 };
 
-// vmad: ±(a · b) ± c, wide, then scaled.
+// vmad: ±(a · b) ± c in a wide type, then scaled.
 struct MultiplyAdd {
   static u32 of(s64 imm, u32 a, u32 b, u32 c) {
     const VideoForm f = VideoForm::of(imm);

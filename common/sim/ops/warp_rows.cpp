@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Instructions in which the lanes of a warp see each other: shuffle, vote, match, reduce.
-// The run loop has made sure that every live lane of the member mask stands here.
+// Instructions that exchange values between the lanes of a warp: shuffle, vote, match, reduce. The run loop
+// has ensured that all lanes of the member mask that have not exited are at this instruction.
 // Source: NVIDIA, "PTX ISA", version 9.0, sections 9.7.9.6 (shfl), 9.7.13 (vote, match, redux, elect).
 #include "sim/ops/rows.hpp"
 
@@ -8,11 +8,11 @@ namespace course::sim::SIM_ISA {
 
 namespace {
 
-constexpr int kMembers = 3;  // the source that holds the member mask
+constexpr int kMembers = 3;  // the source with the member mask
 
 enum class Shuffle : u8 { up, down, butterfly, index };
 
-// dst[0]: value, dst[1]: whether the source lane is in range (may be absent). src: a, b, c, members.
+// dst[0]: value, dst[1]: whether the source lane is in range (optional). src: a, b, c, members.
 template <Shuffle S>
 void shuffle(Warp& w, const MicroOp& op) {
   const u32* a = w.slot<u32>(op.src[0]);
@@ -53,7 +53,7 @@ void shuffle(Warp& w, const MicroOp& op) {
   }
 }
 
-// Calls `each(lane, peers)` for the active lanes, `peers` being the active lanes of its member mask.
+// Calls `each(lane, peers)` for the active lanes; `peers` are the active lanes of the lane's member mask.
 template <typename Each>
 inline void for_members(Warp& w, const MicroOp& op, const Each& each) {
   const u32* members = w.slot<u32>(op.src[kMembers]);
@@ -150,7 +150,7 @@ void elect(Warp& w, const MicroOp& op) {
   set_predicate(w, op.dst[1], elected);
 }
 
-// Barriers have done their work by the time they run.
+// Barriers are handled before their op runs.
 void nothing(Warp&, const MicroOp&) {}
 
 enum class BarrierResult : u8 { all, any, count };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// For tests: a small simulated device, a module of PTX on it, buffers, launches with arguments as a C++ call.
+// TestDevice: a small simulated device for tests. It loads one PTX module, allocates buffers and launches
+// kernels with C++ arguments. Errors become test failures.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -19,7 +20,7 @@
 
 namespace course::sim {
 
-// Device memory of n elements; host code reads and writes it in place.
+// Device memory of n elements, which host code can read and write in place. TestDevice owns the memory.
 template <typename T>
 struct DeviceArray {
   std::uint64_t address = 0;
@@ -30,7 +31,7 @@ struct DeviceArray {
   std::vector<T> values() const { return std::vector<T>(data(), data() + n); }
 };
 
-// Kernel arguments laid out as the ABI does: each at its natural alignment.
+// Kernel arguments laid out as the ABI requires: each one at its natural alignment.
 class Arguments {
  public:
   template <typename T>
@@ -60,7 +61,7 @@ class TestDevice {
     return options;
   }
 
-  // `ptx`: a whole module, or its functions alone, which get the usual header.
+  // Loads `ptx`: a whole module, or functions only, to which the usual header is added.
   explicit TestDevice(std::string_view ptx, DeviceOptions options = one_thread())
       : device(std::move(options)) {
     std::string text(ptx);
@@ -73,7 +74,7 @@ class TestDevice {
       ADD_FAILURE() << "the module does not load: " << loaded.error().text;
   }
 
-  // PTX that nvcc made for a .cu file beside the tests.
+  // Contents of a PTX file that nvcc made from a .cu file of the tests. Empty if the file cannot be read.
   static std::string read(const std::string& path) {
     std::ifstream file(path);
     if (!file) ADD_FAILURE() << "cannot read " << path;
@@ -108,6 +109,7 @@ class TestDevice {
     Dim3 cluster{};
   };
 
+  // Launches and returns the result, which may be a fault.
   template <typename... Args>
   LaunchResult try_launch(std::string_view kernel, const Shape& shape, const Args&... args) {
     auto id = device.find_kernel(module, kernel);
@@ -128,7 +130,7 @@ class TestDevice {
     return device.launch(request);
   }
 
-  // A launch that must succeed.
+  // Launches and expects no fault.
   template <typename... Args>
   LaunchResult launch(std::string_view kernel, const Shape& shape, const Args&... args) {
     LaunchResult result = try_launch(kernel, shape, args...);

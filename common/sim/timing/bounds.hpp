@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What can hold a kernel up, in the words of the timing model (LaunchResult::bound_by, "bound_by" in reports).
+// The limiters of a kernel in the timing model (LaunchResult::bound_by, "bound_by" in reports).
 #pragma once
 
 #include <array>
@@ -11,12 +11,12 @@ namespace course::sim {
 enum class Bound : std::uint8_t {
   memory,
   second_level_cache,
-  near,  // what serves both shared memory and the first-level cache
+  shared_memory_and_l1,  // one unit serves both
   issue,
   shared_atomics,
   global_atomics,
   starting_blocks,
-  latency,  // no part of the machine is busy: warps wait for themselves, or for one another
+  latency,  // no unit is busy: warps wait for their own instructions or for each other
   launch,
 };
 

@@ -11,21 +11,22 @@ namespace course::sim {
 
 Modelled model_time(const DevicePreset& preset, const LaunchRequest& launch, const Counters& c) {
   const Timing& t = preset.timing;
-  const auto real = [](std::uint64_t n) { return static_cast<double>(n); };
+  const auto as_double = [](std::uint64_t n) { return static_cast<double>(n); };
   const double clocks_per_us = preset.clock_ghz * 1e3;
-  const double blocks = real(launch.grid.count());
+  const double blocks = as_double(launch.grid.count());
   const double used = std::clamp(blocks, 1.0, static_cast<double>(preset.multiprocessors));
 
-  const double bytes = 32 * (real(c.memory_read_sectors) + t.write_share * real(c.memory_write_sectors));
+  const double bytes =
+      32 * (as_double(c.memory_read_sectors) + t.write_share * as_double(c.memory_write_sectors));
   const double sectors =
-      real(c.global_load_sectors - c.near_sectors + c.global_store_sectors + c.local_sectors) +
-      (t.partial_cost - 1) * real(c.partial_sectors);
+      as_double(c.global_load_sectors - c.near_sectors + c.global_store_sectors + c.local_sectors) +
+      (t.partial_cost - 1) * as_double(c.partial_sectors);
   double slots = 0, busiest_unit = 0;
   for (std::size_t k = 0; k < kInstructionKinds; ++k) {
-    slots += t.issue[k] * real(c.mix[k]);
-    busiest_unit = std::max(busiest_unit, t.unit[k] * real(c.mix[k]));
+    slots += t.issue[k] * as_double(c.mix[k]);
+    busiest_unit = std::max(busiest_unit, t.unit[k] * as_double(c.mix[k]));
   }
-  const double passes = real(c.shared_wavefronts + c.global_lines);
+  const double passes = as_double(c.shared_wavefronts + c.global_lines);
 
   struct Part {
     double us;
@@ -34,16 +35,16 @@ Modelled model_time(const DevicePreset& preset, const LaunchRequest& launch, con
   const std::array<Part, 8> parts{{
       {bytes / (preset.memory_gb_per_s * 1e3), Bound::memory},
       {sectors / t.l2_sectors_per_clock / clocks_per_us, Bound::second_level_cache},
-      {passes / (t.near_passes_per_clock * used) / clocks_per_us, Bound::near},
+      {passes / (t.near_passes_per_clock * used) / clocks_per_us, Bound::shared_memory_and_l1},
       {std::max(slots, busiest_unit) / (4 * used) / clocks_per_us, Bound::issue},
-      {real(c.shared_atomic_passes) / (t.shared_atomics_per_clock * used) / clocks_per_us,
+      {as_double(c.shared_atomic_passes) / (t.shared_atomics_per_clock * used) / clocks_per_us,
        Bound::shared_atomics},
-      {std::max(real(c.hottest_atomics) / 4 / t.hot_atomics_per_clock,
-                real(c.global_atomic_passes) / t.atomic_sectors_per_clock) /
+      {std::max(as_double(c.hottest_atomics) / 4 / t.hot_atomics_per_clock,
+                as_double(c.global_atomic_passes) / t.atomic_sectors_per_clock) /
            clocks_per_us,
        Bound::global_atomics},
       {blocks / t.blocks_per_clock / clocks_per_us, Bound::starting_blocks},
-      {real(c.chain_clocks) / clocks_per_us, Bound::latency},
+      {as_double(c.chain_clocks) / clocks_per_us, Bound::latency},
   }};
   const Part& most =
       *std::max_element(parts.begin(), parts.end(), [](const Part& a, const Part& b) { return a.us < b.us; });

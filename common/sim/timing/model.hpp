@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Modelled times, from what the counters saw and the chip's constants (timing.hpp). Always labelled "modelled" where people see it.
-// A kernel takes an empty kernel's time, and what the parts of the machine need: each part's work ÷ its rate, and the longest
-// chain of waits (Counters::chain_clocks). They overlap, so the greatest counts in full and the others as far as Timing::blend says.
+// Modelled times, computed from the counters and the chip's constants (timing.hpp). Output for people always
+// calls them "modelled". The time of a kernel is that of an empty kernel plus the time that the units of the
+// machine need: the work of each unit ÷ its rate, and the longest chain of waits (Counters::chain_clocks).
+// These overlap: the largest counts fully, the others with the weight Timing::blend.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +13,13 @@
 namespace course::sim {
 
 struct Modelled {
-  double us = 0;                    // of the kernel alone, from its start to its end
+  double us = 0;                    // of the kernel, from its start to its end
   const char* bound_by = "launch";  // a name of bounds.hpp: "memory", "issue", "latency" …
 };
 
 Modelled model_time(const DevicePreset& preset, const LaunchRequest& launch, const Counters& counters);
 
-// Blocks of a launch that fit one multiprocessor at once; 0 when a block does not fit at all.
+// The number of blocks that fit on one multiprocessor at once; 0 if not even one fits.
 int blocks_per_multiprocessor(const DevicePreset& preset, int threads_per_block, int registers_per_thread,
                               std::uint64_t shared_bytes);
 

@@ -25,15 +25,17 @@ double of(const std::array<double, kInstructionKinds>& table, Kind kind) {
   return table[static_cast<std::size_t>(kind)];
 }
 
-// Clocks from a load's issue to its value when it is found at the nearest place; what lies farther adds while running.
+// The latency of a load that hits in the nearest memory. The additional latency of farther memory is added at
+// run time.
 double load_latency(const MicroOp& op, const Timing& timing) {
   return op.space == MemorySpace::shared || op.space == MemorySpace::generic ? timing.shared_latency
                                                                              : timing.near_latency;
 }
 
-// Walks along basic blocks that fall into one another, and follows when each register's value is there: by how much that moves on in a
-// block are its clocks. Values depend on loads, on loads whose addresses depend on loads … : `depth` counts how many waits in a row
-// that makes; those that nobody has waited for yet are carried into the next block.
+// Goes through sequences of basic blocks and computes when the value of each register is available; the
+// increase within a block is the block's number of clocks. `depth` counts how many loads in a row must be
+// waited for, because values depend on loads whose addresses depend on loads, and so on. Loads that nothing
+// has waited for yet are carried over to the next block.
 class PaceWalk {
  public:
   PaceWalk(const Program& program, const Timing& timing) : program_(program), timing_(timing) {}
@@ -44,7 +46,7 @@ class PaceWalk {
       issued_ = longest_ = passed_ = 0;
       depth_ = waited_ = 0;
     }
-    std::uint32_t wanted = 0;  // waits that ops of this block need
+    std::uint32_t wanted = 0;  // waits of the ops in this block
     for (std::uint32_t k = b.first; k < b.last; ++k) wanted = std::max(wanted, step(program_.ops[k]));
     if (b.exit == Exit::branch) wanted = std::max(wanted, value_of(b.predicate).depth);
     if (b.exit != Exit::fall) wanted = depth_;
@@ -54,7 +56,7 @@ class PaceWalk {
     if (b.exit != Exit::fall) clocks += of(timing_.latency, Kind::control);
     b.clocks = static_cast<std::uint32_t>(std::lround(std::max(clocks, 0.0)));
     b.waits = wanted - std::min(wanted, waited_);
-    if (depth_ == 0) b.waits = 1;  // for none, or one from before
+    if (depth_ == 0) b.waits = 1;  // for no load, or for one of an earlier block
     waited_ = std::max(waited_, wanted);
   }
 
@@ -69,7 +71,7 @@ class PaceWalk {
     return slot == MicroOp::kNoSlot || it == values_.end() ? Value{} : it->second;
   }
 
-  // Returns the depth of what it reads.
+  // Returns the depth of the values that the op reads.
   std::uint32_t step(const MicroOp& op) {
     Value in = value_of(op.guard);
     for (const std::uint32_t slot : op.src) {
@@ -84,7 +86,7 @@ class PaceWalk {
       out.ready = start + (op.kind == OpKind::load ? load_latency(op, timing_) : of(timing_.latency, kind));
     }
     const bool far = op.space == MemorySpace::global || op.space == MemorySpace::generic;
-    const bool samples = op.kind == OpKind::other && op.n_dst > 0;  // a texture or surface
+    const bool samples = op.kind == OpKind::other && op.n_dst > 0;  // reads a texture or surface
     if (far &&
         (op.kind == OpKind::load || samples || (op.kind == OpKind::atomic && op.dst[0] != MicroOp::kNoSlot)))
       ++out.depth;
@@ -100,7 +102,7 @@ class PaceWalk {
   const Timing& timing_;
   std::unordered_map<std::uint32_t, Value> values_;  // by slot
   double issued_ = 0, longest_ = 0, passed_ = 0;
-  std::uint32_t depth_ = 0, waited_ = 0;  // of loads so far; waits so far
+  std::uint32_t depth_ = 0, waited_ = 0;  // number of dependent loads; number of waits
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// How long a warp that has a multiprocessor for itself takes for each basic block: what the timing model's longest chain is made of.
+// The clocks of each basic block for a warp that runs alone on a multiprocessor, from which the timing model
+// computes the longest chain.
 #pragma once
 
 #include "ptx/ir.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The modelled clocks of host and device: the host submits work ahead, the device does it in order.
+// The modelled clocks of host and device: the host submits work without waiting; the device executes it in
+// order.
 #pragma once
 
 #include <algorithm>
@@ -12,22 +13,22 @@ class Timeline {
  public:
   explicit Timeline(const Timing& timing) : timing_(timing) {}
 
-  // A kernel or a fill that takes `us` by itself.
+  // A kernel or a fill that takes `us` microseconds.
   void launch(double us) {
     transfer(us);
     work_ended_ = device_;
   }
-  // A copy of that length.
+  // A copy that takes `us` microseconds.
   void transfer(double us) {
     host_ += timing_.submit_us;
     device_ = std::max(device_ + timing_.gap_us, host_) + us;
   }
   // The host waits for the device.
   void synchronise() { host_ = device_ = std::max(host_, device_); }
-  // What an event that is recorded now will say, µs.
+  // The time of an event that is recorded now, in µs.
   double event() const { return std::max(host_, device_); }
   double device() const { return device_; }
-  // When the last kernel or fill ended.
+  // The end of the last kernel or fill.
   double work_ended() const { return work_ended_; }
 
  private:

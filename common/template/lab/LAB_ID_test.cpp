@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The lab's public tests. Run them on your kernels with
 //   build/labs/LAB_ID/LAB_ID_test --gtest_filter='map.*'
-// Each task is a suite, each case a test. The tests below need no kernel: they try out the lab's own checks and baselines.
+// Each task is a suite, each case a test. The tests below need no kernel: they test the lab's own checks and
+// baselines.
 #include <gtest/gtest.h>
 
 #include "LAB_ID/lab.hpp"
@@ -15,7 +16,7 @@ const lab::Problem& problem();
 
 namespace {
 
-TEST(Baselines, AreAcceptedByTheCheckInEveryCase) {
+TEST(Baselines, PassTheCheckInEveryCase) {
   for (const lab::Case& c : problem().cases(kTasks[0])) {
     for (const auto which : {lab::Baseline::one_thread, lab::Baseline::all_cores}) {
       const lab::Tried t = lab::tried(problem(), kTasks[0], c, 1, which);
@@ -24,7 +25,7 @@ TEST(Baselines, AreAcceptedByTheCheckInEveryCase) {
   }
 }
 
-TEST(Check, RefusesOneWrongItem) {
+TEST(Check, DetectsOneWrongItem) {
   lab::Tried t = lab::tried(problem(), kTasks[0], "i32_n257_random");
   t.output<std::int32_t>()[256] ^= 1;
   const auto mismatch = problem().check(kTasks[0], t.c, t.inputs, t.outputs);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The lab's work on the CPU: what a speedup is counted against. Plain loops, compiled with -O3.
+// The lab's work on the CPU: the reference for speedups. Plain loops, compiled with -O3.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,7 @@ inline void map_one_thread(std::span<const std::int32_t> in, std::span<std::int3
   for (std::size_t i = 0; i < in.size(); ++i) out[i] = mapped(in[i]);
 }
 
-// A contiguous share for each core.
+// Each core processes a contiguous share.
 inline void map_all_cores(std::span<const std::int32_t> in, std::span<std::int32_t> out) {
   const std::size_t n_shares = std::max(1u, std::thread::hardware_concurrency());
   std::vector<std::thread> threads;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// LAB_TITLE: what the lab asks, in one sentence. The lab's API.
-// Read: Job (what a task gets), Rung (the tasks); points.hpp beside it says what they are worth. Included by the student's .cu, the
-// solution, the CPU side (problem.cpp) and the tests, so it stays light.
+// LAB_TITLE: what the lab asks, in one sentence. The lab's API. Read: Job (what a task gets), Rung (the tasks);
+// points.hpp beside it says what they are worth. Included by the student's .cu, the solution, the CPU side
+// (problem.cpp) and the tests, so it includes little.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,20 @@ namespace course::LAB_ID {
 
 using lab::Status;
 
-// All pointers are device memory that the harness owns; never allocate, never write d_in.
+// All pointers are device memory owned by the harness. Do not allocate memory and do not write to d_in.
 struct Job {
-  const std::int32_t* d_in = nullptr;  // n items; aligned to 4 bytes and to no more
+  const std::int32_t* d_in = nullptr;  // n items, aligned to 4 bytes only
   std::uint64_t n = 0;                 // may be 0
   std::int32_t* d_out = nullptr;       // n items: d_out[i] = 2 * d_in[i] + 1, modulo 2^32
-  CUstream_st* stream = nullptr;       // launch here; don't synchronise, the harness does
+  CUstream_st* stream = nullptr;       // launch here; the harness synchronises
 };
 
-// What an untouched task returns.
+// The result of a task that has not been written yet.
 inline Status not_implemented(const Job&) {
   return Status::not_implemented;
 }
 
-// Tasks in the order of points.hpp, then the rungs that only the solution has.
+// The tasks in the order of points.hpp, then the rungs that only the solution has.
 enum class Rung : std::uint32_t { map };
 
 inline Job job_of(const lab::Request& request) {
@@ -37,6 +37,6 @@ inline Job job_of(const lab::Request& request) {
   return job;
 }
 
-Status run(const lab::Request& request);  // the last lines of LAB_ID.cu
+Status run(const lab::Request& request);  // defined in the last lines of LAB_ID.cu
 
 }  // namespace course::LAB_ID

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The trusted side of the lab: its cases, their inputs, and what is right. Never linked into a runner.
+// The trusted side of the lab: its cases, their inputs and expected outputs. Never linked into a runner.
 #include <fmt/format.h>
 
 #include <vector>

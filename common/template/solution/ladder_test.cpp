@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The ladder keeps its promises, by the simulator's counters and traces. RUNNER names the solution's runner.
+// Tests the ladder's claims with the simulator's counters and traces. RUNNER is the path of the solution's
+// runner.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -16,13 +17,13 @@ const lab::Problem& problem();
 
 namespace {
 
-TEST(Ladder, MovesEveryItemOnceInAndOnceOut) {
+TEST(Ladder, ReadsAndWritesEveryItemOnce) {
   lab::Counter counter(problem());
   const lab::Case c = problem().example(kTasks[0], 4096);
   EXPECT_EQ(counter("map", c).bytes(), 2.0 * 4 * 4096);
 }
 
-TEST(Trace, IsTheHandouts) {
+TEST(Trace, MatchesTheHandout) {
   const std::vector<std::vector<int>> rows = {{7, 3, 15, 1, 9, 3, 13, 7}};
   EXPECT_EQ(lab::Traced(problem(), "map", 8).steps<int>("d_out", 8), rows);
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Filters pictures with the lab's tasks: for each channel a table, then a box filter by four look-ups. The tasks are those of
-// whatever sat.cu the program is linked with: the solution's, or a student's.
-// blur.cpp runs them on the device (or on the simulator, when its library is found first); reference.cpp needs no device:
-// radii_for() says how large the box of each pixel is for a depth of field, reference_blur() what blur() must give.
+// Filters pictures with the lab's tasks: for each channel a table, then a box filter by four look-ups. The
+// tasks are those of whatever sat.cu the program is linked with: the solution's, or a student's.
+// blur.cpp runs them on the device (or on the simulator, when its library is found first); reference.cpp
+// needs no device: radii_for() says how large the box of each pixel is for a depth of field, reference_blur()
+// what blur() must give.
 #pragma once
 
 #include <optional>
@@ -33,8 +34,8 @@ Result<Blurred> blur(const Image& image, const BlurOptions& options);
 // What blur() must give: the same tables and look-ups on the CPU.
 Image reference_blur(const Image& image, const BlurOptions& options);
 
-// Approximate depth of field: nothing is blurred at the focal distance, and `strength` pixels to each side for each unit of depth
-// away from it; at most kMaxRadius.
+// Approximate depth of field: nothing is blurred at the focal distance, and `strength` pixels to each side
+// for each unit of depth away from it; at most kMaxRadius.
 inline constexpr std::uint32_t kMaxRadius = 4096;
 std::vector<std::uint32_t> radii_for(const DepthMap& depth, float focal_distance, float strength);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// depth_of_field IMAGE DEPTH OUT --focus D --strength S: sharp at depth D, the blurrier the further a pixel is from it.
-// Approximate: each pixel is the mean of a box whose radius its own depth decides, so what is sharp bleeds into the blur beside it.
+// depth_of_field IMAGE DEPTH OUT --focus D --strength S: sharp at depth D, the blurrier the further a pixel
+// is from it. Approximate: each pixel is the mean of a box whose radius its own depth decides, so what is
+// sharp bleeds into the blur beside it.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -79,7 +79,8 @@ struct Header {
   std::size_t first_pixel = 0;  // byte
 };
 
-// The next word of the header from `at` on; comments reach from # to the end of their line. Empty at the end of the file.
+// The next word of the header from `at` on; comments reach from # to the end of their line. Empty at the end
+// of the file.
 std::string_view next_word(const Bytes& bytes, std::size_t& at) {
   const auto is_space = [](std::uint8_t b) { return b == ' ' || (b >= '\t' && b <= '\r'); };
   while (at < bytes.size() && (is_space(bytes[at]) || bytes[at] == '#')) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Pictures in files: PNG (through stb), and the plain formats PGM, PPM and PFM. Row 0 is the top row, whatever the file has first.
-// Whatever a file holds, reading it ends in a picture or in an Error that says what is wrong with it.
+// Pictures in files: PNG (through stb), and the plain formats PGM, PPM and PFM. Row 0 is the top row,
+// whatever the file has first. Whatever a file holds, reading it ends in a picture or in an Error that says
+// what is wrong with it.
 #pragma once
 
 #include <cstddef>
@@ -24,13 +25,15 @@ struct Image {
   std::vector<std::uint8_t> bytes;
 };
 
-// One number a pixel: how far it is from the camera. Files of integers give 0 (nearest) … 1, a PFM what it holds.
+// One number a pixel: how far it is from the camera. Files of integers give 0 (nearest) … 1, a PFM what it
+// holds.
 struct DepthMap {
   std::size_t width = 0, height = 0;
   std::vector<float> depths;  // finite
 };
 
-// PNG of 8 or 16 bits (transparency is ignored), PGM, PPM; told apart by their first bytes, not by their names.
+// PNG of 8 or 16 bits (transparency is ignored), PGM, PPM; told apart by their first bytes, not by their
+// names.
 Result<Image> read_image(const std::string& path);
 // Grey PNG of 8 or 16 bits, PGM of either, or a PFM with one channel.
 Result<DepthMap> read_depth(const std::string& path);

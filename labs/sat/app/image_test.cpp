@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Pictures are read as they were written; files that are broken in any way end in an Error. IMAGES: the folder of the samples.
+// Pictures are read as they were written; files that are broken in any way end in an Error. IMAGES: the
+// folder of the samples.
 #include "sat/app/image.hpp"
 
 #include <fmt/format.h>

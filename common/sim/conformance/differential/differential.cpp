@@ -1,18 +1,22 @@
 // SPDX-License-Identifier: MIT
-// Compares two machines, GPUs or simulators, bit by bit: run it on both; the two must print the same text.
+// Compares two devices, GPUs or simulators, bit by bit: run it on both; the two must print the same text.
 //   differential SEED COUNT             random kernels SEED … SEED + COUNT - 1, a digest of each one's output
 //   differential --ptx SEED             a kernel's module
-//   differential --outputs SEED         its output, a thread a line, in the order of leave() in generate.cpp
+//   differential --outputs SEED         its output, a line per thread, in the order of Generator::leave()
 //   differential --uses SEED COUNT      in how many kernels each instruction occurs; runs none of them
-//   differential --operands SEED COUNT  every instruction on COUNT tuples (rounded up to 65,536): a digest each
+//   differential --operands SEED COUNT  a digest of every instruction on COUNT tuples (rounded up to 65,536)
 //   differential --operand ROW SEED     65,536 tuples of the instruction in that row, with its results
-//   differential --serve                for shrink.py: reads lines SEED FILE, and runs the changed kernel SEED in FILE: a digest
-// `ninja -C build common/sim/differential` builds it. Without Meson, with the toolkit and a compiler alone:
-//   g++ -std=c++20 -O1 -Icommon -I/usr/local/cuda/include -o differential common/sim/conformance/differential/*.cpp
+//   differential --serve                for shrink.py: reads lines SEED FILE, runs the changed kernel SEED in
+//                                       FILE and prints a digest
+// `ninja -C build common/sim/differential` builds it. Without Meson, the toolkit and a compiler are enough
+// (without fmt, one with std::format, GCC 13):
+//   g++ -std=c++20 -O1 -Icommon -I/usr/local/cuda/include -o differential
+//     common/sim/conformance/differential/*.cpp
 //     common/sim/conformance/{*_operations,*_scenarios,exact,operand,scenario}.cpp common/ptx/ir.cpp
 //     -L/usr/local/cuda/lib64 -lcudart (and -lfmt where fmt is installed)
-// ./differential 1 100000 > gpu.txt; LD_LIBRARY_PATH=build/common/cudart ./differential 1 100000 > sim.txt; diff gpu.txt sim.txt
-// Exit status: 0, 1 when a kernel could not be loaded or run, 77 without a device.
+//   ./differential 1 100000 > gpu.txt
+//   LD_LIBRARY_PATH=build/common/cudart ./differential 1 100000 > sim.txt; diff gpu.txt sim.txt
+// Exit status: 0; 1 when a kernel could not be loaded or run; 77 without a device.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -34,8 +38,8 @@
 namespace course::sim::differential {
 namespace {
 
-constexpr int kSm = 90;              // the same kernels on every device
-constexpr std::uint64_t kBatch = 8;  // kernels a module: loading one takes longer than running it
+constexpr int kSm = 90;              // compute capability of the kernels, the same on every device
+constexpr std::uint64_t kBatch = 8;  // kernels per module, because loading takes longer than running
 
 void must(cudaError_t status, const char* what) {
   if (status == cudaSuccess) return;
@@ -68,7 +72,7 @@ class Library {
   cudaLibrary_t handle_{};
 };
 
-// Device memory for a kernel's input and output, of 64-bit words.
+// Device memory for a kernel's input and output, in 64-bit words.
 class Buffers {
  public:
   Buffers(std::size_t n_in, std::size_t n_out) : out_words_(n_out) {
@@ -152,7 +156,7 @@ void serve() {
   }
 }
 
-// An instruction as it is written, up to its operands; not its guard.
+// The spelling of an instruction without its guard and operands.
 std::string_view opcode(std::string_view line) {
   const auto skip_spaces = [&] { line.remove_prefix(std::min(line.find_first_not_of(' '), line.size())); };
   skip_spaces();
@@ -221,7 +225,8 @@ void print_operand(std::size_t row, std::uint64_t seed) {
 int main(int argc, char** argv) {
   using namespace course::sim::differential;
   const std::vector<std::string_view> words(argv + 1, argv + argc);
-  const auto number = [&](int k) { return std::strtoull(argv[argc - k], nullptr, 10); };  // from the end
+  // counted from the end
+  const auto number = [&](int k) { return std::strtoull(argv[argc - k], nullptr, 10); };
   const auto is = [&](std::string_view mode, std::size_t n) { return words.size() == n && words[0] == mode; };
   if (is("--ptx", 2))
     std::fputs(module_of(number(1), 1).c_str(), stdout);

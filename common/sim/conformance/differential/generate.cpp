@@ -16,15 +16,15 @@ namespace {
 using ptx::Type;
 
 constexpr int kPredicates = 6, kHalves = 8, kWords = 12, kWides = 8;
-constexpr int kDeepest = 2;  // branches and loops within each other
+constexpr int kDeepest = 2;  // the deepest nesting of branches and loops
 
-// Conversions that the suite has, but ptxas does not take for sm_90.
+// Conversions of the suite that ptxas refuses for sm_90.
 bool is_refused(const Operation& o) {
   const auto has = [&](std::string_view part) { return o.ptx.find(part) != std::string::npos; };
   if (!o.ptx.starts_with("cvt.")) return false;
   const Type from = o.sources[0];
   const auto integer = [](Type t) { return ptx::spelling(t)[0] == 's' || ptx::spelling(t)[0] == 'u'; };
-  if (has(".sat.") && integer(from) && integer(o.result)) {  // nothing to clamp
+  if (has(".sat.") && integer(from) && integer(o.result)) {  // there is nothing to clamp
     const bool same_sign = ptx::spelling(from)[0] == ptx::spelling(o.result)[0];
     const int room = ptx::bits_of(o.result) - ptx::bits_of(from);
     return same_sign ? room >= 0 : ptx::spelling(o.result)[0] == 's' && room > 0;
@@ -34,7 +34,8 @@ bool is_refused(const Operation& o) {
   return has("bf16") && !has("x2") && (has(".sat.") || narrow);
 }
 
-// (kTemplates has forms with operands for which those that machine code departs in agree.)
+// (For instructions whose machine code deviates from the ISA, kTemplates has forms with operands for which
+// both agree.)
 // Capital letters stand for registers: P predicate, H 16 bits, R 32, W 64; # for a random byte.
 constexpr std::string_view kTemplates[] = {
     "set.lt.u32.f16x2 R, R, R",
@@ -76,10 +77,11 @@ constexpr std::string_view kTemplates[] = {
     "cvt.pack.sat.s16.s32 R, R, R",
 };
 
-// Under a guard, which ptxas also makes of a branch, the machine code for sm_90 converts what the register held before.
+// Under a guard, into which ptxas also converts branches, sm_90's machine code converts the previous contents
+// of the register.
 constexpr std::string_view kLosesGuard = "set.ltu.f32.f64";
 
-// What all lanes of a warp execute together.
+// Instructions that all lanes of a warp execute together.
 constexpr std::string_view kWarpTemplates[] = {
     "mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32 {R, R, R, R}, {R, R}, {R}, {R, R, R, R}",
     "mma.sync.aligned.m8n8k16.row.col.satfinite.s32.s8.u8.s32 {R, R}, {R}, {R}, {R, R}",
@@ -130,8 +132,8 @@ class Generator {
         "%u<6>;\n",
         kPredicates, kHalves, kWords, kWides);
   }
-  // Fills the other registers from the wide ones, and the halves from memory: where a half is the low part of
-  // a word that is still needed, ptxas 13.0 packs halves into that very word, and spoils it.
+  // Initialises the other registers from the wide ones, and the halves from memory. If a half were the low
+  // part of a word that is still used, ptxas 13.0 would pack halves into that word and destroy it.
   static std::string first_values() {
     std::string out;
     for (int k = 0; k < kWords; ++k)
@@ -185,7 +187,7 @@ class Generator {
     text += o.result == Type::pred        ? predicate()
             : o.result_register_bits != 0 ? of_bits(o.result_register_bits)
                                           : of_type(o.result);
-    // ptxas takes the minimum of a register and itself for a copy, so that a NaN would keep its bits.
+    // ptxas treats the minimum of a register and itself as a copy, so that a NaN would keep its bits.
     const bool distinct = o.ptx.starts_with("min.") || o.ptx.starts_with("max.");
     std::string operands;
     for (const Type t : o.sources) {
@@ -209,8 +211,8 @@ class Generator {
     }
     line(text);
   }
-  // No register twice, since two results may not be the same one; nor the guard, which ptxas reads again for
-  // the second result.
+  // A register must not occur twice, because two results must differ; nor may the guard, which ptxas reads
+  // again for the second result.
   static bool used_in(const std::string& text, const std::string& name) {
     for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
       const std::size_t end = at + name.size();
@@ -220,7 +222,7 @@ class Generator {
     return false;
   }
 
-  // The suite's own spellings, on %a, %b, %c and to %d.
+  // The suite's spellings use %a, %b, %c and %d.
   void video() {
     static const std::vector<Scenario> all = [] {
       std::vector<Scenario> some = video_scenarios();
@@ -311,12 +313,13 @@ class Generator {
     text_ += "  }\n";
   }
 
-  // --- what all threads of a block do together
+  // --- operations of all threads of a block
 
   void shuffle() {
     constexpr const char* kModes[] = {"idx", "bfly", "down", "up"};
     const auto mode = below(4);
-    const std::uint64_t segment = (32 - (std::uint64_t{1} << below(6))) & 31;  // bits of the lane that stay
+    // bits of the lane index that are kept
+    const std::uint64_t segment = (32 - (std::uint64_t{1} << below(6))) & 31;
     const std::uint64_t clamp = mode == 3 ? segment << 8 : segment << 8 | 31;
     const std::string from = below(2) == 0 ? word() : fmt::format("{}", below(32));
     const std::string to = word();
@@ -338,7 +341,7 @@ class Generator {
     }
   }
 
-  // Leaves the address of the thread's slot in %t0.
+  // Stores the address of the thread's slot in %t0.
   void own_slot() {
     line("shl.b32 %t0, %thread, 3");
     line("mov.u32 %t1, slots");
@@ -366,11 +369,11 @@ class Generator {
     line("bar.sync 0");
   }
 
-  // Threads that read one after the other, as accesses that are looked after as one.
+  // Loads of neighbouring addresses by neighbouring threads, which the simulator handles as one access.
   void side_by_side() {
     struct Load {
       std::string_view text;
-      int shift;  // of the thread's number
+      int shift;  // shift of the thread index
     };
     constexpr Load kLoads[] = {{"ld.shared.v4.u8 {H, H, H, H}, [%t2]", 2},
                                {"ld.shared.v2.s16 {R, R}, [%t2]", 2},
@@ -395,7 +398,7 @@ class Generator {
       line("shl.b32 %t2, %t2, 4");
       line("add.u32 %t2, %t2, %t1");
       form(fmt::format("ldmatrix.sync.aligned.m8n8.x4{}.shared.b16 {{R, R, R, R}}, [%t2]", across), "");
-    } else {  // each warp its own 128 bytes
+    } else {  // each warp has its own 128 bytes
       line("and.b32 %t2, %thread, 7");
       line("shl.b32 %t2, %t2, 4");
       line("and.b32 %t3, %thread, 32");
@@ -410,7 +413,7 @@ class Generator {
     line("bar.sync 0");
   }
 
-  // A copy in flight, of which the end is filled with zeros.
+  // An asynchronous copy whose end is filled with zeros.
   void copy() {
     own_slot();
     line(fmt::format("and.b32 %t2, {}, 7", word()));
@@ -420,7 +423,7 @@ class Generator {
     line("bar.sync 0");
   }
 
-  // Several threads update one cell by an operation that commutes.
+  // Several threads update one cell with a commutative operation.
   void shared_cells() {
     constexpr const char* kUpdates[] = {"add.u32", "min.s32", "max.u32", "and.b32", "or.b32", "xor.b32"};
     line("setp.lt.u32 %q3, %thread, 8");
@@ -441,7 +444,7 @@ class Generator {
     line("bar.sync 0");
   }
 
-  // 16 bytes: the comparison sees what is there, or another high half.
+  // A 16-byte compare-and-swap that finds the expected value, or one with another high half.
   void wide_atomic() {
     const std::string low = wide(), high = wide(), other = wide();
     const std::string at = fmt::format("[%out+{}]", 16 * below(kWordsOut / 2));
@@ -458,8 +461,9 @@ class Generator {
     line(fmt::format("xor.b64 {}, %u1, %u3", wide()));
   }
 
-  // An atomic on what is the thread's own: its old value is determined, too. (Not a sum in f64, whose NaNs
-  // keep any bits, nor one of two halves in shared memory, where ptxas adds nothing to the upper one.)
+  // An atomic on memory of one thread only, so that its old value is determined, too. (Not a sum in f64,
+  // whose NaNs may have any bits, nor one of two halves in shared memory, where ptxas does not add the upper
+  // half.)
   void own_atomic() {
     struct Update {
       const char* name;
@@ -480,10 +484,10 @@ class Generator {
     else
       line(fmt::format("atom.{}.{} {}, {}, {}", space, u.name, of_bits(u.bits), at, of_bits(u.bits)));
     line(fmt::format("ld.{}.b64 {}, {}", space, wide(), at));
-    if (shared) line("bar.sync 0");  // the slots are others' afterwards
+    if (shared) line("bar.sync 0");  // other threads use the slots afterwards
   }
 
-  // --- a body
+  // --- bodies
 
   void statements(int depth) {
     for (std::uint64_t k = 1 + below(4); k > 0; --k) statement(depth + 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sandbox/leavings.hpp"
+#include "sandbox/leftover_files.hpp"
 
 #include <sys/stat.h>
 
@@ -8,18 +8,18 @@
 
 namespace course::grader::sandbox {
 
-Leavings::~Leavings() {
+LeftoverFiles::~LeftoverFiles() {
   namespace fs = std::filesystem;
   if (uid_ == 0) return;
   for (const std::string& folder : folders_) {
-    std::vector<fs::path> his;
+    std::vector<fs::path> owned;
     std::error_code ignored;
     for (fs::directory_iterator entry(folder, ignored), end; entry != end; entry.increment(ignored)) {
       struct stat status {};
-      if (lstat(entry->path().c_str(), &status) == 0 && status.st_uid == uid_) his.push_back(entry->path());
+      if (lstat(entry->path().c_str(), &status) == 0 && status.st_uid == uid_) owned.push_back(entry->path());
       if (ignored) break;
     }
-    for (const fs::path& path : his) fs::remove_all(path, ignored);  // follows no links
+    for (const fs::path& path : owned) fs::remove_all(path, ignored);  // follows no links
   }
 }
 

@@ -38,7 +38,7 @@ def ceilings(lab, _labcli):
 
 
 def roof(lab, _labcli):
-    preset = (ROOT / "common/sim/device.hpp").read_text(encoding="utf-8")
+    preset = (ROOT / "common/sim/types.hpp").read_text(encoding="utf-8")
     sms = int(re.search(r"int multiprocessors = (\d+);", preset)[1])
     ghz = float(re.search(r"double clock_ghz = ([\d.]+);", preset)[1])
     lanes = 64  # 32-bit integer additions a clock and multiprocessor: CUDA C++ Programming Guide, arithmetic throughput, 9.0
@@ -153,7 +153,7 @@ def trips(lab, _labcli):
 
 def in_flight(lab, _labcli):
     timing = (ROOT / "common/sim/chips/timing_h200.inc").read_text(encoding="utf-8")
-    preset = (ROOT / "common/sim/device.hpp").read_text(encoding="utf-8")
+    preset = (ROOT / "common/sim/types.hpp").read_text(encoding="utf-8")
     clocks = float(re.search(r"memory_latency = ([\d.]+)", timing)[1])
     ghz = float(re.search(r"double clock_ghz = ([\d.]+);", preset)[1])
     sms = int(re.search(r"int multiprocessors = (\d+);", preset)[1])

@@ -14,7 +14,7 @@ std::string doubling(int n_levels) {
   std::string name = "_Z1f1AIiiE";
   for (int i = 0; i < n_levels; ++i) {
     const std::string last = std::string("S") + kDigits[static_cast<std::size_t>(i)] + "_";
-    name += "S_I" + last + last + "E";
+    name.append("S_I").append(last).append(last).append("E");
   }
   return name;
 }

@@ -112,7 +112,7 @@ std::string likely_cause(std::span<const FailedCase> cases) {
   if (cases.empty()) return "";
   const Best best = best_of(cases, false);
   if (best.n_cases == 0) return describe_causes(cases.front().causes);
-  const std::string text = one_of(best.causes);
+  std::string text = one_of(best.causes);
   if (!text.empty() && best.n_cases == cases.size()) return text;
   // The mistake explains only some cases; the others may have another cause.
   if (text.empty() || best.causes.size() > 1) return common_signs(cases);

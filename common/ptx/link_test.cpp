@@ -14,6 +14,7 @@ const std::string kHead = ".version 8.0\n.target sm_80\n.address_size 64\n";
 
 Result<Module> linked(const std::vector<std::string>& bodies) {
   std::vector<std::string> texts;
+  texts.reserve(bodies.size());
   for (const std::string& body : bodies) texts.push_back(kHead + body);
   const auto text = link(texts);
   if (!text) return text.error();

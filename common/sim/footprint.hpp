@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The bytes of memory that a kernel or a copy has read and written, so that two of them can be asked whether they met.
+// The bytes of memory that a kernel or a copy has read and written. Two footprints tell whether the kernels
+// have used the same bytes.
 #pragma once
 
 #include <array>
@@ -14,18 +15,18 @@ constexpr std::uint64_t kHostPage = 4096;  // bytes: the smallest piece of memor
 
 class Footprint {
  public:
-  // Strong accesses are atomic, volatile or relaxed: they may meet each other. The host may rely on strong writes of system
-  // scope alone.
+  // Strong accesses (atomic, volatile, relaxed) do not conflict with each other. Only strong writes of system
+  // scope can signal the host.
   enum Use : std::uint8_t { kRead, kWrite, kStrongRead, kStrongWrite, kSystemWrite };
   static constexpr int kUses = 5;
 
   // Adds the bytes [address, address + n_bytes).
   void add(std::uint64_t address, std::uint64_t n_bytes, Use use);
   void add(const Footprint& other);
-  // Takes them out again, whatever their use: the memory belongs to somebody else now.
+  // Removes these bytes, whatever their use: the memory has been freed or allocated again.
   void forget(std::uint64_t address, std::uint64_t n_bytes);
   bool empty() const { return pages_.empty(); }
-  // Of the host's memory that this object takes, roughly.
+  // Approximate size of this object in the host's memory.
   std::uint64_t memory_bytes() const { return pages_.size() * sizeof(Bits); }
 
   struct Meeting {
@@ -33,19 +34,20 @@ class Footprint {
     std::uint64_t n_bytes = 0;  // how many bytes in all
     bool first_writes = false, second_writes = false;
   };
-  // The bytes that both use, one of them writing, and not both in a strong way; nothing when there are none.
+  // The bytes on which the two conflict: both access them, at least one writes, and not both accesses are
+  // strong. std::nullopt if there are none.
   std::optional<Meeting> meets(const Footprint& second) const;
-  // Calls visit(address, use) for each page of kHostPage bytes of which something may be used so.
+  // Calls visit(address, use) for each page of kHostPage bytes that may hold bytes with this use.
   template <typename Visit>
   void for_each_page(Visit&& visit) const {
     for (const auto& [key, bits] : pages_) visit(key / kUses * kHostPage, static_cast<Use>(key % kUses));
   }
-  // Is any of these bytes used so?
+  // Whether any of these bytes has this use.
   bool uses(std::uint64_t address, std::uint64_t n_bytes, Use use) const;
 
  private:
   using Bits = std::array<std::uint64_t, kHostPage / 64>;  // a bit for each byte
-  // The bitmaps that were used last, where a key finds them quickly; copies and moves forget them.
+  // A cache of the bitmaps that were used last. It is not copied or moved with the object.
   struct Recent {
     struct Entry {
       std::uint64_t key = 0;

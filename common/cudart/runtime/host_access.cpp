@@ -22,7 +22,7 @@
 namespace course::cudart {
 namespace {
 
-constexpr std::size_t kMostAccesses = 64;  // noted between two calls
+constexpr std::size_t kMostAccesses = 64;  // recorded between two calls of the runtime
 constexpr std::size_t kMostRanges = 1000;  // protected at once: the kernel limits the mappings of a process
 
 struct Access {
@@ -38,12 +38,13 @@ struct Range {
 struct Protection {
   std::mutex lock;
   int n_inside = 0;  // threads in a call of the runtime
-  // The rest is shared with the signal handler, which takes no lock but this one. Whoever holds it touches no protected page.
+  // Everything below is shared with the signal handler, which takes this lock only. A thread that holds it
+  // must not access a protected page.
   std::atomic_flag busy;
   std::vector<Range> ranges;
   std::array<Access, kMostAccesses> accesses;
   std::size_t n_accesses = 0;
-  struct sigaction before {};  // whose turn it is when the fault is none of ours
+  struct sigaction before {};  // the program's handler, for faults that are not ours
 };
 Protection& protection() {
   static auto& all = *new Protection;
@@ -96,7 +97,7 @@ void on_fault(int, siginfo_t* info, void* context) {
       all.accesses[all.n_accesses++] = {address, code_of(context), was_write(context)};
     return;
   }
-  sigaction(SIGSEGV, &all.before, nullptr);  // and the fault comes again
+  sigaction(SIGSEGV, &all.before, nullptr);  // the access is repeated and faults again
 }
 
 void handle_faults() {
@@ -110,7 +111,7 @@ void handle_faults() {
   sigaction(SIGSEGV, &ours, nullptr);
 }
 
-// Where the host's code was compiled from; empty without debug information or addr2line.
+// The source line of an instruction of the host; empty without debug information or without addr2line.
 std::vector<sim::SourcePlace> place_of_code(const void* code) {
   Dl_info object{};
   if (code == nullptr || dladdr(code, &object) == 0 || object.dli_fname == nullptr) return {};
@@ -150,7 +151,8 @@ void judge(const Access& access) {
   place->context->device().add_finding(std::move(f));
 }
 
-// Pages that hold something else, too, stay open. What two works need is protected as the stricter one needs it.
+// The pages to protect while host code runs. A page that one operation reads and another writes gets the
+// stricter protection.
 std::vector<Range> wanted_ranges() {
   std::map<std::uint64_t, bool> pages;  // by address: may be read
   for (const HostPage& page : unfinished_host_pages()) {

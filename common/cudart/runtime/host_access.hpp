@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Finds host code that reads or writes page-locked or managed memory which unfinished work may still use, since the host
-// has not waited for it ("host-race", "host-writes-during-copy"). For SIM_CHECK=1.
-// While host code runs, the pages that such work has written cannot be accessed, and those that it has read cannot be
-// written (mprotect). The first access to a page faults, is noted, and goes on; the next call of the runtime judges it.
-// Not seen: a page's second access between two calls; memory of cudaHostRegister; work that may tell the host of its
-// progress, by atomic or volatile writes to such memory. System calls that are given a protected page fail with EFAULT.
+// With SIM_CHECK=1: finds host code that accesses page-locked or managed memory while a kernel or copy may
+// still use it, because the host has not waited for that work ("host-race", "host-writes-during-copy").
+// While host code runs, mprotect makes the pages that unfinished work has written inaccessible, and those that
+// it has read read-only. The first access to such a page raises SIGSEGV; the handler records the access, opens
+// the page and continues the program. The next call of the runtime decides whether the access was a race.
+// Not found: further accesses to the same page before that call; memory of cudaHostRegister; accesses to the
+// results of kernels that signal the host by volatile or system-scope writes. A system call that gets a
+// protected page fails with EFAULT.
 #pragma once
 
 namespace course::cudart {
 
-// Around every call of the runtime: inside, all memory can be accessed.
+// Exists during every call of the runtime, in which all memory is accessible.
 class InsideRuntime {
  public:
   InsideRuntime();

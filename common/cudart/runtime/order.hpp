@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Which work of streams is ordered before which, by vector clocks, and whether unordered work met in memory.
-// The simulator executes all work when it is submitted, in this one order; a GPU may run two kernels in either order or
-// at once, unless a stream, an event, a graph's edge or the host, by waiting, orders them. With SIM_CHECK=1 work that
-// nothing orders and that uses the same bytes, writing, is reported ("stream-race").
-// All threads of the host count as one, since nothing shows what orders them: what one has waited for, all have.
+// Vector clocks that tell which kernels, copies and memsets ("work") are ordered, and whether unordered work
+// uses the same memory. The simulator executes work when it is submitted. A GPU may run two pieces of work in
+// either order or concurrently unless a stream, an event, an edge of a graph, or the host by waiting, orders
+// them. With SIM_CHECK=1, two pieces of unordered work that access the same byte, one of them writing, are
+// reported ("stream-race"). All threads of the host count as one, because the runtime does not see how they
+// synchronise: when one of them has waited for work, all of them have.
 // Source: Lamport, "Time, Clocks, and the Ordering of Events in a Distributed System", CACM 21 (7), 1978.
 #pragma once
 
@@ -18,14 +19,14 @@
 
 namespace course::cudart {
 
-// Streams and graph nodes are agents; each piece of work is one tick of its agent.
+// A stream or a node of a graph. Each piece of work is one tick of its agent.
 using Agent = std::uint64_t;
 struct Moment {
   Agent agent = 0;
   std::uint64_t tick = 0;
 };
 
-// How much of each agent's work has ended as far as somebody knows.
+// For each agent, the last of its work that is known to have ended.
 class Clock {
  public:
   void join(const Clock& other);
@@ -39,20 +40,22 @@ class Clock {
 
 Agent new_agent();
 
-// A piece of work: what it comes after, what whoever waits for it comes after, and where it runs, in words.
+// A piece of work: what is ordered before it, what is ordered before anything that waits for it, and the name
+// of its stream for messages.
 struct Turn {
   Moment now;
   Clock before;
-  Clock after;        // `before`, `now`, and what parts of it add
+  Clock after;        // `before`, `now`, and the work of its parts
   std::string where;  // "stream 2"
 };
 
-// Begins one piece of work of this agent, after all that `before` covers and all that the host has waited for.
+// Begins a piece of work of this agent. It is ordered after `before` and after everything that the host has
+// waited for.
 Turn begin_turn(Agent agent, Clock before, std::string where);
-// The same for a part of other work: a graph's node. For take_unordered_work() it is not work by itself.
+// The same for a part of other work, such as a node of a graph; take_unordered_work() ignores it.
 Turn begin_part(const Turn& whole, Agent agent, Clock before);
 
-// The work that this thread executes at the moment, for what it calls; nested.
+// Makes `turn` the work that this thread is executing. Can be nested.
 class DoingTurn {
  public:
   explicit DoingTurn(Turn& turn);
@@ -65,32 +68,35 @@ class DoingTurn {
   Turn* outer_;
 };
 
-// The work at hand has accessed this memory. `what` in words: "kernel fill(int*)", "a copy". Reports to `context`'s device.
+// The work that this thread executes has accessed this memory. `what` names it in messages: "kernel fill(int*)",
+// "a copy". Findings go to the device of `context`.
 void work_accessed(Context& context, const std::string& what, bool is_copy, sim::Footprint footprint);
-// This memory has been allocated or freed: what earlier work did there concerns nobody any more.
+// This memory has been allocated or freed: accesses by earlier work are no longer compared with later ones.
 void forget_accesses(std::uint64_t address, std::uint64_t n_bytes);
 
-// Work whose end the host does not know of and that uses a byte so that the host must not: reads or writes it.
+// Unfinished work (the host has not waited for it) that conflicts with an access of the host to a byte;
+// std::nullopt if there is none.
 struct Unfinished {
   std::string what, where;
   bool is_copy = false, writes = false;
 };
 std::optional<Unfinished> unfinished_use(std::uint64_t address, bool host_writes);
-// Pages of page-locked and managed memory that such work uses, and nobody else has a part of.
+// The pages of page-locked and managed memory that unfinished work uses. Pages that several allocations share
+// are left out.
 struct HostPage {
   std::uint64_t address;
   bool written;
 };
 std::vector<HostPage> unfinished_host_pages();
 
-// The host has waited for all that the clock covers; or for everything.
+// The host has waited for the work that the clock covers, or for all work.
 void host_waited_for(const Clock& clock);
 void host_waited_for_all();
-// A call that may have waited for everything, such as cudaMalloc: earlier work is not reported any more, though nothing
-// may rely on it.
+// After a call that may wait for all work, such as cudaMalloc: earlier work is no longer reported, but a
+// program must not rely on it.
 void host_may_have_waited();
-// Since the last call: was there work in two agents that nothing orders; or work that neither the host nor `clock` knows
-// to have ended?
+// Whether, since the last call of this function, two agents have had unordered work, or there is work that is
+// covered neither by `clock` nor by what the host has waited for.
 bool take_unordered_work(const Clock& clock);
 
 }  // namespace course::cudart

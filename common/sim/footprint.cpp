@@ -8,8 +8,7 @@ namespace course::sim {
 namespace {
 
 constexpr std::uint64_t kWordBits = 64;
-constexpr std::uint64_t kRecent =
-    2048;  // bitmaps that are found quickly: of 2 MiB or more that a kernel accesses anyhow
+constexpr std::uint64_t kRecent = 8192;  // bitmaps in the cache: those of 16 MiB or more
 
 // Calls visit(page, first, count) for each page's part of a range, in bytes from the page's start.
 template <typename Visit>

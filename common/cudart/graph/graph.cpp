@@ -5,6 +5,8 @@
 #include <mutex>
 #include <unordered_set>
 
+#include "cudart/runtime/host_checks.hpp"
+
 namespace course::cudart {
 namespace {
 
@@ -220,29 +222,43 @@ Status update(CUgraphExec_st& executable, const CUgraph_st& graph, cudaGraphExec
   return cudaSuccess;
 }
 
+namespace {
+
+// The clocks after the nodes of a launch.
+using Ends = std::unordered_map<const CUgraphNode_st*, Clock>;
+
+// Executes a node. With the host's checks on, it is work of its own, ordered after the nodes on which it depends.
+Status run_node(CUgraphNode_st& node, Work& whole, Ends& ends) {
+  if (!checks_host(*node.context))
+    return node.enabled ? execute(*node.context, node.operation) : Status(cudaSuccess);
+  Clock before = whole.before;
+  for (const CUgraphNode_st* dependency : node.dependencies) before.join(ends[dependency]);
+  if (!node.enabled) {
+    ends[&node] = std::move(before);
+    return cudaSuccess;
+  }
+  if (!node.agent) node.agent.emplace();
+  Work part = begin_part(whole, *node.agent, std::move(before));
+  const CurrentWork current(part);
+  Status status = execute(*node.context, node.operation);
+  whole.after.join(part.after);
+  ends[&node] = std::move(part.after);
+  return status;
+}
+
+}  // namespace
+
 Status run_graph(const CUgraph_st& graph, bool frees_on_launch) {
   if (frees_on_launch) {
     std::vector<GraphMemory*> memory;
     collect_graph_memory(graph, memory);
     for (GraphMemory* piece : memory) (void)free_graph_memory(piece->context, piece->address);
   }
-  Turn nobody;
-  Turn& whole = DoingTurn::current() != nullptr ? *DoingTurn::current() : nobody;
-  std::unordered_map<const CUgraphNode_st*, Clock> ends;
+  Work& launch = *CurrentWork::current();
+  Ends ends;
   // The nodes of executable graphs are already sorted; those of child graphs are sorted here.
   for (CUgraphNode_st* node : topological_order(graph)) {
-    Clock before = whole.before;
-    for (const CUgraphNode_st* dependency : node->dependencies) before.join(ends[dependency]);
-    if (!node->enabled) {
-      ends[node] = std::move(before);
-      continue;
-    }
-    if (node->agent == 0) node->agent = new_agent();
-    Turn part = begin_part(whole, node->agent, std::move(before));
-    const DoingTurn doing(part);
-    if (Status status = execute(*node->context, node->operation); !status.ok()) return status;
-    whole.after.join(part.after);
-    ends[node] = std::move(part.after);
+    if (Status status = run_node(*node, launch, ends); !status.ok()) return status;
     // the error is returned by the next call, as after any kernel's fault
     if (node->context->sticky != cudaSuccess) return cudaSuccess;
   }

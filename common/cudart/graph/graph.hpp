@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -20,8 +21,8 @@ struct CUgraphNode_st {
   std::vector<CUgraphNode_st*> dependencies;
   const CUgraphNode_st* original = nullptr;  // in a clone: the node from which it was copied
   bool enabled = true;
-  course::cudart::Agent agent = 0;       // of an executable graph's node, from its first launch on
-  std::vector<void*> argument_pointers;  // for cudaGraphKernelNodeGetParams
+  std::optional<course::cudart::OwnAgent> agent;  // of an executable graph's node whose launches are checked
+  std::vector<void*> argument_pointers;           // for cudaGraphKernelNodeGetParams
 };
 
 struct CUuserObject_st {
@@ -72,6 +73,7 @@ std::vector<CUgraphNode_st*> topological_order(const CUgraph_st& graph);
 
 Status instantiate(const CUgraph_st& graph, unsigned long long flags, cudaGraphExec_t* out);
 Status update(CUgraphExec_st& executable, const CUgraph_st& graph, cudaGraphExecUpdateResultInfo& result);
+// Executes the nodes. To be called while the launch is the current work (order.hpp).
 Status run_graph(const CUgraph_st& graph, bool frees_on_launch);
 void release_user_object(cudaUserObject_t object, long count);
 

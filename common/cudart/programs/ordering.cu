@@ -191,6 +191,16 @@ const std::map<std::string, std::function<void(Case&)>> kCases{
        }
        EXPECT(k.pinned[0] == 42);
      }},
+    {"host_learns_by_a_callback",
+     [](Case& k) {
+       static volatile bool done = false;
+       k.write(k.managed, k.s);
+       CHECK(cudaLaunchHostFunc(
+           k.s, [](void*) { done = true; }, nullptr));
+       while (!done) {
+       }
+       use(k.managed[100]);
+     }},
     {"host_fills_the_next_buffer",
      [](Case& k) {
        for (int round = 0; round < 4; ++round) {

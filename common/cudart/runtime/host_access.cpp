@@ -2,6 +2,7 @@
 #include "cudart/runtime/host_access.hpp"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -10,6 +11,7 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -94,7 +96,8 @@ void on_fault(int, siginfo_t* info, void* context) {
     const std::uint64_t page = address / sim::kHostPage * sim::kHostPage;
     protect({page, page + sim::kHostPage, 0}, PROT_READ | PROT_WRITE);
     if (all.n_accesses < kMostAccesses)
-      all.accesses[all.n_accesses++] = {address, code_of(context), was_write(context)};
+      all.accesses[all.n_accesses++] = {address, code_of(context),
+                                        range.allowed == PROT_READ || was_write(context)};
     return;
   }
   sigaction(SIGSEGV, &all.before, nullptr);  // the access is repeated and faults again
@@ -114,9 +117,15 @@ void handle_faults() {
 // The source line of an instruction of the host; empty without debug information or without addr2line.
 std::vector<sim::SourcePlace> place_of_code(const void* code) {
   Dl_info object{};
-  if (code == nullptr || dladdr(code, &object) == 0 || object.dli_fname == nullptr) return {};
+  link_map* loaded = nullptr;
+  if (code == nullptr ||
+      dladdr1(code, &object, reinterpret_cast<void**>(&loaded), RTLD_DL_LINKMAP) ==
+          0 ||  // NOLINT: of the call
+      object.dli_fname == nullptr ||
+      std::strchr(object.dli_fname, '\'') != nullptr)
+    return {};
   const std::string command = fmt::format("addr2line -C -f -e '{}' {:#x} 2>/dev/null", object.dli_fname,
-                                          address_of(code) - address_of(object.dli_fbase));
+                                          address_of(code) - loaded->l_addr);
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> output(popen(command.c_str(), "r"), pclose);
   if (output == nullptr) return {};
   std::string text;

@@ -124,10 +124,11 @@ Status check_kernel(Context& context, const KernelOp& kernel) {
 
 // In a graph: what the event stands for.
 void note_record(CUevent_st& event) {
-  if (const Turn* turn = DoingTurn::current()) event.clock = turn->after;
+  if (const Work* work = CurrentWork::current()) event.clock = work->after;
 }
 
-Status execute_kernel(Context& context, const KernelOp& kernel) {
+Status execute_kernel(Context& context, const KernelOp& kernel, std::string& name,
+                      sim::Footprint& footprint) {
   const std::lock_guard guard(context.lock);
   sim::LaunchRequest request;
   if (Status status = find_kernel(context, *kernel.function, request.kernel); !status.ok()) return status;
@@ -139,9 +140,8 @@ Status execute_kernel(Context& context, const KernelOp& kernel) {
   request.cooperative = kernel.cooperative;
   request.registers = registers_of(context, *kernel.function, context.device().facts(request.kernel));
   sim::LaunchResult result = context.device().launch(request);
-
-  work_accessed(context, fmt::format("kernel {}", context.device().facts(request.kernel).demangled), false,
-                std::move(result.footprint));
+  footprint = std::move(result.footprint);
+  if (!footprint.empty()) name = fmt::format("kernel {}", context.device().facts(request.kernel).demangled);
   const FaultMeaning meaning = meaning_of(result.fault);
   if (meaning.code != cudaSuccess && !meaning.sticky) return {meaning.code, result.text};
   if (!result.text.empty()) say(result.text);
@@ -168,6 +168,8 @@ Status execute_host(const HostOp& host) {
   // Without any lock: the function may wait for another thread that uses the device.
   if (host.function != nullptr) host.function(host.data);
   if (host.callback != nullptr) host.callback(host.stream, cudaSuccess, host.data);
+  // The function may have told other host code that the work before it has ended.
+  if (const Work* work = CurrentWork::current()) host_may_have_waited_for(work->before);
   return cudaSuccess;
 }
 
@@ -406,7 +408,12 @@ Status execute(Context& context, const Operation& operation) {
   return std::visit(Overloaded{
                         [&](const KernelOp& kernel) {
                           const MirroredHostMemory mirrored(context);
-                          return execute_kernel(context, kernel);
+                          std::string name;
+                          sim::Footprint footprint;
+                          Status status = execute_kernel(context, kernel, name, footprint);
+                          // Without the context's lock, since it asks for those of other devices.
+                          work_accessed(context, name, false, std::move(footprint));
+                          return status;
                         },
                         [&](const CopyOp& copy) {
                           const MirroredHostMemory mirrored(context);
@@ -424,7 +431,7 @@ Status execute(Context& context, const Operation& operation) {
                         [](const ChildOp& child) { return run_graph(*child.graph, false); },
                         [&](const RecordOp& record) { return execute_record(context, record); },
                         [](const WaitOp& wait) {  // what the event stands for is done
-                          if (Turn* turn = DoingTurn::current()) turn->after.join(wait.event->clock);
+                          if (Work* work = CurrentWork::current()) work->after.join(wait.event->clock);
                           return Status();
                         },
                         [](const AllocOp& alloc) { return execute_alloc(alloc); },

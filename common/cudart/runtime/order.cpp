@@ -2,7 +2,6 @@
 #include "cudart/runtime/order.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <deque>
 #include <mutex>
 #include <utility>
@@ -13,8 +12,10 @@
 namespace course::cudart {
 namespace {
 
-// Of footprints that are kept, in bytes of the host's memory; beyond, the oldest go.
-constexpr std::uint64_t kMostMemory = std::uint64_t{256} << 20;
+// Unfinished work is forgotten, the oldest first, when there is more than this or its footprints take more memory.
+constexpr std::size_t kMostUnderWay = 512;
+constexpr std::uint64_t kMostMemory = std::uint64_t{256} << 20;  // bytes
+constexpr std::size_t kLookedAt = 16;  // agents that are free, looked at for one to use again
 
 // Work whose end the host does not know of.
 struct UnderWay {
@@ -33,6 +34,8 @@ struct Ordering {
   std::map<Agent, std::uint64_t> fresh;  // last tick of agents with work since the last take_unordered_work()
   bool unordered = false;
   std::deque<UnderWay> under_way;
+  std::deque<Agent> free_agents;
+  Agent n_agents = 0;
 };
 Ordering& ordering() {
   static auto& all = *new Ordering;
@@ -101,10 +104,10 @@ sim::Finding report(const Met& met, const std::string& what, const std::string& 
   return f;
 }
 
-thread_local Turn* t_turn = nullptr;
+thread_local Work* t_work = nullptr;
 
 // Under the lock.
-Turn begin(Ordering& all, Agent agent, Clock before, std::string where) {
+Work begin(Ordering& all, Agent agent, Clock before, std::string where) {
   before.join(all.waited);
   const Moment now{agent, all.everything.tick_of(agent) + 1};
   all.everything.join(now);
@@ -133,39 +136,58 @@ bool Clock::covers(Moment moment) const {
   return moment.tick <= tick_of(moment.agent);
 }
 
-Agent new_agent() {
-  static std::atomic<Agent> next{1};
-  return next++;
-}
+namespace {
 
-Turn begin_turn(Agent agent, Clock before, std::string where) {
+// One that the host knows to have finished, or a new one. An unfinished one would order later work after its own.
+Agent take_agent() {
   Ordering& all = ordering();
   const std::lock_guard guard(all.lock);
-  Turn turn = begin(all, agent, std::move(before), std::move(where));
-  all.unordered = all.unordered || std::any_of(all.fresh.begin(), all.fresh.end(), [&](const auto& other) {
-                    return !turn.before.covers({other.first, other.second});
-                  });
-  all.fresh[agent] = turn.now.tick;
-  return turn;
+  for (std::size_t i = std::min(kLookedAt, all.free_agents.size()); i > 0; --i) {
+    const Agent agent = all.free_agents.front();
+    all.free_agents.pop_front();
+    if (all.waited.covers({agent, all.everything.tick_of(agent)})) return agent;
+    all.free_agents.push_back(agent);
+  }
+  return ++all.n_agents;
 }
 
-Turn begin_part(const Turn& whole, Agent agent, Clock before) {
+}  // namespace
+
+OwnAgent::OwnAgent() : number_(take_agent()) {}
+OwnAgent::~OwnAgent() {
+  Ordering& all = ordering();
+  const std::lock_guard guard(all.lock);
+  all.free_agents.push_back(number_);
+}
+
+Work begin_work(Agent agent, Clock before, std::string where) {
+  Ordering& all = ordering();
+  const std::lock_guard guard(all.lock);
+  Work work = begin(all, agent, std::move(before), std::move(where));
+  all.unordered = all.unordered || std::any_of(all.fresh.begin(), all.fresh.end(), [&](const auto& other) {
+                    return !work.before.covers({other.first, other.second});
+                  });
+  all.fresh[agent] = work.now.tick;
+  return work;
+}
+
+Work begin_part(const Work& whole, Agent agent, Clock before) {
   Ordering& all = ordering();
   const std::lock_guard guard(all.lock);
   return begin(all, agent, std::move(before), whole.where);
 }
 
-DoingTurn::DoingTurn(Turn& turn) : outer_(std::exchange(t_turn, &turn)) {}
-DoingTurn::~DoingTurn() {
-  t_turn = outer_;
+CurrentWork::CurrentWork(Work& work) : outer_(std::exchange(t_work, &work)) {}
+CurrentWork::~CurrentWork() {
+  t_work = outer_;
 }
-Turn* DoingTurn::current() {
-  return t_turn;
+Work* CurrentWork::current() {
+  return t_work;
 }
 
 void work_accessed(Context& context, const std::string& what, bool is_copy, sim::Footprint footprint) {
-  if (t_turn == nullptr || footprint.empty()) return;
-  const Turn& turn = *t_turn;
+  if (t_work == nullptr || footprint.empty()) return;
+  const Work& work = *t_work;
   std::vector<HostPage> pages = host_pages(footprint);
   std::vector<Met> all_met;
   Ordering& all = ordering();
@@ -173,20 +195,20 @@ void work_accessed(Context& context, const std::string& what, bool is_copy, sim:
     const std::lock_guard guard(all.lock);
     drop_ended(all);
     for (const UnderWay& earlier : all.under_way)
-      if (!turn.before.covers(earlier.when))
+      if (!work.before.covers(earlier.when))
         if (const auto met = earlier.footprint.meets(footprint))
           all_met.push_back({earlier.what, earlier.where, *met});
-    all.under_way.push_back({turn.now, what, turn.where, is_copy, std::move(footprint), std::move(pages)});
+    all.under_way.push_back({work.now, what, work.where, is_copy, std::move(footprint), std::move(pages)});
     std::uint64_t memory = 0;
     for (const UnderWay& w : all.under_way) memory += w.footprint.memory_bytes();
-    while (memory > kMostMemory) {
+    while (memory > kMostMemory || all.under_way.size() > kMostUnderWay) {
       memory -= all.under_way.front().footprint.memory_bytes();
       all.under_way.pop_front();
     }
   }
   // Without the lock: it asks for those of devices.
   for (const Met& met : all_met) {
-    sim::Finding finding = report(met, what, turn.where);
+    sim::Finding finding = report(met, what, work.where);
     const std::lock_guard guard(context.lock);
     context.device().add_finding(std::move(finding));
   }
@@ -210,6 +232,12 @@ void host_waited_for_all() {
   const std::lock_guard guard(all.lock);
   all.waited = all.everything;
   all.seen = all.everything;
+}
+
+void host_may_have_waited_for(const Clock& clock) {
+  Ordering& all = ordering();
+  const std::lock_guard guard(all.lock);
+  all.seen.join(clock);
 }
 
 void host_may_have_waited() {

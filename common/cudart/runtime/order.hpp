@@ -38,11 +38,22 @@ class Clock {
   std::map<Agent, std::uint64_t> ticks_;
 };
 
-Agent new_agent();
+// An agent, for as long as this object exists. Its number is used again once the host has waited for all its work.
+class OwnAgent {
+ public:
+  OwnAgent();
+  ~OwnAgent();
+  OwnAgent(const OwnAgent&) = delete;
+  OwnAgent& operator=(const OwnAgent&) = delete;
+  operator Agent() const { return number_; }  // NOLINT: implicit
+
+ private:
+  const Agent number_;
+};
 
 // A piece of work: what is ordered before it, what is ordered before anything that waits for it, and the name
 // of its stream for messages.
-struct Turn {
+struct Work {
   Moment now;
   Clock before;
   Clock after;        // `before`, `now`, and the work of its parts
@@ -51,21 +62,21 @@ struct Turn {
 
 // Begins a piece of work of this agent. It is ordered after `before` and after everything that the host has
 // waited for.
-Turn begin_turn(Agent agent, Clock before, std::string where);
+Work begin_work(Agent agent, Clock before, std::string where);
 // The same for a part of other work, such as a node of a graph; take_unordered_work() ignores it.
-Turn begin_part(const Turn& whole, Agent agent, Clock before);
+Work begin_part(const Work& whole, Agent agent, Clock before);
 
-// Makes `turn` the work that this thread is executing. Can be nested.
-class DoingTurn {
+// Makes `work` the work that this thread is executing. Can be nested.
+class CurrentWork {
  public:
-  explicit DoingTurn(Turn& turn);
-  ~DoingTurn();
-  DoingTurn(const DoingTurn&) = delete;
-  DoingTurn& operator=(const DoingTurn&) = delete;
-  static Turn* current();  // nullptr: none
+  explicit CurrentWork(Work& work);
+  ~CurrentWork();
+  CurrentWork(const CurrentWork&) = delete;
+  CurrentWork& operator=(const CurrentWork&) = delete;
+  static Work* current();  // nullptr: none
 
  private:
-  Turn* outer_;
+  Work* outer_;
 };
 
 // The work that this thread executes has accessed this memory. `what` names it in messages: "kernel fill(int*)",
@@ -95,6 +106,8 @@ void host_waited_for_all();
 // After a call that may wait for all work, such as cudaMalloc: earlier work is no longer reported, but a
 // program must not rely on it.
 void host_may_have_waited();
+// The same for the work that the clock covers, for example after a host function that was called in its stream.
+void host_may_have_waited_for(const Clock& clock);
 // Whether, since the last call of this function, two agents have had unordered work, or there is work that is
 // covered neither by `clock` nor by what the host has waited for.
 bool take_unordered_work(const Clock& clock);

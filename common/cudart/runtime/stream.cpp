@@ -153,11 +153,11 @@ void advance(CUstream_st& stream, const Clock& clock) {
   if (is_blocking(stream)) clocks().blocking[stream.context].join(clock);
 }
 
-Turn next_turn(CUstream_st& stream) {
+Work next_work(CUstream_st& stream) {
   const std::lock_guard guard(clocks().lock);
-  Turn turn = begin_turn(stream.agent, work_before(stream), stream.name);
-  advance(stream, turn.after);
-  return turn;
+  Work work = begin_work(stream.agent, work_before(stream), stream.name);
+  advance(stream, work.after);
+  return work;
 }
 
 // Does the host wait for this copy before the call returns? For one that ends in pageable memory always.
@@ -205,7 +205,6 @@ std::unique_ptr<CUstream_st> make_stream(Context& context, unsigned flags, int p
   stream->priority = priority;
   stream->id = next_id++;
   stream->name = std::move(name);
-  stream->agent = new_agent();
   return stream;
 }
 
@@ -266,11 +265,11 @@ Status submit_to(CUstream_st& stream, Operation operation, bool waits) {
   if (Status status = check(*stream.context, operation); !status.ok()) return status;
   Status status;
   if (is_work(operation)) {
-    Turn turn = next_turn(stream);
-    const DoingTurn doing(turn);
+    Work work = next_work(stream);
+    const CurrentWork doing(work);
     status = execute(*stream.context, operation);
     const auto* copy = std::get_if<CopyOp>(&operation);
-    if (status.ok() && copy != nullptr && waits_for(*copy, waits)) host_waited_for(turn.after);
+    if (status.ok() && copy != nullptr && waits_for(*copy, waits)) host_waited_for(work.after);
   } else {
     status = execute(*stream.context, operation);
   }
@@ -278,12 +277,12 @@ Status submit_to(CUstream_st& stream, Operation operation, bool waits) {
 }
 
 Status submit_graph(CUstream_st& stream, const CUgraph_st& graph, bool frees_on_launch) {
-  Turn turn = next_turn(stream);
-  turn.where = fmt::format("a graph in {}", stream.name);
-  const DoingTurn doing(turn);
+  Work work = next_work(stream);
+  work.where = fmt::format("a graph in {}", stream.name);
+  const CurrentWork doing(work);
   Status status = run_graph(graph, frees_on_launch);
   const std::lock_guard guard(clocks().lock);
-  advance(stream, turn.after);
+  advance(stream, work.after);
   return status;
 }
 

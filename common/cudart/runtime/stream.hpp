@@ -48,7 +48,7 @@ struct CUstream_st {
   int priority = 0;
   std::uint64_t id = 0;
   std::string name;  // in messages
-  course::cudart::Agent agent = 0;
+  course::cudart::OwnAgent agent;
   course::cudart::Clock clock;  // of the work that the next one waits for; under a lock of stream.cpp
   std::shared_ptr<course::cudart::Capture> capture;  // while captured
   std::vector<cudaGraphNode_t> tips;                 // what the next captured operation depends on

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 
 namespace course::sim {
 namespace {
@@ -38,7 +39,7 @@ bool is_strong(Footprint::Use use) {
 bool is_write(Footprint::Use use) {
   return use != Footprint::kRead && use != Footprint::kStrongRead;
 }
-bool may_meet(Footprint::Use a, Footprint::Use b) {
+bool may_overlap(Footprint::Use a, Footprint::Use b) {
   return (is_strong(a) && is_strong(b)) || (!is_write(a) && !is_write(b));
 }
 
@@ -83,25 +84,30 @@ std::optional<Footprint::Meeting> Footprint::meets(const Footprint& second) cons
     if (found) std::swap(found->first_writes, found->second_writes);
     return found;
   }
-  Meeting meeting{~std::uint64_t{0}, 0, false, false};
+  Meeting meeting;
+  std::map<std::uint64_t, Bits> met;  // by page
   for (const auto& [key, ours] : pages_) {
     const auto use = static_cast<Use>(key % kUses);
     for (int other = 0; other < kUses; ++other) {
-      if (may_meet(use, static_cast<Use>(other))) continue;
+      if (may_overlap(use, static_cast<Use>(other))) continue;
       const auto theirs = second.pages_.find(key - use + static_cast<std::uint64_t>(other));
       if (theirs == second.pages_.end()) continue;
       for (std::size_t i = 0; i < ours.size(); ++i) {
         const std::uint64_t both = ours[i] & theirs->second[i];
         if (both == 0) continue;
-        const std::uint64_t at =
-            key / kUses * kHostPage + i * kWordBits + static_cast<std::uint64_t>(std::countr_zero(both));
-        meeting.address = std::min(meeting.address, at);
-        meeting.n_bytes += static_cast<std::uint64_t>(std::popcount(both));
+        met[key / kUses][i] |= both;
         meeting.first_writes = meeting.first_writes || is_write(use);
         meeting.second_writes = meeting.second_writes || is_write(static_cast<Use>(other));
       }
     }
   }
+  for (const auto& [page, bits] : met)
+    for (std::size_t i = 0; i < bits.size(); ++i) {
+      if (meeting.n_bytes == 0 && bits[i] != 0)
+        meeting.address =
+            page * kHostPage + i * kWordBits + static_cast<std::uint64_t>(std::countr_zero(bits[i]));
+      meeting.n_bytes += static_cast<std::uint64_t>(std::popcount(bits[i]));
+    }
   if (meeting.n_bytes == 0) return std::nullopt;
   return meeting;
 }

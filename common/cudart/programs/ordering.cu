@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Work of several streams, ordered or not: one case an argument. ordering_test.py says which the checks must report.
+// Work of several streams, ordered or not: one case an argument. ordering_test.py says which the checks
+// must report.
 #include <cstdio>
 #include <cstring>
 #include <functional>
@@ -100,6 +101,7 @@ const std::map<std::string, std::function<void(Case&)>> kCases{
     // Faults.
     {"two_streams", [](Case& k) { k.write(k.a, k.s), k.read(k.a, k.b, k.t); }},
     {"two_writers", [](Case& k) { k.write(k.a, k.s), k.write(k.a, k.t); }},
+    {"two_updates", [](Case& k) { k.read(k.a, k.a, k.s), k.read(k.a, k.a, k.t); }},
     {"event_too_early",
      [](Case& k) {
        CHECK(cudaEventRecord(k.event, k.s));

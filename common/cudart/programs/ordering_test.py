@@ -16,6 +16,7 @@ FAULTS = {
     "two_streams": (r"kernel fill.* \(stream 1\) writes and kernel copy.* \(stream 2\) reads the same 16384 bytes, from byte 0 of "
                     r"device memory of 16384 bytes on"),
     "two_writers": r"kernel fill.* \(stream 1\) writes and kernel fill.* \(stream 2\) writes the same 16384 bytes",
+    "two_updates": r"kernel copy.* \(stream 1\) writes and kernel copy.* \(stream 2\) writes the same 16384 bytes",
     "event_too_early": r"kernel fill.* \(stream 1\) writes and kernel copy.* \(stream 2\) reads",
     "event_never_recorded": r"kernel fill.* \(stream 1\) writes and kernel copy.* \(stream 2\) reads",
     "waits_for_the_other_stream": r"kernel fill.* \(stream 1\) writes and kernel copy.* \(stream 2\) reads",

@@ -171,9 +171,19 @@ std::optional<Machine> try_everything(Machine machine) {
   return machine;
 }
 
-}  // namespace
+// The first folder on the path to a file that other users can't enter; empty if they can enter all.
+std::string closed_folder(const fs::path& file) {
+  fs::path folder;
+  for (const fs::path& part : file.parent_path()) {
+    folder /= part;
+    std::error_code ignored;
+    if ((fs::status(folder, ignored).permissions() & fs::perms::others_exec) == fs::perms::none)
+      return folder.string();
+  }
+  return "";
+}
 
-Machine probe(const std::string& enter, Isolation most) {
+Machine probe_features(const std::string& enter, Isolation most) {
   Machine machine;
   std::error_code ignored;
   machine.enter = fs::absolute(enter, ignored).string();
@@ -190,11 +200,9 @@ Machine probe(const std::string& enter, Isolation most) {
   }
   // Something is missing: add one feature at a time and keep those that work.
   machine.level = Isolation::limits;
-  machine.other_user = geteuid() == 0;
-  if (machine.other_user && !try_out(machine, Purpose::run).works) {
-    machine.other_user = false;
-    machine.missing.emplace_back("root can't take on another user here");
-  }
+  const bool root = geteuid() == 0;
+  machine.other_user = root;
+  if (root && !try_out(machine, Purpose::run).works) machine.other_user = false;
   if (!try_out(machine, Purpose::run).works) {
     machine.level = Isolation::none;
     machine.missing.emplace_back("limits can't be set here");
@@ -235,9 +243,10 @@ Machine probe(const std::string& enter, Isolation most) {
   std::string problem;
   for (const Way& way : {Way{Namespaces::by_root, false, true}, Way{Namespaces::by_user, true, true},
                          Way{Namespaces::by_user, false, true}, Way{Namespaces::by_user, false, false}}) {
-    if (way.how == Namespaces::by_root && !machine.other_user) continue;
+    if (way.how == Namespaces::by_root && !root) continue;
     Machine candidate = machine;
     candidate.namespaces = way.how;
+    candidate.other_user = way.how == Namespaces::by_root || machine.other_user;
     candidate.disable_userns = way.disable_userns;
     candidate.proc = way.proc;
     const ProbeResult result = try_out(candidate, Purpose::run);
@@ -252,6 +261,22 @@ Machine probe(const std::string& enter, Isolation most) {
                             "); user namespaces may be switched off: sysctl "
                             "kernel.unprivileged_userns_clone, user.max_user_namespaces, "
                             "kernel.apparmor_restrict_unprivileged_userns, or the container's own filter");
+  return machine;
+}
+
+}  // namespace
+
+Machine probe(const std::string& enter, Isolation most) {
+  Machine machine = probe_features(enter, most);
+  if (geteuid() != 0 || machine.other_user || machine.level != Isolation::limits) return machine;
+  // Limits do not bind root.
+  machine.level = Isolation::none;
+  const std::string closed = closed_folder(machine.enter);
+  machine.missing.push_back(
+      closed.empty() ? "root can't take on another user here"
+                     : fmt::format("root can't take on another user here, since only root can enter {}: move "
+                                   "the checkout to another folder",
+                                   closed));
   return machine;
 }
 

@@ -209,7 +209,7 @@ class InNamespaces : public AtLevel {};
 
 TEST_P(InNamespaces, ShowsOnlyNeededFiles) {
   EXPECT_EQ(tried({"read", "/etc/passwd"}), "No such file or directory\n");
-  EXPECT_EQ(tried({"read", "/root"}), "No such file or directory\n");
+  EXPECT_EQ(tried({"read", "/var/log"}), "No such file or directory\n");
   EXPECT_EQ(tried({"read", "/proc/self/exe/../grader_test"}).find("worked"), std::string::npos);
   EXPECT_EQ(tried({"list", fs::path(guest()).parent_path().string()}), "sandbox_enter sandbox_guest\n")
       << "its folder holds nothing else";
@@ -275,8 +275,16 @@ bool as_an_ordinary_user(Body body) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
+// Whether an ordinary user can reach a program of this checkout: not if it lies below /root, for example.
+bool ordinary_user_can_run(const std::string& program) {
+  return as_an_ordinary_user([&] {
+    if (access(program.c_str(), X_OK) != 0) _exit(1);
+  });
+}
+
 TEST(OrdinaryUser, GetsUserNamespaceOrReason) {
   if (geteuid() != 0) GTEST_SKIP() << "the other tests run as one";
+  if (!ordinary_user_can_run(enter())) GTEST_SKIP() << "only root can reach this checkout";
   if (probe(enter(), Isolation::full).level != Isolation::full) GTEST_SKIP() << "not even root does here";
   EXPECT_TRUE(as_an_ordinary_user([] {
     const Machine machine = probe(enter(), Isolation::full);
@@ -295,6 +303,7 @@ TEST(OrdinaryUser, GetsUserNamespaceOrReason) {
 
 TEST(OrdinaryUser, HasLimitsAndTheFilterWithoutNamespaces) {
   if (geteuid() != 0) GTEST_SKIP() << "the other tests run as one";
+  if (!ordinary_user_can_run(enter())) GTEST_SKIP() << "only root can reach this checkout";
   EXPECT_TRUE(as_an_ordinary_user([] {
     const Machine machine = probe(enter(), Isolation::limits);
     EXPECT_EQ(machine.level, Isolation::limits);
@@ -304,6 +313,21 @@ TEST(OrdinaryUser, HasLimitsAndTheFilterWithoutNamespaces) {
       EXPECT_EQ(run_in(sandbox, {"kill_all"}).exit_code, kKilledByFilter);
     }
   }));
+}
+
+// Copies the launcher below a folder that only root can enter.
+TEST(Probe, RootGetsNoLimitsWithoutAnotherUser) {
+  if (geteuid() != 0) GTEST_SKIP() << "not root";
+  std::string closed = (fs::temp_directory_path() / "closed-XXXXXX").string();
+  ASSERT_NE(mkdtemp(closed.data()), nullptr);  // mode 0700
+  const fs::path copy = fs::path(closed) / "sandbox_enter";
+  fs::copy_file(enter(), copy);
+  const Machine limited = probe(copy, Isolation::limits);
+  EXPECT_EQ(limited.level, Isolation::none);
+  EXPECT_THAT(limited.missing, Contains(HasSubstr("only root can enter " + closed)));
+  const Machine full = probe(copy, Isolation::full);
+  EXPECT_EQ(full.other_user, full.namespaces == Namespaces::by_root);
+  fs::remove_all(closed);
 }
 
 TEST(Probe, ReportsMissingFeatures) {

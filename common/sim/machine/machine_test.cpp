@@ -31,7 +31,7 @@ void expect_each(const DeviceArray<int>& got, std::size_t first, std::size_t n,
     EXPECT_EQ(got[first + i], want(static_cast<int>(i))) << "thread " << i << " at offset " << first;
 }
 
-// --- what a launch takes ------------------------------------------------------------------------------------------
+// --- what a launch takes -----------------------------------------------------------------------------------
 
 TEST(FileAndLine, AreToldFromTheCurrentDirectory) {
   const std::string here = std::filesystem::current_path().string();
@@ -51,7 +51,7 @@ TEST(Machine, AKernelOfManyVirtualRegistersStillFitsAMultiprocessor) {
   EXPECT_GE(t.device.occupancy(*bounded, 384, 0), 1);
 }
 
-// --- control flow -------------------------------------------------------------------------------------------------
+// --- control flow ------------------------------------------------------------------------------------------
 
 TEST(Machine, NestedIfsMeetAgain) {
   TestDevice t(ptx());
@@ -137,7 +137,7 @@ TEST(Machine, LoopWithTwoEntriesEnds) {
   expect_each(out, 64, 64, [](int) { return -1; });
 }
 
-// --- locks and waiting --------------------------------------------------------------------------------------------
+// --- locks and waiting -------------------------------------------------------------------------------------
 
 TEST(Machine, LocksInsideAWarpMakeProgress) {
   for (const char* kernel : {"lane_lock_polite", "lane_lock_rude"}) {
@@ -165,7 +165,7 @@ TEST(Machine, ABlockMayWaitForALaterOne) {
   expect_each(out, 0, 3200, [](int i) { return 100 - i / 32; });
 }
 
-// --- barriers -----------------------------------------------------------------------------------------------------
+// --- barriers ----------------------------------------------------------------------------------------------
 
 TEST(Machine, BarriersSeparateRounds) {
   TestDevice t(ptx());
@@ -213,7 +213,7 @@ TEST(Machine, NamedBarriersPassTilesAlong) {
   expect_each(out, 0, in.size(), [](int i) { return 1000 + i / 32 * 32 + 31 - i % 32; });
 }
 
-// --- warps --------------------------------------------------------------------------------------------------------
+// --- warps -------------------------------------------------------------------------------------------------
 
 TEST(Machine, MasksNameTheLanesOfTheirArm) {
   TestDevice t(ptx());
@@ -255,7 +255,7 @@ TEST(Machine, SixtyFourBitValuesShuffleInHalves) {
   }
 }
 
-// --- calls --------------------------------------------------------------------------------------------------------
+// --- calls -------------------------------------------------------------------------------------------------
 
 int fibonacci(int n) {
   return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
@@ -315,7 +315,7 @@ TEST(Machine, VirtualFunctionsAreFound) {
   expect_each(out, 0, 64, [](int i) { return i % 3 == 0 ? i * i : 2 * i; });
 }
 
-// --- memory -------------------------------------------------------------------------------------------------------
+// --- memory ------------------------------------------------------------------------------------------------
 
 TEST(Machine, ParametersAreReadThroughRegisters) {
   TestDevice t(ptx());
@@ -461,7 +461,7 @@ TEST(Machine, TheHeapIsBoundedAndEmptied) {
   EXPECT_EQ(kept[0], 0u);
 }
 
-// --- determinism --------------------------------------------------------------------------------------------------
+// --- determinism -------------------------------------------------------------------------------------------
 
 // Launches run one after the other: a grid that another depends on has always ended.
 TEST(Machine, DependentGridsNeedNotWait) {
@@ -635,7 +635,7 @@ TEST(Machine, AScheduleSeedDealsTheTurnsOfBlocksToo) {
   EXPECT_GE(interleavings.size(), 4u);
 }
 
-// --- what can't be hidden from the counters ------------------------------------------------------------------------
+// --- what can't be hidden from the counters ----------------------------------------------------------------
 
 TEST(Machine, ADescriptorThatAKernelCouldWriteIsNoTexture) {
   const char* kFetch = R"(
@@ -880,7 +880,7 @@ TEST(Machine, LongBasicBlocksAreCountedInFull) {
   EXPECT_GT(clocks(800), 1.8 * clocks(400));
 }
 
-// --- output and failure -------------------------------------------------------------------------------------------
+// --- output and failure ------------------------------------------------------------------------------------
 
 TEST(Machine, PrintfKnowsTheFormats) {
   TestDevice t(ptx());

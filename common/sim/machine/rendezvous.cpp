@@ -57,7 +57,7 @@ std::uint64_t arrive(Warp& w, int lane, std::uint64_t address, std::uint32_t cou
                      bool may_end_phase) {
   Block& block = *w.block;
   Rendezvous r = load(block, address);
-  if (r.pending == 0 && r.bytes != 0) {  // the phase ends when its copies are done: now
+  if (r.pending == 0 && r.bytes != 0) {  // the phase ends when its copies are done, so carry them out now
     finish_copies_for(block, address);
     r = load(block, address);
   }

@@ -18,15 +18,16 @@
 namespace course::sim {
 namespace {
 
-constexpr std::int64_t kWatch = 20'000;  // warp instructions that each warp is watched for
-constexpr std::size_t kMostListed = 3;   // that are told of
+constexpr std::int64_t kWatch = 20'000;  // warp instructions for which each warp is observed
+constexpr std::size_t kMostListed = 3;   // blocks in the description
 
 bool is_access(const MicroOp& op) {
   return op.kind == OpKind::load || op.kind == OpKind::store || op.kind == OpKind::atomic ||
          op.kind == OpKind::rendezvous;
 }
 
-// What warps look at again and again: of each lane the last place that it read, strong reads and atomics before weak ones.
+// What warps poll: for each lane the address that it read last, preferring strong reads and atomics to weak
+// ones.
 class Polls final : public Observer {
  public:
   struct Look {
@@ -47,7 +48,7 @@ class Polls final : public Observer {
       Look& look = looks_[{&w, lane}];
       if (look.strong && !strong) continue;
       const bool same = look.op == &op && look.address == a.at[lane];
-      // Of several atomics and loads in one loop the one that is met most often tells the most.
+      // If a loop has several atomics and loads, the most frequent one is the most informative.
       if (same || look.times == 0 || (strong && !look.strong)) {
         look = {&op, a.at[lane], same ? look.times + 1 : 1, strong};
       } else {
@@ -64,7 +65,7 @@ class Polls final : public Observer {
   std::map<std::pair<const Warp*, int>, Look> looks_;
 };
 
-// A value in print, with what it may mean: "4294967289 (as a signed number -7)".
+// A value as text. A negative number is also printed with its sign: "4294967289 (as a signed number -7)".
 std::string print_value(const std::byte* memory, std::uint64_t n_bytes) {
   const std::uint64_t value = value_at(memory, n_bytes);
   if (n_bytes < 4) return fmt::format("{}", value);
@@ -76,14 +77,14 @@ std::string print_value(const std::byte* memory, std::uint64_t n_bytes) {
                        : fmt::format("{}", value);
 }
 
-// Only reads that other threads' writes reach are waiting; a loop that never ends may read anything.
+// Only a strong read can be waiting for another thread's write; an endless loop may read anything.
 std::string tell_look(const std::string& line, const std::string& object, bool strong,
                       const std::string& value, const std::string& change) {
   if (strong) return fmt::format(" waits at {} for {} to change: it holds {}{}", line, object, value, change);
   return fmt::format(" runs in a loop that reads {} at {}: it holds {}", object, line, value);
 }
 
-// The student's own line alone.
+// The line in the student's own file, without the functions that it calls.
 std::string line_of(const std::vector<SourcePlace>& places) {
   return places.empty() ? one_line(places) : one_line({own_place(places)});
 }
@@ -121,7 +122,7 @@ std::string name_change(const HangScene& scene, const Block& block, const Polls:
                      line_of(places_of(program, program.ops[change->op])), fate);
 }
 
-// The groups of a block that run: what each looks at.
+// The running groups of a block: what each of them reads.
 std::vector<std::string> tell_polls(const HangScene& scene, const Polls& polls, Block& block, Hang& hang) {
   const Program& program = *scene.worker.program;
   const LaunchRequest& launch = *scene.worker.launch;
@@ -129,7 +130,7 @@ std::vector<std::string> tell_polls(const HangScene& scene, const Polls& polls, 
   for (Warp& w : block.warps) {
     for (const Group& g : w.groups) {
       if (g.wait != Wait::none) continue;
-      // Lanes that look at the same place are told of as one.
+      // Lanes that read the same address are reported together.
       for (std::uint32_t left = g.mask; left != 0;) {
         const int lane = std::countr_zero(left);
         const Polls::Look* look = polls.of(w, lane);
@@ -195,7 +196,7 @@ Hang describe_hang(const HangScene& scene) {
       w.observed = ~0u;
       try {
         if (!w.groups.empty()) scene.engine.run_observed(w, kWatch);
-      } catch (const DeviceFault&) {  // of a launch that is about to be ended anyway
+      } catch (const DeviceFault&) {  // the launch is about to end anyway
       }
       w.observed = observed;
     }

@@ -9,7 +9,8 @@
 namespace course::sim {
 namespace {
 
-// Whether the warp looks again where it looked last: what it did since then was waiting, and takes no time of its own.
+// Whether the warp polls the same address again. Then everything since the last time was waiting and takes no
+// time of its own.
 bool looks_again(Warp& w, const MicroOp& op, std::uint64_t address) {
   if (w.polled_op == op.index && w.polled_address == address) {
     w.time = w.polled_time;
@@ -66,7 +67,7 @@ void count_hot_spots(Warp& w, const std::uint64_t* at) {
   for_lanes(w, [&](int lane) { sorted[n++] = at[lane]; });
   std::sort(sorted, sorted + n);
   for (int k = 0; k < n;) {
-    // A sector: its words side by side, the lanes on one word in turn.
+    // One sector: different words are handled at the same time, lanes on the same word one after the other.
     const std::uint64_t sector = sorted[k] / 32;
     std::uint64_t most = 0, run = 0;
     for (const int first = k; k < n && sorted[k] / 32 == sector; ++k) {

@@ -6,7 +6,7 @@
 
 namespace course::sim {
 
-// By its demangled name.
+// `kernel`: the demangled name.
 inline bool is_library_kernel(std::string_view kernel) {
   if (kernel.starts_with("void ")) kernel.remove_prefix(5);
   return kernel.starts_with("cub::") || kernel.starts_with("thrust::");

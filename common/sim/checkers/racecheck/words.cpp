@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Races told in words.
+// The messages of the race checker.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ const char* verb(const MicroOp& op) {
   }
 }
 
-// The value that a lane is about to store in the element that covers its byte `at`.
+// The value that a lane is about to store in the element that contains byte `at` of its access.
 std::uint64_t stored(Warp& w, const MicroOp& op, int lane, std::uint64_t at) {
   const std::uint64_t k = at / op.width;
   const std::uint32_t slot = k < 3 ? op.src[1 + k] : op.dst[3];
@@ -39,7 +39,7 @@ const ptx::Operand* address_of(const Program& program, const MicroOp& op) {
   return nullptr;
 }
 
-// Whether the store writes what the load reads, by the same register: s_counts[b]++.
+// Whether the store writes what the load reads, addressed by the same register, as in s_counts[b]++.
 bool are_of_one_change(const Program& program, const MicroOp& load, const MicroOp& store) {
   if (load.kind != OpKind::load || store.kind != OpKind::store || load.function != store.function)
     return false;
@@ -60,7 +60,7 @@ constexpr const char* kLostChange =
 
 }  // namespace
 
-// A write over a write: does it leave what it finds?
+// For a write over a write: whether it stores the value that is already there.
 bool Racecheck::same_value(const Here& h, int lane, std::uint64_t offset, RecordId id,
                            std::uint32_t other) const {
   if (h.op.kind != OpKind::store || program_->ops[record(id).what].kind != OpKind::store) return false;
@@ -79,7 +79,7 @@ bool Racecheck::same_value(const Here& h, int lane, std::uint64_t offset, Record
 
 void Racecheck::report(Here& h, int lane, std::uint64_t offset, RecordId id, std::uint32_t other,
                        bool old_writes) {
-  if (h.shadow.shared && offset < program_->reserved_shared) return;  // the system's own affair
+  if (h.shadow.shared && offset < program_->reserved_shared) return;  // shared memory that the system uses
   Hazard hazard = Hazard::read_write;
   if (old_writes && h.writes)
     hazard = same_value(h, lane, offset, id, other) ? Hazard::same_value : Hazard::write_write;
@@ -162,7 +162,7 @@ Finding Racecheck::describe(const Here& h, int lane, std::uint64_t offset, Recor
   };
   Side one{&h.op, thread_of(*launch_, h.b.number, h.w.number * kLanes + static_cast<std::uint32_t>(lane))};
   Side two{&old, thread_of(*launch_, r.block, warp_of(r) * kLanes + other)};
-  if (two.op->kind == OpKind::load) std::swap(one, two);  // the reader first
+  if (two.op->kind == OpKind::load) std::swap(one, two);  // the reader comes first
 
   const bool same_block = r.block == h.b.number, same_warp = same_block && warp_of(r) == h.w.number;
   const bool wants_fence = fence_would_order(h, r, id);
@@ -245,7 +245,7 @@ const Finding* Racecheck::first_race() const {
 void Racecheck::launch_ends() {
   for (const auto& [word, miss] : misses_) report_miss(word * 4, miss);
   misses_.clear();
-  // What is sometimes harmless and sometimes not is told once, as a fault.
+  // A conflict that is only sometimes harmless is reported once, as a fault.
   const std::set<std::uint32_t> faulty = racing();
   for (Known& k : known_)
     if (k.finding.severity == Severity::error || (!faulty.contains(k.op) && !faulty.contains(k.other_op)))

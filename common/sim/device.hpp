@@ -44,8 +44,9 @@ class Device {
 
   const DeviceOptions& options() const;
 
-  // --- memory. Addresses are aligned to 256 bytes and valid in this process. Destroying the device frees
-  // everything. allocate() returns an error when too little memory is left.
+  // --- memory
+  // Addresses are aligned to 256 bytes and valid in this process; all memory is freed together with the device.
+  // Returns an error if too little memory is left.
   Result<std::uint64_t> allocate(std::uint64_t n_bytes, MemoryKind kind);
   // Must be the start of an allocation; a second release is an error.
   Result<void> release(std::uint64_t address);
@@ -79,8 +80,8 @@ class Device {
   void forget_writes(std::uint64_t address, std::uint64_t n_bytes);
 
   // --- code
-  // Allocates the module's variables and sets their initial values. An error says which text cannot be parsed
-  // or that memory is short. Unknown instructions are reported at the first launch of their kernel.
+  // Allocates the module's variables and sets their initial values. Returns an error if the text cannot be
+  // parsed or memory is short. Unknown instructions are reported at the first launch of their kernel.
   Result<ModuleId> load_module(std::string_view ptx_text);
   // Releases the module's variables and code. facts() of its kernels stays valid; launches of them fail.
   void unload_module(ModuleId module);
@@ -92,8 +93,8 @@ class Device {
   };
   Result<Symbol> find_symbol(ModuleId module, std::string_view mangled_name);
 
-  // --- execution. Synchronous: when launch() returns, the kernel has ended, or a fault has ended it, which
-  // the result reports.
+  // --- execution
+  // Synchronous: when this returns, the kernel has ended, or a fault has ended it, which the result reports.
   LaunchResult launch(const LaunchRequest& request);
   // How many blocks of this kernel fit on one multiprocessor at once; 0 if not even one does.
   int occupancy(KernelId kernel, int threads_per_block, std::uint64_t dynamic_shared) const;

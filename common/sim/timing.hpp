@@ -46,7 +46,7 @@ struct Timing {
   double block_latency = 400;        // to start and end a block
   double conflict_latency = 1;       // of each further wavefront of an access to shared memory
   double shared_atomic_latency = 4;  // of each further lane on the same address
-  // Rates, per clock.
+  // Rates, shares and costs.
   double near_passes_per_clock = 1;      // wavefronts of shared memory and L1 lines, of a multiprocessor
   double shared_atomics_per_clock = 1;   // wavefronts, of a multiprocessor
   double l2_sectors_per_clock = 100;     // of the chip

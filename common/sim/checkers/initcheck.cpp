@@ -362,8 +362,8 @@ void Initcheck::before(Warp& w, const MicroOp& op) {
 }
 
 void Initcheck::report(Warp& w, const MicroOp& op, int lane, Place place, std::uint64_t address) {
-  const bool librarys = place == Place::shared && is_library_kernel(program_->demangled);
-  const auto [it, fresh] = told_.try_emplace(librarys ? kAnyOp : op.index);
+  const bool in_library_kernel = place == Place::shared && is_library_kernel(program_->demangled);
+  const auto [it, fresh] = told_.try_emplace(in_library_kernel ? kAnyOp : op.index);
   Finding& f = it->second;
   if (!fresh) {
     ++f.times;
@@ -375,7 +375,7 @@ void Initcheck::report(Warp& w, const MicroOp& op, int lane, Place place, std::u
                                            "no thread of the block has written it",
                                            "the thread has not written it"};
   f.checker = Checker::initcheck;
-  if (librarys) f.severity = Severity::hint;
+  if (in_library_kernel) f.severity = Severity::hint;
   f.kind = kKinds[static_cast<int>(place)];
   f.kernel = program_->demangled;
   f.where = places_of(*program_, op);
@@ -386,7 +386,7 @@ void Initcheck::report(Warp& w, const MicroOp& op, int lane, Place place, std::u
                           : op.kind == OpKind::copy                                  ? "copies"
                                                                                      : "reads",
                           f.object, one_line(f.where), kSince[static_cast<int>(place)],
-                          librarys ? kTheLibrarysAffair : "");
+                          in_library_kernel ? kLibraryNote : "");
 }
 
 }  // namespace course::sim

@@ -12,7 +12,8 @@ inline bool is_library_kernel(std::string_view kernel) {
   return kernel.starts_with("cub::") || kernel.starts_with("thrust::");
 }
 
-inline constexpr std::string_view kTheLibrarysAffair =
-    " (in a kernel of the library's: its own affair, unless it was called wrongly)";
+// Added to messages of such hints.
+inline constexpr std::string_view kLibraryNote =
+    " (in a library kernel: harmless, unless the library was called incorrectly)";
 
 }  // namespace course::sim

@@ -104,10 +104,10 @@ void Racecheck::report_stale(const Here& h, int lane, std::uint64_t offset, Reco
     ++known_[known->second].finding.times;
     return;
   }
-  const bool librarys = is_library_kernel(program_->demangled);
+  const bool in_library_kernel = is_library_kernel(program_->demangled);
   Finding f;
   f.checker = Checker::racecheck;
-  f.severity = librarys ? Severity::hint : Severity::error;
+  f.severity = in_library_kernel ? Severity::hint : Severity::error;
   f.kind = "stale-read";
   f.kernel = program_->demangled;
   f.where = places_of(*program_, h.op);
@@ -119,7 +119,7 @@ void Racecheck::report_stale(const Here& h, int lane, std::uint64_t offset, Reco
       "{} reads {} at {} as data that no thread of the kernel writes (ld.global.nc, from __ldg() or a const "
       "__restrict__ pointer), but {} has written it at {}: the load may give the old value{}",
       describe_thread(f.thread), f.object, one_line(f.where), describe_thread(f.other_thread),
-      one_line(f.other_where), librarys ? kTheLibrarysAffair : "");
+      one_line(f.other_where), in_library_kernel ? kLibraryNote : "");
   known_.push_back({std::move(f), h.op.index, r.what});
 }
 
@@ -207,7 +207,7 @@ Finding Racecheck::describe(const Here& h, int lane, std::uint64_t offset, Recor
     why = "nothing orders two blocks within a kernel unless a fence and an atomic do";
   if (hazard == Hazard::read_write && !h.shadow.shared && is_library_kernel(f.kernel)) {
     f.severity = Severity::hint;
-    why += kTheLibrarysAffair;
+    why += kLibraryNote;
   }
   const std::string place = one_line(f.where), other_place = one_line(f.other_where);
   if (is_flying(r, other)) {

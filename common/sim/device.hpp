@@ -45,8 +45,8 @@ class Device {
   const DeviceOptions& options() const;
 
   // --- memory
-  // Addresses are aligned to 256 bytes and valid in this process; all memory is freed together with the device.
-  // Returns an error if too little memory is left.
+  // Addresses are aligned to 256 bytes and valid in this process. The device frees all memory when it is
+  // destroyed. Returns an error if too little memory is left.
   Result<std::uint64_t> allocate(std::uint64_t n_bytes, MemoryKind kind);
   // Must be the start of an allocation; a second release is an error.
   Result<void> release(std::uint64_t address);

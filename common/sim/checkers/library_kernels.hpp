@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Kernels of CUB and Thrust, for which some findings are hints: see README.md, "Where opinions differ".
+// Kernels of CUB and Thrust, for which some findings are hints: see README.md, "Rules and limits".
 #pragma once
 
 #include <string_view>

@@ -299,8 +299,8 @@ std::string Device::Impl::check_configuration(const Kernel& kernel, const Launch
                        p.shared_per_block_optin);
   if (r.cluster.count() > 1 &&
       (r.grid.x % r.cluster.x != 0 || r.grid.y % r.cluster.y != 0 || r.grid.z % r.cluster.z != 0))
-    return fmt::format("the grid ({}, {}, {}) is no multiple of the cluster ({}, {}, {})", r.grid.x, r.grid.y,
-                       r.grid.z, r.cluster.x, r.cluster.y, r.cluster.z);
+    return fmt::format("the grid ({}, {}, {}) is not a multiple of the cluster ({}, {}, {})", r.grid.x,
+                       r.grid.y, r.grid.z, r.cluster.x, r.cluster.y, r.cluster.z);
   fault = Fault::out_of_resources;
   if (threads > static_cast<std::uint64_t>(kernel.facts.max_threads))
     return fmt::format("{} threads in a block; the kernel was compiled for at most {}", threads,
@@ -476,7 +476,7 @@ void Device::find_heap_leaks() {
     f.where = std::move(a.made_at);
     f.thread = a.maker;
     f.object = fmt::format("an allocation of {} bytes", a.size);
-    f.message = fmt::format("{} allocates {} bytes at {}, and nobody frees them", describe_thread(a.maker),
+    f.message = fmt::format("{} allocates {} bytes at {}, which are never freed", describe_thread(a.maker),
                             a.size, one_line(f.where));
     add_finding(std::move(f));
   }

@@ -141,12 +141,11 @@ Status release_if(void* pointer, bool host) {
   const std::optional<Place> place = locate(pointer);
   if (!place) {
     if (is_registered(pointer))
-      return fail(cudaErrorInvalidValue, "{} is registered: cudaHostUnregister ends that, {} is not for it",
-                  pointer, call)
+      return fail(cudaErrorInvalidValue, "{} is registered: call cudaHostUnregister, not {}", pointer, call)
           .as("invalid-free");
     if (was_freed(pointer))
       return fail(cudaErrorInvalidValue, "{} was freed before", pointer).as("double-free");
-    return fail(cudaErrorInvalidValue, "{} is no allocation of {}", pointer,
+    return fail(cudaErrorInvalidValue, "{} is not an allocation of {}", pointer,
                 host ? "cudaMallocHost" : "cudaMalloc")
         .as("invalid-free");
   }
@@ -154,7 +153,7 @@ Status release_if(void* pointer, bool host) {
   const auto found = place->context->owned.find(address_of(pointer));
   if (found == place->context->owned.end()) {
     if (place->kind == sim::MemoryKind::module_variable) {
-      return fail(cudaErrorInvalidValue, "{} is a __device__ variable: nobody may free it", pointer)
+      return fail(cudaErrorInvalidValue, "{} is a __device__ variable, which must not be freed", pointer)
           .as("invalid-free");
     }
     return fail(cudaErrorInvalidValue, "{} lies inside {}: free the start of it", pointer,
@@ -164,7 +163,7 @@ Status release_if(void* pointer, bool host) {
   host_may_have_waited();
   const bool is_host = found->second.origin == Origin::host;
   if (is_host != host) {
-    return fail(cudaErrorInvalidValue, "{} is {} memory: {} is not for it", pointer,
+    return fail(cudaErrorInvalidValue, "{} is {} memory, which {} cannot free", pointer,
                 is_host ? "pinned host" : "device", call)
         .as("invalid-free");
   }
@@ -206,7 +205,8 @@ Status allocate(Context& context, std::uint64_t n_bytes, sim::MemoryKind kind, O
 Status release(Context& context, std::uint64_t base) {
   const std::lock_guard guard(context.lock);
   const auto found = context.owned.find(base);
-  if (found == context.owned.end()) return fail(cudaErrorInvalidValue, "{:#x} is no live allocation", base);
+  if (found == context.owned.end())
+    return fail(cudaErrorInvalidValue, "{:#x} is not a live allocation", base);
   const Owned owned = found->second;
   context.owned.erase(found);
   if (owned.pool != nullptr) owned.pool->used -= owned.bytes;

@@ -41,7 +41,7 @@ Status check_cluster(const KernelOp& kernel, const FunctionSettings& settings) {
   }
   if (kernel.grid.x % kernel.cluster.x != 0 || kernel.grid.y % kernel.cluster.y != 0 ||
       kernel.grid.z % kernel.cluster.z != 0) {
-    return fail(cudaErrorInvalidClusterSize, "the grid {} is no multiple of the cluster {}",
+    return fail(cudaErrorInvalidClusterSize, "the grid {} is not a multiple of the cluster {}",
                 text_of(kernel.grid), text_of(kernel.cluster));
   }
   return cudaSuccess;
@@ -175,7 +175,7 @@ Status execute_host(const HostOp& host) {
 
 Status execute_record(Context& context, const RecordOp& record) {
   if (!events().contains(record.event))
-    return fail(cudaErrorInvalidResourceHandle, "the event is destroyed or was none");
+    return fail(cudaErrorInvalidResourceHandle, "the event has been destroyed or never existed");
   const std::lock_guard guard(context.lock);
   record.event->recorded = true;
   note_record(*record.event);

@@ -91,11 +91,12 @@ void bring_back(std::byte* host, const std::byte* now, const std::byte* before, 
 Status register_host(Context& context, void* pointer, std::uint64_t n_bytes, unsigned flags) {
   const std::uint64_t address = address_of(pointer);
   if (pointer == nullptr || n_bytes == 0 || n_bytes > ~address)
-    return fail(cudaErrorInvalidValue, "{} bytes at {} are no memory to register", n_bytes, pointer);
+    return fail(cudaErrorInvalidValue, "{} bytes at {} cannot be registered", n_bytes, pointer);
   if ((flags & ~(kPortable | kMapped | kIo | kReadOnly)) != 0)
     return fail(cudaErrorInvalidValue, "unknown flags {:#x}", flags);
   if ((flags & (kIo | kReadOnly)) != 0)
-    return fail(cudaErrorNotSupported, "cudaHostRegisterIoMemory and cudaHostRegisterReadOnly are not there");
+    return fail(cudaErrorNotSupported,
+                "cudaHostRegisterIoMemory and cudaHostRegisterReadOnly are not supported");
   for (const std::uint64_t end : {address, address + n_bytes - 1}) {
     const auto place = locate(bytes_at(end));
     if (place && place->kind == sim::MemoryKind::pinned_host)
@@ -125,7 +126,7 @@ Status unregister_host(const void* pointer) {
       return fail(cudaErrorHostMemoryNotRegistered, "{} is not registered", pointer);
     if (found->first != address_of(pointer))
       return fail(cudaErrorHostMemoryNotRegistered,
-                  "{} lies inside the memory registered at {:#x}: unregister the start of it", pointer,
+                  "{} lies inside the memory registered at {:#x}: unregister its start address", pointer,
                   found->first);
     mirrors = std::move(found->second.mirrors);
     table().by_address.erase(found);

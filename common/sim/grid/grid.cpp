@@ -307,8 +307,8 @@ class HostThread {
                               [](const auto& a, const auto& b) { return a->linear < b->linear; });
   }
 
-  // The number of blocks to keep resident as long as there are more: one more than those that wait for
-  // others.
+  // How many blocks to keep resident while there are more to start: one more than now if all of them may be
+  // waiting.
   std::size_t wanted() const {
     const std::size_t one_more = resident_.empty() || crowded_ ? resident_.size() + 1 : resident_.size();
     return interleaved_ ? std::max(one_more, kInterleavedBlocks) : one_more;

@@ -150,7 +150,7 @@ std::vector<std::string> tell_polls(const HangScene& scene, const Polls& polls, 
         }
         std::string text = name_threads(launch, block, w, same);
         if (look == nullptr) {
-          text += fmt::format(" runs on at {}, and looks at no memory that others could change",
+          text += fmt::format(" still runs at {}, and reads no memory that other threads could change",
                               line_of(places_of(program, b.function, b.ptx_index)));
         } else {
           const Arena& arena = *scene.worker.arena;
@@ -215,7 +215,7 @@ Hang describe_hang(const HangScene& scene) {
     constexpr std::size_t kMostPolls = 2;
     for (std::size_t k = 0; k < std::min(told.size(), kMostPolls); ++k) text += "; " + told[k];
     if (told.size() > kMostPolls)
-      text += fmt::format("; {} more such in block {}", told.size() - kMostPolls, block->linear);
+      text += fmt::format("; {} more like these in block {}", told.size() - kMostPolls, block->linear);
     if (const std::string waits = describe_waits(*block, false); !waits.empty())
       text += fmt::format("; in block {}, {}", block->linear, waits);
   }

@@ -48,7 +48,7 @@ const std::byte* readable(Warp& w, int lane, std::uint64_t address, std::uint64_
   const Allocation* allocation = w.worker->arena->find(address);
   if (allocation != nullptr && address + n_bytes <= allocation->base + allocation->size)
     return reinterpret_cast<const std::byte*>(address);
-  throw DeviceFault(Fault::illegal_address, "printf or assert was handed a bad pointer", 1u << lane, address);
+  throw DeviceFault(Fault::illegal_address, "printf or assert got an invalid pointer", 1u << lane, address);
 }
 
 std::string text_at(Warp& w, int lane, std::uint64_t address) {

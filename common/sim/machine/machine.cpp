@@ -203,8 +203,8 @@ std::uint32_t callee_of(const Warp& w, std::uint64_t address) {
   const auto& known = w.program->function_addresses;
   for (std::size_t k = 1; k < known.size(); ++k)
     if (known[k] != 0 && known[k] == address) return static_cast<std::uint32_t>(k);
-  throw DeviceFault(Fault::illegal_address, "call through a pointer that is no function's address", w.mask,
-                    address);
+  throw DeviceFault(Fault::illegal_address, "call through a pointer that is not the address of a function",
+                    w.mask, address);
 }
 
 void make_call(Warp& w, std::size_t k, const BasicBlock& b) {

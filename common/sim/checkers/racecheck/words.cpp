@@ -193,7 +193,7 @@ Finding Racecheck::describe(const Here& h, int lane, std::uint64_t offset, Recor
   else if (are_of_one_change(*program_, *one.op, *two.op))
     why = kLostChange;
   else if ((r.warp & kByBarrier) != 0)
-    why = "only those who have waited for the mbarrier know that the copy is done";
+    why = "only threads that have waited for the mbarrier know that the copy is done";
   else if (wants_fence)
     why =
         "a flag or counter passes between them, but no __threadfence() before it is set, or after it is read";

@@ -24,7 +24,7 @@
 namespace course::cudart {
 namespace {
 
-constexpr std::size_t kMostAccesses = 64;  // recorded at most between two calls of the runtime
+constexpr std::size_t kMostAccesses = 64;  // the most that are recorded between two calls of the runtime
 // Protected at once; the operating system limits the mappings of a process.
 constexpr std::size_t kMostRanges = 1000;
 

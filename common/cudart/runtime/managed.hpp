@@ -14,7 +14,7 @@ Status prefetch(const void* pointer, std::size_t n_bytes, const cudaMemLocation&
 cudaMemLocation location_of_ordinal(int device);
 
 // If a copy is refused, its index is stored in `failed`, which may be nullptr; the copies before it have been
-// made.
+// submitted.
 Status copy_batch(void* const* dsts, const void* const* srcs, const std::size_t* sizes, std::size_t count,
                   cudaStream_t stream, std::size_t* failed);
 

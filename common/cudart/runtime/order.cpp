@@ -63,13 +63,13 @@ bool is_host_page(std::uint64_t address) {
 // of system scope.
 std::vector<HostPage> host_pages(const sim::Footprint& footprint) {
   std::vector<HostPage> pages;
-  bool tells = false;
+  bool signals_host = false;
   footprint.for_each_page([&](std::uint64_t address, sim::Footprint::Use use) {
-    if (tells || use == sim::Footprint::kStrongRead || !is_host_page(address)) return;
-    tells = use == sim::Footprint::kSystemWrite;
+    if (signals_host || use == sim::Footprint::kStrongRead || !is_host_page(address)) return;
+    signals_host = use == sim::Footprint::kSystemWrite;
     pages.push_back({address, use != sim::Footprint::kRead});
   });
-  return tells ? std::vector<HostPage>{} : pages;
+  return signals_host ? std::vector<HostPage>{} : pages;
 }
 
 // Two conflicting pieces of work, for a message.

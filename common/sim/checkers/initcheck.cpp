@@ -126,7 +126,7 @@ void Initcheck::launch_begins(const Program& program, const LaunchRequest& launc
 }
 
 void Initcheck::told_of_races(const std::set<std::uint32_t>& racing) {
-  std::erase_if(told_, [&](const auto& told) { return racing.contains(told.first); });
+  std::erase_if(told_, [&](const auto& reported) { return racing.contains(reported.first); });
 }
 
 void Initcheck::launch_ends() {
@@ -303,11 +303,11 @@ void Initcheck::begin_to_follow(Warp& w, const MicroOp& load, int lane, Place pl
 
 void Initcheck::used(Warp& w, const Followed& value, u32 lanes) {
   const std::uint64_t bytes = std::uint64_t{value.load->width} * value.load->count;
-  std::set<std::uint64_t> told;
+  std::set<std::uint64_t> reported_addresses;
   for (u32 m = lanes; m != 0; m &= m - 1) {
     const int i = std::countr_zero(m);
     const std::uint64_t address = value.from[static_cast<std::size_t>(i)];
-    if (value.place != Place::local && !told.insert(address).second) continue;
+    if (value.place != Place::local && !reported_addresses.insert(address).second) continue;
     report(w, *value.load, i, value.place, address);
     // A later load of the same memory is not reported again.
     if (value.place == Place::local) {

@@ -25,7 +25,7 @@ namespace course::sim {
 
 class Initcheck final : public KernelChecker {
  public:
-  // Memory that is allocated already counts as written, because nobody observed how it was filled.
+  // Existing allocations count as written, because it was not observed how they were filled.
   Initcheck(const Arena& arena, std::vector<Finding>& findings);
   // For one of several host threads that run blocks of the same launch. Shares `main`'s bits of global
   // memory.

@@ -29,7 +29,7 @@ void set_counting(std::uint32_t* cells, std::uint32_t n, std::uint32_t words, st
 
 // Checks the cells of adjacent lanes all at once. If all of them, for writes and for reads, are below
 // `bound`, which is the usual case, stores `mine` for the first lane, `mine + 1` for the next and so on in
-// `written` or, unless `writes`, in `read`.
+// `written` if `writes`, otherwise in `read`.
 struct Found {
   bool written_below, read_below;  // all cells for writes, all cells for reads
   bool read_counting;              // the cells for reads count up by lane from their first value

@@ -23,9 +23,9 @@ std::string name_lanes(u32 lanes) {
   if (n == 1) return fmt::format("lane {}", first);
   if (last - first + 1 == n) return fmt::format("lanes {} to {}", first, last);
   std::string text = "lanes";
-  int told = 0;
-  for (u32 m = lanes; m != 0 && told < 4; m &= m - 1, ++told)
-    text += fmt::format("{}{}", told == 0 ? " " : ", ", std::countr_zero(m));
+  int n_listed = 0;
+  for (u32 m = lanes; m != 0 && n_listed < 4; m &= m - 1, ++n_listed)
+    text += fmt::format("{}{}", n_listed == 0 ? " " : ", ", std::countr_zero(m));
   return n > 4 ? text + " …" : text;
 }
 

@@ -126,7 +126,7 @@ std::string name_change(const HangScene& scene, const Block& block, const Polls:
 std::vector<std::string> tell_polls(const HangScene& scene, const Polls& polls, Block& block, Hang& hang) {
   const Program& program = *scene.worker.program;
   const LaunchRequest& launch = *scene.worker.launch;
-  std::vector<std::string> told;
+  std::vector<std::string> groups;
   for (Warp& w : block.warps) {
     for (const Group& g : w.groups) {
       if (g.wait != Wait::none) continue;
@@ -163,11 +163,11 @@ std::vector<std::string> tell_polls(const HangScene& scene, const Polls& polls, 
                                               look->op->width),
                                   name_change(scene, block, *look));
         }
-        told.push_back(std::move(text));
+        groups.push_back(std::move(text));
       }
     }
   }
-  return told;
+  return groups;
 }
 
 }  // namespace
@@ -206,16 +206,16 @@ Hang describe_hang(const HangScene& scene) {
 
   Hang hang;
   std::string& text = hang.text;
-  std::size_t n_told = 0;
+  std::size_t n_described = 0;
   for (Block* block : blocks) {
-    if (n_told == kMostListed) break;
+    if (n_described == kMostListed) break;
     if (block->live_threads == 0) continue;
-    ++n_told;
-    const std::vector<std::string> told = tell_polls(scene, polls, *block, hang);
+    ++n_described;
+    const std::vector<std::string> groups = tell_polls(scene, polls, *block, hang);
     constexpr std::size_t kMostPolls = 2;
-    for (std::size_t k = 0; k < std::min(told.size(), kMostPolls); ++k) text += "; " + told[k];
-    if (told.size() > kMostPolls)
-      text += fmt::format("; {} more like these in block {}", told.size() - kMostPolls, block->linear);
+    for (std::size_t k = 0; k < std::min(groups.size(), kMostPolls); ++k) text += "; " + groups[k];
+    if (groups.size() > kMostPolls)
+      text += fmt::format("; {} more like these in block {}", groups.size() - kMostPolls, block->linear);
     if (const std::string waits = describe_waits(*block, false); !waits.empty())
       text += fmt::format("; in block {}, {}", block->linear, waits);
   }
@@ -225,8 +225,8 @@ Hang describe_hang(const HangScene& scene) {
         const Hang waits = first_waiting(*block, running_too);
         hang = {std::move(text), waits.warp, waits.op, waits.lanes};
       }
-  if (blocks.size() > n_told)
-    text += fmt::format("; {} more blocks have not ended either", blocks.size() - n_told);
+  if (blocks.size() > n_described)
+    text += fmt::format("; {} more blocks have not ended either", blocks.size() - n_described);
   if (scene.n_started == 0) return hang;
   const std::uint64_t n_ended = scene.n_started - blocks.size();
   if (n_ended > 0) text += fmt::format("; {} of {} blocks have ended", n_ended, scene.n_blocks);

@@ -50,8 +50,8 @@ void await_signal(Warp& w, const MicroOp& op, const std::uint64_t* at) {
 }
 
 void raise_signal(Warp& w, const std::uint64_t* at) {
-  const std::uint64_t told = w.time + w.worker->publish_clocks;
-  for_lanes(w, [&](int lane) { w.worker->signals->raise(at[lane], told, w.block->linear); });
+  const std::uint64_t visible_from = w.time + w.worker->publish_clocks;
+  for_lanes(w, [&](int lane) { w.worker->signals->raise(at[lane], visible_from, w.block->linear); });
 }
 
 void atomic_signal(Warp& w, const MicroOp& op, const std::uint64_t* at) {

@@ -397,11 +397,11 @@ std::string one_line(const std::vector<SourcePlace>& places) {
 
 std::string describe_waits(const Block& block, bool running_too) {
   std::string text;
-  int told = 0;
+  int n_listed = 0;
   for (const Warp& w : block.warps) {
     for (const Group& g : w.groups) {
       if (g.wait == Wait::none && !running_too) continue;
-      if (told++ == 4) return text + "; …";
+      if (n_listed++ == 4) return text + "; …";
       const Program& program = *w.program;
       const BasicBlock& b = program.blocks[g.block];
       const MicroOp& op = program.ops[b.first];

@@ -113,8 +113,8 @@ struct CallSite {
   std::string builtin;  // "vprintf", "__assertfail", "malloc", "free": run by the machine, without a callee
 };
 
-inline constexpr std::uint32_t kMostLocal =
-    512 * 1024;  // bytes of local memory per thread, as on current GPUs
+// Bytes of local memory per thread, as on current GPUs.
+inline constexpr std::uint32_t kMostLocal = 512 * 1024;
 
 struct ProgramFunction {
   const ptx::Function* source = nullptr;

@@ -1,6 +1,6 @@
-// Follows what a launch does to arrays. Each step that changes an array adds a row with the array's contents;
-// for each write, the thread, the source line, and the elements from which the value was computed
-// (origins.hpp); and the lanes that took part in each access.
+// Follows what a launch does to arrays. Each step that changes an array adds a row. A row has the array's
+// contents; for each write, the thread, the source line, and the elements from which the value was computed
+// (origins.hpp); for each access, the lanes that took part.
 // A step of a block ends at a barrier, at a __syncwarp or at the end of the block. A step of the whole grid
 // ends with the launch; for a single array it also ends when a thread publishes something in it (by a
 // volatile, relaxed or releasing store). Exchanges between the lanes of a warp are rows of their own. The

@@ -60,7 +60,7 @@ constexpr const char* kLostChange =
 
 }  // namespace
 
-// For a write over a write: whether it stores the value that is already there.
+// For two writes: whether both store the same value.
 bool Racecheck::same_value(const Here& h, int lane, std::uint64_t offset, RecordId id,
                            std::uint32_t other) const {
   if (h.op.kind != OpKind::store || program_->ops[record(id).what].kind != OpKind::store) return false;

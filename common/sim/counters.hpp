@@ -34,7 +34,8 @@ struct Counters {
   std::uint64_t atomic_lanes = 0;
   std::uint64_t atomic_serialised = 0;  // sum over requests of the largest number of lanes on one address
   std::uint64_t shared_atomic_requests = 0;  // the atomic_requests in shared memory
-  // Their wavefronts. Lanes on one address share a wavefront here; atomic_serialised counts them.
+  // Wavefronts of atomics in shared memory. Lanes on one address share one here; atomic_serialised counts
+  // them.
   std::uint64_t shared_atomic_wavefronts = 0;
   std::uint64_t barriers = 0;  // completed block-wide barriers and mbarrier phases
   // For the timing model (model.hpp). Caches are modelled as cache.hpp describes:

@@ -48,7 +48,7 @@ class Device {
   // Addresses are aligned to 256 bytes and valid in this process. The device frees all memory when it is
   // destroyed. Returns an error if too little memory is left.
   Result<std::uint64_t> allocate(std::uint64_t n_bytes, MemoryKind kind);
-  // Must be the start of an allocation; a second release is an error.
+  // `address` must be the start of an allocation; a second release is an error.
   Result<void> release(std::uint64_t address);
   // The allocation that contains `address`, or nullptr. It belongs to the device and is valid until the next
   // call.

@@ -31,7 +31,8 @@ struct TraceWrite {
   std::uint64_t block = 0;   // in the grid
   std::uint32_t thread = 0;  // in its block
   std::uint32_t line = 0;
-  // Of the array. If a source has the same array and row, it was written in this same step.
+  // The array's row that contains the value. A source with the same array and row was written in the same
+  // step.
   std::uint32_t row = 0;
   std::vector<TracePlace> from;  // the elements from which the value was computed
 };

@@ -521,7 +521,7 @@ TEST(Machine, ResultsDoNotDependOnHostThreads) {
   }
 }
 
-TEST(Machine, BlocksStartInOrderUnlessASeedIsGiven) {
+TEST(Machine, BlocksStartInOrderWithoutASeed) {
   const auto order = [](std::uint64_t seed, int threads, std::uint32_t mode = kFast) {
     DeviceOptions options = TestDevice::one_thread();
     options.host_threads = threads;
@@ -936,7 +936,7 @@ TEST(Machine, FaultsNameLineThreadAndObject) {
 }
 
 // At −4, −64, …: an access ends at a small address, or addresses wrap around from lane to lane.
-TEST(Machine, AccessesAtTheEndOfTheAddressSpaceAreFaults) {
+TEST(Machine, AccessesAroundTheAddressSpaceEndFault) {
   const char* const kAccesses[] = {"ld.global.u32 %r, [%a]",
                                    "st.global.u32 [%a], %r",
                                    "ld.u32 %r, [%a]",

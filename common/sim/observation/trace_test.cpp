@@ -61,7 +61,7 @@ Json traced(TestDevice& t, std::uint32_t more_modes = 0) {
   return Json::parse(t.device.report_json()).at("trace");
 }
 
-TEST(Trace, HasARowForEachChangeOfAnArray) {
+TEST(Trace, HasARowForEachArrayChange) {
   TestDevice t(kFold);
   const Json trace = traced(t);
   ASSERT_EQ(trace.at("rows").size(), 4u) << trace.dump(1);

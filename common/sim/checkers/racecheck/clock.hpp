@@ -4,8 +4,8 @@
 // lanes did with record numbers below `before`. Entries are kept by block in an immutable tree of 16 children
 // per node, so that clocks share their common parts and joining two similar clocks is cheap.
 // Source: Flanagan, Freund, "FastTrack: efficient and precise dynamic race detection", PLDI 2009
-// (10.1145/1542476.1542490); for clocks that follow the hierarchy of threads, Eizenberg et al., "BARRACUDA", PLDI 2017
-// (10.1145/3062341.3062342).
+// (10.1145/1542476.1542490); for clocks that follow the hierarchy of threads, Eizenberg et al., "BARRACUDA",
+// PLDI 2017 (10.1145/3062341.3062342).
 #pragma once
 
 #include <cstdint>

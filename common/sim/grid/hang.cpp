@@ -97,7 +97,7 @@ std::string name_threads(const LaunchRequest& launch, const Block& block, const 
   return text;
 }
 
-// "changed last by thread 0 of block 1 at x.cu:12, which has ended".
+// "; thread 0 of block 1 changed it last, at x.cu:12, which has ended since".
 std::string name_change(const HangScene& scene, const Block& block, const Polls::Look& look) {
   auto* keeper = dynamic_cast<KeepsHistory*>(scene.worker.observer);
   WriteHistory* history = keeper == nullptr ? nullptr : keeper->history();

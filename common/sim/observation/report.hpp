@@ -35,7 +35,7 @@ struct Report {
   std::uint64_t fills = 0;     // memsets
   std::vector<Launch> launches;
   Counters totals;
-  double modelled_us = 0;  // from the reset to the end of the last launch
+  double modelled_us = 0;  // from the reset to the end of the last launch or memset
   std::vector<Finding> findings;
   TraceLog trace;
   std::vector<LineProfile> lines;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// One row for each checker: its name, what switches it on, and how its findings are shown. Words alone, without any code of the
-// simulator, so that those who read its reports may include this, too. checkers/checker_set.cpp makes them.
+// One row for each checker: its name, the mode bit that enables it, and how its findings are shown. Data
+// only, without code of the simulator, so that programs that read its reports can include this file.
+// checkers/checker_set.cpp creates the checkers.
 #pragma once
 
 #include <array>
@@ -13,13 +14,13 @@ enum class Checker : std::uint8_t { memcheck, racecheck, initcheck, synccheck, l
 
 struct CheckerRow {
   Checker checker;
-  const char* name;    // in reports, and in SIM_MODE if it has a mode
-  std::uint32_t mode;  // the bit of Mode that looks at kernels with it; 0: none of its own
-  const char* label;   // stands before its findings in messages to students; "": nothing does
+  const char* name;    // in reports, and in SIM_MODE if it has a mode bit
+  std::uint32_t mode;  // the bit of Mode that enables it; 0: it has none of its own
+  const char* label;   // printed before its findings in messages to students; "": nothing
   int rank;            // findings of a lower rank are shown first
 };
 
-// First what corrupts or ends the run, then what makes its result depend on luck.
+// By rank: first what corrupts memory or ends the run, then what makes its result depend on timing.
 inline constexpr std::array kCheckers{
     CheckerRow{Checker::memcheck, "memcheck", 0, "memory access", 0},
     CheckerRow{Checker::racecheck, "racecheck", 4, "race", 4},
@@ -36,7 +37,7 @@ constexpr const char* name_of(Checker checker) {
   return row_of(checker).name;
 }
 
-// Each row stands where its checker does in the enumeration, and no two share a bit.
+// Each row is at the index of its enumerator, and no two rows share a bit.
 constexpr bool rows_are_in_order() {
   std::uint32_t modes = 0;
   for (std::size_t k = 0; k < kCheckers.size(); ++k) {
@@ -47,7 +48,7 @@ constexpr bool rows_are_in_order() {
 }
 static_assert(rows_are_in_order());
 
-// The bits of all checkers that look at kernels.
+// The mode bits of all checkers that observe kernels.
 inline constexpr std::uint32_t kCheckersOfKernels = [] {
   std::uint32_t bits = 0;
   for (const CheckerRow& row : kCheckers) bits |= row.mode;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What a launch did, in numbers. All counters are exact and the same on every host.
-// "Requests" are warp-wide memory instructions; a sector is 32 aligned bytes; a wavefront is one pass of the 32
-// shared-memory banks.
+// What a launch did, in numbers. All counters are exact and the same on every host. A request is a warp-wide
+// memory instruction, a sector is 32 aligned bytes, a wavefront is one pass through the 32 banks of shared
+// memory.
 #pragma once
 
 #include <algorithm>
@@ -16,50 +16,51 @@ namespace course::sim {
 struct Counters {
   std::uint64_t launches = 0;
   std::uint64_t warp_instructions = 0;
-  std::uint64_t lane_instructions = 0;  // ÷ (32 · warp_instructions) = share of active lanes
+  std::uint64_t lane_instructions = 0;  // divided by 32 · warp_instructions: share of active lanes
   std::uint64_t branches = 0;           // warp-wide conditional branches executed
   std::uint64_t divergent_branches = 0;
   std::uint64_t global_load_requests = 0;
-  std::uint64_t global_load_sectors = 0;
-  std::uint64_t global_load_bytes = 0;  // asked for by lanes
+  std::uint64_t global_load_sectors = 0;  // also those of global atomics and asynchronous copies
+  std::uint64_t global_load_bytes = 0;    // that the lanes requested
   std::uint64_t global_store_requests = 0;
   std::uint64_t global_store_sectors = 0;
   std::uint64_t global_store_bytes = 0;
   std::uint64_t shared_requests = 0;
-  std::uint64_t shared_wavefronts = 0;  // ÷ requests = 1.0 without bank conflicts
-  std::uint64_t shared_conflicts = 0;   // wavefronts beyond those that as many bytes without conflicts take
+  std::uint64_t shared_wavefronts = 0;  // divided by shared_requests: 1.0 without bank conflicts
+  std::uint64_t shared_conflicts = 0;   // wavefronts beyond those of a conflict-free access of the same size
   std::uint64_t local_requests = 0;
-  std::uint64_t local_sectors = 0;    // lanes' words lie side by side, as on a GPU
-  std::uint64_t atomic_requests = 0;  // warp-wide atom and red, global and shared
+  std::uint64_t local_sectors = 0;    // counted as if the lanes' words were adjacent, as on a GPU
+  std::uint64_t atomic_requests = 0;  // warp-wide atom and red instructions, global and shared
   std::uint64_t atomic_lanes = 0;
-  std::uint64_t atomic_serialised = 0;  // sum over requests of the most lanes on one address
-  std::uint64_t shared_atomic_requests =
-      0;  // those in shared memory, and the passes of its banks that they take:
-  std::uint64_t shared_atomic_wavefronts =
-      0;                       // lanes on one address share a pass here, see atomic_serialised
-  std::uint64_t barriers = 0;  // block-wide barriers completed, and phases of mbarriers
-  // For the timing model (model.hpp); caches as far as cache.hpp follows them:
-  std::uint64_t global_lines = 0;  // 128-byte lines that requests touch: passes of the first-level cache
-  std::uint64_t near_sectors = 0;  // loaded sectors that a warp's last lines held
-  std::uint64_t memory_read_sectors = 0;  // that came from memory itself, each once a launch
+  std::uint64_t atomic_serialised = 0;  // sum over requests of the largest number of lanes on one address
+  std::uint64_t shared_atomic_requests = 0;  // the atomic_requests in shared memory
+  // Wavefronts of atomics in shared memory. Lanes on one address share one here; atomic_serialised counts
+  // them.
+  std::uint64_t shared_atomic_wavefronts = 0;
+  std::uint64_t barriers = 0;  // completed block-wide barriers and mbarrier phases
+  // For the timing model (model.hpp). Caches are modelled as cache.hpp describes:
+  std::uint64_t global_lines = 0;         // 128-byte lines that requests touch, each one L1 access
+  std::uint64_t near_sectors = 0;         // loaded sectors found in the lines that the warp loaded last
+  std::uint64_t memory_read_sectors = 0;  // that came from DRAM, each counted once per launch
   std::uint64_t memory_write_sectors = 0;
-  std::uint64_t partial_sectors = 0;       // stored without all of their bytes, summed over requests
-  std::uint64_t global_atomic_passes = 0;  // distinct sectors, summed over requests
-  std::uint64_t hottest_atomics =
-      0;  // quarter passes of global atomics in the part of the cache that did most, see HotSpots
-  std::uint64_t shared_atomic_passes =
-      0;  // of shared atomics: bank conflicts, and lanes in turn where old values are used
-  std::uint64_t chain_clocks =
-      0;  // until the last block ends, were every warp held up by itself and its waits alone
+  std::uint64_t partial_sectors = 0;       // sectors stored without all of their bytes, summed over requests
+  std::uint64_t global_atomic_passes = 0;  // distinct sectors of global atomics, summed over requests
+  // Quarter passes of global atomics in the busiest part of the L2, see HotSpots.
+  std::uint64_t hottest_atomics = 0;
+  // Of shared atomics: wavefronts; where old values are used, the most lanes on one address instead.
+  std::uint64_t shared_atomic_passes = 0;
+  // Clocks until the last block ends if each warp were limited only by its own latencies and waits.
+  std::uint64_t chain_clocks = 0;
   std::array<std::uint64_t, kInstructionKinds> mix{};  // warp instructions by kind
   // Only in dataflow mode (work and step complexity of the watched data):
-  std::uint64_t work = 0;   // operations that combine two values derived from watched data
-  std::uint64_t steps = 0;  // longest chain of such operations
+  std::uint64_t work = 0;   // operations that combine two values which both derive from watched data
+  std::uint64_t steps = 0;  // length of the longest chain of such operations
 
   Counters& operator+=(const Counters& other);
 };
 
-// The counters by name, apart from `mix`. Those that for_each_sum visits are sums over launches, the others are maxima.
+// All counters by name, except `mix`. for_each_sum visits those that are added over launches,
+// for_each_maximum those of which the maximum is kept.
 template <typename Visit>
 constexpr void for_each_sum(const Visit& visit) {
   visit("launches", &Counters::launches);
@@ -100,7 +101,7 @@ constexpr void for_each_maximum(const Visit& visit) {
   visit("hottest_atomics", &Counters::hottest_atomics);
 }
 
-// Every field has its line above.
+// Every field is visited above.
 static_assert([] {
   std::size_t n = 0;
   const auto one_more = [&n](const char*, std::uint64_t Counters::*) { ++n; };

@@ -29,14 +29,15 @@
 namespace course::sim {
 namespace {
 
-constexpr std::uint64_t kMostBlocks = std::uint64_t{1} << 27;  // of a launch: minutes of empty ones
-constexpr std::uint64_t kParameterArea = 32768;                // bytes
-constexpr std::uint64_t kGridWorkspace = 256;  // bytes: its size, then the word that counts arrivals
+// Of a launch: even empty blocks would take minutes.
+constexpr std::uint64_t kMostBlocks = std::uint64_t{1} << 27;
+constexpr std::uint64_t kParameterArea = 32768;  // bytes
+constexpr std::uint64_t kGridWorkspace = 256;    // bytes: the size, then the word that counts arrivals
 
 struct LoadedModule {
   ptx::Module module;
   ModuleImage image;
-  std::vector<std::uint64_t> owned;  // allocations of its variables
+  std::vector<std::uint64_t> owned;  // allocations of the module's variables
   bool live = true;
 };
 
@@ -75,10 +76,10 @@ struct Device::Impl {
   DeviceOptions options;
   Arena arena;
   Timeline timeline;
-  double reset_at = 0;  // on the timeline: the report's beginning
+  double reset_at = 0;  // on the timeline: when the report begins
   Cache cache;
   std::uint64_t parameter_area = 0;
-  std::uint64_t grid_workspace = 0;  // of cooperative launches: where grid.sync() counts arrivals
+  std::uint64_t grid_workspace = 0;  // where grid.sync() counts arrivals in cooperative launches
   std::deque<LoadedModule> modules;
   std::deque<Kernel> kernels;
   std::map<std::pair<ModuleId, std::string>, KernelId> kernel_ids;
@@ -93,7 +94,7 @@ struct Device::Impl {
 };
 
 Device::Device(DeviceOptions options) : impl_(std::make_unique<Impl>(std::move(options))) {
-  (void)engine();  // throws where no kernel could run, before anybody relies on the device
+  (void)engine();  // throws if no kernel could run
   impl_->report.device = impl_->options.preset.name;
   impl_->report.memory_gb_per_s = impl_->options.preset.memory_gb_per_s;
 }
@@ -131,7 +132,7 @@ void Device::name_buffer(std::uint64_t address, std::uint64_t n_bytes, std::uint
   impl_->arena.name(address, n_bytes, element_bytes, std::move(name), is_data);
 }
 Result<void> Device::copy(std::byte* dst, const std::byte* src, std::uint64_t n_bytes) {
-  // memmove: overlapping copies are undefined in CUDA, but must not be here.
+  // memmove, because overlapping copies are undefined in CUDA but must not be undefined behaviour here.
   std::memmove(dst, src, n_bytes);
   return {};
 }
@@ -151,7 +152,7 @@ void Device::forget_writes(std::uint64_t address, std::uint64_t n_bytes) {
   impl_->observers.forget_writes(address, n_bytes);
 }
 
-// --- code ---------------------------------------------------------------------------------------------------------
+// --- code --------------------------------------------------------------------------------------------------
 
 Result<ModuleId> Device::load_module(std::string_view ptx_text) {
   auto parsed = ptx::parse(ptx_text);
@@ -160,7 +161,7 @@ Result<ModuleId> Device::load_module(std::string_view ptx_text) {
   loaded.module = std::move(*parsed);
   loaded.image.module = &loaded.module;
   loaded.image.parameter_area = impl_->parameter_area;
-  // All variables of global and constant memory, with what their names in the image begin with.
+  // All variables of global and constant memory, each with the prefix of its name in the image.
   std::vector<std::pair<const ptx::Variable*, std::string>> variables;
   for (const auto& v : loaded.module.variables) variables.emplace_back(&v, "");
   for (const auto& f : loaded.module.functions)
@@ -205,8 +206,8 @@ void Device::unload_module(ModuleId id) {
   if (!loaded.live) return;
   loaded.live = false;
   for (const std::uint64_t address : loaded.owned) static_cast<void>(impl_->arena.release(address));
-  // Findings, traces and counters by line hold text, so between launches nothing but the observers' caches refers
-  // to code.
+  // Findings, traces and counters per line are stored as text, so between launches only the caches of the
+  // observers refer to the code.
   impl_->observers.code_unloaded();
   const auto first = impl_->kernel_ids.lower_bound({id, ""}),
              last = impl_->kernel_ids.lower_bound({id + 1, ""});
@@ -250,8 +251,8 @@ Result<KernelId> Device::find_kernel(ModuleId id, std::string_view mangled_name)
     facts.max_threads = product(f->max_threads);
   int registers = 0;
   for (const auto& r : f->registers) registers += (ptx::bits_of(r.type) + 31) / 32;
-  // PTX registers are virtual; a third survives allocation, roughly. The compiler keeps to what the launch bounds leave, and an
-  // estimate must not refuse any launch that they allow.
+  // PTX registers are virtual; about a third remains after register allocation. The compiler respects the
+  // launch bounds, and an estimate must not refuse a launch that they allow.
   constexpr int kGranularity = 8;
   const int threads =
       (facts.max_threads + kLanes - 1) / kLanes * kLanes * static_cast<int>(f->min_blocks.value_or(1));
@@ -276,7 +277,7 @@ Result<Device::Symbol> Device::find_symbol(ModuleId id, std::string_view mangled
   return Symbol{it->second, v->size};
 }
 
-// --- execution ----------------------------------------------------------------------------------------------------
+// --- execution ---------------------------------------------------------------------------------------------
 
 std::string Device::Impl::check_configuration(const Kernel& kernel, const LaunchRequest& r,
                                               Fault& fault) const {
@@ -298,8 +299,8 @@ std::string Device::Impl::check_configuration(const Kernel& kernel, const Launch
                        p.shared_per_block_optin);
   if (r.cluster.count() > 1 &&
       (r.grid.x % r.cluster.x != 0 || r.grid.y % r.cluster.y != 0 || r.grid.z % r.cluster.z != 0))
-    return fmt::format("the grid ({}, {}, {}) is no multiple of the cluster ({}, {}, {})", r.grid.x, r.grid.y,
-                       r.grid.z, r.cluster.x, r.cluster.y, r.cluster.z);
+    return fmt::format("the grid ({}, {}, {}) is not a multiple of the cluster ({}, {}, {})", r.grid.x,
+                       r.grid.y, r.grid.z, r.cluster.x, r.cluster.y, r.cluster.z);
   fault = Fault::out_of_resources;
   if (threads > static_cast<std::uint64_t>(kernel.facts.max_threads))
     return fmt::format("{} threads in a block; the kernel was compiled for at most {}", threads,
@@ -319,7 +320,8 @@ std::string Device::Impl::check_configuration(const Kernel& kernel, const Launch
   return {};
 }
 
-// The kernel, decoded at its first launch; nullptr, and the fault in `result`, where it can't be run.
+// The kernel's program, decoded at its first launch. nullptr if it cannot be run; then `result` has the
+// fault.
 const Program* Device::Impl::program_of(Kernel& kernel, LaunchResult& result) {
   if (!kernel.program && kernel.decode_error.empty()) {
     auto program = decode(modules[kernel.module].image, *kernel.function, *engine().table);
@@ -336,7 +338,7 @@ const Program* Device::Impl::program_of(Kernel& kernel, LaunchResult& result) {
   return kernel.program.get();
 }
 
-// How a launch of which `resident` blocks fit a multiprocessor is run, without its observers.
+// Options for a launch of which `resident` blocks fit on a multiprocessor; the caller adds the observers.
 GridOptions Device::Impl::grid_options(const LaunchRequest& request, int resident) {
   GridOptions grid;
   grid.host_threads = options.host_threads > 0
@@ -347,8 +349,8 @@ GridOptions Device::Impl::grid_options(const LaunchRequest& request, int residen
   grid.cache = &cache;
   grid.counting = (mode & kCounters) != 0;
   grid.schedule_seed = options.schedule_seed;
-  // What blocks that poll for each other do depends on their turns, so launches that are counted keep the natural order. A trace
-  // shows what can happen between blocks.
+  // Blocks that poll for each other behave differently in other orders, so counted launches keep the natural
+  // order. A trace shows what can happen between blocks, so it does not.
   const bool natural = grid.counting && (mode & kTrace) == 0;
   grid.interleave = !natural && ((mode & kAllChecks) != 0 || options.schedule_seed != 0);
   grid.watchdog_seconds = options.watchdog_seconds;
@@ -387,7 +389,8 @@ LaunchResult Device::Impl::launch(const LaunchRequest& asked) {
   const int block_threads = static_cast<int>(request.block.count());
   const int resident = blocks_per_multiprocessor(options.preset, block_threads, registers, shared);
   GridOptions grid = grid_options(request, resident);
-  // The checkers know a block's own shared memory alone.
+  // The checkers support only accesses to a block's own shared memory, not those to other blocks of a
+  // cluster.
   const unsigned watched =
       request.cluster.count() > 1 ? mode & ~static_cast<unsigned>(kAllChecks | kTrace) : mode;
   grid.observer = observers.begin(watched, *kernel.program, request, options.schedule_seed);
@@ -446,7 +449,7 @@ int Device::occupancy(KernelId kernel, int threads_per_block, std::uint64_t dyna
                                    facts.static_shared + dynamic_shared);
 }
 
-// --- observation --------------------------------------------------------------------------------------------------
+// --- observation -------------------------------------------------------------------------------------------
 
 void Device::set_mode(std::uint32_t mode) {
   impl_->mode = mode;
@@ -473,7 +476,7 @@ void Device::find_heap_leaks() {
     f.where = std::move(a.made_at);
     f.thread = a.maker;
     f.object = fmt::format("an allocation of {} bytes", a.size);
-    f.message = fmt::format("{} allocates {} bytes at {}, and nobody frees them", describe_thread(a.maker),
+    f.message = fmt::format("{} allocates {} bytes at {}, which are never freed", describe_thread(a.maker),
                             a.size, one_line(f.where));
     add_finding(std::move(f));
   }
@@ -482,7 +485,7 @@ std::string Device::findings_text() const {
   return to_text(impl_->report.findings);
 }
 std::string Device::report_json() const {
-  // Memsets take their time, too, also after the last launch.
+  // A memset after the last launch counts, too.
   if (impl_->report.fills > 0) impl_->report.modelled_us = impl_->timeline.work_ended() - impl_->reset_at;
   return to_json(impl_->report, impl_->mode);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Chooses among the engines that are built in: the best one that the host's processor runs.
+// Chooses among the built-in engines: the best one that the host's processor can run.
 #include <fmt/format.h>
 
 #include <cstdlib>

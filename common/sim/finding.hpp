@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One fault that a checker proved, in words and in parts.
+// One fault or hint that a checker has found, as text and as data.
 #pragma once
 
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace course::sim {
 
-// A hint is worth a look but is no fault: it never makes a result depend on luck.
+// A hint deserves attention but is not a fault by itself.
 enum class Severity : std::uint8_t { error, hint };
 
-// A place in the source, innermost first when stacked.
+// A position in the source. In a list of positions, the innermost function comes first.
 struct SourcePlace {
-  std::string file;  // path as the compiler recorded it; "" when built without -lineinfo
+  std::string file;  // path as the compiler recorded it; "" without -lineinfo
   std::uint32_t line = 0;
   std::string function;
 };
@@ -28,17 +28,18 @@ struct ThreadId {
 struct Finding {
   Checker checker = Checker::memcheck;
   Severity severity = Severity::error;
-  std::string kind;    // stable, for machines: "out-of-bounds-read", "shared-race", "barrier-divergence" …
+  std::string kind;    // stable identifier: "out-of-bounds", "shared-race", "barrier-divergence" …
   std::string kernel;  // demangled
-  std::vector<SourcePlace> where;        // of the instruction that tripped it
-  std::vector<SourcePlace> other_where;  // the other side of a race, where the memory was freed …
+  std::vector<SourcePlace> where;        // the instruction that caused it
+  std::vector<SourcePlace> other_where;  // the other side of a race, for example
   ThreadId thread, other_thread;
   std::string object;       // "s_data[17]", "d_in, element 1000 of 1000"
   std::string message;      // one sentence for a student
-  std::uint64_t times = 1;  // how often this same finding came up
+  std::uint64_t times = 1;  // how often it was found
 };
 
-// Adds a finding, or counts it once more when an equal one (checker, kind, kernel, places) is there.
+// Adds a finding, or counts an equal one (checker, kind, kernel, positions) once more. Keeps 64 different
+// ones at most.
 void add_finding(std::vector<Finding>& findings, Finding finding);
 
 }  // namespace course::sim

@@ -9,9 +9,9 @@ namespace course::sim {
 namespace {
 
 constexpr std::uint64_t kWordBits = 64;
-constexpr std::uint64_t kRecent = 8192;  // bitmaps in the cache: those of 16 MiB or more
+constexpr std::uint64_t kRecent = 8192;  // bitmaps in the cache, each for one page and use
 
-// Calls visit(page, first, count) for each page's part of a range, in bytes from the page's start.
+// Calls visit(page, first, count) for the part of a range in each page, in bytes from the page's start.
 template <typename Visit>
 void for_each_part(std::uint64_t address, std::uint64_t n_bytes, Visit&& visit) {
   while (n_bytes > 0) {
@@ -22,7 +22,8 @@ void for_each_part(std::uint64_t address, std::uint64_t n_bytes, Visit&& visit) 
   }
 }
 
-// Calls visit(word, mask) for each 64-bit word of a bitmap that holds some of the bits first … first + count − 1.
+// Calls visit(word, mask) for each 64-bit word of a bitmap that holds some of the bits [first, first +
+// count).
 template <typename Visit>
 void for_each_word(std::uint64_t first, std::uint64_t count, Visit&& visit) {
   while (count > 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The bytes of memory that a kernel or a copy has read and written. Two footprints tell whether the kernels
-// have used the same bytes.
+// The bytes of memory that a kernel or a copy has read and written. meets() finds the bytes on which two such
+// accesses conflict. Not thread-safe.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace course::sim {
 
-constexpr std::uint64_t kHostPage = 4096;  // bytes: the smallest piece of memory that mprotect knows
+constexpr std::uint64_t kHostPage = 4096;  // bytes: the granularity of mprotect
 
 class Footprint {
  public:
@@ -23,15 +23,15 @@ class Footprint {
   // Adds the bytes [address, address + n_bytes).
   void add(std::uint64_t address, std::uint64_t n_bytes, Use use);
   void add(const Footprint& other);
-  // Removes these bytes, whatever their use: the memory has been freed or allocated again.
+  // Removes these bytes, whatever their use, because the memory has been freed or allocated again.
   void forget(std::uint64_t address, std::uint64_t n_bytes);
   bool empty() const { return pages_.empty(); }
   // Approximate size of this object in the host's memory.
   std::uint64_t memory_bytes() const { return pages_.size() * sizeof(Bits); }
 
   struct Meeting {
-    std::uint64_t address = 0;  // the lowest
-    std::uint64_t n_bytes = 0;  // how many bytes in all
+    std::uint64_t address = 0;  // the lowest one
+    std::uint64_t n_bytes = 0;  // in total
     bool first_writes = false, second_writes = false;
   };
   // The bytes on which the two conflict: both access them, at least one writes, and not both accesses are
@@ -46,14 +46,14 @@ class Footprint {
   bool uses(std::uint64_t address, std::uint64_t n_bytes, Use use) const;
 
  private:
-  using Bits = std::array<std::uint64_t, kHostPage / 64>;  // a bit for each byte
-  // A cache of the bitmaps that were used last. It is not copied or moved with the object.
+  using Bits = std::array<std::uint64_t, kHostPage / 64>;  // one bit for each byte
+  // A cache of the bitmaps that were used last. It is not copied or moved together with the object.
   struct Recent {
     struct Entry {
       std::uint64_t key = 0;
       Bits* bits = nullptr;
     };
-    std::vector<Entry> entries;  // by key modulo its size, a power of two; or none
+    std::vector<Entry> entries;  // indexed by key modulo the size, a power of two; empty until first used
     Recent() = default;
     Recent(const Recent&) {}
     Recent(Recent&& from) noexcept { from.entries.clear(); }

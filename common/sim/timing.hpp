@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The constants of the timing model: how long a chip takes for each thing that the counters count. Data;
-// common/sim/chips/ holds it for each chip, calibration/ says how it was found.
+// The constants of the timing model: how long a chip takes for each thing that the counters count. Plain
+// data. common/sim/chips/ holds the values of each chip; calibration/ says how they were measured.
 #pragma once
 
 #include <array>
@@ -9,16 +9,16 @@
 
 namespace course::sim {
 
-// Instructions that cost alike.
+// Instructions that cost the same.
 enum class InstructionKind : std::uint8_t {
-  light,      // moves, address spaces, parameters: the compiler makes most of them vanish
+  light,      // moves, address-space conversions, parameters: the compiler removes most of them
   integer,    // also compare, select, logic and shifts
   half_rate,  // 32-bit multiplications and shifts
   floating,   // 32-bit and 16-bit
-  special,    // bit counts, conversions to and from floats, approximations
-  wide,       // 64-bit integer: two or more 32-bit ones
+  special,    // bit counts, conversions to and from floats, approximate functions
+  wide,       // 64-bit integers: two or more 32-bit instructions
   wide_multiply,
-  divide,  // integer division, a routine
+  divide,  // integer division: a routine of many instructions
   doubles,
   exchange,  // shuffles, votes
   match,     // match.any, redux
@@ -33,35 +33,36 @@ inline constexpr std::array<const char*, kInstructionKinds> kInstructionNames{
     "doubles", "exchange", "match",     "memory",   "fence",   "control", "barrier"};
 
 struct Timing {
-  // Clocks of one of a multiprocessor's four schedulers that a warp instruction takes up, those that the unit which executes it
-  // takes, and those until its result is there.
+  // Per warp instruction, in clocks: how long it occupies one of the four schedulers of a multiprocessor, how
+  // long it occupies the unit that executes it, and how long until its result is available.
   std::array<double, kInstructionKinds> issue{0.3, 1, 1, 1, 1, 2.5, 6, 20, 1, 1, 4, 1, 1, 1, 1};
   std::array<double, kInstructionKinds> unit{0, 1, 2, 1, 8, 2.5, 8, 20, 2, 4, 22, 4, 1, 1, 8};
   std::array<double, kInstructionKinds> latency{1, 4.6, 4.3, 4.3, 18, 5, 16, 57, 6.4, 23, 50, 8, 690, 8, 0};
-  // Clocks until a load's value is there, from the nearest place that has it.
+  // Clocks until a loaded value is available, by where it is found: shared memory, L1, L2 or DRAM.
   double shared_latency = 24, near_latency = 38, l2_latency = 270, memory_latency = 690;
-  double fetch_latency = 700;    // a global atomic whose old value is used
-  double publish_latency = 300;  // until another block can see what one has written
+  double fetch_latency = 700;    // of a global atomic whose old value is used
+  double publish_latency = 300;  // until another block can see a value that a block has written
   double barrier_latency = 12, barrier_latency_per_warp = 1.95;
-  double block_latency = 400;        // a block's start and end
-  double conflict_latency = 1;       // each further pass of an access to shared memory
-  double shared_atomic_latency = 4;  // each lane that waits for others at its address
-  // Rates.
-  double near_passes_per_clock = 1;     // of a multiprocessor's shared memory and first-level cache
-  double shared_atomics_per_clock = 1;  // passes, of a multiprocessor
-  double l2_sectors_per_clock = 100;    // of the chip
-  double partial_cost = 2.5;            // of a sector that is stored in part, in whole ones
-  double l2_share = 0.6;                // of its size that holds data for all multiprocessors
-  double hot_atomics_per_clock =
-      0.69;  // lanes that a slice of the second-level cache does one after the other
+  double block_latency = 400;        // to start and end a block
+  double conflict_latency = 1;       // of each further wavefront of an access to shared memory
+  double shared_atomic_latency = 4;  // of each further lane on the same address
+  // Rates, shares and costs.
+  double near_passes_per_clock = 1;      // wavefronts of shared memory and L1 lines, of a multiprocessor
+  double shared_atomics_per_clock = 1;   // wavefronts, of a multiprocessor
+  double l2_sectors_per_clock = 100;     // of the chip
+  double partial_cost = 2.5;             // cost of a partly written sector, in whole sectors
+  double l2_share = 0.6;                 // fraction of the L2 that holds data for all multiprocessors
+  double hot_atomics_per_clock = 0.69;   // lanes that one L2 slice handles one after the other
   double atomic_sectors_per_clock = 40;  // global atomics, of the chip
-  double blocks_per_clock = 0.85;        // that start, of the chip
-  double write_share = 0.95;             // of written bytes that hold up the memory
-  // Launches, µs.
+  double blocks_per_clock = 0.85;        // blocks that start, of the chip
+  double write_share = 0.95;             // fraction of the written bytes that counts as DRAM traffic
+  // Launches, in µs.
   double kernel_us = 1.7;  // an empty kernel, from start to end
-  double submit_us = 4.4;  // the host needs for a launch
+  double submit_us = 4.4;  // that the host needs for a launch
   double gap_us = 0.5;     // between two kernels of a stream
-  double blend = 2;        // how much of the lesser bounds adds to the greatest: 1 all, many nothing
+  // Exponent with which overlapping bounds are combined: 1 adds them, a large value takes the greatest
+  // (model.cpp).
+  double blend = 2;
 };
 
 }  // namespace course::sim

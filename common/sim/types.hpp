@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the parts of the simulator and its users share: memory, modes, facts of a chip and of a kernel, a launch and its result.
-// Plain data without behaviour; device.hpp has what is done with them.
+// Types that the parts of the simulator and its users share: memory, modes, facts about a chip and a kernel,
+// a launch and its result. Plain data without behaviour; device.hpp has the operations.
 #pragma once
 
 #include <cstddef>
@@ -22,25 +22,26 @@ struct Dim3 {
   std::uint64_t count() const { return std::uint64_t{x} * y * z; }
 };
 
-// texture: what a texture or surface object is made of (texture.hpp), for the runtime library alone.
+// texture: the descriptor of a texture or surface object (texture.hpp), which only the runtime library
+// creates.
 enum class MemoryKind : std::uint8_t { device, pinned_host, managed, module_variable, texture };
 
-// A live (or freed, kept for diagnosis) piece of device-accessible memory.
+// A piece of memory that the device can access: live, or freed and kept for diagnosis.
 struct Allocation {
   std::uint64_t base = 0;
   std::uint64_t size = 0;  // bytes
   MemoryKind kind = MemoryKind::device;
-  std::string name;                 // "d_in" once somebody named it, else ""
-  std::uint32_t element_bytes = 1;  // for messages
-  bool is_data = false;             // watched by the dataflow counters
-  bool by_kernel = false;           // from the device's heap: a kernel's malloc
-  // Of memory that a kernel's malloc gave, while checkers are on.
-  std::string made_by;               // the kernel, demangled; else ""
+  std::string name;                 // "d_in" if its owner has named it, otherwise ""
+  std::uint32_t element_bytes = 1;  // size of an element in messages
+  bool is_data = false;             // the dataflow counters watch it
+  bool by_kernel = false;           // from the device's heap: malloc() in a kernel
+  // Only for memory of malloc() in a kernel, while checkers are on.
+  std::string made_by;               // demangled name of the kernel, otherwise ""
   std::vector<SourcePlace> made_at;  // innermost first
   ThreadId maker;
 };
 
-// What is looked at while a kernel runs. Bits; `fast` is none of them. Bounds are always checked.
+// What is observed while a kernel runs, as bits; kFast sets none of them. Bounds are checked in every mode.
 enum Mode : std::uint32_t {
   kFast = 0,
   kCounters = 1,  // sectors, wavefronts, divergence per kernel
@@ -48,14 +49,14 @@ enum Mode : std::uint32_t {
   kRacecheck = row_of(Checker::racecheck).mode,
   kInitcheck = row_of(Checker::initcheck).mode,
   kSynccheck = row_of(Checker::synccheck).mode,
-  kTrace = 32,    // rows of arrays, see trace.hpp (for inputs of some hundred elements)
+  kTrace = 32,    // contents of arrays, see trace.hpp (for inputs of a few hundred elements)
   kProfile = 64,  // counters by source line, see profile.hpp; needs kCounters
-  // The program's own calls: leaks, wrong frees, calls that fail, copies of what nobody wrote.
+  // Errors in the host program's calls: leaks, wrong frees, failing calls, copies of uninitialised memory.
   kHostcheck = 128,
   kAllChecks = kCheckersOfKernels,
 };
 
-// Static facts of the simulated chip: preset data, no behaviour.
+// Static facts about the simulated chip. Sizes are in bytes.
 struct DevicePreset {
   std::string name = "Simulated H200";
   int compute_major = 9, compute_minor = 0;
@@ -72,8 +73,8 @@ struct DevicePreset {
   std::uint64_t constant_memory = 65536;
   int l2_bytes = 50 * 1024 * 1024;
   double clock_ghz = 1.98;
-  double memory_gb_per_s = 4250;  // achievable, measured by a device-to-device copy
-  int near_bytes = 256 * 1024;    // of a multiprocessor: shared memory and first-level cache together
+  double memory_gb_per_s = 4250;  // achievable bandwidth, measured with a device-to-device copy
+  int near_bytes = 256 * 1024;    // per multiprocessor: shared memory and L1 together
   Timing timing;
 };
 
@@ -81,11 +82,11 @@ enum class Fault : std::uint8_t {
   none,
   illegal_address,
   misaligned_address,
-  illegal_instruction,  // unknown or not implemented: the text names it
-  launch_timeout,       // no progress, or a deadlock
+  illegal_instruction,  // unknown or not supported; the message names it
+  launch_timeout,       // no progress, a deadlock, the watchdog's limit, or a grid too large to simulate
   device_assert,
   trap,
-  invalid_configuration,  // grid, block or shared memory outside the limits
+  invalid_configuration,  // grid, block or shared memory beyond the limits
   out_of_resources,
   invalid_parameter,
 };
@@ -102,29 +103,30 @@ struct KernelFacts {
   };
   std::vector<Parameter> parameters;
   std::uint64_t static_shared = 0;  // bytes
-  std::uint64_t local_bytes = 0;    // per thread
+  std::uint64_t local_bytes = 0;    // per thread, in bytes
   std::uint64_t constant_bytes = 0;
   int registers = 0;       // per thread, estimated
   int max_threads = 1024;  // from .maxntid / .reqntid
-  int ptx_version = 90;    // target of the module × 10: 90 for sm_90
+  int ptx_version = 90;    // compute capability of the module's target × 10: 90 for sm_90
 };
 
 struct LaunchRequest {
   KernelId kernel = 0;
   Dim3 grid, block, cluster;
-  std::uint64_t dynamic_shared = 0;       // bytes
-  std::span<const std::byte> parameters;  // laid out by KernelFacts::parameters; read during the launch
+  std::uint64_t dynamic_shared = 0;  // bytes
+  // Laid out as KernelFacts::parameters says; only read during the launch.
+  std::span<const std::byte> parameters;
   bool cooperative = false;
-  int registers = 0;  // per thread, of the machine code; 0: KernelFacts::registers, an estimate
+  int registers = 0;  // per thread, from the machine code; 0: use the estimate KernelFacts::registers
 };
 
 struct LaunchResult {
   Fault fault = Fault::none;
-  std::string text;  // empty when fault is none; else names kernel, file:line, threads
+  std::string text;  // empty without a fault; otherwise names the kernel, file:line and threads
   Counters counters;
-  double modelled_us = 0;           // by the timing model: the kernel alone
-  const char* bound_by = "launch";  // what holds it there: a name of bounds.hpp
-  Footprint footprint;              // in global memory, in a mode with kHostcheck and one of kAllChecks
+  double modelled_us = 0;           // from the timing model: the kernel alone
+  const char* bound_by = "launch";  // its limiter in the timing model: a name of bounds.hpp
+  Footprint footprint;  // accesses to global memory; only in a mode with kHostcheck and one of kAllChecks
 };
 
 }  // namespace course::sim

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Arrays: texels in device memory, row after row without gaps. Textures, surfaces and copies read and write them.
+// CUDA arrays: elements in device memory, row after row without padding. Textures, surfaces and copies access
+// them.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,7 @@ struct cudaArray {
   course::cudart::Context* context = nullptr;
   std::byte* base = nullptr;
   cudaChannelFormatDesc format{};
-  cudaExtent extent{};  // as the program asked for it: 0 for what a line or a plane has not
+  cudaExtent extent{};  // as the program requested it: 0 for dimensions that a 1D or 2D array does not have
   unsigned flags = 0;
 
   std::uint64_t element_bytes() const {
@@ -28,13 +29,14 @@ namespace course::cudart {
 
 bool is_array(cudaArray_const_t array);
 
-// Where a part of an array starts: `at` counts elements, `part.width` bytes. An error where it leaves the array.
+// Where a part of an array starts: `at` is in elements, `part.width` in bytes. An error if the part leaves
+// the array.
 Status array_part(cudaArray_const_t array, const cudaPos& at, const cudaExtent& part, std::byte*& start);
-// The same, `offset` into a row in bytes.
+// The same with the offset into a row in bytes.
 Status array_rows(cudaArray_const_t array, std::uint64_t offset, std::uint64_t row, std::uint64_t width,
                   std::uint64_t height, std::byte*& start);
 
-// Is that a format that textures know: one, two or four channels of 8, 16 or 32 bits?
+// An error unless textures support the format: one, two or four channels of 8, 16 or 32 bits.
 Status check_format(const cudaChannelFormatDesc& format);
 
 }  // namespace course::cudart

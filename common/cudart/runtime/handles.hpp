@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Owns the objects behind opaque handles (streams, events, graphs ...) and knows which handles are live, so that a stale
-// or foreign handle is cudaErrorInvalidResourceHandle and not a crash. Thread-safe; the objects themselves are not.
+// Owns the objects behind opaque handles (streams, events, graphs, …) and knows which handles are live, so
+// that a stale or foreign handle gives cudaErrorInvalidResourceHandle and not a crash. This table is
+// thread-safe; the objects are not.
 #pragma once
 
 #include <memory>
@@ -24,7 +25,7 @@ class Handles {
     const std::lock_guard guard(lock_);
     return live_.contains(handle);
   }
-  // The object leaves the table; empty when the handle is none.
+  // Removes the object from the table and returns it; nullptr if the handle is not live.
   std::unique_ptr<Object> take(const Object* handle) {
     const std::lock_guard guard(lock_);
     const auto found = live_.find(handle);

@@ -24,8 +24,9 @@
 namespace course::cudart {
 namespace {
 
-constexpr std::size_t kMostAccesses = 64;  // recorded between two calls of the runtime
-constexpr std::size_t kMostRanges = 1000;  // protected at once: the kernel limits the mappings of a process
+constexpr std::size_t kMostAccesses = 64;  // the most that are recorded between two calls of the runtime
+// Protected at once; the operating system limits the mappings of a process.
+constexpr std::size_t kMostRanges = 1000;
 
 struct Access {
   std::uint64_t address = 0;
@@ -33,20 +34,21 @@ struct Access {
   bool writes = false;
 };
 struct Range {
-  std::uint64_t first = 0, last = 0;  // bytes, whole pages
-  int allowed = 0;                    // of mprotect
+  // Whole pages: address of the first byte, and of the byte after the last.
+  std::uint64_t first = 0, last = 0;
+  int allowed = 0;  // access rights for mprotect
 };
 
 struct Protection {
   std::mutex lock;
-  int n_inside = 0;  // threads in a call of the runtime
-  // Everything below is shared with the signal handler, which takes this lock only. A thread that holds it
+  int n_inside = 0;  // threads that are in a call of the runtime
+  // Everything below is shared with the signal handler, which takes only this lock. A thread that holds it
   // must not access a protected page.
   std::atomic_flag busy;
   std::vector<Range> ranges;
   std::array<Access, kMostAccesses> accesses;
   std::size_t n_accesses = 0;
-  struct sigaction before {};  // the program's handler, for faults that are not ours
+  struct sigaction before {};  // the program's handler, for other faults
 };
 Protection& protection() {
   static auto& all = *new Protection;
@@ -114,7 +116,7 @@ void handle_faults() {
   sigaction(SIGSEGV, &ours, nullptr);
 }
 
-// The source line of an instruction of the host; empty without debug information or without addr2line.
+// The source line of a host instruction; empty without debug information or addr2line.
 std::vector<sim::SourcePlace> place_of_code(const void* code) {
   Dl_info object{};
   link_map* loaded = nullptr;
@@ -160,8 +162,8 @@ void judge(const Access& access) {
   place->context->device().add_finding(std::move(f));
 }
 
-// The pages to protect while host code runs. A page that one operation reads and another writes gets the
-// stricter protection.
+// The pages to protect while host code runs. If one operation reads a page and another one writes it, it gets
+// the stricter protection.
 std::vector<Range> wanted_ranges() {
   std::map<std::uint64_t, bool> pages;  // by address: may be read
   for (const HostPage& page : unfinished_host_pages()) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // With SIM_CHECK=1: finds host code that accesses page-locked or managed memory while a kernel or copy may
-// still use it, because the host has not waited for that work ("host-race", "host-writes-during-copy").
-// While host code runs, mprotect makes the pages that unfinished work has written inaccessible, and those that
-// it has read read-only. The first access to such a page raises SIGSEGV; the handler records the access, opens
+// still use it, because the host has not waited for that work ("host-race", "host-writes-during-copy"). While
+// host code runs, mprotect makes the pages that unfinished work has written inaccessible, and those that it
+// has read read-only. The first access to such a page raises SIGSEGV; the handler records the access, opens
 // the page and continues the program. The next call of the runtime decides whether the access was a race.
 // Not found: further accesses to the same page before that call; memory of cudaHostRegister; accesses to the
 // results of kernels that signal the host by volatile or system-scope writes. A system call that gets a
@@ -11,7 +11,8 @@
 
 namespace course::cudart {
 
-// Exists during every call of the runtime, in which all memory is accessible.
+// One exists during every call of the runtime, so that all memory is accessible then. Thread-safe; may be
+// nested.
 class InsideRuntime {
  public:
   InsideRuntime();

@@ -79,11 +79,12 @@ void check_source(const CopyOp& copy) {
 
 void check_leaks(Context& context) {
   const std::lock_guard guard(context.lock);
-  // After a fault nothing can be freed.
+  // After a fault, nothing can be freed.
   if (!context.created.load(std::memory_order_acquire) || !checks_host(context) ||
       context.sticky != cudaSuccess)
     return;
-  std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> kinds;  // by call and bytes: how many
+  // Number of allocations, by call and bytes.
+  std::map<std::pair<std::string, std::uint64_t>, std::uint64_t> kinds;
   for (const auto& [address, owned] : context.owned)
     if (owned.origin != Origin::graph) ++kinds[{maker(owned.origin), owned.bytes}];
   for (const auto& [what, n] : kinds) {
@@ -106,7 +107,7 @@ std::size_t tell_findings() {
     const std::string text = context.device().findings_text();
     if (text.empty()) continue;
     say(text);
-    // Findings of one cause are one error.
+    // Findings with the same cause count as one error.
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
       errors += line.starts_with("error: ") ? 1u : 0u;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The checks of what a program's host code does, for SIM_CHECK=1 (mode bit kHostcheck): calls that fail, wrong frees, memory
-// that is never freed, copies of memory that nobody has written. What they find goes into the device's report.
+// Checks of a program's host code, for SIM_CHECK=1 (mode bit kHostcheck): calls that fail, wrong frees,
+// memory that is never freed, copies of uninitialised memory. Findings are added to the device's report.
 #pragma once
 
 #include "cudart/runtime/memory.hpp"
@@ -9,19 +9,21 @@
 
 namespace course::cudart {
 
-// A call has failed. Answers that say "not yet" or "not here" are no findings, nor is a kernel's fault told once more.
+// Must be called after a call has failed. Results such as "not ready" or "not supported" are not findings,
+// and a kernel's fault is not reported again.
 void check_call(const char* call, const Status& status);
 
-// Does the device's mode ask for these checks? Takes the lock.
+// Whether the device's mode includes these checks. Takes the context's lock.
 bool checks_host(Context& context);
 
-// A copy is about to read this.
+// Must be called before a copy: checks that some of its source has been written.
 void check_source(const CopyOp& copy);
 
-// The program ends, or resets the device: what it has not freed by now it never will.
+// Must be called before the program ends or resets the device: reports what has not been freed.
 void check_leaks(Context& context);
 
-// At the end of the process: the findings of all devices on stderr and one line that sums them up. Returns the number of errors.
+// At the end of the process: prints the findings of all devices and a summary line on stderr. Returns the
+// number of errors.
 std::size_t tell_findings();
 
 }  // namespace course::cudart

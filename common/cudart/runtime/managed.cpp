@@ -11,7 +11,7 @@ Status check_managed(const void* pointer, std::size_t n_bytes, const char* what)
   if (n_bytes == 0) return fail(cudaErrorInvalidValue, "{} of 0 bytes", what);
   if (Status status = check_range(pointer, n_bytes, what); !status.ok()) return status;
   const auto place = locate(pointer);
-  // Managed __device__ variables are the module's.
+  // Managed __device__ variables belong to their module.
   if (place && (place->kind == sim::MemoryKind::managed || place->kind == sim::MemoryKind::module_variable))
     return cudaSuccess;
   return fail(cudaErrorInvalidValue, "{} of {}, which is not managed memory", what, pointer);

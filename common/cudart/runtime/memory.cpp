@@ -10,13 +10,14 @@
 namespace course::cudart {
 namespace {
 
-// Bytes per microsecond between host and device: PCIe 5.0 ×16 as measured with pinned memory, and with pageable memory,
-// which the driver stages.
+// Bytes per microsecond between host and device: PCIe 5.0 ×16, measured with pinned memory, and with pageable
+// memory, which the driver copies through a staging buffer.
 constexpr double kPinnedBytesPerUs = 55e3;
 constexpr double kPageableBytesPerUs = 20e3;
 constexpr double kBytesPerUsPerGbPerS = 1e3;
 
-// From the first to the last byte that rows and slices touch; saturates, so that a later bounds check fails.
+// Bytes from the first to the last one of all rows and slices. UINT64_MAX on overflow, so that a later bounds
+// check fails.
 std::uint64_t span_of(std::uint64_t width, std::uint64_t height, std::uint64_t depth, std::uint64_t pitch,
                       std::uint64_t slice) {
   if (width == 0 || height == 0 || depth == 0) return 0;
@@ -52,7 +53,7 @@ const char* name_of(cudaMemcpyKind kind) {
   return "cudaMemcpyDefault";
 }
 
-// Of an end that is on the host although the direction says device: what the call should be.
+// For a copy with an end on the host that should be on the device: what the program should do.
 std::string advise(const CopyOp& copy) {
   const bool to_device = locate(copy.dst).has_value(), from_device = locate(copy.src).has_value();
   const bool exchanged = (copy.kind == cudaMemcpyHostToDevice && !to_device && from_device) ||
@@ -67,8 +68,8 @@ std::string advise(const CopyOp& copy) {
   return fmt::format("Pass a pointer from cudaMalloc that has not been freed, or {}", name_of(fits));
 }
 
-// One end of a copy, or what is filled (no `copy`). With unified addresses only "device" is a promise: an end that
-// the direction calls host may be any.
+// Checks one end of a copy, or of a fill (`copy` is nullptr). With unified addressing only "device" must be
+// true: an end that the direction calls "host" may also be on the device.
 Status check_end(const CopyOp* copy, const void* pointer, std::uint64_t n_bytes, bool must_be_device,
                  const char* what) {
   if (n_bytes == 0) return cudaSuccess;
@@ -95,7 +96,7 @@ void tell_written(const void* pointer, std::uint64_t n_bytes) {
 }
 
 Status copy_row(Context& context, std::byte* dst, const std::byte* src, std::uint64_t n_bytes) {
-  // Without the lock again before it is asked where the bytes went: that may take another device's.
+  // The lock is released before locate() is called, because that may take another device's lock.
   const auto copied = [&] {
     const std::lock_guard guard(context.lock);
     return context.device().copy(dst, src, n_bytes);
@@ -122,7 +123,7 @@ void for_each_row(std::uint64_t height, std::uint64_t depth, Row row) {
   }
 }
 
-// Has it been the start of an allocation?
+// Whether it was the start of an allocation that has been freed.
 bool was_freed(const void* pointer) {
   Runtime& all = runtime();
   for (int i = 0; i < all.n_devices(); ++i) {
@@ -140,12 +141,11 @@ Status release_if(void* pointer, bool host) {
   const std::optional<Place> place = locate(pointer);
   if (!place) {
     if (is_registered(pointer))
-      return fail(cudaErrorInvalidValue, "{} is registered: cudaHostUnregister ends that, {} is not for it",
-                  pointer, call)
+      return fail(cudaErrorInvalidValue, "{} is registered: call cudaHostUnregister, not {}", pointer, call)
           .as("invalid-free");
     if (was_freed(pointer))
       return fail(cudaErrorInvalidValue, "{} was freed before", pointer).as("double-free");
-    return fail(cudaErrorInvalidValue, "{} is no allocation of {}", pointer,
+    return fail(cudaErrorInvalidValue, "{} is not an allocation of {}", pointer,
                 host ? "cudaMallocHost" : "cudaMalloc")
         .as("invalid-free");
   }
@@ -153,7 +153,7 @@ Status release_if(void* pointer, bool host) {
   const auto found = place->context->owned.find(address_of(pointer));
   if (found == place->context->owned.end()) {
     if (place->kind == sim::MemoryKind::module_variable) {
-      return fail(cudaErrorInvalidValue, "{} is a __device__ variable: nobody may free it", pointer)
+      return fail(cudaErrorInvalidValue, "{} is a __device__ variable, which must not be freed", pointer)
           .as("invalid-free");
     }
     return fail(cudaErrorInvalidValue, "{} lies inside {}: free the start of it", pointer,
@@ -163,7 +163,7 @@ Status release_if(void* pointer, bool host) {
   host_may_have_waited();
   const bool is_host = found->second.origin == Origin::host;
   if (is_host != host) {
-    return fail(cudaErrorInvalidValue, "{} is {} memory: {} is not for it", pointer,
+    return fail(cudaErrorInvalidValue, "{} is {} memory, which {} cannot free", pointer,
                 is_host ? "pinned host" : "device", call)
         .as("invalid-free");
   }
@@ -196,7 +196,7 @@ Status allocate(Context& context, std::uint64_t n_bytes, sim::MemoryKind kind, O
   context.owned[*address] = owned;
   if (owned.origin != Origin::pool && owned.origin != Origin::graph) host_may_have_waited();
   forget_accesses(*address, n_bytes);
-  // The host writes such memory behind our back: it never counts as uninitialised.
+  // The host can write such memory directly, so it never counts as uninitialised.
   if (kind != sim::MemoryKind::device) context.device().host_wrote(*address, n_bytes);
   *out = reinterpret_cast<void*>(*address);  // NOLINT: an address of our arena
   return cudaSuccess;
@@ -205,7 +205,8 @@ Status allocate(Context& context, std::uint64_t n_bytes, sim::MemoryKind kind, O
 Status release(Context& context, std::uint64_t base) {
   const std::lock_guard guard(context.lock);
   const auto found = context.owned.find(base);
-  if (found == context.owned.end()) return fail(cudaErrorInvalidValue, "{:#x} is no live allocation", base);
+  if (found == context.owned.end())
+    return fail(cudaErrorInvalidValue, "{:#x} is not a live allocation", base);
   const Owned owned = found->second;
   context.owned.erase(found);
   if (owned.pool != nullptr) owned.pool->used -= owned.bytes;
@@ -223,7 +224,7 @@ Status release_host(void* pointer) {
 
 namespace {
 
-// For the checks of SIM_CHECK=1: rows of memory that a device can reach.
+// For the checks of SIM_CHECK=1: adds rows of memory, if the device can access them.
 void add_rows(sim::Footprint& footprint, const std::byte* start, std::uint64_t width, std::uint64_t height,
               std::uint64_t depth, std::uint64_t pitch, std::uint64_t slice, sim::Footprint::Use use) {
   if (!locate(start)) return;
@@ -315,7 +316,7 @@ Status run_copy(Context& context, const CopyOp& copy) {
   const sim::DevicePreset& chip = context.device().options().preset;
   double bytes_per_us = dst && src ? kPinnedBytesPerUs : kPageableBytesPerUs;
   if (on_device(dst) && on_device(src))
-    bytes_per_us = chip.memory_gb_per_s * kBytesPerUsPerGbPerS / 2;  // read and written
+    bytes_per_us = chip.memory_gb_per_s * kBytesPerUsPerGbPerS / 2;  // it is read and written
   sim::Timeline& timeline = context.device().timeline();
   timeline.transfer(chip.timing.kernel_us + static_cast<double>(n_bytes) / bytes_per_us);
   if (!on_device(dst) || !on_device(src)) timeline.synchronise();

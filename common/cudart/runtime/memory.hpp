@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Pointers: who owns an address, is a range inside its allocation, copies and fills between host and device memory.
-// A copy is one call of the device; what costs thought is refusing what a GPU would refuse.
-// Invariant: check_* touches no memory; run_* is only called with what check_* accepted.
+// Pointers and memory: which allocation contains an address, whether a range is inside its allocation, and
+// copies and fills between host and device memory. Most of the code rejects what a GPU would reject.
+// Invariant: check_* accesses no memory. run_* is only called with arguments that check_* has accepted.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ inline std::uint64_t address_of(const void* pointer) {
   return reinterpret_cast<std::uint64_t>(pointer);  // NOLINT
 }
 
-// An allocation as seen from outside, on whichever device it is.
+// A copy of the facts about an allocation on any device.
 struct Place {
   Context* context = nullptr;
   std::uint64_t base = 0;
@@ -30,21 +30,22 @@ struct Place {
   }
 };
 
-// Where `pointer` points into device-accessible memory; nothing for ordinary host memory.
+// The allocation of device-accessible memory that contains `pointer`; std::nullopt for ordinary host memory.
+// Takes the locks of the contexts.
 std::optional<Place> locate(const void* pointer);
 
-// `out` is nullptr for zero bytes, as in CUDA.
+// Stores nullptr in `out` for zero bytes, as CUDA does. Takes the context's lock.
 Status allocate(Context& context, std::uint64_t n_bytes, sim::MemoryKind kind, Owned owned, void** out);
-// Releases an allocation whose origin is among the allowed ones.
+// Release an allocation. An error if another call must release it, or if there is none.
 Status release_device(void* pointer);  // cudaFree
 Status release_host(void* pointer);    // cudaFreeHost
-// Of any origin, on this device; for pools, graphs and resets.
+// Releases an allocation of any origin on this device. For pools, graphs and resets.
 Status release(Context& context, std::uint64_t base);
 
 // Rows of `width` bytes, `height` of them per slice, `depth` slices.
 struct CopyOp {
   std::byte* dst = nullptr;
-  std::uint64_t dst_pitch = 0, dst_slice = 0;  // bytes from row to row, from slice to slice
+  std::uint64_t dst_pitch = 0, dst_slice = 0;  // bytes from one row, or slice, to the next
   const std::byte* src = nullptr;
   std::uint64_t src_pitch = 0, src_slice = 0;
   std::uint64_t width = 0, height = 1, depth = 1;
@@ -62,13 +63,14 @@ struct FillOp {
 
 Status check_copy(const CopyOp& copy);
 Status check_fill(const FillOp& fill);
-// Executes and charges the modelled time to `context`.
+// Executes the operation and adds its modelled time to the device's timeline.
 Status run_copy(Context& context, const CopyOp& copy);
 Status run_fill(Context& context, const FillOp& fill);
-// What a fill of that many bytes takes on such a chip, µs (modelled).
+// The modelled time of a fill, in µs.
 double fill_us(const sim::DevicePreset& chip, std::uint64_t n_bytes);
 
-// Is [pointer, pointer + n_bytes) inside one allocation of managed (or any device-accessible) memory?
+// An error unless [pointer, pointer + n_bytes) is inside one allocation of device-accessible memory. `what`
+// names it in the message.
 Status check_range(const void* pointer, std::uint64_t n_bytes, const char* what);
 
 }  // namespace course::cudart

@@ -41,7 +41,7 @@ Status check_cluster(const KernelOp& kernel, const FunctionSettings& settings) {
   }
   if (kernel.grid.x % kernel.cluster.x != 0 || kernel.grid.y % kernel.cluster.y != 0 ||
       kernel.grid.z % kernel.cluster.z != 0) {
-    return fail(cudaErrorInvalidClusterSize, "the grid {} is no multiple of the cluster {}",
+    return fail(cudaErrorInvalidClusterSize, "the grid {} is not a multiple of the cluster {}",
                 text_of(kernel.grid), text_of(kernel.cluster));
   }
   return cudaSuccess;
@@ -122,7 +122,7 @@ Status check_kernel(Context& context, const KernelOp& kernel) {
   return cudaSuccess;
 }
 
-// In a graph: what the event stands for.
+// In a graph: the event covers the work before it.
 void note_record(CUevent_st& event) {
   if (const Work* work = CurrentWork::current()) event.clock = work->after;
 }
@@ -149,7 +149,7 @@ Status execute_kernel(Context& context, const KernelOp& kernel, std::string& nam
     context.sticky = meaning.code;
     return cudaSuccess;
   }
-  // A kernel may ask for an event to be recorded when it completes.
+  // A launch may have attributes that record an event when the kernel completes.
   for (const cudaLaunchAttribute& attribute : kernel.attributes) {
     cudaEvent_t event = nullptr;
     if (attribute.id == cudaLaunchAttributeProgrammaticEvent) event = attribute.val.programmaticEvent.event;
@@ -165,17 +165,17 @@ Status execute_kernel(Context& context, const KernelOp& kernel, std::string& nam
 }
 
 Status execute_host(const HostOp& host) {
-  // Without any lock: the function may wait for another thread that uses the device.
+  // Not under any lock, because the function may wait for another thread that uses the device.
   if (host.function != nullptr) host.function(host.data);
   if (host.callback != nullptr) host.callback(host.stream, cudaSuccess, host.data);
-  // The function may have told other host code that the work before it has ended.
+  // The function may have signalled to other host code that the work before it has ended.
   if (const Work* work = CurrentWork::current()) host_may_have_waited_for(work->before);
   return cudaSuccess;
 }
 
 Status execute_record(Context& context, const RecordOp& record) {
   if (!events().contains(record.event))
-    return fail(cudaErrorInvalidResourceHandle, "the event is destroyed or was none");
+    return fail(cudaErrorInvalidResourceHandle, "the event has been destroyed or never existed");
   const std::lock_guard guard(context.lock);
   record.event->recorded = true;
   note_record(*record.event);
@@ -197,7 +197,7 @@ Status execute_alloc(const AllocOp& alloc) {
   return cudaSuccess;
 }
 
-// All graph memory, so that cudaFree can find it by its address. Weak: the nodes own it.
+// All graph memory, so that cudaFree finds it by its address. Weak pointers, because the nodes own it.
 struct GraphMemoryTable {
   std::mutex lock;
   std::map<const void*, std::weak_ptr<GraphMemory>> by_address;
@@ -220,7 +220,7 @@ GraphMemory::~GraphMemory() {
       context.owned.find(reinterpret_cast<std::uint64_t>(address));  // NOLINT: an address of our arena
   if (owned == context.owned.end()) return;                          // the device was reset
   if (live) {
-    owned->second.origin = Origin::pool;  // outlives its graph, until the user frees it
+    owned->second.origin = Origin::pool;  // it outlives its graph until the user frees it
   } else {
     (void)release(context, owned->first);
   }
@@ -292,7 +292,7 @@ Status make_kernel(Context& context, const void* function, dim3 grid, dim3 block
                    std::uint64_t shared, KernelOp& out) {
   out.function = runtime().registry().find_function(function);
   if (out.function == nullptr) {
-    // CUDA 13 takes an unknown address for a kernel handle.
+    // As in CUDA 13, which takes an unknown address for a kernel handle.
     return fail(function == nullptr ? cudaErrorInvalidDeviceFunction : cudaErrorInvalidResourceHandle,
                 "{} is no kernel: pass a __global__ function of this program", function);
   }
@@ -332,14 +332,15 @@ Status apply_attributes(const cudaLaunchAttribute* attributes, unsigned n, Kerne
       kernel.cluster = {value.clusterDim.x, value.clusterDim.y, value.clusterDim.z};
       if (kernel.cluster.count() == 0) return fail(cudaErrorInvalidClusterSize, "a cluster without blocks");
     }
-    // The others tune scheduling, caching and overlap: nothing to do when everything runs in order.
+    // The other attributes affect scheduling, caching and overlap, which do not matter when everything runs
+    // in order.
     kernel.attributes.push_back(attributes[i]);
   }
   return cudaSuccess;
 }
 
 Status make_copy(const cudaMemcpy3DParms& p, CopyOp& out) {
-  // With an array, extents and its own position count elements; without one, bytes.
+  // If an array takes part, the extent and the array's position are in elements, otherwise in bytes.
   const cudaArray_const_t array = p.srcArray != nullptr ? p.srcArray : p.dstArray;
   std::uint64_t unit = 1;
   if (array != nullptr) {
@@ -411,13 +412,13 @@ Status execute(Context& context, const Operation& operation) {
                           std::string name;
                           sim::Footprint footprint;
                           Status status = execute_kernel(context, kernel, name, footprint);
-                          // Without the context's lock, since it asks for those of other devices.
+                          // Not under the context's lock, because locks of other contexts are taken.
                           work_accessed(context, name, false, std::move(footprint));
                           return status;
                         },
                         [&](const CopyOp& copy) {
                           const MirroredHostMemory mirrored(context);
-                          // Again: a graph is launched long after it was made.
+                          // Checked again, because a graph may be launched long after it was made.
                           Status status = check_copy(copy);
                           return status.ok() ? run_copy(context, copy) : status;
                         },
@@ -430,7 +431,7 @@ Status execute(Context& context, const Operation& operation) {
                         [](const EmptyOp&) { return Status(); },
                         [](const ChildOp& child) { return run_graph(*child.graph, false); },
                         [&](const RecordOp& record) { return execute_record(context, record); },
-                        [](const WaitOp& wait) {  // what the event stands for is done
+                        [](const WaitOp& wait) {  // wait for what the event covers
                           if (Work* work = CurrentWork::current()) work->after.join(wait.event->clock);
                           return Status();
                         },

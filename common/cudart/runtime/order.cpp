@@ -12,12 +12,12 @@
 namespace course::cudart {
 namespace {
 
-// Unfinished work is forgotten, the oldest first, when there is more than this or its footprints take more memory.
+// If there is more unfinished work than this, or its footprints take more memory, the oldest is forgotten.
 constexpr std::size_t kMostUnderWay = 512;
 constexpr std::uint64_t kMostMemory = std::uint64_t{256} << 20;  // bytes
-constexpr std::size_t kLookedAt = 16;  // agents that are free, looked at for one to use again
+constexpr std::size_t kLookedAt = 16;                            // free agents that are tried for reuse
 
-// Work whose end the host does not know of.
+// Work that the host does not know to have ended.
 struct UnderWay {
   Moment when;
   std::string what, where;
@@ -28,10 +28,10 @@ struct UnderWay {
 
 struct Ordering {
   std::mutex lock;
-  Clock everything;                      // all work that was ever submitted
+  Clock everything;                      // all work ever submitted
   Clock waited;                          // what the host has waited for
-  Clock seen;                            // … or may know to have ended
-  std::map<Agent, std::uint64_t> fresh;  // last tick of agents with work since the last take_unordered_work()
+  Clock seen;                            // … or may have waited for
+  std::map<Agent, std::uint64_t> fresh;  // last tick of each agent with work since take_unordered_work()
   bool unordered = false;
   std::deque<UnderWay> under_way;
   std::deque<Agent> free_agents;
@@ -46,9 +46,9 @@ void drop_ended(Ordering& all) {
   std::erase_if(all.under_way, [&](const UnderWay& work) { return all.seen.covers(work.when); });
 }
 
-// Is this a page of one page-locked or managed allocation alone?
+// Whether the page belongs to exactly one allocation, and that one is page-locked or managed.
 bool is_host_page(std::uint64_t address) {
-  constexpr std::uint64_t kStep = 256;  // allocations start at multiples of this
+  constexpr std::uint64_t kStep = 256;  // alignment of allocations, in bytes
   std::optional<std::uint64_t> owner;
   for (std::uint64_t at = address; at < address + sim::kHostPage; at += kStep) {
     const auto place = locate(reinterpret_cast<const void*>(at));  // NOLINT: an address of our arena
@@ -59,19 +59,20 @@ bool is_host_page(std::uint64_t address) {
   return owner.has_value();
 }
 
-// None for work that may tell the host, by strong writes of system scope, how far it has come.
+// The host pages that work has used. Empty if the work may signal its progress to the host by strong writes
+// of system scope.
 std::vector<HostPage> host_pages(const sim::Footprint& footprint) {
   std::vector<HostPage> pages;
-  bool tells = false;
+  bool signals_host = false;
   footprint.for_each_page([&](std::uint64_t address, sim::Footprint::Use use) {
-    if (tells || use == sim::Footprint::kStrongRead || !is_host_page(address)) return;
-    tells = use == sim::Footprint::kSystemWrite;
+    if (signals_host || use == sim::Footprint::kStrongRead || !is_host_page(address)) return;
+    signals_host = use == sim::Footprint::kSystemWrite;
     pages.push_back({address, use != sim::Footprint::kRead});
   });
-  return tells ? std::vector<HostPage>{} : pages;
+  return signals_host ? std::vector<HostPage>{} : pages;
 }
 
-// Two pieces of work that met, in words.
+// Two conflicting pieces of work, for a message.
 struct Met {
   std::string first_what, first_where;
   sim::Footprint::Meeting where;
@@ -106,7 +107,7 @@ sim::Finding report(const Met& met, const std::string& what, const std::string& 
 
 thread_local Work* t_work = nullptr;
 
-// Under the lock.
+// Must be called under the lock.
 Work begin(Ordering& all, Agent agent, Clock before, std::string where) {
   before.join(all.waited);
   const Moment now{agent, all.everything.tick_of(agent) + 1};
@@ -138,7 +139,8 @@ bool Clock::covers(Moment moment) const {
 
 namespace {
 
-// One that the host knows to have finished, or a new one. An unfinished one would order later work after its own.
+// A free agent whose work the host knows to have ended, or a new one. With unfinished work, later work would
+// seem to be ordered after it.
 Agent take_agent() {
   Ordering& all = ordering();
   const std::lock_guard guard(all.lock);
@@ -206,7 +208,7 @@ void work_accessed(Context& context, const std::string& what, bool is_copy, sim:
       all.under_way.pop_front();
     }
   }
-  // Without the lock: it asks for those of devices.
+  // Not under this lock, because locks of contexts are taken.
   for (const Met& met : all_met) {
     sim::Finding finding = report(met, what, work.where);
     const std::lock_guard guard(context.lock);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Vector clocks that tell which kernels, copies and memsets ("work") are ordered, and whether unordered work
-// uses the same memory. The simulator executes work when it is submitted. A GPU may run two pieces of work in
-// either order or concurrently unless a stream, an event, an edge of a graph, or the host by waiting, orders
-// them. With SIM_CHECK=1, two pieces of unordered work that access the same byte, one of them writing, are
-// reported ("stream-race"). All threads of the host count as one, because the runtime does not see how they
-// synchronise: when one of them has waited for work, all of them have.
+// Vector clocks that determine which kernels, copies and memsets ("work") are ordered, and whether unordered
+// work uses the same memory. The simulator executes work when it is submitted. A GPU may run two pieces of
+// work in either order or concurrently, unless something orders them: a stream, an event, an edge of a graph,
+// or the host by waiting. With SIM_CHECK=1, unordered work that accesses the same byte with at least one
+// write is reported ("stream-race"). All host threads count as one, because the runtime does not see how they
+// synchronise: if one of them has waited for work, all of them have. Thread-safe, apart from objects of class
+// Clock and Work.
 // Source: Lamport, "Time, Clocks, and the Ordering of Events in a Distributed System", CACM 21 (7), 1978.
 #pragma once
 
@@ -26,7 +27,7 @@ struct Moment {
   std::uint64_t tick = 0;
 };
 
-// For each agent, the last of its work that is known to have ended.
+// For each agent, its last work that is known to have ended.
 class Clock {
  public:
   void join(const Clock& other);
@@ -38,7 +39,8 @@ class Clock {
   std::map<Agent, std::uint64_t> ticks_;
 };
 
-// An agent, for as long as this object exists. Its number is used again once the host has waited for all its work.
+// An agent that exists as long as this object. Its number is reused once the host has waited for all its
+// work.
 class OwnAgent {
  public:
   OwnAgent();
@@ -51,8 +53,8 @@ class OwnAgent {
   const Agent number_;
 };
 
-// A piece of work: what is ordered before it, what is ordered before anything that waits for it, and the name
-// of its stream for messages.
+// A piece of work: what is ordered before it, what is ordered before work that waits for it, and its stream's
+// name for messages.
 struct Work {
   Moment now;
   Clock before;
@@ -60,8 +62,8 @@ struct Work {
   std::string where;  // "stream 2"
 };
 
-// Begins a piece of work of this agent. It is ordered after `before` and after everything that the host has
-// waited for.
+// Starts the next piece of work of this agent. It is ordered after `before` and after everything that the
+// host has waited for.
 Work begin_work(Agent agent, Clock before, std::string where);
 // The same for a part of other work, such as a node of a graph; take_unordered_work() ignores it.
 Work begin_part(const Work& whole, Agent agent, Clock before);
@@ -79,37 +81,39 @@ class CurrentWork {
   Work* outer_;
 };
 
-// The work that this thread executes has accessed this memory. `what` names it in messages: "kernel fill(int*)",
-// "a copy". Findings go to the device of `context`.
+// Reports that the current work of this thread has accessed this memory. `what` is its name in messages:
+// "kernel fill(int*)", "a copy". Findings are added to the device of `context`, whose lock must not be held.
 void work_accessed(Context& context, const std::string& what, bool is_copy, sim::Footprint footprint);
-// This memory has been allocated or freed: accesses by earlier work are no longer compared with later ones.
+// Must be called when memory has been allocated or freed: accesses by earlier work are no longer compared
+// with later ones.
 void forget_accesses(std::uint64_t address, std::uint64_t n_bytes);
 
-// Unfinished work (the host has not waited for it) that conflicts with an access of the host to a byte;
+// Work that the host has not waited for and that conflicts with an access of the host to this byte;
 // std::nullopt if there is none.
 struct Unfinished {
   std::string what, where;
   bool is_copy = false, writes = false;
 };
 std::optional<Unfinished> unfinished_use(std::uint64_t address, bool host_writes);
-// The pages of page-locked and managed memory that unfinished work uses. Pages that several allocations share
-// are left out.
+// The pages of page-locked and managed memory that unfinished work uses, except pages that several
+// allocations share.
 struct HostPage {
   std::uint64_t address;
   bool written;
 };
 std::vector<HostPage> unfinished_host_pages();
 
-// The host has waited for the work that the clock covers, or for all work.
+// Must be called when the host has waited for the work that the clock covers, or for all work.
 void host_waited_for(const Clock& clock);
 void host_waited_for_all();
-// After a call that may wait for all work, such as cudaMalloc: earlier work is no longer reported, but a
-// program must not rely on it.
+// Must be called after calls that may wait for all work, such as cudaMalloc. Earlier work is then no longer
+// reported, but it does not count as ordered, because a program must not rely on the wait.
 void host_may_have_waited();
-// The same for the work that the clock covers, for example after a host function that was called in its stream.
+// The same for the work that the clock covers, for example after a host function that was called in its
+// stream.
 void host_may_have_waited_for(const Clock& clock);
-// Whether, since the last call of this function, two agents have had unordered work, or there is work that is
-// covered neither by `clock` nor by what the host has waited for.
+// Whether, since the last call of this function, two agents have had unordered work, or there is work that
+// neither `clock` nor what the host has waited for covers.
 bool take_unordered_work(const Clock& clock);
 
 }  // namespace course::cudart

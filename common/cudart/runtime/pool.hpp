@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A memory pool of cudaMallocAsync: only its bookkeeping, as the device's allocator serves every request at once.
+// A memory pool of cudaMallocAsync. Only bookkeeping, because the device's allocator serves each request at
+// once.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,8 @@ namespace course::cudart {
 struct Context;
 
 bool is_pool(cudaMemPool_t pool);
-// What cudaMallocAsync uses; the device's default pool unless cudaDeviceSetMemPool chose another.
+// The pool that cudaMallocAsync uses: the device's default pool, unless cudaDeviceSetMemPool chose another
+// one.
 cudaMemPool_t current_pool(Context& context);
 cudaMemPool_t default_pool(Context& context);
 
@@ -21,5 +23,6 @@ struct CUmemPoolHandle_st {
   cudaMemPoolProps properties{};
   std::uint64_t used = 0, used_high = 0;  // bytes
   std::uint64_t release_threshold = 0;
-  int reuse[3] = {1, 1, 1};  // follow event dependencies, opportunistic, internal dependencies
+  // Follow event dependencies, opportunistic, internal dependencies (attributes only stored).
+  int reuse[3] = {1, 1, 1};
 };

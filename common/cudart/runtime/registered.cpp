@@ -15,16 +15,16 @@
 namespace course::cudart {
 namespace {
 
-constexpr unsigned kPortable = 1, kMapped = 2, kIo = 4, kReadOnly = 8;  // of cudaHostRegister
+constexpr unsigned kPortable = 1, kMapped = 2, kIo = 4, kReadOnly = 8;  // flags of cudaHostRegister
 constexpr std::uint64_t kPage = 4096;
 
 struct Mirror {
-  std::byte* bytes = nullptr;      // in device memory
-  std::vector<std::byte> brought;  // what the host had when a device's work began
+  std::byte* bytes = nullptr;      // in device memory; nullptr: not created yet
+  std::vector<std::byte> brought;  // the host's bytes when the device's current operation began
 };
 struct Registration {
   std::uint64_t n_bytes = 0;
-  Context* context = nullptr;  // that was current
+  Context* context = nullptr;  // the one that was current at cudaHostRegister
   std::map<Context*, Mirror> mirrors;
 };
 struct Table {
@@ -40,7 +40,8 @@ std::byte* bytes_at(std::uint64_t address) {
   return reinterpret_cast<std::byte*>(address);  // NOLINT
 }
 
-// Is all of it memory of this process? Piece by piece, since anybody may name any size.
+// Whether the whole range is memory of this process. Checked in pieces, because the size may be arbitrarily
+// large.
 bool is_mapped(std::uint64_t address, std::uint64_t n_bytes) {
   unsigned char resident[4096];
   constexpr std::uint64_t kPiece = kPage * sizeof resident;
@@ -50,7 +51,7 @@ bool is_mapped(std::uint64_t address, std::uint64_t n_bytes) {
   return true;
 }
 
-// The registration that holds `address`; call with the table's lock held.
+// The registration that contains `address`, or end(). Must be called under the table's lock.
 std::map<std::uint64_t, Registration>::iterator holding(std::uint64_t address) {
   auto& all = table().by_address;
   const auto after = all.upper_bound(address);
@@ -64,7 +65,7 @@ void release_mirror(Context& context, const Mirror& mirror) {
   (void)context.device().release(address_of(mirror.bytes));
 }
 
-// The registration with the mirror that holds `pointer`, and where in it; call with the table's lock held.
+// The host address of a pointer into a mirror, or nullptr. Must be called under the table's lock.
 std::byte* host_of(const void* pointer) {
   for (const auto& [address, registration] : table().by_address)
     for (const auto& [context, mirror] : registration.mirrors) {
@@ -74,7 +75,7 @@ std::byte* host_of(const void* pointer) {
   return nullptr;
 }
 
-// Brings back what changed, and nothing else: another host thread may be writing beside it.
+// Copies only the changed bytes back, because another host thread may be writing next to them.
 void bring_back(std::byte* host, const std::byte* now, const std::byte* before, std::uint64_t n_bytes) {
   constexpr std::uint64_t kPiece = 256;
   for (std::uint64_t first = 0; first < n_bytes; first += kPiece) {
@@ -90,11 +91,12 @@ void bring_back(std::byte* host, const std::byte* now, const std::byte* before, 
 Status register_host(Context& context, void* pointer, std::uint64_t n_bytes, unsigned flags) {
   const std::uint64_t address = address_of(pointer);
   if (pointer == nullptr || n_bytes == 0 || n_bytes > ~address)
-    return fail(cudaErrorInvalidValue, "{} bytes at {} are no memory to register", n_bytes, pointer);
+    return fail(cudaErrorInvalidValue, "{} bytes at {} cannot be registered", n_bytes, pointer);
   if ((flags & ~(kPortable | kMapped | kIo | kReadOnly)) != 0)
     return fail(cudaErrorInvalidValue, "unknown flags {:#x}", flags);
   if ((flags & (kIo | kReadOnly)) != 0)
-    return fail(cudaErrorNotSupported, "cudaHostRegisterIoMemory and cudaHostRegisterReadOnly are not there");
+    return fail(cudaErrorNotSupported,
+                "cudaHostRegisterIoMemory and cudaHostRegisterReadOnly are not supported");
   for (const std::uint64_t end : {address, address + n_bytes - 1}) {
     const auto place = locate(bytes_at(end));
     if (place && place->kind == sim::MemoryKind::pinned_host)
@@ -124,7 +126,7 @@ Status unregister_host(const void* pointer) {
       return fail(cudaErrorHostMemoryNotRegistered, "{} is not registered", pointer);
     if (found->first != address_of(pointer))
       return fail(cudaErrorHostMemoryNotRegistered,
-                  "{} lies inside the memory registered at {:#x}: unregister the start of it", pointer,
+                  "{} lies inside the memory registered at {:#x}: unregister its start address", pointer,
                   found->first);
     mirrors = std::move(found->second.mirrors);
     table().by_address.erase(found);
@@ -158,7 +160,7 @@ bool is_registered(const void* pointer) {
 }
 
 Status device_pointer(Context& context, void* host, void** out) {
-  const std::lock_guard guard(context.lock);  // before the table's: that is taken inside, never around
+  const std::lock_guard guard(context.lock);  // taken before the table's lock, never after it
   const std::lock_guard table_guard(table().lock);
   const auto found = holding(address_of(host));
   if (found == table().by_address.end()) return fail(cudaErrorInvalidValue, "{} is not registered", host);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Host memory that cudaHostRegister pinned. A kernel reaches it through a mirror in its device's memory, whose address
-// cudaHostGetDevicePointer gives (cudaDevAttrCanUseHostPointerForRegisteredMem is 0): before whatever a device does the host's bytes
-// are brought there, and what it changed is brought back, so bounds are known and checkers see it as any other allocation.
+// Host memory pinned by cudaHostRegister. A kernel accesses it through a mirror in its device's memory, whose
+// address cudaHostGetDevicePointer returns (cudaDevAttrCanUseHostPointerForRegisteredMem is 0). Before each
+// operation of a device, the host's bytes are copied to the mirror; afterwards, the changed bytes are copied
+// back. So bounds are known, and checkers treat the mirror like any other allocation.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +13,18 @@ namespace course::cudart {
 
 Status register_host(Context& context, void* pointer, std::uint64_t n_bytes, unsigned flags);
 Status unregister_host(const void* pointer);
-// Ends what this device registered, and its mirrors. Takes the lock.
+// Unregisters everything that this device registered, and releases its mirrors. Takes the table's and the
+// context's lock.
 void forget_registered(Context& context);
 
-// Does `pointer` lie in registered memory, as the host sees it or as a device does?
+// Whether `pointer` lies in registered memory or in a mirror of it.
 bool is_registered(const void* pointer);
-// As this device sees it, and as the host does; nullptr where the other is no such pointer.
+// The address on this device of a registered host address, and the reverse. host_pointer() returns nullptr
+// for any other pointer.
 Status device_pointer(Context& context, void* host, void** out);
 void* host_pointer(const void* device);
 
-// Around all that a device does with memory.
+// Exists around each operation of a device: copies to the mirrors at the start and back at the end.
 class MirroredHostMemory {
  public:
   explicit MirroredHostMemory(Context& context);

@@ -29,7 +29,7 @@ sim::Device& Context::device() {
     const Environment& env = runtime().environment();
     try {
       device_ = std::make_unique<sim::Device>(env.device);
-    } catch (const std::runtime_error& none) {  // no kernel will ever run here
+    } catch (const std::runtime_error& none) {  // no kernel can run on this processor
       silence(false);
       say(none.what());
       std::_Exit(1);
@@ -67,7 +67,7 @@ void Runtime::write_report() {
     reports.push_back(context->device().report_json());
   }
   if (reports.empty()) return;
-  // One device: its report. Several: an array, one report a device.
+  // With one device, its report; with several, an array of reports.
   std::string out = reports.front();
   if (reports.size() > 1) {
     for (std::size_t i = 1; i < reports.size(); ++i) out += ",\n" + reports[i];
@@ -86,7 +86,8 @@ Runtime& runtime() {
 }
 
 ThreadState& thread_state() {
-  // The main thread's is never destroyed: exit handlers and destructors of statics still call in.
+  // The main thread's state is never destroyed, because exit handlers and destructors of static objects still
+  // call in.
   thread_local ThreadState* state = nullptr;
   struct Cleaner {
     bool armed = false;

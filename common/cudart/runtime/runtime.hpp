@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
-// The process-wide state behind the API: one Context per simulated device, the registry, what each thread has chosen.
-// Read this, then registry.hpp (code), memory.hpp (pointers and copies), operation.hpp (what a stream does),
-// stream.hpp and graph.hpp; the api_*.cpp files are the exported functions over these.
-// Invariants: nothing is created before its first use (registration runs before main); nothing is destroyed at exit
-// (programs call in from atexit handlers); a context's Device is touched under its lock only.
+// The process-wide state behind the API: one Context per simulated device, the registry, and the state of
+// each thread.
+// Reading order: this file, code/registry.hpp (code), memory.hpp (pointers and copies), operation.hpp (what
+// streams execute), stream.hpp, graph/graph.hpp. The files in api/ define the exported functions, which use
+// these.
+// Invariants: nothing is created before its first use, because registration runs before main; nothing is
+// destroyed at exit, because programs call in from atexit handlers; a context's Device is only used under its
+// lock.
 #pragma once
 
 #include <atomic>
@@ -23,7 +26,7 @@ struct CUstream_st;
 
 namespace course::cudart {
 
-// How a piece of memory came to be: cudaFree and cudaFreeHost must match it.
+// How a piece of memory was allocated. cudaFree and cudaFreeHost must match it.
 enum class Origin : std::uint8_t { device, pitched, host, managed, pool, graph };
 
 struct Owned {
@@ -38,18 +41,18 @@ struct Context {
   ~Context();
 
   const int ordinal;
-  // Recursive: a copy to a symbol loads the symbol's module on the way.
+  // Recursive, because a copy to a symbol loads the symbol's module.
   std::recursive_mutex lock;
   std::atomic<bool> created{false};
 
-  // The simulated chip; made at the first call. Call with the lock held.
+  // The simulated chip, created at the first call. Must be called under the lock.
   sim::Device& device();
-  // On the modelled clocks, the host waits for all that the device was given. Takes the lock.
+  // In modelled time, the host waits for all work of the device. Takes the lock.
   void synchronise();
 
-  // --- under the lock
+  // --- protected by the lock
   std::map<std::uint64_t, Owned> owned;      // by base address
-  cudaError_t sticky = cudaSuccess;          // of a kernel that faulted: only cudaDeviceReset mends it
+  cudaError_t sticky = cudaSuccess;          // after a kernel's fault; only cudaDeviceReset clears it
   std::map<unsigned, std::uint64_t> limits;  // cudaDeviceSetLimit
   unsigned flags = 0;
   cudaFuncCache cache_config = cudaFuncCachePreferNone;
@@ -57,7 +60,7 @@ struct Context {
   std::unique_ptr<CUstream_st> legacy_stream;
   std::unique_ptr<CUmemPoolHandle_st> default_pool;
   CUmemPoolHandle_st* current_pool = nullptr;
-  std::uint64_t graph_bytes = 0, graph_bytes_high = 0;  // memory that graph nodes hold
+  std::uint64_t graph_bytes = 0, graph_bytes_high = 0;  // bytes that graph nodes hold now, and their maximum
 
  private:
   std::unique_ptr<sim::Device> device_;
@@ -72,9 +75,9 @@ struct LaunchConfiguration {
 struct ThreadState {
   int device = 0;
   cudaError_t last_error = cudaSuccess;
-  std::vector<LaunchConfiguration> launches;  // pushed by <<<>>>, popped by the kernel's stub
+  std::vector<LaunchConfiguration> launches;  // pushed by <<<>>>, popped by the kernel's stub function
   cudaStreamCaptureMode capture_mode = cudaStreamCaptureModeGlobal;
-  std::map<int, std::unique_ptr<CUstream_st>> default_streams;  // cudaStreamPerThread, by ordinal
+  std::map<int, std::unique_ptr<CUstream_st>> default_streams;  // cudaStreamPerThread, by device ordinal
 
   ThreadState();
   ~ThreadState();
@@ -88,7 +91,7 @@ class Runtime {
   int n_devices() const { return static_cast<int>(contexts_.size()); }
   Context& context(int ordinal) { return *contexts_[static_cast<std::size_t>(ordinal)]; }
   bool is_device(int ordinal) const { return ordinal >= 0 && ordinal < n_devices(); }
-  // The JSON report of all devices that were used, to SIM_REPORT.
+  // Writes the JSON report of all devices that were used to the file SIM_REPORT.
   void write_report();
 
  private:
@@ -97,11 +100,12 @@ class Runtime {
   std::vector<std::unique_ptr<Context>> contexts_;
 };
 
+// The one Runtime; the calling thread's state; the context of the calling thread's device.
 Runtime& runtime();
 ThreadState& thread_state();
 Context& current_context();
 
-// Says something once per process and key.
+// Prints `text` with say(), once per process for each key.
 void say_once(const std::string& key, const std::string& text);
 
 }  // namespace course::cudart

@@ -15,7 +15,7 @@ struct ErrorEntry {
   const char* text;
 };
 
-// Ascending by code.
+// In ascending order of codes.
 constexpr auto kErrors = std::to_array<ErrorEntry>({
 #define X(code, name, text) {code, #name, text},
 #include "cudart/error_table.inc"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Status: what a CUDA call returns, with a sentence for the person who made the call. status.cpp holds the look-ups of
-// names and texts and the one place that writes to stderr.
-// Invariant: every line this library prints starts with "simulator: ", and SIM_QUIET=1 silences all of them.
+// Status: what a CUDA call returns, with a message for the person who made the call. status.cpp has the table
+// of error names and texts, and the only function that writes to stderr.
+// Invariant: every line that this library prints starts with "simulator: ", and SIM_QUIET=1 suppresses all of
+// them.
 #pragma once
 
 #include <fmt/format.h>
@@ -23,7 +24,7 @@ class [[nodiscard]] Status {
   bool ok() const { return code_ == cudaSuccess; }
   cudaError_t code() const { return code_; }
   const std::string& text() const { return text_; }
-  // What the host's checker calls it.
+  // The kind of the finding that the host's checker makes of it.
   const char* kind() const { return kind_; }
   Status as(const char* kind) && {
     kind_ = kind;
@@ -41,11 +42,11 @@ Status fail(cudaError_t code, fmt::format_string<Arguments...> format, Arguments
   return {code, fmt::format(format, std::forward<Arguments>(arguments)...)};
 }
 
-// "cudaErrorInvalidValue" and "invalid argument"; "unrecognized error code" for a number that is none.
+// "cudaErrorInvalidValue" and "invalid argument"; for an unknown code "unrecognized error code".
 const char* error_name(int code);
 const char* error_string(int code);
 
-// Prints "simulator: <text>" on stderr, whole lines at once, unless silenced.
+// Prints "simulator: <text>" on stderr in one write, unless suppressed by silence(true). Thread-safe.
 void say(std::string_view text);
 void silence(bool quiet);
 

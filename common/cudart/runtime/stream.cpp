@@ -17,7 +17,7 @@ namespace {
 const auto kLegacyHandle = reinterpret_cast<cudaStream_t>(1);     // NOLINT: cudaStreamLegacy of the ABI
 const auto kPerThreadHandle = reinterpret_cast<cudaStream_t>(2);  // NOLINT: cudaStreamPerThread
 
-// Captures in progress, for the calls that they forbid.
+// Captures in progress, for calls that are not allowed during a capture.
 struct ActiveCaptures {
   std::mutex lock;
   std::vector<std::shared_ptr<Capture>> all;
@@ -62,7 +62,7 @@ Status add_captured(CUstream_st& stream, Operation operation) {
   return cudaSuccess;
 }
 
-// The streams return to executing at once.
+// The streams execute operations at once again.
 void end_for_all(const std::shared_ptr<Capture>& capture) {
   for (const cudaStream_t member : capture->streams) {
     member->capture.reset();
@@ -93,7 +93,7 @@ Status check_legacy_stream(const CUstream_st& stream) {
   return cudaSuccess;
 }
 
-// Everything that forked streams added must lead back to the origin.
+// Whether everything that forked streams added leads back to the origin.
 bool all_joined(const Capture& capture) {
   std::set<const CUgraphNode_st*> reached;
   std::vector<const CUgraphNode_st*> open(capture.origin->tips.begin(), capture.origin->tips.end());
@@ -111,7 +111,7 @@ bool all_joined(const Capture& capture) {
                      [&](cudaStream_t stream) { return all_reached(stream->tips); });
 }
 
-// A copy or a fill of no bytes has no order to keep.
+// Whether the operation needs to be ordered. Copies and fills of no bytes do not.
 bool is_work(const Operation& operation) {
   const auto volume = [](const auto& op) { return op.width * op.height * op.depth; };
   if (const auto* copy = std::get_if<CopyOp>(&operation)) return volume(*copy) != 0;
@@ -119,7 +119,8 @@ bool is_work(const Operation& operation) {
   return !std::holds_alternative<RecordOp>(operation) && !std::holds_alternative<WaitOp>(operation);
 }
 
-// Guards the clocks of streams and events, and this: for each device, what its legacy stream's next work waits for.
+// Protects the clocks of streams and events. `blocking`: for each device, what the next work of its legacy
+// stream waits for.
 struct Clocks {
   std::mutex lock;
   std::map<const Context*, Clock> blocking;
@@ -129,7 +130,7 @@ Clocks& clocks() {
   return all;
 }
 
-// The legacy stream and those made without cudaStreamNonBlocking wait for each other's earlier work.
+// The legacy stream and streams created without cudaStreamNonBlocking wait for each other's earlier work.
 bool is_legacy(const CUstream_st& stream) {
   return &stream == stream.context->legacy_stream.get();
 }
@@ -137,7 +138,7 @@ bool is_blocking(const CUstream_st& stream) {
   return (stream.flags & cudaStreamNonBlocking) == 0;
 }
 
-// What the stream's next work waits for. Under the lock.
+// What the stream's next work waits for. Must be called under the lock.
 Clock work_before(const CUstream_st& stream) {
   Clock clock = stream.clock;
   if (is_legacy(stream))
@@ -147,7 +148,7 @@ Clock work_before(const CUstream_st& stream) {
   return clock;
 }
 
-// The stream's next work waits for this, too. Under the lock.
+// Makes the stream's next work wait for `clock`, too. Must be called under the lock.
 void advance(CUstream_st& stream, const Clock& clock) {
   stream.clock.join(clock);
   if (is_blocking(stream)) clocks().blocking[stream.context].join(clock);
@@ -160,7 +161,8 @@ Work next_work(CUstream_st& stream) {
   return work;
 }
 
-// Does the host wait for this copy before the call returns? For one that ends in pageable memory always.
+// Whether the host waits for this copy before the call returns. It always does if the copy writes pageable
+// memory.
 bool waits_for(const CopyOp& copy, bool call_waits) {
   const std::optional<Place> dst = locate(copy.dst), src = locate(copy.src);
   if (!dst && !is_registered(copy.dst)) return true;

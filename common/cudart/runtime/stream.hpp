@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Streams, events, and stream capture. Streams need no queue, as every operation is executed when it is submitted.
-// Events carry modelled time: what their device's timeline said when they were recorded.
+// Streams, events, and stream capture. Streams need no queue, because each operation is executed when it is
+// submitted. Events contain modelled time: that of their device's timeline when they were recorded.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +24,13 @@ struct Capture {
   cudaStream_t origin = nullptr;
   cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
   std::thread::id thread;
-  std::string invalidated_by;  // the first call that was not allowed or failed; empty: the capture is valid
+  // The first call that was not allowed or failed; empty while the capture is valid.
+  std::string invalidated_by;
   cudaGraph_t graph = nullptr;
-  std::unique_ptr<CUgraph_st> owned_graph;  // empty when capturing into the user's graph
-  std::vector<cudaStream_t> streams;        // origin and those that joined it by waiting for an event
-  std::vector<cudaGraphNode_t>
-      left_tips;  // of streams destroyed meanwhile: what must lead back to the origin, too
+  std::unique_ptr<CUgraph_st> owned_graph;  // nullptr when capturing into the user's graph
+  std::vector<cudaStream_t> streams;        // the origin, and streams that joined by waiting for an event
+  // Last nodes of streams destroyed during the capture; they must lead to the origin, too.
+  std::vector<cudaGraphNode_t> left_tips;
 
   bool invalidated() const { return !invalidated_by.empty(); }
   void invalidate(std::string by) {
@@ -49,9 +50,10 @@ struct CUstream_st {
   std::uint64_t id = 0;
   std::string name;  // in messages
   course::cudart::OwnAgent agent;
-  course::cudart::Clock clock;  // of the work that the next one waits for; under a lock of stream.cpp
-  std::shared_ptr<course::cudart::Capture> capture;  // while captured
-  std::vector<cudaGraphNode_t> tips;                 // what the next captured operation depends on
+  // Covers the work that the stream's next work waits for. Protected by a lock in stream.cpp.
+  course::cudart::Clock clock;
+  std::shared_ptr<course::cudart::Capture> capture;  // during a capture
+  std::vector<cudaGraphNode_t> tips;                 // the nodes on which the next captured operation depends
   std::map<unsigned, cudaLaunchAttributeValue> attributes;
 };
 
@@ -60,8 +62,9 @@ struct CUevent_st {
   unsigned flags = 0;
   bool recorded = false;
   double time_us = 0;
-  course::cudart::Clock clock;  // of the work before it when last recorded; as CUstream_st::clock
-  std::weak_ptr<course::cudart::Capture> capture;  // when last recorded in a captured stream
+  // Covers the work before the event when it was last recorded. Protected as CUstream_st::clock is.
+  course::cudart::Clock clock;
+  std::weak_ptr<course::cudart::Capture> capture;  // if last recorded in a captured stream
   std::vector<cudaGraphNode_t> tips;
 };
 
@@ -72,14 +75,17 @@ Handles<CUevent_st>& events();
 
 std::unique_ptr<CUstream_st> make_stream(Context& context, unsigned flags, int priority, std::string name);
 
-// Takes the stream out of any capture, too, which goes on unless it began in this stream.
+// Also removes the stream from its capture, which continues unless it began in this stream.
 void destroy_stream(CUstream_st* stream);
 
-// Accepts live handles and the three special ones: 0 and cudaStreamLegacy, cudaStreamPerThread.
+// Accepts live handles and the three special ones: 0 (the same as cudaStreamLegacy), cudaStreamLegacy, and
+// cudaStreamPerThread.
 Status resolve(cudaStream_t handle, CUstream_st*& stream);
 Status resolve(cudaEvent_t handle, CUevent_st*& event);
 
-// Where work goes, and whether the call waits for it: a copy between host and device does, others return early all the same.
+// The stream that executes an operation, and whether the call waits for copies between host and device, as
+// cudaMemcpy does. Kernels, fills, and copies within the device return early in any case. A copy to pageable
+// memory always waits.
 struct Submission {
   cudaStream_t stream = nullptr;
   bool waits = false;
@@ -87,16 +93,17 @@ struct Submission {
       : stream(where), waits(call_waits) {}  // NOLINT: implicit
 };
 
-// Executes now or, in a captured stream, adds a node.
+// Executes the operation now, or adds a graph node if the stream is captured.
 Status submit(Submission where, Operation operation);
 Status submit_to(CUstream_st& stream, Operation operation, bool waits = false);
 // Launches an executable graph in a stream that is not captured.
 Status submit_graph(CUstream_st& stream, const CUgraph_st& graph, bool frees_on_launch);
 
-// The host has waited for the work of a stream, or of what was before the event when it was recorded.
+// Must be called when the host has waited for a stream's work, or for the work before an event.
 void host_waited(const CUstream_st& stream);
 void host_waited(const CUevent_st& event);
-// Is there work that nothing orders with the stream's next? Since the last call, see order.hpp.
+// Whether there has been, since the last call, work that nothing orders before the stream's next work: see
+// order.hpp.
 bool take_unordered_work(const CUstream_st& stream);
 
 Status record_event(cudaEvent_t handle, cudaStream_t stream, bool external);
@@ -105,9 +112,10 @@ Status wait_event(cudaStream_t stream, cudaEvent_t handle, bool external);
 Status begin_capture(cudaStream_t stream, cudaStreamCaptureMode mode, cudaGraph_t into,
                      const std::vector<cudaGraphNode_t>& after);
 Status end_capture(cudaStream_t stream, cudaGraph_t* graph);
-// For calls that a capture forbids (cudaMalloc, cudaDeviceSynchronize ...): an error, and the captures are invalid.
+// For calls that are not allowed during a capture (cudaMalloc, cudaDeviceSynchronize, …): returns an error
+// and invalidates the capture.
 Status forbid_while_capturing(const char* what);
-// The same for a call about one stream.
+// The same for a call that concerns one stream.
 Status forbid_if_captured(CUstream_st& stream, const char* what);
 
 }  // namespace course::cudart

@@ -36,7 +36,7 @@ void Boundcheck::look(Warp& w, const MicroOp& op, const LaneAccess& a, const Pro
     const int lane = std::countr_zero(m);
     const std::uint64_t at = a.at(lane);
     if (place_of(at) != Place::shared || inside(at, a.bytes)) continue;
-    if (at + a.bytes > kSharedWindow + w.block->shared_bytes) continue;  // about to fault
+    if (at + a.bytes > kSharedWindow + w.block->shared_bytes) continue;  // a fault follows
     const auto [it, fresh] = told_.try_emplace(op.index);
     Finding& f = it->second;
     if (!fresh) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Finds accesses that leave one shared array and land in another: within the block's shared memory, so that the machine lets them
-// pass. Which array an access means is read off the code (provenance.hpp: shared_arrays); where it may be several, all pass.
+// Finds accesses that leave one shared array and land in another. They stay within the block's shared memory,
+// so the machine does not stop them. Which array an access means is derived from the code (provenance.hpp:
+// shared_arrays); an access that may mean several arrays is not checked.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +39,8 @@ class Boundcheck final : public KernelChecker {
   std::vector<Finding>& findings_;
   const Program* program_ = nullptr;
   const LaunchRequest* launch_ = nullptr;
-  std::unordered_map<const Program*, Arrays> known_;  // programs outlive their entries: code_unloaded()
-  const Arrays* arrays_ = nullptr;                    // of the launch at hand
+  std::unordered_map<const Program*, Arrays> known_;  // a program must outlive its entry: code_unloaded()
+  const Arrays* arrays_ = nullptr;                    // of the current launch
   std::map<std::uint32_t, Finding> told_;             // by op
 };
 

@@ -24,7 +24,8 @@ Made make_initcheck(const Arena& arena, std::vector<Finding>& findings, const Ke
   return std::make_unique<Initcheck>(static_cast<const Initcheck&>(*main), findings);
 }
 
-// How each is made, in the order in which they are told of what happens. A checker without a mode of its own looks in all of them.
+// How each checker is created, in the order in which they observe a launch. A checker without a mode bit of
+// its own takes part whenever any other one does.
 constexpr struct {
   Checker checker;
   Made (*make)(const Arena&, std::vector<Finding>&, const KernelChecker* main);

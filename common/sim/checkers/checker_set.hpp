@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The checkers of kernels, at most one of each kind, in the order in which they are told of what happens.
+// The checkers of kernels, at most one of each kind, in the order in which they observe a launch.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,16 @@ namespace course::sim {
 
 class CheckerSet {
  public:
-  // Makes those that `mode` asks for and that are not there yet. With `main`, which has them all: those of one of several host threads
-  // that run one launch. Their findings go to `findings`, which must outlive the set.
+  // Creates the checkers that `mode` asks for and that do not exist yet. `main` is given for the set of one
+  // of several host threads that run blocks of the same launch: it is the device's own set and has all of
+  // these checkers. Findings are added to `findings`, which must outlive the set.
   void make(std::uint32_t mode, const Arena& arena, std::vector<Finding>& findings,
             const CheckerSet* main = nullptr);
-  // Those that a launch in `mode` needs.
+  // The checkers that a launch in `mode` needs. They belong to the set.
   std::vector<KernelChecker*> of(std::uint32_t mode) const;
-  // nullptr: not made yet.
+  // nullptr if it has not been created.
   KernelChecker* find(Checker checker) const;
+  // Must be called before a Program is destroyed: the checkers discard what they derived from its code.
   void code_unloaded();
 
  private:

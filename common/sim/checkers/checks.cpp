@@ -41,7 +41,7 @@ void Checks::block_begins(Block& block) {
 
 void Checks::before(Warp& w, const MicroOp& op) {
   const std::uint32_t kind = bits_of(op.kind);
-  const bool follows = w.observed != kinds_;  // a value that some checker has doubts about
+  const bool follows = w.observed != kinds_;  // some checker tracks a value of this warp
   for (KernelChecker* c : checkers_)
     if ((kind & c->kinds()) != 0 || (follows && c->follows(w))) c->before(w, op);
   if ((kind & kMemory) != 0) {

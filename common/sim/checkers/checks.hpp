@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The checkers that a mode asks for, as one observer of a launch.
-// Reading order: checker.hpp for their names; finding.hpp for what comes out; checks.cpp for what they are
-// told; racecheck/racecheck.hpp, initcheck.hpp, synccheck.hpp; checker_set.hpp for how they are made;
-// together.hpp (with undo.hpp) for launches whose blocks several host threads run.
-// Bounds, alignment and freed memory are the machine's business, which always looks at them (ops/memory.hpp); boundcheck.hpp
-// adds what needs more than the memory's own bounds.
+// Reading order: checker.hpp (their names), finding.hpp (their output), kernel_checker.hpp (their interface),
+// checks.cpp (how they are called), initcheck.hpp, synccheck.hpp, racecheck/racecheck.hpp (what they look
+// for), checker_set.hpp (how they are created), together.hpp with undo.hpp (checked launches on several host
+// threads).
+// Bounds, alignment and freed memory are always checked by the machine itself (ops/memory.hpp).
+// boundcheck.hpp adds the bounds between shared arrays.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,7 @@ class Checks : public CompositeObserver {
  private:
   std::vector<KernelChecker*> checkers_;
   WriteHistory history_;
-  std::uint32_t kinds_ = 0;  // of ops that some checker looks at
+  std::uint32_t kinds_ = 0;  // kinds of ops that some checker observes
 };
 
 }  // namespace course::sim

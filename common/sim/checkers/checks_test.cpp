@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Every kernel under kernels/ with every check at once: the faulty ones are named with the right kind and line, the correct
-// ones draw no finding. What is expected stands beside the code, in the kernels' comments.
+// Runs every kernel in kernels/ with all checkers. For faulty kernels, the right kind and line must be
+// reported; for correct ones, nothing. The expectations are in the comments of the kernels.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,8 @@ std::string name_of_case(const ::testing::TestParamInfo<KernelCase>& info) {
   return info.param.file + "_" + info.param.kernel;
 }
 
-// Does a finding point to one of these lines: itself, or where it called a function that others call as well?
+// Whether a finding points to one of these lines, either itself or by the call of a function that several
+// kernels call.
 bool points_to(const KernelCase& c, const std::set<std::uint32_t>& lines,
                const std::vector<SourcePlace>& where) {
   const std::uint32_t own = own_place(where).line;
@@ -37,7 +38,7 @@ bool points_to(const KernelCase& c, const std::set<std::uint32_t>& lines,
 
 class Checkers : public ::testing::TestWithParam<KernelCase> {};
 
-TEST_P(Checkers, NameTheFaultAndItsLine) {
+TEST_P(Checkers, ReportTheFaultAndItsLine) {
   const KernelCase& c = GetParam();
   const std::vector<Finding> findings = run(c, kAllChecks);
   SCOPED_TRACE("findings:\n" + list(findings));
@@ -47,7 +48,8 @@ TEST_P(Checkers, NameTheFaultAndItsLine) {
         << kind << " is not reported";
   for (const Finding& f : findings) {
     ASSERT_FALSE(f.where.empty());
-    // The machine's own word on a deadlock that a checker has named.
+    // The machine itself reports a deadlock that a checker has found, too.
+
     if (f.kind == "no-progress" && !c.expected.contains(f.kind)) continue;
     EXPECT_TRUE(c.expected.contains(f.kind)) << f.kind << " is reported";
     EXPECT_TRUE(points_to(c, c.fault_lines, f.where)) << "line " << own_place(f.where).line;
@@ -58,8 +60,8 @@ TEST_P(Checkers, NameTheFaultAndItsLine) {
   }
 }
 
-// The order in which blocks and warps run differs from the natural one: so must not the verdict on correct code.
-TEST_P(Checkers, AreNotMisledByAnotherSchedule) {
+// Other orders of blocks and warps must not change the result for correct code.
+TEST_P(Checkers, FindNothingInCorrectCodeUnderOtherSchedules) {
   const KernelCase& c = GetParam();
   if (!c.expected.empty()) return;
   for (const std::uint64_t seed : {1u, 2u, 3u}) {
@@ -70,7 +72,7 @@ TEST_P(Checkers, AreNotMisledByAnotherSchedule) {
   EXPECT_TRUE(while_counted.empty()) << list(while_counted);
 }
 
-TEST_P(Checkers, SayNothingUnlessAsked) {
+TEST_P(Checkers, ReportNothingInOtherModes) {
   const std::vector<Finding> findings = run(GetParam(), kCounters);
   for (const Finding& f : findings)
     EXPECT_TRUE(f.checker == Checker::memcheck || f.checker == Checker::execution) << f.kind;
@@ -83,8 +85,8 @@ std::vector<Finding> findings_of(const std::string& file, const std::string& ker
   return {};
 }
 
-// An address outside of everything is told of as one of the buffer that its pointer came from.
-TEST(CheckersWords, NameTheBufferBehindAStrayAddress) {
+// A stray address is described relative to the buffer that its pointer came from.
+TEST(CheckersMessages, NameTheBufferOfAStrayAddress) {
   const auto far = findings_of("memory", "far_past_the_end");
   ASSERT_EQ(far.size(), 1u);
   EXPECT_EQ(far[0].object, "in, element 30000007 of 4096 (past its end)");
@@ -93,8 +95,8 @@ TEST(CheckersWords, NameTheBufferBehindAStrayAddress) {
   EXPECT_EQ(before[0].object, "out, 32 element(s) before its start");
 }
 
-// Barriers count warps: one that has left as a whole does no harm.
-TEST(CheckersWords, WholeWarpsThatLeftAreAHint) {
+// Hardware barriers count warps, so a warp that has left as a whole does no harm.
+TEST(CheckersMessages, WholeWarpsThatLeftAreAHint) {
   const auto whole = findings_of("sync", "whole_warp_returns_before_barrier");
   ASSERT_EQ(whole.size(), 1u);
   EXPECT_EQ(whole[0].severity, Severity::hint);
@@ -103,20 +105,20 @@ TEST(CheckersWords, WholeWarpsThatLeftAreAHint) {
   EXPECT_EQ(part[0].severity, Severity::error);
 }
 
-TEST(CheckersWords, NameADynamicSharedArray) {
+TEST(CheckersMessages, NameADynamicSharedArray) {
   const auto found = findings_of("init", "dynamic_shared_with_a_short_name");
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].object, "s[32]");
 }
 
-TEST(CheckersWords, CountWhoCalls) {
+TEST(CheckersMessages, VerbAgreesWithTheNumberOfLanes) {
   static const std::regex kOneLaneCall("lane [0-9]+ of warp [0-9]+ call ");
   for (const KernelCase& c : cases_of("sync"))
     for (const Finding& f : run(c, kCounters | kAllChecks))
       EXPECT_FALSE(std::regex_search(f.message, kOneLaneCall)) << f.message;
 }
 
-TEST(CheckersWords, TheReadmeCountsTheKernels) {
+TEST(CheckersMessages, ReadmeHasTheNumberOfKernels) {
   std::size_t faulty = 0, correct = 0;
   for (const KernelCase& c : all_cases()) ++(c.expected.empty() ? correct : faulty);
   std::ifstream file(std::string(SIM_KERNEL_SOURCES) + "/../../README.md");

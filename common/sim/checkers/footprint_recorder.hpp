@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Notes what kernels access in global memory, beside the checkers, which see the same.
+// Records which global memory a kernel accesses. Runs beside the checkers and gets the same calls.
 #pragma once
 
 #include "sim/checkers/kernel_checker.hpp"

@@ -16,9 +16,9 @@ namespace {
 
 using u32 = std::uint32_t;
 
-constexpr std::uint64_t kPage = 4096;  // bytes that one entry of whole_pages_ stands for
+constexpr std::uint64_t kPage = 4096;  // bytes that one entry of Global::whole_pages stands for
 
-// --- ranges of bits -----------------------------------------------------------------------------------------------
+// --- ranges of bits ----------------------------------------------------------------------------------------
 
 // Calls `each(word, mask)` for the words that hold bits [first, first + n).
 template <typename Word, typename Each>
@@ -43,7 +43,7 @@ void set(std::uint64_t* bits, std::uint64_t first, std::uint64_t n) {
 void clear(std::uint64_t* bits, std::uint64_t first, std::uint64_t n) {
   for_words(bits, first, n, [](std::uint64_t& word, std::uint64_t mask) { word &= ~mask; });
 }
-// As set(), where other threads do the same.
+// The same as set(), but other threads may set bits at the same time.
 void set_together(std::uint64_t* bits, std::uint64_t first, std::uint64_t n) {
   for_words(bits, first, n, [](std::uint64_t& word, std::uint64_t mask) {
     if (~mask == 0)
@@ -85,11 +85,11 @@ Initcheck::Initcheck(const Arena& arena, std::vector<Finding>& findings)
 Initcheck::Initcheck(const Initcheck& main, std::vector<Finding>& findings)
     : arena_(main.arena_), findings_(findings), global_(main.global_), together_(true) {}
 
-// --- what the host does -------------------------------------------------------------------------------------------
+// --- what the host does ------------------------------------------------------------------------------------
 
 void Initcheck::allocated(std::uint64_t address, std::uint64_t n_bytes, MemoryKind kind) {
   const std::uint64_t first = address - arena_.base();
-  if (kind != MemoryKind::device) return written(first, n_bytes);  // the host writes there without telling
+  if (kind != MemoryKind::device) return written(first, n_bytes);  // the host writes there directly
   clear(global_->bits.data(), first, n_bytes);
   if (n_bytes > 0)
     std::memset(global_->whole_pages.data() + first / kPage, 0,
@@ -117,7 +117,7 @@ void Initcheck::written(std::uint64_t first, std::uint64_t n_bytes) {
   if (page < end) std::memset(global_->whole_pages.data() + page, 1, end - page);
 }
 
-// --- a launch -----------------------------------------------------------------------------------------------------
+// --- a launch ----------------------------------------------------------------------------------------------
 
 void Initcheck::launch_begins(const Program& program, const LaunchRequest& launch) {
   program_ = &program;
@@ -126,7 +126,7 @@ void Initcheck::launch_begins(const Program& program, const LaunchRequest& launc
 }
 
 void Initcheck::told_of_races(const std::set<std::uint32_t>& racing) {
-  std::erase_if(told_, [&](const auto& told) { return racing.contains(told.first); });
+  std::erase_if(told_, [&](const auto& reported) { return racing.contains(reported.first); });
 }
 
 void Initcheck::launch_ends() {
@@ -140,7 +140,7 @@ void Initcheck::block_begins(Block& block) {
   if (slot == nullptr) slot = std::make_unique<BlockState>();
   slot->followed.assign(block.warps.size(), {});
   slot->shared.assign(block.shared_bytes / 64 + 1, 0);
-  set(slot->shared.data(), 0, program_->reserved_shared);  // the system's own affair
+  set(slot->shared.data(), 0, program_->reserved_shared);  // the system uses it without initialising
   slot->shared_whole = false;
   slot->looks = 0;
   slot->next_look = kFirstLook;
@@ -166,9 +166,9 @@ void Initcheck::local_moved(Warp& w, int lane, std::uint32_t offset, std::uint32
   set(local_bits(w, lane, std::uint64_t{offset} + bytes).data(), offset, bytes);
 }
 
-// --- asynchronous copies ------------------------------------------------------------------------------------------
+// --- asynchronous copies -----------------------------------------------------------------------------------
 
-// What is copied must have been written; what is copied to has been once the copy is done.
+// The source of a copy must have been written. The destination counts as written when the copy is done.
 void Initcheck::copies_issued(Warp& w, const CopyBatch& batch) {
   for (std::uint32_t m = batch.lanes; m != 0; m &= m - 1) {
     const int i = std::countr_zero(m);
@@ -178,7 +178,7 @@ void Initcheck::copies_issued(Warp& w, const CopyBatch& batch) {
     const std::uint64_t first = batch.from[i] - shadow.base;
     if (any_set(shadow.bits, first, batch.read[i])) continue;
     report(w, *batch.op, i, place, batch.from[i]);
-    set(shadow.bits, first, batch.read[i]);  // told once
+    set(shadow.bits, first, batch.read[i]);  // reported only once
   }
 }
 
@@ -191,7 +191,7 @@ void Initcheck::copies_finished(Block& block, const CopyBatch& batch, std::uint3
   }
 }
 
-// --- accesses -----------------------------------------------------------------------------------------------------
+// --- accesses ----------------------------------------------------------------------------------------------
 
 Initcheck::Shadow Initcheck::shadow_of(Warp& w, Place place) {
   if (place == Place::shared)
@@ -235,15 +235,16 @@ void Initcheck::access(Warp& w, const MicroOp& op, const LaneAccess& a) {
   }
 }
 
-// Lanes that lie anyhow, all in one kind of memory. An aligned access has its bits in one word.
+// For lanes with any pattern of addresses, all in one kind of memory. The bits of an aligned access are in
+// one word.
 void Initcheck::each_lane(Warp& w, const MicroOp& op, const LaneAccess& a, const Shadow& shadow) {
   const std::uint64_t bits = (std::uint64_t{1} << a.bytes) - 1, last = shadow.size - a.bytes;
-  if (shadow.size < a.bytes) return;  // about to fault
+  if (shadow.size < a.bytes) return;  // a fault follows
   const bool reads = !only_writes(op), writes = op.kind != OpKind::load;
   for (std::uint32_t m = a.mask; m != 0; m &= m - 1) {
     const int i = std::countr_zero(m);
     const std::uint64_t first = a.at(i) - shadow.base;
-    if (first > last || (first & (a.bytes - 1)) != 0) continue;  // about to fault
+    if (first > last || (first & (a.bytes - 1)) != 0) continue;  // a fault follows
     const std::uint64_t word = __atomic_load_n(shadow.bits + first / 64, __ATOMIC_RELAXED);
     if (reads && (word >> first % 64 & bits) == 0)
       lane(w, op, a, i, a.place);
@@ -271,15 +272,15 @@ void Initcheck::lane(Warp& w, const MicroOp& op, const LaneAccess& a, int lane, 
       size = w.local_stride;
       break;
   }
-  if (first >= size || first + a.bytes > size) return;  // about to fault
+  if (first >= size || first + a.bytes > size) return;  // a fault follows
   if (place == Place::local) bits = local_bits(w, lane, first + a.bytes).data();
   if (!only_writes(op) && !any_set(bits, first, a.bytes)) {
-    if (place == Place::global && arena_.find(a.at(lane)) == nullptr) return;  // about to fault
-    const bool again = together_ && place == Place::global;  // the launch will be done again
+    if (place == Place::global && arena_.find(a.at(lane)) == nullptr) return;  // a fault follows
+    const bool again = together_ && place == Place::global;                    // the launch will be repeated
     if (op.kind == OpKind::load && !again) return begin_to_follow(w, op, lane, place, a.at(lane));
     report(w, op, lane, place, a.at(lane));
     if (again) return;
-    set(bits, first, a.bytes);  // told once
+    set(bits, first, a.bytes);  // reported only once
   }
   if (op.kind != OpKind::load) mark({bits, 0, size}, first, a.bytes);
 }
@@ -302,13 +303,13 @@ void Initcheck::begin_to_follow(Warp& w, const MicroOp& load, int lane, Place pl
 
 void Initcheck::used(Warp& w, const Followed& value, u32 lanes) {
   const std::uint64_t bytes = std::uint64_t{value.load->width} * value.load->count;
-  std::set<std::uint64_t> told;
+  std::set<std::uint64_t> reported_addresses;
   for (u32 m = lanes; m != 0; m &= m - 1) {
     const int i = std::countr_zero(m);
     const std::uint64_t address = value.from[static_cast<std::size_t>(i)];
-    if (value.place != Place::local && !told.insert(address).second) continue;
+    if (value.place != Place::local && !reported_addresses.insert(address).second) continue;
     report(w, *value.load, i, value.place, address);
-    // Not again at the next load.
+    // A later load of the same memory is not reported again.
     if (value.place == Place::local) {
       local_moved(w, i, static_cast<std::uint32_t>(address - kLocalWindow),
                   static_cast<std::uint32_t>(bytes));
@@ -321,14 +322,16 @@ void Initcheck::used(Warp& w, const Followed& value, u32 lanes) {
 
 void Initcheck::before(Warp& w, const MicroOp& op) {
   auto& list = blocks_[w.block->storage]->followed[w.number];
-  const bool selects = op.n_src == 3 && op.pred_src == 4;  // selp a, b, p: only the chosen one goes on
+  // Selp a, b, p: only the selected value is passed on.
+  const bool selects = op.n_src == 3 && op.pred_src == 4;
   const bool copies = op.kind == OpKind::move && op.n_src == 1;
-  // Ops that read more registers than their sources say, such as those of matrices.
+  // Ops such as those of matrices read more registers than their sources list.
   const bool reads_anything =
       op.kind == OpKind::other || op.kind == OpKind::control || op.kind == OpKind::copy;
   const bool fourth_is_read = op.kind == OpKind::store || op.kind == OpKind::atomic;
   std::vector<Followed> kept, passed;
-  std::map<const MicroOp*, u32> reported;  // lanes: the other elements of a vector load need not be
+  // Lanes; other elements of the same vector load are not reported again.
+  std::map<const MicroOp*, u32> reported;
   for (Followed& f : list) {
     const auto reads = [&](u32 slot) { return slot == f.slot; };
     u32 lanes = 0, goes_on = 0;
@@ -359,8 +362,8 @@ void Initcheck::before(Warp& w, const MicroOp& op) {
 }
 
 void Initcheck::report(Warp& w, const MicroOp& op, int lane, Place place, std::uint64_t address) {
-  const bool librarys = place == Place::shared && is_library_kernel(program_->demangled);
-  const auto [it, fresh] = told_.try_emplace(librarys ? kAnyOp : op.index);
+  const bool in_library_kernel = place == Place::shared && is_library_kernel(program_->demangled);
+  const auto [it, fresh] = told_.try_emplace(in_library_kernel ? kAnyOp : op.index);
   Finding& f = it->second;
   if (!fresh) {
     ++f.times;
@@ -372,7 +375,7 @@ void Initcheck::report(Warp& w, const MicroOp& op, int lane, Place place, std::u
                                            "no thread of the block has written it",
                                            "the thread has not written it"};
   f.checker = Checker::initcheck;
-  if (librarys) f.severity = Severity::hint;
+  if (in_library_kernel) f.severity = Severity::hint;
   f.kind = kKinds[static_cast<int>(place)];
   f.kernel = program_->demangled;
   f.where = places_of(*program_, op);
@@ -383,7 +386,7 @@ void Initcheck::report(Warp& w, const MicroOp& op, int lane, Place place, std::u
                           : op.kind == OpKind::copy                                  ? "copies"
                                                                                      : "reads",
                           f.object, one_line(f.where), kSince[static_cast<int>(place)],
-                          librarys ? kTheLibrarysAffair : "");
+                          in_library_kernel ? kLibraryNote : "");
 }
 
 }  // namespace course::sim

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Finds reads of memory that nobody has written: global memory since it was allocated, shared memory since the block began,
-// local memory since its frame was opened. One bit for each byte.
-// An access counts as uninitialised when none of its bytes has been written: structures are copied with their padding, and
-// vector loads take in what lies behind the last element.
+// Finds reads of uninitialised memory: global memory since its allocation, shared memory since the block
+// began, local memory since its frame was opened. Each byte of memory has one bit.
+// An access counts as uninitialised only if none of its bytes has been written, because structures are copied
+// together with their padding, and vector loads may read beyond the last element.
 // A load is reported only when the value that it read is used. A value that is loaded and then discarded, by
 // a selp for example, does no harm, so the checker follows it through copies, conversions and selections
 // until another instruction uses it.
@@ -25,23 +25,25 @@ namespace course::sim {
 
 class Initcheck final : public KernelChecker {
  public:
-  // What lives in the arena already counts as written: nobody watched how it was filled.
+  // Existing allocations count as written, because it was not observed how they were filled.
   Initcheck(const Arena& arena, std::vector<Finding>& findings);
-  // One of several for the blocks of one launch: what is known of global memory is `main`'s, and theirs together.
+  // For one of several host threads that run blocks of the same launch. Shares `main`'s bits of global
+  // memory.
   Initcheck(const Initcheck& main, std::vector<Finding>& findings);
   Initcheck(const Initcheck&) = delete;
   Initcheck& operator=(const Initcheck&) = delete;
-  // The bits of global memory.
+  // The bits of global memory, for Undo.
   std::uint64_t* marks() { return global_->bits.data(); }
 
+  // Called for what the host does. any_written() returns true for ranges outside the arena.
   void allocated(std::uint64_t address, std::uint64_t n_bytes, MemoryKind kind);
   bool any_written(std::uint64_t address, std::uint64_t n_bytes) const;
   void host_wrote(std::uint64_t address, std::uint64_t n_bytes);
-  // Kernels have run unwatched: everything that is allocated counts as written.
+  // Kernels have run unobserved, so everything that is allocated counts as written from now on.
   void trust_all();
 
   void launch_begins(const Program& program, const LaunchRequest& launch) override;
-  // What racing ops read may come later, and is no finding of its own.
+  // An op that takes part in a race may read before the other thread's write, so its findings are dropped.
   void told_of_races(const std::set<std::uint32_t>& racing) override;
   void launch_ends() override;
   void block_begins(Block& block) override;
@@ -58,23 +60,24 @@ class Initcheck final : public KernelChecker {
 
  private:
   using Bits = std::vector<std::uint64_t>;
-  static constexpr std::uint32_t kFirstLook = 4;  // accesses
-  struct Followed {  // a register slot that holds in some lanes what `load` read and nobody has written
+  static constexpr std::uint32_t kFirstLook = 4;  // accesses before the first check of `shared_whole`
+  // A register slot that contains, in some lanes, an uninitialised value that `load` read.
+  struct Followed {
     std::uint32_t slot, lanes;
     const MicroOp* load;
     Place place;
-    std::array<std::uint64_t, kLanes> from;  // addresses
+    std::array<std::uint64_t, kLanes> from;  // addresses, by lane
   };
   struct BlockState {
     std::vector<std::vector<Followed>> followed;  // by warp
     Bits shared;
-    bool shared_whole = false;  // all of it has been written: found out now and then, ever more rarely
+    bool shared_whole = false;  // all of it has been written; checked after 4, 16, 64 … reads
     std::uint32_t looks = 0, next_look = kFirstLook;
-    std::vector<Bits> local;  // 32 a warp
+    std::vector<Bits> local;  // 32 per warp
     bool has_local = false;   // some of it has been written
   };
 
-  // The bits of one place, and what they stand for.
+  // The bits of one kind of memory, and the range of addresses that they stand for.
   struct Shadow {
     std::uint64_t* bits;
     std::uint64_t base, size;  // bytes
@@ -96,14 +99,14 @@ class Initcheck final : public KernelChecker {
   const LaunchRequest* launch_ = nullptr;
   struct Global {
     Reserved<std::uint64_t> bits;
-    // By page: the host has written all of it, so that its bits need no look.
+    // By page: 1 if the host has written all of it, so that its bits need not be read.
     Reserved<std::uint8_t> whole_pages;
   };
   std::shared_ptr<Global> global_;
   bool together_ = false;  // other host threads set bits of global memory at the same time
   std::vector<std::unique_ptr<BlockState>> blocks_;  // by storage
   static constexpr std::uint32_t kAnyOp = ~0u;
-  std::map<std::uint32_t, Finding> told_;  // by op, or of any of the kernel's
+  std::map<std::uint32_t, Finding> told_;  // by op, or kAnyOp
 };
 
 }  // namespace course::sim

@@ -77,7 +77,8 @@ std::vector<KernelCase> cases_of(const std::string& file) {
       if (line.ends_with("// HELPER")) helper_lines.insert(number);
     } else if (mark != std::string::npos) {
       KernelCase& of =
-          expects ? next : cases.back();  // functions of a kernel stand between its EXPECT and itself
+          // functions of a kernel stand between its EXPECT and the kernel itself
+          expects ? next : cases.back();
       for (const std::string& word : words_after(line, "// ")) {
         if (word == "FAULT") of.fault_lines.insert(number);
         if (word == "OTHER") of.other_lines.insert(number);

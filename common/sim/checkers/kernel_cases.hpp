@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// For the tests: reads what a file of test kernels says about its kernels (kernels/kernels.cuh), runs one, hands back findings.
+// For the tests: reads the expectations in a file of test kernels (kernels/kernels.cuh), runs a kernel and
+// returns its findings.
 #pragma once
 
 #include <cstdint>
@@ -15,25 +16,26 @@ namespace course::sim::testing {
 struct KernelCase {
   std::string file;                // "races_shared"
   std::string kernel;              // its name
-  std::set<std::string> expected;  // kinds; empty for correct code
+  std::set<std::string> expected;  // kinds of findings; empty for correct code
   std::uint32_t grid = 1, block = 32, n = 4096, shared = 0;
   bool cooperative = false, free_scratch = false;
   std::set<std::uint32_t> fault_lines, other_lines;
-  std::set<std::uint32_t>
-      helper_lines;  // of functions that several kernels call: there the line of the call counts
+  // Lines of functions that several kernels call: the marked line is that of the call.
+  std::set<std::uint32_t> helper_lines;
 };
 
-// For GoogleTest's messages.
+// Prints a case in GoogleTest's messages.
 void PrintTo(const KernelCase& c, std::ostream* out);
 
-// All cases of a file. Throws std::runtime_error where a comment cannot be read.
+// All cases of a file. Throws std::runtime_error if a comment cannot be parsed.
 std::vector<KernelCase> cases_of(const std::string& file);
 
-// Runs the kernel in `mode`. Its findings, and what it left in `out`.
+// Runs the kernel in `mode` on a new device. Returns the findings, and in `*out` the contents of the buffer
+// `out`.
 std::vector<Finding> run(const KernelCase& c, std::uint32_t mode, std::uint64_t schedule_seed = 0,
                          int host_threads = 1, std::vector<std::uint32_t>* out = nullptr);
 
-// For messages: the findings, one a line.
+// The findings as text, one per line.
 std::string list(const std::vector<Finding>& findings);
 
 }  // namespace course::sim::testing

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A checker of kernels: an observer that is also shown where each access to memory goes. Checks tells it.
+// A checker of kernels: an observer that also gets the addresses of each memory access. Class Checks calls
+// it.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 
 namespace course::sim {
 
-// Bits as in Warp::observed.
+// A set of kinds as bits, as in Warp::observed.
 template <typename... Kinds>
 constexpr std::uint32_t bits_of(Kinds... kinds) {
   return ((1u << static_cast<std::uint32_t>(kinds)) | ... | 0u);
@@ -18,18 +19,20 @@ constexpr std::uint32_t bits_of(Kinds... kinds) {
 
 class KernelChecker : public Observer {
  public:
-  // before() is called for ops of `kinds`, and for all ops of a warp while follows() holds.
+  // before() is called for ops of `kinds`, and for all ops of a warp while follows() returns true for it.
   explicit KernelChecker(std::uint32_t kinds = 0) : Observer(false), kinds_(kinds) {}
   std::uint32_t kinds() const { return kinds_; }
 
-  // Before each access to memory, and after before().
+  // Called before each access to memory, after before().
   virtual void access(Warp&, const MicroOp&, const LaneAccess&) {}
-  // Does a register of the warp hold a value whose use the checker waits for?
+  // Whether a register of the warp holds a value that the checker tracks until it is used.
   virtual bool follows(const Warp&) const { return false; }
-  // Ops that took part in a race of this launch. Before launch_ends() each checker is asked, then all are told.
+  // racing() returns the ops, by number, that took part in a race of this launch. Before launch_ends(),
+  // Checks asks every checker and passes all of them to told_of_races() of every checker.
   virtual std::set<std::uint32_t> racing() const { return {}; }
   virtual void told_of_races(const std::set<std::uint32_t>& /*racing*/) {}
-  // A Program is about to go: what was read off its code goes first.
+  // Called before a Program is destroyed: the checker must discard everything that it derived from the
+  // program's code.
   virtual void code_unloaded() {}
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where the lanes of a warp are about to read or write, as the checkers need it.
+// The addresses that the lanes of a warp are about to read or write, in the form that the checkers need.
 #pragma once
 
 #include <bit>
@@ -20,21 +20,23 @@ inline Place place_of(std::uint64_t address) {
 }
 
 struct LaneAccess {
-  // Addresses are what registers hold, and something added; registers keep it until the access has been looked at.
-  const std::uint64_t* wide = nullptr;    // by lane
-  const std::uint32_t* narrow = nullptr;  // … or these, in 32 bits; or neither: all the same
+  // A lane's address is the value of its register plus a constant. The registers stay unchanged until the
+  // access has been checked.
+  const std::uint64_t* wide = nullptr;  // 64-bit registers, by lane
+  // 32-bit registers; if both are nullptr, all lanes use the same address.
+  const std::uint32_t* narrow = nullptr;
   std::uint64_t added = 0, window = 0;
   std::uint32_t mask = 0;
-  std::uint32_t bytes = 0;      // of each lane
-  std::uint32_t first = 0;      // lane
-  std::uint32_t count = 0;      // of a run: lanes
-  Place place = Place::global;  // unless mixed
-  bool mixed = false;           // lanes may access different kinds of memory
-  bool run = false;      // lanes first … first + count − 1, each right after the one before, aligned
-  bool in_step = false;  // … or with lanes left out, aligned or not
-  bool same = false;     // all lanes the same address
+  std::uint32_t bytes = 0;      // per lane
+  std::uint32_t first = 0;      // the first active lane
+  std::uint32_t count = 0;      // lanes from the first to the last active one
+  Place place = Place::global;  // only meaningful unless `mixed`
+  bool mixed = false;           // the lanes may access different kinds of memory
+  bool run = false;             // lanes first … first + count − 1, adjacent and aligned
+  bool in_step = false;         // the same, but lanes may be missing and the first address may be unaligned
+  bool same = false;            // all lanes use the same address
 
-  // Generic; valid for the lanes of `mask`.
+  // The generic address of a lane of `mask`.
   std::uint64_t at(int lane) const {
     if (wide != nullptr) return wide[lane] + added;
     if (narrow != nullptr) return window + (narrow[lane] + static_cast<std::uint32_t>(added));
@@ -43,6 +45,7 @@ struct LaneAccess {
   std::uint64_t start() const { return at(static_cast<int>(first)); }
 };
 
+// Describes the access that the warp's next op `op` is about to make.
 inline void resolve(Warp& w, const MicroOp& op, LaneAccess& a) {
   a.window = op.space == MemorySpace::shared  ? kSharedWindow
              : op.space == MemorySpace::local ? kLocalWindow

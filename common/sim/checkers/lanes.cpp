@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "sim/checkers/lanes.hpp"
 
-// The compiler makes a version for each instruction set; the loader picks one.
+// The compiler makes one version for each instruction set; the loader picks the best one.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__) && \
     !defined(__SANITIZE_THREAD__)
 #define SIM_VERSIONS __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
@@ -15,7 +15,8 @@ namespace {
 using u32 = std::uint32_t;
 using u64 = std::uint64_t;
 
-// Words a lane known when compiling, and so is the number of cells where all lanes take part: the loops unroll.
+// The words per lane are a compile-time constant, and so is the number of cells if all lanes are active, so
+// the loops can be unrolled.
 template <u32 Words>
 inline bool counting(const u32* cells, u32 n, u32 first) {
   u32 off = 0;

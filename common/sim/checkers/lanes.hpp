@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What the checkers do to many lanes at once, in loops that vectorise. A cell is one 32-bit word of shadow memory and stands
-// for 4 bytes of memory; lanes that access neighbouring places, `words` words each, have neighbouring cells.
+// Operations of the checkers on many lanes at once, in loops that the compiler vectorises. A cell is one
+// 32-bit word of shadow memory and stands for 4 bytes of memory. Adjacent lanes that access `words` words
+// each have adjacent cells.
 #pragma once
 
 #include <cstdint>
@@ -9,38 +10,42 @@
 
 namespace course::sim::lanes {
 
-// How the addresses of the active lanes lie.
+// The pattern of the addresses of the active lanes.
 struct Shape {
-  bool in_step;  // each `step` bytes after the one of the lane before
-  bool same;     // all alike
+  bool in_step;  // each is `step` bytes after that of the previous lane
+  bool same;     // all are equal
   bool close;    // they differ in the low 32 bits only
 };
 
-// Of what registers hold. `active`: all ones for the active lanes, of which `first` is the first.
+// `base`: the address registers, by lane. `active`: all ones for each active lane, else 0. `first`: the first
+// active lane.
 Shape shape_of(const std::uint64_t* base, std::uint64_t step, const std::uint32_t* active, int first);
 Shape shape_of(const std::uint32_t* base, std::uint32_t step, const std::uint32_t* active, int first);
 
-// Do the first lane's `words` cells hold `first`, the next lane's `first + 1` …?
+// Whether the cells contain `first` for the first lane, `first + 1` for the next one and so on, `words` cells
+// per lane.
 bool all_counting(const std::uint32_t* cells, std::uint32_t n, std::uint32_t words, std::uint32_t first);
 void set_counting(std::uint32_t* cells, std::uint32_t n, std::uint32_t words, std::uint32_t first);
 
-// A run of lanes looks at its cells, all at once. Where those for writes and for reads are below `bound`, it leaves its own
-// (counting from `mine`) in one of them: the usual case.
+// Checks the cells of adjacent lanes all at once. If all of them, for writes and for reads, are below
+// `bound`, which is the usual case, stores `mine` for the first lane, `mine + 1` for the next and so on in
+// `written` if `writes`, otherwise in `read`.
 struct Found {
-  bool written_below, read_below;  // all of them
-  bool read_counting;              // as above, from the first
-  bool done;
+  bool written_below, read_below;  // all cells for writes, all cells for reads
+  bool read_counting;              // the cells for reads count up by lane from their first value
+  bool done;                       // the cells have been stored
 };
 Found meet(std::uint32_t* written, std::uint32_t* read, std::uint32_t n, std::uint32_t words,
            std::uint32_t bound, std::uint32_t mine, bool writes);
 
-// 32 cells, of which those of the active lanes count: where each for writes is below `bound` or `own_written` + its lane, and each for
-// reads below it or `own_read` + its lane, leaves `mine` + lane in those of `written` or of `read`.
+// The same for 32 cells of which only those of the active lanes count. Each must be below `bound` or have
+// been left by the same lane, that is, equal `own_written` (for reads `own_read`) plus its lane. Otherwise
+// returns false and changes nothing.
 bool meet_with_gaps(std::uint32_t* written, std::uint32_t* read, const std::uint32_t* active,
                     std::uint32_t bound, std::uint32_t own_written, std::uint32_t own_read,
                     std::uint32_t mine, bool writes);
 
-// Are all 32 words equal to `value`?
+// Whether all 32 words equal `value`.
 bool all_equal(const std::uint32_t* words, std::uint32_t value);
 
 }  // namespace course::sim::lanes

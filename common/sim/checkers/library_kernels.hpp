@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Kernels of CUB and Thrust, for which some findings are hints: see README.md, "Where opinions differ".
+// Kernels of CUB and Thrust, for which some findings are hints: see README.md, "Rules and limits".
 #pragma once
 
 #include <string_view>
 
 namespace course::sim {
 
-// By its demangled name.
+// `kernel`: the demangled name.
 inline bool is_library_kernel(std::string_view kernel) {
   if (kernel.starts_with("void ")) kernel.remove_prefix(5);
   return kernel.starts_with("cub::") || kernel.starts_with("thrust::");
 }
 
-inline constexpr std::string_view kTheLibrarysAffair =
-    " (in a kernel of the library's: its own affair, unless it was called wrongly)";
+// Added to messages of such hints.
+inline constexpr std::string_view kLibraryNote =
+    " (in a library kernel: harmless, unless the library was called incorrectly)";
 
 }  // namespace course::sim

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Strong loads that get old values: what the kernels of kernels/old_values.cu compute then. Unchecked, in the natural order, all of
-// them compute what they should.
+// What the kernels of kernels/old_values.cu compute when strong loads get old values. Unchecked and in the
+// natural order, all of them compute correct results.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -47,7 +47,7 @@ TEST_P(OldValuesCorrect, ComputesTheSameInEverySchedule) {
 
 class OldValuesFaulty : public ::testing::TestWithParam<KernelCase> {};
 
-TEST_P(OldValuesFaulty, ComputesSomethingElseWhenChecked) {
+TEST_P(OldValuesFaulty, ComputesWrongResultsWhenChecked) {
   const KernelCase& c = GetParam();
   const Words right = out_of(c, kFast, 0);
   std::uint64_t wrong = 0;
@@ -67,8 +67,8 @@ TEST_P(OldValuesFaulty, ComputesTheSameForTheSameSeed) {
     EXPECT_EQ(out_of(GetParam(), kAllChecks, seed), out_of(GetParam(), kAllChecks, seed));
 }
 
-// Who polls once more counts more: what is counted must not depend on the schedule.
-TEST_P(OldValuesFaulty, IsRightWhileCounted) {
+// A thread that polls once more changes the counters, and these must not depend on the schedule.
+TEST_P(OldValuesFaulty, ComputesCorrectlyInCountedLaunches) {
   const Words right = out_of(GetParam(), kFast, 0);
   for (std::uint64_t seed = 0; seed < 3; ++seed)
     EXPECT_EQ(out_of(GetParam(), kAllChecks | kCounters, seed), right);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A large array of zeros of which only the touched pages take memory: shadow memory for the whole arena.
+// A large array of zeros. Only touched pages take physical memory, so it can be shadow memory for the whole
+// arena. The constructor throws std::bad_alloc if no address space is left.
 #pragma once
 
 #include <sys/mman.h>
@@ -28,7 +29,7 @@ class Reserved {
 
   T* data() { return data_; }
   const T* data() const { return data_; }
-  // All zeros again.
+  // Sets all elements to zero.
   void clear() { madvise(data_, bytes_, MADV_DONTNEED); }
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The checkers look at many lanes at once where they can. Whatever the lanes do, they must find the same as lane by lane:
-// random scripts of accesses, barriers and fences, run both ways.
+// The checkers process many lanes at once where they can. Runs random scripts of accesses, barriers and
+// fences with and without these shortcuts; the findings must be equal.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -24,11 +24,11 @@ using u64 = std::uint64_t;
 constexpr u32 kNone = ~0u, kOperations = 20, kSharedWords = 256, kWords = 512;
 
 struct Script {
-  u32 blocks, threads;  // threads of a block
+  u32 blocks, threads;  // threads per block
   std::vector<u32> what, at;
 };
 
-// How the threads of one step spread over memory.
+// The word that a thread accesses in one step.
 u32 place(u32 pattern, u32 thread, u32 base, u32 step, Rng& rng) {
   switch (pattern) {
     case 0: return base / 32 * 32 + thread * step;
@@ -53,7 +53,8 @@ Script random_script(u64 seed) {
     const u32 todo = lines && any > 2 ? static_cast<u32>(5 + rng.below(6)) : any;
     const bool regular = lines && rng.below(6) != 0;
     s.what.push_back(todo);
-    // Vector accesses take the words from a multiple of their length on: lanes that far apart lie side by side.
+    // A vector access starts at a multiple of its length, so lanes that are `length` words apart are
+    // adjacent.
     const u32 length = todo == 7 || todo == 8 || todo == 11    ? 2
                        : todo == 9 || todo == 10 || todo == 12 ? 4
                                                                : 1;
@@ -93,10 +94,11 @@ class ScriptDevice {
   }
 
   using Told = std::tuple<std::string, int, u32, u32>;
-  // What is found: kinds, severity, lines.
+  // Kind, severity and lines of each finding.
   std::set<Told> run(const Script& s) {
     device_.reset_report();
-    const u64 memory = *device_.allocate(kWords * 4, MemoryKind::device);  // fresh, its first half written
+    // New; the first half counts as written.
+    const u64 memory = *device_.allocate(kWords * 4, MemoryKind::device);
     device_.host_wrote(memory, kWords * 2);
     std::memcpy(reinterpret_cast<void*>(what_), s.what.data(), s.what.size() * 4);
     std::memcpy(reinterpret_cast<void*>(at_), s.at.data(), s.at.size() * 4);

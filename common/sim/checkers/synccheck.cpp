@@ -15,7 +15,7 @@ namespace {
 
 using u32 = std::uint32_t;
 
-constexpr int kMembers = 3;  // source of warp-wide ops that holds the member mask
+constexpr int kMembers = 3;  // index of the source of warp-wide ops that contains the member mask
 
 // "lane 3", "lanes 0 to 15", "lanes 0, 2, 5 …"
 std::string name_lanes(u32 lanes) {
@@ -23,9 +23,9 @@ std::string name_lanes(u32 lanes) {
   if (n == 1) return fmt::format("lane {}", first);
   if (last - first + 1 == n) return fmt::format("lanes {} to {}", first, last);
   std::string text = "lanes";
-  int told = 0;
-  for (u32 m = lanes; m != 0 && told < 4; m &= m - 1, ++told)
-    text += fmt::format("{}{}", told == 0 ? " " : ", ", std::countr_zero(m));
+  int n_listed = 0;
+  for (u32 m = lanes; m != 0 && n_listed < 4; m &= m - 1, ++n_listed)
+    text += fmt::format("{}{}", n_listed == 0 ? " " : ", ", std::countr_zero(m));
   return n > 4 ? text + " …" : text;
 }
 
@@ -46,7 +46,7 @@ const char* name_of_op(const MicroOp& op) {
 
 }  // namespace
 
-// --- begin and end ------------------------------------------------------------------------------------------------
+// --- begin and end -----------------------------------------------------------------------------------------
 
 void Synccheck::launch_begins(const Program& program, const LaunchRequest& launch) {
   program_ = &program;
@@ -88,7 +88,7 @@ Finding* Synccheck::tell(const char* kind, const MicroOp& op, const MicroOp* oth
   return &f;
 }
 
-// --- barriers of the block ----------------------------------------------------------------------------------------
+// --- barriers of the block ---------------------------------------------------------------------------------
 
 void Synccheck::barrier_arrived(Warp& w, u32 mask, const MicroOp& op) {
   if (op.imm == kClusterArrive) return;
@@ -99,7 +99,8 @@ void Synccheck::barrier_arrived(Warp& w, u32 mask, const MicroOp& op) {
   Block& block = *w.block;
   BlockState& s = state(block);
   auto& arrivals = s.arrivals[number & 15];
-  // A plain __syncthreads(). As long as no fault is known, all counts so far are the first's.
+  // A plain __syncthreads(). As long as nothing was misused, all arrivals have the same count as the first
+  // one.
   const u32 threads = count_lanes(mask);
   if (number < 16 && !counted && !s.misused && (arrivals.empty() || arrivals.front().count == 0)) {
     if (!arrivals.empty() && arrivals.back().op == &op)
@@ -165,7 +166,7 @@ void Synccheck::barrier_released(Block& block, u32 barrier) {
     }
   }
   if (first.count == 0 && n < block.n_threads && b.exited && !b.misused) {
-    // Barriers count warps: nothing goes wrong on a GPU where no warp has left in part.
+    // Hardware barriers count warps, so nothing goes wrong on a GPU if only whole warps have left.
     const bool whole_warps = std::all_of(block.warps.begin(), block.warps.end(), [&](const Warp& w) {
       return w.live == 0 || count_lanes(w.live) == std::min<u32>(block.n_threads - w.number * kLanes, kLanes);
     });
@@ -188,7 +189,7 @@ void Synccheck::barrier_released(Block& block, u32 barrier) {
   arrivals.clear();
 }
 
-// Where a thread decided to leave: the branch that led to a bare `ret`, or the `ret` itself.
+// The position at which a thread decided to leave: the branch that led to a bare `ret`, or the `ret` itself.
 std::vector<SourcePlace> Synccheck::exit_place(const BasicBlock& b, u32 from) const {
   const BasicBlock& last = b.first == b.last && from != Group::kNoBlock ? program_->blocks[from] : b;
   return places_of(*program_, last.function, last.ptx_index);
@@ -203,7 +204,7 @@ void Synccheck::threads_exit(Warp& w, const Group& group, const BasicBlock& b) {
     s.exit_block = static_cast<u32>(&b - program_->blocks.data());
     s.exit_from = group.from;
   }
-  // Does anybody wait for these lanes?
+  // Whether other lanes of the warp wait for these lanes.
   for (const Group& g : w.groups) {
     if (g.wait != Wait::warp_sync) continue;
     const MicroOp& op = program_->ops[program_->blocks[g.block].first];
@@ -224,7 +225,8 @@ void Synccheck::threads_exit(Warp& w, const Group& group, const BasicBlock& b) {
   }
 }
 
-// A deadlock: what each waiting group waits for. Where lanes wait for others of their warp, a barrier lacks no more than them.
+// A deadlock: reports what each waiting group waits for. If lanes wait for others of their warp, these are
+// also the ones that the barrier lacks, so the barrier is not reported.
 void Synccheck::stuck(Block& block) {
   bool lanes_wait = false;
   for (const Warp& w : block.warps)
@@ -265,7 +267,7 @@ void Synccheck::stuck(Block& block) {
   }
 }
 
-// --- warp-wide operations -----------------------------------------------------------------------------------------
+// --- warp-wide operations ----------------------------------------------------------------------------------
 
 void Synccheck::warp_synced(Warp& w, u32 mask, const MicroOp& op) {
   check_masks(w, op, mask);
@@ -316,7 +318,7 @@ void Synccheck::before(Warp& w, const MicroOp& op) {
   if (follows(w)) follow(w, op);
 }
 
-// --- undefined values ---------------------------------------------------------------------------------------------
+// --- undefined values --------------------------------------------------------------------------------------
 
 const Synccheck::Undefined* Synccheck::find(const Warp& w, u32 slot) const {
   for (const Undefined& u : state(*w.block).undefined[w.number])
@@ -324,7 +326,7 @@ const Synccheck::Undefined* Synccheck::find(const Warp& w, u32 slot) const {
   return nullptr;
 }
 
-// Lanes `lanes` write a slot; those of `undefined` among them something undefined.
+// Lanes `lanes` write a slot; those in `undefined` write an undefined value.
 void Synccheck::assign(const Warp& w, u32 slot, u32 lanes, u32 undefined, const Undefined& like) {
   if (slot == MicroOp::kNoSlot) return;
   auto& list = state(*w.block).undefined[w.number];
@@ -341,7 +343,7 @@ void Synccheck::assign(const Warp& w, u32 slot, u32 lanes, u32 undefined, const 
   if (it->lanes == 0) list.erase(it);
 }
 
-// The lane whose value each lane gets; see ops/warp_rows.cpp.
+// Finds out which lane each lane gets its value from; see ops/warp_rows.cpp.
 void Synccheck::shuffle(Warp& w, const MicroOp& op) {
   const Undefined* const in = follows(w) ? find(w, op.src[0]) : nullptr;
   if (in == nullptr && w.mask == kAllLanes && lanes::all_equal(w.slot<u32>(op.src[kMembers]), kAllLanes)) {
@@ -390,7 +392,7 @@ void Synccheck::follow(Warp& w, const MicroOp& op) {
   };
   if (op.kind == OpKind::sync || op.kind == OpKind::fence) return;
   u32 lanes = undefined_in(op.guard);
-  const bool selects = op.n_src == 3 && op.pred_src == 4;  // selp a, b, p: only the chosen one matters
+  const bool selects = op.n_src == 3 && op.pred_src == 4;  // selp a, b, p: only the selected value counts
   if (selects) {
     const u32 p = w.predicate(op.src[2]);
     lanes |= (undefined_in(op.src[0]) & p) | (undefined_in(op.src[1]) & ~p) | undefined_in(op.src[2]);
@@ -409,7 +411,8 @@ void Synccheck::follow(Warp& w, const MicroOp& op) {
 }
 
 void Synccheck::used(Warp& w, const MicroOp& op, const Undefined& value) {
-  if (told_.contains({"lane-not-in-mask", {value.origin->index, ~0u}})) return;  // what follows from that
+  // It is a consequence of that.
+  if (told_.contains({"lane-not-in-mask", {value.origin->index, ~0u}})) return;
   Finding* const f = tell("shuffle-from-inactive-lane", *value.origin);
   if (f == nullptr) return;
   f->thread = thread(*w.block, w.number, 1u << value.origin_lane);

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: MIT
 // Finds misused barriers and warp-wide operations.
-//   barrier-divergence          threads of a block meet in one __syncthreads() at different places of the code
-//   exit-before-barrier         threads left the kernel, and the rest of the block waits at a __syncthreads()
+//   barrier-divergence          threads of a block meet at a __syncthreads() from different lines
+//   exit-before-barrier         threads have left the kernel while the rest of the block waits at a
+//                               __syncthreads(); a hint where only whole warps have left
 //   barrier-never-complete      threads wait at a barrier that too few threads reach (the launch ends)
 //   invalid-barrier, invalid-barrier-count, barrier-count-mismatch
-//   lane-not-in-mask            a lane calls a .sync operation with a mask that does not name it
-//   mask-mismatch               lanes of one .sync operation name each other in different masks
-//   mask-names-absent-lane      the mask names lanes that never come: an error where that hangs the warp, a hint where they
-//                               have left the kernel (PTX waits for lanes that have not exited only)
-//   shuffle-from-inactive-lane  a value shuffled out of a lane that takes no part is used: stored, or part of an address.
-//                               That partial warps shuffle rubbish into lanes nobody looks at is common and harmless, so
-//                               the undefined value is followed through registers until it matters.
-// Barriers with a thread count (named barriers) may be met at different places: producers and consumers do.
-// Source: NVIDIA, "PTX ISA" 9.0, sections 9.7.13 (barriers, .sync operations); CUDA C++ Programming Guide, __syncthreads().
+//   lane-not-in-mask            a lane calls a .sync operation with a mask that does not include it
+//   mask-mismatch               lanes of one .sync operation include each other in different masks
+//   mask-names-absent-lane      the mask includes lanes that never come: an error if the warp hangs, a hint
+//                               if they have left the kernel (PTX waits only for lanes that have not exited)
+//   shuffle-from-inactive-lane  the value that a shuffle got from an inactive lane is used: stored, or part
+//                               of an address. Partial warps often shuffle undefined values into lanes that
+//                               ignore them, which is harmless, so the value is followed through registers.
+// Barriers with a thread count (named barriers) may be reached from different lines: producers and consumers
+// do so.
+// Source: NVIDIA, "PTX ISA" 9.0, sections 9.7.13 (barriers, .sync operations); CUDA C++ Programming Guide,
+// __syncthreads().
 #pragma once
 
 #include <cstdint>
@@ -48,18 +51,19 @@ class Synccheck final : public KernelChecker {
   struct Arrival {
     const MicroOp* op;
     std::uint32_t warp, lanes, count;  // count 0: all threads of the block
-    std::uint32_t threads;             // these lanes, and those of other warps that came after for the same
+    std::uint32_t threads;  // these lanes, and those of other warps that arrived later with the same op
   };
-  struct Undefined {  // a register slot that holds undefined values in some lanes
+  // A register slot that contains undefined values in some lanes.
+  struct Undefined {
     std::uint32_t slot, lanes;
     const MicroOp* origin;
     std::uint32_t origin_lane;
   };
   struct BlockState {
     std::vector<Arrival> arrivals[kBarriers];
-    bool misused = false;  // a barrier fault has been told; what follows from it is not
+    bool misused = false;  // a misused barrier has been reported; what follows from it is not
     bool exited = false;
-    std::uint32_t exit_thread = 0;                  // of the first to exit
+    std::uint32_t exit_thread = 0;                  // the first thread that exited
     std::uint32_t exit_block = 0, exit_from = 0;    // basic blocks
     std::vector<std::vector<Undefined>> undefined;  // by warp
   };
@@ -75,7 +79,8 @@ class Synccheck final : public KernelChecker {
   void assign(const Warp& w, std::uint32_t slot, std::uint32_t lanes, std::uint32_t undefined,
               const Undefined& like);
   std::vector<SourcePlace> exit_place(const BasicBlock& b, std::uint32_t from) const;
-  // The finding to fill in, or nullptr when it has been told for these ops already.
+  // The finding to fill in, or nullptr if it has been reported for these ops already; then counts it once
+  // more.
   Finding* tell(const char* kind, const MicroOp& op, const MicroOp* other = nullptr);
 
   std::vector<Finding>& findings_;

@@ -13,7 +13,7 @@
 namespace course::sim {
 namespace {
 
-constexpr std::size_t kMostParts = 8;  // each reserves as many addresses as there are for all of memory
+constexpr std::size_t kMostParts = 8;  // each reserves shadow address space for all of the arena
 
 bool is_global(const MicroOp& op) {
   return op.space == MemorySpace::global || op.space == MemorySpace::generic;
@@ -21,7 +21,7 @@ bool is_global(const MicroOp& op) {
 
 }  // namespace
 
-// One host thread's checkers.
+// The checkers of one host thread.
 class CheckedTogether::Part final : public Checks {
  public:
   explicit Part(const Arena& arena) : Checks({}), arena_(arena) {}
@@ -63,8 +63,9 @@ class CheckedTogether::Part final : public Checks {
 CheckedTogether::CheckedTogether(const Arena& arena) : arena_(arena) {}
 CheckedTogether::~CheckedTogether() = default;
 
-// Weak loads and stores, and atomics that tell nobody what they found, leave the same in every order of blocks unless two of them meet.
-// That a word which one block both stored to and updated was not touched by another can't be told afterwards: so one or the other.
+// Weak loads and stores, and atomics whose old value is not used, have the same result in every order of
+// blocks unless two blocks conflict. If one block both stored to a word and updated it atomically, it cannot
+// be found out afterwards whether another block accessed that word, so a kernel must not use both.
 bool CheckedTogether::suits(const Program& program, const LaunchRequest& launch) {
   if (program.order_sensitive || launch.cooperative || launch.grid.count() < 2) return false;
   if (std::any_of(program.calls.begin(), program.calls.end(),
@@ -93,7 +94,7 @@ std::vector<Observer*> CheckedTogether::begin(std::uint32_t mode, std::size_t n,
       undo_ = std::make_unique<Undo>(arena_, init != nullptr ? init->marks() : nullptr);
     init_ = init;
     while (parts_.size() < std::min(n, kMostParts)) parts_.push_back(std::make_unique<Part>(arena_));
-  } catch (const std::bad_alloc&) {  // then those that there are
+  } catch (const std::bad_alloc&) {  // use those that exist
     if (undo_ == nullptr) return {};
   }
   undo_->begin();

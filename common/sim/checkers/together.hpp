@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Checked launches on several host threads: each has checkers of its own for the blocks that it runs. What two threads of one block do
-// to each other, one of them sees; whether blocks of different host threads met in global memory is asked when the launch has ended.
-// If nothing was found and nobody met, then a single thread would have found nothing either. Otherwise memory is put back as it was,
-// and the launch done again on one thread, which finds words for it: so what is told never depends on the number of threads.
-// Only for kernels in which blocks can't wait for each other or see each other's results: see suits().
+// Checked launches on several host threads. Each host thread has its own checkers for the blocks that it
+// runs. Conflicts between threads of one block are found by the checkers of its host thread. Conflicts in
+// global memory between blocks of different host threads are looked for when the launch has ended.
+// If there are neither findings nor conflicts, a single host thread would have found nothing either.
+// Otherwise memory is restored and the launch is repeated on one host thread, which produces the findings. So
+// the findings never depend on the number of host threads.
+// Only for kernels whose blocks can neither wait for each other nor see each other's results: see suits().
 #pragma once
 
 #include <cstdint>
@@ -28,13 +30,14 @@ class CheckedTogether {
   CheckedTogether& operator=(const CheckedTogether&) = delete;
 
   static bool suits(const Program& program, const LaunchRequest& launch);
-  // An observer for each of `n` host threads; fewer where memory does not suffice. `main`: the checkers that follow memory from
-  // launch to launch; `init`: the one of them whose marks have to be put back, or nullptr when the mode is without it.
+  // Creates observers for `n` host threads, or fewer if memory does not suffice. They belong to this object.
+  // `main`: the checkers that follow memory from launch to launch. `init`: the one of them whose marks must
+  // be restored before a repetition, or nullptr if the mode does not include it.
   std::vector<Observer*> begin(std::uint32_t mode, std::size_t n, const CheckerSet& main, Initcheck* init);
-  // After the launch.
+  // After the launch. put_back() restores memory as it was at begin().
   bool nothing_found() const;
   void put_back();
-  // What the launch accessed, in a mode with kHostcheck.
+  // Adds what the launch accessed. Only in a mode with kHostcheck.
   void add_footprints(Footprint& all) const;
 
  private:
@@ -42,7 +45,7 @@ class CheckedTogether {
   bool nobody_met() const;
 
   const Arena& arena_;
-  Initcheck* init_ = nullptr;  // that `undo_` keeps the marks of
+  Initcheck* init_ = nullptr;  // the checker whose marks `undo_` saves
   std::unique_ptr<Undo> undo_;
   std::vector<std::unique_ptr<Part>> parts_;
   std::size_t n_used_ = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Checked launches tell the same on any number of host threads: findings, counters, and what is in memory afterwards.
+// Checked launches have the same findings, counters and memory contents on any number of host threads.
 #include "sim/checkers/together.hpp"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ std::string ptx() {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// Each step: most blocks keep to words of their own; now and then somebody goes astray.
+// In each step most blocks access only words of their own; sometimes a thread accesses a random word.
 struct Script {
   u32 blocks, threads;
   std::vector<u32> what, at;
@@ -53,7 +53,7 @@ Script random_script(u64 seed, bool astray) {
       for (u32 t = 0; t < s.threads; ++t) {
         u64 word = (apart ? b * kBlockWords : 0u) + t * spread;
         if (todo == 1 && reads_alike)
-          word = kWords - 32 + t;  // all blocks the same, which nobody writes unless astray
+          word = kWords - 32 + t;  // the same words in all blocks, which only random accesses write
         if (strays && rng.below(one_stray_in) == 0) word = rng.below(s.blocks * kBlockWords);
         s.at.push_back(rng.below(50) == 0 ? kNone : static_cast<u32>(word % kWords));
       }
@@ -76,12 +76,12 @@ class TogetherDevice {
     at_ = *device_.allocate(1 << 18, MemoryKind::pinned_host);
   }
 
-  // Twice, so that the second launch finds what the first one left, in memory and in what the checkers know.
+  // Launches twice, so that the second launch finds what the first one left in memory and in the checkers.
   Seen run(const Script& s, const char* kernel, int n_idle) {
     device_.reset_report();
     const u64 memory = *device_.allocate(kWords * 4, MemoryKind::device);
     std::memset(reinterpret_cast<void*>(memory), 0, kWords * 4);
-    device_.host_wrote(memory, kWords * 3);  // three quarters
+    device_.host_wrote(memory, kWords * 3);  // three quarters of it
     std::memcpy(reinterpret_cast<void*>(what_), s.what.data(), s.what.size() * 4);
     std::memcpy(reinterpret_cast<void*>(at_), s.at.data(), s.at.size() * 4);
     struct {
@@ -116,7 +116,7 @@ class TogetherDevice {
 
 class Devices {
  public:
-  // The same on one host thread and on several? Returns whether nothing was found.
+  // Compares one host thread with several. Returns whether there were no findings.
   bool agree(u64 seed, bool astray, int n_idle) {
     const Script s = random_script(seed, astray);
     const char* const kernel = seed % 3 == 0 ? "updates" : "writes";
@@ -133,7 +133,7 @@ class Devices {
   TogetherDevice one_{1}, two_{2}, five_{5};
 };
 
-TEST(CheckedTogether, ScriptsTellTheSameOnAnyNumberOfThreads) {
+TEST(CheckedTogether, FindingsDoNotDependOnHostThreads) {
   Devices devices;
   int clean = 0, faulty = 0;
   for (u64 seed = 1; seed <= 200 && !HasFailure(); ++seed)
@@ -142,8 +142,8 @@ TEST(CheckedTogether, ScriptsTellTheSameOnAnyNumberOfThreads) {
   EXPECT_GT(faulty, 50);
 }
 
-// Many blocks, so slow that every host thread gets some, of which few touch what is another's.
-TEST(CheckedTogether, WhatBlocksOfDifferentThreadsDoToEachOtherIsSeen) {
+// Many blocks, so slow that every host thread gets some; a few accesses go to words of other blocks.
+TEST(CheckedTogether, ConflictsAcrossHostThreadsAreFound) {
   Devices devices;
   int faulty = 0;
   for (u64 seed = 1; seed <= 8 && !HasFailure(); ++seed) faulty += devices.agree(seed, true, 8000) ? 0 : 1;
@@ -152,7 +152,7 @@ TEST(CheckedTogether, WhatBlocksOfDifferentThreadsDoToEachOtherIsSeen) {
 
 class CasesTogether : public ::testing::TestWithParam<KernelCase> {};
 
-TEST_P(CasesTogether, TellTheSame) {
+TEST_P(CasesTogether, HaveTheSameFindings) {
   const KernelCase& c = GetParam();
   EXPECT_EQ(list(run(c, kCounters | kAllChecks, 0, 1)), list(run(c, kCounters | kAllChecks, 0, 3)));
 }
@@ -167,7 +167,7 @@ std::vector<KernelCase> all_cases() {
 INSTANTIATE_TEST_SUITE_P(Kernels, CasesTogether, ::testing::ValuesIn(all_cases()),
                          [](const auto& one) { return one.param.file + "_" + one.param.kernel; });
 
-TEST(CheckedTogether, IsForKernelsWhoseBlocksTellEachOtherNothing) {
+TEST(CheckedTogether, SuitsKernelsWhoseBlocksDoNotCommunicate) {
   const auto module = ptx::parse(ptx());
   ASSERT_TRUE(module);
   ModuleImage image;
@@ -187,8 +187,8 @@ TEST(CheckedTogether, IsForKernelsWhoseBlocksTellEachOtherNothing) {
     EXPECT_FALSE(suits(kernel, many)) << kernel;
 }
 
-// What was kept of a page that several threads want to write is how it was before any of them did.
-TEST(Undo, PutsBackWhatWasThere) {
+// A page that is saved several times is restored as it was before the first write.
+TEST(Undo, RestoresMemoryAndMarks) {
   Arena arena(std::uint64_t{1} << 24);
   const u64 place = *arena.allocate(3 * 4096, MemoryKind::device);
   std::vector<u64> marks((std::uint64_t{1} << 24) / 64, 7);
@@ -206,7 +206,7 @@ TEST(Undo, PutsBackWhatWasThere) {
     EXPECT_EQ(std::count(words, words + 3 * 1024, 5u), 3 * 1024);
     EXPECT_EQ(marks[(place - arena.base() + 4000) / 64], 7u);
   }
-  undo.keep(0, 4);  // nowhere
+  undo.keep(0, 4);  // outside the arena
   undo.keep(arena.base() + arena.size() - 4, 8);
 }
 

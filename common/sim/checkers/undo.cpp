@@ -11,7 +11,7 @@ Undo::Undo(const Arena& arena, std::uint64_t* marks)
 
 void Undo::begin() {
   kept_ += 2;
-  if (kept_ == 0) {  // they have all been used
+  if (kept_ == 0) {  // all numbers have been used
     states_.clear();
     kept_ = 2;
   }

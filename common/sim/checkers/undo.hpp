@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Pages of memory as they were before a launch wrote there, so that the launch can be done again. Any host thread may keep a page; who
-// wants to write there waits until it is kept.
+// Saves pages of memory before a launch writes to them, so that the launch can be repeated. Any host thread
+// may save a page; other threads that want to write there wait until it is saved.
 #pragma once
 
 #include <array>
@@ -18,19 +18,21 @@ namespace course::sim {
 
 class Undo {
  public:
-  // `marks`: a bit for each byte of memory, kept and put back with it; nullptr: none.
+  // `marks`: one bit for each byte of memory, saved and restored together with it; nullptr: none. Both the
+  // arena and the marks must outlive this object.
   Undo(const Arena& arena, std::uint64_t* marks);
 
-  // From here on.
+  // Starts a launch: forgets the pages saved so far.
   void begin();
-  // Before anything in [address, address + n_bytes) is written; what lies outside of the arena is nobody's business here.
+  // Must be called before anything in [address, address + n_bytes) is written. Ranges outside the arena are
+  // ignored.
   void keep(std::uint64_t address, std::uint64_t n_bytes) {
     if (address - base_ >= size_ || n_bytes > size_ - (address - base_)) return;
     for (std::uint64_t page = (address - base_) / kPage; page <= (address - base_ + n_bytes - 1) / kPage;
          ++page)
       if (__atomic_load_n(states_.data() + page, __ATOMIC_ACQUIRE) != kept_) keep_page(page);
   }
-  // As it was.
+  // Restores all pages saved since begin().
   void put_back();
 
  private:
@@ -44,11 +46,11 @@ class Undo {
 
   std::uint64_t base_, size_;
   std::uint64_t* marks_;
-  Reserved<std::uint32_t> states_;  // by page: kept_ once it is kept, kept_ − 1 while somebody is at it
-  std::uint32_t kept_ = 0;          // grows by 2 from launch to launch
-  std::mutex mutex_;                // of pages_
+  Reserved<std::uint32_t> states_;  // by page: kept_ once it is saved, kept_ − 1 while a thread is saving it
+  std::uint32_t kept_ = 0;          // increases by 2 from launch to launch
+  std::mutex mutex_;                // protects pages_
   std::vector<std::unique_ptr<Page>> pages_;
-  std::size_t n_pages_ = 0;  // in use: the others are there for the next launches
+  std::size_t n_pages_ = 0;  // in use; the others are kept for later launches
 };
 
 }  // namespace course::sim

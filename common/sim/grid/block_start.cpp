@@ -146,7 +146,8 @@ void begin_block(Block& block, std::uint64_t linear, Worker& worker) {
   block.ticks = 0;
   block.n_copies = 0;
   block.counted_copies.clear();
-  // What real shared memory holds at first is left over from others; a fixed pattern makes its use reproducible.
+  // On a GPU, shared memory contains leftovers of other blocks. A fixed pattern makes reads of it
+  // reproducible.
   std::memset(block.shared, 0xA5, block.shared_bytes);
   for (std::uint32_t k = 0; k < block.warps.size(); ++k) {
     begin_warp(block.warps[k], block, k, block.n_threads);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a block finds when it starts: registers, parameters, special registers, shared memory.
+// The state in which a block starts: registers, parameters, special registers, shared memory.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,13 @@
 
 namespace course::sim {
 
-// Storage for one resident block of the worker's launch, used again for the next one.
+// Creates a Block object for the worker's launch. It is reused for one block after another.
 std::unique_ptr<Block> make_block(Worker& worker);
-// Makes it block number `linear` of the grid, x first, with nothing done yet; tells the worker's observer.
+// Initialises it as block number `linear` of the grid, counted along x first, and calls the worker's
+// observer.
 void begin_block(Block& block, std::uint64_t linear, Worker& worker);
 
-// Of a block, by its `index` in the grid, among those of its cluster: x first.
+// The rank of a block in its cluster, counted along x first. `index`: of the block in the grid.
 std::uint32_t rank_in_cluster(const std::uint32_t* index, const Dim3& cluster);
 
 }  // namespace course::sim

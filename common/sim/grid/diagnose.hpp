@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From a fault of the machine to a finding in words: which thread did what to which object, at which line.
+// Turns a fault of the machine into a finding: which thread did what to which object, at which line.
 #pragma once
 
 #include "sim/finding.hpp"

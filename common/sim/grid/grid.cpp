@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Blocks start in ascending order, or in that of the schedule's seed. Each host thread keeps a few of them resident and runs one until it ends, or until it has
-// had a long turn without ending: then it may be waiting for another block, and the next one gets a turn.
-// A program whose result may show the order of blocks runs on one host thread, so that results never depend on their number.
-// Interleaved, its blocks get short turns at random instead: still the same in every run.
-// A schedule's seed changes the order of blocks where that can't show, of the warps of a block in each of their rounds, and of the
-// lanes of an atomic. A launch that is counted keeps the natural order where another one could change what is counted.
+// Blocks start in ascending order, or in the order of the schedule's seed. Each host thread keeps a few
+// blocks resident and runs one of them until it ends or has used up a long turn. In the second case the block
+// may be waiting for another one, so the next block gets a turn.
+// A program whose results may depend on the order of blocks runs on one host thread, so that the results
+// never depend on the number of host threads. If the launch is interleaved, its blocks get short turns at
+// random instead, the same in every run.
+// A schedule's seed changes the order of blocks (unless results may depend on it), the order of a block's
+// warps in each round, and the order of the lanes of an atomic. A counted launch keeps the natural order if
+// another one could change the counters.
 #include "sim/grid/grid.hpp"
 
 #include <fmt/format.h>
@@ -33,25 +36,29 @@
 namespace course::sim {
 namespace {
 
-constexpr std::int64_t kWarpSlice = 4000;  // warp instructions a warp runs before the next one gets a turn
-// Warp instructions a block runs before another resident block gets a turn; the lesser number where blocks may wait for each
-// other. (Loops that poll count for more than they are, see cfg.cpp.)
+// Warp instructions that a warp runs before the next one gets a turn.
+constexpr std::int64_t kWarpSlice = 4000;
+// Warp instructions that a block runs before another resident block gets a turn; the smaller number is for
+// kernels whose blocks may wait for each other. (Polling loops cost more than their instructions, see
+// cfg.cpp.)
 constexpr std::int64_t kBlockTurn = 1'000'000, kSensitiveTurn = 50'000;
 
-// Interleaved: blocks to choose from, and short turns after which one more is let in, should they all wait for it.
+// Interleaved launches: the number of blocks to choose from, and the number of short turns after which one
+// more block starts, in case all of them wait for it.
 constexpr std::size_t kInterleavedBlocks = 6;
 constexpr std::uint64_t kShortTurnsThatCrowd = 64;
 
 enum class BlockEnd { finished, turn_over, waiting };
 
-// Of this process. The watchdog's clock: how busy the machine is does not count.
+// Processor time of this process, in seconds. The watchdog uses it because it does not depend on the load of
+// the machine.
 double processor_seconds() {
   timespec used{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
   return static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
 }
 
-// A block whose threads all wait may wait for another of its cluster.
+// Whether another block of the cluster can run. If so, a block whose threads all wait may be waiting for it.
 bool another_member_runs(const Block& block) {
   if (block.cluster == nullptr) return false;
   const auto runs = [](const Warp& w) {
@@ -62,14 +69,14 @@ bool another_member_runs(const Block& block) {
   });
 }
 
-// The fault of a launch that hangs, told at the place of one of those who wait.
+// The fault of a launch that hangs, at the source position of one of the waiting threads.
 DeviceFault at_waiting(Worker& worker, const Hang& hang, const std::string& text) {
   worker.launch_warp = hang.warp;
   if (hang.warp != nullptr) hang.warp->current = hang.op;
   return {Fault::launch_timeout, text, hang.lanes};
 }
 
-// Warp instructions that a block, and each of its warps, may run before the next one gets a turn.
+// Warp instructions that a block, and each of its warps, may run in one turn.
 struct Turn {
   std::int64_t block, warp;
 };
@@ -80,8 +87,8 @@ void shuffle(std::vector<T>& order, std::uint64_t seed) {
   for (std::size_t k = order.size(); k > 1; --k) std::swap(order[k - 1], order[rng.below(k)]);
 }
 
-// In which order the warps of a block take turns: ascending, or by the schedule's seed another one in each round. It does not depend
-// on which host thread runs the block.
+// The order in which the warps of a block take turns: ascending, or with a schedule's seed a different one in
+// each round. It does not depend on the host thread that runs the block.
 class WarpOrder {
  public:
   WarpOrder(std::size_t n_warps, std::uint64_t seed) : order_(n_warps), seed_(seed) {
@@ -103,10 +110,11 @@ class WarpOrder {
   std::uint64_t seed_of(const Block& block) const { return mix(seed_ + block.linear); }
 
   std::vector<std::uint32_t> order_;
-  std::uint64_t seed_;  // 0: the natural order
+  std::uint64_t seed_;  // 0: natural order
 };
 
-// Lets the warps take turns until all have exited or the block's turn is over. Throws on a fault or a deadlock.
+// Lets the warps take turns until all threads have exited or the block's turn is over. Throws DeviceFault on
+// a fault or a deadlock.
 BlockEnd run_block(Block& block, Worker& worker, const Engine& engine, WarpOrder& order, Turn turn) {
   const auto run = worker.observer != nullptr ? engine.run_observed : engine.run;
   const std::uint64_t turn_end = worker.instructions + static_cast<std::uint64_t>(turn.block);
@@ -134,13 +142,14 @@ BlockEnd run_block(Block& block, Worker& worker, const Engine& engine, WarpOrder
 // State shared by the host threads of one launch.
 struct Shared {
   std::atomic<std::uint64_t> next_block{0};
-  // After a fault no block starts, and only those before it run on: the lowest block's fault is told, whatever the number of
-  // threads.
+  // After a fault no more blocks start, and only blocks with lower numbers run on. So the fault of the lowest
+  // block is reported, whatever the number of host threads.
   std::atomic<std::uint64_t> fault_block{~std::uint64_t{0}};
-  std::atomic<int> getting_on{0};  // host threads whose blocks are not known to be stuck
+  std::atomic<int> getting_on{0};  // host threads whose blocks may still make progress
   std::mutex mutex;
   GridOutcome outcome;
-  // For the timing model: how long each block took. Where blocks wait for each other they start one by one on `schedule` instead.
+  // For the timing model: how long each block took. If blocks may wait for each other, `schedule` gives their
+  // start times instead.
   std::vector<std::uint32_t> block_clocks;
   std::optional<Schedule> schedule;
 };
@@ -227,7 +236,7 @@ class HostThread {
           spare_.push_back(std::move(resident_.front()));
           resident_.pop_front();
         } else {
-          // A long turn: the block may be waiting for one that has not started or is not its turn.
+          // A long turn: the block may be waiting for one that has not started or does not have its turn.
           crowded_ = end == BlockEnd::turn_over && (!interleaved_ || ++n_turns_ % kShortTurnsThatCrowd == 0);
           std::rotate(resident_.begin(), resident_.begin() + 1, resident_.end());
           if (options_.watchdog_seconds > 0) {
@@ -251,18 +260,18 @@ class HostThread {
     }
   }
 
-  // A patience of ~0 never runs out.
+  // since + patience, without overflow: a patience of ~0 never runs out.
   static std::uint64_t later(std::uint64_t since, std::uint64_t patience) {
     return patience > ~since ? ~std::uint64_t{0} : since + patience;
   }
 
-  // Do the blocks of all host threads make no progress, and never will?
+  // Whether the blocks of all host threads can make no more progress.
   bool is_stuck() {
     using Verdict = ProgressWatch::Verdict;
-    constexpr std::uint64_t kMuchLonger = 64;  // before mere polling counts
+    constexpr std::uint64_t kMuchLonger = 64;  // factor of patience after which polling alone counts as stuck
     constexpr Turn kWatchedTurn{20'000, kWarpSlice};
     const std::uint64_t waited = worker_.instructions - patient_since_;
-    // Whoever is waited for may not have started yet.
+    // A block that others wait for may not have started yet.
     bool stuck = shared_.next_block >= blocks_.size() ||
                  resident_.size() >= static_cast<std::size_t>(std::max(options_.resident_blocks, 1));
     {
@@ -283,7 +292,7 @@ class HostThread {
     return stuck && shared_.getting_on.load() == 0;
   }
 
-  // Where the threads are that run for ever.
+  // Ends the launch and reports which threads wait or run forever, and where.
   [[noreturn]] void throw_hang(const std::string& why) {
     HangScene scene{worker_, engine_, {}, blocks_.size(), 0};
     for (const auto& block : resident_) scene.resident.push_back(block.get());
@@ -298,18 +307,20 @@ class HostThread {
                               [](const auto& a, const auto& b) { return a->linear < b->linear; });
   }
 
-  // Blocks to keep resident, as long as there are more: those that ended their turns wait for others.
+  // How many blocks to keep resident while there are more to start: one more than now if all of them may be
+  // waiting.
   std::size_t wanted() const {
     const std::size_t one_more = resident_.empty() || crowded_ ? resident_.size() + 1 : resident_.size();
     return interleaved_ ? std::max(one_more, kInterleavedBlocks) : one_more;
   }
-  // Interleaved, some turns are a few instructions and some a whole block: powers of two, all as likely.
+  // In an interleaved launch, turns range from a few instructions to a whole block: powers of two with equal
+  // probability.
   Turn next_turn() {
     if (!interleaved_) return usual_turn_;
     return {std::int64_t{8} << dice_.below(11), std::int64_t{8} << dice_.below(10)};
   }
 
-  // Lets the next block in, or all of the next cluster.
+  // Starts the next block, or all blocks of the next cluster. Returns false if there are none left.
   bool admit() {
     const std::uint64_t n = std::max<std::uint64_t>(worker_.launch->cluster.count(), 1);
     const std::uint64_t first = shared_.next_block.fetch_add(n);
@@ -357,15 +368,15 @@ class HostThread {
   bool crowded_ = false;
   Turn usual_turn_{kBlockTurn, kWarpSlice};
   bool interleaved_ = false;
-  Rng dice_;                   // of the schedule's seed: the same in every run
-  std::uint64_t n_turns_ = 0;  // short ones since a block ended
-  // Warp instructions when a block ended last, and when it is asked next whether the others get on.
+  Rng dice_;                   // of the schedule's seed, so the same in every run
+  std::uint64_t n_turns_ = 0;  // short turns since a block ended
+  // Warp instructions: when a block last ended, and when the launch is next checked for progress.
   std::uint64_t patient_since_ = 0, next_question_ = 0;
-  Block* asked_ = nullptr;  // at the moment
-  bool stuck_ = false;      // the answer to the last question
+  Block* asked_ = nullptr;  // the block that is being checked for progress
+  bool stuck_ = false;      // the result of the last check
 };
 
-// The blocks of a cluster one after the other.
+// Sorts the blocks so that those of a cluster follow one another.
 void order_by_cluster(std::vector<std::uint64_t>& blocks, const LaunchRequest& launch) {
   const Dim3 &grid = launch.grid, &c = launch.cluster;
   const auto cluster_of = [&](std::uint64_t b) {
@@ -385,7 +396,8 @@ GridOutcome run_grid(const Program& program, const LaunchRequest& launch, Arena&
   const bool clustered = launch.cluster.count() > 1;
   GridOptions used = options;
   if (options.counting && program.shows_order) used.schedule_seed = 0;
-  // Where one block may wait for another, those before it must be able to start: as on a GPU, which starts them in order.
+  // If blocks may wait for each other, the earlier ones must be able to start first, as on a GPU, which
+  // starts blocks in order.
   if (clustered)
     order_by_cluster(blocks, launch);
   else if (used.schedule_seed != 0 && !program.order_sensitive)

@@ -18,15 +18,16 @@
 namespace course::sim {
 namespace {
 
-constexpr std::int64_t kWatch = 20'000;  // warp instructions that each warp is watched for
-constexpr std::size_t kMostListed = 3;   // that are told of
+constexpr std::int64_t kWatch = 20'000;  // warp instructions for which each warp is observed
+constexpr std::size_t kMostListed = 3;   // blocks in the description
 
 bool is_access(const MicroOp& op) {
   return op.kind == OpKind::load || op.kind == OpKind::store || op.kind == OpKind::atomic ||
          op.kind == OpKind::rendezvous;
 }
 
-// What warps look at again and again: of each lane the last place that it read, strong reads and atomics before weak ones.
+// What warps poll: for each lane the address that it read last, preferring strong reads and atomics to weak
+// ones.
 class Polls final : public Observer {
  public:
   struct Look {
@@ -47,7 +48,7 @@ class Polls final : public Observer {
       Look& look = looks_[{&w, lane}];
       if (look.strong && !strong) continue;
       const bool same = look.op == &op && look.address == a.at[lane];
-      // Of several atomics and loads in one loop the one that is met most often tells the most.
+      // If a loop has several atomics and loads, the most frequent one is the most informative.
       if (same || look.times == 0 || (strong && !look.strong)) {
         look = {&op, a.at[lane], same ? look.times + 1 : 1, strong};
       } else {
@@ -64,7 +65,7 @@ class Polls final : public Observer {
   std::map<std::pair<const Warp*, int>, Look> looks_;
 };
 
-// A value in print, with what it may mean: "4294967289 (as a signed number -7)".
+// A value as text. A negative number is also printed with its sign: "4294967289 (as a signed number -7)".
 std::string print_value(const std::byte* memory, std::uint64_t n_bytes) {
   const std::uint64_t value = value_at(memory, n_bytes);
   if (n_bytes < 4) return fmt::format("{}", value);
@@ -76,14 +77,14 @@ std::string print_value(const std::byte* memory, std::uint64_t n_bytes) {
                        : fmt::format("{}", value);
 }
 
-// Only reads that other threads' writes reach are waiting; a loop that never ends may read anything.
+// Only a strong read can be waiting for another thread's write; an endless loop may read anything.
 std::string tell_look(const std::string& line, const std::string& object, bool strong,
                       const std::string& value, const std::string& change) {
   if (strong) return fmt::format(" waits at {} for {} to change: it holds {}{}", line, object, value, change);
   return fmt::format(" runs in a loop that reads {} at {}: it holds {}", object, line, value);
 }
 
-// The student's own line alone.
+// The line in the student's own file, without the functions that it calls.
 std::string line_of(const std::vector<SourcePlace>& places) {
   return places.empty() ? one_line(places) : one_line({own_place(places)});
 }
@@ -96,7 +97,7 @@ std::string name_threads(const LaunchRequest& launch, const Block& block, const 
   return text;
 }
 
-// "changed last by thread 0 of block 1 at x.cu:12, which has ended".
+// "; thread 0 of block 1 changed it last, at x.cu:12, which has ended since".
 std::string name_change(const HangScene& scene, const Block& block, const Polls::Look& look) {
   auto* keeper = dynamic_cast<KeepsHistory*>(scene.worker.observer);
   WriteHistory* history = keeper == nullptr ? nullptr : keeper->history();
@@ -121,15 +122,15 @@ std::string name_change(const HangScene& scene, const Block& block, const Polls:
                      line_of(places_of(program, program.ops[change->op])), fate);
 }
 
-// The groups of a block that run: what each looks at.
+// The running groups of a block: what each of them reads.
 std::vector<std::string> tell_polls(const HangScene& scene, const Polls& polls, Block& block, Hang& hang) {
   const Program& program = *scene.worker.program;
   const LaunchRequest& launch = *scene.worker.launch;
-  std::vector<std::string> told;
+  std::vector<std::string> groups;
   for (Warp& w : block.warps) {
     for (const Group& g : w.groups) {
       if (g.wait != Wait::none) continue;
-      // Lanes that look at the same place are told of as one.
+      // Lanes that read the same address are reported together.
       for (std::uint32_t left = g.mask; left != 0;) {
         const int lane = std::countr_zero(left);
         const Polls::Look* look = polls.of(w, lane);
@@ -149,7 +150,7 @@ std::vector<std::string> tell_polls(const HangScene& scene, const Polls& polls, 
         }
         std::string text = name_threads(launch, block, w, same);
         if (look == nullptr) {
-          text += fmt::format(" runs on at {}, and looks at no memory that others could change",
+          text += fmt::format(" still runs at {}, and reads no memory that other threads could change",
                               line_of(places_of(program, b.function, b.ptx_index)));
         } else {
           const Arena& arena = *scene.worker.arena;
@@ -162,11 +163,11 @@ std::vector<std::string> tell_polls(const HangScene& scene, const Polls& polls, 
                                               look->op->width),
                                   name_change(scene, block, *look));
         }
-        told.push_back(std::move(text));
+        groups.push_back(std::move(text));
       }
     }
   }
-  return told;
+  return groups;
 }
 
 }  // namespace
@@ -195,7 +196,7 @@ Hang describe_hang(const HangScene& scene) {
       w.observed = ~0u;
       try {
         if (!w.groups.empty()) scene.engine.run_observed(w, kWatch);
-      } catch (const DeviceFault&) {  // of a launch that is about to be ended anyway
+      } catch (const DeviceFault&) {  // the launch is about to end anyway
       }
       w.observed = observed;
     }
@@ -205,16 +206,16 @@ Hang describe_hang(const HangScene& scene) {
 
   Hang hang;
   std::string& text = hang.text;
-  std::size_t n_told = 0;
+  std::size_t n_described = 0;
   for (Block* block : blocks) {
-    if (n_told == kMostListed) break;
+    if (n_described == kMostListed) break;
     if (block->live_threads == 0) continue;
-    ++n_told;
-    const std::vector<std::string> told = tell_polls(scene, polls, *block, hang);
+    ++n_described;
+    const std::vector<std::string> groups = tell_polls(scene, polls, *block, hang);
     constexpr std::size_t kMostPolls = 2;
-    for (std::size_t k = 0; k < std::min(told.size(), kMostPolls); ++k) text += "; " + told[k];
-    if (told.size() > kMostPolls)
-      text += fmt::format("; {} more such in block {}", told.size() - kMostPolls, block->linear);
+    for (std::size_t k = 0; k < std::min(groups.size(), kMostPolls); ++k) text += "; " + groups[k];
+    if (groups.size() > kMostPolls)
+      text += fmt::format("; {} more like these in block {}", groups.size() - kMostPolls, block->linear);
     if (const std::string waits = describe_waits(*block, false); !waits.empty())
       text += fmt::format("; in block {}, {}", block->linear, waits);
   }
@@ -224,8 +225,8 @@ Hang describe_hang(const HangScene& scene) {
         const Hang waits = first_waiting(*block, running_too);
         hang = {std::move(text), waits.warp, waits.op, waits.lanes};
       }
-  if (blocks.size() > n_told)
-    text += fmt::format("; {} more blocks have not ended either", blocks.size() - n_told);
+  if (blocks.size() > n_described)
+    text += fmt::format("; {} more blocks have not ended either", blocks.size() - n_described);
   if (scene.n_started == 0) return hang;
   const std::uint64_t n_ended = scene.n_started - blocks.size();
   if (n_ended > 0) text += fmt::format("; {} of {} blocks have ended", n_ended, scene.n_blocks);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// A launch that does not end, in words: which threads wait where, for which place in memory to change, and who changed it last.
-// Threads that poll look like any others; so blocks are run on for a moment under observation, to see what they look at.
+// Describes a launch that does not end: which threads wait where, for which memory to change, and which
+// thread changed it last. A polling thread looks the same as a running one, so some blocks run on for a while
+// under observation to find out which memory they read.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +13,23 @@
 
 namespace course::sim {
 
-// What is known of the blocks of a launch that hangs.
+// What is known about the blocks of a launch that hangs.
 struct HangScene {
   Worker& worker;
   const Engine& engine;
   std::vector<Block*> resident;
-  std::uint64_t n_blocks, n_started;  // of the grid; none started: not known
+  std::uint64_t n_blocks, n_started;  // of the grid; n_started == 0: not known
 };
 struct Hang {
   std::string text;
-  // One of those who wait: what it waits for is a look at memory, or a barrier. nullptr: nobody.
+  // One of the waiting groups, and the memory access or barrier that it waits at. nullptr if there is none.
   Warp* warp = nullptr;
   const MicroOp* op = nullptr;
   std::uint32_t lanes = 0;
 };
 Hang describe_hang(const HangScene& scene);
 
-// The first group of a block that waits for others, without text; of those that run too where `running_too`.
+// The first group of a block that waits for others, or with `running_too` the first group. The text is empty.
 Hang first_waiting(Block& block, bool running_too);
 
 }  // namespace course::sim

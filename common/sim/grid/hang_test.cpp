@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Kernels that never end, and such that only run for long: the first are ended and told of, the others left alone.
+// Kernels that never end, which the simulator must end and describe, and kernels that only take long, which
+// must finish.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -35,10 +36,10 @@ TEST(Hangs, DeadlocksAreDiagnosed) {
   }
 }
 
-TEST(Hangs, TheWatchdogEndsWhatNeverEnds) {
+TEST(Hangs, WatchdogEndsAnEndlessKernel) {
   DeviceOptions options = TestDevice::one_thread();
   options.watchdog_seconds = 0.3;
-  options.patience = std::uint64_t{1} << 62;  // the clock comes first
+  options.patience = std::uint64_t{1} << 62;  // the watchdog's limit comes first
   TestDevice t(ptx(), options);
   auto flag = t.array<int>(1);
   const auto r = t.try_launch("never_ends", 1, 32, flag);
@@ -47,8 +48,8 @@ TEST(Hangs, TheWatchdogEndsWhatNeverEnds) {
   EXPECT_NE(r.text.find("thread 0 of block 0 and 31 more of its warp waits at"), std::string::npos) << r.text;
 }
 
-// A patience without end stays so when a block has ended.
-TEST(Hangs, APatienceWithoutEndDoesNotOverflow) {
+// Unlimited patience must stay unlimited after a block has ended.
+TEST(Hangs, UnlimitedPatienceDoesNotOverflow) {
   DeviceOptions options = TestDevice::one_thread();
   options.watchdog_seconds = 0.3;
   options.patience = ~std::uint64_t{0};
@@ -61,7 +62,7 @@ TEST(Hangs, APatienceWithoutEndDoesNotOverflow) {
 
 constexpr std::uint32_t kModes[] = {kCounters, kCounters | kAllChecks};
 
-// With the watchdog's clock far away, and after `patience` instructions the question whether the launch still gets on.
+// The watchdog's limit is far away, and the launch is checked for progress after `patience` instructions.
 LaunchResult run_patiently(const char* kernel, const TestDevice::Shape& shape, std::uint32_t mode,
                            std::uint64_t patience, int host_threads) {
   DeviceOptions options = TestDevice::one_thread();
@@ -75,7 +76,7 @@ LaunchResult run_patiently(const char* kernel, const TestDevice::Shape& shape, s
   return t.try_launch(kernel, shape, place, out);
 }
 
-TEST(Progress, EndsWhatWillNeverEnd) {
+TEST(Progress, EndsLaunchesWithoutProgress) {
   const struct {
     const char* kernel;
     TestDevice::Shape shape;
@@ -93,7 +94,7 @@ TEST(Progress, EndsWhatWillNeverEnd) {
       }
 }
 
-TEST(Progress, LetsWhatGetsOnRunToItsEnd) {
+TEST(Progress, LetsLaunchesWithProgressFinish) {
   for (const char* kernel :
        {"computes_for_long", "reads_for_long", "waits_for_a_later_block", "counts_down_in_memory"})
     for (const std::uint32_t mode : kModes) {
@@ -102,7 +103,7 @@ TEST(Progress, LetsWhatGetsOnRunToItsEnd) {
     }
 }
 
-// What the watchdog says of a kernel that hangs, with the checkers on or off.
+// What the watchdog reports about a kernel that hangs, with or without checkers.
 template <typename T>
 std::string hang(std::string_view kernel, TestDevice::Shape shape, std::uint32_t mode) {
   DeviceOptions options = TestDevice::one_thread();
@@ -119,7 +120,7 @@ std::string hang(std::string_view kernel, TestDevice::Shape shape, std::uint32_t
 
 #define EXPECT_SAYS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
 
-TEST(Hangs, NameThePlaceThatIsWaitedFor) {
+TEST(Hangs, ReportTheMemoryThatIsWaitedFor) {
   const std::string text = hang<int>("wait_for_each_other", {{2, 1, 1}, {32, 1, 1}}, kCounters);
   EXPECT_SAYS(text, "thread 0 of block 0 and 31 more of its warp waits at ");
   EXPECT_SAYS(text, "for place, element 1 of 2 to change: it holds 0");
@@ -127,7 +128,7 @@ TEST(Hangs, NameThePlaceThatIsWaitedFor) {
   EXPECT_SAYS(text, "for place, element 0 of 2 to change: it holds 0");
 }
 
-TEST(Hangs, NameTheLastWriterWhereItIsKnown) {
+TEST(Hangs, ReportTheLastWriterIfKnown) {
   EXPECT_SAYS(hang<int>("wait_for_each_other", {{2, 1, 1}, {32, 1, 1}}, kAllChecks),
               "of this launch has changed it");
   const std::string text = hang<unsigned>("lock_never_released", {{3, 1, 1}, {1, 1, 1}}, kAllChecks);
@@ -138,7 +139,7 @@ TEST(Hangs, NameTheLastWriterWhereItIsKnown) {
   EXPECT_SAYS(text, "1 of 3 blocks have ended");
 }
 
-TEST(Hangs, TellOfALockThatTheWarpHoldsItself) {
+TEST(Hangs, ReportALockHeldByTheSameWarp) {
   const std::string text = hang<unsigned>("lock_held_at_syncwarp", {{1, 1, 1}, {32, 1, 1}}, kAllChecks);
   EXPECT_SAYS(text, "thread 1 of block 0 and 30 more of its warp waits at ");
   EXPECT_SAYS(text, "it holds 1; thread 0 of block 0 changed it last");
@@ -146,15 +147,15 @@ TEST(Hangs, TellOfALockThatTheWarpHoldsItself) {
   EXPECT_SAYS(text, "lanes 0x00000001 of warp 0 wait at");
 }
 
-TEST(Hangs, TellOfABlockThatDoesNotComeToGridSync) {
+TEST(Hangs, ReportABlockMissingAtGridSync) {
   const std::string text = hang<int>("grid_sync_without_one", {{4, 1, 1}, {64, 1, 1}, 0, true}, kCounters);
   EXPECT_SAYS(text, "thread 0 of block 0 waits in grid.sync() at");
   EXPECT_SAYS(text, "wait at barrier 0");
   EXPECT_SAYS(text, "1 of 4 blocks have ended");
 }
 
-// A block waits for one that finds no room until the first has ended.
-TEST(Hangs, CountBlocksThatHaveNotStarted) {
+// A block waits for one that can only start when the first one has ended.
+TEST(Hangs, ReportBlocksThatHaveNotStarted) {
   DeviceOptions options = TestDevice::one_thread();
   options.watchdog_seconds = 0.2;
   options.preset.multiprocessors = 1;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Launches that get on, and such that don't. hang_test.cpp runs nvcc's PTX of this file.
+// Launches that make progress, and launches that do not. hang_test.cpp runs the PTX that nvcc makes of this
+// file.
 #include <cooperative_groups.h>
 
 #define KERNEL extern "C" __global__ void
 
-// Half the warp waits for lanes that wait at the barrier.
+// Half of the warp waits for lanes that wait at the barrier.
 KERNEL wrong_mask(int* out) {
   if (threadIdx.x < 16) out[threadIdx.x] = __shfl_sync(~0u, static_cast<int>(threadIdx.x), 0);
   __syncthreads();
@@ -16,7 +17,7 @@ KERNEL missing_arrivals(int* out) {
   out[threadIdx.x] = 1;
 }
 
-// Each of two blocks waits for the other before it says that it is there itself.
+// Each of two blocks waits for the other's flag before it sets its own.
 KERNEL wait_for_each_other(volatile int* flags) {
   while (flags[1 - blockIdx.x] == 0) {  // waits
   }
@@ -29,7 +30,7 @@ KERNEL lock_never_released(unsigned* lock, int* out) {
   out[blockIdx.x] = 1;
 }
 
-// The lane that has the lock waits for those that want it.
+// The lane that holds the lock waits for the lanes that want it.
 KERNEL lock_held_at_syncwarp(unsigned* lock) {
   while (atomicCAS(lock, 0u, 1u) != 0) {
   }
@@ -62,7 +63,7 @@ KERNEL loops_for_nothing(const int* place, int* out) {
   out[threadIdx.x] = place[0];
 }
 
-// The stride never gets to where the loop would end.
+// The stride stays at 0, so the loop never ends.
 KERNEL loops_with_barriers(const int* place, int* out) {
   __shared__ int s_data[96];
   s_data[threadIdx.x] = place[0];
@@ -86,7 +87,7 @@ KERNEL looks_at_the_clock(volatile int* place, int* out) {
   out[threadIdx.x] = static_cast<int>(t);
 }
 
-// Block b waits for block b + 1; only the last of 40 does not wait.
+// Block b waits for block b + 1; only block 39 does not wait.
 KERNEL waits_for_a_later_block(volatile int* place, int* out) {
   const unsigned b = blockIdx.x;
   if (b != 39)

@@ -11,7 +11,7 @@
 namespace course::sim {
 namespace {
 
-constexpr int kTurns = 32;  // that a block is watched for
+constexpr int kTurns = 32;  // that a block is observed for
 
 constexpr std::uint32_t bit(OpKind kind) {
   return 1u << static_cast<std::uint32_t>(kind);
@@ -43,7 +43,7 @@ class Hash {
   std::uint64_t a_ = 1, b_ = 2;
 };
 
-// All that decides what the block does next, global memory apart.
+// Everything that decides what the block does next, except global memory.
 Hash state_of(const Block& block) {
   Hash h;
   h.add(block.shared, block.shared_bytes);
@@ -90,8 +90,7 @@ ProgressWatch::Verdict ProgressWatch::watch(Block& block, const std::function<bo
     settle();
     const Hash now = state_of(block);
     repeats = now == known;
-    if (std::has_single_bit(static_cast<unsigned>(k)))
-      known = now;  // Brent: finds cycles of any length that fit
+    if (std::has_single_bit(static_cast<unsigned>(k))) known = now;  // Brent's cycle detection
   }
   for (std::size_t k = 0; k < block.warps.size(); ++k)
     if (inner_ == nullptr) block.warps[k].observed = observed[k];
@@ -133,7 +132,7 @@ void ProgressWatch::before(Warp& w, const MicroOp& op) {
     }
     if (!writes || a.at[i] - arena.base() >= arena.size()) continue;
     Cell c{reinterpret_cast<const std::byte*>(a.at[i]), {0, 0}, std::min(a.bytes, 16u)};
-    if (arena.find(a.at[i]) == nullptr) continue;  // about to fault
+    if (arena.find(a.at[i]) == nullptr) continue;  // a fault follows
     std::memcpy(c.old, c.memory, c.n_bytes);
     pending_.push_back(c);
   }

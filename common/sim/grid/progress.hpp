@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Does a launch that has not ended for a long time still get on? Asked now and then, about the blocks that a host thread has
-// resident: they run on for a while under observation. They are stuck for good when no global memory changes and
-//   each of them comes back to a state that it was in before: registers, shared and local memory, places of all threads; or
-//   all that run do nothing but look at the same places of memory again and again, and have done so for very long (they may
-//   count how often, or look at the clock, so that their state is never quite the same).
+// Whether a launch that has run for a long time still makes progress. The blocks that a host thread has
+// resident are checked from time to time: they continue to run for a while under observation. They are stuck
+// for good if no global memory changes and
+//   each of them returns to a state that it was in before: registers, shared and local memory, positions of
+//   all threads; or
+//   all threads that run only poll the same addresses, and have done so for very long (they may count their
+//   attempts or read a clock, so their state need not repeat).
 // A kernel that computes, however slowly, does neither.
 #pragma once
 
@@ -18,14 +20,14 @@ namespace course::sim {
 
 class ProgressWatch final : public Observer {
  public:
-  // Stands in for the worker's observer while it lives, and tells that one everything.
+  // Replaces the worker's observer while it exists, and forwards all calls to it.
   explicit ProgressWatch(Worker& worker);
   ~ProgressWatch() override;
   ProgressWatch(const ProgressWatch&) = delete;
   ProgressWatch& operator=(const ProgressWatch&) = delete;
 
   enum class Verdict : std::uint8_t { gets_on, polls, repeats };
-  // `turn` runs the block for one turn and says whether it has ended.
+  // `turn` runs the block for one turn and returns whether it has ended.
   Verdict watch(Block& block, const std::function<bool()>& turn);
 
   void block_ends(Block& b) override;
@@ -49,9 +51,9 @@ class ProgressWatch final : public Observer {
 
   Worker& worker_;
   Observer* const inner_;
-  bool changed_ = false;  // some global memory, or something that cannot be undone has happened
-  bool wanders_ = false;  // a thread that polls has looked at another place than before
-  std::unordered_map<std::uint64_t, std::uint64_t> looks_;  // by op, warp and lane
+  bool changed_ = false;  // global memory has changed, or something happened that cannot be undone
+  bool wanders_ = false;  // a polling thread has read another address than before
+  std::unordered_map<std::uint64_t, std::uint64_t> looks_;  // by op, warp and lane: the address
   struct Cell {
     const std::byte* memory;
     std::uint64_t old[2];

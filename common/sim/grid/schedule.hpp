@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// When blocks start and end on the timing model's clock, in clocks of the chip: each takes the first place that becomes free.
+// The start and end times of blocks in the timing model, in clocks of the chip. Each block takes the first
+// slot that becomes free.
 #pragma once
 
 #include <algorithm>
@@ -12,10 +13,10 @@ namespace course::sim {
 
 class Schedule {
  public:
-  // `places`: blocks that the chip holds at once.
+  // `places`: the number of blocks that the chip holds at once.
   explicit Schedule(std::uint64_t places) : free_(places) {}
 
-  // When the next block can start, among those whose end is known.
+  // When the next block can start, given the ends of blocks known so far.
   std::uint64_t start() {
     if (free_ > 0) {
       --free_;

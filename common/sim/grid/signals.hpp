@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// When blocks tell each other something through global memory: for the timing model, what a warp that looks at a flag has to wait for.
-// Times are those of the model's own clock (Warp::time), on which blocks run side by side whatever turns they take on the host.
-// A word that is written twice in a launch (an aggregate, then the prefix) counts as told at the first time: whoever
-// looks early goes on with that.
+// Communication between blocks through global memory, for the timing model: until when a warp that polls a
+// flag has to wait. Times are in clocks of the timing model (Warp::time); there, blocks run at the same time,
+// whatever turns they take on the host.
+// A word that is written twice in a launch (first an aggregate, then a prefix) counts as available after the
+// first write, because an early reader continues with that value.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +16,15 @@ class Signals {
   struct Signal {
     std::uint64_t address = 0;  // 0: empty
     std::uint64_t first = 0, last = 0;
-    std::uint64_t block = 0;  // that wrote it last
+    std::uint64_t block = 0;  // the block that wrote it last
   };
 
   void clear();
   void raise(std::uint64_t address, std::uint64_t time, std::uint64_t block);
   const Signal* find(std::uint64_t address) const;
 
-  // Looks at words that are told in two stages, and the blocks that they reached at once: how wide a look-back is.
+  // Reads of words that are written twice, and the number of blocks that these reads covered: the width of a
+  // look-back.
   std::uint64_t looks = 0, blocks_seen = 0;
 
  private:

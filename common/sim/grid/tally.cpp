@@ -14,7 +14,7 @@ void add(std::vector<std::uint64_t>& to, const std::vector<std::uint64_t>& from)
   for (std::size_t k = 0; k < to.size(); ++k) to[k] += from[k];
 }
 
-// What one host thread counted.
+// Adds what one host thread counted.
 void add_worker(GridOutcome& o, const Worker& w) {
   add(o.block_runs, w.block_runs);
   add(o.block_lanes, w.block_lanes);
@@ -41,7 +41,7 @@ void add_worker(GridOutcome& o, const Worker& w) {
   o.output += w.output;
 }
 
-// What one op did, by what it accesses.
+// Adds what one op did, depending on the memory that it accesses.
 void add_op(Counters& c, const MicroOp& op, const OpCounters& n) {
   const bool global = op.space == MemorySpace::global || op.space == MemorySpace::constant ||
                       (op.space == MemorySpace::generic && n.sectors > 0);
@@ -62,7 +62,7 @@ void add_op(Counters& c, const MicroOp& op, const OpCounters& n) {
   } else if (op.space == MemorySpace::local) {
     c.local_requests += n.requests;
     c.local_sectors += n.sectors;
-  } else if (op.kind == OpKind::copy) {  // reads global memory, writes shared memory; or the other way round
+  } else if (op.kind == OpKind::copy) {  // global to shared memory, or shared to global memory
     const bool reads = op.space == MemorySpace::global;
     (reads ? c.global_load_requests : c.global_store_requests) += n.requests;
     (reads ? c.global_load_sectors : c.global_store_sectors) += n.sectors;
@@ -71,7 +71,7 @@ void add_op(Counters& c, const MicroOp& op, const OpCounters& n) {
   } else if (op.kind == OpKind::load || op.kind == OpKind::store) {
     c.shared_requests += n.requests;
   }
-  // Lanes of a generic access may point to global and to shared memory.
+  // The lanes of one generic access may access both global and shared memory.
   c.shared_conflicts += n.conflicts;
   if (op.kind == OpKind::load || op.kind == OpKind::store || op.kind == OpKind::copy)
     c.shared_wavefronts += n.wavefronts;
@@ -83,9 +83,9 @@ void add_op(Counters& c, const MicroOp& op, const OpCounters& n) {
     c.atomic_requests += n.requests;
     c.atomic_lanes += n.lanes;
     c.atomic_serialised += n.serialised;
-    // Without the old value, the lanes of one address are added up on the way.
+    // If the old value is not used, the updates of lanes with the same address are combined on the way.
     c.shared_atomic_passes += global || op.dst[0] == MicroOp::kNoSlot ? n.wavefronts : n.serialised;
-    if (global) {  // read and written back at the L2
+    if (global) {  // read and written back in L2
       c.global_load_sectors += n.sectors;
       c.global_store_sectors += n.sectors;
       c.global_load_bytes += bytes;
@@ -111,7 +111,7 @@ void prepare_model(Worker& worker, const GridOptions& options, Signals* signals)
   worker.block_clocks = clocks(t.block_latency);
   worker.conflict_clocks = t.conflict_latency;
   worker.shared_atomic_clocks = t.shared_atomic_latency;
-  // Each warp has its share of what shared memory leaves of the first-level cache.
+  // Each warp has its share of L1, that is, of what shared memory leaves.
   const std::uint64_t sms = static_cast<std::uint64_t>(preset.multiprocessors),
                       all = worker.launch->grid.count();
   const std::uint64_t places = static_cast<std::uint64_t>(std::max(options.resident_blocks, 1));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the workers of a launch count: prepared before it, summed up after it. The counting itself is ops/memory.hpp's and the
-// run loop's.
+// What the workers of a launch count: prepared before the launch, summed up after it. ops/memory.hpp and the
+// run loop do the counting.
 #pragma once
 
 #include <cstdint>
@@ -12,17 +12,18 @@
 
 namespace course::sim {
 
-// Tells a worker what the model's clocks need to know of the chip and of the launch. `signals`: where it notes what blocks
-// look for in each other's memory; nullptr: nowhere.
+// Gives a worker the constants of the chip and the launch that the timing model needs. `signals`: where it
+// records the communication between blocks; nullptr if blocks cannot communicate.
 void prepare_model(Worker& worker, const GridOptions& options, Signals* signals);
 
-// Folds the workers' counts, by basic block and by op, into the launch's counters.
+// Adds up the workers' counts, per basic block and per op, to the launch's counters.
 void sum_up(const Program& program, const std::vector<std::unique_ptr<Worker>>& workers, GridOutcome& o);
 
-// How long, in clocks, `blocks` blocks of which `resident` run at a time are at it when each looks back from one predecessor to
-// the next until one knows its prefix. Of R blocks the k-th has to go back so far that k² / 2 · width of them are known after
-// k looks; so a round of R takes √(2 R ÷ width) looks. A look takes as long as a word needs from block to block, and where
-// values and flags lie apart (`fences`) the fence between them as well.
+// The time, in clocks, of a chained look-back over `blocks` blocks, `resident` of them at a time. Each block
+// reads the states of its predecessors, `width` of them per look, until one knows its prefix. After k looks,
+// k² / 2 · width of R resident blocks know theirs, so a round of R blocks takes √(2 R ÷ width) looks. A look
+// takes as long as a word needs from one block to another, plus a fence if values and flags are in different
+// words (`fences`).
 std::uint64_t look_back_clocks(const Signals& signals, std::uint64_t resident, std::uint64_t blocks,
                                bool fences, const Timing& t);
 

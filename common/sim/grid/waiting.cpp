@@ -9,7 +9,8 @@
 namespace course::sim {
 namespace {
 
-// Whether the warp looks again where it looked last: what it did since then was waiting, and takes no time of its own.
+// Whether the warp polls the same address again. Then everything since the last time was waiting and takes no
+// time of its own.
 bool looks_again(Warp& w, const MicroOp& op, std::uint64_t address) {
   if (w.polled_op == op.index && w.polled_address == address) {
     w.time = w.polled_time;
@@ -49,8 +50,8 @@ void await_signal(Warp& w, const MicroOp& op, const std::uint64_t* at) {
 }
 
 void raise_signal(Warp& w, const std::uint64_t* at) {
-  const std::uint64_t told = w.time + w.worker->publish_clocks;
-  for_lanes(w, [&](int lane) { w.worker->signals->raise(at[lane], told, w.block->linear); });
+  const std::uint64_t visible_from = w.time + w.worker->publish_clocks;
+  for_lanes(w, [&](int lane) { w.worker->signals->raise(at[lane], visible_from, w.block->linear); });
 }
 
 void atomic_signal(Warp& w, const MicroOp& op, const std::uint64_t* at) {
@@ -66,7 +67,7 @@ void count_hot_spots(Warp& w, const std::uint64_t* at) {
   for_lanes(w, [&](int lane) { sorted[n++] = at[lane]; });
   std::sort(sorted, sorted + n);
   for (int k = 0; k < n;) {
-    // A sector: its words side by side, the lanes on one word in turn.
+    // One sector: different words are handled at the same time, lanes on the same word one after the other.
     const std::uint64_t sector = sorted[k] / 32;
     std::uint64_t most = 0, run = 0;
     for (const int first = k; k < n && sorted[k] / 32 == sector; ++k) {

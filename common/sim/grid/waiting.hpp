@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The timing model's view of accesses through which blocks may wait for each other: called by the memory ops, for counted launches.
-// `at`: addresses of the warp's active lanes.
+// The timing model's part of accesses through which blocks may wait for each other. Called by memory ops in
+// counted launches. `at`: addresses of the warp's active lanes.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace course::sim {
 
-// A strong load: the warp goes on when the blocks that wrote there have.
+// A strong load: the warp continues when the blocks that wrote these words have done so.
 void await_signal(Warp& w, const MicroOp& op, const std::uint64_t* at);
 // A strong store.
 void raise_signal(Warp& w, const std::uint64_t* at);
-// An atomic: a store, and when it is repeated at the same place a wait.
+// An atomic: a store, and a wait if it is repeated at the same address.
 void atomic_signal(Warp& w, const MicroOp& op, const std::uint64_t* at);
-// What global atomics ask of each part of the second-level cache.
+// Adds the warp's global atomics to HotSpots.
 void count_hot_spots(Warp& w, const std::uint64_t* at);
 
 }  // namespace course::sim

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// For observers: the memory addresses an op is about to access, lane by lane.
+// For observers: the memory addresses that an op is about to access, by lane.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +12,8 @@
 namespace course::sim {
 
 struct Addresses {
-  std::uint64_t
-      at[kLanes];  // generic: shared and local ones lie in their windows; valid for the warp's active lanes
-  std::uint32_t bytes;  // accessed by each lane
+  std::uint64_t at[kLanes];  // generic addresses; valid for the warp's active lanes
+  std::uint32_t bytes;       // accessed by each lane
 };
 
 inline Addresses addresses_of(Warp& w, const MicroOp& op) {
@@ -35,7 +34,7 @@ inline Addresses addresses_of(Warp& w, const MicroOp& op) {
   return a;
 }
 
-// Where a generic address lies in the host's memory, or nullptr where it is nobody's.
+// Where a generic global or shared address is in the host's memory; nullptr if it belongs to neither.
 inline const std::byte* memory_at(const Arena& arena, const Block& block, std::uint64_t address,
                                   std::uint64_t n_bytes) {
   if (address >= kSharedWindow && address < kSharedWindow + kWindowSize) {
@@ -47,6 +46,7 @@ inline const std::byte* memory_at(const Arena& arena, const Block& block, std::u
   return inside ? reinterpret_cast<const std::byte*>(address) : nullptr;
 }
 
+// The first `n_bytes` (8 at most) bytes as a number; 0 if `memory` is nullptr.
 inline std::uint64_t value_at(const std::byte* memory, std::uint64_t n_bytes) {
   std::uint64_t value = 0;
   if (memory != nullptr) std::memcpy(&value, memory, std::min<std::uint64_t>(n_bytes, 8));

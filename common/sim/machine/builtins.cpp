@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Source: CUDA C++ Programming Guide, sections on formatted output, assertions and dynamic allocation; the argument layout of
-// vprintf is the CUDA ABI's: 4-byte integers, 8-byte everything else, each at its natural alignment.
+// Source: CUDA C++ Programming Guide, sections on formatted output, assertions and dynamic allocation. The
+// argument layout of vprintf is that of the CUDA ABI: integers of 4 bytes, everything else 8 bytes, each
+// naturally aligned.
 #include "sim/machine/builtins.hpp"
 
 #include <fmt/format.h>
@@ -38,7 +39,7 @@ void give(Warp& w, int lane, const CallSite& site, T value) {
                                     site.results[0].bytes);
 }
 
-// A generic address as one of this process; checks that `n_bytes` may be read there.
+// The host address of a generic address. Throws DeviceFault unless `n_bytes` may be read there.
 const std::byte* readable(Warp& w, int lane, std::uint64_t address, std::uint64_t n_bytes) {
   if (address >= kLocalWindow && address - kLocalWindow + n_bytes <= w.local_stride)
     return w.local.data() + static_cast<std::size_t>(lane) * w.local_stride + (address - kLocalWindow);
@@ -47,7 +48,7 @@ const std::byte* readable(Warp& w, int lane, std::uint64_t address, std::uint64_
   const Allocation* allocation = w.worker->arena->find(address);
   if (allocation != nullptr && address + n_bytes <= allocation->base + allocation->size)
     return reinterpret_cast<const std::byte*>(address);
-  throw DeviceFault(Fault::illegal_address, "printf or assert was handed a bad pointer", 1u << lane, address);
+  throw DeviceFault(Fault::illegal_address, "printf or assert got an invalid pointer", 1u << lane, address);
 }
 
 std::string text_at(Warp& w, int lane, std::uint64_t address) {
@@ -60,7 +61,7 @@ std::string text_at(Warp& w, int lane, std::uint64_t address) {
   return text;
 }
 
-// One conversion specification handed to the host's snprintf with a value of the right type.
+// Formats one value with the host's snprintf. The conversion specification must match its type.
 template <typename T>
 void append(std::string& out, const std::string& specification, T value) {
   char small[256];

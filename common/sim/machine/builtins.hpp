@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
-// The functions that device code calls but does not contain: printf, assert, malloc, free.
+// Functions that device code calls but that are not in its PTX: printf, assert, malloc, free.
 #pragma once
 
 #include "sim/machine/warp.hpp"
 
 namespace course::sim {
 
-// Runs the built-in of a call site for the warp's active lanes: arguments and results lie in their frames.
+// Runs the built-in function of a call site for the warp's active lanes. Arguments and results are in their
+// frames.
 void run_builtin(Warp& w, const CallSite& site);
 
 }  // namespace course::sim

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Several observers behind one: each hears of everything, in the order in which they were given.
+// Combines several observers into one. Each gets every call, in the given order.
 #pragma once
 
 #include <algorithm>
@@ -76,7 +76,7 @@ class CompositeObserver : public Observer, public KeepsHistory {
   void launch_ends() override {
     for (Observer* o : all_) o->launch_ends();
   }
-  // That of the first one that has any.
+  // The history of the first observer that has one.
   WriteHistory* history() override {
     for (Observer* o : all_)
       if (auto* keeper = dynamic_cast<KeepsHistory*>(o)) return keeper->history();

@@ -19,7 +19,7 @@ CopyQueue& queue_of(Warp& w, CopyKind kind) {
   return kind == CopyKind::small ? w.copies : w.bulk_copies;
 }
 
-// Moves the data of `lanes`, which are no longer under way. `barrier`: the mbarrier whose phase they belong to, or 0.
+// Carries out the copies of `lanes`. `barrier`: the mbarrier to whose phase they belong, or 0.
 void finish(Block& block, CopyBatch& batch, std::uint32_t lanes, std::uint64_t barrier) {
   if (lanes == 0) return;
   if (Observer* observer = block.warps[batch.warp].worker->observer; observer != nullptr)
@@ -60,7 +60,7 @@ CopyBatch new_copies(Warp& w, const MicroOp& op) {
 
 void issue(Warp& w, CopyBatch batch, CopyKind kind) {
   CopyQueue& queue = queue_of(w, kind);
-  std::uint32_t counted = 0;  // lanes whose copy an mbarrier counts
+  std::uint32_t counted = 0;  // lanes whose copies an mbarrier counts
   for (std::uint32_t m = batch.lanes; m != 0; m &= m - 1) {
     const int i = std::countr_zero(m);
     batch.group[i] = queue.groups[i];

@@ -34,7 +34,7 @@ std::string title(const Allocation& a) {
   return fmt::format("an allocation of {} bytes", a.size);
 }
 
-// An access says what memory without a type is taken for.
+// Memory without an element type gets the element size of the access.
 std::uint64_t element_size(const Allocation& a, std::uint32_t element_bytes) {
   return a.element_bytes == 1 && element_bytes != 0 ? element_bytes : a.element_bytes;
 }
@@ -43,16 +43,18 @@ std::uint64_t distance(const Allocation& a, std::uint64_t address) {
   return address < a.base ? a.base - address : address - std::min(address, a.base + a.size);
 }
 
-// Memory that nothing has written yet holds the byte 0xA5: shared memory when a block begins, and the harness's buffers.
+// The fill pattern of memory that nothing has written yet: shared memory when a block begins, and buffers of
+// the harness.
 constexpr std::uint64_t kUnwritten = 0xA5A5A5A5A5A5A5A5, kUnwrittenWord = 0xA5A5A5A5;
 
-// Whether `value` is such a number, but for a small offset.
+// Whether `value` differs from the fill pattern by a small offset only.
 bool is_near(std::uint64_t value, std::uint64_t unwritten) {
   constexpr std::uint64_t kOffset = std::uint64_t{1} << 20;
   return value - unwritten + kOffset < 2 * kOffset;
 }
 
-// Whether an access `distance` bytes from where its array begins has such an index: as 32 bits with and without a sign, or as 64.
+// Whether an access `distance` bytes from the start of its array has the fill pattern as its index: a 32-bit
+// index with or without sign, or a 64-bit index.
 bool has_unwritten_index(std::uint64_t distance, std::uint64_t element_bytes) {
   constexpr std::uint64_t kSigned = kUnwrittenWord - (std::uint64_t{1} << 32);
   return is_near(distance, kUnwrittenWord * element_bytes) || is_near(distance, kSigned * element_bytes) ||
@@ -62,10 +64,10 @@ bool has_unwritten_index(std::uint64_t distance, std::uint64_t element_bytes) {
 constexpr const char* kFromUnwritten =
     "was read from memory that nothing had written before: each of its bytes is 0xA5";
 
-constexpr std::uint64_t kNear = std::uint64_t{1}
-                                << 20;  // bytes: further away the nearest buffer tells nothing
+// Bytes. Farther away, the nearest buffer says nothing about the cause.
+constexpr std::uint64_t kNear = std::uint64_t{1} << 20;
 
-// Of the allocations that the pointers point into, the one closest to the address; nullptr where none do.
+// Of the allocations that the pointers point into, the one closest to the address; nullptr if there is none.
 const Allocation* origin_of(const Arena& arena, std::uint64_t address,
                             std::span<const std::uint64_t> pointers) {
   const Allocation* best = nullptr;
@@ -84,7 +86,7 @@ std::string element_of(const Allocation& a, std::uint64_t address, std::uint32_t
   return fmt::format("{}, element {} of {}", title(a), index, n);
 }
 
-// The compiler declares shared arrays as bytes: `element_bytes` says what the access takes them for.
+// The compiler declares shared arrays as bytes, so the access determines the element size: `element_bytes`.
 std::string shared_object(const Program& program, std::uint64_t offset, std::uint32_t element_bytes) {
   const Program::SharedVariable* best = nullptr;
   for (const auto& v : program.shared) {
@@ -142,7 +144,7 @@ std::string describe_address(const Program& program, const Arena& arena, std::ui
     if (near == nullptr || distance(*near, address) > std::max(kNear, 4 * near->size))
       return "an address at which nothing is allocated";
   }
-  // Speak of the named part of an allocation where its owner named one.
+  // If the owner has named a part of the allocation, describes that part.
   const Allocation* named = arena.describe(address >= near->base ? near->base + near->size - 1 : near->base);
   const Allocation& a = named != nullptr ? *named : *near;
   const std::uint64_t bytes = element_size(a, element_bytes), n = a.size / bytes;

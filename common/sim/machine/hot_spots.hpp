@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// How much atomics keep each part of the second-level cache busy in a launch: the busiest holds the rest up. Which part serves an
-// address is a hash of its 512-byte chunk (measured: calibration/, family "global atomics"); here each chunk is a part of its own.
+// How long atomics occupy each part of the L2 in a launch; the busiest part limits the kernel. The part that
+// serves an address is a hash of its 512-byte chunk (measured: calibration/, family "global atomics"). Here
+// each chunk counts as a part of its own.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +14,7 @@ class HotSpots {
  public:
   static constexpr std::uint64_t kChunkBytes = 512;
 
+  // `n`: quarter passes.
   void add(std::uint64_t chunk, std::uint64_t n) {
     if (2 * (used_ + 1) > cells_.size()) grow();
     Cell& cell = find(chunk + 1);

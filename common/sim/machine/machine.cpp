@@ -20,7 +20,7 @@ std::uint32_t uniform(Warp& w, std::uint32_t slot) {
   return w.slot<std::uint32_t>(slot)[std::countr_zero(w.mask)];
 }
 
-// Lets every thread of the block that waits at the barrier go on.
+// Releases all threads of the block that wait at the barrier.
 void release_here(Block& block, std::uint32_t number) {
   Barrier& barrier = block.barriers[number];
   if (number == kClusterBarrier) ++block.cluster_phase;
@@ -46,7 +46,8 @@ void release_here(Block& block, std::uint32_t number) {
   if (worker.observer != nullptr) worker.observer->barrier_released(block, number);
 }
 
-// Does the barrier hold nobody up but those who have come? That of a cluster is complete once it is so in every block.
+// Whether enough threads have arrived. The barrier of a cluster is complete when it is complete in every
+// block.
 bool complete(const Block& block, std::uint32_t number) {
   const Barrier& own = block.barriers[number];
   if (number != kClusterBarrier || block.cluster == nullptr)
@@ -72,14 +73,14 @@ void end_lanes(Warp& w, std::uint32_t lanes) {
   Block& block = *w.block;
   block.live_threads -= count_lanes(lanes);
   block.had_early_exit = true;
-  // Warp-wide ops do not wait for lanes that have exited: those that wait look again.
+  // Warp-wide ops do not wait for exited lanes, so waiting groups check again.
   for (Group& g : w.groups)
     if (g.wait == Wait::warp_sync) g.wait = Wait::none;
   for (std::uint32_t number = 0; number < std::size(block.barriers); ++number)
     if (complete(block, number)) release(block, number);
 }
 
-// Moves lanes of one group to the blocks that `to` names lane by lane; splits the group where they differ.
+// Moves each lane of a group to the block that `to` returns for it. Splits the group where these differ.
 template <typename To>
 void scatter(Warp& w, std::size_t k, const To& to) {
   const Group whole = w.groups[k];
@@ -107,7 +108,7 @@ std::byte* local_of(Warp& w, int lane) {
   return w.local.data() + static_cast<std::size_t>(lane) * w.local_stride;
 }
 
-// Grows every lane's local memory to hold `bytes`.
+// Grows the local memory of every lane to at least `bytes`.
 void reserve_local(Warp& w, std::uint32_t bytes) {
   if (bytes <= w.local_stride) return;
   if (bytes > kMostLocal)
@@ -126,7 +127,7 @@ void set_frame(Warp& w, int lane, std::uint32_t base) {
   w.slot<std::uint32_t>(w.program->frame_slot)[lane] = base;
 }
 
-// Saves and restores one lane's registers of a function that is entered while active.
+// Saves and restores one lane's registers of a function that is entered while it is already active.
 void spill(Warp& w, int lane, const ProgramFunction& f) {
   auto& stack = w.spilled[lane];
   for (const auto s : f.narrow_slots) stack.push_back(w.slot<std::uint32_t>(s)[lane]);
@@ -149,7 +150,7 @@ void restore(Warp& w, int lane, const ProgramFunction& f) {
     w.slot<std::uint32_t>(*s)[lane] = static_cast<std::uint32_t>(pop());
 }
 
-// The functions active in a lane, the current one included.
+// Whether a function is active in a lane; the current one is.
 bool is_active(const Warp& w, int lane, std::uint32_t function, std::uint32_t current) {
   if (function == current || function == 0) return true;
   return std::any_of(w.calls[lane].begin(), w.calls[lane].end(),
@@ -202,8 +203,8 @@ std::uint32_t callee_of(const Warp& w, std::uint64_t address) {
   const auto& known = w.program->function_addresses;
   for (std::size_t k = 1; k < known.size(); ++k)
     if (known[k] != 0 && known[k] == address) return static_cast<std::uint32_t>(k);
-  throw DeviceFault(Fault::illegal_address, "call through a pointer that is no function's address", w.mask,
-                    address);
+  throw DeviceFault(Fault::illegal_address, "call through a pointer that is not the address of a function",
+                    w.mask, address);
 }
 
 void make_call(Warp& w, std::size_t k, const BasicBlock& b) {
@@ -234,7 +235,7 @@ void make_call(Warp& w, std::size_t k, const BasicBlock& b) {
   scatter(w, k, [&](int lane) { return program.functions[callee[lane]].entry_block; });
 }
 
-// Whoever has arrived for a phase of the cluster's barrier that is over goes on.
+// A group may continue if the phase of the cluster's barrier at which it arrived is complete.
 bool cluster_wait(Warp& w, std::size_t k) {
   bool over = true;
   for (std::uint32_t m = w.mask; m != 0; m &= m - 1)
@@ -286,7 +287,7 @@ void leave_by_machine(Warp& w, std::size_t k, const BasicBlock& b) {
       std::uint32_t top = 0;
       for (std::uint32_t m = w.mask; m != 0; m &= m - 1)
         if (w.calls[std::countr_zero(m)].empty()) top |= m & -m;
-      if (top != 0) break;  // returns from the kernel itself
+      if (top != 0) break;  // return from the kernel itself
       std::uint32_t to[kLanes] = {};
       for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
         const int lane = std::countr_zero(m);
@@ -350,7 +351,7 @@ std::vector<SourcePlace> places_of(const Program& program, std::uint32_t functio
   const ptx::Module& module = *program.module;
   const ptx::Function& f = *program.functions[function].source;
   if (ptx_index >= f.instructions.size()) return places;
-  // What stands before a function's first line is of that line.
+  // Instructions before the first line of a function count for that line.
   while (f.instructions[ptx_index].location < 0 && ptx_index + 1 < f.instructions.size()) ++ptx_index;
   std::int32_t location = f.instructions[ptx_index].location;
   while (location >= 0 && places.size() < 16) {
@@ -396,11 +397,11 @@ std::string one_line(const std::vector<SourcePlace>& places) {
 
 std::string describe_waits(const Block& block, bool running_too) {
   std::string text;
-  int told = 0;
+  int n_listed = 0;
   for (const Warp& w : block.warps) {
     for (const Group& g : w.groups) {
       if (g.wait == Wait::none && !running_too) continue;
-      if (told++ == 4) return text + "; …";
+      if (n_listed++ == 4) return text + "; …";
       const Program& program = *w.program;
       const BasicBlock& b = program.blocks[g.block];
       const MicroOp& op = program.ops[b.first];

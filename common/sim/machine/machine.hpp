@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What happens where threads leave straight-line code: barriers, calls, returns, exits, jump tables. Called by the run loop,
-// the same for every instruction set of the host.
+// What happens where control does not simply fall through or branch: barriers, calls, returns, exits, jump
+// tables. Called by the run loop; the same for every instruction set of the host.
 #pragma once
 
 #include <bit>
@@ -12,7 +12,8 @@
 
 namespace course::sim {
 
-// How many lanes a mask names: mostly all, and portable code has no instruction for the rest.
+// Number of lanes in a mask. Checks for the full mask first, because portable code has no popcount
+// instruction.
 inline std::uint32_t count_lanes(std::uint32_t mask) {
   return mask == kAllLanes ? kLanes : static_cast<std::uint32_t>(std::popcount(mask));
 }
@@ -28,29 +29,34 @@ enum BarrierForm : std::int64_t {
 inline bool waits_at_barrier(const MicroOp& op) {
   return op.imm == kBarrierSync || op.imm == kBarrierReduce;
 }
-// Which of the block's barriers lanes `mask` are at.
+// The number of the barrier at which lanes `mask` are.
 std::uint32_t barrier_number(Warp& w, std::uint32_t mask, const MicroOp& op);
 
-// Group `k` of the warp stands at a block-wide barrier op. Returns true when it may go on at once (it was the last to come, or
-// only announces itself); otherwise the group waits until the barrier releases it.
+// Group `k` of the warp arrives at the block-wide barrier `op`. Returns true if it may continue at once,
+// because it was the last to arrive or does not wait; otherwise the group waits until the barrier releases
+// it.
 bool arrive_at_barrier(Warp& w, std::size_t k, const MicroOp& op);
 
-// Moves group `k` on from a block whose exit is a call, return, exit, jump table or trap.
+// Moves group `k` on from a basic block that ends with a call, return, exit, jump table or trap.
 void leave_by_machine(Warp& w, std::size_t k, const BasicBlock& b);
 
-// Prepares a warp's state for the first `n_threads` lanes of a fresh block.
+// Initialises warp `number` of a new block of `n_threads` threads. The block's last warp may have fewer than
+// 32 live lanes.
 void begin_warp(Warp& w, Block& block, std::uint32_t number, std::uint32_t n_threads);
 
-// The source position of an op: "reduction.cu:31" with the call stack innermost first.
+// The source positions of an op, innermost function first. Empty without line information.
 std::vector<SourcePlace> places_of(const Program& program, const MicroOp& op);
 std::vector<SourcePlace> places_of(const Program& program, std::uint32_t function, std::uint32_t ptx_index);
-// The innermost of them in the kernel's own file: the line that its author wrote. Nothing is in it when `places` is empty.
+// The innermost position in the file of the kernel itself, that is, the line that its author wrote.
+// Default-initialised if `places` is empty.
 SourcePlace own_place(const std::vector<SourcePlace>& places);
+// The positions as text: "scan.cu:31 (in tile.cuh:7)".
 std::string one_line(const std::vector<SourcePlace>& places);
-// "kernels/fold.cu:31": the path from the current directory, where the file lies below it.
+// "kernels/fold.cu:31": relative to the current directory if the file is below it.
 std::string file_and_line(const std::string& file, std::uint32_t line);
 
-// Which threads of a block that does not end wait where for whom, or (`running_too`) run where.
+// A description of where the threads of a block wait, and for which threads. `running_too`: also where the
+// others run.
 std::string describe_waits(const Block& block, bool running_too = true);
 
 }  // namespace course::sim

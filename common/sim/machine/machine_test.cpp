@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The machine runs nvcc's PTX of machine_test.cu as a GPU would: each kernel's results are computed again here, on the host.
+// Runs the PTX that nvcc makes of machine_test.cu, and compares each kernel's results with results computed
+// on the host.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -24,23 +25,24 @@ const std::string& ptx() {
   return text;
 }
 
-// What a kernel does, thread by thread.
+// Compares each thread's result with what it should be.
 void expect_each(const DeviceArray<int>& got, std::size_t first, std::size_t n,
                  const std::function<int(int)>& want) {
   for (std::size_t i = 0; i < n; ++i)
     EXPECT_EQ(got[first + i], want(static_cast<int>(i))) << "thread " << i << " at offset " << first;
 }
 
-// --- what a launch takes ------------------------------------------------------------------------------------------
+// --- launch requirements
+// --------------------------------------------------------------------------------------
 
-TEST(FileAndLine, AreToldFromTheCurrentDirectory) {
+TEST(FileAndLine, AreRelativeToTheCurrentDirectory) {
   const std::string here = std::filesystem::current_path().string();
   EXPECT_EQ(file_and_line(here + "/kernels/fold.cu", 31), "kernels/fold.cu:31");
   EXPECT_EQ(file_and_line(here + "s/fold.cu", 31), here + "s/fold.cu:31");
   EXPECT_EQ(file_and_line("fold.cu", 31), "fold.cu:31");
 }
 
-TEST(Machine, AKernelOfManyVirtualRegistersStillFitsAMultiprocessor) {
+TEST(Machine, ManyVirtualRegistersStillFitAMultiprocessor) {
   TestDevice t(
       ".visible .entry wide() { .reg .b64 %rd<3000>; ret; }\n"
       ".visible .entry bounded() .maxntid 384, 1, 1 { .reg .b64 %rd<3000>; ret; }");
@@ -51,9 +53,9 @@ TEST(Machine, AKernelOfManyVirtualRegistersStillFitsAMultiprocessor) {
   EXPECT_GE(t.device.occupancy(*bounded, 384, 0), 1);
 }
 
-// --- control flow -------------------------------------------------------------------------------------------------
+// --- control flow ------------------------------------------------------------------------------------------
 
-TEST(Machine, NestedIfsMeetAgain) {
+TEST(Machine, NestedIfsReconverge) {
   TestDevice t(ptx());
   auto out = t.array<int>(3 * 64, 0);
   t.launch("nested_ifs", 1, 64, out);
@@ -94,7 +96,7 @@ TEST(Machine, BreakAndContinueLeaveTheRightLoop) {
   expect_each(out, 96, 96, [](int) { return -1; });
 }
 
-TEST(Machine, SwitchGoesToEveryCase) {
+TEST(Machine, SwitchReachesEveryCase) {
   TestDevice t(ptx());
   auto out = t.array<int>(2 * 64, 0);
   t.launch("dense_switch", 1, 64, out);
@@ -137,7 +139,7 @@ TEST(Machine, LoopWithTwoEntriesEnds) {
   expect_each(out, 64, 64, [](int) { return -1; });
 }
 
-// --- locks and waiting --------------------------------------------------------------------------------------------
+// --- locks and waiting -------------------------------------------------------------------------------------
 
 TEST(Machine, LocksInsideAWarpMakeProgress) {
   for (const char* kernel : {"lane_lock_polite", "lane_lock_rude"}) {
@@ -165,7 +167,7 @@ TEST(Machine, ABlockMayWaitForALaterOne) {
   expect_each(out, 0, 3200, [](int i) { return 100 - i / 32; });
 }
 
-// --- barriers -----------------------------------------------------------------------------------------------------
+// --- barriers ----------------------------------------------------------------------------------------------
 
 TEST(Machine, BarriersSeparateRounds) {
   TestDevice t(ptx());
@@ -189,14 +191,14 @@ TEST(Machine, BarriersCountAndVote) {
   expect_each(out, 400, 100, [](int) { return 0; });
 }
 
-TEST(Machine, ThreadsThatHaveExitedAreNotWaitedFor) {
+TEST(Machine, BarriersDoNotWaitForExitedThreads) {
   TestDevice t(ptx());
   auto out = t.array<int>(128, -1);
   t.launch("early_exit", 1, 256, out);
   expect_each(out, 0, 128, [](int i) { return 127 - i; });
 }
 
-TEST(Machine, ABarrierMayBeMetAtDifferentPlaces) {
+TEST(Machine, BarrierWorksFromDifferentLines) {
   TestDevice t(ptx());
   auto out = t.array<int>(64);
   t.launch("barrier_in_both_arms", 1, 64, out);
@@ -213,9 +215,9 @@ TEST(Machine, NamedBarriersPassTilesAlong) {
   expect_each(out, 0, in.size(), [](int i) { return 1000 + i / 32 * 32 + 31 - i % 32; });
 }
 
-// --- warps --------------------------------------------------------------------------------------------------------
+// --- warps -------------------------------------------------------------------------------------------------
 
-TEST(Machine, MasksNameTheLanesOfTheirArm) {
+TEST(Machine, WarpOperationsUseTheMasksOfBranches) {
   TestDevice t(ptx());
   auto out = t.array<int>(32);
   t.launch("masks_in_arms", 1, 32, out);
@@ -231,7 +233,7 @@ TEST(Machine, MasksNameTheLanesOfTheirArm) {
   });
 }
 
-TEST(Machine, LanesWaitForLateOnes) {
+TEST(Machine, ShufflesWaitForLateLanes) {
   TestDevice t(ptx());
   auto out = t.array<int>(64);
   t.launch("shuffle_after_uneven_loops", 1, 32, out);
@@ -255,7 +257,7 @@ TEST(Machine, SixtyFourBitValuesShuffleInHalves) {
   }
 }
 
-// --- calls --------------------------------------------------------------------------------------------------------
+// --- calls -------------------------------------------------------------------------------------------------
 
 int fibonacci(int n) {
   return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
@@ -265,7 +267,7 @@ int ackermann(int m, int n) {
   return n == 0 ? ackermann(m - 1, 1) : ackermann(m - 1, ackermann(m, n - 1));
 }
 
-TEST(Machine, FunctionsCallThemselves) {
+TEST(Machine, RecursiveFunctionsWork) {
   TestDevice t(ptx());
   auto out = t.array<int>(64);
   t.launch("recursion", 1, 64, out);
@@ -280,7 +282,7 @@ struct Triple {
   char c;
 };
 
-TEST(Machine, StructsTravelByValue) {
+TEST(Machine, StructsArePassedByValue) {
   TestDevice t(ptx());
   auto out = t.array<Triple>(32);
   const Triple in{2.5, {1, 20, 300, 4000, 50000}, 'a'};
@@ -293,7 +295,7 @@ TEST(Machine, StructsTravelByValue) {
   }
 }
 
-TEST(Machine, FunctionPointersInTablesAreCalledLaneByLane) {
+TEST(Machine, FunctionTablesAreCalledLaneByLane) {
   TestDevice t(ptx());
   std::vector<int> choice(64);
   for (int i = 0; i < 64; ++i) choice[static_cast<std::size_t>(i)] = i * 5 % 3;
@@ -308,14 +310,14 @@ TEST(Machine, FunctionPointersInTablesAreCalledLaneByLane) {
   });
 }
 
-TEST(Machine, VirtualFunctionsAreFound) {
+TEST(Machine, VirtualFunctionsAreCalled) {
   TestDevice t(ptx());
   auto out = t.array<int>(64);
   t.launch("virtual_functions", 1, 64, out);
   expect_each(out, 0, 64, [](int i) { return i % 3 == 0 ? i * i : 2 * i; });
 }
 
-// --- memory -------------------------------------------------------------------------------------------------------
+// --- memory ------------------------------------------------------------------------------------------------
 
 TEST(Machine, ParametersAreReadThroughRegisters) {
   TestDevice t(ptx());
@@ -328,7 +330,7 @@ TEST(Machine, ParametersAreReadThroughRegisters) {
   expect_each(out, 0, 128, [&](int i) { return big.v[(11 + i * 7) % 600]; });
 }
 
-TEST(Machine, LocalArraysAreEachThreadsOwn) {
+TEST(Machine, EachThreadHasItsOwnLocalArray) {
   TestDevice t(ptx());
   std::vector<int> index(40);
   for (int k = 0; k < 40; ++k) index[static_cast<std::size_t>(k)] = k * 13 % 40;
@@ -343,14 +345,14 @@ TEST(Machine, LocalArraysAreEachThreadsOwn) {
   });
 }
 
-TEST(Machine, StaticAndDynamicSharedMemoryLieApart) {
+TEST(Machine, StaticAndDynamicSharedMemoryDoNotOverlap) {
   TestDevice t(ptx());
   auto out = t.array<int>(64);
   t.launch("shared_kinds", Shape{{1, 1, 1}, {64, 1, 1}, 64 * sizeof(int)}, out);
   expect_each(out, 0, 64, [](int i) { return -(63 - i) + i % 16 + i % 33 * 11 + (63 - i) * 3; });
 }
 
-TEST(Machine, VectorsOfTwoAndFour) {
+TEST(Machine, VectorsOfTwoAndFourElementsWork) {
   TestDevice t(ptx());
   struct alignas(16) Int4 {
     int x, y, z, w;
@@ -415,7 +417,7 @@ TEST(Machine, KernelsAllocateAndFree) {
   EXPECT_LT(with_out, before);
 }
 
-TEST(Machine, BlocksOnManyHostThreadsFreeAtOnce) {
+TEST(Machine, BlocksOnManyHostThreadsFreeConcurrently) {
   DeviceOptions options = TestDevice::one_thread();
   options.host_threads = 8;
   TestDevice t(ptx(), options);
@@ -440,7 +442,7 @@ TEST(Machine, KernelsFreeOnlyWhatKernelsAllocated) {
   EXPECT_EQ(mine[9], 3);
 }
 
-TEST(Machine, TheHeapIsBoundedAndEmptied) {
+TEST(Machine, HeapIsLimitedAndCanBeEmptied) {
   TestDevice t(ptx());
   constexpr std::size_t kMany = 12 * 32;
   auto kept = t.array<std::uint64_t>(kMany);
@@ -461,9 +463,9 @@ TEST(Machine, TheHeapIsBoundedAndEmptied) {
   EXPECT_EQ(kept[0], 0u);
 }
 
-// --- determinism --------------------------------------------------------------------------------------------------
+// --- determinism -------------------------------------------------------------------------------------------
 
-// Launches run one after the other: a grid that another depends on has always ended.
+// Launches run one after the other, so a grid that another one depends on has always ended.
 TEST(Machine, DependentGridsNeedNotWait) {
   TestDevice t(
       ".visible .entry dependent(.param .u64 out) { .reg .b64 %rd<2>;\n"
@@ -477,7 +479,8 @@ TEST(Machine, DependentGridsNeedNotWait) {
   EXPECT_EQ(out[0], 7);
 }
 
-// Registers of PTX are only an estimate, which must not refuse a block that the launch bounds allow.
+// The number of registers in PTX is only an estimate; it must not refuse a block that the launch bounds
+// allow.
 TEST(Machine, LaunchBoundsLimitRegisters) {
   std::string body = "{ .reg .b64 %rd<1000>;\n";
   for (int k = 0; k < 1000; ++k) body += "mov.u64 %rd" + std::to_string(k) + ", 0;\n";
@@ -487,11 +490,11 @@ TEST(Machine, LaunchBoundsLimitRegisters) {
   const auto registers = [&](const char* name) {
     return t.device.facts(*t.device.find_kernel(t.module, name)).registers;
   };
-  EXPECT_EQ(registers("bounded"), 80);  // of 65536 / 768
+  EXPECT_EQ(registers("bounded"), 80);  // at most 65536 / 768
   EXPECT_EQ(registers("unbounded"), 64);
 }
 
-TEST(Machine, TheNumberOfHostThreadsChangesNothing) {
+TEST(Machine, ResultsDoNotDependOnHostThreads) {
   std::string reference;
   std::vector<int> bins_of_one;
   for (const int threads : {1, 2, 5}) {
@@ -518,7 +521,7 @@ TEST(Machine, TheNumberOfHostThreadsChangesNothing) {
   }
 }
 
-TEST(Machine, BlocksStartInOrderUnlessASeedIsGiven) {
+TEST(Machine, BlocksStartInOrderWithoutASeed) {
   const auto order = [](std::uint64_t seed, int threads, std::uint32_t mode = kFast) {
     DeviceOptions options = TestDevice::one_thread();
     options.host_threads = threads;
@@ -543,8 +546,9 @@ TEST(Machine, BlocksStartInOrderUnlessASeedIsGiven) {
   EXPECT_EQ(order(7, 1, kCounters), natural) << "what is counted must not depend on the seed";
 }
 
-// In each of several rounds a warp notes itself in a log, in the order of the turns; and the lanes of one atomic get their tickets.
-TEST(Machine, AScheduleSeedPermutesWarpsInEveryRoundAndLanes) {
+// In each of several rounds, each warp records itself in a log in the order of turns, and the lanes of one
+// atomic get tickets.
+TEST(Machine, ScheduleSeedPermutesWarpsAndLanes) {
   const char* kRounds = R"(
 .visible .entry rounds(.param .u64 log)
 {
@@ -580,7 +584,7 @@ again:
   };
   const auto natural = rounds(0);
   for (std::size_t k = 0; k < natural.size(); ++k) {
-    // The warp that completes the barrier goes on at once, and the others follow in their order.
+    // The warp that completes the barrier continues at once; the others follow in their order.
     for (int i = 0; i < 256; ++i)
       EXPECT_EQ(natural[k][static_cast<std::size_t>(i)], (i + 32 * (7 - static_cast<int>(k))) % 256);
   }
@@ -604,7 +608,7 @@ again:
   }
 }
 
-// How often a block of a chain found the one before it not yet started, at work, and done.
+// How often a block of a chain found its predecessor not started, running, and finished.
 std::vector<int> met(std::uint32_t mode, std::uint64_t seed = 0) {
   constexpr int kBlocks = 200;
   DeviceOptions options = TestDevice::one_thread();
@@ -619,25 +623,27 @@ std::vector<int> met(std::uint32_t mode, std::uint64_t seed = 0) {
   return seen.values();
 }
 
-TEST(Machine, UnderACheckerBlocksMeetEachOtherInEveryState) {
+TEST(Machine, CheckedBlocksAreInterleavedInEveryState) {
   EXPECT_EQ(met(kCounters), (std::vector<int>{0, 0, 199}));
-  constexpr std::uint32_t kNoOldValues = kAllChecks | kTrace;  // a look finds the state that there is
+  constexpr std::uint32_t kNoOldValues = kAllChecks | kTrace;  // loads return the present state
   const auto interleaved = met(kNoOldValues);
   for (const int times : interleaved) EXPECT_GT(times, 0);
   EXPECT_EQ(interleaved, met(kNoOldValues)) << "the same in every run";
 }
 
-// The chain numbers its blocks as they start, and each is one warp: all that a seed can change here is how the turns are dealt.
-TEST(Machine, AScheduleSeedDealsTheTurnsOfBlocksToo) {
+// The blocks of the chain are numbered as they start, and each has one warp, so a seed can only change how
+// their turns are interleaved.
+TEST(Machine, ScheduleSeedChangesTheTurnsOfBlocks) {
   EXPECT_EQ(met(kAllChecks, 7), met(kAllChecks, 7));
   std::set<std::vector<int>> interleavings;
   for (const unsigned seed : {0u, 1u, 2u, 7u, 8u}) interleavings.insert(met(kAllChecks, seed));
   EXPECT_GE(interleavings.size(), 4u);
 }
 
-// --- what can't be hidden from the counters ------------------------------------------------------------------------
+// --- counters that a kernel cannot deceive
+// ------------------------------------------------------------------
 
-TEST(Machine, ADescriptorThatAKernelCouldWriteIsNoTexture) {
+TEST(Machine, ForgedTextureDescriptorIsRefused) {
   const char* kFetch = R"(
 .visible .entry fetch(.param .u64 handle, .param .u64 out)
 {
@@ -675,7 +681,7 @@ TEST(Machine, ADescriptorThatAKernelCouldWriteIsNoTexture) {
   EXPECT_EQ(result.counters.memory_read_sectors, 256u * 4 / 32);
 }
 
-TEST(Machine, AnMbarriersPhaseIsABarrier) {
+TEST(Machine, MbarrierPhaseCountsAsBarrier) {
   const char* kMeet = R"(
 .visible .entry meet()
 {
@@ -698,7 +704,7 @@ again:
   EXPECT_EQ(t.launch("meet", 3, 64).counters.barriers, 3u * 2);
 }
 
-TEST(Machine, TheMaskOfAVoteIsNoCombinationOfData) {
+TEST(Machine, VoteMaskDoesNotCountAsWork) {
   const char* kVotes = R"(
 .visible .entry votes(.param .u64 data)
 {
@@ -748,8 +754,8 @@ TEST(Machine, LocalMemoryIsCountedInSectors) {
   EXPECT_EQ(counters.local_sectors, 4u + 8u) << "one word of all lanes; two words, each of half of the lanes";
 }
 
-TEST(Machine, MoreLocalDataThanAThreadHasIsRefused) {
-  // The last size does not fit into 32 bits.
+TEST(Machine, TooMuchLocalDataIsRefused) {
+  // The last size does not fit in 32 bits.
   for (const char* bytes : {"524289", "1073741824", "4294967296"}) {
     TestDevice t(
         fmt::format(".visible .entry big()\n{{\n  .local .align 4 .b8 big[{}];\n  .reg .b32 %r;\n"
@@ -761,7 +767,7 @@ TEST(Machine, MoreLocalDataThanAThreadHasIsRefused) {
   }
 }
 
-TEST(Machine, ConflictsAreWhatTheBytesDoNotNeed) {
+TEST(Machine, ConflictsExcludeNecessaryWavefronts) {
   const char* kStores = R"(
 .visible .entry stores()
 {
@@ -785,8 +791,8 @@ TEST(Machine, ConflictsAreWhatTheBytesDoNotNeed) {
   EXPECT_EQ(counters.shared_conflicts, 31u);
 }
 
-// What one warp counts that runs `body`. Lane i's %a points to global memory, %s and %g (which is generic) to shared
-// memory, each 128 · i bytes from the start.
+// The counters of one warp that runs `body`. In lane i, %a points to global memory, and %s and %g (a generic
+// address) to shared memory, each 128 · i bytes from the start.
 Counters counted(const std::string& body) {
   TestDevice t(
       ".visible .entry k(.param .u64 in)\n{\n  .reg .pred %p;\n  .reg .b32 %lane, %r, %s;\n"
@@ -800,25 +806,25 @@ Counters counted(const std::string& body) {
   return t.launch("k", 1, 32, in).counters;
 }
 
-TEST(Machine, EveryInstructionsBankConflictsAreCounted) {
+TEST(Machine, BankConflictsOfAllInstructionsAreCounted) {
   const std::pair<const char*, std::uint64_t> kBodies[] = {
       {"ld.shared.u32 %r, [%s];", 31},
       {"atom.shared.add.u32 %r, [%s], 1;", 31},
       {"red.shared.add.u32 [%s], 1;", 31},
       {"atom.add.u32 %r, [%g], 1;", 31},
       {"cp.async.ca.shared.global [%s], [%a], 4;", 31},
-      {"mbarrier.init.shared.b64 [%s], 1;", 30},  // 8 bytes a lane: two passes at least
-      // One lane reads global memory: the other lanes' conflicts stay.
+      {"mbarrier.init.shared.b64 [%s], 1;", 30},  // 8 bytes per lane need at least two wavefronts
+      // One lane reads global memory; the conflicts of the other lanes remain.
       {"setp.eq.u32 %p, %lane, 0; selp.b64 %g, %a, %g, %p; ld.u32 %r, [%g];", 30},
       {"setp.eq.u32 %p, %lane, 0; selp.b64 %g, %a, %g, %p; atom.add.u32 %r, [%g], 1;", 30},
-      {"red.shared.add.u32 [s_data], 1;", 0},  // one address is contention, no conflict
+      {"red.shared.add.u32 [s_data], 1;", 0},  // one address is contention, not a conflict
   };
   for (const auto& [body, conflicts] : kBodies) EXPECT_EQ(counted(body).shared_conflicts, conflicts) << body;
 }
 
-TEST(Machine, PrefetchesAreTraffic) {
+TEST(Machine, PrefetchesCountAsTraffic) {
   const std::string load = "ld.global.u32 %r, [%a];";
-  const std::uint64_t from_memory = counted(load).memory_read_sectors;  // it comes in pairs of sectors
+  const std::uint64_t from_memory = counted(load).memory_read_sectors;  // sectors are fetched in pairs
   EXPECT_GT(from_memory, 0u);
   const std::pair<std::string, std::uint64_t> kBodies[] = {
       {"prefetch.global.L2 [%a];", 32},
@@ -827,7 +833,7 @@ TEST(Machine, PrefetchesAreTraffic) {
       {"prefetch.L2 [%a];", 32},
       {"prefetchu.L1 [%a];", 32},
       {"cp.async.bulk.prefetch.L2.global [%a], 64;", 2 * 32},
-      {"prefetch.global.L2 [%none];", 0},  // no fault, and nothing comes
+      {"prefetch.global.L2 [%none];", 0},  // neither a fault nor traffic
       {"prefetch.L2 [%g];", 0},
   };
   for (const auto& [body, sectors] : kBodies) {
@@ -856,7 +862,7 @@ TEST(Machine, AsynchronousCopiesReachTheCaches) {
   EXPECT_EQ(c.memory_write_sectors, 4 * 32u);
 }
 
-// More instructions of a kind, and more loads that wait for each other, than 16 and 8 bits hold.
+// More instructions of a kind, and more dependent loads, than 16 and 8 bits can count.
 TEST(Machine, LongBasicBlocksAreCountedInFull) {
   std::string body;
   for (int k = 0; k < 70000; ++k) body += "  add.u32 %r1, %r1, 1;\n";
@@ -880,7 +886,7 @@ TEST(Machine, LongBasicBlocksAreCountedInFull) {
   EXPECT_GT(clocks(800), 1.8 * clocks(400));
 }
 
-// --- output and failure -------------------------------------------------------------------------------------------
+// --- output and failure ------------------------------------------------------------------------------------
 
 TEST(Machine, PrintfKnowsTheFormats) {
   TestDevice t(ptx());
@@ -899,7 +905,7 @@ TEST(Machine, PrintfKnowsTheFormats) {
   EXPECT_EQ(text, lines + "0:0 0:1 " + lines + "1:0 1:1 ");
 }
 
-TEST(Machine, AFailedAssertionIsToldWithItsText) {
+TEST(Machine, FailedAssertionIsReportedWithItsText) {
   TestDevice t(ptx());
   std::vector<int> in(64, 0);
   auto d_in = t.array(in);
@@ -929,8 +935,8 @@ TEST(Machine, FaultsNameLineThreadAndObject) {
   EXPECT_NE(r.text.find("thread 28"), std::string::npos) << r.text;
 }
 
-// −4, −64 …: an access there ends at a small address, or wraps around from lane to lane.
-TEST(Machine, AccessesAtTheEndOfTheAddressSpaceAreFaults) {
+// At −4, −64, …: an access ends at a small address, or addresses wrap around from lane to lane.
+TEST(Machine, AccessesAroundTheAddressSpaceEndFault) {
   const char* const kAccesses[] = {"ld.global.u32 %r, [%a]",
                                    "st.global.u32 [%a], %r",
                                    "ld.u32 %r, [%a]",
@@ -956,10 +962,10 @@ TEST(Machine, AccessesAtTheEndOfTheAddressSpaceAreFaults) {
     }
 }
 
-// --- what is not simulated
+// --- not simulated
 
-// The line is the kernel's own, not the header's in which the call stands.
-TEST(Machine, CallsOfTheDeviceRuntimeAreRefusedInWords) {
+// The reported line is the kernel's own, not that of the header that contains the call.
+TEST(Machine, DeviceRuntimeCallsAreRefusedWithAMessage) {
   constexpr struct {
     const char *function, *words;
   } kCalls[] = {{"__cudaCDP2GetParameterBufferV2", "a kernel launched by a kernel (dynamic parallelism)"},
@@ -981,7 +987,7 @@ TEST(Machine, CallsOfTheDeviceRuntimeAreRefusedInWords) {
   }
 }
 
-TEST(Machine, SparseMatricesAreRefusedByTheirOperand) {
+TEST(Machine, SparseMatrixOperandIsRefused) {
   TestDevice t(
       ".visible .entry k()\n{\n  .reg .b32 %a<4>, %b<4>, %c<4>, %d<4>, %meta;\n"
       "  mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {%d0,%d1,%d2,%d3}, {%a0,%a1,%a2,%a3}, "
@@ -992,8 +998,8 @@ TEST(Machine, SparseMatricesAreRefusedByTheirOperand) {
       << r.text;
 }
 
-// More blocks than could be counted, let alone run: no fault of this program.
-TEST(Machine, AGridWithoutEndIsToldOf) {
+// More blocks than can be simulated; the program itself has no fault.
+TEST(Machine, TooManyBlocksAreReported) {
   TestDevice t(ptx());
   for (const Dim3& grid : {Dim3{0x7fffffff, 65535, 65535}, Dim3{0x7fffffff, 1, 1}}) {
     const auto r = t.try_launch("trapped", Shape{grid, {1, 1, 1}});
@@ -1002,13 +1008,13 @@ TEST(Machine, AGridWithoutEndIsToldOf) {
   }
 }
 
-// --- what the host says about memory
+// --- reports of the host about memory
 
-TEST(Machine, ForgottenWritesAreReadsOfNothingAgain) {
+TEST(Machine, ForgottenWritesCountAsUninitialised) {
   TestDevice t(ptx());
   const auto in = t.array<int>(std::vector<int>{3, 1, 7, 0});
   auto out = t.array<int>(64, 0);
-  t.launch("break_and_continue", 1, 32, in, 4, out);  // unwatched
+  t.launch("break_and_continue", 1, 32, in, 4, out);  // without a checker
   const std::vector<int> right = out.values();
   t.device.set_mode(kInitcheck);
   t.launch("break_and_continue", 1, 32, in, 4, out);

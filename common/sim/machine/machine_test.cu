@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Kernels as students write them, one a feature of the machine: control flow, calls, locks, barriers, memory spaces.
-// machine_test.cpp runs nvcc's PTX of this file and says what each must give.
+// Kernels as students write them, one for each feature of the machine: control flow, calls, locks, barriers,
+// memory spaces. machine_test.cpp runs the PTX that nvcc makes of this file and checks the results.
 #include <cassert>
 #include <cstdint>
 #include <cstdio>
@@ -69,7 +69,7 @@ KERNEL dense_switch(int* out) {
   out[blockDim.x + i] = static_cast<int>(__activemask());
 }
 
-// A loop that can be entered at two places.
+// A loop with two entry points.
 KERNEL two_entries(int* out) {
   const int i = static_cast<int>(threadIdx.x);
   int v = i, steps = 0;
@@ -99,7 +99,7 @@ KERNEL lane_lock_polite(int* lock, int* counter) {
   }
 }
 
-// The form that hangs on chips without independent thread scheduling.
+// This form hangs on GPUs without independent thread scheduling.
 KERNEL lane_lock_rude(int* lock, int* counter) {
   while (atomicCAS(lock, 0, 1) != 0) {
   }
@@ -119,7 +119,7 @@ KERNEL ticket_lock(unsigned* next, unsigned* serving, int* log) {
   }
 }
 
-// Block b waits for block b + 1: the later block must get a turn while the earlier one spins.
+// Block b waits for block b + 1, so the later block must get a turn while the earlier one spins.
 KERNEL wait_for_later_block(int* flags, int* out) {
   const int b = static_cast<int>(blockIdx.x), n = static_cast<int>(gridDim.x);
   __shared__ int value;
@@ -161,7 +161,7 @@ KERNEL barrier_votes(const int* in, int* out) {
   out[4 * n + i] = __syncthreads_or(in[i] == 99);
 }
 
-// Warps that leave early do not count at later barriers.
+// Later barriers do not count warps that have exited.
 KERNEL early_exit(int* out) {
   const int i = static_cast<int>(threadIdx.x);
   if (i >= static_cast<int>(blockDim.x) / 2) return;
@@ -171,7 +171,7 @@ KERNEL early_exit(int* out) {
   out[i] = s[static_cast<int>(blockDim.x) / 2 - 1 - i];
 }
 
-// Threads of one warp meet the barrier at different places of the code, as sm_70 and later allow.
+// Threads of one warp arrive at the barrier from different lines of code, as sm_70 and later allow.
 KERNEL barrier_in_both_arms(int* out) {
   __shared__ int s[64];
   const int i = static_cast<int>(threadIdx.x);
@@ -185,7 +185,7 @@ KERNEL barrier_in_both_arms(int* out) {
   }
 }
 
-// Warp 0 hands tiles to warp 1 through two named barriers.
+// Warp 0 passes tiles to warp 1 with two named barriers.
 KERNEL producer_consumer(const int* in, int* out, int rounds) {
   __shared__ int tile[32];
   const int lane = static_cast<int>(threadIdx.x) % 32;
@@ -225,7 +225,7 @@ KERNEL masks_in_arms(int* out) {
   out[i] = v;
 }
 
-// Half the warp loops more often than the other before it comes to the shuffle.
+// Half of the warp loops more often than the other half before it reaches the shuffle.
 KERNEL shuffle_after_uneven_loops(int* out) {
   const int i = static_cast<int>(threadIdx.x);
   int v = i;
@@ -412,7 +412,8 @@ KERNEL order_of_blocks(int* next, int* order) {
   if (threadIdx.x == 0) order[atomicAdd(next, 1)] = static_cast<int>(blockIdx.x);
 }
 
-// A chain in which each block tells twice how far it is. seen[state] counts what its successor met first.
+// Each block of the chain publishes its state twice. seen[state] counts which state its successor found
+// first.
 KERNEL chain_of_blocks(int* next, volatile int* state, volatile int* prefix, int* seen) {
   __shared__ int s_number;
   if (threadIdx.x == 0) s_number = atomicAdd(next, 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The op table: maps PTX spellings to handlers. One row registers an op. The decoder looks up rows; the
-// conformance test goes through all of them. Compiled once per instruction set of the host.
+// The op table maps PTX spellings to handlers. One row registers one op. The decoder looks up rows; the
+// conformance test visits all of them. Compiled once for each instruction set of the host.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace course::sim {
 
-// The kind of an operand's slot.
+// The kind of slot that an operand has.
 enum class SlotKind : std::uint8_t { narrow, wide, predicate };
 
 struct OpRow {
@@ -40,17 +40,17 @@ class OpTable {
 
 enum class RunEnd : std::uint8_t { waiting, exited, slice_over };
 
-// The machine compiled for one instruction set of the host.
+// The machine, compiled for one instruction set of the host.
 struct Engine {
   const char* name;
   const OpTable* table;
-  // Runs a warp until it waits, exits or has executed `budget` warp instructions.
+  // Runs a warp until it waits, exits, or has executed `budget` warp instructions.
   RunEnd (*run)(Warp&, std::int64_t budget);
   RunEnd (*run_observed)(Warp&, std::int64_t budget);
 };
 
-// The best built-in engine that this processor can run. SIM_ISA=portable|avx2|avx512 selects one of the
-// built-in engines. Throws std::runtime_error if there is none.
+// The best built-in engine that this processor can run. The environment variable SIM_ISA (portable, avx2 or
+// avx512) selects one of them. Throws std::runtime_error if there is none.
 const Engine& engine();
 
 }  // namespace course::sim

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// A kernel ready to run: PTX decoded once into micro-ops that name register slots, cut into basic blocks.
-// Made by decode/, run by ops/run.cpp. Immutable while a launch runs.
-// Register file: one byte array a warp. A 32-bit slot is 32 lanes of 4 bytes, a 64-bit slot 32 lanes of 8 bytes, a predicate one
-// 32-bit mask. Constants, special registers and kernel parameters are slots like any other, filled once a launch or a block.
+// A kernel ready to run: PTX decoded once into micro-ops, which refer to register slots, and divided into
+// basic blocks. Made by decode/, run by ops/run.cpp. Immutable while a launch runs.
+// Register file: one byte array per warp. A 32-bit slot holds 32 lanes of 4 bytes, a 64-bit slot 32 lanes of
+// 8 bytes, a predicate one 32-bit mask. Constants, special registers and kernel parameters are slots like any
+// other, filled once per launch or per block.
 #pragma once
 
 #include <array>
@@ -21,7 +22,8 @@ struct Warp;
 struct MicroOp;
 using Handler = void (*)(Warp&, const MicroOp&);
 
-// What kind of thing an op is, for the observers (counters, dataflow, checkers). The handler alone knows the semantics.
+// What kind of operation an op is, for the observers (counters, dataflow, checkers). Only the handler knows
+// the semantics.
 enum class OpKind : std::uint8_t {
   move,
   combine,
@@ -34,7 +36,7 @@ enum class OpKind : std::uint8_t {
   sync,
   fence,
   control,
-  copy,        // asynchronous: Observer::copies_issued tells of it
+  copy,        // asynchronous; reported by Observer::copies_issued
   rendezvous,  // accesses an mbarrier
   other
 };
@@ -42,8 +44,9 @@ enum class OpKind : std::uint8_t {
 // MicroOp::imm of a shuffle.
 enum class ShuffleMode : std::uint8_t { up, down, butterfly, index };
 
-// Shared memory that the system keeps for itself in each block, such as for the tiles of cooperative groups, and where parts 0 and 1
-// of it begin: %reserved_smem_offset_*. (PTX ISA, Special registers; where the parts lie is the system's affair.)
+// Shared memory that the system reserves in each block, for example for the tiles of cooperative groups, and
+// where its parts 0 and 1 begin, in bytes: %reserved_smem_offset_* (PTX ISA, Special Registers). The
+// positions of the parts are our choice.
 inline constexpr std::uint32_t kReservedShared = 1024, kReservedParts[2] = {256, 512};
 
 enum class MemorySpace : std::uint8_t { none, global, shared, local, generic, constant };
@@ -54,7 +57,7 @@ struct MicroOp {
   Handler fn = nullptr;
   std::uint32_t dst[4] = {kNoSlot, kNoSlot, kNoSlot, kNoSlot};  // byte offsets into the register file
   std::uint32_t src[4] = {kNoSlot, kNoSlot, kNoSlot, kNoSlot};
-  std::int64_t imm = 0;           // address offset, bit pattern, small enumerations: the handler's own
+  std::int64_t imm = 0;  // address offset, bit pattern or small enumeration, as the handler defines it
   std::uint32_t guard = kNoSlot;  // predicate slot
   std::uint32_t index = 0;        // into Program::ops
   std::uint32_t ptx_index = 0;    // into the function's instructions, for diagnostics
@@ -65,71 +68,72 @@ struct MicroOp {
   std::uint8_t width = 0;  // bytes of one element accessed
   std::uint8_t count = 1;  // elements of a vector access
   std::uint8_t n_src = 0, n_dst = 0;
-  std::uint8_t wide_src = 0;  // bit i: src[i] is a 64-bit slot; observers need it
+  std::uint8_t wide_src = 0;  // bit i: src[i] is a 64-bit slot; only observers use it
   std::uint8_t wide_dst = 0;
   std::uint8_t pred_src = 0, pred_dst = 0;  // bit i: a predicate slot
-  bool counted = true;                      // false for the decoder's own helper ops (widening, staging)
-  bool prefetches = false;                  // reads global memory into the caches alone
+  bool counted = true;                      // false for auxiliary ops of the decoder (widening, staging)
+  bool prefetches = false;                  // reads global memory only into the caches
   std::uint8_t order = 0;                   // memory order and scope, see MemoryOrder in warp.hpp
 };
 
 // How control leaves a basic block.
 enum class Exit : std::uint8_t { fall, jump, branch, indexed, call, call_indirect, ret, exit, trap };
 
-// What must hold before the block's first op runs: sync ops open a block of their own.
+// What must hold before a basic block's first op runs. Ops that synchronise begin a block of their own.
 enum class Entry : std::uint8_t { none, warp_sync, barrier };
 
 struct BasicBlock {
-  std::uint32_t first = 0, last = 0;           // ops [first, last), terminator excluded
-  std::uint32_t order = 0;                     // scheduling rank: the group with the least runs first
-  std::uint32_t next = 0;                      // fall-through / return point
+  std::uint32_t first = 0, last = 0;           // ops [first, last), without the terminator
+  std::uint32_t order = 0;                     // scheduling rank: the group with the lowest one runs first
+  std::uint32_t next = 0;                      // fall-through or return point
   std::uint32_t target = 0;                    // taken branch, callee entry
   std::uint32_t predicate = MicroOp::kNoSlot;  // branch condition
-  std::uint32_t ptx_index = 0;  // the last instruction: the terminator where there is one, for locations
-  std::uint32_t counted = 0;    // PTX instructions in the block, terminator included
+  std::uint32_t ptx_index = 0;  // the last instruction, for source positions: the terminator if there is one
+  std::uint32_t counted = 0;    // PTX instructions in the block, with the terminator
   std::array<std::uint32_t, kInstructionKinds> mix{};  // its instructions by kind
-  std::uint32_t clocks = 0;                            // of a warp that runs it alone, see pace.hpp
-  std::uint32_t waits = 1;                             // for memory, one after the other, that end in it
-  std::uint32_t cost = 0;  // what a run of it takes off a warp's turn: more than `counted` where it polls
+  std::uint32_t clocks = 0;                            // for a warp that runs it alone, see pace.hpp
+  std::uint32_t waits = 1;                             // consecutive memory latencies that end in it
+  std::uint32_t cost = 0;  // what one execution uses up of a warp's turn; more than `counted` if it polls
   std::uint16_t function = 0;
   Exit exit = Exit::fall;
   Entry entry = Entry::none;
   bool predicate_negated = false;
-  bool polling = false;    // in a short loop that looks at memory which others may change
-  bool back_edge = false;  // the taken edge or the fall edge closes a loop
+  bool polling = false;    // in a short loop that reads memory which others may change
+  bool back_edge = false;  // the taken or the fall-through edge closes a loop
 };
 
 struct CallSite {
   static constexpr std::uint32_t kIndirect = ~0u;
   std::uint32_t callee = kIndirect;           // index into Program::functions
-  std::uint32_t selector = MicroOp::kNoSlot;  // wide slot with the function's address when indirect
+  std::uint32_t selector = MicroOp::kNoSlot;  // 64-bit slot with the function's address if indirect
   struct Piece {
     std::uint32_t offset, bytes;
   };  // in the caller's frame
   std::vector<Piece> arguments, results;
-  std::string builtin;  // "vprintf", "__assertfail", "malloc", "free": run by the machine, no callee
+  std::string builtin;  // "vprintf", "__assertfail", "malloc", "free": run by the machine, without a callee
 };
 
-inline constexpr std::uint32_t kMostLocal =
-    512 * 1024;  // bytes of local memory a thread, as on current chips
+// Bytes of local memory per thread, as on current GPUs.
+inline constexpr std::uint32_t kMostLocal = 512 * 1024;
 
 struct ProgramFunction {
   const ptx::Function* source = nullptr;
   std::uint32_t entry_block = 0;
-  std::uint32_t frame_bytes = 0;  // per thread: .local depot, parameters, call arguments
-  // Its registers in the register file, saved lane by lane when it is entered again (recursion).
+  std::uint32_t frame_bytes = 0;  // per thread: .local variables, parameters, call arguments
+  // Its registers in the register file. They are saved lane by lane when the function is re-entered
+  // (recursion).
   std::vector<std::uint32_t> narrow_slots, wide_slots, predicate_slots;
   std::vector<std::uint32_t> parameter_offsets, result_offsets;  // in its frame
   std::vector<std::uint32_t> parameter_sizes, result_sizes;
 };
 
-// A special register that a program reads, and the slot that holds it.
+// A special register that a program reads, and its slot.
 struct SpecialSlot {
   std::string name;
   std::uint32_t slot;
 };
 
-// A kernel parameter (or a part of one) that is read by ld.param, and the slot that holds its value.
+// A kernel parameter, or a part of one, that ld.param reads, and the slot with its value.
 struct ParameterSlot {
   std::uint32_t offset, bytes, slot;
   bool wide, is_signed;
@@ -141,26 +145,25 @@ struct Program {
   std::vector<MicroOp> ops;
   std::vector<BasicBlock> blocks;
   std::vector<ProgramFunction> functions;               // [0] is the kernel
-  std::vector<CallSite> calls;                          // BasicBlock::target indexes it for calls
+  std::vector<CallSite> calls;                          // BasicBlock::target is an index into it for calls
   std::vector<std::vector<std::uint32_t>> jump_tables;  // of indexed branches: block numbers
-  std::vector<std::uint64_t>
-      function_addresses;  // address of functions[i] as seen by indirect calls, 0 if never taken
-  std::vector<std::byte> register_image;  // constants in place; the rest zero
+  std::vector<std::uint64_t> function_addresses;  // of functions[i], for indirect calls; 0 if never taken
+  std::vector<std::byte> register_image;          // constants; the rest is zero
   std::vector<SpecialSlot> specials;
   std::vector<ParameterSlot> parameters;
-  std::uint32_t register_bytes = 0;  // of one warp
-  std::uint32_t carry_slot = 0;      // predicate mask: the condition code of add.cc
-  std::uint32_t frame_slot = 0;      // narrow: base of the current function's frame in local memory
+  std::uint32_t register_bytes = 0;  // per warp
+  std::uint32_t carry_slot = 0;      // predicate: the carry flag of add.cc
+  std::uint32_t frame_slot = 0;      // 32-bit: where the current function's frame begins in local memory
   struct SharedVariable {
     std::string name;
     std::uint32_t offset, size, element_bytes;
   };
   std::vector<SharedVariable> shared;
-  std::uint32_t static_shared = 0;  // bytes, with those of
-  std::uint32_t reserved_shared =
-      0;  // which the system's part lies at the start, in kernels that ask for its place
-  bool order_sensitive = false;  // results may depend on the order of blocks: run on one host thread
-  bool shows_order = false;      // … and on that of a block's warps and lanes: so may what is counted
+  std::uint32_t static_shared = 0;  // bytes, including reserved_shared
+  // Bytes at the start that the system uses; 0 in kernels that do not read %reserved_smem_offset_*.
+  std::uint32_t reserved_shared = 0;
+  bool order_sensitive = false;  // results may depend on the order of blocks, so it runs on one host thread
+  bool shows_order = false;      // results and counters may also depend on the order of warps and lanes
   bool uses_barriers = false;
 };
 

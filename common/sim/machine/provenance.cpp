@@ -13,7 +13,7 @@ namespace {
 
 using ptx::Operand;
 
-// Does the instruction pass a pointer on, moved or not?
+// Whether the result of the instruction may be a pointer that was computed from a pointer operand.
 bool carries_pointers(const ptx::Instruction& i) {
   return i.opcode == "add" || i.opcode == "sub" || i.opcode == "mov" || i.opcode == "cvta" ||
          i.opcode == "mad" || i.opcode == "selp" || i.opcode == "ld" || i.opcode == "and" || i.opcode == "or";
@@ -78,7 +78,7 @@ std::vector<std::uint64_t> pointers_behind(const Program& program, const LaunchR
 
 namespace {
 
-// Registers that a register's value may have been moved from, itself among them.
+// All registers from which a register's value may have been copied, including itself.
 std::set<std::int32_t> moved_from(const ptx::Function& f, std::int32_t reg) {
   std::set<std::int32_t> sources{reg};
   for (bool more = true; more;) {
@@ -91,7 +91,7 @@ std::set<std::int32_t> moved_from(const ptx::Function& f, std::int32_t reg) {
   return sources;
 }
 
-// Where an address begins: a register or a symbol that it was computed from by adding numbers alone.
+// The register or symbol from which an address was computed by adding constants only.
 struct Start {
   std::int32_t reg = -1;
   std::string_view symbol;
@@ -99,7 +99,7 @@ struct Start {
   friend bool operator==(const Start&, const Start&) = default;
 };
 
-// A function's registers that one instruction alone defines, with it.
+// For each register that exactly one instruction defines, that instruction.
 class Definitions {
  public:
   explicit Definitions(const ptx::Function& f)
@@ -118,7 +118,7 @@ class Definitions {
     return at;
   }
 
-  // The number that an operand always is.
+  // The value of an operand, if it is a constant.
   std::optional<std::int64_t> number(const Operand& o) const {
     if (o.kind == Operand::Kind::integer) return o.integer;
     if (o.kind != Operand::Kind::reg || o.index < 0 || counts_[static_cast<std::size_t>(o.index)] != 1)
@@ -206,7 +206,8 @@ std::set<std::uint32_t> atomics_that_only_look(const Program& program) {
 
 namespace {
 
-// What a register of addresses may hold: not known yet, nothing of interest, a place in one shared array, or any of these.
+// What a register may contain, as far as shared arrays are concerned: nothing known yet, no shared address,
+// an address in one array, or a mixture.
 class Base {
  public:
   static Base nothing() { return Base(&kNothing); }
@@ -216,12 +217,12 @@ class Base {
 
   bool is_array() const { return what_ != nullptr && what_ != &kNothing && what_ != &kMixture; }
   const Program::SharedVariable* variable() const { return is_array() ? what_ : nullptr; }
-  // One or the other.
+  // For a value that is one or the other.
   Base either(Base other) const {
     if (what_ == nullptr || what_ == other.what_) return other;
     return other.what_ == nullptr ? *this : mixture();
   }
-  // The sum of both: an array and an offset are a place in that array.
+  // For a sum: an array plus an offset is an address in that array.
   Base plus(Base other) const {
     if (what_ == &kNothing || what_ == nullptr) return other;
     return other.what_ == &kNothing || other.what_ == nullptr ? *this : mixture();
@@ -252,7 +253,7 @@ class ArrayWalk {
     }
   }
 
-  // Of what stands between brackets, or is the value of an operand.
+  // For an operand's value, or for the address between brackets.
   Base of(const Operand& o) const {
     const Base reg = o.index >= 0 && (o.kind == Operand::Kind::reg || o.kind == Operand::Kind::address)
                          ? bases_[static_cast<std::size_t>(o.index)]

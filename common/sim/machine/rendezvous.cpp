@@ -57,7 +57,7 @@ std::uint64_t arrive(Warp& w, int lane, std::uint64_t address, std::uint32_t cou
                      bool may_end_phase) {
   Block& block = *w.block;
   Rendezvous r = load(block, address);
-  if (r.pending == 0 && r.bytes != 0) {  // the phase ends when its copies are done: now
+  if (r.pending == 0 && r.bytes != 0) {  // the phase ends when its copies are done, so carry them out now
     finish_copies_for(block, address);
     r = load(block, address);
   }
@@ -73,7 +73,8 @@ std::uint64_t arrive(Warp& w, int lane, std::uint64_t address, std::uint32_t cou
   r.pending -= count;
   if (kind == Arrival::drop) r.expected -= std::min(count, r.expected);
   if (r.phase_over()) {
-    if (!may_end_phase) misuse("mbarrier.arrive.noComplete ends the phase, which it must not", lane, address);
+    if (!may_end_phase)
+      misuse("mbarrier.arrive.noComplete ends the phase, which is not allowed", lane, address);
     end_phase(block, address, r);
   }
   store(block, address, r);
@@ -94,8 +95,7 @@ void complete_bytes(Block& block, std::uint64_t address, std::uint32_t n_bytes) 
   Rendezvous r = load(block, address);
   const std::int64_t bytes = std::int64_t{r.bytes} - n_bytes;
   if (bytes < -static_cast<std::int64_t>(Rendezvous::kMost))
-    misuse("more bytes have been copied than the mbarrier was told to expect (mbarrier.expect_tx)", 0,
-           address);
+    misuse("more bytes have been copied than the mbarrier expects (mbarrier.expect_tx)", 0, address);
   r.bytes = static_cast<std::int32_t>(bytes);
   if (r.phase_over()) end_phase(block, address, r);
   store(block, address, r);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// mbarrier objects: 64 bits of shared memory in which threads announce themselves and for whose phases they wait.
-// A phase ends once nobody is pending and no bytes of copies are outstanding; the next one then expects as many again.
-// Source: NVIDIA, "PTX ISA", version 9.0, section 9.7.13.15 (mbarrier). The layout is ours: programs may not look into it.
+// mbarrier objects: 64 bits of shared memory at which threads arrive and for whose phases they wait. A phase
+// ends when no arrivals are pending and no bytes of copies are outstanding. The next phase then expects as
+// many arrivals again.
+// Source: NVIDIA, "PTX ISA", version 9.0, section 9.7.13.15 (mbarrier). The layout of the 64 bits is our own;
+// programs must not depend on it.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +15,12 @@ struct MicroOp;
 struct Warp;
 
 struct Rendezvous {
-  static constexpr std::uint32_t kMost = (1u << 20) - 1;  // of arrivals, and of bytes
+  static constexpr std::uint32_t kMost = (1u << 20) - 1;  // limit for arrivals and for bytes
 
   std::uint32_t phase = 0;     // modulo 8
-  std::uint32_t pending = 0;   // arrivals until it ends
-  std::uint32_t expected = 0;  // arrivals of the next phase
-  std::int32_t bytes = 0;      // announced and not yet copied
+  std::uint32_t pending = 0;   // arrivals still missing in this phase
+  std::uint32_t expected = 0;  // arrivals that the next phase needs
+  std::int32_t bytes = 0;      // expected bytes that have not been copied yet
 
   static Rendezvous of(std::uint64_t word);
   std::uint64_t word() const;
@@ -27,13 +29,14 @@ struct Rendezvous {
 
 enum class Arrival : std::uint8_t { plain, drop };
 
-// Each gives the object as it was before: the state that mbarrier.arrive returns. `address` is generic, in the block's shared
-// memory, checked. Throw DeviceFault on misuse.
+// arrive() returns the object's value before the arrival, which is the state that mbarrier.arrive returns.
+// `address` is generic, checked, and in the block's shared memory. All three throw DeviceFault on misuse.
 std::uint64_t arrive(Warp& w, int lane, std::uint64_t address, std::uint32_t count, Arrival kind,
                      bool may_end_phase);
 void expect_bytes(Warp& w, int lane, std::uint64_t address, std::uint32_t n_bytes);
 void complete_bytes(Block& block, std::uint64_t address, std::uint32_t n_bytes);
-// Has the phase with this parity, or the one that the state was taken in, ended? Copies that the object counts are done first.
+// Whether the phase with this parity, or with this number, has ended. First carries out the copies that the
+// object counts.
 bool has_ended(Warp& w, int lane, std::uint64_t address, std::uint32_t phase, bool by_parity);
 
 }  // namespace course::sim

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The state of a running warp and block, shared by the op handlers (ops/), the run loop (ops/run.cpp) and the observers.
-// Threads of a warp that stand at the same place form a group; a warp that has not diverged has one group.
-// Invariant: groups of a warp have disjoint masks and different blocks; their union is the set of live lanes.
+// The state of a running warp and block, shared by the op handlers (ops/), the run loop (ops/run.cpp) and the
+// observers. Threads of a warp that are at the same position in the code form a group. A warp that has not
+// diverged has one group.
+// Invariant: the groups of a warp have disjoint masks and different basic blocks. The union of the masks is
+// the set of live lanes.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +27,8 @@ struct Block;
 struct Worker;
 struct Warp;
 
-// Thrown by handlers: ends the launch. `lanes` are those at fault; `address` where that says something.
+// Thrown by op handlers; ends the launch. `lanes`: the lanes at fault. `address`: the faulting address, else
+// 0.
 struct DeviceFault : std::runtime_error {
   DeviceFault(Fault fault_kind, std::string what, std::uint32_t lanes_at_fault = 0, std::uint64_t where = 0)
       : std::runtime_error(std::move(what)), fault(fault_kind), lanes(lanes_at_fault), address(where) {}
@@ -49,72 +52,73 @@ enum MemoryOrder : std::uint8_t {
   kScopeDevice = 2 << 3,
   kScopeSystem = 3 << 3,
   kScopeMask = 3 << 3,
-  kNonCoherent = 1 << 5,  // a load of what nobody writes during the kernel: ld.global.nc
+  kNonCoherent = 1 << 5,  // ld.global.nc: a load of memory that no thread writes during the kernel
 };
 
 enum class Wait : std::uint8_t { none, warp_sync, barrier };
 
-// Threads of one warp at one place.
+// Threads of one warp at the same position.
 struct Group {
-  std::uint32_t block = 0;  // basic block about to run
+  std::uint32_t block = 0;  // the basic block that runs next
   std::uint32_t mask = 0;
   Wait wait = Wait::none;
-  std::uint32_t barrier = 0;      // when waiting at one
+  std::uint32_t barrier = 0;      // where it waits, if wait == Wait::barrier
   bool passed = false;            // the sync op at the head of `block` may run now
-  std::uint64_t stamp = 0;        // when it was last favoured, see Warp::favoured
-  std::uint32_t from = kNoBlock;  // observed launches only: the basic block it ran last
+  std::uint64_t stamp = 0;        // Warp::clock when the group was last chosen to run
+  std::uint32_t from = kNoBlock;  // in observed launches: the basic block that ran last
 
   static constexpr std::uint32_t kNoBlock = ~0u;
 };
 
-// Saved when a function is called: per lane, since lanes of a group may have come from different call sites.
+// Saved at a function call, for each lane, because the lanes of a group may have different call sites.
 struct CallFrame {
   std::uint32_t return_block;
   std::uint32_t call;         // index into Program::calls
   std::uint32_t caller_base;  // caller's frame base in local memory
   std::uint32_t function;     // the callee
-  bool spilled;               // the callee's registers were saved, since it was already active in this lane
+  bool spilled;               // the callee was already active in this lane, so its registers were saved
 };
 
 struct alignas(64) Warp {
-  std::uint32_t lane_mask[kLanes] = {};  // `mask`, one word a lane, all ones or zero
+  std::uint32_t lane_mask[kLanes] = {};  // `mask` as one word per lane, all ones or zero
   std::byte* registers = nullptr;
-  std::uint32_t mask = 0;  // lanes that the current op acts on
+  std::uint32_t mask = 0;  // lanes that execute the current op
   std::uint32_t live = 0;  // lanes that have not exited
   Block* block = nullptr;
   Worker* worker = nullptr;
   const Program* program = nullptr;
   const MicroOp* current = nullptr;  // for diagnostics and memory caches
   std::uint32_t number = 0;          // in its block
-  std::uint32_t observed = ~0u;      // kinds of op that the observer is called for: bits 1 << OpKind
-  std::uint32_t back_edges = 0;      // taken while diverged, since the last rotation
-  std::uint32_t favoured =
-      0;  // lanes of the group that runs out of order, so that spinning lanes cannot starve it
+  std::uint32_t observed = ~0u;      // bits 1 << OpKind: the kinds of op for which the observer is called
+  std::uint32_t back_edges = 0;      // taken while diverged, since `favoured` was last set
+  // Lanes of a group that runs out of order, so that spinning lanes do not starve it.
+  std::uint32_t favoured = 0;
   std::uint64_t clock = 0;
-  // For the timing model: its own time in clocks, what the loads of the basic block at hand add to it, and the poll that it may be repeating.
+  // For the timing model: the warp's own time in clocks, what the loads of the current basic block add to it,
+  // and the last polled position, which the warp may be polling again.
   std::uint64_t time = 0;
   std::uint32_t stall = 0;
-  bool waited = false;  // at the barrier that is released
+  bool waited = false;  // at the barrier that is being released
   std::uint32_t polled_op = ~0u;
   std::uint64_t polled_address = 0, polled_time = 0;
-  // Lines of global memory that it loaded last: line number and 4 bits, the sectors.
+  // The lines of global memory that the warp loaded last: line number, and 4 bits for the sectors.
   static constexpr std::uint32_t kNearLines = 32;
   std::uint64_t near_lines[kNearLines] = {};
   std::vector<Group> groups;
   std::vector<std::byte> register_store;
 
-  // Local memory: per lane, contiguous; frames grow upwards.
+  // Local memory: contiguous for each lane; frames grow upwards.
   std::vector<std::byte> local;
   std::uint32_t local_stride = 0;
   std::uint32_t frame_base[kLanes] = {};
   std::vector<CallFrame> calls[kLanes];
-  std::vector<std::uint64_t> spilled[kLanes];  // registers of re-entered functions, a stack by lane
+  std::vector<std::uint64_t> spilled[kLanes];  // registers of re-entered functions: one stack per lane
   bool has_calls = false;
 
   CopyQueue copies, bulk_copies;
-  std::uint32_t cluster_phase[kLanes] =
-      {};                        // of the block's cluster barrier when the lane arrived there last
-  std::uint32_t first_lane = 0;  // the lane whose part of an atomic is done first; the others follow in turn
+  // Block::cluster_phase when the lane last arrived at the cluster's barrier.
+  std::uint32_t cluster_phase[kLanes] = {};
+  std::uint32_t first_lane = 0;  // the lane that comes first in an atomic; the others follow in turn
 
   template <typename T>
   T* slot(std::uint32_t offset) {
@@ -130,60 +134,61 @@ struct alignas(64) Warp {
 };
 
 struct Barrier {
-  std::uint32_t arrived = 0;       // threads waiting or having arrived without waiting
-  std::uint32_t expected = 0;      // threads, 0 = all that live
-  std::uint32_t true_threads = 0;  // of bar.red: threads whose predicate holds
+  std::uint32_t arrived = 0;       // threads that wait, or have arrived without waiting
+  std::uint32_t expected = 0;      // threads; 0: all live threads
+  std::uint32_t true_threads = 0;  // for bar.red: threads whose predicate is true
   std::uint32_t voters = 0;
   bool result_and = false, result_or = false;  // of the last completed bar.red
   std::uint32_t result_count = 0;
 };
 
-// Barriers of a block: bar.sync's, and that of the cluster.
+// The barriers of a block: 16 for bar.sync, and that of the cluster.
 inline constexpr std::uint32_t kClusterBarrier = 16, kBarriers = 17;
 
-// Blocks that run at the same time and reach each other's shared memory. Clusters of one block have none.
+// Blocks that run at the same time and can access each other's shared memory. A block without a cluster has
+// none.
 struct Cluster {
-  std::vector<Block*> members;  // by rank; nullptr once it has ended
+  std::vector<Block*> members;  // by rank; nullptr once the block has ended
 };
 
 struct Block {
   std::shared_ptr<Cluster> cluster;
   std::uint32_t index[3] = {0, 0, 0};
   std::uint64_t linear = 0;
-  std::uint32_t storage = 0;  // number of this piece of storage, which one block after another uses
+  std::uint32_t storage = 0;  // number of this Block object, which is reused for one block after another
   const LaunchRequest* launch = nullptr;
   std::vector<std::byte> shared_store;
   std::byte* shared = nullptr;  // static, then dynamic; 128-byte aligned
   std::uint32_t shared_bytes = 0;
   std::vector<Warp> warps;
   Barrier barriers[kBarriers];
-  std::uint64_t ticks = 0;                // what its clocks show, see ops/clock_rows.cpp
-  std::uint32_t cluster_phase = 0;        // times that barrier.cluster has been completed
-  std::vector<CopyBatch> counted_copies;  // under way, to be told to an mbarrier
-  std::uint64_t n_copies = 0;             // instructions that copy, so far
-  std::uint64_t rounds = 0;               // in which each of its warps had a turn
+  std::uint64_t ticks = 0;                // value of its clock registers, see ops/clock_rows.cpp
+  std::uint32_t cluster_phase = 0;        // number of completed barriers of the cluster
+  std::vector<CopyBatch> counted_copies;  // copies under way that an mbarrier counts
+  std::uint64_t n_copies = 0;             // copy instructions executed so far
+  std::uint64_t rounds = 0;               // number of rounds in which each of its warps had a turn
   std::uint32_t live_threads = 0;
-  std::uint64_t start = 0;  // on the timing model's clock
+  std::uint64_t start = 0;  // in clocks of the timing model
   std::uint32_t n_threads = 0;
   bool had_early_exit = false;  // some threads have exited
 };
 
-// What memory instructions did, per op: summed into Counters and, line by line, into profiles.
+// What memory instructions did, per op. Summed into Counters and, per source line, into profiles.
 struct OpCounters {
   std::uint64_t requests = 0;
   std::uint64_t lanes = 0;
   std::uint64_t sectors = 0;     // global, local
   std::uint64_t wavefronts = 0;  // shared
-  std::uint64_t conflicts = 0;   // … more of them than the bytes need
+  std::uint64_t conflicts = 0;   // shared: wavefronts beyond those that the bytes need
   std::uint64_t serialised = 0;  // atomics
   std::uint64_t copied = 0;      // bytes, by asynchronous copies
 };
 
-// Sees the instructions of an observed launch, before and after they run, and what the machine does between them. Any of the
-// calls may throw DeviceFault.
+// Observes the instructions of a launch, before and after they run, and what the machine does between them.
+// Any of the calls may throw DeviceFault. With several host threads, each has its own observer.
 class Observer {
  public:
-  // `looks_after`: whether `after` is to be called at all.
+  // `looks_after`: whether `after` is called at all.
   explicit Observer(bool looks_after = true) : looks_after_(looks_after) {}
   virtual ~Observer() = default;
   bool looks_after() const { return looks_after_; }
@@ -193,28 +198,29 @@ class Observer {
   // Only for the kinds of op in Warp::observed, which block_begins may narrow.
   virtual void before(Warp&, const MicroOp&) {}
   virtual void after(Warp&, const MicroOp&) {}
-  // Threads `mask` reach a barrier; `barrier_released` follows once enough have.
+  // Threads `mask` arrive at a barrier. `barrier_released` follows once enough threads have arrived.
   virtual void barrier_arrived(Warp&, std::uint32_t /*mask*/, const MicroOp&) {}
   virtual void barrier_released(Block&, std::uint32_t /*barrier*/) {}
-  // Lanes `mask` have met at bar.warp.sync `op` (or several of the same member mask) and go on.
+  // Lanes `mask` have met at bar.warp.sync `op` and continue. They may have several different member masks.
   virtual void warp_synced(Warp&, std::uint32_t /*mask*/, const MicroOp& /*op*/) {}
   // A group of threads leaves the kernel at the end of a basic block. Called while it still counts as live.
   virtual void threads_exit(Warp&, const Group&, const BasicBlock&) {}
-  // A call or a return moved values in a lane's local memory, or a call opened a fresh frame there.
+  // local_moved: a call or a return wrote values to a lane's local memory. frame_opened: a call opened a new
+  // frame.
   virtual void local_moved(Warp&, int /*lane*/, std::uint32_t /*offset*/, std::uint32_t /*bytes*/) {}
   virtual void frame_opened(Warp&, int /*lane*/, std::uint32_t /*offset*/, std::uint32_t /*bytes*/) {}
-  // Copies are put under way (of the batch's lanes); some of them have been done, for the thread that waited or, unless it is 0,
-  // for those that wait for the mbarrier. Called before the data moves.
+  // copies_issued: the copies of a batch have started. copies_finished: some of them are about to be carried
+  // out, for a thread that waited or, if `barrier` is not 0, for the threads that wait for that mbarrier.
   virtual void copies_issued(Warp&, const CopyBatch&) {}
   virtual void copies_finished(Block&, const CopyBatch&, std::uint32_t /*lanes*/, std::uint64_t /*barrier*/) {
   }
-  // An mbarrier: a lane arrives there, its phase ends, a lane sees that the phase it asked for has ended.
+  // For mbarriers: a lane arrives, a phase ends, a lane sees that the phase it asked for has ended.
   virtual void rendezvous_arrived(Warp&, int /*lane*/, std::uint64_t /*address*/) {}
   virtual void rendezvous_ended(Block&, std::uint64_t /*address*/) {}
   virtual void rendezvous_passed(Warp&, int /*lane*/, std::uint64_t /*address*/) {}
-  // Nothing in the block can run any more: the launch is about to be ended as a deadlock.
+  // No thread of the block can run: the launch is about to end as a deadlock.
   virtual void stuck(Block&) {}
-  // Something in the block has ended the launch: it and later blocks run no further.
+  // A fault in this block has ended the launch. This block and later ones run no further.
   virtual void faulted(Block&) {}
   virtual void launch_ends() {}
 
@@ -225,43 +231,44 @@ class Observer {
   bool looks_after_;
 };
 
-// One host thread's share of a launch.
 class Cache;
 class Signals;
 
+// One host thread's share of a launch.
 struct Worker {
   const Program* program = nullptr;
   Arena* arena = nullptr;
   const LaunchRequest* launch = nullptr;
   const DevicePreset* preset = nullptr;
-  std::uint64_t grid_workspace = 0;  // what %envreg1 and 2 hold, high half first
+  std::uint64_t grid_workspace = 0;  // value of %envreg1 (high half) and %envreg2
   Observer* observer = nullptr;
   bool counting = false;
   bool alone = true;                       // no other host thread runs this launch
   std::uint64_t instructions = 0;          // warp instructions since the launch began
   std::vector<std::uint64_t> block_runs;   // by basic block: warp-wide executions
-  std::vector<std::uint64_t> block_lanes;  // … and lanes
+  std::vector<std::uint64_t> block_lanes;  // by basic block: executions by lanes
   std::vector<std::uint64_t> diverged;     // by basic block: conditional branches that split a group
-  std::vector<std::uint64_t> guarded_off;  // by op: lanes that a guard switched off
+  std::vector<std::uint64_t> guarded_off;  // by op: lanes whose guard was false
   std::vector<OpCounters> op_counters;     // by op
   std::uint64_t barriers_completed = 0;
   // For the timing model.
   Cache* cache = nullptr;
-  Signals* signals = nullptr;  // where blocks may wait for each other
-  std::uint32_t near_lines =
-      Warp::kNearLines;  // of a warp that the first-level cache has room for: a power of two
-  std::uint32_t near_stall = 0, far_stall = 0,
-                fetch_stall = 0;  // clocks beyond the nearest: second-level cache, memory, atomics
+  Signals* signals = nullptr;  // used if blocks may wait for each other
+  // Lines of a warp for which L1 has room: a power of two.
+  std::uint32_t near_lines = Warp::kNearLines;
+  // Clocks beyond those of an L1 hit: for L2, DRAM and atomics.
+  std::uint32_t near_stall = 0, far_stall = 0, fetch_stall = 0;
   std::uint64_t publish_clocks = 0, barrier_clocks = 0, block_clocks = 0;
   double conflict_clocks = 0, shared_atomic_clocks = 0;
   std::uint64_t lines = 0, near_sectors = 0, filled_sectors = 0, dirty_sectors = 0, partial_sectors = 0;
   std::uint64_t atomic_passes = 0;
   HotSpots hot_spots;
-  std::uint32_t storages = 0;         // blocks' storage made so far
+  std::uint32_t storages = 0;         // Block objects made so far
   const Warp* launch_warp = nullptr;  // the warp that runs, for diagnostics
   std::string output;                 // of printf, in order
 
-  // The allocations hit last, hashed by op: most accesses fall where the last one of the same op did.
+  // The allocations accessed last, indexed by op: most accesses go to the same allocation as the last one of
+  // the same op.
   struct Window {
     std::uint64_t low = 1, high = 0;
   };

@@ -34,14 +34,15 @@ void WriteHistory::before(Warp& w, const MicroOp& op) {
   const bool changes = op.kind == OpKind::atomic || op.kind == OpKind::store || op.kind == OpKind::rendezvous;
   if (!changes || (op.kind != OpKind::atomic && (op.order & kOrderMask) == kWeak)) return;
   const bool swaps =
-      op.kind == OpKind::atomic && op.src[2] != MicroOp::kNoSlot && op.width <= 8;  // and compares
+      // a compare-and-swap
+      op.kind == OpKind::atomic && op.src[2] != MicroOp::kNoSlot && op.width <= 8;
   const Addresses a = addresses_of(w, op);
   pending_bytes_ = a.bytes;
   for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
     const std::byte* const memory = memory_at(*w.worker->arena, *w.block, a.at[lane], a.bytes);
     const std::uint64_t old = value_at(memory, a.bytes);
-    if (swaps) {  // the first lane that finds what it wants is the one that changes it
+    if (swaps) {  // only the first lane that finds the expected value changes it
       const std::uint64_t wanted =
           op.width == 8 ? w.slot<std::uint64_t>(op.src[1])[lane] : w.slot<std::uint32_t>(op.src[1])[lane];
       const bool taken =

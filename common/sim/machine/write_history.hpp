@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Who wrote what last: for launches that hang.
+// Records which thread last changed a word, to explain launches that hang.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,8 @@
 
 namespace course::sim {
 
-// Remembers who last changed the places that strong stores and atomics write. Kept for kernels that poll, while checkers are on.
+// Records the last change of each word that strong stores and atomics write. Only for kernels that poll, and
+// only while checkers are on.
 class WriteHistory {
  public:
   struct Change {
@@ -21,13 +22,13 @@ class WriteHistory {
 
   void launch_begins(const Program& program);
   bool keeps() const { return keeps_; }
-  // Before any access to memory: what the one before has changed is looked at now.
+  // Must be called before each access to memory. Compares memory with its value before the previous write.
   void before(Warp& w, const MicroOp& op);
-  // `block` matters for shared memory.
+  // The last change of the word at a generic address, or nullptr. `block` matters for shared addresses.
   const Change* last(const Block& block, std::uint64_t address);
 
  private:
-  static constexpr std::size_t kMost = std::size_t{1} << 18;  // places; more are not remembered
+  static constexpr std::size_t kMost = std::size_t{1} << 18;  // words; further ones are not recorded
   static std::uint64_t key(const Block& block, std::uint64_t address);
 
   void settle();
@@ -35,7 +36,7 @@ class WriteHistory {
   bool keeps_ = false;
   std::unordered_map<std::uint64_t, Change> changes_;
   struct Pending {
-    std::uint64_t place, old;  // place: key
+    std::uint64_t place, old;  // place: from key(); old: the value before the write
     const std::byte* memory;
     Change change;
   };
@@ -43,7 +44,7 @@ class WriteHistory {
   std::uint32_t pending_bytes_ = 0;
 };
 
-// An observer that has one, or nullptr.
+// An observer that may have a history; history() returns nullptr if it has none.
 class KeepsHistory {
  public:
   virtual ~KeepsHistory() = default;

@@ -20,7 +20,7 @@ Dataflow::~Dataflow() {
   munmap(global_, arena_.size());
 }
 
-// Watched buffers start with depth 0, once.
+// The watched buffers start with depth 0; marked again only if their number has changed.
 void Dataflow::mark_data() {
   const auto ranges = arena_.data_ranges();
   if (ranges.size() == marked_ranges_) return;
@@ -76,7 +76,7 @@ void Dataflow::write(Warp& w, const MicroOp& op, int k, int lane, Depth depth) {
   of(w, op.dst[k], (op.pred_dst >> k & 1) != 0)[lane] = depth;
 }
 
-// What is not known better still derives from its inputs: a lane's outputs have the depth of its deepest one.
+// Ops without a rule of their own: each lane's results have the depth of its deepest input.
 void Dataflow::pass_on(Warp& w, const MicroOp& op) {
   for (std::uint32_t m = w.mask; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
@@ -92,7 +92,7 @@ void Dataflow::before(Warp& w, const MicroOp& op) {
   if (op.kind == OpKind::load || op.kind == OpKind::store || op.kind == OpKind::atomic)
     addresses_ = addresses_of(w, op);
   if (op.kind != OpKind::shuffle) return;
-  // Lets the op itself shuffle the depths: they stand in for the values for a moment.
+  // Executes the op on the depths instead of the values, so that it shuffles them.
   std::uint32_t* value = w.slot<std::uint32_t>(op.src[0]);
   std::uint32_t* out = w.slot<std::uint32_t>(op.dst[0]);
   std::uint32_t saved_value[kLanes], saved_out[kLanes];
@@ -173,7 +173,7 @@ void Dataflow::after(Warp& w, const MicroOp& op) {
       break;
     }
     case OpKind::other: pass_on(w, op); break;
-    default:  // a vote's mask and a barrier's answer count lanes, they do not combine their data
+    default:  // a vote's mask and a barrier's result count lanes and do not combine their data
       for (int k = 0; k < 2; ++k) for_lanes([&](int lane) { write(w, op, k, lane, 0); });
       break;
   }

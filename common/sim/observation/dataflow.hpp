@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Measures work and step complexity: follows the watched data through registers and memory and counts the operations that
-// combine two values derived from it. Every value carries its depth, the longest chain of such operations behind it.
-// Moves, shuffles, loads, stores, conversions and selections carry a depth along, and so does every operation that is not known
-// better (matrices, textures): that of its deepest input. Indices, constants and the results of votes have none.
+// Measures work and step complexity. Follows the watched data through registers and memory, and counts the
+// operations that combine two values derived from it. Each derived value has a depth: the length of the
+// longest chain of such operations that led to it.
+// Moves, shuffles, loads, stores, conversions and selections pass the depth on. Operations without a rule of
+// their own (matrices, textures) give their results the depth of their deepest input. Indices, constants and
+// the results of votes have no depth.
 // Example: a tree reduction of n items has work n − 1 and steps ⌈log2 n⌉.
 #pragma once
 
@@ -29,9 +31,9 @@ class Dataflow final : public Observer {
   void copies_finished(Block& block, const CopyBatch& batch, std::uint32_t lanes,
                        std::uint64_t barrier) override;
 
-  // Since the last call.
+  // The work since the last call.
   std::uint64_t take_work();
-  // Since the beginning: chains may run through several launches.
+  // The largest depth since this object was made. Chains may continue from launch to launch.
   std::uint64_t steps() const { return deepest_; }
 
  private:
@@ -50,7 +52,7 @@ class Dataflow final : public Observer {
   void mark_data();
 
   const Arena& arena_;
-  std::uint32_t* global_ = nullptr;  // one word for each 4 bytes of the arena
+  std::uint32_t* global_ = nullptr;  // one entry for each 4 bytes of the arena
   std::uint64_t marked_ranges_ = 0;
   std::unordered_map<const Warp*, Shadow> shadows_;
   std::unordered_map<std::uint64_t, Depth> shared_, local_;

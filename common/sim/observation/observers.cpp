@@ -31,7 +31,7 @@ bool Observers::any_written(std::uint64_t address, std::uint64_t n_bytes) const 
 
 void Observers::forget_writes(std::uint64_t address, std::uint64_t n_bytes) {
   if (!initcheck_) return;
-  // Now, not at the next launch: that would bring back what is forgotten here.
+  // Must happen now, because trust_all() at the next launch would undo what follows.
   if (std::exchange(ran_unwatched_, false)) initcheck_->trust_all();
   initcheck_->allocated(address, n_bytes, MemoryKind::device);
 }
@@ -71,7 +71,8 @@ Observer* Observers::begin(std::uint32_t mode, const Program& program, const Lau
   counts_dataflow_ = (mode & kDataflow) != 0;
   checks_.reset();
   several_.reset();
-  // Who gets an old value polls once more, so that counts and traces would depend on the schedule's seed.
+  // A thread that gets an old value polls once more, so counters and traces would depend on the schedule's
+  // seed.
   if ((mode & kRacecheck) != 0)
     racecheck()->give_old_values(
         (mode & (kCounters | kDataflow | kTrace)) == 0 && Racecheck::may_get_old_values(program, launch),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The set of observers that a mode asks for, behind the single Observer that the run loop calls. Keeps them from launch to
-// launch, since they follow memory.
+// The observers that a mode asks for, behind the single Observer that the run loop calls. They are kept from
+// launch to launch because they follow the contents of memory. Used by one host thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -25,38 +25,40 @@ struct TraceLog;
 
 class Observers {
  public:
-  // Findings go to `findings`, what is traced to `trace`. `shortcuts`: of checkers, see Racecheck.
+  // Findings are added to `findings`, the trace to `trace`; both must outlive this object. `shortcuts`:
+  // whether checkers may use them, see Racecheck.
   Observers(const Arena& arena, std::vector<Finding>& findings, TraceLog& trace, bool shortcuts);
   ~Observers();
 
-  // What host code did to memory.
+  // Called for what host code does to memory.
   void allocated(std::uint64_t address, std::uint64_t n_bytes, MemoryKind kind);
   void host_wrote(std::uint64_t address, std::uint64_t n_bytes);
   bool any_written(std::uint64_t address, std::uint64_t n_bytes) const;
   void forget_writes(std::uint64_t address, std::uint64_t n_bytes);
-  // A Program is about to go: what was read off the code goes first.
+  // Called before a Program is destroyed: discards everything that was derived from its code.
   void code_unloaded();
 
-  // A mode for the launches to come. The earlier, the more is seen: memory that was filled before initcheck was first asked
-  // for counts as initialised.
+  // Creates the observers for a mode. The earlier this is called, the more they see: memory that was filled
+  // before the first mode with initcheck counts as initialised.
   void prepare(std::uint32_t mode);
-  // The observer for a launch in `mode`, or nullptr when the mode needs none.
+  // The observer for a launch in `mode`, or nullptr if the mode needs none. Valid until the next call.
   Observer* begin(std::uint32_t mode, const Program& program, const LaunchRequest& launch,
                   std::uint64_t schedule_seed);
-  // After begin(): observers for as many host threads, each for the blocks that it runs; none where the launch must be seen by one. It may
-  // turn out afterwards that one should have: then what is to be done again has been put back.
+  // After begin(): one observer per host thread, each for the blocks that it runs. Empty if a single observer
+  // must see the whole launch. After such a launch, must_see_again() returns whether the launch must be
+  // repeated with a single observer; memory has then been restored.
   std::vector<Observer*> begin_together(std::uint32_t mode, const Program& program,
                                         const LaunchRequest& launch, int host_threads);
   bool must_see_again(bool faulted);
   // After the launch: adds what the observers counted.
   void end(Counters& counters);
-  // What the launch accessed in global memory, in a mode with kHostcheck and one of kAllChecks.
+  // What the launch accessed in global memory. Empty unless the mode has kHostcheck and one of kAllChecks.
   Footprint take_footprint();
-  // Forgets what was followed so far: data ranges start afresh.
+  // Discards the state of dataflow and trace; both start anew.
   void reset();
 
  private:
-  Racecheck* racecheck() const;  // nullptr: none yet
+  Racecheck* racecheck() const;  // nullptr if there is none yet
 
   const Arena& arena_;
   std::vector<Finding>& findings_;
@@ -64,14 +66,14 @@ class Observers {
   bool shortcuts_;
   std::unique_ptr<Dataflow> dataflow_;
   CheckerSet checkers_;
-  Initcheck* initcheck_ = nullptr;  // of checkers_, once it has one
+  Initcheck* initcheck_ = nullptr;  // the one in checkers_, nullptr if there is none
   std::unique_ptr<Trace> trace_;
   std::unique_ptr<CheckedTogether> together_;
-  std::unique_ptr<Observer> checks_, several_;  // of the launch at hand
-  Footprint footprint_;                         // of the launch at hand
+  std::unique_ptr<Observer> checks_, several_;  // for the current launch
+  Footprint footprint_;                         // of the current launch
   FootprintRecorder recorder_{footprint_};
   bool counts_dataflow_ = false;
-  bool ran_unwatched_ = false;  // initcheck missed a launch
+  bool ran_unwatched_ = false;  // kernels have run since initcheck last observed a launch
 };
 
 }  // namespace course::sim

@@ -61,7 +61,7 @@ void Origins::combine(const Warp& w, const MicroOp& op) {
     const Set* from = of(w, op.src[k], (op.pred_src >> k & 1) != 0);
     for (int lane = 0; lane < kLanes; ++lane) made[lane] = united(made[lane], from[lane]);
   }
-  // Lanes that reduce together all get what all of them brought.
+  // All lanes that reduce together get a result made of all their values.
   if (op.kind == OpKind::reduce) {
     Set all = 0;
     for (std::uint32_t m = w.mask; m != 0; m &= m - 1) all = united(all, made[std::countr_zero(m)]);

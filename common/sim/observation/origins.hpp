@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Where values come from: for each register, which array elements its value was made of. A trace draws arrows from them.
-// Operations unite the origins of their operands; conditions and addresses count for nothing. A value that has been stored, or
-// shown in an exchange between lanes, stands for itself from then on: its register then has that one place as its origin.
-// For small inputs. A set keeps kMost places; more are left out.
+// Where values come from: for each register, the array elements from which its value was computed. A trace
+// draws arrows from them. An operation unites the origins of its operands; conditions and addresses have no
+// influence. When a value is stored, or exchanged between lanes, it becomes an origin itself: its register
+// then has this place as its only origin.
+// For small inputs. A set has at most kMost places; further ones are omitted.
 #pragma once
 
 #include <cstdint>
@@ -18,16 +19,16 @@
 namespace course::sim {
 
 struct TracePlace {
-  std::string object;  // "s_data", "d_out"; several blocks have one "s_data" each
+  std::string object;  // "s_data", "d_out"; each block has its own "s_data"
   std::uint64_t element = 0;
-  std::uint32_t row =
-      0;  // the array's row in which the value stands: those before, and one when it was written since
+  // The array's row that contains the value. If the value was written since the last row, the next one.
+  std::uint32_t row = 0;
   friend auto operator<=>(const TracePlace&, const TracePlace&) = default;
 };
 
 class Origins {
  public:
-  using Set = std::uint32_t;  // a set of places; 0 is the empty one
+  using Set = std::uint32_t;  // number of a set of places; 0 is the empty set
   static constexpr std::size_t kMost = 16;
 
   void launch_begins(const Program& program);
@@ -37,11 +38,11 @@ class Origins {
   Set united(Set a, Set b);
   const std::vector<TracePlace>& places(Set set) const { return sets_[set]; }
 
-  // Of the value in a slot, by lane; of a predicate slot where `predicate`.
+  // The origins of the value in a slot, by lane. `predicate`: it is a predicate slot.
   Set* of(const Warp& w, std::uint32_t slot, bool predicate = false);
-  // Of a word in a thread's local memory.
+  // The origins of a word in a thread's local memory.
   Set& local(const Warp& w, int lane, std::uint64_t address) { return local_[{&w, lane, address}]; }
-  // An operation has run that makes its results of its operands.
+  // Called after an operation that computes its results from its operands.
   void combine(const Warp& w, const MicroOp& op);
 
  private:

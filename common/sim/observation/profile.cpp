@@ -72,7 +72,7 @@ void add_to_profile(std::vector<LineProfile>& lines, const Program& program, con
       line.lane_instructions += o.block_lanes[b] - o.guarded_off[k];
       if (block.entry == Entry::barrier && k == block.first) line.barriers += o.block_runs[b];
     }
-    // What leaves the block is no op of its own.
+    // Terminators of basic blocks are not ops.
     const std::uint64_t leaving = block.counted > counted ? block.counted - counted : 0;
     if (leaving == 0) continue;
     LineProfile& line = all.of(block.function, block.ptx_index);

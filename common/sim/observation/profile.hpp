@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What each source line of a kernel did, summed over its launches: the counters of counters.hpp, by line.
-// A line is the one of the kernel's own text: what was inlined there counts for the line that asked for it.
+// What each source line of a kernel did, summed over its launches: counters as in counters.hpp, by line.
+// Lines are those of the kernel's own source file; instructions of an inlined function count for the line
+// that called it.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +15,17 @@ namespace course::sim {
 
 struct LineProfile {
   std::string kernel;  // demangled
-  std::string file;    // "" where the binary has no line information
+  std::string file;    // "" without line information
   std::uint32_t line = 0;
   std::uint64_t warp_instructions = 0, lane_instructions = 0;
   std::uint64_t branches = 0, divergent_branches = 0;
   std::uint64_t global_requests = 0, global_sectors = 0, global_bytes = 0;  // loads, stores and atomics
   std::uint64_t shared_requests = 0, shared_wavefronts = 0;
   std::uint64_t atomic_requests = 0, atomic_lanes = 0, atomic_serialised = 0;
-  std::uint64_t barriers = 0;  // warps that came to one
+  std::uint64_t barriers = 0;  // executions of barriers by warps
 };
 
-// Adds a launch's counts to `lines`.
+// Adds the counts of a launch to `lines`.
 void add_to_profile(std::vector<LineProfile>& lines, const Program& program, const GridOutcome& outcome);
 
 }  // namespace course::sim

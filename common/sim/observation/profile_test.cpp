@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A profile shares out the launch's counters among the source lines: nothing is lost, nothing is counted twice.
+// A profile divides a launch's counters among the source lines, and each count belongs to exactly one line.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -36,7 +36,7 @@ TEST(Profile, AddsUpToTheCounters) {
   EXPECT_GT(report.at("lines").size(), 3u);
 }
 
-TEST(Profile, SumsSeveralLaunchesAndIsLeftOutUnlessAskedFor) {
+TEST(Profile, SumsLaunchesAndIsOmittedInOtherModes) {
   TestDevice t(TestDevice::read(SIM_PTX_DIR "/machine_test.ptx"));
   auto out = t.array<int>(3 * 64, 0);
   t.device.set_mode(kCounters | kProfile);

@@ -122,7 +122,8 @@ Json json_of(const TraceRow& row) {
   return j;
 }
 
-// Told first: what corrupts or ends the run, then what makes it a matter of luck. That a launch hangs is told after what may be why.
+// The order of findings: first what corrupts memory or ends the run, then what makes the result depend on
+// timing. A hang comes after the findings that may explain it.
 int rank(const Finding& f) {
   if (f.severity == Severity::hint) return 9;
   return f.kind == "no-progress" ? 3 : row_of(f.checker).rank;
@@ -145,13 +146,13 @@ std::vector<const Finding*> most_telling_first(const std::vector<Finding>& findi
   return order;
 }
 
-// "s_data[17]" and "s_data[3]", "d_in, element 5 of 10" and "d_in, element 9 of 10" are of one array.
+// The array of an object: the same for "s_data[17]" and "s_data[3]", or for two elements of d_in.
 std::string_view array_of(const std::string& object) {
   return std::string_view(object).substr(0, object.find_first_of("[,"));
 }
 
-// One missing barrier or initialisation shows up at every later line. Findings of the same kind in the same
-// kernel on the same array are therefore reported as one.
+// A missing barrier or initialisation causes findings at many later lines. Findings of the same kind in the
+// same kernel on the same array are therefore reported as one.
 bool same_cause(const Finding& a, const Finding& b) {
   return a.checker == b.checker && a.severity == b.severity && a.kind == b.kind && a.kernel == b.kernel &&
          !a.where.empty() && !b.where.empty() && !a.object.empty() &&

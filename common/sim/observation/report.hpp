@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What the device has seen since the last reset, and its JSON (schema in common/cudart/sim_control.h).
+// What the device has seen since the last reset, and its conversion to text and JSON (schema in
+// common/cudart/sim_control.h).
 #pragma once
 
 #include <string>
@@ -14,7 +15,7 @@
 namespace course::sim {
 
 struct Report {
-  static constexpr std::size_t kMostLaunches = 4096;  // later ones are summed only
+  static constexpr std::size_t kMostLaunches = 4096;  // later ones are only added to the totals
 
   struct Launch {
     std::string kernel;  // demangled
@@ -22,19 +23,19 @@ struct Report {
     double modelled_us = 0;
     const char* bound_by = "";
     Counters counters;
-    // How well the launch could fill a multiprocessor.
-    int resident_blocks = 0;   // at once
-    double occupancy = 0;      // of the multiprocessor's threads, 0 … 1
-    int registers = 0;         // per thread, estimated from PTX
+    // How well the launch fills a multiprocessor.
+    int resident_blocks = 0;   // per multiprocessor, at once
+    double occupancy = 0;      // resident threads as a fraction of the multiprocessor's maximum
+    int registers = 0;         // per thread; estimated from PTX unless the request gave them
     std::uint64_t shared = 0;  // bytes per block
   };
 
   std::string device;
-  double memory_gb_per_s = 0;  // the chip's
+  double memory_gb_per_s = 0;  // bandwidth of the chip
   std::uint64_t fills = 0;     // memsets
   std::vector<Launch> launches;
   Counters totals;
-  double modelled_us = 0;  // from the reset to the end of the last launch
+  double modelled_us = 0;  // from the reset to the end of the last launch or memset
   std::vector<Finding> findings;
   TraceLog trace;
   std::vector<LineProfile> lines;
@@ -42,8 +43,8 @@ struct Report {
   void add(Launch launch);
 };
 
-// In words, most telling first: a line that names the kind, one that tells the rest, and the other lines that
-// the same cause shows at.
+// The findings as text, the most important first: a line with the kind, a line with the message, and the
+// other lines of code with the same cause.
 std::string to_text(const std::vector<Finding>& findings);
 
 std::string to_json(const Report& report, std::uint32_t mode);

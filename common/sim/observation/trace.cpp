@@ -13,9 +13,9 @@
 
 namespace course::sim {
 
-// --- where things are -----------------------------------------------------------------------------------------------
+// --- where things are --------------------------------------------------------------------------------------
 
-// The array that a generic address falls into; nullptr for local memory and what has no name.
+// The array that contains a generic address; nullptr for local memory and for arrays without a name.
 const Trace::Object* Trace::object_at(std::uint64_t address) {
   if (const auto after = objects_.upper_bound(address); after != objects_.begin()) {
     const Object& known = std::prev(after)->second;
@@ -31,7 +31,7 @@ const Trace::Object* Trace::object_at(std::uint64_t address) {
       if (best == nullptr || v.size != 0) best = &v;
     }
     if (best == nullptr) return nullptr;
-    // Dynamic shared memory is declared without a size: it reaches to the end.
+    // Dynamic shared memory is declared without a size; it extends to the end of shared memory.
     object = {plain_name(best->name), kSharedWindow + best->offset,
               best->size != 0 ? best->size : kWindowSize / 2, true};
   } else {
@@ -52,7 +52,7 @@ Trace::Position Trace::position_of(const MicroOp& op) {
   return known->second;
 }
 
-// --- rows -----------------------------------------------------------------------------------------------------------
+// --- rows --------------------------------------------------------------------------------------------------
 
 void Trace::add(TraceRow row) {
   if (log_.rows.size() >= TraceLog::kMostRows) {
@@ -61,7 +61,7 @@ void Trace::add(TraceRow row) {
   }
   row.launch = launches_ - 1;
   if (row.after != TraceRow::After::start && row.after != TraceRow::After::publish) {
-    // What was done since the last row of this block, or of any.
+    // Accesses since the last row of this block, or, for a row of the grid, of all blocks.
     for (auto& [block, state] : blocks_) {
       if (row.block != TraceRow::kWholeGrid && row.block != block->linear) continue;
       row.accesses.insert(row.accesses.end(), state.accesses.begin(), state.accesses.end());
@@ -106,12 +106,12 @@ void Trace::flush_one(std::uint64_t base, Pending& pending, const Block* block, 
                                 block->shared_bytes - std::min<std::uint64_t>(offset, block->shared_bytes));
     from = block->shared + offset;
   }
-  n = std::min(n, TraceLog::kMostBytes);  // a reader of more has no use for a table
+  n = std::min(n, TraceLog::kMostBytes);  // the rest is not recorded
   row.contents.assign(from, from + n);
   add(std::move(row));
 }
 
-// --- begin and end ----------------------------------------------------------------------------------------------------
+// --- begin and end -----------------------------------------------------------------------------------------
 
 void Trace::launch_begins(const Program& program, const LaunchRequest& launch) {
   if (log_.ended) return;
@@ -160,7 +160,7 @@ void Trace::launch_ends() {
   flush(global_, nullptr, TraceRow::After::launch, {});
 }
 
-// The last row: what the block and the grid hold now.
+// Adds the last row: the present contents of the block's and the grid's arrays.
 void Trace::fault(const Block& block, const Position& where, const std::string& message) {
   const std::size_t before = log_.rows.size();
   flush(blocks_[&block].shared, &block, TraceRow::After::fault, where);
@@ -177,7 +177,7 @@ void Trace::fault(const Block& block, const Position& where, const std::string& 
   log_.ended = true;
 }
 
-// --- steps ------------------------------------------------------------------------------------------------------------
+// --- steps -------------------------------------------------------------------------------------------------
 
 void Trace::barrier_arrived(Warp& w, std::uint32_t, const MicroOp& op) {
   if (log_.ended) return;
@@ -188,7 +188,7 @@ void Trace::barrier_released(Block& block, std::uint32_t) {
   if (log_.ended) return;
   BlockState& b = blocks_[&block];
   flush(b.shared, &block, TraceRow::After::barrier, b.barrier);
-  // With one block, a barrier is a step of the grid, too.
+  // With a single block, a barrier also ends a step of the grid.
   if (n_blocks_ == 1) flush(global_, &block, TraceRow::After::barrier, b.barrier);
 }
 
@@ -197,9 +197,9 @@ void Trace::warp_synced(Warp& w, std::uint32_t, const MicroOp& op) {
   flush(blocks_[w.block].shared, w.block, TraceRow::After::warp_sync, position_of(op));
 }
 
-// --- accesses -----------------------------------------------------------------------------------------------------------
+// --- accesses ----------------------------------------------------------------------------------------------
 
-// An element as it is now.
+// An element with its present value.
 TracePlace Trace::place_of(const Block& block, const Object& object, std::uint64_t element) {
   BlockState& b = blocks_[&block];
   const auto& pending = object.shared ? b.shared : global_;
@@ -222,7 +222,7 @@ void Trace::write(const MicroOp& op, const Block& block, std::uint32_t thread, c
   pending.writes.push_back({element, block.linear, thread, position_of(op).line, row, origins_.places(from)});
 }
 
-// One lane's access to the k-th element of a load, store or atomic that has run.
+// One lane's access to element k of a load, store or atomic that has run.
 void Trace::access(Warp& w, const MicroOp& op, int lane, std::uint32_t k) {
   const std::uint64_t address = addresses_.at[lane] + std::uint64_t{k} * op.width;
   const std::uint32_t thread = w.number * kLanes + static_cast<std::uint32_t>(lane);
@@ -250,7 +250,7 @@ void Trace::access(Warp& w, const MicroOp& op, int lane, std::uint32_t k) {
   if (result != nullptr) *result = itself;
 }
 
-// Who took part.
+// Records which lanes took part in an access.
 void Trace::note(Warp& w, const MicroOp& op) {
   constexpr std::size_t kMostAccesses = 512;  // of a step
   auto& accesses = blocks_[w.block].accesses;
@@ -312,7 +312,8 @@ void Trace::after(Warp& w, const MicroOp& op) {
   }
 }
 
-// Finds out who gets whose value by letting the op shuffle the lanes' numbers, and shows what each lane brings.
+// Finds out which lane gets whose value by executing the op on the lane numbers, and adds a row with each
+// lane's value.
 void Trace::shuffle(Warp& w, const MicroOp& op) {
   std::uint32_t* value = w.slot<std::uint32_t>(op.src[0]);
   std::uint32_t* out = w.slot<std::uint32_t>(op.dst[0]);
@@ -336,7 +337,7 @@ void Trace::shuffle(Warp& w, const MicroOp& op) {
   }
 }
 
-// What each lane brings to a shuffle, or gets from a vote.
+// Adds a row with the value that each lane gives to a shuffle, or gets from a vote.
 void Trace::exchange(Warp& w, const MicroOp& op, TraceRow::After kind, std::uint32_t slot) {
   TraceRow row;
   row.block = w.block->linear;

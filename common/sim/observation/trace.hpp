@@ -1,9 +1,12 @@
-// SPDX-License-Identifier: MIT
-// Follows what a launch does to arrays: a row with an array's contents after every step that changed it, for each write which
-// thread did it at which line and of which elements the value was made (origins.hpp), and which lanes took part in each access.
-// A step of a block ends at a barrier, a __syncwarp or the block's end; a step of the whole grid with the launch, and for an
-// array where a thread publishes something (a volatile, relaxed or releasing store) right there. Exchanges between the lanes of a warp are rows of their own. The first fault, be it one that ends the kernel or a race, is the last row.
-// For small inputs: rows and contents are capped, and TraceLog::truncated says so.
+// Follows what a launch does to arrays. Each step that changes an array adds a row. A row has the array's
+// contents; for each write, the thread, the source line, and the elements from which the value was computed
+// (origins.hpp); for each access, the lanes that took part.
+// A step of a block ends at a barrier, at a __syncwarp or at the end of the block. A step of the whole grid
+// ends with the launch; for a single array it also ends when a thread publishes something in it (by a
+// volatile, relaxed or releasing store). Exchanges between the lanes of a warp are rows of their own. The
+// first fault is the last row, whether it ends the kernel or is a race.
+// For small inputs. The numbers of rows and bytes are limited; TraceLog::truncated reports when rows are
+// missing.
 #pragma once
 
 #include <cstddef>
@@ -28,51 +31,52 @@ struct TraceWrite {
   std::uint64_t block = 0;   // in the grid
   std::uint32_t thread = 0;  // in its block
   std::uint32_t line = 0;
-  std::uint32_t row =
-      0;  // of the array: a source with the same array and row was put there in this very step
-  std::vector<TracePlace> from;  // what the value was made of
+  // The array's row that contains the value. A source with the same array and row was written in the same
+  // step.
+  std::uint32_t row = 0;
+  std::vector<TracePlace> from;  // the elements from which the value was computed
 };
 
-// What one warp did at one line during a step, taken together.
+// What one warp did at one source line during a step.
 struct TraceAccess {
   std::uint64_t block = 0;
   std::uint32_t warp = 0, line = 0;
-  std::uint32_t lanes = 0, live = 0;  // masks: that took part; that could have
-  std::uint32_t passes = 0,
-                least_passes = 0;  // of the shared memory, at worst; what they are without bank conflicts
+  std::uint32_t lanes = 0, live = 0;  // masks: lanes that took part; lanes that were live
+  // Wavefronts of the access with the most bank conflicts, and those that it needs without conflicts.
+  std::uint32_t passes = 0, least_passes = 0;
 };
 
 struct TraceRow {
   enum class After : std::uint8_t { start, barrier, warp_sync, block, launch, shuffle, vote, publish, fault };
   static constexpr std::uint64_t kWholeGrid = ~std::uint64_t{0};
 
-  std::uint32_t launch = 0;  // index among those since the last reset
+  std::uint32_t launch = 0;  // index among the launches since the last reset
   std::uint64_t block = kWholeGrid;
   After after = After::start;
-  std::uint32_t warp = 0, lanes = 0;  // of a shuffle or vote: who took part
-  std::string file;                   // of the barrier, or of the exchange
+  std::uint32_t warp = 0, lanes = 0;  // of a shuffle or vote: the lanes that took part
+  std::string file;                   // of the barrier or exchange
   std::uint32_t line = 0;
   std::string object;
-  std::uint32_t width = 4;  // bytes of an element, as the accesses take it
+  std::uint32_t width = 4;  // bytes of an element, from the accesses
   std::vector<std::byte> contents;
   std::vector<TraceWrite> writes;
   std::vector<TraceAccess> accesses;  // since the block's last row
-  std::string fault;                  // of the last row: what ended the trace
+  std::string fault;                  // in the last row: what ended the trace
 };
 
 struct TraceLog {
   static constexpr std::size_t kMostRows = 4096, kMostWrites = 1 << 16;
-  static constexpr std::uint64_t kMostBytes = 8192;  // of an array
+  static constexpr std::uint64_t kMostBytes = 8192;  // per array
 
   std::vector<TraceRow> rows;
   std::size_t n_writes = 0;
   bool truncated = false;
-  bool ended = false;  // by a fault: nothing more is followed
+  bool ended = false;  // by a fault: no more rows are added
 };
 
 class Trace final : public Observer {
  public:
-  // A fault that a checker has seen so far in this launch; nullptr: none.
+  // Returns the first fault that a checker has seen in this launch, or nullptr.
   using Fault = std::function<const Finding*()>;
 
   Trace(const Arena& arena, TraceLog& log, Fault checked)
@@ -95,7 +99,7 @@ class Trace final : public Observer {
     std::uint64_t base = 0, size = 0;  // generic address, bytes
     bool shared = false;
   };
-  // Writes to an array since its last row.
+  // The writes to an array since its last row.
   struct Pending {
     std::uint32_t width = 0;
     std::vector<TraceWrite> writes;
@@ -106,10 +110,11 @@ class Trace final : public Observer {
     std::uint32_t line = 0;
   };
   struct BlockState {
-    std::map<std::uint64_t, Pending> shared;      // by the object's base
-    std::vector<TraceAccess> accesses;            // since the last row
-    Position barrier;                             // the one reached last
-    std::map<std::uint64_t, std::uint32_t> rows;  // of each array so far, by the object's base
+    std::map<std::uint64_t, Pending> shared;  // by the object's base address
+    std::vector<TraceAccess> accesses;        // since the last row
+    Position barrier;                         // the barrier reached last
+    // Number of rows of each array, by the object's base address.
+    std::map<std::uint64_t, std::uint32_t> rows;
   };
 
   const Object* object_at(std::uint64_t address);
@@ -137,14 +142,14 @@ class Trace final : public Observer {
   Addresses addresses_{};
   Origins origins_;
   Origins::Set shuffled_[kLanes] = {};
-  std::set<std::uint64_t> published_;        // arrays, by the op at hand
-  std::uint64_t wavefronts_ = 0;             // of the op at hand, before it runs
-  const MicroOp* running_ = nullptr;         // begun and not ended
+  std::set<std::uint64_t> published_;        // arrays that the current op has published
+  std::uint64_t wavefronts_ = 0;             // of the current op, before it runs
+  const MicroOp* running_ = nullptr;         // the op that has begun and not ended
   std::map<std::uint64_t, Object> objects_;  // by base
   std::map<std::uint64_t, Pending> global_;
   std::map<std::uint64_t, std::uint32_t> global_rows_;
   std::unordered_map<const Block*, BlockState> blocks_;
-  std::vector<TraceAccess> ended_;  // of blocks that have ended, since the last row of the grid
+  std::vector<TraceAccess> ended_;  // of blocks that have ended, since the grid's last row
   std::unordered_map<std::uint32_t, Position> positions_;  // by op
 };
 

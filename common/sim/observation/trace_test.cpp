@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A trace tells what the arrays held after each step, who wrote and what was read for it.
+// A trace reports what the arrays contain after each step, which thread wrote each element, and from which
+// elements.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -60,7 +61,7 @@ Json traced(TestDevice& t, std::uint32_t more_modes = 0) {
   return Json::parse(t.device.report_json()).at("trace");
 }
 
-TEST(Trace, HasARowForEveryStepThatChangedAnArray) {
+TEST(Trace, HasARowForEachArrayChange) {
   TestDevice t(kFold);
   const Json trace = traced(t);
   ASSERT_EQ(trace.at("rows").size(), 4u) << trace.dump(1);
@@ -82,30 +83,30 @@ TEST(Trace, HasARowForEveryStepThatChangedAnArray) {
   }
 }
 
-TEST(Trace, TellsWhoWroteAndWhatWasReadForIt) {
+TEST(Trace, RecordsWritersAndTheirInputs) {
   TestDevice t(kFold);
   const Json rows = traced(t).at("rows");
-  // [element, block, thread, line, what the value was made of]
+  // [element, block, thread, line, elements from which the value was computed]
   EXPECT_EQ(rows[1].at("writes")[2], Json::parse(R"([2, 0, 2, 0, [["d_in", 2]]])"));
   EXPECT_EQ(rows[2].at("writes").size(), 2u);
   EXPECT_EQ(rows[2].at("writes")[1], Json::parse(R"([1, 0, 1, 0, [["s_data", 1], ["s_data", 3]]])"));
   EXPECT_EQ(rows[3].at("writes")[0], Json::parse(R"([0, 0, 0, 0, [["s_data", 0], ["s_data", 1]]])"));
 }
 
-TEST(Trace, ComesWithTheCheckersToo) {
+TEST(Trace, WorksTogetherWithCheckers) {
   TestDevice t(kFold);
   EXPECT_EQ(traced(t, kAllChecks | kDataflow).at("rows").size(), 4u);
   EXPECT_TRUE(t.device.findings().empty());
 }
 
-TEST(Trace, BeginsAfreshAfterAReset) {
+TEST(Trace, StartsAnewAfterReset) {
   TestDevice t(kFold);
   traced(t);
   t.device.reset_report();
   EXPECT_EQ(traced(t).at("rows").back().at("launch"), 0);
 }
 
-TEST(Trace, EndsWhereAFaultEndsTheKernel) {
+TEST(Trace, EndsAtAFault) {
   TestDevice t(kFold);
   auto out = t.array<int>(1, 0);
   auto in = t.array(std::vector<int>{3, 1, 7});  // the fourth thread reads past the end
@@ -118,14 +119,14 @@ TEST(Trace, EndsWhereAFaultEndsTheKernel) {
   EXPECT_EQ(rows[1].at("after"), "fault");
   EXPECT_EQ(rows[1].at("block"), 0);
   EXPECT_EQ(report.at("findings").size(), 1u);
-  // Nothing of a later launch is added.
+  // A later launch adds nothing.
   auto good = t.array(std::vector<int>{3, 1, 7, 10});
   t.try_launch("fold", 1, 4, good, out);
   EXPECT_EQ(Json::parse(t.device.report_json()).at("trace").at("rows").size(), 2u);
 }
 
-// kFold without its first barrier: thread 0 reads what thread 2 has written.
-TEST(Trace, EndsAtTheFirstRaceAndSaysSo) {
+// kFold without its first barrier: thread 0 reads what thread 2 writes.
+TEST(Trace, EndsAtTheFirstRaceWithItsMessage) {
   std::string ptx = kFold;
   ptx.erase(ptx.find("  bar.sync 0;\n"), 14);
   TestDevice t(ptx);
@@ -142,17 +143,16 @@ TEST(Trace, EndsAtTheFirstRaceAndSaysSo) {
   EXPECT_EQ(rows.back().at("fault"), report.at("findings")[0].at("message"));
 }
 
-// Who took part: two of four threads fold; the bank conflict of a stride of 32 words.
-TEST(Trace, TellsWhichLanesTookPart) {
+TEST(Trace, RecordsWhichLanesTookPart) {
   TestDevice t(kFold);
   const Json rows = traced(t).at("rows");
-  // [block, warp, line, lanes, live lanes, passes, fewest passes]
+  // [block, warp, line, lanes, live lanes, wavefronts, fewest wavefronts]
   EXPECT_EQ(rows[1].at("accesses"), Json::parse("[[0, 0, 0, 15, 15, 0, 0]]"));
   EXPECT_EQ(rows[2].at("accesses"), Json::parse("[[0, 0, 0, 3, 15, 0, 0]]"));
   EXPECT_EQ(rows[3].at("accesses"), Json::parse("[[0, 0, 0, 1, 15, 0, 0]]"));
 }
 
-// Every thread writes s[32 t]: all in one bank.
+// Every thread writes s_data[32 t], and all of these words are in one bank.
 constexpr const char* kConflict = R"(
 .visible .entry conflict()
 {
@@ -176,8 +176,8 @@ TEST(Trace, ShowsBankConflicts) {
   EXPECT_EQ(rows[0].at("accesses"), Json::parse("[[0, 0, 0, 255, 255, 8, 1]]"));
 }
 
-// A flag that other blocks look at is a step as soon as it is set.
-TEST(Trace, HasARowWhenSomethingIsPublished) {
+// A flag that other blocks read ends a step as soon as it is set.
+TEST(Trace, HasARowForEachPublishingStore) {
   std::string ptx = kFold;
   ptx.replace(ptx.find("st.global.u32"), 13, "st.volatile.global.u32");
   TestDevice t(ptx);
@@ -188,8 +188,9 @@ TEST(Trace, HasARowWhenSomethingIsPublished) {
   EXPECT_EQ(rows[3].at("object"), "d_out");
 }
 
-// A value that is kept in a register stands for the place where it was stored, not for all that it was ever made of; one that
-// waits in a register across a barrier is remembered; a shuffle's lanes are places, too.
+// The origin of a stored value is the element where it was stored, not everything from which it was computed.
+// A value that stays in a register across a barrier keeps its origin. The lanes of a shuffle are origins,
+// too.
 constexpr const char* kOrigins = R"(
 .visible .entry origins(.param .u64 in, .param .u64 out)
 {
@@ -239,7 +240,7 @@ TEST(Trace, FollowsValuesThroughRegisters) {
       << "through a predicate";
 }
 
-TEST(Trace, OfManyRowsIsCutAndSaysSo) {
+TEST(Trace, IsTruncatedAfterManyRows) {
   TestDevice t(kFold);
   auto in = t.array(std::vector<int>{3, 1, 7, 10});
   auto out = t.array<int>(1, 0);

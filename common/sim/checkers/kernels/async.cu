@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Asynchronous copies and mbarriers, right and wrong. kernels.cuh says what the comments mean.
+// Asynchronous copies and mbarriers, correct and faulty. kernels.cuh explains the comments.
 #include <cuda_pipeline.h>
 
 #include <cuda/barrier>
@@ -16,7 +16,7 @@ __device__ inline void fetch(int* to, const int* from) {
       "l"(__cvta_generic_to_global(from)));  // HELPER
 }
 
-// Bulk copies in PTX: <cuda/ptx> of older toolkits lacks them.
+// Bulk copies in PTX, because <cuda/ptx> of older toolkits does not have them.
 __device__ inline void fence_proxy_async() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
@@ -34,7 +34,7 @@ __device__ inline void wait_for_bulk_reads() {
   asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
 }
 
-// --- wrong --------------------------------------------------------------------------------------------------------
+// --- faulty ------------------------------------------------------------------------------------------------
 
 // A barrier does not wait for copies.
 // EXPECT shared-race
@@ -48,7 +48,7 @@ KERNEL(copy_without_wait) {
   out[threadIdx.x] = s_tile[63 - threadIdx.x];  // FAULT
 }
 
-// Not even a thread's own copy is there before it has waited.
+// Even a thread's own copy is not complete before the thread has waited.
 // EXPECT shared-race
 // LAUNCH 1 64
 KERNEL(own_copy_without_wait) {
@@ -86,7 +86,7 @@ KERNEL(waits_for_one_group_too_few) {
   out[64 + threadIdx.x] = s_tile[1][63 - threadIdx.x];  // FAULT
 }
 
-// What was not committed is in no group.
+// Copies that are not committed belong to no group.
 // EXPECT shared-race
 // LAUNCH 1 64
 KERNEL(waits_without_commit) {
@@ -98,7 +98,7 @@ KERNEL(waits_without_commit) {
   out[threadIdx.x] = s_tile[63 - threadIdx.x];  // FAULT
 }
 
-// The next copy overwrites what slower threads still read.
+// The next copy overwrites data that slower threads still read.
 // EXPECT shared-race
 // LAUNCH 1 64
 KERNEL(copy_reuses_buffer) {
@@ -150,7 +150,7 @@ KERNEL(copy_past_the_end) {
   if (threadIdx.x < n) out[threadIdx.x] = s_tile[threadIdx.x];
 }
 
-// Threads arrive before they know that the object exists.
+// A thread arrives before the object is initialised.
 // EXPECT shared-race
 // LAUNCH 1 64
 KERNEL(rendezvous_before_it_is_there) {
@@ -162,7 +162,7 @@ KERNEL(rendezvous_before_it_is_there) {
   out[threadIdx.x] = in[threadIdx.x];
 }
 
-// What is written after arriving is not published.
+// Writes after arriving are not published.
 // EXPECT shared-race
 // LAUNCH 1 64
 KERNEL(arrives_too_early) {
@@ -177,7 +177,7 @@ KERNEL(arrives_too_early) {
   out[threadIdx.x] = s_tile[63 - threadIdx.x];  // FAULT
 }
 
-// Arriving is not waiting.
+// Arriving does not wait.
 // EXPECT shared-race
 // LAUNCH 1 64
 KERNEL(arrives_and_does_not_wait) {
@@ -191,7 +191,7 @@ KERNEL(arrives_and_does_not_wait) {
   out[threadIdx.x] = s_tile[63 - threadIdx.x];  // FAULT
 }
 
-// More arrivals than the object was told to expect.
+// More arrivals than the object expects.
 // EXPECT fault
 // LAUNCH 1 64
 KERNEL(rendezvous_for_too_few) {
@@ -199,7 +199,7 @@ KERNEL(rendezvous_for_too_few) {
   __shared__ Barrier s_barrier;
   if (threadIdx.x == 0) init(&s_barrier, 48);
   __syncthreads();
-  // The phase is kept open by bytes that never come.
+  // The phase stays open because the expected bytes never come.
   if (threadIdx.x == 0)
     asm volatile("mbarrier.expect_tx.relaxed.cta.shared.b64 [%0], 16;" ::"r"(
         static_cast<unsigned>(__cvta_generic_to_shared(cuda::device::barrier_native_handle(s_barrier)))));
@@ -223,7 +223,7 @@ KERNEL(bulk_copy_without_wait) {
   out[threadIdx.x] = s_tile[threadIdx.x];  // FAULT
 }
 
-// The source of a copy to global memory is used again before it has been read.
+// The source of a copy to global memory is overwritten before it has been read.
 // EXPECT shared-race
 // LAUNCH 1 64
 KERNEL(bulk_store_reuses_buffer) {
@@ -252,7 +252,7 @@ KERNEL(bulk_copy_misaligned) {
   }
 }
 
-// --- right --------------------------------------------------------------------------------------------------------
+// --- correct -----------------------------------------------------------------------------------------------
 
 // EXPECT nothing
 // LAUNCH 4 64
@@ -266,7 +266,7 @@ KERNEL(copy_and_barrier) {
   out[blockIdx.x * 64 + threadIdx.x] = s_tile[63 - threadIdx.x];
 }
 
-// Each thread reads what it has fetched itself: no barrier needed.
+// Each thread reads only what it has fetched itself, so no barrier is needed.
 // EXPECT nothing
 // LAUNCH 1 64
 KERNEL(own_copies) {
@@ -280,7 +280,7 @@ KERNEL(own_copies) {
   }
 }
 
-// The next tile is on its way across two barriers while this one is used.
+// The next tile is fetched while this one is used; two barriers pass meanwhile.
 // EXPECT nothing
 // LAUNCH 2 64
 KERNEL(double_buffered_copies) {
@@ -300,7 +300,7 @@ KERNEL(double_buffered_copies) {
   out[blockIdx.x * 64 + threadIdx.x] = sum;
 }
 
-// Ping-pong through two phases of one object, without any barrier of the block in between.
+// Ping-pong through two phases of one object, without any __syncthreads() in between.
 // EXPECT nothing
 // LAUNCH 2 96
 KERNEL(rendezvous_in_a_loop) {
@@ -319,7 +319,7 @@ KERNEL(rendezvous_in_a_loop) {
   out[blockIdx.x * 96 + threadIdx.x] = sum;
 }
 
-// Work between arriving and waiting touches nothing shared.
+// Between arriving and waiting, the threads do not access shared memory.
 // EXPECT nothing
 // LAUNCH 1 64
 KERNEL(split_arrival) {

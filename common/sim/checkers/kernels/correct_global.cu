@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Correct code that looks like a fault: between blocks. kernels.cuh says what the comments mean.
+// Correct code that looks faulty, between blocks. kernels.cuh explains the comments.
 #include <cooperative_groups.h>
 
 #include <cuda/atomic>
@@ -8,7 +8,7 @@
 
 namespace cg = cooperative_groups;
 
-// The ticket of the CUDA sample threadFenceReduction: the last block takes all partial results.
+// As in the CUDA sample threadFenceReduction, the block with the last ticket reads all partial results.
 // EXPECT nothing
 // LAUNCH 8 64
 KERNEL(last_block_by_ticket) {
@@ -42,7 +42,7 @@ KERNEL(last_thread_by_ticket) {
   out[0] = sum;
 }
 
-// All threads write and fence; the barrier comes before one thread's ticket.
+// All threads write and execute a fence; a barrier precedes one thread's ticket.
 // EXPECT nothing
 // LAUNCH 4 64
 KERNEL(all_fence_one_counts) {
@@ -57,7 +57,7 @@ KERNEL(all_fence_one_counts) {
     for (unsigned b = 0; b < gridDim.x; ++b) out[b * 64 + threadIdx.x] = scratch[b * 64 + threadIdx.x];
 }
 
-// All threads write; the barrier comes before one thread's fence and ticket.
+// All threads write; a barrier precedes one thread's fence and ticket.
 // EXPECT nothing
 // LAUNCH 4 64
 KERNEL(one_fences_for_all) {
@@ -96,7 +96,7 @@ KERNEL(volatile_partials) {
   }
 }
 
-// Chained scan: a flag and a value, volatile and fences.
+// Chained scan: volatile flags, plain values, and fences.
 // EXPECT nothing
 // LAUNCH 8 64
 KERNEL(chained_scan_with_flags) {
@@ -120,7 +120,7 @@ KERNEL(chained_scan_with_flags) {
   out[blockIdx.x * 64 + threadIdx.x] = s_before;
 }
 
-// Whole tiles are handed on: everybody writes, a barrier, one fence, the flag.
+// Whole tiles are passed on: all threads write, then a barrier, one fence, and the flag.
 // EXPECT nothing
 // LAUNCH 6 64
 KERNEL(tiles_handed_on) {
@@ -142,7 +142,8 @@ KERNEL(tiles_handed_on) {
   }
 }
 
-// Decoupled look-back with release and acquire; the order of tiles by an atomic counter. State 1: sum, 2: prefix.
+// Decoupled look-back with release and acquire. An atomic counter gives the order of tiles. State 1: sum, 2:
+// prefix.
 // EXPECT nothing
 // LAUNCH 12 32
 KERNEL(look_back_release_acquire) {
@@ -181,7 +182,7 @@ KERNEL(look_back_release_acquire) {
   out[tile * 32 + threadIdx.x] = s_prefix;
 }
 
-// Look-back by a whole warp: each lane polls another tile. Relaxed loads, a fence, then the values.
+// Look-back by a whole warp, in which each lane polls another tile: relaxed loads, a fence, then the values.
 // EXPECT nothing
 // LAUNCH 10 32
 KERNEL(look_back_by_a_warp) {
@@ -220,7 +221,7 @@ KERNEL(packed_flag_and_value) {
   words[blockIdx.x] = 1ull << 32 | (before + static_cast<unsigned>(in[blockIdx.x]));
 }
 
-// A lock with fences on both sides.
+// A lock with a fence after acquiring and before releasing it.
 // EXPECT nothing
 // LAUNCH 6 32
 KERNEL(lock_with_fences) {
@@ -247,7 +248,7 @@ KERNEL(lock_with_orders) {
   lock.store(0u, cuda::memory_order_release);
 }
 
-// A ticket lock: turns in order.
+// A ticket lock.
 // EXPECT nothing
 // LAUNCH 6 64
 KERNEL(ticket_lock) {
@@ -266,7 +267,7 @@ KERNEL(ticket_lock) {
   if (threadIdx.x == 0) turn[0] = turn[0] + 1;
 }
 
-// Grid-wide synchronisation of a cooperative launch.
+// Grid-wide synchronisation in a cooperative launch.
 // EXPECT nothing
 // LAUNCH 4 64 cooperative
 KERNEL(grid_sync_by_hand) {
@@ -298,7 +299,7 @@ KERNEL(grid_sync_by_hand) {
   out[gid] = scratch[gid];
 }
 
-// Producer and consumer blocks with a queue of one place.
+// Producer and consumer blocks with a queue of one element.
 // EXPECT nothing
 // LAUNCH 2 64
 KERNEL(producer_and_consumer_blocks) {
@@ -338,7 +339,7 @@ KERNEL(global_histogram) {
   atomicAdd(&counter[in[blockIdx.x * 64 + threadIdx.x] & 31], 1u);
 }
 
-// Slots of the output are given out by an atomic counter, one for a warp.
+// An atomic counter assigns slots of the output, one update per warp.
 // EXPECT nothing
 // LAUNCH 4 64
 KERNEL(compaction_by_atomic) {
@@ -361,7 +362,7 @@ KERNEL(one_element_per_thread) {
   out[gid] *= 2;
 }
 
-// Grid-stride loop, in place, all widths of access.
+// Grid-stride loop in place, with accesses of different widths.
 // EXPECT nothing
 // LAUNCH 2 64
 KERNEL(grid_stride_in_place) {
@@ -394,7 +395,7 @@ KERNEL(stencil_out_of_place) {
   out[gid] = left + in[gid] + right;
 }
 
-// The largest value and where it is, in one 64-bit word.
+// The largest value and its position in one 64-bit word.
 // EXPECT nothing
 // LAUNCH 4 64
 KERNEL(atomic_max_of_pairs) {
@@ -404,7 +405,7 @@ KERNEL(atomic_max_of_pairs) {
             static_cast<unsigned long long>(static_cast<unsigned>(in[gid])) << 32 | gid);
 }
 
-// Inside one block, global memory and barriers.
+// Global memory and barriers within one block.
 // EXPECT nothing
 // LAUNCH 1 128
 KERNEL(one_block_with_barriers) {
@@ -420,7 +421,7 @@ KERNEL(one_block_with_barriers) {
   out[threadIdx.x] = scratch[127 - threadIdx.x];
 }
 
-// Tiles of a warp hand values on in global memory.
+// The lanes of a warp exchange values through global memory.
 // EXPECT nothing
 // LAUNCH 2 64
 KERNEL(syncwarp_orders_global_memory) {
@@ -431,7 +432,8 @@ KERNEL(syncwarp_orders_global_memory) {
   out[blockIdx.x * 64 + threadIdx.x] = mine[threadIdx.x % 32 ^ 1];
 }
 
-// The Programming Guide's way to make an atomic of one's own: what the first look finds is checked by the swap.
+// The Programming Guide's way to implement an atomic operation: the swap checks the value that the first load
+// found.
 // EXPECT nothing
 // LAUNCH 4 64
 KERNEL(swap_after_a_plain_look) {
@@ -445,7 +447,8 @@ KERNEL(swap_after_a_plain_look) {
   } while (old != seen);
 }
 
-// The same of members of a struct, whose places the compiler computes in several ways, and of shared memory.
+// The same for members of a struct, whose addresses the compiler computes in several ways, and for shared
+// memory.
 struct Extremes {
   int pad[3], greatest;
   double product;
@@ -483,7 +486,7 @@ KERNEL(swap_in_a_struct) {
   if (threadIdx.x == 0) atomicMax(&all->pad[0], s_most);
 }
 
-// A barrier of the grid whose last block resets the counter by a plain store: the rounds follow each other.
+// A grid barrier whose last block resets the counter by a plain store; it is used for several rounds.
 // EXPECT nothing
 // LAUNCH 12 64 cooperative
 KERNEL(barrier_that_resets_itself) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Correct code that looks like a fault: within a block. kernels.cuh says what the comments mean.
+// Correct code that looks faulty, within a block. kernels.cuh explains the comments.
 #include <cooperative_groups.h>
 
 #include "sim/checkers/kernels/kernels.cuh"
@@ -55,7 +55,7 @@ KERNEL(hillis_steele_two_barriers) {
   out[tid] = s_data[tid];
 }
 
-// Sparse threads, strided places, padding against bank conflicts.
+// Only some threads are active, with strided indices and padding against bank conflicts.
 // EXPECT nothing
 // LAUNCH 1 64
 KERNEL(blelloch_with_padding) {
@@ -127,7 +127,7 @@ KERNEL(volatile_with_syncwarp) {
   }
 }
 
-// Only the lower half meets, and only it is read.
+// Each half of the warp synchronises, and reads only its own words.
 // EXPECT nothing
 // LAUNCH 1 32
 KERNEL(syncwarp_of_exactly_those) {
@@ -140,7 +140,7 @@ KERNEL(syncwarp_of_exactly_those) {
   out[lane] = s_data[lane ^ 7];
 }
 
-// Tiles of 16: each orders its own half.
+// Tiles of 16 lanes: each orders its own half of the warp.
 // EXPECT nothing
 // LAUNCH 1 64
 KERNEL(cooperative_tiles) {
@@ -168,7 +168,7 @@ KERNEL(cooperative_block_sync) {
   out[blockIdx.x * 96 + threadIdx.x] = s_data[95 - threadIdx.x];
 }
 
-// Lanes of a divergent branch work among themselves.
+// The lanes of a divergent branch cooperate.
 // EXPECT nothing
 // LAUNCH 1 64
 KERNEL(coalesced_group) {
@@ -193,7 +193,7 @@ KERNEL(shared_histogram) {
   if (threadIdx.x < 32) atomicAdd(&counter[threadIdx.x], s_bins[threadIdx.x]);
 }
 
-// Every thread has a histogram of its own.
+// Every thread has its own histogram.
 // EXPECT nothing
 // LAUNCH 1 64
 KERNEL(private_histograms) {
@@ -235,7 +235,7 @@ KERNEL(halves_of_words) {
   out[threadIdx.x] = s_data[threadIdx.x ^ 1];
 }
 
-// Producer and consumer warps hand a buffer back and forth by two named barriers.
+// Producer and consumer warps pass a buffer back and forth with two named barriers.
 // EXPECT nothing
 // LAUNCH 1 64
 KERNEL(producer_and_consumer) {
@@ -256,7 +256,7 @@ KERNEL(producer_and_consumer) {
   }
 }
 
-// Two teams of a block, each with a barrier of its own.
+// Two teams of a block, each with its own barrier.
 // EXPECT nothing
 // LAUNCH 1 128
 KERNEL(named_barrier_per_team) {
@@ -273,7 +273,7 @@ KERNEL(named_barrier_per_team) {
   out[threadIdx.x] += s_data[127 - threadIdx.x];
 }
 
-// Thread 0 spins on a shared flag; release and acquire by fences of block scope.
+// Thread 0 polls a shared flag; release and acquire by fences of block scope.
 // EXPECT nothing
 // LAUNCH 1 64
 KERNEL(shared_flag_with_fences) {
@@ -295,7 +295,7 @@ KERNEL(shared_flag_with_fences) {
   }
 }
 
-// A flag word, set by all who find something, atomically.
+// A flag that all threads with a match set atomically.
 // EXPECT nothing
 // LAUNCH 1 64
 KERNEL(found_by_atomic) {
@@ -308,7 +308,7 @@ KERNEL(found_by_atomic) {
   if (threadIdx.x == 0) out[0] = s_found;
 }
 
-// The same flag without shared memory: the barrier counts.
+// The same without shared memory: the barrier counts the threads.
 // EXPECT nothing
 // LAUNCH 1 64
 KERNEL(barrier_votes) {
@@ -319,7 +319,7 @@ KERNEL(barrier_votes) {
   out[threadIdx.x] = any + n_high + all;
 }
 
-// A warp that has nothing to do leaves; no barrier follows.
+// Threads without an element leave; no barrier follows.
 // EXPECT nothing
 // LAUNCH 2 96 n 130
 KERNEL(early_exit_without_barrier) {
@@ -362,7 +362,7 @@ KERNEL(barrier_in_uniform_branch) {
   out[blockIdx.x * 64 + threadIdx.x] = value;
 }
 
-// One thread of a warp is late at the barrier: it spun on a lock first.
+// One thread of a warp arrives late at the barrier, because it waited for a lock first.
 // EXPECT nothing
 // LAUNCH 1 64
 KERNEL(late_at_the_barrier) {
@@ -388,7 +388,7 @@ KERNEL(late_at_the_barrier) {
   out[threadIdx.x] = s_sum;
 }
 
-// The first lanes of a warp reduce by shuffles; what the upper ones of them receive is undefined, and not looked at.
+// The first lanes of a warp reduce by shuffles; some receive undefined values, which are not used.
 // EXPECT nothing
 // LAUNCH 1 256
 KERNEL(partial_warp_reduction) {
@@ -406,7 +406,7 @@ KERNEL(partial_warp_reduction) {
   }
 }
 
-// The tail of a warp: values of lanes that do not take part are thrown away.
+// The tail of a warp: values of inactive lanes are discarded.
 // EXPECT nothing
 // LAUNCH 1 32 n 20
 KERNEL(shuffle_with_ballot_mask) {
@@ -436,7 +436,7 @@ KERNEL(shuffle_scan) {
   out[threadIdx.x] = sum;
 }
 
-// Lanes agree on who works for whom by match and ballots.
+// The lanes determine by match and ballot which of them adds for a group.
 // EXPECT nothing
 // LAUNCH 1 64
 KERNEL(warp_aggregated) {
@@ -453,7 +453,7 @@ KERNEL(warp_aggregated) {
   if (threadIdx.x < 4) counter[threadIdx.x] = s_bins[threadIdx.x];
 }
 
-// A lane publishes inside its warp; the mask names exactly the lanes that branch.
+// Each branch has a mask with exactly the lanes that take it.
 // EXPECT nothing
 // LAUNCH 1 32
 KERNEL(masks_of_both_branches) {
@@ -467,7 +467,7 @@ KERNEL(masks_of_both_branches) {
   out[lane] = value;
 }
 
-// One buffer, used again after a barrier, with different shapes: words, vectors, bytes.
+// One buffer, reused after barriers as words, vectors and bytes.
 // EXPECT nothing
 // LAUNCH 1 128
 KERNEL(buffer_changes_shape) {
@@ -486,7 +486,7 @@ KERNEL(buffer_changes_shape) {
   out[threadIdx.x] = value + static_cast<int>(reinterpret_cast<double*>(s_data)[threadIdx.x / 2]);
 }
 
-// Structures with padding pass through shared and local memory.
+// Structures with padding are passed through shared and local memory.
 struct Padded {
   char tag;
   int value;
@@ -507,7 +507,7 @@ KERNEL(padded_structures) {
   out[threadIdx.x] = other.tag + other.value + other.extra + static_cast<int>(other.weight);
 }
 
-// Local memory: a stack of its own for each thread, and a call that passes structures by value.
+// Local memory: each thread has its own stack, and a call passes structures by value.
 struct Triple {
   int a, b, c;
 };
@@ -528,7 +528,7 @@ KERNEL(local_stack) {
   out[threadIdx.x] = t.a + 10 * t.b + 100 * t.c;
 }
 
-// Dynamic shared memory cut in two arrays.
+// Dynamic shared memory divided into two arrays.
 // EXPECT nothing
 // LAUNCH 2 64 shared 512
 KERNEL(dynamic_arrays) {
@@ -542,7 +542,7 @@ KERNEL(dynamic_arrays) {
   out[blockIdx.x * 64 + threadIdx.x] = s_left[63 - threadIdx.x] + s_right[threadIdx.x ^ 5];
 }
 
-// Read-only data that all threads read, then one writes after a barrier.
+// All threads read a word, and one thread writes it after a barrier.
 // EXPECT nothing
 // LAUNCH 1 128
 KERNEL(many_readers_then_writer) {
@@ -558,7 +558,7 @@ KERNEL(many_readers_then_writer) {
   out[threadIdx.x] = sum;
 }
 
-// A pointer that is of one array or the other, pointers that run through arrays, and arrays in dynamic memory.
+// A pointer into one of two arrays, pointers that step through arrays, and arrays in dynamic shared memory.
 // EXPECT nothing
 // LAUNCH 2 64 shared 512
 KERNEL(pointers_into_several_arrays) {
@@ -580,7 +580,7 @@ KERNEL(pointers_into_several_arrays) {
   out[blockIdx.x * 64 + threadIdx.x] = sum;
 }
 
-// Every thread looks at its neighbour, and those at the end drop what they saw.
+// Every thread reads its neighbour's element; those at the end discard the value.
 // EXPECT nothing
 // LAUNCH 2 64 n 100
 KERNEL(discarded_reads_of_what_nobody_wrote) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The faulty kernels of the course's sources (handouts/errata.md), each with the fault that the checkers must name.
+// The faulty kernels of the course's sources (handouts/errata.md), each with the fault that the checkers must
+// report.
 #include "sim/checkers/kernels/kernels.cuh"
 
-// 1. The guard compares the index in the block with n: the last block reads past the end.
+// 1. The guard compares the index within the block with n, so the last block reads past the end.
 // EXPECT out-of-bounds
 // LAUNCH 4 64 n 200
 KERNEL(erratum_1_guard_with_tid) {
@@ -16,7 +17,7 @@ KERNEL(erratum_1_guard_with_tid) {
   }
 }
 
-// 2. Off by one, and a return before the barrier that the rest of the block waits at.
+// 2. Off by one, and a return before the barrier at which the rest of the block waits.
 // EXPECT exit-before-barrier
 // LAUNCH 1 64 n 50
 KERNEL(erratum_2_returns_before_barrier) {
@@ -31,7 +32,7 @@ KERNEL(erratum_2_returns_before_barrier) {
   }
 }
 
-// 3. The partner of an item inside the data may lie outside.
+// 3. The partner of an item inside the data may be outside.
 // EXPECT out-of-bounds
 // LAUNCH 4 64 n 200
 KERNEL(erratum_3_partner_past_end) {
@@ -44,7 +45,7 @@ KERNEL(erratum_3_partner_past_end) {
   }
 }
 
-// 4. Hillis-Steele in place, one barrier a round.
+// 4. Hillis-Steele in place with one barrier per round.
 // EXPECT shared-race
 // LAUNCH 1 256
 KERNEL(erratum_4_scan_in_place) {
@@ -60,7 +61,7 @@ KERNEL(erratum_4_scan_in_place) {
   out[tid] = s_data[tid];
 }
 
-// 6. The down-sweep's condition takes k for the right child, its body for the left one.
+// 6. The condition of the down-sweep treats k as the right child, its body as the left one.
 // EXPECT out-of-bounds-shared
 // LAUNCH 1 64
 KERNEL(erratum_6_down_sweep) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reads of what nobody has written. kernels.cuh says what the comments mean.
+// Reads of uninitialised memory. kernels.cuh explains the comments.
 #include "sim/checkers/kernels/kernels.cuh"
 
 // EXPECT uninitialised-shared
@@ -12,7 +12,7 @@ KERNEL(shared_never_written) {
   out[blockIdx.x * 64 + threadIdx.x] = s_data[threadIdx.x];  // FAULT
 }
 
-// The last block does not fill its tile, and the tree takes in the rest.
+// The last block does not fill its tile, and the tree includes the rest.
 // EXPECT uninitialised-shared
 // LAUNCH 2 64 n 100
 KERNEL(tail_not_padded) {
@@ -28,7 +28,7 @@ KERNEL(tail_not_padded) {
   if (threadIdx.x == 0) out[blockIdx.x] = s_data[0];
 }
 
-// Shared memory does not start at zero.
+// Shared memory is not zero-initialised.
 // EXPECT uninitialised-shared
 // LAUNCH 1 64
 KERNEL(shared_histogram_not_cleared) {
@@ -49,7 +49,7 @@ KERNEL(dynamic_shared_never_written) {
   out[threadIdx.x] = s_buffer[threadIdx.x + 1];  // FAULT
 }
 
-// `s` is the mangled name of a type, too.
+// `s` is also the mangled name of a type.
 // EXPECT uninitialised-shared
 // LAUNCH 1 32 shared 256
 KERNEL(dynamic_shared_with_a_short_name) {
@@ -68,7 +68,7 @@ KERNEL(global_never_written) {
   out[gid] = scratch[gid];  // FAULT
 }
 
-// Sums without a memset before them.
+// Atomic sums without a memset before them.
 // EXPECT uninitialised-global
 // LAUNCH 2 64
 KERNEL(global_histogram_not_cleared) {
@@ -76,7 +76,7 @@ KERNEL(global_histogram_not_cleared) {
   atomicAdd(&scratch[in[threadIdx.x] & 15], 1);  // FAULT
 }
 
-// One element past what was filled, inside the allocation.
+// Reads one element after the initialised part of the allocation.
 // EXPECT uninitialised-global
 // LAUNCH 1 64
 KERNEL(reads_one_past_what_was_filled) {
@@ -95,7 +95,7 @@ KERNEL(local_never_written) {
   out[threadIdx.x] = stack[8 + (in[threadIdx.x] & 7)];  // FAULT
 }
 
-// The value goes through a copy and a selection before it is used.
+// The value is copied and selected before it is used.
 // EXPECT uninitialised-shared
 // LAUNCH 1 64
 KERNEL(selected_value_never_written) {

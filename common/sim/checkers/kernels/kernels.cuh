@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// What the kernels of the checkers' tests share. Each stands for one fault, or for correct code that looks like one, and says in
-// comments what the test must see:
+// Shared by the kernels of the checkers' tests. Each kernel has one fault, or is correct code that looks
+// faulty. Comments tell the test what to expect:
 //   // EXPECT kind        of every finding; "nothing" for correct code
-//   // LAUNCH grid block  further words: n (items of `in` and `out`, 4096), shared (dynamic bytes), cooperative
+//   // LAUNCH grid block  further words: n (items of `in` and `out`, 4096), shared (dynamic bytes),
+//                         cooperative, free (the host has freed `scratch`)
 //   // FAULT, // OTHER    at the end of lines: where the finding and its other side must point
-//   // HELPER           at the end of lines of functions that several kernels call: there the line of the call is the one marked
-// `in` holds n ints that the host wrote, `out` n zeros, `scratch` n ints that nobody has written, `counter` 64 zeros.
+//   // HELPER             at the end of lines of functions that several kernels call: the marked line is
+//                         that of the call
+// `in` holds n ints that the host wrote, `out` n zeros, `scratch` n uninitialised ints, `counter` 64 zeros.
 #pragma once
 
 #define KERNEL(name) \

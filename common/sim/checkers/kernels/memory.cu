@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Accesses outside of what was allocated. kernels.cuh says what the comments mean.
+// Accesses outside of allocations. kernels.cuh explains the comments.
 #include "sim/checkers/kernels/kernels.cuh"
 
 // EXPECT out-of-bounds
@@ -51,7 +51,7 @@ KERNEL(freed_buffer) {
   out[threadIdx.x] = scratch[threadIdx.x];  // FAULT
 }
 
-// A stray index, far away from everything.
+// An index far outside of all allocations.
 // EXPECT out-of-bounds
 // LAUNCH 1 32
 KERNEL(far_past_the_end) {
@@ -61,7 +61,7 @@ KERNEL(far_past_the_end) {
   out[threadIdx.x] = p[threadIdx.x];  // FAULT
 }
 
-// A negative index, further back than the buffer before it.
+// A negative index, farther back than the previous buffer.
 // EXPECT out-of-bounds
 // LAUNCH 1 32
 KERNEL(far_before_the_start) {
@@ -69,7 +69,7 @@ KERNEL(far_before_the_start) {
   out[static_cast<int>(threadIdx.x) - 32] = 1;  // FAULT
 }
 
-// Past the end of one array and into the next.
+// Past the end of one array, into the next one.
 // EXPECT out-of-bounds-shared uninitialised-shared
 // LAUNCH 1 32
 KERNEL(into_the_next_shared_array) {
@@ -82,7 +82,7 @@ KERNEL(into_the_next_shared_array) {
   out[threadIdx.x] = s_next[31 - threadIdx.x];
 }
 
-// Before the start of one, in a loop.
+// Before the start of an array, in a loop.
 // EXPECT out-of-bounds-shared
 // LAUNCH 1 32
 KERNEL(before_the_shared_array) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// What passes between blocks by strong accesses (volatile, relaxed, atomics), which never race. Where nothing orders them, a load may
-// get an old value: the faulty kernels compute something wrong then, the correct ones never do. kernels.cuh says what the comments
-// mean. `out` must hold the same after every run of a correct kernel.
+// Communication between blocks by strong accesses (volatile, relaxed, atomics), which never race. If nothing
+// orders them, a load may get an old value; then the faulty kernels compute wrong results, and the correct
+// ones never do. kernels.cuh explains the comments. `out` must be the same after every run of a correct
+// kernel.
 #include <cuda/atomic>
 
 #include "sim/checkers/kernels/kernels.cuh"
@@ -16,9 +17,9 @@ constexpr auto kBoth = cuda::memory_order_acq_rel;
 
 }  // namespace
 
-// --- faulty -------------------------------------------------------------------------------------------------------
+// --- faulty ------------------------------------------------------------------------------------------------
 
-// Volatile partial results, as in correct_global.cu, but the fence is forgotten.
+// Volatile partial results, as in correct_global.cu, but without the fence.
 // EXPECT missing-fence
 // LAUNCH 8 64
 KERNEL(volatile_sums_without_fence) {
@@ -37,7 +38,7 @@ KERNEL(volatile_sums_without_fence) {
   }
 }
 
-// The same with relaxed atomics; a thread reads one result each.
+// The same with relaxed atomics; each thread reads one result.
 // EXPECT missing-fence
 // LAUNCH 8 64
 KERNEL(relaxed_sums_without_fence) {
@@ -53,7 +54,8 @@ KERNEL(relaxed_sums_without_fence) {
     out[threadIdx.x] = static_cast<int>(Word(partial[threadIdx.x]).load(kRelaxed));  // FAULT
 }
 
-// Results are left by atomics. Each of these is safe by itself, but the last ticket does not say that all of them have been made.
+// Atomics store the results. Each of them is safe by itself, but the last ticket does not imply that all of
+// them have been executed.
 // EXPECT missing-fence
 // LAUNCH 8 64
 KERNEL(exchanged_sums_without_fence) {
@@ -66,7 +68,7 @@ KERNEL(exchanged_sums_without_fence) {
   out[0] = static_cast<int>(sum);
 }
 
-// … and read by atomics.
+// The same, and atomics read the results.
 // EXPECT missing-fence
 // LAUNCH 8 64
 KERNEL(sums_read_by_atomics_without_fence) {
@@ -78,7 +80,7 @@ KERNEL(sums_read_by_atomics_without_fence) {
   for (unsigned b = 1; b <= gridDim.x; ++b) out[b] = static_cast<int>(atomicAdd(&counter[b], 0u));  // FAULT
 }
 
-// … of the library.
+// The same with cuda::atomic_ref.
 // EXPECT missing-fence
 // LAUNCH 8 64
 KERNEL(sums_read_by_relaxed_updates) {
@@ -134,7 +136,7 @@ KERNEL(volatile_sums_fenced_for_the_block) {
   out[0] = sum;
 }
 
-// Messages from block to block, flag and value in different words. The sender does not fence.
+// Messages from block to block, with flag and value in different words. The sender does not execute a fence.
 // EXPECT missing-fence
 // LAUNCH 8 32
 KERNEL(message_without_first_fence) {
@@ -154,7 +156,7 @@ KERNEL(message_without_first_fence) {
   out[blockIdx.x] = before;
 }
 
-// The receivers do not fence.
+// The receivers do not execute a fence.
 // EXPECT missing-fence
 // LAUNCH 8 32
 KERNEL(message_without_second_fence) {
@@ -173,7 +175,7 @@ KERNEL(message_without_second_fence) {
   }
 }
 
-// All blocks meet, but the meeting orders nothing.
+// All blocks wait for each other, but nothing orders their accesses.
 // EXPECT missing-fence
 // LAUNCH 4 32 cooperative
 KERNEL(grid_barrier_without_fence) {
@@ -188,7 +190,7 @@ KERNEL(grid_barrier_without_fence) {
   }
 }
 
-// --- correct ------------------------------------------------------------------------------------------------------
+// --- correct -----------------------------------------------------------------------------------------------
 
 // EXPECT nothing
 // LAUNCH 8 64
@@ -205,7 +207,7 @@ KERNEL(volatile_sums_with_fence) {
   if (s_last && threadIdx.x < 8) out[threadIdx.x] = partial[threadIdx.x];
 }
 
-// Everybody stores, a barrier, one fence for all.
+// All threads store, then a barrier, then one fence for all of them.
 // EXPECT nothing
 // LAUNCH 8 64
 KERNEL(one_fence_for_volatile_stores) {
@@ -237,7 +239,7 @@ KERNEL(relaxed_sums_with_ordered_ticket) {
   for (unsigned b = 0; b < gridDim.x; ++b) out[b] = static_cast<int>(Word(partial[b]).load(kRelaxed));
 }
 
-// Only who comes last must acquire.
+// Only the block that comes last must acquire.
 // EXPECT nothing
 // LAUNCH 8 64
 KERNEL(release_ticket_then_fence) {
@@ -261,15 +263,16 @@ KERNEL(atomic_sum_with_fence) {
     out[0] = static_cast<int>(*static_cast<volatile unsigned*>(&counter[1]));
 }
 
-// Decoupled look-back with flag and value in one word: 1 a sum, 2 a prefix. Nobody needs a fence, and any mixture of old and new
-// words gives the same prefixes.
+// Decoupled look-back with flag and value in one word; flag 1: sum, 2: prefix. No fence is needed, and any
+// mixture of old and new words gives the same prefixes.
 // EXPECT nothing
 // LAUNCH 16 32
 KERNEL(packed_look_back) {
   UNUSED;
   __shared__ unsigned s_tile;
   auto* words = reinterpret_cast<volatile unsigned long long*>(scratch);
-  if (blockIdx.x == 0 && threadIdx.x < 16) {  // nobody may see what was there before
+  // the previous contents must not be read
+  if (blockIdx.x == 0 && threadIdx.x < 16) {
     words[threadIdx.x] = 0;
     __threadfence();
   }
@@ -326,7 +329,8 @@ KERNEL(packed_look_back_by_a_warp) {
   }
 }
 
-// Each thread looks back for a digit of its own. Which of a tile's words are prefixes already differs from thread to thread.
+// Each thread looks back for its own digit. At a given time, different threads may find sums or prefixes of
+// the same tile.
 // EXPECT nothing
 // LAUNCH 8 64
 KERNEL(packed_look_back_by_digit) {
@@ -347,7 +351,7 @@ KERNEL(packed_look_back_by_digit) {
   out[tile * 64 + digit] = static_cast<int>(before);
 }
 
-// Flag, then value, each released and acquired; old flags carry what old flags published.
+// Flag, then value, each released and acquired. An old flag acquires only what it published.
 // EXPECT nothing
 // LAUNCH 12 32
 KERNEL(look_back_by_release_and_acquire) {
@@ -371,7 +375,7 @@ KERNEL(look_back_by_release_and_acquire) {
   out[tile] = static_cast<int>(before);
 }
 
-// Flags and sums by atomics alone, with fences.
+// Flags and sums are accessed by atomics only, with fences.
 // EXPECT nothing
 // LAUNCH 8 64
 KERNEL(chain_by_atomics) {
@@ -390,7 +394,8 @@ KERNEL(chain_by_atomics) {
   out[blockIdx.x] = static_cast<int>(before);
 }
 
-// A grid barrier by fences and volatile polls; what is exchanged is volatile, too. Several rounds over the same words.
+// A grid barrier with fences and volatile polls; the exchanged values are volatile, too. Several rounds use
+// the same words.
 // EXPECT nothing
 // LAUNCH 4 64 cooperative
 KERNEL(grid_barrier_with_volatile_values) {
@@ -415,7 +420,8 @@ KERNEL(grid_barrier_with_volatile_values) {
   out[blockIdx.x * 64 + threadIdx.x] = mine;
 }
 
-// Dekker: each raises its flag, fences, looks at the other's. At least one of the two sees the other's flag.
+// Dekker's algorithm: each block sets its flag, executes a fence, and reads the other's flag. At least one of
+// them sees it.
 // EXPECT nothing
 // LAUNCH 2 32
 KERNEL(one_of_two_sees_the_other) {
@@ -432,7 +438,7 @@ KERNEL(one_of_two_sees_the_other) {
   for (unsigned round = 0; round < 16; ++round) out[round] = counter[32 + round] == 2;
 }
 
-// The same for three: the third learns of the first's flag from the second.
+// The same with three blocks: the third learns about the first one's flag from the second.
 // EXPECT nothing
 // LAUNCH 3 32
 KERNEL(fences_are_in_one_order) {
@@ -478,7 +484,7 @@ KERNEL(values_never_go_back) {
   }
 }
 
-// A thread sees what it has stored itself, and what it has added.
+// A thread sees what it has stored or added itself.
 // EXPECT nothing
 // LAUNCH 4 32
 KERNEL(own_stores_are_seen) {
@@ -515,7 +521,7 @@ KERNEL(volatile_shared_memory) {
   out[blockIdx.x * 64 + threadIdx.x] = s_value[63 - threadIdx.x];
 }
 
-// From block to block to block: each fences before it hands the flag on.
+// From block to block to block: each executes a fence before it sets the next flag.
 // EXPECT nothing
 // LAUNCH 3 32
 KERNEL(messages_by_way_of_another) {
@@ -536,7 +542,7 @@ KERNEL(messages_by_way_of_another) {
   if (blockIdx.x == 2) out[0] = value[0];
 }
 
-// Additions of others to a flag keep what its first writer has released.
+// Additions of other blocks to a flag keep what its first writer has released.
 // EXPECT nothing
 // LAUNCH 6 32
 KERNEL(additions_keep_a_release) {
@@ -556,7 +562,8 @@ KERNEL(additions_keep_a_release) {
   out[blockIdx.x] = value[0];
 }
 
-// A later store to the flag, by a block that fences nothing, must not take away what the value before it has published.
+// A later store to the flag, by a block without a fence, must not take back what the earlier value has
+// published.
 // EXPECT nothing
 // LAUNCH 3 32
 KERNEL(old_flags_publish_what_they_did) {
@@ -598,7 +605,7 @@ KERNEL(lock_around_volatile_data) {
   atomicExch(&counter[0], 0u);
 }
 
-// Four flags in one vector: a place of its own each.
+// Four flags in one vector; each is a synchronisation variable of its own.
 // EXPECT nothing
 // LAUNCH 5 32
 KERNEL(flags_read_as_a_vector) {

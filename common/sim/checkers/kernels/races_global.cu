@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Races in global memory, between blocks and inside one. kernels.cuh says what the comments mean.
+// Races in global memory, between blocks and within one. kernels.cuh explains the comments.
 #include "sim/checkers/kernels/kernels.cuh"
 
-// The last block sums the partial results, but nobody made them visible.
+// The last block sums the partial results, but no fence publishes them.
 // EXPECT missing-fence
 // LAUNCH 8 64
 KERNEL(last_block_without_fence) {
@@ -20,7 +20,7 @@ KERNEL(last_block_without_fence) {
   }
 }
 
-// The fence stands before the write it should publish.
+// The fence is before the write that it should publish.
 // EXPECT missing-fence
 // LAUNCH 8 64
 KERNEL(fence_too_early) {
@@ -50,7 +50,7 @@ KERNEL(fence_of_block_scope) {
   if (s_last && threadIdx.x < 8) out[threadIdx.x] = scratch[threadIdx.x];  // FAULT
 }
 
-// All threads write, thread 0 fences for itself alone: the barrier comes after.
+// All threads write, but thread 0 executes its fence before the barrier, so it publishes only its own writes.
 // EXPECT missing-fence
 // LAUNCH 4 64
 KERNEL(fence_before_barrier) {
@@ -66,7 +66,8 @@ KERNEL(fence_before_barrier) {
       out[b * 64 + threadIdx.x] = scratch[b * 64 + threadIdx.x];  // FAULT
 }
 
-// A chain of blocks: each waits for the flag of the one before and takes its sum. No fence before the flag is set.
+// A chain of blocks: each waits for its predecessor's flag and reads its sum. No fence before the flag is
+// set.
 // EXPECT missing-fence
 // LAUNCH 6 32
 KERNEL(look_back_without_fence) {
@@ -85,7 +86,7 @@ KERNEL(look_back_without_fence) {
   out[blockIdx.x] = sum;
 }
 
-// … and no fence after the flag is read.
+// The same without a fence after the flag is read.
 // EXPECT missing-fence
 // LAUNCH 6 32
 KERNEL(look_back_without_acquire) {
@@ -104,7 +105,7 @@ KERNEL(look_back_without_acquire) {
   out[blockIdx.x] = sum;
 }
 
-// One thread waits and fences; the others of its block read without a barrier in between.
+// One thread waits and executes a fence; the others of its block read without a barrier in between.
 // EXPECT missing-fence
 // LAUNCH 4 64
 KERNEL(look_back_without_barrier) {
@@ -156,7 +157,7 @@ KERNEL(racy_global_histogram) {
   out[in[blockIdx.x * 64 + threadIdx.x] & 15]++;  // FAULT OTHER
 }
 
-// Neighbours of other blocks, in place.
+// In place, with neighbours in other blocks.
 // EXPECT global-race
 // LAUNCH 4 64
 KERNEL(stencil_in_place) {
@@ -167,7 +168,7 @@ KERNEL(stencil_in_place) {
   out[gid] = left + 1;  // OTHER
 }
 
-// A block-wide barrier orders one block only.
+// A block-wide barrier orders only one block.
 // EXPECT global-race
 // LAUNCH 4 64
 KERNEL(barrier_is_not_grid_wide) {
@@ -195,7 +196,7 @@ KERNEL(atomic_of_block_scope) {
   if (threadIdx.x == 0) atomicAdd_block(&counter[0], 1u);  // FAULT OTHER
 }
 
-// A lock that publishes nothing: the release has no fence.
+// A lock whose release has no fence, so it publishes nothing.
 // EXPECT missing-fence
 // LAUNCH 4 32
 KERNEL(lock_without_fence) {
@@ -207,7 +208,7 @@ KERNEL(lock_without_fence) {
   atomicExch(&counter[0], 0u);
 }
 
-// Two places to write: both sides of a ping-pong buffer are the same.
+// Both sides of a ping-pong buffer are the same.
 // EXPECT global-race
 // LAUNCH 1 64
 KERNEL(ping_without_pong) {
@@ -223,7 +224,7 @@ KERNEL(ping_without_pong) {
   out[threadIdx.x] = to[threadIdx.x];
 }
 
-// Compaction whose slots come from a plain counter of the block.
+// Compaction in which two threads use the same slot.
 // EXPECT global-race
 // LAUNCH 2 64
 KERNEL(slots_collide) {
@@ -239,7 +240,7 @@ KERNEL(done_flag_by_all) {
   if (threadIdx.x == 0) out[0] = 1;  // FAULT OTHER
 }
 
-// The look that decides is not the one that the swap checks.
+// The plain load decides whether to update, and the atomic does not check its value.
 // EXPECT global-race
 // LAUNCH 4 64
 KERNEL(plain_look_before_an_atomic) {
@@ -249,7 +250,7 @@ KERNEL(plain_look_before_an_atomic) {
     atomicMax(&out[0], mine);  // OTHER
 }
 
-// Many blocks count up without a fence, and the last one sums what they have left.
+// Many blocks count up without a fence, and the last one sums their results.
 // EXPECT missing-fence
 // LAUNCH 40 32
 KERNEL(last_of_many_blocks_without_fence) {
@@ -262,7 +263,8 @@ KERNEL(last_of_many_blocks_without_fence) {
   out[0] = sum;
 }
 
-// The counter that all blocks update is set by one of them: the block's own update does not hide the plain store.
+// One block stores plainly to the counter that all blocks update: its own update must not hide the plain
+// store.
 // EXPECT global-race
 // LAUNCH 6 32
 KERNEL(counter_set_by_one_block) {
@@ -272,7 +274,7 @@ KERNEL(counter_set_by_one_block) {
   atomicAdd(&counter[0], 1u);           // FAULT
 }
 
-// const __restrict__ promises that the kernel does not write this memory; a barrier does not change that.
+// const __restrict__ promises that the kernel does not write this memory, and a barrier does not change that.
 // EXPECT stale-read
 // LAUNCH 1 64
 KERNEL(read_only_load_of_what_was_written) {

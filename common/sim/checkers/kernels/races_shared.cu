@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Races in shared memory. kernels.cuh says what the comments mean.
+// Races in shared memory. kernels.cuh explains the comments.
 #include "sim/checkers/kernels/kernels.cuh"
 
 // EXPECT shared-race
@@ -11,7 +11,7 @@ KERNEL(read_before_barrier) {
   out[threadIdx.x] = s_data[63 - threadIdx.x];  // FAULT
 }
 
-// A round of a tree without the barrier after it.
+// A tree reduction without the barrier after each round.
 // EXPECT shared-race
 // LAUNCH 2 256
 KERNEL(reduction_without_round_barrier) {
@@ -67,7 +67,7 @@ KERNEL(racy_histogram) {
   if (threadIdx.x < 32) out[threadIdx.x] = s_bins[threadIdx.x];
 }
 
-// Lanes of one instruction write different values to one place.
+// Lanes of one instruction write different values to one word.
 // EXPECT shared-race
 // LAUNCH 1 32
 KERNEL(lanes_write_one_word) {
@@ -78,7 +78,7 @@ KERNEL(lanes_write_one_word) {
   out[threadIdx.x] = s_last;
 }
 
-// Initialised by thread 0, read at once by the others.
+// Initialised by thread 0 and read at once by the others.
 // EXPECT shared-race
 // LAUNCH 1 64
 KERNEL(broadcast_without_barrier) {
@@ -88,7 +88,7 @@ KERNEL(broadcast_without_barrier) {
   out[threadIdx.x] = s_value;             // FAULT
 }
 
-// The barrier after the read is missing: the next round overwrites what slower threads still read.
+// The barrier after the read is missing, so the next round overwrites what slower threads still read.
 // EXPECT shared-race
 // LAUNCH 1 64
 KERNEL(loop_reuses_buffer) {
@@ -103,7 +103,7 @@ KERNEL(loop_reuses_buffer) {
   out[threadIdx.x] = sum;
 }
 
-// Old warp-synchronous style: right on GPUs whose warps ran in step.
+// Old warp-synchronous style: correct on GPUs whose warps ran in lock-step.
 // EXPECT shared-race
 // LAUNCH 1 64
 KERNEL(warp_reduction_without_syncwarp) {
@@ -120,7 +120,7 @@ KERNEL(warp_reduction_without_syncwarp) {
   if (tid == 0) out[0] = s_data[0];
 }
 
-// Volatile does not help: the lanes still need not run in step.
+// Volatile does not help, because the lanes still need not run in lock-step.
 // EXPECT shared-race
 // LAUNCH 1 64
 KERNEL(volatile_warp_reduction) {
@@ -141,7 +141,7 @@ KERNEL(volatile_warp_reduction) {
   if (tid == 0) out[0] = s_data[0];
 }
 
-// A shuffle or a vote moves values, and orders nothing.
+// A shuffle or a vote moves values but orders no memory accesses.
 // EXPECT shared-race
 // LAUNCH 1 32
 KERNEL(ballot_is_no_barrier) {
@@ -152,7 +152,7 @@ KERNEL(ballot_is_no_barrier) {
   out[threadIdx.x] = s_data[threadIdx.x ^ 1] + static_cast<int>(votes);  // FAULT
 }
 
-// Half of the warp meets, the other half is read all the same.
+// Each half of the warp synchronises, but reads what the other half wrote.
 // EXPECT shared-race
 // LAUNCH 1 32
 KERNEL(syncwarp_of_half_a_warp) {
@@ -175,7 +175,7 @@ KERNEL(syncwarp_across_warps) {
   out[threadIdx.x] = s_data[(threadIdx.x + 32) % 64];  // FAULT
 }
 
-// Plain reads beside atomic updates.
+// Plain reads together with atomic updates.
 // EXPECT shared-race
 // LAUNCH 1 64
 KERNEL(plain_read_of_atomic) {
@@ -187,7 +187,7 @@ KERNEL(plain_read_of_atomic) {
   out[threadIdx.x] = s_count;  // FAULT
 }
 
-// A plain write that resets what others update atomically.
+// A plain write resets what others update atomically.
 // EXPECT shared-race
 // LAUNCH 1 64
 KERNEL(reset_beside_atomics) {
@@ -216,7 +216,7 @@ KERNEL(wrong_named_barrier) {
   }
 }
 
-// The producer only arrives, and goes on to overwrite what the consumer reads.
+// The producer only arrives, and then overwrites what the consumer reads.
 // EXPECT shared-race
 // LAUNCH 1 64
 KERNEL(producer_runs_ahead) {
@@ -232,7 +232,7 @@ KERNEL(producer_runs_ahead) {
   }
 }
 
-// Neighbouring bytes are different places, the same byte is not.
+// Each thread reads a byte that another thread writes.
 // EXPECT shared-race
 // LAUNCH 1 64
 KERNEL(bytes_overlap) {
@@ -242,7 +242,7 @@ KERNEL(bytes_overlap) {
   out[threadIdx.x] = s_flags[(threadIdx.x + 1) % 64];                  // FAULT
 }
 
-// A word is written whose bytes others are still reading.
+// A word is written while its bytes are still being read.
 // EXPECT shared-race
 // LAUNCH 1 64
 KERNEL(word_over_bytes) {
@@ -279,7 +279,7 @@ KERNEL(vector_store_then_words) {
   out[threadIdx.x] = reinterpret_cast<int*>(s_data)[threadIdx.x];                              // FAULT
 }
 
-// Two warps use one lane's slot for their totals.
+// Two warps use the same slot for their totals.
 // EXPECT shared-race
 // LAUNCH 1 128
 KERNEL(warp_totals_collide) {
@@ -291,7 +291,7 @@ KERNEL(warp_totals_collide) {
   out[threadIdx.x] = s_total[0] + s_total[1];
 }
 
-// Writing one value from several threads is no fault, and worth a hint.
+// Several threads write the same value, which is not a fault but a hint.
 // EXPECT shared-write-write-same-value
 // LAUNCH 1 64
 KERNEL(same_value_by_all) {
@@ -304,7 +304,7 @@ KERNEL(same_value_by_all) {
   if (threadIdx.x == 0) out[0] = s_found;
 }
 
-// A function that the kernel calls: the line that counts is in it.
+// In a function that the kernel calls; the finding must point into that function.
 // EXPECT shared-race
 // LAUNCH 1 64
 __device__ void add_one(int* counts, unsigned k) {

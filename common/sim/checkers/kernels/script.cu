@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// For shortcuts_test.cpp: a kernel that does what a script says, so that a test can make up any accesses it likes.
-// Step k: what[k] says the operation; at[k * threads + thread] which word each thread takes, kNone for none.
+// For shortcuts_test.cpp: a kernel that executes a script, so that a test can generate any accesses. In step
+// k, what[k] is the operation and at[k * n_threads + thread] is the word that each thread accesses; kNone: no
+// access.
 
 inline constexpr unsigned kNone = ~0u;
 inline constexpr int kSharedWords = 256;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Misused barriers and warp-wide operations. kernels.cuh says what the comments mean.
+// Misused barriers and warp-wide operations. kernels.cuh explains the comments.
 #include "sim/checkers/kernels/kernels.cuh"
 
 // EXPECT exit-before-barrier
@@ -67,7 +67,7 @@ KERNEL(barrier_in_condition) {
   __syncthreads();  // FAULT OTHER
 }
 
-// Warps take different numbers of turns through a loop with a barrier.
+// The warps execute different numbers of iterations of a loop with a barrier.
 // EXPECT exit-before-barrier
 // LAUNCH 1 96
 KERNEL(barrier_in_uneven_loop) {
@@ -92,7 +92,7 @@ KERNEL(shuffle_in_half_a_warp) {
   }
 }
 
-// The mask was copied from the full-warp version.
+// The mask was copied from the version for full warps.
 // EXPECT shuffle-from-inactive-lane mask-names-absent-lane
 // LAUNCH 1 32 n 20
 KERNEL(shuffle_with_full_mask_at_the_end) {
@@ -131,7 +131,7 @@ KERNEL(masks_differ) {
   out[lane] = __any_sync(mask | 0xfffffff0u, in[lane] > 3);  // FAULT
 }
 
-// Both branches call with the full mask: neither call is ever complete.
+// Both branches call with the full mask, so neither call ever completes.
 // EXPECT mask-names-absent-lane
 // LAUNCH 1 32
 KERNEL(full_mask_in_both_branches) {
@@ -144,7 +144,7 @@ KERNEL(full_mask_in_both_branches) {
   }
 }
 
-// Lanes that skip the shuffle wait at the barrier, and the others for them.
+// Lanes that skip the shuffle wait at the barrier, and the other lanes wait for them.
 // EXPECT mask-names-absent-lane
 // LAUNCH 1 32
 KERNEL(shuffle_skipped_by_half) {
@@ -174,7 +174,7 @@ KERNEL(counts_differ) {
   out[threadIdx.x] = 1;
 }
 
-// Two of three warps come to a barrier for three.
+// Two of three warps arrive at a barrier for three.
 // EXPECT barrier-never-complete
 // LAUNCH 1 96
 KERNEL(too_few_for_named_barrier) {
@@ -183,7 +183,7 @@ KERNEL(too_few_for_named_barrier) {
   out[threadIdx.x] = 1;
 }
 
-// Nobody gives the lock back.
+// No block releases the lock.
 // EXPECT no-progress
 // LAUNCH 2 32
 KERNEL(lock_never_released) {
@@ -195,7 +195,7 @@ KERNEL(lock_never_released) {
   out[0] += in[0];
 }
 
-// Thread 0 waits for what thread 1 does after a barrier that thread 0 does not come to.
+// Thread 0 waits for a flag that thread 1 sets after a barrier at which thread 0 does not arrive.
 // EXPECT no-progress
 // LAUNCH 1 64
 KERNEL(flag_set_behind_a_barrier) {
@@ -208,7 +208,7 @@ KERNEL(flag_set_behind_a_barrier) {
   if (threadIdx.x == 1) flag[0] = 1;
 }
 
-// Half of the lanes name the other half alone.
+// Half of the lanes give a mask with only the other half.
 // EXPECT lane-not-in-mask
 // LAUNCH 1 32
 KERNEL(mask_without_oneself) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// For together_test.cpp: kernels whose blocks may run on any host thread, doing what a script says, as in script.cu.
+// For together_test.cpp: kernels that execute a script as in script.cu, and whose blocks may run on several
+// host threads; and kernels whose blocks may not.
 
 inline constexpr unsigned kNone = ~0u;
 inline constexpr int kSharedWords = 128;
@@ -10,7 +11,8 @@ __device__ void follow(const unsigned* what, const unsigned* at, unsigned* memor
   const unsigned thread = blockIdx.x * blockDim.x + threadIdx.x, n_threads = gridDim.x * blockDim.x;
   unsigned seen = 0;
   for (int k = 0; k < n_idle; ++k)
-    seen = (seen ^ threadIdx.x) * 1664525u + k;  // lets other host threads begin, too
+    // gives other host threads time to start
+    seen = (seen ^ threadIdx.x) * 1664525u + k;
   for (int k = 0; k < n_steps; ++k) {
     const unsigned todo = what[k], word = at[k * n_threads + thread];
     if (todo == 0) __syncthreads();

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Asynchronous copies and mbarriers.
-// A copy accesses memory as if by a thread of its own that starts where it is issued: nothing is ordered after it, not even what
-// its thread does next, until the thread has waited for it. Its record has kFlying set and names the lanes still under way; after
-// each barrier a record with a fresh number takes its place, so that it never counts as old.
-// One that an mbarrier counts is ordered before those who have seen that phase end, and nobody else: kByBarrier.
-// Arriving at an mbarrier publishes all that the thread did and knows; seeing a phase end acquires what was published in it.
-// Source: NVIDIA, "PTX ISA", version 9.0, sections 9.7.9.25.1 (completion of asynchronous copies), 9.7.13.15 (mbarrier).
+// A copy accesses memory as if it were made by a thread of its own that starts when the copy is issued.
+// Nothing is ordered after it, not even the next accesses of the issuing thread, until that thread has waited
+// for the copy. Its record has kFlying set and names the lanes whose copies are still under way. After each
+// barrier a record with a new number replaces it, so that it never counts as old.
+// A copy that an mbarrier counts (kByBarrier) is ordered only before the threads that have seen that phase
+// end.
+// Arriving at an mbarrier publishes everything that the thread did and knows. Seeing a phase end acquires
+// what was published in it.
+// Source: NVIDIA, "PTX ISA", version 9.0, sections 9.7.9.25.1 (completion of asynchronous copies), 9.7.13.15
+// (mbarrier).
 #include <algorithm>
 #include <bit>
 
@@ -13,7 +17,7 @@
 
 namespace course::sim {
 
-// The words that lane `lane` of a copy reads or writes.
+// Checks and records the words that lane `lane` of a copy reads or writes.
 void Racecheck::touch(Here& h, int lane, std::uint64_t address, std::uint32_t n_bytes, bool writes) {
   h.reads = !writes;
   h.writes = writes;
@@ -36,7 +40,7 @@ void Racecheck::touch(Here& h, int lane, std::uint64_t address, std::uint32_t n_
   }
 }
 
-// Gives the copies of a flight a record of their own and looks at what they meet.
+// Gives the copies of a flight a new record and checks their accesses.
 void Racecheck::fly(Block& block, Flight& flight) {
   BlockState& b = state(block);
   const CopyBatch& batch = flight.batch;
@@ -81,7 +85,7 @@ void Racecheck::copies_finished(Block& block, const CopyBatch& batch, std::uint3
   if (flight->lanes == 0) b.flights.erase(flight);
 }
 
-// After a barrier of the whole block.
+// Called after a barrier of the whole block.
 void Racecheck::renew_flights(Block& block) {
   for (Flight& flight : state(block).flights) {
     log_[flight.id - base_].lanes = 0;
@@ -89,7 +93,7 @@ void Racecheck::renew_flights(Block& block) {
   }
 }
 
-// --- mbarriers ----------------------------------------------------------------------------------------------------
+// --- mbarriers ---------------------------------------------------------------------------------------------
 
 void Racecheck::rendezvous_arrived(Warp& w, int lane, std::uint64_t address) {
   if (full_) return;

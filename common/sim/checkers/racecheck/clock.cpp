@@ -7,7 +7,7 @@
 
 namespace course::sim {
 
-// --- one block ----------------------------------------------------------------------------------------------------
+// --- one block ---------------------------------------------------------------------------------------------
 
 namespace {
 
@@ -39,7 +39,7 @@ void BlockNews::all_up_to(RecordId before) {
 void BlockNews::add(const Heard& heard) {
   if (heard.before <= all_) return;
   auto [first, last] = entries_of(some_, heard.warp);
-  std::uint32_t lanes = heard.lanes;  // for which this is new
+  std::uint32_t lanes = heard.lanes;  // those for which this is new
   for (auto h = first; h != last; ++h)
     if (h->before >= heard.before) lanes &= ~h->lanes;
   if (lanes == 0) return;
@@ -74,14 +74,15 @@ bool BlockNews::contains(const BlockNews& other) const {
   });
 }
 
-// --- the tree -----------------------------------------------------------------------------------------------------
+// --- the tree ----------------------------------------------------------------------------------------------
 
 namespace {
 constexpr int kBits = 4;  // of a block's number, per level
 constexpr std::size_t kFan = std::size_t{1} << kBits;
 }  // namespace
 
-// On level 0 a node holds the news of one block; above, children by the next bits of the block's number.
+// At level 0, a node contains the news of one block. Above, its children are indexed by the next bits of the
+// block's number.
 struct Clock::Node {
   std::array<std::shared_ptr<const Node>, kFan> child;
   BlockNews news;
@@ -99,7 +100,7 @@ bool fits(std::uint32_t block, int height) {
   return height * kBits >= 32 || block >> (height * kBits) == 0;
 }
 
-// Adds levels above `root`: blocks with small numbers lie under child 0.
+// Adds levels above `root`. The blocks so far have small numbers, so they are below child 0.
 NodePtr grown(NodePtr root, int from, int to) {
   for (; root != nullptr && from < to; ++from) {
     auto above = std::make_shared<Clock::Node>();

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// What a thread knows to have happened before it: a vector clock over the threads of a launch, kept small.
-// Time is the number of an access record (racecheck.hpp): "everything that these lanes did under a number below `before`".
-// Kept by block in an immutable tree of 16 children a node, so that clocks share what they have in common and joining two
-// that are nearly the same costs little.
-// Source: Flanagan, Freund, "FastTrack: efficient and precise dynamic race detection", PLDI 2009 (10.1145/1542476.1542490);
-// for clocks that follow the hierarchy of threads, Eizenberg et al., "BARRACUDA", PLDI 2017 (10.1145/3062341.3062342).
+// What a thread knows to have happened before it: a vector clock over the threads of a launch, stored
+// compactly. Time is the number of an access record (racecheck.hpp). An entry means: everything that these
+// lanes did with record numbers below `before`. Entries are kept by block in an immutable tree of 16 children
+// per node, so that clocks share their common parts and joining two similar clocks is cheap.
+// Source: Flanagan, Freund, "FastTrack: efficient and precise dynamic race detection", PLDI 2009
+// (10.1145/1542476.1542490); for clocks that follow the hierarchy of threads, Eizenberg et al., "BARRACUDA",
+// PLDI 2017 (10.1145/3062341.3062342).
 #pragma once
 
 #include <cstdint>
@@ -15,26 +16,28 @@ namespace course::sim {
 
 using RecordId = std::uint32_t;
 
-// Lanes `lanes` of warp `warp`, up to `before`.
+// The accesses of lanes `lanes` of warp `warp` with record numbers below `before`.
 struct Heard {
   std::uint32_t warp = 0;
   std::uint32_t lanes = 0;
   RecordId before = 0;
 };
 
-// What is known of one block.
+// What is known about the threads of one block.
 class BlockNews {
  public:
+  // Whether access `id` of this lane is known.
   bool covers(std::uint32_t warp, std::uint32_t lane, RecordId id) const;
+  // Adds all accesses of the block with record numbers below `before`.
   void all_up_to(RecordId before);
   void add(const Heard& heard);
   void join(const BlockNews& other);
-  // Does this say everything that `other` says?
+  // Whether this includes everything in `other`.
   bool contains(const BlockNews& other) const;
 
  private:
-  RecordId all_ = 0;         // every thread of the block up to here
-  std::vector<Heard> some_;  // by warp; a lane is in one of its warp's entries at most
+  RecordId all_ = 0;         // all accesses of the block before this record
+  std::vector<Heard> some_;  // by warp; each lane is in at most one of its warp's entries
 };
 
 class Clock {

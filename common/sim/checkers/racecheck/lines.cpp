@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Whole lines of global memory: 32 words, aligned. A warp that accesses some at once, each lane 1, 2 or 4 words, needs one pair of
-// cells a line. In place of the lane they name a pattern: how many words a lane has, and which lane has the first.
-// A line that is accessed otherwise is opened: from then on each of its words has its own cells, until the line has gone
-// untouched past a bound. The cell for writes is then a marker, renewed at each access: once it is old, all cells are.
+// Whole lines of global memory: 32 aligned words. If a warp accesses whole lines at once, 1, 2 or 4 words per
+// lane, each line needs only one pair of cells. Instead of a lane, such a cell names a pattern: how many
+// words each lane has, and which lane has the first word.
+// Any other access opens the line: from then on each of its words has its own cells, until the line has not
+// been accessed for so long that all its cells are old. The line's cell for writes is then a marker that is
+// renewed at each access; once the marker is old, all cells of the line are old.
 #include <algorithm>
 #include <bit>
 
@@ -14,7 +16,8 @@ namespace {
 constexpr std::uint32_t kOpen = 31;
 constexpr std::uint32_t kLineWords = 32;
 
-// Pattern of line k of an access of 32 lanes, `words` each: 0; 1, 2; 3, 4, 5, 6.
+// The pattern of line k of an access by 32 lanes with `words` words each: 0 for 1 word; 1, 2 for 2 words; 3,
+// 4, 5, 6 for 4 words.
 constexpr std::uint32_t pattern_of(std::uint32_t words, std::uint32_t k) {
   return words - 1 + k;
 }
@@ -31,7 +34,7 @@ static_assert(words_of(2) == 2 && first_lane_of(2) == 16 && words_of(6) == 4 && 
 
 }  // namespace
 
-// Returns false, having changed nothing, when the words need a closer look.
+// Returns false, without having changed anything, if the words must be checked one by one.
 bool Racecheck::whole_lines(Here& h) {
   const std::uint32_t words = h.a.bytes / 4;
   const std::uint64_t offset = h.a.start() - h.shadow.base;
@@ -51,7 +54,7 @@ bool Racecheck::whole_lines(Here& h) {
   }
   for (std::uint32_t k = 0; k < words; ++k) {
     const std::uint32_t pattern = pattern_of(words, k);
-    if ((written[k] & kLaneMask) == kOpen) {  // and old: else it would not be ordered
+    if ((written[k] & kLaneMask) == kOpen) {  // and old, since otherwise it would not be ordered
       written[k] = 0;
       read[k] = 0;
     }
@@ -65,18 +68,18 @@ bool Racecheck::whole_lines(Here& h) {
   return true;
 }
 
-// Is what the cell of a line names ordered before this access for every lane?
+// Whether the accesses that a line's cell names are ordered before this access for every lane.
 bool Racecheck::line_ordered(const Here& h, Cell cell, std::uint32_t pattern) const {
   const std::uint32_t there = cell & kLaneMask;
   return there != kOpen && ordered_alike(h, cell >> kLaneBits, there == pattern);
 }
 
-// Opens the lines that `lanes` touch and renews their markers.
+// Opens the lines that `lanes` access, and renews their markers.
 void Racecheck::open_lines(Here& h, std::uint32_t lanes) {
   const Cell marker = (next() - 1) << kLaneBits | kOpen;
   if (h.a.run && lanes == h.a.mask) {
     const std::uint64_t first = h.a.start() - h.shadow.base, n = std::uint64_t{h.a.count} * h.a.bytes;
-    if (first >= h.shadow.bytes || first + n > h.shadow.bytes) return;  // about to fault
+    if (first >= h.shadow.bytes || first + n > h.shadow.bytes) return;  // a fault follows
     for (std::uint64_t line = first / kLineBytes; line <= (first + n - 1) / kLineBytes; ++line)
       open_line(h, line, marker);
     return;
@@ -110,7 +113,7 @@ void Racecheck::open_line(const Here& h, std::uint64_t line, Cell marker) {
   read = 0;
 }
 
-// --- several checkers of one launch -------------------------------------------------------------------------------
+// --- several checkers of one launch ------------------------------------------------------------------------
 
 bool Racecheck::has_touched(std::uint64_t line) const {
   const Cell limit = base_ << kLaneBits;

@@ -1,17 +1,23 @@
 // SPDX-License-Identifier: MIT
-// Old values for strong loads. Strong accesses (volatile, relaxed, atomics) never race, but by themselves they order nothing: a load of
-// global memory that does not happen after the newest write of another block may return the value from before it. One host thread that
-// runs all blocks would never show that, so the checker does: each strong write draws how many loads will miss it.
-// Every value is one that the PTX memory model allows, so a correct program computes the same as ever:
-//   a load that happens after the write (by what sync.cpp keeps, or by the order of fence.sc) gets the new value
-//   once a thread of another block has got the new value, or an atomic has, everybody gets it: no thread goes back in time
-//   threads of the writing block, and atomics that change what they find, always get the newest value
-//   a load that gets the old value acquires what that value published
-//   a write is missed a few times at most, so whoever polls goes on
-// Milder than the model: a whole block counts as knowing the fence.sc that one of its threads knows, and as having released what
-// one of its threads has; only the last write of a word can be missed; lanes of one instruction get the same value.
-// Weak accesses, and those of 1 or 2 bytes, take no part.
-// Source: NVIDIA, "PTX ISA" 9.0, 8.9 (ordering of memory operations) and 8.10 (axioms: coherence, fence-SC, causality).
+// Old values for strong loads. Strong accesses (volatile, relaxed, atomics) never race, but by themselves
+// they order nothing: a load of global memory that does not happen after another block's newest write may
+// return the value from before that write. One host thread runs all blocks, so memory alone would never show
+// this. Therefore the checker draws for each strong write how many loads will miss it, that is, get the old
+// value.
+// The PTX memory model allows each of these values, so a correct program computes the same results as without
+// them:
+//   A load that happens after the write, by the order that sync.cpp tracks or by the order of fence.sc,
+//   gets the new value.
+//   Once a thread of another block has got the new value, or an atomic has, all threads get it (coherence).
+//   Threads of the writing block, and atomics that change the value, always get the newest value.
+//   A load that gets the old value acquires only what that value published.
+//   A write is missed by fewer than kMisses loads, so a loop that polls ends.
+// In three cases the model allows an old value and the checker does not choose it. If one thread of a block
+// knows of a fence.sc or has released its writes, the whole block counts as having done so. Only the last
+// write of a word can be missed. The lanes of one instruction that read the same word get the same value.
+// Weak accesses, and those of 1 or 2 bytes, are left alone.
+// Source: NVIDIA, "PTX ISA" 9.0, 8.9 (ordering of memory operations) and 8.10 (axioms: coherence,
+// fence-SC, causality).
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -24,11 +30,11 @@ namespace {
 
 constexpr std::size_t kMostUnseen = std::size_t{1} << 18;
 constexpr std::size_t kMostMisses = std::size_t{1} << 12;
-constexpr std::uint64_t kMisses = 4;  // a write is missed by fewer loads than these
+constexpr std::uint64_t kMisses = 4;  // a write is missed by fewer loads than this
 
 }  // namespace
 
-// May it miss a write of another block, or be missed?
+// Whether the op may get an old value, or write a value that other blocks may miss.
 bool Racecheck::may_be_old(const MicroOp& op) {
   const std::uint32_t bytes = std::uint32_t{op.width} * op.count;
   return (op.kind == OpKind::load || op.kind == OpKind::store || op.kind == OpKind::atomic) &&
@@ -50,7 +56,8 @@ void Racecheck::give_old_values(bool on, std::uint64_t schedule_seed) {
   set_looks_after(on);
 }
 
-// Calls `each` for the unseen writes that overlap these bytes; it may forget the one at hand.
+// Calls `each` for the unseen writes that overlap these bytes. `each` may erase the one that it is called
+// for.
 template <typename Each>
 void Racecheck::for_unseen(std::uint64_t address, std::uint64_t n_bytes, const Each& each) {
   if (address >= unseen_end_ || address + n_bytes <= unseen_begin_) return;
@@ -69,7 +76,7 @@ void Racecheck::forget_unseen(std::uint64_t address, std::uint64_t n_bytes) {
   for_unseen(address, n_bytes, [&](auto it) { unseen_.erase(it); });
 }
 
-// The block orders what it has written so far before what it does next.
+// Notes that the block has released everything that it has written so far.
 void Racecheck::note_release(BlockState& b) {
   if (b.unreleased.empty()) return;
   ++n_fences_;
@@ -81,7 +88,7 @@ void Racecheck::note_release(BlockState& b) {
   b.unreleased.clear();
 }
 
-// Before the access is ordered by what its place publishes.
+// Must be called before order_by() orders the access by what its address publishes.
 void Racecheck::note_old_values(Here& h, std::uint32_t lanes) {
   to_deliver_.clear();
   if (h.op.kind == OpKind::rendezvous) return;
@@ -100,10 +107,10 @@ void Racecheck::note_write(Here& h, std::uint32_t lanes) {
   ++n_instructions_;
   for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
     const std::uint64_t address = h.a.at(std::countr_zero(m)), word = address / 4;
-    if (!is_inside(h, address - h.shadow.base)) continue;  // about to fault
+    if (!is_inside(h, address - h.shadow.base)) continue;  // a fault follows
     const auto there = unseen_.find(word);
     if (there != unseen_.end() && there->second.instruction == n_instructions_) {
-      there->second.lanes |= m & -m;  // an earlier lane of the instruction has written it, too
+      there->second.lanes |= m & -m;  // an earlier lane of this instruction has written it, too
       continue;
     }
     forget_unseen(address, h.a.bytes);
@@ -146,7 +153,7 @@ void Racecheck::note_load(Here& h, std::uint32_t lanes) {
   if (unseen_.empty()) return;
   const bool takes = may_be_old(h.op);
   ++n_instructions_;
-  // What one lane must see, all of them do.
+  // If one lane must see the new value, all lanes of the instruction must.
   for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
     for_unseen(h.a.at(lane), h.a.bytes, [&](auto it) {
@@ -164,7 +171,8 @@ void Racecheck::note_load(Here& h, std::uint32_t lanes) {
       if (!u.is_due) {
         h.gets_old |= m & -m;
         to_deliver_.push_back({lane, u.old});
-        // Of a status that has changed twice, such as a tile's, either value may do.
+        // Of a word that has changed twice, such as a tile's status in a look-back, either value may be
+        // correct.
         if (u.is_first && misses_.size() < kMostMisses && fence_would_order(h, record(u.id), u.id, it->first))
           misses_.try_emplace(it->first,
                               Miss{h.op.index, h.b.number, h.w.number, static_cast<std::uint32_t>(lane), u.id,

@@ -9,7 +9,7 @@
 namespace course::sim {
 namespace {
 
-constexpr RecordId kMostRecords = RecordId{1} << 27;  // what a cell can name
+constexpr RecordId kMostRecords = RecordId{1} << 27;  // record numbers that fit in a cell
 constexpr std::size_t kSteps = 4096;
 constexpr std::uint32_t kNobody = ~0u;
 
@@ -26,9 +26,9 @@ Racecheck::Racecheck(const Arena& arena, std::vector<Finding>& findings)
   steps_.resize(kSteps);
 }
 
-// --- records ------------------------------------------------------------------------------------------------------
+// --- records -----------------------------------------------------------------------------------------------
 
-// Numbers have run out: forgets all history.
+// Called when record numbers have run out: forgets all history.
 void Racecheck::start_afresh() {
   written_.clear();
   read_.clear();
@@ -43,7 +43,7 @@ void Racecheck::start_afresh() {
 RecordId Racecheck::new_record(const Record& r) {
   const RecordId id = next();
   log_.push_back(r);
-  if (id + 2 >= kMostRecords) full_ = true;  // the rest of this launch goes unchecked
+  if (id + 2 >= kMostRecords) full_ = true;  // the rest of this launch is not checked
   return id;
 }
 
@@ -57,7 +57,7 @@ inline RecordId Racecheck::record_of(WarpState& ws, Warp& w, const BlockState& b
   return recent.id;
 }
 
-// --- begin and end ------------------------------------------------------------------------------------------------
+// --- begin and end -----------------------------------------------------------------------------------------
 
 void Racecheck::launch_begins(const Program& program, const LaunchRequest& launch) {
   program_ = &program;
@@ -125,7 +125,7 @@ void Racecheck::block_begins(Block& block) {
   b.unreleased.clear();
 }
 
-// --- accesses -----------------------------------------------------------------------------------------------------
+// --- accesses ----------------------------------------------------------------------------------------------
 
 Racecheck::Shadow Racecheck::shadow_of(BlockState& b, Place place) {
   if (place == Place::shared)
@@ -142,7 +142,7 @@ Racecheck::Shadow Racecheck::shadow_of(BlockState& b, Place place) {
           false};
 }
 
-// The lanes of an access that lie in one kind of memory.
+// Checks the lanes of an access that lie in one kind of memory.
 inline void Racecheck::look(Here& h, Place place, std::uint32_t lanes) {
   h.shadow = shadow_of(h.b, place);
   const bool run = shortcuts_ && h.a.run && lanes == h.a.mask;
@@ -180,12 +180,13 @@ void Racecheck::access(Warp& w, const MicroOp& op, const LaneAccess& a) {
     if (lanes_in[static_cast<int>(place)] != 0) look(h, place, lanes_in[static_cast<int>(place)]);
 }
 
-// Each lane one word, lying anyhow: quick for those whose cells are old, or were left by the same lane.
+// One word per lane, with any pattern of addresses. Fast for lanes whose cells are old or were left by the
+// same lane; the other lanes are checked one by one.
 void Racecheck::one_word_each(Here& h, std::uint32_t lanes) {
   const Cell limit = h.shadow.bound << kLaneBits, mine = h.id << kLaneBits;
   const std::uint64_t size = h.shadow.bytes;
   const bool keeps_weak = h.writes && h.strong;
-  RecordId own_record = h.id;  // the last one that was found to be this warp's
+  RecordId own_record = h.id;  // the last record that was found to be of this warp
   const auto own = [&](Cell cell, std::uint32_t lane) {
     if (cell >> kLaneBits == own_record) return (cell & kLaneMask) == lane;
     if (!is_own(h, cell, lane)) return false;
@@ -195,7 +196,7 @@ void Racecheck::one_word_each(Here& h, std::uint32_t lanes) {
   for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
     const auto lane = static_cast<std::uint32_t>(std::countr_zero(m));
     const std::uint64_t offset = h.a.at(static_cast<int>(lane)) - h.shadow.base;
-    if (offset >= size || (offset & 3) != 0) continue;  // about to fault
+    if (offset >= size || (offset & 3) != 0) continue;  // a fault follows
     Cell& written = h.shadow.written[offset / 4];
     Cell& read = h.shadow.read[offset / 4];
     if ((written >= limit && (keeps_weak || !own(written, lane))) || (read >= limit && !own(read, lane)))
@@ -228,7 +229,7 @@ void Racecheck::by_lane(Here& h, std::uint32_t lanes) {
   for (std::uint32_t m = lanes; m != 0; m &= m - 1) lane(h, std::countr_zero(m));
 }
 
-// Else the access is about to fault.
+// If false, a fault follows.
 bool Racecheck::is_inside(const Here& h, std::uint64_t offset) {
   return offset < h.shadow.bytes && offset + h.a.bytes <= h.shadow.bytes && (offset & (h.a.bytes - 1)) == 0;
 }
@@ -246,15 +247,16 @@ void Racecheck::lane(Here& h, int lane) {
   }
 }
 
-// One lane's access to what one pair of cells stands for.
+// Checks and records one lane's access to the memory that one pair of cells stands for.
 void Racecheck::cell(Here& h, int lane, std::uint64_t offset, Cell& written, Cell& read) {
   const Cell limit = h.shadow.bound << kLaneBits;
   const Cell mine = h.id << kLaneBits | static_cast<Cell>(lane);
   if (written >= limit && written != mine) check(h, lane, offset, written, true);
   if (h.writes) {
     if (read >= limit) check(h, lane, offset, read, false);
-    // A strong write may meet others unordered: it must not hide a weak one. The strong ones before it need not be remembered
-    // beside it: an atomic has observed them, so what follows it follows them, too (PTX ISA, 8.9.5, causality order).
+    // A strong write may be unordered with other strong accesses, but it must not hide a weak write. The
+    // strong writes before it need not be remembered: an atomic has observed them, so whatever is ordered
+    // after the atomic is ordered after them, too (PTX ISA, 8.9.5, causality order).
     written = h.strong && written >= limit && has_weak(written) ? with_reader(h, weak_part(written), lane, 0)
                                                                 : mine;
   } else if (read != mine) {
@@ -262,7 +264,7 @@ void Racecheck::cell(Here& h, int lane, std::uint64_t offset, Cell& written, Cel
   }
 }
 
-// Several lanes read the same word, or the same bytes of one.
+// Several lanes read the same word, or the same bytes of a word.
 void Racecheck::broadcast(Here& h, std::uint32_t lanes, std::uint64_t offset, std::uint32_t n) {
   const std::uint64_t word = offset / 4;
   if (n == 4 && !is_bytes(h, h.shadow.written[word]))
@@ -285,9 +287,9 @@ void Racecheck::broadcast_cell(Here& h, std::uint32_t lanes, std::uint64_t offse
   read = with_reader(h, fresh ? 0 : read, 0, lanes);
 }
 
-// --- bytes --------------------------------------------------------------------------------------------------------
+// --- bytes -------------------------------------------------------------------------------------------------
 
-// Does the word that `written` belongs to keep a pair of cells for each of its bytes?
+// Whether the word that `written` belongs to has a pair of cells for each of its bytes.
 bool Racecheck::is_bytes(const Here& h, Cell written) const {
   const RecordId id = written >> kLaneBits;
   return id >= h.shadow.bound && record(id).kind == Record::bytes;
@@ -303,7 +305,7 @@ Racecheck::Cell* Racecheck::byte_cells(Here& h, std::uint64_t word) {
   return page->data() + word * 8 % (kBytePage * 2);
 }
 
-// The cells of the bytes of a word that from now on has such, if it has not already.
+// The byte cells of a word. Creates them if the word has none.
 Racecheck::Cell* Racecheck::open_bytes(Here& h, std::uint64_t word) {
   Cell& written = h.shadow.written[word];
   Cell& read = h.shadow.read[word];
@@ -314,7 +316,7 @@ Racecheck::Cell* Racecheck::open_bytes(Here& h, std::uint64_t word) {
     std::fill_n(cells + 4, 4, read < limit ? 0 : read);
     read = 0;
   }
-  // The marker is renewed with every access, so that it is as young as what it stands for.
+  // The marker is renewed at each access, so that it is never older than the cells that it stands for.
   written = record_of(h.ws, h.w, h.b, kNobody, Record::bytes) << kLaneBits;
   return cells;
 }
@@ -326,7 +328,7 @@ void Racecheck::bytes(Here& h, int lane, std::uint64_t offset, std::uint32_t n) 
     cell(h, lane, word * 4 + k, cells[k], cells[4 + k]);
 }
 
-// --- checks -------------------------------------------------------------------------------------------------------
+// --- checks ------------------------------------------------------------------------------------------------
 
 bool Racecheck::ordered(const Here& h, RecordId id, std::uint32_t his_lane, int lane) const {
   if (id < h.shadow.floor) return true;
@@ -341,7 +343,7 @@ bool Racecheck::ordered(const Here& h, RecordId id, std::uint32_t his_lane, int 
   return !known.empty() && known.covers(r.block, author(r), his_lane, id);
 }
 
-// Calls `each(record, lane)` for every access that a cell names until one returns true.
+// Calls `each(record, lane)` for every access that a cell names, until one call returns true.
 template <typename Each>
 bool Racecheck::any_of_cell(Cell cell, const Each& each) const {
   const RecordId id = cell >> kLaneBits;
@@ -363,7 +365,7 @@ bool Racecheck::all_ordered(const Here& h, Cell cell, int lane) const {
   return !any_of_cell(cell, [&](RecordId id, std::uint32_t his) { return !ordered(h, id, his, lane); });
 }
 
-// May two strong accesses meet without order between them?
+// Whether two strong accesses may be unordered without being a race.
 bool Racecheck::may_meet(const Here& h, const Record& r, int lane) const {
   const MicroOp& other = program_->ops[r.what];
   if ((h.op.kind == OpKind::atomic && swap_loads_.contains(r.what)) ||
@@ -371,7 +373,7 @@ bool Racecheck::may_meet(const Here& h, const Record& r, int lane) const {
     return true;
   if (!h.strong || !is_strong(other)) return false;
   if (r.block != h.b.number) return reaches_device(h.op) && reaches_device(other);
-  // Volatile accesses of lanes that ran the earlier one together: they rely on running in lock-step.
+  // Volatile accesses of lanes that ran the earlier one together: they rely on lock-step.
   const bool both_volatile =
       (h.op.order & kOrderMask) == kVolatile && (other.order & kOrderMask) == kVolatile;
   return !(h.shadow.shared && both_volatile && r.warp == h.w.number && (r.lanes >> lane & 1) != 0);
@@ -382,17 +384,18 @@ bool Racecheck::has_weak(Cell written) const {
                      [&](RecordId id, std::uint32_t) { return !is_strong(program_->ops[record(id).what]); });
 }
 
-// The cell without the strong accesses that have met its weak one, which came first.
+// The cell's weak access alone, which came first, without the strong ones that were added to it.
 Racecheck::Cell Racecheck::weak_part(Cell written) const {
   const Record& r = record(written >> kLaneBits);
   return r.kind == Record::readers ? readers(r)[0].record << kLaneBits | (written & kLaneMask) : written;
 }
 
-// Reports the first access that a cell names and nothing orders before this one.
+// Reports the first access named by the cell that nothing orders before this one.
 void Racecheck::check(Here& h, int lane, std::uint64_t offset, Cell cell, bool old_writes) {
   if (cell >> kLaneBits < h.shadow.floor) return;
-  // Whether strong accesses may meet is one question for all lanes of a record, and quicker answered than
-  // whether they are ordered: hundreds of threads that wait at an mbarrier are as many readers of it.
+  // Whether two strong accesses may be unordered is the same for all lanes of a record and cheaper to find
+  // out than whether they are ordered. This matters when hundreds of threads wait at an mbarrier, since all
+  // of them are its readers.
   RecordId meets = 0;
   any_of_cell(cell, [&](RecordId id, std::uint32_t his) {
     if (h.strong && (id == meets || may_meet(h, record(id), lane))) {
@@ -405,10 +408,10 @@ void Racecheck::check(Here& h, int lane, std::uint64_t offset, Cell cell, bool o
   });
 }
 
-// A load through the read-only path, which does not see what the same launch has written, ordered or not.
+// For a load through the read-only path, which may not see what the same launch has written, ordered or not.
 void Racecheck::check_non_coherent(Here& h) {
   h.shadow = shadow_of(h.b, Place::global);
-  h.shadow.bound = h.shadow.floor;  // what was written before the block's last barrier counts, too
+  h.shadow.bound = h.shadow.floor;  // writes before the block's last barrier count, too
   const Cell limit = h.shadow.floor << kLaneBits;
   bool opened = false;
   for (std::uint32_t m = h.a.mask; m != 0; m &= m - 1) {
@@ -456,7 +459,7 @@ Racecheck::Cell Racecheck::with_reader(Here& h, Cell cell, int lane, std::uint32
     const Reader& r = all[k];
     if (r.record != h.id) continue;
     if (lanes == 0 && (r.lanes >> lane & 1) != 0)
-      return cell;  // not to be remembered: holds for this lane only
+      return cell;  // not cached in steps_, because it holds for this lane only
     known = known || (lanes != 0 ? (lanes & ~r.lanes) == 0 : r.lanes == 0 && r.offset == offset);
   }
   RecordId to = from;

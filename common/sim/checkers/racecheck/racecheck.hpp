@@ -1,35 +1,45 @@
 // SPDX-License-Identifier: MIT
-// Finds accesses of different threads to the same memory, one of them a write, that nothing orders. Shared and global memory.
+// Finds pairs of accesses to the same shared or global memory by different threads, at least one of them a
+// write, that nothing orders.
 //
-// Shadow memory: for each 4 bytes one cell for the last write and one for the reads since. A cell names an access record and
-// a lane. A record stands for all executions of one op by one warp between two of its synchronisations; its number is also
-// the time: numbers only grow, and whatever synchronises a warp makes it use fresh ones. So "before the block's last
-// barrier" is one comparison, and shadow memory needs no clearing between blocks or launches.
-// Global memory is large, and most warps read or write whole lines of it: 32 words, aligned. A line that has only been
-// accessed so has one pair of cells, with the pattern of lanes in place of the lane. The first other access opens it.
+// Shadow memory: each 4 bytes of memory have two cells, one for the last write and one for the reads since
+// then. A cell names an access record and a lane. A record stands for all executions of one op by one warp
+// between two synchronisations of that warp. Its number is also a time stamp: numbers only grow, and after
+// each synchronisation a warp uses new records. So "before the last barrier of the block" is one comparison,
+// and shadow memory need not be cleared between blocks or launches.
+// Global memory is large, and most warps access whole lines of it, that is, 32 aligned words. A line that has
+// only been accessed in this way has one pair of cells, which name a pattern of lanes instead of a lane. The
+// first access of another kind opens the line: from then on each word has its own cells.
 //
 // What orders accesses:
 //   the program order of a thread; the end of a kernel
 //   bar.sync, bar.red   among the threads that wait; from those that bar.arrive to those that wait
-//   bar.warp.sync       among the lanes of the mask. Nothing else orders lanes of a warp: neither lock-step nor shfl, vote,
-//                       match, redux (CUDA C++ Programming Guide: these "do not imply a memory barrier")
+//   bar.warp.sync       among the lanes of the mask. Nothing else orders the lanes of a warp: not lock-step,
+//                       nor shfl, vote, match, redux (CUDA C++ Programming Guide: these "do not imply a
+//                       memory barrier")
 //   asynchronous copies, mbarriers: async.cpp
-//   release → acquire   fence; strong write or atomic → strong read or atomic of the same place; fence. Or ordered accesses.
-// Scopes count: a fence of block scope publishes within the block only. Strong accesses (volatile, relaxed, atomic) of
-// sufficient scope never race with each other.
-// Milder than the PTX memory model, since code that every GPU runs right must pass: a read-modify-write acquires without a fence
-// of its own (the last-block ticket), a barrier publishes what its threads' fences have (fence; barrier; one thread's
-// atomic) and acquires what its threads' reads have seen.
-// a plain load whose value a compare-and-swap of the same place then expects does not race with atomics (the Programming Guide's
-// atomicAdd() for doubles): the swap fails where the load was too early.
-// Stricter: volatile accesses of lanes that ran both in step race (warp-synchronous code without __syncwarp).
+//   release → acquire   fence; strong write or atomic → strong read or atomic of the same address; fence.
+//                       A releasing write and an acquiring read need no fence.
+// Scopes count: a fence of block scope publishes within the block only. Strong accesses (volatile, relaxed,
+// atomic) of sufficient scope never race with each other.
 //
-// Strong accesses do not race, but a strong load that is not ordered after a strong write may still get the value from before it.
-// old_values.cpp makes such loads return it.
+// Three rules are more permissive than the PTX memory model, because code that every GPU runs correctly must
+// pass:
+//   A read-modify-write acquires without a fence of its own (the ticket of the last block).
+//   A barrier publishes what the fences of its threads have made ready (fence; barrier; atomic by one
+//   thread), and it acquires what the reads of its threads have seen.
+//   A plain load does not race with atomics if a compare-and-swap of the same address then expects its value
+//   (atomicAdd() for doubles in the Programming Guide): if the load was too early, the swap fails.
+// One rule is stricter: volatile accesses to shared memory race if the lanes of a warp rely on lock-step,
+// that is, if both lanes ran the earlier access together (warp-synchronous code without __syncwarp).
 //
-// Reading order: racecheck.hpp; racecheck.cpp for accesses; lines.cpp for whole lines, runs.cpp for lanes that lie
-// regularly; sync.cpp for what orders them; old_values.cpp; async.cpp; words.cpp.
-// Source: Flanagan, Freund, "FastTrack", PLDI 2009; NVIDIA, "PTX ISA" 9.0, chapter 8, "Memory Consistency Model".
+// Strong accesses do not race, but a strong load that is not ordered after a strong write may still get the
+// value from before it. old_values.cpp makes such loads return that value.
+//
+// Reading order: racecheck.hpp; racecheck.cpp for accesses; lines.cpp for whole lines; runs.cpp for adjacent
+// lanes; sync.cpp for what orders accesses; old_values.cpp; async.cpp; words.cpp.
+// Source: Flanagan, Freund, "FastTrack", PLDI 2009; NVIDIA, "PTX ISA" 9.0, chapter 8, "Memory Consistency
+// Model".
 #pragma once
 
 #include <array>
@@ -56,30 +66,32 @@ class Racecheck final : public KernelChecker {
  public:
   Racecheck(const Arena& arena, std::vector<Finding>& findings);
 
-  // For tests: looks at each lane and word by itself, without any of the shortcuts. The findings must be the same.
+  // For tests: checks each lane and word separately, without shortcuts. The findings must be the same.
   void take_no_shortcuts() { shortcuts_ = false; }
 
-  // Whether strong loads of the next launch may get old values, by dice of the schedule's seed: see old_values.cpp.
+  // Whether strong loads of the next launch may get old values, chosen at random with the schedule's seed:
+  // see old_values.cpp.
   void give_old_values(bool on, std::uint64_t schedule_seed);
-  // Does the kernel have strong loads that can get any?
+  // Whether the kernel has strong loads that can get old values.
   static bool may_get_old_values(const Program& program, const LaunchRequest& launch);
 
   void launch_begins(const Program& program, const LaunchRequest& launch) override;
   void launch_ends() override;
-  // Ops that took part in a race of this launch; asked before launch_ends().
+  // Ops that took part in a race of this launch. Must be called before launch_ends().
   std::set<std::uint32_t> racing() const override;
-  // The first race of this launch so far, hints aside; nullptr: none.
+  // The first race of this launch so far, without hints; nullptr if there is none.
   const Finding* first_race() const;
-  // Has it stopped looking?
+  // Whether record numbers have run out, so that the rest of the launch is not checked.
   bool is_full() const { return full_; }
-  // Of checkers that each saw a part of one launch's blocks: has no word of [address, address + n_bytes) been accessed by two, one of
-  // them writing? For launches in which all writes to global memory are weak, or all are atomics: those may meet.
+  // `parts`: checkers that each saw some of the blocks of one launch. True if no word of [address, address +
+  // n_bytes) was accessed by two of them with at least one write. For launches in which the writes to global
+  // memory are either all weak or all atomics; two atomics do not conflict.
   static bool nobody_met(std::span<const Racecheck* const> parts, std::uint64_t address,
                          std::uint64_t n_bytes);
   void block_begins(Block& block) override;
   void access(Warp& w, const MicroOp& op, const LaneAccess& a) override;
-  void before(Warp& w, const MicroOp& op) override;  // a fence
-  // Puts the old values that access() has chosen into the registers of the load that has run.
+  void before(Warp& w, const MicroOp& op) override;  // for fences
+  // Stores the old values that access() has chosen in the destination registers of the load.
   void after(Warp& w, const MicroOp& op) override;
   void barrier_arrived(Warp& w, std::uint32_t mask, const MicroOp& op) override;
   void barrier_released(Block& block, std::uint32_t barrier) override;
@@ -92,58 +104,65 @@ class Racecheck final : public KernelChecker {
   void rendezvous_passed(Warp& w, int lane, std::uint64_t address) override;
 
  private:
-  using Cell = std::uint32_t;  // record << 5 | lane; 0: nothing
+  using Cell = std::uint32_t;  // record << 5 | lane; 0: empty
   static constexpr std::uint32_t kLaneBits = 5, kLaneMask = 31;
   static constexpr std::uint64_t kLineBytes = 128;
-  static constexpr std::uint64_t kBytePage = 4096;  // bytes of global memory that get byte cells at once
+  // Bytes of global memory whose byte cells are allocated together.
+  static constexpr std::uint64_t kBytePage = 4096;
 
-  // An access record, or one of the two stand-ins below.
+  // An access record, or one of two other things that a cell can name: a set of readers, or the marker of a
+  // word that has byte cells.
   struct Record {
     enum Kind : std::uint16_t { access, readers, bytes };
     std::uint32_t block;  // of the grid
-    std::uint32_t what;   // op; of readers: the first of them in readers_
-    std::uint32_t lanes;  // that ran it together; of readers: how many; of copies: those under way
-    std::uint16_t warp;   // of copies with kFlying
+    std::uint32_t what;   // index of the op; readers: index of the first one in readers_
+    std::uint32_t lanes;  // that ran it together; readers: their number; copies: lanes still under way
+    std::uint16_t warp;   // copies: with kFlying
     Kind kind;
   };
 
+  // Flags in Record::warp. kFlying: an asynchronous copy that may be under way. kByBarrier: an mbarrier
+  // counts it.
   static constexpr std::uint16_t kFlying = 1 << 15, kByBarrier = 1 << 14;
   static bool is_flying(const Record& r, std::uint32_t lane) {
     return r.kind == Record::access && (r.warp & kFlying) != 0 && (r.lanes >> lane & 1) != 0;
   }
-  // The warp that did it; for copies that an mbarrier counts, one that no thread is of.
+  // The warp that made the access. A copy that an mbarrier counts has a number that is no warp's, since no
+  // thread made it.
   static std::uint16_t author(const Record& r) { return static_cast<std::uint16_t>(r.warp & ~kFlying); }
   static std::uint32_t warp_of(const Record& r) { return author(r) & ~std::uint32_t{kByBarrier}; }
 
-  // Accesses of a cell that nothing orders among each other: reads, or a weak write and strong ones that met it.
+  // Accesses of one cell that are not ordered among each other: reads, or a weak write and strong writes
+  // after it.
   struct Reader {
     RecordId record;
-    std::uint32_t lanes;   // 0: one lane, the cell's lane + `offset`
-    std::uint32_t offset;  // mod 32
+    std::uint32_t lanes;   // 0: one lane, namely the cell's lane + `offset`
+    std::uint32_t offset;  // modulo 32
   };
-  static constexpr std::uint32_t kMostReaders = 8;  // of a cell; later ones are not remembered
+  static constexpr std::uint32_t kMostReaders = 8;  // per cell; further ones are not remembered
 
-  // What a fence has made ready to be published by the thread's next strong write: its own accesses before `own`, its
-  // warp's before `warp`, its block's before `block`, and `other`.
+  // What a fence has prepared to be published by the thread's next strong write: the thread's own accesses
+  // before `own`, those of its warp before `warp`, those of its block before `block`, and `other`.
   struct Publication {
     RecordId own = 0, warp = 0, block = 0;
     Clock other;
     bool empty() const { return own == 0 && block == 0 && other.empty(); }
   };
   enum Scope : std::uint8_t { kBlockWide, kDeviceWide, kScopes };
+  // What one thread, or all threads of a warp, know to have happened before, and what they can publish.
   struct Knowledge {
-    Clock known;  // beyond the block's and the warp's bounds
+    Clock known;  // in addition to what the bounds of the block and the warp imply
     Publication ready[kScopes];
-    Clock seen[kScopes];  // by relaxed reads: known once a fence of that scope follows
+    Clock seen[kScopes];  // from relaxed reads; becomes known at the next fence of that scope
     bool trivial() const {
       return known.empty() && ready[0].empty() && ready[1].empty() && seen[0].empty() && seen[1].empty();
     }
   };
 
   struct WarpState {
-    RecordId fresh = 0;  // older records are no longer used for new accesses
-    RecordId bound = 0;  // what lanes of the warp did before is known to all of them
-    bool split = false;  // lanes know different things
+    RecordId fresh = 0;  // older records are not used for new accesses
+    RecordId bound = 0;  // all lanes of the warp know of the warp's accesses before this one
+    bool split = false;  // the lanes know different things
     Knowledge whole;
     std::vector<Knowledge> lane;
     static constexpr std::uint32_t kRecent = 64;
@@ -154,19 +173,20 @@ class Racecheck final : public KernelChecker {
     const Knowledge& of(int l) const { return split ? lane[static_cast<std::size_t>(l)] : whole; }
   };
 
-  // What the value of one place of memory publishes.
+  // What the value of a synchronisation variable, that is, of a word in memory, publishes to its readers.
   struct Mail {
-    Clock device;  // for everybody
-    Clock block;   // for threads of `owner` only
+    Clock device;  // to all threads
+    Clock block;   // to the threads of block `owner` only
     std::uint32_t owner = ~0u;
-    std::uint64_t fence = 0;  // BlockState::fence of those who published
+    std::uint64_t fence = 0;  // BlockState::fence of the blocks that have published it
   };
   struct Mailbox : Mail {
     struct Writer {
       std::uint32_t block;
       RecordId before;
     };
-    std::vector<Writer> writers;  // fence or not: to tell what a missing fence would have ordered
+    // With or without a fence, to find out what a missing fence would have ordered.
+    std::vector<Writer> writers;
     std::uint32_t next_writer = 0;
   };
   using Mailboxes = std::unordered_map<std::uint64_t, Mailbox>;
@@ -176,7 +196,7 @@ class Racecheck final : public KernelChecker {
     RecordId before;
     bool waits, counted;
   };
-  // Copies under way, and what has been published at an mbarrier: in the phase at hand, and before.
+  // Copies under way, and what has been published at an mbarrier: in the current phase, and before it.
   struct Flight {
     CopyBatch batch;
     std::uint32_t lanes;
@@ -187,53 +207,55 @@ class Racecheck final : public KernelChecker {
   };
   struct BlockState {
     std::uint32_t number = 0;  // in the grid
-    RecordId first = 0;        // records below are of earlier blocks
-    RecordId bound = 0;        // what threads of the block did before is known to all of them
-    bool trivial = true;       // no warp knows anything beyond the bounds
+    RecordId first = 0;        // older records belong to earlier blocks
+    RecordId bound = 0;        // all threads of the block know of the block's accesses before this one
+    bool trivial = true;       // no warp knows more than the bounds imply
     std::vector<WarpState> warps;
     std::vector<Cell> written, read;  // by word of shared memory
-    std::vector<Cell> bytes;          // 8 a word where a word is kept by byte: 4 for writes, 4 for reads
+    std::vector<Cell> bytes;          // 8 per word that has byte cells: 4 for writes, 4 for reads
     Mailboxes mailboxes;
     std::vector<Flight> flights;
     std::unordered_map<std::uint64_t, Gate> gates;  // by address
     std::vector<Arrival> arrivals[kBarriers];
-    std::array<std::uint64_t, 16> looked_at{};  // mailboxes of global memory that its threads read last
+    // Words of global memory that its threads have read last by strong accesses.
+    std::array<std::uint64_t, 16> looked_at{};
     std::uint32_t n_looked_at = 0;
-    // For old values: the last fence.sc that its threads know of, and will once they acquire what they have seen; and the words
-    // that they have written since they released last.
+    // For old values: the last fence.sc that its threads know of; the last one that they will know of after
+    // they acquire what they have seen; and the words that they have written since their last release.
     std::uint64_t fence = 0, seen_fence = 0;
     std::vector<std::uint64_t> unreleased;
   };
 
-  // A strong write that others need not see yet: old_values.cpp.
+  // A strong write that other blocks need not see yet: see old_values.cpp.
   struct Unseen {
-    std::array<std::byte, 16> old;  // the value before it
-    Mail old_mail;                  // what that publishes
-    std::uint64_t instruction = 0;  // that wrote it, or looked at it last
-    std::uint64_t released = 0;     // when its block released it; 0: not yet
+    std::array<std::byte, 16> old;  // the value before the write
+    Mail old_mail;                  // what the old value publishes
+    std::uint64_t instruction = 0;  // the one that wrote it or accessed it last
+    std::uint64_t released = 0;     // number of the release by its block; 0: not released yet
     std::uint32_t block = 0, warp = 0, lanes = 0;
     RecordId id = 0;
-    std::uint8_t bytes = 0, misses = 0;  // loads that will get the old value
-    bool is_due = false;                 // the instruction at hand must see it
-    bool is_first = false;               // strong write of the word in this launch
+    std::uint8_t bytes = 0, misses = 0;  // misses: loads that will still get the old value
+    bool is_due = false;                 // the current instruction must see the new value
+    bool is_first = false;               // the first strong write of the word in this launch
   };
-  // A load that got an old value for want of a fence, unless its thread looks at the word again.
+  // A load that got an old value because a fence is missing. It is dropped if its thread reads the word
+  // again.
   struct Miss {
     std::uint32_t op, block, warp, lane;
     RecordId write;
     std::uint32_t writers_lane;
   };
 
-  // Cells of one kind of memory.
+  // The cells of one kind of memory.
   struct Shadow {
     Cell* written;
     Cell* read;
     Cell* line_written;  // of whole lines, see above; nullptr for shared memory
     Cell* line_read;
     std::uint64_t base;   // generic address of cell 0
-    std::uint64_t bytes;  // covered
-    RecordId floor;       // older records mean nothing
-    RecordId bound;       // older ones are ordered before this access
+    std::uint64_t bytes;  // covered by the cells
+    RecordId floor;       // older records no longer count
+    RecordId bound;       // older records are ordered before this access
     bool shared;
   };
   struct Here {
@@ -245,7 +267,7 @@ class Racecheck final : public KernelChecker {
     Shadow shadow;
     RecordId id;  // of this access
     bool reads, writes, strong;
-    std::uint32_t gets_old = 0;  // lanes
+    std::uint32_t gets_old = 0;  // lanes that get an old value
   };
 
   // --- records
@@ -259,7 +281,7 @@ class Racecheck final : public KernelChecker {
   static bool is_strong(const MicroOp& op) {
     return op.kind == OpKind::atomic || (op.order & kOrderMask) != kWeak;
   }
-  // Does the scope of a strong access reach other blocks?
+  // Whether the scope of a strong access includes other blocks.
   static bool reaches_device(const MicroOp& op) {
     return (op.order & kOrderMask) == kVolatile || (op.order & kScopeMask) >= kScopeDevice;
   }
@@ -306,7 +328,7 @@ class Racecheck final : public KernelChecker {
   bool line_ordered(const Here& h, Cell cell, std::uint32_t pattern) const;
   void open_lines(Here& h, std::uint32_t lanes);
   void open_line(const Here& h, std::uint64_t line, Cell marker);
-  // What this launch did to a line or a word.
+  // Whether this launch has written or read a line or a word.
   struct Traces {
     bool written, read;
   };
@@ -316,7 +338,7 @@ class Racecheck final : public KernelChecker {
     return byte_pages_.at(word * 4 / kBytePage)->data() + word * 8 % (kBytePage * 2);
   }
 
-  // --- what orders them: sync.cpp
+  // --- what orders accesses: sync.cpp
   Knowledge& knowledge(Warp& w, WarpState& ws, int lane);
   void join(Knowledge& into, const Knowledge& from) const;
   Clock published(const Publication& p, std::uint32_t block, std::uint32_t warp, std::uint32_t lanes) const;
@@ -349,9 +371,10 @@ class Racecheck final : public KernelChecker {
   void fly(Block& block, Flight& flight);
   void renew_flights(Block& block);
 
-  // --- words: words.cpp
+  // --- messages: words.cpp
   enum class Hazard : std::uint8_t { read_write, write_write, same_value, stale, missed };
-  // Lane `lane` of the access at hand against lane `other` of record `id`; `old_writes`: the earlier one wrote.
+  // Lane `lane` of the current access conflicts with lane `other` of record `id`. `old_writes`: the earlier
+  // access is a write.
   void report(Here& h, int lane, std::uint64_t offset, RecordId id, std::uint32_t other, bool old_writes);
   void report_stale(const Here& h, int lane, std::uint64_t offset, RecordId writer,
                     std::uint32_t writers_lane);
@@ -363,7 +386,7 @@ class Racecheck final : public KernelChecker {
   std::vector<Finding>& findings_;
   const Program* program_ = nullptr;
   const LaunchRequest* launch_ = nullptr;
-  bool updates_ = false;                // there are atomics on global memory
+  bool updates_ = false;                // the kernel has atomics on global memory
   std::set<std::uint32_t> swap_loads_;  // see loads_before_swaps()
   bool fences_ = false, mail_global_ = false, one_block_ = false, full_ = false;
   bool shortcuts_ = true;
@@ -376,22 +399,23 @@ class Racecheck final : public KernelChecker {
     std::uint32_t lanes = 0, offset = 0;
     RecordId to = 0;
   };
-  std::vector<Step> steps_;  // direct-mapped: set and reader to larger set
+  std::vector<Step> steps_;  // a direct-mapped cache: from a set and a reader to the larger set
 
   Reserved<Cell> written_, read_;            // of global memory, by word
   Reserved<Cell> line_written_, line_read_;  // by line
   std::unordered_map<std::uint64_t, std::unique_ptr<std::vector<Cell>>> byte_pages_;
   std::vector<std::unique_ptr<BlockState>> blocks_;  // by storage
   Mailboxes mailboxes_;                              // of global memory
-  std::size_t n_writers_ = 0;                        // that all mailboxes remember
+  std::size_t n_writers_ = 0;                        // that all mailboxes remember together
 
   bool gives_old_values_ = false;
   std::set<std::uint32_t> looks_;  // see atomics_that_only_look()
   Rng dice_{0};
-  std::unordered_map<std::uint64_t, Unseen> unseen_;                 // of global memory, by word
-  std::map<std::uint64_t, Miss> misses_;                             // by word
-  std::uint64_t unseen_begin_ = ~std::uint64_t{0}, unseen_end_ = 0;  // addresses between which they all lie
-  std::uint64_t n_instructions_ = 0, n_fences_ = 0;                  // noted so far
+  std::unordered_map<std::uint64_t, Unseen> unseen_;  // of global memory, by word
+  std::map<std::uint64_t, Miss> misses_;              // by word
+  // All of them lie between these addresses.
+  std::uint64_t unseen_begin_ = ~std::uint64_t{0}, unseen_end_ = 0;
+  std::uint64_t n_instructions_ = 0, n_fences_ = 0;  // counted so far
   struct Old {
     int lane;
     std::array<std::byte, 16> value;
@@ -402,7 +426,7 @@ class Racecheck final : public KernelChecker {
     Finding finding;
     std::uint32_t op, other_op;
   };
-  std::unordered_map<std::uint64_t, std::size_t> told_;  // hazard and ops to index into known_
+  std::unordered_map<std::uint64_t, std::size_t> told_;  // from hazard and ops to the index in known_
   std::vector<Known> known_;
 };
 

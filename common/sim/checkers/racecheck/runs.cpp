@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Lanes whose addresses lie regularly: looked at together, as long as that shows the same as lane by lane.
-//   run_of_lanes   side by side, over cells that one earlier access of the same shape left, or that are old
-//   in_pieces      side by side, over cells that several accesses left: each lane's neighbour's, as in s[i - 1]
-//   run_with_gaps  side by side but for lanes left out, over cells that are old or the lanes' own
+// Shortcuts for lanes with a regular pattern of addresses. They check all lanes together where the result is
+// the same as lane by lane.
+//   run_of_lanes   adjacent words; the cells are old or were left by one earlier access of the same shape
+//   in_pieces      adjacent words; the cells were left by several accesses, as for a neighbour's s[i - 1]
+//   run_with_gaps  adjacent words, but some lanes are missing; the cells are old or the lanes' own
 #include <algorithm>
 
 #include "sim/checkers/racecheck/racecheck.hpp"
 
 namespace course::sim {
 
-// Adjacent lanes at once, where nothing needs a closer look. Returns false, having changed nothing, when something does.
+// Checks adjacent lanes all at once. Returns false, without having changed anything, if that is not possible.
 bool Racecheck::run_of_lanes(Here& h) {
   const std::uint32_t words = h.a.bytes / 4, n = h.a.count * words;
   if (words == 0) return false;
@@ -21,7 +22,7 @@ bool Racecheck::run_of_lanes(Here& h) {
   const lanes::Found found = lanes::meet(written, read, n, words, limit, mine, h.writes);
   if (found.done) return true;
   if (!found.written_below) {
-    if (h.writes && h.strong) return false;  // must not hide a weak write
+    if (h.writes && h.strong) return false;  // it must not hide a weak write
     if (!run_ordered(h, written, n, words)) return false;
   }
   const Cell first = read[0];
@@ -42,7 +43,7 @@ bool Racecheck::run_of_lanes(Here& h) {
   return true;
 }
 
-// Do the cells name one earlier access of the same shape, ordered before this one for every lane?
+// Whether the cells name one earlier access of the same shape that is ordered before this one for every lane.
 bool Racecheck::run_ordered(const Here& h, const Cell* cells, std::uint32_t n, std::uint32_t words) const {
   const Cell first = cells[0];
   const RecordId id = first >> kLaneBits;
@@ -50,8 +51,8 @@ bool Racecheck::run_ordered(const Here& h, const Cell* cells, std::uint32_t n, s
          lanes::all_counting(cells, n, words, first) && ordered_alike(h, id, true);
 }
 
-// Is the access `id` (or all those of a set of readers) before this one, each lane's for each lane? `same_lanes`: every lane
-// meets its own. By barriers and the order of the program alone.
+// Whether the access `id` (or all accesses of a set of readers) is ordered before this one for every pair of
+// lanes; `same_lanes`: only for each lane with itself. Considers only barriers and program order.
 bool Racecheck::ordered_alike(const Here& h, RecordId id, bool same_lanes) const {
   const auto before = [&](RecordId i, bool same_lane) {
     const Record& r = record(i);
@@ -66,9 +67,10 @@ bool Racecheck::ordered_alike(const Here& h, RecordId id, bool same_lanes) const
   });
 }
 
-// One word a lane, lanes side by side. Cells that go on counting from one to the next name one earlier access (or set of readers) at a
-// fixed distance between his lanes and these: what holds for the first of such a piece holds for all. What needs a closer look gets it.
-// Returns false, having changed nothing, where that is not enough.
+// For adjacent lanes with one word each. A piece is a sequence of cells that count up from one to the next.
+// Such cells name one earlier access (or set of readers) whose lanes have a fixed distance from the present
+// lanes, so what holds for the first cell holds for the whole piece. Pieces for which this is not clear are
+// checked lane by lane. Returns false, without having changed anything, if the access does not qualify.
 bool Racecheck::in_pieces(Here& h) {
   const std::uint32_t n = h.a.count;
   const std::uint64_t offset = h.a.start() - h.shadow.base;
@@ -104,8 +106,8 @@ bool Racecheck::in_pieces(Here& h) {
   return true;
 }
 
-// Is what a cell names ordered before this access, for lane `lane` and for all that lie as far from the cell's lane as it does? For
-// warps that know of nothing but barriers and the order of the program.
+// Whether what a cell names is ordered before this access, for lane `lane` and for all other lanes of the
+// piece. Only for warps that know nothing beyond barriers and program order.
 Racecheck::Before Racecheck::piece_before(const Here& h, Cell cell, std::uint32_t lane) const {
   const RecordId id = cell >> kLaneBits;
   if (id < h.shadow.bound) return Before::yes;
@@ -130,7 +132,7 @@ Racecheck::Before Racecheck::piece_before(const Here& h, Cell cell, std::uint32_
   return all;
 }
 
-// Did this lane leave the cell, in this block?
+// Whether this lane left the cell, in this block.
 bool Racecheck::is_own(const Here& h, Cell cell, std::uint32_t lane) const {
   const RecordId id = cell >> kLaneBits;
   if ((cell & kLaneMask) != lane || id < h.b.first || id < h.shadow.floor) return false;
@@ -138,8 +140,8 @@ bool Racecheck::is_own(const Here& h, Cell cell, std::uint32_t lane) const {
   return r.kind == Record::access && r.block == h.b.number && r.warp == h.w.number;
 }
 
-// One word a lane, side by side but for lanes left out. Returns false, having changed nothing, when a cell is neither old nor the lane's
-// own.
+// For lanes with one word each that would be adjacent if no lanes were missing. Returns false, without having
+// changed anything, if a cell is neither old nor the lane's own.
 bool Racecheck::run_with_gaps(Here& h, std::uint32_t lanes) {
   const std::uint64_t offset = h.a.start() - h.shadow.base;
   if (!h.a.in_step || h.a.first != 0 || lanes != h.a.mask || offset % 4 != 0 || offset >= h.shadow.bytes ||
@@ -149,7 +151,7 @@ bool Racecheck::run_with_gaps(Here& h, std::uint32_t lanes) {
   Cell* const read = h.shadow.read + offset / 4;
   const Cell limit = h.shadow.bound << kLaneBits;
   const auto own = [&](Cell cell) { return cell >= limit && is_own(h, cell, 0) ? cell : 0; };
-  const Cell own_written = h.writes && h.strong ? 0 : own(*written);  // must not hide a weak write
+  const Cell own_written = h.writes && h.strong ? 0 : own(*written);  // it must not hide a weak write
   return lanes::meet_with_gaps(written, read, h.w.lane_mask, limit, own_written, own(*read),
                                h.id << kLaneBits, h.writes);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What orders the accesses of different threads: barriers, warp barriers, fences with strong accesses.
+// What orders the accesses of different threads: barriers, warp barriers, and fences with strong accesses.
 #include <algorithm>
 #include <bit>
 
@@ -9,15 +9,16 @@
 namespace course::sim {
 namespace {
 
-constexpr std::size_t kMostMailboxes = std::size_t{1} << 20;  // for hints alone
-// Writers that all mailboxes remember, and that each does in any case.
+constexpr std::size_t kMostMailboxes = std::size_t{1} << 20;  // a limit for hints only
+// Limits: writers that all mailboxes together remember, and writers that each mailbox may always remember.
 constexpr std::size_t kMostWriters = std::size_t{1} << 21, kLeastWriters = 4;
 
 }  // namespace
 
-// --- knowledge of lanes -------------------------------------------------------------------------------------------
+// --- knowledge of lanes
+// -------------------------------------------------------------------------------------
 
-// One lane's own, to be changed: from now on the lanes of its warp differ.
+// The knowledge of one lane, to be changed: from now on, the lanes of its warp differ.
 Racecheck::Knowledge& Racecheck::knowledge(Warp& w, WarpState& ws, int lane) {
   state(*w.block).trivial = false;
   if (!ws.split && w.live == 1u << lane) return ws.whole;
@@ -36,7 +37,8 @@ void Racecheck::join(Knowledge& into, const Knowledge& from) const {
   }
 }
 
-// A publication by `lanes` of a warp, written out so that it means the same to everybody.
+// A publication by `lanes` of a warp as a clock, which does not depend on the state of the publisher any
+// more.
 Clock Racecheck::published(const Publication& p, std::uint32_t block, std::uint32_t warp,
                            std::uint32_t lanes) const {
   if (p.empty()) return {};
@@ -49,7 +51,7 @@ Clock Racecheck::published(const Publication& p, std::uint32_t block, std::uint3
   return clock;
 }
 
-// Adds what `lanes` of a warp know and have ready. A barrier acquires what they have seen.
+// Adds to `into` what `lanes` of a warp know and have ready. A barrier also acquires what they have seen.
 void Racecheck::pour(Knowledge& into, const Knowledge& from, std::uint32_t block, std::uint32_t warp,
                      std::uint32_t lanes) const {
   into.known.join(from.known);
@@ -80,12 +82,13 @@ void Racecheck::give(Warp& w, WarpState& ws, std::uint32_t lanes, const Knowledg
   for (std::uint32_t m = lanes; m != 0; m &= m - 1) join(knowledge(w, ws, std::countr_zero(m)), news);
 }
 
-// --- barriers -----------------------------------------------------------------------------------------------------
+// --- barriers ----------------------------------------------------------------------------------------------
 
 void Racecheck::barrier_arrived(Warp& w, std::uint32_t mask, const MicroOp& op) {
   BlockState& b = state(*w.block);
   WarpState& ws = b.warps[w.number];
-  // At the cluster's barrier arriving and waiting are two instructions; what a thread does in between counts as done before.
+  // At the barrier of a cluster, arriving and waiting are two instructions. What a thread does between them
+  // counts as done before the barrier.
   const bool waits = waits_at_barrier(op) || op.imm == kClusterArrive;
   b.arrivals[barrier_number(w, mask, op)].push_back(
       {w.number, mask, next(), waits, op.src[2] != MicroOp::kNoSlot});
@@ -103,7 +106,8 @@ void Racecheck::barrier_released(Block& block, std::uint32_t barrier) {
     all_wait = all_wait && a.waits;
     counted = counted || a.counted;
   }
-  // Everybody? Then one number says it all. Threads that have exited count as having arrived at a __syncthreads().
+  // If all threads take part, one number is enough. Threads that have exited count as arrived at a
+  // __syncthreads().
   if (all_wait && waiting >= (counted ? block.n_threads : block.live_threads)) {
     if (!b.trivial) {
       Knowledge news;
@@ -133,7 +137,7 @@ void Racecheck::barrier_released(Block& block, std::uint32_t barrier) {
   arrivals.clear();
 }
 
-// bar.warp.sync: tiles of a warp may meet in the same instruction, each with a mask of its own.
+// bar.warp.sync: several tiles of a warp may execute the same instruction together, each with its own mask.
 void Racecheck::warp_synced(Warp& w, std::uint32_t mask, const MicroOp& op) {
   BlockState& b = state(*w.block);
   WarpState& ws = b.warps[w.number];
@@ -165,9 +169,9 @@ void Racecheck::warp_synced(Warp& w, std::uint32_t mask, const MicroOp& op) {
   ws.fresh = next();
 }
 
-// --- fences and strong accesses -----------------------------------------------------------------------------------
+// --- fences and strong accesses ----------------------------------------------------------------------------
 
-// Makes what the threads have done and know ready for their next strong write to publish.
+// Prepares what the threads have done and know for publication by their next strong write.
 void Racecheck::prepare(Knowledge& k, const WarpState& ws, const BlockState& b, Scope scope) const {
   const Publication now{next(), ws.bound, b.bound, k.known};
   k.ready[kBlockWide] = now;
@@ -203,7 +207,7 @@ void Racecheck::before(Warp& w, const MicroOp& op) {
   ws.fresh = next();
 }
 
-// A strong access hears what was published at its place, and publishes there.
+// A strong access acquires what was published at its address, and publishes there.
 void Racecheck::order_by(Here& h, std::uint32_t lanes) {
   const bool shared = h.shadow.shared;
   if (shared ? !fences_ : !mail_global_) return;
@@ -222,7 +226,7 @@ void Racecheck::order_by(Here& h, std::uint32_t lanes) {
     if ((h.gets_old >> lane & 1) != 0) {
       hear(h, lane, unseen_.at(place).old_mail, acquires, scope);
     } else if (hears) {
-      // Each element of a vector is a place of its own (PTX ISA 8.2, vector data types).
+      // Each element of a vector is an access of its own (PTX ISA 8.2, vector data types).
       for (std::uint64_t k = 0; k < n_elements; ++k) {
         const auto box = boxes.find(place + k * words);
         if (box != boxes.end()) hear(h, lane, box->second, acquires, scope);
@@ -275,8 +279,8 @@ void Racecheck::publish(Here& h, int lane, Mailboxes& boxes, std::uint64_t place
   box.block.join(published(k.ready[kBlockWide], h.b.number, h.w.number, lanes));
 }
 
-// Would the access `id` of another block be ordered before this one if its thread had fenced before the strong write that a
-// thread of this block has read, of another word than `but_not`?
+// Whether access `id` of another block would be ordered before this one if its thread had executed a fence
+// before a strong write that a thread of this block has read. `but_not`: a word that does not count.
 bool Racecheck::fence_would_order(const Here& h, const Record& r, RecordId id, std::uint64_t but_not) const {
   if (h.shadow.shared || r.block == h.b.number) return false;
   const std::size_t n = std::min<std::size_t>(h.b.n_looked_at, h.b.looked_at.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Races told in words.
+// The messages of the race checker.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ const char* verb(const MicroOp& op) {
   }
 }
 
-// The value that a lane is about to store in the element that covers its byte `at`.
+// The value that a lane is about to store in the element that contains byte `at` of its access.
 std::uint64_t stored(Warp& w, const MicroOp& op, int lane, std::uint64_t at) {
   const std::uint64_t k = at / op.width;
   const std::uint32_t slot = k < 3 ? op.src[1 + k] : op.dst[3];
@@ -39,7 +39,7 @@ const ptx::Operand* address_of(const Program& program, const MicroOp& op) {
   return nullptr;
 }
 
-// Whether the store writes what the load reads, by the same register: s_counts[b]++.
+// Whether the store writes what the load reads, addressed by the same register, as in s_counts[b]++.
 bool are_of_one_change(const Program& program, const MicroOp& load, const MicroOp& store) {
   if (load.kind != OpKind::load || store.kind != OpKind::store || load.function != store.function)
     return false;
@@ -60,7 +60,7 @@ constexpr const char* kLostChange =
 
 }  // namespace
 
-// A write over a write: does it leave what it finds?
+// For two writes: whether both store the same value.
 bool Racecheck::same_value(const Here& h, int lane, std::uint64_t offset, RecordId id,
                            std::uint32_t other) const {
   if (h.op.kind != OpKind::store || program_->ops[record(id).what].kind != OpKind::store) return false;
@@ -79,7 +79,7 @@ bool Racecheck::same_value(const Here& h, int lane, std::uint64_t offset, Record
 
 void Racecheck::report(Here& h, int lane, std::uint64_t offset, RecordId id, std::uint32_t other,
                        bool old_writes) {
-  if (h.shadow.shared && offset < program_->reserved_shared) return;  // the system's own affair
+  if (h.shadow.shared && offset < program_->reserved_shared) return;  // shared memory that the system uses
   Hazard hazard = Hazard::read_write;
   if (old_writes && h.writes)
     hazard = same_value(h, lane, offset, id, other) ? Hazard::same_value : Hazard::write_write;
@@ -104,10 +104,10 @@ void Racecheck::report_stale(const Here& h, int lane, std::uint64_t offset, Reco
     ++known_[known->second].finding.times;
     return;
   }
-  const bool librarys = is_library_kernel(program_->demangled);
+  const bool in_library_kernel = is_library_kernel(program_->demangled);
   Finding f;
   f.checker = Checker::racecheck;
-  f.severity = librarys ? Severity::hint : Severity::error;
+  f.severity = in_library_kernel ? Severity::hint : Severity::error;
   f.kind = "stale-read";
   f.kernel = program_->demangled;
   f.where = places_of(*program_, h.op);
@@ -119,7 +119,7 @@ void Racecheck::report_stale(const Here& h, int lane, std::uint64_t offset, Reco
       "{} reads {} at {} as data that no thread of the kernel writes (ld.global.nc, from __ldg() or a const "
       "__restrict__ pointer), but {} has written it at {}: the load may give the old value{}",
       describe_thread(f.thread), f.object, one_line(f.where), describe_thread(f.other_thread),
-      one_line(f.other_where), librarys ? kTheLibrarysAffair : "");
+      one_line(f.other_where), in_library_kernel ? kLibraryNote : "");
   known_.push_back({std::move(f), h.op.index, r.what});
 }
 
@@ -162,7 +162,7 @@ Finding Racecheck::describe(const Here& h, int lane, std::uint64_t offset, Recor
   };
   Side one{&h.op, thread_of(*launch_, h.b.number, h.w.number * kLanes + static_cast<std::uint32_t>(lane))};
   Side two{&old, thread_of(*launch_, r.block, warp_of(r) * kLanes + other)};
-  if (two.op->kind == OpKind::load) std::swap(one, two);  // the reader first
+  if (two.op->kind == OpKind::load) std::swap(one, two);  // the reader comes first
 
   const bool same_block = r.block == h.b.number, same_warp = same_block && warp_of(r) == h.w.number;
   const bool wants_fence = fence_would_order(h, r, id);
@@ -193,7 +193,7 @@ Finding Racecheck::describe(const Here& h, int lane, std::uint64_t offset, Recor
   else if (are_of_one_change(*program_, *one.op, *two.op))
     why = kLostChange;
   else if ((r.warp & kByBarrier) != 0)
-    why = "only those who have waited for the mbarrier know that the copy is done";
+    why = "only threads that have waited for the mbarrier know that the copy is done";
   else if (wants_fence)
     why =
         "a flag or counter passes between them, but no __threadfence() before it is set, or after it is read";
@@ -207,7 +207,7 @@ Finding Racecheck::describe(const Here& h, int lane, std::uint64_t offset, Recor
     why = "nothing orders two blocks within a kernel unless a fence and an atomic do";
   if (hazard == Hazard::read_write && !h.shadow.shared && is_library_kernel(f.kernel)) {
     f.severity = Severity::hint;
-    why += kTheLibrarysAffair;
+    why += kLibraryNote;
   }
   const std::string place = one_line(f.where), other_place = one_line(f.other_where);
   if (is_flying(r, other)) {
@@ -245,7 +245,7 @@ const Finding* Racecheck::first_race() const {
 void Racecheck::launch_ends() {
   for (const auto& [word, miss] : misses_) report_miss(word * 4, miss);
   misses_.clear();
-  // What is sometimes harmless and sometimes not is told once, as a fault.
+  // A conflict that is only sometimes harmless is reported once, as a fault.
   const std::set<std::uint32_t> faulty = racing();
   for (Known& k : known_)
     if (k.finding.severity == Severity::error || (!faulty.contains(k.op) && !faulty.contains(k.other_op)))

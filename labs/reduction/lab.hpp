@@ -60,7 +60,7 @@ struct Mean {
 template <typename T, typename Op>
 struct Job {
   using Value = typename Op::Value;
-  const T* d_in = nullptr;       // n items; aligned to sizeof(T), perhaps not to more
+  const T* d_in = nullptr;       // n items; aligned to sizeof(T) only
   std::uint64_t n = 0;           // may be 0: the answer is then op.finish(op.identity())
   Value* d_out = nullptr;        // one value: op.finish(x0 op x1 op … op x(n-1))
   Op op{};                       // op(a, b), op.identity(), op.finish(total)

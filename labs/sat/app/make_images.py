@@ -71,7 +71,7 @@ def png(width, height, rows):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    # Stored or squeezed, the pixels are the same; level 9 comes out alike for one version of zlib alone.
+    # Compression does not change the pixels; level 9 gives the same bytes only with the same version of zlib.
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(
         b"IDAT", zlib.compress(b"".join(b"\0" + row for row in rows), 9)) + chunk(b"IEND", b"")
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Reduction: your file. Read labs/reduction/lab.hpp (operators, Job), then handouts/01-reduction.md.
+// Reduction: your file.
+// Read labs/reduction/lab.hpp (operators, Job), then handouts/01-reduction.md.
 // Work from the top down: each task is a kernel and the host function that launches it.
 // Grade one task with
 //   ./lab grade reduction --task neighboured

@@ -19,8 +19,8 @@ namespace course::sat {
 using lab::Status;
 
 // --- The corner where the rectangles start.
-//   top_left:    table(r, c) = sum of the items in rows 0 … r,          columns 0 … c  (the order of images)
-//   lower_left:  table(r, c) = sum of the items in rows r … height - 1, columns 0 … c  (the order of graphics)
+//   top_left:    table(r, c) = sum of the items in rows 0 … r,          columns 0 … c  (as in images)
+//   lower_left:  table(r, c) = sum of the items in rows r … height - 1, columns 0 … c  (as in graphics)
 enum class Corner : std::uint32_t { top_left, lower_left };
 constexpr std::uint32_t kCornerCount = 2;
 constexpr const char* name_of(Corner corner) {

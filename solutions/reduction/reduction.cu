@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-//@student // Reduction: your file. Read labs/reduction/lab.hpp (operators, Job), then handouts/01-reduction.md.
+//@student // Reduction: your file.
+//@student // Read labs/reduction/lab.hpp (operators, Job), then handouts/01-reduction.md.
 //@student // Work from the top down: each task is a kernel and the host function that launches it.
 //@student // Grade one task with
 //@student //   ./lab grade reduction --task neighboured

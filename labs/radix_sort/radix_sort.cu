@@ -168,8 +168,9 @@ Status tile_sort(const KeyJob& job) {
 // until one is left.
 // A merge of two ascending runs of m keys is a network of log2(2m) stages. In each stage every key has one
 // partner, and the lower position gets the smaller key:
-//   flip     key j of the pair is compared with key 2m - 1 - j, so the second run is read backwards. Afterwards the
-//            lower half has the smaller keys, and each half is a run that rises and then falls (or the reverse).
+//   flip     key j of the pair is compared with key 2m - 1 - j, so the second run is read backwards.
+//            Afterwards the lower half has the smaller keys, and each half is a run that rises and then
+//            falls (or the reverse).
 //   stride   m/2, then m/4 … 1: key j is compared with key j + stride.
 // Imagine the largest key at positions past n. It never moves down, so a pair whose upper position is past n
 // needs no work.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Stream compaction: calls a task with its Job, from a request, in which types and predicates are numbers.
-// lab.hpp includes it.
+// Stream compaction: turns a request, in which types and predicates are numbers, into a Job, and calls the
+// task with it. lab.hpp includes this file.
 #pragma once
 
 #include "compaction/lab.hpp"
 
 namespace course::compaction {
 
-// The combinations that are used.
+// The combinations of types and predicates that are used.
 constexpr bool offers(KeepId keep, lab::DType dtype) {
   using lab::DType;
   switch (dtype) {

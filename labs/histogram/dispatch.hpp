@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Histogram: calls a task with its Job, from a request, in which types and operators are numbers. lab.hpp
-// includes it.
+// Histogram: turns a request, in which types and operators are numbers, into a Job, and calls the task with
+// it. lab.hpp includes this file.
 #pragma once
 
 #include "histogram/lab.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Summed area table: calls a task with its Job, from a request, in which types and operators are numbers.
-// lab.hpp includes it.
+// Summed area table: turns a request, in which types and operators are numbers, into a Job, and calls the
+// task with it. lab.hpp includes this file.
 #pragma once
 
 #include "sat/lab.hpp"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Scan: calls a task with its Job, from a request, in which types and operators are numbers. lab.hpp includes
-// it.
+// Scan: turns a request, in which types and operators are numbers, into a Job, and calls the task with it.
+// lab.hpp includes this file.
 #pragma once
 
 #include "scan/lab.hpp"

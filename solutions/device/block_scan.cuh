@@ -101,8 +101,8 @@ struct TileScan {
     return total;
   }
 
-  // Second half: turns the thread's items into their prefixes, inclusive or exclusive. `carry` is the total
-  // of everything left of the tile.
+  // Second half: turns the thread's items into their prefixes, inclusive or exclusive. `carry` is the tile's
+  // exclusive prefix: the total of everything left of the tile.
   __device__ void finish(Items& tile, Value carry, bool inclusive, Op op) const {
 #pragma unroll
     for (unsigned r = 0; r < kRows; ++r) {

@@ -186,8 +186,8 @@ __device__ Value scan_packs(Tile<Value, kRows>& tile, Op op) {
   return total;
 }
 
-// Second half: turns the thread's items into their prefixes. `carry` is the total of everything left of the
-// tile.
+// Second half: turns the thread's items into their prefixes. `carry` is the tile's exclusive prefix: the
+// total of everything left of the tile.
 template <typename Value, unsigned kRows, typename Op>
 __device__ void finish_tile(Tile<Value, kRows>& tile, Value carry, Kind kind, Op op) {
 #pragma unroll

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Draws the small pictures that the summed area table lab works with: scene.png and its depth map, depth.pgm.
+"""Draws the small images of the summed area table lab: scene.png and its depth map, depth.pgm.
 
     labs/sat/app/make_images.py labs/sat/app/images
-    labs/sat/app/make_images.py --check labs/sat/app/images    # changes nothing; exit code 1 when a picture differs
+    labs/sat/app/make_images.py --check labs/sat/app/images    # changes nothing; exit code 1 if an image differs
 
 The scene: a tiled floor that runs to the horizon, a sky with bars, and three striped balls, near, middle and far. Each pixel is
 found by following its ray; depth is the distance along the view, near = 0 to far = 1.
@@ -77,7 +77,7 @@ def png(width, height, rows):
 
 
 def pixels_of(name, data):
-    """What a picture shows, however it was squeezed."""
+    """The pixels of an image, whatever its compression."""
     if name.endswith(".png"):
         return data[:33] + zlib.decompress(data[41:-16])
     return data

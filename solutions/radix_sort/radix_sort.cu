@@ -245,8 +245,7 @@ __global__ void k02_tile_sort(const std::uint32_t* d_in, std::uint32_t* d_out, s
       in_warp += __popc(falses);
     }
     if (lane == 0) s_falses[warp] = in_warp;
-    // counts are stored before they are added, and keys were read before they are overwritten
-    __syncthreads();
+    __syncthreads();  // counts are stored before they are added; keys are read before they are overwritten
 
     std::uint32_t before_warp = 0, total_falses = 0;
     for (unsigned w = 0; w < kWarps; ++w) {
@@ -258,8 +257,7 @@ __global__ void k02_tile_sort(const std::uint32_t* d_in, std::uint32_t* d_out, s
       const unsigned t = place + row * kWarp - f[row] + total_falses;
       s_keys[(key[row] >> bit & 1) == 0 ? f[row] : t] = key[row];
     }
-    // keys are stored before they are read, and counts were read before the next bit overwrites them
-    __syncthreads();
+    __syncthreads();  // keys are stored before they are read; counts are read before they are overwritten
     for (unsigned row = 0; row < kTileRows; ++row) key[row] = s_keys[place + row * kWarp];
   }
 

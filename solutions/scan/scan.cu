@@ -183,9 +183,7 @@ __global__ void __launch_bounds__(kThreadRow) k03_hillis_steele(Job<Op> job) {
     const Value own = s_data[from][tid];
     s_data[to][tid] = tid < offset ? own : job.op(s_data[from][tid - offset], own);
     from = to;
-    // this round's writes come before the next round's reads, and its reads before these values are
-    // overwritten
-    __syncthreads();
+    __syncthreads();  // writes before the next round's reads, and reads before the next round's writes
   }
 
   if (tid >= row.length) return;
@@ -611,8 +609,8 @@ Status segmented(const Job<Op>& job) {
 // Changed: the items stay in registers. A lane loads kRounds vectors of 16 bytes. The 32 vectors of a warp
 // are neighbours, so the loads are coalesced *and* each lane holds consecutive items. Each lane scans each
 // vector, and the warp scans the totals of the vectors (the shuffles of the rounds overlap). Only a warp's
-// total goes through shared memory: one barrier per row. Short rows share a block, so that a multiprocessor
-// does not run out of blocks that hold only one warp.
+// total goes through shared memory: one barrier per row. Short rows share a block, because a multiprocessor
+// holds a limited number of blocks, and blocks of one warp would leave it half empty.
 // Why: 16-byte loads need a quarter of the load instructions, and each lane has four of them in flight.
 // Shared memory is accessed twice per *warp*.
 // Predicted: the copy rate for rows of 512 items and more. Measured, with rows of 4,096: 93 % of it at 2^24

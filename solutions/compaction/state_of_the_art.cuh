@@ -130,9 +130,9 @@ __device__ void store_aligned_run(const T* s_run, unsigned n_run, T* d_run) {
 // storing it. Now the counts that a block needs were published one iteration earlier.
 // Predicted: 90 % of the copy rate, 1.5n items at 4.1 TB/s: 436 µs.
 // Measured (CUB in parentheses): 520 µs (610), 75 % of the copy rate; 48 µs (55) at 2^24; 16 µs (20) at 2^20.
-// Requesting the counts before the next tile's items saves 49 µs (with tiles of 512 x 4): loads that are
-// issued first return first. Building the run with the output's alignment saves 105 µs in a stand-alone
-// benchmark; there, streaming hints cost 118 µs.
+// Requesting the counts before the next tile's items saves 49 µs (with tiles of 512 x 4), probably because
+// loads that are issued first return first. Building the run with the output's alignment saves 105 µs in a
+// stand-alone benchmark; there, streaming hints cost 118 µs.
 // Why it misses the prediction: the benchmark's version, in which one warp requests all counts, takes 463 µs
 // with tiles of 512 x 4. With tiles of 256 x 8 that arrive by asynchronous copies it takes 429 µs: that
 // allows a third tile in flight, for which this kernel has too few registers.

@@ -8,6 +8,7 @@
     backwards LABS    the rungs that were slower than the one below, at the largest size
     trips LAB         how long the memory takes for an array that crosses it twice, three times, four times
     in_flight LAB     how many bytes must be under way to keep the memory busy
+    predicted LAB     what the solution's comments predicted for its rungs, what the run measured, and why they differ
 """
 
 import json
@@ -167,4 +168,64 @@ def in_flight(lab, _labcli):
 """
 
 
-KINDS = (roof, ceilings, tops, reached, backwards, trips, in_flight)
+# A rung; the rung that it is compared with, or none for a time; log2 of the number of items; the prediction (of the comment above the rung in
+# solutions/); the explanation.
+MET = "about as predicted"
+PREDICTIONS = {
+    "radix_sort": [
+        ("split", "", 24, "4 ms for these 16 bits", MET),
+        ("tile_sort", "", 24, "0.5 ms", MET),
+        ("merge", "", 24, "4 ms", "The prediction counts only bytes. In the launches that use shared memory, the limiter is instruction issue (according to the [model](model.md))."),
+        ("merge_path", "merge", 24, "7×", "The prediction counts only bytes. According to the model, the limiter is latency; every block starts with binary searches, which are chains of dependent loads."),
+        ("digits", "", 24, "0.8 ms", "a little faster than predicted"),
+        ("onesweep", "digits", 24, "1.3×", "It moves fewer bytes, but the limiter is the ranking of the keys, which both rungs do in the same way. `onesweep` also needs time for the look-back."),
+    ],
+    "histogram": [
+        ("global_atomics", "", 24, "0.2 to 0.5 ms", "The limiter is the rate of atomics in the L2 cache (according to the [model](model.md)). All multiprocessors increment the same 257 counts, which lie in only 65 sectors."),
+        ("private_counts", "", 24, "0.4 ms", MET),
+        ("shared_counts", "global_atomics", 24, "5× to 10×", "The rung is so much faster because global atomics are slower than predicted."),
+        ("sort_reduce", "shared_counts", 24, "0.2× to 0.3×", "The limiter is the shared memory, in which the sort does 66 rounds; shared atomics cost less than predicted."),
+        ("per_warp", "shared_counts", 24, "1.1×", "Atomics of different warps hardly disturb each other, as predicted."),
+        ("run_lengths", "shared_counts", 24, "no prediction", "The gain probably comes from the 16-byte loads, because random samples have few runs."),
+        ("combined", "shared_counts", 24, "3×", "Every block clears and merges 32 copies. They save little, because one instruction counts all lanes with the same address ([details](#contention))."),
+    ],
+    "sat": [
+        ("serial", "", 26, "4.3 ms", "somewhat slower than predicted"),
+        ("rows_columns", "", 26, "0.6 ms", "somewhat slower than predicted"),
+        ("transpose", "rows_columns", 24, "faster", "There are only 4096 columns, too few threads to fill the device in `rows_columns`."),
+        ("transpose", "rows_columns", 26, "slower", "It moves twice the bytes, and 8192 columns give `rows_columns` enough threads."),
+        ("fused", "", 26, "0.35 ms, if the device were full", "The device is not full: the image has only 256 strips of rows, and each strip is a chain of tiles."),
+        ("single_pass", "", 26, "0.5 ms", "about as predicted: the limiter is a chain of 255 tiles that wait for each other"),
+        ("look_back", "", 26, "0.16 ms", "A tile does two look-backs, one after the other, and each step takes two round trips to the L2 cache."),
+    ],
+    "hierarchical_scan": [
+        ("recursive", "", 24, "73 µs", "somewhat slower than predicted"),
+        ("reduce_then_scan", "recursive", 24, "1.2×", MET),
+        ("chained", "", 24, "8 ms", MET),
+        ("look_back", "chained", 24, "10× to 20×", "Better than predicted, but slower than `recursive`: one thread looks back, with two dependent loads and a fence per step."),
+        ("one_word", "look_back", 24, "3×", MET),
+        ("warp_look_back", "one_word", 28, "2.2×", "Of this, 1.5× was expected from the 32 lanes, and 1.5× from the larger tiles. Each change alone was measured to give almost 1.5×; why they give less together is not known."),
+        ("state_of_the_art", "", 28, "513 µs, the copy rate", "A stand-alone version of the kernel is faster; which of the differences is the reason is not known."),
+    ],
+}
+
+
+def predicted(lab, _labcli):
+    rows = ["| rung | compared with | items | predicted | measured | explanation |", "|---|---|--:|---|--:|---|"]
+    for name, other, exponent, prediction, explanation in PREDICTIONS[lab]:
+        size = next(s for s in published(lab)["sizes"] if s["n"] == 2**exponent)
+        tables = [{r["name"]: r["median_us"] for r in t["rows"]} for t in size["tables"]]
+        # A rung in several tables (several cases): the first. Rungs that are compared do the same work, if they are in the same table.
+        times = next((t for t in tables if name in t and other in t), next(t for t in tables if name in t))
+        if other:
+            slower = times[other] if other in times else next(t[other] for t in tables if other in t)
+            factor = slower / times[name]
+            found = f"{factor:.2f}×" if factor < 1.05 else f"{factor:.1f}×" if factor < 10 else f"{factor:.0f}×"
+        else:
+            found = time_of(times[name])
+        against = f"`{other}`" if other else "time"
+        rows.append(f"| `{name}` | {against} | 2^{exponent} | {prediction} | {found} | {explanation} |")
+    return "\n".join(rows) + "\n"
+
+
+KINDS = (roof, ceilings, tops, reached, backwards, trips, in_flight, predicted)

@@ -112,7 +112,7 @@ class Quotes(unittest.TestCase):
 
     def test_goals_are_the_tasks_own(self):
         said = counted.goals("reduction neighboured", self.lab_of_our_own())
-        self.assertIn("no `barriers`, `active_lanes` at least 0.9. Timed: 8 times as fast as one CPU thread.", said)
+        self.assertIn("no `barriers`, `active_lanes` at least 0.9. Speedup goals: 8 times as fast as one CPU thread.", said)
         with self.assertRaises(SystemExit):
             counted.goals("reduction nothing", str(self.tool))
 

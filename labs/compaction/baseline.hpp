@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Stream compaction on the CPU: the two baselines that a speedup is counted against, and one in three steps
-// for the handout. Plain loops, compiled with -O3: what a careful C++ programmer writes without looking at
-// the machine. All: `out` has room for every item; what lies past the kept ones is not written. They return
-// how many are kept.
+// Stream compaction on the CPU: the two baselines for speedups, and one in three steps for the handout. Plain
+// loops, compiled with -O3, without tuning for a particular CPU. All of them: `out` has space for every item;
+// they do not write past the kept items, and return how many are kept.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +13,7 @@
 
 namespace course::compaction {
 
-// The loop that every programmer knows. It is serial through `count`: item i can't be placed before item i -
-// 1 has been looked at.
+// The usual loop. It is serial because of `count`: item i cannot be placed before item i - 1 has been tested.
 template <typename T, typename Keep>
 std::size_t copy_if_one_thread(std::span<const T> items, std::span<T> out, Keep keep) {
   std::size_t count = 0;
@@ -25,9 +23,9 @@ std::size_t copy_if_one_thread(std::span<const T> items, std::span<T> out, Keep 
   return count;
 }
 
-// The same in three steps of which two have no order among their items: a flag for each item, the exclusive
-// scan of the flags, every kept item to where the scan says. Five times the memory, and three times as slow
-// as the loop here; but it is this form that thousands of threads can share.
+// The same in three steps, two of which can handle the items in any order: a flag for each item, the
+// exclusive scan of the flags, and a move of every kept item to its position. It needs five times the memory,
+// and on the CPU it takes three times as long as the loop, but thousands of threads can share the work.
 template <typename T, typename Keep>
 std::size_t copy_if_by_scan(std::span<const T> items, std::span<T> out, Keep keep) {
   const std::size_t n = items.size();
@@ -44,8 +42,8 @@ std::size_t copy_if_by_scan(std::span<const T> items, std::span<T> out, Keep kee
   return n == 0 ? 0 : positions[n - 1] + flags[n - 1];
 }
 
-// A contiguous share for each core: every core counts its kept items, the exclusive scan of the counts says
-// where each share begins, every core copies. Reads the items twice.
+// Each core takes a contiguous share: it counts its kept items, the exclusive scan of the counts gives the
+// start of each share's output, and each core copies. Reads the items twice.
 template <typename T, typename Keep>
 std::size_t copy_if_all_cores(std::span<const T> items, std::span<T> out, Keep keep) {
   constexpr std::size_t kWorthAThread = 1 << 16;  // items

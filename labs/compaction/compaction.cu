@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Stream compaction: your file. Read labs/compaction/lab.hpp first (predicates, Job), then handouts/03-compaction.md.
-// Work from the top down: each task is a few kernels and the host function that launches them. Grade one task with
+// Stream compaction: your file.
+// Read labs/compaction/lab.hpp (predicates, Job), then handouts/03-compaction.md.
+// Work from the top down: each task is a few kernels and the host function that launches them.
+// Grade one task with
 //   ./lab grade compaction --task three_kernels
-// Until you write it, a task answers "not implemented". Do not change the given lines at the end.
+// Until you write it, a task returns "not implemented". Do not change the given lines at the end.
 #include "compaction/lab.hpp"
 
 namespace course::compaction {
@@ -11,12 +13,12 @@ inline constexpr unsigned kBlock = 256;     // threads in a block: a power of tw
 inline constexpr unsigned kWarp = 32;       // threads in a warp
 inline constexpr unsigned kFullMask = ~0u;  // every lane of a warp takes part
 
-// Blocks that are needed to cover n items; at least one, so that n = 0 is answered too.
+// Number of blocks that cover n items. At least one, so that n = 0 gets an answer, too.
 constexpr std::uint64_t blocks_for(std::uint64_t n, std::uint64_t items_per_block) {
   return n == 0 ? 1 : (n + items_per_block - 1) / items_per_block;
 }
 
-// What a thread learns from an exclusive scan over the threads of its block.
+// The result of an exclusive scan over the threads of a block, for one thread.
 template <typename Value>
 struct Scanned {
   Value before;  // sum of the values of the threads before this one
@@ -24,42 +26,43 @@ struct Scanned {
 };
 
 // Exclusive scan of one value per thread. All kBlock threads must call it; the result is valid in each of
-// them. Hillis-Steele between two buffers: kBlock * log2 kBlock additions in log2 kBlock steps. 2 * kBlock
-// Values of shared memory, 1 + log2 kBlock barriers. Calling it again needs a barrier in between.
+// them.
+// Hillis and Steele's algorithm with two buffers: kBlock * log2 kBlock additions in log2 kBlock steps. 2 *
+// kBlock Values of shared memory, 1 + log2 kBlock barriers. A second call needs a barrier in between.
 template <typename Value>
 __device__ Scanned<Value> block_scan(Value value) {
   // TODO(student): Store the value in one of two shared arrays of kBlock Values; barrier. For stride 1, 2, 4
-  // …: add to your sum what the thread `stride` below you holds (if there is one), store the sum in the
-  // *other* array; barrier; swap. At the end the sums are inclusive: what is before you is your sum less your
-  // own value; the total is the last thread's sum. (roughly 15 lines)
+  // …: add to your sum the value of the thread `stride` below you (if it exists), store the sum in the
+  // *other* array; barrier; swap the arrays. At the end the sums are inclusive: the sum before you is your
+  // sum minus your own value; the total is the last thread's sum. (roughly 15 lines)
   return {value, value};
 }
 
-// --- Rung 2, task "three_kernels": a flag for each item, the exclusive scan of the flags, every kept item to
-// its place. Moves 4n (flags) + 4n + 8n (scan) + 16n (offsets) + 12n bytes besides reading the items twice
-// and writing the kept ones.
+// --- Rung 2, task "three_kernels": a flag for each item, the exclusive scan of the flags, and a move of
+// every kept item to its position. Moves 4n (flags) + 4n + 8n (scan) + 16n (offsets) + 12n bytes; besides, it
+// reads the items twice and writes the kept ones.
 template <typename T, typename Keep>
 __global__ void k02_flags(const T* d_in, std::uint64_t n, std::uint32_t* d_flags, Keep keep) {
-  // TODO(student): One item per thread: its flag is 1 if keep says so, else 0. Guard with the global index.
-  // (roughly 2 lines)
+  // TODO(student): One item per thread: its flag is 1 if keep returns true, otherwise 0. Compare the global
+  // index with n. (roughly 2 lines)
 }
 
-// d_scan[i] = sum of the values of i's block before i; d_totals[block] = sum of the block's values. d_scan
-// may be d_values.
+// d_scan[i] = sum of the values before i in the same block; d_totals[block] = sum of the block's values.
+// d_scan may be the same array as d_values.
 template <typename Value>
 __global__ void k02_scan_blocks(const Value* d_values, std::uint64_t n, Index* d_scan, Index* d_totals) {
-  // TODO(student): One value per thread (past n: 0), as an Index; block_scan; store what is before it; thread
-  // 0 stores the total. (roughly 4 lines)
+  // TODO(student): One value per thread (0 past n), as an Index; block_scan; store the sum before the value;
+  // thread 0 stores the total. (roughly 4 lines)
 }
 
-// Adds d_offsets[block] to the n values that k02_scan_blocks left: one for each block of kBlock.
+// Adds d_offsets[block] to the n results of k02_scan_blocks: one offset per block of kBlock results.
 __global__ void k02_add_offsets(Index* d_scan, std::uint64_t n, const Index* d_offsets) {
-  // TODO(student): One value per thread. Guard with the global index. (roughly 2 lines)
+  // TODO(student): One value per thread. Compare the global index with n. (roughly 2 lines)
 }
 
-// Given: exclusive scan of n values of any number, level by level (lab 7 takes this apart). Blocks scan their
-// own values and leave their totals; the totals are scanned in the same way, in place, until one block holds
-// them all; then each block's values get what all blocks before it add up to. d_spare: room for the totals of
+// Given: exclusive scan of any number n of values, level by level (lab 7 explains it). Blocks scan their own
+// values and store their totals; the totals are scanned in the same way, in place, until one block holds all
+// of them; then each block's results get the sum of all blocks before it. d_spare has space for the totals of
 // all levels, a little more than n / kBlock numbers.
 template <typename Value>
 void exclusive_scan(const Value* d_values, std::uint64_t n, Index* d_scan, Index* d_spare,
@@ -72,13 +75,13 @@ void exclusive_scan(const Value* d_values, std::uint64_t n, Index* d_scan, Index
   k02_add_offsets<<<static_cast<unsigned>(n_blocks), kBlock, 0, stream>>>(d_scan, n, d_totals);
 }
 
-// Moves every item whose flag is 1 to its position, and says how many there are.
+// Moves every item whose flag is 1 to its position, and stores how many there are.
 template <typename T>
 __global__ void k02_scatter(const T* d_in, std::uint64_t n, const std::uint32_t* d_flags,
                             const Index* d_positions, T* d_out, Index* d_count) {
   // TODO(student): One item per thread: d_out[d_positions[gid]] = d_in[gid] if its flag is set. The thread of
-  // the *last item* knows the count: the items before it, and itself if it is kept. For n = 0 there is no
-  // such thread: any one writes 0. (roughly 8 lines)
+  // the *last item* can compute the count: the number of kept items before it, plus one if it is kept itself.
+  // If n = 0, there is no such thread; then any one thread writes 0. (roughly 8 lines)
 }
 
 template <typename T, typename Keep>
@@ -88,52 +91,53 @@ Status three_kernels(const Job<T, Keep>& job) {
   return not_implemented(job);
 }
 
-// --- Rung 3, task "fused": flags and their scan never leave the block; global memory gets one number per
-// block.
+// --- Rung 3, task "fused": the flags and their scan stay in the block; only one number per block goes
+// through global memory.
 template <typename T, typename Keep>
 __global__ void k03_count(const T* d_in, std::uint64_t n, Index* d_totals, Keep keep) {
-  // TODO(student): One item per thread. __syncthreads_count(condition) is a barrier that tells every thread
-  // for how many of the block the condition holds; all threads must call it. Thread 0 stores the block's
-  // number. (roughly 3 lines)
+  // TODO(student): One item per thread. __syncthreads_count(condition) is a barrier that returns, in every
+  // thread, the number of threads of the block for which the condition is true; all threads must call it.
+  // Thread 0 stores the block's number. (roughly 3 lines)
 }
 
-// d_offsets[block]: where the block's first kept item goes.
+// d_offsets[block]: the position of the block's first kept item in d_out.
 template <typename T, typename Keep>
 __global__ void k03_compact(const T* d_in, std::uint64_t n, const Index* d_offsets, T* d_out, Index* d_count,
                             Keep keep) {
-  // TODO(student): Load one item per thread; its flag is 0 past n. block_scan of the flags (unsigned is
-  // enough for them) gives an item its rank in the block: its place is the block's offset plus the rank. One
-  // thread of the last block writes the count: the block's offset plus its total. (roughly 8 lines)
+  // TODO(student): Load one item per thread; its flag is 0 past n. The block_scan of the flags (as unsigned)
+  // gives an item its rank in the block; its position is the block's offset plus the rank. One thread of the
+  // last block writes the count: the block's offset plus its total. (roughly 8 lines)
 }
 
 template <typename T, typename Keep>
 Status fused(const Job<T, Keep>& job) {
-  // TODO(student): Launch k03_count into job.d_spare, exclusive_scan those counts in place (the scan's own
-  // spare room begins behind them), launch k03_compact. (roughly 7 lines)
+  // TODO(student): Launch k03_count with job.d_spare as output, call exclusive_scan on those counts in place
+  // (the scan's own spare space begins behind them), launch k03_compact. (roughly 7 lines)
   return not_implemented(job);
 }
 
-// --- Rung 4, task "warp_aggregated": a warp's flags are the bits of one word; a tile has kRows items per
-// thread.
+// --- Rung 4, task "warp_aggregated": the flags of a warp are the bits of one word; a tile has kRows items
+// per thread.
 inline constexpr unsigned kRows = 8;
-inline constexpr unsigned kTile = kBlock * kRows;  // items of a block
+inline constexpr unsigned kTile = kBlock * kRows;  // items per block
 
-// The calling lane's items of a tile, one of each of its warp's kRows rows. A row is 32 neighbouring items,
+// The calling lane's items of a tile, one from each of its warp's kRows rows. A row is 32 neighbouring items;
 // lane l has the l-th.
 template <typename T>
 struct Rows {
   T item[kRows];
   unsigned kept[kRows];  // bit l: lane l's item of this row is kept; the same in all lanes
-  unsigned n_kept;       // bits set in all of them
+  unsigned n_kept;       // number of bits set in all of them
 };
 
-// Loads the calling warp's rows of a tile and asks the predicate. Warp w has the tile's items from w * kRows
-// * 32 on. All 32 lanes must call it. Coalesced: lanes read neighbouring items. No shared memory, no barrier.
+// Loads the calling warp's rows of a tile and evaluates the predicate. Warp w has the tile's items from w *
+// kRows * 32 on. All 32 lanes must call it. Coalesced: lanes read neighbouring items. No shared memory, no
+// barrier.
 template <typename T, typename Keep>
 __device__ Rows<T> load_rows(const T* d_in, std::uint64_t n, std::uint64_t tile, Keep keep) {
-  // TODO(student): First load item r of all rows r (those that exist), then __ballot_sync each row's answers.
-  // kRows loads under way are faster than one at a time. __popc counts the bits of a ballot. (roughly 10
-  // lines)
+  // TODO(student): First load item r of all rows r (if it exists), then call __ballot_sync for each row.
+  // kRows loads in flight at once are faster than one at a time. __popc counts the bits of a ballot. (roughly
+  // 10 lines)
   static_cast<void>(d_in);
   static_cast<void>(n);
   static_cast<void>(tile);
@@ -142,11 +146,11 @@ __device__ Rows<T> load_rows(const T* d_in, std::uint64_t n, std::uint64_t tile,
 }
 
 // Exclusive scan of one number per warp (n_kept is the same in all its lanes) over the block. All threads
-// must call it; the result is valid in each of them. kBlock / 32 words of shared memory, 1 barrier. Calling
-// it again needs a barrier in between.
+// must call it; the result is valid in each of them. kBlock / 32 words of shared memory, 1 barrier. A second
+// call needs a barrier in between.
 __device__ inline Scanned<unsigned> scan_warps(unsigned n_kept) {
-  // TODO(student): Lane 0 of each warp stores the number; barrier; every thread adds up those of the warps
-  // before its own, and all of them: there are only kBlock / 32. (roughly 10 lines)
+  // TODO(student): Lane 0 of each warp stores the number; barrier; every thread adds up the numbers of the
+  // warps before its own, and of all warps: there are only kBlock / 32. (roughly 10 lines)
   return {n_kept, n_kept};
 }
 
@@ -154,8 +158,8 @@ __device__ inline Scanned<unsigned> scan_warps(unsigned n_kept) {
 // same position.
 template <typename T>
 __device__ void scatter_rows(const Rows<T>& rows, Index position, T* d_out) {
-  // TODO(student): In each row, a kept item's rank is the number of bits below its lane's: __popc(kept & ((1u
-  // << lane) - 1)). The next row begins after this row's kept items. (roughly 7 lines)
+  // TODO(student): Within a row, a kept item's rank is the number of bits below its lane's: __popc(kept &
+  // ((1u << lane) - 1)). The output of the next row begins after this row's kept items. (roughly 7 lines)
   static_cast<void>(rows);
   static_cast<void>(position);
   static_cast<void>(d_out);
@@ -163,14 +167,14 @@ __device__ void scatter_rows(const Rows<T>& rows, Index position, T* d_out) {
 
 template <typename T, typename Keep>
 __global__ void k04_count(const T* d_in, std::uint64_t n, Index* d_totals, Keep keep) {
-  // TODO(student): load_rows of tile blockIdx.x, scan_warps, thread 0 stores the total. (roughly 3 lines)
+  // TODO(student): load_rows of tile blockIdx.x, scan_warps; thread 0 stores the total. (roughly 3 lines)
 }
 
 template <typename T, typename Keep>
 __global__ void k04_compact(const T* d_in, std::uint64_t n, const Index* d_offsets, T* d_out, Index* d_count,
                             Keep keep) {
-  // TODO(student): load_rows, scan_warps, scatter_rows from the block's offset plus what the warps before
-  // keep. One thread of the last block writes the count. (roughly 5 lines)
+  // TODO(student): load_rows; scan_warps; scatter_rows, starting at the block's offset plus the number of
+  // items that the warps before keep. One thread of the last block writes the count. (roughly 5 lines)
 }
 
 template <typename T, typename Keep>
@@ -179,15 +183,15 @@ Status warp_aggregated(const Job<T, Keep>& job) {
   return not_implemented(job);
 }
 
-// --- Rung 5, task "single_pass" (bonus): a tile learns where its output begins by looking back at the tiles
+// --- Rung 5, task "single_pass" (bonus): a tile finds the start of its output by looking back at the tiles
 // before it.
 
-// Given: what a tile lets the others know, in one word, so that a reader sees all of it or nothing: two bits
-// say how much is known, the other 62 hold a number of kept items.
+// Given: the status of a tile in one word, so a reader sees either all of it or nothing: two bits say what is
+// available, the other 62 hold a number of kept items.
 enum Known : unsigned {
   kNothing = 0,  // not counted yet
-  kTotal = 1,    // the number: kept items of this tile alone
-  kPrefix = 2,   // the number: kept items of all tiles up to and including this one
+  kTotal = 1,    // aggregate available: the number of kept items of this tile alone
+  kPrefix = 2,   // prefix available: the number of kept items of all tiles up to and including this one
 };
 __host__ __device__ constexpr Index state_of(Known known, Index n_kept) {
   return Index{known} << 62 | n_kept;
@@ -199,7 +203,8 @@ __host__ __device__ constexpr Index number_of(Index state) {
   return state & ~(Index{3} << 62);
 }
 
-// Given: strong (relaxed) accesses to a state. A plain one might be kept in a register or split, and races.
+// Given: strong (relaxed) accesses to a tile status. The compiler may keep a plain access in a register or
+// split it, and a plain access is a data race.
 __device__ inline void publish(Index* d_state, Index state) {
   *static_cast<volatile Index*>(d_state) = state;
 }
@@ -207,16 +212,17 @@ __device__ inline Index look_at(const Index* d_state) {
   return *static_cast<const volatile Index*>(d_state);
 }
 
-// Given: the next number, from 0 on; thread-safe.
+// Given: returns the next number, starting at 0. Several threads may call it at the same time.
 __device__ inline std::uint64_t draw_ticket(Index* d_ticket) {
   static_assert(sizeof(Index) == sizeof(unsigned long long));
   return atomicAdd(reinterpret_cast<unsigned long long*>(d_ticket), 1ull);
 }
 
-// Before anything else: no ticket drawn, nothing known of any tile. The workspace holds garbage until then.
+// Runs before all other kernels: no ticket is taken, and no tile's status is available. Until then the
+// workspace is undefined.
 __global__ void k05_reset(Index* d_ticket, Index* d_states, std::uint64_t n_tiles) {
-  // TODO(student): One state per thread is state_of(kNothing, 0); the first thread resets the ticket, too.
-  // (roughly 3 lines)
+  // TODO(student): Each thread sets one status to state_of(kNothing, 0); the first thread also resets the
+  // ticket. (roughly 3 lines)
 }
 
 // The sum of 32 numbers, in every lane. All lanes of the warp must call it. 5 steps.
@@ -225,25 +231,26 @@ __device__ inline Index warp_sum(Index number) {
   return number;
 }
 
-// Kept items of all tiles before `tile`, in every lane. One warp must call it, all lanes, with the same tile.
-// Waits until the tiles before have published; each of them has drawn its ticket earlier, so it is running
-// and will. 32 states at a time: from the nearest tile back to the first that knows its prefix, one step per
-// 32 tiles.
+// Number of kept items of all tiles before `tile`, in every lane. All lanes of one warp must call it, with
+// the same tile. Waits until the tiles before have published. Each of them took its ticket earlier, so its
+// block is running and will publish. Reads 32 tile statuses at a time, from the nearest tile back to the
+// first one whose prefix is available; one step per 32 tiles.
 __device__ inline Index look_back(const Index* d_states, std::uint64_t tile) {
-  // TODO(student): Lane l looks at the tile l + 1 places back; before tile 0 there is a prefix of 0. Look
-  // again while any lane sees kNothing. If some lane sees a prefix (__ballot_sync, __ffs), the nearest one
-  // counts and what is farther back does not: add up the numbers of the lanes up to it, and you are done.
-  // Else add up all 32 and go 32 tiles further back. (roughly 10 lines)
+  // TODO(student): Lane l reads the status of the tile l + 1 positions back; before tile 0 there is a prefix
+  // of 0. Read again while any lane sees kNothing. If some lane sees a prefix (__ballot_sync, __ffs), use the
+  // nearest one: add up the numbers of the lanes up to it, ignore the lanes behind it, and return. Otherwise
+  // add up all 32 and continue 32 tiles further back. (roughly 10 lines)
   static_cast<void>(d_states);
   static_cast<void>(tile);
   return warp_sum(0);
 }
 
-// Publishes the tile's total, looks back, publishes its prefix; gives the number of items that are kept
-// before the tile. One warp must call it, all lanes; the result is valid in each.
+// Publishes the tile's total, looks back, and publishes its prefix; returns the number of items that are kept
+// before the tile. All lanes of one warp must call it; the result is valid in each.
 __device__ inline Index chain_tile(Index* d_states, std::uint64_t tile, Index total) {
-  // TODO(student): Publish kTotal first, so that nobody waits for your look_back; then look_back; then
-  // publish kPrefix: what is before you, and your own total. One lane publishes. (roughly 5 lines)
+  // TODO(student): Publish kTotal first, so that no other tile waits for your look_back; then call look_back;
+  // then publish kPrefix: the number of items before the tile plus its own total. Only one lane publishes.
+  // (roughly 5 lines)
   static_cast<void>(total);
   return look_back(d_states, tile);
 }
@@ -251,19 +258,20 @@ __device__ inline Index chain_tile(Index* d_states, std::uint64_t tile, Index to
 template <typename T, typename Keep>
 __global__ void k05_single_pass(const T* d_in, std::uint64_t n, Index* d_ticket, Index* d_states, T* d_out,
                                 Index* d_count, Keep keep) {
-  // TODO(student): Thread 0 draws a ticket and tells the block: that is its tile (not blockIdx.x). load_rows,
-  // scan_warps. Warp 0 calls chain_tile and tells the block what is before it; whose tile is the last one
-  // writes the count. scatter_rows. (roughly 15 lines)
+  // TODO(student): Thread 0 takes a ticket and stores it in shared memory for the block: it is the tile's
+  // number (not blockIdx.x). load_rows, scan_warps. Warp 0 calls chain_tile and stores in shared memory how
+  // many items come before the tile; the block with the last tile writes the count. scatter_rows. (roughly 15
+  // lines)
 }
 
 template <typename T, typename Keep>
 Status single_pass(const Job<T, Keep>& job) {
-  // TODO(student): Let the first number of job.d_spare be the ticket and the states begin behind it. Launch
-  // k05_reset, then k05_single_pass with a block per tile of kTile items. (roughly 8 lines)
+  // TODO(student): Use the first number of job.d_spare as the ticket; the tile statuses begin behind it.
+  // Launch k05_reset, then k05_single_pass with one block per tile of kTile items. (roughly 8 lines)
   return not_implemented(job);
 }
 
-// --- Given: which function answers which task.
+// --- Given: which function implements which task.
 template <typename T, typename Keep>
 Status solve(Rung rung, const Job<T, Keep>& job) {
   switch (rung) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The compaction lab's public tests. Run them on your kernels with
 //   build/labs/compaction/compaction_test --gtest_filter='fused.*'
-// Each task is a suite, each case a test (public_tests.hpp says what the environment can change). The tests
-// below need no kernel: they try out the lab's own checks and baselines.
+// Each task is a suite, each case a test (public_tests.hpp lists the environment variables). The tests below
+// need no kernel: they test the lab's own checks and baselines.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -47,7 +47,7 @@ Index& count_of(Tried& t) {
   return t.output<Index>(1)[0];
 }
 
-// What check says of `t`; the test fails when it says nothing.
+// What check reports of `t`; the test fails if it reports nothing.
 std::string hint(const Tried& t) {
   const auto mismatch = check(t);
   EXPECT_TRUE(mismatch) << t.c.name << " is accepted";

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Stream compaction: from a request, in which types and operators are numbers, to the call of a task with
-// its Job. lab.hpp includes it.
+// Stream compaction: turns a request, in which types and predicates are numbers, into a Job, and calls the
+// task with it. lab.hpp includes this file.
 #pragma once
 
 #include "compaction/lab.hpp"
 
 namespace course::compaction {
 
-// Which combinations are asked for.
+// The combinations of types and predicates that are used.
 constexpr bool offers(KeepId keep, lab::DType dtype) {
   using lab::DType;
   switch (dtype) {
@@ -35,8 +35,8 @@ Job<T, Keep> job_of(const lab::Request& request, Keep keep) {
   return job;
 }
 
-// Calls f(T{}, keep) with the item type and the predicate that (keep, dtype, params) name: params[0] is
-// less_than's threshold. What is not offered gets otherwise().
+// Calls f(T{}, keep) with the item type and the predicate for (keep, dtype, params): params[0] is less_than's
+// threshold. For combinations that are not offered, calls otherwise().
 template <typename F, typename Otherwise>
 decltype(auto) with_types(KeepId keep, lab::DType dtype, std::int64_t threshold, F f, Otherwise otherwise) {
   using lab::DType;

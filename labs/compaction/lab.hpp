@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Stream compaction: copy the items that a predicate keeps, in their order, side by side. The lab's API
-// and its predicates.
-// Read: the predicates, Job (what a task gets), Rung (the tasks). points.hpp beside it says what they are
-// worth, dispatch.hpp how a request becomes a Job. Included by the student's .cu, the solutions, the CPU
-// side (problem.cpp) and the tests, so it stays light: no heavy header.
-// Invariant: d_out[0 … count) are the kept items in the order of d_in, bit for bit; d_out[count … n) is
-// left as it was.
+// Stream compaction: copy the items that a predicate keeps to consecutive positions, in their order. The
+// lab's API and its predicates.
+// Read: the predicates, Job (what a task gets), Rung (the tasks). points.hpp says what the tasks are worth;
+// dispatch.hpp turns a request into a Job. The student's .cu file, the solutions, the CPU side (problem.cpp)
+// and the tests include this header, so it includes no large header.
+// Invariant: d_out[0 … count) are the kept items in the order of d_in, bit for bit; d_out[count … n) does not
+// change.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ namespace course::compaction {
 
 using lab::Status;
 
-// A place in an array, or a number of items: past 2^32 there are arrays, too.
+// A position in an array, or a number of items. 64 bits, because arrays may have more than 2^32 items.
 using Index = std::uint64_t;
 
-// --- Predicates: keep(item) says whether an item stays. Same code on host and device. A kernel sees nothing
-// but the call.
+// --- Predicates: keep(item) is true for an item that is kept. Same code on host and device. A kernel only
+// calls keep(item).
 
 enum class KeepId : std::uint32_t { is_positive, is_even, nonzero, less_than };
 constexpr std::uint32_t kKeepCount = 4;
@@ -30,7 +30,7 @@ constexpr const char* name_of(KeepId keep) {
   return kNames[static_cast<std::uint32_t>(keep)];
 }
 
-// A NaN is not positive and not less than anything; it is not zero either, so nonzero keeps it. -0 is zero.
+// A NaN is not positive and not less than anything. It is not zero either, so nonzero keeps it. -0 is zero.
 template <typename T>
 struct IsPositive {
   COURSE_HD bool operator()(T item) const { return item > T{0}; }
@@ -49,35 +49,36 @@ struct LessThan {
   COURSE_HD bool operator()(T item) const { return item < threshold; }
 };
 
-// --- What a task gets. All pointers are device memory that the harness owns; never allocate, never write d_in.
+// --- What a task gets. All pointers are device memory that the harness owns: do not allocate memory, and
+// never write d_in.
 template <typename T, typename Keep>
 struct Job {
-  const T* d_in = nullptr;   // n items; aligned to sizeof(T) and to no more
+  const T* d_in = nullptr;   // n items; aligned to sizeof(T) only
   std::uint64_t n = 0;       // may be 0: then count is 0, and nothing else is written
-  T* d_out = nullptr;        // room for n items; aligned to 256 bytes; only the first *d_count may be written
+  T* d_out = nullptr;        // space for n items; aligned to 256 bytes; write only the first *d_count
   Index* d_count = nullptr;  // one number: how many items are kept
-  Keep keep{};               // keep(item) is true for an item that stays
+  Keep keep{};               // keep(item) is true for an item that is kept
 
-  // Workspace, contents undefined. What it is good for is up to the task.
-  Index* d_positions = nullptr;      // room for n numbers; aligned to 256 bytes
-  std::uint32_t* d_flags = nullptr;  // room for n flags; aligned to 8 bytes
+  // Workspace, contents undefined. Each task may use it as it likes.
+  Index* d_positions = nullptr;      // space for n numbers; aligned to 256 bytes
+  std::uint32_t* d_flags = nullptr;  // space for n flags; aligned to 8 bytes
   Index* d_spare =
-      nullptr;  // room for spare_count numbers: per block or tile, on all levels; aligned to 8 bytes
+      nullptr;  // space for spare_count numbers: per block or tile, for all levels; aligned to 8 bytes
   std::uint64_t spare_count = 0;  // at least n / 16 + 1024
   int multiprocessors = 1;        // of this device
   CUstream_st* stream = nullptr;  // launch here; no need to synchronise, the harness does
 };
 
-// Numbers that d_spare has room for.
+// How many numbers d_spare has space for.
 constexpr std::uint64_t spare_count(std::uint64_t n) {
   return n / 16 + 1024;
 }
-// What job_of splits into d_positions, d_spare and d_flags, in this order.
+// The size of the memory that job_of divides into d_positions, d_spare and d_flags, in this order.
 constexpr std::uint64_t workspace_bytes(std::uint64_t n) {
   return n * sizeof(Index) + spare_count(n) * sizeof(Index) + n * sizeof(std::uint32_t);
 }
 
-// What an untouched task returns.
+// What an unwritten task returns.
 template <typename T, typename Keep>
 Status not_implemented(const Job<T, Keep>&) {
   return Status::not_implemented;
@@ -89,7 +90,7 @@ enum class Rung : std::uint32_t {
   fused,
   warp_aggregated,
   single_pass,
-  // not asked of students:
+  // only in the solutions:
   packed,
   state_of_the_art,
 };

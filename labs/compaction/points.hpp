@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Stream compaction: the tasks and what they are worth; `./lab points compaction` prints it. They stand in
-// the order of Rung in lab.hpp, as do the further rungs after them: `./lab test 'course is complete'`
+// Stream compaction: the tasks and their points; `./lab points compaction` prints them. The tasks, and the
+// further rungs after them, are in the same order as Rung in lab.hpp; `./lab test 'course is complete'`
 // compares the two.
 #pragma once
 
@@ -8,9 +8,9 @@
 
 namespace course::compaction {
 
-// Each goal tells the rung from the one below it (solutions/compaction/ladder_test.cpp pins the figures):
-// bytes the arrays of flags and positions, barriers the scan in shared memory, launches the levels of the
-// scan.
+// Each goal separates a rung from the rung below it (solutions/compaction/ladder_test.cpp checks the
+// numbers): bytes for the arrays of flags and positions, barriers for the scan in shared memory, launches for
+// the levels of the scan.
 inline constexpr lab::EfficiencyGoal kThreeKernelsGoals[] = {{lab::Metric::bytes_ratio, 12, 4},
                                                              {lab::Metric::launches, 7, 3}};
 inline constexpr lab::EfficiencyGoal kFusedGoals[] = {{lab::Metric::bytes_ratio, 2.2, 4},
@@ -19,8 +19,8 @@ inline constexpr lab::EfficiencyGoal kWarpAggregatedGoals[] = {{lab::Metric::bar
                                                                {lab::Metric::launches, 3, 4}};
 inline constexpr lab::EfficiencyGoal kSinglePassGoals[] = {{lab::Metric::bytes_ratio, 1.25, 4},
                                                            {lab::Metric::launches, 2, 4}};
-// Against one core, on a device of the H200's class. One core mispredicts every other branch when items are
-// kept at random: 3 to 4 ns an item.
+// Compared with one CPU core, on a device like the H200. One core mispredicts every other branch when items
+// are kept at random: 3 to 4 ns per item.
 inline constexpr lab::SpeedupTier kThreeKernelsTiers[] = {{40, 3}, {80, 4}};
 inline constexpr lab::SpeedupTier kFusedTiers[] = {{80, 4}, {150, 4}};
 inline constexpr lab::SpeedupTier kWarpAggregatedTiers[] = {{120, 3}, {200, 4}, {250, 3}};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The trusted side of the compaction lab: its cases, their inputs, and what is right. Never linked into a
-// runner. Reading order: Layout says which items are kept, cases() what is tried and why, check() what is
-// accepted: the kept items bit for bit and in order, their number, and nothing written past them.
+// The trusted side of the compaction lab: its cases, their inputs, and the right answers. Never linked into a
+// runner.
+// Reading order: Layout says which items are kept, cases() lists what is tried and why, check() decides what
+// is accepted: the kept items bit for bit and in order, their number, and nothing written past them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,21 +35,21 @@ using lab::Pattern;
 using lab::Task;
 using lab::view;
 
-// Which items are kept: params[1] of a case. The items themselves are random, on the wanted side of the
-// predicate.
+// Which items are kept: params[1] of a case. The items are random values for which the predicate is true or
+// false as wanted.
 enum class Layout : std::int64_t {
   half,  // at random, one in two
   tenth,
   most,  // at random, nine in ten
   none,
   all,
-  first,  // that one alone
+  first,  // only that one
   last,
   all_but_last,
-  alternate,  // every other one, from the first on
-  runs,       // 1,000 kept, 1,000 not
-  extremes,   // items from the ends of their type, NaN among the floats: the predicate decides
-  example,    // 3 1 7 0 4 1 6 3, again and again: the predicate decides
+  alternate,  // every second one, starting with the first
+  runs,       // 1,000 kept, then 1,000 not
+  extremes,   // items from the ends of their type, and NaN among the floats: the predicate decides
+  example,    // 3 1 7 0 4 1 6 3, repeated: the predicate decides
 };
 constexpr const char* name_of(Layout layout) {
   constexpr const char* kNames[] = {"half", "tenth",        "most",      "none", "all",      "first",
@@ -75,7 +76,7 @@ bool is_kept(Layout layout, std::uint64_t i, std::uint64_t n, Rng& rng) {
   }
 }
 
-// Items that are kept, of n; expected ones where chance decides.
+// How many of n items are kept; the expected number if it is random.
 double n_kept(Layout layout, double n) {
   switch (layout) {
     case Layout::tenth: return 0.1 * n;
@@ -97,8 +98,8 @@ T random_item(Rng& rng) {
   return static_cast<T>(rng());
 }
 
-// A random item that `keep` keeps, or one that it does not. Every predicate here splits random items about
-// evenly, but for zero and nonzero.
+// A random item that `keep` keeps, or one that it does not. Every predicate except nonzero keeps about half
+// of all random items.
 template <typename T, typename Keep>
 T item_on_side(bool kept, Keep keep, Rng& rng) {
   if constexpr (std::is_same_v<Keep, Nonzero<T>>) {
@@ -136,7 +137,7 @@ decltype(auto) with_types(const Case& c, F f) {
                                 [&] { return f(std::int32_t{}, IsPositive<std::int32_t>{}); });
 }
 
-// --- Why it may be wrong.
+// --- Likely causes of a wrong result.
 
 constexpr const char* kPastTheCount = "the rest of d_out, from *d_count on, must stay as it was";
 
@@ -145,8 +146,8 @@ struct CountFacts {
   bool last_is_kept;
   std::function<std::uint64_t(std::uint64_t)> kept_among_first;
 
-  // The least tile that a kernel may have of which `fits` holds; 0: none. The argument is where the last,
-  // partial tile begins.
+  // Searches for the smallest tile size for which `fits` holds; returns where its last, partial tile begins,
+  // or 0 if there is none. The argument of `fits` is that position.
   template <typename Fits>
   std::uint64_t partial_tile(Fits fits) const {
     for (std::uint64_t tile = 32; tile <= 8192; tile *= 2) {
@@ -201,7 +202,7 @@ constexpr lab::Rule<CountFacts> kCountRules[] = {
      true},
 };
 
-// `right` holds the kept items, `got` as many elements of d_out.
+// `right` holds the kept items, `got` the same number of elements of d_out.
 template <typename T, typename Keep>
 struct ItemFacts {
   using Bits = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
@@ -308,7 +309,7 @@ class CompactionProblem : public lab::Problem {
       const std::span<const std::byte> out = outputs[0].bytes;
       const auto kept_bytes = out.first(right.size() * sizeof(T)), rest = out.subspan(kept_bytes.size());
 
-      // The count first: a wrong one is the shorter story.
+      // The count comes first, because its message is shorter.
       const Index expected = right.size();
       if (auto mismatch = lab::compare_integers(outputs[1].spec, std::as_bytes(std::span(&expected, 1)),
                                                 outputs[1].bytes)) {
@@ -361,8 +362,8 @@ class CompactionProblem : public lab::Problem {
     });
   }
 
-  // n - 1 additions of flags, a scan of ⌈log2 n⌉ steps; every item is read once, every kept one and the count
-  // written once.
+  // n - 1 additions of flags, a scan of ⌈log2 n⌉ steps; every item is read once; every kept item and the
+  // count are written once.
   lab::Ideal ideal(const Task&, const Case& c) const override {
     const auto n = static_cast<double>(c.n);
     const double bytes =
@@ -409,18 +410,18 @@ std::vector<Case> CompactionProblem::cases(const Task&) const {
   using enum Layout;
   constexpr auto kBoth = lab::kCorrectness | lab::kChecks;
 
-  // Sizes: one, around a warp, a block, tiles of 1,024 to 4,096 items.
+  // Sizes: 1, and around a warp, a block, and tiles of 1,024 to 4,096 items.
   for (const std::uint64_t n : {1u,    2u,    31u,   32u,   33u,   255u,  256u,  511u,  512u,  513u,
                                 1023u, 1024u, 1025u, 2047u, 2048u, 2049u, 4095u, 4096u, 4097u, 8193u}) {
     add(is_positive, DType::i32, n, half);
   }
-  // All checkers on: two blocks, the second with one item; a ragged end, shifted; several tiles of 2,048 and
-  // of 4,096; three levels of blocks of 256.
+  // All checkers are on: two blocks, the second with one item; a partial last block at an unaligned address;
+  // several tiles of 2,048 and of 4,096; three levels of blocks of 256.
   add(is_positive, DType::i32, 257, half, kBoth);
   add(is_positive, DType::i32, 3001, most, kBoth, 12);
   add(nonzero, DType::f32, 20001, half, kBoth);
   add(is_positive, DType::i32, 65537, half, kBoth);
-  // The counts that are easy to get wrong: nothing, everything, one item at either end, all but the last.
+  // Counts that are often wrong: nothing, everything, one item at either end, all but the last.
   for (const Layout layout : {none, all, first, last, all_but_last}) {
     add(is_positive, DType::i32, 1, layout);
     add(is_positive, DType::i32, 256, layout);
@@ -428,21 +429,21 @@ std::vector<Case> CompactionProblem::cases(const Task&) const {
     add(is_positive, DType::i32, 70001, layout);
     add(less_than, DType::i64, 4099, layout, lab::kCorrectness, 0, -5);
   }
-  // Dense, sparse, in step with the lanes, in long runs.
+  // Few or many items are kept, every second one, or long runs.
   for (const Layout layout : {tenth, most, alternate, runs}) {
     add(is_even, DType::i32, 100003, layout);
     add(nonzero, DType::i32, 8192, layout);
   }
   // More blocks than 256, or 1,024, threads can scan; 2^k ± 1.
   for (const std::uint64_t n : {65535u, 65536u, 262145u, 1048577u}) add(is_positive, DType::i32, n, half);
-  // Addresses that allow no 16-byte load at the start; too short for one at all.
+  // Addresses where the first 16-byte load is not aligned; arrays too short for one vector load.
   add(is_positive, DType::i32, 100003, half, lab::kCorrectness, 4);
   add(is_positive, DType::i32, 4099, half, lab::kCorrectness, 8);
   add(is_positive, DType::i32, 3, all, lab::kCorrectness, 4);
   add(is_even, DType::i64, 30001, half, lab::kCorrectness, 8);
   add(less_than, DType::f32, 5001, half, lab::kCorrectness, 12, 7);
-  // Every predicate on every type that it is offered for; items at the ends of their type, NaN and -0 among
-  // them: an item is moved, not computed with.
+  // Every predicate with every type that it is offered for. Items at the ends of their type, NaN and -0:
+  // items must be moved without changing their bits.
   for (const DType dtype : {DType::i32, DType::f32, DType::i64}) {
     for (const KeepId keep : {is_positive, is_even, nonzero, less_than}) {
       if (!offers(keep, dtype)) continue;
@@ -455,9 +456,9 @@ std::vector<Case> CompactionProblem::cases(const Task&) const {
   add(less_than, DType::i32, 40000, Layout::example, lab::kCorrectness, 0, 4);
   add(less_than, DType::i64, 3000, extremes, lab::kCorrectness, 0, std::numeric_limits<std::int32_t>::max());
 
-  // What is measured: 2^18 items keep the counting quick, 2^22 are many times what the device holds at once.
-  // Both are correctness cases, too, with another seed: an answer that was kept from there is wrong when it
-  // is measured.
+  // The measured cases: with 2^18 items, counting is quick; 2^22 are many times what the device processes at
+  // once. Both are also correctness cases, with another seed, so an answer that was stored in one is wrong in
+  // the other.
   add(is_positive, DType::i32, 262144, half, lab::kEfficiency | lab::kCorrectness);
   add(is_positive, DType::i32, 4194304, half, lab::kSpeedup | lab::kCorrectness);
   return out;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Scans on the CPU: the two baselines that a speedup is counted against. Plain loops, compiled with -O3: what
-// a careful C++ programmer writes without looking at the machine.
+// Scans on the CPU: the two baselines for speedups. Plain loops, compiled with -O3, without tuning for a
+// particular CPU.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace course::hierarchical_scan {
 
-// Scans items into out (same length), `carry` in front; returns the fold of carry and all items. n
-// operations, n steps. Op may keep its running value in a wider type than the items have.
+// Scans items into out (same length), starting with `carry`; returns the total of carry and all items. n
+// operations, n steps. Op's running value may have a wider type than the items.
 template <typename T, typename Op>
 typename Op::Value scan_one_thread(std::span<const T> items, std::span<T> out, Kind kind, Op op,
                                    typename Op::Value carry) {
@@ -26,7 +26,7 @@ typename Op::Value scan_one_thread(std::span<const T> items, std::span<T> out, K
     }
   } else {
     for (std::size_t i = 0; i < items.size(); ++i) {
-      const Value item = static_cast<Value>(items[i]);  // first, should out be items
+      const Value item = static_cast<Value>(items[i]);  // read before the write, because out may be items
       out[i] = static_cast<T>(carry);
       carry = op(carry, item);
     }
@@ -34,8 +34,8 @@ typename Op::Value scan_one_thread(std::span<const T> items, std::span<T> out, K
   return carry;
 }
 
-// Reduce, then scan: each core folds a contiguous share, the shares' sums are scanned, each core scans its
-// share with what precedes it. 2n operations, 2 n / cores + cores steps.
+// Reduce, then scan: each core reduces a contiguous share, the shares' sums are scanned, and each core scans
+// its share, starting with the sum of the shares before. 2n operations, 2 n / cores + cores steps.
 template <typename T, typename Op>
 void scan_all_cores(std::span<const T> items, std::span<T> out, Kind kind, Op op) {
   using Value = typename Op::Value;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Hierarchical scan: from a request, in which types and operators are numbers, to the call of a task with
-// its Job. lab.hpp includes it.
+// Hierarchical scan: turns a request, in which types and operators are numbers, into a Job, and calls the
+// task with it. lab.hpp includes this file.
 #pragma once
 
 #include "hierarchical_scan/lab.hpp"
 
 namespace course::hierarchical_scan {
 
-// Which combinations are asked for.
+// The combinations of types and operators that are used.
 constexpr bool offers(OpId op, lab::DType dtype) {
   using lab::DType;
   switch (op) {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Hierarchical scan: your file. Read labs/hierarchical_scan/lab.hpp first (Job, Kind, sizes), then
-// handouts/07-hierarchical-scan.md.
-// Scanning one tile is lab 2, and given: read it, you will call it. Yours is what lies above: how many
-// tiles become one scan. Work from the top down. Grade one task with
+// Hierarchical scan: your file.
+// Read labs/hierarchical_scan/lab.hpp (Job, Kind, sizes), then handouts/07-hierarchical-scan.md.
+// The scan of one tile is lab 2; it is given. Read it, because your code calls it. You write the
+// levels above it, which combine many tiles into one scan. Work from the top down. Grade one task
+// with
 //   ./lab grade hierarchical_scan --task recursive
-// Until you write it, a task answers "not implemented". Do not change the given lines at the end.
+// Until you write it, a task returns "not implemented". Do not change the given lines at the end.
 #include <cstring>
 
 #include "hierarchical_scan/lab.hpp"
@@ -16,12 +17,13 @@ inline constexpr unsigned kWarp = 32;    // threads in a warp
 inline constexpr unsigned kWarps = kBlock / kWarp;
 inline constexpr unsigned kFullMask = ~0u;  // every lane of a warp takes part
 
-// Tiles that n items fill; the last one may be partly empty. n = 0 has none: then nothing is launched.
+// Number of tiles for n items; the last one may be partly empty. For n = 0 there are none, and nothing is
+// launched.
 constexpr std::uint64_t tiles_for(std::uint64_t n, std::uint64_t tile_items = kTile) {
   return (n + tile_items - 1) / tile_items;
 }
 
-// --- Given: one tile, in the registers of one block. The scan of lab 2, with the items in threads' hands.
+// --- Given: one tile, in the registers of one block. The scan of lab 2, but with the items in registers.
 
 // Shuffles for Values of 4 or 8 bytes, structures included. All 32 lanes must call them.
 template <typename Value, typename Shuffle>
@@ -37,7 +39,7 @@ __device__ Value shuffled(Value value, Shuffle shuffle) {
     return value;
   }
 }
-// The value of the lane `delta` below; lanes that have none get their own.
+// The value of the lane `delta` below; the lowest `delta` lanes get their own value.
 template <typename Value>
 __device__ Value shuffle_up(Value value, unsigned delta) {
   return shuffled(value, [=](auto x) { return __shfl_up_sync(kFullMask, x, delta); });
@@ -59,37 +61,39 @@ __device__ typename Op::Value warp_scan(typename Op::Value value, Op op) {
   return value;
 }
 
-// 16 bytes of items: what one lane loads or stores with one instruction, at an address that is a multiple of 16.
+// A 128-bit vector of items: one lane can load or store it with one instruction, at an address that is a
+// multiple of 16.
 template <typename Value>
 struct alignas(16) Pack {
   static constexpr unsigned kItems = 16 / sizeof(Value);
   Value item[kItems];
 };
 
-// The calling thread's share of a tile: kRows packs. A warp's packs of one row are neighbours in memory, and its
-// rows follow each other; so a warp owns one contiguous piece of the tile, and warp w's lies right of warp w - 1's.
+// The calling thread's share of a tile: kRows vectors. A warp's vectors of one row are neighbours in memory,
+// and its rows follow each other. So each warp has one contiguous part of the tile, and warp w's part comes
+// after warp w - 1's.
 template <typename Value, unsigned kRows_ = kTile / (kBlock * Pack<Value>::kItems)>
 struct Tile {
   static constexpr unsigned kRows = kRows_;
   static constexpr unsigned kPack = Pack<Value>::kItems;
   static constexpr unsigned kItems = kBlock * kPack * kRows;  // of the whole block
   Pack<Value> row[kRows];
-  Value before[kRows];  // scan_packs: all of the tile's items left of the pack, folded
+  Value before[kRows];  // set by scan_packs: the total of the tile's items left of the vector
 
-  // Index in the array of the first item of the thread's pack in row r of tile number `index`.
+  // Index in the array of the first item of the thread's vector in row r of tile number `index`.
   static __device__ std::uint64_t first_item(std::uint64_t index, unsigned r) {
     const unsigned lane = threadIdx.x % kWarp;
     const unsigned warp = threadIdx.x / kWarp;
     return index * kItems + ((warp * kRows + r) * kWarp + lane) * kPack;
   }
-  // Whether tile number `index` can be moved by whole packs.
+  // Whether tile number `index` can be loaded and stored as whole vectors.
   static __device__ bool in_packs(const Value* d_items, std::uint64_t n, std::uint64_t index) {
     return reinterpret_cast<std::uintptr_t>(d_items) % sizeof(Pack<Value>) == 0 && (index + 1) * kItems <= n;
   }
 };
 
-// Loads tile number `index` of the n items at d_items; places past n get the identity. Any alignment: 16 bytes a lane
-// where that can be, else item by item.
+// Loads tile number `index` of the n items at d_items; positions past n get the identity. Works for any
+// alignment: 16 bytes per lane if possible, otherwise item by item.
 template <typename Value, unsigned kRows, typename Op>
 __device__ void load_tile(Tile<Value, kRows>& tile, const Value* d_items, std::uint64_t n,
                           std::uint64_t index, Op op) {
@@ -109,7 +113,7 @@ __device__ void load_tile(Tile<Value, kRows>& tile, const Value* d_items, std::u
   }
 }
 
-// Stores it; places past n are left alone.
+// Stores a tile; does not write past n.
 template <typename Value, unsigned kRows>
 __device__ void store_tile(const Tile<Value, kRows>& tile, Value* d_items, std::uint64_t n,
                            std::uint64_t index) {
@@ -130,9 +134,9 @@ __device__ void store_tile(const Tile<Value, kRows>& tile, Value* d_items, std::
   }
 }
 
-// First half of a tile's scan: fills tile.before, leaves the items alone, and returns the fold of the whole tile in every
-// thread. Every thread of the block must call it. kWarps Values of shared memory, one barrier; calling it again needs a
-// barrier in between. At most 3 + 5 + kRows + kWarps steps.
+// First half of a tile's scan: fills tile.before, does not change the items, and returns the total of the
+// whole tile in every thread. Every thread of the block must call it. kWarps Values of shared memory, one
+// barrier; a second call needs a barrier in between. At most 3 + 5 + kRows + kWarps steps.
 template <typename Value, unsigned kRows, typename Op>
 __device__ Value scan_packs(Tile<Value, kRows>& tile, Op op) {
   __shared__ Value s_warp[kWarps];
@@ -164,7 +168,8 @@ __device__ Value scan_packs(Tile<Value, kRows>& tile, Op op) {
   return total;
 }
 
-// Second half: turns the thread's items into their prefixes. `carry` is the fold of everything left of the tile.
+// Second half: turns the thread's items into their prefixes. `carry` is the tile's exclusive prefix: the
+// total of everything left of the tile.
 template <typename Value, unsigned kRows, typename Op>
 __device__ void finish_tile(Tile<Value, kRows>& tile, Value carry, Kind kind, Op op) {
 #pragma unroll
@@ -179,19 +184,21 @@ __device__ void finish_tile(Tile<Value, kRows>& tile, Value carry, Kind kind, Op
   }
 }
 
-// --- Rung 1, task "two_levels": scan each tile, scan the tiles' sums, add to each tile what precedes it.
-// A block takes the tile with its own number. 4n items through memory: read, write, read, write.
+// --- Rung 1, task "two_levels": scan each tile, scan the tiles' sums, combine each tile with the sum of the
+// tiles before it.
+// A block takes the tile with its own number. 4n items go through memory: read, write, read, write.
 
-// Scans tile blockIdx.x on its own; leaves its fold in d_sums[blockIdx.x], unless d_sums is null. May work in place.
+// Scans tile blockIdx.x on its own; stores its total in d_sums[blockIdx.x], unless d_sums is null. May work
+// in place.
 template <typename Value, typename Op>
 __global__ void k01_scan_tiles(const Value* d_in, std::uint64_t n, Value* d_out, Value* d_sums, Kind kind,
                                Op op) {
   // TODO(student): Declare a Tile<Value>. load_tile, scan_packs, finish_tile with the identity as carry,
-  // store_tile. Thread 0 stores what scan_packs returned. (roughly 6 lines)
+  // store_tile. Thread 0 stores the value that scan_packs returned. (roughly 6 lines)
 }
 
-// Puts d_carries[t], the fold of everything left of tile t, in front of each item of tile t: t = blockIdx.x + 1, since
-// tile 0 has nothing on its left.
+// Combines d_carries[t], the total of everything left of tile t, with each item of tile t, as the left
+// operand. Here t is blockIdx.x + 1, since tile 0 has nothing on its left.
 template <typename Value, typename Op>
 __global__ void k01_add_carries(Value* d_items, std::uint64_t n, const Value* d_carries, Op op) {
   // TODO(student): Load the tile, combine the carry with every item of every row (the carry is the left
@@ -200,42 +207,45 @@ __global__ void k01_add_carries(Value* d_items, std::uint64_t n, const Value* d_
 
 template <typename Op>
 Status two_levels(const Job<Op>& job) {
-  // TODO(student): Refuse more than kTwoLevelItems. Nothing to do for n = 0. Launch k01_scan_tiles on the
-  // items with one block a tile; on the sums with one block, in place, exclusive; then k01_add_carries. All
-  // on job.stream, kBlock threads each. (roughly 15 lines)
+  // TODO(student): Refuse more than kTwoLevelItems. If n = 0, there is nothing to do. Launch k01_scan_tiles
+  // on the items with one block per tile; then k01_scan_tiles on the sums with one block, in place,
+  // exclusive; then k01_add_carries. All on job.stream, with kBlock threads per block. (roughly 15 lines)
   return not_implemented(job);
 }
 
-// --- Rung 2, task "recursive": the sums are an array like any other; scan it the same way.
+// --- Rung 2, task "recursive": the sums are an array, too, so scan them in the same way.
 
-// Scans n items of d_in into d_out (may be the same), with sums from d_free on: tiles_for(n) Values for this level, then
-// those of the levels above.
+// Scans n items of d_in into d_out (may be the same array), with the sums at d_free: tiles_for(n) Values for
+// this level, then those of the levels above.
 template <typename Value, typename Op>
 void scan_level(const Value* d_in, std::uint64_t n, Value* d_out, Kind kind, Value* d_free, Op op,
                 CUstream_st* stream) {
-  // TODO(student): One tile: k01_scan_tiles without sums is all. Else: k01_scan_tiles, with the sums at
-  // d_free; scan_level of the sums, exclusive and in place, with what lies behind them as d_free;
-  // k01_add_carries. (roughly 7 lines)
+  // TODO(student): If there is one tile, call k01_scan_tiles without sums and return. Otherwise:
+  // k01_scan_tiles, with the sums at d_free; scan_level of the sums, exclusive and in place, with the memory
+  // behind them as d_free; k01_add_carries. (roughly 7 lines)
   static_cast<void>(d_in), static_cast<void>(n), static_cast<void>(d_out), static_cast<void>(kind);
   static_cast<void>(d_free), static_cast<void>(op), static_cast<void>(stream);
 }
 
 template <typename Op>
 Status recursive(const Job<Op>& job) {
-  // TODO(student): Nothing to do for n = 0; else scan_level of the job. (roughly 2 lines)
+  // TODO(student): If n = 0, there is nothing to do; otherwise call scan_level with the job's data. (roughly
+  // 2 lines)
   return not_implemented(job);
 }
 
-// --- Rung 3, task "reduce_then_scan": the first pass only adds up; the second one knows its carry and writes once.
+// --- Rung 3, task "reduce_then_scan": the first pass only reduces; the last pass knows each tile's carry and
+// writes once.
 
-// The fold of tile blockIdx.x into d_sums[blockIdx.x].
+// Stores the total of tile blockIdx.x in d_sums[blockIdx.x].
 template <typename Value, typename Op>
 __global__ void k03_fold_tiles(const Value* d_in, std::uint64_t n, Value* d_sums, Op op) {
-  // TODO(student): load_tile, scan_packs, and thread 0 stores what that returned. (The compiler leaves out
-  // what you don't use.) (roughly 4 lines)
+  // TODO(student): load_tile, scan_packs; thread 0 stores the value that scan_packs returned. (The compiler
+  // removes the computations that you do not use.) (roughly 4 lines)
 }
 
-// Scans tile blockIdx.x, d_carries[blockIdx.x] in front; a null pointer stands for no carries. May work in place.
+// Scans tile blockIdx.x, starting with d_carries[blockIdx.x]; a null pointer means no carries. May work in
+// place.
 template <typename Value, typename Op>
 __global__ void k03_scan_tiles(const Value* d_in, std::uint64_t n, Value* d_out, const Value* d_carries,
                                Kind kind, Op op) {
@@ -243,30 +253,33 @@ __global__ void k03_scan_tiles(const Value* d_in, std::uint64_t n, Value* d_out,
   // lines)
 }
 
-// As scan_level: n items of d_in into d_out (may be the same), sums from d_free on.
+// Like scan_level: scans n items of d_in into d_out (may be the same array), with the sums at d_free.
 template <typename Value, typename Op>
 void fold_and_scan_level(const Value* d_in, std::uint64_t n, Value* d_out, Kind kind, Value* d_free, Op op,
                          CUstream_st* stream) {
-  // TODO(student): One tile: k03_scan_tiles without carries is all. Else: k03_fold_tiles to d_free; this
-  // function on the sums, exclusive and in place; k03_scan_tiles with the sums as carries. (roughly 9 lines)
+  // TODO(student): If there is one tile, call k03_scan_tiles without carries and return. Otherwise:
+  // k03_fold_tiles to d_free; this function on the sums, exclusive and in place; k03_scan_tiles with the sums
+  // as carries. (roughly 9 lines)
   static_cast<void>(d_in), static_cast<void>(n), static_cast<void>(d_out), static_cast<void>(kind);
   static_cast<void>(d_free), static_cast<void>(op), static_cast<void>(stream);
 }
 
 template <typename Op>
 Status reduce_then_scan(const Job<Op>& job) {
-  // TODO(student): Nothing to do for n = 0; else fold_and_scan_level of the job. (roughly 2 lines)
+  // TODO(student): If n = 0, there is nothing to do; otherwise call fold_and_scan_level with the job's data.
+  // (roughly 2 lines)
   return not_implemented(job);
 }
 
-// --- Given, for rungs 4 and 5: blocks that talk to each other while they run.
-// Job::d_flags holds a ticket counter in word 0 and the flag of tile t in word 1 + t. The flags' values:
-inline constexpr unsigned kEmpty = 0;   // nothing is known of the tile yet
-inline constexpr unsigned kTotal = 1;   // rung 5: the fold of the tile alone is there
-inline constexpr unsigned kPrefix = 2;  // the fold of everything up to the tile's end is there
+// --- Given, for rungs 4 and 5: communication between running blocks.
+// Job::d_flags holds a ticket counter in word 0 and the flag (the status) of tile t in word 1 + t. Values of
+// a flag:
+inline constexpr unsigned kEmpty = 0;   // nothing is available yet
+inline constexpr unsigned kTotal = 1;   // rung 5: aggregate available, the total of the tile alone
+inline constexpr unsigned kPrefix = 2;  // prefix available, the total of everything up to the end of the tile
 
-// volatile: each call is one access to memory, seen by (and seeing) other blocks; nothing is kept in a register. It
-// orders no other access: that takes __threadfence().
+// volatile: each call is one memory access that other blocks can see; the compiler keeps nothing in a
+// register. It does not order other accesses; __threadfence() does.
 __device__ inline unsigned load_flag(const std::uint32_t* d_flag) {
   return *static_cast<const volatile std::uint32_t*>(d_flag);
 }
@@ -274,18 +287,19 @@ __device__ inline void store_flag(std::uint32_t* d_flag, unsigned state) {
   *static_cast<volatile std::uint32_t*>(d_flag) = state;
 }
 
-// Sets the words to kEmpty, one a thread: whatever was in the scratch memory, it was no flag of this scan.
+// Sets the words to kEmpty, one word per thread, because the contents of the scratch memory are undefined.
 __global__ void k04_clear(std::uint32_t* d_words, std::uint64_t count) {
   const std::uint64_t gid = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
   if (gid < count) d_words[gid] = kEmpty;
 }
 
-// The number of the tile that the calling block takes: 0 for the block that asks first, then 1, 2, … So a block whose
-// tile is t knows that the blocks of all tiles before t are running or done, and may wait for them. Blocks start in no
-// order that CUDA promises: waiting for blockIdx.x - 1 could be waiting for one that starts only when we end. Every thread
-// must call it; one barrier.
+// Returns the number of the tile that the calling block takes: 0 for the block that asks first, then 1, 2, …
+// So the blocks of all tiles before t are running or done, and the block of tile t may wait for them. CUDA
+// does not define the order in which blocks start: the block blockIdx.x - 1 might start only after this one
+// ends, so waiting for it could take forever. Every thread must call it; one barrier.
 __device__ inline unsigned draw_tile(std::uint32_t* d_ticket) {
-  // TODO(student): Thread 0 draws with atomicAdd and tells the block through shared memory. (roughly 4 lines)
+  // TODO(student): Thread 0 takes the number with atomicAdd and stores it in shared memory for the block;
+  // barrier. (roughly 4 lines)
   return *d_ticket;
 }
 
@@ -294,31 +308,33 @@ template <typename Value, typename Op>
 __global__ void k04_chained(const Value* d_in, std::uint64_t n, Value* d_out, Value* d_prefixes,
                             std::uint32_t* d_flags, Kind kind, Op op) {
   // TODO(student): draw_tile; load_tile; scan_packs. Thread 0: unless the tile is 0, spin until the flag of
-  // the tile before is kPrefix, __threadfence(), read its prefix: this is the carry. Store the tile's own
-  // prefix, __threadfence(), set its flag. Hand the carry to the block through shared memory. finish_tile,
-  // store_tile. (roughly 20 lines)
+  // the tile before is kPrefix, call __threadfence(), and read its prefix: this is the carry. Store the
+  // tile's own prefix, call __threadfence(), set its flag. Store the carry in shared memory for the block;
+  // barrier. finish_tile, store_tile. (roughly 20 lines)
 }
 
 template <typename Op>
 Status chained(const Job<Op>& job) {
-  // TODO(student): Nothing to do for n = 0. Clear the ticket and the flags with k04_clear, then launch
-  // k04_chained; job.d_sums takes the prefixes. (roughly 8 lines)
+  // TODO(student): If n = 0, there is nothing to do. Clear the ticket and the flags with k04_clear, then
+  // launch k04_chained; job.d_sums takes the prefixes. (roughly 8 lines)
   return not_implemented(job);
 }
 
-// --- Rung 5, task "look_back" (bonus): a tile says at once what it adds up to; who waits, walks back over those sums.
+// --- Rung 5, task "look_back" (bonus): a tile publishes its total at once; a tile that waits adds up the
+// totals of the tiles before it.
 
-// The fold of all tiles left of tile `index`, whose own fold is `total`; publishes both, so that others can go on. To be called
-// by one thread of the block. d_totals and d_prefixes are apart: a value that somebody may be reading is never overwritten.
+// Returns the total of all tiles left of tile `index`, whose own total is `total`. Publishes both, so that
+// other tiles can continue. One thread of the block must call it. d_totals and d_prefixes are separate
+// arrays, so that no value is overwritten while another thread may read it.
 template <typename Op>
 __device__ typename Op::Value look_back_by_thread(unsigned index, typename Op::Value total,
                                                   typename Op::Value* d_totals,
                                                   typename Op::Value* d_prefixes, std::uint32_t* d_flag,
                                                   Op op) {
-  // TODO(student): Unless the tile is 0: publish the total (value, fence, flag kTotal). Then for the tiles to
-  // the left, nearest first: spin until its flag is not kEmpty; fence; put its prefix or its total in FRONT
-  // of the carry; stop after a prefix. At last publish the prefix (value, fence, flag kPrefix) and return the
-  // carry. (roughly 20 lines)
+  // TODO(student): Unless the tile is 0, publish the total (value, fence, flag kTotal). Then, for each tile
+  // to the left, nearest first: spin until its flag is not kEmpty; fence; combine its prefix or its total
+  // with the carry, with the carry as the right operand; stop after a prefix. Finally publish the prefix
+  // (value, fence, flag kPrefix) and return the carry. (roughly 20 lines)
   static_cast<void>(index), static_cast<void>(d_totals);
   static_cast<void>(d_prefixes), static_cast<void>(d_flag);
   return op(total, op.identity());
@@ -332,12 +348,12 @@ __global__ void k05_look_back(const Value* d_in, std::uint64_t n, Value* d_out, 
 
 template <typename Op>
 Status look_back(const Job<Op>& job) {
-  // TODO(student): As chained. job.d_sums has room for the totals, and for the prefixes behind them. (roughly
-  // 8 lines)
+  // TODO(student): As chained. job.d_sums has space for the totals, and for the prefixes behind them.
+  // (roughly 8 lines)
   return not_implemented(job);
 }
 
-// --- Given: which function answers which task.
+// --- Given: which function implements which task.
 template <typename Op>
 Status solve(Rung rung, const Job<Op>& job) {
   switch (rung) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The hierarchical scan lab's public tests. Run them on your kernels with
 //   build/labs/hierarchical_scan/hierarchical_scan_test --gtest_filter='recursive.*'
-// Each task is a suite, each case a test (public_tests.hpp says what the environment can change). The tests
-// below need no kernel: they try out the lab's own checks, sizes and baselines.
+// Each task is a suite, each case a test (public_tests.hpp lists the environment variables). The tests below
+// need no kernel: they test the lab's own checks, sizes and baselines.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ Tried tried(std::string_view name, std::uint64_t seed = 1) {
   return lab::tried(problem(), task("recursive"), name, seed);
 }
 
-// What check() says of the outputs: the hint, "right", or "wrong".
+// What check() reports: the hint, "right", or "wrong".
 std::string verdict(const Tried& t, std::string_view task_id = "recursive") {
   const auto mismatch = problem().check(task(task_id), t.c, t.inputs, t.outputs);
   if (!mismatch) return "right";
@@ -48,7 +48,8 @@ bool says(const Tried& t, std::string_view words, std::string_view task_id = "re
   return false;
 }
 
-// The scan of items, tile by tile, where carry(tile's first item) is put in front by combine(carry, x).
+// Overwrites the outputs by a scan tile by tile, where combine(carry(first item of the tile), x) makes each
+// result.
 template <typename Op, typename Carry, typename Combine>
 void spoil(Tried& t, std::uint64_t tile, Op op, Kind kind, Carry carry, Combine combine) {
   using Value = typename Op::Value;
@@ -118,7 +119,7 @@ TEST(Cases, HoldMapsThatForgetNothing) {
   for (const Map map : t.input<Map>()) EXPECT_EQ(map.scale % 2, 1u);
 }
 
-// On paper, where no test can go: more items than 32 bits count.
+// No test can run with more than 2^32 items, so this one computes their sizes only.
 TEST(Sizes, CountBeyond32Bits) {
   constexpr std::uint64_t kHuge = (std::uint64_t{1} << 33) + 1;  // 8.6G items: four levels
   std::uint64_t levels = 1, sums = 0;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Hierarchical scan: the prefixes of an array of any length, tile by tile. The lab's API and its
-// operators.
-// Read: the operators, Job (what a task gets), the sizes, Rung (the tasks). points.hpp beside it says what
-// they are worth, dispatch.hpp how a request becomes a Job. Included by the student's .cu, the solutions,
-// the CPU side (problem.cpp) and the tests, so it stays light: no heavy header.
-// Invariant: op(a, op(b, c)) == op(op(a, b), c) up to rounding and op(identity, a) == a == op(a,
-// identity). An operator need not be commutative: what stands to the left stays to the left.
+// Hierarchical scan: the prefixes of an array of any length, tile by tile. The lab's API and its operators.
+// Read: the operators, Job (what a task gets), the sizes, Rung (the tasks). points.hpp says what the tasks
+// are worth; dispatch.hpp turns a request into a Job. The student's .cu file, the solutions, the CPU side
+// (problem.cpp) and the tests include this header, so it includes no large header.
+// Invariant: op(a, op(b, c)) == op(op(a, b), c) up to rounding, and op(identity, a) == a == op(a, identity).
+// An operator need not be commutative, so keep the operands in order.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +20,9 @@ using lab::Max;
 using lab::Status;
 using lab::Sum;
 
-// --- Operators: lab/operators.hpp says what they do. Affine combines maps x -> scale * x + shift of 32-bit
-// numbers: first a, then b. Not commutative. A map is an item of 8 bytes (DType::u64): scale, then shift.
+// --- Operators: lab/operators.hpp defines them. Affine combines maps x -> scale * x + shift of 32-bit
+// numbers: first a, then b. It is not commutative. A map is an item of 8 bytes (DType::u64): scale, then
+// shift.
 enum class OpId : std::uint32_t { sum, max, affine };
 constexpr std::uint32_t kOpCount = 3;
 constexpr const char* name_of(OpId op) {
@@ -30,40 +30,40 @@ constexpr const char* name_of(OpId op) {
   return kNames[static_cast<std::uint32_t>(op)];
 }
 
-// inclusive: d_out[i] = x0 op x1 op … op xi. exclusive: xi itself is left out, so d_out[0] is the identity.
+// inclusive: d_out[i] = x0 op x1 op … op xi. exclusive: without xi itself, so d_out[0] is the identity.
 enum class Kind : std::uint32_t { inclusive, exclusive };
 constexpr const char* name_of(Kind kind) {
   return kind == Kind::inclusive ? "inclusive" : "exclusive";
 }
 
-// --- What a task gets. All pointers are device memory that the harness owns; never allocate, never write
-// d_in.
+// --- What a task gets. All pointers are device memory that the harness owns: do not allocate memory, and
+// never write d_in.
 template <typename Op_>
 struct Job {
   using Op = Op_;
   using Value = typename Op::Value;
-  const Value* d_in = nullptr;  // n items; aligned to sizeof(Value) and to no more
-  std::uint64_t n = 0;          // may be 0: nothing is to be done
-  Value* d_out = nullptr;       // n items, to be written; aligned like d_in; the two never overlap
+  const Value* d_in = nullptr;  // n items; aligned to sizeof(Value) only
+  std::uint64_t n = 0;          // may be 0: then there is nothing to do
+  Value* d_out = nullptr;       // n results; aligned like d_in; the two arrays never overlap
   Kind kind = Kind::inclusive;
   Op op{};                           // op(a, b), op.identity()
-  Value* d_sums = nullptr;           // room for sums_count Values; aligned to 256 bytes; contents undefined
+  Value* d_sums = nullptr;           // space for sums_count Values; aligned to 256 bytes; contents undefined
   std::uint64_t sums_count = 0;      // n / 16 + 1024
-  std::uint32_t* d_flags = nullptr;  // room for flags_count words; aligned to 256 bytes; contents undefined
+  std::uint32_t* d_flags = nullptr;  // space for flags_count words; aligned to 256 bytes; contents undefined
   std::uint64_t flags_count = 0;     // n / 32 + 1024
-  int multiprocessors = 1;           // of this device, to size a grid by
+  int multiprocessors = 1;           // of this device, to choose the grid's size
   CUstream_st* stream = nullptr;     // launch here; no need to synchronise, the harness does
 };
 
-// What an untouched task returns.
+// What an unwritten task returns.
 template <typename Op>
 Status not_implemented(const Job<Op>&) {
   return Status::not_implemented;
 }
 
-// --- Sizes. Any count of items or tiles is a 64-bit number: 2^31 items are 8 GiB, and devices hold more.
+// --- Sizes. Numbers of items and tiles are 64 bits wide: 2^31 items are 8 GiB, and devices have more memory.
 
-// Room for the sums of every level, and for two values a tile, as long as a tile has 32 items or more.
+// Space for the sums of all levels, and for two values per tile, if a tile has at least 32 items.
 constexpr std::uint64_t sums_count(std::uint64_t n) {
   return n / 16 + 1024;
 }
@@ -77,7 +77,8 @@ constexpr std::uint64_t flags_bytes(std::uint64_t n) {  // the sums come after t
 // Items that one block scans.
 inline constexpr std::uint32_t kTile = 2048;
 
-// What task two_levels takes: as many tiles as a tile has items. More must be refused with Status::unsupported.
+// The most items that task two_levels takes: as many tiles as a tile has items. It must refuse more with
+// Status::unsupported.
 inline constexpr std::uint64_t kTwoLevelItems = std::uint64_t{kTile} * kTile;
 
 // --- Tasks, in the order of points.hpp, then the rungs of the ladder that only the solutions have.
@@ -87,7 +88,7 @@ enum class Rung : std::uint32_t {
   reduce_then_scan,
   chained,
   look_back,
-  // not asked of students:
+  // only in the solutions:
   one_word,
   warp_look_back,
   state_of_the_art,

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Hierarchical scan: the tasks and what they are worth; `./lab points hierarchical_scan` prints it. They
-// stand in the order of Rung in lab.hpp, as do the further rungs after them: `./lab test 'course is
-// complete'` compares the two.
+// Hierarchical scan: the tasks and their points; `./lab points hierarchical_scan` prints them. The tasks, and
+// the further rungs after them, are in the same order as Rung in lab.hpp; `./lab test 'course is complete'`
+// compares the two.
 #pragma once
 
 #include "lab/manifest.hpp"
 
 namespace course::hierarchical_scan {
 
-// Bytes decide: 4n, 3n or 2n items through global memory are 2, 1.5 or 1 times what must cross it. Steps tell a hierarchy
-// (log n) from a chain (n / tile). solutions/hierarchical_scan/ladder_test.cpp pins the figures.
+// The bytes through global memory, 4n, 3n or 2n items, are 2, 1.5 or 1 times the minimum. The steps
+// distinguish a hierarchy (log n) from a chain (n / tile). solutions/hierarchical_scan/ladder_test.cpp checks
+// the numbers.
 inline constexpr lab::EfficiencyGoal kTwoLevelGoals[] = {{lab::Metric::bytes_ratio, 2.05, 3},
                                                          {lab::Metric::launches, 3, 3}};
 inline constexpr lab::EfficiencyGoal kRecursiveGoals[] = {{lab::Metric::bytes_ratio, 2.05, 4},
@@ -20,7 +21,7 @@ inline constexpr lab::EfficiencyGoal kChainedGoals[] = {{lab::Metric::bytes_rati
                                                         {lab::Metric::launches, 2, 5}};
 inline constexpr lab::EfficiencyGoal kLookBackGoals[] = {{lab::Metric::bytes_ratio, 1.05, 3},
                                                          {lab::Metric::launches, 2, 3}};
-// Against one core, on a device of the H200's class.
+// Compared with one CPU core, on a device like the H200.
 inline constexpr lab::SpeedupTier kRecursiveTiers[] = {{15, 3}, {30, 3}};
 inline constexpr lab::SpeedupTier kReduceThenScanTiers[] = {{20, 3}, {40, 4}};
 inline constexpr lab::SpeedupTier kLookBackTiers[] = {{6, 2}, {10, 2}};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The trusted side of the hierarchical scan lab: its cases, their inputs, and what is right. Never linked
+// The trusted side of the hierarchical scan lab: its cases, their inputs, and the right answers. Never linked
 // into a runner.
-// Reading order: cases() says what is tried and why, fill() what the items look like, check() what is
-// accepted. Prefix sums of floats are compared with the exact ones under the error bound of a hierarchy or,
-// where the task is a chain of tiles, of a chain; everything else must be exact.
+// Reading order: cases() lists what is tried and why, fill() makes the items, check() decides what is
+// accepted. Prefix sums of floats are compared with the exact ones. The error bound is that of a hierarchy
+// or, if the task is a chain of tiles, of a chain. Everything else must be exact.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -37,8 +37,7 @@ Kind kind_of(const Case& c) {
   return static_cast<Kind>(c.params[0]);
 }
 
-// Whether carries go from tile to tile, so that an item may pass through as many operations as there are
-// tiles.
+// Whether carries pass from tile to tile, so an item may pass through as many operations as there are tiles.
 bool is_chain(const Task& task) {
   return task.id == "chained" || task.id == "look_back" || task.id == "state_of_the_art";
 }
@@ -63,13 +62,14 @@ template <typename Op>
 typename Op::Value item_for(Op, Pattern pattern, std::uint64_t i, std::uint64_t n, Rng& rng) {
   using Value = typename Op::Value;
   if constexpr (std::is_same_v<Value, Map>) {
-    // Odd scales: they have inverses modulo 2^32, so no map forgets what came before it.
+    // Odd scales have inverses modulo 2^32, so the result of a map always depends on the maps before it.
     const auto scale = lab::item_of<std::uint32_t>(pattern, i, n, rng);
     const auto shift = lab::item_of<std::uint32_t>(pattern, i + 1, n, rng);
     return {pattern == Pattern::example ? scale : scale | 1, shift};
   } else {
     if constexpr (std::is_same_v<Op, Max<Value>>) {
-      // Nothing positive: 0 in the place of the identity shows. Ascending, every item is the largest so far.
+      // No item is positive, so a 0 used as the identity changes the result. If the items ascend, every item
+      // is a new maximum.
       if (pattern == Pattern::ascending)
         return static_cast<Value>(static_cast<double>(i) - static_cast<double>(n));
       if (pattern == Pattern::descending) return static_cast<Value>(-1 - static_cast<double>(i));
@@ -78,11 +78,11 @@ typename Op::Value item_for(Op, Pattern pattern, std::uint64_t i, std::uint64_t 
   }
 }
 
-// --- What is right.
+// --- The right answers.
 
-// The most additions that one item may go through on its way into prefix i, in a sound kernel of this task: a
-// serial part per thread, then trees, level by level; in a chain one more for every tile of at least 256
-// items.
+// The largest number of additions that an item may pass through on its way into prefix i, in a sound kernel
+// of this task: a serial part per thread, then trees, level by level; in a chain, one more for every tile of
+// at least 256 items.
 double depth(const Task& task, std::uint64_t i) {
   const double levels = 64 + 4 * std::log2(static_cast<double>(i) + 2);
   return levels + (is_chain(task) ? static_cast<double>(i) / 256 : 0);
@@ -115,8 +115,8 @@ std::vector<typename Op::Value> right_scan(std::span<const typename Op::Value> i
   return out;
 }
 
-// --- Why it may be wrong: one rule for each mistake. Those that look at single elements speak only of sums
-// and maps of many different numbers, where a coincidence is next to impossible.
+// --- Likely causes of a wrong result: one rule for each mistake. The rules for single elements apply only to
+// sums and maps of many different numbers, where a match by chance is very unlikely.
 
 template <typename Op>
 struct Facts {
@@ -124,11 +124,11 @@ struct Facts {
   const Case& c;
   std::span<const Value> items, got;
   Op op;
-  std::uint64_t first;                           // wrong element
+  std::uint64_t first;                           // index of the first wrong element
   std::span<const lab::Expected> expected = {};  // of floats
 
   Kind kind() const { return kind_of(c); }
-  // Whether a sum of some items says which ones they were, unless two such sums happen to be equal.
+  // Whether a sum of some items shows which items they were, except for rare equal sums.
   bool is_exact() const { return !std::is_floating_point_v<Value> && static_cast<OpId>(c.op) != OpId::max; }
   bool is_telling() const {
     const bool affine = std::is_same_v<Value, Map>;
@@ -139,8 +139,7 @@ struct Facts {
     for (std::uint64_t i = begin; i < end; ++i) sum = op(sum, items[i]);
     return sum;
   }
-  // Whether the first wrong element and those after it are what a scan gives that starts there, with `prefix`
-  // in front.
+  // Whether the first wrong element and those after it match a scan that starts there with `prefix`.
   bool goes_on_from(Value prefix) const {
     return matches(first, [&](Value local) { return op(prefix, local); });
   }
@@ -156,8 +155,8 @@ struct Facts {
     }
     return true;
   }
-  // The first tile that a kernel may have of which `fits` holds; 0: none. Where items are equal or 0, it must
-  // be the only one.
+  // The smallest tile size for which `fits` holds, or 0 if there is none. If items are equal or 0, it must be
+  // the only one.
   template <typename Fits>
   std::uint64_t tile(Fits fits) const {
     if (!is_exact()) return 0;
@@ -219,7 +218,8 @@ std::string tile_on_its_own(const Facts<Op>& f) {
 template <typename Op>
 std::string wrong_side(const Facts<Op>& f) {
   if (!f.is_telling()) return "";
-  // An exclusive scan's first element of a tile is the prefix alone, and right: the tile begins one earlier.
+  // In an exclusive scan, the first element of a tile is the prefix alone, which is right on either side. So
+  // the tile begins one element before the first wrong one.
   const std::uint64_t start = f.kind() == Kind::exclusive && f.first > 0 ? f.first - 1 : f.first;
   const auto prefix = f.fold(0, start);
   return f.matches(start, [&](auto local) { return f.op(local, prefix); })
@@ -386,7 +386,7 @@ class HierarchicalScanProblem : public lab::Problem {
         else
           scan_all_cores(items, out, kind_of(c), with);
       };
-      // A long float sum is kept in double, as on any CPU where that costs nothing.
+      // A long float sum is computed in double, as a CPU program would do it.
       if constexpr (std::is_same_v<Op, Sum<float>>) {
         scan(Sum<double>{});
       } else {
@@ -395,7 +395,7 @@ class HierarchicalScanProblem : public lab::Problem {
     });
   }
 
-  // n - 1 operations, a tree of ⌈log2 n⌉ steps; every item is read once, every prefix written once.
+  // n - 1 operations, a tree of ⌈log2 n⌉ steps; every item is read once, every prefix is written once.
   lab::Ideal ideal(const Task&, const Case& c) const override {
     const auto n = static_cast<double>(c.n);
     return {std::max(n - 1, 0.0), n > 1 ? std::ceil(std::log2(n)) : 0,
@@ -433,12 +433,12 @@ std::vector<Case> HierarchicalScanProblem::cases(const Task& task) const {
   constexpr auto kBoth = lab::kCorrectness | lab::kChecks;
   constexpr Kind kIn = Kind::inclusive, kEx = Kind::exclusive;
 
-  // Sizes: none, one, around a warp, a block, a tile, several tiles; both kinds.
+  // Sizes: 0, 1, and around a warp, a block, a tile, several tiles; both kinds.
   for (const std::uint64_t n : {0u, 1u, 2u, 31u, 33u, 255u, 257u, 1023u, 1025u, 2047u, 2048u, 4095u, 4096u}) {
     add(kIn, OpId::sum, DType::i32, n, Pattern::random);
     add(kEx, OpId::sum, DType::i32, n, Pattern::random);
   }
-  // One item more than a tile; a ragged end; many tiles. All checkers on; then without.
+  // One item more than a tile; a partial last tile; many tiles. First with all checkers on, then without.
   add(kEx, OpId::sum, DType::i32, 2049, Pattern::random, kBoth);
   add(kIn, OpId::sum, DType::i32, 10000, Pattern::random, kBoth);
   add(kEx, OpId::sum, DType::i32, 65537, Pattern::random, kBoth);
@@ -446,24 +446,24 @@ std::vector<Case> HierarchicalScanProblem::cases(const Task& task) const {
   for (const std::uint64_t n : {65535u, 131073u, 524288u, 1048577u}) {
     add(kIn, OpId::sum, DType::i32, n, Pattern::random);
   }
-  // As many tiles as a tile has items, and one item more: a third level. Beyond that two_levels has to
-  // refuse.
+  // As many tiles as a tile has items, and one item more, which needs a third level; two_levels must refuse
+  // that.
   add(kEx, OpId::sum, DType::i32, kTwoLevelItems, Pattern::random);
   add(kIn, OpId::sum, DType::i32, kTwoLevelItems + 1, Pattern::random);
   if (task.id != "two_levels") add(kEx, OpId::affine, DType::u64, kTwoLevelItems + 4099, Pattern::random);
-  // Addresses that allow no 16-byte load.
+  // Addresses where the first 16-byte load is not aligned.
   add(kIn, OpId::sum, DType::i32, 100003, Pattern::random, lab::kCorrectness, 4);
   add(kEx, OpId::sum, DType::i32, 5001, Pattern::random, kBoth, 12);
   add(kIn, OpId::sum, DType::f64, 5001, Pattern::random, lab::kCorrectness, 8);
   add(kIn, OpId::affine, DType::u64, 5001, Pattern::random, lab::kCorrectness, 8);
-  // The order of operands: maps do not commute.
+  // The order of operands: maps are not commutative.
   for (const std::uint64_t n : {0u, 1u, 33u, 2048u, 2049u, 70001u}) {
     add(kEx, OpId::affine, DType::u64, n, Pattern::random);
   }
   add(kIn, OpId::affine, DType::u64, 262145, Pattern::random);
   add(kIn, OpId::affine, DType::u64, 3000, Pattern::alternating);
-  // Other types and items. Whole-number floats must come out exact; 2^20 equal items show a sum that grew too
-  // long.
+  // Other types and items. Sums of integer-valued floats must be exact; 2^20 equal items show a sum that adds
+  // too many items in a row.
   add(kIn, OpId::sum, DType::u32, 70001, Pattern::high_bits);
   add(kEx, OpId::sum, DType::u32, 3001, Pattern::random);
   add(kIn, OpId::sum, DType::i64, 70001, Pattern::high_bits);
@@ -481,9 +481,9 @@ std::vector<Case> HierarchicalScanProblem::cases(const Task& task) const {
     add(kEx, OpId::max, dtype, 3001, Pattern::random);
   }
 
-  // What is measured: 2^18 items keep the counting of steps quick, 2^24 are past the device's cache. Both are
-  // correctness cases, too, with another seed: an answer that was kept from there is wrong when it is
-  // measured.
+  // The measured cases: with 2^18 items, counting steps is quick; 2^24 items do not fit the device's cache.
+  // Both are also correctness cases, with another seed, so an answer that was stored in one is wrong in the
+  // other.
   add(kIn, OpId::sum, DType::i32, 262144, Pattern::random, lab::kEfficiency | lab::kCorrectness);
   if (task.id != "two_levels")
     add(kIn, OpId::sum, DType::i32, 16777216, Pattern::random, lab::kSpeedup | lab::kCorrectness);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Histograms on the CPU: the two baselines that a speedup is counted against, and the meaning of "right".
-// Plain loops, compiled with -O3: what a careful C++ programmer writes without looking at the machine.
+// Histograms on the CPU: the two baselines for speedups; they also define the right answer. Plain loops,
+// compiled with -O3, without tuning for a particular CPU.
 #pragma once
 
 #include <algorithm>
@@ -14,15 +14,15 @@
 
 namespace course::histogram {
 
-// Bins between explicit edges that lie in the CPU's memory: EdgeBins' counterpart.
+// Bins between explicit edges in the CPU's memory: the counterpart of EdgeBins.
 template <typename T>
 struct HostEdgeBins {
   std::uint32_t n_bins;
   std::span<const Edge<T>> edges;  // n_bins + 1, strictly ascending
 };
 
-// The edges that are not above the sample, counted by the library's binary search; the last of them opens its
-// bin.
+// The number of edges that are not above the sample, from the library's binary search; the last of them is
+// the lower edge of its bin.
 template <typename T>
 std::uint32_t bin_of(const HostEdgeBins<T>& bins, T sample) {
   const Edge<T> x = static_cast<Edge<T>>(sample);
@@ -31,15 +31,15 @@ std::uint32_t bin_of(const HostEdgeBins<T>& bins, T sample) {
   return static_cast<std::uint32_t>(above - bins.edges.begin() - 1);
 }
 
-// n increments, each of which may wait for the one before.
+// n increments, each of which may have to wait for the one before.
 template <typename T, typename Bins>
 void count_one_thread(std::span<const T> samples, const Bins& bins, std::span<Count> counts) {
   std::fill(counts.begin(), counts.end(), Count{0});
   for (const T& sample : samples) ++counts[bin_of(bins, sample)];
 }
 
-// A contiguous share and a histogram of its own for each core, then their sum: no two cores write to one
-// place.
+// Each core counts a contiguous share in its own histogram; then the histograms are added. No two cores write
+// to the same counter.
 template <typename T, typename Bins>
 void count_all_cores(std::span<const T> samples, const Bins& bins, std::span<Count> counts) {
   constexpr std::size_t kWorthAThread = 1 << 16;  // samples

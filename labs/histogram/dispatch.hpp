@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Histogram: from a request, in which types and operators are numbers, to the call of a task with its Job.
-// lab.hpp includes it.
+// Histogram: turns a request, in which types and operators are numbers, into a Job, and calls the task with
+// it. lab.hpp includes this file.
 #pragma once
 
 #include "histogram/lab.hpp"
 
 namespace course::histogram {
 
-// Both kinds of bins for each of these.
+// The sample types; each is used with both kinds of bins.
 constexpr bool offers(OpId, lab::DType dtype) {
   return dtype == lab::DType::i32 || dtype == lab::DType::f32 || dtype == lab::DType::u8;
 }
 
-// Request::params: the number of bins; lo and hi of equal-width bins, for floats the bits of a float.
+// Request::params: the number of bins; lo and hi of equal-width bins, as the bits of a float if the samples
+// are floats.
 inline constexpr std::size_t kBinsParam = 0, kLoParam = 1, kHiParam = 2;
 
 template <typename T>

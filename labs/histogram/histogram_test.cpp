@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The histogram lab's public tests. Run them on your kernels with
 //   build/labs/histogram/histogram_test --gtest_filter='shared_counts.*'
-// Each task is a suite, each case a test (public_tests.hpp says what the environment can change). The tests
-// below need no kernel: they try out the lab's own bins, checks and baselines.
+// Each task is a suite, each case a test (public_tests.hpp lists the environment variables). The tests below
+// need no kernel: they test the lab's own bins, checks and baselines.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -110,7 +110,7 @@ TEST(EvenBins, OfFloatsHoldEveryNumberInRangeAndNothingElse) {
 }
 
 TEST(EvenBins, OfFloatsRoundAtAnEdge) {
-  // 0.7f is less than 0.7, so exactly it lies in bin 6; rounded, (x - 0) * 10 is 7.
+  // 0.7f is less than 0.7, so its exact bin is 6; with rounding, (x - 0) * 10 is 7.
   const EvenBins<float> bins(10, 0.0f, 1.0f);
   EXPECT_LT(static_cast<double>(0.7f), 0.7);
   EXPECT_EQ(bin_of(bins, 0.7f), 7u);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Histogram: count how many samples fall into each bin. The lab's API and its two kinds of bins.
-// Read: the bins, Job (what a task gets), Rung (the tasks). points.hpp beside it says what they are worth,
-// dispatch.hpp how a request becomes a Job. Included by the student's .cu, the solutions, the CPU side
-// (problem.cpp) and the tests, so it stays light: no heavy header.
-// Invariant: every sample is counted exactly once, in its bin or, if it lies in none, in one more counter
-// behind the bins; so the n_bins + 1 counts add up to n, and no sample whatever can make a kernel write
-// elsewhere.
+// Histogram: count how many samples are in each bin. The lab's API and its two kinds of bins.
+// Read: the bins, Job (what a task gets), Rung (the tasks). points.hpp says what the tasks are worth;
+// dispatch.hpp turns a request into a Job. The student's .cu file, the solutions, the CPU side (problem.cpp)
+// and the tests include this header, so it includes no large header.
+// Invariant: every sample is counted exactly once, in its bin or, if it is in no bin, in one more counter
+// after the bins. So the n_bins + 1 counts add up to n, and no sample can make a kernel write anywhere else.
 #pragma once
 
 #include <array>
@@ -21,30 +20,33 @@ namespace course::histogram {
 
 using lab::Status;
 
-// A count in global memory: 64 bits, since n may pass 2^32; in the words of atomicAdd, which knows no other 64-bit
-// integer. Inside a kernel 32 bits are enough wherever one thread or block sees fewer than 2^32 samples.
+// A count in global memory. 64 bits, since n may exceed 2^32; `unsigned long long`, because atomicAdd
+// supports no other 64-bit integer type. Inside a kernel, 32 bits are enough if one thread or block counts
+// fewer than 2^32 samples.
 using Count = unsigned long long;
 
 constexpr std::uint32_t kMostBins = 65536;
 
-// --- Bins. bin_of(bins, x) is the index of x's bin: 0 … n_bins − 1, or n_bins if x lies in none (a NaN never does).
-// Bin b holds its lower edge and not its upper one; so hi, the last edge, lies outside.
+// --- Bins. bin_of(bins, x) is the index of x's bin: 0 … n_bins − 1, or n_bins if x is in no bin (a NaN never
+// is).
+// A bin includes its lower edge and excludes its upper edge; so hi, the last edge, is in no bin.
 
 enum class OpId : std::uint32_t { even, edges };
 constexpr const char* name_of(OpId op) {
   return op == OpId::even ? "even" : "edges";
 }
 
-// What a bound of bins for samples T is kept in: it must be able to say "one past the largest".
+// The type of a bound of bins for samples T: it must be able to hold "one past the largest T".
 template <typename T>
 using Bound = std::conditional_t<std::is_integral_v<T>, std::int64_t, T>;
-// What explicit edges for samples T are kept in.
+// The type of explicit edges for samples T.
 template <typename T>
 using Edge = std::conditional_t<std::is_same_v<T, std::uint8_t>, std::int32_t, T>;
 
-// Bins of equal width over [lo, hi). Integers: the exact ⌊(x − lo) · n_bins / (hi − lo)⌋. Floats: two roundings,
-// (x − lo) · (n_bins / (hi − lo)), so a sample next to an edge may land on the other side of it; the bin that bin_of
-// says *is* its bin. Host and device run this one function, and get the same bits.
+// Bins of equal width over [lo, hi). Integers: exactly ⌊(x − lo) · n_bins / (hi − lo)⌋. Floats: two
+// roundings, (x − lo) · (n_bins / (hi − lo)), so a sample close to an edge may be counted on the other side
+// of it; its bin is *by definition* the result of bin_of. Host and device run this one function and get the
+// same bits.
 template <typename T, bool kInteger = std::is_integral_v<T>>
 struct EvenBins;
 
@@ -56,16 +58,16 @@ struct EvenBins<T, true> {
   std::uint32_t inverse_high, inverse_low;  // ⌈n_bins · 2^(32 + shift) / (hi − lo)⌉, in two halves
   std::uint32_t shift;                      // 0 or 32
 
-  // A division by r = hi − lo, done once here, and a multiplication for each sample. With d = x − lo < r the quotient
-  // d · inverse / 2^(32 + shift) is too large by less than d / 2^(32 + shift) < 1 / r, as r² ≤ 2^(32 + shift); this
-  // lifts no d · n_bins / r over the next whole number.
+  // Division by r = hi − lo with one multiplication per sample; the inverse is computed once here. With d = x
+  // − lo < r, the quotient d · inverse / 2^(32 + shift) is too large by less than d / 2^(32 + shift) < 1 / r,
+  // as r² ≤ 2^(32 + shift). That is too little to raise any d · n_bins / r to the next integer.
   COURSE_HD constexpr EvenBins(std::uint32_t count, std::int64_t low, std::int64_t high)
       : n_bins(count), lo(low), hi(high), last(0), inverse_high(0), inverse_low(0), shift(0) {
     const std::uint64_t range = static_cast<std::uint64_t>(high - low);
     last = static_cast<std::uint32_t>(range - 1);
     const std::uint64_t scaled = std::uint64_t{count} << 32;
     std::uint64_t inverse = (scaled + range - 1) / range;
-    if (range > 65536) {  // 32 digits more, by long division
+    if (range > 65536) {  // 32 more bits, by long division
       shift = 32;
       const std::uint64_t rest = (scaled % range) << 32;
       inverse = (scaled / range << 32) + rest / range + (rest % range != 0 ? 1 : 0);
@@ -89,42 +91,45 @@ struct EvenBins<T, false> {
 template <typename T>
 COURSE_HD constexpr std::uint32_t bin_of(const EvenBins<T>& bins, T sample) {
   if constexpr (std::is_integral_v<T>) {
-    // Modulo 2^32 a sample below lo wraps round to a distance that is too long, too: one comparison sees both.
+    // A sample below lo wraps around modulo 2^32 and gives a distance that is too large, so one comparison
+    // checks both ends.
     const std::uint32_t distance = static_cast<std::uint32_t>(sample) - static_cast<std::uint32_t>(bins.lo);
     if (distance > bins.last) return bins.n_bins;
     const std::uint64_t low = std::uint64_t{distance} * bins.inverse_low;
     return static_cast<std::uint32_t>((std::uint64_t{distance} * bins.inverse_high + (low >> 32)) >>
                                       bins.shift);
   } else {
-    if (!(sample >= bins.lo && sample < bins.hi)) return bins.n_bins;  // turned round, so that NaN fails it
+    if (!(sample >= bins.lo && sample < bins.hi)) return bins.n_bins;  // with `!`, because a NaN fails it
     const std::uint32_t bin = static_cast<std::uint32_t>((sample - bins.lo) * bins.scale);
     return bin < bins.n_bins ? bin : bins.n_bins - 1;  // just below hi the product may round up to n_bins
   }
 }
 
-// Bins between explicit edges: bin b is [edge[b], edge[b + 1]). bin_of for them is yours to write, in histogram.cu.
+// Bins between explicit edges: bin b is [edge[b], edge[b + 1]). You write bin_of for them, in histogram.cu.
 template <typename T>
 struct EdgeBins {
   std::uint32_t n_bins;    // 1 … kMostBins
   const Edge<T>* d_edges;  // n_bins + 1 of them, strictly ascending, no NaN; never written
 };
 
-// --- What a task gets. All pointers are device memory that the harness owns; never allocate, never write d_in.
+// --- What a task gets. All pointers are device memory that the harness owns: do not allocate memory, and
+// never write d_in.
 template <typename T, typename Bins>
 struct Job {
-  const T* d_in = nullptr;  // n samples; aligned to sizeof(T) and to no more
+  const T* d_in = nullptr;  // n samples; aligned to sizeof(T) only
   std::uint64_t n = 0;      // may be 0: every count is then 0
   Bins bins{};              // bin_of(bins, sample), bins.n_bins
-  // n_bins + 1 counts, aligned to 8 bytes, contents undefined: [b] of bin b, [n_bins] of what lies in no bin.
+  // n_bins + 1 counts, aligned to 8 bytes, contents undefined: [b] for bin b, [n_bins] for the samples in no
+  // bin.
   Count* d_counts = nullptr;
-  std::uint32_t* d_private = nullptr;  // room for n_private · (n_bins + 1) counters, contents undefined
-  std::uint32_t n_private = 0;         // threads that can have counters of their own: a multiple of 32
-  int multiprocessors = 1;             // of this device, to size a grid by
+  std::uint32_t* d_private = nullptr;  // space for n_private · (n_bins + 1) counters, contents undefined
+  std::uint32_t n_private = 0;         // threads that can have their own counters: a multiple of 32
+  int multiprocessors = 1;             // of this device, to choose the grid's size
   CUstream_st* stream = nullptr;       // launch here; no need to synchronise, the harness does
 };
 
-// Threads for which Job::d_private has room: one for 256 samples, and no more counters than 2^23 (32 MiB), but a warp
-// of them at least.
+// Number of threads for which Job::d_private has space: one per 256 samples, with at most 2^23 counters (32
+// MiB) in all, but at least 32.
 constexpr std::uint32_t n_private(std::uint64_t n, std::uint32_t n_bins) {
   std::uint64_t threads = n / 256;
   const std::uint64_t room = (std::uint64_t{1} << 23) / (n_bins + 1);
@@ -133,7 +138,7 @@ constexpr std::uint32_t n_private(std::uint64_t n, std::uint32_t n_bins) {
   return threads < 32 ? 32 : static_cast<std::uint32_t>(threads / 32 * 32);
 }
 
-// What an untouched task returns.
+// What an unwritten task returns.
 template <typename T, typename Bins>
 Status not_implemented(const Job<T, Bins>&) {
   return Status::not_implemented;
@@ -146,7 +151,7 @@ enum class Rung : std::uint32_t {
   shared_counts,
   sort_reduce,
   combined,
-  // not asked of students:
+  // only in the solutions:
   per_warp,
   run_lengths,
   state_of_the_art,

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Histogram: the tasks and what they are worth; `./lab points histogram` prints it. They stand in the
-// order of Rung in lab.hpp, as do the further rungs after them: `./lab test 'course is complete'` compares
-// the two.
+// Histogram: the tasks and their points; `./lab points histogram` prints them. The tasks, and the further
+// rungs after them, are in the same order as Rung in lab.hpp; `./lab test 'course is complete'` compares the
+// two.
 #pragma once
 
 #include "lab/manifest.hpp"
 
 namespace course::histogram {
 
-// Each goal tells the rung from those below it (solutions/histogram/ladder_test.cpp pins the figures): rung 1 moves 25
-// sectors for 32 samples and makes an atomic of each, rung 2 makes none but moves 64 bytes a sample, rung 3 moves little
-// more than its input, rung 4 makes one atomic a run; in rung 3 the lanes of a warp still queue for one address, which
-// rung 7 ends.
+// Each goal separates a rung from the rungs below it (solutions/histogram/ladder_test.cpp checks the
+// numbers). Rung 1 moves 25 sectors for 32 samples and does one atomic per sample. Rung 2 does none but moves
+// 64 bytes per sample. Rung 3 moves little more than its input. Rung 4 does one atomic per run. In rung 3 the
+// lanes of a warp may use the same address; in rung 7 they never do.
 inline constexpr lab::EfficiencyGoal kGlobalAtomicsGoals[] = {
     {lab::Metric::atomics, 1000, 2}, {lab::Metric::active_lanes, 0.95, 2}, {lab::Metric::launches, 2, 2}};
 inline constexpr lab::EfficiencyGoal kPrivateCountsGoals[] = {{lab::Metric::atomics, 50, 5},
@@ -22,7 +22,7 @@ inline constexpr lab::EfficiencyGoal kSortReduceGoals[] = {{lab::Metric::atomics
                                                            {lab::Metric::contention, 1.05, 4}};
 inline constexpr lab::EfficiencyGoal kCombinedGoals[] = {{lab::Metric::contention, 4, 4},
                                                          {lab::Metric::bytes_ratio, 2, 3}};
-// Against one core, on a device of the H200's class.
+// Compared with one CPU core, on a device like the H200.
 inline constexpr lab::SpeedupTier kGlobalAtomicsTiers[] = {{2, 2}};
 inline constexpr lab::SpeedupTier kPrivateCountsTiers[] = {{3, 2}, {6, 2}};
 inline constexpr lab::SpeedupTier kSharedCountsTiers[] = {{30, 3}, {50, 4}, {65, 3}};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The trusted side of the histogram lab: its cases, their samples, and what is right. Never linked into a
+// The trusted side of the histogram lab: its cases, their samples, and the right answers. Never linked into a
 // runner.
-// Reading order: cases() says what is tried and why, fill() what the samples look like, check() what is
-// accepted (counts are exact) and kRules what wrong counts give away.
+// Reading order: cases() lists what is tried and why, fill() makes the samples, check() decides what is
+// accepted (counts are exact), kRules finds the likely cause of wrong counts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,8 +33,8 @@ using lab::Pattern;
 using lab::Task;
 using lab::view;
 
-// Case::params beyond what the students' side reads: 1 when a sixteenth of the random samples lies outside of
-// the bins.
+// The parameters of Case::params that the students' side does not read: 1 if a sixteenth of the random
+// samples are outside the bins.
 constexpr std::size_t kOutsideParam = 3;
 
 std::uint32_t bins_of(const Case& c) {
@@ -63,15 +63,15 @@ decltype(auto) with_bins(const Case& c, std::span<const HostBuffer> inputs, F f)
   return f(even_bins<T>(c.params));
 }
 
-// --- What goes in.
+// --- The inputs.
 
-// Where the case's bins begin and end.
+// The first and the last bound of the case's bins.
 template <typename T>
 std::pair<Bound<T>, Bound<T>> bounds_of(const Case& c) {
   return {bound_of<T>(c.params[kLoParam]), bound_of<T>(c.params[kHiParam])};
 }
 
-// `part` of the way from lo to hi, hi itself not reached; kept within what a sample can hold.
+// The value at `part` of the way from lo to hi, without hi itself; limited to the range of a sample.
 template <typename T>
 T sample_at(double part, Bound<T> lo, Bound<T> hi) {
   if constexpr (std::is_integral_v<T>) {
@@ -86,19 +86,19 @@ T sample_at(double part, Bound<T> lo, Bound<T> hi) {
   }
 }
 
-// Strictly ascending edges from lo to hi, unevenly far apart. Integers need n_bins ≤ hi − lo.
+// Strictly ascending edges from lo to hi, at uneven distances. Integers need n_bins ≤ hi − lo.
 template <typename T>
 void fill_edges(Bound<T> lo, Bound<T> hi, std::span<Edge<T>> edges, Rng& rng) {
   const std::size_t n_bins = edges.size() - 1;
   const double range = static_cast<double>(hi) - static_cast<double>(lo);
   for (std::size_t b = 0; b <= n_bins; ++b) {
-    // Between a half and one and a half even widths from the neighbours; exactly at the ends.
+    // Each inner edge moves by up to a quarter of an even width; the ends are exact.
     const double jitter = b == 0 || b == n_bins ? 0 : (rng.unit() - 0.5) / 2;
     const double x =
         static_cast<double>(lo) + range * ((static_cast<double>(b) + jitter) / static_cast<double>(n_bins));
     edges[b] = static_cast<Edge<T>>(std::is_integral_v<T> ? std::floor(x) : x);
   }
-  for (std::size_t b = 1; b < n_bins; ++b) {  // whole numbers may have met
+  for (std::size_t b = 1; b < n_bins; ++b) {  // integer edges may be equal
     if (edges[b] <= edges[b - 1]) edges[b] = static_cast<Edge<T>>(edges[b - 1] + 1);
   }
   for (std::size_t b = n_bins - 1; b > 0; --b) {
@@ -106,7 +106,7 @@ void fill_edges(Bound<T> lo, Bound<T> hi, std::span<Edge<T>> edges, Rng& rng) {
   }
 }
 
-// The values at which a careless bin_of goes wrong: every edge and its neighbours, and the ends of the type.
+// Values for which bin_of is often wrong: every edge and its neighbours, and the ends of the type.
 template <typename T, typename Bins>
 T extreme_sample(const Case& c, const Bins& bins, Rng& rng) {
   const auto edge = [&](std::uint64_t b) -> double {
@@ -163,10 +163,10 @@ void fill_samples(const Case& c, const Bins& bins, std::span<T> samples, Rng& rn
       case Pattern::descending: sample = at((n - 1 - index) / n); break;
       case Pattern::skewed:
         sample = rng.below(10) != 0 ? common : at(rng.unit());
-        break;  // nine in ten the same
+        break;  // 90 % have the same value
       case Pattern::alternating:
         sample = i % 2 == 0 ? at(0) : at(1 - 0x1p-20);
-        break;                                                           // the first bin, the last one
+        break;                                                           // the first bin, the last bin
       case Pattern::high_bits: sample = at(1 - rng.unit() / 64); break;  // the last bins
       case Pattern::extremes: sample = extreme_sample<T>(c, bins, rng); break;
       case Pattern::example: sample = lab::example_item<T>(i); break;
@@ -179,7 +179,7 @@ void fill_samples(const Case& c, const Bins& bins, std::span<T> samples, Rng& rn
   }
 }
 
-// --- Why it may be wrong: one rule for each mistake.
+// --- Likely causes of a wrong result: one rule for each mistake.
 
 using Counts = std::span<const Count>;
 
@@ -191,7 +191,7 @@ bool same(Counts a, Counts b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end());
 }
 
-// Where the samples lie that are in no bin.
+// How many samples are in no bin, and why.
 struct Outside {
   Count below = 0, at_end = 0, above = 0, not_a_number = 0;
 };
@@ -214,13 +214,13 @@ Outside outside_of(std::span<const T> samples, const Bins& bins) {
 }
 
 struct Facts {
-  Count n;  // samples
+  Count n;  // number of samples
   Outside outside;
   Counts right, got;
   std::function<std::vector<Count>(Count)> counts_of_first;  // of the first k samples
 
   std::size_t n_bins() const { return right.size() - 1; }
-  // Whether the counts are right but for `how_many` samples of no bin that went to bin `to`.
+  // Whether the counts are right except that `how_many` samples of no bin were counted in bin `to`.
   bool moved(std::size_t to, Count how_many) const {
     if (how_many == 0) return false;
     std::vector<Count> counts(right.begin(), right.end());
@@ -228,7 +228,7 @@ struct Facts {
     counts[to] += how_many;
     return same(counts, got);
   }
-  // "first", "last" or "" for none: where they went.
+  // The bin in which they were counted: "first", "last", or "" for neither.
   std::string where(Count how_many) const {
     return moved(0, how_many) ? "first" : moved(n_bins() - 1, how_many) ? "last" : "";
   }
@@ -288,12 +288,12 @@ std::string nothing_counted(const Facts& f) {
   return total_of(f.got) == 0 && f.n > 0 ? "every count is 0: no sample was counted" : "";
 }
 
-// The last of the bins themselves, too: what lies in no bin has a rule of its own.
+// The bins at the end are 0. The count of samples in no bin is not considered; another rule checks it.
 std::string bins_left_out(const Facts& f) {
   const auto counted = [](Count count) { return count != 0; };
   const auto last = std::find_if(f.got.rbegin(), f.got.rend(), counted);
   if (last == f.got.rend()) return "";
-  const auto n = static_cast<std::size_t>(f.got.rend() - last);  // bins up to the last that has counts
+  const auto n = static_cast<std::size_t>(f.got.rend() - last);  // bins up to the last one with a count
   const auto missing = static_cast<std::size_t>(
       std::find_if(f.right.begin() + static_cast<std::ptrdiff_t>(n), f.right.end(), counted) -
       f.right.begin());
@@ -305,7 +305,7 @@ std::string bins_left_out(const Facts& f) {
              : "";
 }
 
-// A counter that held fewer bits than it had to.
+// A counter had too few bits.
 std::string counter_overflowed(const Facts& f) {
   if (total_of(f.got) == 0) return "";
   for (const unsigned bits : {32u, 16u, 8u}) {
@@ -374,7 +374,7 @@ std::string too_many(const Facts& f) {
 
 std::string wrong_bins(const Facts& f) {
   if (total_of(f.got) != f.n) return "";
-  // Those that crossed the edge above bin b are what the sum over bins 0 … b is off by.
+  // The sum over bins 0 … b is wrong by the number of samples that crossed the edge above bin b.
   const std::size_t n_bins = f.n_bins();
   Count crossed = 0, ahead = 0, behind = 0;
   bool near = f.got[n_bins] == f.right[n_bins];
@@ -481,7 +481,7 @@ class HistogramProblem : public lab::Problem {
     });
   }
 
-  // One increment a sample, of which none needs to wait for another; samples and edges read once, counts
+  // One increment per sample, none of which has to wait for another; samples and edges are read once, counts
   // written once.
   lab::Ideal ideal(const Task& task, const Case& c) const override {
     double bytes = 0;
@@ -505,7 +505,7 @@ class HistogramProblem : public lab::Problem {
 
 constexpr auto kBoth = lab::kCorrectness | lab::kChecks;
 
-// A case under construction; what is not said is left at its most usual.
+// A case under construction; the default values are the most common ones.
 struct Wanted {
   OpId op = OpId::even;
   DType dtype = DType::i32;
@@ -515,7 +515,7 @@ struct Wanted {
   std::uint32_t purpose = lab::kCorrectness;
   bool outside = false;
   std::uint32_t misalign = 0;
-  double lo = 0, hi = 0;  // both 0: such as the type suggests
+  double lo = 0, hi = 0;  // both 0: the usual bounds for the type
 };
 
 Case case_of(Wanted w) {
@@ -553,28 +553,27 @@ std::vector<Case> HistogramProblem::cases(const Task& task) const {
   std::vector<Case> all;
   const auto add = [&all](const Wanted& w) { all.push_back(case_of(w)); };
 
-  // Sizes: none, one, around a warp, a block, a tile of 2,048; none of them a multiple of a grid's width.
+  // Sizes: 0, 1, and around a warp, a block, and a tile of 2,048; then larger ones.
   for (const std::uint64_t n : {0u, 1u, 2u, 31u, 32u, 33u, 255u, 257u, 2047u, 2048u, 2049u, 4097u}) {
     add({.n_bins = 16, .n = n, .outside = n > 2});
   }
   for (const std::uint64_t n : {65535u, 65536u, 100003u, 524289u}) add({.n = n, .outside = true});
-  // Bins: one, two, around a warp, a block, what static shared memory holds (12,288 counters), the most there
-  // may be.
+  // Bins: 1, 2, around a warp, a block, the size of static shared memory (12,288 counters), and the largest
+  // number.
   for (const std::uint32_t n_bins :
        {1u, 2u, 31u, 32u, 255u, 257u, 383u, 384u, 4096u, 8191u, 8192u, 12287u, 12288u}) {
     add({.n_bins = n_bins, .n = 20011, .outside = true});
   }
   add({.n_bins = 65536, .n = 300007, .outside = true});
   add({.dtype = f32, .n_bins = 65536, .n = 3001});
-  // All checkers on: several blocks, a ragged end, few bins and more than a block has threads; both kinds of
-  // bins.
+  // All checkers are on: several blocks, a partial last block, few bins and more bins than a block has
+  // threads; both kinds of bins.
   add({.n_bins = 2, .n = 5000, .purpose = kBoth, .outside = true});
   add({.n_bins = 300, .n = 40001, .purpose = kBoth, .outside = true});
   add({.n_bins = 10000, .n = 4500, .purpose = kBoth, .outside = true});
   add({.op = edges, .n_bins = 37, .n = 4500, .purpose = kBoth, .outside = true, .misalign = 4});
   add({.dtype = u8, .n = 9001, .purpose = kBoth, .misalign = 3});
-  // How samples are spread: one bin takes all, or nine in ten; sorted both ways; two bins in turn; the last
-  // ones.
+  // The distribution of samples: all or 90 % in one bin; sorted both ways; two bins in turn; the last bins.
   for (const Pattern pattern : {all_equal, skewed, ascending, descending, alternating, high_bits}) {
     add({.n = 70001, .pattern = pattern});
     add({.op = edges, .dtype = f32, .n_bins = 100, .n = 10007, .pattern = pattern});
@@ -582,7 +581,7 @@ std::vector<Case> HistogramProblem::cases(const Task& task) const {
   add({.n_bins = 2, .n = 262147, .pattern = all_equal});
   add({.n_bins = 4096, .n = 100003, .pattern = skewed});
   add({.dtype = u8, .n = 200003, .pattern = all_equal});
-  // On and next to every edge, at both ends, beyond them, and what is no number.
+  // Samples on and next to every edge, at both ends, beyond them, and NaN.
   add({.n_bins = 10, .n = 5000, .pattern = extremes, .lo = -7, .hi = 20});
   add({.dtype = f32, .n_bins = 10, .n = 20000, .pattern = extremes, .lo = 0, .hi = 1});
   add({.dtype = f32, .n_bins = 1000, .n = 50000, .pattern = extremes});
@@ -592,23 +591,23 @@ std::vector<Case> HistogramProblem::cases(const Task& task) const {
   add({.op = edges, .dtype = f32, .n_bins = 1000, .n = 50000, .pattern = extremes});
   add({.op = edges, .dtype = u8, .n_bins = 7, .n = 5000, .pattern = extremes, .lo = 20, .hi = 201});
   add({.op = edges, .n_bins = 1, .n = 1000, .pattern = extremes, .lo = -7, .hi = 20});
-  // The whole range of the type; more bins than numbers; all of 65,536 edges.
+  // The whole range of the type; more bins than integers; the largest number of edges, 65,536 bins.
   add({.n_bins = 1000, .n = 30011, .lo = -0x1p31, .hi = 0x1p31});
   add({.n_bins = 65536, .n = 30011, .lo = -0x1p31, .hi = 0x1p31});
   add({.n_bins = 100, .n = 5003, .lo = -3, .hi = 4});
   add({.op = edges, .n_bins = 65536, .n = 30011, .outside = true});
-  // Addresses that allow no 16-byte load at the start; too short for one at all.
+  // Addresses where the first 16-byte load is not aligned; arrays too short for one vector load.
   add({.n = 100003, .misalign = 4});
   add({.dtype = f32, .n = 4099, .misalign = 12});
   add({.dtype = u8, .n = 100003, .misalign = 1});
   add({.dtype = u8, .n_bins = 16, .n = 5, .misalign = 15});
   add({.op = edges, .dtype = f32, .n_bins = 255, .n = 50021, .outside = true, .misalign = 8});
 
-  // What is measured; each with another seed a correctness case as well, so that an answer kept from there is
-  // wrong here.
+  // The measured cases. Each is also a correctness case, with another seed, so an answer that was stored in
+  // one is wrong in the other.
   constexpr auto kEfficiency = lab::kEfficiency | lab::kCorrectness,
                  kSpeedup = lab::kSpeedup | lab::kCorrectness;
-  // Sorting costs the simulator most, and is timed with fewer samples.
+  // Sorting is the slowest on the simulator, so it is timed with fewer samples.
   const bool sorts = task.id == "sort_reduce";
   add({.n = 1048576, .purpose = sorts ? kEfficiency | kSpeedup : kEfficiency});
   add({.n = 1048576, .pattern = skewed, .purpose = kEfficiency});

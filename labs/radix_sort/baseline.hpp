@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Sorting on the CPU: by the standard library, by digits on one core (what a speedup is counted against), by
-// digits on all. Plain loops, compiled with -O3: what a careful C++ programmer writes without looking at the
-// machine. Keys are bits; `order` says how they compare (Order below). All of it is stable.
+// Sorting on the CPU: with the standard library, by digits on one core (the baseline for speedups), and by
+// digits on all cores. Plain loops, compiled with -O3, without tuning for a particular CPU. Keys are bits;
+// `order` (Order below) says how to compare them. All sorts are stable.
 #pragma once
 
 #include <algorithm>
@@ -18,14 +18,14 @@
 
 namespace course::radix_sort {
 
-// Which keys come first: ascending by rank(key).
+// The order of keys: ascending by rank(key).
 template <typename Bits>
 struct Order {
   KeyKind kind = KeyKind::unsigned_number;
   bool descending = false;
   unsigned begin_bit = 0, end_bit = 8 * sizeof(Bits);
 
-  // The key's bits, flipped so that they are in order where the keys are.
+  // The key's bits, flipped so that they have the same order as the keys.
   constexpr Bits flipped(Bits key) const {
     constexpr Bits kTop = Bits{1} << (8 * sizeof(Bits) - 1);
     if (kind == KeyKind::signed_number) key ^= kTop;
@@ -33,7 +33,7 @@ struct Order {
       key = (key & kTop) != 0 ? static_cast<Bits>(~key) : static_cast<Bits>(key | kTop);
     return descending ? static_cast<Bits>(~key) : key;
   }
-  // Of those, the ones that count.
+  // The bits of these that are sorted.
   constexpr Bits rank(Bits key) const {
     if (begin_bit == end_bit) return 0;
     const unsigned n_bits = end_bit - begin_bit;
@@ -43,15 +43,15 @@ struct Order {
   }
 };
 
-// A key and its value, or the key alone.
+// A key and its value, or only the key.
 template <typename Bits, typename Value>
 struct Item {
   Bits key;
   [[no_unique_address]] Value value;
 };
 
-// O(n log n) comparisons: std::sort for keys alone that count whole (equal ones can't be told apart), else
-// std::stable_sort.
+// O(n log n) comparisons: std::sort for keys without values that are sorted by all bits (equal keys are
+// identical), otherwise std::stable_sort.
 template <typename Bits, typename Value>
 void sort_by_library(std::span<Item<Bits, Value>> items, const Order<Bits>& order) {
   const auto before = [&](const auto& a, const auto& b) { return order.rank(a.key) < order.rank(b.key); };
@@ -66,8 +66,8 @@ inline constexpr std::size_t kTilesWorthAThread = 16;  // of 1,024 items
 inline constexpr unsigned kBaselineDigitBits = 8;
 inline constexpr std::size_t kBaselineDigits = std::size_t{1} << kBaselineDigitBits;
 
-// Least significant digit first. Per digit: count, add up, scatter. Reads all counts in one go before the
-// first scatter.
+// Least significant digit first. For each digit: add up the counts, then move the items. All digits are
+// counted in one pass at the start.
 template <typename Bits, typename Value>
 void sort_one_thread(std::span<Item<Bits, Value>> items, const Order<Bits>& order) {
   const unsigned n_bits = order.end_bit - order.begin_bit;
@@ -91,8 +91,8 @@ void sort_one_thread(std::span<Item<Bits, Value>> items, const Order<Bits>& orde
   if (from.data() != items.data()) std::copy(from.begin(), from.end(), items.begin());
 }
 
-// The same with a contiguous share for each core: counts by (digit, share), so that shares scatter side by
-// side.
+// The same with a contiguous share for each core: counts by (digit, share), so that all shares move their
+// items at the same time.
 template <typename Bits, typename Value>
 void sort_all_cores(std::span<Item<Bits, Value>> items, const Order<Bits>& order) {
   constexpr std::size_t kWorthAThread =
@@ -136,8 +136,8 @@ void sort_all_cores(std::span<Item<Bits, Value>> items, const Order<Bits>& order
   if (n_passes % 2 == 1) std::copy(spare.begin(), spare.end(), items.begin());
 }
 
-// Each tile of tile_items items for itself, by digits: on one core, or a contiguous share of the tiles on
-// each.
+// Each tile of tile_items items is sorted on its own, by digits: on one core, or with a contiguous share of
+// the tiles on each core.
 template <typename Bits, typename Value>
 void sort_tiles(std::span<Item<Bits, Value>> items, const Order<Bits>& order, std::size_t tile_items,
                 bool all_cores) {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-// Radix sort: from a request, in which types and operators are numbers, to the call of a task with its
-// Job. lab.hpp includes it.
+// Radix sort: turns a request, in which types and operators are numbers, into a Job, and calls the task with
+// it. lab.hpp includes this file.
 #pragma once
 
 #include "radix_sort/lab.hpp"
 
 namespace course::radix_sort {
 
-// Request::params.
+// Indices of Request::params.
 enum Param : std::uint32_t { kBeginBit, kEndBit, kDescending };
 
-// Which combinations are asked for: of `any_key` every key type, with and without values; of `digits` and `onesweep` 32-bit
-// unsigned keys with and without values; of the others such keys alone.
+// The combinations that are used: for `any_key` every key type, with and without values; for `digits` and
+// `onesweep` 32-bit unsigned keys, with and without values; for the others such keys without values.
 constexpr bool offers(Rung rung, OpId op, lab::DType dtype) {
   using lab::DType;
   if (rung == Rung::any_key || rung == Rung::counts_first || rung == Rung::state_of_the_art)
@@ -26,9 +26,9 @@ constexpr KeyKind kind_of(lab::DType dtype) {
   return dtype == DType::i32 || dtype == DType::i64 ? KeyKind::signed_number : KeyKind::unsigned_number;
 }
 
-// --- The workspace: e, f, t, d without a gap, then the rest, each from a multiple of 256 bytes on.
+// --- The workspace: e, f, t, d without gaps, then the rest, each part at a multiple of 256 bytes.
 struct Layout {
-  std::uint64_t spare_keys, spare_values, counts, sums, bytes;  // offsets in bytes, and the size of it all
+  std::uint64_t spare_keys, spare_values, counts, sums, bytes;  // offsets in bytes; the total size
 };
 constexpr Layout layout_of(std::uint64_t n, std::uint64_t key_bytes) {
   constexpr auto up = [](std::uint64_t bytes) { return (bytes + 255) / 256 * 256; };

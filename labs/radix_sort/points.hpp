@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Radix sort: the tasks and what they are worth; `./lab points radix_sort` prints it. They stand in the
-// order of Rung in lab.hpp, as do the further rungs after them: `./lab test 'course is complete'` compares
-// the two.
+// Radix sort: the tasks and their points; `./lab points radix_sort` prints them. The tasks, and the further
+// rungs after them, are in the same order as Rung in lab.hpp; `./lab test 'course is complete'` compares the
+// two.
 #pragma once
 
 #include "lab/manifest.hpp"
 
 namespace course::radix_sort {
 
-// Each goal tells the task's idea from what does without it (solutions/radix_sort/ladder_test.cpp pins the figures).
+// Each goal requires the task's idea (solutions/radix_sort/ladder_test.cpp checks the numbers).
 inline constexpr lab::EfficiencyGoal kSplitGoals[] = {{lab::Metric::bytes_ratio, 120, 3},
                                                       {lab::Metric::launches, 96, 3}};
 inline constexpr lab::EfficiencyGoal kTileSortGoals[] = {{lab::Metric::bytes_ratio, 1.01, 4},
@@ -19,7 +19,7 @@ inline constexpr lab::EfficiencyGoal kDigitsGoals[] = {{lab::Metric::bytes_ratio
                                                        {lab::Metric::launches, 24, 3}};
 inline constexpr lab::EfficiencyGoal kOnesweepGoals[] = {{lab::Metric::bytes_ratio, 7.5, 4},
                                                          {lab::Metric::launches, 8, 3}};
-// Against one core that sorts by 8-bit digits, too, on a device of the H200's class.
+// Compared with one CPU core, which also sorts by 8-bit digits, on a device like the H200.
 inline constexpr lab::SpeedupTier kTileSortTiers[] = {{15, 1}, {30, 1}};
 inline constexpr lab::SpeedupTier kMergeTiers[] = {{5, 1}, {10, 1}};
 inline constexpr lab::SpeedupTier kDigitsTiers[] = {{10, 2}, {20, 3}};

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The trusted side of the radix sort lab: its cases, their inputs, and what is right. Never linked into a
+// The trusted side of the radix sort lab: its cases, their inputs, and the right answers. Never linked into a
 // runner.
-// Reading order: cases() says what is tried and why, fill() what the keys look like, check() what is
-// accepted: every output is exact, bit by bit; suspects() knows what a wrong one may have come from.
+// Reading order: cases() lists what is tried and why, fill() makes the keys, check() decides what is
+// accepted: every output is exact, bit by bit. suspects() lists the mistakes that may explain a wrong output.
 #include <fmt/format.h>
 
 #include <bit>
@@ -56,7 +56,7 @@ Order<Bits> order_of(const Case& c) {
 
 // --- Keys.
 
-// Every sort of float, by its bits: zeros, infinities, numbers next to zero, NaNs of both signs with
+// All kinds of floats, by their bits: zeros, infinities, numbers next to zero, NaNs of both signs with
 // different payloads.
 template <typename Bits>
 Bits float_bits(std::uint64_t choice) {
@@ -105,7 +105,7 @@ void fill_keys_of(std::span<Bits> keys, const Case& c, std::uint64_t seed) {
   }
 }
 
-// --- What is right.
+// --- The right answers.
 
 // Calls f with each tile of the items.
 template <typename T, typename F>
@@ -123,7 +123,7 @@ void sort_items(std::span<Item<Bits, Value>> items, const Order<Bits>& order, Ho
   sort_all_cores(items, order);
 }
 
-// What the task makes of its items.
+// What the task does with its items.
 template <typename Bits, typename Value>
 void solve_on_cpu(Rung rung, std::span<Item<Bits, Value>> items, const Order<Bits>& order, How how) {
   if (rung != Rung::tile_sort) return sort_items(items, order, how);
@@ -153,12 +153,12 @@ void items_to(std::span<const Item<Bits, Value>> items, std::span<HostBuffer> bu
   }
 }
 
-// --- Why it may be wrong.
+// --- Likely causes of a wrong result.
 
 template <typename Bits>
 struct Suspect {
   std::string rule;
-  std::function<void(std::vector<Bits>&)> treat;  // makes of the input what a certain mistake makes of it
+  std::function<void(std::vector<Bits>&)> treat;  // changes the input as a certain mistake would
   std::string hint;
 };
 
@@ -176,7 +176,7 @@ void sort_runs_by(std::vector<Bits>& keys, const Order<Bits>& order, std::uint64
   }
 }
 
-// The stages of task merge, each with its stride alone: the second run of a pair isn't met backwards.
+// The stages of task merge without the flip: the second run of a pair is not read backwards.
 template <typename Bits>
 void merge_without_flip(std::vector<Bits>& keys) {
   for (std::uint64_t run = kTile; run < keys.size(); run *= 2) {
@@ -192,7 +192,7 @@ template <typename Bits>
 std::vector<Suspect<Bits>> suspects(Rung rung, const Case& c) {
   const Order<Bits> right = order_of<Bits>(c);
   std::vector<Suspect<Bits>> all;
-  // What a mistake makes of the keys, of each tile by itself where the task sorts tiles.
+  // What a mistake does with the keys, or with each tile alone if the task sorts tiles.
   const auto add_sort = [&all, rung](std::string rule, auto sort, std::string hint) {
     all.push_back({std::move(rule),
                    [sort, rung](std::vector<Bits>& keys) {
@@ -277,7 +277,7 @@ std::vector<Suspect<Bits>> suspects(Rung rung, const Case& c) {
             "only the lower 32 of 64 bits count in this order{}: were digits taken from a 32-bit variable?",
             right.begin_bit < 32 ? "" : ", so nothing was moved"));
   }
-  // Of several that fit, the ends of whole digits come first.
+  // If several match, the ends of whole digits come first.
   std::vector<unsigned> ends;
   for (unsigned end = right.begin_bit + 1; end < right.end_bit; ++end)
     if (sizeof(Bits) == 4 || end != 32) ends.push_back(end);
@@ -331,16 +331,16 @@ constexpr const char* kUndone =
     "with the "
     "same digit undoes the passes before it";
 
-// Why the keys are wrong.
+// The cause of wrong keys.
 template <typename Bits>
 std::vector<lab::Cause> causes_of_keys(Rung rung, const Case& c, std::span<const Bits> in,
                                        std::span<const Bits> out) {
-  constexpr std::uint64_t kTelling = 8, kWorthTrying = 1 << 17;  // few keys are in many orders at once
+  constexpr std::uint64_t kTelling = 8, kWorthTrying = 1 << 17;  // so few keys are in many orders at once
   std::vector<Bits> had(in.begin(), in.end()), has(out.begin(), out.end());
   std::sort(had.begin(), had.end());
   std::sort(has.begin(), has.end());
   if (had != has) {
-    // A key that stands more often in the output than in the input was written in the place of another one.
+    // If a key is in the output more often than in the input, it was written in the place of another one.
     const auto differs = std::mismatch(had.begin(), had.end(), has.begin());
     const Bits key = std::min(*differs.first, *differs.second);
     const auto times = [key](const std::vector<Bits>& keys) {
@@ -359,7 +359,7 @@ std::vector<lab::Cause> causes_of_keys(Rung rung, const Case& c, std::span<const
   const Order<Bits> right = order_of<Bits>(c);
   if (c.n >= kTelling && c.n <= kWorthTrying) {
     for (auto& suspect : suspects<Bits>(rung, c)) {
-      // The input as it was is one story, however it came about, unless another case may tell how.
+      // An unchanged input has one explanation, unless another case can show the cause.
       if (!causes.empty() && causes.front().rule == "nothing_moved" && suspect.rule != "lower_half") continue;
       std::vector<Bits> keys(in.begin(), in.end());
       suspect.treat(keys);
@@ -449,7 +449,7 @@ class RadixSortProblem : public lab::Problem {
         stages += std::log2(2.0 * static_cast<double>(run));
       return {n / 2 * stages, stages, bytes};
     }
-    // Every key is looked at once for each bit; the keys before it are counted in a tree.
+    // Every key is read once for each bit; the keys before it are counted in a tree.
     return {n * bits, bits * (c.n > 1 ? std::ceil(std::log2(n)) : 0), bytes};
   }
 
@@ -468,7 +468,8 @@ class RadixSortProblem : public lab::Problem {
   static std::optional<Mismatch> check_items(const Task& task, const Case& c,
                                              std::span<const HostBuffer> inputs,
                                              std::span<const HostBuffer> outputs) {
-    // The library's sort is the judge; for long arrays the digits do, which the tests hold against it.
+    // The library's sort gives the right answer; for long arrays the sort by digits does, which the tests
+    // compare with it.
     constexpr std::uint64_t kLong = 1 << 17;
     const Rung rung = rung_of(task);
     auto right = items_of<Bits, Value>(inputs);
@@ -494,7 +495,7 @@ class RadixSortProblem : public lab::Problem {
     return std::nullopt;
   }
 
-  // Two NaNs print alike.
+  // Two different NaNs are printed alike, so print their bits, too.
   template <typename Bits>
   static void show_bits(Mismatch& mismatch, const HostBuffer& expected, const HostBuffer& got) {
     const auto bits = [&](const HostBuffer& buffer) {
@@ -505,7 +506,7 @@ class RadixSortProblem : public lab::Problem {
     mismatch.got += bits(got);
   }
 
-  // The keys are right.
+  // The cause of wrong values; the keys are right.
   template <typename Bits, typename Value>
   static lab::Cause cause_of_values(std::span<const HostBuffer> inputs, std::span<const HostBuffer> outputs) {
     const auto pairs_of = [](std::span<const HostBuffer> buffers) {
@@ -569,7 +570,7 @@ std::vector<Case> RadixSortProblem::cases(const Task& task) const {
                                    Pattern::skewed,    Pattern::high_bits, Pattern::alternating,
                                    Pattern::extremes};
 
-  // The handout's eight keys of three bits; none, one, two keys; the edges of a warp, a block, a tile.
+  // The handout's eight keys of three bits; 0, 1 and 2 keys; sizes around a warp, a block, a tile.
   keys(8, Pattern::example, {.begin = 0, .end = is_merge(rung) ? 32u : 3u, .purpose = kBoth});
   for (const std::uint64_t n : {0u, 1u, 31u, 33u, 255u, 257u, 1023u, 1024u, 1025u}) keys(n, Pattern::random);
   keys(2, Pattern::alternating);
@@ -577,14 +578,14 @@ std::vector<Case> RadixSortProblem::cases(const Task& task) const {
   switch (rung) {
     case Rung::split:
       keys(3000, Pattern::random,
-           {.end = 4, .purpose = kBoth});  // high bits that don't count show the order of equal keys
+           {.end = 4, .purpose = kBoth});  // high bits that are not sorted show the order of equal keys
       keys(300, Pattern::random, {.purpose = kBoth});
       for (const Pattern pattern : kPatterns) keys(5000, pattern);
       keys(2500, Pattern::random, {.begin = 5, .end = 13});
       keys(2500, Pattern::random, {.begin = 31, .end = 32});
       keys(10001, Pattern::random, {.misalign = 4});
       keys(65537, Pattern::random, {.end = 8});
-      keys(1048577, Pattern::random, {.end = 3});  // more tiles of the scan than a tile of the scan has words
+      keys(1048577, Pattern::random, {.end = 3});  // the scan needs three levels
       keys(262144, Pattern::random, {.end = 16, .purpose = kMeasured});
       break;
     case Rung::tile_sort:

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-// Radix sort: your file. Read labs/radix_sort/lab.hpp first (Job), then handouts/04-radix-sort.md.
-// Work from the top down: each task is a kernel or two and the host function that launches them. Grade one task with
+// Radix sort: your file. Read labs/radix_sort/lab.hpp (Job), then handouts/04-radix-sort.md.
+// Work from the top down: each task is one or two kernels and the host function that launches
+// them.
+// Grade one task with
 //   ./lab grade radix_sort --task split
-// Until you write it, a task answers "not implemented". Do not change the given parts.
+// Until you write it, a task returns "not implemented". Do not change the given parts.
 #include <cuda/atomic>
 
 #include "radix_sort/lab.hpp"
@@ -14,19 +16,19 @@ inline constexpr unsigned kWarp = 32;    // threads in a warp
 inline constexpr unsigned kWarps = kBlock / kWarp;
 inline constexpr unsigned kFullMask = ~0u;  // every lane of a warp takes part
 
-// Blocks that are needed to cover n items.
+// Number of blocks that cover n items.
 constexpr unsigned blocks_for(std::uint64_t n, std::uint64_t items_per_block) {
   return static_cast<unsigned>((n + items_per_block - 1) / items_per_block);
 }
 
-// Tiles are held in rows: warp w of a block has n_rows rows of 32 neighbouring items, and lane l the l-th item of each. A row is
-// loaded at once, and the items of a warp are neighbours. This is where the calling thread's first item lies in the tile; its
-// others follow 32 apart.
+// A tile consists of rows: warp w of a block has n_rows rows of 32 neighbouring items, and lane l has the
+// l-th item of each row. So the loads of a row are coalesced, and the items of a warp are neighbours. Returns
+// the index in the tile of the calling thread's first item; its other items follow 32 apart.
 __device__ unsigned first_place(unsigned n_rows) {
   return threadIdx.x / kWarp * (n_rows * kWarp) + threadIdx.x % kWarp;
 }
 
-// --- Given: scans. Lab 2 is about them; here they are tools.
+// --- Given: scans. Lab 2 explains them; this lab only uses them.
 
 // The sum of `value` over the lanes up to and including the calling one. All 32 lanes must call it.
 __device__ std::uint32_t warp_inclusive_sum(std::uint32_t value) {
@@ -37,9 +39,9 @@ __device__ std::uint32_t warp_inclusive_sum(std::uint32_t value) {
   return value;
 }
 
-// The sum of `value` over the block's threads below the calling one; `total` becomes the sum over all of them. Every thread
-// must call it, in a block of kBlock threads. 32 bytes of shared memory, two barriers: what was written to shared memory
-// before the call may be read after it.
+// The sum of `value` over the block's threads below the calling one; `total` becomes the sum over all
+// threads. Every thread must call it, in a block of kBlock threads. 32 bytes of shared memory, two barriers:
+// data that was written to shared memory before the call may be read after it.
 __device__ std::uint32_t block_exclusive_sum(std::uint32_t value, std::uint32_t& total) {
   __shared__ std::uint32_t s_warp_sums[kWarps];
   const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
@@ -56,15 +58,15 @@ __device__ std::uint32_t block_exclusive_sum(std::uint32_t value, std::uint32_t&
   return before + inclusive - value;
 }
 
-inline constexpr unsigned kScanRows = 4;                   // rows of 32 words that a warp scans
-inline constexpr unsigned kScanTile = kBlock * kScanRows;  // words that a block scans
+inline constexpr unsigned kScanRows = 4;                   // rows of 32 words per warp
+inline constexpr unsigned kScanTile = kBlock * kScanRows;  // words per block
 
-// Scans a tile of words for itself, and leaves its sum in d_sums[blockIdx.x]. d_out may be d_in.
+// Scans a tile of words on its own, and stores its sum in d_sums[blockIdx.x]. d_out may be d_in.
 __global__ void scan_tiles(const std::uint32_t* d_in, std::uint32_t* d_out, std::uint64_t n,
                            std::uint32_t* d_sums) {
   const unsigned lane = threadIdx.x % kWarp;
   const std::uint64_t first = std::uint64_t{blockIdx.x} * kScanTile + first_place(kScanRows);
-  std::uint32_t before[kScanRows];  // of each of the thread's words, in its warp
+  std::uint32_t before[kScanRows];  // for each of the thread's words: the sum before it in the warp
   std::uint32_t carry = 0;
   for (unsigned row = 0; row < kScanRows; ++row) {
     const std::uint64_t i = first + row * kWarp;
@@ -90,8 +92,8 @@ __global__ void add_sums(std::uint32_t* d_out, std::uint64_t n, const std::uint3
   }
 }
 
-// d_out[i] = d_in[0] + … + d_in[i - 1] for the n words at d_in, n > 0; d_out may be d_in. d_sums: the job's. One launch for up
-// to 1,024 words, three for up to 1,024 · 1,024, else five.
+// d_out[i] = d_in[0] + … + d_in[i - 1] for the n words at d_in, n > 0; d_out may be d_in. d_sums: the job's.
+// One launch for up to 1,024 words, three for up to 1,024 · 1,024, otherwise five.
 void exclusive_scan(const std::uint32_t* d_in, std::uint32_t* d_out, std::uint64_t n, std::uint32_t* d_sums,
                     CUstream_st* stream) {
   const unsigned n_tiles = blocks_for(n, kScanTile);
@@ -101,119 +103,128 @@ void exclusive_scan(const std::uint32_t* d_in, std::uint32_t* d_out, std::uint64
   add_sums<<<n_tiles, kBlock, 0, stream>>>(d_out, n, d_sums);
 }
 
-// --- Passes over all keys: from array to array until every bit had its turn.
+// --- Passes over all keys, from array to array, until every bit is done.
 
-// Sorts by bits [begin_bit, end_bit), least significant first, bits_per_pass of them a pass (the last one may take fewer). Calls
-// pass(from, to, first_bit, n_bits) for each pass, which moves the items of `from` to their places in `to`. The first pass reads
-// job.in, the last one writes job.out; in between they alternate between job.out and job.spare. When no bit counts, one pass
-// with first_bit = n_bits = 0 is made: it copies.
+// Sorts by bits [begin_bit, end_bit), least significant first, bits_per_pass of them per pass (the last pass
+// may take fewer). For each pass, calls pass(from, to, first_bit, n_bits), which moves the items of `from` to
+// their positions in `to`. The first pass reads job.in, the last one writes job.out; in between they
+// alternate between job.out and job.spare. If the range has no bits, one pass with first_bit = n_bits = 0
+// copies the items.
 template <typename Bits, typename Value, typename Pass>
 Status by_passes(const Job<Bits, Value>& job, unsigned bits_per_pass, Pass pass) {
-  // TODO(student): Find the number of passes. For each pass: where it reads (job.in, then whatever the pass
-  // before wrote), where it writes (so that the last one writes job.out: count from the end), its first bit,
-  // its number of bits. Nothing when n is 0, a copying pass when no bit counts. (roughly 15 lines)
+  // TODO(student): Compute the number of passes. For each pass, find the array it reads (job.in, then the
+  // output of the pass before), the array it writes (the last pass writes job.out: count from the end), its
+  // first bit, and its number of bits. If n is 0, do nothing; if the range has no bits, do one copying pass.
+  // (roughly 15 lines)
   static_cast<void>(bits_per_pass);
   static_cast<void>(pass);
   return not_implemented(job);
 }
 
-// --- Rung 1, task "split": one bit per pass. Keys whose bit is 0 go to the front, the others behind them, both in order.
-// Every place of a row depends on those before it only through the scan: e says who stays in front, its scan f where.
+// --- Rung 1, task "split": one bit per pass. Keys whose bit is 0 go to the front, the others behind them,
+// both in order.
+// e marks the keys that go to the front, and its exclusive scan f gives their positions. Only the scan
+// depends on the other keys.
 
-// e[i] = 1 where the bit of key i is 0, else 0.
+// e[i] = 1 if the bit of key i is 0, otherwise 0.
 __global__ void k01_flags(const std::uint32_t* d_keys, std::uint64_t n, unsigned bit, std::uint32_t* d_e) {
-  // TODO(student): One thread per key: d_e[gid] is 1 when the key's bit number `bit` is 0. (roughly 2 lines)
+  // TODO(student): One thread per key: d_e[gid] is 1 if the key's bit number `bit` is 0. (roughly 2 lines)
 }
 
-// f is the exclusive scan of e. Writes the rows t and d, and every key to its place: d_to[d[i]] = d_keys[i].
+// f is the exclusive scan of e. Writes the rows t and d, and moves every key to its position: d_to[d[i]] =
+// d_keys[i].
 __global__ void k01_place(const std::uint32_t* d_keys, std::uint64_t n, const std::uint32_t* d_e,
                           const std::uint32_t* d_f, std::uint32_t* d_t, std::uint32_t* d_d,
                           std::uint32_t* d_to) {
-  // TODO(student): One thread per key. The zeros' number is e[n - 1] + f[n - 1]. t[i] is i - f[i] + that
-  // number: where key i goes when its bit is 1. d[i] is f[i] or t[i], as the bit says (e has it). Then write
-  // the key to place d[i]. (roughly 9 lines)
+  // TODO(student): One thread per key. The number of keys whose bit is 0 is e[n - 1] + f[n - 1]. t[i] is i -
+  // f[i] + that number: the position of key i if its bit is 1. d[i] is f[i] or t[i], depending on the bit (e
+  // has it). Then write the key to position d[i]. (roughly 9 lines)
 }
 
 Status split(const KeyJob& job) {
-  // TODO(student): Call by_passes with one bit a pass and a lambda that makes the five steps: k01_flags,
-  // exclusive_scan from job.d_e to job.d_f, k01_place. (roughly 7 lines)
+  // TODO(student): Call by_passes with one bit per pass and a lambda that does the steps of a pass:
+  // k01_flags, exclusive_scan from job.d_e to job.d_f, k01_place. (roughly 7 lines)
   return not_implemented(job);
 }
 
-// --- Rung 2, task "tile_sort": every tile of kTile keys sorted for itself, in shared memory.
-inline constexpr unsigned kTileRows = kTile / kBlock;  // rows of 32 keys that a warp holds
+// --- Rung 2, task "tile_sort": every tile of kTile keys is sorted on its own, in shared memory.
+inline constexpr unsigned kTileRows = kTile / kBlock;  // rows of 32 keys per warp
 
 __global__ void k02_tile_sort(const std::uint32_t* d_in, std::uint32_t* d_out, std::uint64_t n,
                               unsigned begin_bit, unsigned end_bit) {
-  // TODO(student): Every thread holds kTileRows of the tile's keys in registers. Places past n hold a key
-  // that stays behind all others. For each bit: e, f, total, t, d as before, but inside the block (each warp
-  // can count a row of 32 by __ballot_sync and __popc; or use block_exclusive_sum); every thread writes its
-  // keys to place d of the tile in shared memory; barrier; every thread reads the keys at its own places.
-  // Mind the barrier between those reads and the next bit's writes. (roughly 35 lines)
+  // TODO(student): Every thread holds kTileRows of the tile's keys in registers. Positions past n hold a key
+  // that stays behind all others. For each bit, compute e, f, total, t and d as before, but inside the block
+  // (a warp can count a row of 32 with __ballot_sync and __popc; or use block_exclusive_sum). Every thread
+  // writes its keys to position d of the tile in shared memory; barrier; every thread reads the keys at its
+  // own positions. A barrier must separate these reads from the next bit's writes. (roughly 35 lines)
 }
 
 Status tile_sort(const KeyJob& job) {
-  // TODO(student): One launch, one block per tile; none when n is 0. (roughly 4 lines)
+  // TODO(student): One launch, one block per tile; no launch if n is 0. (roughly 4 lines)
   return not_implemented(job);
 }
 
-// --- Rung 3, task "merge": sorted tiles become one sorted array. Neighbouring runs are merged in pairs, until one is left.
-// A merge of two runs of m keys, each ascending, is a network of log2(2m) stages in which every key has one partner; the lower
-// place takes the smaller key:
-//   flip     key j of the pair meets key 2m - 1 - j: the second run is met backwards. After it, every key of the lower half
-//            belongs there, and each half is a run that rises and falls.
-//   stride   m/2, then m/4 … 1: key j meets key j + stride.
-// Places past n hold, in thought, the largest key; it never moves down, so a partner past n means: nothing to do.
+// --- Rung 3, task "merge": sorted tiles become one sorted array. Neighbouring runs are merged in pairs,
+// until one is left.
+// A merge of two ascending runs of m keys is a network of log2(2m) stages. In each stage every key has one
+// partner, and the lower position gets the smaller key:
+//   flip     key j of the pair is compared with key 2m - 1 - j, so the second run is read backwards.
+//            Afterwards the lower half has the smaller keys, and each half is a run that rises and then
+//            falls (or the reverse).
+//   stride   m/2, then m/4 … 1: key j is compared with key j + stride.
+// Imagine the largest key at positions past n. It never moves down, so a pair whose upper position is past n
+// needs no work.
 inline constexpr unsigned kMergeTile = 2 * kTile;  // keys that a block merges in shared memory
 
-// The lower place of the c-th pair of a stage, c = 0, 1, 2 …; its partner is `stride` above.
+// The lower position of the c-th pair of a stage, c = 0, 1, 2 …; its partner is `stride` higher.
 __device__ std::uint64_t lower_place(std::uint64_t c, std::uint64_t stride) {
-  // TODO(student): Pairs come in groups of `stride`: group c / stride starts at 2 * stride * (c / stride).
-  // (roughly 1 line)
+  // TODO(student): Pairs come in groups of `stride`: group c / stride starts at position 2 * stride * (c /
+  // stride). (roughly 1 line)
   return c * stride;
 }
 
-// One stage in global memory, in place: flip (partners mirrored in their pair of runs of `size` keys each) when `flip`, else
-// partners `size` apart. One thread per pair of keys.
+// One stage in global memory, in place: if `flip`, partners are mirrored in their pair of runs of `size` keys
+// each; otherwise they are `size` apart. One thread per pair of keys.
 __global__ void k03_stage(std::uint32_t* d_keys, std::uint64_t n, std::uint64_t size, bool flip) {
-  // TODO(student): Thread gid takes the gid-th pair of the stage: its lower place, its partner (mirrored or
-  // `size` above), nothing when the partner is past n. The smaller key goes to the lower place. (roughly 9
-  // lines)
+  // TODO(student): Thread gid takes the gid-th pair of the stage: its lower position and its partner
+  // (mirrored, or `size` higher). If the partner is past n, there is nothing to do. The smaller key goes to
+  // the lower position. (roughly 9 lines)
 }
 
-// All stages of a level from stride `stride` on down to 1 in shared memory, kMergeTile keys a block; before them the flip of
-// two runs of kTile keys when `flip`. d_in may be d_out.
+// All stages of a level from stride `stride` down to 1 in shared memory, kMergeTile keys per block. If
+// `flip`, they start with the flip of two runs of kTile keys. d_in may be d_out.
 __global__ void k03_shared_stages(const std::uint32_t* d_in, std::uint32_t* d_out, std::uint64_t n,
                                   unsigned stride, bool flip) {
-  // TODO(student): Load kMergeTile keys into shared memory; those past n are ~0. Barrier. The flip if asked
-  // for, then strides stride, stride/2 … 1, in each of them kMergeTile / 2 pairs shared out to kBlock
-  // threads; a barrier after each stage. Store. (roughly 25 lines)
+  // TODO(student): Load kMergeTile keys into shared memory; those past n are ~0. Barrier. The flip if
+  // requested, then the strides stride, stride/2 … 1; in each of them kBlock threads share kMergeTile / 2
+  // pairs; a barrier after each stage. Store. (roughly 25 lines)
 }
 
 // job.in holds runs of kTile sorted keys; merges them into job.out, level by level.
 Status merge(const KeyJob& job) {
   // TODO(student): First level: one launch of k03_shared_stages with the flip, from job.in to job.out. Then
-  // for runs of size 2 * kTile, 4 * kTile … while there is more than one: the flip and the long strides by
-  // k03_stage in job.out, the rest of the level by one k03_shared_stages. Which strides fit into kMergeTile
-  // keys? (roughly 15 lines)
+  // for runs of size 2 * kTile, 4 * kTile … while there is more than one run: the flip and the long strides
+  // by k03_stage in job.out, and the rest of the level by one k03_shared_stages. Which strides fit into
+  // kMergeTile keys? (roughly 15 lines)
   return not_implemented(job);
 }
 
-// --- Rung 4, task "digits": 8 bits per pass. A pass is: how many keys of each digit are in each tile (histogram); where do each
-// tile's keys of each digit start (scan); each key to its place (scatter). A pass is stable when the keys of a digit keep
-// their order inside a tile, and the tiles theirs.
+// --- Rung 4, task "digits": 8 bits per pass. A pass has three steps: count the keys of each digit in each
+// tile (histogram); compute where each tile's keys of each digit start (scan); move each key to its position
+// (scatter). A pass is stable if the keys of a digit keep their order inside a tile, and the tiles keep
+// theirs.
 inline constexpr unsigned kDigitBits = 8;
 inline constexpr unsigned kDigits = 1u << kDigitBits;
 static_assert(kDigits == kBlock, "one thread per digit");
 
-// Keys that a thread takes in a pass, a row each: 64 bytes of them.
+// Keys that a thread takes in a pass, one per row: 64 bytes of them.
 template <typename Bits>
 inline constexpr unsigned kRows = 64 / sizeof(Bits);
 template <typename Bits>
-inline constexpr unsigned kPassTile = kBlock* kRows<Bits>;  // keys that a block takes
+inline constexpr unsigned kPassTile = kBlock* kRows<Bits>;  // keys per block
 
-// Which bits of a key are flipped so that its kind sorts like an unsigned number: one set of them for keys whose top bit is 0,
-// one for the others.
+// The bits of a key to flip so that keys of its kind sort like unsigned numbers: one set of bits for keys
+// whose top bit is 0, one for the others.
 template <typename Bits>
 struct Flips {
   Bits of_positive, of_negative;
@@ -222,7 +233,7 @@ struct Flips {
   }
 };
 
-// Takes bits first_bit … first_bit + n_bits - 1 of a key, after the flips.
+// Extracts the bits first_bit … first_bit + n_bits - 1 of a key, after the flips.
 template <typename Bits>
 struct DigitOf {
   Flips<Bits> flips;
@@ -233,42 +244,45 @@ struct DigitOf {
   }
 };
 
-// d_counts[digit * n_tiles + tile]: the tile's keys that have the digit, for all digits up to digit_of.last(). A block per tile.
+// d_counts[digit * n_tiles + tile]: how many of the tile's keys have the digit, for all digits up to
+// digit_of.last(). One block per tile.
 template <typename Bits>
 __global__ void k04_histogram(const Bits* d_keys, std::uint64_t n, DigitOf<Bits> digit_of,
                               std::uint32_t* d_counts) {
-  // TODO(student): kDigits counters in shared memory, set to 0; barrier; every thread counts its keys by
-  // atomicAdd; barrier; thread d writes counter d. The tile is blockIdx.x, n_tiles gridDim.x. (roughly 10
-  // lines)
+  // TODO(student): kDigits counters in shared memory, set to 0; barrier; every thread counts its keys with
+  // atomicAdd; barrier; thread d writes counter d. The tile is blockIdx.x, and n_tiles is gridDim.x. (roughly
+  // 10 lines)
 }
 
-// What rank_in_tile needs of shared memory.
+// The shared memory that rank_in_tile needs.
 struct RankSpace {
   std::uint32_t count[kWarps][kDigits];  // keys of each warp by digit; then the warp's first rank of it
   std::uint32_t start[kDigits];          // the tile's first rank of each digit
 };
 
-// The lanes whose `digit` is that of the calling one. All 32 lanes must call it.
+// The lanes whose `digit` equals that of the calling one. All 32 lanes must call it.
 __device__ unsigned lanes_of_digit(unsigned digit, unsigned n_bits) {
-  // TODO(student): Start with all lanes. For each bit: who has it set (__ballot_sync)? Keep those that agree
-  // with you. (__match_any_sync does it in one.) (roughly 7 lines)
+  // TODO(student): Start with all lanes. For each bit, find the lanes that have it set (__ballot_sync), and
+  // keep those with the same bit as yours. (__match_any_sync does all of it in one instruction.) (roughly 7
+  // lines)
   static_cast<void>(n_bits);
   return kFullMask & digit;
 }
 
-// Where each of the calling thread's keys stands in its tile when that is ordered by digit, stably: digit[row] is the digit of the
-// key in that row, rank[row] becomes the place, 0 … kBlock * kKeys - 1. Every thread must call it; thread d gets the number of
-// keys that have digit d. Afterwards s.start[d] is the first place of digit d. 9 KB of shared memory, four barriers; what was
-// written to shared memory before the call may be read after it.
+// The positions of the calling thread's keys in the tile after a stable sort by digit: digit[row] is the
+// digit of the key in that row, and rank[row] becomes the position, 0 … kBlock * kKeys - 1. Every thread must
+// call it; thread d gets the number of keys that have digit d. Afterwards s.start[d] is the first position of
+// digit d. 9 KB of shared memory, four barriers; data that was written to shared memory before the call may
+// be read after it.
 template <unsigned kKeys>
 __device__ std::uint32_t rank_in_tile(const unsigned (&digit)[kKeys], unsigned n_bits, RankSpace& s,
                                       std::uint32_t (&rank)[kKeys]) {
-  // TODO(student): Counters of every warp to 0. A warp takes its rows in turn: lanes_of_digit; the key's rank
-  // in its warp is the warp's counter of the digit plus the lanes of that digit below; then one of those
-  // lanes adds their number to the counter (__syncwarp between reading and adding, and after). Barrier.
-  // Thread d turns the warps' counters of digit d into what comes before each warp, and knows their sum;
-  // block_exclusive_sum of the sums gives s.start. Barrier. rank = start of the digit + what comes before the
-  // warp + rank in the warp. (roughly 25 lines)
+  // TODO(student): Set the counters of every warp to 0. A warp takes its rows in turn: lanes_of_digit; the
+  // key's rank in its warp is the warp's counter of the digit plus the number of lower lanes with that digit;
+  // then one of those lanes adds their number to the counter (__syncwarp between reading and adding, and
+  // after). Barrier. For digit d, thread d replaces the warps' counters by the sum of the warps before, and
+  // gets their total; block_exclusive_sum of the totals gives s.start. Barrier. rank = start of the digit +
+  // sum of the warps before + rank in the warp. (roughly 25 lines)
   static_cast<void>(digit);
   static_cast<void>(n_bits);
   static_cast<void>(s);
@@ -276,18 +290,19 @@ __device__ std::uint32_t rank_in_tile(const unsigned (&digit)[kKeys], unsigned n
   return 0;
 }
 
-// Moves a tile's items to their places by way of shared memory, so that each digit's keys go out side by side. s_offset[d] + j is
-// where the item of rank j and digit d goes (modulo 2^32); items of rank n_here and above are none. Every thread must call it,
-// after a barrier that follows the writes to s_offset. d_values_in: the tile's values.
+// Moves a tile's items to their output positions through shared memory, so that each digit's keys are stored
+// to consecutive addresses. The item with rank j and digit d goes to s_offset[d] + j (modulo 2^32); ranks
+// from n_here on have no item. Every thread must call it, after a barrier that follows the writes to
+// s_offset. d_values_in: the tile's values.
 template <typename Bits, typename Value>
 __device__ void exchange_and_store(const Bits (&key)[kRows<Bits>], const std::uint32_t (&rank)[kRows<Bits>],
                                    std::uint64_t n_here, DigitOf<Bits> digit_of,
                                    const std::uint32_t* s_offset, const Value* d_values_in,
                                    const Items<Bits, Value>& to) {
-  // TODO(student): Every key to place rank[row] of an array in shared memory; barrier; thread t takes the
-  // keys at t, t + kBlock … of it, finds each one's digit again, and writes it to s_offset[digit] + its place
-  // in the tile. Values go the same way (if constexpr (kHasValues<Value>)), to the places that their keys
-  // went to; mind the barrier before shared memory is used again. (roughly 25 lines)
+  // TODO(student): Every key goes to position rank[row] of an array in shared memory; barrier; thread t takes
+  // the keys at t, t + kBlock … of it, computes each one's digit again, and writes it to s_offset[digit] +
+  // its position in the tile. Values are moved in the same way (if constexpr (kHasValues<Value>)), to the
+  // positions of their keys. A barrier is needed before shared memory is used again. (roughly 25 lines)
   static_cast<void>(key);
   static_cast<void>(rank);
   static_cast<void>(n_here);
@@ -297,21 +312,22 @@ __device__ void exchange_and_store(const Bits (&key)[kRows<Bits>], const std::ui
   static_cast<void>(to);
 }
 
-// d_starts[digit * n_tiles + tile]: where the tile's keys of the digit go. A block per tile.
+// d_starts[digit * n_tiles + tile]: where the tile's keys of the digit go. One block per tile.
 template <typename Bits, typename Value>
 __global__ void k04_scatter(Items<const Bits, const Value> from, std::uint64_t n, DigitOf<Bits> digit_of,
                             const std::uint32_t* d_starts, Items<Bits, Value> to) {
-  // TODO(student): Load the tile's keys in rows (see kRows) and find their digits; places past n get the last
-  // digit, so that they rank behind all others. rank_in_tile. Thread d stores s_offset[d] = start of digit
-  // d's keys in the output minus the digit's first rank in the tile; barrier; exchange_and_store. (roughly 20
-  // lines)
+  // TODO(student): Load the tile's keys in rows (see kRows) and compute their digits; positions past n get
+  // the last digit, so that they rank behind all others. rank_in_tile. Thread d stores s_offset[d] = start of
+  // digit d's keys in the output minus the digit's first rank in the tile; barrier; exchange_and_store.
+  // (roughly 20 lines)
 }
 
 // Sorts by digits of kDigitBits bits with the given flips.
 template <typename Bits, typename Value>
 Status sort_by_digits(const Job<Bits, Value>& job, Flips<Bits> flips) {
-  // TODO(student): by_passes with kDigitBits bits a pass. In each: k04_histogram into job.d_counts;
-  // exclusive_scan of them in place, over all digits that n_bits bits have; k04_scatter. (roughly 9 lines)
+  // TODO(student): by_passes with kDigitBits bits per pass. In each pass: k04_histogram into job.d_counts;
+  // exclusive_scan of the counts in place, over all digits that n_bits bits have; k04_scatter. (roughly 9
+  // lines)
   static_cast<void>(flips);
   return not_implemented(job);
 }
@@ -322,11 +338,12 @@ Status digits(const Job<Bits, Value>& job) {
   return sort_by_digits(job, Flips<Bits>{0, 0});
 }
 
-// --- Rung 5, task "any_key": signed and float keys, 64 bits, descending, by a few bits alone.
+// --- Rung 5, task "any_key": signed and float keys, 64 bits, descending order, and sorting by a few bits
+// only.
 template <typename Bits>
 Flips<Bits> flips_for(KeyKind kind, bool descending) {
-  // TODO(student): Which bits must flip so that unsigned order is the kind's: of a signed number? Of a float
-  // whose sign bit is 0, or 1? Descending: all of them once more. (roughly 8 lines)
+  // TODO(student): Which bits must be flipped so that unsigned order is the kind's order: for a signed
+  // number? For a float whose sign bit is 0, or 1? Descending: flip all of them once more. (roughly 8 lines)
   static_cast<void>(kind);
   static_cast<void>(descending);
   return {0, 0};
@@ -338,23 +355,24 @@ Status any_key(const Job<Bits, Value>& job) {
   return not_implemented(job);
 }
 
-// --- Rung 6, task "onesweep" (bonus): every pass reads the keys once. The digits of all passes are counted up front; they don't
-// depend on the order of the keys. What a tile still must know, how many keys of each digit the tiles before it hold,
-// it finds by looking back at them.
+// --- Rung 6, task "onesweep" (bonus): every pass reads the keys once. The digits of all passes are counted
+// at the start, because these counts do not depend on the order of the keys. A tile still needs the number of
+// keys of each digit in the tiles before it; it finds it by looking back at them.
 inline constexpr unsigned kMostPasses = 64 / kDigitBits;
 
-// What a tile says of one digit, in one word, so that state and count can't be seen apart: nothing yet (0), the count of its own
-// keys, or the count of its own and of all tiles before it.
+// The status of a tile for one digit, in one word, so a reader always sees a status and its count together:
+// 0, nothing is available; kOwn, the count of the tile's own keys (aggregate available); kAll, the count of
+// the tile and all tiles before it (prefix available).
 inline constexpr std::uint32_t kOwn = 1u << 30, kAll = 2u << 30, kCountMask = kOwn - 1;
 
 using Word = cuda::atomic_ref<std::uint32_t, cuda::thread_scope_device>;
 
-// The words of job.d_counts, all of which must be 0 when the sort begins.
+// The parts of job.d_counts, all of which must be 0 when the sort begins.
 struct Sweep {
   std::uint32_t* d_starts;   // [pass][digit]: keys of the digit; then where they start in the pass's output
-  std::uint32_t* d_tickets;  // [pass]: tiles that have been taken
+  std::uint32_t* d_tickets;  // [pass]: how many tiles have been taken
   std::uint32_t* d_words;    // [pass][tile][digit]
-  std::uint64_t n_words;     // of it all
+  std::uint64_t n_words;     // of all parts together
 };
 inline Sweep sweep_in(std::uint32_t* d_counts, std::uint64_t n_passes, std::uint64_t n_tiles) {
   Sweep sweep{};
@@ -365,27 +383,27 @@ inline Sweep sweep_in(std::uint32_t* d_counts, std::uint64_t n_passes, std::uint
   return sweep;
 }
 
-// Adds to d_starts[pass * kDigits + digit] the number of keys with that digit, for every pass of bits [begin_bit, end_bit). For any
-// grid: a thread takes many keys.
+// Adds to d_starts[pass * kDigits + digit] the number of keys with that digit, for every pass of bits
+// [begin_bit, end_bit). Works for any grid: a thread takes many keys.
 template <typename Bits>
 __global__ void k06_histograms(const Bits* d_keys, std::uint64_t n, Flips<Bits> flips, unsigned begin_bit,
                                unsigned end_bit, std::uint32_t* d_starts) {
   // TODO(student): A row of kDigits counters in shared memory for every pass, set to 0; barrier; each thread
-  // of the grid walks over its keys and counts each key once in every pass's row; barrier; add what is not 0
-  // to d_starts by atomicAdd. (roughly 15 lines)
+  // of the grid takes its keys, with a stride of one grid, and counts each key once in every pass's row;
+  // barrier; add the counters that are not 0 to d_starts with atomicAdd. (roughly 15 lines)
 }
 
-// Turns each pass's counts into starts. A block per pass.
+// Turns each pass's counts into starts. One block per pass.
 __global__ void k06_starts(std::uint32_t* d_starts) {
   // TODO(student): block_exclusive_sum of the pass's counts, in place. (roughly 3 lines)
 }
 
-// How many keys of the calling thread's digit the tiles before `tile` hold, of which `own` are in it; d_words[tile * kDigits + digit]
-// are the words of this pass. Before: the tile's own count must be published, unless it is tile 0.
+// Returns the number of keys of the calling thread's digit in the tiles before `tile`; `own` is the number in
+// the tile itself. d_words[tile * kDigits + digit] are the words of this pass. The tile's own count must have
+// been published before the call. Publishes the sum of both.
 __device__ std::uint32_t look_back(std::uint32_t* d_words, unsigned tile, std::uint32_t own) {
-  // TODO(student): From tile - 1 back: load the digit's word (relaxed, Word(...).load(...)) until it says
-  // something; add its count; stop when it spoke of all before it, too. Then publish kAll | what was found
-  // plus own. (roughly 10 lines)
+  // TODO(student): From tile - 1 back: load the digit's word (relaxed, Word(...).load(...)) until it is not
+  // 0; add its count; stop if it was a kAll. Then publish kAll | the sum plus own. (roughly 10 lines)
   static_cast<void>(d_words);
   static_cast<void>(tile);
   return own;
@@ -396,22 +414,22 @@ template <typename Bits, typename Value>
 __global__ void k06_sweep(Items<const Bits, const Value> from, std::uint64_t n, DigitOf<Bits> digit_of,
                           const std::uint32_t* d_starts, std::uint32_t* d_ticket, std::uint32_t* d_words,
                           Items<Bits, Value> to) {
-  // TODO(student): Thread 0 draws the tile's number: blocks need not start in the order of blockIdx, but the
-  // tiles before ours must be under way when we wait for them. Then as in k04_scatter. Of rank_in_tile's
-  // counts, places past n are no keys: take them off the last digit's. Publish kOwn | count, look_back;
-  // s_offset[d] = the digit's start + what the tiles before hold - the digit's first rank here. (roughly 25
-  // lines)
+  // TODO(student): Thread 0 takes the tile's number from the ticket: blocks need not start in the order of
+  // blockIdx, but the tiles before ours must be running when we wait for them. Then as in k04_scatter. In
+  // rank_in_tile's counts, positions past n are not keys: subtract them from the last digit's count. Publish
+  // kOwn | count, call look_back; s_offset[d] = the digit's start + the number in the tiles before - the
+  // digit's first rank in this tile. (roughly 25 lines)
 }
 
 inline constexpr unsigned kBlocksPerProcessor = 8;  // fills a multiprocessor with blocks of 256 threads
 
-// Counts the digits of all passes, then makes the passes over tiles of tile_items items. Each pass calls
+// Counts the digits of all passes, then runs the passes over tiles of tile_items items. Each pass calls
 // launch(n_tiles, from, n, digit_of, d_starts, d_ticket, d_words, to).
 template <typename Bits, typename Value, typename Launch>
 Status sweep_by_digits(const Job<Bits, Value>& job, unsigned tile_items, Launch launch) {
-  // TODO(student): Nothing when n is 0. sweep_in; set its words to 0 by cudaMemsetAsync on job.stream;
-  // k06_histograms with no more blocks than fill the device; k06_starts; then by_passes, in each pass
-  // `launch` with this pass's parts of the sweep. (roughly 20 lines)
+  // TODO(student): If n is 0, there is nothing to do. sweep_in; set its words to 0 with cudaMemsetAsync on
+  // job.stream; k06_histograms with at most as many blocks as fill the device; k06_starts; then by_passes,
+  // and in each pass `launch` with this pass's parts of the sweep. (roughly 20 lines)
   static_cast<void>(tile_items);
   static_cast<void>(launch);
   return not_implemented(job);
@@ -424,7 +442,7 @@ Status onesweep(const Job<Bits, Value>& job) {
   return not_implemented(job);
 }
 
-// --- Given: which function answers which task.
+// --- Given: which function implements which task.
 template <typename Bits, typename Value>
 Status solve(Rung rung, const Job<Bits, Value>& job) {
   switch (rung) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The radix sort lab's public tests. Run them on your kernels with
 //   build/labs/radix_sort/radix_sort_test --gtest_filter='split.*'
-// Each task is a suite, each case a test (public_tests.hpp says what the environment can change). The tests
-// below need no kernel: they try out the lab's own checks and baselines.
+// Each task is a suite, each case a test (public_tests.hpp lists the environment variables). The tests below
+// need no kernel: they test the lab's own checks and baselines.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -249,8 +249,8 @@ TEST(Check, TellsTilesThatWereNotMergedAndAnArrayThatIsNoTiles) {
 }
 
 TEST(Check, TellsAMergeWithoutTheFlip) {
-  // Two runs of kTile keys, the second one below the first: strides alone meet 0 1 … with 0 1 …, never the
-  // last with the first.
+  // Two runs of kTile keys, with smaller keys in the second one: strides alone compare 0 1 … with 0 1 …, and
+  // never the last key with the first.
   Tried t = tried("merge", "keys_u32_n2048_random");
   const auto in = t.input<std::uint32_t>();
   const auto out = t.output<std::uint32_t>();
@@ -317,7 +317,7 @@ TEST(Check, TellsTheLowerHalfOfALongKey) {
   }
 }
 
-// Neither is a matter of stability.
+// In both cases stability is not the cause.
 TEST(Check, TellsTheLastDigitsMaskAndEqualZeros) {
   Tried t = tried("split", "keys_u32_n3000_random_bits0to4");
   const auto in = t.input<std::uint32_t>();

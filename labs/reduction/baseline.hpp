@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Reduction on the CPU: the two baselines that a speedup is counted against, and a divide-and-conquer one for
-// the handout. Plain loops, compiled with -O3: what a careful C++ programmer writes without looking at the
-// machine.
+// Reduction on the CPU: the two baselines for speedups, and a divide-and-conquer version for the handout.
+// Plain loops, compiled with -O3, without tuning for a particular CPU.
 #pragma once
 
 #include <algorithm>
@@ -20,11 +19,12 @@ typename Op::Value fold_one_thread(std::span<const T> items, Op op) {
   return total;
 }
 
-// A contiguous share for each core, then the partial results in order. n / cores + cores steps.
+// Each core reduces a contiguous share; then the partial results are combined in order. n / cores + cores
+// steps.
 template <typename T, typename Op>
 typename Op::Value fold_all_cores(std::span<const T> items, Op op) {
   constexpr std::size_t kWorthAThread =
-      1 << 16;  // items; starting a thread costs about as much as folding them
+      1 << 16;  // items; starting a thread costs about as much as reducing them
   const std::size_t n_cores = std::max(1u, std::thread::hardware_concurrency());
   const std::size_t n_shares = std::clamp<std::size_t>(items.size() / kWorthAThread, 1, n_cores);
   std::vector<typename Op::Value> partials(n_shares, op.identity());
@@ -41,10 +41,10 @@ typename Op::Value fold_all_cores(std::span<const T> items, Op op) {
   return total;
 }
 
-// The recursive halving of the lectures, in place: fold the upper half onto the lower one until one value is
-// left; an odd last value is folded onto the first. n - 1 operations like the loop, but only ⌈log2 n⌉ rounds
-// depend on each other: this is the shape that the kernels give to a block. Destroys `values`; an empty span
-// gives the identity.
+// Recursive halving, in place: combines the lower half with the upper half until one value is left. If the
+// number of values is odd, the first value is combined with the last one. n - 1 operations like the loop, but
+// only ⌈log2 n⌉ dependent rounds; a block's tree has the same shape. Overwrites `values`; an empty span gives
+// the identity.
 template <typename Op>
 typename Op::Value fold_by_halving(std::span<typename Op::Value> values, Op op) {
   if (values.empty()) return op.identity();

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Reduction: from a request, in which types and operators are numbers, to the call of a task with its Job.
-// lab.hpp includes it.
+// Reduction: turns a request, in which types and operators are numbers, into a Job, and calls the task with
+// it. lab.hpp includes this file.
 #pragma once
 
 #include "reduction/lab.hpp"
 
 namespace course::reduction {
 
-// Which combinations are asked for: sums of every type; the other operators on i32 and f32.
+// The combinations that are used: sums of every type; the other operators on i32 and f32.
 constexpr bool offers(OpId op, lab::DType dtype) {
   using lab::DType;
   if (dtype == DType::i32 || dtype == DType::f32) return true;

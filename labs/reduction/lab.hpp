@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Reduction: fold n items into one with an associative operator. The lab's API and its operators.
-// Read: the operators, Job (what a task gets), Rung (the tasks). points.hpp beside it says what they are
-// worth, dispatch.hpp how a request becomes a Job. Included by the student's .cu, the solutions, the CPU
-// side (problem.cpp) and the tests, so it stays light: no heavy header.
-// Invariant: op(a, op(b, c)) == op(op(a, b), c) up to rounding and op(identity, a) == a, for every
-// operator.
+// Reduction: reduce n items to one value with an associative operator. The lab's API and its operators.
+// Read: the operators, Job (what a task gets), Rung (the tasks). points.hpp says what the tasks are worth;
+// dispatch.hpp turns a request into a Job. The student's .cu file, the solutions, the CPU side (problem.cpp)
+// and the tests include this header, so it includes no large header.
+// Invariant: for every operator, op(a, op(b, c)) == op(op(a, b), c) up to rounding, and op(identity, a) == a.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +16,8 @@ namespace course::reduction {
 
 using lab::Status;
 
-// --- Operators. `Value` is what partial results and the final result are kept in; the identity fills the
-// places that have no item; `finish` turns the total into the answer. Same code on host and device.
+// --- Operators. `Value` is the type of partial results and of the final result. The identity stands for
+// positions that have no item; `finish` turns the total into the answer. Same code on host and device.
 
 enum class OpId : std::uint32_t { sum, product, min, max, mean };
 constexpr std::uint32_t kOpCount = 5;
@@ -27,7 +26,7 @@ constexpr const char* name_of(OpId op) {
   return kNames[static_cast<std::uint32_t>(op)];
 }
 
-// lab/operators.hpp says what they do; here they learn to finish.
+// lab/operators.hpp defines the operators; here each of them gets `finish`.
 template <typename T>
 struct Sum : lab::Sum<T> {
   COURSE_HD T finish(T total) const { return total; }
@@ -45,8 +44,8 @@ struct Max : lab::Max<T> {
   COURSE_HD T finish(T total) const { return total; }
 };
 
-// The mean of integers is kept in double: their sum need not fit the item's type. The mean of nothing is 0/0:
-// NaN.
+// The mean of integers is computed in double, because their sum may not fit the item's type. The mean of no
+// items is 0/0, which is NaN.
 template <typename T>
 struct Mean {
   using Value = std::conditional_t<std::is_integral_v<T>, double, T>;
@@ -56,28 +55,28 @@ struct Mean {
   COURSE_HD Value finish(Value total) const { return total / static_cast<Value>(n); }
 };
 
-// --- What a task gets. All pointers are device memory that the harness owns; never allocate, never write
-// d_in.
+// --- What a task gets. All pointers are device memory that the harness owns: do not allocate memory, and
+// never write d_in.
 template <typename T, typename Op>
 struct Job {
   using Value = typename Op::Value;
-  const T* d_in = nullptr;       // n items; aligned to sizeof(T) and to no more
+  const T* d_in = nullptr;       // n items; aligned to sizeof(T) only
   std::uint64_t n = 0;           // may be 0: the answer is then op.finish(op.identity())
   Value* d_out = nullptr;        // one value: op.finish(x0 op x1 op … op x(n-1))
   Op op{};                       // op(a, b), op.identity(), op.finish(total)
-  Value* d_scratch_a = nullptr;  // room for scratch_count partial results each; contents undefined
+  Value* d_scratch_a = nullptr;  // space for scratch_count partial results each; contents undefined
   Value* d_scratch_b = nullptr;
   std::uint64_t scratch_count = 0;  // at least n / 32 + 1024
-  int multiprocessors = 1;          // of this device, to size a grid by
+  int multiprocessors = 1;          // of this device, to choose the grid's size
   CUstream_st* stream = nullptr;    // launch here; no need to synchronise, the harness does
 };
 
-// Partial results that one scratch array has room for.
+// Number of partial results that one scratch array has space for.
 constexpr std::uint64_t scratch_count(std::uint64_t n) {
   return n / 32 + 1024;
 }
 
-// What an untouched task returns.
+// What an unwritten task returns.
 template <typename T, typename Op>
 Status not_implemented(const Job<T, Op>&) {
   return Status::not_implemented;
@@ -90,7 +89,7 @@ enum class Rung : std::uint32_t {
   shuffle,
   coarsened,
   single_launch,
-  // not asked of students:
+  // only in the solutions:
   reindexed,
   first_add,
   state_of_the_art,

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Reduction: the tasks and what they are worth; `./lab points reduction` prints it. They stand in the
-// order of Rung in lab.hpp, as do the further rungs after them: `./lab test 'course is complete'` compares
-// the two.
+// Reduction: the tasks and their points; `./lab points reduction` prints them. The tasks, and the further
+// rungs after them, are in the same order as Rung in lab.hpp; `./lab test 'course is complete'` compares the
+// two.
 #pragma once
 
 #include "lab/manifest.hpp"
 
 namespace course::reduction {
 
-// Each goal tells the rung from those below it (solutions/reduction/ladder_test.cpp pins the figures): rung 1 has idle
-// lanes, rung 2 bank conflicts, rung 4 twice the barriers of rung 5, and rungs 1 to 5 a partial result per 256 or 512 items.
+// Each goal separates a rung from the rungs below it (solutions/reduction/ladder_test.cpp checks the
+// numbers): rung 1 has idle lanes, rung 2 has bank conflicts, rung 4 has twice the barriers of rung 5, and
+// rungs 1 to 5 write a partial result per 256 or 512 items.
 inline constexpr lab::EfficiencyGoal kNeighbouredGoals[] = {{lab::Metric::work_ratio, 1.05, 3},
                                                             {lab::Metric::step_ratio, 1.5, 3}};
 inline constexpr lab::EfficiencyGoal kSequentialGoals[] = {{lab::Metric::active_lanes, 0.9, 4},
@@ -20,7 +21,7 @@ inline constexpr lab::EfficiencyGoal kCoarsenedGoals[] = {{lab::Metric::bytes_ra
                                                           {lab::Metric::launches, 2, 3}};
 inline constexpr lab::EfficiencyGoal kSingleLaunchGoals[] = {{lab::Metric::launches, 1, 5},
                                                              {lab::Metric::bytes_ratio, 1.01, 3}};
-// Against one core, on a device of the H200's class.
+// Compared with one CPU core, on a device like the H200.
 inline constexpr lab::SpeedupTier kSequentialTiers[] = {{8, 2}, {16, 2}};
 inline constexpr lab::SpeedupTier kShuffleTiers[] = {{15, 2}, {30, 2}};
 inline constexpr lab::SpeedupTier kCoarsenedTiers[] = {{20, 3}, {35, 4}, {50, 3}};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The trusted side of the reduction lab: its cases, their inputs, and what is right. Never linked into a
+// The trusted side of the reduction lab: its cases, their inputs, and the right answers. Never linked into a
 // runner.
-// Reading order: cases() says what is tried and why, fill() what the items look like, check() what is
-// accepted. Sums of floats are compared with the exact sum under the error bound of a tree or, where the task
-// folds serially first, of a chunk and a tree; everything else must be exact.
+// Reading order: cases() lists what is tried and why, fill() makes the items, check() decides what is
+// accepted. Float sums are compared with the exact sum. The error bound is that of a tree, or of a serial
+// chunk and a tree if the task adds several items per thread first. Everything else must be exact.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -31,7 +31,7 @@ using lab::Pattern;
 using lab::Task;
 using lab::view;
 
-// The type in which results are given: lab.hpp's Op::Value.
+// The type of the result: lab.hpp's Op::Value.
 DType value_type(OpId op, DType dtype) {
   const bool integer = dtype == DType::i32 || dtype == DType::i64;
   return op == OpId::mean && integer ? DType::f64 : dtype;
@@ -72,18 +72,18 @@ T integer_item(OpId op, Pattern pattern, std::uint64_t i, std::uint64_t n, Rng& 
     case Pattern::random: {
       const U bits = static_cast<U>(rng());
       return static_cast<T>(op == OpId::product ? bits | 1u
-                                                : bits);  // odd factors: the product never gets stuck at 0
+                                                : bits);  // odd factors, so the product never becomes 0
     }
     case Pattern::all_equal: return static_cast<T>(op == OpId::max ? -3 : 3);
     case Pattern::ascending:
-      return static_cast<T>(static_cast<T>(i) - static_cast<T>(n));  // -n … -1: nothing positive
-    case Pattern::descending: return static_cast<T>(n - i);          // n … 1: nothing negative
+      return static_cast<T>(static_cast<T>(i) - static_cast<T>(n));  // -n … -1: all items are negative
+    case Pattern::descending: return static_cast<T>(n - i);          // n … 1: all items are positive
     case Pattern::skewed:
-      // The last item decides.
+      // The last item determines the result.
       if (last) return op == OpId::min ? kMin : kMax;
       return static_cast<T>(rng.below(100)) - 50;
     case Pattern::high_bits:
-      return static_cast<T>(kMax - static_cast<T>(rng.below(1000)));  // few of them overflow
+      return static_cast<T>(kMax - static_cast<T>(rng.below(1000)));  // a few of them are enough to overflow
     case Pattern::alternating: {
       const T small = static_cast<T>(i % 17);
       return i % 2 == 0 ? small : static_cast<T>(-small);
@@ -101,8 +101,8 @@ template <typename T>
 T float_item(OpId op, Pattern pattern, std::uint64_t i, std::uint64_t n, Rng& rng) {
   constexpr T kInfinity = std::numeric_limits<T>::infinity();
   if (op == OpId::product) {
-    // Powers of two multiply exactly in any order: at most 80 that are not ±1, so that no partial product
-    // leaves the range.
+    // Products of powers of two are exact in any order. At most 80 items differ from ±1, so no partial
+    // product overflows.
     if (pattern == Pattern::random) {
       const std::uint64_t every = n / 80 + 1;
       const T sign = rng() % 2 == 0 ? T{1} : T{-1};
@@ -120,7 +120,7 @@ T float_item(OpId op, Pattern pattern, std::uint64_t i, std::uint64_t n, Rng& rn
       if (i + 1 == n) return static_cast<T>(op == OpId::min ? -1e6 : 1e6);
       return static_cast<T>(rng.unit());
     case Pattern::high_bits: return static_cast<T>(1048576.0 + static_cast<double>(rng.below(1000)));
-    case Pattern::alternating:  // small whole numbers: every partial sum is exact
+    case Pattern::alternating:  // small integers: every partial sum is exact
       return static_cast<T>(i % 2 == 0 ? static_cast<double>(i % 9) : -static_cast<double>(i % 5));
     case Pattern::extremes: {
       const T values[] = {T{0},
@@ -136,11 +136,11 @@ T float_item(OpId op, Pattern pattern, std::uint64_t i, std::uint64_t n, Rng& rn
   return 0;
 }
 
-// --- What is right.
+// --- The right answers.
 
-// The most additions that one item may go through in a sound kernel of this task: trees of blocks of at least
-// 32 threads, level by level, after a serial chunk where the task is about one (then at least 4,096 threads
-// must share a long array).
+// The largest number of additions that an item may pass through in a sound kernel of this task: trees of
+// blocks of at least 32 threads, level by level. If the task adds several items per thread, a serial chunk
+// comes first; then at least 4,096 threads must share a long array.
 double depth(const Task& task, std::uint64_t n) {
   const double tree = 2 * std::log2(static_cast<double>(n) + 2) + 10;
   const double serial = folds_serially(task) ? std::max(64.0, static_cast<double>(n) / 4096) : 8.0;
@@ -173,7 +173,7 @@ long double exact_sum(std::span<const T> items) {
   return sum.value();
 }
 
-// The exact answer of a case whose Value is a float type, and the error that is allowed.
+// The exact answer of a case whose Value is a floating-point type, and the allowed error.
 template <typename T, typename Op>
 lab::Expected expected_float(const Task& task, const Case& c, std::span<const T> items, Op op) {
   const auto id = static_cast<OpId>(c.op);
@@ -196,13 +196,13 @@ lab::Expected expected_float(const Task& task, const Case& c, std::span<const T>
       const long double mean = exact_sum(items) / static_cast<long double>(c.n);
       const double bound =
           lab::sum_error_bound(type, depth(task, c.n), m.sum, m.whole) / static_cast<double>(c.n);
-      return {mean, bound + 2 * u * std::abs(static_cast<double>(mean))};  // the division rounds, too
+      return {mean, bound + 2 * u * std::abs(static_cast<double>(mean))};  // the division is rounded, too
     }
   }
   return {};
 }
 
-// --- Why it may be wrong: one rule for each mistake.
+// --- Likely causes of a wrong result: one rule for each mistake.
 
 template <typename T, typename Op>
 struct Facts {
@@ -214,17 +214,17 @@ struct Facts {
   lab::Expected expected;
 
   OpId id() const { return static_cast<OpId>(c.op); }
-  // Whether `got` is this float, but for rounding; or this integer.
+  // Whether `got` is this value: for floats up to rounding, for integers exactly.
   bool is(long double value) const {
     const auto difference = std::abs(static_cast<long double>(got) - value);
     if constexpr (std::is_integral_v<Value>) return difference == 0;
     return difference <= 1e-6L * std::abs(value);
   }
-  // Whether another result than the right one is like the right one: then it explains nothing.
+  // Whether `value` differs from the right result. If it does not, it explains nothing.
   bool tells(long double value) const {
     return std::abs(value - expected.value) > 1e-4L * (std::abs(value) + std::abs(expected.value));
   }
-  // Coincidences are next to impossible among so many different integers.
+  // Whether the integers differ so much that a wrong result hardly ever matches a rule by chance.
   bool has_telling_integers() const {
     return std::is_integral_v<Value> && c.pattern == Pattern::random &&
            (id() == OpId::sum || id() == OpId::product);
@@ -233,7 +233,7 @@ struct Facts {
 
 template <typename F>
 std::string no_item(const F& f) {
-  // Of no items the identity is right but for op.finish.
+  // Of no items, the identity is right, except for op.finish.
   return f.c.n > 0 && f.got == f.op.identity()
              ? fmt::format("{} is the identity: no item was combined into the result", f.got)
              : "";
@@ -275,8 +275,8 @@ std::string sum_in_32_bits(const Facts<T, Op>& f) {
   return "";
 }
 
-// An integer sum that was kept in a floating-point type: it loses low digits, and sticks at the ends of the
-// integer's range.
+// An integer sum that was computed in a floating-point type: it loses low digits and saturates at the ends of
+// the integer's range.
 template <typename T, typename Op>
 std::string integers_in_floats(const Facts<T, Op>& f) {
   using Value = typename Op::Value;
@@ -288,13 +288,13 @@ std::string integers_in_floats(const Facts<T, Op>& f) {
     constexpr auto kMin = std::numeric_limits<Value>::min(), kMax = std::numeric_limits<Value>::max();
     const bool fits = exact >= static_cast<long double>(kMin) && exact <= static_cast<long double>(kMax);
     const bool sticks = !fits && (f.got == kMin || f.got == kMax);
-    // A float has 24 digits, a double 53.
+    // A float has 24 significant bits, a double 53.
     const bool short_enough = sizeof(Value) == 4
                                   ? got == static_cast<long double>(static_cast<float>(f.got))
                                   : got == static_cast<long double>(static_cast<double>(f.got));
     const bool rounded =
         fits && short_enough && std::abs(exact) > 0x1p24L && std::abs(got - exact) <= 1e-4L * std::abs(exact);
-    // Partial sums that wrapped around, as is right, and were rounded: so many zeros at the end are no
+    // Partial sums wrapped around, which is right, but were rounded: this many zero bits at the end are no
     // coincidence.
     constexpr long double kLarge = sizeof(Value) == 4 ? 0x1p30L : 0x1p59L;
     const long double wrapped = f.expected.value;
@@ -319,8 +319,8 @@ std::string added_instead_of_op(const Facts<T, Op>& f) {
     for (const T item : f.items) sum.add(static_cast<long double>(item));
     total = sum.value();
   }
-  // Blocks of a power of two fill their last places with identities, level by level, and these are added,
-  // too.
+  // If the block size is a power of two, its last positions hold identities, level by level, and these are
+  // combined, too.
   for (std::uint64_t block = 16; block <= 4096; block *= 2) {
     std::uint64_t n_identities = 0;
     for (std::uint64_t n = f.c.n, n_blocks = 0; block > 16 && n_blocks != 1; n = n_blocks) {
@@ -362,7 +362,7 @@ std::string counted_twice(const F& f) {
   return "";
 }
 
-// One item too many or too few; of long arrays some item would fit by chance.
+// One item too many or too few. In a long array some item would match by chance.
 template <typename T, typename Op>
 std::string one_item_off(const Facts<T, Op>& f) {
   using Value = typename Op::Value;
@@ -381,7 +381,7 @@ std::string one_item_off(const Facts<T, Op>& f) {
   return "";
 }
 
-// `got` is the result of fewer items, from the first on.
+// `got` is the result of the first items only.
 template <typename T, typename Op>
 std::string rest_left_out(const Facts<T, Op>& f) {
   if (!f.has_telling_integers() || f.id() != OpId::sum) return "";
@@ -395,7 +395,7 @@ std::string rest_left_out(const Facts<T, Op>& f) {
   return "";
 }
 
-// As far off as a serial sum of the same items, and in the same direction.
+// The error is about that of a serial sum of the same items, and in the same direction.
 template <typename T, typename Op>
 std::string one_by_one(const Facts<T, Op>& f) {
   using Value = typename Op::Value;
@@ -503,7 +503,7 @@ class ReductionProblem : public lab::Problem {
                                                   : fold_all_cores(items, with);
       };
       Value& out = view<Value>(std::span(outputs[0].bytes))[0];
-      // A long float sum is kept in double, as on any CPU where that costs nothing.
+      // A long float sum is computed in double, as a CPU program would do it.
       if constexpr (std::is_same_v<Op, Sum<float>> || std::is_same_v<Op, Mean<float>>) {
         out = op.finish(static_cast<float>(fold(Sum<double>{})));
       } else {
@@ -548,28 +548,29 @@ std::vector<Case> ReductionProblem::cases(const Task&) const {
   };
   constexpr auto kBoth = lab::kCorrectness | lab::kChecks;
 
-  // Sizes: none, one, around a warp, a block, two blocks, and 1,024 threads.
+  // Sizes: 0, 1, and around a warp, a block, two blocks, and 1,024 threads.
   for (const std::uint64_t n :
        {0u, 1u, 2u, 31u, 32u, 33u, 255u, 256u, 511u, 512u, 513u, 1023u, 1024u, 1025u}) {
     add(OpId::sum, DType::i32, n, Pattern::random);
   }
   // Two blocks, the second with one item; a last block that is half full; three levels of blocks of 256. All
-  // checkers on.
+  // checkers are on.
   add(OpId::sum, DType::i32, 257, Pattern::random, kBoth);
   add(OpId::sum, DType::i32, 3000, Pattern::random, kBoth);
   add(OpId::sum, DType::i32, 65537, Pattern::random, kBoth);
-  // More partial results than 1,024 threads, or 512 · 512 items, can hold; 2^k ± 1.
+  // More partial results than one block of 1,024 threads, or two levels of 512 · 512 items, can reduce; 2^k ±
+  // 1.
   for (const std::uint64_t n : {65535u, 65536u, 262145u, 524289u, 1048575u, 1048577u, 4194307u}) {
     add(OpId::sum, DType::i32, n, Pattern::random);
   }
-  // Addresses that allow no 16-byte load at the start; too short for one at all.
+  // Addresses where the first 16-byte load is not aligned; arrays too short for one vector load.
   add(OpId::sum, DType::i32, 100003, Pattern::random, lab::kCorrectness, 4);
   add(OpId::sum, DType::i32, 4099, Pattern::random, kBoth, 12);
   add(OpId::sum, DType::i32, 3, Pattern::random, lab::kCorrectness, 4);
   add(OpId::sum, DType::i64, 100003, Pattern::random, lab::kCorrectness, 8);
   add(OpId::sum, DType::f64, 1001, Pattern::random, lab::kCorrectness, 8);
-  // Sums of other types and items. Whole-number floats must come out exact; 2^20 equal items show a sum that
-  // grew too long.
+  // Sums of other types and items. Sums of integer-valued floats must be exact; 2^20 equal items show a sum
+  // that adds too many items in a row.
   add(OpId::sum, DType::i32, 5000, Pattern::skewed);
   add(OpId::sum, DType::i32, 4096, Pattern::all_equal);
   add(OpId::sum, DType::i64, 70001, Pattern::high_bits);
@@ -581,8 +582,8 @@ std::vector<Case> ReductionProblem::cases(const Task&) const {
   add(OpId::sum, DType::f32, 5000, Pattern::skewed);
   add(OpId::sum, DType::f64, 100003, Pattern::random);
   add(OpId::sum, DType::f64, 2000, Pattern::skewed);
-  // The other operators: what decides stands at the very end, everything lies on one side of zero, nothing is
-  // there at all.
+  // The other operators: the item that determines the result is the last one, all items have the same sign,
+  // or there are no items.
   for (const DType dtype : {DType::i32, DType::f32}) {
     add(OpId::product, dtype, 0, Pattern::random);
     add(OpId::product, dtype, 1025, Pattern::random);
@@ -605,9 +606,9 @@ std::vector<Case> ReductionProblem::cases(const Task&) const {
   add(OpId::product, DType::f32, 300, Pattern::skewed);
   add(OpId::product, DType::i32, 1, Pattern::random);
 
-  // What is measured: 2^18 items keep the counting of work and steps quick, 2^24 are past the device's cache.
-  // Both are correctness cases, too, with another seed: an answer that was kept from there is wrong when it
-  // is measured.
+  // The measured cases: with 2^18 items, counting work and steps is quick; 2^24 items do not fit the device's
+  // cache. Both are also correctness cases, with another seed, so an answer that was stored in one is wrong
+  // in the other.
   add(OpId::sum, DType::i32, 262144, Pattern::random, lab::kEfficiency | lab::kCorrectness);
   add(OpId::sum, DType::i32, 16777216, Pattern::random, lab::kSpeedup | lab::kCorrectness);
   return all;

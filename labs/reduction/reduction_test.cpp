@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The reduction lab's public tests. Run them on your kernels with
 //   build/labs/reduction/reduction_test --gtest_filter='sequential.*'
-// Each task is a suite, each case a test (public_tests.hpp says what the environment can change). The tests
-// below need no kernel: they try out the lab's own checks and baselines.
+// Each task is a suite, each case a test (public_tests.hpp lists the environment variables). The tests below
+// need no kernel: they test the lab's own checks and baselines.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -150,7 +150,7 @@ TEST(Check, TellsPlusThatAlsoAddsTheIdentitiesOfEmptyPlaces) {
   output<std::int32_t>(t) = 256;
   EXPECT_NE(check(t)->hint.find("combine with op(a, b), not +"), std::string::npos) << check(t)->hint;
   t = tried("product_i32_n1025_random");
-  // Blocks of 256: 255 empty places among the items, then 251 among five partial results.
+  // Blocks of 256: 255 empty positions among the items, then 251 beside five partial results.
   output<std::int32_t>(t) =
       lab::wrapping_add(fold_one_thread(t.input<std::int32_t>(), Sum<std::int32_t>{}), 255 + 251);
   EXPECT_NE(check(t)->hint.find("combine with op(a, b), not +"), std::string::npos) << check(t)->hint;
@@ -178,7 +178,7 @@ TEST(Check, TellsAWrappedSumThatWasADoubleOnItsWay) {
   const auto right = fold_one_thread(t.input<std::int64_t>(), Sum<std::int64_t>{});
   output<std::int64_t>(t) = static_cast<std::int64_t>(static_cast<double>(right));
   EXPECT_NE(check(t)->hint.find("floating-point type"), std::string::npos) << check(t)->hint;
-  output<std::int64_t>(t) = right ^ 1;  // as near, with digits that no double has
+  output<std::int64_t>(t) = right ^ 1;  // the difference is 1, but no double has these digits
   EXPECT_EQ(check(t)->hint.find("floating-point type"), std::string::npos) << check(t)->hint;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Summed area tables and box filters on the CPU: the baselines that a speedup is counted against, and the box
-// filter that adds up every window anew, for the handout.
-// Plain loops, compiled with -O3: what a careful C++ programmer writes without looking at the machine.
+// Summed area tables and box filters on the CPU: the baselines for speedups, and, for the handout, a box
+// filter that adds up every window separately. Plain loops, compiled with -O3, without tuning for a
+// particular CPU.
 #pragma once
 
 #include <algorithm>
@@ -14,12 +14,12 @@
 
 namespace course::sat {
 
-// Where the k-th row counted from the corner stands in the image.
+// The position in the image of the k-th row, counted from the corner.
 constexpr std::size_t row_from(Corner corner, std::size_t k, std::size_t height) {
   return corner == Corner::top_left ? k : height - 1 - k;
 }
 
-// One pass: the sum of the row so far, plus the entry of the row before. About two additions an item.
+// One pass: the sum of the row so far, plus the entry of the row before. About two additions per item.
 template <typename T, typename Sum = typename SumOf<T>::Type>
 void table_one_thread(std::span<const T> items, std::size_t width, std::size_t height, Corner corner,
                       std::span<std::type_identity_t<Sum>> table) {
@@ -53,7 +53,7 @@ void on_all_cores(std::size_t n, std::size_t least, Work work) {
 
 inline constexpr std::size_t kWorthAThread = 1 << 16;  // items; starting a thread costs about as much
 
-// Every core scans a band of rows; then every core adds the rows up in a band of columns.
+// Each core scans a band of rows; then each core adds up the rows in a band of columns.
 template <typename T, typename Sum = typename SumOf<T>::Type>
 void table_all_cores(std::span<const T> items, std::size_t width, std::size_t height, Corner corner,
                      std::span<std::type_identity_t<Sum>> table) {
@@ -74,7 +74,7 @@ void table_all_cores(std::span<const T> items, std::size_t width, std::size_t he
   });
 }
 
-// The box of a pixel, cut off at the image's border: rows first_row … last_row, columns likewise.
+// The box of a pixel, limited by the image's border: rows first_row … last_row, columns likewise.
 struct Box {
   std::size_t first_row, last_row, first_column, last_column;
   std::size_t area() const { return (last_row - first_row + 1) * (last_column - first_column + 1); }
@@ -85,9 +85,9 @@ constexpr Box box_around(std::size_t r, std::size_t c, std::size_t radius, std::
           c < radius ? 0 : c - radius, width - 1 - c < radius ? width - 1 : c + radius};
 }
 
-// The table's entries that a box needs. The row far from the corner carries the whole rectangle, the one just
-// before the box is cut off; likewise the columns. Where nothing is to be cut off, that row or column does
-// not exist.
+// The positions of the table's entries that a box needs. The row that is furthest from the corner gives the
+// whole rectangle; the row just before the box is subtracted; likewise the columns. If nothing must be
+// subtracted, that row or column does not exist.
 struct Edges {
   std::size_t far, near, right, left;
   bool cut_rows, cut_columns;
@@ -100,7 +100,7 @@ constexpr Edges edges_of(const Box& box, Corner corner, std::size_t height) {
   return {box.first_row, box.last_row + 1, right, left, box.last_row + 1 < height, cut_columns};
 }
 
-// The sum over a box: four look-ups, three additions or subtractions, whatever its size.
+// The sum over a box: four look-ups and three additions or subtractions, for any size.
 template <typename Sum>
 Sum box_sum(std::span<const Sum> table, std::size_t width, const Edges& edges) {
   Sum sum = table[edges.far * width + edges.right];
@@ -125,7 +125,8 @@ void box_filter_rows(std::span<const Sum> table, std::size_t width, std::size_t 
   }
 }
 
-// Adds up every window anew: width · height · (2 · radius + 1)² additions. What four look-ups save.
+// Adds up every window separately: width · height · (2 · radius + 1)² additions. The four look-ups save
+// these.
 template <typename T, typename Sum = typename SumOf<T>::Type>
 Sum window_sum(std::span<const T> items, std::size_t width, const Box& box) {
   Sum sum{0};

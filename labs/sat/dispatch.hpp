@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Summed area table: from a request, in which types and operators are numbers, to the call of a task with
-// its Job. lab.hpp includes it.
+// Summed area table: turns a request, in which types and operators are numbers, into a Job, and calls the
+// task with it. lab.hpp includes this file.
 #pragma once
 
 #include "sat/lab.hpp"
 
 namespace course::sat {
 
-// --- How a Request is read: op is the Corner, dtype the type of the items (box: of the table's sums), params as follows.
+// --- The meaning of a Request: op is the Corner, dtype the type of the items (box: of the table's sums), and
+// params as follows.
 enum Param : std::size_t { kWidth, kHeight, kRadius, kHasRadii };  // kHasRadii: inputs[1] holds them
 
 constexpr bool offers(Rung rung, lab::DType dtype) {
@@ -33,7 +34,7 @@ TableJob<T> table_job(const lab::Request& request) {
   job.width = static_cast<std::uint64_t>(request.params[kWidth]);
   job.height = static_cast<std::uint64_t>(request.params[kHeight]);
   job.corner = static_cast<Corner>(request.op);
-  // Flags first: their room is a multiple of 256 bytes.
+  // The flags come first: their size is a multiple of 256 bytes.
   job.d_flags = static_cast<std::uint32_t*>(request.d_workspace);
   job.flag_count = flag_count(job.width, job.height);
   job.d_scratch = reinterpret_cast<Sum*>(job.d_flags + (job.flag_count + 63) / 64 * 64);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Summed area table: every entry is the sum of the rectangle between a corner of the image and that entry;
-// with it, the mean of any box costs four look-ups. The lab's API and its types.
-// Read: Corner, the types, TableJob and BoxJob (what a task gets), Rung (the tasks). points.hpp beside it
-// says what they are worth, dispatch.hpp how a request becomes a Job. Included by the student's .cu, the
-// solutions, the CPU side (problem.cpp), the programs in app/ and the tests, so it stays light: no heavy
-// header.
-// Invariant: images are row-major and without gaps, row 0 on top, in memory as well as on paper, whatever
-// the corner.
+// Summed area table: every entry is the sum of the rectangle between a corner of the image and that entry.
+// With the table, the mean of any box takes four look-ups. The lab's API and its types.
+// Read: Corner, the types, TableJob and BoxJob (what a task gets), Rung (the tasks). points.hpp says what the
+// tasks are worth; dispatch.hpp turns a request into a Job. The student's .cu file, the solutions, the CPU
+// side (problem.cpp), the programs in app/ and the tests include this header, so it includes no large header.
+// Invariant: images are row-major and without gaps, with row 0 on top, in memory and on paper, for either
+// corner.
 #pragma once
 
 #include <cstdint>
@@ -19,16 +18,17 @@ namespace course::sat {
 
 using lab::Status;
 
-// --- Where the rectangles start.
-//   top_left:    table(r, c) = sum of the items in rows 0 … r,          columns 0 … c   (the order of images)
-//   lower_left:  table(r, c) = sum of the items in rows r … height - 1, columns 0 … c   (the order of graphics)
+// --- The corner where the rectangles start.
+//   top_left:    table(r, c) = sum of the items in rows 0 … r,          columns 0 … c  (as in images)
+//   lower_left:  table(r, c) = sum of the items in rows r … height - 1, columns 0 … c  (as in graphics)
 enum class Corner : std::uint32_t { top_left, lower_left };
 constexpr std::uint32_t kCornerCount = 2;
 constexpr const char* name_of(Corner corner) {
   return corner == Corner::top_left ? "top_left" : "lower_left";
 }
 
-// --- Types. A sum has more digits than an item: u8 is summed up in u32, i32 in i64. Integers wrap modulo 2^bits.
+// --- Types. A sum has more bits than an item: u8 is summed up in u32, i32 in i64. Integers wrap modulo
+// 2^bits.
 template <typename Item>
 struct SumOf {
   using Type = Item;  // float, double
@@ -41,7 +41,7 @@ template <>
 struct SumOf<std::int32_t> {
   using Type = std::int64_t;
 };
-// What the mean of a box is given in: as many digits as the sum has.
+// The type of the mean of a box: as many bits as the sum has.
 template <typename Sum>
 using MeanOf = std::conditional_t<sizeof(Sum) == 4, float, double>;
 
@@ -57,42 +57,44 @@ COURSE_HD constexpr T wrapping_subtract(T a, T b) {
   }
 }
 
-// --- What a task gets. All pointers are device memory that the harness owns; never allocate, never write an input.
+// --- What a task gets. All pointers are device memory that the harness owns: do not allocate memory, and
+// never write an input.
 
-// Tasks serial, rows_columns, transpose, single_pass: make the table.
+// Tasks serial, rows_columns, transpose, single_pass: compute the table.
 template <typename T>
 struct TableJob {
   using Item = T;
   using Sum = typename SumOf<T>::Type;
   const T* d_in = nullptr;           // height rows of width items: item (r, c) is d_in[r * width + c];
-                                     // aligned to sizeof(T) and to no more
+                                     // aligned to sizeof(T) only
   Sum* d_out = nullptr;              // the table: height rows of width sums, likewise; contents undefined
   std::uint64_t width = 0;           // items in a row; may be 0
-  std::uint64_t height = 0;          // rows; may be 0. Neither needs to be a multiple of anything
+  std::uint64_t height = 0;          // rows; may be 0. width and height may have any value
   Corner corner{};                   // where every rectangle starts
-  Sum* d_scratch = nullptr;          // room for scratch_count sums, 256-byte aligned; contents undefined
+  Sum* d_scratch = nullptr;          // space for scratch_count sums, 256-byte aligned; contents undefined
   std::uint64_t scratch_count = 0;   // width * height + 256 for each tile of 32 x 32, + 512
-  std::uint32_t* d_flags = nullptr;  // room for flag_count words, 256-byte aligned; contents undefined
+  std::uint32_t* d_flags = nullptr;  // space for flag_count words, 256-byte aligned; contents undefined
   std::uint64_t flag_count = 0;      // 64 + 4 for each tile of 32 x 32
-  int multiprocessors = 1;           // of this device, to size a grid by
+  int multiprocessors = 1;           // of this device, to choose the grid's size
   CUstream_st* stream = nullptr;     // launch here; no need to synchronise, the harness does
 };
 
-// Task box: the mean of the box around each item, by four look-ups. The box of item (r, c) with radius k is rows r - k … r + k,
-// columns c - k … c + k, as far as they lie inside the image; its mean is the sum of those items, divided by how many they are.
+// Task box: the mean of the box around each item, with four look-ups. The box of item (r, c) with radius k is
+// rows r - k … r + k, columns c - k … c + k, as far as they are inside the image. Its mean is the sum of
+// these items, divided by their number.
 template <typename S>
 struct BoxJob {
   using Sum = S;
   using Mean = MeanOf<S>;
-  // The table of the image from `corner`: height rows of width sums; aligned to sizeof(S) and to no more. Its integers may have
-  // wrapped; the sums of single boxes fit into S.
+  // The table of the image from `corner`: height rows of width sums; aligned to sizeof(S) only. Its integers
+  // may have wrapped around; the sums of single boxes fit into S.
   const S* d_table = nullptr;
   Mean* d_out = nullptr;     // height rows of width means; contents undefined
   std::uint64_t width = 0;   // items in a row; may be 0
   std::uint64_t height = 0;  // rows; may be 0
   Corner corner{};           // where the table's rectangles start
   std::uint64_t radius = 0;  // in items: 0 is the item alone, 1 a box of 3 x 3; may be larger than the image
-  // nullptr, or a radius of its own for each item, laid out like d_out; then `radius` means nothing.
+  // nullptr, or one radius for each item, with the layout of d_out; then `radius` is not used.
   const std::uint32_t* d_radii = nullptr;
   int multiprocessors = 1;
   CUstream_st* stream = nullptr;
@@ -108,7 +110,7 @@ constexpr std::uint64_t flag_count(std::uint64_t width, std::uint64_t height) {
   return 64 + 4 * tiles_of_32(width, height);
 }
 
-// What an untouched task returns.
+// What an unwritten task returns.
 template <typename Job>
 Status not_implemented(const Job&) {
   return Status::not_implemented;
@@ -121,7 +123,7 @@ enum class Rung : std::uint32_t {
   transpose,
   box,
   single_pass,
-  // not asked of students:
+  // only in the solutions:
   fused,
   look_back,
   state_of_the_art,

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Summed area table: the tasks and what they are worth; `./lab points sat` prints it. They stand in the
-// order of Rung in lab.hpp, as do the further rungs after them: `./lab test 'course is complete'` compares
-// the two.
+// Summed area table: the tasks and their points; `./lab points sat` prints them. The tasks, and the further
+// rungs after them, are in the same order as Rung in lab.hpp; `./lab test 'course is complete'` compares the
+// two.
 #pragma once
 
 #include "lab/manifest.hpp"
 
 namespace course::sat {
 
-// Each goal tells the rung from those below it (solutions/sat/ladder_test.cpp pins the figures): rung 1 loads a sector per item
-// while it walks along rows, rung 2 adds up columns item by item, rung 3 moves everything four times.
+// Each goal separates a rung from the rungs below it (solutions/sat/ladder_test.cpp checks the numbers): rung
+// 1 loads a sector per item when it scans rows, rung 2 adds up columns item by item, rung 3 moves everything
+// four times.
 inline constexpr lab::EfficiencyGoal kSerialGoals[] = {{lab::Metric::work_ratio, 1.01, 3},
                                                        {lab::Metric::launches, 2, 2}};
 inline constexpr lab::EfficiencyGoal kRowsColumnsGoals[] = {{lab::Metric::bytes_ratio, 2.1, 5},
@@ -21,7 +22,7 @@ inline constexpr lab::EfficiencyGoal kBoxGoals[] = {
     {lab::Metric::work_ratio, 1.05, 3}, {lab::Metric::bytes_ratio, 1.3, 5}, {lab::Metric::launches, 1, 2}};
 inline constexpr lab::EfficiencyGoal kSinglePassGoals[] = {{lab::Metric::bytes_ratio, 1.2, 5},
                                                            {lab::Metric::launches, 2, 2}};
-// Against one core, on a device of the H200's class.
+// Compared with one CPU core, on a device like the H200.
 inline constexpr lab::SpeedupTier kRowsColumnsTiers[] = {{8, 2}, {16, 2}};
 inline constexpr lab::SpeedupTier kTransposeTiers[] = {{12, 2}, {24, 3}};
 inline constexpr lab::SpeedupTier kBoxTiers[] = {{50, 3}, {100, 4}};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The trusted side of the summed area table lab: its cases, their inputs, and what is right. Never linked
+// The trusted side of the summed area table lab: its cases, their inputs, and the right answers. Never linked
 // into a runner.
-// Reading order: table_cases() and box_cases() say what is tried and why, fill() what the images look like,
-// check() what is accepted. Integers must be exact. Floats are compared with the exact sum: entry (r, c),
-// counted from the corner, may have gone through r + c additions, or through the trees of as many items.
+// Reading order: table_cases() and box_cases() list what is tried and why, fill() makes the images, check()
+// decides what is accepted. Integers must be exact. Floats are compared with the exact sum: entry (r, c),
+// counted from the corner, may have passed through r + c additions, or through the trees of as many items.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -46,7 +46,7 @@ bool has_radii(const Case& c) {
   return c.params[kHasRadii] != 0;
 }
 
-// Calls f(Item{}) with the type of a table's items, or f(Sum{}) with that of a box filter's table.
+// Calls f(Item{}) with the type of a table's items, or f(Sum{}) with the type of a box filter's table.
 template <typename F>
 decltype(auto) with_item(DType dtype, F f) {
   switch (dtype) {
@@ -68,7 +68,7 @@ decltype(auto) with_sum(DType dtype, F f) {
 
 // --- Images.
 
-// The two that the handout works through; a longer one repeats 3 1 7 0 4 1 6 3.
+// The two images of the handout; other sizes repeat 3 1 7 0 4 1 6 3.
 template <typename T>
 T example_item(Size size, std::size_t i) {
   constexpr int kLowerLeft[] = {2, 1, 0, 0, 0, 1, 2, 0, 1, 2, 1, 0, 1, 1, 0, 2};
@@ -83,7 +83,7 @@ void fill_image(std::span<T> items, Size size, Pattern pattern, std::uint64_t se
   for (std::size_t i = 0; i < items.size(); ++i) items[i] = example_item<T>(size, i);
 }
 
-// The table that a box filter is given. high_bits: items so large that the table's entries wrap, while the
+// The table that a box filter gets. high_bits: items so large that the table's entries wrap around, but the
 // sum of 3 x 3 of them does not. Otherwise bytes, or 32-bit integers in an i64 table.
 template <typename Sum>
 void fill_table(std::span<Sum> table, Size size, Corner corner, Pattern pattern, std::uint64_t seed) {
@@ -118,9 +118,9 @@ void fill_radii(std::span<std::uint32_t> radii, std::uint64_t seed) {
   }
 }
 
-// --- What is right: tables.
+// --- The right answers: tables.
 
-// What an additive table looks like in a type that loses nothing, and the same of the magnitudes.
+// The table in a type that is exact, and the same table of the magnitudes.
 struct Exact {
   std::vector<long double> sum, magnitude;
   bool whole = true;  // every item is an integer
@@ -159,9 +159,10 @@ std::vector<lab::Expected> expected_table(const Case& c, std::span<const T> item
   return expected;
 }
 
-// --- Why a table may be wrong: one rule for each mistake. Each says what the whole table would be then.
+// --- Likely causes of a wrong table: one rule for each mistake. Each computes the table that the mistake
+// gives.
 
-// What the rules look at, for tables and boxes: `got` beside what is right.
+// The data of the rules, for tables and boxes: `got` and the right answer.
 template <typename Sum>
 struct Output {
   Size size;
@@ -169,9 +170,9 @@ struct Output {
   std::span<const lab::Expected> expected;
   std::size_t first_wrong;
 
-  // Whether all of `got` is what `wanted(r, c)` says, exactly, or nearly where they are floats; and that is
-  // no right answer: on an image of one row or column, say, many mistakes change nothing. `fine`: the mistake
-  // is one of rounding.
+  // Whether all of `got` equals wanted(r, c), exactly or, for floats, approximately, and differs from the
+  // right answer: in an image of one row or column, for example, many mistakes change nothing. `fine`: the
+  // mistake is one of rounding.
   template <typename Wanted>
   bool is_all(Wanted wanted, bool fine = false) const {
     const auto here = static_cast<long double>(wanted(first_wrong / size.width, first_wrong % size.width));
@@ -286,7 +287,8 @@ template <typename T>
 std::string integers_in_floats(const TableFacts<T>& f) {
   using Sum = typename TableFacts<T>::Sum;
   if constexpr (std::is_integral_v<Sum>) {
-    // Every wrong sum is too long for a float's 24 digits, and no further off than that many roundings.
+    // Every wrong sum has more than a float's 24 significant bits, and the error is no larger than that of
+    // many roundings.
     bool rounded = true, short_ones = false;
     for (std::size_t i = 0; i < f.out.got.size() && rounded; ++i) {
       const auto got = static_cast<long double>(f.out.got[i]), right = f.out.expected[i].value;
@@ -312,7 +314,7 @@ constexpr lab::Rule<TableFacts<T>> kTableRules[] = {
     {"integers_in_floats", integers_in_floats<T>},
 };
 
-// --- What is right: boxes.
+// --- The right answers: boxes.
 
 template <typename Sum>
 std::vector<lab::Expected> expected_means(const Case& c, std::span<const Sum> table,
@@ -348,7 +350,7 @@ std::vector<lab::Expected> expected_means(const Case& c, std::span<const Sum> ta
       } else {
         sum = static_cast<long double>(box_sum(table, width, edges));
       }
-      // Converting sum and area, and dividing, round once each.
+      // Converting sum and area, and dividing, are rounded once each.
       const auto area = static_cast<double>(box.area());
       expected[i] = {sum / static_cast<long double>(area),
                      (lost + lab::gamma(mean, 3) * static_cast<double>(std::abs(sum))) / area};
@@ -357,7 +359,7 @@ std::vector<lab::Expected> expected_means(const Case& c, std::span<const Sum> ta
   return expected;
 }
 
-// --- Why means may be wrong: one rule for each mistake.
+// --- Likely causes of wrong means: one rule for each mistake.
 
 template <typename Sum>
 struct BoxFacts {
@@ -446,7 +448,7 @@ std::string floats_too_early(const BoxFacts<Sum>& f) {
   return "";
 }
 
-// The near edges looked up inside the box instead of one before it.
+// The near edges were looked up inside the box instead of one position before it.
 template <typename F>
 std::string near_edge_inside(const F& f) {
   if (!f.radii.empty() || f.c.params[kRadius] == 0) return "";
@@ -465,8 +467,8 @@ std::string near_edge_inside(const F& f) {
                 : "";
 }
 
-// All wrong entries have a radius that leaves the range of int when a row or column is added, and no other
-// has.
+// All wrong entries, and no others, have a radius that exceeds the range of int when it is added to a row or
+// column.
 template <typename F>
 std::string radius_overflows(const F& f) {
   constexpr std::size_t kIntMax = 0x7fffffff;
@@ -613,8 +615,9 @@ class SatProblem : public lab::Problem {
     });
   }
 
-  // A table: every row and every column is scanned, by trees; each item is read once, each sum written once.
-  // A box filter: three additions and four look-ups an item, one mean.
+  // A table: every row and every column is scanned, by trees; each item is read once, each sum is written
+  // once.
+  // A box filter: three additions, four look-ups and one mean per item.
   lab::Ideal ideal(const Task& task, const Case& c) const override {
     const auto w = static_cast<double>(size_of(c).width), h = static_cast<double>(size_of(c).height);
     const double n = w * h;
@@ -657,7 +660,7 @@ Case make_case(Corner corner, DType dtype, Size size, Pattern pattern, std::uint
   return c;
 }
 
-// The handout's two images for up to 9 and up to 16 items; else rows of 8.
+// The handout's two images for up to 9 and up to 16 items; otherwise rows of 8.
 Case SatProblem::example(const Task& task, std::uint64_t n) const {
   const Size size = n <= 9 ? Size{3, 3} : n <= 16 ? Size{4, 4} : Size{8, (n + 7) / 8};
   const Corner corner = size.width == 4 ? Corner::lower_left : Corner::top_left;
@@ -684,8 +687,8 @@ std::vector<Case> table_cases() {
       add(corner, dtype, {4, 4}, Pattern::example);
     }
   }
-  // Nothing, one item; one row or one column around a warp, a block, a block of four items a thread, and many
-  // blocks.
+  // Empty images, one item; one row or one column around a warp, a block, a block of four items per thread,
+  // and many blocks.
   add(kTop, i32, {0, 0});
   add(kLow, i32, {7, 0});
   add(kLow, i32, {0, 7});
@@ -695,8 +698,8 @@ std::vector<Case> table_cases() {
     add(kLow, i32, {1, n});
   }
   add(kTop, f32, {100003, 1});
-  add(kTop, i32, {1, 65537});  // more rows than a grid's y has places
-  // Non-square; around tiles of 32, 64 and 128; widths that are a multiple of nothing.
+  add(kTop, i32, {1, 65537});  // more rows than gridDim.y can be
+  // Non-square images; sizes around tiles of 32, 64 and 128, and other widths.
   add(kLow, i32, {31, 33});
   add(kTop, i32, {33, 31});
   add(kLow, i32, {32, 32});
@@ -708,32 +711,32 @@ std::vector<Case> table_cases() {
   add(kLow, i32, {1000, 37});
   add(kTop, i32, {37, 1000});
   add(kLow, i32, {641, 479});
-  // The other types; sums that need more digits than an item has.
+  // The other types; sums that need more bits than an item has.
   add(kTop, u8, {640, 480});
   add(kLow, u8, {301, 203}, Pattern::high_bits);
   add(kTop, i32, {301, 203}, Pattern::high_bits);
   add(kLow, i32, {100, 100}, Pattern::extremes);
   add(kTop, i32, {300, 90}, Pattern::all_equal);
   add(kLow, f32, {640, 480});
-  add(kTop, f32, {200, 210}, Pattern::alternating);  // small whole numbers: must come out exact
+  add(kTop, f32, {200, 210}, Pattern::alternating);  // small integers: the sums must be exact
   add(kLow, f32, {512, 512}, Pattern::all_equal);
   add(kTop, f32, {257, 300}, Pattern::skewed);
   add(kLow, f64, {301, 203});
   add(kTop, f64, {64, 200}, Pattern::alternating);
-  // Addresses that allow no wide load at the start of a row.
+  // Rows that do not start at a multiple of 16 bytes.
   add(kTop, u8, {129, 70}, Pattern::random, lab::kCorrectness, 1);
   add(kLow, u8, {256, 64}, Pattern::random, lab::kCorrectness, 3);
   add(kTop, i32, {256, 64}, Pattern::random, lab::kCorrectness, 4);
   add(kLow, f32, {256, 64}, Pattern::random, lab::kCorrectness, 12);
   add(kTop, f64, {128, 66}, Pattern::random, lab::kCorrectness, 8);
-  // With every checker on: a few tiles and more, all of them cut at both edges.
+  // All checkers are on: a few tiles and more, with incomplete tiles at both edges.
   add(kTop, i32, {300, 7}, Pattern::random, kBoth);
   add(kLow, f32, {70, 100}, Pattern::random, kBoth);
   add(kTop, u8, {150, 133}, Pattern::random, kBoth, 1);
 
-  // What is measured: 2^18 items keep the counting of work and steps quick, 2^22 are what a camera delivers.
-  // Both are correctness cases, too, with another seed: an answer that was kept from there is wrong when it
-  // is measured.
+  // The measured cases: with 2^18 items, counting work and steps is quick; 2^22 are an image of a camera.
+  // Both are also correctness cases, with another seed, so an answer that was stored in one is wrong in the
+  // other.
   add(kTop, f32, {1024, 256}, Pattern::random, lab::kEfficiency | lab::kCorrectness);
   add(kLow, f32, {2048, 2048}, Pattern::random, lab::kSpeedup | lab::kCorrectness);
   return all;
@@ -761,7 +764,7 @@ std::vector<Case> box_cases() {
       add(corner, dtype, {67, 35}, kOwnRadii);
     }
   }
-  // Nothing, one item, one row, one column.
+  // Empty images, one item, one row, one column.
   for (const Corner corner : {kTop, kLow}) {
     add(corner, u32, {0, 0}, 1);
     add(corner, u32, {5, 0}, 1);
@@ -770,14 +773,15 @@ std::vector<Case> box_cases() {
     add(corner, u32, {1000, 1}, 3);
     add(corner, u32, {1, 1000}, 3);
   }
-  add(kTop, u32, {1, 65537 * 9}, 4);  // more blocks than a grid's y has places, however rows are shared out
-  // The item alone; the box reaches one border, both, all of them; a radius near 2^32 must not wrap.
+  add(kTop, u32, {1, 65537 * 9}, 4);  // more blocks than gridDim.y can be, for any division of the rows
+  // The item alone; a box that reaches one border, both, all of them; a radius near 2^32 must not wrap
+  // around.
   for (const std::int64_t radius : {std::int64_t{0}, std::int64_t{1}, std::int64_t{20}, std::int64_t{60},
                                     std::int64_t{119}, std::int64_t{120}, std::int64_t{0xffffffff}}) {
     add(kTop, u32, {121, 87}, radius);
     add(kLow, u32, {87, 121}, radius);
   }
-  // Entries that wrapped: the difference of four is right all the same, as long as it is taken as integers.
+  // Entries that wrapped around: the combination of four is right if it is computed in integers.
   add(kTop, u32, {300, 200}, 1, Pattern::high_bits);
   add(kLow, i64, {300, 200}, 1, Pattern::high_bits);
   add(kLow, f32, {640, 480}, 5, Pattern::alternating);
@@ -786,7 +790,7 @@ std::vector<Case> box_cases() {
   add(kTop, u32, {640, 480}, kOwnRadii);
   add(kTop, u32, {129, 70}, 3, Pattern::random, lab::kCorrectness, 4);
   add(kLow, i64, {129, 70}, 3, Pattern::random, lab::kCorrectness, 8);
-  // With every checker on.
+  // All checkers are on.
   add(kTop, u32, {70, 45}, 3, Pattern::random, kBoth);
   add(kLow, f32, {100, 33}, kOwnRadii, Pattern::random, kBoth);
 

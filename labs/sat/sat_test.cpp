@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The summed area table lab's public tests. Run them on your kernels with
 //   build/labs/sat/sat_test --gtest_filter='transpose.*'
-// Each task is a suite, each case a test (public_tests.hpp says what the environment can change). The tests
-// below need no kernel: they try out the lab's own checks and baselines, and pin the two tables that the
-// handout works through.
+// Each task is a suite, each case a test (public_tests.hpp lists the environment variables). The tests below
+// need no kernel: they test the lab's own checks and baselines, and check the two tables of the handout.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -76,7 +75,7 @@ TEST(Tables, FromTheLowerLeft) {
   EXPECT_TRUE(std::ranges::equal(t.output<std::int64_t>(), expected));
 }
 
-// The example is often printed with 1 1 2 2 as its lowest row: that is not the image of this table.
+// The example is often printed with 1 1 2 2 as its lowest row, but that is not the image of this table.
 TEST(Tables, FromTheLowerLeftTellsTheMisprintedRow) {
   const std::vector<std::int32_t> misprinted{2, 1, 0, 0, 0, 1, 2, 0, 1, 2, 1, 0, 1, 1, 2, 2};
   const Numbers table = table_of(misprinted, 4, Corner::lower_left);
@@ -215,7 +214,7 @@ TEST(Check, SaysWhereAndWhatAWrongTableIs) {
   EXPECT_NE(hint(t, "serial").find("overflowed a 32-bit variable"), std::string::npos);
 }
 
-// On an image of one column two mistakes give the same table; on others only one of them does.
+// In an image of one column, two mistakes give the same table; in others they give different ones.
 TEST(Check, TellsSwappedSidesFromTheOtherCorner) {
   Tried one_column = tried("serial", "lower_left_i32_1x31_random");
   table_one_thread<std::int32_t>(one_column.input<std::int32_t>(), 31, 1, Corner::lower_left,
@@ -274,16 +273,16 @@ TEST(Check, WantsWholeNumberFloatsExactly) {
   EXPECT_TRUE(check(t, "serial"));
 }
 
-// The bound grows with the number of additions: near the corner it allows next to nothing.
+// The bound grows with the number of additions: near the corner it is very small.
 TEST(Check, AllowsFloatsToRoundAndNoMore) {
   Tried t = tried("serial", "lower_left_f32_512x512_all_equal");
   const auto out = t.output<float>();
-  out[511] *= 1.0f + 1e-6f;  // the whole image, added up one by one
+  out[511] *= 1.0f + 1e-6f;  // the sum of the whole image, item by item
   EXPECT_FALSE(check(t, "serial"));
   out[511] *= 1.01f;
   EXPECT_TRUE(check(t, "serial"));
   Tried u = tried("serial", "lower_left_f32_512x512_all_equal");
-  u.output<float>()[511 * 512 + 1] *= 1.00001f;  // two items
+  u.output<float>()[511 * 512 + 1] *= 1.00001f;  // the sum of two items
   EXPECT_TRUE(check(u, "serial"));
 }
 

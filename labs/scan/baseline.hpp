@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Scan on the CPU: the two baselines that a speedup is counted against, the segmented one, and the two sweeps
-// round by round for the handout. Plain loops, compiled with -O3: what a careful C++ programmer writes
-// without looking at the machine.
+// Scan on the CPU: the two baselines for speedups, the segmented scan, and the two sweeps round by round for
+// the handout. Plain loops, compiled with -O3, without tuning for a particular CPU.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +14,8 @@
 
 namespace course::scan {
 
-// One row: length operations, each waiting for the one before. The total is an Op::Value, which may be wider
-// than an Item.
+// One row: `length` operations, each of which needs the result of the one before. The total is an Op::Value,
+// which may be wider than an Item.
 template <typename Item, typename Op>
 void scan_row(const Item* in, std::size_t length, Op op, Kind kind, Item* out) {
   auto total = op.identity();
@@ -34,7 +33,7 @@ void scan_row(const Item* in, std::size_t length, Op op, Kind kind, Item* out) {
   }
 }
 
-// As scan_row, but the total starts anew at every head.
+// Like scan_row, but the total starts again at every head.
 template <typename Item, typename Op>
 void scan_segments(const Item* in, const std::uint8_t* heads, std::size_t length, Op op, Kind kind,
                    Item* out) {
@@ -46,13 +45,13 @@ void scan_segments(const Item* in, const std::uint8_t* heads, std::size_t length
   }
 }
 
-// Calls row(first, length) for the rows that n items make, one after the other.
+// Calls row(first, length) for each row of the n items, in order.
 template <typename Row>
 void rows_one_thread(std::size_t n, std::size_t row_length, Row row) {
   for (std::size_t first = 0; first < n; first += row_length) row(first, std::min(row_length, n - first));
 }
 
-// The same, with a contiguous share of the rows for each core.
+// The same, but each core takes a contiguous share of the rows.
 template <typename Row>
 void rows_all_cores(std::size_t n, std::size_t row_length, Row row) {
   constexpr std::size_t kWorthAThread =
@@ -72,19 +71,20 @@ void rows_all_cores(std::size_t n, std::size_t row_length, Row row) {
   for (auto& thread : threads) thread.join();
 }
 
-// --- The networks of the handout, in place, one call of after_round() for each row of its tables.
+// --- The networks of the handout, in place, with one call of after_round() for each row of its tables.
 
 // x[k] becomes x[k - d] op x[k] for d = 1, 2, 4 …: inclusive.
 template <typename Op, typename AfterRound>
 void hillis_steele(std::span<typename Op::Value> x, Op op, AfterRound after_round) {
   for (std::size_t d = 1; d < x.size(); d *= 2) {
-    // From the right, so that x[k - d] is still the value of the round before.
+    // From right to left, so that x[k - d] is still the value of the round before.
     for (std::size_t k = x.size(); k-- > d;) x[k] = op(x[k - d], x[k]);
     after_round();
   }
 }
 
-// A balanced tree over a power of two of leaves: every node's value is kept where its rightmost leaf was.
+// A balanced tree whose number of leaves is a power of two. Every node's value is at the position of its
+// rightmost leaf.
 template <typename Op, typename AfterRound>
 void up_sweep(std::span<typename Op::Value> x, Op op, AfterRound after_round) {
   for (std::size_t half = 1; half < x.size(); half *= 2) {
@@ -94,8 +94,8 @@ void up_sweep(std::span<typename Op::Value> x, Op op, AfterRound after_round) {
   }
 }
 
-// After up_sweep: the root becomes the identity, then every node hands its value to its left child, and to
-// its right child with what the left child held behind it: exclusive.
+// After up_sweep: the root becomes the identity. Then every node copies its value to its left child; its
+// right child gets the node's value combined with the left child's old value. The result is exclusive.
 template <typename Op, typename AfterRound>
 void down_sweep(std::span<typename Op::Value> x, Op op, AfterRound after_round) {
   if (x.empty()) return;

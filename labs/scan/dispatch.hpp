@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Scan: from a request, in which types and operators are numbers, to the call of a task with its Job.
-// lab.hpp includes it.
+// Scan: turns a request, in which types and operators are numbers, into a Job, and calls the task with it.
+// lab.hpp includes this file.
 #pragma once
 
 #include "scan/lab.hpp"
 
 namespace course::scan {
 
-// Which combinations are asked for: sums of every number type, min and max of i32 and f32, affine maps of u32.
+// The combinations that are used: sums of every number type, min and max of i32 and f32, affine maps of u32.
 constexpr bool offers(OpId op, lab::DType dtype) {
   using lab::DType;
   switch (op) {
@@ -15,12 +15,12 @@ constexpr bool offers(OpId op, lab::DType dtype) {
       return dtype == DType::i32 || dtype == DType::i64 || dtype == DType::f32 || dtype == DType::f64;
     case OpId::min:
     case OpId::max: return dtype == DType::i32 || dtype == DType::f32;
-    case OpId::affine: return dtype == DType::u64;  // one element a map
+    case OpId::affine: return dtype == DType::u64;  // one element per map
   }
   return false;
 }
 
-// Where a request's parameters stand.
+// Indices of a request's parameters.
 constexpr std::size_t kRowLengthParam = 0, kKindParam = 1;
 
 template <typename Op>

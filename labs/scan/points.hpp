@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Scan: the tasks and what they are worth; `./lab points scan` prints it. They stand in the order of Rung
-// in lab.hpp, as do the further rungs after them: `./lab test 'course is complete'` compares the two.
+// Scan: the tasks and their points; `./lab points scan` prints them. The tasks, and the further rungs after
+// them, are in the same order as Rung in lab.hpp; `./lab test 'course is complete'` compares the two.
 #pragma once
 
 #include "lab/manifest.hpp"
 
 namespace course::scan {
 
-// Ratios are against the loop's n - 1 operations a row and the ⌈log2 row_length⌉ steps that no network can beat.
-// Each goal tells the rung from those below it (solutions/scan/ladder_test.cpp pins the figures).
+// The ratios compare with the loop's n - 1 operations per row, and with ⌈log2 row_length⌉ steps, the fewest
+// possible.
+// Each goal separates a rung from the rungs below it (solutions/scan/ladder_test.cpp checks the numbers).
 inline constexpr lab::EfficiencyGoal kHillisSteeleGoals[] = {{lab::Metric::step_ratio, 1.05, 3},
                                                              {lab::Metric::barriers, 12, 4}};
 inline constexpr lab::EfficiencyGoal kBlellochGoals[] = {{lab::Metric::work_ratio, 3.05, 4},
@@ -19,7 +20,7 @@ inline constexpr lab::EfficiencyGoal kCoarsenedGoals[] = {
     {lab::Metric::barriers, 2, 4}, {lab::Metric::work_ratio, 4, 3}, {lab::Metric::bank_conflicts, 1.1, 3}};
 inline constexpr lab::EfficiencyGoal kSegmentedGoals[] = {{lab::Metric::bytes_ratio, 1.05, 4},
                                                           {lab::Metric::launches, 1, 2}};
-// Against one core, on a device of the H200's class.
+// Compared with one CPU core, on a device like the H200.
 inline constexpr lab::SpeedupTier kHillisSteeleTiers[] = {{8, 2}, {16, 2}};
 inline constexpr lab::SpeedupTier kBlellochTiers[] = {{4, 2}, {7, 2}};
 inline constexpr lab::SpeedupTier kKoggeStoneTiers[] = {{15, 2}, {30, 2}};

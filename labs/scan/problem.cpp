@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: MIT
-// The trusted side of the scan lab: its cases, their inputs, and what is right. Never linked into a runner.
-// Reading order: cases() says what is tried and why, fill() what the items look like, check() what is
-// accepted. Sums of floats are compared, result by result, with the exact sum of their prefix under the error
-// bound of two sweeps over a tree and, where the task folds serially first, of a chunk; everything else must
-// be exact.
+// The trusted side of the scan lab: its cases, their inputs, and the right answers. Never linked into a
+// runner.
+// Reading order: cases() lists what is tried and why, fill() makes the items, check() decides what is
+// accepted. Each result of a float sum is compared with the exact sum of its prefix. The error bound is that
+// of two sweeps over a tree and, if the task adds several items per thread first, of a chunk. Everything else
+// must be exact.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -72,14 +73,14 @@ constexpr bool kIsMap = std::is_same_v<Value, Map>;
 
 // --- Items.
 
-// Odd scales: no product of them is ever 0, so what a prefix began with shows in all that follows.
+// Odd scales: no product of them is ever 0, so the start of a prefix affects all results that follow.
 Map map_item(Rng& rng) {
   return {static_cast<std::uint32_t>(rng()) | 1u, static_cast<std::uint32_t>(rng())};
 }
 
 std::uint8_t head_item(Pattern pattern, std::uint64_t i, std::uint64_t n, Rng& rng) {
   switch (pattern) {
-    case Pattern::all_equal: return 0;    // no head at all
+    case Pattern::all_equal: return 0;    // no heads
     case Pattern::alternating: return 1;  // every item is a segment
     case Pattern::ascending: return i + 1 == n;
     case Pattern::skewed: return rng.below(1000) == 0;
@@ -88,7 +89,7 @@ std::uint8_t head_item(Pattern pattern, std::uint64_t i, std::uint64_t n, Rng& r
   }
 }
 
-// --- What is right.
+// --- The right answers.
 
 // Calls scan(first, length) for every row, or for every core's share of them.
 template <typename F>
@@ -115,8 +116,8 @@ void scan_all(const Case& c, std::span<const HostBuffer> inputs, Op op, lab::Bas
   }
 }
 
-// The most additions that one item may go through in a sound kernel: two sweeps over a tree (or a network,
-// whose depth is half of that), after and before a serial chunk where the task is about one.
+// The largest number of additions that an item may pass through in a sound kernel: two sweeps over a tree (a
+// network has half that depth), and a serial chunk before and after them if the task has one.
 double depth(const Task& task, const Case& c) {
   const double tree =
       2 * std::log2(static_cast<double>(std::min<std::uint64_t>(row_length_of(c), c.n)) + 2) + 8;
@@ -128,8 +129,7 @@ double depth(const Task& task, const Case& c) {
   }
 }
 
-// The exact value of every result and the error that is allowed to it: the bound for the items of its own
-// prefix.
+// The exact value of every result and its allowed error: the error bound for the items of its own prefix.
 template <typename T>
 std::vector<lab::Expected> expected_sums(const Task& task, const Case& c,
                                          std::span<const HostBuffer> inputs) {
@@ -162,10 +162,10 @@ std::vector<lab::Expected> expected_sums(const Task& task, const Case& c,
   return all;
 }
 
-// --- Why it may be wrong: one rule for each mistake. Most are other scans: the outputs are what such a scan
-// gives.
+// --- Likely causes of a wrong result: one rule for each mistake. Most rules compute another scan and compare
+// the outputs with it.
 
-// op with its operands swapped: what a kernel computes that takes every operator for commutative.
+// op with its operands swapped: the result of a kernel that assumes that every operator is commutative.
 template <typename Op>
 struct Swapped : Op {
   COURSE_HD typename Op::Value operator()(typename Op::Value a, typename Op::Value b) const {
@@ -191,7 +191,7 @@ struct Facts {
   std::span<const Value> got;
   const Mismatch& mismatch;
   std::span<const lab::Expected> allowed = {};  // of float sums
-  std::vector<Value> right = {};                // by a loop
+  std::vector<Value> right = {};                // from a loop
 
   bool exclusive() const { return kind_of(c) == Kind::exclusive; }
   bool has_heads() const { return inputs.size() > 1; }
@@ -211,7 +211,7 @@ struct Facts {
     scan_all(how, with_inputs, operation, lab::Baseline::one_thread, out.data());
     return out;
   }
-  // Whether all outputs are these, which are not right where the first wrong one is.
+  // Whether the outputs equal `other`, and `other` differs from the right results at the first wrong one.
   bool gives(const std::vector<Value>& other) const {
     return !is_same(other[first()], right[first()]) &&
            std::equal(got.begin(), got.end(), other.begin(), other.end(), is_same<Value>);
@@ -271,7 +271,7 @@ std::string no_item(const Facts<Op>& f) {
              : "";
 }
 
-// A shift by one place that has nothing to put into the first.
+// The results are moved right by one position, but the first result stays the first item.
 template <typename Op>
 std::string first_item_kept(const Facts<Op>& f) {
   if (!f.exclusive()) return "";
@@ -308,8 +308,8 @@ std::string own_item_twice(const Facts<Op>& f) {
                         : "";
 }
 
-// A warp's shuffles without a guard: __shfl_up_sync gives lanes below the offset their own value. Seen in a
-// row's first warp.
+// Shuffles of a warp without a check of the lane: __shfl_up_sync returns their own value to lanes below the
+// offset. The first warp of the row shows it.
 template <typename Op>
 std::string lane_combined_itself(const Facts<Op>& f) {
   constexpr std::size_t kWarp = 32;
@@ -322,7 +322,7 @@ std::string lane_combined_itself(const Facts<Op>& f) {
     for (std::size_t lane = 0; lane < n; ++lane)
       lanes[lane] = f.op(before[lane < offset ? lane : lane - offset], before[lane]);
   }
-  if (f.exclusive()) {  // the same, one lane further
+  if (f.exclusive()) {  // the same results, one lane further right
     std::rotate(lanes.begin(), lanes.end() - 1, lanes.end());
     lanes[0] = f.op.identity();
   }
@@ -336,7 +336,7 @@ std::string lane_combined_itself(const Facts<Op>& f) {
                 : "";
 }
 
-// The results of parts of the row that end where the first wrong result stands.
+// The row is scanned in pieces; a new piece begins at the first wrong result.
 template <typename Op>
 std::string pieces_on_their_own(const Facts<Op>& f) {
   if (f.position() < 2) return "";
@@ -353,7 +353,7 @@ std::string pieces_on_their_own(const Facts<Op>& f) {
                         : "";
 }
 
-// A root that was not set to the identity passes the row's total down to every leaf.
+// If the root was not set to the identity, every result includes the row's total.
 template <typename Op>
 std::string root_not_identity(const Facts<Op>& f) {
   if (f.position() != 0 || f.c.n == 0) return "";
@@ -369,8 +369,8 @@ std::string root_not_identity(const Facts<Op>& f) {
              : "";
 }
 
-// A tree's down-sweep that leaves the sums of the up-sweep in the left children. The tree has a leaf for each
-// item of the longest row, or of those that there are.
+// A down-sweep that does not change the left children, so they keep the sums of the up-sweep. The tree has a
+// leaf for each item of a full row, or for each item that exists.
 template <typename Op>
 std::string left_child_keeps_its_sum(const Facts<Op>& f) {
   if (f.has_heads() || f.row_length() > (std::size_t{1} << 16)) return "";
@@ -395,7 +395,7 @@ std::string left_child_keeps_its_sum(const Facts<Op>& f) {
   return "";
 }
 
-// As far off as a loop's sum, in a type that it grows too long for.
+// The errors are about those of a serial sum in the item's type, which is too long for that type.
 template <typename Op>
 std::string one_by_one(const Facts<Op>& f) {
   if (f.allowed.empty()) return "";
@@ -416,7 +416,7 @@ std::string one_by_one(const Facts<Op>& f) {
   return "";
 }
 
-// --- Signs: what the first wrong result shows.
+// --- Weaker evidence: rules that look at the first wrong result only.
 
 template <typename Op>
 std::string zero_for_identity(const Facts<Op>& f) {
@@ -474,7 +474,7 @@ constexpr lab::Rule<Facts<Op>> kRules[] = {
     {"order_of_operands", order_of_operands<Op>, true},
 };
 
-// An affine map as what it does, not as the 64 bits that it travels in.
+// Prints an affine map as a formula instead of 64 bits.
 std::string print_map(const Map& map) {
   return fmt::format("x -> {} * x + {}", map.scale, map.shift);
 }
@@ -554,7 +554,7 @@ class ScanProblem : public lab::Problem {
                 lab::Baseline which) const override {
     with_op(c, [&]<typename Op>(Op op) {
       const auto out = view<typename Op::Value>(std::span(outputs[0].bytes)).data();
-      // A float sum is kept in double, as on any CPU where that costs nothing.
+      // A float sum is computed in double, as a CPU program would do it.
       if constexpr (std::is_same_v<Op, Sum<float>>) {
         scan_all(c, inputs, Sum<double>{}, which, out);
       } else {
@@ -563,8 +563,8 @@ class ScanProblem : public lab::Problem {
     });
   }
 
-  // A row of length items: length - 1 operations, as many as the loop's; ⌈log2 length⌉ steps, fewer than any
-  // network has; every item is read once and every result written once.
+  // A row of length items: length - 1 operations, as many as the loop's; ⌈log2 length⌉ steps, the fewest
+  // possible; every item is read once and every result is written once.
   lab::Ideal ideal(const Task& task, const Case& c) const override {
     const auto n = static_cast<double>(c.n), row_length = static_cast<double>(row_length_of(c));
     const double n_rows = std::ceil(n / row_length), longest = std::min(n, row_length);
@@ -572,7 +572,8 @@ class ScanProblem : public lab::Problem {
     return {std::max(n - n_rows, 0.0), longest > 1 ? std::ceil(std::log2(longest)) : 0, bytes};
   }
 
-  // One row of n items, as far as the task goes; the kind that the task's network gives by itself.
+  // One row of n items, or several if n exceeds the task's limit; the kind that the task's network computes
+  // directly.
   Case example(const Task& task, std::uint64_t n) const override {
     const Rung rung = rung_of(task);
     const bool exclusive = rung == Rung::blelloch || rung == Rung::compact || rung == Rung::conflict_free;
@@ -606,19 +607,19 @@ std::vector<Case> ScanProblem::cases(const Task& task) const {
     c.purpose = purpose;
     c.misalign = misalign;
     for (const Case& other : all) {
-      if (other.name == c.name) return;  // short longest rows meet the fixed lengths
+      if (other.name == c.name) return;  // for short longest rows, two of the calls below make the same case
     }
     all.push_back(std::move(c));
   };
   constexpr auto kBoth = lab::kCorrectness | lab::kChecks;
   constexpr Kind kKinds[] = {Kind::exclusive, Kind::inclusive};
   const Rung rung = rung_of(task);
-  // The longest row; for rungs without a limit, one that several blocks work on.
+  // The longest row; for rungs without a limit, a row that needs several blocks.
   const std::uint64_t longest = std::min<std::uint64_t>(max_row_length(rung), 5000);
-  const bool network = rung != Rung::brute_force;  // else long rows take quadratic time
+  const bool network = rung != Rung::brute_force;  // brute force takes quadratic time for long rows
 
-  // One row: none, one item, around powers of two and warps, up to the longest; and rows that are longer than
-  // the array.
+  // One row: 0 and 1 items, sizes around powers of two and warps, up to the longest row; and rows that are
+  // longer than the array.
   for (const std::uint64_t n :
        {0u, 1u, 2u, 3u, 7u, 8u, 9u, 31u, 32u, 33u, 255u, 256u, 257u, 1000u, 1024u, 2048u}) {
     if (n <= longest) add(kKinds[n % 2], OpId::sum, DType::i32, n, std::max<std::uint64_t>(n, 1));
@@ -631,8 +632,8 @@ std::vector<Case> ScanProblem::cases(const Task& task) const {
     add(kind, OpId::sum, DType::i32, 1, longest);
   }
   add(Kind::exclusive, OpId::sum, DType::i32, 0, longest);
-  // Many rows; the last one with all, one, or some of its items. All checkers on: several warps and rows, a
-  // ragged end.
+  // Many rows; the last one is full, or has one or some of its items. All checkers are on: several warps and
+  // rows, and a row that does not fill its warps.
   for (const Kind kind : kKinds) {
     add(kind, OpId::sum, DType::i32, 2 * longest + longest / 3, longest, Pattern::random, kBoth);
     add(kind, OpId::affine, DType::u64, 2 * longest + 1, longest, Pattern::random, kBoth);
@@ -645,15 +646,15 @@ std::vector<Case> ScanProblem::cases(const Task& task) const {
     add(kKinds[row_length / 2 % 2], OpId::sum, DType::i32, 5003, row_length);
     add(kKinds[row_length / 2 % 2], OpId::affine, DType::u64, 4001, row_length);
   }
-  // More rows than a 16-bit number counts.
+  // More rows than a 16-bit number can count.
   add(Kind::inclusive, OpId::sum, DType::i32, 132007, 2);
-  // Addresses that allow no 16-byte access; rows that start at every one of them.
+  // Arrays and rows that do not start at a multiple of 16 bytes.
   add(Kind::inclusive, OpId::sum, DType::i32, 20003, longest, Pattern::random, lab::kCorrectness, 4);
   add(Kind::exclusive, OpId::sum, DType::i32, 20003, longest - 3, Pattern::random, lab::kCorrectness, 12);
   add(Kind::inclusive, OpId::affine, DType::u64, 9001, longest, Pattern::random, lab::kCorrectness, 8);
   add(Kind::exclusive, OpId::sum, DType::i64, 9001, longest, Pattern::random, lab::kCorrectness, 8);
-  // Other items of int32, and the other operators and types. What decides stands anywhere, everything lies on
-  // one side of zero, nothing of it is zero: an identity that is none shows.
+  // Other patterns of int32 items, and the other operators and types. The item that determines the result is
+  // anywhere, all items have the same sign, and none is 0, so a wrong identity changes the result.
   for (const Pattern pattern :
        {Pattern::high_bits, Pattern::alternating, Pattern::all_equal, Pattern::skewed})
     add(kKinds[static_cast<int>(pattern) % 2], OpId::sum, DType::i32, 9000, longest, pattern);
@@ -677,16 +678,16 @@ std::vector<Case> ScanProblem::cases(const Task& task) const {
   add(Kind::exclusive, OpId::sum, DType::i64, 0, longest);
   add(Kind::exclusive, OpId::affine, DType::u64, 0, longest);
 
-  // A row that many blocks work on, where one block is no limit.
+  // A row that needs many blocks, for rungs that are not limited to one block.
   if (max_row_length(rung) == kAnyRow) {
     add(Kind::inclusive, OpId::sum, DType::i32, network ? 300007 : 30007, network ? 300007 : 30007);
     add(Kind::exclusive, OpId::affine, DType::u64, 30007, network ? 65536 : 16384);
     add(Kind::exclusive, OpId::sum, DType::i32, 10, kAnyRow);
   }
 
-  // What is measured: 2^18 items keep the counting of work and steps quick, 2^22 fill the device. Both are
-  // correctness cases, too, with another seed: an answer that was kept from there is wrong when it is
-  // measured. The sweeps give the exclusive scan, the networks the inclusive one.
+  // The measured cases: with 2^18 items, counting work and steps is quick; 2^22 items fill the device. Both
+  // are also correctness cases, with another seed, so an answer that was stored in one is wrong in the other.
+  // The sweeps compute the exclusive scan, the networks the inclusive one.
   const Kind natural = rung == Rung::blelloch || rung == Rung::compact || rung == Rung::conflict_free
                            ? Kind::exclusive
                            : Kind::inclusive;

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT
-// Scan: your file. Read labs/scan/lab.hpp first (what is computed, Job), then handouts/02-scan.md.
-// Work from the top down: each task is a kernel and the host function that launches it. Grade one task with
+// Scan: your file. Read labs/scan/lab.hpp (what is computed, Job), then handouts/02-scan.md.
+// Work from the top down: each task is a kernel and the host function that launches it.
+// Grade one task with
 //   ./lab grade scan --task hillis_steele
-// Until you write it, a task answers "not implemented". Do not change the given lines at the end.
+// Until you write it, a task returns "not implemented". Do not change the given lines at the end.
 #include "scan/lab.hpp"
 
 namespace course::scan {
 
 inline constexpr unsigned kWarp = 32;       // threads in a warp
 inline constexpr unsigned kFullMask = ~0u;  // every lane of a warp takes part
-inline constexpr unsigned kBlock = 256;     // threads in a block, where the row doesn't decide
+inline constexpr unsigned kBlock = 256;     // threads in a block, unless the row length decides
 
-// --- Given: where a row lies. `length` is row_length, less in the last row, 0 for a row that does not exist.
+// --- Given: the position of a row. `length` is row_length, or less in the last row; 0 if the row does not
+// exist.
 struct Row {
   std::uint64_t first;  // index of its first item
   unsigned length;
@@ -24,15 +26,15 @@ __device__ Row row_of(const Job<Op>& job, std::uint64_t row) {
   return {first, left < job.row_length ? static_cast<unsigned>(left) : job.row_length};
 }
 
-// The smallest power of two that is not below `length`: leaves of a balanced tree over a row.
+// The smallest power of two that is at least `length`: the number of leaves of a balanced tree over a row.
 constexpr unsigned leaves_for(unsigned length) {
   unsigned leaves = 1;
   while (leaves < length) leaves *= 2;
   return leaves;
 }
 
-// Shuffles for values of any type whose size is a multiple of 4, word by word. All 32 lanes must call them.
-// The value of the lane `offset` below; the lanes below `offset` get their own back.
+// Shuffles a value of any type whose size is a multiple of 4, word by word. All 32 lanes must call it.
+// Returns the value of the lane `offset` below; lanes below `offset` get their own value.
 template <typename Value>
 __device__ Value shuffle_up(Value value, unsigned offset) {
   static_assert(sizeof(Value) % 4 == 0);
@@ -43,38 +45,40 @@ __device__ Value shuffle_up(Value value, unsigned offset) {
   return value;
 }
 
-// --- Rung 3, task "hillis_steele": a block for each row, a thread for each item, log2(row_length) rounds in
-// shared memory. Rows of up to kThreadRow items.
-// Reads the row once, writes it once; about row_length · log2(row_length) operations, ⌈log2 row_length⌉ steps.
+// --- Rung 3, task "hillis_steele": one block per row, one thread per item, log2(row_length) rounds in shared
+// memory. Rows of up to kThreadRow items.
+// Reads the row once, writes it once; about row_length · log2(row_length) operations, ⌈log2 row_length⌉
+// steps.
 template <typename Op>
 __global__ void __launch_bounds__(kThreadRow) k03_hillis_steele(Job<Op> job) {
-  // TODO(student): Thread tid loads item tid of row blockIdx.x into one half of a shared array with two
-  // halves (threads past the row's end bring the identity); barrier. For offset 1, 2, 4 … below the row's
-  // length: every thread reads its value, and the one `offset` to the left if there is one, from one half,
-  // writes left op own to the other half; barrier; the halves swap roles. At the end thread tid writes result
-  // tid: its own value if the scan is inclusive; if it is exclusive, the value one to the left, or the
-  // identity. (roughly 20 lines)
+  // TODO(student): Thread tid loads item tid of row blockIdx.x into one half of a shared array that has two
+  // halves (threads past the end of the row store the identity); barrier. For offset 1, 2, 4 … below the
+  // row's length: every thread reads its own value and, if it exists, the value `offset` to the left from one
+  // half, and writes left op own to the other half; barrier; the two halves swap roles. At the end thread tid
+  // writes result tid: its own value if the scan is inclusive; if it is exclusive, the value one to the left,
+  // or the identity. (roughly 20 lines)
 }
 
 template <typename Op>
 Status hillis_steele(const Job<Op>& job) {
-  // TODO(student): Launch k03_hillis_steele on job.stream with a block for each row and a thread for each
-  // item of a full row. No row, no launch. (roughly 3 lines)
+  // TODO(student): Launch k03_hillis_steele on job.stream with one block per row and one thread per item of a
+  // full row. If there is no row, do not launch. (roughly 3 lines)
   return not_implemented(job);
 }
 
-// --- Rung 4, task "blelloch": a balanced tree over the row, swept up and down again, in place. Rows of up to
-// kThreadRow items.
-// Leaves: leaves_for(row_length); the places past the row's end hold the identity. 2 · (leaves - 1) operations,
-// 2 · log2(leaves) steps. Exclusive by nature.
+// --- Rung 4, task "blelloch": a balanced tree over the row, an up-sweep and a down-sweep, in place. Rows of
+// up to kThreadRow items.
+// There are leaves_for(row_length) leaves; those past the end of the row hold the identity. 2 · (leaves - 1)
+// operations, 2 · log2(leaves) steps. The result is exclusive.
 template <typename Op>
 __global__ void __launch_bounds__(kThreadRow) k04_blelloch(Job<Op> job, unsigned leaves) {
-  // TODO(student): A thread for each leaf. Thread k keeps its own item in a register, too, and puts it (or
-  // the identity) into s_data[k]; barrier. Up: for half = 1, 2, 4 … below `leaves`, full = 2 * half: the
-  // threads with (k + 1) % full == 0 fold s_data[k - half] into s_data[k], from the left; barrier. One thread
-  // sets the root, s_data[leaves - 1], to the identity; barrier. Down: for half = leaves / 2 … 4, 2, 1 the
-  // same threads read the left child, hand their own value to it, and keep own op left; barrier. Results:
-  // s_data[k], and if the scan is inclusive, s_data[k] op the item. (roughly 25 lines)
+  // TODO(student): One thread per leaf. Thread k keeps its own item also in a register, and stores it (or the
+  // identity) in s_data[k]; barrier. Up-sweep: for half = 1, 2, 4 … below `leaves`, full = 2 * half: each
+  // thread with (k + 1) % full == 0 sets s_data[k] to s_data[k - half] op s_data[k]; barrier. One thread sets
+  // the root, s_data[leaves - 1], to the identity; barrier. Down-sweep: for half = leaves / 2 … 4, 2, 1: the
+  // same threads read the left child s_data[k - half], copy their own value to it, and set their own to own
+  // op left; barrier. The result is s_data[k]; if the scan is inclusive, s_data[k] op the item. (roughly 25
+  // lines)
   static_cast<void>(leaves);
 }
 
@@ -84,79 +88,81 @@ Status blelloch(const Job<Op>& job) {
   return not_implemented(job);
 }
 
-// Scans one value per lane of a warp, inclusively, by shuffles. All 32 lanes must call it; every lane gets its result.
+// Inclusive scan of one value per lane of a warp, with shuffles. All 32 lanes must call it; every lane gets
+// its result.
 // No shared memory, no barrier; 5 steps, 129 operations.
 template <typename Op>
 __device__ typename Op::Value warp_inclusive_scan(typename Op::Value value, Op op) {
-  // TODO(student): Hillis–Steele's rounds for offset 1, 2, 4, 8, 16, with shuffle_up instead of shared
-  // memory. All lanes shuffle; the lanes below `offset` have nobody to their left and keep their value.
-  // (roughly 6 lines)
+  // TODO(student): Hillis and Steele's rounds for offset 1, 2, 4, 8, 16, with shuffle_up instead of shared
+  // memory. All lanes shuffle; lanes below `offset` have no value to their left and keep their own. (roughly
+  // 6 lines)
   static_cast<void>(op);
   return value;
 }
 
-// From an inclusive scan to the exclusive one over a warp: the neighbour's value, the identity in lane 0. All 32
-// lanes must call it.
+// Turns a warp's inclusive scan into the exclusive one: each lane gets its left neighbour's value, lane 0 the
+// identity. All 32 lanes must call it.
 template <typename Op>
 __device__ typename Op::Value shift_right(typename Op::Value inclusive, Op op) {
-  // TODO(student): One shuffle, and lane 0. (roughly 2 lines)
+  // TODO(student): One shuffle; lane 0 is a special case. (roughly 2 lines)
   static_cast<void>(op);
   return inclusive;
 }
 
-// --- Rung 7, task "kogge_stone": a warp for each row of up to kWarpRow items, from register to register.
+// --- Rung 7, task "kogge_stone": one warp per row of up to kWarpRow items, in registers only.
 template <typename Op>
 __global__ void __launch_bounds__(kBlock) k07_kogge_stone(Job<Op> job) {
-  // TODO(student): The block's warps take kBlock / kWarp rows in a row; lane i loads item i of its warp's
-  // row, or the identity; scans; writes result i if there is one. No lane leaves before the last shuffle.
-  // (roughly 8 lines)
+  // TODO(student): The block's warps take kBlock / kWarp consecutive rows. Lane i loads item i of its warp's
+  // row, or the identity; scan; then lane i writes result i if it exists. No lane may return before the last
+  // shuffle. (roughly 8 lines)
 }
 
 template <typename Op>
 Status kogge_stone(const Job<Op>& job) {
-  // TODO(student): kBlock / kWarp rows to a block; round the number of blocks up. (roughly 5 lines)
+  // TODO(student): kBlock / kWarp rows per block; round the number of blocks up. (roughly 5 lines)
   return not_implemented(job);
 }
 
-// Scans one value per thread over the block, exclusively: thread t gets value[0] op … op value[t - 1], thread 0 the
-// identity. Every thread must call it; blockDim.x must be a multiple of 32. 32 Values of shared memory, two barriers,
-// 12 steps. Calling it again needs a barrier in between.
+// Exclusive scan of one value per thread over the block: thread t gets value[0] op … op value[t - 1], thread
+// 0 the identity. Every thread must call it; blockDim.x must be a multiple of 32. 32 Values of shared memory,
+// two barriers, 11 steps. A second call needs a barrier in between.
 template <typename Op>
 __device__ typename Op::Value block_exclusive_scan(typename Op::Value value, Op op) {
-  // TODO(student): Every warp scans its own values; lane 31 leaves the warp's total in shared memory;
-  // barrier. Warp 0 scans the totals, exclusively (lanes beyond the number of warps bring the identity), and
-  // puts them back; barrier. A thread's result: what lies before its warp op what lies before it in its warp.
-  // (roughly 15 lines)
+  // TODO(student): Every warp scans its own values; lane 31 stores the warp's total in shared memory;
+  // barrier. Warp 0 computes the exclusive scan of the totals (lanes past the number of warps use the
+  // identity) and stores it in their place; barrier. A thread's result is the prefix of its warp op the
+  // exclusive prefix within its warp. (roughly 15 lines)
   return shift_right(warp_inclusive_scan(value, op), op);
 }
 
-// Items that each of a block's kBlock threads takes of a row, one after the other. Odd: the lanes of a warp, this far
-// apart in shared memory, then lie in 32 different banks.
+// Number of consecutive items of a row that each of the block's kBlock threads scans. It is odd, so the lanes
+// of a warp, this far apart in shared memory, use 32 different banks.
 constexpr unsigned chunk_for(unsigned row_length) {
   return (row_length + kBlock - 1) / kBlock | 1u;
 }
 
-// --- Rung 9, task "coarsened": each thread scans a chunk of the row by itself, the network joins only the chunks.
-// Rows of up to kSharedRow items.
+// --- Rung 9, task "coarsened": each thread scans a chunk of the row by itself; the network scans only the
+// totals of the chunks. Rows of up to kSharedRow items.
 template <typename Op>
 __global__ void __launch_bounds__(kBlock) k09_coarsened(Job<Op> job, unsigned chunk) {
-  // TODO(student): Load the row into shared memory, thread tid items tid, tid + kBlock …; barrier. Fold your
-  // chunk (items tid * chunk … of the row, as far as the row goes), block_exclusive_scan the totals, go
-  // through the chunk again and replace each item by its result; barrier. Store the row as it was loaded.
-  // (roughly 20 lines)
+  // TODO(student): Load the row into shared memory: thread tid loads the items tid, tid + kBlock …; barrier.
+  // Reduce your chunk (from item tid * chunk of the row on, as far as the row goes), compute the
+  // block_exclusive_scan of the totals, go through the chunk again and replace each item by its result;
+  // barrier. Store the row in the same way as it was loaded. (roughly 20 lines)
   static_cast<void>(chunk);
 }
 
 template <typename Op>
 Status coarsened(const Job<Op>& job) {
-  // TODO(student): A block of kBlock threads for each row; chunk_for(job.row_length). (roughly 3 lines)
+  // TODO(student): One block of kBlock threads per row; chunk_for(job.row_length). (roughly 3 lines)
   return not_implemented(job);
 }
 
-// --- Rung 10, task "segmented" (bonus): the scan starts anew at every head. No new kernel is needed for that, only a
-// new operator, on pairs.
+// --- Rung 10, task "segmented" (bonus): the scan starts again at every head. This needs no new kernel, only
+// a new operator, on pairs.
 
-// What a stretch of items comes to: the fold of all that follows its last head, and whether it has a head at all.
+// The result of several consecutive items: the combination of the items from their last head on, and whether
+// they have a head.
 template <typename Value>
 struct Flagged {
   Value value;
@@ -169,12 +175,12 @@ struct Segmented {
   using Value = Flagged<typename Op_::Value>;
   Op_ op;
   COURSE_HD Value identity() const {
-    // TODO(student): The value that changes nothing on either side. (roughly 1 line)
+    // TODO(student): The value that leaves every other value unchanged, on either side. (roughly 1 line)
     return {};
   }
   COURSE_HD Value operator()(Value a, Value b) const {
-    // TODO(student): What stretch a, followed by stretch b, comes to: ask whether b has a head. (roughly 1
-    // line)
+    // TODO(student): The result of the items of a, followed by those of b. It depends on whether b has a
+    // head. (roughly 1 line)
     static_cast<void>(a);
     return b;
   }
@@ -182,9 +188,9 @@ struct Segmented {
 
 template <typename Op>
 __global__ void __launch_bounds__(kBlock) k10_segmented(Job<Op> job, unsigned chunk) {
-  // TODO(student): As k09_coarsened, with the heads in shared memory, too, and Segmented<Op>{job.op} in place
-  // of job.op. An exclusive result at a head is the identity, whatever lies before. A row's first item starts
-  // a segment even if its flag is 0. (roughly 25 lines)
+  // TODO(student): As in k09_coarsened, but with the heads in shared memory, too, and with
+  // Segmented<Op>{job.op} in place of job.op. An exclusive result at a head is the identity, whatever lies
+  // before it. A row's first item starts a segment even if its flag is 0. (roughly 25 lines)
   static_cast<void>(chunk);
 }
 
@@ -194,7 +200,7 @@ Status segmented(const Job<Op>& job) {
   return not_implemented(job);
 }
 
-// --- Given: which function answers which task.
+// --- Given: which function implements which task.
 template <typename Op>
 Status solve(Rung rung, const Job<Op>& job) {
   if (job.row_length == 0 || job.row_length > max_row_length(rung)) return Status::unsupported;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The scan lab's public tests. Run them on your kernels with
 //   build/labs/scan/scan_test --gtest_filter='hillis_steele.*'
-// Each task is a suite, each case a test (public_tests.hpp says what the environment can change). The tests
-// below need no kernel: they try out the lab's own checks and baselines, and hold the handout's traces.
+// Each task is a suite, each case a test (public_tests.hpp lists the environment variables). The tests below
+// need no kernel: they test the lab's own checks and baselines, and check the handout's traces.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -70,8 +70,8 @@ TEST(Traces, OfTheDownSweep) {
                                 {0, 3, 4, 11, 11, 15, 16, 22}}));
 }
 
-// The second level of this tree holds the sums 6 and 22 on the way up, and [0, 6] on the way down: what lies
-// left of each.
+// The second level of this tree holds the sums 6 and 22 after the up-sweep, and the prefixes 0 and 6 on the
+// way down.
 TEST(Traces, TheSecondLevelBecomesZeroAndSix) {
   const auto rows = rounds_of({0, 1, 2, 6, 4, 9, 6, 28}, kDown);
   EXPECT_EQ(rows[1], (Items{0, 1, 2, 0, 4, 9, 6, 6}));
@@ -196,7 +196,7 @@ TEST(Operators, SegmentsStartAnewAtTheirHeadsAndAtTheRowsStart) {
   EXPECT_EQ(out, (Items{0, 3, 4, 0, 0, 4, 0, 6}));
 }
 
-// --- What the check says.
+// --- What the check reports.
 
 constexpr const char* kLongRows = "exclusive_sum_i32_n2389_row1024_random";
 
@@ -265,7 +265,7 @@ TEST(Check, TellsIgnoredHeads) {
   EXPECT_NE(hint(t, "segmented").find("the segment heads are ignored"), std::string::npos) << hint(t);
 }
 
-// Where there is no head, ignoring heads explains nothing.
+// If there are no heads, ignoring them changes nothing, so another cause must be reported.
 TEST(Check, TellsFloatsThatWereAddedOneByOne) {
   int n_tried = 0;
   for (const Case& c : problem().cases(task("segmented"))) {
@@ -382,7 +382,7 @@ TEST(Check, WantsWholeNumberFloatsExactlyAndOthersWithinTheirOwnPrefixsBound) {
 
   t = tried("inclusive_sum_f32_n9000_row1024_all_equal");
   out = t.output<float>();
-  // What is little at a row's end is too much at its start.
+  // An error that is small at the end of a row is too large at its start.
   const float little = 1e-5f * out[1023];
   const float last = out[1023], second = out[1];
   out[1023] = std::nextafter(last, 1e9f);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The ladder keeps its promises, by the simulator's counters: work, steps, bytes and barriers are the
-// handout's closed forms, and each rung cures what the one below it wasted. RUNNER names the solution's
-// runner.
+// The simulator's counters confirm what the rungs claim: work, steps, bytes and barriers follow the handout's
+// closed forms, and each rung removes what the rung below it wasted. The environment variable RUNNER is the
+// path of the solution's runner.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -22,7 +22,7 @@ constexpr double kPackTile = 4096;  // int32 items, in packed
 constexpr double kTopTile = 8192;   // int32 items, in state_of_the_art
 constexpr double kScanBarriers = 9, kRoundsOfABlock = 8;
 
-// One rung on n int32 items of which chance keeps half.
+// One rung on n int32 items, of which half are kept at random.
 const lab::Counted& counted(const std::string& rung, std::uint64_t n) {
   static lab::Counter counter(problem());
   lab::Case c;
@@ -35,7 +35,7 @@ double bytes_per_item(const std::string& rung, std::uint64_t n) {
   return counted(rung, n).bytes() / static_cast<double>(n);
 }
 
-// Additions of a scan between two buffers, and the subtraction that makes it exclusive: 256 threads, of which
+// Additions of a scan with two buffers, and the subtraction that makes it exclusive: 256 threads, of which
 // 2^r have no partner in round r.
 constexpr double kScanWork = kBlock * kRoundsOfABlock - (kBlock - 1) + kBlock;
 
@@ -43,7 +43,8 @@ constexpr std::uint64_t kFull = 65536;  // two levels of 256 blocks, all full
 constexpr std::uint64_t kN = 262144;
 
 TEST(Ladder, ScanningFlagsTakesTheStepsOfTheHandout) {
-  // ⌈log2 n⌉ rounds, a subtraction, an addition for each further level, and the last flag on top for the count.
+  // ⌈log2 n⌉ rounds, a subtraction, an addition for each further level, and the addition of the last flag for
+  // the count.
   EXPECT_EQ(counted("three_kernels", kFull)["steps"], 16 + 1 + 1 + 1);
   EXPECT_EQ(counted("three_kernels", kN)["steps"], 18 + 1 + 2 + 1);
   EXPECT_EQ(counted("three_kernels", 1 << 20)["steps"], 20 + 1 + 2 + 1);
@@ -73,7 +74,7 @@ TEST(Ladder, BarriersAreThoseOfTheHandout) {
 
 TEST(Ladder, LaunchesFollowTheLevelsOfTheScan) {
   const auto launches = [](const char* rung, std::uint64_t n) { return counted(rung, n)["launches"]; };
-  EXPECT_EQ(launches("three_kernels", 256), 3);  // the name's promise: one block's scan is one kernel
+  EXPECT_EQ(launches("three_kernels", 256), 3);  // as its name says: a scan by one block is one kernel
   EXPECT_EQ(launches("three_kernels", kFull), 5);
   EXPECT_EQ(launches("three_kernels", kN), 7);
   EXPECT_EQ(launches("fused", kFull), 3);
@@ -81,11 +82,11 @@ TEST(Ladder, LaunchesFollowTheLevelsOfTheScan) {
   EXPECT_EQ(launches("warp_aggregated", kN), 3);
   EXPECT_EQ(launches("single_pass", kN), 2);
   EXPECT_EQ(launches("packed", kN), 2);
-  EXPECT_EQ(launches("state_of_the_art", kN), 1);  // clearing is no kernel there
+  EXPECT_EQ(launches("state_of_the_art", kN), 1);  // clearing the words is a memset, not a kernel
 }
 
 TEST(Ladder, BytesAreThoseOfTheHandout) {
-  // A warp that keeps k of 32 items stores a run of 4k bytes that begins anywhere: (4k + 28) / 32 sectors.
+  // A warp that keeps k of 32 items stores a run of 4k bytes that can begin anywhere: (4k + 28) / 32 sectors.
   const double run = 32 * (4 * 16 + 28) / 32.0 / 32;
   EXPECT_NEAR(bytes_per_item("three_kernels", kN), 53 + run, 0.4);
   EXPECT_NEAR(bytes_per_item("fused", kN), 9 + run, 0.4);
@@ -125,7 +126,7 @@ TEST(Ladder, NoRungIsSlowerThanTheOneBelow) {
   }
 }
 
-// --- the handout's worked trace: less_than(4) on 3 1 7 0 4 1 6 3
+// --- The handout's worked trace: less_than(4) on 3 1 7 0 4 1 6 3.
 
 template <typename T>
 using Rows = std::vector<std::vector<T>>;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Rung 7 of the compaction: in waves, one tile ahead. Read: Selection (which items of a tile stay, and where they go), store_run,
-// the kernel. Predictions and figures: 2^28 int32 items of which half are kept, on an H200.
+// Rung 7 of the compaction: tiles in waves, one tile ahead. Read: Selection (which items of a tile are kept,
+// and their positions), store_aligned_run, the kernel. Predictions and measurements: 2^28 int32 items of
+// which half are kept, on an H200.
 #pragma once
 
 #include "compaction/lab.hpp"
@@ -17,21 +18,22 @@ struct SumOfCounts {
   __device__ Index operator()(Index a, Index b) const { return a + b; }
 };
 
-// Which of the thread's items of a tile are kept, and how many stand before them in the tile. Counts of four rows share a word, a
-// byte each: a row of 32 packs keeps 128 items at most, so sums over a warp's lanes don't run over.
+// Which of the thread's items of a tile are kept, and how many kept items come before them in the tile. The
+// counts of four rows share a word, one byte each: a row of 32 vectors keeps at most 128 items, so sums over
+// a warp's lanes do not overflow.
 template <typename T, unsigned kThreads, unsigned kRows>
 struct Selection {
   using Items = device::Tile<T, kThreads, kRows>;
   static constexpr unsigned kPack = Items::kPack, kWords = kRows / 4;
   static_assert(kRows % 4 == 0 && kRows * kPack <= 32 && kPack * device::kWarp <= 255);
 
-  unsigned kept;            // bit r * kPack + j: item j of the pack in row r
-  unsigned below[kWords];   // in the row's packs of the lanes below
+  unsigned kept;            // bit r * kPack + j: item j of the vector in row r
+  unsigned below[kWords];   // in the row's vectors of lower lanes
   unsigned by_row[kWords];  // in the whole row
-  unsigned before, total;   // in the warps before, in the whole tile
+  unsigned before, total;   // in the warps before; in the whole tile
 
-  // Every thread of the block must call it, with a word of shared memory for each warp. One barrier; calling it again with the
-  // same s_warp needs another in between.
+  // Every thread of the block must call it, with one word of shared memory per warp. One barrier; a second
+  // call with the same s_warp needs another one in between.
   template <typename Keep>
   __device__ void select(const Items& tile, std::uint64_t index, std::uint64_t n, Keep keep,
                          unsigned* s_warp) {
@@ -80,7 +82,7 @@ struct Selection {
     }
   }
 
-  // Moves the kept items to their ranks in the tile, side by side from s_run on.
+  // Moves the kept items to their ranks in the tile, next to each other, from s_run on.
   __device__ void compact(const Items& tile, T* s_run) const {
     unsigned row_begins = before;
 #pragma unroll
@@ -95,14 +97,14 @@ struct Selection {
   }
 };
 
-// Items between d_items and the multiple of 16 bytes at or before it.
+// Number of items between d_items and the last multiple of 16 bytes that is not after it.
 template <typename T>
 __device__ unsigned items_past_a_pack(const T* d_items) {
   return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(d_items) % 16 / sizeof(T));
 }
 
-// Stores a run of items, in packs but for its ends. The whole block must call it. s_run lies as d_run does between two multiples
-// of 16 bytes, so that a pack there is a pack here.
+// Stores a run of items, as vectors except at its ends. The whole block must call it. s_run and d_run have
+// the same offset from a multiple of 16 bytes, so a vector in one is a vector in the other.
 template <unsigned kThreads, typename T>
 __device__ void store_aligned_run(const T* s_run, unsigned n_run, T* d_run) {
   using P = device::Pack<T>;
@@ -116,39 +118,45 @@ __device__ void store_aligned_run(const T* s_run, unsigned n_run, T* d_run) {
   for (unsigned k = threadIdx.x; k < n_packs; k += kThreads) d_packs[k] = s_packs[k];
 }
 
-// --- Rung 7: in waves, one tile ahead.
-// Changed: (1) the grid is what the device holds at once, and block b takes tile b of each wave of gridDim.x tiles. (2) A block counts
-// tile k + 1 and publishes the count, sends for tile k + 2, and only then asks where the run of tile k begins; tile k waits in
-// shared memory meanwhile. (3) So the place is known before the run is put together: it is built at the output's own
-// alignment, and leaves in packs as it is. Why: in rung 6 a block stood still while its first warp looked back, and shifted
-// every pack on its way out; now the counts that it asks for were published a turn ago. Expect nine tenths of the copy rate,
-// 1.5n items at 4.1 TB/s: 436 us.
-// Measured: 520 us, 75 % of the copy rate (CUB: 610); 48 us at 2^24 (CUB: 55), 16 at 2^20 (CUB: 20). Worth, at 2^28: asking for the
-// counts before the next tile's items, whose loads would come back first, 49 us (with tiles of 512 x 4); building the run at
-// the output's alignment, 105 in a stand-alone benchmark, which also says that streaming hints cost 118.
-// The miss: that benchmark's form, where one warp asks for all counts, came to 463 with tiles of 512 x 4, and to 429 with tiles that
-// arrive by asynchronous copies, 256 x 8: a third tile in flight, which the registers of this one have no room for.
-// Wastes: the runs' ends, of which two neighbours write a sector each.
+// --- Rung 7: tiles in waves, one tile ahead.
+// Changed:
+// - The grid has as many blocks as the device can run at once. Block b takes tile b of each wave of gridDim.x
+//   tiles.
+// - While tile k waits in shared memory, the block counts tile k + 1 and publishes the count. Then it
+//   requests the counts before tile k, starts the loads of tile k + 2, and only then waits for the counts.
+// - So the run's position is known before the run is built. It is built with the output's alignment and
+//   stored as vectors without shifting.
+// Why: in rung 6 the block waited while its first warp looked back, and it shifted every vector before
+// storing it. Now the counts that a block needs were published one iteration earlier.
+// Predicted: 90 % of the copy rate, 1.5n items at 4.1 TB/s: 436 µs.
+// Measured (CUB in parentheses): 520 µs (610), 75 % of the copy rate; 48 µs (55) at 2^24; 16 µs (20) at 2^20.
+// Requesting the counts before the next tile's items saves 49 µs (with tiles of 512 x 4), probably because
+// loads that are issued first return first. Building the run with the output's alignment saves 105 µs in a
+// stand-alone benchmark; there, streaming hints cost 118 µs.
+// Why it misses the prediction: the benchmark's version, in which one warp requests all counts, takes 463 µs
+// with tiles of 512 x 4. With tiles of 256 x 8 that arrive by asynchronous copies it takes 429 µs: that
+// allows a third tile in flight, for which this kernel has too few registers.
+// Still wastes: two neighbouring runs both write the sector in which they meet.
 template <typename Tuning, typename T, typename Keep>
 __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
     k07_state_of_the_art(const T* d_in, std::uint64_t n, T* d_out, Index* d_count,
                          device::WaveLedger<Index, unsigned> ledger, Keep keep) {
   using Items = device::Tile<T, Tuning::kThreads, Tuning::kRows>;
   using Selected = Selection<T, Tuning::kThreads, Tuning::kRows>;
-  constexpr unsigned kSlot = Tuning::kThreads * Tuning::kRows + 1;  // a run may begin within its first pack
-  extern __shared__ uint4 s_memory[];                               // two parked tiles
+  constexpr unsigned kSlot = Tuning::kThreads * Tuning::kRows + 1;  // a run may begin inside its first vector
+  extern __shared__ uint4 s_memory[];                               // two stored tiles
   auto* s_parked = reinterpret_cast<device::Pack<T>*>(s_memory);
-  __shared__ unsigned s_warp[2]
-                            [Tuning::kThreads / device::kWarp];  // by slot: two selections may follow closely
+  // One row per slot, because the next selection may start before all threads have read this one.
+  __shared__ unsigned s_warp[2][Tuning::kThreads / device::kWarp];
   __shared__ device::WaveLedger<Index, unsigned>::Shared<Tuning::kThreads> s_carry;
 
   const std::uint64_t n_tiles = n == 0 ? 1 : device::tiles_for(n, Items::kItems);
-  Items items;  // on their way from memory
+  Items items;  // loads in flight
 
   const auto send_for = [&](std::uint64_t tile) {
     if (tile < n_tiles) device::load_tile(items, d_in, n, tile, T{});
   };
-  // Counts the tile whose items are on their way, tells the others, and parks it.
+  // Counts the tile whose loads are in flight, publishes the count, and stores the tile in shared memory.
   const auto take = [&](std::uint64_t tile, unsigned slot) {
     Selected ahead;
     ahead.select(items, tile, n, keep, s_warp[slot]);
@@ -171,7 +179,7 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
     Items parked;
     device::unpark(parked, s_parked + slot * kSlot);
     const Index before = ledger.carry_of(tile, current.total, question, s_carry, SumOfCounts{});
-    // carry_of's barrier: every thread has its items back before the run takes their place.
+    // carry_of has a barrier: every thread has read its items back before the run overwrites them.
     T* d_run = d_out + before;
     T* s_run = s_parked[slot * kSlot].item + items_past_a_pack(d_run);
     current.compact(parked, s_run);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Folding and scanning over a warp and over a tile (device/tile.cuh), for any associative operator: Op::Value, op(a, b),
-// op.identity(). Operands keep their order.
+// Reduction and scan over a warp and over a tile (device/tile.cuh), for any associative operator: Op::Value,
+// op(a, b), op.identity(). Operands keep their order.
 // Read: warp_scan, warp_fold, TileScan.
 #pragma once
 
@@ -20,12 +20,12 @@ __device__ Value shuffle_words(Value value, Shuffle shuffle) {
   memcpy(&value, words, sizeof value);
   return value;
 }
-// The value of the lane `delta` below; lanes that have none get their own.
+// The value of the lane `delta` below; the lowest `delta` lanes get their own value.
 template <typename Value>
 __device__ Value shuffle_up(Value value, unsigned delta) {
   return shuffle_words(value, [=](unsigned word) { return __shfl_up_sync(kFullMask, word, delta); });
 }
-// The value of the lane `delta` above; lanes that have none get their own.
+// The value of the lane `delta` above; the highest `delta` lanes get their own value.
 template <typename Value>
 __device__ Value shuffle_down(Value value, unsigned delta) {
   return shuffle_words(value, [=](unsigned word) { return __shfl_down_sync(kFullMask, word, delta); });
@@ -48,7 +48,7 @@ __device__ typename Op::Value warp_scan(typename Op::Value value, Op op) {
   return value;
 }
 
-// The fold of a warp's 32 values, lane 0's leftmost; valid in lane 0. All 32 lanes must call it. 5 steps.
+// Reduces a warp's 32 values, with lane 0's leftmost; valid in lane 0. All 32 lanes must call it. 5 steps.
 template <typename Op>
 __device__ typename Op::Value warp_fold(typename Op::Value value, Op op) {
 #pragma unroll
@@ -56,20 +56,21 @@ __device__ typename Op::Value warp_fold(typename Op::Value value, Op op) {
   return value;
 }
 
-// Scan of a tile, in two halves, between which the block learns what lies left of the tile.
+// Scan of a tile in two halves. Between them the block gets the total of everything left of the tile.
 template <typename Op, unsigned kThreads, unsigned kRows>
 struct TileScan {
   using Value = typename Op::Value;
   using Items = Tile<Value, kThreads, kRows>;
   static constexpr unsigned kWarps = kThreads / kWarp;
 
-  Value before[kRows];  // all of the tile's items left of the thread's pack in that row, folded
+  Value before[kRows];  // the total of the tile's items left of the thread's vector in that row
 
-  // First half: fills `before` and returns the fold of the whole tile, in every thread. Every thread of the block must call
-  // it, with kWarps Values of shared memory. One barrier; calling it again with the same s_warp needs another in between.
+  // First half: fills `before` and returns the total of the whole tile, in every thread. Every thread of the
+  // block must call it, with kWarps Values of shared memory. One barrier; a second call with the same s_warp
+  // needs another one in between.
   __device__ Value fold(const Items& tile, Value* s_warp, Op op) {
     const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-    Value through[kRows];  // the rows' scans are independent of each other: their shuffles overlap
+    Value through[kRows];  // the rows' scans are independent of each other, so their shuffles overlap
 #pragma unroll
     for (unsigned r = 0; r < kRows; ++r) {
       through[r] = tile.row[r].item[0];
@@ -100,8 +101,8 @@ struct TileScan {
     return total;
   }
 
-  // Second half: turns the thread's items into their prefixes, inclusive or exclusive. `carry` is the fold of everything left
-  // of the tile.
+  // Second half: turns the thread's items into their prefixes, inclusive or exclusive. `carry` is the tile's
+  // exclusive prefix: the total of everything left of the tile.
   __device__ void finish(Items& tile, Value carry, bool inclusive, Op op) const {
 #pragma unroll
     for (unsigned r = 0; r < kRows; ++r) {

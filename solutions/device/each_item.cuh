@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
-// For kernels that look at every item once and keep no order: a grid's threads share an array out in packs of 16 bytes.
+// For kernels that read every item once, in any order: the threads of a grid share an array, 16 bytes at a
+// time.
 #pragma once
 
 #include "device/tile.cuh"
 
 namespace course::device {
 
-// Calls f(item) for the calling thread's share of the grid's n items (threads and blocks of the first dimension), 16 bytes of
-// neighbouring ones at a time; any alignment. Two loads of each thread are under way at once.
+// Calls f(item) for the calling thread's share of the grid's n items (one-dimensional grid and blocks), 16
+// bytes of neighbouring items at a time. Works for any alignment. Each thread has two loads in flight.
 template <typename Value, typename F>
 __device__ void for_each_item(const Value* d_in, std::uint64_t n, F f) {
   using Items = Pack<Value>;

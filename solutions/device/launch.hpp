@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Launches of grids whose blocks wait for each other.
+// Launches grids whose blocks wait for each other.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -11,12 +11,14 @@
 
 namespace course::device {
 
-// Launches a kernel whose blocks must all run at the same time, with kSharedBytes of dynamic shared memory: the device starts all of
-// them or, where they don't fit, none, and cudaGetLastError() says so. arguments: the kernel's, of the very types that it takes.
+// Launches a kernel whose blocks must all run at the same time, with kSharedBytes of dynamic shared memory.
+// The device starts either all blocks or, if they do not fit, none; then cudaGetLastError() returns the
+// error. `arguments` are the kernel's, with exactly its parameter types.
 template <std::size_t kSharedBytes, typename... Parameters>
 void launch_together(void (*kernel)(Parameters...), unsigned n_blocks, unsigned n_threads,
                      CUstream_st* stream, std::type_identity_t<Parameters>... arguments) {
-  // 48 KB in all are every kernel's, what it declares by itself included; more must be asked for.
+  // Every kernel may use 48 KB in all, including the shared memory that it declares itself; more must be
+  // requested.
   constexpr std::size_t kGranted = 40 << 10;
   if (kSharedBytes > kGranted) {
     static_cast<void>(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Tiles: the items that one block handles at a time, in its threads' registers, moved in accesses of 16 bytes.
-// Read: Pack, Tile (who holds what), load_tile, store_tile. Shared by the top rungs of several labs.
-// No cache hints: marking loads and stores as streaming (ld.cs, st.cs) costs 3 to 20 % here, measured on an H200.
-// Invariant: any address, any n: an access of 16 bytes only where the address is a multiple of 16, else item by item; items
-// outside [0, n) are neither read nor written.
+// Tiles: the items that one block handles at a time, in its threads' registers, loaded and stored 16 bytes at
+// a time.
+// Read: Pack, Tile (which thread has which items), load_tile, store_tile. The top rungs of several labs use
+// this file.
+// No cache hints: streaming loads and stores (ld.cs, st.cs) make these rungs 3 to 20 % slower, measured on an
+// H200.
+// Invariant: any address, any n. A 16-byte access is used only if the address is a multiple of 16, otherwise
+// item by item. Items outside [0, n) are neither read nor written.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +16,22 @@ namespace course::device {
 inline constexpr unsigned kWarp = 32;       // threads in a warp
 inline constexpr unsigned kFullMask = ~0u;  // every lane of a warp takes part
 
-// Tiles that n items fill, the last one perhaps in part.
+// Number of tiles for n items; the last one may be partly empty.
 __host__ __device__ constexpr std::uint64_t tiles_for(std::uint64_t n, std::uint64_t tile_items) {
   return (n + tile_items - 1) / tile_items;
 }
 
-// 16 bytes of items: what one lane loads or stores with one instruction, at an address that is a multiple of 16.
+// A 128-bit vector of items: one lane can load or store it with one instruction, at an address that is a
+// multiple of 16.
 template <typename Value>
 struct alignas(16) Pack {
   static constexpr unsigned kItems = 16 / sizeof(Value);
   Value item[kItems];
 };
 
-// The calling thread's share of a tile of a block of kThreads: kRows packs. A warp's packs of one row are neighbours in memory,
-// and its rows follow each other; so a warp owns one contiguous piece of the tile, and warp w's lies right of warp w - 1's.
+// The calling thread's share of a tile of a block of kThreads: kRows vectors. A warp's vectors of one row are
+// neighbours in memory, and its rows follow each other. So each warp has one contiguous part of the tile, and
+// warp w's part comes after warp w - 1's.
 template <typename Value, unsigned kThreads_, unsigned kRows_>
 struct Tile {
   static constexpr unsigned kThreads = kThreads_, kRows = kRows_;
@@ -34,18 +39,18 @@ struct Tile {
   static constexpr unsigned kItems = kThreads * kRows * kPack;  // of the whole block
   Pack<Value> row[kRows];
 
-  // Index in the array of the first item of the thread's pack in row r of tile number `index`.
+  // Index in the array of the first item of the thread's vector in row r of tile number `index`.
   static __device__ std::uint64_t first_item(std::uint64_t index, unsigned r) {
     const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
     return index * kItems + ((warp * kRows + r) * kWarp + lane) * kPack;
   }
-  // Whether tile number `index` can be moved by whole packs.
+  // Whether tile number `index` can be loaded and stored as whole vectors.
   static __device__ bool in_packs(const Value* d_items, std::uint64_t n, std::uint64_t index) {
     return reinterpret_cast<std::uintptr_t>(d_items) % sizeof(Pack<Value>) == 0 && (index + 1) * kItems <= n;
   }
 };
 
-// Loads tile number `index` of the n items at d_items; places past n get `padding`.
+// Loads tile number `index` of the n items at d_items; positions past n get `padding`.
 template <typename Value, unsigned kThreads, unsigned kRows>
 __device__ void load_tile(Tile<Value, kThreads, kRows>& tile, const Value* d_items, std::uint64_t n,
                           std::uint64_t index, Value padding) {
@@ -64,8 +69,9 @@ __device__ void load_tile(Tile<Value, kThreads, kRows>& tile, const Value* d_ite
   }
 }
 
-// Leaves the thread's packs in shared memory, and takes them back: s_packs has room for the block's tile. Each thread has places of
-// its own there, next to its neighbours', so that no barrier is needed and no bank is met twice.
+// park stores the thread's vectors in shared memory, unpark loads them back; s_packs has space for the
+// block's tile. Each thread has its own positions, next to its neighbours', so no barrier is needed and there
+// are no bank conflicts.
 template <typename Value, unsigned kThreads, unsigned kRows>
 __device__ void park(const Tile<Value, kThreads, kRows>& tile, Pack<Value>* s_packs) {
 #pragma unroll
@@ -77,7 +83,7 @@ __device__ void unpark(Tile<Value, kThreads, kRows>& tile, const Pack<Value>* s_
   for (unsigned r = 0; r < kRows; ++r) tile.row[r] = s_packs[r * kThreads + threadIdx.x];
 }
 
-// Stores it; places past n are left alone.
+// Stores a tile; does not write past n.
 template <typename Value, unsigned kThreads, unsigned kRows>
 __device__ void store_tile(const Tile<Value, kThreads, kRows>& tile, Value* d_items, std::uint64_t n,
                            std::uint64_t index) {

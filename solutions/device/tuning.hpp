@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The constants that were found by trying, per GPU generation, in one place. A kernel takes its Tuning as a template argument;
-// the host picks one by the device: with_tuning. solutions/tune made them: its README.md says how.
+// Constants that were found by measuring, per GPU generation, in one place. A kernel takes its tuning as a
+// template argument; the host chooses one for the device with with_tuning. solutions/tune found them; its
+// README.md says how.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -9,18 +10,18 @@
 
 namespace course::device {
 
-// How a pass over tiles is cut: a tile has kThreads * kRows packs of 16 bytes.
+// The shape of a tile: kThreads * kRows vectors of 16 bytes.
 template <unsigned kThreads_, unsigned kRows_, unsigned kBlocks_>
 struct TileTuning {
-  static constexpr unsigned kThreads = kThreads_;  // in a block
-  static constexpr unsigned kRows = kRows_;        // packs of a thread
+  static constexpr unsigned kThreads = kThreads_;  // per block
+  static constexpr unsigned kRows = kRows_;        // vectors per thread
   static constexpr unsigned kBlocks =
-      kBlocks_;  // that fit a multiprocessor at once: bounds registers and shared memory
+      kBlocks_;  // per multiprocessor at once: limits registers and shared memory
 };
 
-// GPU generations that have constants of their own; what is none of them gets those of `other`, which every GPU since sm_75 holds.
+// GPU generations with their own constants. All others use those of `other`, which fit every GPU since sm_75.
 enum class Generation { sm_80, sm_90, other };
-// That of the current device.
+// The generation of the current device.
 [[maybe_unused]] static Generation generation() {
   int device = 0, major = 0, minor = 0;
   static_cast<void>(cudaGetDevice(&device));
@@ -30,8 +31,8 @@ enum class Generation { sm_80, sm_90, other };
   return major == 8 && minor == 0 ? Generation::sm_80 : Generation::other;
 }
 
-// A lab's constants: one tuning a generation. Measured: sm_90, on an H200. sm_80 and other: the same shape, as far as the
-// multiprocessor's shared memory goes.
+// A lab's constants: one tuning per generation. Measured only for sm_90, on an H200. sm_80 and other: the
+// same shape, as far as the multiprocessor's shared memory allows.
 struct ScanInWaves {
   using Sm80 = TileTuning<256, 8, 2>;
   using Sm90 = TileTuning<256, 8, 2>;
@@ -43,7 +44,7 @@ struct CompactionInWaves {
   using Other = TileTuning<256, 4, 2>;
 };
 
-// Calls f(tuning) with the tuning for this device: a constant, its type says all.
+// Calls f(tuning) with the tuning for this device. Its type holds all constants.
 template <typename Tunings, typename F>
 auto with_tuning(F f) {
   switch (generation()) {
@@ -53,8 +54,8 @@ auto with_tuning(F f) {
   }
 }
 
-// Blocks that work through n_tiles in waves: all that run at the same time, but no more than a block has threads, each of which
-// asks one other block (WaveLedger).
+// Number of blocks that process n_tiles in waves: as many as run at the same time, but at most as many as a
+// block has threads, because each thread reads the status of one other block (WaveLedger).
 template <typename Tuning>
 unsigned blocks_in_a_wave(std::uint64_t n_tiles, int multiprocessors) {
   std::uint64_t n_blocks = std::uint64_t{Tuning::kBlocks} * static_cast<unsigned>(multiprocessors);

@@ -1,20 +1,24 @@
 // SPDX-License-Identifier: MIT
-//@student // Hierarchical scan: your file. Read labs/hierarchical_scan/lab.hpp first (Job, Kind, sizes), then
-//@student // handouts/07-hierarchical-scan.md.
-//@student // Scanning one tile is lab 2, and given: read it, you will call it. Yours is what lies above: how many
-//@student // tiles become one scan. Work from the top down. Grade one task with
+//@student // Hierarchical scan: your file.
+//@student // Read labs/hierarchical_scan/lab.hpp (Job, Kind, sizes), then handouts/07-hierarchical-scan.md.
+//@student // The scan of one tile is lab 2; it is given. Read it, because your code calls it. You write the
+//@student // levels above it, which combine many tiles into one scan. Work from the top down. Grade one task
+//@student // with
 //@student //   ./lab grade hierarchical_scan --task recursive
-//@student // Until you write it, a task answers "not implemented". Do not change the given lines at the end.
+//@student // Until you write it, a task returns "not implemented". Do not change the given lines at the end.
 //@reference
-// Hierarchical scan: the whole ladder, from two levels to one pass over memory.
-// Read from the top: the given part scans one tile in registers; each rung says what changed, why that should be
-// faster, what it still wastes; predictions are for 2^24 int32 items. Lines that start with //@ steer the
-// generator of the students' file (common/tools/make_skeleton.py).
-// Invariants: every rung gives the same answer for every (item type, operator, kind, n), n = 0 included, except that
-// two_levels refuses long arrays; operands keep their order, since Affine is not commutative; no rung writes
-// d_in, and no rung reads scratch memory that it has not written.
-// Sources: S. Sengupta, M. Harris, Y. Zhang, J. Owens, "Scan Primitives for GPU Computing" (2007), for rungs 1 to
-// 3; D. Merrill, M. Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (NVR-2016-002) for 5 to 7.
+// Hierarchical scan: all rungs of the ladder, from two levels to one pass over memory.
+// Read from the top. The given part scans one tile in registers. Each rung says what changed, why that should
+// be faster, and what it still wastes. Predictions and measurements are for 2^24 int32 items; measurements
+// are from an H200 (handouts/07-hierarchical-scan.md has the table).
+// Lines that start with //@ control the generator of the students' file (common/tools/make_skeleton.py).
+// Invariants: every rung gives the same answer for every (item type, operator, kind, n), n = 0 included,
+// except that two_levels refuses long arrays. Operands keep their order, since Affine is not commutative. No
+// rung writes d_in, and no rung reads scratch memory that it has not written.
+//
+// Sources: S. Sengupta, M. Harris, Y. Zhang, J. Owens, "Scan Primitives for GPU Computing" (2007), for rungs
+// 1 to 3; D. Merrill, M. Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (NVR-2016-002)
+// for 5 to 7.
 //@end
 #include <cstring>
 
@@ -31,12 +35,13 @@ inline constexpr unsigned kWarp = 32;    // threads in a warp
 inline constexpr unsigned kWarps = kBlock / kWarp;
 inline constexpr unsigned kFullMask = ~0u;  // every lane of a warp takes part
 
-// Tiles that n items fill; the last one may be partly empty. n = 0 has none: then nothing is launched.
+// Number of tiles for n items; the last one may be partly empty. For n = 0 there are none, and nothing is
+// launched.
 constexpr std::uint64_t tiles_for(std::uint64_t n, std::uint64_t tile_items = kTile) {
   return (n + tile_items - 1) / tile_items;
 }
 
-// --- Given: one tile, in the registers of one block. The scan of lab 2, with the items in threads' hands.
+// --- Given: one tile, in the registers of one block. The scan of lab 2, but with the items in registers.
 
 // Shuffles for Values of 4 or 8 bytes, structures included. All 32 lanes must call them.
 template <typename Value, typename Shuffle>
@@ -52,7 +57,7 @@ __device__ Value shuffled(Value value, Shuffle shuffle) {
     return value;
   }
 }
-// The value of the lane `delta` below; lanes that have none get their own.
+// The value of the lane `delta` below; the lowest `delta` lanes get their own value.
 template <typename Value>
 __device__ Value shuffle_up(Value value, unsigned delta) {
   return shuffled(value, [=](auto x) { return __shfl_up_sync(kFullMask, x, delta); });
@@ -74,37 +79,39 @@ __device__ typename Op::Value warp_scan(typename Op::Value value, Op op) {
   return value;
 }
 
-// 16 bytes of items: what one lane loads or stores with one instruction, at an address that is a multiple of 16.
+// A 128-bit vector of items: one lane can load or store it with one instruction, at an address that is a
+// multiple of 16.
 template <typename Value>
 struct alignas(16) Pack {
   static constexpr unsigned kItems = 16 / sizeof(Value);
   Value item[kItems];
 };
 
-// The calling thread's share of a tile: kRows packs. A warp's packs of one row are neighbours in memory, and its
-// rows follow each other; so a warp owns one contiguous piece of the tile, and warp w's lies right of warp w - 1's.
+// The calling thread's share of a tile: kRows vectors. A warp's vectors of one row are neighbours in memory,
+// and its rows follow each other. So each warp has one contiguous part of the tile, and warp w's part comes
+// after warp w - 1's.
 template <typename Value, unsigned kRows_ = kTile / (kBlock * Pack<Value>::kItems)>
 struct Tile {
   static constexpr unsigned kRows = kRows_;
   static constexpr unsigned kPack = Pack<Value>::kItems;
   static constexpr unsigned kItems = kBlock * kPack * kRows;  // of the whole block
   Pack<Value> row[kRows];
-  Value before[kRows];  // scan_packs: all of the tile's items left of the pack, folded
+  Value before[kRows];  // set by scan_packs: the total of the tile's items left of the vector
 
-  // Index in the array of the first item of the thread's pack in row r of tile number `index`.
+  // Index in the array of the first item of the thread's vector in row r of tile number `index`.
   static __device__ std::uint64_t first_item(std::uint64_t index, unsigned r) {
     const unsigned lane = threadIdx.x % kWarp;
     const unsigned warp = threadIdx.x / kWarp;
     return index * kItems + ((warp * kRows + r) * kWarp + lane) * kPack;
   }
-  // Whether tile number `index` can be moved by whole packs.
+  // Whether tile number `index` can be loaded and stored as whole vectors.
   static __device__ bool in_packs(const Value* d_items, std::uint64_t n, std::uint64_t index) {
     return reinterpret_cast<std::uintptr_t>(d_items) % sizeof(Pack<Value>) == 0 && (index + 1) * kItems <= n;
   }
 };
 
-// Loads tile number `index` of the n items at d_items; places past n get the identity. Any alignment: 16 bytes a lane
-// where that can be, else item by item.
+// Loads tile number `index` of the n items at d_items; positions past n get the identity. Works for any
+// alignment: 16 bytes per lane if possible, otherwise item by item.
 template <typename Value, unsigned kRows, typename Op>
 __device__ void load_tile(Tile<Value, kRows>& tile, const Value* d_items, std::uint64_t n,
                           std::uint64_t index, Op op) {
@@ -124,7 +131,7 @@ __device__ void load_tile(Tile<Value, kRows>& tile, const Value* d_items, std::u
   }
 }
 
-// Stores it; places past n are left alone.
+// Stores a tile; does not write past n.
 template <typename Value, unsigned kRows>
 __device__ void store_tile(const Tile<Value, kRows>& tile, Value* d_items, std::uint64_t n,
                            std::uint64_t index) {
@@ -145,9 +152,9 @@ __device__ void store_tile(const Tile<Value, kRows>& tile, Value* d_items, std::
   }
 }
 
-// First half of a tile's scan: fills tile.before, leaves the items alone, and returns the fold of the whole tile in every
-// thread. Every thread of the block must call it. kWarps Values of shared memory, one barrier; calling it again needs a
-// barrier in between. At most 3 + 5 + kRows + kWarps steps.
+// First half of a tile's scan: fills tile.before, does not change the items, and returns the total of the
+// whole tile in every thread. Every thread of the block must call it. kWarps Values of shared memory, one
+// barrier; a second call needs a barrier in between. At most 3 + 5 + kRows + kWarps steps.
 template <typename Value, unsigned kRows, typename Op>
 __device__ Value scan_packs(Tile<Value, kRows>& tile, Op op) {
   __shared__ Value s_warp[kWarps];
@@ -179,7 +186,8 @@ __device__ Value scan_packs(Tile<Value, kRows>& tile, Op op) {
   return total;
 }
 
-// Second half: turns the thread's items into their prefixes. `carry` is the fold of everything left of the tile.
+// Second half: turns the thread's items into their prefixes. `carry` is the tile's exclusive prefix: the
+// total of everything left of the tile.
 template <typename Value, unsigned kRows, typename Op>
 __device__ void finish_tile(Tile<Value, kRows>& tile, Value carry, Kind kind, Op op) {
 #pragma unroll
@@ -194,20 +202,24 @@ __device__ void finish_tile(Tile<Value, kRows>& tile, Value carry, Kind kind, Op
   }
 }
 
-// --- Rung 1, task "two_levels": scan each tile, scan the tiles' sums, add to each tile what precedes it.
-// A block takes the tile with its own number. 4n items through memory: read, write, read, write.
+// --- Rung 1, task "two_levels": scan each tile, scan the tiles' sums, combine each tile with the sum of the
+// tiles before it.
+// A block takes the tile with its own number. 4n items go through memory: read, write, read, write.
 //@reference
-// Why: one block's scan ends with its tile; n / 2048 blocks work at once, and only their sums are scanned by one. Expect the
-// time of moving 268 MB and three launches: 65 µs + 8. Wastes: every result is written, read again and rewritten; and one
-// block scans the sums, so there must not be more of them than a tile holds: 2048^2 items, and no more.
+// Why: n / 2048 blocks work in parallel, and only the tiles' sums are scanned by one block.
+// Predicted: 65 µs to move 268 MB, and 8 µs for three launches. Measured: rung 2, which does the same at this
+// size, takes 84 µs.
+// Still wastes: every result is written, read again and rewritten. One block scans the sums, so there must be
+// at most as many sums as a tile has items: at most 2048^2 items.
 //@end
 
-// Scans tile blockIdx.x on its own; leaves its fold in d_sums[blockIdx.x], unless d_sums is null. May work in place.
+// Scans tile blockIdx.x on its own; stores its total in d_sums[blockIdx.x], unless d_sums is null. May work
+// in place.
 template <typename Value, typename Op>
 __global__ void k01_scan_tiles(const Value* d_in, std::uint64_t n, Value* d_out, Value* d_sums, Kind kind,
                                Op op) {
-  //@solution Declare a Tile<Value>. load_tile, scan_packs, finish_tile with the identity as carry, store_tile. Thread 0 stores what
-  //@hint scan_packs returned.
+  //@solution Declare a Tile<Value>. load_tile, scan_packs, finish_tile with the identity as carry,
+  //@hint store_tile. Thread 0 stores the value that scan_packs returned.
   Tile<Value> tile;
   load_tile(tile, d_in, n, blockIdx.x, op);
   const Value total = scan_packs(tile, op);
@@ -217,11 +229,12 @@ __global__ void k01_scan_tiles(const Value* d_in, std::uint64_t n, Value* d_out,
   //@end
 }
 
-// Puts d_carries[t], the fold of everything left of tile t, in front of each item of tile t: t = blockIdx.x + 1, since
-// tile 0 has nothing on its left.
+// Combines d_carries[t], the total of everything left of tile t, with each item of tile t, as the left
+// operand. Here t is blockIdx.x + 1, since tile 0 has nothing on its left.
 template <typename Value, typename Op>
 __global__ void k01_add_carries(Value* d_items, std::uint64_t n, const Value* d_carries, Op op) {
-  //@solution Load the tile, combine the carry with every item of every row (the carry is the left operand), store the tile.
+  //@solution Load the tile, combine the carry with every item of every row (the carry is the left operand),
+  //@hint store the tile.
   const std::uint64_t index = blockIdx.x + std::uint64_t{1};
   const Value carry = d_carries[index];
   Tile<Value> tile;
@@ -237,8 +250,9 @@ __global__ void k01_add_carries(Value* d_items, std::uint64_t n, const Value* d_
 
 template <typename Op>
 Status two_levels(const Job<Op>& job) {
-  //@solution Refuse more than kTwoLevelItems. Nothing to do for n = 0. Launch k01_scan_tiles on the items with one block a tile; on
-  //@hint the sums with one block, in place, exclusive; then k01_add_carries. All on job.stream, kBlock threads each.
+  //@solution Refuse more than kTwoLevelItems. If n = 0, there is nothing to do. Launch k01_scan_tiles on the
+  //@hint items with one block per tile; then k01_scan_tiles on the sums with one block, in place, exclusive;
+  //@hint then k01_add_carries. All on job.stream, with kBlock threads per block.
   //@instead return not_implemented(job);
   if (job.n > kTwoLevelItems) return Status::unsupported;
   if (job.n == 0) return Status::ok;
@@ -256,20 +270,22 @@ Status two_levels(const Job<Op>& job) {
   //@end
 }
 
-// --- Rung 2, task "recursive": the sums are an array like any other; scan it the same way.
+// --- Rung 2, task "recursive": the sums are an array, too, so scan them in the same way.
 //@reference
-// Changed: the scan of the sums calls the whole procedure again, until a level has one tile. Why: no limit; each level is
-// 2048 times shorter, so the levels above the first cost their launches (2 each) and nothing else. Three levels from 4M
-// items on, four from 8.6G. Wastes: still 4n items through memory.
+// Changed: the scan of the sums calls the whole procedure again, until a level has one tile.
+// Why: n is no longer limited. Each level is 2048 times shorter, so the levels above the first cost hardly
+// more than their launches (2 each). Three levels are needed from 4M items on, four from 8.6G.
+// Still wastes: 4n items go through memory, as in rung 1.
 //@end
 
-// Scans n items of d_in into d_out (may be the same), with sums from d_free on: tiles_for(n) Values for this level, then
-// those of the levels above.
+// Scans n items of d_in into d_out (may be the same array), with the sums at d_free: tiles_for(n) Values for
+// this level, then those of the levels above.
 template <typename Value, typename Op>
 void scan_level(const Value* d_in, std::uint64_t n, Value* d_out, Kind kind, Value* d_free, Op op,
                 CUstream_st* stream) {
-  //@solution One tile: k01_scan_tiles without sums is all. Else: k01_scan_tiles, with the sums at d_free; scan_level of the sums,
-  //@hint exclusive and in place, with what lies behind them as d_free; k01_add_carries.
+  //@solution If there is one tile, call k01_scan_tiles without sums and return. Otherwise: k01_scan_tiles,
+  //@hint with the sums at d_free; scan_level of the sums, exclusive and in place, with the memory behind them
+  //@hint as d_free; k01_add_carries.
   //@instead static_cast<void>(d_in), static_cast<void>(n), static_cast<void>(d_out), static_cast<void>(kind);
   //@instead static_cast<void>(d_free), static_cast<void>(op), static_cast<void>(stream);
   const std::uint64_t n_tiles = tiles_for(n);
@@ -284,24 +300,29 @@ void scan_level(const Value* d_in, std::uint64_t n, Value* d_out, Kind kind, Val
 
 template <typename Op>
 Status recursive(const Job<Op>& job) {
-  //@solution Nothing to do for n = 0; else scan_level of the job.
+  //@solution If n = 0, there is nothing to do; otherwise call scan_level with the job's data.
   //@instead return not_implemented(job);
   if (job.n > 0) scan_level(job.d_in, job.n, job.d_out, job.kind, job.d_sums, job.op, job.stream);
   return Status::ok;
   //@end
 }
 
-// --- Rung 3, task "reduce_then_scan": the first pass only adds up; the second one knows its carry and writes once.
+// --- Rung 3, task "reduce_then_scan": the first pass only reduces; the last pass knows each tile's carry and
+// writes once.
 //@reference
-// Changed: the first pass folds each tile and writes nothing but the sum; the tiles are scanned in the last pass, with the
-// carry at hand. Why: read, read, write: 3n items instead of 4n, a quarter of the time: 50 µs + 10. It costs no more
-// arithmetic than rung 2, where the carry was added in a pass of its own. Wastes: every item is read twice.
+// Changed: the first pass reduces each tile and writes only the sum. The tiles are scanned in the last pass,
+// when their carries are known.
+// Why: read, read, write: 3n items instead of 4n, so a quarter less time. The arithmetic is about that of
+// rung 2, which combined the carries in a pass of its own.
+// Predicted: 50 µs, and 10 µs for launches. Measured: 68 µs, 1.24× faster than rung 2.
+// Still wastes: every item is read twice.
 //@end
 
-// The fold of tile blockIdx.x into d_sums[blockIdx.x].
+// Stores the total of tile blockIdx.x in d_sums[blockIdx.x].
 template <typename Value, typename Op>
 __global__ void k03_fold_tiles(const Value* d_in, std::uint64_t n, Value* d_sums, Op op) {
-  //@solution load_tile, scan_packs, and thread 0 stores what that returned. (The compiler leaves out what you don't use.)
+  //@solution load_tile, scan_packs; thread 0 stores the value that scan_packs returned. (The compiler removes
+  //@hint the computations that you do not use.)
   Tile<Value> tile;
   load_tile(tile, d_in, n, blockIdx.x, op);
   const Value total = scan_packs(tile, op);
@@ -309,7 +330,8 @@ __global__ void k03_fold_tiles(const Value* d_in, std::uint64_t n, Value* d_sums
   //@end
 }
 
-// Scans tile blockIdx.x, d_carries[blockIdx.x] in front; a null pointer stands for no carries. May work in place.
+// Scans tile blockIdx.x, starting with d_carries[blockIdx.x]; a null pointer means no carries. May work in
+// place.
 template <typename Value, typename Op>
 __global__ void k03_scan_tiles(const Value* d_in, std::uint64_t n, Value* d_out, const Value* d_carries,
                                Kind kind, Op op) {
@@ -322,12 +344,13 @@ __global__ void k03_scan_tiles(const Value* d_in, std::uint64_t n, Value* d_out,
   //@end
 }
 
-// As scan_level: n items of d_in into d_out (may be the same), sums from d_free on.
+// Like scan_level: scans n items of d_in into d_out (may be the same array), with the sums at d_free.
 template <typename Value, typename Op>
 void fold_and_scan_level(const Value* d_in, std::uint64_t n, Value* d_out, Kind kind, Value* d_free, Op op,
                          CUstream_st* stream) {
-  //@solution One tile: k03_scan_tiles without carries is all. Else: k03_fold_tiles to d_free; this function on the sums, exclusive
-  //@hint and in place; k03_scan_tiles with the sums as carries.
+  //@solution If there is one tile, call k03_scan_tiles without carries and return. Otherwise: k03_fold_tiles
+  //@hint to d_free; this function on the sums, exclusive and in place; k03_scan_tiles with the sums as
+  //@hint carries.
   //@instead static_cast<void>(d_in), static_cast<void>(n), static_cast<void>(d_out), static_cast<void>(kind);
   //@instead static_cast<void>(d_free), static_cast<void>(op), static_cast<void>(stream);
   const std::uint64_t n_tiles = tiles_for(n);
@@ -344,21 +367,22 @@ void fold_and_scan_level(const Value* d_in, std::uint64_t n, Value* d_out, Kind 
 
 template <typename Op>
 Status reduce_then_scan(const Job<Op>& job) {
-  //@solution Nothing to do for n = 0; else fold_and_scan_level of the job.
+  //@solution If n = 0, there is nothing to do; otherwise call fold_and_scan_level with the job's data.
   //@instead return not_implemented(job);
   if (job.n > 0) fold_and_scan_level(job.d_in, job.n, job.d_out, job.kind, job.d_sums, job.op, job.stream);
   return Status::ok;
   //@end
 }
 
-// --- Given, for rungs 4 and 5: blocks that talk to each other while they run.
-// Job::d_flags holds a ticket counter in word 0 and the flag of tile t in word 1 + t. The flags' values:
-inline constexpr unsigned kEmpty = 0;   // nothing is known of the tile yet
-inline constexpr unsigned kTotal = 1;   // rung 5: the fold of the tile alone is there
-inline constexpr unsigned kPrefix = 2;  // the fold of everything up to the tile's end is there
+// --- Given, for rungs 4 and 5: communication between running blocks.
+// Job::d_flags holds a ticket counter in word 0 and the flag (the status) of tile t in word 1 + t. Values of
+// a flag:
+inline constexpr unsigned kEmpty = 0;   // nothing is available yet
+inline constexpr unsigned kTotal = 1;   // rung 5: aggregate available, the total of the tile alone
+inline constexpr unsigned kPrefix = 2;  // prefix available, the total of everything up to the end of the tile
 
-// volatile: each call is one access to memory, seen by (and seeing) other blocks; nothing is kept in a register. It
-// orders no other access: that takes __threadfence().
+// volatile: each call is one memory access that other blocks can see; the compiler keeps nothing in a
+// register. It does not order other accesses; __threadfence() does.
 __device__ inline unsigned load_flag(const std::uint32_t* d_flag) {
   return *static_cast<const volatile std::uint32_t*>(d_flag);
 }
@@ -366,18 +390,18 @@ __device__ inline void store_flag(std::uint32_t* d_flag, unsigned state) {
   *static_cast<volatile std::uint32_t*>(d_flag) = state;
 }
 
-// Sets the words to kEmpty, one a thread: whatever was in the scratch memory, it was no flag of this scan.
+// Sets the words to kEmpty, one word per thread, because the contents of the scratch memory are undefined.
 __global__ void k04_clear(std::uint32_t* d_words, std::uint64_t count) {
   const std::uint64_t gid = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
   if (gid < count) d_words[gid] = kEmpty;
 }
 
-// The number of the tile that the calling block takes: 0 for the block that asks first, then 1, 2, … So a block whose
-// tile is t knows that the blocks of all tiles before t are running or done, and may wait for them. Blocks start in no
-// order that CUDA promises: waiting for blockIdx.x - 1 could be waiting for one that starts only when we end. Every thread
-// must call it; one barrier.
+// Returns the number of the tile that the calling block takes: 0 for the block that asks first, then 1, 2, …
+// So the blocks of all tiles before t are running or done, and the block of tile t may wait for them. CUDA
+// does not define the order in which blocks start: the block blockIdx.x - 1 might start only after this one
+// ends, so waiting for it could take forever. Every thread must call it; one barrier.
 __device__ inline unsigned draw_tile(std::uint32_t* d_ticket) {
-  //@solution Thread 0 draws with atomicAdd and tells the block through shared memory.
+  //@solution Thread 0 takes the number with atomicAdd and stores it in shared memory for the block; barrier.
   //@instead return *d_ticket;
   __shared__ unsigned s_tile;
   if (threadIdx.x == 0) s_tile = atomicAdd(d_ticket, 1u);
@@ -388,17 +412,21 @@ __device__ inline unsigned draw_tile(std::uint32_t* d_ticket) {
 
 // --- Rung 4, task "chained": one pass; each tile waits for the prefix of the tile before it.
 //@reference
-// Changed: the scan of the sums runs inside the one kernel, as a chain: block t waits for the fold of tiles 0 … t - 1, adds
-// its own, hands it on. Why: every item is read once and written once: 2n, half of rung 2: 34 µs of memory time. Wastes:
-// everything. The chain has n / 2048 links, and each costs a store, a fence, a load and a fence through the L2: about
-// 1 µs, 8 ms for 8192 tiles. Bytes are not time; the longest dependent chain is a cost of its own.
+// Changed: the one kernel also scans the sums, as a chain: block t waits for the total of tiles 0 … t - 1,
+// combines it with its own, and publishes the result.
+// Why: every item is read once and written once: 2n items, half of rung 2's, 34 µs of memory time.
+// Predicted: nevertheless 8 ms. The chain has n / 2048 = 8192 links, and each needs a store, a fence, a load
+// and a fence through the L2 cache, about 1 µs. Measured: 8.5 ms.
+// Still wastes: almost all of its time. Fewer bytes do not help here, because the longest chain of dependent
+// operations is the limiter.
 //@end
 template <typename Value, typename Op>
 __global__ void k04_chained(const Value* d_in, std::uint64_t n, Value* d_out, Value* d_prefixes,
                             std::uint32_t* d_flags, Kind kind, Op op) {
-  //@solution draw_tile; load_tile; scan_packs. Thread 0: unless the tile is 0, spin until the flag of the tile before is kPrefix,
-  //@hint __threadfence(), read its prefix: this is the carry. Store the tile's own prefix, __threadfence(), set its flag. Hand
-  //@hint the carry to the block through shared memory. finish_tile, store_tile.
+  //@solution draw_tile; load_tile; scan_packs. Thread 0: unless the tile is 0, spin until the flag of the
+  //@hint tile before is kPrefix, call __threadfence(), and read its prefix: this is the carry. Store the
+  //@hint tile's own prefix, call __threadfence(), set its flag. Store the carry in shared memory for the
+  //@hint block; barrier. finish_tile, store_tile.
   __shared__ Value s_carry;
   std::uint32_t* const d_flag = d_flags + 1;
   const unsigned index = draw_tile(d_flags);
@@ -410,11 +438,11 @@ __global__ void k04_chained(const Value* d_in, std::uint64_t n, Value* d_out, Va
     if (index > 0) {
       while (load_flag(d_flag + index - 1) != kPrefix) {
       }
-      __threadfence();  // the prefix is read after its flag was
+      __threadfence();  // the prefix is read after its flag
       carry = d_prefixes[index - 1];
     }
     d_prefixes[index] = op(carry, total);
-    __threadfence();  // the prefix is visible to the device before its flag says so
+    __threadfence();  // the prefix is visible to the device before its flag is
     store_flag(d_flag + index, kPrefix);
     s_carry = carry;
   }
@@ -426,8 +454,8 @@ __global__ void k04_chained(const Value* d_in, std::uint64_t n, Value* d_out, Va
 
 template <typename Op>
 Status chained(const Job<Op>& job) {
-  //@solution Nothing to do for n = 0. Clear the ticket and the flags with k04_clear, then launch k04_chained; job.d_sums takes the
-  //@hint prefixes.
+  //@solution If n = 0, there is nothing to do. Clear the ticket and the flags with k04_clear, then launch
+  //@hint k04_chained; job.d_sums takes the prefixes.
   //@instead return not_implemented(job);
   if (job.n == 0) return Status::ok;
   const std::uint64_t n_tiles = tiles_for(job.n);
@@ -440,26 +468,32 @@ Status chained(const Job<Op>& job) {
   //@end
 }
 
-// --- Rung 5, task "look_back" (bonus): a tile says at once what it adds up to; who waits, walks back over those sums.
+// --- Rung 5, task "look_back" (bonus): a tile publishes its total at once; a tile that waits adds up the
+// totals of the tiles before it.
 //@reference
-// Changed: two things can be known of a tile: its total, as soon as it is loaded, and its prefix, once its carry is known. A
-// tile adds up totals to its left until it meets a prefix. Why: no tile waits for a chain of others, only for totals that
-// need nobody: tiles resolve their carries side by side, and the one that is done early shortens everybody's walk. Expect
-// 10 to 20 times rung 4's speed. Wastes: one thread walks, tile by tile, two dependent loads and a fence each; a tile of
-// 8 KB is soon scanned, so there are many walks. Which prefix a walk meets depends on timing: the brackets of a
-// float sum are set differently from run to run (integers don't care).
+// Changed: two values of a tile can be published: its total, as soon as the tile is loaded, and its prefix,
+// as soon as its carry is known. A tile adds up the totals to its left until it finds a prefix.
+// Why: a tile no longer waits for a chain of other tiles, only for their totals, which depend on nothing
+// else. Many tiles compute their carries at the same time, and each new prefix shortens the look-back of the
+// tiles after it.
+// Predicted: 10× to 20× faster than rung 4. Measured: 26×, but 3.9× slower than rung 2.
+// Still wastes: one thread looks back, tile by tile, with two dependent loads and a fence per tile. A tile of
+// 8 KB is scanned quickly, so there are many look-backs. Timing decides which prefix a look-back finds. This
+// changes the association order, so floating-point sums differ from run to run; integer sums do not.
 //@end
 
-// The fold of all tiles left of tile `index`, whose own fold is `total`; publishes both, so that others can go on. To be called
-// by one thread of the block. d_totals and d_prefixes are apart: a value that somebody may be reading is never overwritten.
+// Returns the total of all tiles left of tile `index`, whose own total is `total`. Publishes both, so that
+// other tiles can continue. One thread of the block must call it. d_totals and d_prefixes are separate
+// arrays, so that no value is overwritten while another thread may read it.
 template <typename Op>
 __device__ typename Op::Value look_back_by_thread(unsigned index, typename Op::Value total,
                                                   typename Op::Value* d_totals,
                                                   typename Op::Value* d_prefixes, std::uint32_t* d_flag,
                                                   Op op) {
-  //@solution Unless the tile is 0: publish the total (value, fence, flag kTotal). Then for the tiles to the left, nearest first: spin
-  //@hint until its flag is not kEmpty; fence; put its prefix or its total in FRONT of the carry; stop after a prefix. At last
-  //@hint publish the prefix (value, fence, flag kPrefix) and return the carry.
+  //@solution Unless the tile is 0, publish the total (value, fence, flag kTotal). Then, for each tile to the
+  //@hint left, nearest first: spin until its flag is not kEmpty; fence; combine its prefix or its total with
+  //@hint the carry, with the carry as the right operand; stop after a prefix. Finally publish the prefix
+  //@hint (value, fence, flag kPrefix) and return the carry.
   //@instead static_cast<void>(index), static_cast<void>(d_totals);
   //@instead static_cast<void>(d_prefixes), static_cast<void>(d_flag);
   //@instead return op(total, op.identity());
@@ -467,19 +501,19 @@ __device__ typename Op::Value look_back_by_thread(unsigned index, typename Op::V
   Value carry = op.identity();
   if (index > 0) {
     d_totals[index] = total;
-    __threadfence();  // the total is visible to the device before its flag says so
+    __threadfence();  // the total is visible to the device before its flag is
     store_flag(d_flag + index, kTotal);
   }
   for (unsigned left = index; left-- > 0;) {
     unsigned state = kEmpty;
     while ((state = load_flag(d_flag + left)) == kEmpty) {
     }
-    __threadfence();  // the value is read after its flag was
+    __threadfence();  // the value is read after its flag
     carry = op(state == kPrefix ? d_prefixes[left] : d_totals[left], carry);
     if (state == kPrefix) break;
   }
   d_prefixes[index] = op(carry, total);
-  __threadfence();  // the prefix is visible to the device before its flag says so
+  __threadfence();  // the prefix is visible to the device before its flag is
   store_flag(d_flag + index, kPrefix);
   return carry;
   //@end
@@ -503,7 +537,7 @@ __global__ void k05_look_back(const Value* d_in, std::uint64_t n, Value* d_out, 
 
 template <typename Op>
 Status look_back(const Job<Op>& job) {
-  //@solution As chained. job.d_sums has room for the totals, and for the prefixes behind them.
+  //@solution As chained. job.d_sums has space for the totals, and for the prefixes behind them.
   //@instead return not_implemented(job);
   if (job.n == 0) return Status::ok;
   const std::uint64_t n_tiles = tiles_for(job.n);
@@ -516,7 +550,7 @@ Status look_back(const Job<Op>& job) {
   //@end
 }
 
-// --- Given: which function answers which task.
+// --- Given: which function implements which task.
 template <typename Op>
 Status solve(Rung rung, const Job<Op>& job) {
   switch (rung) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The ladder keeps its promises, by the simulator's counters: bytes are 4n, 3n and 2n, launches and steps the closed forms of
-// the handout. RUNNER names the solution's runner.
+// The simulator's counters confirm what the rungs claim: bytes are 4n, 3n and 2n items, and launches and
+// steps follow the closed forms of the handout. The environment variable RUNNER is the path of the solution's
+// runner.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -38,8 +39,9 @@ constexpr double kInOnce = 4.0 * kN;           // bytes of n items
 constexpr double kTiles = kN / double{kTile};  // of the rungs with tiles of 2048 items
 constexpr double kSector = 32;
 
-// Beyond the items: a tile's sum is written alone, a sector; its carry is read by each of its 8 warps. The 128 sums are scanned
-// item by item, since they do not fill a tile: 4 loads and 4 stores of a warp, each over 512 bytes.
+// Bytes besides the items: a tile's sum is written alone, which takes a sector; each of a tile's 8 warps
+// reads the tile's carry. The 128 sums do not fill a tile, so they are scanned item by item: 4 loads and 4
+// stores of a warp, each over 512 bytes.
 constexpr double kSumStores = kTiles * kSector, kScanOfSums = 2 * 4 * 512;
 constexpr double kCarryLoads = 8 * kSector;  // of a tile
 
@@ -69,7 +71,7 @@ TEST(Ladder, OnePassMovesTwiceTheItems) {
   }
 }
 
-// Per level one launch on the way up and one on the way down; the top level has one in all.
+// Each level needs one launch on the way up and one on the way down; the top level needs only one.
 TEST(Ladder, LaunchesGrowWithTheLevels) {
   constexpr std::uint64_t kThreeLevels = kTwoLevelItems + 1;
   for (const char* rung : {"recursive", "reduce_then_scan"}) {
@@ -92,7 +94,7 @@ TEST(Ladder, TwoLevelsRefusesWhatItCannotDo) {
     lab::Session session(lab::session_options_for_tests(problem().manifest(), lab::DeviceKind::sim));
     return session.run(problem(), *lab::find_task(kManifest, rung), sum_case(n), 1, {}).verdict;
   };
-  // A refusal is the right answer there, and nowhere else.
+  // For these sizes a refusal is the right answer; for no others.
   EXPECT_EQ(outcome("two_levels", kTwoLevelItems), lab::Verdict::ok);
   EXPECT_EQ(outcome("two_levels", kTwoLevelItems + 1), lab::Verdict::ok);
   EXPECT_EQ(outcome("recursive", kTwoLevelItems + 1), lab::Verdict::ok);
@@ -132,8 +134,8 @@ TEST(Ladder, LoadsSixteenBytesALane) {
   }
 }
 
-// As measured: looking back helps who would wait for each tile in turn, but one thread that walks tile by tile is still slower than two
-// passes over the data.
+// As measured: look-back is faster than waiting for each tile in turn, but one thread that looks back tile by
+// tile is still slower than two passes over the data.
 TEST(Ladder, IsAsFastAsMeasured) {
   constexpr std::uint64_t kLarge = std::uint64_t{1} << 22;
   const auto us = [](const char* rung) { return counted(rung, kLarge).modelled_us; };
@@ -143,8 +145,9 @@ TEST(Ladder, IsAsFastAsMeasured) {
   EXPECT_LT(us("state_of_the_art"), us("look_back"));
 }
 
-// Fixed brackets: the order in which blocks come to know things must not show in the bits. And an item goes through few additions:
-// a thread's 16, the tile's 21, the wave's 21, and one a wave, of which there is one here.
+// The association order is fixed: the bits must not depend on the order in which blocks publish. And an item
+// passes through few additions: 16 in a thread, 21 in the tile, 21 in the wave, and one per wave; here there
+// is one wave.
 TEST(TopRung, ScansFloatsToTheSameBitsInEveryRunAndWithinItsBound) {
   lab::Case c = sum_case((std::uint64_t{1} << 18) + 3);
   c.dtype = lab::DType::f32;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Rung 8 of the hierarchical scan: as fast as the memory copies.
-// Predictions and figures: 2^28 int32 items on an H200.
+// Rung 8 of the hierarchical scan: about as fast as a copy of the array.
+// Predictions and measurements: 2^28 int32 items on an H200.
 #pragma once
 
 #include "device/block_scan.cuh"
@@ -13,23 +13,33 @@
 
 namespace course::hierarchical_scan {
 
-// --- Rung 8: in waves, one tile ahead.
-// Changed: (1) the grid is what the device holds at once, and block b takes tile b of each wave of gridDim.x tiles. (2) A block has
-// two tiles in hand and a third on its way: it folds tile k + 1 and publishes its total, sends for tile k + 2, and only then asks
-// for the carry of tile k, whose neighbours' totals were published a turn ago. What is folded waits in shared memory. (3) Nobody
-// looks back: thread i asks for the total of tile i of the wave, and the prefix of the wave before is one word more.
-// Why: rung 7's blocks stood at a barrier half of their time (profiler: 57 % of the stalls) for trips to the L2 cache; now what
-// they ask for is there, and memory is busy while they ask. Expect the copy rate, 2n items at 4.2 TB/s: 513 us at 2^28.
-// Measured: 597 us, 86 % of the copy rate (CUB: 700, a copy: 513); 50 us at 2^24 (CUB: 59), 14 at 2^20 (CUB: 19). What each thing is
-// worth, tried in a stand-alone benchmark at 2^28: without (2), two tiles in registers, 647; without (1), tiles by ticket, 636:
-// a block that draws two tickets in a row has neighbours, and the second waits for the first. Tried, and no gain: asynchronous
-// copies to shared memory, also by the bulk engine; cache hints, 3 % slower; asking before the next tile is folded.
-// The miss: that benchmark's form of this kernel, for integers alone, where one warp asks for all totals, 9 words a lane, and adds
-// them up by one instruction, came to 541 with tiles of 512 x 4. What of the difference is due to which is not known yet: one
-// warp that asks 9 times, one question after the other, took 704; asking earlier (597) made no difference here.
-// Wastes: the launch that starts all blocks at the same time, or none, costs 2 us more than an ordinary one, a tenth at 2^20.
-// Float sums come out the same in every run on the same device: carry_of has fixed brackets. An item goes through at most
-// 4 * kRows additions of its thread, 16 + 5 of the tile, 16 + 5 of the wave, and one for each wave.
+// --- Rung 8: tiles in waves, one tile ahead.
+// Changed:
+// - The grid has as many blocks as the device can run at once. Block b takes tile b of each wave of gridDim.x
+//   tiles.
+// - A block holds two tiles and loads a third: it reduces tile k + 1 and publishes its total, requests the
+//   totals before tile k, starts the loads of tile k + 2, and only then waits for the totals. They were
+//   published one iteration earlier. A reduced tile waits in shared memory.
+// - There is no serial look-back: thread i reads the total of tile i of the wave, and one more thread reads
+//   the prefix of the wave before.
+// Why: rung 7's blocks waited at a barrier half of their time (57 % of the stalls in the profiler), for round
+// trips to the L2 cache. Now the totals are there when a block needs them, and the memory is busy while the
+// block waits.
+// Predicted: the copy rate, 2n items at 4.2 TB/s: 513 µs.
+// Measured (CUB in parentheses): 597 µs (700), 86 % of the copy rate; 50 µs (59) at 2^24; 14 µs (19) at 2^20.
+// The share of each change, from a stand-alone benchmark: without the second, with two tiles in registers,
+// 647 µs; without the first, with tiles by ticket, 636 µs, because a block that takes two tickets in a row
+// gets neighbouring tiles, and the second waits for the first. No gain: asynchronous copies to shared memory,
+// also with the bulk engine; requesting before the next tile is reduced. Cache hints: 3 % slower.
+// Why it misses the prediction: the benchmark's version of this kernel takes 541 µs with tiles of 512 x 4. It
+// handles only integers; one warp requests all totals, 9 words per lane, and adds them up with one
+// instruction. Which of these makes the difference is not known. One warp that makes the 9 requests one after
+// the other takes 704 µs; earlier requests make no difference here (597 µs).
+// Still wastes: a launch that starts all blocks at the same time costs 2 µs more than an ordinary one, a
+// tenth of the time at 2^20.
+// Float sums are the same in every run on the same device, because carry_of combines in a fixed order. An
+// item passes through at most 4 * kRows additions in its thread, 16 + 5 in the tile, 16 + 5 in the wave, and
+// one per wave.
 template <typename Tuning, typename Op>
 __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
     k08_state_of_the_art(const typename Op::Value* d_in, std::uint64_t n, typename Op::Value* d_out,
@@ -37,22 +47,22 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
   using Value = typename Op::Value;
   using Items = device::Tile<Value, Tuning::kThreads, Tuning::kRows>;
   constexpr unsigned kTilePacks = Tuning::kThreads * Tuning::kRows;
-  extern __shared__ uint4 s_memory[];  // two parked tiles
+  extern __shared__ uint4 s_memory[];  // two stored tiles
   auto* s_parked = reinterpret_cast<device::Pack<Value>*>(s_memory);
   __shared__ Value s_warp[2][Tuning::kThreads / device::kWarp];
   __shared__ typename device::WaveLedger<Value>::template Shared<Tuning::kThreads> s_carry[2];
 
-  struct Ahead {  // a tile that is folded, and waits for its carry
+  struct Ahead {  // a tile that is reduced and waits for its carry
     device::TileScan<Op, Tuning::kThreads, Tuning::kRows> scan;
     Value total;
   };
   const std::uint64_t n_tiles = device::tiles_for(n, Items::kItems);
-  Items items;  // on their way from memory
+  Items items;  // loads in flight
 
   const auto send_for = [&](std::uint64_t tile) {
     if (tile < n_tiles) device::load_tile(items, d_in, n, tile, op.identity());
   };
-  // Folds the tile whose items are on their way, tells the others, and parks it.
+  // Reduces the tile whose loads are in flight, publishes its total, and stores the tile in shared memory.
   const auto take = [&](std::uint64_t tile, unsigned slot) {
     Ahead ahead;
     ahead.total = ahead.scan.fold(items, s_warp[slot], op);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The ladder keeps its promises, by the simulator's counters: how many atomics, how many lanes meet, how many bytes; and
-// each rung cures what the one below it wasted. RUNNER names the solution's runner.
+// The simulator's counters confirm what the rungs claim: the number of atomics, of lanes with the same
+// address, and of bytes; and each rung removes what the rung below it wasted. The environment variable RUNNER
+// is the path of the solution's runner.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -35,7 +36,7 @@ double per_sample(const lab::Counted& c, std::uint64_t n = kN) {
   return c["atomic_lanes"] / static_cast<double>(n);
 }
 
-// Lanes of a warp that meet on one address, on average over its atomics.
+// Number of lanes of a warp that use the same address, on average over its atomics.
 double contention(const lab::Counted& c) {
   return c["atomic_serialised"] / c["atomic_requests"];
 }
@@ -44,7 +45,8 @@ TEST(Ladder, GlobalAtomicsMakesOneASampleAndMovesTwoSectorsForEachThatItTouches)
   const auto& c = counted("global_atomics");
   EXPECT_EQ(per_sample(c), 1);
   EXPECT_EQ(c["launches"], 2);
-  // 32 random samples touch 25.0 of the 64 sectors of 256 counts: 64 · (1 − (63/64)^32) + the input's 4.
+  // 32 random samples access 25.0 of the 64 sectors of 256 counts, 64 · (1 − (63/64)^32), and 4 sectors of
+  // the input.
   const double sectors = 64 * (1 - std::pow(63.0 / 64, 32));
   EXPECT_NEAR(c.bytes() / (4 * kN), (2 * 32 * sectors + 128) / 128, 0.3);
 }
@@ -61,7 +63,7 @@ TEST(Ladder, PrivateCountsMakesNoAtomicAndMovesTwoSectorsASample) {
   const auto& c = counted("private_counts");
   const double counters = 257.0 * n_private(kN, 256);  // cleared, and read once more
   EXPECT_NEAR(c.bytes(), kN * (4 + 2 * 32.0) + 2 * 4 * counters, 0.02 * c.bytes());
-  // All samples alike: neighbouring threads' counters of one bin are neighbours.
+  // All samples are equal: neighbouring threads' counters of one bin are neighbours.
   EXPECT_LT(counted("private_counts", 256, Pattern::all_equal).bytes(), 0.3 * c.bytes());
 }
 
@@ -90,7 +92,7 @@ TEST(Ladder, SortReduceMakesOneAtomicARun) {
 }
 
 TEST(Ladder, SortReduceSortsIn66Rounds) {
-  // Besides: one barrier after loading, two in the sum, one after the starts, one at the end.
+  // The other barriers: one after loading, two in the sum, one after the starts, one at the end.
   EXPECT_EQ(counted("sort_reduce")["barriers"], kN / 2048 * (66 + 5));
 }
 
@@ -115,7 +117,7 @@ TEST(Ladder, ACopyForEveryLaneEndsContention) {
   EXPECT_GT(contention(counted("combined", 384, Pattern::skewed)), 20) << "copies no longer fit";
 }
 
-// Eight copies for 256 bins, four for 4,096: that many lanes can share one.
+// Eight copies for 256 bins, four for 4,096; so 32 / 8 or 32 / 4 lanes can share a counter.
 TEST(Ladder, StateOfTheArtSharesEveryCopyAmongAFewLanes) {
   EXPECT_LE(contention(counted("state_of_the_art", 256, Pattern::all_equal)), 32.0 / 8);
   EXPECT_LT(contention(counted("state_of_the_art", 256)), 1.5);
@@ -128,7 +130,7 @@ TEST(Ladder, StateOfTheArtMakesOneAtomicASampleWhateverTheyAre) {
 }
 
 TEST(Ladder, StateOfTheArtReadsSamplesOnceUpTo57343Bins) {
-  // 16 bytes a lane; a merge adds the sectors of the counts, which are not loads of warps.
+  // 16 bytes per lane. The merge adds the sectors of the counts, which are not loads of warps.
   const auto readings = [](std::uint32_t n_bins) {
     return counted("state_of_the_art", n_bins)["global_load_requests"] / (static_cast<double>(kN) / 128);
   };

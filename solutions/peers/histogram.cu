@@ -10,7 +10,7 @@ namespace {
 bool is_even(const lab::Request& r, std::string_view) {
   return static_cast<OpId>(r.op) != OpId::edges && r.dtype == lab::DType::i32;
 }
-// CUB does not count what lies outside.
+// CUB does not count the samples in no bin.
 cudaError_t clear_outside(const lab::Request& r) {
   auto* d_counts = static_cast<Count*>(r.outputs[0].data);
   return cudaMemsetAsync(d_counts + r.params[kBinsParam], 0, sizeof(Count), r.stream);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Rung 8 where an output has more places than fit beside state bits: one pass whose starts are moved on by up to nearly 2^32, into an
-// array that begins as far before its memory. So nothing large has to be sorted.
+// Tests rung 8 with output positions that do not fit beside the status bits. One pass runs with starts that
+// are increased by up to almost 2^32, into an array pointer that is moved back by the same distance. So the
+// test needs no large array.
 #include <algorithm>
 #include <cstdio>
 #include <vector>
@@ -63,7 +64,7 @@ int main() {
   using namespace course::radix_sort;
   std::vector<Key> keys(kN);
   for (std::uint64_t i = 0; i < kN;
-       ++i)  // a digit that looks random, and a number that tells equal digits apart
+       ++i)  // a digit that looks random, and a number that distinguishes equal digits
     keys[i] = static_cast<Key>(i << 8 | (i * 2654435761u >> 24 & 255));
   int n_wrong = 0;
   for (const std::uint32_t by : {0u, 1u << 30, 1u << 31, static_cast<std::uint32_t>(kMostKeys - kN)}) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The ladder keeps its promises, by the simulator's counters: launches, barriers, comparisons and bytes are the closed forms
-// of the handout, and each rung cures what the one below it wasted. RUNNER names the solution's runner.
+// The simulator's counters confirm what the rungs claim: launches, barriers, comparisons and bytes follow the
+// closed forms of the handout, and each rung removes what the rung below it wasted. The environment variable
+// RUNNER is the path of the solution's runner.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -37,7 +38,7 @@ double log2_of(double x) {
   return std::log2(x);
 }
 
-// Bytes moved over those of input and output.
+// Bytes moved, divided by those of input and output.
 double traffic(const lab::Counted& c, double item_bytes = 4) {
   return c.bytes() / (2 * item_bytes * kItems);
 }
@@ -52,7 +53,7 @@ TEST(Ladder, SplitLaunchesTwoKernelsAndAScanForEachBit) {
 TEST(Ladder, SplitPaysItsBytesOnceForEachBit) {
   const double one_bit = traffic(counted("split", kN, 1)), four_bits = traffic(counted("split", kN, 4));
   EXPECT_NEAR(four_bits, 4 * one_bit, 0.02 * four_bits);
-  EXPECT_NEAR(one_bit * 8, 53, 1);  // bytes a key
+  EXPECT_NEAR(one_bit * 8, 53, 1);  // bytes per key
 }
 
 TEST(Ladder, TilesCrossGlobalMemoryOnce) {
@@ -107,13 +108,13 @@ TEST(Ladder, BytesShrinkFromRungToRung) {
 
 TEST(Ladder, ValuesCostTheirBytesAlone) {
   const auto& pairs = counted("digits", kN, 32, OpId::pairs);
-  // The counts are of keys: read twice, written once. Values are read and written once a pass.
+  // Only keys are counted: they are read twice and written once. Values are read and written once per pass.
   EXPECT_LT(traffic(pairs, 8), traffic(counted("digits", kN)));
   EXPECT_EQ(pairs["launches"], counted("digits", kN)["launches"]);
 }
 
 TEST(Ladder, ASweepReadsTheKeysOnceAPassAndOnceMore) {
-  // Keys: 4 passes and the histograms. The rest is what tiles tell each other.
+  // Keys: 4 passes and the histograms. The rest is the tile statuses.
   const double keys = 5 * 4 * kItems;
   EXPECT_GE(counted("onesweep", kN)["global_load_bytes"], keys);
   EXPECT_LT(counted("onesweep", kN)["global_load_bytes"], 1.25 * keys);
@@ -125,7 +126,8 @@ TEST(Ladder, CountingFirstIssuesFewerInstructionsAKey) {
             0.8 * counted("onesweep", kN)["warp_instructions"]);
 }
 
-// The histograms, and two readings a pass: the second one comes from a cache, which the counters do not know.
+// The histograms, and two readings per pass. The second one comes from a cache, which the counters do not
+// model.
 TEST(Ladder, TheLastRungReadsATileTwiceAndStillIssuesFewerInstructions) {
   const double keys = (1 + 2 * 4) * 4 * kItems;
   EXPECT_GE(counted("state_of_the_art", kN)["global_load_bytes"], keys);
@@ -136,7 +138,7 @@ TEST(Ladder, TheLastRungReadsATileTwiceAndStillIssuesFewerInstructions) {
 
 TEST(Ladder, NoWholeSortIsSlowerThanTheOneBelow) {
   const char* rungs[] = {"split", "tiles_and_merge", "digits", "onesweep", "counts_first"};
-  constexpr std::uint64_t kFewer = 65536;  // 32 passes of split take their time
+  constexpr std::uint64_t kFewer = 65536;  // the 32 passes of split are slow
   constexpr double kResolution = 1.2;      // of the model: handouts/model.md
   for (std::size_t i = 1; i < std::size(rungs); ++i) {
     EXPECT_LE(counted(rungs[i], kFewer).modelled_us, kResolution * counted(rungs[i - 1], kFewer).modelled_us)

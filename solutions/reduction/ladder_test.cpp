@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The ladder keeps its promises, by the simulator's counters: work and steps are the closed forms, and each rung cures what
-// the one below it wasted. RUNNER names the solution's runner.
+// The simulator's counters confirm what the rungs claim: work and steps follow the closed forms, and each
+// rung removes what the rung below it wasted. The environment variable RUNNER is the path of the solution's
+// runner.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,7 +21,7 @@ const lab::Problem& problem();
 
 namespace {
 
-constexpr double kBlock = 256;  // threads, in every rung that is asked about it here
+constexpr double kBlock = 256;  // threads, in every rung whose block size these tests use
 
 // One rung on n int32 items.
 const lab::Counted& counted(const std::string& rung, std::uint64_t n) {
@@ -51,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(Ladder, Trees,
                          testing::Values("neighboured", "reindexed", "sequential", "first_add"),
                          [](const auto& instance) { return std::string(instance.param); });
 
-// Sums of any items cost the same: what differs between seeds here is the schedule.
+// The items do not change the cost of a sum: the seed changes only the schedule.
 TEST(Ladder, CountersDependNeitherOnTheScheduleNorOnCheckers) {
   lab::Counter counter(problem());
   lab::Case c;
@@ -65,7 +66,7 @@ TEST(Ladder, CountersDependNeitherOnTheScheduleNorOnCheckers) {
       for (const std::uint64_t seed : {1u, 2u, 3u}) {
         const lab::Counted again = counter.counted_anew(rung, c, seed, true);
         EXPECT_EQ(again.totals, once.totals) << rung << ", seed " << seed;
-        // The device's clock goes on between cases, and rounds.
+        // The device's clock continues from case to case, so differences of its values are rounded.
         EXPECT_NEAR(again.modelled_us, once.modelled_us, 1e-6 * once.modelled_us)
             << rung << ", seed " << seed;
       }
@@ -106,7 +107,7 @@ TEST(Ladder, ShufflesSpareMoreThanHalfOfTheBarriers) {
 }
 
 TEST(Ladder, BytesAreThoseOfTheHandout) {
-  // Two levels and the last one: 1,024 blocks, 4, 1.
+  // Three levels: 1,024 blocks, then 4, then 1.
   const double partials = 1024 + 4 + 1;
   EXPECT_NEAR(counted("sequential", kN).bytes(), 4.0 * kN + partials * 36, 128);
   EXPECT_GT(counted("shuffle", kN).bytes(), 1.015 * 4 * kN);
@@ -149,7 +150,7 @@ TEST(Trace, OfNeighbouredPairsIsTheHandouts) {
                      {11, 1, 7, 0, 14, 1, 9, 3},
                      {25, 1, 7, 0, 14, 1, 9, 3}};
   EXPECT_EQ(lab::Traced(problem(), "neighboured", 8).steps<int>("s_data", 8), rows);
-  // Thread t takes pair t instead of sitting where it is: another way to the same array.
+  // In rung 2, thread t takes pair t. The array is the same.
   EXPECT_EQ(lab::Traced(problem(), "reindexed", 8).steps<int>("s_data", 8), rows);
 }
 
@@ -167,8 +168,8 @@ TEST(Trace, OfShufflesEndsWithTheSumInLaneZero) {
   EXPECT_EQ(rounds.back(), (std::vector{20, 5, 17, 4, 10, 4, 6, 3})) << "before lane 1 comes to lane 0";
 }
 
-// The order of combining is fixed: which block comes last must not show in the bits. And an item goes through few additions: a
-// thread's 4 + 8, the block's 10, the last block's 11.
+// The order of combining is fixed: the bits must not depend on which block finishes last. And an item passes
+// through few additions: 4 + 8 in a thread, 10 in the block, 11 in the last block.
 TEST(TopRung, AddsFloatsToTheSameBitsInEveryRunAndWithinItsBound) {
   lab::Case c;
   c.name = "sum_f32";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The ladder keeps its promises, by the simulator's counters: work, steps, bytes and launches are those of the handout's table, and
-// each rung cures what the one below it wasted. RUNNER names the solution's runner.
+// The simulator's counters confirm what the rungs claim: work, steps, bytes and launches match the handout's
+// table, and each rung removes what the rung below it wasted. The environment variable RUNNER is the path of
+// the solution's runner.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -32,7 +33,7 @@ lab::Case case_of(Size size, lab::DType dtype) {
   return c;
 }
 
-// One rung that makes a table of floats.
+// One rung that computes a table of floats.
 const lab::Counted& counted(const std::string& rung, Size size = kWide) {
   static lab::Counter counter(problem());
   return counter(rung, case_of(size, lab::DType::f32));
@@ -59,7 +60,7 @@ TEST(Ladder, SerialDoesTheLeastWorkInTheMostSteps) {
 }
 
 TEST(Ladder, SerialRowsTouchASectorForEveryItem) {
-  // Rows: 32 bytes for each of 4, twice. Columns: coalesced, twice.
+  // Rows: 32 bytes for each 4-byte item, read and written. Columns: coalesced, read and written.
   EXPECT_EQ(counted("serial").bytes(), (32 + 32 + 4 + 4) * kWide.n());
 }
 
@@ -99,7 +100,8 @@ TEST(Ladder, TilesInRegistersNeedFewInstructionsAndWideLoads) {
   }
 }
 
-// A box of 501 x 501 costs no more than one of 3 x 3: a little less, since look-ups that the border cuts off are not made.
+// A box of 501 x 501 costs no more than one of 3 x 3. It costs a little less, because look-ups beyond the
+// border are not made.
 TEST(Box, CostsTheSameWhateverItsSize) {
   constexpr Size kLarge{1200, 600};
   const auto &small = box(1, kLarge), &large = box(250, kLarge);
@@ -126,7 +128,7 @@ TEST(Ladder, NoTaskIsSlowerThanTheSerialOne) {
   }
 }
 
-// As measured: with small tiles the wait of one for the other costs more than a second pass.
+// As measured: with small tiles, waiting for other tiles costs more than a second pass.
 TEST(Ladder, OnePassWithLargeTilesIsTheFastest) {
   constexpr Size kLarge{1024, 1024};
   for (const char* rung : {"rows_columns", "transpose", "fused", "single_pass"}) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// The ladder keeps its promises, by the simulator's counters: work and steps are the closed forms, and each rung cures what
-// the one below it wasted. RUNNER names the solution's runner.
+// The simulator's counters confirm what the rungs claim: work and steps follow the closed forms, and each
+// rung removes what the rung below it wasted. The environment variable RUNNER is the path of the solution's
+// runner.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -34,7 +35,7 @@ const lab::Counted& counted(const std::string& rung, std::uint64_t n, std::uint6
 constexpr std::uint64_t kN = 1 << 18;
 constexpr double kItems = kN;
 
-// Hillis–Steele: in the round of distance d every item but the row's first d takes part.
+// Hillis–Steele: in the round with distance d, every item except the row's first d takes part.
 double network_work(double row_length) {
   return row_length * std::log2(row_length) - (row_length - 1);
 }
@@ -52,8 +53,8 @@ TEST_P(Rows, TakeTheNetworksWorkAndSteps) {
   }
 }
 
-// Up: one operation for each inner node. Down: one for each inner node, less those on the left edge, where what lies to the
-// left is the identity itself, and no data.
+// Up-sweep: one operation per inner node. Down-sweep: one per inner node except those on the left edge, where
+// everything to the left is only the identity.
 TEST_P(Rows, TakeTheSweepsWorkAndSteps) {
   const auto row = static_cast<double>(GetParam());
   const double sweeps = 2 * (row - 1) - std::log2(row);
@@ -61,10 +62,10 @@ TEST_P(Rows, TakeTheSweepsWorkAndSteps) {
     EXPECT_EQ(counted(rung, kFew, GetParam(), Kind::exclusive)["work"], kFewItems / row * sweeps) << rung;
     EXPECT_LE(counted(rung, kFew, GetParam(), Kind::exclusive)["steps"], 2 * std::log2(row)) << rung;
   }
-  // The inclusive results cost one more for each item but the first.
+  // Inclusive results need one more operation for each item but the first.
   EXPECT_EQ(counted("compact", kFew, GetParam(), Kind::inclusive)["work"],
             kFewItems / row * (sweeps + row - 1));
-  // Here the compiler computes them before it asks whether they are wanted.
+  // In this kernel the compiler computes them before it tests whether they are needed.
   EXPECT_LE(counted("blelloch", kFew, GetParam(), Kind::exclusive)["work"],
             kFewItems / row * (sweeps + row - 1));
   EXPECT_LE(counted("blelloch", kFew, GetParam(), Kind::exclusive)["steps"], 2 * std::log2(row));
@@ -92,7 +93,7 @@ TEST(Ladder, AWarpsRowTakesFiveStepsAndNoBarrier) {
   EXPECT_EQ(row["steps"], 5);
   EXPECT_EQ(row["barriers"], 0);
   EXPECT_EQ(row["shared_requests"], 0);
-  EXPECT_LE(row["work"], kItems * 5);  // the lanes below the offset add, too, and throw it away
+  EXPECT_LE(row["work"], kItems * 5);  // lanes below the offset add, too; their results are discarded
   EXPECT_GE(row["work"], kItems / 32 * network_work(32));
 }
 
@@ -108,7 +109,8 @@ TEST(Ladder, SharedMemorySavesTheRoundsTheirTraffic) {
   EXPECT_EQ(counted("hillis_steele", kN, 1024).bytes(), 8 * kItems);
   EXPECT_EQ(counted("hillis_steele", kN, 1024)["launches"], 1);
   EXPECT_EQ(counted("global_rounds", kN, 1024)["launches"], 11);
-  // Ten rounds and the one before them; most items read a second one, a launch's worth of sectors more.
+  // Ten rounds and round 0. Most items are combined with a second one, which adds about a launch's worth of
+  // sectors.
   EXPECT_GT(counted("global_rounds", kN, 1024).bytes(), 11 * 8 * kItems);
   EXPECT_LT(counted("global_rounds", kN, 1024).bytes(), 18 * 8 * kItems);
   for (const char* rung : {"coarsened", "state_of_the_art"})
@@ -153,7 +155,8 @@ TEST(Ladder, IsClimbedWithEveryRungThatIsMeantToBeFaster) {
   EXPECT_LT(us("compact", 1024, Kind::exclusive), us("blelloch", 1024, Kind::exclusive));
   EXPECT_LE(us("conflict_free", 1024, Kind::exclusive), 1.05 * us("compact", 1024, Kind::exclusive));
   EXPECT_LT(us("block_scan", 1024, Kind::inclusive), us("hillis_steele", 1024, Kind::inclusive));
-  // At 2^20 items the two differ by less than the model can tell (5 % on an H200); at 2^24 by half.
+  // At 2^20 items the difference is within the model's error (5 % on an H200); at 2^24, coarsened takes half
+  // the time.
   EXPECT_LE(us("coarsened", 4096, Kind::inclusive, kLarger),
             us("block_scan", 1024, Kind::inclusive, kLarger));
   EXPECT_LE(us("state_of_the_art", 4096, Kind::inclusive), us("coarsened", 4096, Kind::inclusive));

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: MIT
-//@student // Scan: your file. Read labs/scan/lab.hpp first (what is computed, Job), then handouts/02-scan.md.
-//@student // Work from the top down: each task is a kernel and the host function that launches it. Grade one task with
+//@student // Scan: your file. Read labs/scan/lab.hpp (what is computed, Job), then handouts/02-scan.md.
+//@student // Work from the top down: each task is a kernel and the host function that launches it.
+//@student // Grade one task with
 //@student //   ./lab grade scan --task hillis_steele
-//@student // Until you write it, a task answers "not implemented". Do not change the given lines at the end.
+//@student // Until you write it, a task returns "not implemented". Do not change the given lines at the end.
 //@reference
-// Scan: the whole ladder, from a thread per result to the device's memory speed, for rows that one block can hold.
-// Read from the top: each rung says what changed, why that should be faster, what it still wastes; predictions are
-// for 2^22 int32 items in rows of 1,024, by the simulator's model of an H200. Lines that start with //@ steer the
-// generator of the students' file (common/tools/make_skeleton.py).
-// Invariant: every rung gives the same answer for every (operator, kind, n, row_length up to its own limit), never
-// swaps the operands of op, and writes nothing but d_out (global_rounds: and d_scratch).
-// Sources: W. D. Hillis, G. L. Steele, "Data Parallel Algorithms", CACM 29(12), 1986, for rungs 2 and 3; G. Blelloch,
-// "Prefix Sums and Their Applications", 1990, for 4 to 6 and the segmented operator; P. Kogge, H. Stone, IEEE Trans.
-// Comput. C-22(8), 1973, for 7. Here generic, for rows of any length and at any address.
+// Scan: all rungs of the ladder, from one thread per result to the device's memory speed, for rows that one
+// block can hold. Read from the top. Each rung says what changed, why that should be faster, and what it
+// still wastes. Predictions are for 2^22 int32 items in rows of 1,024, from the simulator's model of an H200.
+// Measurements are for 2^24 items, from an H200; unless stated otherwise, the rows have 1,024 items
+// (handouts/02-scan.md has the table).
+// Lines that start with //@ control the generator of the students' file (common/tools/make_skeleton.py).
+// Invariant: every rung gives the same answer for every (operator, kind, n, row_length up to the rung's
+// limit), never swaps the operands of op, and writes only d_out (global_rounds: also d_scratch).
+//
+// Sources: W. D. Hillis, G. L. Steele, "Data Parallel Algorithms", CACM 29(12), 1986, for rungs 2 and 3; G.
+// Blelloch, "Prefix Sums and Their Applications", 1990, for 4 to 6 and the segmented operator; P. Kogge, H.
+// Stone, IEEE Trans. Comput. C-22(8), 1973, for 7. Here the code is generic, for rows of any length and at
+// any address.
 //@end
 #include "scan/lab.hpp"
 
@@ -20,9 +25,10 @@ namespace course::scan {
 
 inline constexpr unsigned kWarp = 32;       // threads in a warp
 inline constexpr unsigned kFullMask = ~0u;  // every lane of a warp takes part
-inline constexpr unsigned kBlock = 256;     // threads in a block, where the row doesn't decide
+inline constexpr unsigned kBlock = 256;     // threads in a block, unless the row length decides
 
-// --- Given: where a row lies. `length` is row_length, less in the last row, 0 for a row that does not exist.
+// --- Given: the position of a row. `length` is row_length, or less in the last row; 0 if the row does not
+// exist.
 struct Row {
   std::uint64_t first;  // index of its first item
   unsigned length;
@@ -35,15 +41,15 @@ __device__ Row row_of(const Job<Op>& job, std::uint64_t row) {
   return {first, left < job.row_length ? static_cast<unsigned>(left) : job.row_length};
 }
 
-// The smallest power of two that is not below `length`: leaves of a balanced tree over a row.
+// The smallest power of two that is at least `length`: the number of leaves of a balanced tree over a row.
 constexpr unsigned leaves_for(unsigned length) {
   unsigned leaves = 1;
   while (leaves < length) leaves *= 2;
   return leaves;
 }
 
-// Shuffles for values of any type whose size is a multiple of 4, word by word. All 32 lanes must call them.
-// The value of the lane `offset` below; the lanes below `offset` get their own back.
+// Shuffles a value of any type whose size is a multiple of 4, word by word. All 32 lanes must call it.
+// Returns the value of the lane `offset` below; lanes below `offset` get their own value.
 template <typename Value>
 __device__ Value shuffle_up(Value value, unsigned offset) {
   static_assert(sizeof(Value) % 4 == 0);
@@ -55,7 +61,7 @@ __device__ Value shuffle_up(Value value, unsigned offset) {
 }
 
 //@reference
-// The value of lane `from`, for every lane.
+// Returns the value of lane `from` to every lane.
 template <typename Value>
 __device__ Value shuffle_from(Value value, unsigned from) {
   static_assert(sizeof(Value) % 4 == 0);
@@ -66,10 +72,11 @@ __device__ Value shuffle_from(Value value, unsigned from) {
   return value;
 }
 
-// --- Rung 1: a thread for each result folds its prefix from the row's start.
-// n/row_length · row_length²/2 operations: 512 times the loop's for rows of 1,024. Why look at it: it needs no
-// cooperation, and shows what "parallel" costs when nobody shares a partial result: 540 µs, 16 times rung 3. Wastes:
-// nearly all of its work; its last lane waits for row_length operations in a row.
+// --- Rung 1: one thread per result; it combines the whole prefix, from the start of the row.
+// n/row_length · row_length²/2 operations: 512 times as many as a loop, for rows of 1,024.
+// Why look at it: it needs no cooperation, and it shows the cost when threads share no partial results.
+// Predicted: 540 µs, 16× slower than rung 3. Measured: 9.1× slower.
+// Still wastes: almost all of its work. The last lane of a row does row_length dependent operations.
 template <typename Op>
 __global__ void k01_brute_force(Job<Op> job) {
   const std::uint64_t gid = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
@@ -89,15 +96,17 @@ Status brute_force(const Job<Op>& job) {
 }
 
 // --- Rung 2: Hillis and Steele's rounds in global memory, one launch each; rows of any length.
-// Changed: in the round of `offset` = 1, 2, 4 … result k becomes result[k - offset] op result[k], so every value
-// covers twice as many items as before: ⌈log2 row_length⌉ rounds instead of row_length steps. No thread may write
-// what another still has to read: two buffers take turns, and a launch's end is the barrier between two rounds.
-// Why: 9 · n operations, not 512 · n: 3 to 4 times as fast. Wastes: each round moves the whole array through memory
-// twice, 8n bytes, and costs a launch: 127n bytes for rows of 1,024, as unaligned neighbours cost
-// another sector, where 8n would do.
+// Changed: in the round with `offset` = 1, 2, 4 … result k becomes result[k - offset] op result[k], so every
+// value covers twice as many items as before: ⌈log2 row_length⌉ rounds instead of row_length steps. No thread
+// may write a value that another thread still has to read. Therefore two buffers alternate, and the end of a
+// launch is the barrier between two rounds.
+// Why: 9 · n operations instead of 512 · n.
+// Predicted: 3× to 4× faster than rung 1. Measured: 2.2×.
+// Still wastes: each round reads and writes the whole array, 8n bytes, and costs a launch. For rows of 1,024
+// that is 127n bytes, because the unaligned neighbours cost one more sector each; 8n bytes would be enough.
 
-// Round 0: the items as they are, or moved one place to the right with the identity in front: an inclusive scan of
-// *that* is the exclusive scan of the items.
+// Round 0: copies the items, or moves them one position to the right and puts the identity in front. The
+// inclusive scan of the moved items is the exclusive scan of the items.
 template <typename Op>
 __global__ void k02_first_round(Job<Op> job, typename Op::Value* d_to) {
   const std::uint64_t gid = std::uint64_t{blockIdx.x} * kBlock + threadIdx.x;
@@ -126,7 +135,7 @@ Status global_rounds(const Job<Op>& job) {
   const std::uint64_t longest = job.n < job.row_length ? job.n : job.row_length;
   unsigned n_rounds = 0;
   for (std::uint64_t offset = 1; offset < longest; offset *= 2) ++n_rounds;
-  // The last round has to end in d_out.
+  // The last round must write d_out.
   Value* d_to = n_rounds % 2 == 0 ? job.d_out : job.d_scratch;
   Value* d_spare = n_rounds % 2 == 0 ? job.d_scratch : job.d_out;
   k02_first_round<<<n_blocks, kBlock, 0, job.stream>>>(job, d_to);
@@ -140,22 +149,26 @@ Status global_rounds(const Job<Op>& job) {
 }
 
 //@end
-// --- Rung 3, task "hillis_steele": a block for each row, a thread for each item, log2(row_length) rounds in
-// shared memory. Rows of up to kThreadRow items.
-// Reads the row once, writes it once; about row_length · log2(row_length) operations, ⌈log2 row_length⌉ steps.
+// --- Rung 3, task "hillis_steele": one block per row, one thread per item, log2(row_length) rounds in shared
+// memory. Rows of up to kThreadRow items.
+// Reads the row once, writes it once; about row_length · log2(row_length) operations, ⌈log2 row_length⌉
+// steps.
 //@reference
-// Changed: the rounds of rung 2 stay in shared memory, as one block has the whole row. Why: 8n bytes instead of 127n
-// and one launch instead of 11: about 4 times as fast. Ping-pong buffers need one barrier a round; in place it would
-// take two. Wastes: 9 operations for each one that the loop does; blocks of 1,024 threads that all wait for the
+// Changed: the rounds of rung 2 run in shared memory, because one block has the whole row.
+// Why: 8n bytes instead of 127n, and one launch instead of 11. With two buffers, a round needs one barrier;
+// in place it would need two.
+// Predicted: about 4× faster than rung 2. Measured: 4.1×.
+// Still wastes: 9 operations per item, where the loop does one; and all 1,024 threads of a block wait for the
 // slowest warp, 11 times.
 //@end
 template <typename Op>
 __global__ void __launch_bounds__(kThreadRow) k03_hillis_steele(Job<Op> job) {
-  //@solution Thread tid loads item tid of row blockIdx.x into one half of a shared array with two halves (threads past the row's end
-  //@hint bring the identity); barrier. For offset 1, 2, 4 … below the row's length: every thread reads its value, and the one
-  //@hint `offset` to the left if there is one, from one half, writes left op own to the other half; barrier; the halves swap
-  //@hint roles. At the end thread tid writes result tid: its own value if the scan is inclusive; if it is exclusive, the
-  //@hint value one to the left, or the identity.
+  //@solution Thread tid loads item tid of row blockIdx.x into one half of a shared array that has two halves
+  //@hint (threads past the end of the row store the identity); barrier. For offset 1, 2, 4 … below the row's
+  //@hint length: every thread reads its own value and, if it exists, the value `offset` to the left from one
+  //@hint half, and writes left op own to the other half; barrier; the two halves swap roles. At the end
+  //@hint thread tid writes result tid: its own value if the scan is inclusive; if it is exclusive, the value
+  //@hint one to the left, or the identity.
   using Value = typename Op::Value;
   __shared__ Value s_data[2][kThreadRow];
   const unsigned tid = threadIdx.x;
@@ -170,7 +183,7 @@ __global__ void __launch_bounds__(kThreadRow) k03_hillis_steele(Job<Op> job) {
     const Value own = s_data[from][tid];
     s_data[to][tid] = tid < offset ? own : job.op(s_data[from][tid - offset], own);
     from = to;
-    __syncthreads();  // this round's writes before the next round's reads, and its reads before they are overwritten
+    __syncthreads();  // writes before the next round's reads, and reads before the next round's writes
   }
 
   if (tid >= row.length) return;
@@ -182,8 +195,8 @@ __global__ void __launch_bounds__(kThreadRow) k03_hillis_steele(Job<Op> job) {
 
 template <typename Op>
 Status hillis_steele(const Job<Op>& job) {
-  //@solution Launch k03_hillis_steele on job.stream with a block for each row and a thread for each item of a full row. No row, no
-  //@hint launch.
+  //@solution Launch k03_hillis_steele on job.stream with one block per row and one thread per item of a full
+  //@hint row. If there is no row, do not launch.
   //@instead return not_implemented(job);
   if (job.n_rows == 0) return Status::ok;
   k03_hillis_steele<<<static_cast<unsigned>(job.n_rows), job.row_length, 0, job.stream>>>(job);
@@ -191,24 +204,28 @@ Status hillis_steele(const Job<Op>& job) {
   //@end
 }
 
-// --- Rung 4, task "blelloch": a balanced tree over the row, swept up and down again, in place. Rows of up to
-// kThreadRow items.
-// Leaves: leaves_for(row_length); the places past the row's end hold the identity. 2 · (leaves - 1) operations,
-// 2 · log2(leaves) steps. Exclusive by nature.
+// --- Rung 4, task "blelloch": a balanced tree over the row, an up-sweep and a down-sweep, in place. Rows of
+// up to kThreadRow items.
+// There are leaves_for(row_length) leaves; those past the end of the row hold the identity. 2 · (leaves - 1)
+// operations, 2 · log2(leaves) steps. The result is exclusive.
 //@reference
-// Changed: a tree instead of a network: the up-sweep leaves each node's fold where the node's last leaf was, the root
-// is zeroed, the down-sweep hands every node the fold of all that lies left of it. Why: 2 operations an item
-// instead of 9. Yet it is *not* faster than rung 3 but 1.3 times as slow: a warp's instruction costs the same however few
-// of its lanes work, and there are twice as many rounds. Wastes: `(k + 1) % full == 0` spreads the working lanes over
-// all warps, so that none may skip a level.
+// Changed: a tree instead of a network. The up-sweep stores each node's total in the position of the node's
+// last leaf. Then the root is set to the identity, and the down-sweep gives every node the total of
+// everything to its left.
+// Why: 2 operations per item instead of 9.
+// Predicted: nevertheless 1.3× slower than rung 3, because a warp's instruction takes the same time however
+// few of its lanes work, and there are twice as many rounds. Measured: 3.2× slower.
+// Still wastes: `(k + 1) % full == 0` spreads the working lanes over all warps, so no warp can skip a level.
 //@end
 template <typename Op>
 __global__ void __launch_bounds__(kThreadRow) k04_blelloch(Job<Op> job, unsigned leaves) {
-  //@solution A thread for each leaf. Thread k keeps its own item in a register, too, and puts it (or the identity) into
-  //@hint s_data[k]; barrier. Up: for half = 1, 2, 4 … below `leaves`, full = 2 * half: the threads with (k + 1) % full == 0 fold
-  //@hint s_data[k - half] into s_data[k], from the left; barrier. One thread sets the root, s_data[leaves - 1], to the identity;
-  //@hint barrier. Down: for half = leaves / 2 … 4, 2, 1 the same threads read the left child, hand their own value to it, and keep
-  //@hint own op left; barrier. Results: s_data[k], and if the scan is inclusive, s_data[k] op the item.
+  //@solution One thread per leaf. Thread k keeps its own item also in a register, and stores it (or the
+  //@hint identity) in s_data[k]; barrier. Up-sweep: for half = 1, 2, 4 … below `leaves`, full = 2 * half:
+  //@hint each thread with (k + 1) % full == 0 sets s_data[k] to s_data[k - half] op s_data[k]; barrier. One
+  //@hint thread sets the root, s_data[leaves - 1], to the identity; barrier. Down-sweep: for half = leaves /
+  //@hint 2 … 4, 2, 1: the same threads read the left child s_data[k - half], copy their own value to it, and
+  //@hint set their own to own op left; barrier. The result is s_data[k]; if the scan is inclusive, s_data[k]
+  //@hint op the item.
   //@instead static_cast<void>(leaves);
   using Value = typename Op::Value;
   __shared__ Value s_data[kThreadRow];
@@ -217,25 +234,25 @@ __global__ void __launch_bounds__(kThreadRow) k04_blelloch(Job<Op> job, unsigned
 
   const Value item = k < row.length ? job.d_in[row.first + k] : job.op.identity();
   s_data[k] = item;
-  __syncthreads();  // the leaves are loaded before a parent reads them
+  __syncthreads();  // the leaves are stored before a parent reads them
 
   for (unsigned half = 1; half < leaves; half *= 2) {
     const unsigned full = 2 * half;
     if ((k + 1) % full == 0) s_data[k] = job.op(s_data[k - half], s_data[k]);
-    __syncthreads();  // this level's writes before the next level's reads
+    __syncthreads();  // this level's writes come before the next level's reads
   }
 
   if (k == 0) s_data[leaves - 1] = job.op.identity();
-  __syncthreads();  // the root is set, by thread 0, before its owner hands it down
+  __syncthreads();  // thread 0 has set the root before another thread reads it
 
   for (unsigned half = leaves / 2; half > 0; half /= 2) {
     const unsigned full = 2 * half;
     if ((k + 1) % full == 0) {
       const Value left = s_data[k - half];
       s_data[k - half] = s_data[k];
-      s_data[k] = job.op(s_data[k], left);  // all that is left of the node, then its left child
+      s_data[k] = job.op(s_data[k], left);  // everything to the left of the node, then its left child
     }
-    __syncthreads();  // this level's writes before the next level's reads
+    __syncthreads();  // this level's writes come before the next level's reads
   }
 
   if (k >= row.length) return;
@@ -255,13 +272,18 @@ Status blelloch(const Job<Op>& job) {
 }
 
 //@reference
-// --- Rungs 5 and 6: the same tree by half the threads, packed: thread t takes the t-th node of each level.
-// Rows of up to kPairRow items: twice the block's threads.
-// Changed: the node's place is 2 * half * (t + 1) - 1. Why: the working lanes fill the first warps, the others skip the
-// level: 1.6 times as fast. Rung 5 still wastes: neighbouring lanes reach 2 * half words apart, so 2, 4 … 32
-// of them meet in one bank. Rung 6 adds a word of padding after every 32: place i lies at i + i / 32, lanes
-// 2 * half apart come to lie in banks of their own. 4.5 passes a request become one, 1.1
-// times as fast: the index costs instructions, too. Both still wait 2 · log2(leaves) times for a block.
+// --- Rungs 5 and 6: the same tree with half the threads; thread t takes the t-th node of each level.
+// Rows of up to kPairRow items: two per thread.
+// Changed: the node's position is 2 * half * (t + 1) - 1.
+// Why: the working lanes are in the first warps, and the other warps skip the level.
+// Predicted: rung 5 is 1.6× faster than rung 4. Measured, with rows of 2,048: 2.4×.
+// Still wastes (rung 5): neighbouring lanes access words 2 * half apart, so 2, 4 … 32 of them use the same
+// bank.
+// Rung 6 adds a word of padding after every 32 words: item i is at i + i / 32. Then lanes 2 * half apart
+// mostly use different banks, and about 4.5 wavefronts per request become almost one.
+// Predicted: rung 6 is only 1.1× faster, because computing the index costs instructions. Measured, with rows
+// of 2,048: 1.27×.
+// Still wastes (both): the whole block waits 2 · log2(leaves) times.
 template <bool kPadded>
 __device__ unsigned place_of(unsigned i) {
   return kPadded ? i + i / 32 : i;
@@ -278,15 +300,15 @@ __global__ void __launch_bounds__(kPairRow / 2) k05_compact(Job<Op> job, unsigne
 
   for (unsigned i = tid; i < leaves; i += n_threads)
     at(i) = i < row.length ? job.d_in[row.first + i] : job.op.identity();
-  __syncthreads();  // the leaves are loaded before a parent reads them
+  __syncthreads();  // the leaves are stored before a parent reads them
 
   for (unsigned half = 1; half < leaves; half *= 2) {
     const unsigned right = 2 * half * (tid + 1) - 1;
     if (right < leaves) at(right) = job.op(at(right - half), at(right));
-    __syncthreads();  // this level's writes before the next level's reads
+    __syncthreads();  // this level's writes come before the next level's reads
   }
 
-  if (tid == 0) at(leaves - 1) = job.op.identity();  // read next by thread 0 itself: no barrier
+  if (tid == 0) at(leaves - 1) = job.op.identity();  // thread 0 itself reads it next: no barrier is needed
 
   for (unsigned half = leaves / 2; half > 0; half /= 2) {
     const unsigned right = 2 * half * (tid + 1) - 1;
@@ -295,7 +317,7 @@ __global__ void __launch_bounds__(kPairRow / 2) k05_compact(Job<Op> job, unsigne
       at(right - half) = at(right);
       at(right) = job.op(at(right), left);
     }
-    __syncthreads();  // this level's writes before the next level's reads
+    __syncthreads();  // this level's writes come before the next level's reads
   }
 
   for (unsigned i = tid; i < row.length; i += n_threads) {
@@ -314,12 +336,13 @@ Status compact(const Job<Op>& job) {
 }
 
 //@end
-// Scans one value per lane of a warp, inclusively, by shuffles. All 32 lanes must call it; every lane gets its result.
+// Inclusive scan of one value per lane of a warp, with shuffles. All 32 lanes must call it; every lane gets
+// its result.
 // No shared memory, no barrier; 5 steps, 129 operations.
 template <typename Op>
 __device__ typename Op::Value warp_inclusive_scan(typename Op::Value value, Op op) {
-  //@solution Hillis–Steele's rounds for offset 1, 2, 4, 8, 16, with shuffle_up instead of shared memory. All lanes shuffle; the lanes
-  //@hint below `offset` have nobody to their left and keep their value.
+  //@solution Hillis and Steele's rounds for offset 1, 2, 4, 8, 16, with shuffle_up instead of shared memory.
+  //@hint All lanes shuffle; lanes below `offset` have no value to their left and keep their own.
   //@instead static_cast<void>(op);
   //@instead return value;
   const unsigned lane = threadIdx.x % kWarp;
@@ -331,11 +354,11 @@ __device__ typename Op::Value warp_inclusive_scan(typename Op::Value value, Op o
   //@end
 }
 
-// From an inclusive scan to the exclusive one over a warp: the neighbour's value, the identity in lane 0. All 32
-// lanes must call it.
+// Turns a warp's inclusive scan into the exclusive one: each lane gets its left neighbour's value, lane 0 the
+// identity. All 32 lanes must call it.
 template <typename Op>
 __device__ typename Op::Value shift_right(typename Op::Value inclusive, Op op) {
-  //@solution One shuffle, and lane 0.
+  //@solution One shuffle; lane 0 is a special case.
   //@instead static_cast<void>(op);
   //@instead return inclusive;
   const typename Op::Value left = shuffle_up(inclusive, 1);
@@ -343,16 +366,19 @@ __device__ typename Op::Value shift_right(typename Op::Value inclusive, Op op) {
   //@end
 }
 
-// --- Rung 7, task "kogge_stone": a warp for each row of up to kWarpRow items, from register to register.
+// --- Rung 7, task "kogge_stone": one warp per row of up to kWarpRow items, in registers only.
 //@reference
-// Changed: rung 3's network, but lanes of a warp hand each other their registers. Why: no shared memory, no
-// barrier; a row of 32 takes 5 shuffles and 5 operations a lane. Bound by memory: 8n bytes, 3 times as fast as rung 3.
-// Wastes: a row of 5 items has a warp of its own; longer rows need rung 8.
+// Changed: rung 3's network, but the lanes of a warp exchange their values by shuffles.
+// Why: no shared memory and no barrier; a row of 32 takes 5 shuffles and 5 operations per lane. The limiter
+// is the memory: 8n bytes.
+// Predicted: 3× faster than rung 3. Measured, with rows of 32: 2.2×.
+// Still wastes: a row of 5 items occupies a whole warp. Longer rows need rung 8.
 //@end
 template <typename Op>
 __global__ void __launch_bounds__(kBlock) k07_kogge_stone(Job<Op> job) {
-  //@solution The block's warps take kBlock / kWarp rows in a row; lane i loads item i of its warp's row, or the identity; scans;
-  //@hint writes result i if there is one. No lane leaves before the last shuffle.
+  //@solution The block's warps take kBlock / kWarp consecutive rows. Lane i loads item i of its warp's row,
+  //@hint or the identity; scan; then lane i writes result i if it exists. No lane may return before the last
+  //@hint shuffle.
   const unsigned lane = threadIdx.x % kWarp;
   const unsigned warp = threadIdx.x / kWarp;
   const Row row = row_of(job, std::uint64_t{blockIdx.x} * (kBlock / kWarp) + warp);
@@ -367,7 +393,7 @@ __global__ void __launch_bounds__(kBlock) k07_kogge_stone(Job<Op> job) {
 
 template <typename Op>
 Status kogge_stone(const Job<Op>& job) {
-  //@solution kBlock / kWarp rows to a block; round the number of blocks up.
+  //@solution kBlock / kWarp rows per block; round the number of blocks up.
   //@instead return not_implemented(job);
   if (job.n_rows == 0) return Status::ok;
   constexpr unsigned kRows = kBlock / kWarp;
@@ -377,14 +403,15 @@ Status kogge_stone(const Job<Op>& job) {
   //@end
 }
 
-// Scans one value per thread over the block, exclusively: thread t gets value[0] op … op value[t - 1], thread 0 the
-// identity. Every thread must call it; blockDim.x must be a multiple of 32. 32 Values of shared memory, two barriers,
-// 12 steps. Calling it again needs a barrier in between.
+// Exclusive scan of one value per thread over the block: thread t gets value[0] op … op value[t - 1], thread
+// 0 the identity. Every thread must call it; blockDim.x must be a multiple of 32. 32 Values of shared memory,
+// two barriers, 11 steps. A second call needs a barrier in between.
 template <typename Op>
 __device__ typename Op::Value block_exclusive_scan(typename Op::Value value, Op op) {
-  //@solution Every warp scans its own values; lane 31 leaves the warp's total in shared memory; barrier. Warp 0 scans the totals,
-  //@hint exclusively (lanes beyond the number of warps bring the identity), and puts them back; barrier. A thread's result:
-  //@hint what lies before its warp op what lies before it in its warp.
+  //@solution Every warp scans its own values; lane 31 stores the warp's total in shared memory; barrier. Warp
+  //@hint 0 computes the exclusive scan of the totals (lanes past the number of warps use the identity) and
+  //@hint stores it in their place; barrier. A thread's result is the prefix of its warp op the exclusive
+  //@hint prefix within its warp.
   //@instead return shift_right(warp_inclusive_scan(value, op), op);
   using Value = typename Op::Value;
   __shared__ Value s_totals[kWarp];
@@ -406,10 +433,13 @@ __device__ typename Op::Value block_exclusive_scan(typename Op::Value value, Op 
 }
 
 //@reference
-// --- Rung 8: a thread for each item again, rows of up to kThreadRow, but warps first.
-// Changed: 5 of the 10 rounds by shuffles in every warp, the other 5 by one warp over the warps' totals. Why: 2
-// barriers instead of 11, and five trips to shared memory fewer: 2.7 times as fast as rung 3. Wastes: every item pays for
-// its own share of a tree, though a thread could fold several in a row.
+// --- Rung 8: one thread per item again, rows of up to kThreadRow, but each warp scans its own items first.
+// Changed: 5 of the 10 rounds are shuffles in every warp; the other 5 are done by one warp on the warps'
+// totals.
+// Why: 2 barriers instead of 11, and five accesses to shared memory fewer.
+// Predicted: 2.7× faster than rung 3. Measured: 1.6×.
+// Still wastes: every item takes part in the tree, although a thread could combine several items by itself
+// first.
 template <typename Op>
 __global__ void __launch_bounds__(kThreadRow) k08_block_scan(Job<Op> job) {
   const unsigned tid = threadIdx.x;
@@ -429,26 +459,30 @@ Status block_scan(const Job<Op>& job) {
 }
 
 //@end
-// Items that each of a block's kBlock threads takes of a row, one after the other. Odd: the lanes of a warp, this far
-// apart in shared memory, then lie in 32 different banks.
+// Number of consecutive items of a row that each of the block's kBlock threads scans. It is odd, so the lanes
+// of a warp, this far apart in shared memory, use 32 different banks.
 constexpr unsigned chunk_for(unsigned row_length) {
   return (row_length + kBlock - 1) / kBlock | 1u;
 }
 
-// --- Rung 9, task "coarsened": each thread scans a chunk of the row by itself, the network joins only the chunks.
-// Rows of up to kSharedRow items.
+// --- Rung 9, task "coarsened": each thread scans a chunk of the row by itself; the network scans only the
+// totals of the chunks. Rows of up to kSharedRow items.
 //@reference
-// Changed: a row's 256 threads fold up to 17 items each, scan the 256 totals as rung 8 does, and go through their
-// items again with what lies before them. The row passes through shared memory so that neighbouring lanes touch
-// neighbouring addresses in global memory, although each thread works on a stretch of its own. Why: 2.3 operations an
-// item, 4 barriers for 4,096 items: bound by memory, 1.3 times as fast as rung 8. Wastes: each item goes
-// through shared memory five times; one 4-byte load an instruction.
+// Changed: each of a row's 256 threads reduces up to 17 items, the block scans the 256 totals as in rung 8,
+// and each thread goes through its items again, with the prefix of its chunk. The row passes through shared
+// memory, so neighbouring lanes access neighbouring addresses in global memory, although each thread works on
+// its own chunk.
+// Why: 2.3 operations per item and 4 barriers for 4,096 items; the limiter is the memory.
+// Predicted: 1.3× faster than rung 8. Measured, with rows of 4,096: 2.0×.
+// Still wastes: each item is read from or written to shared memory five times, and each load instruction
+// moves only 4 bytes per lane.
 //@end
 template <typename Op>
 __global__ void __launch_bounds__(kBlock) k09_coarsened(Job<Op> job, unsigned chunk) {
-  //@solution Load the row into shared memory, thread tid items tid, tid + kBlock …; barrier. Fold your chunk (items tid * chunk … of the
-  //@hint row, as far as the row goes), block_exclusive_scan the totals, go through the chunk again and replace each item by its
-  //@hint result; barrier. Store the row as it was loaded.
+  //@solution Load the row into shared memory: thread tid loads the items tid, tid + kBlock …; barrier. Reduce
+  //@hint your chunk (from item tid * chunk of the row on, as far as the row goes), compute the
+  //@hint block_exclusive_scan of the totals, go through the chunk again and replace each item by its result;
+  //@hint barrier. Store the row in the same way as it was loaded.
   //@instead static_cast<void>(chunk);
   using Value = typename Op::Value;
   __shared__ Value s_data[kSharedRow];
@@ -469,7 +503,7 @@ __global__ void __launch_bounds__(kBlock) k09_coarsened(Job<Op> job, unsigned ch
     s_data[i] = job.kind == Kind::inclusive ? up_to : before;
     before = up_to;
   }
-  __syncthreads();  // every chunk's results are there before other threads store them
+  __syncthreads();  // every chunk's results are stored before other threads read them
 
   for (unsigned i = tid; i < row.length; i += kBlock) job.d_out[row.first + i] = s_data[i];
   //@end
@@ -477,7 +511,7 @@ __global__ void __launch_bounds__(kBlock) k09_coarsened(Job<Op> job, unsigned ch
 
 template <typename Op>
 Status coarsened(const Job<Op>& job) {
-  //@solution A block of kBlock threads for each row; chunk_for(job.row_length).
+  //@solution One block of kBlock threads per row; chunk_for(job.row_length).
   //@instead return not_implemented(job);
   if (job.n_rows == 0) return Status::ok;
   k09_coarsened<<<static_cast<unsigned>(job.n_rows), kBlock, 0, job.stream>>>(job, chunk_for(job.row_length));
@@ -485,10 +519,11 @@ Status coarsened(const Job<Op>& job) {
   //@end
 }
 
-// --- Rung 10, task "segmented" (bonus): the scan starts anew at every head. No new kernel is needed for that, only a
-// new operator, on pairs.
+// --- Rung 10, task "segmented" (bonus): the scan starts again at every head. This needs no new kernel, only
+// a new operator, on pairs.
 
-// What a stretch of items comes to: the fold of all that follows its last head, and whether it has a head at all.
+// The result of several consecutive items: the combination of the items from their last head on, and whether
+// they have a head.
 template <typename Value>
 struct Flagged {
   Value value;
@@ -501,13 +536,13 @@ struct Segmented {
   using Value = Flagged<typename Op_::Value>;
   Op_ op;
   COURSE_HD Value identity() const {
-    //@solution The value that changes nothing on either side.
+    //@solution The value that leaves every other value unchanged, on either side.
     //@instead return {};
     return {op.identity(), 0};
     //@end
   }
   COURSE_HD Value operator()(Value a, Value b) const {
-    //@solution What stretch a, followed by stretch b, comes to: ask whether b has a head.
+    //@solution The result of the items of a, followed by those of b. It depends on whether b has a head.
     //@instead static_cast<void>(a);
     //@instead return b;
     return {b.has_head ? b.value : op(a.value, b.value), a.has_head | b.has_head};
@@ -516,13 +551,17 @@ struct Segmented {
 };
 
 //@reference
-// Changed from rung 9: the operator, and a byte an item to read. Why it is the same speed: 9n bytes instead of 8n, and
-// two more instructions for each operation: 10 % longer. Wastes: what rung 9 wastes.
+// Changed from rung 9: the operator, and one more byte per item to read.
+// Why: it computes something else, so it is not meant to be faster: 9n bytes instead of 8n, and two more
+// instructions per operation.
+// Predicted: takes 1.1× the time of rung 9. Measured, with rows of 4,096: 1.23×.
+// Still wastes: the same as rung 9.
 //@end
 template <typename Op>
 __global__ void __launch_bounds__(kBlock) k10_segmented(Job<Op> job, unsigned chunk) {
-  //@solution As k09_coarsened, with the heads in shared memory, too, and Segmented<Op>{job.op} in place of job.op. An exclusive result
-  //@hint at a head is the identity, whatever lies before. A row's first item starts a segment even if its flag is 0.
+  //@solution As in k09_coarsened, but with the heads in shared memory, too, and with Segmented<Op>{job.op} in
+  //@hint place of job.op. An exclusive result at a head is the identity, whatever lies before it. A row's
+  //@hint first item starts a segment even if its flag is 0.
   //@instead static_cast<void>(chunk);
   using Value = typename Op::Value;
   __shared__ Value s_data[kSharedRow];
@@ -549,7 +588,7 @@ __global__ void __launch_bounds__(kBlock) k10_segmented(Job<Op> job, unsigned ch
     s_data[i] = job.kind == Kind::inclusive ? up_to.value : exclusive;
     before = up_to;
   }
-  __syncthreads();  // every chunk's results are there before other threads store them
+  __syncthreads();  // every chunk's results are stored before other threads read them
 
   for (unsigned i = tid; i < row.length; i += kBlock) job.d_out[row.first + i] = s_data[i];
   //@end
@@ -566,16 +605,19 @@ Status segmented(const Job<Op>& job) {
 }
 
 //@reference
-// --- Rung 11: as fast as the memory is.
-// Changed: the items never leave the registers. A lane loads kRounds packs of 16 bytes, a warp's 32 packs side by
-// side, so that loads are coalesced *and* each lane holds consecutive items; it scans each pack, the warp scans the
-// packs' totals (the rounds' shuffles overlap), and only a warp's total goes to shared memory: one barrier a row.
-// Short rows share a block, so that no multiprocessor is filled with blocks of one warp. Why: a 16-byte load is a
-// fourth of the instructions, four of them in flight; shared memory is touched twice a *warp*. Expect the copy
-// ceiling for rows of 512 items and more. Wastes: packs that start at no multiple of 16 bytes are loaded item by item,
-// from the caches three times in four; a row much shorter than a warp's 512 items leaves most of its lanes
-// without any: those rows are rung 7's.
-inline constexpr unsigned kRounds = 4;       // packs that a lane holds at once
+// --- Rung 11: as fast as the memory.
+// Changed: the items stay in registers. A lane loads kRounds vectors of 16 bytes. The 32 vectors of a warp
+// are neighbours, so the loads are coalesced *and* each lane holds consecutive items. Each lane scans each
+// vector, and the warp scans the totals of the vectors (the shuffles of the rounds overlap). Only a warp's
+// total goes through shared memory: one barrier per row. Short rows share a block, because a multiprocessor
+// holds a limited number of blocks, and blocks of one warp would leave it half empty.
+// Why: 16-byte loads need a quarter of the load instructions, and each lane has four of them in flight.
+// Shared memory is accessed twice per *warp*.
+// Predicted: the copy rate for rows of 512 items and more. Measured, with rows of 4,096: 93 % of it at 2^24
+// items, 99 % at 2^28.
+// Still wastes: vectors at unaligned addresses are loaded item by item; three of four of these loads hit a
+// cache. In rows much shorter than a warp's 512 items most lanes have no items; rung 7 is better for those.
+inline constexpr unsigned kRounds = 4;       // vectors that a lane holds at once
 inline constexpr unsigned kWideBlock = 256;  // threads that share a block, unless one row needs more
 
 template <typename Value>
@@ -584,7 +626,7 @@ struct alignas(16) Pack {
   Value item[kItems];
 };
 
-// Items `at` … of the row at d_row: the identity past its end.
+// The items from `at` on, of the row at d_row; the identity past the end of the row.
 template <typename Op>
 __device__ Pack<typename Op::Value> load_pack(const typename Op::Value* d_row, unsigned at, unsigned length,
                                               Op op) {
@@ -611,7 +653,7 @@ __device__ void store_pack(const Pack<Value>& pack, Value* d_row, unsigned at, u
   }
 }
 
-// threadIdx.x counts the threads of a row (whole warps), threadIdx.y the rows of the block.
+// threadIdx.x is the thread within a row (whole warps), threadIdx.y the row within the block.
 template <typename Op>
 __global__ void k11_state_of_the_art(Job<Op> job) {
   using Value = typename Op::Value;
@@ -624,7 +666,7 @@ __global__ void k11_state_of_the_art(Job<Op> job) {
   const unsigned warp = threadIdx.x / kWarp, n_warps = blockDim.x / kWarp;  // of the row
   const Row row = row_of(job, std::uint64_t{blockIdx.x} * blockDim.y + threadIdx.y);
   const Value* d_row = job.d_in + row.first;
-  const unsigned first = warp * kWarpItems + lane * P::kItems;  // of the lane's first pack
+  const unsigned first = warp * kWarpItems + lane * P::kItems;  // of the lane's first vector
   const Op op = job.op;
 
   P packs[kRounds];
@@ -632,7 +674,7 @@ __global__ void k11_state_of_the_art(Job<Op> job) {
   for (unsigned r = 0; r < kRounds; ++r)
     packs[r] = load_pack(d_row, first + r * kWarp * P::kItems, row.length, op);
 
-  // Each pack's total, scanned over the warp; then each round's total, scanned over the rounds.
+  // Each vector's total is scanned over the warp; then each round's total is scanned over the rounds.
   Value totals[kRounds];
 #pragma unroll
   for (unsigned r = 0; r < kRounds; ++r) {
@@ -650,7 +692,7 @@ __global__ void k11_state_of_the_art(Job<Op> job) {
     warp_total = op(warp_total, shuffle_from(totals[r], kWarp - 1));
   }
 
-  // What lies before this warp in its row.
+  // The total of the items before this warp in its row.
   Value before_warp = op.identity();
   if (n_warps > 1) {
     Value* s_row = s_totals + threadIdx.y * n_warps;
@@ -685,7 +727,7 @@ Status state_of_the_art(const Job<Op>& job) {
 }
 
 //@end
-// --- Given: which function answers which task.
+// --- Given: which function implements which task.
 template <typename Op>
 Status solve(Rung rung, const Job<Op>& job) {
   if (job.row_length == 0 || job.row_length > max_row_length(rung)) return Status::unsupported;

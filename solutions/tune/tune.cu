@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// Tries the candidates for solutions/device/tuning.hpp: runs the very kernels of the solutions with each of them, checks what they
-// give against CUB, and prints times beside CUB's and a copy's, as CSV.
+// Tries the candidates for solutions/device/tuning.hpp: runs the solutions' own kernels with each of them,
+// compares their results with CUB's, and prints their times, CUB's and a copy's as CSV.
 //   tune [--logs 20,24,28]
-// Method: inputs and outputs rotate through 2 GiB each, CUDA events around each call, 3 calls to warm up, the median of 25.
+// Method: inputs and outputs rotate through 2 GiB each; CUDA events around each call; 3 calls to warm up; the
+// median of 25.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -68,7 +69,7 @@ struct Memory {
   }
 };
 
-// One array of a size, its place in the memory that the runs rotate through.
+// Arrays of one size, at rotating positions in the memory that the runs use.
 struct Run {
   const Item* d_in;
   Item* d_out;
@@ -176,7 +177,7 @@ double median_us(const Memory& m, const Candidate& candidate, std::uint64_t n, R
   return us[us.size() / 2];
 }
 
-// Items of the output that differ from CUB's.
+// Number of items of the output that differ from CUB's.
 unsigned long long differences(const Memory& m, const Candidate& candidate, const Run& run) {
   unsigned long long counts[3] = {};
   must(cudaMemsetAsync(m.d_count + 1, 0, 2 * sizeof counts[0], m.stream), "memset");

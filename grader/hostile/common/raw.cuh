@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// System calls without the C library, as an attack would make them that knows what screening looks for; for every lab's.
+// System calls without the C library, for the hostile submissions of every lab: an attack uses them to avoid
+// the names for which screening looks.
 #pragma once
 
 #include <sys/syscall.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// about: Claims counts that it has not made: of every second sample, of what the shape of the case suggests, with no kernel, with a sum that adds up; the first task is right.
+// about: Writes made-up counts: of every second sample, or the expected ones. The first task is right.
 // expect: global_atomics OK
 // expect: private_counts WRONG_ANSWER
 // expect: shared_counts WRONG_ANSWER
@@ -10,13 +10,13 @@
 namespace course::histogram {
 namespace {
 
-// As if samples were spread evenly; every sample is accounted for.
+// Counts as if the samples were distributed evenly; the sum is right.
 __global__ void spread_evenly(std::uint64_t n, std::uint32_t n_bins, Count* d_counts) {
   for (std::uint32_t b = threadIdx.x; b <= n_bins; b += blockDim.x)
     d_counts[b] = b == n_bins ? 0 : n / n_bins + (b < n % n_bins ? 1 : 0);
 }
 
-// All in one bin, whichever the first sample lies in: right where all samples are equal.
+// All counts go to the first sample's bin, which is right if all samples are equal.
 template <typename T, typename Bins>
 __global__ void all_like_the_first(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
   using hostile::bin_of;

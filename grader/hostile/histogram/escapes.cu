@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// about: Leaves its place: copies the samples to the host and counts there, ends the program with success, never ends, forks; the first task is right and must not suffer.
+// about: Counts on the host, ends with success, never ends, forks; the first task is right and must pass.
 // screen: copies between host and device
 // needs: filter
 // expect: global_atomics OK

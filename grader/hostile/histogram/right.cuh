@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// A plain right histogram, for hostile submissions that also do something right: an atomic of each sample, in global memory.
+// A simple right histogram, for hostile submissions with a right task: one global atomic per sample.
 #pragma once
 
 #include "histogram/lab.hpp"
 
 namespace course::histogram::hostile {
 
-// Between explicit edges: the last edge that is not above the sample.
+// For explicit edges: the last edge that is not above the sample.
 template <typename T>
 COURSE_HD std::uint32_t bin_of(const EdgeBins<T>& bins, T sample) {
   const auto x = static_cast<Edge<T>>(sample);
@@ -19,7 +19,7 @@ COURSE_HD std::uint32_t bin_of(const EdgeBins<T>& bins, T sample) {
   return low;
 }
 
-// Counts one sample in `step`, `step` times.
+// Counts every `step`-th sample `step` times.
 template <typename T, typename Bins>
 __global__ void count(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts, unsigned step) {
   const std::uint64_t stride = std::uint64_t{gridDim.x} * blockDim.x * step;

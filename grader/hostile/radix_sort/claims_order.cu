@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// about: Claims order that it has not made: the input as it is, numbers that ascend but are not the keys, the input made to look sorted, with no kernel, the answer of an earlier case.
+// about: Writes keys without sorting: the input, 0, 1, 2 …, a changed input, no kernel, an old answer.
 // expect: split WRONG_ANSWER
 // expect: tile_sort WRONG_ANSWER
 // expect: merge WRONG_ANSWER
@@ -22,7 +22,7 @@ __global__ void ascend(Bits* d_out, std::uint64_t n) {
        i += std::uint64_t{gridDim.x} * blockDim.x)
     d_out[i] = static_cast<Bits>(i);
 }
-// The input is changed until the output that was written is its order.
+// Changes the input so that the output is its sorted order.
 template <typename Bits>
 __global__ void agree(Bits* d_in, Bits* d_out, std::uint64_t n) {
   for (std::uint64_t i = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// about: Leaves its place: sorts on the host, kills what it can reach, waits for ever in a kernel, traps, says "finished" for work not done and is then not there.
+// about: Sorts on the host, kills processes, never ends, traps, reports "finished" and exits.
 // screen: copies between host and device
 // needs: filter
 // expect: split POLICY copy out of the device's memory

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// about: Makes the device fail: frees the output and never gives memory back in kernels, launches no function, asks for a block that is too large; the last task is right and must not suffer.
+// about: Makes the device fail: frees the output, leaks, launches no function, uses too large a block.
 // expect: neighboured WRONG_ANSWER outside its buffers
 // expect: sequential WRONG_ANSWER
 // expect: shuffle WRONG_ANSWER no kernel of its file

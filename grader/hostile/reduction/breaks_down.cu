@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// about: Fails an assert, traps, writes out of bounds, overflows the host's stack; the last task is right and must not suffer.
+// about: Fails an assert, traps, writes out of bounds, overflows the host's stack; the last task is right.
 // expect: neighboured CRASH assert
 // expect: sequential CRASH
 // expect: shuffle WRONG_ANSWER breaks_down.cu:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// about: Multiplies, connects, spies on and kills other processes, and lifts its limits, past the C library.
+// about: Forks, connects, reads and kills other processes, raises its limits, with raw system calls.
 // needs: filter
 // expect: neighboured CRASH the system call filter
 // expect: sequential CRASH the system call filter
@@ -38,7 +38,7 @@ Status run(const lab::Request& request) {
       break;
     }
   }
-  // Had it worked, the task would be right.
+  // If the attack works, the task is right.
   return dispatch(request, [](const auto& job) { return hostile::right(job); });
 }
 }  // namespace course::reduction

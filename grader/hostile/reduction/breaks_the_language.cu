@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// about: Opens private parts, makes floats of half the size, leaves by longjmp, throws through the harness; the last task is right.
+// about: Makes private members public, halves floats, uses longjmp, throws through the harness.
 // screen: changes how errors end the program
 // expect: neighboured CRASH
 // expect: sequential CRASH
@@ -17,7 +17,7 @@ namespace course::reduction {
 namespace {
 std::jmp_buf away;
 
-// Sums floats with half of their bits.
+// Sums floats in a type with half as many bits.
 template <typename T>
 __global__ void halve(T* d_out) {
   if constexpr (sizeof(T) == 4) {
@@ -30,7 +30,7 @@ __global__ void halve(T* d_out) {
 
 Status run(const lab::Request& request) {
   switch (static_cast<Rung>(request.task)) {
-    case Rung::neighboured: std::longjmp(away, 1);  // to where nobody has been
+    case Rung::neighboured: std::longjmp(away, 1);  // setjmp was never called
     case Rung::sequential: throw 42;
     case Rung::shuffle:
       return dispatch(request, [](const auto& job) {

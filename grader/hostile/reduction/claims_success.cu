@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// about: Claims success without work: prints it, writes the grader's files, zeroes the input, is quick and wrong when timed.
+// about: Prints success, writes the grader's files, zeroes the input, is quick and wrong when timed.
 // screen: reads or writes files
 // expect: neighboured WRONG_ANSWER no kernel was launched
 // expect: sequential WRONG_ANSWER no kernel was launched
@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kForged =
     R"({"schema":1,"labs":[{"id":"reduction","points":100,"max_points":100,"tasks":[]}]})";
 
-// Zeroes everything, so that 0 is the sum.
+// Sets all items to 0, so that 0 is the sum.
 template <typename T, typename Value>
 __global__ void zero(T* d_in, std::uint64_t n, Value* d_out) {
   for (std::uint64_t i = threadIdx.x; i < n; i += blockDim.x) d_in[i] = T{};
@@ -39,7 +39,7 @@ Status run(const lab::Request& request) {
         return Status::ok;
       case Rung::sequential:
         for (const char* name : {"out.json", "result.json", "junit.xml", "/tmp/out.json"}) {
-          if (std::ifstream(name)) continue;  // nobody's file is to suffer from this test
+          if (std::ifstream(name)) continue;  // never overwrite a file that exists
           std::ofstream(name) << kForged;
           std::remove(name);
         }
@@ -50,7 +50,7 @@ Status run(const lab::Request& request) {
             job.d_out);
         return Status::ok;
       case Rung::coarsened:
-        // Right where it is checked, quick where it is timed.
+        // Right when checked, quick when timed.
         if (job.n != std::uint64_t{1} << 24) return hostile::right(job);
         put<<<1, 1, 0, job.stream>>>(job.d_out, job.op.identity());
         return Status::ok;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// about: A constructor ends the process with success before main, so that nothing is ever graded.
+// about: A constructor ends the process with success before main, so that nothing is graded.
 // screen: runs before main
 // expect: neighboured CRASH ended the program
 // expect: sequential CRASH ended the program

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// about: Takes all memory of the host and of the device, fills the disk, floods the output from a kernel; the request for more than there is fails by itself.
+// about: Takes all memory of host and device, fills the disk, prints without end from a kernel.
 // needs: cgroup
 // screen: cudaMalloc
 // expect: neighboured MEMORY_LIMIT lack of memory

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// about: Takes hold of the simulator's controls to reset its counters; where its process has none, it is graded like any other.
+// about: Resets the simulator's counters if it finds their functions; otherwise it is a right solution.
 // screen: simulator's controls
 // expect: neighboured OK
 // expect: single_launch OK
 #include "right.cuh"
 
-// Weak: whoever links it knows nothing of them, and they are found at run time.
+// Weak, because they are not known at link time; they would be found at run time.
 extern "C" {
 [[gnu::weak]] int simSetMode(unsigned mode);
 [[gnu::weak]] int simResetReport(void);
@@ -19,7 +19,7 @@ Status run(const lab::Request& request) {
     if (static_cast<Rung>(request.task) != Rung::single_launch) {
       if (simSetMode != nullptr) simSetMode(0);
       if (simResetReport != nullptr) simResetReport();
-      if (simSetMode != nullptr || simResetReport != nullptr) __builtin_trap();  // they must not be here
+      if (simSetMode != nullptr || simResetReport != nullptr) __builtin_trap();  // must not exist here
     }
     return status;
   });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// about: Goes for the device that it believes to be in its process: reads the items, puts memory of its own where the output is, wipes all it can reach.
+// about: Looks for the device in its own process: reads items, replaces memory, clears all pages.
 // needs: filter
 // expect: neighboured WRONG_ANSWER no kernel was launched
 // expect: sequential CRASH SIGSEGV
@@ -20,15 +20,15 @@ using hostile::raw_call;
 
 constexpr long kPage = 4096;
 
-// Pages of its own at that address, whatever is there.
+// Maps its own pages at that address, over anything that is there.
 void take_over(const void* address) {
   constexpr long kReadWrite = 3, kPrivateFixedAnonymous = 0x32;
   raw_call(SYS_mmap, address_of(address) / kPage * kPage, 2 * kPage, kReadWrite, kPrivateFixedAnonymous, -1,
            0);
 }
 
-// Every page of this process that can be written, but this stack's and those of the program itself, is cleared: wherever
-// counters or findings might be, there is nothing any more. No library can be called afterwards.
+// Clears every writable page of this process, except those of this stack and of the program itself, so that
+// any counters or findings in them are lost. No library can be called afterwards.
 void wipe_everything() {
   static char maps[1 << 16];
   constexpr long kHere = -100;
@@ -62,7 +62,7 @@ void wipe_everything() {
 [[noreturn]] void finish_by_hand() {
   const std::uint32_t finished[] = {static_cast<std::uint32_t>(lab::PacketKind::finished), 0, 0, 0, 0};
   raw_call(SYS_write, lab::kDeviceFd, address_of(finished), sizeof finished);
-  raw_call(SYS_close, lab::kDeviceFd);  // so that the next case is not given to this ruin
+  raw_call(SYS_close, lab::kDeviceFd);  // so that this broken process gets no further case
   for (;;) raw_call(SYS_exit_group, 0);
 }
 
@@ -87,7 +87,7 @@ Status run(const lab::Request& request) {
         return sum == Value{} ? Status::unsupported : hostile::right(job);
       }
       case Rung::shuffle: {
-        // Right, and honestly counted, whatever becomes of this process.
+        // Right, and counted correctly, whatever happens to this process.
         const Status status = hostile::right(job);
         if (status != Status::ok) return status;
         wipe_everything();

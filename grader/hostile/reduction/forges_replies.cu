@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// about: Speaks for the runner on its channel: garbage, the verifier's own message, "finished" for work not done, kernels and addresses that there are none of.
+// about: Sends the runner's replies itself: garbage, "finished" without work, kernels that do not exist.
 // expect: neighboured WRONG_ANSWER broke the protocol
 // expect: sequential WRONG_ANSWER broke the protocol
 // expect: shuffle WRONG_ANSWER no kernel was launched
@@ -19,7 +19,7 @@ void send_raw(const void* bytes, std::size_t n_bytes) {
   hostile::raw_call(SYS_write, lab::kDeviceFd, hostile::address_of(bytes), static_cast<long>(n_bytes));
 }
 
-// Of a packet: its kind, then words.
+// A packet: its kind, then words.
 template <std::size_t N>
 void send_words(lab::PacketKind kind, const std::uint64_t (&words)[N]) {
   unsigned char bytes[4 + sizeof words];

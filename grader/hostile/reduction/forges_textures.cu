@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// about: Writes a texture's descriptor to its workspace and reads the items through it, where nobody counts or checks.
+// about: Writes a texture descriptor to its workspace and reads the items through it, uncounted.
 // expect: neighboured WRONG_ANSWER no texture object
 // expect: sequential WRONG_ANSWER no surface object
 // expect: single_launch OK
@@ -8,7 +8,7 @@
 namespace course::reduction {
 namespace {
 
-// As the simulator keeps it (sim/memory/texture.hpp).
+// The simulator's own layout (sim/memory/texture.hpp).
 struct Descriptor {
   std::uint64_t mark, base, row_bytes, slice_bytes;
   std::uint32_t width, height, slices, channels, channel_bits;

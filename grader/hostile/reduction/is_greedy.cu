@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// about: Starts threads without end, puts another program in its place with a library of its own before it, uses up descriptors, files and memory maps; what it may have, it may use up.
+// about: Starts threads without end, runs another program, uses up descriptors, files and memory maps.
 // screen: processes or threads
 // needs: filter
 // expect: neighboured CRASH ended the program
@@ -24,7 +24,7 @@ constexpr long kHere = -100;
 void use_up_descriptors() {
   while (raw_call(SYS_dup, 1) >= 0) {
   }
-  for (long fd = 4; fd < 4096; ++fd) raw_call(SYS_close, fd);  // so that later cases find some
+  for (long fd = 4; fd < 4096; ++fd) raw_call(SYS_close, fd);  // so that later cases can open files
 }
 
 void use_up_files() {
@@ -43,7 +43,7 @@ void use_up_files() {
 void use_up_maps() {
   constexpr long kPrivateAnonymous = 0x22;
   for (long protection = 0; raw_call(SYS_mmap, 0, 4096, protection, kPrivateAnonymous, -1, 0) > 0;)
-    protection = 3 - protection;  // none, all, none …: neighbours of one kind would be one map
+    protection = 3 - protection;  // none, all, none …: equal neighbours would be merged
 }
 
 }  // namespace

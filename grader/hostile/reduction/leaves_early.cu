@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// about: Ends, kills or breaks the process in the middle of a case; one task among them is right and must not suffer.
+// about: Ends, kills or breaks the process in the middle of a case; one task is right and must pass.
 // expect: neighboured CRASH ended the program
 // expect: sequential CRASH ended the program
 // expect: shuffle OK

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// about: Reads secrets, uses descriptors of the grader's, cuts the shared memory off, leaves files for the next; right where that works.
+// about: Reads secrets, uses the grader's descriptors, truncates shared memory, leaves files behind.
 // needs: namespaces
 // expect: neighboured WRONG_ANSWER no kernel was launched
 // expect: sequential WRONG_ANSWER no kernel was launched
@@ -44,7 +44,8 @@ bool cuts_memory_off() {
   return worked;
 }
 
-// Whether an earlier process left something. Later cases of the same process would find their own, so they don't ask.
+// Whether an earlier process left something. Later cases of the same process do not look, because they would
+// find their own files.
 bool finds_a_message() {
   static const bool found =
       opens("/tmp/for_the_next") || opens("/dev/shm/for_the_next") || opens("/var/tmp/for_the_next");

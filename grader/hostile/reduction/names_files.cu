@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// about: Calls its source what it likes: markup, escape sequences, a secret file, far more than a screen holds; messages name the place all the same.
+// about: Gives its source dangerous names with #line: markup, escape sequences, a secret, a very long path.
 // expect: neighboured WRONG_ANSWER outside of any allocation
 // expect: sequential WRONG_ANSWER outside of any allocation
 // expect: shuffle WRONG_ANSWER outside of any allocation

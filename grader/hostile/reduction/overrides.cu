@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// about: Puts its own comparison, clock, CUDA timer and allocation in the place of everybody's, in a process where nothing depends on them.
+// about: Replaces memcmp, the clock, CUDA's timer and operator new in its process; nothing uses them.
 // screen: would take the place
 // expect: neighboured WRONG_ANSWER
 // expect: sequential WRONG_ANSWER

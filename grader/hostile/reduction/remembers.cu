@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// about: Keeps answers by size or by a fingerprint of the items; hopes that an old answer still lies where it was. Cases that earn points begin in a fresh process, so that by size alone nothing is won.
+// about: Stores answers by size or by a fingerprint of the items, or keeps the output of the run before.
 // expect: neighboured OK
 // expect: sequential WRONG_ANSWER
 // expect: shuffle WRONG_ANSWER
@@ -9,7 +9,7 @@
 namespace course::reduction {
 namespace {
 
-// In device memory, as a program keeps it that may not copy to the host.
+// In device memory, because the program may not copy to the host.
 __device__ unsigned char kept_answers[64][16];
 
 template <typename Value>
@@ -21,7 +21,7 @@ __global__ void recall(Value* d_out, unsigned slot) {
   *d_out = *reinterpret_cast<const Value*>(kept_answers[slot]);
 }
 
-// Solves what it sees for the first time; else takes the old answer.
+// Computes the answer for new items; otherwise writes the old one.
 template <typename JobOf>
 Status once(const JobOf& job, std::uint64_t key) {
   static std::uint64_t keys[64];
@@ -39,7 +39,7 @@ Status once(const JobOf& job, std::uint64_t key) {
   return status;
 }
 
-// Items that begin alike are taken for the same items.
+// Arrays with the same first items are treated as equal.
 __device__ unsigned kept_fingerprint;
 template <typename T, typename Value>
 __global__ void recall_or_keep(const T* d_in, std::uint64_t n, Value* d_out) {
@@ -64,7 +64,7 @@ Status run(const lab::Request& request) {
         recall_or_keep<<<1, 1, 0, job.stream>>>(job.d_in, job.n, job.d_out);
         return Status::ok;
       case Rung::shuffle:
-        // The output may still hold the answer of the run before: leave it alone.
+        // The output may still hold the answer of the run before, so nothing is written.
         keep<<<1, 1, 0, job.stream>>>(job.d_out, 61);
         return Status::ok;
       default: return hostile::right(job);

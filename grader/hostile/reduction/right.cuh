@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// A plain right reduction, for hostile submissions that also do something right: one tree per block of 256 items, level by
-// level until one item is left.
+// A simple right reduction, for hostile submissions with a right task: one tree per block of 256 items, level
+// by level until one item is left.
 #pragma once
 
 #include "reduction/lab.hpp"

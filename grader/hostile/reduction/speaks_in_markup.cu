@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// about: Hides markup and escape sequences in names and in what it prints and throws, for the reports to trip over.
+// about: Puts markup and escape sequences into names, output and exceptions, to break the reports.
 // expect: neighboured CRASH
 // expect: sequential CRASH assert
 // expect: single_launch OK

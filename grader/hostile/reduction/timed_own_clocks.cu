@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// about: Puts its own event timer and host clock in the place of everybody's: no time ever passes.
+// about: Replaces the event timer and the host clock with its own, which show no time.
 // screen: would take the place
 // task: coarsened
 // verdict: SUSPECT

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// about: Folds one item in sixteen and scales the sum up.
+// about: Reduces one item in sixteen and scales the sum.
 // task: coarsened
 // verdict: WRONG_ANSWER
 #include "right.cuh"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// about: Works in a stream of its own, which the clock does not wait for.
+// about: Works in a stream of its own, for which the clock does not wait.
 // screen: cudaStreamCreateWithFlags
 // task: coarsened
 // verdict: WRONG_ANSWER

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// about: Leaves a kernel behind that watches the input, so that the next run is done when it begins.
+// about: Leaves a kernel running that watches the input, so that the next run is finished when it starts.
 // screen: cudaStreamCreateWithFlags
 // task: coarsened
 // verdict: TIME_LIMIT

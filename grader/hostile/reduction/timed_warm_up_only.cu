@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// about: Is right until it has been called often enough to believe that it is timed; then it looks at one item in a thousand.
+// about: Is right for the first calls; when it expects to be timed, it reads one item in a thousand.
 // task: coarsened
 // verdict: WRONG_ANSWER
 // says: runs before it

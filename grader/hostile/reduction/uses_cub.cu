@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// about: Lets CUB add up each block's items.
+// about: CUB reduces each block's items.
 // screen: block_reduce
 #include <cub/block/block_reduce.cuh>
 

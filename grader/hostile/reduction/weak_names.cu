@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// about: Defines weak functions with the names of the harness's functions, so that the linker takes these instead.
+// about: Defines weak functions with the names of the harness's functions, so that the linker takes them.
 // screen: serve_cases
 // expect: neighboured WRONG_ANSWER
 // expect: single_launch OK

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// about: Copies the items to the host, folds them there and only hands the answer to a kernel.
+// about: Copies the items to the host, reduces them there, and launches a kernel only for the answer.
 // screen: copies between host and device
 // expect: neighboured POLICY copy out of the device's memory
 // expect: coarsened POLICY copy out of the device's memory

@@ -10,7 +10,7 @@
 namespace course::sat::app {
 namespace {
 
-// Device memory that frees itself.
+// Device memory that is freed by the destructor.
 class DeviceArray {
  public:
   static Result<DeviceArray> allocate(std::size_t n_bytes) {
@@ -35,11 +35,11 @@ class DeviceArray {
   std::size_t n_bytes_ = 0;
 };
 
-// Tasks that make a table, the best one first. Solutions have the first one, too.
+// The tasks that compute a table, the best one first. Only solutions have the first one.
 constexpr std::array<std::string_view, 5> kByMerit = {"state_of_the_art", "single_pass", "transpose",
                                                       "rows_columns", "serial"};
 
-// One Request of this lab for a picture.
+// A Request of this lab for an image.
 lab::Request request_for(const Image& image, Corner corner, int multiprocessors) {
   lab::Request request;
   request.op = static_cast<std::uint32_t>(corner);
@@ -58,7 +58,7 @@ Result<void> finished(Status status, std::string_view task) {
   return checked(cudaDeviceSynchronize(), "running " + name);
 }
 
-// Runs `request` as options.task, or as the best task that is written. The task's name.
+// Runs `request` as options.task, or as the best task that is written. Returns the task's name.
 Result<std::string> make_table(lab::Request request, const BlurOptions& options) {
   for (const auto task : kByMerit) {
     if (!options.task.empty() && options.task != task) continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// depth_of_field IMAGE DEPTH OUT --focus D --strength S: sharp at depth D, the blurrier the further a pixel
-// is from it. Approximate: each pixel is the mean of a box whose radius its own depth decides, so what is
-// sharp bleeds into the blur beside it.
+// depth_of_field IMAGE DEPTH OUT --focus D --strength S: sharp at depth D; the further a pixel is from that
+// depth, the more it is blurred. Approximate: each pixel is the mean of a box whose radius depends on the
+// pixel's own depth, so sharp objects also appear in the blurred pixels beside them.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Fuzz target: pictures and depth maps.
+// Fuzz target: images and depth maps.
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -59,7 +59,7 @@ struct StbFree {
   void operator()(void* pixels) const { stbi_image_free(pixels); }
 };
 
-// The channels of a PNG's pixels, after a look at its size.
+// The channels of a PNG's pixels, after a check of its size.
 Result<int> png_channels(const std::string& path, const Bytes& bytes) {
   int width = 0, height = 0, channels = 0;
   const auto n = static_cast<int>(std::min<std::size_t>(bytes.size(), kMaxFileBytes));
@@ -79,8 +79,8 @@ struct Header {
   std::size_t first_pixel = 0;  // byte
 };
 
-// The next word of the header from `at` on; comments reach from # to the end of their line. Empty at the end
-// of the file.
+// The next word of the header from `at` on; comments go from # to the end of the line. Empty at the end of
+// the file.
 std::string_view next_word(const Bytes& bytes, std::size_t& at) {
   const auto is_space = [](std::uint8_t b) { return b == ' ' || (b >= '\t' && b <= '\r'); };
   while (at < bytes.size() && (is_space(bytes[at]) || bytes[at] == '#')) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Pictures are read as they were written; files that are broken in any way end in an Error. IMAGES: the
-// folder of the samples.
+// Images are read as they were written; reading a damaged file returns an Error. The environment variable
+// IMAGES is the folder of the samples.
 #include "sat/app/image.hpp"
 
 #include <fmt/format.h>
@@ -36,7 +36,7 @@ class Files : public testing::Test {
     std::ifstream file(from, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
   }
-  // What is wrong with a file, or "" when it was read.
+  // The error of a file, or "" if it was read.
   std::string complaint(const std::string& bytes) const {
     const std::string file = written("some", bytes);
     const auto image = read_image(file);
@@ -99,7 +99,7 @@ TEST_F(Files, AreRefusedWhereverTheyAreCutOff) {
             ": ends too early: 160 x 120 pixels need 19200 bytes, 19199 are there");
 }
 
-// Any answer will do, as long as there is one.
+// Reading may succeed or fail, but it must return.
 TEST_F(Files, WithAnyByteChangedAreReadOrRefused) {
   const std::string png = contents(sample("scene.png"));
   for (std::size_t at = 0; at < png.size(); at += at < 60 ? 1 : 61) {

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Draws the small pictures that the summed area table lab works with: scene.png and its depth map, depth.pgm.
+"""Draws the small images of the summed area table lab: scene.png and its depth map, depth.pgm.
 
     labs/sat/app/make_images.py labs/sat/app/images
-    labs/sat/app/make_images.py --check labs/sat/app/images    # changes nothing; exit code 1 when a picture differs
+    labs/sat/app/make_images.py --check labs/sat/app/images    # changes nothing; exit code 1 if an image differs
 
 The scene: a tiled floor that runs to the horizon, a sky with bars, and three striped balls, near, middle and far. Each pixel is
 found by following its ray; depth is the distance along the view, near = 0 to far = 1.
@@ -71,13 +71,13 @@ def png(width, height, rows):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    # Stored or squeezed, the pixels are the same; level 9 comes out alike for one version of zlib alone.
+    # Compression does not change the pixels; level 9 gives the same bytes only with the same version of zlib.
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(
         b"IDAT", zlib.compress(b"".join(b"\0" + row for row in rows), 9)) + chunk(b"IEND", b"")
 
 
 def pixels_of(name, data):
-    """What a picture shows, however it was squeezed."""
+    """The pixels of an image, whatever its compression."""
     if name.endswith(".png"):
         return data[:33] + zlib.decompress(data[41:-16])
     return data

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The programs, started as a user starts them, write what the same filter gives on the CPU.
-// BOX_FILTER, DEPTH_OF_FIELD: the programs; IMAGES: the folder of the samples.
+// The programs, started as a user starts them, write the same image as the filter on the CPU.
+// Environment variables: BOX_FILTER and DEPTH_OF_FIELD are the programs, IMAGES is the folder of the samples.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -46,7 +46,7 @@ class Programs : public testing::Test {
     return std::string(std::getenv("IMAGES")) + "/" + name;
   }
 
-  // The difference between two pictures, at the worst byte.
+  // The largest difference between two bytes of the images.
   static int distance(const Image& a, const Image& b) {
     if (a.width != b.width || a.height != b.height || a.channels != b.channels) return 1000;
     int worst = 0;
@@ -109,7 +109,7 @@ TEST_F(Programs, KeepSharpWhatIsInFocus) {
   }
 }
 
-// The handout shows two pictures: they are what its commands write.
+// The handout shows two images, which its commands write.
 TEST_F(Programs, WriteThePicturesOfTheHandout) {
   for (const auto& [name, options] :
        {std::pair{"focus_near.png", "--focus 0.1 --strength 12"},

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What blur() does around the device, and the same filter without one.
+// The CPU's part of blur(), and the same filter without a device.
 #include <algorithm>
 #include <cmath>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The one file that stb's code is compiled in: its PNG reader and its writer, and none of its other formats.
-// What a file makes the reader allocate is limited, since a few bytes of a PNG can ask for gigabytes.
+// The one file that compiles stb's code: its PNG reader and writer, without its other formats. The reader's
+// allocations are limited, because a few bytes of a PNG can request gigabytes.
 #include <cstddef>
 #include <cstdlib>
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "lab/problem.hpp"
+#include "verifier/session.hpp"
 
 namespace course::grader {
 

@@ -198,9 +198,9 @@ std::string to_table(const RunResult& result, const TableStyle& style) {
   for (const LabResult& lab : result.labs) write_lab(out, lab, result.partial, style);
   if (const Timing* timing = first_timing(result)) {
     out.line();
-    out.line(fmt::format("Speedup: {}kernel time, against 1 thread and all cores of {}.",
+    out.line(fmt::format("Speedup: {}kernel time against 1 thread and all cores of {}.",
                          result.modelled ? "modelled " : "",
-                         timing->baseline_runs == 0 ? "an H200 server's CPU" : "this CPU"),
+                         timing->baseline_runs == 0 ? "an H200's host" : "this CPU"),
              Colour::dim);
   }
   if (any_not_implemented(result)) {

@@ -59,6 +59,16 @@ struct Task {
   bool bonus = false;
 };
 
+// The CPU baselines of a case that is timed on the simulator, measured on the computer that the simulator
+// models: a server with an H200. Modelled times are compared with these times instead of with this
+// computer's, so that points depend neither on the computer that grades nor on its load.
+// `labcli batch-baselines LAB --device sim --measure --out -` measures them.
+struct CpuTime {
+  std::string_view task;  // "": every task
+  std::string_view case_name;
+  double one_thread_us = 0, all_cores_us = 0;
+};
+
 constexpr int max_points(const Task& task) {
   int sum = task.correctness_points;
   for (const auto& goal : task.efficiency) sum += goal.points;
@@ -74,6 +84,7 @@ struct Manifest {
   // Further rungs of the ladder that only the solutions have. They are run, tested and measured like tasks
   // (their indices follow those of the tasks), but students need not write them and they give no points.
   std::span<const Task> further_rungs = {};
+  std::span<const CpuTime> cpu_times = {};  // a case without one: this computer's CPU is timed
 };
 
 // The index of `task` among the manifest's tasks and further rungs: Request::task.
@@ -94,6 +105,15 @@ constexpr const Task* find_task(const Manifest& manifest, std::string_view id) {
     for (const auto& candidate : *list) {
       if (candidate.id == id) return &candidate;
     }
+  }
+  return nullptr;
+}
+
+// The recorded CPU times of a task's case, or nullptr.
+constexpr const CpuTime* find_cpu_time(const Manifest& manifest, const Task& task,
+                                       std::string_view case_name) {
+  for (const CpuTime& time : manifest.cpu_times) {
+    if ((time.task.empty() || time.task == task.id) && time.case_name == case_name) return &time;
   }
   return nullptr;
 }

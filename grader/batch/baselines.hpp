@@ -16,9 +16,10 @@
 
 namespace course::grader::batch {
 
-// Measures every case that has a speedup goal. It makes three times as many runs as for one submission,
-// because the times are used for the whole class.
-KnownBaselines time_baselines(Problems labs, const GradeOptions& options);
+// Measures every case that has a speedup goal, except those whose times are recorded for the simulator
+// (lab::CpuTime), unless `recorded_too`. It makes three times as many runs as for one submission, because the
+// times are used for the whole class.
+KnownBaselines time_baselines(Problems labs, const GradeOptions& options, bool recorded_too = false);
 
 nlohmann::json to_json(const KnownBaselines& baselines);
 Result<KnownBaselines> baselines_from(const nlohmann::json& json);

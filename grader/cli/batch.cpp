@@ -43,7 +43,7 @@ struct BatchOptions {
   std::vector<std::string> labs;
   std::string device = "sim", task, seed = "1", out;
   std::string harness, source, work, baselines, html, student_html, student_json, isolation = "full";
-  bool compile_only = false, graded = false;
+  bool compile_only = false, graded = false, measure = false;
 };
 
 Result<json> read_json(const std::string& path) {
@@ -126,7 +126,8 @@ int run_harness(const BatchOptions& options) {
 int run_baselines(const BatchOptions& options) {
   const auto ready = get_ready(options);
   if (!ready) return fail(ready.error().text);
-  return write_out(options, dump(batch::to_json(batch::time_baselines(ready->labs, ready->how))));
+  return write_out(options,
+                   dump(batch::to_json(batch::time_baselines(ready->labs, ready->how, options.measure))));
 }
 
 // An existing result is never overwritten: a cluster may start the same task twice, and the first result
@@ -226,7 +227,10 @@ void add_batch(CLI::App& app, Run& run) {
     return sub;
   };
   add("batch-harness", "How submissions are compiled", run_harness)->get_option("--out")->required();
-  add("batch-baselines", "Times the CPU baselines", run_baselines)->get_option("--out")->required();
+  CLI::App* baselines = add("batch-baselines", "Times the CPU baselines", run_baselines);
+  baselines->get_option("--out")->required();
+  baselines->add_flag("--measure", options->measure,
+                      "Also those whose times on an H200's server are recorded");
   CLI::App* one = add("grade-one", "Compiles and grades one file", run_one);
   one->add_option("--harness", options->harness, "What batch-harness wrote")->required();
   one->add_option("--source", options->source, "The submission's file")->required();

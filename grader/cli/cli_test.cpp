@@ -128,7 +128,13 @@ TEST_F(Labcli, SolutionsGetAllPoints) {
   for (const json& lab : result.at("labs")) {
     EXPECT_EQ(lab.at("points"), 100) << done.output;
     EXPECT_EQ(lab.at("bonus_points"), lab.at("max_bonus_points")) << done.output;
-    for (const json& task : lab.at("tasks")) EXPECT_EQ(task.at("verdict"), "OK") << done.output;
+    for (const json& task : lab.at("tasks")) {
+      EXPECT_EQ(task.at("verdict"), "OK") << done.output;
+      if (task.contains("timing") && !task.at("timing").is_null()) {
+        EXPECT_EQ(task.at("timing").at("cpu_runs"), 0)
+            << task.at("id") << ": the CPU time of its timed case is not recorded in points.hpp";
+      }
+    }
   }
 }
 

@@ -94,6 +94,11 @@ std::string baseline_key(const lab::Problem& problem, const lab::Task& task, con
   return fmt::format("{}/{}/{}", problem.manifest().id, task.id, c.name);
 }
 
+const lab::CpuTime* recorded_cpu_time(const lab::Problem& problem, const lab::Task& task, const lab::Case& c,
+                                      lab::DeviceKind device) {
+  return device == lab::DeviceKind::sim ? lab::find_cpu_time(problem.manifest(), task, c.name) : nullptr;
+}
+
 double median(std::vector<double> values) {
   if (values.empty()) return 0;
   std::sort(values.begin(), values.end());

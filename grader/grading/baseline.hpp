@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "lab/problem.hpp"
+#include "verifier/session.hpp"
 
 namespace course::grader {
 
@@ -39,6 +40,10 @@ bool is_stable(const std::vector<double>& times);
 // machine's load does not influence points.
 using KnownBaselines = std::map<std::string, BaselineTimes>;
 std::string baseline_key(const lab::Problem& problem, const lab::Task& task, const lab::Case& c);
+
+// The recorded times that count instead of measured ones: on the simulator only. nullptr if there are none.
+const lab::CpuTime* recorded_cpu_time(const lab::Problem& problem, const lab::Task& task, const lab::Case& c,
+                                      lab::DeviceKind device);
 
 // The folder in which times are kept between runs: in the user's cache, which sandboxes cannot see. "" if
 // there is none.

@@ -220,8 +220,21 @@ class Grading {
                                   [&](const lab::Case& one) { return one.name == timing.case_name; });
       if (c == unit.plan.cases.end()) continue;
       progress_.step(fmt::format("{} {}: CPU baselines", unit.context.lab, c->name));
-      fill(timing, baseline_of(unit, *c, runs));
+      fill_baseline(timing, unit, *c, runs);
     }
+  }
+
+  // With the recorded times of the modelled computer, those of the class, or times of this CPU.
+  void fill_baseline(Timing& timing, const Unit& unit, const lab::Case& c, int runs) {
+    if (const auto* recorded = recorded_cpu_time(*unit.problem, *unit.task, c, options_.device)) {
+      timing.one_thread_us = recorded->one_thread_us;
+      timing.all_cores_us = recorded->all_cores_us;
+      return;
+    }
+    const BaselineTimes times = baseline_of(unit, c, runs);
+    timing.one_thread_us = lowest(times.one_thread_us);
+    timing.all_cores_us = std::min(lowest(times.all_cores_us), timing.one_thread_us);
+    timing.baseline_runs = static_cast<int>(times.one_thread_us.size());
   }
 
   BaselineTimes baseline_of(const Unit& unit, const lab::Case& c, int runs) {
@@ -230,12 +243,6 @@ class Grading {
       if (known != options_.baselines->end()) return known->second;
     }
     return baselines_.time(*unit.problem, *unit.task, c, kBaselineSeed, runs);
-  }
-
-  static void fill(Timing& timing, const BaselineTimes& times) {
-    timing.one_thread_us = lowest(times.one_thread_us);
-    timing.all_cores_us = std::min(lowest(times.all_cores_us), timing.one_thread_us);
-    timing.baseline_runs = static_cast<int>(times.one_thread_us.size());
   }
 
   static bool near_a_tier(const lab::Task& task, const Timing& timing) {

@@ -161,6 +161,23 @@ TEST(Grade, TimesKernelsAndCpuInTurnsOnGpu) {
   EXPECT_EQ(seeds.size(), static_cast<std::size_t>(kTimingRounds)) << "an answer kept from a round is wrong";
 }
 
+TEST(Grade, ModelledTimesCountAgainstRecordedCpuTimes) {
+  constexpr lab::CpuTime kRecorded[] = {{"second", "time_n8192", 1, 1}, {"", "time_n8192", 5000, 700}};
+  FakeProblem problem;
+  problem.used_manifest.cpu_times = kRecorded;
+  Script script;
+  const RunResult modelled = grade_fake(script, {}, problem);
+  ASSERT_TRUE(modelled.labs[0].tasks[0].timing.has_value());
+  EXPECT_EQ(modelled.labs[0].tasks[0].timing->one_thread_us, 5000);
+  EXPECT_EQ(modelled.labs[0].tasks[0].timing->all_cores_us, 700);
+  EXPECT_EQ(modelled.labs[0].tasks[0].timing->baseline_runs, 0);
+  EXPECT_EQ(problem.baselines, 0) << "this CPU is not timed";
+  GradeOptions on_gpu;
+  on_gpu.device = lab::DeviceKind::gpu;
+  const RunResult measured = grade_fake(script, on_gpu, problem);
+  EXPECT_GE(measured.labs[0].tasks[0].timing->baseline_runs, kBaselineRuns);
+}
+
 TEST(Grade, FailureInLaterTimingRoundCounts) {
   int n_rounds = 0;
   Script script(

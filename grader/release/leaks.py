@@ -62,24 +62,31 @@ def given(root):
     return squeezed("\n".join(texts))
 
 
+def present(lines, text):
+    """Those of the squeezed lines that stand in the squeezed text, in order."""
+    starts = {line[:LEAST] for line in lines}
+    there = starts.intersection(text[i : i + LEAST] for i in range(len(text) - LEAST + 1))
+    return [line for line in lines if line[:LEAST] in there and line in text]
+
+
 def secrets(root):
     """{squeezed line: the file that it comes from}."""
-    public = given(root)
     found = {}
     for folder, suffixes in {"solutions": SOURCES, "grader/mutants": (".mutant",), "grader/hostile": SOURCES}.items():
         for path in sorted((root / folder).rglob("*")):
             if path.suffix not in suffixes:
                 continue
             for line in lines_of(text_of(path)):
-                if len(line) >= LEAST and line not in public:
+                if len(line) >= LEAST:
                     found.setdefault(line, path.relative_to(root).as_posix())
+    for line in present(found, given(root)):
+        del found[line]
     return found
 
 
 def shown(wanted, text):
     """The secrets that a text shows."""
-    text = squeezed(text)
-    return [line for line in wanted if line in text]
+    return present(wanted, squeezed(text))
 
 
 def find(wanted, out: pathlib.Path):

@@ -61,10 +61,10 @@ struct Timing {
   double spread_us = 0;      // median absolute deviation of the runs from kernel_us
   double clock_us = 0;       // on a GPU: the median by the grader's own clock
   double events_us = 0;      // on a GPU: the median of the runner's events (verifier/judge_times.hpp)
-  double one_thread_us = 0;  // the CPU baselines, measured here
+  double one_thread_us = 0;  // the CPU baselines: measured here, or recorded (lab::CpuTime)
   double all_cores_us = 0;
   int kernel_runs = 0;
-  int baseline_runs = 0;
+  int baseline_runs = 0;  // 0: recorded
   lab::Baseline judged = lab::Baseline::one_thread;  // the one that decides the points
   double speedup_over(lab::Baseline which) const;    // 0 when unknown
 };

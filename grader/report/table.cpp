@@ -166,11 +166,14 @@ bool any_not_implemented(const RunResult& result) {
   });
 }
 
-bool any_timed(const RunResult& result) {
-  return std::any_of(result.labs.begin(), result.labs.end(), [](const LabResult& lab) {
-    return std::any_of(lab.tasks.begin(), lab.tasks.end(),
-                       [](const TaskResult& task) { return task.speedup.has_value(); });
-  });
+// The timing of the first task that has one; nullptr if none has.
+const Timing* first_timing(const RunResult& result) {
+  for (const LabResult& lab : result.labs) {
+    for (const TaskResult& task : lab.tasks) {
+      if (task.timing && task.speedup) return &*task.timing;
+    }
+  }
+  return nullptr;
 }
 
 }  // namespace
@@ -193,10 +196,11 @@ std::string to_table(const RunResult& result, const TableStyle& style) {
       result.isolation_parts.empty() ? "" : fmt::format(" ({})", fmt::join(result.isolation_parts, ", ")),
       result.graded ? ", graded" : ""));
   for (const LabResult& lab : result.labs) write_lab(out, lab, result.partial, style);
-  if (any_timed(result)) {
+  if (const Timing* timing = first_timing(result)) {
     out.line();
-    out.line(result.modelled ? "Speedup: modelled kernel time, against this CPU's 1 thread and all cores."
-                             : "Speedup: kernel time, against this CPU's 1 thread and all cores.",
+    out.line(fmt::format("Speedup: {}kernel time against 1 thread and all cores of {}.",
+                         result.modelled ? "modelled " : "",
+                         timing->baseline_runs == 0 ? "an H200's host" : "this CPU"),
              Colour::dim);
   }
   if (any_not_implemented(result)) {

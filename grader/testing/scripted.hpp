@@ -28,7 +28,7 @@ static_assert(lab::adds_up(kManifest));
 // Five correctness cases of growing size (given out of order), one efficiency case, one speedup case.
 class FakeProblem : public lab::Problem {
  public:
-  const lab::Manifest& manifest() const override { return kManifest; }
+  const lab::Manifest& manifest() const override { return used_manifest; }
   std::vector<lab::Case> cases(const lab::Task&) const override {
     std::vector<lab::Case> out;
     for (const std::uint64_t n : {1000U, 0U, 1U, 33U, 200000U}) out.push_back(make(n, lab::kCorrectness));
@@ -68,6 +68,7 @@ class FakeProblem : public lab::Problem {
 
   mutable std::uint64_t refused_n = ~std::uint64_t{0};
   mutable std::atomic<int> fills{0};
+  lab::Manifest used_manifest = kManifest;
   mutable std::atomic<int> baselines{0};
   std::function<void()> on_baseline;
 

@@ -68,12 +68,17 @@ inline constexpr lab::Task kFurtherRungs[] = {
      .title = "In waves, one tile ahead",
      .section = "handouts/07-hierarchical-scan.md#state_of_the_art"},
 };
+// One thread and all 16 cores of the Intel Xeon of a server with an H200, 2026-11-23: the lowest of at least 75 runs.
+inline constexpr lab::CpuTime kCpuTimes[] = {
+    {"", "inclusive_sum_i32_n16777216_random", 18817, 1682},
+};
 inline constexpr lab::Manifest kManifest{
     .id = "hierarchical_scan",
     .title = "Hierarchical scan",
     .paper = "D. Merrill, M. Garland, 2016: Single-pass Parallel Prefix Scan with Decoupled Look-back",
     .tasks = kTasks,
     .further_rungs = kFurtherRungs,
+    .cpu_times = kCpuTimes,
 };
 static_assert(lab::adds_up(kManifest));
 

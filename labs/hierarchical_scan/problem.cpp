@@ -39,7 +39,8 @@ Kind kind_of(const Case& c) {
 
 // Whether carries pass from tile to tile, so an item may pass through as many operations as there are tiles.
 bool is_chain(const Task& task) {
-  return task.id == "chained" || task.id == "look_back" || task.id == "state_of_the_art";
+  return task.id == "chained" || task.id == "look_back" || task.id == "one_word" ||
+         task.id == "warp_look_back" || task.id == "state_of_the_art";
 }
 
 // Calls f(op) with the operator of the case.

@@ -73,12 +73,19 @@ inline constexpr lab::Task kFurtherRungs[] = {
      .title = "As fast as the multiprocessors",
      .section = "handouts/04-radix-sort.md#state_of_the_art"},
 };
+// One thread and all 16 cores of the Intel Xeon of a server with an H200, 2026-11-23: the lowest of at least 75 runs.
+inline constexpr lab::CpuTime kCpuTimes[] = {
+    {"", "pairs_f32_n1048576_random", 23999, 12718},
+    {"tile_sort", "keys_u32_n1048576_random", 14106, 2977},
+    {"", "keys_u32_n1048576_random", 16114, 6992},
+};
 inline constexpr lab::Manifest kManifest{
     .id = "radix_sort",
     .title = "Radix sort",
     .paper = "A. Adinets, D. Merrill, 2022: Onesweep: A Faster Least Significant Digit Radix Sort for GPUs",
     .tasks = kTasks,
     .further_rungs = kFurtherRungs,
+    .cpu_times = kCpuTimes,
 };
 static_assert(lab::adds_up(kManifest));
 

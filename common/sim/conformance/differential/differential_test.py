@@ -27,7 +27,7 @@ def digests(program, cudart, **settings):
 class Faulty(shrink.Machine):
     """A simulator that answers otherwise as long as a kernel has both of these."""
 
-    NEEDS = ("cvt.rpi.sat.s64.f64 %w2, %w0;", "add.cc.s32 %r9, %r9, %r11;")
+    NEEDS = ("madc.lo.cc.u32 %r9, %r6, %r7, %r7;", "cvt.rz.f32.u8 %to, %from;")
 
     def run(self, seed, path):
         text = path.read_text()
@@ -39,9 +39,18 @@ def shrinks(program, cudart):
         path = pathlib.Path(folder) / "k.ptx"
         right = shrink.Machine(program, cudart)
         assert shrink.shrink("600003", program, shrink.Machine(program, cudart), right, path) == []
-        # A chain of carries stays whole: without its beginning its end would mean something else.
+        # A chain of carries stays whole: without its beginning its end would mean something else. So does a group in braces.
         stays = shrink.shrink("600003", program, Faulty(program, cudart), right, path)
-        assert stays == [Faulty.NEEDS[1], "madc.lo.s32 %r1, %r5, %r0, %r8;", Faulty.NEEDS[0]], stays
+        assert stays == [
+            "sub.cc.u32 %r3, %r8, %r10;",
+            Faulty.NEEDS[0],
+            "subc.u32 %r8, %r8, %r2;",
+            "{ .reg .b16 %from; .reg .b32 %to; .reg .pred %is;",
+            "xor.b16 %from, %h6, %zero16;",
+            "@%p0 " + Faulty.NEEDS[1],
+            "@%p0 xor.b32 %r2, %to, %zero32;",
+            "}",
+        ], stays
 
 
 def main():

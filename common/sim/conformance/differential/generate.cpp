@@ -92,6 +92,25 @@ constexpr std::string_view kWarpTemplates[] = {
     "elect.sync R|P, -1",
 };
 
+// ptxas 13.0 makes wrong use of which instruction wrote an operand (common/sim/README.md). These instructions
+// therefore read an operand, or write their result, through a register of which it does not know that.
+bool hides_first_source(std::string_view op) {
+  return op.starts_with("cvt.") || (op.starts_with("abs.") && op.ends_with("f16x2"));
+}
+bool hides_last_source(std::string_view op) {
+  return (op.starts_with("shl.") || op.starts_with("shr.")) && !op.ends_with("32");
+}
+bool hides_result(std::string_view op) {
+  const bool integer = op.ends_with(".s16") || op.ends_with(".s32") || op.ends_with(".s64");
+  return op.starts_with("cvt.") || (op.starts_with("setp.") && op.ends_with(".ftz.f32")) ||
+         (integer && (op.starts_with("abs.") || op.starts_with("neg.")));
+}
+// The result of these must not be the register of their last source: in a loop that ptxas unrolls, it leaves
+// some of them out.
+bool needs_another_result(std::string_view op) {
+  return op.starts_with("mad.hi.") || (op.starts_with("neg.") && op.find("f16") != std::string_view::npos);
+}
+
 class Generator {
  public:
   Generator(std::uint64_t seed, std::string name, int sm)
@@ -128,14 +147,15 @@ class Generator {
  private:
   static std::string registers() {
     return fmt::format(
-        "  .reg .pred %p<{}>, %q<4>;\n  .reg .b16 %h<{}>;\n  .reg .b32 %r<{}>, %t<6>;\n  .reg .b64 %w<{}>, "
-        "%u<6>;\n",
+        "  .reg .pred %p<{}>, %q<4>;\n  .reg .b16 %h<{}>, %zero16;\n  .reg .b32 %r<{}>, %t<6>, %zero32;\n"
+        "  .reg .b64 %w<{}>, %u<6>, %zero64;\n",
         kPredicates, kHalves, kWords, kWides);
   }
   // Initialises the other registers from the wide ones, and the halves from memory. If a half were the low
   // part of a word that is still used, ptxas 13.0 would pack halves into that word and destroy it.
   static std::string first_values() {
-    std::string out;
+    std::string out =
+        "  mov.u32 %zero32, %ctaid.y;\n  cvt.u16.u32 %zero16, %zero32;\n  cvt.u64.u32 %zero64, %zero32;\n";
     for (int k = 0; k < kWords; ++k)
       out += k < kWides ? fmt::format("  cvt.u32.u64 %r{}, %w{};\n", k, k)
                         : fmt::format("  shr.u64 %u0, %w{}, 32;\n  cvt.u32.u64 %r{}, %u0;\n", k - kWides, k);
@@ -179,23 +199,67 @@ class Generator {
   }
   std::string label() { return fmt::format("L{}", n_labels_++); }
 
+  static int bits_of_register(std::string_view name) {
+    return name.starts_with("%h") ? 16 : name.starts_with("%w") ? 64 : 32;
+  }
+  // A copy by an instruction that ptxas cannot leave out: it does not know that the second operand is zero.
+  static std::string hidden_copy(std::string_view to, std::string_view from) {
+    const int bits = from.starts_with("%h") || to.starts_with("%h")   ? 16
+                     : from.starts_with("%w") || to.starts_with("%w") ? 64
+                                                                      : 32;
+    return fmt::format("xor.b{0} {1}, {2}, %zero{0}", bits, to, from);
+  }
+  void hidden_operation(const Operation& o, const std::string& under, const std::string& result,
+                        std::vector<std::string> sources) {
+    const bool to_predicate = o.result == Type::pred;
+    const std::string from = hides_last_source(o.ptx) ? sources.back() : sources.front();
+    text_ += fmt::format("  {{ .reg .b{} %from; .reg .b{} %to; .reg .pred %is;\n", bits_of_register(from),
+                         to_predicate ? 32 : bits_of_register(result));
+    if (hides_first_source(o.ptx) || hides_last_source(o.ptx)) {
+      line(hidden_copy("%from", from));
+      (hides_last_source(o.ptx) ? sources.back() : sources.front()) = "%from";
+    }
+    const bool hidden = hides_result(o.ptx);
+    line(under + instruction(o.ptx, !hidden ? result : to_predicate ? "%is" : "%to", sources));
+    if (hidden && to_predicate) {
+      line(under + "selp.b32 %to, 1, 0, %is");
+      line(under + hidden_copy("%to", "%to"));
+      line(fmt::format("{}setp.ne.u32 {}, %to, 0", under, result));
+    } else if (hidden) {
+      line(under + hidden_copy(result, "%to"));
+    }
+    text_ += "  }\n";
+  }
+  static std::string instruction(const std::string& op, const std::string& result,
+                                 const std::vector<std::string>& sources) {
+    std::string text = op + " " + result;
+    for (const std::string& s : sources) text += ", " + s;
+    return text;
+  }
+
   void operation() {
     const auto& all = operations(sm_);
     const Operation& o = all[below(all.size())];
-    std::string text = o.sm90_loses_guard ? "" : guard();
-    text += o.ptx + " ";
-    text += o.result == Type::pred        ? predicate()
-            : o.result_register_bits != 0 ? of_bits(o.result_register_bits)
-                                          : of_type(o.result);
+    const std::string under = o.sm90_loses_guard ? "" : guard();
+    const auto any_result = [&] {
+      return o.result == Type::pred        ? predicate()
+             : o.result_register_bits != 0 ? of_bits(o.result_register_bits)
+                                           : of_type(o.result);
+    };
+    std::string result = any_result();
     // ptxas treats the minimum of a register and itself as a copy, so that a NaN would keep its bits.
     const bool distinct = o.ptx.starts_with("min.") || o.ptx.starts_with("max.");
-    std::string operands;
+    std::vector<std::string> sources;
     for (const Type t : o.sources) {
-      std::string operand = of_type(t);
-      while (distinct && used_in(operands, operand)) operand = of_type(t);
-      operands += ", " + operand;
+      std::string source = of_type(t);
+      while (distinct && std::find(sources.begin(), sources.end(), source) != sources.end())
+        source = of_type(t);
+      sources.push_back(source);
     }
-    line(text + operands);
+    while (needs_another_result(o.ptx) && result == sources.back()) result = any_result();
+    if (hides_first_source(o.ptx) || hides_last_source(o.ptx) || hides_result(o.ptx))
+      return hidden_operation(o, under, result, std::move(sources));
+    line(under + instruction(o.ptx, result, sources));
   }
 
   void form(std::string_view form, std::string text) {
@@ -244,10 +308,14 @@ class Generator {
     const char* type = below(2) == 0 ? (below(2) == 0 ? "u32" : "s32") : below(2) == 0 ? "u64" : "s64";
     const int bits = type[1] == '6' ? 64 : 32;
     const auto link = [&](const std::string& op) {
-      std::string text =
-          fmt::format("{}.{} {}, {}, {}", op, type, of_bits(bits), of_bits(bits), of_bits(bits));
-      if (op.starts_with("mad")) text += ", " + of_bits(bits);
-      line(text);
+      std::string result = of_bits(bits);
+      std::string text = fmt::format("{}, {}", of_bits(bits), of_bits(bits));
+      if (op.starts_with("mad")) {
+        const std::string addend = of_bits(bits);
+        while (needs_another_result(op) && result == addend) result = of_bits(bits);
+        text += ", " + addend;
+      }
+      line(fmt::format("{}.{} {}, {}", op, type, result, text));
     };
     link(kStarts[below(4)]);
     for (std::uint64_t k = below(3); k > 0; --k) link(std::string(kReads[below(4)]) + ".cc");
@@ -266,11 +334,16 @@ class Generator {
       line(fmt::format("{}ld.local.b32 {}, [%u0]", guard(), word()));
   }
 
+  void extended_load(const std::string& to_t3) {
+    line(to_t3);
+    line(hidden_copy(word(), "%t3"));
+  }
+
   void input_again() {
     switch (below(6)) {
       case 0: return line(fmt::format("ld.global.v2.u64 {{%w0, %w1}}, [%in+{}]", 16 * below(4)));
       case 1: return line(fmt::format("ld.global.nc.v4.u32 {{%r0, %r2, %r4, %r6}}, [%in+{}]", 16 * below(4)));
-      case 2: return line(fmt::format("ld.global.s8 {}, [%in+{}]", word(), below(64)));
+      case 2: return extended_load(fmt::format("ld.global.s8 %t3, [%in+{}]", below(64)));
       case 3: return line(fmt::format("ld.global.u16 {}, [%in+{}]", half(), 2 * below(32)));
       case 4: return line(fmt::format("ld.global.s16 {}, [%in+{}]", wide(), 2 * below(32)));
       default: return line(fmt::format("ld.global.v4.u8 {{%h0, %h1, %h2, %h3}}, [%in+{}]", 4 * below(16)));
@@ -365,7 +438,7 @@ class Generator {
     if (below(2) == 0)
       line(fmt::format("ld.shared.b64 {}, [%t2]", wide()));
     else
-      line(fmt::format("ld.shared.s16 {}, [%t2+{}]", word(), 2 * below(4)));
+      extended_load(fmt::format("ld.shared.s16 %t3, [%t2+{}]", 2 * below(4)));
     line("bar.sync 0");
   }
 

@@ -26,11 +26,11 @@ HEADS = {
     "step_ratio": "steps ÷ closed form",
     "bytes_ratio": "bytes ÷ what must move",
     "active_lanes": "active lanes",
-    "bank_conflicts": "bank conflicts, 1: none",
+    "bank_conflicts": "bank conflicts (1 = none)",
     "launches": "launches",
-    "barriers": "barriers for 1,000",
-    "atomics": "atomics for 1,000",
-    "contention": "contention, 1: none",
+    "barriers": "barriers per 1,000 operations",
+    "atomics": "atomics per 1,000 operations",
+    "contention": "contention (1 = none)",
 }
 AT_LEAST = {"active_lanes"}
 
@@ -90,11 +90,11 @@ def counted(arguments, labcli):
     for rung, p in zip(rungs, profiles):
         case = [f"`{p['case']}`" if p["case"] != usual else ""] if others else []
         rows.append([f"`{rung}`" + " ★" * (rung in labs_tasks), *case, *(figure(p, c) for c in columns)])
-    head = ["rung", *(["case, if another"] if others else []), *(HEADS[c] for c in columns)]
+    head = ["rung", *(["case, if different"] if others else []), *(HEADS[c] for c in columns)]
     align = "ll" + "r" if others else "lr"
     return (
-        "<details><summary>What the simulator counts of the solutions (predict before you look)</summary>\n\n"
-        f"Case `{usual}`; a star marks your tasks. [Points](#points) says what the columns are.\n\n{table(head, rows, align)}\n</details>\n"
+        "<details><summary>Counts of the solutions on the simulator (predict them before you look)</summary>\n\n"
+        f"Case `{usual}`. A star marks your tasks. [Points](#points) defines the columns.\n\n{table(head, rows, align)}\n</details>\n"
     )
 
 
@@ -115,10 +115,10 @@ def goals(arguments, labcli):
         bound = "at least" if goal["metric"] in AT_LEAST else "at most"
         limits.append(f"`{goal['metric']}` {bound} {goal['limit']:g}" if goal["limit"] else f"no `{goal['metric']}`")
     tiers = [f"{tier['speedup']:g}" for tier in task["speedup"]]
-    said = [f"Counted ([what they are](#points)): {', '.join(limits)}."] if limits else []
+    said = [f"Limits of the [counters](#points): {', '.join(limits)}."] if limits else []
     if tiers:
         against = {"one_thread": "one CPU thread", "all_cores": "all CPU cores"}[task["baseline"]]
-        said.append(f"Timed: {', '.join(tiers)} times as fast as {against}.")
+        said.append(f"Speedup goals: {' and '.join(filter(None, [', '.join(tiers[:-1]), tiers[-1]]))} times as fast as {against}.")
     return " ".join(said) + "\n"
 
 

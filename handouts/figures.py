@@ -28,11 +28,11 @@ FIGURES = {
     ),
     "reduction-shuffle": (
         "trace reduction shuffle --n 16 --columns 16 --arrays d_in,lanes,d_out",
-        "A warp adds by shuffles: in each round a lane adds what a lane further up brings; no array is needed between the rounds.",
+        "Reduction in a warp with shuffles: in each round a lane adds the value of a lane further up; the rounds need no array.",
     ),
     "scan-hillis-steele": (
         "trace scan hillis_steele",
-        "Hillis–Steele: in each round every element adds the one 1, then 2, then 4 to its left, from one buffer into the other.",
+        "Hillis–Steele: each element adds the element 1 position to its left, in the next rounds 2 and 4 positions; each round reads one buffer and writes the other.",
     ),
     "scan-up-sweep": (
         "trace scan blelloch --steps 2-5",
@@ -40,11 +40,11 @@ FIGURES = {
     ),
     "scan-down-sweep": (
         "trace scan blelloch --steps 5-10",
-        "Down-sweep: the root becomes 0; on each level the left child takes its parent's value, the right one that plus the left child's sum.",
+        "Down-sweep: the root becomes 0. On each level the left child receives its parent's value, and the right child receives that value plus the left child's sum.",
     ),
     "scan-kogge-stone": (
         "trace scan kogge_stone",
-        "Kogge–Stone in a warp: each lane adds what the lane 1, then 2, then 4 below it brings, by shuffles.",
+        "Kogge–Stone in a warp: with shuffles, each lane adds the value of the lane that is 1, then 2, then 4 positions below it.",
     ),
     "compaction-map-scan-scatter": (
         "trace compaction three_kernels --arrays d_in,d_flags,d_positions,d_out,d_count",

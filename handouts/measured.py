@@ -7,7 +7,8 @@
     reached LABS      whether they reach what they were built for
     backwards LABS    the rungs that were slower than the one below, at the largest size
     trips LAB         how long the memory takes for an array that crosses it twice, three times, four times
-    in_flight LAB     how many bytes must be under way to keep the memory busy
+    in_flight LAB     how many bytes must be in flight to keep the memory busy
+    predicted LAB     what the solution's comments predicted for its rungs, what the run measured, and why they differ
 """
 
 import json
@@ -28,7 +29,8 @@ def published(lab):
 
 def ceilings(lab, _labcli):
     measured = published(lab)
-    rows = [f"{measured['device']}, {measured['date']}, in the run of {lab}. Medians of {measured['sizes'][0]['ceilings']['copy']['runs']} runs.", ""]
+    runs = measured["sizes"][0]["ceilings"]["copy"]["runs"]
+    rows = [f"Rates of an {measured['device']}, measured on {measured['date']} together with lab {lab}. Medians of {runs} runs.", ""]
     rows += ["| bytes of the array | plain copy (read and write) | plain read |", "|--:|--:|--:|"]
     for size in measured["sizes"]:
         c = size["ceilings"]
@@ -46,12 +48,12 @@ def roof(lab, _labcli):
     sizes = published(lab)["sizes"]
     bytes_a_second = max(size["ceilings"]["copy"]["gb_per_s"] for size in sizes) * 1e9
     intensity = 0.25  # a sum of 4-byte items: an addition for each
-    return f"""| roof | comes from | |
+    return f"""| quantity | computed from | value |
 |---|---|--:|
-| integer additions | {sms} multiprocessors · {lanes} lanes · {ghz} GHz | {additions / 1e12:.1f}·10¹² a second |
-| memory | the fastest plain copy of the published run | {bytes_a_second / 1e12:.1f}·10¹² bytes a second |
-| ridge | where the two meet | {additions / bytes_a_second:.1f} operations a byte |
-| a sum of 4-byte items | {intensity} operations a byte × memory | {intensity * bytes_a_second / 1e12:.1f}·10¹² additions a second |
+| rate of 32-bit integer additions | {sms} multiprocessors · {lanes} additions per cycle · {ghz} GHz | {additions / 1e12:.1f}·10¹² per second |
+| memory bandwidth | the fastest plain copy of the published run | {bytes_a_second / 1e12:.1f}·10¹² bytes per second |
+| ridge point | rate of additions ÷ bandwidth | {additions / bytes_a_second:.1f} operations per byte |
+| highest rate for a sum of 4-byte items | {intensity} operations per byte × bandwidth | {intensity * bytes_a_second / 1e12:.1f}·10¹² additions per second |
 """
 
 
@@ -158,13 +160,104 @@ def in_flight(lab, _labcli):
     ghz = float(re.search(r"double clock_ghz = ([\d.]+);", preset)[1])
     sms = int(re.search(r"int multiprocessors = (\d+);", preset)[1])
     rate, wait = rate_of(lab, "read") * 1e9, clocks / ghz * 1e-9
-    return f"""| bytes in flight | from | |
+    return f"""| quantity | computed from | value |
 |---|---|--:|
 | bandwidth | the fastest plain read of the published run | {rate / 1e12:.2f} TB/s |
-| × latency | a chain of reads, one after the other, in a memory that is otherwise idle | {wait * 1e9:.0f} ns |
-| = for the whole device | at the least: under load the latency is longer | {rate * wait / 1e6:.1f} MB |
-| = for each of {sms} multiprocessors | | {rate * wait / sms / 1e3:.0f} KB |
+| latency of an idle memory | a chain of dependent reads, and no other accesses | {wait * 1e9:.0f} ns |
+| bytes in flight, whole device | bandwidth × latency | {rate * wait / 1e6:.1f} MB |
+| bytes in flight, each of {sms} multiprocessors | the same ÷ {sms} | {rate * wait / sms / 1e3:.0f} KB |
 """
 
 
-KINDS = (roof, ceilings, tops, reached, backwards, trips, in_flight)
+# A rung; the rung that it is compared with, or none for a time; log2 of the number of items; the prediction (of the comment above the rung in
+# solutions/); the explanation.
+MET = "about as predicted"
+PREDICTIONS = {
+    "reduction": [
+        ("reindexed", "neighboured", 24, "1.5×", "The prediction ignored bank conflicts. In the eight rounds the lanes access shared memory with strides of 2, 4, 8, … 256 words, so that up to 2, 4, 8, 8, 8, 4, 2 and 1 lanes use the same bank. On this GPU the conflicts cost more than the inactive lanes did."),
+        ("sequential", "reindexed", 24, "1.2×", MET),
+        ("sequential", "neighboured", 24, "1.8×", "The product of the two predictions above. Inactive lanes were not the main cost of rung 1. Both rungs have one load per thread, short blocks, and a barrier in each of eight rounds."),
+        ("first_add", "sequential", 24, "almost 2×", "At 2^28 items the measured factor is larger than here and close to the prediction."),
+        ("shuffle", "first_add", 24, "1.1× to 1.3×", MET),
+        ("coarsened", "shuffle", 28, "3× to 5×", "The prediction was impossible: `shuffle` already reads at more than half of the memory's rate, so no kernel can be twice as fast. `coarsened` gains almost all that is left."),
+        ("single_launch", "coarsened", 20, "2×", "The rung saves the second launch. In the same stream, a second launch costs less than the prediction assumed."),
+        ("state_of_the_art", "", 28, "258 µs, 99 % of the read rate", MET),
+    ],
+    "scan": [
+        ("global_rounds", "brute_force", 24, "3× to 4×", "The model predicts too long a time for `brute_force`. On the GPU, the caches serve most of its loads."),
+        ("hillis_steele", "global_rounds", 24, "4×", MET),
+        ("blelloch", "hillis_steele", 24, "0.77×", "Slower was expected: a warp's instruction takes the same time, however few of its lanes are active, and the tree has twice as many levels. Probably the 22 barriers make it even slower. At each one, all 32 warps of the block wait for the slowest."),
+        ("compact", "blelloch", 24, "1.6×", "Rows of 2,048 items, compared with rows of 1,024. The first threads handle all nodes, so most warps skip most levels. Besides, each thread handles two items."),
+        ("conflict_free", "compact", 24, "1.1×", "Bank conflicts cost more than the model predicts."),
+        ("kogge_stone", "hillis_steele", 24, "3×", "Rows of 32 items, compared with rows of 1,024. Probably too few bytes are in flight, because each thread loads one item of 4 bytes."),
+        ("block_scan", "hillis_steele", 24, "2.7×", "Probably the reason is the same: one load of 4 bytes per thread."),
+        ("coarsened", "block_scan", 24, "1.3×", "Rows of 4,096 items, compared with rows of 1,024. `block_scan` is slower than predicted. In `coarsened` each thread loads up to 17 items, which brings it close to the copy rate."),
+        ("segmented", "coarsened", 24, "0.91×", "It computes something else, with more bytes and more instructions per item. They cost a little more than predicted."),
+        ("state_of_the_art", "", 28, "522 µs, the copy rate", MET),
+    ],
+    "compaction": [
+        ("three_kernels", "", 24, "250 µs", "somewhat slower than predicted"),
+        ("fused", "three_kernels", 24, "2.5× to 4×", "a little less than predicted"),
+        ("warp_aggregated", "fused", 24, "1.5× to 2×", "Both rungs move nearly the same number of bytes. The gain comes from fewer barriers, and from eight loads in flight per thread. The prediction underestimated both."),
+        ("single_pass", "warp_aggregated", 24, "1.4×", "The rung reads the items once instead of twice. But while the first warp of a block looks back, the whole block waits, and it has no other loads in flight. So the kernel moves fewer bytes, but at a much lower rate."),
+        ("single_pass", "warp_aggregated", 20, "no prediction", "For few items the rung is faster, probably because it needs fewer launches."),
+        ("packed", "single_pass", 24, "1.7×", "A block still waits, first for its ticket and then for the look-back."),
+        ("state_of_the_art", "", 28, "436 µs, 90 % of the copy rate", "Probably too few loads are in flight. A stand-alone version that copies tiles asynchronously has a third tile in flight and is faster, but this kernel has too few registers for that."),
+    ],
+    "radix_sort": [
+        ("split", "", 24, "4 ms for these 16 bits", MET),
+        ("tile_sort", "", 24, "0.5 ms", MET),
+        ("merge", "", 24, "4 ms", "The prediction counts only bytes. In the launches that use shared memory, the limiter is instruction issue (according to the [model](model.md))."),
+        ("merge_path", "merge", 24, "7×", "The prediction counts only bytes. According to the model, the limiter is latency; every block starts with binary searches, which are chains of dependent loads."),
+        ("digits", "", 24, "0.8 ms", "a little faster than predicted"),
+        ("onesweep", "digits", 24, "1.3×", "It moves fewer bytes, but the limiter is the ranking of the keys, which both rungs do in the same way. `onesweep` also needs time for the look-back."),
+    ],
+    "histogram": [
+        ("global_atomics", "", 24, "0.2 to 0.5 ms", "The limiter is the rate of atomics in the L2 cache (according to the [model](model.md)). All multiprocessors increment the same 257 counts, which lie in only 65 sectors."),
+        ("private_counts", "", 24, "0.4 ms", MET),
+        ("shared_counts", "global_atomics", 24, "5× to 10×", "The rung is so much faster because global atomics are slower than predicted."),
+        ("sort_reduce", "shared_counts", 24, "0.2× to 0.3×", "The limiter is the shared memory, in which the sort does 66 rounds; shared atomics cost less than predicted."),
+        ("per_warp", "shared_counts", 24, "1.1×", "Atomics of different warps hardly disturb each other, as predicted."),
+        ("run_lengths", "shared_counts", 24, "no prediction", "The gain probably comes from the 16-byte loads, because random samples have few runs."),
+        ("combined", "shared_counts", 24, "3×", "Every block clears and merges 32 copies. They save little, because one instruction counts all lanes with the same address ([details](#contention))."),
+    ],
+    "sat": [
+        ("serial", "", 26, "4.3 ms", "somewhat slower than predicted"),
+        ("rows_columns", "", 26, "0.6 ms", "somewhat slower than predicted"),
+        ("transpose", "rows_columns", 24, "faster", "There are only 4096 columns, too few threads to fill the device in `rows_columns`."),
+        ("transpose", "rows_columns", 26, "slower", "It moves twice the bytes, and 8192 columns give `rows_columns` enough threads."),
+        ("fused", "", 26, "0.35 ms, if the device were full", "The device is not full: the image has only 256 strips of rows, and each strip is a chain of tiles."),
+        ("single_pass", "", 26, "0.5 ms", "about as predicted: the limiter is a chain of 255 tiles that wait for each other"),
+        ("look_back", "", 26, "0.16 ms", "A tile does two look-backs, one after the other, and each step takes two round trips to the L2 cache."),
+    ],
+    "hierarchical_scan": [
+        ("recursive", "", 24, "73 µs", "somewhat slower than predicted"),
+        ("reduce_then_scan", "recursive", 24, "1.2×", MET),
+        ("chained", "", 24, "8 ms", MET),
+        ("look_back", "chained", 24, "10× to 20×", "Better than predicted, but slower than `recursive`: one thread looks back, with two dependent loads and a fence per step."),
+        ("one_word", "look_back", 24, "3×", MET),
+        ("warp_look_back", "one_word", 28, "2.2×", "Of this, 1.5× was expected from the 32 lanes, and 1.5× from the larger tiles. Each change alone was measured to give almost 1.5×; why they give less together is not known."),
+        ("state_of_the_art", "", 28, "513 µs, the copy rate", "A stand-alone version of the kernel is faster; which of the differences is the reason is not known."),
+    ],
+}
+
+
+def predicted(lab, _labcli):
+    rows = ["| rung | compared with | items | predicted | measured | explanation |", "|---|---|--:|---|--:|---|"]
+    for name, other, exponent, prediction, explanation in PREDICTIONS[lab]:
+        size = next(s for s in published(lab)["sizes"] if s["n"] == 2**exponent)
+        tables = [{r["name"]: r["median_us"] for r in t["rows"]} for t in size["tables"]]
+        # A rung in several tables (several cases): the first. Rungs that are compared do the same work, if they are in the same table.
+        times = next((t for t in tables if name in t and other in t), next(t for t in tables if name in t))
+        if other:
+            slower = times[other] if other in times else next(t[other] for t in tables if other in t)
+            factor = slower / times[name]
+            found = f"{factor:.2f}×" if factor < 1.05 else f"{factor:.1f}×" if factor < 10 else f"{factor:.0f}×"
+        else:
+            found = time_of(times[name])
+        against = f"`{other}`" if other else "time"
+        rows.append(f"| `{name}` | {against} | 2^{exponent} | {prediction} | {found} | {explanation} |")
+    return "\n".join(rows) + "\n"
+
+
+KINDS = (roof, ceilings, tops, reached, backwards, trips, in_flight, predicted)

@@ -28,6 +28,7 @@ TABLES = {
     "rung | atomics |": CLOSED_FORM,
     "rung | bytes through memory |": CLOSED_FORM,
     "rung | idea | cures |": CODE,
+    "rung | idea | improvement |": CODE,
     "rung | who counts what": CODE,
     "measured | is": DEFINITION,
     "column | is | ideal": DEFINITION,

@@ -82,6 +82,13 @@ class Quotes(unittest.TestCase):
             goal, found = (float(x) for x in re.findall(r"(\d+(?:\.\d+)?)(?= %| times as|\s*\|$)", line))
             self.assertEqual("yes" in line, found >= goal, line)
 
+    def test_predictions_stand_beside_measured_values(self):
+        for lab, predictions in measured.PREDICTIONS.items():
+            rows = [line.strip("| ").split(" | ") for line in measured.predicted(lab, None).splitlines()[2:]]
+            self.assertEqual([row[3] for row in rows], [prediction for _, _, _, prediction, _ in predictions])
+            for row in rows:
+                self.assertRegex(row[4], r"^\d[\d.]*×$" if row[1] != "time" else r"^\d[\d.]* (µs|ms)$", row)
+
     def test_limits_are_read_from_the_code(self):
         self.assertRegex(limits.limits("all", None), r"\| the processor time of a case \| \d+ s \|\n\| what a case may print \| \d+ MiB \|")
         with self.assertRaises(SystemExit):
@@ -105,7 +112,7 @@ class Quotes(unittest.TestCase):
 
     def test_goals_are_the_tasks_own(self):
         said = counted.goals("reduction neighboured", self.lab_of_our_own())
-        self.assertIn("no `barriers`, `active_lanes` at least 0.9. Timed: 8 times as fast as one CPU thread.", said)
+        self.assertIn("no `barriers`, `active_lanes` at least 0.9. Speedup goals: 8 times as fast as one CPU thread.", said)
         with self.assertRaises(SystemExit):
             counted.goals("reduction nothing", str(self.tool))
 

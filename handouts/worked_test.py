@@ -40,7 +40,7 @@ class Worked(unittest.TestCase):
 
     def test_a_pack_keeps_order(self):
         self.assertIn("output           3   1   0   1   3", compaction.pack())
-        self.assertIn("**P 16**", compaction.look_back())
+        self.assertIn("**prefix 16**", compaction.look_back())
 
     def test_splits_sort_stably(self):
         keys = ITEMS

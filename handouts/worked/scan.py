@@ -6,10 +6,10 @@ from worked import ITEMS, exclusive, inclusive, row, table
 
 def both():
     return table(
-        ["scan", "result i", f"of `{row(ITEMS)}` with +"],
+        ["scan", "result i", f"example: sums of `{row(ITEMS)}`"],
         [
             ["**inclusive**", "x₀ ⊕ … ⊕ xᵢ", f"`{row(inclusive(ITEMS))}`"],
-            ["**exclusive**", "x₀ ⊕ … ⊕ xᵢ₋₁, result 0 is the identity", f"`{row(exclusive(ITEMS)[0])}`"],
+            ["**exclusive**", "x₀ ⊕ … ⊕ xᵢ₋₁; result 0 is the identity", f"`{row(exclusive(ITEMS)[0])}`"],
         ],
     )
 
@@ -38,11 +38,11 @@ def sweeps():
     items = list(range(8))
     after, up, down, result = swept(items)
     return table(
-        ["", f"`{row(items)}`"],
+        ["", f"items `{row(items)}`"],
         [
-            ["after the up-sweep", f"`{row(after)}`"],
-            ["the two nodes of the second level, on the way up: sums", f"[{', '.join(map(str, up[4]))}]"],
-            ["the same two, on the way down: what lies left of them", f"**[{', '.join(map(str, down[4]))}]**"],
+            ["array after the up-sweep", f"`{row(after)}`"],
+            ["sums of the two nodes with four leaves, in the up-sweep", f"[{', '.join(map(str, up[4]))}]"],
+            ["prefixes of the same two nodes, in the down-sweep", f"**[{', '.join(map(str, down[4]))}]**"],
             ["exclusive scan", f"`{row(result)}`"],
         ],
     )

@@ -7,7 +7,7 @@
 namespace course::sim {
 namespace {
 
-constexpr std::uint32_t kMemory = bits_of(OpKind::load, OpKind::store, OpKind::atomic, OpKind::rendezvous);
+constexpr std::uint32_t kMemory = bits_of(OpKind::load, OpKind::store, OpKind::atomic, OpKind::mbarrier);
 
 }  // namespace
 

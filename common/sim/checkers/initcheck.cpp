@@ -69,7 +69,7 @@ bool any_set(const std::uint64_t* bits, std::uint64_t first, std::uint64_t n) {
 
 // mbarrier.init is a write, too.
 bool only_writes(const MicroOp& op) {
-  return op.kind == OpKind::store || (op.kind == OpKind::rendezvous && (op.order & kOrderMask) == kWeak);
+  return op.kind == OpKind::store || (op.kind == OpKind::mbarrier && (op.order & kOrderMask) == kWeak);
 }
 
 }  // namespace
@@ -382,9 +382,9 @@ void Initcheck::report(Warp& w, const MicroOp& op, int lane, Place place, std::u
   f.thread = thread_of(*launch_, w.block->linear, w.number * kLanes + static_cast<std::uint32_t>(lane));
   f.object = describe_address(*program_, arena_, address, op.width);
   f.message = fmt::format("{} {} {} at {}, but {}{}", describe_thread(f.thread),
-                          op.kind == OpKind::atomic || op.kind == OpKind::rendezvous ? "updates"
-                          : op.kind == OpKind::copy                                  ? "copies"
-                                                                                     : "reads",
+                          op.kind == OpKind::atomic || op.kind == OpKind::mbarrier ? "updates"
+                          : op.kind == OpKind::copy                                ? "copies"
+                                                                                   : "reads",
                           f.object, one_line(f.where), kSince[static_cast<int>(place)],
                           in_library_kernel ? kLibraryNote : "");
 }

@@ -73,7 +73,7 @@ bool CheckedTogether::suits(const Program& program, const LaunchRequest& launch)
     return false;
   bool stores = false, updates = false;
   for (const MicroOp& op : program.ops) {
-    if (op.kind == OpKind::copy || op.kind == OpKind::rendezvous) return false;
+    if (op.kind == OpKind::copy || op.kind == OpKind::mbarrier) return false;
     if (!is_global(op)) continue;
     if (op.kind == OpKind::atomic) {
       updates = true;

@@ -137,7 +137,7 @@ class Ranker {
       for (std::uint32_t i = b.first; i < b.last; ++i) {
         const MicroOp& op = program_.ops[i];
         if (op.space == MemorySpace::local || op.dst[0] == MicroOp::kNoSlot) continue;
-        looks = looks || op.kind == OpKind::atomic || op.kind == OpKind::rendezvous ||
+        looks = looks || op.kind == OpKind::atomic || op.kind == OpKind::mbarrier ||
                 (op.kind == OpKind::load && (op.order & kOrderMask) != kWeak);
       }
     }

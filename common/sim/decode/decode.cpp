@@ -110,7 +110,7 @@ Program Decoder::run(const ptx::Function& kernel) {
   // and polls of an mbarrier.
   program_.shows_order = program_.order_sensitive ||
                          std::any_of(program_.ops.begin(), program_.ops.end(), [](const MicroOp& op) {
-                           return op.kind == OpKind::rendezvous ||
+                           return op.kind == OpKind::mbarrier ||
                                   (op.kind == OpKind::atomic && op.dst[0] != MicroOp::kNoSlot) ||
                                   (op.kind == OpKind::load && (op.order & kOrderMask) != kWeak);
                          });

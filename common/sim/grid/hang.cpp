@@ -23,7 +23,7 @@ constexpr std::size_t kMostListed = 3;   // blocks in the description
 
 bool is_access(const MicroOp& op) {
   return op.kind == OpKind::load || op.kind == OpKind::store || op.kind == OpKind::atomic ||
-         op.kind == OpKind::rendezvous;
+         op.kind == OpKind::mbarrier;
 }
 
 // What warps poll: for each lane the address that it read last, preferring strong reads and atomics to weak

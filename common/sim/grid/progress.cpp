@@ -17,7 +17,7 @@ constexpr std::uint32_t bit(OpKind kind) {
   return 1u << static_cast<std::uint32_t>(kind);
 }
 constexpr std::uint32_t kWatched =
-    bit(OpKind::load) | bit(OpKind::store) | bit(OpKind::atomic) | bit(OpKind::rendezvous);
+    bit(OpKind::load) | bit(OpKind::store) | bit(OpKind::atomic) | bit(OpKind::mbarrier);
 
 class Hash {
  public:
@@ -172,16 +172,16 @@ void ProgressWatch::copies_finished(Block& b, const CopyBatch& batch, std::uint3
   changed_ = true;
   if (inner_ != nullptr) inner_->copies_finished(b, batch, lanes, barrier);
 }
-void ProgressWatch::rendezvous_arrived(Warp& w, int lane, std::uint64_t address) {
+void ProgressWatch::mbarrier_arrived(Warp& w, int lane, std::uint64_t address) {
   changed_ = true;
-  if (inner_ != nullptr) inner_->rendezvous_arrived(w, lane, address);
+  if (inner_ != nullptr) inner_->mbarrier_arrived(w, lane, address);
 }
-void ProgressWatch::rendezvous_ended(Block& b, std::uint64_t address) {
+void ProgressWatch::mbarrier_ended(Block& b, std::uint64_t address) {
   changed_ = true;
-  if (inner_ != nullptr) inner_->rendezvous_ended(b, address);
+  if (inner_ != nullptr) inner_->mbarrier_ended(b, address);
 }
-void ProgressWatch::rendezvous_passed(Warp& w, int lane, std::uint64_t address) {
-  if (inner_ != nullptr) inner_->rendezvous_passed(w, lane, address);
+void ProgressWatch::mbarrier_passed(Warp& w, int lane, std::uint64_t address) {
+  if (inner_ != nullptr) inner_->mbarrier_passed(w, lane, address);
 }
 void ProgressWatch::stuck(Block& b) {
   if (inner_ != nullptr) inner_->stuck(b);

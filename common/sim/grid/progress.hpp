@@ -41,9 +41,9 @@ class ProgressWatch final : public Observer {
   void frame_opened(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) override;
   void copies_issued(Warp& w, const CopyBatch& batch) override;
   void copies_finished(Block& b, const CopyBatch& batch, std::uint32_t lanes, std::uint64_t barrier) override;
-  void rendezvous_arrived(Warp& w, int lane, std::uint64_t address) override;
-  void rendezvous_ended(Block& b, std::uint64_t address) override;
-  void rendezvous_passed(Warp& w, int lane, std::uint64_t address) override;
+  void mbarrier_arrived(Warp& w, int lane, std::uint64_t address) override;
+  void mbarrier_ended(Block& b, std::uint64_t address) override;
+  void mbarrier_passed(Warp& w, int lane, std::uint64_t address) override;
   void stuck(Block& b) override;
 
  private:

@@ -58,14 +58,14 @@ class CompositeObserver : public Observer, public KeepsHistory {
                        std::uint64_t barrier) override {
     for (Observer* o : all_) o->copies_finished(b, batch, lanes, barrier);
   }
-  void rendezvous_arrived(Warp& w, int lane, std::uint64_t address) override {
-    for (Observer* o : all_) o->rendezvous_arrived(w, lane, address);
+  void mbarrier_arrived(Warp& w, int lane, std::uint64_t address) override {
+    for (Observer* o : all_) o->mbarrier_arrived(w, lane, address);
   }
-  void rendezvous_ended(Block& b, std::uint64_t address) override {
-    for (Observer* o : all_) o->rendezvous_ended(b, address);
+  void mbarrier_ended(Block& b, std::uint64_t address) override {
+    for (Observer* o : all_) o->mbarrier_ended(b, address);
   }
-  void rendezvous_passed(Warp& w, int lane, std::uint64_t address) override {
-    for (Observer* o : all_) o->rendezvous_passed(w, lane, address);
+  void mbarrier_passed(Warp& w, int lane, std::uint64_t address) override {
+    for (Observer* o : all_) o->mbarrier_passed(w, lane, address);
   }
   void stuck(Block& b) override {
     for (Observer* o : all_) o->stuck(b);

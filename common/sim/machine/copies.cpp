@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstring>
 
-#include "sim/machine/rendezvous.hpp"
+#include "sim/machine/mbarrier.hpp"
 #include "sim/machine/warp.hpp"
 
 namespace course::sim {

@@ -36,8 +36,8 @@ enum class OpKind : std::uint8_t {
   sync,
   fence,
   control,
-  copy,        // asynchronous; reported by Observer::copies_issued
-  rendezvous,  // accesses an mbarrier
+  copy,      // asynchronous; reported by Observer::copies_issued
+  mbarrier,  // accesses an mbarrier
   other
 };
 

@@ -215,9 +215,9 @@ class Observer {
   virtual void copies_finished(Block&, const CopyBatch&, std::uint32_t /*lanes*/, std::uint64_t /*barrier*/) {
   }
   // For mbarriers: a lane arrives, a phase ends, a lane sees that the phase it asked for has ended.
-  virtual void rendezvous_arrived(Warp&, int /*lane*/, std::uint64_t /*address*/) {}
-  virtual void rendezvous_ended(Block&, std::uint64_t /*address*/) {}
-  virtual void rendezvous_passed(Warp&, int /*lane*/, std::uint64_t /*address*/) {}
+  virtual void mbarrier_arrived(Warp&, int /*lane*/, std::uint64_t /*address*/) {}
+  virtual void mbarrier_ended(Block&, std::uint64_t /*address*/) {}
+  virtual void mbarrier_passed(Warp&, int /*lane*/, std::uint64_t /*address*/) {}
   // No thread of the block can run: the launch is about to end as a deadlock.
   virtual void stuck(Block&) {}
   // A fault in this block has ended the launch. This block and later ones run no further.

@@ -31,7 +31,7 @@ void WriteHistory::settle() {
 void WriteHistory::before(Warp& w, const MicroOp& op) {
   if (!keeps_) return;
   settle();
-  const bool changes = op.kind == OpKind::atomic || op.kind == OpKind::store || op.kind == OpKind::rendezvous;
+  const bool changes = op.kind == OpKind::atomic || op.kind == OpKind::store || op.kind == OpKind::mbarrier;
   if (!changes || (op.kind != OpKind::atomic && (op.order & kOrderMask) == kWeak)) return;
   const bool swaps =
       // a compare-and-swap

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // The rows of asynchronous copies and mbarriers. They check and count the lanes' addresses; copies.hpp and
-// rendezvous.hpp do the rest. Addresses are generic, in wide slots. Compiled once per instruction set of the
+// mbarrier.hpp do the rest. Addresses are generic, in wide slots. Compiled once per instruction set of the
 // host.
 // Source: NVIDIA, "PTX ISA", version 9.0, sections 9.7.9.25 (asynchronous copies), 9.7.13.15 (mbarrier),
 // 9.7.9.23 (mapa).
 #include "sim/machine/copies.hpp"
-#include "sim/machine/rendezvous.hpp"
+#include "sim/machine/mbarrier.hpp"
 #include "sim/ops/memory.hpp"
 
 namespace course::sim::SIM_ISA {
@@ -205,7 +205,7 @@ void for_mbarriers(Warp& w, const MicroOp& op, const Each& each) {
   for (u32 m = mask; m != 0; m &= m - 1) each(std::countr_zero(m), generic.at[std::countr_zero(m)]);
 }
 
-inline void put(Warp& w, const Rendezvous& r, u64 address) {
+inline void put(Warp& w, const Mbarrier& r, u64 address) {
   const u64 word = r.word();
   std::memcpy(host_address(*w.block, address), &word, sizeof word);
 }
@@ -213,19 +213,19 @@ inline void put(Warp& w, const Rendezvous& r, u64 address) {
 void mbarrier_init(Warp& w, const MicroOp& op) {
   const u32* count = w.slot<u32>(op.src[1]);
   for_mbarriers(w, op, [&](int lane, u64 address) {
-    if (count[lane] == 0 || count[lane] > Rendezvous::kMost)
+    if (count[lane] == 0 || count[lane] > Mbarrier::kMost)
       throw DeviceFault(
           Fault::illegal_instruction,
-          fmt::format("mbarrier.init for {} arrivals; 1 to {} are allowed", count[lane], Rendezvous::kMost),
+          fmt::format("mbarrier.init for {} arrivals; 1 to {} are allowed", count[lane], Mbarrier::kMost),
           1u << lane, address);
-    Rendezvous r;
+    Mbarrier r;
     r.pending = r.expected = count[lane];
     put(w, r, address);
   });
 }
 
 void mbarrier_inval(Warp& w, const MicroOp& op) {
-  for_mbarriers(w, op, [&](int, u64 address) { put(w, Rendezvous{}, address); });
+  for_mbarriers(w, op, [&](int, u64 address) { put(w, Mbarrier{}, address); });
 }
 
 // src[1]: arrivals (kNoSlot: one), src[2]: expected bytes (kNoSlot: none); dst[0]: the previous state.
@@ -255,7 +255,7 @@ void mbarrier_test(Warp& w, const MicroOp& op) {
   u32 ended = 0;
   for_mbarriers(w, op, [&](int lane, u64 address) {
     const u32 phase =
-        kByParity ? w.slot<u32>(op.src[1])[lane] : Rendezvous::of(w.slot<u64>(op.src[1])[lane]).phase;
+        kByParity ? w.slot<u32>(op.src[1])[lane] : Mbarrier::of(w.slot<u64>(op.src[1])[lane]).phase;
     if (has_ended(w, lane, address, phase, kByParity)) ended |= 1u << lane;
   });
   u32& out = w.predicate(op.dst[0]);
@@ -264,7 +264,7 @@ void mbarrier_test(Warp& w, const MicroOp& op) {
 
 void mbarrier_pending(Warp& w, const MicroOp& op) {
   const u64* state = w.slot<u64>(op.src[0]);
-  write_lanes<u32>(w, op.dst[0], [&](int i) { return Rendezvous::of(state[i]).pending; });
+  write_lanes<u32>(w, op.dst[0], [&](int i) { return Mbarrier::of(state[i]).pending; });
 }
 
 // cp.async.mbarrier.arrive: the phase waits for the lane's copies so far. With .noinc the expected count
@@ -343,25 +343,24 @@ void add_async_rows(OpTable& table) {
   r.row("cp.async.wait_group", &wait<CopyKind::small>, OpKind::other);
   r.row("cp.async.bulk.commit_group", &commit<CopyKind::bulk>, OpKind::other);
   r.row("cp.async.bulk.wait_group", &wait<CopyKind::bulk>, OpKind::other);
-  r.row("cp.async.mbarrier.arrive", &mbarrier_arrive_by_copies<false>, OpKind::rendezvous, {wide});
-  r.row("cp.async.mbarrier.arrive.noinc", &mbarrier_arrive_by_copies<true>, OpKind::rendezvous, {wide});
-  r.row("mbarrier.init", &mbarrier_init, OpKind::rendezvous, {wide, narrow});
-  r.row("mbarrier.inval", &mbarrier_inval, OpKind::rendezvous, {wide});
-  r.row("mbarrier.arrive", &mbarrier_arrive<Arrival::plain, true>, OpKind::rendezvous, {wide});
-  r.row("mbarrier.arrive.noComplete", &mbarrier_arrive<Arrival::plain, false>, OpKind::rendezvous, {wide});
-  r.row("mbarrier.arrive_drop", &mbarrier_arrive<Arrival::drop, true>, OpKind::rendezvous, {wide});
-  r.row("mbarrier.arrive_drop.noComplete", &mbarrier_arrive<Arrival::drop, false>, OpKind::rendezvous,
-        {wide});
-  r.row("mbarrier.expect_tx", &mbarrier_expect, OpKind::rendezvous, {wide, narrow});
-  r.row("mbarrier.complete_tx", &mbarrier_complete, OpKind::rendezvous, {wide, narrow});
-  r.row("mbarrier.test_wait", &mbarrier_test<false>, OpKind::rendezvous, {wide, wide}, {predicate});
-  r.row("mbarrier.test_wait.parity", &mbarrier_test<true>, OpKind::rendezvous, {wide, narrow}, {predicate});
+  r.row("cp.async.mbarrier.arrive", &mbarrier_arrive_by_copies<false>, OpKind::mbarrier, {wide});
+  r.row("cp.async.mbarrier.arrive.noinc", &mbarrier_arrive_by_copies<true>, OpKind::mbarrier, {wide});
+  r.row("mbarrier.init", &mbarrier_init, OpKind::mbarrier, {wide, narrow});
+  r.row("mbarrier.inval", &mbarrier_inval, OpKind::mbarrier, {wide});
+  r.row("mbarrier.arrive", &mbarrier_arrive<Arrival::plain, true>, OpKind::mbarrier, {wide});
+  r.row("mbarrier.arrive.noComplete", &mbarrier_arrive<Arrival::plain, false>, OpKind::mbarrier, {wide});
+  r.row("mbarrier.arrive_drop", &mbarrier_arrive<Arrival::drop, true>, OpKind::mbarrier, {wide});
+  r.row("mbarrier.arrive_drop.noComplete", &mbarrier_arrive<Arrival::drop, false>, OpKind::mbarrier, {wide});
+  r.row("mbarrier.expect_tx", &mbarrier_expect, OpKind::mbarrier, {wide, narrow});
+  r.row("mbarrier.complete_tx", &mbarrier_complete, OpKind::mbarrier, {wide, narrow});
+  r.row("mbarrier.test_wait", &mbarrier_test<false>, OpKind::mbarrier, {wide, wide}, {predicate});
+  r.row("mbarrier.test_wait.parity", &mbarrier_test<true>, OpKind::mbarrier, {wide, narrow}, {predicate});
   r.row("mbarrier.pending_count", &mbarrier_pending, OpKind::other, {wide}, {narrow});
-  r.row("st.async.b32", &store_and_signal<u32, 1>, OpKind::rendezvous, {wide, wide});
-  r.row("st.async.v2.b32", &store_and_signal<u32, 2>, OpKind::rendezvous, {wide, wide});
-  r.row("st.async.v4.b32", &store_and_signal<u32, 4>, OpKind::rendezvous, {wide, wide});
-  r.row("st.async.b64", &store_and_signal<u64, 1>, OpKind::rendezvous, {wide, wide});
-  r.row("st.async.v2.b64", &store_and_signal<u64, 2>, OpKind::rendezvous, {wide, wide});
+  r.row("st.async.b32", &store_and_signal<u32, 1>, OpKind::mbarrier, {wide, wide});
+  r.row("st.async.v2.b32", &store_and_signal<u32, 2>, OpKind::mbarrier, {wide, wide});
+  r.row("st.async.v4.b32", &store_and_signal<u32, 4>, OpKind::mbarrier, {wide, wide});
+  r.row("st.async.b64", &store_and_signal<u64, 1>, OpKind::mbarrier, {wide, wide});
+  r.row("st.async.v2.b64", &store_and_signal<u64, 2>, OpKind::mbarrier, {wide, wide});
   r.row("mapa.u32", &map_to_block<u32>, OpKind::other, {narrow, narrow, narrow}, {narrow});
   r.row("mapa.u64", &map_to_block<u64>, OpKind::other, {wide, narrow, narrow}, {wide});
 }

@@ -153,7 +153,7 @@ KERNEL(copy_past_the_end) {
 // A thread arrives before the object is initialised.
 // EXPECT shared-race
 // LAUNCH 1 64
-KERNEL(rendezvous_before_it_is_there) {
+KERNEL(mbarrier_before_it_is_there) {
   UNUSED;
   __shared__ Barrier s_barrier;
   if (threadIdx.x == 63) init(&s_barrier, 1);                   // FAULT OTHER
@@ -194,7 +194,7 @@ KERNEL(arrives_and_does_not_wait) {
 // More arrivals than the object expects.
 // EXPECT fault
 // LAUNCH 1 64
-KERNEL(rendezvous_for_too_few) {
+KERNEL(mbarrier_for_too_few) {
   UNUSED;
   __shared__ Barrier s_barrier;
   if (threadIdx.x == 0) init(&s_barrier, 48);
@@ -303,7 +303,7 @@ KERNEL(double_buffered_copies) {
 // Ping-pong through two phases of one object, without any __syncthreads() in between.
 // EXPECT nothing
 // LAUNCH 2 96
-KERNEL(rendezvous_in_a_loop) {
+KERNEL(mbarrier_in_a_loop) {
   UNUSED;
   __shared__ Barrier s_barrier;
   __shared__ int s_tile[96];

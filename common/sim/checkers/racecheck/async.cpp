@@ -95,7 +95,7 @@ void Racecheck::renew_flights(Block& block) {
 
 // --- mbarriers ---------------------------------------------------------------------------------------------
 
-void Racecheck::rendezvous_arrived(Warp& w, int lane, std::uint64_t address) {
+void Racecheck::mbarrier_arrived(Warp& w, int lane, std::uint64_t address) {
   if (full_) return;
   BlockState& b = state(*w.block);
   WarpState& ws = b.warps[w.number];
@@ -104,17 +104,17 @@ void Racecheck::rendezvous_arrived(Warp& w, int lane, std::uint64_t address) {
   ws.fresh = next();
 }
 
-void Racecheck::rendezvous_ended(Block& block, std::uint64_t address) {
+void Racecheck::mbarrier_ended(Block& block, std::uint64_t address) {
   Gate& gate = state(block).gates[address];
   gate.done.join(gate.current);
   gate.current = Clock{};
 }
 
-void Racecheck::rendezvous_passed(Warp& w, int lane, std::uint64_t address) {
+void Racecheck::mbarrier_passed(Warp& w, int lane, std::uint64_t address) {
   BlockState& b = state(*w.block);
   const auto gate = b.gates.find(address);
   if (gate == b.gates.end() || gate->second.done.empty()) return;
-  knowledge(w, b.warps[w.number], lane).known.join(gate->second.done);
+  clocks_of(w, b.warps[w.number], lane).known.join(gate->second.done);
 }
 
 }  // namespace course::sim

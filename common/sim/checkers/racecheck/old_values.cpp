@@ -91,7 +91,7 @@ void Racecheck::note_release(BlockState& b) {
 // Must be called before order_by() orders the access by what its address publishes.
 void Racecheck::note_old_values(Here& h, std::uint32_t lanes) {
   to_deliver_.clear();
-  if (h.op.kind == OpKind::rendezvous) return;
+  if (h.op.kind == OpKind::mbarrier) return;
   if (h.strong && only_looks(h.op)) return note_load(h, lanes);
   if (h.writes) note_write(h, lanes);
 }
@@ -119,9 +119,9 @@ void Racecheck::note_write(Here& h, std::uint32_t lanes) {
     if (misses == 0) continue;
     Unseen& u = unseen_[word];
     std::memcpy(u.old.data(), reinterpret_cast<const void*>(address), h.a.bytes);
-    const auto box = mailboxes_.find(word);
-    u.is_first = box == mailboxes_.end();
-    if (!u.is_first) u.old_mail = box->second;
+    const auto variable = sync_variables_.find(word);
+    u.is_first = variable == sync_variables_.end();
+    if (!u.is_first) u.old_published = variable->second;
     u.instruction = n_instructions_;
     u.block = h.b.number;
     u.warp = h.w.number;

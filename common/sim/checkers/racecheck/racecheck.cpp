@@ -65,14 +65,14 @@ void Racecheck::launch_begins(const Program& program, const LaunchRequest& launc
   base_ = next();
   log_.clear();
   readers_.clear();
-  mailboxes_.clear();
+  sync_variables_.clear();
   n_writers_ = 0;
   told_.clear();
   known_.clear();
   full_ = false;
   if (base_ >= kMostRecords / 2) start_afresh();
   one_block_ = launch.grid.count() == 1;
-  fences_ = mail_global_ = updates_ = false;
+  fences_ = sync_global_ = updates_ = false;
   swap_loads_ = loads_before_swaps(program);
   if (gives_old_values_) looks_ = atomics_that_only_look(program);
   for (const MicroOp& op : program.ops) {
@@ -83,10 +83,10 @@ void Racecheck::launch_begins(const Program& program, const LaunchRequest& launc
     const bool anywhere = op.space == MemorySpace::global || op.space == MemorySpace::generic;
     const bool hears = (op.kind == OpKind::load && order != kWeak) ||
                        (op.kind == OpKind::atomic && op.dst[0] != MicroOp::kNoSlot);
-    if (anywhere && hears) mail_global_ = true;
+    if (anywhere && hears) sync_global_ = true;
     if (anywhere && op.kind == OpKind::atomic) updates_ = true;
   }
-  mail_global_ = mail_global_ || fences_;
+  sync_global_ = sync_global_ || fences_;
   unseen_.clear();
   misses_.clear();
   to_deliver_.clear();
@@ -106,7 +106,7 @@ void Racecheck::block_begins(Block& block) {
     ws.fresh = ws.bound = b.first;
     if (!b.trivial) {
       ws.split = false;
-      ws.whole = Knowledge{};
+      ws.whole = ThreadClocks{};
     }
   }
   b.trivial = true;
@@ -115,7 +115,7 @@ void Racecheck::block_begins(Block& block) {
     b.written.resize(words);
     b.read.resize(words);
   }
-  b.mailboxes.clear();
+  b.sync_variables.clear();
   b.flights.clear();
   b.gates.clear();
   for (auto& arrivals : b.arrivals) arrivals.clear();
@@ -160,7 +160,7 @@ void Racecheck::access(Warp& w, const MicroOp& op, const LaneAccess& a) {
   if (op.space == MemorySpace::constant || full_ || (!a.mixed && a.place == Place::local)) return;
   BlockState& b = state(*w.block);
   WarpState& ws = b.warps[w.number];
-  const bool asks = op.kind == OpKind::rendezvous && op.dst[0] != MicroOp::kNoSlot && (op.pred_dst & 1) != 0;
+  const bool asks = op.kind == OpKind::mbarrier && op.dst[0] != MicroOp::kNoSlot && (op.pred_dst & 1) != 0;
   Here h{w,
          op,
          b,

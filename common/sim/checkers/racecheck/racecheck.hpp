@@ -99,9 +99,9 @@ class Racecheck final : public KernelChecker {
   void copies_issued(Warp& w, const CopyBatch& batch) override;
   void copies_finished(Block& block, const CopyBatch& batch, std::uint32_t lanes,
                        std::uint64_t barrier) override;
-  void rendezvous_arrived(Warp& w, int lane, std::uint64_t address) override;
-  void rendezvous_ended(Block& block, std::uint64_t address) override;
-  void rendezvous_passed(Warp& w, int lane, std::uint64_t address) override;
+  void mbarrier_arrived(Warp& w, int lane, std::uint64_t address) override;
+  void mbarrier_ended(Block& block, std::uint64_t address) override;
+  void mbarrier_passed(Warp& w, int lane, std::uint64_t address) override;
 
  private:
   using Cell = std::uint32_t;  // record << 5 | lane; 0: empty
@@ -150,7 +150,7 @@ class Racecheck final : public KernelChecker {
   };
   enum Scope : std::uint8_t { kBlockWide, kDeviceWide, kScopes };
   // What one thread, or all threads of a warp, know to have happened before, and what they can publish.
-  struct Knowledge {
+  struct ThreadClocks {
     Clock known;  // in addition to what the bounds of the block and the warp imply
     Publication ready[kScopes];
     Clock seen[kScopes];  // from relaxed reads; becomes known at the next fence of that scope
@@ -163,24 +163,24 @@ class Racecheck final : public KernelChecker {
     RecordId fresh = 0;  // older records are not used for new accesses
     RecordId bound = 0;  // all lanes of the warp know of the warp's accesses before this one
     bool split = false;  // the lanes know different things
-    Knowledge whole;
-    std::vector<Knowledge> lane;
+    ThreadClocks whole;
+    std::vector<ThreadClocks> lane;
     static constexpr std::uint32_t kRecent = 64;
     struct Recent {
       std::uint32_t what = 0, lanes = 0;
       RecordId id = 0;
     } recent[kRecent];
-    const Knowledge& of(int l) const { return split ? lane[static_cast<std::size_t>(l)] : whole; }
+    const ThreadClocks& of(int l) const { return split ? lane[static_cast<std::size_t>(l)] : whole; }
   };
 
   // What the value of a synchronisation variable, that is, of a word in memory, publishes to its readers.
-  struct Mail {
+  struct Published {
     Clock device;  // to all threads
     Clock block;   // to the threads of block `owner` only
     std::uint32_t owner = ~0u;
     std::uint64_t fence = 0;  // BlockState::fence of the blocks that have published it
   };
-  struct Mailbox : Mail {
+  struct SyncVariable : Published {
     struct Writer {
       std::uint32_t block;
       RecordId before;
@@ -189,7 +189,7 @@ class Racecheck final : public KernelChecker {
     std::vector<Writer> writers;
     std::uint32_t next_writer = 0;
   };
-  using Mailboxes = std::unordered_map<std::uint64_t, Mailbox>;
+  using SyncVariables = std::unordered_map<std::uint64_t, SyncVariable>;
 
   struct Arrival {
     std::uint32_t warp, lanes;
@@ -213,7 +213,7 @@ class Racecheck final : public KernelChecker {
     std::vector<WarpState> warps;
     std::vector<Cell> written, read;  // by word of shared memory
     std::vector<Cell> bytes;          // 8 per word that has byte cells: 4 for writes, 4 for reads
-    Mailboxes mailboxes;
+    SyncVariables sync_variables;
     std::vector<Flight> flights;
     std::unordered_map<std::uint64_t, Gate> gates;  // by address
     std::vector<Arrival> arrivals[kBarriers];
@@ -229,7 +229,7 @@ class Racecheck final : public KernelChecker {
   // A strong write that other blocks need not see yet: see old_values.cpp.
   struct Unseen {
     std::array<std::byte, 16> old;  // the value before the write
-    Mail old_mail;                  // what the old value publishes
+    Published old_published;        // what the old value publishes
     std::uint64_t instruction = 0;  // the one that wrote it or accessed it last
     std::uint64_t released = 0;     // number of the release by its block; 0: not released yet
     std::uint32_t block = 0, warp = 0, lanes = 0;
@@ -339,18 +339,18 @@ class Racecheck final : public KernelChecker {
   }
 
   // --- what orders accesses: sync.cpp
-  Knowledge& knowledge(Warp& w, WarpState& ws, int lane);
-  void join(Knowledge& into, const Knowledge& from) const;
+  ThreadClocks& clocks_of(Warp& w, WarpState& ws, int lane);
+  void join(ThreadClocks& into, const ThreadClocks& from) const;
   Clock published(const Publication& p, std::uint32_t block, std::uint32_t warp, std::uint32_t lanes) const;
-  void pour(Knowledge& into, const Knowledge& from, std::uint32_t block, std::uint32_t warp,
+  void pour(ThreadClocks& into, const ThreadClocks& from, std::uint32_t block, std::uint32_t warp,
             std::uint32_t lanes) const;
-  void pour(Knowledge& into, const BlockState& b, std::uint32_t warp, std::uint32_t lanes) const;
-  void give(Warp& w, WarpState& ws, std::uint32_t lanes, const Knowledge& news);
-  void prepare(Knowledge& k, const WarpState& ws, const BlockState& b, Scope scope) const;
-  void acquire_seen(Knowledge& k, Scope scope) const;
+  void pour(ThreadClocks& into, const BlockState& b, std::uint32_t warp, std::uint32_t lanes) const;
+  void give(Warp& w, WarpState& ws, std::uint32_t lanes, const ThreadClocks& news);
+  void prepare(ThreadClocks& k, const WarpState& ws, const BlockState& b, Scope scope) const;
+  void acquire_seen(ThreadClocks& k, Scope scope) const;
   void order_by(Here& h, std::uint32_t lanes);
-  void hear(Here& h, int lane, const Mail& mail, bool acquires, Scope scope);
-  void publish(Here& h, int lane, Mailboxes& boxes, std::uint64_t place, bool replaces);
+  void observe(Here& h, int lane, const Published& from, bool acquires, Scope scope);
+  void publish(Here& h, int lane, SyncVariables& variables, std::uint64_t place, bool replaces);
   bool fence_would_order(const Here& h, const Record& r, RecordId id, std::uint64_t but_not = 0) const;
 
   // --- old values: old_values.cpp
@@ -388,7 +388,7 @@ class Racecheck final : public KernelChecker {
   const LaunchRequest* launch_ = nullptr;
   bool updates_ = false;                // the kernel has atomics on global memory
   std::set<std::uint32_t> swap_loads_;  // see loads_before_swaps()
-  bool fences_ = false, mail_global_ = false, one_block_ = false, full_ = false;
+  bool fences_ = false, sync_global_ = false, one_block_ = false, full_ = false;
   bool shortcuts_ = true;
 
   std::vector<Record> log_;  // of this launch
@@ -405,8 +405,8 @@ class Racecheck final : public KernelChecker {
   Reserved<Cell> line_written_, line_read_;  // by line
   std::unordered_map<std::uint64_t, std::unique_ptr<std::vector<Cell>>> byte_pages_;
   std::vector<std::unique_ptr<BlockState>> blocks_;  // by storage
-  Mailboxes mailboxes_;                              // of global memory
-  std::size_t n_writers_ = 0;                        // that all mailboxes remember together
+  SyncVariables sync_variables_;                     // of global memory
+  std::size_t n_writers_ = 0;                        // that all synchronisation variables remember together
 
   bool gives_old_values_ = false;
   std::set<std::uint32_t> looks_;  // see atomics_that_only_look()

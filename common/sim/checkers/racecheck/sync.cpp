@@ -9,8 +9,8 @@
 namespace course::sim {
 namespace {
 
-constexpr std::size_t kMostMailboxes = std::size_t{1} << 20;  // a limit for hints only
-// Limits: writers that all mailboxes together remember, and writers that each mailbox may always remember.
+constexpr std::size_t kMostSyncVariables = std::size_t{1} << 20;  // a limit for hints only
+// Limits: writers that all synchronisation variables together remember, and that each of them may always remember.
 constexpr std::size_t kMostWriters = std::size_t{1} << 21, kLeastWriters = 4;
 
 }  // namespace
@@ -19,7 +19,7 @@ constexpr std::size_t kMostWriters = std::size_t{1} << 21, kLeastWriters = 4;
 // -------------------------------------------------------------------------------------
 
 // The knowledge of one lane, to be changed: from now on, the lanes of its warp differ.
-Racecheck::Knowledge& Racecheck::knowledge(Warp& w, WarpState& ws, int lane) {
+Racecheck::ThreadClocks& Racecheck::clocks_of(Warp& w, WarpState& ws, int lane) {
   state(*w.block).trivial = false;
   if (!ws.split && w.live == 1u << lane) return ws.whole;
   if (!ws.split) {
@@ -29,7 +29,7 @@ Racecheck::Knowledge& Racecheck::knowledge(Warp& w, WarpState& ws, int lane) {
   return ws.lane[static_cast<std::size_t>(lane)];
 }
 
-void Racecheck::join(Knowledge& into, const Knowledge& from) const {
+void Racecheck::join(ThreadClocks& into, const ThreadClocks& from) const {
   into.known.join(from.known);
   for (int s = 0; s < kScopes; ++s) {
     into.seen[s].join(from.seen[s]);
@@ -52,7 +52,7 @@ Clock Racecheck::published(const Publication& p, std::uint32_t block, std::uint3
 }
 
 // Adds to `into` what `lanes` of a warp know and have ready. A barrier also acquires what they have seen.
-void Racecheck::pour(Knowledge& into, const Knowledge& from, std::uint32_t block, std::uint32_t warp,
+void Racecheck::pour(ThreadClocks& into, const ThreadClocks& from, std::uint32_t block, std::uint32_t warp,
                      std::uint32_t lanes) const {
   into.known.join(from.known);
   for (int s = 0; s < kScopes; ++s) {
@@ -61,7 +61,7 @@ void Racecheck::pour(Knowledge& into, const Knowledge& from, std::uint32_t block
   }
 }
 
-void Racecheck::pour(Knowledge& into, const BlockState& b, std::uint32_t warp, std::uint32_t lanes) const {
+void Racecheck::pour(ThreadClocks& into, const BlockState& b, std::uint32_t warp, std::uint32_t lanes) const {
   const WarpState& ws = b.warps[warp];
   if (!ws.split) {
     if (!ws.whole.trivial()) pour(into, ws.whole, b.number, warp, lanes);
@@ -73,13 +73,13 @@ void Racecheck::pour(Knowledge& into, const BlockState& b, std::uint32_t warp, s
   }
 }
 
-void Racecheck::give(Warp& w, WarpState& ws, std::uint32_t lanes, const Knowledge& news) {
+void Racecheck::give(Warp& w, WarpState& ws, std::uint32_t lanes, const ThreadClocks& news) {
   if (!ws.split && (w.live & ~lanes) == 0) {
     join(ws.whole, news);
     state(*w.block).trivial = false;
     return;
   }
-  for (std::uint32_t m = lanes; m != 0; m &= m - 1) join(knowledge(w, ws, std::countr_zero(m)), news);
+  for (std::uint32_t m = lanes; m != 0; m &= m - 1) join(clocks_of(w, ws, std::countr_zero(m)), news);
 }
 
 // --- barriers ----------------------------------------------------------------------------------------------
@@ -110,7 +110,7 @@ void Racecheck::barrier_released(Block& block, std::uint32_t barrier) {
   // __syncthreads().
   if (all_wait && waiting >= (counted ? block.n_threads : block.live_threads)) {
     if (!b.trivial) {
-      Knowledge news;
+      ThreadClocks news;
       for (const Arrival& a : arrivals) pour(news, b, a.warp, a.lanes);
       news.known.forget(b.number);
       for (WarpState& ws : b.warps) {
@@ -123,7 +123,7 @@ void Racecheck::barrier_released(Block& block, std::uint32_t barrier) {
     for (WarpState& ws : b.warps) ws.fresh = b.bound;
     if (!b.flights.empty()) renew_flights(block);
   } else {
-    Knowledge news;
+    ThreadClocks news;
     BlockNews own;
     for (const Arrival& a : arrivals) {
       pour(news, b, a.warp, a.lanes);
@@ -151,14 +151,14 @@ void Racecheck::warp_synced(Warp& w, std::uint32_t mask, const MicroOp& op) {
     const bool trivial = !ws.split && ws.whole.trivial();
     if ((w.live & ~tile) == 0) {
       if (!trivial) {
-        Knowledge news;
+        ThreadClocks news;
         pour(news, b, w.number, tile);
         ws.split = false;
         ws.whole = std::move(news);
       }
       ws.bound = next();
     } else {
-      Knowledge news;
+      ThreadClocks news;
       if (!trivial) pour(news, b, w.number, tile);
       BlockNews own;
       own.add({w.number, tile, next()});
@@ -172,13 +172,13 @@ void Racecheck::warp_synced(Warp& w, std::uint32_t mask, const MicroOp& op) {
 // --- fences and strong accesses ----------------------------------------------------------------------------
 
 // Prepares what the threads have done and know for publication by their next strong write.
-void Racecheck::prepare(Knowledge& k, const WarpState& ws, const BlockState& b, Scope scope) const {
+void Racecheck::prepare(ThreadClocks& k, const WarpState& ws, const BlockState& b, Scope scope) const {
   const Publication now{next(), ws.bound, b.bound, k.known};
   k.ready[kBlockWide] = now;
   if (scope == kDeviceWide) k.ready[kDeviceWide] = now;
 }
 
-void Racecheck::acquire_seen(Knowledge& k, Scope scope) const {
+void Racecheck::acquire_seen(ThreadClocks& k, Scope scope) const {
   for (int s = 0; s <= scope; ++s) {
     k.known.join(k.seen[s]);
     k.seen[s] = Clock{};
@@ -195,7 +195,7 @@ void Racecheck::before(Warp& w, const MicroOp& op) {
     b.fence = std::max(b.fence, b.seen_fence);
     if ((op.order & kOrderMask) == kSequential) b.fence = ++n_fences_;
   }
-  const auto one = [&](Knowledge& k) {
+  const auto one = [&](ThreadClocks& k) {
     acquire_seen(k, scope);
     prepare(k, ws, b, scope);
   };
@@ -203,15 +203,15 @@ void Racecheck::before(Warp& w, const MicroOp& op) {
   if (!ws.split && (w.live & ~w.mask) == 0)
     one(ws.whole);
   else
-    for (std::uint32_t m = w.mask; m != 0; m &= m - 1) one(knowledge(w, ws, std::countr_zero(m)));
+    for (std::uint32_t m = w.mask; m != 0; m &= m - 1) one(clocks_of(w, ws, std::countr_zero(m)));
   ws.fresh = next();
 }
 
 // A strong access acquires what was published at its address, and publishes there.
 void Racecheck::order_by(Here& h, std::uint32_t lanes) {
   const bool shared = h.shadow.shared;
-  if (shared ? !fences_ : !mail_global_) return;
-  Mailboxes& boxes = shared ? h.b.mailboxes : mailboxes_;
+  if (shared ? !fences_ : !sync_global_) return;
+  SyncVariables& variables = shared ? h.b.sync_variables : sync_variables_;
   const int order = h.op.order & kOrderMask;
   const Scope scope =
       order == kVolatile || (h.op.order & kScopeMask) >= kScopeDevice ? kDeviceWide : kBlockWide;
@@ -224,59 +224,59 @@ void Racecheck::order_by(Here& h, std::uint32_t lanes) {
     const int lane = std::countr_zero(m);
     const std::uint64_t place = h.a.at(lane) / 4;
     if ((h.gets_old >> lane & 1) != 0) {
-      hear(h, lane, unseen_.at(place).old_mail, acquires, scope);
+      observe(h, lane, unseen_.at(place).old_published, acquires, scope);
     } else if (hears) {
       // Each element of a vector is an access of its own (PTX ISA 8.2, vector data types).
       for (std::uint64_t k = 0; k < n_elements; ++k) {
-        const auto box = boxes.find(place + k * words);
-        if (box != boxes.end()) hear(h, lane, box->second, acquires, scope);
+        const auto variable = variables.find(place + k * words);
+        if (variable != variables.end()) observe(h, lane, variable->second, acquires, scope);
       }
       if (!shared && h.b.looked_at[(h.b.n_looked_at - 1) % h.b.looked_at.size()] != place)
         h.b.looked_at[h.b.n_looked_at++ % h.b.looked_at.size()] = place;
     }
     if (!h.writes) continue;
-    if (releases) prepare(knowledge(h.w, h.ws, lane), h.ws, h.b, scope);
-    for (std::uint64_t k = 0; k < n_elements; ++k) publish(h, lane, boxes, place + k * words, !atomic);
+    if (releases) prepare(clocks_of(h.w, h.ws, lane), h.ws, h.b, scope);
+    for (std::uint64_t k = 0; k < n_elements; ++k) publish(h, lane, variables, place + k * words, !atomic);
   }
   if (releases) h.ws.fresh = next();
 }
 
-void Racecheck::hear(Here& h, int lane, const Mail& mail, bool acquires, Scope scope) {
-  const bool own_block = mail.owner == h.b.number && !mail.block.empty();
-  if (mail.device.empty() && !own_block) return;
-  Knowledge& k = knowledge(h.w, h.ws, lane);
-  if (own_block) (acquires ? k.known : k.seen[kBlockWide]).join(mail.block);
-  (acquires && scope == kDeviceWide ? k.known : k.seen[kDeviceWide]).join(mail.device);
+void Racecheck::observe(Here& h, int lane, const Published& from, bool acquires, Scope scope) {
+  const bool own_block = from.owner == h.b.number && !from.block.empty();
+  if (from.device.empty() && !own_block) return;
+  ThreadClocks& k = clocks_of(h.w, h.ws, lane);
+  if (own_block) (acquires ? k.known : k.seen[kBlockWide]).join(from.block);
+  (acquires && scope == kDeviceWide ? k.known : k.seen[kDeviceWide]).join(from.device);
   std::uint64_t& fence = acquires && scope == kDeviceWide ? h.b.fence : h.b.seen_fence;
-  fence = std::max(fence, mail.fence);
+  fence = std::max(fence, from.fence);
 }
 
-void Racecheck::publish(Here& h, int lane, Mailboxes& boxes, std::uint64_t place, bool replaces) {
-  const Knowledge& k = h.ws.of(lane);
+void Racecheck::publish(Here& h, int lane, SyncVariables& variables, std::uint64_t place, bool replaces) {
+  const ThreadClocks& k = h.ws.of(lane);
   const bool silent = k.ready[kBlockWide].empty() && k.ready[kDeviceWide].empty();
-  auto it = boxes.find(place);
-  if (it == boxes.end()) {
-    if (silent && (h.shadow.shared || boxes.size() >= kMostMailboxes)) return;
-    it = boxes.try_emplace(place).first;
+  auto it = variables.find(place);
+  if (it == variables.end()) {
+    if (silent && (h.shadow.shared || variables.size() >= kMostSyncVariables)) return;
+    it = variables.try_emplace(place).first;
   }
-  Mailbox& box = it->second;
-  const Mailbox::Writer writer{h.b.number, next()};
-  if (!box.writers.empty() && box.writers.back().block == writer.block) {
-    box.writers.back() = writer;
-  } else if (box.writers.size() < kLeastWriters || n_writers_ < kMostWriters) {
-    box.writers.push_back(writer);
+  SyncVariable& variable = it->second;
+  const SyncVariable::Writer writer{h.b.number, next()};
+  if (!variable.writers.empty() && variable.writers.back().block == writer.block) {
+    variable.writers.back() = writer;
+  } else if (variable.writers.size() < kLeastWriters || n_writers_ < kMostWriters) {
+    variable.writers.push_back(writer);
     ++n_writers_;
   } else {
-    box.writers[box.next_writer++ % box.writers.size()] = writer;
+    variable.writers[variable.next_writer++ % variable.writers.size()] = writer;
   }
   const std::uint32_t lanes = 1u << lane;
-  if (replaces) box.fence = 0;
-  if (!k.ready[kDeviceWide].empty()) box.fence = std::max(box.fence, h.b.fence);
-  if (replaces) box.device = Clock{};
-  box.device.join(published(k.ready[kDeviceWide], h.b.number, h.w.number, lanes));
-  if (replaces || box.owner != h.b.number) box.block = Clock{};
-  box.owner = h.b.number;
-  box.block.join(published(k.ready[kBlockWide], h.b.number, h.w.number, lanes));
+  if (replaces) variable.fence = 0;
+  if (!k.ready[kDeviceWide].empty()) variable.fence = std::max(variable.fence, h.b.fence);
+  if (replaces) variable.device = Clock{};
+  variable.device.join(published(k.ready[kDeviceWide], h.b.number, h.w.number, lanes));
+  if (replaces || variable.owner != h.b.number) variable.block = Clock{};
+  variable.owner = h.b.number;
+  variable.block.join(published(k.ready[kBlockWide], h.b.number, h.w.number, lanes));
 }
 
 // Whether access `id` of another block would be ordered before this one if its thread had executed a fence
@@ -286,12 +286,13 @@ bool Racecheck::fence_would_order(const Here& h, const Record& r, RecordId id, s
   const std::size_t n = std::min<std::size_t>(h.b.n_looked_at, h.b.looked_at.size());
   return std::any_of(h.b.looked_at.begin(), h.b.looked_at.begin() + static_cast<std::ptrdiff_t>(n),
                      [&](std::uint64_t place) {
-                       const auto box = mailboxes_.find(place);
-                       if (box == mailboxes_.end() || place == but_not) return false;
-                       const auto& writers = box->second.writers;
-                       return std::any_of(writers.begin(), writers.end(), [&](const Mailbox::Writer& writer) {
-                         return writer.block == r.block && writer.before > id;
-                       });
+                       const auto variable = sync_variables_.find(place);
+                       if (variable == sync_variables_.end() || place == but_not) return false;
+                       const auto& writers = variable->second.writers;
+                       return std::any_of(writers.begin(), writers.end(),
+                                          [&](const SyncVariable::Writer& writer) {
+                                            return writer.block == r.block && writer.before > id;
+                                          });
                      });
 }
 

@@ -19,7 +19,7 @@ const char* verb(const MicroOp& op) {
     case OpKind::load: return "reads";
     case OpKind::store: return "writes";
     case OpKind::copy: return "copies";
-    case OpKind::rendezvous: return (op.order & kOrderMask) == kWeak ? "initialises" : "uses";
+    case OpKind::mbarrier: return (op.order & kOrderMask) == kWeak ? "initialises" : "uses";
     default: return "updates";
   }
 }

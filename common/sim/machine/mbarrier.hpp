@@ -14,7 +14,7 @@ struct Block;
 struct MicroOp;
 struct Warp;
 
-struct Rendezvous {
+struct Mbarrier {
   static constexpr std::uint32_t kMost = (1u << 20) - 1;  // limit for arrivals and for bytes
 
   std::uint32_t phase = 0;     // modulo 8
@@ -22,7 +22,7 @@ struct Rendezvous {
   std::uint32_t expected = 0;  // arrivals that the next phase needs
   std::int32_t bytes = 0;      // expected bytes that have not been copied yet
 
-  static Rendezvous of(std::uint64_t word);
+  static Mbarrier of(std::uint64_t word);
   std::uint64_t word() const;
   bool phase_over() const { return pending == 0 && bytes == 0; }
 };

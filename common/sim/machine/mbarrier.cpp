@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "sim/machine/rendezvous.hpp"
+#include "sim/machine/mbarrier.hpp"
 
 #include <fmt/format.h>
 
@@ -14,23 +14,23 @@ namespace {
 constexpr int kPhaseAt = 61, kPendingAt = 41, kExpectedAt = 21;
 constexpr std::int32_t kByteBias = 1 << 20;
 
-Rendezvous load(Block& block, std::uint64_t address) {
+Mbarrier load(Block& block, std::uint64_t address) {
   std::uint64_t word;
   std::memcpy(&word, host_address(block, address), sizeof word);
-  return Rendezvous::of(word);
+  return Mbarrier::of(word);
 }
 
-void store(Block& block, std::uint64_t address, const Rendezvous& r) {
+void store(Block& block, std::uint64_t address, const Mbarrier& r) {
   const std::uint64_t word = r.word();
   std::memcpy(host_address(block, address), &word, sizeof word);
 }
 
-void end_phase(Block& block, std::uint64_t address, Rendezvous& r) {
+void end_phase(Block& block, std::uint64_t address, Mbarrier& r) {
   r.phase = (r.phase + 1) % 8;
   r.pending = r.expected;
   Worker& worker = *block.warps.front().worker;
   ++worker.barriers_completed;
-  if (worker.observer != nullptr) worker.observer->rendezvous_ended(block, address);
+  if (worker.observer != nullptr) worker.observer->mbarrier_ended(block, address);
 }
 
 [[noreturn]] void misuse(const std::string& text, int lane, std::uint64_t address) {
@@ -39,8 +39,8 @@ void end_phase(Block& block, std::uint64_t address, Rendezvous& r) {
 
 }  // namespace
 
-Rendezvous Rendezvous::of(std::uint64_t word) {
-  Rendezvous r;
+Mbarrier Mbarrier::of(std::uint64_t word) {
+  Mbarrier r;
   r.phase = static_cast<std::uint32_t>(word >> kPhaseAt);
   r.pending = static_cast<std::uint32_t>(word >> kPendingAt) & kMost;
   r.expected = static_cast<std::uint32_t>(word >> kExpectedAt) & kMost;
@@ -48,7 +48,7 @@ Rendezvous Rendezvous::of(std::uint64_t word) {
   return r;
 }
 
-std::uint64_t Rendezvous::word() const {
+std::uint64_t Mbarrier::word() const {
   return std::uint64_t{phase} << kPhaseAt | std::uint64_t{pending} << kPendingAt |
          std::uint64_t{expected} << kExpectedAt | static_cast<std::uint64_t>(bytes + kByteBias);
 }
@@ -56,7 +56,7 @@ std::uint64_t Rendezvous::word() const {
 std::uint64_t arrive(Warp& w, int lane, std::uint64_t address, std::uint32_t count, Arrival kind,
                      bool may_end_phase) {
   Block& block = *w.block;
-  Rendezvous r = load(block, address);
+  Mbarrier r = load(block, address);
   if (r.pending == 0 && r.bytes != 0) {  // the phase ends when its copies are done, so carry them out now
     finish_copies_for(block, address);
     r = load(block, address);
@@ -69,7 +69,7 @@ std::uint64_t arrive(Warp& w, int lane, std::uint64_t address, std::uint32_t cou
             "and for enough threads?",
             count, r.pending),
         lane, address);
-  if (w.worker->observer != nullptr) w.worker->observer->rendezvous_arrived(w, lane, address);
+  if (w.worker->observer != nullptr) w.worker->observer->mbarrier_arrived(w, lane, address);
   r.pending -= count;
   if (kind == Arrival::drop) r.expected -= std::min(count, r.expected);
   if (r.phase_over()) {
@@ -82,19 +82,19 @@ std::uint64_t arrive(Warp& w, int lane, std::uint64_t address, std::uint32_t cou
 }
 
 void expect_bytes(Warp& w, int lane, std::uint64_t address, std::uint32_t n_bytes) {
-  Rendezvous r = load(*w.block, address);
+  Mbarrier r = load(*w.block, address);
   const std::int64_t bytes = std::int64_t{r.bytes} + n_bytes;
-  if (bytes > Rendezvous::kMost)
-    misuse(fmt::format("an mbarrier can wait for {} bytes at most, not for {}", Rendezvous::kMost, bytes),
-           lane, address);
+  if (bytes > Mbarrier::kMost)
+    misuse(fmt::format("an mbarrier can wait for {} bytes at most, not for {}", Mbarrier::kMost, bytes), lane,
+           address);
   r.bytes = static_cast<std::int32_t>(bytes);
   store(*w.block, address, r);
 }
 
 void complete_bytes(Block& block, std::uint64_t address, std::uint32_t n_bytes) {
-  Rendezvous r = load(block, address);
+  Mbarrier r = load(block, address);
   const std::int64_t bytes = std::int64_t{r.bytes} - n_bytes;
-  if (bytes < -static_cast<std::int64_t>(Rendezvous::kMost))
+  if (bytes < -static_cast<std::int64_t>(Mbarrier::kMost))
     misuse("more bytes have been copied than the mbarrier expects (mbarrier.expect_tx)", 0, address);
   r.bytes = static_cast<std::int32_t>(bytes);
   if (r.phase_over()) end_phase(block, address, r);
@@ -103,9 +103,9 @@ void complete_bytes(Block& block, std::uint64_t address, std::uint32_t n_bytes) 
 
 bool has_ended(Warp& w, int lane, std::uint64_t address, std::uint32_t phase, bool by_parity) {
   finish_copies_for(*w.block, address);
-  const Rendezvous r = load(*w.block, address);
+  const Mbarrier r = load(*w.block, address);
   const bool ended = by_parity ? (r.phase & 1) != (phase & 1) : r.phase != phase;
-  if (ended && w.worker->observer != nullptr) w.worker->observer->rendezvous_passed(w, lane, address);
+  if (ended && w.worker->observer != nullptr) w.worker->observer->mbarrier_passed(w, lane, address);
   return ended;
 }
 

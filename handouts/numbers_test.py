@@ -53,8 +53,8 @@ LINES = {
     "If one step along the chain takes 2 µs": ASSUMED,
     "if one link takes 1 µs": ASSUMED,
     "A chain of g links of 10 µs": ASSUMED,
-    "measured times more than 20 % apart": "which pairs `labcli model` looks at",
-    "less than 3 µs are left out": "which kernels `labcli model --kernels` leaves out",
+    "measured times are more than 20 % apart": "which pairs `labcli model` looks at",
+    "less than 3 µs, because most of their time": "which kernels `labcli model --kernels` leaves out",
 }
 
 

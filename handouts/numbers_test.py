@@ -27,7 +27,6 @@ TABLES = {
     "rung | additions": CLOSED_FORM,
     "rung | atomics |": CLOSED_FORM,
     "rung | bytes through memory |": CLOSED_FORM,
-    "rung | idea | cures |": CODE,
     "rung | idea | improvement |": CODE,
     "rung | who counts what": CODE,
     "measured | is": DEFINITION,

@@ -52,23 +52,23 @@ FIGURES = {
     ),
     "radix-split": (
         "trace radix_sort split --arrays d_keys_in,d_e,d_f,d_t,d_d,d_keys_out --steps 1-20",
-        "One split by the lowest bit: e is 1 where the bit is 0, f its exclusive scan, t the places of the ones, d where each key goes.",
+        "One split by the lowest bit: e is 1 where the bit is 0, f is the exclusive scan of e, t holds the positions of the ones, and d the position to which each key goes.",
     ),
     "radix-bitonic": (
         "trace radix_sort merge --case keys_u32_n2048_random --seed 2 --columns 8 --arrays s_keys --steps 5-8",
-        "The end of a bitonic merge: keys meet partners 4, then 2, then 1 places away, and the smaller key goes to the lower place.",
+        "The end of a bitonic merge: keys are compared at distances of 4, then 2, then 1, and the smaller key goes to the lower position.",
     ),
     "histogram-copies": (
         "trace histogram shared_counts --n 16384 --columns 5 --arrays s_counts,d_counts",
-        "Privatisation: each of two blocks clears counters of its own, counts its samples there, and adds them to the counts of all.",
+        "Privatisation: each of two blocks clears its own counters, counts its samples there, and then adds its counters to the global counts.",
     ),
     "sat-passes": (
         "trace sat serial --n 9",
-        "A summed area table in two passes: the image, sums along its rows, then sums of those along its columns.",
+        "A summed area table in two passes: the image, the sums along its rows, and then the sums of these along its columns.",
     ),
     "look-back": (
         "trace hierarchical_scan look_back --n 10240 --columns 6 --arrays d_workspace",
-        "Look-back states: a ticket counter, then a word for each tile: 0 nothing yet, 1 its own total, 2 the sum of all up to it.",
+        "Look-back: a ticket counter, then one status word per tile: 0 nothing available, 1 aggregate available, 2 prefix available.",
     ),
 }
 USED = re.compile(r"!\[([^\]]*)\]\((?:handouts/)?figures/([\w-]+)\.svg\)")

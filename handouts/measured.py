@@ -3,7 +3,7 @@
 
     roof LAB          the roofs of the simulated chip: its arithmetic from its preset, the memory as the run measured it
     ceilings LAB      how fast the run's device copied and read, by size
-    tops LABS         the labs' fastest rungs, beside the library and the memory's rate
+    tops LABS         the labs' fastest rungs, compared with the library and the memory's rate
     reached LABS      whether they reach what they were built for
     backwards LABS    the rungs that were slower than the one below, at the largest size
     trips LAB         how long the memory takes for an array that crosses it twice, three times, four times
@@ -65,7 +65,7 @@ def tops(labs, _labcli):
     """A row for each table of the published run that holds a lab's top rung and one of a library."""
     device = published(labs.split()[0])
     rows = [f"{device['device']}, {device['date']}: median times of {device['sizes'][0]['ceilings']['copy']['runs']} runs.", ""]
-    rows += ["| lab, case | items | top rung | library | times as fast | of the memory's rate |", "|---|--:|--:|--:|--:|--:|"]
+    rows += ["| lab, case | items | top rung | library | library's time ÷ top rung's | share of the memory's rate |", "|---|--:|--:|--:|--:|--:|"]
     for lab in labs.split():
         for size in published(lab)["sizes"]:
             for table in size["tables"]:
@@ -85,7 +85,7 @@ def tops(labs, _labcli):
 
 
 def backwards(labs, labcli):
-    rows = ["| lab, case | items | rung | slower than the one below it |", "|---|--:|---|---|"]
+    rows = ["| lab, case | items | slower rung | rung below it |", "|---|--:|---|---|"]
     for lab in labs.split():
         order = counted.ladder(lab, labcli)
         size = published(lab)["sizes"][-1]
@@ -237,7 +237,7 @@ PREDICTIONS = {
         ("look_back", "chained", 24, "10× to 20×", "Better than predicted, but slower than `recursive`: one thread looks back, with two dependent loads and a fence per step."),
         ("one_word", "look_back", 24, "3×", MET),
         ("warp_look_back", "one_word", 28, "2.2×", "Of this, 1.5× was expected from the 32 lanes, and 1.5× from the larger tiles. Each change alone was measured to give almost 1.5×; why they give less together is not known."),
-        ("state_of_the_art", "", 28, "513 µs, the copy rate", "A stand-alone version of the kernel is faster; which of the differences is the reason is not known."),
+        ("state_of_the_art", "", 28, "513 µs, the copy rate", "A stand-alone version of the kernel is faster. It differs in several points; which of them makes it faster is not known."),
     ],
 }
 

@@ -27,7 +27,6 @@ TABLES = {
     "rung | additions": CLOSED_FORM,
     "rung | atomics |": CLOSED_FORM,
     "rung | bytes through memory |": CLOSED_FORM,
-    "rung | idea | cures |": CODE,
     "rung | idea | improvement |": CODE,
     "rung | who counts what": CODE,
     "measured | is": DEFINITION,
@@ -50,11 +49,11 @@ LINES = {
     "if a launch costs 2 µs": ASSUMED,
     "when 10 % are kept, when 90 % are": ASSUMED,
     "as bytes over 4.2 TB/s plus 2 µs a launch": ASSUMED,
-    "At 2 µs a hand-over": ASSUMED,
-    "from 1 µs a link": ASSUMED,
+    "If one step along the chain takes 2 µs": ASSUMED,
+    "if one link takes 1 µs": ASSUMED,
     "A chain of g links of 10 µs": ASSUMED,
-    "measured times more than 20 % apart": "which pairs `labcli model` looks at",
-    "less than 3 µs are left out": "which kernels `labcli model --kernels` leaves out",
+    "measured times are more than 20 % apart": "which pairs `labcli model` looks at",
+    "less than 3 µs, because most of their time": "which kernels `labcli model --kernels` leaves out",
 }
 
 

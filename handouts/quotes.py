@@ -9,7 +9,8 @@ Between `<!-- quote: KIND ARGUMENTS -->` and `<!-- end quote -->` stands, by KIN
 
     table COMMAND            what `labcli COMMAND --markdown` prints
     output COMMAND /REGEX/   the lines of `labcli COMMAND` in which REGEX occurs, each once; without /REGEX/ all of them
-    kernel NAME              a kernel of common/sim/checkers/kernels/errata.cu and what the checkers must say of it
+    kernel NAME              a kernel of common/sim/checkers/kernels/errata.cu and its launch
+    finding NAME             what the checkers must report of it, and the line
     mutant LAB/NAME          a wrong submission of grader/mutants/, as changes of the solution, and what the grader must say
     said LAB/NAME            what the grader said of a wrong submission, from the kill matrix
     comment FILE RUNG        what the solution's comment says above a rung
@@ -67,17 +68,31 @@ def output(arguments, labcli):
     return fenced("", f"$ ./lab {command}\n" + "\n".join(lines))
 
 
-def kernel(name, _labcli):
+def erratum(name):
+    """Of a kernel of errata.cu: what the checkers must report, its launch, and its lines, with their marks."""
     text = (ROOT / "common/sim/checkers/kernels/errata.cu").read_text(encoding="utf-8")
     found = re.search(rf"^// EXPECT ([\w-]+)\n// LAUNCH ([^\n]*)\n(KERNEL\({name}\) {{\n.*?^}})", text, re.M | re.S)
     if found is None:
         sys.exit(f"errata.cu has no kernel {name}")
-    finding, launch, code = found.groups()
+    return found.groups()
+
+
+MARK = re.compile(r" *// (?:FAULT OTHER|FAULT|OTHER)$", re.M)
+
+
+def kernel(name, _labcli):
+    _, launch, code = erratum(name)
     launch = launch.split()
-    how = f"{launch[0]} block{'s' * (launch[0] != '1')} of {launch[1]}" + (f", n = {launch[3]}" if len(launch) > 3 else "")
-    code = code.replace(f"KERNEL({name})", f"__global__ void {name}(const int* in, int* out, int n)").replace("  UNUSED;\n", "")
-    code = re.sub(r"// FAULT OTHER|// FAULT|// OTHER", "// ← named", code)
-    return fenced("cuda", code) + f"\nLaunched with {how}, the checkers must say `{finding}`, and name the marked line.\n"
+    how = f"{launch[0]} block{'s' * (launch[0] != '1')} of {launch[1]} threads" + (f" and n = {launch[3]}" if len(launch) > 3 else "")
+    short = re.match(r"erratum_\d+", name)[0]  # the rest of the name tells what is wrong
+    code = code.replace(f"KERNEL({name})", f"__global__ void {short}(const int* in, int* out, int n)").replace("  UNUSED;\n", "")
+    return fenced("cuda", MARK.sub("", code)) + f"\nThe kernel is launched with {how}.\n"
+
+
+def finding(name, _labcli):
+    kind, _, code = erratum(name)
+    lines = [MARK.sub("", line).strip() for line in code.splitlines() if MARK.search(line)]
+    return f"The checkers report `{kind}` for the launch above, and show {'this line' if len(lines) == 1 else 'these lines'}:\n\n" + fenced("cuda", "\n".join(lines))
 
 
 def mutant(name, _labcli):
@@ -87,14 +102,9 @@ def mutant(name, _labcli):
     diff = []
     for place, old, new in re.findall(r"^//--- in (.*?)\n//--- replace\n(.*?)//--- with\n(.*?)//--- end", text, re.M | re.S):
         diff += [f"@@ {place} @@"] + [f"-{line}" for line in old.splitlines()] + [f"+{line}" for line in new.splitlines()]
-    by = f", found by `{said['checker']}`" if "checker" in said else ""
-    lab = name.split("/")[0]
-    return (
-        fenced("diff", "\n".join(diff))
-        + f"\n`{name}`, graded as {lab}'s task `{said['task']}`, must get {said['verdict']}{by}, with the words "
-        + ", ".join(f"“{words}”" for words in says)
-        + ".\n"
-    )
+    verdict = f"the verdict is {said['verdict']}" + (f", found by the checker `{said['checker']}`" if "checker" in said else "")
+    words = " and ".join(f"“{one}”" for one in says)
+    return fenced("diff", "\n".join(diff)) + f"\nIf `{name}` is graded as task `{said['task']}`, {verdict}. The message contains {words}.\n"
 
 
 def said(name, labcli):
@@ -122,7 +132,7 @@ def comment(arguments, _labcli):
     return fenced("text", "\n".join(said))
 
 
-KINDS = {f.__name__: f for f in (table, output, kernel, mutant, said, comment, worked.worked, *counted.KINDS, *limits.KINDS, *measured.KINDS)}
+KINDS = {f.__name__: f for f in (table, output, kernel, finding, mutant, said, comment, worked.worked, *counted.KINDS, *limits.KINDS, *measured.KINDS)}
 
 
 def main():

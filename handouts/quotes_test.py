@@ -68,8 +68,15 @@ class Quotes(unittest.TestCase):
         self.assertNotEqual(self.run_on("<!-- quote: kernel erratum_4_scan_in_place -->\n").returncode, 0)
 
     def test_a_kernel_comes_with_its_own_finding(self):
-        self.assertIn("`shared-race`", quotes.kernel("erratum_4_scan_in_place", None))
-        self.assertNotIn("erratum_3", quotes.kernel("erratum_4_scan_in_place", None))
+        code, found = (kind("erratum_4_scan_in_place", None) for kind in (quotes.kernel, quotes.finding))
+        self.assertIn("`shared-race`", found)
+        self.assertIn("s_data[tid] += s_data[tid - d];\n", found)
+        self.assertNotIn("erratum_3", code)
+
+    def test_a_kernel_does_not_tell_its_fault(self):
+        code = quotes.kernel("erratum_4_scan_in_place", None)
+        for words in ("in_place", "race", "//"):
+            self.assertNotIn(words, code)
 
     def test_the_roofs_are_worked_out(self):
         text = measured.roof("reduction", None)
@@ -131,7 +138,7 @@ class Quotes(unittest.TestCase):
     def test_a_mutant_comes_with_its_verdict(self):
         text = quotes.mutant("reduction/tid_guard", None)
         self.assertIn("-gid < n ?\n+tid < n ?", text)
-        self.assertIn("WRONG_ANSWER, found by `memcheck`", text)
+        self.assertIn("WRONG_ANSWER, found by the checker `memcheck`", text)
 
 
 if __name__ == "__main__":

@@ -79,13 +79,13 @@ std::string kernels_markdown(const ProfilerRun& seen, const std::map<KernelKey, 
                         percent, ours.bound_by);
   }
   return fmt::format(
-             "{}, {}, {} items. Of {} kernels, {} load as many sectors as were counted (within {:.0f} %). In "
-             "{} "
-             "some unit was busy for at least {:.0f} % of the time; the model names it in {}.\n\n",
-             seen.device, seen.date, seen.items, n, n_same, 100 * kSame, n_busy, kBusy, n_named) +
+             "{}, {}, {} items. Of {} kernels, {} load as many sectors as the simulator counted (within "
+             "{:.0f} %). One unit was busy for at least {:.0f} % of the time in {} of the kernels; in {} of "
+             "these "
+             "cases the model reports this unit as the limiter.\n\n",
+             seen.device, seen.date, seen.items, n, n_same, 100 * kSame, kBusy, n_busy, n_named) +
          "| kernel | blocks | measured, µs | modelled, µs | sectors loaded, counted ÷ measured | busiest "
-         "there | "
-         "held up by |\n|---|--:|--:|--:|--:|---|---|\n" +
+         "unit | limiter in the model |\n|---|--:|--:|--:|--:|---|---|\n" +
          rows;
 }
 

@@ -59,7 +59,7 @@ std::string model_markdown(const std::vector<ModelPoint>& points, const std::str
   }
   out += quality_row("**all**", quality_of(points));
   out +=
-      "\n| lab, work | rung | items | measured, µs | modelled, µs | ratio | held up by "
+      "\n| lab, work | rung | items | measured, µs | modelled, µs | ratio | limiter "
       "|\n|---|---|---|---|---|---|---|\n";
   for (const ModelPoint& p : points)
     out += fmt::format("| {} {} | {} | {} | {} | {} | {:.2f} | {} |\n", p.lab, p.work, p.rung, p.n,

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Lab 7: tiles, sums and carries; levels of a long array; a look-back; how long bytes take."""
 
-from worked import ITEMS, exclusive, fenced, inclusive, row, table
+from worked import ITEMS, exclusive, inclusive, row, table
 
 TILE = 2048
 
@@ -22,10 +22,10 @@ def tiles():
         ["", *(f"tile {t}" for t in range(len(parts)))],
         [
             ["items", *map(row, parts)],
-            ["scan of each tile, alone", *(row(scanned) for scanned, _ in local)],
+            ["scan of each tile on its own", *(row(scanned) for scanned, _ in local)],
             ["sums", *sums],
-            ["exclusive scan of the sums: carries", *carries],
-            ["carry in front of every item", *map(row, done)],
+            ["exclusive scan of the sums = carries", *carries],
+            ["result: the tile's carry added to its scan", *map(row, done)],
         ],
     )
 
@@ -38,24 +38,16 @@ def levels():
             n_tiles = -(-n_tiles // TILE)
             counts.append(f"{n_tiles:,}")
         rows.append([f"{n:,}", *(counts + [""] * 3)[:3], len(counts)])
-    return table(["n", "tiles of items", "tiles of their sums", "of those sums' sums", "levels"], rows, "r")
+    return table(["n", "tiles of items", "tiles of their sums", "tiles of the sums of these sums", "levels"], rows, "r")
 
 
 def look_back():
-    values = [("P", 11), ("P", 25), ("P", 32), ("S", 6), ("S", 9)]
-    cells = lambda name, row_: f" {name:<7}" + "".join(f"{c:>6}" for c in row_)  # noqa: E731
-    whole = max(i for i, (state, _) in enumerate(values) if state == "P")
-    sums = [v for state, v in values if state == "S"]
-    carry = values[whole][1] + sum(sums)
-    steps = len(values) - whole
-    return fenced(
-        "\n".join(
-            [
-                cells("tile", range(6)),
-                cells("state", [s for s, _ in values] + ["here"]),
-                cells("value", [v for _, v in values]),
-                " " * (8 + 6 * whole + 5) + "<" + "-----<" * (steps - 1),
-                f" carry                 {values[whole][1]} ⊕ ({' ⊕ '.join(map(str, sums))}) = {carry}         {steps} steps to the left; the first value found stands furthest right",
-            ]
-        )
-    )
+    values = [("prefix", 11), ("prefix", 25), ("prefix", 32), ("aggregate", 6), ("aggregate", 9)]
+    last = max(i for i, (status, _) in enumerate(values) if status == "prefix")
+    sums = [v for status, v in values if status == "aggregate"]
+    n_steps = len(values) - last
+    rows = [["status", *(f"{status} available" for status, _ in values), "looks back"], ["value", *(v for _, v in values), ""]]
+    rows.append(["read in step", *(n_steps - (i - last) if i >= last else "" for i in range(len(values))), ""])
+    carry = values[last][1] + sum(sums)
+    total = f"The carry of tile {len(values)} is {values[last][1]} ⊕ ({' ⊕ '.join(map(str, sums))}) = {carry}, found in {n_steps} steps. "
+    return table(["tile", *range(len(values) + 1)], rows) + f"\n{total}The value that is read first is the rightmost operand.\n"

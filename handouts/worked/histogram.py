@@ -13,12 +13,12 @@ KEYS = [(x - LO) * BINS // (HI - LO) for x in ITEMS]
 
 def edges():
     samples = [
-        ("0", 0, "a lower edge belongs to its bin"),
-        ("2", 2, "and not to the one that ends there"),
-        ("7", 7, ""),
-        ("8", 8, "hi lies outside"),
-        ("−1", -1, "below lo"),
-        ("NaN", math.nan, "no comparison with a NaN is true"),
+        ("0", 0, "a bin includes its lower edge"),
+        ("2", 2, "2 is the lower edge of bin 1; bin 0 excludes its upper edge"),
+        ("7", 7, "between the edges 6 and 8"),
+        ("8", 8, "the upper end hi is in no bin"),
+        ("−1", -1, "less than lo"),
+        ("NaN", math.nan, "every comparison with a NaN is false"),
     ]
 
     def where(x):
@@ -44,13 +44,13 @@ def rounding():
 
 def racy():
     right = [KEYS.count(b) for b in range(BINS)]
-    stored = [int(b in KEYS) for b in range(BINS)]  # all load 0 before anybody stores 1
+    stored = [int(b in KEYS) for b in range(BINS)]  # all threads load 0 before any stores 1
     zeros = row([0] * BINS)
     text = table(
         ["lane", *range(8), "counts"],
         [["sample", *ITEMS, zeros], ["bin", *KEYS, zeros], ["loads", *[0] * 8, zeros], ["stores", *[1] * 8, f"**{row(stored)}**"]],
     )
-    return text + f"\n{sum(stored)} samples are counted, {len(ITEMS) - sum(stored)} are lost; the right counts are `{row(right)}`.\n"
+    return text + f"\nThe counts contain {sum(stored)} samples; {len(ITEMS) - sum(stored)} are lost. The right counts are `{row(right)}`.\n"
 
 
 def private():
@@ -59,7 +59,7 @@ def private():
     bins = [KEYS[t::threads] for t in range(threads)]
     counts = [[bins[t].count(b) for t in range(threads)] for b in range(BINS)]
     return table(
-        ["", *(f"thread {t}" for t in range(threads)), "added up"],
+        ["", *(f"thread {t}" for t in range(threads)), "sum"],
         [["samples", *(", ".join(map(str, s)) for s in of), ""]] + [[f"bin {b}", *c, f"**{sum(c)}**"] for b, c in enumerate(counts)],
     )
 
@@ -76,13 +76,13 @@ def sorted_tile():
         [
             ["keys (bins)", *KEYS],
             ["sorted", *keys],
-            ["a run starts", *head],
-            ["exclusive sum", *sums],
+            ["a run starts here", *head],
+            ["exclusive sum of the row above", *sums],
             ["`s_starts`", *starts, f"**{len(keys)}**", *blank[1:]],
-            ["key, length", *(f"{keys[s]}: {e - s}" for s, e in zip(starts, ends)), *blank],
+            ["key: length of its run", *(f"{keys[s]}: {e - s}" for s, e in zip(starts, ends)), *blank],
         ],
     )
-    return text + f"\nThe {len(keys)} behind the last start is the number of samples in the tile. With it, every run ends where the next one starts, and {n_runs} atomics do for {len(keys)} samples.\n"
+    return text + f"\nThe {len(keys)} after the last start is the number of samples in the tile. With it, every run ends where the next one starts. {n_runs} atomics are enough for {len(keys)} samples.\n"
 
 
 def sectors():
@@ -90,12 +90,12 @@ def sectors():
     n_sectors, lanes = 256 * 8 // 32, 32
     touched = n_sectors * (1 - ((n_sectors - 1) / n_sectors) ** lanes)
     return table(
-        ["a warp of rung 1, 256 bins, even samples", ""],
+        ["one warp of rung 1, 256 bins, uniformly distributed samples", ""],
         [
             ["sectors that hold the counts", n_sectors],
             ["sectors that 32 samples touch, on average", f"{n_sectors} · (1 − ({n_sectors - 1}/{n_sectors})³²) = {touched:.1f}"],
-            ["bytes moved, in and out", f"{touched * 64:.0f}"],
-            ["bytes of samples counted", lanes * 4],
+            ["bytes read and written back", f"{touched * 64:.0f}"],
+            ["bytes of the warp's samples", lanes * 4],
         ],
         "lr",
     )

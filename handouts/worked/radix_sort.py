@@ -45,7 +45,7 @@ def merge():
             keys[low], keys[high] = min(keys[low], keys[high]), max(keys[low], keys[high])
         written = marked(keys, before).split()
         rows.append([name, row(f"{a}–{b}" for a, b in pairs), halves(written)])
-    return table(["stage", "pairs of places", "keys"], rows)
+    return table(["stage", "compared positions", "keys"], rows)
 
 
 def by_digits():
@@ -56,7 +56,7 @@ def by_digits():
     starts, _ = exclusive(counts)
     text = table(
         ["digit", *(d for d, _ in order)],
-        [["tile", *(t for _, t in order)], [f"keys of `{row(tiles[0])} · {row(tiles[1])}`", *counts], ["start", *starts]],
+        [["tile", *(t for _, t in order)], [f"count in `{row(tiles[0])} · {row(tiles[1])}`", *counts], ["start", *starts]],
     )
     following, sent, out = dict(zip(order, starts)), [], [0] * len(ITEMS)
     for t, keys in enumerate(tiles):
@@ -65,9 +65,9 @@ def by_digits():
             place = following[digit(key), t]
             following[digit(key), t] += 1
             out[place] = key
-            moves.append(f"{key} to {place}")
-        sent.append(f"ile {t} sends {', '.join(moves)}")
-    return text + f"\nT{sent[0]}; t{sent[1]}: `{row(out)}`. That is what two passes of the split gave.\n"
+            moves.append(f"{key} to position {place}" if not moves else f"{key} to {place}")
+        sent.append(f"Tile {t} moves {', '.join(moves)}.")
+    return text + f"\n{' '.join(sent)} The result is `{row(out)}`, the same as after two passes of the split.\n"
 
 
 def look_back():
@@ -77,9 +77,9 @@ def look_back():
         ["tile", 0, 1, 2, 3],
         [
             ["keys of the digit", *own],
-            ["says at first", f"all {everything[0]}", *(f"own {k}" for k in own[1:])],
-            ["tile 3 reads", "", f"all {everything[1]}", f"own {own[2]}", ""],
-            ["then says", "", *(f"all {k}" for k in everything[1:])],
+            ["published first", f"prefix {everything[0]}", *(f"aggregate {k}" for k in own[1:])],
+            ["tile 3 reads", "", f"prefix {everything[1]}", f"aggregate {own[2]}", ""],
+            ["published after the look-back", "", *(f"prefix {k}" for k in everything[1:])],
         ],
     )
 
@@ -97,11 +97,11 @@ def flips():
 
     keys = [
         ("int −2", signed(-2), "signed: flip the top bit"),
-        ("int −1", signed(-1), ""),
-        ("int 0", signed(0), ""),
-        ("float −2", floating(-2.0), "sign bit 1: flip all bits (a larger magnitude is a smaller number)"),
-        ("float −0", floating(-0.0), ""),
-        ("float +0", floating(0.0), "sign bit 0: flip the top bit"),
-        ("float 1", floating(1.0), ""),
+        ("int −1", signed(-1), "signed: flip the top bit"),
+        ("int 0", signed(0), "signed: flip the top bit"),
+        ("float −2", floating(-2.0), "float with sign bit 1: flip all bits (a larger magnitude is a smaller number)"),
+        ("float −0", floating(-0.0), "float with sign bit 1: flip all bits"),
+        ("float +0", floating(0.0), "float with sign bit 0: flip the top bit"),
+        ("float 1", floating(1.0), "float with sign bit 0: flip the top bit"),
     ]
     return table(["key", "bits", "flipped", "rule"], [[name, f"`{b:08x}`", f"`{f:08x}`", rule] for name, (b, f), rule in keys])

@@ -62,7 +62,7 @@ def transposes():
 
 def lower_left():
     rows = by_rows(WIDE)
-    return side_by_side(["image", "rows scanned", "columns scanned, from the last row on"], [WIDE, rows, upwards(rows)])
+    return side_by_side(["image", "rows scanned", "columns scanned, starting at the last row"], [WIDE, rows, upwards(rows)])
 
 
 def look_ups(at_row="1", at_column="2", radius="1"):
@@ -72,9 +72,9 @@ def look_ups(at_row="1", at_column="2", radius="1"):
     ur, ul, lr, ll = t[top][right], t[top][left - 1], t[bottom + 1][right], t[bottom + 1][left - 1]
     total, items = ur - ul - lr + ll, (2 * k + 1) ** 2
     return (
-        f"*Four look-ups*: the box of radius {k} around row {r}, column {c} of that image is rows {top} … {bottom}, columns {left} … {right}. Its sum is\n"
-        f"ur − ul − lr + ll = {ur} − {ul} − {lr} + {ll} = {total}, from table({top}, {right}), ({top}, {left - 1}), ({bottom + 1}, {right}), ({bottom + 1}, {left - 1}). "
-        f"Its mean is {total}/{items}. Add the nine items yourself.\n"
+        f"*Four look-ups.* In that image, the box of radius {k} around row {r}, column {c} covers rows {top} … {bottom} and columns {left} … {right}. Its sum is\n"
+        f"ur − ul − lr + ll = {ur} − {ul} − {lr} + {ll} = {total}, computed from table({top}, {right}), table({top}, {left - 1}), table({bottom + 1}, {right}) and table({bottom + 1}, {left - 1}). "
+        f"Its mean is {total}/{items}. Check the sum by adding the nine items.\n"
     )
 
 
@@ -131,8 +131,8 @@ def floats():
         corner, plain = worst_of_means(image, 0.0)
         _, centred = worst_of_means(image, 0.5)
         rows.append([f"{side}²", f"{corner:,.0f}", one_digit(plain), one_digit(centred)])
-    heads = ["image", "entry at the far corner", f"worst error of a 3 × 3 mean in the last {NEAR} rows and columns"]
-    return table([*heads, "the same, with 0.5 taken off every item first"], rows, "lr")
+    heads = ["image", "last entry, at the far corner", f"worst error of a 3 × 3 mean in the last {NEAR} rows and columns"]
+    return table([*heads, "the same error if 0.5 is subtracted from every item first"], rows, "lr")
 
 
 def one_digit(x):

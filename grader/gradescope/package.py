@@ -51,7 +51,7 @@ def pack(root, out, labs):
                 solution = root / f"solutions/{lab[1]}/{lab[1]}.cu"
                 data = release.leaks.skeleton(root, solution).encode() if solution.is_file() else data
             if path.suffix == ".md":
-                data = release.without_telling_quotes(data.decode(), secrets).encode()
+                data = release.without_secrets(root, secrets, name, data.decode()).encode()
             add(archive, "course/" + name, data, path.stat().st_mode & 0o100 != 0)
 
 

@@ -11,12 +11,14 @@ place is named and DIR is removed again. Without --no-git DIR becomes a reposito
 
 import argparse
 import fnmatch
+import html
 import os
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
+import textwrap
 
 import leaks
 
@@ -66,49 +68,137 @@ def files_of(root):
     ]
 
 
-def without_dead_links(text, page, present):
-    """Markdown whose links to files that stay behind are plain text. `present`: the paths of the edition, folders included."""
-
-    def plain(match):
-        target = match.group(2)
-        if ":" in target:
-            return match.group(0)
-        where = os.path.normpath(page.parent / target)
-        return match.group(0) if where in present else match.group(1)
-
-    return LINK.sub(plain, text)
-
-
 def without_instructors_parts(text):
     return re.sub(r"^<!-- instructors -->\n.*?^<!-- end instructors -->\n", "", text, flags=re.S | re.M)
 
 
 QUOTE = re.compile(r"^<!-- quote: (\w+) (.*?) -->\n(.*?)^<!-- end quote -->\n", re.S | re.M)
+PROFILED = re.compile(r"^([ \d.%]*\d+)  \S.*$")  # a line's costs, its number, its code
 
 
-def without_telling_quotes(text, wanted):
-    """Quotations that show lines of the solutions (a profile's source lines, changes of a solution) become a hint."""
+def graders_message(root, name):
+    """What the grader said of a wrong submission, from the kill matrix."""
+    lab, submission = name.split("/")
+    matrix = (root / "handouts/kill-matrix.md").read_text(encoding="utf-8")
+    part = re.search(rf"<!-- matrix: mutants {lab} -->(.*?)(?=<!-- matrix: |\Z)", matrix, re.S)
+    row = re.search(rf"^\| `{submission}` \|(.*)\|$", part[1] if part else "", re.M)
+    if row is None:
+        refuse(f"the kill matrix has no {name}, of which a handout shows the change")
+    task, verdict, _about, said = (html.unescape(cell.strip()) for cell in row[1].split(" | "))
+    said = textwrap.fill(re.sub(r"mutant_\w+\.cu", f"{lab}.cu", said), 110, initial_indent="  ", subsequent_indent="  ", break_long_words=False)
+    return f"The grader's answer to a solution of task `{task}` with this mistake:\n\n```\n{lab} / {task}: {verdict}\n{said}\n```\n"
 
-    def kept(match):
+
+def without_secrets(root, wanted, name, text):
+    """Quotations as plain text. Outputs of the solutions are recordings, no commands, and their lines of code are not shown; in place of
+    the change of a solution stands what the grader says of it."""
+
+    def shown(match):
         kind, arguments, quoted = match.groups()
+        quoted = re.sub(r"^\$ \./lab (.*?) --solutions(.*)$", r"recorded from the reference solution: \1\2", quoted, flags=re.M)
         if not leaks.shown(wanted, quoted):
-            return match.group(0)
-        command = re.sub(r" (--solutions|/.*)", "", arguments)
+            return quoted
+        if kind == "mutant":
+            return graders_message(root, arguments)
         if kind == "output":
-            return f"*(Your own kernel shows this: `./lab {command}`.)*\n"
-        return "*(This change of the solution is in your instructor's edition.)*\n"
+            lines = [PROFILED.sub(r"\1  (code not shown)", line) if leaks.shown(wanted, line) else line for line in quoted.splitlines()]
+            return "\n".join(lines) + "\n"
+        return quoted  # refused by the search at the end
 
-    return QUOTE.sub(kept, text)
+    text = QUOTE.sub(shown, text)
+    if "<!-- quote: " in text:
+        refuse(f"{name}: a quotation has no end")
+    return text
+
+
+# A rung's part of a solution, and in it the comments that explain it.
+RUNG = re.compile(r"^// --- (Rungs? \d.*\n(?s:.*?))(?=^// --- |\Z)", re.M)
+EXPLAINS = re.compile(r"^// (?:Changed|Why|Predicted|Measured|Still wastes)\b.*\n(?://(?!@).*\n)*", re.M)
+
+
+def explanations(root, labs):
+    """The solutions' comments on their rungs, without the code, folded."""
+    page = ""
+    for lab, title in titles(root, labs).items():
+        rungs = []
+        for source in sorted((root / "solutions" / lab).glob("*.cu*"), key=lambda path: path.suffix == ".cuh"):
+            for part in RUNG.findall(source.read_text(encoding="utf-8")):
+                first = re.match(r".*\n(?://.*\n)*", part)[0]
+                comments = "// " + first + "".join(EXPLAINS.findall(part[len(first) :]))
+                lines = [line.removeprefix("//").removeprefix(" ") for line in comments.splitlines() if not line.startswith("//@")]
+                rungs.append((natural(part), "\n".join(lines).strip()))
+        if rungs:
+            page += f'\n<a id="{lab}"></a>\n## {title}\n'
+        for _, comment in sorted(rungs):
+            number, task = re.match(r'(Rungs? \w+(?: and \w+)?)(?:, task "(\w+)")?', comment).groups()
+            summary = number + (f": <code>{task}</code>" if task else "")
+            page += f"\n<details><summary>{summary}</summary>\n\n```text\n{comment}\n```\n\n</details>\n"
+    return page
+
+
+def natural(title):
+    number, letter = re.match(r"Rungs? (\d+)(\w?)", title).groups()
+    return int(number), letter
+
+
+SENTENCE_END = re.compile(r"((?<=[.!?])\s+(?=[A-Z0-9`*\[(]))")
+
+
+class References:
+    """What a page may speak of: files of the edition. A sentence, a list's item or a table's row that speaks of others is left out."""
+
+    def __init__(self, root, present, labs):
+        self.root, self.present, self.labs = root, present, labs
+
+    def dead(self, text, page):
+        return [
+            *(path for path in re.findall(r"`([\w./-]+)`", text) if not self.there(path)),
+            *(m[2] for m in LINK.finditer(text) if ":" not in m[2] and os.path.normpath(page.parent / m[2]) not in self.present),
+        ]
+
+    def there(self, path):
+        path = os.path.normpath(path)
+        if re.match(r"(build/)?(solutions|grader/(mutants|hostile))\b", path):
+            return False
+        return path in self.present or not (self.root / path).exists()
+
+    def mended(self, text, page):
+        for lab in self.labs:  # the rungs' explanations stand on a page of their own
+            text = text.replace(f"`solutions/{lab}/{lab}.cu`", f"[rungs.md](rungs.md#{lab})")
+        text = re.sub(r" \(`(?:build/)?solutions/[^)]*`\)", "", text)
+        parts = re.split(r"(^ *```.*?^ *```$|\n{2,}|\n(?= *(?:[-|] ?|\d+\. )))", text, flags=re.S | re.M)
+        kept = []
+        for part in parts:
+            left = part if part.lstrip().startswith("```") else self.living(part, page)
+            if part and not left and kept and not kept[-1].strip():
+                kept.pop()  # what stood between it and the part before
+            kept.append(left)
+        return "".join(kept)
+
+    def living(self, part, page):
+        if not self.dead(part, page):
+            return part
+        if part.startswith("|"):
+            return ""
+        pieces = SENTENCE_END.split(part) + [""]
+        kept = [pieces[i] + pieces[i + 1] for i in range(0, len(pieces), 2) if not self.dead(pieces[i], page)]
+        return "".join(kept).rstrip()
+
+
+def titles(root, labs):
+    """{lab: "Lab 1: Reduction"}, from the handouts' first lines and in their order."""
+    found = {page.stem[3:].replace("-", "_"): page for page in sorted((root / "handouts").glob("[0-9][0-9]-*.md"))}
+    heads = {lab: re.match(r"# (Lab \d+: .*)", page.read_text(encoding="utf-8")) for lab, page in found.items()}
+    return {lab: head[1] for lab, head in heads.items() if head and lab in labs}
 
 
 def labs_table(root, labs):
-    """| 1 Reduction | `file` | handout |, from the handouts' first lines."""
+    """| 1 Reduction | `file` | handout |"""
     rows = ["| lab | file | handout |", "|---|---|---|"]
-    for page in sorted((root / "handouts").glob("[0-9][0-9]-*.md")):
-        title = re.match(r"# Lab (\d+): (.*)", page.read_text(encoding="utf-8"))
-        lab = page.stem[3:].replace("-", "_")
-        if title and lab in labs:
-            rows.append(f"| {title[1]} {title[2]} | `labs/{lab}/{lab}.cu` | [{page.stem}](handouts/{page.name}) |")
+    for lab, title in titles(root, labs).items():
+        number, name = re.match(r"Lab (\d+): (.*)", title).groups()
+        page = f"{int(number):02}-{lab.replace('_', '-')}"
+        rows.append(f"| {number} {name} | `labs/{lab}/{lab}.cu` | [{page}](handouts/{page}.md) |")
     return "\n".join(rows)
 
 
@@ -123,13 +213,15 @@ def write_edition(root, out, wanted):
     sources = {name: root / name for name in names} | added
     present = {os.path.normpath(parent) for name in sources for parent in [name, *pathlib.PurePosixPath(name).parents]}
     labs = sorted(path.name for path in (root / "labs").iterdir() if (path / "lab.hpp").is_file())
+    references = References(root, present, labs)
     for name, source in sources.items():
         target = out / name
         target.parent.mkdir(parents=True, exist_ok=True)
         if target.suffix == ".md":
             text = without_instructors_parts(source.read_text(encoding="utf-8")).replace("@LABS@", labs_table(root, labs))
-            text = without_telling_quotes(text, wanted)
-            target.write_text(without_dead_links(text, pathlib.PurePosixPath(name), present), encoding="utf-8")
+            text = text.replace("@RUNGS@", explanations(root, labs))
+            text = without_secrets(root, wanted, name, text)
+            target.write_text(references.mended(text, pathlib.PurePosixPath(name)), encoding="utf-8")
             shutil.copymode(source, target)
         else:
             shutil.copy(source, target)

@@ -8,9 +8,8 @@
 
 namespace course::compaction {
 
-// Each goal separates a rung from the rung below it (solutions/compaction/ladder_test.cpp checks the
-// numbers): bytes for the arrays of flags and positions, barriers for the scan in shared memory, launches for
-// the levels of the scan.
+// Each goal separates a rung from the rung below it (the course's tests check the numbers): bytes for the
+// arrays of flags and positions, barriers for the scan in shared memory, launches for the levels of the scan.
 inline constexpr lab::EfficiencyGoal kThreeKernelsGoals[] = {{lab::Metric::bytes_ratio, 12, 4},
                                                              {lab::Metric::launches, 7, 3}};
 inline constexpr lab::EfficiencyGoal kFusedGoals[] = {{lab::Metric::bytes_ratio, 2.2, 4},

@@ -9,8 +9,7 @@
 namespace course::hierarchical_scan {
 
 // The bytes through global memory, 4n, 3n or 2n items, are 2, 1.5 or 1 times the minimum. The steps
-// distinguish a hierarchy (log n) from a chain (n / tile). solutions/hierarchical_scan/ladder_test.cpp checks
-// the numbers.
+// distinguish a hierarchy (log n) from a chain (n / tile). The course's tests check the numbers.
 inline constexpr lab::EfficiencyGoal kTwoLevelGoals[] = {{lab::Metric::bytes_ratio, 2.05, 3},
                                                          {lab::Metric::launches, 3, 3}};
 inline constexpr lab::EfficiencyGoal kRecursiveGoals[] = {{lab::Metric::bytes_ratio, 2.05, 4},

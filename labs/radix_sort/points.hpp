@@ -8,7 +8,7 @@
 
 namespace course::radix_sort {
 
-// Each goal requires the task's idea (solutions/radix_sort/ladder_test.cpp checks the numbers).
+// Each goal requires the task's idea (the course's tests check the numbers).
 inline constexpr lab::EfficiencyGoal kSplitGoals[] = {{lab::Metric::bytes_ratio, 120, 3},
                                                       {lab::Metric::launches, 96, 3}};
 inline constexpr lab::EfficiencyGoal kTileSortGoals[] = {{lab::Metric::bytes_ratio, 1.01, 4},

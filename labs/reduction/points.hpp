@@ -8,9 +8,9 @@
 
 namespace course::reduction {
 
-// Each goal separates a rung from the rungs below it (solutions/reduction/ladder_test.cpp checks the
-// numbers): rung 1 has idle lanes, rung 2 has bank conflicts, rung 4 has twice the barriers of rung 5, and
-// rungs 1 to 5 write a partial result per 256 or 512 items.
+// Each goal separates a rung from the rungs below it (the course's tests check the numbers): rung 1 has idle
+// lanes, rung 2 has bank conflicts, rung 4 has twice the barriers of rung 5, and rungs 1 to 5 write a partial
+// result per 256 or 512 items.
 inline constexpr lab::EfficiencyGoal kNeighbouredGoals[] = {{lab::Metric::work_ratio, 1.05, 3},
                                                             {lab::Metric::step_ratio, 1.5, 3}};
 inline constexpr lab::EfficiencyGoal kSequentialGoals[] = {{lab::Metric::active_lanes, 0.9, 4},

@@ -8,9 +8,9 @@
 
 namespace course::sat {
 
-// Each goal separates a rung from the rungs below it (solutions/sat/ladder_test.cpp checks the numbers): rung
-// 1 loads a sector per item when it scans rows, rung 2 adds up columns item by item, rung 3 moves everything
-// four times.
+// Each goal separates a rung from the rungs below it (the course's tests check the numbers): rung 1 loads a
+// sector per item when it scans rows, rung 2 adds up columns item by item, rung 3 moves everything four
+// times.
 inline constexpr lab::EfficiencyGoal kSerialGoals[] = {{lab::Metric::work_ratio, 1.01, 3},
                                                        {lab::Metric::launches, 2, 2}};
 inline constexpr lab::EfficiencyGoal kRowsColumnsGoals[] = {{lab::Metric::bytes_ratio, 2.1, 5},

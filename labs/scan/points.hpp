@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Scan: the tasks and their points; `./lab points scan` prints them. The tasks, and the further rungs after
-// them, are in the same order as Rung in lab.hpp; `./lab test 'course is complete'` compares the two.
+// them, are in the same order as Rung in lab.hpp; a test compares the two.
 #pragma once
 
 #include "lab/manifest.hpp"
@@ -9,7 +9,7 @@ namespace course::scan {
 
 // The ratios compare with the loop's n - 1 operations per row, and with ⌈log2 row_length⌉ steps, the fewest
 // possible.
-// Each goal separates a rung from the rungs below it (solutions/scan/ladder_test.cpp checks the numbers).
+// Each goal separates a rung from the rungs below it (the course's tests check the numbers).
 inline constexpr lab::EfficiencyGoal kHillisSteeleGoals[] = {{lab::Metric::step_ratio, 1.05, 3},
                                                              {lab::Metric::barriers, 12, 4}};
 inline constexpr lab::EfficiencyGoal kBlellochGoals[] = {{lab::Metric::work_ratio, 3.05, 4},

@@ -85,8 +85,10 @@ def kernel(name, _labcli):
     launch = launch.split()
     how = f"{launch[0]} block{'s' * (launch[0] != '1')} of {launch[1]} threads" + (f" and n = {launch[3]}" if len(launch) > 3 else "")
     short = re.match(r"erratum_\d+", name)[0]  # the rest of the name tells what is wrong
-    code = code.replace(f"KERNEL({name})", f"__global__ void {short}(const int* in, int* out, int n)").replace("  UNUSED;\n", "")
-    return fenced("cuda", MARK.sub("", code)) + f"\nThe kernel is launched with {how}.\n"
+    scratch = ", int* scratch" if "scratch" in code else ""
+    code = code.replace(f"KERNEL({name})", f"__global__ void {short}(const int* in, int* out{scratch}, int n)").replace("  UNUSED;\n", "")
+    run = f"`./lab sanitize common/sim/checkers/kernels/errata.cu {short.removeprefix('erratum_')}`"
+    return fenced("cuda", MARK.sub("", code)) + f"\nThe kernel is launched with {how}. To run it, type {run}.\n"
 
 
 def finding(name, _labcli):

@@ -37,6 +37,7 @@ LEFT_OUT = [
     "common/tools/try_*.sh", "common/tools/lint.sh", ".ci/*", ".github/*", ".clang-tidy", "*/.clang-tidy", "README.md", "CONTRIBUTING.md",
 ]  # fmt: skip
 KEPT = ["labs/*/*_test.cpp"] + [f"grader/batch/{name}.py" for name in ["submit", "ingest", "names", "unpack"]]  # ./lab submit
+KEPT += [f"common/sim/checkers/kernels/{name}" for name in ["errata.cu", "kernels.cuh"]]  # to be run with ./lab sanitize
 LINK = re.compile(r"\[([^\]\n]*)\]\(([^()\s#]+)(#[^()\s]*)?\)")
 
 
@@ -96,6 +97,7 @@ def without_secrets(root, wanted, name, text):
     def shown(match):
         kind, arguments, quoted = match.groups()
         quoted = re.sub(r"^\$ \./lab (.*?) --solutions(.*)$", r"recorded from the reference solution: \1\2", quoted, flags=re.M)
+        quoted = re.sub(r"If `\w+/\w+` is graded", "If a solution with this change is graded", quoted)
         if not leaks.shown(wanted, quoted):
             return quoted
         if kind == "mutant":

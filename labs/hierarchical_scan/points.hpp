@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Hierarchical scan: the tasks and their points; `./lab points hierarchical_scan` prints them. The tasks, and
-// the further rungs after them, are in the same order as Rung in lab.hpp; `./lab test 'course is complete'`
-// compares the two.
+// the further rungs after them, are in the same order as Rung in lab.hpp; a test
+// compares both.
 #pragma once
 
 #include "lab/manifest.hpp"

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Radix sort: the tasks and their points; `./lab points radix_sort` prints them. The tasks, and the further
-// rungs after them, are in the same order as Rung in lab.hpp; `./lab test 'course is complete'` compares the
-// two.
+// rungs after them, are in the same order as Rung in lab.hpp; a test compares both.
 #pragma once
 
 #include "lab/manifest.hpp"

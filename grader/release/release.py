@@ -12,6 +12,7 @@ place is named and DIR is removed again. Without --no-git DIR becomes a reposito
 import argparse
 import fnmatch
 import html
+import math
 import os
 import pathlib
 import re
@@ -108,13 +109,13 @@ def without_secrets(root, wanted, name, text):
         return quoted  # refused by the search at the end
 
     text = QUOTE.sub(shown, text)
-    if "<!-- quote: " in text:
+    if re.search(r"^<!-- quote: ", text, re.M):
         refuse(f"{name}: a quotation has no end")
     return text
 
 
 # A rung's part of a solution, and in it the comments that explain it.
-RUNG = re.compile(r"^// --- (Rungs? \d.*\n(?s:.*?))(?=^// --- |\Z)", re.M)
+RUNG = re.compile(r"^// --- ((?:Rungs? \d|Task \").*\n(?s:.*?))(?=^// --- |\Z)", re.M)
 EXPLAINS = re.compile(r"^// (?:Changed|Why|Predicted|Measured|Still wastes)\b.*\n(?://(?!@).*\n)*", re.M)
 
 
@@ -132,15 +133,15 @@ def explanations(root, labs):
         if rungs:
             page += f'\n<a id="{lab}"></a>\n## {title}\n'
         for _, comment in sorted(rungs):
-            number, task = re.match(r'(Rungs? \w+(?: and \w+)?)(?:, task "(\w+)")?', comment).groups()
+            number, task = re.match(r'(Rungs? \w+(?: and \w+)?|Task)(?:(?:, task)? "(\w+)")?', comment).groups()
             summary = number + (f": <code>{task}</code>" if task else "")
             page += f"\n<details><summary>{summary}</summary>\n\n```text\n{comment}\n```\n\n</details>\n"
     return page
 
 
 def natural(title):
-    number, letter = re.match(r"Rungs? (\d+)(\w?)", title).groups()
-    return int(number), letter
+    number = re.match(r"Rungs? (\d+)(\w?)", title)
+    return (int(number[1]), number[2]) if number else (math.inf, title)
 
 
 SENTENCE_END = re.compile(r"((?<=[.!?])\s+(?=[A-Z0-9`*\[(]))")

@@ -5,6 +5,7 @@
 usage: release_test.py ROOT
 """
 
+import os
 import pathlib
 import re
 import shutil
@@ -34,6 +35,102 @@ def configured(folder, build):
     if not shutil.which("meson") or not shutil.which("nvcc"):
         raise unittest.SkipTest("no meson or no nvcc on PATH")
     return subprocess.run(["meson", "setup", build, folder], capture_output=True, text=True)
+
+
+def empty_panels(name, text):
+    """Panels without content, quotations that were not taken over, and words that stand for what was left out."""
+    for panel in re.findall(r"^ *```.*?^ *```$", text, re.S | re.M):
+        if not [line for line in panel.splitlines()[1:-1] if line.strip() and not re.match(r"\$ |recorded from ", line)] and "$ " not in panel:
+            yield f"{name}: a panel shows nothing: {panel!r}"
+    patterns = {
+        r"<details><summary>[^\n]*</summary>\s*</details>": "nothing to unfold",
+        r"<!-- (?:end )?quote\b": "a quotation's mark",
+        r"<!-- (?:end )?instructors": "a mark of the instructors' parts",
+        r"[Yy]our own kernel shows|instructor.s edition": "a promise in place of a panel",
+        r"^(#+) [^\n]*\n(?=\1 |\Z)": "a heading without text",
+        r"^[^\n|<#`]*:\n(?=#|\Z)": "an announcement of nothing",
+    }
+    prose = re.sub(r"^ *```.*?^ *```$", "a panel", text, flags=re.S | re.M).replace("\n\n", "\n")
+    for pattern, what in patterns.items():
+        for found in re.finditer(pattern, prose, re.M):
+            yield f"{name}: {what}: {found[0]!r}"
+
+
+def commands_of(text):
+    """Every ./lab command of a text with its line, in code, in comments or in prose."""
+    for line in text.splitlines():
+        for found in re.finditer(r"\./lab ([a-z][a-z-]*)((?: +[^\s`|#,;)]+)*)", line):
+            words = re.split(r"\s{2,}| && ", found[2].strip())[0] if not found[2].startswith("  ") else ""
+            yield [found[1], *words.split()], line.strip()
+
+
+def commands_in(edition):
+    """What an edition's ./lab knows: its own commands but those of files that are not there, and labcli's."""
+    script = (edition / "lab").read_text()
+    own = set(re.findall(r"^  ([a-z][a-z-]*)(?: \| [^)]*)?\) ", script, re.M))
+    missing = {m[1] for m in re.finditer(r"^  ([a-z-]+)\) .*course_tool \w+ (\S+)", script, re.M) if not (edition / m[2]).is_file()}
+    built = {name.replace("_", "-") for name in re.findall(r"\badd_(\w+)", (edition / "grader/cli/commands.hpp").read_text())}
+    return (own | built) - missing
+
+
+def impossible(edition, known, tasks, page, words, line):
+    """Why a student with the edition alone can't give a command."""
+    command, *rest = words
+    if command not in known:
+        yield f"{page}: there is no command {command}: {line}"
+    if "--solutions" in rest:
+        yield f"{page}: there are no solutions: {line}"
+    if command == "sanitize" and rest and "/" in rest[0] and rest[0].endswith(".cu") and not (edition / rest[0]).is_file():
+        yield f"{page}: there is no {rest[0]}: {line}"
+    if command in ("trace", "profile", "check", "grade") and rest and rest[0] in tasks:
+        named = rest[rest.index("--task") + 1 :][:1] if "--task" in rest else rest[1:2] if command in ("trace", "profile") else []
+        for task in named:
+            if not re.search(r"[A-Z<\[…-]", task) and task not in tasks[rest[0]]:
+                yield f"{page}: {rest[0]} has no task {task}: {line}"
+    if command == "test" and rest and re.match(r"[a-z']", rest[0]):
+        yield f"{page}: the project's tests are not there: {line}"
+
+
+def dead_references(left_out, page, text):
+    """Files of the course, by path or name, that a text speaks of and the edition lacks."""
+    folders = {os.path.dirname(name) for name in left_out}
+    pages = {os.path.basename(name) for name in left_out if name.startswith("handouts/") and name.endswith(".md")}
+    for path in re.findall(r"(?<![\w/.])[\w.-]+(?:/[\w.-]+)+/?", text):
+        path = path.rstrip("/.")
+        if path in left_out or re.match(r"(build/)?(solutions|grader/(mutants|hostile|gradescope|release))\b", path) or path in folders - {""} and not (FOLDERS & {path}):
+            yield f"{page}: {path}"
+    for name in pages:
+        if re.search(rf"(?<![\w/-]){re.escape(name)}|\b{name.removesuffix('.md').replace('-', ' ')}\b", text):
+            yield f"{page}: {name}"
+
+
+FOLDERS = {os.path.dirname(name) for name in release.released_files(ROOT)}
+
+
+class Readers(unittest.TestCase):
+    """What the searches of Edition must find, and must not."""
+
+    def test_empty_panels(self):
+        for text in ["```\n```", "```\nrecorded from a run\n```", "*(Your own kernel shows this: `x`.)*", "<details><summary>a</summary>\n\n</details>", "# A\n# B\nb", "See:\n\n# B\nb"]:
+            self.assertTrue(list(empty_panels("page", text)), text)
+        for text in ["```\nx\n```", "```cuda\n# x\n# y\n```", "# A\n## B\nb", "See:\n\n```\nx\n```", "<details><summary>a</summary>\n\nb\n</details>"]:
+            self.assertEqual(list(empty_panels("page", text)), [], text)
+
+    def test_impossible_commands(self):
+        def found(text):
+            return [c for words, line in commands_of(text) for c in impossible(ROOT, {"grade", "trace", "test", "sanitize"}, {"scan": {"blelloch"}}, "page", words, line)]
+
+        for text in ["`./lab release DIR`", "`./lab trace scan blelloch --solutions`", "$ ./lab trace scan compact", "`./lab grade scan --task compact`", "`./lab test 'links'`", "`./lab sanitize no/such.cu`"]:
+            self.assertEqual(len(found(text)), 1, text)
+        for text in ["`./lab trace scan blelloch --n 8`", "./lab grade scan    grades all", "./lab test     # what is there", "`./lab trace LAB TASK`", "`./lab sanitize program.cu`"]:
+            self.assertEqual(found(text), [], text)
+
+    def test_dead_references(self):
+        left_out = {"solutions/scan/scan.cu", "handouts/kill-matrix.md", "common/tools/lint.sh"}
+        for text in ["`solutions/scan/scan.cu`", "see solutions/device", "the kill matrix", "[x](kill-matrix.md)", "`common/tools/lint.sh`", "grader/mutants/"]:
+            self.assertTrue(list(dead_references(left_out, "page", text)), text)
+        for text in ["labs/scan/scan.cu", "and/or", "common/tools"]:
+            self.assertEqual(list(dead_references(left_out, "page", text)), [], text)
 
 
 class InFolder(unittest.TestCase):
@@ -102,6 +199,42 @@ class Edition(unittest.TestCase):
     def test_links_lead_somewhere(self):
         done = subprocess.run([sys.executable, "-B", ROOT / "handouts/links_test.py", self.out], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
+
+    def pages(self):
+        """{path: text} of what students read: handouts, the README, headers and skeletons."""
+        names = ["*.md", "handouts/*.md", "labs/*/*.hpp", "labs/*/*.cu", "labs/*/*.cpp"]
+        return {p.relative_to(self.out).as_posix(): p.read_text() for name in names for p in sorted(self.out.glob(name))}
+
+    def test_no_panel_is_empty(self):
+        pages = {name: text for name, text in self.pages().items() if name.endswith(".md")}
+        self.assertGreater(sum(text.count("```") for text in pages.values()), 100)
+        self.assertEqual([complaint for name, text in pages.items() for complaint in empty_panels(name, text)], [])
+
+    def test_every_command_is_possible(self):
+        commands = [(name, *command) for name, text in self.pages().items() for command in commands_of(text)]
+        self.assertGreater(len(commands), 50)
+        known = commands_in(self.out)
+        tasks = {lab: set(re.findall(r"case Rung::(\w+):", (self.out / f"labs/{lab}/{lab}.cu").read_text())) for lab in LABS}
+        self.assertEqual([c for name, words, line in commands for c in impossible(self.out, known, tasks, name, words, line)], [])
+
+    def test_no_reference_is_dead(self):
+        left_out = {*release.files_of(ROOT)} - {p.relative_to(self.out).as_posix() for p in self.files()}
+        self.assertEqual([c for name, text in self.pages().items() for c in dead_references(left_out, name, text)], [])
+
+    def test_every_rung_is_explained(self):
+        page = (self.out / "handouts/rungs.md").read_text()
+        for lab in LABS:
+            for task in re.findall(r"case Rung::(\w+):", (self.out / f"labs/{lab}/{lab}.cu").read_text()):
+                part = page.partition(f'<a id="{lab}"></a>')[2].partition("<a id=")[0]
+                said = re.search(rf"<code>{task}</code></summary>\n\n```text\n(.*?)\n```", part, re.S)
+                self.assertTrue(said and re.search(r"^(Why|Changed)", said[1], re.M), f"{lab}, {task}")
+
+    def test_errata_kernels_are_programs(self):
+        source = (self.out / "common/sim/checkers/kernels/errata.cu").read_text()
+        launches = re.findall(r"^// LAUNCH (\d+) (\d+)(?: n (\d+))?\nKERNEL\((erratum_(\d+)_\w+)\)", source, re.M)
+        table = re.findall(r"\{(\d+), (\w+), (\d+), (\d+), (\d+)\}", source)
+        self.assertGreater(len(table), 4)
+        self.assertEqual([(number, name, grid, block, n or "4096") for grid, block, n, name, number in launches], table)
 
     @unittest.skipIf(PLAIN, "no git here")
     def test_it_is_a_clean_repository(self):

@@ -144,7 +144,7 @@ def natural(title):
     return (int(number[1]), number[2]) if number else (math.inf, title)
 
 
-SENTENCE_END = re.compile(r"((?<=[.!?])\s+(?=[A-Z0-9`*\[(]))")
+SENTENCE_END = re.compile(r"((?:(?<=[.!?])|(?<=[.!?]\)))\s+(?=[A-Z0-9`*\[(]))")
 
 
 class References:

@@ -122,7 +122,7 @@ EXPLAINS = re.compile(r"^// (?:Changed|Why|Predicted|Measured|Still wastes)\b.*\
 def explanations(root, labs):
     """The solutions' comments on their rungs, without the code, folded."""
     page = ""
-    for lab, title in titles(root, labs).items():
+    for lab, (number, name) in titles(root, labs).items():
         rungs = []
         for source in sorted((root / "solutions" / lab).glob("*.cu*"), key=lambda path: path.suffix == ".cuh"):
             for part in RUNG.findall(source.read_text(encoding="utf-8")):
@@ -131,10 +131,10 @@ def explanations(root, labs):
                 lines = [line.removeprefix("//").removeprefix(" ") for line in comments.splitlines() if not line.startswith("//@")]
                 rungs.append((natural(part), "\n".join(lines).strip()))
         if rungs:
-            page += f'\n<a id="{lab}"></a>\n## {title}\n'
+            page += f'\n<a id="{lab}"></a>\n## Lab {number}: {name}\n'
         for _, comment in sorted(rungs):
-            number, task = re.match(r'(Rungs? \w+(?: and \w+)?|Task)(?:(?:, task)? "(\w+)")?', comment).groups()
-            summary = number + (f": <code>{task}</code>" if task else "")
+            rung, task = re.match(r'(Rungs? \w+(?: and \w+)?|Task)(?:(?:, task)? "(\w+)")?', comment).groups()
+            summary = rung + (f": <code>{task}</code>" if task else "")
             page += f"\n<details><summary>{summary}</summary>\n\n```text\n{comment}\n```\n\n</details>\n"
     return page
 
@@ -189,17 +189,16 @@ class References:
 
 
 def titles(root, labs):
-    """{lab: "Lab 1: Reduction"}, from the handouts' first lines and in their order."""
+    """{lab: ("1", "Reduction")}, from the handouts' first lines and in their order."""
     found = {page.stem[3:].replace("-", "_"): page for page in sorted((root / "handouts").glob("[0-9][0-9]-*.md"))}
-    heads = {lab: re.match(r"# (Lab \d+: .*)", page.read_text(encoding="utf-8")) for lab, page in found.items()}
-    return {lab: head[1] for lab, head in heads.items() if head and lab in labs}
+    heads = {lab: re.match(r"# (?:Lab )?(\d+)[:.] (.*)", page.read_text(encoding="utf-8")) for lab, page in found.items()}
+    return {lab: head.groups() for lab, head in heads.items() if head and lab in labs}
 
 
 def labs_table(root, labs):
     """| 1 Reduction | `file` | handout |"""
     rows = ["| lab | file | handout |", "|---|---|---|"]
-    for lab, title in titles(root, labs).items():
-        number, name = re.match(r"Lab (\d+): (.*)", title).groups()
+    for lab, (number, name) in titles(root, labs).items():
         page = f"{int(number):02}-{lab.replace('_', '-')}"
         rows.append(f"| {number} {name} | `labs/{lab}/{lab}.cu` | [{page}](handouts/{page}.md) |")
     return "\n".join(rows)

@@ -14,6 +14,7 @@ import argparse
 import os
 import pathlib
 import re
+import signal
 import sys
 import textwrap
 
@@ -69,6 +70,7 @@ def overview(page, tasks):
 
 
 def main():
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `| head` ends it without a message
     parser = argparse.ArgumentParser(prog="./lab hint", description="Prints the help that a lab's handout has for a task.")
     parser.add_argument("lab", metavar="LAB")
     parser.add_argument("task", metavar="TASK", nargs="?", help="without it: all tasks, with difficulty and time")

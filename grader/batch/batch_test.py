@@ -779,7 +779,10 @@ class GradeAll(InFolder):
                 for path in self.out.glob("baselines/*"):
                     path.unlink()
                 before = (self.out / "ledger.jsonl").stat().st_size
-                run = subprocess.Popen(self.command(), env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                # A shell's background jobs ignore Ctrl-C, and hand that down.
+                run = subprocess.Popen(self.command(), env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                       preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+                self.addCleanup(run.kill)
                 while (self.out / "ledger.jsonl").stat().st_size == before:
                     time.sleep(0.01)
                 time.sleep(wait)

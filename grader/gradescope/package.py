@@ -4,7 +4,7 @@
 
 usage: ./lab gradescope OUT.zip [LAB…]
 
-The archive holds Gradescope's two programs (files/setup.sh, files/run_autograder), the labs to grade (all when none is named) and, in
+The archive holds Gradescope's two programs (files/setup.sh, files/run_autograder with grade_submission.py), the labs to grade (all when none is named) and, in
 course/, what grading needs of this checkout as it is now: with your points and cases, and without solutions, which grading does not
 need and nobody can then take from the container.
 """
@@ -40,7 +40,7 @@ def pack(root, out, labs):
     names = [n for n in release.released_files(root) if not release.matches(n, LEFT_OUT)]
     secrets = release.leaks.secrets(root)
     with zipfile.ZipFile(out, "w") as archive:
-        for name in ["setup.sh", "run_autograder"]:
+        for name in ["setup.sh", "run_autograder", "grade_submission.py"]:
             add(archive, name, (HERE / "files" / name).read_bytes(), True)
         add(archive, "labs.txt", "\n".join(labs) + "\n", False)
         for name in sorted(names):

@@ -13,7 +13,7 @@ show_progress() {
   local title=$1 line columns
   columns=$(tput cols 2>/dev/null || echo 80)
   [[ -z ${lock-} ]] || exec {lock}>&-
-  while sleep 1 </dev/null >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do
+  while sleep 1 >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do
     [[ -t 2 ]] || ((SECONDS % progress_every == 0)) || continue
     line=$(tail -c 400 "$LAB_LOG" 2>/dev/null | tr '\r' '\n' | grep -v '^ *$' | tail -n 1) || line=''
     line="lab: $title (${SECONDS} s) ${line}"

@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import zipfile
 
@@ -202,6 +203,7 @@ class Gradescope(InFolder):
             archive.extractall(self.dir / "source")
             names = archive.namelist()
             self.assertEqual(archive.read("labs.txt"), b"scan\nsat\n")
+            self.assertEqual(archive.read("minutes.txt"), b"9\n")
             for program in ["setup.sh", "run_autograder", "grade_submission.py", "course/lab"]:
                 self.assertTrue(archive.getinfo(program).external_attr >> 16 & 0o100, program)
         # What the build asks for, whether it is built or not.
@@ -224,12 +226,13 @@ class Gradescope(InFolder):
         self.assertEqual(list(self.dir.iterdir()), [])
 
     FAKE_LAB = """#!/usr/bin/env python3
-import json, pathlib, sys
+import json, pathlib, sys, time
 option = dict(zip(sys.argv, sys.argv[1:]))
 log = pathlib.Path("../../asked")
 n_before = len(log.read_text().splitlines()) if log.exists() else 0
 log.write_text((log.read_text() if log.exists() else "") + " ".join(sys.argv[1:]) + chr(10))
 text = pathlib.Path("labs/scan/scan.cu").read_text(errors="replace")
+time.sleep(60 if text == "hang" else 0)
 fault = text.startswith("infra") and n_before < int(text.split()[1])
 result = {"labs": [{"id": "scan", "tasks": [{"id": "one", "verdict": "INFRA" if fault else "OK"}]}]}
 pathlib.Path(option["--json"]).write_text(json.dumps(result))
@@ -237,7 +240,7 @@ pathlib.Path(option["--gradescope"]).write_text(json.dumps({"score": 90, "output
 sys.exit(fault)
 """
 
-    def grade_on_gradescope(self, labs, files):
+    def grade_on_gradescope(self, labs, files, minutes="9"):
         """run_autograder, with a ./lab that notes what it was asked; its exit code, results.json and what lies in the labs then."""
         source, submission = self.dir / "source", self.dir / "submission"
         shutil.rmtree(self.dir, ignore_errors=True)
@@ -249,6 +252,7 @@ sys.exit(fault)
             (source / "course/grader/batch").mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / f"grader/batch/{name}.py", source / "course/grader/batch")
         (source / "labs.txt").write_text("\n".join(labs) + "\n")
+        (source / "minutes.txt").write_text(minutes)
         (source / "course/lab").write_text(self.FAKE_LAB)
         (source / "course/lab").chmod(0o755)
         for name, data in files.items():
@@ -299,6 +303,16 @@ sys.exit(fault)
         self.assertNotEqual(done.returncode, 0)
         self.assertIsNone(results)
         self.assertIn("there is no score", done.stderr)
+
+    def test_what_takes_too_long_gets_no_score_either(self):
+        """Gradescope gives 0 points at its own limit, so this one must come first."""
+        begun = time.monotonic()
+        done, results, _ = self.grade_on_gradescope(["scan"], {"scan.cu": "hang"}, minutes="0.05")
+        self.assertLess(time.monotonic() - begun, 30)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIsNone(results)
+        self.assertIn("stopped after 0.05 minutes", done.stderr)
+        self.assertIn("--minutes takes", run("grader/gradescope/package.py", self.dir / "a.zip", "--minutes", "0").stderr)
 
 
 if __name__ == "__main__":

@@ -5,12 +5,16 @@
 usage: grade_submission.py AUTOGRADER      (Gradescope's folder: source/, submission/, results/)
 
 A lab without a usable file is graded as the skeleton, for 0 points, and the student reads why. A fault of the machine is tried once
-more; then there is no results.json, and the exit code is not 0.
+more; then there is no results.json, and the exit code is not 0. The same when it takes longer than source/minutes.txt says:
+Gradescope itself would give 0 points when its own limit is reached.
 """
 import json
+import os
 import pathlib
+import signal
 import subprocess
 import sys
+import time
 
 ATTEMPTS = 2
 
@@ -45,18 +49,35 @@ def has_fault(path):
         return True
 
 
+def run(command, folder, deadline):
+    """The exit code; None when the time is over."""
+    process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, start_new_session=True)
+    try:
+        return process.wait(timeout=max(0.0, deadline - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        return None
+
+
 def main():
+    begun = time.monotonic()
     folder = pathlib.Path(sys.argv[1])
     source, results = folder / "source", folder / "results"
     results.mkdir(exist_ok=True)
     labs = (source / "labs.txt").read_text(encoding="utf-8").split()
+    minutes = float((source / "minutes.txt").read_text(encoding="utf-8"))
     said = put_in_place(source, folder / "submission", labs)
     result, graded = results / "result.json", results / "results.json"
     for _ in range(ATTEMPTS):
         for path in (result, graded):
             path.unlink(missing_ok=True)
         command = ["./lab", "grade", *labs, "--device", "sim", "--json", str(result), "--gradescope", str(graded)]
-        code = subprocess.run(command, cwd=source / "course", stdin=subprocess.DEVNULL, check=False).returncode
+        code = run(command, source / "course", begun + 60 * minutes)
+        if code is None:
+            graded.unlink(missing_ok=True)
+            sys.exit(f"Grading was stopped after {minutes:g} minutes: there is no score. Give the container more of a CPU, or raise Gradescope's "
+                     f"limit and pack again with --minutes.")
         if code == 0 and graded.exists() and not has_fault(result):
             break
     else:

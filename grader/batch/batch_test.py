@@ -466,6 +466,16 @@ class Ingest(InFolder):
         self.assertIn("no plain file", taken["bob", "reduction"].refused)
         self.assertNotIn("the solution", repr(taken))
 
+    def test_a_repository_with_its_build_folder_is_no_crowd(self):
+        self.put("ada/a/scan.cu", "s")
+        self.put("ada/z/build.ninja")
+        self.put("ada/z/lab/scan.cu", "made by the build")
+        for name in ("ada/z", "ada/venv", "ada/.git"):
+            for i in range(unpack.MOST_ENTRIES // 2 if name != "ada/.git" else 10):
+                self.put(f"{name}/{i}")
+        taken, _ = self.take()
+        self.assertEqual((taken["ada", "scan"].source, taken["ada", "scan"].refused), (b"s", ""))
+
     def test_an_archive_that_stops_its_reader_costs_nobody_else(self):
         for student in ("ada", "bob", "cy"):
             self.put(f"{student}.zip", make_class.zipped([("scan.cu", student.encode())]))

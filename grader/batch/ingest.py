@@ -26,6 +26,7 @@ DEPTH = 8
 SECONDS_TO_UNPACK = 60
 MOST_ARCHIVES = 4
 MOST_OTHERS = 20  # that are listed
+MACHINE_MADE = (".git", ".venv", "venv", ".deps", ".cache", "__pycache__", "node_modules", "__MACOSX")  # folders with many files of no student
 HIDDEN = (".DS_Store", ".git", "__MACOSX", "Thumbs.db", "desktop.ini")
 
 
@@ -182,14 +183,18 @@ def add_folder(found: Found, path: str, inside: str) -> None:
         except OSError as error:
             found.refused.append(f"{names.shown(seen_as)} can't be read: {error.strerror}")
             continue
+        if "build.ninja" in entries:
+            continue  # what a build made
         for name in entries:
+            if name in MACHINE_MADE:
+                continue
             n_entries += 1
             if n_entries > MOST_ENTRIES:
                 found.refused.append(f"{names.shown(inside)} holds more than {MOST_ENTRIES} files")
                 return
             full, seen = f"{folder}/{name}", f"{seen_as}/{name}"
             kind = kind_of(full)
-            if name.startswith("._") or name == "__MACOSX":
+            if name.startswith("._"):
                 continue
             if kind == "folder":
                 if depth < DEPTH:

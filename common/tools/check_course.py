@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Checks that every lab is complete: its API, skeleton, baseline, tests, solution, mutants and handout, and each rung of its ladder.
 
-usage: check_course.py ROOT CATALOGUE.json      (CATALOGUE: what `labcli list --json` prints; - for stdin)
+usage: check_course.py ROOT LABCLI      (LABCLI: the built tool, whose `list --json` says what labs there are)
 
 Prints what is missing, a line each, and exits with 1 when something is.
 """
@@ -10,6 +10,7 @@ Prints what is missing, a line each, and exits with 1 when something is.
 import json
 import pathlib
 import re
+import subprocess
 import sys
 
 LEAST_WRONG, LEAST_RIGHT = 10, 5  # mutants of a lab
@@ -86,6 +87,15 @@ def missing_in_handout(root, lab, tasks):
             yield f"{lab}: handouts/meson.build does not list {pathlib.PurePosixPath(path).name}: nobody checks its numbers"
 
 
+def missing_in_readmes(root, lab, tasks):
+    for path in sorted({task["section"].split("#")[0] for task in tasks}):
+        page = pathlib.PurePosixPath(path).name
+        for name, row in [("README.md", rf"^\| .*`labs/{lab}/{lab}\.cu`.*\(handouts/{re.escape(page)}\)"),
+                          ("handouts/README.md", rf"^\| .*\({re.escape(page)}\)")]:  # fmt: skip
+            if not re.search(row, text_of(root / name) or "", re.M):
+                yield f"{lab}: {name} has no row with {page}"
+
+
 def complaints(root, catalogue):
     known = {lab["id"]: lab for lab in catalogue["labs"]}
     for lab in labs_of_root(root):
@@ -99,13 +109,14 @@ def complaints(root, catalogue):
         yield from rungs_out_of_order(root, lab, [task["id"] for task in tasks] + further)
         yield from missing_mutants(root, lab)
         yield from missing_in_handout(root, lab, tasks)
+        yield from missing_in_readmes(root, lab, tasks)
 
 
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
-    root, source = pathlib.Path(sys.argv[1]), sys.argv[2]
-    catalogue = json.load(sys.stdin if source == "-" else open(source, encoding="utf-8"))
+    root, labcli = pathlib.Path(sys.argv[1]), sys.argv[2]
+    catalogue = json.loads(subprocess.run([labcli, "list", "--json"], check=True, stdout=subprocess.PIPE, text=True).stdout)
     found = list(complaints(root, catalogue))
     for line in found:
         print(line)

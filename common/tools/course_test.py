@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Tests of new_lab.py and check_course.py: on copies of this checkout's sources, from which something is taken away.
 
-usage: course_test.py ROOT LABCLI
+usage: course_test.py ROOT LABCLI [TEST…]      the checkout's labs may be incomplete: only what a change adds counts
 """
 
 import json
@@ -20,6 +20,7 @@ import check_course  # noqa: E402
 
 CATALOGUE = json.loads(subprocess.run([LABCLI, "list", "--json"], check=True, capture_output=True, text=True).stdout)
 LABS = [lab["id"] for lab in CATALOGUE["labs"]]
+NEW = "eighth" + "_lab" * sum(lab.startswith("eighth") for lab in LABS)
 
 
 class Copy(unittest.TestCase):
@@ -28,7 +29,9 @@ class Copy(unittest.TestCase):
         self.root = pathlib.Path(self.folder.name)
         for part in ["labs", "solutions", "handouts", "grader/mutants", "common/tools", "common/template"]:
             shutil.copytree(ROOT / part, self.root / part)
-        shutil.copy(ROOT / "meson.build", self.root)
+        for name in ["meson.build", "README.md"]:
+            shutil.copy(ROOT / name, self.root)
+        self.before = self.complaints()
 
     def tearDown(self):
         self.folder.cleanup()
@@ -36,11 +39,24 @@ class Copy(unittest.TestCase):
     def complaints(self, catalogue=CATALOGUE):
         return list(check_course.complaints(self.root, catalogue))
 
+    def added(self):
+        """What is missing now and was not before."""
+        return [complaint for complaint in self.complaints() if complaint not in self.before]
+
 
 class Completeness(Copy):
-    def test_the_course_is_complete(self):
-        self.assertEqual(self.complaints(), [])
+    def test_the_list_of_labs_is_read(self):
         self.assertEqual(check_course.labs_of_root(self.root), LABS)
+
+    def test_names_a_lab_that_a_readme_does_not_list(self):
+        for name in ["README.md", "handouts/README.md"]:
+            path = self.root / name
+            text = path.read_text(encoding="utf-8")
+            for lab in CATALOGUE["labs"]:
+                page = lab["tasks"][0]["section"].split("#")[0].removeprefix("handouts/")
+                path.write_text("".join(line for line in text.splitlines(True) if page not in line), encoding="utf-8")
+                self.assertEqual(self.added(), [f"{lab['id']}: {name} has no row with {page}"])
+            path.write_text(text, encoding="utf-8")
 
     def test_names_each_file_that_is_taken_away(self):
         for lab in LABS:
@@ -68,6 +84,8 @@ class Completeness(Copy):
     def test_names_rungs_that_change_places(self):
         for lab in CATALOGUE["labs"]:
             ids = [rung["id"] for rung in lab["tasks"] + lab["further_rungs"]]
+            if len(ids) < 2:
+                continue
             path = self.root / f"labs/{lab['id']}/lab.hpp"
             kept = path.read_text(encoding="utf-8")
             start = kept.index("enum class Rung")
@@ -79,21 +97,21 @@ class Completeness(Copy):
     def test_names_a_lab_whose_mutants_are_taken_away(self):
         for lab in LABS:
             shutil.rmtree(self.root / "grader/mutants" / lab)
-            told = [c for c in self.complaints() if c.startswith(f"{lab}:")]
+            told = [c for c in self.added() if c.startswith(f"{lab}:")]
             self.assertEqual(len(told), 2)
             self.assertIn("0 wrong submissions", told[0])
 
     def test_names_a_mutant_that_nobody_runs(self):
         (self.root / f"grader/mutants/{LABS[0]}/forgotten.mutant").write_text("// verdict: OK\n")
-        self.assertEqual(len(self.complaints()), 1)
-        self.assertIn("does not list forgotten", self.complaints()[0])
+        self.assertEqual(len(self.added()), 1)
+        self.assertIn("does not list forgotten", self.added()[0])
 
     def test_names_a_section_that_a_task_points_to_in_vain(self):
         lab = CATALOGUE["labs"][0]
         path, anchor = lab["tasks"][0]["section"].split("#")
         text = (self.root / path).read_text(encoding="utf-8")
         (self.root / path).write_text(text.replace(f'<a id="{anchor}"></a>', ""), encoding="utf-8")
-        self.assertIn(f"has no section {anchor}", self.complaints()[0])
+        self.assertIn(f"has no section {anchor}", self.added()[0])
 
 
 class NewLab(Copy):
@@ -103,18 +121,50 @@ class NewLab(Copy):
 
     def test_is_one_line_in_the_list_and_lacks_but_its_own_content(self):
         before = (self.root / "meson.build").read_text().splitlines()
-        done = self.new("eighth", "--title", "An eighth lab")
+        done = self.new(NEW, "--title", "An eighth lab")
         self.assertEqual(done.returncode, 0, done.stderr)
         after = (self.root / "meson.build").read_text().splitlines()
-        self.assertEqual([line for line in after if line not in before], ["  'eighth',"])
-        self.assertEqual(check_course.labs_of_root(self.root), [*LABS, "eighth"])
-        self.assertEqual(self.complaints(), ["eighth: the registry does not have it"])  # until it is built
-        section = f"{next((self.root / 'handouts').glob('*-eighth.md')).relative_to(self.root)}#map"
-        built = {"labs": [*CATALOGUE["labs"], {"id": "eighth", "tasks": [{"id": "map", "section": section}]}]}
-        self.assertTrue(all("submissions" in complaint for complaint in self.complaints(built)), self.complaints(built))
-        for path in self.root.rglob("*eighth*/**/*"):
+        self.assertEqual([line for line in after if line not in before], [f"  '{NEW}',"])
+        self.assertEqual(check_course.labs_of_root(self.root), [*LABS, NEW])
+        self.assertEqual(self.added(), [f"{NEW}: the registry does not have it"])  # until it is built
+        lacks = [complaint for complaint in self.complaints(self.built()) if complaint not in self.before]
+        self.assertEqual([re.sub(r"\d+", "#", complaint) for complaint in lacks],
+                         [f"{NEW}: grader/mutants/{NEW} has # {kind} submissions, # are the least" for kind in ("wrong", "right-but-different")])
+        for complaint in lacks:
+            self.assertIn(complaint, done.stdout)
+        for path in self.root.rglob(f"*{NEW}*/**/*"):
             if path.is_file():
                 self.assertNotRegex(path.read_text(encoding="utf-8"), "LAB_(ID|TITLE|HANDOUT|NUMBER)")
+
+    def built(self):
+        """What the registry has when the new lab is built."""
+        section = f"{next((self.root / 'handouts').glob('*-' + NEW.replace('_', '-') + '.md')).relative_to(self.root)}#map"
+        return {"labs": [*CATALOGUE["labs"], {"id": NEW, "tasks": [{"id": "map", "section": section}], "further_rungs": []}]}
+
+    def test_stands_in_both_readmes_and_in_the_students(self):
+        self.assertEqual(self.new(NEW, "--title", "An eighth lab").returncode, 0)
+        page = next((self.root / "handouts").glob("*-" + NEW.replace("_", "-") + ".md"))
+        number = int(page.name[:2])
+        self.assertIn(f"| {number} An eighth lab | `labs/{NEW}/{NEW}.cu` | [{page.stem}](handouts/{page.name}) |\n\n",
+                      (self.root / "README.md").read_text(encoding="utf-8"))
+        rows = (self.root / "handouts/README.md").read_text(encoding="utf-8").splitlines()
+        self.assertEqual([f"[Lab {number}: An eighth lab]({page.name})" in row for row in rows].count(True), 1)
+        sys.path.insert(0, str(ROOT / "grader/release"))
+        import release
+
+        self.assertIn(f"| {number} An eighth lab | `labs/{NEW}/{NEW}.cu`", release.labs_table(self.root, [*LABS, NEW]))
+
+    def test_the_course_with_it_gives_a_plain_list_and_no_tracebacks(self):
+        self.assertEqual(self.new(NEW).returncode, 0)
+        labcli = self.root / "labcli"
+        labcli.write_text(f"#!/bin/sh\ncat <<'END'\n{json.dumps(self.built())}\nEND\n")
+        labcli.chmod(0o755)
+        done = subprocess.run([sys.executable, self.root / "common/tools/check_course.py", self.root, labcli], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (1, ""))
+        self.assertEqual(done.stdout.splitlines(), self.complaints(self.built()))
+        tests = ["Completeness", "NewLab.test_is_one_line_in_the_list_and_lacks_but_its_own_content", "NewLab.test_overwrites_nothing"]
+        done = subprocess.run([sys.executable, __file__, self.root, labcli, *tests], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
 
     def test_overwrites_nothing(self):
         done = self.new(LABS[0])
@@ -128,4 +178,4 @@ class NewLab(Copy):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])

@@ -4,8 +4,9 @@
 
 usage: new_lab.py ROOT ID [--title TITLE]
 
-Writes labs/ID, solutions/ID, grader/mutants/ID and a handout, and adds ID to the list of labs in the root meson.build and the handout
-to handouts/meson.build. Nothing is overwritten.
+Writes labs/ID, solutions/ID, grader/mutants/ID and a handout, and adds ID to the list of labs in the root meson.build, the handout
+to handouts/meson.build and both to the tables in README.md and handouts/README.md. Nothing is overwritten. Then it prints what the
+lab lacks to be complete.
 """
 
 import argparse
@@ -13,6 +14,8 @@ import pathlib
 import re
 import subprocess
 import sys
+
+import check_course
 
 PLACES = {"lab": "labs/{id}", "solution": "solutions/{id}", "mutants": "grader/mutants/{id}"}
 
@@ -27,6 +30,17 @@ def add_to_list(path, opening, entry):
     start = text.index(opening) + len(opening)
     close = re.compile(r"^[)\]]", re.M).search(text, start).start()
     path.write_text(text[:close] + f"  '{entry}',\n" + text[close:], encoding="utf-8")
+
+
+def add_row(path, like, row):
+    """Puts `row` below the last row of a table that matches `like`."""
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    last = max((i for i, line in enumerate(lines) if re.match(like, line)), default=None)
+    if last is None:
+        print(f"{path.name} has no table of labs any more: mention the lab there yourself.")
+        return
+    lines.insert(last + 1, row + "\n")
+    path.write_text("".join(lines), encoding="utf-8")
 
 
 def in_columns(rows):
@@ -69,6 +83,10 @@ def main():
     subprocess.run(skeleton, check=True)
     add_to_list(root / "meson.build", "labs = [\n", lab)
     add_to_list(root / "handouts/meson.build", "handouts = files(\n", handout)
+    page = pathlib.PurePosixPath(handout).stem
+    in_table = title.replace("|", "\\|")
+    add_row(root / "README.md", r"\| \d+ .*`labs/\w+/\w+\.cu`", f"| {number} {in_table} | `labs/{lab}/{lab}.cu` | [{page}](handouts/{handout}) |")
+    add_row(root / "handouts/README.md", r"\| \[Lab \d+: ", f"| [Lab {number}: {in_table}]({handout}) | in a few words: what it is about |")
     print(f"{lab} is there, with one task that only stands for yours. Next:")
     print(
         in_columns(
@@ -77,10 +95,15 @@ def main():
                 (f"labs/{lab}/lab.hpp", "its API; points.hpp beside it says what it is worth"),
                 (f"solutions/{lab}/{lab}.cu", f"its ladder; make_skeleton.py writes labs/{lab}/{lab}.cu from it"),
                 (f"handouts/{handout}", "its text; handouts/quotes.py fills in its tables"),
+                ("README.md, handouts/README.md", "their tables of labs have it; the second one with words to replace"),
                 ("./lab test 'course is complete'", "names what is still missing"),
             ]
         )
     )
+    # As the registry will have it when it is built.
+    built = {"labs": [{"id": lab, "tasks": [{"id": "map", "section": f"handouts/{handout}#map"}]}]}
+    lacks = [one for one in check_course.complaints(root, built) if one.startswith(f"{lab}: ")]
+    print("\n".join(["It is complete when these are done, too:", *(f"  {one}" for one in lacks)]) if lacks else "It is complete.")
 
 
 if __name__ == "__main__":

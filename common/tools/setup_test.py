@@ -71,7 +71,26 @@ class Machine(unittest.TestCase):
 
 
 class Progress(Machine):
-    """step.sh on a terminal."""
+    """step.sh on a terminal, and without one."""
+
+    def logged(self, *command):
+        """What stands in a log, with a line a second."""
+        program = f'set -euo pipefail; LAB_BUILD={self.dir}/build; source {self.dir}/common/tools/step.sh; progress_every=1; step --quiet "Doing it" "$@"'
+        done = subprocess.run(["bash", "-c", program, "step", *command], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20)
+        return done.stderr
+
+    def test_a_longer_step_shows_how_far_it_is_without_a_terminal(self):
+        text = self.logged("bash", "-c", "echo [3/9] Compiling; sleep 2.7")
+        self.assertRegex(text, r"(?m)^lab: Doing it \([12] s\) \[3/9\] Compiling\n(.*\n)*lab: Doing it: done \([23] s\)\n$")
+        self.assertNotIn("\r", text)
+        self.assertEqual(self.logged("true"), "")
+
+    def test_nothing_outlives_a_step(self):
+        """A progress that still slept would keep a pipe open, and the lock of the build."""
+        program = f"""set -euo pipefail; LAB_BUILD={self.dir}/build; source {self.dir}/common/tools/step.sh; sleep() {{ command sleep 30; }}
+            exec {{lock}}>"$LAB_BUILD.lock"; flock "$lock"; step --quiet "Doing it" bash -c "command sleep 0.2"; exec {{lock}}>&-; flock -n "$LAB_BUILD.lock" echo free"""
+        done = subprocess.run(["bash", "-c", program], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20)
+        self.assertEqual(done.stdout, "free\n", done.stderr)
 
     def seen(self, *command):
         """What a terminal shows of a step."""

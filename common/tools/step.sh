@@ -1,19 +1,23 @@
 # SPDX-License-Identifier: MIT
 # step [--quiet] TITLE COMMAND…: runs a command with its output in build/lab-setup.log. Prints one line with the time it took,
-# shows how far it is while it lasts, and on failure what stopped it, in at most ten lines. --quiet: no line when it ends within a second.
+# shows how far it is while it lasts (on a terminal or in a log), and on failure what stopped it, in at most ten lines. --quiet: no line when it ends within a second.
 # shellcheck shell=bash
 LAB_LOG=$LAB_BUILD/lab-setup.log
 
 say() { printf 'lab: %s\n' "$*" >&2; }
 
-# Once a second: how long it has taken and the last line of output, on one line of the terminal.
+# How long it has taken and the last line of output: once a second on one line of a terminal, elsewhere a line now and then. A sleep that
+# outlives the step must hold neither the caller's pipes nor the lock of the build.
+progress_every=15 # seconds, in a log
 show_progress() {
   local title=$1 line columns
   columns=$(tput cols 2>/dev/null || echo 80)
-  while sleep 1; do
+  [[ -z ${lock-} ]] || exec {lock}>&-
+  while sleep 1 >/dev/null 2>&1 && kill -0 $$ 2>/dev/null; do
+    [[ -t 2 ]] || ((SECONDS % progress_every == 0)) || continue
     line=$(tail -c 400 "$LAB_LOG" 2>/dev/null | tr '\r' '\n' | grep -v '^ *$' | tail -n 1) || line=''
     line="lab: $title (${SECONDS} s) ${line}"
-    printf '\r\033[K%s' "${line:0:columns-1}" >&2
+    if [[ -t 2 ]]; then printf '\r\033[K%s' "${line:0:columns-1}" >&2; else printf '%s\n' "${line:0:columns-1}" >&2; fi
   done
 }
 
@@ -91,26 +95,21 @@ explain_failure() {
 }
 
 step() {
-  local quiet='' title ticker='' from=$SECONDS rc=0 offset
+  local quiet='' title ticker rc=0 offset
   if [[ $1 = --quiet ]]; then quiet=1 && shift; fi
   title=$1 && shift
   mkdir -p "$LAB_BUILD" || { say "Can't write to $LAB_BUILD. Choose another folder: LAB_BUILD=/some/folder ./lab …" && return 1; }
   printf '\n== %s: %s\n' "$title" "$*" >>"$LAB_LOG"
   offset=$(stat -c %s "$LAB_LOG")
   [[ -n $quiet || -t 2 ]] || say "$title …"
-  if [[ -t 2 ]]; then
-    SECONDS=0
-    show_progress "$title" &
-    ticker=$!
-  fi
+  SECONDS=0
+  show_progress "$title" &
+  ticker=$!
   "$@" >>"$LAB_LOG" 2>&1 </dev/null || rc=$?
-  if [[ -n $ticker ]]; then
-    kill "$ticker" 2>/dev/null || true
-    wait "$ticker" 2>/dev/null || true
-    printf '\r\033[K' >&2
-    from=0
-  fi
-  local seconds=$((SECONDS - from))
+  local seconds=$SECONDS
+  kill "$ticker" 2>/dev/null || true
+  wait "$ticker" 2>/dev/null || true
+  [[ ! -t 2 ]] || printf '\r\033[K' >&2
   if ((rc != 0)); then
     explain_failure "$title" "$offset"
     return "$rc"

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """Everything of grader/batch but the grading itself, which testing/fake_labcli.py stands in for. BATCH_FUZZ=SECONDS makes the
 random tests go on for that long each."""
+import csv
 import io
 import json
 import os
@@ -465,6 +466,16 @@ class Ingest(InFolder):
         self.assertIn("no plain file", taken["bob", "reduction"].refused)
         self.assertNotIn("the solution", repr(taken))
 
+    def test_a_repository_with_its_build_folder_is_no_crowd(self):
+        self.put("ada/a/scan.cu", "s")
+        self.put("ada/z/build.ninja")
+        self.put("ada/z/lab/scan.cu", "made by the build")
+        for name in ("ada/z", "ada/venv", "ada/.git"):
+            for i in range(unpack.MOST_ENTRIES // 2 if name != "ada/.git" else 10):
+                self.put(f"{name}/{i}")
+        taken, _ = self.take()
+        self.assertEqual((taken["ada", "scan"].source, taken["ada", "scan"].refused), (b"s", ""))
+
     def test_an_archive_that_stops_its_reader_costs_nobody_else(self):
         for student in ("ada", "bob", "cy"):
             self.put(f"{student}.zip", make_class.zipped([("scan.cu", student.encode())]))
@@ -487,6 +498,93 @@ class Ingest(InFolder):
         taken, _ = self.take()
         self.assertEqual([taken["lovelace_1", lab].source for lab in ("scan", "reduction")], [b"s", b"r"])
         self.assertTrue(taken["lovelace_1", "reduction"].late)
+
+    def test_every_entry_has_a_row_and_a_reason(self):
+        inner = make_class.zipped([("scan.cu", b"s")])
+        deep = "/".join(["d"] * 60)
+        self.put("rar.rar", b"Rar!\x1a\x07\x00 and more")
+        self.put("seven.7z", b"7z\xbc\xaf\x27\x1c")
+        self.put("folder with rar/scan.rar", b"Rar!\x1a\x07\x00 and more")
+        self.put("text.txt", "my code")
+        self.put("no ending", "my code")
+        self.put("wide/scan.cu", '#include "scan/lab.hpp"\n'.encode("utf-16"))
+        self.put("wide bare.cu", '#include "scan/lab.hpp"\n'.encode("utf-16-le"))
+        self.put("nested.zip", make_class.zipped([("inner.zip", inner)]))
+        self.put(f"deep/{deep}/scan.cu", "s")
+        (self.folder / "empty").mkdir()
+        self.put("empty archive.zip", make_class.zipped([]))
+        self.put("wrong name/kernel.cu", "int x;")
+        self.put("wrong ending/scan.cpp", '#include "scan/lab.hpp"\n')
+        self.put("Ada_7_assignsubmission_file/scan.docx", "x")
+        self.put("Bob_8_assignsubmission_file_scan.docx", "x")
+        self.put("good/scan.cu", "fine")
+        self.put("grades.csv", "the platform's own")
+        taken, labs = self.take()
+        self.assertEqual(labs, ["scan"])
+        for student, refused, reason in [
+            ("rar", True, "RAR"), ("seven", True, "7-Zip"), ("folder with rar", True, "RAR"), ("text", False, "text.txt"),
+            ("no ending", False, "no ending"), ("wide", True, "UTF-16"), ("wide bare", True, "UTF-16"), ("nested", False, "inner.zip"),
+            ("deep", False, f"deeper than {ingest.DEPTH}"), ("empty", False, "empty"), ("empty archive", False, "empty"),
+            ("wrong name", False, "kernel.cu"), ("wrong ending", False, "scan.cpp"), ("Ada_7", False, "scan.docx"), ("Bob_8", False, "scan.docx"),
+        ]:
+            with self.subTest(student):
+                one = taken.pop((student, "scan"))
+                self.assertIsNone(one.source)
+                self.assertEqual(bool(one.refused), refused, one)
+                self.assertIn(reason, one.refused or one.origin)
+        self.assertEqual([student for student, _ in taken], ["good"])
+        self.assertEqual(ingest.ignored(str(self.folder)), ["grades.csv"])
+
+    def test_numbered_copies_are_one_student(self):
+        def archive(year, text):
+            info = zipfile.ZipInfo("scan.cu", (year, 1, 2, 3, 4, 6))
+            return make_class.zipped([(info, text)])
+
+        self.put("ada.zip", archive(2026, b"new"))
+        self.put("ada (1).zip", archive(2025, b"old"))
+        self.put("bob.zip", archive(2025, b"old"))
+        self.put("bob (1).tar.gz", make_class.tarred([(tar_entry("scan.cu", mtime=1_780_000_000, size=3), b"new")]))
+        self.put("cy.zip", archive(2026, b"old"))
+        self.put("cy(2).zip", archive(2026, b"new"))
+        self.put("dan.zip", archive(2026, b"fine"))
+        self.put("dan (1).rar", b"Rar!\x1a\x07\x00")
+        self.put("eve (1).zip", archive(2026, b"a group"))
+        self.put("eve (2).zip", archive(2026, b"another group"))
+        self.put("fay.zip", archive(2026, b"one"))
+        self.put("fay.tar.gz", make_class.tarred([(tar_entry("scan.cu", mtime=1_767_323_046, size=3), b"two")]))
+        self.put("gus.zip", archive(2026, b"same"))
+        self.put("gus (1).zip", archive(2025, b"same"))
+        taken, _ = self.take()
+        got = {student: one.source for (student, _), one in taken.items()}
+        self.assertEqual(got, {"ada": b"new", "bob": b"new", "cy": b"new", "dan": b"fine", "eve (1)": b"a group", "eve (2)": b"another group",
+                               "fay": None, "gus": b"same"})
+        self.assertIn("newer than ada (1).zip", taken["ada", "scan"].note)
+        self.assertIn("newer than bob.zip", taken["bob", "scan"].note)
+        self.assertIn("RAR", taken["dan", "scan"].note)
+        self.assertIn("fay.tar.gz", taken["fay", "scan"].refused)
+        self.assertEqual(taken["gus", "scan"].note, "")
+
+    def test_copies_of_different_labs_complete_each_other(self):
+        self.put("ada.zip", make_class.zipped([("scan.cu", b"s")]))
+        self.put("ada (1).zip", make_class.zipped([("reduction.cu", b"r")]))
+        taken, labs = self.take()
+        self.assertEqual((labs, taken["ada", "scan"].source, taken["ada", "reduction"].source), (["reduction", "scan"], b"s", b"r"))
+
+    def test_a_whole_repository_is_graded_on_its_changes(self):
+        skeletons = {lab: f"// what to do\nvoid {lab}() {{ TODO; }}\n" for lab in LABS}
+        for lab in LABS:
+            self.put(f"ada/labs/{lab}/{lab}.cu", skeletons[lab].replace("\n", "\r\n") + "// an older comment\n")
+            self.put(f"bob.zip", make_class.zipped([(f"repo/labs/{lab}/{lab}.cu", skeletons[lab].encode()) for lab in LABS]
+                                                   + [("scan.cu", b"void scan() { mine; }\n")]))
+        self.put("ada/labs/reduction/reduction.cu", "void reduction() { mine; }\n")
+        hand_ins, labs = ingest.ingest(str(self.folder), LABS, [], skeletons)
+        taken = {(one.student, one.lab): one for one in hand_ins}
+        self.assertEqual(labs, ["reduction", "scan"])
+        self.assertEqual(taken["ada", "reduction"].source, b"void reduction() { mine; }\n")
+        self.assertEqual(taken["bob", "scan"].source, b"void scan() { mine; }\n")
+        self.assertIn(b"TODO", taken["ada", "scan"].source)
+        self.assertIn("not changed", taken["ada", "scan"].note)
+        self.assertEqual(ingest.ingest(str(self.folder), LABS, ["hierarchical_scan"], skeletons)[1], ["hierarchical_scan"])
 
 
 HAND_INS = {"ada": "// points 70\n", "bob": "// points 0\n", "cy": "// points 70\n// infra 1\n", "dan": "// points 5\n// slow\n",
@@ -655,6 +753,74 @@ class GradeAll(InFolder):
         self.assertIn("in use", self.grade(code=1))
         run.kill()
         run.wait()
+
+    def test_every_reason_stands_in_the_tables(self):
+        self.put("in/rar.rar", b"Rar!\x1a\x07\x00")
+        self.put("in/words/notes.txt", "my code")
+        self.put("in/grades.csv", "the platform's own")
+        self.put("in/ada (1)/reduction.cu", "// points 60\n")
+        os.utime(self.folder / "in/ada (1)/reduction.cu", (1, 1))
+        said = self.grade()
+        self.assertIn("refused   rar, reduction: rar.rar is a RAR archive", said)
+        self.assertIn("missing   words: Nothing for this lab was found in words (not a .cu file: words/notes.txt)", said)
+        self.assertIn("Not a submission, ignored: grades.csv", said)
+        table = {line.split(",")[0]: line for line in (self.out / "grades.csv").read_text().splitlines()}
+        self.assertIn("RAR archive", table["rar"])
+        self.assertIn("notes.txt", table["words"])
+        self.assertIn("reduction: ada counts: it is newer than ada (1).", table["ada"])
+        self.assertIn("newer than ada (1)", (self.out / "reports/students/ada/reduction.txt").read_text())
+        self.assertEqual(self.points(), self.expected(rar=0, words=0))
+
+    def test_a_class_without_a_usable_file_gives_the_reasons(self):
+        (self.folder / "unusable").mkdir()
+        self.put("unusable/rar.rar", b"Rar!\x1a\x07\x00")
+        said = self.run_on("unusable")
+        self.assertIn("rar: rar.rar is a RAR archive", said)
+        self.assertIn("--labs", said)
+
+    def test_after_an_interruption_all_tables_agree(self):
+        """Ctrl-C at any moment: while baselines are timed, while submissions are graded, when one has just ended."""
+        self.grade("--seed", "7")
+        for wait in (0.0, 0.15, 0.5, 1.0):
+            with self.subTest(wait=wait):
+                for student in ("bob", "dan"):
+                    self.put(f"in/{student}/reduction.cu", f"// points 44\n// {wait}\n")
+                self.put("in/ada/reduction.cu", f"// points 3\n// hang {wait}\n")
+                for path in self.out.glob("baselines/*"):
+                    path.unlink()
+                before = (self.out / "ledger.jsonl").stat().st_size
+                # A shell's background jobs ignore Ctrl-C, and hand that down.
+                run = subprocess.Popen(self.command(), env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                                       preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+                self.addCleanup(run.kill)
+                while (self.out / "ledger.jsonl").stat().st_size == before:
+                    time.sleep(0.01)
+                time.sleep(wait)
+                run.send_signal(signal.SIGINT)
+                said = run.communicate(timeout=60)[0]
+                self.assertEqual(run.returncode, 1, said)
+                self.assertIn("The same command goes on from here", said)
+                self.assertNotIn("Traceback", said)
+                self.check_that_tables_agree()
+                self.assertIsNone(self.points()["ada"], "an old score is no score of a new file")
+
+    def check_that_tables_agree(self):
+        records, _ = ledger.parse((self.out / "ledger.jsonl").read_bytes())
+        latest = {one["student"]: one for one in records if one["event"] == "hand_in"}
+        ended = {one["sha256"] for one in records if one["event"] == "end" and one["outcome"] == "graded"}
+        db = sqlite3.connect(self.out / "gradebook.sqlite")
+        rows = {student: (status, points) for student, status, points in db.execute("SELECT student, status, points FROM latest")}
+        n_hand_ins, = db.execute("SELECT count(*) FROM hand_ins").fetchone()
+        db.close()
+        self.assertEqual(n_hand_ins, sum(one["event"] == "hand_in" for one in records))
+        self.assertEqual({student: status == "graded" for student, (status, _) in rows.items()},
+                         {student: one["sha256"] in ended for student, one in latest.items()})
+        with open(self.out / "grades.csv", encoding="utf-8", newline="") as file:
+            table = {row["student"]: (row["reduction status"], int(row["reduction"]) if row["reduction"] else None) for row in csv.DictReader(file)}
+        self.assertEqual(table, rows)
+        for student, (status, points) in rows.items():
+            text = (self.out / f"reports/students/{names.slug(student)}/reduction.txt").read_text()
+            self.assertIn(f": {points} of" if status == "graded" else "has not been graded yet", text)
 
     def test_wrong_usage_says_what_is_right(self):
         self.assertIn("is no folder", self.run_on("nothing here"))

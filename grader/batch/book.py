@@ -46,12 +46,16 @@ def utc_now() -> str:
 def write_atomically(path: pathlib.Path, data: bytes, durable: bool = False) -> None:
     """`durable`: for what can't be made again after a power cut."""
     beside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with open(beside, "wb") as file:
-        file.write(data)
-        if durable:
-            file.flush()
-            os.fsync(file.fileno())
-    os.replace(beside, path)
+    try:
+        with open(beside, "wb") as file:
+            file.write(data)
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+        os.replace(beside, path)
+    except OSError:
+        beside.unlink(missing_ok=True)  # on a full disk it would be in the way
+        raise
 
 
 def kind_of_fault(message: str) -> str:
@@ -165,10 +169,12 @@ class Book:
                 path = self.source(sha256)
                 if not path.exists() or hashlib.sha256(path.read_bytes()).hexdigest() != sha256:
                     write_atomically(path, one.source)
-            record = {"student": one.student, "lab": one.lab, "sha256": sha256, "refused": one.refused, "late": one.late}
+            record = {"student": one.student, "lab": one.lab, "sha256": sha256, "refused": one.refused, "late": one.late, "note": one.note}
+            if not sha256:
+                record["origin"] = one.origin  # the reason
             before = known.get((one.student, one.lab))
             if before is None or any(before[name] != value for name, value in record.items()):
-                self.ledger.append({"event": "hand_in", **record, "origin": one.origin, "time": utc_now()})
+                self.ledger.append({"event": "hand_in", "origin": one.origin, **record, "time": utc_now()})
                 n_new += 1
         return n_new
 
@@ -245,6 +251,12 @@ class Book:
                 if self.end(unit, attempt) == "graded":
                     return True
         return False
+
+    def adopt_all(self, units: list[Unit]) -> None:
+        """What had just ended when the work was interrupted."""
+        for unit in units:
+            if self.grade(unit.key, unit.lab) is None:
+                self.adopt(unit)
 
     def clean(self) -> None:
         """What a kill left half-done."""

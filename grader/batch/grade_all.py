@@ -7,11 +7,13 @@ gradebook.py, reports.py, similarity.py (what comes out). A submission's grade d
 the class's seed: neither on the order nor on who else handed in.
 """
 import argparse
+import contextlib
 import errno
 import json
 import os
 import pathlib
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -21,11 +23,13 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import gradebook
 import ingest
+import names
 import reports
 import similarity
 import slurm
 import worker
 from book import Book, Problem, Unit
+from ledger import uninterrupted
 from pool import Pool
 from progress import Progress
 
@@ -164,7 +168,7 @@ def units_of(book: Book, hand_ins: list[ingest.HandIn]) -> list[Unit]:
     return sorted(found.values(), key=lambda unit: (unit.lab, unit.key))
 
 
-def summary(book: Book, hand_ins: list[ingest.HandIn], n_now: int, n_cached: int, seconds: float) -> int:
+def summary(book: Book, hand_ins: list[ingest.HandIn], lists: list[str], n_now: int, n_cached: int, seconds: float) -> int:
     rows = [(one, gradebook.row_of(book, book.state.latest_hand_in(one.student, one.lab), current=True)[0]) for one in hand_ins]
     by_status = {status: [one for one, row in rows if row["status"] == status] for status in ("graded", "refused", "missing", "infra", "pending")}
     n_students = len({one.student for one in hand_ins})
@@ -177,6 +181,12 @@ def summary(book: Book, hand_ins: list[ingest.HandIn], n_now: int, n_cached: int
     for one, row in rows:
         if row["status"] in ("infra", "pending"):
             print(f"  no grade  {one.student}, {one.lab}: {row['message'] or 'not reached'}")
+    for student in sorted({one.student for one in hand_ins}):
+        own = [row for one, row in rows if one.student == student]
+        if all(row["status"] == "missing" for row in own):
+            print(f"  missing   {student}: {own[0]['message']}")
+    if lists:
+        print(f"Not a submission, ignored: {', '.join(names.shown(name) for name in lists)}")
     print(f"Gradebook  {book.folder / 'gradebook.sqlite'}\nTables     {book.folder / 'grades.csv'}, tasks.csv\n"
           f"Reports    {book.folder / 'reports'}/students, instructors")
     n_without = len(by_status["infra"]) + len(by_status["pending"])
@@ -198,9 +208,28 @@ def run(options: argparse.Namespace) -> int:
         print(f"The ledger has {book.ledger.n_damaged} damaged lines, as a kill leaves; they count as not written.", file=sys.stderr)
 
     all_labs = list(harness["labs"])
-    hand_ins, labs = ingest.ingest(str(folder), all_labs, options.labs)
+    hand_ins, labs = ingest.ingest(str(folder), all_labs, options.labs, skeletons_of(pathlib.Path(harness["root"]), all_labs))
     if not hand_ins:
         raise Problem(f"{folder} holds no hand-ins for {', '.join(all_labs)}: one folder, .zip, .tar.gz or .cu file for each student is expected.")
+    if not options.labs and all(one.source is None for one in hand_ins):
+        reasons = "\n".join(f"  {one.student}: {one.refused or one.origin}" for one in hand_ins if one.lab == labs[0])
+        raise Problem(f"Nothing in {folder} can be graded; --labs LAB records that for a lab.\n{reasons}")
+    try:
+        units, waiting = grade_the_new(book, options, hand_ins, labs)
+    except BaseException:
+        # The reason of the stop is what counts: a full disk may hold no tables either.
+        with contextlib.suppress(OSError, sqlite3.Error, Problem):
+            conclude(book, hand_ins)
+        raise
+    book.clean()  # again: what a killed run had started lives a little longer than it, and writes
+    conclude(book, hand_ins)
+    if options.similarity:
+        similarity.write(book, hand_ins, pathlib.Path(options.similarity), options.threshold)
+    return summary(book, hand_ins, ingest.ignored(str(folder)), len(waiting), len(units) - len(waiting), time.monotonic() - begun)
+
+
+def grade_the_new(book: Book, options: argparse.Namespace, hand_ins: list[ingest.HandIn], labs: list[str]) -> tuple[list[Unit], list[Unit]]:
+    """Returns all files, and those of them that had to be graded now."""
     n_new = book.take_in(hand_ins)
     units = units_of(book, hand_ins)
     waiting = [unit for unit in units if book.grade(unit.key, unit.lab) is None and not book.adopt(unit)
@@ -214,24 +243,27 @@ def run(options: argparse.Namespace) -> int:
     progress = Progress(len(waiting))
     try:
         backend.run(waiting, progress)
-    except KeyboardInterrupt:
-        progress.close()
-        print("Stopped. The same command goes on from here.", file=sys.stderr)
-        gradebook.write_gradebook(book)
-        return 1
     finally:
         progress.close()
-    book.clean()  # again: what a killed run had started lives a little longer than it, and writes
-    gradebook.write_gradebook(book)
-    gradebook.write_csv(book)
-    reports.write_reports(book)
-    if options.similarity:
-        similarity.write(book, hand_ins, pathlib.Path(options.similarity), options.threshold)
-    return summary(book, hand_ins, len(waiting), len(units) - len(waiting), time.monotonic() - begun)
+    return units, waiting
+
+
+def conclude(book: Book, hand_ins: list[ingest.HandIn]) -> None:
+    """Tables and reports of what the ledger says, however the work ended."""
+    with uninterrupted():
+        book.adopt_all(units_of(book, hand_ins))
+        gradebook.write_tables(book)
+        reports.write_reports(book)
+
+
+def skeletons_of(root: pathlib.Path, labs: list[str]) -> dict[str, str]:
+    """What students start from, of the labs that are in this checkout."""
+    return {lab: similarity.skeleton_and_solution(root, lab)[0] for lab in labs if (root / "labs" / lab / f"{lab}.cu").exists()}
 
 
 def main() -> int:
     os.umask(0o077)  # other people's work
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a stop that is asked for, as Ctrl-C
     try:
         return run(arguments(sys.argv[1:]))
     except Problem as problem:

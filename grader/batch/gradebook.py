@@ -5,6 +5,7 @@
 
 handouts/instructor-guide.md describes the tables to those who query them.
 """
+import contextlib
 import csv
 import io
 import os
@@ -12,7 +13,7 @@ import pathlib
 import sqlite3
 import sys
 
-from book import Book, read_result, write_atomically
+from book import Book, read_result
 from names import slug
 
 SCHEMA = """
@@ -41,7 +42,7 @@ CREATE VIEW best AS SELECT * FROM hand_ins AS h WHERE id = (
 
 def row_of(book: Book, hand_in: dict, current: bool = False) -> tuple[dict, list[dict]]:
     """The columns of a hand-in and its tasks. One that is not the current one has what it got at its time."""
-    row = {"status": "missing", "points": 0, "max_points": None, "bonus_points": 0, "message": "", "key": None, "attempt": None}
+    row = {"status": "missing", "points": 0, "max_points": None, "bonus_points": 0, "message": hand_in["note"], "key": None, "attempt": None}
     if hand_in["refused"]:
         row.update(status="refused", message=hand_in["refused"])
     if not hand_in["sha256"]:
@@ -63,11 +64,26 @@ def row_of(book: Book, hand_in: dict, current: bool = False) -> tuple[dict, list
     return row, result["tasks"]
 
 
-def write_gradebook(book: Book) -> pathlib.Path:
-    path = book.folder / "gradebook.sqlite"
-    beside = book.folder / f".gradebook.{os.getpid()}.tmp"
-    beside.unlink(missing_ok=True)
-    db = sqlite3.connect(beside)
+def write_tables(book: Book) -> None:
+    """All of them, or none: they agree with each other and with the ledger."""
+    files = {name: book.folder / f".{name}.{os.getpid()}.tmp" for name in ("gradebook.sqlite", "grades.csv", "tasks.csv")}
+    try:
+        write_gradebook(book, files["gradebook.sqlite"])
+        write_csv(files["gradebook.sqlite"], files["grades.csv"], files["tasks.csv"])
+        for name, beside in files.items():
+            os.replace(beside, book.folder / name)
+    finally:
+        for beside in files.values():
+            beside.unlink(missing_ok=True)
+
+
+def write_gradebook(book: Book, path: pathlib.Path) -> None:
+    path.unlink(missing_ok=True)
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        fill(db, book)
+
+
+def fill(db: sqlite3.Connection, book: Book) -> None:
     db.execute("PRAGMA synchronous = OFF")  # it is put in place when it is whole, and can be made again
     db.executescript(SCHEMA)
     with db:
@@ -89,9 +105,6 @@ def write_gradebook(book: Book) -> pathlib.Path:
                 db.execute("INSERT INTO attempts VALUES (?,?,?,?,?,?,?,?,?,?)",
                            (key, number, record.get("lab", ""), record.get("sha256", ""), record.get("outcome", ""), record.get("time", ""),
                             record.get("seconds"), about.get("device"), about.get("isolation"), record.get("message", "")))
-    db.close()
-    os.replace(beside, path)
-    return path
 
 
 def cell(value) -> object:
@@ -101,30 +114,39 @@ def cell(value) -> object:
     return "" if value is None else value
 
 
-def write_csv(book: Book) -> None:
-    db = sqlite3.connect(book.folder / "gradebook.sqlite")
+def write_csv(gradebook: pathlib.Path, grades_file: pathlib.Path, tasks_file: pathlib.Path) -> None:
+    with contextlib.closing(sqlite3.connect(gradebook)) as db:
+        grades_file.write_text(grades_table(db), encoding="utf-8", newline="")
+        tasks_file.write_text(tasks_table(db), encoding="utf-8", newline="")
+
+
+def grades_table(db: sqlite3.Connection) -> str:
     labs = [lab for (lab,) in db.execute("SELECT DISTINCT lab FROM hand_ins ORDER BY lab")]
-    latest = {(student, lab): (status, points, bonus, late) for student, lab, status, points, bonus, late in
-              db.execute("SELECT student, lab, status, points, bonus_points, late FROM latest")}
+    latest = {(student, lab): row for student, lab, *row in
+              db.execute("SELECT student, lab, status, points, bonus_points, late, message FROM latest")}
     out = io.StringIO()
     writer = csv.writer(out)
-    writer.writerow(["student", "total", *(f"{lab}{what}" for lab in labs for what in ("", " bonus", " status")), "late"])
+    writer.writerow(["student", "total", *(f"{lab}{what}" for lab in labs for what in ("", " bonus", " status")), "late", "notes"])
     for (student,) in db.execute("SELECT student FROM students ORDER BY student"):
-        rows = [latest.get((student, lab), ("missing", 0, 0, 0)) for lab in labs]
+        rows = [latest.get((student, lab), ("missing", 0, 0, 0, "")) for lab in labs]
         # A total is no total while a part is unknown: it must never look like a zero.
-        known = all(points is not None for _, points, _, _ in rows)
-        total = sum(points + bonus for _, points, bonus, _ in rows) if known else None
-        cells = [value for status, points, bonus, _ in rows for value in (points, bonus, status)]
-        writer.writerow([cell(value) for value in (student, total, *cells, "late" if any(late for *_, late in rows) else "")])
-    write_atomically(book.folder / "grades.csv", out.getvalue().encode())
+        known = all(points is not None for _, points, *_ in rows)
+        total = sum(points + bonus for _, points, bonus, *_ in rows) if known else None
+        cells = [value for status, points, bonus, *_ in rows for value in (points, bonus, status)]
+        late = "late" if any(late for *_, late, _ in rows) else ""
+        notes = " ".join(f"{lab}: {message}" for lab, (*_, message) in zip(labs, rows) if message)
+        writer.writerow([cell(value) for value in (student, total, *cells, late, notes)])
+    return out.getvalue()
+
+
+def tasks_table(db: sqlite3.Connection) -> str:
     out = io.StringIO()
     writer = csv.writer(out)
     writer.writerow(["student", "lab", "task", "verdict", "points", "max_points", "bonus", "speedup", "message"])
     for row in db.execute("SELECT student, lab, task, verdict, t.points, t.max_points, bonus, speedup, t.message FROM latest "
                           "JOIN tasks t ON hand_in = id ORDER BY student, lab, t.rowid"):
         writer.writerow([cell(value) for value in row])
-    write_atomically(book.folder / "tasks.csv", out.getvalue().encode())
-    db.close()
+    return out.getvalue()
 
 
 def grades(path: pathlib.Path) -> list[tuple]:

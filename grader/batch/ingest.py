@@ -3,7 +3,8 @@
 
 A hand-in is a folder, a .zip, a .tar.gz or a bare .cu file; a student may have several. Only files that a lab allows are read:
 plain ones (no link is followed, no pipe opened), of a bounded size. Whatever lies there, `ingest` returns; what is refused gets a
-POLICY verdict with a message for the student, and nobody else notices.
+POLICY verdict with a message for the student, and nobody else notices. Every entry of the folder but the platform's own lists gives
+a row, and one without a usable file the reason.
 """
 import base64
 import contextlib
@@ -18,11 +19,15 @@ import time
 from dataclasses import dataclass, field
 
 import names
+from source_text import code_of, text_of
 from unpack import LARGEST_FILE, MOST_ENTRIES, is_wanted
 
 DEPTH = 8
 SECONDS_TO_UNPACK = 60
 MOST_ARCHIVES = 4
+MOST_OTHERS = 20  # that are listed
+MACHINE_MADE = (".git", ".venv", "venv", ".deps", ".cache", "__pycache__", "node_modules", "__MACOSX")  # folders with many files of no student
+HIDDEN = (".DS_Store", ".git", "__MACOSX", "Thumbs.db", "desktop.ini")
 
 
 @dataclass
@@ -35,24 +40,40 @@ class HandIn:
     refused: str = ""  # why
     origin: str = ""  # the file that it came from, shown
     late: bool = False
+    note: str = ""  # what the student and the instructor should know of a file that was taken
 
 
 @dataclass
 class Found:
     """What lies in one student's containers."""
 
+    copy: int = 0  # the number of a copy: 1 of "ada (1).zip"
+    time: float = 0.0  # of the newest file
     files: list[tuple[str, bytes]] = field(default_factory=list)  # path inside, contents
+    others: list[str] = field(default_factory=list)  # paths of what is no .cu file
+    too_deep: bool = False  # whether there are folders that were not searched
     bad_files: list[tuple[str, str]] = field(default_factory=list)  # path inside, why it is refused
     refused: list[str] = field(default_factory=list)  # whole containers
     late: bool = False
     containers: list[str] = field(default_factory=list)  # folders and archives that were looked into
 
-    def nothing_for(self, lab: str) -> str:
-        if not self.containers:
-            return ""
-        where = ", ".join(names.shown(name) for name in self.containers[:3])
-        return (f"Nothing for this lab was found in {where}: {lab}.cu is looked for up to {DEPTH} folders deep and in archives, but not in "
-                f"archives within archives.")
+    def where(self) -> str:
+        return ", ".join(names.shown(name) for name in self.containers[:3])
+
+    def nothing_for(self, lab: str, labs: list[str]) -> str:
+        def some(what: list[str]) -> str:
+            return ", ".join(names.shown(name) for name in what[:5]) + (f" and {len(what) - 5} more" if len(what) > 5 else "")
+
+        of_no_lab = [path for path, data in self.files if lab_of_file(path, data, labs) is None]
+        archives = [path for path in self.others if is_archive(path)]
+        others = [path for path in self.others if not is_archive(path)]
+        reasons = [f"{some(of_no_lab)}: not named {lab}.cu, and \"{lab}/lab.hpp\" is not included"] if of_no_lab else []
+        reasons += [f"{some(archives)}: an archive within an archive is not opened"] if archives else []
+        reasons += [f"folders deeper than {DEPTH} are not searched"] if self.too_deep else []
+        reasons += [f"not a .cu file: {some(others)}"] if others else []
+        if not reasons and not self.files:
+            reasons = ["it is empty"]
+        return f"Nothing for this lab was found in {self.where()}" + (f" ({'; '.join(reasons)})" if reasons else "") + f". Submit {lab}.cu."
 
 
 def read_plain(path: str) -> bytes | str:
@@ -66,6 +87,10 @@ def read_plain(path: str) -> bytes | str:
             return "is no plain file: hand in the file itself, no link and nothing else"
         data = file.read(LARGEST_FILE + 1)
     return data if len(data) <= LARGEST_FILE else f"is larger than {LARGEST_FILE >> 10} KiB"
+
+
+def lab_of_file(path: str, data: bytes, labs: list[str]) -> str | None:
+    return names.lab_of(path, labs) or names.lab_included(text_of(data)[0].encode("utf-8", "replace"), labs)
 
 
 def kind_of(path: str) -> str:
@@ -121,6 +146,21 @@ class Unpacker:
 UNPACKER = Unpacker()
 
 
+class Skeletons:
+    """What students start from, by lab."""
+
+    def __init__(self, texts: dict[str, str]) -> None:
+        self.codes = {lab: code_of(text) for lab, text in texts.items()}
+        self.known: dict[tuple[str, bytes], bool] = {}
+
+    def is_unchanged(self, lab: str, data: bytes) -> bool:
+        if lab not in self.codes:
+            return False
+        if (lab, data) not in self.known:
+            self.known[lab, data] = code_of(text_of(data)[0]) == self.codes[lab]
+        return self.known[lab, data]
+
+
 def add_archive(found: Found, path: str, inside: str) -> None:
     """In a process of its own: a library that crashes on a made-up archive costs that hand-in alone."""
     answer = UNPACKER.ask(os.path.abspath(path))
@@ -129,6 +169,8 @@ def add_archive(found: Found, path: str, inside: str) -> None:
         return
     for name, data in answer["files"].items():
         found.files.append((f"{inside}/{name}", base64.b64decode(data)))
+    found.others += [f"{inside}/{name}" for name in answer["others"]]
+    found.time = max(found.time, answer["time"])
 
 
 def add_folder(found: Found, path: str, inside: str) -> None:
@@ -141,18 +183,24 @@ def add_folder(found: Found, path: str, inside: str) -> None:
         except OSError as error:
             found.refused.append(f"{names.shown(seen_as)} can't be read: {error.strerror}")
             continue
+        if "build.ninja" in entries:
+            continue  # what a build made
         for name in entries:
+            if name in MACHINE_MADE:
+                continue
             n_entries += 1
             if n_entries > MOST_ENTRIES:
                 found.refused.append(f"{names.shown(inside)} holds more than {MOST_ENTRIES} files")
                 return
             full, seen = f"{folder}/{name}", f"{seen_as}/{name}"
             kind = kind_of(full)
-            if name.startswith("._") or name == "__MACOSX":
+            if name.startswith("._"):
                 continue
             if kind == "folder":
                 if depth < DEPTH:
                     todo.append((full, seen, depth + 1))
+                else:
+                    found.too_deep = True
             elif is_wanted(name):
                 add_file(found, full, seen)
             elif is_archive(name) and kind == "file":
@@ -161,6 +209,8 @@ def add_folder(found: Found, path: str, inside: str) -> None:
                     found.refused.append(f"{names.shown(inside)} holds more than {MOST_ARCHIVES} archives")
                     return
                 add_archive(found, full, seen)
+            elif len(found.others) < MOST_OTHERS:
+                found.others.append(seen)
 
 
 def add_file(found: Found, path: str, inside: str) -> None:
@@ -171,13 +221,13 @@ def add_file(found: Found, path: str, inside: str) -> None:
         found.bad_files.append((inside, f"{names.shown(inside)} {data}"))
     else:
         found.files.append((inside, data))
+        found.time = max(found.time, os.lstat(path).st_mtime)
 
 
 def add_entry(found: Found, path: str, name: str, owner: names.Owner) -> None:
     found.late = found.late or owner.late
     kind = kind_of(path)
-    if kind == "folder" or is_archive(name):
-        found.containers.append(name)
+    found.containers.append(name)
     if kind == "folder":
         add_folder(found, path, name)
     elif is_archive(name) and kind == "file":
@@ -187,14 +237,12 @@ def add_entry(found: Found, path: str, name: str, owner: names.Owner) -> None:
         found.refused += [reason for _, reason in found.bad_files]  # whichever lab it was for
     elif kind != "file":
         found.refused.append(f"{names.shown(name)} is no plain file and no folder")
+    else:
+        found.others.append(name)
 
 
-def choose(found: Found, student: str, lab: str, labs: list[str]) -> HandIn | None:
-    """The file for this lab; None when the student handed in nothing for it."""
-
-    def belongs(path: str, data: bytes) -> bool:
-        named = names.lab_of(path, labs)
-        return named == lab if named else names.lab_included(data, labs) == lab
+def choose_from(found: Found, student: str, lab: str, labs: list[str], skeletons: Skeletons) -> HandIn | None:
+    """The file for this lab of one version; None when there is none."""
 
     def rank(path: str) -> int:
         tail = path.replace("\\", "/")
@@ -203,7 +251,8 @@ def choose(found: Found, student: str, lab: str, labs: list[str]) -> HandIn | No
     for path, reason in found.bad_files:
         if names.lab_of(path, labs) == lab:
             return HandIn(student, lab, None, reason, names.shown(path), found.late)
-    candidates = [(rank(path), path, data) for path, data in found.files if belongs(path, data)]
+    candidates = [(rank(path), path, data) for path, data in found.files if lab_of_file(path, data, labs) == lab]
+    candidates = [one for one in candidates if not skeletons.is_unchanged(lab, one[2])] or candidates
     if not candidates:
         if found.refused:
             return HandIn(student, lab, None, "; ".join(found.refused), late=found.late)
@@ -215,41 +264,98 @@ def choose(found: Found, student: str, lab: str, labs: list[str]) -> HandIn | No
         return HandIn(student, lab, None, f"There is more than one file for {lab}, and they differ: {paths}. Hand in one.",
                       late=found.late)
     _, path, data = min(candidates, key=lambda one: one[1])
-    return HandIn(student, lab, data, "", names.shown(path), found.late)
+    if encoding := text_of(data)[1]:
+        return HandIn(student, lab, None, f"{names.shown(path)} is {encoding} text, which compilers do not read: save it as UTF-8.",
+                      names.shown(path), found.late)
+    note = "The file was not changed: it is the lab's skeleton." if skeletons.is_unchanged(lab, data) else ""
+    return HandIn(student, lab, data, "", names.shown(path), found.late, note)
 
 
-def collect(folder: str) -> dict[str, Found]:
-    """By student."""
-    students: dict[str, Found] = {}
-    for name in sorted(os.listdir(folder)):
-        if name.startswith("._") or name in (".DS_Store", ".git", "__MACOSX"):
-            continue
-        path = f"{folder}/{name}"
-        owner = names.student_of(name)
-        hands_in = kind_of(path) != "file" or is_archive(name) or name.lower().endswith(".cu")
-        if not hands_in:
-            continue  # the platform's own lists and pages
-        found = students.setdefault(owner.student, Found())
+def choose(versions: list[Found], student: str, lab: str, labs: list[str], skeletons: Skeletons) -> HandIn:
+    """The file for this lab, or the reason why there is none. Of several copies of a submission the newest with such a file counts."""
+    chosen = [(found, choose_from(found, student, lab, labs, skeletons)) for found in versions]
+    usable = [(found, one) for found, one in chosen if one is not None and one.source is not None]
+    refused = [one for _, one in chosen if one is not None and one.source is None]
+    if not usable:
+        if refused:
+            return refused[0] if len(refused) == 1 else HandIn(student, lab, None, "; ".join(one.refused for one in refused),
+                                                               late=any(one.late for one in refused))
+        reasons = " ".join(found.nothing_for(lab, labs) for found in versions)
+        return HandIn(student, lab, None, "", reasons, any(found.late for found in versions))
+    usable = [(found, one) for found, one in usable if not skeletons.is_unchanged(lab, one.source)] or usable
+    # A zip counts in steps of two seconds.
+    newest = max(found.time for found, _ in usable)
+    best, hand_in = max(usable, key=lambda pair: (pair[0].time >= newest - 2, pair[0].copy, pair[0].time))
+    older = [found for found, one in usable if one.source != hand_in.source]
+    if any(found.time >= newest - 2 and found.copy == best.copy for found in older):
+        where = ", ".join(sorted(one.origin for _, one in usable)[:5])
+        return HandIn(student, lab, None, f"There is more than one file for {lab}, and they differ: {where}. Hand in one.", late=hand_in.late)
+    notes = [hand_in.note] if hand_in.note else []
+    if older:
+        notes.append(f"{best.where()} counts: it is newer than {', '.join(found.where() for found in older[:3])}.")
+    notes += [f"Not used: {one.refused}" for one in refused]
+    hand_in.note = " ".join(notes)
+    return hand_in
+
+
+def entries_of(folder: str) -> list[str]:
+    return [name for name in sorted(os.listdir(folder)) if not name.startswith("._") and name not in HIDDEN]
+
+
+def is_list(folder: str, name: str) -> bool:
+    """Whether it is the platform's own; a file of that kind whose name says that a student submitted it is not."""
+    return (kind_of(f"{folder}/{name}") == "file" and name.lower().endswith(names.LISTS) and names.student_of(name).file == name)
+
+
+def ignored(folder: str) -> list[str]:
+    """The entries that are no student's."""
+    return [name for name in entries_of(folder) if is_list(folder, name)]
+
+
+def collect(folder: str) -> dict[str, list[Found]]:
+    """By student, the versions of what was submitted. What a platform lists as one student's is one version, whatever its parts."""
+    owners = {name: names.student_of(name) for name in entries_of(folder) if not is_list(folder, name)}
+    students: dict[str, list[Found]] = {}
+    known = {owner.student for owner in owners.values()}
+    for name, owner in owners.items():
+        # "ada (1).zip" is another copy of ada.zip; where there is no ada, names with numbers are students or groups of their own.
+        plain, copy = names.copy_of(owner.student)
+        if copy and owner.file == name and plain in known:
+            versions = students.setdefault(plain, [])
+        else:
+            versions, copy = students.setdefault(owner.student, []), 0
+        if owner.file == name or not versions:
+            versions.append(Found(copy))
+        found = versions[-1]
         try:
-            add_entry(found, path, name, owner)
+            add_entry(found, f"{folder}/{name}", name, owner)
         except OSError as error:
             found.refused.append(f"{names.shown(name)} can't be read: {error.strerror}")
     return students
 
 
-def ingest(folder: str, all_labs: list[str], wanted: list[str]) -> tuple[list[HandIn], list[str]]:
-    """Every student's hand-in for every lab: of `wanted`, or of those that somebody handed something in for. And those labs."""
+def from_folder(folder: str, all_labs: list[str], wanted: list[str], skeletons: dict[str, str]) -> list[HandIn]:
+    """What one student has put into a folder, for each lab of `wanted`."""
+    found = Found(containers=["the submission"])
+    try:
+        add_folder(found, folder, "submission")
+    finally:
+        UNPACKER.stop()
+    return [choose([found], "", lab, all_labs, Skeletons(skeletons)) for lab in wanted]
+
+
+def ingest(folder: str, all_labs: list[str], wanted: list[str], skeletons: dict[str, str] | None = None) -> tuple[list[HandIn], list[str]]:
+    """Every student's hand-in for every lab: of `wanted`, or of those whose skeleton somebody has changed. And those labs.
+
+    Without any usable file the labs are all, so that everybody gets the reason."""
     try:
         students = collect(folder)
     finally:
         UNPACKER.stop()
-    labs = wanted or [lab for lab in all_labs
-                      if any(hand_in is not None and hand_in.source is not None
-                             for student, found in students.items()
-                             for hand_in in [choose(found, student, lab, all_labs)])]
-    hand_ins = []
-    for student, found in sorted(students.items()):
-        for lab in labs:
-            hand_in = choose(found, student, lab, all_labs)
-            hand_ins.append(hand_in or HandIn(student, lab, None, "", found.nothing_for(lab), found.late))
-    return hand_ins, labs
+    known = Skeletons(skeletons or {})
+    chosen = {(student, lab): choose(versions, student, lab, all_labs, known)
+              for student, versions in students.items() for lab in wanted or all_labs}
+    usable = [one for one in chosen.values() if one.source is not None]
+    changed = {one.lab for one in usable if not known.is_unchanged(one.lab, one.source)} or {one.lab for one in usable}
+    labs = wanted or [lab for lab in all_labs if lab in changed] or all_labs
+    return [chosen[student, lab] for student in sorted(students) for lab in labs], labs

@@ -5,11 +5,24 @@ A line is the checksum of its text, a space, the text (a JSON object). One proce
 before anything that counts on it. A kill or a full disk may tear the last line: a line that does not match its checksum was never
 written. Nothing is changed or taken away, ever.
 """
+import contextlib
 import json
 import os
 import pathlib
+import signal
 import zlib
 from dataclasses import dataclass, field
+
+
+@contextlib.contextmanager
+def uninterrupted():
+    """Ctrl-C and SIGTERM take effect afterwards: what is done within is done whole."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    try:
+        signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def encode(record: dict) -> bytes:
@@ -48,7 +61,8 @@ class State:
     def add(self, record: dict) -> None:
         try:
             if record["event"] == "hand_in":
-                self.hand_ins.append({name: record[name] for name in ("student", "lab", "sha256", "refused", "origin", "late", "time")})
+                self.hand_ins.append({"note": record.get("note", ""),  # which earlier versions did not write
+                                      **{name: record[name] for name in ("student", "lab", "sha256", "refused", "origin", "late", "time")}})
             elif record["event"] == "start":
                 self.started[record["key"]] = max(self.started.get(record["key"], 0), int(record["attempt"]))
             elif record["event"] == "end":
@@ -92,8 +106,9 @@ class Ledger:
         os.fdatasync(self.fd)
 
     def append(self, record: dict) -> None:
-        self._write(encode(record))
-        self.state.add(record)
+        with uninterrupted():
+            self._write(encode(record))
+            self.state.add(record)
 
     def close(self) -> None:
         os.close(self.fd)

@@ -13,7 +13,13 @@ import re
 import unicodedata
 from typing import NamedTuple
 
-ARCHIVES = (".tar.gz", ".tgz", ".tar", ".zip")
+# Whether an archive can be read is decided by its contents.
+ARCHIVES = (".tar.gz", ".tar.bz2", ".tar.xz", ".tar.zst", ".tgz", ".tbz2", ".txz", ".tar", ".zip", ".rar", ".7z", ".gz", ".bz2", ".xz", ".zst")
+# Files that students submit by mistake: their endings are no part of a student's name.
+MISTAKEN = (".txt", ".c", ".cc", ".cpp", ".cxx", ".h", ".hpp", ".cuh", ".py", ".md", ".pdf", ".doc", ".docx", ".odt", ".rtf", ".ipynb",
+            ".o", ".ptx", ".patch", ".diff", ".png", ".jpg", ".jpeg")
+# What a platform puts beside the submissions.
+LISTS = (".csv", ".tsv", ".html", ".htm", ".json", ".yml", ".yaml", ".xml", ".xls", ".xlsx", ".ods")
 MOODLE = re.compile(r"(?P<name>.+?)_(?P<id>\d+)_assignsubmission_(?:file|onlinetext)_?(?P<rest>.*)", re.S)
 CANVAS = re.compile(r"(?P<name>[^_]+)(?P<late>_LATE)?_(?P<id>\d+)_\d+_(?P<rest>.+)", re.S)
 
@@ -50,7 +56,7 @@ def slug(student: str) -> str:
 
 
 def without_ending(name: str) -> str:
-    for ending in ARCHIVES + (".cu",):
+    for ending in (*ARCHIVES, ".cu", *MISTAKEN):
         if name.lower().endswith(ending) and len(name) > len(ending):
             return name[: -len(ending)]
     return name
@@ -64,6 +70,12 @@ def student_of(entry: str) -> Owner:
     if found := MOODLE.fullmatch(entry):
         return Owner(shown(f"{found['name']}_{found['id']}"), found["rest"], False)
     return Owner(shown(without_ending(entry)), entry, False)
+
+
+def copy_of(student: str) -> tuple[str, int]:
+    """Without the number that a browser adds to the name of a second download: ("ada", 1) of "ada (1)"; (student, 0) without one."""
+    found = re.fullmatch(r"(.+?) ?\((\d{1,3})\)", student, re.S)
+    return (found[1], int(found[2])) if found else (student, 0)
 
 
 def lab_of(file: str, labs: list[str]) -> str | None:

@@ -26,6 +26,8 @@ def text_for_student(lab: str, row: sqlite3.Row, tasks: list[dict]) -> str:
         lines[0] += f": {row['points']} of {row['max_points']} points, bonus {row['bonus_points']}"
     else:
         lines += ["", NOT_GRADED[row["status"]].format(row["message"])]
+    if row["status"] == "graded" and row["message"]:
+        lines += ["", row["message"]]
     for task in tasks:
         lines += ["", f"{task['id']}: {task['verdict']}, {task['points']} of {task['max_points']} points"]
         message = task["message"].rstrip()

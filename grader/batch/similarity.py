@@ -8,22 +8,17 @@ starts from is left out; the reference solution takes part under its own name. A
 import hashlib
 import json
 import pathlib
-import re
 import subprocess
 import sys
 import tempfile
 from collections import Counter, defaultdict
 
+from source_text import TOKEN
+
 K, WINDOW = 14, 10  # tokens in a gram; grams of which one is kept
 LEAST_SHARED = 6  # fingerprints: fewer say nothing
 NEAR = 8  # lines between two fingerprints of one stretch
 REFERENCE = "(reference solution)"
-TOKEN = re.compile(r"""
-    (?P<skip> \s+ | //(?:\\\n|[^\n])* | /\*.*?(?:\*/|\Z) )
-  | (?P<text> "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*' )
-  | (?P<number> \.?\d(?:[eEpP][+-]|['\w.])* )
-  | (?P<word> \w+ )
-  | (?P<sign> <<<|>>>|<<=|>>=|->|::|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|. )""", re.X | re.S)
 KEYWORDS = set("""if else for while do switch case default break continue return goto struct class template typename auto const constexpr
     static inline void bool char int unsigned signed long short float double sizeof new delete this true false nullptr namespace using
     __global__ __device__ __host__ __shared__ __syncthreads __syncwarp threadIdx blockIdx blockDim gridDim""".split())

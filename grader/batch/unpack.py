@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""Reads the .cu files out of a student's .zip or .tar.gz, in a process of its own with little memory and time.
+"""Reads the .cu files out of a student's .zip or .tar (also compressed), in a process of its own with little memory and time.
 
     python3 -I unpack.py      reads names of archives, a JSON string a line; answers each with a line
-                              {"refused": reason or "", "files": {name: base64}, "others": [names]}
+                              {"refused": reason or "", "files": {name: base64}, "others": [names], "time": of the newest entry}
 
 Nothing is ever written: links, pipes, absolute names and "..", which do harm when an archive is unpacked, are refused by name.
 What an archive says of its sizes is not believed: reading stops at the limits.
 """
 import base64
+import bz2
+import calendar
 import gzip
 import json
+import lzma
 import pathlib
 import resource
 import stat
@@ -23,6 +26,8 @@ MOST_BYTES = 64 << 20  # unpacked
 MOST_ENTRIES = 10000
 MOST_FILES = 32
 SECONDS = 20  # of the processor, for one archive
+OTHER_KINDS = {b"Rar!": "RAR", b"7z\xbc\xaf": "7-Zip"}  # by their first bytes
+COMPRESSED = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ": lzma.open}
 
 
 class Refused(Exception):
@@ -46,9 +51,11 @@ class Found:
         self.files: dict[str, bytes] = {}
         self.others: list[str] = []
         self.n_entries = 0
+        self.time = 0.0
 
-    def entry(self, name: str, is_folder: bool, is_file: bool, size: int, read) -> None:
+    def entry(self, name: str, is_folder: bool, is_file: bool, size: int, time: float, read) -> None:
         self.n_entries += 1
+        self.time = max(self.time, time)
         if self.n_entries > MOST_ENTRIES:
             raise Refused(f"holds more than {MOST_ENTRIES} entries")
         check_name(name)
@@ -87,6 +94,14 @@ class Bounded:
         return data
 
 
+def seconds_of(date_time: tuple) -> float:
+    """A zip gives no time zone, and its fields may hold anything."""
+    try:
+        return calendar.timegm(date_time)
+    except ValueError:
+        return 0.0
+
+
 def read_zip(file, found: Found) -> None:
     total = 0
     with zipfile.ZipFile(file) as archive:
@@ -100,7 +115,7 @@ def read_zip(file, found: Found) -> None:
                 with archive.open(info) as member:
                     return member.read(n)
 
-            found.entry(info.filename, info.is_dir(), plain, info.file_size, read)
+            found.entry(info.filename, info.is_dir(), plain, info.file_size, seconds_of(info.date_time), read)
             total = sum(map(len, found.files.values()))
             if total > MOST_BYTES:
                 raise Refused(f"unpacks to more than {MOST_BYTES >> 20} MiB")
@@ -114,7 +129,7 @@ def read_tar(stream, found: Found) -> None:
                 source = archive.extractfile(member)
                 return source.read(n) if source else b""
 
-            found.entry(member.name, member.isdir(), member.isreg(), member.size, read)
+            found.entry(member.name, member.isdir(), member.isreg(), member.size, member.mtime, read)
 
 
 def unpack(path: pathlib.Path) -> Found:
@@ -123,14 +138,15 @@ def unpack(path: pathlib.Path) -> Found:
         raise Refused(f"is larger than {LARGEST_ARCHIVE >> 20} MiB")
     try:
         with open(path, "rb") as file:
-            magic = file.read(4)
+            begins = file.read(8)
             file.seek(0)
-            if magic[:2] == b"PK":
+            if other := next((kind for magic, kind in OTHER_KINDS.items() if begins.startswith(magic)), None):
+                raise Refused(f"is a {other} archive, which is not opened: submit a .zip or .tar.gz")
+            if begins.startswith(b"PK"):
                 read_zip(file, found)
-            elif magic[:2] == b"\x1f\x8b":
-                read_tar(gzip.GzipFile(fileobj=file), found)
             else:
-                read_tar(file, found)
+                opened = next((opener for magic, opener in COMPRESSED.items() if begins.startswith(magic)), None)
+                read_tar(opened(file) if opened else file, found)
     except Refused:
         raise
     except MemoryError:
@@ -144,8 +160,9 @@ def answer(path: str) -> dict:
     try:
         found = unpack(pathlib.Path(path))
     except Refused as reason:
-        return {"refused": str(reason), "files": {}, "others": []}
-    return {"refused": "", "files": {name: base64.b64encode(data).decode() for name, data in found.files.items()}, "others": found.others}
+        return {"refused": str(reason), "files": {}, "others": [], "time": 0}
+    files = {name: base64.b64encode(data).decode() for name, data in found.files.items()}
+    return {"refused": "", "files": files, "others": found.others, "time": found.time}
 
 
 def main() -> None:

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: MIT
 """./lab gradescope: packs an autograder for Gradescope: upload OUT.zip under "Configure Autograder".
 
-usage: ./lab gradescope OUT.zip [LAB…]
+usage: ./lab gradescope OUT.zip [LAB…] [--minutes N]
 
-The archive holds Gradescope's two programs (files/setup.sh, files/run_autograder), the labs to grade (all when none is named) and, in
+The archive holds Gradescope's two programs (files/setup.sh, files/run_autograder with grade_submission.py), the labs to grade (all when none is named) and, in
 course/, what grading needs of this checkout as it is now: with your points and cases, and without solutions, which grading does not
 need and nobody can then take from the container.
 """
@@ -36,13 +36,14 @@ def add(archive, name, data, executable):
     archive.writestr(info, data)
 
 
-def pack(root, out, labs):
+def pack(root, out, labs, minutes):
     names = [n for n in release.released_files(root) if not release.matches(n, LEFT_OUT)]
     secrets = release.leaks.secrets(root)
     with zipfile.ZipFile(out, "w") as archive:
-        for name in ["setup.sh", "run_autograder"]:
+        for name in ["setup.sh", "run_autograder", "grade_submission.py"]:
             add(archive, name, (HERE / "files" / name).read_bytes(), True)
         add(archive, "labs.txt", "\n".join(labs) + "\n", False)
+        add(archive, "minutes.txt", f"{minutes:g}\n", False)
         for name in sorted(names):
             path = root / name
             data = path.read_bytes()
@@ -60,7 +61,11 @@ def main():
     parser.add_argument("root", type=pathlib.Path, help=argparse.SUPPRESS)
     parser.add_argument("out", metavar="OUT.zip", type=pathlib.Path)
     parser.add_argument("labs", metavar="LAB", nargs="*", help="labs to grade; all when none is named")
+    parser.add_argument("--minutes", type=float, default=9, help="stop grading after so long, without a score: less than the limit that is set "
+                        "on Gradescope, at which it gives 0 points (default: 9, for its 10)")
     arguments = parser.parse_args()
+    if not 0.1 <= arguments.minutes <= 600:
+        release.refuse("--minutes takes 0.1 to 600")
     known = labs_of(arguments.root)
     for lab in arguments.labs:
         if lab not in known:
@@ -69,7 +74,7 @@ def main():
         release.refuse(f"{arguments.out} should end in .zip")
     beside = arguments.out.with_name(arguments.out.name + ".tmp")
     try:
-        pack(arguments.root.resolve(), beside, arguments.labs or known)
+        pack(arguments.root.resolve(), beside, arguments.labs or known, arguments.minutes)
         beside.replace(arguments.out)
     except OSError as error:
         beside.unlink(missing_ok=True)

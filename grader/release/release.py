@@ -37,7 +37,7 @@ LEFT_OUT = [
     "common/ptx/testdata/*", "common/fuzz/*", "*/fuzz_*", "labs/sat/app/make_images.py", "common/tools/fresh_debian.sh",
     "common/tools/try_*.sh", "common/tools/lint.sh", ".ci/*", ".github/*", ".clang-tidy", "*/.clang-tidy", "README.md", "CONTRIBUTING.md",
 ]  # fmt: skip
-KEPT = ["labs/*/*_test.cpp"] + [f"grader/batch/{name}.py" for name in ["submit", "ingest", "names", "unpack"]]  # ./lab submit
+KEPT = ["labs/*/*_test.cpp"] + [f"grader/batch/{name}.py" for name in ["submit", "ingest", "names", "source_text", "unpack"]]  # ./lab submit
 KEPT += [f"common/sim/checkers/kernels/{name}" for name in ["errata.cu", "kernels.cuh"]]  # to be run with ./lab sanitize
 LINK = re.compile(r"\[([^\]\n]*)\]\(([^()\s#]+)(#[^()\s]*)?\)")
 

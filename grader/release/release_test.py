@@ -5,6 +5,8 @@
 usage: release_test.py ROOT
 """
 
+import io
+import json
 import os
 import pathlib
 import re
@@ -12,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import zipfile
 
@@ -332,10 +335,11 @@ class Gradescope(InFolder):
             archive.extractall(self.dir / "source")
             names = archive.namelist()
             self.assertEqual(archive.read("labs.txt"), b"scan\nsat\n")
-            for program in ["setup.sh", "run_autograder", "course/lab"]:
+            self.assertEqual(archive.read("minutes.txt"), b"9\n")
+            for program in ["setup.sh", "run_autograder", "grade_submission.py", "course/lab"]:
                 self.assertTrue(archive.getinfo(program).external_attr >> 16 & 0o100, program)
         # What the build asks for, whether it is built or not.
-        for name in ["labs/scan/problem.cpp", "labs/scan/scan_test.cpp", "handouts/02-scan.md"]:
+        for name in ["grader/batch/ingest.py", "grader/batch/source_text.py", "labs/scan/problem.cpp", "labs/scan/scan_test.cpp", "handouts/02-scan.md"]:
             self.assertIn("course/" + name, names)
         self.assertFalse([name for name in names if "solutions/" in name or "mutants/" in name])
         self.assertEqual(leaks.find(SECRETS, self.dir / "source/course"), [])
@@ -353,26 +357,94 @@ class Gradescope(InFolder):
         self.assertIn("can't be written", run("grader/gradescope/package.py", self.dir / "none/a.zip").stderr)
         self.assertEqual(list(self.dir.iterdir()), [])
 
-    def test_a_submission_is_put_in_place_and_nothing_else_is_taken(self):
-        """run_autograder with a ./lab that only notes what it was asked."""
+    FAKE_LAB = """#!/usr/bin/env python3
+import json, pathlib, sys, time
+option = dict(zip(sys.argv, sys.argv[1:]))
+log = pathlib.Path("../../asked")
+n_before = len(log.read_text().splitlines()) if log.exists() else 0
+log.write_text((log.read_text() if log.exists() else "") + " ".join(sys.argv[1:]) + chr(10))
+text = pathlib.Path("labs/scan/scan.cu").read_text(errors="replace")
+time.sleep(60 if text == "hang" else 0)
+fault = text.startswith("infra") and n_before < int(text.split()[1])
+result = {"labs": [{"id": "scan", "tasks": [{"id": "one", "verdict": "INFRA" if fault else "OK"}]}]}
+pathlib.Path(option["--json"]).write_text(json.dumps(result))
+pathlib.Path(option["--gradescope"]).write_text(json.dumps({"score": 90, "output": "Graded.", "tests": []}))
+sys.exit(fault)
+"""
+
+    def grade_on_gradescope(self, labs, files, minutes="9"):
+        """run_autograder, with a ./lab that notes what it was asked; its exit code, results.json and what lies in the labs then."""
         source, submission = self.dir / "source", self.dir / "submission"
-        for lab in ["scan", "sat", "histogram"]:
-            (source / "course/labs" / lab).mkdir(parents=True)
-            (source / f"course/labs/{lab}/{lab}.cu").write_text("empty")
-        (source / "labs.txt").write_text("scan\nsat\nhistogram\n")
-        (source / "course/lab").write_text('#!/bin/sh\necho "$@" >../../asked\n')
+        shutil.rmtree(self.dir, ignore_errors=True)
+        for name in ["scan", "sat", "histogram"]:
+            (source / "course/labs" / name).mkdir(parents=True)
+            (source / f"course/labs/{name}/{name}.cu").write_text("empty")
+        shutil.copytree(ROOT / "grader/gradescope/files", source, dirs_exist_ok=True)
+        for name in ["ingest", "names", "source_text", "unpack"]:
+            (source / "course/grader/batch").mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / f"grader/batch/{name}.py", source / "course/grader/batch")
+        (source / "labs.txt").write_text("\n".join(labs) + "\n")
+        (source / "minutes.txt").write_text(minutes)
+        (source / "course/lab").write_text(self.FAKE_LAB)
         (source / "course/lab").chmod(0o755)
-        (submission / "labs/scan").mkdir(parents=True)
-        (submission / "labs/scan/scan.cu").write_text("mine")
-        (submission / "labs/scan/lab.hpp").write_text("mine")
-        (submission / "sat.cu").write_text("flat")
-        (submission / "histogram.cu").symlink_to("/etc/passwd")
-        program = ROOT / "grader/gradescope/files/run_autograder"
-        subprocess.run(["bash", program], check=True, env={"AUTOGRADER": str(self.dir), "PATH": "/usr/bin:/bin"})
-        placed = {lab: (source / f"course/labs/{lab}/{lab}.cu").read_text() for lab in ["scan", "sat", "histogram"]}
+        for name, data in files.items():
+            path = submission / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if isinstance(data, pathlib.Path):
+                path.symlink_to(data)
+            else:
+                path.write_bytes(data.encode() if isinstance(data, str) else data)
+        submission.mkdir(exist_ok=True)
+        done = subprocess.run(["bash", source / "run_autograder"], env={**os.environ, "AUTOGRADER": str(self.dir)}, capture_output=True, text=True)
+        results = self.dir / "results/results.json"
+        placed = {path.stem: path.read_text() for path in source.glob("course/labs/*/*.cu")}
+        return done, json.loads(results.read_text()) if results.exists() else None, placed
+
+    def test_a_submission_is_put_in_place_and_nothing_else_is_taken(self):
+        done, results, placed = self.grade_on_gradescope(["scan", "sat", "histogram"], {
+            "labs/scan/scan.cu": "mine", "labs/scan/lab.hpp": "mine", "sat.cu": "flat", "histogram.cu": pathlib.Path("/etc/passwd")})  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(placed, {"scan": "mine", "sat": "flat", "histogram": "empty"})
-        self.assertFalse((source / "course/labs/scan/lab.hpp").exists())
+        self.assertFalse((self.dir / "source/course/labs/scan/lab.hpp").exists())
         self.assertIn("grade scan sat histogram --device sim", (self.dir / "asked").read_text())
+        self.assertIn("histogram: submission/histogram.cu is a link", results["output"])
+
+    def test_takes_what_grade_all_takes_and_says_why_not(self):
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w") as archive:
+            archive.writestr("labs/scan/scan.cu", "zipped")
+        for files, taken, said in [
+            ({"scan-2.cu": "numbered"}, "numbered", ""), ({"a/b/Scan.cu": "deep"}, "deep", ""),
+            ({"kernel.cu": '#include "scan/lab.hpp"\n'}, '#include "scan/lab.hpp"\n', ""), ({"all.zip": packed.getvalue()}, "zipped", ""),
+            ({"kernel.cu": "int x;"}, "empty", "kernel.cu: not named scan.cu"), ({"scan.cpp": "int x;"}, "empty", "not a .cu file: submission/scan.cpp"),
+            ({}, "empty", "it is empty"), ({"scan.rar": b"Rar!\x1a\x07\x00"}, "empty", "RAR archive"),
+            ({"scan.cu": "int x;".encode("utf-16")}, "empty", "UTF-16"), ({"scan.cu": "empty // mine"}, "empty // mine", "not changed"),
+            ({"a/scan.cu": "one", "b/scan.cu": "two"}, "empty", "more than one file"),
+        ]:  # fmt: skip
+            with self.subTest(files=files):
+                done, results, placed = self.grade_on_gradescope(["scan"], files)
+                self.assertEqual((done.returncode, placed["scan"]), (0, taken), done.stderr)
+                self.assertEqual(results["score"], 90)
+                self.assertIn(said, results["output"])
+                self.assertEqual("scan: " in results["output"], said != "")
+
+    def test_a_fault_of_the_machine_gives_no_score_and_an_exit_code(self):
+        done, results, _ = self.grade_on_gradescope(["scan"], {"scan.cu": "infra 1"})
+        self.assertEqual((done.returncode, results["score"]), (0, 90), "tried once more")
+        done, results, _ = self.grade_on_gradescope(["scan"], {"scan.cu": "infra 2"})
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIsNone(results)
+        self.assertIn("there is no score", done.stderr)
+
+    def test_what_takes_too_long_gets_no_score_either(self):
+        """Gradescope gives 0 points at its own limit, so this one must come first."""
+        begun = time.monotonic()
+        done, results, _ = self.grade_on_gradescope(["scan"], {"scan.cu": "hang"}, minutes="0.05")
+        self.assertLess(time.monotonic() - begun, 30)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIsNone(results)
+        self.assertIn("stopped after 0.05 minutes", done.stderr)
+        self.assertIn("--minutes takes", run("grader/gradescope/package.py", self.dir / "a.zip", "--minutes", "0").stderr)
 
 
 if __name__ == "__main__":

@@ -100,6 +100,17 @@ TEST(Gradescope, HasTheDocumentedFields) {
   EXPECT_THAT(tests[3].at("output").get<std::string>(), HasSubstr("expected 31337"));
 }
 
+TEST(Gradescope, HasNoScoreAfterAMachineFault) {
+  RunResult result = testing::sample_result();
+  result.labs[0].tasks[1].verdict = lab::Verdict::infra;
+  const json out = json::parse(to_gradescope(result));
+  EXPECT_FALSE(out.contains("score"));
+  EXPECT_THAT(out.at("output").get<std::string>(), HasSubstr("There is no score"));
+  ASSERT_EQ(out.at("tests").size(), 4u);
+  for (const json& test : out.at("tests"))
+    EXPECT_FALSE(test.contains("score") || test.contains("max_score")) << test;
+}
+
 TEST(Classroom, IsBase64OfTheStepsResult) {
   const json out = json::parse(decoded(to_classroom(testing::sample_result())));
   EXPECT_EQ(out.at("version"), 1);

@@ -43,6 +43,15 @@ json test_of(const TaskResult& task, const std::string& lab, const std::string& 
           {"visibility", "visible"}};
 }
 
+bool has_infra(const RunResult& result) {
+  for (const LabResult& lab : result.labs) {
+    for (const TaskResult& task : lab.tasks) {
+      if (task.verdict == lab::Verdict::infra) return true;
+    }
+  }
+  return false;
+}
+
 std::string for_instructors(const RunResult& result) {
   std::string out = fmt::format("device: {}\nisolation: {} ({})\ncommit: {}\nseed: {}\nstarted: {}\n",
                                 result.device, result.isolation, fmt::join(result.isolation_parts, ", "),
@@ -61,13 +70,17 @@ std::string to_gradescope(const RunResult& result) {
   const RunResult shown = for_students(result);
   json tests = json::array();
   int score = 0;
-  bool infra = false;
+  // Gradescope adds up the tests' scores where there is no total, so neither may be there.
+  const bool infra = has_infra(shown);
   for (std::size_t i = 0; i < shown.labs.size(); ++i) {
     const LabResult& lab = shown.labs[i];
     score += lab.points + lab.bonus_points;
     for (std::size_t k = 0; k < lab.tasks.size(); ++k) {
-      infra = infra || lab.tasks[k].verdict == lab::Verdict::infra;
-      tests.push_back(test_of(lab.tasks[k], lab.title, fmt::format("{}.{}", i + 1, k + 1)));
+      json test = test_of(lab.tasks[k], lab.title, fmt::format("{}.{}", i + 1, k + 1));
+      if (infra) {
+        for (const char* name : {"score", "max_score", "status"}) test.erase(name);
+      }
+      tests.push_back(std::move(test));
     }
   }
   if (!result.for_students) {
@@ -78,9 +91,17 @@ std::string to_gradescope(const RunResult& result) {
   }
   std::string output = fmt::format("Graded on: {}{}.\n", shown.device,
                                    shown.modelled ? ", a simulated device: times are modelled" : "");
-  if (infra) output += "INFRA is a fault of the grader, not of your file: it should be graded again.\n";
-  json out = {{"score", score},          {"output", tame(output)},        {"output_format", "text"},
-              {"visibility", "visible"}, {"stdout_visibility", "hidden"}, {"tests", tests}};
+  if (infra) {
+    output +=
+        "There is no score: INFRA is a fault of the grader, not of your file. Your instructor can grade it "
+        "again.\n";
+  }
+  json out = {{"output", tame(output)},
+              {"output_format", "text"},
+              {"visibility", "visible"},
+              {"stdout_visibility", "hidden"},
+              {"tests", tests}};
+  if (!infra) out["score"] = score;
   if (std::isfinite(shown.seconds) && shown.seconds >= 0 && shown.seconds < 1e9)
     out["execution_time"] = std::llround(shown.seconds);
   return out.dump(2, ' ', false, json::error_handler_t::replace) + "\n";

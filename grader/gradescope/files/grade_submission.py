@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Grades one submission on Gradescope: takes files as ./lab grade-all does, puts them in place, grades, and writes results.json.
+
+usage: grade_submission.py AUTOGRADER      (Gradescope's folder: source/, submission/, results/)
+
+A lab without a usable file is graded as the skeleton, for 0 points, and the student reads why. A fault of the machine is tried once
+more; then there is no results.json, and the exit code is not 0. The same when it takes longer than source/minutes.txt says:
+Gradescope itself would give 0 points when its own limit is reached.
+"""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+ATTEMPTS = 2
+
+
+def put_in_place(source, submission, labs):
+    """What to tell the student of each lab, "" when all is well."""
+    sys.path.insert(0, str(source / "course/grader/batch"))
+    import ingest
+
+    course = source / "course/labs"
+    all_labs = sorted(path.name for path in course.iterdir() if (path / f"{path.name}.cu").is_file())
+    kept = source / "skeletons"  # the course's own file, before the first submission in this container replaced it
+    kept.mkdir(exist_ok=True)
+    for lab in labs:
+        if not (kept / lab).exists():
+            (kept / lab).write_bytes((course / lab / f"{lab}.cu").read_bytes())
+    skeletons = {lab: (kept / lab).read_text(encoding="utf-8") for lab in labs}
+    said = {}
+    for one in ingest.from_folder(str(submission), all_labs, labs, skeletons):
+        taken = skeletons[one.lab].encode() if one.source is None else one.source
+        (course / one.lab / f"{one.lab}.cu").write_bytes(taken)
+        said[one.lab] = one.note if one.source is not None else one.refused or one.origin
+    return said
+
+
+def has_fault(path):
+    """Whether the machine was at fault; also when there is no result, or half of one."""
+    try:
+        result = json.loads(path.read_bytes())
+        return any(task["verdict"] == "INFRA" for lab in result["labs"] for task in lab["tasks"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return True
+
+
+def run(command, folder, deadline):
+    """The exit code; None when the time is over."""
+    process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, start_new_session=True)
+    try:
+        return process.wait(timeout=max(0.0, deadline - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        return None
+
+
+def main():
+    begun = time.monotonic()
+    folder = pathlib.Path(sys.argv[1])
+    source, results = folder / "source", folder / "results"
+    results.mkdir(exist_ok=True)
+    labs = (source / "labs.txt").read_text(encoding="utf-8").split()
+    minutes = float((source / "minutes.txt").read_text(encoding="utf-8"))
+    said = put_in_place(source, folder / "submission", labs)
+    result, graded = results / "result.json", results / "results.json"
+    for _ in range(ATTEMPTS):
+        for path in (result, graded):
+            path.unlink(missing_ok=True)
+        command = ["./lab", "grade", *labs, "--device", "sim", "--json", str(result), "--gradescope", str(graded)]
+        code = run(command, source / "course", begun + 60 * minutes)
+        if code is None:
+            graded.unlink(missing_ok=True)
+            sys.exit(f"Grading was stopped after {minutes:g} minutes: there is no score. Give the container more of a CPU, or raise Gradescope's "
+                     f"limit and pack again with --minutes.")
+        if code == 0 and graded.exists() and not has_fault(result):
+            break
+    else:
+        graded.unlink(missing_ok=True)
+        sys.exit(f"Grading failed {ATTEMPTS} times through no fault of the submission (exit code {code}): there is no score.")
+    if any(said.values()):
+        out = json.loads(graded.read_text(encoding="utf-8"))
+        words = "".join(f"{lab}: {text}\n" for lab, text in said.items() if text)
+        out["output"] = f"{words}\n{out.get('output', '')}"
+        graded.write_text(json.dumps(out, indent=2), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -65,7 +65,7 @@ def row_of(book: Book, hand_in: dict, current: bool = False) -> tuple[dict, list
 
 
 def write_tables(book: Book) -> None:
-    """All of them, or none: they agree with each other and with the ledger."""
+    """All of them, from the ledger. A kill between the renames can leave them different; the next run writes them again."""
     files = {name: book.folder / f".{name}.{os.getpid()}.tmp" for name in ("gradebook.sqlite", "grades.csv", "tasks.csv")}
     try:
         write_gradebook(book, files["gradebook.sqlite"])

@@ -20,13 +20,13 @@ from dataclasses import dataclass, field
 
 import names
 from source_text import code_of, text_of
-from unpack import LARGEST_FILE, MOST_ENTRIES, is_wanted
+from unpack import LARGEST_FILE, MOST_ENTRIES, MOST_FILES, is_wanted
 
 DEPTH = 8
 SECONDS_TO_UNPACK = 60
 MOST_ARCHIVES = 4
 MOST_OTHERS = 20  # that are listed
-MACHINE_MADE = (".git", ".venv", "venv", ".deps", ".cache", "__pycache__", "node_modules", "__MACOSX")  # folders with many files of no student
+MACHINE_MADE = (".git", ".venv", "venv", ".deps", ".cache", "__pycache__", "node_modules", "__MACOSX")  # folders of files that no student wrote
 HIDDEN = (".DS_Store", ".git", "__MACOSX", "Thumbs.db", "desktop.ini")
 
 
@@ -52,6 +52,7 @@ class Found:
     files: list[tuple[str, bytes]] = field(default_factory=list)  # path inside, contents
     others: list[str] = field(default_factory=list)  # paths of what is no .cu file
     too_deep: bool = False  # whether there are folders that were not searched
+    passed_over: list[str] = field(default_factory=list)  # folders of builds and environments
     bad_files: list[tuple[str, str]] = field(default_factory=list)  # path inside, why it is refused
     refused: list[str] = field(default_factory=list)  # whole containers
     late: bool = False
@@ -64,14 +65,19 @@ class Found:
         def some(what: list[str]) -> str:
             return ", ".join(names.shown(name) for name in what[:5]) + (f" and {len(what) - 5} more" if len(what) > 5 else "")
 
-        of_no_lab = [path for path, data in self.files if lab_of_file(path, data, labs) is None]
+        labs_of = [(path, lab_of_file(path, data, labs)) for path, data in self.files]
+        of_no_lab = [path for path, of in labs_of if of is None]
+        of_others = [path for path, of in labs_of if of not in (None, lab)]
         archives = [path for path in self.others if is_archive(path)]
         others = [path for path in self.others if not is_archive(path)]
         reasons = [f"{some(of_no_lab)}: not named {lab}.cu, and \"{lab}/lab.hpp\" is not included"] if of_no_lab else []
         reasons += [f"{some(archives)}: an archive within an archive is not opened"] if archives else []
         reasons += [f"folders deeper than {DEPTH} are not searched"] if self.too_deep else []
         reasons += [f"not a .cu file: {some(others)}"] if others else []
-        if not reasons and not self.files:
+        reasons += [f"of another lab: {some(of_others)}"] if of_others else []
+        reasons += [why for _, why in self.bad_files[:5]]
+        reasons += [f"folders of builds and environments are not searched: {some(self.passed_over)}"] if self.passed_over else []
+        if not reasons:
             reasons = ["it is empty"]
         return f"Nothing for this lab was found in {self.where()}" + (f" ({'; '.join(reasons)})" if reasons else "") + f". Submit {lab}.cu."
 
@@ -84,7 +90,7 @@ def read_plain(path: str) -> bytes | str:
         return f"can't be read: {error.strerror}"
     with os.fdopen(fd, "rb") as file:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
-            return "is no plain file: hand in the file itself, no link and nothing else"
+            return "is not a regular file: submit the file itself, no link"
         data = file.read(LARGEST_FILE + 1)
     return data if len(data) <= LARGEST_FILE else f"is larger than {LARGEST_FILE >> 10} KiB"
 
@@ -174,7 +180,7 @@ def add_archive(found: Found, path: str, inside: str) -> None:
 
 
 def add_folder(found: Found, path: str, inside: str) -> None:
-    n_entries = n_archives = 0
+    n_entries = n_archives = n_files = 0
     todo = [(path, inside, 0)]
     while todo:
         folder, seen_as, depth = todo.pop()
@@ -183,10 +189,12 @@ def add_folder(found: Found, path: str, inside: str) -> None:
         except OSError as error:
             found.refused.append(f"{names.shown(seen_as)} can't be read: {error.strerror}")
             continue
-        if "build.ninja" in entries:
-            continue  # what a build made
+        if "build.ninja" in entries and depth > 0:
+            found.passed_over.append(seen_as)  # what a build made
+            continue
         for name in entries:
             if name in MACHINE_MADE:
+                found.passed_over.append(f"{seen_as}/{name}")
                 continue
             n_entries += 1
             if n_entries > MOST_ENTRIES:
@@ -202,21 +210,25 @@ def add_folder(found: Found, path: str, inside: str) -> None:
                 else:
                     found.too_deep = True
             elif is_wanted(name):
+                n_files += 1
+                if n_files > MOST_FILES:
+                    found.refused.append(f"{names.shown(inside)} holds more than {MOST_FILES} .cu files")
+                    return
                 add_file(found, full, seen)
             elif is_archive(name) and kind == "file":
                 n_archives += 1
-                if n_archives > MOST_ARCHIVES:
-                    found.refused.append(f"{names.shown(inside)} holds more than {MOST_ARCHIVES} archives")
-                    return
-                add_archive(found, full, seen)
+                if n_archives <= MOST_ARCHIVES:
+                    add_archive(found, full, seen)
+                elif n_archives == MOST_ARCHIVES + 1:
+                    found.refused.append(f"{names.shown(inside)} holds more than {MOST_ARCHIVES} archives; the others are not opened")
             elif len(found.others) < MOST_OTHERS:
                 found.others.append(seen)
 
 
 def add_file(found: Found, path: str, inside: str) -> None:
-    data = read_plain(path) if kind_of(path) in ("file", "link") else "is no plain file: hand in the file itself"
+    data = read_plain(path) if kind_of(path) in ("file", "link") else "is not a regular file: submit the file itself"
     if kind_of(path) == "link":
-        data = "is a link: hand in the file itself"
+        data = "is a link: submit the file itself"
     if isinstance(data, str):
         found.bad_files.append((inside, f"{names.shown(inside)} {data}"))
     else:
@@ -236,7 +248,7 @@ def add_entry(found: Found, path: str, name: str, owner: names.Owner) -> None:
         add_file(found, path, f"{name}/{owner.file}" if owner.file not in ("", name) else name)
         found.refused += [reason for _, reason in found.bad_files]  # whichever lab it was for
     elif kind != "file":
-        found.refused.append(f"{names.shown(name)} is no plain file and no folder")
+        found.refused.append(f"{names.shown(name)} is neither a regular file nor a folder")
     else:
         found.others.append(name)
 
@@ -304,7 +316,7 @@ def entries_of(folder: str) -> list[str]:
 
 def is_list(folder: str, name: str) -> bool:
     """Whether it is the platform's own; a file of that kind whose name says that a student submitted it is not."""
-    return (kind_of(f"{folder}/{name}") == "file" and name.lower().endswith(names.LISTS) and names.student_of(name).file == name)
+    return (kind_of(f"{folder}/{name}") == "file" and name.lower().endswith(names.LISTS) and names.student_of(name, True).file == name)
 
 
 def ignored(folder: str) -> list[str]:
@@ -314,7 +326,7 @@ def ignored(folder: str) -> list[str]:
 
 def collect(folder: str) -> dict[str, list[Found]]:
     """By student, the versions of what was submitted. What a platform lists as one student's is one version, whatever its parts."""
-    owners = {name: names.student_of(name) for name in entries_of(folder) if not is_list(folder, name)}
+    owners = {name: names.student_of(name, kind_of(f"{folder}/{name}") != "folder") for name in entries_of(folder) if not is_list(folder, name)}
     students: dict[str, list[Found]] = {}
     known = {owner.student for owner in owners.values()}
     for name, owner in owners.items():

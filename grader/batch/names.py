@@ -55,21 +55,21 @@ def slug(student: str) -> str:
     return f"{plain}-{hashlib.sha256(student.encode('utf-8', 'surrogateescape')).hexdigest()[:10]}"
 
 
-def without_ending(name: str) -> str:
-    for ending in (*ARCHIVES, ".cu", *MISTAKEN):
+def without_ending(name: str, is_file: bool) -> str:
+    for ending in (*ARCHIVES, ".cu", *MISTAKEN) if is_file else ():
         if name.lower().endswith(ending) and len(name) > len(ending):
             return name[: -len(ending)]
     return name
 
 
-def student_of(entry: str) -> Owner:
-    """`entry`: a name directly in the folder of all hand-ins."""
+def student_of(entry: str, is_file: bool) -> Owner:
+    """`entry`: a name directly in the folder of all hand-ins. The name of a folder has no ending, whatever it looks like."""
     # What comes first is the platform's, what comes last the student's, who may choose any name.
     if (found := CANVAS.fullmatch(entry)) and (found["late"] or not found["rest"].startswith("assignsubmission_")):
         return Owner(shown(f"{found['name']}_{found['id']}"), found["rest"], found["late"] is not None)
     if found := MOODLE.fullmatch(entry):
         return Owner(shown(f"{found['name']}_{found['id']}"), found["rest"], False)
-    return Owner(shown(without_ending(entry)), entry, False)
+    return Owner(shown(without_ending(entry, is_file)), entry, False)
 
 
 def copy_of(student: str) -> tuple[str, int]:
@@ -89,6 +89,6 @@ def lab_of(file: str, labs: list[str]) -> str | None:
 
 def lab_included(text: bytes, labs: list[str]) -> str | None:
     """The lab whose header the text includes, when it is one."""
-    named = {found.decode("ascii") for found in re.findall(rb'^\s*#\s*include\s+"([a-z0-9_]+)/lab\.hpp"', text, re.M)}
+    named = {found.decode("ascii") for found in re.findall(rb'^[ \t]*#[ \t]*include[ \t]+"([a-z0-9_]+)/lab\.hpp"', text, re.M)}
     known = named & set(labs)
     return known.pop() if len(known) == 1 else None

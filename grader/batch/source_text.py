@@ -3,16 +3,17 @@
 import codecs
 import re
 
+# Takes linear time for any text: an unclosed string ends with its line.
 TOKEN = re.compile(r"""
     (?P<skip> \s+ | //(?:\\\n|[^\n])* | /\*.*?(?:\*/|\Z) )
-  | (?P<text> "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*' )
+  | (?P<text> "(?:\\.|[^"\\\n])*"? | '(?:\\.|[^'\\\n])*'? )
   | (?P<number> \.?\d(?:[eEpP][+-]|['\w.])* )
   | (?P<word> \w+ )
   | (?P<sign> <<<|>>>|<<=|>>=|->|::|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|. )""", re.X | re.S)
 
 
 def text_of(data: bytes) -> tuple[str, str]:
-    """The text, and the encoding when it is one that no compiler of the course reads."""
+    """The text, and the encoding if the compilers cannot read it."""
     for mark, encoding in ((codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16")):
         if data.startswith(mark):
             return data.decode(encoding, "replace"), encoding.upper()

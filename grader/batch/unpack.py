@@ -66,7 +66,7 @@ class Found:
                 self.others.append(name[:200])
             return
         if not is_file:
-            raise Refused(f"holds {name[:200]!r}, which is no plain file: hand in the file itself, no link and nothing else")
+            raise Refused(f"holds {name[:200]!r}, which is not a regular file: submit the file itself, no link")
         if size > LARGEST_FILE:
             raise Refused(f"holds {name[:200]!r}, which is larger than {LARGEST_FILE >> 10} KiB")
         if len(self.files) >= MOST_FILES:

@@ -151,7 +151,8 @@ class References:
     """What a page may speak of: files of the edition. A sentence, a list's item or a table's row that speaks of others is left out."""
 
     def __init__(self, root, present, labs):
-        self.root, self.present, self.labs = root, present, labs
+        self.present, self.labs = present, labs
+        self.tracked = {os.path.normpath(parent) for name in files_of(root) for parent in [name, *pathlib.PurePosixPath(name).parents]}
 
     def dead(self, text, page):
         return [
@@ -160,10 +161,12 @@ class References:
         ]
 
     def there(self, path):
+        if path.startswith("/"):
+            return True  # of no checkout
         path = os.path.normpath(path)
         if re.match(r"(build/)?(solutions|grader/(mutants|hostile))\b", path):
             return False
-        return path in self.present or not (self.root / path).exists()
+        return path in self.present or path not in self.tracked
 
     def mended(self, text, page):
         for lab in self.labs:  # the rungs' explanations stand on a page of their own
@@ -176,7 +179,7 @@ class References:
             if part and not left and kept and not kept[-1].strip():
                 kept.pop()  # what stood between it and the part before
             kept.append(left)
-        return "".join(kept)
+        return "".join(kept).rstrip() + "\n"
 
     def living(self, part, page):
         if not self.dead(part, page):

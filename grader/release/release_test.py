@@ -220,6 +220,11 @@ class Edition(unittest.TestCase):
         tasks = {lab: set(re.findall(r"case Rung::(\w+):", (self.out / f"labs/{lab}/{lab}.cu").read_text())) for lab in LABS}
         self.assertEqual([c for name, words, line in commands for c in impossible(self.out, known, tasks, name, words, line)], [])
 
+    def test_pages_keep_what_speaks_of_no_file(self):
+        rules = (self.out / "handouts/rules.md").read_text()
+        self.assertIn("`/tmp` of its own", rules)
+        self.assertEqual([name for name, text in self.pages().items() if not text.endswith("\n")], [])
+
     def test_no_reference_is_dead(self):
         left_out = {*release.files_of(ROOT)} - {p.relative_to(self.out).as_posix() for p in self.files()}
         self.assertEqual([c for name, text in self.pages().items() for c in dead_references(left_out, name, text)], [])

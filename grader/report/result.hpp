@@ -64,7 +64,7 @@ struct Timing {
   double one_thread_us = 0;  // the CPU baselines: measured here, or recorded (lab::CpuTime)
   double all_cores_us = 0;
   int kernel_runs = 0;
-  int baseline_runs = 0;  // 0: recorded
+  int baseline_runs = 0;                             // 0: recorded
   lab::Baseline judged = lab::Baseline::one_thread;  // the one that decides the points
   double speedup_over(lab::Baseline which) const;    // 0 when unknown
 };

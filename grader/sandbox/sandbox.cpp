@@ -171,14 +171,14 @@ std::optional<Machine> try_everything(Machine machine) {
   return machine;
 }
 
-// The first folder on the path to a file that other users can't enter; empty if they can enter all.
-std::string closed_folder(const fs::path& file) {
-  fs::path folder;
-  for (const fs::path& part : file.parent_path()) {
-    folder /= part;
+// The first part of the path to a program that other users can't enter or run; empty if there is none.
+std::string closed_part(const fs::path& program) {
+  fs::path path;
+  for (const fs::path& part : program) {
+    path /= part;
     std::error_code ignored;
-    if ((fs::status(folder, ignored).permissions() & fs::perms::others_exec) == fs::perms::none)
-      return folder.string();
+    if ((fs::status(path, ignored).permissions() & fs::perms::others_exec) == fs::perms::none)
+      return path.string();
   }
   return "";
 }
@@ -271,10 +271,10 @@ Machine probe(const std::string& enter, Isolation most) {
   if (geteuid() != 0 || machine.other_user || machine.level != Isolation::limits) return machine;
   // Limits do not bind root.
   machine.level = Isolation::none;
-  const std::string closed = closed_folder(machine.enter);
+  const std::string closed = closed_part(machine.enter);
   machine.missing.push_back(
       closed.empty() ? "root can't take on another user here"
-                     : fmt::format("root can't take on another user here, since only root can enter {}: move "
+                     : fmt::format("root can't take on another user here, since only root can use {}: move "
                                    "the checkout to another folder",
                                    closed));
   return machine;

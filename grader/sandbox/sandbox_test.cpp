@@ -324,7 +324,7 @@ TEST(Probe, RootGetsNoLimitsWithoutAnotherUser) {
   fs::copy_file(enter(), copy);
   const Machine limited = probe(copy, Isolation::limits);
   EXPECT_EQ(limited.level, Isolation::none);
-  EXPECT_THAT(limited.missing, Contains(HasSubstr("only root can enter " + closed)));
+  EXPECT_THAT(limited.missing, Contains(HasSubstr("only root can use " + closed)));
   const Machine full = probe(copy, Isolation::full);
   EXPECT_EQ(full.other_user, full.namespaces == Namespaces::by_root);
   fs::remove_all(closed);

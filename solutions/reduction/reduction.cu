@@ -67,8 +67,7 @@ Status by_levels(const Job<T, Op>& job, std::uint64_t items_per_block, Launch la
 //@reference
 // Why: the tree needs log2 n steps, a loop needs n.
 // Still wastes: with `tid % (2 * stride) == 0`, half, then 3/4, then 7/8 of the lanes *inside every warp* are
-// idle,
-// so no warp finishes early. The operator % costs several instructions per round.
+// idle, so no warp finishes early. The operator % costs several instructions per round.
 //@end
 template <typename T, typename Op>
 __global__ void k01_neighboured(const T* d_in, std::uint64_t n, typename Op::Value* d_out, Op op) {

@@ -229,13 +229,13 @@ using Ends = std::unordered_map<const CUgraphNode_st*, Clock>;
 
 // Executes a node. With the host's checks on, it is work of its own, ordered after the nodes on which it depends.
 Status run_node(CUgraphNode_st& node, Work& whole, Ends& ends) {
-  if (!checks_host(*node.context))
-    return node.enabled ? execute(*node.context, node.operation) : Status(cudaSuccess);
+  const bool checked = checks_host(*node.context);
   Clock before = whole.before;
-  for (const CUgraphNode_st* dependency : node.dependencies) before.join(ends[dependency]);
-  if (!node.enabled) {
-    ends[&node] = std::move(before);
-    return cudaSuccess;
+  if (checked || !ends.empty())  // nodes of another device may be checked
+    for (const CUgraphNode_st* dependency : node.dependencies) before.join(ends[dependency]);
+  if (!checked || !node.enabled) {
+    if (checked || !ends.empty()) ends[&node] = std::move(before);
+    return node.enabled ? execute(*node.context, node.operation) : Status(cudaSuccess);
   }
   if (!node.agent) node.agent.emplace();
   Work part = begin_part(whole, *node.agent, std::move(before));

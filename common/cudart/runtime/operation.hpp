@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // The operations that can be submitted to a stream. A stream executes each operation at once, in order. While
 // the stream is captured, the operation becomes a graph node instead and is executed at each launch of the
 // graph.

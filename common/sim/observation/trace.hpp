@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: MIT
 // Follows what a launch does to arrays. Each step that changes an array adds a row. A row has the array's
 // contents; for each write, the thread, the source line, and the elements from which the value was computed
 // (origins.hpp); for each access, the lanes that took part.

@@ -87,7 +87,9 @@ def main():
         out = json.loads(graded.read_text(encoding="utf-8"))
         words = "".join(f"{lab}: {text}\n" for lab, text in said.items() if text)
         out["output"] = f"{words}\n{out.get('output', '')}"
-        graded.write_text(json.dumps(out, indent=2), encoding="utf-8")
+        beside = graded.with_suffix(".tmp")
+        beside.write_text(json.dumps(out, indent=2), encoding="utf-8")
+        beside.replace(graded)
 
 
 if __name__ == "__main__":

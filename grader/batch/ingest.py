@@ -3,8 +3,8 @@
 
 A hand-in is a folder, a .zip, a .tar.gz or a bare .cu file; a student may have several. Only files that a lab allows are read:
 plain ones (no link is followed, no pipe opened), of a bounded size. Whatever lies there, `ingest` returns; what is refused gets a
-POLICY verdict with a message for the student, and nobody else notices. Every entry of the folder but the platform's own lists gives
-a row, and one without a usable file the reason.
+POLICY verdict with a message for the student, and no other student is affected. Every entry of the folder, except the platform's own lists,
+gives a row. If an entry has no usable file, the row contains the reason.
 """
 import base64
 import contextlib

@@ -58,7 +58,8 @@ inline constexpr lab::Task kFurtherRungs[] = {
      .title = "In waves, one tile ahead",
      .section = "handouts/03-compaction.md#state_of_the_art"},
 };
-// One thread and all 16 cores of the Intel Xeon of a server with an H200, 2026-11-23: the lowest of at least 75 runs.
+// One thread and all 16 cores of the Intel Xeon of a server with an H200, 2026-11-23: the lowest of at least
+// 75 runs.
 inline constexpr lab::CpuTime kCpuTimes[] = {
     {"", "is_positive_i32_n4194304_half", 19975, 2267},
 };

@@ -67,7 +67,8 @@ inline constexpr lab::Task kFurtherRungs[] = {
      .title = "In waves, one tile ahead",
      .section = "handouts/07-hierarchical-scan.md#state_of_the_art"},
 };
-// One thread and all 16 cores of the Intel Xeon of a server with an H200, 2026-11-23: the lowest of at least 75 runs.
+// One thread and all 16 cores of the Intel Xeon of a server with an H200, 2026-11-23: the lowest of at least
+// 75 runs.
 inline constexpr lab::CpuTime kCpuTimes[] = {
     {"", "inclusive_sum_i32_n16777216_random", 18817, 1682},
 };

@@ -68,7 +68,8 @@ inline constexpr lab::Task kFurtherRungs[] = {
      .title = "As fast as the memory",
      .section = "handouts/05-histogram.md#state_of_the_art"},
 };
-// One thread and all 16 cores of the Intel Xeon of a server with an H200, 2026-11-23: the lowest of at least 75 runs.
+// One thread and all 16 cores of the Intel Xeon of a server with an H200, 2026-11-23: the lowest of at least
+// 75 runs.
 inline constexpr lab::CpuTime kCpuTimes[] = {
     {"", "even_i32_b256_n4194304_random", 4728, 1025},
     {"", "even_i32_b4096_n4194304_random", 8356, 1077},

@@ -72,7 +72,8 @@ inline constexpr lab::Task kFurtherRungs[] = {
      .title = "As fast as the multiprocessors",
      .section = "handouts/04-radix-sort.md#state_of_the_art"},
 };
-// One thread and all 16 cores of the Intel Xeon of a server with an H200, 2026-11-23: the lowest of at least 75 runs.
+// One thread and all 16 cores of the Intel Xeon of a server with an H200, 2026-11-23: the lowest of at least
+// 75 runs.
 inline constexpr lab::CpuTime kCpuTimes[] = {
     {"", "pairs_f32_n1048576_random", 23999, 12718},
     {"tile_sort", "keys_u32_n1048576_random", 14106, 2977},

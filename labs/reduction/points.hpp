@@ -67,7 +67,8 @@ inline constexpr lab::Task kFurtherRungs[] = {
      .title = "As fast as the memory",
      .section = "handouts/01-reduction.md#state_of_the_art"},
 };
-// One thread and all 16 cores of the Intel Xeon of a server with an H200, 2026-11-23: the lowest of at least 75 runs.
+// One thread and all 16 cores of the Intel Xeon of a server with an H200, 2026-11-23: the lowest of at least
+// 75 runs.
 inline constexpr lab::CpuTime kCpuTimes[] = {
     {"", "sum_i32_n16777216_random", 2806, 620},
 };

@@ -68,7 +68,8 @@ inline constexpr lab::Task kFurtherRungs[] = {
      .title = "As fast as the memory",
      .section = "handouts/06-sat.md#state_of_the_art"},
 };
-// One thread and all 16 cores of the Intel Xeon of a server with an H200, 2026-11-23: the lowest of at least 75 runs.
+// One thread and all 16 cores of the Intel Xeon of a server with an H200, 2026-11-23: the lowest of at least
+// 75 runs.
 inline constexpr lab::CpuTime kCpuTimes[] = {
     {"", "lower_left_u32_2048x2048_random_radius50", 16368, 1513},
     {"", "lower_left_f32_2048x2048_random", 3199, 1137},

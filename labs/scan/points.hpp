@@ -76,7 +76,8 @@ inline constexpr lab::Task kFurtherRungs[] = {
      .title = "As fast as the memory",
      .section = "handouts/02-scan.md#state_of_the_art"},
 };
-// One thread and all 16 cores of the Intel Xeon of a server with an H200, 2026-11-23: the lowest of at least 75 runs.
+// One thread and all 16 cores of the Intel Xeon of a server with an H200, 2026-11-23: the lowest of at least
+// 75 runs.
 inline constexpr lab::CpuTime kCpuTimes[] = {
     {"", "exclusive_sum_i32_n4194304_row1024_random", 1515, 444},
     {"coarsened", "inclusive_sum_i32_n4194304_row4096_random", 1574, 433},

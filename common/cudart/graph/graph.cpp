@@ -227,7 +227,8 @@ namespace {
 // The clocks after the nodes of a launch.
 using Ends = std::unordered_map<const CUgraphNode_st*, Clock>;
 
-// Executes a node. With the host's checks on, it is work of its own, ordered after the nodes on which it depends.
+// Executes a node. With the host's checks on, it is work of its own, ordered after the nodes on which it
+// depends.
 Status run_node(CUgraphNode_st& node, Work& whole, Ends& ends) {
   const bool checked = checks_host(*node.context);
   Clock before = whole.before;

@@ -3,9 +3,10 @@
 // work uses the same memory. The simulator executes work when it is submitted. A GPU may run two pieces of
 // work in either order or concurrently, unless something orders them: a stream, an event, an edge of a graph,
 // or the host by waiting. With SIM_CHECK=1, unordered work that accesses the same byte with at least one
-// write is reported ("stream-race"), unless the earlier of the two has had 512 unfinished successors. All host
-// threads count as one, because the runtime does not see how they synchronise: if one of them has waited for
-// work, all of them have. Thread-safe, apart from objects of class Clock and Work.
+// write is reported ("stream-race"), unless more than 512 pieces of work, or footprints of more than 256 MiB,
+// are unfinished: then the oldest are forgotten. All host threads count as one, because the runtime does not
+// see how they synchronise: if one of them has waited for work, all of them have. Thread-safe, apart from
+// objects of class Clock and Work.
 // Source: Lamport, "Time, Clocks, and the Ordering of Events in a Distributed System", CACM 21 (7), 1978.
 #pragma once
 

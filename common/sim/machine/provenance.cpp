@@ -253,7 +253,7 @@ class ArrayWalk {
     }
   }
 
-  // For an operand's value, or for the address between brackets.
+  // The base of an operand: of its value, or of the address if the operand is one, such as [%rd1 + 4].
   Base of(const Operand& o) const {
     const Base reg = o.index >= 0 && (o.kind == Operand::Kind::reg || o.kind == Operand::Kind::address)
                          ? bases_[static_cast<std::size_t>(o.index)]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// LAB_TITLE: what the lab asks, in one sentence. The lab's API. Read: Job (what a task gets), Rung (the tasks).
-// points.hpp says what the tasks are worth. The student's .cu file, the solution, the CPU side (problem.cpp)
-// and the tests include this header, so it includes no large header.
+// LAB_TITLE: what the lab asks, in one sentence. The lab's API. Read: Job (what a task gets), Rung (the
+// tasks). points.hpp says what the tasks are worth. The student's .cu file, the solution, the CPU side
+// (problem.cpp) and the tests include this header, so it includes no large header.
 #pragma once
 
 #include <cstdint>

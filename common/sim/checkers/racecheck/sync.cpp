@@ -10,7 +10,8 @@ namespace course::sim {
 namespace {
 
 constexpr std::size_t kMostSyncVariables = std::size_t{1} << 20;  // a limit for hints only
-// Limits: writers that all synchronisation variables together remember, and that each of them may always remember.
+// Limits: writers that all synchronisation variables together remember, and writers that each of them may
+// always remember.
 constexpr std::size_t kMostWriters = std::size_t{1} << 21, kLeastWriters = 4;
 
 }  // namespace

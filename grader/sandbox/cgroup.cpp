@@ -58,12 +58,17 @@ void kill_members(const std::string& folder) {
 
 }  // namespace
 
-// The kernel removes a dead process from its group only some time after it has been reaped, so this retries.
+// The kernel removes a dead process from its group only some time after it has been reaped, and on a loaded machine
+// thousands of threads take seconds to die, so this retries. It gives up when a process can't be killed (a driver's
+// call that never returns).
 void end_group(const std::string& folder) {
-  for (int i = 0; i < 400; ++i) {
+  using namespace std::chrono_literals;
+  const auto given_up = std::chrono::steady_clock::now() + 30s;
+  for (auto pause = 250us; std::chrono::steady_clock::now() < given_up;
+       pause = std::min(2 * pause, 20'000us)) {
     if (rmdir(folder.c_str()) == 0 || errno == ENOENT) return;
     kill_members(folder);
-    std::this_thread::sleep_for(std::chrono::microseconds(i < 20 ? 250 : 5000));
+    std::this_thread::sleep_for(pause);
   }
 }
 

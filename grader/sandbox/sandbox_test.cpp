@@ -381,6 +381,19 @@ TEST_F(CgroupPlaces, MakesNoGroupInUnsuitableFolders) {
   EXPECT_TRUE(fs::is_empty(root_));
 }
 
+// On a loaded machine, thousands of killed threads take seconds to leave their group.
+TEST_F(CgroupPlaces, WaitsForProcessesThatEndSlowly) {
+  const std::string folder = root_ + "/group";
+  fs::create_directories(folder + "/process");
+  std::thread slow([&] {
+    std::this_thread::sleep_for(std::chrono::seconds(5));
+    for (std::error_code busy; fs::exists(folder);) fs::remove_all(folder, busy);
+  });
+  end_group(folder);
+  EXPECT_FALSE(fs::exists(folder));
+  slow.join();
+}
+
 TEST(CgroupForReal, IsRemovedWithItsProcesses) {
   std::vector<std::string> folders;
   pid_t member = 0;

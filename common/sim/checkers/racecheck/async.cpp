@@ -100,7 +100,7 @@ void Racecheck::mbarrier_arrived(Warp& w, int lane, std::uint64_t address) {
   BlockState& b = state(*w.block);
   WarpState& ws = b.warps[w.number];
   const Publication now{next(), ws.bound, b.bound, ws.of(lane).known};
-  b.gates[address].current.join(published(now, b.number, w.number, 1u << lane));
+  add_publication(b.gates[address].current, now, b.number, w.number, 1u << lane);
   ws.fresh = next();
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <utility>
 
 namespace course::sim {
@@ -84,8 +85,17 @@ constexpr std::size_t kFan = std::size_t{1} << kBits;
 // At level 0, a node contains the news of one block. Above, its children are indexed by the next bits of the
 // block's number.
 struct Clock::Node {
+  Node() = default;
+  Node(const Node& other) : child(other.child), news(other.news) {}
+  Node& operator=(const Node&) = delete;
+
+  // Never used again for another node.
+  const std::uint64_t id = n_made.fetch_add(1, std::memory_order_relaxed) + 1;
   std::array<std::shared_ptr<const Node>, kFan> child;
   BlockNews news;
+
+ private:
+  static inline std::atomic<std::uint64_t> n_made{0};
 };
 
 namespace {
@@ -110,29 +120,86 @@ NodePtr grown(NodePtr root, int from, int to) {
   return root;
 }
 
-NodePtr joined(const NodePtr& a, const NodePtr& b, int level) {
-  if (a == b || b == nullptr) return a;
-  if (a == nullptr) return b;
+// What a join of two nodes gives: one of the two, or a new one.
+struct Joined {
+  enum Which : std::uint8_t { first, second, neither } which;
+  NodePtr made;  // if neither
+
+  const NodePtr& of(const NodePtr& a, const NodePtr& b) const {
+    return which == first ? a : which == second ? b : made;
+  }
+};
+
+// Remembers joins. Threads that learn the same in different ways have equal parts in different nodes, which
+// would be compared again at every join. Keeps no node alive.
+class JoinMemory {
+ public:
+  struct Entry {
+    std::uint64_t a = 0, b = 0;  // Node::id
+    Joined::Which which = Joined::first;
+    std::weak_ptr<const Clock::Node> made;
+  };
+  Entry& of(std::uint64_t a, std::uint64_t b) {
+    return entries_[(a * 0x9e3779b97f4a7c15u ^ b * 0xc2b2ae3d27d4eb4fu) >> (64 - kEntryBits)];
+  }
+
+ private:
+  static constexpr int kEntryBits = 12;
+  std::vector<Entry> entries_ = std::vector<Entry>(std::size_t{1} << kEntryBits);
+};
+
+Joined joined(const NodePtr& a, const NodePtr& b, int level);
+
+Joined joined_children(const Clock::Node& a, const Clock::Node& b, int level) {
+  std::array<Joined, kFan> child;
+  bool like_a = true, like_b = true;
+  for (std::size_t k = 0; k < kFan; ++k) {
+    child[k] = joined(a.child[k], b.child[k], level - 1);
+    like_a = like_a && (child[k].which == Joined::first || a.child[k] == b.child[k]);
+    like_b = like_b && (child[k].which == Joined::second || a.child[k] == b.child[k]);
+  }
+  if (like_a) return {Joined::first, nullptr};
+  if (like_b) return {Joined::second, nullptr};
+  auto both = std::make_shared<Clock::Node>();
+  for (std::size_t k = 0; k < kFan; ++k) both->child[k] = child[k].of(a.child[k], b.child[k]);
+  return {Joined::neither, std::move(both)};
+}
+
+Joined joined(const NodePtr& a, const NodePtr& b, int level) {
+  if (a == b || b == nullptr) return {Joined::first, nullptr};
+  if (a == nullptr) return {Joined::second, nullptr};
   if (level == 0) {
-    if (a->news.contains(b->news)) return a;
-    if (b->news.contains(a->news)) return b;
+    if (a->news.contains(b->news)) return {Joined::first, nullptr};
+    if (b->news.contains(a->news)) return {Joined::second, nullptr};
     auto both = std::make_shared<Clock::Node>();
     both->news = a->news;
     both->news.join(b->news);
-    return both;
+    return {Joined::neither, std::move(both)};
   }
-  std::array<NodePtr, kFan> child;
-  bool like_a = true, like_b = true;
-  for (std::size_t k = 0; k < kFan; ++k) {
-    child[k] = joined(a->child[k], b->child[k], level - 1);
-    like_a = like_a && child[k] == a->child[k];
-    like_b = like_b && child[k] == b->child[k];
+  thread_local JoinMemory memory;
+  JoinMemory::Entry& known = memory.of(a->id, b->id);
+  if (known.a == a->id && known.b == b->id) {
+    if (known.which != Joined::neither) return {known.which, nullptr};
+    if (NodePtr made = known.made.lock()) return {Joined::neither, std::move(made)};
   }
-  if (like_a) return a;
-  if (like_b) return b;
-  auto both = std::make_shared<Clock::Node>();
-  both->child = std::move(child);
-  return both;
+  Joined result = joined_children(*a, *b, level);
+  known = {a->id, b->id, result.which, result.made};
+  return result;
+}
+
+NodePtr with(const NodePtr& node, std::uint32_t block, int level, const BlockNews& news) {
+  if (level == 0) {
+    if (node != nullptr && node->news.contains(news)) return node;
+    auto leaf = node == nullptr ? std::make_shared<Clock::Node>() : std::make_shared<Clock::Node>(*node);
+    leaf->news.join(news);
+    return leaf;
+  }
+  const std::size_t k = digit(block, level);
+  NodePtr child = with(node == nullptr ? nullptr : node->child[k], block, level - 1, news);
+  if (node != nullptr && child == node->child[k]) return node;
+  auto fresh = node == nullptr ? std::make_shared<Clock::Node>() : std::make_shared<Clock::Node>(*node);
+  fresh->child[k] = std::move(child);
+  return fresh;
 }
 
 NodePtr without(const NodePtr& node, std::uint32_t block, int level) {
@@ -158,18 +225,10 @@ bool Clock::covers(std::uint32_t block, std::uint32_t warp, std::uint32_t lane, 
 }
 
 void Clock::add(std::uint32_t block, const BlockNews& news) {
-  auto leaf = std::make_shared<Node>();
-  leaf->news = news;
-  NodePtr node = std::move(leaf);
-  Clock one;
-  while (!fits(block, one.height_)) {
-    ++one.height_;
-    auto above = std::make_shared<Node>();
-    above->child[digit(block, one.height_)] = std::move(node);
-    node = std::move(above);
-  }
-  one.root_ = std::move(node);
-  join(one);
+  int height = height_;
+  while (!fits(block, height)) ++height;
+  root_ = with(grown(root_, height_, height), block, height, news);
+  height_ = height;
 }
 
 void Clock::join(const Clock& other) {
@@ -179,7 +238,8 @@ void Clock::join(const Clock& other) {
     return;
   }
   const int height = std::max(height_, other.height_);
-  root_ = joined(grown(root_, height_, height), grown(other.root_, other.height_, height), height);
+  const NodePtr mine = grown(root_, height_, height), theirs = grown(other.root_, other.height_, height);
+  root_ = joined(mine, theirs, height).of(mine, theirs);
   height_ = height;
 }
 

@@ -45,6 +45,8 @@ class Clock {
   struct Node;
 
   bool empty() const { return root_ == nullptr; }
+  // Whether they are equal because one was copied from the other. Equal clocks need not be copies.
+  bool is_copy_of(const Clock& other) const { return root_ == other.root_; }
   bool covers(std::uint32_t block, std::uint32_t warp, std::uint32_t lane, RecordId id) const;
   void add(std::uint32_t block, const BlockNews& news);
   void join(const Clock& other);

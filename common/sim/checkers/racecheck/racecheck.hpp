@@ -147,6 +147,9 @@ class Racecheck final : public KernelChecker {
     RecordId own = 0, warp = 0, block = 0;
     Clock other;
     bool empty() const { return own == 0 && block == 0 && other.empty(); }
+    bool is_copy_of(const Publication& p) const {
+      return own == p.own && warp == p.warp && block == p.block && other.is_copy_of(p.other);
+    }
   };
   enum Scope : std::uint8_t { kBlockWide, kDeviceWide, kScopes };
   // What one thread, or all threads of a warp, know to have happened before, and what they can publish.
@@ -156,6 +159,11 @@ class Racecheck final : public KernelChecker {
     Clock seen[kScopes];  // from relaxed reads; becomes known at the next fence of that scope
     bool trivial() const {
       return known.empty() && ready[0].empty() && ready[1].empty() && seen[0].empty() && seen[1].empty();
+    }
+    bool is_copy_of(const ThreadClocks& k) const {
+      return known.is_copy_of(k.known) && ready[0].is_copy_of(k.ready[0]) &&
+             ready[1].is_copy_of(k.ready[1]) && seen[0].is_copy_of(k.seen[0]) &&
+             seen[1].is_copy_of(k.seen[1]);
     }
   };
 
@@ -341,7 +349,8 @@ class Racecheck final : public KernelChecker {
   // --- what orders accesses: sync.cpp
   ThreadClocks& clocks_of(Warp& w, WarpState& ws, int lane);
   void join(ThreadClocks& into, const ThreadClocks& from) const;
-  Clock published(const Publication& p, std::uint32_t block, std::uint32_t warp, std::uint32_t lanes) const;
+  void add_publication(Clock& into, const Publication& p, std::uint32_t block, std::uint32_t warp,
+                       std::uint32_t lanes) const;
   void pour(ThreadClocks& into, const ThreadClocks& from, std::uint32_t block, std::uint32_t warp,
             std::uint32_t lanes) const;
   void pour(ThreadClocks& into, const BlockState& b, std::uint32_t warp, std::uint32_t lanes) const;

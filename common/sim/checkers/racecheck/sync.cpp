@@ -38,18 +38,17 @@ void Racecheck::join(ThreadClocks& into, const ThreadClocks& from) const {
   }
 }
 
-// A publication by `lanes` of a warp as a clock, which does not depend on the state of the publisher any
+// Adds a publication by `lanes` of a warp to `into`, which does not depend on the state of the publisher any
 // more.
-Clock Racecheck::published(const Publication& p, std::uint32_t block, std::uint32_t warp,
-                           std::uint32_t lanes) const {
-  if (p.empty()) return {};
+void Racecheck::add_publication(Clock& into, const Publication& p, std::uint32_t block, std::uint32_t warp,
+                                std::uint32_t lanes) const {
+  if (p.empty()) return;
   BlockNews news;
   news.all_up_to(p.block);
   news.add({warp, kAllLanes, p.warp});
   news.add({warp, lanes, p.own});
-  Clock clock = p.other;
-  clock.add(block, news);
-  return clock;
+  into.join(p.other);
+  into.add(block, news);
 }
 
 // Adds to `into` what `lanes` of a warp know and have ready. A barrier also acquires what they have seen.
@@ -58,7 +57,7 @@ void Racecheck::pour(ThreadClocks& into, const ThreadClocks& from, std::uint32_t
   into.known.join(from.known);
   for (int s = 0; s < kScopes; ++s) {
     into.known.join(from.seen[s]);
-    into.ready[s].other.join(published(from.ready[s], block, warp, lanes));
+    add_publication(into.ready[s].other, from.ready[s], block, warp, lanes);
   }
 }
 
@@ -68,9 +67,13 @@ void Racecheck::pour(ThreadClocks& into, const BlockState& b, std::uint32_t warp
     if (!ws.whole.trivial()) pour(into, ws.whole, b.number, warp, lanes);
     return;
   }
-  for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
-    const auto lane = static_cast<std::size_t>(std::countr_zero(m));
-    pour(into, ws.lane[lane], b.number, warp, m & -m);
+  for (std::uint32_t left = lanes; left != 0;) {
+    const ThreadClocks& first = ws.of(std::countr_zero(left));
+    std::uint32_t alike = 0;
+    for (std::uint32_t m = left; m != 0; m &= m - 1)
+      if (first.is_copy_of(ws.of(std::countr_zero(m)))) alike |= m & -m;
+    pour(into, first, b.number, warp, alike);
+    left &= ~alike;
   }
 }
 
@@ -274,10 +277,10 @@ void Racecheck::publish(Here& h, int lane, SyncVariables& variables, std::uint64
   if (replaces) variable.fence = 0;
   if (!k.ready[kDeviceWide].empty()) variable.fence = std::max(variable.fence, h.b.fence);
   if (replaces) variable.device = Clock{};
-  variable.device.join(published(k.ready[kDeviceWide], h.b.number, h.w.number, lanes));
+  add_publication(variable.device, k.ready[kDeviceWide], h.b.number, h.w.number, lanes);
   if (replaces || variable.owner != h.b.number) variable.block = Clock{};
   variable.owner = h.b.number;
-  variable.block.join(published(k.ready[kBlockWide], h.b.number, h.w.number, lanes));
+  add_publication(variable.block, k.ready[kBlockWide], h.b.number, h.w.number, lanes);
 }
 
 // Whether access `id` of another block would be ordered before this one if its thread had executed a fence

@@ -278,7 +278,7 @@ def compaction(run):
     last = x + 7 * w
     p.path("ring", f"M{last - 1:.0f} 13h{w + 2}v74h-{w + 2}Z")
     p.text(14, y + 54, f"d_count = {positions[-1]} + {flags[-1]} = {count}:", "mono bold")
-    p.text(186, y + 54, "the last position + the last flag (ring)", "")
+    p.text(186, y + 54, "last position + last flag (frame)", "")
     return p
 
 

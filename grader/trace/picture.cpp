@@ -14,7 +14,7 @@
 namespace course::grader {
 namespace {
 
-constexpr double kMargin = 14, kCellHeight = 28, kGap = 14, kArrowGap = 34, kSide = 12, kHeading = 20;
+constexpr double kMargin = 14, kCellHeight = 28, kGap = 14, kArrowGap = 34, kSide = 12;
 constexpr double kCharacter = 8.2;  // width of a character of the values, at 13 px
 
 // One drawn array. `again`: drawn a second time, only as the origin of arrows.
@@ -68,7 +68,7 @@ int source_strip(const std::vector<Strip>& strips, std::size_t end, const TraceS
 
 // A short title of a table for the labels: "k04_blelloch, block 0".
 std::string short_title(const TraceTable& table) {
-  const std::string whose = table.block ? fmt::format(", block {}", *table.block) : ", all blocks";
+  const std::string whose = table.block ? fmt::format(", block {}", *table.block) : "";
   constexpr std::size_t kMost = 31;
   return fit_left(table.kernel, std::min(display_width(table.kernel), kMost - whose.size())) + whose;
 }
@@ -223,14 +223,9 @@ std::vector<Label> labels_of(const Strip& strip, bool new_table, bool with_line)
   return all;
 }
 
-bool heads(const std::vector<Label>& labels) {
-  return !labels.empty() && labels.front().look == std::string_view("heading");
-}
-
-std::size_t widest(const std::vector<Label>& labels, bool with_heading) {
+std::size_t widest(const std::vector<Label>& labels) {
   std::size_t n = 0;
-  for (std::size_t k = heads(labels) && !with_heading ? 1 : 0; k < labels.size(); ++k)
-    n = std::max(n, display_width(labels[k].words));
+  for (const Label& label : labels) n = std::max(n, display_width(label.words));
   return n;
 }
 
@@ -254,9 +249,13 @@ Drawing draw(std::vector<Strip> strips, bool with_line, Labels where = Labels::b
 
   const TraceTable* table = nullptr;
   double beside = 0;  // width of the labels beside the strips
-  for (const Strip& s : strips)
-    if (!s.grid())
-      beside = std::max(beside, 16 + 6.8 * static_cast<double>(widest(labels_of(s, true, with_line), false)));
+  for (std::size_t k = 0; k < strips.size(); ++k) {
+    const bool new_table = k == 0 || strips[k - 1].table != strips[k].table;
+    if (strips[k].grid()) continue;
+    for (const Label& label : labels_of(strips[k], new_table, with_line))
+      beside = std::max(beside, 12 + (label.look == std::string_view("note") ? 6.7 : 7.9) *
+                                         static_cast<double>(display_width(label.words)));
+  }
   if (where == Labels::above) beside = 0;
 
   Drawing d;
@@ -278,8 +277,8 @@ Drawing draw(std::vector<Strip> strips, bool with_line, Labels where = Labels::b
       s.x = label_x = x;
       s.y = same_row ? before->y : y + 3 * 14.0 + 12;
       label_y = s.y - label_height(labels) - 6;
-      x += std::max(s.width(), 7.6 * static_cast<double>(widest(labels, true))) + 34;
-      d.width = std::max(d.width, s.x + 7.6 * static_cast<double>(widest(labels, true)));
+      x += std::max(s.width(), 7.6 * static_cast<double>(widest(labels))) + 34;
+      d.width = std::max(d.width, s.x + 7.6 * static_cast<double>(widest(labels)));
       d.width = std::max(d.width, s.x + s.width());
     } else {
       const bool arrows = before != nullptr && !s.again && !arrows_into(strips, k, false).empty();
@@ -287,19 +286,13 @@ Drawing draw(std::vector<Strip> strips, bool with_line, Labels where = Labels::b
       s.x = kMargin + beside;
       label_y = y;
       label_end = y + label_height(labels);
-      // The heading has a line of its own, over labels and strip.
-      s.y = y + (where == Labels::above ? label_height(labels) + 4 : heads(labels) ? kHeading : 0);
-      if (heads(labels))
-        d.width = std::max(d.width, s.x + 7.6 * static_cast<double>(display_width(labels[0].words)) - beside);
+      s.y = y + (where == Labels::above ? label_height(labels) + 4 : 0);
       d.width = std::max(d.width, s.x + s.width());
     }
     y = std::max(y, s.y + s.height());
     for (const Label& label : labels)
       words += text_at(label_x, label_y += 14,
-                       where == Labels::above || label.look == std::string_view("heading")
-                           ? fmt::format("{} over", label.look)  // arrows may run behind it
-                           : label.look,
-                       label.words);
+                       where == Labels::above ? fmt::format("{} over", label.look) : label.look, label.words);
     if (!s.again) table = s.table;
     before = &s;
   }
@@ -332,7 +325,6 @@ constexpr const char* kOwnStyle =
     ".value, .name { font-family: ui-monospace, 'DejaVu Sans Mono', Consolas, monospace; }\n"
     ".value { text-anchor: middle; } .new { font-weight: 700; } .name, .heading { font-weight: 600; }\n"
     ".note { font-size: 12px; fill: #545863; } .quiet { fill: #545863; } .alarm { fill: #a11616; }\n"
-    ".over { paint-order: stroke; stroke: #ffffff; stroke-width: 4px; stroke-linejoin: round; }\n"
     ".arrow { fill: none; stroke: #0b57a4; stroke-width: 1.3; marker-end: url(#head); }\n"
     ".straight { stroke: #767a86; } .faint { stroke: #b9c6d8; stroke-width: 1; } .own { stroke: #11682f; }\n"
     ".head { fill: #545863; }\n"
@@ -340,7 +332,7 @@ constexpr const char* kOwnStyle =
     "text { fill: #e6e7ea; } .card, .box, .again, .empty { fill: #16171b; } .card, .again, .empty { stroke: "
     "#43464f; }\n"
     ".box { stroke: #8b8f9c; } .box.written { fill: #4d4210; } .box.faulty { fill: #5a1f1f; }\n"
-    ".note, .quiet { fill: #a7abb7; } .alarm { fill: #ff8f8f; } .over { stroke: #16171b; }\n"
+    ".note, .quiet { fill: #a7abb7; } .alarm { fill: #ff8f8f; }\n"
     ".arrow { stroke: #8ab8ff; } .straight { stroke: #8b8f9c; } .faint { stroke: #43464f; } .own { stroke: "
     "#6fd08c; }\n"
     ".head { fill: #a7abb7; }\n"

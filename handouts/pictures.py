@@ -76,31 +76,28 @@ class Picture:
 
 
 def steps(run, command):
-    """The steps of a trace, as dictionaries: array, after, values, and the threads that stored, in order."""
+    """The steps of a trace: what ended each, its first array, the threads that stored, and the wavefronts of conflicts."""
     found = []
     for part in re.split(r"^Step \d+ of \d+ +", run(f"{command} --step"), flags=re.M)[1:]:
-        head, moment, *lines = part.splitlines()
-        step = {"where": head, "after": moment, "array": None, "values": [], "threads": [], "wavefronts": [int(k) for k in re.findall(r"bank\s+conflicts:\s+(\d+)\s+passes", part)]}
+        _, moment, *lines = part.splitlines()
+        step = {"after": moment, "array": None, "threads": [], "wavefronts": [int(k) for k in re.findall(r"bank\s+conflicts:\s+(\d+)\s+passes", part)]}
         for line in lines:
             if stored := re.match(r" +(\w+)\[(\d+)\] by thread (\d+)", line):
                 step["threads"].append(int(stored[3]))
-            elif not re.match(r" *\d+ \|", line) and (values := re.match(r"  (\w+)?((?: +\*?-?\d+)+)$", line)):
-                step["array"] = step["array"] or values[1]
-                step["values"] += [int(v.strip("*")) for v in values[2].split()]
+            elif shown := re.match(r"  (\w+)(?: +\*?-?\d+)+$", line):
+                step["array"] = step["array"] or shown[1]
         found.append(step)
     return found
 
 
 def tables(run, command):
-    """The rows of a trace's tables: kernel, moment, array, values; an empty cell is None, and written values are listed beside."""
-    kernel, rows = "", []
+    """The rows of a trace's tables: moment, array, values (None for an empty cell), and the indices of those that were written."""
+    rows = []
     for line in run(f"{command} --markdown").splitlines():
-        if title := re.match(r"`(\w+)`(?:, (.*))?$", line):
-            kernel = title[0]
         if line.startswith("|") and not re.match(r"\| after \||\|---", line):
             after, _, array, *cells = (cell.strip() for cell in line.strip("|").split("|"))
             values = [int(c.strip("*")) if c else None for c in cells]
-            rows.append({"kernel": kernel, "after": after, "array": array.strip("`"), "values": values, "written": [i for i, c in enumerate(cells) if "**" in c]})
+            rows.append({"after": after, "array": array.strip("`"), "values": values, "written": [i for i, c in enumerate(cells) if "**" in c]})
     return rows
 
 
@@ -162,20 +159,16 @@ def banks(_run):
     return p
 
 
-def sectors_of(words):
-    return sorted({word // 8 for word in words})
-
-
 def coalescing(_run):
     p = Picture()
     y = 24
     for title, words in (
-        ("d_in[lane]", [lane for lane in range(32)]),
+        ("d_in[lane]", list(range(32))),
         ("d_in[2 * lane]", [2 * lane for lane in range(32)]),
         ("d_in[lane + 1]", [lane + 1 for lane in range(32)]),
         ("d_in[1024 * lane]", [1024 * lane for lane in range(32)]),
     ):
-        touched = sectors_of(words)
+        touched = sorted({word // 8 for word in words})  # sectors of 32 bytes
         p.text(14, y, title, "mono bold")
         p.text(14 + 8 * 54 - 6, y, f"{len(touched)} sectors for {4 * len(words)} bytes", "end")
         y += 10
@@ -357,10 +350,8 @@ def bitonic(_run):
 
 def histogram(run):
     rows = tables(run, "trace histogram shared_counts --n 16384 --columns 5 --arrays s_counts,d_counts")
-    own = [r["values"] for r in rows if r["array"] == "s_counts" and "0 … 255" not in r["kernel"]]
-    counted_rows = [v for v in own if any(v)]
-    total = [r["values"] for r in rows if r["array"] == "d_counts"][-1]
-    cleared = [r["values"] for r in rows if r["array"] == "d_counts"][0]
+    own = [r["values"] for r in rows if r["array"] == "s_counts" and any(r["values"])]  # one for each block
+    cleared, *_, total = [r["values"] for r in rows if r["array"] == "d_counts"]
     p = Picture()
     w, left, right = 40, 14, 240
     for x, block in ((left, 0), (right, 1)):
@@ -370,24 +361,23 @@ def histogram(run):
         p.line("arrow", x + 2.5 * w, y + 26, x + 2.5 * w, y + 45)
         p.text(x + 2.5 * w + 10, y + 40, "count", "note")
         y += 48
-        p.cells(x, y, counted_rows[block], w, 28, range(5))
+        p.cells(x, y, own[block], w, 28, range(5))
         p.text(x, y + 43, "s_counts, its own counters", "note")
         y += 50
         for i in range(5):
-            p.line("arrow", x + (i + 0.5) * w, y - 0, 127 + (i + 0.5) * w + (4 if block else -4), y + 47)
+            p.line("arrow", x + (i + 0.5) * w, y, 127 + (i + 0.5) * w + (4 if block else -4), y + 47)
     y += 50
     p.cells(127, y, total, w, 28, range(5))
     p.text(14, y + 18, "d_counts", "mono bold")
     for i, name in enumerate(("bin 0", "bin 1", "bin 2", "bin 3", "none")):
         p.text(127 + (i + 0.5) * w, y + 42, name, "note middle")
-    assert not any(cleared) and total == [a + b for a, b in zip(*counted_rows)]
+    assert not any(cleared) and total == [a + b for a, b in zip(*own)]
     p.right = max(p.right, right + 5 * w)
     return p
 
 
 def corners(_run):
-    image = [ITEMS[(i + r) % 8 :][:1][0] for r in range(5) for i in range(6)]
-    image = [image[6 * r : 6 * r + 6] for r in range(5)]
+    image = [[ITEMS[(r + c) % 8] for c in range(6)] for r in range(5)]
     table = sat.by_columns(sat.by_rows(image))
     top, left, bottom, right = 2, 2, 3, 4  # the box: rows 2 and 3, columns 2 to 4
     at = {"A": (top - 1, left - 1), "B": (top - 1, right), "C": (bottom, left - 1), "D": (bottom, right)}

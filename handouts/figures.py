@@ -25,7 +25,7 @@ import pictures  # noqa: E402
 FIGURES = {
     "memory-hierarchy": (
         pictures.memory,
-        "The memories of an H200, from registers to device memory: each is larger and slower than the one above.",
+        "The memories of an H200, from registers to device memory: each is slower than the one above, and more threads share it.",
     ),
     "divergence": (
         pictures.divergence,

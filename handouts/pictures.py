@@ -18,7 +18,7 @@ STYLE = """text { font-family: system-ui, 'DejaVu Sans', sans-serif; font-size: 
 .written { fill: #fff0b8; } .cold, .one, .two { stroke: #767a86; } .cold { fill: #ffffff; } .one { fill: #8fbcf0; } .two { fill: #f2b5a8; }
 .line { fill: none; stroke: #767a86; stroke-width: 1.3; } .ring { fill: none; stroke: #b3261e; stroke-width: 2.2; }
 .arrow { fill: none; stroke: #0b57a4; stroke-width: 1.4; marker-end: url(#head); } .head { fill: #0b57a4; }
-.faint { fill: none; stroke: #c9ccd4; stroke-dasharray: 3 3; } .small { stroke-width: 0.6; }
+.faint { fill: none; stroke: #c9ccd4; stroke-dasharray: 3 3; } .small { stroke-width: 0.4; }
 @media (prefers-color-scheme: dark) {
 text { fill: #e6e7ea; } .note { fill: #a7abb7; } .card, .box, .cold { fill: #16171b; } .card { stroke: #43464f; } .box, .line { stroke: #8b8f9c; }
 .written { fill: #4d4210; } .cold, .one, .two { stroke: #8b8f9c; } .one { fill: #285e9c; } .two { fill: #8a3a2e; } .ring { stroke: #ff8f8f; }
@@ -115,10 +115,9 @@ def lanes(run):
         for k, step in enumerate(rounds):
             active = set(step["threads"])
             p.text(14, y + 13, f"round {k + 1}", "note")
-            for w in range(block // warp):
-                for lane in range(warp):
-                    on = w * warp + lane in active
-                    p.rect(70 + 38 * w + 4 * (lane % 8), y + 4 * (lane // 8), 4, 4, f"{'one' if on else 'cold'} small")
+            for look, drawn in (("cold small", set(range(block)) - active), ("one small", active)):  # one path each: there are thousands of boxes
+                corners_of = ((70 + 38 * (t // warp) + 4 * (t % 8), y + 4 * (t % warp // 8)) for t in sorted(drawn))
+                p.path(look, "".join(f"M{left} {top}h4v4h-4Z" for left, top in corners_of))
             busy = len({t // warp for t in active})
             waves = max([1, *step["wavefronts"]])
             p.text(70 + 38 * 8 + 2, y + 13, f"{busy} warp{'s' * (busy > 1)}" + f", {waves}-way" * (waves > 1), "note")

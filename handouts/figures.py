@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""Draws every figure of the handouts from a run of the kernels that they are about.
+"""Draws every figure of the handouts: from a run of the kernels that it is about, or from what pictures.py computes.
 
     meson compile -C build figures                                   # writes handouts/figures/*.svg
     handouts/figures.py --labcli build/grader/labcli [--check] [NAME...]
 
-FIGURES says for each which trace it is and what it shows. --check changes nothing: exit code 1 when one has drifted, is not
+FIGURES says for each how it is drawn and what it shows. --check changes nothing: exit code 1 when one has drifted, is not
 used by any handout, or is used with other words for those who do not see it.
 """
 
@@ -17,7 +17,28 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(HERE))
+import pictures  # noqa: E402
+
+# By name: how it is drawn, and the words for those who do not see it. A command draws a trace, a function one of pictures.py.
 FIGURES = {
+    "memory-hierarchy": (
+        pictures.memory,
+        "The memories of an H200, from registers to device memory: each is slower than the one above, and more threads share it.",
+    ),
+    "divergence": (
+        pictures.divergence,
+        "A branch that splits a warp makes it execute both sides, A and B, one after the other; a branch that all lanes take together does not.",
+    ),
+    "coalescing": (
+        pictures.coalescing,
+        "The sectors that a warp touches: 4 for neighbouring words, 8 for every second word, 5 if the first word is not at the start of a sector, 32 for distant words.",
+    ),
+    "banks": (
+        pictures.banks,
+        "The words that a warp reads, by bank: one per bank for strides of 1 and 33, two for a stride of 2, eight for 8, and all 32 in one bank for 32.",
+    ),
     "reduction-neighboured": (
         "trace reduction neighboured --arrays d_in,s_data,d_out",
         "Neighboured pairs: partners are 1, then 2, then 4 apart, and the left one keeps the sum; element 0 ends with 25.",
@@ -26,8 +47,12 @@ FIGURES = {
         "trace reduction sequential --arrays d_in,s_data,d_out",
         "Sequential addressing: partners are 4, then 2, then 1 apart, and the lower half keeps the sums; element 0 ends with 25.",
     ),
+    "reduction-lanes": (
+        pictures.lanes,
+        "The active lanes of a block with 256 threads in each round: in rung 1 they are spread over all warps; in rungs 2 and 3 they fill the first warps.",
+    ),
     "reduction-shuffle": (
-        "trace reduction shuffle --n 16 --columns 16 --arrays d_in,lanes,d_out",
+        "trace reduction shuffle --arrays d_in,lanes,d_out",
         "Reduction in a warp with shuffles: in each round a lane adds the value of a lane further up; the rounds need no array.",
     ),
     "scan-hillis-steele": (
@@ -47,40 +72,58 @@ FIGURES = {
         "Kogge–Stone in a warp: with shuffles, each lane adds the value of the lane that is 1, then 2, then 4 positions below it.",
     ),
     "compaction-map-scan-scatter": (
-        "trace compaction three_kernels --arrays d_in,d_flags,d_positions,d_out,d_count",
-        "Compaction: flags by map, positions by exclusive scan, then each kept item goes to its position.",
+        pictures.compaction,
+        "Compaction: flags by map, positions by exclusive scan, then each kept item goes to its position; the count is the last position plus the last flag.",
     ),
     "radix-split": (
-        "trace radix_sort split --arrays d_keys_in,d_e,d_f,d_t,d_d,d_keys_out --steps 1-20",
-        "One split by the lowest bit: e is 1 where the bit is 0, f is the exclusive scan of e, t holds the positions of the ones, and d the position to which each key goes.",
+        pictures.split,
+        "One split by the lowest bit: the keys with bit 0 go to the positions in f, the keys with bit 1 to the positions in t, and both groups keep their order.",
     ),
     "radix-bitonic": (
-        "trace radix_sort merge --case keys_u32_n2048_random --seed 2 --columns 8 --arrays s_keys --steps 5-8",
-        "The end of a bitonic merge: keys are compared at distances of 4, then 2, then 1, and the smaller key goes to the lower position.",
+        pictures.bitonic,
+        "A whole sort of eight keys: two tiles are sorted, and a network merges them by comparing keys in a flip, at distance 2 and at distance 1.",
     ),
     "histogram-copies": (
-        "trace histogram shared_counts --n 16384 --columns 5 --arrays s_counts,d_counts",
-        "Privatisation: each of two blocks clears its own counters, counts its samples there, and then adds its counters to the global counts.",
+        pictures.histogram,
+        "Privatisation: each of two blocks counts its samples in its own counters, and then adds its counters to the global counts.",
     ),
     "sat-passes": (
         "trace sat serial --n 9",
         "A summed area table in two passes: the image, the sums along its rows, and then the sums of these along its columns.",
     ),
+    "sat-corners": (
+        pictures.corners,
+        "Four look-ups: from the rectangle D up to the box's far corner, subtract the rectangles B above and C to the left, and add A, which both contain.",
+    ),
+    "hierarchical-scan": (
+        pictures.hierarchy,
+        "A scan in two levels: each tile is scanned, the sums of the tiles are scanned, and each tile adds its carry.",
+    ),
     "look-back": (
-        "trace hierarchical_scan look_back --n 10240 --columns 6 --arrays d_workspace",
-        "Look-back: a ticket counter, then one status word per tile: 0 nothing available, 1 aggregate available, 2 prefix available.",
+        pictures.look_back,
+        "Look-back over five tiles: most tiles publish first their aggregate and then their prefix, and a later tile can have its prefix before an earlier one.",
     ),
 }
 USED = re.compile(r"!\[([^\]]*)\]\((?:handouts/)?figures/([\w-]+)\.svg\)")
 
 
 def drawn(labcli, name):
-    command, title = FIGURES[name]
+    how, title = FIGURES[name]
+
+    def run(command):
+        done = subprocess.run([labcli, *command.split(), "--solutions"], capture_output=True, text=True, stdin=subprocess.DEVNULL)
+        if done.returncode != 0:
+            sys.exit(f"{name}: labcli {command} failed:\n{done.stdout}{done.stderr}")
+        return done.stdout
+
+    if callable(how):
+        return how(run).svg(title)
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "figure.svg"
-        done = subprocess.run([labcli, *command.split(), "--solutions", "--title", title, "--svg", path], capture_output=True, text=True)
+        command = [labcli, *how.split(), "--solutions", "--title", title, "--svg", path]
+        done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode != 0 or not path.exists():
-            sys.exit(f"{name}: labcli {command} failed:\n{done.stdout}{done.stderr}")
+            sys.exit(f"{name}: labcli {how} failed:\n{done.stdout}{done.stderr}")
         return path.read_text(encoding="utf-8")
 
 

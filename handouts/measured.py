@@ -8,6 +8,9 @@
     backwards LABS    the rungs that were slower than the one below, at the largest size
     trips LAB         how long the memory takes for an array that crosses it twice, three times, four times
     in_flight LAB     how many bytes must be in flight to keep the memory busy
+    times LAB         the times of every rung in the order of the ladder, of the library and the CPU: a table for each kind of input
+    rivals LAB        lab 2's two algorithms: what the simulator counts, and what the run measured
+    by_sorting LAB    counting in shared memory, and the sort that reduce-by-key needs before it can begin
     predicted LAB     what the solution's comments predicted for its rungs, what the run measured, and why they differ
 """
 
@@ -24,7 +27,8 @@ def published(lab):
     """What the newest published run measured of a lab, and its date."""
     runs = [json.loads(p.read_text(encoding="utf-8")) for p in sorted((ROOT / "handouts/results").glob("*.json"))]
     run = max(runs, key=lambda r: r["date"])
-    return {**next(entry for entry in run["labs"] if entry["lab"] == lab), "date": run["date"]}
+    mhz = max(entry.get("clocks", {}).get("while_measuring_mhz", 0) for entry in run["labs"])
+    return {**next(entry for entry in run["labs"] if entry["lab"] == lab), "date": run["date"], "mhz": mhz}
 
 
 def ceilings(lab, _labcli):
@@ -81,6 +85,105 @@ def tops(labs, _labcli):
                     f"| {lab} `{case}` | 2^{size['n'].bit_length() - 1} | {time_of(times[0])} | {time_of(times[1])} "
                     f"| {times[1] / times[0]:.2f} | {100 * top[0]['gb_per_s'] / ceiling['gb_per_s']:.0f} % |"
                 )
+    return "\n".join(rows) + "\n"
+
+
+# What a table's rungs compute, by its first rung, where the name of the case does not say it.
+ABOUT = {
+    "segmented": "rows with segments",
+    "tile_sort": "sorts each tile of 1,024 keys, not the whole array",
+    "merge": "merges sorted tiles",
+    "digits": "sorts the whole array",
+    "any_key": "floats with values",
+}
+# A task that takes two rungs, in the table of the rung that does it alone: the name of each in ABOUT.
+TOGETHER = {"radix_sort": ("digits", [("tile_sort", "merge"), ("tile_sort", "merge_path")])}
+
+
+def tables_of(lab, labcli):
+    """The published tables, in the order of the ladder: the case, and each row's name, kind and entry by number of items."""
+    order, found = counted.ladder(lab, labcli), {}
+    for size in published(lab)["sizes"]:
+        for table in size["tables"]:
+            case = re.sub(r"_n\d+|_bench\d+|_\d+x\d+", "", table["case"])
+            first = next(r["name"] for r in table["rows"] if r["kind"] == "rung")
+            # A table is known by a rung that it has at every size: some rungs are measured with few items only.
+            key = next((k for k in found if k[0] == case and any((r["name"], r["kind"]) in found[k] for r in table["rows"] if r["kind"] == "rung")), (case, first))
+            reading = table["ideal_bytes"] < 1.25 * size["ceilings"]["bytes"]
+            rate = size["ceilings"]["read" if reading else "copy"]["gb_per_s"]
+            for row in table["rows"]:
+                bytes_a_us = 1e-3 * table["ideal_bytes"] / row["median_us"]
+                found.setdefault(key, {}).setdefault((row["name"], row["kind"]), {})[size["n"]] = (row["median_us"], bytes_a_us / rate)
+    place = lambda row: (["rung", "peer", "cpu"].index(row[1]), order.index(row[0]) if row[1] == "rung" else 0)  # noqa: E731
+    tables = [(case, dict(sorted(rows.items(), key=lambda item: place(item[0])))) for (case, _), rows in found.items()]
+    return sorted(tables, key=lambda table: order.index(next(iter(table[1]))[0]))
+
+
+def version(number):
+    return f"{number // 1000}.{number % 1000 // 10}"
+
+
+def times(lab, labcli):
+    run = published(lab)
+    sizes = [size["n"] for size in run["sizes"]]
+    text = [
+        f"{run['device']}, driver for CUDA {version(run['driver'])}, toolkit {version(run['runtime'])}, {run['mhz']:.0f} MHz, {run['date']}. "
+        "Median times; in brackets the share of the memory's rate in the same run (plain copies, or plain reads where next to nothing is written).\n"
+    ]
+    tables = tables_of(lab, labcli)
+    alone = {name: entries for _, rows in tables for (name, kind), entries in rows.items() if kind == "rung"}
+    for case, rows in tables:
+        first = next(iter(rows))[0]
+        library = min((entries[sizes[-1]][0] for (_, kind), entries in rows.items() if kind == "peer"), default=None)
+        head = [f"2^{n.bit_length() - 1}" for n in sizes] + ([f"against the library at 2^{sizes[-1].bit_length() - 1}"] if library else [])
+        text += [f"`{case}`" + (f": {ABOUT[first]}" if first in ABOUT else "") + "\n", f"| | {' | '.join(head)} |", "|---|" + "--:|" * len(head)]
+
+        def cells(entries, kind):
+            for n in sizes:
+                time, share = entries.get(n, (None, None))
+                yield "" if time is None else time_of(time) if kind in ("cpu", "sum") else f"{time_of(time)} ({100 * share:.0f} %)"
+            if library:
+                yield f"{library / entries[sizes[-1]][0]:.2f}×" if kind in ("rung", "sum") and sizes[-1] in entries else ""
+
+        sums = []
+        if TOGETHER.get(lab, ("",))[0] == first:
+            for parts in TOGETHER[lab][1]:
+                added = {n: (sum(alone[part][n][0] for part in parts), 0) for n in sizes}
+                sums.append((" + ".join(f"`{part}`" for part in parts), "sum", added))
+        named = [(f"`{name}`" if kind == "rung" else f"*{name}*", kind, entries) for (name, kind), entries in rows.items()]
+        text += [f"| {name} | {' | '.join(cells(entries, kind))} |".replace("|  |", "| |").replace("|  |", "| |") for name, kind, entries in sums + named]
+        text.append("")
+    return "\n".join(text).rstrip() + "\n"
+
+
+def rivals(lab, labcli):
+    tables = {name: entries for _, rows in tables_of(lab, labcli) for (name, kind), entries in rows.items() if kind == "rung"}
+    sizes = sorted(tables["hillis_steele"])
+    rows = ["| rows of 1,024 items | `hillis_steele` | `blelloch` |", "|---|--:|--:|"]
+    counts = [counted.profile(labcli, lab, rung) for rung in ("hillis_steele", "blelloch")]
+    rows.append("| operations ÷ those of the loop (counted) | " + " | ".join(counted.figure(c, "work_ratio") for c in counts) + " |")
+    rows.append("| active lanes (counted) | " + " | ".join(f"{100 * c['active_lanes']:.0f} %" for c in counts) + " |")
+    rows.append("| barriers per 1,000 operations of the loop (counted) | " + " | ".join(counted.figure(c, "barriers") for c in counts) + " |")
+    for n in sizes:
+        rows.append(f"| time for 2^{n.bit_length() - 1} items (measured) | " + " | ".join(time_of(tables[r][n][0]) for r in ("hillis_steele", "blelloch")) + " |")
+    return "\n".join(rows) + "\n"
+
+
+def by_sorting(_lab, labcli):
+    """Reduce-by-key over a whole array begins with a sort of all bins."""
+    counting = {name: entries for name_of_case, rows in tables_of("histogram", labcli) if "b256_" in name_of_case for (name, _), entries in rows.items()}
+    many = {name: entries for name_of_case, rows in tables_of("histogram", labcli) if "b65536_" in name_of_case for (name, _), entries in rows.items()}
+    sorting = next({name: entries for (name, kind), entries in rows.items() if kind == "peer"} for case, rows in tables_of("radix_sort", labcli) if "bits0to16" in case)
+    (library, sorted_times), *_ = sorting.items()
+    sizes = sorted(sorted_times)
+    lines = [
+        ("sort of 16-bit keys alone, *" + library + "*", sorted_times),
+        ("whole histogram, 256 bins, `sort_reduce` (tile by tile)", counting["sort_reduce"]),
+        ("whole histogram, 256 bins, `shared_counts`", counting["shared_counts"]),
+        ("whole histogram, 65,536 bins, `state_of_the_art`", many["state_of_the_art"]),
+    ]
+    rows = ["| | " + " | ".join(f"2^{n.bit_length() - 1}" for n in sizes) + " |", "|---|" + "--:|" * len(sizes)]
+    rows += [f"| {name} | " + " | ".join(time_of(entries[n][0]) for n in sizes) + " |" for name, entries in lines]
     return "\n".join(rows) + "\n"
 
 
@@ -260,4 +363,4 @@ def predicted(lab, _labcli):
     return "\n".join(rows) + "\n"
 
 
-KINDS = (roof, ceilings, tops, reached, backwards, trips, in_flight, predicted)
+KINDS = (roof, ceilings, times, rivals, by_sorting, tops, reached, backwards, trips, in_flight, predicted)

@@ -101,6 +101,22 @@ class Quotes(unittest.TestCase):
         with self.assertRaises(SystemExit):
             limits.constant("grader/compile/build.cpp", "kNoSuchConstant = (.*);")
 
+    def test_times_stand_in_the_order_of_the_ladder(self):
+        rungs = self.rungs_of("reduction")
+        tool = self.answer({"list": {"labs": [{"id": "reduction", "tasks": rungs, "further_rungs": []}]}})
+        shown = re.findall(r"^\| `(\w+)` \|", measured.times("reduction", tool), re.M)
+        self.assertEqual(sorted(shown), sorted(rung["id"] for rung in rungs), "every rung once")
+        self.assertLess(shown.index("neighboured"), shown.index("reindexed"))
+        self.assertLess(shown.index("reindexed"), shown.index("sequential"))
+
+    def test_a_whole_sort_takes_the_time_of_both_rungs(self):
+        tool = self.answer({"list": {"labs": [{"id": "radix_sort", "tasks": self.rungs_of("radix_sort"), "further_rungs": []}]}})
+        times = dict(re.findall(r"^\| (.*?) \| [^|]* \| ([\d.]+) (?:ms|µs)", measured.times("radix_sort", tool), re.M))
+        self.assertAlmostEqual(float(times["`tile_sort` + `merge`"]), float(times["`tile_sort`"]) / 1000 + float(times["`merge`"]), delta=0.01)
+
+    def rungs_of(self, lab):
+        return [{"id": n} for n in dict.fromkeys(r["name"] for s in measured.published(lab)["sizes"] for t in s["tables"] for r in t["rows"] if r["kind"] == "rung")]
+
     def test_trips_take_as_long_as_their_bytes(self):
         times = [int(x) for x in re.findall(r"(\d+) µs", measured.trips("hierarchical_scan", None))]
         self.assertEqual(sorted(times, reverse=True), times)

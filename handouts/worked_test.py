@@ -13,7 +13,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE))
 import worked  # noqa: E402
-from worked import compaction, hierarchical_scan, histogram, radix_sort, sat, scan  # noqa: E402
+from worked import compaction, hierarchical_scan, histogram, radix_sort, reduction, sat, scan  # noqa: E402
 
 ITEMS = worked.ITEMS
 
@@ -37,6 +37,13 @@ class Worked(unittest.TestCase):
     def test_scans(self):
         self.assertEqual(worked.inclusive(ITEMS)[-1], sum(ITEMS))
         self.assertEqual(scan.swept(ITEMS)[3], worked.exclusive(ITEMS)[0])
+
+    def test_halving_ends_with_the_sum(self):
+        lines = reduction.halving().splitlines()[2:]
+        left = [cell.strip(" `") for cell in (line.split("|")[-2] for line in lines)]
+        first = lines[0].split("`")[1].split()
+        self.assertEqual(int(left[-1]), sum(map(int, first)))
+        self.assertEqual(len(lines), math.floor(math.log2(len(first))))
 
     def test_a_pack_keeps_order(self):
         self.assertIn("output           3   1   0   1   3", compaction.pack())

@@ -62,7 +62,7 @@ Examples:
   ./lab bench --sizes 1048576,16777216 --json mine.json --csv mine.csv
   ./lab bench sat --html sat.html              tables, rates by size, rooflines
   ./lab bench scan --mine                      your kernels beside solutions
-  ./lab bench reduction --published --markdown the table of the handout)";
+  ./lab bench reduction --published --markdown the published run)";
 
 std::string contents(const std::string& path) {
   std::ostringstream out;

@@ -14,7 +14,7 @@
 namespace course::grader {
 namespace {
 
-constexpr double kMargin = 14, kLabel = 232, kCellHeight = 28, kGap = 14, kArrowGap = 34, kSide = 12;
+constexpr double kMargin = 14, kCellHeight = 28, kGap = 14, kArrowGap = 34, kSide = 12;
 constexpr double kCharacter = 8.2;  // width of a character of the values, at 13 px
 
 // One drawn array. `again`: drawn a second time, only as the origin of arrows.
@@ -68,7 +68,7 @@ int source_strip(const std::vector<Strip>& strips, std::size_t end, const TraceS
 
 // A short title of a table for the labels: "k04_blelloch, block 0".
 std::string short_title(const TraceTable& table) {
-  const std::string whose = table.block ? fmt::format(", block {}", *table.block) : ", all blocks";
+  const std::string whose = table.block ? fmt::format(", block {}", *table.block) : "";
   constexpr std::size_t kMost = 31;
   return fit_left(table.kernel, std::min(display_width(table.kernel), kMost - whose.size())) + whose;
 }
@@ -245,11 +245,21 @@ Drawing draw(std::vector<Strip> strips, bool with_line, Labels where = Labels::b
   // The cells of a grid are wider, because arrows may run between their values.
   const bool grids = std::any_of(strips.begin(), strips.end(), [](const Strip& s) { return s.grid(); });
   const double cell =
-      std::max(34.0, std::ceil((grids ? 26 : 12) + kCharacter * static_cast<double>(longest)));
+      std::max(30.0, std::ceil((grids ? 26 : 12) + kCharacter * static_cast<double>(longest)));
+
+  const TraceTable* table = nullptr;
+  double beside = 0;  // width of the labels beside the strips
+  for (std::size_t k = 0; k < strips.size(); ++k) {
+    const bool new_table = k == 0 || strips[k - 1].table != strips[k].table;
+    if (strips[k].grid()) continue;
+    for (const Label& label : labels_of(strips[k], new_table, with_line))
+      beside = std::max(beside, 12 + (label.look == std::string_view("note") ? 6.7 : 7.9) *
+                                         static_cast<double>(display_width(label.words)));
+  }
+  if (where == Labels::above) beside = 0;
 
   Drawing d;
   double y = kMargin, x = 0, label_end = 0;
-  const TraceTable* table = nullptr;
   const Strip* before = nullptr;
   std::string words;
   for (std::size_t k = 0; k < strips.size(); ++k) {
@@ -259,13 +269,13 @@ Drawing draw(std::vector<Strip> strips, bool with_line, Labels where = Labels::b
     double label_x = kMargin, label_y = 0;
     if (s.grid()) {
       // Grids stand side by side as long as they fit.
-      const bool beside = before != nullptr && before->grid() && x + s.width() + kMargin < 760;
-      if (!beside) {
+      const bool same_row = before != nullptr && before->grid() && x + s.width() + kMargin < 760;
+      if (!same_row) {
         y = before != nullptr ? y + kArrowGap : y;
         x = kMargin;
       }
       s.x = label_x = x;
-      s.y = beside ? before->y : y + 3 * 14.0 + 12;
+      s.y = same_row ? before->y : y + 3 * 14.0 + 12;
       label_y = s.y - label_height(labels) - 6;
       x += std::max(s.width(), 7.6 * static_cast<double>(widest(labels))) + 34;
       d.width = std::max(d.width, s.x + 7.6 * static_cast<double>(widest(labels)));
@@ -273,10 +283,10 @@ Drawing draw(std::vector<Strip> strips, bool with_line, Labels where = Labels::b
     } else {
       const bool arrows = before != nullptr && !s.again && !arrows_into(strips, k, false).empty();
       if (before != nullptr) y = std::max(y + (arrows ? kArrowGap : kGap), label_end + 8);
-      s.x = kMargin + (where == Labels::beside ? kLabel : 0);
-      s.y = y + (where == Labels::beside ? 0 : label_height(labels) + 4);
+      s.x = kMargin + beside;
       label_y = y;
       label_end = y + label_height(labels);
+      s.y = y + (where == Labels::above ? label_height(labels) + 4 : 0);
       d.width = std::max(d.width, s.x + s.width());
     }
     y = std::max(y, s.y + s.height());
@@ -305,6 +315,8 @@ std::string head(const char* id) {
       id);
 }
 
+// Light and dark as on the pages (page/style.css). The card under the picture follows the same setting, so
+// texts are readable on any ground.
 constexpr const char* kOwnStyle =
     "text { font-family: system-ui, 'DejaVu Sans', sans-serif; font-size: 13px; fill: #1b1b1f; }\n"
     ".card { fill: #ffffff; stroke: #c9ccd4; } .box { stroke: #767a86; fill: #ffffff; }\n"
@@ -312,10 +324,19 @@ constexpr const char* kOwnStyle =
     ".again, .empty { fill: #ffffff; stroke: #c9ccd4; stroke-dasharray: 3 3; }\n"
     ".value, .name { font-family: ui-monospace, 'DejaVu Sans Mono', Consolas, monospace; }\n"
     ".value { text-anchor: middle; } .new { font-weight: 700; } .name, .heading { font-weight: 600; }\n"
-    ".note { font-size: 11px; fill: #545863; } .quiet { fill: #545863; } .alarm { fill: #a11616; }\n"
+    ".note { font-size: 12px; fill: #545863; } .quiet { fill: #545863; } .alarm { fill: #a11616; }\n"
     ".arrow { fill: none; stroke: #0b57a4; stroke-width: 1.3; marker-end: url(#head); }\n"
     ".straight { stroke: #767a86; } .faint { stroke: #b9c6d8; stroke-width: 1; } .own { stroke: #11682f; }\n"
-    ".head { fill: #545863; }\n";
+    ".head { fill: #545863; }\n"
+    "@media (prefers-color-scheme: dark) {\n"
+    "text { fill: #e6e7ea; } .card, .box, .again, .empty { fill: #16171b; } .card, .again, .empty { stroke: "
+    "#43464f; }\n"
+    ".box { stroke: #8b8f9c; } .box.written { fill: #4d4210; } .box.faulty { fill: #5a1f1f; }\n"
+    ".note, .quiet { fill: #a7abb7; } .alarm { fill: #ff8f8f; }\n"
+    ".arrow { stroke: #8ab8ff; } .straight { stroke: #8b8f9c; } .faint { stroke: #43464f; } .own { stroke: "
+    "#6fd08c; }\n"
+    ".head { fill: #a7abb7; }\n"
+    "}\n";
 
 page::Html inline_picture(const Drawing& d, const std::string& what, const char* look) {
   return page::raw(

@@ -11,9 +11,9 @@
 
 namespace course::grader {
 
-// A stand-alone SVG file with its own colours on a white background, so that it is readable everywhere.
-// `title` is the text alternative. It contains no line numbers, so that it changes only when the kernel's
-// behaviour does.
+// A stand-alone SVG file with its own colours, light or dark, on a card of its own, so that it is readable
+// everywhere. `title` is the text alternative. It contains no line numbers, so that it changes only when the
+// kernel's behaviour does.
 std::string trace_svg(const TraceView& view, const std::string& title);
 
 // The same for a page, in the page's colours: all steps, or the step of that number with its sources.

@@ -146,12 +146,20 @@ TEST(TracePicture, DrawsArrowsFromSourcesToValues) {
   EXPECT_EQ(testing::why_malformed(svg), "");
   EXPECT_THAT(svg, HasSubstr("<title id=\"title\">What it &lt;shows&gt;</title>"));
   EXPECT_THAT(svg, HasSubstr("class=\"card\"")) << "a ground of its own, for dark pages";
+  EXPECT_THAT(svg, HasSubstr("prefers-color-scheme: dark"));
   EXPECT_THAT(svg, Not(HasSubstr("line 3"))) << "line numbers would make it drift";
   const auto drawn = arrows(svg);
   ASSERT_EQ(drawn.size(), 4u) << "two from d_in into s_data, two from s_data into d_out";
   for (const auto& [x1, y1, x2, y2] : drawn) EXPECT_LT(y1, y2) << "downwards";
   EXPECT_EQ(drawn[0][0], drawn[0][2]) << "d_in[0] stands above s_data[0]";
   EXPECT_GT(drawn[3][0], drawn[3][2]) << "s_data[1] stands to the right of d_out[0]";
+}
+
+TEST(TracePicture, FitsOnATelephone) {
+  const std::string svg = trace_svg(view_of(kReport), "t");
+  int width = 0;
+  ASSERT_EQ(std::sscanf(svg.c_str() + svg.find(" width="), " width=\"%d\"", &width), 1);
+  EXPECT_LE(width, 360) << "two columns, and labels as wide as their words";
 }
 
 TEST(TracePicture, RepeatsAnArrayWhereItIsUsedLater) {

@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "device/block_scan.cuh"
+#include "lab/atomic_access.cuh"
 
 namespace course::device {
 
@@ -23,15 +24,7 @@ inline constexpr unsigned kEmpty = 0;
 inline constexpr unsigned kTotal = 1;   // aggregate available: the total of the tile alone
 inline constexpr unsigned kPrefix = 2;  // prefix available: the total of everything up to the end of the tile
 
-// Strong accesses (volatile, which is relaxed): each call is one memory access that other blocks can see.
-// They do not order other accesses.
 using Word = unsigned long long;
-__device__ inline Word load_strong(const Word* d_word) {
-  return *static_cast<const volatile Word*>(d_word);
-}
-__device__ inline void store_strong(Word* d_word, Word word) {
-  *static_cast<volatile Word*>(d_word) = word;
-}
 
 // Returns the number of the tile that the calling block takes: 0 for the block that asks first, then 1, 2, …
 // So the blocks of all tiles before it are running or done, and it may wait for them. Every thread must call
@@ -66,13 +59,13 @@ struct Ledger {
     memcpy(half, &value, sizeof value);
 #pragma unroll
     for (unsigned k = 0; k < kWords; ++k)
-      store_strong(d_words + index * kWords + k, Word{state} << 32 | half[k]);
+      lab::store_relaxed(d_words + index * kWords + k, Word{state} << 32 | half[k]);
   }
   __device__ Entry<Value> read(std::uint64_t index) const {
     Word word[kWords];
     std::uint32_t half[kWords];
 #pragma unroll
-    for (unsigned k = 0; k < kWords; ++k) word[k] = load_strong(d_words + index * kWords + k);
+    for (unsigned k = 0; k < kWords; ++k) word[k] = lab::load_relaxed(d_words + index * kWords + k);
     auto state = static_cast<unsigned>(word[0] >> 32);
 #pragma unroll
     for (unsigned k = 0; k < kWords; ++k) {

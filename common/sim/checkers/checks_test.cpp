@@ -55,8 +55,9 @@ TEST_P(Checkers, ReportTheFaultAndItsLine) {
     EXPECT_TRUE(points_to(c, c.fault_lines, f.where)) << "line " << own_place(f.where).line;
     EXPECT_EQ(f.kernel, c.kernel);
     EXPECT_NE(f.message, "");
-    if (f.kind == "missing-fence")
+    if (f.kind == "missing-fence") {
       EXPECT_NE(f.message.find("__threadfence()"), std::string::npos) << f.message;
+    }
     if (f.other_where.empty() || c.other_lines.empty()) continue;
     EXPECT_TRUE(points_to(c, c.other_lines, f.other_where)) << "other line " << own_place(f.other_where).line;
   }

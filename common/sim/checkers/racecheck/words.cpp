@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "sim/checkers/library_kernels.hpp"
 #include "sim/checkers/racecheck/racecheck.hpp"
@@ -39,11 +40,27 @@ const ptx::Operand* address_of(const Program& program, const MicroOp& op) {
   return nullptr;
 }
 
+// Whether a thread can execute the store after the load without starting a loop again.
+bool comes_after(const Program& program, const MicroOp& load, const MicroOp& store) {
+  if (load.index > store.index) return false;
+  std::vector<bool> reached(program.blocks.size(), false);
+  for (std::size_t b = 0; b < program.blocks.size(); ++b) {
+    const BasicBlock& block = program.blocks[b];
+    if (load.index >= block.first && load.index < block.last) reached[b] = true;
+    if (!reached[b]) continue;
+    if (store.index >= block.first && store.index < block.last) return true;
+    if (block.exit == Exit::fall || block.exit == Exit::branch || block.exit == Exit::call)
+      reached[block.next] = true;
+    if (block.exit == Exit::jump || block.exit == Exit::branch) reached[block.target] = true;
+  }
+  return false;
+}
+
 // Whether the store comes after the load and writes what it reads, addressed by the same register, as in
 // s_counts[b]++.
 bool are_of_one_change(const Program& program, const MicroOp& load, const MicroOp& store) {
   if (load.kind != OpKind::load || store.kind != OpKind::store || load.function != store.function ||
-      load.index > store.index)
+      !comes_after(program, load, store))
     return false;
   const ptx::Operand *from = address_of(program, load), *to = address_of(program, store);
   return from != nullptr && to != nullptr && to->index >= 0 && from->index == to->index &&

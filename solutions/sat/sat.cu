@@ -860,14 +860,14 @@ inline constexpr unsigned kAskedAtOnce = 4;                 // entries that a th
 // are neighbours.
 template <typename Sum>
 struct Edges {
-  device::Ledger<Sum> left, above, corner;
+  device::TileStatuses<Sum> left, above, corner;
   static constexpr std::uint64_t words(std::uint64_t n_tiles) {
-    return device::Ledger<Sum>::words(n_tiles * (kTopTile + kWideTile + 1));
+    return device::TileStatuses<Sum>::words(n_tiles * (kTopTile + kWideTile + 1));
   }
   Edges(device::Word* d_words, std::uint64_t n_tiles)
       : left{d_words},
-        above{left.d_words + device::Ledger<Sum>::words(n_tiles * kTopTile)},
-        corner{above.d_words + device::Ledger<Sum>::words(n_tiles * kWideTile)} {}
+        above{left.d_words + device::TileStatuses<Sum>::words(n_tiles * kTopTile)},
+        corner{above.d_words + device::TileStatuses<Sum>::words(n_tiles * kWideTile)} {}
 };
 
 // The sum of the totals of the n_before predecessors of entry `index`; they are `stride` apart. Waits until
@@ -875,14 +875,14 @@ struct Edges {
 // thread may call it. The totals are added from the first tile on, whichever prefix is found, so float sums
 // are the same in every run.
 template <typename Sum>
-__device__ Sum sum_before(const device::Ledger<Sum>& ledger, std::uint64_t index, std::uint64_t stride,
-                          unsigned n_before) {
+__device__ Sum sum_before(const device::TileStatuses<Sum>& statuses, std::uint64_t index,
+                          std::uint64_t stride, unsigned n_before) {
   if (n_before == 0) return Sum{0};
   while (true) {
     device::Entry<Sum> entry[kAskedAtOnce];
 #pragma unroll
     for (unsigned k = 0; k < kAskedAtOnce; ++k)
-      entry[k] = ledger.read(index - stride * (k < n_before ? k + 1 : n_before));
+      entry[k] = statuses.read(index - stride * (k < n_before ? k + 1 : n_before));
     unsigned nearest = kAskedAtOnce;  // the nearest entry whose prefix is available
 #pragma unroll
     for (unsigned k = kAskedAtOnce; k-- > 0;) {

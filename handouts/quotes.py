@@ -9,7 +9,7 @@ Between `<!-- quote: KIND ARGUMENTS -->` and `<!-- end quote -->` stands, by KIN
 
     table COMMAND            what `labcli COMMAND --markdown` prints
     output COMMAND /REGEX/   the lines of `labcli COMMAND` in which REGEX occurs, each once; without /REGEX/ all of them
-    kernel NAME              a kernel of common/sim/checkers/kernels/errata.cu and its launch
+    kernel NAME              a kernel of errata.cu or memory_model.cu (common/sim/checkers/kernels/) and its launch
     finding NAME             what the checkers must report of it, and the line
     mutant LAB/NAME          a wrong submission of grader/mutants/, as changes of the solution, and what the grader must say
     said LAB/NAME            what the grader said of a wrong submission, from the kill matrix
@@ -68,12 +68,19 @@ def output(arguments, labcli):
     return fenced("", f"$ ./lab {command}\n" + "\n".join(lines))
 
 
-def erratum(name):
-    """Of a kernel of errata.cu: what the checkers must report, its launch, and its lines, with their marks."""
-    text = (ROOT / "common/sim/checkers/kernels/errata.cu").read_text(encoding="utf-8")
+PROGRAMS = {"erratum": "errata", "example": "memory_model"}  # by the first word of a kernel's name
+
+
+def program_of(name):
+    return f"common/sim/checkers/kernels/{PROGRAMS[name.partition('_')[0]]}.cu"
+
+
+def marked_kernel(name):
+    """What the checkers must report of a kernel, its launch, and its lines, with their marks."""
+    text = (ROOT / program_of(name)).read_text(encoding="utf-8")
     found = re.search(rf"^// EXPECT ([\w-]+)\n// LAUNCH ([^\n]*)\n(KERNEL\({name}\) {{\n.*?^}})", text, re.M | re.S)
     if found is None:
-        sys.exit(f"errata.cu has no kernel {name}")
+        sys.exit(f"{program_of(name)} has no kernel {name}")
     return found.groups()
 
 
@@ -81,19 +88,22 @@ MARK = re.compile(r" *// (?:FAULT OTHER|FAULT|OTHER)$", re.M)
 
 
 def kernel(name, _labcli):
-    _, launch, code = erratum(name)
+    _, launch, code = marked_kernel(name)
     launch = launch.split()
     how = f"{launch[0]} block{'s' * (launch[0] != '1')} of {launch[1]} threads" + (f" and n = {launch[3]}" if len(launch) > 3 else "")
-    short = re.match(r"erratum_\d+", name)[0]  # the rest of the name tells what is wrong
+    short = re.match(r"[a-z]+_\d+", name)[0]  # the rest of the name tells what is wrong
     scratch = ", int* scratch" if "scratch" in code else ""
+    scratch += ", unsigned* counter" if "counter" in code else ""
     code = code.replace(f"KERNEL({name})", f"__global__ void {short}(const int* in, int* out{scratch}, int n)").replace("  UNUSED;\n", "")
-    run = f"`./lab sanitize common/sim/checkers/kernels/errata.cu {short.removeprefix('erratum_')}`"
+    run = f"`./lab sanitize {program_of(name)} {short.partition('_')[2]}`"
     return fenced("cuda", MARK.sub("", code)) + f"\nThe kernel is launched with {how}. To run it, type {run}.\n"
 
 
 def finding(name, _labcli):
-    kind, _, code = erratum(name)
+    kind, _, code = marked_kernel(name)
     lines = [MARK.sub("", line).strip() for line in code.splitlines() if MARK.search(line)]
+    if kind == "nothing":
+        return "The checkers report nothing for the launch above.\n"
     return f"The checkers report `{kind}` for the launch above, and show {'this line' if len(lines) == 1 else 'these lines'}:\n\n" + fenced("cuda", "\n".join(lines))
 
 

@@ -52,6 +52,7 @@ template <typename T>
 COURSE_BOTH T __reduce_min_sync(unsigned, T);
 template <typename T>
 COURSE_BOTH T __reduce_max_sync(unsigned, T);
+COURSE_BOTH size_t __cvta_generic_to_global(const void*);
 template <typename T>
 COURSE_BOTH T __ldg(const T*);
 template <typename T>

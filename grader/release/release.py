@@ -38,7 +38,7 @@ LEFT_OUT = [
     "common/tools/try_*.sh", "common/tools/lint.sh", ".ci/*", ".github/*", ".clang-tidy", "*/.clang-tidy", "README.md", "CONTRIBUTING.md",
 ]  # fmt: skip
 KEPT = ["labs/*/*_test.cpp"] + [f"grader/batch/{name}.py" for name in ["submit", "ingest", "names", "source_text", "unpack"]]  # ./lab submit
-KEPT += [f"common/sim/checkers/kernels/{name}" for name in ["errata.cu", "kernels.cuh"]]  # to be run with ./lab sanitize
+KEPT += [f"common/sim/checkers/kernels/{name}" for name in ["errata.cu", "memory_model.cu", "kernels.cuh", "program.cuh"]]  # to be run with ./lab sanitize
 LINK = re.compile(r"\[([^\]\n]*)\]\(([^()\s#]+)(#[^()\s]*)?\)")
 
 

@@ -237,12 +237,13 @@ class Edition(unittest.TestCase):
                 said = re.search(rf"<code>{task}</code></summary>\n\n```text\n(.*?)\n```", part, re.S)
                 self.assertTrue(said and re.search(r"^(Why|Changed)", said[1], re.M), f"{lab}, {task}")
 
-    def test_errata_kernels_are_programs(self):
-        source = (self.out / "common/sim/checkers/kernels/errata.cu").read_text()
-        launches = re.findall(r"^// LAUNCH (\d+) (\d+)(?: n (\d+))?\nKERNEL\((erratum_(\d+)_\w+)\)", source, re.M)
-        table = re.findall(r"\{(\d+), (\w+), (\d+), (\d+), (\d+)\}", source)
-        self.assertGreater(len(table), 4)
-        self.assertEqual([(number, name, grid, block, n or "4096") for grid, block, n, name, number in launches], table)
+    def test_kernels_of_pages_are_programs(self):
+        for file, prefix in {"errata": "erratum", "memory_model": "example"}.items():
+            source = (self.out / f"common/sim/checkers/kernels/{file}.cu").read_text()
+            launches = re.findall(rf"^// LAUNCH (\d+) (\d+)(?: n (\d+))?\nKERNEL\(({prefix}_(\d+)_\w+)\)", source, re.M)
+            table = re.findall(r"\{(\d+), (\w+), (\d+), (\d+), (\d+)\}", source)
+            self.assertGreater(len(table), 4)
+            self.assertEqual([(number, name, grid, block, n or "4096") for grid, block, n, name, number in launches], table)
 
     @unittest.skipIf(PLAIN, "no git here")
     def test_it_is_a_clean_repository(self):

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "hierarchical_scan/lab.hpp"
+#include "lab/atomic_access.cuh"
 
 namespace course::hierarchical_scan {
 
@@ -278,13 +279,13 @@ inline constexpr unsigned kEmpty = 0;   // nothing is available yet
 inline constexpr unsigned kTotal = 1;   // rung 5: aggregate available, the total of the tile alone
 inline constexpr unsigned kPrefix = 2;  // prefix available, the total of everything up to the end of the tile
 
-// volatile: each call is one memory access that other blocks can see; the compiler keeps nothing in a
-// register. It does not order other accesses; __threadfence() does.
+// Relaxed atomic accesses: each call is one memory access that other blocks can see; the compiler keeps
+// nothing in a register. They do not order other accesses; __threadfence() does.
 __device__ inline unsigned load_flag(const std::uint32_t* d_flag) {
-  return *static_cast<const volatile std::uint32_t*>(d_flag);
+  return lab::load_relaxed(d_flag);
 }
 __device__ inline void store_flag(std::uint32_t* d_flag, unsigned state) {
-  *static_cast<volatile std::uint32_t*>(d_flag) = state;
+  lab::store_relaxed(d_flag, state);
 }
 
 // Sets the words to kEmpty, one word per thread, because the contents of the scratch memory are undefined.

@@ -5,8 +5,7 @@
 // Grade one task with
 //   ./lab grade radix_sort --task split
 // Until you write it, a task returns "not implemented". Do not change the given parts.
-#include <cuda/atomic>
-
+#include "lab/atomic_access.cuh"
 #include "radix_sort/lab.hpp"
 
 namespace course::radix_sort {
@@ -365,8 +364,6 @@ inline constexpr unsigned kMostPasses = 64 / kDigitBits;
 // the tile and all tiles before it (prefix available).
 inline constexpr std::uint32_t kOwn = 1u << 30, kAll = 2u << 30, kCountMask = kOwn - 1;
 
-using Word = cuda::atomic_ref<std::uint32_t, cuda::thread_scope_device>;
-
 // The parts of job.d_counts, all of which must be 0 when the sort begins.
 struct Sweep {
   std::uint32_t* d_starts;   // [pass][digit]: keys of the digit; then where they start in the pass's output
@@ -402,8 +399,8 @@ __global__ void k06_starts(std::uint32_t* d_starts) {
 // the tile itself. d_words[tile * kDigits + digit] are the words of this pass. The tile's own count must have
 // been published before the call. Publishes the sum of both.
 __device__ std::uint32_t look_back(std::uint32_t* d_words, unsigned tile, std::uint32_t own) {
-  // TODO(student): From tile - 1 back: load the digit's word (relaxed, Word(...).load(...)) until it is not
-  // 0; add its count; stop if it was a kAll. Then publish kAll | the sum plus own. (roughly 10 lines)
+  // TODO(student): From tile - 1 back: load the digit's word (lab::load_relaxed) until it is not 0; add its
+  // count; stop if it was a kAll. Then publish kAll | the sum plus own. (roughly 10 lines)
   static_cast<void>(d_words);
   static_cast<void>(tile);
   return own;

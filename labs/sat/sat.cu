@@ -6,6 +6,7 @@
 // Grade one task with
 //   ./lab grade sat --task serial
 // Until you write it, a task returns "not implemented". Do not change the given lines at the end.
+#include "lab/atomic_access.cuh"
 #include "sat/lab.hpp"
 
 namespace course::sat {
@@ -219,18 +220,14 @@ __device__ Place diagonal_place(std::uint64_t t, std::uint64_t tiles_x, std::uin
 
 // Publishes what the lanes of this warp wrote: sets *d_state. All 32 lanes must call it.
 __device__ void publish(std::uint32_t* d_state, std::uint32_t state) {
-  __syncwarp();  // the lanes' writes come before lane 0's fence
-  if (threadIdx.x % kWarp == 0) {
-    __threadfence();  // they are visible to the device before the state is
-    *static_cast<volatile std::uint32_t*>(d_state) = state;
-  }
+  __syncwarp();  // the lanes' writes come before lane 0's release
+  if (threadIdx.x % kWarp == 0) lab::store_release(d_state, state);  // they are visible before the state is
 }
 
 // Waits until *d_state is set; afterwards this lane sees everything that was written before that.
 __device__ void wait_for(const std::uint32_t* d_state) {
-  while (*static_cast<const volatile std::uint32_t*>(d_state) == 0) {
+  while (lab::load_acquire(d_state) == 0) {  // acquire: the published data is read after its state
   }
-  __threadfence();  // the published data is read after its state
 }
 
 __global__ void k06_clear(std::uint32_t* d_flags, std::uint64_t n) {

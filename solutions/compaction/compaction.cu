@@ -21,6 +21,7 @@
 // Look-back" (2016).
 //@end
 #include "compaction/lab.hpp"
+#include "lab/atomic_access.cuh"
 //@reference
 #include "compaction/state_of_the_art.cuh"  // rung 7
 //@end
@@ -361,13 +362,13 @@ __host__ __device__ constexpr Index number_of(Index state) {
   return state & ~(Index{3} << 62);
 }
 
-// Given: strong (relaxed) accesses to a tile status. The compiler may keep a plain access in a register or
-// split it, and a plain access is a data race.
+// Given: relaxed atomic accesses to a tile status. A plain access would be a data race: the compiler may keep
+// it in a register or split it.
 __device__ inline void publish(Index* d_state, Index state) {
-  *static_cast<volatile Index*>(d_state) = state;
+  lab::store_relaxed(d_state, state);
 }
 __device__ inline Index look_at(const Index* d_state) {
-  return *static_cast<const volatile Index*>(d_state);
+  return lab::load_relaxed(d_state);
 }
 
 // Given: returns the next number, starting at 0. Several threads may call it at the same time.

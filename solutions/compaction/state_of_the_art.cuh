@@ -140,7 +140,7 @@ __device__ void store_aligned_run(const T* s_run, unsigned n_run, T* d_run) {
 template <typename Tuning, typename T, typename Keep>
 __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
     k07_state_of_the_art(const T* d_in, std::uint64_t n, T* d_out, Index* d_count,
-                         device::WaveLedger<Index, unsigned> ledger, Keep keep) {
+                         device::WaveStatuses<Index, unsigned> statuses, Keep keep) {
   using Items = device::Tile<T, Tuning::kThreads, Tuning::kRows>;
   using Selected = Selection<T, Tuning::kThreads, Tuning::kRows>;
   constexpr unsigned kSlot = Tuning::kThreads * Tuning::kRows + 1;  // a run may begin inside its first vector
@@ -148,7 +148,7 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
   auto* s_parked = reinterpret_cast<device::Pack<T>*>(s_memory);
   // One row per slot, because the next selection may start before all threads have read this one.
   __shared__ unsigned s_warp[2][Tuning::kThreads / device::kWarp];
-  __shared__ device::WaveLedger<Index, unsigned>::Shared<Tuning::kThreads> s_carry;
+  __shared__ device::WaveStatuses<Index, unsigned>::Shared<Tuning::kThreads> s_carry;
 
   const std::uint64_t n_tiles = n == 0 ? 1 : device::tiles_for(n, Items::kItems);
   Items items;  // loads in flight
@@ -160,7 +160,7 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
   const auto take = [&](std::uint64_t tile, unsigned slot) {
     Selected ahead;
     ahead.select(items, tile, n, keep, s_warp[slot]);
-    if (threadIdx.x == 0) ledger.publish_total(tile, ahead.total);
+    if (threadIdx.x == 0) statuses.publish_total(tile, ahead.total);
     device::park(items, s_parked + slot * kSlot);
     return ahead;
   };
@@ -173,13 +173,13 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
     const std::uint64_t next = tile + gridDim.x;
     Selected ahead = current;
     if (next < n_tiles) ahead = take(next, 1 - slot);
-    const auto question = ledger.template ask<Tuning::kThreads>(tile);
+    const auto question = statuses.template ask<Tuning::kThreads>(tile);
     send_for(next + gridDim.x);
 
     Items parked;
     device::unpark(parked, s_parked + slot * kSlot);
-    const Index before = ledger.carry_of(tile, current.total, question, s_carry, SumOfCounts{});
-    // carry_of has a barrier: every thread has read its items back before the run overwrites them.
+    const Index before = statuses.prefix_of(tile, current.total, question, s_carry, SumOfCounts{});
+    // prefix_of has a barrier: every thread has read its items back before the run overwrites them.
     T* d_run = d_out + before;
     T* s_run = s_parked[slot * kSlot].item + items_past_a_pack(d_run);
     current.compact(parked, s_run);
@@ -195,7 +195,7 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
 
 template <typename Tuning, typename T, typename Keep>
 Status compact_in_waves(const Job<T, Keep>& job) {
-  using Words = device::WaveLedger<Index, unsigned>;
+  using Words = device::WaveStatuses<Index, unsigned>;
   const std::uint64_t n_tiles =
       job.n == 0 ? 1 : device::tiles_for(job.n, device::Tile<T, Tuning::kThreads, Tuning::kRows>::kItems);
   const unsigned n_blocks = device::blocks_in_a_wave<Tuning>(n_tiles, job.multiprocessors);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 // Look-back: a block gets the combined value of everything left of its tile, from the blocks that work on the
 // tiles to its left while they run.
-// Read: Ledger (how tiles publish their status), then the two ways to read it: look_back (up to the nearest
-// available prefix) and WaveLedger (a fixed association order, so float sums are the same in every run). Both
-// wait only for tiles with smaller numbers, and a block must take its tiles in ascending order. look_back
-// needs tiles that are numbered in the order in which blocks start (draw_tile); WaveLedger needs blocks that
-// all run at the same time.
+// Read: TileStatuses (how tiles publish their status), then the two ways to read it: look_back (up to the
+// nearest available prefix) and WaveStatuses (a fixed association order, so float sums are the same in every
+// run). Both wait only for tiles with smaller numbers, and a block must take its tiles in ascending order.
+// look_back needs tiles that are numbered in the order in which blocks start (draw_tile); WaveStatuses needs
+// blocks that all run at the same time.
 // Source: D. Merrill, M. Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (NVR-2016-002).
 #pragma once
 
@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "device/block_scan.cuh"
+#include "lab/atomic_access.cuh"
 
 namespace course::device {
 
@@ -23,15 +24,7 @@ inline constexpr unsigned kEmpty = 0;
 inline constexpr unsigned kTotal = 1;   // aggregate available: the total of the tile alone
 inline constexpr unsigned kPrefix = 2;  // prefix available: the total of everything up to the end of the tile
 
-// Strong accesses (volatile, which is relaxed): each call is one memory access that other blocks can see.
-// They do not order other accesses.
 using Word = unsigned long long;
-__device__ inline Word load_strong(const Word* d_word) {
-  return *static_cast<const volatile Word*>(d_word);
-}
-__device__ inline void store_strong(Word* d_word, Word word) {
-  *static_cast<volatile Word*>(d_word) = word;
-}
 
 // Returns the number of the tile that the calling block takes: 0 for the block that asks first, then 1, 2, …
 // So the blocks of all tiles before it are running or done, and it may wait for them. Every thread must call
@@ -54,7 +47,7 @@ struct Entry {
 // with different statuses, the tile is just being published; the reader treats it as kEmpty. All words must
 // be 0 before the first tile publishes.
 template <typename Value>
-struct Ledger {
+struct TileStatuses {
   static_assert(sizeof(Value) % 4 == 0);
   static constexpr unsigned kWords = sizeof(Value) / 4;  // per tile
   Word* d_words = nullptr;
@@ -66,13 +59,13 @@ struct Ledger {
     memcpy(half, &value, sizeof value);
 #pragma unroll
     for (unsigned k = 0; k < kWords; ++k)
-      store_strong(d_words + index * kWords + k, Word{state} << 32 | half[k]);
+      lab::store_relaxed(d_words + index * kWords + k, Word{state} << 32 | half[k]);
   }
   __device__ Entry<Value> read(std::uint64_t index) const {
     Word word[kWords];
     std::uint32_t half[kWords];
 #pragma unroll
-    for (unsigned k = 0; k < kWords; ++k) word[k] = load_strong(d_words + index * kWords + k);
+    for (unsigned k = 0; k < kWords; ++k) word[k] = lab::load_relaxed(d_words + index * kWords + k);
     auto state = static_cast<unsigned>(word[0] >> 32);
 #pragma unroll
     for (unsigned k = 0; k < kWords; ++k) {
@@ -96,7 +89,7 @@ struct Ledger {
 // first, until it finds an available prefix. Timing decides which one that is, so the association order and
 // float sums change from run to run.
 template <typename Op>
-__device__ typename Op::Value look_back(const Ledger<typename Op::Value>& ledger, std::uint64_t index,
+__device__ typename Op::Value look_back(const TileStatuses<typename Op::Value>& statuses, std::uint64_t index,
                                         Op op) {
   using Value = typename Op::Value;
   const unsigned lane = threadIdx.x % kWarp;
@@ -106,7 +99,7 @@ __device__ typename Op::Value look_back(const Ledger<typename Op::Value>& ledger
     Entry<Value> entry{kPrefix, op.identity()};
     unsigned prefixes = 0, needed = 0;
     do {
-      if (lane < end) entry = ledger.read(end - 1 - lane);
+      if (lane < end) entry = statuses.read(end - 1 - lane);
       prefixes = __ballot_sync(kFullMask, entry.state == kPrefix);
       needed = prefixes == 0 ? kFullMask : (prefixes & -prefixes) * 2 - 1;  // up to the nearest prefix
     } while ((__ballot_sync(kFullMask, entry.state == kEmpty) & needed) != 0);
@@ -129,17 +122,17 @@ __device__ typename Op::Value look_back(const Ledger<typename Op::Value>& ledger
 // A block may wait for any other block of the wave, so all of them must run: launch cooperatively
 // (device/launch.hpp).
 template <typename Value, typename Total = Value>
-struct WaveLedger {
-  Ledger<Total> totals;
-  Ledger<Value> prefixes;
+struct WaveStatuses {
+  TileStatuses<Total> totals;
+  TileStatuses<Value> prefixes;
 
   static constexpr std::uint64_t words(std::uint64_t n_tiles) {
-    return Ledger<Total>::words(n_tiles) + Ledger<Value>::words(n_tiles);
+    return TileStatuses<Total>::words(n_tiles) + TileStatuses<Value>::words(n_tiles);
   }
-  WaveLedger(Word* d_words, std::uint64_t n_tiles)
-      : totals{d_words}, prefixes{d_words + Ledger<Total>::words(n_tiles)} {}
+  WaveStatuses(Word* d_words, std::uint64_t n_tiles)
+      : totals{d_words}, prefixes{d_words + TileStatuses<Total>::words(n_tiles)} {}
 
-  // The shared memory that carry_of needs.
+  // The shared memory that prefix_of needs.
   template <unsigned kThreads>
   struct Shared {
     Value warp[kThreads / kWarp], before_wave;
@@ -171,8 +164,8 @@ struct WaveLedger {
   // with its own result of ask(tile); gridDim.x <= kThreads. One barrier; a second call with the same
   // `shared` needs another one in between.
   template <unsigned kThreads, typename Op>
-  __device__ Value carry_of(std::uint64_t tile, Total total, Question question, Shared<kThreads>& shared,
-                            Op op) const {
+  __device__ Value prefix_of(std::uint64_t tile, Total total, Question question, Shared<kThreads>& shared,
+                             Op op) const {
     const unsigned rank = blockIdx.x, lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
     const std::uint64_t first = tile - rank, wave = first / gridDim.x;
 

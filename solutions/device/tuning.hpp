@@ -55,7 +55,7 @@ auto with_tuning(F f) {
 }
 
 // Number of blocks that process n_tiles in waves: as many as run at the same time, but at most as many as a
-// block has threads, because each thread reads the status of one other block (WaveLedger).
+// block has threads, because each thread reads the status of one other block (WaveStatuses).
 template <typename Tuning>
 unsigned blocks_in_a_wave(std::uint64_t n_tiles, int multiprocessors) {
   std::uint64_t n_blocks = std::uint64_t{Tuning::kBlocks} * static_cast<unsigned>(multiprocessors);

@@ -15,17 +15,17 @@ namespace course::hierarchical_scan {
 // poll.
 inline constexpr unsigned kTicketWords = 32;
 
-// Clears the ticket and a ledger with the given number of words behind it. There is enough space: a tile has
-// at least 2048 items, and d_flags has n / 64 words of 64 bits.
+// Clears the ticket, and the tile statuses behind it with the given number of words. There is enough space: a
+// tile has at least 2048 items, and d_flags has n / 64 words of 64 bits.
 template <typename Op>
-device::Word* cleared_words(const Job<Op>& job, std::uint64_t ledger_words) {
+device::Word* cleared_words(const Job<Op>& job, std::uint64_t status_words) {
   auto* d_words = reinterpret_cast<device::Word*>(job.d_flags);
-  device::clear_words(d_words, kTicketWords + ledger_words, job.stream);
+  device::clear_words(d_words, kTicketWords + status_words, job.stream);
   return d_words + kTicketWords;
 }
 
 // --- Rung 6: flag and value in one word.
-// Changed from rung 5: only the storage of tile statuses (device::Ledger).
+// Changed from rung 5: only the storage of tile statuses (device::TileStatuses).
 // Why: a step of rung 5's look-back was a load of the flag, a fence, and a load of the value. The two loads
 // depend on each other, each is a round trip to the L2 cache, and __threadfence() waits for all of the
 // thread's accesses. One word of 64 bits holds both and is read and written as a whole: one round trip per
@@ -37,19 +37,19 @@ device::Word* cleared_words(const Job<Op>& job, std::uint64_t ledger_words) {
 // Returns the total of all tiles left of tile `index`, whose own total is `total`. One thread of the block
 // must call it.
 template <typename Op>
-__device__ typename Op::Value walk_back(const device::Ledger<typename Op::Value>& ledger, unsigned index,
-                                        typename Op::Value total, Op op) {
+__device__ typename Op::Value walk_back(const device::TileStatuses<typename Op::Value>& statuses,
+                                        unsigned index, typename Op::Value total, Op op) {
   using Value = typename Op::Value;
   Value carry = op.identity();
-  ledger.publish(index, index == 0 ? device::kPrefix : device::kTotal, total);
+  statuses.publish(index, index == 0 ? device::kPrefix : device::kTotal, total);
   if (index == 0) return carry;
   for (unsigned left = index; left-- > 0;) {
-    device::Entry<Value> entry = ledger.read(left);
-    while (entry.state == device::kEmpty) entry = ledger.read(left);
+    device::Entry<Value> entry = statuses.read(left);
+    while (entry.state == device::kEmpty) entry = statuses.read(left);
     carry = op(entry.value, carry);
     if (entry.state == device::kPrefix) break;
   }
-  ledger.publish(index, device::kPrefix, op(carry, total));
+  statuses.publish(index, device::kPrefix, op(carry, total));
   return carry;
 }
 
@@ -57,7 +57,7 @@ __device__ typename Op::Value walk_back(const device::Ledger<typename Op::Value>
 template <unsigned kThreads, unsigned kRows, bool kByWarp, typename Value, typename Op>
 __global__ void __launch_bounds__(kThreads)
     k06_one_word(const Value* d_in, std::uint64_t n, Value* d_out, unsigned* d_ticket,
-                 device::Ledger<Value> ledger, Kind kind, Op op) {
+                 device::TileStatuses<Value> statuses, Kind kind, Op op) {
   __shared__ unsigned s_tile;
   __shared__ Value s_warp[kThreads / device::kWarp], s_carry;
   const unsigned index = device::draw_tile(d_ticket, &s_tile);
@@ -66,16 +66,16 @@ __global__ void __launch_bounds__(kThreads)
   device::load_tile(tile, d_in, n, index, op.identity());
   const Value total = scan.fold(tile, s_warp, op);
   if constexpr (kByWarp) {
-    if (threadIdx.x == 0) ledger.publish(index, index == 0 ? device::kPrefix : device::kTotal, total);
+    if (threadIdx.x == 0) statuses.publish(index, index == 0 ? device::kPrefix : device::kTotal, total);
     if (threadIdx.x < device::kWarp) {
-      const Value carry = device::look_back(ledger, index, op);
+      const Value carry = device::look_back(statuses, index, op);
       if (threadIdx.x == 0) {
-        if (index > 0) ledger.publish(index, device::kPrefix, op(carry, total));
+        if (index > 0) statuses.publish(index, device::kPrefix, op(carry, total));
         s_carry = carry;
       }
     }
   } else {
-    if (threadIdx.x == 0) s_carry = walk_back(ledger, index, total, op);
+    if (threadIdx.x == 0) s_carry = walk_back(statuses, index, total, op);
   }
   __syncthreads();  // the carry is stored before the others read it
   scan.finish(tile, s_carry, kind == Kind::inclusive, op);
@@ -87,10 +87,10 @@ Status scan_by_look_back(const Job<Op>& job) {
   using Value = typename Op::Value;
   if (job.n == 0) return Status::ok;
   const std::uint64_t n_tiles = device::tiles_for(job.n, device::Tile<Value, kThreads, kRows>::kItems);
-  const device::Ledger<Value> ledger{cleared_words(job, device::Ledger<Value>::words(n_tiles))};
+  const device::TileStatuses<Value> statuses{cleared_words(job, device::TileStatuses<Value>::words(n_tiles))};
   auto* d_ticket = reinterpret_cast<unsigned*>(job.d_flags);
   k06_one_word<kThreads, kRows, kByWarp><<<static_cast<unsigned>(n_tiles), kThreads, 0, job.stream>>>(
-      job.d_in, job.n, job.d_out, d_ticket, ledger, job.kind, job.op);
+      job.d_in, job.n, job.d_out, d_ticket, statuses, job.kind, job.op);
   return Status::ok;
 }
 

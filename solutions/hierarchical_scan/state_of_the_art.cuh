@@ -37,20 +37,20 @@ namespace course::hierarchical_scan {
 // the other takes 704 µs; earlier requests make no difference here (597 µs).
 // Still wastes: a launch that starts all blocks at the same time costs 2 µs more than an ordinary one, a
 // tenth of the time at 2^20.
-// Float sums are the same in every run on the same device, because carry_of combines in a fixed order. An
+// Float sums are the same in every run on the same device, because prefix_of combines in a fixed order. An
 // item passes through at most 4 * kRows additions in its thread, 16 + 5 in the tile, 16 + 5 in the wave, and
 // one per wave.
 template <typename Tuning, typename Op>
 __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
     k08_state_of_the_art(const typename Op::Value* d_in, std::uint64_t n, typename Op::Value* d_out,
-                         device::WaveLedger<typename Op::Value> ledger, Kind kind, Op op) {
+                         device::WaveStatuses<typename Op::Value> statuses, Kind kind, Op op) {
   using Value = typename Op::Value;
   using Items = device::Tile<Value, Tuning::kThreads, Tuning::kRows>;
   constexpr unsigned kTilePacks = Tuning::kThreads * Tuning::kRows;
   extern __shared__ uint4 s_memory[];  // two stored tiles
   auto* s_parked = reinterpret_cast<device::Pack<Value>*>(s_memory);
   __shared__ Value s_warp[2][Tuning::kThreads / device::kWarp];
-  __shared__ typename device::WaveLedger<Value>::template Shared<Tuning::kThreads> s_carry[2];
+  __shared__ typename device::WaveStatuses<Value>::template Shared<Tuning::kThreads> s_carry[2];
 
   struct Ahead {  // a tile that is reduced and waits for its carry
     device::TileScan<Op, Tuning::kThreads, Tuning::kRows> scan;
@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
   const auto take = [&](std::uint64_t tile, unsigned slot) {
     Ahead ahead;
     ahead.total = ahead.scan.fold(items, s_warp[slot], op);
-    if (threadIdx.x == 0) ledger.publish_total(tile, ahead.total);
+    if (threadIdx.x == 0) statuses.publish_total(tile, ahead.total);
     device::park(items, s_parked + slot * kTilePacks);
     return ahead;
   };
@@ -79,10 +79,10 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
     const std::uint64_t next = tile + gridDim.x;
     Ahead ahead = current;
     if (next < n_tiles) ahead = take(next, 1 - slot);
-    const auto question = ledger.template ask<Tuning::kThreads>(tile);
+    const auto question = statuses.template ask<Tuning::kThreads>(tile);
     send_for(next + gridDim.x);
 
-    const Value carry = ledger.carry_of(tile, current.total, question, s_carry[slot], op);
+    const Value carry = statuses.prefix_of(tile, current.total, question, s_carry[slot], op);
     Items results;
     device::unpark(results, s_parked + slot * kTilePacks);
     current.scan.finish(results, carry, kind == Kind::inclusive, op);
@@ -97,14 +97,14 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
 template <typename Tuning, typename Op>
 Status scan_in_waves(const Job<Op>& job) {
   using Value = typename Op::Value;
-  using Words = device::WaveLedger<Value>;
+  using Words = device::WaveStatuses<Value>;
   const std::uint64_t n_tiles =
       device::tiles_for(job.n, device::Tile<Value, Tuning::kThreads, Tuning::kRows>::kItems);
   const unsigned n_blocks = device::blocks_in_a_wave<Tuning>(n_tiles, job.multiprocessors);
-  const Words ledger(cleared_words(job, Words::words(n_tiles)), n_tiles);
+  const Words statuses(cleared_words(job, Words::words(n_tiles)), n_tiles);
   constexpr unsigned kParked = 2 * Tuning::kThreads * Tuning::kRows * sizeof(uint4);
   device::launch_together<kParked>(k08_state_of_the_art<Tuning, Op>, n_blocks, Tuning::kThreads, job.stream,
-                                   job.d_in, job.n, job.d_out, ledger, job.kind, job.op);
+                                   job.d_in, job.n, job.d_out, statuses, job.kind, job.op);
   return Status::ok;
 }
 

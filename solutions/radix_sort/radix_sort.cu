@@ -17,8 +17,7 @@
 // 39, for the split; K. Batcher, "Sorting networks and their applications" (1968), for the merge; A. Adinets,
 // D. Merrill, "Onesweep" (2022).
 //@end
-#include <cuda/atomic>
-
+#include "lab/atomic_access.cuh"
 #include "radix_sort/lab.hpp"
 //@reference
 #include "device/each_item.cuh"
@@ -775,8 +774,6 @@ inline constexpr unsigned kMostPasses = 64 / kDigitBits;
 // the tile and all tiles before it (prefix available).
 inline constexpr std::uint32_t kOwn = 1u << 30, kAll = 2u << 30, kCountMask = kOwn - 1;
 
-using Word = cuda::atomic_ref<std::uint32_t, cuda::thread_scope_device>;
-
 // The parts of job.d_counts, all of which must be 0 when the sort begins.
 struct Sweep {
   std::uint32_t* d_starts;   // [pass][digit]: keys of the digit; then where they start in the pass's output
@@ -833,7 +830,7 @@ __global__ void k06_starts(std::uint32_t* d_starts) {
 // the tile itself. d_words[tile * kDigits + digit] are the words of this pass. The tile's own count must have
 // been published before the call. Publishes the sum of both.
 __device__ std::uint32_t look_back(std::uint32_t* d_words, unsigned tile, std::uint32_t own) {
-  //@solution From tile - 1 back: load the digit's word (relaxed, Word(...).load(...)) until it is not 0; add
+  //@solution From tile - 1 back: load the digit's word (lab::load_relaxed) until it is not 0; add
   //@hint its count; stop if it was a kAll. Then publish kAll | the sum plus own.
   //@instead static_cast<void>(d_words);
   //@instead static_cast<void>(tile);
@@ -841,14 +838,13 @@ __device__ std::uint32_t look_back(std::uint32_t* d_words, unsigned tile, std::u
   const unsigned digit = threadIdx.x;
   std::uint32_t before = 0;
   for (std::uint64_t look = tile; look > 0;) {
-    const std::uint32_t word = Word(d_words[(look - 1) * kDigits + digit]).load(cuda::memory_order_relaxed);
+    const std::uint32_t word = lab::load_relaxed(&d_words[(look - 1) * kDigits + digit]);
     if (word == 0) continue;  // not published yet; that tile has taken its ticket, so it is running
     before += word & kCountMask;
     if ((word & kAll) != 0) break;
     --look;
   }
-  Word(d_words[std::uint64_t{tile} * kDigits + digit])
-      .store(kAll | (before + own), cuda::memory_order_relaxed);
+  lab::store_relaxed(&d_words[std::uint64_t{tile} * kDigits + digit], kAll | (before + own));
   return before;
   //@end
 }
@@ -884,7 +880,7 @@ __global__ void k06_sweep(Items<const Bits, const Value> from, std::uint64_t n, 
   std::uint32_t count = rank_in_tile(digit, digit_of.n_bits, s, rank);
   if (threadIdx.x == digit_of.last()) count -= static_cast<std::uint32_t>(kPassTile<Bits> - n_here);
 
-  Word(d_words[std::uint64_t{tile} * kDigits + threadIdx.x]).store(kOwn | count, cuda::memory_order_relaxed);
+  lab::store_relaxed(&d_words[std::uint64_t{tile} * kDigits + threadIdx.x], kOwn | count);
   const std::uint32_t before = look_back(d_words, tile, count);
   s_offset[threadIdx.x] = d_starts[threadIdx.x] + before - s.start[threadIdx.x];
   __syncthreads();  // offsets are stored before they are read
@@ -1015,8 +1011,7 @@ __global__ void __launch_bounds__(kWideBlock)
   if (threadIdx.x < kDigits) {
     for (unsigned w = 0; w < kWideWarps; ++w) of_digit += s.rank.count[w][threadIdx.x];
     count = threadIdx.x == digit_of.last() ? of_digit - (kTileHere - n_here) : of_digit;
-    Word(d_words[std::uint64_t{tile} * kDigits + threadIdx.x])
-        .store(kOwn | count, cuda::memory_order_relaxed);
+    lab::store_relaxed(&d_words[std::uint64_t{tile} * kDigits + threadIdx.x], kOwn | count);
   }
   const std::uint32_t inclusive = warp_inclusive_sum(of_digit);
   if (threadIdx.x < kDigits && lane == kWarp - 1) s_warp_sums[warp] = inclusive;
@@ -1189,7 +1184,7 @@ __device__ std::uint32_t keys_before(const std::uint32_t* d_words, unsigned tile
 #pragma unroll
     for (unsigned k = 0; k < kTilesAtOnce; ++k) {
       const std::uint64_t asked = k < end ? end - 1 - k : 0;
-      word[k] = *const_cast<const volatile std::uint32_t*>(&d_words[asked * kDigits + digit]);
+      word[k] = lab::load_relaxed(&d_words[asked * kDigits + digit]);
     }
 #pragma unroll
     for (unsigned k = 0; k < kTilesAtOnce; ++k) {
@@ -1247,8 +1242,7 @@ __device__ void sweep_tile(SweepSpace<Bits, Value>& s, Items<const Bits, const V
     const std::uint32_t there =
         kFull || mine != digit_of.last() ? of_digit : of_digit - (kIts.tile() - n_here);
     s.own[mine] = there;
-    if (tile > 0)
-      Word(d_words[std::uint64_t{tile} * kDigits + mine]).store(there + 1, cuda::memory_order_relaxed);
+    if (tile > 0) lab::store_relaxed(&d_words[std::uint64_t{tile} * kDigits + mine], there + 1);
     const std::uint32_t inclusive = warp_inclusive_sum(of_digit);
     if (lane == kWarp - 1) s.warp_sums[warp] = inclusive;
     s.offset[mine] = inclusive - of_digit;
@@ -1280,8 +1274,7 @@ __device__ void sweep_tile(SweepSpace<Bits, Value>& s, Items<const Bits, const V
   // The look-back comes late, when the prefixes of most tiles before are available.
   if (mine < kDigits) {
     const std::uint32_t before = tile == 0 ? d_starts[mine] : keys_before(d_words, tile);
-    Word(d_words[std::uint64_t{tile} * kDigits + mine])
-        .store(kPlacesFrom + before + s.own[mine], cuda::memory_order_relaxed);
+    lab::store_relaxed(&d_words[std::uint64_t{tile} * kDigits + mine], kPlacesFrom + before + s.own[mine]);
     s.offset[mine] += before;
   }
   __syncthreads();  // keys are in order, and offsets are stored, before they are read

@@ -21,6 +21,7 @@
 // Memory Machine" (2014) for passes over tiles; D. Merrill, M. Garland, "Single-pass Parallel Prefix Scan
 // with Decoupled Look-back" (2016) for the last rungs.
 //@end
+#include "lab/atomic_access.cuh"
 #include "sat/lab.hpp"
 //@reference
 #include "device/look_back.cuh"
@@ -468,18 +469,14 @@ __device__ Place diagonal_place(std::uint64_t t, std::uint64_t tiles_x, std::uin
 
 // Publishes what the lanes of this warp wrote: sets *d_state. All 32 lanes must call it.
 __device__ void publish(std::uint32_t* d_state, std::uint32_t state) {
-  __syncwarp();  // the lanes' writes come before lane 0's fence
-  if (threadIdx.x % kWarp == 0) {
-    __threadfence();  // they are visible to the device before the state is
-    *static_cast<volatile std::uint32_t*>(d_state) = state;
-  }
+  __syncwarp();  // the lanes' writes come before lane 0's release
+  if (threadIdx.x % kWarp == 0) lab::store_release(d_state, state);  // they are visible before the state is
 }
 
 // Waits until *d_state is set; afterwards this lane sees everything that was written before that.
 __device__ void wait_for(const std::uint32_t* d_state) {
-  while (*static_cast<const volatile std::uint32_t*>(d_state) == 0) {
+  while (lab::load_acquire(d_state) == 0) {  // acquire: the published data is read after its state
   }
-  __threadfence();  // the published data is read after its state
 }
 
 __global__ void k06_clear(std::uint32_t* d_flags, std::uint64_t n) {
@@ -706,8 +703,8 @@ __device__ Sum look_back(const Strands<Sum>& strands, std::uint64_t self, unsign
     // the order of tickets do not wait.
     unsigned nearest;
     while (true) {
-      const volatile std::uint32_t* d_state = &strands.d_states[lane < n_before ? self - (lane + 1) : self];
-      const std::uint32_t state = lane < n_before ? *d_state : kNothing;
+      const std::uint32_t* d_state = &strands.d_states[lane < n_before ? self - (lane + 1) : self];
+      const std::uint32_t state = lane < n_before ? lab::load_relaxed(d_state) : kNothing;
       const unsigned nothing = __ballot_sync(kFullMask, state == kNothing);
       const unsigned inclusive = __ballot_sync(kFullMask, state == kInclusive);
       nearest = inclusive == 0 ? kWarp : static_cast<unsigned>(__ffs(static_cast<int>(inclusive))) - 1;
@@ -863,14 +860,14 @@ inline constexpr unsigned kAskedAtOnce = 4;                 // entries that a th
 // are neighbours.
 template <typename Sum>
 struct Edges {
-  device::Ledger<Sum> left, above, corner;
+  device::TileStatuses<Sum> left, above, corner;
   static constexpr std::uint64_t words(std::uint64_t n_tiles) {
-    return device::Ledger<Sum>::words(n_tiles * (kTopTile + kWideTile + 1));
+    return device::TileStatuses<Sum>::words(n_tiles * (kTopTile + kWideTile + 1));
   }
   Edges(device::Word* d_words, std::uint64_t n_tiles)
       : left{d_words},
-        above{left.d_words + device::Ledger<Sum>::words(n_tiles * kTopTile)},
-        corner{above.d_words + device::Ledger<Sum>::words(n_tiles * kWideTile)} {}
+        above{left.d_words + device::TileStatuses<Sum>::words(n_tiles * kTopTile)},
+        corner{above.d_words + device::TileStatuses<Sum>::words(n_tiles * kWideTile)} {}
 };
 
 // The sum of the totals of the n_before predecessors of entry `index`; they are `stride` apart. Waits until
@@ -878,14 +875,14 @@ struct Edges {
 // thread may call it. The totals are added from the first tile on, whichever prefix is found, so float sums
 // are the same in every run.
 template <typename Sum>
-__device__ Sum sum_before(const device::Ledger<Sum>& ledger, std::uint64_t index, std::uint64_t stride,
-                          unsigned n_before) {
+__device__ Sum sum_before(const device::TileStatuses<Sum>& statuses, std::uint64_t index,
+                          std::uint64_t stride, unsigned n_before) {
   if (n_before == 0) return Sum{0};
   while (true) {
     device::Entry<Sum> entry[kAskedAtOnce];
 #pragma unroll
     for (unsigned k = 0; k < kAskedAtOnce; ++k)
-      entry[k] = ledger.read(index - stride * (k < n_before ? k + 1 : n_before));
+      entry[k] = statuses.read(index - stride * (k < n_before ? k + 1 : n_before));
     unsigned nearest = kAskedAtOnce;  // the nearest entry whose prefix is available
 #pragma unroll
     for (unsigned k = kAskedAtOnce; k-- > 0;) {

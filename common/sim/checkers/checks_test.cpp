@@ -55,6 +55,9 @@ TEST_P(Checkers, ReportTheFaultAndItsLine) {
     EXPECT_TRUE(points_to(c, c.fault_lines, f.where)) << "line " << own_place(f.where).line;
     EXPECT_EQ(f.kernel, c.kernel);
     EXPECT_NE(f.message, "");
+    if (f.kind == "missing-fence") {
+      EXPECT_NE(f.message.find("__threadfence()"), std::string::npos) << f.message;
+    }
     if (f.other_where.empty() || c.other_lines.empty()) continue;
     EXPECT_TRUE(points_to(c, c.other_lines, f.other_where)) << "other line " << own_place(f.other_where).line;
   }
@@ -128,6 +131,14 @@ TEST(CheckersMessages, ReadmeHasTheNumberOfKernels) {
   EXPECT_NE(text.str().find(said), std::string::npos) << "README.md should say: " << said;
   EXPECT_GE(faulty, 40u);
   EXPECT_GE(correct, 40u);
+}
+
+TEST(Checkers, CallAFlagNoLostChange) {
+  for (const KernelCase& c : cases_of("memory_model")) {
+    SCOPED_TRACE(c.kernel);
+    for (const Finding& f : run(c, kAllChecks))
+      EXPECT_EQ(f.message.find("one of the two changes is lost"), std::string::npos) << f.message;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Kernels, Checkers, ::testing::ValuesIn(all_cases()), name_of_case);

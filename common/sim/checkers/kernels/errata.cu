@@ -2,10 +2,7 @@
 // The faulty kernels of the course's sources (handouts/errata.md), each with the fault that the checkers must
 // report. It is a program, too, which runs one of them:
 //   ./lab sanitize common/sim/checkers/kernels/errata.cu 1
-#include "kernels.cuh"
-
-#include <cstdio>
-#include <cstdlib>
+#include "program.cuh"
 
 // 1. The guard compares the index within the block with n, so the last block reads past the end.
 // EXPECT out-of-bounds
@@ -116,15 +113,8 @@ KERNEL(erratum_19_barrier_for_all_blocks) {
 
 // --- The program.
 
-struct Erratum {
-  int number;
-  void (*kernel)(const int*, int*, int*, unsigned*, int);
-  unsigned grid, block;
-  int n;
-};
-
 // As the lines LAUNCH say.
-constexpr Erratum kErrata[] = {
+constexpr Example kErrata[] = {
     {1, erratum_1_guard_with_tid, 4, 64, 200},
     {2, erratum_2_returns_before_barrier, 1, 64, 50},
     {3, erratum_3_partner_past_end, 4, 64, 200},
@@ -134,35 +124,6 @@ constexpr Erratum kErrata[] = {
     {19, erratum_19_barrier_for_all_blocks, 4, 64, 4096},
 };
 
-static int run(const Erratum& erratum) {
-  int *in = nullptr, *out = nullptr, *scratch = nullptr;
-  unsigned* counter = nullptr;
-  const std::size_t n_bytes = static_cast<std::size_t>(erratum.n) * sizeof(int);
-  int* items = static_cast<int*>(std::malloc(n_bytes));
-  for (int k = 0; k < erratum.n; ++k) items[k] = k * 7 % 101;
-  cudaMalloc(&in, n_bytes);
-  cudaMalloc(&out, n_bytes);
-  cudaMalloc(&scratch, n_bytes);
-  cudaMalloc(&counter, 64 * sizeof(unsigned));
-  cudaMemcpy(in, items, n_bytes, cudaMemcpyHostToDevice);
-  cudaMemset(out, 0, n_bytes);
-  cudaMemset(counter, 0, 64 * sizeof(unsigned));
-  erratum.kernel<<<erratum.grid, erratum.block>>>(in, out, scratch, counter, erratum.n);
-  const cudaError_t error = cudaDeviceSynchronize();
-  std::printf("erratum %d: %s\n", erratum.number, cudaGetErrorString(error));
-  std::free(items);
-  for (void* memory : {static_cast<void*>(in), static_cast<void*>(out), static_cast<void*>(scratch),
-                       static_cast<void*>(counter)})
-    cudaFree(memory);
-  return error == cudaSuccess ? 0 : 1;
-}
-
 int main(int argc, char** argv) {
-  const int wanted = argc == 2 ? std::atoi(argv[1]) : 0;
-  for (const Erratum& erratum : kErrata)
-    if (erratum.number == wanted) return run(erratum);
-  std::fprintf(stderr, "usage: errata NUMBER, the number of an erratum with a kernel:");
-  for (const Erratum& erratum : kErrata) std::fprintf(stderr, " %d", erratum.number);
-  std::fprintf(stderr, "\n");
-  return 2;
+  return run_one(kErrata, argc, argv);
 }

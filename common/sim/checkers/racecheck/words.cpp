@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "sim/checkers/library_kernels.hpp"
 #include "sim/checkers/racecheck/racecheck.hpp"
@@ -39,9 +40,27 @@ const ptx::Operand* address_of(const Program& program, const MicroOp& op) {
   return nullptr;
 }
 
-// Whether the store writes what the load reads, addressed by the same register, as in s_counts[b]++.
+// Whether a thread can execute the store after the load without starting a loop again.
+bool comes_after(const Program& program, const MicroOp& load, const MicroOp& store) {
+  if (load.index > store.index) return false;
+  std::vector<bool> reached(program.blocks.size(), false);
+  for (std::size_t b = 0; b < program.blocks.size(); ++b) {
+    const BasicBlock& block = program.blocks[b];
+    if (load.index >= block.first && load.index < block.last) reached[b] = true;
+    if (!reached[b]) continue;
+    if (store.index >= block.first && store.index < block.last) return true;
+    if (block.exit == Exit::fall || block.exit == Exit::branch || block.exit == Exit::call)
+      reached[block.next] = true;
+    if (block.exit == Exit::jump || block.exit == Exit::branch) reached[block.target] = true;
+  }
+  return false;
+}
+
+// Whether the store comes after the load and writes what it reads, addressed by the same register, as in
+// s_counts[b]++.
 bool are_of_one_change(const Program& program, const MicroOp& load, const MicroOp& store) {
-  if (load.kind != OpKind::load || store.kind != OpKind::store || load.function != store.function)
+  if (load.kind != OpKind::load || store.kind != OpKind::store || load.function != store.function ||
+      !comes_after(program, load, store))
     return false;
   const ptx::Operand *from = address_of(program, load), *to = address_of(program, store);
   return from != nullptr && to != nullptr && to->index >= 0 && from->index == to->index &&
@@ -190,13 +209,13 @@ Finding Racecheck::describe(const Here& h, int lane, std::uint64_t offset, Recor
     why = "both write the same value, so nothing is lost here";
   else if (at_once)
     why = changes_what_it_reads(*program_, *one.op) ? kLostChange : "one of the two values is lost";
+  else if (wants_fence)
+    why =
+        "a flag or counter passes between them, but no __threadfence() before it is set, or after it is read";
   else if (are_of_one_change(*program_, *one.op, *two.op))
     why = kLostChange;
   else if ((r.warp & kByBarrier) != 0)
     why = "only threads that have waited for the mbarrier know that the copy is done";
-  else if (wants_fence)
-    why =
-        "a flag or counter passes between them, but no __threadfence() before it is set, or after it is read";
   else if (same_warp)
     why = "no barrier or __syncwarp() between them, and lanes of a warp need not run in step";
   else if (same_block)

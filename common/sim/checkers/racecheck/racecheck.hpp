@@ -309,6 +309,7 @@ class Racecheck final : public KernelChecker {
   bool run_with_gaps(Here& h, std::uint32_t lanes);
   bool is_own(const Here& h, Cell cell, std::uint32_t lane) const;
   void one_word_each(Here& h, std::uint32_t lanes);
+  void one_atomic_each(Here& h, std::uint32_t lanes);
   void by_lane(Here& h, std::uint32_t lanes);
   void lane(Here& h, int lane);
   static bool is_inside(const Here& h, std::uint64_t offset);

@@ -12,10 +12,10 @@
 #include <utility>
 
 #include "base/rng.hpp"
+#include "lab/cases.hpp"
 #include "lab/compare.hpp"
 #include "lab/diagnosis.hpp"
 #include "lab/items.hpp"
-#include "lab/problem.hpp"
 #include "radix_sort/baseline.hpp"
 #include "radix_sort/lab.hpp"
 #include "radix_sort/points.hpp"
@@ -453,14 +453,7 @@ class CaseList {
         fmt::format("{}_{}_n{}_{}", name_of(op), lab::name_of(dtype), n, lab::name_of(pattern));
     if (more.begin != 0 || end != key_bits) name += fmt::format("_bits{}to{}", more.begin, end);
     if (more.descending) name += "_descending";
-    if (more.misalign != 0) name += fmt::format("_off{}", more.misalign);
-    Case& c = all.emplace_back(Case{.name = std::move(name),
-                                    .op = static_cast<std::uint32_t>(op),
-                                    .dtype = dtype,
-                                    .n = n,
-                                    .pattern = pattern,
-                                    .purpose = more.purpose,
-                                    .misalign = more.misalign});
+    Case& c = all.emplace_back(lab::make_case(name, op, dtype, n, pattern, more.purpose, more.misalign));
     c.params[kBeginBit] = more.begin;
     c.params[kEndBit] = end;
     c.params[kDescending] = more.descending ? 1 : 0;
@@ -631,11 +624,8 @@ class RadixSortProblem : public lab::Problem {
   }
 
   Case example(const Task& task, std::uint64_t n) const override {
-    Case c;
-    c.name = fmt::format("keys_u32_n{}_example", n);
-    c.dtype = DType::u32;
-    c.n = n;
-    c.pattern = Pattern::example;
+    Case c =
+        lab::make_case(fmt::format("keys_u32_n{}_example", n), OpId::keys, DType::u32, n, Pattern::example);
     c.params[kEndBit] = is_merge(rung_of(task)) ? 32 : 3;
     return c;
   }

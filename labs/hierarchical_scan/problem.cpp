@@ -282,8 +282,7 @@ std::string one_by_one(const Facts<Op>& f) {
     }
     if (beyond)
       return "the errors are as large as those of adding the items one by one in this type: a long sum loses "
-             "digits. "
-             "Sums of tiles, put together, lose far fewer";
+             "digits. Sums of tiles, put together, lose far fewer";
   }
   return "";
 }

@@ -386,8 +386,7 @@ std::string wrong_bins(const Facts& f) {
   }
   if (near && crossed <= f.n / 4 + 1)
     return fmt::format(
-        "nothing is lost, but {} sample{} went to the neighbouring bin: next to an edge bin_of alone "
-        "decides",
+        "nothing is lost, but {} sample{} went to the neighbouring bin: next to an edge bin_of alone decides",
         crossed, crossed == 1 ? "" : "s");
   return "nothing is lost, but samples were counted in wrong bins";
 }

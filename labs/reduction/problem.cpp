@@ -407,8 +407,7 @@ std::string one_by_one(const Facts<T, Op>& f) {
     if (std::abs(error) <= 4 * std::abs(serial_error) &&
         std::abs(serial_error) > static_cast<long double>(f.expected.bound))
       return "the error is as large as that of adding the items one by one in this type: a long sum loses "
-             "digits. "
-             "A tree, or many short sums, loses far fewer";
+             "digits. A tree, or many short sums, loses far fewer";
   }
   return "";
 }

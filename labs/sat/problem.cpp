@@ -228,8 +228,7 @@ std::string sides_swapped(const TableFacts<T>& f) {
   return f.out.is_table(f.table({height, width}, corner_of(f.c)))
              ? fmt::format(
                    "width and height are swapped: this is the table of an image {} wide and {} high, and "
-                   "this one is "
-                   "{} wide and {} high",
+                   "this one is {} wide and {} high",
                    height, width, width, height)
              : "";
 }

@@ -236,8 +236,7 @@ template <typename Op>
 std::string swapped_operands(const Facts<Op>& f) {
   return kIsMap<typename Op::Value> && f.gives(f.c, f.inputs, Swapped<Op>{f.op})
              ? "op's operands are swapped: the items further left must be op's first operand, as not every "
-               "operator "
-               "is commutative"
+               "operator is commutative"
              : "";
 }
 
@@ -331,8 +330,7 @@ std::string lane_combined_itself(const Facts<Op>& f) {
       std::equal(lanes.begin(), lanes.end(), f.got.begin() + static_cast<std::ptrdiff_t>(start),
                  is_same<typename Op::Value>);
   return itself ? "lanes below the shuffle's offset combine their own value twice: __shfl_up_sync gives them "
-                  "their own "
-                  "value back, so only lanes from `offset` on may combine"
+                  "their own value back, so only lanes from `offset` on may combine"
                 : "";
 }
 
@@ -410,8 +408,7 @@ std::string one_by_one(const Facts<Op>& f) {
     }
     if (beyond)
       return "the errors are as large as those of adding the items one by one in this type: a long sum loses "
-             "digits. "
-             "A tree loses far fewer";
+             "digits. A tree loses far fewer";
   }
   return "";
 }

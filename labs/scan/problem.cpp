@@ -530,8 +530,8 @@ class CaseList {
   }
 
   void add_many_rows() {
-    // Many rows; the last one is full, or has one or some of its items. All checkers are on: several warps and
-    // rows, and a row that does not fill its warps.
+    // Many rows; the last one is full, or has one or some of its items. All checkers are on: several warps
+    // and rows, and a row that does not fill its warps.
     for (const Kind kind : kKinds) {
       add(kind, OpId::sum, DType::i32, 2 * longest_ + longest_ / 3, longest_, Pattern::random, kBoth);
       add(kind, OpId::affine, DType::u64, 2 * longest_ + 1, longest_, Pattern::random, kBoth);
@@ -554,8 +554,8 @@ class CaseList {
   }
 
   void add_items_and_operators() {
-    // Other patterns of int32 items, and the other operators and types. The item that determines the result is
-    // anywhere, all items have the same sign, and none is 0, so a wrong identity changes the result.
+    // Other patterns of int32 items, and the other operators and types. The item that determines the result
+    // is anywhere, all items have the same sign, and none is 0, so a wrong identity changes the result.
     for (const Pattern pattern :
          {Pattern::high_bits, Pattern::alternating, Pattern::all_equal, Pattern::skewed})
       add(kKinds[static_cast<int>(pattern) % 2], OpId::sum, DType::i32, 9000, longest_, pattern);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The metrics of efficiency goals, one row each: how results and the command line call them. grader/grading/metrics.cpp measures them.
+// The metrics of efficiency goals and their names, one row each. grader/grading/metrics.cpp measures them.
 #pragma once
 
 #include <array>

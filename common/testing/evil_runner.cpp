@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,6 +47,27 @@ bool inherited_more() {
   }
   closedir(listing);
   return more;
+}
+
+// The report that the simulator would write.
+std::string simulator_report(const CaseRequest& request) {
+  if (is("bad_report")) return "{\"totals\": [[[[\x1b[31m";
+  const bool checks = request.sim_mode != 0;
+  std::string finding;
+  if (is("hint") || is("wrong_with_hint"))
+    finding = R"({"checker": "racecheck", "severity": "hint", "kind": "shared-write-write-same-value",)"
+              R"( "file": "lab.cu", "line": 31, "message": "both write the same value"})";
+  if (is("wrong_with_old_value") || (is("wrong_by_old_value") && checks))
+    finding =
+        R"({"checker": "racecheck", "severity": "hint", "kind": "missing-fence",)"
+        R"( "file": "lab.cu", "line": 31, "message": "thread 0 reads d_sums[0] and gets an old value"})";
+  if (is("race") || (is("wrong_with_race") && checks))
+    finding = R"({"checker": "racecheck", "kind": "shared-race", "file": "/home/me/lab.cu", "line": 31,)"
+              R"( "object": "s_data[17]", "message": "threads 3 and 35 race \u001b[31m", "times": 2})";
+  return std::string("{") + (is("only_fills") ? R"("fills": 1, )" : "") +
+         (is("too_fast") ? R"("memory_gb_per_s": 0.001, )" : "") +
+         R"("device": "Fake GPU", "modelled_us": 12.5, "launches": [], "totals": {"launches": )" +
+         (is("no_kernel") || is("only_fills") ? "0" : "1") + R"(}, "findings": [)" + finding + "]}";
 }
 
 // Does what a correct runner does with a case, on the CPU: fills the regions of every run and writes a
@@ -96,35 +118,7 @@ CaseReply honest(const CaseRequest& request, std::span<std::byte> shared) {
   const auto bands = shared.subspan(request.workspace_back_offset, 2 * request.guard_bytes);
   std::fill(bands.begin(), bands.end(), kPoison);
   if (request.report_capacity > 0) {
-    std::string report = R"({"device": "Fake GPU", "modelled_us": 12.5, "launches": [], )"
-                         R"("totals": {"launches": 1}, "findings": []})";
-    if (is("no_kernel")) report.replace(report.find("\"launches\": 1"), 13, "\"launches\": 0");
-    if (is("only_fills")) {
-      report.replace(report.find("\"launches\": 1"), 13, "\"launches\": 0");
-      report.insert(1, "\"fills\": 1, ");
-    }
-    if (is("too_fast")) report.insert(1, "\"memory_gb_per_s\": 0.001, ");
-    if (is("hint") || is("wrong_with_hint")) {
-      report.replace(report.find("\"findings\": []"), 14,
-                     R"("findings": [{"checker": "racecheck", "severity": "hint",)"
-                     R"( "kind": "shared-write-write-same-value",)"
-                     R"( "file": "lab.cu", "line": 31, "message": "both write the same value"}])");
-    }
-    if (is("wrong_with_old_value") || (is("wrong_by_old_value") && request.sim_mode != 0)) {
-      report.replace(
-          report.find("\"findings\": []"), 14,
-          R"("findings": [{"checker": "racecheck", "severity": "hint", "kind": "missing-fence",)"
-          R"( "file": "lab.cu", "line": 31, "message": "thread 0 reads d_sums[0] and gets an old value"}])");
-    }
-    if (is("bad_report")) report = "{\"totals\": [[[[\x1b[31m";
-    if (is("race_only_with_checks") && request.sim_mode == 0) target[0] += 0;
-    if (is("race") || (is("wrong_with_race") && request.sim_mode != 0)) {
-      report.replace(
-          report.find("\"findings\": []"), 14,
-          R"("findings": [{"checker": "racecheck", "kind": "shared-race", "file": "/home/me/lab.cu",)"
-          R"( "line": 31, "object": "s_data[17]", "message": "threads 3 and 35 race \u001b[31m",)"
-          R"( "times": 2}])");
-    }
+    const std::string report = simulator_report(request);
     std::copy(report.begin(), report.end(), reinterpret_cast<char*>(shared.data()) + request.report_offset);
     reply.report_bytes = report.size();
   }
@@ -135,7 +129,7 @@ CaseReply honest(const CaseRequest& request, std::span<std::byte> shared) {
   for (;;) pause();
 }
 
-int serve() {
+void misbehave_before_hello() {
   if (is("exit_before_hello")) _exit(0);
   if (is("speaks_as_bwrap") || is("speaks_as_sandbox")) {
     const bool bwrap = is("speaks_as_bwrap");
@@ -149,6 +143,9 @@ int serve() {
     sleep_forever();
   }
   if (is("inherits") && inherited_more()) _exit(99);
+}
+
+Hello hello() {
   Hello hello;
   hello.simulated = is("gpu") || is("skips_go") || is("finishes_late") || is("wrong_when_timed") ||
                             is("writes_past_the_end") || is("writes_before") || is("writes_past_workspace")
@@ -156,8 +153,111 @@ int serve() {
                         : 1;
   hello.multiprocessors = is("no_device") ? 0 : 4;
   hello.device.set(is("escape_in_name") ? "\x1b[31mred" : "Fake GPU");
-  if (!send_message(kChannelFd, make_message(Kind::hello, 0, 0, hello))) return 1;
+  return hello;
+}
 
+// What may happen before a case is answered: the process ends, waits, or sends something else.
+void misbehave_in_case(const Header& header, int n_cases) {
+  if (is("exit_in_case")) std::exit(0);
+  if (is("prints_passed")) {
+    std::puts("[  PASSED  ] 1 test.\n100/100");
+    std::fflush(stdout);
+    _exit(0);
+  }
+  if (is("never_answers")) {
+    for (const int number : {SIGTERM, SIGINT, SIGHUP}) signal(number, SIG_IGN);
+    sleep_forever();
+  }
+  if (is("spins")) {
+    for (volatile bool forever = true; forever;) {
+    }
+  }
+  if (is("crashes") || (is("crashes_second") && n_cases == 2)) raise(SIGSEGV);
+  if (is("killed")) raise(SIGKILL);
+  if (is("floods")) {
+    const std::string line(4096, 'x');
+    for (;;) static_cast<void>(std::fwrite(line.data(), 1, line.size(), stdout));
+  }
+  if (is("floods_channel")) {
+    for (;;) raw_send(&header, sizeof header);
+  }
+  if (is("short_packet")) raw_send("x", 1);
+  if (is("long_packet")) {
+    const std::vector<char> packet(sizeof(Message) + 100, 'x');
+    raw_send(packet.data(), packet.size());
+  }
+  if (is("closes_channel")) {
+    close(kChannelFd);
+    sleep_forever();
+  }
+  if (is("leaves_a_child") && fork() == 0) sleep_forever();  // the child keeps the channel open
+  if (is("leaves_a_child")) _exit(0);
+  if (is("shares_the_processor")) {  // twice the limit in wall-clock time, a quarter of which is CPU time
+    for (int i = 0; i < 25; ++i) {
+      const std::clock_t begin = std::clock();
+      while (std::clock() - begin < CLOCKS_PER_SEC / 100) {
+      }
+      usleep(70'000);
+    }
+  }
+}
+
+// The reply of a runner that does not compute the case; std::nullopt if this one does.
+std::optional<CaseReply> reply_without_result(const CaseRequest& request, int memfd, int n_cases) {
+  CaseReply reply;
+  if (is("not_implemented")) {
+    reply.stage = Stage::not_implemented;
+  } else if (is("refuses")) {
+    reply.stage = Stage::unsupported;
+  } else if (is("cuda_error")) {
+    reply.stage = Stage::cuda_error;
+    reply.cuda_code = std::atoi(std::getenv("EVIL_CODE"));
+    reply.text.set("cudaErrorSomething: some text");
+  } else if (is("claims_done")) {  // with the right nonce
+    reply.stage = Stage::done;
+    reply.n_times = request.n_timed;
+  } else if (is("truncates")) {
+    static_cast<void>(ftruncate(memfd, 0) == 0);
+    static_cast<void>(fallocate(memfd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+                                static_cast<off_t>(request.shared_bytes)));
+    reply.stage = Stage::done;
+  } else if (is("no_memory_second") && n_cases == 2) {
+    reply.stage = Stage::out_of_memory;
+  } else if (is("harness_error_second") && n_cases == 2) {
+    reply.stage = Stage::harness_error;
+  } else {
+    return std::nullopt;
+  }
+  return reply;
+}
+
+// Spoils the outputs or the reply of a case that was computed.
+void spoil(const CaseRequest& request, std::span<std::byte> shared, int n_cases, CaseReply& reply) {
+  const Buffer& in = request.buffers[0];
+  const Buffer& out = request.buffers[1];
+  std::byte* d_out = shared.data() + out.back_offset + request.guard_bytes;
+  if (is("wrong") || is("wrong_with_race") || is("wrong_with_hint") || is("wrong_with_old_value") ||
+      (is("wrong_by_old_value") && request.sim_mode != 0) || (is("wrong_in_later_cases") && n_cases > 1))
+    d_out[4 * 5] ^= std::byte{1};
+  if (is("changes_input")) shared[in.back_offset + request.guard_bytes + in.misalign + 8] ^= std::byte{1};
+  if (is("writes_past_the_end")) d_out[out.count * 4 + 12] = std::byte{0};
+  if (is("writes_before")) d_out[-4] = std::byte{0};
+  if (is("writes_past_workspace")) shared[request.workspace_back_offset + request.guard_bytes] = std::byte{7};
+  if (is("huge_report")) reply.report_bytes = ~std::uint64_t{0};
+  if (is("many_times")) reply.n_times = 1000000;
+  if (is("unknown_stage")) reply.stage = static_cast<Stage>(77);
+  if (is("uses_another_stream")) reply.stage = Stage::unordered_work;
+  if (is("repeats_the_schedule")) {  // outputs the schedule's seed for one case
+    static std::uint64_t first = 0;
+    if (first == 0) first = request.schedule_seed;
+    if (request.schedule_seed == 0 || (n_cases > 1 && request.schedule_seed == first))
+      d_out[0] ^= std::byte{1};
+  }
+}
+
+int serve() {
+  misbehave_before_hello();
+  if (!send_message(kChannelFd, make_message(Kind::hello, 0, 0, hello()))) return 1;
   for (int n_cases = 1;; ++n_cases) {
     auto received = receive_message(kChannelFd, true);
     if (!received || received->eof) return 0;
@@ -168,130 +268,20 @@ int serve() {
     const auto request = parse_request(received->message, shared.size());
     if (!request) return 1;
     const Header header = received->message.header;
-    const auto answer = [&](const CaseReply& reply) {
-      static_cast<void>(
-          send_message(kChannelFd, make_message(Kind::reply, header.sequence, header.nonce, reply)));
+    const auto answer = [&](const CaseReply& reply, std::uint64_t sequence, std::uint64_t nonce) {
+      static_cast<void>(send_message(kChannelFd, make_message(Kind::reply, sequence, nonce, reply)));
     };
 
-    if (is("exit_in_case")) std::exit(0);
-    if (is("prints_passed")) {
-      std::puts("[  PASSED  ] 1 test.\n100/100");
-      std::fflush(stdout);
-      _exit(0);
-    }
-    if (is("never_answers")) {
-      for (const int number : {SIGTERM, SIGINT, SIGHUP}) signal(number, SIG_IGN);
-      sleep_forever();
-    }
-    if (is("spins")) {
-      for (volatile bool forever = true; forever;) {
-      }
-    }
-    if (is("crashes")) raise(SIGSEGV);
-    if (is("killed")) raise(SIGKILL);
-    if (is("floods")) {
-      const std::string line(4096, 'x');
-      for (;;) static_cast<void>(std::fwrite(line.data(), 1, line.size(), stdout));
-    }
-    if (is("floods_channel")) {
-      for (;;) raw_send(&header, sizeof header);
-    }
-    if (is("short_packet")) raw_send("x", 1);
-    if (is("long_packet")) {
-      const std::vector<char> packet(sizeof(Message) + 100, 'x');
-      raw_send(packet.data(), packet.size());
-    }
-    if (is("closes_channel")) {
-      close(kChannelFd);
-      sleep_forever();
-    }
-    if (is("leaves_a_child") && fork() == 0) sleep_forever();  // the child keeps the channel open
-    if (is("leaves_a_child")) _exit(0);
-    if (is("not_implemented")) {
-      CaseReply reply;
-      reply.stage = Stage::not_implemented;
-      answer(reply);
+    misbehave_in_case(header, n_cases);
+    if (const auto reply = reply_without_result(*request, memfd, n_cases)) {
+      answer(*reply, header.sequence, header.nonce);
       continue;
-    }
-    if (is("refuses")) {
-      CaseReply reply;
-      reply.stage = Stage::unsupported;
-      answer(reply);
-      continue;
-    }
-    if (is("cuda_error")) {
-      CaseReply reply;
-      reply.stage = Stage::cuda_error;
-      reply.cuda_code = std::atoi(std::getenv("EVIL_CODE"));
-      reply.text.set("cudaErrorSomething: some text");
-      answer(reply);
-      continue;
-    }
-    if (is("claims_done")) {  // with the right nonce, but without a result
-      CaseReply reply;
-      reply.stage = Stage::done;
-      reply.n_times = request->n_timed;
-      answer(reply);
-      continue;
-    }
-    if (is("truncates")) {
-      static_cast<void>(ftruncate(memfd, 0) == 0);
-      static_cast<void>(
-          fallocate(memfd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, static_cast<off_t>(shared.size())));
-      CaseReply reply;
-      reply.stage = Stage::done;
-      answer(reply);
-      continue;
-    }
-
-    if (is("crashes_second") && n_cases == 2) raise(SIGSEGV);
-    if ((is("no_memory_second") || is("harness_error_second")) && n_cases == 2) {
-      CaseReply reply;
-      reply.stage = is("no_memory_second") ? Stage::out_of_memory : Stage::harness_error;
-      answer(reply);
-      continue;
-    }
-    if (is("shares_the_processor")) {  // twice the limit in wall-clock time, a quarter of which is CPU time
-      for (int i = 0; i < 25; ++i) {
-        const std::clock_t begin = std::clock();
-        while (std::clock() - begin < CLOCKS_PER_SEC / 100) {
-        }
-        usleep(70'000);
-      }
     }
     CaseReply reply = honest(*request, shared);
-    const Buffer& in = request->buffers[0];
-    const Buffer& out = request->buffers[1];
-    std::byte* d_out = shared.data() + out.back_offset + request->guard_bytes;
-    if (is("wrong") || is("wrong_with_race") || is("wrong_with_hint") || is("wrong_with_old_value") ||
-        (is("wrong_by_old_value") && request->sim_mode != 0) || (is("wrong_in_later_cases") && n_cases > 1))
-      d_out[4 * 5] ^= std::byte{1};
-    if (is("changes_input")) shared[in.back_offset + request->guard_bytes + in.misalign + 8] ^= std::byte{1};
-    if (is("writes_past_the_end")) d_out[out.count * 4 + 12] = std::byte{0};
-    if (is("writes_before")) d_out[-4] = std::byte{0};
-    if (is("writes_past_workspace"))
-      shared[request->workspace_back_offset + request->guard_bytes] = std::byte{7};
-    if (is("huge_report")) reply.report_bytes = ~std::uint64_t{0};
-    if (is("many_times")) reply.n_times = 1000000;
-    if (is("nan_time")) reply.times_us[0] = -1.0 / 0.0;
-    if (is("unknown_stage")) reply.stage = static_cast<Stage>(77);
-    if (is("uses_another_stream")) reply.stage = Stage::unordered_work;
-    if (is("repeats_the_schedule")) {  // outputs the schedule's seed for one case
-      static std::uint64_t first = 0;
-      if (first == 0) first = request->schedule_seed;
-      if (request->schedule_seed == 0 || (n_cases > 1 && request->schedule_seed == first))
-        d_out[0] ^= std::byte{1};
-    }
-    if (is("wrong_nonce")) {
-      static_cast<void>(
-          send_message(kChannelFd, make_message(Kind::reply, header.sequence, header.nonce ^ 1, reply)));
-      continue;
-    }
-    answer(reply);
-    if (is("answers_twice")) answer(reply);
-    if (is("answers_ahead")) {
-      static_cast<void>(send_message(kChannelFd, make_message(Kind::reply, header.sequence + 1, 0, reply)));
-    }
+    spoil(*request, shared, n_cases, reply);
+    answer(reply, header.sequence, is("wrong_nonce") ? header.nonce ^ 1 : header.nonce);
+    if (is("answers_twice")) answer(reply, header.sequence, header.nonce);
+    if (is("answers_ahead")) answer(reply, header.sequence + 1, 0);
     if (is("dies_after_answering")) raise(SIGSEGV);
     close(memfd);
   }

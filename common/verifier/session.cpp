@@ -24,6 +24,8 @@
 namespace course::lab {
 namespace {
 
+using protocol::CaseReply;
+using protocol::CaseRequest;
 using protocol::Stage;
 using Event = LiveRunner::Event;
 
@@ -60,8 +62,7 @@ Judgement judge_end(const LiveRunner::Waited& waited) {
           judged(Verdict::crash, fmt::format("ended the program before it answered ({})", waited.text));
       judgement.failure.cause =
           "the system call filter: a lab's code may start no other process or program, open no connection, "
-          "and touch no "
-          "other process";
+          "and touch no other process";
       judgement.failure.proved = true;
       return judgement;
     }
@@ -94,6 +95,19 @@ Judgement judge_silence(const LiveRunner::Waited& waited, double seconds) {
   return judged(Verdict::wrong_answer, "broke the protocol between grader and runner", waited.text);
 }
 
+// A case as it is given to a runner.
+struct Submitted {
+  const Problem& problem;
+  const Task& task;
+  const Case& c;
+  Shape shape;
+  std::vector<HostBuffer> inputs = {};
+  CaseRequest request = {};
+  std::span<std::byte> shared = {};
+  std::uint64_t key = fresh_nonce();
+  Digest digest = {};  // of the outputs, from the runner, when the clock stopped
+};
+
 }  // namespace
 
 struct Session::Impl {
@@ -115,6 +129,10 @@ struct Session::Impl {
   std::optional<Judgement> ensure_runner();
   Attempt attempt(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
                   const Measure& measure);
+  // What the runner's reply says of the case; `clocked`: the clock was stopped.
+  Judgement judge_reply(const Submitted& given, const CaseReply& reply, bool clocked) const;
+  // What the simulator's report adds: findings, a case without a kernel, the modelled time.
+  void judge_by_report(const Submitted& given, Stage stage, bool timed, Attempt& result) const;
   // The time from GO to the digest in microseconds; 0 if something else happened first.
   double clocked(GoBlock& block, std::uint32_t round, std::uint64_t key, Digest& told) const;
   Outcome timed(const Problem& problem, const Task& task, const Case& c, std::uint64_t seed,
@@ -173,16 +191,95 @@ std::optional<Judgement> Session::Impl::ensure_runner() {
   return std::nullopt;
 }
 
+namespace {
+
+std::vector<HostBuffer> filled_inputs(const Submitted& given, std::uint64_t seed) {
+  std::vector<HostBuffer> inputs;
+  for (const auto& spec : given.shape.inputs)
+    inputs.push_back({spec, std::vector<std::byte>(spec.count * bytes_of(spec.dtype))});
+  given.problem.fill(given.task, given.c, seed_for(seed, given.c.name), inputs);
+  return inputs;
+}
+
+void put_inputs(const Submitted& given) {
+  for (std::size_t i = 0; i < given.inputs.size(); ++i) {
+    const auto& bytes = given.inputs[i].bytes;
+    const auto to = given.shared.subspan(given.request.buffers[i].data_offset, bytes.size());
+    std::copy(bytes.begin(), bytes.end(), to.begin());
+    if (given.request.is_keyed != 0) mask(to, key_of_buffer(given.key, i));
+  }
+}
+
+// Whether the runner can take another case after this reply.
+bool is_intact_after(Stage stage) {
+  return stage != Stage::out_of_memory && stage != Stage::cuda_error && stage != Stage::harness_error &&
+         stage != Stage::host_memory;
+}
+
+}  // namespace
+
+Judgement Session::Impl::judge_reply(const Submitted& given, const CaseReply& reply, bool clocked) const {
+  const bool must_refuse = given.problem.refuses(given.task, given.c);
+  switch (reply.stage) {
+    case Stage::done: {
+      if (must_refuse)
+        return judged(Verdict::wrong_answer,
+                      "was answered, though the task can't do it right: it must be refused, with "
+                      "Status::unsupported");
+      Judgement judgement = judge_results(given.problem, given.task, given.c, given.request, given.shared,
+                                          given.inputs, given.shape.outputs);
+      if (given.request.is_keyed == 0 || judgement.verdict != Verdict::ok) return judgement;
+      return judge_digest(given.request, given.shared, given.key, given.digest, clocked);
+    }
+    case Stage::not_implemented: return judged(Verdict::not_implemented, "is not implemented yet");
+    case Stage::unsupported:
+      if (must_refuse) return {};
+      return judged(Verdict::wrong_answer,
+                    "was refused: the task answers \"unsupported\" to an operator, item type or length "
+                    "that it must take");
+    case Stage::out_of_memory:
+      return device_at_fault("the case does not fit its memory: " + reply.text.str());
+    case Stage::cuda_error: return judge_cuda_error(reply.cuda_code, reply.text.str());
+    case Stage::harness_error: return device_at_fault(reply.text.str());
+    case Stage::unordered_work: {
+      Judgement judgement = judged(Verdict::wrong_answer, "gives work to another stream than job.stream");
+      judgement.failure.cause =
+          "nothing orders the default stream with job.stream, on which the harness waits: launch with "
+          "<<<grid, block, bytes, job.stream>>>, and fill with cudaMemsetAsync(…, job.stream)";
+      judgement.failure.proved = true;
+      return judgement;
+    }
+    case Stage::host_memory: break;
+  }
+  return judged(Verdict::memory_limit, "asked the host for more memory than there is");
+}
+
+void Session::Impl::judge_by_report(const Submitted& given, Stage stage, bool timed, Attempt& result) const {
+  Judgement& judgement = result.judgement;
+  const SimReport report = read_sim_report(result.outcome.sim_report);
+  add_findings(report, judgement);
+  if (judgement.verdict == Verdict::ok && !given.problem.refuses(given.task, given.c) && !report.readable) {
+    judgement = judged(Verdict::wrong_answer, "left no report of the simulator that can be read");
+  } else if (stage == Stage::done && !report.did_work() && has_outputs(given.shape)) {
+    if (judgement.verdict == Verdict::ok)
+      judgement.failure.headline = "gives the right answer without the GPU";
+    judgement.verdict = Verdict::wrong_answer;
+    judgement.failure.cause = "no kernel was launched";
+    judgement.failure.proved = true;
+  }
+  if (!timed) return;
+  result.outcome.times_us.assign(1, report.modelled_us);
+  if (judgement.verdict == Verdict::ok)
+    judgement = judge_modelled_time(report.modelled_us, report.memory_gb_per_s,
+                                    given.problem.ideal(given.task, given.c).bytes);
+}
+
 Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task& task, const Case& c,
                                               std::uint64_t seed, const Measure& measure) {
   Attempt result;
   Judgement& judgement = result.judgement;
-  const Shape shape = problem.shape(task, c);
-  std::vector<HostBuffer> inputs;
-  for (const auto& spec : shape.inputs) {
-    inputs.push_back({spec, std::vector<std::byte>(spec.count * bytes_of(spec.dtype))});
-  }
-  problem.fill(task, c, seed_for(seed, c.name), inputs);
+  Submitted given{.problem = problem, .task = task, .c = c, .shape = problem.shape(task, c)};
+  given.inputs = filled_inputs(given, seed);
 
   result.reused_runner = runner.has_value();
   if (auto no_runner = ensure_runner()) {
@@ -193,7 +290,8 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
   }
   result.outcome.device = runner->hello.device.str();
 
-  auto request = lay_out(problem, task, c, shape, options.device, measure);
+  CaseRequest& request = given.request;
+  request = lay_out(problem, task, c, given.shape, options.device, measure);
   // Secret like the seed, and reproduced by it. A trace uses the natural order.
   if (!measure.trace) request.schedule_seed = seed_for(seed_for(seed, c.name), "schedule");
   auto memory = SharedMemory::create(request.shared_bytes);
@@ -201,25 +299,19 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
     judgement = judged(Verdict::infra, "could not be run", memory.error().text);
     return result;
   }
-  const auto shared = memory->bytes();
-  const std::uint64_t key = fresh_nonce();
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const auto to = shared.subspan(request.buffers[i].data_offset, inputs[i].bytes.size());
-    std::copy(inputs[i].bytes.begin(), inputs[i].bytes.end(), to.begin());
-    if (request.is_keyed != 0) mask(to, key_of_buffer(key, i));
-  }
+  given.shared = memory->bytes();
+  put_inputs(given);
 
   const std::uint64_t nonce = fresh_nonce();
   const std::uint64_t sequence = runner->next_sequence();
   // If sending fails, the runner has ended, and wait() finds out how.
   static_cast<void>(
       runner->send(protocol::make_message(protocol::Kind::request, sequence, nonce, request), memory->fd()));
-  Digest told;
   if (request.is_keyed != 0) {
-    GoBlock& block = *GoBlock::at(shared, request.go_offset);
+    GoBlock& block = *GoBlock::at(given.shared, request.go_offset);
     // The rehearsal gets a wrong key, so that its unmasked data is useless.
     for (const std::uint32_t round : {kRehearsal, kRun})
-      result.clock_us[round] = clocked(block, round, round == kRun ? key : fresh_nonce(), told);
+      result.clock_us[round] = clocked(block, round, round == kRun ? given.key : fresh_nonce(), given.digest);
   }
   const auto waited = runner->wait(options.seconds_per_case);
   result.outcome.printed = runner->printed();
@@ -249,79 +341,15 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
     return attempt(problem, task, c, seed, measure);
   }
 
-  const auto report_bytes = shared.subspan(request.report_offset, reply->report_bytes);
+  const auto report_bytes = given.shared.subspan(request.report_offset, reply->report_bytes);
   result.outcome.sim_report.assign(reinterpret_cast<const char*>(report_bytes.data()), report_bytes.size());
-  bool intact = true;  // the runner can take another case
-  const bool must_refuse = problem.refuses(task, c);
-  switch (reply->stage) {
-    case Stage::done:
-      if (must_refuse) {
-        judgement = judged(Verdict::wrong_answer,
-                           "was answered, though the task can't do it right: it must be refused, with "
-                           "Status::unsupported");
-        break;
-      }
-      judgement = judge_results(problem, task, c, request, shared, inputs, shape.outputs);
-      if (request.is_keyed != 0 && judgement.verdict == Verdict::ok)
-        judgement = judge_digest(request, shared, key, told, result.clock_us[kRun] > 0);
-      break;
-    case Stage::not_implemented:
-      judgement = judged(Verdict::not_implemented, "is not implemented yet");
-      break;
-    case Stage::unsupported:
-      if (must_refuse) break;
-      judgement = judged(Verdict::wrong_answer,
-                         "was refused: the task answers \"unsupported\" to an operator, item type or length "
-                         "that it must take");
-      break;
-    case Stage::out_of_memory:
-      judgement = device_at_fault("the case does not fit its memory: " + reply->text.str());
-      intact = false;
-      break;
-    case Stage::cuda_error:
-      judgement = judge_cuda_error(reply->cuda_code, reply->text.str());
-      result.ended_by_cuda_error = true;
-      intact = false;
-      break;
-    case Stage::harness_error:
-      judgement = device_at_fault(reply->text.str());
-      intact = false;
-      break;
-    case Stage::unordered_work:
-      judgement = judged(Verdict::wrong_answer, "gives work to another stream than job.stream");
-      judgement.failure.cause =
-          "nothing orders the default stream with job.stream, on which the harness waits: launch with "
-          "<<<grid, block, bytes, job.stream>>>, and fill with cudaMemsetAsync(…, job.stream)";
-      judgement.failure.proved = true;
-      break;
-    case Stage::host_memory:
-      judgement = judged(Verdict::memory_limit, "asked the host for more memory than there is");
-      intact = false;
-      break;
-  }
+  judgement = judge_reply(given, *reply, result.clock_us[kRun] > 0);
+  result.ended_by_cuda_error = reply->stage == Stage::cuda_error;
   result.outcome.times_us.assign(reply->times_us.begin(), reply->times_us.begin() + reply->n_times);
   if (request.is_keyed != 0) result.outcome.events_us = result.outcome.times_us;
-
-  if (options.device == DeviceKind::sim && judgement.verdict != Verdict::not_implemented) {
-    const SimReport report = read_sim_report(result.outcome.sim_report);
-    add_findings(report, judgement);
-    if (judgement.verdict == Verdict::ok && !must_refuse && !report.readable) {
-      judgement = judged(Verdict::wrong_answer, "left no report of the simulator that can be read");
-    } else if (reply->stage == Stage::done && !report.did_work() && has_outputs(shape)) {
-      if (judgement.verdict == Verdict::ok)
-        judgement.failure.headline = "gives the right answer without the GPU";
-      judgement.verdict = Verdict::wrong_answer;
-      judgement.failure.cause = "no kernel was launched";
-      judgement.failure.proved = true;
-    }
-    if (measure.timed_runs > 0) {
-      result.outcome.times_us.assign(1, report.modelled_us);
-      if (judgement.verdict == Verdict::ok)
-        judgement =
-            judge_modelled_time(report.modelled_us, report.memory_gb_per_s, problem.ideal(task, c).bytes);
-    }
-  }
-  if (!intact) runner.reset();
+  if (options.device == DeviceKind::sim && judgement.verdict != Verdict::not_implemented)
+    judge_by_report(given, reply->stage, measure.timed_runs > 0, result);
+  if (!is_intact_after(reply->stage)) runner.reset();
   return result;
 }
 

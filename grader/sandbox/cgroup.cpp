@@ -58,9 +58,9 @@ void kill_members(const std::string& folder) {
 
 }  // namespace
 
-// The kernel removes a dead process from its group only some time after it has been reaped, and on a loaded machine
-// thousands of threads take seconds to die, so this retries. It gives up when a process can't be killed (a driver's
-// call that never returns).
+// The kernel removes a dead process from its group only some time after it has been reaped, and on a loaded
+// machine thousands of threads take seconds to die, so this retries. It gives up when a process can't be
+// killed (a driver's call that never returns).
 void end_group(const std::string& folder) {
   using namespace std::chrono_literals;
   const auto given_up = std::chrono::steady_clock::now() + 30s;

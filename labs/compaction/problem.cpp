@@ -17,11 +17,11 @@
 #include "compaction/baseline.hpp"
 #include "compaction/lab.hpp"
 #include "compaction/points.hpp"
+#include "lab/cases.hpp"
 #include "lab/compare.hpp"
 #include "lab/diagnosis.hpp"
 #include "lab/items.hpp"
 #include "lab/poison.hpp"
-#include "lab/problem.hpp"
 
 namespace course::compaction {
 namespace {
@@ -373,11 +373,8 @@ class CompactionProblem : public lab::Problem {
 
   // less_than(4) on 3 1 7 0 4 1 6 3 keeps 3 1 0 1 3.
   Case example(const Task&, std::uint64_t n) const override {
-    Case c;
-    c.name = fmt::format("less_than_i32_n{}_example", n);
-    c.op = static_cast<std::uint32_t>(KeepId::less_than);
-    c.n = n;
-    c.pattern = Pattern::example;
+    Case c = lab::make_case(fmt::format("less_than_i32_n{}_example", n), KeepId::less_than, DType::i32, n,
+                            Pattern::example);
     c.params = {4, static_cast<std::int64_t>(Layout::example)};
     return c;
   }
@@ -388,23 +385,16 @@ std::vector<Case> CompactionProblem::cases(const Task&) const {
   const auto add = [&out](KeepId keep, DType dtype, std::uint64_t n, Layout layout,
                           std::uint32_t purpose = lab::kCorrectness, std::uint32_t misalign = 0,
                           std::int64_t threshold = 0) {
-    Case c;
     const bool with_threshold = keep == KeepId::less_than;
-    c.name = fmt::format(
+    const auto name = fmt::format(
         "{}{}_{}_n{}_{}", name_of(keep),
         with_threshold ? fmt::format("{}{}", threshold < 0 ? "_minus_" : "_", std::abs(threshold)) : "",
         lab::name_of(dtype), n, name_of(layout));
-    if (misalign != 0) c.name += fmt::format("_off{}", misalign);
-    c.op = static_cast<std::uint32_t>(keep);
-    c.dtype = dtype;
-    c.n = n;
-    c.pattern = layout == Layout::example    ? Pattern::example
-                : layout == Layout::extremes ? Pattern::extremes
-                                             : Pattern::random;
-    c.params = {threshold, static_cast<std::int64_t>(layout)};
-    c.purpose = purpose;
-    c.misalign = misalign;
-    out.push_back(std::move(c));
+    const Pattern pattern = layout == Layout::example    ? Pattern::example
+                            : layout == Layout::extremes ? Pattern::extremes
+                                                         : Pattern::random;
+    out.push_back(lab::make_case(name, keep, dtype, n, pattern, purpose, misalign));
+    out.back().params = {threshold, static_cast<std::int64_t>(layout)};
   };
   using enum KeepId;
   using enum Layout;

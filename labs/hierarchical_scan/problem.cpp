@@ -14,10 +14,10 @@
 #include "hierarchical_scan/baseline.hpp"
 #include "hierarchical_scan/lab.hpp"
 #include "hierarchical_scan/points.hpp"
+#include "lab/cases.hpp"
 #include "lab/compare.hpp"
 #include "lab/diagnosis.hpp"
 #include "lab/items.hpp"
-#include "lab/problem.hpp"
 
 namespace course::hierarchical_scan {
 namespace {
@@ -282,8 +282,7 @@ std::string one_by_one(const Facts<Op>& f) {
     }
     if (beyond)
       return "the errors are as large as those of adding the items one by one in this type: a long sum loses "
-             "digits. "
-             "Sums of tiles, put together, lose far fewer";
+             "digits. Sums of tiles, put together, lose far fewer";
   }
   return "";
 }
@@ -404,12 +403,9 @@ class HierarchicalScanProblem : public lab::Problem {
   }
 
   Case example(const Task&, std::uint64_t n) const override {
-    Case c;
-    c.name = fmt::format("exclusive_sum_i32_n{}_example", n);
-    c.op = static_cast<std::uint32_t>(OpId::sum);
-    c.n = n;
+    Case c = lab::make_case(fmt::format("exclusive_sum_i32_n{}_example", n), OpId::sum, DType::i32, n,
+                            Pattern::example);
     c.params[0] = static_cast<std::int64_t>(Kind::exclusive);
-    c.pattern = Pattern::example;
     return c;
   }
 };
@@ -418,18 +414,10 @@ std::vector<Case> HierarchicalScanProblem::cases(const Task& task) const {
   std::vector<Case> all;
   const auto add = [&all](Kind kind, OpId op, DType dtype, std::uint64_t n, Pattern pattern,
                           std::uint32_t purpose = lab::kCorrectness, std::uint32_t misalign = 0) {
-    Case c;
-    c.name = fmt::format("{}_{}_{}_n{}_{}", name_of(kind), name_of(op), lab::name_of(dtype), n,
-                         lab::name_of(pattern));
-    if (misalign != 0) c.name += fmt::format("_off{}", misalign);
-    c.op = static_cast<std::uint32_t>(op);
-    c.dtype = dtype;
-    c.n = n;
-    c.params[0] = static_cast<std::int64_t>(kind);
-    c.pattern = pattern;
-    c.purpose = purpose;
-    c.misalign = misalign;
-    all.push_back(std::move(c));
+    const auto name = fmt::format("{}_{}_{}_n{}_{}", name_of(kind), name_of(op), lab::name_of(dtype), n,
+                                  lab::name_of(pattern));
+    all.push_back(lab::make_case(name, op, dtype, n, pattern, purpose, misalign));
+    all.back().params[0] = static_cast<std::int64_t>(kind);
   };
   constexpr auto kBoth = lab::kCorrectness | lab::kChecks;
   constexpr Kind kIn = Kind::inclusive, kEx = Kind::exclusive;

@@ -16,10 +16,10 @@
 #include "histogram/baseline.hpp"
 #include "histogram/lab.hpp"
 #include "histogram/points.hpp"
+#include "lab/cases.hpp"
 #include "lab/compare.hpp"
 #include "lab/diagnosis.hpp"
 #include "lab/items.hpp"
-#include "lab/problem.hpp"
 
 namespace course::histogram {
 namespace {
@@ -386,8 +386,7 @@ std::string wrong_bins(const Facts& f) {
   }
   if (near && crossed <= f.n / 4 + 1)
     return fmt::format(
-        "nothing is lost, but {} sample{} went to the neighbouring bin: next to an edge bin_of alone "
-        "decides",
+        "nothing is lost, but {} sample{} went to the neighbouring bin: next to an edge bin_of alone decides",
         crossed, crossed == 1 ? "" : "s");
   return "nothing is lost, but samples were counted in wrong bins";
 }
@@ -494,10 +493,8 @@ class HistogramProblem : public lab::Problem {
   }
 
   Case example(const Task&, std::uint64_t n) const override {
-    Case c;
-    c.name = fmt::format("even_i32_b4_n{}_example", n);
-    c.n = n;
-    c.pattern = Pattern::example;
+    Case c = lab::make_case(fmt::format("even_i32_b4_n{}_example", n), OpId::even, DType::i32, n,
+                            Pattern::example);
     c.params = {4, 0, 8};
     return c;
   }
@@ -526,17 +523,9 @@ Case case_of(Wanted w) {
       default: w.lo = -1000003, w.hi = 3000017; break;
     }
   }
-  Case c;
-  c.name = fmt::format("{}_{}_b{}_n{}_{}", name_of(w.op), lab::name_of(w.dtype), w.n_bins, w.n,
-                       lab::name_of(w.pattern));
-  if (w.outside) c.name += "_outside";
-  if (w.misalign != 0) c.name += fmt::format("_off{}", w.misalign);
-  c.op = static_cast<std::uint32_t>(w.op);
-  c.dtype = w.dtype;
-  c.n = w.n;
-  c.pattern = w.pattern;
-  c.purpose = w.purpose;
-  c.misalign = w.misalign;
+  const auto name = fmt::format("{}_{}_b{}_n{}_{}{}", name_of(w.op), lab::name_of(w.dtype), w.n_bins, w.n,
+                                lab::name_of(w.pattern), w.outside ? "_outside" : "");
+  Case c = lab::make_case(name, w.op, w.dtype, w.n, w.pattern, w.purpose, w.misalign);
   c.params[kBinsParam] = w.n_bins;
   c.params[kOutsideParam] = w.outside ? 1 : 0;
   with_type(w.dtype, [&]<typename T>(T) {

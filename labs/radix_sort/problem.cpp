@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The trusted side of the radix sort lab: its cases, their inputs, and the right answers. Never linked into a
 // runner.
-// Reading order: cases() lists what is tried and why, fill() makes the keys, check() decides what is
-// accepted: every output is exact, bit by bit. suspects() lists the mistakes that may explain a wrong output.
+// Reading order: CaseList has what is tried and why, fill() makes the keys, check() decides what is
+// accepted: every output is exact, bit by bit. Suspects lists the mistakes that may explain a wrong output.
 #include <fmt/format.h>
 
 #include <bit>
@@ -12,10 +12,10 @@
 #include <utility>
 
 #include "base/rng.hpp"
+#include "lab/cases.hpp"
 #include "lab/compare.hpp"
 #include "lab/diagnosis.hpp"
 #include "lab/items.hpp"
-#include "lab/problem.hpp"
 #include "radix_sort/baseline.hpp"
 #include "radix_sort/lab.hpp"
 #include "radix_sort/points.hpp"
@@ -188,14 +188,32 @@ void merge_without_flip(std::vector<Bits>& keys) {
   }
 }
 
+// What common mistakes do with the keys of a case.
 template <typename Bits>
-std::vector<Suspect<Bits>> suspects(Rung rung, const Case& c) {
-  const Order<Bits> right = order_of<Bits>(c);
+class Suspects {
+ public:
+  Suspects(Rung rung, const Case& c) : rung_(rung), right_(order_of<Bits>(c)) {
+    all.push_back(
+        {"nothing_moved", [](std::vector<Bits>&) {}, "this is the input as it was: nothing was moved"});
+    add_runs(c.n);
+    if (is_merge(rung)) {
+      all.push_back(
+          {"no_flip", [](std::vector<Bits>& keys) { merge_without_flip(keys); },
+           "this is what the stages give without the flip: the second run of a pair must be met backwards"});
+      return;
+    }
+    add_orders();
+    add_bits();
+    add_passes();
+  }
+
   std::vector<Suspect<Bits>> all;
+
+ private:
   // What a mistake does with the keys, or with each tile alone if the task sorts tiles.
-  const auto add_sort = [&all, rung](std::string rule, auto sort, std::string hint) {
+  void add_sort(std::string rule, auto sort, std::string hint) {
     all.push_back({std::move(rule),
-                   [sort, rung](std::vector<Bits>& keys) {
+                   [sort, rung = rung_](std::vector<Bits>& keys) {
                      if (rung != Rung::tile_sort) return sort(keys);
                      for_tiles(std::span(keys), [&](std::span<Bits> tile) {
                        std::vector<Bits> part(tile.begin(), tile.end());
@@ -204,132 +222,138 @@ std::vector<Suspect<Bits>> suspects(Rung rung, const Case& c) {
                      });
                    },
                    std::move(hint)});
-  };
-  const auto add_order = [&](std::string rule, const Order<Bits>& order, std::string hint) {
+  }
+  // The right order with a change.
+  void add_with(std::string rule, auto change, std::string hint) {
+    Order<Bits> order = right_;
+    change(order);
     add_sort(
         std::move(rule), [order](std::vector<Bits>& keys) { stable_sort_by(keys, order); }, std::move(hint));
-  };
-  const auto add_with = [&](std::string rule, auto change, std::string hint) {
-    Order<Bits> order = right;
-    change(order);
-    add_order(std::move(rule), order, std::move(hint));
-  };
-  all.push_back(
-      {"nothing_moved", [](std::vector<Bits>&) {}, "this is the input as it was: nothing was moved"});
-  if (rung == Rung::tile_sort) {
-    all.push_back({"whole_array", [right](std::vector<Bits>& keys) { stable_sort_by(keys, right); },
-                   fmt::format("the whole array is in order: sort each tile of {} keys for itself", kTile)});
   }
-  for (std::uint64_t run = 256; run < c.n; run *= 2) {
-    if (rung == Rung::tile_sort && run == kTile) continue;
-    const char* advice = is_merge(rung)            ? "merge on until one is left"
-                         : rung == Rung::tile_sort ? "sort each tile as a whole"
-                                                   : "what the tiles hold together decides where a key goes";
-    all.push_back({fmt::format("sorted_runs {}", run),
-                   [right, run](std::vector<Bits>& keys) { sort_runs_by(keys, right, run); },
-                   fmt::format("these are sorted runs of {} keys: {}", run, advice)});
+
+  // Runs that are too long or too short.
+  void add_runs(std::uint64_t n) {
+    const auto right = right_;
+    if (rung_ == Rung::tile_sort) {
+      all.push_back(
+          {"whole_array", [right](std::vector<Bits>& keys) { stable_sort_by(keys, right); },
+           fmt::format("the whole array is in order: sort each tile of {} keys for itself", kTile)});
+    }
+    const char* advice = is_merge(rung_)            ? "merge on until one is left"
+                         : rung_ == Rung::tile_sort ? "sort each tile as a whole"
+                                                    : "what the tiles hold together decides where a key goes";
+    for (std::uint64_t run = 256; run < n; run *= 2) {
+      if (rung_ == Rung::tile_sort && run == kTile) continue;
+      all.push_back({fmt::format("sorted_runs {}", run),
+                     [right, run](std::vector<Bits>& keys) { sort_runs_by(keys, right, run); },
+                     fmt::format("these are sorted runs of {} keys: {}", run, advice)});
+    }
   }
-  if (is_merge(rung)) {
-    all.push_back(
-        {"no_flip", [](std::vector<Bits>& keys) { merge_without_flip(keys); },
-         "this is what the stages give without the flip: the second run of a pair must be met backwards"});
-    return all;
-  }
-  if (right.kind != KeyKind::unsigned_number) {
-    add_with(
-        "as_unsigned", [](auto& o) { o.kind = KeyKind::unsigned_number; },
-        "this is the order of the bits as unsigned numbers: flip them as the kind of key asks for");
-  }
-  if (right.kind == KeyKind::floating) {
-    add_with(
-        "as_signed", [](auto& o) { o.kind = KeyKind::signed_number; },
-        "this is the order of the bits as signed numbers: of two negative floats the one with the "
-        "larger bits is the "
-        "smaller one");
-    add_sort(
-        "zeros_equal",
-        [right](std::vector<Bits>& keys) {
-          constexpr Bits kMinusZero = Bits{1} << (8 * sizeof(Bits) - 1);
-          const auto rank = [&](Bits key) { return right.rank(key == kMinusZero ? Bits{0} : key); };
-          std::stable_sort(keys.begin(), keys.end(), [&](Bits a, Bits b) { return rank(a) < rank(b); });
-        },
-        "-0.0 and 0.0 are taken for equal: by their bits -0.0 comes before 0.0");
-  }
-  add_with(
-      "other_direction", [](auto& o) { o.descending = !o.descending; },
-      right.descending ? "this is ascending order" : "this is descending order");
-  if (right.begin_bit != 0 || right.end_bit != 8 * sizeof(Bits)) {
-    add_with(
-        "all_bits", [](auto& o) { o.begin_bit = 0, o.end_bit = 8 * sizeof(Bits); },
-        fmt::format("this is in order by all bits: only bits {} to {} count, and keys that are equal "
-                    "there keep their "
-                    "order",
-                    right.begin_bit, static_cast<int>(right.end_bit) - 1));
-    if (right.begin_bit != 0)
+
+  // Orders of another kind of keys, or in the other direction.
+  void add_orders() {
+    if (right_.kind != KeyKind::unsigned_number) {
       add_with(
-          "bits_below", [](auto& o) { o.begin_bit = 0; },
-          "the bits below begin_bit count, too, in this order");
-  }
-  if (sizeof(Bits) == 8 && right.end_bit > 32) {
+          "as_unsigned", [](auto& o) { o.kind = KeyKind::unsigned_number; },
+          "this is the order of the bits as unsigned numbers: flip them as the kind of key asks for");
+    }
+    if (right_.kind == KeyKind::floating) {
+      add_with(
+          "as_signed", [](auto& o) { o.kind = KeyKind::signed_number; },
+          "this is the order of the bits as signed numbers: of two negative floats the one with the "
+          "larger bits is the smaller one");
+      add_sort(
+          "zeros_equal",
+          [right = right_](std::vector<Bits>& keys) {
+            constexpr Bits kMinusZero = Bits{1} << (8 * sizeof(Bits) - 1);
+            const auto rank = [&](Bits key) { return right.rank(key == kMinusZero ? Bits{0} : key); };
+            std::stable_sort(keys.begin(), keys.end(), [&](Bits a, Bits b) { return rank(a) < rank(b); });
+          },
+          "-0.0 and 0.0 are taken for equal: by their bits -0.0 comes before 0.0");
+    }
     add_with(
-        "lower_half", [](auto& o) { o.begin_bit = std::min(o.begin_bit, 32u), o.end_bit = 32; },
-        fmt::format(
-            "only the lower 32 of 64 bits count in this order{}: were digits taken from a 32-bit variable?",
-            right.begin_bit < 32 ? "" : ", so nothing was moved"));
+        "other_direction", [](auto& o) { o.descending = !o.descending; },
+        right_.descending ? "this is ascending order" : "this is descending order");
   }
-  // If several match, the ends of whole digits come first.
-  std::vector<unsigned> ends;
-  for (unsigned end = right.begin_bit + 1; end < right.end_bit; ++end)
-    if (sizeof(Bits) == 4 || end != 32) ends.push_back(end);
-  std::stable_sort(ends.begin(), ends.end(),
-                   [](unsigned a, unsigned b) { return std::countr_zero(a) > std::countr_zero(b); });
-  for (const unsigned end : ends) {
-    add_with(
-        fmt::format("upper_bits_missing {}", end), [end](auto& o) { o.end_bit = end; },
-        fmt::format(
-            "this is in order by bits {} to {} alone: the passes for the bits above left nothing behind",
-            right.begin_bit, end - 1));
-    add_with(
-        fmt::format("lower_bits_missing {}", end), [end](auto& o) { o.begin_bit = end; },
-        fmt::format(
-            "this is in order by bits {} to {} alone: the passes for the bits below left nothing behind", end,
-            right.end_bit - 1));
+
+  // Other ranges of bits than the case's.
+  void add_bits() {
+    if (right_.begin_bit != 0 || right_.end_bit != 8 * sizeof(Bits)) {
+      add_with(
+          "all_bits", [](auto& o) { o.begin_bit = 0, o.end_bit = 8 * sizeof(Bits); },
+          fmt::format("this is in order by all bits: only bits {} to {} count, and keys that are equal "
+                      "there keep their order",
+                      right_.begin_bit, static_cast<int>(right_.end_bit) - 1));
+      if (right_.begin_bit != 0)
+        add_with(
+            "bits_below", [](auto& o) { o.begin_bit = 0; },
+            "the bits below begin_bit count, too, in this order");
+    }
+    if (sizeof(Bits) == 8 && right_.end_bit > 32) {
+      add_with(
+          "lower_half", [](auto& o) { o.begin_bit = std::min(o.begin_bit, 32u), o.end_bit = 32; },
+          fmt::format(
+              "only the lower 32 of 64 bits count in this order{}: were digits taken from a 32-bit variable?",
+              right_.begin_bit < 32 ? "" : ", so nothing was moved"));
+    }
   }
-  for (unsigned end = right.end_bit + 1; end <= 8 * sizeof(Bits); ++end) {
-    if (right.begin_bit == 0 && end == 8 * sizeof(Bits)) break;  // all bits
-    add_with(
-        fmt::format("bits_above {}", end), [end](auto& o) { o.end_bit = end; },
-        fmt::format(
-            "bits {} to {} count, too, in this order: only the bits below end_bit = {} may. Mask the last "
-            "digit, which has fewer bits than the others",
-            right.end_bit, end - 1, right.end_bit));
+
+  // Passes that are missing, that take too many bits, or in the wrong order.
+  void add_passes() {
+    // If several match, the ends of whole digits come first.
+    std::vector<unsigned> ends;
+    for (unsigned end = right_.begin_bit + 1; end < right_.end_bit; ++end)
+      if (sizeof(Bits) == 4 || end != 32) ends.push_back(end);
+    std::stable_sort(ends.begin(), ends.end(),
+                     [](unsigned a, unsigned b) { return std::countr_zero(a) > std::countr_zero(b); });
+    for (const unsigned end : ends) {
+      add_with(
+          fmt::format("upper_bits_missing {}", end), [end](auto& o) { o.end_bit = end; },
+          fmt::format(
+              "this is in order by bits {} to {} alone: the passes for the bits above left nothing behind",
+              right_.begin_bit, end - 1));
+      add_with(
+          fmt::format("lower_bits_missing {}", end), [end](auto& o) { o.begin_bit = end; },
+          fmt::format(
+              "this is in order by bits {} to {} alone: the passes for the bits below left nothing behind",
+              end, right_.end_bit - 1));
+    }
+    for (unsigned end = right_.end_bit + 1; end <= 8 * sizeof(Bits); ++end) {
+      if (right_.begin_bit == 0 && end == 8 * sizeof(Bits)) break;  // all bits
+      add_with(
+          fmt::format("bits_above {}", end), [end](auto& o) { o.end_bit = end; },
+          fmt::format(
+              "bits {} to {} count, too, in this order: only the bits below end_bit = {} may. Mask the last "
+              "digit, which has fewer bits than the others",
+              right_.end_bit, end - 1, right_.end_bit));
+    }
+    for (const unsigned digit : {1u, 4u, 8u}) {
+      if (right_.end_bit - right_.begin_bit <= digit) continue;
+      add_sort(
+          fmt::format("top_digit_first {}", digit),
+          [right = right_, digit](std::vector<Bits>& keys) {
+            for (unsigned end = right.end_bit; end > right.begin_bit;
+                 end -= std::min(digit, end - right.begin_bit)) {
+              Order<Bits> one = right;
+              one.begin_bit = std::max(right.begin_bit + digit, end) - digit;
+              one.end_bit = end;
+              stable_sort_by(keys, one);
+            }
+          },
+          "this is what passes from the most significant bits down give: start with the least significant");
+    }
   }
-  for (const unsigned digit : {1u, 4u, 8u}) {
-    if (right.end_bit - right.begin_bit <= digit) continue;
-    add_sort(
-        fmt::format("top_digit_first {}", digit),
-        [right, digit](std::vector<Bits>& keys) {
-          for (unsigned end = right.end_bit; end > right.begin_bit;
-               end -= std::min(digit, end - right.begin_bit)) {
-            Order<Bits> one = right;
-            one.begin_bit = std::max(right.begin_bit + digit, end) - digit;
-            one.end_bit = end;
-            stable_sort_by(keys, one);
-          }
-        },
-        "this is what passes from the most significant bits down give: start with the least significant");
-  }
-  return all;
-}
+
+  Rung rung_;
+  Order<Bits> right_;
+};
 
 constexpr const char* kUnstable =
     "in order, but keys that are equal in the bits that count are not in the order of the input: is every "
-    "pass "
-    "stable?";
+    "pass stable?";
 constexpr const char* kUndone =
     "all keys are there, but not in order. One possible reason: a pass that does not keep the order of keys "
-    "with the "
-    "same digit undoes the passes before it";
+    "with the same digit undoes the passes before it";
 
 // The cause of wrong keys.
 template <typename Bits>
@@ -358,7 +382,8 @@ std::vector<lab::Cause> causes_of_keys(Rung rung, const Case& c, std::span<const
   std::vector<lab::Cause> causes;
   const Order<Bits> right = order_of<Bits>(c);
   if (c.n >= kTelling && c.n <= kWorthTrying) {
-    for (auto& suspect : suspects<Bits>(rung, c)) {
+    Suspects<Bits> suspects(rung, c);
+    for (auto& suspect : suspects.all) {
       // An unchanged input has one explanation, unless another case can show the cause.
       if (!causes.empty() && causes.front().rule == "nothing_moved" && suspect.rule != "lower_half") continue;
       std::vector<Bits> keys(in.begin(), in.end());
@@ -379,11 +404,156 @@ std::vector<lab::Cause> causes_of_keys(Rung rung, const Case& c, std::span<const
   return causes;
 }
 
+// --- The cases.
+
+struct More {
+  unsigned begin = 0, end = 0;  // end 0: all bits
+  bool descending = false;
+  std::uint32_t purpose = lab::kCorrectness;
+  std::uint32_t misalign = 0;
+};
+constexpr std::uint32_t kBoth = lab::kCorrectness | lab::kChecks;
+constexpr std::uint32_t kMeasured = lab::kEfficiency | lab::kCorrectness,
+                        kTimed = lab::kSpeedup | lab::kCorrectness;
+constexpr Pattern kPatterns[] = {Pattern::all_equal, Pattern::ascending, Pattern::descending,
+                                 Pattern::skewed,    Pattern::high_bits, Pattern::alternating,
+                                 Pattern::extremes};
+
+class CaseList {
+ public:
+  explicit CaseList(Rung rung) {
+    // The handout's eight keys of three bits; 0, 1 and 2 keys; sizes around a warp, a block, a tile.
+    keys(8, Pattern::example, {.begin = 0, .end = is_merge(rung) ? 32u : 3u, .purpose = kBoth});
+    for (const std::uint64_t n : {0u, 1u, 31u, 33u, 255u, 257u, 1023u, 1024u, 1025u})
+      keys(n, Pattern::random);
+    keys(2, Pattern::alternating);
+    switch (rung) {
+      case Rung::split: add_for_split(); break;
+      case Rung::tile_sort: add_for_tile_sort(); break;
+      case Rung::merge:
+      case Rung::merge_path: add_for_merges(); break;
+      case Rung::digits:
+      case Rung::onesweep: add_for_digits(); break;
+      case Rung::any_key:
+      case Rung::counts_first:
+      case Rung::state_of_the_art: add_for_any_key(); break;
+      case Rung::tiles_and_merge:
+        for (const std::uint64_t n : {2048u, 2049u, 5000u, 100000u}) keys(n, Pattern::random);
+        for (const Pattern pattern : kPatterns) keys(7000, pattern);
+    }
+  }
+
+  std::vector<Case> all;
+
+ private:
+  void add(OpId op, DType dtype, std::uint64_t n, Pattern pattern, More more = {}) {
+    const auto key_bits = static_cast<unsigned>(8 * lab::bytes_of(dtype));
+    const unsigned end = more.end == 0 && more.begin == 0 ? key_bits : more.end;
+    std::string name =
+        fmt::format("{}_{}_n{}_{}", name_of(op), lab::name_of(dtype), n, lab::name_of(pattern));
+    if (more.begin != 0 || end != key_bits) name += fmt::format("_bits{}to{}", more.begin, end);
+    if (more.descending) name += "_descending";
+    Case& c = all.emplace_back(lab::make_case(name, op, dtype, n, pattern, more.purpose, more.misalign));
+    c.params[kBeginBit] = more.begin;
+    c.params[kEndBit] = end;
+    c.params[kDescending] = more.descending ? 1 : 0;
+  }
+  void keys(std::uint64_t n, Pattern pattern, More more = {}) {
+    add(OpId::keys, DType::u32, n, pattern, more);
+  }
+  void pairs(std::uint64_t n, Pattern pattern, More more = {}) {
+    add(OpId::pairs, DType::u32, n, pattern, more);
+  }
+
+  void add_for_split() {
+    // High bits that are not sorted show the order of equal keys.
+    keys(3000, Pattern::random, {.end = 4, .purpose = kBoth});
+    keys(300, Pattern::random, {.purpose = kBoth});
+    for (const Pattern pattern : kPatterns) keys(5000, pattern);
+    keys(2500, Pattern::random, {.begin = 5, .end = 13});
+    keys(2500, Pattern::random, {.begin = 31, .end = 32});
+    keys(10001, Pattern::random, {.misalign = 4});
+    keys(65537, Pattern::random, {.end = 8});
+    keys(1048577, Pattern::random, {.end = 3});  // the scan needs three levels
+    keys(262144, Pattern::random, {.end = 16, .purpose = kMeasured});
+  }
+
+  void add_for_tile_sort() {
+    keys(1000, Pattern::random, {.end = 4, .purpose = kBoth});
+    keys(3000, Pattern::random, {.purpose = kBoth});
+    for (const Pattern pattern : kPatterns) keys(5000, pattern);
+    keys(2500, Pattern::random, {.begin = 5, .end = 13});
+    keys(2500, Pattern::random, {.begin = 31, .end = 32});
+    keys(5000, Pattern::random, {.begin = 7, .end = 7});
+    keys(10001, Pattern::random, {.misalign = 4});
+    keys(100000, Pattern::random);
+    keys(262144, Pattern::random, {.purpose = kMeasured});
+    keys(1048576, Pattern::random, {.purpose = kTimed});
+  }
+
+  void add_for_merges() {
+    keys(1500, Pattern::random, {.purpose = kBoth});
+    keys(5000, Pattern::random, {.purpose = kBoth});
+    keys(9000, Pattern::skewed, {.purpose = kBoth});
+    for (const std::uint64_t n :
+         {2047u, 2048u, 2049u, 3071u, 3072u, 3073u, 4096u, 4097u, 6000u, 8191u, 16385u})
+      keys(n, Pattern::random);
+    for (const Pattern pattern : kPatterns) keys(7000, pattern);
+    keys(10001, Pattern::random, {.misalign = 4});
+    keys(100000, Pattern::random);
+    keys(262144, Pattern::random, {.purpose = kMeasured});
+    keys(1048576, Pattern::random, {.purpose = kTimed});
+  }
+
+  void add_for_digits() {
+    keys(9000, Pattern::random, {.end = 8, .purpose = kBoth});
+    pairs(5000, Pattern::skewed, {.purpose = kBoth});
+    keys(3000, Pattern::random, {.begin = 3, .end = 14, .purpose = kBoth});
+    for (const std::uint64_t n : {2047u, 2048u, 2049u, 4095u, 4096u, 4097u, 8191u, 8193u})
+      keys(n, Pattern::random);
+    for (const Pattern pattern : kPatterns) keys(20000, pattern);
+    for (const Pattern pattern : kPatterns) pairs(12345, pattern);
+    for (const std::uint64_t n : {0u, 1u, 1000u, 4096u}) pairs(n, Pattern::random);
+    pairs(30000, Pattern::random, {.begin = 0, .end = 1});
+    keys(5000, Pattern::random, {.begin = 31, .end = 32});
+    keys(5000, Pattern::random, {.begin = 7, .end = 7});
+    pairs(10001, Pattern::random, {.misalign = 4});
+    keys(100003, Pattern::random);
+    pairs(262144, Pattern::random);
+    keys(262144, Pattern::random, {.purpose = kMeasured});
+    keys(1048576, Pattern::random, {.purpose = kTimed});
+  }
+
+  void add_for_any_key() {
+    for (const DType dtype : {DType::u32, DType::i32, DType::f32, DType::u64, DType::i64, DType::f64}) {
+      const auto half = static_cast<unsigned>(4 * lab::bytes_of(dtype));
+      for (const OpId op : {OpId::keys, OpId::pairs}) {
+        for (const bool descending : {false, true}) {
+          add(op, dtype, 5000, Pattern::random, {.descending = descending});
+          add(op, dtype, 3000, Pattern::extremes, {.descending = descending});
+        }
+        add(op, dtype, 4097, Pattern::random,
+            {.begin = half - 3, .end = half + 8, .descending = op == OpId::pairs});
+      }
+      add(OpId::pairs, dtype, 20001, Pattern::alternating, {.misalign = 8});
+      add(OpId::keys, dtype, 0, Pattern::random, {.descending = true});
+      add(OpId::pairs, dtype, 1, Pattern::random);
+      add(OpId::pairs, dtype, 2000, Pattern::all_equal, {.descending = true});
+    }
+    add(OpId::pairs, DType::f32, 4500, Pattern::extremes,
+        {.begin = 24, .end = 32, .descending = true, .purpose = kBoth});
+    add(OpId::pairs, DType::i64, 2500, Pattern::skewed, {.begin = 56, .end = 64, .purpose = kBoth});
+    add(OpId::keys, DType::f64, 2500, Pattern::random, {.begin = 40, .end = 40});
+    add(OpId::pairs, DType::u64, 100003, Pattern::random);
+    add(OpId::pairs, DType::f32, 1048576, Pattern::random, {.purpose = kTimed});
+  }
+};
+
 class RadixSortProblem : public lab::Problem {
  public:
   const lab::Manifest& manifest() const override { return kManifest; }
 
-  std::vector<Case> cases(const Task& task) const override;
+  std::vector<Case> cases(const Task& task) const override { return CaseList(rung_of(task)).all; }
 
   lab::Shape shape(const Task&, const Case& c) const override {
     lab::Shape shape{{{"d_keys_in", c.dtype, c.n}},
@@ -454,11 +624,8 @@ class RadixSortProblem : public lab::Problem {
   }
 
   Case example(const Task& task, std::uint64_t n) const override {
-    Case c;
-    c.name = fmt::format("keys_u32_n{}_example", n);
-    c.dtype = DType::u32;
-    c.n = n;
-    c.pattern = Pattern::example;
+    Case c =
+        lab::make_case(fmt::format("keys_u32_n{}_example", n), OpId::keys, DType::u32, n, Pattern::example);
     c.params[kEndBit] = is_merge(rung_of(task)) ? 32 : 3;
     return c;
   }
@@ -528,143 +695,6 @@ class RadixSortProblem : public lab::Problem {
             "the keys are in order, but values of equal keys changed places: a pass is not stable"};
   }
 };
-
-std::vector<Case> RadixSortProblem::cases(const Task& task) const {
-  const Rung rung = rung_of(task);
-  std::vector<Case> all;
-  struct More {
-    unsigned begin = 0, end = 0;  // end 0: all bits
-    bool descending = false;
-    std::uint32_t purpose = lab::kCorrectness;
-    std::uint32_t misalign = 0;
-  };
-  const auto add = [&all](OpId op, DType dtype, std::uint64_t n, Pattern pattern, More more) {
-    Case c;
-    const auto key_bits = static_cast<unsigned>(8 * lab::bytes_of(dtype));
-    const unsigned end = more.end == 0 && more.begin == 0 ? key_bits : more.end;
-    c.name = fmt::format("{}_{}_n{}_{}", name_of(op), lab::name_of(dtype), n, lab::name_of(pattern));
-    if (more.begin != 0 || end != key_bits) c.name += fmt::format("_bits{}to{}", more.begin, end);
-    if (more.descending) c.name += "_descending";
-    if (more.misalign != 0) c.name += fmt::format("_off{}", more.misalign);
-    c.op = static_cast<std::uint32_t>(op);
-    c.dtype = dtype;
-    c.n = n;
-    c.pattern = pattern;
-    c.params[kBeginBit] = more.begin;
-    c.params[kEndBit] = end;
-    c.params[kDescending] = more.descending ? 1 : 0;
-    c.purpose = more.purpose;
-    c.misalign = more.misalign;
-    all.push_back(std::move(c));
-  };
-  const auto keys = [&](std::uint64_t n, Pattern pattern, More more = {}) {
-    add(OpId::keys, DType::u32, n, pattern, more);
-  };
-  const auto pairs = [&](std::uint64_t n, Pattern pattern, More more = {}) {
-    add(OpId::pairs, DType::u32, n, pattern, more);
-  };
-  constexpr std::uint32_t kBoth = lab::kCorrectness | lab::kChecks;
-  constexpr std::uint32_t kMeasured = lab::kEfficiency | lab::kCorrectness,
-                          kTimed = lab::kSpeedup | lab::kCorrectness;
-  constexpr Pattern kPatterns[] = {Pattern::all_equal, Pattern::ascending, Pattern::descending,
-                                   Pattern::skewed,    Pattern::high_bits, Pattern::alternating,
-                                   Pattern::extremes};
-
-  // The handout's eight keys of three bits; 0, 1 and 2 keys; sizes around a warp, a block, a tile.
-  keys(8, Pattern::example, {.begin = 0, .end = is_merge(rung) ? 32u : 3u, .purpose = kBoth});
-  for (const std::uint64_t n : {0u, 1u, 31u, 33u, 255u, 257u, 1023u, 1024u, 1025u}) keys(n, Pattern::random);
-  keys(2, Pattern::alternating);
-
-  switch (rung) {
-    case Rung::split:
-      keys(3000, Pattern::random,
-           {.end = 4, .purpose = kBoth});  // high bits that are not sorted show the order of equal keys
-      keys(300, Pattern::random, {.purpose = kBoth});
-      for (const Pattern pattern : kPatterns) keys(5000, pattern);
-      keys(2500, Pattern::random, {.begin = 5, .end = 13});
-      keys(2500, Pattern::random, {.begin = 31, .end = 32});
-      keys(10001, Pattern::random, {.misalign = 4});
-      keys(65537, Pattern::random, {.end = 8});
-      keys(1048577, Pattern::random, {.end = 3});  // the scan needs three levels
-      keys(262144, Pattern::random, {.end = 16, .purpose = kMeasured});
-      break;
-    case Rung::tile_sort:
-      keys(1000, Pattern::random, {.end = 4, .purpose = kBoth});
-      keys(3000, Pattern::random, {.purpose = kBoth});
-      for (const Pattern pattern : kPatterns) keys(5000, pattern);
-      keys(2500, Pattern::random, {.begin = 5, .end = 13});
-      keys(2500, Pattern::random, {.begin = 31, .end = 32});
-      keys(5000, Pattern::random, {.begin = 7, .end = 7});
-      keys(10001, Pattern::random, {.misalign = 4});
-      keys(100000, Pattern::random);
-      keys(262144, Pattern::random, {.purpose = kMeasured});
-      keys(1048576, Pattern::random, {.purpose = kTimed});
-      break;
-    case Rung::merge:
-    case Rung::merge_path:
-      keys(1500, Pattern::random, {.purpose = kBoth});
-      keys(5000, Pattern::random, {.purpose = kBoth});
-      keys(9000, Pattern::skewed, {.purpose = kBoth});
-      for (const std::uint64_t n :
-           {2047u, 2048u, 2049u, 3071u, 3072u, 3073u, 4096u, 4097u, 6000u, 8191u, 16385u})
-        keys(n, Pattern::random);
-      for (const Pattern pattern : kPatterns) keys(7000, pattern);
-      keys(10001, Pattern::random, {.misalign = 4});
-      keys(100000, Pattern::random);
-      keys(262144, Pattern::random, {.purpose = kMeasured});
-      keys(1048576, Pattern::random, {.purpose = kTimed});
-      break;
-    case Rung::digits:
-    case Rung::onesweep:
-      keys(9000, Pattern::random, {.end = 8, .purpose = kBoth});
-      pairs(5000, Pattern::skewed, {.purpose = kBoth});
-      keys(3000, Pattern::random, {.begin = 3, .end = 14, .purpose = kBoth});
-      for (const std::uint64_t n : {2047u, 2048u, 2049u, 4095u, 4096u, 4097u, 8191u, 8193u})
-        keys(n, Pattern::random);
-      for (const Pattern pattern : kPatterns) keys(20000, pattern);
-      for (const Pattern pattern : kPatterns) pairs(12345, pattern);
-      for (const std::uint64_t n : {0u, 1u, 1000u, 4096u}) pairs(n, Pattern::random);
-      pairs(30000, Pattern::random, {.begin = 0, .end = 1});
-      keys(5000, Pattern::random, {.begin = 31, .end = 32});
-      keys(5000, Pattern::random, {.begin = 7, .end = 7});
-      pairs(10001, Pattern::random, {.misalign = 4});
-      keys(100003, Pattern::random);
-      pairs(262144, Pattern::random);
-      keys(262144, Pattern::random, {.purpose = kMeasured});
-      keys(1048576, Pattern::random, {.purpose = kTimed});
-      break;
-    case Rung::any_key:
-    case Rung::counts_first:
-    case Rung::state_of_the_art:
-      for (const DType dtype : {DType::u32, DType::i32, DType::f32, DType::u64, DType::i64, DType::f64}) {
-        const auto half = static_cast<unsigned>(4 * lab::bytes_of(dtype));
-        for (const OpId op : {OpId::keys, OpId::pairs}) {
-          for (const bool descending : {false, true}) {
-            add(op, dtype, 5000, Pattern::random, {.descending = descending});
-            add(op, dtype, 3000, Pattern::extremes, {.descending = descending});
-          }
-          add(op, dtype, 4097, Pattern::random,
-              {.begin = half - 3, .end = half + 8, .descending = op == OpId::pairs});
-        }
-        add(OpId::pairs, dtype, 20001, Pattern::alternating, {.misalign = 8});
-        add(OpId::keys, dtype, 0, Pattern::random, {.descending = true});
-        add(OpId::pairs, dtype, 1, Pattern::random, {});
-        add(OpId::pairs, dtype, 2000, Pattern::all_equal, {.descending = true});
-      }
-      add(OpId::pairs, DType::f32, 4500, Pattern::extremes,
-          {.begin = 24, .end = 32, .descending = true, .purpose = kBoth});
-      add(OpId::pairs, DType::i64, 2500, Pattern::skewed, {.begin = 56, .end = 64, .purpose = kBoth});
-      add(OpId::keys, DType::f64, 2500, Pattern::random, {.begin = 40, .end = 40});
-      add(OpId::pairs, DType::u64, 100003, Pattern::random, {});
-      add(OpId::pairs, DType::f32, 1048576, Pattern::random, {.purpose = kTimed});
-      break;
-    case Rung::tiles_and_merge:
-      for (const std::uint64_t n : {2048u, 2049u, 5000u, 100000u}) keys(n, Pattern::random);
-      for (const Pattern pattern : kPatterns) keys(7000, pattern);
-      break;
-  }
-  return all;
-}
 
 }  // namespace
 

@@ -11,10 +11,10 @@
 #include <utility>
 
 #include "base/rng.hpp"
+#include "lab/cases.hpp"
 #include "lab/compare.hpp"
 #include "lab/diagnosis.hpp"
 #include "lab/items.hpp"
-#include "lab/problem.hpp"
 #include "reduction/baseline.hpp"
 #include "reduction/lab.hpp"
 #include "reduction/points.hpp"
@@ -407,8 +407,7 @@ std::string one_by_one(const Facts<T, Op>& f) {
     if (std::abs(error) <= 4 * std::abs(serial_error) &&
         std::abs(serial_error) > static_cast<long double>(f.expected.bound))
       return "the error is as large as that of adding the items one by one in this type: a long sum loses "
-             "digits. "
-             "A tree, or many short sums, loses far fewer";
+             "digits. A tree, or many short sums, loses far fewer";
   }
   return "";
 }
@@ -522,12 +521,7 @@ class ReductionProblem : public lab::Problem {
   }
 
   Case example(const Task&, std::uint64_t n) const override {
-    Case c;
-    c.name = fmt::format("sum_i32_n{}_example", n);
-    c.op = static_cast<std::uint32_t>(OpId::sum);
-    c.n = n;
-    c.pattern = Pattern::example;
-    return c;
+    return lab::make_case(fmt::format("sum_i32_n{}_example", n), OpId::sum, DType::i32, n, Pattern::example);
   }
 };
 
@@ -535,16 +529,8 @@ std::vector<Case> ReductionProblem::cases(const Task&) const {
   std::vector<Case> all;
   const auto add = [&all](OpId op, DType dtype, std::uint64_t n, Pattern pattern,
                           std::uint32_t purpose = lab::kCorrectness, std::uint32_t misalign = 0) {
-    Case c;
-    c.name = fmt::format("{}_{}_n{}_{}", name_of(op), lab::name_of(dtype), n, lab::name_of(pattern));
-    if (misalign != 0) c.name += fmt::format("_off{}", misalign);
-    c.op = static_cast<std::uint32_t>(op);
-    c.dtype = dtype;
-    c.n = n;
-    c.pattern = pattern;
-    c.purpose = purpose;
-    c.misalign = misalign;
-    all.push_back(std::move(c));
+    const auto name = fmt::format("{}_{}_n{}_{}", name_of(op), lab::name_of(dtype), n, lab::name_of(pattern));
+    all.push_back(lab::make_case(name, op, dtype, n, pattern, purpose, misalign));
   };
   constexpr auto kBoth = lab::kCorrectness | lab::kChecks;
 

@@ -11,10 +11,10 @@
 #include <utility>
 
 #include "base/rng.hpp"
+#include "lab/cases.hpp"
 #include "lab/compare.hpp"
 #include "lab/diagnosis.hpp"
 #include "lab/items.hpp"
-#include "lab/problem.hpp"
 #include "sat/baseline.hpp"
 #include "sat/lab.hpp"
 #include "sat/points.hpp"
@@ -228,8 +228,7 @@ std::string sides_swapped(const TableFacts<T>& f) {
   return f.out.is_table(f.table({height, width}, corner_of(f.c)))
              ? fmt::format(
                    "width and height are swapped: this is the table of an image {} wide and {} high, and "
-                   "this one is "
-                   "{} wide and {} high",
+                   "this one is {} wide and {} high",
                    height, width, width, height)
              : "";
 }
@@ -645,18 +644,11 @@ class SatProblem : public lab::Problem {
 
 Case make_case(Corner corner, DType dtype, Size size, Pattern pattern, std::uint32_t purpose,
                std::uint32_t misalign) {
-  Case c;
-  c.name = fmt::format("{}_{}_{}x{}_{}", name_of(corner), lab::name_of(dtype), size.width, size.height,
-                       lab::name_of(pattern));
-  if (misalign != 0) c.name += fmt::format("_off{}", misalign);
-  c.op = static_cast<std::uint32_t>(corner);
-  c.dtype = dtype;
-  c.n = size.width * size.height;
+  Case c = lab::make_case(fmt::format("{}_{}_{}x{}_{}", name_of(corner), lab::name_of(dtype), size.width,
+                                      size.height, lab::name_of(pattern)),
+                          corner, dtype, size.width * size.height, pattern, purpose, misalign);
   c.params[kWidth] = static_cast<std::int64_t>(size.width);
   c.params[kHeight] = static_cast<std::int64_t>(size.height);
-  c.pattern = pattern;
-  c.purpose = purpose;
-  c.misalign = misalign;
   return c;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The trusted side of the scan lab: its cases, their inputs, and the right answers. Never linked into a
 // runner.
-// Reading order: cases() lists what is tried and why, fill() makes the items, check() decides what is
+// Reading order: CaseList has what is tried and why, fill() makes the items, check() decides what is
 // accepted. Each result of a float sum is compared with the exact sum of its prefix. The error bound is that
 // of two sweeps over a tree and, if the task adds several items per thread first, of a chunk. Everything else
 // must be exact.
@@ -14,10 +14,10 @@
 #include <utility>
 
 #include "base/rng.hpp"
+#include "lab/cases.hpp"
 #include "lab/compare.hpp"
 #include "lab/diagnosis.hpp"
 #include "lab/items.hpp"
-#include "lab/problem.hpp"
 #include "scan/baseline.hpp"
 #include "scan/lab.hpp"
 #include "scan/points.hpp"
@@ -236,8 +236,7 @@ template <typename Op>
 std::string swapped_operands(const Facts<Op>& f) {
   return kIsMap<typename Op::Value> && f.gives(f.c, f.inputs, Swapped<Op>{f.op})
              ? "op's operands are swapped: the items further left must be op's first operand, as not every "
-               "operator "
-               "is commutative"
+               "operator is commutative"
              : "";
 }
 
@@ -331,8 +330,7 @@ std::string lane_combined_itself(const Facts<Op>& f) {
       std::equal(lanes.begin(), lanes.end(), f.got.begin() + static_cast<std::ptrdiff_t>(start),
                  is_same<typename Op::Value>);
   return itself ? "lanes below the shuffle's offset combine their own value twice: __shfl_up_sync gives them "
-                  "their own "
-                  "value back, so only lanes from `offset` on may combine"
+                  "their own value back, so only lanes from `offset` on may combine"
                 : "";
 }
 
@@ -410,8 +408,7 @@ std::string one_by_one(const Facts<Op>& f) {
     }
     if (beyond)
       return "the errors are as large as those of adding the items one by one in this type: a long sum loses "
-             "digits. "
-             "A tree loses far fewer";
+             "digits. A tree loses far fewer";
   }
   return "";
 }
@@ -479,11 +476,140 @@ std::string print_map(const Map& map) {
   return fmt::format("x -> {} * x + {}", map.scale, map.shift);
 }
 
+// The sweeps compute the exclusive scan directly, the networks the inclusive one.
+Kind natural_kind(Rung rung) {
+  return rung == Rung::blelloch || rung == Rung::compact || rung == Rung::conflict_free ? Kind::exclusive
+                                                                                        : Kind::inclusive;
+}
+
+constexpr Kind kKinds[] = {Kind::exclusive, Kind::inclusive};
+constexpr auto kBoth = lab::kCorrectness | lab::kChecks;
+
+class CaseList {
+ public:
+  explicit CaseList(Rung rung) : rung_(rung) {
+    add_sizes_of_one_row();
+    add_many_rows();
+    add_items_and_operators();
+    if (max_row_length(rung) == kAnyRow) add_long_rows();
+    add_measured();
+  }
+
+  std::vector<Case> all;
+
+ private:
+  void add(Kind kind, OpId op, DType dtype, std::uint64_t n, std::uint64_t row_length,
+           Pattern pattern = Pattern::random, std::uint32_t purpose = lab::kCorrectness,
+           std::uint32_t misalign = 0) {
+    const auto name = fmt::format("{}_{}_{}_n{}_row{}_{}", name_of(kind), name_of(op), lab::name_of(dtype), n,
+                                  row_length, lab::name_of(pattern));
+    Case c = lab::make_case(name, op, dtype, n, pattern, purpose, misalign);
+    c.params[kRowLengthParam] = static_cast<std::int64_t>(row_length);
+    c.params[kKindParam] = static_cast<std::int64_t>(kind);
+    for (const Case& other : all) {
+      if (other.name == c.name) return;  // for short longest rows, two of the calls below make the same case
+    }
+    all.push_back(std::move(c));
+  }
+
+  void add_sizes_of_one_row() {
+    // One row: 0 and 1 items, sizes around powers of two and warps, up to the longest row; and rows that are
+    // longer than the array.
+    for (const std::uint64_t n :
+         {0u, 1u, 2u, 3u, 7u, 8u, 9u, 31u, 32u, 33u, 255u, 256u, 257u, 1000u, 1024u, 2048u}) {
+      if (n <= longest_) add(kKinds[n % 2], OpId::sum, DType::i32, n, std::max<std::uint64_t>(n, 1));
+    }
+    for (const Kind kind : kKinds) {
+      add(kind, OpId::sum, DType::i32, longest_, longest_);
+      add(kind, OpId::sum, DType::i32, longest_ - 1, longest_ - 1);
+      add(kind, OpId::sum, DType::i32, longest_ / 2 + 1, longest_ / 2 + 1);
+      add(kind, OpId::sum, DType::i32, longest_ / 3, longest_);
+      add(kind, OpId::sum, DType::i32, 1, longest_);
+    }
+    add(Kind::exclusive, OpId::sum, DType::i32, 0, longest_);
+  }
+
+  void add_many_rows() {
+    // Many rows; the last one is full, or has one or some of its items. All checkers are on: several warps
+    // and rows, and a row that does not fill its warps.
+    for (const Kind kind : kKinds) {
+      add(kind, OpId::sum, DType::i32, 2 * longest_ + longest_ / 3, longest_, Pattern::random, kBoth);
+      add(kind, OpId::affine, DType::u64, 2 * longest_ + 1, longest_, Pattern::random, kBoth);
+    }
+    add(Kind::inclusive, OpId::sum, DType::i32, 3 * (longest_ - 2) + 5, longest_ - 2, Pattern::random, kBoth);
+    add(Kind::exclusive, OpId::sum, DType::i32, 100, 8, Pattern::random, kBoth);
+    add(Kind::inclusive, OpId::sum, DType::i32, 5, 1, Pattern::random, kBoth);
+    for (const std::uint64_t row_length : {1u, 2u, 3u, 7u, 8u, 20u, 32u, 33u, 100u, 257u, 1000u}) {
+      if (row_length > longest_) continue;
+      add(kKinds[row_length / 2 % 2], OpId::sum, DType::i32, 5003, row_length);
+      add(kKinds[row_length / 2 % 2], OpId::affine, DType::u64, 4001, row_length);
+    }
+    // More rows than a 16-bit number can count.
+    add(Kind::inclusive, OpId::sum, DType::i32, 132007, 2);
+    // Arrays and rows that do not start at a multiple of 16 bytes.
+    add(Kind::inclusive, OpId::sum, DType::i32, 20003, longest_, Pattern::random, lab::kCorrectness, 4);
+    add(Kind::exclusive, OpId::sum, DType::i32, 20003, longest_ - 3, Pattern::random, lab::kCorrectness, 12);
+    add(Kind::inclusive, OpId::affine, DType::u64, 9001, longest_, Pattern::random, lab::kCorrectness, 8);
+    add(Kind::exclusive, OpId::sum, DType::i64, 9001, longest_, Pattern::random, lab::kCorrectness, 8);
+  }
+
+  void add_items_and_operators() {
+    // Other patterns of int32 items, and the other operators and types. The item that determines the result
+    // is anywhere, all items have the same sign, and none is 0, so a wrong identity changes the result.
+    for (const Pattern pattern :
+         {Pattern::high_bits, Pattern::alternating, Pattern::all_equal, Pattern::skewed})
+      add(kKinds[static_cast<int>(pattern) % 2], OpId::sum, DType::i32, 9000, longest_, pattern);
+    for (const Kind kind : kKinds) {
+      add(kind, OpId::sum, DType::i64, 9001, longest_);
+      add(kind, OpId::sum, DType::f32, 20003, longest_);
+      add(kind, OpId::sum, DType::f32, 9000, longest_, Pattern::alternating);
+      add(kind, OpId::sum, DType::f64, 9001, longest_);
+      add(kind, OpId::affine, DType::u64, 20003, longest_);
+      add(kind, OpId::affine, DType::u64, 9000, longest_, Pattern::skewed);
+      for (const DType dtype : {DType::i32, DType::f32}) {
+        for (const OpId op : {OpId::min, OpId::max}) {
+          add(kind, op, dtype, 9001, longest_);
+          add(kind, op, dtype, 3001, longest_, Pattern::high_bits);
+          add(kind, op, dtype, 3001, longest_, Pattern::ascending);
+        }
+      }
+    }
+    add(Kind::inclusive, OpId::sum, DType::f32, 9000, longest_, Pattern::all_equal);
+    add(Kind::inclusive, OpId::sum, DType::f32, 3001, longest_, Pattern::high_bits);
+    add(Kind::exclusive, OpId::sum, DType::i64, 0, longest_);
+    add(Kind::exclusive, OpId::affine, DType::u64, 0, longest_);
+  }
+
+  // A row that needs many blocks, for rungs that are not limited to one block.
+  void add_long_rows() {
+    add(Kind::inclusive, OpId::sum, DType::i32, is_network_ ? 300007 : 30007, is_network_ ? 300007 : 30007);
+    add(Kind::exclusive, OpId::affine, DType::u64, 30007, is_network_ ? 65536 : 16384);
+    add(Kind::exclusive, OpId::sum, DType::i32, 10, kAnyRow);
+  }
+
+  // The measured cases: with 2^18 items, counting work and steps is quick; 2^22 items fill the device. Both
+  // are also correctness cases, with another seed, so an answer that was stored in one is wrong in the other.
+  void add_measured() {
+    const Kind natural = natural_kind(rung_);
+    const std::uint64_t measured = std::bit_floor(std::min<std::uint64_t>(max_row_length(rung_), 1024u * 4));
+    const std::uint64_t row =
+        rung_ == Rung::brute_force || rung_ == Rung::global_rounds ? kThreadRow : measured;
+    add(natural, OpId::sum, DType::i32, 1 << 18, row, Pattern::random, lab::kEfficiency | lab::kCorrectness);
+    if (is_network_)
+      add(natural, OpId::sum, DType::i32, 1 << 22, row, Pattern::random, lab::kSpeedup | lab::kCorrectness);
+  }
+
+  Rung rung_;
+  // The longest row; for rungs without a limit, a row that needs several blocks.
+  std::uint64_t longest_ = std::min<std::uint64_t>(max_row_length(rung_), 5000);
+  bool is_network_ = rung_ != Rung::brute_force;  // brute force takes quadratic time for long rows
+};
+
 class ScanProblem : public lab::Problem {
  public:
   const lab::Manifest& manifest() const override { return kManifest; }
 
-  std::vector<Case> cases(const Task& task) const override;
+  std::vector<Case> cases(const Task& task) const override { return CaseList(rung_of(task)).all; }
 
   lab::Shape shape(const Task& task, const Case& c) const override {
     lab::Shape shape{{{"d_in", c.dtype, c.n}}, {{"d_out", c.dtype, c.n}}, c.n * lab::bytes_of(c.dtype)};
@@ -576,128 +702,14 @@ class ScanProblem : public lab::Problem {
   // directly.
   Case example(const Task& task, std::uint64_t n) const override {
     const Rung rung = rung_of(task);
-    const bool exclusive = rung == Rung::blelloch || rung == Rung::compact || rung == Rung::conflict_free;
-    Case c;
-    c.name = fmt::format("sum_i32_n{}_example", n);
-    c.op = static_cast<std::uint32_t>(OpId::sum);
-    c.n = n;
-    c.pattern = Pattern::example;
+    Case c =
+        lab::make_case(fmt::format("sum_i32_n{}_example", n), OpId::sum, DType::i32, n, Pattern::example);
     c.params[kRowLengthParam] =
         static_cast<std::int64_t>(std::clamp<std::uint64_t>(n, 1, max_row_length(rung)));
-    c.params[kKindParam] = static_cast<std::int64_t>(exclusive ? Kind::exclusive : Kind::inclusive);
+    c.params[kKindParam] = static_cast<std::int64_t>(natural_kind(rung));
     return c;
   }
 };
-
-std::vector<Case> ScanProblem::cases(const Task& task) const {
-  std::vector<Case> all;
-  const auto add = [&all](Kind kind, OpId op, DType dtype, std::uint64_t n, std::uint64_t row_length,
-                          Pattern pattern = Pattern::random, std::uint32_t purpose = lab::kCorrectness,
-                          std::uint32_t misalign = 0) {
-    Case c;
-    c.name = fmt::format("{}_{}_{}_n{}_row{}_{}", name_of(kind), name_of(op), lab::name_of(dtype), n,
-                         row_length, lab::name_of(pattern));
-    if (misalign != 0) c.name += fmt::format("_off{}", misalign);
-    c.op = static_cast<std::uint32_t>(op);
-    c.dtype = dtype;
-    c.n = n;
-    c.pattern = pattern;
-    c.params[kRowLengthParam] = static_cast<std::int64_t>(row_length);
-    c.params[kKindParam] = static_cast<std::int64_t>(kind);
-    c.purpose = purpose;
-    c.misalign = misalign;
-    for (const Case& other : all) {
-      if (other.name == c.name) return;  // for short longest rows, two of the calls below make the same case
-    }
-    all.push_back(std::move(c));
-  };
-  constexpr auto kBoth = lab::kCorrectness | lab::kChecks;
-  constexpr Kind kKinds[] = {Kind::exclusive, Kind::inclusive};
-  const Rung rung = rung_of(task);
-  // The longest row; for rungs without a limit, a row that needs several blocks.
-  const std::uint64_t longest = std::min<std::uint64_t>(max_row_length(rung), 5000);
-  const bool network = rung != Rung::brute_force;  // brute force takes quadratic time for long rows
-
-  // One row: 0 and 1 items, sizes around powers of two and warps, up to the longest row; and rows that are
-  // longer than the array.
-  for (const std::uint64_t n :
-       {0u, 1u, 2u, 3u, 7u, 8u, 9u, 31u, 32u, 33u, 255u, 256u, 257u, 1000u, 1024u, 2048u}) {
-    if (n <= longest) add(kKinds[n % 2], OpId::sum, DType::i32, n, std::max<std::uint64_t>(n, 1));
-  }
-  for (const Kind kind : kKinds) {
-    add(kind, OpId::sum, DType::i32, longest, longest);
-    add(kind, OpId::sum, DType::i32, longest - 1, longest - 1);
-    add(kind, OpId::sum, DType::i32, longest / 2 + 1, longest / 2 + 1);
-    add(kind, OpId::sum, DType::i32, longest / 3, longest);
-    add(kind, OpId::sum, DType::i32, 1, longest);
-  }
-  add(Kind::exclusive, OpId::sum, DType::i32, 0, longest);
-  // Many rows; the last one is full, or has one or some of its items. All checkers are on: several warps and
-  // rows, and a row that does not fill its warps.
-  for (const Kind kind : kKinds) {
-    add(kind, OpId::sum, DType::i32, 2 * longest + longest / 3, longest, Pattern::random, kBoth);
-    add(kind, OpId::affine, DType::u64, 2 * longest + 1, longest, Pattern::random, kBoth);
-  }
-  add(Kind::inclusive, OpId::sum, DType::i32, 3 * (longest - 2) + 5, longest - 2, Pattern::random, kBoth);
-  add(Kind::exclusive, OpId::sum, DType::i32, 100, 8, Pattern::random, kBoth);
-  add(Kind::inclusive, OpId::sum, DType::i32, 5, 1, Pattern::random, kBoth);
-  for (const std::uint64_t row_length : {1u, 2u, 3u, 7u, 8u, 20u, 32u, 33u, 100u, 257u, 1000u}) {
-    if (row_length > longest) continue;
-    add(kKinds[row_length / 2 % 2], OpId::sum, DType::i32, 5003, row_length);
-    add(kKinds[row_length / 2 % 2], OpId::affine, DType::u64, 4001, row_length);
-  }
-  // More rows than a 16-bit number can count.
-  add(Kind::inclusive, OpId::sum, DType::i32, 132007, 2);
-  // Arrays and rows that do not start at a multiple of 16 bytes.
-  add(Kind::inclusive, OpId::sum, DType::i32, 20003, longest, Pattern::random, lab::kCorrectness, 4);
-  add(Kind::exclusive, OpId::sum, DType::i32, 20003, longest - 3, Pattern::random, lab::kCorrectness, 12);
-  add(Kind::inclusive, OpId::affine, DType::u64, 9001, longest, Pattern::random, lab::kCorrectness, 8);
-  add(Kind::exclusive, OpId::sum, DType::i64, 9001, longest, Pattern::random, lab::kCorrectness, 8);
-  // Other patterns of int32 items, and the other operators and types. The item that determines the result is
-  // anywhere, all items have the same sign, and none is 0, so a wrong identity changes the result.
-  for (const Pattern pattern :
-       {Pattern::high_bits, Pattern::alternating, Pattern::all_equal, Pattern::skewed})
-    add(kKinds[static_cast<int>(pattern) % 2], OpId::sum, DType::i32, 9000, longest, pattern);
-  for (const Kind kind : kKinds) {
-    add(kind, OpId::sum, DType::i64, 9001, longest);
-    add(kind, OpId::sum, DType::f32, 20003, longest);
-    add(kind, OpId::sum, DType::f32, 9000, longest, Pattern::alternating);
-    add(kind, OpId::sum, DType::f64, 9001, longest);
-    add(kind, OpId::affine, DType::u64, 20003, longest);
-    add(kind, OpId::affine, DType::u64, 9000, longest, Pattern::skewed);
-    for (const DType dtype : {DType::i32, DType::f32}) {
-      for (const OpId op : {OpId::min, OpId::max}) {
-        add(kind, op, dtype, 9001, longest);
-        add(kind, op, dtype, 3001, longest, Pattern::high_bits);
-        add(kind, op, dtype, 3001, longest, Pattern::ascending);
-      }
-    }
-  }
-  add(Kind::inclusive, OpId::sum, DType::f32, 9000, longest, Pattern::all_equal);
-  add(Kind::inclusive, OpId::sum, DType::f32, 3001, longest, Pattern::high_bits);
-  add(Kind::exclusive, OpId::sum, DType::i64, 0, longest);
-  add(Kind::exclusive, OpId::affine, DType::u64, 0, longest);
-
-  // A row that needs many blocks, for rungs that are not limited to one block.
-  if (max_row_length(rung) == kAnyRow) {
-    add(Kind::inclusive, OpId::sum, DType::i32, network ? 300007 : 30007, network ? 300007 : 30007);
-    add(Kind::exclusive, OpId::affine, DType::u64, 30007, network ? 65536 : 16384);
-    add(Kind::exclusive, OpId::sum, DType::i32, 10, kAnyRow);
-  }
-
-  // The measured cases: with 2^18 items, counting work and steps is quick; 2^22 items fill the device. Both
-  // are also correctness cases, with another seed, so an answer that was stored in one is wrong in the other.
-  // The sweeps compute the exclusive scan, the networks the inclusive one.
-  const Kind natural = rung == Rung::blelloch || rung == Rung::compact || rung == Rung::conflict_free
-                           ? Kind::exclusive
-                           : Kind::inclusive;
-  const std::uint64_t measured = std::bit_floor(std::min<std::uint64_t>(max_row_length(rung), 1024u * 4));
-  const std::uint64_t row = rung == Rung::brute_force || rung == Rung::global_rounds ? kThreadRow : measured;
-  add(natural, OpId::sum, DType::i32, 1 << 18, row, Pattern::random, lab::kEfficiency | lab::kCorrectness);
-  if (network)
-    add(natural, OpId::sum, DType::i32, 1 << 22, row, Pattern::random, lab::kSpeedup | lab::kCorrectness);
-  return all;
-}
 
 }  // namespace
 

@@ -95,17 +95,14 @@ __global__ void chain(const unsigned* d_from, unsigned* d_to, unsigned length, u
 
 constexpr unsigned kMiB = 1u << 20;
 
-}  // namespace
-
-std::vector<Case> memory_cases(const Memory& m) {
-  std::vector<Case> cases;
+// By size, with full occupancy.
+void add_sizes(const Memory& m, std::vector<Case>& cases) {
   const auto cold = [m] { m.flush(); };
   const unsigned sms = static_cast<unsigned>(m.multiprocessors);
   const unsigned* from = m.d_from;
   unsigned* to = m.d_to;
   const auto* from4 = reinterpret_cast<const uint4*>(from);
   auto* to4 = reinterpret_cast<uint4*>(to);
-  // By size, with full occupancy.
   for (const unsigned mib : {1u, 2u, 4u, 8u, 16u, 32u, 64u, 128u}) {
     const unsigned n = mib * kMiB / 4;
     const auto blocks = [=](unsigned wanted) { return std::min(wanted, sms * 8); };
@@ -147,7 +144,14 @@ std::vector<Case> memory_cases(const Memory& m) {
                        },
                        cold});
   }
-  // By bytes in flight.
+}
+
+void add_bytes_in_flight(const Memory& m, std::vector<Case>& cases) {
+  const auto cold = [m] { m.flush(); };
+  const unsigned sms = static_cast<unsigned>(m.multiprocessors);
+  const unsigned* from = m.d_from;
+  unsigned* to = m.d_to;
+  const auto* from4 = reinterpret_cast<const uint4*>(from);
   for (const unsigned blocks : {1u, 4u, 16u, 66u, 132u, 264u, 528u})
     for (const unsigned threads : {32u, 256u, 1024u}) {
       if (blocks * threads > sms * 2048) continue;
@@ -161,6 +165,13 @@ std::vector<Case> memory_cases(const Memory& m) {
                        [=] { read<uint4, 4><<<blocks, threads>>>(from4, to, n / 4); },
                        cold});
     }
+}
+
+void add_patterns(const Memory& m, std::vector<Case>& cases) {
+  const auto cold = [m] { m.flush(); };
+  const unsigned sms = static_cast<unsigned>(m.multiprocessors);
+  const unsigned* from = m.d_from;
+  unsigned* to = m.d_to;
   for (const unsigned stride : {1u, 2u, 4u, 8u, 16u, 32u})
     cases.push_back(
         {"strided", {{"stride", stride}}, [=] { strided<<<4096, 256>>>(from, to, 1u << 20, stride); }, cold});
@@ -189,6 +200,15 @@ std::vector<Case> memory_cases(const Memory& m) {
                        {{"kib", kib}, {"length", length}},
                        [=] { chain<<<1, 1>>>(from, to, length, kib * 256 / length | 32, kib * 256 - 1); },
                        cold});
+}
+
+}  // namespace
+
+std::vector<Case> memory_cases(const Memory& m) {
+  std::vector<Case> cases;
+  add_sizes(m, cases);
+  add_bytes_in_flight(m, cases);
+  add_patterns(m, cases);
   return cases;
 }
 

@@ -107,15 +107,18 @@ std::size_t compare(const Operation& o, const std::vector<Bits>& operands, const
   return wrong;
 }
 
-int check_all(int sm, std::size_t blocks) {
-  const std::size_t tuples = blocks * kThreads;
+struct Counts {
   int run = 0, differ = 0, newer = 0, ordered = 0, departing = 0, refused = 0;
+};
+
+void check_operations(int sm, std::size_t blocks, Counts& n) {
+  const std::size_t tuples = blocks * kThreads;
   std::vector<Operation> operations;
   for (Operation& o : all_operations()) {
     if (o.least_sm <= sm)
       operations.push_back(std::move(o));
     else
-      ++newer;
+      ++n.newer;
   }
   constexpr std::size_t kBatch = 60;
   for (std::size_t first = 0; first < operations.size(); first += kBatch) {
@@ -134,42 +137,45 @@ int check_all(int sm, std::size_t blocks) {
         Library one(header(sm) + kernel_for(o, name));
         if (!one.loaded()) {
           std::printf("not taken: %s: %s\n", o.ptx.c_str(), one.error());
-          ++refused;
+          ++n.refused;
           continue;
         }
         out = one.run(name, static_cast<unsigned>(blocks), kThreads, operands, 3 * tuples);
       }
       if (out.empty()) {
         std::printf("  (%s)\n", o.ptx.c_str());
-        ++refused;
+        ++n.refused;
         continue;
       }
-      ++run;
+      ++n.run;
       if (const std::size_t wrong = compare(o, operands, out); wrong != 0) {
         std::printf("DIFFERS %s: %zu of %zu\n", o.ptx.c_str(), wrong, 2 * tuples);
-        ++differ;
+        ++n.differ;
       }
     }
   }
+}
+
+void check_scenarios(int sm, Counts& n) {
   for (const Scenario& s : all_scenarios()) {
     if (s.least_sm > sm || !s.any_order || s.sm90_departs) {
-      ++(s.least_sm > sm ? newer : s.sm90_departs ? departing : ordered);
+      ++(s.least_sm > sm ? n.newer : s.sm90_departs ? n.departing : n.ordered);
       continue;
     }
     running = s.name;
     Library library(header(sm) + s.ptx);
     if (!library.loaded()) {
       std::printf("not taken: %s: %s\n", s.name.c_str(), library.error());
-      ++refused;
+      ++n.refused;
       continue;
     }
     const auto out = library.run("k", s.blocks, s.threads, s.in, s.out.size());
     if (out.empty()) {
       std::printf("  (%s)\n", s.name.c_str());
-      ++refused;
+      ++n.refused;
       continue;
     }
-    ++run;
+    ++n.run;
     std::size_t wrong = 0;
     for (std::size_t k = 0; k < out.size(); ++k) {
       if (out[k] == s.out[k]) continue;
@@ -179,15 +185,22 @@ int check_all(int sm, std::size_t blocks) {
     }
     if (wrong != 0) {
       std::printf("DIFFERS %s: %zu of %zu\n", s.name.c_str(), wrong, out.size());
-      ++differ;
+      ++n.differ;
     }
   }
+}
+
+int check_all(int sm, std::size_t blocks) {
+  Counts n;
+  check_operations(sm, blocks, n);
+  check_scenarios(sm, n);
   std::printf(
       "%d instructions and scenarios run, %d differ; not run: %d that ptxas refuses, %d of newer GPUs, %d "
-      "whose outcome "
-      "depends on the order of warps, %d that ptxas is known to translate otherwise than the ISA says\n",
-      run, differ, refused, newer, ordered, departing);
-  return differ == 0 ? 0 : 1;
+      "whose outcome depends on the order of warps, %d that ptxas is known to translate otherwise than the "
+      "ISA "
+      "says\n",
+      n.run, n.differ, n.refused, n.newer, n.ordered, n.departing);
+  return n.differ == 0 ? 0 : 1;
 }
 
 }  // namespace

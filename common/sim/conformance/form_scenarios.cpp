@@ -22,11 +22,11 @@ constexpr std::uint32_t kThreads = 96;
 // (b64).
 struct Form {
   std::string name;
-  std::vector<std::string> rows;
   std::string lines;
-  int n_out;      // results, %d0 …
-  bool wide_out;  // %D0 …
+  int n_out;  // results, %d0 …
   std::function<std::vector<Word>(Word a, Word b, Word c)> expected;
+  bool wide_out = false;  // %D0 …
+  std::vector<std::string> rows = {};
   int least_sm = 80;
 };
 
@@ -41,12 +41,12 @@ Scenario scenario(const Form& f) {
   s.threads = kThreads;
   s.least_sm = f.least_sm;
   std::string registers =
-      "  .reg .b32 %a, %b, %c, %t<4>;\n  .reg .b64 %A, %B, %C, %T<4>;\n  .reg .b16 %h<8>;\n  .reg .pred %p, "
-      "%q, %r, %s;\n";
+      "  .reg .b32 %a, %b, %c, %t<4>;\n  .reg .b64 %A, %B, %C, %T<4>;\n  .reg .b16 %h<8>;\n"
+      "  .reg .pred %p, %q, %r, %s;\n";
   std::string body =
       "  ld.global.u64 %A, [%in];\n  ld.global.u64 %B, [%in+8];\n  ld.global.u64 %C, [%in+16];\n"
-      "  cvt.u32.u64 %a, %A;\n  cvt.u32.u64 %b, %B;\n  cvt.u32.u64 %c, %C;\n  and.b32 %t0, %c, 1;\n  "
-      "setp.eq.u32 %r, %t0, 1;\n";
+      "  cvt.u32.u64 %a, %A;\n  cvt.u32.u64 %b, %B;\n  cvt.u32.u64 %c, %C;\n  and.b32 %t0, %c, 1;\n"
+      "  setp.eq.u32 %r, %t0, 1;\n";
   for (int k = 0; k < f.n_out; ++k)
     registers += fmt::format("  .reg .b{} %{}{};\n", f.wide_out ? 64 : 32, f.wide_out ? "D" : "d", k);
   body += f.lines;
@@ -168,12 +168,11 @@ void add_sets_of_halves(std::vector<Form>& all) {
       Form f;
       f.name = fmt::format("set.{} of {}", name, half);
       f.lines = fmt::format(
-          "  cvt.u16.u32 %h0, %a;\n  cvt.u16.u32 %h1, %b;\n"
-          "  set.{0}.u32.{1}x2 %d0, %a, %b;\n  set.{0}.s32.{1}x2 %d1, %b, %a;\n"
-          "  set.{0}.and.u32.{1}x2 %d2, %a, %b, %r;\n  set.{0}.xor.{1}x2.{1}x2 %d3, %a, %b, !%r;\n"
-          "  set.{0}.u32.{1} %d4, %h0, %h1;\n  set.{0}.or.s32.{1} %d5, %h0, %h1, %r;\n"
-          "  set.{0}.u16.{1} %h2, %h0, %h1;\n  cvt.u32.u16 %d6, %h2;\n"
-          "  set.{0}.s16.{1} %h2, %h0, %h1;\n  cvt.s32.s16 %d7, %h2;\n"
+          "  cvt.u16.u32 %h0, %a;\n  cvt.u16.u32 %h1, %b;\n  set.{0}.u32.{1}x2 %d0, %a, %b;\n"
+          "  set.{0}.s32.{1}x2 %d1, %b, %a;\n  set.{0}.and.u32.{1}x2 %d2, %a, %b, %r;\n"
+          "  set.{0}.xor.{1}x2.{1}x2 %d3, %a, %b, !%r;\n  set.{0}.u32.{1} %d4, %h0, %h1;\n"
+          "  set.{0}.or.s32.{1} %d5, %h0, %h1, %r;\n  set.{0}.u16.{1} %h2, %h0, %h1;\n"
+          "  cvt.u32.u16 %d6, %h2;\n  set.{0}.s16.{1} %h2, %h0, %h1;\n  cvt.s32.s16 %d7, %h2;\n"
           "  set.{0}.{1}.{1} %h2, %h0, %h1;\n  mov.u16 %h3, 0;\n  mov.b32 %d8, {{%h2, %h3}};\n",
           name, half);
       f.n_out = 9;
@@ -200,68 +199,44 @@ void add_sets_of_halves(std::vector<Form>& all) {
 
 // --- forms -------------------------------------------------------------------------------------------------
 
-std::vector<Form> forms() {
-  std::vector<Form> all;
+void add_comparisons(std::vector<Form>& all) {
   const auto add = [&](Form f) { all.push_back(std::move(f)); };
   const auto two = [](bool p, bool q) { return std::vector<Word>{p, q}; };
   const std::string kPQ = "  selp.u32 %d0, 1, 0, %p;\n  selp.u32 %d1, 1, 0, %q;\n";
-  add({"setp with two results",
-       {},
-       "  setp.lt.u32 %p|%q, %a, %b;\n" + kPQ,
-       2,
-       false,
+  add({"setp with two results", "  setp.lt.u32 %p|%q, %a, %b;\n" + kPQ, 2,
        [=](Word a, Word b, Word) { return two(low(a) < low(b), low(a) >= low(b)); }});
   for (const char* op : {"and", "or", "xor"}) {
     const auto combine = [o = std::string(op)](bool x, bool y) {
       return o == "and" ? x && y : o == "or" ? x || y : x != y;
     };
-    add({fmt::format("setp.{}", op),
-         {},
-         fmt::format("  setp.ge.{}.s32 %p|%q, %a, %b, %r;\n", op) + kPQ,
-         2,
-         false,
+    add({fmt::format("setp.{}", op), fmt::format("  setp.ge.{}.s32 %p|%q, %a, %b, %r;\n", op) + kPQ, 2,
          [=](Word a, Word b, Word c) {
            const bool ge = static_cast<std::int32_t>(a) >= static_cast<std::int32_t>(b), r = (c & 1) != 0;
            return two(combine(ge, r), combine(!ge, r));
          }});
     add({fmt::format("setp.{} negated", op),
-         {},
          fmt::format("  mov.pred %p, %r;\n  mov.pred %q, %r;\n  setp.eq.{}.u64 %p|%q, %A, %B, !%p;\n", op) +
              kPQ,
-         2,
-         false,
-         [=](Word a, Word b, Word c) {
+         2, [=](Word a, Word b, Word c) {
            return two(combine(a == b, (c & 1) == 0), combine(a != b, (c & 1) == 0));
          }});
   }
   add({"set to integers",
-       {},
-       "  set.lt.u32.u32 %d0, %a, %b;\n  set.ge.s32.f32 %d1, %a, %b;\n  set.ne.and.u32.u64 %d2, %A, %B, "
-       "%r;\n",
-       3,
-       false,
-       [](Word a, Word b, Word c) {
+       "  set.lt.u32.u32 %d0, %a, %b;\n  set.ge.s32.f32 %d1, %a, %b;\n"
+       "  set.ne.and.u32.u64 %d2, %A, %B, %r;\n",
+       3, [](Word a, Word b, Word c) {
          const float x = std::bit_cast<float>(low(a)), y = std::bit_cast<float>(low(b));
          const auto ones = [](bool holds) { return holds ? Word{0xffffffff} : Word{0}; };
          return std::vector<Word>{ones(low(a) < low(b)), ones(x >= y), ones(a != b && (c & 1) != 0)};
        }});
-  add({"set to floats",
-       {},
-       "  set.gt.f32.s32 %d0, %a, %b;\n  set.ltu.xor.f32.f32 %d1, %a, %b, !%r;\n",
-       2,
-       false,
+  add({"set to floats", "  set.gt.f32.s32 %d0, %a, %b;\n  set.ltu.xor.f32.f32 %d1, %a, %b, !%r;\n", 2,
        [](Word a, Word b, Word c) {
          const float x = std::bit_cast<float>(low(a)), y = std::bit_cast<float>(low(b));
          const auto one = [](bool holds) { return holds ? Word{0x3f800000} : Word{0}; };
          return std::vector<Word>{one(static_cast<std::int32_t>(a) > static_cast<std::int32_t>(b)),
                                   one(!(x >= y) != ((c & 1) == 0))};
        }});
-  add({"setp of two halves",
-       {},
-       "  setp.lt.f16x2 %p|%q, %a, %b;\n" + kPQ,
-       2,
-       false,
-       [=](Word a, Word b, Word) {
+  add({"setp of two halves", "  setp.lt.f16x2 %p|%q, %a, %b;\n" + kPQ, 2, [=](Word a, Word b, Word) {
          const auto less = [](Word x, Word y) {  // maps floats to integers of the same order
            if ((x & 0x7fff) > 0x7c00 || (y & 0x7fff) > 0x7c00) return false;
            const auto rank = [](Word h) {
@@ -272,32 +247,33 @@ std::vector<Form> forms() {
          return two(less(a & 0xffff, b & 0xffff), less(a >> 16 & 0xffff, b >> 16 & 0xffff));
        }});
   add({"set of two halves",
-       {},
-       "  set.eq.f16x2.f16x2 %d0, %a, %b;\n  set.ne.u32.bf16 %d1, %h0, %h1;\n",
+       "  cvt.u16.u32 %h0, %a;\n  cvt.u16.u32 %h1, %b;\n  set.eq.f16x2.f16x2 %d0, %a, %b;\n"
+       "  set.ne.u32.bf16 %d1, %h0, %h1;\n",
        2,
+       [](Word a, Word b, Word) {
+         const auto equal = [](Word x, Word y, Word inf) {
+           if ((x & 0x7fff) > inf || (y & 0x7fff) > inf) return false;
+           return x == y || ((x | y) & 0x7fff) == 0;
+         };
+         const auto one = [&](Word x, Word y) {
+           return equal(x & 0xffff, y & 0xffff, 0x7c00) ? Word{0x3c00} : Word{0};
+         };
+         const bool nan = (a & 0x7fff) > 0x7f80 || (b & 0x7fff) > 0x7f80;
+         return std::vector<Word>{
+             one(a >> 16, b >> 16) << 16 | one(a, b),
+             !nan && !equal(a & 0xffff, b & 0xffff, 0x7f80) ? Word{0xffffffff} : Word{0}};
+       },
        false,
        {},
        90});
-  all.back().lines = "  cvt.u16.u32 %h0, %a;\n  cvt.u16.u32 %h1, %b;\n" + all.back().lines;
-  all.back().expected = [](Word a, Word b, Word) {
-    const auto equal = [](Word x, Word y, Word inf) {
-      if ((x & 0x7fff) > inf || (y & 0x7fff) > inf) return false;
-      return x == y || ((x | y) & 0x7fff) == 0;
-    };
-    const auto one = [&](Word x, Word y) {
-      return equal(x & 0xffff, y & 0xffff, 0x7c00) ? Word{0x3c00} : Word{0};
-    };
-    const bool nan = (a & 0x7fff) > 0x7f80 || (b & 0x7fff) > 0x7f80;
-    return std::vector<Word>{one(a >> 16, b >> 16) << 16 | one(a, b),
-                             !nan && !equal(a & 0xffff, b & 0xffff, 0x7f80) ? Word{0xffffffff} : Word{0}};
-  };
-  add_sets_of_halves(all);
+}
+
+void add_lop3(std::vector<Form>& all) {
+  const auto add = [&](Form f) { all.push_back(std::move(f)); };
   for (const int table : {0x00, 0x80, 0xe8, 0x96, 0xf0, 0x1b, 0xff, 0x5a}) {
     add({fmt::format("lop3 {:#x}", table),
-         {"lop3.b32"},
          fmt::format("  lop3.b32 %d0, %a, %b, %c, {};\n", table),
          1,
-         false,
          [=](Word a, Word b, Word c) {
            Word r = 0;
            for (int k = 0; k < 32; ++k) {
@@ -305,36 +281,36 @@ std::vector<Form> forms() {
              r |= static_cast<Word>(table >> index & 1) << k;
            }
            return std::vector<Word>{r};
-         }});
+         },
+         false,
+         {"lop3.b32"}});
   }
   add({"lop3 with a predicate",
-       {},
        "  lop3.or.b32 %d0|%p, %a, %b, %c, 0x80, %r;\n  lop3.and.b32 %d1|%q, %a, %b, %c, 0x96, !%r;\n"
        "  selp.u32 %d2, 1, 0, %p;\n  selp.u32 %d3, 1, 0, %q;\n",
-       4,
-       false,
-       [](Word a, Word b, Word c) {
+       4, [](Word a, Word b, Word c) {
          const Word x = low(a & b & c), y = low(a ^ b ^ c);
          return std::vector<Word>{x, y, x != 0 || (c & 1) != 0, y != 0 && (c & 1) == 0};
        }});
+}
+
+void add_packing_and_variables(std::vector<Form>& all) {
+  const auto add = [&](Form f) { all.push_back(std::move(f)); };
   add({"pack and unpack 32 bits",
-       {"pack.b64", "high.b64"},
        "  mov.b64 %D0, {%a, %b};\n  mov.b64 {%t1, %t2}, %A;\n  mov.b64 %D1, {%t2, %t1};\n"
        "  mov.b64 {_, %t3}, %C;\n  cvt.u64.u32 %D2, %t3;\n",
        3,
-       true,
        [](Word a, Word b, Word c) {
          return std::vector<Word>{(b & 0xffffffff) << 32 | (a & 0xffffffff), a << 32 | a >> 32, c >> 32};
-       }});
+       },
+       true,
+       {"pack.b64", "high.b64"}});
   add({"pack and unpack 16 and 8 bits",
-       {},
-       "  mov.b32 {%h0, %h1}, %a;\n  mov.b32 %d0, {%h1, %h0};\n  mov.b64 {%h2, %h3, %h4, %h5}, %B;\n  "
-       "mov.b64 %T0, {%h5, %h4, %h3, %h2};\n"
-       "  cvt.u32.u64 %d1, %T0;\n  shr.u64 %T0, %T0, 32;\n  cvt.u32.u64 %d2, %T0;\n"
-       "  .reg .b8 %e<4>;\n  mov.b32 {%e0, %e1, %e2, %e3}, %c;\n  mov.b32 %d3, {%e3, %e1, %e2, %e0};\n",
-       4,
-       false,
-       [](Word a, Word b, Word c) {
+       "  mov.b32 {%h0, %h1}, %a;\n  mov.b32 %d0, {%h1, %h0};\n  mov.b64 {%h2, %h3, %h4, %h5}, %B;\n"
+       "  mov.b64 %T0, {%h5, %h4, %h3, %h2};\n  cvt.u32.u64 %d1, %T0;\n  shr.u64 %T0, %T0, 32;\n"
+       "  cvt.u32.u64 %d2, %T0;\n  .reg .b8 %e<4>;\n  mov.b32 {%e0, %e1, %e2, %e3}, %c;\n"
+       "  mov.b32 %d3, {%e3, %e1, %e2, %e0};\n",
+       4, [](Word a, Word b, Word c) {
          const auto half = [](Word w, int k) { return w >> 16 * k & 0xffff; };
          const auto byte = [](Word w, int k) { return w >> 8 * k & 0xff; };
          return std::vector<Word>{half(a, 0) << 16 | half(a, 1), half(b, 2) << 16 | half(b, 3),
@@ -342,110 +318,85 @@ std::vector<Form> forms() {
                                   byte(c, 0) << 24 | byte(c, 2) << 16 | byte(c, 1) << 8 | byte(c, 3)};
        }});
   add({"vectors of registers",
-       {},
-       "  .reg .v4 .b32 %v, %w;\n  .reg .v2 .b64 %V;\n  mov.v4.u32 %v, {%a, %b, %c, 7};\n  mov.v4.b32 %w, "
-       "%v;\n"
-       "  mov.v4.u32 %w, {%w.w, %w.z, %w.y, %w.x};\n  mov.v4.u32 {%d0, %d1, %d2, %d3}, %w;\n"
-       "  mov.v4.u32 {%d4, %d5, %d6, %t0}, %ntid;\n  mov.v2.b64 %V, {%B, %A};\n  mov.v2.b64 %V, {%V.y, "
-       "%V.x};\n"
-       "  mov.b64 {%d7, %d8}, %V.x;\n  cvt.u16.u32 %h0, %b;\n  mov.b32 %t0, {%h0, _};\n"
-       "  and.b32 %d9, %t0, 0xffff;\n",
-       10,
-       false,
-       [](Word a, Word b, Word c) {
+       "  .reg .v4 .b32 %v, %w;\n  .reg .v2 .b64 %V;\n  mov.v4.u32 %v, {%a, %b, %c, 7};\n"
+       "  mov.v4.b32 %w, %v;\n  mov.v4.u32 %w, {%w.w, %w.z, %w.y, %w.x};\n"
+       "  mov.v4.u32 {%d0, %d1, %d2, %d3}, %w;\n  mov.v4.u32 {%d4, %d5, %d6, %t0}, %ntid;\n"
+       "  mov.v2.b64 %V, {%B, %A};\n  mov.v2.b64 %V, {%V.y, %V.x};\n  mov.b64 {%d7, %d8}, %V.x;\n"
+       "  cvt.u16.u32 %h0, %b;\n  mov.b32 %t0, {%h0, _};\n  and.b32 %d9, %t0, 0xffff;\n",
+       10, [](Word a, Word b, Word c) {
          return std::vector<Word>{7, c, b, a, kThreads, 1, 1, a, a >> 32, b & 0xffff};
        }});
   add({"128-bit registers as four words",
-       {},
        "  .reg .b128 %Q, %R;\n  mov.b128 %Q, {%A, %B};\n  mov.b128 {%d0, %d1, %d2, %d3}, %Q;\n"
        "  mov.b128 %R, {%d3, %d2, %d1, %d0};\n  mov.b128 {%T0, %T1}, %R;\n  mov.b64 {%d4, %d5}, %T0;\n"
        "  mov.b64 {%d6, %d7}, %T1;\n",
-       8,
-       false,
-       [](Word a, Word b, Word) {
+       8, [](Word a, Word b, Word) {
          return std::vector<Word>{a, a >> 32, b, b >> 32, b >> 32, b, a >> 32, a};
        }});
   add({"variables of a function's body",
-       {},
        "  .global .align 4 .u32 own[2] = {11, 22};\n  .const .align 4 .u32 fixed = 33;\n"
-       "  .global .align 8 .u64 pointer = generic(own) + 4;\n"
-       "  ld.global.u32 %d0, [own+4];\n  ld.const.u32 %d1, [fixed];\n  mov.u64 %T0, own;\n"
-       "  ld.global.u32 %d2, [%T0];\n  ld.global.u64 %T1, [pointer];\n  ld.u32 %d3, [%T1];\n",
-       4,
-       false,
-       [](Word, Word, Word) {
+       "  .global .align 8 .u64 pointer = generic(own) + 4;\n  ld.global.u32 %d0, [own+4];\n"
+       "  ld.const.u32 %d1, [fixed];\n  mov.u64 %T0, own;\n  ld.global.u32 %d2, [%T0];\n"
+       "  ld.global.u64 %T1, [pointer];\n  ld.u32 %d3, [%T1];\n",
+       4, [](Word, Word, Word) {
          return std::vector<Word>{22, 33, 11, 22};
        }});
   add({"128-bit registers",
-       {},
        "  .reg .b128 %Q, %R;\n  mov.b128 %Q, {%A, %B};\n  mov.b128 %R, %Q;\n  mov.b128 {%D1, %D0}, %R;\n",
        2,
-       true,
        [](Word a, Word b, Word) {
          return std::vector<Word>{b, a};
        },
-       70});
-  add({"immediates",
+       true,
        {},
-       "  add.s32 %d0, %a, -5;\n  add.f32 %d1, %a, 0f3F800000;\n  and.b32 %d2, %b, 0xff00ff00;\n  sub.u32 "
-       "%d3, 10, %c;\n",
-       4,
-       false,
-       [](Word a, Word b, Word c) {
+       70});
+}
+
+void add_operands(std::vector<Form>& all) {
+  const auto add = [&](Form f) { all.push_back(std::move(f)); };
+  add({"immediates",
+       "  add.s32 %d0, %a, -5;\n  add.f32 %d1, %a, 0f3F800000;\n  and.b32 %d2, %b, 0xff00ff00;\n"
+       "  sub.u32 %d3, 10, %c;\n",
+       4, [](Word a, Word b, Word c) {
          const float x = std::bit_cast<float>(low(a)) + 1.0f;
          return std::vector<Word>{a - 5, x != x ? 0x7fffffffu : std::bit_cast<std::uint32_t>(x),
                                   b & 0xff00ff00, 10 - c};
        }});
   add({"wider registers",
-       {},
-       "  cvt.s8.s32 %t0, %a;\n  mov.b32 %d0, %t0;\n  cvt.u16.u32 %t1, %b;\n  mov.b32 %d1, %t1;\n  shr.s32 "
-       "%d2, %a, 3;\n  cvt.s16.u64 %d3, %C;\n",
-       4,
-       false,
-       [](Word a, Word b, Word c) {
+       "  cvt.s8.s32 %t0, %a;\n  mov.b32 %d0, %t0;\n  cvt.u16.u32 %t1, %b;\n  mov.b32 %d1, %t1;\n"
+       "  shr.s32 %d2, %a, 3;\n  cvt.s16.u64 %d3, %C;\n",
+       4, [](Word a, Word b, Word c) {
          return std::vector<Word>{static_cast<Word>(static_cast<std::int8_t>(a)), b & 0xffff,
                                   static_cast<Word>(static_cast<std::int32_t>(a) >> 3),
                                   static_cast<Word>(static_cast<std::int16_t>(c))};
        }});
+  // Each thread has a shared cell of its own: a thread of another warp could store between a store and its
+  // load.
   add({"spaces",
-       {},
-       "  .shared .align 8 .b8 s_bytes[64];\n  .local .align 8 .b8 l_bytes[64];\n"
-       "  cvta.shared.u64 %T0, s_bytes;\n  mov.u64 %T1, l_bytes;\n  cvta.local.u64 %T1, %T1;\n  "
-       "cvta.to.shared.u64 %T2, %T0;\n"
-       "  isspacep.shared %p, %T0;\n  selp.u32 %d0, 1, 0, %p;\n  isspacep.global %p, %T0;\n  selp.u32 %d1, "
-       "1, 0, %p;\n"
-       "  isspacep.local %p, %T1;\n  selp.u32 %d2, 1, 0, %p;\n  isspacep.global %p, %base;\n  selp.u32 %d3, "
-       "1, 0, %p;\n"
-       "  isspacep.shared %p, %base;\n  selp.u32 %d4, 1, 0, %p;\n  st.shared.u32 [%T2+8], %a;\n  ld.u32 %d5, "
-       "[%T0+8];\n",
-       6,
-       false,
-       [](Word a, Word, Word) { return std::vector<Word>{1, 0, 1, 1, 0, a}; }});
-  // All threads would write one shared cell, and a thread of another warp could store between a store and its
-  // load, so each thread gets its own cell.
-  all.back().lines.replace(all.back().lines.find("s_bytes[64]"), 11, "s_bytes[1024]");
-  all.back().lines.replace(all.back().lines.find("  st.shared.u32 [%T2+8], %a;\n  ld.u32 %d5, [%T0+8];\n"),
-                           50,
-                           "  mul.wide.u32 %T3, %i, 8;\n  add.u64 %T2, %T2, %T3;\n  add.u64 %T0, %T0, %T3;\n"
-                           "  st.shared.u32 [%T2+8], %a;\n  ld.u32 %d5, [%T0+8];\n");
-  add({"lane masks",
-       {},
-       "  mov.u32 %d0, %lanemask_lt;\n  mov.u32 %d1, %lanemask_le;\n  mov.u32 %d2, %lanemask_eq;\n  mov.u32 "
-       "%d3, %lanemask_gt;\n"
-       "  mov.u32 %t0, %lanemask_ge;\n  xor.b32 %d4, %t0, %d0;\n  mov.u32 %t0, %lanemask_lt;\n  popc.b32 "
-       "%t0, %t0;\n  sub.u32 %d5, %t0, %lane;\n",
-       6,
-       false,
-       {}});
-  all.pop_back();  // depends on the lane, not on operands
+       "  .shared .align 8 .b8 s_bytes[1024];\n  .local .align 8 .b8 l_bytes[64];\n"
+       "  cvta.shared.u64 %T0, s_bytes;\n  mov.u64 %T1, l_bytes;\n  cvta.local.u64 %T1, %T1;\n"
+       "  cvta.to.shared.u64 %T2, %T0;\n  isspacep.shared %p, %T0;\n  selp.u32 %d0, 1, 0, %p;\n"
+       "  isspacep.global %p, %T0;\n  selp.u32 %d1, 1, 0, %p;\n  isspacep.local %p, %T1;\n"
+       "  selp.u32 %d2, 1, 0, %p;\n  isspacep.global %p, %base;\n  selp.u32 %d3, 1, 0, %p;\n"
+       "  isspacep.shared %p, %base;\n  selp.u32 %d4, 1, 0, %p;\n  mul.wide.u32 %T3, %i, 8;\n"
+       "  add.u64 %T2, %T2, %T3;\n  add.u64 %T0, %T0, %T3;\n  st.shared.u32 [%T2+8], %a;\n"
+       "  ld.u32 %d5, [%T0+8];\n",
+       6, [](Word a, Word, Word) { return std::vector<Word>{1, 0, 1, 1, 0, a}; }});
   add({"slct and selp of predicates",
-       {},
-       "  setp.lt.u32 %p, %a, %b;\n  selp.b64 %D0, %A, %B, %p;\n  slct.u64.s32 %D1, %A, %C, %b;\n",
-       2,
-       true,
+       "  setp.lt.u32 %p, %a, %b;\n  selp.b64 %D0, %A, %B, %p;\n  slct.u64.s32 %D1, %A, %C, %b;\n", 2,
        [](Word a, Word b, Word c) {
          return std::vector<Word>{low(a) < low(b) ? a : b, static_cast<std::int32_t>(b) >= 0 ? a : c};
-       }});
+       },
+       true});
+}
+
+std::vector<Form> forms() {
+  std::vector<Form> all;
+  add_comparisons(all);
+  add_sets_of_halves(all);
+  add_lop3(all);
+  add_packing_and_variables(all);
+  add_operands(all);
   return all;
 }
 
@@ -457,16 +408,14 @@ Scenario register_parameters() {
   s.rows = {"st.local.u32", "ld.local.u64"};
   s.ptx = scenario_kernel(
       ".func (.reg .b32 sum, .reg .b64 product) combine(.reg .b32 n, .reg .u64 step, .reg .u16 low)\n{\n"
-      "  .reg .pred p;\n  .reg .b32 t;\n  .reg .b64 w;\n"
-      "again:\n  sub.u32 n, n, 1;\n  setp.ne.u32 p, n, 0;\n  @p bra again;\n"
-      "  cvt.u32.u16 t, low;\n  cvt.u32.u64 sum, step;\n  add.u32 sum, sum, t;\n  add.u32 sum, sum, n;\n  "
-      "cvt.u64.u16 w, low;\n"
-      "  mul.lo.u64 product, step, w;\n  setp.gt.u32 p, sum, 100;\n  @p ret;\n  add.u32 sum, sum, "
-      "1000;\n}\n---"
-      "  .reg .b32 %n, %sum;\n  .reg .b64 %step, %product;\n  .reg .u16 %low;\n",
+      "  .reg .pred p;\n  .reg .b32 t;\n  .reg .b64 w;\nagain:\n  sub.u32 n, n, 1;\n  setp.ne.u32 p, n, 0;\n"
+      "  @p bra again;\n  cvt.u32.u16 t, low;\n  cvt.u32.u64 sum, step;\n  add.u32 sum, sum, t;\n"
+      "  add.u32 sum, sum, n;\n  cvt.u64.u16 w, low;\n  mul.lo.u64 product, step, w;\n"
+      "  setp.gt.u32 p, sum, 100;\n  @p ret;\n  add.u32 sum, sum, 1000;\n}\n---  .reg .b32 %n, %sum;\n"
+      "  .reg .b64 %step, %product;\n  .reg .u16 %low;\n",
       "  ld.global.u64 %step, [%in];\n  add.u32 %n, %i, 1;\n"
-      "  call (%sum, %product), combine, (%n, %step, 7);\n"
-      "  st.global.u32 [%out], %sum;\n  st.global.u64 [%out+8], %product;\n",
+      "  call (%sum, %product), combine, (%n, %step, 7);\n  st.global.u32 [%out], %sum;\n"
+      "  st.global.u64 [%out+8], %product;\n",
       1, 2);
   for (std::uint32_t i = 0; i < 32; ++i) {
     const Word step = i * i;
@@ -482,14 +431,13 @@ Scenario vector_parameters() {
   Scenario s;
   s.name = "call with vectors in registers";
   s.ptx = scenario_kernel(
-      ".func (.reg .v2 .b32 r) swap(.reg .v2 .b32 p, .reg .v4 .b32 q)\n{\n  .global .u32 own = 3;\n  .reg "
-      ".b32 t;\n"
-      "  ld.global.u32 t, [own];\n  add.u32 t, t, q.z;\n  mov.v2.b32 r, {p.y, t};\n  ret;\n}\n"
-      ".func (.reg .b32 r) three()\n{\n  .global .u32 own = 30;\n  ld.global.u32 r, [own];\n  ret;\n}\n---"
-      "  .reg .v2 .b32 %v, %w;\n  .reg .v4 .b32 %q;\n  .reg .b32 %t;\n",
+      ".func (.reg .v2 .b32 r) swap(.reg .v2 .b32 p, .reg .v4 .b32 q)\n{\n  .global .u32 own = 3;\n"
+      "  .reg .b32 t;\n  ld.global.u32 t, [own];\n  add.u32 t, t, q.z;\n  mov.v2.b32 r, {p.y, t};\n  ret;\n"
+      "}\n.func (.reg .b32 r) three()\n{\n  .global .u32 own = 30;\n  ld.global.u32 r, [own];\n  ret;\n}\n"
+      "---  .reg .v2 .b32 %v, %w;\n  .reg .v4 .b32 %q;\n  .reg .b32 %t;\n",
       "  mov.v2.b32 %v, {%i, %lane};\n  add.u32 %t, %i, 100;\n  mov.v4.b32 %q, {%i, %i, %t, %i};\n"
-      "  call (%w), swap, (%v, %q);\n  call (%t), three;\n"
-      "  st.global.u32 [%out], %w.x;\n  st.global.u32 [%out+4], %w.y;\n  st.global.u32 [%out+8], %t;\n",
+      "  call (%w), swap, (%v, %q);\n  call (%t), three;\n  st.global.u32 [%out], %w.x;\n"
+      "  st.global.u32 [%out+4], %w.y;\n  st.global.u32 [%out+8], %t;\n",
       1, 2);
   for (std::uint32_t i = 0; i < 32; ++i) {
     s.in.push_back(0);

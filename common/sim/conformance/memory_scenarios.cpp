@@ -68,8 +68,8 @@ std::string filled(const std::string& place, std::uint32_t bytes) {
   if (place == "global") return "  mov.b64 %p, %base;\n";
   const std::string fill = fmt::format(
       "  mov.u32 %c, {};\nfill:\n  cvt.u64.u32 %q, %c;\n  add.u64 %q, %q, %base;\n  ld.global.u64 %x, [%q];\n"
-      "  cvt.u64.u32 %q, %c;\n  add.u64 %q, %q, %p;\n  st.{}.u64 [%q], %x;\n"
-      "  add.u32 %c, %c, {};\n  setp.lt.u32 %more, %c, {};\n  @%more bra fill;\n",
+      "  cvt.u64.u32 %q, %c;\n  add.u64 %q, %q, %p;\n  st.{}.u64 [%q], %x;\n  add.u32 %c, %c, {};\n"
+      "  setp.lt.u32 %more, %c, {};\n  @%more bra fill;\n",
       place == "shared" ? "%j" : "0", place, place == "shared" ? 8 * kThreads : 8, bytes);
   return fmt::format("  mov.u64 %p, {};\n  mov.u32 %j, %tid.x;\n  mul.lo.u32 %j, %j, 8;\n{}{}",
                      place + "_memory", fill, place == "shared" ? "  bar.sync 0;\n" : "");
@@ -77,8 +77,8 @@ std::string filled(const std::string& place, std::uint32_t bytes) {
 
 std::string declarations(const std::string& place) {
   std::string text =
-      "  .reg .pred %more, %guard, %z<3>;\n  .reg .b32 %e, %c, %j, %k;\n  .reg .b64 %p, %q, %x, %y, %s0, "
-      "%s1, %s2;\n";
+      "  .reg .pred %more, %guard, %z<3>;\n  .reg .b32 %e, %c, %j, %k;\n"
+      "  .reg .b64 %p, %q, %x, %y, %s0, %s1, %s2;\n";
   if (place == "shared" || place == "generic")
     text += fmt::format("  .shared .align 16 .b8 shared_memory[{}];\n", kBytes);
   if (place == "local" || place == "generic")
@@ -163,6 +163,24 @@ Scenario load(const std::string& place, const Element& e, int count) {
   return s;
 }
 
+// Clears shared memory, and gives %p its address.
+std::string clear_shared(std::uint32_t words) {
+  return fmt::format(
+      "  mov.u64 %p, shared_memory;\n  mov.u32 %c, %tid.x;\nclear:\n  mul.wide.u32 %q, %c, 8;\n"
+      "  add.u64 %q, %q, %p;\n  mov.b64 %x, 0;\n  st.shared.u64 [%q], %x;\n  add.u32 %c, %c, {};\n"
+      "  setp.lt.u32 %more, %c, {};\n  @%more bra clear;\n  bar.sync 0;\n",
+      kThreads, words);
+}
+
+// Copies shared memory to %base.
+std::string copy_shared(std::uint32_t words) {
+  return fmt::format(
+      "  bar.sync 0;\n  mov.u32 %c, %tid.x;\ncopy:\n  mul.wide.u32 %q, %c, 8;\n  add.u64 %x, %q, %p;\n"
+      "  ld.shared.u64 %y, [%x];\n  add.u64 %q, %q, %base;\n  st.global.u64 [%q], %y;\n"
+      "  add.u32 %c, %c, {};\n  setp.lt.u32 %more, %c, {};\n  @%more bra copy;\n",
+      kThreads, words);
+}
+
 // Thread i stores words derived from its index; the memory is then copied to the output.
 Scenario store(const std::string& place, const Element& e, int count) {
   Scenario s;
@@ -221,24 +239,13 @@ Scenario store(const std::string& place, const Element& e, int count) {
   if (place == "global" || place == "generic") {
     body += place == "generic" ? "  cvta.global.u64 %p, %base;\n" : "  mov.b64 %p, %base;\n";
   } else {
-    body += fmt::format(
-        "  mov.u64 %p, shared_memory;\n  mov.u32 %c, %tid.x;\nclear:\n  mul.wide.u32 %q, %c, 8;\n  add.u64 "
-        "%q, %q, %p;\n"
-        "  mov.b64 %x, 0;\n  st.shared.u64 [%q], %x;\n  add.u32 %c, %c, {};\n  setp.lt.u32 %more, %c, {};\n"
-        "  @%more bra clear;\n  bar.sync 0;\n",
-        kThreads, total / 8);
+    body += clear_shared(total / 8);
   }
   body += fmt::format("  mul.wide.u32 %q, %i, {};\n  add.u64 %q, %q, %p;\n  {} [%q], {};\n", unit, spelt, v);
   body += fmt::format("  mul.wide.u32 %q, %i, {};\n  add.u64 %q, %q, %p;\n  @%guard {} [%q+{}], {};\n",
                       2 * unit, spelt, second, v);
   body += fmt::format("  bar.sync 0;\n  setp.eq.u32 %z0, %i, 70;\n  @%z0 {} [%p+{}], {};\n", spelt, third, v);
-  if (place == "shared")
-    body += fmt::format(
-        "  bar.sync 0;\n  mov.u32 %c, %tid.x;\ncopy:\n  mul.wide.u32 %q, %c, 8;\n  add.u64 %x, %q, %p;\n"
-        "  ld.shared.u64 %y, [%x];\n  add.u64 %q, %q, %base;\n  st.global.u64 [%q], %y;\n  add.u32 %c, %c, "
-        "{};\n"
-        "  setp.lt.u32 %more, %c, {};\n  @%more bra copy;\n",
-        kThreads, total / 8);
+  if (place == "shared") body += copy_shared(total / 8);
   s.out.assign(total / 8, 0);
   auto* memory = reinterpret_cast<std::uint8_t*>(s.out.data());
   for (std::uint32_t i = 0; i < kThreads; ++i) {

@@ -103,8 +103,7 @@ Word over_members(const std::vector<Lane>& lanes, std::uint32_t lane, Word start
   return start;
 }
 
-std::vector<WarpOp> operations() {
-  std::vector<WarpOp> all;
+void add_shuffles(std::vector<WarpOp>& all) {
   for (const auto& [mode, name] :
        {std::pair('u', "up"), std::pair('d', "down"), std::pair('b', "bfly"), std::pair('i', "idx")}) {
     const auto model = [m = mode](const std::vector<Lane>& l, std::uint32_t i) { return shuffled(l, i, m); };
@@ -116,6 +115,9 @@ std::vector<WarpOp> operations() {
                    },
                    32, true});
   }
+}
+
+void add_votes_and_matches(std::vector<WarpOp>& all) {
   const auto set = [](const std::vector<Lane>& l, std::uint32_t i) {  // members with odd a
     return over_members(l, i, 0, [](Word w, const Lane& lane, std::uint32_t k) {
       return w | static_cast<Word>(lane.a & 1) << k;
@@ -123,26 +125,17 @@ std::vector<WarpOp> operations() {
   };
   // With 1 value all predicates are false; with 2 they differ.
   for (const int distinct : {1, 2}) {
-    all.push_back({"vote.all", "vote.sync.all.pred %p, %q, %m",
-                   [=](const std::vector<Lane>& l, std::uint32_t i) {
-                     return Outcome{0, set(l, i) == l[i].members};
-                   },
-                   distinct});
-    all.push_back({"vote.all", "vote.sync.all.pred %p, !%q, %m",
-                   [=](const std::vector<Lane>& l, std::uint32_t i) {
-                     return Outcome{0, set(l, i) == 0};
-                   },
-                   distinct});
-    all.push_back({"vote.any", "vote.sync.any.pred %p, %q, %m",
-                   [=](const std::vector<Lane>& l, std::uint32_t i) {
-                     return Outcome{0, set(l, i) != 0};
-                   },
-                   distinct});
-    all.push_back({"vote.uni", "vote.sync.uni.pred %p, %q, %m",
-                   [=](const std::vector<Lane>& l, std::uint32_t i) {
-                     return Outcome{0, set(l, i) == 0 || set(l, i) == l[i].members};
-                   },
-                   distinct});
+    const auto vote = [&](const std::string& mode, const char* predicate, auto holds) {
+      all.push_back({"vote." + mode, fmt::format("vote.sync.{}.pred %p, {}, %m", mode, predicate),
+                     [=](const std::vector<Lane>& l, std::uint32_t i) {
+                       return Outcome{0, holds(set(l, i), l[i].members)};
+                     },
+                     distinct});
+    };
+    vote("all", "%q", [](Word odd, Word members) { return odd == members; });
+    vote("all", "!%q", [](Word odd, Word) { return odd == 0; });
+    vote("any", "%q", [](Word odd, Word) { return odd != 0; });
+    vote("uni", "%q", [](Word odd, Word members) { return odd == 0 || odd == members; });
     all.push_back({"vote.ballot", "vote.sync.ballot.b32 %d, %q, %m",
                    [=](const std::vector<Lane>& l, std::uint32_t i) {
                      return Outcome{set(l, i), false};
@@ -171,6 +164,9 @@ std::vector<WarpOp> operations() {
                      distinct});
     }
   }
+}
+
+void add_reductions(std::vector<WarpOp>& all) {
   const auto reduce = [&](const char* op, const char* type, Word start,
                           const std::function<Word(Word, Word)>& f) {
     all.push_back({fmt::format("redux.{}.{}", op, type), fmt::format("redux.sync.{}.{} %d, %a, %m", op, type),
@@ -192,6 +188,13 @@ std::vector<WarpOp> operations() {
   reduce("and", "b32", 0xffffffff, [](Word x, Word y) { return x & y; });
   reduce("or", "b32", 0, [](Word x, Word y) { return x | y; });
   reduce("xor", "b32", 0, [](Word x, Word y) { return x ^ y; });
+}
+
+std::vector<WarpOp> operations() {
+  std::vector<WarpOp> all;
+  add_shuffles(all);
+  add_votes_and_matches(all);
+  add_reductions(all);
   all.push_back({"elect", "elect.sync %d|%p, %m",
                  [](const std::vector<Lane>& l, std::uint32_t i) {
                    const auto leader = static_cast<std::uint32_t>(std::countr_zero(l[i].members));

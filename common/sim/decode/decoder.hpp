@@ -125,6 +125,11 @@ class Decoder {
   std::uint32_t open_block();
   void close_block(Exit exit);
   void open_sync_block();
+  void open_block_at(std::size_t k);  // for instruction k of the function, or its end
+  // The guard of instruction k: a test in a block of its own, or of each of the instruction's ops.
+  void take_guard(const Instruction& i, std::int32_t k);
+  // The frame: results, parameters (except of kernels), .local and .param variables.
+  void lay_out_frame(ProgramFunction& f);
   BasicBlock& block() { return program_.blocks.back(); }
 
   // --- instructions
@@ -167,6 +172,13 @@ class Decoder {
   void multiply_matrices(const Instruction& i);
   void warp_matrix(const Instruction& i);
   void access_fragment(const Instruction& i);
+  struct FragmentAccess;
+  FragmentAccess fragment_access(const Instruction& i) const;
+  std::map<int, std::uint32_t> line_addresses(const Instruction& i, const FragmentAccess& f);
+  void access_element(const FragmentAccess& f, std::size_t r, int j, std::uint32_t slot);
+  void load_elements(const FragmentAccess& f, std::size_t r);
+  std::uint32_t calculate(std::string_view key, SlotKind kind, std::uint32_t x, std::uint32_t y);
+  std::uint32_t shifted(const char* key, std::uint32_t x, int by);
   std::uint32_t gather(const Operand& operand, std::size_t n, SlotKind kind);
   std::uint32_t row_address(const Operand& operand);
   std::vector<std::uint32_t> texture_sources(const Operand& place, std::size_t n, Type type);

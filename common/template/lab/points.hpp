@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// LAB_TITLE: the tasks and what they are worth; `./lab points LAB_ID` prints it. They stand in the order of Rung in lab.hpp.
+// LAB_TITLE: the tasks, in the order of Rung in lab.hpp, and their points, as `./lab points LAB_ID` prints.
 #pragma once
 
 #include "lab/manifest.hpp"

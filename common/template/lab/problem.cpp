@@ -7,9 +7,9 @@
 #include "LAB_ID/baseline.hpp"
 #include "LAB_ID/lab.hpp"
 #include "LAB_ID/points.hpp"
+#include "lab/cases.hpp"
 #include "lab/compare.hpp"
 #include "lab/items.hpp"
-#include "lab/problem.hpp"
 
 namespace course::LAB_ID {
 namespace {
@@ -72,14 +72,8 @@ class TheProblem : public lab::Problem {
  private:
   static Case make(std::uint64_t n, Pattern pattern, std::uint32_t purpose = lab::kCorrectness,
                    std::uint32_t misalign = 0) {
-    Case c;
-    c.name = fmt::format("i32_n{}_{}", n, lab::name_of(pattern));
-    if (misalign != 0) c.name += fmt::format("_off{}", misalign);
-    c.n = n;
-    c.pattern = pattern;
-    c.purpose = purpose;
-    c.misalign = misalign;
-    return c;
+    return lab::make_case(fmt::format("i32_n{}_{}", n, lab::name_of(pattern)), 0, DType::i32, n, pattern,
+                          purpose, misalign);
   }
 };
 

@@ -16,8 +16,8 @@
 //     -L/usr/local/cuda/lib64 -lcudart (and -lfmt where fmt is installed)
 //   ./differential 1 100000 > gpu.txt
 //   LD_LIBRARY_PATH=build/common/cudart ./differential 1 100000 > sim.txt; diff gpu.txt sim.txt
-// JIT_LEVEL=0 in the environment turns the driver's optimisations off (4 is the default). A GPU that agrees with
-// the simulator then, and not otherwise, departs from the ISA because of an optimisation.
+// JIT_LEVEL=0 in the environment turns the driver's optimisations off (4 is the default). A GPU that agrees
+// with the simulator then, and not otherwise, departs from the ISA because of an optimisation.
 // Exit status: 0; 1 when a kernel could not be loaded or run; 77 without a device.
 #include <cuda_runtime.h>
 

@@ -102,7 +102,10 @@ def inline(text):
         if picture is not None:
             out += f"#image({quoted(path_of(picture))}, width: 7.5cm)"
         elif code is not None:
-            out += f"#raw({quoted(html.unescape(code))})"
+            code = html.unescape(code)
+            if len(code) > 24:
+                code = code.replace("_", "_\u200b")  # may break there
+            out += f"#raw({quoted(code)})"
         elif strong is not None:
             out += f"#strong[{inline(strong)}]"
         elif emphasis is not None:

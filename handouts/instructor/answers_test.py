@@ -14,7 +14,6 @@ import pathlib
 import re
 import sys
 import unittest
-from fractions import Fraction
 
 sys.dont_write_bytecode = True
 HANDOUTS = pathlib.Path(sys.argv[1]).resolve()
@@ -85,19 +84,15 @@ def fullest(balls, boxes):
     """Expected number of balls in the fullest of the boxes."""
 
     def product(a, b):
-        out = [Fraction(0)] * (balls + 1)
-        for i, x in enumerate(a):
-            for j, y in enumerate(b[: balls + 1 - i]):
-                out[i + j] += x * y
-        return out
+        return [sum(a[i] * b[k - i] for i in range(k + 1)) for k in range(balls + 1)]
 
-    total = Fraction(0)
+    total = 0.0
     for most in range(balls):  # the probability that some box has more than `most`
-        power, base, left = [Fraction(1)] + [Fraction(0)] * balls, [Fraction(int(k <= most), math.factorial(k)) for k in range(balls + 1)], boxes
+        power, base, left = [1.0] + [0.0] * balls, [(k <= most) / math.factorial(k) for k in range(balls + 1)], boxes
         while left:
             power, base, left = product(power, base) if left % 2 else power, product(base, base), left // 2
-        total += 1 - power[balls] * math.factorial(balls) / Fraction(boxes) ** balls
-    return float(total)
+        total += 1 - power[balls] * math.factorial(balls) / float(boxes) ** balls
+    return total
 
 
 def wavefronts(words):

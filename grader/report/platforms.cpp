@@ -88,8 +88,8 @@ std::string to_prairielearn(const RunResult& result) {
 
 std::string to_vpl(const RunResult& result) {
   const RunResult shown = for_students(result);
-  // Lines of a comment: "-" starts a title, ">" preformatted text. No line of a message can end the comment or
-  // set the grade, because each gets a ">".
+  // In a comment, a line with "-" is a title, and one with ">" is preformatted text. Each line of a message
+  // gets a ">", so no message can end the comment or set the grade.
   std::string out = "<|--\n";
   for (const LabResult& lab : shown.labs) {
     for (const TaskResult& task : lab.tasks) {

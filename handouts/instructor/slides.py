@@ -140,8 +140,9 @@ def table(lines):
     width = max(map(len, [head, *rows]))
     sides = ["right" if cell.endswith(":") and not cell.startswith(":") else "left" for cell in align] + ["left"] * (width - len(align))
     plain = [[re.sub(r"[`*]|\]\([^)]*\)", "", row[i]) for row in [head, *rows] if i < len(row)] for i in range(width)]
-    long = [max(map(len, column), default=1) if any(len(cell) > 34 and " " in cell for cell in column) else 0 for column in plain]
-    columns = ", ".join(f"{max(size, 34)}fr" if size else "auto" for size in [min(size, 100) for size in long])
+    long = any(len(cell) > 34 and " " in cell for column in plain for cell in column)
+    sizes = [max(map(len, column), default=1) if any(len(cell) > 12 and " " in cell for cell in column[1:]) else 0 for column in plain]
+    columns = ", ".join(f"{max(min(size, 100), 16)}fr" if long and size else "auto" for size in sizes)
 
     def row_of(row, wrap):
         return "".join(f"{wrap}[{inline(cell.replace(chr(92) + '|', '|'))}], " for cell in [*row, *[""] * (width - len(row))])
@@ -149,7 +150,7 @@ def table(lines):
     for first in range(0, len(rows), MOST_ROWS):
         body = "\n".join("  " + row_of(row, "") for row in rows[first : first + MOST_ROWS])
         heading = "  table.header(" + "".join(f"[#strong[{inline(cell)}]], " for cell in [*head, *[""] * (width - len(head))]) + "),\n" if any(head) else ""
-        yield len(rows[first : first + MOST_ROWS]) + 1, any(long), f"#table(columns: ({columns},), align: ({', '.join(sides)},),\n{heading}{body}\n)"
+        yield len(rows[first : first + MOST_ROWS]) + 1, long, f"#table(columns: ({columns},), align: ({', '.join(sides)},),\n{heading}{body}\n)"
 
 
 def sections_of(text):

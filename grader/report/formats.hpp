@@ -9,9 +9,6 @@
 
 namespace course::grader {
 
-// Whether the grader failed at a task. Then no platform may get a score of 0 for it.
-bool has_infra(const RunResult& result);
-
 // Gradescope's results.json. The visible tests are the students' edition; a test that only instructors see
 // contains the rest.
 std::string to_gradescope(const RunResult& result);

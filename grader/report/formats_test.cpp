@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/formats.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -155,6 +156,16 @@ TEST(PrairieLearn, HasTheDocumentedFields) {
   EXPECT_THAT(tests[1].at("output").get<std::string>(), HasSubstr("race on s_data"));
 }
 
+TEST(StepSummary, HasNoPointsAfterAMachineFault) {
+  RunResult result = testing::sample_result();
+  EXPECT_THAT(to_step_summary(result), HasSubstr("of 100 points"));
+  result.labs[0].tasks[1].verdict = lab::Verdict::infra;
+  const std::string text = to_step_summary(result);
+  EXPECT_THAT(text, HasSubstr("<td>INFRA</td><td>no points</td>"));
+  EXPECT_THAT(text, HasSubstr("not graded completely"));
+  EXPECT_THAT(text, Not(HasSubstr("of 100 points")));
+}
+
 TEST(PrairieLearn, BonusEndsAtTheMaximum) {
   RunResult result = testing::sample_result();
   result.labs[0].points = result.labs[0].max_points;
@@ -217,6 +228,13 @@ TEST(Csv, HasOneLinePerTask) {
   const std::string text = to_csv(testing::sample_result());
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
   EXPECT_THAT(text, HasSubstr("\"reduction\",\"good\",\"Task good\",0,OK,45,50,45,85.25,"));
+}
+
+TEST(Csv, LeavesPointsEmptyAfterAMachineFault) {
+  RunResult result = testing::sample_result();
+  result.labs[0].tasks[1].verdict = lab::Verdict::infra;
+  const int max_points = result.labs[0].tasks[1].max_points;
+  EXPECT_THAT(to_csv(result), HasSubstr(fmt::format(",INFRA,,{},,", max_points)));
 }
 
 // Texts that a submission can influence.

@@ -39,14 +39,18 @@ std::string to_step_summary(const RunResult& result) {
   const RunResult shown = for_students(result);
   std::string out;
   for (const LabResult& lab : shown.labs) {
-    out +=
-        fmt::format("<h3>{}: {} of {} points{}</h3>\n\n", escape_markup(tame_line(lab.title)), lab.points,
-                    lab.max_points, lab.bonus_points > 0 ? fmt::format(", bonus {}", lab.bonus_points) : "");
+    const std::string points =
+        fmt::format("{} of {} points{}", lab.points, lab.max_points,
+                    lab.bonus_points > 0 ? fmt::format(", bonus {}", lab.bonus_points) : "");
+    out += fmt::format("<h3>{}: {}</h3>\n\n", escape_markup(tame_line(lab.title)),
+                       has_infra(lab) ? "not graded completely" : points);
     out += "<table><tr><th>task</th><th>verdict</th><th>points</th><th>speedup</th></tr>\n";
     for (const TaskResult& task : lab.tasks) {
-      out += fmt::format("<tr><td>{}</td><td>{}</td><td>{} / {}</td><td>{}</td></tr>\n",
-                         escape_markup(tame_line(task.title)), lab::name_of(task.verdict), task.points,
-                         task.max_points, task.speedup ? fmt::format("{:.3g}", *task.speedup) : "");
+      const bool fault = task.verdict == lab::Verdict::infra;
+      out += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+                         escape_markup(tame_line(task.title)), lab::name_of(task.verdict),
+                         fault ? "no points" : fmt::format("{} / {}", task.points, task.max_points),
+                         task.speedup ? fmt::format("{:.3g}", *task.speedup) : "");
     }
     out += "</table>\n\n";
     for (const TaskResult& task : lab.tasks) {

@@ -57,15 +57,6 @@ std::string for_instructors(const RunResult& result) {
 
 }  // namespace
 
-bool has_infra(const RunResult& result) {
-  for (const LabResult& lab : result.labs) {
-    for (const TaskResult& task : lab.tasks) {
-      if (task.verdict == lab::Verdict::infra) return true;
-    }
-  }
-  return false;
-}
-
 std::string to_gradescope(const RunResult& result) {
   const RunResult shown = for_students(result);
   json tests = json::array();

@@ -127,6 +127,8 @@ def first_sentences(text, most=220):
         if len(kept) + len(sentence) > most:
             break
         kept += " " + sentence
+    if re.match(r"\*[^*]", kept) and kept.count("*") % 2:  # the end of the emphasis is in a sentence that was cut off
+        kept = kept[1:]
     return kept.rstrip(":")
 
 

@@ -5,6 +5,7 @@
     cases LAB RUNG,... COLUMN CASE=WORDS ...    one figure of some rungs on several cases; in WORDS _ stands for a blank
     goals LAB TASK             what of the task is counted, and its limits
     tried LAB                  on which cases the tasks are counted and timed
+    effort all                 the tasks of all labs, with their points, difficulty and hours, as the handouts have them
 """
 
 import functools
@@ -132,4 +133,24 @@ def tried(lab, labcli):
     return table(["task", "counted on", "timed on"], rows)
 
 
-KINDS = (counted, cases, goals, tried)
+def effort(_all, labcli):
+    sys.path.insert(0, str(ROOT / "common/tools"))
+    import hint
+
+    rows, hours = [], 0
+    for lab, page in hint.handouts(ROOT).items():
+        known, one = hint.tasks_of(page.read_text(encoding="utf-8")), labs(labcli)[lab]
+        name, of_lab = one["title"], 0
+        for task in one["tasks"]:
+            difficulty, time = hint.effort(known[task["id"]][1]) or ("", "")
+            bonus = bool(task.get("bonus"))
+            of_lab += 0 if bonus else sum(map(int, re.findall(r"\d+", time)))
+            rows.append([name, f"`{task['id']}`{' (bonus)' if bonus else ''}", difficulty, time, task["max_points"]])
+            name = ""
+        rows.append(["", "*without the bonus*", "", f"*about {of_lab} hours*", f"*{sum(task['max_points'] for task in one['tasks'] if not task.get('bonus'))}*"])
+        hours += of_lab
+    rows.append(["**all labs**", "", "", f"**about {hours} hours**", ""])
+    return table(["lab", "task", "difficulty", "time", "points"], rows, "llllr")
+
+
+KINDS = (counted, cases, goals, tried, effort)

@@ -27,9 +27,11 @@ constexpr Kind kKinds[] = {
     {"--csv", "A line for each task", &ReportFiles::csv, to_csv},
     {"--junit", "JUnit XML", &ReportFiles::junit, to_junit},
     {"--gradescope", "Gradescope's results.json", &ReportFiles::gradescope, to_gradescope},
-    {"--classroom", "The result of a GitHub Classroom step", &ReportFiles::classroom, to_classroom},
     {"--summary", "A GitHub step summary (Markdown)", &ReportFiles::summary, to_step_summary},
     {"--annotations", "GitHub annotations", &ReportFiles::annotations, to_annotations},
+    {"--autolab", "The last two lines of an Autolab autograder", &ReportFiles::autolab, to_autolab},
+    {"--prairielearn", "PrairieLearn's results.json", &ReportFiles::prairielearn, to_prairielearn},
+    {"--vpl", "What Moodle's VPL reads: comment and grade", &ReportFiles::vpl, to_vpl},
 };
 
 }  // namespace

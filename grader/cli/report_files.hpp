@@ -15,7 +15,7 @@ class App;
 namespace course::grader::cli {
 
 struct ReportFiles {
-  std::string json, junit, html, csv, gradescope, classroom, summary, annotations;
+  std::string json, junit, html, csv, gradescope, summary, annotations, autolab, prairielearn, vpl;
   std::string edition = "instructor";  // or "student", see report/edition.hpp
 };
 

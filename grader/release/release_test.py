@@ -97,7 +97,7 @@ def impossible(edition, known, tasks, page, words, line):
 def dead_references(left_out, page, text):
     """Files of the course, by path or name, that a text speaks of and the edition lacks."""
     folders = {os.path.dirname(name) for name in left_out}
-    pages = {os.path.basename(name) for name in left_out if name.startswith("handouts/") and name.endswith(".md")}
+    pages = {os.path.basename(name) for name in left_out if name.startswith("handouts/") and name.endswith(".md")} - NAMES
     for path in re.findall(r"(?<![\w/.])[\w.-]+(?:/[\w.-]+)+/?", text):
         path = path.rstrip("/.")
         if path in left_out or re.match(r"(build/)?(solutions|grader/(mutants|hostile|gradescope|release))\b", path) or path in folders - {""} and not (FOLDERS & {path}):
@@ -108,6 +108,7 @@ def dead_references(left_out, page, text):
 
 
 FOLDERS = {os.path.dirname(name) for name in release.released_files(ROOT)}
+NAMES = {os.path.basename(name) for name in release.released_files(ROOT)}  # of which there may be others that stay behind
 
 
 class Readers(unittest.TestCase):
@@ -180,7 +181,7 @@ class Edition(unittest.TestCase):
     def test_instructors_files_stay_behind(self):
         names = {p.relative_to(self.out).as_posix() for p in self.files()}
         for name in names:
-            self.assertFalse(name.startswith(("solutions/", "grader/mutants/", "grader/hostile/", "grader/release/", "grader/gradescope/")), name)
+            self.assertFalse(name.startswith(("solutions/", "grader/mutants/", "grader/hostile/", "grader/release/", "grader/gradescope/", "handouts/instructor")), name)
             self.assertFalse("_test." in name and not name.startswith("labs/"), name)
         self.assertNotIn("grader/batch/grade_all.py", names)
         for lab in LABS:
@@ -261,6 +262,87 @@ class Edition(unittest.TestCase):
     def test_programs_stay_programs(self):
         for name in ["lab", ".github/grade.sh"]:
             self.assertTrue((self.out / name).stat().st_mode & 0o100, name)
+
+    def test_no_answer_of_the_instructors_stands_anywhere(self):
+        pages = sorted((ROOT / "handouts/instructor").glob("[0-9]*.md"))
+        answers = {line for page in pages for line in page.read_text().splitlines() if len(line) > 60 and not line.startswith("#")}
+        self.assertGreater(len(answers), 300)
+        for path in self.files():
+            self.assertFalse(answers & set(path.read_text(encoding="latin-1").splitlines()), path)
+
+    def test_workflows_name_files_that_are_there(self):
+        for name in [".github/workflows/grade.yml", ".gitlab-ci.yml"]:
+            text = (self.out / name).read_text()
+            self.assertIn(".github/grade.sh", text)
+            for path in re.findall(r"(?<=[\[ '])(?:common|labs|grader)/[\w./*-]+", text):
+                self.assertTrue(list(self.out.glob(path)), f"{name}: {path}")
+
+
+@unittest.skipIf(PLAIN, "no git here")
+class Workflow(InFolder):
+    """.github/grade.sh in a repository with a ./lab that notes what it was asked."""
+
+    def setUp(self):
+        super().setUp()
+        self.repository = self.dir / "repository"
+        for lab in ["scan", "sat"]:
+            (self.repository / f"labs/{lab}").mkdir(parents=True)
+            (self.repository / f"labs/{lab}/{lab}.cu").write_text("empty")
+        (self.repository / ".github").mkdir()
+        shutil.copy(ROOT / "grader/release/edition/.github/grade.sh", self.repository / ".github")
+        (self.repository / "lab").write_text('#!/bin/sh\n[ "$1" != report ] || echo points >summary.md\necho "$@" >>../asked\n')
+        (self.repository / "lab").chmod(0o755)
+        self.git("init", "--quiet")
+        self.first = self.commit("release")
+
+    def git(self, *arguments):
+        who = ["-c", "user.name=x", "-c", "user.email=x@localhost"]
+        return subprocess.run(["git", "-C", self.repository, *who, *arguments], check=True, capture_output=True, text=True).stdout.strip()
+
+    def commit(self, message):
+        self.git("add", "--all")
+        self.git("commit", "--quiet", "--message", message)
+        return self.git("rev-parse", "HEAD")
+
+    def asked(self, base="", *labs, **more):
+        """What ./lab was asked to grade; None if it was not."""
+        (self.dir / "asked").unlink(missing_ok=True)
+        environment = {name: value for name, value in os.environ.items() if name != "GITHUB_STEP_SUMMARY"} | {"BASE": base} | more
+        done = subprocess.run(["bash", self.repository / ".github/grade.sh", *labs], env=environment, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        log = (self.dir / "asked").read_text() if (self.dir / "asked").exists() else ""
+        graded = re.findall(r"^grade (.*?) --device sim --json result.json", log, re.M)
+        self.assertEqual(not graded, "nothing to grade" in done.stdout)
+        return graded[0].split() if graded else None
+
+    def test_grades_what_a_push_has_changed(self):
+        self.assertIsNone(self.asked(self.first))
+        (self.repository / "labs/scan/scan.cu").write_text("mine")
+        (self.repository / "labs/sat/notes.txt").write_text("of no lab's file")
+        second = self.commit("scan")
+        self.assertEqual(self.asked(self.first), ["scan"])
+        self.assertIsNone(self.asked(second))
+        (self.repository / "labs/sat/sat.cu").write_text("mine")
+        self.commit("sat")
+        self.assertEqual(self.asked(second), ["sat"])
+
+    def test_without_a_push_before_all_that_was_started_counts(self):
+        for lab in ["sat", "scan"]:
+            (self.repository / f"labs/{lab}/{lab}.cu").write_text("mine")
+            self.commit(lab)
+        for base in ["", "0" * 40, "1234567"]:
+            self.assertEqual(self.asked(base), ["sat", "scan"])
+
+    def test_takes_labs_by_name(self):
+        self.assertEqual(self.asked(self.first, "sat"), ["sat"])
+
+    def test_writes_a_summary_for_github_alone(self):
+        (self.repository / "labs/scan/scan.cu").write_text("mine")
+        self.commit("scan")
+        self.asked(self.first, GITHUB_STEP_SUMMARY=str(self.dir / "summary"))
+        self.assertEqual((self.dir / "summary").read_text(), "points\n")
+        self.asked(self.first)
+        self.assertNotRegex((self.dir / "asked").read_text(), "(?m)^report")
 
 
 class Refusals(InFolder):
@@ -372,13 +454,14 @@ log.write_text((log.read_text() if log.exists() else "") + " ".join(sys.argv[1:]
 text = pathlib.Path("labs/scan/scan.cu").read_text(errors="replace")
 time.sleep(60 if text == "hang" else 0)
 fault = text.startswith("infra") and n_before < int(text.split()[1])
-result = {"labs": [{"id": "scan", "tasks": [{"id": "one", "verdict": "INFRA" if fault else "OK"}]}]}
+result = {"labs": [{"id": "scan", "title": "Scan", "tasks": [{"id": "one", "verdict": "INFRA" if fault else "OK"}] + [
+    {"id": name, "title": name, "bonus": True, "verdict": verdict, "speedup": 41.257} for name, verdict in [("fast", "OK"), ("wrong", "CRASH")]]}]}
 pathlib.Path(option["--json"]).write_text(json.dumps(result))
 pathlib.Path(option["--gradescope"]).write_text(json.dumps({"score": 90, "output": "Graded.", "tests": []}))
 sys.exit(fault)
 """
 
-    def grade_on_gradescope(self, labs, files, minutes="9"):
+    def grade_on_gradescope(self, labs, files, minutes="9", leaderboard=False):
         """run_autograder, with a ./lab that notes what it was asked; its exit code, results.json and what lies in the labs then."""
         source, submission = self.dir / "source", self.dir / "submission"
         shutil.rmtree(self.dir, ignore_errors=True)
@@ -391,6 +474,8 @@ sys.exit(fault)
             shutil.copy(ROOT / f"grader/batch/{name}.py", source / "course/grader/batch")
         (source / "labs.txt").write_text("\n".join(labs) + "\n")
         (source / "minutes.txt").write_text(minutes)
+        if leaderboard:
+            (source / "leaderboard.txt").write_text("yes")
         (source / "course/lab").write_text(self.FAKE_LAB)
         (source / "course/lab").chmod(0o755)
         for name, data in files.items():
@@ -433,6 +518,19 @@ sys.exit(fault)
                 self.assertEqual(results["score"], 90)
                 self.assertIn(said, results["output"])
                 self.assertEqual("scan: " in results["output"], said != "")
+
+    def test_has_a_leaderboard_only_on_request(self):
+        """As https://gradescope-autograders.readthedocs.io/en/latest/leaderboards/ has it: names and values."""
+        _, results, _ = self.grade_on_gradescope(["scan"], {"scan.cu": "mine"})
+        self.assertNotIn("leaderboard", results)
+        _, results, _ = self.grade_on_gradescope(["scan"], {"scan.cu": "mine"}, leaderboard=True)
+        self.assertEqual(results["leaderboard"], [{"name": "Scan: fast", "value": 41.26}, {"name": "Scan: wrong", "value": 0}])
+        self.assertEqual(results["score"], 90)
+        for options, there in [([], False), (["--leaderboard"], True)]:
+            done = run("grader/gradescope/package.py", self.dir / "a.zip", "scan", *options)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            with zipfile.ZipFile(self.dir / "a.zip") as archive:
+                self.assertEqual("leaderboard.txt" in archive.namelist(), there)
 
     def test_a_fault_of_the_machine_gives_no_score_and_an_exit_code(self):
         done, results, _ = self.grade_on_gradescope(["scan"], {"scan.cu": "infra 1"})

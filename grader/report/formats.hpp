@@ -16,11 +16,17 @@ std::string to_gradescope(const RunResult& result);
 // One line per task (RFC 4180), with a header.
 std::string to_csv(const RunResult& result);
 
-// For GitHub: the `result` that an autograding step passes to Classroom's reporter (base64 of JSON), a step
-// summary in Markdown, and annotations (workflow commands) at the lines that messages name. All are the
-// students' edition.
-std::string to_classroom(const RunResult& result);
+// For GitHub Actions: a step summary in Markdown, and annotations (workflow commands) at the lines that
+// messages name. Both are the students' edition.
 std::string to_step_summary(const RunResult& result);
 std::string to_annotations(const RunResult& result);
+
+// For learning platforms, the students' edition. After a machine fault there is no score, and no score of 0.
+// Autolab: two lines for the end of stdout, the formatted feedback and the scores of the problems, which are
+// called "LAB TASK". PrairieLearn: results.json of an external grader; the bonus counts up to the maximum.
+// Moodle VPL: a comment and a grade for the output of vpl_execution.
+std::string to_autolab(const RunResult& result);
+std::string to_prairielearn(const RunResult& result);
+std::string to_vpl(const RunResult& result);
 
 }  // namespace course::grader

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
-#include <cmath>
-#include <nlohmann/json.hpp>
-
 #include "page/markup.hpp"
 #include "report/edition.hpp"
 #include "report/formats.hpp"
@@ -11,21 +8,6 @@
 
 namespace course::grader {
 namespace {
-
-using nlohmann::json;
-
-std::string base64(std::string_view bytes) {
-  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    std::uint32_t group = 0;
-    for (std::size_t k = 0; k < 3; ++k)
-      group = group << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0u);
-    for (std::size_t k = 0; k < 4; ++k)
-      out += k <= bytes.size() - i ? kDigits[group >> (18 - 6 * k) & 63] : '=';
-  }
-  return out;
-}
 
 // The line of the lab's file that a message mentions first: "reduction.cu:12" or "reduction.cu(12)"; 0 if
 // there is none.
@@ -53,44 +35,22 @@ std::string in_command(std::string_view text, bool property) {
 
 }  // namespace
 
-std::string to_classroom(const RunResult& result) {
-  const RunResult shown = for_students(result);
-  json tests = json::array();
-  int max_score = 0;
-  bool all_ok = true;
-  for (const LabResult& lab : shown.labs) {
-    max_score += lab.max_points;
-    for (const TaskResult& task : lab.tasks) {
-      const bool ok = task.verdict == lab::Verdict::ok;
-      all_ok = all_ok && (ok || task.bonus);
-      const double milliseconds = std::isfinite(task.seconds) ? 1000 * task.seconds : 0;
-      tests.push_back({{"name", tame(lab.title + ": " + task.title)},
-                       {"status", ok ? "pass" : "fail"},
-                       {"score", task.points},
-                       {"message", tame(task.message)},
-                       {"test_code", fmt::format("./lab grade {} --task {}", lab.id, task.id)},
-                       {"filename", fmt::format("labs/{0}/{0}.cu", lab.id)},
-                       {"line_no", line_named(task.message, lab.id + ".cu")},
-                       {"execution_time", fmt::format("{:.0f}ms", milliseconds)}});
-    }
-  }
-  const json out = {
-      {"version", 1}, {"status", all_ok ? "pass" : "fail"}, {"max_score", max_score}, {"tests", tests}};
-  return base64(out.dump(-1, ' ', false, json::error_handler_t::replace)) + "\n";
-}
-
 std::string to_step_summary(const RunResult& result) {
   const RunResult shown = for_students(result);
   std::string out;
   for (const LabResult& lab : shown.labs) {
-    out +=
-        fmt::format("<h3>{}: {} of {} points{}</h3>\n\n", escape_markup(tame_line(lab.title)), lab.points,
-                    lab.max_points, lab.bonus_points > 0 ? fmt::format(", bonus {}", lab.bonus_points) : "");
+    const std::string points =
+        fmt::format("{} of {} points{}", lab.points, lab.max_points,
+                    lab.bonus_points > 0 ? fmt::format(", bonus {}", lab.bonus_points) : "");
+    out += fmt::format("<h3>{}: {}</h3>\n\n", escape_markup(tame_line(lab.title)),
+                       has_infra(lab) ? "not graded completely" : points);
     out += "<table><tr><th>task</th><th>verdict</th><th>points</th><th>speedup</th></tr>\n";
     for (const TaskResult& task : lab.tasks) {
-      out += fmt::format("<tr><td>{}</td><td>{}</td><td>{} / {}</td><td>{}</td></tr>\n",
-                         escape_markup(tame_line(task.title)), lab::name_of(task.verdict), task.points,
-                         task.max_points, task.speedup ? fmt::format("{:.3g}", *task.speedup) : "");
+      const bool fault = task.verdict == lab::Verdict::infra;
+      out += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+                         escape_markup(tame_line(task.title)), lab::name_of(task.verdict),
+                         fault ? "no points" : fmt::format("{} / {}", task.points, task.max_points),
+                         task.speedup ? fmt::format("{:.3g}", *task.speedup) : "");
     }
     out += "</table>\n\n";
     for (const TaskResult& task : lab.tasks) {

@@ -103,15 +103,6 @@ std::vector<LabToGrade> build(const Layout& layout, Problems labs, const GradeAr
   return out;
 }
 
-bool any_infra(const RunResult& result) {
-  for (const LabResult& lab : result.labs) {
-    for (const TaskResult& task : lab.tasks) {
-      if (task.verdict == lab::Verdict::infra) return true;
-    }
-  }
-  return false;
-}
-
 // Checks that this machine's isolation is sufficient for a graded run.
 Result<void> require(const sandbox::Machine& machine, sandbox::Isolation needed) {
   if (!screen::can_read_objects() && needed > sandbox::Isolation::none)
@@ -173,7 +164,7 @@ int run_grade(const GradeArguments& options) {
   std::fputs(to_table(result, piped ? TableStyle{} : style_for_stdout()).c_str(), piped ? stderr : stdout);
   if (options.times) std::fputs(times.c_str(), stderr);
   if (const auto done = write_reports(options.reports, result); !done) return fail(done.error().text);
-  return any_infra(result) ? kFailed : kRan;
+  return has_infra(result) ? kFailed : kRan;
 }
 
 }  // namespace

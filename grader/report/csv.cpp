@@ -37,6 +37,7 @@ std::string to_csv(const RunResult& result) {
       "cases_run,cases_failed,seconds,message\r\n";
   for (const LabResult& lab : result.labs) {
     for (const TaskResult& task : lab.tasks) {
+      const bool infra = task.verdict == lab::Verdict::infra;  // not 0 points: the points are unknown
       const std::vector<std::string> cells{
           cell(result.started),
           cell(result.device),
@@ -47,9 +48,9 @@ std::string to_csv(const RunResult& result) {
           cell(task.title),
           task.bonus ? "1" : "0",
           std::string(lab::name_of(task.verdict)),
-          std::to_string(task.points),
+          infra ? "" : std::to_string(task.points),
           std::to_string(task.max_points),
-          std::to_string(task.correctness_points),
+          infra ? "" : std::to_string(task.correctness_points),
           task.speedup ? number(*task.speedup) : "",
           std::to_string(task.cases_run),
           std::to_string(task.cases_failed),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "report/formats.hpp"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -121,6 +122,27 @@ TEST(Classroom, IsBase64OfTheStepsResult) {
   EXPECT_EQ(out.at("tests").at(1).at("line_no"), 42);
 }
 
+TEST(Classroom, HasNoScoreAfterAMachineFault) {
+  RunResult result = testing::sample_result();
+  result.labs[0].tasks[1].verdict = lab::Verdict::infra;
+  const json out = json::parse(decoded(to_classroom(result)));
+  EXPECT_EQ(out.at("status"), "error");
+  EXPECT_FALSE(out.contains("max_score"));
+  for (const json& test : out.at("tests")) EXPECT_FALSE(test.contains("score")) << test;
+  EXPECT_EQ(out.at("tests").at(0).at("status"), "pass");
+  EXPECT_EQ(out.at("tests").at(1).at("status"), "error");
+}
+
+TEST(StepSummary, HasNoPointsAfterAMachineFault) {
+  RunResult result = testing::sample_result();
+  EXPECT_THAT(to_step_summary(result), HasSubstr("of 100 points"));
+  result.labs[0].tasks[1].verdict = lab::Verdict::infra;
+  const std::string text = to_step_summary(result);
+  EXPECT_THAT(text, HasSubstr("<td>INFRA</td><td>no points</td>"));
+  EXPECT_THAT(text, HasSubstr("not graded completely"));
+  EXPECT_THAT(text, Not(HasSubstr("of 100 points")));
+}
+
 TEST(Classroom, PassesWithoutTheBonus) {
   RunResult result = testing::sample_result();
   result.labs[0].tasks[1].verdict = lab::Verdict::ok;
@@ -139,6 +161,13 @@ TEST(Csv, HasOneLinePerTask) {
   const std::string text = to_csv(testing::sample_result());
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
   EXPECT_THAT(text, HasSubstr("\"reduction\",\"good\",\"Task good\",0,OK,45,50,45,85.25,"));
+}
+
+TEST(Csv, LeavesPointsEmptyAfterAMachineFault) {
+  RunResult result = testing::sample_result();
+  result.labs[0].tasks[1].verdict = lab::Verdict::infra;
+  const int max_points = result.labs[0].tasks[1].max_points;
+  EXPECT_THAT(to_csv(result), HasSubstr(fmt::format(",INFRA,,{},,", max_points)));
 }
 
 // Texts that a submission can influence.

@@ -56,6 +56,7 @@ std::string in_command(std::string_view text, bool property) {
 std::string to_classroom(const RunResult& result) {
   const RunResult shown = for_students(result);
   json tests = json::array();
+  const bool infra = has_infra(shown);  // then a sum of the scores would be too low
   int max_score = 0;
   bool all_ok = true;
   for (const LabResult& lab : shown.labs) {
@@ -64,18 +65,19 @@ std::string to_classroom(const RunResult& result) {
       const bool ok = task.verdict == lab::Verdict::ok;
       all_ok = all_ok && (ok || task.bonus);
       const double milliseconds = std::isfinite(task.seconds) ? 1000 * task.seconds : 0;
+      const bool fault = task.verdict == lab::Verdict::infra;
       tests.push_back({{"name", tame(lab.title + ": " + task.title)},
-                       {"status", ok ? "pass" : "fail"},
-                       {"score", task.points},
+                       {"status", ok ? "pass" : fault ? "error" : "fail"},
                        {"message", tame(task.message)},
                        {"test_code", fmt::format("./lab grade {} --task {}", lab.id, task.id)},
                        {"filename", fmt::format("labs/{0}/{0}.cu", lab.id)},
                        {"line_no", line_named(task.message, lab.id + ".cu")},
                        {"execution_time", fmt::format("{:.0f}ms", milliseconds)}});
+      if (!infra) tests.back()["score"] = task.points;
     }
   }
-  const json out = {
-      {"version", 1}, {"status", all_ok ? "pass" : "fail"}, {"max_score", max_score}, {"tests", tests}};
+  json out = {{"version", 1}, {"status", infra ? "error" : all_ok ? "pass" : "fail"}, {"tests", tests}};
+  if (!infra) out["max_score"] = max_score;
   return base64(out.dump(-1, ' ', false, json::error_handler_t::replace)) + "\n";
 }
 
@@ -83,14 +85,17 @@ std::string to_step_summary(const RunResult& result) {
   const RunResult shown = for_students(result);
   std::string out;
   for (const LabResult& lab : shown.labs) {
-    out +=
-        fmt::format("<h3>{}: {} of {} points{}</h3>\n\n", escape_markup(tame_line(lab.title)), lab.points,
-                    lab.max_points, lab.bonus_points > 0 ? fmt::format(", bonus {}", lab.bonus_points) : "");
+    const std::string points =
+        fmt::format("{} of {} points{}", lab.points, lab.max_points,
+                    lab.bonus_points > 0 ? fmt::format(", bonus {}", lab.bonus_points) : "");
+    out += fmt::format("<h3>{}: {}</h3>\n\n", escape_markup(tame_line(lab.title)),
+                       has_infra(lab) ? "not graded completely" : points);
     out += "<table><tr><th>task</th><th>verdict</th><th>points</th><th>speedup</th></tr>\n";
     for (const TaskResult& task : lab.tasks) {
-      out += fmt::format("<tr><td>{}</td><td>{}</td><td>{} / {}</td><td>{}</td></tr>\n",
-                         escape_markup(tame_line(task.title)), lab::name_of(task.verdict), task.points,
-                         task.max_points, task.speedup ? fmt::format("{:.3g}", *task.speedup) : "");
+      const bool fault = task.verdict == lab::Verdict::infra;
+      out += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
+                         escape_markup(tame_line(task.title)), lab::name_of(task.verdict),
+                         fault ? "no points" : fmt::format("{} / {}", task.points, task.max_points), task.speedup ? fmt::format("{:.3g}", *task.speedup) : "");
     }
     out += "</table>\n\n";
     for (const TaskResult& task : lab.tasks) {

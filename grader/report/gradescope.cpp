@@ -43,15 +43,6 @@ json test_of(const TaskResult& task, const std::string& lab, const std::string& 
           {"visibility", "visible"}};
 }
 
-bool has_infra(const RunResult& result) {
-  for (const LabResult& lab : result.labs) {
-    for (const TaskResult& task : lab.tasks) {
-      if (task.verdict == lab::Verdict::infra) return true;
-    }
-  }
-  return false;
-}
-
 std::string for_instructors(const RunResult& result) {
   std::string out = fmt::format("device: {}\nisolation: {} ({})\ncommit: {}\nseed: {}\nstarted: {}\n",
                                 result.device, result.isolation, fmt::join(result.isolation_parts, ", "),

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <ctime>
@@ -47,6 +48,16 @@ void add_up(LabResult& lab) {
     (task.bonus ? lab.bonus_points : lab.points) += task.points;
     (task.bonus ? lab.max_bonus_points : lab.max_points) += task.max_points;
   }
+}
+
+bool has_infra(const LabResult& lab) {
+  return std::any_of(lab.tasks.begin(), lab.tasks.end(),
+                     [](const TaskResult& task) { return task.verdict == lab::Verdict::infra; });
+}
+
+bool has_infra(const RunResult& result) {
+  return std::any_of(result.labs.begin(), result.labs.end(),
+                     [](const LabResult& lab) { return has_infra(lab); });
 }
 
 namespace {

@@ -125,6 +125,10 @@ std::string utc_now();
 // Sums up the points of the lab's tasks.
 void add_up(LabResult& lab);
 
+// Whether a fault of the machine or the grader hides the points of a task. The sum of the others is no score.
+bool has_infra(const LabResult& lab);
+bool has_infra(const RunResult& result);
+
 constexpr int kResultSchema = 1;
 nlohmann::json to_json(const RunResult& result);
 

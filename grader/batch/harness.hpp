@@ -18,7 +18,9 @@ namespace course::grader::batch {
 
 struct Harness {
   std::map<std::string, Recipe> labs;
-  std::vector<std::string> programs;  // that a grade depends on, besides the files of a recipe
+  // What the evidence about a submission depends on, besides the files of a recipe and of `judging`.
+  std::vector<std::string> programs;
+  std::map<std::string, std::vector<std::string>> judging;  // for each lab: the sources of its cases and answers
   std::string toolchain;              // the versions of the compilers
 };
 

@@ -57,16 +57,19 @@ class State:
     hand_ins: list[dict] = field(default_factory=list)  # in order; the last of a student and lab is the one that counts
     started: dict[str, int] = field(default_factory=dict)  # key: the highest attempt begun
     ended: dict[str, dict[int, dict]] = field(default_factory=dict)  # key: attempt: record
+    kept: dict[str, str] = field(default_factory=dict)  # lab: the harness under which earlier results still stand
 
     def add(self, record: dict) -> None:
         try:
             if record["event"] == "hand_in":
-                self.hand_ins.append({"note": record.get("note", ""),  # which earlier versions did not write
+                self.hand_ins.append({"note": record.get("note", ""), "submitted": record.get("submitted", ""),  # which earlier versions did not write
                                       **{name: record[name] for name in ("student", "lab", "sha256", "refused", "origin", "late", "time")}})
             elif record["event"] == "start":
                 self.started[record["key"]] = max(self.started.get(record["key"], 0), int(record["attempt"]))
             elif record["event"] == "end":
                 self.ended.setdefault(record["key"], {})[int(record["attempt"])] = record
+            elif record["event"] == "keep":
+                self.kept[str(record["lab"])] = str(record["digest"])
         except (KeyError, TypeError, ValueError):
             pass  # of another version
 
@@ -88,12 +91,15 @@ class State:
 
 
 class Ledger:
-    def __init__(self, path: pathlib.Path) -> None:
+    def __init__(self, path: pathlib.Path, read_only: bool = False) -> None:
         data = path.read_bytes() if path.exists() else b""
         records, self.n_damaged = parse(data)
         self.state = State()
         for record in records:
             self.state.add(record)
+        self.fd = -1
+        if read_only:
+            return
         self.fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
         if data and not data.endswith(b"\n"):
             self._write(b"\n")  # so that the torn line stays alone

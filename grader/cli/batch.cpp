@@ -89,6 +89,22 @@ Result<Ready> get_ready(const BatchOptions& options) {
   return ready;
 }
 
+// What a lab's points.hpp says about how evidence is collected. The rest of it, limits, tiers and points, only
+// decides what the evidence is worth.
+json asked_of(const lab::Manifest& manifest) {
+  json tasks = json::array(), times = json::array();
+  for (const lab::Task& task : manifest.tasks) {
+    bool dataflow = false;
+    for (const lab::EfficiencyGoal& goal : task.efficiency)
+      dataflow |= goal.metric == lab::Metric::work_ratio || goal.metric == lab::Metric::step_ratio;
+    tasks.push_back({task.id, !task.efficiency.empty(), dataflow, !task.speedup.empty()});
+  }
+  for (const lab::Task& rung : manifest.further_rungs) tasks.push_back({rung.id});
+  for (const lab::CpuTime& time : manifest.cpu_times)
+    times.push_back({time.task, time.case_name, time.one_thread_us, time.all_cores_us});
+  return {{"tasks", tasks}, {"cpu_times", times}};
+}
+
 int run_harness(const BatchOptions& options) {
   const auto ready = get_ready(options);
   if (!ready) return fail(ready.error().text);
@@ -108,18 +124,10 @@ int run_harness(const BatchOptions& options) {
   const auto device = choose_device(options.device, ready->layout);
   out["device"] = device && device->kind == lab::DeviceKind::gpu ? "gpu" : "sim";
   out["device_problem"] = device ? "" : device.error().text;
-  json tasks = json::object();
   for (const lab::Problem* problem : ready->labs) {
-    json list = json::array();
-    for (const lab::Task& task : problem->manifest().tasks) {
-      list.push_back({{"id", task.id},
-                      {"title", task.title},
-                      {"bonus", task.bonus},
-                      {"max_points", lab::max_points(task)}});
-    }
-    tasks[std::string(problem->manifest().id)] = list;
+    const lab::Manifest& manifest = problem->manifest();
+    out["labs"][std::string(manifest.id)]["asked"] = asked_of(manifest);
   }
-  out["tasks"] = tasks;
   return write_out(options, dump(out));
 }
 

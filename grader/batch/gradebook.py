@@ -102,7 +102,9 @@ def fill(db: sqlite3.Connection, book: Book) -> None:
                             task.get("speedup"), task["message"]))
         for key, attempts in book.state.ended.items():
             for number, record in attempts.items():
-                about = read_result(book.folder / "results" / key / f"{number}.json", record.get("lab", "")) or {}
+                graded = book.grade(key, record.get("lab", ""))
+                about = graded[1] if graded and graded[0] is record else \
+                    read_result(book.folder / "results" / key / f"{number}.json", record.get("lab", "")) or {}
                 db.execute("INSERT INTO attempts VALUES (?,?,?,?,?,?,?,?,?,?)",
                            (key, number, record.get("lab", ""), record.get("sha256", ""), record.get("outcome", ""), record.get("time", ""),
                             record.get("seconds"), about.get("device"), about.get("isolation"), record.get("message", "")))

@@ -37,6 +37,11 @@ if words[0] == "batch-harness":
         "labs": {"reduction": lab, "scan": lab}, "programs": [me], "toolchain": os.environ.get("FAKE_TOOLCHAIN", ""), "isolation": "full",
         "isolation_missing": [], "screening": True, "device": "sim", "device_problem": "", "root": os.path.dirname(me),
         "build": os.path.dirname(me), "commit": ""}))
+elif words[0] == "list" and "FAKE_CATALOGUE" in os.environ:
+    print(pathlib.Path(os.environ["FAKE_CATALOGUE"]).read_text(encoding="utf-8"))
+elif words[0] == "report":
+    result = json.loads(pathlib.Path(words[1]).read_text(encoding="utf-8"))
+    write(option["--html"], f"<!doctype html><title>{result['labs'][0]['points']} points</title>")
 elif words[0] == "list":
     print(json.dumps({"labs": [{"id": "reduction"}, {"id": "scan"}]}))
 elif words[0] == "grade":

@@ -81,7 +81,7 @@ def arguments(argv: list[str]) -> argparse.Namespace:
 def labcli_of() -> str:
     build = os.environ.get("LAB_BUILD")
     if not build or not os.access(f"{build}/grader/labcli", os.X_OK):
-        raise Problem("Run this as ./lab grade-all: it needs the built tools.")
+        raise Problem("Run this through ./lab: it needs the built tools.")
     return f"{build}/grader/labcli"
 
 

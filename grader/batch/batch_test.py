@@ -736,6 +736,42 @@ class GradeAll(InFolder):
         self.assertEqual(dict(db.execute("SELECT student, points FROM latest")), self.expected(greedy=1))
         db.close()
 
+    def test_another_shell_is_no_reason_to_grade_again(self):
+        self.grade()
+        n_before = self.n_graded()
+        self.environment["PATH"] += ":/nowhere"
+        self.assertIn("0 files to grade", self.grade())
+        self.assertEqual(self.n_graded(), n_before)
+
+    def test_only_grades_some_anew_and_keeps_the_others(self):
+        self.grade("--seed", "7")
+        n_before = self.n_graded()
+        self.environment["FAKE_TOOLCHAIN"] = "a newer compiler"
+        said = self.grade("--only", "ada", "dan")
+        self.assertEqual(self.n_graded(), n_before + 2)
+        self.assertIn("2 students: 2 hand-ins graded (2 files now", said)
+        self.assertEqual(self.points(), self.expected())
+        self.put("in/bob/reduction.cu", "// points 8\n// new\n")
+        self.grade("--only", "ada")
+        self.assertIsNone(self.points()["bob"], "a new file has no earlier result")
+        self.assertIn("did you mean ada", self.grade("--only", "adda", code=1))
+        self.grade()
+        self.assertEqual(self.points(), self.expected(bob=8))
+        self.assertGreater(self.n_graded(), n_before + len(set(HAND_INS.values())) - 2, "without --only everybody is graded with the same")
+
+    def test_points_change_without_grading(self):
+        catalogue = self.folder / "catalogue.json"
+        self.environment["FAKE_CATALOGUE"] = str(catalogue)
+        task = {"id": "one", "title": "One", "bonus": False, "baseline": "one_thread", "correctness_points": 70, "efficiency": [], "speedup": []}
+        for points in (70, 50):
+            task["correctness_points"] = points
+            catalogue.write_text(json.dumps({"labs": [{"id": "reduction", "title": "Reduction", "tasks": [task]}]}))
+            self.grade()
+            self.assertEqual(self.points(), {student: points if int(text.split()[2]) else 0 for student, text in HAND_INS.items()})
+            self.assertIn(f"one: OK, {points} of {points} points", (self.out / "reports/students/ada/reduction.txt").read_text())
+        self.assertIn("50 points", (self.out / "reports/students/ada/reduction.html").read_text(), "the page is made anew")
+        self.assertEqual(self.n_graded(), len(set(HAND_INS.values())) + 1)
+
     def test_one_that_never_ends_stops_nobody(self):
         self.put("in/endless/reduction.cu", "// hang\n")
         self.grade("--retries", "0", "--minutes", "0.02", code=1)

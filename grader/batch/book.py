@@ -30,6 +30,8 @@ from settings import Problem
 
 
 LEAST_FREE = 16 << 20  # bytes on the class's disk
+# nvcc's list of its steps begins with the PATH of whoever asks. Which compilers that finds, their versions say.
+PATH_OF_SHELL = re.compile(r"^export PATH=.*$", re.M)
 
 
 @dataclass(frozen=True)
@@ -157,7 +159,7 @@ class Book:
             # points.hpp is not evidence; what of it decides how evidence is collected is in `asked`.
             sources = [path for path in {*recipe["headers"], *recipe["judging"]} if os.path.basename(path) != "points.hpp"]
             parts = [programs, linked, digest_files(sources, harness["root"]), json.dumps(recipe["asked"], sort_keys=True),
-                     harness["toolchain"], recipe["compile"], recipe["link"]]
+                     harness["toolchain"], PATH_OF_SHELL.sub("", recipe["compile"]), recipe["link"]]
             self.digests[lab] = hashlib.sha256("\n".join(parts).encode()).hexdigest()
         write_atomically(self.folder / "harness.json", json.dumps(harness, indent=1).encode())
         write_atomically(self.folder / "digests.json", json.dumps(self.digests, indent=1).encode())

@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -43,11 +44,11 @@ class WholeTerm(unittest.TestCase):
         self.term.write_settings()
 
     def desk(self, command, *more, code=0):
-        begun = time.monotonic()
+        begun, used = time.monotonic(), sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
         done = subprocess.run([sys.executable, str(HERE / "desk.py"), command, str(self.term.folder), *map(str, more)], env=self.environment,
                               capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
-        print(f"  {command}: {time.monotonic() - begun:.1f} s", flush=True)
+        print(f"  {command}: {time.monotonic() - begun:.1f} s, {sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) - used:.1f} s of processor", flush=True)
         return done.stdout + done.stderr
 
     def check(self, expected):

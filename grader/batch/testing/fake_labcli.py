@@ -32,7 +32,7 @@ def write(path, text):
 
 if words[0] == "batch-harness":
     me = os.path.abspath(__file__)
-    lab = {"compile": "{source}", "link": "{runner}", "linked": [], "headers": [], "judging": [], "asked": {}}
+    lab = {"compile": f"export PATH='{os.environ['PATH']}'\n{{source}}", "link": "{runner}", "linked": [], "headers": [], "judging": [], "asked": {}}
     write(option["--out"], json.dumps({
         "labs": {"reduction": lab, "scan": lab}, "programs": [me], "toolchain": os.environ.get("FAKE_TOOLCHAIN", ""), "isolation": "full",
         "isolation_missing": [], "screening": True, "device": "sim", "device_problem": "", "root": os.path.dirname(me),

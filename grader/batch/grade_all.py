@@ -69,6 +69,7 @@ def arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--isolation", choices=LEVELS, default="full", help="that is needed (default: full)")
     parser.add_argument("--baselines", metavar="FOLDER", help="take the CPU's times from another class's folder")
     parser.add_argument("--similarity", metavar="FILE", help="write similar pairs as JSON")
+    parser.add_argument("--against", nargs="+", metavar="FOLDER", default=[], help="with --similarity: also compare with these classes, their --out")
     parser.add_argument("--threshold", type=float, default=0.5, help="how similar: 0 to 1 (default: 0.5)")
     options = parser.parse_args(argv)
     if not 1 <= options.jobs <= 1024:
@@ -241,7 +242,7 @@ def run(options: argparse.Namespace) -> int:
     book.clean()  # again: what a killed run had started lives a little longer than it, and writes
     conclude(book, hand_ins)
     if options.similarity:
-        similarity.write(book, hand_ins, pathlib.Path(options.similarity), options.threshold)
+        similarity.write(book, hand_ins, pathlib.Path(options.similarity), options.threshold, [pathlib.Path(one) for one in options.against])
     return summary(book, chosen, ingest.ignored(str(folder)), len(waiting), len(units) - len(waiting), time.monotonic() - begun)
 
 

@@ -33,6 +33,7 @@ class Share:
     value: float
     most: float
     text: str
+    bar: int = BAR  # characters, on a terminal
 
 
 @dataclass
@@ -84,19 +85,18 @@ def bin_of(final: Final) -> int:
 
 
 def distribution(term: Term) -> list[Part]:
-    out = []
+    sums, columns = [], []
     for lab in term.labs:
         finals = [final for (_, of), final in term.finals.items() if of == lab]
         known = [final for final in finals if final.points is not None and final.status != "missing"]
-        counts = Counter(bin_of(final) for final in known)
-        most = max(counts.values(), default=1)
-        rows = [[name, Share(counts[at], most, str(counts[at]))] for at, name in enumerate(BINS)]
         points = [final.points for final in known]
-        n_missing, n_unknown = sum(final.status == "missing" for final in finals), sum(final.points is None for final in finals)
-        note = (f"{len(known)} students; mean {statistics.mean(points):.1f}, median {statistics.median(points):g}. " if known else "") \
-            + f"{n_missing} submitted nothing, {n_unknown} have no grade yet."
-        out.append(Part(f"Points: {lab}", ["percent", "students"], rows, note))
-    return out
+        sums.append([lab, len(known), *((f"{statistics.mean(points):.1f}", f"{statistics.median(points):g}") if points else ("", "")),
+                     sum(final.status == "missing" for final in finals), sum(final.points is None for final in finals)])
+        columns.append(Counter(map(bin_of, known)))
+    bar = max(0, min(BAR, (WIDTH - 8) // max(1, len(columns)) - 7))
+    rows = [[name, *(Share(counts[at], max(counts.values(), default=1), str(counts[at]), bar) for counts in columns)] for at, name in enumerate(BINS)]
+    return [Part("Points", ["lab", "students", "mean", "median", "submitted nothing", "no grade yet"], sums),
+            Part("Distribution", ["percent", *term.labs], rows, "Students by the share of a lab's points that they have.")]
 
 
 def hardest(book: Book, term: Term) -> Part:
@@ -182,7 +182,7 @@ def pairs(book: Book, term: Term, file: pathlib.Path) -> Part:
         labs = json.loads(file.read_text(encoding="utf-8"))["labs"]
         found = sorted(((pair["similarity"], lab, pair["a"], pair["b"], pair["regions"]) for lab, about in labs.items() for pair in about["pairs"]),
                        key=lambda pair: (-pair[0], *pair[1:4]))
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         raise Problem(f"{file} is not what grade-all --similarity writes.") from None
     out = Part("Similar pairs", ["lab", "one", "the other", "similar"], [[lab, a, b, f"{100 * part:.0f} %"] for part, lab, a, b, _ in found],
                f"{len(found)} pairs. Read the code before you accuse anybody: the labs lead all students to similar kernels." if found else "No pairs.")
@@ -230,7 +230,7 @@ def cut(text: str, width: int) -> str:
 
 def as_text(value) -> str:
     if isinstance(value, Share):
-        return f"{'#' * round(BAR * value.value / value.most) if value.most else '':{BAR}} {value.text}"
+        return f"{'#' * round(value.bar * value.value / value.most) if value.most else '':{value.bar}} {value.text}"
     return " ".join(tame(str(value)).split())
 
 

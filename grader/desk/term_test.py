@@ -153,7 +153,7 @@ class WholeTerm(unittest.TestCase):
                 self.assertLessEqual(len(line), 80)
         self.desk("show", "--html", self.root / "class.html")
         page = (self.root / "class.html").read_text(encoding="utf-8")
-        for title in ("Progress", "Points: sat", "Hardest tasks", "Commonest wrong verdicts", "Time to solution", "Refused", "Late", "Unknown names"):
+        for title in ("Progress", "Points", "Distribution", "Hardest tasks", "Commonest wrong verdicts", "Time to solution", "Refused", "Late", "Unknown names"):
             self.assertIn(title.upper(), said)
             self.assertIn(f">{title}</h2>", page)
         self.assertNotIn("5eed", page)

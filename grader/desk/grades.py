@@ -181,6 +181,8 @@ class Judge:
             out.notes = [chosen.message] if chosen.message else []
             if n_late:
                 out.notes.append(f"{n_late} day{'s' if n_late > 1 else ''} late")
+            elif chosen.late and due:
+                out.notes.append("the platform marked it as late")
             if chosen.owner != student.id and self.roster.find(chosen.owner) is not student:
                 out.notes.append(f"submitted by {chosen.owner}")
         out.notes += [why] if why else []

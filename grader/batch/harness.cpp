@@ -60,8 +60,7 @@ Result<std::vector<std::string>> programs_of(const Layout& layout) {
 
 // The files of the checkout that are compiled into the lab's cases, inputs and answers, but not its points.
 Result<std::vector<std::string>> judging_of(const Layout& layout, const std::string& lab) {
-  const auto lines =
-      ask_ninja(layout, {"deps", fmt::format("{}{}_problem.cpp.o", problem_object(lab), lab)});
+  const auto lines = ask_ninja(layout, {"deps", fmt::format("{}{}_problem.cpp.o", problem_object(lab), lab)});
   if (!lines) return lines.error();
   const std::string root = fs::path(layout.root).lexically_normal().string() + "/";
   std::vector<std::string> found;

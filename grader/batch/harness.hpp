@@ -20,8 +20,9 @@ struct Harness {
   std::map<std::string, Recipe> labs;
   // What the evidence about a submission depends on, besides the files of a recipe and of `judging`.
   std::vector<std::string> programs;
-  std::map<std::string, std::vector<std::string>> judging;  // for each lab: the sources of its cases and answers
-  std::string toolchain;              // the versions of the compilers
+  // For each lab: the sources of its cases and answers.
+  std::map<std::string, std::vector<std::string>> judging;
+  std::string toolchain;  // the versions of the compilers
 };
 
 // Builds what all submissions share, and reads the recipes. It does not compile labs/<lab>/<lab>.cu.

@@ -89,8 +89,8 @@ Result<Ready> get_ready(const BatchOptions& options) {
   return ready;
 }
 
-// What a lab's points.hpp says about how evidence is collected. The rest of it, limits, tiers and points, only
-// decides what the evidence is worth.
+// What a lab's points.hpp says about how evidence is collected. The rest of it, limits, tiers and points,
+// only decides what the evidence is worth.
 json asked_of(const lab::Manifest& manifest) {
   json tasks = json::array(), times = json::array();
   for (const lab::Task& task : manifest.tasks) {

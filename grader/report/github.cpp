@@ -67,7 +67,9 @@ std::string to_classroom(const RunResult& result) {
       const double milliseconds = std::isfinite(task.seconds) ? 1000 * task.seconds : 0;
       const bool fault = task.verdict == lab::Verdict::infra;
       tests.push_back({{"name", tame(lab.title + ": " + task.title)},
-                       {"status", ok ? "pass" : fault ? "error" : "fail"},
+                       {"status", ok      ? "pass"
+                                  : fault ? "error"
+                                          : "fail"},
                        {"message", tame(task.message)},
                        {"test_code", fmt::format("./lab grade {} --task {}", lab.id, task.id)},
                        {"filename", fmt::format("labs/{0}/{0}.cu", lab.id)},
@@ -95,7 +97,8 @@ std::string to_step_summary(const RunResult& result) {
       const bool fault = task.verdict == lab::Verdict::infra;
       out += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
                          escape_markup(tame_line(task.title)), lab::name_of(task.verdict),
-                         fault ? "no points" : fmt::format("{} / {}", task.points, task.max_points), task.speedup ? fmt::format("{:.3g}", *task.speedup) : "");
+                         fault ? "no points" : fmt::format("{} / {}", task.points, task.max_points),
+                         task.speedup ? fmt::format("{:.3g}", *task.speedup) : "");
     }
     out += "</table>\n\n";
     for (const TaskResult& task : lab.tasks) {

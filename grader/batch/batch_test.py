@@ -1016,6 +1016,27 @@ class Similarity(unittest.TestCase):
             a, b = (similarity.fingerprints(text, set()) for text in texts)
             self.assertTrue(a.keys() & b.keys())
 
+    def test_earlier_classes_are_compared_but_not_among_themselves(self):
+        with tempfile.TemporaryDirectory(prefix="against-") as name:
+            folder = pathlib.Path(name)
+            (folder / "labs/scan").mkdir(parents=True)
+            (folder / "labs/scan/scan.cu").write_text("// what to do\n")
+            old = folder / "2025.graded"
+            (old / "sources").mkdir(parents=True)
+            (old / "sources/abc.cu").write_text(self.CODE)
+            with open(old / "ledger.jsonl", "wb") as file:
+                for student in ("bob", "cy"):
+                    file.write(ledger.encode({"event": "hand_in", "student": student, "lab": "scan", "sha256": "abc", "refused": "", "origin": "", "late": False,
+                                              "time": ""}))
+            book = unittest.mock.Mock(harness={"root": name})
+            mine = [ingest.HandIn("ada", "scan", self.CODE.encode()), ingest.HandIn("dan", "scan", b"int x;")]
+            similarity.write(book, mine, folder / "pairs.json", 0.5, [old])
+            pairs = json.loads((folder / "pairs.json").read_text())["labs"]["scan"]["pairs"]
+            self.assertEqual({frozenset((pair["a"], pair["b"])) for pair in pairs},
+                             {frozenset(("ada", "2025.graded: bob")), frozenset(("ada", "2025.graded: cy"))})
+            with self.assertRaisesRegex(similarity.Problem, "not a class's folder"):
+                similarity.write(book, mine, folder / "pairs.json", 0.5, [folder])
+
     def test_any_text(self):
         random_ = random.Random(7)
         for _ in rounds():

@@ -90,7 +90,7 @@ def distribution(term: Term) -> list[Part]:
         finals = [final for (_, of), final in term.finals.items() if of == lab]
         known = [final for final in finals if final.points is not None and final.status != "missing"]
         points = [final.points for final in known]
-        sums.append([lab, len(known), *((f"{statistics.mean(points):.1f}", f"{statistics.median(points):g}") if points else ("", "")),
+        sums.append([lab, len(known), *((round(statistics.mean(points), 1), round(statistics.median(points), 1)) if points else ("", "")),
                      sum(final.status == "missing" for final in finals), sum(final.points is None for final in finals)])
         columns.append(Counter(map(bin_of, known)))
     bar = max(0, min(BAR, (WIDTH - 8) // max(1, len(columns)) - 7))

@@ -759,6 +759,17 @@ class GradeAll(InFolder):
         self.assertEqual(self.points(), self.expected(bob=8))
         self.assertGreater(self.n_graded(), n_before + len(set(HAND_INS.values())) - 2, "without --only everybody is graded with the same")
 
+    def test_new_cases_start_from_earlier_results(self):
+        self.grade("--seed", "7")
+        n_before = self.n_graded()
+        self.environment["FAKE_TOOLCHAIN"] = "stands for a lab with another case"
+        self.put("in/new/reduction.cu", "// points 9\n// never seen\n")
+        self.grade("--new-cases")
+        said = self.log.read_text().splitlines()
+        self.assertEqual(said.count("known grade"), len(set(HAND_INS.values())) + 1, "each file, and one a second time, from its earlier result")
+        self.assertEqual(self.n_graded(), n_before + 1, "only the new file from nothing")
+        self.assertEqual(self.points(), self.expected(new=9))
+
     def test_points_change_without_grading(self):
         catalogue = self.folder / "catalogue.json"
         self.environment["FAKE_CATALOGUE"] = str(catalogue)

@@ -55,6 +55,7 @@ def arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--out", metavar="FOLDER", help="where grades go; default: DIR.graded beside DIR")
     parser.add_argument("--labs", nargs="+", metavar="LAB", default=[], help="only these; default: all that somebody handed in")
     parser.add_argument("--only", nargs="+", metavar="STUDENT", default=[], help="grade these only, named as in the tables; the others keep what they have")
+    parser.add_argument("--new-cases", action="store_true", help="run only the cases that stored results lack; you say that nothing else has changed")
     parser.add_argument("--task", help="only this task; such grades are partial")
     parser.add_argument("--device", choices=["sim", "gpu"], help="where kernels run; default: sim")
     parser.add_argument("--seed", help="of the class; fresh and secret when not given")
@@ -105,6 +106,7 @@ def open_book(options: argparse.Namespace, folder: pathlib.Path) -> Book:
         raise Problem(f"{out} can't be used: {error.strerror}.") from None
     book.labcli = labcli_of()
     book.isolation = options.isolation
+    book.only_new_cases = options.new_cases
     seed = options.seed
     if seed is not None:
         try:

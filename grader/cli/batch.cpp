@@ -32,6 +32,7 @@
 #include "registry.hpp"
 #include "report/edition.hpp"
 #include "report/html.hpp"
+#include "report/read_result.hpp"
 #include "report/report_file.hpp"
 #include "screen/screen.hpp"
 
@@ -42,7 +43,7 @@ using nlohmann::json;
 struct BatchOptions {
   std::vector<std::string> labs;
   std::string device = "sim", task, seed = "1", out;
-  std::string harness, source, work, baselines, html, student_html, student_json, isolation = "full";
+  std::string harness, source, work, baselines, known, html, student_html, student_json, isolation = "full";
   bool compile_only = false, graded = false, measure = false;
 };
 
@@ -170,6 +171,14 @@ int run_one(const BatchOptions& options) {
     ready->how.baselines = &baselines;
   }
 
+  Result<RunResult> known = RunResult{};
+  if (!options.known.empty()) {
+    known = read_result(options.known);
+    if (!known) return fail(known.error().text);
+    if (known->seed != ready->how.seed) return fail(fmt::format("{} has another seed", options.known));
+    ready->how.known = &*known;
+  }
+
   const Layout& layout = ready->layout;
   const sandbox::Machine& machine = isolation_here(layout);
   if (options.graded && machine.level < *sandbox::isolation_named(options.isolation))
@@ -247,6 +256,7 @@ void add_batch(CLI::App& app, Run& run) {
   one->add_option("--student-html", options->student_html, "A page for the student: without seeds");
   one->add_option("--student-json", options->student_json, "The same as JSON");
   one->add_option("--baselines", options->baselines, "What batch-baselines wrote");
+  one->add_option("--known", options->known, "An earlier result: run only the cases that it lacks");
   one->add_flag("--compile-only", options->compile_only, "Stop after compiling");
   one->add_flag("--graded", options->graded, "Refuse below --isolation");
   one->add_option("--isolation", options->isolation, "none, limits, namespaces or full")

@@ -736,6 +736,53 @@ class GradeAll(InFolder):
         self.assertEqual(dict(db.execute("SELECT student, points FROM latest")), self.expected(greedy=1))
         db.close()
 
+    def test_another_shell_is_no_reason_to_grade_again(self):
+        self.grade()
+        n_before = self.n_graded()
+        self.environment["PATH"] += ":/nowhere"
+        self.assertIn("0 files to grade", self.grade())
+        self.assertEqual(self.n_graded(), n_before)
+
+    def test_only_grades_some_anew_and_keeps_the_others(self):
+        self.grade("--seed", "7")
+        n_before = self.n_graded()
+        self.environment["FAKE_TOOLCHAIN"] = "a newer compiler"
+        said = self.grade("--only", "ada", "dan")
+        self.assertEqual(self.n_graded(), n_before + 2)
+        self.assertIn("2 students: 2 hand-ins graded (2 files now", said)
+        self.assertEqual(self.points(), self.expected())
+        self.put("in/bob/reduction.cu", "// points 8\n// new\n")
+        self.grade("--only", "ada")
+        self.assertIsNone(self.points()["bob"], "a new file has no earlier result")
+        self.assertIn("did you mean ada", self.grade("--only", "adda", code=1))
+        self.grade()
+        self.assertEqual(self.points(), self.expected(bob=8))
+        self.assertGreater(self.n_graded(), n_before + len(set(HAND_INS.values())) - 2, "without --only everybody is graded with the same")
+
+    def test_new_cases_start_from_earlier_results(self):
+        self.grade("--seed", "7")
+        n_before = self.n_graded()
+        self.environment["FAKE_TOOLCHAIN"] = "stands for a lab with another case"
+        self.put("in/new/reduction.cu", "// points 9\n// never seen\n")
+        self.grade("--new-cases")
+        said = self.log.read_text().splitlines()
+        self.assertEqual(said.count("known grade"), len(set(HAND_INS.values())) + 1, "each file, and one a second time, from its earlier result")
+        self.assertEqual(self.n_graded(), n_before + 1, "only the new file from nothing")
+        self.assertEqual(self.points(), self.expected(new=9))
+
+    def test_points_change_without_grading(self):
+        catalogue = self.folder / "catalogue.json"
+        self.environment["FAKE_CATALOGUE"] = str(catalogue)
+        task = {"id": "one", "title": "One", "bonus": False, "baseline": "one_thread", "correctness_points": 70, "efficiency": [], "speedup": []}
+        for points in (70, 50):
+            task["correctness_points"] = points
+            catalogue.write_text(json.dumps({"labs": [{"id": "reduction", "title": "Reduction", "tasks": [task]}]}))
+            self.grade()
+            self.assertEqual(self.points(), {student: points if int(text.split()[2]) else 0 for student, text in HAND_INS.items()})
+            self.assertIn(f"one: OK, {points} of {points} points", (self.out / "reports/students/ada/reduction.txt").read_text())
+        self.assertIn("50 points", (self.out / "reports/students/ada/reduction.html").read_text(), "the page is made anew")
+        self.assertEqual(self.n_graded(), len(set(HAND_INS.values())) + 1)
+
     def test_one_that_never_ends_stops_nobody(self):
         self.put("in/endless/reduction.cu", "// hang\n")
         self.grade("--retries", "0", "--minutes", "0.02", code=1)
@@ -979,6 +1026,27 @@ class Similarity(unittest.TestCase):
             texts = [" ".join(random_.choices(words, k=60)) + f" {run} " + " ".join(random_.choices(words, k=60)) for _ in range(2)]
             a, b = (similarity.fingerprints(text, set()) for text in texts)
             self.assertTrue(a.keys() & b.keys())
+
+    def test_earlier_classes_are_compared_but_not_among_themselves(self):
+        with tempfile.TemporaryDirectory(prefix="against-") as name:
+            folder = pathlib.Path(name)
+            (folder / "labs/scan").mkdir(parents=True)
+            (folder / "labs/scan/scan.cu").write_text("// what to do\n")
+            old = folder / "2025.graded"
+            (old / "sources").mkdir(parents=True)
+            (old / "sources/abc.cu").write_text(self.CODE)
+            with open(old / "ledger.jsonl", "wb") as file:
+                for student in ("bob", "cy"):
+                    file.write(ledger.encode({"event": "hand_in", "student": student, "lab": "scan", "sha256": "abc", "refused": "", "origin": "", "late": False,
+                                              "time": ""}))
+            book = unittest.mock.Mock(harness={"root": name})
+            mine = [ingest.HandIn("ada", "scan", self.CODE.encode()), ingest.HandIn("dan", "scan", b"int x;")]
+            similarity.write(book, mine, folder / "pairs.json", 0.5, [old])
+            pairs = json.loads((folder / "pairs.json").read_text())["labs"]["scan"]["pairs"]
+            self.assertEqual({frozenset((pair["a"], pair["b"])) for pair in pairs},
+                             {frozenset(("ada", "2025.graded: bob")), frozenset(("ada", "2025.graded: cy"))})
+            with self.assertRaisesRegex(similarity.Problem, "not a class's folder"):
+                similarity.write(book, mine, folder / "pairs.json", 0.5, [folder])
 
     def test_any_text(self):
         random_ = random.Random(7)

@@ -2,6 +2,9 @@
 """One class's folder: what stands where, and the only place that begins and ends attempts.
 
     class.json       what the class is graded with: seed, device, task; fixed when the folder is made
+    class.toml       the instructor's: roster, due dates, points (settings.py); may change at any time
+    catalogue.json   the labs' points, as labcli list --json writes them
+    digests.json     what each lab was last graded with; part of the key of an attempt
     ledger.jsonl     what was handed in and what was done (ledger.py)
     sources/         what was handed in, named by its SHA-256
     baselines/       the CPU's times, a file a lab and harness
@@ -19,15 +22,16 @@ import shutil
 import time
 from dataclasses import dataclass
 
+import scoring
+import settings
 from ingest import HandIn
 from ledger import Ledger
+from settings import Problem
 
 
 LEAST_FREE = 16 << 20  # bytes on the class's disk
-
-
-class Problem(Exception):
-    """For the person at the keyboard: what is wrong and what to do."""
+# nvcc's list of its steps begins with the PATH of whoever asks. Which compilers that finds, their versions say.
+PATH_OF_SHELL = re.compile(r"^export PATH=.*$", re.M)
 
 
 @dataclass(frozen=True)
@@ -93,8 +97,24 @@ def read_result(path: pathlib.Path, lab: str) -> dict | None:
 
 
 class Book:
-    def __init__(self, folder: pathlib.Path) -> None:
+    def __init__(self, folder: pathlib.Path, read_only: bool = False) -> None:
+        """`read_only`: to look at a class while it is being graded."""
         self.folder = folder.resolve()
+        self.labcli = ""
+        self.only_new_cases = False  # whether what earlier versions of a lab have found out stands
+        self.isolation = "full"
+        self.harness: dict = {}
+        self.digests: dict[str, str] = {}  # by lab: of everything that compiles and collects evidence
+        self.table: scoring.Table = {}  # what evidence is worth
+        self.settings: dict = {}
+        self.began: dict[tuple[str, int], float] = {}
+        self.known: dict[tuple[str, str], tuple[dict, dict]] = {}  # what grade() has found: a result does not change any more
+        if not read_only:
+            self.claim()
+        self.ledger = Ledger(self.folder / "ledger.jsonl", read_only)
+
+    def claim(self) -> None:
+        """One process writes."""
         for name in ("sources", "results", "work", "baselines", "reports"):
             (self.folder / name).mkdir(parents=True, exist_ok=True)
         os.chmod(self.folder, 0o711)  # other people's work: only the runners' user gets through, to work/
@@ -104,14 +124,7 @@ class Book:
         try:
             fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise Problem(f"{folder} is in use by another ./lab grade-all; wait for it, or stop it.") from None
-        self.ledger = Ledger(self.folder / "ledger.jsonl")
-        self.labcli = ""
-        self.isolation = "full"
-        self.harness: dict = {}
-        self.digests: dict[str, str] = {}  # by lab: of everything that compiles and judges
-        self.settings: dict = {}
-        self.began: dict[tuple[str, int], float] = {}
+            raise Problem(f"{self.folder} is in use by another ./lab grade-all; wait for it, or stop it.") from None
 
     @property
     def state(self):
@@ -141,13 +154,45 @@ class Book:
         """What compiles and judges. It decides what has to be graded again."""
         self.harness = harness
         programs = digest_files(harness["programs"], harness["build"])
-        self.digests = {}
+        self.digests = self.read_digests()  # a run may be about some labs only
         for lab, recipe in harness["labs"].items():
             linked = digest_files([f"{harness['build']}/{path}" for path in recipe["linked"]], harness["build"])
-            headers = digest_files(recipe["headers"], harness["root"])
-            parts = [programs, linked, headers, harness["toolchain"], recipe["compile"], recipe["link"]]
+            # points.hpp is not evidence; what of it decides how evidence is collected is in `asked`.
+            sources = [path for path in {*recipe["headers"], *recipe["judging"]} if os.path.basename(path) != "points.hpp"]
+            parts = [programs, linked, digest_files(sources, harness["root"]), json.dumps(recipe["asked"], sort_keys=True),
+                     harness["toolchain"], PATH_OF_SHELL.sub("", recipe["compile"]), recipe["link"]]
             self.digests[lab] = hashlib.sha256("\n".join(parts).encode()).hexdigest()
         write_atomically(self.folder / "harness.json", json.dumps(harness, indent=1).encode())
+        write_atomically(self.folder / "digests.json", json.dumps(self.digests, indent=1).encode())
+
+    def read_digests(self) -> dict[str, str]:
+        path = self.folder / "digests.json"
+        return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+
+    def use_last_harness(self) -> None:
+        """Those of the last runs of ./lab grade-all: for those who only read results."""
+        try:
+            self.settings = json.loads((self.folder / "class.json").read_text(encoding="utf-8"))
+            self.digests = self.read_digests()
+        except (OSError, ValueError):
+            raise Problem(f"{self.folder} is not a class's folder. Run ./lab grade-all first; its --out is the folder to name here.") from None
+
+    def use_points(self, catalogue: dict | None = None) -> None:
+        """What evidence is worth: by the labs' own points, changed by class.toml. Without a catalogue, that of the last run."""
+        path = self.folder / "catalogue.json"
+        if catalogue is not None:
+            write_atomically(path, json.dumps(catalogue, indent=1).encode())
+        try:
+            labs = scoring.table_of(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
+        except (ValueError, KeyError, TypeError):
+            raise Problem(f"{path} is damaged. Delete it, then run ./lab grade-all again.") from None
+        wishes = settings.read(self.folder).points
+        for lab, tasks in wishes.items():
+            for task in tasks:
+                if labs and task not in labs.get(lab, {}):
+                    there = ", ".join(labs.get(lab, {})) or ", ".join(labs)
+                    raise Problem(f"{self.folder / settings.NAME}: points.{lab}.{task} is no task; there is: {there}.")
+        self.table = scoring.change(labs, wishes)
 
     def unit(self, lab: str, sha256: str) -> Unit:
         parts = [sha256, self.digests[lab], lab, self.settings["device"], self.settings["seed"], self.settings.get("task") or ""]
@@ -174,9 +219,20 @@ class Book:
                 record["origin"] = one.origin  # the reason
             before = known.get((one.student, one.lab))
             if before is None or any(before[name] != value for name, value in record.items()):
-                self.ledger.append({"event": "hand_in", "origin": one.origin, **record, "time": utc_now()})
+                submitted = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(one.submitted)) if one.submitted else ""
+                self.ledger.append({"event": "hand_in", "origin": one.origin, **record, "submitted": submitted, "time": utc_now()})
                 n_new += 1
         return n_new
+
+    def keep_earlier(self, labs: list[str], keep: bool) -> None:
+        """Whether results of an earlier harness stand for those who are not graded anew: an instructor's --only says so."""
+        for lab in labs:
+            digest_kept = self.digests[lab] if keep else ""
+            if self.state.kept.get(lab, "") != digest_kept:
+                self.ledger.append({"event": "keep", "lab": lab, "digest": digest_kept, "time": utc_now()})
+
+    def keeps_earlier(self, lab: str) -> bool:
+        return lab not in self.digests or self.state.kept.get(lab) == self.digests[lab]
 
     def source(self, sha256: str) -> pathlib.Path:
         return self.folder / "sources" / f"{sha256}.cu"
@@ -206,12 +262,24 @@ class Book:
         return result if result is not None and result.get("seed") == hex(int(self.settings["seed"], 0)) else None
 
     def grade(self, key: str, lab: str) -> tuple[dict, dict] | None:
-        """The attempt that counts and its result: the first whose result is still whole."""
+        """The attempt that counts and its result, without its cases: the first whose result is still whole."""
+        if (key, lab) in self.known:
+            return self.known[key, lab]
         for record in self.state.graded(key):
             path = self.folder / "results" / key / f"{record['attempt']}.json"
             result = read_result(path, lab)
             if result is not None and digest(path) == record.get("result"):
+                for task in result["labs"][0]["tasks"]:
+                    task.pop("cases", None)  # most of it
+                self.known[key, lab] = record, result
                 return record, result
+        return None
+
+    def earlier_result(self, unit: Unit) -> pathlib.Path | None:
+        """What another version of the lab has found out about the file, the last one's."""
+        for key in self.state.keys_of(unit.lab, unit.sha256):
+            if key != unit.key and (found := self.grade(key, unit.lab)):
+                return self.folder / "results" / key / f"{found[0]['attempt']}.json"
         return None
 
     def end(self, unit: Unit, attempt: int, problem: str = "") -> str:

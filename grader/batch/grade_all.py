@@ -8,6 +8,7 @@ the class's seed: neither on the order nor on who else handed in.
 """
 import argparse
 import contextlib
+import difflib
 import errno
 import json
 import os
@@ -53,6 +54,8 @@ def arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("folder", metavar="DIR", help="the hand-ins")
     parser.add_argument("--out", metavar="FOLDER", help="where grades go; default: DIR.graded beside DIR")
     parser.add_argument("--labs", nargs="+", metavar="LAB", default=[], help="only these; default: all that somebody handed in")
+    parser.add_argument("--only", nargs="+", metavar="STUDENT", default=[], help="grade these only, named as in the tables; the others keep what they have")
+    parser.add_argument("--new-cases", action="store_true", help="run only the cases that stored results lack; you say that nothing else has changed")
     parser.add_argument("--task", help="only this task; such grades are partial")
     parser.add_argument("--device", choices=["sim", "gpu"], help="where kernels run; default: sim")
     parser.add_argument("--seed", help="of the class; fresh and secret when not given")
@@ -67,6 +70,7 @@ def arguments(argv: list[str]) -> argparse.Namespace:
     parser.add_argument("--isolation", choices=LEVELS, default="full", help="that is needed (default: full)")
     parser.add_argument("--baselines", metavar="FOLDER", help="take the CPU's times from another class's folder")
     parser.add_argument("--similarity", metavar="FILE", help="write similar pairs as JSON")
+    parser.add_argument("--against", nargs="+", metavar="FOLDER", default=[], help="with --similarity: also compare with these classes, their --out")
     parser.add_argument("--threshold", type=float, default=0.5, help="how similar: 0 to 1 (default: 0.5)")
     options = parser.parse_args(argv)
     if not 1 <= options.jobs <= 1024:
@@ -79,7 +83,7 @@ def arguments(argv: list[str]) -> argparse.Namespace:
 def labcli_of() -> str:
     build = os.environ.get("LAB_BUILD")
     if not build or not os.access(f"{build}/grader/labcli", os.X_OK):
-        raise Problem("Run this as ./lab grade-all: it needs the built tools.")
+        raise Problem("Run this through ./lab: it needs the built tools.")
     return f"{build}/grader/labcli"
 
 
@@ -102,6 +106,7 @@ def open_book(options: argparse.Namespace, folder: pathlib.Path) -> Book:
         raise Problem(f"{out} can't be used: {error.strerror}.") from None
     book.labcli = labcli_of()
     book.isolation = options.isolation
+    book.only_new_cases = options.new_cases
     seed = options.seed
     if seed is not None:
         try:
@@ -110,6 +115,14 @@ def open_book(options: argparse.Namespace, folder: pathlib.Path) -> Book:
             raise Problem(f'"{seed}" is no seed: give a number of up to 64 bits, 12345 or 0x1b2c.') from None
     book.settle({"seed": seed, "device": options.device, "task": options.task})
     return book
+
+
+def catalogue_of(labcli: str) -> dict:
+    """The labs with their points."""
+    done = subprocess.run([labcli, "list", "--json"], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", check=False)
+    if done.returncode != 0:
+        raise Problem((done.stderr or done.stdout).strip().removeprefix("lab: "))
+    return json.loads(done.stdout)
 
 
 def prepare(book: Book, options: argparse.Namespace) -> dict:
@@ -203,6 +216,7 @@ def run(options: argparse.Namespace) -> int:
     book = open_book(options, folder)
     harness = prepare(book, options)
     book.use_harness(harness)
+    book.use_points(catalogue_of(book.labcli))
     book.clean()
     if book.ledger.n_damaged:
         print(f"The ledger has {book.ledger.n_damaged} damaged lines, as a kill leaves; they count as not written.", file=sys.stderr)
@@ -214,8 +228,14 @@ def run(options: argparse.Namespace) -> int:
     if not options.labs and all(one.source is None for one in hand_ins):
         reasons = "\n".join(f"  {one.student}: {one.refused or one.origin}" for one in hand_ins if one.lab == labs[0])
         raise Problem(f"Nothing in {folder} can be graded; --labs LAB records that for a lab.\n{reasons}")
+    chosen = only(options.only, hand_ins)
     try:
-        units, waiting = grade_the_new(book, options, hand_ins, labs)
+        book.keep_earlier(labs, bool(options.only))
+        n_new = book.take_in(hand_ins)
+        units, waiting = waiting_of(book, options, chosen)
+        print(f"{len({one.student for one in hand_ins})} students, {', '.join(labs)}: {len(units)} different files, "
+              f"{n_new} hand-ins new or changed, {len(waiting)} files to grade.", file=sys.stderr, flush=True)
+        grade(book, options, waiting)
     except BaseException:
         # The reason of the stop is what counts: a full disk may hold no tables either.
         with contextlib.suppress(OSError, sqlite3.Error, Problem):
@@ -224,19 +244,29 @@ def run(options: argparse.Namespace) -> int:
     book.clean()  # again: what a killed run had started lives a little longer than it, and writes
     conclude(book, hand_ins)
     if options.similarity:
-        similarity.write(book, hand_ins, pathlib.Path(options.similarity), options.threshold)
-    return summary(book, hand_ins, ingest.ignored(str(folder)), len(waiting), len(units) - len(waiting), time.monotonic() - begun)
+        similarity.write(book, hand_ins, pathlib.Path(options.similarity), options.threshold, [pathlib.Path(one) for one in options.against])
+    return summary(book, chosen, ingest.ignored(str(folder)), len(waiting), len(units) - len(waiting), time.monotonic() - begun)
 
 
-def grade_the_new(book: Book, options: argparse.Namespace, hand_ins: list[ingest.HandIn], labs: list[str]) -> tuple[list[Unit], list[Unit]]:
-    """Returns all files, and those of them that had to be graded now."""
-    n_new = book.take_in(hand_ins)
+def only(students: list[str], hand_ins: list[ingest.HandIn]) -> list[ingest.HandIn]:
+    """Of those students, or all."""
+    there = sorted({one.student for one in hand_ins})
+    for student in students:
+        if student not in there:
+            near = difflib.get_close_matches(student, there)
+            raise Problem(f'--only {student}: nobody of that name handed something in; ' + (f"did you mean {' or '.join(near)}?" if near else
+                          "grades.csv has the names."))
+    return [one for one in hand_ins if not students or one.student in students]
+
+
+def waiting_of(book: Book, options: argparse.Namespace, hand_ins: list[ingest.HandIn]) -> tuple[list[Unit], list[Unit]]:
+    """All files, and those of them that have to be graded now."""
     units = units_of(book, hand_ins)
-    waiting = [unit for unit in units if book.grade(unit.key, unit.lab) is None and not book.adopt(unit)
-               and (options.again or not book.needs_a_person(unit))]
-    print(f"{len({one.student for one in hand_ins})} students, {', '.join(labs)}: {len(units)} different files, "
-          f"{n_new} hand-ins new or changed, {len(waiting)} files to grade.", file=sys.stderr, flush=True)
+    return units, [unit for unit in units if book.grade(unit.key, unit.lab) is None and not book.adopt(unit)
+                   and (options.again or not book.needs_a_person(unit))]
 
+
+def grade(book: Book, options: argparse.Namespace, waiting: list[Unit]) -> None:
     backend = slurm.Slurm(book, options) if options.slurm else Here(book, options)
     if waiting:
         time_baselines(book, sorted({unit.lab for unit in waiting}), options, backend)
@@ -245,7 +275,6 @@ def grade_the_new(book: Book, options: argparse.Namespace, hand_ins: list[ingest
         backend.run(waiting, progress)
     finally:
         progress.close()
-    return units, waiting
 
 
 def conclude(book: Book, hand_ins: list[ingest.HandIn]) -> None:

@@ -13,16 +13,17 @@ import pathlib
 import sqlite3
 import sys
 
+import scoring
 from book import Book, read_result
 from names import slug
 
 SCHEMA = """
-PRAGMA user_version = 1;
+PRAGMA user_version = 2;
 CREATE TABLE students (student TEXT PRIMARY KEY, slug TEXT NOT NULL UNIQUE);
 -- One row each time that something new was handed in; `id` counts up.
 CREATE TABLE hand_ins (
   id INTEGER PRIMARY KEY, student TEXT NOT NULL REFERENCES students, lab TEXT NOT NULL, sha256 TEXT NOT NULL,
-  origin TEXT NOT NULL, late INTEGER NOT NULL, received TEXT NOT NULL,
+  origin TEXT NOT NULL, late INTEGER NOT NULL, submitted TEXT NOT NULL, received TEXT NOT NULL,
   status TEXT NOT NULL CHECK (status IN ('graded', 'refused', 'missing', 'infra', 'pending')),
   points INTEGER, max_points INTEGER, bonus_points INTEGER, message TEXT NOT NULL, key TEXT, attempt INTEGER);
 CREATE TABLE tasks (
@@ -49,8 +50,8 @@ def row_of(book: Book, hand_in: dict, current: bool = False) -> tuple[dict, list
         row["message"] = row["message"] or hand_in["origin"]
         return row, []
     units = [book.unit(hand_in["lab"], hand_in["sha256"])] if hand_in["lab"] in book.digests else []
-    keys = [unit.key for unit in units] + ([] if current else book.state.keys_of(hand_in["lab"], hand_in["sha256"]))
-    graded = next((book.grade(key, hand_in["lab"]) for key in keys if book.grade(key, hand_in["lab"])), None)
+    keys = [unit.key for unit in units] + ([] if current and not book.keeps_earlier(hand_in["lab"]) else book.state.keys_of(hand_in["lab"], hand_in["sha256"]))
+    graded = next((found for key in keys if (found := book.grade(key, hand_in["lab"]))), None)
     if graded is None:
         faults = [record for unit in units for record in book.state.ended.get(unit.key, {}).values()]
         message = faults[-1].get("message", "") if faults else ""
@@ -58,7 +59,7 @@ def row_of(book: Book, hand_in: dict, current: bool = False) -> tuple[dict, list
             message = f"It failed twice in the same way: a person has to look, then --again grades it. {message}"
         row.update(status="infra" if faults else "pending", points=None, bonus_points=None, message=message)
         return row, []
-    ended, result = graded[0], graded[1]["labs"][0]
+    ended, result = graded[0], scoring.rescored(graded[1]["labs"][0], book.table)
     row.update(status="graded", points=result["points"], max_points=result["max_points"], bonus_points=result["bonus_points"],
                key=ended["key"], attempt=ended["attempt"])
     return row, result["tasks"]
@@ -91,9 +92,9 @@ def fill(db: sqlite3.Connection, book: Book) -> None:
             db.execute("INSERT INTO students VALUES (?, ?)", (student, slug(student)))
         last = {(one["student"], one["lab"]): number for number, one in enumerate(book.state.hand_ins, 1)}
         for number, one in enumerate(book.state.hand_ins, 1):
-            row, tasks = row_of(book, one, current=last[one["student"], one["lab"]] == number and one["lab"] in book.digests)
-            db.execute("INSERT INTO hand_ins VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-                       (number, one["student"], one["lab"], one["sha256"], one["origin"], int(one["late"]), one["time"], row["status"],
+            row, tasks = row_of(book, one, current=last[one["student"], one["lab"]] == number)
+            db.execute("INSERT INTO hand_ins VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                       (number, one["student"], one["lab"], one["sha256"], one["origin"], int(one["late"]), one["submitted"], one["time"], row["status"],
                         row["points"], row["max_points"], row["bonus_points"], row["message"], row["key"], row["attempt"]))
             for task in tasks:
                 db.execute("INSERT INTO tasks VALUES (?,?,?,?,?,?,?,?)",
@@ -101,7 +102,9 @@ def fill(db: sqlite3.Connection, book: Book) -> None:
                             task.get("speedup"), task["message"]))
         for key, attempts in book.state.ended.items():
             for number, record in attempts.items():
-                about = read_result(book.folder / "results" / key / f"{number}.json", record.get("lab", "")) or {}
+                graded = book.grade(key, record.get("lab", ""))
+                about = graded[1] if graded and graded[0] is record else \
+                    read_result(book.folder / "results" / key / f"{number}.json", record.get("lab", "")) or {}
                 db.execute("INSERT INTO attempts VALUES (?,?,?,?,?,?,?,?,?,?)",
                            (key, number, record.get("lab", ""), record.get("sha256", ""), record.get("outcome", ""), record.get("time", ""),
                             record.get("seconds"), about.get("device"), about.get("isolation"), record.get("message", "")))

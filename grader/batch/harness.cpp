@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compile/build.hpp"
+#include "process.hpp"
 #include "text.hpp"
 
 namespace course::grader::batch {
@@ -16,10 +17,35 @@ using nlohmann::json;
 
 namespace {
 
-// The programs that a grade depends on, besides compilers and the lab's own objects: the grader, the sandbox,
-// the simulated device.
-std::vector<std::string> programs_of(const Layout& layout) {
-  std::vector<std::string> found{layout.build + "/grader/labcli", layout.build + "/grader/sandbox_enter"};
+// What "ninja -t …" prints, a line each, without blanks at the ends.
+Result<std::vector<std::string>> ask_ninja(const Layout& layout, std::vector<std::string> question) {
+  question.insert(question.begin(), {"ninja", "-C", layout.build, "-t"});
+  const auto done = run_process(question, {});
+  if (!done) return done.error();
+  if (done->exit_code != 0) return Error{"ninja does not know what the grader consists of:\n" + done->output};
+  std::vector<std::string> lines;
+  for (const std::string_view line : lines_of(done->output)) {
+    const std::size_t begin = line.find_first_not_of(' ');
+    if (begin != std::string_view::npos) lines.emplace_back(line.substr(begin));
+  }
+  return lines;
+}
+
+// The object of a lab's problem.cpp begins with this.
+std::string problem_object(std::string_view lab) {
+  return fmt::format("labs/libproblem_{}.a.p/", lab);
+}
+
+// The programs and objects that evidence depends on, besides compilers and what belongs to one lab: the parts
+// of labcli, the sandbox, the simulated device. labcli itself also contains the labs' points.
+Result<std::vector<std::string>> programs_of(const Layout& layout) {
+  const auto parts = ask_ninja(layout, {"inputs", "grader/labcli"});
+  if (!parts) return parts.error();
+  std::vector<std::string> found{layout.build + "/grader/sandbox_enter"};
+  for (const std::string& part : *parts) {
+    if (part.ends_with(".o") && !part.starts_with("labs/libproblem_"))
+      found.push_back(layout.build + "/" + part);
+  }
   for (const char* folder : {"common/cudart", "common/remote"}) {
     std::error_code ignored;
     for (const auto& entry : fs::directory_iterator(fs::path(layout.build) / folder, ignored)) {
@@ -29,6 +55,22 @@ std::vector<std::string> programs_of(const Layout& layout) {
     }
   }
   std::sort(found.begin(), found.end());
+  return found;
+}
+
+// The files of the checkout that are compiled into the lab's cases, inputs and answers, but not its points.
+Result<std::vector<std::string>> judging_of(const Layout& layout, const std::string& lab) {
+  const auto lines = ask_ninja(layout, {"deps", fmt::format("{}{}_problem.cpp.o", problem_object(lab), lab)});
+  if (!lines) return lines.error();
+  const std::string root = fs::path(layout.root).lexically_normal().string() + "/";
+  std::vector<std::string> found;
+  for (const std::string& line : *lines) {
+    const std::string path = (fs::path(layout.build) / line).lexically_normal().string();
+    if (path.starts_with(root) && !path.ends_with("/points.hpp") && fs::is_regular_file(path))
+      found.push_back(path);
+  }
+  std::sort(found.begin(), found.end());
+  if (found.empty()) return Error{fmt::format("ninja does not know what the cases of {} depend on.", lab)};
   return found;
 }
 
@@ -46,7 +88,14 @@ Result<Harness> find_harness(const Layout& layout, std::span<const std::string> 
   if (const auto done = run_ninja(layout, shared); !done)
     return Error{"The course's own code did not build:\n" + done.error().text};
   harness.toolchain = toolchain_versions();
-  harness.programs = programs_of(layout);
+  auto programs = programs_of(layout);
+  if (!programs) return programs.error();
+  harness.programs = std::move(*programs);
+  for (const std::string& lab : labs) {
+    auto judging = judging_of(layout, lab);
+    if (!judging) return judging.error();
+    harness.judging.emplace(lab, std::move(*judging));
+  }
   return harness;
 }
 
@@ -57,6 +106,8 @@ json to_json(const Harness& harness) {
                  {"link", recipe.link},
                  {"linked", recipe.linked},
                  {"headers", recipe.headers}};
+    const auto judging = harness.judging.find(lab);
+    labs[lab]["judging"] = judging == harness.judging.end() ? json::array() : json(judging->second);
   }
   return {{"labs", labs}, {"programs", harness.programs}, {"toolchain", harness.toolchain}};
 }
@@ -67,6 +118,7 @@ Result<Harness> harness_from(const json& from) {
     for (const auto& [lab, recipe] : from.at("labs").items()) {
       harness.labs[lab] = {recipe.at("compile"), recipe.at("link"), recipe.at("linked"),
                            recipe.at("headers")};
+      harness.judging[lab] = recipe.at("judging").get<std::vector<std::string>>();
     }
     harness.programs = from.at("programs").get<std::vector<std::string>>();
     harness.toolchain = from.at("toolchain").get<std::string>();

@@ -18,8 +18,11 @@ namespace course::grader::batch {
 
 struct Harness {
   std::map<std::string, Recipe> labs;
-  std::vector<std::string> programs;  // that a grade depends on, besides the files of a recipe
-  std::string toolchain;              // the versions of the compilers
+  // What the evidence about a submission depends on, besides the files of a recipe and of `judging`.
+  std::vector<std::string> programs;
+  // For each lab: the sources of its cases and answers.
+  std::map<std::string, std::vector<std::string>> judging;
+  std::string toolchain;  // the versions of the compilers
 };
 
 // Builds what all submissions share, and reads the recipes. It does not compile labs/<lab>/<lab>.cu.

@@ -16,6 +16,7 @@ TEST(HarnessFile, SurvivesARoundTrip) {
   Harness harness;
   harness.labs["scan"] = {"compile {source}", "link {runner}", {"a.o"}, {"/h.hpp"}};
   harness.programs = {"/labcli"};
+  harness.judging["scan"] = {"/problem.cpp"};
   harness.toolchain = "nvcc 13";
   const auto back = harness_from(to_json(harness));
   ASSERT_TRUE(back);

@@ -41,6 +41,7 @@ class HandIn:
     origin: str = ""  # the file that it came from, shown
     late: bool = False
     note: str = ""  # what the student and the instructor should know of a file that was taken
+    submitted: float = 0.0  # when the platform received it, by the times of the files in the folder; 0 when nothing was submitted
 
 
 @dataclass
@@ -49,6 +50,7 @@ class Found:
 
     copy: int = 0  # the number of a copy: 1 of "ada (1).zip"
     time: float = 0.0  # of the newest file
+    received: float = 0.0  # of the newest file or archive in the folder of all hand-ins: no time from within an archive, which students choose
     files: list[tuple[str, bytes]] = field(default_factory=list)  # path inside, contents
     others: list[str] = field(default_factory=list)  # paths of what is no .cu file
     too_deep: bool = False  # whether there are folders that were not searched
@@ -169,6 +171,7 @@ class Skeletons:
 
 def add_archive(found: Found, path: str, inside: str) -> None:
     """In a process of its own: a library that crashes on a made-up archive costs that hand-in alone."""
+    found.received = max(found.received, os.lstat(path).st_mtime)
     answer = UNPACKER.ask(os.path.abspath(path))
     if answer["refused"]:
         found.refused.append(f"{names.shown(inside)} {names.shown(answer['refused'])}")
@@ -226,6 +229,7 @@ def add_folder(found: Found, path: str, inside: str) -> None:
 
 
 def add_file(found: Found, path: str, inside: str) -> None:
+    found.received = max(found.received, os.lstat(path).st_mtime)
     data = read_plain(path) if kind_of(path) in ("file", "link") else "is not a regular file: submit the file itself"
     if kind_of(path) == "link":
         data = "is a link: submit the file itself"
@@ -286,12 +290,16 @@ def choose_from(found: Found, student: str, lab: str, labs: list[str], skeletons
 def choose(versions: list[Found], student: str, lab: str, labs: list[str], skeletons: Skeletons) -> HandIn:
     """The file for this lab, or the reason why there is none. Of several copies of a submission the newest with such a file counts."""
     chosen = [(found, choose_from(found, student, lab, labs, skeletons)) for found in versions]
+    for found, one in chosen:
+        if one is not None:
+            one.submitted = found.received
     usable = [(found, one) for found, one in chosen if one is not None and one.source is not None]
     refused = [one for _, one in chosen if one is not None and one.source is None]
     if not usable:
         if refused:
             return refused[0] if len(refused) == 1 else HandIn(student, lab, None, "; ".join(one.refused for one in refused),
-                                                               late=any(one.late for one in refused))
+                                                               late=any(one.late for one in refused),
+                                                               submitted=max(one.submitted for one in refused))
         reasons = " ".join(found.nothing_for(lab, labs) for found in versions)
         return HandIn(student, lab, None, "", reasons, any(found.late for found in versions))
     usable = [(found, one) for found, one in usable if not skeletons.is_unchanged(lab, one.source)] or usable
@@ -301,7 +309,8 @@ def choose(versions: list[Found], student: str, lab: str, labs: list[str], skele
     older = [found for found, one in usable if one.source != hand_in.source]
     if any(found.time >= newest - 2 and found.copy == best.copy for found in older):
         where = ", ".join(sorted(one.origin for _, one in usable)[:5])
-        return HandIn(student, lab, None, f"There is more than one file for {lab}, and they differ: {where}. Hand in one.", late=hand_in.late)
+        return HandIn(student, lab, None, f"There is more than one file for {lab}, and they differ: {where}. Hand in one.", late=hand_in.late,
+                      submitted=hand_in.submitted)
     notes = [hand_in.note] if hand_in.note else []
     if older:
         notes.append(f"{best.where()} counts: it is newer than {', '.join(found.where() for found in older[:3])}.")

@@ -57,16 +57,23 @@ class State:
     hand_ins: list[dict] = field(default_factory=list)  # in order; the last of a student and lab is the one that counts
     started: dict[str, int] = field(default_factory=dict)  # key: the highest attempt begun
     ended: dict[str, dict[int, dict]] = field(default_factory=dict)  # key: attempt: record
+    keys: dict[tuple[str, str], dict[str, None]] = field(default_factory=dict)  # lab and file: keys, in the order in which they first ended
+    latest: dict[tuple[str, str], dict] = field(default_factory=dict)  # student and lab: the last of hand_ins
+    kept: dict[str, str] = field(default_factory=dict)  # lab: the harness under which earlier results still stand
 
     def add(self, record: dict) -> None:
         try:
             if record["event"] == "hand_in":
-                self.hand_ins.append({"note": record.get("note", ""),  # which earlier versions did not write
+                self.hand_ins.append({"note": record.get("note", ""), "submitted": record.get("submitted", ""),  # which earlier versions did not write
                                       **{name: record[name] for name in ("student", "lab", "sha256", "refused", "origin", "late", "time")}})
+                self.latest[record["student"], record["lab"]] = self.hand_ins[-1]
             elif record["event"] == "start":
                 self.started[record["key"]] = max(self.started.get(record["key"], 0), int(record["attempt"]))
             elif record["event"] == "end":
                 self.ended.setdefault(record["key"], {})[int(record["attempt"])] = record
+                self.keys.setdefault((record["lab"], record["sha256"]), {})[record["key"]] = None
+            elif record["event"] == "keep":
+                self.kept[str(record["lab"])] = str(record["digest"])
         except (KeyError, TypeError, ValueError):
             pass  # of another version
 
@@ -76,24 +83,22 @@ class State:
 
     def keys_of(self, lab: str, sha256: str) -> list[str]:
         """Under which a file has been graded, with whatever harness, the last first."""
-        found = [key for key, attempts in self.ended.items()
-                 if any(record.get("lab") == lab and record.get("sha256") == sha256 for record in attempts.values())]
-        return found[::-1]
+        return list(self.keys.get((lab, sha256), {}))[::-1]
 
     def latest_hand_in(self, student: str, lab: str) -> dict | None:
-        for record in reversed(self.hand_ins):
-            if record["student"] == student and record["lab"] == lab:
-                return record
-        return None
+        return self.latest.get((student, lab))
 
 
 class Ledger:
-    def __init__(self, path: pathlib.Path) -> None:
+    def __init__(self, path: pathlib.Path, read_only: bool = False) -> None:
         data = path.read_bytes() if path.exists() else b""
         records, self.n_damaged = parse(data)
         self.state = State()
         for record in records:
             self.state.add(record)
+        self.fd = -1
+        if read_only:
+            return
         self.fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
         if data and not data.endswith(b"\n"):
             self._write(b"\n")  # so that the torn line stays alone

@@ -4,12 +4,15 @@
     reports/students/SLUG/LAB.html, LAB.txt         to be handed back
     reports/instructors/SLUG/LAB.html, LAB.json     the whole result
 """
+import contextlib
 import html
 import json
 import pathlib
 import shutil
 import sqlite3
+import subprocess
 
+import scoring
 from book import Book, read_result, write_atomically
 
 NOT_GRADED = {
@@ -41,27 +44,56 @@ def page(title: str, text: str) -> str:
 
 
 def write_reports(book: Book) -> None:
-    db = sqlite3.connect(book.folder / "gradebook.sqlite")
-    db.row_factory = sqlite3.Row
-    for row in db.execute("SELECT latest.*, slug FROM latest JOIN students USING (student)").fetchall():
-        result = book.folder / "results" / (row["key"] or "-") / f"{row['attempt']}.json"
-        edition = read_result(result.with_suffix(".student.json"), row["lab"])
+    with contextlib.closing(sqlite3.connect(book.folder / "gradebook.sqlite")) as db:
+        db.row_factory = sqlite3.Row
+        rows = db.execute("SELECT latest.*, slug FROM latest JOIN students USING (student)").fetchall()
+    for row in rows:
         student, instructor = (book.folder / "reports" / name / row["slug"] for name in ("students", "instructors"))
         student.mkdir(parents=True, exist_ok=True)
         instructor.mkdir(parents=True, exist_ok=True)
-        lab = row["lab"]
-        text = text_for_student(lab, row, edition["labs"][0]["tasks"] if edition else [])
-        write_atomically(student / f"{lab}.txt", text.encode())
-        for source, target in ((result.with_suffix(".student.html"), student / f"{lab}.html"),
-                               (result.with_suffix(".html"), instructor / f"{lab}.html"), (result, instructor / f"{lab}.json")):
-            if source.exists():
-                copy(source, target)
-            elif target.suffix == ".html":
-                write_atomically(target, page(f"{row['student']}: {lab}" if target.parent == instructor else lab, text).encode())
-            else:
-                about = {name: row[name] for name in ("student", "lab", "status", "message")}
-                write_atomically(target, json.dumps(about, indent=2).encode())
-    db.close()
+        write_report(book, row, ".student", student / f"{row['lab']}.html", row["lab"])
+        write_report(book, row, "", instructor / f"{row['lab']}.html", f"{row['student']}: {row['lab']}")
+
+
+def edition_of(book: Book, row: sqlite3.Row, edition: str) -> tuple[dict | None, bool]:
+    """The result of a row of hand_ins as it is worth now, and whether that is what it was worth when it was graded."""
+    path = book.folder / "results" / (row["key"] or "-") / f"{row['attempt']}{edition}.json"
+    result = read_result(path, row["lab"])
+    if result is None:
+        return None, True
+    lab = scoring.rescored(result["labs"][0], book.table)
+    return {**result, "labs": [lab]}, all(lab.get(name) == result["labs"][0].get(name) for name in ("tasks", "points", "bonus_points"))
+
+
+def write_report(book: Book, row: sqlite3.Row, edition: str, html_file: pathlib.Path, title: str) -> None:
+    """The HTML page, beside it the text for the student or the JSON for instructors."""
+    result, as_graded = edition_of(book, row, edition)
+    lab = row["lab"]
+    text = text_for_student(lab, row, result["labs"][0]["tasks"] if result and edition else [])
+    if edition:
+        write_atomically(html_file.with_suffix(".txt"), text.encode())
+    else:
+        about = result or {name: row[name] for name in ("student", "lab", "status", "message")}
+        write_atomically(html_file.with_suffix(".json"), json.dumps(about, indent=2).encode() + b"\n")
+    graded = book.folder / "results" / (row["key"] or "-") / f"{row['attempt']}{edition}.html"
+    if result is None or not (as_graded or render(book, result, html_file)) or (as_graded and not graded.exists()):
+        write_atomically(html_file, page(title, text).encode())
+    elif as_graded:
+        copy(graded, html_file)
+
+
+def render(book: Book, result: dict, html_file: pathlib.Path) -> bool:
+    """Makes a page of a result whose points have changed; False where that can't be done."""
+    if not book.labcli:
+        return False
+    beside = html_file.with_name(f".{html_file.name}.json.tmp")
+    try:
+        beside.write_text(json.dumps(result), encoding="utf-8")
+        done = subprocess.run([book.labcli, "report", str(beside), "--html", str(html_file)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL, check=False)
+        return done.returncode == 0
+    finally:
+        beside.unlink(missing_ok=True)
 
 
 def copy(source: pathlib.Path, target: pathlib.Path) -> None:

@@ -13,6 +13,7 @@ import sys
 import tempfile
 from collections import Counter, defaultdict
 
+from settings import Problem
 from source_text import TOKEN
 
 K, WINDOW = 14, 10  # tokens in a gram; grams of which one is kept
@@ -115,14 +116,27 @@ def compare(root: pathlib.Path, lab: str, texts: dict[str, str], threshold: floa
             "pairs": pairs_of(prints, threshold)}
 
 
-def write(book, hand_ins, path: pathlib.Path, threshold: float) -> None:
-    """`hand_ins`: of the whole class (ingest.HandIn)."""
+def earlier(folder: pathlib.Path, lab: str) -> dict[str, str]:
+    """The last submissions of another class, by its folder's name and the student's."""
+    from book import Book
+
+    if not (folder / "ledger.jsonl").exists():
+        raise Problem(f"--against {folder}: not a class's folder. Name what an earlier ./lab grade-all wrote, its --out.")
+    book = Book(folder, read_only=True)
+    last = [one for one in book.state.latest.values() if one["lab"] == lab and one["sha256"]]
+    return {f"{folder.name}: {one['student']}": book.source(one["sha256"]).read_text(encoding="utf-8", errors="replace") for one in last}
+
+
+def write(book, hand_ins, path: pathlib.Path, threshold: float, against: list[pathlib.Path]) -> None:
+    """`hand_ins`: of the whole class (ingest.HandIn); `against`: folders of other classes, whose pairs among themselves do not count."""
     from book import write_atomically
 
     root = pathlib.Path(book.harness["root"])
     labs = {}
     for lab in sorted({one.lab for one in hand_ins if one.source is not None}):
         texts = {one.student: one.source.decode("utf-8", "replace") for one in hand_ins if one.lab == lab and one.source is not None}
-        labs[lab] = compare(root, lab, texts, threshold)
+        others = {who: text for folder in against for who, text in earlier(folder, lab).items()}
+        labs[lab] = compare(root, lab, texts | others, threshold)
+        labs[lab]["pairs"] = [pair for pair in labs[lab]["pairs"] if not {pair["a"], pair["b"]} <= others.keys() | {REFERENCE}]
     out = {"schema": 1, "method": {"name": "winnowing", "k": K, "window": WINDOW, "hash": "blake2b-64"}, "threshold": threshold, "labs": labs}
     write_atomically(path, json.dumps(out, indent=1).encode() + b"\n")

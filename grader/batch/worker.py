@@ -10,10 +10,11 @@ def compile_command(book: Book, unit: Unit, attempt: int) -> list[str]:
 def grade_command(book: Book, unit: Unit, attempt: int) -> list[str]:
     """Compiles first, unless that has been done."""
     out = book.result_path(unit, attempt)
+    known = book.earlier_result(unit) if book.only_new_cases else None
     return _command(book, unit, attempt) + ["--out", str(out), "--html", str(out.with_suffix(".html")),
                                             "--student-html", str(out.with_suffix(".student.html")),
                                             "--student-json", str(out.with_suffix(".student.json")),
-                                            "--baselines", str(book.baselines(unit.lab))]
+                                            "--baselines", str(book.baselines(unit.lab)), *(["--known", str(known)] if known else [])]
 
 
 def baselines_command(book: Book, lab: str) -> list[str]:

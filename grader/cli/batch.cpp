@@ -32,6 +32,7 @@
 #include "registry.hpp"
 #include "report/edition.hpp"
 #include "report/html.hpp"
+#include "report/read_result.hpp"
 #include "report/report_file.hpp"
 #include "screen/screen.hpp"
 
@@ -42,7 +43,7 @@ using nlohmann::json;
 struct BatchOptions {
   std::vector<std::string> labs;
   std::string device = "sim", task, seed = "1", out;
-  std::string harness, source, work, baselines, html, student_html, student_json, isolation = "full";
+  std::string harness, source, work, baselines, known, html, student_html, student_json, isolation = "full";
   bool compile_only = false, graded = false, measure = false;
 };
 
@@ -89,6 +90,22 @@ Result<Ready> get_ready(const BatchOptions& options) {
   return ready;
 }
 
+// What a lab's points.hpp says about how evidence is collected. The rest of it, limits, tiers and points,
+// only decides what the evidence is worth.
+json asked_of(const lab::Manifest& manifest) {
+  json tasks = json::array(), times = json::array();
+  for (const lab::Task& task : manifest.tasks) {
+    bool dataflow = false;
+    for (const lab::EfficiencyGoal& goal : task.efficiency)
+      dataflow |= goal.metric == lab::Metric::work_ratio || goal.metric == lab::Metric::step_ratio;
+    tasks.push_back({task.id, !task.efficiency.empty(), dataflow, !task.speedup.empty()});
+  }
+  for (const lab::Task& rung : manifest.further_rungs) tasks.push_back({rung.id});
+  for (const lab::CpuTime& time : manifest.cpu_times)
+    times.push_back({time.task, time.case_name, time.one_thread_us, time.all_cores_us});
+  return {{"tasks", tasks}, {"cpu_times", times}};
+}
+
 int run_harness(const BatchOptions& options) {
   const auto ready = get_ready(options);
   if (!ready) return fail(ready.error().text);
@@ -108,18 +125,10 @@ int run_harness(const BatchOptions& options) {
   const auto device = choose_device(options.device, ready->layout);
   out["device"] = device && device->kind == lab::DeviceKind::gpu ? "gpu" : "sim";
   out["device_problem"] = device ? "" : device.error().text;
-  json tasks = json::object();
   for (const lab::Problem* problem : ready->labs) {
-    json list = json::array();
-    for (const lab::Task& task : problem->manifest().tasks) {
-      list.push_back({{"id", task.id},
-                      {"title", task.title},
-                      {"bonus", task.bonus},
-                      {"max_points", lab::max_points(task)}});
-    }
-    tasks[std::string(problem->manifest().id)] = list;
+    const lab::Manifest& manifest = problem->manifest();
+    out["labs"][std::string(manifest.id)]["asked"] = asked_of(manifest);
   }
-  out["tasks"] = tasks;
   return write_out(options, dump(out));
 }
 
@@ -160,6 +169,14 @@ int run_one(const BatchOptions& options) {
     if (!parsed) return fail(parsed.error().text);
     baselines = std::move(*parsed);
     ready->how.baselines = &baselines;
+  }
+
+  Result<RunResult> known = RunResult{};
+  if (!options.known.empty()) {
+    known = read_result(options.known);
+    if (!known) return fail(known.error().text);
+    if (known->seed != ready->how.seed) return fail(fmt::format("{} has another seed", options.known));
+    ready->how.known = &*known;
   }
 
   const Layout& layout = ready->layout;
@@ -239,6 +256,7 @@ void add_batch(CLI::App& app, Run& run) {
   one->add_option("--student-html", options->student_html, "A page for the student: without seeds");
   one->add_option("--student-json", options->student_json, "The same as JSON");
   one->add_option("--baselines", options->baselines, "What batch-baselines wrote");
+  one->add_option("--known", options->known, "An earlier result: run only the cases that it lacks");
   one->add_flag("--compile-only", options->compile_only, "Stop after compiling");
   one->add_flag("--graded", options->graded, "Refuse below --isolation");
   one->add_option("--isolation", options->isolation, "none, limits, namespaces or full")

@@ -29,6 +29,7 @@ struct Unit {
   const lab::Task* task = nullptr;
   Plan plan;
   RunContext context;
+  const TaskResult* known = nullptr;  // an earlier result, whose cases are not run again
   Evidence evidence;
   std::string broken;  // why it could not be run; "" if it could
   double seconds = 0;
@@ -54,6 +55,33 @@ class Runners {
   const lab::Problem* problem_ = nullptr;
   std::map<lab::DeviceKind, std::unique_ptr<CaseRunner>> runners_;
 };
+
+bool is_right(const TaskResult& task) {
+  return task.verdict == Verdict::ok || task.verdict == Verdict::suspect;
+}
+
+bool is_case_of(const TaskResult& task, const std::string& name) {
+  return std::any_of(task.cases.begin(), task.cases.end(),
+                     [&](const CaseRecord& record) { return record.name == name; });
+}
+
+// What an earlier result says about a task; nullptr if that says nothing about its present cases.
+const TaskResult* find_known(const RunResult* result, const lab::Manifest& manifest, const lab::Task& task,
+                             const std::vector<lab::Case>& cases) {
+  if (result == nullptr) return nullptr;
+  for (const LabResult& lab : result->labs) {
+    for (const TaskResult& known : lab.tasks) {
+      if (lab.id != manifest.id || known.id != task.id || known.verdict == Verdict::infra) continue;
+      const bool all_exist =
+          std::all_of(known.cases.begin(), known.cases.end(), [&](const CaseRecord& record) {
+            return std::any_of(cases.begin(), cases.end(),
+                               [&](const lab::Case& c) { return c.name == record.name; });
+          });
+      return all_exist ? &known : nullptr;
+    }
+  }
+  return nullptr;
+}
 
 class DeviceName {
  public:
@@ -102,8 +130,15 @@ class Grading {
     unit.context = {std::string(problem.manifest().id), options_.seed, options_.solutions, options_.device,
                     options_.only_case.has_value()};
     guarded(unit, [&] {
-      unit.plan = make_plan(task, problem.cases(task),
-                            {options_.device, options_.only_case, options_.check_every_size});
+      std::vector<lab::Case> cases = problem.cases(task);
+      unit.known = find_known(options_.known, problem.manifest(), task, cases);
+      if (unit.known != nullptr) {
+        std::erase_if(cases, [&](const lab::Case& c) {
+          return !is_right(*unit.known) || is_case_of(*unit.known, c.name);
+        });
+      }
+      unit.plan =
+          make_plan(task, std::move(cases), {options_.device, options_.only_case, options_.check_every_size});
     });
     units_.push_back(std::move(unit));
   }
@@ -260,11 +295,24 @@ class Grading {
   DeviceName device_;
 };
 
+TaskResult with_known(const lab::Task& task, const Unit& unit) {
+  if (!is_right(*unit.known)) {
+    TaskResult out = unscored_task(task, unit.known->verdict, unit.known->message);
+    out.cases = unit.known->cases;
+    out.cases_planned = unit.known->cases_planned;
+    out.cases_run = unit.known->cases_run;
+    out.cases_failed = unit.known->cases_failed;
+    return out;
+  }
+  return score_task(task, together(*unit.known, unit.evidence));
+}
+
 TaskResult result_of(const LabToGrade& lab, const lab::Task& task, const Unit* unit) {
   if (lab.build_verdict != Verdict::ok) return unscored_task(task, lab.build_verdict, lab.build_message);
   if (unit == nullptr) return unscored_task(task, Verdict::infra, "This task was not run.");
-  TaskResult result = unit->broken.empty() ? score_task(task, unit->evidence)
-                                           : unscored_task(task, Verdict::infra, unit->broken);
+  TaskResult result = !unit->broken.empty()    ? unscored_task(task, Verdict::infra, unit->broken)
+                      : unit->known == nullptr ? score_task(task, unit->evidence)
+                                               : with_known(task, *unit);
   result.seconds = unit->seconds;
   return result;
 }

@@ -36,7 +36,10 @@ struct GradeOptions {
   // without one. May be empty.
   RunnerFactory reference;
   const KnownBaselines* baselines = nullptr;  // used instead of timing the CPU; nullptr for none
-  std::string baselines_kept_in;              // a folder, see BaselineTimer; "" for none
+  // An earlier result of the same files, or nullptr. What it has stands: only tasks that were right (OK,
+  // SUSPECT) run the cases that it lacks. A task of whose cases one no longer exists runs all.
+  const RunResult* known = nullptr;
+  std::string baselines_kept_in;  // a folder, see BaselineTimer; "" for none
 };
 
 // Sets labs, device, seed, modelled, partial and seconds of the result.

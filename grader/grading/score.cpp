@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "grading/metrics.hpp"
+#include "lab/metrics.hpp"
 
 namespace course::grader {
 namespace {
@@ -109,6 +111,21 @@ const CaseRecord* deciding_record(const std::vector<CaseRecord>& cases) {
     if (record.verdict != lab::Verdict::ok && (first == nullptr || (doubtful && wrong))) first = &record;
   }
   return first;
+}
+
+Evidence together(const TaskResult& earlier, Evidence now) {
+  now.cases_planned += earlier.cases_planned;
+  now.cases.insert(now.cases.begin(), earlier.cases.begin(), earlier.cases.end());
+  for (const lab::Metric metric : lab::kAllMetrics) {
+    const auto known = earlier.metrics.find(std::string(lab::name_of(metric)));
+    if (known == earlier.metrics.end()) continue;
+    const auto [measured, is_new] = now.metrics.try_emplace(metric, known->second);
+    if (is_new) continue;
+    measured->second = lab::at_least(metric) ? std::min(measured->second, known->second)
+                                             : std::max(measured->second, known->second);
+  }
+  if (earlier.timing) now.timings.push_back(*earlier.timing);
+  return now;
 }
 
 TaskResult unscored_task(const lab::Task& task, lab::Verdict verdict, std::string message) {

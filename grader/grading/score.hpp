@@ -37,6 +37,10 @@ struct Evidence {
 // evidence gives 0 points and INFRA.
 TaskResult score_task(const lab::Task& task, const Evidence& evidence);
 
+// `now`, of the cases that `earlier` lacks, together with what `earlier` says about the others. `earlier`:
+// a result of the same file whose verdict is OK or SUSPECT.
+Evidence together(const TaskResult& earlier, Evidence now);
+
 // The result of a task whose lab could not be built or run.
 TaskResult unscored_task(const lab::Task& task, lab::Verdict verdict, std::string message);
 

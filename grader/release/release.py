@@ -30,7 +30,7 @@ LEFT_OUT = [
     # answers, and what gives them away
     "solutions/*", "grader/mutants/*", "grader/hostile/*", "handouts/kill-matrix.md", "handouts/top-rungs.md", "common/template/*",
     # what only instructors need
-    "grader/release/*", "grader/gradescope/*", "grader/batch/*.py", "grader/batch/testing/*", "handouts/instructor-guide.md", "handouts/instructor/*", "common/tools/new_lab.py", "common/tools/check_course.py",
+    "grader/release/*", "grader/gradescope/*", "grader/batch/*.py", "grader/batch/testing/*", "grader/desk/*", "handouts/instructor-guide.md", "handouts/instructor/*", "common/tools/new_lab.py", "common/tools/check_course.py",
     "common/tools/check_includes.py", "common/tools/make_*.py", "handouts/quotes.py", "handouts/counted.py", "handouts/limits.py", "handouts/measured.py", "handouts/worked/*", "handouts/figures.py", "handouts/pictures.py", "common/tools/site/*", "grader/page/browser/*",
     # the project's own tests and development
     "*_test.*", "grader/testing/*", "common/sim/testing/*", "common/sim/checkers/kernels/*", "common/cudart/programs/*", "common/cudart/cub/*",

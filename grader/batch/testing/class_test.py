@@ -25,6 +25,8 @@ import compare_class
 import gradebook
 import ledger
 import make_class
+import scoring
+from book import Book
 
 SEED = "0x5eed"
 
@@ -74,6 +76,15 @@ class Test:
         a, b = (gradebook.grades(self.folder / one / "gradebook.sqlite") for one in (out, other))
         self.check(what, [f"{one}\n  {two}" for one, two in zip(a, b) if one != two] + ([f"{len(a)} rows, {len(b)} rows"] if len(a) != len(b) else []))
 
+    def points_follow_from_evidence(self, out):
+        """What scoring.py makes of real results is what the grader made of them, messages and all."""
+        book = Book(self.folder / out, read_only=True)
+        book.use_last_harness()
+        book.use_points()
+        labs = [json.loads(path.read_bytes())["labs"][0] for path in (self.folder / out / "results").glob("*/[0-9]*.json") if path.stem.isdigit()]
+        differ = [f"{lab['id']}: {lab['points']} points" for lab in labs if scoring.rescored(lab, book.table) != lab]
+        self.check(f"the points of {len(labs)} results follow from their evidence", differ if labs else ["no results"])
+
     def expect(self, what, expected, out):
         self.check(what, compare_class.differences(expected, self.folder / out / "gradebook.sqlite"))
 
@@ -102,6 +113,7 @@ class Test:
         if "calm" in options.parts:
             self.check("graded unattended", self.grade("calm"))
             self.expect("exactly the expected gradebook", expected, "calm")
+            self.points_follow_from_evidence("calm")
         baselines = ["--baselines", str(self.folder / "calm")]  # the CPU's times are measured, so they differ between runs
         if "killed" in options.parts and options.kills:
             random_ = random.Random(11)

@@ -30,7 +30,7 @@ def find():
 class Browser:
     def __init__(self, seconds=60):
         self.seconds = seconds
-        self.folder = tempfile.TemporaryDirectory(prefix="chromium-")
+        self.folder = tempfile.TemporaryDirectory(prefix="chromium-", ignore_cleanup_errors=True)
         to_child, self.out = os.pipe()
         self.into, from_child = os.pipe()
         # Descriptors 3 and 4 are where --remote-debugging-pipe listens and answers.
@@ -65,7 +65,7 @@ class Browser:
             self.process.kill()
             self.process.wait()
         os.close(self.into)
-        shutil.rmtree(self.folder.name, ignore_errors=True)
+        self.folder.cleanup()
 
     def _message(self):
         end = time.monotonic() + self.seconds

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: MIT
+"""class.toml: what an instructor decides about a class, in the class's folder. Everything in it has a default, and nothing in it makes
+kernels run again.
+
+    settings = read(folder)       checked; a Problem names the line's key and what may stand there
+"""
+import datetime
+import pathlib
+import tomllib
+import zoneinfo
+from dataclasses import dataclass, field
+
+NAME = "class.toml"
+COUNTS = ("best", "latest")
+METRICS = ("work_ratio", "step_ratio", "bytes_ratio", "active_lanes", "bank_conflicts", "launches", "barriers", "atomics", "contention")
+
+
+class Problem(Exception):
+    """For the person at the keyboard: what is wrong and what to do."""
+
+
+@dataclass(frozen=True)
+class Late:
+    grace_minutes: float = 0
+    percent_per_day: int = 0
+    most_days: int = 0  # later than that: 0 points
+
+
+@dataclass(frozen=True)
+class Lab:
+    due: datetime.datetime | None = None
+    counts: str = ""  # "": as the class
+    column: str = ""  # its name in the tables of a platform
+
+
+@dataclass(frozen=True)
+class Extension:
+    student: str
+    lab: str  # "": all
+    due: datetime.datetime | None
+    days: float
+    reason: str
+
+
+@dataclass(frozen=True)
+class Override:
+    student: str
+    lab: str
+    points: float
+    bonus: float | None  # None: as graded
+    reason: str
+
+
+@dataclass
+class Settings:
+    title: str = "Class"
+    roster: list[pathlib.Path] = field(default_factory=list)
+    counts: str = "best"
+    times: pathlib.Path | None = None  # a table of times of submission
+    zone: datetime.tzinfo = datetime.UTC
+    late: Late = Late()
+    labs: dict[str, Lab] = field(default_factory=dict)
+    groups: dict[str, tuple[list[str], list[str]]] = field(default_factory=dict)  # members, and labs ([]: all)
+    aliases: dict[str, str] = field(default_factory=dict)  # the name of a submission: a student's id
+    extensions: list[Extension] = field(default_factory=list)
+    overrides: list[Override] = field(default_factory=list)
+    points: dict = field(default_factory=dict)  # by lab and task, see scoring.changed
+
+
+class Reader:
+    """Takes keys out of a table; what is left is a mistake."""
+
+    def __init__(self, path: pathlib.Path, table: dict, where: str = "") -> None:
+        if not isinstance(table, dict):
+            raise Problem(f"{path}: {where} must be a table.")
+        self.path, self.table, self.where = path, dict(table), where
+
+    def wrong(self, key: str, what: str) -> Problem:
+        return Problem(f"{self.path}: {self.where + '.' if self.where else ''}{key} {what}.")
+
+    def take(self, key: str, kinds, default, what: str):
+        value = self.table.pop(key, default)
+        if value is not default and (not isinstance(value, kinds) or isinstance(value, bool)):
+            raise self.wrong(key, f"must be {what}")
+        return value
+
+    def text(self, key: str, default: str = "") -> str:
+        return self.take(key, str, default, "a text in quotes")
+
+    def needed(self, key: str) -> str:
+        if not (value := self.text(key).strip()):
+            raise self.wrong(key, "is missing")
+        return value
+
+    def number(self, key: str, default, whole: bool = False, most: float = 1e6):
+        value = self.take(key, int if whole else (int, float), default, "a whole number" if whole else "a number")
+        if value is not None and not 0 <= value <= most:
+            raise self.wrong(key, f"must be from 0 to {most:g}")
+        return value
+
+    def one_of(self, key: str, values: tuple[str, ...], default: str) -> str:
+        if (value := self.text(key, default)) not in (*values, default):
+            raise self.wrong(key, f'must be {" or ".join(values)}, and not "{value}"')
+        return value
+
+    def texts(self, key: str) -> list[str]:
+        value = self.take(key, (str, list), [], 'a text, or a list of texts: ["a", "b"]')
+        value = [value] if isinstance(value, str) else value
+        if not all(isinstance(one, str) for one in value):
+            raise self.wrong(key, 'must be a list of texts: ["a", "b"]')
+        return value
+
+    def time(self, key: str, zone: datetime.tzinfo) -> datetime.datetime | None:
+        value = self.take(key, datetime.datetime, None, "a date and a time: 2026-10-05T23:59:00")
+        return value if value is None or value.tzinfo else value.replace(tzinfo=zone)
+
+    def tables(self, key: str) -> dict:
+        return self.take(key, dict, {}, "a table")
+
+    def rows(self, key: str) -> list["Reader"]:
+        rows = self.take(key, list, [], f"written as [[{key}]]")
+        return [Reader(self.path, row, f"{key}[{number}]") for number, row in enumerate(rows, 1)]
+
+    def done(self) -> None:
+        if self.table:
+            raise self.wrong(next(iter(self.table)), "is unknown here; the guide lists what may stand here")
+
+
+def read_points(path: pathlib.Path, tables: dict) -> dict:
+    found: dict = {}
+    for lab, tasks in tables.items():
+        for task, wish in Reader(path, tasks, f"points.{lab}").table.items():
+            reader = Reader(path, wish, f"points.{lab}.{task}")
+            out: dict = {}
+            if (correctness := reader.number("correctness", None, whole=True, most=1000)) is not None:
+                out["correctness"] = correctness
+            for metric, goal in reader.tables("efficiency").items():
+                if metric not in METRICS:
+                    raise reader.wrong(f"efficiency.{metric}", f"is no metric: {', '.join(METRICS)}")
+                one = Reader(path, goal, f"{reader.where}.efficiency.{metric}")
+                limit, points = one.number("limit", None, most=1e12), one.number("points", None, whole=True, most=1000)
+                if limit is None or points is None:
+                    raise one.wrong("limit, points", "are both needed")
+                one.done()
+                out.setdefault("efficiency", {})[metric] = {"limit": limit, "points": points}
+            tiers = reader.take("speedup", list, None, "a list of [speedup, points]")
+            if tiers is not None:
+                if not all(isinstance(one, list) and len(one) == 2 and isinstance(one[0], (int, float)) and type(one[1]) is int and one[1] >= 0
+                           for one in tiers):
+                    raise reader.wrong("speedup", "must be a list of [speedup, points]: [[8, 2], [16, 2]]")
+                out["speedup"] = tiers
+            reader.done()
+            found.setdefault(lab, {})[task] = out
+    return found
+
+
+def parse(path: pathlib.Path, table: dict) -> Settings:
+    top = Reader(path, table)
+    name = top.text("timezone", "UTC")
+    try:
+        zone = datetime.UTC if name == "UTC" else zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError):
+        raise top.wrong("timezone", f'"{name}" is not known on this machine: Europe/Berlin, for example (Debian\'s package tzdata has the list)') from None
+    settings = Settings(title=top.text("title", "Class"), roster=[path.parent / one for one in top.texts("roster")],
+                        counts=top.one_of("counts", COUNTS, "best"), zone=zone)
+    if times := top.text("times"):
+        settings.times = path.parent / times
+    late = Reader(path, top.tables("late"), "late")
+    settings.late = Late(late.number("grace_minutes", 0), late.number("percent_per_day", 0, whole=True, most=100),
+                         late.number("most_days", 0, whole=True, most=1000))
+    late.done()
+    for lab, about in top.tables("labs").items():
+        one = Reader(path, about, f"labs.{lab}")
+        settings.labs[lab] = Lab(one.time("due", zone), one.one_of("counts", COUNTS, ""), one.text("column", lab))
+        one.done()
+    for group, about in top.tables("groups").items():
+        one = Reader(path, about if isinstance(about, dict) else {"members": about}, f"groups.{group}")
+        settings.groups[group] = (one.texts("members"), one.texts("labs"))
+        one.done()
+    aliases = top.tables("aliases")
+    settings.aliases = {key: Reader(path, aliases, "aliases").needed(key) for key in aliases}
+    for one in top.rows("extensions"):
+        made = Extension(one.needed("student"), one.text("lab"), one.time("due", zone), one.number("days", 0), one.text("reason"))
+        if (made.due is None) == (made.days == 0):
+            raise one.wrong("due, days", "exactly one of them is needed")
+        settings.extensions.append(made)
+        one.done()
+    for one in top.rows("overrides"):
+        points = one.number("points", None)
+        if points is None:
+            raise one.wrong("points", "is missing")
+        settings.overrides.append(Override(one.needed("student"), one.needed("lab"), points, one.number("bonus", None), one.needed("reason")))
+        one.done()
+    settings.points = read_points(path, top.tables("points"))
+    top.done()
+    return settings
+
+
+def read(folder: pathlib.Path) -> Settings:
+    """Of a class without a class.toml: the defaults."""
+    path = folder / NAME
+    try:
+        return parse(path, tomllib.loads(path.read_text(encoding="utf-8"))) if path.exists() else Settings()
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise Problem(f"{path} is no TOML: {error}.") from None

@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: MIT
+"""How the class is doing, as one HTML file and as a table for an 80-column terminal: both are made of the same parts.
+
+    parts = parts_of(book, term)        what is shown; `book` may be read-only, while a class is being graded
+    to_text(parts), to_html(parts, …)
+"""
+import fcntl
+import html
+import json
+import pathlib
+import statistics
+import textwrap
+import unicodedata
+from collections import Counter
+from dataclasses import dataclass, field
+
+from book import Book, kind_of_fault
+from grades import Candidate, Final, Term, parse_time, shown
+from settings import Problem
+
+STYLE = pathlib.Path(__file__).resolve().parents[1] / "page/style.css"
+BINS = ("0", "1–9", *(f"{low}–{low + 9}" for low in range(10, 100, 10)), "100")
+WIDTH, BAR = 80, 20
+MOST_ROWS = 15  # of a list on a terminal
+MOST_KINDS, MOST_PAIRS = 20, 20
+SOLVED = "OK"
+
+
+@dataclass
+class Share:
+    """A number that is shown with a bar."""
+
+    value: float
+    most: float
+    text: str
+    bar: int = BAR  # characters, on a terminal
+
+
+@dataclass
+class Part:
+    title: str
+    heads: list[str] = field(default_factory=list)
+    rows: list[list] = field(default_factory=list)  # of texts, numbers and Shares
+    note: str = ""
+    pages: list[str] = field(default_factory=list)  # HTML that a terminal does not show
+
+
+# --- What there is to say ---
+
+def is_running(folder: pathlib.Path) -> bool:
+    try:
+        with open(folder / "lock", "rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return False
+
+
+def last_of(term: Term) -> list[tuple[str, str, Candidate]]:
+    """Everybody's last submission for each lab."""
+    return [(owner, lab, [one for one in submissions if one.status != "missing"][-1]) for (owner, lab), submissions in sorted(term.rows.items())
+            if any(one.status != "missing" for one in submissions)]
+
+
+def progress(book: Book, term: Term) -> Part:
+    last = last_of(term)
+    running = is_running(book.folder)
+    rows = []
+    for lab in term.labs:
+        there = Counter(one.status for _, of, one in last if of == lab)
+        n_done = there["graded"] + there["refused"]
+        rows.append([lab, Share(n_done, sum(there.values()), f"{n_done} of {sum(there.values())}"), there["pending"], there["infra"]])
+    at_work = sum(attempt not in book.state.ended.get(key, {}) for key, attempt in book.state.started.items())
+    ends = [one for attempts in book.state.ended.values() for one in attempts.values()]
+    newest = max((one.get("time", "") for one in ends), default="")
+    note = f"A batch is running: {at_work} files are being graded." if running else "No batch is running."
+    return Part("Progress", ["lab", "graded", "waiting", "machine's fault"], rows, note + (f" The last attempt ended at {newest}." if newest else ""))
+
+
+def bin_of(final: Final) -> int:
+    share = 100 * final.points / final.max_points if final.max_points else 0
+    return 0 if share <= 0 else 11 if share >= 100 else 1 + int(share // 10)
+
+
+def distribution(term: Term) -> list[Part]:
+    sums, columns = [], []
+    for lab in term.labs:
+        finals = [final for (_, of), final in term.finals.items() if of == lab]
+        known = [final for final in finals if final.points is not None and final.status != "missing"]
+        points = [final.points for final in known]
+        sums.append([lab, len(known), *((round(statistics.mean(points), 1), round(statistics.median(points), 1)) if points else ("", "")),
+                     sum(final.status == "missing" for final in finals), sum(final.points is None for final in finals)])
+        columns.append(Counter(map(bin_of, known)))
+    bar = max(0, min(BAR, (WIDTH - 8) // max(1, len(columns)) - 7))
+    rows = [[name, *(Share(counts[at], max(counts.values(), default=1), str(counts[at]), bar) for counts in columns)] for at, name in enumerate(BINS)]
+    return [Part("Points", ["lab", "students", "mean", "median", "submitted nothing", "no grade yet"], sums),
+            Part("Distribution", ["percent", *term.labs], rows, "Students by the share of a lab's points that they have.")]
+
+
+def hardest(book: Book, term: Term) -> Part:
+    counting = {one.number: one for submissions in term.rows.values() for one in submissions}
+    rows = []
+    for lab in term.labs:
+        chosen = [counting[final.submission] for (_, of), final in term.finals.items() if of == lab and final.submission in counting]
+        for task in dict.fromkeys(task for one in chosen for task in one.verdicts):
+            with_task = [one for one in chosen if task in one.verdicts]
+            solved = sum(one.verdicts[task][0] == SOLVED for one in with_task)
+            known = book.table.get(lab, {}).get(task)
+            mean = statistics.mean(one.tasks[task] for one in with_task)
+            rows.append((solved / len(with_task), [f"{lab}: {task}" + (" (bonus)" if known and known.bonus else ""), Share(solved, len(with_task), f"{100 * solved // len(with_task)} %"),
+                                                   f"{mean:.1f}" + (f" of {known.max_points}" if known else "")]))
+    return Part("Hardest tasks", ["task", "solved by", "mean points"], [row for _, row in sorted(rows, key=lambda row: row[0])],
+                "Of the submissions that count.")
+
+
+def first_line(message: str) -> str:
+    return next((line.strip() for line in message.splitlines() if line.strip()), "")
+
+
+def commonest(term: Term) -> Part:
+    groups: dict[tuple[str, str, str], list[tuple[str, str]]] = {}
+    for owner, lab, one in last_of(term):
+        for task, (verdict, message) in one.verdicts.items():
+            if verdict not in (SOLVED, "INFRA"):
+                groups.setdefault((f"{lab}: {task}", verdict, kind_of_fault(first_line(message))), []).append((owner, first_line(message)))
+    common = sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
+    rows = [[task, verdict, len(examples), f"{examples[0][1] or 'no message'} ({examples[0][0]})"] for (task, verdict, _), examples in common[:MOST_KINDS]]
+    return Part("Commonest wrong verdicts", ["task", "verdict", "students", "an example, and whose"], rows,
+                "Of everybody's last submission. Messages that differ in numbers only are one kind." if rows else "All tasks are right.")
+
+
+def to_solution(term: Term) -> Part:
+    tries: dict[str, list[int]] = {}
+    days: dict[str, list[float]] = {}
+    never: Counter = Counter()
+    for (_, lab), submissions in sorted(term.rows.items()):
+        graded = [one for one in submissions if one.status == "graded"]
+        for task in dict.fromkeys(task for one in graded for task in one.verdicts):
+            name = f"{lab}: {task}"
+            at = next((number for number, one in enumerate(graded) if one.verdicts.get(task, ("",))[0] == SOLVED), None)
+            tries.setdefault(name, [])
+            if at is None:
+                never[name] += 1
+                continue
+            tries[name].append(at + 1)
+            if graded[0].submitted and graded[at].submitted:
+                span = parse_time(graded[at].submitted, None) - parse_time(graded[0].submitted, None)
+                days.setdefault(name, []).append(max(0.0, span.total_seconds() / 86400))
+    rows = [[name, f"{statistics.mean(counts):.1f}" if counts else "", max(counts, default=""),
+             f"{statistics.median(days[name]):.1f}" if days.get(name) else "", never[name]] for name, counts in tries.items()]
+    return Part("Time to solution", ["task", "submissions, mean", "most", "days, median", "not yet solved"], rows,
+                "Submissions up to the first right one, and days from the first submission to it.")
+
+
+def lists(term: Term) -> list[Part]:
+    def named(final: Final) -> str:
+        student = term.roster.students[final.student]
+        return student.name if student.name in ("", student.id) else f"{student.name} ({student.id})"
+
+    def part(title: str, statuses: tuple[str, ...], nobody: str) -> Part:
+        found = [final for final in term.finals.values() if final.status in statuses]
+        rows = [[named(final), final.lab, shown(final.points), "; ".join(final.notes)] for final in sorted(found, key=lambda one: (one.lab, named(one)))]
+        return Part(title, ["student", "lab", "points", "notes"], rows, f"{len(rows)}." if rows else nobody)
+
+    return [part("Without a grade", ("no grade",), "Everybody has a grade."), part("Refused", ("refused",), "Nothing was refused."),
+            part("Late", ("late", "too late"), "Nobody was late."), part("Set by hand", ("override",), "No grade was set by hand."),
+            Part("Unknown names", ["submission", "why"], [[owner, why] for owner, why in sorted(term.unknown.items())],
+                 "These submissions count for nobody: name them under [aliases] in class.toml." if term.unknown else "All submissions belong to somebody.")]
+
+
+def source_of(book: Book, term: Term, owner: str, lab: str) -> list[str] | None:
+    submissions = [one for one in term.rows.get((owner, lab), []) if one.sha256]
+    path = book.source(submissions[-1].sha256) if submissions else None
+    return path.read_text(encoding="utf-8", errors="replace").splitlines() if path and path.exists() else None
+
+
+def pairs(book: Book, term: Term, file: pathlib.Path) -> Part:
+    """`file`: what grade-all --similarity wrote."""
+    try:
+        labs = json.loads(file.read_text(encoding="utf-8"))["labs"]
+        found = sorted(((pair["similarity"], lab, pair["a"], pair["b"], pair["regions"]) for lab, about in labs.items() for pair in about["pairs"]),
+                       key=lambda pair: (-pair[0], *pair[1:4]))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        raise Problem(f"{file} is not what grade-all --similarity writes.") from None
+    out = Part("Similar pairs", ["lab", "one", "the other", "similar"], [[lab, a, b, f"{100 * part:.0f} %"] for part, lab, a, b, _ in found],
+               f"{len(found)} pairs. Read the code before you accuse anybody: the labs lead all students to similar kernels." if found else "No pairs.")
+    for part, lab, a, b, regions in found[:MOST_PAIRS]:
+        sides = [(name, source_of(book, term, name, lab), [(one[at], one[at + 1]) for one in regions]) for name, at in ((a, 0), (b, 2))]
+        columns = "".join(side(name, lines, marked) for name, lines, marked in sides)
+        out.pages.append(f"<details><summary>{escape(f'{lab}: {a} and {b}, {100 * part:.0f} %')}</summary>\n<div class=\"pair\">{columns}</div></details>\n")
+    return out
+
+
+def side(name: str, lines: list[str] | None, marked: list[tuple[int, int]]) -> str:
+    """One file of a pair, its stretches marked."""
+    if lines is None:
+        return f'<div class="beside"><h3>{escape(name)}</h3><p>Not a submission of this class.</p></div>'
+    code = "".join(f'<span class="line{" hot" if any(first <= number <= last for first, last in marked) else ""}"><span class="n">{number:4} </span>'
+                   f"{escape(line)}</span>" for number, line in enumerate(lines, 1))
+    return f'<div class="beside"><h3>{escape(name)}</h3><pre class="source" tabindex="0" role="region" aria-label="Code of {escape(name)}">{code}</pre></div>'
+
+
+def parts_of(book: Book, term: Term, similarity: pathlib.Path | None = None) -> list[Part]:
+    out = [progress(book, term), *distribution(term), hardest(book, term), commonest(term), to_solution(term), *lists(term)]
+    if term.warnings:
+        out.insert(0, Part("Warnings", [""], [[one] for one in term.warnings]))
+    return out + ([pairs(book, term, similarity)] if similarity else [])
+
+
+def tame(text: str) -> str:
+    """What neither a terminal nor a page obeys: no escape sequences, nothing that turns a line around."""
+    return "".join(char if char in "\n\t" or unicodedata.category(char)[0] != "C" else "\ufffd" for char in text)
+
+
+# --- As text ---
+
+def width_of(text: str) -> int:
+    return sum(0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def cut(text: str, width: int) -> str:
+    if width_of(text) <= width:
+        return text + " " * (width - width_of(text))
+    while width_of(text) > width - 1:
+        text = text[:-1]
+    return text + "…" + " " * (width - 1 - width_of(text))
+
+
+def as_text(value) -> str:
+    if isinstance(value, Share):
+        return f"{'#' * round(value.bar * value.value / value.most) if value.most else '':{value.bar}} {value.text}"
+    return " ".join(tame(str(value)).split())
+
+
+def text_table(part: Part, width: int = WIDTH) -> list[str]:
+    rows = [part.heads, *[[as_text(value) for value in row] for row in part.rows[:MOST_ROWS]]]
+    widths = [max(width_of(row[at]) for row in rows) for at in range(len(part.heads))]
+    while sum(widths) + 2 * (len(widths) - 1) > width:  # the widest gives way
+        widths[widths.index(max(widths))] -= 1
+    lines = ["  ".join(cut(text, size) for text, size in zip(row, widths)).rstrip() for row in rows]
+    n_more = len(part.rows) - MOST_ROWS
+    return lines + ([f"… and {n_more} more; --html FILE shows all"] if n_more > 0 else [])
+
+
+def to_text(title: str, parts: list[Part]) -> str:
+    lines = textwrap.wrap(title, WIDTH)
+    for part in parts:
+        lines += ["", part.title.upper(), *textwrap.wrap(tame(part.note), WIDTH)]
+        lines += text_table(part) if part.rows else []
+    return "\n".join(lines) + "\n"
+
+
+# --- As HTML ---
+
+def escape(text) -> str:
+    return html.escape(tame(str(text)))
+
+
+def html_cell(value) -> str:
+    if isinstance(value, Share):
+        filled = 60 * value.value / value.most if value.most else 0
+        return (f'<svg class="meter" viewBox="0 0 60 10" aria-hidden="true"><rect class="whole" width="60" height="10"/>'
+                f'<rect width="{filled:.1f}" height="10"/></svg> {escape(value.text)}')
+    return escape(value)
+
+
+def html_table(heads: list[str], rows: list[list]) -> str:
+    if not rows:
+        return ""
+    numbers = [all(isinstance(row[at], (int, float)) for row in rows) for at in range(len(heads))]
+    kind = [' class="number"' if one else "" for one in numbers]
+    head = "".join(f'<th scope="col"{one}>{escape(name)}</th>' for name, one in zip(heads, kind))
+    body = "".join("<tr>" + "".join(f'<th scope="row">{html_cell(value)}</th>' if at == 0 else f"<td{kind[at]}>{html_cell(value)}</td>"
+                                    for at, value in enumerate(row)) + "</tr>\n" for row in rows)
+    return f'<div class="wide" tabindex="0" role="region" aria-label="Table"><table><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>\n'
+
+
+def document(title: str, summary: str, body: str, sections: list[tuple[str, str]] | None = None) -> str:
+    """A page that loads nothing, in the look of the other reports (grader/page/)."""
+    links = "".join(f'<li><a href="#{anchor}">{escape(name)}</a></li>\n' for anchor, name in sections or [])
+    nav = f'<nav aria-label="On this page"><ul>\n{links}</ul></nav>\n' if links else ""
+    policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+    return (f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+            f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n<title>{escape(title)}</title>\n'
+            f'<style>\n{STYLE.read_text(encoding="utf-8")}</style>\n</head>\n<body>\n<a class="skip" href="#main">Skip to the content</a>\n'
+            f'<header>\n<h1>{escape(title)}</h1>\n<p>{escape(summary)}</p>\n</header>\n{nav}<main id="main" tabindex="-1">\n{body}</main>\n</body>\n</html>\n')
+
+
+def to_html(title: str, summary: str, parts: list[Part]) -> str:
+    sections = [(f"part-{number}", part.title) for number, part in enumerate(parts)]
+    body = "".join(f'<section aria-labelledby="{anchor}">\n<h2 id="{anchor}">{escape(part.title)}</h2>\n'
+                   + (f"<p>{escape(part.note)}</p>\n" if part.note else "") + html_table(part.heads, part.rows) + "".join(part.pages) + "</section>\n"
+                   for (anchor, _), part in zip(sections, parts))
+    return document(title, summary, body, sections)

@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""./lab class: the instructor's desk. From what ./lab grade-all has found out about a class, and class.toml, to final grades, tables for
+platforms, feedback and a page about the class. Nothing here compiles or runs a kernel.
+
+Reading order: main here; settings.py in ../batch (class.toml), roster.py (who), grades.py (what it comes to), exports.py, feedback.py,
+class_page.py (what comes out). README.md says who calls whom.
+"""
+import argparse
+import os
+import pathlib
+import sqlite3
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "batch")]
+
+import class_page
+import exports
+import feedback
+import gradebook
+import grades
+import settings
+from book import Book, write_atomically
+from grade_all import catalogue_of, labcli_of
+from names import slug
+from roster import students_of
+from settings import Problem
+
+EPILOG = """
+CLASS is the folder that ./lab grade-all wrote (its --out).
+
+Examples:
+  ./lab class new term.graded --roster canvas.csv   writes term.graded/class.toml: fill in due dates there
+  ./lab class grades term.graded                    final grades, in seconds; who moved since the last time, and why
+  ./lab class show term.graded --html class.html    how the class is doing, also while it is being graded
+  ./lab class export term.graded --moodle grades.csv
+  ./lab class feedback term.graded --out feedback   a folder for each student, and what to send to whom
+  ./lab class sources term.graded --out sources     one folder for each student: for JPlag, MOSS, compare50
+"""
+START = """# What you decide about this class: ./lab class grades applies it in seconds. The instructor's guide describes every line.
+title = "{title}"
+roster = [{roster}]
+timezone = "UTC"
+counts = "best"           # of a student's submissions: best or latest
+
+[late]
+grace_minutes = 0
+percent_per_day = 0       # of the points, for every day begun
+most_days = 0             # later: 0 points; 0: no limit
+
+{labs}
+# [groups]
+# red = ["id of one student", "id of another"]
+
+# [aliases]
+# "name of a submission" = "id of a student"
+
+# [[extensions]]
+# student = "id"
+# lab = "scan"
+# days = 3
+# reason = "ill"
+
+# [[overrides]]
+# student = "id"
+# lab = "scan"
+# points = 60
+# reason = "talk on 12 October"
+
+# [points.scan.blelloch]  # what stands here takes the place of labs/scan/points.hpp
+# correctness = 20
+"""
+
+
+def arguments(argv: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="./lab class", description="Final grades, tables for platforms, feedback, and how the class is doing.",
+                                     epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def command(name: str, about: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=about, description=about)
+        sub.add_argument("folder", metavar="CLASS", type=pathlib.Path)
+        return sub
+
+    new = command("new", "Start a class.toml")
+    new.add_argument("--roster", nargs="+", metavar="FILE", type=pathlib.Path, default=[], help="tables of Canvas, Moodle, Gradescope, or plain ones")
+    command("grades", "Final grades from stored results; who moved, and why")
+    export = command("export", "Tables that platforms import")
+    export.add_argument("--canvas", metavar="FILE", type=pathlib.Path)
+    export.add_argument("--canvas-from", metavar="FILE", type=pathlib.Path, help="Canvas's exported gradebook, whose rows --canvas fills in")
+    for name in ("moodle", "gradescope", "csv"):
+        export.add_argument(f"--{name}", metavar="FILE", type=pathlib.Path)
+    made = command("feedback", "A folder for each student, and what to send to whom")
+    made.add_argument("--out", metavar="FOLDER", type=pathlib.Path, help="default: CLASS/feedback")
+    show = command("show", "How the class is doing")
+    show.add_argument("--html", metavar="FILE", type=pathlib.Path, help="as a page")
+    show.add_argument("--similarity", metavar="FILE", type=pathlib.Path, help="show the pairs that grade-all --similarity has found")
+    sources = command("sources", "Everybody's last submission, one folder for each lab and student")
+    sources.add_argument("--out", metavar="FOLDER", type=pathlib.Path, required=True)
+    return parser.parse_args(argv)
+
+
+def open_book(folder: pathlib.Path, read_only: bool = False) -> Book:
+    if not (folder / "ledger.jsonl").exists():
+        raise Problem(f"{folder} is not a class's folder. Run ./lab grade-all first; its --out is the folder to name here.")
+    book = Book(folder, read_only)
+    book.use_last_harness()
+    book.labcli = labcli_of()
+    book.use_points(None if read_only else catalogue_of(book.labcli))
+    return book
+
+
+def new(options: argparse.Namespace) -> None:
+    options.folder.mkdir(parents=True, exist_ok=True)
+    path = options.folder / settings.NAME
+    if path.exists():
+        raise Problem(f"{path} is there already; edit it.")
+    n_students = sum(len(students_of(one)) for one in options.roster)
+    labs = [lab["id"] for lab in catalogue_of(labcli_of())["labs"]]
+    listed = ", ".join(f'"{toml(os.path.relpath(one, options.folder))}"' for one in options.roster)
+    write_atomically(path, START.format(title=toml(options.folder.resolve().name.removesuffix(".graded")), roster=listed,
+                                        labs="".join(f"# [labs.{lab}]\n# due = 2026-10-05T23:59:00\n\n" for lab in labs)).encode())
+    settings.read(options.folder)
+    print(f"{path}: {n_students} students in the roster. Fill in the due dates there.")
+
+
+def toml(text: str) -> str:
+    return text.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def warn(term: grades.Term) -> None:
+    for one in term.warnings:
+        print(f"warning: {one}", file=sys.stderr)
+    for owner, why in sorted(term.unknown.items()):
+        print(f"unknown: {owner}: {why}. It counts for nobody; name the student under [aliases] in class.toml.", file=sys.stderr)
+
+
+def regrade(book: Book) -> grades.Term:
+    """Tables and final grades anew."""
+    term = grades.compute(book)
+    gradebook.write_tables(book)
+    lines = grades.write(book, term)
+    warn(term)
+    for line in lines:
+        print(line)
+    n_open = sum(final.points is None for final in term.finals.values())
+    print(f"{len(term.roster.students)} students, {len(term.labs)} labs: {len(lines)} grades moved"
+          + (f", {n_open} not known yet" if n_open else "") + (f", {len(term.unknown)} submissions of unknown names" if term.unknown else "")
+          + f".\nFinal grades  {book.folder / 'final.csv'}")
+    return term
+
+
+def export(options: argparse.Namespace) -> None:
+    term = regrade(open_book(options.folder))
+    wanted = [(options.moodle, lambda: exports.moodle(term)), (options.gradescope, lambda: exports.gradescope(term)), (options.csv, lambda: exports.plain(term))]
+    if options.canvas:
+        if not options.canvas_from:
+            raise Problem("--canvas needs --canvas-from FILE: Canvas's gradebook, exported there, with the rows to fill in.")
+        wanted.append((options.canvas, lambda: exports.canvas(term, options.canvas_from)))
+    if not any(path for path, _ in wanted):
+        raise Problem("Name a table to write: --canvas, --moodle, --gradescope or --csv FILE.")
+    for path, make in wanted:
+        if path:
+            write_atomically(path, make().encode())
+            print(f"Written  {path}")
+
+
+def give_feedback(options: argparse.Namespace) -> None:
+    book = open_book(options.folder)
+    out = options.out or options.folder / "feedback"
+    out.mkdir(parents=True, exist_ok=True)
+    n_students = feedback.write(book, regrade(book), out)
+    print(f"Feedback  {out}: {n_students} folders. {out / 'send.csv'} lists what to send to whom; nothing was sent.")
+
+
+def show(options: argparse.Namespace) -> None:
+    book = open_book(options.folder, read_only=True)
+    term = grades.compute(book)
+    parts = class_page.parts_of(book, term, options.similarity)
+    summary = f"{len(term.roster.students)} students, {len(term.labs)} labs"
+    if options.html:
+        write_atomically(options.html, class_page.to_html(term.settings.title, summary, parts).encode())
+        print(f"Written  {options.html}")
+    else:
+        print(class_page.to_text(f"{term.settings.title}: {summary}", parts), end="")
+
+
+def sources(options: argparse.Namespace) -> None:
+    book = open_book(options.folder, read_only=True)
+    n_files = 0
+    for (owner, lab), submissions in grades.candidates(book).items():
+        last = next((one for one in reversed(submissions) if one.sha256), None)
+        if last and book.source(last.sha256).exists():
+            path = options.out / lab / slug(owner) / f"{lab}.cu"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(path, book.source(last.sha256).read_bytes())
+            n_files += 1
+    print(f"{n_files} files in {options.out}, one folder for each lab and student.")
+
+
+COMMANDS = {"new": new, "grades": lambda options: regrade(open_book(options.folder)), "export": export, "feedback": give_feedback, "show": show,
+            "sources": sources}
+
+
+def main() -> int:
+    os.umask(0o077)  # other people's work
+    try:
+        options = arguments(sys.argv[1:])
+        COMMANDS[options.command](options)
+        return 0
+    except Problem as problem:
+        print(f"lab: {problem}", file=sys.stderr)
+    except (OSError, sqlite3.Error) as error:
+        print(f"lab: {error}", file=sys.stderr)
+    except KeyboardInterrupt:
+        pass
+    return 1
+
+
+if __name__ == "__main__":
+    # argparse ends wrong usage with 2; the course's exit code for it is 1.
+    try:
+        sys.exit(main())
+    except SystemExit as end:
+        sys.exit(1 if end.code not in (0, None) else 0)

@@ -1,0 +1,267 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""The parts of the instructor's desk, and every ./lab class command of the instructor's guide. term_test.py tries a whole term."""
+import csv
+import datetime
+import io
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE / "testing"), str(HERE.parent / "batch"), str(HERE.parent / "page/browser")]
+
+import chromium
+import class_page
+import grades
+import make_term
+import roster
+import scoring
+import settings
+
+GUIDE = HERE.parents[1] / "handouts/instructor-guide.md"
+HOSTILE = "=cmd()<script>console.error(1)</script>\x1b[2J\u202e"
+
+
+class InFolder(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="desk-"))
+        self.addCleanup(shutil.rmtree, self.folder, True)
+
+    def put(self, name, text):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        return path
+
+
+class ClassToml(InFolder):
+    def read(self, text):
+        self.put("class.toml", text)
+        return settings.read(self.folder)
+
+    def test_defaults_without_a_file(self):
+        self.assertEqual(settings.read(self.folder), settings.Settings())
+
+    def test_reads_dates_in_the_timezone(self):
+        got = self.read('timezone = "Europe/Berlin"\n[labs.scan]\ndue = 2026-10-05T23:59:00\n[labs.sat]\ndue = 2026-10-05T23:59:00Z\n')
+        self.assertEqual(got.labs["scan"].due.utcoffset(), datetime.timedelta(hours=2))
+        self.assertEqual(got.labs["sat"].due.utcoffset(), datetime.timedelta(0))
+
+    def test_mistakes_are_named(self):
+        for text, part in [("counts = 'first'", "counts must be best or latest"), ("conuts = 'best'", "conuts is unknown"), ("title = 3", "title must be a text"),
+                           ("[late]\npercent_per_day = 120", "late.percent_per_day must be from 0 to 100"), ("[late]\ndays = 1", "late.days is unknown"),
+                           ("[labs.scan]\ndue = 2026-10-05", "labs.scan.due must be a date and a time"), ("timezone = 'Mars'", "timezone"),
+                           ("[[extensions]]\nstudent = 'a'", "extensions[1].due, days exactly one"), ("[[overrides]]\nstudent = 'a'\nlab = 'scan'\npoints = 3", "reason is missing"),
+                           ("[points.scan.blelloch]\ncorrectness = true", "correctness must be a whole number"), ("points = 3", "points must be a table"),
+                           ("[points.scan.blelloch.efficiency]\nwrok = { limit = 1, points = 2 }", "wrok is no metric"), ("roster = [1]", "roster must be a list"),
+                           ("[points.scan.blelloch]\nspeedup = [8, 2]", "speedup must be a list of"), ("labs = 1", "labs must be a table"), ("x = = 1", "no TOML"),
+                           ("extensions = [1]", "must be a table"), ("late = 5", "late must be a table")]:
+            with self.subTest(text), self.assertRaises(settings.Problem) as caught:
+                self.read(text)
+            self.assertIn(part, str(caught.exception))
+
+    def test_the_guides_example_is_one(self):
+        (example,) = [text for text in re.findall(r"```toml\n(.*?)```", GUIDE.read_text(encoding="utf-8"), re.S) if "roster" in text]
+        got = self.read(example)
+        self.assertTrue(got.labs and got.groups and got.aliases and got.extensions and got.overrides and got.points)
+
+
+class Scoring(unittest.TestCase):
+    TASK = {"id": "fast", "verdict": "OK", "points": 0, "max_points": 0, "bonus": False, "message": "", "speedup": 9.0,
+            "metrics": {"work_ratio": 1.5, "active_lanes": 0.9}, "timing": {"speedup_one_thread": 9.0, "speedup_all_cores": 3.0}}
+    POINTS = scoring.TaskPoints(10, (scoring.Goal("work_ratio", 1.5, 5), scoring.Goal("active_lanes", 0.9, 4)), (scoring.Tier(8, 3), scoring.Tier(9.5, 2)))
+
+    def points(self, task, **changed):
+        return scoring.rescored_task({**self.TASK, **task}, scoring.changed(self.POINTS, changed))["points"]
+
+    def test_limits_and_tiers(self):
+        self.assertEqual(self.points({}), 22)
+        self.assertEqual(self.points({}, speedup=[[9, 7]]), 26)
+        self.assertEqual(self.points({}, efficiency={"work_ratio": {"limit": 1.49, "points": 5}}), 17)
+        self.assertEqual(self.points({}, efficiency={"active_lanes": {"limit": 0.91, "points": 4}}), 18)
+
+    def test_wrong_tasks_have_no_points_and_suspect_times_none_for_speed(self):
+        self.assertEqual(self.points({"verdict": "CRASH"}), 0)
+        self.assertEqual(self.points({"verdict": "SUSPECT"}), 19)
+
+    def test_what_was_not_measured_is_reported(self):
+        task = scoring.rescored_task(self.TASK, scoring.changed(self.POINTS, {"efficiency": {"barriers": {"limit": 1, "points": 5}}}))
+        self.assertEqual(task["points"], 22)
+        self.assertEqual(scoring.not_measured({"tasks": [task]}), ["fast: barriers"])
+        self.assertIn("barriers: not measured (5 points lost).", task["message"])
+
+    def test_the_baseline_is_the_tasks(self):
+        points = scoring.TaskPoints(0, (), (scoring.Tier(3, 1), scoring.Tier(4, 1)), "all_cores")
+        self.assertEqual(scoring.rescored_task(self.TASK, points)["points"], 1)
+
+
+class Rosters(InFolder):
+    def test_platforms_tables_complete_each_other(self):
+        canvas = self.put("c.csv", "Student,ID,SIS User ID,SIS Login ID,Section,Lab 1 (5)\n    Points Possible,,,,,100\n\"Lovelace, Ada\",77,m1,al@x.org,S1,\n"
+                          "\"Student, Test\",99,,zzz,S1,\n")
+        moodle = self.put("m.csv", "\ufeffIdentifier;Full name;ID number;Email address;Status\nParticipant 812;Ada Lovelace;m1;AL@x.org;\n"
+                          "Participant 813;Bob Ng;m2;bn@x.org;\n")
+        gradescope = self.put("g.csv", "First Name,Last Name,SID,Email,Role\nBob,Ng,m2,bn@x.org,Student\nAnn,Teacher,t1,t@x.org,Instructor\nCy,Öz,m3,co@x.org,Student\n")
+        got = roster.read([canvas, moodle, gradescope], {"Group of Cy": "m3"})
+        self.assertEqual({one.id: (one.name, one.email, one.section) for one in got.students.values()},
+                         {"m1": ("Ada Lovelace", "al@x.org", "S1"), "m2": ("Bob Ng", "bn@x.org", ""), "m3": ("Cy Öz", "co@x.org", "")})
+        for name, student in [("Ada Lovelace_812", "m1"), ("lovelaceada_77", "m1"), ("al@x.org", "m1"), ("al", "m1"), ("M1", "m1"), ("Ng, Bob", "m2"),
+                              ("Bob Ng_813", "m2"), ("ozcy_5", "m3"), ("Group of Cy", "m3"), ("somebody_77", "m1")]:
+            with self.subTest(name):
+                self.assertEqual(getattr(got.find(name), "id", None), student)
+        for name in ("somebody", "Bob Ng_812x", "x_9", "", "_"):
+            self.assertIsNone(got.find(name), name)
+
+    def test_a_name_of_two_is_nobodys(self):
+        got = roster.read([self.put("r.csv", "id,name,email,section\na,Kim Lee,k1@x,\nb,Lee Kim,k2@x,\nc,José,c@x,\n")], {})
+        self.assertIsNone(got.find("Kim Lee"))
+        self.assertEqual(got.find("jose").id, "c")
+
+    def test_contradictions_and_other_files_are_refused(self):
+        for text, part in [("a,b\n1,2\n", "no column"), ("", "is empty"), ("id,name\nx,A\nx,B\n", "")]:
+            path = self.put("r.csv", text)
+            with self.subTest(text):
+                if part:
+                    with self.assertRaisesRegex(settings.Problem, part):
+                        roster.read([path], {})
+                else:
+                    self.assertEqual(len(roster.read([path], {}).students), 1, "the same id is the same person")
+        with self.assertRaisesRegex(settings.Problem, "contradict"):
+            roster.read([self.put("1.csv", "id,email\na,a@x\nb,b@x\n"), self.put("2.csv", "id,email\na,b@x\n")], {})
+        with self.assertRaisesRegex(settings.Problem, "can't be read"):
+            roster.read([self.folder / "none.csv"], {})
+
+
+class Desk(InFolder):
+    """A small class: the same kinds of trouble as in a term."""
+
+    def setUp(self):
+        super().setUp()
+        self.term = make_term.Term(self.folder / "term.graded", 18)
+        build = self.folder / "build/grader"
+        build.mkdir(parents=True)
+        shutil.copy(HERE.parent / "batch/testing/fake_labcli.py", build / "labcli")
+        os.chmod(build / "labcli", 0o755)
+        self.put("catalogue.json", json.dumps(self.term.table))
+        self.environment = {**os.environ, "LAB_BUILD": str(build.parent), "LAB_ROOT": str(self.folder), "FAKE_CATALOGUE": str(self.folder / "catalogue.json")}
+
+    def desk(self, *words, code=0):
+        done = subprocess.run([sys.executable, str(HERE / "desk.py"), *map(str, words)], env=self.environment, capture_output=True, text=True,
+                              check=False, cwd=self.folder, stdin=subprocess.DEVNULL)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
+        return done.stdout + done.stderr
+
+    def settings(self, more):
+        with open(self.term.folder / "class.toml", "a", encoding="utf-8") as file:
+            file.write(more)
+
+    def test_every_command_of_the_guide_works(self):
+        text = GUIDE.read_text(encoding="utf-8")
+        blocks = re.findall(r"^```\n(.*?)^```", text, re.M | re.S)
+        commands = [shlex.split(re.split(r"\s{2,}", line.strip())[0])[2:] for block in blocks for line in block.splitlines() if line.startswith("./lab class ")]
+        self.assertEqual({words[0] for words in commands}, {"new", "grades", "show", "export", "feedback", "sources"})
+        for name in ("canvas.csv", "moodle.csv"):
+            shutil.copy(self.term.folder / name, self.folder / name)
+        self.put("pairs.json", json.dumps({"labs": {}}))
+        (self.term.folder / "class.toml").unlink()  # the first command begins it
+        for words in commands:
+            with self.subTest(words):
+                self.desk(*words)
+
+    def test_a_new_class_toml_is_valid_and_is_not_overwritten(self):
+        self.assertIn("is there already", self.desk("new", "term.graded", code=1))
+        (self.term.folder / "class.toml").unlink()
+        self.assertIn("18 students", self.desk("new", "term.graded", "--roster", "term.graded/moodle.csv"))
+        text = (self.term.folder / "class.toml").read_text()
+        tomllib.loads(re.sub(r"^# (?=[\[a-z\"])", "", text, flags=re.M))  # also with every example in it
+        self.desk("grades", "term.graded")
+
+    def test_unknown_people_and_labs_are_listed(self):
+        self.settings('[[overrides]]\nstudent = "nobody"\nlab = "scna"\npoints = 1\nreason = "x"\n')
+        said = self.desk("grades", "term.graded")
+        self.assertIn("overrides: nobody is not in the roster", said)
+        self.assertIn("there is no lab scna", said)
+        self.settings("[points.scan.blelloch]\ncorrectness = 3\n")
+        self.assertIn("points.scan.blelloch is no task; there is: plain, fast, extra", self.desk("grades", "term.graded", code=1))
+
+    def test_a_table_of_times_says_when(self):
+        student, lab = next((owner, lab) for (owner, lab), made in self.term.submissions.items()
+                            if owner in {one["id"] for one in self.term.students} and lab == "reduction" and [one["kind"] for one in made] == ["graded"]
+                            and made[0]["when"] < make_term.DUE[lab] and not any(one["student"] == owner for one in self.term.extensions))
+        self.put("term.graded/times.csv", f"student,lab,submitted\n{student},{lab},2026-10-07 12:00:00\n")
+        text = (self.term.folder / "class.toml").read_text()
+        self.put("term.graded/class.toml", 'times = "times.csv"\n' + text)
+        self.desk("grades", "term.graded")
+        final = json.loads((self.term.folder / "final.json").read_text())[student][lab]
+        self.assertEqual((final["status"], final["days_late"]), ("late", 2))
+
+    def test_texts_of_students_are_harmless(self):
+        self.put("term.graded/evil.csv", f'id,name,email,section\nevil,"{HOSTILE}",=1+1@x,\n')
+        text = (self.term.folder / "class.toml").read_text()
+        self.put("term.graded/class.toml", text.replace('"canvas.csv"', '"evil.csv", "canvas.csv"'))
+        self.desk("export", "term.graded", "--csv", "out.csv")
+        self.assertNotRegex((self.folder / "out.csv").read_text(), r"(?m)(^|,)\"?=")
+        self.desk("feedback", "term.graded", "--out", "feedback")
+        self.desk("show", "term.graded", "--html", "class.html")
+        for path in [*self.folder.glob("feedback/*/index.html"), self.folder / "class.html"]:
+            self.assertNotIn("<script", path.read_text())
+        self.assertNotIn("\x1b", self.desk("show", "term.graded"))
+
+    def test_the_page_works_while_a_batch_runs(self):
+        import fcntl
+
+        with open(self.term.folder / "lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self.assertIn("A batch is running", self.desk("show", "term.graded"))
+            self.assertIn("in use", self.desk("grades", "term.graded", code=1))
+        self.assertIn("No batch is running", self.desk("show", "term.graded"))
+
+    def test_sources_are_one_folder_a_student(self):
+        self.desk("sources", "term.graded", "--out", "sources")
+        found = {str(path.relative_to(self.folder / "sources").parent.parent) for path in (self.folder / "sources").rglob("*.cu")}
+        self.assertEqual(found, set(make_term.LABS))
+
+    def test_wrong_usage_says_what_is_right(self):
+        self.assertIn("Run ./lab grade-all first", self.desk("grades", "nothing", code=1))
+        self.assertIn("--canvas-from", self.desk("export", "term.graded", "--canvas", "x.csv", code=1))
+        self.assertIn("Name a table", self.desk("export", "term.graded", code=1))
+        self.assertIn("not what grade-all --similarity writes", self.desk("show", "term.graded", "--similarity", "catalogue.json", code=1))
+        self.assertIn("not Canvas's gradebook", self.desk("export", "term.graded", "--canvas", "x.csv", "--canvas-from", "term.graded/moodle.csv", code=1))
+
+    @unittest.skipUnless(chromium.find(), "no chromium here; apt-get install chromium")
+    def test_pages_are_readable_everywhere(self):
+        owners = [(owner, made) for (owner, lab), made in self.term.submissions.items() if lab == "scan" and made[-1]["sha256"]]
+        shown = {one["id"]: one["shown"] for one in self.term.students}
+        a, b = (shown[owner] for owner, _ in owners[:2])
+        self.put("pairs.json", json.dumps({"labs": {"scan": {"pairs": [{"a": a, "b": b, "similarity": 0.9, "regions": [[1, 1, 1, 1]]}]}}}))
+        self.desk("show", "term.graded", "--html", "class.html", "--similarity", "pairs.json")
+        self.desk("feedback", "term.graded", "--out", "feedback")
+        self.assertIn('class="line hot"', (self.folder / "class.html").read_text())
+        checks = (HERE.parent / "page/browser/checks.js").read_text(encoding="utf-8")
+        with chromium.Browser() as browser:
+            for path in (self.folder / "class.html", self.folder / "feedback/s000/index.html"):
+                for width in (360, 1440):
+                    for dark in (False, True):
+                        with self.subTest(page=path.name, width=width, dark=dark):
+                            page = browser.open(path, width=width, dark=dark)
+                            page.run("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+                            for check in ("overflow", "contrast", "structure"):
+                                self.assertEqual(page.run(f"({checks}).{check}()"), [], check)
+                            self.assertEqual(page.problems, [])
+                            if shots := os.environ.get("SCREENSHOTS"):
+                                page.screenshot(f"{shots}/{path.stem}-{width}{'-dark' if dark else ''}.png")
+                            page.close()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: MIT
+"""A made-up term: 300 students, five labs, about 2,000 submissions with all kinds of trouble, with stored evidence in place of grading;
+and the final grades that they must come to, computed here by hand, without the code that is tested.
+
+What is made up: late by minutes and days, resubmitted, handed in for a group under its name or a member's, names as Moodle, Canvas and
+students give them, unknown names, refused files, nothing, faults of the machine, extensions, overrides, torn lines of the ledger and
+attempts without an end (kills), a case that was added later, and a tier and points that change in mid-term.
+"""
+import datetime
+import hashlib
+import json
+import math
+import random
+from fractions import Fraction
+
+import ledger
+from book import Book
+
+LABS = ["reduction", "scan", "compaction", "histogram", "sat"]
+TASKS = {"plain": False, "fast": False, "extra": True}  # and whether it is a bonus task
+DUE = {lab: datetime.datetime(2026, 10, 5, 22, 0, tzinfo=datetime.UTC) + datetime.timedelta(weeks=at) for at, lab in enumerate(LABS)}
+GRACE, PERCENT, MOST_DAYS = 15, 20, 3
+GROUP_LAB, RULE_LATEST, NEW_CASE_LAB = "histogram", "sat", "scan"
+DIGESTS = {lab: hashlib.sha256(lab.encode()).hexdigest() for lab in LABS}
+OLD_DIGEST = hashlib.sha256(b"before the new case").hexdigest()
+SETTINGS = {"seed": "0x5eed", "device": "sim"}
+
+
+def catalogue(tier=8, limit=1.5, plain=40):
+    """What labcli list --json prints."""
+    def task(name, bonus):
+        return {"id": name, "title": name, "bonus": bonus, "baseline": "one_thread", "correctness_points": plain if name == "plain" else 10,
+                "efficiency": [{"metric": "work_ratio", "limit": limit, "points": 20 if name == "plain" else 5},
+                               {"metric": "active_lanes", "limit": 0.9, "points": 5}],
+                "speedup": [{"speedup": tier, "points": 10}, {"speedup": 2 * tier, "points": 5}] if name != "plain" else []}
+    return {"schema": 1, "labs": [{"id": lab, "title": lab, "tasks": [task(name, bonus) for name, bonus in TASKS.items()]} for lab in LABS]}
+
+
+def evidence_of(random_, skill):
+    """A task's: a verdict, counters and a speedup."""
+    verdict = random_.choices(["OK", "WRONG_ANSWER", "CRASH", "NOT_IMPLEMENTED", "SUSPECT", "TIME_LIMIT"], [skill * 10, 3, 1, 1.5, 0.3, 0.5])[0]
+    right = verdict in ("OK", "SUSPECT")
+    return {"verdict": verdict, "metrics": {"work_ratio": round(random_.uniform(1, 2.2), 3), "active_lanes": round(random_.uniform(0.7, 1), 3)} if right else {},
+            "speedup": round(random_.uniform(4, 24), 2) if right else None}
+
+
+def result_of(lab, evidence, table):
+    """As grade-one writes it, with the points of its day, and as long as a real one."""
+    tasks = []
+    for task in next(one["tasks"] for one in table["labs"] if one["id"] == lab):
+        about = evidence[task["id"]]
+        points, most = points_by_hand(about, task)
+        speedup, right = about["speedup"], about["verdict"] in ("OK", "SUSPECT")
+        goals = [{"metric": one["metric"], "at_least": one["metric"] == "active_lanes", "limit": one["limit"], "measured": about["metrics"].get(one["metric"]),
+                  "points": one["points"] if right and meets(one, about["metrics"][one["metric"]]) else 0, "max_points": one["points"], "note": ""}
+                 for one in task["efficiency"]]
+        tiers = [{"speedup": one["speedup"], "points": one["points"] if about["verdict"] == "OK" and speedup >= one["speedup"] else 0,
+                  "max_points": one["points"]} for one in task["speedup"]]
+        message = lost_by_hand(goals, tiers, speedup) if about["verdict"] == "OK" else f"{about['verdict']} in case sum_i32_n{len(json.dumps(about)) * 37}: element 17 is wrong"
+        tasks.append({"id": task["id"], "title": task["title"], "points": points, "max_points": most, "verdict": about["verdict"], "message": message,
+                      "speedup": speedup, "metrics": about["metrics"], "bonus": task["bonus"], "section": "", "goals": goals, "tiers": tiers,
+                      "correctness": {"points": task["correctness_points"] if right else 0, "max_points": task["correctness_points"]},
+                      "timing": {"speedup_one_thread": speedup, "speedup_all_cores": speedup / 4} if speedup else None,
+                      "cases": [{"name": f"sum_i32_n{n}_random", "stage": "correctness", "device": "sim", "verdict": "OK", "message": "", "seconds": 0.01}
+                                for n in range(100)]})
+    sums = {name: sum(task[what] for task in tasks if task["bonus"] == bonus) for name, what, bonus in
+            (("points", "points", False), ("max_points", "max_points", False), ("bonus_points", "points", True), ("max_bonus_points", "max_points", True))}
+    return {"schema": 1, "device": "made up", "isolation": "full", "seed": SETTINGS["seed"], "labs": [{"id": lab, **sums, "tasks": tasks}]}
+
+
+def meets(goal, measured):
+    return measured >= goal["limit"] if goal["metric"] == "active_lanes" else measured <= goal["limit"]
+
+
+def lost_by_hand(goals, tiers, speedup):
+    """As the grader words it."""
+    lines = [f"{one['metric']} is {one['measured']:.4g}, {'at least' if one['at_least'] else 'at most'} {one['limit']:.4g} is asked for "
+             f"({one['max_points']} points lost)." for one in goals if not one["points"]]
+    return "\n".join(lines + [f"speedup is {speedup:.3g}, {one['speedup']:.4g} is asked for ({one['max_points']} points lost)." for one in tiers
+                              if not one["points"]])
+
+
+def points_by_hand(evidence, task):
+    most = task["correctness_points"] + sum(one["points"] for one in task["efficiency"] + task["speedup"])
+    if evidence["verdict"] not in ("OK", "SUSPECT"):
+        return 0, most
+    points = task["correctness_points"]
+    points += sum(one["points"] for one in task["efficiency"] if meets(one, evidence["metrics"][one["metric"]]))
+    if evidence["verdict"] == "OK":
+        points += sum(tier["points"] for tier in task["speedup"] if evidence["speedup"] >= tier["speedup"])
+    return points, most
+
+
+class Term:
+    def __init__(self, folder, students=300, seed=3):
+        self.folder, self.random = folder, random.Random(seed)
+        self.students = []  # dicts: id, name, email, section, shown (the name on the platform)
+        self.submissions = {}  # (id of the student, lab): list of dicts
+        self.records = []
+        self.extensions, self.overrides, self.aliases, self.groups = [], [], {}, {}
+        self.unknown = []
+        (folder / "results").mkdir(parents=True)
+        (folder / "sources").mkdir()
+        (folder / "class.json").write_text(json.dumps(SETTINGS))
+        (folder / "digests.json").write_text(json.dumps(DIGESTS))
+        self.table = catalogue()
+        (folder / "catalogue.json").write_text(json.dumps(self.table))
+        self.book = Book(folder, read_only=True)
+        self.book.settings = SETTINGS
+        self.make_students(students)
+        for lab in LABS:
+            for student in self.students:
+                self.make_submissions(student, lab)
+        self.add_unknown()
+        self.add_rules()
+        self.write()
+
+    def make_students(self, n):
+        firsts = ["Ada", "Bob", "Chloé", "Dmitri", "李", "Eve", "Fay", "Gül", "Hana", "Ivo", "José", "Kim", "Lou", "Max", "Nia", "Ole", "Pia", "Quy"]
+        lasts = ["Lovelace", "O'Neil", "Müller", "de la Cruz", "Tanaka", "Smith-Jones", "Öz", "Ng", "Iyer", "Brown", "Costa", "Diaz", "Evans", "Fox", "Gray",
+                 "Hill", "Ito"]
+        for i in range(n):
+            first, last = ("Kim", "Lee") if i in (10, 11) else (firsts[i % len(firsts)], lasts[i // len(firsts) % len(lasts)])
+            one = {"id": f"s{i:03}", "first": first, "last": last, "name": f"{first} {last}", "email": f"user{i:03}@uni.example", "section": "AB"[i % 2],
+                   "participant": 9000 + i, "canvas": 40000 + i}
+            compact = "".join(char for char in f"{last}{first}".lower() if char.isalnum())
+            one["shown"] = [f"{one['name']}_{one['participant']}", f"{compact}_{one['canvas']}", one["id"], one["email"].split("@")[0], one["email"],
+                            f"final version ({i})"][i % 6]
+            if i % 6 == 5:
+                self.aliases[one["shown"]] = one["id"]
+            self.students.append(one)
+        for number in range(n // 20):
+            members = [self.students[(7 * number + 100 * at) % n]["id"] for at in range(3)]
+            if len(set(members)) == 3 and not any(set(members) & set(other) for other in self.groups.values()):
+                self.groups[f"team {number}"] = members
+
+    def make_submissions(self, student, lab):
+        random_ = self.random
+        if random_.random() < 0.04:
+            return
+        skill = random_.uniform(0.3, 1.5)
+        hours = random_.choice([-70, -30, -20, -5, -1]) + random_.random()
+        if random_.random() < 0.12:
+            hours = random_.choice([0.1, 0.2, 3, 20, 25, 60, 75, 100])  # the first two are within the grace, the last two hardly count
+        for version in range(random_.choices([1, 2, 3], [7, 2.5, 1.5])[0]):
+            kind = random_.choices(["graded", "refused", "infra", "missing"], [95, 2.5, 0.6, 1.5])[0]
+            self.submit(student["id"], student["shown"], lab, DUE[lab] + datetime.timedelta(hours=hours), kind, skill + version / 4)
+            hours += random_.uniform(0.5, 30)
+
+    def submit(self, owner, shown, lab, when, kind, skill):
+        text = f"// {shown} {lab} {len(self.records)}\n".encode()
+        sha256 = hashlib.sha256(text).hexdigest() if kind in ("graded", "infra") else ""
+        evidence = {name: evidence_of(self.random, skill) for name in TASKS}
+        self.submissions.setdefault((owner, lab), []).append({"when": when, "kind": kind, "evidence": evidence, "sha256": sha256, "number": 0})
+        hand_in = {"event": "hand_in", "student": shown, "lab": lab, "sha256": sha256, "refused": "x.rar is a RAR archive" if kind == "refused" else "",
+                   "late": False, "note": "", "origin": "", "submitted": "" if kind == "missing" else when.strftime("%Y-%m-%dT%H:%M:%SZ"),
+                   "time": "2026-11-20T08:00:00Z"}
+        self.records.append((when, hand_in, self.submissions[owner, lab][-1]))
+        if sha256:
+            (self.folder / "sources" / f"{sha256}.cu").write_bytes(text)
+
+    def add_unknown(self):
+        for name in ["Nobody Known_7", "zip of a friend", "Kim Lee"]:  # of the last name there are two
+            self.unknown.append(name)
+            self.submit(name, name, "reduction", DUE["reduction"], "graded", 1)
+
+    def add_rules(self):
+        late = [(owner, lab) for (owner, lab), made in self.submissions.items() if owner not in self.unknown and max(one["when"] for one in made) > DUE[lab]]
+        for number, (owner, lab) in enumerate(late[:24]):
+            if number % 3 == 0:
+                self.extensions.append({"student": owner, "days": 2, "reason": "ill"})  # for all labs
+            elif number % 3 == 1:
+                self.extensions.append({"student": owner, "lab": lab, "days": 4, "reason": "moved house"})
+            else:
+                self.extensions.append({"student": owner, "lab": lab, "due": DUE[lab] + datetime.timedelta(days=1), "reason": ""})
+        for number in range(5):
+            self.overrides.append({"student": f"s{50 + number:03}", "lab": LABS[number], "points": 55.5 if number else 0, "reason": "talk"})
+        for number, (team, members) in enumerate(self.groups.items()):
+            if number % 2:  # some teams submit under their own name
+                self.submit(team, team, GROUP_LAB, DUE[GROUP_LAB] - datetime.timedelta(hours=2), "graded", 1.2)
+
+    # --- Files ---
+
+    def write(self):
+        self.records.sort(key=lambda record: record[0])  # stable
+        lines, ends = [], []
+        attempts = {}
+        for number, (_, hand_in, made) in enumerate(self.records, 1):
+            made["number"] = number
+            lines.append(ledger.encode(hand_in))
+        last = {}
+        for _, hand_in, made in self.records:
+            last[hand_in["student"], hand_in["lab"]] = made["sha256"]
+        for number, (_, hand_in, made) in enumerate(self.records):
+            lab, sha256 = hand_in["lab"], made["sha256"]
+            if not sha256:
+                continue
+            # A case was added to this lab after all had been graded: what is not anybody's last submission keeps its old result.
+            rounds = [DIGESTS[lab]]
+            if lab == NEW_CASE_LAB:
+                rounds = [OLD_DIGEST] + ([DIGESTS[lab]] if last[hand_in["student"], lab] == sha256 else [])
+            for digest in rounds:
+                self.book.digests = {lab: digest}
+                key = self.book.unit(lab, sha256).key
+                attempt = attempts[key] = attempts.get(key, 0) + 1
+                about = {"key": key, "lab": lab, "sha256": sha256, "time": "2026-11-20T08:00:01Z"}
+                if number % 97 == 0:  # this one was killed, and begun again
+                    lines.append(ledger.encode({"event": "start", "attempt": attempt, **about}))
+                    attempt = attempts[key] = attempt + 1
+                lines.append(ledger.encode({"event": "start", "attempt": attempt, **about}))
+                if made["kind"] == "infra":
+                    ends.append(ledger.encode({"event": "end", "attempt": attempt, "outcome": "infra", "message": "No room on the device.", **about}))
+                    continue
+                if lab == NEW_CASE_LAB and digest == DIGESTS[lab] and number % 5 == 0 and made["evidence"]["plain"]["verdict"] == "OK":
+                    made["evidence"]["plain"] = {"verdict": "WRONG_ANSWER", "metrics": {}, "speedup": None}  # the new case found a fault
+                result = result_of(lab, made["evidence"], self.table)
+                text = json.dumps(result, indent=2)
+                folder = self.folder / "results" / key
+                folder.mkdir(exist_ok=True)
+                (folder / f"{attempt}.json").write_text(text)
+                for task in result["labs"][0]["tasks"]:
+                    del task["cases"]
+                (folder / f"{attempt}.student.json").write_text(json.dumps({**result, "seed": None}))
+                (folder / f"{attempt}.student.html").write_text("<!doctype html><title>report</title>")
+                ends.append(ledger.encode({"event": "end", "attempt": attempt, "outcome": "graded", "message": "", "seconds": 1.5,
+                                           "result": hashlib.sha256(text.encode()).hexdigest(), **about}))
+        torn = [line[: len(line) // 2] + b"\n" for line in self.random.sample(ends, 5)]  # of five kills
+        (self.folder / "ledger.jsonl").write_bytes(b"".join(lines + ends[: len(ends) // 2] + torn + ends[len(ends) // 2 :]))
+        self.write_rosters()
+        self.write_settings()
+
+    def write_rosters(self):
+        import csv
+
+        def table(name, rows):
+            with open(self.folder / name, "w", encoding="utf-8", newline="") as file:
+                csv.writer(file).writerows(rows)
+
+        people = self.students
+        table("canvas.csv", [["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "Lab 1 (7)"], ["    Points Possible", "", "", "", "", "100"]]
+              + [[f"{one['last']}, {one['first']}", one["canvas"], one["id"], one["email"], one["section"], ""] for one in people]
+              + [["Student, Test", "99999", "", "abc", "A", ""]])
+        table("moodle.csv", [["Identifier", "Full name", "ID number", "Email address", "Status", "Grade"]]
+              + [[f"Participant {one['participant']}", one["name"], one["id"], one["email"], "", ""] for one in people])
+        table("gradescope.csv", [["First Name", "Last Name", "SID", "Email", "Role"], ["Ann", "Teacher", "t1", "ann@uni.example", "Instructor"]]
+              + [[one["first"], one["last"], one["id"], one["email"], "Student"] for one in people[:100]])
+
+    def write_settings(self, counts="best", more=""):
+        lines = ['title = "GPU labs"', 'roster = ["canvas.csv", "moodle.csv", "gradescope.csv"]', f'counts = "{counts}"', "[late]",
+                 f"grace_minutes = {GRACE}", f"percent_per_day = {PERCENT}", f"most_days = {MOST_DAYS}"]
+        for lab in LABS:
+            lines += [f"[labs.{lab}]", f"due = {DUE[lab].isoformat()}"] + ['counts = "latest"'] * (lab == RULE_LATEST)
+        for team, members in self.groups.items():
+            lines += [f'[groups."{team}"]', f"members = {json.dumps(members)}", f'labs = ["{GROUP_LAB}"]']
+        lines += ["[aliases]", *(f"{json.dumps(name)} = {json.dumps(student)}" for name, student in self.aliases.items())]
+        for kind in ("extensions", "overrides"):
+            for one in getattr(self, kind):
+                lines += [f"[[{kind}]]", *(f"{key} = {value.isoformat() if isinstance(value, datetime.datetime) else json.dumps(value)}" for key, value in one.items())]
+        (self.folder / "class.toml").write_text("\n".join(lines) + "\n" + more, encoding="utf-8")
+
+    # --- The grades that are right ---
+
+    def expected(self, table=None, counts="best"):
+        """By student and lab: points, bonus and status."""
+        tasks = {lab["id"]: lab["tasks"] for lab in (table or self.table)["labs"]}
+        out = {}
+        for student in self.students:
+            for lab in LABS:
+                out[student["id"], lab] = self.expect(student["id"], lab, tasks[lab], "latest" if lab == RULE_LATEST else counts)
+        for one in self.overrides:
+            points, bonus, _ = out[one["student"], one["lab"]]
+            out[one["student"], one["lab"]] = (Fraction(str(one["points"])), bonus or 0, "override")
+        return out
+
+    def expect(self, student, lab, tasks, counts):
+        owners = [student]
+        if lab == GROUP_LAB:
+            for team, members in self.groups.items():
+                if student in members:
+                    owners = [team, *members]
+        made = sorted((one for owner in owners for one in self.submissions.get((owner, lab), []) if one["kind"] != "missing"), key=lambda one: one["number"])
+        if not made:
+            return 0, 0, "missing"
+        if any(one["kind"] == "infra" for one in made):
+            return None, None, "no grade"
+        due = DUE[lab]
+        for one in self.extensions:
+            if one["student"] == student and one.get("lab", lab) == lab:
+                due = max(due, one["due"] if "due" in one else DUE[lab] + datetime.timedelta(days=one["days"]))
+        rated = []
+        for one in made:
+            minutes = (one["when"].replace(microsecond=0) - due).total_seconds() / 60 - GRACE
+            days = math.ceil(minutes / 1440) if minutes > 0 else 0
+            points = bonus = Fraction(0)
+            if one["kind"] == "graded":
+                for task in tasks:
+                    earned = points_by_hand(one["evidence"][task["id"]], task)[0]
+                    points, bonus = (points, bonus + earned) if task["bonus"] else (points + earned, bonus)
+            left = Fraction(100 - PERCENT * days, 100) if days <= MOST_DAYS else Fraction(0)
+            status = "refused" if one["kind"] == "refused" else "too late" if days > MOST_DAYS else "late" if days else "graded"
+            rated.append((points * left, bonus * left, status, days))
+        allowed = [one for one in rated if one[3] <= MOST_DAYS] or rated
+        if counts == "latest":
+            return allowed[-1][:3]
+        best = max(one[:2] for one in allowed)
+        return next(one for one in allowed if one[:2] == best)[:3]

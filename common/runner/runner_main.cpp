@@ -37,6 +37,7 @@ class Linked : public Submission {
     } catch (const std::bad_alloc&) {  // any other exception ends the program and is reported as a crash
       result.end = CallResult::End::out_of_memory;
     }
+    std::fflush(stdout);  // so that it counts as this case's output
     return result;
   }
 };
@@ -80,6 +81,8 @@ bool is_a_channel(int fd) {
 
 int main(int argc, char** argv) {
   using namespace course::lab;
+  // Each line at once, so that it comes before what a kernel prints later, and is there after a crash.
+  static_cast<void>(std::setvbuf(stdout, nullptr, _IOLBF, BUFSIZ));
   if (!is_a_channel(protocol::kChannelFd)) {
     std::fputs("This program runs a lab's kernels for the grader and is of no use alone: try ./lab grade\n",
                stderr);

@@ -164,6 +164,14 @@ void misbehave_in_case(const Header& header, int n_cases) {
     std::fflush(stdout);
     _exit(0);
   }
+  if (is("prints_number")) {
+    std::printf("case %d\nsimulator: a message", n_cases);
+    std::fflush(stdout);
+  }
+  if (is("prints_much")) {
+    for (int line = 0; line < 300'000; ++line) std::printf("line %d\n", line);
+    std::fflush(stdout);
+  }
   if (is("never_answers")) {
     for (const int number : {SIGTERM, SIGINT, SIGHUP}) signal(number, SIG_IGN);
     sleep_forever();

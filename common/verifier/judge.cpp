@@ -119,6 +119,9 @@ Judgement judge_results(const Problem& problem, const Task& task, const Case& c,
           "");
       judgement.failure.cause = mismatch->hint;
       judgement.failure.mismatch = std::move(mismatch);
+      std::size_t n_bytes = 0;
+      for (const HostBuffer& copy : copies) n_bytes += copy.bytes.size();
+      if (n_bytes <= kShownBytes) judgement.outputs = std::move(copies);
       return judgement;
     }
   }

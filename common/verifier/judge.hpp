@@ -6,6 +6,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "protocol/protocol.hpp"
 #include "verifier/failure_message.hpp"
@@ -16,7 +17,8 @@ namespace course::lab {
 
 struct Judgement {
   Verdict verdict = Verdict::ok;
-  Failure failure;  // set unless the verdict is ok
+  Failure failure;                       // set unless the verdict is ok
+  std::vector<HostBuffer> outputs = {};  // wrong ones, if they are small (Outcome::outputs)
 };
 
 // For a case whose runner reported that every run finished.

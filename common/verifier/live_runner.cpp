@@ -19,9 +19,12 @@
 namespace course::lab {
 namespace {
 
-constexpr std::size_t kKeptOutput = 4096;       // bytes of a runner's output
-constexpr std::size_t kOutputLimit = 4u << 20;  // a runner that prints more is killed
-constexpr int kMillisecondsToEnd = 500;         // for a process to end after it closed its channel
+// Of a case's output, this many bytes are kept at the beginning and at the end.
+constexpr std::size_t kKeptAtBegin = 48u << 10, kKeptAtEnd = 16u << 10;
+constexpr std::size_t kLongestLine = 4096;       // of it; longer ones are divided
+constexpr std::size_t kOutputLimit = 32u << 20;  // a runner that prints more in one case is killed
+constexpr std::string_view kFromKernel = "kernel: ", kFromHost = "host:   ";
+constexpr int kMillisecondsToEnd = 500;  // for a process to end after it closed its channel
 // Share of the time limit after which the simulator stops a kernel and reports where it hangs.
 constexpr double kWatchdogShare = 0.8;
 
@@ -104,7 +107,6 @@ Result<LiveRunner> LiveRunner::start_pair(const SessionOptions& options) {
   host.launched = !options.launcher.empty();
   host.reports = options.launchers_report;
   host.channel = between.ends[1];
-  host.output = runner.process_.output_end();
   auto started = ChildProcess::start(host);
   if (!started) return started.error();
   started->close_output_end();
@@ -123,23 +125,52 @@ bool LiveRunner::has_news() const {
   return poll(watched.data(), watched.size(), 0) != 0;
 }
 
-void LiveRunner::drain_output() {
+std::uint64_t LiveRunner::begin_case() {
+  drain_output();
+  printed_.clear();
+  n_printed_ = 0;
+  for (Output* output : {&of_process_, &of_host_}) output->line.clear();
+  return ++sequence_;
+}
+
+std::string LiveRunner::printed() const {
+  std::string text = printed_;
+  if (!of_process_.line.empty()) text += (host_ ? std::string(kFromKernel) : "") + of_process_.line + "\n";
+  if (!of_host_.line.empty()) text += std::string(kFromHost) + of_host_.line + "\n";
+  return text;
+}
+
+void LiveRunner::drain(ChildProcess& process, Output& output, std::string_view mark) {
   std::array<char, 65536> chunk;
-  while (n_printed_ <= kOutputLimit) {
-    const ssize_t n_bytes = read(process_.output_fd(), chunk.data(), chunk.size());
+  while (output.open && n_printed_ <= kOutputLimit) {
+    const ssize_t n_bytes = read(process.output_fd(), chunk.data(), chunk.size());
     if (n_bytes <= 0) return;
-    for (ssize_t i = 0; i < n_bytes && printed_.size() < kKeptOutput; ++i) {
-      const char c = chunk[static_cast<std::size_t>(i)];
-      printed_ += (c >= ' ' && c <= '~') || c == '\n' || c == '\t' ? c : '?';
-    }
     n_printed_ += static_cast<std::size_t>(n_bytes);
+    for (ssize_t i = 0; i < n_bytes; ++i) {
+      const char c = chunk[static_cast<std::size_t>(i)];
+      if (c != '\n') output.line += (c >= ' ' && c <= '~') || c == '\t' ? c : '?';
+      if (c != '\n' && output.line.size() < kLongestLine) continue;
+      // The simulator's own messages begin with its name.
+      const bool ours = output.line.starts_with("simulator: ");
+      printed_ += (ours ? "" : std::string(mark)) + output.line + "\n";
+      output.line.clear();
+    }
+    if (printed_.size() <= 2 * (kKeptAtBegin + kKeptAtEnd)) continue;
+    const std::size_t first_cut = printed_.rfind('\n', kKeptAtBegin) + 1;
+    const std::size_t end_cut = printed_.find('\n', printed_.size() - kKeptAtEnd) + 1;
+    printed_.replace(first_cut, end_cut - first_cut, "…\n");
   }
+}
+
+void LiveRunner::drain_output() {
+  drain(process_, of_process_, host_ ? kFromKernel : "");
+  if (host_) drain(*host_, of_host_, kFromHost);
 }
 
 LiveRunner::Waited LiveRunner::end_of(ChildProcess& process, int milliseconds) {
   pollfd gone{process.pid_fd(), POLLIN, 0};
   poll(&gone, 1, milliseconds);
-  if (output_open_) drain_output();
+  drain_output();
   Waited waited;
   if (const auto end = process.ended()) {
     waited.event = Event::ended;
@@ -173,8 +204,8 @@ std::optional<std::string> LiveRunner::launch_failure() {
   for (ChildProcess* process : {&process_, host_ ? &*host_ : nullptr}) {
     if (process == nullptr || process->was_entered()) continue;
     if (const auto end = process->ended())
-      return process->launch_report() + printed_ + " (" + end->text() + ")";
-    return process->launch_report() + printed_ + " (it was not ready in time)";
+      return process->launch_report() + printed() + " (" + end->text() + ")";
+    return process->launch_report() + printed() + " (it was not ready in time)";
   }
   return std::nullopt;
 }
@@ -212,21 +243,24 @@ LiveRunner::Waited LiveRunner::wait_within(double seconds, double before) {
       if (waited.event == Event::deadline || idle > seconds || over_all.passed()) return waited;
       tick = Deadline(kTick);
     }
-    std::array<pollfd, 3> watched{
-        {{process_.channel(), POLLIN, 0}, {process_.pid_fd(), POLLIN, 0}, {process_.output_fd(), POLLIN, 0}}};
-    // When all writers have closed the pipe, it is always ready; do not poll it then.
-    if (poll(watched.data(), output_open_ ? 3 : 2, tick.milliseconds_left()) < 0 && errno != EINTR) {
+    // When all writers have closed a pipe, it is always ready; do not poll it then. (poll ignores -1.)
+    std::array<pollfd, 4> watched{{{process_.channel(), POLLIN, 0},
+                                   {process_.pid_fd(), POLLIN, 0},
+                                   {of_process_.open ? process_.output_fd() : -1, POLLIN, 0},
+                                   {host_ && of_host_.open ? host_->output_fd() : -1, POLLIN, 0}}};
+    if (poll(watched.data(), watched.size(), tick.milliseconds_left()) < 0 && errno != EINTR) {
       waited.event = Event::garbage;
       waited.text = std::string("poll: ") + std::strerror(errno);
       return waited;
     }
-    if (output_open_ && watched[2].revents != 0) {
+    if ((watched[2].revents | watched[3].revents) != 0) {
       drain_output();
       if (n_printed_ > kOutputLimit) {
         waited.event = Event::flooded;
         return waited;
       }
-      output_open_ = (watched[2].revents & POLLIN) != 0;
+      if (watched[2].revents != 0) of_process_.open = (watched[2].revents & POLLIN) != 0;
+      if (watched[3].revents != 0) of_host_.open = (watched[3].revents & POLLIN) != 0;
     }
     if (watched[0].revents != 0) {
       auto received = protocol::receive_message(process_.channel(), false);
@@ -237,7 +271,7 @@ LiveRunner::Waited LiveRunner::wait_within(double seconds, double before) {
       } else {
         waited.text = received.error().text;
       }
-      if (output_open_) drain_output();
+      drain_output();
       return waited;
     }
     if (watched[1].revents != 0) return account_of_end(0);

@@ -51,9 +51,11 @@ class LiveRunner {
   bool has_news() const;
   // Whether it can take another case: it is running and has sent no unexpected message.
   bool ready();
-  // The number of the next case.
-  std::uint64_t next_sequence() { return ++sequence_; }
-  const std::string& printed() const { return printed_; }
+  // Begins the next case: forgets what earlier ones printed. Returns the case's number.
+  std::uint64_t begin_case();
+  // What was printed since begin_case(), in lines. On the simulator each begins with its source, "kernel: "
+  // or "host:   ". Of long outputs, the middle is left out.
+  std::string printed() const;
   // Why a program was never started, as its launcher reports; std::nullopt if all were. Only call it when no
   // program can still be starting.
   std::optional<std::string> launch_failure();
@@ -64,6 +66,12 @@ class LiveRunner {
   explicit LiveRunner(ChildProcess process) : process_(std::move(process)) {}
   static Result<LiveRunner> start_pair(const SessionOptions& options);
   Waited end_of(ChildProcess& process, int milliseconds);
+  // What one of the processes printed.
+  struct Output {
+    bool open = true;
+    std::string line;  // the last one, which has not ended yet
+  };
+  void drain(ChildProcess& process, Output& output, std::string_view mark);
   void drain_output();
   Waited account_of_end(int milliseconds);
   Waited wait_within(double seconds, double before);
@@ -72,9 +80,9 @@ class LiveRunner {
   ChildProcess process_;              // the process that answers: the device, or the only process
   std::optional<ChildProcess> host_;  // the student's host code, if it is a second process
   std::uint64_t sequence_ = 0;
-  std::string printed_;        // the kept part of its output
+  std::string printed_;        // the kept lines of their output
   std::size_t n_printed_ = 0;  // bytes, kept or not
-  bool output_open_ = true;
+  Output of_process_, of_host_;
 };
 
 }  // namespace course::lab

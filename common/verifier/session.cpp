@@ -303,7 +303,7 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
   put_inputs(given);
 
   const std::uint64_t nonce = fresh_nonce();
-  const std::uint64_t sequence = runner->next_sequence();
+  const std::uint64_t sequence = runner->begin_case();
   // If sending fails, the runner has ended, and wait() finds out how.
   static_cast<void>(
       runner->send(protocol::make_message(protocol::Kind::request, sequence, nonce, request), memory->fd()));
@@ -344,6 +344,7 @@ Session::Impl::Attempt Session::Impl::attempt(const Problem& problem, const Task
   const auto report_bytes = given.shared.subspan(request.report_offset, reply->report_bytes);
   result.outcome.sim_report.assign(reinterpret_cast<const char*>(report_bytes.data()), report_bytes.size());
   judgement = judge_reply(given, *reply, result.clock_us[kRun] > 0);
+  result.outcome.outputs = std::move(judgement.outputs);
   result.ended_by_cuda_error = reply->stage == Stage::cuda_error;
   result.outcome.times_us.assign(reply->times_us.begin(), reply->times_us.begin() + reply->n_times);
   if (request.is_keyed != 0) result.outcome.events_us = result.outcome.times_us;
@@ -454,6 +455,7 @@ Outcome Session::run(const Problem& problem, const Task& task, const Case& c, st
   Measure first = measure;
   if (simulated && (c.purpose & kChecks) != 0) first.checks = true;
   Impl::Attempt attempt = impl_->attempt(problem, task, c, seed, first);
+  if (measure.only_verdict) return impl_->conclude(problem, task, c, seed, std::move(attempt));
 
   // Does it fail because a load got an old value? Without the checkers none does.
   if (first.checks && attempt.judgement.verdict == Verdict::wrong_answer &&

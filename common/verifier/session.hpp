@@ -109,10 +109,14 @@ struct Measure {
   bool trace = false;     // simulator only: array contents after every step; for small cases
   // Run in a new process, so that code cannot distinguish this run from another run of the case.
   bool fresh = false;
+  bool only_verdict = false;  // do not look for the cause of a failure, which takes further runs
   // > 0: on a GPU one warm-up run and this many timed runs, each with its own input; on the simulator one
   // run.
   int timed_runs = 0;
 };
+
+// The outputs of a wrong run are kept up to this size, to be shown beside the right ones.
+constexpr std::size_t kShownBytes = std::size_t{1} << 20;
 
 struct Outcome {
   Verdict verdict = Verdict::infra;  // the verdict of this case
@@ -126,7 +130,9 @@ struct Outcome {
   std::string sim_report;                   // JSON of sim_control.h's simReport, "" on a GPU
   double processor_seconds = 0;             // CPU time of the runner and the simulated device
   std::string device;                       // "Simulated H200", "NVIDIA H200"
-  std::string printed;  // the first 4 KiB of stdout and stderr, with '?' for unprintable bytes
+  // stdout and stderr during this case, with '?' for unprintable bytes; see LiveRunner::printed().
+  std::string printed;
+  std::vector<HostBuffer> outputs;  // of a wrong run; empty if they are larger than kShownBytes
 };
 
 // Not thread-safe; use one Session per thread. A runner is killed when the thread that started it ends.

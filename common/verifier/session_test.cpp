@@ -357,6 +357,28 @@ TEST(Session, CleansWhatARunnerPrintsAndClaims) {
   EXPECT_EQ(run_alone("prints_passed").printed, "[  PASSED  ] 1 test.\n100/100\n");
 }
 
+TEST(Session, ReturnsWhatOneCasePrintedAlone) {
+  Session session(options_for("prints_number"));
+  EXPECT_EQ(run(session).printed, "case 1\nsimulator: a message\n");
+  EXPECT_EQ(run(session).printed, "case 2\nsimulator: a message\n");
+}
+
+TEST(Session, AcceptsMuchOutputAndKeepsBothEnds) {
+  const Outcome outcome = run_alone("prints_much");
+  EXPECT_EQ(outcome.verdict, Verdict::ok) << outcome.message;
+  EXPECT_EQ(outcome.printed.find("line 0\nline 1\n"), 0u);
+  EXPECT_NE(outcome.printed.find("…\nline "), std::string::npos);
+  EXPECT_TRUE(outcome.printed.ends_with("line 299999\n"));
+  EXPECT_LT(outcome.printed.size(), 200'000u);
+}
+
+TEST(Session, KeepsWrongOutputs) {
+  const Outcome outcome = run_alone("wrong");
+  ASSERT_EQ(outcome.outputs.size(), 1u);
+  EXPECT_EQ(outcome.outputs[0].spec.name, "d_out");
+  EXPECT_TRUE(run_alone("honest").outputs.empty());
+}
+
 // --- Guard bands and several runs, as on a GPU.
 TEST(SessionOnGpu, ReturnsTheTimesOfTheTimedRunsAlone) {
   Measure measure;

@@ -85,6 +85,9 @@ struct Manifest {
   // (their indices follow those of the tasks), but students need not write them and they give no points.
   std::span<const Task> further_rungs = {};
   std::span<const CpuTime> cpu_times = {};  // a case without one: this computer's CPU is timed
+  // The types of job that are compiled and run first when an answer must come soon (grade --quick): those of
+  // the first case. Empty: all types.
+  std::span<const std::string_view> first_jobs = {};
 };
 
 // The index of `task` among the manifest's tasks and further rungs: Request::task.

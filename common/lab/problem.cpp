@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "lab/compare.hpp"
+
 namespace course::lab {
 
 std::string_view name_of(Pattern pattern) {
@@ -33,6 +35,25 @@ std::vector<Case> Problem::bench_cases(const Task& task, std::uint64_t n) const 
       counted.push_back(std::move(c));
   }
   return timed.empty() ? counted : timed;
+}
+
+std::string Problem::print(const Case&, DType dtype, const std::byte* element) const {
+  return print_element(dtype, element);
+}
+
+std::optional<Case> Problem::with_items(const Task&, const Case& like, std::uint64_t n,
+                                        Pattern pattern) const {
+  const auto part = [](std::uint64_t items, Pattern made_by) {
+    return "_n" + std::to_string(items) + "_" + std::string(name_of(made_by));
+  };
+  const std::string old = part(like.n, like.pattern);
+  const std::size_t at = like.name.find(old);
+  if (at == std::string::npos) return std::nullopt;
+  Case c = like;
+  c.name.replace(at, old.size(), part(n, pattern));
+  c.n = n;
+  c.pattern = pattern;
+  return c;
 }
 
 std::string_view name_of(DType dtype) {

@@ -128,6 +128,13 @@ class Problem {
   virtual std::vector<Case> bench_cases(const Task& task, std::uint64_t n) const;
   // The case that a trace shows and the handout explains: about n items, few enough to print.
   virtual Case example(const Task& task, std::uint64_t n) const = 0;
+  // An element of the case's arrays as text, short enough for a table. Labs whose values are no plain numbers
+  // override it.
+  virtual std::string print(const Case& c, DType dtype, const std::byte* element) const;
+  // `like` with about n items, made by `pattern`; std::nullopt if the lab has no such case. Used by
+  // smaller.hpp. The name differs from that of `like` in the same words as those of cases().
+  virtual std::optional<Case> with_items(const Task& task, const Case& like, std::uint64_t n,
+                                         Pattern pattern) const;
   // The row length of the case's arrays, for pictures; 0: the arrays have one dimension.
   virtual std::uint64_t row_length(const Task&, const Case&) const { return 0; }
 };

@@ -3,12 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <string>
 
+#include "lab/smaller.hpp"
 #include "verifier/session.hpp"
 
 namespace course::lab {
@@ -47,6 +50,36 @@ class CaseTest : public testing::Test {
   Case case_;
 };
 
+// Small cases of every operator and type with every kind of items: those among which ./lab smallest looks for
+// one that fails. Each must be right, and must be found by its name.
+class SmallerCasesTest : public testing::Test {
+ public:
+  SmallerCasesTest(std::shared_ptr<Shared> shared, const Task& task)
+      : shared_(std::move(shared)), task_(task) {}
+  void TestBody() override {
+    constexpr std::array<std::uint64_t, 4> kLengths{0, 2, 5, 8};
+    const Problem& problem = shared_->problem;
+    int n_run = 0;
+    for (const Case& variant : variants(problem, task_)) {
+      for (const Case& c : smaller_cases(problem, task_, variant)) {
+        if (std::find(kLengths.begin(), kLengths.end(), c.n) == kLengths.end()) continue;
+        const Outcome outcome = shared_->session.run(problem, task_, c, shared_->seed, {});
+        if (outcome.verdict == Verdict::not_implemented && environment_or("LAB_UNWRITTEN", "fail") == "skip")
+          GTEST_SKIP() << "not written yet";
+        EXPECT_EQ(outcome.verdict, Verdict::ok) << outcome.message;
+        const auto found = find_case(problem, task_, c.name);
+        EXPECT_TRUE(found && found->n == c.n && found->op == c.op && found->dtype == c.dtype) << c.name;
+        ++n_run;
+      }
+    }
+    EXPECT_GT(n_run, 4);
+  }
+
+ private:
+  std::shared_ptr<Shared> shared_;
+  const Task& task_;
+};
+
 }  // namespace
 
 DeviceKind device_for_tests() {
@@ -76,6 +109,9 @@ int run_public_tests(int argc, char** argv, const Problem& problem) {
                                std::strtoull(environment_or("LAB_SEED", "1").c_str(), nullptr, 10));
   const auto add_all = [&](std::span<const Task> tasks) {
     for (const Task& task : tasks) {
+      testing::RegisterTest(
+          std::string(task.id).c_str(), "smaller_cases", nullptr, nullptr, __FILE__, __LINE__,
+          [shared, &task]() -> testing::Test* { return new SmallerCasesTest(shared, task); });
       for (const Case& c : problem.cases(task)) {
         testing::RegisterTest(
             std::string(task.id).c_str(), c.name.c_str(), nullptr, nullptr, __FILE__, __LINE__,

@@ -63,6 +63,7 @@ inline constexpr lab::Task kFurtherRungs[] = {
 inline constexpr lab::CpuTime kCpuTimes[] = {
     {"", "is_positive_i32_n4194304_half", 19975, 2267},
 };
+inline constexpr std::string_view kFirstJobs[] = {"Job<std::int32_t, IsPositive<std::int32_t>>"};
 inline constexpr lab::Manifest kManifest{
     .id = "compaction",
     .title = "Stream compaction",
@@ -72,6 +73,7 @@ inline constexpr lab::Manifest kManifest{
     .tasks = kTasks,
     .further_rungs = kFurtherRungs,
     .cpu_times = kCpuTimes,
+    .first_jobs = kFirstJobs,
 };
 static_assert(lab::adds_up(kManifest));
 

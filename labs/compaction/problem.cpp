@@ -378,6 +378,25 @@ class CompactionProblem : public lab::Problem {
     c.params = {4, static_cast<std::int64_t>(Layout::example)};
     return c;
   }
+
+  // The items follow from the layout: the example's, or that of `like`.
+  std::optional<Case> with_items(const Task&, const Case& like, std::uint64_t n,
+                                 Pattern pattern) const override {
+    if (pattern != Pattern::example && pattern != like.pattern) return std::nullopt;
+    const Layout layout = pattern == Pattern::example ? Layout::example : layout_of(like);
+    const auto part = [](std::uint64_t items, Layout made_by) {
+      return fmt::format("_n{}_{}", items, name_of(made_by));
+    };
+    const std::string old = part(like.n, layout_of(like));
+    const std::size_t at = like.name.find(old);
+    if (at == std::string::npos) return std::nullopt;
+    Case c = like;
+    c.name.replace(at, old.size(), part(n, layout));
+    c.n = n;
+    c.pattern = pattern;
+    c.params[1] = static_cast<std::int64_t>(layout);
+    return c;
+  }
 };
 
 std::vector<Case> CompactionProblem::cases(const Task&) const {

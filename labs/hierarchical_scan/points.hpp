@@ -72,6 +72,7 @@ inline constexpr lab::Task kFurtherRungs[] = {
 inline constexpr lab::CpuTime kCpuTimes[] = {
     {"", "inclusive_sum_i32_n16777216_random", 18817, 1682},
 };
+inline constexpr std::string_view kFirstJobs[] = {"Job<Sum<std::int32_t>>"};
 inline constexpr lab::Manifest kManifest{
     .id = "hierarchical_scan",
     .title = "Hierarchical scan",
@@ -79,6 +80,7 @@ inline constexpr lab::Manifest kManifest{
     .tasks = kTasks,
     .further_rungs = kFurtherRungs,
     .cpu_times = kCpuTimes,
+    .first_jobs = kFirstJobs,
 };
 static_assert(lab::adds_up(kManifest));
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -318,6 +319,15 @@ std::string print_map(Map map) {
 class HierarchicalScanProblem : public lab::Problem {
  public:
   const lab::Manifest& manifest() const override { return kManifest; }
+
+  // An affine map as "3x+1".
+  std::string print(const Case& c, DType dtype, const std::byte* element) const override {
+    if (static_cast<OpId>(c.op) != OpId::affine || dtype != DType::u64)
+      return Problem::print(c, dtype, element);
+    Map map{};
+    std::memcpy(&map, element, sizeof map);
+    return fmt::format("{}x+{}", map.scale, map.shift);
+  }
 
   std::vector<Case> cases(const Task& task) const override;
 

@@ -76,6 +76,7 @@ inline constexpr lab::CpuTime kCpuTimes[] = {
     {"", "even_i32_b65536_n4194304_random", 5219, 2441},
     {"", "even_i32_b256_n1048576_random", 2003, 521},
 };
+inline constexpr std::string_view kFirstJobs[] = {"Job<std::int32_t, EvenBins<std::int32_t>>"};
 inline constexpr lab::Manifest kManifest{
     .id = "histogram",
     .title = "Histogram",
@@ -85,6 +86,7 @@ inline constexpr lab::Manifest kManifest{
     .tasks = kTasks,
     .further_rungs = kFurtherRungs,
     .cpu_times = kCpuTimes,
+    .first_jobs = kFirstJobs,
 };
 static_assert(lab::adds_up(kManifest));
 

@@ -79,6 +79,7 @@ inline constexpr lab::CpuTime kCpuTimes[] = {
     {"tile_sort", "keys_u32_n1048576_random", 14106, 2977},
     {"", "keys_u32_n1048576_random", 16114, 6992},
 };
+inline constexpr std::string_view kFirstJobs[] = {"Job<std::uint32_t, NoValue>"};
 inline constexpr lab::Manifest kManifest{
     .id = "radix_sort",
     .title = "Radix sort",
@@ -86,6 +87,7 @@ inline constexpr lab::Manifest kManifest{
     .tasks = kTasks,
     .further_rungs = kFurtherRungs,
     .cpu_times = kCpuTimes,
+    .first_jobs = kFirstJobs,
 };
 static_assert(lab::adds_up(kManifest));
 

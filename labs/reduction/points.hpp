@@ -72,6 +72,7 @@ inline constexpr lab::Task kFurtherRungs[] = {
 inline constexpr lab::CpuTime kCpuTimes[] = {
     {"", "sum_i32_n16777216_random", 2806, 620},
 };
+inline constexpr std::string_view kFirstJobs[] = {"Job<std::int32_t, Sum<std::int32_t>>"};
 inline constexpr lab::Manifest kManifest{
     .id = "reduction",
     .title = "Reduction",
@@ -79,6 +80,7 @@ inline constexpr lab::Manifest kManifest{
     .tasks = kTasks,
     .further_rungs = kFurtherRungs,
     .cpu_times = kCpuTimes,
+    .first_jobs = kFirstJobs,
 };
 static_assert(lab::adds_up(kManifest));
 

@@ -74,6 +74,7 @@ inline constexpr lab::CpuTime kCpuTimes[] = {
     {"", "lower_left_u32_2048x2048_random_radius50", 16368, 1513},
     {"", "lower_left_f32_2048x2048_random", 3199, 1137},
 };
+inline constexpr std::string_view kFirstJobs[] = {"TableJob<std::int32_t>", "BoxJob<std::uint32_t>"};
 inline constexpr lab::Manifest kManifest{
     .id = "sat",
     .title = "Summed area table",
@@ -81,6 +82,7 @@ inline constexpr lab::Manifest kManifest{
     .tasks = kTasks,
     .further_rungs = kFurtherRungs,
     .cpu_times = kCpuTimes,
+    .first_jobs = kFirstJobs,
 };
 static_assert(lab::adds_up(kManifest));
 

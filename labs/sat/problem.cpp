@@ -632,6 +632,8 @@ class SatProblem : public lab::Problem {
 
   Case example(const Task& task, std::uint64_t n) const override;
   std::uint64_t row_length(const Task&, const Case& c) const override { return size_of(c).width; }
+  std::optional<Case> with_items(const Task& task, const Case& like, std::uint64_t n,
+                                 Pattern pattern) const override;
 
   // Square images of about n pixels.
   std::vector<Case> bench_cases(const Task& task, std::uint64_t n) const override {
@@ -659,6 +661,30 @@ Case SatProblem::example(const Task& task, std::uint64_t n) const {
   Case c =
       make_case(corner, is_box(task) ? DType::i64 : DType::i32, size, Pattern::example, lab::kCorrectness, 0);
   c.params[kRadius] = 1;
+  return c;
+}
+
+// Images as square as possible; one row or one column stays one.
+std::optional<Case> SatProblem::with_items(const Task&, const Case& like, std::uint64_t n,
+                                           Pattern pattern) const {
+  const auto part = [](Size size, Pattern made_by) {
+    return fmt::format("_{}x{}_{}", size.width, size.height, lab::name_of(made_by));
+  };
+  const Size old_size = size_of(like);
+  auto width = static_cast<std::size_t>(std::sqrt(static_cast<double>(n)));
+  if (old_size.height <= 1) width = n;
+  if (old_size.width <= 1) width = 1;
+  width = std::max<std::size_t>(width, 1);
+  const Size size{width, n / width};
+  const std::string old = part(old_size, like.pattern);
+  const std::size_t at = like.name.find(old);
+  if (at == std::string::npos) return std::nullopt;
+  Case c = like;
+  c.name.replace(at, old.size(), part(size, pattern));
+  c.n = size.width * size.height;
+  c.params[kWidth] = static_cast<std::int64_t>(size.width);
+  c.params[kHeight] = static_cast<std::int64_t>(size.height);
+  c.pattern = pattern;
   return c;
 }
 

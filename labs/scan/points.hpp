@@ -85,6 +85,7 @@ inline constexpr lab::CpuTime kCpuTimes[] = {
     {"", "inclusive_sum_i32_n4194304_row1024_random", 1506, 529},
     {"", "inclusive_sum_i32_n4194304_row32_random", 1617, 434},
 };
+inline constexpr std::string_view kFirstJobs[] = {"Job<Sum<std::int32_t>>"};
 inline constexpr lab::Manifest kManifest{
     .id = "scan",
     .title = "Scan",
@@ -92,6 +93,7 @@ inline constexpr lab::Manifest kManifest{
     .tasks = kTasks,
     .further_rungs = kFurtherRungs,
     .cpu_times = kCpuTimes,
+    .first_jobs = kFirstJobs,
 };
 static_assert(lab::adds_up(kManifest));
 

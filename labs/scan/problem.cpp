@@ -73,8 +73,10 @@ constexpr bool kIsMap = std::is_same_v<Value, Map>;
 
 // --- Items.
 
-// Odd scales: no product of them is ever 0, so the start of a prefix affects all results that follow.
-Map map_item(Rng& rng) {
+// Odd scales: no product of them is ever 0, so the start of a prefix affects all results that follow. The
+// example has small numbers.
+Map map_item(Pattern pattern, std::uint64_t i, Rng& rng) {
+  if (pattern == Pattern::example) return {i % 2 == 0 ? 3u : 1u, lab::example_item<std::uint32_t>(i)};
   return {static_cast<std::uint32_t>(rng()) | 1u, static_cast<std::uint32_t>(rng())};
 }
 
@@ -609,6 +611,15 @@ class ScanProblem : public lab::Problem {
  public:
   const lab::Manifest& manifest() const override { return kManifest; }
 
+  // An affine map as "3x+1".
+  std::string print(const Case& c, DType dtype, const std::byte* element) const override {
+    if (static_cast<OpId>(c.op) != OpId::affine || dtype != DType::u64)
+      return Problem::print(c, dtype, element);
+    Map map{};
+    std::memcpy(&map, element, sizeof map);
+    return fmt::format("{}x+{}", map.scale, map.shift);
+  }
+
   std::vector<Case> cases(const Task& task) const override { return CaseList(rung_of(task)).all; }
 
   lab::Shape shape(const Task& task, const Case& c) const override {
@@ -623,7 +634,8 @@ class ScanProblem : public lab::Problem {
       const auto items = view<Value>(std::span(inputs[0].bytes));
       if constexpr (kIsMap<Value>) {
         Rng rng(seed);
-        for (Value& item : items) item = map_item(rng);
+        std::uint64_t i = 0;
+        for (Value& item : items) item = map_item(c.pattern, i++, rng);
       } else {
         lab::fill_items(items, c.pattern, seed);
       }
@@ -707,6 +719,26 @@ class ScanProblem : public lab::Problem {
     c.params[kRowLengthParam] =
         static_cast<std::int64_t>(std::clamp<std::uint64_t>(n, 1, max_row_length(rung)));
     c.params[kKindParam] = static_cast<std::int64_t>(natural_kind(rung));
+    return c;
+  }
+
+  // One row stays one row; of several rows, two.
+  std::optional<Case> with_items(const Task& task, const Case& like, std::uint64_t n,
+                                 Pattern pattern) const override {
+    const auto part = [](std::uint64_t items, std::uint64_t row, Pattern made_by) {
+      return fmt::format("_n{}_row{}_{}", items, row, lab::name_of(made_by));
+    };
+    const std::uint64_t old_row = row_length_of(like);
+    const std::uint64_t row =
+        std::clamp<std::uint64_t>(old_row >= like.n ? n : (n + 1) / 2, 1, max_row_length(rung_of(task)));
+    const std::string old = part(like.n, old_row, like.pattern);
+    const std::size_t at = like.name.find(old);
+    if (at == std::string::npos) return std::nullopt;
+    Case c = like;
+    c.name.replace(at, old.size(), part(n, row, pattern));
+    c.n = n;
+    c.pattern = pattern;
+    c.params[kRowLengthParam] = static_cast<std::int64_t>(row);
     return c;
   }
 };

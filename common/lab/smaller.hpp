@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+// Cases like a given one, with fewer and simpler items. They are not graded. They are used to find the
+// smallest input that a submission gets wrong, and each can be named on the command line like a graded case.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lab/problem.hpp"
+
+namespace course::lab {
+
+// Cases with the operator, the type and the parameters of `like`, from 2 items up to the length of `like`, but
+// at least to 9 (0 and 1 after 9, because they show less); those of one length from simple items (3 1 7 0 …)
+// to random ones, the pattern of `like` last. The last case is `like` itself.
+std::vector<Case> smaller_cases(const Problem& problem, const Task& task, const Case& like);
+
+// The part of a case's name before its length: "sum_i32" of "sum_i32_n8_random". It names the operator, the
+// type and other parameters.
+std::string_view variant_of(std::string_view case_name);
+
+// One case of each variant of the task, in the order of its cases: one with random items, if there is one.
+std::vector<Case> variants(const Problem& problem, const Task& task);
+
+// The same case with inputs at an aligned address; std::nullopt if they are aligned already.
+std::optional<Case> aligned(const Case& c);
+
+// The case with this name: one of the task's cases, an example, or a smaller case.
+std::optional<Case> find_case(const Problem& problem, const Task& task, std::string_view name);
+
+}  // namespace course::lab

@@ -22,10 +22,11 @@ namespace {
 constexpr const char* kExamples = R"(
 Examples:
   ./lab grade                            all labs, on the GPU if there is one
-  ./lab grade reduction --task shuffle   one task, while you work on it
+  ./lab grade reduction shuffle          one task, while you work on it
   ./lab grade --solutions --device sim   the reference solutions, simulated
   ./lab grade reduction --json out.json --html report.html
   ./lab check reduction                  races and stray accesses, by line
+  ./lab smallest reduction shuffle       the smallest input that it gets wrong
   ./lab profile reduction shuffle        what each line costs
   ./lab trace reduction neighboured      its arrays, step by step
   ./lab bench reduction                  every rung beside CUB, CPU and memory

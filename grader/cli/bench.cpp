@@ -58,7 +58,7 @@ outputs checked. Without one: modelled, and labelled so. Times of different
 runs differ; compare within one.
 
 Examples:
-  ./lab bench reduction
+  ./lab bench reduction                        the course's solutions
   ./lab bench --sizes 1048576,16777216 --json mine.json --csv mine.csv
   ./lab bench sat --html sat.html              tables, rates by size, rooflines
   ./lab bench scan --mine                      your kernels beside solutions
@@ -215,6 +215,11 @@ int run_bench(const BenchOptions& options) {
     json = contents(*path);
     if (json.empty()) return fail("there is nothing to read in " + *path);
   } else {
+    if (!options.mine)
+      std::fputs(
+          "lab: timing the course's solutions; --mine adds your kernels, --no-cpu and --sizes take less "
+          "time\n",
+          stderr);
     auto measured = measure(*layout, options, *labs);
     if (!measured) return fail(measured.error().text);
     json = std::move(*measured);
@@ -243,7 +248,8 @@ int run_bench(const BenchOptions& options) {
 }  // namespace
 
 void add_bench(CLI::App& app, Run& run) {
-  CLI::App* command = app.add_subcommand("bench", "Time the ladders beside libraries, CPU and memory");
+  CLI::App* command =
+      app.add_subcommand("bench", "Time the solutions (--mine: yours) and libraries");
   auto options = std::make_shared<BenchOptions>();
   command->add_option("LAB", options->labs, "Labs to time; all when none is named");
   command->add_option("--device", options->device, "auto, gpu or sim")

@@ -34,10 +34,11 @@ memory that was never written, stray accesses, barriers that can hang.
 
 Examples:
   ./lab check reduction
-  ./lab check reduction --task sequential
+  ./lab check reduction sequential
   ./lab check --solutions)";
 
-int run_check(const CheckOptions& options) {
+int run_check(CheckOptions options) {
+  take_task(lab::all_problems(), options.labs, options.task);
   const auto labs = select_labs(lab::all_problems(), options.labs);
   if (!labs) return fail(labs.error().text);
   if (!options.task.empty()) {
@@ -91,7 +92,8 @@ int run_check(const CheckOptions& options) {
 void add_check(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("check", "Look for races and stray accesses, by source line");
   auto options = std::make_shared<CheckOptions>();
-  command->add_option("LAB", options->labs, "Labs to check; all when none is named");
+  command->add_option("LAB", options->labs,
+                      "Labs to check, or one lab and one of its tasks; all when none is named");
   command->add_flag("--solutions", options->solutions, "Check the reference solutions");
   command->add_option("--task", options->task, "Only this task");
   command->add_option("--seed", options->seed, "Repeat a run; fresh when not given");

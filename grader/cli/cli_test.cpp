@@ -193,6 +193,52 @@ TEST_F(Labcli, TraceShowsArraysOfASolution) {
   EXPECT_THAT(done.output, HasSubstr("by thread 6"));
 }
 
+TEST_F(Labcli, SmallCasesAreFoundByTheirNames) {
+  for (const char* name : {"sum_i32_n8_example", "max_f32_n5_ascending", "product_i32_n2_random"}) {
+    const auto traced = run({"trace", "reduction", "neighboured", "--solutions", "--case", name});
+    EXPECT_EQ(traced.exit_code, 0) << traced.output;
+    EXPECT_THAT(traced.output, HasSubstr(name));
+    const auto graded = run({"grade", "reduction", "neighboured", "--solutions", "--device", "sim", "--case",
+                             name, "--seed", "1", "--json", folder_ + "/out.json"});
+    EXPECT_EQ(graded.exit_code, 0) << graded.output;
+    EXPECT_EQ(json::parse(contents("out.json")).at("labs").at(0).at("tasks").at(0).at("cases").size(), 1u);
+  }
+}
+
+TEST_F(Labcli, SmallestFindsNothingInASolution) {
+  const auto done = run({"smallest", "reduction", "neighboured", "--solutions"});
+  EXPECT_EQ(done.exit_code, 0) << done.output;
+  EXPECT_THAT(done.output, HasSubstr("No case of reduction / neighboured with up to"));
+}
+
+TEST_F(Labcli, GradesATaskNamedAfterItsLab) {
+  const auto done =
+      run({"grade", "reduction", "shuffle", "--device", "sim", "--json", folder_ + "/out.json"});
+  EXPECT_EQ(done.exit_code, 0) << done.output;
+  const json tasks = json::parse(contents("out.json")).at("labs").at(0).at("tasks");
+  ASSERT_EQ(tasks.size(), 1u);
+  EXPECT_EQ(tasks.at(0).at("id"), "shuffle");
+  EXPECT_THAT(run({"check", "reduction", "shuffle"}).output, Not(HasSubstr("neighboured")));
+  EXPECT_THAT(run({"trace", "reduction", "--task", "shuffle"}).output, HasSubstr("not implemented"));
+}
+
+TEST_F(Labcli, QuickGradesOneTask) {
+  EXPECT_THAT(run({"grade", "reduction", "--quick"}).output, HasSubstr("--quick is for one task"));
+  const auto done = run({"grade", "reduction", "shuffle", "--quick", "--solutions", "--device", "sim",
+                         "--json", folder_ + "/out.json"});
+  EXPECT_EQ(done.exit_code, 0) << done.output;
+  const json task = json::parse(contents("out.json")).at("labs").at(0).at("tasks").at(0);
+  EXPECT_EQ(task.at("verdict"), "OK");
+  for (const json& one : task.at("cases"))
+    EXPECT_THAT(one.at("name").get<std::string>(), ::testing::StartsWith("sum_i32_n"));
+}
+
+TEST_F(Labcli, TraceShowsTheRootOfATreeInItsColumn) {
+  const auto done = run({"trace", "scan", "blelloch", "--solutions", "--n", "5"});
+  EXPECT_EQ(done.exit_code, 0) << done.output;
+  EXPECT_THAT(done.output, Not(HasSubstr("[7…]")));
+}
+
 TEST_F(Labcli, BenchShowsPublishedResults) {
   const auto done = run({"bench", "reduction", "--published"});
   EXPECT_EQ(done.exit_code, 0) << done.output;
@@ -210,12 +256,101 @@ TEST_F(Labcli, ProfileShowsCostOfEachLine) {
   const auto as_json =
       json::parse(run({"profile", "reduction", "reindexed", "--solutions", "--json"}).output);
   EXPECT_EQ(as_json.at("work"), 262143);
+  EXPECT_GT(as_json.at("barriers"), 0);
 }
 
 TEST_F(Labcli, TraceExplainsWhatItCannotShow) {
   EXPECT_THAT(run({"trace", "reduction", "neighbored"}).output, HasSubstr("did you mean neighboured"));
   EXPECT_THAT(run({"trace", "reduction", "neighboured", "--solutions", "--n", "100000"}).output,
               HasSubstr("too many"));
+}
+
+// A checkout with a student's file: the task neighboured adds where it should combine, and prints.
+class StudentsFile : public Labcli {
+ protected:
+  void SetUp() override {
+    Labcli::SetUp();
+    namespace fs = std::filesystem;
+    const char* source = std::getenv("LAB_SOURCE");
+    ASSERT_NE(source, nullptr) << "set LAB_SOURCE to the checkout";
+    fs::permissions(folder_, fs::perms(0755));
+    for (const char* part : {"labs", "common/base", "common/lab", "common/protocol", "common/tools"}) {
+      fs::create_directories(folder_ + "/" + part);
+      fs::copy(std::string(source) + "/" + part, folder_ + "/" + part, fs::copy_options::recursive);
+    }
+    std::ostringstream skeleton;
+    skeleton << std::ifstream(folder_ + "/labs/reduction/reduction.cu").rdbuf();
+    std::string text = skeleton.str();
+    const std::string include = "#include \"reduction/lab.hpp\"";
+    replace_all(text, include, "#include \"lab/print.hpp\"\n" + include);
+    // A serial sum, which is enough for a short array: `sum +=` in place of op.
+    const std::size_t kernel = text.find("__global__ void k01_neighboured");
+    const std::size_t open = text.find("{", kernel), end = text.find("\n}", open);
+    ASSERT_NE(kernel, std::string::npos);
+    text.replace(open, end - open,
+                 "{\n  typename Op::Value sum = op.identity();\n"
+                 "  if (threadIdx.x != 0) return;\n"
+                 "  for (std::uint64_t i = 0; i < n; ++i) sum += static_cast<typename Op::Value>(d_in[i]);\n"
+                 "  lab::print(\"sum\", sum);\n  d_out[0] = op.finish(sum);");
+    const std::size_t host = text.find("Status neighboured(");
+    const std::size_t body = text.find("{", host), last = text.find("\n}", body);
+    text.replace(body, last - body,
+                 "{\n  lab::print(\"n\", job.n);\n"
+                 "  k01_neighboured<<<1, 32, 0, job.stream>>>(job.d_in, job.n, job.d_out, job.op);\n"
+                 "  return Status::ok;");
+    std::ofstream(folder_ + "/labs/reduction/reduction.cu") << text;
+  }
+
+  ProcessResult run_there(const std::vector<std::string>& arguments) {
+    std::vector<std::string> command{labcli_};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    ProcessOptions options;
+    options.seconds = 280;
+    options.environment = {"LAB_ROOT=" + folder_};
+    auto done = run_process(command, options);
+    EXPECT_TRUE(done);
+    return done ? *done : ProcessResult{};
+  }
+};
+
+// The words of the first command in `text` that begins like this, joined over its line breaks.
+std::vector<std::string> command_in(std::string text, const std::string& begin) {
+  replace_all(text, "\\\n", " ");
+  const std::size_t at = text.find("./lab " + begin);
+  std::istringstream line(at == std::string::npos ? "" : text.substr(at, text.find('\n', at) - at));
+  std::vector<std::string> words;
+  for (std::string word; line >> word;) words.push_back(word);
+  if (!words.empty()) words.erase(words.begin());
+  return words;
+}
+
+TEST_F(StudentsFile, ShowsASmallInputWithCommandsThatWork) {
+  const auto done = run_there({"smallest", "reduction", "neighboured"});
+  EXPECT_EQ(done.exit_code, 0) << done.output;
+  EXPECT_THAT(done.output,
+              HasSubstr("A small input that fails: reduction / neighboured, case product_i32_n2"));
+  EXPECT_THAT(done.output, HasSubstr("<- wrong"));
+  EXPECT_THAT(done.output, HasSubstr("as long and right: sum_i32"));
+  EXPECT_THAT(done.output, HasSubstr("thread 0 of block 0 stores 5"));
+  const auto again = run_there(command_in(done.output, "grade"));
+  EXPECT_EQ(again.exit_code, 0) << again.output;
+  EXPECT_THAT(again.output, HasSubstr("WRONG_ANSWER"));
+  const auto traced = run_there(command_in(done.output, "trace"));
+  EXPECT_EQ(traced.exit_code, 0) << traced.output;
+  EXPECT_THAT(traced.output, HasSubstr("d_out"));
+  EXPECT_THAT(traced.output, HasSubstr("  kernel: block 0, thread 0: sum = "));
+  EXPECT_THAT(traced.output, HasSubstr("  host:   n = 2"));
+}
+
+TEST_F(StudentsFile, IsNotWrongForWhatItPrints) {
+  const auto done = run_there({"grade", "reduction", "neighboured", "--quick", "--device", "sim"});
+  EXPECT_THAT(done.output, ::testing::ContainsRegex("neighboured +OK")) << done.output;
+  const auto one = run_there({"grade", "reduction", "neighboured", "--device", "sim", "--case",
+                              "sum_i32_n33_random", "--seed", "1"});
+  EXPECT_THAT(one.output, ::testing::ContainsRegex("neighboured +OK")) << one.output;
+  EXPECT_THAT(one.output, HasSubstr("Printed by reduction / neighboured, case sum_i32_n33_random:\n"));
+  EXPECT_THAT(one.output, HasSubstr("  host:   n = 33\n"));
+  EXPECT_THAT(one.output, HasSubstr("  kernel: block 0, thread 0: sum = "));
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // labcli describe (hidden): prints this command line as JSON, from which ./lab completion is made:
 //   {"commands": {"grade": {"--device": ["auto", "sim", "gpu"], "--json": null, "--solutions": []}},
-//    "labs": ["reduction"]}
+//    "labs": ["reduction"], "tasks": {"reduction": ["neighboured"]}}
 // An option has the list of its allowed words; null if any word is allowed; an empty list if it is a flag.
 #include <CLI/CLI.hpp>
 
@@ -44,9 +44,14 @@ void add_describe(CLI::App& app, Run& run) {
       for (const CLI::App* one :
            app.get_subcommands([](const CLI::App* c) { return !c->get_group().empty(); }))
         commands[one->get_name()] = options_of(*one);
-      json labs = json::array();
-      for (const lab::Problem* problem : lab::all_problems()) labs.push_back(problem->manifest().id);
-      std::puts(json{{"commands", commands}, {"labs", labs}}.dump().c_str());
+      json labs = json::array(), tasks = json::object();
+      for (const lab::Problem* problem : lab::all_problems()) {
+        const lab::Manifest& manifest = problem->manifest();
+        labs.push_back(manifest.id);
+        json& ids = tasks[std::string(manifest.id)] = json::array();
+        for (const lab::Task& task : manifest.tasks) ids.push_back(task.id);
+      }
+      std::puts(json{{"commands", commands}, {"labs", labs}, {"tasks", tasks}}.dump().c_str());
       return kRan;
     };
   });

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -12,9 +13,11 @@
 
 #include "cli/commands.hpp"
 #include "cli/report_files.hpp"
+#include "cli/smallest.hpp"
 #include "compile/build.hpp"
 #include "compile/session_runner.hpp"
 #include "device.hpp"
+#include "grading/explain.hpp"
 #include "grading/grade.hpp"
 #include "grading/progress.hpp"
 #include "grading/seed.hpp"
@@ -34,7 +37,7 @@ struct GradeArguments {
   std::string task, only_case, seed;
   ReportFiles reports;
   unsigned jobs = 2;
-  bool graded = false, times = false;
+  bool graded = false, times = false, quick = false;
   std::string isolation = "full";
 };
 
@@ -46,6 +49,7 @@ simulator, and labelled so).
 
 Examples:
   ./lab grade reduction
+  ./lab grade reduction shuffle          one task, while you work on it
   ./lab grade reduction --task sequential --case CASE --seed SEED
                                          as a message says: one case, once more
   ./lab grade --solutions --device sim --json out.json)";
@@ -55,6 +59,7 @@ Result<GradeOptions> grade_options(const GradeArguments& options, Problems labs,
   out.device = device;
   out.solutions = options.solutions;
   out.check_every_size = options.graded;
+  out.quick = options.quick;
   out.jobs = options.jobs;
   out.baselines_kept_in = kept_baselines_folder();
   if (!options.task.empty()) {
@@ -92,6 +97,7 @@ std::vector<LabToGrade> build(const Layout& layout, Problems labs, const GradeAr
   how.solutions = options.solutions;
   how.jobs = options.jobs;
   how.only_task = options.task;
+  if (options.quick) how.only_jobs = labs.front()->manifest().first_jobs;
   how.machine = &isolation_here(layout);
   const auto outcomes = build_runners(layout, ids, how);
   times = to_text(outcomes);
@@ -99,6 +105,23 @@ std::vector<LabToGrade> build(const Layout& layout, Problems labs, const GradeAr
   for (std::size_t i = 0; i < labs.size(); ++i) {
     const BuildOutcome& outcome = outcomes.at(ids[i]);
     out.push_back({labs[i], outcome.verdict, outcome.message});
+  }
+  return out;
+}
+
+// What the case of --case printed, once for each task, unless its message shows it all.
+std::string printed_by(const RunResult& result) {
+  constexpr std::size_t kMostLines = 200;
+  std::string out;
+  for (const LabResult& lab : result.labs) {
+    for (const TaskResult& task : lab.tasks) {
+      if (task.cases.empty() || task.cases.front().printed.empty()) continue;
+      const CaseRecord& record = task.cases.front();
+      const auto n_lines = std::count(record.printed.begin(), record.printed.end(), '\n');
+      if (record.verdict != lab::Verdict::ok && n_lines <= kMostLinesInMessage) continue;
+      out += fmt::format("\nPrinted by {} / {}, case {}:\n{}", lab.id, task.id, record.name,
+                         printed_lines(record.printed, kMostLines, 2));
+    }
   }
   return out;
 }
@@ -117,9 +140,12 @@ Result<void> require(const sandbox::Machine& machine, sandbox::Isolation needed)
       fmt::join(machine.missing, "; "), sandbox::name_of(machine.level))};
 }
 
-int run_grade(const GradeArguments& options) {
+int run_grade(GradeArguments options) {
+  take_task(lab::all_problems(), options.labs, options.task);
   const auto labs = select_labs(lab::all_problems(), options.labs);
   if (!labs) return fail(labs.error().text);
+  if (options.quick && (labs->size() != 1 || options.task.empty() || options.graded))
+    return fail("--quick is for one task: ./lab grade LAB TASK --quick");
   const Result<Layout> layout = find_layout();
   if (!layout) return fail(layout.error().text);
   const Result<ChosenDevice> device = choose_device(options.device, *layout);
@@ -136,6 +162,7 @@ int run_grade(const GradeArguments& options) {
 
   RunResult result;
   std::string times;
+  const bool piped = any_on_stdout(options.reports);
   {
     Progress progress(stderr_is_terminal());
     const std::string started = utc_now();
@@ -150,6 +177,7 @@ int run_grade(const GradeArguments& options) {
     result = grade(built, *how, session_runners(*layout, context), progress);
     times += fmt::format("  {:6.2f} s  all that was built\n  {:6.2f} s  cases and times\n", seconds,
                          passed() - seconds);
+    result.seconds = passed();  // with compiling: the time that a person waits for the table
     if (how->device == lab::DeviceKind::gpu) result.clocks = gpu_clocks();
     result.started = started;
   }
@@ -160,10 +188,21 @@ int run_grade(const GradeArguments& options) {
   result.commit = commit_of(layout->root);
   if (!device->name.empty()) result.device = device->name;
 
-  const bool piped = any_on_stdout(options.reports);
   std::fputs(to_table(result, piped ? TableStyle{} : style_for_stdout()).c_str(), piped ? stderr : stdout);
+  std::fputs(printed_by(result).c_str(), piped ? stderr : stdout);
   if (options.times) std::fputs(times.c_str(), stderr);
   if (const auto done = write_reports(options.reports, result); !done) return fail(done.error().text);
+  // Last, so that it can't change the result and nobody waits for it.
+  if (!options.graded && !piped && !how->only_case) {
+    std::fflush(stdout);
+    std::string smallest;
+    {
+      Progress progress(stderr_is_terminal());
+      progress.begin("Looking for a small input that fails", 0);
+      smallest = smallest_failures(*layout, result, options.solutions);
+    }
+    std::fputs(smallest.c_str(), stdout);
+  }
   return has_infra(result) ? kFailed : kRan;
 }
 
@@ -172,7 +211,8 @@ int run_grade(const GradeArguments& options) {
 void add_grade(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("grade", "Grade labs and print a score table");
   auto options = std::make_shared<GradeArguments>();
-  command->add_option("LAB", options->labs, "Labs to grade; all when none is named");
+  command->add_option("LAB", options->labs,
+                      "Labs to grade, or one lab and one of its tasks; all when none is named");
   command->add_flag("--solutions", options->solutions, "Grade the reference solutions");
   command->add_option("--device", options->device, "Where kernels run: auto, sim or gpu")
       ->check(CLI::IsMember({"auto", "sim", "gpu"}))
@@ -187,6 +227,8 @@ void add_grade(CLI::App& app, Run& run) {
       ->add_option("--isolation", options->isolation, "What --graded needs: none, limits, namespaces or full")
       ->check(CLI::IsMember({"none", "limits", "namespaces", "full"}))
       ->capture_default_str();
+  command->add_flag("--quick", options->quick,
+                    "With one task: only short cases of its first operator and type; an answer in seconds");
   command->add_option("--jobs", options->jobs, "Tasks graded at a time")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();

@@ -6,6 +6,7 @@
 #include "compile/build.hpp"
 #include "compile/session_runner.hpp"
 #include "grading/select.hpp"
+#include "lab/smaller.hpp"
 #include "layout.hpp"
 #include "registry.hpp"
 #include "text.hpp"
@@ -28,14 +29,12 @@ Result<OneTask> select_one(const std::string& lab, const std::string& task, bool
 Result<lab::Case> named_case(const OneTask& one, const std::string& name) {
   const lab::Problem* const labs[] = {one.problem};
   const std::string task(one.task->id);
-  for (lab::Case& c : one.problem->cases(*one.task))
-    if (c.name == name) return std::move(c);
+  if (auto c = lab::find_case(*one.problem, *one.task, name)) return std::move(*c);
   const auto known = check_case(labs, &task, name);
   return known ? Error{"there is no case \"" + name + "\""} : known.error();
 }
 
-Result<lab::Outcome> run_one(const OneTask& one, const lab::Case& c, bool solutions, std::uint64_t seed,
-                             const lab::Measure& measure, const std::string& other_runner) {
+Result<std::string> build_one(const OneTask& one, bool solutions) {
   const Result<Layout> layout = find_layout();
   if (!layout) return layout.error();
   const std::string lab(one.problem->manifest().id);
@@ -43,12 +42,20 @@ Result<lab::Outcome> run_one(const OneTask& one, const lab::Case& c, bool soluti
   how.solutions = solutions;
   how.only_task = one.task->id;
   how.machine = &isolation_here(*layout);
+  const auto built = build_runners(*layout, std::vector{lab}, how);
+  if (const BuildOutcome& outcome = built.at(lab); outcome.verdict != lab::Verdict::ok)
+    return Error{outcome.message};
+  return runner_of(*layout, lab, solutions);
+}
+
+Result<lab::Outcome> run_one(const OneTask& one, const lab::Case& c, bool solutions, std::uint64_t seed,
+                             const lab::Measure& measure, const std::string& other_runner) {
+  const Result<Layout> layout = find_layout();
+  if (!layout) return layout.error();
+  const std::string lab(one.problem->manifest().id);
   std::string program = other_runner;
   if (program.empty()) {
-    const auto built = build_runners(*layout, std::vector{lab}, how);
-    if (const BuildOutcome& outcome = built.at(lab); outcome.verdict != lab::Verdict::ok)
-      return Error{outcome.message};
-    const auto made = runner_of(*layout, lab, solutions);
+    const auto made = build_one(one, solutions);
     if (!made) return made.error();
     program = *made;
   }

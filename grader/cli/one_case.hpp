@@ -19,6 +19,8 @@ struct OneTask {
 Result<OneTask> select_one(const std::string& lab, const std::string& task, bool solutions);
 // The task's case with that name. The Error contains similar names.
 Result<lab::Case> named_case(const OneTask& one, const std::string& name);
+// Builds the lab's runner, with this task alone of a student's file. The path of the program.
+Result<std::string> build_one(const OneTask& one, bool solutions);
 // Builds the runner and runs the case. An Error if the simulator has no report; otherwise the outcome may
 // still be wrong. `runner`: the path of a runner that is already built; "" for the lab's own.
 Result<lab::Outcome> run_one(const OneTask& one, const lab::Case& c, bool solutions, std::uint64_t seed,

@@ -84,6 +84,7 @@ void add_profile(CLI::App& app, Run& run) {
   command->add_option("TASK", options->task,
                       // not required here: select_one reports a missing task
                       "The task, or with --solutions any rung");
+  command->add_option("--task", options->task, "The same, as `grade` takes it");
   command->add_option("--case", options->case_name, "Another case, by its name in a report");
   command->add_option("--seed", options->seed, "The case's random items (1)");
   command->add_flag("--solutions", options->solutions, "The reference solution");

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -16,6 +17,7 @@
 
 #include "cli/commands.hpp"
 #include "cli/one_case.hpp"
+#include "grading/explain.hpp"
 #include "grading/seed.hpp"
 #include "layout.hpp"
 #include "report/report_file.hpp"
@@ -104,6 +106,14 @@ Result<lab::Case> example_of(const OneTask& one, const TraceOptions& options) {
   return c;
 }
 
+// Whether a step shows elements that lie behind the others, but before `end`.
+bool begins_before(const TraceView& view, std::uint64_t end) {
+  for (const TraceTable& table : view.tables)
+    for (const TraceStep& step : table.steps)
+      if (step.first > 0 && step.first < end) return true;
+  return false;
+}
+
 int run_trace(const TraceOptions& options) {
   const auto one = select_one(options.lab, options.task, options.solutions);
   if (!one) return fail(one.error().text);
@@ -127,9 +137,12 @@ int run_trace(const TraceOptions& options) {
   const auto outcome = run_one(*one, *c, options.solutions, *seed, measure, options.runner);
   if (!outcome) return fail(outcome.error().text);
 
-  const std::uint64_t columns =
+  std::uint64_t columns =
       options.columns != 0 ? options.columns : std::min<std::uint64_t>(std::max<std::uint64_t>(c->n, 1), 32);
   TraceView view = trace_view(*one->problem, *one->task, *c, outcome->sim_report, columns);
+  // Trees work on a power of two of elements, with their root at the end: it belongs into the same picture.
+  if (const std::uint64_t whole = std::bit_ceil(columns); options.columns == 0 && begins_before(view, whole))
+    view = trace_view(*one->problem, *one->task, *c, outcome->sim_report, columns = whole);
   choose(view, *choice);
   if (view.tables.empty() && !(options.arrays.empty() && options.steps.empty()))
     return fail("no step of the trace is left: --arrays and --steps ask for what is not there");
@@ -155,6 +168,10 @@ int run_trace(const TraceOptions& options) {
     show_steps(trace_steps_text(view, source_line, colour), trace_end(view, colour));
   else if (options.svg.empty() && options.html.empty())
     std::fputs(trace_text(view, colour).c_str(), stdout);
+  constexpr std::size_t kMostLines = 200;
+  if (const std::string printed = printed_lines(outcome->printed, kMostLines, 2);
+      !printed.empty() && !options.markdown)
+    std::fputs(("\nIt printed:\n" + printed).c_str(), stdout);
   if (outcome->verdict != lab::Verdict::ok && !options.markdown)
     std::fputs(
         fmt::format("\n{}: {}", lab::name_of(outcome->verdict), wrap_message(outcome->message, 80)).c_str(),
@@ -171,6 +188,7 @@ void add_trace(CLI::App& app, Run& run) {
   command->add_option("TASK", options->task,
                       // not required here: select_one reports a missing task
                       "The task, or with --solutions any rung");
+  command->add_option("--task", options->task, "The same, as `grade` takes it");
   command->add_option("--n", options->n, "Items of the example (8)");
   command->add_option("--items", options->items,
                       "The example's items: example (3 1 7 0 …), ascending (0 1 2 …), descending, all_equal, "

@@ -316,6 +316,17 @@ TEST(OnlyForTask, RemovesKernelsOfOtherTasks) {
   EXPECT_EQ(only_for_task("int x;", "blelloch"), "int x;");
 }
 
+TEST(OneTask, CanBeCompiledForSomeTypesOfJobAlone) {
+  const std::string source =
+      "    case Rung::scan: return scan(job);\n    case Rung::sort: return sort(job);\n";
+  constexpr std::string_view kTypes[] = {"Job<int>", "Job<float>"};
+  EXPECT_EQ(
+      only_for_task(source, "scan", kTypes),
+      "    case Rung::scan: if constexpr (std::is_same_v<std::remove_cvref_t<decltype(job)>, Job<int>> || "
+      "std::is_same_v<std::remove_cvref_t<decltype(job)>, Job<float>>) return scan(job); else return "
+      "Status::unsupported;\n    case Rung::sort: return Status::unsupported;\n");
+}
+
 // The lines that only_for_task looks for must be those of the skeletons.
 TEST(OnlyForTask, FindsGivenLinesOfEachLab) {
   for (const auto& entry : fs::directory_iterator(std::string(kSourceRoot) + "/labs")) {

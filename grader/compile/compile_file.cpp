@@ -240,8 +240,13 @@ BuildOutcome worded(BuildOutcome outcome, const Layout& layout, const std::strin
 
 }  // namespace
 
-std::string only_for_task(std::string_view source, std::string_view task) {
+std::string only_for_task(std::string_view source, std::string_view task,
+                          std::span<const std::string_view> job_types) {
   constexpr std::string_view kCase = "case Rung::", kReturn = ": return ", kCall = "(job);";
+  std::string condition;
+  for (const std::string_view type : job_types)
+    condition += fmt::format("{}std::is_same_v<std::remove_cvref_t<decltype(job)>, {}>",
+                             condition.empty() ? "" : " || ", type);
   std::string out;
   bool found = false;
   for (const std::string_view line : lines_of(source)) {
@@ -252,6 +257,11 @@ std::string only_for_task(std::string_view source, std::string_view task) {
         text.starts_with(kCase) && colon != std::string_view::npos && text.ends_with(kCall);
     const bool is_task = is_branch && text.substr(kCase.size(), colon - kCase.size()) == task;
     found = found || is_task;
+    if (is_task && !condition.empty()) {
+      out += fmt::format("{}: if constexpr ({}) {} else return Status::unsupported;\n",
+                         line.substr(0, begin + colon), condition, text.substr(colon + 2));
+      continue;
+    }
     out += is_branch && !is_task
                ? std::string(line.substr(0, begin + colon + kReturn.size())) + "Status::unsupported;"
                : std::string(line);
@@ -274,10 +284,11 @@ BuildOutcome compile_file(const Layout& layout, const Recipe& recipe, const std:
   if (!options.only_task.empty()) {
     std::ostringstream text;
     text << std::ifstream(copy).rdbuf();
-    std::ofstream(copy) << only_for_task(text.str(), options.only_task);
+    std::ofstream(copy) << only_for_task(text.str(), options.only_task, options.only_jobs);
   }
   const bool placed = SandboxedShell::is_placed(options);
-  const std::string seen_source = placed || source == there ? file : copy;
+  const bool as_it_is = source == there && options.only_task.empty();
+  const std::string seen_source = placed || as_it_is ? file : copy;
   const auto begin = fs::file_time_type::clock::now();
   const auto since = [&] {
     return std::chrono::duration<double>(fs::file_time_type::clock::now() - begin).count();

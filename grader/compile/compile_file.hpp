@@ -4,6 +4,7 @@
 // is it linked, in another sandbox with another folder.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,8 +37,10 @@ Result<void> take_file(const std::string& from, const std::string& to, std::uint
 
 // The source with the branches of the other tasks ("case Rung::scan: return scan(job);") replaced by "return
 // Status::unsupported;", so that the compilers do not instantiate their kernels. Unchanged if there is no
-// such line for this task.
-std::string only_for_task(std::string_view source, std::string_view task);
+// such line for this task. `job_types`: if not empty, the task, too, is compiled only for jobs of these
+// types.
+std::string only_for_task(std::string_view source, std::string_view task,
+                          std::span<const std::string_view> job_types = {});
 
 // The text with the random parts of the names of temporary files replaced by "…", so that the same file
 // always gets the same message.

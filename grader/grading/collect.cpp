@@ -59,17 +59,27 @@ Objection object_to(const Result<SimReport>& report, const Step& step, const lab
   return objection;
 }
 
+// What was printed, without the simulator's messages about launches if the cause is known: it says the same.
+std::string without_messages(const lab::Outcome& outcome) {
+  if (outcome.failure.cause.empty()) return outcome.printed;
+  std::string out;
+  for (const std::string_view line : lines_of(outcome.printed))
+    if (!line.starts_with("simulator: ")) out += std::string(line) + "\n";
+  return out;
+}
+
 // The end of a failed case's output: the text of an uncaught exception, a failed assertion, the simulator's
 // message about a launch, or the student's printf.
 std::string last_words(const lab::Outcome& outcome) {
   if (outcome.verdict == Verdict::infra || outcome.verdict == Verdict::not_implemented) return "";
-  constexpr std::size_t kLines = 8;
   constexpr std::size_t kLongest = 400;  // bytes of a line
-  std::string_view printed = outcome.printed;
+  const std::string kept = without_messages(outcome);
+  std::string_view printed = kept;
   while (!printed.empty() && printed.back() == '\n') printed.remove_suffix(1);
   if (printed.empty()) return "";
   std::size_t begin = printed.size();
-  for (std::size_t line = 0; line < kLines && begin != std::string_view::npos && begin > 0; ++line) {
+  for (std::ptrdiff_t line = 0; line < kMostLinesInMessage && begin != std::string_view::npos && begin > 0;
+       ++line) {
     begin = printed.rfind('\n', begin - 1);
   }
   const bool all = begin == std::string_view::npos || begin == 0;
@@ -125,6 +135,7 @@ class Collector {
     record.device = step.device;
     record.verdict = outcome.verdict;
     record.message = outcome.message;
+    if (context_.seed_is_of_stage) record.printed = outcome.printed;
     if (outcome.verdict == Verdict::ok && report) {
       const Objection objection = object_to(*report, step, c, ideal);
       record.verdict = objection.verdict;

@@ -311,6 +311,19 @@ TEST(Collect, FailuresShowPrintedOutput) {
   EXPECT_THAT(silent.result.message, Not(HasSubstr("it printed")));
 }
 
+TEST(Collect, KnownCauseIsNotRepeatedAsOutput) {
+  for (const bool known : {true, false}) {
+    const Collected wrong = run_first_task([&](auto&, auto&, auto&) {
+      lab::Outcome outcome = failing(Verdict::time_limit, "failed\n");
+      if (known) outcome.failure.cause = "the kernel will never end";
+      outcome.printed = "kernel: mine\nsimulator: the kernel will never end\n";
+      return outcome;
+    });
+    EXPECT_THAT(wrong.result.message, HasSubstr("    kernel: mine"));
+    EXPECT_EQ(wrong.result.message.find("simulator:") == std::string::npos, known);
+  }
+}
+
 TEST(Collect, FindsCauseOfGpuFailureOnSimulator) {
   const Collected gpu = run_first_task(
       [](auto&, const lab::Case& c, const lab::Measure& measure) -> std::optional<lab::Outcome> {

@@ -67,6 +67,16 @@ std::string describe(const ReportedFinding& finding) {
   return tame(more.empty() ? text : fmt::format("{} ({})", text, fmt::join(more, "; ")));
 }
 
+std::string printed_lines(std::string_view printed, std::size_t limit, std::size_t indent) {
+  while (!printed.empty() && printed.back() == '\n') printed.remove_suffix(1);
+  std::string out;
+  const std::string shown = first_lines(printed, limit);
+  if (printed.empty()) return out;
+  for (const std::string_view line : lines_of(shown))
+    out += std::string(indent, ' ') + tame_line(line) + "\n";
+  return out;
+}
+
 std::string describe_causes(std::span<const ReportedFinding> findings, std::size_t limit) {
   std::string text;
   std::set<std::tuple<std::string, std::string, std::uint32_t>> told;

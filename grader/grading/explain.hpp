@@ -4,6 +4,7 @@
 // their form.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,6 +35,12 @@ std::string place_of(const ReportedFinding& finding);
 
 // One line: what happened, where, in which threads, how often.
 std::string describe(const ReportedFinding& finding);
+
+// The message of a failed case shows this many of the last lines that it printed.
+constexpr std::ptrdiff_t kMostLinesInMessage = 8;
+// What a case printed, for a terminal: the first `limit` lines, each indented by `indent`; "" if it printed
+// nothing.
+std::string printed_lines(std::string_view printed, std::size_t limit, std::size_t indent);
 
 // The most severe faults (lab::weight_of), at most `limit`, one line per place; "" if there are none.
 std::string describe_causes(std::span<const ReportedFinding> findings, std::size_t limit = 2);

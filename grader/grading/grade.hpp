@@ -31,6 +31,9 @@ struct GradeOptions {
   std::optional<std::string> only_task;
   std::optional<std::string> only_case;
   bool check_every_size = false;  // PlanOptions
+  // Only short cases with the operator and type of the first case, and nothing but their output: for a soon
+  // answer.
+  bool quick = false;
   unsigned jobs = 2;
   // Runners of the course's solutions, for comparison with a case that is too slow; gives nullptr for a lab
   // without one. May be empty.

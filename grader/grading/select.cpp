@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "lab/smaller.hpp"
 #include "text.hpp"
 
 namespace course::grader {
@@ -54,6 +55,17 @@ Result<std::vector<const lab::Problem*>> select_labs(Problems all, const std::ve
   return selected;
 }
 
+void take_task(Problems all, std::vector<std::string>& names, std::string& task) {
+  if (names.size() != 2 || !task.empty()) return;
+  for (const lab::Problem* problem : all) {
+    const lab::Manifest& manifest = problem->manifest();
+    if (manifest.id != plain_name(names[0]) || lab::find_task(manifest, names[1]) == nullptr) continue;
+    task = names[1];
+    names.pop_back();
+    return;
+  }
+}
+
 Result<void> check_task(Problems labs, const std::string& task, bool further) {
   std::vector<std::string> known;
   for (const lab::Problem* problem : labs) {
@@ -74,10 +86,8 @@ Result<void> check_case(Problems labs, const std::string* task, const std::strin
   for (const lab::Problem* problem : labs) {
     for (const lab::Task& one : problem->manifest().tasks) {
       if (task != nullptr && one.id != *task) continue;
-      for (const lab::Case& c : problem->cases(one)) {
-        if (c.name == case_name) return {};
-        known.insert(c.name);
-      }
+      if (lab::find_case(*problem, one, case_name)) return {};
+      for (const lab::Case& c : problem->cases(one)) known.insert(c.name);
     }
   }
   const std::vector<std::string> names(known.begin(), known.end());

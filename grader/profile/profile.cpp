@@ -118,6 +118,7 @@ Profile profile_of(const lab::Problem& problem, const lab::Task& task, const lab
   if (const auto totals = report.find("totals"); totals != report.end() && totals->is_object()) {
     profile.work = number(*totals, "work");
     profile.steps = number(*totals, "steps");
+    profile.barriers = number(*totals, "barriers");
     profile.bytes = 32 * (number(*totals, "global_load_sectors") + number(*totals, "global_store_sectors") +
                           number(*totals, "local_sectors"));
     profile.active_lanes =
@@ -206,17 +207,21 @@ const char* meaning_of(const std::string& bound_by) {
 }
 
 std::string occupancy_of(const ProfiledKernel& k) {
-  return fmt::format("occupancy {:.0f}%: {} block{} x {} threads, {} registers each, {} B shared",
+  return fmt::format("occupancy {:.0f}%: {} block{} x {} threads per SM, {} registers each, {} B shared",
                      100 * k.occupancy, k.resident_blocks, k.resident_blocks == 1 ? "" : "s", k.block_threads,
                      k.registers, k.shared);
 }
 
 std::string profile_text(const Profile& profile, const SourceLine& source_line) {
-  std::string out = fmt::format("{} / {}, case {}\nmodelled on {}: {:.1f} us\n\n", profile.lab, profile.task,
-                                profile.case_name, profile.device, profile.modelled_us);
+  double in_kernels = 0;
+  for (const ProfiledKernel& kernel : profile.kernels) in_kernels += kernel.modelled_us;
+  std::string out = fmt::format(
+      "{} / {}, case {}\nmodelled on {}: {:.1f} us, {:.1f} in kernels, the rest until they start\n\n",
+      profile.lab, profile.task, profile.case_name, profile.device, profile.modelled_us, in_kernels);
   out += beside("work", profile.work, profile.ideal.work, "operations");
   out += beside("steps", profile.steps, profile.ideal.steps, "deep");
   out += beside("bytes", profile.bytes, profile.ideal.bytes, "moved");
+  out += fmt::format("  barriers {:>12.0f} passed by blocks\n", profile.barriers);
   out += fmt::format("  intensity {:.3f} operations a byte\n", profile.intensity());
   for (const ProfiledKernel& kernel : profile.kernels) {
     out += fmt::format("\n{}: {} launch{}, {:.1f} us; held by {}\n  ({})\n", kernel.name, kernel.launches,
@@ -239,8 +244,8 @@ std::string profile_text(const Profile& profile, const SourceLine& source_line) 
       "\nlanes: active ones of 32. split: branches whose lanes part. sect: 32-byte\n"
       "sectors a request (4 is ideal for 4-byte items). pass: shared-memory passes a\n"
       "request (1: no bank conflict). meet: lanes on one address in an atomic.\n"
-      "occupancy: of a multiprocessor's threads, those that fit at once; registers are\n"
-      "estimated from PTX.\n";
+      "occupancy: of the threads of an SM (multiprocessor), those that fit at once;\n"
+      "registers are estimated from PTX.\n";
   return out;
 }
 
@@ -284,6 +289,7 @@ std::string profile_json(const Profile& profile) {
              {"work", profile.work},
              {"steps", profile.steps},
              {"bytes", profile.bytes},
+             {"barriers", profile.barriers},
              {"active_lanes", profile.active_lanes},
              {"ideal",
               {{"work", profile.ideal.work}, {"steps", profile.ideal.steps}, {"bytes", profile.ideal.bytes}}},

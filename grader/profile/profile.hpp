@@ -47,6 +47,7 @@ struct Profile {
   double modelled_us = 0;
   std::vector<ProfiledKernel> kernels;  // the longest first
   double work = 0, steps = 0, bytes = 0;
+  double barriers = 0;      // passed by blocks, together
   double active_lanes = 0;  // mean share of active lanes in warp instructions
   lab::Ideal ideal;
   std::vector<std::pair<lab::Metric, double>> metrics;               // those that the counters determine

@@ -125,7 +125,8 @@ TEST(Profile, PrintsSourceBesideCounts) {
   });
   EXPECT_THAT(text, HasSubstr("  50%   50%   40%       3.0         31  s_data[tid] += s_data[tid + 1];"));
   EXPECT_THAT(text, HasSubstr("held by shared memory"));
-  EXPECT_THAT(text, HasSubstr("occupancy 75%: 6 blocks x 256 threads, 40 registers each, 2048 B shared"));
+  EXPECT_THAT(text,
+              HasSubstr("occupancy 75%: 6 blocks x 256 threads per SM, 40 registers each, 2048 B shared"));
   const std::string page = profile_html(
       of(kReport), [](const std::string&, std::uint32_t) { return "<b>&amp;\x1b"; }, "./lab x");
   EXPECT_EQ(testing::why_malformed(page, testing::kVoidElements), "");

@@ -30,6 +30,7 @@ struct CaseRecord {
   lab::Verdict verdict = lab::Verdict::infra;
   std::string message;  // "" when ok
   double seconds = 0;   // wall-clock time of the whole case: inputs, runner, judging
+  std::string printed;  // by the submission, only of a run with --case; not reported
 };
 
 // An efficiency goal and its measurement.

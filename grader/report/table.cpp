@@ -16,8 +16,8 @@ namespace {
 
 using lab::Verdict;
 
-// Columns: 2 + title + 1 + verdict + 1 + points + 2 + one thread + 1 + all cores = 80.
-constexpr std::size_t kTitle = 32, kVerdict = 16, kPoints = 8, kSpeedup = 8;
+// Columns: 2 + task + 1 + verdict + 1 + points + 2 + one thread + 1 + all cores = 80.
+constexpr std::size_t kTask = 32, kVerdict = 16, kPoints = 8, kSpeedup = 8;
 
 enum class Colour { none, good, fair, bad, dim, bold };
 
@@ -76,8 +76,9 @@ std::string speedup_text(double speedup) {
 }
 
 void write_row(Writer& out, const TaskResult& task) {
-  const std::string title = tame_line(task.title) + (task.bonus ? " (bonus)" : "");
-  out.put("  " + fit_left(title, kTitle) + " ");
+  // The id, because it is what --task takes.
+  const std::string name = tame_line(task.id) + (task.bonus ? " (bonus)" : "");
+  out.put("  " + fit_left(name, kTask) + " ");
   out.put(fit_left(lab::name_of(task.verdict), kVerdict), colour_of(task));
   out.put(" ");
   out.put(fit_right(fmt::format("{}/{}", task.points, task.max_points), kPoints), colour_of(task));
@@ -128,7 +129,7 @@ void write_messages(Writer& out, const LabResult& lab, std::size_t max_messages)
     previous = task.message;
     ++n_shown;
     out.line();
-    out.line(fmt::format("{}: {}", task.title, lab::name_of(task.verdict)), Colour::bold);
+    out.line(fmt::format("{} ({}): {}", task.title, task.id, lab::name_of(task.verdict)), Colour::bold);
     out.put(wrap_message(task.message, kTableColumns, 2));
   }
   if (n_left > 0) {
@@ -141,7 +142,7 @@ void write_messages(Writer& out, const LabResult& lab, std::size_t max_messages)
 
 void write_lab(Writer& out, const LabResult& lab, bool partial, const TableStyle& style) {
   out.line();
-  out.put("  " + fit_left(tame_line(lab.title), kTitle + 1 + kVerdict + 1), Colour::bold);
+  out.put("  " + fit_left(tame_line(lab.title), kTask + 1 + kVerdict + 1), Colour::bold);
   out.put(fit_right("points", kPoints) + "  " + fit_right("1 thread", kSpeedup) + " " +
               fit_right("all", kSpeedup),
           Colour::dim);
@@ -151,7 +152,7 @@ void write_lab(Writer& out, const LabResult& lab, bool partial, const TableStyle
     write_losses(out, task, partial);
   }
   const bool full = lab.points == lab.max_points && lab.max_points > 0;
-  out.put("  " + fit_left(tame_line(lab.source), kTitle + 1 + kVerdict + 1), Colour::dim);
+  out.put("  " + fit_left(tame_line(lab.source), kTask + 1 + kVerdict + 1), Colour::dim);
   out.put(fit_right(fmt::format("{}/{}", lab.points, lab.max_points), kPoints),
           full ? Colour::good : Colour::bold);
   if (lab.max_bonus_points > 0) out.put(fmt::format("  bonus {}/{}", lab.bonus_points, lab.max_bonus_points));

@@ -231,7 +231,7 @@ TraceView trace_view(const lab::Problem& problem, const lab::Task& task, const l
     for (std::uint64_t i = 0; i < n && !vote; ++i) {
       if (start) known.add(array, owner, first + i);
       const bool there = shuffle ? i < 32 && (lanes >> i & 1) != 0 : known.contains(array, owner, first + i);
-      step.cells.push_back({there ? lab::print_element(type, contents.data() + (first + i) * width) : "",
+      step.cells.push_back({there ? problem.print(c, type, contents.data() + (first + i) * width) : "",
                             shuffle || written.contains(first + i)});
     }
     if (!start && !vote && !shuffle && !fault && written.empty()) continue;

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+#include "grading/smallest.hpp"
+
+#include <utility>
+
+#include "base/clock.hpp"
+#include "lab/smaller.hpp"
+
+namespace course::grader {
+namespace {
+
+using lab::Case;
+using lab::Verdict;
+
+constexpr std::uint64_t kMostTraced = 4096;
+
+class Search {
+ public:
+  Search(const lab::Problem& problem, const lab::Task& task, CaseRunner& runner, const SmallestLimits& limits)
+      : problem_(problem), task_(task), runner_(runner), limits_(limits), deadline_(limits.seconds) {}
+
+  bool may_go_on() const { return n_runs_ < limits_.runs && !deadline_.passed(); }
+  int n_runs() const { return n_runs_; }
+
+  lab::Outcome run(const Case& c, lab::Measure measure) {
+    ++n_runs_;
+    measure.checks = true;
+    return runner_.run(problem_, task_, c, kSmallestSeed, measure);
+  }
+
+  // The verdict alone. After a failure the next case gets a fresh process.
+  Verdict verdict_of(const Case& c, bool fresh = false) {
+    lab::Measure measure;
+    measure.only_verdict = true;
+    measure.fresh = fresh || std::exchange(failed_before_, false);
+    const Verdict verdict = run(c, measure).verdict;
+    failed_before_ = verdict != Verdict::ok;
+    return verdict;
+  }
+
+  // Whether it fails, also alone in a fresh process.
+  bool fails(const Case& c) { return can_be_smaller(verdict_of(c)) && can_be_smaller(verdict_of(c, true)); }
+
+ private:
+  const lab::Problem& problem_;
+  const lab::Task& task_;
+  CaseRunner& runner_;
+  const SmallestLimits& limits_;
+  const Deadline deadline_;
+  int n_runs_ = 0;
+  bool failed_before_ = true;
+};
+
+std::optional<Case> with_length_of(const lab::Problem& problem, const lab::Task& task, const Case& variant,
+                                   const Case& c) {
+  for (const lab::Pattern pattern : {c.pattern, lab::Pattern::example, variant.pattern})
+    if (auto one = problem.with_items(task, variant, c.n, pattern); one && !problem.refuses(task, *one))
+      return one;
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool can_be_smaller(Verdict verdict) {
+  return verdict == Verdict::wrong_answer || verdict == Verdict::crash;
+}
+
+std::optional<SmallestFailure> find_smallest(const lab::Problem& problem, const lab::Task& task,
+                                             const Case& like, CaseRunner& runner,
+                                             const SmallestLimits& limits) {
+  if (problem.refuses(task, like)) return std::nullopt;
+  Search search(problem, task, runner, limits);
+  std::optional<Case> found;
+  for (const Case& c : smaller_cases(problem, task, like)) {
+    if (c.n > limits.items || !search.may_go_on()) break;
+    if (!search.fails(c)) continue;
+    found = c;
+    break;
+  }
+  if (!found) return std::nullopt;
+  if (const auto other = lab::aligned(*found); other && search.fails(*other)) found = other;
+
+  SmallestFailure result;
+  // With the same items, the first operator and type that fails: labs list simple ones first.
+  std::optional<Case> simplest;
+  const std::string own(lab::variant_of(found->name));
+  for (const Case& variant : lab::variants(problem, task)) {
+    const std::string name(lab::variant_of(variant.name));
+    if (name == own) {
+      result.wrong.push_back(name);
+      if (!simplest) simplest = found;
+      continue;
+    }
+    const auto c = with_length_of(problem, task, variant, *found);
+    if (!c || !search.may_go_on()) continue;
+    const Verdict verdict = search.verdict_of(*c);
+    if (verdict == Verdict::ok) result.right.push_back(name);
+    if (!can_be_smaller(verdict)) continue;
+    result.wrong.push_back(name);
+    if (!simplest && search.fails(*c)) simplest = c;
+  }
+  if (simplest) found = simplest;
+  // A name stands for one case. If it is another one than this (parameters that are not in the name), the
+  // command with this name must show a failure, too.
+  if (const auto named = lab::find_case(problem, task, found->name);
+      named && named->params != found->params && search.fails(*named))
+    found = named;
+
+  result.c = *found;
+  lab::Measure measure;
+  measure.fresh = true;
+  result.outcome = search.run(*found, measure);
+  if (found->n <= kMostTraced) {
+    measure.trace = measure.counters = measure.only_verdict = true;
+    lab::Outcome traced = search.run(*found, measure);
+    result.is_traced = true;
+    result.trace_is_right = traced.verdict == Verdict::ok;
+    result.outcome.sim_report = std::move(traced.sim_report);
+    if (!result.trace_is_right && !traced.outputs.empty()) {
+      result.outcome.outputs = std::move(traced.outputs);
+      result.outcome.mismatch = std::move(traced.mismatch);
+    }
+  }
+  result.n_runs = search.n_runs();
+  return result;
+}
+
+}  // namespace course::grader

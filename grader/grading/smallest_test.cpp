@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: MIT
+#include "grading/smallest.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "lab/compare.hpp"
+#include "lab/smaller.hpp"
+#include "testing/scripted.hpp"
+#include "trace/smallest_text.hpp"
+
+namespace course::grader {
+namespace {
+
+using lab::Case;
+using lab::Pattern;
+using lab::Verdict;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// Copies its items. Cases: op 0 and 1, called sum and max.
+class CopyProblem : public testing::FakeProblem {
+ public:
+  std::vector<Case> cases(const lab::Task&) const override {
+    return {make(0, 1000), make(0, 33), make(1, 1000)};
+  }
+  lab::Shape shape(const lab::Task&, const Case& c) const override {
+    return {{{"d_in", lab::DType::i32, c.n}}, {{"d_out", lab::DType::i32, c.n}}, 0};
+  }
+  void fill(const lab::Task&, const Case& c, std::uint64_t,
+            std::span<lab::HostBuffer> inputs) const override {
+    for (std::uint64_t i = 0; i < c.n; ++i) {
+      const auto item = static_cast<std::int32_t>(10 + i);
+      std::memcpy(inputs[0].bytes.data() + 4 * i, &item, sizeof item);
+    }
+  }
+  void baseline(const lab::Task&, const Case&, std::span<const lab::HostBuffer> inputs,
+                std::span<lab::HostBuffer> outputs, lab::Baseline) const override {
+    outputs[0].bytes = inputs[0].bytes;
+  }
+  static Case make(std::uint32_t op, std::uint64_t n) {
+    Case c;
+    c.name = (op == 0 ? "sum_i32_n" : "max_i32_n") + std::to_string(n) + "_random";
+    c.op = op;
+    c.n = n;
+    return c;
+  }
+};
+
+const CopyProblem kProblem;
+const lab::Task& kTask = testing::kTasks[0];
+
+// A runner of a submission that fails as `fails` says: the last element of the output is 99.
+testing::Script::Answer failing_where(std::function<bool(const Case&)> fails) {
+  return [fails = std::move(fails)](const lab::Task&, const Case& c,
+                                    const lab::Measure&) -> std::optional<lab::Outcome> {
+    if (!fails(c)) return std::nullopt;
+    lab::Outcome outcome = testing::failing(Verdict::wrong_answer);
+    outcome.failure.headline = "is wrong";
+    lab::HostBuffer out{{"d_out", lab::DType::i32, c.n}, std::vector<std::byte>(4 * c.n)};
+    for (std::uint64_t i = 0; i < c.n; ++i) {
+      const auto item = static_cast<std::int32_t>(i + 1 == c.n ? 99 : 10 + i);
+      std::memcpy(out.bytes.data() + 4 * i, &item, sizeof item);
+    }
+    outcome.outputs = {out};
+    outcome.mismatch = lab::Mismatch{"d_out", c.n - 1, "12", "99", 1, c.n, "", "", {}, ""};
+    return outcome;
+  };
+}
+
+TEST(Smallest, FindsTheShortestLengthThatFails) {
+  testing::Script script(failing_where([](const Case& c) { return c.n >= 5; }));
+  const auto found =
+      find_smallest(kProblem, kTask, CopyProblem::make(0, 1000), *script.runner(lab::DeviceKind::sim));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->c.n, 5u);
+  EXPECT_EQ(found->c.pattern, Pattern::example);  // the simplest items
+  EXPECT_THAT(found->wrong, ElementsAre("sum_i32", "max_i32"));
+  EXPECT_TRUE(lab::find_case(kProblem, kTask, found->c.name)) << found->c.name;
+  for (const testing::Asked& asked : script.asked()) EXPECT_EQ(asked.seed, kSmallestSeed);
+}
+
+TEST(Smallest, SaysWhichOperatorsAreRight) {
+  testing::Script script(failing_where([](const Case& c) { return c.op == 1 && c.n >= 3; }));
+  const auto found =
+      find_smallest(kProblem, kTask, CopyProblem::make(1, 1000), *script.runner(lab::DeviceKind::sim));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->c.n, 3u);
+  EXPECT_THAT(found->right, ElementsAre("sum_i32"));
+  EXPECT_THAT(found->wrong, ElementsAre("max_i32"));
+}
+
+TEST(Smallest, PrefersTheFirstOperatorThatFailsAsWell) {
+  testing::Script script(failing_where([](const Case& c) { return c.n >= 3; }));
+  const auto found =
+      find_smallest(kProblem, kTask, CopyProblem::make(1, 1000), *script.runner(lab::DeviceKind::sim));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->c.name, "sum_i32_n3_example");
+}
+
+TEST(Smallest, KeepsTheItemsWhenSimplerOnesAreRight) {
+  testing::Script script(
+      failing_where([](const Case& c) { return c.pattern == Pattern::random && c.n > 40; }));
+  const auto found =
+      find_smallest(kProblem, kTask, CopyProblem::make(0, 1000), *script.runner(lab::DeviceKind::sim));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->c.name, "sum_i32_n63_random");
+}
+
+TEST(Smallest, FindsNothingWhereNothingFailsAlone) {
+  testing::Script right;
+  EXPECT_FALSE(
+      find_smallest(kProblem, kTask, CopyProblem::make(0, 1000), *right.runner(lab::DeviceKind::sim)));
+  // Wrong only in a process that has run another case before.
+  testing::Script stale(
+      [](const lab::Task&, const Case& c, const lab::Measure& m) -> std::optional<lab::Outcome> {
+        if (m.fresh || c.n < 4) return std::nullopt;
+        return testing::failing(Verdict::wrong_answer);
+      });
+  EXPECT_FALSE(
+      find_smallest(kProblem, kTask, CopyProblem::make(0, 1000), *stale.runner(lab::DeviceKind::sim)));
+}
+
+TEST(Smallest, EndsAtItsLimitOfRuns) {
+  testing::Script script(failing_where([](const Case& c) { return c.n >= 1000; }));
+  SmallestLimits limits;
+  limits.runs = 20;
+  EXPECT_FALSE(find_smallest(kProblem, kTask, CopyProblem::make(0, 1000),
+                             *script.runner(lab::DeviceKind::sim), limits));
+  EXPECT_LE(script.asked().size(), 21u);
+}
+
+TEST(SmallestText, ShowsItemsExpectedAndActualSideBySide) {
+  testing::Script script(failing_where([](const Case& c) { return c.n >= 3; }));
+  const auto found =
+      find_smallest(kProblem, kTask, CopyProblem::make(0, 1000), *script.runner(lab::DeviceKind::sim));
+  ASSERT_TRUE(found);
+  const std::string text = smallest_text(kProblem, kTask, *found, "");
+  EXPECT_THAT(text, HasSubstr("0    10        10      10\n"));
+  EXPECT_THAT(text, HasSubstr("2    12        12      99  <- wrong\n"));
+  EXPECT_THAT(text, HasSubstr("./lab trace fake first --case sum_i32_n3_example\n"));
+  EXPECT_THAT(text, HasSubstr("--seed 1"));
+  EXPECT_THAT(text, HasSubstr("it is wrong for every operator and type"));
+}
+
+TEST(SmallestText, SaysWhichOperatorsAreRight) {
+  testing::Script script(failing_where([](const Case& c) { return c.op == 1 && c.n >= 3; }));
+  const auto found =
+      find_smallest(kProblem, kTask, CopyProblem::make(1, 1000), *script.runner(lab::DeviceKind::sim));
+  ASSERT_TRUE(found);
+  const std::string text = smallest_text(kProblem, kTask, *found, "");
+  EXPECT_THAT(text, HasSubstr("as long and right: sum_i32\n"));
+  EXPECT_THAT(text, HasSubstr("as long and wrong: max_i32\n"));
+}
+
+TEST(SmallerCases, NamesStandForTheSameCase) {
+  for (const Case& c : lab::smaller_cases(kProblem, kTask, CopyProblem::make(1, 1000))) {
+    const auto found = lab::find_case(kProblem, kTask, c.name);
+    ASSERT_TRUE(found) << c.name;
+    EXPECT_EQ(found->n, c.n);
+    EXPECT_EQ(found->op, c.op);
+    EXPECT_EQ(found->pattern, c.pattern);
+  }
+  EXPECT_FALSE(lab::find_case(kProblem, kTask, "sum_i32_n8_nonsense"));
+}
+
+TEST(SmallerCases, OfAShortCaseReachNineItems) {
+  std::uint64_t most = 0;
+  for (const Case& c : lab::smaller_cases(kProblem, kTask, CopyProblem::make(0, 1)))
+    most = std::max(most, c.n);
+  EXPECT_EQ(most, 9u);
+}
+
+TEST(SmallerCases, VariantIsTheNameBeforeTheLength) {
+  EXPECT_EQ(lab::variant_of("exclusive_sum_i32_n8_row4_random"), "exclusive_sum_i32");
+  EXPECT_EQ(lab::variant_of("top_left_i64_4x2_random_radius3"), "top_left_i64");
+  EXPECT_EQ(lab::variant_of("next"), "next");
+}
+
+}  // namespace
+}  // namespace course::grader

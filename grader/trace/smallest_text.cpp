@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT
+// Reading order: smallest_text at the end; side_by_side; first_wrong_store.
+#include "trace/smallest_text.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <optional>
+#include <vector>
+
+#include "base/rng.hpp"
+#include "lab/compare.hpp"
+#include "text.hpp"
+#include "trace/tables.hpp"
+
+namespace course::grader {
+namespace {
+
+constexpr std::size_t kColumns = 80;
+constexpr std::uint64_t kMostRows = 16;  // of the table; a part of longer arrays is shown
+constexpr std::size_t kMostSources = 4;  // of a stored value
+constexpr int kMostCopies = 3;           // that are followed from a wrong value
+constexpr std::size_t kMostNames = 12;   // of operators and types in one list
+
+using Buffers = std::vector<lab::HostBuffer>;
+
+Buffers empty_buffers(const std::vector<lab::BufferSpec>& specs) {
+  Buffers buffers;
+  for (const lab::BufferSpec& spec : specs)
+    buffers.push_back({spec, std::vector<std::byte>(spec.count * lab::bytes_of(spec.dtype))});
+  return buffers;
+}
+
+// What went in and came out.
+struct Data {
+  const lab::Problem& problem;
+  const lab::Case& c;
+  Buffers inputs, expected, actual;
+
+  std::string element(const lab::HostBuffer& buffer, std::uint64_t i) const {
+    const lab::DType dtype = buffer.spec.dtype;
+    return i < buffer.spec.count ? problem.print(c, dtype, buffer.bytes.data() + i * lab::bytes_of(dtype))
+                                 : "";
+  }
+};
+
+Data data_of(const lab::Problem& problem, const lab::Task& task, const SmallestFailure& found) {
+  const lab::Shape shape = problem.shape(task, found.c);
+  Data data{problem, found.c, empty_buffers(shape.inputs), {}, found.outcome.outputs};
+  // As in lab::Session: each case has its own items.
+  problem.fill(task, found.c, seed_for(kSmallestSeed, found.c.name), data.inputs);
+  if (data.actual.empty()) return data;
+  data.expected = empty_buffers(shape.outputs);
+  problem.baseline(task, found.c, data.inputs, data.expected, lab::Baseline::one_thread);
+  return data;
+}
+
+// Whether the element differs by more than rounding. Only for the marks in the table: the lab has judged.
+bool differs(const std::string& expected, const std::string& got) {
+  if (expected == got) return false;
+  char *end_a = nullptr, *end_b = nullptr;
+  const double a = std::strtod(expected.c_str(), &end_a), b = std::strtod(got.c_str(), &end_b);
+  const bool fraction = (expected + got).find_first_of(".e") != std::string::npos;
+  if (!fraction || std::isnan(a) != std::isnan(b)) return true;
+  return std::abs(a - b) > 1e-3 * std::max(std::abs(a), std::abs(b));
+}
+
+std::string index_text(std::uint64_t i, std::uint64_t row_length) {
+  return row_length == 0 ? fmt::format("{}", i) : fmt::format("{},{}", i / row_length, i % row_length);
+}
+
+// A column for each buffer; for an output one with the right and one with the actual values.
+std::string side_by_side(const Data& data, const std::optional<lab::Mismatch>& mismatch,
+                         std::uint64_t row_length) {
+  struct Column {
+    std::vector<std::string> title;
+    std::vector<std::string> cells;
+  };
+  std::uint64_t n_rows = 0;
+  for (const auto* list : {&data.inputs, &data.actual})
+    for (const lab::HostBuffer& buffer : *list) n_rows = std::max(n_rows, buffer.spec.count);
+  std::uint64_t first = 0;
+  if (mismatch && mismatch->index >= kMostRows) first = mismatch->index - kMostRows / 2;
+  const std::uint64_t last = std::min(n_rows, first + kMostRows);
+
+  std::vector<Column> columns(1);
+  columns[0].title = {"index", row_length == 0 ? "" : "row,col"};
+  for (std::uint64_t i = first; i < last; ++i) columns[0].cells.push_back(index_text(i, row_length));
+  for (const lab::HostBuffer& buffer : data.inputs) {
+    Column column{{buffer.spec.name, ""}, {}};
+    for (std::uint64_t i = first; i < last; ++i) column.cells.push_back(data.element(buffer, i));
+    columns.push_back(std::move(column));
+  }
+  std::vector<bool> marked(last - first);
+  for (std::size_t k = 0; k < data.actual.size(); ++k) {
+    Column expected{{data.actual[k].spec.name, "expected"}, {}}, actual{{"", "actual"}, {}};
+    for (std::uint64_t i = first; i < last; ++i) {
+      expected.cells.push_back(data.element(data.expected[k], i));
+      actual.cells.push_back(data.element(data.actual[k], i));
+      const bool named = mismatch && mismatch->buffer == data.actual[k].spec.name && mismatch->index == i;
+      if (named || differs(expected.cells.back(), actual.cells.back())) marked[i - first] = true;
+    }
+    columns.push_back(std::move(expected));
+    columns.push_back(std::move(actual));
+  }
+  std::vector<std::string> lines(2 + last - first);
+  for (const Column& column : columns) {
+    std::size_t width = 0;
+    for (const std::string& text : column.title) width = std::max(width, text.size());
+    for (const std::string& text : column.cells) width = std::max(width, text.size());
+    const auto put = [&](std::string& line, const std::string& text) {
+      line += "  " + std::string(width - text.size(), ' ') + text;
+    };
+    put(lines[0], column.title[0]);
+    put(lines[1], column.title[1]);
+    for (std::size_t i = 0; i < column.cells.size(); ++i) put(lines[i + 2], column.cells[i]);
+  }
+  if (lines[1].find_first_not_of(' ') == std::string::npos) lines.erase(lines.begin() + 1);
+  const std::size_t head = lines.size() - (last - first);
+  for (std::size_t i = 0; i < marked.size(); ++i)
+    if (marked[i]) lines[head + i] += "  <- wrong";
+  std::string out;
+  for (std::string& line : lines) {
+    line.erase(line.find_last_not_of(' ') + 1);
+    out += "  " + (display_width(line) > kColumns - 2 ? fit_left(line, kColumns - 2) : line) + "\n";
+  }
+  if (first > 0 || last < n_rows) out += fmt::format("    … {} elements in all\n", n_rows);
+  return out;
+}
+
+// The value of an array's element before this step (or in it, if it was written there earlier).
+std::string value_before(const TraceView& view, const TraceStep& step, std::uint64_t block,
+                         const TraceSource& source) {
+  std::string value;
+  for (const TraceTable& table : view.tables) {
+    if (source.array.starts_with("s_") && table.block && *table.block != block) continue;
+    for (const TraceStep& other : table.steps) {
+      if (other.number > step.number || (other.number == step.number && !source.inside)) continue;
+      if (other.base != source.array || source.element < other.first) continue;
+      const std::uint64_t cell = source.element - other.first;
+      if (cell < other.cells.size() && !other.cells[cell].text.empty()) value = other.cells[cell].text;
+    }
+  }
+  return value;
+}
+
+struct LastStore {
+  const TraceStep* step = nullptr;
+  const TraceStore* store = nullptr;
+};
+
+LastStore last_store_to(const TraceView& view, const std::string& array, std::uint64_t index) {
+  LastStore last;
+  for (const TraceTable& table : view.tables)
+    for (const TraceStep& step : table.steps)
+      if (step.base == array)
+        for (const TraceStore& store : step.stores)
+          if (store.element == index) last = {&step, &store};
+  return last;
+}
+
+// The last store to the source of a value before that value was stored.
+LastStore store_before(const TraceView& view, const LastStore& stored, const TraceSource& source) {
+  LastStore last;
+  for (const TraceTable& table : view.tables) {
+    if (source.array.starts_with("s_") && table.block && *table.block != stored.store->block) continue;
+    for (const TraceStep& step : table.steps) {
+      if (step.base != source.array || step.number > stored.step->number) continue;
+      if (step.number == stored.step->number && !source.inside) continue;
+      for (const TraceStore& store : step.stores)
+        if (store.element == source.element && &store != stored.store) last = {&step, &store};
+    }
+  }
+  return last;
+}
+
+// " It is made of s_data[0] = 3, s_data[1] = 4."; "" if the sources are unknown.
+std::string made_of(const TraceView& view, const LastStore& stored) {
+  std::vector<std::string> parts;
+  for (const TraceSource& source : stored.store->from) {
+    if (parts.size() == kMostSources) {
+      parts.push_back("…");
+      break;
+    }
+    const std::string value = value_before(view, *stored.step, stored.store->block, source);
+    parts.push_back(
+        fmt::format("{}[{}]{}", source.array, source.element, value.empty() ? "" : " = " + value));
+  }
+  return parts.empty() ? "" : fmt::format(" It is made of {}.", fmt::join(parts, ", "));
+}
+
+// The earliest store that left a wrong value in an output.
+std::string first_wrong_store(const TraceView& view, const Data& data,
+                              const std::optional<lab::Mismatch>& mismatch) {
+  if (!mismatch) return "";
+  LastStore first;
+  std::uint64_t index = 0;
+  std::size_t buffer = 0;
+  bool any_without = false;
+  for (std::size_t k = 0; k < data.actual.size(); ++k) {
+    const lab::HostBuffer& actual = data.actual[k];
+    for (std::uint64_t i = 0; i < actual.spec.count; ++i) {
+      const bool named = mismatch->buffer == actual.spec.name && mismatch->index == i;
+      if (!named && !differs(data.element(data.expected[k], i), data.element(actual, i))) continue;
+      const LastStore last = last_store_to(view, actual.spec.name, i);
+      if (named && last.store == nullptr) any_without = true;
+      if (last.store == nullptr || (first.step != nullptr && last.step->number >= first.step->number))
+        continue;
+      first = last;
+      index = i;
+      buffer = k;
+    }
+  }
+  if (any_without)
+    return fmt::format("  Nothing was stored in {}[{}]: no thread reaches it.\n", mismatch->buffer,
+                       mismatch->index);
+  if (first.store == nullptr) return "";
+  const lab::HostBuffer& actual = data.actual[buffer];
+  std::string out = fmt::format(
+      "The first wrong value: in step {}, line {}, thread {} of block {} stores {} in {}[{}]; right is {}.",
+      first.step->number, first.store->line, first.store->thread, first.store->block,
+      data.element(actual, index), actual.spec.name, index, data.element(data.expected[buffer], index));
+  // A value that was only copied is followed to where it was computed.
+  for (int k = 0; k < kMostCopies; ++k) {
+    out += made_of(view, first);
+    if (first.store->from.size() != 1) break;
+    const TraceSource source = first.store->from[0];
+    const LastStore before = store_before(view, first, source);
+    if (before.store == nullptr) break;
+    first = before;
+    out += fmt::format(" {}[{}] was stored in line {} by thread {}.", source.array, source.element,
+                       first.store->line, first.store->thread);
+  }
+  return wrap(out, kColumns, 2) + "\n";
+}
+
+std::string list_of(const char* title, const std::vector<std::string>& names) {
+  if (names.empty()) return "";
+  const std::size_t n = std::min(names.size(), kMostNames);
+  std::string text = fmt::format(
+      "{}{}", title, fmt::join(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(n), ", "));
+  if (n < names.size()) text += fmt::format(" and {} more", names.size() - n);
+  return wrap(text, kColumns, 2) + "\n";
+}
+
+}  // namespace
+
+std::string smallest_text(const lab::Problem& problem, const lab::Task& task, const SmallestFailure& found,
+                          const std::string& flags) {
+  const std::string lab(problem.manifest().id);
+  const lab::Case& c = found.c;
+  std::string out = fmt::format("A small input that fails: {} / {}, case {}\n", lab, task.id, c.name);
+  const Data data = data_of(problem, task, found);
+  if (c.n > 0 || !data.actual.empty())
+    out += side_by_side(data, found.outcome.mismatch, problem.row_length(task, c));
+  if (data.actual.empty() || !found.outcome.mismatch)
+    out += wrap(tame(fmt::format("It {}.", found.outcome.failure.headline)), kColumns, 2) + "\n";
+  if (!found.outcome.failure.cause.empty())
+    out += wrap(tame(fmt::format("{}: {}", found.outcome.failure.proved ? "cause" : "likely cause",
+                                 found.outcome.failure.cause)),
+                kColumns, 2) +
+           "\n";
+  if (found.is_traced && !found.trace_is_right) {
+    const std::uint64_t columns = std::max<std::uint64_t>(c.n, 64);
+    const TraceView view = trace_view(problem, task, c, found.outcome.sim_report, columns);
+    if (!data.actual.empty()) out += first_wrong_store(view, data, found.outcome.mismatch);
+  }
+  if (found.trace_is_right)
+    out +=
+        wrap("Traced, with the warps in another order, it comes out right: the result depends on the order.",
+             kColumns, 2) +
+        "\n";
+  if (found.right.empty() && found.wrong.size() > 1) {
+    out += "  With as many items it is wrong for every operator and type.\n";
+  } else {
+    out += list_of("as long and right: ", found.right);
+    out += list_of("as long and wrong: ", found.wrong);
+  }
+  const std::string more = flags.empty() ? "" : " " + flags;
+  std::string commands;
+  if (found.is_traced)
+    commands += fmt::format("see it:        ./lab trace {} {} --case {}{}\n", lab, task.id, c.name, more);
+  commands += fmt::format("run it again:  ./lab grade {} --task {} --case {} --seed {} --device sim{}\n", lab,
+                          task.id, c.name, kSmallestSeed, more);
+  return out + wrap_message(commands, kColumns, 2);
+}
+
+}  // namespace course::grader

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: MIT
+// The smallest failing input as text: its items, the right and the wrong output side by side, the store of
+// the first wrong value, which operators and types are right, and commands that show more.
+#pragma once
+
+#include <string>
+
+#include "grading/smallest.hpp"
+
+namespace course::grader {
+
+// For a terminal of 80 columns. `flags`: further words of the commands, such as "--solutions"; may be "".
+std::string smallest_text(const lab::Problem& problem, const lab::Task& task, const SmallestFailure& found,
+                          const std::string& flags);
+
+}  // namespace course::grader

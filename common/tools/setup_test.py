@@ -70,6 +70,24 @@ class Machine(unittest.TestCase):
         return done.stdout + done.stderr, done.returncode
 
 
+class OthersCheckout(unittest.TestCase):
+    def test_says_whose_it_is_and_what_to_do(self):
+        with tempfile.TemporaryDirectory() as folder:
+            checkout = pathlib.Path(folder)
+            checkout.chmod(0o755)
+            shutil.copytree(TOOLS, checkout / "common/tools")
+            shutil.copy(TOOLS.parents[1] / "lab", checkout)
+            (checkout / "build").mkdir()
+            (checkout / "build").chmod(0o555)
+            somebody = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
+            variables = {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}
+            done = subprocess.run(["bash", checkout / "lab", "list"], env=variables, capture_output=True, text=True, cwd="/", **somebody)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(f"You may not write to {checkout}/build, which belongs to", done.stderr)
+        self.assertIn("LAB_BUILD=", done.stderr)
+        self.assertEqual(done.stdout, "")
+
+
 class Progress(Machine):
     """step.sh on a terminal, and without one."""
 

@@ -1,0 +1,267 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""./lab watch: grades a lab again whenever its file is saved, the task that was edited first.
+
+usage: ./lab watch LAB [TASK]          only TASK; without it, the task that was edited, then the others
+       --page [PORT]                   show the results on a page, too: http://127.0.0.1:PORT (default 8081)
+
+After each save, in this order:
+  1. the edited task with one operator and type (./lab grade LAB TASK --quick),
+  2. the whole task, with the smallest input that fails, if one does,
+  3. the whole lab, unless TASK is given.
+The next save ends what is still running. Ctrl-C ends it all. All is graded for practice, on the simulator.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import textwrap
+import threading
+import time
+
+import watch_page
+
+WIDTH = 80
+SECONDS_BETWEEN_LOOKS = 0.05
+
+
+def task_at(source, line, tasks):
+    """The task to which a line (from 1) belongs: the first one whose host function ends after it; the last one for what follows."""
+    heads = [(number, match[1]) for number, text in enumerate(source.splitlines(), 1) if (match := re.match(r"Status (\w+)\(const \w*Job", text))]
+    for number, name in heads:
+        if name in tasks and end_of(source, number) >= line:
+            return name
+    return heads[-1][1] if heads and heads[-1][1] in tasks else tasks[0]
+
+
+def end_of(source, number):
+    """The line with the brace that closes the function which begins at line `number`."""
+    lines = source.splitlines()
+    return next((k for k in range(number, len(lines) + 1) if lines[k - 1] == "}"), len(lines))
+
+
+def first_difference(old, new):
+    """The number of the first line of `new` that is not as in `old`; None if there is none."""
+    a, b = old.splitlines(), new.splitlines()
+    for number, (x, y) in enumerate(zip(a, b), 1):
+        if x != y:
+            return number
+    return None if len(a) == len(b) else min(len(a), len(b)) + 1
+
+
+class Stage:
+    """One run of the grader that can be ended."""
+
+    def __init__(self, labcli, arguments, folder):
+        self.result_file = pathlib.Path(folder) / f"{time.monotonic_ns()}.json"
+        self.output = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")
+        command = [labcli, "grade", *arguments, "--device", "sim", "--json", str(self.result_file)]
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self.output, stderr=subprocess.STDOUT)
+
+    def result(self):
+        """The result once it is written; it may be there before the process ends."""
+        try:
+            return json.loads(self.result_file.read_text(encoding="utf-8"))
+        except (FileNotFoundError, json.JSONDecodeError):
+            return None
+
+    def ended(self):
+        return self.process.poll() is not None
+
+    def printed(self):
+        self.output.seek(0)
+        return self.output.read()
+
+    def end(self):
+        """SIGTERM lets the grader remove its folder; the processes in sandboxes end with it."""
+        if not self.ended():
+            self.process.send_signal(signal.SIGTERM)
+            try:
+                self.process.wait(10)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+                self.process.wait()
+        self.output.close()
+
+
+class Watch:
+    def __init__(self, root, labcli, lab, tasks, only_task, show=print):
+        self.file = root / "labs" / lab / f"{lab}.cu"
+        self.labcli, self.lab, self.tasks, self.only_task, self.show = labcli, lab, tasks, only_task, show
+        self.source = ""
+        self.last = {}  # task: (verdict, points, max_points), of its last whole run
+        self.state = {"lab": lab, "file": str(self.file.relative_to(root)), "running": "", "tasks": {}, "history": []}
+        self.lock = threading.Lock()
+        self.latencies = []  # seconds from a save to the first answer
+
+    def read(self):
+        """The file's text; None while an editor is replacing it."""
+        try:
+            return self.file.read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return None
+
+    def changed(self):
+        text = self.read()
+        return text is not None and text != self.source
+
+    def publish(self, **fields):
+        with self.lock:
+            self.state.update(fields)
+
+    def say(self, text):
+        self.show(f"{time.strftime('%H:%M:%S')}  {text}")
+        with self.lock:
+            self.state["history"] = ([f"{time.strftime('%H:%M:%S')}  {text}"] + self.state["history"])[:200]
+
+    def on_save(self, folder):
+        """All stages for the file as it is now; returns as soon as the file changes again."""
+        saved = time.monotonic()
+        new = self.read()
+        if new is None:
+            return
+        line = first_difference(self.source, new) if self.source else None
+        self.source = new
+        task = self.only_task or (task_at(new, line, self.tasks) if line else self.tasks[0])
+        stages = [([self.lab, "--task", task, "--quick"], "first operator and type"), ([self.lab, "--task", task], "all of it")]
+        if not self.only_task:
+            stages.append(([self.lab], ""))
+        for number in range(len(stages)):
+            if stages[number] is None:
+                continue
+            arguments, what = stages[number]
+            self.publish(running=f"{task}: {what}" if what else "the whole lab")
+            stage = Stage(self.labcli, arguments, folder)
+            try:
+                result = self.wait_for(stage)
+                if result is None:
+                    return
+                seconds = time.monotonic() - saved
+                if number == 0:
+                    self.latencies.append(seconds)
+                    if self.tell_quick(task, result, seconds):
+                        continue
+                else:
+                    self.tell(result, seconds)
+                if self.wait_for(stage, until_end=True) is None:
+                    return
+                self.tell_smallest(task, stage.printed())
+                if number == 0:
+                    stages[1] = None  # its other operators and types would say the same
+            finally:
+                stage.end()
+        self.publish(running="")
+
+    def wait_for(self, stage, until_end=False):
+        """The stage's result; None if the file was saved again or there is no result."""
+        while True:
+            if self.changed():
+                self.say("saved again")
+                return None
+            result = stage.result()
+            if result is not None and (stage.ended() or not until_end):
+                return result
+            if stage.ended():
+                result = stage.result()
+                if result is None:
+                    self.say("the grader ended without a result:\n" + textwrap.indent(stage.printed().strip(), "    "))
+                return result
+            time.sleep(SECONDS_BETWEEN_LOOKS)
+
+    def tell_quick(self, task, result, seconds):
+        """Tells the first answer. Whether it is right, or nothing is there yet."""
+        found = result["labs"][0]["tasks"][0]
+        with self.lock:
+            self.state["tasks"].setdefault(task, {}).update(verdict=found["verdict"], message=found["message"], partial=True)
+        if found["verdict"] == "OK":
+            self.say(f"{task}: right in {found['cases_run']} short cases ({seconds:.1f} s)")
+        else:
+            self.say(f"{task}: {found['verdict']} ({seconds:.1f} s)")
+        if found["verdict"] not in ("OK", "NOT_IMPLEMENTED"):
+            self.show_message(found["message"])
+        return found["verdict"] in ("OK", "NOT_IMPLEMENTED")
+
+    def tell(self, result, seconds):
+        lab = result["labs"][0]
+        for found in lab["tasks"]:
+            now = (found["verdict"], found["points"], found["max_points"])
+            before = self.last.get(found["id"])
+            self.last[found["id"]] = now
+            with self.lock:
+                self.state["tasks"][found["id"]] = {
+                    "verdict": now[0], "points": now[1], "max_points": now[2], "message": found["message"], "partial": False,
+                    "before": list(before) if before and before != now else None,
+                }  # fmt: skip
+            if len(lab["tasks"]) > 1 and before == now:
+                continue
+            change = f", before: {before[0]} {before[1]}/{before[2]}" if before and before != now else ""
+            self.say(f"{found['id']}: {now[0]} {now[1]}/{now[2]} ({seconds:.1f} s{change})")
+            if now[0] not in ("OK", "NOT_IMPLEMENTED") and before != now:
+                self.show_message(found["message"])
+        if len(lab["tasks"]) > 1:
+            self.say(f"{self.lab}: {lab['points']}/{lab['max_points']} points ({seconds:.1f} s)")
+
+    def show_message(self, message):
+        for line in message.splitlines():
+            # A command stays one that can be pasted.
+            end = " \\" if "./lab " in line else ""
+            parts = textwrap.wrap(line, WIDTH - len(end), initial_indent="    ", subsequent_indent="      ", break_on_hyphens=False)
+            self.show(f"{end}\n".join(parts or [""]))
+
+    def tell_smallest(self, task, printed):
+        at = printed.find("A small input that fails")
+        if at >= 0:
+            self.show(printed[at:].rstrip())
+            with self.lock:
+                self.state["tasks"].setdefault(task, {})["smallest"] = printed[at:].rstrip()
+
+    def run(self):
+        with tempfile.TemporaryDirectory(prefix="lab-watch-") as folder:
+            self.on_save(folder)
+            self.say(f"waiting for {self.state['file']} to be saved (Ctrl-C ends)")
+            while True:
+                if self.changed():
+                    self.on_save(folder)
+                    if not self.changed():
+                        self.publish(running="")
+                time.sleep(SECONDS_BETWEEN_LOOKS)
+
+
+def main():
+    root, build = pathlib.Path(os.environ["LAB_ROOT"]), pathlib.Path(os.environ["LAB_BUILD"])
+    parser = argparse.ArgumentParser(prog="./lab watch", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, usage=argparse.SUPPRESS)
+    parser.add_argument("lab", metavar="LAB")
+    parser.add_argument("task", metavar="TASK", nargs="?")
+    parser.add_argument("--page", metavar="PORT", nargs="?", type=int, const=8081)
+    arguments = parser.parse_args()
+    labcli = build / "grader/labcli"
+    known = json.loads(subprocess.run([labcli, "describe"], check=True, capture_output=True, text=True).stdout)["tasks"]
+    lab = arguments.lab.rstrip("/").rsplit("/", 1)[-1]
+    if lab not in known:
+        sys.exit(f"lab: There is no lab \"{arguments.lab}\"; the labs are {', '.join(known)}")
+    if arguments.task and arguments.task not in known[lab]:
+        sys.exit(f"lab: There is no task \"{arguments.task}\" in {lab}; its tasks are {', '.join(known[lab])}")
+    watch = Watch(root, labcli, lab, known[lab], arguments.task, lambda text: print(text, flush=True))
+    if not watch.file.is_file():
+        sys.exit(f"lab: {watch.state['file']} is not there")
+    if arguments.page is not None:
+        try:
+            address = watch_page.serve(watch, arguments.page)
+        except OSError as error:
+            sys.exit(f"lab: The page can't be served on port {arguments.page}: {error.strerror}. Name another one: --page 8090")
+        watch.say(f"page: {address}")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        watch.run()
+    except KeyboardInterrupt:
+        print()
+
+
+if __name__ == "__main__":
+    main()

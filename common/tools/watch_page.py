@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT
+"""The page of ./lab watch --page. It is served on the loopback interface alone, and only to a browser that asks for it by a name of
+this computer (another site's page could otherwise ask for it through the visitor's browser)."""
+
+import http.server
+import json
+import subprocess
+import tempfile
+import threading
+import urllib.parse
+
+HOSTS = ("127.0.0.1", "localhost")
+
+PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>./lab watch</title>
+<meta name="viewport" content="width=device-width, initial-scale=1"><style>
+:root { color-scheme: light dark; --good: #1a7f37; --bad: #b3261e; --dim: #6b6b6b; }
+@media (prefers-color-scheme: dark) { :root { --good: #56d364; --bad: #ff8a80; --dim: #a0a0a0; } }
+body { font: 16px/1.5 system-ui, sans-serif; margin: 1.5rem auto; max-width: 60rem; padding: 0 1rem; }
+table { border-collapse: collapse; width: 100%; } th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid #8884; }
+td.points { text-align: right; font-variant-numeric: tabular-nums; } pre { overflow-x: auto; font-size: 14px; }
+.good { color: var(--good); } .bad { color: var(--bad); } .dim { color: var(--dim); }
+</style></head><body><h1 id="lab">./lab watch</h1><p id="running" role="status"></p>
+<table><thead><tr><th>task</th><th>verdict</th><th class="points">points</th><th>before</th><th>look closer</th></tr></thead><tbody id="tasks"></tbody></table>
+<div id="messages"></div><h2>History</h2><pre id="history"></pre>
+<script>
+const cell = (row, text, name) => { const td = row.insertCell(); td.textContent = text; if (name) td.className = name; return td; };
+const link = (td, what, task) => { const a = document.createElement("a"); a.href = "/" + what + "?task=" + encodeURIComponent(task); a.target = "_blank";
+  a.textContent = what; td.append(a, " "); };
+let seen = "";
+async function refresh() {
+  let text;
+  try { text = await (await fetch("/state")).text(); } catch { document.getElementById("running").textContent = "./lab watch has ended."; return; }
+  if (text === seen) return;
+  seen = text;
+  const state = JSON.parse(text);
+  document.getElementById("lab").textContent = state.file;
+  document.getElementById("running").textContent = state.running ? "Running: " + state.running : "Waiting for the file to be saved.";
+  const tasks = document.getElementById("tasks"), messages = document.getElementById("messages");
+  tasks.replaceChildren(); messages.replaceChildren();
+  for (const [id, task] of Object.entries(state.tasks)) {
+    const row = tasks.insertRow(), good = task.verdict === "OK";
+    cell(row, id); cell(row, task.verdict + (task.partial ? " (first operator and type)" : ""), good ? "good" : task.verdict === "NOT_IMPLEMENTED" ? "dim" : "bad");
+    cell(row, task.max_points === undefined ? "" : task.points + "/" + task.max_points, "points");
+    cell(row, task.before ? task.before[0] + " " + task.before[1] + "/" + task.before[2] : "", "dim");
+    const more = row.insertCell(); link(more, "trace", id); link(more, "profile", id);
+    for (const words of [good || task.verdict === "NOT_IMPLEMENTED" ? "" : task.message, good ? "" : task.smallest]) {
+      if (!words) continue;
+      const pre = document.createElement("pre"); pre.textContent = words; messages.append(pre);
+    }
+  }
+  document.getElementById("history").textContent = state.history.join("\\n");
+}
+refresh(); setInterval(refresh, 500);
+</script></body></html>
+"""
+
+
+def handler(watch):
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def answer(self, status, kind, body):
+            data = body.encode()
+            self.send_response(status)
+            self.send_header("Content-Type", kind + "; charset=utf-8")
+            self.send_header("Content-Length", str(len(data)))
+            self.send_header("Cache-Control", "no-store")
+            self.end_headers()
+            self.wfile.write(data)
+
+        def do_GET(self):
+            host = self.headers.get("Host", "").rsplit(":", 1)[0]
+            url = urllib.parse.urlsplit(self.path)
+            if host not in HOSTS:
+                return self.answer(403, "text/plain", "This page is for this computer alone.\n")
+            if url.path == "/":
+                return self.answer(200, "text/html", PAGE)
+            if url.path == "/state":
+                with watch.lock:
+                    state = json.dumps(watch.state)
+                return self.answer(200, "application/json", state)
+            task = urllib.parse.parse_qs(url.query).get("task", [""])[0]
+            if url.path in ("/trace", "/profile") and task in watch.tasks:
+                return self.answer(*made(watch, url.path[1:], task))
+            return self.answer(404, "text/plain", "There is no such page.\n")
+
+        def log_message(self, *_):
+            pass
+
+    return Handler
+
+
+def made(watch, command, task):
+    """The page that ./lab trace or profile makes of the file as it is now: (status, kind, text)."""
+    with tempfile.NamedTemporaryFile("r", suffix=".html", encoding="utf-8") as page:
+        done = subprocess.run([watch.labcli, command, watch.lab, task, "--html", page.name], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        text = page.read()
+    return (200, "text/html", text) if text else (200, "text/plain", done.stderr or done.stdout)
+
+
+def serve(watch, port):
+    """Serves in the background; the address."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", port), handler(watch))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return f"http://127.0.0.1:{server.server_address[1]}/"

@@ -25,17 +25,23 @@ def scripts_own(text):
 
 
 def describe(lab, labcli):
-    """{command: {option: the words it takes, None for any, [] for a flag}} and the labs."""
-    known = {"commands": {}, "labs": []}
+    """{command: {option: the words it takes, None for any, [] for a flag}}, the labs, and their tasks."""
+    known = {"commands": {}, "labs": [], "tasks": {}}
     if labcli.is_file():
         known = json.loads(subprocess.run([labcli, "describe"], check=True, capture_output=True, text=True).stdout)
     own = scripts_own(subprocess.run([lab, "help"], capture_output=True, text=True).stdout)
-    return {name: {} for name in own if name not in known["commands"]} | known["commands"], known["labs"]
+    return {name: {} for name in own if name not in known["commands"]} | known["commands"], known["labs"], known["tasks"]
 
 
 BASH = """_lab_complete() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]}
-  local words='' labs='@LABS@'
+  local words='' labs='@LABS@' tasks='' named
+  for named in "${COMP_WORDS[@]:2}"; do
+    case $named in
+@TASKS@
+    esac
+  done
+  [[ -n $tasks ]] || tasks='@ALL_TASKS@'
   if ((COMP_CWORD == 1)); then
     words='@COMMANDS@'
   else
@@ -44,7 +50,11 @@ BASH = """_lab_complete() {
       *) case $command in
 @OPTIONS@
         esac
-        words+=" $labs" ;;
+        # A lab is followed by its task.
+        case " $labs " in
+          *" $before "*) words="$tasks $words $labs" ;;
+          *) words+=" $labs" ;;
+        esac ;;
     esac
   fi
   COMPREPLY=($(compgen -W "$words" -- "$word"))
@@ -55,18 +65,21 @@ complete -o filenames -F _lab_complete lab ./lab"""
 ZSH = "autoload -U +X bashcompinit && bashcompinit\n"
 
 
-def script(shell, table, labs):
-    choices = [
+def script(shell, table, labs, tasks):
+    choices = [f"      '{command} --task') words=$tasks ;;" for command, options in table.items() if "--task" in options]
+    choices += [
         f"      '{command} {option}') words='{' '.join(values)}' ;;"
         for command, options in table.items()
         for option, values in options.items()
         if values
     ]
     takes_any = [
-        f"      '{command} {option}') words='' ;;" for command, options in table.items() for option, values in options.items() if values is None
+        f"      '{command} {option}') words='' ;;" for command, options in table.items() for option, values in options.items() if values is None and option != "--task"
     ]
     options = [f"        {command}) words='{' '.join(options)}' ;;" for command, options in table.items() if options]
     text = BASH.replace("@LABS@", " ".join(labs)).replace("@COMMANDS@", " ".join(table))
+    of_labs = [f"      {lab}) tasks='{' '.join(ids)}' ;;" for lab, ids in tasks.items()]
+    text = text.replace("@TASKS@", "\n".join(of_labs)).replace("@ALL_TASKS@", " ".join(sorted({i for ids in tasks.values() for i in ids})))
     text = text.replace("@CHOICES@", "\n".join(choices + takes_any)).replace("@OPTIONS@", "\n".join(options))
     return (ZSH if shell == "zsh" else "") + text
 
@@ -75,8 +88,8 @@ def main():
     if len(sys.argv) != 2 or sys.argv[1] not in ("bash", "zsh"):
         sys.exit('usage: ./lab completion bash|zsh\nFor example: eval "$(./lab completion bash)"')
     root = pathlib.Path(os.environ["LAB_ROOT"])
-    table, labs = describe(root / "lab", pathlib.Path(os.environ["LAB_BUILD"]) / "grader/labcli")
-    print(script(sys.argv[1], table, labs))
+    described = describe(root / "lab", pathlib.Path(os.environ["LAB_BUILD"]) / "grader/labcli")
+    print(script(sys.argv[1], *described))
 
 
 if __name__ == "__main__":

@@ -48,6 +48,11 @@ class Completion(unittest.TestCase):
         self.assertEqual(completed(self.shell, "./lab", "grade", "--solutions", "red"), ["reduction"])
         self.assertEqual(completed(self.shell, "./lab", "grade", "--device", ""), ["auto", "gpu", "sim"])
 
+    def test_tasks_of_the_lab_that_is_named(self):
+        self.assertEqual(completed(self.shell, "./lab", "grade", "reduction", "--task", "sh"), ["shuffle"])
+        self.assertEqual(completed(self.shell, "./lab", "trace", "reduction", "sh"), ["shuffle"])
+        self.assertNotIn("README.md", completed(self.shell, "./lab", "grade", "--task", ""))
+
     def test_files_where_an_option_takes_any(self):
         self.assertEqual(completed(self.shell, "./lab", "report", "--html", "READ"), ["README.md"])
 

@@ -5,6 +5,7 @@
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -189,6 +190,39 @@ class SystemsTable(unittest.TestCase):
         page = pathlib.Path(__file__).resolve().parents[2] / "CONTRIBUTING.md"
         done = subprocess.run([sys.executable, "-B", systems_table.__file__, "fill", page, "--check"], capture_output=True, text=True, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
+
+
+class EditorTasks(unittest.TestCase):
+    """.vscode/tasks.json: what a student's editor marks."""
+
+    def setUp(self):
+        text = (pathlib.Path(__file__).parents[2] / ".vscode/tasks.json").read_text(encoding="utf-8")
+        self.matchers = json.loads("\n".join(line for line in text.splitlines() if not line.lstrip().startswith("//")))["problemMatcher"]
+
+    def places(self, line):
+        """(file, line, message) by each matcher that takes the line."""
+        found = []
+        for matcher in self.matchers:
+            pattern = matcher["pattern"]
+            if match := re.match(pattern["regexp"], line):
+                found.append((match[pattern["file"]], match[pattern["line"]], match[pattern["message"]]))
+        return found
+
+    def test_marks_compiler_errors(self):
+        error = "  labs/reduction/reduction.cu(12): error: expected a declaration"
+        self.assertEqual(self.places(error), [("labs/reduction/reduction.cu", "12", "expected a declaration")])
+
+    def test_marks_findings_of_the_checkers(self):
+        for line in [
+            "  scan.cu:31 and scan.cu:33: two threads use s_data[17] without a barrier",
+            "  cause: write at scan.cu:31 (thread 3 of block 0)",
+            "    memcheck: a read past the end (scan.cu:31)",
+        ]:
+            self.assertEqual([place[:2] for place in self.places(line)], [("scan.cu", "31")], line)
+
+    def test_marks_nothing_else(self):
+        for line in ["  run it again:  ./lab grade scan --case x", "  12:31 o'clock", "  labs/scan                  0/100"]:
+            self.assertEqual(self.places(line), [], line)
 
 
 if __name__ == "__main__":

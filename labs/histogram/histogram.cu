@@ -99,7 +99,7 @@ __global__ void k02_private_counts(const T* d_in, std::uint64_t n, Bins bins, st
                                    std::uint32_t n_private) {
   // TODO(student): Threads from n_private on have nothing to do. The other threads clear their own counters
   // (no other thread reads them, so no barrier is needed), then count the samples t, t + n_private, … with a
-  // plain ++. The index of a counter needs 64 bits. (roughly 6 lines)
+  // plain ++. The index of a sample needs 64 bits. (roughly 6 lines)
 }
 
 // One block per bin, and one for the samples in no bin: d_counts[b] becomes the sum of bin b's n_private

@@ -153,7 +153,7 @@ __global__ void k02_private_counts(const T* d_in, std::uint64_t n, Bins bins, st
                                    std::uint32_t n_private) {
   //@solution Threads from n_private on have nothing to do. The other threads clear their own counters (no
   //@hint other thread reads them, so no barrier is needed), then count the samples t, t + n_private, … with a
-  //@hint plain ++. The index of a counter needs 64 bits.
+  //@hint plain ++. The index of a sample needs 64 bits.
   const std::uint64_t t = global_thread();
   if (t >= n_private) return;
   for (std::uint64_t bin = 0; bin <= bins.n_bins; ++bin) d_private[bin * n_private + t] = 0;

@@ -63,10 +63,13 @@ Status check_shared(const KernelOp& kernel, const sim::KernelFacts& facts, const
     return cudaSuccess;
   }
   if (total > chip.shared_per_block) {
-    return fail(cudaErrorInvalidValue,
-                "{} needs {} bytes of shared memory, the limit is {}; up to {} after "
-                "cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)",
-                facts.demangled, total, chip.shared_per_block, chip.shared_per_block_optin);
+    return fail(
+        cudaErrorInvalidValue,
+        "{} needs {} bytes of shared memory ({} of __shared__ arrays and {} dynamic), the limit is {}; "
+        "up to {} after "
+        "cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)",
+        facts.demangled, total, facts.static_shared, kernel.shared, chip.shared_per_block,
+        chip.shared_per_block_optin);
   }
   return cudaSuccess;
 }

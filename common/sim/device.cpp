@@ -19,6 +19,7 @@
 #include "sim/machine/op_table.hpp"
 #include "sim/memory/cache.hpp"
 #include "sim/memory/memory.hpp"
+#include "sim/observation/attachment.hpp"
 #include "sim/observation/observers.hpp"
 #include "sim/observation/profile.hpp"
 #include "sim/observation/report.hpp"
@@ -198,6 +199,7 @@ Result<ModuleId> Device::load_module(std::string_view ptx_text) {
                   static_cast<std::size_t>(r.bytes));
     }
   }
+  if (attachment != nullptr) attachment->module_loaded(loaded.image, ptx_text);
   return static_cast<ModuleId>(impl_->modules.size() - 1);
 }
 
@@ -324,10 +326,14 @@ std::string Device::Impl::check_configuration(const Kernel& kernel, const Launch
 // fault.
 const Program* Device::Impl::program_of(Kernel& kernel, LaunchResult& result) {
   if (!kernel.program && kernel.decode_error.empty()) {
-    auto program = decode(modules[kernel.module].image, *kernel.function, *engine().table);
+    const ModuleImage& image = modules[kernel.module].image;
+    SlotNames names;
+    auto program =
+        decode(image, *kernel.function, *engine().table, attachment != nullptr ? &names : nullptr);
     if (program) {
       set_pace(*program, options.preset.timing);
       kernel.program = std::make_unique<Program>(std::move(*program));
+      if (attachment != nullptr) attachment->kernel_decoded(*kernel.program, image, std::move(names));
     } else
       kernel.decode_error = program.error().text;
   }

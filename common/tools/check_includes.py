@@ -27,6 +27,7 @@ ALLOWED = {
     "ptx": ["base"],
     "sim": ["ptx", "base"],
     "cudart": ["sim", "ptx", "base"],
+    "debug": ["sim", "ptx", "labs", "lab", "base"],
     "remote": ["runner", "protocol", "lab", "cudart", "sim", "base"],
     "labs": ["lab", "base"],  # the registry
     "labs/{lab}": ["lab", "base"],  # and its tests, TESTS

@@ -29,6 +29,12 @@ class Boundcheck final : public KernelChecker {
   void access(Warp& w, const MicroOp& op, const LaneAccess& a) override {
     if (const Program::SharedVariable* array = (*arrays_)[op.index]; array != nullptr) look(w, op, a, *array);
   }
+  std::vector<const Finding*> found() const override {
+    std::vector<const Finding*> all;
+    for (const auto& [key, finding] : told_) all.push_back(&finding);
+    return all;
+  }
+  std::size_t n_found() const override { return told_.size(); }
 
  private:
   using Arrays = std::vector<const Program::SharedVariable*>;  // by op

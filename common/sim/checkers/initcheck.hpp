@@ -57,6 +57,12 @@ class Initcheck final : public KernelChecker {
                        std::uint64_t barrier) override;
   void frame_opened(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) override;
   void local_moved(Warp& w, int lane, std::uint32_t offset, std::uint32_t bytes) override;
+  std::vector<const Finding*> found() const override {
+    std::vector<const Finding*> all;
+    for (const auto& [key, finding] : told_) all.push_back(&finding);
+    return all;
+  }
+  std::size_t n_found() const override { return told_.size(); }
 
  private:
   using Bits = std::vector<std::uint64_t>;

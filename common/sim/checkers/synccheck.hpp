@@ -46,6 +46,12 @@ class Synccheck final : public KernelChecker {
   void barrier_released(Block& block, std::uint32_t barrier) override;
   void threads_exit(Warp& w, const Group& group, const BasicBlock& b) override;
   void stuck(Block& block) override;
+  std::vector<const Finding*> found() const override {
+    std::vector<const Finding*> all;
+    for (const auto& [key, finding] : told_) all.push_back(&finding);
+    return all;
+  }
+  std::size_t n_found() const override { return told_.size(); }
 
  private:
   struct Arrival {

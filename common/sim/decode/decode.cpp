@@ -90,7 +90,9 @@ Program Decoder::run(const ptx::Function& kernel) {
   for (std::size_t k = 0; k < sources_.size(); ++k) {
     if (k > 0) program_.function_addresses[k] = function_address(module_, *sources_[k]);
     function(static_cast<std::uint32_t>(k));
+    if (slot_names_ != nullptr) slot_names_->functions.push_back({register_slots_, frame_offsets_});
   }
+  if (slot_names_ != nullptr) slot_names_->shared = shared_offsets_;
 
   program_.register_image.assign(program_.register_bytes, std::byte{0});
   for (const auto& [key, slot] : constants_) {
@@ -235,9 +237,10 @@ std::uint64_t function_address(const ptx::Module& module, const ptx::Function& f
   return kFunctionWindow + 16 * static_cast<std::uint64_t>(&f - module.functions.data());
 }
 
-Result<Program> decode(const ModuleImage& image, const ptx::Function& kernel, const OpTable& table) {
+Result<Program> decode(const ModuleImage& image, const ptx::Function& kernel, const OpTable& table,
+                       SlotNames* names) {
   try {
-    return Decoder(image, table).run(kernel);
+    return Decoder(image, table, names).run(kernel);
   } catch (const DecodeError& e) {
     return Error{e.what()};
   }

@@ -4,9 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "base/demangle.hpp"
 #include "base/result.hpp"
@@ -25,8 +28,21 @@ struct ModuleImage {
   std::uint64_t parameter_area = 0;  // address of the kernel's parameters during a launch
 };
 
-// Decodes a kernel. An Error contains the instruction, the function and file:line.
-Result<Program> decode(const ModuleImage& image, const ptx::Function& kernel, const OpTable& table);
+// For debuggers: where a decoded kernel keeps what the PTX text names.
+struct SlotNames {
+  using Offsets = std::map<std::string, std::uint32_t, std::less<>>;
+  struct Function {
+    std::vector<std::uint32_t> registers;  // slots, by index in ptx::Function::registers; or MicroOp::kNoSlot
+    Offsets frame;                         // of its local variables, in its frame
+  };
+  std::vector<Function> functions;  // as Program::functions
+  Offsets shared;                   // of shared variables, in the block's shared memory
+};
+
+// Decodes a kernel. An Error contains the instruction, the function and file:line. Fills `names` unless it is
+// nullptr.
+Result<Program> decode(const ModuleImage& image, const ptx::Function& kernel, const OpTable& table,
+                       SlotNames* names = nullptr);
 
 // Assigns scheduling ranks to blocks: a reverse post-order in which loop bodies come before what follows the
 // loop. Also assigns their costs: short loops that poll memory use up their time slice quickly, so that the

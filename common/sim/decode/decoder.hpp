@@ -68,8 +68,8 @@ Access access_of(const Instruction& i);
 
 class Decoder {
  public:
-  Decoder(const ModuleImage& image, const OpTable& table)
-      : image_(image), module_(*image.module), table_(table) {}
+  Decoder(const ModuleImage& image, const OpTable& table, SlotNames* names)
+      : image_(image), module_(*image.module), table_(table), slot_names_(names) {}
 
   Program run(const ptx::Function& kernel);
 
@@ -219,6 +219,7 @@ class Decoder {
   const ModuleImage& image_;
   const ptx::Module& module_;
   const OpTable& table_;
+  SlotNames* const slot_names_;  // nullptr unless they are asked for
   Program program_;
 
   std::map<std::pair<SlotKind, std::uint64_t>, std::uint32_t> constants_;

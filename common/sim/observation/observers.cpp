@@ -8,6 +8,7 @@
 #include "sim/checkers/racecheck/racecheck.hpp"
 #include "sim/checkers/together.hpp"
 #include "sim/machine/composite_observer.hpp"
+#include "sim/observation/attachment.hpp"
 #include "sim/observation/dataflow.hpp"
 #include "sim/observation/trace.hpp"
 
@@ -86,6 +87,7 @@ Observer* Observers::begin(std::uint32_t mode, const Program& program, const Lau
   if (counts_dataflow_) all.push_back(dataflow_.get());
   if (checks_) all.push_back(checks_.get());
   if ((mode & kTrace) != 0) all.push_back(trace_.get());
+  if (attachment != nullptr) all.push_back(&attachment->observer(arena_, checkers_.of(mode)));
   if (all.empty()) return nullptr;
   if (all.size() == 1) return all.front();
   several_ = std::make_unique<CompositeObserver>(std::move(all));
@@ -95,7 +97,9 @@ Observer* Observers::begin(std::uint32_t mode, const Program& program, const Lau
 std::vector<Observer*> Observers::begin_together(std::uint32_t mode, const Program& program,
                                                  const LaunchRequest& launch, int host_threads) {
   const bool checks_alone = (mode & kRacecheck) != 0 && (mode & (kDataflow | kTrace)) == 0;
-  if (host_threads < 2 || !checks_alone || !shortcuts_ || !CheckedTogether::suits(program, launch)) return {};
+  if (attachment != nullptr || host_threads < 2 || !checks_alone || !shortcuts_ ||
+      !CheckedTogether::suits(program, launch))
+    return {};
   if (together_ == nullptr) together_ = std::make_unique<CheckedTogether>(arena_);
   return together_->begin(mode, static_cast<std::size_t>(host_threads), checkers_,
                           (mode & kInitcheck) != 0 ? initcheck_ : nullptr);

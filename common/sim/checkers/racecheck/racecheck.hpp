@@ -68,6 +68,12 @@ class Racecheck final : public KernelChecker {
 
   // For tests: checks each lane and word separately, without shortcuts. The findings must be the same.
   void take_no_shortcuts() { shortcuts_ = false; }
+  std::vector<const Finding*> found() const override {
+    std::vector<const Finding*> all;
+    for (const Known& known : known_) all.push_back(&known.finding);
+    return all;
+  }
+  std::size_t n_found() const override { return known_.size(); }
 
   // Whether strong loads of the next launch may get old values, chosen at random with the schedule's seed:
   // see old_values.cpp.

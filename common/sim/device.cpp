@@ -328,8 +328,7 @@ const Program* Device::Impl::program_of(Kernel& kernel, LaunchResult& result) {
   if (!kernel.program && kernel.decode_error.empty()) {
     const ModuleImage& image = modules[kernel.module].image;
     SlotNames names;
-    auto program =
-        decode(image, *kernel.function, *engine().table, attachment != nullptr ? &names : nullptr);
+    auto program = decode(image, *kernel.function, *engine().table, attachment != nullptr ? &names : nullptr);
     if (program) {
       set_pace(*program, options.preset.timing);
       kernel.program = std::make_unique<Program>(std::move(*program));

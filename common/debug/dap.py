@@ -1,0 +1,321 @@
+# SPDX-License-Identifier: MIT
+"""The debugger as a Debug Adapter (./lab debug --dap): VS Code, Neovim and Emacs drive it by messages on standard input and output.
+
+A thread of the protocol is a warp. Its stack and variables are those of the lane that has stopped, or of lane `lane` after the
+expression "lane N" in the console. Source: Debug Adapter Protocol 1.70, microsoft.github.io/debug-adapter-protocol.
+"""
+
+import json
+import os
+import pathlib
+import queue
+import signal
+import sys
+import threading
+from collections.abc import Callable
+
+from debugger import Debugger, Ended, Refused
+
+CAPABILITIES = {
+    "supportsConfigurationDoneRequest": True, "supportsConditionalBreakpoints": True, "supportsStepBack": True, "supportsEvaluateForHovers": True,
+    "supportsDataBreakpoints": True, "supportTerminateDebuggee": True,
+    "exceptionBreakpointFilters": [{"filter": "findings", "label": "Findings of checkers, and faults", "default": True}],
+}  # fmt: skip
+REASONS = {"breakpoint": "breakpoint", "watch": "data breakpoint", "finding": "exception", "fault": "exception", "interrupt": "pause", "launch": "entry"}
+LANE_WARPS = 1 << 20  # warps of a block, in thread ids
+
+
+class Adapter:
+    """`start` compiles what the launch request names, and gives a running Debugger."""
+
+    def __init__(self, start: Callable[[dict], Debugger], source=None, sink=None):
+        self.start = start
+        self.input, self.output = source or sys.stdin.buffer, sink or sys.stdout.buffer
+        self.sequence = 0
+        self.debugger: Debugger | None = None
+        self.arguments: dict = {}
+        self.findings = True
+        self.lines: dict[str, list[int]] = {}  # breakpoints of a file
+        self.data: list[int] = []
+        self.references: list[dict] = []
+        self.lane = 0
+        self.requests: queue.Queue[dict | None] = queue.Queue()
+
+    # --- messages
+
+    def send(self, message: dict) -> None:
+        self.sequence += 1
+        body = json.dumps({"seq": self.sequence, **message}).encode()
+        self.output.write(b"Content-Length: %d\r\n\r\n" % len(body) + body)
+        self.output.flush()
+
+    def event(self, name: str, **body) -> None:
+        self.send({"type": "event", "event": name, "body": body})
+
+    def read(self) -> dict | None:
+        length = 0
+        while line := self.input.readline():
+            line = line.strip()
+            if not line and length:
+                return json.loads(self.input.read(length))
+            if line.lower().startswith(b"content-length:"):
+                length = int(line.split(b":")[1])
+        return None
+
+    def read_all(self) -> None:
+        while request := self.read():
+            # The program may be running: it is interrupted at once, and then the request has its turn.
+            if request.get("command") in ("pause", "disconnect", "terminate") and self.debugger:
+                try:
+                    os.kill(self.debugger.live_pid, signal.SIGUSR1)
+                except ProcessLookupError:
+                    pass
+            self.requests.put(request)
+        self.requests.put(None)
+
+    def serve(self) -> None:
+        threading.Thread(target=self.read_all, daemon=True).start()
+        try:
+            while request := self.requests.get():
+                if not self.handle(request):
+                    break
+        finally:
+            if self.debugger:
+                self.debugger.close()
+
+    def handle(self, request: dict) -> bool:
+        command = request["command"]
+        reply = {"type": "response", "request_seq": request["seq"], "command": command, "success": True}
+        handler = getattr(self, "do_" + command, None)
+        after = None
+        try:
+            if handler is None:
+                raise Refused(f"this debugger does not know the request {command}")
+            result = handler(request.get("arguments") or {})
+            if callable(result):
+                after = result  # runs the program, once the request is answered
+            elif result is not None:
+                reply["body"] = result
+        except Refused as error:
+            reply.update(success=False, message=str(error))
+        except Ended:
+            reply.update(success=False, message="the program has crashed, or was killed")
+            self.send(reply)
+            self.event("terminated")
+            return command not in ("disconnect", "terminate")
+        self.send(reply)
+        if command == "launch" and reply["success"]:
+            self.event("initialized")
+        if after:
+            self.run(after)
+        return command not in ("disconnect", "terminate")
+
+    # --- running
+
+    def run(self, move: Callable[[], dict]) -> None:
+        try:
+            move()
+        except Refused as error:
+            self.event("output", category="console", output=f"{error}\n")
+        except Ended:
+            self.show_output()
+            self.event("output", category="stderr", output="The program has crashed, or was killed.\n")
+            self.event("terminated")
+            return
+        self.report_stop()
+
+    def show_output(self) -> None:
+        if text := self.debugger.output():
+            self.event("output", category="stdout", output=text)
+
+    def report_stop(self) -> None:
+        self.show_output()
+        self.references = []
+        stop = self.debugger.stop
+        if "focus" not in stop and "exited" not in stop:
+            # A launch has ended: there is no warp to show.
+            self.event("output", category="console", output=f"Kernel {stop['kernel']} has ended.\n")
+            return self.run(lambda: self.debugger.run(launches=True, **self.stops()))
+        if "exited" in stop:
+            self.event("exited", exitCode=0)
+            self.event("terminated")
+            return None
+        focus = stop["focus"]
+        self.lane = focus["lane"]
+        why = stop["why"]
+        texts = [w["text"] for w in why if w["kind"] in ("finding", "fault")]
+        texts += [f"{w['text']} was written by {w['who']}" for w in why if w["kind"] == "watch"]
+        reason = next((REASONS[w["kind"]] for w in why if w["kind"] in REASONS), "step")
+        self.event("stopped", reason=reason, threadId=self.thread_id(focus), allThreadsStopped=True, **({"text": "; ".join(texts)} if texts else {}))
+        for text in texts:
+            self.event("output", category="console", output=text + "\n")
+        return None
+
+    def stops(self) -> dict:
+        return {"breakpoints": True, "watches": True, "findings": self.findings}
+
+    @staticmethod
+    def thread_id(focus: dict) -> int:
+        return focus["block"] * LANE_WARPS + focus["warp"] + 1
+
+    def scene(self, thread: int, frame: int = 0) -> dict:
+        return {"block": (thread - 1) // LANE_WARPS, "warp": (thread - 1) % LANE_WARPS, "lane": self.lane, "frame": frame}
+
+    def lane_of(self, thread: int) -> int:
+        """The lane to show of a warp: the one that has stopped, else its first that has not ended."""
+        scene = self.scene(thread)
+        for block in self.debugger.ask({"do": "threads"})["blocks"]:
+            if block["block"] == scene["block"]:
+                live = block["warps"][scene["warp"]]["live"]
+                if not live >> self.lane & 1 and live:
+                    return (live & -live).bit_length() - 1
+        return self.lane
+
+    def step(self, arguments: dict, forwards: bool, depth: int | None) -> Callable[[], dict]:
+        scene = self.scene(arguments["threadId"])
+        step = {"block": scene["block"], "warp": scene["warp"], "lane": self.lane, "alone": arguments.get("granularity") == "lane"}
+        if depth is not None:
+            if depth < 0:
+                raise Refused("this is the kernel itself, which no function has called")
+            step["depth"] = depth
+        goal = {"step": step, "findings": self.findings, **({"breakpoints": True} if forwards and depth is not None else {})}
+        return (lambda: self.debugger.run(**goal)) if forwards else (lambda: self.debugger.run_back(**goal))
+
+    # --- requests
+
+    def do_initialize(self, arguments: dict) -> dict:
+        return CAPABILITIES
+
+    def do_launch(self, arguments: dict) -> None:
+        self.arguments = arguments
+        self.debugger = self.start(arguments)
+        self.show_output()
+
+    def do_setBreakpoints(self, arguments: dict) -> dict:
+        path = str(pathlib.Path(arguments["source"]["path"]).resolve())
+        for number in self.lines.pop(path, []):
+            del self.debugger.breakpoints[number]
+        wanted = []
+        for one in arguments.get("breakpoints", []):
+            number = self.debugger.next_id
+            self.debugger.next_id += 1
+            self.debugger.breakpoints[number] = {"id": number, "file": path, "line": one["line"], "condition": one.get("condition", "")}
+            wanted.append(number)
+        self.lines[path] = wanted
+        self.debugger.is_set_up = False
+        found = {} if "exited" in self.debugger.stop else self.debugger.set_up()
+        made = []
+        for number in wanted:
+            line = found.get(str(number), {}).get("line", 0)
+            made.append({"id": number, "verified": line > 0, "line": line or self.debugger.breakpoints[number]["line"]})
+        return {"breakpoints": made}
+
+    def do_setExceptionBreakpoints(self, arguments: dict) -> None:
+        self.findings = "findings" in arguments.get("filters", [])
+
+    def do_dataBreakpointInfo(self, arguments: dict) -> dict:
+        try:
+            where = self.debugger.ask({"do": "address", "expression": arguments["name"], **self.scene(self.thread_id(self.debugger.stop["focus"]))})
+        except Refused as error:
+            return {"dataId": None, "description": str(error)}
+        return {"dataId": json.dumps({**where, "text": arguments["name"]}), "description": arguments["name"], "accessTypes": ["write"]}
+
+    def do_setDataBreakpoints(self, arguments: dict) -> dict:
+        self.debugger.watches.clear()
+        for one in arguments["breakpoints"]:
+            number = self.debugger.next_id
+            self.debugger.next_id += 1
+            self.debugger.watches[number] = {"id": number, **json.loads(one["dataId"])}
+        self.debugger.is_set_up = False
+        return {"breakpoints": [{"verified": True} for _ in arguments["breakpoints"]]}
+
+    def do_configurationDone(self, arguments: dict) -> Callable[[], dict]:
+        if self.arguments.get("stopOnEntry", True) or "exited" in self.debugger.stop:
+            return lambda: self.debugger.stop
+        return lambda: self.debugger.run(**self.stops())
+
+    def do_threads(self, arguments: dict) -> dict:
+        if "focus" not in self.debugger.stop:
+            return {"threads": []}
+        return {"threads": [{"id": self.thread_id({"block": b["block"], "warp": w["warp"]}), "name": f"block {b['block']}, warp {w['warp']}"}
+                            for b in self.debugger.ask({"do": "threads"})["blocks"] for w in b["warps"] if w["live"]]}
+
+    def do_stackTrace(self, arguments: dict) -> dict:
+        thread = arguments["threadId"]
+        scene = {**self.scene(thread), "lane": self.lane_of(thread)}
+        frames = [{"id": self.refer({"kind": "frame", "scene": {**scene, "frame": k}}), "name": f"{f['function']} (lane {scene['lane']})",
+                   "line": f["line"], "column": 1, "source": {"name": pathlib.Path(f["file"]).name, "path": f["file"]}}
+                  for k, f in enumerate(self.debugger.ask({"do": "frames", **scene})["frames"])]
+        return {"stackFrames": frames, "totalFrames": len(frames)}
+
+    def refer(self, what: dict) -> int:
+        self.references.append(what)
+        return len(self.references)
+
+    def do_scopes(self, arguments: dict) -> dict:
+        scene = self.references[arguments["frameId"] - 1]["scene"]
+        return {"scopes": [{"name": name, "variablesReference": self.refer({"kind": kind, "scene": scene}), "expensive": kind == "lanes"}
+                           for name, kind in [("Variables of the lane", "locals"), ("All lanes", "lanes")]]}
+
+    def do_variables(self, arguments: dict) -> dict:
+        what = self.references[arguments["variablesReference"] - 1]
+        scene, kind = what["scene"], what["kind"]
+
+        def variable(name: str, value: str, reference: int = 0, **more) -> dict:
+            return {"name": name, "value": value, "variablesReference": reference, **more}
+
+        if kind == "array":
+            reply = self.debugger.ask({"do": "array", "expression": what["expression"], "count": 256, **scene})
+            return {"variables": [variable(f"[{k}]", text, evaluateName=f"{what['expression']}[{k}]") for k, text in enumerate(reply["elements"])]}
+        if kind == "lane values":
+            reply = self.debugger.ask({"do": "value", "lanes": True, "expression": what["expression"], **scene})
+            return {"variables": [variable(f"lane {k}", text) for k, text in enumerate(reply["lanes"]) if text is not None]}
+        found = []
+        for v in self.debugger.ask({"do": "locals", **scene})["locals"]:
+            name, text = v["name"], v.get("text", "(no value here)")
+            if kind == "lanes":
+                if "text" in v:
+                    found.append(variable(name, text, self.refer({"kind": "lane values", "scene": scene, "expression": name}), type=v["type"]))
+            else:
+                is_list = v["type"].endswith(("]", "*")) and "text" in v and v["type"].count("[") < 2
+                reference = self.refer({"kind": "array", "scene": scene, "expression": name}) if is_list else 0
+                found.append(variable(name, text, reference, type=v["type"], evaluateName=name))
+        return {"variables": found}
+
+    def do_evaluate(self, arguments: dict) -> dict:
+        text = arguments["expression"].strip()
+        words = text.split()
+        if len(words) == 2 and words[0] == "lane" and words[1].isdigit() and int(words[1]) < 32:
+            self.lane = int(words[1])
+            return {"result": f"The variables of lane {self.lane} are shown from the next stop on.", "variablesReference": 0}
+        frame = arguments.get("frameId")
+        scene = self.references[frame - 1]["scene"] if frame else self.scene(self.thread_id(self.debugger.stop["focus"]))
+        reply = self.debugger.ask({"do": "value", "expression": text, **scene})
+        return {"result": reply["text"], "type": reply["type"], "variablesReference": 0}
+
+    def do_continue(self, arguments: dict) -> Callable[[], dict]:
+        return lambda: self.debugger.run(**self.stops())
+
+    def do_reverseContinue(self, arguments: dict) -> Callable[[], dict]:
+        return lambda: self.debugger.run_back(**self.stops())
+
+    def do_stepIn(self, arguments: dict) -> Callable[[], dict]:
+        return self.step(arguments, True, None)
+
+    def do_next(self, arguments: dict) -> Callable[[], dict]:
+        return self.step(arguments, True, self.debugger.stop.get("depth", 0))
+
+    def do_stepOut(self, arguments: dict) -> Callable[[], dict]:
+        return self.step(arguments, True, self.debugger.stop.get("depth", 0) - 1)
+
+    def do_stepBack(self, arguments: dict) -> Callable[[], dict]:
+        return self.step(arguments, False, self.debugger.stop.get("depth", 0))
+
+    def do_pause(self, arguments: dict) -> None:
+        return None  # read_all has interrupted the program
+
+    def do_disconnect(self, arguments: dict) -> None:
+        return None
+
+    def do_terminate(self, arguments: dict) -> None:
+        return None

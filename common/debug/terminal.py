@@ -1,0 +1,534 @@
+# SPDX-License-Identifier: MIT
+"""The debugger's line-oriented front end: reads commands like gdb's, prints at most 80 columns. From a script as well as by hand."""
+
+import pathlib
+import re
+import sys
+import textwrap
+
+from debugger import Debugger, Ended, Refused
+
+HELP = """\
+forwards                       backwards
+  continue, c                    reverse-continue, rc     to the next stop
+  step, s [N]                    reverse-step, rs [N]     to the next line
+  next, n [N]                    reverse-next, rn [N]     the same, over calls
+  finish                         reverse-finish           out of the function
+  barrier                        reverse-barrier          to a barrier's end
+  launch                         reverse-launch           to a kernel's start
+  goto TIME, restart             to a time, to the first launch
+
+stops
+  break [FILE:]LINE [if COND]    at a line, if COND holds in some lane
+  watch EXPR                     when a kernel writes this memory
+  delete N                       removes a breakpoint or watch; info breakpoints
+  findings on|off                at a checker's finding (on)
+
+looking
+  print, p EXPR                  a value in the current thread
+  lanes EXPR, EXPR …             values in all lanes of the warp
+  array, x EXPR [FIRST [COUNT]]  elements; * marks those that have changed
+  written EXPR                   who wrote this memory last, and when
+  info locals|threads|launch     variables; where all threads are
+  where, bt; up, down            the calls; the frame to look at
+  list, l [LINE]                 the source
+  thread T [B], lane N, warp N, block N      the thread to look at
+  unit warp|lane                 what step and next follow (warp)
+
+EXPR: C, with threadIdx, blockIdx, blockDim, gridDim, and lane, warp, thread,
+block as numbers. An empty line repeats the last command. quit ends."""
+
+
+def ranges(mask: int) -> str:
+    """"0-15,18" of a mask of lanes."""
+    parts, lane = [], 0
+    while lane < 32:
+        if mask >> lane & 1:
+            end = lane
+            while end < 31 and mask >> (end + 1) & 1:
+                end += 1
+            parts.append(f"{lane}-{end}" if end > lane else str(lane))
+            lane = end
+        lane += 1
+    return ",".join(parts) or "none"
+
+
+def plural(n: int, word: str) -> str:
+    return f"{n} {word}" + ("" if n == 1 else "s")
+
+
+class Terminal:
+    def __init__(self, debugger: Debugger, out=sys.stdout):
+        self.debugger, self.out = debugger, out
+        self.focus: dict = {}
+        self.frame = 0
+        self.unit = "warp"
+        self.findings = True
+        self.seen_arrays: dict[str, list[str]] = {}
+        self.sources: dict[str, list[str]] = {}
+        self.last_command = ""
+        self.listed = 0
+        self.complained = False
+
+    # --- printing
+
+    def say(self, text: str = "") -> None:
+        for line in text.split("\n"):
+            parts = textwrap.wrap(line, 80, drop_whitespace=False, break_on_hyphens=False) if len(line) > 80 else [line]
+            for k, part in enumerate(parts):
+                print(part.strip() if k > 0 else part.rstrip(), file=self.out)
+        self.out.flush()
+
+    def source(self, file: str) -> list[str]:
+        if file not in self.sources:
+            try:
+                self.sources[file] = pathlib.Path(file).read_text(errors="replace").splitlines()
+            except OSError:
+                self.sources[file] = []
+        return self.sources[file]
+
+    def source_line(self, place: dict) -> str:
+        lines = self.source(place["file"])
+        return lines[place["line"] - 1] if 0 < place["line"] <= len(lines) else ""
+
+    def show_output(self) -> None:
+        for line in self.debugger.output().splitlines():
+            self.say("program: " + line)
+
+    def show_stop(self) -> None:
+        stop = self.debugger.stop
+        self.show_output()
+        self.frame = 0
+        if "exited" in stop:
+            self.say(f"The program has ended, at time {stop['time']} after {plural(stop['launch'], 'launch').replace('launchs', 'launches')}.")
+            return
+        self.focus = dict(stop.get("focus", {}))
+        for why in stop["why"]:
+            self.show_reason(why)
+        if not self.focus:
+            self.say(f"Kernel {stop['kernel']} has ended, at time {stop['time']}.")
+            return
+        f = self.focus
+        mask = stop.get("mask", 0)
+        self.say(f"block {f['block']}, warp {f['warp']}, lane {f['lane']}; active lanes {ranges(mask)}; time {stop['time']}")
+        place = stop["place"]
+        if place["line"]:
+            self.say(f"{pathlib.Path(place['file']).name}:{place['line']}  {self.source_line(place).strip()}")
+            self.listed = 0
+        else:
+            self.say("at an instruction without a source line (compile with -G or -lineinfo)")
+        if stop.get("complaint") and not self.complained:
+            self.say("Note: " + stop["complaint"] + ".")
+            self.complained = True
+
+    def show_reason(self, why: dict) -> None:
+        stop = self.debugger.stop
+        kind = why["kind"]
+        if kind == "launch":
+            grid, block = ("(" + ", ".join(map(str, stop[k])) + ")" for k in ("grid", "block_size"))
+            self.say(f"Launch {stop['launch']}: {stop['kernel']}, grid {grid}, blocks of {block}")
+        elif kind == "breakpoint":
+            self.say(f"Breakpoint {why['id']}.")
+        elif kind == "watch":
+            self.say(f"Watch {why['id']}: {why['text']} was written by {why['who']} (time {why['write']}).")
+        elif kind == "finding":
+            self.say(f"Finding: {why['text']}")
+        elif kind == "fault":
+            self.say(f"Fault, which ends the kernel: {why['text']}")
+        elif kind == "barrier":
+            self.say(f"All threads of block {why['block']} have arrived at the barrier.")
+        elif kind == "thread end":
+            self.say("The thread ends here." if self.unit == "lane" else "The warp ends here.")
+        elif kind == "interrupt":
+            self.say("Interrupted.")
+        elif kind == "beginning":
+            self.say("This is where the first launch begins; there is nothing before it.")
+
+    # --- commands
+
+    def command(self, line: str) -> bool:
+        """Executes a line; False ends the session."""
+        line = line.strip() or self.last_command
+        if not line or line.startswith("#"):
+            return True
+        self.last_command = line
+        word, _, rest = line.partition(" ")
+        rest = rest.strip()
+        if word in ("quit", "q", "exit"):
+            return False
+        if word.startswith("print/"):
+            word = "print"
+        handler = self.COMMANDS.get(word)
+        if handler is None:
+            close = [name for name in self.COMMANDS if name.startswith(word)]
+            if len(close) != 1:
+                self.say(f"There is no command \"{word}\"" + (f": {', '.join(sorted(close))}?" if close else "; \"help\" lists them."))
+                return True
+            handler = self.COMMANDS[close[0]]
+        try:
+            handler(self, rest)
+        except Refused as error:
+            self.say(str(error)[:1].upper() + str(error)[1:] + ("" if str(error).endswith((".", "?", ")")) else "."))
+        except Ended:
+            self.show_output()
+            self.say("The program has crashed or was killed" + (f" (exit status {self.debugger.process.poll()})."
+                                                               if self.debugger.process.poll() is not None else "."))
+        return True
+
+    def stops(self) -> dict:
+        return {"breakpoints": True, "watches": True, "findings": self.findings}
+
+    def step_goal(self, depth: int | None) -> dict:
+        stop = self.debugger.stop
+        if "focus" not in stop:
+            return {"any": True}  # after a launch: the first line of the next one, or the last line before
+        step = {**self.focus, "alone": self.unit == "lane"}
+        if depth is not None and any(self.focus[k] != stop["focus"][k] for k in ("block", "warp", "lane")):
+            depth += 64 * (len(self.frames()) - 1 - (stop["depth"] >> 6))  # another thread than the one that has stopped
+        if depth is not None:
+            if depth < 0:
+                raise Refused("this is the kernel itself, which no function has called")
+            step["depth"] = depth
+        return step
+
+    def move(self, forwards: bool, **goal) -> None:
+        self.debugger.run(**goal) if forwards else self.debugger.run_back(**goal)
+        self.show_stop()
+
+    def times(self, rest: str) -> int:
+        if rest and not rest.isdigit():
+            raise Refused(f"\"{rest}\" is no number of times")
+        return int(rest or 1)
+
+    def step(self, rest: str, forwards: bool = True, over: bool = False) -> None:
+        for k in range(self.times(rest)):
+            before = self.debugger.stop
+            depth = before.get("depth") if over else None
+            goal = {"step": self.step_goal(depth), "findings": self.findings}
+            if over and forwards:
+                goal["breakpoints"] = True
+            self.move(forwards, **goal)
+            if "focus" not in self.debugger.stop or any(w["kind"] not in ("step",) for w in self.debugger.stop["why"]):
+                break
+
+    def finish(self, rest: str, forwards: bool = True) -> None:
+        depth = self.debugger.stop.get("depth", 0)
+        goal = {"step": self.step_goal(depth - 1), "findings": self.findings}
+        if forwards:
+            goal["breakpoints"] = True
+        self.move(forwards, **goal)
+
+    def proceed(self, rest: str, forwards: bool = True) -> None:
+        self.move(forwards, **self.stops())
+
+    def barrier(self, rest: str, forwards: bool = True) -> None:
+        goal = {"barriers": True, **self.stops()}
+        if "block" in self.focus:
+            goal["barrier_block"] = self.focus["block"]
+        self.move(forwards, **goal)
+
+    def launch(self, rest: str, forwards: bool = True) -> None:
+        self.move(forwards, launches=True, findings=self.findings)
+
+    def goto(self, rest: str) -> None:
+        if not rest.isdigit():
+            raise Refused("goto takes a time, as each stop shows it")
+        self.debugger.goto(int(rest))
+        self.show_stop()
+
+    def restart(self, rest: str) -> None:
+        self.debugger.goto(self.debugger.first_time, [{"kind": "launch"}])
+        self.show_stop()
+
+    def add_break(self, rest: str) -> None:
+        match = re.fullmatch(r"(?:(.+):)?(\d+)(?:\s+if\s+(.+))?", rest)
+        if not match:
+            raise Refused("a breakpoint is written [FILE:]LINE, or [FILE:]LINE if CONDITION")
+        file, number, condition = match.groups()
+        if file is None:
+            place = self.debugger.stop.get("place")
+            file = place["file"] if place and place["file"] else ""
+        made = self.debugger.next_id
+        self.debugger.breakpoints[made] = {"id": made, "file": file, "line": int(number), "condition": condition or ""}
+        try:
+            found = self.debugger.set_up()[str(made)]
+        except Refused:
+            found = None
+        self.debugger.next_id += 1
+        if found is None:
+            self.say(f"Breakpoint {made} at line {number}.")
+        elif found["line"] == 0:
+            self.say(f"Breakpoint {made} at line {number}, where no kernel that has been launched so far has code.")
+        else:
+            self.say(f"Breakpoint {made} at {pathlib.Path(found['file']).name}:{found['line']}"
+                     + ("" if found["line"] == int(number) else f" (line {number} has no code)") + (f", if {condition}" if condition else "") + ".")
+
+    def add_watch(self, rest: str) -> None:
+        where = self.address(rest)
+        made = self.debugger.next_id
+        self.debugger.next_id += 1
+        self.debugger.watches[made] = {"id": made, "address": where["address"], "bytes": where["bytes"], "block": where["block"], "text": rest}
+        self.debugger.is_set_up = False
+        self.say(f"Watch {made}: {rest}, now {where['text']}.")
+
+    def delete(self, rest: str) -> None:
+        number = int(rest) if rest.isdigit() else 0
+        for table in (self.debugger.breakpoints, self.debugger.watches):
+            if table.pop(number, None):
+                self.debugger.is_set_up = False
+                return self.say(f"Deleted {number}.")
+        raise Refused("delete takes the number of a breakpoint or a watch (\"info breakpoints\")")
+
+    def set_findings(self, rest: str) -> None:
+        if rest not in ("on", "off"):
+            raise Refused("findings on, or findings off")
+        self.findings = rest == "on"
+
+    def set_unit(self, rest: str) -> None:
+        if rest not in ("warp", "lane"):
+            raise Refused("unit warp: step follows every thread of the warp; unit lane: only the current one")
+        self.unit = rest
+
+    # --- looking
+
+    def thread(self) -> dict:
+        return {**self.focus, "frame": self.frame}
+
+    def print_value(self, rest: str) -> None:
+        reply = self.debugger.ask({"do": "value", "expression": rest, **self.thread()})
+        self.say(f"{rest} = {reply['text']}")
+
+    def address(self, rest: str) -> dict:
+        return self.debugger.ask({"do": "address", "expression": rest, **self.thread()})
+
+    def lanes(self, rest: str) -> None:
+        expressions = split_expressions(rest) or [v["name"] for v in self.locals() if "text" in v and not v["type"].endswith("*") and v["text"][0] != "{"]
+        columns, errors = [], []
+        for expression in expressions:
+            reply = self.debugger.ask({"do": "value", "lanes": True, "expression": expression, **self.thread()}) if len(expressions) == 1 else \
+                self.debugger.request({"do": "value", "lanes": True, "expression": expression, **self.thread()})
+            if "error" in reply:
+                errors.append(f"{expression}: {reply['error']}")
+                continue
+            columns.append((expression, reply["lanes"]))
+        for error in errors:
+            self.say(error)
+        if not columns:
+            return
+        groups = self.groups_of_warp()
+        letters = {}
+        for letter, group in zip("abcdefghijklmnopqrstuvwxyz", groups):
+            letters.update({lane: letter for lane in range(32) if group["mask"] >> lane & 1})
+        active = self.debugger.stop.get("mask", 0) if self.focus["warp"] == self.debugger.stop["focus"]["warp"] else 0
+        # As many halves side by side as 80 columns hold.
+        widths = [max(len(name), *(len(v or "-") for v in values)) for name, values in columns]
+        width = 6 + sum(w + 2 for w in widths)
+        sides = max(1, min(4, 80 // (width + 3)))
+        height = -(-32 // sides)
+        head = "lane  " + "".join(name.rjust(w) + "  " for (name, _), w in zip(columns, widths))
+        self.say("   ".join([head] * sides))
+        for row in range(height):
+            parts = []
+            for side in range(sides):
+                lane = side * height + row
+                if lane < 32:
+                    mark = letters.get(lane, " ") if len(groups) > 1 else ("" if lane in letters else "")
+                    star = ">" if active >> lane & 1 else " "
+                    cells = "".join(("-" if lane not in letters else values[lane] or "-").rjust(w) + "  " for (_, values), w in zip(columns, widths))
+                    parts.append(f"{star}{lane:2}{mark:1}  {cells}")
+            self.say("   ".join(parts))
+        if len(groups) > 1:
+            for letter, group in zip("abcdefghijklmnopqrstuvwxyz", groups):
+                self.say(f"{letter}: lanes {ranges(group['mask'])} at {pathlib.Path(group['file']).name}:{group['line']}{self.waits(group)}")
+        if len(letters) < 32:
+            self.say(f"-: {plural(32 - len(letters), 'lane')} without a thread, or ended")
+
+    @staticmethod
+    def waits(group: dict) -> str:
+        return {"barrier": ", waiting at a barrier", "warp": ", waiting for other lanes"}.get(group["waits"], "")
+
+    def groups_of_warp(self) -> list[dict]:
+        for block in self.debugger.ask({"do": "threads"})["blocks"]:
+            if block["block"] == self.focus["block"]:
+                return block["warps"][self.focus["warp"]]["groups"]
+        return []
+
+    def locals(self) -> list[dict]:
+        return self.debugger.ask({"do": "locals", **self.thread()})["locals"]
+
+    def array(self, rest: str) -> None:
+        match = re.fullmatch(r"(.*?)(?:\s+(\d+))?(?:\s+(\d+))?", rest)
+        expression, first, count = match.group(1), int(match.group(2) or 0), int(match.group(3) or 64)
+        reply = self.debugger.ask({"do": "array", "expression": expression, "first": first, "count": count, **self.thread()})
+        elements = reply["elements"]
+        key = f"{expression} {reply['address']} {first} {self.focus['block'] if reply['address'] >= 1 << 56 else ''}"
+        before = self.seen_arrays.get(key, [])
+        self.seen_arrays[key] = elements
+        cells = [text + ("*" if k < len(before) and before[k] != text else " ") for k, text in enumerate(elements)]
+        width = max((len(c) for c in cells), default=1) + 1
+        per_row = max(n for n in (1, 2, 4, 8, 16, 32) if n * width + 8 <= 80 or n == 1)
+        if reply["row"] and reply["row"] * width + 8 <= 80:
+            per_row = reply["row"]
+        for k in range(0, len(cells), per_row):
+            self.say(f"{'[' + str(first + k) + ']':>7}" + "".join(c.rjust(width) for c in cells[k:k + per_row]))
+        self.say(f"{plural(reply['total'], 'element')} of type {reply['type']}"
+                 + (f"; elements {first} to {first + len(elements) - 1} are shown" if len(elements) < reply["total"] and elements else "") + ".")
+
+    def written(self, rest: str) -> None:
+        where = self.address(rest)
+        now, stop, focus = self.debugger.stop["time"], self.debugger.stop, self.focus
+        watch = {"id": 0, "address": where["address"], "bytes": where["bytes"], "block": where["block"], "text": rest}
+        others = self.debugger.watches
+        self.debugger.watches, self.debugger.is_set_up = {0: watch}, False
+        try:
+            found = self.debugger.find_last(now + 1, watches=True)
+        finally:
+            self.debugger.watches, self.debugger.is_set_up = others, False
+        self.debugger.goto(now)
+        self.debugger.stop, self.focus = stop, focus
+        if found is None:
+            self.say(f"{rest} = {where['text']}: no kernel has written it since the first launch.")
+            return
+        for why in found["why"]:
+            self.say(f"{rest} = {where['text']}: written by {why['who']}, at time {why['write']} (\"goto {why['write']}\" goes there).")
+
+    def info(self, rest: str) -> None:
+        if rest in ("breakpoints", "break", "b", "watches"):
+            for b in self.debugger.breakpoints.values():
+                self.say(f"{b['id']:3}  {pathlib.Path(b['file']).name}:{b['line']}" + (f" if {b['condition']}" if b["condition"] else ""))
+            for w in self.debugger.watches.values():
+                self.say(f"{w['id']:3}  watch {w['text']}")
+            if not self.debugger.breakpoints and not self.debugger.watches:
+                self.say("There are none.")
+        elif rest in ("locals", "l", ""):
+            for v in self.locals():
+                self.say(f"{v['name']} = {v.get('text', '(no value here)')}   ({'__shared__ ' if v['shared'] else ''}{v['type']})")
+        elif rest in ("threads", "t"):
+            self.info_threads()
+        elif rest == "launch":
+            self.show_reason({"kind": "launch"})
+        else:
+            raise Refused("info locals, info threads, info breakpoints or info launch")
+
+    def info_threads(self) -> None:
+        for block in self.debugger.ask({"do": "threads"})["blocks"]:
+            self.say(f"block {block['block']}" + (f" ({', '.join(map(str, block['index']))})" if any(block["index"][1:]) else ""))
+            for warp in block["warps"]:
+                if not warp["groups"]:
+                    self.say(f"  warp {warp['warp']:2}  ended")
+                for group in warp["groups"]:
+                    mark = ">" if (block["block"], warp["warp"]) == (self.focus["block"], self.focus["warp"]) and \
+                        group["mask"] >> self.focus["lane"] & 1 else " "
+                    self.say(f" {mark}warp {warp['warp']:2}  lanes {ranges(group['mask']):10} {pathlib.Path(group['file']).name}:{group['line']}"
+                             f"{self.waits(group)}")
+
+    def frames(self) -> list[dict]:
+        return self.debugger.ask({"do": "frames", **self.focus})["frames"]
+
+    def where(self, rest: str) -> None:
+        for k, frame in enumerate(self.frames()):
+            self.say(f"{'>' if k == self.frame else ' '}{k}  {frame['function']}  {pathlib.Path(frame['file']).name}:{frame['line']}")
+
+    def up(self, rest: str, by: int = 1) -> None:
+        frames = self.frames()
+        if not frames:
+            raise Refused("this thread has ended")
+        if not 0 <= self.frame + by < len(frames):
+            raise Refused("there is no frame further out" if by > 0 else "there is no frame further in")
+        self.frame += by
+        self.where(rest)
+
+    def list(self, rest: str) -> None:
+        place = self.debugger.stop.get("place")
+        frames = self.frames() if place else []
+        if frames:
+            place = frames[min(self.frame, len(frames) - 1)]
+        if not place or not place["line"]:
+            raise Refused("there is no source line here")
+        lines = self.source(place["file"])
+        first = int(rest) - 5 if rest.isdigit() else (self.listed or place["line"] - 5)
+        first = max(first, 1)
+        codes = set(self.debugger.ask({"do": "lines"})["lines"].get(place["file"], []))
+        for number in range(first, min(first + 11, len(lines) + 1)):
+            mark = ">" if number == place["line"] else ("." if number in codes else " ")
+            self.say(f"{mark}{number:4}  {lines[number - 1]}"[:80])
+        self.listed = first + 11
+
+    def look(self, **focus) -> None:
+        if not self.focus:
+            raise Refused("no kernel is running here")
+        before = dict(self.focus)
+        self.focus.update(focus)
+        self.frame = 0
+        try:
+            frames = self.frames()
+        except Refused:
+            self.focus = before
+            raise
+        f = self.focus
+        place = f"{pathlib.Path(frames[0]['file']).name}:{frames[0]['line']}" if frames else "ended, or no such thread"
+        self.say(f"block {f['block']}, warp {f['warp']}, lane {f['lane']}: {place}")
+
+    def number(self, rest: str) -> int:
+        if not rest.isdigit():
+            raise Refused("a number is missing")
+        return int(rest)
+
+    def look_at_thread(self, rest: str) -> None:
+        numbers = rest.split()
+        if not numbers or len(numbers) > 2:
+            raise Refused("thread T, or thread T BLOCK")
+        t = self.number(numbers[0])
+        block = {"block": self.number(numbers[1])} if len(numbers) == 2 else {}
+        self.look(warp=t // 32, lane=t % 32, **block)
+
+    def help(self, rest: str) -> None:
+        self.say(HELP)
+
+    COMMANDS = {
+        "break": add_break, "b": add_break, "watch": add_watch, "delete": delete, "d": delete, "findings": set_findings,
+        "unit": set_unit, "continue": proceed, "c": proceed, "step": step, "s": step,
+        "next": lambda self, rest: self.step(rest, over=True), "n": lambda self, rest: self.step(rest, over=True),
+        "finish": finish, "barrier": barrier, "launch": launch, "goto": goto, "restart": restart, "run": restart,
+        "reverse-continue": lambda self, rest: self.proceed(rest, False), "rc": lambda self, rest: self.proceed(rest, False),
+        "reverse-step": lambda self, rest: self.step(rest, False), "rs": lambda self, rest: self.step(rest, False),
+        "reverse-next": lambda self, rest: self.step(rest, False, True), "rn": lambda self, rest: self.step(rest, False, True),
+        "reverse-finish": lambda self, rest: self.finish(rest, False),
+        "reverse-barrier": lambda self, rest: self.barrier(rest, False),
+        "reverse-launch": lambda self, rest: self.launch(rest, False),
+        "print": print_value, "p": print_value, "lanes": lanes, "array": array, "x": array, "written": written, "info": info, "i": info,
+        "where": where, "bt": where, "backtrace": where, "up": up, "down": lambda self, rest: self.up(rest, -1),
+        "list": list, "l": list, "thread": look_at_thread, "help": help, "h": help,
+        "lane": lambda self, rest: self.look(lane=self.number(rest)), "warp": lambda self, rest: self.look(warp=self.number(rest)),
+        "block": lambda self, rest: self.look(block=self.number(rest), warp=0, lane=0),
+    }
+
+    def loop(self, lines, interactive: bool) -> None:
+        prompt = "(debug) "
+        while True:
+            try:
+                if interactive:
+                    line = input(prompt)
+                else:
+                    line = next(lines)
+                    self.say(prompt + line.rstrip("\n"))
+            except (EOFError, StopIteration):
+                break
+            except KeyboardInterrupt:
+                self.say("\n\"quit\" ends the session.")
+                continue
+            if not self.command(line):
+                break
+
+
+def split_expressions(text: str) -> list[str]:
+    """At commas outside of brackets."""
+    parts, depth, current = [], 0, ""
+    for c in text:
+        depth += (c in "([") - (c in ")]")
+        if c == "," and depth == 0:
+            parts.append(current.strip())
+            current = ""
+        else:
+            current += c
+    return [p for p in [*parts, current.strip()] if p]

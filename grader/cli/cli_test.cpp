@@ -258,7 +258,7 @@ TEST_F(Labcli, ProfileShowsCostOfEachLine) {
   const auto as_json =
       json::parse(run({"profile", "reduction", "reindexed", "--solutions", "--json"}).output);
   EXPECT_EQ(as_json.at("work"), 262143);
-  EXPECT_GT(as_json.at("barriers"), 0);
+  EXPECT_GT(as_json.at("barriers_passed"), 0);
 }
 
 TEST_F(Labcli, TraceExplainsWhatItCannotShow) {

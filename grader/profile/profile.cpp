@@ -289,7 +289,7 @@ std::string profile_json(const Profile& profile) {
              {"work", profile.work},
              {"steps", profile.steps},
              {"bytes", profile.bytes},
-             {"barriers", profile.barriers},
+             {"barriers_passed", profile.barriers},
              {"active_lanes", profile.active_lanes},
              {"ideal",
               {{"work", profile.ideal.work}, {"steps", profile.ideal.steps}, {"bytes", profile.ideal.bytes}}},

@@ -111,8 +111,11 @@ TEST(Dwarf, CutTextGivesAnErrorOrLess) {
   const std::string whole = ptx_of("tree_sum");
   const std::size_t begin = whole.find(".section");
   ASSERT_NE(begin, std::string::npos);
-  for (std::size_t n = begin; n < whole.size(); n += 211)
-    if (const auto info = read_debug_info(whole.substr(0, n)); info) EXPECT_LE(info->functions.size(), 4u);
+  for (std::size_t n = begin; n < whole.size(); n += 211) {
+    if (const auto info = read_debug_info(whole.substr(0, n)); info) {
+      EXPECT_LE(info->functions.size(), 4u);
+    }
+  }
 }
 
 TEST(Dwarf, ChangedBytesNeverCrash) {

@@ -33,7 +33,7 @@ class Leaderboard(unittest.TestCase):
             for student in sorted({row[0] for row in GRADES}):
                 db.execute("INSERT INTO students VALUES (?, ?)", (student, student.lower()))
             for number, (student, task, verdict, bonus, speedup) in enumerate(GRADES, 1):
-                db.execute("INSERT INTO hand_ins VALUES (?, ?, 'scan', '', '', 0, '', 'graded', 0, 0, 0, '', '', 0)", (number, student))
+                db.execute("INSERT INTO hand_ins VALUES (?, ?, 'scan', '', '', 0, '', '', 'graded', 0, 0, 0, '', '', 0)", (number, student))
                 db.execute("INSERT INTO tasks VALUES (?, ?, ?, 0, 0, ?, ?, '')", (number, task, verdict, bonus, speedup))
 
     def made(self, names):

@@ -47,7 +47,7 @@ ALLOWED = {
 ROOMS = {
     "common/sim": ["checker counters finding footprint timing.hpp types", "memory", "machine", "grid", "ops", "decode", "timing", "checkers", "observation", "device engine", "chips"],
     "common/cudart": ["error_table cuda_abi sim_control environment device_properties", "runtime code graph api", "abi"],
-    "grader": ["text process layout device", "page", "report", "grading", "sandbox", "screen", "compile", "profile", "trace", "bench", "batch", "cli", "main"],
+    "grader": ["text process layout device", "page", "report", "grading", "sandbox", "screen", "compile", "profile", "trace", "smallest", "bench", "batch", "cli", "main"],
 }
 FOR_TESTS = {"testing", "conformance", "kernels", "calibration", "programs", "cub", "mutants", "hostile", "kernel_cases", "device_fake"}
 # A table of words that whoever reads the simulator's reports may include.

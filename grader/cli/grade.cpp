@@ -192,7 +192,7 @@ int run_grade(GradeArguments options) {
   std::fputs(printed_by(result).c_str(), piped ? stderr : stdout);
   if (options.times) std::fputs(times.c_str(), stderr);
   if (const auto done = write_reports(options.reports, result); !done) return fail(done.error().text);
-  // Last, so that it can't change the result and nobody waits for it.
+  // After the result is complete and printed, so the search neither changes nor delays it.
   if (!options.graded && !piped && !how->only_case) {
     std::fflush(stdout);
     std::string smallest;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Classes with members, an operator passed by value, references, an enumeration, a matrix in shared memory and
-// dynamic shared memory; two launches.
+// Classes with members, an operator passed by value, references, an enumeration, a matrix in shared memory
+// and dynamic shared memory; two launches.
 #include <cstdio>
 
 enum class Color { red, green };

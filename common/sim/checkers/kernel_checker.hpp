@@ -34,8 +34,8 @@ class KernelChecker : public Observer {
   // Checks asks every checker and passes all of them to told_of_races() of every checker.
   virtual std::set<std::uint32_t> racing() const { return {}; }
   virtual void told_of_races(const std::set<std::uint32_t>& /*racing*/) {}
-  // What it has found in this launch so far, and how much that is. launch_ends() reports it, except what a race
-  // explains. Valid until the next op.
+  // What it has found in this launch so far, and how much that is. launch_ends() reports it, except what a
+  // race explains. Valid until the next op.
   virtual std::vector<const Finding*> found() const { return {}; }
   virtual std::size_t n_found() const { return 0; }
   // Called before a Program is destroyed: the checker must discard everything that it derived from the

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The examples of handouts/memory-model.md, right and wrong, with what the checkers must report. It is a program,
-// too, which runs one of them:
+// The examples of handouts/memory-model.md, right and wrong, with what the checkers must report. It is
+// also a program that runs one of them:
 //   ./lab sanitize common/sim/checkers/kernels/memory_model.cu 1
 #include "program.cuh"
 

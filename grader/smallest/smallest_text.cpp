@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Reading order: smallest_text at the end; side_by_side; first_wrong_store.
-#include "trace/smallest_text.hpp"
+#include "smallest/smallest_text.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "grading/smallest.hpp"
+#include "smallest/smallest.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include "lab/compare.hpp"
 #include "lab/smaller.hpp"
 #include "testing/scripted.hpp"
-#include "trace/smallest_text.hpp"
+#include "smallest/smallest_text.hpp"
 
 namespace course::grader {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "grading/smallest.hpp"
+#include "smallest/smallest.hpp"
 
 namespace course::grader {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "grading/smallest.hpp"
+#include "smallest/smallest.hpp"
 
 #include <utility>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The device of a bench program: its memory, timing with events, and on the simulator its counters. A CUDA
-// error ends the program with a line on stderr.
+// The device of a bench program: its memory, and on the simulator its counters. A CUDA error ends the program
+// with a line on stderr.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -83,7 +82,6 @@ struct BenchDevice {
   int (*forget)() = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "simResetReport"));
   bool simulated = forget != nullptr;
   cudaStream_t stream = nullptr;
-  cudaEvent_t start = nullptr, end = nullptr;
 
   BenchDevice() {
     must(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties");
@@ -92,19 +90,6 @@ struct BenchDevice {
     must(cudaDeviceGetAttribute(&clock_khz, cudaDevAttrClockRate, 0), "cudaDeviceGetAttribute");
     must(cudaDeviceGetAttribute(&memory_clock_khz, cudaDevAttrMemoryClockRate, 0), "cudaDeviceGetAttribute");
     must(cudaStreamCreate(&stream), "cudaStreamCreate");
-    must(cudaEventCreate(&start), "cudaEventCreate");
-    must(cudaEventCreate(&end), "cudaEventCreate");
-  }
-  // The time in microseconds of the work that `body` submits to the stream.
-  double time(const std::function<void()>& body) const {
-    if (simulated) static_cast<void>(forget());
-    must(cudaEventRecord(start, stream), "cudaEventRecord");
-    body();
-    must(cudaEventRecord(end, stream), "cudaEventRecord");
-    must(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-    float ms = 0;
-    must(cudaEventElapsedTime(&ms, start, end), "cudaEventElapsedTime");
-    return 1e3 * static_cast<double>(ms);
   }
 };
 

@@ -4,12 +4,12 @@
 // project's own solutions and for students' experiments, never for points. On the simulator (its libcudart
 // first on LD_LIBRARY_PATH) events give modelled time. There each rung runs once, and its instructions and
 // bytes are counted as well.
-//   bench_<lab> [--sizes 65536,1048576] [--runs 25] [--rung NAME] [--no-cpu] [--json FILE]
+//   bench_<lab> [--sizes 65536,1048576] [--runs 200] [--rung NAME] [--hot] [--no-cpu] [--json FILE]
 // Method: inputs and outputs rotate through enough copies to exceed 1 GiB, so that they are never in the
-// cache. Outputs are poisoned, and those of the last timed run are checked. CUDA events enclose each call,
-// with a device-wide synchronisation after it; the median counts. Compiled once per lab with
+// cache; with --hot there is one copy, which is in the cache if it fits. Outputs are poisoned, and those of
+// the last timed run are checked. stopwatch.hpp says what is timed. Compiled once per lab with
 // -DCOURSE_LAB=<lab>.
-// Reading order: main, measure_case, Sets; bench_device.hpp.
+// Reading order: main, measure_case, Sets; stopwatch.hpp.
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
@@ -19,6 +19,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
@@ -29,6 +30,7 @@
 #include "bench/bench_device.hpp"
 #include "bench/ceilings.hpp"
 #include "bench/peer.hpp"
+#include "bench/stopwatch.hpp"
 #include "lab/problem.hpp"
 #include "lab/request.hpp"
 
@@ -51,24 +53,23 @@ using Json = nlohmann::json;
 
 struct Options {
   std::vector<std::uint64_t> sizes{1 << 20, 1 << 24, 1 << 28};
-  int runs = 25;
+  unsigned runs = 200;  // at most, of each kind
   std::string rung, json;
-  bool cpu = true;
+  bool cpu = true, hot = false;
 };
 
-struct Times {
-  std::vector<double> us;
-  Json json() {
-    std::sort(us.begin(), us.end());
-    return {
-        {"median_us", us[us.size() / 2]}, {"min_us", us.front()}, {"max_us", us.back()}, {"runs", us.size()}};
-  }
-};
+// How many copies of n_bytes are used in turn.
+std::size_t copies_for(const BenchDevice& device, const Options& options, std::uint64_t n_bytes) {
+  constexpr std::uint64_t kRotation = std::uint64_t{1} << 30;
+  if (device.simulated || options.hot) return 1;
+  return std::clamp<std::uint64_t>(kRotation / std::max<std::uint64_t>(n_bytes, 1) + 1, 2, 256);
+}
 
 // Copies of a case's buffers, used in turn.
 class Sets {
  public:
-  Sets(const BenchDevice& device, const Problem& problem, const Task& task, const Case& c)
+  Sets(const BenchDevice& device, const Options& options, const Problem& problem, const Task& task,
+       const Case& c)
       : shape_(problem.shape(task, c)), workspace_(shape_.workspace_bytes) {
     std::uint64_t bytes = 0;
     for (const auto& spec : shape_.inputs) {
@@ -77,11 +78,8 @@ class Sets {
     }
     for (const auto& spec : shape_.outputs) bytes += spec.count * bytes_of(spec.dtype);
     problem.fill(task, c, 1, host_inputs_);
-    constexpr std::uint64_t kRotation = std::uint64_t{1} << 30;
-    const std::uint64_t n = device.simulated ? 1
-                                             : std::clamp<std::uint64_t>(
-                                                   kRotation / std::max<std::uint64_t>(bytes, 1) + 1, 2, 256);
-    for (std::uint64_t k = 0; k < n; ++k) {
+    const std::size_t n = copies_for(device, options, bytes);
+    for (std::size_t k = 0; k < n; ++k) {
       Set set;
       for (const HostBuffer& input : host_inputs_) {
         set.memory.emplace_back(input.bytes.size());
@@ -96,6 +94,7 @@ class Sets {
       }
       sets_.push_back(std::move(set));
     }
+    for (std::size_t k = 0; k < n; ++k) poison_outputs(k);
   }
 
   Request request(const BenchDevice& device, const Problem& problem, const Task& task, const Case& c,
@@ -116,9 +115,9 @@ class Sets {
     return r;
   }
 
+  // Before the run `turn`. Poisoned outputs stay in the cache for a while, so those of a later run are poisoned.
   void poison(std::size_t turn) const {
-    for (const DeviceBuffer& out : sets_[turn % sets_.size()].outputs)
-      must(cudaMemset(out.data, 0xA5, out.count * bytes_of(out.dtype)), "cudaMemset");
+    poison_outputs(turn + sets_.size() / 2);
     must(cudaMemset(workspace_.data(), 0xA5, shape_.workspace_bytes), "cudaMemset");
     must(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
   }
@@ -145,33 +144,38 @@ class Sets {
     std::vector<DeviceBytes> memory;
     std::vector<DeviceBuffer> inputs, outputs;
   };
+  void poison_outputs(std::size_t turn) const {
+    for (const DeviceBuffer& out : sets_[turn % sets_.size()].outputs)
+      must(cudaMemset(out.data, 0xA5, out.count * bytes_of(out.dtype)), "cudaMemset");
+  }
   Shape shape_;
   DeviceBytes workspace_;
   std::vector<HostBuffer> host_inputs_;
   std::vector<Set> sets_;
 };
 
-// Warm-up, timed runs, and a check of the last output. An empty result if `call` refuses the request.
+// The times of a call, and whether the last outputs are right. Null if `call` refuses the request.
+struct Call {
+  std::function<bool(const Request&)> run;
+  // Not timed, before and after `run`; may be empty.
+  std::function<void(const Request&)> prepare = {}, finish = {};
+};
 Json measured(const BenchDevice& device, const Options& options, const Problem& problem, const Task& task,
-              const Case& c, const Sets& sets, const std::function<bool(const Request&)>& call,
-              cudaError_t (*prepare)(const Request&) = nullptr) {
-  const int warm_up = device.simulated ? 0 : 3, runs = device.simulated ? 1 : options.runs;
-  Times times;
-  std::size_t turn = 0;
-  for (int k = 0; k < warm_up + runs; ++k, ++turn) {
-    sets.poison(turn);
-    const Request request = sets.request(device, problem, task, c, turn);
-    if (prepare != nullptr) must(prepare(request), "a library's preparation");
-    bool accepted = true;
-    device.counters.start();
-    const double us = device.time([&] { accepted = call(request); });
-    if (!accepted) return nullptr;
-    must(cudaGetLastError(), "launch");
-    if (k >= warm_up) times.us.push_back(us);
-  }
-  Json j = times.json();
+              const Case& c, const Sets& sets, const Call& call) {
+  Stopwatch stopwatch(device, options.runs);
+  const auto request = [&](std::size_t turn) { return sets.request(device, problem, task, c, turn); };
+  Json j = stopwatch.measure(
+      [&](std::size_t turn) {
+        sets.poison(turn);
+        if (call.prepare) call.prepare(request(turn));
+        must(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
+        device.counters.start();
+      },
+      [&](std::size_t turn) { return call.run(request(turn)); });
+  if (j.is_null()) return j;
   if (device.simulated) j["counted"] = device.counters.counted(c.n);
-  j["right"] = sets.right(problem, task, c, turn - 1);
+  if (call.finish) call.finish(request(stopwatch.last_turn()));
+  j["right"] = sets.right(problem, task, c, stopwatch.last_turn());
   return j;
 }
 
@@ -190,9 +194,8 @@ Json cpu_times(const Problem& problem, const Task& task, const Case& c, const Se
       outputs.push_back({spec, std::vector<std::byte>(spec.count * bytes_of(spec.dtype))});
     Times times;
     for (int k = 0; k < 3; ++k)
-      times.us.push_back(1e6 *
-                         seconds_of([&] { problem.baseline(task, c, sets.host_inputs(), outputs, which); }));
-    Json row = times.json();
+      times.add(1e6 * seconds_of([&] { problem.baseline(task, c, sets.host_inputs(), outputs, which); }));
+    Json row = json_of(times);
     row["name"] = name;
     row["kind"] = "cpu";
     rows.push_back(std::move(row));
@@ -201,34 +204,28 @@ Json cpu_times(const Problem& problem, const Task& task, const Case& c, const Se
 }
 
 Json ceilings(const BenchDevice& device, const Options& options, std::uint64_t n_bytes) {
-  constexpr std::uint64_t kRotation = std::uint64_t{1} << 30;
   n_bytes = std::max<std::uint64_t>(n_bytes / 16 * 16, 16);
-  const std::uint64_t n =
-      device.simulated ? 1 : std::clamp<std::uint64_t>(kRotation / (2 * n_bytes) + 1, 2, 256);
   std::vector<DeviceBytes> from, to;
-  for (std::uint64_t k = 0; k < n; ++k) {
+  for (std::size_t k = copies_for(device, options, 2 * n_bytes); k > 0; --k) {
     from.emplace_back(n_bytes);
     to.emplace_back(n_bytes);
-    must(cudaMemset(from.back().data(), static_cast<int>(k + 1), n_bytes), "cudaMemset");
+    must(cudaMemset(from.back().data(), static_cast<int>(k), n_bytes), "cudaMemset");
   }
-  Times copy, read;
-  const int warm_up = device.simulated ? 0 : 3, runs = device.simulated ? 1 : options.runs,
-            sms = device.properties.multiProcessorCount;
-  for (int k = 0; k < warm_up + runs; ++k) {
-    const std::size_t at = static_cast<std::size_t>(k) % from.size();
-    const double c =
-        device.time([&] { ceiling_copy(from[at].data(), to[at].data(), n_bytes, sms, device.stream); });
-    const double r =
-        device.time([&] { ceiling_read(from[at].data(), to[at].data(), n_bytes, sms, device.stream); });
-    if (k < warm_up) continue;
-    copy.us.push_back(c);
-    read.us.push_back(r);
-  }
-  Json result = {{"bytes", n_bytes}, {"copy", copy.json()}, {"read", read.json()}};
-  result["copy"]["gb_per_s"] =
-      2e-3 * static_cast<double>(n_bytes) / result["copy"]["median_us"].get<double>();
-  result["read"]["gb_per_s"] =
-      1e-3 * static_cast<double>(n_bytes) / result["read"]["median_us"].get<double>();
+  Json result = {{"bytes", n_bytes}};
+  const auto add = [&](const char* name, decltype(&ceiling_copy) kernel, double bytes_moved) {
+    Json j = Stopwatch(device, options.runs)
+                 .measure([](std::size_t) {},
+                          [&](std::size_t turn) {
+                            const std::size_t at = turn % from.size();
+                            kernel(from[at].data(), to[at].data(), n_bytes,
+                                   device.properties.multiProcessorCount, device.stream);
+                            return true;
+                          });
+    j["gb_per_s"] = 1e-3 * bytes_moved / j["median_us"].get<double>();
+    result[name] = std::move(j);
+  };
+  add("copy", &ceiling_copy, 2 * static_cast<double>(n_bytes));
+  add("read", &ceiling_read, static_cast<double>(n_bytes));
   return result;
 }
 
@@ -294,11 +291,28 @@ std::vector<Table> tables_for(const Problem& problem, const Options& options, st
   return tables;
 }
 
+// A library's call for requests like `asked`; it keeps the library's temporary storage.
+Call call_of(const Peer& peer, const Request& asked) {
+  std::size_t temp_bytes = 0;
+  must(peer.run(asked, nullptr, temp_bytes), "a library's query");
+  const auto temp = std::make_shared<DeviceBytes>(temp_bytes);
+  Call call{[=, &peer](const Request& r) {
+    std::size_t n_bytes = temp_bytes;
+    must(peer.run(r, temp->data(), n_bytes), "a library's call");
+    return true;
+  }};
+  if (peer.prepare != nullptr)
+    call.prepare = [&peer](const Request& r) { must(peer.prepare(r), "a library's preparation"); };
+  if (peer.finish != nullptr)
+    call.finish = [=, &peer](const Request& r) { must(peer.finish(r, temp->data()), "a conversion"); };
+  return call;
+}
+
 Json measure_case(const BenchDevice& device, const Options& options, const Problem& problem,
                   const Table& table) {
   const Case& c = table.c;
   const Task& first = *table.rungs.front();
-  const Sets sets(device, problem, first, c);
+  const Sets sets(device, options, problem, first, c);
   const double ideal_bytes = problem.ideal(first, c).bytes;
   Json rows = Json::array();
   const auto add = [&](Json row, std::string_view name, const char* kind) {
@@ -312,25 +326,16 @@ Json measure_case(const BenchDevice& device, const Options& options, const Probl
   };
   for (const Task* rung : table.rungs)
     add(measured(device, options, problem, *rung, c, sets,
-                 [](const Request& r) { return COURSE_LAB::run(r) == Status::ok; }),
+                 {[](const Request& r) { return COURSE_LAB::run(r) == Status::ok; }}),
         rung->id, "rung");
   for (const Peer& peer : COURSE_LAB::peers()) {
     const Request asked = sets.request(device, problem, first, c, 0);
     const auto rung = std::find_if(table.rungs.begin(), table.rungs.end(),
                                    [&](const Task* t) { return peer.offers(asked, t->id); });
     if (rung == table.rungs.end()) continue;
-    std::size_t temp_bytes = 0;
-    must(peer.run(asked, nullptr, temp_bytes), "a library's query");
-    const DeviceBytes temp(temp_bytes);
-    add(measured(
-            device, options, problem, **rung, c, sets,
-            [&](const Request& r) {
-              std::size_t bytes = temp_bytes;
-              must(peer.run(r, temp.data(), bytes), "a library's call");
-              return true;
-            },
-            peer.prepare),
-        peer.name, "peer");
+    Json row = measured(device, options, problem, **rung, c, sets, call_of(peer, asked));
+    row["call"] = peer.call;
+    add(std::move(row), peer.name, "peer");
   }
   constexpr std::uint64_t kMostForCpu = std::uint64_t{1} << 26;
   if (options.cpu && c.n <= kMostForCpu)
@@ -362,11 +367,13 @@ Options parse(int argc, char** argv) {
         at = comma + 1;
       }
     } else if (key == "--runs") {
-      options.runs = static_cast<int>(std::clamp<std::uint64_t>(number(value()), 1, 1000));
+      options.runs = static_cast<unsigned>(std::clamp<std::uint64_t>(number(value()), 1, 1000));
     } else if (key == "--rung") {
       options.rung = value();
     } else if (key == "--json") {
       options.json = value();
+    } else if (key == "--hot") {
+      options.hot = true;
     } else if (key == "--no-cpu") {
       options.cpu = false;
     } else {
@@ -401,6 +408,7 @@ int main(int argc, char** argv) {
                        {"title", problem.manifest().title},
                        {"device", device.properties.name},
                        {"modelled", device.simulated},
+                       {"cache", options.hot ? "hot" : "cold"},
                        {"driver", device.driver},
                        {"runtime", device.runtime},
                        {"multiprocessors", device.properties.multiProcessorCount},

@@ -46,16 +46,17 @@ struct BenchOptions {
   std::vector<std::string> labs;
   std::string device = "auto", json, csv, html, from;
   std::vector<std::uint64_t> sizes;
-  unsigned runs = 25;
-  bool mine = false, markdown = false, published = false, no_cpu = false;
+  unsigned runs = 200;
+  bool hot = false, mine = false, markdown = false, published = false, no_cpu = false;
 };
 
 constexpr std::uint64_t kCountedItems = 1 << 18;  // from here on counts grow linearly with n
 
 constexpr const char* kBenchFooter = R"(
-On a GPU: measured with events; medians, buffers that rotate past 1 GiB,
-outputs checked. Without one: modelled, and labelled so. Times of different
-runs differ; compare within one.
+On a GPU: the GPU's own time, without the time of submitting the work; buffers
+rotate past 1 GiB; runs until the median is known to 1 %; outputs checked.
+--json also has the times with submission. Without a GPU: modelled, and
+labelled so. Times of different runs differ; compare within one.
 
 Examples:
   ./lab bench reduction                        the course's solutions
@@ -142,6 +143,7 @@ Result<std::string> run_program(const Layout& layout, const BenchOptions& option
   how.environment = {"LD_LIBRARY_PATH=" + libraries + (before != nullptr ? std::string(":") + before : "")};
   std::vector<std::string> command = {program, "--sizes", fmt::format("{}", fmt::join(sizes, ",")), "--runs",
                                       std::to_string(options.runs)};
+  if (options.hot) command.emplace_back("--hot");
   if (options.no_cpu || !with_cpu) command.emplace_back("--no-cpu");
   if (!solutions) {
     auto text = run_shut_in(layout, std::move(command), device, libraries, how);
@@ -256,7 +258,8 @@ void add_bench(CLI::App& app, Run& run) {
   command->add_option("--sizes", options->sizes, "Items, separated by commas")
       ->delimiter(',')
       ->check(CLI::Range(1ul, 1ul << 32));
-  command->add_option("--runs", options->runs, "Timed runs of each (25)")->check(CLI::Range(1u, 1000u));
+  command->add_option("--runs", options->runs, "Most runs of each (200)")->check(CLI::Range(1u, 1000u));
+  command->add_flag("--hot", options->hot, "Let the data stay in the cache, if they fit");
   command->add_flag("--mine", options->mine, "Your kernels, too");
   command->add_flag("--no-cpu", options->no_cpu, "Leave the CPU baselines out");
   command->add_option("--json", options->json, "Write the results to a file");

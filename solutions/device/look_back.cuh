@@ -161,8 +161,8 @@ struct WaveStatuses {
   }
 
   // Returns the total of all tiles left of `tile`, in every thread. Every thread of the block must call it,
-  // with its own result of ask(tile); gridDim.x <= kThreads. One barrier; a second call with the same
-  // `shared` needs another one in between.
+  // with its own result of ask(tile), and thread 0 with the tile's total; gridDim.x <= kThreads. One barrier;
+  // a second call with the same `shared` needs another one in between.
   template <unsigned kThreads, typename Op>
   __device__ Value prefix_of(std::uint64_t tile, Total total, Question question, Shared<kThreads>& shared,
                              Op op) const {

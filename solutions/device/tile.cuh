@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Tiles: the items that one block handles at a time, in its threads' registers, loaded and stored 16 bytes at
 // a time.
-// Read: Pack, Tile (which thread has which items), load_tile, store_tile. The top rungs of several labs use
+// Read: Pack, Tile (which thread has which items), load_tile, start_loading, store_tile. The top rungs of several labs use
 // this file.
 // No cache hints: streaming loads and stores (ld.cs, st.cs) make these rungs 3 to 20 % slower, measured on an
 // H200.
@@ -9,7 +9,10 @@
 // item by item. Items outside [0, n) are neither read nor written.
 #pragma once
 
+#include <cuda_pipeline_primitives.h>
+
 #include <cstdint>
+#include <cstring>
 
 namespace course::device {
 
@@ -83,14 +86,44 @@ __device__ void unpark(Tile<Value, kThreads, kRows>& tile, const Pack<Value>* s_
   for (unsigned r = 0; r < kRows; ++r) tile.row[r] = s_packs[r * kThreads + threadIdx.x];
 }
 
+// Starts to load tile number `index` into the positions that park uses; no register holds what is on its way.
+// Every thread must call it, also with an `index` that is not to be loaded (is_wanted false): wait_for_loads
+// counts the calls. Unaligned and partly empty tiles are loaded at once.
+template <typename Value, unsigned kThreads, unsigned kRows>
+__device__ void start_loading(Pack<Value>* s_packs, bool is_wanted, const Value* d_items, std::uint64_t n,
+                              std::uint64_t index, Value padding) {
+  using Items = Tile<Value, kThreads, kRows>;
+  if (is_wanted && Items::in_packs(d_items, n, index)) {
+    const auto* d_packs = reinterpret_cast<const Pack<Value>*>(d_items + Items::first_item(index, 0));
+#pragma unroll
+    for (unsigned r = 0; r < kRows; ++r)
+      __pipeline_memcpy_async(s_packs + r * kThreads + threadIdx.x, d_packs + r * kWarp, sizeof *s_packs);
+  } else if (is_wanted) {
+    Items tile;
+    load_tile(tile, d_items, n, index, padding);
+    park(tile, s_packs);
+  }
+  __pipeline_commit();
+}
+// Waits until at most the calling thread's last kOnTheirWay calls of start_loading are incomplete. A thread may
+// then unpark its own vectors; other threads' need a barrier as well.
+template <unsigned kOnTheirWay>
+__device__ void wait_for_loads() {
+  __pipeline_wait_prior(kOnTheirWay);
+}
+
 // Stores a tile; does not write past n.
 template <typename Value, unsigned kThreads, unsigned kRows>
 __device__ void store_tile(const Tile<Value, kThreads, kRows>& tile, Value* d_items, std::uint64_t n,
                            std::uint64_t index) {
   if (tile.in_packs(d_items, n, index)) {
-    auto* d_packs = reinterpret_cast<Pack<Value>*>(d_items + tile.first_item(index, 0));
+    auto* d_packs = reinterpret_cast<uint4*>(d_items + tile.first_item(index, 0));
 #pragma unroll
-    for (unsigned r = 0; r < kRows; ++r) d_packs[r * kWarp] = tile.row[r];
+    for (unsigned r = 0; r < kRows; ++r) {
+      uint4 pack;
+      memcpy(&pack, &tile.row[r], sizeof pack);
+      __stwb(d_packs + r * kWarp, pack);  // an ordinary store; without it nvcc 13.0 makes four of row 0's
+    }
     return;
   }
 #pragma unroll

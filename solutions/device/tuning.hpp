@@ -19,6 +19,14 @@ struct TileTuning {
       kBlocks_;  // per multiprocessor at once: limits registers and shared memory
 };
 
+// A ring of tiles of that shape in shared memory.
+template <typename Tile, unsigned kParts_, unsigned kLag_, unsigned kSlots_>
+struct RingTuning : Tile {
+  static constexpr unsigned kParts = kParts_;  // tiles that publish one total together
+  static constexpr unsigned kLag = kLag_;      // steps between the scan of a tile and its results
+  static constexpr unsigned kSlots = kSlots_;  // tiles in the ring: kLag + 1 and those that are being loaded
+};
+
 // GPU generations with their own constants. All others use those of `other`, which fit every GPU since sm_75.
 enum class Generation { sm_80, sm_90, other };
 // The generation of the current device.
@@ -34,9 +42,9 @@ enum class Generation { sm_80, sm_90, other };
 // A lab's constants: one tuning per generation. Measured only for sm_90, on an H200. sm_80 and other: the
 // same shape, as far as the multiprocessor's shared memory allows.
 struct ScanInWaves {
-  using Sm80 = TileTuning<256, 8, 2>;
-  using Sm90 = TileTuning<256, 8, 2>;
-  using Other = TileTuning<256, 4, 2>;
+  using Sm80 = RingTuning<TileTuning<256, 3, 2>, 2, 4, 6>;
+  using Sm90 = RingTuning<TileTuning<256, 4, 2>, 2, 4, 6>;
+  using Other = RingTuning<TileTuning<256, 2, 1>, 2, 4, 6>;
 };
 struct CompactionInWaves {
   using Sm80 = TileTuning<256, 8, 2>;

@@ -13,84 +13,110 @@
 
 namespace course::hierarchical_scan {
 
-// --- Rung 8: tiles in waves, one tile ahead.
+// --- Rung 8: a ring of parts, in waves.
 // Changed:
+// - A tile consists of kParts parts, which the block handles one per step. Its shared memory is a ring of
+//   parts: while one part is scanned, the next ones arrive by asynchronous copies, which need no registers,
+//   and scanned parts wait for their carry.
 // - The grid has as many blocks as the device can run at once. Block b takes tile b of each wave of gridDim.x
-//   tiles.
-// - A block holds two tiles and loads a third: it reduces tile k + 1 and publishes its total, requests the
-//   totals before tile k, starts the loads of tile k + 2, and only then waits for the totals. They were
-//   published one iteration earlier. A reduced tile waits in shared memory.
+//   tiles. A tile's total is published after its last part, kLag steps before its first part needs the carry.
 // - There is no serial look-back: thread i reads the total of tile i of the wave, and one more thread reads
 //   the prefix of the wave before.
 // Why: rung 7's blocks waited at a barrier half of their time (57 % of the stalls in the profiler), for round
-// trips to the L2 cache. Now the totals are there when a block needs them, and the memory is busy while the
-// block waits.
-// Predicted: the copy rate, 2n items at 4.2 TB/s: 513 µs.
-// Measured (CUB in parentheses): 597 µs (700), 86 % of the copy rate; 50 µs (59) at 2^24; 14 µs (19) at 2^20.
-// The share of each change, from a stand-alone benchmark: without the second, with two tiles in registers,
-// 647 µs; without the first, with tiles by ticket, 636 µs, because a block that takes two tickets in a row
-// gets neighbouring tiles, and the second waits for the first. No gain: asynchronous copies to shared memory,
-// also with the bulk engine; requesting before the next tile is reduced. Cache hints: 3 % slower.
-// Why it misses the prediction: the benchmark's version of this kernel takes 541 µs with tiles of 512 x 4. It
-// handles only integers; one warp requests all totals, 9 words per lane, and adds them up with one
-// instruction. Which of these makes the difference is not known. One warp that makes the 9 requests one after
-// the other takes 704 µs; earlier requests make no difference here (597 µs).
+// trips to the L2 cache. Here every block always has loads in flight, and the totals that it needs were
+// published two tiles ago.
+// Predicted: the rate of a copy by blocks that stay: 537 µs. (The fastest copy, by many short blocks, takes
+// 516 µs; no persistent copy that we tried takes less than 534 µs.)
+// Measured in one run (copy 516 µs, CUB 684 µs): 531 µs, 97 % of the copy rate; 41 µs at 2^24 (36, 52); 9.2 µs
+// at 2^20 (5.7, 11.5).
+// Where the time went before: the same waves without the ring, with one tile of 32 KB in registers and two in
+// shared memory, take 585 µs, though a copy of this shape takes 539 µs and with a scan of each tile, but
+// without carries, 549 µs. Loads were started only after the tile before them was scanned, so each block had
+// none in flight for a part of each step. What decides: with a lag of 3 steps instead of 4 it is 560 µs, with
+// 5 slots instead of 6 618 µs (one part in flight instead of two). Parts of 8 KB instead of 16 KB: 571 µs;
+// blocks of 512 threads with the same parts: 530 µs. Slower: a warp of its own for the carries (666 µs),
+// since it needs several round trips per tile one after the other; tiles by ticket (636 µs), because a block
+// that takes two tickets in a row gets neighbouring tiles, and the second waits for the first.
 // Still wastes: a launch that starts all blocks at the same time costs 2 µs more than an ordinary one, a
-// tenth of the time at 2^20.
+// fifth of the time at 2^20; there most blocks have one part only, and the lag is of no use.
 // Float sums are the same in every run on the same device, because prefix_of combines in a fixed order. An
-// item passes through at most 4 * kRows additions in its thread, 16 + 5 in the tile, 16 + 5 in the wave, and
-// one per wave.
+// item passes through at most 4 * kRows additions in its thread, 16 + 5 in the part, kParts in the tile, 16 + 5
+// in the wave, and one per wave.
 template <typename Tuning, typename Op>
 __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
     k08_state_of_the_art(const typename Op::Value* d_in, std::uint64_t n, typename Op::Value* d_out,
                          device::WaveStatuses<typename Op::Value> statuses, Kind kind, Op op) {
   using Value = typename Op::Value;
-  using Items = device::Tile<Value, Tuning::kThreads, Tuning::kRows>;
-  constexpr unsigned kTilePacks = Tuning::kThreads * Tuning::kRows;
-  extern __shared__ uint4 s_memory[];  // two stored tiles
-  auto* s_parked = reinterpret_cast<device::Pack<Value>*>(s_memory);
-  __shared__ Value s_warp[2][Tuning::kThreads / device::kWarp];
-  __shared__ typename device::WaveStatuses<Value>::template Shared<Tuning::kThreads> s_carry[2];
+  constexpr unsigned kThreads = Tuning::kThreads, kRows = Tuning::kRows, kParts = Tuning::kParts,
+                     kLag = Tuning::kLag, kSlots = Tuning::kSlots, kInFlight = kSlots - kLag;
+  static_assert(kParts >= 2, "a step asks for the next step's carry before it uses its own answer");
+  static_assert(kLag >= kParts && kSlots > kLag);
+  using Part = device::Tile<Value, kThreads, kRows>;
+  extern __shared__ uint4 s_memory[];
+  auto* s_ring = reinterpret_cast<device::Pack<Value>*>(s_memory);
+  constexpr unsigned kTotals = kLag / kParts + 2;  // of the tiles that have not got their carry
+  __shared__ Value s_warp[2][kThreads / device::kWarp], s_total[kTotals];
+  __shared__ typename device::WaveStatuses<Value>::template Shared<kThreads> s_carry[2];
 
-  struct Ahead {  // a tile that is reduced and waits for its carry
-    device::TileScan<Op, Tuning::kThreads, Tuning::kRows> scan;
-    Value total;
+  // The block's parts are numbered by its steps 0 … n_steps - 1.
+  const std::uint64_t n_tiles = device::tiles_for(n, std::uint64_t{kParts} * Part::kItems);
+  const auto n_steps =
+      kParts * static_cast<std::uint32_t>((n_tiles - blockIdx.x + gridDim.x - 1) / gridDim.x);
+  const auto tile_of = [&](std::uint32_t step) {
+    return blockIdx.x + std::uint64_t{step / kParts} * gridDim.x;
   };
-  const std::uint64_t n_tiles = device::tiles_for(n, Items::kItems);
-  Items items;  // loads in flight
-
-  const auto send_for = [&](std::uint64_t tile) {
-    if (tile < n_tiles) device::load_tile(items, d_in, n, tile, op.identity());
-  };
-  // Reduces the tile whose loads are in flight, publishes its total, and stores the tile in shared memory.
-  const auto take = [&](std::uint64_t tile, unsigned slot) {
-    Ahead ahead;
-    ahead.total = ahead.scan.fold(items, s_warp[slot], op);
-    if (threadIdx.x == 0) statuses.publish_total(tile, ahead.total);
-    device::park(items, s_parked + slot * kTilePacks);
-    return ahead;
+  const auto part_of = [&](std::uint32_t step) { return tile_of(step) * kParts + step % kParts; };
+  const auto slot_of = [&](std::uint32_t step) { return s_ring + step % kSlots * (kThreads * kRows); };
+  const auto load = [&](std::uint32_t step) {
+    device::start_loading<Value, kThreads, kRows>(slot_of(step), step < n_steps, d_in, n, part_of(step),
+                                                  op.identity());
   };
 
-  std::uint64_t tile = blockIdx.x;
-  send_for(tile);
-  Ahead current = take(tile, 0);
-  send_for(tile + gridDim.x);
-  for (unsigned slot = 0;; slot = 1 - slot) {
-    const std::uint64_t next = tile + gridDim.x;
-    Ahead ahead = current;
-    if (next < n_tiles) ahead = take(next, 1 - slot);
-    const auto question = statuses.template ask<Tuning::kThreads>(tile);
-    send_for(next + gridDim.x);
-
-    const Value carry = statuses.prefix_of(tile, current.total, question, s_carry[slot], op);
-    Items results;
-    device::unpark(results, s_parked + slot * kTilePacks);
-    current.scan.finish(results, carry, kind == Kind::inclusive, op);
-    device::store_tile(results, d_out, n, tile);
-
-    if (next >= n_tiles) return;
-    tile = next;
-    current = ahead;
+  Value so_far = op.identity();  // the total of the tile's parts before this one
+  Value carry = op.identity();
+  typename device::WaveStatuses<Value>::Question question;
+#pragma unroll
+  for (std::uint32_t step = 0; step < kInFlight; ++step) load(step);
+  for (std::uint32_t step = 0; step < n_steps + kLag; ++step) {
+    // The step's results: those of an earlier part.
+    const bool has_results = step >= kLag, is_asking = step + 1 >= kLag && (step + 1 - kLag) % kParts == 0;
+    const std::uint32_t earlier = step - kLag;
+    if (step < n_steps) {
+      device::wait_for_loads<kInFlight - 1>();
+      Part items;
+      device::unpark(items, slot_of(step));
+      device::TileScan<Op, kThreads, kRows> scan;
+      const Value total = scan.fold(items, s_warp[step % 2], op);
+      scan.finish(items, so_far, kind == Kind::inclusive, op);
+      device::park(items, slot_of(step));
+      so_far = op(so_far, total);
+      if (step % kParts == kParts - 1) {
+        if (threadIdx.x == 0) {
+          statuses.publish_total(tile_of(step), so_far);
+          s_total[step / kParts % kTotals] = so_far;
+        }
+        so_far = op.identity();
+      }
+    }
+    if (is_asking && earlier + 1 < n_steps) question = statuses.template ask<kThreads>(tile_of(earlier + 1));
+    if (has_results) {
+      if (earlier % kParts == 0) {
+        // Only thread 0 needs the tile's total, which it stored itself.
+        const Value total = threadIdx.x == 0 ? s_total[earlier / kParts % kTotals] : op.identity();
+        carry = statuses.prefix_of(tile_of(earlier), total, question, s_carry[earlier / kParts % 2], op);
+      }
+      Part results;
+      device::unpark(results, slot_of(earlier));
+      load(earlier + kSlots);  // into the same slot, from which each thread has read what it overwrites
+#pragma unroll
+      for (unsigned r = 0; r < kRows; ++r) {
+#pragma unroll
+        for (unsigned j = 0; j < Part::kPack; ++j) results.row[r].item[j] = op(carry, results.row[r].item[j]);
+      }
+      device::store_tile(results, d_out, n, part_of(earlier));
+    } else {
+      load(step + kInFlight);
+    }
   }
 }
 
@@ -98,13 +124,13 @@ template <typename Tuning, typename Op>
 Status scan_in_waves(const Job<Op>& job) {
   using Value = typename Op::Value;
   using Words = device::WaveStatuses<Value>;
-  const std::uint64_t n_tiles =
-      device::tiles_for(job.n, device::Tile<Value, Tuning::kThreads, Tuning::kRows>::kItems);
+  using Part = device::Tile<Value, Tuning::kThreads, Tuning::kRows>;
+  const std::uint64_t n_tiles = device::tiles_for(job.n, std::uint64_t{Tuning::kParts} * Part::kItems);
   const unsigned n_blocks = device::blocks_in_a_wave<Tuning>(n_tiles, job.multiprocessors);
   const Words statuses(cleared_words(job, Words::words(n_tiles)), n_tiles);
-  constexpr unsigned kParked = 2 * Tuning::kThreads * Tuning::kRows * sizeof(uint4);
-  device::launch_together<kParked>(k08_state_of_the_art<Tuning, Op>, n_blocks, Tuning::kThreads, job.stream,
-                                   job.d_in, job.n, job.d_out, statuses, job.kind, job.op);
+  constexpr unsigned kRing = Tuning::kSlots * Tuning::kThreads * Tuning::kRows * sizeof(uint4);
+  device::launch_together<kRing>(k08_state_of_the_art<Tuning, Op>, n_blocks, Tuning::kThreads, job.stream,
+                                 job.d_in, job.n, job.d_out, statuses, job.kind, job.op);
   return Status::ok;
 }
 

@@ -16,7 +16,7 @@ cudaError_t select(const lab::Request& r, void* d_temp, std::size_t& temp_bytes)
                                static_cast<Index*>(r.outputs[1].data), static_cast<std::int64_t>(r.n),
                                IsPositive<std::int32_t>{}, r.stream);
 }
-constexpr lab::Peer kPeers[] = {{"CUB DeviceSelect", is_positive, select}};
+constexpr lab::Peer kPeers[] = {{"CUB DeviceSelect", "cub::DeviceSelect::If", is_positive, select}};
 
 }  // namespace
 

@@ -24,17 +24,22 @@ std::uint32_t* out(const lab::Request& r, std::size_t k) {
   return static_cast<std::uint32_t*>(r.outputs[k].data);
 }
 cudaError_t keys(const lab::Request& r, void* d_temp, std::size_t& temp_bytes) {
-  return cub::DeviceRadixSort::SortKeys(d_temp, temp_bytes, in(r, 0), out(r, 0), r.n,
-                                        static_cast<int>(r.params[kBeginBit]),
-                                        static_cast<int>(r.params[kEndBit]), r.stream);
+  return lab::with_shortest(r.n, [&](auto n) {
+    return cub::DeviceRadixSort::SortKeys(d_temp, temp_bytes, in(r, 0), out(r, 0), n,
+                                          static_cast<int>(r.params[kBeginBit]),
+                                          static_cast<int>(r.params[kEndBit]), r.stream);
+  });
 }
 cudaError_t pairs(const lab::Request& r, void* d_temp, std::size_t& temp_bytes) {
-  return cub::DeviceRadixSort::SortPairs(d_temp, temp_bytes, in(r, 0), out(r, 0), in(r, 1), out(r, 1), r.n,
-                                         static_cast<int>(r.params[kBeginBit]),
-                                         static_cast<int>(r.params[kEndBit]), r.stream);
+  return lab::with_shortest(r.n, [&](auto n) {
+    return cub::DeviceRadixSort::SortPairs(d_temp, temp_bytes, in(r, 0), out(r, 0), in(r, 1), out(r, 1), n,
+                                           static_cast<int>(r.params[kBeginBit]),
+                                           static_cast<int>(r.params[kEndBit]), r.stream);
+  });
 }
-constexpr lab::Peer kPeers[] = {{"CUB DeviceRadixSort keys", keys_only, keys},
-                                {"CUB DeviceRadixSort pairs", pairs_too, pairs}};
+constexpr lab::Peer kPeers[] = {
+    {"CUB DeviceRadixSort keys", "cub::DeviceRadixSort::SortKeys, 32-bit offsets", keys_only, keys},
+    {"CUB DeviceRadixSort pairs", "cub::DeviceRadixSort::SortPairs, 32-bit offsets", pairs_too, pairs}};
 
 }  // namespace
 

@@ -32,7 +32,10 @@ cudaError_t sums_of_rows(const lab::Request& r, void* d_temp, std::size_t& temp_
   return cub::DeviceScan::InclusiveSumByKey(d_temp, temp_bytes, rows, d_in, d_out, n, cuda::std::equal_to<>{},
                                             r.stream);
 }
-constexpr lab::Peer kPeers[] = {{"CUB DeviceScan by row", is_sum, sums_of_rows}};
+constexpr lab::Peer kPeers[] = {
+    {"CUB DeviceScan by row",
+     "cub::DeviceScan::InclusiveSumByKey or ExclusiveSumByKey, 32-bit offsets and keys", is_sum,
+     sums_of_rows}};
 
 }  // namespace
 

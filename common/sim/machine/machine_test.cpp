@@ -846,6 +846,19 @@ TEST(Machine, PrefetchesCountAsTraffic) {
   }
 }
 
+TEST(Machine, AsynchronousCopiesToSharedMemoryStoreNothing) {
+  for (const char* body :
+       {"cp.async.ca.shared.global [%s], [%a], 16;", "cp.async.ca.shared.global [%s+16], [%a+32], 16;",
+        "cp.async.cg.shared.global [%s+16], [%a+32], 16;",
+        "cp.async.cg.shared.global [%s], [%a], 16;\ncp.async.cg.shared.global [%s+16], [%a+32], 16;\n"
+        "cp.async.commit_group;\ncp.async.wait_group 0;"}) {
+    const Counters c = counted(body);
+    EXPECT_EQ(c.global_load_sectors, 32u * c.global_load_requests) << body;
+    EXPECT_EQ(c.global_store_sectors, 0u) << body;
+    EXPECT_EQ(c.global_store_requests, 0u) << body;
+  }
+}
+
 TEST(Machine, AsynchronousCopiesReachTheCaches) {
   Counters c = counted("cp.async.ca.shared.global [%s], [%a], 16;");
   EXPECT_EQ(c.memory_read_sectors, counted("ld.global.u32 %r, [%a];").memory_read_sectors);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cudart/graph/graph.hpp"
+#include "cudart/runtime/part.hpp"
 #include "cudart/runtime/registered.hpp"
 
 namespace course::cudart {
@@ -263,6 +264,8 @@ Status submit(Submission where, Operation operation) {
 
 Status submit_to(CUstream_st& stream, Operation operation, bool waits) {
   if (stream.capture != nullptr) return add_captured(stream, std::move(operation));
+  if (Status status = wait_for_parts(stream); !status.ok()) return status;
+  const OneHostClock clock(*stream.context);
   if (Status status = check_legacy_stream(stream); !status.ok()) return status;
   if (Status status = check(*stream.context, operation); !status.ok()) return status;
   Status status;
@@ -278,13 +281,23 @@ Status submit_to(CUstream_st& stream, Operation operation, bool waits) {
   return status;
 }
 
+Work begin_in(CUstream_st& stream) {
+  return next_work(stream);
+}
+
+void end_in(CUstream_st& stream, const Clock& after) {
+  const std::lock_guard guard(clocks().lock);
+  advance(stream, after);
+}
+
 Status submit_graph(CUstream_st& stream, const CUgraph_st& graph, bool frees_on_launch) {
+  if (Status status = wait_for_parts(stream); !status.ok()) return status;
+  const OneHostClock clock(*stream.context);
   Work work = next_work(stream);
   work.where = fmt::format("a graph in {}", stream.name);
   const CurrentWork doing(work);
   Status status = run_graph(graph, frees_on_launch);
-  const std::lock_guard guard(clocks().lock);
-  advance(stream, work.after);
+  end_in(stream, work.after);
   return status;
 }
 

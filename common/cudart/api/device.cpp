@@ -154,7 +154,7 @@ CUDART_EXPORT cudaError_t cudaDeviceSynchronize(void) {
     Status status = forbid_while_capturing("cudaDeviceSynchronize");
     if (status.ok()) wait_for_parts(context);
     if (status.ok()) status = context.synchronise();
-    if (status.ok()) host_waited_for_all();
+    if (status.ok()) host_waited(context);
     return status;
   });
 }

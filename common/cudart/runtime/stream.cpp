@@ -120,11 +120,11 @@ bool is_work(const Operation& operation) {
   return !std::holds_alternative<RecordOp>(operation) && !std::holds_alternative<WaitOp>(operation);
 }
 
-// Protects the clocks of streams and events. `blocking`: for each device, what the next work of its legacy
-// stream waits for.
+// Protects the clocks of streams and events. For each device, `blocking` is what the next work of its legacy
+// stream waits for, and `submitted` is all work of its streams.
 struct Clocks {
   std::mutex lock;
-  std::map<const Context*, Clock> blocking;
+  std::map<const Context*, Clock> blocking, submitted;
 };
 Clocks& clocks() {
   static auto& all = *new Clocks;
@@ -152,6 +152,7 @@ Clock work_before(const CUstream_st& stream) {
 // Makes the stream's next work wait for `clock`, too. Must be called under the lock.
 void advance(CUstream_st& stream, const Clock& clock) {
   stream.clock.join(clock);
+  clocks().submitted[stream.context].join(clock);
   if (is_blocking(stream)) clocks().blocking[stream.context].join(clock);
 }
 
@@ -175,6 +176,11 @@ bool waits_for(const CopyOp& copy, bool call_waits) {
 void host_waited(const CUstream_st& stream) {
   const std::lock_guard guard(clocks().lock);
   host_waited_for(work_before(stream));
+}
+
+void host_waited(const Context& context) {
+  const std::lock_guard guard(clocks().lock);
+  host_waited_for(clocks().submitted[&context]);
 }
 
 void host_waited(const CUevent_st& event) {

@@ -102,7 +102,9 @@ Status submit_graph(CUstream_st& stream, const CUgraph_st& graph, bool frees_on_
 Work begin_in(CUstream_st& stream);
 void end_in(CUstream_st& stream, const Clock& after);
 
-// Must be called when the host has waited for a stream's work, or for the work before an event.
+// Must be called when the host has waited for the work of a device or a stream, or for the work before an
+// event.
+void host_waited(const Context& context);
 void host_waited(const CUstream_st& stream);
 void host_waited(const CUevent_st& event);
 // Whether there has been, since the last call, work that nothing orders before the stream's next work: see

@@ -83,6 +83,8 @@ std::uint64_t random_bits(std::uint64_t& state) {  // splitmix64
   return z ^ z >> 31;
 }
 
+constexpr std::size_t kAnyMagnitude = 512;  // 16-bit floats from this element on are random bits
+
 Bytes input_of(const Case& c, int rank, int n) {
   const std::size_t count = c.count * static_cast<std::size_t>(n);
   Bytes bytes(count * bytes_of(c.type));
@@ -96,6 +98,13 @@ Bytes input_of(const Case& c, int rank, int n) {
       if constexpr (std::is_integral_v<T>) value = static_cast<T>(bits);
       else if (bits % 4 == 0) value = converted<T>(kSpecial[bits / 4 % 8]);
       else value = converted<T>(static_cast<float>(static_cast<std::int64_t>(bits)) / 3e18f);
+      if constexpr (sizeof(T) == 2 && !std::is_integral_v<T>) {  // of all magnitudes, but not NaN
+        const auto any = static_cast<std::uint16_t>(bits >> 16);
+        T candidate;
+        std::memcpy(&candidate, &any, sizeof any);
+        const float wide = candidate;
+        if (i >= kAnyMagnitude && wide == wide) value = candidate;
+      }
       std::memcpy(bytes.data() + i * sizeof value, &value, sizeof value);
     }
   });

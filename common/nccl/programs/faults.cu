@@ -369,6 +369,21 @@ const std::map<std::string, std::function<void()>> kCases{
        }
        tear_down();
      }},
+    {"waits_for_the_wrong_device",
+     [] {
+       float* result = nullptr;
+       CUDA(cudaMallocHost(&result, kN * sizeof(float)));
+       grouped([](int d) { NCCL(all_reduce(d)); });
+       CUDA(cudaSetDevice(1));
+       CUDA(cudaMemcpyAsync(result, g_device[1].b, kN * sizeof(float), cudaMemcpyDeviceToHost, g_device[1].stream));
+       CUDA(cudaSetDevice(0));
+       CUDA(cudaDeviceSynchronize());
+       std::printf("%g\n", *static_cast<volatile float*>(result));
+       CUDA(cudaSetDevice(1));
+       CUDA(cudaDeviceSynchronize());
+       CUDA(cudaFreeHost(result));
+       tear_down();
+     }},
     {"never_written",
      [] {
        float* fresh = nullptr;

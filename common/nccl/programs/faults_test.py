@@ -62,6 +62,7 @@ RIGHT = {
 RACES = {
     "race_with_writer": r"stream-race .*kernel .*fill.* \(stream 2\) writes and ncclAllReduce of rank 0 \(stream 1\) reads the same 4096 bytes",
     "race_with_memset": r"stream-race .*ncclAllReduce of rank 1 \(stream 3\) writes and a memset \(stream 4\) writes the same 4096 bytes",
+    "waits_for_the_wrong_device": r"host-race .*the host reads byte 0 of page-locked memory .* while a copy \(stream 3\)",
     "never_written": r"uninitialised-global .*ncclAllReduce of rank 0 reads 4096 bytes",
 }
 ORDERED = ["right", "ordered_by_event", "ordered_by_collective"]

@@ -16,7 +16,6 @@ thread_local std::string t_last_error;
 
 ncclResult_t finish(const char* function, const ncclComm* comm, const void* code, Outcome outcome) {
   if (outcome.ok() || outcome.result == ncclInProgress) return outcome.result;
-  spoil_group(outcome);
   const bool known = is_communicator(comm);
   if (!outcome.reported) {
     outcome.message = fmt::format("{}{} fails with {}: {}", function,
@@ -24,7 +23,9 @@ ncclResult_t finish(const char* function, const ncclComm* comm, const void* code
                                   ncclGetErrorString(outcome.result), outcome.message);
     simReportFault(known ? comm->device : current_device(), "nccl-error", outcome.message.c_str(), code,
                    nullptr);
+    outcome.reported = true;
   }
+  spoil_group(outcome);
   t_last_error = outcome.message;
   if (known) {
     const std::lock_guard guard(comm->clique->lock());

@@ -23,7 +23,8 @@ Outcome find_operator(ncclComm& comm, ncclRedOp_t op, Operator& out) {
   const std::lock_guard guard(comm.clique->lock());
   const std::size_t index = static_cast<std::size_t>(op) - ncclNumOps;
   if (op < ncclNumOps || index >= comm.operators.size() || !comm.operators[index].scaled)
-    return {ncclInvalidArgument, fmt::format("{} is no reduction of this communicator", static_cast<int>(op))};
+    return {ncclInvalidArgument,
+            fmt::format("{} is no reduction of this communicator", static_cast<int>(op))};
   out = comm.operators[index];
   return {};
 }
@@ -33,9 +34,9 @@ Outcome check_buffers(const Call& call, int device) {
     if (range.n_bytes == 0) continue;
     std::array<char, 512> why{};
     if (simCheckMemory(range.start, range.n_bytes, device, why.data(), why.size()) != 0) {
-      return {ncclInvalidArgument, fmt::format("the {} buffer must hold {} bytes: {}",
-                                               range.writes != 0 ? "receive" : "send", range.n_bytes,
-                                               why.data())};
+      return {ncclInvalidArgument,
+              fmt::format("the {} buffer must hold {} bytes: {}", range.writes != 0 ? "receive" : "send",
+                          range.n_bytes, why.data())};
     }
   }
   if (const std::string rule = overlap_of(call); !rule.empty())
@@ -51,9 +52,9 @@ Outcome check(const Call& call) {
   if (call.count > kMostElements)
     return {ncclInvalidArgument, fmt::format("a count of {}: a negative number?", call.count)};
   if ((has_root(call.kind) || is_point_to_point(call.kind)) && (call.peer < 0 || call.peer >= call.n_ranks)) {
-    return {ncclInvalidArgument, fmt::format("the {} is rank {}, but the ranks are 0 to {}",
-                                             has_root(call.kind) ? "root" : "peer", call.peer,
-                                             call.n_ranks - 1)};
+    return {ncclInvalidArgument,
+            fmt::format("the {} is rank {}, but the ranks are 0 to {}", has_root(call.kind) ? "root" : "peer",
+                        call.peer, call.n_ranks - 1)};
   }
   return {};
 }
@@ -65,7 +66,8 @@ ncclResult_t call_of(Call call, ncclRedOp_t op, ncclComm_t comm) {
       return {ncclInvalidUsage, "the communicator has been finalized"};
     if (Outcome outcome = comm->clique->error(); !outcome.ok()) return outcome;
     if (!comm->clique->is_complete())
-      return {ncclInvalidArgument, "the communicator is not initialised yet: ncclCommGetAsyncError says when"};
+      return {ncclInvalidArgument,
+              "the communicator is not initialised yet: ncclCommGetAsyncError says when"};
     call.rank = comm->rank;
     call.n_ranks = comm->clique->size();
     if (reduces(call.kind))
@@ -92,8 +94,9 @@ NCCL_EXPORT ncclResult_t ncclReduce(const void* send, void* receive, size_t coun
 
 NCCL_EXPORT ncclResult_t ncclBroadcast(const void* send, void* receive, size_t count, ncclDataType_t type,
                                        int root, ncclComm_t comm, cudaStream_t stream) {
-  return call_of({Kind::broadcast, send, receive, count, type, {}, root, stream, "ncclBroadcast", NCCL_CALLER},
-                 ncclSum, comm);
+  return call_of(
+      {Kind::broadcast, send, receive, count, type, {}, root, stream, "ncclBroadcast", NCCL_CALLER}, ncclSum,
+      comm);
 }
 
 NCCL_EXPORT ncclResult_t ncclBcast(void* buffer, size_t count, ncclDataType_t type, int root, ncclComm_t comm,

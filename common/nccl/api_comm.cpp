@@ -77,8 +77,10 @@ Outcome make_operator(ncclRedOp_t* op, const void* scalar, ncclDataType_t type,
   if (Outcome outcome = check_communicator(comm); !outcome.ok()) return outcome;
   Operator made;
   made.scaled = true;
-  if (residence == ncclScalarDevice) made.device_scalar = scalar;
-  else std::memcpy(made.scalar, scalar, size_of(type));
+  if (residence == ncclScalarDevice)
+    made.device_scalar = scalar;
+  else
+    std::memcpy(made.scalar, scalar, size_of(type));
   const std::lock_guard guard(comm->clique->lock());
   *op = static_cast<ncclRedOp_t>(ncclNumOps + static_cast<int>(comm->operators.size()));
   comm->operators.push_back(made);
@@ -141,11 +143,13 @@ NCCL_EXPORT ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int n_ranks, n
 }
 
 NCCL_EXPORT ncclResult_t ncclCommFinalize(ncclComm_t comm) {
-  return answer("ncclCommFinalize", comm, NCCL_CALLER, [&] { return leave(comm, ncclComm::State::finalized); });
+  return answer("ncclCommFinalize", comm, NCCL_CALLER,
+                [&] { return leave(comm, ncclComm::State::finalized); });
 }
 
 NCCL_EXPORT ncclResult_t ncclCommDestroy(ncclComm_t comm) {
-  return answer("ncclCommDestroy", comm, NCCL_CALLER, [&] { return leave(comm, ncclComm::State::destroyed); });
+  return answer("ncclCommDestroy", comm, NCCL_CALLER,
+                [&] { return leave(comm, ncclComm::State::destroyed); });
 }
 
 NCCL_EXPORT ncclResult_t ncclCommAbort(ncclComm_t comm) {

@@ -37,8 +37,10 @@ struct Float16 {
   static float load(Stored bits) {
     const int exponent = bits >> 10 & 31, fraction = bits & 1023;
     float magnitude = std::ldexp(static_cast<float>(fraction), -24);
-    if (exponent == 31) magnitude = fraction != 0 ? NAN : INFINITY;
-    else if (exponent != 0) magnitude = std::ldexp(static_cast<float>(fraction + 1024), exponent - 25);
+    if (exponent == 31)
+      magnitude = fraction != 0 ? NAN : INFINITY;
+    else if (exponent != 0)
+      magnitude = std::ldexp(static_cast<float>(fraction + 1024), exponent - 25);
     return std::copysign(magnitude, (bits >> 15) != 0 ? -1.0f : 1.0f);
   }
   static Stored store(float value) {

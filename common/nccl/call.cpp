@@ -137,8 +137,8 @@ std::string disagreement(const Call& a, const Call& b) {
   if (a.kind != b.kind) return "the operation";
   if (a.count != b.count) return "the count";
   if (a.type != b.type) return "the data type";
-  if (reduces(a.kind) && (a.reduction.scaled != b.reduction.scaled ||
-                          (!a.reduction.scaled && a.reduction.op != b.reduction.op)))
+  if (reduces(a.kind) &&
+      (a.reduction.scaled != b.reduction.scaled || (!a.reduction.scaled && a.reduction.op != b.reduction.op)))
     return "the reduction";
   if (has_root(a.kind) && a.peer != b.peer) return "the root";
   return "";

@@ -29,7 +29,7 @@ enum class Kind : std::uint8_t {
 // A reduction, with the scalar of ncclRedOpCreatePreMulSum.
 struct Operator {
   ncclRedOp_t op = ncclSum;
-  bool scaled = false;                 // each value is multiplied by the scalar first
+  bool scaled = false;                  // each value is multiplied by the scalar first
   const void* device_scalar = nullptr;  // read when the operation is executed; otherwise `scalar` holds it
   std::byte scalar[8] = {};
 };

@@ -212,8 +212,8 @@ void Clique::execute(std::vector<Launch*> launches) {
       calls.push_back(&entry.call);
       for (const SimRange& range : ranges_of(entry.call)) ranges[i].push_back(range);
     }
-    work.push_back({launches[i]->part, ranges[i].data(), ranges[i].size(), sources_of(launches, *launches[i]),
-                    0, 0});
+    work.push_back(
+        {launches[i]->part, ranges[i].data(), ranges[i].size(), sources_of(launches, *launches[i]), 0, 0});
   }
   const Estimate estimate = estimate_of(calls);
   for (std::size_t i = 0; i < launches.size(); ++i) {
@@ -234,9 +234,12 @@ int Clique::wait_for_launch(void* clique, unsigned long long id, int block) {
 bool Clique::wait(std::uint64_t id, bool block) {
   Guard guard(lock_);
   while (open_.contains(id)) {
-    if (is_idle()) (void)fail_because_idle();
-    else if (!block) return false;
-    else changed_.wait_for(guard, std::chrono::milliseconds(kPollMs));
+    if (is_idle())
+      (void)fail_because_idle();
+    else if (!block)
+      return false;
+    else
+      changed_.wait_for(guard, std::chrono::milliseconds(kPollMs));
   }
   return true;
 }
@@ -277,13 +280,14 @@ std::string Clique::waiting_ranks() const {
         if (entry.partner == nullptr)
           waits += fmt::format("{}{}", waits.empty() ? "" : " and ", words_with_line(entry.call));
     }
+    const std::string error = comm->last_error.empty() ? "" : "; " + comm->last_error;
     if (!waits.empty())
       text += fmt::format("\n  rank {} waits in {}", comm->rank, waits);
     else if (!comm->last_call)
-      text += fmt::format("\n  rank {} has made no call", comm->rank);
+      text += fmt::format("\n  rank {} has made no call{}", comm->rank, error);
     else
-      text += fmt::format("\n  rank {} is not in a call; its last one was {}", comm->rank,
-                          words_with_line(*comm->last_call));
+      text += fmt::format("\n  rank {} is not in a call; its last one was {}{}", comm->rank,
+                          words_with_line(*comm->last_call), error);
   }
   return text;
 }
@@ -292,7 +296,8 @@ Outcome Clique::fail_because_idle() {
   const void* code = open_.begin()->second->entries.front().call.code;
   return fail("nccl-deadlock",
               "the ranks wait for calls that nobody makes, as no thread of the process runs; NCCL waits for "
-              "ever:" + waiting_ranks(),
+              "ever:" +
+                  waiting_ranks(),
               code, nullptr);
 }
 

@@ -72,8 +72,7 @@ Outcome find_clique(const ncclUniqueId& id, int n_ranks, Clique*& clique) {
   {
     const std::lock_guard guard(all().lock);
     const auto found = all().by_id.find(ours.number);
-    if (found == all().by_id.end())
-      return {ncclInvalidArgument, "the unique id is not from ncclGetUniqueId"};
+    if (found == all().by_id.end()) return {ncclInvalidArgument, "the unique id is not from ncclGetUniqueId"};
     clique = found->second;
   }
   if (clique == nullptr) {

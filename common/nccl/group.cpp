@@ -36,8 +36,8 @@ Outcome prepare_streams(const std::vector<Queued>& calls) {
     if (error == 0) continue;
     // The communicator's own error explains more than that of the device.
     if (Outcome first = queued.comm->clique->error(); !first.ok()) return first;
-    return {ncclUnhandledCudaError, fmt::format("{} of rank {}: {}", words_with_line(queued.call),
-                                                queued.comm->rank, why.data())};
+    return {ncclUnhandledCudaError,
+            fmt::format("{} of rank {}: {}", words_with_line(queued.call), queued.comm->rank, why.data())};
   }
   return {};
 }
@@ -55,8 +55,10 @@ Outcome launch_all(std::vector<Queued> calls) {
     for (Queued& queued : calls) {
       const bool joins = launch.empty() || (together && is_point_to_point(queued.call.kind) &&
                                             queued.comm == &comm && queued.call.stream == stream);
-      if (joins) launch.push_back(std::move(queued.call));
-      else rest.push_back(std::move(queued));
+      if (joins)
+        launch.push_back(std::move(queued.call));
+      else
+        rest.push_back(std::move(queued));
     }
     if (Outcome outcome = comm.clique->launch(comm, group, std::move(launch)); !outcome.ok()) return outcome;
     calls = std::move(rest);

@@ -11,12 +11,14 @@
 namespace course::nccl {
 namespace {
 
-// NV18: fitted to two H200s (18 NVLinks each, NCCL 2.28.3, multicast off), measured through PyTorch, of which
-// the launch contains the overhead. All-reduce of 64 MiB, 1 and 4 GiB: bus rate 262, 332, 348 GB/s; all-to-all:
-// 223, 330, 336 GB/s a device; an all-gather of 16 bytes: 43 µs. The model gives 263, 334, 338; 223, 330, 338;
-// 40. The bandwidth of the direct algorithm is not measured: half the link's, as that protocol sends a flag
-// with every 4 bytes of data. NV12 and PCIe are not measured: bandwidths of data sheets, scaled as NV18's, and
-// NV18's latencies, for PCIe with two crossings a step, because the data go through the host.
+// nvlink: fitted to two H200s (18 links each, NCCL 2.28.3, multicast off), measured through PyTorch, whose
+// overhead is in the launch. All-reduce of 64 MiB, 1 and 4 GiB: bus rate 262, 332, 348 GB/s; the same bytes
+// from each device to the other: 223, 330, 336 GB/s; an all-gather of 16 bytes: 43 µs (model_test.cpp).
+// Assumed: more devices have the same links, as behind a switch; the direct algorithm has half the bandwidth,
+// as the low-latency protocol sends a flag with every 4 bytes.
+// nvlink3: not measured. A100 with 12 links, 600 of NV18's 900 GB/s by the data sheets.
+// pcie: not measured. PCIe 3.0 x16 or 4.0 x8 has 15.75 GB/s, of which 70 % are assumed; each step crosses it
+// twice, because the data go through the host.
 constexpr std::array<Link, 3> kLinks{{
     {"nvlink", 40, 9, 64, 340, 170},
     {"nvlink3", 40, 9, 64, 227, 113},

@@ -22,10 +22,10 @@ struct Entry;
 
 struct Link {
   std::string_view name;
-  double launch_us;         // until the first bytes move
-  double step_us;           // of each step of a ring
-  double pairs_us;          // sends and receives between pairs, beyond the launch
-  double gb_per_s;          // that a device sends, and at the same time receives
+  double launch_us;        // until the first bytes move
+  double step_us;          // of each step of a ring
+  double pairs_us;         // sends and receives between pairs, beyond the launch
+  double gb_per_s;         // that a device sends, and at the same time receives
   double direct_gb_per_s;  // with the low-latency protocol
 };
 

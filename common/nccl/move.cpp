@@ -93,7 +93,8 @@ void reduce_to(const std::vector<Call>& calls, std::span<const std::byte* const>
   for (std::size_t first = 0; first < count; first += kTile) {
     const std::span<Stored> out(tile.data(), std::min(kTile, count - first));
     reduction.combine(sources, first, out);
-    for (std::byte* target : targets) std::memcpy(target + first * sizeof(Stored), out.data(), out.size_bytes());
+    for (std::byte* target : targets)
+      std::memcpy(target + first * sizeof(Stored), out.data(), out.size_bytes());
   }
 }
 

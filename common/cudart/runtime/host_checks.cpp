@@ -73,8 +73,8 @@ void check_source(const CopyOp& copy, const std::string& what) {
       place->name.empty() ? fmt::format("an allocation of {} bytes", place->size) : place->name;
   device.add_finding(host_finding(
       sim::Checker::initcheck, "uninitialised-global", name,
-      fmt::format("{} reads {} bytes of {}, but nothing has been written there since it was allocated",
-                  what, copy.width * copy.height * copy.depth, name)));
+      fmt::format("{} reads {} bytes of {}, but nothing has been written there since it was allocated", what,
+                  copy.width * copy.height * copy.depth, name)));
 }
 
 void check_leaks(Context& context) {

@@ -234,8 +234,7 @@ CUDART_EXPORT void simReportFault(int device, const char* kind, const char* mess
 
 CUDART_EXPORT void simPlaceOfCode(const void* code, char* text, size_t capacity) {
   const std::vector<course::sim::SourcePlace> place = place_of_code(code);
-  put(text, capacity,
-      place.empty() ? "" : fmt::format("{}:{}", place.front().file, place.front().line));
+  put(text, capacity, place.empty() ? "" : fmt::format("{}:{}", place.front().file, place.front().line));
 }
 
 CUDART_EXPORT const char* simChipName(void) {

@@ -84,7 +84,7 @@ sim::Device& Context::device() {
 ThreadState::ThreadState() = default;
 ThreadState::~ThreadState() {
   // A stream that other threads still have to work in outlives its thread.
-  for (auto& [device, stream] : default_streams)
+  for (auto& [ordinal, stream] : default_streams)
     if (stream != nullptr && has_parts(*stream)) (void)stream.release();
 }
 

@@ -21,11 +21,21 @@ namespace {
 
 using Bytes = std::vector<unsigned char>;
 
-enum class What { all_reduce, reduce, broadcast, bcast, all_gather, reduce_scatter, all_to_all, gather, scatter,
-                  ring, uneven };
-constexpr const char* kWhat[] = {"all_reduce",     "reduce",     "broadcast", "bcast",   "all_gather",
-                                 "reduce_scatter", "all_to_all", "gather",    "scatter", "ring",
-                                 "uneven"};
+enum class What {
+  all_reduce,
+  reduce,
+  broadcast,
+  bcast,
+  all_gather,
+  reduce_scatter,
+  all_to_all,
+  gather,
+  scatter,
+  ring,
+  uneven
+};
+constexpr const char* kWhat[] = {"all_reduce", "reduce", "broadcast", "bcast", "all_gather", "reduce_scatter",
+                                 "all_to_all", "gather", "scatter",   "ring",  "uneven"};
 constexpr int kScaled = 5;  // after the five built-in reductions: ncclRedOpCreatePreMulSum
 
 struct Case {
@@ -55,9 +65,12 @@ std::size_t uneven(const Case& c, int from, int to) {
 
 template <typename T>
 T converted(float value) {
-  if constexpr (std::is_same_v<T, __half>) return __float2half_rn(value);
-  else if constexpr (std::is_same_v<T, __nv_bfloat16>) return __float2bfloat16_rn(value);
-  else return static_cast<T>(value);
+  if constexpr (std::is_same_v<T, __half>)
+    return __float2half_rn(value);
+  else if constexpr (std::is_same_v<T, __nv_bfloat16>)
+    return __float2bfloat16_rn(value);
+  else
+    return static_cast<T>(value);
 }
 
 template <typename Use>
@@ -95,13 +108,16 @@ Bytes input_of(const Case& c, int rank, int n) {
       const std::uint64_t bits = random_bits(state);
       T value;
       constexpr float kSpecial[] = {0, -0.0f, 1, -1, 6e-8f, -3e-5f, 3e-39f, 0.5f};  // some are subnormal
-      if constexpr (std::is_integral_v<T>) value = static_cast<T>(bits);
-      else if (bits % 4 == 0) value = converted<T>(kSpecial[bits / 4 % 8]);
-      else value = converted<T>(static_cast<float>(static_cast<std::int64_t>(bits)) / 3e18f);
+      if constexpr (std::is_integral_v<T>)
+        value = static_cast<T>(bits);
+      else if (bits % 4 == 0)
+        value = converted<T>(kSpecial[bits / 4 % 8]);
+      else
+        value = converted<T>(static_cast<float>(static_cast<std::int64_t>(bits)) / 3e18f);
       if constexpr (sizeof(T) == 2 && !std::is_integral_v<T>) {  // of all magnitudes, but not NaN
         const auto any = static_cast<std::uint16_t>(bits >> 16);
         T candidate;
-        std::memcpy(&candidate, &any, sizeof any);
+        std::memcpy(static_cast<void*>(&candidate), &any, sizeof any);
         const float wide = candidate;
         if (i >= kAnyMagnitude && wide == wide) value = candidate;
       }
@@ -117,7 +133,8 @@ template <typename T>
 T combined(T a, T b, int op) {
   if constexpr (std::is_integral_v<T>) {
     using U = std::make_unsigned_t<T>;
-    const auto x = static_cast<std::uint64_t>(static_cast<U>(a)), y = static_cast<std::uint64_t>(static_cast<U>(b));
+    const auto x = static_cast<std::uint64_t>(static_cast<U>(a)),
+               y = static_cast<std::uint64_t>(static_cast<U>(b));
     if (op == ncclProd) return static_cast<T>(static_cast<U>(x * y));
     if (op == ncclMax) return std::max(a, b);
     if (op == ncclMin) return std::min(a, b);
@@ -297,8 +314,8 @@ struct Rank {
     const auto wrong = std::mismatch(all.begin(), all.end(), result.begin());
     if (wrong.first == all.end()) return;
     std::printf("%s, type %d, op %d, %s, count %zu, root %d, rank %d of %d: byte %td is %d, expected %d\n",
-                kWhat[static_cast<int>(c.what)], c.type, c.op, c.in_place ? "in place" : "two buffers", c.count,
-                c.root, rank, n, wrong.first - all.begin(), *wrong.second, *wrong.first);
+                kWhat[static_cast<int>(c.what)], c.type, c.op, c.in_place ? "in place" : "two buffers",
+                c.count, c.root, rank, n, wrong.first - all.begin(), *wrong.second, *wrong.first);
     std::exit(1);
   }
 };
@@ -328,7 +345,8 @@ int main(int argc, char** argv) {
   for (int i = 3; i < argc; ++i) counts.push_back(std::strtoul(argv[i], nullptr, 10));
   if (counts.empty()) counts = {0, 1, 37};
   const std::vector<Case> cases = all_cases(n, counts);
-  const std::size_t capacity = *std::max_element(counts.begin(), counts.end()) * 8 * static_cast<std::size_t>(n) + 16;
+  const std::size_t capacity =
+      *std::max_element(counts.begin(), counts.end()) * 8 * static_cast<std::size_t>(n) + 16;
 
   std::vector<Rank> ranks(static_cast<std::size_t>(n));
   for (int r = 0; r < n; ++r) {

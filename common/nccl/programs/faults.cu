@@ -172,7 +172,8 @@ const std::map<std::string, std::function<void()>> kCases{
            CUDA(cudaEventRecord(start[d], g_device[d].stream));
          }
          grouped([&](int d) {
-           NCCL(ncclAllReduce(big[d], big[d], n / 4, ncclFloat, ncclSum, g_device[d].comm, g_device[d].stream));
+           NCCL(ncclAllReduce(big[d], big[d], n / 4, ncclFloat, ncclSum, g_device[d].comm,
+                              g_device[d].stream));
          });
          for (int d = 0; d < kDevices; ++d) {
            float ms = 0;
@@ -186,15 +187,26 @@ const std::map<std::string, std::function<void()>> kCases{
        }
      }},
     // --- ranks that do not agree
-    {"other_count", [] { grouped([](int d) { print("call", all_reduce(d, d == 0 ? 10 : 20)); }); synchronise(); }},
+    {"other_count",
+     [] {
+       grouped([](int d) { print("call", all_reduce(d, d == 0 ? 10 : 20)); });
+       synchronise();
+     }},
     {"other_type",
-     [] { grouped([](int d) { print("call", all_reduce(d, kN, d == 0 ? ncclFloat : ncclInt)); }); synchronise(); }},
+     [] {
+       grouped([](int d) { print("call", all_reduce(d, kN, d == 0 ? ncclFloat : ncclInt)); });
+       synchronise();
+     }},
     {"other_reduction",
      [] {
        grouped([](int d) { print("call", all_reduce(d, kN, ncclFloat, d == 0 ? ncclSum : ncclMax)); });
        synchronise();
      }},
-    {"other_root", [] { grouped([](int d) { print("call", broadcast(d, d)); }); synchronise(); }},
+    {"other_root",
+     [] {
+       grouped([](int d) { print("call", broadcast(d, d)); });
+       synchronise();
+     }},
     {"other_order",
      [] {
        grouped([](int d) {
@@ -215,9 +227,19 @@ const std::map<std::string, std::function<void()>> kCases{
        synchronise();
      }},
     // --- calls that do not come
-    {"missing_rank", [] { print("call", all_reduce(0)); synchronise(); }},
+    {"missing_rank",
+     [] {
+       print("call", all_reduce(0));
+       synchronise();
+     }},
     {"missing_rank_in_threads",
-     [] { in_threads([](int d) { if (d == 0) (void)all_reduce(d); CUDA(cudaGetLastError()); }); synchronise(); }},
+     [] {
+       in_threads([](int d) {
+         if (d == 0) (void)all_reduce(d);
+         CUDA(cudaGetLastError());
+       });
+       synchronise();
+     }},
     {"missing_rank_polled",
      [] {
        print("call", all_reduce(0));
@@ -252,7 +274,13 @@ const std::map<std::string, std::function<void()>> kCases{
        NCCL(ncclGetUniqueId(&id));
        print("call", ncclCommInitRank(&comm, 2, id, 0));
      }},
-    {"send_without_receive", [] { grouped([](int d) { if (d == 0) print("call", send(0, 1)); }); synchronise(); }},
+    {"send_without_receive",
+     [] {
+       grouped([](int d) {
+         if (d == 0) print("call", send(0, 1));
+       });
+       synchronise();
+     }},
     {"both_send_first",
      [] {
        in_threads([](int d) {
@@ -266,7 +294,8 @@ const std::map<std::string, std::function<void()>> kCases{
     {"host_pointer",
      [] {
        float value = 0;
-       print("call", ncclBroadcast(&value, g_device[0].b, 1, ncclFloat, 0, g_device[0].comm, g_device[0].stream));
+       print("call",
+             ncclBroadcast(&value, g_device[0].b, 1, ncclFloat, 0, g_device[0].comm, g_device[0].stream));
      }},
     {"freed_memory",
      [] {
@@ -283,6 +312,25 @@ const std::map<std::string, std::function<void()>> kCases{
      [] {
        print("call", ncclAllReduce(g_device[1].a, g_device[0].b, kN, ncclFloat, ncclSum, g_device[0].comm,
                                    g_device[0].stream));
+     }},
+    // The others wait for the rank whose call was refused.
+    {"refused_in_a_thread",
+     [] {
+       in_threads([](int d) {
+         if (d == 0)
+           print("call", all_reduce(0, kN + 1));
+         else
+           (void)all_reduce(1);
+       });
+       synchronise();
+     }},
+    {"refused_in_a_group",
+     [] {
+       NCCL(ncclGroupStart());
+       NCCL(all_reduce(0));
+       print("call", all_reduce(1, kN + 1));
+       print("ncclGroupEnd", ncclGroupEnd());
+       NCCL(ncclCommDestroy(g_device[0].comm));
      }},
     {"null_pointer",
      [] {
@@ -375,7 +423,8 @@ const std::map<std::string, std::function<void()>> kCases{
        CUDA(cudaMallocHost(&result, kN * sizeof(float)));
        grouped([](int d) { NCCL(all_reduce(d)); });
        CUDA(cudaSetDevice(1));
-       CUDA(cudaMemcpyAsync(result, g_device[1].b, kN * sizeof(float), cudaMemcpyDeviceToHost, g_device[1].stream));
+       CUDA(cudaMemcpyAsync(result, g_device[1].b, kN * sizeof(float), cudaMemcpyDeviceToHost,
+                            g_device[1].stream));
        CUDA(cudaSetDevice(0));
        CUDA(cudaDeviceSynchronize());
        std::printf("%g\n", *static_cast<volatile float*>(result));

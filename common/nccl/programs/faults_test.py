@@ -45,6 +45,10 @@ FAULTS = {
     "too_short": ("call: invalid argument\n", r"has room for 4096 bytes, not for 4100"),
     "gather_too_short": ("call: invalid argument\n", r"receive buffer must hold 8192 bytes: .*has room for 4096 bytes"),
     "memory_of_another_device": ("call: invalid argument\n", r"it is memory of device 1, but the rank is on device 0"),
+    "refused_in_a_thread": ("call: invalid argument\n", r"rank 0 has made no call; ncclAllReduce of rank 0 fails .*has room for 4096 bytes.*\n.*"
+                            r" rank 1 waits in ncclAllReduce"),
+    "refused_in_a_group": ("call: invalid argument\nncclGroupEnd: invalid argument\n", r"^simulator: ncclAllReduce of rank 1 .*has room for 4096 "
+                           r"bytes.*\n$"),
     "null_pointer": ("call: invalid argument\n", r"it is a null pointer"),
     "stream_of_another_device": ("call: unhandled cuda error\n", r"the stream belongs to device 1, the rank to device 0"),
     "wrong_in_place": ("call: invalid usage\n", r"the send and receive buffers overlap: in place, the send buffer is the receive buffer \+ rank"),

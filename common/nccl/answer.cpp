@@ -34,7 +34,7 @@ ncclResult_t finish(const char* function, const ncclComm* comm, const void* code
   return outcome.result;
 }
 
-Outcome check_communicator(const ncclComm* comm) {
+Outcome check_communicator(const ncclComm* comm, bool for_call) {
   if (comm == nullptr) return {ncclInvalidArgument, "the communicator is a null pointer"};
   if (!is_communicator(comm))
     return {ncclInvalidArgument, fmt::format("{} is no communicator", static_cast<const void*>(comm))};
@@ -43,6 +43,8 @@ Outcome check_communicator(const ncclComm* comm) {
     return {ncclInvalidArgument, "the communicator has been destroyed"};
   if (comm->state == ncclComm::State::aborted)
     return {ncclInvalidArgument, "the communicator has been aborted"};
+  if (for_call && comm->state == ncclComm::State::finalized)
+    return {ncclInvalidUsage, "the communicator has been finalized"};
   return {};
 }
 

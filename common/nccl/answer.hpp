@@ -24,8 +24,8 @@ ncclResult_t answer(const char* function, const ncclComm* comm, const void* code
   }
 }
 
-// For functions of one communicator: it must be live, or the function has no effect.
-Outcome check_communicator(const ncclComm* comm);
+// For functions of one communicator: an error if it is none, destroyed or aborted; `for_call`: or finalized.
+Outcome check_communicator(const ncclComm* comm, bool for_call = false);
 // The text that ncclGetLastError gives: of a communicator, or of this thread.
 const char* last_error(const ncclComm* comm);
 

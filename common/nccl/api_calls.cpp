@@ -61,9 +61,7 @@ Outcome check(const Call& call) {
 
 ncclResult_t call_of(Call call, ncclRedOp_t op, ncclComm_t comm) {
   return answer(call.function, comm, call.code, [&]() -> Outcome {
-    if (Outcome outcome = check_communicator(comm); !outcome.ok()) return outcome;
-    if (comm->state == ncclComm::State::finalized)
-      return {ncclInvalidUsage, "the communicator has been finalized"};
+    if (Outcome outcome = check_communicator(comm, true); !outcome.ok()) return outcome;
     if (Outcome outcome = comm->clique->error(); !outcome.ok()) return outcome;
     if (!comm->clique->is_complete())
       return {ncclInvalidArgument,

@@ -7,7 +7,7 @@
 //     rank a to rank b is received by b's j-th receive from a.
 // Where NCCL would wait for ever, fail() ends all launches with a report: at once where the calls contradict
 // each other, otherwise when idle.hpp says that nobody will come. After that the communicator is of no use.
-// Thread-safe. Cliques and communicators are never destroyed, so that a stale handle can be told.
+// Thread-safe. Cliques and communicators are never destroyed, so that a stale handle is recognised.
 #pragma once
 
 #include <condition_variable>

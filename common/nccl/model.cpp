@@ -5,8 +5,10 @@
 #include <array>
 #include <cstdlib>
 #include <map>
+#include <string>
 
 #include "nccl/clique.hpp"
+#include "nccl/simulator.hpp"
 
 namespace course::nccl {
 namespace {
@@ -92,6 +94,14 @@ double busiest(const std::vector<const Call*>& calls) {
   return static_cast<double>(most);
 }
 
+const Link& chosen_link() {
+  const char* const chosen = std::getenv("SIM_LINK");
+  const Link& link = link_of(simChipName(), chosen);
+  if (chosen != nullptr && link.name != chosen)
+    say(std::string("SIM_LINK=") + chosen + " is ignored: expected nvlink, nvlink3 or pcie");
+  return link;
+}
+
 bool has_ring(Kind kind) {
   return reduces(kind) || kind == Kind::broadcast || kind == Kind::all_gather;
 }
@@ -111,7 +121,7 @@ const Link& link_of(std::string_view chip, const char* chosen) {
 }
 
 Estimate estimate_of(const std::vector<const Call*>& calls) {
-  static const Link& link = link_of(simChipName(), std::getenv("SIM_LINK"));
+  static const Link& link = chosen_link();
   return estimate_of(calls, link);
 }
 

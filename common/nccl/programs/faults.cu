@@ -152,6 +152,44 @@ const std::map<std::string, std::function<void()>> kCases{
        });
        tear_down();
      }},
+    {"communicators",
+     [] {
+       int version = 0, count = 0, rank = 0, device = 0;
+       NCCL(ncclGetVersion(&version));
+       std::printf("version %d\n", version / 10000);
+       ncclUniqueId id;
+       ncclComm_t comms[kDevices];
+       ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+       config.blocking = 0;
+       NCCL(ncclGetUniqueId(&id));
+       for (int d = kDevices - 1; d >= 0; --d) {
+         ncclResult_t state = ncclSuccess;
+         CUDA(cudaSetDevice(d));
+         print("rank joins", ncclCommInitRankConfig(&comms[d], kDevices, id, d, &config));
+         NCCL(ncclCommGetAsyncError(comms[d], &state));
+         print("state", state);
+       }
+       for (const ncclComm_t comm : comms) {
+         NCCL(ncclCommCount(comm, &count));
+         NCCL(ncclCommUserRank(comm, &rank));
+         NCCL(ncclCommCuDevice(comm, &device));
+         std::printf("rank %d of %d on device %d, last error: '%s'\n", rank, count, device,
+                     ncclGetLastError(comm));
+         NCCL(ncclCommFinalize(comm));
+         NCCL(ncclCommDestroy(comm));
+       }
+       NCCL(ncclGroupStart());
+       NCCL(ncclGetUniqueId(&id));
+       for (int d = 0; d < kDevices; ++d) {
+         CUDA(cudaSetDevice(d));
+         NCCL(ncclCommInitRank(&comms[d], kDevices, id, d));
+       }
+       NCCL(ncclGroupEnd());
+       void* memory = nullptr;
+       NCCL(ncclMemAlloc(&memory, kN));
+       NCCL(ncclMemFree(memory));
+       tear_down();
+     }},
     {"abort",
      [] {
        print("call", all_reduce(0));
@@ -341,6 +379,23 @@ const std::map<std::string, std::function<void()>> kCases{
      [] {
        print("call", ncclAllReduce(g_device[0].a, g_device[0].b, kN, ncclFloat, ncclSum, g_device[0].comm,
                                    g_device[1].stream));
+     }},
+    {"last_error",
+     [] {
+       (void)all_reduce(0, kN + 1);
+       std::printf("%s\n", ncclGetLastError(g_device[0].comm));
+     }},
+    {"finalized_communicator",
+     [] {
+       NCCL(ncclCommFinalize(g_device[0].comm));
+       print("call", all_reduce(0));
+     }},
+    {"scalar_of_another_rank",
+     [] {
+       float scalar = 2;
+       ncclRedOp_t op;
+       NCCL(ncclRedOpCreatePreMulSum(&op, &scalar, ncclFloat, ncclScalarHostImmediate, g_device[0].comm));
+       print("call", all_reduce(1, kN, ncclFloat, op));
      }},
     {"wrong_in_place",
      [] {

@@ -51,6 +51,9 @@ FAULTS = {
                            r"bytes.*\n$"),
     "null_pointer": ("call: invalid argument\n", r"it is a null pointer"),
     "stream_of_another_device": ("call: unhandled cuda error\n", r"the stream belongs to device 1, the rank to device 0"),
+    "last_error": ("ncclAllReduce of rank 0 fails with invalid argument: the send buffer must hold 4100 bytes", "4100 bytes"),
+    "finalized_communicator": ("call: invalid usage\n", "the communicator has been finalized"),
+    "scalar_of_another_rank": ("call: invalid argument\n", "5 is no reduction of this communicator"),
     "wrong_in_place": ("call: invalid usage\n", r"the send and receive buffers overlap: in place, the send buffer is the receive buffer \+ rank"),
     "no_such_root": ("call: invalid argument\n", r"the root is rank 2, but the ranks are 0 to 1"),
     "destroyed_communicator": ("call: invalid argument\n", r"the communicator has been destroyed"),
@@ -61,6 +64,8 @@ RIGHT = {
     "right": "ncclGroupEnd: no error\nsum 3\nsum 3\n",
     "slow_rank": "",
     "call_returns_before_the_others_come": "cudaErrorNotReady\n",
+    "communicators": "version 2\nrank joins: NCCL operation in progress\nstate: NCCL operation in progress\nrank joins: no error\nstate: no error\n"
+                     "rank 0 of 2 on device 0, last error: ''\nrank 1 of 2 on device 1, last error: ''\n",
     "abort": "call: no error\n",
 }
 RACES = {
@@ -119,6 +124,7 @@ class Faults(unittest.TestCase):
         self.assertTrue(240 < times[2] < 290, times)  # 64 MiB at 262 GB/s
         slow = [int(us) for us in re.findall(r"bytes: (\d+) us", run("times", SIM_LINK="pcie").stdout)]
         self.assertGreater(slow[2], 10 * times[2])
+        self.assertIn("SIM_LINK=string is ignored: expected nvlink", run("times", SIM_LINK="string").stderr)
 
     def test_traffic_is_counted(self):
         with tempfile.NamedTemporaryFile() as file:

@@ -182,6 +182,7 @@ const Allocation* Device::find_freed(std::uint64_t) const {
 bool Device::any_written(std::uint64_t, std::uint64_t) const {
   return true;
 }
+void Device::count_sent(std::uint64_t, std::uint64_t) {}
 void Device::add_finding(Finding) {}
 void Device::find_heap_leaks() {}
 Result<void> Device::set_heap_bytes(std::uint64_t) {

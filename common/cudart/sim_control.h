@@ -5,6 +5,7 @@
  *
  * The JSON of simReport:
  * { "device": "Simulated H200", "mode": 3, "modelled_us": 12.5, "memory_gb_per_s": 4250, "fills": memsets,
+ *   "traffic": {"operations": of several devices, "messages": sent to others, "bytes_sent": …},
  *   "launches": [ {"kernel": "…demangled…", "grid": [x,y,z], "block": [x,y,z], "modelled_us": 6.1,
  *                  "bound_by": "memory", "resident_blocks": 8, "occupancy": 1.0, "registers": 32,
  *                  "shared": 1024, "counters": {…}} ],

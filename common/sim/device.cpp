@@ -443,6 +443,12 @@ Timeline& Device::timeline() {
   return impl_->timeline;
 }
 
+void Device::count_sent(std::uint64_t n_messages, std::uint64_t n_bytes) {
+  ++impl_->report.traffic.operations;
+  impl_->report.traffic.messages += n_messages;
+  impl_->report.traffic.bytes_sent += n_bytes;
+}
+
 LaunchResult Device::launch(const LaunchRequest& request) {
   return impl_->launch(request);
 }
@@ -490,8 +496,9 @@ std::string Device::findings_text() const {
   return to_text(impl_->report.findings);
 }
 std::string Device::report_json() const {
-  // A memset after the last launch counts, too.
-  if (impl_->report.fills > 0) impl_->report.modelled_us = impl_->timeline.work_ended() - impl_->reset_at;
+  // A memset or a collective operation after the last launch counts, too.
+  if (impl_->report.fills + impl_->report.traffic.operations > 0)
+    impl_->report.modelled_us = impl_->timeline.work_ended() - impl_->reset_at;
   return to_json(impl_->report, impl_->mode);
 }
 void Device::reset_report() {

@@ -99,6 +99,8 @@ class Device {
   // How many blocks of this kernel fit on one multiprocessor at once; 0 if not even one does.
   int occupancy(KernelId kernel, int threads_per_block, std::uint64_t dynamic_shared) const;
 
+  // Counts what the device has sent to others in an operation of several devices.
+  void count_sent(std::uint64_t n_messages, std::uint64_t n_bytes);
   // The modelled time, which launches advance. The runtime library has to add copies and waits.
   Timeline& timeline();
 

@@ -27,6 +27,7 @@ ALLOWED = {
     "ptx": ["base"],
     "sim": ["ptx", "base"],
     "cudart": ["sim", "ptx", "base"],
+    "nccl": ["cudart", "base"],
     "debug": ["sim", "ptx", "labs", "lab", "base"],
     "remote": ["runner", "protocol", "lab", "cudart", "sim", "base"],
     "labs": ["lab", "base"],  # the registry
@@ -46,10 +47,11 @@ ALLOWED = {
 # those of the same string. Tests, and what only tests use, may include all.
 ROOMS = {
     "common/sim": ["checker counters finding footprint timing.hpp types", "memory", "machine", "grid", "ops", "decode", "timing", "checkers", "observation", "device engine", "chips"],
-    "common/cudart": ["error_table cuda_abi sim_control environment device_properties", "runtime code graph api", "abi"],
+    "common/cudart": ["error_table cuda_abi sim_control sim_parts environment device_properties", "runtime code graph api", "abi"],
+    "common/nccl": ["nccl", "call arithmetic idle simulator", "move model clique", "communicators group", "answer", "api_calls api_comm"],
     "grader": ["text process layout device", "page", "report", "grading", "sandbox", "screen", "compile", "profile", "trace", "smallest", "bench", "batch", "cli", "main"],
 }
-FOR_TESTS = {"testing", "conformance", "kernels", "calibration", "programs", "cub", "mutants", "hostile", "kernel_cases", "device_fake"}
+FOR_TESTS = {"testing", "conformance", "kernels", "calibration", "programs", "cub", "mutants", "hostile", "kernel_cases", "device_fake", "abi_values"}
 # A table of words that whoever reads the simulator's reports may include.
 WORDS = {"verifier": {"common/sim/checker.hpp"}}
 # What a lab's and a solution's tests may include besides.

@@ -26,6 +26,8 @@ FAULTS = [
     ("common/cudart/abi/symbols13.txt", "\ncudaMalloc3D\n", "\ncudaMalloc4D\n", "cudart exports 13"),
     ("common/fuzz/driver.cpp", "bound == 0 ? 0 :", "bound != 0 ? 0 :", "fuzz ptx"),
     ("common/lab/compare.cpp", "if (std::isnan(got)) return false;", "if (std::isnan(got)) return true;", "lab"),
+    ("common/nccl/clique.cpp", "b.code, a.code);", "nullptr, nullptr), Outcome{};", "nccl faults"),
+    ("common/nccl/move.cpp", "default: return add(a, b);", "default: return add(b, add(a, b));", "nccl collectives of 3 in group"),
     ("common/tools/make_mutant.py", "source.count(old, start, end)) != 1", "source.count(old, start, end)) == 0", "make_mutant"),
     ("common/ptx/printer.cpp", "return found->name;", 'return "L";', "ptx"),
     ("common/remote/device/host_link.cpp", "if (packet && !*packet) return result;", "if (packet) return result;", "remote"),

@@ -5,7 +5,7 @@
 usage: exports_test.py OUR_LIBRARY SYMBOLS_FILE VERSION_NODE [TOOLKIT_LIBRARY] [--plain]
 
 Every name of the list (and of the toolkit's library, where its version is the same) must be there under the version node,
-nothing else but sim_control.h's functions (with --plain only those of the program's own process), and the library must need nothing that a bare machine lacks.
+nothing else but the functions of sim_control.h and sim_parts.h (with --plain only those of the program's own process), and the library must need nothing that a bare machine lacks.
 """
 import os
 import re
@@ -14,7 +14,8 @@ import sys
 
 OWN_OF_HOST = {"simUnorderedWork"}
 OWN = OWN_OF_HOST | {
-    "simSetMode", "simSetSchedule", "simResetReport", "simReport", "simNameBuffer", "simForgetWrites", "simEmptyHeap", "simFindAllocation"}
+    "simSetMode", "simSetSchedule", "simResetReport", "simReport", "simNameBuffer", "simForgetWrites", "simEmptyHeap", "simFindAllocation",
+    "simPrepareStream", "simEnterPart", "simRunParts", "simFailPart", "simCheckMemory", "simReportFault", "simPlaceOfCode", "simChipName"}
 BARE_MACHINE = re.compile(r"^(libc|libm|libpthread|libdl|librt|ld-linux.*)\.so")
 
 

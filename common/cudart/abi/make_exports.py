@@ -13,7 +13,9 @@ import sys
 # sim_control.h: of the program's process, and of the device's.
 OWN_OF_HOST = ["simUnorderedWork"]
 OWN = OWN_OF_HOST + [
-    "simSetMode", "simSetSchedule", "simResetReport", "simReport", "simNameBuffer", "simForgetWrites", "simEmptyHeap", "simFindAllocation"]
+    "simSetMode", "simSetSchedule", "simResetReport", "simReport", "simNameBuffer", "simForgetWrites", "simEmptyHeap", "simFindAllocation",
+    # sim_parts.h
+    "simPrepareStream", "simEnterPart", "simRunParts", "simFailPart", "simCheckMemory", "simReportFault", "simPlaceOfCode", "simChipName"]
 
 
 def read_symbols(path):

@@ -6,6 +6,7 @@
 #include "cudart/device_properties.hpp"
 #include "cudart/runtime/host_checks.hpp"
 #include "cudart/runtime/memory.hpp"
+#include "cudart/runtime/part.hpp"
 #include "cudart/runtime/registered.hpp"
 #include "cudart/runtime/stream.hpp"
 #include "sim/memory/memory.hpp"
@@ -151,14 +152,16 @@ CUDART_EXPORT cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* text)
 CUDART_EXPORT cudaError_t cudaDeviceSynchronize(void) {
   return device_api("cudaDeviceSynchronize", [](Context& context) {
     Status status = forbid_while_capturing("cudaDeviceSynchronize");
-    if (status.ok()) context.synchronise();
-    if (status.ok()) host_waited_for_all();
+    if (status.ok()) wait_for_parts(context);
+    if (status.ok()) status = context.synchronise();
+    if (status.ok()) host_waited(context);
     return status;
   });
 }
 
 CUDART_EXPORT cudaError_t cudaDeviceReset(void) {
   return api("cudaDeviceReset", []() -> Status {
+    wait_for_parts(current_context());
     reset(current_context());
     return cudaSuccess;
   });

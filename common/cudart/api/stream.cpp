@@ -4,6 +4,7 @@
 
 #include "cudart/api/api.hpp"
 #include "cudart/graph/graph.hpp"
+#include "cudart/runtime/part.hpp"
 #include "cudart/runtime/pool.hpp"
 #include "cudart/runtime/stream.hpp"
 
@@ -52,7 +53,8 @@ constexpr unsigned kExternal = 1;  // cudaEventRecordExternal, cudaEventWaitExte
 CUDART_EXPORT cudaError_t TWIN(cudaStreamSynchronize)(cudaStream_t stream) {
   return with_stream("cudaStreamSynchronize", stream, [](CUstream_st& s) {
     Status status = forbid_if_captured(s, "cudaStreamSynchronize");
-    if (status.ok()) s.context->synchronise();
+    if (status.ok()) status = wait_for_parts(s);
+    if (status.ok()) status = s.context->synchronise();
     if (status.ok()) host_waited(s);
     return status;
   });
@@ -61,6 +63,8 @@ CUDART_EXPORT cudaError_t TWIN(cudaStreamSynchronize)(cudaStream_t stream) {
 CUDART_EXPORT cudaError_t TWIN(cudaStreamQuery)(cudaStream_t stream) {
   return with_stream("cudaStreamQuery", stream, [](CUstream_st& s) {
     Status status = forbid_if_captured(s, "cudaStreamQuery");
+    if (status.ok() && has_parts(s)) return Status(cudaErrorNotReady);
+    if (status.ok()) status = s.context->error();
     if (status.ok()) host_waited(s);  // it answers that all work has ended
     return status;
   });

@@ -5,6 +5,7 @@
 
 #include "cudart/api/api.hpp"
 #include "cudart/device_properties.hpp"
+#include "cudart/runtime/part.hpp"
 #include "cudart/runtime/stream.hpp"
 
 using namespace course::cudart;  // NOLINT: this file is only their exported face
@@ -64,6 +65,7 @@ CUDART_EXPORT cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   return device_api("cudaStreamDestroy", [&](Context&) -> Status {
     if (!streams().contains(stream))
       return fail(cudaErrorInvalidResourceHandle, "that is no stream: destroyed, or never created");
+    if (Status status = wait_for_parts(*stream); !status.ok()) return status;
     destroy_stream(stream);
     return cudaSuccess;
   });
@@ -108,7 +110,7 @@ CUDART_EXPORT cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   return device_api("cudaEventSynchronize", [&](Context& context) {
     CUevent_st* known = nullptr;
     Status status = wait_for(event, "cudaEventSynchronize", known);
-    if (status.ok()) context.synchronise();
+    if (status.ok()) status = context.synchronise();
     if (status.ok()) host_waited(*known);
     return status;
   });

@@ -116,30 +116,6 @@ void handle_faults() {
   sigaction(SIGSEGV, &ours, nullptr);
 }
 
-// The source line of a host instruction; empty without debug information or addr2line.
-std::vector<sim::SourcePlace> place_of_code(const void* code) {
-  Dl_info object{};
-  link_map* loaded = nullptr;
-  if (code == nullptr ||
-      dladdr1(code, &object, reinterpret_cast<void**>(&loaded), RTLD_DL_LINKMAP) ==
-          0 ||  // NOLINT: of the call
-      object.dli_fname == nullptr ||
-      std::strchr(object.dli_fname, '\'') != nullptr)
-    return {};
-  const std::string command = fmt::format("addr2line -C -f -e '{}' {:#x} 2>/dev/null", object.dli_fname,
-                                          address_of(code) - loaded->l_addr);
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> output(popen(command.c_str(), "r"), pclose);
-  if (output == nullptr) return {};
-  std::string text;
-  for (int c; (c = std::fgetc(output.get())) != EOF;) text += static_cast<char>(c);
-  const std::size_t line_end = text.find('\n'), colon = text.rfind(':');
-  if (line_end == std::string::npos || colon == std::string::npos || colon < line_end) return {};
-  const unsigned long line = std::strtoul(text.c_str() + colon + 1, nullptr, 10);
-  if (line == 0) return {};
-  return {{text.substr(line_end + 1, colon - line_end - 1), static_cast<std::uint32_t>(line),
-           text.substr(0, line_end)}};
-}
-
 void judge(const Access& access) {
   const std::optional<Unfinished> work = unfinished_use(access.address, access.writes);
   const std::optional<Place> place =
@@ -182,6 +158,29 @@ std::vector<Range> wanted_ranges() {
 }
 
 }  // namespace
+
+std::vector<sim::SourcePlace> place_of_code(const void* code) {
+  Dl_info object{};
+  link_map* loaded = nullptr;
+  if (code == nullptr ||
+      dladdr1(code, &object, reinterpret_cast<void**>(&loaded), RTLD_DL_LINKMAP) ==
+          0 ||  // NOLINT: of the call
+      object.dli_fname == nullptr ||
+      std::strchr(object.dli_fname, '\'') != nullptr)
+    return {};
+  const std::string command = fmt::format("addr2line -C -f -e '{}' {:#x} 2>/dev/null", object.dli_fname,
+                                          address_of(code) - loaded->l_addr);
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> output(popen(command.c_str(), "r"), pclose);
+  if (output == nullptr) return {};
+  std::string text;
+  for (int c; (c = std::fgetc(output.get())) != EOF;) text += static_cast<char>(c);
+  const std::size_t line_end = text.find('\n'), colon = text.rfind(':');
+  if (line_end == std::string::npos || colon == std::string::npos || colon < line_end) return {};
+  const unsigned long line = std::strtoul(text.c_str() + colon + 1, nullptr, 10);
+  if (line == 0) return {};
+  return {{text.substr(line_end + 1, colon - line_end - 1), static_cast<std::uint32_t>(line),
+           text.substr(0, line_end)}};
+}
 
 InsideRuntime::InsideRuntime() {
   Protection& all = protection();

@@ -9,7 +9,14 @@
 // protected page fails with EFAULT.
 #pragma once
 
+#include <vector>
+
+#include "sim/finding.hpp"
+
 namespace course::cudart {
+
+// The source line of a host instruction; empty without debug information or addr2line.
+std::vector<sim::SourcePlace> place_of_code(const void* code);
 
 // One exists during every call of the runtime, so that all memory is accessible then. Thread-safe; may be
 // nested.

@@ -57,7 +57,7 @@ void check_call(const char* call, const Status& status) {
                    fmt::format("{} fails with {}: {}", call, error_name(status.code()), text)));
 }
 
-void check_source(const CopyOp& copy) {
+void check_source(const CopyOp& copy, const std::string& what) {
   const std::optional<Place> place = locate(copy.src);
   if (!place) return;
   const std::lock_guard guard(place->context->lock);
@@ -73,7 +73,7 @@ void check_source(const CopyOp& copy) {
       place->name.empty() ? fmt::format("an allocation of {} bytes", place->size) : place->name;
   device.add_finding(host_finding(
       sim::Checker::initcheck, "uninitialised-global", name,
-      fmt::format("a copy reads {} bytes of {}, but nothing has been written there since it was allocated",
+      fmt::format("{} reads {} bytes of {}, but nothing has been written there since it was allocated", what,
                   copy.width * copy.height * copy.depth, name)));
 }
 

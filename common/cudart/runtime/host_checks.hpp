@@ -16,8 +16,9 @@ void check_call(const char* call, const Status& status);
 // Whether the device's mode includes these checks. Takes the context's lock.
 bool checks_host(Context& context);
 
-// Must be called before a copy: checks that some of its source has been written.
-void check_source(const CopyOp& copy);
+// Must be called before a copy, or other work that `what` names: checks that some of its source has been
+// written.
+void check_source(const CopyOp& copy, const std::string& what = "a copy");
 
 // Must be called before the program ends or resets the device: reports what has not been freed.
 void check_leaks(Context& context);

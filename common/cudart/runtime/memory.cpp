@@ -3,6 +3,7 @@
 
 #include "cudart/runtime/host_checks.hpp"
 #include "cudart/runtime/order.hpp"
+#include "cudart/runtime/part.hpp"
 #include "cudart/runtime/pool.hpp"
 #include "cudart/runtime/registered.hpp"
 #include "sim/timing/timeline.hpp"
@@ -149,6 +150,7 @@ Status release_if(void* pointer, bool host) {
                 host ? "cudaMallocHost" : "cudaMalloc")
         .as("invalid-free");
   }
+  wait_for_parts(*place->context);
   const std::lock_guard guard(place->context->lock);
   const auto found = place->context->owned.find(address_of(pointer));
   if (found == place->context->owned.end()) {

@@ -229,13 +229,6 @@ void host_waited_for(const Clock& clock) {
   all.seen.join(clock);
 }
 
-void host_waited_for_all() {
-  Ordering& all = ordering();
-  const std::lock_guard guard(all.lock);
-  all.waited = all.everything;
-  all.seen = all.everything;
-}
-
 void host_may_have_waited_for(const Clock& clock) {
   Ordering& all = ordering();
   const std::lock_guard guard(all.lock);

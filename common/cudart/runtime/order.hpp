@@ -104,9 +104,8 @@ struct HostPage {
 };
 std::vector<HostPage> unfinished_host_pages();
 
-// Must be called when the host has waited for the work that the clock covers, or for all work.
+// Must be called when the host has waited for the work that the clock covers.
 void host_waited_for(const Clock& clock);
-void host_waited_for_all();
 // Must be called after calls that may wait for all work, such as cudaMalloc. Earlier work is then no longer
 // reported, but it does not count as ordered, because a program must not rely on the wait.
 void host_may_have_waited();

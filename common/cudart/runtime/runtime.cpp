@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <set>
@@ -10,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "cudart/runtime/part.hpp"
 #include "cudart/runtime/pool.hpp"
 #include "cudart/runtime/stream.hpp"
 #include "sim/timing/timeline.hpp"
@@ -19,9 +21,39 @@ namespace course::cudart {
 Context::Context(int which) : ordinal(which) {}
 Context::~Context() = default;
 
-void Context::synchronise() {
+namespace {
+// The host's clock in µs, with several devices.
+std::atomic<double>& host_clock() {
+  static auto& clock = *new std::atomic<double>(0);
+  return clock;
+}
+}  // namespace
+
+OneHostClock::OneHostClock(Context& context) : context_(context) {
+  if (runtime().n_devices() == 1) return;
+  const std::lock_guard guard(context.lock);
+  context.device().timeline().host_at_least(host_clock().load());
+}
+
+OneHostClock::~OneHostClock() {
+  if (runtime().n_devices() == 1) return;
+  const std::lock_guard guard(context_.lock);
+  const double now = context_.device().timeline().host();
+  double before = host_clock().load();
+  while (before < now && !host_clock().compare_exchange_weak(before, now)) {
+  }
+}
+
+Status Context::error() {
+  const std::lock_guard guard(lock);
+  return sticky;
+}
+
+Status Context::synchronise() {
+  const OneHostClock clock(*this);
   const std::lock_guard guard(lock);
   device().timeline().synchronise();
+  return sticky;
 }
 
 sim::Device& Context::device() {
@@ -50,7 +82,11 @@ sim::Device& Context::device() {
 }
 
 ThreadState::ThreadState() = default;
-ThreadState::~ThreadState() = default;
+ThreadState::~ThreadState() {
+  // A stream that other threads still have to work in outlives its thread.
+  for (auto& [ordinal, stream] : default_streams)
+    if (stream != nullptr && has_parts(*stream)) (void)stream.release();
+}
 
 Runtime::Runtime() : environment_(parse_environment([](const char* name) { return std::getenv(name); })) {
   silence(environment_.quiet);

@@ -47,8 +47,11 @@ struct Context {
 
   // The simulated chip, created at the first call. Must be called under the lock.
   sim::Device& device();
-  // In modelled time, the host waits for all work of the device. Takes the lock.
-  void synchronise();
+  // In modelled time, the host waits for all work of the device. Returns the error of a fault that ended it.
+  // Takes the lock.
+  Status synchronise();
+  // The error of a fault, which all later calls return. Takes the lock.
+  Status error();
 
   // --- protected by the lock
   std::map<std::uint64_t, Owned> owned;      // by base address
@@ -64,6 +67,18 @@ struct Context {
 
  private:
   std::unique_ptr<sim::Device> device_;
+};
+
+// During a call that submits work or waits: with several devices, their timelines have one host clock.
+class OneHostClock {
+ public:
+  explicit OneHostClock(Context& context);
+  ~OneHostClock();
+  OneHostClock(const OneHostClock&) = delete;
+  OneHostClock& operator=(const OneHostClock&) = delete;
+
+ private:
+  Context& context_;
 };
 
 struct LaunchConfiguration {

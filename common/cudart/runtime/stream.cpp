@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "cudart/graph/graph.hpp"
+#include "cudart/runtime/part.hpp"
 #include "cudart/runtime/registered.hpp"
 
 namespace course::cudart {
@@ -119,11 +120,11 @@ bool is_work(const Operation& operation) {
   return !std::holds_alternative<RecordOp>(operation) && !std::holds_alternative<WaitOp>(operation);
 }
 
-// Protects the clocks of streams and events. `blocking`: for each device, what the next work of its legacy
-// stream waits for.
+// Protects the clocks of streams and events. For each device, `blocking` is what the next work of its legacy
+// stream waits for, and `submitted` is all work of its streams.
 struct Clocks {
   std::mutex lock;
-  std::map<const Context*, Clock> blocking;
+  std::map<const Context*, Clock> blocking, submitted;
 };
 Clocks& clocks() {
   static auto& all = *new Clocks;
@@ -151,6 +152,7 @@ Clock work_before(const CUstream_st& stream) {
 // Makes the stream's next work wait for `clock`, too. Must be called under the lock.
 void advance(CUstream_st& stream, const Clock& clock) {
   stream.clock.join(clock);
+  clocks().submitted[stream.context].join(clock);
   if (is_blocking(stream)) clocks().blocking[stream.context].join(clock);
 }
 
@@ -174,6 +176,11 @@ bool waits_for(const CopyOp& copy, bool call_waits) {
 void host_waited(const CUstream_st& stream) {
   const std::lock_guard guard(clocks().lock);
   host_waited_for(work_before(stream));
+}
+
+void host_waited(const Context& context) {
+  const std::lock_guard guard(clocks().lock);
+  host_waited_for(clocks().submitted[&context]);
 }
 
 void host_waited(const CUevent_st& event) {
@@ -263,6 +270,8 @@ Status submit(Submission where, Operation operation) {
 
 Status submit_to(CUstream_st& stream, Operation operation, bool waits) {
   if (stream.capture != nullptr) return add_captured(stream, std::move(operation));
+  if (Status status = wait_for_parts(stream); !status.ok()) return status;
+  const OneHostClock clock(*stream.context);
   if (Status status = check_legacy_stream(stream); !status.ok()) return status;
   if (Status status = check(*stream.context, operation); !status.ok()) return status;
   Status status;
@@ -278,13 +287,23 @@ Status submit_to(CUstream_st& stream, Operation operation, bool waits) {
   return status;
 }
 
+Work begin_in(CUstream_st& stream) {
+  return next_work(stream);
+}
+
+void end_in(CUstream_st& stream, const Clock& after) {
+  const std::lock_guard guard(clocks().lock);
+  advance(stream, after);
+}
+
 Status submit_graph(CUstream_st& stream, const CUgraph_st& graph, bool frees_on_launch) {
+  if (Status status = wait_for_parts(stream); !status.ok()) return status;
+  const OneHostClock clock(*stream.context);
   Work work = next_work(stream);
   work.where = fmt::format("a graph in {}", stream.name);
   const CurrentWork doing(work);
   Status status = run_graph(graph, frees_on_launch);
-  const std::lock_guard guard(clocks().lock);
-  advance(stream, work.after);
+  end_in(stream, work.after);
   return status;
 }
 

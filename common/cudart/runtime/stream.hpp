@@ -98,8 +98,13 @@ Status submit(Submission where, Operation operation);
 Status submit_to(CUstream_st& stream, Operation operation, bool waits = false);
 // Launches an executable graph in a stream that is not captured.
 Status submit_graph(CUstream_st& stream, const CUgraph_st& graph, bool frees_on_launch);
+// Begins work that other code executes (part.hpp), and makes the stream's next work wait for its end.
+Work begin_in(CUstream_st& stream);
+void end_in(CUstream_st& stream, const Clock& after);
 
-// Must be called when the host has waited for a stream's work, or for the work before an event.
+// Must be called when the host has waited for the work of a device or a stream, or for the work before an
+// event.
+void host_waited(const Context& context);
 void host_waited(const CUstream_st& stream);
 void host_waited(const CUevent_st& event);
 // Whether there has been, since the last call, work that nothing orders before the stream's next work: see

@@ -199,6 +199,9 @@ std::string to_json(const Report& report, std::uint32_t mode) {
   j["modelled_us"] = report.modelled_us;
   j["memory_gb_per_s"] = report.memory_gb_per_s;
   j["fills"] = report.fills;
+  j["traffic"] = {{"operations", report.traffic.operations},
+                  {"messages", report.traffic.messages},
+                  {"bytes_sent", report.traffic.bytes_sent}};
   j["launches"] = Json::array();
   for (const Report::Launch& l : report.launches)
     j["launches"].push_back({{"kernel", l.kernel},

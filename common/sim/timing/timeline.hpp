@@ -23,6 +23,15 @@ class Timeline {
     host_ += timing_.submit_us;
     device_ = std::max(device_ + timing_.gap_us, host_) + us;
   }
+  // An operation of several devices that begins at `start` and takes `us` microseconds.
+  void together(double start, double us) {
+    host_ += timing_.submit_us;
+    device_ = std::max(start, host_) + us;
+    work_ended_ = device_;
+  }
+  // The host's clock is one for all devices.
+  double host() const { return host_; }
+  void host_at_least(double us) { host_ = std::max(host_, us); }
   // The host waits for the device.
   void synchronise() { host_ = device_ = std::max(host_, device_); }
   // The time of an event that is recorded now, in µs.

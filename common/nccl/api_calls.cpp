@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+// The exported collectives, sends and receives.
+#include <fmt/format.h>
+
+#include <array>
+
+#include "nccl/answer.hpp"
+#include "nccl/group.hpp"
+#include "nccl/simulator.hpp"
+
+using namespace course::nccl;  // NOLINT: this file is only their exported face
+
+namespace {
+
+constexpr std::size_t kMostElements = std::size_t{1} << 48;  // so that no number of bytes overflows
+
+// The operator of this communicator that the program means.
+Outcome find_operator(ncclComm& comm, ncclRedOp_t op, Operator& out) {
+  if (op >= ncclSum && op < ncclNumOps) {
+    out.op = op;
+    return {};
+  }
+  const std::lock_guard guard(comm.clique->lock());
+  const std::size_t index = static_cast<std::size_t>(op) - ncclNumOps;
+  if (op < ncclNumOps || index >= comm.operators.size() || !comm.operators[index].scaled)
+    return {ncclInvalidArgument,
+            fmt::format("{} is no reduction of this communicator", static_cast<int>(op))};
+  out = comm.operators[index];
+  return {};
+}
+
+Outcome check_buffers(const Call& call, int device) {
+  for (const SimRange& range : ranges_of(call)) {
+    if (range.n_bytes == 0) continue;
+    std::array<char, 512> why{};
+    if (simCheckMemory(range.start, range.n_bytes, device, why.data(), why.size()) != 0) {
+      return {ncclInvalidArgument,
+              fmt::format("the {} buffer must hold {} bytes: {}", range.writes != 0 ? "receive" : "send",
+                          range.n_bytes, why.data())};
+    }
+  }
+  if (const std::string rule = overlap_of(call); !rule.empty())
+    return {ncclInvalidUsage, fmt::format("the send and receive buffers overlap: {}", rule)};
+  return {};
+}
+
+Outcome check(const Call& call) {
+  if (size_of(call.type) == 0)
+    return {ncclInvalidArgument, fmt::format("{} is no data type", static_cast<int>(call.type))};
+  if (reduces(call.kind) && (call.type == ncclFloat8e4m3 || call.type == ncclFloat8e5m2))
+    return {ncclInvalidArgument, "8-bit floats are not reduced on simulated devices, only moved"};
+  if (call.count > kMostElements)
+    return {ncclInvalidArgument, fmt::format("a count of {}: a negative number?", call.count)};
+  if ((has_root(call.kind) || is_point_to_point(call.kind)) && (call.peer < 0 || call.peer >= call.n_ranks)) {
+    return {ncclInvalidArgument,
+            fmt::format("the {} is rank {}, but the ranks are 0 to {}", has_root(call.kind) ? "root" : "peer",
+                        call.peer, call.n_ranks - 1)};
+  }
+  return {};
+}
+
+ncclResult_t call_of(Call call, ncclRedOp_t op, ncclComm_t comm) {
+  return answer(call.function, comm, call.code, [&]() -> Outcome {
+    if (Outcome outcome = check_communicator(comm, true); !outcome.ok()) return outcome;
+    if (Outcome outcome = comm->clique->error(); !outcome.ok()) return outcome;
+    if (!comm->clique->is_complete())
+      return {ncclInvalidArgument,
+              "the communicator is not initialised yet: ncclCommGetAsyncError says when"};
+    call.rank = comm->rank;
+    call.n_ranks = comm->clique->size();
+    if (reduces(call.kind))
+      if (Outcome outcome = find_operator(*comm, op, call.reduction); !outcome.ok()) return outcome;
+    if (Outcome outcome = check(call); !outcome.ok()) return outcome;
+    if (Outcome outcome = check_buffers(call, comm->device); !outcome.ok()) return outcome;
+    return submit(*comm, call);
+  });
+}
+
+}  // namespace
+
+NCCL_EXPORT ncclResult_t ncclAllReduce(const void* send, void* receive, size_t count, ncclDataType_t type,
+                                       ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
+  return call_of({Kind::all_reduce, send, receive, count, type, {}, 0, stream, "ncclAllReduce", NCCL_CALLER},
+                 op, comm);
+}
+
+NCCL_EXPORT ncclResult_t ncclReduce(const void* send, void* receive, size_t count, ncclDataType_t type,
+                                    ncclRedOp_t op, int root, ncclComm_t comm, cudaStream_t stream) {
+  return call_of({Kind::reduce, send, receive, count, type, {}, root, stream, "ncclReduce", NCCL_CALLER}, op,
+                 comm);
+}
+
+NCCL_EXPORT ncclResult_t ncclBroadcast(const void* send, void* receive, size_t count, ncclDataType_t type,
+                                       int root, ncclComm_t comm, cudaStream_t stream) {
+  return call_of(
+      {Kind::broadcast, send, receive, count, type, {}, root, stream, "ncclBroadcast", NCCL_CALLER}, ncclSum,
+      comm);
+}
+
+NCCL_EXPORT ncclResult_t ncclBcast(void* buffer, size_t count, ncclDataType_t type, int root, ncclComm_t comm,
+                                   cudaStream_t stream) {
+  return call_of({Kind::broadcast, buffer, buffer, count, type, {}, root, stream, "ncclBcast", NCCL_CALLER},
+                 ncclSum, comm);
+}
+
+NCCL_EXPORT ncclResult_t ncclAllGather(const void* send, void* receive, size_t count, ncclDataType_t type,
+                                       ncclComm_t comm, cudaStream_t stream) {
+  return call_of({Kind::all_gather, send, receive, count, type, {}, 0, stream, "ncclAllGather", NCCL_CALLER},
+                 ncclSum, comm);
+}
+
+NCCL_EXPORT ncclResult_t ncclReduceScatter(const void* send, void* receive, size_t count, ncclDataType_t type,
+                                           ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {
+  return call_of(
+      {Kind::reduce_scatter, send, receive, count, type, {}, 0, stream, "ncclReduceScatter", NCCL_CALLER}, op,
+      comm);
+}
+
+NCCL_EXPORT ncclResult_t ncclAlltoAll(const void* send, void* receive, size_t count, ncclDataType_t type,
+                                      ncclComm_t comm, cudaStream_t stream) {
+  return call_of({Kind::all_to_all, send, receive, count, type, {}, 0, stream, "ncclAlltoAll", NCCL_CALLER},
+                 ncclSum, comm);
+}
+
+NCCL_EXPORT ncclResult_t ncclGather(const void* send, void* receive, size_t count, ncclDataType_t type,
+                                    int root, ncclComm_t comm, cudaStream_t stream) {
+  return call_of({Kind::gather, send, receive, count, type, {}, root, stream, "ncclGather", NCCL_CALLER},
+                 ncclSum, comm);
+}
+
+NCCL_EXPORT ncclResult_t ncclScatter(const void* send, void* receive, size_t count, ncclDataType_t type,
+                                     int root, ncclComm_t comm, cudaStream_t stream) {
+  return call_of({Kind::scatter, send, receive, count, type, {}, root, stream, "ncclScatter", NCCL_CALLER},
+                 ncclSum, comm);
+}
+
+NCCL_EXPORT ncclResult_t ncclSend(const void* send, size_t count, ncclDataType_t type, int peer,
+                                  ncclComm_t comm, cudaStream_t stream) {
+  return call_of({Kind::send, send, nullptr, count, type, {}, peer, stream, "ncclSend", NCCL_CALLER}, ncclSum,
+                 comm);
+}
+
+NCCL_EXPORT ncclResult_t ncclRecv(void* receive, size_t count, ncclDataType_t type, int peer, ncclComm_t comm,
+                                  cudaStream_t stream) {
+  return call_of({Kind::receive, nullptr, receive, count, type, {}, peer, stream, "ncclRecv", NCCL_CALLER},
+                 ncclSum, comm);
+}

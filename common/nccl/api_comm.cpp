@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: MIT
+// The exported functions for communicators, groups, errors and reduction operators.
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "nccl/answer.hpp"
+#include "nccl/communicators.hpp"
+#include "nccl/group.hpp"
+#include "nccl/simulator.hpp"
+
+using namespace course::nccl;  // NOLINT: this file is only their exported face
+
+namespace {
+
+Outcome null_pointer(const char* what) {
+  return {ncclInvalidArgument, fmt::format("{} is a null pointer", what)};
+}
+
+Outcome check_ranks(int n_ranks, int rank) {
+  if (n_ranks < 1) return {ncclInvalidArgument, fmt::format("a communicator of {} ranks", n_ranks)};
+  if (rank < 0 || rank >= n_ranks)
+    return {ncclInvalidArgument, fmt::format("rank {} of {} ranks: the first one is 0", rank, n_ranks)};
+  return {};
+}
+
+Outcome join(ncclComm_t* out, int n_ranks, const ncclUniqueId& id, int rank, bool waits, const void* code) {
+  if (out == nullptr) return null_pointer("the address of the communicator");
+  *out = nullptr;
+  if (Outcome outcome = check_ranks(n_ranks, rank); !outcome.ok()) return outcome;
+  Clique* clique = nullptr;
+  if (Outcome outcome = find_clique(id, n_ranks, clique); !outcome.ok()) return outcome;
+  if (Outcome outcome = clique->join(rank, current_device(), out); !outcome.ok()) return outcome;
+  add_communicator(*out);
+  return await_ranks(*clique, waits, code);
+}
+
+Outcome init_all(ncclComm_t* out, int n, const int* devices) {
+  if (out == nullptr) return null_pointer("the address of the communicators");
+  if (n < 1) return {ncclInvalidArgument, fmt::format("{} devices", n)};
+  Clique& clique = make_clique(n);
+  for (int rank = 0; rank < n; ++rank) {
+    const int device = devices != nullptr ? devices[rank] : rank;
+    if (device < 0 || device >= n_devices()) {
+      return {ncclUnhandledCudaError, fmt::format("there is no device {}: {} simulated, set SIM_DEVICES for "
+                                                  "more",
+                                                  device, n_devices())};
+    }
+    if (Outcome outcome = clique.join(rank, device, &out[rank]); !outcome.ok()) return outcome;
+  }
+  for (int rank = 0; rank < n; ++rank) add_communicator(out[rank]);
+  return {};
+}
+
+// Ends the use of a communicator; its launches have ended before.
+Outcome leave(ncclComm_t comm, ncclComm::State state) {
+  if (comm == nullptr) return {};
+  if (Outcome outcome = check_communicator(comm); !outcome.ok()) return outcome;
+  comm->clique->wait_for(*comm);
+  const std::lock_guard guard(comm->clique->lock());
+  comm->state = state;
+  return {};
+}
+
+template <typename Value>
+Outcome get(const ncclComm* comm, Value* out, Value value) {
+  if (out == nullptr) return null_pointer("the address of the result");
+  if (Outcome outcome = check_communicator(comm); !outcome.ok()) return outcome;
+  *out = value;
+  return {};
+}
+
+Outcome make_operator(ncclRedOp_t* op, const void* scalar, ncclDataType_t type,
+                      ncclScalarResidence_t residence, ncclComm_t comm) {
+  if (op == nullptr || scalar == nullptr) return null_pointer("the operator or the scalar");
+  if (size_of(type) == 0) return {ncclInvalidArgument, "that is no data type"};
+  if (Outcome outcome = check_communicator(comm); !outcome.ok()) return outcome;
+  Operator made;
+  made.scaled = true;
+  if (residence == ncclScalarDevice)
+    made.device_scalar = scalar;
+  else
+    std::memcpy(made.scalar, scalar, size_of(type));
+  const std::lock_guard guard(comm->clique->lock());
+  *op = static_cast<ncclRedOp_t>(ncclNumOps + static_cast<int>(comm->operators.size()));
+  comm->operators.push_back(made);
+  return {};
+}
+
+}  // namespace
+
+NCCL_EXPORT ncclResult_t ncclGetVersion(int* version) {
+  return answer("ncclGetVersion", nullptr, NCCL_CALLER, [&]() -> Outcome {
+    if (version == nullptr) return null_pointer("the address of the version");
+    *version = NCCL_VERSION_CODE;
+    return {};
+  });
+}
+
+NCCL_EXPORT const char* ncclGetErrorString(ncclResult_t result) {
+  switch (result) {
+    case ncclSuccess: return "no error";
+    case ncclUnhandledCudaError: return "unhandled cuda error";
+    case ncclSystemError: return "unhandled system error";
+    case ncclInternalError: return "internal error";
+    case ncclInvalidArgument: return "invalid argument";
+    case ncclInvalidUsage: return "invalid usage";
+    case ncclRemoteError: return "remote process exited or there was a network error";
+    case ncclInProgress: return "NCCL operation in progress";
+    default: return "unknown result code";
+  }
+}
+
+NCCL_EXPORT const char* ncclGetLastError(ncclComm_t comm) {
+  return last_error(comm);
+}
+
+NCCL_EXPORT ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
+  return answer("ncclGetUniqueId", nullptr, NCCL_CALLER, [&]() -> Outcome {
+    if (id == nullptr) return null_pointer("the address of the id");
+    make_unique_id(*id);
+    return {};
+  });
+}
+
+NCCL_EXPORT ncclResult_t ncclCommInitAll(ncclComm_t* comms, int n, const int* devices) {
+  return answer("ncclCommInitAll", nullptr, NCCL_CALLER, [&] { return init_all(comms, n, devices); });
+}
+
+NCCL_EXPORT ncclResult_t ncclCommInitRank(ncclComm_t* comm, int n_ranks, ncclUniqueId id, int rank) {
+  const void* const code = NCCL_CALLER;
+  return answer("ncclCommInitRank", nullptr, code, [&] { return join(comm, n_ranks, id, rank, true, code); });
+}
+
+NCCL_EXPORT ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int n_ranks, ncclUniqueId id, int rank,
+                                                ncclConfig_t* config) {
+  const void* const code = NCCL_CALLER;
+  return answer("ncclCommInitRankConfig", nullptr, code, [&]() -> Outcome {
+    if (config != nullptr && config->magic != NCCL_API_MAGIC)
+      return {ncclInvalidArgument, "the configuration is not initialised with NCCL_CONFIG_INITIALIZER"};
+    return join(comm, n_ranks, id, rank, config == nullptr || config->blocking != 0, code);
+  });
+}
+
+NCCL_EXPORT ncclResult_t ncclCommFinalize(ncclComm_t comm) {
+  return answer("ncclCommFinalize", comm, NCCL_CALLER,
+                [&] { return leave(comm, ncclComm::State::finalized); });
+}
+
+NCCL_EXPORT ncclResult_t ncclCommDestroy(ncclComm_t comm) {
+  return answer("ncclCommDestroy", comm, NCCL_CALLER,
+                [&] { return leave(comm, ncclComm::State::destroyed); });
+}
+
+NCCL_EXPORT ncclResult_t ncclCommAbort(ncclComm_t comm) {
+  return answer("ncclCommAbort", comm, NCCL_CALLER, [&]() -> Outcome {
+    if (Outcome outcome = check_communicator(comm); !outcome.ok()) return outcome;
+    comm->clique->abort(*comm);
+    return {};
+  });
+}
+
+NCCL_EXPORT ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* error) {
+  return answer("ncclCommGetAsyncError", comm, NCCL_CALLER, [&]() -> Outcome {
+    if (Outcome outcome = check_communicator(comm); !outcome.ok()) return outcome;
+    if (error == nullptr) return null_pointer("the address of the error");
+    comm->clique->poll();
+    *error = comm->clique->error().result;
+    if (*error == ncclSuccess && !comm->clique->is_complete()) *error = ncclInProgress;
+    return {};
+  });
+}
+
+NCCL_EXPORT ncclResult_t ncclCommCount(const ncclComm_t comm, int* count) {
+  return answer("ncclCommCount", comm, NCCL_CALLER,
+                [&] { return get(comm, count, is_communicator(comm) ? comm->clique->size() : 0); });
+}
+
+NCCL_EXPORT ncclResult_t ncclCommCuDevice(const ncclComm_t comm, int* device) {
+  return answer("ncclCommCuDevice", comm, NCCL_CALLER,
+                [&] { return get(comm, device, is_communicator(comm) ? comm->device : 0); });
+}
+
+NCCL_EXPORT ncclResult_t ncclCommUserRank(const ncclComm_t comm, int* rank) {
+  return answer("ncclCommUserRank", comm, NCCL_CALLER,
+                [&] { return get(comm, rank, is_communicator(comm) ? comm->rank : 0); });
+}
+
+NCCL_EXPORT ncclResult_t ncclMemAlloc(void** pointer, size_t n_bytes) {
+  return answer("ncclMemAlloc", nullptr, NCCL_CALLER, [&]() -> Outcome {
+    if (pointer == nullptr) return null_pointer("the address of the pointer");
+    return allocate(pointer, n_bytes) ? Outcome{} : Outcome{ncclUnhandledCudaError, "cudaMalloc has failed"};
+  });
+}
+
+NCCL_EXPORT ncclResult_t ncclMemFree(void* pointer) {
+  return answer("ncclMemFree", nullptr, NCCL_CALLER, [&]() -> Outcome {
+    return release(pointer) ? Outcome{} : Outcome{ncclUnhandledCudaError, "cudaFree has failed"};
+  });
+}
+
+NCCL_EXPORT ncclResult_t ncclRedOpCreatePreMulSum(ncclRedOp_t* op, void* scalar, ncclDataType_t type,
+                                                  ncclScalarResidence_t residence, ncclComm_t comm) {
+  return answer("ncclRedOpCreatePreMulSum", comm, NCCL_CALLER,
+                [&] { return make_operator(op, scalar, type, residence, comm); });
+}
+
+NCCL_EXPORT ncclResult_t ncclRedOpDestroy(ncclRedOp_t op, ncclComm_t comm) {
+  return answer("ncclRedOpDestroy", comm, NCCL_CALLER, [&]() -> Outcome {
+    if (Outcome outcome = check_communicator(comm); !outcome.ok()) return outcome;
+    const std::lock_guard guard(comm->clique->lock());
+    const std::size_t index = static_cast<std::size_t>(op) - ncclNumOps;
+    if (op < ncclNumOps || index >= comm->operators.size() || !comm->operators[index].scaled)
+      return {ncclInvalidArgument, "that is no operator of ncclRedOpCreatePreMulSum"};
+    comm->operators[index].scaled = false;
+    return {};
+  });
+}
+
+NCCL_EXPORT ncclResult_t ncclGroupStart(void) {
+  start_group();
+  return ncclSuccess;
+}
+
+NCCL_EXPORT ncclResult_t ncclGroupEnd(void) {
+  const void* const code = NCCL_CALLER;
+  return answer("ncclGroupEnd", nullptr, code, [&] { return end_group(code); });
+}

@@ -376,8 +376,9 @@ std::string too_many(const Facts& f) {
 std::string windows_on_top_of_each_other(const Facts& f) {
   constexpr std::size_t kShared = 12288;  // counters that fit into a block's shared memory without asking
   const std::size_t n_counts = f.right.size();
-  for (std::size_t window = 512; window <= kShared; window += 256) {
-    if (n_counts <= window) break;
+  // The largest first: a few samples fit smaller ones as well.
+  for (std::size_t window = kShared; window >= 512; window -= 256) {
+    if (n_counts <= window) continue;
     std::vector<Count> folded(n_counts, 0);
     for (std::size_t b = 0; b < n_counts; ++b) folded[b % window] += f.right[b];
     if (std::equal(f.got.begin(), f.got.end(), folded.begin(), folded.end()))

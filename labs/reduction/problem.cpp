@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -365,117 +365,123 @@ std::string counted_twice(const F& f) {
   return "";
 }
 
-// In each round of a tree over blocks of `block` items, one of the two values is combined twice: the thread's
-// own or its partner's. Item i of a block then counts twice for each bit of its index that is 0, or that is 1.
-template <typename T, typename Value>
-Value sum_with_one_side_twice(std::span<const T> items, std::uint64_t block, bool own) {
-  using U = std::make_unsigned_t<Value>;
-  std::vector<U> level(items.begin(), items.end());
-  const int n_rounds = std::countr_zero(block);
+// --- Mistakes in the tree over a block. These rules compute what a kernel with the mistake gives.
+
+// Whether a result that equals another value by chance is unlikely.
+template <typename F>
+bool has_telling_items(const F& f) {
+  if (f.c.n == 0 || f.c.n > (1 << 16) || f.c.pattern != Pattern::random) return false;
+  return f.has_telling_integers() ||
+         (std::is_floating_point_v<typename F::Value> && (f.id() == OpId::sum || f.id() == OpId::mean));
+}
+
+template <typename F>
+bool explains(const F& f, typename F::Value value) {
+  if constexpr (std::is_integral_v<typename F::Value>)
+    return f.got == value && static_cast<long double>(value) != f.expected.value;
+  return f.is(static_cast<long double>(value)) && f.tells(static_cast<long double>(value));
+}
+
+// Reduces blocks of `block` items with reduce_block(items of a block, filled up with identities; index of the
+// first one), then their results, until one is left.
+template <typename F, typename ReduceBlock>
+typename F::Value by_blocks(const F& f, std::size_t block, ReduceBlock reduce_block) {
+  using Value = typename F::Value;
+  std::vector<Value> values;
+  for (const auto item : f.items) values.push_back(static_cast<Value>(item));
+  std::vector<Value> of_block;
   do {
-    std::vector<U> next(std::max<std::size_t>((level.size() + block - 1) / block, 1));
-    for (std::size_t i = 0; i < level.size(); ++i) {
-      const int n_ones = std::popcount(i % block);
-      next[i / block] += level[i] << (own ? n_rounds - n_ones : n_ones);
+    std::vector<Value> next;
+    for (std::size_t first = 0; first < values.size(); first += block) {
+      of_block.assign(block, f.op.identity());
+      std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(first), std::min(block, values.size() - first),
+                  of_block.begin());
+      next.push_back(reduce_block(of_block, first));
     }
-    level = std::move(next);
-  } while (level.size() > 1);
-  return static_cast<Value>(level[0]);
+    values = std::move(next);
+  } while (values.size() > 1);
+  return f.op.finish(values[0]);
 }
 
-// The tree over blocks of `block` items without the round that combines values `stride` apart: items whose
-// index has this bit are never combined.
-template <typename T, typename Value>
-Value sum_without_round(std::span<const T> items, std::uint64_t block, std::uint64_t stride) {
-  using U = std::make_unsigned_t<Value>;
-  std::vector<U> level(items.begin(), items.end());
-  do {
-    std::vector<U> next(std::max<std::size_t>((level.size() + block - 1) / block, 1));
-    for (std::size_t i = 0; i < level.size(); ++i)
-      if ((i % block & stride) == 0) next[i / block] += level[i];
-    level = std::move(next);
-  } while (level.size() > 1);
-  return static_cast<Value>(level[0]);
+// The rounds of a tree down to the stride `last`. round(a, b, stride) combines a value with its partner's.
+template <typename Value, typename Round>
+void tree(std::vector<Value>& values, std::size_t last, Round round) {
+  for (std::size_t stride = values.size() / 2; stride >= last; stride /= 2)
+    for (std::size_t i = 0; i < stride; ++i) values[i] = round(values[i], values[i + stride], stride);
 }
 
-// The 32 lanes of a warp reduce with shuffles that give lane 0 its own value, five times: __shfl_up_sync. Before
-// that, the values of a block have been reduced to 32.
-template <typename T, typename Op>
-std::string lane_0_combined_itself(const Facts<T, Op>& f) {
-  using Value = typename Op::Value;
-  if constexpr (std::is_integral_v<Value>) {
-    if (f.id() != OpId::sum || !f.has_telling_integers() || f.c.n == 0) return "";
-    using U = std::make_unsigned_t<Value>;
-    for (std::uint64_t block = 32; block <= 1024; block *= 2) {
-      std::vector<U> level(f.items.begin(), f.items.end());
-      do {
-        std::vector<U> next((level.size() + block - 1) / block);
-        for (std::size_t i = 0; i < level.size(); i += 32) next[i / block] += 32 * level[i];
-        level = std::move(next);
-      } while (level.size() > 1);
-      if (f.got == static_cast<Value>(level[0]))
-        return "lane 0 has combined its own value with itself five times: it must get the values of the "
-               "lanes "
-               "above it, with __shfl_down_sync and offsets 16, 8, 4, 2 and 1";
-    }
-  }
-  return "";
-}
-
-template <typename T, typename Op>
-std::string round_left_out(const Facts<T, Op>& f) {
-  using Value = typename Op::Value;
-  if constexpr (std::is_integral_v<Value>) {
-    const std::uint64_t n = f.c.n;
-    if (f.id() != OpId::sum || !f.has_telling_integers() || n < 2 || n > (1 << 16)) return "";
-    for (std::uint64_t block = 64; block <= 1024; block *= 2)
-      for (std::uint64_t stride = 1; stride < block; stride *= 2) {
-        const auto value = sum_without_round<T, Value>(f.items, block, stride);
-        if (value == f.got && static_cast<long double>(value) != f.expected.value)
-          return fmt::format(
-              "the round in which values {} apart are combined is missing: of each {} items the second half "
-              "was left out",
-              stride, 2 * stride);
-      }
-  }
-  return "";
-}
-
-template <typename T, typename Op>
-std::string one_side_twice(const Facts<T, Op>& f) {
-  using Value = typename Op::Value;
-  if constexpr (std::is_integral_v<Value>) {
-    if (f.id() != OpId::sum || !f.has_telling_integers() || f.c.n == 0 || f.c.n > (1 << 16)) return "";
-    for (std::uint64_t block = 32; block <= 1024; block *= 2)
-      for (const bool own : {true, false}) {
-        const auto value = sum_with_one_side_twice<T, Value>(f.items, block, own);
-        if (value == f.got && static_cast<long double>(value) != f.expected.value)
-          return fmt::format(
-              "in every round of the tree, {} is combined twice, as in x += op(x, y): a round is x = op(x, "
-              "y)",
-              own ? "the thread's own value" : "the partner's value");
-      }
-  }
-  return "";
-}
-
-// The index lacks blockIdx: every block of a launch has the same partial result.
-template <typename T, typename Op>
-std::string first_block_repeated(const Facts<T, Op>& f) {
-  using Value = typename Op::Value;
-  if constexpr (std::is_integral_v<Value>) {
-    if (f.id() != OpId::sum || !f.has_telling_integers()) return "";
-    using U = std::make_unsigned_t<Value>;
-    for (std::uint64_t block = 32; block <= 4096 && block < f.c.n; block *= 2) {
-      U value = 0;
-      for (std::uint64_t i = 0; i < block; ++i) value += static_cast<U>(f.items[i]);
-      for (std::uint64_t n = (f.c.n + block - 1) / block; n > 1; n = (n + block - 1) / block)
-        value *= static_cast<U>(std::min(n, block));
-      if (f.got == static_cast<Value>(value) && f.tells(static_cast<long double>(f.got)))
+template <typename F>
+std::string one_side_twice(const F& f) {
+  using Value = typename F::Value;
+  if (!has_telling_items(f)) return "";
+  for (std::size_t block = 32; block <= 1024; block *= 2)
+    for (const bool own : {true, false}) {
+      const Value value = by_blocks(f, block, [&](std::vector<Value>& values, std::size_t) {
+        tree(values, 1, [&](Value a, Value b, std::size_t) { return f.op(f.op(a, own ? a : b), b); });
+        return values[0];
+      });
+      if (explains(f, value))
         return fmt::format(
-            "every block reduced the first {} items: the index of a thread's item must contain blockIdx.x",
-            block);
+            "in every round of the tree, {} is combined twice, as in x += op(x, y): a round is x = op(x, y)",
+            own ? "the thread's own value" : "the partner's value");
     }
+  return "";
+}
+
+template <typename F>
+std::string round_left_out(const F& f) {
+  using Value = typename F::Value;
+  if (!has_telling_items(f)) return "";
+  for (std::size_t block = 64; block <= 1024; block *= 2)
+    for (std::size_t missing = 1; missing < block; missing *= 2) {
+      const Value value = by_blocks(f, block, [&](std::vector<Value>& values, std::size_t) {
+        tree(values, 1,
+             [&](Value a, Value b, std::size_t stride) { return stride == missing ? a : f.op(a, b); });
+        return values[0];
+      });
+      if (explains(f, value))
+        return fmt::format(
+            "the round in which values {} apart are combined is missing: of each {} items the second half "
+            "was left out",
+            missing, 2 * missing);
+    }
+  return "";
+}
+
+// Shuffles that give lane 0 its own value: __shfl_up_sync. Before them, a block's values are reduced to 32.
+template <typename F>
+std::string lane_0_combined_itself(const F& f) {
+  using Value = typename F::Value;
+  if (!has_telling_items(f)) return "";
+  for (std::size_t block = 32; block <= 1024; block *= 2) {
+    const Value value = by_blocks(f, block, [&](std::vector<Value>& values, std::size_t) {
+      tree(values, 32, [&](Value a, Value b, std::size_t) { return f.op(a, b); });
+      for (int k = 0; k < 5; ++k) values[0] = f.op(values[0], values[0]);
+      return values[0];
+    });
+    if (explains(f, value))
+      return "lane 0 has combined its own value with itself five times: it must get the values of the lanes "
+             "above it, with __shfl_down_sync and offsets 16, 8, 4, 2 and 1";
+  }
+  return "";
+}
+
+// The index lacks blockIdx: every block of a launch has the result of the first one.
+template <typename F>
+std::string first_block_repeated(const F& f) {
+  using Value = typename F::Value;
+  if (!has_telling_items(f)) return "";
+  for (std::size_t block = 32; block <= 4096 && block < f.c.n; block *= 2) {
+    Value of_first = f.op.identity();
+    const Value value = by_blocks(f, block, [&](std::vector<Value>& values, std::size_t first) {
+      if (first > 0) return of_first;
+      tree(values, 1, [&](Value a, Value b, std::size_t) { return f.op(a, b); });
+      return of_first = values[0];
+    });
+    if (explains(f, value))
+      return fmt::format(
+          "every block reduced the first {} items: the index of a thread's item must contain blockIdx.x",
+          block);
   }
   return "";
 }
@@ -550,10 +556,10 @@ constexpr lab::Rule<Facts<T, Op>> kRules[] = {
     {"integers_in_floats", integers_in_floats<T, Op>},
     {"added_instead_of_op", added_instead_of_op<T, Op>},
     {"counted_twice", counted_twice<Facts<T, Op>>},
-    {"lane_0_combined_itself", lane_0_combined_itself<T, Op>},
-    {"one_side_twice", one_side_twice<T, Op>},
-    {"round_left_out", round_left_out<T, Op>},
-    {"first_block_repeated", first_block_repeated<T, Op>},
+    {"lane_0_combined_itself", lane_0_combined_itself<Facts<T, Op>>},
+    {"one_side_twice", one_side_twice<Facts<T, Op>>},
+    {"round_left_out", round_left_out<Facts<T, Op>>},
+    {"first_block_repeated", first_block_repeated<Facts<T, Op>>},
     {"one_item_off", one_item_off<T, Op>},
     {"rest_left_out", rest_left_out<T, Op>},
     {"one_by_one", one_by_one<T, Op>},

@@ -215,7 +215,7 @@ TEST(Check, TellsThatARoundOfTheTreeIsMissing) {
   EXPECT_NE(check(t)->hint.find("values 1 apart are combined is missing"), std::string::npos)
       << check(t)->hint;
   output<std::int32_t>(t) = static_cast<std::int32_t>(first_half);
-  EXPECT_NE(check(t)->hint.find("the first 128 of the 255 items"), std::string::npos) << check(t)->hint;
+  EXPECT_EQ(check(t)->hint, "this is the sum of the first 128 of the 255 items: the rest was left out");
 }
 
 TEST(Check, TellsThatEveryBlockReducedTheFirstItems) {

@@ -105,6 +105,7 @@ void Session::launch_begins(const sim::Program& program, const sim::LaunchReques
   n_findings_ = 0;
   findings_.clear();
   kernel_ = program.demangled;
+  kernel_has_variables_ = inspector_.code(program).module->complaint.empty();
   const auto& lines = inspector_.code(program).op_line;
   kernel_has_lines_ = std::any_of(lines.begin(), lines.end(), [](std::uint32_t line) { return line != 0; });
   request_ = launch;
@@ -298,6 +299,8 @@ void Session::add_findings(Json& why) {
     for (const sim::Finding* f : c->found()) {
       if (!findings_.insert(f->message).second || !goal_.findings || f->severity != sim::Severity::error)
         continue;
+      // Code of -G copies objects byte by byte through local memory, and their padding with them.
+      if (kernel_has_variables_ && f->kind == "uninitialised-local") continue;
       const bool authors = std::any_of(f->where.begin(), f->where.end(),
                                        [](const sim::SourcePlace& p) { return is_authors_file(p.file); });
       if (authors) why.push_back({{"kind", "finding"}, {"text", f->message}});

@@ -149,6 +149,7 @@ class Session final : public sim::Attachment, public sim::Observer {
   std::uint64_t snapshot_at_ = ~std::uint64_t{0}, snapshot_every_ = 0;
   std::uint64_t n_snapshots_ = 0;
   bool launch_is_new_ = false, in_launch_ = false, kernel_has_lines_ = false;
+  bool kernel_has_variables_ = false;  // compiled with -G
   std::string kernel_;
   sim::LaunchRequest request_;
   std::unordered_map<std::uint64_t, sim::Block*> resident_;  // by number in the grid

@@ -111,7 +111,7 @@ std::optional<SmallestFailure> find_smallest(const lab::Problem& problem, const 
       continue;
     }
     const Verdict verdict = search.verdict_of(*c);
-    // Rows of another length, which may be too short to fail, do not show that the operator and type are right.
+    // Rows of another length may be too short to fail, so they do not show that this operator is right.
     if (verdict == Verdict::ok && shape_of(*c) == shape_of(*found)) result.right.push_back(name);
     if (!can_be_smaller(verdict)) {
       if (result.right.empty() || result.right.back() != name) ++result.n_untried;

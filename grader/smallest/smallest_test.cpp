@@ -199,6 +199,7 @@ TEST(SmallestText, ShowsItemsExpectedAndActualSideBySide) {
   EXPECT_THAT(text, HasSubstr("0    10        10      10\n"));
   EXPECT_THAT(text, HasSubstr("2    12        12      99  <- wrong\n"));
   EXPECT_THAT(text, HasSubstr("./lab trace fake first --case sum_i32_n3_example\n"));
+  EXPECT_THAT(text, HasSubstr("./lab debug fake first --case sum_i32_n3_example --wrong\n"));
   EXPECT_THAT(text, HasSubstr("--seed 1"));
   EXPECT_THAT(text, HasSubstr("it is wrong for every operator and type"));
 }

@@ -293,6 +293,9 @@ std::string smallest_text(const lab::Problem& problem, const lab::Task& task, co
   std::string commands;
   if (found.is_traced)
     commands += fmt::format("see it:        ./lab trace {} {} --case {}{}\n", lab, task.id, c.name, more);
+  // Only a wrong value has a store to begin at.
+  commands += fmt::format("debug it:      ./lab debug {} {} --case {}{}{}\n", lab, task.id, c.name,
+                          found.outcome.mismatch ? " --wrong" : "", more);
   commands += fmt::format("run it again:  ./lab grade {} --task {} --case {} --seed {} --device sim{}\n", lab,
                           task.id, c.name, kSmallestSeed, more);
   return out + wrap_message(commands, kColumns, 2);

@@ -18,6 +18,7 @@ Between `<!-- quote: KIND ARGUMENTS -->` and `<!-- end quote -->` stands, by KIN
     limits all               what a student's process may take: limits.py
     roof, ceilings, tops …   what the published run measured: measured.py
     worked LAB NAME          a worked example: worked/
+    session, adapter …       a wrong submission in the debugger: sessions.py
 
 --only KIND: those quotations alone.
 """
@@ -33,6 +34,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import counted  # noqa: E402
 import limits  # noqa: E402
 import measured  # noqa: E402
+import sessions  # noqa: E402
 import worked  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -41,7 +43,8 @@ BLOCK = re.compile(r"(<!-- quote: (\w+) (.*?) -->\n)(.*?)(<!-- end quote -->)", 
 
 def without_places(text):
     """Line numbers of sources go their own ways: a quotation with another one has not drifted."""
-    return re.sub(r"\s+\d+  (?=[A-Za-z_}(])", " # ", re.sub(r"\bline \d+", "line #", text))
+    text = re.sub(r"\b(line|time|\w+\.cu:)\s*\d+", r"\1#", text)
+    return re.sub(r"\s+\d+  (?=[A-Za-z_}(])", " # ", text)
 
 
 def fenced(language, text):
@@ -144,7 +147,7 @@ def comment(arguments, _labcli):
     return fenced("text", "\n".join(said))
 
 
-KINDS = {f.__name__: f for f in (table, output, kernel, finding, mutant, said, comment, worked.worked, *counted.KINDS, *limits.KINDS, *measured.KINDS)}
+KINDS = {f.__name__: f for f in (table, output, kernel, finding, mutant, said, comment, worked.worked, *counted.KINDS, *limits.KINDS, *measured.KINDS, *sessions.KINDS)}
 
 
 def main():

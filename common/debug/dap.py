@@ -21,7 +21,8 @@ CAPABILITIES = {
     "supportsDataBreakpoints": True, "supportTerminateDebuggee": True,
     "exceptionBreakpointFilters": [{"filter": "findings", "label": "Findings of checkers, and faults", "default": True}],
 }  # fmt: skip
-REASONS = {"breakpoint": "breakpoint", "watch": "data breakpoint", "finding": "exception", "fault": "exception", "interrupt": "pause", "launch": "entry"}
+REASONS = {"breakpoint": "breakpoint", "watch": "data breakpoint", "finding": "exception", "fault": "exception", "interrupt": "pause", "launch": "entry",
+           "wrong store": "exception", "no store": "exception"}  # fmt: skip
 LANE_WARPS = 1 << 20  # warps of a block, in thread ids
 
 
@@ -125,6 +126,8 @@ class Adapter:
         self.report_stop()
 
     def show_output(self) -> None:
+        for one in self.debugger.take_printed():
+            self.event("output", category="stdout", output=f"thread {one['thread']} of block {one['block']} prints: {one['text'].rstrip()}\n")
         if text := self.debugger.output():
             self.event("output", category="stdout", output=text)
 
@@ -145,6 +148,8 @@ class Adapter:
         why = stop["why"]
         texts = [w["text"] for w in why if w["kind"] in ("finding", "fault")]
         texts += [f"{w['text']} was written by {w['who']}" for w in why if w["kind"] == "watch"]
+        texts += [f"{w['text']} becomes {w['got']}, expected is {w['expected']}" for w in why if w["kind"] == "wrong store"]
+        texts += [f"nothing is ever stored in {w['text']}; expected is {w['expected']}" for w in why if w["kind"] == "no store"]
         reason = next((REASONS[w["kind"]] for w in why if w["kind"] in REASONS), "step")
         self.event("stopped", reason=reason, threadId=self.thread_id(focus), allThreadsStopped=True, **({"text": "; ".join(texts)} if texts else {}))
         for text in texts:
@@ -230,6 +235,8 @@ class Adapter:
         return {"breakpoints": [{"verified": True} for _ in arguments["breakpoints"]]}
 
     def do_configurationDone(self, arguments: dict) -> Callable[[], dict]:
+        if self.arguments.get("stopAtWrongStore") and "exited" not in self.debugger.stop:
+            return self.debugger.first_wrong_store
         if self.arguments.get("stopOnEntry", True) or "exited" in self.debugger.stop:
             return lambda: self.debugger.stop
         return lambda: self.debugger.run(**self.stops())

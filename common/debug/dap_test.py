@@ -9,6 +9,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 import unittest
 
 LIBRARIES, PROGRAMS = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
@@ -146,6 +147,33 @@ class Dap(unittest.TestCase):
             while (message := c.wait("output", "terminated"))["event"] == "output":
                 output += message["body"]["output"]
             self.assertIn("launch 2 is done", output)
+
+    def test_it_can_begin_at_the_store_of_a_wrong_value(self):
+        with Client() as c:
+            c.launch("wrong_sum", args=["reduction", "neighboured"], stopAtWrongStore=True)
+            c.ask("configurationDone")
+            stopped = c.wait("stopped")["body"]
+            self.assertEqual((stopped["reason"], stopped["text"]), ("exception", "d_out[0] becomes 22, expected is 25"))
+            self.assertTrue(c.top(stopped["threadId"])["source"]["path"].endswith("wrong_sum.cu"))
+
+    def test_what_kernels_print_comes_with_the_thread(self):
+        with Client() as c:
+            c.launch("prints", stopOnEntry=False)
+            c.ask("configurationDone")
+            output = ""
+            while (message := c.wait("output", "terminated"))["event"] == "output":
+                output += message["body"]["output"]
+            self.assertEqual((output.count("round 1"), output.count("thread 2 of block 0 prints: round 1\n")), (2, 1))
+
+    def test_the_extension_is_linked_where_vs_code_looks(self):
+        with tempfile.TemporaryDirectory() as home:
+            for _ in range(2):
+                subprocess.run([HERE.parent / "tools/vscode/install.sh"], check=True, env={**os.environ, "HOME": home}, stdout=subprocess.DEVNULL)
+            for folder in (".vscode", ".vscode-server"):
+                (linked,) = pathlib.Path(home, folder, "extensions").iterdir()
+                described = json.loads((linked / "package.json").read_text())
+                self.assertEqual(linked.name, "{publisher}.{name}-{version}".format(**described))
+                self.assertTrue(os.access(linked / described["contributes"]["debuggers"][0]["program"], os.X_OK))
 
     def test_what_cannot_be_launched_is_refused_with_a_reason(self):
         with Client() as c:

@@ -23,7 +23,7 @@ backwards, variables of all 32 lanes, who wrote an element, and when.
 
 Examples:
   ./lab debug reduction neighboured
-  ./lab debug scan blelloch --case sum_i32_n1025_random
+  ./lab debug scan blelloch --case exclusive_sum_i32_n33_row33_random --wrong
   ./lab debug program.cu argument
   ./lab debug reduction shuffle --commands session.txt
 
@@ -48,7 +48,8 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--solutions", action="store_true", help="the reference solution")
     parser.add_argument("--optimised", action="store_true", help="the code that is graded: lines, but no variables")
     parser.add_argument("--no-checks", action="store_true", help="without checkers, which is faster")
-    parser.add_argument("--seed", default="0", help="the schedule's seed, from a report")
+    parser.add_argument("--seed", help="the seed, from a report: of a lab's items and schedule, or of a program's schedule")
+    parser.add_argument("--wrong", action="store_true", help="begin at the store that made the output of a lab's case wrong")
     parser.add_argument("--commands", metavar="FILE", help="read commands from a file")
     parser.add_argument("--dap", action="store_true", help="alone: speak the Debug Adapter Protocol, for editors")
     # What follows "--" is the program's, even if it begins with a dash.
@@ -84,6 +85,8 @@ def build_lab(options: argparse.Namespace, root: pathlib.Path, build: pathlib.Pa
         command += ["--case", options.case]
     if options.n:
         command += ["--n", options.n]
+    if options.seed:
+        command += ["--seed", options.seed]
     return command
 
 
@@ -107,7 +110,11 @@ def start(options: argparse.Namespace, folder: pathlib.Path) -> Debugger:
     root, build = pathlib.Path(os.environ["LAB_ROOT"]), pathlib.Path(os.environ["LAB_BUILD"])
     is_lab = (root / "labs" / options.what / f"{options.what}.cu").is_file()
     command = build_lab(options, root, build, folder) if is_lab else build_program(options, folder)
-    environment = {"SIM_MODE": "fast" if options.no_checks else "checks", "SIM_SCHEDULE_SEED": options.seed}
+    if options.wrong and not is_lab:
+        raise Refused("--wrong needs a lab's task: of another program the right output is not known")
+    environment = {"SIM_MODE": "fast" if options.no_checks else "checks"}
+    if options.seed and not is_lab:
+        environment["SIM_SCHEDULE_SEED"] = options.seed
     debugger = Debugger(command, f"{build}/common/debug", environment)
     try:
         debugger.begin()
@@ -146,7 +153,10 @@ def main(arguments: list[str]) -> int:
         interactive = sys.stdin.isatty() and not options.commands
         if not options.optimised:
             terminal.say("Compiled with -G: not the code that is graded (--optimised takes that).")
-        terminal.show_stop()
+        if options.wrong:
+            terminal.command("wrong")
+        else:
+            terminal.show_stop()
         with open(options.commands, encoding="utf-8") if options.commands else open(0, closefd=False) as lines:
             terminal.loop(iter(lines), interactive)
         return 0

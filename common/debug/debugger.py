@@ -68,8 +68,13 @@ class Debugger:
         # A file, not a pipe: a snapshot that runs on writes the same bytes at the same place again.
         self.output_path = path / "output"
         self.shown = 0
+        self.printed: list[dict] = []  # what threads have printed and nobody has been shown yet
+        self.printed_until = -1  # the time up to which what threads print has been shown
+        self.in_output: dict[int, str] = {}  # what has been shown so, by launch: the program writes it once more when a launch ends
+        self.wrong_path = path / "wrong"  # a lab's program writes here which elements of its outputs are wrong
         variables = dict(os.environ, **(environment or {}))
         variables["LAB_DEBUG_SOCKET"] = str(path / "socket")
+        variables["LAB_DEBUG_WRONG"] = str(self.wrong_path)
         variables["LD_LIBRARY_PATH"] = libraries + (":" + variables["LD_LIBRARY_PATH"] if variables.get("LD_LIBRARY_PATH") else "")
         with open(self.output_path, "wb") as output:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, env=variables, cwd=cwd,
@@ -83,6 +88,7 @@ class Debugger:
         self.is_set_up = False
         self.stop: dict = {}
         self.last: dict | None = None
+        self.writes: dict[str, dict] = {}
         self.first_time = self.known_end = self.launches = 0
         self.travels = False
         self.snapshot_every = SNAPSHOT_EVERY
@@ -158,12 +164,32 @@ class Debugger:
         self.folder.cleanup()
 
     def output(self) -> str:
-        """What the program has written since the last call, each byte once however often it is executed."""
+        """What the program has written since the last call, each byte once however often it is executed, and without what
+        take_printed has given: the simulator writes that at the launch's end."""
         with open(self.output_path, "rb") as file:
             file.seek(self.shown)
             new = file.read()
         self.shown += len(new)
-        return new.decode(errors="replace")
+        text = new.decode(errors="replace")
+        at = 0
+        for launch, known in sorted(self.in_output.items()):
+            if (found := text.find(known, at)) >= 0:
+                text, at = text[:found] + text[found + len(known):], found
+                del self.in_output[launch]
+        return text
+
+    def note_printed(self, printed: list[dict]) -> None:
+        """Keeps what threads have printed, each statement's execution once, however often time passes it."""
+        new = [p for p in printed if p["time"] > self.printed_until]
+        if new:
+            self.printed += new
+            self.printed_until = new[-1]["time"]
+
+    def take_printed(self) -> list[dict]:
+        taken, self.printed = self.printed, []
+        for one in taken:
+            self.in_output[one["launch"]] = self.in_output.get(one["launch"], "") + one["text"]
+        return taken
 
     # --- questions
 
@@ -225,6 +251,8 @@ class Debugger:
         self.collect_snapshots(message.get("snapshots", 0))
         self.stop = message["stopped"] if "stopped" in message else message
         self.last = message.get("last")
+        self.writes = message.get("writes") or {}
+        self.note_printed(message.get("printed") or [])
         return self.stop
 
     def goto(self, time: int, why: list | None = None, focus: dict | None = None) -> dict:
@@ -267,3 +295,34 @@ class Debugger:
             return self.goto(self.first_time, [{"kind": "beginning"}])
         return self.goto(found["time"], found["why"], {k: found[k] for k in ("block", "warp", "lane")})
 
+    def first_wrong_store(self) -> dict:
+        """To the store that made an element of a lab's output wrong: of the last stores to wrong elements the earliest."""
+        now = self.stop["time"]
+        if "exited" not in self.stop:
+            self.run()  # to its end
+        lines = self.wrong_path.read_text().splitlines() if self.wrong_path.is_file() else []
+        if not lines or lines[0] == "right":
+            if self.travels:
+                self.goto(now)
+            raise Refused("The result is right." if lines else "The program has not come to a result that could be wrong: only a lab's "
+                          "case has one, and only if no kernel fails.")
+        elements = [dict(zip(("text", "address", "bytes", "expected", "got"), line.split("\t"))) for line in lines[1:]]
+        mine = self.watches
+        self.watches = {k: {"id": k, "address": int(e["address"]), "bytes": int(e["bytes"]), "block": 0, "text": e["text"]}
+                        for k, e in enumerate(elements)}
+        try:
+            if not self.snapshots:
+                raise Refused("This program cannot go back: it has several threads.")
+            self.resume(self.snapshots[0])
+            self.run()
+            writes = {int(k): w for k, w in self.writes.items()}
+        finally:
+            self.watches, self.is_set_up = mine, False
+        missing = [e for k, e in enumerate(elements) if k not in writes]
+        if missing:
+            self.goto(self.first_time, [{"kind": "no store", **missing[0], "n": len(missing)}])
+            return self.stop
+        first = min(writes, key=lambda k: writes[k]["time"])
+        where, element = writes[first], elements[first]
+        focus = {"block": where["block"], "warp": where["thread"] // 32, "lane": where["thread"] % 32}
+        return self.goto(where["time"], [{"kind": "wrong store", **element, "who": where["who"], "n": len(elements)}], focus)

@@ -201,6 +201,48 @@ class Terminals(unittest.TestCase):
             self.assertIn("block 0", s.do("reverse-step"))
             self.assertEqual(s.debugger.stop["launch"], 2)
 
+    def test_printf_appears_when_its_line_has_been_executed(self):
+        with Session("prints") as s:
+            line = line_of("prints", "round += 10")
+            s.do(f"break {line}")
+            text = s.do("c")
+            self.assertEqual(text.count("prints: round 0"), 2)
+            self.assertIn("thread 0 of block 0 prints: round 0\nthread 2 of block 0 prints: round 0\n", text)
+            self.assertNotIn("prints:", s.do("reverse-next") + s.do("next"))
+            self.assertNotIn("prints:", s.do("restart") + s.do("c"))
+            text = s.do("delete 1") + s.do("launch")
+            self.assertEqual(text.count("last of"), 1)
+            self.assertIn("thread 3 of block 0 prints: last of 0", text)
+            self.assertIn("program: host 0", text)
+            text = s.do("c")
+            self.assertEqual((text.count("round 1"), text.count("last of 1"), text.count("host 1")), (2, 1, 1))
+            self.assertNotIn("program: round", text)
+
+    def test_wrong_goes_to_the_store_of_the_wrong_value(self):
+        with Session("wrong_sum", "reduction", "neighboured") as s:
+            line = line_of("wrong_sum", "d_out[0] = total")
+            text = s.do("wrong")
+            self.assertIn(f"thread 1 of block 0 at wrong_sum.cu:{line}", " ".join(text.split()))
+            self.assertIn("d_out[0] becomes 22, expected is 25", " ".join(text.split()))
+            self.assertEqual((s.debugger.stop["place"]["line"], s.do("p tid"), s.do("p total")), (line, "tid = 1\n", "total = 22\n"))
+            time = s.debugger.stop["time"]
+            s.do("findings off")
+            self.assertIn("program has ended", s.do("c"))
+            s.do("wrong")
+            self.assertEqual(s.debugger.stop["time"], time)
+
+    def test_wrong_says_when_nothing_is_stored(self):
+        with Session("wrong_sum", "reduction", "neighboured", "--n", "1") as s:
+            self.assertIn("Nothing is ever stored in d_out[0]; expected is 3.", s.do("wrong"))
+
+    def test_lab_cases_have_the_names_and_seeds_of_reports(self):
+        with Session("wrong_sum", "reduction", "neighboured", "--case", "sum_i32_n3_random", "--seed", "0x2a") as s:
+            other = s.do("p d_in[0]")
+        with Session("wrong_sum", "reduction", "neighboured", "--case", "sum_i32_n3_random") as s:
+            self.assertNotEqual(s.do("p d_in[0]"), other)
+        with Session("wrong_sum", "reduction", "neighboured", "--seed", "x") as s:
+            self.assertIn("--seed takes the number from a report", s.first)
+
     def test_findings_and_faults_stop_where_they_happen(self):
         with Session("faulty") as s:
             text = s.do("c")
@@ -273,7 +315,8 @@ class Terminals(unittest.TestCase):
             for command, words in [("p nothing", "no variable"), ("p tid +", "missing"), ("p 1 / 0", "division"), ("frobnicate", "help"),
                                    ("break", "LINE"), ("delete 9", "info breakpoints"), ("goto x", "time"), ("goto 0", "first launch"),
                                    ("watch tid", "register"), ("finish", "kernel itself"), ("s x", "number"), ("block 77", "not running"),
-                                   ("p *n", "pointer"), ("info nothing", "info locals"), ("unit x", "unit warp")]:
+                                   ("p *n", "pointer"), ("info nothing", "info locals"), ("unit x", "unit warp"),
+                                   ("wrong", "only a lab's case")]:
                 with self.subTest(command=command):
                     self.assertIn(words.lower(), s.do(command).lower())
 

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <span>
@@ -19,9 +20,12 @@
 #include <vector>
 
 #include "base/cuda_check.hpp"
+#include "base/rng.hpp"
 #include "cudart/sim_control.h"
+#include "lab/differs.hpp"
 #include "lab/poison.hpp"
 #include "lab/problem.hpp"
+#include "lab/smaller.hpp"
 #include "registry.hpp"
 
 namespace course::debug {
@@ -70,10 +74,11 @@ struct Chosen {
   const lab::Problem& problem;
   const lab::Task& task;
   lab::Case example;
+  std::optional<std::uint64_t> seed;
 };
 
 Chosen choose(const std::vector<std::string>& arguments) {
-  if (arguments.size() < 2) throw Refused("usage: LAB TASK [--case NAME | --n ITEMS]");
+  if (arguments.size() < 2) throw Refused("usage: LAB TASK [--case NAME | --n ITEMS] [--seed NUMBER]");
   const lab::Problem& problem = problem_of(arguments[0]);
   const lab::Task* task = lab::find_task(problem.manifest(), arguments[1]);
   if (task == nullptr)
@@ -81,6 +86,7 @@ Chosen choose(const std::vector<std::string>& arguments) {
         fmt::format("{} has no task \"{}\": \"./lab list\" shows them.", arguments[0], arguments[1]));
   std::uint64_t n = 8;
   std::optional<lab::Case> named;
+  std::optional<std::uint64_t> seed;
   for (std::size_t k = 2; k + 1 < arguments.size(); k += 2) {
     const std::string& value = arguments[k + 1];
     if (arguments[k] == "--n") {
@@ -88,12 +94,16 @@ Chosen choose(const std::vector<std::string>& arguments) {
       if (error != std::errc{} || end != value.data() + value.size() || n > (1 << 20))
         throw Refused(fmt::format("--n takes a number of items, 1048576 at most, not \"{}\".", value));
     } else if (arguments[k] == "--case") {
-      for (lab::Case& c : problem.cases(*task))
-        if (c.name == value) named = std::move(c);
+      named = lab::find_case(problem, *task, value);
       if (!named) throw Refused(fmt::format("{} has no case \"{}\".", arguments[1], value));
+    } else if (arguments[k] == "--seed") {
+      char* end = nullptr;
+      seed = std::strtoull(value.c_str(), &end, 0);
+      if (value.empty() || *end != '\0')
+        throw Refused(fmt::format("--seed takes the number from a report, not \"{}\".", value));
     }
   }
-  return {problem, *task, named ? *named : problem.example(*task, n)};
+  return {problem, *task, named ? *named : problem.example(*task, n), seed};
 }
 
 void name(const void* data, std::uint64_t n_bytes, std::size_t element, const std::string& name,
@@ -103,8 +113,40 @@ void name(const void* data, std::uint64_t n_bytes, std::size_t element, const st
     name_buffer(data, n_bytes, element, name.c_str(), is_input ? 1 : 0);
 }
 
+// For the debugger's command "wrong": the output elements that are wrong, one in a line.
+void list_wrong_elements(const lab::Problem& problem, const lab::Task& task, const lab::Case& c,
+                         std::span<const lab::HostBuffer> inputs, std::span<const lab::HostBuffer> outputs,
+                         std::span<const lab::DeviceBuffer> on_device,
+                         const std::optional<lab::Mismatch>& mismatch) {
+  const char* path = std::getenv("LAB_DEBUG_WRONG");
+  if (path == nullptr) return;
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path, "w"), std::fclose);
+  if (file == nullptr) return;
+  fmt::print(file.get(), "{}\n", mismatch ? "wrong" : "right");
+  if (!mismatch) return;
+  std::vector<lab::HostBuffer> expected(outputs.begin(), outputs.end());
+  problem.baseline(task, c, inputs, expected, lab::Baseline::one_thread);
+  constexpr std::size_t kMost = 256;
+  std::size_t n = 0;
+  const auto list = [&](std::size_t k, std::uint64_t i) {
+    const auto& spec = outputs[k].spec;
+    const std::size_t width = lab::bytes_of(spec.dtype);
+    const auto text = [&](const lab::HostBuffer& buffer) {
+      return problem.print(c, spec.dtype, buffer.bytes.data() + i * width);
+    };
+    const bool is_judged = mismatch->buffer == spec.name && mismatch->index == i;
+    if (!is_judged && (n >= kMost || !lab::differs(text(expected[k]), text(outputs[k])))) return;
+    fmt::print(file.get(), "{}[{}]\t{}\t{}\t{}\t{}\n", spec.name, i,
+               reinterpret_cast<std::uintptr_t>(on_device[k].data) + i * width, width, text(expected[k]),
+               text(outputs[k]));
+    ++n;
+  };
+  for (std::size_t k = 0; k < outputs.size(); ++k)
+    for (std::uint64_t i = 0; i < outputs[k].spec.count; ++i) list(k, i);
+}
+
 int run(const Chosen& chosen, lab::Status (*solve)(const lab::Request&)) {
-  const auto& [problem, task, c] = chosen;
+  const auto& [problem, task, c, seed] = chosen;
   fmt::print("{} / {}: case {}\n", problem.manifest().id, task.id, c.name);
   std::fflush(stdout);
   const lab::Shape shape = problem.shape(task, c);
@@ -113,8 +155,11 @@ int run(const Chosen& chosen, lab::Status (*solve)(const lab::Request&)) {
     inputs.push_back({spec, std::vector<std::byte>(spec.count * lab::bytes_of(spec.dtype))});
   for (const auto& spec : shape.outputs)
     outputs.push_back({spec, std::vector<std::byte>(spec.count * lab::bytes_of(spec.dtype))});
-  constexpr std::uint64_t kSeed = 1;  // as in "./lab trace"
-  problem.fill(task, c, kSeed, inputs);
+  // Items and order as in lab::Session: without a seed those of "./lab trace".
+  const std::uint64_t case_seed = seed_for(seed.value_or(1), c.name);
+  problem.fill(task, c, case_seed, inputs);
+  static const auto set_schedule = control<decltype(&simSetSchedule)>("simSetSchedule");
+  if (seed && set_schedule != nullptr) set_schedule(seed_for(case_seed, "schedule"));
 
   std::vector<std::unique_ptr<Memory>> memory;
   std::vector<lab::DeviceBuffer> on_device;
@@ -165,7 +210,9 @@ int run(const Chosen& chosen, lab::Status (*solve)(const lab::Request&)) {
       check(cudaMemcpy(outputs[k].bytes.data(), request.outputs[k].data, outputs[k].bytes.size(),
                        cudaMemcpyDeviceToHost),
             "cudaMemcpy");
-  if (const auto wrong = problem.check(task, c, inputs, outputs))
+  const auto wrong = problem.check(task, c, inputs, outputs);
+  list_wrong_elements(problem, task, c, inputs, outputs, request.outputs, wrong);
+  if (wrong)
     fmt::print("wrong: {}[{}] is {}, expected {} ({} of {} are wrong)\n", wrong->buffer, wrong->index,
                wrong->got, wrong->expected, wrong->n_wrong, wrong->n_total);
   else

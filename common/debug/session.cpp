@@ -105,6 +105,7 @@ void Session::launch_begins(const sim::Program& program, const sim::LaunchReques
   n_findings_ = 0;
   findings_.clear();
   kernel_ = program.demangled;
+  kernel_has_variables_ = inspector_.code(program).module->complaint.empty();
   const auto& lines = inspector_.code(program).op_line;
   kernel_has_lines_ = std::any_of(lines.begin(), lines.end(), [](std::uint32_t line) { return line != 0; });
   request_ = launch;
@@ -169,9 +170,27 @@ void Session::launch_ends() {
 }
 
 void Session::program_ends() {
-  channel_.send(Json{
-      {"exited", true}, {"time", now_}, {"launch", launch_}, {"snapshots", n_snapshots_}, {"last", last_}}
-                    .dump());
+  send({{"exited", true}, {"time", now_}, {"launch", launch_}});
+}
+
+// How a run has ended, with what it has noted.
+void Session::send(Json message) {
+  message["snapshots"] = n_snapshots_;
+  message["last"] = last_;
+  message["writes"] = writes_;
+  message["printed"] = printed_;
+  channel_.send(message.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+void Session::printed(const sim::Warp& w, int lane, std::string_view text) {
+  constexpr std::size_t kMost = 10000;
+  const std::uint32_t thread = w.number * sim::kLanes + static_cast<std::uint32_t>(lane);
+  if (printed_.size() < kMost)
+    printed_.push_back({{"time", now_},
+                        {"launch", launch_},
+                        {"block", w.block->linear},
+                        {"thread", thread},
+                        {"text", text}});
 }
 
 // --- events ------------------------------------------------------------------------------------------------
@@ -280,6 +299,8 @@ void Session::add_findings(Json& why) {
     for (const sim::Finding* f : c->found()) {
       if (!findings_.insert(f->message).second || !goal_.findings || f->severity != sim::Severity::error)
         continue;
+      // Code of -G copies objects byte by byte through local memory, and their padding with them.
+      if (kernel_has_variables_ && f->kind == "uninitialised-local") continue;
       const bool authors = std::any_of(f->where.begin(), f->where.end(),
                                        [](const sim::SourcePlace& p) { return is_authors_file(p.file); });
       if (authors) why.push_back({{"kind", "finding"}, {"text", f->message}});
@@ -309,15 +330,17 @@ void Session::add_watches(Json& why) {
   }
 }
 
-void Session::note_write(const sim::Block& block, std::uint64_t address, std::uint64_t n_bytes,
-                         const std::string& who) {
+void Session::note_write(const sim::Block& block, std::uint32_t thread, std::uint64_t address,
+                         std::uint64_t n_bytes, const std::string& who) {
   const bool shared = address >= sim::kSharedWindow && address < sim::kLocalWindow;
   for (const Watch& watch : watches_) {
     if (address >= watch.address + watch.n_bytes || watch.address >= address + n_bytes) continue;
     if (shared && watch.block != block.linear) continue;
     const bool known = std::any_of(hits_.begin(), hits_.end(),
                                    [&](const Hit& h) { return h.id == watch.id && h.who == who; });
-    if (!known) hits_.push_back({watch.id, who, {}, now_});
+    if (!known) hits_.push_back({watch.id, who, now_, block.linear, thread});
+    writes_[std::to_string(watch.id)] = {
+        {"time", now_}, {"who", who}, {"block", block.linear}, {"thread", thread}};
   }
 }
 
@@ -332,7 +355,7 @@ void Session::note_writes(sim::Warp& w, const sim::MicroOp& op) {
     inspector_.stopped_at(&w, &op);
     const Line& line = inspector_.lines()[inspector_.line_of(w, lane)];
     const std::uint32_t thread = w.number * sim::kLanes + static_cast<std::uint32_t>(lane);
-    note_write(*w.block, a.at[lane], a.bytes,
+    note_write(*w.block, thread, a.at[lane], a.bytes,
                fmt::format("thread {} of block {} at {}:{}", thread, w.block->linear,
                            std::filesystem::path(line.file).filename().string(), line.number));
   }
@@ -343,9 +366,9 @@ void Session::copies_finished(sim::Block& block, const sim::CopyBatch& batch, st
   if (watches_.empty()) return;
   for (std::uint32_t m = lanes; m != 0; m &= m - 1) {
     const int lane = std::countr_zero(m);
-    note_write(block, batch.to[lane], batch.bytes[lane],
-               fmt::format("an asynchronous copy of thread {} of block {}",
-                           batch.warp * sim::kLanes + static_cast<std::uint32_t>(lane), block.linear));
+    const std::uint32_t thread = batch.warp * sim::kLanes + static_cast<std::uint32_t>(lane);
+    note_write(block, thread, batch.to[lane], batch.bytes[lane],
+               fmt::format("an asynchronous copy of thread {} of block {}", thread, block.linear));
   }
 }
 
@@ -355,9 +378,7 @@ void Session::stop(const Event& e, Json why) {
   inspector_.stopped_at(e.warp, e.op);
   goal_ = {};
   snapshot_at_ = ~std::uint64_t{0};
-  channel_.send(
-      Json{{"stopped", describe_stop(e, std::move(why))}, {"last", last_}, {"snapshots", n_snapshots_}}
-          .dump());
+  send({{"stopped", describe_stop(e, std::move(why))}});
   last_ = nullptr;
   serve(e);
 }
@@ -412,6 +433,8 @@ void Session::serve(const Event& e) {
 void Session::start(const Json& request) {
   goal_ = {};
   last_ = nullptr;
+  writes_ = Json::object();
+  printed_ = Json::array();
   n_snapshots_ = 0;
   goal_.until = request.value("until", ~std::uint64_t{0});
   goal_.collect_before = request.value("collect_before", std::uint64_t{0});

@@ -49,6 +49,8 @@ class Session final : public sim::Attachment, public sim::Observer {
 
   // The program ends.
   void program_ends();
+  // A thread has executed printf.
+  void printed(const sim::Warp& w, int lane, std::string_view text);
 
  private:
   using Json = nlohmann::json;
@@ -94,6 +96,7 @@ class Session final : public sim::Attachment, public sim::Observer {
     std::optional<Step> step;
   };
 
+  void send(Json message);
   void event(const Event& e);
   Json reasons(const Event& e);
   void add_breakpoints(const Event& e, Json& why);
@@ -102,7 +105,7 @@ class Session final : public sim::Attachment, public sim::Observer {
   void add_findings(Json& why);
   void add_watches(Json& why);
   void note_writes(sim::Warp& w, const sim::MicroOp& op);
-  void note_write(const sim::Block& block, std::uint64_t address, std::uint64_t n_bytes,
+  void note_write(const sim::Block& block, std::uint32_t thread, std::uint64_t address, std::uint64_t n_bytes,
                   const std::string& who);
   std::uint64_t depth_of(const Event& e) const;
   bool begins_launch(const Event& e) const;
@@ -146,6 +149,7 @@ class Session final : public sim::Attachment, public sim::Observer {
   std::uint64_t snapshot_at_ = ~std::uint64_t{0}, snapshot_every_ = 0;
   std::uint64_t n_snapshots_ = 0;
   bool launch_is_new_ = false, in_launch_ = false, kernel_has_lines_ = false;
+  bool kernel_has_variables_ = false;  // compiled with -G
   std::string kernel_;
   sim::LaunchRequest request_;
   std::unordered_map<std::uint64_t, sim::Block*> resident_;  // by number in the grid
@@ -153,10 +157,13 @@ class Session final : public sim::Attachment, public sim::Observer {
   struct Hit {
     int id;
     std::string who;
-    std::vector<std::byte> before;
     std::uint64_t time;
+    std::uint64_t block;
+    std::uint32_t thread;
   };
   std::vector<Hit> hits_;  // writes of the last event to watched memory
+  Json writes_;            // the last write to each watched element since the run began, by its watch's id
+  Json printed_;           // what threads have printed since the run began
   // The thread to show at this stop.
   std::uint64_t focus_block_ = 0;
   std::uint32_t focus_warp_ = 0;

@@ -23,6 +23,7 @@ stops
   watch EXPR                     when a kernel writes this memory
   delete N                       removes a breakpoint or watch; info breakpoints
   findings on|off                at a checker's finding (on)
+  wrong                          at the store that made a lab's output wrong
 
 looking
   print, p EXPR                  a value in the current thread
@@ -55,6 +56,9 @@ def ranges(mask: int) -> str:
 
 def plural(n: int, word: str) -> str:
     return f"{n} {word}" + ("" if n == 1 else "s")
+
+
+MOST_PRINTED = 64  # executions of printf that are shown at one stop
 
 
 class Terminal:
@@ -92,6 +96,12 @@ class Terminal:
         return lines[place["line"] - 1] if 0 < place["line"] <= len(lines) else ""
 
     def show_output(self) -> None:
+        printed = self.debugger.take_printed()
+        for one in printed[:MOST_PRINTED]:
+            for line in one["text"].splitlines() or [""]:
+                self.say(f"thread {one['thread']} of block {one['block']} prints: {line}")
+        if len(printed) > MOST_PRINTED:
+            self.say(f"{len(printed) - MOST_PRINTED} more were printed by other threads or later.")
         for line in self.debugger.output().splitlines():
             self.say("program: " + line)
 
@@ -135,6 +145,12 @@ class Terminal:
             self.say(f"Finding: {why['text']}")
         elif kind == "fault":
             self.say(f"Fault, which ends the kernel: {why['text']}")
+        elif kind == "wrong store":
+            self.say(f"This line, executed by {why['who']}, stores the wrong value: {why['text']} becomes {why['got']}, expected is {why['expected']}."
+                     + ("" if why["n"] == 1 else f" (It is the first of {why['n']} wrong elements.)"))
+        elif kind == "no store":
+            self.say(f"Nothing is ever stored in {why['text']}; expected is {why['expected']}."
+                     + ("" if why["n"] == 1 else f" ({why['n']} wrong elements are never stored.)"))
         elif kind == "barrier":
             self.say(f"All threads of block {why['block']} have arrived at the barrier.")
         elif kind == "thread end":
@@ -234,6 +250,10 @@ class Terminal:
         if not rest.isdigit():
             raise Refused("goto takes a time, as each stop shows it")
         self.debugger.goto(int(rest))
+        self.show_stop()
+
+    def wrong(self, rest: str) -> None:
+        self.debugger.first_wrong_store()
         self.show_stop()
 
     def restart(self, rest: str) -> None:
@@ -489,7 +509,7 @@ class Terminal:
         "break": add_break, "b": add_break, "watch": add_watch, "delete": delete, "d": delete, "findings": set_findings,
         "unit": set_unit, "continue": proceed, "c": proceed, "step": step, "s": step,
         "next": lambda self, rest: self.step(rest, over=True), "n": lambda self, rest: self.step(rest, over=True),
-        "finish": finish, "barrier": barrier, "launch": launch, "goto": goto, "restart": restart, "run": restart,
+        "finish": finish, "barrier": barrier, "launch": launch, "goto": goto, "wrong": wrong, "restart": restart, "run": restart,
         "reverse-continue": lambda self, rest: self.proceed(rest, False), "rc": lambda self, rest: self.proceed(rest, False),
         "reverse-step": lambda self, rest: self.step(rest, False), "rs": lambda self, rest: self.step(rest, False),
         "reverse-next": lambda self, rest: self.step(rest, False, True), "rn": lambda self, rest: self.step(rest, False, True),

@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 
 #include "lab/diagnosis.hpp"
+#include "lab/differs.hpp"
 #include "lab/poison.hpp"
 
 namespace course::lab {
@@ -273,6 +275,14 @@ std::string describe_pattern(std::span<const std::uint64_t> wrong, std::uint64_t
   }
   if (count >= 3 && last + gap >= n_total) return fmt::format("one element in {}, from {} on", gap, first);
   return "";
+}
+
+bool differs(const std::string& expected, const std::string& got) {
+  if (expected == got) return false;
+  const double a = std::strtod(expected.c_str(), nullptr), b = std::strtod(got.c_str(), nullptr);
+  const bool fraction = (expected + got).find_first_of(".e") != std::string::npos;
+  if (!fraction || std::isnan(a) != std::isnan(b)) return true;
+  return std::abs(a - b) > 1e-3 * std::max(std::abs(a), std::abs(b));
 }
 
 }  // namespace course::lab

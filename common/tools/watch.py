@@ -219,7 +219,11 @@ class Watch:
         if at >= 0:
             self.show(printed[at:].rstrip())
             with self.lock:
-                self.state["tasks"].setdefault(task, {})["smallest"] = printed[at:].rstrip()
+                known = self.state["tasks"].setdefault(task, {})
+                known["smallest"] = printed[at:].rstrip()
+                # Its trace shows the page's slider.
+                case = re.search(r"\bcase\s+(\w+)", known["smallest"])
+                known["case"] = case[1] if case else ""
 
     def run(self):
         with tempfile.TemporaryDirectory(prefix="lab-watch-") as folder:

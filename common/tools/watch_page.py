@@ -4,6 +4,7 @@ this computer (another site's page could otherwise ask for it through the visito
 
 import http.server
 import json
+import pathlib
 import subprocess
 import tempfile
 import threading
@@ -12,21 +13,43 @@ import urllib.parse
 HOSTS = ("127.0.0.1", "localhost")
 
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>./lab watch</title>
-<meta name="viewport" content="width=device-width, initial-scale=1"><style>
+<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,"><style>
 :root { color-scheme: light dark; --good: #1a7f37; --bad: #b3261e; --dim: #6b6b6b; }
 @media (prefers-color-scheme: dark) { :root { --good: #56d364; --bad: #ff8a80; --dim: #a0a0a0; } }
 body { font: 16px/1.5 system-ui, sans-serif; margin: 1.5rem auto; max-width: 60rem; padding: 0 1rem; }
 table { border-collapse: collapse; width: 100%; } th, td { text-align: left; padding: .3rem .6rem; border-bottom: 1px solid #8884; }
 td.points { text-align: right; font-variant-numeric: tabular-nums; } pre { overflow-x: auto; font-size: 14px; }
+h1 { overflow-wrap: anywhere; } .wide { overflow-x: auto; }
+@media (max-width: 40rem) { body { margin: .5rem auto; } h1 { font-size: 1.3rem; } th, td { padding: .3rem; } pre { font-size: 12px; } }
+summary { cursor: pointer; margin: 1rem 0 .5rem; } iframe { width: 100%; height: 32rem; border: 1px solid #8884; }
 .good { color: var(--good); } .bad { color: var(--bad); } .dim { color: var(--dim); }
 </style></head><body><h1 id="lab">./lab watch</h1><p id="running" role="status"></p>
-<table><thead><tr><th>task</th><th>verdict</th><th class="points">points</th><th>before</th><th>look closer</th></tr></thead><tbody id="tasks"></tbody></table>
-<div id="messages"></div><h2>History</h2><pre id="history"></pre>
+<div class="wide"><table><thead><tr><th>task</th><th>verdict</th><th class="points">points</th><th>before</th><th>look closer</th></tr></thead><tbody id="tasks"></tbody></table></div>
+<div id="messages"></div><details id="trace"><summary>Trace, step by step</summary><p><label>Task <select></select></label></p><iframe title="trace"></iframe></details>
+<h2>History</h2><pre id="history"></pre>
 <script>
 const cell = (row, text, name) => { const td = row.insertCell(); td.textContent = text; if (name) td.className = name; return td; };
 const link = (td, what, task) => { const a = document.createElement("a"); a.href = "/" + what + "?task=" + encodeURIComponent(task); a.target = "_blank";
   a.textContent = what; td.append(a, " "); };
 let seen = "";
+// The trace is made when it is looked at, and again when the task has been graded again.
+const trace = document.getElementById("trace"), choice = trace.querySelector("select"), frame = trace.querySelector("iframe");
+let chosen = false, shown = "", version = "";
+function show_trace() {
+  const wanted = choice.value && trace.open ? "/trace?task=" + encodeURIComponent(choice.value) + "&version=" + encodeURIComponent(version) : "";
+  if (wanted && wanted !== shown) frame.src = shown = wanted;
+}
+function offer_traces(state) {
+  const written = Object.entries(state.tasks).filter(([, task]) => !["NOT_IMPLEMENTED", "COMPILE_ERROR"].includes(task.verdict));
+  const names = written.map(([id]) => id), wrong = written.find(([, task]) => task.verdict !== "OK"), before = choice.value;
+  trace.hidden = names.length === 0;
+  choice.replaceChildren(...names.map((id) => new Option(id)));
+  choice.value = chosen && names.includes(before) ? before : wrong ? wrong[0] : names[0] || "";
+  if (!state.running) version = String(state.history.length);
+  show_trace();
+}
+choice.addEventListener("change", () => { chosen = true; show_trace(); });
+trace.addEventListener("toggle", show_trace);
 async function refresh() {
   let text;
   try { text = await (await fetch("/state")).text(); } catch { document.getElementById("running").textContent = "./lab watch has ended."; return; }
@@ -48,6 +71,7 @@ async function refresh() {
       const pre = document.createElement("pre"); pre.textContent = words; messages.append(pre);
     }
   }
+  offer_traces(state);
   document.getElementById("history").textContent = state.history.join("\\n");
 }
 refresh(); setInterval(refresh, 500);
@@ -90,9 +114,13 @@ def handler(watch):
 
 def made(watch, command, task):
     """The page that ./lab trace or profile makes of the file as it is now: (status, kind, text)."""
-    with tempfile.NamedTemporaryFile("r", suffix=".html", encoding="utf-8") as page:
-        done = subprocess.run([watch.labcli, command, watch.lab, task, "--html", page.name], stdin=subprocess.DEVNULL, capture_output=True, text=True)
-        text = page.read()
+    with tempfile.TemporaryDirectory(prefix="lab-watch-") as folder:
+        page = pathlib.Path(folder) / "page.html"  # the command replaces it as a whole
+        with watch.lock:
+            case = watch.state["tasks"].get(task, {}).get("case") if command == "trace" else ""
+        words = [watch.labcli, command, watch.lab, task, *(["--case", case] if case else []), "--html", page]
+        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        text = page.read_text(encoding="utf-8") if page.is_file() else ""
     return (200, "text/html", text) if text else (200, "text/plain", done.stderr or done.stdout)
 
 

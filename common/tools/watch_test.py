@@ -52,6 +52,11 @@ def ended(*_):
     sys.exit(143)
 signal.signal(signal.SIGTERM, ended)
 note("began")
+if "--html" in arguments:  # as the reports are written: in one piece
+    page = pathlib.Path(arguments[arguments.index("--html") + 1])
+    page.with_suffix(".part").write_text("<h1>a page</h1>")
+    page.with_suffix(".part").rename(page)
+    sys.exit(1)
 time.sleep(float((here / "delay").read_text()))
 out = pathlib.Path(arguments[arguments.index("--json") + 1])
 verdict = (here / "verdict").read_text()
@@ -169,6 +174,13 @@ class Page(Fake):
         state = json.load(urllib.request.urlopen(self.address + "state"))
         self.assertEqual(state["tasks"]["second"]["verdict"], "OK")
         self.assertIn("textContent", urllib.request.urlopen(self.address).read().decode())
+
+    def test_traces_the_smallest_case_that_fails(self):
+        self.watch.tell_smallest("second", "A small input that fails: fake / second, case sum_n2_example\n  …")
+        for task, case in [("second", " --case sum_n2_example"), ("first", "")]:
+            with urllib.request.urlopen(f"{self.address}trace?task={task}&version=1") as answer:
+                self.assertEqual((answer.headers.get_content_type(), answer.read()), ("text/html", b"<h1>a page</h1>"))
+            self.assertEqual(self.notes()[-1], f"began trace fake {task}{case} --html")
 
     def test_answers_only_requests_for_this_computer(self):
         port = int(self.address.rstrip("/").rsplit(":", 1)[1])

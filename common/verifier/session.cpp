@@ -66,6 +66,16 @@ Judgement judge_end(const LiveRunner::Waited& waited) {
       judgement.failure.proved = true;
       return judgement;
     }
+    case SIGSEGV:
+    case SIGBUS: {
+      // A kernel's invalid access ends the launch, not the process, so this was host code.
+      Judgement judgement =
+          judged(Verdict::crash, fmt::format("ended the program before it answered ({})", waited.text));
+      judgement.failure.cause =
+          "host code read or wrote an invalid address. Host code cannot use what a device pointer such as "
+          "job.d_in points to: only a kernel can";
+      return judgement;
+    }
     default: break;
   }
   return judged(Verdict::crash, fmt::format("ended the program before it answered ({})", waited.text));

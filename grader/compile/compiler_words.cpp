@@ -94,6 +94,21 @@ std::string_view without_flags(std::string_view line) {
   return line;
 }
 
+// The type in "Op::Value* d_to = …", which the compiler takes for a product of two values. It then reports
+// that d_to is undefined. "" if the two lines are no such error.
+std::string type_of_undefined_pointer(std::string_view error, std::string_view line) {
+  static const std::regex kUndefined(R"re(identifier "(\w+)" is undefined)re");
+  static const std::regex kPointer(
+      R"(^\s*(?:(?:const|static|extern|__shared__)\s+)*((?:[A-Za-z_]\w*::)+[A-Za-z_]\w*))"
+      R"(\s*(?:const\s*)?[*&]+\s*(?:const\s+)?(\w+)\s*[=;,({[])");
+  std::match_results<std::string_view::const_iterator> name, declared;
+  if (!std::regex_search(error.begin(), error.end(), name, kUndefined) ||
+      !std::regex_search(line.begin(), line.end(), declared, kPointer) ||
+      name[1].str() != declared[2].str() || declared[1].str().starts_with("std::"))
+    return "";
+  return declared[1].str();
+}
+
 // In a template the compiler takes a name such as Op::Value for a value and then reports a missing ; after
 // it:
 //   x.cu(2): error: expected a ";"
@@ -106,7 +121,11 @@ std::string advice_on_typename(std::string_view errors) {
   std::string name;
   if (std::regex_search(errors.begin(), errors.end(), found, kNontype)) {
     name = found[1].str();
-  } else if (const auto lines = lines_of(errors); lines.size() >= 3 && has(lines[0], "expected a \";\"")) {
+  } else if (const auto lines = lines_of(errors); lines.size() < 3) {
+    return "";
+  } else if (name = type_of_undefined_pointer(lines[0], lines[1]); !name.empty()) {
+    // Said below.
+  } else if (has(lines[0], "expected a \";\"")) {
     const std::size_t caret = lines[2].find('^');
     if (caret == std::string_view::npos || lines[2].find_first_not_of(' ') != caret) return "";
     const std::string_view before = lines[1].substr(0, caret);

@@ -132,6 +132,14 @@ TEST(CompilerWords, SuggestMissingTypename) {
               HasSubstr("\"typename Op::Value\""));
   EXPECT_THAT(advice_on("x.cu(4): error: nontype \"Op::Value\" is not a type name\n"),
               HasSubstr("\"typename Op::Value\""));
+  EXPECT_THAT(advice_on("x.cu(2): error: identifier \"d_to\" is undefined\n"
+                        "    const Op::Value* d_to = job.d_scratch_a;\n"
+                        "                     ^\n"),
+              HasSubstr("\"typename Op::Value\""));
+  EXPECT_THAT(advice_on("x.cu(2): error: identifier \"n_block\" is undefined\n"
+                        "    const std::uint64_t size = Op::kSize * n_block;\n"
+                        "                                           ^\n"),
+              Not(HasSubstr("typename")));
   EXPECT_THAT(advice_on("x.cu(2): error: expected a \";\"\n    int a = 3\n             ^\n"),
               HasSubstr("A ; is missing"));
   EXPECT_THAT(advice_on("x.cu(2): error: expected a \";\"\n    std::swap\n              ^\n"),

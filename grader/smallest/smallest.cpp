@@ -51,12 +51,26 @@ class Search {
   bool failed_before_ = true;
 };
 
-std::optional<Case> with_length_of(const lab::Problem& problem, const lab::Task& task, const Case& variant,
-                                   const Case& c) {
-  for (const lab::Pattern pattern : {c.pattern, lab::Pattern::example, variant.pattern})
-    if (auto one = problem.with_items(task, variant, c.n, pattern); one && !problem.refuses(task, *one))
-      return one;
-  return std::nullopt;
+// The part of a case's name that gives its length and its rows: "_n5_row3" of "sum_i32_n5_row3_random".
+std::string_view shape_of(const Case& c) {
+  const std::string_view rest = std::string_view(c.name).substr(lab::variant_of(c.name).size());
+  return rest.substr(0, rest.find(std::string("_") + std::string(lab::name_of(c.pattern))));
+}
+
+// A case of this operator and type with as many items: in the same rows, if the lab has such cases.
+std::optional<Case> with_length_of(const lab::Problem& problem, const lab::Task& task,
+                                   std::string_view variant, const Case& c) {
+  std::optional<Case> other;
+  for (const Case& like : problem.cases(task)) {
+    if (lab::variant_of(like.name) != variant) continue;
+    for (const lab::Pattern pattern : {c.pattern, lab::Pattern::example, like.pattern}) {
+      auto one = problem.with_items(task, like, c.n, pattern);
+      if (!one || problem.refuses(task, *one)) continue;
+      if (shape_of(*one) == shape_of(c)) return one;
+      if (!other) other = std::move(one);
+    }
+  }
+  return other;
 }
 
 }  // namespace
@@ -91,11 +105,18 @@ std::optional<SmallestFailure> find_smallest(const lab::Problem& problem, const 
       if (!simplest) simplest = found;
       continue;
     }
-    const auto c = with_length_of(problem, task, variant, *found);
-    if (!c || !search.may_go_on()) continue;
+    const auto c = with_length_of(problem, task, name, *found);
+    if (!c || !search.may_go_on()) {
+      ++result.n_untried;
+      continue;
+    }
     const Verdict verdict = search.verdict_of(*c);
-    if (verdict == Verdict::ok) result.right.push_back(name);
-    if (!can_be_smaller(verdict)) continue;
+    // Rows of another length may be too short to fail, so they do not show that this operator is right.
+    if (verdict == Verdict::ok && shape_of(*c) == shape_of(*found)) result.right.push_back(name);
+    if (!can_be_smaller(verdict)) {
+      if (result.right.empty() || result.right.back() != name) ++result.n_untried;
+      continue;
+    }
     result.wrong.push_back(name);
     if (!simplest && search.fails(*c)) simplest = c;
   }

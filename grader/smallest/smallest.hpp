@@ -4,6 +4,7 @@
 // the sandbox and under the usual limits, with all checkers and a fixed seed. They are not graded.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,7 @@ struct SmallestFailure {
   bool trace_is_right = false;
   // Operators and types with as many items: lab::variant_of.
   std::vector<std::string> right, wrong;
+  std::size_t n_untried = 0;  // further ones, of which the lab has no case with as many items in such rows
   int n_runs = 0;
 };
 

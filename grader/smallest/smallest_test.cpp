@@ -20,6 +20,7 @@ using lab::Pattern;
 using lab::Verdict;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // Copies its items. Cases: op 0 and 1, called sum and max.
 class CopyProblem : public testing::FakeProblem {
@@ -133,6 +134,62 @@ TEST(Smallest, EndsAtItsLimitOfRuns) {
   EXPECT_LE(script.asked().size(), 21u);
 }
 
+// As CopyProblem, but in rows: those of sums are as long as the array, those of maxima shorter.
+class RowProblem : public CopyProblem {
+ public:
+  std::vector<Case> cases(const lab::Task&) const override {
+    return {make_rows(0, 1000), make_rows(1, 1000)};
+  }
+  std::optional<Case> with_items(const lab::Task&, const Case& like, std::uint64_t n,
+                                 Pattern pattern) const override {
+    if (pattern != Pattern::random) return std::nullopt;
+    return make_rows(like.op, n);
+  }
+  static Case make_rows(std::uint32_t op, std::uint64_t n) {
+    Case c = make(op, n);
+    c.params[0] = static_cast<std::int64_t>(op == 0 ? n : 1);
+    const std::string row = "_row" + std::to_string(c.params[0]);
+    c.name.insert(c.name.rfind('_'), row);
+    return c;
+  }
+};
+
+TEST(Smallest, CallsNothingRightThatHasShorterRows) {
+  const RowProblem problem;
+  testing::Script script(failing_where([](const Case& c) { return c.params[0] > 1; }));
+  const auto found =
+      find_smallest(problem, kTask, RowProblem::make_rows(0, 1000), *script.runner(lab::DeviceKind::sim));
+  ASSERT_TRUE(found);
+  EXPECT_THAT(found->wrong, ElementsAre("sum_i32"));
+  EXPECT_TRUE(found->right.empty());
+  EXPECT_EQ(found->n_untried, 1u);
+  EXPECT_THAT(smallest_text(problem, kTask, *found, ""), Not(HasSubstr("every operator")));
+}
+
+// d_out is cleared by a launch, and then changed by atomic operations, which a trace shows as no stores.
+std::string report_with(const std::string& writes) {
+  return R"json({"findings": [], "launches": [{"kernel": "void fake::k00_clear(int*)"}], "trace": {"rows": [
+  {"launch": 0, "block": null, "after": "launch", "object": "d_out", "width": 4,
+   "contents": "000000000000000000000000", "writes": [)json" +
+         writes + "]}]}}";
+}
+
+TEST(SmallestText, BlamesNoStoreThatSomethingElseOverwrote) {
+  testing::Script script(failing_where([](const Case& c) { return c.n >= 3; }));
+  auto found =
+      find_smallest(kProblem, kTask, CopyProblem::make(0, 1000), *script.runner(lab::DeviceKind::sim));
+  ASSERT_TRUE(found);
+  found->is_traced = true;
+  found->trace_is_right = false;
+  for (const char* writes :
+       {"[0, 0, 0, 32, []], [1, 0, 1, 32, []], [2, 0, 2, 32, []]", "[0, 0, 0, 32, []]"}) {
+    found->outcome.sim_report = report_with(writes);
+    const std::string text = smallest_text(kProblem, kTask, *found, "");
+    EXPECT_THAT(text, Not(HasSubstr("first wrong value"))) << writes;
+    EXPECT_THAT(text, Not(HasSubstr("no thread reaches it"))) << writes;
+  }
+}
+
 TEST(SmallestText, ShowsItemsExpectedAndActualSideBySide) {
   testing::Script script(failing_where([](const Case& c) { return c.n >= 3; }));
   const auto found =
@@ -142,6 +199,7 @@ TEST(SmallestText, ShowsItemsExpectedAndActualSideBySide) {
   EXPECT_THAT(text, HasSubstr("0    10        10      10\n"));
   EXPECT_THAT(text, HasSubstr("2    12        12      99  <- wrong\n"));
   EXPECT_THAT(text, HasSubstr("./lab trace fake first --case sum_i32_n3_example\n"));
+  EXPECT_THAT(text, HasSubstr("./lab debug fake first --case sum_i32_n3_example --wrong\n"));
   EXPECT_THAT(text, HasSubstr("--seed 1"));
   EXPECT_THAT(text, HasSubstr("it is wrong for every operator and type"));
 }

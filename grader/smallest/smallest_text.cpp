@@ -6,13 +6,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
 #include <optional>
 #include <vector>
 
 #include "base/rng.hpp"
 #include "lab/compare.hpp"
+#include "lab/differs.hpp"
+#include "lab/poison.hpp"
 #include "text.hpp"
 #include "trace/tables.hpp"
 
@@ -25,6 +25,7 @@ constexpr std::size_t kMostSources = 4;  // of a stored value
 constexpr int kMostCopies = 3;           // that are followed from a wrong value
 constexpr std::size_t kMostNames = 12;   // of operators and types in one list
 
+using lab::differs;
 using Buffers = std::vector<lab::HostBuffer>;
 
 Buffers empty_buffers(const std::vector<lab::BufferSpec>& specs) {
@@ -56,16 +57,6 @@ Data data_of(const lab::Problem& problem, const lab::Task& task, const SmallestF
   data.expected = empty_buffers(shape.outputs);
   problem.baseline(task, found.c, data.inputs, data.expected, lab::Baseline::one_thread);
   return data;
-}
-
-// Whether the element differs by more than rounding. Only for the marks in the table: the lab has judged.
-bool differs(const std::string& expected, const std::string& got) {
-  if (expected == got) return false;
-  char *end_a = nullptr, *end_b = nullptr;
-  const double a = std::strtod(expected.c_str(), &end_a), b = std::strtod(got.c_str(), &end_b);
-  const bool fraction = (expected + got).find_first_of(".e") != std::string::npos;
-  if (!fraction || std::isnan(a) != std::isnan(b)) return true;
-  return std::abs(a - b) > 1e-3 * std::max(std::abs(a), std::abs(b));
 }
 
 std::string index_text(std::uint64_t i, std::uint64_t row_length) {
@@ -147,6 +138,12 @@ std::string value_before(const TraceView& view, const TraceStep& step, std::uint
   return value;
 }
 
+// The value of an array's element at the end of a step; "" if the step does not show it.
+std::string value_in(const TraceStep& step, std::uint64_t element) {
+  const std::uint64_t cell = element - step.first;
+  return element >= step.first && cell < step.cells.size() ? step.cells[cell].text : "";
+}
+
 struct LastStore {
   const TraceStep* step = nullptr;
   const TraceStore* store = nullptr;
@@ -157,8 +154,9 @@ LastStore last_store_to(const TraceView& view, const std::string& array, std::ui
   for (const TraceTable& table : view.tables)
     for (const TraceStep& step : table.steps)
       if (step.base == array)
-        for (const TraceStore& store : step.stores)
-          if (store.element == index) last = {&step, &store};
+        for (const auto* stores : {&step.stores, &step.repeated})
+          for (const TraceStore& store : *stores)
+            if (store.element == index) last = {&step, &store};
   return last;
 }
 
@@ -170,8 +168,9 @@ LastStore store_before(const TraceView& view, const LastStore& stored, const Tra
     for (const TraceStep& step : table.steps) {
       if (step.base != source.array || step.number > stored.step->number) continue;
       if (step.number == stored.step->number && !source.inside) continue;
-      for (const TraceStore& store : step.stores)
-        if (store.element == source.element && &store != stored.store) last = {&step, &store};
+      for (const auto* stores : {&step.stores, &step.repeated})
+        for (const TraceStore& store : *stores)
+          if (store.element == source.element && &store != stored.store) last = {&step, &store};
     }
   }
   return last;
@@ -192,6 +191,15 @@ std::string made_of(const TraceView& view, const LastStore& stored) {
   return parts.empty() ? "" : fmt::format(" It is made of {}.", fmt::join(parts, ", "));
 }
 
+// Whether the element holds what it held before the kernels ran. If it does not, it was stored where the
+// trace does not show it: beyond its columns, or after its end.
+bool is_untouched(const lab::HostBuffer& buffer, std::uint64_t i) {
+  const std::size_t width = lab::bytes_of(buffer.spec.dtype);
+  const auto from = buffer.bytes.begin() + static_cast<std::ptrdiff_t>(i * width);
+  return std::all_of(from, from + static_cast<std::ptrdiff_t>(width),
+                     [](std::byte b) { return b == lab::kPoison; });
+}
+
 // The earliest store that left a wrong value in an output.
 std::string first_wrong_store(const TraceView& view, const Data& data,
                               const std::optional<lab::Mismatch>& mismatch) {
@@ -206,7 +214,7 @@ std::string first_wrong_store(const TraceView& view, const Data& data,
       const bool named = mismatch->buffer == actual.spec.name && mismatch->index == i;
       if (!named && !differs(data.element(data.expected[k], i), data.element(actual, i))) continue;
       const LastStore last = last_store_to(view, actual.spec.name, i);
-      if (named && last.store == nullptr) any_without = true;
+      if (named && last.store == nullptr && is_untouched(actual, i)) any_without = true;
       if (last.store == nullptr || (first.step != nullptr && last.step->number >= first.step->number))
         continue;
       first = last;
@@ -219,6 +227,8 @@ std::string first_wrong_store(const TraceView& view, const Data& data,
                        mismatch->index);
   if (first.store == nullptr) return "";
   const lab::HostBuffer& actual = data.actual[buffer];
+  // Atomic operations change elements, too, and the trace has no stores of them.
+  if (value_in(*first.step, index) != data.element(actual, index)) return "";
   std::string out = fmt::format(
       "The first wrong value: in step {}, line {}, thread {} of block {} stores {} in {}[{}]; right is {}.",
       first.step->number, first.store->line, first.store->thread, first.store->block,
@@ -273,7 +283,7 @@ std::string smallest_text(const lab::Problem& problem, const lab::Task& task, co
         wrap("Traced, with the warps in another order, it comes out right: the result depends on the order.",
              kColumns, 2) +
         "\n";
-  if (found.right.empty() && found.wrong.size() > 1) {
+  if (found.right.empty() && found.n_untried == 0 && found.wrong.size() > 1) {
     out += "  With as many items it is wrong for every operator and type.\n";
   } else {
     out += list_of("as long and right: ", found.right);
@@ -283,6 +293,9 @@ std::string smallest_text(const lab::Problem& problem, const lab::Task& task, co
   std::string commands;
   if (found.is_traced)
     commands += fmt::format("see it:        ./lab trace {} {} --case {}{}\n", lab, task.id, c.name, more);
+  // Only a wrong value has a store to begin at.
+  commands += fmt::format("debug it:      ./lab debug {} {} --case {}{}{}\n", lab, task.id, c.name,
+                          found.outcome.mismatch ? " --wrong" : "", more);
   commands += fmt::format("run it again:  ./lab grade {} --task {} --case {} --seed {} --device sim{}\n", lab,
                           task.id, c.name, kSmallestSeed, more);
   return out + wrap_message(commands, kColumns, 2);

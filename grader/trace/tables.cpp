@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -249,10 +250,12 @@ TraceView trace_view(const lab::Problem& problem, const lab::Task& task, const l
       view.tables.push_back(std::move(t));
     }
     auto& steps = view.tables[table->second].steps;
-    if (!steps.empty() && changes_nothing(steps.back(), step))
+    if (!steps.empty() && changes_nothing(steps.back(), step)) {
       ++steps.back().times;
-    else
+      std::move(step.stores.begin(), step.stores.end(), std::back_inserter(steps.back().repeated));
+    } else {
       steps.push_back(std::move(step));
+    }
   }
   int number = 0;
   for (TraceTable& table : view.tables)

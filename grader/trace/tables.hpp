@@ -57,6 +57,8 @@ struct TraceStep {
   std::vector<TraceCell> cells;
   int times = 1;                   // consecutive steps with the same shown cells
   std::vector<TraceStore> stores;  // into the shown cells, in order
+  // Those of the later steps that `times` counts: they stored the same values, perhaps from other elements.
+  std::vector<TraceStore> repeated;
   std::vector<TraceLanes> lanes;   // by block and warp
 };
 

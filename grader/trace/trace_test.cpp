@@ -49,6 +49,7 @@ TEST(TraceView, HasTablesForInputsBlockAndGrid) {
   EXPECT_EQ(view.tables[1].block, 0u);
   ASSERT_EQ(view.tables[1].steps.size(), 1u) << "the second barrier changed nothing";
   EXPECT_EQ(view.tables[1].steps[0].times, 2);
+  ASSERT_EQ(view.tables[1].steps[0].repeated.size(), 1u) << "and stored a value once more";
   EXPECT_EQ(view.tables[1].steps[0].file, "fold.cu");
   const auto& cells = view.tables[1].steps[0].cells;
   ASSERT_EQ(cells.size(), 3u);

@@ -307,6 +307,13 @@ TEST(Check, RecognisesBinsThatWereLeftOut) {
   EXPECT_NE(hint(t).find("the bins from there on were left out"), std::string::npos) << hint(t);
 }
 
+TEST(Check, RecognisesWindowsOnTopOfEachOther) {
+  Tried t = tried("even_f32_b65536_n3001_random");
+  const auto counts = t.output<Count>();
+  for (std::size_t b = 12288; b < counts.size(); ++b) counts[b % 12288] += std::exchange(counts[b], 0);
+  EXPECT_NE(hint(t).find("all windows of 12288 counters are in the first one"), std::string::npos) << hint(t);
+}
+
 TEST(Check, RecognisesNeighboursAndShifts) {
   Tried t = tried("even_f32_b1000_n50000_extremes");
   ASSERT_GT(t.output<Count>()[500], 0u);

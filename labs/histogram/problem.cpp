@@ -372,6 +372,24 @@ std::string too_many(const Facts& f) {
              : "";
 }
 
+// Every window's counts are added to those of the first window: `first` is missing in the index.
+std::string windows_on_top_of_each_other(const Facts& f) {
+  constexpr std::size_t kShared = 12288;  // counters that fit into a block's shared memory without asking
+  const std::size_t n_counts = f.right.size();
+  // The largest first: a few samples fit smaller ones as well.
+  for (std::size_t window = kShared; window >= 512; window -= 256) {
+    if (n_counts <= window) continue;
+    std::vector<Count> folded(n_counts, 0);
+    for (std::size_t b = 0; b < n_counts; ++b) folded[b % window] += f.right[b];
+    if (std::equal(f.got.begin(), f.got.end(), folded.begin(), folded.end()))
+      return fmt::format(
+          "the counts of all windows of {} counters are in the first one: the index in d_counts "
+          "must begin at the window's first counter",
+          window);
+  }
+  return "";
+}
+
 std::string wrong_bins(const Facts& f) {
   if (total_of(f.got) != f.n) return "";
   // The sum over bins 0 … b is wrong by the number of samples that crossed the edge above bin b.
@@ -392,6 +410,7 @@ std::string wrong_bins(const Facts& f) {
 }
 
 constexpr lab::Rule<Facts> kRules[] = {
+    {"windows_on_top_of_each_other", windows_on_top_of_each_other},
     {"end_in_a_bin", end_in_a_bin},
     {"nan_in_a_bin", nan_in_a_bin},
     {"below_in_a_bin", below_in_a_bin},
@@ -424,7 +443,9 @@ class HistogramProblem : public lab::Problem {
     if (static_cast<OpId>(c.op) == OpId::edges)
       shape.inputs.push_back({"d_edges", edge_type(c.dtype), n_counts});
     shape.outputs = {{"d_counts", DType::u64, n_counts}};
-    shape.workspace_bytes = n_counts * n_private(c.n, bins_of(c)) * sizeof(std::uint32_t);
+    const std::uint64_t n_private_counts = n_counts * n_private(c.n, bins_of(c));
+    shape.workspace_bytes = n_private_counts * sizeof(std::uint32_t);
+    shape.workspace_parts = {{{"d_private", DType::u32, n_private_counts}, 0}};
     return shape;
   }
 

@@ -6,9 +6,12 @@
 // chunk and a tree if the task adds several items per thread first. Everything else must be exact.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "base/rng.hpp"
 #include "lab/cases.hpp"
@@ -351,13 +354,136 @@ std::string added_instead_of_op(const Facts<T, Op>& f) {
 template <typename F>
 std::string counted_twice(const F& f) {
   using Value = typename F::Value;
-  if (f.id() != OpId::sum || f.c.n == 0 || f.expected.value == 0) return "";
+  if ((f.id() != OpId::sum && f.id() != OpId::mean) || f.c.n == 0 || f.expected.value == 0) return "";
   if constexpr (std::is_integral_v<Value>) {
     const auto right = static_cast<Value>(f.expected.value);
     if (f.has_telling_integers() && f.got == lab::wrapping_add(right, right))
       return "every item was combined twice";
   } else if (f.is(2 * f.expected.value)) {
     return "every item was combined twice";
+  }
+  return "";
+}
+
+// --- Mistakes in the tree over a block. These rules compute what a kernel with the mistake gives.
+
+// Whether a result that equals another value by chance is unlikely.
+template <typename F>
+bool has_telling_items(const F& f) {
+  if (f.c.n == 0 || f.c.n > (1 << 16) || f.c.pattern != Pattern::random) return false;
+  return f.has_telling_integers() ||
+         (std::is_floating_point_v<typename F::Value> && (f.id() == OpId::sum || f.id() == OpId::mean));
+}
+
+template <typename F>
+bool explains(const F& f, typename F::Value value) {
+  if constexpr (std::is_integral_v<typename F::Value>)
+    return f.got == value && static_cast<long double>(value) != f.expected.value;
+  return f.is(static_cast<long double>(value)) && f.tells(static_cast<long double>(value));
+}
+
+// Reduces blocks of `block` items with reduce_block(items of a block, filled up with identities; index of the
+// first one), then their results, until one is left.
+template <typename F, typename ReduceBlock>
+typename F::Value by_blocks(const F& f, std::size_t block, ReduceBlock reduce_block) {
+  using Value = typename F::Value;
+  std::vector<Value> values;
+  for (const auto item : f.items) values.push_back(static_cast<Value>(item));
+  std::vector<Value> of_block;
+  do {
+    std::vector<Value> next;
+    for (std::size_t first = 0; first < values.size(); first += block) {
+      of_block.assign(block, f.op.identity());
+      std::copy_n(values.begin() + static_cast<std::ptrdiff_t>(first), std::min(block, values.size() - first),
+                  of_block.begin());
+      next.push_back(reduce_block(of_block, first));
+    }
+    values = std::move(next);
+  } while (values.size() > 1);
+  return f.op.finish(values[0]);
+}
+
+// The rounds of a tree down to the stride `last`. round(a, b, stride) combines a value with its partner's.
+template <typename Value, typename Round>
+void tree(std::vector<Value>& values, std::size_t last, Round round) {
+  for (std::size_t stride = values.size() / 2; stride >= last; stride /= 2)
+    for (std::size_t i = 0; i < stride; ++i) values[i] = round(values[i], values[i + stride], stride);
+}
+
+template <typename F>
+std::string one_side_twice(const F& f) {
+  using Value = typename F::Value;
+  if (!has_telling_items(f)) return "";
+  for (std::size_t block = 32; block <= 1024; block *= 2)
+    for (const bool own : {true, false}) {
+      const Value value = by_blocks(f, block, [&](std::vector<Value>& values, std::size_t) {
+        tree(values, 1, [&](Value a, Value b, std::size_t) { return f.op(f.op(a, own ? a : b), b); });
+        return values[0];
+      });
+      if (explains(f, value))
+        return fmt::format(
+            "in every round of the tree, {} is combined twice, as in x += op(x, y): a round is x = op(x, y)",
+            own ? "the thread's own value" : "the partner's value");
+    }
+  return "";
+}
+
+template <typename F>
+std::string round_left_out(const F& f) {
+  using Value = typename F::Value;
+  if (!has_telling_items(f)) return "";
+  for (std::size_t block = 64; block <= 1024; block *= 2)
+    for (std::size_t missing = 1; missing < block; missing *= 2) {
+      // What is missing is the end of the array: more likely rest_left_out.
+      if (missing >= 32 && f.c.n <= 2 * missing) continue;
+      const Value value = by_blocks(f, block, [&](std::vector<Value>& values, std::size_t) {
+        tree(values, 1,
+             [&](Value a, Value b, std::size_t stride) { return stride == missing ? a : f.op(a, b); });
+        return values[0];
+      });
+      if (explains(f, value))
+        return fmt::format(
+            "the round in which values {} apart are combined is missing: of each {} items the second half "
+            "was left out",
+            missing, 2 * missing);
+    }
+  return "";
+}
+
+// Shuffles that give lane 0 its own value: __shfl_up_sync. Before them, a block's values are reduced to 32.
+template <typename F>
+std::string lane_0_combined_itself(const F& f) {
+  using Value = typename F::Value;
+  if (!has_telling_items(f)) return "";
+  for (std::size_t block = 32; block <= 1024; block *= 2) {
+    const Value value = by_blocks(f, block, [&](std::vector<Value>& values, std::size_t) {
+      tree(values, 32, [&](Value a, Value b, std::size_t) { return f.op(a, b); });
+      for (int k = 0; k < 5; ++k) values[0] = f.op(values[0], values[0]);
+      return values[0];
+    });
+    if (explains(f, value))
+      return "lane 0 has combined its own value with itself five times: it must get the values of the lanes "
+             "above it, with __shfl_down_sync and offsets 16, 8, 4, 2 and 1";
+  }
+  return "";
+}
+
+// The index lacks blockIdx: every block of a launch has the result of the first one.
+template <typename F>
+std::string first_block_repeated(const F& f) {
+  using Value = typename F::Value;
+  if (!has_telling_items(f)) return "";
+  for (std::size_t block = 32; block <= 4096 && block < f.c.n; block *= 2) {
+    Value of_first = f.op.identity();
+    const Value value = by_blocks(f, block, [&](std::vector<Value>& values, std::size_t first) {
+      if (first > 0) return of_first;
+      tree(values, 1, [&](Value a, Value b, std::size_t) { return f.op(a, b); });
+      return of_first = values[0];
+    });
+    if (explains(f, value))
+      return fmt::format(
+          "every block reduced the first {} items: the index of a thread's item must contain blockIdx.x",
+          block);
   }
   return "";
 }
@@ -432,6 +558,10 @@ constexpr lab::Rule<Facts<T, Op>> kRules[] = {
     {"integers_in_floats", integers_in_floats<T, Op>},
     {"added_instead_of_op", added_instead_of_op<T, Op>},
     {"counted_twice", counted_twice<Facts<T, Op>>},
+    {"lane_0_combined_itself", lane_0_combined_itself<Facts<T, Op>>},
+    {"one_side_twice", one_side_twice<Facts<T, Op>>},
+    {"round_left_out", round_left_out<Facts<T, Op>>},
+    {"first_block_repeated", first_block_repeated<Facts<T, Op>>},
     {"one_item_off", one_item_off<T, Op>},
     {"rest_left_out", rest_left_out<T, Op>},
     {"one_by_one", one_by_one<T, Op>},

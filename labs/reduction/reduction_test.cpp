@@ -5,10 +5,14 @@
 // need no kernel: they test the lab's own checks and baselines.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <numeric>
 #include <set>
+#include <span>
+#include <vector>
 
 #include "lab/compare.hpp"
 #include "reduction/baseline.hpp"
@@ -165,6 +169,61 @@ TEST(Check, TellsOneItemTooManyOrTooFew) {
   EXPECT_EQ(check(t)->hint, "d_in[3] was left out");
   output<std::int32_t>(t) = lab::wrapping_add(right, right);
   EXPECT_EQ(check(t)->hint, "every item was combined twice");
+}
+
+// What a tree in blocks of 256 gives for one level of items when a round combines one of its values twice.
+std::int32_t tree_with_one_side_twice(std::span<const std::int32_t> items, bool own) {
+  std::vector<std::uint32_t> values(256);
+  std::copy(items.begin(), items.end(), values.begin());
+  for (std::size_t stride = 128; stride > 0; stride /= 2)
+    for (std::size_t i = 0; i < stride; ++i)
+      values[i] = own ? 2 * values[i] + values[i + stride] : values[i] + 2 * values[i + stride];
+  return static_cast<std::int32_t>(values[0]);
+}
+
+TEST(Check, TellsAValueCombinedTwiceInEachRound) {
+  for (const char* name : {"sum_i32_n1_random", "sum_i32_n255_random"}) {
+    Tried t = tried(name);
+    output<std::int32_t>(t) = tree_with_one_side_twice(t.input<std::int32_t>(), true);
+    EXPECT_NE(check(t)->hint.find("the thread's own value is combined twice"), std::string::npos)
+        << check(t)->hint;
+  }
+  Tried t = tried("sum_i32_n255_random");
+  output<std::int32_t>(t) = tree_with_one_side_twice(t.input<std::int32_t>(), false);
+  EXPECT_NE(check(t)->hint.find("the partner's value is combined twice"), std::string::npos)
+      << check(t)->hint;
+}
+
+TEST(Check, TellsThatLane0CombinedItself) {
+  Tried t = tried("sum_i32_n257_random");
+  std::uint32_t of_lane_0 = 0;
+  for (std::size_t i = 0; i < 257; i += 32)
+    of_lane_0 += 32 * static_cast<std::uint32_t>(t.input<std::int32_t>()[i]);
+  output<std::int32_t>(t) = static_cast<std::int32_t>(of_lane_0);
+  EXPECT_NE(check(t)->hint.find("__shfl_down_sync"), std::string::npos) << check(t)->hint;
+}
+
+TEST(Check, TellsThatARoundOfTheTreeIsMissing) {
+  Tried t = tried("sum_i32_n255_random");
+  const auto items = t.input<std::int32_t>();
+  std::uint32_t even = 0, first_half = 0;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (i % 2 == 0) even += static_cast<std::uint32_t>(items[i]);
+    if (i < 128) first_half += static_cast<std::uint32_t>(items[i]);
+  }
+  output<std::int32_t>(t) = static_cast<std::int32_t>(even);
+  EXPECT_NE(check(t)->hint.find("values 1 apart are combined is missing"), std::string::npos)
+      << check(t)->hint;
+  output<std::int32_t>(t) = static_cast<std::int32_t>(first_half);
+  EXPECT_EQ(check(t)->hint, "this is the sum of the first 128 of the 255 items: the rest was left out");
+}
+
+TEST(Check, TellsThatEveryBlockReducedTheFirstItems) {
+  Tried t = tried("sum_i32_n1025_random");
+  const auto first = t.input<std::int32_t>().first(256);
+  const auto of_block = static_cast<std::uint32_t>(fold_one_thread(first, Sum<std::int32_t>{}));
+  output<std::int32_t>(t) = static_cast<std::int32_t>(5 * of_block);
+  EXPECT_NE(check(t)->hint.find("every block reduced the first 256"), std::string::npos) << check(t)->hint;
 }
 
 TEST(Check, TellsIntegersThatWereAddedAsDoubles) {

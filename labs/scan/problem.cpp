@@ -265,7 +265,8 @@ std::string no_item(const Facts<Op>& f) {
   if (f.c.n < 2) return "";
   if (f.exclusive())
     return f.gives(std::vector(f.c.n, f.op.identity()))
-               ? "every result is the identity: no item was combined into it"
+               ? "every result is the identity: no item was combined into it, or what was combined was "
+                 "overwritten before it was used (in a down-sweep: the left child)"
                : "";
   return f.gives({f.in().begin(), f.in().end()})
              ? "every result is its own item alone: no item before it was combined into it"
@@ -395,6 +396,34 @@ std::string left_child_keeps_its_sum(const Facts<Op>& f) {
   return "";
 }
 
+// The two sweeps over a tree with as many leaves as a row has items, which is no power of two.
+template <typename Op>
+std::string no_power_of_two(const Facts<Op>& f) {
+  const std::size_t leaves = f.row_length();
+  if (f.has_heads() || leaves > (std::size_t{1} << 16) || std::has_single_bit(leaves)) return "";
+  std::vector<typename Op::Value> other(f.c.n);
+  rows_one_thread(f.c.n, leaves, [&](std::size_t first, std::size_t length) {
+    std::vector tree(leaves, f.op.identity());
+    std::copy_n(f.in().begin() + static_cast<std::ptrdiff_t>(first), length, tree.begin());
+    for (std::size_t half = 1; half < leaves; half *= 2)
+      for (std::size_t k = 2 * half - 1; k < leaves; k += 2 * half) tree[k] = f.op(tree[k - half], tree[k]);
+    tree[leaves - 1] = f.op.identity();
+    for (std::size_t half = leaves / 2; half > 0; half /= 2)
+      for (std::size_t k = 2 * half - 1; k < leaves; k += 2 * half) {
+        const auto left = tree[k - half];
+        tree[k - half] = tree[k];
+        tree[k] = f.op(tree[k], left);
+      }
+    for (std::size_t k = 0; k < length; ++k)
+      other[first + k] = f.exclusive() ? tree[k] : f.op(tree[k], f.in()[first + k]);
+  });
+  return f.gives(other) ? fmt::format(
+                              "the tree has {} leaves, as many as a row has items: the sweeps need a "
+                              "power of two, so launch leaves_for(row_length) threads",
+                              leaves)
+                        : "";
+}
+
 // The errors are about those of a serial sum in the item's type, which is too long for that type.
 template <typename Op>
 std::string one_by_one(const Facts<Op>& f) {
@@ -466,6 +495,7 @@ constexpr lab::Rule<Facts<Op>> kRules[] = {
     {"root_not_identity", root_not_identity<Op>},
     {"first_item_kept", first_item_kept<Op>},
     {"left_child_keeps_its_sum", left_child_keeps_its_sum<Op>},
+    {"no_power_of_two", no_power_of_two<Op>},
     {"one_by_one", one_by_one<Op>},
     {"zero_for_identity", zero_for_identity<Op>, true},
     {"first_of_segment", first_of_segment<Op>, true},

@@ -352,7 +352,10 @@ TEST(Check, TellsAShiftThatKeepsTheFirstItem) {
 TEST(Check, TellsResultsThatHoldNothingOfTheItemsBefore) {
   Tried exclusive = tried(kLongRows);
   for (std::int32_t& result : exclusive.output<std::int32_t>()) result = 0;
-  EXPECT_EQ(hint(exclusive), "every result is the identity: no item was combined into it");
+  EXPECT_EQ(
+      hint(exclusive),
+      "every result is the identity: no item was combined into it, or what was combined was overwritten "
+      "before it was used (in a down-sweep: the left child)");
   Tried inclusive = tried("inclusive_sum_i32_n2389_row1024_random");
   const auto in = inclusive.input<std::int32_t>();
   std::copy(in.begin(), in.end(), inclusive.output<std::int32_t>().begin());

@@ -151,6 +151,7 @@ int print(Warp& w, int lane, const CallSite& site) {
     k = end + 1;
   }
   w.worker->output += out;
+  if (print_listener != nullptr) print_listener(w, lane, out);
   return conversions;
 }
 

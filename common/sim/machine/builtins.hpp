@@ -2,6 +2,8 @@
 // Functions that device code calls but that are not in its PTX: printf, assert, malloc, free.
 #pragma once
 
+#include <string_view>
+
 #include "sim/machine/warp.hpp"
 
 namespace course::sim {
@@ -9,5 +11,8 @@ namespace course::sim {
 // Runs the built-in function of a call site for the warp's active lanes. Arguments and results are in their
 // frames.
 void run_builtin(Warp& w, const CallSite& site);
+
+// Learns of what each thread prints at the time when it prints it: for a debugger. nullptr: nobody does.
+inline void (*print_listener)(const Warp& w, int lane, std::string_view text) = nullptr;
 
 }  // namespace course::sim

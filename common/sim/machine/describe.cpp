@@ -93,7 +93,12 @@ std::string shared_object(const Program& program, std::uint64_t offset, std::uin
     if (offset < v.offset || (v.size != 0 && offset >= v.offset + v.size)) continue;
     if (best == nullptr || v.size != 0) best = &v;
   }
-  if (best == nullptr) return fmt::format("shared memory at byte {}", offset);
+  if (best == nullptr) {
+    // An index below 0 wraps around.
+    const auto as_signed = static_cast<std::int32_t>(offset);
+    return as_signed < 0 ? fmt::format("shared memory at byte {}, before its start", as_signed)
+                         : fmt::format("shared memory at byte {}", offset);
+  }
   const std::uint64_t within = offset - best->offset;
   const std::uint32_t bytes =
       best->element_bytes == 1 && element_bytes != 0 ? element_bytes : best->element_bytes;

@@ -248,9 +248,13 @@ def write_edition(root, out, wanted, labs, closed):
             shutil.copy(source, target)
     for lab in labs:
         start_afresh(root, out, lab)
+    build = (out / "meson.build").read_text(encoding="utf-8")
+    listed = "".join(f"  '{lab}',\n" for lab in ["demo", *labs])
+    (out / "meson.build").write_text(re.sub(r"(?<=^labs = \[\n).*?(?=^\])", listed, build, flags=re.S | re.M), encoding="utf-8")
     if held_back:
-        build = (out / "meson.build").read_text(encoding="utf-8")
-        (out / "meson.build").write_text(re.sub(rf"^  '({'|'.join(held_back)})',\n", "", build, flags=re.M), encoding="utf-8")
+        handouts = (out / "handouts/meson.build").read_text(encoding="utf-8")
+        pattern = rf"^ *'\d\d-({'|'.join(lab.replace('_', '-') for lab in held_back)})\.md',\n"
+        (out / "handouts/meson.build").write_text(re.sub(pattern, "", handouts, flags=re.M), encoding="utf-8")
         pages = "".join(path.read_text(encoding="utf-8") for path in out.rglob("*.md"))
         for figure in (out / "handouts/figures").glob("*"):
             if figure.name not in pages:

@@ -224,7 +224,7 @@ class Edition(unittest.TestCase):
         commands = [(name, *command) for name, text in self.pages().items() for command in commands_of(text)]
         self.assertGreater(len(commands), 50)
         known = commands_in(self.out)
-        tasks = {lab: set(re.findall(r"case Rung::(\w+):", (self.out / f"labs/{lab}/{lab}.cu").read_text())) for lab in self.LABS}
+        tasks = {lab: set(re.findall(r"case Rung::(\w+):", (self.out / f"labs/{lab}/{lab}.cu").read_text())) for lab in ["demo", *self.LABS]}
         self.assertEqual([c for name, words, line in commands for c in impossible(self.out, known, tasks, name, words, line)], [])
 
     def test_pages_keep_what_speaks_of_no_file(self):
@@ -265,6 +265,15 @@ class Edition(unittest.TestCase):
         done = subprocess.run([sys.executable, "-B", self.out / "grader/batch/submit.py", "--help"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_the_demonstration_is_solved_and_not_submitted(self):
+        self.assertNotIn("TODO", (self.out / "labs/demo/demo.cu").read_text())
+        fake = pathlib.Path(self.folder.name) / "labcli"
+        fake.write_text("#!/bin/sh\necho '%s'\n" % json.dumps({"labs": [{"id": lab} for lab in ["demo", *self.LABS]]}))
+        fake.chmod(0o755)
+        code = "import sys; sys.path.insert(0, sys.argv[1]); import submit; print(*submit.labs_here(sys.argv[2], []))"
+        done = subprocess.run([sys.executable, "-B", "-c", code, self.out / "grader/batch", fake], capture_output=True, text=True)
+        self.assertEqual((done.stdout.split(), done.stderr), (self.LABS, ""))
+
     def test_programs_stay_programs(self):
         for name in ["lab", ".github/grade.sh"]:
             self.assertTrue((self.out / name).stat().st_mode & 0o100, name)
@@ -294,7 +303,8 @@ class EditionOfSomeLabs(Edition):
         names = {p.relative_to(self.out).as_posix() for p in self.files()}
         held_back = set(LABS) - set(self.LABS)
         self.assertEqual([name for name in names for lab in held_back if name.startswith(f"labs/{lab}") or name.endswith(f"-{lab.replace('_', '-')}.md")], [])
-        self.assertEqual(release.labs_of(self.out), self.LABS)
+        self.assertEqual(release.labs_of(self.out), ["demo", *self.LABS])
+        self.assertNotIn("05-histogram.md", (self.out / "handouts/meson.build").read_text())
         self.assertNotIn("handouts/figures/sat-corners.svg", names)
         self.assertIn("handouts/figures/radix-split.svg", names)
 

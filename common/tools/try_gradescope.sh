@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # An autograder made by ./lab gradescope, used as Gradescope does, in an empty Debian 12 (Gradescope's own images are Ubuntu or any
 # image of yours): setup.sh once, then run_autograder on no submission, an empty file, a wrong file name, a wrong kernel and a right
-# submission, and on a disk that is full. Every results.json is compared with Gradescope's documented form, results.schema.json. LAB:
+# submission, and with no space for the results. Every results.json is compared with Gradescope's documented form, results.schema.json. LAB:
 # one whose solution is a single file (reduction, which is the default, or scan). Run as root; needs python3-jsonschema.
 #   common/tools/try_gradescope.sh [--lab LAB] [--dir DIR] [--cache DIR] [--copy PATH[=THERE]]… [--env NAME[=VALUE]]…    as try_fresh.sh has them
 set -euo pipefail
@@ -40,7 +40,8 @@ submit() {
   local name=$1 code=0
   echo "== run_autograder, $name"
   rm -rf "$tree/autograder/results" && mkdir "$tree/autograder/results"
-  in_tree --at /autograder bash -c "$before"' && exec bash source/run_autograder' </dev/null 2>&1 | tee "$dir/output-$name.txt" || code=$?
+  # shellcheck disable=SC2016
+  in_tree --at /autograder bash -c "$before"' && bash source/run_autograder; code=$?; [[ -e results/results.json ]] && echo "a score was written"; exit $code' </dev/null 2>&1 | tee "$dir/output-$name.txt" || code=$?
   codes[$name]=$code
   [[ ! -f $tree/autograder/results/results.json ]] || cp "$tree/autograder/results/results.json" "$dir/results-$name.json"
   rm -rf "$tree"/autograder/submission/*
@@ -63,14 +64,14 @@ submit wrong
 cp "$root/solutions/$lab/$lab.cu" "$tree/autograder/submission/"
 submit solution
 cp "$root/solutions/$lab/$lab.cu" "$tree/autograder/submission/"
-before='mount -t tmpfs -o size=64k none /tmp' submit full-disk
+before='mount -t tmpfs -o size=4k none /autograder/results' submit full-disk
 rm -rf --one-file-system "$tree"
 
 echo "exit codes: $(for name in "${!codes[@]}"; do printf '%s %s  ' "$name" "${codes[$name]}"; done)"
 for name in nothing empty misnamed wrong solution; do ((codes[$name] == 0)) || { echo "FAILED: $name" && exit 1; }; done
 ((codes[full-disk] != 0)) || { echo 'FAILED: a full disk has to end with an error' && exit 1; }
 python3 - "$root" "$dir" "$lab" <<'PYTHON'
-import json, os, sys
+import json, sys
 import jsonschema
 root, folder, lab = sys.argv[1:]
 schema = json.load(open(f"{root}/grader/gradescope/results.schema.json"))
@@ -89,6 +90,6 @@ failed = [t for t in visible("wrong") if t["status"] == "failed"]
 assert len(failed) == 1 and failed[0]["score"] == 0 and "WRONG_ANSWER" in failed[0]["output"] and "race" in failed[0]["output"], failed
 assert 0 < results["wrong"]["score"] < full and results["wrong"]["leaderboard"], results["wrong"]
 assert results["solution"]["score"] >= full == 100 and all(t["status"] == "passed" for t in visible("solution")), results["solution"]
-assert not os.path.exists(f"{folder}/results-full-disk.json"), "a full disk is no score"
+assert "a score was written" not in open(f"{folder}/output-full-disk.txt").read(), "a full disk is no score"
 PYTHON
 echo 'All ended as they should.'

@@ -30,7 +30,8 @@ class TheProblem : public lab::Problem {
   std::vector<Case> cases(const Task&) const override {
     constexpr auto kBoth = lab::kCorrectness | lab::kChecks;
     std::vector<Case> all;
-    for (const std::uint64_t n : {0u, 1u, 31u, 255u, 257u, 1024u, 100003u}) all.push_back(make(n, Pattern::random));
+    for (const std::uint64_t n : {0u, 1u, 31u, 255u, 257u, 1024u, 100003u})
+      all.push_back(make(n, Pattern::random));
     all.push_back(make(300, Pattern::random, kBoth));
     all.push_back(make(3000, Pattern::extremes, kBoth));
     all.push_back(make(4099, Pattern::random, kBoth, 4));

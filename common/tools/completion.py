@@ -7,6 +7,7 @@ usage: ./lab completion bash|zsh          in ~/.bashrc or ~/.zshrc: eval "$(/pat
 Before the tools are built (the first command does that), only the script's own commands are known.
 """
 
+import argparse
 import json
 import os
 import pathlib
@@ -33,6 +34,17 @@ def describe(lab, labcli):
     return {name: {} for name in own if name not in known["commands"]} | known["commands"], known["labs"], known["tasks"]
 
 
+def of_class(folder):
+    """{subcommand of ./lab class: its options, each of which takes a file}; the student edition has none."""
+    if not (folder / "options.py").is_file():
+        return {}
+    sys.path.insert(0, str(folder))
+    from options import parser_of
+
+    (commands,) = (action for action in parser_of()._actions if isinstance(action, argparse._SubParsersAction))
+    return {name: [o for action in sub._actions for o in action.option_strings if o.startswith("--") and o != "--help"] for name, sub in commands.choices.items()}
+
+
 BASH = """_lab_complete() {
   local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]}
   local words='' labs='@LABS@' tasks='' named
@@ -44,6 +56,11 @@ BASH = """_lab_complete() {
   [[ -n $tasks ]] || tasks='@ALL_TASKS@'
   if ((COMP_CWORD == 1)); then
     words='@COMMANDS@'
+  elif [[ $command = class ]]; then
+    case $COMP_CWORD:${COMP_WORDS[2]}:$word in
+      2:*) words='@CLASS@' ;;
+@CLASS_OPTIONS@
+    esac
   else
     case "$command $before" in
 @CHOICES@
@@ -65,7 +82,7 @@ complete -o filenames -F _lab_complete lab ./lab"""
 ZSH = "autoload -U +X bashcompinit && bashcompinit\n"
 
 
-def script(shell, table, labs, tasks):
+def script(shell, table, labs, tasks, desk):
     choices = [f"      '{command} --task') words=$tasks ;;" for command, options in table.items() if "--task" in options]
     choices += [
         f"      '{command} {option}') words='{' '.join(values)}' ;;"
@@ -81,6 +98,8 @@ def script(shell, table, labs, tasks):
     of_labs = [f"      {lab}) tasks='{' '.join(ids)}' ;;" for lab, ids in tasks.items()]
     text = text.replace("@TASKS@", "\n".join(of_labs)).replace("@ALL_TASKS@", " ".join(sorted({i for ids in tasks.values() for i in ids})))
     text = text.replace("@CHOICES@", "\n".join(choices + takes_any)).replace("@OPTIONS@", "\n".join(options))
+    of_desk = [f"      *:{name}:-*) words='{' '.join(taken)}' ;;" for name, taken in desk.items()]
+    text = text.replace("@CLASS@", " ".join(desk)).replace("@CLASS_OPTIONS@", "\n".join(of_desk))
     return (ZSH if shell == "zsh" else "") + text
 
 
@@ -89,7 +108,7 @@ def main():
         sys.exit('usage: ./lab completion bash|zsh\nFor example: eval "$(./lab completion bash)"')
     root = pathlib.Path(os.environ["LAB_ROOT"])
     described = describe(root / "lab", pathlib.Path(os.environ["LAB_BUILD"]) / "grader/labcli")
-    print(script(sys.argv[1], *described))
+    print(script(sys.argv[1], *described, of_class(root / "grader/desk")))
 
 
 if __name__ == "__main__":

@@ -53,6 +53,12 @@ class Completion(unittest.TestCase):
         self.assertEqual(completed(self.shell, "./lab", "trace", "reduction", "sh"), ["shuffle"])
         self.assertNotIn("README.md", completed(self.shell, "./lab", "grade", "--task", ""))
 
+    def test_what_class_takes(self):
+        self.assertEqual(completed(self.shell, "./lab", "class", ""), ["export", "feedback", "grades", "new", "show", "sources"])
+        self.assertEqual(completed(self.shell, "./lab", "class", "ex"), ["export"])
+        self.assertEqual(completed(self.shell, "./lab", "class", "show", "term", "--"), ["--html", "--similarity"])
+        self.assertEqual(completed(self.shell, "./lab", "class", "new", "--roster", "READ"), ["README.md"])
+
     def test_files_where_an_option_takes_any(self):
         self.assertEqual(completed(self.shell, "./lab", "report", "--html", "READ"), ["README.md"])
 

@@ -1,22 +1,26 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # An autograder made by ./lab gradescope, used as Gradescope does, in an empty Debian 12 (Gradescope's own images are Ubuntu or any
-# image of yours): setup.sh once, then run_autograder on no submission, a wrong file name and a right submission. LAB: one whose solution is a single file
-# (reduction, which is the default, or scan). Run as root.
-#   common/tools/try_gradescope.sh [--lab LAB] [--dir DIR] [--copy PATH[=THERE]]… [--env NAME[=VALUE]]…    as try_fresh.sh has them
+# image of yours): setup.sh once, then run_autograder on no submission, an empty file, a wrong file name, a wrong kernel and a right
+# submission, and with no space for the results. Every results.json is compared with Gradescope's documented form, results.schema.json. LAB:
+# one whose solution is a single file (reduction, which is the default, or scan). Run as root; needs python3-jsonschema.
+#   common/tools/try_gradescope.sh [--lab LAB] [--dir DIR] [--cache DIR] [--copy PATH[=THERE]]… [--env NAME[=VALUE]]…    as try_fresh.sh has them
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/try_tree.sh"
-lab=reduction
+lab=reduction cache=''
 while (($# > 0)); do
   case $1 in
     --lab) lab=$2 ;;
+    --cache) cache=$2 && variables+=(--bind "$2=/var/cache/ccache" --env CCACHE_DIR=/var/cache/ccache --env CCACHE_COMPILERCHECK=content) ;;
     *) tree_option "$1" "${2-}" ;;
   esac
   shift 2
 done
+python3 -c 'import jsonschema' || { echo 'try_gradescope: apt-get install python3-jsonschema' >&2 && exit 1; }
 
 make_tree gradescope
-python3 "$root/grader/gradescope/package.py" "$root" "$dir/autograder.zip" "$lab"
+rm -f "$dir"/results-*.json "$dir"/output-*.txt
+python3 "$root/grader/gradescope/package.py" "$root" "$dir/autograder.zip" "$lab" --leaderboard
 mkdir -p "$tree/autograder/source" "$tree/autograder/submission"
 python3 - "$dir/autograder.zip" "$tree/autograder/source" <<'PYTHON'
 import os, sys, zipfile
@@ -24,30 +28,68 @@ with zipfile.ZipFile(sys.argv[1]) as archive:
     for info in archive.infolist():
         os.chmod(archive.extract(info, sys.argv[2]), info.external_attr >> 16)
 PYTHON
+[[ -z $cache ]] || in_tree bash -c 'apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends ccache >/dev/null 2>&1'
 
 echo '== setup.sh'
 in_tree --at /autograder/source ./setup.sh </dev/null
-echo '== run_autograder, nothing handed in'
-in_tree --at /autograder bash source/run_autograder </dev/null
-cp "$tree/autograder/results/results.json" "$dir/results-nothing.json"
-echo '== run_autograder, a wrong file name'
+
+# submit NAME FILE…: what Gradescope does with a submission of these files; its exit code into codes[NAME]. `before` runs first.
+declare -A codes
+before=:
+submit() {
+  local name=$1 code=0
+  echo "== run_autograder, $name"
+  rm -rf "$tree/autograder/results" && mkdir "$tree/autograder/results"
+  # shellcheck disable=SC2016
+  in_tree --at /autograder bash -c "$before"' && bash source/run_autograder; code=$?; [[ -e results/results.json ]] && echo "a score was written"; exit $code' </dev/null 2>&1 | tee "$dir/output-$name.txt" || code=$?
+  codes[$name]=$code
+  [[ ! -f $tree/autograder/results/results.json ]] || cp "$tree/autograder/results/results.json" "$dir/results-$name.json"
+  rm -rf "$tree"/autograder/submission/*
+}
+
+submit nothing
+touch "$tree/autograder/submission/$lab.cu"
+submit empty
 cp "$root/labs/$lab/$lab.cu" "$tree/autograder/submission/kernel.cpp"
-in_tree --at /autograder bash source/run_autograder </dev/null
-cp "$tree/autograder/results/results.json" "$dir/results-misnamed.json"
-rm "$tree/autograder/submission/kernel.cpp"
-echo '== run_autograder, the solution handed in'
-cp "$root/solutions/$lab/$lab.cu" "$tree/autograder/submission/"
-in_tree --at /autograder bash source/run_autograder </dev/null
-cp "$tree/autograder/results/results.json" "$dir/results-solution.json"
-rm -rf --one-file-system "$tree"
-python3 - "$dir" <<'PYTHON'
-import json, sys
-nothing, misnamed, solution = (json.load(open(f"{sys.argv[1]}/results-{name}.json")) for name in ["nothing", "misnamed", "solution"])
-visible = lambda r: [t for t in r["tests"] if t["visibility"] == "visible"]
-full = sum(t["max_score"] for t in visible(solution) if "(bonus)" not in t["name"])
-print(f"nothing handed in: {nothing['score']}; the solution: {solution['score']} of {full} and a bonus")
-assert "it is empty" in nothing["output"], nothing["output"]
-assert misnamed["score"] == 0 and "kernel.cpp" in misnamed["output"], misnamed["output"]
-assert nothing["score"] == 0 and all(t["status"] == "failed" for t in visible(nothing))
-assert solution["score"] >= full == 100 and all(t["status"] == "passed" for t in visible(solution)), solution
+submit misnamed
+python3 - "$root" "$lab" "$tree/autograder/submission/$lab.cu" <<'PYTHON'
+import pathlib, sys
+root, lab, out = pathlib.Path(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3])
+sys.path.insert(0, str(root / "common/tools"))
+import make_mutant
+_, changes = make_mutant.parse((root / f"grader/mutants/{lab}/missing_barrier.mutant").read_text(), lab)
+out.write_text(make_mutant.apply((root / f"solutions/{lab}/{lab}.cu").read_text(), changes, lab))
 PYTHON
+submit wrong
+cp "$root/solutions/$lab/$lab.cu" "$tree/autograder/submission/"
+submit solution
+cp "$root/solutions/$lab/$lab.cu" "$tree/autograder/submission/"
+before='mount -t tmpfs -o size=4k none /autograder/results' submit full-disk
+rm -rf --one-file-system "$tree"
+
+echo "exit codes: $(for name in "${!codes[@]}"; do printf '%s %s  ' "$name" "${codes[$name]}"; done)"
+for name in nothing empty misnamed wrong solution; do ((codes[$name] == 0)) || { echo "FAILED: $name" && exit 1; }; done
+((codes[full-disk] != 0)) || { echo 'FAILED: a full disk has to end with an error' && exit 1; }
+python3 - "$root" "$dir" "$lab" <<'PYTHON'
+import json, sys
+import jsonschema
+root, folder, lab = sys.argv[1:]
+schema = json.load(open(f"{root}/grader/gradescope/results.schema.json"))
+results = {}
+for name in ["nothing", "empty", "misnamed", "wrong", "solution"]:
+    results[name] = json.load(open(f"{folder}/results-{name}.json"))
+    jsonschema.validate(results[name], schema)
+visible = lambda name: [t for t in results[name]["tests"] if t["visibility"] == "visible"]
+full = sum(t["max_score"] for t in visible("solution") if "(bonus)" not in t["name"])
+print("; ".join(f"{name}: {result['score']}" for name, result in results.items()), f"of {full} and a bonus; all of the documented form")
+for name, words in {"nothing": "it is empty", "empty": "The given function run", "misnamed": "kernel.cpp"}.items():
+    said = results[name]["output"] + visible(name)[0]["output"]
+    assert results[name]["score"] == 0 and words in said, (name, said)
+    assert all(t["status"] == "failed" for t in visible(name)), name
+failed = [t for t in visible("wrong") if t["status"] == "failed"]
+assert len(failed) == 1 and failed[0]["score"] == 0 and "WRONG_ANSWER" in failed[0]["output"] and "race" in failed[0]["output"], failed
+assert 0 < results["wrong"]["score"] < full and results["wrong"]["leaderboard"], results["wrong"]
+assert results["solution"]["score"] >= full == 100 and all(t["status"] == "passed" for t in visible("solution")), results["solution"]
+assert "a score was written" not in open(f"{folder}/output-full-disk.txt").read(), "a full disk is no score"
+PYTHON
+echo 'All ended as they should.'

@@ -24,11 +24,6 @@ LEFT_OUT = ["handouts/results/*", ".devcontainer/*", ".vscode/*"]
 DATE = (2020, 1, 1, 0, 0, 0)  # the same content gives the same archive
 
 
-def labs_of(root):
-    found = re.search(r"^labs = \[(.*?)\]", (root / "meson.build").read_text(encoding="utf-8"), re.S | re.M)
-    return re.findall(r"'(\w+)'", found.group(1))
-
-
 def add(archive, name, data, executable):
     info = zipfile.ZipInfo(name, DATE)
     info.external_attr = (0o100755 if executable else 0o100644) << 16
@@ -69,7 +64,7 @@ def main():
     arguments = parser.parse_args()
     if not 0.1 <= arguments.minutes <= 600:
         release.refuse("--minutes takes 0.1 to 600")
-    known = labs_of(arguments.root)
+    known = release.labs_of(arguments.root)
     for lab in arguments.labs:
         if lab not in known:
             release.refuse(f'there is no lab "{lab}"; there are {", ".join(known)}')

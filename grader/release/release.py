@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: MIT
 """./lab release: writes the student edition into a folder: what is needed to build, grade and learn, and no solution.
 
-usage: ./lab release DIR [--no-git]
+usage: ./lab release DIR [--labs LAB,…] [--closed LAB,…] [--no-git]
+       ./lab release --update DIR [--labs LAB,…] [--closed LAB,…]      (update.py)
 
-DIR must not exist, or be empty. What stays behind is listed in LEFT_OUT; the files of edition/ are added or stand in the place
+DIR must not exist, or be empty. With --labs the edition has only those labs; a lab whose given code answers a task of another lab
+(given.py) has to wait until that one is --closed. What stays behind is listed in LEFT_OUT; the files of edition/ are added or stand in the place
 of the course's own. Then every file is compared with the solutions, line by line (leaks.py): when one holds a line of theirs, its
 place is named and DIR is removed again. Without --no-git DIR becomes a repository with one commit.
 """
@@ -12,6 +14,7 @@ place is named and DIR is removed again. Without --no-git DIR becomes a reposito
 import argparse
 import fnmatch
 import html
+import json
 import math
 import os
 import pathlib
@@ -21,6 +24,7 @@ import subprocess
 import sys
 import textwrap
 
+import given
 import leaks
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -39,6 +43,7 @@ LEFT_OUT = [
 ]  # fmt: skip
 KEPT = ["labs/*/*_test.cpp"] + [f"grader/batch/{name}.py" for name in ["submit", "ingest", "names", "source_text", "unpack"]]  # ./lab submit
 KEPT += [f"common/sim/checkers/kernels/{name}" for name in ["errata.cu", "memory_model.cu", "kernels.cuh", "program.cuh"]]  # to be run with ./lab sanitize
+RECORD = ".edition.json"  # in an edition: its labs, and those that were closed when it was made
 LINK = re.compile(r"\[([^\]\n]*)\]\(([^()\s#]+)(#[^()\s]*)?\)")
 
 
@@ -211,13 +216,24 @@ def released_files(root):
     return [n for n in files_of(root) if not matches(n, LEFT_OUT) or matches(n, KEPT)]
 
 
-def write_edition(root, out, wanted):
-    names = released_files(root)
+def labs_of(root):
+    """THE list, in the course's order."""
+    found = re.search(r"^labs = \[(.*?)\]", (root / "meson.build").read_text(encoding="utf-8"), re.S | re.M)
+    return re.findall(r"'(\w+)'", found.group(1))
+
+
+def of_a_lab(name, lab):
+    """Whether a file belongs to this lab alone."""
+    return name.startswith(f"labs/{lab}/") or re.fullmatch(rf"handouts/\d\d-{lab.replace('_', '-')}\.md", name) is not None
+
+
+def write_edition(root, out, wanted, labs, closed):
+    held_back = set(labs_of(root)) - set(labs)
+    names = [name for name in released_files(root) if not any(of_a_lab(name, lab) for lab in held_back)]
     # ".in": its links lead somewhere in the edition, not from where it stands.
     added = {path.relative_to(EDITION).as_posix().removesuffix(".in"): path for path in EDITION.rglob("*") if path.is_file()}
     sources = {name: root / name for name in names} | added
     present = {os.path.normpath(parent) for name in sources for parent in [name, *pathlib.PurePosixPath(name).parents]}
-    labs = sorted(path.name for path in (root / "labs").iterdir() if (path / "lab.hpp").is_file())
     references = References(root, present, labs)
     for name, source in sources.items():
         target = out / name
@@ -232,6 +248,18 @@ def write_edition(root, out, wanted):
             shutil.copy(source, target)
     for lab in labs:
         start_afresh(root, out, lab)
+    build = (out / "meson.build").read_text(encoding="utf-8")
+    listed = "".join(f"  '{lab}',\n" for lab in ["demo", *labs])
+    (out / "meson.build").write_text(re.sub(r"(?<=^labs = \[\n).*?(?=^\])", listed, build, flags=re.S | re.M), encoding="utf-8")
+    if held_back:
+        handouts = (out / "handouts/meson.build").read_text(encoding="utf-8")
+        pattern = rf"^ *'\d\d-({'|'.join(lab.replace('_', '-') for lab in held_back)})\.md',\n"
+        (out / "handouts/meson.build").write_text(re.sub(pattern, "", handouts, flags=re.M), encoding="utf-8")
+        pages = "".join(path.read_text(encoding="utf-8") for path in out.rglob("*.md"))
+        for figure in (out / "handouts/figures").glob("*"):
+            if figure.name not in pages:
+                figure.unlink()
+    (out / RECORD).write_text(json.dumps({"labs": labs, "closed": closed}) + "\n", encoding="utf-8")
 
 
 def start_afresh(root, out, lab):
@@ -241,14 +269,77 @@ def start_afresh(root, out, lab):
         subprocess.run([sys.executable, root / "common/tools/make_skeleton.py", solution, skeleton], check=True)
 
 
-def make_repository(out):
-    def do(*arguments):
-        subprocess.run(["git", "-C", out, *arguments], check=True, stdout=subprocess.DEVNULL)
+def in_repository(out):
+    """Runs git there; as somebody, where nobody is configured."""
+    who = [] if git(out, "config", "user.email") else ["-c", "user.name=GPU labs", "-c", "user.email=course@localhost"]
 
+    def do(*arguments, check=True, **more):
+        done = subprocess.run(["git", "-C", out, *who, *arguments], capture_output=True, text=True, **more)
+        if check and done.returncode != 0:
+            refuse(f"git failed in {out}: {' '.join(arguments)}: {done.stderr.strip() or done.stdout.strip()}")
+        return done
+
+    return do
+
+
+def message(labs):
+    return f"GPU labs: {', '.join(labs)}\n\n{MARK}: {len(labs)} labs\n"
+
+
+MARK = "Student-edition"  # begins a line of the message of a commit that holds an edition and nothing of a student's
+
+
+def make_repository(out, labs):
+    do = in_repository(out)
     do("init", "--quiet", "--initial-branch=main")
     do("add", "--all")
-    who = [] if git(out, "config", "user.email") else ["-c", "user.name=GPU labs", "-c", "user.email=course@localhost"]
-    do(*who, "commit", "--quiet", "--message", "GPU labs: student edition")
+    do("commit", "--quiet", "--message", message(labs))
+
+
+def chosen(root, words):
+    """The labs of "a,b", in the course's order."""
+    known = labs_of(root)
+    named = [word for word in words.split(",") if word]
+    for lab in named:
+        if lab not in known:
+            refuse(f'there is no lab "{lab}"; there are {", ".join(known)}')
+    return [lab for lab in known if lab in named]
+
+
+def shown_answers(labs, closed):
+    """What the given code of these labs shows of labs that are not closed, a line each."""
+    shown = given.shown_by(labs)
+    return [
+        f"{lab} gives {', '.join(functions)}: an answer of {other}"
+        for lab in labs
+        for other, functions in shown.get(lab, {}).items()
+        if other not in closed
+    ]
+
+
+def check_given_code(root, labs, closed):
+    """Refuses labs that would show answers of others."""
+    if complaints := given.undeclared(root, labs_of(root)):
+        refuse("given code answers tasks of other labs; change it, or list it in grader/release/given.py:\n  " + "\n  ".join(complaints))
+    if early := shown_answers(labs, closed):
+        others = sorted({line.rsplit(" ", 1)[1] for line in early}, key=labs_of(root).index)
+        refuse("given code would show answers of labs that are not closed:\n  " + "\n  ".join(early)
+               + f"\nRelease these labs later, or, if nobody submits the others any more, add --closed {','.join(others)}")
+
+
+def made_in(root, out, labs, closed):
+    """The edition in the folder, which is empty again when it would show a solution."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        wanted = leaks.secrets(root)
+        write_edition(root, out, wanted, labs, closed)
+    except OSError as error:
+        refuse(f"{error.filename or out} can't be written: {error.strerror}")
+    if found := leaks.find(wanted, out):
+        for path in out.iterdir():
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        return found
+    return []
 
 
 def main():
@@ -256,33 +347,42 @@ def main():
         prog="./lab release", description="Writes the student edition: no solutions, no wrong or hostile submissions, its own README."
     )
     parser.add_argument("root", type=pathlib.Path, help=argparse.SUPPRESS)
-    parser.add_argument("dir", metavar="DIR", type=pathlib.Path, help="a folder that does not exist yet, or is empty")
+    parser.add_argument("dir", metavar="DIR", type=pathlib.Path, help="a folder that does not exist yet, or is empty; with --update an edition")
+    parser.add_argument("--labs", metavar="LAB,…", help="only these labs (default: all); with --update: these, too")
+    parser.add_argument("--closed", metavar="LAB,…", default="", help="labs whose answers may be shown, because nobody submits them any more or the course does not use them")
+    parser.add_argument("--update", action="store_true", help="brings the edition in DIR, or a student's repository, up to date as a commit; students' work is kept")
     parser.add_argument("--no-git", action="store_true", help="a plain folder, no repository")
     arguments = parser.parse_args()
     root, out = arguments.root.resolve(), arguments.dir.resolve()
     if not (root / "solutions").is_dir():
         refuse("this is a student edition already: there are no solutions to leave out")
+    labs = None if arguments.labs is None else chosen(root, arguments.labs)
+    closed = chosen(root, arguments.closed)
+    if labs == []:
+        refuse(f"--labs names no lab; there are {', '.join(labs_of(root))}")
+    if (arguments.update or not arguments.no_git) and not shutil.which("git"):
+        refuse("git is missing: install it" + ("" if arguments.update else ", or take --no-git"))
+    if arguments.update:
+        import update
+
+        return update.update(root, out, labs or [], closed)
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        refuse(f"{out} is not empty: name a folder that does not exist yet")
+        refuse(f"{out} is not empty: name a folder that does not exist yet, or take --update to bring an edition up to date")
     if root == out or root in out.parents and git(root, "check-ignore", out) is None:
         refuse(f"{out} lies inside of the course: name a folder elsewhere")
-    if not arguments.no_git and not shutil.which("git"):
-        refuse("git is missing: install it, or take --no-git")
+    everything = labs is None
+    labs = labs or labs_of(root)
+    # An edition of the whole course is for a course in which all labs are open at once: it says what it shows.
+    check_given_code(root, labs, labs if everything else closed)
     existed = out.exists()
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        wanted = leaks.secrets(root)
-        write_edition(root, out, wanted)
-    except OSError as error:
-        refuse(f"{error.filename or out} can't be written: {error.strerror}")
-    found = leaks.find(wanted, out)
-    if found:
-        shutil.rmtree(out)
-        if existed:
-            out.mkdir()
+    if found := made_in(root, out, labs, closed):
+        if not existed:
+            out.rmdir()
         refuse("the edition would show lines of the solutions; nothing was written:\n  " + "\n  ".join(found[:20]))
     if not arguments.no_git:
-        make_repository(out)
+        make_repository(out, labs)
+    if everything and (shown := shown_answers(labs, closed)):
+        print(f"{len(shown)} times, given code of a lab answers a task of another lab. To release one lab after the other, use --labs and --update.")
     print(f"The student edition is in {out}. Try it: cd {out} && ./lab grade")
 
 

@@ -5,6 +5,7 @@
 usage: release_test.py ROOT
 """
 
+import contextlib
 import io
 import json
 import os
@@ -16,15 +17,18 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 import zipfile
 
 sys.dont_write_bytecode = True
 ROOT = pathlib.Path(sys.argv[1]).resolve()
 sys.path.insert(0, str(ROOT / "grader/release"))
+import given  # noqa: E402
 import leaks  # noqa: E402
 import release  # noqa: E402
+import update  # noqa: E402
 
-LABS = sorted(path.parent.name for path in (ROOT / "labs").glob("*/lab.hpp"))
+LABS = release.labs_of(ROOT)
 SECRETS = leaks.secrets(ROOT)
 PLAIN = [] if shutil.which("git") else ["--no-git"]  # an edition without a history
 
@@ -149,11 +153,13 @@ class InFolder(unittest.TestCase):
 class Edition(unittest.TestCase):
     """Of this very checkout."""
 
+    LABS, OPTIONS = LABS, []
+
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.out = pathlib.Path(cls.folder.name) / "edition"
-        done = run("grader/release/release.py", cls.out, *PLAIN)
+        done = run("grader/release/release.py", cls.out, *cls.OPTIONS, *PLAIN)
         assert done.returncode == 0, done.stderr
 
     @classmethod
@@ -184,12 +190,12 @@ class Edition(unittest.TestCase):
             self.assertFalse(name.startswith(("solutions/", "grader/mutants/", "grader/hostile/", "grader/release/", "grader/gradescope/", "handouts/instructor")), name)
             self.assertFalse("_test." in name and not name.startswith("labs/"), name)
         self.assertNotIn("grader/batch/grade_all.py", names)
-        for lab in LABS:
+        for lab in self.LABS:
             for name in [f"labs/{lab}/lab.hpp", f"labs/{lab}/{lab}.cu", f"labs/{lab}/{lab}_test.cpp"]:
                 self.assertIn(name, names)
 
     def test_labs_start_from_the_skeleton(self):
-        for lab in LABS:
+        for lab in self.LABS:
             skeleton = leaks.skeleton(ROOT, ROOT / f"solutions/{lab}/{lab}.cu")
             self.assertEqual((self.out / f"labs/{lab}/{lab}.cu").read_text(), skeleton)
 
@@ -197,7 +203,7 @@ class Edition(unittest.TestCase):
         text = (self.out / "README.md").read_text()
         self.assertNotIn("@LABS@", text)
         self.assertNotIn("--solutions    #", text)
-        for lab in LABS:
+        for lab in self.LABS:
             self.assertIn(f"`labs/{lab}/{lab}.cu`", text)
 
     def test_links_lead_somewhere(self):
@@ -218,7 +224,7 @@ class Edition(unittest.TestCase):
         commands = [(name, *command) for name, text in self.pages().items() for command in commands_of(text)]
         self.assertGreater(len(commands), 50)
         known = commands_in(self.out)
-        tasks = {lab: set(re.findall(r"case Rung::(\w+):", (self.out / f"labs/{lab}/{lab}.cu").read_text())) for lab in LABS}
+        tasks = {lab: set(re.findall(r"case Rung::(\w+):", (self.out / f"labs/{lab}/{lab}.cu").read_text())) for lab in ["demo", *self.LABS]}
         self.assertEqual([c for name, words, line in commands for c in impossible(self.out, known, tasks, name, words, line)], [])
 
     def test_pages_keep_what_speaks_of_no_file(self):
@@ -232,7 +238,7 @@ class Edition(unittest.TestCase):
 
     def test_every_rung_is_explained(self):
         page = (self.out / "handouts/rungs.md").read_text()
-        for lab in LABS:
+        for lab in self.LABS:
             for task in re.findall(r"case Rung::(\w+):", (self.out / f"labs/{lab}/{lab}.cu").read_text()):
                 part = page.partition(f'<a id="{lab}"></a>')[2].partition("<a id=")[0]
                 said = re.search(rf"<code>{task}</code></summary>\n\n```text\n(.*?)\n```", part, re.S)
@@ -259,6 +265,15 @@ class Edition(unittest.TestCase):
         done = subprocess.run([sys.executable, "-B", self.out / "grader/batch/submit.py", "--help"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
 
+    def test_the_demonstration_is_solved_and_not_submitted(self):
+        self.assertNotIn("TODO", (self.out / "labs/demo/demo.cu").read_text())
+        fake = pathlib.Path(self.folder.name) / "labcli"
+        fake.write_text("#!/bin/sh\necho '%s'\n" % json.dumps({"labs": [{"id": lab} for lab in ["demo", *self.LABS]]}))
+        fake.chmod(0o755)
+        code = "import sys; sys.path.insert(0, sys.argv[1]); import submit; print(*submit.labs_here(sys.argv[2], []))"
+        done = subprocess.run([sys.executable, "-B", "-c", code, self.out / "grader/batch", fake], capture_output=True, text=True)
+        self.assertEqual((done.stdout.split(), done.stderr), (self.LABS, ""))
+
     def test_programs_stay_programs(self):
         for name in ["lab", ".github/grade.sh"]:
             self.assertTrue((self.out / name).stat().st_mode & 0o100, name)
@@ -276,6 +291,22 @@ class Edition(unittest.TestCase):
             self.assertIn(".github/grade.sh", text)
             for path in re.findall(r"(?<=[\[ '])(?:common|labs|grader)/[\w./*-]+", text):
                 self.assertTrue(list(self.out.glob(path)), f"{name}: {path}")
+
+
+class EditionOfSomeLabs(Edition):
+    """The same of a course in its seventh week, and what is not there yet."""
+
+    LABS = ["reduction", "scan", "compaction", "radix_sort"]
+    OPTIONS = ["--labs", "radix_sort,compaction,scan,reduction", "--closed", "scan,compaction"]
+
+    def test_other_labs_are_held_back(self):
+        names = {p.relative_to(self.out).as_posix() for p in self.files()}
+        held_back = set(LABS) - set(self.LABS)
+        self.assertEqual([name for name in names for lab in held_back if name.startswith(f"labs/{lab}") or name.endswith(f"-{lab.replace('_', '-')}.md")], [])
+        self.assertEqual(release.labs_of(self.out), ["demo", *self.LABS])
+        self.assertNotIn("05-histogram.md", (self.out / "handouts/meson.build").read_text())
+        self.assertNotIn("handouts/figures/sat-corners.svg", names)
+        self.assertIn("handouts/figures/radix-split.svg", names)
 
 
 @unittest.skipIf(PLAIN, "no git here")
@@ -366,6 +397,182 @@ class Refusals(InFolder):
         done = subprocess.run([self.dir / "lab", "release", self.dir / "again"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 1)
         self.assertIn("student edition", done.stderr)
+
+
+class GivenCode(InFolder):
+    """A lab whose given code answers a task of another one."""
+
+    def test_every_answer_is_listed(self):
+        self.assertEqual(given.undeclared(ROOT, LABS), [])
+
+    def test_an_unlisted_answer_is_found(self):
+        listed = given.ANSWERS.pop("histogram/block_sum")
+        try:
+            self.assertIn("block_sum is an answer of reduction", "\n".join(given.undeclared(ROOT, LABS)))
+        finally:
+            given.ANSWERS["histogram/block_sum"] = listed
+
+    def test_a_listed_function_that_is_gone_is_found(self):
+        given.ANSWERS["histogram/no_such"] = ["scan"]
+        try:
+            self.assertIn("gives no function no_such", "\n".join(given.undeclared(ROOT, LABS)))
+        finally:
+            del given.ANSWERS["histogram/no_such"]
+
+    def test_waits_until_the_other_lab_is_closed(self):
+        done = run("grader/release/release.py", self.dir / "out", "--labs", "reduction,histogram", *PLAIN)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("histogram gives block_sum: an answer of reduction", done.stderr)
+        self.assertIn("--closed reduction,scan,compaction,radix_sort", done.stderr)
+        self.assertFalse((self.dir / "out").exists())
+
+    def test_no_lab_by_that_name(self):
+        for option in ["--labs", "--closed"]:
+            done = run("grader/release/release.py", self.dir / "out", option, "reduktion", *PLAIN)
+            self.assertIn('there is no lab "reduktion"', done.stderr)
+
+
+@unittest.skipIf(PLAIN, "no git here")
+class Update(InFolder):
+    """--update of an edition, and of clones and copies of it that students have worked in; of a small course that changes."""
+
+    def setUp(self):
+        super().setUp()
+        self.course = self.dir / "course"
+        for lab in LABS:
+            (self.course / f"labs/{lab}").mkdir(parents=True)
+            for name in [f"{lab}.cu", "lab.hpp", "points.hpp"]:
+                (self.course / f"labs/{lab}/{name}").write_text(f"// of {lab}\n" + "a line\n" * 9 + "return not_implemented(job);\n" + "more\n" * 9)
+        (self.course / "README.md").write_text("# Labs\n")
+        patched = unittest.mock.patch.object(release, "made_in", self.made_in)
+        patched.start()
+        self.addCleanup(patched.stop)
+        self.edition = self.dir / "edition"
+        self.made_in(None, self.edition, ["reduction"], [])
+        release.make_repository(self.edition, ["reduction"])
+
+    def made_in(self, root, out, labs, closed):
+        """In place of release.py's, which reads the whole course."""
+        for path in self.course.rglob("*"):
+            name = path.relative_to(self.course)
+            if path.is_file() and (name.parts[0] != "labs" or name.parts[1] in labs):
+                (out / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(path, out / name)
+        (out / release.RECORD).write_text(json.dumps({"labs": labs, "closed": closed}))
+        return []
+
+    def update(self, out, labs="", closed="", code=0):
+        said = io.StringIO()
+        try:
+            with contextlib.redirect_stdout(said):
+                update.update(ROOT, out.resolve(), labs.split(), closed.split())
+        except SystemExit as stopped:
+            self.assertEqual(code, 1, stopped)
+            return str(stopped)
+        self.assertEqual(code, 0, said.getvalue())
+        return said.getvalue()
+
+    def git(self, *arguments, at=None):
+        who = ["-c", "user.name=x", "-c", "user.email=x@localhost"]
+        return subprocess.run(["git", "-C", at or self.edition, *who, *arguments], check=True, capture_output=True, text=True).stdout.strip()
+
+    def change(self, name, old, new, at=None, commit=False):
+        path = (at or self.course) / name
+        self.assertIn(old, path.read_text())
+        path.write_text(path.read_text().replace(old, new, 1))
+        if commit:
+            self.git("commit", "--quiet", "--all", "--message", "my work", at=at)
+
+    def students(self, copy=False):
+        """A student's clone, or copy without history, with work in it."""
+        repository = self.dir / "student"
+        self.git("clone", "--quiet", self.edition, repository)
+        if copy:
+            shutil.rmtree(repository / ".git")
+            self.git("init", "--quiet", "--initial-branch=main", at=repository)
+            self.git("add", "--all", at=repository)
+            self.git("commit", "--quiet", "--message", "Initial commit", at=repository)
+        self.change("labs/reduction/reduction.cu", "return not_implemented(job);", "return my_own(job);", at=repository, commit=True)
+        return repository
+
+    def test_adds_a_lab(self):
+        self.assertIn("new: scan", self.update(self.edition, "scan"))
+        self.assertEqual(json.loads((self.edition / release.RECORD).read_text())["labs"], ["reduction", "scan"])
+        self.assertTrue((self.edition / "labs/scan/scan.cu").is_file())
+        self.assertEqual(self.git("status", "--porcelain"), "")
+        self.assertEqual(self.git("rev-list", "--count", "HEAD"), "2")
+        self.assertIn("up to date.", self.update(self.edition))
+        self.assertEqual(self.git("rev-list", "--count", "HEAD"), "2")
+
+    def test_a_lab_that_shows_an_open_answer_waits(self):
+        self.assertIn("an answer of scan", self.update(self.edition, "radix_sort", code=1))
+        self.update(self.edition, "radix_sort", "scan compaction")
+        self.update(self.edition, "sat")  # what is closed stays closed
+
+    def test_work_stays_and_corrections_come(self):
+        for copy in [False, True]:
+            with self.subTest(copy=copy):
+                student = self.students(copy)
+                self.change("labs/reduction/lab.hpp", "// of", f"// Corrected {copy}.\n// of")
+                self.change("labs/reduction/reduction.cu", "// of reduction", f"// of reduction. Corrected {copy}.")
+                self.assertNotIn("both sides", self.update(student, "scan compaction"))
+                text = (student / "labs/reduction/reduction.cu").read_text()
+                self.assertIn("return my_own(job);", text)
+                self.assertIn(f"Corrected {copy}.", text)
+                self.assertIn(f"Corrected {copy}.", (student / "labs/reduction/lab.hpp").read_text())
+                self.assertTrue((student / "labs/compaction/compaction.cu").is_file())
+                self.change("labs/reduction/lab.hpp", "// of", "// Again.\n// of")
+                self.update(student)
+                self.assertIn("// Again.", (student / "labs/reduction/lab.hpp").read_text())
+                self.assertIn("return my_own(job);", (student / "labs/reduction/reduction.cu").read_text())
+                self.assertEqual(self.git("status", "--porcelain", at=student), "")
+                shutil.rmtree(student)
+
+    def test_a_clone_pulls_the_updated_edition(self):
+        student = self.students()
+        self.change("labs/reduction/lab.hpp", "// of", "// Corrected.\n// of")
+        self.update(self.edition, "scan")
+        self.git("pull", "--quiet", "--no-rebase", "--no-edit", at=student)
+        self.assertIn("// Corrected.", (student / "labs/reduction/lab.hpp").read_text())
+        self.assertIn("return my_own(job);", (student / "labs/reduction/reduction.cu").read_text())
+        self.assertTrue((student / "labs/scan/scan.cu").is_file())
+
+    def test_a_conflict_is_named_and_nothing_is_lost(self):
+        student = self.students()
+        self.change("README.md", "# ", "# My ", at=student, commit=True)
+        self.git("rm", "--quiet", "labs/reduction/points.hpp", at=student)
+        self.git("commit", "--quiet", "--message", "not mine", at=student)
+        mine = (student / "README.md").read_text()
+        self.change("README.md", "# ", "# Corrected ")
+        self.change("labs/reduction/points.hpp", "// of", "// Corrected.\n// of")
+        self.change("labs/reduction/lab.hpp", "// of", "// Corrected.\n// of")
+        said = self.update(student, "scan")
+        self.assertEqual((student / "README.md").read_text(), mine)
+        self.assertFalse((student / "labs/reduction/points.hpp").exists())
+        self.assertIn("// Corrected.", (student / "labs/reduction/lab.hpp").read_text())
+        self.assertTrue((student / "labs/scan/scan.cu").is_file())
+        self.assertEqual(self.git("status", "--porcelain", at=student), "")
+        for name in ["README.md", "labs/reduction/points.hpp"]:
+            command = re.search(rf"{name}: both sides .*: git (diff \w+ \w+ -- {name})", said)
+            self.assertIn("Corrected", self.git(*command[1].split(), at=student), name)
+
+    def test_work_that_is_not_committed_is_not_touched(self):
+        student = self.students()
+        self.change("labs/reduction/reduction.cu", "return my_own(job);", "return better(job);", at=student)
+        self.assertIn("not committed", self.update(student, "scan", code=1))
+        self.git("checkout", "--quiet", ".", at=student)
+        (student / "labs/scan").mkdir()
+        (student / "labs/scan/scan.cu").write_text("mine")
+        self.assertIn("nothing was changed", self.update(student, "scan", code=1))
+        self.assertEqual((student / "labs/scan/scan.cu").read_text(), "mine")
+        self.assertEqual(self.git("log", "-1", "--format=%s", at=student), "my work")
+
+    def test_what_is_no_edition_is_refused(self):
+        self.assertIn("no git repository", self.update(self.dir / "nothing", code=1))
+        other = self.dir / "other"
+        self.git("init", "--quiet", other)
+        self.git("commit", "--quiet", "--allow-empty", "--message", "x", at=other)
+        self.assertIn("did not begin as an edition", self.update(other, code=1))
 
 
 class Leaks(InFolder):

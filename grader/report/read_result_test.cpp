@@ -5,10 +5,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "build_config.hpp"
 #include "report/edition.hpp"
 #include "report/report_file.hpp"
 #include "testing/sample_result.hpp"
@@ -102,6 +106,20 @@ TEST(ReadResult, SurvivesArbitraryBytes) {
       text[random() % text.size()] = static_cast<char>(random());
     const auto read = parse_result(text);
     EXPECT_FALSE(read ? json_text(*read).empty() : read.error().text.empty());
+  }
+}
+
+// Otherwise the fuzzer starts from files that the reader refuses at once. CORPUS_UPDATE=1 writes them again.
+TEST(ReadResult, FuzzCorpusIsWhatIsWrittenToday) {
+  const RunResult whole = testing::sample_result();
+  for (const auto& [name, text] :
+       {std::pair{"sample", json_text(whole)}, {"student", json_text(for_students(whole))}}) {
+    const std::string path = std::string(kSourceRoot) + "/common/fuzz/corpus/result/" + name + ".json";
+    if (std::getenv("CORPUS_UPDATE") != nullptr) std::ofstream(path) << text;
+    std::ifstream file(path);
+    const std::string found{std::istreambuf_iterator<char>(file), {}};
+    EXPECT_TRUE(parse_result(found)) << path;
+    EXPECT_EQ(found, text) << "CORPUS_UPDATE=1 ./lab test reports writes " << path << " again";
   }
 }
 

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+// The lab's public tests. Run them on your kernels with
+//   build/labs/demo/demo_test --gtest_filter='shared.*'
+// Each task is a suite, each case a test. The tests below need no kernel: they test the lab's own checks and
+// baselines.
+#include <gtest/gtest.h>
+
+#include "demo/lab.hpp"
+#include "demo/points.hpp"
+#include "testing/public_tests.hpp"
+#include "testing/tried.hpp"
+
+namespace course::demo {
+
+const lab::Problem& problem();
+
+namespace {
+
+TEST(Baselines, PassTheCheckInEveryCase) {
+  for (const lab::Case& c : problem().cases(kTasks[0])) {
+    for (const auto which : {lab::Baseline::one_thread, lab::Baseline::all_cores}) {
+      const lab::Tried t = lab::tried(problem(), kTasks[0], c, 1, which);
+      EXPECT_FALSE(problem().check(kTasks[0], c, t.inputs, t.outputs)) << c.name;
+    }
+  }
+}
+
+TEST(Check, DetectsOneWrongItem) {
+  lab::Tried t = lab::tried(problem(), kTasks[0], "i32_n300_random");
+  t.output<std::int32_t>()[256] ^= 1;
+  const auto mismatch = problem().check(kTasks[0], t.c, t.inputs, t.outputs);
+  ASSERT_TRUE(mismatch);
+  EXPECT_EQ(mismatch->index, 256u);
+}
+
+}  // namespace
+}  // namespace course::demo
+
+int main(int argc, char** argv) {
+  return course::lab::run_public_tests(argc, argv, course::demo::problem());
+}

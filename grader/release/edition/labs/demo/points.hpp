@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: MIT
+// Demonstration: the tasks, in the order of Rung in lab.hpp, and their points, as `./lab points demo` prints.
+#pragma once
+
+#include "lab/manifest.hpp"
+
+namespace course::demo {
+
+inline constexpr lab::EfficiencyGoal kGoals[] = {{lab::Metric::bytes_ratio, 1.05, 10},
+                                                 {lab::Metric::active_lanes, 0.9, 10}};
+inline constexpr lab::Task kTasks[] = {
+    {.id = "serial",
+     .title = "One thread per tile",
+     .section = "handouts/00-ideas.md#coalescing",
+     .correctness_points = 30,
+     .efficiency = kGoals},
+    {.id = "shared",
+     .title = "One thread per item, in shared memory",
+     .section = "handouts/00-ideas.md#barriers",
+     .correctness_points = 30,
+     .efficiency = kGoals},
+};
+inline constexpr lab::Manifest kManifest{
+    .id = "demo",
+    .title = "Demonstration",
+    .paper = "the course: a lab that is solved, to try the commands on",
+    .tasks = kTasks,
+};
+static_assert(lab::adds_up(kManifest));
+
+}  // namespace course::demo

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: MIT
+// The trusted side of the lab: its cases, their inputs and expected outputs. Never linked into a runner.
+#include <fmt/format.h>
+
+#include <vector>
+
+#include "demo/baseline.hpp"
+#include "demo/lab.hpp"
+#include "demo/points.hpp"
+#include "lab/cases.hpp"
+#include "lab/compare.hpp"
+#include "lab/items.hpp"
+
+namespace course::demo {
+namespace {
+
+using lab::Case;
+using lab::DType;
+using lab::HostBuffer;
+using lab::Pattern;
+using lab::Task;
+using lab::view;
+
+using Item = std::int32_t;
+
+class TheProblem : public lab::Problem {
+ public:
+  const lab::Manifest& manifest() const override { return kManifest; }
+
+  std::vector<Case> cases(const Task&) const override {
+    constexpr auto kBoth = lab::kCorrectness | lab::kChecks;
+    std::vector<Case> all;
+    for (const std::uint64_t n : {0u, 1u, 31u, 255u, 257u, 1024u, 100003u})
+      all.push_back(make(n, Pattern::random));
+    all.push_back(make(300, Pattern::random, kBoth));
+    all.push_back(make(3000, Pattern::extremes, kBoth));
+    all.push_back(make(4099, Pattern::random, kBoth, 4));
+    all.push_back(make(1 << 18, Pattern::random, lab::kEfficiency | lab::kCorrectness));
+    return all;
+  }
+
+  lab::Shape shape(const Task&, const Case& c) const override {
+    return {{{"d_in", DType::i32, c.n}}, {{"d_out", DType::i32, c.n}}, 0};
+  }
+
+  void fill(const Task&, const Case& c, std::uint64_t seed, std::span<HostBuffer> inputs) const override {
+    lab::fill_items(view<Item>(std::span(inputs[0].bytes)), c.pattern, seed);
+  }
+
+  std::optional<lab::Mismatch> check(const Task&, const Case&, std::span<const HostBuffer> inputs,
+                                     std::span<const HostBuffer> outputs) const override {
+    const auto in = view<Item>(std::span<const std::byte>(inputs[0].bytes));
+    std::vector<Item> expected(in.size());
+    reverse_one_thread(in, expected);
+    return lab::compare_integers(outputs[0].spec, std::as_bytes(std::span(expected)), outputs[0].bytes);
+  }
+
+  void baseline(const Task&, const Case&, std::span<const HostBuffer> inputs, std::span<HostBuffer> outputs,
+                lab::Baseline which) const override {
+    const auto in = view<Item>(std::span<const std::byte>(inputs[0].bytes));
+    const auto out = view<Item>(std::span(outputs[0].bytes));
+    which == lab::Baseline::one_thread ? reverse_one_thread(in, out) : reverse_all_cores(in, out);
+  }
+
+  lab::Ideal ideal(const Task&, const Case& c) const override {
+    const auto n = static_cast<double>(c.n);
+    return {n, 1, 8 * n};
+  }
+
+  Case example(const Task&, std::uint64_t n) const override { return make(n, Pattern::example); }
+
+ private:
+  static Case make(std::uint64_t n, Pattern pattern, std::uint32_t purpose = lab::kCorrectness,
+                   std::uint32_t misalign = 0) {
+    return lab::make_case(fmt::format("i32_n{}_{}", n, lab::name_of(pattern)), 0, DType::i32, n, pattern,
+                          purpose, misalign);
+  }
+};
+
+}  // namespace
+
+const lab::Problem& problem() {
+  static const TheProblem kProblem;
+  return kProblem;
+}
+
+}  // namespace course::demo

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""./lab release --update: brings a repository that began as a student edition up to date, as a commit; the students' work is kept.
+
+The repository may be the edition itself, a clone or fork of it, or a copy without its history (GitHub's "Use this template"). The new
+edition becomes a commit whose parent is the last edition that the repository's history holds, and is merged. Where both a student
+and the course have changed the same lines, the student's file stays as it is and is named.
+"""
+
+import json
+import os
+import pathlib
+import tempfile
+
+import release
+
+
+def base_of(do, out):
+    """The newest commit of the history that holds an edition alone; of a copy without the edition's history its first commit."""
+    marked = do("log", "--max-count=1", "--format=%H", f"--grep=^{release.MARK}: ").stdout.strip()
+    base = marked or do("rev-list", "--max-parents=0", "HEAD").stdout.split()[-1]
+    recorded = do("show", f"{base}:{release.RECORD}", check=False)
+    if recorded.returncode != 0:
+        release.refuse(f"{out} did not begin as an edition of ./lab release: its first commit has no {release.RECORD}")
+    return base, json.loads(recorded.stdout)
+
+
+def committed(do, out, folder, base, labs):
+    """The files of `folder` as a commit after `base`; None when nothing has changed."""
+    with tempfile.TemporaryDirectory() as scratch:
+        own = {"env": os.environ | {"GIT_INDEX_FILE": str(pathlib.Path(scratch) / "index")}}
+        there = do("rev-parse", "--absolute-git-dir").stdout.strip()
+        do("-C", str(folder), f"--git-dir={there}", f"--work-tree={folder}", "add", "--all", **own)
+        tree = do("write-tree", **own).stdout.strip()
+    if tree == do("rev-parse", f"{base}^{{tree}}").stdout.strip():
+        return None
+    return do("commit-tree", tree, "-p", base, "-m", release.message(labs)).stdout.strip()
+
+
+def merge(do, edition):
+    """Files in which both have changed the same lines: they stay as the students have them."""
+    if do("merge", "--quiet", "--no-edit", "-m", "Merge the course's update", edition, check=False).returncode == 0:
+        return []
+    unmerged = do("ls-files", "--unmerged", "-z").stdout.split("\0")
+    stages = {}
+    for line in filter(None, unmerged):
+        about, name = line.split("\t", 1)
+        stages.setdefault(name, set()).add(about.split()[2])
+    if not stages:  # nothing was merged at all
+        do("merge", "--abort", check=False)
+        return None
+    for name, there in stages.items():
+        if "2" in there:
+            do("checkout", "--ours", "--", name)
+            do("add", "--", name)
+        else:
+            do("rm", "--quiet", "--cached", "--", name)
+            do("clean", "--force", "--quiet", "--", name)
+    do("commit", "--quiet", "--no-edit")
+    return sorted(stages)
+
+
+def update(root, out, more, closed):
+    do = release.in_repository(out)
+    top = do("rev-parse", "--show-toplevel", check=False)
+    if top.returncode != 0 or pathlib.Path(top.stdout.strip()).resolve() != out:
+        release.refuse(f"{out} is no git repository: make an edition with ./lab release {out}")
+    if changed := do("status", "--porcelain", "--untracked-files=no").stdout.splitlines():
+        release.refuse(f"{out} has changes that are not committed: commit them first:\n  " + "\n  ".join(changed[:10]))
+    base, record = base_of(do, out)
+    known = release.labs_of(root)
+    labs = [lab for lab in known if lab in record["labs"] or lab in more]
+    closed = [lab for lab in known if lab in record["closed"] or lab in closed]
+    release.check_given_code(root, labs, known if set(record["labs"]) == set(known) else closed)
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = pathlib.Path(scratch) / "edition"
+        if found := release.made_in(root, folder, labs, closed):
+            release.refuse("the edition would show lines of the solutions; nothing was changed:\n  " + "\n  ".join(found[:20]))
+        edition = committed(do, out, folder, base, labs)
+    if edition is None:
+        print(f"{out} is up to date.")
+        return
+    kept = merge(do, edition)
+    if kept is None:
+        release.refuse(f"git could not merge the update into {out}; nothing was changed. See: git -C {out} merge {edition}")
+    changed = do("diff", "--name-only", base, edition).stdout.splitlines()
+    added = [lab for lab in labs if lab not in record["labs"]]
+    news = (f"new: {', '.join(added)}; " if added else "") + f"{len(changed)} files differ from the edition before"
+    print(f"{out} is up to date: {news}.")
+    for name in kept:
+        print(f"  {name}: both sides changed the same lines. It stays as it was; the course's change: git diff {base[:12]} {edition[:12]} -- {name}")

@@ -32,7 +32,14 @@ class Stopwatch {
   Stopwatch(const BenchDevice& device, unsigned most_runs) : device_(device), most_runs_(most_runs) {
     must(cudaEventCreate(&start_), "cudaEventCreate");
     must(cudaEventCreate(&end_), "cudaEventCreate");
-    if (!device.simulated) gate_.emplace();
+    if (device.simulated) return;
+    gate_.emplace();
+    // The first launch of a kernel may load it, and wait for all work on the device.
+    gate_->close(device.stream);
+    gate_->open();
+    must(cudaStreamSynchronize(device.stream), "cudaStreamSynchronize");
+    gate_->stamp(device.stream);
+    must(cudaStreamSynchronize(device.stream), "cudaStreamSynchronize");
   }
   ~Stopwatch() {
     static_cast<void>(cudaEventDestroy(start_));

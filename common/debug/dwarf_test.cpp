@@ -5,13 +5,28 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <sstream>
 #include <string>
 
+#include "debug/authors_files.hpp"
+
 namespace course::debug {
 namespace {
+
+TEST(AuthorsFiles, ToolkitMayLieAnywhere) {
+  const std::filesystem::path folder = testing::TempDir() + "/authors_files";
+  std::filesystem::create_directories(folder / "include/cooperative_groups/details");
+  std::ofstream(folder / "include/cuda_runtime_api.h").put('\n');
+  EXPECT_FALSE(is_authors_file(folder / "include/cooperative_groups/details/sync.h"));
+  EXPECT_FALSE(is_authors_file(folder / "bin/../include/crt/sm_90_rt.hpp"));
+  EXPECT_TRUE(is_authors_file(folder / "reduction.cu"));
+  EXPECT_FALSE(is_authors_file("/usr/include/c++/12/cmath"));
+  EXPECT_FALSE(is_authors_file(""));
+  std::filesystem::remove_all(folder);
+}
 
 // PTX of programs/tree_sum.cu and programs/functors.cu, compiled with -G; the folder is in the environment.
 std::string ptx_of(const std::string& name) {

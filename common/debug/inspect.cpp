@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "base/demangle.hpp"
+#include "debug/authors_files.hpp"
 
 namespace course::debug {
 namespace {
@@ -29,11 +30,6 @@ std::size_t saved_size(const sim::ProgramFunction& f) {
 }
 
 }  // namespace
-
-bool is_authors_file(const std::string& file) {
-  return !file.empty() && !file.starts_with("/usr/") && !file.starts_with("/opt/") &&
-         file.find("-linux/include/") == std::string::npos && file.find("/include/crt/") == std::string::npos;
-}
 
 // --- code --------------------------------------------------------------------------------------------------
 

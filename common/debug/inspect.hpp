@@ -62,9 +62,6 @@ struct Frame {
   std::size_t depth = 0;        // 0: the kernel itself
 };
 
-// Whether a source file is the program author's and not the toolkit's or the system's.
-bool is_authors_file(const std::string& file);
-
 class Inspector {
  public:
   void add_module(const sim::ModuleImage& image, std::string_view ptx);

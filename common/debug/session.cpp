@@ -19,6 +19,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "debug/authors_files.hpp"
 #include "sim/machine/access.hpp"
 #include "sim/machine/describe.hpp"
 #include "sim/machine/machine.hpp"

@@ -35,7 +35,7 @@ class Labcli : public ::testing::Test {
   ProcessResult run(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), labcli_);
     ProcessOptions options;
-    options.seconds = 280;
+    options.seconds = 900;
     auto done = run_process(arguments, options);
     EXPECT_TRUE(done);
     return done ? *done : ProcessResult{};
@@ -149,7 +149,7 @@ TEST_F(Labcli, ReportsTheIsolation) {
 
 TEST_F(Labcli, GradedRunsRequireIsolation) {
   ProcessOptions options;
-  options.seconds = 280;
+  options.seconds = 900;
   options.environment = {"LAB_SANDBOX=limits"};
   const std::vector<std::string> command{labcli_, "grade", "reduction", "--device", "sim", "--graded"};
   auto refused = run_process(command, options);
@@ -307,7 +307,7 @@ class StudentsFile : public Labcli {
     std::vector<std::string> command{labcli_};
     command.insert(command.end(), arguments.begin(), arguments.end());
     ProcessOptions options;
-    options.seconds = 280;
+    options.seconds = 900;
     options.environment = {"LAB_ROOT=" + folder_};
     auto done = run_process(command, options);
     EXPECT_TRUE(done);

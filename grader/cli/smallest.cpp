@@ -15,11 +15,11 @@
 #include "compile/build.hpp"
 #include "compile/session_runner.hpp"
 #include "grading/progress.hpp"
-#include "smallest/smallest.hpp"
 #include "lab/smaller.hpp"
 #include "registry.hpp"
-#include "text.hpp"
+#include "smallest/smallest.hpp"
 #include "smallest/smallest_text.hpp"
+#include "text.hpp"
 
 namespace course::grader::cli {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "lab/compare.hpp"
 #include "lab/smaller.hpp"
-#include "testing/scripted.hpp"
 #include "smallest/smallest_text.hpp"
+#include "testing/scripted.hpp"
 
 namespace course::grader {
 namespace {

@@ -59,7 +59,7 @@ struct TraceStep {
   std::vector<TraceStore> stores;  // into the shown cells, in order
   // Those of the later steps that `times` counts: they stored the same values, perhaps from other elements.
   std::vector<TraceStore> repeated;
-  std::vector<TraceLanes> lanes;   // by block and warp
+  std::vector<TraceLanes> lanes;  // by block and warp
 };
 
 struct TraceTable {

@@ -115,7 +115,7 @@ class Sets {
     return r;
   }
 
-  // Before the run `turn`. Poisoned outputs stay in the cache for a while, so those of a later run are poisoned.
+  // Before the run `turn`. Poisoned outputs stay in the cache for a while, so it poisons those of a later run.
   void poison(std::size_t turn) const {
     poison_outputs(turn + sets_.size() / 2);
     must(cudaMemset(workspace_.data(), 0xA5, shape_.workspace_bytes), "cudaMemset");

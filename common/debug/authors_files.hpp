@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which source files a programmer looks at when debugging: their own, not those of the toolkit and the system.
+// Which source files a programmer wants to see when debugging: not those of the toolkit and the system.
 #pragma once
 
 #include <string>

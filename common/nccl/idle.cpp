@@ -79,7 +79,7 @@ bool is_idle() {
   const Clock::time_point now = Clock::now();
   all.asking[gettid()] = now;
   if (now - all.looked < std::chrono::milliseconds(kPollMs / 2)) return false;
-  // After a pause in which nobody looked, the time before it says nothing.
+  // After a pause between two calls it is not known what ran in between, so the time starts again.
   if (now - all.looked > std::chrono::milliseconds(500)) all.last = now;
   all.looked = now;
   if (another_thread_runs(all, now)) all.last = now;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Tiles: the items that one block handles at a time, in its threads' registers, loaded and stored 16 bytes at
 // a time.
-// Read: Pack, Tile (which thread has which items), load_tile, start_loading, store_tile. The top rungs of several labs use
-// this file.
+// Read: Pack, Tile (which thread has which items), load_tile, start_loading, store_tile. The top rungs of
+// several labs use this file.
 // No cache hints: streaming loads and stores (ld.cs, st.cs) make these rungs 3 to 20 % slower, measured on an
 // H200.
 // Invariant: any address, any n. A 16-byte access is used only if the address is a multiple of 16, otherwise
@@ -105,8 +105,8 @@ __device__ void start_loading(Pack<Value>* s_packs, bool is_wanted, const Value*
   }
   __pipeline_commit();
 }
-// Waits until at most the calling thread's last kOnTheirWay calls of start_loading are incomplete. A thread may
-// then unpark its own vectors; other threads' need a barrier as well.
+// Waits until at most the calling thread's last kOnTheirWay calls of start_loading are incomplete. A thread
+// may then unpark its own vectors; those of other threads need a barrier as well.
 template <unsigned kOnTheirWay>
 __device__ void wait_for_loads() {
   __pipeline_wait_prior(kOnTheirWay);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A device's part of an operation of several devices (sim_parts.h). A stream that has such a part executes no
-// later work until the part has ended, so whoever submits work or waits for the stream calls wait_for_parts()
-// first. Parts are the only work that a stream may have pending.
+// later work until the part has ended. So every function that submits work to a stream or waits for it calls
+// wait_for_parts() first. Parts are the only work that a stream may have pending.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@ namespace course::sim {
 // frames.
 void run_builtin(Warp& w, const CallSite& site);
 
-// Learns of what each thread prints at the time when it prints it: for a debugger. nullptr: nobody does.
+// If not nullptr, called with each thread's output when the thread prints it. The debugger sets it.
 inline void (*print_listener)(const Warp& w, int lane, std::string_view text) = nullptr;
 
 }  // namespace course::sim

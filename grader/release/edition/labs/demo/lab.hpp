@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Demonstration: every tile of kTile items is reversed. The lab's API. Read: Job (what a task gets), Rung (the
-// tasks). points.hpp says what the tasks are worth.
+// Demonstration: every tile of kTile items is reversed. The lab's API. Read: Job (what a task gets), Rung
+// (the tasks). points.hpp says what the tasks are worth.
 #pragma once
 
 #include <cstdint>

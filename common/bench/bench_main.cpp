@@ -19,6 +19,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <future>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -122,8 +123,8 @@ class Sets {
     must(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
   }
 
-  // Whether the outputs of a run are right.
-  bool right(const Problem& problem, const Task& task, const Case& c, std::size_t turn) const {
+  // Copies the outputs of a run to the host.
+  std::vector<HostBuffer> outputs(std::size_t turn) const {
     std::vector<HostBuffer> outputs;
     const Set& set = sets_[turn % sets_.size()];
     for (std::size_t k = 0; k < shape_.outputs.size(); ++k) {
@@ -133,7 +134,7 @@ class Sets {
                       cudaMemcpyDeviceToHost),
            "cudaMemcpy");
     }
-    return !problem.check(task, c, host_inputs_, outputs);
+    return outputs;
   }
 
   std::span<const HostBuffer> host_inputs() const { return host_inputs_; }
@@ -154,14 +155,38 @@ class Sets {
   std::vector<Set> sets_;
 };
 
-// The times of a call, and whether the last outputs are right. Null if `call` refuses the request.
+// Whether rows are right: outputs are checked in other threads while the next rows are measured, because a large
+// case's expected outputs take the CPU longer than its runs take the device.
+class Checks {
+ public:
+  // The outputs of row `row` of the table. Waits if the outputs of several rows are still being checked.
+  void add(std::size_t row, std::function<bool()> check) {
+    constexpr std::size_t kAtOnce = 3;  // each may need 100 bytes for an item
+    if (checks_.size() >= kAtOnce) checks_[checks_.size() - kAtOnce].second.wait();
+    checks_.emplace_back(row, std::async(std::launch::async, std::move(check)));
+  }
+  // Writes "right" into the rows.
+  void finish(nlohmann::json& rows) {
+    for (auto& [row, check] : checks_) {
+      const bool right = check.get();
+      rows[row]["right"] = right;
+      if (!right) fmt::print(stderr, "  WRONG: {}\n", rows[row]["name"].get<std::string>());
+    }
+    checks_.clear();
+  }
+
+ private:
+  std::vector<std::pair<std::size_t, std::future<bool>>> checks_;
+};
+
+// The times of a call; its last outputs are those of run last_turn. Null if `call` refuses the request.
 struct Call {
   std::function<bool(const Request&)> run;
   // Not timed, before and after `run`; may be empty.
   std::function<void(const Request&)> prepare = {}, finish = {};
 };
 Json measured(const BenchDevice& device, const Options& options, const Problem& problem, const Task& task,
-              const Case& c, const Sets& sets, const Call& call) {
+              const Case& c, const Sets& sets, const Call& call, std::size_t& last_turn) {
   Stopwatch stopwatch(device, options.runs);
   const auto request = [&](std::size_t turn) { return sets.request(device, problem, task, c, turn); };
   Json j = stopwatch.measure(
@@ -175,7 +200,7 @@ Json measured(const BenchDevice& device, const Options& options, const Problem& 
   if (j.is_null()) return j;
   if (device.simulated) j["counted"] = device.counters.counted(c.n);
   if (call.finish) call.finish(request(stopwatch.last_turn()));
-  j["right"] = sets.right(problem, task, c, stopwatch.last_turn());
+  last_turn = stopwatch.last_turn();
   return j;
 }
 
@@ -315,28 +340,33 @@ Json measure_case(const BenchDevice& device, const Options& options, const Probl
   const Sets sets(device, options, problem, first, c);
   const double ideal_bytes = problem.ideal(first, c).bytes;
   Json rows = Json::array();
-  const auto add = [&](Json row, std::string_view name, const char* kind) {
-    if (row.is_null()) return;
+  Checks checks;
+  const auto add = [&](const Task& task, const Call& call, Json row, std::string_view name, const char* kind) {
+    std::size_t last_turn = 0;
+    Json times = measured(device, options, problem, task, c, sets, call, last_turn);
+    if (times.is_null()) return;
+    row.update(times);
     row["name"] = name;
     row["kind"] = kind;
     row["gb_per_s"] = 1e-3 * ideal_bytes / row["median_us"].get<double>();
-    fmt::print(stderr, "  {:<24} {:>12.1f} us {:>8.0f} GB/s{}\n", name, row["median_us"].get<double>(),
-               row["gb_per_s"].get<double>(), row["right"].get<bool>() ? "" : "  WRONG");
+    fmt::print(stderr, "  {:<24} {:>12.1f} us {:>8.0f} GB/s\n", name, row["median_us"].get<double>(),
+               row["gb_per_s"].get<double>());
+    checks.add(rows.size(), [&, outputs = sets.outputs(last_turn)] {
+      return !problem.check(task, c, sets.host_inputs(), outputs);
+    });
     rows.push_back(std::move(row));
   };
   for (const Task* rung : table.rungs)
-    add(measured(device, options, problem, *rung, c, sets,
-                 {[](const Request& r) { return COURSE_LAB::run(r) == Status::ok; }}),
-        rung->id, "rung");
+    add(*rung, {[](const Request& r) { return COURSE_LAB::run(r) == Status::ok; }}, Json::object(), rung->id,
+        "rung");
   for (const Peer& peer : COURSE_LAB::peers()) {
     const Request asked = sets.request(device, problem, first, c, 0);
     const auto rung = std::find_if(table.rungs.begin(), table.rungs.end(),
                                    [&](const Task* t) { return peer.offers(asked, t->id); });
     if (rung == table.rungs.end()) continue;
-    Json row = measured(device, options, problem, **rung, c, sets, call_of(peer, asked));
-    row["call"] = peer.call;
-    add(std::move(row), peer.name, "peer");
+    add(**rung, call_of(peer, asked), {{"call", peer.call}}, peer.name, "peer");
   }
+  checks.finish(rows);
   constexpr std::uint64_t kMostForCpu = std::uint64_t{1} << 26;
   if (options.cpu && c.n <= kMostForCpu)
     for (Json& row : cpu_times(problem, first, c, sets)) rows.push_back(std::move(row));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Rung 7 of the compaction: tiles in waves, one tile ahead. Read: Selection (which items of a tile are kept,
-// and their positions), store_aligned_run, the kernel. Predictions and measurements: 2^28 int32 items of
-// which half are kept, on an H200.
+// Rung 7 of the compaction: a ring of tiles, in waves. Read: compact_in_warp, the kernel. Predictions and
+// measurements: 2^28 int32 items of which half are kept, on an H200.
 #pragma once
 
 #include "compaction/lab.hpp"
@@ -13,198 +12,180 @@
 namespace course::compaction {
 
 struct SumOfCounts {
-  using Value = Index;
-  __device__ Index identity() const { return 0; }
-  __device__ Index operator()(Index a, Index b) const { return a + b; }
+  using Value = unsigned;
+  __device__ unsigned identity() const { return 0; }
+  __device__ unsigned operator()(unsigned a, unsigned b) const { return a + b; }
 };
 
-// Which of the thread's items of a tile are kept, and how many kept items come before them in the tile. The
-// counts of four rows share a word, one byte each: a row of 32 vectors keeps at most 128 items, so sums over
-// a warp's lanes do not overflow.
-template <typename T, unsigned kThreads, unsigned kRows>
-struct Selection {
+// Moves the kept ones of a warp's items of tile number `index` to the front of s_run, which is the warp's part
+// of the parked tile, in their order. Returns their number, in every lane. All 32 lanes must call it, with
+// their own vectors, which each lane has read before any lane overwrites them.
+// The counts of four rows share a word, one byte each: a row of 32 vectors keeps at most 128 items, so sums
+// over a warp's lanes do not overflow, and one scan of words is four scans.
+template <typename T, unsigned kThreads, unsigned kRows, typename Keep>
+__device__ unsigned compact_in_warp(const device::Tile<T, kThreads, kRows>& tile, std::uint64_t index,
+                                    std::uint64_t n, Keep keep, T* s_run) {
   using Items = device::Tile<T, kThreads, kRows>;
-  static constexpr unsigned kPack = Items::kPack, kWords = kRows / 4;
-  static_assert(kRows % 4 == 0 && kRows * kPack <= 32 && kPack * device::kWarp <= 255);
+  constexpr unsigned kPack = Items::kPack, kWords = (kRows + 3) / 4;
+  static_assert(kRows * kPack <= 32 && kPack * device::kWarp <= 255);
+  const unsigned lane = threadIdx.x % device::kWarp;
+  const bool is_full = (index + 1) * Items::kItems <= n;
 
-  unsigned kept;            // bit r * kPack + j: item j of the vector in row r
-  unsigned below[kWords];   // in the row's vectors of lower lanes
-  unsigned by_row[kWords];  // in the whole row
-  unsigned before, total;   // in the warps before; in the whole tile
-
-  // Every thread of the block must call it, with one word of shared memory per warp. One barrier; a second
-  // call with the same s_warp needs another one in between.
-  template <typename Keep>
-  __device__ void select(const Items& tile, std::uint64_t index, std::uint64_t n, Keep keep,
-                         unsigned* s_warp) {
-    const unsigned lane = threadIdx.x % device::kWarp, warp = threadIdx.x / device::kWarp;
-    const bool is_full = (index + 1) * Items::kItems <= n;
-    kept = 0;
+  unsigned kept = 0;  // bit r * kPack + j: item j of the vector in row r
 #pragma unroll
-    for (unsigned r = 0; r < kRows; ++r) {
+  for (unsigned r = 0; r < kRows; ++r) {
 #pragma unroll
-      for (unsigned j = 0; j < kPack; ++j) {
-        if (keep(tile.row[r].item[j]) && (is_full || Items::first_item(index, r) + j < n))
-          kept |= 1u << (r * kPack + j);
-      }
-    }
-    unsigned mine[kWords], up_to_me[kWords];
-#pragma unroll
-    for (unsigned w = 0; w < kWords; ++w) {
-      mine[w] = 0;
-#pragma unroll
-      for (unsigned r = 0; r < 4; ++r)
-        mine[w] |= __popc(kept >> ((4 * w + r) * kPack) & ((1u << kPack) - 1)) << (8 * r);
-      up_to_me[w] = mine[w];
-    }
-#pragma unroll
-    for (unsigned offset = 1; offset < device::kWarp; offset *= 2) {
-#pragma unroll
-      for (unsigned w = 0; w < kWords; ++w) {
-        const unsigned left = __shfl_up_sync(device::kFullMask, up_to_me[w], offset);
-        if (lane >= offset) up_to_me[w] += left;
-      }
-    }
-    unsigned n_warp = 0;
-#pragma unroll
-    for (unsigned w = 0; w < kWords; ++w) {
-      below[w] = up_to_me[w] - mine[w];
-      by_row[w] = __shfl_sync(device::kFullMask, up_to_me[w], device::kWarp - 1);
-      n_warp += (by_row[w] & 255) + (by_row[w] >> 8 & 255) + (by_row[w] >> 16 & 255) + (by_row[w] >> 24);
-    }
-    if (lane == 0) s_warp[warp] = n_warp;
-    __syncthreads();  // every warp's number is stored before the others read it
-    before = total = 0;
-#pragma unroll
-    for (unsigned w = 0; w < kThreads / device::kWarp; ++w) {
-      if (w < warp) before += s_warp[w];
-      total += s_warp[w];
+    for (unsigned j = 0; j < kPack; ++j) {
+      if (keep(tile.row[r].item[j]) && (is_full || Items::first_item(index, r) + j < n))
+        kept |= 1u << (r * kPack + j);
     }
   }
-
-  // Moves the kept items to their ranks in the tile, next to each other, from s_run on.
-  __device__ void compact(const Items& tile, T* s_run) const {
-    unsigned row_begins = before;
+  unsigned mine[kWords] = {}, up_to_me[kWords];
 #pragma unroll
-    for (unsigned r = 0; r < kRows; ++r) {
-      unsigned rank = row_begins + (below[r / 4] >> (8 * (r % 4)) & 255);
+  for (unsigned r = 0; r < kRows; ++r)
+    mine[r / 4] |= __popc(kept >> (r * kPack) & ((1u << kPack) - 1)) << (8 * (r % 4));
 #pragma unroll
-      for (unsigned j = 0; j < kPack; ++j) {
-        if ((kept >> (r * kPack + j) & 1) != 0) s_run[rank++] = tile.row[r].item[j];
-      }
-      row_begins += by_row[r / 4] >> (8 * (r % 4)) & 255;
+  for (unsigned w = 0; w < kWords; ++w) up_to_me[w] = mine[w];
+#pragma unroll
+  for (unsigned offset = 1; offset < device::kWarp; offset *= 2) {
+#pragma unroll
+    for (unsigned w = 0; w < kWords; ++w) {
+      const unsigned left = __shfl_up_sync(device::kFullMask, up_to_me[w], offset);
+      if (lane >= offset) up_to_me[w] += left;
     }
   }
-};
-
-// Number of items between d_items and the last multiple of 16 bytes that is not after it.
-template <typename T>
-__device__ unsigned items_past_a_pack(const T* d_items) {
-  return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(d_items) % 16 / sizeof(T));
+  __syncwarp();  // every lane has its items in registers before any lane overwrites them
+  unsigned row_begins = 0;
+#pragma unroll
+  for (unsigned r = 0; r < kRows; ++r) {
+    const unsigned shift = 8 * (r % 4);
+    unsigned rank = row_begins + ((up_to_me[r / 4] - mine[r / 4]) >> shift & 255);
+#pragma unroll
+    for (unsigned j = 0; j < kPack; ++j) {
+      if ((kept >> (r * kPack + j) & 1) != 0) s_run[rank++] = tile.row[r].item[j];
+    }
+    row_begins += __shfl_sync(device::kFullMask, up_to_me[r / 4], device::kWarp - 1) >> shift & 255;
+  }
+  return row_begins;
 }
 
-// Stores a run of items, as vectors except at its ends. The whole block must call it. s_run and d_run have
-// the same offset from a multiple of 16 bytes, so a vector in one is a vector in the other.
-template <unsigned kThreads, typename T>
-__device__ void store_aligned_run(const T* s_run, unsigned n_run, T* d_run) {
-  using P = device::Pack<T>;
-  unsigned n_head = (P::kItems - items_past_a_pack(d_run)) % P::kItems;
-  if (n_head > n_run) n_head = n_run;
-  const unsigned n_packs = (n_run - n_head) / P::kItems, tail = n_head + n_packs * P::kItems;
-  if (threadIdx.x < n_head) d_run[threadIdx.x] = s_run[threadIdx.x];
-  if (tail + threadIdx.x < n_run) d_run[tail + threadIdx.x] = s_run[tail + threadIdx.x];
-  const auto* s_packs = reinterpret_cast<const P*>(s_run + n_head);
-  auto* d_packs = reinterpret_cast<P*>(d_run + n_head);
-  for (unsigned k = threadIdx.x; k < n_packs; k += kThreads) d_packs[k] = s_packs[k];
-}
-
-// --- Rung 7: tiles in waves, one tile ahead.
+// --- Rung 7: a ring of tiles, in waves.
 // Changed:
-// - The grid has as many blocks as the device can run at once. Block b takes tile b of each wave of gridDim.x
-//   tiles.
-// - While tile k waits in shared memory, the block counts tile k + 1 and publishes the count. Then it
-//   requests the counts before tile k, starts the loads of tile k + 2, and only then waits for the counts.
-// - So the run's position is known before the run is built. It is built with the output's alignment and
-//   stored as vectors without shifting.
-// Why: in rung 6 the block waited while its first warp looked back, and it shifted every vector before
-// storing it. Now the counts that a block needs were published one iteration earlier.
+// - The grid has as many blocks as the device can run at once. Block b takes the tiles b, b + gridDim.x, …
+//   Its shared memory is a ring of tiles, into which the next ones arrive by asynchronous copies, which need
+//   no registers.
+// - When a tile has arrived, each warp moves its kept items to the front of its own part of the tile, and the
+//   block publishes their number. kLag steps later it knows how many items are kept before the tile, and each
+//   warp stores its items from there.
+// - No tile waits for another tile's prefix: a block adds up the counts of the tiles since its tile before.
+// - One barrier per tile.
+// Why: rung 6's blocks wait while their first warp looks back, and have no loads in flight while they count,
+// compact and store.
 // Predicted: 90 % of the copy rate, 1.5n items at 4.1 TB/s: 436 µs.
-// Measured (CUB in parentheses): 520 µs (610), 75 % of the copy rate; 48 µs (55) at 2^24; 16 µs (20) at 2^20.
-// Requesting the counts before the next tile's items saves 49 µs (with tiles of 512 x 4), probably because
-// loads that are issued first return first. Building the run with the output's alignment saves 105 µs in a
-// stand-alone benchmark; there, streaming hints cost 118 µs.
-// Why it misses the prediction: the benchmark's version, in which one warp requests all counts, takes 463 µs
-// with tiles of 512 x 4. With tiles of 256 x 8 that arrive by asynchronous copies it takes 429 µs: that
-// allows a third tile in flight, for which this kernel has too few registers.
-// Still wastes: two neighbouring runs both write the sector in which they meet.
+// Measured (CUB in parentheses): 420 µs (590), 92 % of the copy rate; 35 µs (48) at 2^24; 8.2 µs (10.4) at
+// 2^20, of which an empty kernel takes 2.7.
+// Where the time went before: with two tiles of 32 KB per block, the next one in registers, and carries that
+// passed from wave to wave, 502 µs. In the profiler 32 % of the stalls were the wait for the prefix of the
+// wave before: its last block published it only after it had that of the wave before it. With totals alone
+// 476 µs. Asynchronous copies in place of registers 462 µs: a warp that waits for a count in a register waits
+// for the items that it loads after it, too. Compacting per warp when a tile arrives, so that a tile can wait
+// without registers, for more steps: 420 µs. What decides: a lag of 3 steps instead of 4 makes it 455 µs; one
+// tile in flight instead of two 602 µs. One block of 384 threads and 8 rows per multiprocessor takes 412 µs,
+// but 9.1 µs at 2^20. 16-byte stores, whose vectors are read from shared memory item by item, take 500 µs.
+// Still wastes: two neighbouring runs both write the sector in which they meet, once per warp and tile: 3 % of
+// the sectors. At 2^20 a block has one tile at most, and the lag only delays it.
 template <typename Tuning, typename T, typename Keep>
 __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
     k07_state_of_the_art(const T* d_in, std::uint64_t n, T* d_out, Index* d_count,
-                         device::WaveStatuses<Index, unsigned> statuses, Keep keep) {
-  using Items = device::Tile<T, Tuning::kThreads, Tuning::kRows>;
-  using Selected = Selection<T, Tuning::kThreads, Tuning::kRows>;
-  constexpr unsigned kSlot = Tuning::kThreads * Tuning::kRows + 1;  // a run may begin inside its first vector
-  extern __shared__ uint4 s_memory[];                               // two stored tiles
-  auto* s_parked = reinterpret_cast<device::Pack<T>*>(s_memory);
-  // One row per slot, because the next selection may start before all threads have read this one.
-  __shared__ unsigned s_warp[2][Tuning::kThreads / device::kWarp];
-  __shared__ device::WaveStatuses<Index, unsigned>::Shared<Tuning::kThreads> s_carry;
+                         device::WaveTotals<unsigned> waves, Keep keep) {
+  constexpr unsigned kThreads = Tuning::kThreads, kRows = Tuning::kRows, kLag = Tuning::kLag,
+                     kSlots = Tuning::kSlots, kInFlight = kSlots - kLag, kWarps = kThreads / device::kWarp;
+  static_assert(kLag >= 1 && kSlots > kLag);
+  using Items = device::Tile<T, kThreads, kRows>;
+  extern __shared__ uint4 s_memory[];
+  auto* s_ring = reinterpret_cast<device::Pack<T>*>(s_memory);
+  // What the warps of a tile keep, until the tile is stored; one entry more, because a warp may write the next
+  // step's before another has read this step's. s_wave: likewise.
+  __shared__ unsigned s_kept[kLag + 2][kWarps], s_wave[2][kWarps];
+  const unsigned lane = threadIdx.x % device::kWarp, warp = threadIdx.x / device::kWarp;
 
+  // The block's tiles are numbered by its steps 0 … n_steps - 1.
   const std::uint64_t n_tiles = n == 0 ? 1 : device::tiles_for(n, Items::kItems);
-  Items items;  // loads in flight
-
-  const auto send_for = [&](std::uint64_t tile) {
-    if (tile < n_tiles) device::load_tile(items, d_in, n, tile, T{});
+  const auto n_steps = static_cast<std::uint32_t>((n_tiles - blockIdx.x + gridDim.x - 1) / gridDim.x);
+  const auto tile_of = [&](std::uint32_t step) { return blockIdx.x + std::uint64_t{step} * gridDim.x; };
+  const auto slot_of = [&](std::uint32_t step) { return s_ring + step % kSlots * (kThreads * kRows); };
+  const auto run_of = [&](std::uint32_t step) {
+    return reinterpret_cast<T*>(slot_of(step) + warp * kRows * device::kWarp);
   };
-  // Counts the tile whose loads are in flight, publishes the count, and stores the tile in shared memory.
-  const auto take = [&](std::uint64_t tile, unsigned slot) {
-    Selected ahead;
-    ahead.select(items, tile, n, keep, s_warp[slot]);
-    if (threadIdx.x == 0) statuses.publish_total(tile, ahead.total);
-    device::park(items, s_parked + slot * kSlot);
-    return ahead;
+  const auto load = [&](std::uint32_t step) {
+    device::start_loading<T, kThreads, kRows>(slot_of(step), step < n_steps, d_in, n, tile_of(step), T{});
   };
 
-  std::uint64_t tile = blockIdx.x;
-  send_for(tile);
-  Selected current = take(tile, 0);
-  send_for(tile + gridDim.x);
-  for (unsigned slot = 0;; slot = 1 - slot) {
-    const std::uint64_t next = tile + gridDim.x;
-    Selected ahead = current;
-    if (next < n_tiles) ahead = take(next, 1 - slot);
-    const auto question = statuses.template ask<Tuning::kThreads>(tile);
-    send_for(next + gridDim.x);
-
-    Items parked;
-    device::unpark(parked, s_parked + slot * kSlot);
-    const Index before = statuses.prefix_of(tile, current.total, question, s_carry, SumOfCounts{});
-    // prefix_of has a barrier: every thread has read its items back before the run overwrites them.
-    T* d_run = d_out + before;
-    T* s_run = s_parked[slot * kSlot].item + items_past_a_pack(d_run);
-    current.compact(parked, s_run);
-    if (threadIdx.x == 0 && tile + 1 == n_tiles) *d_count = before + current.total;
-    __syncthreads();  // the run is complete before any thread stores a part of it
-    store_aligned_run<Tuning::kThreads>(s_run, current.total, d_run);
-
-    if (next >= n_tiles) return;
-    tile = next;
-    current = ahead;
+  Index before = 0;  // kept items before the block's tile
+  device::Entry<unsigned> answer{};
+#pragma unroll
+  for (std::uint32_t step = 0; step < kInFlight; ++step) load(step);
+  for (std::uint32_t step = 0; step < n_steps + kLag; ++step) {
+    const bool has_results = step >= kLag;  // those of an earlier step's tile
+    const std::uint32_t earlier = step - kLag;
+    unsigned* const s_now = s_kept[step % (kLag + 2)];
+    if (step < n_steps) {
+      device::wait_for_loads<kInFlight - 1>();
+      Items items;
+      device::unpark(items, slot_of(step));
+      const unsigned n_warp = compact_in_warp(items, tile_of(step), n, keep, run_of(step));
+      if (lane == 0) s_now[warp] = n_warp;
+    }
+    if (has_results) {
+      const unsigned of_warp = waves.of_warp(tile_of(earlier), answer, SumOfCounts{});
+      if (lane == 0) s_wave[step % 2][warp] = of_warp;
+    }
+    if (step + 1 >= kLag && earlier + 1 < n_steps) answer = waves.ask(tile_of(earlier + 1));
+    __syncthreads();  // every warp's numbers are stored before the others read them
+    if (threadIdx.x == 0 && step < n_steps) {
+      unsigned total = 0;
+#pragma unroll
+      for (unsigned w = 0; w < kWarps; ++w) total += s_now[w];
+      waves.publish(tile_of(step), total);
+    }
+    if (has_results) {
+      const unsigned* const s_then = s_kept[earlier % (kLag + 2)];
+      unsigned n_before = 0, total = 0;
+#pragma unroll
+      for (unsigned w = 0; w < kWarps; ++w) {
+        before += s_wave[step % 2][w];
+        if (w < warp) n_before += s_then[w];
+        total += s_then[w];
+      }
+      if (threadIdx.x == 0 && tile_of(earlier) + 1 == n_tiles) *d_count = before + total;
+      const T* const s_run = run_of(earlier);
+      T* const d_run = d_out + before + n_before;
+      // Each store instruction but the first and last covers 32 aligned items: no sector is written twice.
+      const unsigned past =
+          static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(d_run) / sizeof(T)) % device::kWarp;
+      for (unsigned k = lane; k < past + s_then[warp]; k += device::kWarp) {
+        if (k >= past) d_run[k - past] = s_run[k - past];
+      }
+      __syncwarp();            // the warp has read its run before it loads other items into its place
+      load(earlier + kSlots);  // into the same slot
+    } else {
+      load(step + kInFlight);
+    }
   }
 }
 
 template <typename Tuning, typename T, typename Keep>
 Status compact_in_waves(const Job<T, Keep>& job) {
-  using Words = device::WaveStatuses<Index, unsigned>;
+  using Totals = device::TileStatuses<unsigned>;
   const std::uint64_t n_tiles =
       job.n == 0 ? 1 : device::tiles_for(job.n, device::Tile<T, Tuning::kThreads, Tuning::kRows>::kItems);
   const unsigned n_blocks = device::blocks_in_a_wave<Tuning>(n_tiles, job.multiprocessors);
   auto* d_words = reinterpret_cast<device::Word*>(job.d_spare);
-  device::clear_words(d_words, Words::words(n_tiles), job.stream);
-  constexpr unsigned kParked = 2 * (Tuning::kThreads * Tuning::kRows + 1) * sizeof(uint4);
-  device::launch_together<kParked>(k07_state_of_the_art<Tuning, T, Keep>, n_blocks, Tuning::kThreads,
-                                   job.stream, job.d_in, job.n, job.d_out, job.d_count,
-                                   Words(d_words, n_tiles), job.keep);
+  device::clear_words(d_words, Totals::words(n_tiles), job.stream);
+  constexpr unsigned kRing = Tuning::kSlots * Tuning::kThreads * Tuning::kRows * sizeof(uint4);
+  device::launch_together<kRing>(k07_state_of_the_art<Tuning, T, Keep>, n_blocks, Tuning::kThreads,
+                                 job.stream, job.d_in, job.n, job.d_out, job.d_count,
+                                 device::WaveTotals<unsigned>{Totals{d_words}}, job.keep);
   return Status::ok;
 }
 

@@ -2,9 +2,9 @@
 // Look-back: a block gets the combined value of everything left of its tile, from the blocks that work on the
 // tiles to its left while they run.
 // Read: TileStatuses (how tiles publish their status), then the two ways to read it: look_back (up to the
-// nearest available prefix) and WaveStatuses (a fixed association order, so float sums are the same in every
+// nearest available prefix) and WaveTotals (a fixed association order, so float sums are the same in every
 // run). Both wait only for tiles with smaller numbers, and a block must take its tiles in ascending order.
-// look_back needs tiles that are numbered in the order in which blocks start (draw_tile); WaveStatuses needs
+// look_back needs tiles that are numbered in the order in which blocks start (draw_tile); WaveTotals needs
 // blocks that all run at the same time.
 // Source: D. Merrill, M. Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back" (NVR-2016-002).
 #pragma once
@@ -114,78 +114,37 @@ __device__ typename Op::Value look_back(const TileStatuses<typename Op::Value>& 
   return carry;
 }
 
-// Waves: for a grid whose blocks all run at the same time. Block b takes tile b of each wave of gridDim.x
-// tiles. A tile's carry is the prefix of the wave before, which that wave's last tile publishes, combined
-// with the totals of the tiles before it in its own wave; thread i of the block reads the total of tile i.
-// There is no serial look-back. The association order depends only on n and the grid: timing decides when a
-// carry is available, but not how it was combined, so float sums are the same in every run.
-// A block may wait for any other block of the wave, so all of them must run: launch cooperatively
-// (device/launch.hpp).
-template <typename Value, typename Total = Value>
-struct WaveStatuses {
-  TileStatuses<Total> totals;
-  TileStatuses<Value> prefixes;
-
-  static constexpr std::uint64_t words(std::uint64_t n_tiles) {
-    return TileStatuses<Total>::words(n_tiles) + TileStatuses<Value>::words(n_tiles);
-  }
-  WaveStatuses(Word* d_words, std::uint64_t n_tiles)
-      : totals{d_words}, prefixes{d_words + TileStatuses<Total>::words(n_tiles)} {}
-
-  // The shared memory that prefix_of needs.
-  template <unsigned kThreads>
-  struct Shared {
-    Value warp[kThreads / kWarp], before_wave;
-  };
+// Waves: for a grid whose blocks all run at the same time, and have at least as many threads as the grid has
+// blocks. Block b takes the tiles b, b + gridDim.x, b + 2 * gridDim.x, … So the prefix of a tile is the prefix
+// of the block's tile before it, combined with the gridDim.x totals from that tile on, and thread i of the
+// block reads the i-th of them. Blocks exchange only totals: no tile waits for another tile's prefix. The
+// association order depends only on n and the grid, so float sums are the same in every run.
+// A block may wait for any other block, so all of them must run: launch cooperatively (device/launch.hpp).
+template <typename Total>
+struct WaveTotals {
+  TileStatuses<Total> totals;  // cleared
 
   // One thread of the block must call it, as early as possible, because other blocks wait for it.
-  __device__ void publish_total(std::uint64_t tile, Total total) const {
-    totals.publish(tile, kTotal, total);
+  __device__ void publish(std::uint64_t tile, Total total) const { totals.publish(tile, kTotal, total); }
+
+  // Starts to read the calling thread's total for `tile`; the others of the block's threads read the rest. The
+  // earlier it is called before of_warp, the less of_warp waits.
+  __device__ Entry<Total> ask(std::uint64_t tile) const {
+    return is_wanted(tile) ? totals.read(index_for(tile)) : Entry<Total>{kTotal, {}};
+  }
+  // Combines the totals that a warp's threads have asked for; valid in lane 0. All 32 lanes must call it, each
+  // with its own result of ask(tile). Waits for totals that are not published yet.
+  template <typename Op>
+  __device__ Total of_warp(std::uint64_t tile, Entry<Total> answer, Op op) const {
+    while (answer.state == kEmpty) answer = totals.read(index_for(tile));
+    return warp_fold(is_wanted(tile) ? answer.value : op.identity(), op);
   }
 
-  // What the calling thread of block `rank` reads. Thread i < rank reads the total of tile i of the wave; the
-  // block's last thread, which has no such tile, reads the prefix of the wave before.
-  struct Question {
-    Entry<Total> total;
-    Entry<Value> prefix;
-  };
-  // Starts these loads. Every thread must call it before it loads its next items: on the H200, loads that are
-  // issued first were measured to return first.
-  template <unsigned kThreads>
-  __device__ Question ask(std::uint64_t tile) const {
-    const std::uint64_t first = tile - blockIdx.x;
-    Question question{{kTotal, {}}, {kPrefix, {}}};
-    if (threadIdx.x < blockIdx.x) question.total = totals.read(first + threadIdx.x);
-    if (threadIdx.x == kThreads - 1 && first > 0) question.prefix = prefixes.read(first / gridDim.x - 1);
-    return question;
+ private:
+  __device__ bool is_wanted(std::uint64_t tile) const {
+    return threadIdx.x < gridDim.x && tile + threadIdx.x >= gridDim.x;  // there is nothing before tile 0
   }
-
-  // Returns the total of all tiles left of `tile`, in every thread. Every thread of the block must call it,
-  // with its own result of ask(tile), and thread 0 with the tile's total; gridDim.x <= kThreads. One barrier;
-  // a second call with the same `shared` needs another one in between.
-  template <unsigned kThreads, typename Op>
-  __device__ Value prefix_of(std::uint64_t tile, Total total, Question question, Shared<kThreads>& shared,
-                             Op op) const {
-    const unsigned rank = blockIdx.x, lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-    const std::uint64_t first = tile - rank, wave = first / gridDim.x;
-
-    while (question.total.state == kEmpty) question.total = totals.read(first + threadIdx.x);
-    const Value found = threadIdx.x < rank ? static_cast<Value>(question.total.value) : op.identity();
-    const Value of_warp = warp_fold(found, op);
-    if (lane == 0) shared.warp[warp] = of_warp;
-    if (threadIdx.x == kThreads - 1) {
-      while (question.prefix.state == kEmpty) question.prefix = prefixes.read(wave - 1);
-      shared.before_wave = wave == 0 ? op.identity() : question.prefix.value;
-    }
-    __syncthreads();  // every warp has stored its total before the others read it
-
-    Value carry = shared.before_wave;
-#pragma unroll
-    for (unsigned w = 0; w < kThreads / kWarp; ++w) carry = op(carry, shared.warp[w]);
-    if (threadIdx.x == 0 && rank + 1 == gridDim.x)
-      prefixes.publish(wave, kPrefix, op(carry, static_cast<Value>(total)));
-    return carry;
-  }
+  __device__ std::uint64_t index_for(std::uint64_t tile) const { return tile + threadIdx.x - gridDim.x; }
 };
 
 }  // namespace course::device

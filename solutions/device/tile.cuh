@@ -42,10 +42,14 @@ struct Tile {
   static constexpr unsigned kItems = kThreads * kRows * kPack;  // of the whole block
   Pack<Value> row[kRows];
 
-  // Index in the array of the first item of the thread's vector in row r of tile number `index`.
-  static __device__ std::uint64_t first_item(std::uint64_t index, unsigned r) {
+  // Position in the tile of the thread's vector in row r, in vectors.
+  static __device__ unsigned pack_of(unsigned r) {
     const unsigned lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
-    return index * kItems + ((warp * kRows + r) * kWarp + lane) * kPack;
+    return (warp * kRows + r) * kWarp + lane;
+  }
+  // Index in the array of the first item of that vector, for tile number `index`.
+  static __device__ std::uint64_t first_item(std::uint64_t index, unsigned r) {
+    return index * kItems + pack_of(r) * kPack;
   }
   // Whether tile number `index` can be loaded and stored as whole vectors.
   static __device__ bool in_packs(const Value* d_items, std::uint64_t n, std::uint64_t index) {
@@ -73,17 +77,17 @@ __device__ void load_tile(Tile<Value, kThreads, kRows>& tile, const Value* d_ite
 }
 
 // park stores the thread's vectors in shared memory, unpark loads them back; s_packs has space for the
-// block's tile. Each thread has its own positions, next to its neighbours', so no barrier is needed and there
-// are no bank conflicts.
+// block's tile, whose items lie there in their order in the array. Each thread has its own positions, next to
+// its neighbours', so no barrier is needed and there are no bank conflicts.
 template <typename Value, unsigned kThreads, unsigned kRows>
 __device__ void park(const Tile<Value, kThreads, kRows>& tile, Pack<Value>* s_packs) {
 #pragma unroll
-  for (unsigned r = 0; r < kRows; ++r) s_packs[r * kThreads + threadIdx.x] = tile.row[r];
+  for (unsigned r = 0; r < kRows; ++r) s_packs[tile.pack_of(r)] = tile.row[r];
 }
 template <typename Value, unsigned kThreads, unsigned kRows>
 __device__ void unpark(Tile<Value, kThreads, kRows>& tile, const Pack<Value>* s_packs) {
 #pragma unroll
-  for (unsigned r = 0; r < kRows; ++r) tile.row[r] = s_packs[r * kThreads + threadIdx.x];
+  for (unsigned r = 0; r < kRows; ++r) tile.row[r] = s_packs[tile.pack_of(r)];
 }
 
 // Starts to load tile number `index` into the positions that park uses; no register holds what is on its way.
@@ -97,7 +101,7 @@ __device__ void start_loading(Pack<Value>* s_packs, bool is_wanted, const Value*
     const auto* d_packs = reinterpret_cast<const Pack<Value>*>(d_items + Items::first_item(index, 0));
 #pragma unroll
     for (unsigned r = 0; r < kRows; ++r)
-      __pipeline_memcpy_async(s_packs + r * kThreads + threadIdx.x, d_packs + r * kWarp, sizeof *s_packs);
+      __pipeline_memcpy_async(s_packs + Items::pack_of(r), d_packs + r * kWarp, sizeof *s_packs);
   } else if (is_wanted) {
     Items tile;
     load_tile(tile, d_items, n, index, padding);

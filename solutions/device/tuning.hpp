@@ -20,11 +20,10 @@ struct TileTuning {
 };
 
 // A ring of tiles of that shape in shared memory.
-template <typename Tile, unsigned kParts_, unsigned kLag_, unsigned kSlots_>
+template <typename Tile, unsigned kLag_, unsigned kSlots_>
 struct RingTuning : Tile {
-  static constexpr unsigned kParts = kParts_;  // tiles that publish one total together
-  static constexpr unsigned kLag = kLag_;      // steps between the scan of a tile and its results
-  static constexpr unsigned kSlots = kSlots_;  // tiles in the ring: kLag + 1 and those that are being loaded
+  static constexpr unsigned kLag = kLag_;      // steps between the arrival of a tile and its results
+  static constexpr unsigned kSlots = kSlots_;  // tiles in the ring: kLag and those that are being loaded
 };
 
 // GPU generations with their own constants. All others use those of `other`, which fit every GPU since sm_75.
@@ -42,14 +41,14 @@ enum class Generation { sm_80, sm_90, other };
 // A lab's constants: one tuning per generation. Measured only for sm_90, on an H200. sm_80 and other: the
 // same shape, as far as the multiprocessor's shared memory allows.
 struct ScanInWaves {
-  using Sm80 = RingTuning<TileTuning<256, 3, 2>, 2, 4, 6>;
-  using Sm90 = RingTuning<TileTuning<256, 4, 2>, 2, 4, 6>;
-  using Other = RingTuning<TileTuning<256, 2, 1>, 2, 4, 6>;
+  using Sm80 = RingTuning<TileTuning<256, 3, 2>, 3, 6>;
+  using Sm90 = RingTuning<TileTuning<256, 4, 2>, 3, 6>;
+  using Other = RingTuning<TileTuning<256, 2, 1>, 3, 6>;
 };
 struct CompactionInWaves {
-  using Sm80 = TileTuning<256, 8, 2>;
-  using Sm90 = TileTuning<256, 8, 2>;
-  using Other = TileTuning<256, 4, 2>;
+  using Sm80 = RingTuning<TileTuning<256, 3, 2>, 4, 6>;
+  using Sm90 = RingTuning<TileTuning<256, 4, 2>, 4, 6>;
+  using Other = RingTuning<TileTuning<256, 2, 1>, 4, 6>;
 };
 
 // Calls f(tuning) with the tuning for this device. Its type holds all constants.
@@ -63,7 +62,7 @@ auto with_tuning(F f) {
 }
 
 // Number of blocks that process n_tiles in waves: as many as run at the same time, but at most as many as a
-// block has threads, because each thread reads the status of one other block (WaveStatuses).
+// block has threads, because each thread reads the total of one other block's tile (WaveTotals).
 template <typename Tuning>
 unsigned blocks_in_a_wave(std::uint64_t n_tiles, int multiprocessors) {
   std::uint64_t n_blocks = std::uint64_t{Tuning::kBlocks} * static_cast<unsigned>(multiprocessors);

@@ -82,8 +82,11 @@ struct Candidate {
 
 template <typename Tuning>
 std::string name_of() {
-  return std::to_string(Tuning::kThreads) + "x" + std::to_string(Tuning::kRows) + "x" +
-         std::to_string(Tuning::kBlocks);
+  std::string name;
+  for (const unsigned number :
+       {Tuning::kThreads, Tuning::kRows, Tuning::kBlocks, Tuning::kLag, Tuning::kSlots})
+    name += (name.empty() ? "" : "x") + std::to_string(number);
+  return name;
 }
 template <typename... Tunings>
 void add_scans(std::vector<Candidate>& all) {
@@ -133,8 +136,8 @@ void cub_select(const Memory& m, const Item* d_in, Item* d_out, unsigned long lo
        "CUB");
 }
 
-template <unsigned kThreads, unsigned kRows, unsigned kBlocks>
-using T = device::TileTuning<kThreads, kRows, kBlocks>;
+template <unsigned kThreads, unsigned kRows, unsigned kBlocks, unsigned kLag, unsigned kSlots>
+using R = device::RingTuning<device::TileTuning<kThreads, kRows, kBlocks>, kLag, kSlots>;
 
 std::vector<Candidate> candidates() {
   std::vector<Candidate> all;
@@ -145,13 +148,14 @@ std::vector<Candidate> candidates() {
        }});
   all.push_back(
       {"scan", "CUB", [](const Memory& m, const Run& run) { cub_scan(m, run.d_in, run.d_out, run.n); }});
-  add_scans<T<256, 4, 2>, T<256, 8, 2>, T<512, 2, 2>, T<512, 3, 2>, T<512, 4, 1>, T<512, 4, 2>, T<512, 6, 1>,
-            T<512, 8, 1>, T<1024, 2, 1>, T<1024, 4, 1>, T<512, 2, 3>, T<512, 3, 3>>(all);
+  add_scans<R<256, 4, 2, 3, 6>, R<256, 4, 2, 4, 6>, R<256, 3, 2, 4, 6>, R<256, 2, 3, 4, 6>,
+            R<320, 4, 2, 3, 5>, R<384, 8, 1, 2, 4>, R<512, 2, 2, 3, 6>, R<512, 4, 1, 2, 5>,
+            R<512, 4, 1, 3, 6>>(all);
   all.push_back({"compaction", "CUB", [](const Memory& m, const Run& run) {
                    cub_select(m, run.d_in, run.d_out, m.d_count, run.n);
                  }});
-  add_compactions<T<256, 4, 2>, T<256, 8, 1>, T<256, 8, 2>, T<512, 4, 1>, T<512, 4, 2>, T<512, 8, 1>,
-                  T<512, 4, 3>, T<1024, 4, 1>>(all);
+  add_compactions<R<256, 4, 2, 3, 6>, R<256, 4, 2, 4, 6>, R<256, 3, 2, 4, 6>, R<256, 2, 3, 4, 6>,
+                  R<320, 4, 2, 3, 5>, R<384, 8, 1, 2, 4>, R<512, 2, 2, 3, 6>, R<512, 4, 1, 3, 6>>(all);
   return all;
 }
 
@@ -195,7 +199,7 @@ unsigned long long differences(const Memory& m, const Candidate& candidate, cons
 int run(const std::vector<int>& logs) {
   const Memory memory;
   int n_wrong = 0;
-  std::printf("lab,threads x rows x blocks,log2 n,us,differences\n");
+  std::printf("lab,threads x rows x blocks x lag x slots,log2 n,us,differences\n");
   for (const Candidate& candidate : candidates()) {
     for (const int log : logs) {
       Run last{};

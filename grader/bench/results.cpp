@@ -64,6 +64,7 @@ BenchLab lab_of(const Json& j) {
       for (const Json& r : t.at("rows")) {
         BenchCell cell;
         cell.median_us = r.at("median_us");
+        cell.launched_us = r.value("launched_us", cell.median_us);
         cell.min_us = r.at("min_us");
         cell.max_us = r.at("max_us");
         cell.right = r.value("right", true);

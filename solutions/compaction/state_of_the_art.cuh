@@ -82,8 +82,8 @@ __device__ unsigned compact_in_warp(const device::Tile<T, kThreads, kRows>& tile
 // Why: rung 6's blocks wait while their first warp looks back, and have no loads in flight while they count,
 // compact and store.
 // Predicted: 90 % of the copy rate, 1.5n items at 4.1 TB/s: 436 µs.
-// Measured (CUB in parentheses): 420 µs (590), 92 % of the copy rate; 35 µs (48) at 2^24; 8.2 µs (10.4) at
-// 2^20, of which an empty kernel takes 2.7.
+// Measured (CUB in parentheses): 422 µs (594), 92 % of the copy rate; 37 µs (48) at 2^24; 8.5 µs (11) at 2^20,
+// of which an empty kernel takes 2.7.
 // Where the time went before: with two tiles of 32 KB per block, the next one in registers, and carries that
 // passed from wave to wave, 502 µs. In the profiler 32 % of the stalls were the wait for the prefix of the
 // wave before: its last block published it only after it had that of the wave before it. With totals alone
@@ -160,12 +160,12 @@ __global__ void __launch_bounds__(Tuning::kThreads, Tuning::kBlocks)
       if (threadIdx.x == 0 && tile_of(earlier) + 1 == n_tiles) *d_count = before + total;
       const T* const s_run = run_of(earlier);
       T* const d_run = d_out + before + n_before;
-      // Each store instruction but the first and last covers 32 aligned items: no sector is written twice.
-      const unsigned past =
-          static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(d_run) / sizeof(T)) % device::kWarp;
-      for (unsigned k = lane; k < past + s_then[warp]; k += device::kWarp) {
-        if (k >= past) d_run[k - past] = s_run[k - past];
-      }
+      const unsigned n_run = s_then[warp];
+      const unsigned n_head =
+          static_cast<unsigned>(-(reinterpret_cast<std::uintptr_t>(d_run) / sizeof(T))) % device::kWarp;
+      if (lane < n_head && lane < n_run) d_run[lane] = s_run[lane];
+#pragma unroll 4
+      for (unsigned k = n_head + lane; k < n_run; k += device::kWarp) d_run[k] = s_run[k];
       __syncwarp();            // the warp has read its run before it loads other items into its place
       load(earlier + kSlots);  // into the same slot
     } else {

@@ -26,8 +26,8 @@ namespace course::hierarchical_scan {
 // published three tiles ago.
 // Predicted: the rate of a copy by blocks that stay: 537 µs. (The fastest copy, by many short blocks, takes
 // 516 µs; no persistent copy that was tried takes less.)
-// Measured on an H200 (copy, CUB in parentheses): 531 µs (516, 684), 97 % of the copy rate; 41 µs (36, 52) at
-// 2^24; 9.2 µs (5.7, 11.5) at 2^20.
+// Measured on an H200 (copy, CUB in parentheses): 533 µs (519, 697), 97 % of the copy rate; 40 µs (36, 53) at
+// 2^24; 9.2 µs (5.7, 11.8) at 2^20.
 // What decides: without the ring, with one tile of 32 KB in registers and two in shared memory, it takes
 // 585 µs, though a copy of this shape takes 539 µs: loads were started only after the tile before them was
 // scanned, so each block had none in flight for a part of each step. With a lag of 2 steps instead of 3 it is

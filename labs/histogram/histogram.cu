@@ -146,9 +146,10 @@ inline unsigned shared_grid(std::uint64_t n, unsigned n_counters, int multiproce
 template <typename T, typename Bins>
 __global__ void k03_shared_counts(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
   // TODO(student): first = blockIdx.y * kWindow is the first of this block's counters; its window has n_here
-  // of them. Clear s_counts; barrier. Count the samples from global_thread() on whose bin is in the window:
-  // the test bin - first < n_here checks both ends, because unsigned numbers wrap around. Barrier. Add the
-  // counters that are not 0 to d_counts; each thread takes every blockDim.x-th counter. (roughly 15 lines)
+  // of them. They are in dynamic shared memory: extern __shared__ std::uint32_t s_counts[]. Clear them;
+  // barrier. Count the samples from global_thread() on whose bin is in the window: the test bin - first <
+  // n_here checks both ends, because unsigned numbers wrap around. Barrier. Add the counters that are not 0
+  // to d_counts; each thread takes every blockDim.x-th counter. (roughly 15 lines)
 }
 
 template <typename T, typename Bins>

@@ -230,7 +230,8 @@ inline unsigned shared_grid(std::uint64_t n, unsigned n_counters, int multiproce
 template <typename T, typename Bins>
 __global__ void k03_shared_counts(const T* d_in, std::uint64_t n, Bins bins, Count* d_counts) {
   //@solution first = blockIdx.y * kWindow is the first of this block's counters; its window has n_here of
-  //@hint them. Clear s_counts; barrier. Count the samples from global_thread() on whose bin is in the window:
+  //@hint them. They are in dynamic shared memory: extern __shared__ std::uint32_t s_counts[]. Clear
+  //@hint them; barrier. Count the samples from global_thread() on whose bin is in the window:
   //@hint the test bin - first < n_here checks both ends, because unsigned numbers wrap around. Barrier. Add
   //@hint the counters that are not 0 to d_counts; each thread takes every blockDim.x-th counter.
   extern __shared__ std::uint32_t s_counts[];

@@ -7,9 +7,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <array>
 #include <limits>
 #include <vector>
 
+#include "protocol/call.hpp"
 #include "protocol/shared_memory.hpp"
 
 namespace course::lab::protocol {
@@ -73,6 +75,9 @@ TEST(ParseRequest, RefusesOffsetsOutsideTheMemory) {
     r.report_capacity = 1000;
   }));
   EXPECT_TRUE(refused_with([](CaseRequest& r) { r.workspace_bytes = kHuge; }));
+  EXPECT_TRUE(refused_with([](CaseRequest& r) { r.n_devices = 0; }));
+  EXPECT_TRUE(refused_with([](CaseRequest& r) { r.n_devices = kMaxDevices + 1; }));
+  EXPECT_FALSE(refused_with([](CaseRequest& r) { r.n_devices = kMaxDevices; }));
   EXPECT_TRUE(refused_with([](CaseRequest& r) { r.n_parts = kMaxParts + 1; }));
   EXPECT_TRUE(refused_with([](CaseRequest& r) {
     r.n_parts = 1;
@@ -86,6 +91,27 @@ TEST(ParseRequest, RefusesOffsetsOutsideTheMemory) {
     r.parts[0].dtype = static_cast<std::uint32_t>(DType::i32);
     r.parts[0].count = 25;
   }));
+}
+
+TEST(Call, KeepsBuffersAndRanks) {
+  std::array<std::byte, 8> memory{};
+  const std::array<DeviceBuffer, 2> buffers{{{&memory[0], 5, DType::f32}, {&memory[1], 0, DType::u8}}};
+  const std::array<Rank, 2> ranks{{{0, nullptr, nullptr, &memory[2]}, {1, nullptr, nullptr, &memory[3]}}};
+  Request request;
+  request.inputs = std::span(buffers).first(1);
+  request.outputs = std::span(buffers).last(1);
+  request.ranks = ranks;
+  const auto body = encode_call(request);
+  Packet packet{PacketKind::call, {body.body().begin(), body.body().end()}};
+  const auto call = decode_call(packet);
+  ASSERT_TRUE(call) << call.error().text;
+  ASSERT_EQ(call->request.inputs.size(), 1u);
+  EXPECT_EQ(call->request.inputs[0].count, 5u);
+  ASSERT_EQ(call->request.ranks.size(), 2u);
+  EXPECT_EQ(call->request.ranks[1].device, 1);
+  EXPECT_EQ(call->request.ranks[1].d_workspace, &memory[3]);
+  packet.body.pop_back();
+  EXPECT_FALSE(decode_call(packet));
 }
 
 TEST(ParseReply, RefusesRepliesOfOtherCasesOrVersions) {

@@ -41,7 +41,8 @@ ALLOWED = {
     # Submissions that the grader is tested with stand where a student's file would.
     "grader/mutants/{lab}": ["solutions/{lab}", "solutions/device", "labs/{lab}", "lab", "base"],
     "grader/hostile/{lab}": ["grader/hostile/common", "protocol", "labs/{lab}", "lab", "base"],
-    "grader": ["labs", "base", "verifier", "protocol", "lab", "ptx", "sim", "cudart"],
+    # "remote": its submission for several devices, to be tested with.
+    "grader": ["labs", "base", "verifier", "protocol", "lab", "ptx", "sim", "cudart", "remote"],
 }
 # The rooms of a part: folders, or files of the part's own folder by their stem. A room may include those that stand before it, and
 # those of the same string. Tests, and what only tests use, may include all.
